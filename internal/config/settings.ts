@@ -1,0 +1,178 @@
+/**
+ * Every setting of every role, one a line: flag, environment variable, default, unit in the name, bounds.
+ * Flags beat the environment, the environment beats the default. Mains call `readConfig` with the settings
+ * they use; a wrong value is a `ConfigError` whose message is one line that a person can act on.
+ */
+
+interface Setting<T> {
+  readonly flag: string
+  readonly variable: string
+  readonly fallback: T | undefined
+  /** A switch stands alone on the command line; every other flag takes a value. */
+  readonly isSwitch: boolean
+  /** Returns the value, or throws an `Error` whose message says what is allowed. */
+  readonly parse: (text: string) => T
+}
+
+export class ConfigError extends Error {}
+
+const names = (name: string) => ({
+  flag: `--${name}`,
+  variable: `ATTRIBUTION_${name.toUpperCase().replaceAll('-', '_')}`,
+})
+
+function integer(name: string, fallback: number | undefined, min: number, max: number): Setting<number> {
+  const parse = (text: string): number => {
+    const value = Number(text)
+    if (!/^\d+$/.test(text) || value < min || value > max) throw new Error(`a whole number from ${min} to ${max}`)
+    return value
+  }
+  return { ...names(name), fallback, parse, isSwitch: false }
+}
+
+function decimal(name: string, fallback: number, min: number, max: number): Setting<number> {
+  const parse = (text: string): number => {
+    const value = Number(text)
+    if (!/^\d+(\.\d+)?$/.test(text) || value < min || value > max) throw new Error(`a number from ${min} to ${max}`)
+    return value
+  }
+  return { ...names(name), fallback, parse, isSwitch: false }
+}
+
+function text(name: string, fallback?: string): Setting<string> {
+  const parse = (value: string): string => {
+    if (value === '') throw new Error('a text that is not empty')
+    return value
+  }
+  return { ...names(name), fallback, parse, isSwitch: false }
+}
+
+function choice<const T extends string>(name: string, fallback: T, allowed: readonly T[]): Setting<T> {
+  const parse = (value: string): T => {
+    const found = allowed.find((candidate) => candidate === value)
+    if (found === undefined) throw new Error(`one of ${allowed.join(', ')}`)
+    return found
+  }
+  return { ...names(name), fallback, parse, isSwitch: false }
+}
+
+function toggle(name: string): Setting<boolean> {
+  const parse = (value: string): boolean => {
+    if (value !== 'true' && value !== 'false') throw new Error('true or false')
+    return value === 'true'
+  }
+  return { ...names(name), fallback: false, parse, isSwitch: true }
+}
+
+function url(name: string, fallback: string, protocols: readonly string[]): Setting<string> {
+  const parse = (value: string): string => {
+    if (!URL.canParse(value) || !protocols.includes(new URL(value).protocol)) {
+      throw new Error(`an address that begins with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`)
+    }
+    return value
+  }
+  return { ...names(name), fallback, parse, isSwitch: false }
+}
+
+const STAGES = ['a', 'b', 'c'] as const
+type Stage = (typeof STAGES)[number]
+
+const stages: Setting<readonly Stage[]> = {
+  ...names('stages'),
+  fallback: STAGES,
+  isSwitch: false,
+  parse: (value) => {
+    const wanted = value.split(',')
+    const known = STAGES.filter((stage) => wanted.includes(stage))
+    if (known.length !== wanted.length) throw new Error('stages out of a,b,c, parted by commas')
+    return known
+  },
+}
+
+export const SETTINGS = {
+  host: text('host', '127.0.0.1'),
+  port: integer('port', 8080, 0, 65_535),
+  dataDir: text('data-dir', '.data'),
+  mode: choice('mode', 'production', ['production', 'sandbox']),
+  logLevel: choice('log-level', 'info', ['trace', 'debug', 'info', 'warn', 'error', 'silent']),
+  baseUrl: url('base-url', 'http://127.0.0.1:8080', ['http:', 'https:']),
+  errorDocsUrl: text('error-docs-url', ''),
+
+  demo: toggle('demo'),
+  demoSpeed: decimal('speed', 60, 0.01, 1_000_000),
+  demoEventIds: choice('event-ids', 'fresh', ['fresh', 'fixed']),
+
+  natsUrl: url('nats-url', 'nats://127.0.0.1:4222', ['nats:', 'tls:']),
+  natsUser: text('nats-user', ''),
+  natsPassword: text('nats-password', ''),
+  natsServerBin: text('nats-server-bin', ''),
+  streamReplicas: integer('stream-replicas', 1, 1, 5),
+  partitions: integer('partitions', 4, 1, 64),
+  invocationsBytesMax: integer('invocations-bytes-max', 8 * 1024 ** 3, 1024 ** 2, 2 ** 50),
+
+  storeUrl: url('store-url', 'http://127.0.0.1:8123', ['http:', 'https:']),
+  storeUser: text('store-user', 'attribution'),
+  storePassword: text('store-password', ''),
+  storeDatabase: text('store-database', 'attribution'),
+  storePort: integer('store-port', 8123, 1, 65_535),
+  storeMemoryBytesMax: integer('store-memory-bytes-max', 6 * 1024 ** 3, 256 * 1024 ** 2, 2 ** 50),
+
+  masterKeyFile: text('master-key-file', ''),
+  stages,
+} as const satisfies Record<string, Setting<unknown>>
+
+export type SettingName = keyof typeof SETTINGS
+type ValueOf<S> = S extends Setting<infer T> ? T : never
+export type Config<N extends SettingName> = { readonly [K in N]: ValueOf<(typeof SETTINGS)[K]> }
+
+/**
+ * Reads the named settings.
+ *
+ * @param argv the arguments after the script, `--flag value`, `--flag=value`, or `--flag` for a switch
+ * @throws ConfigError for an unknown flag, a flag without its value, or a value outside its bounds
+ */
+export function readConfig<N extends SettingName>(
+  wanted: readonly N[],
+  argv: readonly string[],
+  env: Readonly<Record<string, string | undefined>>,
+): Config<N> {
+  const flags = parseFlags(wanted, argv)
+  const config: Record<string, unknown> = {}
+  for (const name of wanted) {
+    const setting: Setting<unknown> = SETTINGS[name]
+    const given = flags.get(setting.flag) ?? env[setting.variable]
+    const source = flags.has(setting.flag) ? setting.flag : setting.variable
+    if (given === undefined) {
+      config[name] = setting.fallback
+      continue
+    }
+    try {
+      config[name] = setting.parse(given)
+    } catch (cause) {
+      throw new ConfigError(`${source} must be ${(cause as Error).message}`, { cause })
+    }
+  }
+  return config as Config<N>
+}
+
+function parseFlags(wanted: readonly SettingName[], argv: readonly string[]): Map<string, string> {
+  const known = new Map<string, Setting<unknown>>(wanted.map((name) => [SETTINGS[name].flag, SETTINGS[name]]))
+  const flags = new Map<string, string>()
+  for (let i = 0; i < argv.length; i++) {
+    const argument = argv[i] ?? ''
+    const equals = argument.indexOf('=')
+    const flag = equals < 0 ? argument : argument.slice(0, equals)
+    const setting = known.get(flag)
+    if (setting === undefined) throw new ConfigError(`unknown option ${flag}; known are ${[...known.keys()].join(' ')}`)
+    if (equals >= 0) {
+      flags.set(flag, argument.slice(equals + 1))
+    } else if (setting.isSwitch) {
+      flags.set(flag, 'true')
+    } else {
+      const value = argv[++i]
+      if (value === undefined) throw new ConfigError(`${flag} needs a value`)
+      flags.set(flag, value)
+    }
+  }
+  return flags
+}
