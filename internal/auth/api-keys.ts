@@ -1,0 +1,87 @@
+import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { encodeBase32 } from '../ids/base32.js'
+import { randomId, type TenantIds } from '../ids/ids.js'
+import type { Scope } from './scopes.js'
+
+/** Production and sandbox refuse each other's keys by their first letters. */
+export type Mode = 'production' | 'sandbox'
+const PREFIX: Record<Mode, string> = { production: 'ak_live_', sandbox: 'ak_test_' }
+
+/** A key as it is kept, under its id in the bucket api_keys. The secret itself is not in it. */
+export interface StoredApiKey {
+  readonly id: string
+  readonly tenant_id: string
+  readonly name: string
+  readonly scopes: readonly Scope[]
+  /** Layers whose events the key may ingest; absent: all of them. */
+  readonly ingestion_layers?: readonly string[]
+  /** Hex; the hash is HMAC-SHA-256 of the secret under the salt. */
+  readonly salt: string
+  readonly hash: string
+  readonly last_four: string
+  readonly status: 'active' | 'revoked'
+  readonly created_at: string
+  readonly expires_at: string | null
+}
+
+const SECRET_BYTES = 32
+const CHECKSUM_CHARACTERS = 6
+const KEY = /^(ak_live_|ak_test_)([0-9a-z]{26})_([0-9a-z]{52})([0-9a-z]{6})$/
+
+export interface NewApiKey {
+  readonly stored: StoredApiKey
+  /** The whole key, shown once. */
+  readonly secret: string
+}
+
+export function createApiKey(
+  mode: Mode,
+  tenantId: string,
+  ids: TenantIds,
+  wanted: { readonly name: string; readonly scopes: readonly Scope[]; readonly expiresAt: string | null },
+  createdAt: Date,
+): NewApiKey {
+  const id = randomId('key', ids)
+  const secret = encodeBase32(randomBytes(SECRET_BYTES))
+  const salt = randomBytes(16)
+  const unchecked = `${PREFIX[mode]}${id.slice('key_'.length)}_${secret}`
+  const whole = unchecked + checksum(unchecked)
+  const stored: StoredApiKey = {
+    id,
+    tenant_id: tenantId,
+    name: wanted.name,
+    scopes: wanted.scopes,
+    salt: salt.toString('hex'),
+    hash: hashSecret(salt, secret).toString('hex'),
+    last_four: whole.slice(-4),
+    status: 'active',
+    created_at: createdAt.toISOString(),
+    expires_at: wanted.expiresAt,
+  }
+  return { stored, secret: whole }
+}
+
+/** What a presented text claims to be: the key's id and the secret to check against it. */
+export interface PresentedApiKey {
+  readonly id: string
+  readonly secret: string
+}
+
+/** @returns undefined for a text that no instance of this mode ever issued: wrong form, checksum or mode */
+export function parseApiKey(mode: Mode, text: string): PresentedApiKey | undefined {
+  const match = KEY.exec(text)
+  if (match === null || match[1] !== PREFIX[mode]) return undefined
+  const [, , id, secret, check] = match
+  if (id === undefined || secret === undefined || check === undefined) return undefined
+  if (checksum(text.slice(0, -CHECKSUM_CHARACTERS)) !== check) return undefined
+  return { id: `key_${id}`, secret }
+}
+
+export const isSecretOf = (stored: StoredApiKey, secret: string): boolean =>
+  timingSafeEqual(hashSecret(Buffer.from(stored.salt, 'hex'), secret), Buffer.from(stored.hash, 'hex'))
+
+const hashSecret = (salt: Uint8Array, secret: string): Buffer => createHmac('sha256', salt).update(secret).digest()
+
+/** Tells a mistyped key from a wrong one before any look-up, and lets secret scanners recognise ours. */
+const checksum = (text: string): string =>
+  encodeBase32(createHash('sha256').update(text).digest()).slice(0, CHECKSUM_CHARACTERS)

@@ -1,0 +1,78 @@
+import { jetstreamManager, type JetStreamManager } from '@nats-io/jetstream'
+import { Kvm, type KV } from '@nats-io/kv'
+import { connect, type NatsConnection } from '@nats-io/transport-node'
+import { BUCKETS, type Bucket } from '../../streams/buckets.js'
+import { INVOCATIONS } from '../../streams/invocations.js'
+import { QUARANTINE } from '../../streams/quarantine.js'
+import { brokerErrorCode } from './errors.js'
+
+export interface BrokerSettings {
+  readonly url: string
+  readonly user: string
+  readonly password: string
+  /** Shown by the broker for this connection: the role and its process. */
+  readonly name: string
+}
+
+export interface Broker {
+  readonly connection: NatsConnection
+  readonly manager: JetStreamManager
+  bucket(bucket: Bucket): Promise<KV>
+  close(): Promise<void>
+}
+
+/**
+ * Connects to NATS, waiting for it as long as it takes, and reconnects for ever.
+ * A request to the broker fails after 2 s, so that no caller hangs on a broker that is away.
+ */
+export async function connectBroker({ url, user, password, name }: BrokerSettings): Promise<Broker> {
+  const connection = await connect({
+    servers: url,
+    ...(user === '' ? {} : { user, pass: password }),
+    name,
+    waitOnFirstConnect: true,
+    maxReconnectAttempts: -1,
+    reconnectTimeWait: 200,
+    reconnectJitter: 100,
+    pingInterval: 5_000,
+    maxPingOut: 2,
+    // Stack traces of every request cost half of the client's time (measured).
+    noAsyncTraces: true,
+  })
+  const manager = await jetstreamManager(connection, { timeout: 2_000, checkAPI: false })
+  const kvm = new Kvm(manager.jetstream())
+
+  return {
+    connection,
+    manager,
+    bucket: (bucket) => kvm.open(bucket.name),
+    close: () => connection.drain(),
+  }
+}
+
+export interface StreamSettings {
+  readonly replicas: number
+  /** Bytes of INVOCATIONS at most; full means 503 at the gateway, never a loss. */
+  readonly invocationsBytesMax: number
+}
+
+/** Creates every stream and bucket, or brings those that exist to their declared form. Safe to repeat, also by several roles at once. */
+export async function ensureStreams(broker: Broker, { replicas, invocationsBytesMax }: StreamSettings): Promise<void> {
+  const declared = [{ ...INVOCATIONS, max_bytes: invocationsBytesMax }, QUARANTINE]
+  for (const stream of declared) {
+    const config = { ...stream, subjects: [...stream.subjects], num_replicas: replicas }
+    try {
+      await broker.manager.streams.add(config)
+    } catch (cause) {
+      if (brokerErrorCode(cause) !== STREAM_NAME_IN_USE) throw cause
+      await broker.manager.streams.update(config.name, config)
+    }
+  }
+  const kvm = new Kvm(broker.manager.jetstream())
+  for (const { name, history, ttlMs } of BUCKETS) {
+    await kvm.create(name, { history, replicas, ...(ttlMs === undefined ? {} : { ttl: ttlMs }) })
+  }
+}
+
+/** JetStream's error for a stream of that name with another configuration. */
+const STREAM_NAME_IN_USE = 10_058

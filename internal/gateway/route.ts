@@ -1,0 +1,26 @@
+import type { Caller } from '../auth/authenticate.js'
+import type { Scope } from '../auth/scopes.js'
+import type { Exchange } from './exchange.js'
+
+export type Method = 'get' | 'post' | 'patch' | 'del'
+
+interface RouteBase {
+  readonly method: Method
+  /** Path with `:name` for a parameter. */
+  readonly path: string
+}
+
+/** A route that anyone may call; the spec and the design name every one of them. */
+export interface PublicRoute extends RouteBase {
+  readonly access: 'public'
+  readonly handle: (exchange: Exchange) => void | Promise<void>
+}
+
+/** A route that needs a credential: with a scope, or `any` live one (ingestion has no scope of its own). */
+export interface TenantRoute extends RouteBase {
+  readonly access: 'any' | Scope
+  readonly handle: (exchange: Exchange, caller: Caller) => void | Promise<void>
+}
+
+/** One declaration a route. The server knows no other way to answer, so that a route without one cannot exist. */
+export type Route = PublicRoute | TenantRoute

@@ -1,0 +1,44 @@
+/**
+ * Base32 in Crockford's alphabet, lower case. Its characters stand in ASCII order, so that encoded ids of equal
+ * length sort as their bytes do. Canonical: unused low bits of the last character are zero.
+ */
+const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz'
+const VALUES = new Map([...ALPHABET].map((character, value) => [character, value]))
+
+export function encodeBase32(bytes: Uint8Array): string {
+  let text = ''
+  let bits = 0
+  let held = 0
+  for (const byte of bytes) {
+    held = (held << 8) | byte
+    bits += 8
+    while (bits >= 5) {
+      bits -= 5
+      text += ALPHABET[(held >>> bits) & 31]
+    }
+    held &= (1 << bits) - 1
+  }
+  if (bits > 0) text += ALPHABET[(held << (5 - bits)) & 31]
+  return text
+}
+
+/** @returns the bytes, or undefined for a text that `encodeBase32` does not make from `length` bytes */
+export function decodeBase32(text: string, length: number): Uint8Array | undefined {
+  if (text.length !== Math.ceil((length * 8) / 5)) return undefined
+  const bytes = new Uint8Array(length)
+  let at = 0
+  let bits = 0
+  let held = 0
+  for (const character of text) {
+    const value = VALUES.get(character)
+    if (value === undefined) return undefined
+    held = (held << 5) | value
+    bits += 5
+    if (bits >= 8) {
+      bits -= 8
+      bytes[at++] = held >>> bits
+      held &= (1 << bits) - 1
+    }
+  }
+  return held === 0 ? bytes : undefined
+}

@@ -1,0 +1,63 @@
+import { createHmac, randomBytes } from 'node:crypto'
+import { decodeBase32, encodeBase32 } from './base32.js'
+import { type SipKey, sipHash128, sipKey } from './siphash.js'
+
+/**
+ * Identifiers: a type prefix, then base32 of 128 bits, of which the first 32 are a keyed tag of the tenant.
+ *
+ * The tag lets a route tell another tenant's id without a look-up, so that existing and invented foreign ids
+ * answer alike. `attr_` and `inv_` of one call share their 128 bits, which derive from tenant and event_id and
+ * never change; the read model stores those 16 bytes once.
+ */
+export type IdPrefix = 'attr' | 'inv' | 'job' | 'evt' | 'whk' | 'bdg' | 'tnt' | 'key' | 'cli' | 'usr' | 'con' | 'mdl' | 'dlv'
+
+export const ID_BYTES = 16
+const TAG_BYTES = 4
+
+export const formatId = (prefix: IdPrefix, bytes: Uint8Array): string => `${prefix}_${encodeBase32(bytes)}`
+
+/** @returns the 16 bytes, or undefined when the text is not an id of that type */
+export function parseId(prefix: IdPrefix, text: string): Uint8Array | undefined {
+  if (!text.startsWith(`${prefix}_`)) return undefined
+  return decodeBase32(text.slice(prefix.length + 1), ID_BYTES)
+}
+
+/** What is needed to make and to recognise ids of one tenant; derived once and kept. */
+export interface TenantIds {
+  readonly tag: Uint8Array
+  readonly sip: SipKey
+}
+
+/** @param idsKey the instance's secret for ids, 32 bytes; it never changes, else ids would */
+export function deriveTenantIds(idsKey: Uint8Array, tenantId: string): TenantIds {
+  const derived = createHmac('sha256', idsKey).update(`tenant:${tenantId}`).digest()
+  return { tag: derived.subarray(0, TAG_BYTES), sip: sipKey(derived.subarray(16, 32)) }
+}
+
+export const hasTagOf = (bytes: Uint8Array, { tag }: TenantIds): boolean => tag.every((byte, i) => byte === bytes[i])
+
+export function randomId(prefix: IdPrefix, { tag }: TenantIds): string {
+  return formatId(prefix, Buffer.concat([tag, randomBytes(ID_BYTES - TAG_BYTES)]))
+}
+
+const hashed = new Uint8Array(16)
+
+/**
+ * The 128 bits that `inv_` and `attr_` of one call share.
+ *
+ * @param eventId the 16 bytes of the event's UUID, so that its spelling does not matter
+ */
+export function invocationIdBytes(ids: TenantIds, eventId: Uint8Array): Uint8Array {
+  sipHash128(ids.sip, eventId, hashed)
+  const bytes = new Uint8Array(ID_BYTES)
+  bytes.set(ids.tag)
+  bytes.set(hashed.subarray(0, ID_BYTES - TAG_BYTES), TAG_BYTES)
+  return bytes
+}
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
+
+export const isUuid = (text: string): boolean => UUID.test(text)
+
+/** @param text a UUID in its 36-character form, already checked */
+export const uuidBytes = (text: string): Uint8Array => Buffer.from(text.replaceAll('-', ''), 'hex')

@@ -1,0 +1,145 @@
+import { GROUP_BYTES_MAX } from '../../streams/invocations.js'
+import { parseInstant } from '../units/instant.js'
+import type { Invocation } from './invocation.js'
+import { type InvocationEvent, invocationEvent } from './schema.js'
+
+/**
+ * The form of one INVOCATIONS message: a JSON array of admitted events. Only the fields of the schema are written,
+ * each once: what a producer sent beside them is not kept anywhere.
+ */
+
+/** An admitted event with what admission knows about it. */
+export interface AdmittedInvocation {
+  readonly tenantId: string
+  /** Id of the credential that brought it. */
+  readonly principal: string
+  /** The 16 bytes that `inv_` and `attr_` share. */
+  readonly id: Uint8Array
+  readonly receivedAtMs: number
+  /** Where the event first entered the pipeline: sequence of its stage A message, and its place in it. */
+  readonly position: Position
+  readonly invocation: Invocation
+  /** The same event in its wire form, as it is handed on to the next stage. */
+  readonly event: InvocationEvent
+}
+
+export interface Position {
+  readonly sequence: number
+  readonly index: number
+}
+
+/** Wire form of an entry, with short names since there is one a call. */
+interface Entry {
+  /** tenant, principal, id (hex), received at (ms since the epoch) */
+  readonly t: string
+  readonly p: string
+  readonly i: string
+  readonly r: number
+  /** Position in stage A's log; absent there, where the message itself says it. */
+  readonly s?: readonly [sequence: number, index: number]
+  readonly e: InvocationEvent
+}
+
+const FIELDS = Object.keys(invocationEvent.shape) as (keyof InvocationEvent)[]
+
+export interface Admission {
+  readonly tenantId: string
+  readonly principal: string
+  readonly id: Uint8Array
+  readonly receivedAtMs: number
+}
+
+/** One entry as text; `encodeGroup` puts entries together. */
+export function encodeEntry(admission: Admission, event: InvocationEvent, position?: Position): string {
+  const kept: Record<string, unknown> = {}
+  for (const field of FIELDS) {
+    const value = event[field]
+    if (value !== undefined && value !== null) kept[field] = value
+  }
+  const entry: Entry = {
+    t: admission.tenantId,
+    p: admission.principal,
+    i: Buffer.from(admission.id.buffer, admission.id.byteOffset, admission.id.length).toString('hex'),
+    r: admission.receivedAtMs,
+    ...(position === undefined ? {} : { s: [position.sequence, position.index] }),
+    e: kept as InvocationEvent,
+  }
+  return JSON.stringify(entry)
+}
+
+export const encodeGroup = (entries: readonly string[]): Uint8Array => Buffer.from(`[${entries.join(',')}]`)
+
+/** Parts entries into groups of at most `GROUP_BYTES_MAX` bytes, in order. */
+export function splitIntoGroups(entries: readonly string[]): string[][] {
+  const groups: string[][] = []
+  let current: string[] = []
+  let bytes = 0
+  for (const entry of entries) {
+    const size = Buffer.byteLength(entry) + 1
+    if (bytes + size > GROUP_BYTES_MAX && current.length > 0) {
+      groups.push(current)
+      current = []
+      bytes = 0
+    }
+    current.push(entry)
+    bytes += size
+  }
+  if (current.length > 0) groups.push(current)
+  return groups
+}
+
+/**
+ * Reads a group back.
+ *
+ * @param sequence of the message, the position of entries that carry none
+ * @throws Error when the bytes are not a group; the message is then poison
+ */
+export function decodeGroup(data: Uint8Array, sequence: number): AdmittedInvocation[] {
+  const entries = JSON.parse(Buffer.from(data.buffer, data.byteOffset, data.length).toString('utf8')) as Entry[]
+  return entries.map(({ t, p, i, r, s, e }, index) => ({
+    tenantId: t,
+    principal: p,
+    id: Buffer.from(i, 'hex'),
+    receivedAtMs: r,
+    position: s === undefined ? { sequence, index } : { sequence: s[0], index: s[1] },
+    invocation: fromWire(e),
+    event: e,
+  }))
+}
+
+function fromWire(event: InvocationEvent): Invocation {
+  const eventTimeMs = parseInstant(event.ingestion_timestamp)
+  if (eventTimeMs === undefined) throw new Error('an admitted event has no valid ingestion_timestamp')
+  return {
+    eventId: event.event_id.toLowerCase(),
+    ingestionLayer: event.ingestion_layer,
+    eventTimeMs,
+    provider: event.provider,
+    requestedModel: event.requested_model,
+    servedModel: event.served_model ?? undefined,
+    inputTokens: event.input_tokens ?? undefined,
+    outputTokens: event.output_tokens ?? undefined,
+    cachedInputTokens: event.cached_input_tokens ?? undefined,
+    cacheWriteTokens: event.cache_write_tokens ?? undefined,
+    cacheWriteTtlSeconds: event.cache_write_ttl_seconds ?? undefined,
+    reasoningTokens: event.reasoning_tokens ?? undefined,
+    audioInputTokens: event.audio_input_tokens ?? undefined,
+    audioOutputTokens: event.audio_output_tokens ?? undefined,
+    serviceTier: event.service_tier ?? undefined,
+    servedFromCache: event.served_from_cache ?? undefined,
+    region: event.region ?? undefined,
+    estimatedCostUsd: event.estimated_cost_usd ?? undefined,
+    latencyMs: event.latency_ms ?? undefined,
+    attributedIdentity: event.attributed_identity ?? undefined,
+    attributedService: event.attributed_service ?? undefined,
+    traceId: event.trace_id ?? undefined,
+    parentSpanId: event.parent_span_id ?? undefined,
+    attributionConfidence: event.attribution_confidence ?? undefined,
+    tags: event.tags ?? undefined,
+    k8sNamespace: event.k8s_namespace ?? undefined,
+    k8sWorkload: event.k8s_workload ?? undefined,
+    workloadIdentity: event.workload_identity ?? undefined,
+    energyWh: event.energy_wh ?? undefined,
+    carbonGco2e: event.carbon_gco2e ?? undefined,
+  }
+}

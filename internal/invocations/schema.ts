@@ -1,0 +1,74 @@
+import { z } from 'zod'
+import { SERVICE_TIERS } from './invocation.js'
+
+/**
+ * The invocation event as producers send it, event schema v1: spec 2.4 and the optional fields of design section 5.
+ * This is the one source: the hot path's validator and the OpenAPI description are generated from it.
+ *
+ * Every string has a maximum and no control characters, so that no field can carry a prompt. `null` in an
+ * optional field is the same as absent.
+ */
+
+/** Neither control characters nor lone surrogates. */
+export const PLAIN_TEXT = /^(?:[^\u0000-\u001f\u007f-\u009f\ud800-\udfff]|[\ud800-\udbff][\udc00-\udfff])*$/
+
+/** `bytesMax` counts UTF-8 bytes; JSON Schema's maxLength counts characters, so it is checked beside it. */
+const plainText = (bytesMax: number) => z.string().min(1).max(bytesMax).regex(PLAIN_TEXT).meta({ bytesMax })
+const name = () => plainText(256)
+const tokens = () => z.int().min(0).max(Number.MAX_SAFE_INTEGER)
+const decimal = () => z.string().regex(/^\d{1,20}(\.\d{1,18})?$/)
+
+export const TAGS_MAX = 16
+
+export const invocationEvent = z.object({
+  event_id: z.string().regex(/^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$/),
+  ingestion_layer: name(),
+  ingestion_timestamp: z.string().max(64).meta({ instant: true }),
+  provider: name(),
+  requested_model: name(),
+  served_model: name().nullish(),
+  input_tokens: tokens().nullish(),
+  output_tokens: tokens().nullish(),
+  cached_input_tokens: tokens().nullish(),
+  cache_write_tokens: tokens().nullish(),
+  cache_write_ttl_seconds: tokens().nullish(),
+  reasoning_tokens: tokens().nullish(),
+  audio_input_tokens: tokens().nullish(),
+  audio_output_tokens: tokens().nullish(),
+  service_tier: z.enum(SERVICE_TIERS).nullish(),
+  served_from_cache: z.boolean().nullish(),
+  region: name().nullish(),
+  estimated_cost_usd: decimal().nullish(),
+  latency_ms: tokens().nullish(),
+  attributed_identity: name().nullish(),
+  attributed_service: name().nullish(),
+  trace_id: name().nullish(),
+  parent_span_id: name().nullish(),
+  attribution_confidence: z.number().min(0).max(0.95).nullish(),
+  tags: z
+    .record(plainText(64), plainText(256))
+    .meta({ maxProperties: TAGS_MAX })
+    .nullish(),
+  k8s_namespace: name().nullish(),
+  k8s_workload: name().nullish(),
+  workload_identity: name().nullish(),
+  energy_wh: decimal().nullish(),
+  carbon_gco2e: decimal().nullish(),
+})
+
+/** A valid event in its wire form; times are still text. */
+export type InvocationEvent = z.infer<typeof invocationEvent>
+
+/**
+ * Names under which prompts and completions travel. They are refused at any depth, whatever their value, in the
+ * spelling of snake_case, camelCase or kebab-case alike.
+ */
+const CONTENT_KEYS = new Set(
+  (
+    'prompt prompts systemprompt userprompt message messages inputmessages outputmessages completion completions ' +
+    'content contents input inputs inputtext output outputs outputtext instructions systeminstruction systeminstructions ' +
+    'choices generation generations responsetext requestbody responsebody toolcalls'
+  ).split(' '),
+)
+
+export const isContentKey = (key: string): boolean => CONTENT_KEYS.has(key.replace(/[-_.\s]/g, '').toLowerCase())

@@ -1,0 +1,26 @@
+import { randomBytes } from 'node:crypto'
+import type { KV } from '@nats-io/kv'
+import { isLostRace } from '../broker/errors.js'
+import { seal, unseal } from './seal.js'
+
+/** The instance's own secrets: what ids derive from, what signs cursors, what identities are hashed with. */
+export type KeyPurpose = 'ids' | 'cursors' | 'identities'
+
+/**
+ * The instance's key for a purpose, 32 bytes; made by whoever asks first, the same for all from then on.
+ *
+ * @param bucket signing_keys
+ */
+export async function signingKey(bucket: KV, masterKey: Uint8Array, purpose: KeyPurpose): Promise<Uint8Array> {
+  const context = `signing_keys.${purpose}`
+  const existing = await bucket.get(purpose)
+  if (existing === null) {
+    try {
+      await bucket.create(purpose, seal(masterKey, context, randomBytes(32)))
+    } catch (cause) {
+      if (!isLostRace(cause)) throw cause
+    }
+    return signingKey(bucket, masterKey, purpose)
+  }
+  return unseal(masterKey, context, existing.string())
+}

@@ -1,0 +1,29 @@
+/**
+ * Every KV bucket: what a key and a value are, who writes, who watches. Values are JSON text.
+ * Writes are compare-and-set wherever two writers could meet.
+ */
+export interface Bucket {
+  readonly name: string
+  readonly history: number
+  readonly ttlMs?: number
+}
+
+/** `<tenant id>` -> tenant and its settings. Written by the command line and the settings routes; watched by gateway and attributor. */
+export const TENANTS = { name: 'tenants', history: 1 } as const satisfies Bucket
+
+/** `<key id>` -> an API key: tenant, scopes, salt and hash of the secret, expiry, status. Watched by gateways: a revocation reaches each in milliseconds. */
+export const API_KEYS = { name: 'api_keys', history: 1 } as const satisfies Bucket
+
+/** `<tenant id>.<services|identities|principals>.<escaped name>` -> one entry of the tenant's directory. Watched by attributors. */
+export const DIRECTORY = { name: 'directory', history: 1 } as const satisfies Bucket
+
+/** `<stage>.<partition>` -> what is done and what is planned. Compare-and-set fences a stale owner. */
+export const CHECKPOINTS = { name: 'checkpoints', history: 1 } as const satisfies Bucket
+
+/** `<purpose>` -> a secret key, sealed by the master key: ids, cursors, identities. */
+export const SIGNING_KEYS = { name: 'signing_keys', history: 1 } as const satisfies Bucket
+
+/** `<role>.<member id>` -> heartbeat of a live process; gone after the TTL. Watched by attributors, who share out partitions by it. */
+export const MEMBERS = { name: 'members', history: 1, ttlMs: 5_000 } as const satisfies Bucket
+
+export const BUCKETS: readonly Bucket[] = [TENANTS, API_KEYS, DIRECTORY, CHECKPOINTS, SIGNING_KEYS, MEMBERS]

@@ -1,0 +1,35 @@
+import { DiscardPolicy, RetentionPolicy, StorageType, type StreamConfig } from '@nats-io/jetstream'
+
+/** Facts first, then trained inference, then allocation. */
+export const STAGES = ['a', 'b', 'c'] as const
+export type StageName = (typeof STAGES)[number]
+
+/**
+ * Admitted events on their way through the stages. One message carries a group of events of one partition
+ * (see `internal/invocations/group.ts` for its form).
+ *
+ * Each (stage, partition) is read by the one attributor that owns it, from the sequence that its checkpoint
+ * names (`checkpoints` in buckets.ts); the checkpoint, not a consumer, says what is done.
+ */
+export const INVOCATIONS = {
+  name: 'INVOCATIONS',
+  subjects: ['invocations.*.*'],
+  storage: StorageType.File,
+  retention: RetentionPolicy.Limits, // a replay must still find what was done
+  discard: DiscardPolicy.New, // full means that the gateway hears no, never that old events vanish
+  max_age: 0, // age would drop what no actor has read; the attributor purges what is done
+  max_msg_size: 8 * 1024 * 1024,
+  duplicate_window: 120_000_000_000, // ns; a gateway repeats an unanswered publish for seconds, not minutes
+  allow_direct: true,
+} satisfies Partial<StreamConfig>
+
+export const invocationsSubject = (stage: StageName, partition: number): string => `invocations.${stage}.${partition}`
+
+/** Bytes of one group at most: far below the broker's payload limit, large enough that a full group is cheap. */
+export const GROUP_BYTES_MAX = 1024 * 1024
+
+/** Done events stay this long, so that a window can be replayed. */
+export const REPLAY_WINDOW_MS = 24 * 60 * 60 * 1000
+
+/** Above this share of `max_bytes` what is done is purged even when it is younger than the replay window. */
+export const PURGE_ABOVE_SHARE = 0.8
