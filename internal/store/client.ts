@@ -1,0 +1,50 @@
+/**
+ * The one way to reach ClickHouse, be it the engine of `cmd/store`, a server or a cluster: only address and
+ * credentials differ.
+ */
+import { type ClickHouseClient, createClient } from '@clickhouse/client'
+
+export interface StoreConnection {
+  /** Scheme, host and port, for example `http://127.0.0.1:8123`. */
+  readonly url: string
+  readonly user: string
+  readonly password: string
+  /** Need not exist yet: ClickHouse looks it up with each query. */
+  readonly database: string
+  /** How many queries this client has under way at most; further ones wait in the client. */
+  readonly connectionsMax?: number
+  /** How long a query may stay silent (no byte sent or received) before the client gives it up, in milliseconds. */
+  readonly silenceMsMax?: number
+}
+
+/**
+ * Makes a client with the settings that every client of ours must send. Opens no connection yet: the first query
+ * does, so this neither waits nor fails when ClickHouse is away.
+ *
+ * Queries throw `ClickHouseError` (with `code`, a number as text, and `type`) when ClickHouse refuses them, and
+ * whatever the socket threw when it is away. The caller closes the client.
+ */
+export function connectStore(connection: StoreConnection): ClickHouseClient {
+  return createClient({
+    url: connection.url,
+    username: connection.user,
+    password: connection.password,
+    database: connection.database,
+    application: 'attribution',
+    max_open_connections: connection.connectionsMax ?? 16,
+    request_timeout: connection.silenceMsMax ?? 120_000,
+    // A busy event loop may be late to drop an idle socket that ClickHouse is about to close: look before each use.
+    keep_alive: { enabled: true, idle_socket_ttl: 2_500, eagerly_destroy_stale_sockets: true },
+    // Loopback and the cluster's own network are faster than gzip.
+    compression: { request: false, response: false },
+    clickhouse_settings: {
+      // Without these two, UInt64 and Decimal arrive as JSON numbers, and money is no longer exact.
+      output_format_json_quote_64bit_integers: 1,
+      output_format_json_quote_decimals: 1,
+      // Else a SELECT runs on after its reader has gone.
+      cancel_http_readonly_queries_on_client_close: 1,
+      // An insert is acknowledged once it is written, and its deduplication token counts.
+      async_insert: 0,
+    },
+  })
+}

@@ -1,0 +1,231 @@
+/**
+ * ClickHouse inside this process, behind its own HTTP server on loopback.
+ *
+ * libchdb contains ClickHouse's HTTP server. Two statements run it: the first opens the port, the second never ends
+ * and so keeps the engine alive; to stop the engine is to kill that second statement. Everything lies under one
+ * folder: `data/` is the engine's, `config.xml` and `users.xml` are written anew at each start, `lock` is held
+ * while an engine runs, and `start.log` is what the engine said when it last started or stopped.
+ */
+import { randomUUID } from 'node:crypto'
+import { chmodSync, closeSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs'
+import { request } from 'node:http'
+import { join, resolve } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { engineConfigXml, isServiceUserName, type ServiceUser, usersXml } from './config-files.js'
+import { EngineMissingError, type Libchdb, loadLibchdb } from './libchdb.js'
+
+export interface EngineOptions {
+  /** Made when absent; a folder has one engine at a time. */
+  readonly folder: string
+  readonly port: number
+  readonly user: ServiceUser
+  readonly memoryBytesMax: number
+}
+
+export interface Engine {
+  /** Settles when the engine is over, whether stopped or not. Never rejects. */
+  readonly ended: Promise<void>
+  /**
+   * Stops the engine: inserts that were acknowledged are on disk, queries under way are cancelled. Waits up to 5 s for
+   * clients to close their connections.
+   *
+   * @throws EngineStuckError
+   */
+  stop(): Promise<void>
+}
+
+/** The engine cannot run here; the message is one line that a person can act on. */
+export class EngineStartError extends Error {}
+
+/** The engine neither answers nor ends: only a kill of the process is left, which its data survives. */
+export class EngineStuckError extends Error {}
+
+export const LISTEN_HOST = '127.0.0.1'
+
+const START_MS_MAX = 60_000
+const READY_POLL_MS = 25
+const STOP_ATTEMPTS_MAX = 4
+const STOP_RETRY_MS = 8_000
+const REQUEST_MS_MAX = 5_000
+
+const KEEP_ALIVE = 'SELECT sleepEachRow(1) FROM system.numbers SETTINGS max_block_size = 1 FORMAT Null'
+
+/** ClickHouse's error codes that say why an engine did not start. */
+const FOLDER_LOCKED = 76
+const PORT_TAKEN = 210
+
+/**
+ * Starts the engine and waits until it answers.
+ *
+ * A process runs one engine in its life.
+ *
+ * @throws EngineStartError when it cannot run: port taken, folder locked or unwritable, no engine for this platform
+ * @throws EngineStuckError when it is silent for a minute
+ */
+export async function startEngine(options: EngineOptions): Promise<Engine> {
+  if (!isServiceUserName(options.user.name)) {
+    throw new EngineStartError('the store user must be letters, digits and underscores, and not "default"')
+  }
+  const libchdb = loadEngineLibrary()
+  const folder = resolve(options.folder)
+  const displayName = `attribution-${randomUUID()}`
+  const argv = writeFiles(libchdb, folder, displayName, options)
+
+  const said = divertStderr(libchdb, folder)
+  let hasEnded = false
+  const ended = libchdb.runLocal(argv).finally(() => {
+    hasEnded = true
+  })
+
+  const isReady = await answers(options.port, displayName, () => hasEnded)
+  const errors = said.restore()
+  if (hasEnded) throw startFailure(errors, folder, options.port)
+  if (!isReady) throw new EngineStuckError(`the engine did not answer within ${START_MS_MAX / 1000} s`)
+  if (errors !== '') process.stderr.write(errors)
+
+  return {
+    ended,
+    async stop() {
+      // The statement that keeps the engine alive ends with an error, which is what was asked for.
+      const said = divertStderr(libchdb, folder)
+      await killKeepAlive(options, ended)
+      said.restore()
+    },
+  }
+}
+
+function loadEngineLibrary(): Libchdb {
+  try {
+    return loadLibchdb()
+  } catch (cause) {
+    if (!(cause instanceof EngineMissingError)) throw cause
+    throw new EngineStartError(
+      `${cause.message}: the optional package chdb is not installed; point --store-url at a ClickHouse server instead`,
+      { cause },
+    )
+  }
+}
+
+/** @returns the arguments of `clickhouse local` */
+function writeFiles(libchdb: Libchdb, folder: string, displayName: string, options: EngineOptions): string[] {
+  const usersFile = join(folder, 'users.xml')
+  const configFile = join(folder, 'config.xml')
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    // The engine locks its data, but only after it has read its files: written before, they would already have
+    // changed the password of the engine that runs here.
+    if (!libchdb.lock(openSync(join(folder, 'lock'), 'w', 0o600))) throw folderInUse(folder)
+    writePrivately(usersFile, usersXml(options.user))
+    const { memoryBytesMax } = options
+    writePrivately(configFile, engineConfigXml({ displayName, usersFile, memoryBytesMax }))
+  } catch (cause) {
+    if (cause instanceof EngineStartError) throw cause
+    const { code } = cause as NodeJS.ErrnoException
+    throw new EngineStartError(`the folder ${folder} cannot be written (${code}); choose another with --data-dir`, {
+      cause,
+    })
+  }
+  return [
+    'clickhouse',
+    `--path=${join(folder, 'data')}`,
+    `--http_port=${options.port}`,
+    `--listen_host=${LISTEN_HOST}`,
+    `--config-file=${configFile}`,
+    '--query',
+    `SYSTEM START LISTEN HTTP; ${KEEP_ALIVE}`,
+  ]
+}
+
+/** The mode counts only for a file that is new, so it is set again. */
+function writePrivately(file: string, text: string): void {
+  writeFileSync(file, text, { mode: 0o600 })
+  chmodSync(file, 0o600)
+}
+
+/** @returns `restore`, which gives stderr back and returns what was said meanwhile */
+function divertStderr(libchdb: Libchdb, folder: string): { restore(): string } {
+  const file = join(folder, 'start.log')
+  const descriptor = openSync(file, 'w', 0o600)
+  const giveBack = libchdb.divertStderr(descriptor)
+  closeSync(descriptor)
+  return {
+    restore() {
+      giveBack()
+      return readFileSync(file, 'utf8')
+    },
+  }
+}
+
+/**
+ * Waits for this very engine to answer, by a query that needs no credentials: a stranger who holds the port must
+ * neither be taken for it nor be told the password.
+ */
+async function answers(port: number, displayName: string, hasEnded: () => boolean): Promise<boolean> {
+  const query = `/?query=${encodeURIComponent('SELECT displayName()')}`
+  const deadlineAt = Date.now() + START_MS_MAX
+  while (!hasEnded() && Date.now() < deadlineAt) {
+    const reply = await send({ port, path: query })
+    if (reply?.trim() === displayName) return true
+    await sleep(READY_POLL_MS)
+  }
+  return false
+}
+
+async function killKeepAlive(options: EngineOptions, ended: Promise<void>): Promise<void> {
+  const path = `/?query=${encodeURIComponent(`KILL QUERY WHERE query = '${KEEP_ALIVE}' ASYNC`)}`
+  let hasEnded = false
+  const over = ended.then(() => {
+    hasEnded = true
+  })
+  // Once is enough as a rule; it is repeated in case the engine was too busy to take the query.
+  for (let attempt = 0; attempt < STOP_ATTEMPTS_MAX && !hasEnded; attempt++) {
+    await send({ port: options.port, path, method: 'POST', user: options.user })
+    await Promise.race([over, sleep(STOP_RETRY_MS)])
+  }
+  if (!hasEnded) throw new EngineStuckError('the engine did not stop')
+}
+
+interface Query {
+  readonly port: number
+  readonly path: string
+  readonly method?: 'GET' | 'POST'
+  readonly user?: ServiceUser
+}
+
+/** Over a connection of its own that closes at once, since an open one would hold up the engine's end. */
+function send(query: Query): Promise<string | undefined> {
+  const headers = query.user && { 'x-clickhouse-user': query.user.name, 'x-clickhouse-key': query.user.password }
+  return new Promise((settle) => {
+    const sent = request(
+      { host: LISTEN_HOST, port: query.port, path: query.path, method: query.method ?? 'GET', headers, agent: false },
+      (response) => {
+        let body = ''
+        response.setEncoding('utf8')
+        response.on('data', (part: string) => {
+          body += part
+        })
+        response.on('end', () => settle(response.statusCode === 200 ? body : undefined))
+        response.on('error', () => settle(undefined))
+      },
+    )
+    sent.setTimeout(REQUEST_MS_MAX, () => sent.destroy())
+    sent.on('error', () => settle(undefined))
+    sent.end()
+  })
+}
+
+function startFailure(errors: string, folder: string, port: number): EngineStartError {
+  const code = Number(/^Code: (\d+)\./m.exec(errors)?.[1])
+  if (code === PORT_TAKEN) {
+    return new EngineStartError(
+      `cannot listen on ${LISTEN_HOST}:${port}: taken (ClickHouse code 210); choose another with --store-port`,
+    )
+  }
+  if (code === FOLDER_LOCKED) return folderInUse(folder)
+  const lines = errors.trim().split('\n')
+  const reason = lines.find((line) => line.startsWith('Code: ')) ?? lines[0] ?? ''
+  return new EngineStartError(`the engine did not start: ${reason || 'it gave no reason'}`)
+}
+
+const folderInUse = (folder: string): EngineStartError =>
+  new EngineStartError(`the folder ${folder} is in use by another engine; stop it or choose another with --data-dir`)

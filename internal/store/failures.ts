@@ -1,0 +1,17 @@
+import { ClickHouseError } from '@clickhouse/client'
+import { type Problem, problem } from '../problems/catalogue.js'
+
+/** Codes of the engine that mean "too much now": too many queries, memory, time. */
+const OVERLOAD = new Set(['202', '241', '159', '160', '209', '210'])
+
+/**
+ * What a failed query means to the caller: an engine that is away or overloaded is a 503; undefined is a defect.
+ */
+export function storeProblem(cause: unknown): Problem | undefined {
+  if (cause instanceof ClickHouseError) {
+    if (!OVERLOAD.has(cause.code)) return undefined
+    return problem('SERVICE_UNAVAILABLE', 'The read model is busy.', { retryAfterSeconds: 1 })
+  }
+  // Everything else that the client throws is about the connection.
+  return problem('SERVICE_UNAVAILABLE', 'The read model cannot be reached.', { retryAfterSeconds: 1 })
+}

@@ -1,0 +1,31 @@
+import type { ClickHouseClient } from '@clickhouse/client'
+import { CREATE_ATTRIBUTIONS } from '../tables/attributions.js'
+
+/**
+ * The schema's steps, in order. A step that has been released is never changed; each of its statements is safe to
+ * repeat, so that two processes that start at once, or a crash half-way, do no harm.
+ */
+interface Migration {
+  readonly version: number
+  readonly name: string
+  readonly statements: readonly string[]
+}
+
+export const MIGRATIONS: readonly Migration[] = [
+  { version: 1, name: 'attributions', statements: [CREATE_ATTRIBUTIONS] },
+]
+
+/** Creates the database where the account may, brings the schema to the newest step and records each step. */
+export async function migrate(store: ClickHouseClient): Promise<void> {
+  await store.command({
+    query: `CREATE TABLE IF NOT EXISTS schema_migrations (version UInt32, name String, applied_at DateTime64(3, 'UTC') DEFAULT now64(3))
+            ENGINE = MergeTree ORDER BY version`,
+  })
+  const result = await store.query({ query: 'SELECT DISTINCT version FROM schema_migrations', format: 'JSONEachRow' })
+  const applied = new Set((await result.json<{ version: number }>()).map(({ version }) => version))
+  for (const { version, name, statements } of MIGRATIONS) {
+    if (applied.has(version)) continue
+    for (const query of statements) await store.command({ query })
+    await store.insert({ table: 'schema_migrations', values: [{ version, name }], format: 'JSONEachRow' })
+  }
+}

