@@ -1,0 +1,138 @@
+/**
+ * In which electricity grid a call ran, and what a kWh emits there.
+ *
+ * Yearly averages of generation, life-cycle, location-based (Our World in Data / Ember through EcoLogits 0.11.2), all
+ * zones on one basis. Clean-energy purchases are not counted; a tenant that wants them brings its own factors.
+ */
+
+/** `grid.data.json`. gCO2e per kWh, decimal strings; zones are ISO 3166-1 alpha-3, WOR the world, EEE Europe. */
+export interface GridFile {
+  readonly as_of: string
+  readonly default_zone: string
+  readonly zones: Readonly<Record<string, { readonly g: string; readonly g_2024?: string }>>
+  /** Geographies of inference profiles and data zones; null where no single grid is meant. */
+  readonly geography: Readonly<Record<string, string | null>>
+  readonly regions: readonly { readonly region: string; readonly zone: string }[]
+}
+
+/** A tenant's own facts about where its calls run and what power emits there. They win. */
+export interface TenantGrid {
+  /** Zone of every event that states no region. */
+  readonly zone?: string | undefined
+  readonly factors?: readonly TenantGridFactor[] | undefined
+}
+
+export interface TenantGridFactor {
+  readonly zone: string
+  /** gCO2e per kWh, plain decimal. */
+  readonly gramsPerKwh: string
+  /** Who says so; shown in the explanation. */
+  readonly source: string
+  /** RFC 3339; `to` is not in the period. Without dates it always holds. */
+  readonly from?: string | undefined
+  readonly to?: string | undefined
+}
+
+export const ZONE_ORIGINS = ['event_region', 'tenant', 'model_id', 'operator_default', 'world'] as const
+export type ZoneOrigin = (typeof ZONE_ORIGINS)[number]
+
+export interface ZoneChoice {
+  /** Undefined: a place was stated that the table does not know, so the factor is unknown. */
+  readonly zone: string | undefined
+  readonly from: ZoneOrigin
+  /** A geography without a single grid was stated (`apac`), so the operator's default stands in. */
+  readonly hasNoSingleGrid: boolean
+}
+
+export interface GridFactor {
+  readonly gramsPerKwh: string
+  /** Edition: `2024`, `newest` (the table's newest year), or `tenant`. */
+  readonly table: '2024' | 'newest' | 'tenant'
+  readonly source: string | undefined
+  readonly note: 'grid_year_before_table' | 'grid_newest_year_used' | undefined
+}
+
+export interface Grid {
+  readonly asOf: string
+  choose(stated: StatedPlace, operatorZone: string, tenant: TenantGrid | undefined): ZoneChoice
+  factor(zone: string, edition: GridEdition): GridFactor | undefined
+}
+
+export interface StatedPlace {
+  readonly region: string | undefined
+  /** Region or profile inside the model id. */
+  readonly inModelId: string | undefined
+}
+
+/** Which of the two yearly tables an event's year (UTC) takes. */
+export const GRID_EDITIONS = ['before_2024', '2024_2025', 'newest'] as const
+export type GridEdition = (typeof GRID_EDITIONS)[number]
+
+const YEAR_2024_MS = Date.UTC(2024, 0)
+const YEAR_2026_MS = Date.UTC(2026, 0)
+
+/** The 2024 table is for events of 2024 and 2025, and the nearest there is for older ones. */
+export function gridEdition(eventTimeMs: number): GridEdition {
+  if (eventTimeMs >= YEAR_2026_MS) return 'newest'
+  return eventTimeMs >= YEAR_2024_MS ? '2024_2025' : 'before_2024'
+}
+
+export function grid(file: GridFile): Grid {
+  const zoneByRegion = new Map(file.regions.map(({ region, zone }) => [region.toLowerCase(), zone]))
+
+  /** null: a geography of many grids; undefined: not a place we know. */
+  const zoneOf = (place: string): string | null | undefined => {
+    const name = place.trim().toLowerCase()
+    const zone = zoneByRegion.get(name)
+    if (zone !== undefined) return zone
+    if (Object.hasOwn(file.geography, name)) return file.geography[name]
+    if (name === 'global-standard') return file.default_zone
+    const code = name.toUpperCase()
+    return Object.hasOwn(file.zones, code) ? code : undefined
+  }
+
+  return {
+    asOf: file.as_of,
+    choose({ region, inModelId }, operatorZone, tenant) {
+      const stated = [
+        [region, 'event_region'],
+        [tenant?.zone, 'tenant'],
+        [inModelId, 'model_id'],
+      ] as const
+      const byDefault = operatorZone === file.default_zone ? 'world' : 'operator_default'
+      for (const [place, from] of stated) {
+        if (place === undefined || place.trim() === '') continue
+        const zone = zoneOf(place)
+        if (zone === null) return { zone: operatorZone, from: byDefault, hasNoSingleGrid: true }
+        return { zone, from, hasNoSingleGrid: false }
+      }
+      return { zone: operatorZone, from: byDefault, hasNoSingleGrid: false }
+    },
+    factor(zone, edition) {
+      const row = Object.hasOwn(file.zones, zone) ? file.zones[zone] : undefined
+      if (row === undefined) return undefined
+      if (edition === 'newest') return { gramsPerKwh: row.g, table: 'newest', source: undefined, note: undefined }
+      if (row.g_2024 === undefined) {
+        return { gramsPerKwh: row.g, table: 'newest', source: undefined, note: 'grid_newest_year_used' }
+      }
+      const note = edition === 'before_2024' ? 'grid_year_before_table' : undefined
+      return { gramsPerKwh: row.g_2024, table: '2024', source: undefined, note }
+    },
+  }
+}
+
+/** Place in `factors` of the tenant's factor for a zone at a time, the one that began last; -1 without one. */
+export function tenantFactorAt(tenant: TenantGrid | undefined, zone: string | undefined, timeMs: number): number {
+  let found = -1
+  let foundFromMs = Number.NEGATIVE_INFINITY
+  const factors = tenant?.factors ?? []
+  for (const [at, { zone: of, from, to }] of factors.entries()) {
+    if (of !== zone) continue
+    const fromMs = from === undefined ? Number.NEGATIVE_INFINITY : Date.parse(from)
+    const toMs = to === undefined ? Number.POSITIVE_INFINITY : Date.parse(to)
+    if (timeMs < fromMs || timeMs >= toMs || fromMs < foundFromMs) continue
+    found = at
+    foundFromMs = fromMs
+  }
+  return found
+}
