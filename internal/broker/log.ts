@@ -1,9 +1,10 @@
 import type { JetStreamManager } from '@nats-io/jetstream'
 import { brokerErrorCode } from './errors.js'
 
-/** One message of a stream: its place and its bytes. */
+/** One message of a stream: its place, the id its publisher gave it, and its bytes. */
 export interface LogEntry {
   readonly sequence: number
+  readonly messageId: string
   readonly data: Uint8Array
 }
 
@@ -28,7 +29,7 @@ export async function readLog(manager: JetStreamManager, range: LogRange): Promi
   try {
     const query = { seq: from, batch: messagesMax, max_bytes: bytesMax, next_by_subj: subject }
     for await (const message of await manager.direct.getBatch(stream, query)) {
-      entries.push({ sequence: message.seq, data: message.data })
+      entries.push({ sequence: message.seq, messageId: message.header.get('Nats-Msg-Id'), data: message.data })
     }
   } catch (cause) {
     if (brokerErrorCode(cause) === 404) return entries

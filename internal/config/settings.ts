@@ -118,6 +118,8 @@ export const SETTINGS = {
   storeMemoryBytesMax: integer('store-memory-bytes-max', 6 * 1024 ** 3, 256 * 1024 ** 2, 2 ** 50),
 
   masterKeyFile: text('master-key-file', ''),
+  memberName: text('member-name', ''),
+  supervised: toggle('supervised'),
   stages,
 } as const satisfies Record<string, Setting<unknown>>
 

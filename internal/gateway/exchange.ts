@@ -72,20 +72,29 @@ export class Exchange {
   /** The caller's tenant, for problem bodies; null before authentication. */
   tenantId: string | null = null
   private settled = false
+  private readonly whenSettled: () => void
   private whenAborted: (() => void) | undefined
   private readonly response: HttpResponse
   private readonly errorDocsUrl: string
   private trace = ''
 
-  constructor(response: HttpResponse, request: HttpRequest, headers: RequestHeaders, errorDocsUrl: string) {
+  constructor(
+    response: HttpResponse,
+    request: HttpRequest,
+    headers: RequestHeaders,
+    errorDocsUrl: string,
+    whenSettled: () => void,
+  ) {
     this.response = response
     this.headers = headers
     this.errorDocsUrl = errorDocsUrl
+    this.whenSettled = whenSettled
     this.path = request.getUrl()
     this.query = request.getQuery() ?? ''
     this.parameter = request.getParameter(0) ?? ''
     response.onAborted(() => {
-      this.settled = true
+      if (this.settled) return
+      this.settle()
       this.whenAborted?.()
     })
   }
@@ -133,7 +142,7 @@ export class Exchange {
   /** @param head status line's code and reason, with further header lines after CRLF (see `head`) */
   reply(head: string, body: string): void {
     if (this.settled) return
-    this.settled = true
+    this.settle()
     this.response.cork(() => {
       this.response.writeStatus(head).end(body)
     })
@@ -157,11 +166,16 @@ export class Exchange {
     const rendered = this.render(problem)
     setImmediate(() => {
       if (this.settled) return
-      this.settled = true
+      this.settle()
       this.response.cork(() => {
         this.response.writeStatus(headOf(rendered)).end(rendered.body, true)
       })
     })
+  }
+
+  private settle(): void {
+    this.settled = true
+    this.whenSettled()
   }
 
   private render(what: Problem): RenderedProblem {

@@ -13,9 +13,8 @@ export interface ServerSettings {
 
 export interface RunningServer {
   readonly port: number
-  /** Takes no new connection; those that are open are answered to the end. */
-  stopListening(): void
-  close(): void
+  /** Takes no new connection, and resolves when every request that has come in is answered. */
+  drain(): Promise<void>
 }
 
 /** @throws Error when the address cannot be listened on */
@@ -26,12 +25,17 @@ export async function serve(
   log: Logger,
 ): Promise<RunningServer> {
   const app = uWS.App()
+  const open = new OpenRequests()
+  const begin = (response: HttpResponse, request: HttpRequest) => beginExchange(response, request, settings, open)
   for (const route of routes) {
-    app[route.method](route.path, (response, request) => answer(response, request, settings, route, authenticator, log))
+    app[route.method](route.path, (response, request) => {
+      const exchange = begin(response, request)
+      if (exchange !== undefined) answer(exchange, route, authenticator, log)
+    })
   }
-  refuseOtherMethods(app, routes, settings)
+  refuseOtherMethods(app, routes, begin)
   app.any('/*', (response, request) => {
-    const exchange = begin(response, request, settings)
+    const exchange = begin(response, request)
     exchange?.replyProblem(problem('NOT_FOUND', 'No route has this path.'))
   })
 
@@ -41,22 +45,36 @@ export async function serve(
   if (socket === false) throw new Error(`cannot listen on ${settings.host}:${settings.port}`)
   return {
     port: uWS.us_socket_local_port(socket),
-    stopListening: () => uWS.us_listen_socket_close(socket),
-    close: () => app.close(),
+    drain: () => {
+      uWS.us_listen_socket_close(socket)
+      return open.none()
+    },
   }
 }
 
-/** The one wrapper of every route: headers, credential, scope, then the route; a throw becomes a 500. */
-function answer(
-  response: HttpResponse,
-  request: HttpRequest,
-  settings: ServerSettings,
-  route: Route,
-  authenticator: Authenticator,
-  log: Logger,
-): void {
-  const exchange = begin(response, request, settings)
-  if (exchange === undefined) return
+/** Counts the requests that are not answered yet. */
+class OpenRequests {
+  private count = 0
+  private whenNone: (() => void) | undefined
+
+  readonly opened = (): void => {
+    this.count++
+  }
+
+  readonly settled = (): void => {
+    if (--this.count === 0) this.whenNone?.()
+  }
+
+  none(): Promise<void> {
+    if (this.count === 0) return Promise.resolve()
+    return new Promise((resolve) => {
+      this.whenNone = resolve
+    })
+  }
+}
+
+/** The one wrapper of every route: credential, scope, then the route; a throw becomes a 500. */
+function answer(exchange: Exchange, route: Route, authenticator: Authenticator, log: Logger): void {
   try {
     if (route.access === 'public') {
       watch(route.handle(exchange), exchange, log)
@@ -76,14 +94,20 @@ function answer(
 }
 
 /** Checks what concerns every request; undefined when it was refused here. */
-function begin(response: HttpResponse, request: HttpRequest, settings: ServerSettings): Exchange | undefined {
+function beginExchange(
+  response: HttpResponse,
+  request: HttpRequest,
+  settings: ServerSettings,
+  open: OpenRequests,
+): Exchange | undefined {
+  open.opened()
   const read = readHeaders(request)
   if (!read.ok) {
-    const exchange = new Exchange(response, request, NO_HEADERS, settings.errorDocsUrl)
+    const exchange = new Exchange(response, request, NO_HEADERS, settings.errorDocsUrl, open.settled)
     exchange.refuseAndClose(problem('MALFORMED_REQUEST', `The header ${read.repeated} may stand only once.`))
     return undefined
   }
-  const exchange = new Exchange(response, request, read.headers, settings.errorDocsUrl)
+  const exchange = new Exchange(response, request, read.headers, settings.errorDocsUrl, open.settled)
   if (read.headers.transferEncoding !== '') {
     // This parser's chunked decoding is lenient, so that two hops could see different bodies.
     exchange.refuseAndClose(problem('LENGTH_REQUIRED', 'Send the body with a Content-Length, not with Transfer-Encoding.'))
@@ -123,13 +147,17 @@ function fail(exchange: Exchange, cause: unknown, log: Logger): void {
   exchange.replyProblem(problem('INTERNAL_ERROR', ''))
 }
 
-function refuseOtherMethods(app: TemplatedApp, routes: readonly Route[], settings: ServerSettings): void {
+function refuseOtherMethods(
+  app: TemplatedApp,
+  routes: readonly Route[],
+  begin: (response: HttpResponse, request: HttpRequest) => Exchange | undefined,
+): void {
   const methodsOf = new Map<string, string[]>()
   for (const { path, method } of routes) methodsOf.set(path, [...(methodsOf.get(path) ?? []), METHOD_NAME[method]])
   for (const [path, methods] of methodsOf) {
     const allow = methods.join(', ')
     app.any(path, (response, request) => {
-      const exchange = begin(response, request, settings)
+      const exchange = begin(response, request)
       exchange?.replyProblem(problem('METHOD_NOT_ALLOWED', `This path takes ${allow}.`, { allow }))
     })
   }

@@ -34,6 +34,25 @@ export function deriveTenantIds(idsKey: Uint8Array, tenantId: string): TenantIds
   return { tag: derived.subarray(0, TAG_BYTES), sip: sipKey(derived.subarray(16, 32)) }
 }
 
+/** `deriveTenantIds`, worked out once a tenant. */
+export function tenantIdsCache(idsKey: Uint8Array): (tenantId: string) => TenantIds {
+  const known = new Map<string, TenantIds>()
+  return (tenantId) => {
+    let ids = known.get(tenantId)
+    if (ids === undefined) {
+      ids = deriveTenantIds(idsKey, tenantId)
+      known.set(tenantId, ids)
+    }
+    return ids
+  }
+}
+
+/** The key under which a tenant's identities are hashed: equal identities of two tenants hash differently. */
+export function identityKeysCache(identitiesKey: Uint8Array): (tenantId: string) => SipKey {
+  const idsOf = tenantIdsCache(identitiesKey)
+  return (tenantId) => idsOf(tenantId).sip
+}
+
 export const hasTagOf = (bytes: Uint8Array, { tag }: TenantIds): boolean => tag.every((byte, i) => byte === bytes[i])
 
 export function randomId(prefix: IdPrefix, { tag }: TenantIds): string {

@@ -1,8 +1,8 @@
 import { ClickHouseError } from '@clickhouse/client'
 import { type Problem, problem } from '../problems/catalogue.js'
 
-/** Codes of the engine that mean "too much now": too many queries, memory, time. */
-const OVERLOAD = new Set(['202', '241', '159', '160', '209', '210'])
+/** Codes that mean "not now": too many queries, memory, time, the network; no table or database yet (a first start). */
+const OVERLOAD = new Set(['202', '241', '159', '160', '209', '210', '60', '81'])
 
 /**
  * What a failed query means to the caller: an engine that is away or overloaded is a 503; undefined is a defect.

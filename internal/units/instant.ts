@@ -9,12 +9,24 @@ export function parseInstant(text: string): number | undefined {
   if (match === null) return undefined
   const [, year, month, day, hour, minute, second, fraction = ''] = match
   const milliseconds = Number(fraction.padEnd(3, '0').slice(0, 3))
-  const instant = Date.UTC(Number(year), Number(month) - 1, Number(day), Number(hour), Number(minute), Number(second), milliseconds)
+  const instant = Date.UTC(
+    Number(year),
+    Number(month) - 1,
+    Number(day),
+    Number(hour),
+    Number(minute),
+    Number(second),
+    milliseconds,
+  )
   const back = new Date(instant)
   // Date.UTC rolls over what is out of range, and moves the years 0 to 99.
   const isExact =
-    back.getUTCFullYear() === Number(year) && back.getUTCMonth() === Number(month) - 1 && back.getUTCDate() === Number(day) &&
-    back.getUTCHours() === Number(hour) && back.getUTCMinutes() === Number(minute) && back.getUTCSeconds() === Number(second)
+    back.getUTCFullYear() === Number(year) &&
+    back.getUTCMonth() === Number(month) - 1 &&
+    back.getUTCDate() === Number(day) &&
+    back.getUTCHours() === Number(hour) &&
+    back.getUTCMinutes() === Number(minute) &&
+    back.getUTCSeconds() === Number(second)
   return isExact ? instant : undefined
 }
 

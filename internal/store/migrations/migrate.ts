@@ -1,4 +1,5 @@
 import type { ClickHouseClient } from '@clickhouse/client'
+import { connectStore, type StoreConnection } from '../client.js'
 import { CREATE_ATTRIBUTIONS } from '../tables/attributions.js'
 
 /**
@@ -15,7 +16,17 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 1, name: 'attributions', statements: [CREATE_ATTRIBUTIONS] },
 ]
 
-/** Creates the database where the account may, brings the schema to the newest step and records each step. */
+/** Creates the database unless it is there. An account that may not create one needs it made beforehand. */
+export async function createDatabase(account: Omit<StoreConnection, 'database'>, database: string): Promise<void> {
+  const server = connectStore({ ...account, database: 'default' })
+  try {
+    await server.command({ query: 'CREATE DATABASE IF NOT EXISTS {database:Identifier}', query_params: { database } })
+  } finally {
+    await server.close()
+  }
+}
+
+/** Brings the schema to the newest step and records each step. */
 export async function migrate(store: ClickHouseClient): Promise<void> {
   await store.command({
     query: `CREATE TABLE IF NOT EXISTS schema_migrations (version UInt32, name String, applied_at DateTime64(3, 'UTC') DEFAULT now64(3))

@@ -1,0 +1,66 @@
+import type { StageName } from '../../../streams/invocations.js'
+import type { LogEntry } from '../../broker/log.js'
+import { type AdmittedInvocation, decodeGroup } from '../../invocations/group.js'
+import type { Checkpoint, HandOver, Plan } from './checkpoint.js'
+
+/** What a stage handles at once. Formed again from the same messages it is the same, down to `token` and `validFromMs`. */
+export interface Batch {
+  readonly stage: StageName
+  readonly partition: number
+  /** Names the batch for every effect: a repeated one is recognised by it. */
+  readonly token: string
+  readonly validFromMs: number
+  readonly invocations: readonly AdmittedInvocation[]
+}
+
+/** A message or an event that its stage cannot handle, and why. */
+export interface Poison {
+  /** Names it, so that it is kept once. */
+  readonly id: string
+  readonly data: Uint8Array
+  readonly reason: string
+}
+
+export interface FormedBatch {
+  readonly batch: Batch
+  readonly poison: readonly Poison[]
+  readonly handedOver: HandOver | undefined
+}
+
+/** Puts the planned messages together, leaving out hand-overs that have taken effect already. */
+export function formBatch(
+  stage: StageName,
+  partition: number,
+  plan: Omit<Plan, 'routing'>,
+  entries: readonly LogEntry[],
+  before: Checkpoint,
+): FormedBatch {
+  const invocations: AdmittedInvocation[] = []
+  const poison: Poison[] = []
+  let { handedOver } = before
+  for (const { sequence, messageId, data } of entries) {
+    const handOver = parseHandOverId(messageId)
+    if (handOver !== undefined) {
+      if (handedOver !== undefined && !isLater(handOver, handedOver)) continue
+      handedOver = handOver
+    }
+    try {
+      invocations.push(...decodeGroup(data, sequence))
+    } catch (cause) {
+      poison.push({ id: `${stage}.${sequence}`, data, reason: cause instanceof Error ? cause.message : 'unreadable' })
+    }
+  }
+  const token = `${stage}.${partition}.${plan.first}-${plan.last}`
+  return { batch: { stage, partition, token, validFromMs: plan.atMs, invocations }, poison, handedOver }
+}
+
+/** The message id of a part of what a batch hands on. @param source stage and partition, for example `a0` */
+export const handOverId = (source: string, { last, part }: HandOver): string => `hand.${source}.${last}.${part}`
+
+function parseHandOverId(messageId: string): HandOver | undefined {
+  const match = /^hand\.[a-z]\d+\.(\d+)\.(\d+)$/.exec(messageId)
+  return match === null ? undefined : { last: Number(match[1]), part: Number(match[2]) }
+}
+
+const isLater = (one: HandOver, other: HandOver): boolean =>
+  one.last > other.last || (one.last === other.last && one.part > other.part)

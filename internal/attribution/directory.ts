@@ -1,0 +1,84 @@
+import { unescapeToken } from '../../streams/subjects.js'
+
+/** A service of the tenant: its owner, and other names under which events state it. */
+export interface ServiceEntry {
+  readonly name: string
+  readonly owner: string
+  readonly aliases?: readonly string[]
+}
+
+/** Someone or something that makes calls: its team, and the service it works for where there is just one. */
+export interface IdentityEntry {
+  readonly name: string
+  readonly owner?: string
+  readonly service?: string
+}
+
+/** A credential whose calls come from one service. */
+export interface PrincipalEntry {
+  readonly id: string
+  readonly service: string
+}
+
+/** What a tenant has told about itself; read by stage A. */
+export interface Directory {
+  service(tenantId: string, name: string): ServiceEntry | undefined
+  identity(tenantId: string, name: string): IdentityEntry | undefined
+  principal(tenantId: string, id: string): PrincipalEntry | undefined
+}
+
+interface TenantDirectory {
+  readonly services: Map<string, ServiceEntry>
+  readonly serviceByAlias: Map<string, ServiceEntry>
+  readonly identities: Map<string, IdentityEntry>
+  readonly principals: Map<string, PrincipalEntry>
+}
+
+/** The directory of every tenant in memory, fed from the bucket `directory` (its keys are in streams/buckets.ts). */
+export class WatchedDirectory implements Directory {
+  private readonly tenants = new Map<string, TenantDirectory>()
+
+  /** @param value undefined when the entry was deleted */
+  apply(key: string, value: unknown): void {
+    const [tenantId = '', kind = '', token = ''] = key.split('.')
+    const tenant = this.tenants.get(tenantId) ?? emptyDirectory()
+    this.tenants.set(tenantId, tenant)
+    const name = unescapeToken(token)
+    if (kind === 'services') {
+      const before = tenant.services.get(name)
+      for (const alias of before?.aliases ?? []) tenant.serviceByAlias.delete(alias)
+      setOrDelete(tenant.services, name, value as ServiceEntry | undefined)
+      const after = tenant.services.get(name)
+      for (const alias of after?.aliases ?? []) if (after !== undefined) tenant.serviceByAlias.set(alias, after)
+    } else if (kind === 'identities') {
+      setOrDelete(tenant.identities, name, value as IdentityEntry | undefined)
+    } else if (kind === 'principals') {
+      setOrDelete(tenant.principals, name, value as PrincipalEntry | undefined)
+    }
+  }
+
+  service(tenantId: string, name: string): ServiceEntry | undefined {
+    const tenant = this.tenants.get(tenantId)
+    return tenant?.services.get(name) ?? tenant?.serviceByAlias.get(name)
+  }
+
+  identity(tenantId: string, name: string): IdentityEntry | undefined {
+    return this.tenants.get(tenantId)?.identities.get(name)
+  }
+
+  principal(tenantId: string, id: string): PrincipalEntry | undefined {
+    return this.tenants.get(tenantId)?.principals.get(id)
+  }
+}
+
+const emptyDirectory = (): TenantDirectory => ({
+  services: new Map(),
+  serviceByAlias: new Map(),
+  identities: new Map(),
+  principals: new Map(),
+})
+
+function setOrDelete<T>(map: Map<string, T>, key: string, value: T | undefined): void {
+  if (value === undefined) map.delete(key)
+  else map.set(key, value)
+}

@@ -1,0 +1,109 @@
+/**
+ * The evidence card's closed value sets and the rules that choose among them (spec 2.3, design section 5).
+ * Confidence is held in ten-thousandths: whole numbers compare exactly.
+ */
+
+/** Ten-thousandths, 0 to 9,500. */
+export type Confidence = number
+
+/** Nothing is ever more certain than 0.95 (policy cap). */
+export const CONFIDENCE_CAP: Confidence = 9_500
+/** At or above it a record may be charged back. */
+export const CHARGEBACK_FLOOR: Confidence = 8_000
+const PROVISIONAL_FLOOR: Confidence = 5_000
+
+export type StageOrigin = 'stage_a' | 'stage_b' | 'stage_c'
+
+export type EvidenceBasis =
+  | 'identity_and_service_resolved'
+  | 'service_resolved'
+  | 'identity_resolved'
+  | 'trace_correlated'
+  | 'principal_resolved'
+  | 'service_declared'
+  | 'trained_inference'
+  | 'heuristic_baseline'
+  | 'allocation_policy'
+  | 'default_pool'
+  | 'manual_override'
+
+export type ConfidenceBand = 'chargeback_ready' | 'provisional' | 'estimated'
+export type DegradationState = 'none' | 'degraded_serving' | 'disabled' | 'model_recalled'
+export type Freshness = 'fresh' | 'index_stale' | 'source_stale'
+export type ExportEligibility =
+  | 'eligible'
+  | 'residency_restricted'
+  | 'disputed'
+  | 'advisory'
+  | 'unpriced'
+  | 'below_floor'
+export type OutputState =
+  | 'deterministically_resolved'
+  | 'inferred'
+  | 'allocated'
+  | 'unresolved'
+  | 'overridden'
+  | 'disputed'
+
+export type PathwayCategory =
+  | 'application_direct'
+  | 'gateway_mediated'
+  | 'proxy_mediated'
+  | 'agent_workflow'
+  | 'batch'
+  | 'connector_import'
+  | 'other'
+
+export function bandOf(confidence: Confidence): ConfidenceBand {
+  if (confidence >= CHARGEBACK_FLOOR) return 'chargeback_ready'
+  return confidence >= PROVISIONAL_FLOOR ? 'provisional' : 'estimated'
+}
+
+/**
+ * The evidence's confidence under both caps: the policy's, and what the producer says of its own attribution.
+ *
+ * @param stated `attribution_confidence` of the event, 0 to 0.95; cut, never rounded up
+ */
+export function capConfidence(confidence: Confidence, stated: number | undefined): Confidence {
+  // The nearest double of a short decimal can lie a hair below it: 0.57 x 10,000 is 5,699.999...
+  const cap = stated === undefined ? CONFIDENCE_CAP : Math.floor(Number((stated * 10_000).toFixed(6)))
+  return Math.min(confidence, cap, CONFIDENCE_CAP)
+}
+
+/** The first reason that applies; without one the record is eligible. */
+export function eligibilityOf(record: {
+  readonly confidence: Confidence
+  readonly isPriced: boolean
+  readonly degradationState: DegradationState
+}): ExportEligibility {
+  if (record.degradationState === 'degraded_serving') return 'advisory'
+  if (!record.isPriced) return 'unpriced'
+  return record.confidence >= CHARGEBACK_FLOOR ? 'eligible' : 'below_floor'
+}
+
+/** An event that is over an hour older than its arrival came from a source that lags. */
+const SOURCE_STALE_MS = 60 * 60 * 1000
+
+export const freshnessOf = (eventTimeMs: number, receivedAtMs: number): Freshness =>
+  receivedAtMs - eventTimeMs > SOURCE_STALE_MS ? 'source_stale' : 'fresh'
+
+const PATHWAY_OF_LAYER = new Map<string, PathwayCategory>([
+  ['application', 'application_direct'],
+  ['sdk', 'application_direct'],
+  ['gateway', 'gateway_mediated'],
+  ['proxy', 'proxy_mediated'],
+  ['sidecar', 'proxy_mediated'],
+  ['connector', 'connector_import'],
+])
+
+/** How the call reached its provider: a batch job and an agent's step say more than the layer that saw them. */
+export function pathwayOf(call: {
+  readonly ingestionLayer: string
+  readonly serviceTier?: string | undefined
+  readonly traceId?: string | undefined
+  readonly parentSpanId?: string | undefined
+}): PathwayCategory {
+  if (call.serviceTier === 'batch') return 'batch'
+  if (call.traceId !== undefined && call.parentSpanId !== undefined) return 'agent_workflow'
+  return PATHWAY_OF_LAYER.get(call.ingestionLayer.toLowerCase()) ?? 'other'
+}

@@ -1,0 +1,121 @@
+import type { Caller } from '../auth/authenticate.js'
+import type { Exchange } from '../gateway/exchange.js'
+import { type CursorCodec, LIMIT_MAX, type Page, readLimit } from '../gateway/pages.js'
+import { readQuery } from '../gateway/query-string.js'
+import type { Route } from '../gateway/route.js'
+import { hasTagOf, parseId, type TenantIds } from '../ids/ids.js'
+import { problem } from '../problems/catalogue.js'
+import { storeProblem } from '../store/failures.js'
+import type { After, StoredAttribution, StoredAttributionDetail } from '../store/queries/attributions.js'
+import { explain } from './explanation.js'
+import { type AttributionRecord, toRecord } from './record.js'
+
+export interface AttributionRoutesDeps {
+  readonly list: (
+    question: {
+      readonly tenantId: string
+      readonly snapshotMs: number
+      readonly after: After | undefined
+      readonly limit: number
+    },
+    signal: AbortSignal,
+  ) => Promise<StoredAttribution[]>
+  readonly find: (tenantId: string, idHex: string, signal: AbortSignal) => Promise<StoredAttributionDetail | undefined>
+  readonly cursors: CursorCodec
+  readonly idsOf: (tenantId: string) => TenantIds
+  readonly clock: () => number
+}
+
+const PATH = '/v1/attribution'
+/** What a cursor of this collection belongs to: route and sort. */
+const QUERY = `${PATH} -event_time`
+
+/** `GET /v1/attribution` and `GET /v1/attribution/{id}` (spec 4.2). */
+export function attributionRoutes(deps: AttributionRoutesDeps): readonly Route[] {
+  return [
+    {
+      method: 'get',
+      path: PATH,
+      access: 'read:attribution',
+      handle: (exchange, caller) => answerOrSayWhy(exchange, () => list(exchange, caller, deps)),
+    },
+    {
+      method: 'get',
+      path: `${PATH}/:id`,
+      access: 'read:attribution',
+      handle: (exchange, caller) => answerOrSayWhy(exchange, () => get(exchange, caller, deps)),
+    },
+  ]
+}
+
+async function list(exchange: Exchange, caller: Caller, deps: AttributionRoutesDeps): Promise<void> {
+  const query = readQuery(exchange.query, ['cursor', 'limit'])
+  if (!query.ok) return exchange.replyProblem(query.problem)
+  const limit = readLimit(query.values.limit)
+  if (limit === undefined) {
+    return exchange.replyProblem(problem('INVALID_FILTER', `limit must be a whole number from 1 to ${LIMIT_MAX}.`))
+  }
+  const { tenantId } = caller
+  const now = deps.clock()
+  let snapshotMs = now
+  let after: After | undefined
+  if (query.values.cursor !== undefined) {
+    const cursor = deps.cursors.decode(query.values.cursor, { tenantId, query: QUERY }, now)
+    if (!cursor.ok) return exchange.replyProblem(cursor.problem)
+    snapshotMs = cursor.state.snapshotMs
+    const [eventTimeMs = '', idHex = ''] = cursor.state.lastKey
+    after = { eventTimeMs, idHex }
+  }
+
+  // One more than is shown tells whether there is more.
+  const rows = await deps.list({ tenantId, snapshotMs, after, limit: limit + 1 }, abortWith(exchange))
+  const shown = rows.slice(0, limit)
+  const last = shown.at(-1)
+  const hasMore = rows.length > limit
+  const page: Page<AttributionRecord> = {
+    data: shown.map(toRecord),
+    page: {
+      ...(hasMore && last !== undefined
+        ? {
+            next_cursor: deps.cursors.encode(
+              { tenantId, query: QUERY, lastKey: [last.event_time_ms, last.id], snapshotMs },
+              now,
+            ),
+          }
+        : {}),
+      limit,
+      has_more: hasMore,
+    },
+  }
+  exchange.replyJson('200 OK', page)
+}
+
+async function get(exchange: Exchange, caller: Caller, deps: AttributionRoutesDeps): Promise<void> {
+  const { tenantId } = caller
+  const id = parseId('attr', exchange.parameter)
+  if (id === undefined) return exchange.replyProblem(problem('NOT_FOUND', 'There is no such attribution.'))
+  if (!hasTagOf(id, deps.idsOf(tenantId))) {
+    return exchange.replyProblem(problem('TENANT_MISMATCH', 'The attribution belongs to another tenant.'))
+  }
+  const stored = await deps.find(tenantId, Buffer.from(id).toString('hex'), abortWith(exchange))
+  if (stored === undefined) return exchange.replyProblem(problem('NOT_FOUND', 'There is no such attribution.'))
+  exchange.replyJson('200 OK', { ...toRecord(stored), explanation: explain(stored) })
+}
+
+/** A query whose caller has left is stopped in the engine. */
+function abortWith(exchange: Exchange): AbortSignal {
+  const controller = new AbortController()
+  exchange.onAborted(() => controller.abort())
+  return controller.signal
+}
+
+async function answerOrSayWhy(exchange: Exchange, answer: () => Promise<void>): Promise<void> {
+  try {
+    await answer()
+  } catch (cause) {
+    if (exchange.isSettled) return // the caller has left, and with it the query
+    const known = storeProblem(cause)
+    if (known === undefined) throw cause
+    exchange.replyProblem(known)
+  }
+}

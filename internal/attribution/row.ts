@@ -1,0 +1,141 @@
+import { type SipKey, sipHash128 } from '../ids/siphash.js'
+import type { AdmittedInvocation } from '../invocations/group.js'
+import type { AttributionRow } from '../store/tables/attributions.js'
+import { parseQuantity, type Quantity } from '../units/quantity.js'
+import {
+  bandOf,
+  type Confidence,
+  capConfidence,
+  type DegradationState,
+  type EvidenceBasis,
+  eligibilityOf,
+  freshnessOf,
+  type OutputState,
+  pathwayOf,
+  type StageOrigin,
+} from './interpretation.js'
+
+/** Who a call is attributed to, by which stage, on what evidence. */
+export interface Verdict {
+  readonly service: string
+  readonly owner: string
+  readonly stageOrigin: StageOrigin
+  readonly evidenceBasis: EvidenceBasis
+  readonly confidence: Confidence
+  readonly outputState: OutputState
+  readonly modelVersion: string
+  readonly degradationState: DegradationState
+  /** JSON-able; the same for calls with the same evidence. */
+  readonly evidence: object
+}
+
+/** What a call cost, and by which method each figure came about. */
+export interface Consumption {
+  readonly costUsd: Quantity<'USD'>
+  readonly costBasis: string
+  readonly costDetails: string
+  readonly energyWh: Quantity<'Wh'>
+  readonly energyBasis: string
+  readonly carbonGco2e: Quantity<'gCO2e'>
+  readonly carbonBasis: string
+  readonly footprintDetails: string
+}
+
+/** What a stage needs to turn a verdict into a row. */
+export interface RowDeps {
+  readonly consumptionOf: (admitted: AdmittedInvocation) => Consumption
+  /** The tenant's key for hashing identities. */
+  readonly identityKeyOf: (tenantId: string) => SipKey
+}
+
+/** Rules of stages A and C; a change of either gets a new number. */
+export const RULES_VERSION = 'rules-1'
+
+export interface RowPlace {
+  readonly partition: number
+  /** When this version becomes valid: the planning time of its batch. */
+  readonly validFromMs: number
+}
+
+const NOBODY = new Uint8Array(16)
+
+/** One finished row. Pure but for the injected rules: the same inputs give the same bytes, as a repeated insert must. */
+export function toRow(admitted: AdmittedInvocation, verdict: Verdict, place: RowPlace, deps: RowDeps): AttributionRow {
+  const { invocation, tenantId } = admitted
+  const consumption = deps.consumptionOf(admitted)
+  const confidence = capConfidence(verdict.confidence, invocation.attributionConfidence)
+  return {
+    tenantId,
+    id: admitted.id,
+    eventId: invocation.eventId,
+    eventTimeMs: invocation.eventTimeMs,
+    validFromMs: place.validFromMs,
+
+    provider: invocation.provider,
+    requestedModel: invocation.requestedModel,
+    servedModel: invocation.servedModel ?? invocation.requestedModel,
+    service: verdict.service,
+    owner: verdict.owner,
+    costUsd: consumption.costUsd,
+    energyWh: consumption.energyWh,
+    carbonGco2e: consumption.carbonGco2e,
+    pathwayCategory: pathwayOf(invocation),
+    outputState: verdict.outputState,
+
+    stageOrigin: verdict.stageOrigin,
+    confidence,
+    confidenceBand: bandOf(confidence),
+    evidenceBasis: verdict.evidenceBasis,
+    modelVersion: verdict.modelVersion,
+    degradationState: verdict.degradationState,
+    freshness: freshnessOf(invocation.eventTimeMs, admitted.receivedAtMs),
+    exportEligibility: eligibilityOf({
+      confidence,
+      isPriced: consumption.costBasis !== 'unpriced',
+      degradationState: verdict.degradationState,
+    }),
+
+    costBasis: consumption.costBasis,
+    energyBasis: consumption.energyBasis,
+    carbonBasis: consumption.carbonBasis,
+    evidence: JSON.stringify(verdict.evidence),
+    costDetails: consumption.costDetails,
+    footprintDetails: consumption.footprintDetails,
+
+    inputTokens: invocation.inputTokens,
+    outputTokens: invocation.outputTokens,
+    cachedInputTokens: invocation.cachedInputTokens,
+    cacheWriteTokens: invocation.cacheWriteTokens,
+    cacheWriteTtlSeconds: invocation.cacheWriteTtlSeconds,
+    reasoningTokens: invocation.reasoningTokens,
+    audioInputTokens: invocation.audioInputTokens,
+    audioOutputTokens: invocation.audioOutputTokens,
+    latencyMs: invocation.latencyMs,
+    estimatedCostUsd:
+      invocation.estimatedCostUsd === undefined ? undefined : parseQuantity(invocation.estimatedCostUsd),
+    serviceTier: invocation.serviceTier ?? '',
+    servedFromCache: invocation.servedFromCache ?? false,
+    region: invocation.region ?? '',
+
+    ingestionLayer: invocation.ingestionLayer,
+    principal: admitted.principal,
+    identityHash: hashIdentity(admitted, deps),
+    traceId: invocation.traceId ?? '',
+    tags: invocation.tags,
+    k8sNamespace: invocation.k8sNamespace ?? '',
+    k8sWorkload: invocation.k8sWorkload ?? '',
+    workloadIdentity: invocation.workloadIdentity ?? '',
+
+    receivedAtMs: admitted.receivedAtMs,
+    sourcePartition: place.partition,
+    sourceSequence: admitted.position.sequence,
+    sourceIndex: admitted.position.index,
+  }
+}
+
+function hashIdentity({ invocation, tenantId }: AdmittedInvocation, deps: RowDeps): Uint8Array {
+  if (invocation.attributedIdentity === undefined) return NOBODY
+  const hash = new Uint8Array(16)
+  sipHash128(deps.identityKeyOf(tenantId), Buffer.from(invocation.attributedIdentity), hash)
+  return hash
+}

@@ -1,0 +1,47 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { ConfigError } from '../config/settings.js'
+import type { Logger } from '../telemetry/log.js'
+
+/**
+ * Runs a role's main. What the operator can mend ends the process with one line on stderr and exit code 1; a defect
+ * ends it with its stack, so that the supervisor starts it again.
+ */
+export function runMain(role: string, main: () => Promise<void>): void {
+  main().then(
+    // uWebSockets.js and kept connections would hold the event loop open; everything has been settled by now.
+    () => process.exit(0),
+    (cause: unknown) => {
+      const text = cause instanceof ConfigError || !(cause instanceof Error) ? String((cause as Error).message ?? cause) : cause.stack
+      process.stderr.write(`${role}: ${text}\n`)
+      process.exit(1)
+    },
+  )
+}
+
+/**
+ * Resolves when the process is asked to stop: SIGTERM, SIGINT or, under a supervisor, the end of stdin, which
+ * comes also when the supervisor was killed.
+ */
+export function stopSignal(isSupervised: boolean): Promise<void> {
+  return new Promise((resolve) => {
+    process.once('SIGTERM', () => resolve())
+    process.once('SIGINT', () => resolve())
+    if (isSupervised) {
+      process.stdin.once('end', () => resolve())
+      process.stdin.once('error', () => resolve())
+      process.stdin.resume()
+    }
+  })
+}
+
+/** Repeats what needs a dependency until it is there. The first failure is logged, then one in ten. */
+export async function untilAvailable<T>(what: string, attempt: () => Promise<T>, log: Logger): Promise<T> {
+  for (let failures = 0; ; failures++) {
+    try {
+      return await attempt()
+    } catch (cause) {
+      if (failures % 10 === 0) log.warn({ err: cause, failures }, `waiting for ${what}`)
+      await sleep(300)
+    }
+  }
+}
