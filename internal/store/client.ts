@@ -28,7 +28,10 @@ export function connectStore(connection: StoreConnection): ClickHouseClient {
   return createClient({
     url: connection.url,
     username: connection.user,
-    password: connection.password,
+    // The embedded engine takes credentials in these headers only (`engine/config-files.ts` says why); every other
+    // ClickHouse takes them there too.
+    set_basic_auth_header: false,
+    http_headers: { 'X-ClickHouse-User': connection.user, 'X-ClickHouse-Key': connection.password },
     database: connection.database,
     application: 'attribution',
     max_open_connections: connection.connectionsMax ?? 16,

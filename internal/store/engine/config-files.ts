@@ -2,16 +2,20 @@
  * The two files the engine reads: its configuration and its users.
  *
  * Two users. The engine's own session runs as `default`, which must have no password and cannot be told from any
- * other local account by its address: so it gets nothing but what the two statements of `engine.ts` need. The service
- * user has a password and every right over data, but none over users, files, addresses of the network, or the
- * server's life: a query that went wrong can then neither read this machine's files nor call other hosts.
+ * other local account by its address. Its few rights are not enough of a lock: they would let any local account close
+ * the port, and the function `file()` reads any file of this process without asking for a right. So the HTTP server
+ * itself lets `default` in nowhere: only requests that name the service user in the header `X-ClickHouse-User` reach a
+ * query, and ClickHouse refuses one that names a user in a second way too. (Not so `Authorization`: a `user` in the
+ * address overrides that one.) The service user has a password and every right over data, but none over users, and
+ * none over tables that read files, other hosts or the server's life.
  */
 import { createHash } from 'node:crypto'
 
 export interface EngineConfig {
-  /** Tells this engine from another one that answers on the same port. */
-  readonly displayName: string
+  /** Told to anyone who asks for `INSTANCE_PATH`: so this engine can be told from a stranger on the same port. */
+  readonly instance: string
   readonly usersFile: string
+  readonly userName: string
   /** What queries, merges and caches may take together, in bytes. */
   readonly memoryBytesMax: number
 }
@@ -22,16 +26,18 @@ export interface ServiceUser {
   readonly password: string
 }
 
+/** Where the engine says which one it is, without credentials. */
+export const INSTANCE_PATH = '/instance'
+
 /** The name becomes the name of an XML element. */
 export const isServiceUserName = (name: string): boolean => /^[A-Za-z_]\w*$/.test(name) && name !== 'default'
+
+const UNAUTHORIZED = 'The store wants its service user in X-ClickHouse-User and the password in X-ClickHouse-Key.\n'
 
 /** More than the clients of one machine open together; what comes on top is refused with code 202. */
 const QUERIES_MAX = 200
 
 const MARK_CACHE_BYTES_MAX = 512 * 1024 ** 2
-
-/** Memory for what anyone on this machine may run without a password, in bytes. */
-const LOCKED_BYTES_MAX = 64 * 1024 ** 2
 
 const SERVICE_RIGHTS = [
   'SHOW, SELECT, INSERT, ALTER, DROP, TRUNCATE, UNDROP TABLE, OPTIMIZE, dictGet, INTROSPECTION, KILL QUERY',
@@ -44,11 +50,19 @@ export function engineConfigXml(config: EngineConfig): string {
   // No <log>: errors go to stderr, which whoever started us keeps. The two loggers that are off would only repeat,
   // with a stack, what the client is told about its own query. No system log tables: none is configured here.
   return `<clickhouse>
-  <display_name>${escapeXml(config.displayName)}</display_name>
   <users_config>${escapeXml(config.usersFile)}</users_config>
   <max_server_memory_usage>${config.memoryBytesMax}</max_server_memory_usage>
   <mark_cache_size>${markCacheBytes}</mark_cache_size>
   <max_concurrent_queries>${QUERIES_MAX}</max_concurrent_queries>
+  <http_handlers>
+    ${staticRule('<url>/ping</url>', 200, 'Ok.\n')}
+    ${staticRule(`<url>${INSTANCE_PATH}</url>`, 200, config.instance)}
+    <rule>
+      <headers><X-ClickHouse-User>${config.userName}</X-ClickHouse-User></headers>
+      <handler><type>dynamic_query_handler</type><query_param_name>query</query_param_name></handler>
+    </rule>
+    ${staticRule('', 401, UNAUTHORIZED)}
+  </http_handlers>
   <logger>
     <level>error</level>
     <console>1</console>
@@ -62,6 +76,11 @@ export function engineConfigXml(config: EngineConfig): string {
 `
 }
 
+const staticRule = (condition: string, status: number, answer: string): string =>
+  `<rule>${condition}<handler><type>static</type><status>${status}</status>` +
+  `<content_type>text/plain; charset=UTF-8</content_type>` +
+  `<response_content>${escapeXml(answer)}</response_content></handler></rule>`
+
 export function usersXml(user: ServiceUser): string {
   const passwordHash = createHash('sha256').update(user.password).digest('hex')
   const rights = SERVICE_RIGHTS.map((right) => `<query>GRANT ${right} ON *.*</query>`)
@@ -73,17 +92,13 @@ export function usersXml(user: ServiceUser): string {
       <output_format_json_quote_64bit_integers>1</output_format_json_quote_64bit_integers>
       <output_format_json_quote_decimals>1</output_format_json_quote_decimals>
     </default>
-    <locked>
-      <max_memory_usage>${LOCKED_BYTES_MAX}</max_memory_usage>
-      <max_threads>1</max_threads>
-    </locked>
   </profiles>
   <quotas><default/></quotas>
   <users>
     <default>
       <password></password>
       <networks><ip>127.0.0.1</ip></networks>
-      <profile>locked</profile>
+      <profile>default</profile>
       <quota>default</quota>
       <grants><query>GRANT SYSTEM LISTEN ON *.*</query><query>GRANT SELECT ON system.numbers</query></grants>
     </default>

@@ -11,7 +11,7 @@ import { chmodSync, closeSync, mkdirSync, openSync, readFileSync, writeFileSync 
 import { request } from 'node:http'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { engineConfigXml, isServiceUserName, type ServiceUser, usersXml } from './config-files.js'
+import { engineConfigXml, INSTANCE_PATH, isServiceUserName, type ServiceUser, usersXml } from './config-files.js'
 import { EngineMissingError, type Libchdb, loadLibchdb } from './libchdb.js'
 
 export interface EngineOptions {
@@ -68,8 +68,8 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
   }
   const libchdb = loadEngineLibrary()
   const folder = resolve(options.folder)
-  const displayName = `attribution-${randomUUID()}`
-  const argv = writeFiles(libchdb, folder, displayName, options)
+  const instance = randomUUID()
+  const argv = writeFiles(libchdb, folder, instance, options)
 
   const said = divertStderr(libchdb, folder)
   let hasEnded = false
@@ -77,7 +77,7 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
     hasEnded = true
   })
 
-  const isReady = await answers(options.port, displayName, () => hasEnded)
+  const isReady = await answers(options.port, instance, () => hasEnded)
   const errors = said.restore()
   if (hasEnded) throw startFailure(errors, folder, options.port)
   if (!isReady) throw new EngineStuckError(`the engine did not answer within ${START_MS_MAX / 1000} s`)
@@ -107,7 +107,7 @@ function loadEngineLibrary(): Libchdb {
 }
 
 /** @returns the arguments of `clickhouse local` */
-function writeFiles(libchdb: Libchdb, folder: string, displayName: string, options: EngineOptions): string[] {
+function writeFiles(libchdb: Libchdb, folder: string, instance: string, options: EngineOptions): string[] {
   const usersFile = join(folder, 'users.xml')
   const configFile = join(folder, 'config.xml')
   try {
@@ -117,7 +117,8 @@ function writeFiles(libchdb: Libchdb, folder: string, displayName: string, optio
     if (!libchdb.lock(openSync(join(folder, 'lock'), 'w', 0o600))) throw folderInUse(folder)
     writePrivately(usersFile, usersXml(options.user))
     const { memoryBytesMax } = options
-    writePrivately(configFile, engineConfigXml({ displayName, usersFile, memoryBytesMax }))
+    const config = { instance, usersFile, userName: options.user.name, memoryBytesMax }
+    writePrivately(configFile, engineConfigXml(config))
   } catch (cause) {
     if (cause instanceof EngineStartError) throw cause
     const { code } = cause as NodeJS.ErrnoException
@@ -157,15 +158,13 @@ function divertStderr(libchdb: Libchdb, folder: string): { restore(): string } {
 }
 
 /**
- * Waits for this very engine to answer, by a query that needs no credentials: a stranger who holds the port must
- * neither be taken for it nor be told the password.
+ * Waits for this very engine to answer, without credentials: a stranger who holds the port must neither be taken for
+ * it nor be told the password.
  */
-async function answers(port: number, displayName: string, hasEnded: () => boolean): Promise<boolean> {
-  const query = `/?query=${encodeURIComponent('SELECT displayName()')}`
+async function answers(port: number, instance: string, hasEnded: () => boolean): Promise<boolean> {
   const deadlineAt = Date.now() + START_MS_MAX
   while (!hasEnded() && Date.now() < deadlineAt) {
-    const reply = await send({ port, path: query })
-    if (reply?.trim() === displayName) return true
+    if ((await send({ port, path: INSTANCE_PATH })) === instance) return true
     await sleep(READY_POLL_MS)
   }
   return false

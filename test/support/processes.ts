@@ -1,0 +1,111 @@
+/**
+ * Real processes under test: start one, wait for a line it writes, end it, see how it ended.
+ *
+ * What is still running when the test file is over is killed, so that a failed test leaves nothing behind.
+ */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { createServer } from 'node:net'
+import { createInterface } from 'node:readline'
+
+export interface Exit {
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+}
+
+export interface LaunchOptions {
+  readonly args?: readonly string[]
+  /** Besides this process's own environment. */
+  readonly env?: Readonly<Record<string, string>>
+  readonly cwd?: string
+}
+
+export interface Launched {
+  readonly pid: number
+  /** Every line so far, of both streams in the order they came. */
+  readonly lines: readonly string[]
+  /** Resolves once the process has ended and all it wrote has been read. */
+  readonly exited: Promise<Exit>
+  /** Resolves with the first line, written already or yet to come, that matches. Rejects when the process ends first. */
+  line(pattern: RegExp): Promise<string>
+  kill(signal: NodeJS.Signals): Promise<Exit>
+  /** Ends its stdin, which our roles take as the death of their parent. */
+  endStdin(): Promise<Exit>
+}
+
+const running = new Set<ChildProcess>()
+process.once('exit', () => {
+  for (const child of running) child.kill('SIGKILL')
+})
+
+/** Starts a script with this Node, `launch('dist/cmd/store/main.js', { args: ['--store-port', '9000'] })`. */
+export function launch(script: string, options: LaunchOptions = {}): Launched {
+  const child = spawn(process.execPath, [script, ...(options.args ?? [])], {
+    cwd: options.cwd,
+    env: { ...process.env, ...options.env },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  })
+  running.add(child)
+  const lines: string[] = []
+  const waiting = new Set<() => void>()
+  const arrive = (line: string): void => {
+    lines.push(line)
+    for (const look of waiting) look()
+  }
+  createInterface({ input: child.stdout }).on('line', arrive)
+  createInterface({ input: child.stderr }).on('line', arrive)
+  // A process that was killed no longer reads what is sent to it.
+  child.stdin.on('error', () => undefined)
+
+  let exit: Exit | undefined
+  const exited = new Promise<Exit>((resolve, reject) => {
+    child.once('error', reject)
+    child.once('close', (code, signal) => {
+      running.delete(child)
+      exit = { code, signal }
+      for (const look of waiting) look()
+      resolve(exit)
+    })
+  })
+
+  return {
+    pid: child.pid ?? -1,
+    lines,
+    exited,
+
+    line(pattern) {
+      return new Promise((resolve, reject) => {
+        const look = (): void => {
+          const found = lines.find((line) => pattern.test(line))
+          if (found === undefined && exit === undefined) return
+          waiting.delete(look)
+          if (found !== undefined) resolve(found)
+          else reject(new Error(`${script} ended (${JSON.stringify(exit)}) without ${pattern}:\n${lines.join('\n')}`))
+        }
+        waiting.add(look)
+        look()
+      })
+    },
+
+    kill(signal) {
+      child.kill(signal)
+      return exited
+    },
+
+    endStdin() {
+      child.stdin.end()
+      return exited
+    },
+  }
+}
+
+/** A port of 127.0.0.1 that nobody held a moment ago. */
+export function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer()
+    server.once('error', reject)
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address()
+      server.close(() => (address !== null && typeof address === 'object' ? resolve(address.port) : reject(address)))
+    })
+  })
+}
