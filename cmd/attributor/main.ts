@@ -32,7 +32,7 @@ import { CHECKPOINTS, DIRECTORY, MEMBERS, SIGNING_KEYS, TENANTS } from '../../st
 runMain('attributor', async () => {
   const config = readConfig(
     [
-      'logLevel', 'supervised', 'partitions', 'stages', 'memberName', 'masterKeyFile',
+      'logLevel', 'partitions', 'stages', 'memberName', 'masterKeyFile',
       'natsUrl', 'natsUser', 'natsPassword', 'streamReplicas', 'invocationsBytesMax',
       'storeUrl', 'storeUser', 'storePassword', 'storeDatabase',
     ],
@@ -110,7 +110,7 @@ runMain('attributor', async () => {
   const purging = purgeDone({ manager: broker.manager, checkpoints, isOwner: deps.isOwner, log }, config, stopping.signal)
   log.info({ member, stages: config.stages, partitions: config.partitions }, 'attributing')
 
-  await stopSignal(config.supervised ?? false)
+  await stopSignal()
   stopping.abort()
   await Promise.all([...running, purging])
   await membership.leave()

@@ -26,7 +26,7 @@ import { API_KEYS, SIGNING_KEYS } from '../../streams/buckets.js'
 runMain('gateway', async () => {
   const config = readConfig(
     [
-      'host', 'port', 'mode', 'baseUrl', 'errorDocsUrl', 'logLevel', 'supervised', 'partitions', 'masterKeyFile',
+      'host', 'port', 'mode', 'baseUrl', 'errorDocsUrl', 'logLevel', 'partitions', 'masterKeyFile',
       'natsUrl', 'natsUser', 'natsPassword', 'streamReplicas', 'invocationsBytesMax',
       'storeUrl', 'storeUser', 'storePassword', 'storeDatabase',
     ],
@@ -36,6 +36,7 @@ runMain('gateway', async () => {
   const log = createLog('gateway', config.logLevel)
   const masterKey = readMasterKey(config.masterKeyFile)
   const clock = Date.now
+  const baseUrl = config.baseUrl === '' ? `http://${config.host}:${config.port}` : config.baseUrl
 
   const broker = await connectBroker({
     url: config.natsUrl,
@@ -76,7 +77,7 @@ runMain('gateway', async () => {
     {
       host: config.host,
       port: config.port,
-      errorDocsUrl: config.errorDocsUrl ?? `${config.baseUrl}/docs/errors`,
+      errorDocsUrl: config.errorDocsUrl === '' ? `${baseUrl}/docs/errors` : config.errorDocsUrl,
     },
     [
       ...healthRoutes(watchBroker(broker, clock), watchStore(store, clock)),
@@ -96,7 +97,7 @@ runMain('gateway', async () => {
   })
   log.info({ port: server.port }, 'listening')
 
-  await stopSignal(config.supervised ?? false)
+  await stopSignal()
   await server.drain()
   await broker.close()
   await store.close()

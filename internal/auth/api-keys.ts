@@ -43,7 +43,6 @@ export function createApiKey(
 ): NewApiKey {
   const id = randomId('key', ids)
   const secret = encodeBase32(randomBytes(SECRET_BYTES))
-  const salt = randomBytes(16)
   const unchecked = `${PREFIX[mode]}${id.slice('key_'.length)}_${secret}`
   const whole = unchecked + checksum(unchecked)
   const stored: StoredApiKey = {
@@ -51,8 +50,7 @@ export function createApiKey(
     tenant_id: tenantId,
     name: wanted.name,
     scopes: wanted.scopes,
-    salt: salt.toString('hex'),
-    hash: hashSecret(salt, secret).toString('hex'),
+    ...storeSecret(secret),
     last_four: whole.slice(-4),
     status: 'active',
     created_at: createdAt.toISOString(),
@@ -75,6 +73,12 @@ export function parseApiKey(mode: Mode, text: string): PresentedApiKey | undefin
   if (id === undefined || secret === undefined || check === undefined) return undefined
   if (checksum(text.slice(0, -CHECKSUM_CHARACTERS)) !== check) return undefined
   return { id: `key_${id}`, secret }
+}
+
+/** What is kept of a secret. */
+export function storeSecret(secret: string): Pick<StoredApiKey, 'salt' | 'hash'> {
+  const salt = randomBytes(16)
+  return { salt: salt.toString('hex'), hash: hashSecret(salt, secret).toString('hex') }
 }
 
 export const isSecretOf = (stored: StoredApiKey, secret: string): boolean =>

@@ -95,14 +95,14 @@ export const SETTINGS = {
   dataDir: text('data-dir', '.data'),
   mode: choice('mode', 'production', ['production', 'sandbox']),
   logLevel: choice('log-level', 'info', ['trace', 'debug', 'info', 'warn', 'error', 'silent']),
-  baseUrl: url('base-url', 'http://127.0.0.1:8080', ['http:', 'https:']),
+  baseUrl: url('base-url', '', ['http:', 'https:']),
   errorDocsUrl: text('error-docs-url', ''),
 
   demo: toggle('demo'),
   demoSpeed: decimal('speed', 60, 0.01, 1_000_000),
   demoEventIds: choice('event-ids', 'fresh', ['fresh', 'fixed']),
 
-  natsUrl: url('nats-url', 'nats://127.0.0.1:4222', ['nats:', 'tls:']),
+  natsUrl: url('nats-url', '', ['nats:', 'tls:']),
   natsUser: text('nats-user', ''),
   natsPassword: text('nats-password', ''),
   natsServerBin: text('nats-server-bin', ''),
@@ -110,7 +110,7 @@ export const SETTINGS = {
   partitions: integer('partitions', 4, 1, 64),
   invocationsBytesMax: integer('invocations-bytes-max', 8 * 1024 ** 3, 1024 ** 2, 2 ** 50),
 
-  storeUrl: url('store-url', 'http://127.0.0.1:8123', ['http:', 'https:']),
+  storeUrl: url('store-url', '', ['http:', 'https:']),
   storeUser: text('store-user', 'attribution'),
   storePassword: text('store-password', ''),
   storeDatabase: text('store-database', 'attribution'),
@@ -119,7 +119,6 @@ export const SETTINGS = {
 
   masterKeyFile: text('master-key-file', ''),
   memberName: text('member-name', ''),
-  supervised: toggle('supervised'),
   stages,
 } as const satisfies Record<string, Setting<unknown>>
 

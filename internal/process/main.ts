@@ -1,3 +1,4 @@
+import { fstatSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ConfigError } from '../config/settings.js'
 import type { Logger } from '../telemetry/log.js'
@@ -18,20 +19,21 @@ export function runMain(role: string, main: () => Promise<void>): void {
   )
 }
 
+/** What is not settled by then is left: every promise that was made is in the log already. */
+const DRAIN_MS_MAX = 10_000
+
 /**
- * Resolves when the process is asked to stop: SIGTERM, SIGINT or, under a supervisor, the end of stdin, which
- * comes also when the supervisor was killed.
+ * Resolves when the process is asked to stop: SIGTERM, SIGINT, or the end of stdin where that is a pipe, which comes
+ * also when a supervisor was killed. From then on the process ends within `DRAIN_MS_MAX`, settled or not.
  */
-export function stopSignal(isSupervised: boolean): Promise<void> {
-  return new Promise((resolve) => {
+export async function stopSignal(): Promise<void> {
+  await new Promise<void>((resolve) => {
     process.once('SIGTERM', () => resolve())
     process.once('SIGINT', () => resolve())
-    if (isSupervised) {
-      process.stdin.once('end', () => resolve())
-      process.stdin.once('error', () => resolve())
-      process.stdin.resume()
-    }
+    const stdin = fstatSync(0)
+    if (stdin.isFIFO() || stdin.isSocket()) process.stdin.resume().once('close', () => resolve())
   })
+  setTimeout(() => process.exit(0), DRAIN_MS_MAX).unref()
 }
 
 /** Repeats what needs a dependency until it is there. The first failure is logged, then one in ten. */

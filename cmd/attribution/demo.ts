@@ -1,0 +1,107 @@
+import { randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { SingleBar } from 'cli-progress'
+import { Command, InvalidArgumentError, Option } from 'commander'
+import { importDirectory } from '../../internal/attribution/import-directory.js'
+import { connectBroker } from '../../internal/broker/connect.js'
+import { connectService } from '../../internal/replay/client.js'
+import { DEMO_IDENTITIES, DEMO_SERVICES, demoEvent } from '../../internal/replay/demo-company.js'
+import { percentile, type ReplaySummary, replayTrace } from '../../internal/replay/replay.js'
+import { FIXED_EVENT_IDS, readTrace } from '../../internal/replay/trace.js'
+import { formatQuantity } from '../../internal/units/quantity.js'
+import { DIRECTORY } from '../../streams/buckets.js'
+
+interface DemoOptions {
+  readonly credentials: string
+  readonly file: string
+  readonly speed: number
+  readonly eventIds: 'fresh' | 'fixed'
+  readonly json?: true
+}
+
+/** From dist/cmd/attribution to the checkout. */
+const TRACE_FILE = fileURLToPath(new URL('../../../bench/data/azure-llm-2023.csv', import.meta.url))
+
+export const demoCommand = (): Command =>
+  new Command('demo')
+    .description('Imports a small directory and replays a recorded trace as live traffic against a running service.')
+    .requiredOption('--credentials <file>', 'credentials.json of the data folder')
+    .option('--file <trace>', 'the trace', TRACE_FILE)
+    .option('--speed <factor>', 'how many times faster than recorded', readSpeed, 60)
+    .addOption(
+      new Option('--event-ids <which>', 'fresh: new events at each replay; fixed: the same events again')
+        .choices(['fresh', 'fixed'])
+        .default('fresh'),
+    )
+    .option('--json', 'print the summary as JSON')
+    .action(runDemo)
+
+function readSpeed(text: string): number {
+  const speed = Number(text)
+  if (!(speed > 0) || !Number.isFinite(speed)) throw new InvalidArgumentError('It must be a number above 0.')
+  return speed
+}
+
+async function runDemo(options: DemoOptions): Promise<void> {
+  const credentials = JSON.parse(readFileSync(options.credentials, 'utf8')) as {
+    readonly base_url: string
+    readonly tenant_id: string
+    readonly api_key: string
+  }
+  const { ATTRIBUTION_NATS_URL: url, ATTRIBUTION_NATS_USER: user, ATTRIBUTION_NATS_PASSWORD: password } = process.env
+  if (url === undefined) throw new Error('ATTRIBUTION_NATS_URL must say where the broker is')
+  const broker = await connectBroker({ url, user: user ?? '', password: password ?? '', name: 'attribution-cli' })
+  await importDirectory(await broker.bucket(DIRECTORY), credentials.tenant_id, {
+    services: DEMO_SERVICES,
+    identities: DEMO_IDENTITIES,
+  })
+  await broker.close()
+
+  const rows = readTrace(options.file)
+  const service = connectService(credentials.base_url, credentials.api_key, 64)
+  const bar = new SingleBar({
+    format: '  replaying [{bar}] {value}/{total} events, {eta_formatted} left',
+    stream: process.stderr,
+    noTTYOutput: true,
+    notTTYSchedule: 5_000,
+    hideCursor: true,
+  })
+  bar.start(rows.length, 0)
+  const summary = await replayTrace(rows, service, {
+    speed: options.speed,
+    eventIdNamespace: options.eventIds === 'fixed' ? FIXED_EVENT_IDS : randomUUID(),
+    eventOf: demoEvent,
+    onProgress: (taken) => bar.update(taken),
+  }).finally(() => bar.stop())
+  await service.close()
+  process.stdout.write(options.json === true ? `${JSON.stringify(asJson(summary))}\n` : asText(summary, credentials.base_url))
+}
+
+const asJson = (summary: ReplaySummary) => ({
+  sent: summary.sent,
+  attributed: summary.attributed,
+  cost_usd: formatQuantity(summary.costUsd),
+  energy_wh: formatQuantity(summary.energyWh),
+  carbon_gco2e: formatQuantity(summary.carbonGco2e),
+  unpriced: summary.unpriced,
+  visible_after_ms: {
+    p50: Math.round(percentile(summary.visibleAfterMs, 0.5)),
+    p99: Math.round(percentile(summary.visibleAfterMs, 0.99)),
+  },
+})
+
+function asText(summary: ReplaySummary, baseUrl: string): string {
+  const json = asJson(summary)
+  const unpriced = json.unpriced === 0 ? '' : ` (a lower bound: ${json.unpriced} calls have no price)`
+  return `
+  events sent        ${json.sent}
+  attributed         ${json.attributed}
+  cost               ${json.cost_usd} USD${unpriced}
+  energy             ${json.energy_wh} Wh
+  carbon             ${json.carbon_gco2e} gCO2e
+  202 to visible     p50 ${json.visible_after_ms.p50} ms, p99 ${json.visible_after_ms.p99} ms
+
+  Look at them: curl -H "X-API-Key: $API_KEY" "${baseUrl}/v1/attribution?limit=5"
+`
+}

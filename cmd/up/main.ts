@@ -1,0 +1,100 @@
+/**
+ * Everything at once for one machine: a private nats-server and store unless others are named, the gateway and the
+ * attributor, kept running until it is asked to stop.
+ */
+import { fileURLToPath } from 'node:url'
+import { connectBroker, ensureStreams } from '../../internal/broker/connect.js'
+import { ConfigError, readConfig } from '../../internal/config/settings.js'
+import { runMain, stopSignal, untilAvailable } from '../../internal/process/main.js'
+import { readMasterKey } from '../../internal/secrets/master-key.js'
+import { banner } from '../../internal/supervisor/banner.js'
+import { bootstrapTenant } from '../../internal/supervisor/bootstrap.js'
+import { type Role, Supervisor } from '../../internal/supervisor/children.js'
+import { runDemo } from '../../internal/supervisor/demo.js'
+import { freePort, openInstance, requireFreePort, takeOver, writeRunFile } from '../../internal/supervisor/instance.js'
+import { natsServerRole } from '../../internal/supervisor/nats-server.js'
+import { answersAt } from '../../internal/supervisor/readiness.js'
+import { createLog } from '../../internal/telemetry/log.js'
+
+/** `dist/cmd/<role>/main.js` */
+const mainOf = (role: string): string => fileURLToPath(new URL(`../${role}/main.js`, import.meta.url))
+const NATS_USER = 'attribution'
+
+runMain('up', async () => {
+  const config = readConfig(
+    [
+      'host', 'port', 'dataDir', 'mode', 'logLevel', 'baseUrl', 'demo', 'demoSpeed', 'demoEventIds', 'partitions',
+      'natsServerBin', 'natsUrl', 'natsUser', 'natsPassword', 'streamReplicas', 'invocationsBytesMax',
+      'storeUrl', 'storeUser', 'storePassword', 'storeDatabase', 'storeMemoryBytesMax',
+    ],
+    process.argv.slice(2),
+    process.env,
+  )
+  const say = (line: string): void => void process.stderr.write(`  ${line}\n`)
+  const { files, secrets } = openInstance(config.dataDir)
+  await takeOver(files)
+  await requireFreePort(config.host, config.port)
+
+  const ownsNats = config.natsUrl === ''
+  const natsPort = ownsNats ? await freePort() : 0
+  const nats = ownsNats
+    ? { url: `nats://127.0.0.1:${natsPort}`, user: NATS_USER, password: secrets.natsPassword }
+    : { url: config.natsUrl, user: config.natsUser, password: config.natsPassword }
+  const ownsStore = config.storeUrl === ''
+  const storePort = ownsStore ? await freePort() : 0
+  const storeUrl = ownsStore ? `http://127.0.0.1:${storePort}` : config.storeUrl
+  const storePassword = ownsStore ? secrets.storePassword : config.storePassword
+  const baseUrl = config.baseUrl === '' ? `http://${config.host}:${config.port}` : config.baseUrl
+
+  const env = {
+    PATH: process.env['PATH'] ?? '',
+    ATTRIBUTION_MODE: config.mode,
+    ATTRIBUTION_LOG_LEVEL: config.logLevel,
+    ATTRIBUTION_PARTITIONS: String(config.partitions),
+    ATTRIBUTION_MASTER_KEY_FILE: files.masterKey,
+    ATTRIBUTION_NATS_URL: nats.url,
+    ...(nats.user === '' ? {} : { ATTRIBUTION_NATS_USER: nats.user, ATTRIBUTION_NATS_PASSWORD: nats.password }),
+    ATTRIBUTION_STREAM_REPLICAS: String(config.streamReplicas),
+    ATTRIBUTION_INVOCATIONS_BYTES_MAX: String(config.invocationsBytesMax),
+    ATTRIBUTION_STORE_URL: storeUrl,
+    ATTRIBUTION_STORE_USER: config.storeUser,
+    ...(storePassword === '' ? {} : { ATTRIBUTION_STORE_PASSWORD: storePassword }),
+    ATTRIBUTION_STORE_DATABASE: config.storeDatabase,
+  }
+  const role = (name: string, args: readonly string[], ready: Role['ready']): Role => ({
+    name,
+    command: process.execPath,
+    args: [mainOf(name), ...args],
+    env,
+    ready,
+  })
+
+  const supervisor = new Supervisor({ logsDir: files.logsDir, say, onChange: (pids) => writeRunFile(files, pids) })
+  const stopping = stopSignal()
+  try {
+    if (ownsNats) {
+      if (config.natsServerBin === '') throw new ConfigError('no nats-server is named: start with "npm start", or set --nats-server-bin')
+      await supervisor.start(natsServerRole(config.natsServerBin, files, natsPort, nats.user, nats.password))
+    }
+    if (ownsStore) {
+      const args = ['--data-dir', files.dataDir, '--store-port', String(storePort), '--store-memory-bytes-max', String(config.storeMemoryBytesMax)]
+      await supervisor.start(role('store', args, answersAt(`${storeUrl}/ping`)))
+    }
+    const broker = await connectBroker({ ...nats, name: 'up' })
+    await untilAvailable('JetStream', () => ensureStreams(broker, { replicas: config.streamReplicas, invocationsBytesMax: config.invocationsBytesMax }), createLog('up', config.logLevel))
+    await bootstrapTenant(broker, files, readMasterKey(files.masterKey), config.mode, baseUrl)
+    await broker.close()
+
+    const listening = `http://${config.host}:${config.port}`
+    await supervisor.start(role('gateway', ['--host', config.host, '--port', String(config.port), '--base-url', baseUrl], answersAt(`${listening}/healthz`)))
+    await supervisor.start(role('attributor', ['--member-name', 'attributor-1'], answersAt(`${listening}/readyz`)))
+    process.stdout.write(banner({ baseUrl, files, mode: config.mode, ownsNats, ownsStore }))
+
+    const demo = config.demo ? runDemo(mainOf('attribution'), files, env, config.demoSpeed, config.demoEventIds) : undefined
+    await stopping
+    demo?.kill()
+    say('stopping')
+  } finally {
+    await supervisor.stop()
+  }
+})

@@ -1,0 +1,119 @@
+import { randomBytes } from 'node:crypto'
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join, resolve } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { ConfigError } from '../config/settings.js'
+import { isOurProcess } from './processes.js'
+
+/** The files of one instance in its data folder; all of them readable by their owner only. */
+export interface InstanceFiles {
+  readonly dataDir: string
+  readonly logsDir: string
+  readonly masterKey: string
+  readonly credentials: string
+  readonly run: string
+}
+
+/** Passwords that only this instance's own processes use. */
+export interface InstanceSecrets {
+  readonly natsPassword: string
+  readonly storePassword: string
+}
+
+/** Process ids of an instance: of its supervisor, and of each role. */
+export interface RunFile {
+  readonly up: number
+  readonly roles: Readonly<Record<string, number>>
+}
+
+/** Makes the data folder and its keys where they are not there yet. @throws ConfigError when it cannot be written */
+export function openInstance(dataDir: string): { files: InstanceFiles; secrets: InstanceSecrets } {
+  const folder = resolve(dataDir)
+  const files: InstanceFiles = {
+    dataDir: folder,
+    logsDir: join(folder, 'logs'),
+    masterKey: join(folder, 'master.key'),
+    credentials: join(folder, 'credentials.json'),
+    run: join(folder, 'run.json'),
+  }
+  const secretsFile = join(folder, 'secrets.json')
+  try {
+    mkdirSync(files.logsDir, { recursive: true, mode: 0o700 })
+    if (!existsSync(files.masterKey)) writePrivate(files.masterKey, `${randomBytes(32).toString('base64url')}\n`)
+    if (!existsSync(secretsFile)) {
+      const made: InstanceSecrets = { natsPassword: randomText(), storePassword: randomText() }
+      writePrivate(secretsFile, `${JSON.stringify(made, null, 2)}\n`)
+    }
+    // Both files must be writable, not only readable: finding out now beats finding out in the middle.
+    writePrivate(join(folder, '.writable'), '')
+    rmSync(join(folder, '.writable'))
+  } catch (cause) {
+    throw new ConfigError(`the data folder ${folder} cannot be written: ${(cause as Error).message}`, { cause })
+  }
+  return { files, secrets: JSON.parse(readFileSync(secretsFile, 'utf8')) as InstanceSecrets }
+}
+
+/** Whole or not at all, readable by the owner only. */
+export function writePrivate(file: string, text: string): void {
+  const unfinished = `${file}.new`
+  writeFileSync(unfinished, text, { mode: 0o600 })
+  renameSync(unfinished, file)
+}
+
+const randomText = (): string => randomBytes(24).toString('base64url')
+
+const ORPHANS_MS_MAX = 15_000
+
+/**
+ * Takes the data folder for this process. A supervisor that still runs keeps it; what a killed one has left behind
+ * is waited for, since its processes are ending by themselves, and ended when they do not.
+ *
+ * @throws ConfigError when another supervisor runs on the folder
+ */
+export async function takeOver(files: InstanceFiles): Promise<void> {
+  if (!existsSync(files.run)) return
+  const { up, roles } = JSON.parse(readFileSync(files.run, 'utf8')) as RunFile
+  if (up !== process.pid && isOurProcess(up, 'up')) {
+    throw new ConfigError(`the data folder ${files.dataDir} is in use by process ${up}; stop it, or choose another with --data-dir`)
+  }
+  const deadline = performance.now() + ORPHANS_MS_MAX
+  for (const [role, pid] of Object.entries(roles)) {
+    while (isOurProcess(pid, role)) {
+      if (performance.now() > deadline) process.kill(pid, 'SIGKILL')
+      await sleep(50)
+    }
+  }
+}
+
+export const writeRunFile = (files: InstanceFiles, roles: ReadonlyMap<string, number>): void =>
+  writePrivate(files.run, `${JSON.stringify({ up: process.pid, roles: Object.fromEntries(roles) } satisfies RunFile)}\n`)
+
+/** A port on loopback that is free now. */
+export function freePort(): Promise<number> {
+  return new Promise((resolvePort, reject) => {
+    const server = createServer()
+    server.once('error', reject)
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address()
+      server.close(() => (address !== null && typeof address === 'object' ? resolvePort(address.port) : reject(new Error('no port'))))
+    })
+  })
+}
+
+/**
+ * Makes sure that nobody listens on the port. uWebSockets.js would share it with a stranger without a word, and
+ * each would get a part of the requests.
+ *
+ * @throws ConfigError with one line that says what to do
+ */
+export function requireFreePort(host: string, port: number): Promise<void> {
+  return new Promise((resolvePort, reject) => {
+    const server = createServer()
+    server.once('error', (cause: NodeJS.ErrnoException) => {
+      const what = cause.code === 'EADDRINUSE' ? 'is taken by another process' : `cannot be used (${cause.code})`
+      reject(new ConfigError(`port ${port} on ${host} ${what}; choose another with --port`, { cause }))
+    })
+    server.listen({ host, port, exclusive: true }, () => server.close(() => resolvePort()))
+  })
+}

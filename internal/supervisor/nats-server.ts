@@ -1,0 +1,80 @@
+import { existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { createConnection } from 'node:net'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Role } from './children.js'
+import { type InstanceFiles, writePrivate } from './instance.js'
+import { isOurProcess } from './processes.js'
+
+/**
+ * nats-server does not watch its stdin, so that a shell does: it ends the server when the pipe from the supervisor
+ * closes, also when the supervisor was killed, and ends itself when the server does.
+ */
+const WATCHED = `
+exec 3<&0
+"$0" "$@" </dev/null 3<&- &
+server=$!
+(cat <&3 >/dev/null; kill -TERM $server 2>/dev/null) &
+watcher=$!
+exec 3<&-
+wait $server
+code=$?
+kill $watcher 2>/dev/null
+exit $code
+`
+
+/** A private nats-server on loopback, behind a password, with its data in the instance's folder. */
+export function natsServerRole(binary: string, files: InstanceFiles, port: number, user: string, password: string): Role {
+  const folder = join(files.dataDir, 'nats')
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const config = join(folder, 'nats-server.conf')
+  writePrivate(config, configText(folder, port, user, password))
+  return {
+    name: 'nats',
+    command: '/bin/sh',
+    args: ['-c', WATCHED, binary, '--config', config],
+    env: {},
+    prepare: () => endOrphan(natsPidFile(files)),
+    ready: (signal) => listensOn(port, signal),
+  }
+}
+
+/** Where the server writes its process id; the role's own process is the shell that watches it. */
+export const natsPidFile = (files: InstanceFiles): string => join(files.dataDir, 'nats', 'nats-server.pid')
+
+/** A server whose watching shell was killed runs on and holds port and files. */
+async function endOrphan(pidFile: string): Promise<void> {
+  if (!existsSync(pidFile)) return
+  const pid = Number(readFileSync(pidFile, 'utf8'))
+  while (pid > 0 && isOurProcess(pid, 'nats')) {
+    process.kill(pid, 'SIGKILL')
+    await sleep(50)
+  }
+}
+
+const configText = (folder: string, port: number, user: string, password: string): string => `
+server_name: attribution
+listen: "127.0.0.1:${port}"
+pid_file: ${JSON.stringify(join(folder, 'nats-server.pid'))}
+max_payload: 8388608
+write_deadline: "10s"
+authorization { user: ${JSON.stringify(user)}, password: ${JSON.stringify(password)} }
+jetstream { store_dir: ${JSON.stringify(join(folder, 'data'))} }
+`
+
+async function listensOn(port: number, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    const isOpen = await new Promise<boolean>((resolve) => {
+      const socket = createConnection({ host: '127.0.0.1', port })
+      // The server greets every client once it takes requests.
+      socket.once('data', () => {
+        socket.destroy()
+        resolve(true)
+      })
+      socket.once('error', () => resolve(false))
+    })
+    if (isOpen) return
+    await sleep(50)
+  }
+  throw new Error('nats-server did not become ready')
+}

@@ -1,0 +1,29 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+
+/** What marks a role's command line; a process id may have been given to a stranger since it was written down. */
+const MARK: Readonly<Record<string, RegExp>> = {
+  up: /(cmd[/\\]up[/\\]main\.js|setup[/\\]start\.mjs)/,
+  nats: /nats-server/,
+  store: /cmd[/\\]store[/\\]main\.js/,
+  gateway: /cmd[/\\]gateway[/\\]main\.js/,
+  attributor: /cmd[/\\]attributor[/\\]main\.js/,
+}
+
+/** Whether the process runs and is one of ours in that role. */
+export function isOurProcess(pid: number, role: string): boolean {
+  const commandLine = commandLineOf(pid)
+  return commandLine !== undefined && (MARK[role]?.test(commandLine) ?? false)
+}
+
+function commandLineOf(pid: number): string | undefined {
+  try {
+    if (existsSync('/proc/self/cmdline')) {
+      // A zombie has an empty command line.
+      return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ')
+    }
+    return execFileSync('ps', ['-o', 'command=', '-p', String(pid)], { encoding: 'utf8' })
+  } catch {
+    return undefined
+  }
+}
