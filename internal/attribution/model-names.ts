@@ -103,7 +103,10 @@ function namesOf(
   for (const family of [plain, withoutProfile]) {
     const forms = family.flatMap(({ name, steps }) =>
       vendorForms(name).map(
-        (form, index): CandidateName => ({ name: form, steps: index === 0 ? steps : [...steps, 'vendor_form'] }),
+        (form, index): CandidateName => ({
+          name: form,
+          steps: index === 0 ? steps : [...inexact(steps), 'vendor_form'],
+        }),
       ),
     )
     for (const form of family) offer(form.name, form.steps)

@@ -1,0 +1,191 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { explainFootprint } from '../../../../internal/attribution/energy/explain-footprint.js'
+import { footprint, loadFootprintTables } from '../../../../internal/attribution/energy/footprint.js'
+import type { TenantGrid } from '../../../../internal/attribution/energy/grid.js'
+import type { Invocation } from '../../../../internal/invocations/invocation.js'
+import { formatQuantity } from '../../../../internal/units/quantity.js'
+import { call } from '../../../support/attribution-events.js'
+import { readVectors } from '../../../support/vectors/read-vectors.js'
+
+const tables = loadFootprintTables()
+const of = (stated: Partial<Invocation>, tenant?: TenantGrid) => footprint(call(stated), tables, tenant)
+const values = (stated: Partial<Invocation>, tenant?: TenantGrid): string[] => {
+  const { energyBasis, energyWh, carbonBasis, carbonGco2e } = of(stated, tenant)
+  return [`${energyBasis} ${formatQuantity(energyWh)}`, `${carbonBasis} ${formatQuantity(carbonGco2e)}`]
+}
+
+test('250 tokens of gpt-4o take 0.519405489138 Wh and 0.217231243399 g', () => {
+  expect(values({})).toEqual(['modelled 0.519405489138', 'modelled 0.217231243399'])
+})
+
+describe('measured beats modelled', () => {
+  test('both measured', () => {
+    expect(values({ energyWh: '1.50', carbonGco2e: '0.7' })).toEqual(['measured 1.5', 'measured 0.7'])
+    expect(of({ energyWh: '1.50', carbonGco2e: '0.7' }).details).toMatchObject({ confidence: 0.95 })
+  })
+
+  test('carbon of a measured energy is its use in the zone, and no more', () => {
+    expect(values({ energyWh: '1.5', region: 'eu-north-1' })).toEqual(['measured 1.5', 'modelled 0.05289'])
+    expect(of({ energyWh: '1.5' }).details.notes).toEqual(['carbon_usage_only'])
+  })
+
+  test('measured energy of a model nobody knows still has a zone', () => {
+    expect(values({ energyWh: '1', requestedModel: 'in-house' })).toEqual(['measured 1', 'modelled 0.3844'])
+  })
+
+  test('measured energy at an unknown place has no carbon', () => {
+    expect(values({ energyWh: '1', region: 'mars' })).toEqual(['measured 1', 'unknown 0'])
+    expect(of({ energyWh: '1', region: 'mars' }).details.carbon_reason).toBe('unknown_zone')
+  })
+
+  test('measured carbon stands beside modelled energy', () => {
+    expect(values({ carbonGco2e: '0.1' })).toEqual(['modelled 0.519405489138', 'measured 0.1'])
+  })
+})
+
+describe('unknown stays unknown', () => {
+  test.each<[string, Partial<Invocation>]>([
+    ['unknown_model', { requestedModel: 'gpt-99' }],
+    ['unknown_model', { servedModel: 'gpt-99' }],
+    ['no_output_tokens', { outputTokens: undefined }],
+    ['zero_output_tokens', { outputTokens: 0 }],
+    ['not_text_output', { requestedModel: 'gpt-4o-mini-tts' }],
+    ['not_text_output', { audioOutputTokens: 1 }],
+  ])('%s', (reason, stated) => {
+    expect(values(stated)).toEqual(['unknown 0', 'unknown 0'])
+    expect(of(stated).details).toMatchObject({ energy_reason: reason, carbon_reason: reason })
+    expect(of(stated).details.confidence).toBeUndefined()
+  })
+
+  test('an unknown place leaves the energy', () => {
+    expect(values({ region: 'mars' })).toEqual(['modelled 0.519405489138', 'unknown 0'])
+  })
+
+  test('an answer from the own cache took nothing, which is known', () => {
+    expect(values({ servedFromCache: true, outputTokens: undefined })).toEqual(['modelled 0', 'modelled 0'])
+    expect(of({ servedFromCache: true }).details.notes).toEqual(['served_from_local_cache'])
+  })
+})
+
+describe('confidence and notes', () => {
+  test.each<[number, Partial<Invocation>]>([
+    [0.6, { region: 'us-east-1' }],
+    [0.55, {}],
+    [0.45, { inputTokens: 2501 }],
+    [0.55, { inputTokens: 2500 }],
+    [0.55, { provider: 'azure', region: 'eastus' }],
+    [0.55, { region: 'us', requestedModel: 'gpt-4o-2031-01-01' }],
+    [0.8, { provider: 'mistral', requestedModel: 'mistral-large-2512', region: 'SWE' }],
+    [0.55, { provider: 'bedrock', requestedModel: 'us.meta.llama3-3-70b-instruct-v1:0' }],
+    [0.4, { provider: 'deepinfra', requestedModel: 'openai/gpt-oss-120b' }],
+  ])('%d', (confidence, stated) => {
+    expect(of(stated).details.confidence).toBe(confidence)
+  })
+
+  test('what the method leaves out is said', () => {
+    expect(of({ inputTokens: 2501, serviceTier: 'batch', region: 'apac', eventTimeMs: 0 }).details.notes).toEqual([
+      'prefill_not_modelled',
+      'batch_same_formula',
+      'region_without_single_grid',
+      'grid_year_before_table',
+    ])
+  })
+})
+
+describe("a tenant's own grid", () => {
+  test('its zone replaces the default and its factor the table', () => {
+    const tenant: TenantGrid = { zone: 'FRA', factors: [{ zone: 'FRA', gramsPerKwh: '10', source: 'supply contract' }] }
+
+    expect(of({ energyWh: '1' }, tenant).details.grid).toEqual({
+      zone: 'FRA',
+      from: 'tenant',
+      g_per_kwh: '10',
+      table: 'tenant',
+      source: 'supply contract',
+    })
+    expect(values({ energyWh: '1' }, tenant)[1]).toBe('modelled 0.01')
+    expect(values({ energyWh: '1' })[1]).toBe('modelled 0.3844')
+  })
+})
+
+test('events that differ only in their numbers share one frozen object and one text', () => {
+  const [first, second] = [of({ outputTokens: 200, latencyMs: 5 }), of({ outputTokens: 201 })]
+
+  expect(second.details).toBe(first.details)
+  expect(JSON.parse(first.detailsJson)).toEqual(first.details)
+  expect(Object.isFrozen(first.details.model?.active_parameters_b)).toBe(true)
+})
+
+interface EnergyVector {
+  readonly event: Partial<Invocation>
+  readonly energy_wh: string
+  readonly energy_min_wh: string
+  readonly energy_max_wh: string
+  readonly outer_min_wh: string
+  readonly outer_max_wh: string
+  readonly carbon_gco2e: string
+  readonly carbon_min_gco2e: string
+  readonly carbon_max_gco2e: string
+  readonly embodied_gco2e: string
+}
+
+// Second implementation: Python's decimal module (test/support/vectors/energy-vectors.py).
+test('values and bands are those of a second implementation, to the last digit', () => {
+  const vectors = readVectors<EnergyVector>('energy')
+  const got = vectors.map(({ event }) => {
+    const { energyWh, carbonGco2e, details } = of(event)
+    const { energy, carbon, carbonParts } = explainFootprint(details, event)
+    return {
+      event,
+      energy_wh: formatQuantity(energyWh),
+      energy_min_wh: energy && formatQuantity(energy.min),
+      energy_max_wh: energy && formatQuantity(energy.max),
+      outer_min_wh: energy && formatQuantity(energy.outerMin),
+      outer_max_wh: energy && formatQuantity(energy.outerMax),
+      carbon_gco2e: formatQuantity(carbonGco2e),
+      carbon_min_gco2e: carbon && formatQuantity(carbon.min),
+      carbon_max_gco2e: carbon && formatQuantity(carbon.max),
+      embodied_gco2e: carbonParts && formatQuantity(carbonParts.embodied),
+    }
+  })
+
+  expect(vectors.length).toBeGreaterThan(200)
+  expect(got).toEqual(vectors)
+})
+
+test('the explanation works out the stored values from the stored text and the event', () => {
+  const events = fc.record({
+    model: fc.constantFrom(
+      ['openai', 'gpt-4o'],
+      ['anthropic', 'claude-opus-5'],
+      ['huggingface', 'google/gemma-2b'],
+      ['bedrock', 'deepseek.v3.2'],
+      ['x', 'y'],
+    ),
+    outputTokens: fc.option(fc.nat({ max: 2_000_000 }), { nil: undefined }),
+    latencyMs: fc.option(fc.nat({ max: 2_000_000 }), { nil: undefined }),
+    region: fc.constantFrom(undefined, 'eu-west-1', 'apac', 'mars'),
+    energyWh: fc.constantFrom(undefined, undefined, '0', '1.234567890123456789'),
+    carbonGco2e: fc.constantFrom(undefined, undefined, '0.5'),
+    eventTimeMs: fc.constantFrom(Date.UTC(2023, 0), Date.UTC(2025, 0), Date.UTC(2026, 10)),
+  })
+  fc.assert(
+    fc.property(events, ({ model: [provider = '', requestedModel = ''], ...rest }) => {
+      const event = call({ provider, requestedModel, ...rest })
+      const stored = footprint(event, tables)
+
+      const explained = explainFootprint(JSON.parse(stored.detailsJson), event)
+
+      expect([explained.energyWh, explained.carbonGco2e]).toEqual([stored.energyWh, stored.carbonGco2e])
+      const { carbonParts, energy } = explained
+      if (carbonParts) expect(carbonParts.usage + carbonParts.embodied).toBe(stored.carbonGco2e)
+      if (energy)
+        expect(
+          [energy.outerMin, energy.min, energy.mean, energy.max, energy.outerMax].every(
+            (value, at, all) => at === 0 || value >= (all[at - 1] ?? 0n),
+          ),
+        ).toBe(true)
+    }),
+  )
+})

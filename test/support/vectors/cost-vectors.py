@@ -1,0 +1,179 @@
+"""Writes cost-vectors.data.json: costs of chosen calls, worked out a second time.
+
+A second implementation of the token price formula, independent of internal/attribution/cost: Python's decimal module,
+one plain function, no caches, no steps of 1e-18. It shares only the price file. Covered: cache reads and writes of both
+lifetimes, reasoning, audio, both sides of each threshold and band, batch, flex, priority, dated periods to the
+millisecond, daily windows, residency factors. Run from the repository root:
+python3 test/support/vectors/cost-vectors.py
+"""
+import json
+import random
+from datetime import datetime, timezone
+from decimal import Decimal, getcontext
+
+getcontext().prec = 60
+BOOK = json.load(open("internal/attribution/cost/prices.data.json"))
+D = Decimal
+PARTS = ("input", "output", "cache_read", "cache_write", "cache_write_1h", "reasoning", "audio_input", "audio_output", "audio_cache_read")
+NOW = "2026-11-03T12:00:00.000"  # a Tuesday
+
+
+def text(value):
+    out = format(value, "f")
+    out = out.rstrip("0").rstrip(".") if "." in out else out
+    return out or "0"
+
+
+def millis(stamp):
+    return round(datetime.fromisoformat(stamp).replace(tzinfo=timezone.utc).timestamp() * 1000)
+
+
+def price_in_force(row, at):
+    """The row's rates, or those of the dated period and daily window that hold the instant."""
+    if "region" in row:
+        return row
+    for history in BOOK["history"]:
+        if history["provider"] != row["provider"] or row["model"] not in history["models"]:
+            continue
+        period = history["periods"][0]
+        for each in history["periods"]:
+            if at >= millis(each["from"] + "T00:00:00"):
+                period = each
+        moment = datetime.fromtimestamp(at / 1000, timezone.utc)
+        for window in period.get("windows", []):
+            if moment.isoweekday() in window["days"] and window["from"] <= moment.strftime("%H:%M") < window["to"]:
+                return window["price"]
+        price = dict(period["price"])
+        if price["input"] == row["input"] and price["output"] == row["output"]:
+            for name in PARTS + ("batch", "flex", "priority"):
+                if name in row and name not in price:
+                    price[name] = row[name]
+            if "tiers" in price and "tiers" in row:
+                price["tiers"] = [{**own, **tier} for own, tier in zip(row["tiers"], price["tiers"], strict=True)]
+        return price
+    return row
+
+
+def rates_for(row, at, total_input, tier):
+    price = price_in_force(row, at)
+    rates = {part: price[part] for part in PARTS if part in price}
+    if rates.get("reasoning") == rates["output"]:
+        del rates["reasoning"]
+    inclusive = BOOK["providers"][row["provider"]].get("tier_rule") == "at_or_above"
+    beyond = None
+    for cliff in price.get("tiers", []):
+        if total_input > cliff["above"] or (inclusive and total_input == cliff["above"]):
+            beyond = cliff
+    for band in price.get("bands", []):
+        if band["over"] < total_input <= band["up_to"]:
+            beyond = band
+    if tier != "standard":
+        nested = (beyond or {}).get(tier) or price.get(tier)
+        return None if nested is None or "output" not in nested else {p: nested[p] for p in PARTS if p in nested}
+    if beyond is not None:
+        rates.update({part: beyond[part] for part in PARTS if part in beyond})
+    return rates
+
+
+def cost(row, event):
+    rates = rates_for(row, event["eventTimeMs"], event["inputTokens"], event.get("serviceTier", "standard"))
+    if rates is None:
+        return None
+
+    def rate(part, *otherwise):
+        for name in (part,) + otherwise:
+            value = rates.get(name)
+            if value is not None and not (name.startswith("cache_write") and D(value) == 0):
+                return D(value)
+        raise KeyError(part)
+
+    read, write = event.get("cachedInputTokens", 0), event.get("cacheWriteTokens", 0)
+    audio_in, audio_out = event.get("audioInputTokens", 0), event.get("audioOutputTokens", 0)
+    thoughts = event.get("reasoningTokens", 0)
+    uncached = event["inputTokens"] - read - write
+    write_rate = rate("cache_write", "input")
+    if event.get("cacheWriteTtlSeconds", 0) >= 3600:
+        write_rate = rate("cache_write_1h", "cache_write", "input")
+    total = (
+        (uncached - audio_in) * rate("input")
+        + audio_in * rate("audio_input", "input")
+        + read * rate("cache_read", "input")
+        + write * write_rate
+        + (event["outputTokens"] - thoughts - audio_out) * rate("output")
+        + thoughts * rate("reasoning", "output")
+        + audio_out * rate("audio_output", "output")
+    ) / D(1000000)
+    factors = {**row.get("residency_multiplier", {}), **row.get("multipliers", {})}
+    factors.pop("fast", None)
+    return total * D(factors.get(event.get("region"), "1"))
+
+
+def main():
+    pick = random.Random(20261102)
+    rows = [r for r in BOOK["models"] if "region" not in r and r["mode"] in ("chat", "responses", "realtime")]
+    vectors = []
+
+    def add(why, row, **event):
+        event = {"provider": row["provider"], "requestedModel": row["model"], **event}
+        if "region" in row:
+            event["region"] = row["region"]
+        at = event.setdefault("eventTimeMs", millis(NOW))
+        assert at == int(at)
+        value = cost(row, event)
+        if value is not None:
+            vectors.append({"why": why, "event": event, "cost_usd": text(value)})
+
+    for row in pick.sample(rows, 90):
+        total = pick.randint(0, 60000)
+        read = pick.randint(0, total)
+        write = pick.randint(0, total - read)
+        output = pick.randint(0, 9000)
+        add("plain", row, inputTokens=total, outputTokens=output)
+        add("cache", row, inputTokens=total, outputTokens=output, cachedInputTokens=read, cacheWriteTokens=write)
+        add("long cache writes", row, inputTokens=total, outputTokens=output, cachedInputTokens=read,
+            cacheWriteTokens=write, cacheWriteTtlSeconds=pick.choice([300, 3599, 3600, 86400]))
+    for row in [r for r in rows if "reasoning" in r]:
+        add("reasoning", row, inputTokens=1200, outputTokens=3456, reasoningTokens=3001)
+    for row in pick.sample([r for r in rows if "audio_input" in r], 20):
+        out = 700 if "audio_output" in row else 0
+        add("audio", row, inputTokens=5000, outputTokens=900, audioInputTokens=1234, audioOutputTokens=out)
+    for row in [r for r in rows if "tiers" in r]:
+        edge = row["tiers"][0]["above"]
+        for total in (edge - 1, edge, edge + 1):
+            add("threshold", row, inputTokens=total, outputTokens=101, cachedInputTokens=777)
+    for row in [r for r in rows if "bands" in r]:
+        for band in row["bands"][:-1]:
+            for total in (band["up_to"] - 1, band["up_to"], band["up_to"] + 1):
+                add("band", row, inputTokens=total, outputTokens=101, reasoningTokens=50)
+    for tier in ("batch", "flex", "priority"):
+        for row in pick.sample([r for r in rows if "output" in r.get(tier, {})], 25):
+            add(tier, row, inputTokens=8001, outputTokens=503, cachedInputTokens=2000, serviceTier=tier)
+            if "tiers" in row:
+                add(f"{tier} beyond a threshold", row, inputTokens=300001, outputTokens=503, serviceTier=tier)
+    for history in BOOK["history"]:
+        for name in history["models"]:
+            row = next(r for r in BOOK["models"] if (r["provider"], r["model"]) == (history["provider"], name) and "region" not in r)
+            for period in history["periods"]:
+                start = millis(period["from"] + "T00:00:00")
+                for at in (start - 1, start, start + 12 * 3600 * 1000):
+                    add("period", row, inputTokens=300007, outputTokens=1009, cachedInputTokens=100003, eventTimeMs=at)
+                    add("period, batch", row, inputTokens=1007, outputTokens=1009, serviceTier="batch", eventTimeMs=at)
+    for row in [r for r in rows if r["model"].startswith("deepseek-v4") and r["provider"] == "deepseek"]:
+        for day in ("2026-08-22", "2026-08-23", "2026-08-24", "2026-11-06", "2026-11-07"):
+            for clock in ("00:59:59.999", "01:00:00.000", "03:59:59.999", "04:00:00.000", "06:00:00.000", "10:00:00.000"):
+                add("window", row, inputTokens=5003, outputTokens=401, cachedInputTokens=1009, eventTimeMs=millis(f"{day}T{clock}"))
+    for row in [r for r in rows if "residency_multiplier" in r or "us" in r.get("multipliers", {})]:
+        for region in ("us", "eu", "us-east-1"):
+            add("residency", row, inputTokens=5003, outputTokens=401, cachedInputTokens=1009, region=region)
+    for row in pick.sample([r for r in BOOK["models"] if "region" in r and r["mode"] == "chat"], 25):
+        add("regional row", row, inputTokens=5003, outputTokens=401)
+    json.dump(
+        {"made_by": "test/support/vectors/cost-vectors.py (Python decimal, 60 digits)", "vectors": vectors},
+        open("test/support/vectors/cost-vectors.data.json", "w"),
+        indent=None,
+        separators=(",", ":"),
+    )
+    print(len(vectors))
+
+
+main()
