@@ -2,7 +2,7 @@
  * The one way to reach ClickHouse, be it the engine of `cmd/store`, a server or a cluster: only address and
  * credentials differ.
  */
-import { type ClickHouseClient, createClient } from '@clickhouse/client'
+import { type ClickHouseClient, ClickHouseLogLevel, createClient, type QueryParams } from '@clickhouse/client'
 
 export interface StoreConnection {
   /** Scheme, host and port, for example `http://127.0.0.1:8123`. */
@@ -21,11 +21,12 @@ export interface StoreConnection {
  * Makes a client with the settings that every client of ours must send. Opens no connection yet: the first query
  * does, so this neither waits nor fails when ClickHouse is away.
  *
- * Queries throw `ClickHouseError` (with `code`, a number as text, and `type`) when ClickHouse refuses them, and
+ * `query` only reads: it cannot change anything, and stops in ClickHouse when its reader aborts or goes away. What
+ * changes something is for `insert`, `command` and `exec`. All throw `ClickHouseError` (with `code`, a number as text, and `type`) when ClickHouse refuses them, and
  * whatever the socket threw when it is away. The caller closes the client.
  */
 export function connectStore(connection: StoreConnection): ClickHouseClient {
-  return createClient({
+  const client = createClient({
     url: connection.url,
     username: connection.user,
     // The embedded engine takes credentials in these headers only (`engine/config-files.ts` says why); every other
@@ -35,7 +36,9 @@ export function connectStore(connection: StoreConnection): ClickHouseClient {
     database: connection.database,
     application: 'attribution',
     max_open_connections: connection.connectionsMax ?? 16,
-    request_timeout: connection.silenceMsMax ?? 120_000,
+    request_timeout: connection.silenceMsMax ?? 60_000,
+    // What goes wrong is thrown; the client would write it to the console besides.
+    log: { level: ClickHouseLogLevel.OFF },
     // A busy event loop may be late to drop an idle socket that ClickHouse is about to close: look before each use.
     keep_alive: { enabled: true, idle_socket_ttl: 2_500, eagerly_destroy_stale_sockets: true },
     // Loopback and the cluster's own network are faster than gzip.
@@ -44,10 +47,16 @@ export function connectStore(connection: StoreConnection): ClickHouseClient {
       // Without these two, UInt64 and Decimal arrive as JSON numbers, and money is no longer exact.
       output_format_json_quote_64bit_integers: 1,
       output_format_json_quote_decimals: 1,
-      // Else a SELECT runs on after its reader has gone.
+      // Else a SELECT runs on after its reader has gone. Counts for read-only queries: see below.
       cancel_http_readonly_queries_on_client_close: 1,
       // An insert is acknowledged once it is written, and its deduplication token counts.
       async_insert: 0,
     },
   })
+  // The client sends every query by POST, which ClickHouse does not take for read-only unless it is told. 2: settings
+  // may still come with the query.
+  const query = client.query.bind(client) as (params: QueryParams) => unknown
+  client.query = ((params: QueryParams) =>
+    query({ ...params, clickhouse_settings: { readonly: '2', ...params.clickhouse_settings } })) as typeof client.query
+  return client
 }

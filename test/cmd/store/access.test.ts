@@ -1,0 +1,151 @@
+import { readFile, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { launch } from '../../support/processes.js'
+import {
+  launchStore,
+  privateFolder,
+  type RunningStore,
+  STORE_MAIN,
+  STORE_PASSWORD,
+  stopStore,
+  storeLaunch,
+} from '../../support/store.js'
+
+let store: RunningStore
+
+beforeAll(async () => {
+  store = await launchStore()
+  await store.client.command({ query: 'CREATE TABLE secrets (a UInt8) ENGINE = MergeTree ORDER BY a' })
+  await store.client.command({ query: 'INSERT INTO secrets VALUES (1)' })
+})
+
+afterAll(async () => {
+  await stopStore(store)
+  await rm(store.dataDir, { recursive: true, force: true })
+})
+
+interface Answer {
+  readonly status: number
+  /** ClickHouse's error code, when the request came as far as ClickHouse. */
+  readonly code: string | null
+}
+
+async function ask(query: string, headers: Record<string, string>, parameters = ''): Promise<Answer> {
+  const response = await fetch(`http://127.0.0.1:${store.port}/${parameters}`, { method: 'POST', body: query, headers })
+  await response.arrayBuffer()
+  return { status: response.status, code: response.headers.get('x-clickhouse-exception-code') }
+}
+
+const basic = (user: string, password: string) => ({
+  authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`,
+})
+const named = (user: string, password?: string) => ({
+  'x-clickhouse-user': user,
+  ...(password === undefined ? {} : { 'x-clickhouse-key': password }),
+})
+
+const QUERIES = [
+  'SELECT 1',
+  'SELECT * FROM secrets',
+  'SHOW TABLES',
+  `SELECT * FROM file('/etc/hostname', LineAsString)`,
+  `SELECT file('/etc/hostname')`,
+  `SELECT * FROM url('http://127.0.0.1:1', LineAsString)`,
+  'CREATE TABLE mine (a UInt8) ENGINE = Memory',
+  'DROP TABLE secrets',
+  'KILL QUERY WHERE 1',
+  'SYSTEM SHUTDOWN',
+  'SYSTEM STOP LISTEN HTTP',
+]
+
+test.each(QUERIES)('%s is refused without credentials', async (query) => {
+  const answer = await ask(query, {})
+
+  expect(answer).toEqual({ status: 401, code: null })
+})
+
+test.each(QUERIES)('%s is refused to the user without a password', async (query) => {
+  const answers = await Promise.all([
+    ask(query, named('default')),
+    ask(query, named('default', '')),
+    ask(query, basic('default', '')),
+    ask(query, {}, '?user=default'),
+    ask(query, {}, '?user=default&password='),
+  ])
+
+  for (const answer of answers) expect(answer).toEqual({ status: 401, code: null })
+})
+
+// ClickHouse prefers some ways of naming a user to others: none may open the back door behind the named one.
+test.each(QUERIES)('%s is refused when a request names a second user', async (query) => {
+  const service = named('attribution', STORE_PASSWORD)
+
+  const answers = await Promise.all([
+    ask(query, service, '?user=default'),
+    ask(query, service, '?user=default&password='),
+    ask(query, { ...service, ...basic('default', '') }),
+    ask(query, named('attribution'), '?user=default'),
+  ])
+
+  for (const answer of answers) expect(answer).toEqual({ status: 403, code: '516' })
+})
+
+test('basic authorization reaches no query, with whatever user in the address', async () => {
+  const headers = basic('attribution', STORE_PASSWORD)
+
+  const answers = [await ask('SELECT 1', headers), await ask('SELECT 1', headers, '?user=default')]
+
+  for (const answer of answers) expect(answer).toEqual({ status: 401, code: null })
+})
+
+test('a wrong password is refused with its code', async () => {
+  const answers = [await ask('SELECT 1', named('attribution', 'wrong')), await ask('SELECT 1', named('attribution'))]
+
+  for (const answer of answers) expect(answer).toEqual({ status: 403, code: '516' })
+})
+
+test('after all that the data is there and the store still answers', async () => {
+  const result = await store.client.query({ query: 'SELECT a FROM secrets', format: 'JSONEachRow' })
+
+  expect(await result.json()).toEqual([{ a: 1 }])
+})
+
+test('the files with the configuration are private, and hold no password', async () => {
+  const folder = join(store.dataDir, 'store')
+  const files = ['config.xml', 'users.xml']
+
+  const modes = await Promise.all([...files, '.'].map(async (file) => (await stat(join(folder, file))).mode & 0o777))
+  const texts = await Promise.all(files.map((file) => readFile(join(folder, file), 'utf8')))
+
+  expect(modes).toEqual([0o600, 0o600, 0o700])
+  expect(texts.join('')).not.toContain(STORE_PASSWORD)
+})
+
+test.each(['0.0.0.0', '::', 'localhost', '127.0.0.2'])('the store refuses to listen on %s', async (host) => {
+  const { args, env } = storeLaunch(privateFolder(), store.port)
+
+  const refused = launch(STORE_MAIN, { args: [...args, '--host', host], env })
+
+  expect(await refused.exited).toEqual({ code: 1, signal: null })
+  expect(refused.lines).toEqual(['store: --host must be 127.0.0.1: the store serves one machine'])
+})
+
+test('where the gateway listens is no concern of the store', async () => {
+  const { args, env } = storeLaunch(store.dataDir, store.port)
+
+  const second = launch(STORE_MAIN, { args, env: { ...env, ATTRIBUTION_HOST: '0.0.0.0' } })
+
+  await second.exited
+  expect(second.lines).toEqual([expect.stringContaining('in use by another engine')])
+})
+
+test('the store wants a password', async () => {
+  const { args } = storeLaunch(privateFolder(), store.port)
+  const { ATTRIBUTION_STORE_PASSWORD: _, ...env } = process.env
+
+  const refused = launch(STORE_MAIN, { args, env: { ...(env as Record<string, string>) } })
+
+  expect(await refused.exited).toEqual({ code: 1, signal: null })
+  expect(refused.lines).toEqual(['store: ATTRIBUTION_STORE_PASSWORD must be set'])
+})

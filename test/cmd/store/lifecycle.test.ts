@@ -1,0 +1,185 @@
+import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { afterEach, expect, test } from 'vitest'
+import { freePort, launch } from '../../support/processes.js'
+import {
+  launchStore,
+  privateFolder,
+  type RunningStore,
+  STORE_MAIN,
+  stopStore,
+  storeLaunch,
+} from '../../support/store.js'
+
+const folders: string[] = []
+const folder = (): string => {
+  const made = privateFolder()
+  folders.push(made)
+  return made
+}
+
+afterEach(async () => {
+  for (const made of folders.splice(0)) await rm(made, { recursive: true, force: true })
+})
+
+const isServed = async (port: number): Promise<boolean> => {
+  try {
+    return (await fetch(`http://127.0.0.1:${port}/ping`, { headers: { connection: 'close' } })).ok
+  } catch {
+    return false
+  }
+}
+
+const count = async (store: RunningStore): Promise<unknown> => {
+  const query = 'SELECT count() AS total, uniqExact(batch, n) AS distinct FROM events'
+  const [found] = await (await store.client.query({ query, format: 'JSONEachRow' })).json<unknown>()
+  return found
+}
+
+const BATCH_ROWS = 5_000
+
+/** One of the two partitions that a batch touches is odd, one even: it is written as two parts. */
+const insert = (store: RunningStore, batch: number) =>
+  store.client.insert({
+    table: 'events',
+    values: Array.from({ length: BATCH_ROWS }, (_, n) => ({ batch, n })),
+    format: 'JSONEachRow',
+    clickhouse_settings: { insert_deduplication_token: `batch-${batch}` },
+  })
+
+const createEvents = (store: RunningStore) =>
+  store.client.command({
+    query: `CREATE TABLE events (batch UInt32, n UInt32) ENGINE = MergeTree ORDER BY (batch, n) PARTITION BY n % 2
+      SETTINGS non_replicated_deduplication_window = 1000`,
+  })
+
+test.each(['stdin ends', 'SIGTERM', 'SIGINT'] as const)('the store stops cleanly when %s', async (reason) => {
+  const store = await launchStore({ dataDir: folder() })
+  await store.client.close()
+
+  const exit = reason === 'stdin ends' ? await store.process.endStdin() : await store.process.kill(reason)
+
+  expect(exit).toEqual({ code: 0, signal: null })
+  expect(store.process.lines).toEqual([`store ready on 127.0.0.1:${store.port}`])
+  expect(await isServed(store.port)).toBe(false)
+})
+
+test('a stop that is asked for before the store is ready is heeded', async () => {
+  const early = launch(STORE_MAIN, storeLaunch(folder(), await freePort()))
+
+  const exit = await early.endStdin()
+
+  expect(exit).toEqual({ code: 0, signal: null })
+})
+
+test('what was inserted is there after a stop and a start', async () => {
+  const dataDir = folder()
+  const first = await launchStore({ dataDir })
+  await createEvents(first)
+  await insert(first, 1)
+  await stopStore(first)
+
+  const second = await launchStore({ dataDir, port: first.port })
+
+  expect(await count(second)).toEqual({ total: String(BATCH_ROWS), distinct: String(BATCH_ROWS) })
+  await stopStore(second)
+})
+
+test('a store whose parent is killed ends by itself', async () => {
+  const port = await freePort()
+  const home = folder()
+  const script = join(home, 'parent.mjs')
+  const { args, env } = storeLaunch(join(home, 'data'), port)
+  await writeFile(
+    script,
+    `import { spawn } from 'node:child_process'
+     spawn(process.execPath, ${JSON.stringify([STORE_MAIN, ...args])}, { stdio: ['pipe', 'inherit', 'inherit'] })
+     setInterval(() => undefined, 1_000_000)`,
+  )
+  const parent = launch(script, { env })
+  await parent.line(/^store ready on /)
+
+  // The store writes to the parent's own streams, so that these end only when both have ended.
+  const exit = await parent.kill('SIGKILL')
+
+  expect(exit).toEqual({ code: null, signal: 'SIGKILL' })
+  expect(await isServed(port)).toBe(false)
+})
+
+test('a kill in the midst of inserts loses and doubles nothing', async () => {
+  const dataDir = folder()
+  let store = await launchStore({ dataDir })
+  await createEvents(store)
+  let batch = 0
+
+  for (let kills = 0; kills < 4; kills++) {
+    // Each time the kill meets another moment of the insert: none acknowledged yet, then after 2, 4 and 6 batches.
+    for (let acknowledged = 0; acknowledged < kills * 2; acknowledged++) await insert(store, batch++)
+    const unanswered = insert(store, batch).catch(() => undefined)
+    await store.process.kill('SIGKILL')
+    await unanswered
+    await store.client.close()
+
+    store = await launchStore({ dataDir })
+    await insert(store, batch++)
+    await insert(store, Math.max(0, batch - 3)) // acknowledged long ago: a retry too many
+  }
+
+  const rows = String(batch * BATCH_ROWS)
+  expect(await count(store)).toEqual({ total: rows, distinct: rows })
+  await stopStore(store)
+})
+
+test('a port that is taken is one clear line', async () => {
+  const port = await freePort()
+  const stranger = createServer((socket) => socket.destroy())
+  await new Promise<void>((listening) => stranger.listen(port, '127.0.0.1', listening))
+
+  const refused = launch(STORE_MAIN, storeLaunch(folder(), port))
+
+  expect(await refused.exited).toEqual({ code: 1, signal: null })
+  expect(refused.lines).toEqual([
+    `store: cannot listen on 127.0.0.1:${port}: taken (ClickHouse code 210); choose another with --store-port`,
+  ])
+  stranger.close()
+})
+
+test('a folder in use is one clear line, and its engine goes on unharmed', async () => {
+  const first = await launchStore({ dataDir: folder() })
+  const { args } = storeLaunch(first.dataDir, await freePort())
+
+  const refused = launch(STORE_MAIN, { args, env: { ATTRIBUTION_STORE_PASSWORD: 'another' } })
+
+  expect(await refused.exited).toEqual({ code: 1, signal: null })
+  expect(refused.lines).toEqual([
+    `store: the folder ${join(first.dataDir, 'store')} is in use by another engine; stop it or choose another with --data-dir`,
+  ])
+  expect(await first.client.ping({ select: true })).toEqual({ success: true })
+  await stopStore(first)
+})
+
+test('a folder that cannot be made is one clear line', async () => {
+  const home = folder()
+  await writeFile(join(home, 'file'), '')
+
+  const refused = launch(STORE_MAIN, storeLaunch(join(home, 'file'), await freePort()))
+
+  expect(await refused.exited).toEqual({ code: 1, signal: null })
+  expect(refused.lines).toEqual([
+    `store: the folder ${join(home, 'file', 'store')} cannot be written (ENOTDIR); choose another with --data-dir`,
+  ])
+})
+
+test('a platform without the engine is one clear line', async () => {
+  const home = folder()
+  await mkdir(join(home, 'empty'))
+  const { args, env } = storeLaunch(home, await freePort())
+
+  const refused = launch(STORE_MAIN, { args, env: { ...env, CHDB_LIBCHDB_DIR: join(home, 'empty') } })
+
+  expect(await refused.exited).toEqual({ code: 1, signal: null })
+  expect(refused.lines).toEqual([
+    `store: no embedded engine for ${process.platform}-${process.arch}: the optional package chdb is not installed; point --store-url at a ClickHouse server instead`,
+  ])
+})

@@ -1,0 +1,53 @@
+/** The built `cmd/store` as a real process, on a free port and a folder of its own. */
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { ClickHouseClient } from '@clickhouse/client'
+import { connectStore, type StoreConnection } from '../../internal/store/client.js'
+import { freePort, type Launched, launch } from './processes.js'
+
+export const STORE_MAIN = fileURLToPath(new URL('../../dist/cmd/store/main.js', import.meta.url))
+export const STORE_PASSWORD = randomBytes(16).toString('hex')
+const STORE_MEMORY_BYTES = 1024 ** 3
+
+export interface RunningStore {
+  readonly process: Launched
+  readonly port: number
+  readonly dataDir: string
+  readonly connection: StoreConnection
+  /** Of the database `default`. Its caller closes it. */
+  readonly client: ClickHouseClient
+}
+
+export const privateFolder = (): string => mkdtempSync(join(tmpdir(), 'attribution-store-'))
+
+/** Resolves once the store has said that it is ready. */
+export async function launchStore(options: { dataDir?: string; port?: number } = {}): Promise<RunningStore> {
+  const dataDir = options.dataDir ?? privateFolder()
+  const port = options.port ?? (await freePort())
+  const process = launch(STORE_MAIN, storeLaunch(dataDir, port))
+  await process.line(/^store ready on /)
+
+  const url = `http://127.0.0.1:${port}`
+  const connection = { url, user: 'attribution', password: STORE_PASSWORD, database: 'default' }
+  return { process, port, dataDir, connection, client: connectStore(connection) }
+}
+
+/** Arguments and environment of a store, for a test that expects it not to start. */
+export function storeLaunch(dataDir: string, port: number) {
+  return {
+    args: ['--data-dir', dataDir, '--store-port', String(port)],
+    env: {
+      ATTRIBUTION_STORE_PASSWORD: STORE_PASSWORD,
+      ATTRIBUTION_STORE_MEMORY_BYTES_MAX: String(STORE_MEMORY_BYTES),
+    },
+  }
+}
+
+/** Closes the client, then stops the store as a parent does; the engine waits for open connections. */
+export async function stopStore(store: RunningStore) {
+  await store.client.close()
+  return store.process.endStdin()
+}
