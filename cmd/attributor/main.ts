@@ -2,6 +2,7 @@
  * The attributor: the stage A, B and C actors of the partitions that this process owns.
  */
 import { randomBytes } from 'node:crypto'
+import { setMaxListeners } from 'node:events'
 import { loadSeenEvents } from '../../internal/attribution/actor/load-seen.js'
 import { runPartitionActor } from '../../internal/attribution/actor/partition-actor.js'
 import { purgeDone } from '../../internal/attribution/actor/purge.js'
@@ -65,7 +66,11 @@ runMain('attributor', async () => {
     log,
   )
 
+  const stopping = new AbortController()
+  // Every actor that pauses listens to it.
+  setMaxListeners(0, stopping.signal)
   const lost = (cause: unknown): void => {
+    if (stopping.signal.aborted) return
     log.fatal({ err: cause }, 'a copy of a bucket no longer follows it')
     process.exit(1)
   }
@@ -103,7 +108,6 @@ runMain('attributor', async () => {
     log,
   }
 
-  const stopping = new AbortController()
   const running = stages.flatMap((stage) =>
     Array.from({ length: config.partitions }, (_, partition) => runPartitionActor(stage, partition, deps, stopping.signal)),
   )
@@ -113,7 +117,8 @@ runMain('attributor', async () => {
   await stopSignal()
   stopping.abort()
   await Promise.all([...running, purging])
-  await membership.leave()
+  // The others find out by the missing heartbeat when the broker is gone already.
+  await membership.leave().catch((cause: unknown) => log.warn({ err: cause }, 'left without saying so'))
   await broker.close()
   await store.close()
 })

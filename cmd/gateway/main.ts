@@ -61,7 +61,9 @@ runMain('gateway', async () => {
   const cursors = createCursorCodec(await signingKey(signingKeys, masterKey, 'cursors'))
 
   // A copy of the keys that no longer follows the bucket would let revoked keys in: start over instead.
+  let isStopping = false
   const lost = (cause: unknown): void => {
+    if (isStopping) return
     log.fatal({ err: cause }, 'the copy of the API keys no longer follows its bucket')
     process.exit(1)
   }
@@ -98,6 +100,7 @@ runMain('gateway', async () => {
   log.info({ port: server.port }, 'listening')
 
   await stopSignal()
+  isStopping = true
   await server.drain()
   await broker.close()
   await store.close()

@@ -107,7 +107,7 @@ export const SETTINGS = {
   natsPassword: text('nats-password', ''),
   natsServerBin: text('nats-server-bin', ''),
   streamReplicas: integer('stream-replicas', 1, 1, 5),
-  partitions: integer('partitions', 4, 1, 64),
+  partitions: integer('partitions', 2, 1, 64),
   invocationsBytesMax: integer('invocations-bytes-max', 8 * 1024 ** 3, 1024 ** 2, 2 ** 50),
 
   storeUrl: url('store-url', '', ['http:', 'https:']),

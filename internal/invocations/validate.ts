@@ -19,6 +19,8 @@ const ajv = new Ajv({
   allErrors: true,
   // Counting UTF-16 units is three times as fast as code points; `bytesMax` counts exactly.
   unicode: false,
+  // It says on the console that the option above is deprecated.
+  logger: false,
   strict: true,
   allowUnionTypes: true,
 })

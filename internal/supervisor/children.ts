@@ -126,6 +126,8 @@ class Child {
     const log = openSync(this.logFile, 'a', 0o600)
     const child = spawn(this.role.command, this.role.args, {
       env: this.role.env,
+      // A process group of its own: Ctrl-C in a terminal reaches the supervisor alone, which stops all in order.
+      detached: true,
       stdio: ['pipe', log, log],
     })
     closeSync(log)

@@ -32,8 +32,15 @@ export interface ActorDeps {
 
 const BATCH_MESSAGES_MAX = 1_000
 const BATCH_BYTES_MAX = 6 * 1024 * 1024
-/** How long a partition rests when it has read all there is: what arrives meanwhile travels as one batch. */
-const IDLE_MS = 100
+/** A batch of so many events is worth its insert. */
+const FULL_EVENTS = 5_000
+/** How long a mailbox that was found empty is left alone. */
+const IDLE_MS = 50
+/**
+ * From the start of a batch that inserted to the start of the next, unless the batch was full: an insert costs the
+ * engine 15 ms of a core however few rows it has (measured), and what arrives meanwhile travels as one.
+ */
+const INSERT_EVERY_MS = 250
 /** After a failure of a dependency. */
 const RETRY_MS = 500
 const PUBLISH_TIMEOUT_MS = 2_000
@@ -111,6 +118,9 @@ async function work(
     // Kept in memory until the next plan is written, which says both in one write.
     hold.advance(checkpoint(extent.last, formed.handedOver))
     planned = undefined
+    const isFull = entries.length === BATCH_MESSAGES_MAX || formed.batch.invocations.length >= FULL_EVENTS
+    const insertsRows = dispositions.some(({ kind }) => kind === 'resolved')
+    if (insertsRows && !isFull) await pause(INSERT_EVERY_MS - (performance.now() - readAt), signal)
   }
 }
 
@@ -185,4 +195,4 @@ async function store(deps: ActorDeps, subject: string, payload: Uint8Array, mess
 }
 
 const pause = (ms: number, signal: AbortSignal): Promise<void> =>
-  sleep(ms, undefined, { signal }).catch(() => undefined)
+  ms <= 0 ? Promise.resolve() : sleep(ms, undefined, { signal }).catch(() => undefined)

@@ -48,7 +48,9 @@ export async function purgeDone(deps: PurgeDeps, settings: PurgeSettings, signal
 export async function purgeOnce(deps: PurgeDeps, settings: PurgeSettings, nowMs: number): Promise<void> {
   const { state } = await deps.manager.streams.info(INVOCATIONS.name)
   const isCrowded = state.bytes > settings.invocationsBytesMax * PURGE_ABOVE_SHARE
-  const youngest = isCrowded ? Number.MAX_SAFE_INTEGER : await firstSequenceSince(deps.manager, nowMs - REPLAY_WINDOW_MS)
+  const youngest = isCrowded
+    ? Number.MAX_SAFE_INTEGER
+    : await firstSequenceSince(deps.manager, nowMs - REPLAY_WINDOW_MS)
   for (const stage of settings.stages) {
     for (let partition = 0; partition < settings.partitions; partition++) {
       if (!deps.isOwner(stage, partition)) continue
@@ -65,7 +67,10 @@ export async function purgeOnce(deps: PurgeDeps, settings: PurgeSettings, nowMs:
 /** The sequence of the first message at or after an instant; beyond all when there is none. */
 async function firstSequenceSince(manager: JetStreamManager, sinceMs: number): Promise<number> {
   try {
-    for await (const message of await manager.direct.getBatch(INVOCATIONS.name, { start_time: new Date(sinceMs), batch: 1 })) {
+    for await (const message of await manager.direct.getBatch(INVOCATIONS.name, {
+      start_time: new Date(sinceMs),
+      batch: 1,
+    })) {
       return message.seq
     }
   } catch (cause) {

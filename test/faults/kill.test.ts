@@ -1,0 +1,96 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { connectService, type ServiceClient } from '../../internal/replay/client.js'
+import { replayTrace } from '../../internal/replay/replay.js'
+import { FIXED_EVENT_IDS } from '../../internal/replay/trace.js'
+import { isAlive, launchService, type RunningService } from '../support/service.js'
+import { allRecords, billOf, hundredMillionths, TRACE, twoModelEvent } from '../support/trace.js'
+
+describe('kill -9 in the middle of a replay', () => {
+  let service: RunningService
+  let client: ServiceClient
+
+  beforeAll(async () => {
+    service = await launchService()
+    client = connectService(service.baseUrl, service.credentials.api_key, 64)
+  })
+
+  afterAll(async () => {
+    await client.close()
+    await service.stop()
+  })
+
+  /** Kills a role's process and resolves when another one has taken its place. */
+  async function kill(role: string): Promise<void> {
+    const before = service.pid(role)
+    process.kill(before, 'SIGKILL')
+    while (isAlive(before) || service.pid(role) === before) await sleep(20)
+  }
+
+  /** Kills the supervisor and starts another on the same folder and port. */
+  async function killSupervisor(): Promise<void> {
+    const orphans = ['nats', 'store', 'gateway', 'attributor'].map((role) => service.pid(role))
+    await service.process.kill('SIGKILL')
+    service = await launchService({ dataDir: service.dataDir, port: service.port })
+    expect(orphans.filter(isAlive)).toEqual([])
+  }
+
+  test('every event that got a 202 is there exactly once, whichever process dies', async () => {
+    const kills: [atEvent: number, what: string, act: () => Promise<void>][] = [
+      [2_000, 'store', () => kill('store')],
+      [5_000, 'nats', () => kill('nats')],
+      [8_000, 'gateway', () => kill('gateway')],
+      [11_000, 'attributor', () => kill('attributor')],
+      [14_000, 'up', killSupervisor],
+      [17_000, 'attributor', () => kill('attributor')],
+      [18_000, 'store', () => kill('store')],
+      [20_000, 'nats', () => kill('nats')],
+      [22_000, 'gateway', () => kill('gateway')],
+    ]
+    let acting = Promise.resolve()
+    const killed: string[] = []
+
+    const summary = await replayTrace(TRACE, client, {
+      speed: 100,
+      eventIdNamespace: FIXED_EVENT_IDS,
+      eventOf: twoModelEvent,
+      onProgress: (taken) => {
+        while (kills[0] !== undefined && taken >= kills[0][0]) {
+          const [, what, act] = kills.shift() as (typeof kills)[number]
+          acting = acting.then(act).then(() => void killed.push(what))
+        }
+      },
+    })
+    await acting
+    const records = await allRecords(client)
+
+    expect(killed).toEqual(['store', 'nats', 'gateway', 'attributor', 'up', 'attributor', 'store', 'nats', 'gateway'])
+    expect(summary.attributed).toBe(28_185)
+    expect(records.length).toBe(28_185)
+    expect(new Set(records.map(({ id }) => id)).size).toBe(28_185)
+    expect(records.reduce((sum, { cost_usd }) => sum + hundredMillionths(cost_usd), 0n)).toBe(billOf(TRACE))
+  }, 300_000)
+
+  test('after the kill of the supervisor alone, nothing of it is left running', async () => {
+    const pids = ['nats', 'store', 'gateway', 'attributor'].map((role) => service.pid(role))
+
+    await service.process.kill('SIGKILL')
+    while (pids.some(isAlive)) await sleep(20)
+    service = await launchService({ dataDir: service.dataDir, port: service.port })
+
+    expect((await client.page(1, undefined)).data.length).toBe(1)
+  }, 60_000)
+
+  test('a clean stop leaves no process, and the next start finds all data', async () => {
+    const before = await allRecords(client)
+    const pids = ['nats', 'store', 'gateway', 'attributor'].map((role) => service.pid(role))
+
+    const exit = await service.process.kill('SIGTERM')
+    const left = pids.filter(isAlive)
+    service = await launchService({ dataDir: service.dataDir, port: service.port })
+
+    expect(exit).toEqual({ code: 0, signal: null })
+    expect(left).toEqual([])
+    expect(await allRecords(client)).toEqual(before)
+  }, 60_000)
+})

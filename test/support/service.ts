@@ -1,0 +1,70 @@
+/** The whole product as a person starts it: the built `cmd/up` on a free port, with a data folder of its own. */
+import { mkdtempSync, readFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Credentials } from '../../internal/supervisor/bootstrap.js'
+import type { RunFile } from '../../internal/supervisor/instance.js'
+import { freePort, type Launched, launch } from './processes.js'
+
+const UP_MAIN = fileURLToPath(new URL('../../dist/cmd/up/main.js', import.meta.url))
+
+export interface RunningService {
+  readonly process: Launched
+  readonly baseUrl: string
+  readonly port: number
+  readonly dataDir: string
+  readonly credentials: Credentials
+  /** Process ids as they are now: `nats` is the server itself, not the shell that watches it. */
+  pid(role: string): number
+  stop(): Promise<void>
+}
+
+export const privateDataDir = (): string => mkdtempSync(join(tmpdir(), 'attribution-up-'))
+
+/** The nats-server that the set-up has found. */
+export function natsServerBin(): string {
+  const binary = process.env['ATTRIBUTION_NATS_SERVER_BIN']
+  if (binary === undefined) throw new Error('run the tests with "npm test": it finds nats-server')
+  return binary
+}
+
+/** Resolves once it says that it is ready. */
+export async function launchService(
+  options: { readonly dataDir?: string; readonly port?: number; readonly args?: readonly string[] } = {},
+): Promise<RunningService> {
+  const dataDir = options.dataDir ?? privateDataDir()
+  const port = options.port ?? (await freePort())
+  const args = ['--port', String(port), '--data-dir', dataDir, '--nats-server-bin', natsServerBin(), ...(options.args ?? [])]
+  const up = launch(UP_MAIN, { args })
+  await up.line(/is ready/)
+  return {
+    process: up,
+    port,
+    dataDir,
+    baseUrl: `http://127.0.0.1:${port}`,
+    credentials: JSON.parse(readFileSync(join(dataDir, 'credentials.json'), 'utf8')) as Credentials,
+    pid: (role) => pidOf(dataDir, role),
+    stop: async () => {
+      await up.kill('SIGTERM')
+    },
+  }
+}
+
+export function pidOf(dataDir: string, role: string): number {
+  if (role === 'nats') return Number(readFileSync(join(dataDir, 'nats', 'nats-server.pid'), 'utf8'))
+  const { up, roles } = JSON.parse(readFileSync(join(dataDir, 'run.json'), 'utf8')) as RunFile
+  const pid = role === 'up' ? up : roles[role]
+  if (pid === undefined) throw new Error(`${role} does not run`)
+  return pid
+}
+
+/** Whether a process of that id runs (a zombie counts, until its parent has read its end). */
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}
