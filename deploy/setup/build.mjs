@@ -1,0 +1,110 @@
+/** dist/: what the sources compile to, the files they read, and nothing of sources that are gone. */
+import { createHash } from 'node:crypto'
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
+import { collect } from './commands.mjs'
+import { SetUpError, step } from './steps.mjs'
+
+/** The folders of tsconfig.json's `include`. */
+const SOURCE_FOLDERS = ['cmd', 'internal', 'streams', 'bench', 'test']
+
+/**
+ * What dist/ must hold for a source; undefined for what stays out of it.
+ *
+ * @param {string} source relative to the project
+ * @returns {string | undefined} relative to dist/
+ */
+export function outputOf(source) {
+  if (source.endsWith('.d.ts')) return undefined
+  if (source.endsWith('.ts')) return source.replace(/\.ts$/, '.js')
+  return source.endsWith('.data.json') ? source : undefined
+}
+
+/** @param {string} root the project's folder */
+export async function ensureBuild(root) {
+  const dist = join(root, 'dist')
+  const sources = SOURCE_FOLDERS.flatMap((folder) => filesUnder(root, folder))
+  const outputs = new Map(sources.flatMap((source) => pairOf(source)))
+  removeStale(dist, new Set(outputs.keys()))
+
+  const stamp = join(dist, '.built')
+  const wanted = fingerprint(root, ['tsconfig.json', 'package-lock.json', ...outputs.values()])
+  const isComplete = [...outputs.keys()].every((output) => existsSync(join(dist, output)))
+  if (isComplete && existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return
+
+  await step('building', async () => {
+    // The compiler trusts its record, and would not write again what somebody has deleted.
+    if (!isComplete) rmSync(join(dist, '.tsbuildinfo'), { force: true })
+    rmSync(stamp, { force: true })
+    const { code, output } = await collect(process.execPath, [compiler(root), '-p', root], { cwd: root })
+    if (code !== 0) throw new SetUpError(`the sources do not compile; correct them and start again\n${output.trim()}`)
+    for (const [target, source] of outputs) {
+      if (!source.endsWith('.data.json')) continue
+      mkdirSync(dirname(join(dist, target)), { recursive: true })
+      copyFileSync(join(root, source), join(dist, target))
+    }
+    writeFileSync(stamp, wanted)
+  })
+}
+
+const compiler = (/** @type {string} */ root) => join(root, 'node_modules', 'typescript', 'bin', 'tsc')
+
+/**
+ * @param {string} source
+ * @returns {[string, string][]}
+ */
+function pairOf(source) {
+  const output = outputOf(source)
+  return output === undefined ? [] : [[output, source]]
+}
+
+/**
+ * @param {string} dist
+ * @param {ReadonlySet<string>} wanted
+ */
+function removeStale(dist, wanted) {
+  for (const folder of SOURCE_FOLDERS) {
+    for (const file of filesUnder(dist, folder)) {
+      if (!wanted.has(file.replace(/\.map$/, ''))) rmSync(join(dist, file))
+    }
+  }
+}
+
+/**
+ * @param {string} root
+ * @param {string} folder
+ * @returns {string[]} paths relative to the root
+ */
+function filesUnder(root, folder) {
+  if (!existsSync(join(root, folder))) return []
+  return readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name)
+    if (entry.isDirectory()) return entry.name === 'node_modules' ? [] : filesUnder(root, path)
+    return entry.isFile() ? [path] : []
+  })
+}
+
+/**
+ * Changes with every file that is added, removed or written, without reading them.
+ *
+ * @param {string} root
+ * @param {readonly string[]} files
+ * @returns {string}
+ */
+function fingerprint(root, files) {
+  const hash = createHash('sha256')
+  for (const file of files) {
+    const { size, mtimeMs } = statSync(join(root, file))
+    hash.update(`${file}\0${size}\0${mtimeMs}\n`)
+  }
+  return hash.digest('hex')
+}

@@ -1,0 +1,98 @@
+/** The message broker: one that is there and new enough, or a fetched one. */
+import { accessSync, constants, copyFileSync, mkdirSync, renameSync, statSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { collect } from './commands.mjs'
+import { debianSuite, fetchDebianPackage } from './debian-package.mjs'
+import { SetUpError, step } from './steps.mjs'
+import { isAtLeast, parseVersion } from './versions.mjs'
+
+/** The first with message schedules, which the retries of webhooks rest on. */
+export const NATS_SERVER_LEAST = '2.12'
+
+const SUITES = ['forky', 'sid']
+const HOW = `install nats-server ${NATS_SERVER_LEAST} or newer (macOS: brew install nats-server) or name one in NATS_SERVER_BIN`
+
+/**
+ * @typedef {object} Candidate
+ * @property {string} path
+ * @property {boolean} isNamed the one that was asked for by name: it must do
+ */
+
+/**
+ * Where a nats-server may be, in the order to look.
+ *
+ * @param {Readonly<Record<string, string | undefined>>} env
+ * @param {string} root the project's folder
+ * @returns {Candidate[]}
+ */
+export function candidates(env, root) {
+  const named = env.NATS_SERVER_BIN || env.ATTRIBUTION_NATS_SERVER_BIN
+  if (named) return [{ path: named, isNamed: true }]
+  const folders = (env.PATH ?? '').split(delimiter).filter((folder) => folder !== '')
+  return [...folders, join(root, '.local', 'bin')].map((folder) => ({
+    path: join(folder, 'nats-server'),
+    isNamed: false,
+  }))
+}
+
+/**
+ * @param {readonly Candidate[]} list
+ * @param {(path: string) => Promise<string | undefined>} versionOf what it says about itself; undefined: not there
+ * @returns {Promise<string | undefined>} the path of the first that is new enough
+ * @throws {SetUpError} when one was asked for by name and is not
+ */
+export async function firstNewEnough(list, versionOf) {
+  for (const { path, isNamed } of list) {
+    const version = await versionOf(path)
+    if (version !== undefined && isAtLeast(version, NATS_SERVER_LEAST)) return path
+    if (!isNamed) continue
+    const what =
+      version === undefined ? 'cannot be run' : `is ${parseVersion(version)?.join('.') ?? 'of no known version'}`
+    throw new SetUpError(`NATS_SERVER_BIN: ${path} ${what}; ${NATS_SERVER_LEAST} or newer is wanted`)
+  }
+  return undefined
+}
+
+/**
+ * @param {string} root the project's folder
+ * @returns {Promise<string>} the path of a nats-server that is new enough
+ */
+export async function ensureNatsServer(root) {
+  const found = await firstNewEnough(candidates(process.env, root), installedVersion)
+  if (found !== undefined) return found
+  if (debianSuite() === undefined) throw new SetUpError(HOW)
+  return step('fetching nats-server from Debian (about 30 MB)', () => fetchNatsServer(root))
+}
+
+/** @param {string} path */
+async function installedVersion(path) {
+  try {
+    accessSync(path, constants.X_OK)
+    if (!statSync(path).isFile()) return undefined
+  } catch {
+    return undefined
+  }
+  const { code, output } = await collect(path, ['--version'])
+  return code === 0 ? output : undefined
+}
+
+/** @param {string} root */
+async function fetchNatsServer(root) {
+  const local = join(root, '.local')
+  const inside = join('usr', 'sbin', 'nats-server')
+  const accepts = async (/** @type {string} */ folder) =>
+    isAtLeast((await installedVersion(join(folder, inside))) ?? '', NATS_SERVER_LEAST)
+  let folder
+  try {
+    folder = await fetchDebianPackage({ name: 'nats-server', suites: SUITES, into: join(local, 'debian'), accepts })
+  } catch (cause) {
+    if (!(cause instanceof SetUpError)) throw cause
+    throw new SetUpError(`${cause.message}; else ${HOW}`, { cause })
+  }
+  const path = join(local, 'bin', 'nats-server')
+  mkdirSync(join(local, 'bin'), { recursive: true })
+  // Renamed into its place: half a file must never be found there.
+  copyFileSync(join(folder, inside), `${path}.new`)
+  renameSync(`${path}.new`, path)
+  return path
+}
