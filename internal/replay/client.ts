@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Pool } from 'undici'
+import { type Dispatcher, Pool } from 'undici'
 
 /** A producer of events and a reader of records, over HTTP like any other. */
 export interface ServiceClient {
@@ -35,47 +35,53 @@ const RETRY_MS_MAX = 2_000
 
 export function connectService(baseUrl: string, apiKey: string, connections: number): ServiceClient {
   const pool = new Pool(baseUrl, { connections, headersTimeout: 10_000, bodyTimeout: 10_000 })
-  const headers = { 'x-api-key': apiKey }
+  const credential = { 'x-api-key': apiKey }
 
-  const request = async (path: string): Promise<{ status: number; body: string }> => {
-    const answer = await pool.request({ path, method: 'GET', headers })
-    return { status: answer.statusCode, body: await answer.body.text() }
+  /** Repeats what did not get an answer, or got one that passes (429, 5xx), with a growing, jittered pause. */
+  const request = async (options: Pick<Dispatcher.RequestOptions, 'path' | 'method' | 'headers' | 'body'>): Promise<Answer> => {
+    const startedAt = performance.now()
+    for (let attempt = 0; ; attempt++) {
+      const answer = await pool
+        .request(options)
+        .then(async ({ statusCode, body }) => ({ status: statusCode, body: await body.text() }))
+        // A connection that was cut: whether the request took effect is not known, and a repeat is safe.
+        .catch((cause: Error) => ({ status: 0, body: cause.message }))
+      const isPassing = answer.status === 0 || answer.status === 429 || answer.status >= 500
+      if (!isPassing) return answer
+      if (performance.now() - startedAt > GIVE_UP_MS) throw new Error(`no answer (${answer.status}): ${answer.body}`)
+      await sleep(Math.random() * Math.min(50 * 2 ** attempt, RETRY_MS_MAX))
+    }
   }
+
+  const read = async (path: string): Promise<Answer> => request({ path, method: 'GET', headers: credential })
 
   return {
     async send(event) {
-      const body = JSON.stringify(event)
-      const sendHeaders = { ...headers, 'content-type': 'application/json', 'idempotency-key': randomUUID() }
-      const startedAt = performance.now()
-      for (let attempt = 0; ; attempt++) {
-        const answer = await pool
-          .request({ path: '/api/v1/invocations', method: 'POST', headers: sendHeaders, body })
-          .then(async ({ statusCode, body: text }) => ({ status: statusCode, text: await text.text() }))
-          // A connection that was cut: whether the event was taken is not known, and a repeat is safe.
-          .catch((cause: Error) => ({ status: 0, text: cause.message }))
-        if (answer.status === 202) return (JSON.parse(answer.text) as { invocation_id: string }).invocation_id
-        const isPassing = answer.status === 0 || answer.status === 429 || answer.status >= 500
-        if (!isPassing || performance.now() - startedAt > GIVE_UP_MS) {
-          throw new Error(`an event was refused (${answer.status}): ${answer.text}`)
-        }
-        await sleep(Math.random() * Math.min(50 * 2 ** attempt, RETRY_MS_MAX))
-      }
+      const headers = { ...credential, 'content-type': 'application/json', 'idempotency-key': randomUUID() }
+      const { status, body } = await request({ path: '/api/v1/invocations', method: 'POST', headers, body: JSON.stringify(event) })
+      if (status !== 202) throw new Error(`an event was refused (${status}): ${body}`)
+      return (JSON.parse(body) as { invocation_id: string }).invocation_id
     },
 
     async find(attributionId) {
-      const { status, body } = await request(`/v1/attribution/${attributionId}`)
+      const { status, body } = await read(`/v1/attribution/${attributionId}`)
       if (status === 200) return JSON.parse(body) as ReplayedRecord
-      if (status === 404 || status === 503) return undefined
+      if (status === 404) return undefined
       throw new Error(`a record could not be read (${status}): ${body}`)
     },
 
     async page(limit, cursor) {
       const query = cursor === undefined ? `limit=${limit}` : `limit=${limit}&cursor=${cursor}`
-      const { status, body } = await request(`/v1/attribution?${query}`)
+      const { status, body } = await read(`/v1/attribution?${query}`)
       if (status !== 200) throw new Error(`records could not be read (${status}): ${body}`)
       return JSON.parse(body) as RecordPage
     },
 
     close: () => pool.close(),
   }
+}
+
+interface Answer {
+  readonly status: number
+  readonly body: string
 }

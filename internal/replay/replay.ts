@@ -46,9 +46,13 @@ export async function replayTrace(
 
   const ids = new Set<string>()
   const inFlight = new Set<Promise<void>>()
-  const sightings: Promise<number>[] = []
+  const sightings: Promise<void>[] = []
+  const visibleAfterMs: number[] = []
   const sampleEvery = Math.max(1, Math.floor(rows.length / SAMPLES))
   let failure: unknown
+  const fail = (cause: unknown): void => {
+    failure ??= cause
+  }
 
   for (const [i, row] of rows.entries()) {
     const dueAt = startedAt + (row.arrivedAtMs - first.arrivedAtMs) / settings.speed
@@ -66,18 +70,17 @@ export async function replayTrace(
       .then((invocationId) => {
         ids.add(invocationId)
         settings.onProgress(ids.size)
-        if (i % sampleEvery === 0) sightings.push(timeToSight(service, invocationId))
+        if (i % sampleEvery !== 0) return
+        sightings.push(timeToSight(service, invocationId).then((ms) => void visibleAfterMs.push(ms), fail))
       })
-      .catch((cause: unknown) => {
-        failure = cause
-      })
+      .catch(fail)
       .finally(() => inFlight.delete(sending))
     inFlight.add(sending)
   }
   await Promise.all(inFlight)
+  await Promise.all(sightings)
   if (failure !== undefined) throw failure
-
-  const visibleAfterMs = (await Promise.all(sightings)).sort((one, other) => one - other)
+  visibleAfterMs.sort((one, other) => one - other)
   const earliest = Math.floor(endsAt - (last.arrivedAtMs - first.arrivedAtMs))
   return { sent: rows.length, visibleAfterMs, ...(await sumRecords(service, ids, earliest)) }
 }
