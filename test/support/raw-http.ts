@@ -1,0 +1,44 @@
+/** Requests byte for byte, for what no HTTP client would send. */
+import { connect } from 'node:net'
+
+export interface RawAnswer {
+  readonly status: number
+  readonly head: string
+  readonly body: string
+}
+
+/**
+ * Sends bytes on a fresh connection and reads until the server closes it.
+ *
+ * @returns every answer that came, in order; none when the server closed without a word
+ */
+export function rawExchange(port: number, bytes: string | Buffer): Promise<RawAnswer[]> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ host: '127.0.0.1', port })
+    const chunks: Buffer[] = []
+    socket.on('data', (chunk: Buffer) => chunks.push(chunk))
+    socket.once('error', (cause: NodeJS.ErrnoException) => {
+      if (cause.code !== 'ECONNRESET' && cause.code !== 'EPIPE') reject(cause)
+    })
+    socket.once('close', () => resolve(parseAnswers(Buffer.concat(chunks).toString('latin1'))))
+    socket.write(bytes)
+  })
+}
+
+function parseAnswers(text: string): RawAnswer[] {
+  const answers: RawAnswer[] = []
+  let rest = text
+  while (rest !== '') {
+    const end = rest.indexOf('\r\n\r\n')
+    if (end < 0) throw new Error(`not an HTTP answer: ${rest}`)
+    const head = rest.slice(0, end)
+    const length = Number(/^content-length: (\d+)$/im.exec(head)?.[1] ?? 0)
+    answers.push({ status: Number(head.slice(9, 12)), head, body: rest.slice(end + 4, end + 4 + length) })
+    rest = rest.slice(end + 4 + length)
+  }
+  return answers
+}
+
+/** A request with exactly these header lines; nothing is added. */
+export const rawRequest = (line: string, headers: readonly string[], body = ''): string =>
+  `${line} HTTP/1.1\r\n${headers.map((header) => `${header}\r\n`).join('')}\r\n${body}`
