@@ -16,6 +16,9 @@ interface Setting<T> {
 
 export class ConfigError extends Error {}
 
+/** Thrown for `--help`; the message is the list of the role's options. */
+export class HelpAsked extends Error {}
+
 const names = (name: string) => ({
   flag: `--${name}`,
   variable: `ATTRIBUTION_${name.toUpperCase().replaceAll('-', '_')}`,
@@ -131,12 +134,14 @@ export type Config<N extends SettingName> = { readonly [K in N]: ValueOf<(typeof
  *
  * @param argv the arguments after the script, `--flag value`, `--flag=value`, or `--flag` for a switch
  * @throws ConfigError for an unknown flag, a flag without its value, or a value outside its bounds
+ * @throws HelpAsked for `--help`
  */
 export function readConfig<N extends SettingName>(
   wanted: readonly N[],
   argv: readonly string[],
   env: Readonly<Record<string, string | undefined>>,
 ): Config<N> {
+  if (argv.includes('--help')) throw new HelpAsked(helpText(wanted))
   const flags = parseFlags(wanted, argv)
   const config: Record<string, unknown> = {}
   for (const name of wanted) {
@@ -156,6 +161,15 @@ export function readConfig<N extends SettingName>(
   return config as Config<N>
 }
 
+function helpText(wanted: readonly SettingName[]): string {
+  const lines = wanted.map((name) => {
+    const { flag, variable, fallback, isSwitch }: Setting<unknown> = SETTINGS[name]
+    const usual = isSwitch ? 'off' : fallback === '' ? 'none' : String(fallback)
+    return `  ${flag.padEnd(28)} ${variable.padEnd(38)} default ${usual}`
+  })
+  return `Options, the environment variable of each, and its default (flags beat the environment):\n${lines.join('\n')}`
+}
+
 function parseFlags(wanted: readonly SettingName[], argv: readonly string[]): Map<string, string> {
   const known = new Map<string, Setting<unknown>>(wanted.map((name) => [SETTINGS[name].flag, SETTINGS[name]]))
   const flags = new Map<string, string>()
@@ -164,14 +178,18 @@ function parseFlags(wanted: readonly SettingName[], argv: readonly string[]): Ma
     const equals = argument.indexOf('=')
     const flag = equals < 0 ? argument : argument.slice(0, equals)
     const setting = known.get(flag)
-    if (setting === undefined) throw new ConfigError(`unknown option ${flag}; known are ${[...known.keys()].join(' ')}`)
+    if (setting === undefined) {
+      const shown = flag.replace(/[^ -~]/g, '?') // a refusal is one line, whatever was typed
+      throw new ConfigError(`unknown option ${shown}; known are ${[...known.keys()].join(' ')}`)
+    }
     if (equals >= 0) {
       flags.set(flag, argument.slice(equals + 1))
     } else if (setting.isSwitch) {
       flags.set(flag, 'true')
     } else {
       const value = argv[++i]
-      if (value === undefined) throw new ConfigError(`${flag} needs a value`)
+      // `--data-dir --demo` forgot the folder; a value that reads like one of our flags goes behind an equals sign.
+      if (value === undefined || known.has(value)) throw new ConfigError(`${flag} needs a value`)
       flags.set(flag, value)
     }
   }

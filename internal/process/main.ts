@@ -1,6 +1,6 @@
 import { fstatSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { ConfigError } from '../config/settings.js'
+import { ConfigError, HelpAsked } from '../config/settings.js'
 import type { Logger } from '../telemetry/log.js'
 
 /**
@@ -12,6 +12,10 @@ export function runMain(role: string, main: () => Promise<void>): void {
     // uWebSockets.js and kept connections would hold the event loop open; everything has been settled by now.
     () => process.exit(0),
     (cause: unknown) => {
+      if (cause instanceof HelpAsked) {
+        process.stdout.write(`${cause.message}\n`)
+        process.exit(0)
+      }
       const text = cause instanceof ConfigError || !(cause instanceof Error) ? String((cause as Error).message ?? cause) : cause.stack
       process.stderr.write(`${role}: ${text}\n`)
       process.exit(1)
