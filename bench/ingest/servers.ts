@@ -1,0 +1,138 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { StorageType } from '@nats-io/jetstream'
+import { type Broker, connectBroker, ensureStreams } from '../../internal/broker/connect.js'
+import { readMasterKey } from '../../internal/secrets/master-key.js'
+import { bootstrapTenant } from '../../internal/supervisor/bootstrap.js'
+import { freePort, type InstanceFiles, openInstance } from '../../internal/supervisor/instance.js'
+import { natsPidFile, natsServerRole } from '../../internal/supervisor/nats-server.js'
+import { answersAt } from '../../internal/supervisor/readiness.js'
+import type { Processes } from '../processes.js'
+
+/** A server under load. */
+export interface Server {
+  readonly name: ServerName
+  readonly port: number
+  readonly pid: number
+}
+export type ServerName = 'bare' | 'ours' | 'fastify'
+
+/** What all servers of one run share: a private broker, and the first tenant of an instance of ours. */
+export interface Ground {
+  readonly processes: Processes
+  readonly files: InstanceFiles
+  readonly broker: Broker
+  readonly brokerPid: number
+  readonly apiKey: string
+  readonly nats: { readonly url: string; readonly user: string; readonly password: string }
+  readonly storePassword: string
+}
+
+export const FASTIFY_STREAM = 'BENCH_FASTIFY'
+const FASTIFY_SUBJECT = 'bench.fastify'
+
+const INVOCATIONS_BYTES_MAX = 8 * 1024 ** 3
+const NATS_USER = 'bench'
+
+/** `dist/cmd/<role>/main.js` and `dist/bench/ingest/<name>.js` */
+const roleMain = (role: string): string => fileURLToPath(new URL(`../../cmd/${role}/main.js`, import.meta.url))
+const benchMain = (name: string): string => fileURLToPath(new URL(`./${name}.js`, import.meta.url))
+
+/** Starts a private nats-server with its data in `folder`, and makes the streams, the first tenant and its key. */
+export async function prepareGround(folder: string, natsServerBin: string, processes: Processes): Promise<Ground> {
+  const { files, secrets } = openInstance(join(folder, 'instance'))
+  const port = await freePort()
+  await processes.start(natsServerRole(natsServerBin, files, port, NATS_USER, secrets.natsPassword))
+  const nats = { url: `nats://127.0.0.1:${port}`, user: NATS_USER, password: secrets.natsPassword }
+  const broker = await connectBroker({ ...nats, name: 'bench' })
+  await ensureStreams(broker, { replicas: 1, invocationsBytesMax: INVOCATIONS_BYTES_MAX })
+  await broker.manager.streams.add({ name: FASTIFY_STREAM, subjects: [FASTIFY_SUBJECT], storage: StorageType.File })
+  const { api_key: apiKey } = await bootstrapTenant(broker, files, readMasterKey(files.masterKey), 'production', '')
+  const brokerPid = Number(readFileSync(natsPidFile(files), 'utf8'))
+  return { processes, files, broker, brokerPid, apiKey, nats, storePassword: secrets.storePassword }
+}
+
+/** The gateway as it is deployed, with its default settings. @param nodeFlags for the profiler */
+export async function startGateway(
+  ground: Ground,
+  storeUrl: string,
+  nodeFlags: readonly string[] = [],
+): Promise<Server> {
+  const port = await freePort()
+  const pid = await ground.processes.start({
+    name: 'gateway',
+    command: process.execPath,
+    args: [...nodeFlags, roleMain('gateway'), '--port', String(port)],
+    env: roleEnv(ground, storeUrl),
+    ready: answersAt(`http://127.0.0.1:${port}/healthz`),
+  })
+  return { name: 'ours', port, pid }
+}
+
+export const startBareServer = (ground: Ground): Promise<Server> => startBenchServer(ground, 'bare', {})
+
+export const startFastifyServer = (ground: Ground): Promise<Server> =>
+  startBenchServer(ground, 'fastify', {
+    BENCH_NATS_URL: ground.nats.url,
+    BENCH_NATS_USER: ground.nats.user,
+    BENCH_NATS_PASSWORD: ground.nats.password,
+    BENCH_SUBJECT: FASTIFY_SUBJECT,
+  })
+
+/** Read model and attributor, at the address that the gateway was started with. */
+export async function startAttribution(ground: Ground, storePort: number): Promise<readonly number[]> {
+  const storeUrl = `http://127.0.0.1:${storePort}`
+  const env = roleEnv(ground, storeUrl)
+  const store = await ground.processes.start({
+    name: 'store',
+    command: process.execPath,
+    args: [roleMain('store'), '--data-dir', ground.files.dataDir, '--store-port', String(storePort)],
+    env,
+    ready: answersAt(`${storeUrl}/ping`),
+  })
+  const attributor = await ground.processes.start({
+    name: 'attributor',
+    command: process.execPath,
+    args: [roleMain('attributor')],
+    env,
+    ready: says(ground.processes, 'attributor', /"attributing"/),
+  })
+  return [store, attributor]
+}
+
+async function startBenchServer(
+  { processes }: Ground,
+  name: 'bare' | 'fastify',
+  env: Readonly<Record<string, string>>,
+): Promise<Server> {
+  const listening = /^listening (\d+)$/m
+  const pid = await processes.start({
+    name,
+    command: process.execPath,
+    args: [benchMain(`${name}-server`)],
+    env,
+    ready: says(processes, name, listening),
+  })
+  return { name, port: Number(listening.exec(processes.logText(name))?.[1]), pid }
+}
+
+const says =
+  (processes: Processes, name: string, what: RegExp) =>
+  async (signal: AbortSignal): Promise<void> => {
+    while (!what.test(processes.logText(name))) {
+      signal.throwIfAborted()
+      await sleep(20)
+    }
+  }
+
+const roleEnv = ({ files, nats, storePassword }: Ground, storeUrl: string): Record<string, string> => ({
+  ATTRIBUTION_MASTER_KEY_FILE: files.masterKey,
+  ATTRIBUTION_NATS_URL: nats.url,
+  ATTRIBUTION_NATS_USER: nats.user,
+  ATTRIBUTION_NATS_PASSWORD: nats.password,
+  ATTRIBUTION_INVOCATIONS_BYTES_MAX: String(INVOCATIONS_BYTES_MAX),
+  ATTRIBUTION_STORE_URL: storeUrl,
+  ATTRIBUTION_STORE_PASSWORD: storePassword,
+})

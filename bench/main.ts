@@ -1,0 +1,51 @@
+/**
+ * `npm run bench -- <question> [options]`: measures one thing, prints it beside its bar, writes bench/results/.
+ * The exit code says whether the measurement is valid, not whether a bar is met.
+ */
+import { fileURLToPath } from 'node:url'
+import { Command, InvalidArgumentError, Option } from 'commander'
+import { type IngestOptions, ingest } from './ingest/question.js'
+
+/** From dist/bench to the checkout. */
+const CHECKOUT = fileURLToPath(new URL('../..', import.meta.url))
+
+const stopping = new AbortController()
+for (const name of ['SIGINT', 'SIGTERM'] as const) {
+  process.on(name, () => stopping.abort(new Error('stopped; there is no result')))
+}
+
+function atLeast(least: number) {
+  return (text: string): number => {
+    const value = Number(text)
+    if (!Number.isInteger(value) || value < least)
+      throw new InvalidArgumentError(`It must be a whole number from ${least} on.`)
+    return value
+  }
+}
+
+const program = new Command('npm run bench --').description(
+  'Each question is measured in one run, against something else.',
+)
+program
+  .command('ingest')
+  .description('single-event ingest ÷ bare uWebSockets.js, ÷ Fastify + zod + one JetStream publish a request')
+  .option('--repeats <count>', 'loads on each server', atLeast(5), 5)
+  .option('--seconds <count>', 'length of one load', atLeast(1), 3)
+  .option('--connections <count>', 'keep-alive connections', atLeast(1), 256)
+  .addOption(
+    new Option('--generator <which>', 'wrk where it can be had, or our own').choices(['wrk', 'node']).default('wrk'),
+  )
+  .option('--profile', 'profile the gateway under this load instead', false)
+  .action(async (options: Omit<IngestOptions, 'checkout' | 'natsServerBin'>) => {
+    const natsServerBin = process.env['ATTRIBUTION_NATS_SERVER_BIN'] ?? ''
+    if (natsServerBin === '') throw new Error('ATTRIBUTION_NATS_SERVER_BIN names no nats-server; use npm run bench')
+    await ingest({ ...options, checkout: CHECKOUT, natsServerBin }, stopping.signal)
+  })
+
+program.parseAsync().then(
+  () => process.exit(0),
+  (cause: Error) => {
+    process.stderr.write(`bench: ${cause.message}\n`)
+    process.exit(stopping.signal.aborted ? 130 : 1)
+  },
+)
