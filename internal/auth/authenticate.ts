@@ -12,7 +12,9 @@ export interface Caller {
   readonly ingestionLayers: ReadonlySet<string> | undefined
 }
 
-export type Authentication = { readonly ok: true; readonly caller: Caller } | { readonly ok: false; readonly problem: Problem }
+export type Authentication =
+  | { readonly ok: true; readonly caller: Caller }
+  | { readonly ok: false; readonly problem: Problem }
 
 export interface Credentials {
   /** Value of X-API-Key, empty when absent. */
@@ -88,8 +90,8 @@ export function createAuthenticator(mode: Mode, findKey: (keyId: string) => Stor
         if (verdict === undefined) return INVALID
         remember(apiKey, verdict)
       }
-      // Expired comes before revoked (spec 3: "regardless of lifecycle state").
-      return nowMs >= verdict.expiresAtMs ? EXPIRED : verdict.authentication
+      // Expired comes before revoked (spec 3: "regardless of lifecycle state"). An expiry that cannot be read is past.
+      return nowMs < verdict.expiresAtMs ? verdict.authentication : EXPIRED
     },
 
     forget(keyId) {

@@ -69,17 +69,20 @@ export function encodeEntry(admission: Admission, event: InvocationEvent, positi
 
 export const encodeGroup = (entries: readonly string[]): Uint8Array => Buffer.from(`[${entries.join(',')}]`)
 
+/** Of the two that enclose a group: each entry counts a comma, and the last has none. */
+const BRACKET_BYTES = 1
+
 /** Parts entries into groups of at most `GROUP_BYTES_MAX` bytes, in order. */
 export function splitIntoGroups(entries: readonly string[]): string[][] {
   const groups: string[][] = []
   let current: string[] = []
-  let bytes = 0
+  let bytes = BRACKET_BYTES
   for (const entry of entries) {
     const size = Buffer.byteLength(entry) + 1
     if (bytes + size > GROUP_BYTES_MAX && current.length > 0) {
       groups.push(current)
       current = []
-      bytes = 0
+      bytes = BRACKET_BYTES
     }
     current.push(entry)
     bytes += size
@@ -96,16 +99,31 @@ export function splitIntoGroups(entries: readonly string[]): string[][] {
  */
 export function decodeGroup(data: Uint8Array, sequence: number): AdmittedInvocation[] {
   const entries = JSON.parse(Buffer.from(data.buffer, data.byteOffset, data.length).toString('utf8')) as Entry[]
-  return entries.map(({ t, p, i, r, s, e }, index) => ({
-    tenantId: t,
-    principal: p,
-    id: Buffer.from(i, 'hex'),
-    receivedAtMs: r,
-    position: s === undefined ? { sequence, index } : { sequence: s[0], index: s[1] },
-    invocation: fromWire(e),
-    event: e,
-  }))
+  return entries.map((entry, index) => {
+    if (!isEntry(entry)) throw new Error(`entry ${index} of the group has not the form of one`)
+    const { t, p, i, r, s, e } = entry
+    return {
+      tenantId: t,
+      principal: p,
+      id: Buffer.from(i, 'hex'),
+      receivedAtMs: r,
+      position: s === undefined ? { sequence, index } : { sequence: s[0], index: s[1] },
+      invocation: fromWire(e),
+      event: e,
+    }
+  })
 }
+
+/** What goes wrong here is one poison message; later it would fail the insert of a whole batch, again and again. */
+const isEntry = ({ t, p, i, r, s }: Entry): boolean =>
+  typeof t === 'string' &&
+  typeof p === 'string' &&
+  typeof i === 'string' &&
+  ID_HEX.test(i) &&
+  Number.isSafeInteger(r) &&
+  (s === undefined || (Number.isSafeInteger(s[0]) && Number.isSafeInteger(s[1])))
+
+const ID_HEX = /^[0-9a-f]{32}$/
 
 function fromWire(event: InvocationEvent): Invocation {
   const eventTimeMs = parseInstant(event.ingestion_timestamp)

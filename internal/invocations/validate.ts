@@ -1,4 +1,4 @@
-import { Ajv, type ErrorObject } from 'ajv'
+import { Ajv, type ErrorObject, str } from 'ajv'
 import { z } from 'zod'
 import type { FieldError } from '../problems/catalogue.js'
 import { parseInstant } from '../units/instant.js'
@@ -28,8 +28,13 @@ ajv.addKeyword({
   keyword: 'bytesMax',
   type: 'string',
   validate: (bytesMax: number, text: string) => text.length * 3 <= bytesMax || Buffer.byteLength(text) <= bytesMax,
+  error: { message: ({ schemaCode }) => str`must have at most ${schemaCode} bytes` },
 })
-ajv.addKeyword({ keyword: 'instant', type: 'string', validate: (_: boolean, text: string) => parseInstant(text) !== undefined })
+ajv.addKeyword({
+  keyword: 'instant',
+  type: 'string',
+  validate: (_: boolean, text: string) => parseInstant(text) !== undefined,
+})
 
 // `io: input` leaves unknown properties allowed: they are ignored, never stored (design section 7).
 const isInvocationEvent = ajv.compile<InvocationEvent>(
@@ -82,31 +87,29 @@ function collectContentKeys(value: object, pointer: string, depth: number, error
   for (const [key, inner] of Object.entries(value)) {
     if (errors.length >= ERRORS_MAX) return
     if (!Array.isArray(value) && isContentKey(key)) errors.push(contentError(key, pointer))
-    else if (typeof inner === 'object' && inner !== null) collectContentKeys(inner, pointerTo(pointer, key), depth + 1, errors)
+    else if (typeof inner === 'object' && inner !== null)
+      collectContentKeys(inner, pointerTo(pointer, key), depth + 1, errors)
   }
 }
 
 /** A key that the sender chose could hold content itself, so that only a short plain one is named. */
-const pointerTo = (parent: string, key: string): string =>
-  `${parent}/${/^[\w.-]{1,64}$/.test(key) ? key : '(unnamed)'}`
+const pointerTo = (parent: string, key: string): string => `${parent}/${/^[\w.-]{1,64}$/.test(key) ? key : '(unnamed)'}`
 
 function fieldError(error: ErrorObject): FieldError {
-  const pointer = error.instancePath
+  const pointer = safePointer(error.instancePath)
   switch (error.keyword) {
     case 'required':
       return { pointer: `${pointer}/${String(error.params['missingProperty'])}`, detail: 'is required' }
-    case 'bytesMax':
-      return { pointer, detail: `must have at most ${String(error.schema)} bytes` }
     case 'instant':
       return { pointer, detail: 'must be an RFC 3339 time in UTC' }
     case 'pattern':
       return { pointer, detail: 'does not have the required form' }
     default:
-      return { pointer: safePointer(pointer), detail: error.message ?? 'is not valid' }
+      return { pointer, detail: error.message ?? 'is not valid' }
   }
 }
 
-/** `tags` has keys that the sender chose. */
+/** `tags` has keys that the sender chose, and that could hold content as well as a value could. */
 const safePointer = (pointer: string): string => (pointer.startsWith('/tags/') ? '/tags' : pointer)
 
 /** A nullable field fails as a whole and in each of its alternatives; the first reason per place is enough. */

@@ -1,4 +1,4 @@
-import { type Problem, PROBLEMS } from './catalogue.js'
+import { PROBLEMS, type Problem } from './catalogue.js'
 
 /** What a problem says beside itself: where it happened, and to whom. */
 export interface ProblemContext {
@@ -32,7 +32,7 @@ export function renderProblem(problem: Problem, context: ProblemContext): Render
     trace_id: context.traceId,
     tenant_id: context.tenantId,
     docs_url: docsUrl,
-    ...(problem.errors === undefined ? {} : { errors: problem.errors }),
+    ...(problem.errors === undefined || isInternal ? {} : { errors: problem.errors }),
   })
   const headers: [string, string][] = [
     ['Content-Type', 'application/problem+json'],

@@ -1,6 +1,6 @@
 /**
- * Reads an RFC 3339 instant in UTC: `Z` or a zero offset, no leap second, any number of fraction digits (cut to
- * milliseconds). Day 31 of a short month and the like are refused.
+ * Reads an RFC 3339 instant in UTC: `Z` or a zero offset, no leap second, up to 32 fraction digits (cut to
+ * milliseconds). Day 31 of a short month and the like are refused, and so are the years 0000 to 0099.
  *
  * @returns milliseconds since the epoch, or undefined
  */

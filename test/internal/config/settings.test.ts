@@ -1,0 +1,148 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { ConfigError, readConfig, SETTINGS, type SettingName } from '../../../internal/config/settings.js'
+
+const refusal = (wanted: readonly SettingName[], argv: readonly string[], env: Record<string, string> = {}): string => {
+  try {
+    readConfig(wanted, argv, env)
+  } catch (cause) {
+    if (cause instanceof ConfigError) return cause.message
+    throw cause
+  }
+  throw new Error('nothing was refused')
+}
+
+describe('where a value comes from', () => {
+  test('a flag beats the environment, which beats the default', () => {
+    const env = { ATTRIBUTION_PORT: '9001' }
+
+    expect(readConfig(['port'], ['--port', '9002'], env)).toEqual({ port: 9002 })
+    expect(readConfig(['port'], [], env)).toEqual({ port: 9001 })
+    expect(readConfig(['port'], [], {})).toEqual({ port: 8080 })
+  })
+
+  test('a setting that was not asked for is neither read nor judged', () => {
+    expect(readConfig(['host'], [], { ATTRIBUTION_PORT: 'nonsense' })).toEqual({ host: '127.0.0.1' })
+  })
+
+  test('a value may follow its flag or an equals sign, and may itself hold one', () => {
+    expect(readConfig(['natsPassword'], ['--nats-password', 'a=b'], {})).toEqual({ natsPassword: 'a=b' })
+    expect(readConfig(['natsPassword'], ['--nats-password=a=b'], {})).toEqual({ natsPassword: 'a=b' })
+  })
+
+  test('the last of several equal flags counts', () => {
+    expect(readConfig(['port'], ['--port', '1', '--port=2'], {})).toEqual({ port: 2 })
+  })
+
+  test('a switch stands alone, or says true or false', () => {
+    expect(readConfig(['demo'], ['--demo'], {})).toEqual({ demo: true })
+    expect(readConfig(['demo'], ['--demo=false'], { ATTRIBUTION_DEMO: 'true' })).toEqual({ demo: false })
+    expect(readConfig(['demo'], [], { ATTRIBUTION_DEMO: 'true' })).toEqual({ demo: true })
+    expect(readConfig(['demo'], [], {})).toEqual({ demo: false })
+  })
+
+  test('a switch takes nothing from the argument after it', () => {
+    expect(readConfig(['demo', 'port'], ['--demo', '--port', '1'], {})).toEqual({ demo: true, port: 1 })
+  })
+
+  test('stages come in their own order, however they are listed', () => {
+    expect(readConfig(['stages'], ['--stages', 'c,a'], {})).toEqual({ stages: ['a', 'c'] })
+    expect(readConfig(['stages'], [], {})).toEqual({ stages: ['a', 'b', 'c'] })
+  })
+})
+
+describe('bounds', () => {
+  test.each([
+    ['port', '--port', ['0', '65535'], ['-1', '65536', '1.5', '1e3', '0x10', ' 1', '']],
+    ['storePort', '--store-port', ['1', '65535'], ['0', '65536']],
+    ['streamReplicas', '--stream-replicas', ['1', '5'], ['0', '6']],
+    ['partitions', '--partitions', ['1', '64'], ['0', '65']],
+    [
+      'invocationsBytesMax',
+      '--invocations-bytes-max',
+      ['1048576', '1125899906842624'],
+      ['1048575', '1125899906842625'],
+    ],
+    ['demoSpeed', '--speed', ['0.01', '1000000'], ['0.009', '1000000.1', '.5', '1.', '1e3', 'Infinity', 'NaN']],
+    ['mode', '--mode', ['production', 'sandbox'], ['Production', 'test', '']],
+    ['logLevel', '--log-level', ['trace', 'silent'], ['verbose']],
+    ['demoEventIds', '--event-ids', ['fresh', 'fixed'], ['random']],
+    ['host', '--host', ['::1'], ['']],
+    ['natsUrl', '--nats-url', ['nats://one:4222', 'tls://one:4222'], ['http://one', 'one:4222', 'nats', '']],
+    ['storeUrl', '--store-url', ['http://one:8123', 'https://one'], ['nats://one', '127.0.0.1:8123', '']],
+    ['stages', '--stages', ['a', 'a,b,c'], ['', 'd', 'a,a', 'a, b', 'a,']],
+  ] as const)('%s takes its bounds and refuses what lies beyond them', (name, flag, good, bad) => {
+    for (const text of good) expect(() => readConfig([name], [`${flag}=${text}`], {})).not.toThrow()
+    for (const text of bad) expect(refusal([name], [`${flag}=${text}`])).toMatch(new RegExp(`^${flag} must be .+$`))
+  })
+
+  test('any whole number of a range is read as itself', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 0, max: 65_535 }),
+        (port) => readConfig(['port'], [`--port=${port}`], {}).port === port,
+      ),
+    )
+  })
+
+  test('every default lies within its own bounds, but for "not set"', () => {
+    for (const { fallback, parse } of Object.values(SETTINGS)) {
+      if (fallback === '') continue
+      expect(parse(String(fallback))).toEqual(fallback)
+    }
+  })
+})
+
+describe('refusals', () => {
+  test('a wrong value is told under the name by which it was given', () => {
+    expect(refusal(['port'], ['--port', 'many'], { ATTRIBUTION_PORT: '1' })).toBe(
+      '--port must be a whole number from 0 to 65535',
+    )
+    expect(refusal(['port'], [], { ATTRIBUTION_PORT: 'many' })).toBe(
+      'ATTRIBUTION_PORT must be a whole number from 0 to 65535',
+    )
+  })
+
+  test('an unknown option is named beside those that are known', () => {
+    expect(refusal(['port', 'demo'], ['--prot', '1'])).toBe('unknown option --prot; known are --port --demo')
+    expect(refusal(['demo'], ['serve'])).toBe('unknown option serve; known are --demo')
+  })
+
+  test('an option of another role is unknown', () => {
+    expect(refusal(['port'], ['--store-port', '1'])).toContain('unknown option --store-port')
+  })
+
+  test.each([
+    { argv: ['--port'], why: 'nothing follows' },
+    { argv: ['--host', '--port', '1'], why: 'another option follows' },
+  ])('a flag without its value is named: $why', ({ argv }) => {
+    expect(refusal(['host', 'port'], argv)).toBe(`${argv[0]} needs a value`)
+  })
+
+  test('every refusal is one line', () => {
+    const nasty = fc.string({ unit: fc.constantFrom('-', '=', '\n', '\r', '\u2028', 'x', '1'), maxLength: 12 })
+    fc.assert(
+      fc.property(fc.array(nasty, { minLength: 1, maxLength: 3 }), (argv) => {
+        try {
+          readConfig(['port', 'stages', 'demo'], argv, {})
+        } catch (cause) {
+          expect(cause).toBeInstanceOf(ConfigError)
+          expect((cause as ConfigError).message.split(/[\n\r\u2028]/)).toHaveLength(1)
+        }
+      }),
+    )
+  })
+
+  test('a secret that is refused is not repeated in the refusal', () => {
+    expect(refusal(['natsUrl'], [], { ATTRIBUTION_NATS_URL: 'http://user:hunter2@one' })).not.toContain('hunter2')
+  })
+})
+
+test('every setting has its own flag and its own variable, named alike', () => {
+  const settings = Object.values(SETTINGS)
+
+  expect(new Set(settings.map(({ flag }) => flag)).size).toBe(settings.length)
+  for (const { flag, variable } of settings) {
+    expect(variable).toBe(`ATTRIBUTION_${flag.slice(2).replaceAll('-', '_').toUpperCase()}`)
+  }
+})

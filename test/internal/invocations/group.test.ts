@@ -1,0 +1,262 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import {
+  type Admission,
+  decodeGroup,
+  encodeEntry,
+  encodeGroup,
+  splitIntoGroups,
+} from '../../../internal/invocations/group.js'
+import { SERVICE_TIERS } from '../../../internal/invocations/invocation.js'
+import type { InvocationEvent } from '../../../internal/invocations/schema.js'
+import { validateInvocation } from '../../../internal/invocations/validate.js'
+import { GROUP_BYTES_MAX } from '../../../streams/invocations.js'
+import { idOf, NOW_MS, validEvent } from '../../support/invocations.js'
+
+const admission: Admission = { tenantId: 'tnt_one', principal: 'key_one', id: idOf(1), receivedAtMs: NOW_MS }
+
+const readBack = (event: InvocationEvent) => {
+  const [entry] = decodeGroup(encodeGroup([encodeEntry(admission, event)]), 7)
+  if (entry === undefined) throw new Error('the group is empty')
+  return entry
+}
+
+const names = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 40 })
+const counts = fc.nat({ max: Number.MAX_SAFE_INTEGER })
+const amounts = fc.stringMatching(/^\d{1,20}(\.\d{1,18})?$/)
+
+/** Valid events with any of the optional fields. */
+const events: fc.Arbitrary<InvocationEvent> = fc
+  .record(
+    {
+      event_id: fc.uuid().chain((id) => fc.constantFrom(id, id.toUpperCase())),
+      ingestion_layer: names,
+      ingestion_timestamp: fc
+        .date({ min: new Date(0), max: new Date(NOW_MS), noInvalidDate: true })
+        .map((date) => date.toISOString()),
+      provider: names,
+      requested_model: names,
+      served_model: names,
+      input_tokens: counts,
+      output_tokens: counts,
+      cached_input_tokens: counts,
+      cache_write_tokens: counts,
+      cache_write_ttl_seconds: counts,
+      reasoning_tokens: counts,
+      audio_input_tokens: counts,
+      audio_output_tokens: counts,
+      service_tier: fc.constantFrom(...SERVICE_TIERS),
+      served_from_cache: fc.boolean(),
+      region: names,
+      estimated_cost_usd: amounts,
+      latency_ms: counts,
+      attributed_identity: names,
+      attributed_service: names,
+      trace_id: names,
+      parent_span_id: names,
+      attribution_confidence: fc.double({ min: 0, max: 0.95, noNaN: true }).map((value) => value + 0), // JSON has no -0
+      tags: fc.dictionary(fc.stringMatching(/^[a-z_]{1,20}$/), names, { maxKeys: 16, noNullPrototype: true }),
+      k8s_namespace: names,
+      k8s_workload: names,
+      workload_identity: names,
+      energy_wh: amounts,
+      carbon_gco2e: amounts,
+    },
+    {
+      requiredKeys: ['event_id', 'ingestion_layer', 'ingestion_timestamp', 'provider', 'requested_model'],
+      noNullPrototype: true,
+    },
+  )
+  .filter((event) => validateInvocation(event, NOW_MS).ok)
+
+/** `requested_model` -> `requestedModel`; the one field with another name is the event's time. */
+const camelCase = (field: string): string =>
+  field === 'ingestion_timestamp' ? 'eventTimeMs' : field.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase())
+
+describe('a group read back', () => {
+  test('holds every field of the event, in its wire form and as the pipeline names it', () => {
+    fc.assert(
+      fc.property(events, (event) => {
+        const { event: kept, invocation } = readBack(event)
+
+        expect(kept).toEqual(event)
+        const stated = Object.fromEntries(Object.entries(invocation).filter(([, value]) => value !== undefined))
+        const expected = Object.entries(event).map(([field, value]) => [camelCase(field), value])
+        expect(stated).toEqual({
+          ...Object.fromEntries(expected),
+          eventId: event.event_id.toLowerCase(),
+          eventTimeMs: Date.parse(event.ingestion_timestamp),
+        })
+      }),
+    )
+  })
+
+  test('holds who sent each event and when it was taken', () => {
+    const entry = encodeEntry(
+      { tenantId: 'tnt_é', principal: 'key_x', id: idOf(0xfffefdfc), receivedAtMs: NOW_MS + 1 },
+      validEvent(),
+    )
+
+    const [read] = decodeGroup(encodeGroup([entry]), 7)
+
+    expect(read).toMatchObject({ tenantId: 'tnt_é', principal: 'key_x', receivedAtMs: NOW_MS + 1 })
+    expect(Buffer.from(read?.id ?? []).equals(idOf(0xfffefdfc))).toBe(true)
+  })
+
+  test('keeps the order of its entries', () => {
+    const ids = [5, 3, 9, 3]
+
+    const read = decodeGroup(encodeGroup(ids.map((id) => encodeEntry({ ...admission, id: idOf(id) }, validEvent()))), 7)
+
+    expect(read.map(({ id }) => Buffer.from(id).readUInt32BE(4))).toEqual(ids)
+  })
+
+  test('may be empty', () => {
+    expect(decodeGroup(encodeGroup([]), 7)).toEqual([])
+  })
+})
+
+describe('the position of an event', () => {
+  test('is that of its message and its place in it, where the entry says nothing else', () => {
+    const entries = [encodeEntry(admission, validEvent()), encodeEntry(admission, validEvent())]
+
+    expect(decodeGroup(encodeGroup(entries), 7).map(({ position }) => position)).toEqual([
+      { sequence: 7, index: 0 },
+      { sequence: 7, index: 1 },
+    ])
+  })
+
+  test('stays that of stage A when the event is handed on', () => {
+    const entries = [
+      encodeEntry(admission, validEvent(), { sequence: 3, index: 8 }),
+      encodeEntry(admission, validEvent()),
+    ]
+
+    expect(decodeGroup(encodeGroup(entries), 7).map(({ position }) => position)).toEqual([
+      { sequence: 3, index: 8 },
+      { sequence: 7, index: 1 },
+    ])
+  })
+})
+
+describe('an entry', () => {
+  test('takes the bytes of an id that is a view into larger memory', () => {
+    const memory = Buffer.concat([Buffer.alloc(5, 0xff), idOf(77), Buffer.alloc(5, 0xff)])
+
+    const entry = encodeEntry(
+      { ...admission, id: new Uint8Array(memory.buffer, memory.byteOffset + 5, 16) },
+      validEvent(),
+    )
+
+    expect(entry).toContain(`"i":"${Buffer.from(idOf(77)).toString('hex')}"`)
+  })
+
+  test('keeps neither nulls nor what the schema does not name', () => {
+    const event = { ...validEvent(), region: null, note: 'a text', t: 'tnt_two' } as InvocationEvent
+
+    expect(readBack(event)).toMatchObject({ tenantId: 'tnt_one', event: validEvent() })
+    expect(encodeEntry(admission, event)).not.toMatch(/note|region|tnt_two/)
+  })
+
+  test('keeps zeros and false, which are not absent', () => {
+    const stated = { input_tokens: 0, served_from_cache: false, attribution_confidence: 0 }
+
+    expect(readBack(validEvent(stated)).invocation).toMatchObject({
+      inputTokens: 0,
+      servedFromCache: false,
+      attributionConfidence: 0,
+    })
+  })
+})
+
+describe('splitting into groups', () => {
+  const bytesOf = (group: readonly string[]): number => encodeGroup(group).length
+  /** An entry is any JSON text; its length is all that matters here. */
+  const entryOf = (bytes: number): string => JSON.stringify('x'.repeat(bytes - 2))
+
+  test('a group is full at exactly the limit', () => {
+    const fitting = [entryOf(GROUP_BYTES_MAX - 103), entryOf(100)] // and two brackets and a comma
+    const tooLong = [entryOf(GROUP_BYTES_MAX - 102), entryOf(100)]
+
+    expect(splitIntoGroups(fitting).map(bytesOf)).toEqual([GROUP_BYTES_MAX])
+    expect(splitIntoGroups(tooLong).map(bytesOf)).toEqual([GROUP_BYTES_MAX - 100, 102])
+  })
+
+  test('the limit counts bytes, not characters', () => {
+    const wide = JSON.stringify('€'.repeat(GROUP_BYTES_MAX / 4))
+
+    expect(splitIntoGroups([wide, wide]).map(({ length }) => length)).toEqual([1, 1])
+  })
+
+  test('an entry that is larger than a group travels alone', () => {
+    const large = entryOf(GROUP_BYTES_MAX + 1)
+
+    expect(splitIntoGroups(['1', large, '2']).map(bytesOf)).toEqual([3, GROUP_BYTES_MAX + 3, 3])
+  })
+
+  test('nothing makes no group', () => {
+    expect(splitIntoGroups([])).toEqual([])
+  })
+
+  test('all entries are kept, in order, and no group could have taken the next entry', () => {
+    const sizes = fc.array(fc.oneof(fc.integer({ min: 2, max: 2_000 }), fc.integer({ min: 2, max: GROUP_BYTES_MAX })), {
+      maxLength: 12,
+    })
+    fc.assert(
+      fc.property(sizes, (wanted) => {
+        const entries = wanted.map(entryOf)
+
+        const groups = splitIntoGroups(entries)
+
+        expect(groups.flat().every((entry, i) => entry === entries[i]) && groups.flat().length === entries.length).toBe(
+          true,
+        )
+        for (const [i, group] of groups.entries()) {
+          const next = groups[i + 1]?.[0]
+          expect(bytesOf(group)).toBeLessThanOrEqual(Math.max(GROUP_BYTES_MAX, bytesOf(group.slice(0, 1))))
+          if (next !== undefined) expect(bytesOf([...group, next])).toBeGreaterThan(GROUP_BYTES_MAX)
+        }
+      }),
+      { numRuns: 30 },
+    )
+  })
+})
+
+describe('poison', () => {
+  const entry = JSON.parse(encodeEntry(admission, validEvent())) as Record<string, unknown>
+
+  test.each([
+    ['', 'no bytes'],
+    ['[', 'half a group'],
+    ['null', 'null'],
+    ['{}', 'an object'],
+    ['[null]', 'no entry'],
+    ['[1]', 'a number for an entry'],
+    ['[{}]', 'an empty entry'],
+  ])('"%s" is no group (%s)', (text) => {
+    expect(() => decodeGroup(Buffer.from(text), 7)).toThrow(Error)
+  })
+
+  test.each([
+    ['t', undefined],
+    ['t', 1],
+    ['p', undefined],
+    ['p', 1],
+    ['i', undefined],
+    ['i', ''],
+    ['i', '00'.repeat(15)],
+    ['i', 'zz'.repeat(16)],
+    ['r', undefined],
+    ['r', 'now'],
+    ['r', 1.5],
+    ['s', [1]],
+    ['s', 'x'],
+    ['e', undefined],
+    ['e', { ...validEvent(), event_id: undefined }],
+    ['e', { ...validEvent(), ingestion_timestamp: 'now' }],
+  ])('an entry whose %s is %j cannot be handled, and is not taken for one that can', (member, value) => {
+    const group = Buffer.from(JSON.stringify([{ ...entry, [member]: value }]))
+
+    expect(() => decodeGroup(group, 7)).toThrow(Error)
+  })
+})

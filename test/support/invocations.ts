@@ -1,0 +1,44 @@
+/** Events in their wire form and as the pipeline holds them: a test names only what its case is about. */
+import type { AdmittedInvocation } from '../../internal/invocations/group.js'
+import type { Invocation } from '../../internal/invocations/invocation.js'
+import type { InvocationEvent } from '../../internal/invocations/schema.js'
+import { call } from './attribution-events.js'
+
+export const NOW_MS = Date.UTC(2026, 10, 3, 12)
+
+/** An event as a producer sends it, with the required fields and what the test states. */
+export const wireEvent = (stated: Readonly<Record<string, unknown>> = {}): Record<string, unknown> => ({
+  event_id: '01890a5d-ac96-774b-bcce-b302099a8057',
+  ingestion_layer: 'gateway',
+  ingestion_timestamp: '2026-11-03T12:00:00Z',
+  provider: 'openai',
+  requested_model: 'gpt-4o',
+  ...stated,
+})
+
+/** The same, as a validator has let it through. */
+export const validEvent = (stated: Partial<InvocationEvent> = {}): InvocationEvent =>
+  wireEvent(stated) as InvocationEvent
+
+export interface Stated extends Partial<Omit<AdmittedInvocation, 'invocation' | 'event'>> {
+  readonly invocation?: Partial<Invocation>
+}
+
+export const admitted = ({ invocation, ...stated }: Stated = {}): AdmittedInvocation => ({
+  tenantId: 'tnt_one',
+  principal: 'key_one',
+  id: idOf(1),
+  receivedAtMs: NOW_MS,
+  position: { sequence: 1, index: 0 },
+  event: validEvent(),
+  ...stated,
+  invocation: call(invocation),
+})
+
+/** 16 bytes that only their number tells apart. */
+export function idOf(number: number): Uint8Array {
+  const bytes = Buffer.alloc(16)
+  bytes.writeUInt32BE(number, 4)
+  bytes.writeUInt32BE(number, 12)
+  return bytes
+}
