@@ -1,5 +1,5 @@
 /** The npm packages: there are exactly those of package-lock.json, or they are installed. */
-import { accessSync, constants, existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { accessSync, constants, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { collect } from './commands.mjs'
 import { SetUpError, step } from './steps.mjs'
@@ -22,13 +22,29 @@ export function isInstalled(lockText, noteText) {
     // Optional packages of other platforms are in the lock and never in the note.
     if (there === undefined ? !wanted.optional : !isSame(there, wanted)) return false
   }
-  return Object.keys(installed).every((path) => path in locked)
+  // Nor is every optional package in the lock: see `isPartial`.
+  return Object.entries(installed).every(([path, there]) => path in locked || there.optional === true)
+}
+
+/**
+ * Whether the lock lacks packages that other packages want for some platform. A registry mirror that has them for one
+ * platform only makes such a lock; everything else in it counts, but `npm ci` refuses it as a whole.
+ *
+ * @param {string} lockText package-lock.json
+ * @returns {boolean}
+ */
+export function isPartial(lockText) {
+  const locked = packagesOf(lockText) ?? {}
+  const names = new Set(Object.keys(locked).map((path) => path.replace(/^.*node_modules\//, '')))
+  return Object.values(locked).some(({ optionalDependencies = {} }) =>
+    Object.keys(optionalDependencies).some((name) => !names.has(name)),
+  )
 }
 
 const isSame = (/** @type {Package} */ one, /** @type {Package} */ other) =>
   one.version === other.version && one.integrity === other.integrity
 
-/** @typedef {{ version?: string, integrity?: string, optional?: boolean }} Package */
+/** @typedef {{ version?: string, integrity?: string, optional?: boolean, optionalDependencies?: Record<string, string> }} Package */
 
 /**
  * @param {string} text
@@ -47,7 +63,9 @@ export async function ensureDependencies(root) {
   const note = join(root, 'node_modules', '.package-lock.json')
   const lockText = readFileSync(join(root, 'package-lock.json'), 'utf8')
   if (existsSync(note) && isInstalled(lockText, readFileSync(note, 'utf8'))) return
-  await step('installing the dependencies (npm ci, 0.2 GB to fetch)', () => install(root))
+  // `install --no-save` takes the same versions, checks the same hashes, and leaves the lock alone.
+  const how = isPartial(lockText) ? ['install', '--no-save'] : ['ci']
+  await step('installing the dependencies (0.2 GB to fetch)', () => install(root, how))
 }
 
 /** The package with the engine's library is 0.5 GB, and npm goes on without it when it cannot be fetched. */
@@ -56,32 +74,38 @@ export function requireEngine(/** @type {string} */ root) {
   const folders = [`lib-${platform}`, `lib-${platform}-gnu`].map((name) => join(root, 'node_modules', '@chdb', name))
   if (folders.some((folder) => existsSync(folder))) return
   throw new SetUpError(
-    `the embedded engine (npm package chdb) is not installed for ${platform}; run "npm ci --include=optional", ` +
+    `the embedded engine (npm package chdb) is not installed for ${platform}; run "npm install --include=optional", ` +
       'or set ATTRIBUTION_STORE_URL to a ClickHouse server',
   )
 }
 
-async function install(/** @type {string} */ root) {
+/**
+ * @param {string} root
+ * @param {readonly string[]} how npm's command
+ */
+async function install(root, how) {
   const npm = process.env.npm_execpath
   const [command, ...first] = npm === undefined ? ['npm'] : [process.execPath, npm]
-  const args = [...first, 'ci', '--include=dev', '--include=optional', '--no-progress', ...cacheOption(root)]
+  // npm's own pauses between attempts, 10 s and more for each package, would make minutes of a missing network.
+  const attempts = ['--fetch-retries=2', '--fetch-retry-mintimeout=500', '--fetch-retry-maxtimeout=3000']
+  const ownCache = hasNpmCache() ? undefined : join(root, '.local', 'npm-cache')
+  const cache = ownCache === undefined ? [] : ['--cache', ownCache]
+  const everything = ['--include=dev', '--include=optional', '--no-progress']
+  const args = [...first, ...how, ...everything, ...attempts, ...cache]
   const { code, output } = await collect(command, args, { cwd: root })
+  if (ownCache !== undefined) rmSync(ownCache, { recursive: true, force: true })
   if (code !== 0) throw new SetUpError(explainNpm(output))
 }
 
-/**
- * An account without a home cannot have npm's cache there.
- *
- * @returns {string[]}
- */
-function cacheOption(/** @type {string} */ root) {
+/** An account without a home has none. */
+function hasNpmCache() {
   const cache = process.env.npm_config_cache ?? join(process.env.HOME ?? '/nonexistent', '.npm')
   try {
     mkdirSync(cache, { recursive: true })
     accessSync(cache, constants.W_OK)
-    return []
+    return true
   } catch {
-    return ['--cache', join(root, '.local', 'npm-cache')]
+    return false
   }
 }
 
@@ -113,7 +137,5 @@ export function explainNpm(output) {
   if (code === 'EUSAGE')
     return 'package.json and package-lock.json do not belong together; run "npm install" and commit both'
   const reason = errors.find((line) => !line.startsWith('code ')) ?? output.trim().split('\n')[0]
-  return `npm ci failed: ${reason || 'it gave no reason'}`
+  return `npm failed: ${reason || 'it gave no reason'}`
 }
-
-export const projectRoot = (/** @type {string} */ setUpFile) => dirname(dirname(dirname(setUpFile)))

@@ -1,5 +1,5 @@
 /** The message broker: one that is there and new enough, or a fetched one. */
-import { accessSync, constants, copyFileSync, mkdirSync, renameSync, statSync } from 'node:fs'
+import { accessSync, constants, mkdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { collect } from './commands.mjs'
 import { debianSuite, fetchDebianPackage } from './debian-package.mjs'
@@ -92,7 +92,7 @@ async function fetchNatsServer(root) {
   const path = join(local, 'bin', 'nats-server')
   mkdirSync(join(local, 'bin'), { recursive: true })
   // Renamed into its place: half a file must never be found there.
-  copyFileSync(join(folder, inside), `${path}.new`)
-  renameSync(`${path}.new`, path)
+  renameSync(join(folder, inside), path)
+  rmSync(folder, { recursive: true, force: true })
   return path
 }
