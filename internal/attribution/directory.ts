@@ -29,7 +29,8 @@ export interface Directory {
 
 interface TenantDirectory {
   readonly services: Map<string, ServiceEntry>
-  readonly serviceByAlias: Map<string, ServiceEntry>
+  /** Names of the services that claim an alias, sorted: of several the first counts, in every process alike. */
+  readonly claimants: Map<string, readonly string[]>
   readonly identities: Map<string, IdentityEntry>
   readonly principals: Map<string, PrincipalEntry>
 }
@@ -46,10 +47,10 @@ export class WatchedDirectory implements Directory {
     const name = unescapeToken(token)
     if (kind === 'services') {
       const before = tenant.services.get(name)
-      for (const alias of before?.aliases ?? []) tenant.serviceByAlias.delete(alias)
-      setOrDelete(tenant.services, name, value as ServiceEntry | undefined)
-      const after = tenant.services.get(name)
-      for (const alias of after?.aliases ?? []) if (after !== undefined) tenant.serviceByAlias.set(alias, after)
+      const after = value as ServiceEntry | undefined
+      setOrDelete(tenant.services, name, after)
+      for (const alias of before?.aliases ?? []) withdraw(tenant.claimants, alias, name)
+      for (const alias of after?.aliases ?? []) claim(tenant.claimants, alias, name)
     } else if (kind === 'identities') {
       setOrDelete(tenant.identities, name, value as IdentityEntry | undefined)
     } else if (kind === 'principals') {
@@ -59,7 +60,7 @@ export class WatchedDirectory implements Directory {
 
   service(tenantId: string, name: string): ServiceEntry | undefined {
     const tenant = this.tenants.get(tenantId)
-    return tenant?.services.get(name) ?? tenant?.serviceByAlias.get(name)
+    return tenant?.services.get(name) ?? tenant?.services.get(tenant.claimants.get(name)?.[0] ?? '')
   }
 
   identity(tenantId: string, name: string): IdentityEntry | undefined {
@@ -73,7 +74,7 @@ export class WatchedDirectory implements Directory {
 
 const emptyDirectory = (): TenantDirectory => ({
   services: new Map(),
-  serviceByAlias: new Map(),
+  claimants: new Map(),
   identities: new Map(),
   principals: new Map(),
 })
@@ -81,4 +82,13 @@ const emptyDirectory = (): TenantDirectory => ({
 function setOrDelete<T>(map: Map<string, T>, key: string, value: T | undefined): void {
   if (value === undefined) map.delete(key)
   else map.set(key, value)
+}
+
+function claim(claimants: TenantDirectory['claimants'], alias: string, name: string): void {
+  claimants.set(alias, [...new Set([...(claimants.get(alias) ?? []), name])].sort())
+}
+
+function withdraw(claimants: TenantDirectory['claimants'], alias: string, name: string): void {
+  const others = (claimants.get(alias) ?? []).filter((claimant) => claimant !== name)
+  setOrDelete(claimants, alias, others.length === 0 ? undefined : others)
 }

@@ -9,7 +9,7 @@ import type { AttributionRow } from '../../store/tables/attributions.js'
 import type { Logger } from '../../telemetry/log.js'
 import { type FormedBatch, formBatch, handOverId } from './batch.js'
 import { CheckpointHold, OwnershipLost, type Plan } from './checkpoint.js'
-import { reroute, routingOf } from './routing.js'
+import { type Rerouted, reroute, routingOf } from './routing.js'
 import type { Disposition, OpenStage, Stage } from './stage.js'
 
 /** What every actor is given: the log, the next stage's mailbox, the sink, and who owns what. */
@@ -106,11 +106,15 @@ async function work(
     const extent = planned ?? { first: first.sequence, last: last.sequence, atMs: deps.clock() }
     const formed = formBatch(stage.name, partition, extent, entries, hold.value)
     let dispositions = open.handle(formed.batch)
-    let late: readonly AdmittedInvocation[] = []
+    let late: Rerouted['late'] = []
     if (planned === undefined) {
       await hold.save({ ...checkpoint(done, handedOver), plan: { ...extent, routing: routingOf(dispositions) } })
     } else {
-      ;({ dispositions, late } = await reroute(formed.batch.invocations, dispositions, planned.routing, deps.hasRecord))
+      const rerouted = await reroute(formed.batch.invocations, dispositions, planned.routing, deps.hasRecord)
+      if (rerouted.routing !== planned.routing) {
+        await hold.save({ ...checkpoint(done, handedOver), plan: { ...planned, routing: rerouted.routing } })
+      }
+      ;({ dispositions, late } = rerouted)
     }
 
     if (performance.now() - readAt > PLAN_AGE_MS_MAX) throw new OwnershipLost('the batch grew too old in this process')
@@ -153,7 +157,7 @@ async function carryOut(
   { batch, poison }: FormedBatch,
   last: number,
   dispositions: readonly Disposition[],
-  late: readonly AdmittedInvocation[],
+  late: Rerouted['late'],
   deps: ActorDeps,
 ): Promise<void> {
   const rows: AttributionRow[] = []
@@ -175,7 +179,7 @@ async function carryOut(
     await store(deps, quarantineSubject(stage.name), data, `quarantine.${id}`)
   }
 
-  const handed = [...groupsOf(handOn), ...groupsOf(late)]
+  const handed = [handOn, ...late].flatMap(groupsOf)
   for (const [part, payload] of handed.entries()) {
     if (stage.next === undefined) throw new Error('the last stage has nobody to hand on to')
     const id = handOverId(`${stage.name}${batch.partition}`, { last, part })

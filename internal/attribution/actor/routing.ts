@@ -6,25 +6,23 @@ import { type Disposition, DROP, HAND_ON } from './stage.js'
  * may meet a changed directory or model; its events must still go where they went, else one could end in two
  * records or in none.
  *
- * Base64 of a bit an event, least significant first; empty when none goes on.
+ * Base64 of a bit an event, least significant first; empty when none goes on. Each later attempt that hands on more
+ * adds what it added, after a comma: what was handed on keeps its place, and with it the ids of its messages.
  */
 export type Routing = string
 
-export function routingOf(dispositions: readonly Disposition[]): Routing {
-  const bits = new Uint8Array(Math.ceil(dispositions.length / 8))
-  let any = false
-  for (const [i, { kind }] of dispositions.entries()) {
-    if (kind !== 'hand_on') continue
-    bits[i >> 3] = (bits[i >> 3] ?? 0) | (1 << (i & 7))
-    any = true
-  }
-  return any ? Buffer.from(bits).toString('base64') : ''
-}
+export const routingOf = (dispositions: readonly Disposition[]): Routing =>
+  bitsOf(dispositions.map(({ kind }) => kind === 'hand_on'))
 
 export interface Rerouted {
   readonly dispositions: readonly Disposition[]
-  /** Events that were resolved when the batch was planned and are not now; they go on after the planned ones. */
-  readonly late: readonly AdmittedInvocation[]
+  /**
+   * Events that were resolved when the batch was planned and could not be later, by the attempt that found it; they
+   * go on after the planned ones.
+   */
+  readonly late: readonly (readonly AdmittedInvocation[])[]
+  /** To be written to the plan, where it is another, before anything is handed on. */
+  readonly routing: Routing
 }
 
 /**
@@ -38,16 +36,37 @@ export async function reroute(
   planned: Routing,
   hasRecord: (invocations: readonly AdmittedInvocation[]) => Promise<readonly boolean[]>,
 ): Promise<Rerouted> {
-  const bits = Buffer.from(planned, 'base64')
-  const wentOn = (i: number): boolean => ((bits[i >> 3] ?? 0) & (1 << (i & 7))) !== 0
+  const [wentOn = none, ...wentLate] = planned.split(',').map(membership)
+  const isLate = (i: number): boolean => wentLate.some((has) => has(i))
 
-  const changed = invocations.filter((_, i) => dispositions[i]?.kind === 'hand_on' && !wentOn(i))
-  const recorded = changed.length === 0 ? [] : await hasRecord(changed)
+  const changed = dispositions.flatMap(({ kind }, i) => (kind === 'hand_on' && !wentOn(i) && !isLate(i) ? [i] : []))
+  const isChanged = new Set(changed)
+  const recorded = changed.length === 0 ? [] : await hasRecord(invocations.filter((_, i) => isChanged.has(i)))
+  const added = new Set(changed.filter((_, at) => recorded[at] !== true))
+  const isAdded = (i: number): boolean => added.has(i)
   return {
     dispositions: dispositions.map((disposition, i) => {
       if (wentOn(i)) return HAND_ON
-      return disposition.kind === 'hand_on' ? DROP : disposition
+      return disposition.kind === 'hand_on' || isLate(i) ? DROP : disposition
     }),
-    late: changed.filter((_, i) => recorded[i] !== true),
+    late: [...wentLate, ...(added.size === 0 ? [] : [isAdded])].map((has) => invocations.filter((_, i) => has(i))),
+    routing: added.size === 0 ? planned : `${planned},${bitsOf(dispositions.map((_, i) => isAdded(i)))}`,
   }
+}
+
+type Membership = (i: number) => boolean
+
+const none: Membership = () => false
+
+function membership(bits: string): Membership {
+  const bytes = Buffer.from(bits, 'base64')
+  return (i) => ((bytes[i >> 3] ?? 0) & (1 << (i & 7))) !== 0
+}
+
+function bitsOf(members: readonly boolean[]): string {
+  const bytes = new Uint8Array(Math.ceil(members.length / 8))
+  for (const [i, isMember] of members.entries()) {
+    if (isMember) bytes[i >> 3] = (bytes[i >> 3] ?? 0) | (1 << (i & 7))
+  }
+  return members.includes(true) ? Buffer.from(bytes).toString('base64') : ''
 }

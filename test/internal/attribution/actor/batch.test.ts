@@ -1,0 +1,179 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { formBatch, handOverId } from '../../../../internal/attribution/actor/batch.js'
+import type { HandOver } from '../../../../internal/attribution/actor/checkpoint.js'
+import type { LogEntry } from '../../../../internal/broker/log.js'
+import { encodeEntry, encodeGroup } from '../../../../internal/invocations/group.js'
+import { idOf, NOW_MS, validEvent } from '../../../support/invocations.js'
+
+const PLAN = { first: 10, last: 19, atMs: NOW_MS }
+const BEFORE = { done: 9 }
+
+/** A message with one event a number. */
+function message(sequence: number, events: readonly number[], messageId = `gateway.${sequence}`): LogEntry {
+  const entries = events.map((event) =>
+    encodeEntry({ tenantId: 'tnt_one', principal: 'key_one', id: idOf(event), receivedAtMs: NOW_MS }, validEvent()),
+  )
+  return { sequence, messageId, data: encodeGroup(entries) }
+}
+
+const handOver = (last: number, part: number): string => handOverId('a0', { last, part })
+const eventsOf = ({ batch }: ReturnType<typeof formBatch>): number[] =>
+  batch.invocations.map(({ id }) => Buffer.from(id).readUInt32BE(4))
+
+describe('a batch', () => {
+  test('holds the events of its messages in their order, each at its position', () => {
+    const formed = formBatch('a', 0, PLAN, [message(10, [1, 2]), message(13, [3])], BEFORE)
+
+    expect(eventsOf(formed)).toEqual([1, 2, 3])
+    expect(formed.batch.invocations.map(({ position }) => position)).toEqual([
+      { sequence: 10, index: 0 },
+      { sequence: 10, index: 1 },
+      { sequence: 13, index: 0 },
+    ])
+  })
+
+  test('is named by stage, partition and the planned range, and valid from the planned instant', () => {
+    const { batch } = formBatch('b', 7, PLAN, [message(12, [1])], BEFORE)
+
+    expect(batch).toMatchObject({ stage: 'b', partition: 7, token: 'b.7.10-19', validFromMs: NOW_MS })
+  })
+
+  test('formed again is the same', () => {
+    const entries = [
+      message(10, [1, 2], handOver(3, 0)),
+      message(11, [3], handOver(3, 1)),
+      { ...message(12, []), data: Buffer.from('x') },
+    ]
+
+    expect(formBatch('b', 0, PLAN, entries, BEFORE)).toEqual(formBatch('b', 0, PLAN, entries, BEFORE))
+  })
+
+  test('of another range or partition has another name', () => {
+    const tokens = [
+      formBatch('a', 0, PLAN, [], BEFORE),
+      formBatch('b', 0, PLAN, [], BEFORE),
+      formBatch('a', 1, PLAN, [], BEFORE),
+      formBatch('a', 0, { ...PLAN, first: 11 }, [], BEFORE),
+      formBatch('a', 0, { ...PLAN, last: 20 }, [], BEFORE),
+      formBatch('a', 11, { ...PLAN, first: 0 }, [], BEFORE),
+    ].map(({ batch }) => batch.token)
+
+    expect(new Set(tokens).size).toBe(tokens.length)
+  })
+})
+
+describe('poison', () => {
+  test('is named by stage and sequence, keeps its bytes, and the rest of the batch goes on', () => {
+    const data = Buffer.from('{"not":"a group"}')
+
+    const formed = formBatch(
+      'a',
+      0,
+      PLAN,
+      [message(10, [1]), { sequence: 11, messageId: '', data }, message(12, [2])],
+      BEFORE,
+    )
+
+    expect(eventsOf(formed)).toEqual([1, 2])
+    expect(formed.poison).toEqual([{ id: 'a.11', data, reason: expect.stringMatching(/./) }])
+  })
+
+  test('leaves out the whole of its message', () => {
+    const half = encodeGroup([new TextDecoder().decode(message(10, [1]).data).slice(1, -1), '{"t":1}'])
+
+    const formed = formBatch('a', 0, PLAN, [{ sequence: 10, messageId: '', data: half }], BEFORE)
+
+    expect(formed.batch.invocations).toEqual([])
+    expect(formed.poison).toHaveLength(1)
+  })
+
+  test('that was handed over counts as handed over, so that a repeat is passed over', () => {
+    const poison = { messageId: handOver(3, 0), data: Buffer.from('x') }
+
+    const formed = formBatch(
+      'b',
+      0,
+      PLAN,
+      [
+        { sequence: 10, ...poison },
+        { sequence: 11, ...poison },
+      ],
+      BEFORE,
+    )
+
+    expect(formed.poison.map(({ id }) => id)).toEqual(['b.10'])
+  })
+})
+
+describe('hand-overs', () => {
+  test('that are repeated are passed over, in the same batch and in a later one', () => {
+    const first = formBatch('b', 0, PLAN, [message(10, [1], handOver(3, 0)), message(11, [1], handOver(3, 0))], BEFORE)
+    expect(eventsOf(first)).toEqual([1])
+    expect(first.handedOver).toEqual({ last: 3, part: 0 })
+
+    const after = { done: 19, ...(first.handedOver && { handedOver: first.handedOver }) }
+    const second = formBatch(
+      'b',
+      0,
+      { ...PLAN, first: 20, last: 29 },
+      [message(20, [1], handOver(3, 0)), message(21, [2], handOver(3, 1))],
+      after,
+    )
+
+    expect(eventsOf(second)).toEqual([2])
+    expect(second.handedOver).toEqual({ last: 3, part: 1 })
+  })
+
+  test('rise by batch, then by part, as numbers', () => {
+    const before = { done: 9, handedOver: { last: 9, part: 9 } }
+    const isTaken = (last: number, part: number): boolean =>
+      eventsOf(formBatch('b', 0, PLAN, [message(10, [1], handOver(last, part))], before)).length > 0
+
+    expect([isTaken(9, 10), isTaken(10, 0), isTaken(100, 0)]).toEqual([true, true, true])
+    expect([isTaken(9, 9), isTaken(9, 8), isTaken(8, 100)]).toEqual([false, false, false])
+  })
+
+  test('do not touch messages that a gateway sent, whatever their ids', () => {
+    const before = { done: 9, handedOver: { last: 1_000_000, part: 0 } }
+    const ids = ['', 'run.1', 'hand', 'hand.a0.1', 'hand.a0.1.x', 'xhand.a0.1.0', 'hand.a0.1.0.0']
+    const entries = ids.map((id, i) => message(10 + i, [i + 1], id))
+
+    const formed = formBatch('a', 0, PLAN, entries, before)
+
+    expect(eventsOf(formed)).toEqual(ids.map((_, i) => i + 1))
+    expect(formed.handedOver).toEqual(before.handedOver)
+  })
+
+  test('take effect once each, however a stage repeats them and wherever batches end', () => {
+    // A stage publishes the parts of its batches in order. After a crash it repeats a batch from its first part.
+    const publications = fc
+      .array(
+        fc.record({ parts: fc.integer({ min: 1, max: 3 }), crashes: fc.array(fc.nat({ max: 3 }), { maxLength: 2 }) }),
+        { minLength: 1, maxLength: 5 },
+      )
+      .map((batches) =>
+        batches.flatMap(({ parts, crashes }, b): HandOver[] =>
+          [...crashes, parts].flatMap((published) =>
+            Array.from({ length: Math.min(published, parts) }, (_, part) => ({ last: (b + 1) * 10, part })),
+          ),
+        ),
+      )
+    fc.assert(
+      fc.property(publications, fc.integer({ min: 1, max: 4 }), (published, batchSize) => {
+        const log = published.map(({ last, part }, i) => message(i + 1, [last + part], handOver(last, part)))
+        const taken: number[] = []
+        let handedOver: HandOver | undefined
+        for (let from = 0; from < log.length; from += batchSize) {
+          const entries = log.slice(from, from + batchSize)
+          const before = { done: from, ...(handedOver && { handedOver }) }
+          const formed = formBatch('b', 0, { first: from + 1, last: from + entries.length, atMs: 0 }, entries, before)
+          taken.push(...eventsOf(formed))
+          handedOver = formed.handedOver
+        }
+
+        expect(taken).toEqual([...new Set(published.map(({ last, part }) => last + part))])
+      }),
+    )
+  })
+})
