@@ -1,0 +1,92 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { machineSources, parseLines, parseStanzas } from '../../../deploy/setup/apt-sources.mjs'
+
+const KEYRING = '/usr/share/keyrings/debian-archive-keyring.gpg'
+
+test('stanzas give an entry for each address of packages', () => {
+  const sources = parseStanzas(`# made by the installer
+Types: deb deb-src
+# http://archive.example/debian/20250520T000000Z
+URIs: http://one.example/debian http://two.example/debian
+Suites: bookworm bookworm-updates
+Components: main
+Signed-By: ${KEYRING}
+
+Types: deb
+URIs: http://one.example/debian-security
+Suites: bookworm-security
+Components: main
+`)
+
+  expect(sources).toEqual([
+    { uri: 'http://one.example/debian', suites: ['bookworm', 'bookworm-updates'], signedBy: KEYRING },
+    { uri: 'http://two.example/debian', suites: ['bookworm', 'bookworm-updates'], signedBy: KEYRING },
+    { uri: 'http://one.example/debian-security', suites: ['bookworm-security'], signedBy: undefined },
+  ])
+})
+
+test('stanzas that are switched off, or of sources only, do not count', () => {
+  const sources = parseStanzas(`Enabled: no
+Types: deb
+URIs: http://one.example/debian
+Suites: bookworm
+
+Types: deb-src
+URIs: http://two.example/debian
+Suites: bookworm`)
+
+  expect(sources).toEqual([])
+})
+
+test('a key within a stanza keeps its lines', () => {
+  const [source] = parseStanzas(`Types: deb
+URIs: http://one.example/debian
+Suites: bookworm
+Signed-By:
+ -----BEGIN PGP PUBLIC KEY BLOCK-----
+ .
+ mDMEY865UxYJKwYBBAHaRw8BAQdAd7Z0srwuhlB6JKFkcf4HU4SSS
+ -----END PGP PUBLIC KEY BLOCK-----`)
+
+  expect(source?.signedBy).toBe(
+    '\n -----BEGIN PGP PUBLIC KEY BLOCK-----\n .\n mDMEY865UxYJKwYBBAHaRw8BAQdAd7Z0srwuhlB6JKFkcf4HU4SSS\n -----END PGP PUBLIC KEY BLOCK-----',
+  )
+})
+
+test('lines give their address, suite and keys', () => {
+  const sources = parseLines(`# deb http://off.example/debian bookworm main
+deb http://one.example/debian bookworm main contrib
+deb [arch=amd64 signed-by=${KEYRING}] http://two.example/debian bookworm-updates main # late
+deb-src http://one.example/debian bookworm main
+`)
+
+  expect(sources).toEqual([
+    { uri: 'http://one.example/debian', suites: ['bookworm'], signedBy: undefined },
+    { uri: 'http://two.example/debian', suites: ['bookworm-updates'], signedBy: KEYRING },
+  ])
+})
+
+test('a machine has the sources of all its files, and of none that apt would not read', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'apt-'))
+  await mkdir(join(folder, 'sources.list.d'))
+  await writeFile(join(folder, 'sources.list'), 'deb http://one.example/debian bookworm main\n')
+  await writeFile(join(folder, 'sources.list.d', 'two.sources'), 'Types: deb\nURIs: http://two.example\nSuites: sid\n')
+  await writeFile(join(folder, 'sources.list.d', 'three.list'), 'deb http://three.example/debian sid main\n')
+  await writeFile(join(folder, 'sources.list.d', 'four.list.disabled'), 'deb http://four.example/debian sid main\n')
+
+  const sources = machineSources(folder)
+
+  expect(sources.map(({ uri }) => uri)).toEqual([
+    'http://one.example/debian',
+    'http://three.example/debian',
+    'http://two.example',
+  ])
+  await rm(folder, { recursive: true })
+})
+
+test('a machine without apt has no sources', () => {
+  expect(machineSources('/nonexistent')).toEqual([])
+})

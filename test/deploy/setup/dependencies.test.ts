@@ -1,0 +1,65 @@
+import { expect, test } from 'vitest'
+import { explainNpm, isInstalled, isPartial } from '../../../deploy/setup/dependencies.mjs'
+
+interface Package {
+  version: string
+  integrity?: string
+  optional?: boolean
+  optionalDependencies?: Record<string, string>
+}
+
+const lock = (packages: Record<string, Package>): string =>
+  JSON.stringify({ lockfileVersion: 3, packages: { '': { version: '0.1.0' }, ...packages } })
+const note = (packages: Record<string, Package>): string => JSON.stringify({ lockfileVersion: 3, packages })
+
+const zod = { version: '4.6.7', integrity: 'sha512-a' }
+const linux = { version: '1.0.0', integrity: 'sha512-l', optional: true }
+const mac = { version: '1.0.0', integrity: 'sha512-m', optional: true }
+
+test('the packages of the lock count as installed', () => {
+  const locked = lock({ 'node_modules/zod': zod })
+
+  expect(isInstalled(locked, note({ 'node_modules/zod': zod }))).toBe(true)
+})
+
+test.each([
+  ['a missing package', {}],
+  ['another version', { 'node_modules/zod': { ...zod, version: '4.6.6' } }],
+  ['another content', { 'node_modules/zod': { ...zod, integrity: 'sha512-b' } }],
+  ['a package too many', { 'node_modules/zod': zod, 'node_modules/left-pad': zod }],
+])('%s does not', (_, installed) => {
+  expect(isInstalled(lock({ 'node_modules/zod': zod }), note(installed))).toBe(false)
+})
+
+test.each(['', 'null', '{}', '{"packages":'])('half a note (%j) does not', (text) => {
+  expect(isInstalled(lock({ 'node_modules/zod': zod }), text)).toBe(false)
+})
+
+test('packages of other platforms need not be there, and those of this one need not be in the lock', () => {
+  const locked = lock({ 'node_modules/zod': zod, 'node_modules/lib-linux': linux })
+
+  expect(isInstalled(locked, note({ 'node_modules/zod': zod }))).toBe(true)
+  expect(isInstalled(locked, note({ 'node_modules/zod': zod, 'node_modules/lib-mac': mac }))).toBe(true)
+})
+
+test('a lock that lacks a platform is partial', () => {
+  const lib = { version: '1.0.0', optionalDependencies: { 'lib-linux': '1.0.0', 'lib-mac': '1.0.0' } }
+
+  expect(isPartial(lock({ 'node_modules/lib': lib, 'node_modules/lib-linux': linux }))).toBe(true)
+  expect(
+    isPartial(lock({ 'node_modules/lib': lib, 'node_modules/lib-linux': linux, 'node_modules/lib-mac': mac })),
+  ).toBe(false)
+  expect(isPartial(lock({ 'node_modules/zod': zod }))).toBe(false)
+})
+
+test.each([
+  ['npm error code EAI_AGAIN\nnpm error syscall getaddrinfo\n', /registry \(EAI_AGAIN\); check the network/],
+  ['npm error code EACCES\nnpm error syscall mkdir\n', /npm cannot write \(EACCES\)/],
+  ['npm error code ENOSPC\n', /disk is full/],
+  ['npm error code E404\nnpm error 404 Not Found - GET /nothing\n', /^npm failed: 404 Not Found - GET \/nothing$/],
+  ['Error: spawn npm ENOENT', /^npm failed: Error: spawn npm ENOENT$/],
+  ['', /^npm failed: it gave no reason$/],
+])('npm saying %j is told as one line', (output, line) => {
+  expect(explainNpm(output)).toMatch(line)
+  expect(explainNpm(output)).not.toContain('\n')
+})
