@@ -10,8 +10,10 @@ import { runSetUpMain } from './steps.mjs'
 await runSetUpMain(() => setUp())
 
 const packages = join(ROOT, 'node_modules')
+// Biome colours each letter by itself where it takes a log for a terminal.
+const colors = process.stdout.isTTY ? [] : ['--colors=off']
 const commands = [
-  [join(packages, '@biomejs', 'biome', 'bin', 'biome'), 'ci', '.'],
+  [join(packages, '@biomejs', 'biome', 'bin', 'biome'), 'ci', ...colors, '.'],
   [join(packages, 'vitest', 'vitest.mjs'), 'run', ...process.argv.slice(2)],
 ]
 for (const command of commands) {
