@@ -92,7 +92,8 @@ async function timeToSight(service: ServiceClient, invocationId: string): Promis
   const takenAt = performance.now()
   for (;;) {
     if ((await service.find(attributionIdOf(invocationId))) !== undefined) return performance.now() - takenAt
-    if (performance.now() - takenAt > VISIBLE_MS_MAX) throw new Error(`${invocationId} did not become visible in a minute`)
+    if (performance.now() - takenAt > VISIBLE_MS_MAX)
+      throw new Error(`${invocationId} did not become visible in a minute`)
     await sleep(POLL_MS)
   }
 }
@@ -101,7 +102,13 @@ async function timeToSight(service: ServiceClient, invocationId: string): Promis
 async function sumRecords(service: ServiceClient, ids: ReadonlySet<string>, earliestMs: number) {
   const deadline = performance.now() + VISIBLE_MS_MAX
   for (;;) {
-    const total = { attributed: 0, costUsd: zero<'USD'>(), energyWh: zero<'Wh'>(), carbonGco2e: zero<'gCO2e'>(), unpriced: 0 }
+    const total = {
+      attributed: 0,
+      costUsd: zero<'USD'>(),
+      energyWh: zero<'Wh'>(),
+      carbonGco2e: zero<'gCO2e'>(),
+      unpriced: 0,
+    }
     let cursor: string | undefined
     for (;;) {
       const { data, page } = await service.page(PAGE_LIMIT, cursor)
@@ -130,4 +137,7 @@ function exact<U extends Unit>(text: string): Quantity<U> {
 
 /** The value below which a share of the sorted values lies (nearest rank); 0 without values. */
 export const percentile = (sorted: readonly number[], share: number): number =>
-  sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? 0
+  sorted[Math.max(0, Math.ceil(sorted.length * share - ROUNDING) - 1)] ?? 0
+
+/** 20 x 0.55 is 11.000000000000002 as a double, and is still rank 11. */
+const ROUNDING = 1e-9

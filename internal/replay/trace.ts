@@ -11,6 +11,8 @@ export interface TraceRow {
   readonly outputTokens: number
 }
 
+/** An absent count is no zero. */
+const TOKENS = /^\d{1,15}$/
 const HEADER = 'row_id,timestamp,kind,input_tokens,output_tokens'
 
 /** Reads a trace file (bench/data/README.md says what its columns are), in the order of its rows. */
@@ -18,10 +20,10 @@ export function readTrace(file: string): TraceRow[] {
   const [header, ...lines] = readFileSync(file, 'utf8').trimEnd().split('\n')
   if (header !== HEADER) throw new Error(`${file} is not a trace: its first line must be ${HEADER}`)
   return lines.map((line, i) => {
-    const [rowId = '', timestamp = '', kind = '', input, output] = line.split(',')
+    const [rowId = '', timestamp = '', kind = '', input = '', output = ''] = line.split(',')
     const arrivedAtMs = parseInstant(timestamp)
     const [inputTokens, outputTokens] = [Number(input), Number(output)]
-    if (arrivedAtMs === undefined || !Number.isSafeInteger(inputTokens) || !Number.isSafeInteger(outputTokens)) {
+    if (arrivedAtMs === undefined || !TOKENS.test(input) || !TOKENS.test(output)) {
       throw new Error(`${file}, line ${i + 2}, is not a row of a trace`)
     }
     return { rowId, arrivedAtMs, kind, inputTokens, outputTokens }
@@ -33,7 +35,10 @@ export const FIXED_EVENT_IDS = '30b7bb89-7b8c-5f47-b52b-2fd47c9baf5b'
 
 /** UUIDv5 (RFC 9562) of a name in a namespace. */
 export function uuidV5(namespace: string, name: string): string {
-  const hash = createHash('sha1').update(Buffer.from(namespace.replaceAll('-', ''), 'hex')).update(name).digest()
+  const hash = createHash('sha1')
+    .update(Buffer.from(namespace.replaceAll('-', ''), 'hex'))
+    .update(name)
+    .digest()
   hash[6] = ((hash[6] ?? 0) & 0x0f) | 0x50
   hash[8] = ((hash[8] ?? 0) & 0x3f) | 0x80
   const hex = hash.toString('hex')

@@ -1,0 +1,200 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { builtinModules } from 'node:module'
+import { dirname, join, relative, sep } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, test } from 'vitest'
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url))
+
+/** Which top folder may import which. */
+const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
+  cmd: ['cmd', 'internal', 'streams'],
+  internal: ['internal', 'streams'],
+  streams: ['streams'],
+}
+/** They meet in streams, and in the store through functions that a main passes in. */
+const AREAS = ['attribution', 'exports', 'reports', 'webhooks', 'sentinel']
+/** Who may import values of a package; its types may be named anywhere. */
+const SPEAKS: readonly (readonly [pattern: RegExp, folders: readonly string[]])[] = [
+  [/^@clickhouse\//, ['internal/store/', 'cmd/']],
+  [/^@nats-io\//, ['internal/broker/', 'cmd/', 'streams/']],
+]
+/** What streams may take from the broker's package: the words in which a stream is declared, and nothing that acts. */
+const STREAM_WORDS = [
+  'DiscardPolicy',
+  'RetentionPolicy',
+  'StorageType',
+  'StreamConfig',
+  'AckPolicy',
+  'DeliverPolicy',
+  'ConsumerConfig',
+]
+
+interface Import {
+  /** Path from the root, with slashes. */
+  readonly from: string
+  /** Path from the root for a file of ours, else the package. */
+  readonly to: string
+  readonly isTypeOnly: boolean
+  /** Names imported as values. */
+  readonly values: readonly string[]
+}
+
+const posix = (path: string): string => path.split(sep).join('/')
+
+function sourcesOf(folder: string): string[] {
+  return readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && /\.(ts|tsx|mts)$/.test(entry.name))
+    .map((entry) => posix(relative(ROOT, join(entry.parentPath, entry.name))))
+}
+
+const codeOf = (file: string): string => readFileSync(join(ROOT, file), 'utf8')
+
+const STATIC = /^(?:import|export)\s+(type\s+)?(?:([\w$*\s{},]*?)\s*from\s*)?['"]([^'"]+)['"]/gm
+const DYNAMIC = /\bimport\(\s*['"]([^'"]+)['"]/g
+
+function importsOf(file: string, code = codeOf(file)): Import[] {
+  const resolve = (specifier: string): string =>
+    specifier.startsWith('.') ? posix(relative(ROOT, join(ROOT, dirname(file), specifier))) : specifier
+  const statics = [...code.matchAll(STATIC)].map(([, type, names = '', specifier = '']): Import => {
+    const values = type === undefined ? valuesIn(names) : []
+    return {
+      from: file,
+      to: resolve(specifier),
+      isTypeOnly: type !== undefined || (names !== '' && values.length === 0),
+      values,
+    }
+  })
+  const dynamics = [...code.matchAll(DYNAMIC)].map(([, specifier = '']): Import => {
+    return { from: file, to: resolve(specifier), isTypeOnly: false, values: ['*'] }
+  })
+  return [...statics, ...dynamics]
+}
+
+/** The names of an import clause that are not marked as types. */
+const valuesIn = (clause: string): string[] =>
+  clause
+    .replace(/[{}]/g, ',')
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '' && !name.startsWith('type '))
+
+const FOLDERS = Object.keys(MAY_IMPORT)
+const FILES = FOLDERS.flatMap(sourcesOf)
+const IMPORTS = FILES.flatMap((file) => importsOf(file))
+const shown = ({ from, to }: Import): string => `${from} -> ${to}`
+const topOf = (path: string): string => path.split('/')[0] ?? ''
+const areaOf = (path: string): string | undefined => AREAS.find((area) => path.startsWith(`internal/${area}/`))
+
+describe('reading imports', () => {
+  const read = (code: string) => importsOf('internal/one/file.ts', code)
+
+  test('sees every form of them', () => {
+    expect(read("import { a, type B } from '../two/x.js'")).toMatchObject([
+      { to: 'internal/two/x.js', isTypeOnly: false, values: ['a'] },
+    ])
+    expect(read("import {\n  a,\n  b,\n} from 'p'\n")).toMatchObject([
+      { to: 'p', isTypeOnly: false, values: ['a', 'b'] },
+    ])
+    expect(read("import type { A } from 'p'")).toMatchObject([{ to: 'p', isTypeOnly: true }])
+    expect(read("import { type A, type B } from 'p'")).toMatchObject([{ to: 'p', isTypeOnly: true }])
+    expect(read("import * as all from 'p'")).toMatchObject([{ isTypeOnly: false, values: ['* as all'] }])
+    expect(read("import one, { two } from 'p'")).toMatchObject([{ isTypeOnly: false, values: ['one', 'two'] }])
+    expect(read("import 'p'")).toMatchObject([{ to: 'p', isTypeOnly: false }])
+    expect(read("export { a } from './y.js'")).toMatchObject([{ to: 'internal/one/y.js', isTypeOnly: false }])
+    expect(read("export * from './y.js'")).toMatchObject([{ to: 'internal/one/y.js', isTypeOnly: false }])
+    expect(read("const p = await import('../../cmd/x.js')")).toMatchObject([{ to: 'cmd/x.js', isTypeOnly: false }])
+  })
+
+  test('finds the files that there are', () => {
+    for (const folder of FOLDERS) expect(FILES.filter((file) => topOf(file) === folder)).not.toHaveLength(0)
+    expect(IMPORTS.filter(({ to }) => to.startsWith('@nats-io/'))).not.toHaveLength(0)
+    expect(IMPORTS.filter(({ to }) => to.startsWith('@clickhouse/'))).not.toHaveLength(0)
+  })
+})
+
+test('imports point cmd -> internal -> streams, never back, and leave the three only for packages', () => {
+  const wrong = IMPORTS.filter(({ from, to }) => {
+    const isOurs = to.includes('/') && [...FOLDERS, 'test', 'bench', 'deploy', 'dist', '..'].includes(topOf(to))
+    return isOurs && !MAY_IMPORT[topOf(from)]?.includes(topOf(to))
+  })
+
+  expect(wrong.map(shown)).toEqual([])
+})
+
+test('every relative import stays in the repository and names a file that is there', () => {
+  const present = new Set(FILES)
+  const wrong = IMPORTS.filter(
+    ({ to }) => FOLDERS.includes(topOf(to)) && !to.endsWith('.json') && !present.has(to.replace(/\.js$/, '.ts')),
+  )
+
+  expect(wrong.map(shown)).toEqual([])
+})
+
+test('areas do not import each other', () => {
+  const wrong = IMPORTS.filter(({ from, to }) => {
+    const [one, other] = [areaOf(from), areaOf(to)]
+    return one !== undefined && other !== undefined && one !== other
+  })
+
+  expect(wrong.map(shown)).toEqual([])
+})
+
+test.each(SPEAKS)('only those who speak it import values of %s: %j', (pattern, folders) => {
+  const wrong = IMPORTS.filter(
+    ({ from, to, isTypeOnly }) => pattern.test(to) && !isTypeOnly && !folders.some((folder) => from.startsWith(folder)),
+  )
+
+  expect(wrong.map(shown)).toEqual([])
+})
+
+test('streams declare and do nothing: they take only words from the broker’s package', () => {
+  const wrong = IMPORTS.filter(({ from, to, values }) => {
+    return (
+      topOf(from) === 'streams' && !to.startsWith('streams/') && !values.every((name) => STREAM_WORDS.includes(name))
+    )
+  })
+
+  expect(wrong.map(shown)).toEqual([])
+})
+
+test('the environment is read in mains, tests, benches and deployment only', () => {
+  const reading = ['internal', 'streams']
+    .flatMap(sourcesOf)
+    .filter((file) =>
+      /\bprocess\s*(\.\s*env|\[\s*['"]env)|\bimport\b[^;\n]*\benv\b[^;\n]*['"](node:)?process['"]/.test(codeOf(file)),
+    )
+
+  expect(reading).toEqual([])
+})
+
+test('packages that are imported are dependencies, not something that lies about', () => {
+  const { dependencies, optionalDependencies } = JSON.parse(codeOf('package.json')) as Record<
+    string,
+    Record<string, string>
+  >
+  const declared = new Set(Object.keys({ ...dependencies, ...optionalDependencies }))
+  const isOurs = (to: string): boolean => FOLDERS.includes(topOf(to)) && to.includes('/')
+  const isBuiltin = (to: string): boolean => to.startsWith('node:') || builtinModules.includes(to)
+  const packageOf = (to: string): string => to.split('/', to.startsWith('@') ? 2 : 1).join('/')
+
+  const wrong = IMPORTS.filter(({ to }) => !isOurs(to) && !isBuiltin(to) && !declared.has(packageOf(to)))
+
+  expect(wrong.map(shown)).toEqual([])
+})
+
+test('built-in modules are imported by their full name', () => {
+  expect(IMPORTS.filter(({ to }) => builtinModules.includes(to)).map(shown)).toEqual([])
+})
+
+test('no folder is a place for anything', () => {
+  const vague = FILES.filter((file) => /\/(utils?|helpers?|common|shared|types)\//.test(file))
+
+  expect(vague).toEqual([])
+})
+
+test('no test is skipped, left for later or run alone', () => {
+  const wrong = sourcesOf('test').filter((file) => /\b(test|describe|it)\.(skip|only|todo)\b/.test(codeOf(file)))
+
+  expect(wrong).toEqual([])
+})
