@@ -2,10 +2,13 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { table } from '../table.js'
 import type { LoadGenerator } from './load.js'
+import { measure } from './measure.js'
 import { type Ground, startGateway } from './servers.js'
 
 const PROFILE_SECONDS = 10
-const ROWS = 45
+const ROWS = 40
+/** A regular expression's name is its text. */
+const NAME_LENGTH_MAX = 70
 
 /** What is read of a .cpuprofile. */
 interface CpuProfile {
@@ -17,17 +20,26 @@ interface CpuProfile {
   readonly timeDeltas: readonly number[]
 }
 
-/** Where the gateway's time goes under full load: prints the functions with the most time of their own. */
+/**
+ * Where the gateway's time goes under full load: prints the functions with the most time of their own, in microseconds
+ * an event. Node counts what runs in native code between two calls of JavaScript as idle: receiving and parsing HTTP is
+ * in the processor time, and in no row.
+ */
 export async function profileGateway(
   ground: Ground,
   generator: LoadGenerator,
+  requestsFile: string,
   connections: number,
   folder: string,
 ): Promise<void> {
-  const flags = ['--cpu-prof', `--cpu-prof-dir=${folder}`, '--cpu-prof-interval=250']
-  const { port } = await startGateway(ground, 'http://127.0.0.1:9', flags)
-  await generator.run({ port, connections, seconds: 3, pauseMs: 0 })
-  const { eventsPerSecond } = await generator.run({ port, connections, seconds: PROFILE_SECONDS, pauseMs: 0 })
+  const server = await startGateway(ground, 'http://127.0.0.1:9', [
+    '--cpu-prof',
+    `--cpu-prof-dir=${folder}`,
+    '--cpu-prof-interval=250',
+  ])
+  const load = { connections, pauseMs: 0 }
+  const warmUp = await measure(generator, server, { ...load, seconds: 3 }, ground, requestsFile)
+  const measured = await measure(generator, server, { ...load, seconds: PROFILE_SECONDS }, ground, requestsFile)
   await ground.processes.stop()
 
   const newest = readdirSync(folder)
@@ -36,13 +48,21 @@ export async function profileGateway(
     .at(-1)
   if (newest === undefined) throw new Error('the gateway has written no profile')
   const file = join(folder, newest)
+  const times = selfTimes(JSON.parse(readFileSync(file, 'utf8')) as CpuProfile)
+  const events = warmUp.accepted + measured.accepted
+  const total = times.reduce((sum, [, micros]) => sum + micros, 0)
+  const rows = times
+    .slice(0, ROWS)
+    .map(([name, micros]) => [name, (micros / events).toFixed(2), `${((micros / total) * 100).toFixed(1)} %`])
   process.stdout.write(`
-${Math.round(eventsPerSecond)} events/s with the profiler on; shares of the time that was not idle; ${file}
+With the profiler on: ${Math.round(measured.eventsPerSecond)} events/s, ${measured.serverCpuUs?.toFixed(1) ?? '-'} us of processor time an event,
+${(total / events).toFixed(1)} us of it in JavaScript and what it calls, which are the rows. ${file}
 
-${table([['function', 'share'], ...selfTimes(JSON.parse(readFileSync(file, 'utf8')) as CpuProfile).slice(0, ROWS)])}`)
+${table([['function', 'us/event', 'share'], ...rows])}`)
 }
 
-function selfTimes({ nodes, samples, timeDeltas }: CpuProfile): string[][] {
+/** Microseconds by function, without what it calls; most first. */
+function selfTimes({ nodes, samples, timeDeltas }: CpuProfile): [name: string, micros: number][] {
   const names = new Map(nodes.map(({ id, callFrame }) => [id, nameOf(callFrame)]))
   const micros = new Map<string, number>()
   for (const [i, id] of samples.entries()) {
@@ -50,13 +70,11 @@ function selfTimes({ nodes, samples, timeDeltas }: CpuProfile): string[][] {
     micros.set(name, (micros.get(name) ?? 0) + (timeDeltas[i] ?? 0))
   }
   micros.delete('(idle)')
-  const total = [...micros.values()].reduce((sum, of) => sum + of, 0)
-  return [...micros]
-    .sort(([, one], [, other]) => other - one)
-    .map(([name, of]) => [name, `${((of / total) * 100).toFixed(1)} %`])
+  return [...micros].sort(([, one], [, other]) => other - one)
 }
 
 function nameOf({ functionName, url, lineNumber }: CpuProfile['nodes'][number]['callFrame']): string {
   const where = url.replace(/^.*\/(dist|node_modules)\//, '')
-  return where === '' ? functionName : `${functionName || '(anonymous)'} ${where}:${lineNumber + 1}`
+  const name = where === '' ? functionName || '(native)' : `${functionName || '(anonymous)'} ${where}:${lineNumber + 1}`
+  return name.length > NAME_LENGTH_MAX ? `${name.slice(0, NAME_LENGTH_MAX - 3)}...` : name
 }

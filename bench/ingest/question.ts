@@ -81,7 +81,8 @@ async function answer(options: IngestOptions, folder: string, processes: Process
     wrk === undefined ? nodeGenerator(requestsFile, processes) : wrkGenerator(wrk, requestsFile, processes)
   const ground = await prepareGround(folder, options.natsServerBin, processes)
   const bodyBytes = writeRequests(requestsFile, ground.apiKey, Date.now())
-  if (options.profile) return profileGateway(ground, generator, connections, join(checkout, 'bench', 'results', 'tmp'))
+  if (options.profile)
+    return profileGateway(ground, generator, requestsFile, connections, join(checkout, 'bench', 'results', 'tmp'))
 
   const storePort = await freePort()
   const servers: readonly Server[] = [
