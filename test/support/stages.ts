@@ -1,0 +1,40 @@
+/** What a stage is given besides its own rule: a batch of events, and what turns a verdict into a row. */
+import type { Batch } from '../../internal/attribution/actor/batch.js'
+import type { Disposition } from '../../internal/attribution/actor/stage.js'
+import type { RowDeps } from '../../internal/attribution/row.js'
+import { deriveTenantIds } from '../../internal/ids/ids.js'
+import type { AdmittedInvocation } from '../../internal/invocations/group.js'
+import { zero } from '../../internal/units/quantity.js'
+import { admitted, idOf, NOW_MS, type Stated } from './invocations.js'
+
+/** Everything is free; an event of the provider `broken` is poison. */
+export const ROW_DEPS: RowDeps = {
+  consumptionOf: ({ invocation }) => {
+    if (invocation.provider === 'broken') throw new Error('no such provider')
+    return {
+      costUsd: zero<'USD'>(),
+      costBasis: 'price_book',
+      costDetails: '{}',
+      energyWh: zero<'Wh'>(),
+      energyBasis: 'unknown',
+      carbonGco2e: zero<'gCO2e'>(),
+      carbonBasis: 'unknown',
+      footprintDetails: '{}',
+    }
+  },
+  identityKeyOf: (tenantId) => deriveTenantIds(new Uint8Array(32), tenantId).sip,
+}
+
+export const batchOf = (stage: Batch['stage'], invocations: readonly AdmittedInvocation[]): Batch => ({
+  stage,
+  partition: 2,
+  token: 'token',
+  validFromMs: NOW_MS + 1,
+  invocations,
+})
+
+/** The event of this number, at this place of its message. */
+export const event = (number: number, index: number, invocation: Stated['invocation'] = {}): AdmittedInvocation =>
+  admitted({ id: idOf(number), position: { sequence: 1, index }, invocation })
+
+export const kindsOf = (dispositions: readonly Disposition[]): string[] => dispositions.map(({ kind }) => kind)
