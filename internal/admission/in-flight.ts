@@ -1,0 +1,228 @@
+import type { Fingerprint, KeyHash } from './key-table.js'
+
+/**
+ * Requests under way, by the hash of their key: the first one proceeds, the others wait for what becomes of it.
+ *
+ * - the first is admitted: equal ones get its answer as a replay, others a conflict
+ * - it is not admitted: equal ones get its answer too (the same body would fare the same, and a wait is not doubled);
+ *   the first of the others proceeds in its place, and the rest go on waiting, for that one
+ *
+ * The index is to be asked before `begin`, and told of an admission before `settle`: then no request slips between.
+ * All in one event-loop turn. A request that nobody waits for costs a slot in typed arrays, no object and no promise.
+ *
+ * `Answer` is what the first was answered with, handed to the waiting ones as it is.
+ */
+export interface InFlightOptions {
+  /** Keys under way at most. */
+  readonly keysMax: number
+  /** Requests that wait at most, over all keys. */
+  readonly waitingMax: number
+}
+
+/** Names a request that proceeds, 0 or more; never given twice. */
+export type Ticket = number
+
+/** From `begin`: the request waits, its callback will be called. */
+export const WAITS = -1
+/** From `begin`: too much is under way; the callback is forgotten. */
+export const FULL = -2
+
+/** What a waiting request is told, once. */
+export type Outcome<Answer> =
+  | { readonly kind: 'replay'; readonly answer: Answer }
+  | { readonly kind: 'conflict' }
+  /** The first was not admitted, and was answered so. */
+  | { readonly kind: 'refused'; readonly answer: Answer }
+  /** It proceeds now, as the first, and must settle the ticket, also if its sender has gone. */
+  | { readonly kind: 'proceed'; readonly ticket: Ticket }
+
+interface Waiting<Answer> {
+  readonly fingerprint0: number
+  readonly fingerprint1: number
+  readonly tell: (outcome: Outcome<Answer>) => void
+}
+
+interface Settlement<Answer> {
+  readonly ticket: Ticket
+  readonly isAdmitted: boolean
+  readonly answer: Answer
+}
+
+const NONE = -1
+/** Words of a slot: hash, fingerprint. */
+const SLOT_WORDS = 6
+
+export class InFlight<Answer> {
+  private readonly options: InFlightOptions
+  private readonly slots: Int32Array
+  /** The slot after this one in its chain, or in that of free ones. */
+  private readonly nextSlots: Int32Array
+  private readonly chains: Int32Array
+  private firstFree = 0
+  /** A slot's number of uses: a ticket is uses * keysMax + slot, and void once its use is over. */
+  private readonly uses: Float64Array
+  private readonly isTaken: Uint8Array
+  private readonly waitingOf: (Waiting<Answer>[] | undefined)[]
+  private keyCount = 0
+  private waitingCount = 0
+  private readonly settlements: Settlement<Answer>[] = []
+  private isSettling = false
+
+  constructor(options: InFlightOptions) {
+    const { keysMax } = options
+    this.options = options
+    this.slots = new Int32Array(keysMax * SLOT_WORDS)
+    this.nextSlots = Int32Array.from({ length: keysMax }, (_, slot) => (slot + 1 < keysMax ? slot + 1 : NONE))
+    this.chains = new Int32Array(2 ** Math.ceil(Math.log2(keysMax + 1))).fill(NONE)
+    this.uses = new Float64Array(keysMax)
+    this.isTaken = new Uint8Array(keysMax)
+    this.waitingOf = Array.from({ length: keysMax }, () => undefined)
+  }
+
+  /** Keys under way. */
+  get keys(): number {
+    return this.keyCount
+  }
+
+  /** Requests that wait. */
+  get waiting(): number {
+    return this.waitingCount
+  }
+
+  /**
+   * @param tell called once and later, if the answer is `WAITS`; the callbacks of a key are called in the order in
+   *   which they began
+   * @returns the ticket of a request that proceeds, `WAITS` or `FULL`
+   */
+  begin(key: KeyHash, fingerprint: Fingerprint, tell: (outcome: Outcome<Answer>) => void): Ticket {
+    const slot = this.find(key)
+    if (slot === NONE) return this.take(key, fingerprint)
+    if (this.waitingCount >= this.options.waitingMax) return FULL
+    this.waitingCount++
+    const waiting = { fingerprint0: fingerprint[0] ?? 0, fingerprint1: fingerprint[1] ?? 0, tell }
+    const others = this.waitingOf[slot]
+    if (others === undefined) this.waitingOf[slot] = [waiting]
+    else others.push(waiting)
+    return WAITS
+  }
+
+  /**
+   * Says what became of a request that proceeded. Callbacks run before it returns, unless it is called from one.
+   *
+   * @throws RangeError for a ticket that is settled already
+   */
+  settle(ticket: Ticket, isAdmitted: boolean, answer: Answer): void {
+    const slot = ticket % this.options.keysMax
+    if (this.isTaken[slot] !== 1 || this.ticketOf(slot) !== ticket)
+      throw new RangeError('the ticket is settled already')
+    // From here on the ticket is void; the key stays under way while others wait for it.
+    this.uses[slot] = (this.uses[slot] ?? 0) + 1
+    if (this.waitingOf[slot] === undefined) {
+      this.free(slot)
+      return
+    }
+
+    this.settlements.push({ ticket, isAdmitted, answer })
+    // A callback that settles at once is served after this one: no recursion, however many wait for one key.
+    if (this.isSettling) return
+    this.isSettling = true
+    let failure: { readonly cause: unknown } | undefined
+    for (let next = this.settlements.shift(); next !== undefined; next = this.settlements.shift()) {
+      for (const call of this.outcomesOf(next)) {
+        try {
+          call()
+        } catch (cause) {
+          // One caller's fault must not leave the others waiting for ever; it is thrown when they are told.
+          failure ??= { cause }
+        }
+      }
+    }
+    this.isSettling = false
+    if (failure !== undefined) throw failure.cause
+  }
+
+  private outcomesOf({ ticket, isAdmitted, answer }: Settlement<Answer>): (() => void)[] {
+    const slot = ticket % this.options.keysMax
+    const fingerprint0 = this.slots[slot * SLOT_WORDS + 4]
+    const fingerprint1 = this.slots[slot * SLOT_WORDS + 5]
+    const calls: (() => void)[] = []
+    const remaining: Waiting<Answer>[] = []
+    let successor: Waiting<Answer> | undefined
+    for (const waiting of this.waitingOf[slot] ?? []) {
+      const { tell } = waiting
+      const isEqual = waiting.fingerprint0 === fingerprint0 && waiting.fingerprint1 === fingerprint1
+      if (isEqual) calls.push(() => tell({ kind: isAdmitted ? 'replay' : 'refused', answer }))
+      else if (isAdmitted) calls.push(() => tell({ kind: 'conflict' }))
+      else if (successor === undefined) successor = waiting
+      else remaining.push(waiting)
+    }
+    this.waitingCount -= calls.length
+    this.waitingOf[slot] = remaining.length > 0 ? remaining : undefined
+    if (successor === undefined) {
+      this.free(slot)
+    } else {
+      this.waitingCount--
+      this.slots[slot * SLOT_WORDS + 4] = successor.fingerprint0
+      this.slots[slot * SLOT_WORDS + 5] = successor.fingerprint1
+      const { tell } = successor
+      const next = this.ticketOf(slot)
+      calls.push(() => tell({ kind: 'proceed', ticket: next }))
+    }
+    return calls
+  }
+
+  private ticketOf(slot: number): Ticket {
+    return (this.uses[slot] ?? 0) * this.options.keysMax + slot
+  }
+
+  private find(key: KeyHash): number {
+    let slot = this.chains[this.chainOf(key[1] ?? 0)] ?? NONE
+    while (slot !== NONE) {
+      const at = slot * SLOT_WORDS
+      const { slots } = this
+      if (slots[at] === key[0] && slots[at + 1] === key[1] && slots[at + 2] === key[2] && slots[at + 3] === key[3])
+        break
+      slot = this.nextSlots[slot] ?? NONE
+    }
+    return slot
+  }
+
+  private take(key: KeyHash, fingerprint: Fingerprint): Ticket {
+    const slot = this.firstFree
+    if (slot === NONE) return FULL
+    this.firstFree = this.nextSlots[slot] ?? NONE
+    const at = slot * SLOT_WORDS
+    this.slots[at] = key[0] ?? 0
+    this.slots[at + 1] = key[1] ?? 0
+    this.slots[at + 2] = key[2] ?? 0
+    this.slots[at + 3] = key[3] ?? 0
+    this.slots[at + 4] = fingerprint[0] ?? 0
+    this.slots[at + 5] = fingerprint[1] ?? 0
+    const chain = this.chainOf(key[1] ?? 0)
+    this.nextSlots[slot] = this.chains[chain] ?? NONE
+    this.chains[chain] = slot
+    this.isTaken[slot] = 1
+    this.keyCount++
+    return this.ticketOf(slot)
+  }
+
+  private free(slot: number): void {
+    const chain = this.chainOf(this.slots[slot * SLOT_WORDS + 1] ?? 0)
+    const next = this.nextSlots[slot] ?? NONE
+    if (this.chains[chain] === slot) {
+      this.chains[chain] = next
+    } else {
+      let before = this.chains[chain] ?? NONE
+      while (this.nextSlots[before] !== slot) before = this.nextSlots[before] ?? NONE
+      this.nextSlots[before] = next
+    }
+    this.nextSlots[slot] = this.firstFree
+    this.firstFree = slot
+    this.isTaken[slot] = 0
+    this.keyCount--
+  }
+
+  private chainOf(word: number): number {
+    return word & (this.chains.length - 1)
+  }
+}
