@@ -8,7 +8,7 @@
 import { fstatSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { ConfigError, readConfig } from '../../internal/config/settings.js'
-import { EngineStartError, EngineStuckError, LISTEN_HOST, startEngine } from '../../internal/store/engine/engine.js'
+import { EngineStartError, LISTEN_HOST, startEngine } from '../../internal/store/engine/engine.js'
 
 function readStoreConfig() {
   // ATTRIBUTION_HOST is where the gateway listens. The store would take it for its own, and listens on loopback only.
@@ -26,9 +26,32 @@ function stopAsked(): Promise<void> {
     process.once('SIGTERM', () => resolve())
     process.once('SIGINT', () => resolve())
     const stdin = fstatSync(0)
-    if (stdin.isFIFO() || stdin.isSocket()) process.stdin.resume().once('close', () => resolve())
+    if (stdin.isFIFO() || stdin.isSocket()) {
+      // An error of the pipe, too, means that nobody is at its other end.
+      process.stdin.on('error', () => resolve())
+      process.stdin.resume().once('close', () => resolve())
+    }
   })
 }
+
+/**
+ * Ends the process with one line. Where the engine may be running that is by a kill, which its data survives: an exit
+ * would wait for the engine's threads, for ever.
+ */
+function fail(error: unknown): void {
+  const isExpected = error instanceof ConfigError || error instanceof EngineStartError
+  const reason = error instanceof Error && !isExpected ? error.stack : (error as Error).message
+  try {
+    // At once, for there is no time for a stream. Whoever read our errors may be gone.
+    writeSync(process.stderr.fd, `store: ${reason}\n`)
+  } finally {
+    if (!isExpected) process.kill(process.pid, 'SIGKILL')
+    process.exit(1)
+  }
+}
+
+// Node's own answer to what nobody caught is an exit.
+process.on('uncaughtException', fail)
 
 try {
   const asked = stopAsked()
@@ -48,12 +71,5 @@ try {
   await engine.stop()
   process.exit(0)
 } catch (error) {
-  if (!(error instanceof Error)) throw error
-  const isExpected =
-    error instanceof ConfigError || error instanceof EngineStartError || error instanceof EngineStuckError
-  // Written at once: the lines below leave no time for a stream.
-  writeSync(process.stderr.fd, `store: ${isExpected ? error.message : error.stack}\n`)
-  // An exit would wait for the engine's threads.
-  if (error instanceof EngineStuckError) process.kill(process.pid, 'SIGKILL')
-  process.exit(1)
+  fail(error)
 }

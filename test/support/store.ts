@@ -1,6 +1,6 @@
 /** The built `cmd/store` as a real process, on a free port and a folder of its own. */
 import { randomBytes } from 'node:crypto'
-import { mkdtempSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -21,18 +21,23 @@ export interface RunningStore {
   readonly client: ClickHouseClient
 }
 
-export const privateFolder = (): string => mkdtempSync(join(tmpdir(), 'attribution-store-'))
+/** A new folder, removed when the test file is over. */
+export function privateFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'attribution-store-'))
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
 
 /** Resolves once the store has said that it is ready. */
 export async function launchStore(options: { dataDir?: string; port?: number } = {}): Promise<RunningStore> {
   const dataDir = options.dataDir ?? privateFolder()
   const port = options.port ?? (await freePort())
-  const process = launch(STORE_MAIN, storeLaunch(dataDir, port))
-  await process.line(/^store ready on /)
+  const launched = launch(STORE_MAIN, storeLaunch(dataDir, port))
+  await launched.line(/^store ready on /)
 
   const url = `http://127.0.0.1:${port}`
   const connection = { url, user: 'attribution', password: STORE_PASSWORD, database: 'default' }
-  return { process, port, dataDir, connection, client: connectStore(connection) }
+  return { process: launched, port, dataDir, connection, client: connectStore(connection) }
 }
 
 /** Arguments and environment of a store, for a test that expects it not to start. */

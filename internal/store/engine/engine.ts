@@ -7,7 +7,7 @@
  * while an engine runs, and `start.log` is what the engine said when it last started or stopped.
  */
 import { randomUUID } from 'node:crypto'
-import { chmodSync, closeSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, fstatSync, ftruncateSync, mkdirSync, openSync, readSync, writeFileSync } from 'node:fs'
 import { request } from 'node:http'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -47,6 +47,7 @@ const READY_POLL_MS = 25
 const STOP_ATTEMPTS_MAX = 4
 const STOP_RETRY_MS = 8_000
 const REQUEST_MS_MAX = 5_000
+const ERRORS_BYTES_MAX = 64 * 1024
 
 const KEEP_ALIVE = 'SELECT sleepEachRow(1) FROM system.numbers SETTINGS max_block_size = 1 FORMAT Null'
 
@@ -71,25 +72,27 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
   const instance = randomUUID()
   const argv = writeFiles(libchdb, folder, instance, options)
 
-  const said = divertStderr(libchdb, folder)
+  const errors = errorsInto(join(folder, 'start.log'), libchdb)
+  errors.take()
   let hasEnded = false
-  const ended = libchdb.runLocal(argv).finally(() => {
+  const over = (): void => {
     hasEnded = true
-  })
+  }
+  const ended = libchdb.runLocal(argv).then(over, over)
 
   const isReady = await answers(options.port, instance, () => hasEnded)
-  const errors = said.restore()
-  if (hasEnded) throw startFailure(errors, folder, options.port)
+  const said = errors.giveBack()
+  if (hasEnded) throw startFailure(said, folder, options.port)
   if (!isReady) throw new EngineStuckError(`the engine did not answer within ${START_MS_MAX / 1000} s`)
-  if (errors !== '') process.stderr.write(errors)
+  if (said !== '') process.stderr.write(said)
 
   return {
     ended,
     async stop() {
       // The statement that keeps the engine alive ends with an error, which is what was asked for.
-      const said = divertStderr(libchdb, folder)
+      errors.take()
       await killKeepAlive(options, ended)
-      said.restore()
+      errors.giveBack()
     },
   }
 }
@@ -143,16 +146,27 @@ function writePrivately(file: string, text: string): void {
   chmodSync(file, 0o600)
 }
 
-/** @returns `restore`, which gives stderr back and returns what was said meanwhile */
-function divertStderr(libchdb: Libchdb, folder: string): { restore(): string } {
-  const file = join(folder, 'start.log')
-  const descriptor = openSync(file, 'w', 0o600)
-  const giveBack = libchdb.divertStderr(descriptor)
-  closeSync(descriptor)
+interface Errors {
+  /** From here on what the engine says goes into the file instead of to stderr. */
+  take(): void
+  /** Gives stderr back. @returns what was said since `take` */
+  giveBack(): string
+}
+
+/** The file stays open: the engine must be able to stop even when its folder has been removed. */
+function errorsInto(file: string, libchdb: Libchdb): Errors {
+  const descriptor = openSync(file, 'w+', 0o600)
+  let restore = (): void => undefined
   return {
-    restore() {
-      giveBack()
-      return readFileSync(file, 'utf8')
+    take() {
+      ftruncateSync(descriptor)
+      restore = libchdb.divertStderr(descriptor)
+    },
+    giveBack() {
+      restore()
+      const bytes = Buffer.alloc(Math.min(fstatSync(descriptor).size, ERRORS_BYTES_MAX))
+      readSync(descriptor, bytes, 0, bytes.length, 0)
+      return bytes.toString()
     },
   }
 }

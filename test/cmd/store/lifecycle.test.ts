@@ -1,6 +1,9 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, expect, test } from 'vitest'
 import { freePort, launch } from '../../support/processes.js'
 import {
@@ -104,6 +107,36 @@ test('a store whose parent is killed ends by itself', async () => {
   const exit = await parent.kill('SIGKILL')
 
   expect(exit).toEqual({ code: null, signal: 'SIGKILL' })
+  expect(await isServed(port)).toBe(false)
+})
+
+test('a store whose parent was killed and whose folder was removed ends too', async () => {
+  const store = await launchStore({ dataDir: folder() })
+  await createEvents(store)
+  await insert(store, 1)
+  await rm(store.dataDir, { recursive: true })
+  await store.client.close()
+
+  await store.process.endStdin()
+
+  expect(await isServed(store.port)).toBe(false)
+})
+
+test('a store whose parent no longer reads what it says stops cleanly', async () => {
+  const port = await freePort()
+  const { args, env } = storeLaunch(folder(), port)
+  const deaf = spawn(process.execPath, [STORE_MAIN, ...args], {
+    env: { ...process.env, ...env },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  })
+  deaf.stdout.destroy()
+  deaf.stderr.destroy()
+  while (!(await isServed(port))) await sleep(10)
+
+  deaf.stdin.end()
+  const [code, signal] = await once(deaf, 'exit')
+
+  expect([code, signal]).toEqual([0, null])
   expect(await isServed(port)).toBe(false)
 })
 
