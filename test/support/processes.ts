@@ -6,6 +6,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createServer } from 'node:net'
 import { createInterface } from 'node:readline'
+import { afterAll } from 'vitest'
 
 export interface Exit {
   readonly code: number | null
@@ -33,7 +34,7 @@ export interface Launched {
 }
 
 const running = new Set<ChildProcess>()
-process.once('exit', () => {
+afterAll(() => {
   for (const child of running) child.kill('SIGKILL')
 })
 

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { ClickHouseClient } from '@clickhouse/client'
+import { afterAll } from 'vitest'
 import { connectStore, type StoreConnection } from '../../internal/store/client.js'
 import { freePort, type Launched, launch } from './processes.js'
 
@@ -21,10 +22,15 @@ export interface RunningStore {
   readonly client: ClickHouseClient
 }
 
+const folders: string[] = []
+afterAll(() => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true })
+})
+
 /** A new folder, removed when the test file is over. */
 export function privateFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'attribution-store-'))
-  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+  folders.push(folder)
   return folder
 }
 
