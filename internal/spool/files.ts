@@ -1,0 +1,80 @@
+import { type FileHandle, mkdir, open, readdir, rm, rmdir, stat } from 'node:fs/promises'
+
+/** An open file, as far as the spool needs it. Everything here rejects with the system's error. */
+export interface SpoolFile {
+  /** @returns how many bytes were written, perhaps fewer than given */
+  write(bytes: Uint8Array, position: number): Promise<number>
+  /** @returns how many bytes were read; 0 at the end of the file */
+  read(into: Uint8Array, position: number): Promise<number>
+  /** Resolves when what was written outlives a power cut. */
+  datasync(): Promise<void>
+  truncate(bytes: number): Promise<void>
+  close(): Promise<void>
+}
+
+/** The spool's whole view of the disk, so that a test can let it be full or broken. */
+export interface SpoolFiles {
+  /** Makes the folder and those above it, where they are missing. */
+  makeFolder(folder: string): Promise<void>
+  /** Fails unless the folder is empty. */
+  removeFolder(folder: string): Promise<void>
+  /** Names in the folder. */
+  list(folder: string): Promise<readonly string[]>
+  /** Makes what was created in the folder outlive a power cut. */
+  syncFolder(folder: string): Promise<void>
+  /** Fails when the file exists. */
+  create(path: string): Promise<SpoolFile>
+  /** Fails when the file does not exist. */
+  open(path: string): Promise<SpoolFile>
+  size(path: string): Promise<number>
+  /** It may be gone already. */
+  remove(path: string): Promise<void>
+}
+
+export const localFiles: SpoolFiles = {
+  makeFolder: async (folder) => {
+    await mkdir(folder, { recursive: true })
+  },
+  removeFolder: (folder) => rmdir(folder),
+  list: (folder) => readdir(folder),
+  syncFolder: async (folder) => {
+    const handle = await open(folder, 'r')
+    try {
+      await handle.sync()
+    } finally {
+      await handle.close()
+    }
+  },
+  create: async (path) => localFile(await open(path, 'wx+')),
+  open: async (path) => localFile(await open(path, 'r+')),
+  size: async (path) => (await stat(path)).size,
+  remove: (path) => rm(path, { force: true }),
+}
+
+const localFile = (handle: FileHandle): SpoolFile => ({
+  write: async (bytes, position) => (await handle.write(bytes, 0, bytes.length, position)).bytesWritten,
+  read: async (into, position) => (await handle.read(into, 0, into.length, position)).bytesRead,
+  datasync: () => handle.datasync(),
+  truncate: (bytes) => handle.truncate(bytes),
+  close: () => handle.close(),
+})
+
+export async function writeAll(file: SpoolFile, bytes: Uint8Array, position: number): Promise<void> {
+  let done = 0
+  while (done < bytes.length) {
+    const written = await file.write(bytes.subarray(done), position + done)
+    if (written === 0) throw new Error('the disk takes no more bytes of a file')
+    done += written
+  }
+}
+
+/** @returns how many bytes were read: fewer than asked for only at the end of the file */
+export async function readAll(file: SpoolFile, into: Uint8Array, position: number): Promise<number> {
+  let done = 0
+  while (done < into.length) {
+    const read = await file.read(into.subarray(done), position + done)
+    if (read === 0) break
+    done += read
+  }
+  return done
+}

@@ -1,0 +1,32 @@
+import { join } from 'node:path'
+
+/** One append-only file of the spool. */
+export interface Segment {
+  /** Rises with each segment and is never used again. */
+  readonly number: number
+  readonly path: string
+  /** Where its good, durable bytes end. */
+  size: number
+  /** Everything before this offset is delivered. */
+  deliveredTo: number
+  /** Records from there on. */
+  records: number
+}
+
+const SEGMENT_NAME = /^(\d{16})\.spool$/
+
+export const segmentPath = (folder: string, number: number): string =>
+  join(folder, `${String(number).padStart(16, '0')}.spool`)
+
+/** @returns the number in a segment's file name; undefined for other files */
+export function segmentNumber(name: string): number | undefined {
+  const digits = SEGMENT_NAME.exec(name)?.[1]
+  return digits === undefined ? undefined : Number(digits)
+}
+
+/** Bytes on disk: what is delivered counts until its segment is gone. */
+export const bytesOf = (segments: readonly Segment[]): number => segments.reduce((sum, { size }) => sum + size, 0)
+
+/** Records that wait for delivery. */
+export const recordsOf = (segments: readonly Segment[]): number =>
+  segments.reduce((sum, { records }) => sum + records, 0)

@@ -1,0 +1,250 @@
+import { dirname } from 'node:path'
+import { type Appended, Appender } from './appender.js'
+import { localFiles, type SpoolFile, type SpoolFiles } from './files.js'
+import { asError, type SpoolIncident } from './incident.js'
+import { claimFolder } from './ownership.js'
+import { openPosition, type PositionFile } from './position.js'
+import { readRecords } from './read-records.js'
+import { encodeRecord, RECORD_BYTES_MAX, type SpoolRecord } from './record.js'
+import { recoverSegments } from './recover.js'
+import { bytesOf, recordsOf, type Segment } from './segment.js'
+
+export interface SpoolSettings {
+  /** Of this spool alone, on a disk of this machine. */
+  readonly folder: string
+  /** Bytes on disk at most; what is beyond them is `full`. Delivered records count until their segment is removed. */
+  readonly bytesMax: number
+  /** A new file begins when the newest would become larger. Space comes back a file at a time. */
+  readonly segmentBytes: number
+  readonly onIncident: (incident: SpoolIncident) => void
+  readonly files?: SpoolFiles
+}
+
+export type Opened =
+  | { readonly kind: 'opened'; readonly spool: Spool }
+  /** A living process has the folder. */
+  | { readonly kind: 'taken'; readonly pid: number }
+  | { readonly kind: 'failed'; readonly error: Error }
+
+/** Why a drain ended. What was delivered before stays delivered, whatever the reason. */
+export type Drained =
+  /** Nothing waits, and nothing is being appended. */
+  | { readonly kind: 'empty'; readonly delivered: number }
+  | { readonly kind: 'refused'; readonly delivered: number }
+  | { readonly kind: 'closed'; readonly delivered: number }
+  /** The disk could not be read, or `deliver` rejected. */
+  | { readonly kind: 'failed'; readonly delivered: number; readonly error: Error }
+
+/** @returns whether the log has the record now; its payload is the callee's to keep */
+export type Deliver = (record: SpoolRecord) => Promise<boolean>
+
+/** Memory for what waits to be written, when the disk is slower than the senders. */
+const QUEUED_BYTES_MAX = 64 * 1024 * 1024
+
+/**
+ * Opens the spool of one gateway: what it takes while the log cannot be reached, durable and in order.
+ *
+ * Claims the folder, which is made when it is missing, and recovers what an earlier process left in it: every record
+ * whose append was answered `stored` and that is not delivered yet.
+ */
+export async function openSpool(settings: SpoolSettings): Promise<Opened> {
+  const { folder, onIncident, files = localFiles } = settings
+  try {
+    await files.makeFolder(folder)
+    await files.syncFolder(dirname(folder))
+  } catch (cause) {
+    return { kind: 'failed', error: asError(cause) }
+  }
+  const claim = await claimFolder(folder)
+  if (claim.kind !== 'owned') return claim
+  let position: PositionFile | undefined
+  try {
+    position = await openPosition(folder, files)
+    const segments = await recoverSegments(folder, files, position.saved, onIncident)
+    return { kind: 'opened', spool: new Spool(settings, files, segments, position, claim.release) }
+  } catch (cause) {
+    await position?.close().catch(() => undefined)
+    await claim.release()
+    return { kind: 'failed', error: asError(cause) }
+  }
+}
+
+/** An open spool; see `openSpool`. */
+export class Spool {
+  readonly folder: string
+  private readonly settings: SpoolSettings
+  private readonly files: SpoolFiles
+  private readonly segments: Segment[]
+  private readonly position: PositionFile
+  private readonly appender: Appender
+  private readonly release: () => Promise<void>
+  private draining: Promise<Drained> | undefined
+  private isClosed = false
+
+  constructor(
+    settings: SpoolSettings,
+    files: SpoolFiles,
+    segments: Segment[],
+    position: PositionFile,
+    release: () => Promise<void>,
+  ) {
+    const { folder, segmentBytes } = settings
+    this.folder = folder
+    this.settings = settings
+    this.files = files
+    this.segments = segments
+    this.position = position
+    this.release = release
+    // Higher than the saved position's too: a segment of that number would be taken for delivered.
+    const nextNumber = Math.max(position.saved.segment, segments.at(-1)?.number ?? 0) + 1
+    this.appender = new Appender(folder, files, segments, segmentBytes, nextNumber)
+  }
+
+  /** On disk and on the way there. */
+  get bytes(): number {
+    return bytesOf(this.segments) + this.appender.queuedBytes
+  }
+
+  /** Records that are stored and not delivered. */
+  get count(): number {
+    return recordsOf(this.segments)
+  }
+
+  /** Nothing waits and nothing is being appended: a message sent to the log now overtakes no other. */
+  get isEmpty(): boolean {
+    return this.count === 0 && !this.appender.isBusy
+  }
+
+  /**
+   * Stores records behind all others, together. Resolves when they are durable, and then never loses them; `full` is
+   * said at once. Whoever is told `failed` must not take the records for gone: a crash in mid-write can leave some.
+   */
+  async append(records: readonly SpoolRecord[]): Promise<Appended> {
+    if (this.isClosed) return { kind: 'failed', error: new Error('the spool is closed') }
+    const encoded: Buffer[] = []
+    let size = 0
+    for (const record of records) {
+      const bytes = encodeRecord(record)
+      if (bytes === undefined) {
+        return { kind: 'failed', error: new RangeError(`a record has at most ${RECORD_BYTES_MAX} bytes`) }
+      }
+      encoded.push(bytes)
+      size += bytes.length
+    }
+    if (this.bytes + size > this.settings.bytesMax || this.appender.queuedBytes + size > QUEUED_BYTES_MAX) {
+      return { kind: 'full' }
+    }
+    return this.appender.append(encoded, size)
+  }
+
+  /**
+   * Delivers from the oldest record on, one at a time, until nothing is left or the first refusal; what is appended
+   * meanwhile comes after. A segment is removed once all of it is delivered.
+   *
+   * The position is saved after each record: a kill -9 repeats at most the one that was under way, with its message id.
+   *
+   * @throws Error when a drain is under way already
+   */
+  drain(deliver: Deliver): Promise<Drained> {
+    if (this.draining !== undefined) throw new Error('the spool is being drained already')
+    this.draining = this.drainAll(deliver).finally(() => {
+      this.draining = undefined
+    })
+    return this.draining
+  }
+
+  /**
+   * Waits for what is being appended and delivered, and gives the folder up. An empty spool's folder is removed, so
+   * that none is left behind by each gateway that ever ran.
+   */
+  async close(): Promise<void> {
+    if (this.isClosed) return
+    this.isClosed = true
+    await this.draining
+    await this.appender.close()
+    if (this.count > 0) {
+      await this.position.close()
+      await this.release()
+      return
+    }
+    for (const { path } of this.segments) await this.files.remove(path)
+    await this.position.remove()
+    await this.release()
+    // Another process may just have claimed it: then it is not empty, and stays.
+    await this.files.removeFolder(this.folder).catch(() => undefined)
+  }
+
+  private async drainAll(deliver: Deliver): Promise<Drained> {
+    let delivered = 0
+    const counted: Deliver = async (record) => {
+      const isTaken = await deliver(record)
+      if (isTaken) delivered++
+      return isTaken
+    }
+    try {
+      for (;;) {
+        const [segment] = this.segments
+        if (segment === undefined) {
+          if (!this.appender.isBusy) return { kind: 'empty', delivered }
+          await this.appender.flushed()
+          continue
+        }
+        const stop = await this.drainSegment(segment, counted)
+        if (stop !== undefined) return { kind: stop, delivered }
+      }
+    } catch (cause) {
+      return { kind: 'failed', delivered, error: asError(cause) }
+    }
+  }
+
+  /** @returns why it stopped before the segment's end; undefined when the segment is delivered and removed */
+  private async drainSegment(segment: Segment, deliver: Deliver): Promise<'refused' | 'closed' | undefined> {
+    const file = await this.files.open(segment.path)
+    try {
+      for (;;) {
+        const stop = await this.deliverFrom(segment, file, deliver)
+        if (stop !== undefined) return stop
+        if (segment.deliveredTo < segment.size) continue
+        // Only the newest segment is written to, and only while the appender is busy.
+        if (segment !== this.segments.at(-1) || !this.appender.isBusy) break
+        await this.appender.flushed()
+      }
+      await this.appender.retire(segment)
+    } finally {
+      await file.close()
+    }
+    await this.files.remove(segment.path)
+    const at = this.segments.indexOf(segment)
+    if (at >= 0) this.segments.splice(at, 1)
+    return undefined
+  }
+
+  private async deliverFrom(
+    segment: Segment,
+    file: SpoolFile,
+    deliver: Deliver,
+  ): Promise<'refused' | 'closed' | undefined> {
+    for await (const found of readRecords(file, segment.deliveredTo, segment.size)) {
+      if (this.isClosed) return 'closed'
+      if (found.kind === 'damaged') {
+        const { offset, end } = found
+        this.settings.onIncident({ kind: 'damage_skipped', segment: segment.number, offset, bytes: end - offset })
+      } else {
+        if (!(await deliver(found.record))) return 'refused'
+        segment.records--
+      }
+      segment.deliveredTo = found.end
+      await this.savePosition(segment)
+    }
+    return undefined
+  }
+
+  private async savePosition({ number, deliveredTo }: Segment): Promise<void> {
+    try {
+      await this.position.save({ segment: number, offset: deliveredTo })
+    } catch (cause) {
+      // Better twice, and recognised, than not at all from a disk that is failing.
+      this.settings.onIncident({ kind: 'position_not_saved', error: asError(cause) })
+    }
+  }
+}

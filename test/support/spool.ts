@@ -1,0 +1,125 @@
+/** Spools in folders of their own, records that only their number tells apart, and a disk that fails on demand. */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach } from 'vitest'
+import { localFiles, type SpoolFile, type SpoolFiles } from '../../internal/spool/files.js'
+import type { SpoolIncident } from '../../internal/spool/incident.js'
+import type { SpoolRecord } from '../../internal/spool/record.js'
+import { openSpool, type Spool, type SpoolSettings } from '../../internal/spool/spool.js'
+
+const opened: Spool[] = []
+const folders: string[] = []
+
+afterEach(async () => {
+  for (const spool of opened.splice(0)) await spool.close().catch(() => undefined)
+  for (const folder of folders.splice(0)) await rm(folder, { recursive: true, force: true })
+})
+
+export async function temporaryFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'spool-'))
+  folders.push(folder)
+  return folder
+}
+
+export interface OpenedSpool {
+  readonly spool: Spool
+  readonly incidents: readonly SpoolIncident[]
+}
+
+/** Opens a spool with roomy limits, save what the test states. Closed when the test is over. */
+export async function open(folder: string, stated: Partial<SpoolSettings> = {}): Promise<OpenedSpool> {
+  const incidents: SpoolIncident[] = []
+  const result = await openSpool({
+    folder,
+    bytesMax: 1024 ** 3,
+    segmentBytes: 16 * 1024 * 1024,
+    onIncident: (incident) => incidents.push(incident),
+    ...stated,
+  })
+  if (result.kind !== 'opened') throw new Error(`the spool is ${JSON.stringify(result)}`)
+  opened.push(result.spool)
+  return { spool: result.spool, incidents }
+}
+
+/** Payload and subject follow from the number, so that an altered record is found. */
+export const recordOf = (number: number, payloadBytes = 5 + ((number * 37) % 400)): SpoolRecord => ({
+  messageId: `run.${number}`,
+  subject: `invocations.a.${number % 4}`,
+  payload: Buffer.alloc(payloadBytes, `${number}-é`),
+})
+
+/** Drains, taking `countMax` records at most, and gives the numbers of those taken. Throws when one is altered. */
+export async function drained(spool: Spool, countMax = Number.POSITIVE_INFINITY): Promise<number[]> {
+  const numbers: number[] = []
+  await spool.drain(async (record) => {
+    if (numbers.length >= countMax) return false
+    numbers.push(numberOf(record))
+    return true
+  })
+  return numbers
+}
+
+export function numberOf(record: SpoolRecord): number {
+  const number = Number(record.messageId.split('.')[1])
+  const { subject, payload } = recordOf(number, record.payload.length)
+  if (record.subject !== subject || !Buffer.from(payload).equals(record.payload))
+    throw new Error(`${number} is altered`)
+  return number
+}
+
+export const upTo = (count: number, from = 0): number[] => Array.from({ length: count }, (_, i) => from + i)
+
+/** The system's error of that code. */
+export const systemError = (code: string): Error => Object.assign(new Error(`${code}: injected`), { code })
+
+/** What a test lets go wrong; each is asked before the real thing happens, and throws. */
+export interface Faults {
+  write?: (path: string, bytes: Uint8Array) => void
+  datasync?: (path: string) => void
+  truncate?: (path: string) => void
+  create?: (path: string) => void
+  read?: (path: string) => void
+  remove?: (path: string) => void
+}
+
+/** The local disk with faults. A write that fails leaves half of its bytes behind, as a full disk does. */
+export function faultyFiles(faults: Faults): SpoolFiles {
+  const wrap = (path: string, file: SpoolFile): SpoolFile => ({
+    async write(bytes, position) {
+      try {
+        faults.write?.(path, bytes)
+      } catch (cause) {
+        await file.write(bytes.subarray(0, bytes.length >> 1), position)
+        throw cause
+      }
+      // A short write, as the system may do at any time.
+      return file.write(bytes.subarray(0, Math.max(1, bytes.length - 3)), position)
+    },
+    async read(into, position) {
+      faults.read?.(path)
+      return file.read(into.subarray(0, Math.max(1, into.length - 3)), position)
+    },
+    async datasync() {
+      faults.datasync?.(path)
+      await file.datasync()
+    },
+    async truncate(bytes) {
+      faults.truncate?.(path)
+      await file.truncate(bytes)
+    },
+    close: () => file.close(),
+  })
+  return {
+    ...localFiles,
+    async create(path) {
+      faults.create?.(path)
+      return wrap(path, await localFiles.create(path))
+    },
+    open: async (path) => wrap(path, await localFiles.open(path)),
+    async remove(path) {
+      faults.remove?.(path)
+      await localFiles.remove(path)
+    },
+  }
+}
