@@ -82,7 +82,9 @@ export class Bloom {
     if (header.getUint32(0, true) !== MAGIC || hashes < 1 || hashes > HASHES_MAX || !Number.isSafeInteger(size)) {
       return undefined
     }
-    const filter = new Bloom(new Int32Array(bytes.slice(HEADER_BYTES).buffer), hashes)
+    const bits = new Int32Array(bodyBytes / 4)
+    new Uint8Array(bits.buffer).set(bytes.subarray(HEADER_BYTES))
+    const filter = new Bloom(bits, hashes)
     filter.size = size
     return filter
   }
