@@ -75,7 +75,9 @@ async function runDemo(options: DemoOptions): Promise<void> {
     onProgress: (taken) => bar.update(taken),
   }).finally(() => bar.stop())
   await service.close()
-  process.stdout.write(options.json === true ? `${JSON.stringify(asJson(summary))}\n` : asText(summary, credentials.base_url))
+  process.stdout.write(
+    options.json === true ? `${JSON.stringify(asJson(summary))}\n` : asText(summary, credentials.base_url),
+  )
 }
 
 const asJson = (summary: ReplaySummary) => ({

@@ -2,9 +2,7 @@
 import { Command } from 'commander'
 import { demoCommand } from './demo.js'
 
-const program = new Command('attribution')
-  .description('Operates the Attribution Service.')
-  .addCommand(demoCommand())
+const program = new Command('attribution').description('Operates the Attribution Service.').addCommand(demoCommand())
 
 program.parseAsync().then(
   () => process.exit(0),

@@ -29,13 +29,25 @@ import { recordedIds } from '../../internal/store/queries/sources.js'
 import { insertAttributions } from '../../internal/store/sink.js'
 import { createLog } from '../../internal/telemetry/log.js'
 import { CHECKPOINTS, DIRECTORY, MEMBERS, SIGNING_KEYS, TENANTS } from '../../streams/buckets.js'
+import { INVOCATIONS } from '../../streams/invocations.js'
 
 runMain('attributor', async () => {
   const config = readConfig(
     [
-      'logLevel', 'partitions', 'stages', 'memberName', 'masterKeyFile',
-      'natsUrl', 'natsUser', 'natsPassword', 'streamReplicas', 'invocationsBytesMax',
-      'storeUrl', 'storeUser', 'storePassword', 'storeDatabase',
+      'logLevel',
+      'partitions',
+      'stages',
+      'memberName',
+      'masterKeyFile',
+      'natsUrl',
+      'natsUser',
+      'natsPassword',
+      'streamReplicas',
+      'invocationsBytesMax',
+      'storeUrl',
+      'storeUser',
+      'storePassword',
+      'storeDatabase',
     ],
     process.argv.slice(2),
     process.env,
@@ -80,13 +92,17 @@ runMain('attributor', async () => {
   const checkpoints = await broker.bucket(CHECKPOINTS)
   const identityKeyOf = identityKeysCache(await signingKey(await broker.bucket(SIGNING_KEYS), masterKey, 'identities'))
 
-  const rowDeps = { consumptionOf: consumptionRules(), identityKeyOf }
+  // Sequences name a batch only within one log: a broker that lost its data begins anew at 1.
+  const { created } = await broker.manager.streams.info(INVOCATIONS.name)
+  const logId = Math.floor(Date.parse(created) / 1000)
+  const rowDeps = { logId, consumptionOf: consumptionRules(), identityKeyOf }
   const stages: readonly Stage[] = [
     stageA({
       ...rowDeps,
       directory,
       settingsOf: (tenantId) => tenants.get(tenantId)?.settings ?? DEFAULT_SETTINGS,
-      loadSeen: (partition) => loadSeenEvents(partition, { store, manager: broker.manager, checkpoints, clock: Date.now }),
+      loadSeen: (partition) =>
+        loadSeenEvents(partition, { store, manager: broker.manager, checkpoints, clock: Date.now, logId }),
     }),
     stageB(),
     stageC(rowDeps),
@@ -98,9 +114,13 @@ runMain('attributor', async () => {
     checkpoints,
     readLog: (range: Parameters<typeof readLog>[1]) => readLog(broker.manager, range),
     publish: publisher.publish,
-    insert: (rows: Parameters<typeof insertAttributions>[1], token: string) => insertAttributions(store, rows, token),
+    insert: (rows: Parameters<typeof insertAttributions>[1], token: string) =>
+      insertAttributions(store, rows, `${logId}.${token}`),
     hasRecord: async (invocations: readonly { readonly id: Uint8Array }[]) => {
-      const recorded = await recordedIds(store, invocations.map(({ id }) => id))
+      const recorded = await recordedIds(
+        store,
+        invocations.map(({ id }) => id),
+      )
       return invocations.map(({ id }) => recorded.has(Buffer.from(id).toString('hex')))
     },
     isOwner: (stage: string, partition: number) => membership.owns(`${stage}.${partition}`),
@@ -109,9 +129,15 @@ runMain('attributor', async () => {
   }
 
   const running = stages.flatMap((stage) =>
-    Array.from({ length: config.partitions }, (_, partition) => runPartitionActor(stage, partition, deps, stopping.signal)),
+    Array.from({ length: config.partitions }, (_, partition) =>
+      runPartitionActor(stage, partition, deps, stopping.signal),
+    ),
   )
-  const purging = purgeDone({ manager: broker.manager, checkpoints, isOwner: deps.isOwner, log }, config, stopping.signal)
+  const purging = purgeDone(
+    { manager: broker.manager, checkpoints, isOwner: deps.isOwner, log },
+    config,
+    stopping.signal,
+  )
   log.info({ member, stages: config.stages, partitions: config.partitions }, 'attributing')
 
   await stopSignal()

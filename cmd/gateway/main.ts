@@ -2,9 +2,10 @@
  * The gateway: every HTTP route, and the admission of invocations. Needs the broker; without the read model it
  * still admits, and answers reads with 503.
  */
-import { createAuthenticator, type Authenticator } from '../../internal/auth/authenticate.js'
-import type { StoredApiKey } from '../../internal/auth/api-keys.js'
+
 import { attributionRoutes } from '../../internal/attribution/routes.js'
+import type { StoredApiKey } from '../../internal/auth/api-keys.js'
+import { type Authenticator, createAuthenticator } from '../../internal/auth/authenticate.js'
 import { connectBroker, ensureStreams } from '../../internal/broker/connect.js'
 import { mirrorBucket } from '../../internal/broker/mirror.js'
 import { createPublisher } from '../../internal/broker/publisher.js'
@@ -26,9 +27,23 @@ import { API_KEYS, SIGNING_KEYS } from '../../streams/buckets.js'
 runMain('gateway', async () => {
   const config = readConfig(
     [
-      'host', 'port', 'mode', 'baseUrl', 'errorDocsUrl', 'logLevel', 'partitions', 'masterKeyFile',
-      'natsUrl', 'natsUser', 'natsPassword', 'streamReplicas', 'invocationsBytesMax',
-      'storeUrl', 'storeUser', 'storePassword', 'storeDatabase',
+      'host',
+      'port',
+      'mode',
+      'baseUrl',
+      'errorDocsUrl',
+      'logLevel',
+      'partitions',
+      'masterKeyFile',
+      'natsUrl',
+      'natsUser',
+      'natsPassword',
+      'streamReplicas',
+      'invocationsBytesMax',
+      'storeUrl',
+      'storeUser',
+      'storePassword',
+      'storeDatabase',
     ],
     process.argv.slice(2),
     process.env,

@@ -23,9 +23,27 @@ const NATS_USER = 'attribution'
 runMain('up', async () => {
   const config = readConfig(
     [
-      'host', 'port', 'dataDir', 'mode', 'logLevel', 'baseUrl', 'demo', 'demoSpeed', 'demoEventIds', 'partitions',
-      'natsServerBin', 'natsUrl', 'natsUser', 'natsPassword', 'streamReplicas', 'invocationsBytesMax',
-      'storeUrl', 'storeUser', 'storePassword', 'storeDatabase', 'storeMemoryBytesMax',
+      'host',
+      'port',
+      'dataDir',
+      'mode',
+      'logLevel',
+      'baseUrl',
+      'demo',
+      'demoSpeed',
+      'demoEventIds',
+      'partitions',
+      'natsServerBin',
+      'natsUrl',
+      'natsUser',
+      'natsPassword',
+      'streamReplicas',
+      'invocationsBytesMax',
+      'storeUrl',
+      'storeUser',
+      'storePassword',
+      'storeDatabase',
+      'storeMemoryBytesMax',
     ],
     process.argv.slice(2),
     process.env,
@@ -73,24 +91,44 @@ runMain('up', async () => {
   const stopping = stopSignal()
   try {
     if (ownsNats) {
-      if (config.natsServerBin === '') throw new ConfigError('no nats-server is named: start with "npm start", or set --nats-server-bin')
+      if (config.natsServerBin === '')
+        throw new ConfigError('no nats-server is named: start with "npm start", or set --nats-server-bin')
       await supervisor.start(natsServerRole(config.natsServerBin, files, natsPort, nats.user, nats.password))
     }
     if (ownsStore) {
-      const args = ['--data-dir', files.dataDir, '--store-port', String(storePort), '--store-memory-bytes-max', String(config.storeMemoryBytesMax)]
+      const args = [
+        '--data-dir',
+        files.dataDir,
+        '--store-port',
+        String(storePort),
+        '--store-memory-bytes-max',
+        String(config.storeMemoryBytesMax),
+      ]
       await supervisor.start(role('store', args, answersAt(`${storeUrl}/ping`)))
     }
     const broker = await connectBroker({ ...nats, name: 'up' })
-    await untilAvailable('JetStream', () => ensureStreams(broker, { replicas: config.streamReplicas, invocationsBytesMax: config.invocationsBytesMax }), createLog('up', config.logLevel))
+    await untilAvailable(
+      'JetStream',
+      () => ensureStreams(broker, { replicas: config.streamReplicas, invocationsBytesMax: config.invocationsBytesMax }),
+      createLog('up', config.logLevel),
+    )
     await bootstrapTenant(broker, files, readMasterKey(files.masterKey), config.mode, baseUrl)
     await broker.close()
 
     const listening = `http://${config.host}:${config.port}`
-    await supervisor.start(role('gateway', ['--host', config.host, '--port', String(config.port), '--base-url', baseUrl], answersAt(`${listening}/healthz`)))
+    await supervisor.start(
+      role(
+        'gateway',
+        ['--host', config.host, '--port', String(config.port), '--base-url', baseUrl],
+        answersAt(`${listening}/healthz`),
+      ),
+    )
     await supervisor.start(role('attributor', ['--member-name', 'attributor-1'], answersAt(`${listening}/readyz`)))
     process.stdout.write(banner({ baseUrl, files, mode: config.mode, ownsNats, ownsStore }))
 
-    const demo = config.demo ? runDemo(mainOf('attribution'), files, env, config.demoSpeed, config.demoEventIds) : undefined
+    const demo = config.demo
+      ? runDemo(mainOf('attribution'), files, env, config.demoSpeed, config.demoEventIds)
+      : undefined
     await stopping
     demo?.kill()
     say('stopping')

@@ -43,6 +43,8 @@ export interface Consumption {
 
 /** What a stage needs to turn a verdict into a row. */
 export interface RowDeps {
+  /** Of the log that the events are read from: when it was created, seconds since the epoch. */
+  readonly logId: number
   readonly consumptionOf: (admitted: AdmittedInvocation) => Consumption
   /** The tenant's key for hashing identities. */
   readonly identityKeyOf: (tenantId: string) => SipKey
@@ -127,6 +129,7 @@ export function toRow(admitted: AdmittedInvocation, verdict: Verdict, place: Row
     workloadIdentity: invocation.workloadIdentity ?? '',
 
     receivedAtMs: admitted.receivedAtMs,
+    sourceLog: deps.logId,
     sourcePartition: place.partition,
     sourceSequence: admitted.position.sequence,
     sourceIndex: admitted.position.index,

@@ -1,5 +1,5 @@
-import { jetstreamManager, type JetStreamManager } from '@nats-io/jetstream'
-import { Kvm, type KV } from '@nats-io/kv'
+import { type JetStreamManager, jetstreamManager } from '@nats-io/jetstream'
+import { type KV, Kvm } from '@nats-io/kv'
 import { connect, type NatsConnection } from '@nats-io/transport-node'
 import { BUCKETS, type Bucket } from '../../streams/buckets.js'
 import { INVOCATIONS } from '../../streams/invocations.js'

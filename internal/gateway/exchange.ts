@@ -1,5 +1,5 @@
-import { randomBytes } from 'node:crypto'
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js'
+import { randomBytes } from 'node:crypto'
 import { type Problem, problem } from '../problems/catalogue.js'
 import { type RenderedProblem, renderProblem } from '../problems/render.js'
 
@@ -16,7 +16,9 @@ export interface RequestHeaders {
   traceparent: string
 }
 
-type ReadHeaders = { readonly ok: true; readonly headers: RequestHeaders } | { readonly ok: false; readonly repeated: string }
+type ReadHeaders =
+  | { readonly ok: true; readonly headers: RequestHeaders }
+  | { readonly ok: false; readonly repeated: string }
 
 const FIELD_OF = new Map<string, keyof RequestHeaders>([
   ['host', 'host'],
@@ -59,7 +61,10 @@ export function readHeaders(request: HttpRequest): ReadHeaders {
   return repeated === '' ? { ok: true, headers } : { ok: false, repeated }
 }
 
-const BIT_OF = Object.fromEntries([...FIELD_OF.values()].map((field, i) => [field, i])) as Record<keyof RequestHeaders, number>
+const BIT_OF = Object.fromEntries([...FIELD_OF.values()].map((field, i) => [field, i])) as Record<
+  keyof RequestHeaders,
+  number
+>
 
 export type Body = { readonly ok: true; readonly bytes: Buffer } | { readonly ok: false; readonly problem: Problem }
 
@@ -123,7 +128,10 @@ export class Exchange {
    * connection closed. The bytes are the caller's to keep only within `then`.
    */
   readBody(bytesMax: number, then: (bytes: Buffer) => void): void {
-    if (Number(this.headers.contentLength) > bytesMax) return this.refuseAndClose(tooLarge(bytesMax))
+    if (Number(this.headers.contentLength) > bytesMax) {
+      this.refuseAndClose(tooLarge(bytesMax))
+      return
+    }
     let held: Buffer[] | undefined
     let size = 0
     this.response.onData((chunk, isLast) => {
@@ -188,4 +196,5 @@ export class Exchange {
 const headOf = ({ status, headers }: RenderedProblem): string =>
   headers.reduce((head, [name, value]) => `${head}\r\n${name}: ${value}`, status)
 
-const tooLarge = (bytesMax: number): Problem => problem('PAYLOAD_TOO_LARGE', `The body may have at most ${bytesMax} bytes.`)
+const tooLarge = (bytesMax: number): Problem =>
+  problem('PAYLOAD_TOO_LARGE', `The body may have at most ${bytesMax} bytes.`)

@@ -45,7 +45,12 @@ export function healthRoutes(broker: DependencyWatch, store: DependencyWatch): r
     exchange.replyJson(isReady ? '200 OK' : '503 Service Unavailable\r\nRetry-After: 1', { status, dependencies })
   }
   return [
-    { method: 'get', path: '/healthz', access: 'public', handle: (exchange) => exchange.replyJson('200 OK', { status: 'ok' }) },
+    {
+      method: 'get',
+      path: '/healthz',
+      access: 'public',
+      handle: (exchange) => exchange.replyJson('200 OK', { status: 'ok' }),
+    },
     { method: 'get', path: '/readyz', access: 'public', handle: ready },
   ]
 }
@@ -72,7 +77,11 @@ export function watchStore(store: ClickHouseClient, clock: () => number): Depend
   const check = async (): Promise<void> => {
     try {
       const signal = AbortSignal.timeout(5_000)
-      const answer = await store.query({ query: 'SELECT 1 FROM attributions LIMIT 0', format: 'JSONEachRow', abort_signal: signal })
+      const answer = await store.query({
+        query: 'SELECT 1 FROM attributions LIMIT 0',
+        format: 'JSONEachRow',
+        abort_signal: signal,
+      })
       await answer.json()
       watch.report('up')
     } catch {

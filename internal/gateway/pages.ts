@@ -25,7 +25,9 @@ export interface CursorState {
   readonly snapshotMs: number
 }
 
-export type ReadCursor = { readonly ok: true; readonly state: CursorState } | { readonly ok: false; readonly problem: Problem }
+export type ReadCursor =
+  | { readonly ok: true; readonly state: CursorState }
+  | { readonly ok: false; readonly problem: Problem }
 
 export interface CursorCodec {
   encode(state: CursorState, nowMs: number): string
@@ -36,7 +38,14 @@ export const CURSOR_LIFETIME_MS = 60 * 60 * 1000
 const VERSION = 1
 const MAC_BYTES = 16
 
-type Payload = readonly [version: number, tenantId: string, query: string, lastKey: readonly string[], snapshotMs: number, expiresAtMs: number]
+type Payload = readonly [
+  version: number,
+  tenantId: string,
+  query: string,
+  lastKey: readonly string[],
+  snapshotMs: number,
+  expiresAtMs: number,
+]
 
 /** @param key the instance's secret for cursors, 32 bytes */
 export function createCursorCodec(key: Uint8Array): CursorCodec {

@@ -16,7 +16,10 @@ export function readQuery<const K extends string>(query: string, known: readonly
     const key = decode(equals < 0 ? part : part.slice(0, equals))
     const value = decode(equals < 0 ? '' : part.slice(equals + 1))
     if (key === undefined || value === undefined) {
-      return { ok: false, problem: problem('MALFORMED_REQUEST', 'The query string is not valid percent-encoded UTF-8.') }
+      return {
+        ok: false,
+        problem: problem('MALFORMED_REQUEST', 'The query string is not valid percent-encoded UTF-8.'),
+      }
     }
     const name = known.find((candidate) => candidate === key)
     if (name === undefined) return refused(`Known parameters are ${known.join(', ')}.`)

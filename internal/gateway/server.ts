@@ -81,13 +81,14 @@ function answer(exchange: Exchange, route: Route, authenticator: Authenticator, 
       return
     }
     const authentication = authenticator.authenticate(exchange.headers, Date.now())
-    if (!authentication.ok) return exchange.replyProblem(authentication.problem)
+    if (!authentication.ok) {
+      exchange.replyProblem(authentication.problem)
+      return
+    }
     const { caller } = authentication
     exchange.tenantId = caller.tenantId
-    if (!isAllowed(route.access, caller)) {
-      return exchange.replyProblem(problem('INSUFFICIENT_SCOPE', `This needs the scope ${route.access}.`))
-    }
-    watch(route.handle(exchange, caller), exchange, log)
+    if (isAllowed(route.access, caller)) watch(route.handle(exchange, caller), exchange, log)
+    else exchange.replyProblem(problem('INSUFFICIENT_SCOPE', `This needs the scope ${route.access}.`))
   } catch (cause) {
     fail(exchange, cause, log)
   }
@@ -110,7 +111,9 @@ function beginExchange(
   const exchange = new Exchange(response, request, read.headers, settings.errorDocsUrl, open.settled)
   if (read.headers.transferEncoding !== '') {
     // This parser's chunked decoding is lenient, so that two hops could see different bodies.
-    exchange.refuseAndClose(problem('LENGTH_REQUIRED', 'Send the body with a Content-Length, not with Transfer-Encoding.'))
+    exchange.refuseAndClose(
+      problem('LENGTH_REQUIRED', 'Send the body with a Content-Length, not with Transfer-Encoding.'),
+    )
     return undefined
   }
   if (!PLAIN_TARGET.test(exchange.path) || !PLAIN_TARGET.test(exchange.query)) {

@@ -9,7 +9,20 @@ import { type SipKey, sipHash128, sipKey } from './siphash.js'
  * answer alike. `attr_` and `inv_` of one call share their 128 bits, which derive from tenant and event_id and
  * never change; the read model stores those 16 bytes once.
  */
-export type IdPrefix = 'attr' | 'inv' | 'job' | 'evt' | 'whk' | 'bdg' | 'tnt' | 'key' | 'cli' | 'usr' | 'con' | 'mdl' | 'dlv'
+export type IdPrefix =
+  | 'attr'
+  | 'inv'
+  | 'job'
+  | 'evt'
+  | 'whk'
+  | 'bdg'
+  | 'tnt'
+  | 'key'
+  | 'cli'
+  | 'usr'
+  | 'con'
+  | 'mdl'
+  | 'dlv'
 
 export const ID_BYTES = 16
 const TAG_BYTES = 4

@@ -10,6 +10,7 @@ import { SERVICE_TIERS } from './invocation.js'
  */
 
 /** Neither control characters nor lone surrogates. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it keeps out
 export const PLAIN_TEXT = /^(?:[^\u0000-\u001f\u007f-\u009f\ud800-\udfff]|[\ud800-\udbff][\udc00-\udfff])*$/
 
 /** `bytesMax` counts UTF-8 bytes; JSON Schema's maxLength counts characters, so it is checked beside it. */
@@ -45,10 +46,7 @@ export const invocationEvent = z.object({
   trace_id: name().nullish(),
   parent_span_id: name().nullish(),
   attribution_confidence: z.number().min(0).max(0.95).nullish(),
-  tags: z
-    .record(plainText(64), plainText(256))
-    .meta({ maxProperties: TAGS_MAX })
-    .nullish(),
+  tags: z.record(plainText(64), plainText(256)).meta({ maxProperties: TAGS_MAX }).nullish(),
   k8s_namespace: name().nullish(),
   k8s_workload: name().nullish(),
   workload_identity: name().nullish(),

@@ -3,10 +3,18 @@
  * `title` is constant per code; what happened this time goes into the problem's `detail`.
  */
 export const PROBLEMS = {
-  IDEMPOTENCY_KEY_REQUIRED: { status: 400, retryable: false, title: 'A mutating request needs one Idempotency-Key, a UUID or ULID.' },
+  IDEMPOTENCY_KEY_REQUIRED: {
+    status: 400,
+    retryable: false,
+    title: 'A mutating request needs one Idempotency-Key, a UUID or ULID.',
+  },
   MALFORMED_REQUEST: { status: 400, retryable: false, title: 'The request cannot be read.' },
   INVALID_FILTER: { status: 400, retryable: false, title: 'A query parameter is not known or not allowed.' },
-  INVALID_CURSOR: { status: 400, retryable: false, title: 'The cursor was altered, has expired or belongs to another query.' },
+  INVALID_CURSOR: {
+    status: 400,
+    retryable: false,
+    title: 'The cursor was altered, has expired or belongs to another query.',
+  },
   INVALID_CREDENTIALS: { status: 401, retryable: false, title: 'The credential is missing or invalid.' },
   EXPIRED: { status: 401, retryable: false, title: 'The API key has expired.' },
   STEP_UP_REQUIRED: { status: 401, retryable: false, title: 'A recent sign-in is needed for this operation.' },
@@ -16,7 +24,11 @@ export const PROBLEMS = {
   NOT_FOUND: { status: 404, retryable: false, title: 'There is no such resource.' },
   METHOD_NOT_ALLOWED: { status: 405, retryable: false, title: 'The resource does not know this method.' },
   CONFLICT: { status: 409, retryable: false, title: 'The resource is not in a state that allows this.' },
-  IDEMPOTENCY_IN_PROGRESS: { status: 409, retryable: true, title: 'The first request with this Idempotency-Key is still running.' },
+  IDEMPOTENCY_IN_PROGRESS: {
+    status: 409,
+    retryable: true,
+    title: 'The first request with this Idempotency-Key is still running.',
+  },
   RESIDENCY_BLOCKED: { status: 409, retryable: false, title: 'The operation would cross a data-residency boundary.' },
   LENGTH_REQUIRED: { status: 411, retryable: false, title: 'The request needs a Content-Length.' },
   PAYLOAD_TOO_LARGE: { status: 413, retryable: false, title: 'The body is too large.' },

@@ -16,7 +16,10 @@ export function runMain(role: string, main: () => Promise<void>): void {
         process.stdout.write(`${cause.message}\n`)
         process.exit(0)
       }
-      const text = cause instanceof ConfigError || !(cause instanceof Error) ? String((cause as Error).message ?? cause) : cause.stack
+      const text =
+        cause instanceof ConfigError || !(cause instanceof Error)
+          ? String((cause as Error).message ?? cause)
+          : cause.stack
       process.stderr.write(`${role}: ${text}\n`)
       process.exit(1)
     },

@@ -38,7 +38,9 @@ export function connectService(baseUrl: string, apiKey: string, connections: num
   const credential = { 'x-api-key': apiKey }
 
   /** Repeats what did not get an answer, or got one that passes (429, 5xx), with a growing, jittered pause. */
-  const request = async (options: Pick<Dispatcher.RequestOptions, 'path' | 'method' | 'headers' | 'body'>): Promise<Answer> => {
+  const request = async (
+    options: Pick<Dispatcher.RequestOptions, 'path' | 'method' | 'headers' | 'body'>,
+  ): Promise<Answer> => {
     const startedAt = performance.now()
     for (let attempt = 0; ; attempt++) {
       const answer = await pool
@@ -58,7 +60,12 @@ export function connectService(baseUrl: string, apiKey: string, connections: num
   return {
     async send(event) {
       const headers = { ...credential, 'content-type': 'application/json', 'idempotency-key': randomUUID() }
-      const { status, body } = await request({ path: '/api/v1/invocations', method: 'POST', headers, body: JSON.stringify(event) })
+      const { status, body } = await request({
+        path: '/api/v1/invocations',
+        method: 'POST',
+        headers,
+        body: JSON.stringify(event),
+      })
       if (status !== 202) throw new Error(`an event was refused (${status}): ${body}`)
       return (JSON.parse(body) as { invocation_id: string }).invocation_id
     },

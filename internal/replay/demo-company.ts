@@ -18,13 +18,78 @@ interface DemoService extends ServiceEntry {
 }
 
 const SERVICES: readonly DemoService[] = [
-  { name: 'ide-assistant', owner: 'team-developer-tools', kind: 'code', share: 60, layer: 'gateway', provider: 'openai', model: 'gpt-4o-2024-08-06', people: 40, aliases: ['ide-plugin'] },
-  { name: 'code-review-bot', owner: 'team-developer-tools', kind: 'code', share: 25, layer: 'application', provider: 'anthropic', model: 'claude-sonnet-4-5-20250929', people: 12 },
-  { name: 'migration-agent', owner: 'team-platform', kind: 'code', share: 15, layer: 'proxy', provider: 'bedrock', model: 'us.anthropic.claude-sonnet-4-5-20250929-v1:0', people: 3 },
-  { name: 'support-chat', owner: 'team-support', kind: 'conv', share: 50, layer: 'application', provider: 'openai', model: 'gpt-4o-mini', people: 60 },
-  { name: 'sales-copilot', owner: 'team-sales', kind: 'conv', share: 25, layer: 'gateway', provider: 'gemini', model: 'gemini-2.5-flash', people: 25, aliases: ['sales-assistant'] },
-  { name: 'internal-helpdesk', owner: 'team-it', kind: 'conv', share: 15, layer: 'proxy', provider: 'mistral', model: 'mistral-large-latest', people: 30 },
-  { name: 'research-notebooks', owner: 'team-research', kind: 'conv', share: 10, layer: 'proxy', provider: 'openai', model: 'o3', people: 8 },
+  {
+    name: 'ide-assistant',
+    owner: 'team-developer-tools',
+    kind: 'code',
+    share: 60,
+    layer: 'gateway',
+    provider: 'openai',
+    model: 'gpt-4o-2024-08-06',
+    people: 40,
+    aliases: ['ide-plugin'],
+  },
+  {
+    name: 'code-review-bot',
+    owner: 'team-developer-tools',
+    kind: 'code',
+    share: 25,
+    layer: 'application',
+    provider: 'anthropic',
+    model: 'claude-sonnet-4-5-20250929',
+    people: 12,
+  },
+  {
+    name: 'migration-agent',
+    owner: 'team-platform',
+    kind: 'code',
+    share: 15,
+    layer: 'proxy',
+    provider: 'bedrock',
+    model: 'us.anthropic.claude-sonnet-4-5-20250929-v1:0',
+    people: 3,
+  },
+  {
+    name: 'support-chat',
+    owner: 'team-support',
+    kind: 'conv',
+    share: 50,
+    layer: 'application',
+    provider: 'openai',
+    model: 'gpt-4o-mini',
+    people: 60,
+  },
+  {
+    name: 'sales-copilot',
+    owner: 'team-sales',
+    kind: 'conv',
+    share: 25,
+    layer: 'gateway',
+    provider: 'gemini',
+    model: 'gemini-2.5-flash',
+    people: 25,
+    aliases: ['sales-assistant'],
+  },
+  {
+    name: 'internal-helpdesk',
+    owner: 'team-it',
+    kind: 'conv',
+    share: 15,
+    layer: 'proxy',
+    provider: 'mistral',
+    model: 'mistral-large-latest',
+    people: 30,
+  },
+  {
+    name: 'research-notebooks',
+    owner: 'team-research',
+    kind: 'conv',
+    share: 10,
+    layer: 'proxy',
+    provider: 'openai',
+    model: 'o3',
+    people: 8,
+  },
 ]
 
 export const DEMO_SERVICES: readonly ServiceEntry[] = SERVICES.map(({ name, owner, aliases }) => ({
@@ -36,12 +101,13 @@ export const DEMO_SERVICES: readonly ServiceEntry[] = SERVICES.map(({ name, owne
 const identityOf = (service: DemoService, person: number): string => `${service.name}-user-${person}@example.com`
 
 /** Some identities work for one service only: a call that states just them is still resolved. */
-export const DEMO_IDENTITIES: readonly IdentityEntry[] = SERVICES.filter(({ layer }) => layer === 'proxy').flatMap((service) =>
-  Array.from({ length: service.people }, (_, person) => ({
-    name: identityOf(service, person),
-    owner: service.owner,
-    service: service.name,
-  })),
+export const DEMO_IDENTITIES: readonly IdentityEntry[] = SERVICES.filter(({ layer }) => layer === 'proxy').flatMap(
+  (service) =>
+    Array.from({ length: service.people }, (_, person) => ({
+      name: identityOf(service, person),
+      owner: service.owner,
+      service: service.name,
+    })),
 )
 
 /** An event in its wire form, but for its id and time. */

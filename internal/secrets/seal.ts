@@ -21,10 +21,13 @@ export function seal(masterKey: Uint8Array, context: string, secret: Uint8Array)
 /** @throws Error when the master key is another one, or the value was altered or moved to another context */
 export function unseal(masterKey: Uint8Array, context: string, sealed: string): Buffer {
   const bytes = Buffer.from(sealed, 'base64url')
-  if (bytes[0] !== VERSION || bytes.length < 1 + NONCE_BYTES + TAG_BYTES) throw new Error(`${context} is not a sealed secret`)
+  if (bytes[0] !== VERSION || bytes.length < 1 + NONCE_BYTES + TAG_BYTES)
+    throw new Error(`${context} is not a sealed secret`)
   const nonce = bytes.subarray(1, 1 + NONCE_BYTES)
   const tag = bytes.subarray(bytes.length - TAG_BYTES)
-  const decipher = createDecipheriv('aes-256-gcm', sealingKey(masterKey), nonce).setAAD(Buffer.from(context)).setAuthTag(tag)
+  const decipher = createDecipheriv('aes-256-gcm', sealingKey(masterKey), nonce)
+    .setAAD(Buffer.from(context))
+    .setAuthTag(tag)
   try {
     return Buffer.concat([decipher.update(bytes.subarray(1 + NONCE_BYTES, bytes.length - TAG_BYTES)), decipher.final()])
   } catch (cause) {

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
+import { API_KEYS, type Bucket, SIGNING_KEYS, TENANTS } from '../../streams/buckets.js'
 import { DEFAULT_SETTINGS, type Tenant } from '../attribution/tenant.js'
 import { createApiKey, type Mode, parseApiKey, type StoredApiKey, storeSecret } from '../auth/api-keys.js'
 import { SCOPES } from '../auth/scopes.js'
@@ -8,7 +9,6 @@ import { isLostRace } from '../broker/errors.js'
 import { ConfigError } from '../config/settings.js'
 import { formatId, tenantIdsCache } from '../ids/ids.js'
 import { signingKey } from '../secrets/signing-keys.js'
-import { API_KEYS, type Bucket, SIGNING_KEYS, TENANTS } from '../../streams/buckets.js'
 import { type InstanceFiles, writePrivate } from './instance.js'
 
 /** What the first user of an instance needs, in `<data-dir>/credentials.json`. */
@@ -37,7 +37,12 @@ export async function bootstrapTenant(
   }
 
   const now = new Date().toISOString()
-  const tenant: Tenant = { id: credentials.tenant_id, name: 'First tenant', created_at: now, settings: DEFAULT_SETTINGS }
+  const tenant: Tenant = {
+    id: credentials.tenant_id,
+    name: 'First tenant',
+    created_at: now,
+    settings: DEFAULT_SETTINGS,
+  }
   const key: StoredApiKey = {
     id: presented.id,
     tenant_id: credentials.tenant_id,
@@ -69,7 +74,13 @@ async function readOrMake(
   }
   const idsOf = tenantIdsCache(await signingKey(await broker.bucket(SIGNING_KEYS), masterKey, 'ids'))
   const tenantId = formatId('tnt', randomBytes(16))
-  const { secret } = createApiKey(mode, tenantId, idsOf(tenantId), { name: '', scopes: SCOPES, expiresAt: null }, new Date())
+  const { secret } = createApiKey(
+    mode,
+    tenantId,
+    idsOf(tenantId),
+    { name: '', scopes: SCOPES, expiresAt: null },
+    new Date(),
+  )
   const made: Credentials = { base_url: baseUrl, tenant_id: tenantId, api_key: secret }
   writePrivate(files.credentials, `${JSON.stringify(made, null, 2)}\n`)
   return made

@@ -75,7 +75,9 @@ export async function takeOver(files: InstanceFiles): Promise<void> {
   if (!existsSync(files.run)) return
   const { up, roles } = JSON.parse(readFileSync(files.run, 'utf8')) as RunFile
   if (up !== process.pid && isOurProcess(up, 'up')) {
-    throw new ConfigError(`the data folder ${files.dataDir} is in use by process ${up}; stop it, or choose another with --data-dir`)
+    throw new ConfigError(
+      `the data folder ${files.dataDir} is in use by process ${up}; stop it, or choose another with --data-dir`,
+    )
   }
   const deadline = performance.now() + ORPHANS_MS_MAX
   for (const [role, pid] of Object.entries(roles)) {
@@ -87,7 +89,10 @@ export async function takeOver(files: InstanceFiles): Promise<void> {
 }
 
 export const writeRunFile = (files: InstanceFiles, roles: ReadonlyMap<string, number>): void =>
-  writePrivate(files.run, `${JSON.stringify({ up: process.pid, roles: Object.fromEntries(roles) } satisfies RunFile)}\n`)
+  writePrivate(
+    files.run,
+    `${JSON.stringify({ up: process.pid, roles: Object.fromEntries(roles) } satisfies RunFile)}\n`,
+  )
 
 /** A port on loopback that is free now. */
 export function freePort(): Promise<number> {
@@ -96,7 +101,9 @@ export function freePort(): Promise<number> {
     server.once('error', reject)
     server.listen(0, '127.0.0.1', () => {
       const address = server.address()
-      server.close(() => (address !== null && typeof address === 'object' ? resolvePort(address.port) : reject(new Error('no port'))))
+      server.close(() =>
+        address !== null && typeof address === 'object' ? resolvePort(address.port) : reject(new Error('no port')),
+      )
     })
   })
 }

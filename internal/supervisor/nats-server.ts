@@ -24,7 +24,13 @@ exit $code
 `
 
 /** A private nats-server on loopback, behind a password, with its data in the instance's folder. */
-export function natsServerRole(binary: string, files: InstanceFiles, port: number, user: string, password: string): Role {
+export function natsServerRole(
+  binary: string,
+  files: InstanceFiles,
+  port: number,
+  user: string,
+  password: string,
+): Role {
   const folder = join(files.dataDir, 'nats')
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const config = join(folder, 'nats-server.conf')

@@ -57,7 +57,17 @@ function expectProblem({ status, headers, body }: Answer, code: string, expected
   expect(headers.get('cache-control')).toBe('no-store')
   expect(body).toMatchObject({ status: expected, instance: path, type: expect.stringMatching(new RegExp(`/${code}$`)) })
   expect(Object.keys(body)).toEqual(
-    expect.arrayContaining(['type', 'title', 'status', 'detail', 'instance', 'error_code', 'trace_id', 'tenant_id', 'docs_url']),
+    expect.arrayContaining([
+      'type',
+      'title',
+      'status',
+      'detail',
+      'instance',
+      'error_code',
+      'trace_id',
+      'tenant_id',
+      'docs_url',
+    ]),
   )
   expect(body.trace_id).toMatch(/^[0-9a-f]{32}$/)
   expect(JSON.stringify(body)).not.toContain(SECRET_TEXT)
@@ -82,7 +92,11 @@ describe('a body that cannot be taken', () => {
     ['no provider', { provider: undefined }, '/provider'],
     ['a time without a zone', { ingestion_timestamp: '2026-11-21T12:00:00' }, '/ingestion_timestamp'],
     ['a time in another zone', { ingestion_timestamp: '2026-11-21T12:00:00+02:00' }, '/ingestion_timestamp'],
-    ['a time two days ahead', { ingestion_timestamp: new Date(Date.now() + 172_800_000).toISOString() }, '/ingestion_timestamp'],
+    [
+      'a time two days ahead',
+      { ingestion_timestamp: new Date(Date.now() + 172_800_000).toISOString() },
+      '/ingestion_timestamp',
+    ],
     ['a name of 257 bytes', { attributed_service: 'x'.repeat(257) }, '/attributed_service'],
     ['a line break in a name', { attributed_identity: `a\n${SECRET_TEXT}` }, '/attributed_identity'],
     ['prompt', { prompt: SECRET_TEXT }, '/prompt'],
@@ -133,7 +147,7 @@ describe('a caller who may not', () => {
     expect(await answer.json()).toMatchObject({ error_code: 'INVALID_CREDENTIALS', tenant_id: null })
   })
 
-  test('with a key that was never issued, a mistyped or another mode\'s key, or a token: 401', async () => {
+  test("with a key that was never issued, a mistyped or another mode's key, or a token: 401", async () => {
     const wanted = { name: 'invented', scopes: [], expiresAt: null }
     const invented = createApiKey('production', 'tnt_somebody', theirs, wanted, new Date()).secret
     const sandbox = createApiKey('sandbox', 'tnt_somebody', theirs, wanted, new Date()).secret
@@ -143,7 +157,7 @@ describe('a caller who may not', () => {
     expectProblem(await send(RECORDS, { headers: { authorization: 'Bearer x' } }), 'INVALID_CREDENTIALS', 401, RECORDS)
   })
 
-  test('for another tenant\'s record: 403, existing or invented alike; for an unknown one of one\'s own: 404', async () => {
+  test("for another tenant's record: 403, existing or invented alike; for an unknown one of one's own: 404", async () => {
     const foreign = `${RECORDS}/${formatId('attr', new Uint8Array(16).fill(9))}`
     expectProblem(await send(foreign), 'TENANT_MISMATCH', 403, foreign)
 
@@ -167,12 +181,19 @@ describe('a question that cannot be answered', () => {
     expect(answer.headers.get('allow')).toBe('GET')
   })
 
-  test.each(['limit=0', 'limit=201', 'limit=-1', 'limit=1.5', 'limit=', 'limit=1&limit=2', 'page=2', 'filter[x]=1', '__proto__=1'])(
-    '?%s: 400',
-    async (query) => {
-      expectProblem(await send(`${RECORDS}?${query}`), 'INVALID_FILTER', 400, RECORDS)
-    },
-  )
+  test.each([
+    'limit=0',
+    'limit=201',
+    'limit=-1',
+    'limit=1.5',
+    'limit=',
+    'limit=1&limit=2',
+    'page=2',
+    'filter[x]=1',
+    '__proto__=1',
+  ])('?%s: 400', async (query) => {
+    expectProblem(await send(`${RECORDS}?${query}`), 'INVALID_FILTER', 400, RECORDS)
+  })
 
   test('bad percent-encoding: 400', async () => {
     expectProblem(await send(`${RECORDS}?limit=%E0%A4%A`), 'MALFORMED_REQUEST', 400, RECORDS)
@@ -188,12 +209,22 @@ describe('a question that cannot be answered', () => {
 describe('requests that no client would send', () => {
   const key = () => `X-API-Key: ${service.credentials.api_key}`
   const body = JSON.stringify(event())
-  const whole = () => ['Host: a', key(), 'Content-Type: application/json', `Idempotency-Key: ${randomUUID()}`, `Content-Length: ${body.length}`]
+  const whole = () => [
+    'Host: a',
+    key(),
+    'Content-Type: application/json',
+    `Idempotency-Key: ${randomUUID()}`,
+    `Content-Length: ${body.length}`,
+  ]
   const line = `POST ${INVOCATIONS}`
 
   test('Transfer-Encoding: 411, the connection closed, and what was pipelined behind it not served', async () => {
     const headers = ['Host: a', key(), 'Content-Type: application/json', `Idempotency-Key: ${randomUUID()}`]
-    const chunked = rawRequest(line, [...headers, 'Transfer-Encoding: chunked'], `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`)
+    const chunked = rawRequest(
+      line,
+      [...headers, 'Transfer-Encoding: chunked'],
+      `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`,
+    )
     const behind = rawRequest('GET /healthz', ['Host: a'])
 
     const alone = await rawExchange(service.port, chunked)
@@ -206,7 +237,10 @@ describe('requests that no client would send', () => {
 
   test('the same on an unknown path and on a GET', async () => {
     for (const target of ['GET /nowhere', `GET ${RECORDS}`, 'GET /healthz']) {
-      const answers = await rawExchange(service.port, rawRequest(target, ['Host: a', key(), 'Transfer-Encoding: chunked'], '0\r\n\r\n'))
+      const answers = await rawExchange(
+        service.port,
+        rawRequest(target, ['Host: a', key(), 'Transfer-Encoding: chunked'], '0\r\n\r\n'),
+      )
       expect(answers.map(({ status }) => status)).toEqual([411])
     }
   })
@@ -259,7 +293,10 @@ describe('after all of that', () => {
     while ((await send(`${RECORDS}/${id}`)).status !== 200) await sleep(20)
     page = await send(RECORDS)
 
-    expect(page.body.data.map(({ requested_model }: { requested_model: string }) => requested_model).sort()).toEqual(['last', 'own'])
+    expect(page.body.data.map(({ requested_model }: { requested_model: string }) => requested_model).sort()).toEqual([
+      'last',
+      'own',
+    ])
   })
 
   test('an event that is taken is answered with its ids, and the record explains itself', async () => {
@@ -273,7 +310,12 @@ describe('after all of that', () => {
     }
 
     expect(status).toBe(202)
-    expect(taken).toEqual({ invocation_id: expect.stringMatching(/^inv_[0-9a-z]{26}$/), event_id: sent['event_id'], status: 'queued', duplicate: false })
+    expect(taken).toEqual({
+      invocation_id: expect.stringMatching(/^inv_[0-9a-z]{26}$/),
+      event_id: sent['event_id'],
+      status: 'queued',
+      duplicate: false,
+    })
     expect(record.body).toMatchObject({
       id,
       invocation_id: taken.invocation_id,
@@ -295,7 +337,11 @@ describe('after all of that', () => {
         export_eligibility: 'eligible',
       },
     })
-    expect(record.body.explanation.cost).toMatchObject({ total_usd: '0.5', price_usd: '0.000021', estimate_difference_usd: '0.499979' })
+    expect(record.body.explanation.cost).toMatchObject({
+      total_usd: '0.5',
+      price_usd: '0.000021',
+      estimate_difference_usd: '0.499979',
+    })
     expect(record.body.explanation.footprint.energy_wh.value).toBe(record.body.energy_wh)
   })
 })

@@ -2,9 +2,9 @@ import { execFile } from 'node:child_process'
 import { mkdtempSync, readFileSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { launchService, type RunningService } from '../support/service.js'
 
@@ -20,10 +20,12 @@ beforeAll(async () => {
 afterAll(() => service.stop())
 
 /** Commands of the walk-through, each with the output that the README shows beneath it. */
-const steps = [...README.matchAll(/```sh\n([^`]*curl[^`]*)```\n+```json\n([^`]*)```/g)].map(([, command = '', shown = '']) => ({
-  command,
-  shown: JSON.parse(shown) as unknown,
-}))
+const steps = [...README.matchAll(/```sh\n([^`]*curl[^`]*)```\n+```json\n([^`]*)```/g)].map(
+  ([, command = '', shown = '']) => ({
+    command,
+    shown: JSON.parse(shown) as unknown,
+  }),
+)
 
 /** Ids and times differ from one instance to the next; all else must be as shown. */
 const withoutIdsAndTimes = (value: unknown): unknown =>

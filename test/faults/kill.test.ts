@@ -1,3 +1,6 @@
+import { randomUUID } from 'node:crypto'
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { connectService, type ServiceClient } from '../../internal/replay/client.js'
@@ -93,4 +96,21 @@ describe('kill -9 in the middle of a replay', () => {
     expect(left).toEqual([])
     expect(await allRecords(client)).toEqual(before)
   }, 60_000)
+
+  test('a broker that has lost its data begins anew, and no batch is taken for an old one of the same numbers', async () => {
+    const before = await allRecords(client)
+    await service.stop()
+    rmSync(join(service.dataDir, 'nats'), { recursive: true })
+    service = await launchService({ dataDir: service.dataDir, port: service.port })
+    const rows = TRACE.slice(0, 300)
+
+    await replayTrace(rows, client, {
+      speed: 100_000,
+      eventIdNamespace: randomUUID(),
+      eventOf: twoModelEvent,
+      onProgress: () => undefined,
+    })
+
+    expect((await allRecords(client)).length).toBe(before.length + rows.length)
+  }, 120_000)
 })

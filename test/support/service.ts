@@ -35,7 +35,15 @@ export async function launchService(
 ): Promise<RunningService> {
   const dataDir = options.dataDir ?? privateDataDir()
   const port = options.port ?? (await freePort())
-  const args = ['--port', String(port), '--data-dir', dataDir, '--nats-server-bin', natsServerBin(), ...(options.args ?? [])]
+  const args = [
+    '--port',
+    String(port),
+    '--data-dir',
+    dataDir,
+    '--nats-server-bin',
+    natsServerBin(),
+    ...(options.args ?? []),
+  ]
   const up = launch(UP_MAIN, { args })
   await up.line(/is ready/)
   return {

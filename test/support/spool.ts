@@ -1,12 +1,12 @@
-/** Spools in folders of their own, records that only their number tells apart, and a disk that fails on demand. */
+/** Spools in folders of their own, and a disk that fails on demand. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach } from 'vitest'
 import { localFiles, type SpoolFile, type SpoolFiles } from '../../internal/spool/files.js'
 import type { SpoolIncident } from '../../internal/spool/incident.js'
-import type { SpoolRecord } from '../../internal/spool/record.js'
 import { openSpool, type Spool, type SpoolSettings } from '../../internal/spool/spool.js'
+import { numberOf } from './spool-records.js'
 
 const opened: Spool[] = []
 const folders: string[] = []
@@ -42,13 +42,6 @@ export async function open(folder: string, stated: Partial<SpoolSettings> = {}):
   return { spool: result.spool, incidents }
 }
 
-/** Payload and subject follow from the number, so that an altered record is found. */
-export const recordOf = (number: number, payloadBytes = 5 + ((number * 37) % 400)): SpoolRecord => ({
-  messageId: `run.${number}`,
-  subject: `invocations.a.${number % 4}`,
-  payload: Buffer.alloc(payloadBytes, `${number}-é`),
-})
-
 /** Drains, taking `countMax` records at most, and gives the numbers of those taken. Throws when one is altered. */
 export async function drained(spool: Spool, countMax = Number.POSITIVE_INFINITY): Promise<number[]> {
   const numbers: number[] = []
@@ -58,14 +51,6 @@ export async function drained(spool: Spool, countMax = Number.POSITIVE_INFINITY)
     return true
   })
   return numbers
-}
-
-export function numberOf(record: SpoolRecord): number {
-  const number = Number(record.messageId.split('.')[1])
-  const { subject, payload } = recordOf(number, record.payload.length)
-  if (record.subject !== subject || !Buffer.from(payload).equals(record.payload))
-    throw new Error(`${number} is altered`)
-  return number
 }
 
 export const upTo = (count: number, from = 0): number[] => Array.from({ length: count }, (_, i) => from + i)

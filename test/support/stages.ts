@@ -9,6 +9,7 @@ import { admitted, idOf, NOW_MS, type Stated } from './invocations.js'
 
 /** Everything is free; an event of the provider `broken` is poison. */
 export const ROW_DEPS: RowDeps = {
+  logId: 1_700_000_000,
   consumptionOf: ({ invocation }) => {
     if (invocation.provider === 'broken') throw new Error('no such provider')
     return {

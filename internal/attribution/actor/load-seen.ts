@@ -13,10 +13,14 @@ export interface LoadSeenDeps {
   readonly manager: JetStreamManager
   readonly checkpoints: KV
   readonly clock: () => number
+  /** Of the log that is read now. */
+  readonly logId: number
 }
 
 /** An event is deduplicated for seven days (design section 4). */
 const WINDOW_MS = 7 * 24 * 60 * 60 * 1000
+/** Before every position of this log. */
+const IN_ANOTHER_LOG = { sequence: -1, index: 0 }
 const RECORDS_MAX = 4_000_000
 
 /**
@@ -40,8 +44,9 @@ export async function loadSeenEvents(partition: number, deps: LoadSeenDeps): Pro
       from = last.sequence + 1
     }
   }
-  for await (const { id, position } of recordSources(deps.store, partition, deps.clock() - WINDOW_MS, RECORDS_MAX)) {
-    seen.remember(id, position)
+  const records = recordSources(deps.store, partition, deps.clock() - WINDOW_MS, RECORDS_MAX)
+  for await (const { id, logId, position } of records) {
+    seen.remember(id, logId === deps.logId ? position : IN_ANOTHER_LOG)
   }
   return seen
 }

@@ -5,6 +5,7 @@ import { ATTRIBUTIONS } from '../tables/attributions.js'
 /** Which event a record came from, and where that event stood in stage A's log. */
 export interface RecordSource {
   readonly id: Uint8Array
+  readonly logId: number
   readonly position: Position
 }
 
@@ -20,16 +21,16 @@ export async function* recordSources(
   rowsMax: number,
 ): AsyncGenerator<RecordSource> {
   const result = await store.query({
-    query: `SELECT hex(id), source_sequence, source_index FROM ${ATTRIBUTIONS}
+    query: `SELECT hex(id), source_log, source_sequence, source_index FROM ${ATTRIBUTIONS}
             WHERE source_partition = {partition:UInt16} AND valid_from >= fromUnixTimestamp64Milli({since:Int64})
             ORDER BY valid_from DESC LIMIT {rows:UInt32}`,
     query_params: { partition, since: sinceMs, rows: rowsMax },
     format: 'JSONCompactEachRow',
   })
-  for await (const rows of result.stream<[string, string, number]>()) {
+  for await (const rows of result.stream<[string, number, string, number]>()) {
     for (const row of rows) {
-      const [id, sequence, index] = row.json()
-      yield { id: Buffer.from(id, 'hex'), position: { sequence: Number(sequence), index } }
+      const [id, logId, sequence, index] = row.json()
+      yield { id: Buffer.from(id, 'hex'), logId, position: { sequence: Number(sequence), index } }
     }
   }
 }

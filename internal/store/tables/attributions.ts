@@ -68,6 +68,8 @@ export interface AttributionRow {
   readonly workloadIdentity: string
 
   readonly receivedAtMs: number
+  /** When stage A's log was created, seconds since the epoch: its sequences say nothing about another log's. */
+  readonly sourceLog: number
   readonly sourcePartition: number
   readonly sourceSequence: number
   readonly sourceIndex: number
@@ -139,6 +141,7 @@ export const ATTRIBUTION_COLUMNS: readonly Column[] = [
   ['workload_identity', LABEL, (to, row) => to.string(row.workloadIdentity)],
 
   ['received_at', INSTANT, (to, row) => to.dateTime64(row.receivedAtMs)],
+  ['source_log', 'UInt32', (to, row) => to.uint32(row.sourceLog)],
   ['source_partition', 'UInt16', (to, row) => to.uint16(row.sourcePartition)],
   ['source_sequence', 'UInt64', (to, row) => to.uint64(row.sourceSequence)],
   ['source_index', 'UInt32', (to, row) => to.uint32(row.sourceIndex)],

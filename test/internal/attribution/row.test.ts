@@ -30,6 +30,7 @@ const VERDICT: Verdict = {
 }
 
 const depsOf = (consumption: Partial<Consumption> = {}): RowDeps => ({
+  logId: 1_700_000_000,
   consumptionOf: () => ({ ...CONSUMPTION, ...consumption }),
   identityKeyOf: (tenantId) => deriveTenantIds(new Uint8Array(32).fill(5), tenantId).sip,
 })

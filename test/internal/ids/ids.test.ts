@@ -1,7 +1,15 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { decodeBase32, encodeBase32 } from '../../../internal/ids/base32.js'
-import { deriveTenantIds, formatId, hasTagOf, invocationIdBytes, parseId, randomId, uuidBytes } from '../../../internal/ids/ids.js'
+import {
+  deriveTenantIds,
+  formatId,
+  hasTagOf,
+  invocationIdBytes,
+  parseId,
+  randomId,
+  uuidBytes,
+} from '../../../internal/ids/ids.js'
 import { sipHash128, sipKey } from '../../../internal/ids/siphash.js'
 
 const hash = (key: Uint8Array, input: Uint8Array): string => {
@@ -22,7 +30,12 @@ describe('siphash', () => {
     [16, '6ee2a4ca67b054bbfd3315bf85230577'],
     [63, '5150d1772f50834a503e069a973fbd7c'],
   ])('the input 00 01 02 ... of %i bytes has the published hash', (length, expected) => {
-    expect(hash(key, Uint8Array.from({ length }, (_, i) => i))).toBe(expected)
+    expect(
+      hash(
+        key,
+        Uint8Array.from({ length }, (_, i) => i),
+      ),
+    ).toBe(expected)
   })
 })
 

@@ -4,7 +4,8 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { encodeRecord, RECORD_BYTES_MAX } from '../../../internal/spool/record.js'
 import type { Spool } from '../../../internal/spool/spool.js'
-import { drained, faultyFiles, numberOf, open, recordOf, temporaryFolder, upTo } from '../../support/spool.js'
+import { drained, faultyFiles, open, temporaryFolder, upTo } from '../../support/spool.js'
+import { numberOf, recordOf } from '../../support/spool-records.js'
 
 const bytesOf = (number: number): number => encodeRecord(recordOf(number))?.length ?? 0
 
