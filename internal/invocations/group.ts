@@ -18,6 +18,8 @@ export interface AdmittedInvocation {
   readonly receivedAtMs: number
   /** Where the event first entered the pipeline: sequence of its stage A message, and its place in it. */
   readonly position: Position
+  /** The Idempotency-Key it was admitted with, where there was one. Stage A records it; later stages do not see it. */
+  readonly key: AdmissionKey | undefined
   readonly invocation: Invocation
   /** The same event in its wire form, as it is handed on to the next stage. */
   readonly event: InvocationEvent
@@ -28,6 +30,17 @@ export interface Position {
   readonly index: number
 }
 
+/** An Idempotency-Key and the body that came with it, as the admission index knows them. */
+export interface AdmissionKey {
+  /** 16 bytes: keyed hash of tenant, route and key. */
+  readonly hash: Uint8Array
+  /** 8 bytes: keyed hash of the request's body. */
+  readonly fingerprint: Uint8Array
+}
+
+export const KEY_HASH_BYTES = 16
+export const KEY_FINGERPRINT_BYTES = 8
+
 /** Wire form of an entry, with short names since there is one a call. */
 interface Entry {
   /** tenant, principal, id (hex), received at (ms since the epoch) */
@@ -37,6 +50,8 @@ interface Entry {
   readonly r: number
   /** Position in stage A's log; absent there, where the message itself says it. */
   readonly s?: readonly [sequence: number, index: number]
+  /** Base64 of the key's hash and fingerprint, 32 characters; only in stage A's log, and only if there was a key. */
+  readonly k?: string
   readonly e: InvocationEvent
 }
 
@@ -47,9 +62,15 @@ export interface Admission {
   readonly principal: string
   readonly id: Uint8Array
   readonly receivedAtMs: number
+  readonly key?: AdmissionKey | undefined
 }
 
-/** One entry as text; `encodeGroup` puts entries together. */
+/**
+ * One entry as text; `encodeGroup` puts entries together.
+ *
+ * @param position where the event first entered the pipeline, when it is handed on; its key is then left behind, since
+ *   stage A has recorded it
+ */
 export function encodeEntry(admission: Admission, event: InvocationEvent, position?: Position): string {
   const kept: Record<string, unknown> = {}
   for (const field of FIELDS) {
@@ -61,11 +82,20 @@ export function encodeEntry(admission: Admission, event: InvocationEvent, positi
     p: admission.principal,
     i: Buffer.from(admission.id.buffer, admission.id.byteOffset, admission.id.length).toString('hex'),
     r: admission.receivedAtMs,
-    ...(position === undefined ? {} : { s: [position.sequence, position.index] }),
+    ...(position === undefined ? keyMember(admission.key) : { s: [position.sequence, position.index] }),
     e: kept as InvocationEvent,
   }
   return JSON.stringify(entry)
 }
+
+function keyMember(key: AdmissionKey | undefined): Pick<Entry, 'k'> {
+  if (key === undefined) return {}
+  keyBytes.set(key.hash, 0)
+  keyBytes.set(key.fingerprint, KEY_HASH_BYTES)
+  return { k: keyBytes.toString('base64') }
+}
+
+const keyBytes = Buffer.alloc(KEY_HASH_BYTES + KEY_FINGERPRINT_BYTES)
 
 export const encodeGroup = (entries: readonly string[]): Uint8Array => Buffer.from(`[${entries.join(',')}]`)
 
@@ -101,13 +131,14 @@ export function decodeGroup(data: Uint8Array, sequence: number): AdmittedInvocat
   const entries = JSON.parse(Buffer.from(data.buffer, data.byteOffset, data.length).toString('utf8')) as Entry[]
   return entries.map((entry, index) => {
     if (!isEntry(entry)) throw new Error(`entry ${index} of the group has not the form of one`)
-    const { t, p, i, r, s, e } = entry
+    const { t, p, i, r, s, k, e } = entry
     return {
       tenantId: t,
       principal: p,
       id: Buffer.from(i, 'hex'),
       receivedAtMs: r,
       position: s === undefined ? { sequence, index } : { sequence: s[0], index: s[1] },
+      key: k === undefined ? undefined : parseKey(k),
       invocation: fromWire(e),
       event: e,
     }
@@ -115,15 +146,22 @@ export function decodeGroup(data: Uint8Array, sequence: number): AdmittedInvocat
 }
 
 /** What goes wrong here is one poison message; later it would fail the insert of a whole batch, again and again. */
-const isEntry = ({ t, p, i, r, s }: Entry): boolean =>
+const isEntry = ({ t, p, i, r, s, k }: Entry): boolean =>
   typeof t === 'string' &&
   typeof p === 'string' &&
   typeof i === 'string' &&
   ID_HEX.test(i) &&
   Number.isSafeInteger(r) &&
-  (s === undefined || (Number.isSafeInteger(s[0]) && Number.isSafeInteger(s[1])))
+  (s === undefined || (Number.isSafeInteger(s[0]) && Number.isSafeInteger(s[1]))) &&
+  (k === undefined || (typeof k === 'string' && KEY_BASE64.test(k)))
 
 const ID_HEX = /^[0-9a-f]{32}$/
+const KEY_BASE64 = /^[0-9A-Za-z+/]{32}$/
+
+function parseKey(text: string): AdmissionKey {
+  const bytes = Buffer.from(text, 'base64')
+  return { hash: bytes.subarray(0, KEY_HASH_BYTES), fingerprint: bytes.subarray(KEY_HASH_BYTES) }
+}
 
 function fromWire(event: InvocationEvent): Invocation {
   const eventTimeMs = parseInstant(event.ingestion_timestamp)

@@ -30,6 +30,7 @@ export const admitted = ({ invocation, ...stated }: Stated = {}): AdmittedInvoca
   id: idOf(1),
   receivedAtMs: NOW_MS,
   position: { sequence: 1, index: 0 },
+  key: undefined,
   event: validEvent(),
   ...stated,
   invocation: call(invocation),

@@ -103,6 +103,25 @@ describe('a group read back', () => {
     expect(Buffer.from(read?.id ?? []).equals(idOf(0xfffefdfc))).toBe(true)
   })
 
+  test('holds the Idempotency-Key that an event came with, and none where none came', () => {
+    const key = { hash: Buffer.alloc(16, 0xfb), fingerprint: Buffer.alloc(8, 0x1e) }
+    const group = encodeGroup([encodeEntry({ ...admission, key }, validEvent()), encodeEntry(admission, validEvent())])
+
+    const [withKey, without] = decodeGroup(group, 7)
+
+    expect(withKey?.key).toEqual(key)
+    expect(without?.key).toBeUndefined()
+    expect(JSON.parse(group.toString())[0].k).toBe(Buffer.concat([key.hash, key.fingerprint]).toString('base64'))
+  })
+
+  test('keeps the key to stage A: an event that is handed on leaves it behind', () => {
+    const key = { hash: Buffer.alloc(16, 1), fingerprint: Buffer.alloc(8, 2) }
+
+    const entry = encodeEntry({ ...admission, key }, validEvent(), { sequence: 3, index: 8 })
+
+    expect(decodeGroup(encodeGroup([entry]), 7)[0]?.key).toBeUndefined()
+  })
+
   test('keeps the order of its entries', () => {
     const ids = [5, 3, 9, 3]
 
@@ -251,6 +270,12 @@ describe('poison', () => {
     ['r', 1.5],
     ['s', [1]],
     ['s', 'x'],
+    ['k', null],
+    ['k', 1],
+    ['k', 'A'.repeat(31)],
+    ['k', 'A'.repeat(33)],
+    ['k', `${'A'.repeat(31)}-`],
+    ['k', `${'A'.repeat(31)}=`],
     ['e', undefined],
     ['e', { ...validEvent(), event_id: undefined }],
     ['e', { ...validEvent(), ingestion_timestamp: 'now' }],
