@@ -1,0 +1,42 @@
+import { BULK_EVENTS_MAX } from './limits.js'
+
+/** Where the events of a bulk body stand in its bytes: two numbers an event, however long the events are. */
+export class EventRanges {
+  private readonly offsets = new Uint32Array(2 * BULK_EVENTS_MAX)
+  count = 0
+
+  /** @returns false when there are too many */
+  add(start: number, end: number): boolean {
+    if (this.count === BULK_EVENTS_MAX) return false
+    this.offsets[2 * this.count] = start
+    this.offsets[2 * this.count + 1] = end
+    this.count++
+    return true
+  }
+
+  start(index: number): number {
+    return this.offsets[2 * index] ?? 0
+  }
+
+  end(index: number): number {
+    return this.offsets[2 * index + 1] ?? 0
+  }
+}
+
+/** Space, tab, line feed and carriage return: the white space of JSON. */
+export const isBlank = (byte: number | undefined): boolean =>
+  byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09
+
+/** @returns the offset of the first byte from `from` on that is not blank, `to` when there is none */
+export function skipBlanks(bytes: Uint8Array, from: number, to: number): number {
+  let at = from
+  while (at < to && isBlank(bytes[at])) at++
+  return at
+}
+
+/** @returns where `from` to `to` ends without its trailing blanks */
+export function trimBlanks(bytes: Uint8Array, from: number, to: number): number {
+  let end = to
+  while (end > from && isBlank(bytes[end - 1])) end--
+  return end
+}
