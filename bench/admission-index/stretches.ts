@@ -1,48 +1,53 @@
 import { PerformanceObserver } from 'node:perf_hooks'
 
 /**
- * Times stretches of calls: single calls are too short for a clock. On a machine that others use too, a stretch's
- * wall time says how long it was kept off the processor; its processor time says what the calls themselves took
- * (with the collector's threads, if they ran meanwhile).
+ * Times stretches of calls, a single call being too short for a clock, over several passes that do exactly the same.
+ * What the work itself costs comes back in each pass at the same place; what a shared machine takes away does not: on
+ * the one where this was written even an empty loop stands still for 10 ms now and then. So of each stretch the
+ * quickest pass counts.
  */
 export class Stretches {
-  longestWallMs = 0
-  longestCpuMs = 0
-  /** Of the collector's pauses, concurrent work left out. */
+  /** Longest of all passes, whatever it was that took so long. */
+  longestOnceMs = 0
+  /** Pauses of the collector, its concurrent work left out. */
   longestCollectionMs = 0
-  private startedMs = 0
-  private startedCpuUs = 0
+  private readonly quickestMs: Float64Array
   private readonly observer: PerformanceObserver
+  private startedMs = 0
 
-  constructor() {
-    this.observer = new PerformanceObserver((list) => {
-      for (const { duration } of list.getEntries()) {
-        this.longestCollectionMs = Math.max(this.longestCollectionMs, duration)
-      }
-    })
+  constructor(count: number) {
+    this.quickestMs = new Float64Array(count).fill(Number.POSITIVE_INFINITY)
+    this.observer = new PerformanceObserver((list) => this.note(list.getEntries()))
     this.observer.observe({ entryTypes: ['gc'] })
   }
 
   start(): void {
     this.startedMs = performance.now()
-    this.startedCpuUs = cpuUs()
   }
 
-  stop(): void {
-    const cpuMs = (cpuUs() - this.startedCpuUs) / 1_000
-    const wallMs = performance.now() - this.startedMs
-    if (cpuMs > this.longestCpuMs) this.longestCpuMs = cpuMs
-    if (wallMs > this.longestWallMs) this.longestWallMs = wallMs
+  stop(stretch: number): void {
+    const ms = performance.now() - this.startedMs
+    if (ms > this.longestOnceMs) this.longestOnceMs = ms
+    if (ms < (this.quickestMs[stretch] ?? 0)) this.quickestMs[stretch] = ms
   }
 
-  /** After an event-loop turn, when the observer has been told of everything. */
+  get longestMs(): number {
+    return this.quickestMs.reduce((longest, ms) => Math.max(longest, ms), 0)
+  }
+
+  /** Of the stretches from ... to - 1. */
+  sumMs(from: number, to: number): number {
+    return this.quickestMs.subarray(from, to).reduce((sum, ms) => sum + ms, 0)
+  }
+
+  /** The observer is told of collections some event-loop turns after them. */
   async close(): Promise<void> {
-    await new Promise((resolve) => setImmediate(resolve))
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    this.note(this.observer.takeRecords())
     this.observer.disconnect()
   }
-}
 
-export function cpuUs(): number {
-  const { user, system } = process.cpuUsage()
-  return user + system
+  private note(collections: readonly { readonly duration: number }[]): void {
+    for (const { duration } of collections) this.longestCollectionMs = Math.max(this.longestCollectionMs, duration)
+  }
 }

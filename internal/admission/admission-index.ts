@@ -1,4 +1,4 @@
-import { Bloom } from './bloom.js'
+import { Bloom, bestHashes } from './bloom.js'
 import { type Fingerprint, GENERATION_MAX, type KeyHash, KeyTable } from './key-table.js'
 
 /**
@@ -67,6 +67,7 @@ const SEGMENTS_MAX = 8_192
 export class AdmissionIndex {
   private readonly options: AdmissionIndexOptions
   private readonly table: KeyTable
+  private readonly filterHashes: number
   /** By age; the generation numbered `firstGeneration + i` stands at i. The last one is the current one. */
   private readonly generations: Generation[] = []
   private firstGeneration = 0
@@ -82,6 +83,7 @@ export class AdmissionIndex {
     if (!(periodMs >= 1_000 && periodMs <= windowMs)) throw new RangeError('a period is a second to the whole window')
     if (!(exactKeysMax >= 64)) throw new RangeError('the exact table holds 64 keys or more')
     this.options = options
+    this.filterHashes = bestHashes(options.filterBitsPerKey)
     const segments = 2 ** Math.ceil(Math.log2(exactKeysMax / SEGMENT_KEYS))
     this.table = new KeyTable({
       segments: Math.min(SEGMENTS_MAX, Math.max(SEGMENTS_MIN, segments)),
@@ -235,7 +237,14 @@ export class AdmissionIndex {
       const known = keysOf(period)
       const expected = Math.min(keysOf(period - 1) - known, 4 * (known + keys))
       const keysMax = Math.max(keys, known, expected)
-      filter = { period, bloom: Bloom.forKeys(keysMax, this.options.filterBitsPerKey), keysMax, keys: 0, newestAtS }
+      const { filterBitsPerKey } = this.options
+      filter = {
+        period,
+        bloom: Bloom.forKeys(keysMax, filterBitsPerKey, this.filterHashes),
+        keysMax,
+        keys: 0,
+        newestAtS,
+      }
       this.filters.push(filter)
     }
     filter.keys += keys

@@ -6,7 +6,9 @@ import type { KeyHash } from './key-table.js'
  * size, where the classic layout touches up to ten. It pays with more false positives at equal size, about twice as
  * many at 16 bits a key.
  *
- * The 128-bit hash is never hashed again: its third word names the block, the fourth draws the bits in it.
+ * The 128-bit hash is never hashed again: its first word names the block, the fourth draws the bits in it. Blocks
+ * stand in the order of the first word, as segments of a `KeyTable` do: a segment that moves into a filter touches
+ * one stretch of it, and of its memory, which the system hands out page by page as it is first touched.
  */
 export class Bloom {
   /** Keys added. */
@@ -25,11 +27,13 @@ export class Bloom {
   /**
    * @param keysMax keys for which the rate of false positives holds; more may be added, the rate then rises
    * @param bitsPerKey 4 to 40
+   * @param hashes bits that a key sets, 1 to 32
    */
-  static forKeys(keysMax: number, bitsPerKey: number): Bloom {
+  static forKeys(keysMax: number, bitsPerKey: number, hashes = bestHashes(bitsPerKey)): Bloom {
     if (!(bitsPerKey >= 4 && bitsPerKey <= 40)) throw new RangeError('a filter has 4 to 40 bits a key')
+    if (!(hashes >= 1 && hashes <= HASHES_MAX)) throw new RangeError('a key sets 1 to 32 bits')
     const blocks = Math.max(1, Math.ceil((keysMax * bitsPerKey) / BLOCK_BITS))
-    return new Bloom(new Int32Array(blocks * BLOCK_WORDS), bestHashes(bitsPerKey))
+    return new Bloom(new Int32Array(blocks * BLOCK_WORDS), hashes)
   }
 
   get bytes(): number {
@@ -39,7 +43,7 @@ export class Bloom {
   /** @param at where the key's four words begin */
   add(key: KeyHash, at = 0): void {
     const { bits } = this
-    const base = this.baseOf(key[at + 2] ?? 0)
+    const base = this.baseOf(key[at] ?? 0)
     let drawn = key[at + 3] ?? 0
     for (let i = 0; i < this.hashes; i++) {
       drawn = next(drawn)
@@ -52,7 +56,7 @@ export class Bloom {
   /** False: the key was certainly not added. True: it was, or this is one of the false positives. */
   has(key: KeyHash): boolean {
     const { bits } = this
-    const base = this.baseOf(key[2] ?? 0)
+    const base = this.baseOf(key[0] ?? 0)
     let drawn = key[3] ?? 0
     for (let i = 0; i < this.hashes; i++) {
       drawn = next(drawn)
@@ -123,7 +127,10 @@ export function falsePositiveRate(bitsPerKey: number, hashes: number): number {
   return rate
 }
 
-/** How many bits a key sets for the fewest false positives; in blocks a little below the classic bitsPerKey * ln 2. */
+/**
+ * How many bits a key sets for the fewest false positives; in blocks a little below the classic bitsPerKey * ln 2.
+ * Takes milliseconds: to be asked once.
+ */
 export function bestHashes(bitsPerKey: number): number {
   let best = 1
   for (let hashes = 2; hashes <= HASHES_MAX; hashes++) {

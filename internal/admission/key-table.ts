@@ -40,9 +40,12 @@ const GROWTH = 1.5
 const LOAD_MAX = 0.85
 /** Below what growth leaves (0.85 / 1.5 = 0.567), lest a segment shrink and grow in turn. */
 const LOAD_MIN = 0.55
-const LOAD_AFTER_SHRINKING = 0.7
 
 interface Segment {
+  /** Its place between two steps of growth, 0 to below 1. */
+  readonly offset: number
+  /** Steps of growth taken. */
+  steps: number
   /** 0 marks a free slot. */
   tags: Uint8Array
   words: Int32Array
@@ -75,8 +78,16 @@ export class KeyTable {
     this.segmentShift = Math.clz32(segments) + 1
     this.recordWords = hasFingerprint ? WORDS_WITH_FINGERPRINT : WORDS_WITHOUT
     this.segments = Array.from({ length: segments }, (_, i) => {
-      const segment = { tags: NO_TAGS, words: NO_WORDS, capacity: 0, size: 0, sizeMax: 0 }
-      this.allocate(segment, Math.floor(CAPACITY_MIN * GROWTH ** (i / segments)))
+      const segment = {
+        offset: i / segments,
+        steps: 0,
+        tags: NO_TAGS,
+        words: NO_WORDS,
+        capacity: 0,
+        size: 0,
+        sizeMax: 0,
+      }
+      this.allocate(segment, 0)
       return segment
     })
     this.found = this.segmentAt(0)
@@ -144,7 +155,7 @@ export class KeyTable {
   add(key: KeyHash, fingerprint: Fingerprint, admittedAtS: number, flags: number, generation: number): boolean {
     if (this.find(key)) return false
     if (this.found.size >= this.found.sizeMax) {
-      this.rebuild(this.found, Math.ceil(this.found.capacity * GROWTH), KEEP_ALL, IGNORE)
+      this.rebuild(this.found, this.found.steps + 1, KEEP_ALL, IGNORE)
       this.find(key)
     }
     const { tags, words } = this.found
@@ -189,23 +200,23 @@ export class KeyTable {
       if (tags[slot] !== 0 && (words[slot * this.recordWords + META] ?? 0) >>> 8 > generation) kept++
     }
     if (kept === segment.size) return
-    const isSparse = kept < capacity * LOAD_MIN
-    const shrunk = Math.max(CAPACITY_MIN, Math.ceil(kept / LOAD_AFTER_SHRINKING))
-    this.rebuild(segment, isSparse ? Math.min(capacity, shrunk) : capacity, generation, removed)
+    let { steps } = segment
+    if (kept < capacity * LOAD_MIN) while (steps > 0 && kept < sizeMaxOf(capacityOf(segment.offset, steps - 1))) steps--
+    this.rebuild(segment, steps, generation, removed)
   }
 
   /** Places the records again that are younger than `upTo`, in the order of their slots, which is that of their homes. */
   private rebuild(
     segment: Segment,
-    capacity: number,
+    steps: number,
     upTo: number,
     removed: (generation: number, words: Int32Array, at: number) => void,
   ): void {
     const { recordWords } = this
     let { tags: oldTags, words: oldWords } = segment
     const oldCapacity = segment.capacity
-    if (capacity !== oldCapacity) {
-      this.allocate(segment, capacity)
+    if (steps !== segment.steps) {
+      this.allocate(segment, steps)
     } else {
       // In place: the hourly removal of a generation passes over the whole table and would else leave as much garbage.
       if (this.spareTags.length < oldCapacity) {
@@ -220,7 +231,7 @@ export class KeyTable {
       oldWords = this.spareWords
     }
 
-    const { tags, words } = segment
+    const { tags, words, capacity } = segment
     let size = 0
     for (let oldSlot = 0; oldSlot < oldCapacity; oldSlot++) {
       const tag = oldTags[oldSlot] ?? 0
@@ -245,13 +256,15 @@ export class KeyTable {
     segment.size = size
   }
 
-  private allocate(segment: Segment, capacity: number): void {
+  private allocate(segment: Segment, steps: number): void {
+    const capacity = capacityOf(segment.offset, steps)
     const bytesPerSlot = 1 + this.recordWords * 4
     this.bytes += (capacity - segment.capacity) * bytesPerSlot
     segment.tags = new Uint8Array(capacity)
     segment.words = new Int32Array(capacity * this.recordWords)
+    segment.steps = steps
     segment.capacity = capacity
-    segment.sizeMax = Math.floor(capacity * LOAD_MAX)
+    segment.sizeMax = sizeMaxOf(capacity)
   }
 
   private segmentAt(index: number): Segment {
@@ -269,6 +282,9 @@ const NO_TAGS = new Uint8Array(0)
 const NO_WORDS = new Int32Array(0)
 const KEEP_ALL = -1
 const IGNORE = (): void => undefined
+
+const capacityOf = (offset: number, steps: number): number => Math.round(CAPACITY_MIN * GROWTH ** (steps + offset))
+const sizeMaxOf = (capacity: number): number => Math.floor(capacity * LOAD_MAX)
 
 /** 1 to 255. */
 const tagOf = (word: number): number => ((word & 0xff) % 255) + 1

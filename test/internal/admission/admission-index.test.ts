@@ -196,8 +196,14 @@ test('a clock that goes back loses nothing', () => {
   admitted.admit(keyOf(1), BODY, 0, NOW_MS)
   admitted.admit(keyOf(2), BODY, 0, NOW_MS - 3 * HOUR_MS)
   admitted.admit(keyOf(3), BODY, 0, NOW_MS)
+  admitted.admit(keyOf(4), BODY, 0, NOW_MS - 3 * HOUR_MS)
 
-  for (const i of [1, 2, 3]) expect(admitted.lookup(keyOf(i), BODY, NOW_MS - HOUR_MS)).toBe('same')
+  for (const i of [1, 2, 3, 4]) expect(admitted.lookup(keyOf(i), BODY, NOW_MS - HOUR_MS)).toBe('same')
+
+  // The key of the past expires first, and takes nobody with it.
+  const expiredMs = NOW_MS - 3 * HOUR_MS + DAY_MS + 1
+  settled(admitted, expiredMs)
+  expect([1, 2, 3, 4].map((i) => admitted.lookup(keyOf(i), BODY, expiredMs))).toEqual(['same', 'new', 'same', 'new'])
 })
 
 test('when nothing is admitted any more, steps empty the index', () => {
