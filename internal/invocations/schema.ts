@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { instant, name, plainText, uuid } from '../intake/plain-text.js'
 import { SERVICE_TIERS } from './invocation.js'
 
 /**
@@ -9,22 +10,15 @@ import { SERVICE_TIERS } from './invocation.js'
  * optional field is the same as absent.
  */
 
-/** Neither control characters nor lone surrogates. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it keeps out
-export const PLAIN_TEXT = /^(?:[^\u0000-\u001f\u007f-\u009f\ud800-\udfff]|[\ud800-\udbff][\udc00-\udfff])*$/
-
-/** `bytesMax` counts UTF-8 bytes; JSON Schema's maxLength counts characters, so it is checked beside it. */
-const plainText = (bytesMax: number) => z.string().min(1).max(bytesMax).regex(PLAIN_TEXT).meta({ bytesMax })
-const name = () => plainText(256)
 const tokens = () => z.int().min(0).max(Number.MAX_SAFE_INTEGER)
 const decimal = () => z.string().regex(/^\d{1,20}(\.\d{1,18})?$/)
 
 export const TAGS_MAX = 16
 
 export const invocationEvent = z.object({
-  event_id: z.string().regex(/^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$/),
+  event_id: uuid(),
   ingestion_layer: name(),
-  ingestion_timestamp: z.string().max(64).meta({ instant: true }),
+  ingestion_timestamp: instant(),
   provider: name(),
   requested_model: name(),
   served_model: name().nullish(),
@@ -56,17 +50,3 @@ export const invocationEvent = z.object({
 
 /** A valid event in its wire form; times are still text. */
 export type InvocationEvent = z.infer<typeof invocationEvent>
-
-/**
- * Names under which prompts and completions travel. They are refused at any depth, whatever their value, in the
- * spelling of snake_case, camelCase or kebab-case alike.
- */
-const CONTENT_KEYS = new Set(
-  (
-    'prompt prompts systemprompt userprompt message messages inputmessages outputmessages completion completions ' +
-    'content contents input inputs inputtext output outputs outputtext instructions systeminstruction systeminstructions ' +
-    'choices generation generations responsetext requestbody responsebody toolcalls'
-  ).split(' '),
-)
-
-export const isContentKey = (key: string): boolean => CONTENT_KEYS.has(key.replace(/[-_.\s]/g, '').toLowerCase())

@@ -1,0 +1,15 @@
+import { parseInstant } from '../units/instant.js'
+
+/** An event's time may lie this far ahead of the clock that receives it. Old times are stale, not wrong. */
+const FUTURE_MS_MAX = 24 * 60 * 60 * 1000
+/** Before it a time is a producer's mistake, and the read model's columns begin there. */
+const EARLIEST_MS = Date.UTC(1970, 0, 1)
+
+export const EVENT_TIME_RANGE = 'must lie between 1970 and 24 hours from now'
+
+/** @returns milliseconds since the epoch; undefined when it is no time in UTC, or not one at which an event can be */
+export function readEventTime(text: string, nowMs: number): number | undefined {
+  const eventTimeMs = parseInstant(text)
+  const isPossible = eventTimeMs !== undefined && eventTimeMs <= nowMs + FUTURE_MS_MAX && eventTimeMs >= EARLIEST_MS
+  return isPossible ? eventTimeMs : undefined
+}

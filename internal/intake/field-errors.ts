@@ -1,0 +1,35 @@
+import type { ErrorObject } from 'ajv'
+import type { FieldError } from '../problems/catalogue.js'
+
+/** Errors told of one event at most. */
+export const ERRORS_MAX = 20
+
+/** A key that the sender chose could hold content itself, so that only a short plain one is named. */
+export const pointerTo = (parent: string, key: string): string =>
+  `${parent}/${/^[\w.-]{1,64}$/.test(key) ? key : '(unnamed)'}`
+
+/** A field whose keys the sender chose, and which could hold content as well as a value could, is named as a whole. */
+export function fieldError(error: ErrorObject, fieldWithOwnKeys: string): FieldError {
+  const path = error.instancePath
+  const pointer = path.startsWith(`/${fieldWithOwnKeys}/`) ? `/${fieldWithOwnKeys}` : path
+  switch (error.keyword) {
+    case 'required':
+      return { pointer: `${pointer}/${String(error.params['missingProperty'])}`, detail: 'is required' }
+    case 'instant':
+      return { pointer, detail: 'must be an RFC 3339 time in UTC' }
+    case 'pattern':
+      return { pointer, detail: 'does not have the required form' }
+    default:
+      return { pointer, detail: error.message ?? 'is not valid' }
+  }
+}
+
+/**
+ * A nullable field fails as a whole and in each of its alternatives; the first reason per place is enough.
+ *
+ * @returns at most `ERRORS_MAX`
+ */
+export function firstOfEachPlace(errors: readonly FieldError[]): FieldError[] {
+  const seen = new Set<string>()
+  return errors.filter(({ pointer }) => !seen.has(pointer) && seen.add(pointer)).slice(0, ERRORS_MAX)
+}
