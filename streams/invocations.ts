@@ -30,6 +30,3 @@ export const GROUP_BYTES_MAX = 1024 * 1024
 
 /** Done events stay this long, so that a window can be replayed. */
 export const REPLAY_WINDOW_MS = 24 * 60 * 60 * 1000
-
-/** Above this share of `max_bytes` what is done is purged even when it is younger than the replay window. */
-export const PURGE_ABOVE_SHARE = 0.8

@@ -1,7 +1,7 @@
 import { DiscardPolicy, RetentionPolicy, StorageType, type StreamConfig } from '@nats-io/jetstream'
 import type { StageName } from './invocations.js'
 
-/** What a stage could not handle, with its error: kept until an operator replays or deletes it. */
+/** What a reader of a log could not handle: kept until an operator replays or deletes it. */
 export const QUARANTINE = {
   name: 'QUARANTINE',
   subjects: ['quarantine.*'],
@@ -14,4 +14,4 @@ export const QUARANTINE = {
   allow_direct: true,
 } satisfies Partial<StreamConfig>
 
-export const quarantineSubject = (stage: StageName): string => `quarantine.${stage}`
+export const quarantineSubject = (reader: StageName | 'observations'): string => `quarantine.${reader}`

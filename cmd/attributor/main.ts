@@ -1,11 +1,11 @@
 /**
- * The attributor: the stage A, B and C actors of the partitions that this process owns.
+ * The attributor: the stage A, B and C actors of the partitions that this process owns, and the reader of observations
+ * where that is this process.
  */
 import { randomBytes } from 'node:crypto'
 import { setMaxListeners } from 'node:events'
 import { loadSeenEvents } from '../../internal/attribution/actor/load-seen.js'
-import { runPartitionActor } from '../../internal/attribution/actor/partition-actor.js'
-import { purgeDone } from '../../internal/attribution/actor/purge.js'
+import { partitionActor } from '../../internal/attribution/actor/partition-actor.js'
 import type { Stage } from '../../internal/attribution/actor/stage.js'
 import { consumptionRules } from '../../internal/attribution/consumption.js'
 import { WatchedDirectory } from '../../internal/attribution/directory.js'
@@ -14,22 +14,31 @@ import { stageB } from '../../internal/attribution/stage-b/stage.js'
 import { stageC } from '../../internal/attribution/stage-c/stage.js'
 import { DEFAULT_SETTINGS, type Tenant } from '../../internal/attribution/tenant.js'
 import { connectBroker, ensureStreams } from '../../internal/broker/connect.js'
-import { readLog } from '../../internal/broker/log.js'
+import { type LogRange, readLog } from '../../internal/broker/log.js'
 import { joinMembers } from '../../internal/broker/members.js'
 import { mirrorBucket } from '../../internal/broker/mirror.js'
+import { runPlannedLog } from '../../internal/broker/planned-log.js'
 import { createPublisher } from '../../internal/broker/publisher.js'
+import { purgeDone } from '../../internal/broker/purge.js'
 import { readConfig } from '../../internal/config/settings.js'
 import { identityKeysCache } from '../../internal/ids/ids.js'
+import { observationsActor } from '../../internal/observations/actor.js'
 import { runMain, stopSignal, untilAvailable } from '../../internal/process/main.js'
 import { readMasterKey } from '../../internal/secrets/master-key.js'
 import { signingKey } from '../../internal/secrets/signing-keys.js'
 import { connectStore } from '../../internal/store/client.js'
 import { createDatabase, migrate } from '../../internal/store/migrations/migrate.js'
-import { recordedIds } from '../../internal/store/queries/sources.js'
-import { insertAttributions } from '../../internal/store/sink.js'
+import { observationSources } from '../../internal/store/queries/observations.js'
+import { recordedIds, recordSourcesOf, recordSourcesSince } from '../../internal/store/queries/sources.js'
+import { insertRows, type RowBinaryTable } from '../../internal/store/sink.js'
+import { ADMISSION_KEYS } from '../../internal/store/tables/admission-keys.js'
+import { ATTRIBUTIONS } from '../../internal/store/tables/attributions.js'
+import { OBSERVATIONS_TABLE } from '../../internal/store/tables/observations.js'
+import { QUARANTINED } from '../../internal/store/tables/quarantined.js'
 import { createLog } from '../../internal/telemetry/log.js'
 import { CHECKPOINTS, DIRECTORY, MEMBERS, SIGNING_KEYS, TENANTS } from '../../streams/buckets.js'
-import { INVOCATIONS } from '../../streams/invocations.js'
+import { INVOCATIONS, REPLAY_WINDOW_MS } from '../../streams/invocations.js'
+import { OBSERVATIONS } from '../../streams/observations.js'
 
 runMain('attributor', async () => {
   const config = readConfig(
@@ -44,6 +53,7 @@ runMain('attributor', async () => {
       'natsPassword',
       'streamReplicas',
       'invocationsBytesMax',
+      'observationsBytesMax',
       'storeUrl',
       'storeUser',
       'storePassword',
@@ -62,11 +72,7 @@ runMain('attributor', async () => {
     password: config.natsPassword,
     name: `attributor-${member}`,
   })
-  await untilAvailable(
-    'JetStream',
-    () => ensureStreams(broker, { replicas: config.streamReplicas, invocationsBytesMax: config.invocationsBytesMax }),
-    log,
-  )
+  await untilAvailable('JetStream', () => ensureStreams(broker, { ...config, replicas: config.streamReplicas }), log)
   const account = { url: config.storeUrl, user: config.storeUser, password: config.storePassword }
   const store = connectStore({ ...account, database: config.storeDatabase })
   await untilAvailable(
@@ -93,29 +99,46 @@ runMain('attributor', async () => {
   const identityKeyOf = identityKeysCache(await signingKey(await broker.bucket(SIGNING_KEYS), masterKey, 'identities'))
 
   // Sequences name a batch only within one log: a broker that lost its data begins anew at 1.
-  const { created } = await broker.manager.streams.info(INVOCATIONS.name)
-  const logId = Math.floor(Date.parse(created) / 1000)
+  const createdAtS = async (stream: string): Promise<number> =>
+    Math.floor(Date.parse((await broker.manager.streams.info(stream)).created) / 1000)
+  const logId = await createdAtS(INVOCATIONS.name)
+  const observationsLogId = await createdAtS(OBSERVATIONS.name)
+  const insertInto =
+    <Row>(table: RowBinaryTable<Row>, ofLog: number) =>
+    (rows: readonly Row[], token: string) =>
+      insertRows(store, table, rows, `${ofLog}.${token}`)
+
+  const membership = await joinMembers(await broker.bucket(MEMBERS), 'attributor', member, lost)
+  const { publish } = createPublisher(broker.connection)
+  const logDeps = {
+    checkpoints,
+    readLog: (range: LogRange) => readLog(broker.manager, range),
+    isOwner: (key: string) => membership.owns(key),
+    clock: Date.now,
+    log,
+  }
+  const seenDeps = {
+    ...logDeps,
+    logId,
+    recordSourcesSince: (partition: number, sinceMs: number) => recordSourcesSince(store, partition, sinceMs),
+    recordSourcesOf: (ids: readonly Uint8Array[], sinceMs: number) => recordSourcesOf(store, ids, sinceMs),
+  }
   const rowDeps = { logId, consumptionOf: consumptionRules(), identityKeyOf }
   const stages: readonly Stage[] = [
     stageA({
       ...rowDeps,
       directory,
       settingsOf: (tenantId) => tenants.get(tenantId)?.settings ?? DEFAULT_SETTINGS,
-      loadSeen: (partition) =>
-        loadSeenEvents(partition, { store, manager: broker.manager, checkpoints, clock: Date.now, logId }),
+      loadSeen: (partition) => loadSeenEvents(partition, seenDeps),
     }),
     stageB(),
     stageC(rowDeps),
   ].filter(({ name }) => config.stages.includes(name))
-
-  const membership = await joinMembers(await broker.bucket(MEMBERS), 'attributor', member, lost)
-  const publisher = createPublisher(broker.connection)
-  const deps = {
-    checkpoints,
-    readLog: (range: Parameters<typeof readLog>[1]) => readLog(broker.manager, range),
-    publish: publisher.publish,
-    insert: (rows: Parameters<typeof insertAttributions>[1], token: string) =>
-      insertAttributions(store, rows, `${logId}.${token}`),
+  const actorDeps = {
+    publish,
+    insert: insertInto(ATTRIBUTIONS, logId),
+    recordKeys: insertInto(ADMISSION_KEYS, logId),
+    recordQuarantined: insertInto(QUARANTINED, logId),
     hasRecord: async (invocations: readonly { readonly id: Uint8Array }[]) => {
       const recorded = await recordedIds(
         store,
@@ -123,21 +146,28 @@ runMain('attributor', async () => {
       )
       return invocations.map(({ id }) => recorded.has(Buffer.from(id).toString('hex')))
     },
-    isOwner: (stage: string, partition: number) => membership.owns(`${stage}.${partition}`),
-    clock: Date.now,
     log,
   }
+  const mailboxes = stages.flatMap((stage) =>
+    Array.from({ length: config.partitions }, (_, partition) => partitionActor(stage, partition, actorDeps)),
+  )
+  const observations = observationsActor({
+    publish,
+    insert: insertInto(OBSERVATIONS_TABLE, observationsLogId),
+    sourcesOf: (eventIds) => observationSources(store, eventIds),
+    logId: observationsLogId,
+    log,
+  })
 
-  const running = stages.flatMap((stage) =>
-    Array.from({ length: config.partitions }, (_, partition) =>
-      runPartitionActor(stage, partition, deps, stopping.signal),
-    ),
-  )
-  const purging = purgeDone(
-    { manager: broker.manager, checkpoints, isOwner: deps.isOwner, log },
-    config,
-    stopping.signal,
-  )
+  const running = [
+    ...mailboxes.map((mailbox) => runPlannedLog(mailbox, logDeps, stopping.signal)),
+    runPlannedLog(observations, logDeps, stopping.signal),
+  ]
+  const purged = [
+    ...mailboxes.map((mailbox) => ({ ...mailbox, bytesMax: config.invocationsBytesMax, keepMs: REPLAY_WINDOW_MS })),
+    { ...observations, bytesMax: config.observationsBytesMax, keepMs: undefined },
+  ]
+  const purging = purgeDone({ ...logDeps, manager: broker.manager }, purged, stopping.signal)
   log.info({ member, stages: config.stages, partitions: config.partitions }, 'attributing')
 
   await stopSignal()

@@ -3,6 +3,7 @@ import { type KV, Kvm } from '@nats-io/kv'
 import { connect, type NatsConnection } from '@nats-io/transport-node'
 import { BUCKETS, type Bucket } from '../../streams/buckets.js'
 import { INVOCATIONS } from '../../streams/invocations.js'
+import { OBSERVATIONS, OBSERVATIONS_BYTES_MAX } from '../../streams/observations.js'
 import { QUARANTINE } from '../../streams/quarantine.js'
 import { brokerErrorCode } from './errors.js'
 
@@ -54,11 +55,18 @@ export interface StreamSettings {
   readonly replicas: number
   /** Bytes of INVOCATIONS at most; full means 503 at the gateway, never a loss. */
   readonly invocationsBytesMax: number
+  /** The same of OBSERVATIONS. */
+  readonly observationsBytesMax?: number
 }
 
 /** Creates every stream and bucket, or brings those that exist to their declared form. Safe to repeat, also by several roles at once. */
-export async function ensureStreams(broker: Broker, { replicas, invocationsBytesMax }: StreamSettings): Promise<void> {
-  const declared = [{ ...INVOCATIONS, max_bytes: invocationsBytesMax }, QUARANTINE]
+export async function ensureStreams(broker: Broker, settings: StreamSettings): Promise<void> {
+  const { replicas, invocationsBytesMax, observationsBytesMax = OBSERVATIONS_BYTES_MAX } = settings
+  const declared = [
+    { ...INVOCATIONS, max_bytes: invocationsBytesMax },
+    { ...OBSERVATIONS, max_bytes: observationsBytesMax },
+    QUARANTINE,
+  ]
   for (const stream of declared) {
     const config = { ...stream, subjects: [...stream.subjects], num_replicas: replicas }
     try {

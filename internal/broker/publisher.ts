@@ -17,6 +17,19 @@ export interface Publisher {
   publish(subject: string, payload: Uint8Array, messageId: string, timeoutMs: number): Promise<PublishResult>
 }
 
+const TIMEOUT_MS = 2_000
+
+/** Publishes for one who cannot go on unless the broker has stored it. */
+export async function publishOrThrow(
+  publish: Publisher['publish'],
+  subject: string,
+  payload: Uint8Array,
+  messageId: string,
+): Promise<void> {
+  const result = await publish(subject, payload, messageId, TIMEOUT_MS)
+  if (result.kind !== 'stored') throw new Error(`${subject} did not take a message: ${result.kind}`)
+}
+
 interface Waiter {
   readonly resolve: (result: PublishResult) => void
   readonly timer: NodeJS.Timeout

@@ -112,6 +112,7 @@ export const SETTINGS = {
   streamReplicas: integer('stream-replicas', 1, 1, 5),
   partitions: integer('partitions', 2, 1, 64),
   invocationsBytesMax: integer('invocations-bytes-max', 8 * 1024 ** 3, 1024 ** 2, 2 ** 50),
+  observationsBytesMax: integer('observations-bytes-max', 1024 ** 3, 1024 ** 2, 2 ** 50),
 
   storeUrl: url('store-url', '', ['http:', 'https:']),
   storeUser: text('store-user', 'attribution'),

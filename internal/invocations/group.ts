@@ -145,15 +145,37 @@ export function decodeGroup(data: Uint8Array, sequence: number): AdmittedInvocat
   })
 }
 
+/** Which event something is about. */
+export type EventName = Pick<AdmittedInvocation, 'tenantId' | 'id'>
+
+/** The events of a message that `decodeGroup` cannot read, as far as they can still be told. */
+export function identifyEntries(data: Uint8Array): EventName[] {
+  let entries: unknown
+  try {
+    entries = JSON.parse(Buffer.from(data.buffer, data.byteOffset, data.length).toString('utf8'))
+  } catch {
+    return []
+  }
+  if (!Array.isArray(entries)) return []
+  return (entries as readonly (Partial<Entry> | null)[]).flatMap((entry) => {
+    const { t, i } = entry ?? {}
+    return typeof t === 'string' && typeof i === 'string' && ID_HEX.test(i)
+      ? [{ tenantId: t, id: Buffer.from(i, 'hex') }]
+      : []
+  })
+}
+
 /** What goes wrong here is one poison message; later it would fail the insert of a whole batch, again and again. */
 const isEntry = ({ t, p, i, r, s, k }: Entry): boolean =>
   typeof t === 'string' &&
   typeof p === 'string' &&
   typeof i === 'string' &&
   ID_HEX.test(i) &&
-  Number.isSafeInteger(r) &&
-  (s === undefined || (Number.isSafeInteger(s[0]) && Number.isSafeInteger(s[1]))) &&
+  isCount(r) &&
+  (s === undefined || (isCount(s[0]) && isCount(s[1]))) &&
   (k === undefined || (typeof k === 'string' && KEY_BASE64.test(k)))
+
+const isCount = (value: number): boolean => Number.isSafeInteger(value) && value >= 0
 
 const ID_HEX = /^[0-9a-f]{32}$/
 const KEY_BASE64 = /^[0-9A-Za-z+/]{32}$/

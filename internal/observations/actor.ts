@@ -104,7 +104,7 @@ const toRow = (observation: AdmittedObservation, logId: number): ObservationRow 
   receivedAtMs: observation.receivedAtMs,
   principal: observation.principal,
   traceId: observation.traceId ?? '',
-  data: observation.data ?? '',
+  data: observation.data,
   sourceLog: logId,
   sourceSequence: observation.position.sequence,
   sourceIndex: observation.position.index,

@@ -1,22 +1,13 @@
 import type { Position } from '../invocations/group.js'
 import { parseInstant } from '../units/instant.js'
+import { type ObservationEvent, observationEvent } from './schema.js'
 
 /**
  * The form of one OBSERVATIONS message: a JSON array of admitted observations of one tenant. Only the fields of the
  * schema are written: what a producer sent beside them is not kept anywhere.
  */
 
-/** An observation in its wire form, as validation has let it through. */
-export interface ObservationEvent {
-  readonly event_id: string
-  readonly type: string
-  readonly occurred_at: string
-  readonly source: string
-  readonly trace_id?: string | null | undefined
-  readonly data?: Readonly<Record<string, unknown>> | null | undefined
-}
-
-const FIELDS = ['event_id', 'type', 'occurred_at', 'source', 'trace_id', 'data'] as const
+const FIELDS = Object.keys(observationEvent.shape) as (keyof ObservationEvent)[]
 
 /** What admission knows about it. */
 export interface ObservationAdmission {
@@ -38,7 +29,7 @@ export interface AdmittedObservation extends ObservationAdmission {
   readonly occurredAtMs: number
   readonly traceId: string | undefined
   /** JSON of an object. */
-  readonly data: string | undefined
+  readonly data: string
 }
 
 /** Wire form of an entry: tenant, principal, id (hex), received at (ms since the epoch), the observation. */
@@ -84,8 +75,9 @@ export function decodeObservations(data: Uint8Array, sequence: number): Admitted
       ID_HEX.test(i) &&
       isInstant(r) &&
       UUID.test(e.event_id) &&
-      (e.trace_id === undefined || typeof e.trace_id === 'string') &&
-      (e.data === undefined || (typeof e.data === 'object' && e.data !== null))
+      ['undefined', 'string'].includes(typeof e.trace_id) &&
+      typeof e.data === 'object' &&
+      e.data !== null
     // Here it is one poison message; later it would fail the insert of a whole batch, again and again.
     if (!isWhole || occurredAtMs === undefined || !isInstant(occurredAtMs)) {
       throw new Error(`entry ${index} has not the form of an observation`)
@@ -101,13 +93,12 @@ export function decodeObservations(data: Uint8Array, sequence: number): Admitted
       source: e.source,
       occurredAtMs,
       traceId: e.trace_id ?? undefined,
-      data: e.data === undefined ? undefined : JSON.stringify(e.data),
+      data: JSON.stringify(e.data),
     }
   })
 }
 
-const hexOf = (bytes: Uint8Array): string =>
-  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('hex')
+const hexOf = (bytes: Uint8Array): string => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('hex')
 
 const ID_HEX = /^[0-9a-f]{32}$/
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i

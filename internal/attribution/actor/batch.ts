@@ -1,7 +1,9 @@
 import type { StageName } from '../../../streams/invocations.js'
+import type { Extent } from '../../broker/checkpoint.js'
 import type { LogEntry } from '../../broker/log.js'
-import { type AdmittedInvocation, decodeGroup } from '../../invocations/group.js'
-import type { Checkpoint, HandOver, Plan } from './checkpoint.js'
+import { type Poison, poisonReason } from '../../broker/quarantine.js'
+import { type AdmittedInvocation, decodeGroup, type EventName, identifyEntries } from '../../invocations/group.js'
+import type { Checkpoint, HandOver } from './checkpoint.js'
 
 /** What a stage handles at once. Formed again from the same messages it is the same, down to `token` and `validFromMs`. */
 export interface Batch {
@@ -13,17 +15,14 @@ export interface Batch {
   readonly invocations: readonly AdmittedInvocation[]
 }
 
-/** A message or an event that its stage cannot handle, and why. */
-export interface Poison {
-  /** Names it, so that it is kept once. */
-  readonly id: string
-  readonly data: Uint8Array
-  readonly reason: string
+/** A message or an event that its stage cannot handle, and the events that are concerned, as far as they are known. */
+export interface PoisonEvents extends Poison {
+  readonly events: readonly EventName[]
 }
 
 export interface FormedBatch {
   readonly batch: Batch
-  readonly poison: readonly Poison[]
+  readonly poison: readonly PoisonEvents[]
   readonly handedOver: HandOver | undefined
 }
 
@@ -31,12 +30,12 @@ export interface FormedBatch {
 export function formBatch(
   stage: StageName,
   partition: number,
-  plan: Omit<Plan, 'routing'>,
+  plan: Extent,
   entries: readonly LogEntry[],
   before: Checkpoint,
 ): FormedBatch {
   const invocations: AdmittedInvocation[] = []
-  const poison: Poison[] = []
+  const poison: PoisonEvents[] = []
   let { handedOver } = before
   for (const { sequence, messageId, data } of entries) {
     const handOver = parseHandOverId(messageId)
@@ -47,7 +46,8 @@ export function formBatch(
     try {
       invocations.push(...decodeGroup(data, sequence))
     } catch (cause) {
-      poison.push({ id: `${stage}.${sequence}`, data, reason: cause instanceof Error ? cause.message : 'unreadable' })
+      const reason = poisonReason('unreadable_message', cause)
+      poison.push({ id: `${stage}.${sequence}`, data, reason, events: identifyEntries(data) })
     }
   }
   const token = `${stage}.${partition}.${plan.first}-${plan.last}`

@@ -1,191 +1,108 @@
-import { setTimeout as sleep } from 'node:timers/promises'
-import type { KV } from '@nats-io/kv'
+import { createHash } from 'node:crypto'
 import { INVOCATIONS, invocationsSubject } from '../../../streams/invocations.js'
 import { quarantineSubject } from '../../../streams/quarantine.js'
-import type { LogEntry, LogRange } from '../../broker/log.js'
-import type { PublishResult } from '../../broker/publisher.js'
+import type { PlannedLog, PreparedBatch } from '../../broker/planned-log.js'
+import { type Publisher, publishOrThrow } from '../../broker/publisher.js'
+import { quarantine } from '../../broker/quarantine.js'
 import { type AdmittedInvocation, encodeEntry, encodeGroup, splitIntoGroups } from '../../invocations/group.js'
+import { ADMISSION_KEYS_KEPT_MS, type AdmissionKeyRow } from '../../store/tables/admission-keys.js'
 import type { AttributionRow } from '../../store/tables/attributions.js'
+import type { QuarantinedRow } from '../../store/tables/quarantined.js'
 import type { Logger } from '../../telemetry/log.js'
-import { type FormedBatch, formBatch, handOverId } from './batch.js'
-import { CheckpointHold, OwnershipLost, type Plan } from './checkpoint.js'
+import { type FormedBatch, formBatch, handOverId, type PoisonEvents } from './batch.js'
+import type { Checkpoint, Plan } from './checkpoint.js'
 import { type Rerouted, reroute, routingOf } from './routing.js'
-import type { Disposition, OpenStage, Stage } from './stage.js'
+import type { Disposition, Stage } from './stage.js'
 
-/** What every actor is given: the log, the next stage's mailbox, the sink, and who owns what. */
+/** What every actor is given: the next stage's mailbox, and the read model. */
 export interface ActorDeps {
-  readonly checkpoints: KV
-  readonly readLog: (range: LogRange) => Promise<LogEntry[]>
-  readonly publish: (
-    subject: string,
-    payload: Uint8Array,
-    messageId: string,
-    timeoutMs: number,
-  ) => Promise<PublishResult>
+  readonly publish: Publisher['publish']
+  /** Each of these three keeps rows once for a token, which names the batch and what of it they are. */
   readonly insert: (rows: readonly AttributionRow[], token: string) => Promise<void>
+  readonly recordKeys: (rows: readonly AdmissionKeyRow[], token: string) => Promise<void>
+  readonly recordQuarantined: (rows: readonly QuarantinedRow[], token: string) => Promise<void>
   /** For each of the events, whether the read model holds a record of it. */
   readonly hasRecord: (invocations: readonly AdmittedInvocation[]) => Promise<readonly boolean[]>
-  readonly isOwner: (stage: Stage['name'], partition: number) => boolean
-  readonly clock: () => number
   readonly log: Logger
 }
 
-const BATCH_MESSAGES_MAX = 1_000
-const BATCH_BYTES_MAX = 6 * 1024 * 1024
-/** A batch of so many events is worth its insert. */
-const FULL_EVENTS = 5_000
-/** How long a mailbox that was found empty is left alone. */
-const IDLE_MS = 50
-/**
- * From the start of a batch that inserted to the start of the next, unless the batch was full: an insert costs the
- * engine 15 ms of a core however few rows it has (measured), and what arrives meanwhile travels as one.
- */
-const INSERT_EVERY_MS = 250
-/** After a failure of a dependency. */
-const RETRY_MS = 500
-const PUBLISH_TIMEOUT_MS = 2_000
-/** A process that stood still for longer than this after its plan (stopped, swapped out) asks again whether it owns. */
-const PLAN_AGE_MS_MAX = 20_000
-
-/**
- * One actor: reads its mailbox `invocations.<stage>.<partition>` in batches, each planned, carried out exactly once
- * and then done. Runs until `signal` aborts, which it obeys between batches. A dependency that is away is waited
- * for; another owner's write ends the hold, and the checkpoint is read anew.
- */
-export async function runPartitionActor(
-  stage: Stage,
-  partition: number,
-  deps: ActorDeps,
-  signal: AbortSignal,
-): Promise<void> {
-  const log = deps.log.child({ stage: stage.name, partition })
-  while (!signal.aborted) {
-    if (!deps.isOwner(stage.name, partition)) {
-      await pause(IDLE_MS, signal)
-      continue
-    }
-    try {
-      const hold = await CheckpointHold.take(deps.checkpoints, stage.name, partition)
-      const open = await stage.open(partition)
-      log.debug({ done: hold.value.done }, 'took over a partition')
-      await work(stage, open, partition, hold, deps, signal)
-    } catch (cause) {
-      if (cause instanceof OwnershipLost) log.info('another attributor owns this partition now')
-      else log.warn({ err: cause }, 'a batch could not be finished; it will be formed again')
-      await pause(RETRY_MS, signal)
-    }
-  }
-}
-
-async function work(
-  stage: Stage,
-  open: OpenStage,
-  partition: number,
-  hold: CheckpointHold,
-  deps: ActorDeps,
-  signal: AbortSignal,
-): Promise<void> {
-  const range = { stream: INVOCATIONS.name, subject: invocationsSubject(stage.name, partition) }
-  let planned = hold.value.plan
-  while (!signal.aborted && deps.isOwner(stage.name, partition)) {
-    const { done, handedOver } = hold.value
-    const readAt = performance.now()
-    const entries = planned
-      ? await readPlanned(range, planned, deps)
-      : await deps.readLog({ ...range, from: done + 1, messagesMax: BATCH_MESSAGES_MAX, bytesMax: BATCH_BYTES_MAX })
-
-    const [first, last] = [entries[0], entries.at(-1)]
-    if (first === undefined || last === undefined) {
-      // All is done: says so, that nobody waits for a plan that has been carried out.
-      if (hold.value.plan !== undefined) await hold.save(checkpoint(done, handedOver))
-      planned = undefined
-      await pause(IDLE_MS, signal)
-      continue
-    }
-
-    const extent = planned ?? { first: first.sequence, last: last.sequence, atMs: deps.clock() }
-    const formed = formBatch(stage.name, partition, extent, entries, hold.value)
-    let dispositions = open.handle(formed.batch)
-    let late: Rerouted['late'] = []
-    if (planned === undefined) {
-      await hold.save({ ...checkpoint(done, handedOver), plan: { ...extent, routing: routingOf(dispositions) } })
-    } else {
-      const rerouted = await reroute(formed.batch.invocations, dispositions, planned.routing, deps.hasRecord)
-      if (rerouted.routing !== planned.routing) {
-        await hold.save({ ...checkpoint(done, handedOver), plan: { ...planned, routing: rerouted.routing } })
+/** A mailbox `invocations.<stage>.<partition>` with its stage, to be run as a planned log. */
+export function partitionActor(stage: Stage, partition: number, deps: ActorDeps): PlannedLog<Checkpoint> {
+  return {
+    key: `${stage.name}.${partition}`,
+    stream: INVOCATIONS.name,
+    subject: invocationsSubject(stage.name, partition),
+    initial: { done: 0 },
+    async open() {
+      const { handle } = await stage.open(partition)
+      return async (entries, extent, before, planned) => {
+        const formed = formBatch(stage.name, partition, extent, entries, before)
+        const dispositions = await handle(formed.batch)
+        if (planned === undefined) {
+          const plan = { ...extent, routing: routingOf(dispositions) }
+          return prepared(stage, formed, plan, { dispositions, late: [] }, deps)
+        }
+        const rerouted = await reroute(formed.batch.invocations, dispositions, planned.routing, deps.hasRecord)
+        const plan = rerouted.routing === planned.routing ? planned : { ...planned, routing: rerouted.routing }
+        return prepared(stage, formed, plan, rerouted, deps)
       }
-      ;({ dispositions, late } = rerouted)
-    }
-
-    if (performance.now() - readAt > PLAN_AGE_MS_MAX) throw new OwnershipLost('the batch grew too old in this process')
-    await carryOut(stage, formed, extent.last, dispositions, late, deps)
-    // Kept in memory until the next plan is written, which says both in one write.
-    hold.advance(checkpoint(extent.last, formed.handedOver))
-    planned = undefined
-    const isFull = entries.length === BATCH_MESSAGES_MAX || formed.batch.invocations.length >= FULL_EVENTS
-    const insertsRows = dispositions.some(({ kind }) => kind === 'resolved')
-    if (insertsRows && !isFull) await pause(INSERT_EVERY_MS - (performance.now() - readAt), signal)
+    },
   }
 }
 
-const checkpoint = (done: number, handedOver: CheckpointHold['value']['handedOver']) => ({
-  done,
-  ...(handedOver === undefined ? {} : { handedOver }),
-})
-
-/** The planned messages, all of them, in as many reads as it takes. */
-async function readPlanned(
-  range: { readonly stream: string; readonly subject: string },
+function prepared(
+  stage: Stage,
+  formed: FormedBatch,
   plan: Plan,
+  { dispositions, late }: Pick<Rerouted, 'dispositions' | 'late'>,
   deps: ActorDeps,
-): Promise<LogEntry[]> {
-  const entries: LogEntry[] = []
-  let from = plan.first
-  while (from <= plan.last) {
-    const read = await deps.readLog({ ...range, from, messagesMax: BATCH_MESSAGES_MAX, bytesMax: BATCH_BYTES_MAX })
-    const last = read.at(-1)
-    if (last === undefined) throw new Error(`planned messages up to ${plan.last} are not in the log`)
-    entries.push(...read.filter(({ sequence }) => sequence <= plan.last))
-    from = last.sequence + 1
+): PreparedBatch<Checkpoint> {
+  const effects = effectsOf(stage, formed, dispositions, late)
+  return {
+    plan,
+    after: { done: plan.last, ...(formed.handedOver === undefined ? {} : { handedOver: formed.handedOver }) },
+    size: formed.batch.invocations.length,
+    inserts: effects.rows.length > 0 || effects.keys.length > 0,
+    carryOut: () => carryOut(stage, formed, plan.last, effects, deps),
   }
-  return entries
 }
 
-/** Every effect of a batch, each recognisable by the batch's name, so that a repeat changes nothing. */
-async function carryOut(
+/** What a batch does to the world. */
+interface Effects {
+  readonly keys: readonly AdmissionKeyRow[]
+  readonly poison: readonly PoisonEvents[]
+  /** Messages for the next stage. */
+  readonly handedOn: readonly Uint8Array[]
+  readonly rows: readonly AttributionRow[]
+}
+
+function effectsOf(
   stage: Stage,
   { batch, poison }: FormedBatch,
-  last: number,
   dispositions: readonly Disposition[],
   late: Rerouted['late'],
-  deps: ActorDeps,
-): Promise<void> {
+): Effects {
+  const keys: AdmissionKeyRow[] = []
   const rows: AttributionRow[] = []
   const handOn: AdmittedInvocation[] = []
   const unusable = [...poison]
   for (const [i, invocation] of batch.invocations.entries()) {
+    const { key, receivedAtMs } = invocation
+    // Also of an event that is dropped: the request that brought it again got its own answer.
+    if (key !== undefined && receivedAtMs > batch.validFromMs - ADMISSION_KEYS_KEPT_MS) {
+      keys.push({ ...key, admittedAtMs: receivedAtMs })
+    }
     const disposition = dispositions[i]
     if (disposition?.kind === 'resolved') rows.push(disposition.row)
     else if (disposition?.kind === 'hand_on') handOn.push(invocation)
     else if (disposition?.kind === 'failed') {
       const { sequence, index } = invocation.position
       const data = encodeGroup([encodeEntry(invocation, invocation.event, invocation.position)])
-      unusable.push({ id: `${stage.name}.${sequence}.${index}`, data, reason: disposition.reason })
+      const id = `${stage.name}.${sequence}.${index}`
+      unusable.push({ id, data, reason: disposition.reason, events: [invocation] })
     }
   }
-
-  for (const { id, data, reason } of unusable) {
-    deps.log.error({ stage: stage.name, partition: batch.partition, id, reason }, 'quarantined what cannot be handled')
-    await store(deps, quarantineSubject(stage.name), data, `quarantine.${id}`)
-  }
-
-  const handed = [handOn, ...late].flatMap(groupsOf)
-  for (const [part, payload] of handed.entries()) {
-    if (stage.next === undefined) throw new Error('the last stage has nobody to hand on to')
-    const id = handOverId(`${stage.name}${batch.partition}`, { last, part })
-    await store(deps, invocationsSubject(stage.next, batch.partition), payload, id)
-  }
-  await deps.insert(rows, batch.token)
+  return { keys, poison: unusable, handedOn: [handOn, ...late].flatMap(groupsOf), rows }
 }
 
 const groupsOf = (invocations: readonly AdmittedInvocation[]): Uint8Array[] =>
@@ -193,10 +110,41 @@ const groupsOf = (invocations: readonly AdmittedInvocation[]): Uint8Array[] =>
     encodeGroup,
   )
 
-async function store(deps: ActorDeps, subject: string, payload: Uint8Array, messageId: string): Promise<void> {
-  const result = await deps.publish(subject, payload, messageId, PUBLISH_TIMEOUT_MS)
-  if (result.kind !== 'stored') throw new Error(`${subject} did not take a message: ${result.kind}`)
+/** Every effect of a batch, each recognisable by the batch's name, so that a repeat changes nothing. */
+async function carryOut(
+  stage: Stage,
+  { batch }: FormedBatch,
+  last: number,
+  { keys, poison, handedOn, rows }: Effects,
+  deps: ActorDeps,
+): Promise<void> {
+  await deps.recordKeys(keys, `${batch.token}.keys`)
+
+  for (const { id, reason } of poison) {
+    deps.log.error({ stage: stage.name, partition: batch.partition, id, reason }, 'quarantined what cannot be handled')
+  }
+  await quarantine(deps.publish, quarantineSubject(stage.name), poison)
+  const quarantined = poison.flatMap(({ events, reason }) =>
+    events.map(({ tenantId, id }) => {
+      return { tenantId, id, stage: stage.name, reason, quarantinedAtMs: batch.validFromMs }
+    }),
+  )
+  await deps.recordQuarantined(quarantined, `${batch.token}.quarantined.${digestOf(quarantined)}`)
+
+  for (const [part, payload] of handedOn.entries()) {
+    if (stage.next === undefined) throw new Error('the last stage has nobody to hand on to')
+    const id = handOverId(`${stage.name}${batch.partition}`, { last, part })
+    await publishOrThrow(deps.publish, invocationsSubject(stage.next, batch.partition), payload, id)
+  }
+  await deps.insert(rows, batch.token)
 }
 
-const pause = (ms: number, signal: AbortSignal): Promise<void> =>
-  ms <= 0 ? Promise.resolve() : sleep(ms, undefined, { signal }).catch(() => undefined)
+/**
+ * Of the events in their order. A release between two attempts may change what can be handled: those rows then have a
+ * name of their own, rather than being taken for the first ones and lost.
+ */
+function digestOf(rows: readonly QuarantinedRow[]): string {
+  const hash = createHash('sha256')
+  for (const { tenantId, id } of rows) hash.update(tenantId).update(id)
+  return hash.digest('hex').slice(0, 16)
+}

@@ -1,111 +1,110 @@
+import { AdmissionIndex } from '../../admission/admission-index.js'
+import { hashOfInvocationId } from '../../admission/key-hash.js'
 import type { Position } from '../../invocations/group.js'
 
+/** An event, and where it first entered the pipeline. */
+export interface SeenEvent {
+  /** 16 bytes. */
+  readonly id: Uint8Array
+  /** A position of the log that is read now, or `IN_ANOTHER_LOG`. */
+  readonly position: Position
+}
+
+export interface FoundEvent extends SeenEvent {
+  readonly seenAtMs: number
+}
+
+/** Of an event that came by a log that is gone: no position of this log is its own. */
+export const IN_ANOTHER_LOG: Position = { sequence: 0, index: 0 }
+
+export interface SeenEventsOptions {
+  /** How long an event is known, in milliseconds. */
+  readonly windowMs: number
+  /** Events known exactly at most, 48 bytes each; older ones through filters. */
+  readonly exactEventsMax: number
+  /** Looks up events that a filter may hold: those of them that have a record or are on their way to one. */
+  readonly find: (ids: readonly Uint8Array[], nowMs: number) => Promise<readonly FoundEvent[]>
+}
+
 /**
- * The events that a partition of stage A has seen, by id, with the position at which each was first seen. An event
- * is a duplicate when its id is known from an **earlier position**: so a batch that is formed again after a crash
- * finds its own events, at their own positions, and comes out the same.
+ * The events that a partition of stage A has seen within a window, with the position at which each was first seen. An
+ * event is a duplicate when its id is known from **another position** than its own: so a batch that is formed again
+ * after a crash finds its own events, at their own positions, and comes out the same.
  *
- * Exact and bounded: open addressing in typed arrays, 24 bytes a slot, two generations of at most `ENTRIES_MAX`
- * each; when the younger is full the older is forgotten.
+ * The youngest are known exactly; for older ones a Bloom filter says that it may hold them, and `find` decides. An event
+ * must stay in the exact part until it can be found: `exactEventsMax` is to be far above what a batch holds.
  */
 export class SeenEvents {
-  private young: Table
-  private old: Table | undefined
-  private readonly entriesMax: number
+  private readonly index: AdmissionIndex
+  private readonly find: SeenEventsOptions['find']
+  private readonly hash = new Int32Array(4)
+  private readonly place = new Int32Array(2)
 
-  constructor(entriesMax = ENTRIES_MAX) {
-    this.entriesMax = entriesMax
-    this.young = new Table()
+  constructor({ windowMs, exactEventsMax, find }: SeenEventsOptions) {
+    this.index = new AdmissionIndex({
+      windowMs,
+      // Seven filters for seven days: each is asked for every event that is new.
+      periodMs: Math.ceil(windowMs / 7),
+      exactKeysMax: exactEventsMax,
+      // An event's position takes the place of a fingerprint: 'same' means that it is the event itself.
+      hasFingerprint: true,
+      filterBitsPerKey: FILTER_BITS_PER_EVENT,
+    })
+    this.find = find
+  }
+
+  /** How many events are known exactly, and how many filters there are for the older ones. */
+  get extent(): { readonly exactEvents: number; readonly filters: number } {
+    return { exactEvents: this.index.exactKeys, filters: this.index.filterCount }
   }
 
   /**
-   * Whether the event was seen before `position`; if it is new, it is remembered.
+   * Remembers an event; one that is known exactly stays as it is.
    *
-   * @param id the 16 bytes of the call's id, of which the last 12 are a keyed hash
+   * @param seenAtMs in the order of the calls, or nearly
    */
-  isDuplicate(id: Uint8Array, position: Position): boolean {
-    const words = wordsOf(id)
-    const known = this.young.find(words) ?? this.old?.find(words)
-    if (known !== undefined) return isBefore(known, position)
-    this.remember(id, position)
-    return false
+  remember(id: Uint8Array, position: Position, seenAtMs: number): void {
+    this.set(id, position)
+    this.index.admit(this.hash, this.place, 0, seenAtMs)
   }
 
-  /** Remembers an id that is known from elsewhere; the earliest position of an id wins. */
-  remember(id: Uint8Array, position: Position): void {
-    const words = wordsOf(id)
-    const known = this.young.find(words) ?? this.old?.find(words)
-    if (known !== undefined && !isBefore(position, known)) return
-    if (this.young.size >= this.entriesMax) {
-      this.old = this.young
-      this.young = new Table()
+  /**
+   * For each of a batch's events, in their order, whether it is a duplicate. Those that are new are remembered.
+   *
+   * @param nowMs the batch's own time, the same whenever it is formed
+   * @throws when `find` does
+   */
+  async duplicatesIn(events: readonly SeenEvent[], nowMs: number): Promise<readonly boolean[]> {
+    const maybe = events.filter(({ id, position }) => {
+      const verdict = this.verdict(id, position, nowMs)
+      if (verdict === 'new') this.remember(id, position, nowMs)
+      return verdict === 'maybe'
+    })
+    if (maybe.length > 0) {
+      const found = await this.find(
+        maybe.map(({ id }) => id),
+        nowMs,
+      )
+      for (const { id, position, seenAtMs } of found) this.remember(id, position, seenAtMs)
+      // What was not found was a mere guess of a filter: it is new. What was found stays as it is.
+      for (const { id, position } of maybe) this.remember(id, position, nowMs)
     }
-    this.young.set(words, position)
+    return events.map(({ id, position }) => this.verdict(id, position, nowMs) === 'conflict')
+  }
+
+  private verdict(id: Uint8Array, position: Position, nowMs: number) {
+    this.set(id, position)
+    return this.index.lookup(this.hash, this.place, nowMs)
+  }
+
+  /** A sequence below 2^44 and an index below 2^20, of which a message has far fewer, in 64 bits. */
+  private set(id: Uint8Array, { sequence, index }: Position): void {
+    hashOfInvocationId(id, this.hash)
+    this.place[0] = sequence % 2 ** 32
+    this.place[1] = (Math.floor(sequence / 2 ** 32) << INDEX_BITS) | index
   }
 }
 
-const ENTRIES_MAX = 2_000_000
-const SLOTS_MIN = 1 << 12
-
-type Words = readonly [number, number, number]
-
-const isBefore = (one: Position, other: Position): boolean =>
-  one.sequence < other.sequence || (one.sequence === other.sequence && one.index < other.index)
-
-function wordsOf(id: Uint8Array): Words {
-  const view = new DataView(id.buffer, id.byteOffset, id.length)
-  return [view.getUint32(4), view.getUint32(8), view.getUint32(12)]
-}
-
-class Table {
-  size = 0
-  private slots = SLOTS_MIN
-  private words = new Uint32Array(SLOTS_MIN * 3)
-  /** 0 marks a free slot; the log's sequences begin at 1. */
-  private sequences = new Float64Array(SLOTS_MIN)
-  private indexes = new Uint32Array(SLOTS_MIN)
-
-  find(words: Words): Position | undefined {
-    const slot = this.slotOf(words)
-    const sequence = this.sequences[slot] ?? 0
-    return sequence === 0 ? undefined : { sequence, index: this.indexes[slot] ?? 0 }
-  }
-
-  set(words: Words, { sequence, index }: Position): void {
-    if (this.size * 2 >= this.slots) this.grow()
-    const slot = this.slotOf(words)
-    if (this.sequences[slot] === 0) this.size++
-    this.words.set(words, slot * 3)
-    this.sequences[slot] = sequence
-    this.indexes[slot] = index
-  }
-
-  /** The slot that holds the id, or the free one where it belongs. The id is a hash already: its bits are the address. */
-  private slotOf([first, second, third]: Words): number {
-    const mask = this.slots - 1
-    let slot = first & mask
-    while (this.sequences[slot] !== 0) {
-      const at = slot * 3
-      if (this.words[at] === first && this.words[at + 1] === second && this.words[at + 2] === third) break
-      slot = (slot + 1) & mask
-    }
-    return slot
-  }
-
-  private grow(): void {
-    const { words, sequences, indexes, slots } = this
-    this.slots = slots * 2
-    this.words = new Uint32Array(this.slots * 3)
-    this.sequences = new Float64Array(this.slots)
-    this.indexes = new Uint32Array(this.slots)
-    for (let slot = 0; slot < slots; slot++) {
-      const sequence = sequences[slot] ?? 0
-      if (sequence === 0) continue
-      const entry: Words = [words[slot * 3] ?? 0, words[slot * 3 + 1] ?? 0, words[slot * 3 + 2] ?? 0]
-      const target = this.slotOf(entry)
-      this.words.set(entry, target * 3)
-      this.sequences[target] = sequence
-      this.indexes[target] = indexes[slot] ?? 0
-    }
-  }
-}
+/** One in 4,000 new events is looked up by mistake, for each filter. */
+const FILTER_BITS_PER_EVENT = 20
+const INDEX_BITS = 20

@@ -1,4 +1,5 @@
 import type { StageName } from '../../../streams/invocations.js'
+import { poisonReason } from '../../broker/quarantine.js'
 import type { AdmittedInvocation } from '../../invocations/group.js'
 import type { AttributionRow } from '../../store/tables/attributions.js'
 import type { Batch } from './batch.js'
@@ -8,13 +9,13 @@ export type Disposition =
   | { readonly kind: 'resolved'; readonly row: AttributionRow }
   | { readonly kind: 'hand_on' }
   | { readonly kind: 'drop' }
-  | { readonly kind: 'failed'; readonly reason: string }
+  | { readonly kind: 'failed'; readonly reason: string } // made by `poisonReason`
 
 export const HAND_ON: Disposition = { kind: 'hand_on' }
 export const DROP: Disposition = { kind: 'drop' }
 
 /**
- * A stage: a pure function over a batch, and the state it keeps in memory for its partition. The state can always
+ * A stage: a function over a batch without effects, and the state it keeps in memory for its partition. The state can always
  * be rebuilt.
  */
 export interface Stage {
@@ -25,20 +26,23 @@ export interface Stage {
 }
 
 export interface OpenStage {
-  /** One disposition for each of the batch's invocations, in their order. */
-  handle(batch: Batch): readonly Disposition[]
+  /**
+   * One disposition for each of the batch's invocations, in their order. It may look things up; of the same batch
+   * formed again it says the same.
+   */
+  handle(batch: Batch): Promise<readonly Disposition[]>
 }
 
 /** Applies a rule event by event; one that throws is poison, and the rest of the batch goes on. */
 export const eachInvocation = (
   invocations: readonly AdmittedInvocation[],
-  rule: (invocation: AdmittedInvocation) => AttributionRow | Disposition,
+  rule: (invocation: AdmittedInvocation, i: number) => AttributionRow | Disposition,
 ): Disposition[] =>
-  invocations.map((invocation) => {
+  invocations.map((invocation, i) => {
     try {
-      const result = rule(invocation)
+      const result = rule(invocation, i)
       return 'kind' in result ? result : { kind: 'resolved', row: result }
     } catch (cause) {
-      return { kind: 'failed', reason: cause instanceof Error ? cause.message : String(cause) }
+      return { kind: 'failed', reason: poisonReason('rule_failed', cause) }
     }
   })

@@ -24,9 +24,10 @@ export function stageA(deps: StageADeps): Stage {
     async open(partition) {
       const seen = await deps.loadSeen(partition)
       return {
-        handle: ({ invocations, validFromMs }) =>
-          eachInvocation(invocations, (admitted) => {
-            if (seen.isDuplicate(admitted.id, admitted.position)) return DROP
+        async handle({ invocations, validFromMs }) {
+          const isDuplicate = await seen.duplicatesIn(invocations, validFromMs)
+          return eachInvocation(invocations, (admitted, i) => {
+            if (isDuplicate[i] === true) return DROP
             const { invocation, tenantId, principal } = admitted
             const settings = deps.settingsOf(tenantId)
             const resolution = strongestEvidence(invocation, tenantId, principal, deps.directory, settings)
@@ -39,7 +40,8 @@ export function stageA(deps: StageADeps): Stage {
               degradationState: 'none',
             } as const
             return toRow(admitted, verdict, { partition, validFromMs }, deps)
-          }),
+          })
+        },
       }
     },
   }

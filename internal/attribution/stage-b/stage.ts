@@ -10,6 +10,6 @@ export function stageB(): Stage {
   return {
     name: 'b',
     next: 'c',
-    open: async () => ({ handle: ({ invocations }) => invocations.map(() => HAND_ON) }),
+    open: async () => ({ handle: async ({ invocations }) => invocations.map(() => HAND_ON) }),
   }
 }

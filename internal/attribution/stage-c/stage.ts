@@ -27,7 +27,7 @@ export function stageC(deps: RowDeps): Stage {
     name: 'c',
     next: undefined,
     open: async (partition) => ({
-      handle: ({ invocations, validFromMs }) =>
+      handle: async ({ invocations, validFromMs }) =>
         eachInvocation(invocations, (admitted) => toRow(admitted, verdict, { partition, validFromMs }, deps)),
     }),
   }

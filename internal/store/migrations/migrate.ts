@@ -1,6 +1,9 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import { connectStore, type StoreConnection } from '../client.js'
+import { CREATE_ADMISSION_KEYS } from '../tables/admission-keys.js'
 import { CREATE_ATTRIBUTIONS } from '../tables/attributions.js'
+import { CREATE_OBSERVATIONS } from '../tables/observations.js'
+import { CREATE_QUARANTINED } from '../tables/quarantined.js'
 
 /**
  * The schema's steps, in order. A step that has been released is never changed; each of its statements is safe to
@@ -14,6 +17,11 @@ interface Migration {
 
 export const MIGRATIONS: readonly Migration[] = [
   { version: 1, name: 'attributions', statements: [CREATE_ATTRIBUTIONS] },
+  {
+    version: 2,
+    name: 'admission keys, quarantined, observations',
+    statements: [CREATE_ADMISSION_KEYS, CREATE_QUARANTINED, CREATE_OBSERVATIONS],
+  },
 ]
 
 /** Creates the database unless it is there. An account that may not create one needs it made beforehand. */

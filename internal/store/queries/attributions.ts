@@ -136,7 +136,7 @@ export async function listAttributions(
       : `AND event_time <= fromUnixTimestamp64Milli({time:Int64})
          AND (event_time, id) < (fromUnixTimestamp64Milli({time:Int64}), CAST(unhex({id:String}) AS FixedString(16)))`
   const result = await store.query({
-    query: `SELECT ${RECORD} FROM ${ATTRIBUTIONS}
+    query: `SELECT ${RECORD} FROM ${ATTRIBUTIONS.name}
             WHERE tenant_id = {tenant:String} AND valid_from <= fromUnixTimestamp64Milli({snapshot:Int64}) ${position}
             ORDER BY tenant_id DESC, event_time DESC, id DESC LIMIT {limit:UInt32}`,
     query_params: {
@@ -161,7 +161,7 @@ export async function findAttribution(
   signal: AbortSignal,
 ): Promise<StoredAttributionDetail | undefined> {
   const result = await store.query({
-    query: `SELECT ${DETAIL} FROM ${ATTRIBUTIONS}
+    query: `SELECT ${DETAIL} FROM ${ATTRIBUTIONS.name}
             WHERE tenant_id = {tenant:String} AND id = CAST(unhex({id:String}) AS FixedString(16))
             ORDER BY valid_from DESC LIMIT 1`,
     query_params: { tenant: tenantId, id: idHex },

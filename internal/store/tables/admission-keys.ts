@@ -1,19 +1,20 @@
-import type { RowBinaryWriter } from '../row-binary.js'
+import type { AdmissionKey } from '../../invocations/group.js'
+import type { RowBinaryTable } from '../sink.js'
 
-/** An Idempotency-Key under which an event was admitted, for as long as a replay of it must be recognised. */
-export interface AdmissionKeyRow {
-  /** 16 bytes: keyed hash of tenant and key. */
-  readonly keyHash: Uint8Array
-  /** 8 bytes: keyed hash of the request's body. */
-  readonly fingerprint: Uint8Array
+/** An Idempotency-Key under which an event was admitted, kept for as long as a replay of it must be recognised. */
+export interface AdmissionKeyRow extends AdmissionKey {
   readonly admittedAtMs: number
 }
 
-export const ADMISSION_KEYS = 'admission_keys'
+/** What became known longer ago need not be recorded: no replay of it must be recognised any more. */
+export const ADMISSION_KEYS_KEPT_MS = 25 * 60 * 60 * 1000
 
-/** Hours are dropped whole, a day after they ended. */
+/**
+ * Sorted by key, since a key is looked up and never listed by one's hand. Six hours make a partition: few enough to be
+ * asked one by one, small enough that whole parts go soon after their last key has lapsed.
+ */
 export const CREATE_ADMISSION_KEYS = `
-CREATE TABLE IF NOT EXISTS ${ADMISSION_KEYS} (
+CREATE TABLE IF NOT EXISTS admission_keys (
   key_hash FixedString(16),
   fingerprint FixedString(8),
   admitted_at DateTime64(3, 'UTC')
@@ -21,13 +22,16 @@ CREATE TABLE IF NOT EXISTS ${ADMISSION_KEYS} (
 ENGINE = MergeTree
 PARTITION BY toStartOfInterval(admitted_at, INTERVAL 6 HOUR)
 ORDER BY key_hash
-TTL toDateTime(admitted_at) + INTERVAL 25 HOUR
+TTL toDateTime(admitted_at) + INTERVAL ${ADMISSION_KEYS_KEPT_MS / 3_600_000} HOUR
 SETTINGS non_replicated_deduplication_window = 10000, ttl_only_drop_parts = 1`
 
-export const ADMISSION_KEY_COLUMNS = ['key_hash', 'fingerprint', 'admitted_at'] as const
-
-export function writeAdmissionKey(to: RowBinaryWriter, row: AdmissionKeyRow): void {
-  to.fixed(row.keyHash)
-  to.fixed(row.fingerprint)
-  to.dateTime64(row.admittedAtMs)
+export const ADMISSION_KEYS: RowBinaryTable<AdmissionKeyRow> = {
+  name: 'admission_keys',
+  columns: ['key_hash', 'fingerprint', 'admitted_at'],
+  rowBytes: 32,
+  write(to, row) {
+    to.fixed(row.hash)
+    to.fixed(row.fingerprint)
+    to.dateTime64(row.admittedAtMs)
+  },
 }

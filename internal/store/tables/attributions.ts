@@ -1,6 +1,7 @@
 import { uuidBytes } from '../../ids/ids.js'
 import type { Quantity } from '../../units/quantity.js'
 import type { RowBinaryWriter } from '../row-binary.js'
+import type { RowBinaryTable } from '../sink.js'
 
 /**
  * One version of one attribution. Rows are inserted, never changed: a later version is a new row with a later
@@ -147,8 +148,6 @@ export const ATTRIBUTION_COLUMNS: readonly Column[] = [
   ['source_index', 'UInt32', (to, row) => to.uint32(row.sourceIndex)],
 ]
 
-export const ATTRIBUTIONS = 'attributions'
-
 /** Tokens kept against repeated inserts, over all writers; far above what can be in flight (partitions x stages). */
 const DEDUPLICATION_WINDOW = 10_000
 
@@ -157,7 +156,7 @@ const DEDUPLICATION_WINDOW = 10_000
  * whole or not at all, however old its events are (deploy/decisions/partition-by-valid-from.md).
  */
 export const CREATE_ATTRIBUTIONS = `
-CREATE TABLE IF NOT EXISTS ${ATTRIBUTIONS} (
+CREATE TABLE IF NOT EXISTS attributions (
 ${ATTRIBUTION_COLUMNS.map(([name, type]) => `  ${name} ${type}`).join(',\n')},
   INDEX id_filter id TYPE bloom_filter(0.01) GRANULARITY 1
 )
@@ -166,6 +165,11 @@ PARTITION BY toYYYYMM(valid_from)
 ORDER BY (tenant_id, event_time, id)
 SETTINGS non_replicated_deduplication_window = ${DEDUPLICATION_WINDOW}`
 
-export function writeAttribution(to: RowBinaryWriter, row: AttributionRow): void {
-  for (const [, , write] of ATTRIBUTION_COLUMNS) write(to, row)
+export const ATTRIBUTIONS: RowBinaryTable<AttributionRow> = {
+  name: 'attributions',
+  columns: ATTRIBUTION_COLUMNS.map(([name]) => name),
+  rowBytes: 600,
+  write(to, row) {
+    for (const [, , write] of ATTRIBUTION_COLUMNS) write(to, row)
+  },
 }

@@ -1,22 +1,85 @@
-/**
- * What POST /api/v1/events took: observations that are no single model call, read by the coverage logic.
- * Kept for 30 days after they came.
- */
-export const OBSERVATIONS_TABLE = 'observations'
+import { uuidBytes } from '../../ids/ids.js'
+import type { RowBinaryTable } from '../sink.js'
 
+/** What POST /api/v1/events took: an observation that is no single model call, read by the coverage logic. */
+export interface ObservationRow {
+  readonly tenantId: string
+  /** 16 bytes that derive from tenant and `eventId`. */
+  readonly id: Uint8Array
+  readonly eventId: string
+  readonly type: string
+  readonly source: string
+  readonly occurredAtMs: number
+  readonly receivedAtMs: number
+  /** Id of the credential that brought it. */
+  readonly principal: string
+  readonly traceId: string
+  /** JSON of an object. */
+  readonly data: string
+  /** When OBSERVATIONS was created, seconds since the epoch: its sequences say nothing about another log's. */
+  readonly sourceLog: number
+  readonly sourceSequence: number
+  readonly sourceIndex: number
+}
+
+/**
+ * Kept for 30 days after they came. A batch that spans two months lands in two parts, each recognised by the token for
+ * itself, so that a repeat completes what a crash has left half.
+ */
 export const CREATE_OBSERVATIONS = `
 CREATE TABLE IF NOT EXISTS observations (
   tenant_id LowCardinality(String),
+  id FixedString(16),
   event_id UUID,
   type LowCardinality(String),
   source LowCardinality(String),
   occurred_at DateTime64(3, 'UTC'),
   received_at DateTime64(3, 'UTC'),
+  principal LowCardinality(String),
   trace_id String,
-  data String
+  data String,
+  source_log UInt32,
+  source_sequence UInt64,
+  source_index UInt32,
+  INDEX event_id_filter event_id TYPE bloom_filter(0.01) GRANULARITY 1
 )
 ENGINE = MergeTree
 PARTITION BY toYYYYMM(received_at)
 ORDER BY (tenant_id, source, occurred_at, event_id)
 TTL toDateTime(received_at) + INTERVAL 30 DAY
 SETTINGS non_replicated_deduplication_window = 10000`
+
+export const OBSERVATIONS_TABLE: RowBinaryTable<ObservationRow> = {
+  name: 'observations',
+  columns: [
+    'tenant_id',
+    'id',
+    'event_id',
+    'type',
+    'source',
+    'occurred_at',
+    'received_at',
+    'principal',
+    'trace_id',
+    'data',
+    'source_log',
+    'source_sequence',
+    'source_index',
+  ],
+  rowBytes: 500,
+  write(to, row) {
+    to.string(row.tenantId)
+    to.fixed(row.id)
+    to.uuid(uuidBytes(row.eventId))
+    to.string(row.type)
+    to.string(row.source)
+    to.dateTime64(row.occurredAtMs)
+    to.dateTime64(row.receivedAtMs)
+    to.string(row.principal)
+    to.string(row.traceId)
+    to.string(row.data)
+    to.uint32(row.sourceLog)
+    to.uint64(row.sourceSequence)
+    to.uint32(row.sourceIndex)
+  },
+}

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { type Consumption, type RowDeps, toRow, type Verdict } from '../../../internal/attribution/row.js'
 import { deriveTenantIds } from '../../../internal/ids/ids.js'
 import { RowBinaryWriter } from '../../../internal/store/row-binary.js'
-import { type AttributionRow, writeAttribution } from '../../../internal/store/tables/attributions.js'
+import { ATTRIBUTIONS, type AttributionRow } from '../../../internal/store/tables/attributions.js'
 import { parseQuantity, zero } from '../../../internal/units/quantity.js'
 import { admitted, idOf, NOW_MS, type Stated } from '../../support/invocations.js'
 
@@ -46,7 +46,7 @@ const rowOf = ({ stated = {}, verdict = {}, consumption = {} }: Asked = {}): Att
 
 const bytesOf = (row: AttributionRow): Buffer => {
   const writer = new RowBinaryWriter()
-  writeAttribution(writer, row)
+  ATTRIBUTIONS.write(writer, row)
   return writer.take()
 }
 

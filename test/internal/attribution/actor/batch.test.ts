@@ -76,7 +76,7 @@ describe('poison', () => {
     )
 
     expect(eventsOf(formed)).toEqual([1, 2])
-    expect(formed.poison).toEqual([{ id: 'a.11', data, reason: expect.stringMatching(/./) }])
+    expect(formed.poison).toEqual([{ id: 'a.11', data, reason: 'unreadable_message: TypeError', events: [] }])
   })
 
   test('leaves out the whole of its message', () => {
@@ -85,7 +85,32 @@ describe('poison', () => {
     const formed = formBatch('a', 0, PLAN, [{ sequence: 10, messageId: '', data: half }], BEFORE)
 
     expect(formed.batch.invocations).toEqual([])
-    expect(formed.poison).toHaveLength(1)
+    expect(formed.poison.map(({ reason }) => reason)).toEqual(['unreadable_message: Error'])
+  })
+
+  test('names the events that can still be told from it', () => {
+    const [whole, other] = [1, 2].map((event) => JSON.parse(new TextDecoder().decode(message(10, [event]).data))[0])
+    const entries = [whole, null, 7, { ...other, t: 8 }, { ...other, i: 'x' }, { t: 'tnt_two', i: other.i }]
+    const data = Buffer.from(JSON.stringify(entries))
+
+    const [poison] = formBatch('a', 0, PLAN, [{ sequence: 10, messageId: '', data }], BEFORE).poison
+
+    expect(poison?.events.map(({ tenantId, id }) => [tenantId, Buffer.from(id)])).toEqual([
+      ['tnt_one', idOf(1)],
+      ['tnt_two', idOf(2)],
+    ])
+  })
+
+  test('has a reason that holds nothing of it, whatever it is', () => {
+    const secret = 'sk-secret-prompt'
+    const texts = [secret, `"${secret}`, `{"t":"${secret}"}`, `[{"t":"${secret}"}]`, `[${secret}]`, `["${secret}"]`]
+    const entries = texts.map((text, i) => ({ sequence: 10 + i, messageId: '', data: Buffer.from(text) }))
+
+    const { poison } = formBatch('a', 0, PLAN, entries, BEFORE)
+
+    expect(poison).toHaveLength(texts.length)
+    for (const { reason } of poison)
+      expect(reason).toMatch(/^unreadable_message: [A-Z]\w*Error$|^unreadable_message: Error$/)
   })
 
   test('that was handed over counts as handed over, so that a repeat is passed over', () => {

@@ -1,13 +1,30 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { SeenEvents } from '../../../../internal/attribution/actor/seen-events.js'
+import {
+  type FoundEvent,
+  IN_ANOTHER_LOG,
+  type SeenEvent,
+  SeenEvents,
+} from '../../../../internal/attribution/actor/seen-events.js'
 import type { Position } from '../../../../internal/invocations/group.js'
-import { idOf } from '../../../support/invocations.js'
+import { idOf, NOW_MS } from '../../../support/invocations.js'
 
+const DAY_MS = 86_400_000
 const at = (sequence: number, index = 0): Position => ({ sequence, index })
+const event = (number: number, position: Position): SeenEvent => ({ id: idOf(number), position })
+
+/** Everything is known exactly; whatever is looked up was not to be. */
+const exactly = (): SeenEvents =>
+  new SeenEvents({
+    windowMs: 7 * DAY_MS,
+    exactEventsMax: 100_000,
+    find: async () => {
+      throw new Error('nothing is to be looked up')
+    },
+  })
 
 interface Arrival {
-  readonly event: number
+  readonly number: number
   readonly position: Position
 }
 
@@ -15,167 +32,206 @@ interface Arrival {
 const logs = fc
   .array(fc.array(fc.integer({ min: 1, max: 12 }), { minLength: 1, maxLength: 8 }), { minLength: 1, maxLength: 8 })
   .map((messages) =>
-    messages.map((events, m) => events.map((event, index): Arrival => ({ event, position: at(m + 1, index) }))),
+    messages.map((numbers, m) => numbers.map((number, index): Arrival => ({ number, position: at(m + 1, index) }))),
   )
 
-const verdictsOn = (seen: SeenEvents, arrivals: readonly Arrival[]): boolean[] =>
-  arrivals.map(({ event, position }) => seen.isDuplicate(idOf(event), position))
+const verdictsOn = (seen: SeenEvents, arrivals: readonly Arrival[], nowMs = NOW_MS): Promise<readonly boolean[]> =>
+  seen.duplicatesIn(
+    arrivals.map(({ number, position }) => event(number, position)),
+    nowMs,
+  )
 
 describe('a duplicate', () => {
-  test('is an event that was seen at an earlier position: another message, or before it in the same', () => {
-    const seen = new SeenEvents()
+  test('is an event that is known from another position: another message, or elsewhere in the same', async () => {
+    const seen = exactly()
 
-    expect(seen.isDuplicate(idOf(1), at(5, 3))).toBe(false)
-    expect(seen.isDuplicate(idOf(1), at(5, 4))).toBe(true)
-    expect(seen.isDuplicate(idOf(1), at(6, 0))).toBe(true)
-    expect(seen.isDuplicate(idOf(2), at(6, 0))).toBe(false)
+    expect(await seen.duplicatesIn([event(1, at(5, 3)), event(1, at(5, 4))], NOW_MS)).toEqual([false, true])
+    expect(await seen.duplicatesIn([event(1, at(6)), event(2, at(6, 1))], NOW_MS)).toEqual([true, false])
+    expect(await seen.duplicatesIn([event(1, at(4))], NOW_MS)).toEqual([true])
   })
 
-  test('is not the event itself, formed again at its own position', () => {
-    const seen = new SeenEvents()
-    seen.isDuplicate(idOf(1), at(5, 3))
+  test('is not the event itself, formed again at its own position', async () => {
+    const seen = exactly()
+    await seen.duplicatesIn([event(1, at(5, 3))], NOW_MS)
 
-    expect(seen.isDuplicate(idOf(1), at(5, 3))).toBe(false)
+    expect(await seen.duplicatesIn([event(1, at(5, 3))], NOW_MS)).toEqual([false])
   })
 
-  test('is not an event whose known place lies later', () => {
-    const seen = new SeenEvents()
-    seen.remember(idOf(1), at(5, 3))
+  test('is every event that came by another log, wherever it stands in this one', async () => {
+    const seen = exactly()
+    seen.remember(idOf(1), IN_ANOTHER_LOG, NOW_MS)
 
-    expect(seen.isDuplicate(idOf(1), at(5, 2))).toBe(false)
-    expect(seen.isDuplicate(idOf(1), at(4, 9))).toBe(false)
+    expect(await seen.duplicatesIn([event(1, at(1))], NOW_MS)).toEqual([true])
   })
 
-  test('is every arrival of an event but its first, for any log', () => {
-    fc.assert(
-      fc.property(logs, (log) => {
+  test('is every arrival of an event but its first, for any log', async () => {
+    await fc.assert(
+      fc.asyncProperty(logs, async (log) => {
+        const seen = exactly()
         const arrivals = log.flat()
-        const first = arrivals.map(({ event }, i) => arrivals.findIndex((other) => other.event === event) === i)
+        const first = arrivals.map(({ number }, i) => arrivals.findIndex((other) => other.number === number) === i)
 
-        expect(verdictsOn(new SeenEvents(), arrivals)).toEqual(first.map((isFirst) => !isFirst))
+        const verdicts: boolean[] = []
+        for (const batch of log) verdicts.push(...(await verdictsOn(seen, batch)))
+
+        expect(verdicts).toEqual(first.map((isFirst) => !isFirst))
       }),
     )
   })
 
-  test('stays one when the same batch is formed again, as often as it is', () => {
-    fc.assert(
-      fc.property(logs, fc.integer({ min: 1, max: 3 }), (log, times) => {
-        const seen = new SeenEvents()
+  test('stays one when the same batch is formed again, as often as it is', async () => {
+    await fc.assert(
+      fc.asyncProperty(logs, fc.integer({ min: 1, max: 3 }), async (log, times) => {
+        const seen = exactly()
         for (const batch of log) {
-          const verdicts = verdictsOn(seen, batch)
-          for (let i = 0; i < times; i++) expect(verdictsOn(seen, batch)).toEqual(verdicts)
+          const verdicts = await verdictsOn(seen, batch)
+          for (let i = 0; i < times; i++) expect(await verdictsOn(seen, batch)).toEqual(verdicts)
         }
       }),
-    )
-  })
-
-  test('stays one in a process that learned of the first arrivals in any order', () => {
-    fc.assert(
-      fc.property(
-        logs.chain((log) =>
-          fc.tuple(fc.constant(log), fc.shuffledSubarray(log.flat(), { minLength: log.flat().length })),
-        ),
-        ([log, shuffled]) => {
-          const lived = new SeenEvents()
-          for (const batch of log) verdictsOn(lived, batch)
-          const rebuilt = new SeenEvents()
-          for (const { event, position } of shuffled) rebuilt.remember(idOf(event), position)
-
-          expect(verdictsOn(rebuilt, log.flat())).toEqual(verdictsOn(lived, log.flat()))
-        },
-      ),
     )
   })
 })
 
 describe('what is remembered', () => {
-  test('is the earliest position of an id', () => {
-    const seen = new SeenEvents()
-    for (const position of [at(5, 3), at(7, 0), at(5, 2), at(5, 9)]) seen.remember(idOf(1), position)
+  test('tells ids apart by the tenant and by the keyed hash', async () => {
+    const seen = exactly()
+    await seen.duplicatesIn([event(1, at(1))], NOW_MS)
 
-    expect(seen.isDuplicate(idOf(1), at(5, 2))).toBe(false)
-    expect(seen.isDuplicate(idOf(1), at(5, 3))).toBe(true)
-  })
-
-  test('tells ids apart by their last 12 bytes alone, which are the keyed hash', () => {
-    const seen = new SeenEvents()
-    const withByte = (byte: number): Uint8Array => {
+    for (let byte = 0; byte < 16; byte++) {
       const id = Buffer.from(idOf(1))
       id[byte] = 0xff
-      return id
+      expect(await seen.duplicatesIn([{ id, position: at(2 + byte) }], NOW_MS)).toEqual([false])
     }
-    seen.isDuplicate(idOf(1), at(1))
-
-    for (let byte = 0; byte < 16; byte++) expect(seen.isDuplicate(withByte(byte), at(2 + byte))).toBe(byte < 4)
   })
 
-  test('is found whatever memory an id is a view of', () => {
-    const seen = new SeenEvents()
+  test('is found whatever memory an id is a view of', async () => {
+    const seen = exactly()
     const memory = Buffer.concat([Buffer.alloc(3), idOf(1)])
-    seen.isDuplicate(new Uint8Array(memory.buffer, memory.byteOffset + 3, 16), at(1))
+    seen.remember(new Uint8Array(memory.buffer, memory.byteOffset + 3, 16), at(1), NOW_MS)
 
-    expect(seen.isDuplicate(idOf(1), at(2))).toBe(true)
+    expect(await seen.duplicatesIn([event(1, at(2))], NOW_MS)).toEqual([true])
   })
 
-  test('keeps positions up to 2^53 - 1 and indexes up to 2^32 - 1 exactly', () => {
-    const last = at(Number.MAX_SAFE_INTEGER, 2 ** 32 - 1)
-    const seen = new SeenEvents()
-    seen.remember(idOf(1), last)
+  test('tells positions apart up to sequence 2^44 - 1 and index 2^20 - 1', async () => {
+    const places = [1, 2 ** 20 - 1, 2 ** 31, 2 ** 32, 2 ** 32 + 1, 2 ** 43, 2 ** 44 - 1].flatMap((sequence) =>
+      [0, 1, 2 ** 19, 2 ** 20 - 1].map((index) => at(sequence, index)),
+    )
+    const seen = exactly()
+    for (const [i, position] of places.entries()) seen.remember(idOf(i + 1), position, NOW_MS)
 
-    expect(seen.isDuplicate(idOf(1), last)).toBe(false)
-    seen.remember(idOf(2), at(Number.MAX_SAFE_INTEGER - 1, 2 ** 32 - 1))
-    expect(seen.isDuplicate(idOf(2), at(Number.MAX_SAFE_INTEGER, 0))).toBe(true)
+    for (const [i, known] of places.entries()) {
+      const asked = places.map((position) => event(i + 1, position))
+      expect(await seen.duplicatesIn(asked, NOW_MS)).toEqual(places.map((position) => position !== known))
+    }
   })
 
-  test('is all there after the table has grown several times, with ids that fall on one slot', () => {
-    const seen = new SeenEvents()
-    const crowded = (number: number): Uint8Array => {
-      const id = Buffer.from(idOf(number))
-      id.writeUInt32BE(number % 64, 4) // the slot's address
-      return id
-    }
+  test('is forgotten after the window', async () => {
+    const seen = exactly()
+    seen.remember(idOf(1), at(1), NOW_MS)
 
-    for (let i = 0; i < 20_000; i++) {
-      expect(seen.isDuplicate(idOf(1_000_000 + i), at(1, i))).toBe(false)
-      if (i < 2_000) expect(seen.isDuplicate(crowded(i), at(2, i))).toBe(false)
-    }
-
-    for (let i = 0; i < 20_000; i++) expect(seen.isDuplicate(idOf(1_000_000 + i), at(3))).toBe(true)
-    for (let i = 0; i < 2_000; i++) expect(seen.isDuplicate(crowded(i), at(3))).toBe(true)
+    expect(await seen.duplicatesIn([event(1, at(2))], NOW_MS + 7 * DAY_MS)).toEqual([true])
+    expect(await seen.duplicatesIn([event(1, at(2))], NOW_MS + 7 * DAY_MS + 1_001)).toEqual([false])
   })
 })
 
-describe('two generations', () => {
-  /** Which of the events are known after all of them came, one a position. */
-  function knownOf(entriesMax: number, events: readonly number[]): number[] {
-    return [...new Set(events)].filter((asked) => {
-      // Asking for an event makes it known, so that each is asked for in its own copy.
-      const seen = new SeenEvents(entriesMax)
-      for (const [i, event] of events.entries()) seen.isDuplicate(idOf(event), at(i + 1))
-      return seen.isDuplicate(idOf(asked), at(events.length + 1))
-    })
+/** More events than are known exactly, so that the older ones are in filters; what has a record can be looked up. */
+function crowded(recorded: Map<string, FoundEvent>) {
+  const asked: number[] = []
+  const seen = new SeenEvents({
+    windowMs: 7 * DAY_MS,
+    exactEventsMax: 256,
+    async find(ids) {
+      asked.push(ids.length)
+      return ids.flatMap((id) => recorded.get(Buffer.from(id).toString('hex')) ?? [])
+    },
+  })
+  return { seen, asked }
+}
+
+const record = (recorded: Map<string, FoundEvent>, { id, position }: SeenEvent, seenAtMs: number): void =>
+  void recorded.set(Buffer.from(id).toString('hex'), { id, position, seenAtMs })
+
+describe('beyond what is known exactly', () => {
+  const COUNT = 5_000
+  const BATCH = 20
+
+  /** A week in which each event comes once, in batches, and is recorded after its batch. */
+  async function lived() {
+    const recorded = new Map<string, FoundEvent>()
+    const { seen, asked } = crowded(recorded)
+    const stepMs = (7 * DAY_MS) / (COUNT / BATCH)
+    for (let from = 0; from < COUNT; from += BATCH) {
+      const nowMs = NOW_MS + (from / BATCH) * stepMs
+      const batch = Array.from({ length: BATCH }, (_, i) => event(from + i + 1, at(from + 1, i)))
+      expect(await seen.duplicatesIn(batch, nowMs)).toEqual(batch.map(() => false))
+      for (const one of batch) record(recorded, one, nowMs)
+    }
+    return { seen, asked, recorded, endMs: NOW_MS + 7 * DAY_MS - stepMs }
   }
 
-  test('hold at least the last `entriesMax` events and at most twice as many', () => {
-    fc.assert(
-      fc.property(fc.integer({ min: 1, max: 8 }), fc.integer({ min: 0, max: 24 }), (entriesMax, count) => {
-        const events = Array.from({ length: count }, (_, i) => i + 1)
+  test('every event of the window is known, and every other is new', async () => {
+    const { seen, endMs } = await lived()
 
-        const known = knownOf(entriesMax, events)
-
-        expect(known).toEqual(expect.arrayContaining(events.slice(-entriesMax)))
-        expect(known.length).toBeLessThanOrEqual(entriesMax * 2)
-      }),
-      { numRuns: 30 },
-    )
+    expect(seen.extent.exactEvents).toBeLessThanOrEqual(256)
+    expect(seen.extent.filters).toBeGreaterThan(0)
+    for (let from = 0; from < COUNT; from += BATCH) {
+      const again = Array.from({ length: BATCH }, (_, i) => event(from + i + 1, at(1_000_000 + from, i)))
+      expect(await seen.duplicatesIn(again, endMs)).toEqual(again.map(() => true))
+      const other = Array.from({ length: BATCH }, (_, i) => event(1e8 + from + i, at(2_000_000 + from, i)))
+      expect(await seen.duplicatesIn(other, endMs)).toEqual(other.map(() => false))
+    }
   })
 
-  test('forget the older one when both are full', () => {
-    expect(knownOf(2, [1, 2, 3, 4])).toEqual([1, 2, 3, 4])
-    expect(knownOf(2, [1, 2, 3, 4, 5])).toEqual([3, 4, 5])
+  test('an event is its own at its own position, also when only a filter knows it', async () => {
+    const { seen, endMs } = await lived()
+
+    const first = Array.from({ length: BATCH }, (_, i) => event(i + 1, at(1, i)))
+
+    expect(await seen.duplicatesIn(first, endMs)).toEqual(first.map(() => false))
   })
 
-  test('do not count a duplicate', () => {
-    expect(knownOf(2, [1, 1, 1, 1, 1, 2, 2, 3])).toEqual([1, 2, 3])
+  test('a batch is looked up at once, and only where a filter may hold its events', async () => {
+    const { seen, asked, endMs } = await lived()
+    asked.length = 0
+
+    await seen.duplicatesIn([event(1, at(9_000)), event(2, at(9_000, 1)), event(1, at(9_000, 2))], endMs)
+    await seen.duplicatesIn([event(COUNT, at(9_001))], endMs)
+
+    expect(asked).toEqual([3])
+  })
+
+  test('one that a filter held by mistake is new once, and then a duplicate, also within its batch', async () => {
+    const { seen, recorded, endMs } = await lived()
+    recorded.clear() // nobody knows of those whom the filters hold
+
+    const batch = [event(1, at(9_000)), event(1, at(9_000, 1)), event(2, at(9_000, 2))]
+
+    expect(await seen.duplicatesIn(batch, endMs)).toEqual([false, true, false])
+    expect(await seen.duplicatesIn(batch, endMs)).toEqual([false, true, false])
+    expect(await seen.duplicatesIn([event(1, at(9_001))], endMs)).toEqual([true])
+  })
+
+  test('a lookup that fails fails the batch, which then comes out as it would have', async () => {
+    const recorded = new Map<string, FoundEvent>()
+    let isAway = false
+    const seen = new SeenEvents({
+      windowMs: 7 * DAY_MS,
+      exactEventsMax: 256,
+      async find(ids) {
+        if (isAway) throw new Error('the store is away')
+        return ids.flatMap((id) => recorded.get(Buffer.from(id).toString('hex')) ?? [])
+      },
+    })
+    for (let number = 1; number <= 2_000; number++) {
+      seen.remember(idOf(number), at(number), NOW_MS)
+      record(recorded, event(number, at(number)), NOW_MS)
+    }
+    const batch = [event(5_000, at(9_000)), event(1, at(9_000, 1)), event(5_000, at(9_000, 2))]
+
+    isAway = true
+    await expect(seen.duplicatesIn(batch, NOW_MS)).rejects.toThrow('the store is away')
+    isAway = false
+
+    expect(await seen.duplicatesIn(batch, NOW_MS)).toEqual([false, true, true])
   })
 })

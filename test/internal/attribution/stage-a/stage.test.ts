@@ -6,8 +6,10 @@ import { directoryOf } from '../../../support/directory.js'
 import { idOf, NOW_MS } from '../../../support/invocations.js'
 import { batchOf, event, kindsOf, ROW_DEPS } from '../../../support/stages.js'
 
+const nothingSeen = () => new SeenEvents({ windowMs: 1e9, exactEventsMax: 64, find: async () => [] })
+
 describe('stage A', () => {
-  const open = (seen = new SeenEvents()) =>
+  const open = (seen = nothingSeen()) =>
     stageA({
       ...ROW_DEPS,
       directory: directoryOf({ services: [{ name: 'search', owner: 'team-search' }] }),
@@ -18,7 +20,7 @@ describe('stage A', () => {
   test('resolves what the facts prove, hands on what they do not, and drops what it has seen', async () => {
     const { handle } = await open()
 
-    const dispositions = handle(
+    const dispositions = await handle(
       batchOf('a', [
         event(1, 0, { attributedService: 'search' }),
         event(2, 1),
@@ -46,26 +48,26 @@ describe('stage A', () => {
     const { handle } = await open()
     const batch = batchOf('a', [event(1, 0), event(1, 1), event(2, 2, { attributedService: 'search' })])
 
-    expect(handle(batch)).toEqual(handle(batch))
+    expect(await handle(batch)).toEqual(await handle(batch))
   })
 
   test('drops an event whose record is known from before, whatever it says now', async () => {
-    const seen = new SeenEvents()
-    seen.remember(idOf(1), { sequence: 1, index: 0 })
+    const seen = nothingSeen()
+    seen.remember(idOf(1), { sequence: 1, index: 0 }, NOW_MS)
     const { handle } = await open(seen)
 
-    expect(kindsOf(handle(batchOf('a', [event(1, 1, { attributedService: 'another' })])))).toEqual(['drop'])
+    expect(kindsOf(await handle(batchOf('a', [event(1, 1, { attributedService: 'another' })])))).toEqual(['drop'])
   })
 
   test('fails one event that a rule cannot handle, and goes on with the rest', async () => {
     const { handle } = await open()
     const stated = { attributedService: 'search' }
 
-    const dispositions = handle(
+    const dispositions = await handle(
       batchOf('a', [event(1, 0, stated), event(2, 1, { ...stated, provider: 'broken' }), event(3, 2, stated)]),
     )
 
     expect(kindsOf(dispositions)).toEqual(['resolved', 'failed', 'resolved'])
-    expect(dispositions[1]).toEqual({ kind: 'failed', reason: 'no such provider' })
+    expect(dispositions[1]).toEqual({ kind: 'failed', reason: 'rule_failed: Error' })
   })
 })

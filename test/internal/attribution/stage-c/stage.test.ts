@@ -6,7 +6,7 @@ describe('stage C', () => {
   test('keeps everything in the default pool, far below a provisional record', async () => {
     const { handle } = await stageC(ROW_DEPS).open(2)
 
-    const dispositions = handle(batchOf('c', [event(1, 0, { attributionConfidence: 0.95 })]))
+    const dispositions = await handle(batchOf('c', [event(1, 0, { attributionConfidence: 0.95 })]))
 
     expect(dispositions).toMatchObject([
       {
@@ -30,7 +30,7 @@ describe('stage C', () => {
     expect(stageC(ROW_DEPS).next).toBeUndefined()
     const { handle } = await stageC(ROW_DEPS).open(2)
 
-    expect(kindsOf(handle(batchOf('c', [event(1, 0), event(2, 1, { provider: 'broken' })])))).toEqual([
+    expect(kindsOf(await handle(batchOf('c', [event(1, 0), event(2, 1, { provider: 'broken' })])))).toEqual([
       'resolved',
       'failed',
     ])

@@ -1,0 +1,82 @@
+import type { KV } from '@nats-io/kv'
+import { isLostRace } from './errors.js'
+
+/**
+ * How far the reader of a log has come. It is written before a batch takes effect, by compare-and-set: whoever loses
+ * the race is no longer the owner and must not act.
+ */
+export interface Progress {
+  /** Everything up to this sequence has taken effect. */
+  readonly done: number
+  /** The batch that is about to take effect: exactly these messages, whoever forms it again. */
+  readonly plan?: Extent
+}
+
+/** The messages of a batch, by their first and last sequence, and when it was planned. */
+export interface Extent {
+  readonly first: number
+  readonly last: number
+  /** Milliseconds since the epoch. */
+  readonly atMs: number
+}
+
+/** Somebody else has moved the checkpoint since it was read. */
+export class OwnershipLost extends Error {}
+
+/** One owner's hold of a checkpoint. */
+export class CheckpointHold<C extends Progress> {
+  private readonly bucket: KV
+  private readonly key: string
+  private current: C
+  private currentRevision: number
+  private isWritten = true
+
+  private constructor(bucket: KV, key: string, current: C, revision: number) {
+    this.bucket = bucket
+    this.key = key
+    this.current = current
+    this.currentRevision = revision
+  }
+
+  /** @param initial written where there is no checkpoint yet */
+  static async take<C extends Progress>(bucket: KV, key: string, initial: C): Promise<CheckpointHold<C>> {
+    const entry = await bucket.get(key)
+    if (entry !== null) return new CheckpointHold(bucket, key, entry.json<C>(), entry.revision)
+    try {
+      return new CheckpointHold(bucket, key, initial, await bucket.create(key, JSON.stringify(initial)))
+    } catch (cause) {
+      throw isLostRace(cause) ? new OwnershipLost(`${key} was created by another owner`, { cause }) : cause
+    }
+  }
+
+  get value(): C {
+    return this.current
+  }
+
+  /** Of what was last read or written here; another process's write changes it. */
+  get revision(): number {
+    return this.currentRevision
+  }
+
+  /** Whether everybody can read the value; false after `advance`. */
+  get isSaved(): boolean {
+    return this.isWritten
+  }
+
+  /** Moves on without writing; the next `save` writes it. Until then a new owner carries the last plan out again. */
+  advance(next: C): void {
+    this.current = next
+    this.isWritten = false
+  }
+
+  /** @throws OwnershipLost when another owner has written since */
+  async save(next: C): Promise<void> {
+    try {
+      this.currentRevision = await this.bucket.update(this.key, JSON.stringify(next), this.currentRevision)
+      this.current = next
+      this.isWritten = true
+    } catch (cause) {
+      throw isLostRace(cause) ? new OwnershipLost(`${this.key} was moved by another owner`, { cause }) : cause
+    }
+  }
+}

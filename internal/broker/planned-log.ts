@@ -1,0 +1,179 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { KV } from '@nats-io/kv'
+import type { Logger } from '../telemetry/log.js'
+import { CheckpointHold, type Extent, OwnershipLost, type Progress } from './checkpoint.js'
+import type { LogEntry, LogRange } from './log.js'
+
+/**
+ * A part of a stream that one owner at a time reads in batches, each of which takes effect exactly once: it is planned
+ * in a checkpoint by compare-and-set, carried out by effects that know its name, and then done. After a crash the same
+ * messages are formed into the same batch, by whoever owns it then.
+ */
+export interface PlannedLog<C extends Progress> {
+  /** Of its checkpoint, and what it is owned by. */
+  readonly key: string
+  readonly stream: string
+  readonly subject: string
+  /** The checkpoint of a log that nobody has read yet. */
+  readonly initial: C
+  /**
+   * Called when the log is taken over, before its first batch: what it keeps in memory starts afresh. After a failure
+   * it stays, if no other process has been the owner meanwhile.
+   */
+  open(): Promise<PrepareBatch<C>>
+}
+
+/**
+ * Makes a batch of messages. It may look things up and must change nothing.
+ *
+ * @param extent names the batch: the planned one, or that of these messages
+ * @param before the checkpoint as it is
+ * @param planned set when the batch is formed again; it must then come to the same effects, as far as they have happened
+ */
+export type PrepareBatch<C extends Progress> = (
+  entries: readonly LogEntry[],
+  extent: Extent,
+  before: C,
+  planned: PlanOf<C> | undefined,
+) => Promise<PreparedBatch<C>>
+
+export type PlanOf<C extends Progress> = NonNullable<C['plan']>
+
+export interface PreparedBatch<C extends Progress> {
+  /** To be written before anything takes effect, unless it is `planned` itself. */
+  readonly plan: PlanOf<C>
+  /** The checkpoint once all has taken effect: done up to the plan's last message, and without a plan. */
+  readonly after: C
+  /** Every effect of the batch, each recognisable by the batch's name, so that a repeat changes nothing. */
+  carryOut(): Promise<void>
+  /** Events in it. */
+  readonly size: number
+  /** Whether carrying it out costs an insert. */
+  readonly inserts: boolean
+}
+
+export interface PlannedLogDeps {
+  readonly checkpoints: KV
+  readonly readLog: (range: LogRange) => Promise<LogEntry[]>
+  readonly isOwner: (key: string) => boolean
+  readonly clock: () => number
+  readonly log: Logger
+}
+
+const BATCH_MESSAGES_MAX = 1_000
+const BATCH_BYTES_MAX = 6 * 1024 * 1024
+/** A batch of so many events is worth its insert. */
+const FULL_EVENTS = 5_000
+/** How long a log that was found empty is left alone. */
+const IDLE_MS = 50
+/**
+ * From the start of a batch that inserted to the start of the next, unless the batch was full: an insert costs the
+ * engine 15 ms of a core however few rows it has (measured), and what arrives meanwhile travels as one.
+ */
+const INSERT_EVERY_MS = 250
+/** After a failure of a dependency. */
+const RETRY_MS = 500
+/** A process that stood still for longer than this after its plan (stopped, swapped out) asks again whether it owns. */
+const PLAN_AGE_MS_MAX = 20_000
+
+/**
+ * Reads a log until `signal` aborts, which it obeys between batches. A dependency that is away is waited for; another
+ * owner's write ends the hold, and the checkpoint is read anew.
+ */
+export async function runPlannedLog<C extends Progress>(
+  planned: PlannedLog<C>,
+  deps: PlannedLogDeps,
+  signal: AbortSignal,
+): Promise<void> {
+  const log = deps.log.child({ checkpoint: planned.key })
+  let last: { readonly prepare: PrepareBatch<C>; readonly revision: number } | undefined
+  while (!signal.aborted) {
+    if (!deps.isOwner(planned.key)) {
+      await pause(IDLE_MS, signal)
+      continue
+    }
+    try {
+      const hold = await CheckpointHold.take(deps.checkpoints, planned.key, planned.initial)
+      const prepare = last?.revision === hold.revision ? last.prepare : await planned.open()
+      log.debug({ done: hold.value.done }, 'took over a log')
+      try {
+        await work(planned, prepare, hold, deps, signal)
+      } finally {
+        last = { prepare, revision: hold.revision }
+      }
+    } catch (cause) {
+      if (cause instanceof OwnershipLost) log.info('another process owns this log now')
+      else log.warn({ err: cause }, 'a batch could not be finished; it will be formed again')
+      await pause(RETRY_MS, signal)
+    }
+  }
+}
+
+async function work<C extends Progress>(
+  log: PlannedLog<C>,
+  prepare: PrepareBatch<C>,
+  hold: CheckpointHold<C>,
+  deps: PlannedLogDeps,
+  signal: AbortSignal,
+): Promise<void> {
+  const range = { stream: log.stream, subject: log.subject }
+  let planned: PlanOf<C> | undefined = hold.value.plan
+  while (!signal.aborted && deps.isOwner(log.key)) {
+    const before = hold.value
+    const readAt = performance.now()
+    const entries = planned
+      ? await readPlanned(range, planned, deps)
+      : await deps.readLog({
+          ...range,
+          from: before.done + 1,
+          messagesMax: BATCH_MESSAGES_MAX,
+          bytesMax: BATCH_BYTES_MAX,
+        })
+
+    const [first, last] = [entries[0], entries.at(-1)]
+    if (first === undefined || last === undefined) {
+      // All is done: says so, that nobody waits for a plan that has been carried out.
+      if (planned !== undefined || !hold.isSaved) await hold.save(withoutPlan(before))
+      planned = undefined
+      await pause(IDLE_MS, signal)
+      continue
+    }
+
+    const extent = planned ?? { first: first.sequence, last: last.sequence, atMs: deps.clock() }
+    const batch = await prepare(entries, extent, before, planned)
+    if (batch.plan !== planned) await hold.save({ ...before, plan: batch.plan })
+    if (performance.now() - readAt > PLAN_AGE_MS_MAX) throw new OwnershipLost('the batch grew too old in this process')
+    await batch.carryOut()
+    // Kept in memory until the next plan is written, which says both in one write.
+    hold.advance(batch.after)
+    planned = undefined
+    const isFull = entries.length === BATCH_MESSAGES_MAX || batch.size >= FULL_EVENTS
+    if (batch.inserts && !isFull) await pause(INSERT_EVERY_MS - (performance.now() - readAt), signal)
+  }
+}
+
+function withoutPlan<C extends Progress>(checkpoint: C): C {
+  const { plan: _, ...rest } = checkpoint
+  return rest as C // the plan is optional in every checkpoint
+}
+
+/** The planned messages, all of them that the stream still holds, in as many reads as it takes. */
+async function readPlanned(
+  range: Pick<LogRange, 'stream' | 'subject'>,
+  plan: Extent,
+  deps: PlannedLogDeps,
+): Promise<LogEntry[]> {
+  const entries: LogEntry[] = []
+  let from = plan.first
+  while (from <= plan.last) {
+    const read = await deps.readLog({ ...range, from, messagesMax: BATCH_MESSAGES_MAX, bytesMax: BATCH_BYTES_MAX })
+    const last = read.at(-1)
+    if (last === undefined) throw new Error(`planned messages up to ${plan.last} are not in the log`)
+    entries.push(...read.filter(({ sequence }) => sequence <= plan.last))
+    from = last.sequence + 1
+  }
+  return entries
+}
+
+const pause = (ms: number, signal: AbortSignal): Promise<void> =>
+  ms <= 0 ? Promise.resolve() : sleep(ms, undefined, { signal }).catch(() => undefined)

@@ -1,0 +1,77 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { JetStreamManager, StreamState } from '@nats-io/jetstream'
+import type { KV } from '@nats-io/kv'
+import type { Logger } from '../telemetry/log.js'
+import type { Progress } from './checkpoint.js'
+import { brokerErrorCode } from './errors.js'
+import type { PlannedLog } from './planned-log.js'
+
+/** A log whose done part is removed from its stream. */
+export interface PurgedLog extends Pick<PlannedLog<Progress>, 'key' | 'stream' | 'subject'> {
+  /** Of the stream. */
+  readonly bytesMax: number
+  /** What is done stays this long; for ever where the stream itself lets it age. */
+  readonly keepMs: number | undefined
+}
+
+export interface PurgeDeps {
+  readonly manager: JetStreamManager
+  readonly checkpoints: KV
+  readonly isOwner: (key: string) => boolean
+  readonly log: Logger
+}
+
+const PURGE_EVERY_MS = 15_000
+/** Above this share of `bytesMax` what is done is purged even when it could still stay. */
+const CROWDED_SHARE = 0.8
+
+/**
+ * Removes from streams what is done: older than it is to be kept, or anything done while the stream is fuller than it
+ * should be. What is not done is never removed, so that a full stream means unprocessed messages. Each owner purges its
+ * own subjects.
+ */
+export async function purgeDone(deps: PurgeDeps, logs: readonly PurgedLog[], signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    await sleep(PURGE_EVERY_MS, undefined, { signal }).catch(() => undefined)
+    if (signal.aborted) return
+    try {
+      await purgeOnce(deps, logs, Date.now())
+    } catch (cause) {
+      deps.log.warn({ err: cause }, 'a log was not purged; the next round will')
+    }
+  }
+}
+
+/** One round. @param nowMs decides what is older than it is to be kept */
+export async function purgeOnce(deps: PurgeDeps, logs: readonly PurgedLog[], nowMs: number): Promise<void> {
+  const infos = new Map<string, StreamState>()
+  for (const { key, stream, subject, bytesMax, keepMs } of logs) {
+    if (!deps.isOwner(key)) continue
+    const state = infos.get(stream) ?? (await deps.manager.streams.info(stream)).state
+    infos.set(stream, state)
+    const isCrowded = state.bytes > bytesMax * CROWDED_SHARE
+    if (!isCrowded && keepMs === undefined) continue
+    const checkpoint = (await deps.checkpoints.get(key))?.json<Progress>()
+    if (checkpoint === undefined) continue
+    const youngest =
+      isCrowded || keepMs === undefined
+        ? Number.MAX_SAFE_INTEGER
+        : await firstSequenceSince(deps.manager, stream, nowMs - keepMs)
+    // Up to but not including this sequence.
+    const before = Math.min(checkpoint.done + 1, youngest)
+    if (before <= state.first_seq) continue
+    await deps.manager.streams.purge(stream, { filter: subject, seq: before })
+  }
+}
+
+/** The sequence of the first message at or after an instant; beyond all when there is none. */
+async function firstSequenceSince(manager: JetStreamManager, stream: string, sinceMs: number): Promise<number> {
+  try {
+    for await (const message of await manager.direct.getBatch(stream, { start_time: new Date(sinceMs), batch: 1 })) {
+      return message.seq
+    }
+  } catch (cause) {
+    if (brokerErrorCode(cause) !== 404) throw cause
+  }
+  return Number.MAX_SAFE_INTEGER
+}

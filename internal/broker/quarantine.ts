@@ -1,0 +1,32 @@
+import { type Publisher, publishOrThrow } from './publisher.js'
+
+/** A message, or a part of one, that its reader cannot handle, and why. */
+export interface Poison {
+  /** Names it, so that it is kept once. */
+  readonly id: string
+  readonly data: Uint8Array
+  /** Made by `poisonReason`. */
+  readonly reason: string
+}
+
+/**
+ * - unreadable_message: its bytes have not the form that they should have
+ * - rule_failed: a rule threw at an event of valid form
+ */
+export type PoisonKind = 'unreadable_message' | 'rule_failed'
+
+/**
+ * Why something is poison: out of a closed list, with the error's class. Never the error's message, which may quote
+ * what a tenant sent (that of JSON.parse does).
+ */
+export const poisonReason = (kind: PoisonKind, cause: unknown): string =>
+  `${kind}: ${cause instanceof Error ? cause.constructor.name : typeof cause}`
+
+/** Keeps what is poison in QUARANTINE. @param subject of whoever could not handle it */
+export async function quarantine(
+  publish: Publisher['publish'],
+  subject: string,
+  poison: readonly Poison[],
+): Promise<void> {
+  for (const { id, data } of poison) await publishOrThrow(publish, subject, data, `quarantine.${id}`)
+}
