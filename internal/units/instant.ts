@@ -5,6 +5,73 @@
  * @returns milliseconds since the epoch, or undefined
  */
 export function parseInstant(text: string): number | undefined {
+  if (text === lastUsual) return lastInstant
+  const instant = parseUsual(text)
+  if (instant === undefined) return parseGeneral(text)
+  lastUsual = text
+  lastInstant = instant
+  return instant
+}
+
+/** An event's time is read again right after it was checked. Only texts of the usual form are held, which are short. */
+let lastUsual = ''
+let lastInstant: number | undefined
+
+/**
+ * The two spellings that nearly all producers use, `YYYY-MM-DDTHH:MM:SS.mmmZ` and `YYYY-MM-DDTHH:MM:SSZ`, at a sixth
+ * of the cost.
+ *
+ * @returns undefined for whatever is not surely such an instant: the general form then decides
+ */
+function parseUsual(text: string): number | undefined {
+  const { length } = text
+  const hasMilliseconds = length === 24 && text.charCodeAt(19) === POINT
+  if (!hasMilliseconds && length !== 20) return undefined
+  const isParted =
+    text.charCodeAt(4) === HYPHEN &&
+    text.charCodeAt(7) === HYPHEN &&
+    text.charCodeAt(10) === LETTER_T &&
+    text.charCodeAt(13) === COLON &&
+    text.charCodeAt(16) === COLON &&
+    text.charCodeAt(length - 1) === LETTER_Z
+  if (!isParted) return undefined
+
+  const year = twoDigits(text, 0) * 100 + twoDigits(text, 2)
+  const month = twoDigits(text, 5)
+  const day = twoDigits(text, 8)
+  const hour = twoDigits(text, 11)
+  const minute = twoDigits(text, 14)
+  const second = twoDigits(text, 17)
+  const millisecond = hasMilliseconds ? digit(text, 20) * 100 + twoDigits(text, 21) : 0
+  // NaN, for what is no digit, fails every comparison; a month that is none has no days. 29 February is left to the
+  // general form.
+  const isInRange =
+    year >= 100 &&
+    day >= 1 &&
+    day <= (DAYS[month - 1] ?? 0) &&
+    hour < 24 &&
+    minute < 60 &&
+    second < 60 &&
+    millisecond < 1000
+  return isInRange ? Date.UTC(year, month - 1, day, hour, minute, second, millisecond) : undefined
+}
+
+const HYPHEN = 0x2d
+const POINT = 0x2e
+const COLON = 0x3a
+const LETTER_T = 0x54
+const LETTER_Z = 0x5a
+const DIGIT_0 = 0x30
+const DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
+
+const twoDigits = (text: string, at: number): number => digit(text, at) * 10 + digit(text, at + 1)
+
+function digit(text: string, at: number): number {
+  const value = text.charCodeAt(at) - DIGIT_0
+  return value >= 0 && value <= 9 ? value : Number.NaN
+}
+
+function parseGeneral(text: string): number | undefined {
   const match = INSTANT.exec(text)
   if (match === null) return undefined
   const [, year, month, day, hour, minute, second, fraction = ''] = match

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { formatInstant, parseInstant } from '../../../internal/units/instant.js'
 
 const NOON = Date.UTC(2026, 10, 3, 12)
@@ -74,4 +74,104 @@ test.each([
   '２０２６-11-03T12:00:00Z',
 ])('"%s" is no instant', (text) => {
   expect(parseInstant(text)).toBeUndefined()
+})
+
+describe('the usual spelling, which has a path of its own', () => {
+  /** The same instant in a spelling that takes the general path. */
+  const generally = (body: string) => parseInstant(`${body}+00:00`)
+  const padded = (value: number, digits = 2) => String(value).padStart(digits, '0')
+
+  test.each([0, 99, 100, 1900, 1969, 1970, 2000, 2023, 2024, 2100, 2400, 9999])(
+    'every day of the year %i is read as the general path reads it, and so is every day that it has not',
+    (year) => {
+      let days = 0
+      for (let month = 0; month <= 13; month++) {
+        for (let day = 0; day <= 32; day++) {
+          const body = `${padded(year, 4)}-${padded(month)}-${padded(day)}T23:59:59`
+          const instant = generally(body)
+          expect(parseInstant(`${body}Z`), body).toBe(instant)
+          expect(parseInstant(`${body}.789Z`), body).toBe(instant === undefined ? undefined : instant + 789)
+          if (instant !== undefined) days++
+        }
+      }
+      const isLeap = new Date(Date.UTC(year, 1, 29)).getUTCMonth() === 1
+      expect(days).toBe(year < 100 ? 0 : isLeap ? 366 : 365)
+    },
+  )
+
+  const parts = fc.tuple(
+    fc.oneof(fc.nat({ max: 9999 }), fc.constantFrom(0, 99, 100, 1600, 1900, 1972, 2000, 2024)),
+    fc.nat({ max: 14 }),
+    fc.oneof(fc.nat({ max: 33 }), fc.constantFrom(28, 29, 30, 31)),
+    fc.oneof(fc.nat({ max: 99 }), fc.constantFrom(0, 23, 24)),
+    fc.oneof(fc.nat({ max: 99 }), fc.constantFrom(0, 59, 60)),
+    fc.oneof(fc.nat({ max: 99 }), fc.constantFrom(0, 59, 60)),
+  )
+  const bodies = fc
+    .tuple(
+      parts,
+      fc.oneof(
+        fc.constant(''),
+        fc.nat({ max: 999 }).map((ms) => `.${padded(ms, 3)}`),
+        fc.string(),
+      ),
+    )
+    .map(
+      ([[year, month, day, hour, minute, second], fraction]) =>
+        `${padded(year, 4)}-${padded(month)}-${padded(day)}T${padded(hour)}:${padded(minute)}:${padded(second)}${fraction}`,
+    )
+
+  test('is read as the general path reads it', () => {
+    fc.assert(
+      fc.property(bodies, (body) => {
+        expect(parseInstant(`${body}Z`)).toBe(generally(body))
+      }),
+      { numRuns: 20_000 },
+    )
+  })
+
+  test('any one character may be wrong', () => {
+    const characters = fc.oneof(
+      fc.constantFrom(...'0123456789-:.TtZz+/; ', '٣', '３', '\0'),
+      fc.string({ unit: 'binary' }),
+    )
+    const usual = fc
+      .date({ min: new Date(FIRST), max: new Date(LAST), noInvalidDate: true })
+      .map((date) => date.toISOString())
+    fc.assert(
+      fc.property(usual, fc.boolean(), fc.nat({ max: 22 }), characters, (text, isShort, place, character) => {
+        const body = isShort ? text.slice(0, 19) : text.slice(0, 23)
+        const wrong = body.slice(0, place) + character + body.slice(place + 1)
+        expect(parseInstant(`${wrong}Z`)).toBe(generally(wrong))
+      }),
+      { numRuns: 20_000 },
+    )
+  })
+
+  test.each(['2026-11-03T12:00:00', '2026-11-03T12:00:00.000'])(
+    '%s and any one character is none, but for Z',
+    (body) => {
+      for (let code = 0; code < 0x300; code++) {
+        const character = String.fromCharCode(code)
+        expect(parseInstant(body + character), character).toBe(/z/i.test(character) ? NOON : undefined)
+      }
+    },
+  )
+
+  test('what was read before makes no difference', () => {
+    const texts = fc.constantFrom(
+      '2026-11-03T12:00:00Z',
+      '2026-11-03T12:00:00.001Z',
+      '2026-11-03T12:00:60Z',
+      '2024-02-29T00:00:00Z',
+      '2026-11-03T12:00:00z',
+      '1970-01-01T00:00:00Z',
+      '',
+    )
+    fc.assert(
+      fc.property(fc.array(texts), (read) => {
+        for (const text of read) expect(parseInstant(text)).toBe(generally(text.slice(0, -1)))
+      }),
+    )
+  })
 })
