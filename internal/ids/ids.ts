@@ -91,5 +91,38 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
 export const isUuid = (text: string): boolean => UUID.test(text)
 
-/** @param text a UUID in its 36-character form, already checked */
-export const uuidBytes = (text: string): Uint8Array => Buffer.from(text.replaceAll('-', ''), 'hex')
+/**
+ * @param text a UUID in its 36-character form, already checked
+ * @param into where to write the 16 bytes, for a caller that is done with them before it reads the next UUID;
+ *   without it each call makes an array of its own
+ */
+export function uuidBytes(text: string, into: Uint8Array = new Uint8Array(16)): Uint8Array {
+  for (let i = 0; i < 16; i++) {
+    const at = PLACES[i] as number
+    into[i] = ((NIBBLES[text.charCodeAt(at)] as number) << 4) | (NIBBLES[text.charCodeAt(at + 1)] as number)
+  }
+  return into
+}
+
+/** Where the two digits of each byte begin, between the hyphens. */
+const PLACES = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34]
+
+/** The value of a hexadecimal digit of either case, by its character code. */
+const NIBBLES = new Uint8Array(128)
+for (let value = 0; value < 16; value++) {
+  const digit = value.toString(16)
+  NIBBLES[digit.charCodeAt(0)] = value
+  NIBBLES[digit.toUpperCase().charCodeAt(0)] = value
+}
+
+/** The 16 bytes of an id as 32 hexadecimal digits, lower case. */
+export function idHex(bytes: Uint8Array): string {
+  let text = ''
+  for (let i = 0; i < ID_BYTES; i += 4) {
+    text += hex(bytes[i]) + hex(bytes[i + 1]) + hex(bytes[i + 2]) + hex(bytes[i + 3])
+  }
+  return text
+}
+
+const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
+const hex = (byte: number | undefined): string => HEX[byte as number] as string

@@ -5,7 +5,9 @@ import {
   deriveTenantIds,
   formatId,
   hasTagOf,
+  idHex,
   invocationIdBytes,
+  isUuid,
   parseId,
   randomId,
   uuidBytes,
@@ -50,6 +52,22 @@ describe('base32', () => {
     )
   })
 
+  test('bytes of any number are their bits, five to a character', () => {
+    const lengths = fc.oneof(fc.constant(16), fc.nat({ max: 40 }))
+    const bytes = lengths.chain((length) => fc.uint8Array({ minLength: length, maxLength: length }))
+    fc.assert(
+      fc.property(bytes, (some) => {
+        const bits = Array.from(some, (byte) => byte.toString(2).padStart(8, '0')).join('')
+        const characters = Array.from(bits.matchAll(/.{1,5}/g), ([five]) => {
+          return '0123456789abcdefghjkmnpqrstvwxyz'.charAt(Number.parseInt(five.padEnd(5, '0'), 2))
+        })
+        expect(encodeBase32(some)).toBe(characters.join(''))
+        expect(encodeBase32(Buffer.concat([Buffer.alloc(3), some]).subarray(3))).toBe(characters.join(''))
+      }),
+      { numRuns: 1000 },
+    )
+  })
+
   test('a text that is not canonical is refused', () => {
     const text = encodeBase32(new Uint8Array(16))
 
@@ -79,6 +97,37 @@ describe('ids', () => {
     expect(spelled(event)).toBe(spelled(event.toUpperCase()))
     expect(spelled(event)).not.toBe(spelled('1e97cac7-9f49-58d8-9757-dd783ae5ff8b'))
     expect(spelled(event)).not.toBe(formatId('inv', invocationIdBytes(theirs, uuidBytes(event))))
+  })
+
+  test('the bytes of a UUID are its digits, whatever their case', () => {
+    const uuids = fc
+      .tuple(fc.uint8Array({ minLength: 16, maxLength: 16 }), fc.infiniteStream(fc.boolean()))
+      .map(([bytes, isUpper]) => {
+        const hex = Buffer.from(bytes)
+          .toString('hex')
+          .replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
+        return [bytes, hex.replace(/./g, (digit) => (isUpper.next().value ? digit.toUpperCase() : digit))] as const
+      })
+    fc.assert(
+      fc.property(uuids, ([bytes, text]) => {
+        const into = new Uint8Array(16).fill(0xa5)
+
+        expect(isUuid(text)).toBe(true)
+        expect(uuidBytes(text)).toEqual(bytes)
+        expect(uuidBytes(text, into)).toBe(into)
+        expect(into).toEqual(bytes)
+        expect(idHex(bytes)).toBe(Buffer.from(bytes).toString('hex'))
+      }),
+      { numRuns: 1000 },
+    )
+  })
+
+  test('the bytes of a UUID are the caller’s own, unless it says where to write them', () => {
+    const first = uuidBytes('00112233-4455-6677-8899-aabbccddeeff')
+    const second = uuidBytes('ffffffff-ffff-ffff-ffff-ffffffffffff')
+
+    expect(idHex(first)).toBe('00112233445566778899aabbccddeeff')
+    expect(idHex(second)).toBe('f'.repeat(32))
   })
 
   test('an id of another type is not taken', () => {
