@@ -1,0 +1,30 @@
+import type { TenantIds } from '../../ids/ids.js'
+
+/**
+ * Which partition an event belongs to: by its trace where it has one, so that the events of one workflow meet in
+ * one actor, else by itself. Every gateway of an instance answers alike, and so it does after a restart.
+ *
+ * Seeded with the tenant's secret, so that equal trace ids of two tenants need not meet. That is no defence against a
+ * producer who wants all its events in one partition: it need only send one trace.
+ *
+ * @param id the 16 bytes of the event's own id
+ */
+export function partitionOf(
+  { sip }: TenantIds,
+  traceId: string | null | undefined,
+  id: Uint8Array,
+  partitions: number,
+): number {
+  if (partitions === 1) return 0
+  if (traceId === undefined || traceId === null) return (id[15] ?? 0) % partitions
+  return hashOf(traceId, sip.k0lo) % partitions
+}
+
+/** FNV-1a over the UTF-16 units of a text, then MurmurHash3's finalizer, which carries every bit into the lowest. */
+function hashOf(text: string, seed: number): number {
+  let hash = seed
+  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193)
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35)
+  return (hash ^ (hash >>> 16)) >>> 0
+}
