@@ -1,4 +1,5 @@
 import { GROUP_BYTES_MAX } from '../../streams/invocations.js'
+import { idHex } from '../ids/ids.js'
 import { parseInstant } from '../units/instant.js'
 import type { Invocation } from './invocation.js'
 import { type InvocationEvent, invocationEvent } from './schema.js'
@@ -55,7 +56,7 @@ interface Entry {
   readonly e: InvocationEvent
 }
 
-const FIELDS = Object.keys(invocationEvent.shape) as (keyof InvocationEvent)[]
+const FIELDS = new Set(Object.keys(invocationEvent.shape))
 
 export interface Admission {
   readonly tenantId: string
@@ -68,31 +69,52 @@ export interface Admission {
 /**
  * One entry as text; `encodeGroup` puts entries together.
  *
+ * @param event as `JSON.parse` made it: its text then names each field once, however often the producer's did
  * @param position where the event first entered the pipeline, when it is handed on; its key is then left behind, since
  *   stage A has recorded it
  */
 export function encodeEntry(admission: Admission, event: InvocationEvent, position?: Position): string {
-  const kept: Record<string, unknown> = {}
-  for (const field of FIELDS) {
-    const value = event[field]
-    if (value !== undefined && value !== null) kept[field] = value
-  }
-  const entry: Entry = {
-    t: admission.tenantId,
-    p: admission.principal,
-    i: Buffer.from(admission.id.buffer, admission.id.byteOffset, admission.id.length).toString('hex'),
-    r: admission.receivedAtMs,
-    ...(position === undefined ? keyMember(admission.key) : { s: [position.sequence, position.index] }),
-    e: kept as InvocationEvent,
-  }
-  return JSON.stringify(entry)
+  const where = position === undefined ? keyMember(admission.key) : `,"s":[${position.sequence},${position.index}]`
+  // Ids, numbers and base64 need no escaping; the texts of the head have had it.
+  const kept = JSON.stringify(hasOnlyKept(event) ? event : keptOf(event))
+  return `${headOf(admission)}${idHex(admission.id)}","r":${admission.receivedAtMs}${where},"e":${kept}}`
 }
 
-function keyMember(key: AdmissionKey | undefined): Pick<Entry, 'k'> {
-  if (key === undefined) return {}
+/** Whether every field is one of the schema's and has a value: nearly all events, which then need no copy. */
+function hasOnlyKept(event: InvocationEvent): boolean {
+  for (const field in event) {
+    if (!FIELDS.has(field) || event[field as keyof InvocationEvent] === null) return false
+  }
+  return true
+}
+
+function keptOf(event: InvocationEvent): Record<string, unknown> {
+  const kept: Record<string, unknown> = {}
+  for (const field in event) {
+    const value = event[field as keyof InvocationEvent]
+    if (value !== null && FIELDS.has(field)) kept[field] = value
+  }
+  return kept
+}
+
+/** How an entry of a tenant and principal begins: up to the digits of its id. */
+function headOf({ tenantId, principal }: Admission): string {
+  const known = heads.get(principal)
+  if (known !== undefined && known.tenantId === tenantId) return known.text
+  if (heads.size >= HEADS_MAX) heads.clear()
+  const text = `{"t":${JSON.stringify(tenantId)},"p":${JSON.stringify(principal)},"i":"`
+  heads.set(principal, { tenantId, text })
+  return text
+}
+
+const HEADS_MAX = 1024
+const heads = new Map<string, { readonly tenantId: string; readonly text: string }>()
+
+function keyMember(key: AdmissionKey | undefined): string {
+  if (key === undefined) return ''
   keyBytes.set(key.hash, 0)
   keyBytes.set(key.fingerprint, KEY_HASH_BYTES)
-  return { k: keyBytes.toString('base64') }
+  return `,"k":"${keyBytes.toString('base64')}"`
 }
 
 const keyBytes = Buffer.alloc(KEY_HASH_BYTES + KEY_FINGERPRINT_BYTES)

@@ -8,7 +8,7 @@ import {
   splitIntoGroups,
 } from '../../../internal/invocations/group.js'
 import { SERVICE_TIERS } from '../../../internal/invocations/invocation.js'
-import type { InvocationEvent } from '../../../internal/invocations/schema.js'
+import { type InvocationEvent, invocationEvent } from '../../../internal/invocations/schema.js'
 import { validateInvocation } from '../../../internal/invocations/validate.js'
 import { GROUP_BYTES_MAX } from '../../../streams/invocations.js'
 import { idOf, NOW_MS, validEvent } from '../../support/invocations.js'
@@ -68,6 +68,31 @@ const events: fc.Arbitrary<InvocationEvent> = fc
     },
   )
   .filter((event) => validateInvocation(event, NOW_MS).ok)
+
+/** Stands in every key and text that must not be kept. */
+const MARK = 'unkept'
+const marked = fc.string({ unit: 'binary' }).map((text) => MARK + text)
+const markedValues = fc.letrec((tie) => ({
+  value: fc.oneof(
+    { maxDepth: 3 },
+    marked,
+    fc.constant(null),
+    fc.array(tie('value'), { maxLength: 3 }),
+    fc.dictionary(marked, tie('value'), { maxKeys: 3 }),
+  ),
+})).value
+/** Names that an object or an entry has a use for. */
+const awkward = fc.constantFrom('__proto__', 'toJSON', 'constructor', 'hasOwnProperty', 't', 'k', 'e', '', '0', '7')
+const REQUIRED = ['event_id', 'ingestion_layer', 'ingestion_timestamp', 'provider', 'requested_model']
+const FIELDS = Object.keys(invocationEvent.shape) as (keyof InvocationEvent)[]
+const OPTIONAL = FIELDS.filter((field) => !REQUIRED.includes(field))
+
+/** What may come beside an event: fields nobody knows, nulls, and fields that are written again later. */
+const extras = fc.record({
+  unknown: fc.array(fc.tuple(fc.oneof(marked, awkward), markedValues), { maxLength: 4 }),
+  nulls: fc.subarray(OPTIONAL, { maxLength: 4 }),
+  early: fc.array(fc.tuple(fc.constantFrom(...FIELDS), markedValues), { maxLength: 8 }),
+})
 
 /** `requested_model` -> `requestedModel`; the one field with another name is the event's time. */
 const camelCase = (field: string): string =>
@@ -175,6 +200,55 @@ describe('an entry', () => {
 
     expect(readBack(event)).toMatchObject({ tenantId: 'tnt_one', event: validEvent() })
     expect(encodeEntry(admission, event)).not.toMatch(/note|region|tnt_two/)
+  })
+
+  test('keeps what the schema names and nothing else, whatever came beside it', () => {
+    fc.assert(
+      fc.property(events, extras, (event, { unknown, nulls, early }) => {
+        const stated = Object.entries(event)
+        const empty = nulls.filter((field) => event[field] === undefined).map((field) => [field, null] as const)
+        // As a producer could write it: a field twice, of which the last one counts, and nulls and more between.
+        const later = new Map<string, unknown>([...stated, ...empty])
+        const members = [...early.filter(([field]) => later.has(field)), ...unknown, ...later]
+        const text = `{${members.map(([key, value]) => `${JSON.stringify(key)}:${JSON.stringify(value)}`).join(',')}}`
+        const parsed = JSON.parse(text) as InvocationEvent
+
+        for (const position of [undefined, { sequence: 3, index: 8 }]) {
+          const entry = encodeEntry(admission, parsed, position)
+
+          expect(entry).not.toContain(MARK)
+          const { t, p, i, r, s, e, ...rest } = JSON.parse(entry) as Record<string, unknown>
+          expect({ t, p, i, r, s }).toEqual({
+            t: 'tnt_one',
+            p: 'key_one',
+            i: Buffer.from(admission.id).toString('hex'),
+            r: NOW_MS,
+            s: position && [3, 8],
+          })
+          expect(rest).toEqual({})
+          expect(e).toStrictEqual(JSON.parse(JSON.stringify(event)))
+          // Each once: nothing was lost in reading the text that another reader could find in it.
+          expect(JSON.stringify(JSON.parse(entry))).toBe(entry)
+          expect(decodeGroup(encodeGroup([entry]), 7)[0]?.event).toStrictEqual(e)
+        }
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  test('is of its own tenant and principal, whoever was written before', () => {
+    // More principals than are remembered, some of two tenants, some that need escaping.
+    const senders = Array.from({ length: 3000 }, (_, i) => ({
+      tenantId: `tnt_"${i % 2}`,
+      principal: i % 3 === 0 ? 'key_\\shared' : `key_${i}`,
+    }))
+
+    const read = decodeGroup(
+      encodeGroup([...senders, ...senders].map((sender) => encodeEntry({ ...admission, ...sender }, validEvent()))),
+      7,
+    )
+
+    expect(read.map(({ tenantId, principal }) => ({ tenantId, principal }))).toEqual([...senders, ...senders])
   })
 
   test('keeps zeros and false, which are not absent', () => {
