@@ -4,6 +4,7 @@
  */
 import { fileURLToPath } from 'node:url'
 import { Command, InvalidArgumentError, Option } from 'commander'
+import { admissionIndex } from './admission-index/question.js'
 import { type IngestOptions, ingest } from './ingest/question.js'
 
 /** From dist/bench to the checkout. */
@@ -40,6 +41,14 @@ program
     const natsServerBin = process.env['ATTRIBUTION_NATS_SERVER_BIN'] ?? ''
     if (natsServerBin === '') throw new Error('ATTRIBUTION_NATS_SERVER_BIN names no nats-server; use npm run bench')
     await ingest({ ...options, checkout: CHECKOUT, natsServerBin }, stopping.signal)
+  })
+
+program
+  .command('admission-index')
+  .description('the admission index at 10 million keys and a 5 % duplicate mix: verdicts, bytes a key, time, pauses')
+  .option('--keys <count>', 'a multiple of 2,000', atLeast(2_000), 10_000_000)
+  .action(async ({ keys }: { keys: number }) => {
+    await admissionIndex({ checkout: CHECKOUT, keys })
   })
 
 program.parseAsync().then(

@@ -23,7 +23,18 @@ export const CHECKPOINTS = { name: 'checkpoints', history: 1 } as const satisfie
 /** `<purpose>` -> a secret key, sealed by the master key: ids, cursors, identities. */
 export const SIGNING_KEYS = { name: 'signing_keys', history: 1 } as const satisfies Bucket
 
+/** `bulk.<hex of a key's hash>` -> what became of each event of a bulk request, so that a replay gets the same answer. Gone after 24 hours. */
+export const IDEMPOTENCY = { name: 'idempotency', history: 1, ttlMs: 24 * 60 * 60 * 1000 } as const satisfies Bucket
+
 /** `<role>.<member id>` -> heartbeat of a live process; gone after the TTL. Watched by attributors, who share out partitions by it. */
 export const MEMBERS = { name: 'members', history: 1, ttlMs: 5_000 } as const satisfies Bucket
 
-export const BUCKETS: readonly Bucket[] = [TENANTS, API_KEYS, DIRECTORY, CHECKPOINTS, SIGNING_KEYS, MEMBERS]
+export const BUCKETS: readonly Bucket[] = [
+  TENANTS,
+  API_KEYS,
+  DIRECTORY,
+  CHECKPOINTS,
+  SIGNING_KEYS,
+  IDEMPOTENCY,
+  MEMBERS,
+]

@@ -1,28 +1,59 @@
 /**
- * The gateway: every HTTP route, and the admission of invocations. Needs the broker; without the read model it
- * still admits, and answers reads with 503.
+ * The gateway: every HTTP route, and the admission of invocations. Needs the broker to start; later it admits without
+ * it for a while (spool), and without the read model it admits and answers reads with 503.
  */
-
+import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import { AdmissionIndex } from '../../internal/admission/admission-index.js'
+import { BodyFingerprint } from '../../internal/admission/body-fingerprint.js'
+import { InFlight } from '../../internal/admission/in-flight.js'
 import { attributionRoutes } from '../../internal/attribution/routes.js'
 import type { StoredApiKey } from '../../internal/auth/api-keys.js'
 import { type Authenticator, createAuthenticator } from '../../internal/auth/authenticate.js'
+import { budgetsCache, rateLimitsOf } from '../../internal/auth/rate-limits.js'
 import { connectBroker, ensureStreams } from '../../internal/broker/connect.js'
 import { mirrorBucket } from '../../internal/broker/mirror.js'
 import { createPublisher } from '../../internal/broker/publisher.js'
 import { ConfigError, readConfig } from '../../internal/config/settings.js'
+import { type Answer, isKnownEvent } from '../../internal/gateway/admission/admission.js'
+import type { BulkRecord } from '../../internal/gateway/admission/bulk-outcomes.js'
+import { fateRoutes } from '../../internal/gateway/admission/fate-routes.js'
 import { createGroupCommit } from '../../internal/gateway/admission/group-commit.js'
+import { admissionHistory } from '../../internal/gateway/admission/history.js'
+import { keptRecords } from '../../internal/gateway/admission/kept-records.js'
+import { createKeyConfirmation } from '../../internal/gateway/admission/key-confirmation.js'
+import {
+  EVENT_WINDOW_MS,
+  KEY_WINDOW_MS,
+  loadPending,
+  loadRecorded,
+} from '../../internal/gateway/admission/load-index.js'
+import { createLogWriter, deliverOrphans } from '../../internal/gateway/admission/log-writer.js'
+import { type ObservationRecord, observationRoutes } from '../../internal/gateway/admission/observation-routes.js'
 import { admissionRoutes } from '../../internal/gateway/admission/routes.js'
 import { healthRoutes, watchBroker, watchStore } from '../../internal/gateway/health.js'
 import { createCursorCodec } from '../../internal/gateway/pages.js'
-import { serve } from '../../internal/gateway/server.js'
-import { tenantIdsCache } from '../../internal/ids/ids.js'
+import { serve, serveUnready } from '../../internal/gateway/server.js'
+import { identityKeysCache, tenantIdsCache } from '../../internal/ids/ids.js'
+import { encodeObservation, encodeObservations } from '../../internal/observations/codec.js'
 import { runMain, stopSignal, untilAvailable } from '../../internal/process/main.js'
 import { readMasterKey } from '../../internal/secrets/master-key.js'
 import { signingKey } from '../../internal/secrets/signing-keys.js'
+import { adoptOrphans } from '../../internal/spool/orphans.js'
+import { openSpool } from '../../internal/spool/spool.js'
 import { connectStore } from '../../internal/store/client.js'
+import { findAdmissionKeys } from '../../internal/store/queries/admission-keys.js'
 import { findAttribution, listAttributions } from '../../internal/store/queries/attributions.js'
+import { findQuarantined } from '../../internal/store/queries/quarantined.js'
 import { createLog } from '../../internal/telemetry/log.js'
-import { API_KEYS, SIGNING_KEYS } from '../../streams/buckets.js'
+import { API_KEYS, CHECKPOINTS, IDEMPOTENCY, SIGNING_KEYS } from '../../streams/buckets.js'
+import { observationsSubject } from '../../streams/observations.js'
+
+const HOUR_MS = 60 * 60 * 1000
+/** Keys known exactly: at most 64 bytes each. Older ones are known through filters. */
+const KEYS_EXACT_MAX = 8_000_000
+const EVENTS_EXACT_MAX = 8_000_000
+const SEGMENT_BYTES = 32 * 1024 * 1024
 
 runMain('gateway', async () => {
   const config = readConfig(
@@ -33,6 +64,7 @@ runMain('gateway', async () => {
       'baseUrl',
       'errorDocsUrl',
       'logLevel',
+      'dataDir',
       'partitions',
       'masterKeyFile',
       'natsUrl',
@@ -40,10 +72,16 @@ runMain('gateway', async () => {
       'natsPassword',
       'streamReplicas',
       'invocationsBytesMax',
+      'spoolBytesMax',
       'storeUrl',
       'storeUser',
       'storePassword',
       'storeDatabase',
+      'rateIngest',
+      'rateRead',
+      'rateReport',
+      'rateControl',
+      'rateToken',
     ],
     process.argv.slice(2),
     process.env,
@@ -52,6 +90,12 @@ runMain('gateway', async () => {
   const masterKey = readMasterKey(config.masterKeyFile)
   const clock = Date.now
   const baseUrl = config.baseUrl === '' ? `http://${config.host}:${config.port}` : config.baseUrl
+  const errorDocsUrl = config.errorDocsUrl === '' ? `${baseUrl}/docs/errors` : config.errorDocsUrl
+  const address = { host: config.host, port: config.port, errorDocsUrl }
+  const portTaken = (cause: Error): never => {
+    throw new ConfigError(`${cause.message}: is another process using the port?`, { cause })
+  }
+  const stopUnready = await serveUnready(address, log).catch(portTaken)
 
   const broker = await connectBroker({
     url: config.natsUrl,
@@ -64,6 +108,8 @@ runMain('gateway', async () => {
     () => ensureStreams(broker, { replicas: config.streamReplicas, invocationsBytesMax: config.invocationsBytesMax }),
     log,
   )
+  const brokerWatch = watchBroker(broker, clock)
+  const isBrokerUp = (): boolean => brokerWatch.awayMs() === 0
   const store = connectStore({
     url: config.storeUrl,
     user: config.storeUser,
@@ -74,11 +120,12 @@ runMain('gateway', async () => {
   const signingKeys = await broker.bucket(SIGNING_KEYS)
   const idsOf = tenantIdsCache(await signingKey(signingKeys, masterKey, 'ids'))
   const cursors = createCursorCodec(await signingKey(signingKeys, masterKey, 'cursors'))
+  const admissionKey = await signingKey(signingKeys, masterKey, 'admission')
 
   // A copy of the keys that no longer follows the bucket would let revoked keys in: start over instead.
-  let isStopping = false
+  const stopping = new AbortController()
   const lost = (cause: unknown): void => {
-    if (isStopping) return
+    if (stopping.signal.aborted) return
     log.fatal({ err: cause }, 'the copy of the API keys no longer follows its bucket')
     process.exit(1)
   }
@@ -86,19 +133,100 @@ runMain('gateway', async () => {
   const apiKeys = await mirrorBucket<StoredApiKey>(await broker.bucket(API_KEYS), lost, (keyId) => {
     for (const authenticator of authenticators) authenticator.forget(keyId)
   })
-  const authenticator = createAuthenticator(config.mode, (keyId) => apiKeys.get(keyId))
+  const budgetsOf = budgetsCache(
+    rateLimitsOf({
+      ingest: config.rateIngest,
+      read: config.rateRead,
+      report: config.rateReport,
+      control: config.rateControl,
+      token: config.rateToken,
+    }),
+  )
+  const authenticator = createAuthenticator(config.mode, (keyId) => apiKeys.get(keyId), budgetsOf)
   authenticators.push(authenticator)
 
-  const groups = createGroupCommit(createPublisher(broker.connection), config.partitions)
+  const publisher = createPublisher(broker.connection)
+  const spoolsDir = join(config.dataDir, 'spool')
+  const spoolSettings = {
+    bytesMax: config.spoolBytesMax,
+    segmentBytes: SEGMENT_BYTES,
+    onIncident: (incident: object) => log.error({ incident }, 'the spool met damage'),
+  }
+  // Before the log is read for keys: what dead gateways had spooled must be in it.
+  const orphans = await adoptOrphans(spoolsDir, spoolSettings)
+  for (const { folder, error } of orphans.failures) log.error({ err: error, folder }, 'a spool could not be adopted')
+  await deliverOrphans(orphans.spools, publisher, isBrokerUp, log, stopping.signal)
+  const opened = await openSpool({
+    ...spoolSettings,
+    folder: join(spoolsDir, `gateway-${randomBytes(6).toString('hex')}`),
+  })
+  if (opened.kind !== 'opened') {
+    throw new ConfigError(
+      `the spool in ${spoolsDir} cannot be opened: ${opened.kind === 'failed' ? opened.error.message : 'taken'}`,
+    )
+  }
+  const writer = createLogWriter(publisher, opened.spool, isBrokerUp, log)
+  const groups = createGroupCommit(writer, config.partitions)
+
+  const index = {
+    keys: new AdmissionIndex({
+      windowMs: KEY_WINDOW_MS,
+      periodMs: 4 * HOUR_MS,
+      exactKeysMax: KEYS_EXACT_MAX,
+      hasFingerprint: true,
+      filterBitsPerKey: 16,
+    }),
+    events: new AdmissionIndex({
+      windowMs: EVENT_WINDOW_MS,
+      periodMs: 24 * HOUR_MS,
+      exactKeysMax: EVENTS_EXACT_MAX,
+      hasFingerprint: false,
+      filterBitsPerKey: 16,
+    }),
+  }
+  const checkpoints = await broker.bucket(CHECKPOINTS)
+  const history = admissionHistory(broker.manager, checkpoints, store, config.partitions)
+  await untilAvailable('the log', () => loadPending(history, index), log)
+  let isLoaded = false
+  void untilAvailable('the admission history', () => loadRecorded(history, index, clock()), log).then(() => {
+    isLoaded = true
+    log.info({ keys: index.keys.exactKeys, events: index.events.exactKeys }, 'the admission index is loaded')
+  })
+  const records = await broker.bucket(IDEMPOTENCY)
+
+  const admission = {
+    ...index,
+    isLoaded: () => isLoaded,
+    inFlight: new InFlight<Answer>({ keysMax: 65_536, waitingMax: 2_000 }),
+    fingerprints: new BodyFingerprint(admissionKey.subarray(0, 16)),
+    confirmation: createKeyConfirmation((hashes) => findAdmissionKeys(store, hashes, clock() - KEY_WINDOW_MS)),
+    groups,
+    partitions: config.partitions,
+    idsOf,
+    keyHashingOf: identityKeysCache(admissionKey),
+    clock,
+  }
   const server = await serve(
-    {
-      host: config.host,
-      port: config.port,
-      errorDocsUrl: config.errorDocsUrl === '' ? `${baseUrl}/docs/errors` : config.errorDocsUrl,
-    },
+    address,
     [
-      ...healthRoutes(watchBroker(broker, clock), watchStore(store, clock)),
-      ...admissionRoutes({ groups, partitions: config.partitions, idsOf, clock }),
+      ...healthRoutes(brokerWatch, watchStore(store, clock)),
+      ...admissionRoutes({ ...admission, ...keptRecords<BulkRecord>(records, 'bulk', isBrokerUp) }),
+      ...observationRoutes({
+        ...admission,
+        ...keptRecords<ObservationRecord>(records, 'observation', isBrokerUp),
+        writer,
+        messageOf: ({ event, ...admitted }) => ({
+          subject: observationsSubject(admitted.tenantId),
+          payload: encodeObservations([encodeObservation(admitted, event)]),
+        }),
+      }),
+      ...fateRoutes({
+        idsOf,
+        isAttributed: async (tenantId, idHex) =>
+          (await findAttribution(store, tenantId, idHex, stopping.signal)) !== undefined,
+        findQuarantined: (tenantId, idHex) => findQuarantined(store, tenantId, idHex),
+        isAdmitted: (id) => isKnownEvent(id, admission),
+      }),
       ...attributionRoutes({
         list: (question, signal) => listAttributions(store, question, signal),
         find: (tenantId, id, signal) => findAttribution(store, tenantId, id, signal),
@@ -107,16 +235,16 @@ runMain('gateway', async () => {
         clock,
       }),
     ],
-    authenticator,
-    log,
-  ).catch((cause: Error) => {
-    throw new ConfigError(`${cause.message}: is another process using the port?`, { cause })
-  })
+    { authenticator, brokerAwayMs: () => brokerWatch.awayMs(), log },
+  ).catch(portTaken)
+  stopUnready()
   log.info({ port: server.port }, 'listening')
 
   await stopSignal()
-  isStopping = true
+  stopping.abort()
   await server.drain()
+  await groups.idle()
+  await writer.close()
   await broker.close()
   await store.close()
 })

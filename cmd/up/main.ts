@@ -4,7 +4,7 @@
  */
 import { fileURLToPath } from 'node:url'
 import { connectBroker, ensureStreams } from '../../internal/broker/connect.js'
-import { ConfigError, readConfig } from '../../internal/config/settings.js'
+import { ConfigError, environmentOf, readConfig } from '../../internal/config/settings.js'
 import { runMain, stopSignal, untilAvailable } from '../../internal/process/main.js'
 import { readMasterKey } from '../../internal/secrets/master-key.js'
 import { banner } from '../../internal/supervisor/banner.js'
@@ -39,6 +39,12 @@ runMain('up', async () => {
       'natsPassword',
       'streamReplicas',
       'invocationsBytesMax',
+      'spoolBytesMax',
+      'rateIngest',
+      'rateRead',
+      'rateReport',
+      'rateControl',
+      'rateToken',
       'storeUrl',
       'storeUser',
       'storePassword',
@@ -64,20 +70,20 @@ runMain('up', async () => {
   const storePassword = ownsStore ? secrets.storePassword : config.storePassword
   const baseUrl = config.baseUrl === '' ? `http://${config.host}:${config.port}` : config.baseUrl
 
+  const { host: _host, port: _port, demo: _demo, demoSpeed, demoEventIds, natsServerBin, ...shared } = config
   const env = {
     PATH: process.env['PATH'] ?? '',
-    ATTRIBUTION_MODE: config.mode,
-    ATTRIBUTION_LOG_LEVEL: config.logLevel,
-    ATTRIBUTION_PARTITIONS: String(config.partitions),
-    ATTRIBUTION_MASTER_KEY_FILE: files.masterKey,
-    ATTRIBUTION_NATS_URL: nats.url,
-    ...(nats.user === '' ? {} : { ATTRIBUTION_NATS_USER: nats.user, ATTRIBUTION_NATS_PASSWORD: nats.password }),
-    ATTRIBUTION_STREAM_REPLICAS: String(config.streamReplicas),
-    ATTRIBUTION_INVOCATIONS_BYTES_MAX: String(config.invocationsBytesMax),
-    ATTRIBUTION_STORE_URL: storeUrl,
-    ATTRIBUTION_STORE_USER: config.storeUser,
-    ...(storePassword === '' ? {} : { ATTRIBUTION_STORE_PASSWORD: storePassword }),
-    ATTRIBUTION_STORE_DATABASE: config.storeDatabase,
+    ...environmentOf({
+      ...shared,
+      baseUrl,
+      dataDir: files.dataDir,
+      masterKeyFile: files.masterKey,
+      natsUrl: nats.url,
+      natsUser: nats.user,
+      natsPassword: nats.password,
+      storeUrl,
+      storePassword,
+    }),
   }
   const role = (name: string, args: readonly string[], ready: Role['ready']): Role => ({
     name,
@@ -91,9 +97,9 @@ runMain('up', async () => {
   const stopping = stopSignal()
   try {
     if (ownsNats) {
-      if (config.natsServerBin === '')
+      if (natsServerBin === '')
         throw new ConfigError('no nats-server is named: start with "npm start", or set --nats-server-bin')
-      await supervisor.start(natsServerRole(config.natsServerBin, files, natsPort, nats.user, nats.password))
+      await supervisor.start(natsServerRole(natsServerBin, files, natsPort, nats.user, nats.password))
     }
     if (ownsStore) {
       const args = [
@@ -126,9 +132,7 @@ runMain('up', async () => {
     await supervisor.start(role('attributor', ['--member-name', 'attributor-1'], answersAt(`${listening}/readyz`)))
     process.stdout.write(banner({ baseUrl, files, mode: config.mode, ownsNats, ownsStore }))
 
-    const demo = config.demo
-      ? runDemo(mainOf('attribution'), files, env, config.demoSpeed, config.demoEventIds)
-      : undefined
+    const demo = config.demo ? runDemo(mainOf('attribution'), files, env, demoSpeed, demoEventIds) : undefined
     await stopping
     demo?.kill()
     say('stopping')

@@ -37,12 +37,14 @@ export function attributionRoutes(deps: AttributionRoutesDeps): readonly Route[]
       method: 'get',
       path: PATH,
       access: 'read:attribution',
+      rateClass: 'read',
       handle: (exchange, caller) => answerOrSayWhy(exchange, () => list(exchange, caller, deps)),
     },
     {
       method: 'get',
       path: `${PATH}/:id`,
       access: 'read:attribution',
+      rateClass: 'read',
       handle: (exchange, caller) => answerOrSayWhy(exchange, () => get(exchange, caller, deps)),
     },
   ]

@@ -1,5 +1,6 @@
 import { type Problem, problem } from '../problems/catalogue.js'
 import { isSecretOf, type Mode, parseApiKey, type StoredApiKey } from './api-keys.js'
+import type { Budgets } from './rate-limits.js'
 import type { Scope } from './scopes.js'
 
 /** Who calls: the tenant whose data is read or written, and the credential that acts. */
@@ -10,6 +11,8 @@ export interface Caller {
   readonly scopes: ReadonlySet<Scope>
   /** Layers whose events it may ingest; undefined: all. */
   readonly ingestionLayers: ReadonlySet<string> | undefined
+  /** What its principal may still ask for, shared by all of the principal's credentials. */
+  readonly budgets: Budgets
 }
 
 export type Authentication =
@@ -50,7 +53,11 @@ const EXPIRED = refused('EXPIRED', 'The API key has expired.')
  * Checks credentials against the watched copy of the keys. The verdict on a key is cached; a change of the key
  * empties it at once, and its expiry is looked at on every call.
  */
-export function createAuthenticator(mode: Mode, findKey: (keyId: string) => StoredApiKey | undefined): Authenticator {
+export function createAuthenticator(
+  mode: Mode,
+  findKey: (keyId: string) => StoredApiKey | undefined,
+  budgetsOf: (tenantId: string, principal: string) => Budgets,
+): Authenticator {
   const verdicts = new Map<string, Verdict>()
   const textsOfKey = new Map<string, Set<string>>()
 
@@ -74,6 +81,7 @@ export function createAuthenticator(mode: Mode, findKey: (keyId: string) => Stor
       principal: stored.id,
       scopes: new Set(stored.scopes),
       ingestionLayers: stored.ingestion_layers && new Set(stored.ingestion_layers),
+      budgets: budgetsOf(stored.tenant_id, stored.id),
     }
     const authentication: Authentication = stored.status === 'active' ? { ok: true, caller } : INVALID
     return { keyId: stored.id, authentication, expiresAtMs }

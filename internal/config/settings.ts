@@ -118,6 +118,13 @@ export const SETTINGS = {
   storeUser: text('store-user', 'attribution'),
   storePassword: text('store-password', ''),
   storeDatabase: text('store-database', 'attribution'),
+  rateIngest: integer('rate-ingest', 20_000, 1, 10_000_000),
+  rateRead: integer('rate-read', 50, 1, 10_000_000),
+  rateReport: integer('rate-report', 10, 1, 10_000_000),
+  rateControl: integer('rate-control', 10, 1, 10_000_000),
+  rateToken: integer('rate-token', 5, 1, 10_000_000),
+  spoolBytesMax: integer('spool-bytes-max', 512 * 1024 ** 2, 1024 ** 2, 2 ** 50),
+
   storePort: integer('store-port', 8123, 1, 65_535),
   storeMemoryBytesMax: integer('store-memory-bytes-max', 6 * 1024 ** 3, 256 * 1024 ** 2, 2 ** 50),
 
@@ -160,6 +167,12 @@ export function readConfig<N extends SettingName>(
     }
   }
   return config as Config<N>
+}
+
+/** The environment from which another process reads the same settings. What is not set is left to its default. */
+export function environmentOf(config: Partial<Config<SettingName>>): Record<string, string> {
+  const set = Object.entries(config).filter(([, value]) => value !== '' && value !== undefined)
+  return Object.fromEntries(set.map(([name, value]) => [SETTINGS[name as SettingName].variable, String(value)]))
 }
 
 function helpText(wanted: readonly SettingName[]): string {

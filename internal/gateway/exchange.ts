@@ -1,5 +1,6 @@
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js'
 import { randomBytes } from 'node:crypto'
+import { type Budget, rateLimitLines } from '../auth/rate-limits.js'
 import { type Problem, problem } from '../problems/catalogue.js'
 import { type RenderedProblem, renderProblem } from '../problems/render.js'
 
@@ -66,7 +67,13 @@ const BIT_OF = Object.fromEntries([...FIELD_OF.values()].map((field, i) => [fiel
   number
 >
 
-export type Body = { readonly ok: true; readonly bytes: Buffer } | { readonly ok: false; readonly problem: Problem }
+/** What the server wants to know of an exchange. */
+export interface ExchangeHooks {
+  /** Room for a body that comes in parts; false when too much is held already. Given back by `settled`. */
+  hold(bytes: number): boolean
+  settled(heldBytes: number): void
+  failed(exchange: Exchange, cause: unknown): void
+}
 
 /** One request and its answer. Exactly one of the `reply` methods has effect; none has after the client left. */
 export class Exchange {
@@ -76,24 +83,27 @@ export class Exchange {
   readonly parameter: string
   /** The caller's tenant, for problem bodies; null before authentication. */
   tenantId: string | null = null
+  /** The budget that the caller's fields show; none before authentication. */
+  budget: Budget | undefined
   private settled = false
-  private readonly whenSettled: () => void
+  private readonly hooks: ExchangeHooks
   private whenAborted: (() => void) | undefined
   private readonly response: HttpResponse
   private readonly errorDocsUrl: string
   private trace = ''
+  private heldBytes = 0
 
   constructor(
     response: HttpResponse,
     request: HttpRequest,
     headers: RequestHeaders,
     errorDocsUrl: string,
-    whenSettled: () => void,
+    hooks: ExchangeHooks,
   ) {
     this.response = response
     this.headers = headers
     this.errorDocsUrl = errorDocsUrl
-    this.whenSettled = whenSettled
+    this.hooks = hooks
     this.path = request.getUrl()
     this.query = request.getQuery() ?? ''
     this.parameter = request.getParameter(0) ?? ''
@@ -128,9 +138,17 @@ export class Exchange {
    * connection closed. The bytes are the caller's to keep only within `then`.
    */
   readBody(bytesMax: number, then: (bytes: Buffer) => void): void {
-    if (Number(this.headers.contentLength) > bytesMax) {
+    const announced = Number(this.headers.contentLength)
+    if (announced > bytesMax) {
       this.refuseAndClose(tooLarge(bytesMax))
       return
+    }
+    if (announced > SMALL_BODY_BYTES) {
+      if (!this.hooks.hold(announced)) {
+        this.refuseAndClose(TOO_MANY_BODIES)
+        return
+      }
+      this.heldBytes = announced
     }
     let held: Buffer[] | undefined
     let size = 0
@@ -139,20 +157,30 @@ export class Exchange {
       size += chunk.byteLength
       if (size > bytesMax) return this.refuseAndClose(tooLarge(bytesMax))
       const bytes = Buffer.from(chunk)
-      if (isLast && held === undefined) return then(bytes)
+      if (isLast && held === undefined) return this.guard(then, bytes)
       // uWebSockets.js takes the chunk's memory back after this call.
       held ??= []
       held.push(Buffer.copyBytesFrom(bytes))
-      if (isLast) then(Buffer.concat(held, size))
+      if (isLast) this.guard(then, Buffer.concat(held, size))
     })
   }
 
-  /** @param head status line's code and reason, with further header lines after CRLF (see `head`) */
+  /** A throw in a callback of uWebSockets.js would end the process. */
+  private guard(then: (bytes: Buffer) => void, bytes: Buffer): void {
+    try {
+      then(bytes)
+    } catch (cause) {
+      this.fail(cause)
+    }
+  }
+
+  /** @param head the status line's code and reason, with further header lines after CRLF */
   reply(head: string, body: string): void {
     if (this.settled) return
     this.settle()
+    const whole = head + this.budgetLines()
     this.response.cork(() => {
-      this.response.writeStatus(head).end(body)
+      this.response.writeStatus(whole).end(body)
     })
   }
 
@@ -176,14 +204,23 @@ export class Exchange {
       if (this.settled) return
       this.settle()
       this.response.cork(() => {
-        this.response.writeStatus(headOf(rendered)).end(rendered.body, true)
+        this.response.writeStatus(headOf(rendered) + this.budgetLines()).end(rendered.body, true)
       })
     })
   }
 
+  /** Logs an unexpected failure and answers it with a 500. */
+  fail(cause: unknown): void {
+    this.hooks.failed(this, cause)
+  }
+
+  private budgetLines(): string {
+    return this.budget === undefined ? '' : rateLimitLines(this.budget, Date.now())
+  }
+
   private settle(): void {
     this.settled = true
-    this.whenSettled()
+    this.hooks.settled(this.heldBytes)
   }
 
   private render(what: Problem): RenderedProblem {
@@ -195,6 +232,13 @@ export class Exchange {
 /** uWebSockets.js writes the status text as it is, so that fixed headers can ride on it in one call. */
 const headOf = ({ status, headers }: RenderedProblem): string =>
   headers.reduce((head, [name, value]) => `${head}\r\n${name}: ${value}`, status)
+
+/** Smaller bodies come in one part as a rule and are held by nobody. */
+const SMALL_BODY_BYTES = 64 * 1024
+
+const TOO_MANY_BODIES = problem('RATE_LIMITED', 'Too many large bodies are on their way; try again.', {
+  retryAfterSeconds: 1,
+})
 
 const tooLarge = (bytesMax: number): Problem =>
   problem('PAYLOAD_TOO_LARGE', `The body may have at most ${bytesMax} bytes.`)

@@ -2,6 +2,7 @@ import type { ClickHouseClient } from '@clickhouse/client'
 import type { Broker } from '../broker/connect.js'
 import type { Exchange } from './exchange.js'
 import type { Route } from './route.js'
+import { CREDENTIALS_TRUSTED_MS } from './server.js'
 
 export type DependencyStatus = 'up' | 'down'
 
@@ -16,6 +17,8 @@ export interface Dependency {
 export interface DependencyWatch {
   report(status: DependencyStatus): void
   current(): Dependency
+  /** How long it has been down; 0 while it is up. */
+  awayMs(): number
 }
 
 export function watchDependency(name: string, clock: () => number): DependencyWatch {
@@ -27,19 +30,22 @@ export function watchDependency(name: string, clock: () => number): DependencyWa
       status = next
     },
     current: () => ({ name, status, since: new Date(since).toISOString() }),
+    awayMs: () => (status === 'up' ? 0 : Math.max(1, clock() - since)),
   }
 }
 
 /**
  * `/healthz`: the process runs. `/readyz`: the dependencies answer; 503 when one is away.
- * `/readyz?surface=ingestion` asks only for what admission needs, the broker.
+ * `/readyz?surface=ingestion` asks only whether events can be admitted.
  */
 export function healthRoutes(broker: DependencyWatch, store: DependencyWatch): readonly Route[] {
   const ready = (exchange: Exchange): void => {
     const isIngestion = exchange.query === 'surface=ingestion'
     const dependencies = [broker.current(), store.current()]
-    const required = isIngestion ? dependencies.slice(0, 1) : dependencies
-    const isReady = required.every(({ status }) => status === 'up')
+    // Without the broker admission goes on into the spool, as long as credentials are trusted.
+    const isReady = isIngestion
+      ? broker.awayMs() <= CREDENTIALS_TRUSTED_MS
+      : dependencies.every(({ status }) => status === 'up')
     const isWhole = dependencies.every(({ status }) => status === 'up')
     const status = isReady ? (isWhole ? 'ready' : 'degraded') : 'unready'
     exchange.replyJson(isReady ? '200 OK' : '503 Service Unavailable\r\nRetry-After: 1', { status, dependencies })

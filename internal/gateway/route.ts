@@ -1,4 +1,5 @@
 import type { Caller } from '../auth/authenticate.js'
+import type { RateClass } from '../auth/rate-limits.js'
 import type { Scope } from '../auth/scopes.js'
 import type { Exchange } from './exchange.js'
 
@@ -19,6 +20,10 @@ export interface PublicRoute extends RouteBase {
 /** A route that needs a credential: with a scope, or `any` live one (ingestion has no scope of its own). */
 export interface TenantRoute extends RouteBase {
   readonly access: 'any' | Scope
+  /** The budget that a request is taken from. */
+  readonly rateClass: RateClass
+  /** Whether it goes on while the broker is away (fail-open for the customer's traffic); all others are refused. */
+  readonly isIngestion?: true
   readonly handle: (exchange: Exchange, caller: Caller) => void | Promise<void>
 }
 

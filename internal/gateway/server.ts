@@ -1,15 +1,26 @@
 import uWS, { type HttpRequest, type HttpResponse, type TemplatedApp, type us_listen_socket } from 'uWebSockets.js'
 import type { Authenticator, Caller } from '../auth/authenticate.js'
-import { problem } from '../problems/catalogue.js'
+import { type Problem, problem } from '../problems/catalogue.js'
 import type { Logger } from '../telemetry/log.js'
-import { Exchange, readHeaders } from './exchange.js'
-import type { Method, Route } from './route.js'
+import { Exchange, type ExchangeHooks, readHeaders } from './exchange.js'
+import { takeFrom } from './rate-limit.js'
+import type { Method, Route, TenantRoute } from './route.js'
 
 export interface ServerSettings {
   readonly host: string
   readonly port: number
   readonly errorDocsUrl: string
 }
+
+export interface ServerDeps {
+  readonly authenticator: Authenticator
+  /** How long the broker has been away, and with it news of credentials; 0 while it is there. */
+  readonly brokerAwayMs: () => number
+  readonly log: Logger
+}
+
+/** Without news from the broker, ingestion trusts the last known credentials for so long; every other route not at all. */
+export const CREDENTIALS_TRUSTED_MS = 15 * 60 * 1000
 
 export interface RunningServer {
   readonly port: number
@@ -21,16 +32,15 @@ export interface RunningServer {
 export async function serve(
   settings: ServerSettings,
   routes: readonly Route[],
-  authenticator: Authenticator,
-  log: Logger,
+  deps: ServerDeps,
 ): Promise<RunningServer> {
   const app = uWS.App()
-  const open = new OpenRequests()
+  const open = new OpenRequests(deps.log)
   const begin = (response: HttpResponse, request: HttpRequest) => beginExchange(response, request, settings, open)
   for (const route of routes) {
     app[route.method](route.path, (response, request) => {
       const exchange = begin(response, request)
-      if (exchange !== undefined) answer(exchange, route, authenticator, log)
+      if (exchange !== undefined) answer(exchange, route, deps)
     })
   }
   refuseOtherMethods(app, routes, begin)
@@ -39,10 +49,7 @@ export async function serve(
     exchange?.replyProblem(problem('NOT_FOUND', 'No route has this path.'))
   })
 
-  const socket = await new Promise<us_listen_socket | false>((resolve) => {
-    app.listen(settings.host, settings.port, resolve)
-  })
-  if (socket === false) throw new Error(`cannot listen on ${settings.host}:${settings.port}`)
+  const socket = await listen(app, settings)
   return {
     port: uWS.us_socket_local_port(socket),
     drain: () => {
@@ -52,17 +59,37 @@ export async function serve(
   }
 }
 
-/** Counts the requests that are not answered yet. */
-class OpenRequests {
-  private count = 0
-  private whenNone: (() => void) | undefined
+/** Bodies over 64 KiB that are on their way or being worked off, all together. */
+const BODY_BYTES_HELD_MAX = 256 * 1024 * 1024
 
-  readonly opened = (): void => {
+/** Counts the requests that are not answered yet, and answers those that fail. */
+class OpenRequests implements ExchangeHooks {
+  private count = 0
+  private heldBytes = 0
+  private whenNone: (() => void) | undefined
+  private readonly log: Logger
+
+  constructor(log: Logger) {
+    this.log = log
+  }
+
+  opened(): void {
     this.count++
   }
 
-  readonly settled = (): void => {
+  hold(bytes: number): boolean {
+    if (this.heldBytes + bytes > BODY_BYTES_HELD_MAX) return false
+    this.heldBytes += bytes
+    return true
+  }
+
+  settled(heldBytes: number): void {
+    this.heldBytes -= heldBytes
     if (--this.count === 0) this.whenNone?.()
+  }
+
+  failed(exchange: Exchange, cause: unknown): void {
+    fail(exchange, cause, this.log)
   }
 
   none(): Promise<void> {
@@ -73,25 +100,38 @@ class OpenRequests {
   }
 }
 
-/** The one wrapper of every route: credential, scope, then the route; a throw becomes a 500. */
-function answer(exchange: Exchange, route: Route, authenticator: Authenticator, log: Logger): void {
+/** The one wrapper of every route: credential, scope, rate, then the route; a throw becomes a 500. */
+function answer(exchange: Exchange, route: Route, deps: ServerDeps): void {
   try {
     if (route.access === 'public') {
-      watch(route.handle(exchange), exchange, log)
+      watch(route.handle(exchange), exchange, deps.log)
       return
     }
-    const authentication = authenticator.authenticate(exchange.headers, Date.now())
-    if (!authentication.ok) {
-      exchange.replyProblem(authentication.problem)
-      return
-    }
-    const { caller } = authentication
-    exchange.tenantId = caller.tenantId
-    if (isAllowed(route.access, caller)) watch(route.handle(exchange, caller), exchange, log)
-    else exchange.replyProblem(problem('INSUFFICIENT_SCOPE', `This needs the scope ${route.access}.`))
+    const caller = admitCaller(exchange, route, deps)
+    if ('code' in caller) exchange.replyProblem(caller)
+    else watch(route.handle(exchange, caller), exchange, deps.log)
   } catch (cause) {
-    fail(exchange, cause, log)
+    fail(exchange, cause, deps.log)
   }
+}
+
+function admitCaller(exchange: Exchange, route: TenantRoute, deps: ServerDeps): Caller | Problem {
+  if (deps.brokerAwayMs() > (route.isIngestion === true ? CREDENTIALS_TRUSTED_MS : 0)) {
+    return problem('SERVICE_UNAVAILABLE', 'Credentials cannot be checked now.', { retryAfterSeconds: 1 })
+  }
+  const nowMs = Date.now()
+  const authentication = deps.authenticator.authenticate(exchange.headers, nowMs)
+  if (!authentication.ok) return authentication.problem
+  const { caller } = authentication
+  const budget = caller.budgets[route.rateClass]
+  exchange.tenantId = caller.tenantId
+  exchange.budget = budget
+  if (route.access === 'any' ? caller.scopes.size === 0 : !caller.scopes.has(route.access)) {
+    return problem('INSUFFICIENT_SCOPE', `This needs the scope ${route.access}.`)
+  }
+  // Ingestion takes what the body holds, and nothing for a replay.
+  if (route.rateClass === 'ingest') return caller
+  return takeFrom(budget, 1, nowMs) ?? caller
 }
 
 /** Checks what concerns every request; undefined when it was refused here. */
@@ -104,11 +144,11 @@ function beginExchange(
   open.opened()
   const read = readHeaders(request)
   if (!read.ok) {
-    const exchange = new Exchange(response, request, NO_HEADERS, settings.errorDocsUrl, open.settled)
+    const exchange = new Exchange(response, request, NO_HEADERS, settings.errorDocsUrl, open)
     exchange.refuseAndClose(problem('MALFORMED_REQUEST', `The header ${read.repeated} may stand only once.`))
     return undefined
   }
-  const exchange = new Exchange(response, request, read.headers, settings.errorDocsUrl, open.settled)
+  const exchange = new Exchange(response, request, read.headers, settings.errorDocsUrl, open)
   if (read.headers.transferEncoding !== '') {
     // This parser's chunked decoding is lenient, so that two hops could see different bodies.
     exchange.refuseAndClose(
@@ -137,9 +177,6 @@ const NO_HEADERS = {
   traceparent: '',
 } as const
 
-const isAllowed = (access: Exclude<Route['access'], 'public'>, { scopes }: Caller): boolean =>
-  access === 'any' ? scopes.size > 0 : scopes.has(access)
-
 function watch(pending: void | Promise<void>, exchange: Exchange, log: Logger): void {
   pending?.catch((cause: unknown) => fail(exchange, cause, log))
 }
@@ -148,6 +185,37 @@ function fail(exchange: Exchange, cause: unknown, log: Logger): void {
   const { traceId, path } = exchange
   log.error({ err: cause, trace_id: traceId, path }, 'a request failed unexpectedly')
   exchange.replyProblem(problem('INTERNAL_ERROR', ''))
+}
+
+/**
+ * Listens while the service cannot work yet: alive, not ready, and 503 for the rest, each on a connection that is
+ * closed behind the answer, so that the next one reaches the service once it is there.
+ *
+ * @returns stops listening
+ */
+export async function serveUnready(settings: ServerSettings, log: Logger): Promise<() => void> {
+  const app = uWS.App()
+  const open = new OpenRequests(log)
+  app.get('/healthz', (response, request) =>
+    beginExchange(response, request, settings, open)?.replyJson('200 OK', { status: 'ok' }),
+  )
+  app.any('/*', (response, request) => {
+    beginExchange(response, request, settings, open)?.refuseAndClose(
+      problem('SERVICE_UNAVAILABLE', 'The service is starting: it has not reached its broker yet.', {
+        retryAfterSeconds: 1,
+      }),
+    )
+  })
+  const socket = await listen(app, settings)
+  return () => uWS.us_listen_socket_close(socket)
+}
+
+async function listen(app: TemplatedApp, { host, port }: ServerSettings): Promise<us_listen_socket> {
+  const socket = await new Promise<us_listen_socket | false>((resolve) => {
+    app.listen(host, port, resolve)
+  })
+  if (socket === false) throw new Error(`cannot listen on ${host}:${port}`)
+  return socket
 }
 
 function refuseOtherMethods(

@@ -10,8 +10,11 @@ test('every bucket has its own name, of characters that a stream name may hold',
   for (const name of names) expect(name).toMatch(/^[a-z_]+$/)
 })
 
-test('only heartbeats expire by themselves', () => {
-  expect(BUCKETS.filter((bucket) => bucket.ttlMs !== undefined).map(({ name }) => name)).toEqual(['members'])
+test('only heartbeats and the answers to bulk requests and observations expire by themselves', () => {
+  expect(BUCKETS.filter((bucket) => bucket.ttlMs !== undefined).map(({ name }) => name)).toEqual([
+    'idempotency',
+    'members',
+  ])
 })
 
 test.each([INVOCATIONS, QUARANTINE])(

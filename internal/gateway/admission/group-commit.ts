@@ -1,22 +1,17 @@
 import { randomBytes } from 'node:crypto'
 import { GROUP_BYTES_MAX, invocationsSubject } from '../../../streams/invocations.js'
-import { type Publisher, type PublishResult, STREAM_FULL } from '../../broker/publisher.js'
 import { encodeGroup } from '../../invocations/group.js'
-
-/** What became of an event: stored in the log (only this is a 202), or not known to be. */
-export type Commit = { readonly kind: 'stored' } | { readonly kind: 'unavailable'; readonly detail: string }
+import type { Commit, LogWriter } from './log-writer.js'
 
 export interface GroupCommit {
-  /** Takes an encoded entry; `settle` is called once, within `DEADLINE_MS`. Returns false when too much waits already. */
+  /** Takes an encoded entry; `settle` is called once, when it is decided. False when too much waits already. */
   add(partition: number, entry: string, settle: (commit: Commit) => void): boolean
+  /** Events that can still be taken before `add` says false. */
+  readonly room: number
   /** Resolves when nothing waits any more. */
   idle(): Promise<void>
 }
 
-/** One attempt; a repeat carries the same message id, so that the log holds the group once. */
-const ATTEMPT_MS = 1_000
-/** From the first attempt until the callers are told that the log did not answer. */
-const DEADLINE_MS = 2_500
 /** Events that wait for the log at most; beyond them the caller is told at once. */
 const WAITING_EVENTS_MAX = 50_000
 const WAITING_BYTES_MAX = 64 * 1024 * 1024
@@ -34,10 +29,10 @@ interface Lane {
 
 /**
  * Group commit: events that arrive together travel together. What has come in by the end of an event-loop turn
- * goes to the log as one message a partition, one publish in flight a partition, and every event of the group is
+ * goes to the log as one message a partition, one write in flight a partition, and every event of the group is
  * answered by that one acknowledgement. Under load groups fill while the one before is in flight.
  */
-export function createGroupCommit(publisher: Publisher, partitions: number): GroupCommit {
+export function createGroupCommit(writer: LogWriter, partitions: number): GroupCommit {
   const lanes: Lane[] = Array.from({ length: partitions }, (_, partition) => ({
     subject: invocationsSubject('a', partition),
     waiting: [],
@@ -60,7 +55,11 @@ export function createGroupCommit(publisher: Publisher, partitions: number): Gro
     lane.isBusy = true
     while (lane.waiting.length > 0) {
       const group = takeGroup(lane)
-      const result = await store(lane.subject, group)
+      const result = await writer.store(
+        lane.subject,
+        encodeGroup(group.map(({ entry }) => entry)),
+        `${run}.${groups++}`,
+      )
       for (const { entry, settle } of group) {
         waitingEvents--
         waitingBytes -= entry.length
@@ -71,21 +70,6 @@ export function createGroupCommit(publisher: Publisher, partitions: number): Gro
     if (waitingEvents === 0) {
       for (const resolve of whenIdle) resolve()
       whenIdle = []
-    }
-  }
-
-  const store = async (subject: string, group: readonly Waiting[]): Promise<Commit> => {
-    const payload = encodeGroup(group.map(({ entry }) => entry))
-    const messageId = `${run}.${groups++}`
-    const startedAt = performance.now()
-    for (;;) {
-      const remaining = DEADLINE_MS - (performance.now() - startedAt)
-      if (remaining <= 0) return { kind: 'unavailable', detail: 'The log did not acknowledge the event in time.' }
-      const result = await publisher.publish(subject, payload, messageId, Math.min(ATTEMPT_MS, remaining))
-      if (result.kind === 'stored') return result
-      if (result.kind === 'refused') return { kind: 'unavailable', detail: reasonOf(result) }
-      // Not answered, or nobody there yet: the next attempt waits a moment, lest a broker that is away be spun on.
-      if (result.reason !== 'timeout') await new Promise((resolve) => setTimeout(resolve, 50))
     }
   }
 
@@ -102,6 +86,10 @@ export function createGroupCommit(publisher: Publisher, partitions: number): Gro
         setImmediate(endTurn)
       }
       return true
+    },
+
+    get room() {
+      return waitingBytes >= WAITING_BYTES_MAX ? 0 : WAITING_EVENTS_MAX - waitingEvents
     },
 
     idle: () =>
@@ -129,6 +117,3 @@ function takeGroup(lane: Lane): Waiting[] {
   }
   return lane.waiting.splice(0, count)
 }
-
-const reasonOf = ({ errorCode }: PublishResult & { kind: 'refused' }): string =>
-  errorCode === STREAM_FULL ? 'The log is full of events that are not processed yet.' : 'The log refused the event.'

@@ -1,17 +1,21 @@
 import { describe, expect, test } from 'vitest'
 import type { StoredApiKey } from '../../../internal/auth/api-keys.js'
 import { type Authentication, createAuthenticator } from '../../../internal/auth/authenticate.js'
+import { budgetsCache, rateLimitsOf } from '../../../internal/auth/rate-limits.js'
 import { apiKey, TENANT } from '../../support/api-keys.js'
 import { NOW_MS } from '../../support/invocations.js'
+
+const budgetsOf = budgetsCache(rateLimitsOf({ ingest: 10, read: 10, report: 10, control: 10, token: 10 }))
 
 /** An authenticator over these keys, which counts how often it looks one up. */
 function authenticatorOf(...keys: readonly StoredApiKey[]) {
   const bucket = new Map(keys.map((key) => [key.id, key]))
   const counts = { lookUps: 0 }
-  const authenticator = createAuthenticator('production', (id) => {
+  const findKey = (id: string): StoredApiKey | undefined => {
     counts.lookUps++
     return bucket.get(id)
-  })
+  }
+  const authenticator = createAuthenticator('production', findKey, budgetsOf)
   return { authenticator, bucket, counts }
 }
 
@@ -31,6 +35,7 @@ describe('a verdict', () => {
         principal: stored.id,
         scopes: new Set(['read:reporting', 'export:create']),
         ingestionLayers: undefined,
+        budgets: budgetsOf(TENANT, stored.id),
       },
     })
   })

@@ -1,0 +1,58 @@
+import type { Fingerprint, KeyHash } from '../../admission/key-table.js'
+
+/** What the read model says of a key: nothing, or the body it was used with. */
+export type Confirmation = 'unknown' | 'same' | 'conflict'
+
+/** Finds keys in the read model: hex of their hash to the fingerprint and the time of their admission. */
+export type FindKeys = (
+  hashes: readonly Uint8Array[],
+) => Promise<ReadonlyMap<string, { readonly fingerprint: Uint8Array; readonly admittedAtMs: number }>>
+
+interface Question {
+  readonly hash: Uint8Array
+  readonly fingerprint: Uint8Array
+  readonly answer: (confirmation: Confirmation, admittedAtMs: number) => void
+}
+
+/** Keys of one query. */
+const BATCH_MAX = 2_000
+
+/**
+ * Asks the read model for keys that only a filter knows, or that came before the index was loaded; one query at a
+ * time, for all that have come up meanwhile. A read model that is away answers `unknown`: the sender's traffic goes
+ * on, and the event's own id still leaves one record.
+ */
+export function createKeyConfirmation(find: FindKeys) {
+  const waiting: Question[] = []
+  let isAsking = false
+
+  const askAll = async (): Promise<void> => {
+    isAsking = true
+    while (waiting.length > 0) {
+      const batch = waiting.splice(0, BATCH_MAX)
+      const found = await find(batch.map(({ hash }) => hash)).catch(() => new Map<string, never>())
+      for (const { hash, fingerprint, answer } of batch) {
+        const known = found.get(Buffer.from(hash).toString('hex'))
+        if (known === undefined) answer('unknown', 0)
+        else answer(Buffer.compare(known.fingerprint, fingerprint) === 0 ? 'same' : 'conflict', known.admittedAtMs)
+      }
+    }
+    isAsking = false
+  }
+
+  return {
+    ask(key: KeyHash, fingerprint: Fingerprint, answer: Question['answer']): void {
+      waiting.push({ hash: bytesOf(key), fingerprint: bytesOf(fingerprint), answer })
+      if (!isAsking) {
+        isAsking = true
+        setImmediate(() => void askAll())
+      }
+    },
+  }
+}
+
+export type KeyConfirmation = ReturnType<typeof createKeyConfirmation>
+
+/** The words as bytes, low byte first. */
+export const bytesOf = (words: Int32Array): Uint8Array =>
+  new Uint8Array(words.buffer, words.byteOffset, words.byteLength)

@@ -1,0 +1,15 @@
+import type { Budget } from '../auth/rate-limits.js'
+import { type Problem, problem } from '../problems/catalogue.js'
+
+/** Takes a request's cost from its caller's budget. @returns the 429 that says when to come again, if it does not fit */
+export function takeFrom(budget: Budget, cost: number, nowMs: number): Problem | undefined {
+  const waitMs = budget.take(cost, nowMs)
+  if (waitMs === 0) return undefined
+  if (waitMs === Number.POSITIVE_INFINITY) {
+    const detail = `A request may hold at most ${budget.limit} events under this rate limit; send it in parts.`
+    return problem('RATE_LIMITED', detail, { retryAfterSeconds: Math.max(1, budget.resetSeconds(nowMs)) })
+  }
+  return problem('RATE_LIMITED', 'The rate limit is exhausted; try again later.', {
+    retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1_000)),
+  })
+}

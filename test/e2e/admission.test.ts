@@ -1,0 +1,365 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { gzipSync } from 'node:zlib'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { connectService, type ServiceClient } from '../../internal/replay/client.js'
+import { isAlive, launchService, type RunningService } from '../support/service.js'
+import { allRecords } from '../support/trace.js'
+
+let service: RunningService
+let client: ServiceClient
+
+beforeAll(async () => {
+  service = await launchService({ args: ['--rate-read', '100000'] })
+  client = connectService(service.baseUrl, service.credentials.api_key, 16)
+})
+
+afterAll(async () => {
+  await client.close()
+  await service.stop()
+})
+
+const event = (fields: Record<string, unknown> = {}): Record<string, unknown> => ({
+  event_id: randomUUID(),
+  ingestion_layer: 'application',
+  ingestion_timestamp: '2026-11-21T09:30:00Z',
+  provider: 'openai',
+  requested_model: 'gpt-4o-mini',
+  input_tokens: 100,
+  output_tokens: 10,
+  attributed_service: 'search',
+  ...fields,
+})
+
+interface Answer {
+  readonly status: number
+  readonly isReplay: boolean
+  readonly text: string
+  // biome-ignore lint/suspicious/noExplicitAny: the contract is what is being checked
+  readonly body: any
+  readonly headers: Headers
+}
+
+async function post(
+  body: string | Buffer,
+  key: string = randomUUID(),
+  headers: Record<string, string> = {},
+): Promise<Answer> {
+  const answer = await fetch(`${service.baseUrl}/api/v1/invocations`, {
+    method: 'POST',
+    body,
+    headers: {
+      'x-api-key': service.credentials.api_key,
+      'content-type': 'application/json',
+      'idempotency-key': key,
+      ...headers,
+    },
+  })
+  const text = await answer.text()
+  return {
+    status: answer.status,
+    isReplay: answer.headers.get('idempotency-replayed') === 'true',
+    text,
+    body: JSON.parse(text),
+    headers: answer.headers,
+  }
+}
+
+const attributionOf = (invocationId: string): string => invocationId.replace('inv_', 'attr_')
+
+async function visible(invocationId: string): Promise<void> {
+  while ((await client.find(attributionOf(invocationId))) === undefined) await sleep(20)
+}
+
+/** Kills a role's process and resolves when another one answers in its place. */
+async function killAndWait(role: string): Promise<void> {
+  const before = service.pid(role)
+  process.kill(before, 'SIGKILL')
+  while (isAlive(before) || service.pid(role) === before) await sleep(20)
+  await ready()
+}
+
+async function ready(): Promise<void> {
+  for (;;) {
+    const answer = await fetch(`${service.baseUrl}/readyz`).catch(() => undefined)
+    if (answer?.ok === true) return
+    await sleep(20)
+  }
+}
+
+describe('one key, one effect', () => {
+  test('the same key with the same body is answered again, marked as a replay, in any spelling of the key', async () => {
+    const body = JSON.stringify(event())
+    const key = randomUUID()
+
+    const first = await post(body, key)
+    const again = await Promise.all([post(body, key), post(body, key.toUpperCase()), post(body, `"${key}"`)])
+
+    expect([first.status, first.isReplay]).toEqual([202, false])
+    for (const { status, isReplay, text } of again) expect([status, isReplay, text]).toEqual([202, true, first.text])
+  })
+
+  test('the same key with another body, be it one byte of white space: 422', async () => {
+    const body = JSON.stringify(event())
+    const key = randomUUID()
+    await post(body, key)
+
+    const answer = await post(`${body} `, key)
+
+    expect([answer.status, answer.body.error_code]).toEqual([422, 'IDEMPOTENCY_CONFLICT'])
+  })
+
+  test('a request that was refused leaves no record: the corrected one may use its key', async () => {
+    const key = randomUUID()
+
+    const refused = await post(JSON.stringify(event({ estimated_cost_usd: 1 })), key)
+    const corrected = await post(JSON.stringify(event({ estimated_cost_usd: '1' })), key)
+
+    expect([refused.status, corrected.status, corrected.isReplay]).toEqual([422, 202, false])
+  })
+
+  test('of a hundred equal requests at once one takes effect and ninety-nine are told the same', async () => {
+    const body = JSON.stringify(event({ requested_model: 'hundred' }))
+    const key = randomUUID()
+
+    const answers = await Promise.all(Array.from({ length: 100 }, () => post(body, key)))
+    await visible(answers[0]?.body.invocation_id)
+
+    expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1)
+    expect(answers.filter(({ isReplay }) => !isReplay).length).toBe(1)
+  })
+
+  test('of two bodies under one key at once one is taken and one is refused', async () => {
+    for (let i = 0; i < 20; i++) {
+      const key = randomUUID()
+      const answers = await Promise.all([post(JSON.stringify(event()), key), post(JSON.stringify(event()), key)])
+      expect(answers.map(({ status }) => status).sort()).toEqual([202, 422])
+    }
+  })
+
+  test('an event under another key is a duplicate, and leaves one record', async () => {
+    const body = JSON.stringify(event())
+
+    const first = await post(body)
+    const second = await post(body)
+
+    expect(second.body).toEqual({ ...first.body, duplicate: true })
+    expect([second.status, second.isReplay]).toEqual([202, false])
+  })
+
+  test('all of it holds after a kill of the gateway, of the broker and of the store', async () => {
+    const body = JSON.stringify(event())
+    const key = randomUUID()
+    const first = await post(body, key)
+    // Recorded, and a later batch too: from then on only the read model knows the key.
+    await visible(first.body.invocation_id)
+    for (let i = 0; i < 8; i++) await visible((await post(JSON.stringify(event()))).body.invocation_id)
+
+    for (const role of ['gateway', 'nats', 'store', 'gateway']) {
+      await killAndWait(role)
+      const again = await post(body, key)
+      expect([role, again.status, again.isReplay, again.text]).toEqual([role, 202, true, first.text])
+      expect([role, (await post(`${body}\n`, key)).status]).toEqual([role, 422])
+    }
+  }, 120_000)
+})
+
+describe('rate limits', () => {
+  test('every authenticated answer says what is left', async () => {
+    const { headers } = await post(JSON.stringify(event()))
+
+    expect(Number(headers.get('ratelimit-limit'))).toBe(40_000)
+    expect(Number(headers.get('ratelimit-remaining'))).toBeGreaterThan(39_000)
+    expect(Number(headers.get('ratelimit-reset'))).toBeLessThanOrEqual(1)
+  })
+})
+
+describe('many events in one request', () => {
+  const ndjson = { 'content-type': 'application/x-ndjson' }
+
+  test.each<[string, (events: readonly object[]) => string | Buffer, Record<string, string>]>([
+    ['a JSON array', (events) => JSON.stringify(events), {}],
+    ['NDJSON', (events) => events.map((one) => JSON.stringify(one)).join('\n'), ndjson],
+    ['gzip', (events) => gzipSync(JSON.stringify(events)), { 'content-encoding': 'gzip' }],
+  ])('%s: each is answered for, and a replay is answered alike', async (_, encode, headers) => {
+    const good = [event(), event(), event()]
+    const bad = event({ provider: 5 })
+    const body = encode([good[0], bad, good[1], good[0], good[2]] as object[])
+    const key = randomUUID()
+
+    const first = await post(body, key, headers)
+    const again = await post(body, key, headers)
+    for (const { invocation_id: id } of first.body.results.filter(
+      (one: { invocation_id?: string }) => one.invocation_id,
+    )) {
+      await visible(id)
+    }
+
+    expect([first.status, first.body.accepted, first.body.rejected]).toEqual([202, 4, 1])
+    expect(first.body.results.map(({ duplicate }: { duplicate?: boolean }) => duplicate)).toEqual([
+      false,
+      undefined,
+      false,
+      true,
+      false,
+    ])
+    expect(first.body.results[1]).toMatchObject({
+      index: 1,
+      error_code: 'VALIDATION_FAILED',
+      errors: [{ pointer: '/provider' }],
+    })
+    expect([again.status, again.isReplay, again.text]).toEqual([202, true, first.text])
+    expect((await post(encode([event()]), key, headers)).status).toBe(422)
+  })
+
+  test('five thousand events are one request, and become as many records', async () => {
+    const before = (await allRecords(client)).length
+    const events = Array.from({ length: 5_000 }, () => event({ requested_model: 'bulk' }))
+    const { status, body } = await post(JSON.stringify(events))
+    expect([status, body.accepted]).toEqual([202, 5_000])
+
+    let records = await allRecords(client)
+    while (records.length < before + 5_000) records = await allRecords(client)
+    expect(records.length).toBe(before + 5_000)
+    expect(new Set(records.map(({ id }) => id)).size).toBe(records.length)
+  }, 60_000)
+
+  test('none that could be taken: 422 with pointers; more than 5,000 or a bomb: 413; nothing at all: 422', async () => {
+    const none = await post(JSON.stringify([event({ provider: 5 }), 7]))
+    const many = await post(JSON.stringify(Array.from({ length: 5_001 }, () => ({}))))
+    const bomb = await post(gzipSync(Buffer.alloc(50 * 1024 * 1024, ' ')), randomUUID(), { 'content-encoding': 'gzip' })
+
+    expect([none.status, none.body.errors.map(({ pointer }: { pointer: string }) => pointer)]).toEqual([
+      422,
+      ['/0/provider', '/1'],
+    ])
+    expect([many.status, bomb.status]).toEqual([413, 413])
+    expect((await post('[]')).status).toBe(422)
+    expect((await post('[{}', randomUUID())).status).toBe(400)
+  })
+
+  test('a bulk answer is the same after a kill of the gateway', async () => {
+    const body = JSON.stringify([event(), event({ provider: 5 })])
+    const key = randomUUID()
+    const first = await post(body, key)
+
+    await killAndWait('gateway')
+    const again = await post(body, key)
+
+    expect([again.status, again.isReplay, again.text]).toEqual([202, true, first.text])
+  }, 60_000)
+})
+
+describe('the fate of a 202', () => {
+  const fateOf = async (id: string) => {
+    const answer = await fetch(`${service.baseUrl}/api/v1/invocations/${id}`, {
+      headers: { 'x-api-key': service.credentials.api_key },
+    })
+    return { status: answer.status, body: (await answer.json()) as Record<string, unknown> }
+  }
+
+  test('is queued at first and attributed soon, with the record to look at', async () => {
+    const { body } = await post(JSON.stringify(event()))
+    const id: string = body.invocation_id
+    const seen = new Set<unknown>()
+    let fate = await fateOf(id)
+    for (; fate.body['status'] !== 'attributed'; fate = await fateOf(id)) seen.add(fate.body['status'])
+
+    expect([...seen].filter((status) => status !== 'queued')).toEqual([])
+    expect(fate).toEqual({
+      status: 200,
+      body: { invocation_id: id, status: 'attributed', attribution_id: attributionOf(id) },
+    })
+  })
+
+  test('is unknown for what was never sent, and nobody tells it of another tenant', async () => {
+    const { body } = await post(JSON.stringify(event()))
+    const own: string = body.invocation_id
+    const invented = `${own.slice(0, -3)}${own.at(-3) === '0' ? '1' : '0'}${own.slice(-2)}`
+
+    expect((await fateOf(invented)).status).toBe(404)
+    expect((await fateOf('inv_zzzz')).status).toBe(404)
+    expect((await fateOf(`inv_${'0'.repeat(26)}`)).status).toBe(403)
+  })
+})
+
+describe('observations', () => {
+  const observe = async (body: object, key: string = randomUUID()) => {
+    const answer = await fetch(`${service.baseUrl}/api/v1/events`, {
+      method: 'POST',
+      body: JSON.stringify(body),
+      headers: {
+        'x-api-key': service.credentials.api_key,
+        'content-type': 'application/json',
+        'idempotency-key': key,
+      },
+    })
+    return {
+      status: answer.status,
+      isReplay: answer.headers.get('idempotency-replayed') === 'true',
+      body: (await answer.json()) as Record<string, unknown>,
+    }
+  }
+  const observation = (fields: object = {}) => ({
+    event_id: randomUUID(),
+    type: 'gateway.started',
+    occurred_at: '2026-11-21T09:30:00Z',
+    source: 'edge-gateway-1',
+    data: { version: '1.2', models: 3 },
+    ...fields,
+  })
+
+  test('are taken once a key, also after a kill of the gateway', async () => {
+    const body = observation()
+    const key = randomUUID()
+
+    const first = await observe(body, key)
+    const again = await observe(body, key)
+    const other = await observe({ ...body, type: 'gateway.stopped' }, key)
+    await killAndWait('gateway')
+    const later = await observe(body, key)
+
+    expect(first).toEqual({ status: 202, isReplay: false, body: { event_id: body.event_id, status: 'queued' } })
+    expect([again, later]).toEqual([
+      { ...first, isReplay: true },
+      { ...first, isReplay: true },
+    ])
+    expect([other.status, other.body['error_code']]).toEqual([422, 'IDEMPOTENCY_CONFLICT'])
+  }, 60_000)
+
+  test('are refused with content, without a source, or too deep', async () => {
+    const refused = [
+      observation({ data: { prompt: 'the-quick-brown-fox' } }),
+      observation({ source: undefined }),
+      observation({ data: { a: { b: { c: { d: { e: {} } } } } } }),
+    ]
+    for (const body of refused) {
+      const answer = await observe(body)
+      expect([answer.status, answer.body['error_code']]).toEqual([422, 'VALIDATION_FAILED'])
+      expect(JSON.stringify(answer.body)).not.toContain('the-quick-brown-fox')
+    }
+  })
+})
+
+describe('while the broker is away', () => {
+  /** Stands still instead of dying, so that nothing restarts it. */
+  const freeze = () => process.kill(service.pid('nats'), 'SIGSTOP')
+  const thaw = () => process.kill(service.pid('nats'), 'SIGCONT')
+
+  test('events are taken into the spool, survive a kill of the gateway, and are attributed once it is back', async () => {
+    freeze()
+    const bodies = Array.from({ length: 20 }, () => JSON.stringify(event({ requested_model: 'spooled' })))
+    const answers = await Promise.all(bodies.map((body) => post(body)))
+    const gateway = service.pid('gateway')
+    process.kill(gateway, 'SIGKILL')
+    while (isAlive(gateway)) await sleep(20)
+    thaw()
+    await ready()
+
+    expect(answers.map(({ status }) => status)).toEqual(bodies.map(() => 202))
+    for (const { body } of answers) await visible(body.invocation_id)
+    const records = await allRecords(client)
+    const ids = answers.map(({ body }) => body.invocation_id)
+    expect(records.filter(({ invocation_id }) => ids.includes(invocation_id)).length).toBe(20)
+  }, 120_000)
+})
