@@ -1,6 +1,7 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import { KEY_FINGERPRINT_BYTES, KEY_HASH_BYTES } from '../../invocations/group.js'
 import { readUint64, streamFixedRows } from '../fixed-rows.js'
+import { idPortions } from '../id-portions.js'
 import { ADMISSION_KEYS, type AdmissionKeyRow } from '../tables/admission-keys.js'
 
 const ROW_BYTES = KEY_HASH_BYTES + KEY_FINGERPRINT_BYTES + 8
@@ -27,9 +28,6 @@ function readRow(bytes: Buffer, at: number): AdmissionKeyRow {
 
 export type FirstAdmission = Omit<AdmissionKeyRow, 'hash'>
 
-/** Of one question: they travel in the address, which the engine takes up to 1 MiB long. */
-const HASHES_MAX = 5_000
-
 /**
  * Which of the keys were admitted since an instant, each with its earliest admission. Found by the primary key.
  *
@@ -42,8 +40,8 @@ export async function findAdmissionKeys(
   sinceMs: number,
 ): Promise<Map<string, FirstAdmission>> {
   const found = new Map<string, FirstAdmission>()
-  for (let from = 0; from < hashes.length; from += HASHES_MAX) {
-    const asked = hashes.slice(from, from + HASHES_MAX).map((hash) => Buffer.from(hash).toString('hex'))
+  for (const portion of idPortions(hashes)) {
+    const asked = portion.map((hash) => Buffer.from(hash.buffer, hash.byteOffset, hash.length).toString('hex'))
     const result = await store.query({
       query: `SELECT lower(hex(key_hash)), hex(argMin(fingerprint, (admitted_at, fingerprint))),
                      toUnixTimestamp64Milli(min(admitted_at))

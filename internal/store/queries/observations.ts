@@ -1,5 +1,6 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { Position } from '../../invocations/group.js'
+import { idPortions } from '../id-portions.js'
 import { OBSERVATIONS_TABLE } from '../tables/observations.js'
 
 /** An observation that is in the table, and where it stood in which log. */
@@ -11,20 +12,17 @@ export interface ObservationSource {
   readonly position: Position
 }
 
-/** Of one question: they travel in the address, which the engine takes up to 1 MiB long. */
-const IDS_MAX = 5_000
-
 /** Where the observations with these ids came from, of whichever tenants. @param eventIds UUIDs */
 export async function observationSources(
   store: ClickHouseClient,
   eventIds: readonly string[],
 ): Promise<ObservationSource[]> {
   const sources: ObservationSource[] = []
-  for (let from = 0; from < eventIds.length; from += IDS_MAX) {
+  for (const portion of idPortions(eventIds)) {
     const result = await store.query({
       query: `SELECT tenant_id, event_id, source_log, source_sequence, source_index FROM ${OBSERVATIONS_TABLE.name}
               WHERE event_id IN (SELECT arrayJoin({ids:Array(UUID)}))`,
-      query_params: { ids: eventIds.slice(from, from + IDS_MAX) },
+      query_params: { ids: [...portion] },
       format: 'JSONCompactEachRow',
     })
     for (const row of await result.json<[string, string, number, string, number]>()) {

@@ -1,6 +1,7 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { Position } from '../../invocations/group.js'
 import { readUint64, streamFixedRows } from '../fixed-rows.js'
+import { idPortions } from '../id-portions.js'
 import { ATTRIBUTIONS } from '../tables/attributions.js'
 
 /** Which event a record came from, and where that event stood in stage A's log. */
@@ -58,9 +59,6 @@ export function recordedEventIdsSince(store: ClickHouseClient, sinceMs: number):
   }))
 }
 
-/** Of one question: they travel in the address, which the engine takes up to 1 MiB long. */
-const IDS_MAX = 5_000
-
 /**
  * Where the events with these ids came from, as far as they have records, from whichever partition; the earliest
  * version of each.
@@ -71,13 +69,12 @@ export async function recordSourcesOf(
   sinceMs: number,
 ): Promise<RecordSource[]> {
   const sources: RecordSource[] = []
-  for (let from = 0; from < ids.length; from += IDS_MAX) {
-    const asked = ids.slice(from, from + IDS_MAX).map(hexOf)
+  for (const portion of idPortions(ids)) {
     const query = `SELECT ${COLUMNS} FROM ${ATTRIBUTIONS.name}
       WHERE id IN (SELECT CAST(unhex(arrayJoin({ids:Array(String)})) AS FixedString(16)))
         AND valid_from >= fromUnixTimestamp64Milli({since:Int64})
       ORDER BY valid_from LIMIT 1 BY id`
-    const params = { ids: asked, since: sinceMs }
+    const params = { ids: portion.map(hexOf), since: sinceMs }
     for await (const source of streamFixedRows(store, query, params, ROW_BYTES, readSource)) sources.push(source)
   }
   return sources
@@ -86,11 +83,11 @@ export async function recordSourcesOf(
 /** Which of the ids have a record, as lower-case hex. */
 export async function recordedIds(store: ClickHouseClient, ids: readonly Uint8Array[]): Promise<ReadonlySet<string>> {
   const recorded = new Set<string>()
-  for (let from = 0; from < ids.length; from += IDS_MAX) {
+  for (const portion of idPortions(ids)) {
     const result = await store.query({
       query: `SELECT DISTINCT lower(hex(id)) FROM ${ATTRIBUTIONS.name}
               WHERE id IN (SELECT CAST(unhex(arrayJoin({ids:Array(String)})) AS FixedString(16)))`,
-      query_params: { ids: ids.slice(from, from + IDS_MAX).map(hexOf) },
+      query_params: { ids: portion.map(hexOf) },
       format: 'JSONCompactEachRow',
     })
     for (const [id] of await result.json<[string]>()) recorded.add(id)
