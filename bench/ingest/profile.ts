@@ -27,12 +27,13 @@ interface CpuProfile {
  */
 export async function profileGateway(
   ground: Ground,
+  storeUrl: string,
   generator: LoadGenerator,
   requestsFile: string,
   connections: number,
   folder: string,
 ): Promise<void> {
-  const server = await startGateway(ground, 'http://127.0.0.1:9', [
+  const server = await startGateway(ground, storeUrl, [
     '--cpu-prof',
     `--cpu-prof-dir=${folder}`,
     '--cpu-prof-interval=250',

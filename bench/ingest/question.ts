@@ -18,10 +18,11 @@ import {
   prepareGround,
   type Server,
   type ServerName,
-  startAttribution,
+  startAttributor,
   startBareServer,
   startFastifyServer,
   startGateway,
+  startStore,
 } from './servers.js'
 import { checkMessages, StoredEvents } from './stored.js'
 import { wrkGenerator } from './wrk.js'
@@ -80,14 +81,23 @@ async function answer(options: IngestOptions, folder: string, processes: Process
   const generator =
     wrk === undefined ? nodeGenerator(requestsFile, processes) : wrkGenerator(wrk, requestsFile, processes)
   const ground = await prepareGround(folder, options.natsServerBin, processes)
+  const storePort = await freePort()
+  const storePid = await startStore(ground, storePort)
+  const storeUrl = `http://127.0.0.1:${storePort}`
   const bodyBytes = writeRequests(requestsFile, ground.apiKey, Date.now())
   if (options.profile)
-    return profileGateway(ground, generator, requestsFile, connections, join(checkout, 'bench', 'results', 'tmp'))
+    return profileGateway(
+      ground,
+      storeUrl,
+      generator,
+      requestsFile,
+      connections,
+      join(checkout, 'bench', 'results', 'tmp'),
+    )
 
-  const storePort = await freePort()
   const servers: readonly Server[] = [
     await startBareServer(ground),
-    await startGateway(ground, `http://127.0.0.1:${storePort}`),
+    await startGateway(ground, storeUrl),
     await startFastifyServer(ground),
   ]
   const bench = new Bench(servers, generator, ground, requestsFile)
@@ -125,10 +135,10 @@ async function answer(options: IngestOptions, folder: string, processes: Process
   const eventsPerMessage = await stored.check(bench.sentTo('ours'))
   await checkMessages(ground.broker.manager, FASTIFY_STREAM, bench.sentTo('fastify'))
 
-  say('once more with store and attributor running')
+  say('once more with the attributor running')
   // They shall work on what comes from now on, not on what lies there.
   await ground.broker.manager.streams.purge(INVOCATIONS.name)
-  bench.others = await startAttribution(ground, storePort)
+  bench.others = [storePid, await startAttributor(ground, storePort)]
   await bench.run('ours', full)
   for (let i = 0; i < ATTRIBUTION_REPEATS; i++) {
     bench.keep('attributing bare', await bench.run('bare', full))

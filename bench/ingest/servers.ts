@@ -5,6 +5,8 @@ import { fileURLToPath } from 'node:url'
 import { StorageType } from '@nats-io/jetstream'
 import { type Broker, connectBroker, ensureStreams } from '../../internal/broker/connect.js'
 import { readMasterKey } from '../../internal/secrets/master-key.js'
+import { connectStore } from '../../internal/store/client.js'
+import { createDatabase, migrate } from '../../internal/store/migrations/migrate.js'
 import { bootstrapTenant } from '../../internal/supervisor/bootstrap.js'
 import { freePort, type InstanceFiles, openInstance } from '../../internal/supervisor/instance.js'
 import { natsPidFile, natsServerRole } from '../../internal/supervisor/nats-server.js'
@@ -54,7 +56,7 @@ export async function prepareGround(folder: string, natsServerBin: string, proce
   return { processes, files, broker, brokerPid, apiKey, nats, storePassword: secrets.storePassword }
 }
 
-/** The gateway as it is deployed, with its default settings. @param nodeFlags for the profiler */
+/** The gateway as it is deployed, with its default settings but for the rate limit. @param nodeFlags for the profiler */
 export async function startGateway(
   ground: Ground,
   storeUrl: string,
@@ -66,7 +68,8 @@ export async function startGateway(
     command: process.execPath,
     args: [...nodeFlags, roleMain('gateway'), '--port', String(port)],
     env: roleEnv(ground, storeUrl),
-    ready: answersAt(`http://127.0.0.1:${port}/healthz`),
+    // Ready, and with it the history of keys, of which there is none, is loaded.
+    ready: answersAt(`http://127.0.0.1:${port}/readyz`),
   })
   return { name: 'ours', port, pid }
 }
@@ -81,26 +84,32 @@ export const startFastifyServer = (ground: Ground): Promise<Server> =>
     BENCH_SUBJECT: FASTIFY_SUBJECT,
   })
 
-/** Read model and attributor, at the address that the gateway was started with. */
-export async function startAttribution(ground: Ground, storePort: number): Promise<readonly number[]> {
+/** The read model with its tables. It has nothing to do while nobody attributes. */
+export async function startStore(ground: Ground, storePort: number): Promise<number> {
   const storeUrl = `http://127.0.0.1:${storePort}`
-  const env = roleEnv(ground, storeUrl)
-  const store = await ground.processes.start({
+  const pid = await ground.processes.start({
     name: 'store',
     command: process.execPath,
     args: [roleMain('store'), '--data-dir', ground.files.dataDir, '--store-port', String(storePort)],
-    env,
+    env: roleEnv(ground, storeUrl),
     ready: answersAt(`${storeUrl}/ping`),
   })
-  const attributor = await ground.processes.start({
+  const account = { url: storeUrl, user: 'attribution', password: ground.storePassword }
+  await createDatabase(account, 'attribution')
+  const store = connectStore({ ...account, database: 'attribution' })
+  await migrate(store)
+  await store.close()
+  return pid
+}
+
+export const startAttributor = (ground: Ground, storePort: number): Promise<number> =>
+  ground.processes.start({
     name: 'attributor',
     command: process.execPath,
     args: [roleMain('attributor')],
-    env,
+    env: roleEnv(ground, `http://127.0.0.1:${storePort}`),
     ready: says(ground.processes, 'attributor', /"attributing"/),
   })
-  return [store, attributor]
-}
 
 async function startBenchServer(
   { processes }: Ground,
@@ -128,7 +137,10 @@ const says =
   }
 
 const roleEnv = ({ files, nats, storePassword }: Ground, storeUrl: string): Record<string, string> => ({
+  ATTRIBUTION_DATA_DIR: files.dataDir,
   ATTRIBUTION_MASTER_KEY_FILE: files.masterKey,
+  // On, and set above the load.
+  ATTRIBUTION_RATE_INGEST: '10000000',
   ATTRIBUTION_NATS_URL: nats.url,
   ATTRIBUTION_NATS_USER: nats.user,
   ATTRIBUTION_NATS_PASSWORD: nats.password,

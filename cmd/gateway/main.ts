@@ -199,7 +199,7 @@ runMain('gateway', async () => {
     isLoaded: () => isLoaded,
     inFlight: new InFlight<Answer>({ keysMax: 65_536, waitingMax: 2_000 }),
     fingerprints: new BodyFingerprint(admissionKey.subarray(0, 16)),
-    confirmation: createKeyConfirmation((hashes) => findAdmissionKeys(store, hashes, clock() - KEY_WINDOW_MS)),
+    confirmation: createKeyConfirmation((hashes) => findAdmissionKeys(store, hashes, clock() - KEY_WINDOW_MS), clock),
     groups,
     partitions: config.partitions,
     idsOf,

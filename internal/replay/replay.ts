@@ -28,8 +28,8 @@ export interface ReplaySummary {
 
 /** Events in flight at most; a service that is slower than the trace is waited for, and no event is left out. */
 const IN_FLIGHT_MAX = 256
-const SAMPLES = 200
-const POLL_MS = 20
+const SAMPLES = 100
+const POLL_MS = 25
 const VISIBLE_MS_MAX = 60_000
 const PAGE_LIMIT = 200
 

@@ -21,7 +21,7 @@ describe('the whole real trace, through HTTP', () => {
     })
 
   beforeAll(async () => {
-    service = await launchService()
+    service = await launchService({ args: ['--rate-read', '100000'] })
     client = connectService(service.baseUrl, service.credentials.api_key, 64)
     summary = await replay()
     records = await allRecords(client)

@@ -9,12 +9,15 @@ import { FIXED_EVENT_IDS } from '../../internal/replay/trace.js'
 import { isAlive, launchService, type RunningService } from '../support/service.js'
 import { allRecords, billOf, hundredMillionths, TRACE, twoModelEvent } from '../support/trace.js'
 
+/** Reading everything back is not what is tested here. */
+const ARGS = ['--rate-read', '100000']
+
 describe('kill -9 in the middle of a replay', () => {
   let service: RunningService
   let client: ServiceClient
 
   beforeAll(async () => {
-    service = await launchService()
+    service = await launchService({ args: ARGS })
     client = connectService(service.baseUrl, service.credentials.api_key, 64)
   })
 
@@ -34,7 +37,7 @@ describe('kill -9 in the middle of a replay', () => {
   async function killSupervisor(): Promise<void> {
     const orphans = ['nats', 'store', 'gateway', 'attributor'].map((role) => service.pid(role))
     await service.process.kill('SIGKILL')
-    service = await launchService({ dataDir: service.dataDir, port: service.port })
+    service = await launchService({ dataDir: service.dataDir, port: service.port, args: ARGS })
     expect(orphans.filter(isAlive)).toEqual([])
   }
 
@@ -79,7 +82,7 @@ describe('kill -9 in the middle of a replay', () => {
 
     await service.process.kill('SIGKILL')
     while (pids.some(isAlive)) await sleep(20)
-    service = await launchService({ dataDir: service.dataDir, port: service.port })
+    service = await launchService({ dataDir: service.dataDir, port: service.port, args: ARGS })
 
     expect((await client.page(1, undefined)).data.length).toBe(1)
   }, 60_000)
@@ -90,7 +93,7 @@ describe('kill -9 in the middle of a replay', () => {
 
     const exit = await service.process.kill('SIGTERM')
     const left = pids.filter(isAlive)
-    service = await launchService({ dataDir: service.dataDir, port: service.port })
+    service = await launchService({ dataDir: service.dataDir, port: service.port, args: ARGS })
 
     expect(exit).toEqual({ code: 0, signal: null })
     expect(left).toEqual([])
@@ -101,7 +104,7 @@ describe('kill -9 in the middle of a replay', () => {
     const before = await allRecords(client)
     await service.stop()
     rmSync(join(service.dataDir, 'nats'), { recursive: true })
-    service = await launchService({ dataDir: service.dataDir, port: service.port })
+    service = await launchService({ dataDir: service.dataDir, port: service.port, args: ARGS })
     const rows = TRACE.slice(0, 300)
 
     await replayTrace(rows, client, {

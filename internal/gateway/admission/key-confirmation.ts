@@ -16,21 +16,27 @@ interface Question {
 
 /** Keys of one query. */
 const BATCH_MAX = 2_000
+/** A read model that did not answer is left alone for so long. */
+const REST_MS = 1_000
 
 /**
  * Asks the read model for keys that only a filter knows, or that came before the index was loaded; one query at a
  * time, for all that have come up meanwhile. A read model that is away answers `unknown`: the sender's traffic goes
  * on, and the event's own id still leaves one record.
  */
-export function createKeyConfirmation(find: FindKeys) {
+export function createKeyConfirmation(find: FindKeys, clock: () => number) {
   const waiting: Question[] = []
   let isAsking = false
+  let restsUntilMs = 0
 
   const askAll = async (): Promise<void> => {
     isAsking = true
     while (waiting.length > 0) {
       const batch = waiting.splice(0, BATCH_MAX)
-      const found = await find(batch.map(({ hash }) => hash)).catch(() => new Map<string, never>())
+      const found = await find(batch.map(({ hash }) => hash)).catch(() => {
+        restsUntilMs = clock() + REST_MS
+        return new Map<string, never>()
+      })
       for (const { hash, fingerprint, answer } of batch) {
         const known = found.get(Buffer.from(hash).toString('hex'))
         if (known === undefined) answer('unknown', 0)
@@ -42,6 +48,7 @@ export function createKeyConfirmation(find: FindKeys) {
 
   return {
     ask(key: KeyHash, fingerprint: Fingerprint, answer: Question['answer']): void {
+      if (clock() < restsUntilMs) return answer('unknown', 0)
       waiting.push({ hash: bytesOf(key), fingerprint: bytesOf(fingerprint), answer })
       if (!isAsking) {
         isAsking = true
