@@ -6,6 +6,10 @@ import { mirrorBucket } from './mirror.js'
 export interface Membership {
   /** Whether this process is the owner among those that are alive now. */
   owns(what: string): boolean
+  /** Names of the members that are alive now, this one among them, sorted. */
+  live(): readonly string[]
+  /** Calls back when `live` has changed: at once when a member comes or leaves, within a second when one lapses. */
+  onChange(tell: () => void): void
   leave(): Promise<void>
 }
 
@@ -31,10 +35,30 @@ export async function joinMembers(
   const keyOf = (name: string): string => `${role}.${name}`
   const own = keyOf(member)
 
+  const live = (): readonly string[] => {
+    const now = performance.now()
+    const names = [member]
+    for (const [key, at] of heardAt) {
+      if (key !== own && now - at <= LAPSED_MS) names.push(key.slice(role.length + 1))
+    }
+    return names.sort()
+  }
+  const listeners: (() => void)[] = []
+  let known = member
+  const look = (): void => {
+    const now = performance.now()
+    for (const [key, at] of heardAt) if (now - at > LAPSED_MS) heardAt.delete(key)
+    const seen = live().join('\n')
+    if (seen === known) return
+    known = seen
+    for (const tell of listeners) tell()
+  }
+
   const mirror = await mirrorBucket(bucket, onLost, (key, value) => {
     if (!key.startsWith(`${role}.`)) return
     if (value === undefined) heardAt.delete(key)
     else heardAt.set(key, performance.now())
+    look()
   })
   const beat = async (): Promise<void> => {
     await bucket.put(own, JSON.stringify({ at: new Date().toISOString(), pid: process.pid }))
@@ -42,7 +66,11 @@ export async function joinMembers(
   await beat()
   heardAt.set(own, performance.now())
   // A missed beat is not an error: the broker is away, and then for all members alike.
-  const timer = setInterval(() => void beat().catch(() => undefined), HEARTBEAT_MS)
+  const timer = setInterval(() => {
+    // After a stall of this process the others' beats are there, but not read yet.
+    setImmediate(look)
+    void beat().catch(() => undefined)
+  }, HEARTBEAT_MS)
 
   return {
     owns(what) {
@@ -58,6 +86,10 @@ export async function joinMembers(
         }
       }
       return best === own
+    },
+    live,
+    onChange(tell) {
+      listeners.push(tell)
     },
     async leave() {
       clearInterval(timer)

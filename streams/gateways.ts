@@ -1,0 +1,17 @@
+/**
+ * What gateways say to one another, over core NATS: nothing here is kept, whoever is away has missed it.
+ *
+ * `gateways.<member>.claims`, heard by that member alone, carries two kinds of message, both binary
+ * (`internal/gateway/admission/peer-messages.ts`), on one subject so that they arrive in the order in which they were sent:
+ * - claims: a request; the keys that one event-loop turn of the sender wants to take, answered with a verdict each
+ * - settlements: no answer; what became of keys that were claimed
+ *
+ * @param member as in the bucket `members` under the role `gateway`; a token, made by the gateway itself
+ */
+export const claimsSubject = (member: string): string => `gateways.${member}.claims`
+
+/** Claims of one request at most: some 0.1 MB, and about a millisecond of the owner's time. */
+export const CLAIMS_MAX = 4_000
+
+/** The key's owner is decided for without it when it has not answered by then. */
+export const CLAIM_ANSWER_MS = 100
