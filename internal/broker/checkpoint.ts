@@ -23,6 +23,13 @@ export interface Extent {
 /** Somebody else has moved the checkpoint since it was read. */
 export class OwnershipLost extends Error {}
 
+/** How far a log's reader has come, for those who only look; undefined where nobody has read it yet. */
+export async function readCheckpoint<C extends Progress>(bucket: KV, key: string): Promise<C | undefined> {
+  const entry = await bucket.get(key)
+  // A deleted key leaves a mark without a value.
+  return entry?.operation === 'PUT' ? entry.json<C>() : undefined
+}
+
 /** One owner's hold of a checkpoint. */
 export class CheckpointHold<C extends Progress> {
   private readonly bucket: KV
@@ -41,7 +48,7 @@ export class CheckpointHold<C extends Progress> {
   /** @param initial written where there is no checkpoint yet */
   static async take<C extends Progress>(bucket: KV, key: string, initial: C): Promise<CheckpointHold<C>> {
     const entry = await bucket.get(key)
-    if (entry !== null) return new CheckpointHold(bucket, key, entry.json<C>(), entry.revision)
+    if (entry?.operation === 'PUT') return new CheckpointHold(bucket, key, entry.json<C>(), entry.revision)
     try {
       return new CheckpointHold(bucket, key, initial, await bucket.create(key, JSON.stringify(initial)))
     } catch (cause) {

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { JetStreamManager, StreamState } from '@nats-io/jetstream'
 import type { KV } from '@nats-io/kv'
 import type { Logger } from '../telemetry/log.js'
-import type { Progress } from './checkpoint.js'
+import { type Progress, readCheckpoint } from './checkpoint.js'
 import { brokerErrorCode } from './errors.js'
 import type { PlannedLog } from './planned-log.js'
 
@@ -51,7 +51,7 @@ export async function purgeOnce(deps: PurgeDeps, logs: readonly PurgedLog[], now
     infos.set(stream, state)
     const isCrowded = state.bytes > bytesMax * CROWDED_SHARE
     if (!isCrowded && keepMs === undefined) continue
-    const checkpoint = (await deps.checkpoints.get(key))?.json<Progress>()
+    const checkpoint = await readCheckpoint(deps.checkpoints, key)
     if (checkpoint === undefined) continue
     const youngest =
       isCrowded || keepMs === undefined

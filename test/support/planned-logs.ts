@@ -1,0 +1,45 @@
+/** A real broker with our streams and buckets, and what runs planned logs on it as a process that owns everything. */
+import { afterAll } from 'vitest'
+import type { Progress } from '../../internal/broker/checkpoint.js'
+import { type Broker, connectBroker, ensureStreams, type StreamSettings } from '../../internal/broker/connect.js'
+import { type LogRange, readLog } from '../../internal/broker/log.js'
+import type { PlannedLogDeps } from '../../internal/broker/planned-log.js'
+import { createPublisher, type Publisher } from '../../internal/broker/publisher.js'
+import { createLog } from '../../internal/telemetry/log.js'
+import { CHECKPOINTS } from '../../streams/buckets.js'
+import { launchBroker } from './broker.js'
+
+export interface LogBroker extends Broker {
+  readonly publish: Publisher['publish']
+  readonly deps: PlannedLogDeps
+  /** Resolves once the checkpoint says that all that the subject holds now is done and nothing is planned. */
+  untilDone(key: string, stream: string, subject: string): Promise<void>
+}
+
+/** Ends with the test file. */
+export async function launchLogBroker(settings: Partial<StreamSettings> = {}): Promise<LogBroker> {
+  const { url } = await launchBroker()
+  const broker = await connectBroker({ url, user: '', password: '', name: 'test' })
+  afterAll(() => broker.connection.close())
+  await ensureStreams(broker, { replicas: 1, invocationsBytesMax: 1024 ** 3, ...settings })
+  const checkpoints = await broker.bucket(CHECKPOINTS)
+  return {
+    ...broker,
+    publish: createPublisher(broker.connection).publish,
+    deps: {
+      checkpoints,
+      readLog: (range: LogRange) => readLog(broker.manager, range),
+      isOwner: () => true,
+      clock: Date.now,
+      log: createLog('test', 'silent'),
+    },
+    async untilDone(key, stream, subject) {
+      const last = await broker.manager.direct.getMessage(stream, { last_by_subj: subject })
+      for await (const entry of await checkpoints.watch({ key })) {
+        if (entry.operation !== 'PUT') continue
+        const { done, plan } = entry.json<Progress>()
+        if (done >= (last?.seq ?? 0) && plan === undefined) return
+      }
+    },
+  }
+}
