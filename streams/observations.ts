@@ -18,9 +18,6 @@ export const OBSERVATIONS = {
   allow_direct: true,
 } satisfies Partial<StreamConfig>
 
-/** Bytes of the stream where nothing else is set. */
-export const OBSERVATIONS_BYTES_MAX = 1024 ** 3
-
 export const observationsSubject = (tenantId: string): string => `observations.${tenantId}`
 
 /** The one reader's, of every tenant. */

@@ -49,7 +49,11 @@ export async function prepareGround(folder: string, natsServerBin: string, proce
   await processes.start(natsServerRole(natsServerBin, files, port, NATS_USER, secrets.natsPassword))
   const nats = { url: `nats://127.0.0.1:${port}`, user: NATS_USER, password: secrets.natsPassword }
   const broker = await connectBroker({ ...nats, name: 'bench' })
-  await ensureStreams(broker, { replicas: 1, invocationsBytesMax: INVOCATIONS_BYTES_MAX })
+  await ensureStreams(broker, {
+    replicas: 1,
+    invocationsBytesMax: INVOCATIONS_BYTES_MAX,
+    observationsBytesMax: 1024 ** 2,
+  })
   await broker.manager.streams.add({ name: FASTIFY_STREAM, subjects: [FASTIFY_SUBJECT], storage: StorageType.File })
   const { api_key: apiKey } = await bootstrapTenant(broker, files, readMasterKey(files.masterKey), 'production', '')
   const brokerPid = Number(readFileSync(natsPidFile(files), 'utf8'))

@@ -12,24 +12,22 @@ import type { StoredApiKey } from '../../internal/auth/api-keys.js'
 import { type Authenticator, createAuthenticator } from '../../internal/auth/authenticate.js'
 import { budgetsCache, rateLimitsOf } from '../../internal/auth/rate-limits.js'
 import { connectBroker, ensureStreams } from '../../internal/broker/connect.js'
+import { joinMembers } from '../../internal/broker/members.js'
 import { mirrorBucket } from '../../internal/broker/mirror.js'
 import { createPublisher } from '../../internal/broker/publisher.js'
 import { ConfigError, readConfig } from '../../internal/config/settings.js'
-import { type Answer, isKnownEvent } from '../../internal/gateway/admission/admission.js'
+import { ELSEWHERE, isKnownEvent, type Told } from '../../internal/gateway/admission/admission.js'
 import type { BulkRecord } from '../../internal/gateway/admission/bulk-outcomes.js'
 import { fateRoutes } from '../../internal/gateway/admission/fate-routes.js'
 import { createGroupCommit } from '../../internal/gateway/admission/group-commit.js'
 import { admissionHistory } from '../../internal/gateway/admission/history.js'
 import { keptRecords } from '../../internal/gateway/admission/kept-records.js'
 import { createKeyConfirmation } from '../../internal/gateway/admission/key-confirmation.js'
-import {
-  EVENT_WINDOW_MS,
-  KEY_WINDOW_MS,
-  loadPending,
-  loadRecorded,
-} from '../../internal/gateway/admission/load-index.js'
+import { createIndexLoader, EVENT_WINDOW_MS, KEY_WINDOW_MS } from '../../internal/gateway/admission/load-index.js'
+import { localKeys } from '../../internal/gateway/admission/local-keys.js'
 import { createLogWriter, deliverOrphans } from '../../internal/gateway/admission/log-writer.js'
 import { type ObservationRecord, observationRoutes } from '../../internal/gateway/admission/observation-routes.js'
+import { joinPeers } from '../../internal/gateway/admission/peers.js'
 import { admissionRoutes } from '../../internal/gateway/admission/routes.js'
 import { healthRoutes, watchBroker, watchStore } from '../../internal/gateway/health.js'
 import { createCursorCodec } from '../../internal/gateway/pages.js'
@@ -46,7 +44,7 @@ import { findAdmissionKeys } from '../../internal/store/queries/admission-keys.j
 import { findAttribution, listAttributions } from '../../internal/store/queries/attributions.js'
 import { findQuarantined } from '../../internal/store/queries/quarantined.js'
 import { createLog } from '../../internal/telemetry/log.js'
-import { API_KEYS, CHECKPOINTS, IDEMPOTENCY, SIGNING_KEYS } from '../../streams/buckets.js'
+import { API_KEYS, CHECKPOINTS, IDEMPOTENCY, MEMBERS, SIGNING_KEYS } from '../../streams/buckets.js'
 import { observationsSubject } from '../../streams/observations.js'
 
 const HOUR_MS = 60 * 60 * 1000
@@ -72,6 +70,7 @@ runMain('gateway', async () => {
       'natsPassword',
       'streamReplicas',
       'invocationsBytesMax',
+      'observationsBytesMax',
       'spoolBytesMax',
       'storeUrl',
       'storeUser',
@@ -103,11 +102,7 @@ runMain('gateway', async () => {
     password: config.natsPassword,
     name: `gateway-${process.pid}`,
   })
-  await untilAvailable(
-    'JetStream',
-    () => ensureStreams(broker, { replicas: config.streamReplicas, invocationsBytesMax: config.invocationsBytesMax }),
-    log,
-  )
+  await untilAvailable('JetStream', () => ensureStreams(broker, { ...config, replicas: config.streamReplicas }), log)
   const brokerWatch = watchBroker(broker, clock)
   const isBrokerUp = (): boolean => brokerWatch.awayMs() === 0
   const store = connectStore({
@@ -145,6 +140,8 @@ runMain('gateway', async () => {
   const authenticator = createAuthenticator(config.mode, (keyId) => apiKeys.get(keyId), budgetsOf)
   authenticators.push(authenticator)
 
+  // A new name at each start: nothing that was said to the one before is meant for this one.
+  const gatewayName = `gateway-${randomBytes(6).toString('hex')}`
   const publisher = createPublisher(broker.connection)
   const spoolsDir = join(config.dataDir, 'spool')
   const spoolSettings = {
@@ -158,7 +155,7 @@ runMain('gateway', async () => {
   await deliverOrphans(orphans.spools, publisher, isBrokerUp, log, stopping.signal)
   const opened = await openSpool({
     ...spoolSettings,
-    folder: join(spoolsDir, `gateway-${randomBytes(6).toString('hex')}`),
+    folder: join(spoolsDir, gatewayName),
   })
   if (opened.kind !== 'opened') {
     throw new ConfigError(
@@ -186,20 +183,37 @@ runMain('gateway', async () => {
   }
   const checkpoints = await broker.bucket(CHECKPOINTS)
   const history = admissionHistory(broker.manager, checkpoints, store, config.partitions)
-  await untilAvailable('the log', () => loadPending(history, index), log)
-  let isLoaded = false
-  void untilAvailable('the admission history', () => loadRecorded(history, index, clock()), log).then(() => {
-    isLoaded = true
-    log.info({ keys: index.keys.exactKeys, events: index.events.exactKeys }, 'the admission index is loaded')
+  const findKeys = createKeyConfirmation((hashes) => findAdmissionKeys(store, hashes, clock() - KEY_WINDOW_MS), clock)
+  const loader = createIndexLoader(index, history, findKeys, { clock, log })
+  const inFlight = new InFlight<Told>({ keysMax: 65_536, waitingMax: 2_000 })
+  const peers = await joinPeers({
+    connection: broker.connection,
+    self: gatewayName,
+    join: async () => joinMembers(await broker.bucket(MEMBERS), 'gateway', gatewayName, lost),
+    local: localKeys<Told>({
+      index: index.keys,
+      inFlight,
+      isLoaded: loader.isLoaded,
+      confirm: loader.confirm,
+      elsewhere: ELSEWHERE,
+      clock,
+    }),
+    clock: () => performance.now(),
+    log,
   })
+  // The keys of a gateway that has gone are whose they fall to now, who does not know them yet.
+  peers.onDeparture(() => void loader.load())
+  await loader.load()
   const records = await broker.bucket(IDEMPOTENCY)
 
   const admission = {
     ...index,
-    isLoaded: () => isLoaded,
-    inFlight: new InFlight<Answer>({ keysMax: 65_536, waitingMax: 2_000 }),
+    isLoaded: loader.isLoaded,
+    inFlight,
+    peers,
     fingerprints: new BodyFingerprint(admissionKey.subarray(0, 16)),
-    confirmation: createKeyConfirmation((hashes) => findAdmissionKeys(store, hashes, clock() - KEY_WINDOW_MS), clock),
+    confirmation: loader.confirmation,
+    recheck: loader.recheck,
     groups,
     partitions: config.partitions,
     idsOf,
@@ -244,6 +258,7 @@ runMain('gateway', async () => {
   stopping.abort()
   await server.drain()
   await groups.idle()
+  await peers.close()
   await writer.close()
   await broker.close()
   await store.close()

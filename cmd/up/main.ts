@@ -39,6 +39,7 @@ runMain('up', async () => {
       'natsPassword',
       'streamReplicas',
       'invocationsBytesMax',
+      'observationsBytesMax',
       'spoolBytesMax',
       'rateIngest',
       'rateRead',
@@ -115,7 +116,7 @@ runMain('up', async () => {
     const broker = await connectBroker({ ...nats, name: 'up' })
     await untilAvailable(
       'JetStream',
-      () => ensureStreams(broker, { replicas: config.streamReplicas, invocationsBytesMax: config.invocationsBytesMax }),
+      () => ensureStreams(broker, { ...config, replicas: config.streamReplicas }),
       createLog('up', config.logLevel),
     )
     await bootstrapTenant(broker, files, readMasterKey(files.masterKey), config.mode, baseUrl)

@@ -3,7 +3,7 @@ import { type KV, Kvm } from '@nats-io/kv'
 import { connect, type NatsConnection } from '@nats-io/transport-node'
 import { BUCKETS, type Bucket } from '../../streams/buckets.js'
 import { INVOCATIONS } from '../../streams/invocations.js'
-import { OBSERVATIONS, OBSERVATIONS_BYTES_MAX } from '../../streams/observations.js'
+import { OBSERVATIONS } from '../../streams/observations.js'
 import { QUARANTINE } from '../../streams/quarantine.js'
 import { brokerErrorCode } from './errors.js'
 
@@ -56,12 +56,12 @@ export interface StreamSettings {
   /** Bytes of INVOCATIONS at most; full means 503 at the gateway, never a loss. */
   readonly invocationsBytesMax: number
   /** The same of OBSERVATIONS. */
-  readonly observationsBytesMax?: number
+  readonly observationsBytesMax: number
 }
 
 /** Creates every stream and bucket, or brings those that exist to their declared form. Safe to repeat, also by several roles at once. */
 export async function ensureStreams(broker: Broker, settings: StreamSettings): Promise<void> {
-  const { replicas, invocationsBytesMax, observationsBytesMax = OBSERVATIONS_BYTES_MAX } = settings
+  const { replicas, invocationsBytesMax, observationsBytesMax } = settings
   const declared = [
     { ...INVOCATIONS, max_bytes: invocationsBytesMax },
     { ...OBSERVATIONS, max_bytes: observationsBytesMax },

@@ -21,7 +21,12 @@ export async function launchLogBroker(settings: Partial<StreamSettings> = {}): P
   const { url } = await launchBroker()
   const broker = await connectBroker({ url, user: '', password: '', name: 'test' })
   afterAll(() => broker.connection.close())
-  await ensureStreams(broker, { replicas: 1, invocationsBytesMax: 1024 ** 3, ...settings })
+  await ensureStreams(broker, {
+    replicas: 1,
+    invocationsBytesMax: 1024 ** 3,
+    observationsBytesMax: 1024 ** 3,
+    ...settings,
+  })
   const checkpoints = await broker.bucket(CHECKPOINTS)
   return {
     ...broker,

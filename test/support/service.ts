@@ -59,6 +59,17 @@ export async function launchService(
   }
 }
 
+/**
+ * The environment in which `up` has started the service's gateway: another gateway with it joins the same instance.
+ * (Read from /proc: these tests run on Linux.)
+ */
+export function gatewayEnvironment(service: RunningService): Record<string, string> {
+  const variables = readFileSync(`/proc/${service.pid('gateway')}/environ`, 'utf8').split('\0')
+  return Object.fromEntries(
+    variables.filter((line) => line.startsWith('ATTRIBUTION_')).map((line) => line.split(/=(.*)/s).slice(0, 2)),
+  ) as Record<string, string>
+}
+
 export function pidOf(dataDir: string, role: string): number {
   if (role === 'nats') return Number(readFileSync(join(dataDir, 'nats', 'nats-server.pid'), 'utf8'))
   const { up, roles } = JSON.parse(readFileSync(join(dataDir, 'run.json'), 'utf8')) as RunFile

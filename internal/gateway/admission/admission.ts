@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { AdmissionIndex } from '../../admission/admission-index.js'
 import type { BodyFingerprint } from '../../admission/body-fingerprint.js'
-import { FULL, type InFlight, type Outcome, type Ticket, WAITS } from '../../admission/in-flight.js'
+import { FULL, type InFlight, type Ticket, WAITS } from '../../admission/in-flight.js'
 import { hashIdempotencyKey, hashOfInvocationId } from '../../admission/key-hash.js'
 import type { Fingerprint, KeyHash } from '../../admission/key-table.js'
 import type { Caller } from '../../auth/authenticate.js'
@@ -14,13 +14,18 @@ import { type Problem, problem } from '../../problems/catalogue.js'
 import type { Exchange } from '../exchange.js'
 import { takeFrom } from '../rate-limit.js'
 import type { GroupCommit } from './group-commit.js'
-import { bytesOf, type KeyConfirmation } from './key-confirmation.js'
+import { bytesOf, type Confirmation, type KeyConfirmation } from './key-confirmation.js'
 import { partitionOf } from './partition.js'
+import type { Peers, PeerTicket } from './peers.js'
 
 /** What a request is answered with; a repeat of it is answered with the same. */
 export type Answer =
   | { readonly kind: 'accepted'; readonly body: string }
   | { readonly kind: 'refused'; readonly problem: Problem }
+
+/** What a request that waits for another is told: its answer, or that a peer decided, so that it has to look again. */
+export type Told = Answer | { readonly kind: 'elsewhere' }
+export const ELSEWHERE: Told = { kind: 'elsewhere' }
 
 export interface AdmissionDeps {
   /** Idempotency-Keys of the last 24 hours, with the fingerprints of their bodies. */
@@ -29,9 +34,13 @@ export interface AdmissionDeps {
   readonly events: AdmissionIndex
   /** Whether `keys` holds what was admitted before this process; until then the read model is asked for each. */
   readonly isLoaded: () => boolean
-  readonly inFlight: InFlight<Answer>
+  readonly inFlight: InFlight<Told>
+  /** The other gateways: each key has one owner among them, whose verdict counts. */
+  readonly peers: Pick<Peers, 'ownerOf' | 'claim' | 'settled'>
   readonly fingerprints: BodyFingerprint
   readonly confirmation: KeyConfirmation
+  /** Looks once more, also in the log, for a key whose owner does not answer. */
+  readonly recheck: (key: KeyHash, fingerprint: Fingerprint) => Promise<Confirmation>
   readonly groups: GroupCommit
   readonly partitions: number
   readonly idsOf: (tenantId: string) => TenantIds
@@ -116,17 +125,27 @@ export function whenKeyIsKnown(
 export function admitSingle(request: KeyedRequest, bytes: Buffer, deps: AdmissionDeps): void {
   const { exchange, caller } = request
   const value = parseJson(bytes)
-  whenKeyIsKnown(request, deps, {
-    conflict: () => exchange.replyProblem(KEY_CONFLICT),
-    replay: (flags) => replaySingle(request, value, flags, deps),
-    fresh: () => {
-      if (value === undefined) return exchange.replyProblem(MALFORMED)
-      const checked = check(value, caller, deps)
-      if ('code' in checked) return exchange.replyProblem(checked)
-      const limited = takeFrom(caller.budgets.ingest, 1, checked.receivedAtMs)
-      if (limited !== undefined) return exchange.replyProblem(limited)
-      proceedInTurn(request, deps, (ticket) => commitSingle(request, checked, ticket, deps))
-    },
+  const begin = (checked: CheckedEvent): void =>
+    proceedInTurn(request, deps, {
+      proceed: (turn) => commitSingle(request, checked, turn, deps),
+      answerAgain: (flags) => answerAgain(request, value, flags, deps),
+      // What was checked and taken from the budget stays so.
+      again: () => lookUp(() => begin(checked)),
+    })
+  const lookUp = (fresh: () => void): void =>
+    whenKeyIsKnown(request, deps, {
+      conflict: () => exchange.replyProblem(KEY_CONFLICT),
+      replay: (flags) => reply(exchange, answerAgain(request, value, flags, deps), true),
+      fresh,
+    })
+
+  lookUp(() => {
+    if (value === undefined) return exchange.replyProblem(MALFORMED)
+    const checked = check(value, caller, deps)
+    if ('code' in checked) return exchange.replyProblem(checked)
+    const limited = takeFrom(caller.budgets.ingest, 1, checked.receivedAtMs)
+    if (limited !== undefined) return exchange.replyProblem(limited)
+    begin(checked)
   })
 }
 
@@ -149,24 +168,85 @@ export function check(
   return { event, id, receivedAtMs }
 }
 
-/** Lets the first request of a key go on; a later one waits for what becomes of it, and is told the same. */
-export function proceedInTurn(request: KeyedRequest, deps: AdmissionDeps, proceed: (ticket: Ticket) => void): void {
+/** A request's turn under its key: to be finished once, whatever becomes of it. */
+export interface Turn {
+  /** Tells the waiting ones, and the key's owner, and answers. @param flags kept beside the key by its owner */
+  finish(answer: Answer, flags: number): void
+}
+
+export interface TurnHandlers {
+  readonly proceed: (turn: Turn) => void
+  /** The answer to a request that a peer has admitted already; `elsewhere` when it has to be looked up. */
+  readonly answerAgain: (flags: number) => Told
+  /** Look again: a peer has decided on the key. */
+  readonly again: () => void
+}
+
+/**
+ * Lets the first request of a key go on, among all gateways; a later one waits for what becomes of it, and is told
+ * the same. An owner that does not answer is decided for: the event's own id still leaves one record.
+ */
+export function proceedInTurn(request: KeyedRequest, deps: AdmissionDeps, handlers: TurnHandlers): void {
   const { exchange, key, fingerprint } = request
-  const told = (outcome: Outcome<Answer>): void => {
+  const { inFlight, peers } = deps
+  const tell = (told: Told, isReplay: boolean): void =>
+    told.kind === 'elsewhere' ? handlers.again() : reply(exchange, told, isReplay)
+  const settle = (ticket: Ticket, isAdmitted: boolean, told: Told, isReplay: boolean): void => {
+    inFlight.settle(ticket, isAdmitted, told)
+    tell(told, isReplay)
+  }
+  const proceed = (ticket: Ticket, peer: PeerTicket | undefined): void =>
+    handlers.proceed({
+      finish(answer, flags) {
+        const isAdmitted = answer.kind === 'accepted'
+        settle(ticket, isAdmitted, answer, false)
+        if (peer !== undefined) peers.settled(peer, isAdmitted, flags)
+      },
+    })
+  /** The owner is silent: what it has admitted is in the log or the read model. */
+  const decideFor = (peer: PeerTicket, ticket: Ticket): void => {
+    const decide = (found: Confirmation): void => {
+      if (found === 'unknown') return proceed(ticket, peer)
+      peers.settled(peer, found === 'same', 0)
+      if (found === 'same') settle(ticket, true, handlers.answerAgain(0), true)
+      else settle(ticket, false, { kind: 'refused', problem: KEY_CONFLICT }, false)
+    }
+    deps.recheck(key, fingerprint).then(decide, () => decide('unknown'))
+  }
+  const ask = (ticket: Ticket): void => {
+    const owner = peers.ownerOf(key)
+    if (owner === undefined) return proceed(ticket, undefined)
+    peers.claim(owner, key, fingerprint, (verdict) => {
+      switch (verdict.kind) {
+        case 'proceed':
+          return proceed(ticket, verdict.ticket)
+        case 'same':
+          return settle(ticket, true, handlers.answerAgain(verdict.flags), true)
+        case 'conflict':
+          return settle(ticket, false, { kind: 'refused', problem: KEY_CONFLICT }, false)
+        case 'unanswered':
+          if (verdict.isUnderWay) {
+            peers.settled(verdict.ticket, false, 0)
+            return settle(ticket, false, { kind: 'refused', problem: UNDER_WAY }, false)
+          }
+          return decideFor(verdict.ticket, ticket)
+      }
+    })
+  }
+  const ticket = inFlight.begin(key, fingerprint, (outcome) => {
     switch (outcome.kind) {
       case 'replay':
-        return reply(exchange, outcome.answer, true)
+        return tell(outcome.answer, true)
       case 'refused':
-        return reply(exchange, outcome.answer, false)
+        return tell(outcome.answer, false)
       case 'conflict':
         return exchange.replyProblem(KEY_CONFLICT)
       case 'proceed':
-        return proceed(outcome.ticket)
+        return ask(outcome.ticket)
     }
-  }
-  const ticket = deps.inFlight.begin(key, fingerprint, told)
+  })
   if (ticket === FULL) return exchange.replyProblem(TOO_MUCH)
-  if (ticket !== WAITS) proceed(ticket)
+  if (ticket !== WAITS) ask(ticket)
 }
 
 /** Whether the event was admitted before, under whatever key. What only a filter knows is left to the actors. */
@@ -199,35 +279,32 @@ export function addToGroup(
   return deps.groups.add(partition, entry, settle)
 }
 
-function commitSingle(request: KeyedRequest, checked: CheckedEvent, ticket: Ticket, deps: AdmissionDeps): void {
-  const { exchange, key, fingerprint } = request
+function commitSingle(request: KeyedRequest, checked: CheckedEvent, turn: Turn, deps: AdmissionDeps): void {
+  const { key, fingerprint } = request
   const { event, id } = checked
-  const finish = (answer: Answer): void => {
-    deps.inFlight.settle(ticket, answer.kind === 'accepted', answer)
-    reply(exchange, answer, false)
-  }
-
   if (isKnownEvent(id, deps)) {
     deps.keys.admit(key, fingerprint, WAS_DUPLICATE, deps.clock())
-    return finish({ kind: 'accepted', body: acceptedBody(event, id, true) })
+    return turn.finish({ kind: 'accepted', body: acceptedBody(event, id, true) }, WAS_DUPLICATE)
   }
   const isTaken = addToGroup(checked, request, deps, (commit) => {
-    if (commit.kind === 'unavailable') return finish({ kind: 'refused', problem: unavailable(commit.detail) })
+    if (commit.kind === 'unavailable') {
+      return turn.finish({ kind: 'refused', problem: unavailable(commit.detail) }, 0)
+    }
     // Persisted first, then marked: a mark before the write would lose the retry of a write that failed.
     const now = deps.clock()
     deps.keys.admit(key, fingerprint, 0, now)
     rememberEvent(id, now, deps)
-    finish({ kind: 'accepted', body: acceptedBody(event, id, false) })
+    turn.finish({ kind: 'accepted', body: acceptedBody(event, id, false) }, 0)
   })
-  if (!isTaken) finish({ kind: 'refused', problem: TOO_MUCH })
+  if (!isTaken) turn.finish({ kind: 'refused', problem: TOO_MUCH }, 0)
 }
 
 /** The original answer, made again from the same bytes. */
-function replaySingle(request: KeyedRequest, value: unknown, flags: number | undefined, deps: AdmissionDeps): void {
+function answerAgain(request: KeyedRequest, value: unknown, flags: number | undefined, deps: AdmissionDeps): Answer {
   const event = value as InvocationEvent
   const id = invocationIdBytes(deps.idsOf(request.caller.tenantId), uuidBytes(event.event_id))
   const wasDuplicate = flags !== undefined && (flags & WAS_DUPLICATE) !== 0
-  reply(request.exchange, { kind: 'accepted', body: acceptedBody(event, id, wasDuplicate) }, true)
+  return { kind: 'accepted', body: acceptedBody(event, id, wasDuplicate) }
 }
 
 /** The answer to an accepted event (design section 7). Ids and UUIDs need no escaping. */
@@ -245,6 +322,9 @@ export const unavailable = (detail: string): Problem => problem('SERVICE_UNAVAIL
 
 export const KEY_CONFLICT = problem('IDEMPOTENCY_CONFLICT', 'Use a new Idempotency-Key for another body.')
 export const TOO_MUCH = problem('RATE_LIMITED', 'Too much waits for the log; try again.', { retryAfterSeconds: 1 })
+const UNDER_WAY = problem('SERVICE_UNAVAILABLE', 'Another request under this key is still under way.', {
+  retryAfterSeconds: 1,
+})
 const MALFORMED = problem('MALFORMED_REQUEST', 'The body is not valid JSON in UTF-8.')
 
 export function parseJson(bytes: Buffer): unknown {

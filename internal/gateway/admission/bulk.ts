@@ -10,6 +10,7 @@ import {
   admitSingle,
   type CheckedEvent,
   check,
+  ELSEWHERE,
   isKnownEvent,
   KEY_CONFLICT,
   type KeyedRequest,
@@ -63,46 +64,61 @@ export async function admitBulk(
 
   const keyHex = Buffer.from(bytesOf(key)).toString('hex')
   const fingerprintHex = Buffer.from(bytesOf(fingerprint)).toString('hex')
-  // The record is the durable memory of a bulk key; the index may be younger.
-  const record = await deps.findRecord(keyHex)
-  if (record !== undefined) {
-    if (record.fingerprint !== fingerprintHex) return exchange.replyProblem(KEY_CONFLICT)
-    const answer = await answerAgain(request, body.items, body.count, record, deps)
-    return reply(exchange, answer, true)
-  }
-  whenKeyIsKnown(request, deps, {
-    conflict: () => exchange.replyProblem(KEY_CONFLICT),
-    // Admitted within this moment: its record is a moment away. Taking it again finds every event by its id.
-    replay: () => begin(),
-    fresh: () => begin(),
-  })
+  const { count, items } = body
 
-  function begin(): void {
-    const limited = takeFrom(caller.budgets.ingest, body.kind === 'bulk' ? body.count : 1, deps.clock())
-    if (limited !== undefined) return exchange.replyProblem(limited)
-    proceedInTurn(request, deps, (ticket) => {
-      const work =
-        body.kind === 'bulk' && body.count <= deps.groups.room ? admitItems(request, body.items, deps) : full()
-      work
-        .then(async ({ answer, record: made }) => {
-          if (made !== undefined) {
-            deps.keys.admit(key, fingerprint, WAS_BULK, made.receivedAtMs)
-            // Without the record a replay is taken as new, and finds every event by its id.
-            await deps.keepRecord(keyHex, { ...made, fingerprint: fingerprintHex }).catch(() => undefined)
-          }
-          return answer
-        })
-        .catch((cause: unknown): Answer => {
-          exchange.fail(cause)
-          return { kind: 'refused', problem: unavailable('The request could not be finished.') }
-        })
-        .then((answer) => {
-          deps.inFlight.settle(ticket, answer.kind === 'accepted', answer)
-          reply(exchange, answer, false)
-        })
-    })
+  /** Looks for the record of the key, which is its durable memory; the index may be younger. */
+  const lookUp = async (fresh: () => void): Promise<void> => {
+    const record = await deps.findRecord(keyHex)
+    if (record === undefined) {
+      return whenKeyIsKnown(request, deps, {
+        conflict: () => exchange.replyProblem(KEY_CONFLICT),
+        // Admitted, and its record is lost or a moment away: taking it again finds every event by its id.
+        replay: fresh,
+        fresh,
+      })
+    }
+    if (record.fingerprint !== fingerprintHex) return exchange.replyProblem(KEY_CONFLICT)
+    reply(exchange, await answerAgain(request, items, count, record, deps), true)
   }
+
+  const begin = (looks: number): void =>
+    proceedInTurn(request, deps, {
+      // A peer that has admitted the key has kept its record before; without one the request is taken again.
+      answerAgain: () => ELSEWHERE,
+      again: () =>
+        looks >= LOOKS_MAX
+          ? exchange.replyProblem(unavailable('What became of the first request cannot be said now.'))
+          : fail(lookUp(() => begin(looks + 1))),
+      proceed: (turn) => {
+        const work = count <= deps.groups.room ? admitItems(request, items, deps) : full()
+        fail(
+          work
+            .then(async ({ answer, record }) => {
+              if (record !== undefined) {
+                deps.keys.admit(key, fingerprint, WAS_BULK, record.receivedAtMs)
+                await deps.keepRecord(keyHex, { ...record, fingerprint: fingerprintHex }).catch(() => undefined)
+              }
+              return answer
+            })
+            .catch((cause: unknown): Answer => {
+              exchange.fail(cause)
+              return { kind: 'refused', problem: unavailable('The request could not be finished.') }
+            })
+            .then((answer) => turn.finish(answer, WAS_BULK)),
+        )
+      },
+    })
+  const fail = (work: Promise<void>): void => void work.catch((cause: unknown) => exchange.fail(cause))
+
+  await lookUp(() => {
+    const limited = takeFrom(caller.budgets.ingest, count, deps.clock())
+    if (limited !== undefined) return exchange.replyProblem(limited)
+    begin(0)
+  })
 }
+
+/** How often a request looks for what a peer is said to have decided. */
+const LOOKS_MAX = 3
 
 type Admitted = { readonly answer: Answer; readonly record?: Omit<BulkRecord, 'fingerprint'> }
 

@@ -2,7 +2,7 @@ import type { Caller } from '../../auth/authenticate.js'
 import { invocationIdBytes, type TenantIds, uuidBytes } from '../../ids/ids.js'
 import type { ObservationEvent } from '../../observations/schema.js'
 import { validateObservation } from '../../observations/validate.js'
-import { problem } from '../../problems/catalogue.js'
+import { type Problem, problem } from '../../problems/catalogue.js'
 import type { Exchange } from '../exchange.js'
 import { takeFrom } from '../rate-limit.js'
 import type { Route } from '../route.js'
@@ -80,36 +80,47 @@ function read(exchange: Exchange, caller: Caller, deps: ObservationDeps): void {
     const fingerprint = new Int32Array(2)
     deps.fingerprints.of(bytes, fingerprint)
     const request = { exchange, caller, key, fingerprint }
-    proceedInTurn(request, deps, (ticket) => {
-      admit(validation.event, receivedAtMs, request, deps)
-        .catch((cause: unknown): { answer: Answer; isReplay: boolean } => {
-          exchange.fail(cause)
-          return {
-            answer: { kind: 'refused', problem: unavailable('The event could not be stored.') },
-            isReplay: false,
-          }
-        })
-        .then(({ answer, isReplay }) => {
-          deps.inFlight.settle(ticket, answer.kind === 'accepted', answer)
-          reply(exchange, answer, isReplay)
-        })
+    proceedInTurn(request, deps, {
+      answerAgain: () => accepted(validation.event),
+      again: () => reply(exchange, accepted(validation.event), true),
+      proceed: (turn) => {
+        admit(validation.event, receivedAtMs, request, deps)
+          .catch((cause: unknown): Admitted => {
+            exchange.fail(cause)
+            return refused(unavailable('The event could not be stored.'))
+          })
+          .then(({ answer, isReplay }) => {
+            // The first answer counts: a replay is marked before the turn's own answer, which then comes too late.
+            if (isReplay) reply(exchange, answer, true)
+            turn.finish(answer, 0)
+          })
+      },
     })
   })
 }
+
+interface Admitted {
+  readonly answer: Answer
+  readonly isReplay: boolean
+}
+
+const accepted = ({ event_id }: ObservationEvent): Answer => ({
+  kind: 'accepted',
+  body: JSON.stringify({ event_id, status: 'queued' }),
+})
 
 async function admit(
   event: ObservationEvent,
   receivedAtMs: number,
   { caller, key, fingerprint }: Parameters<typeof proceedInTurn>[0],
   deps: ObservationDeps,
-): Promise<{ readonly answer: Answer; readonly isReplay: boolean }> {
+): Promise<Admitted> {
   const { tenantId, principal } = caller
   const keyHex = Buffer.from(bytesOf(key)).toString('hex')
   const fingerprintHex = Buffer.from(bytesOf(fingerprint)).toString('hex')
-  const accepted: Answer = { kind: 'accepted', body: JSON.stringify({ event_id: event.event_id, status: 'queued' }) }
 
   const record = await deps.findRecord(keyHex)
-  if (record?.fingerprint === fingerprintHex) return { answer: accepted, isReplay: true }
+  if (record?.fingerprint === fingerprintHex) return { answer: accepted(event), isReplay: true }
   if (record !== undefined) return refused(KEY_CONFLICT)
   const limited = takeFrom(caller.budgets.ingest, 1, receivedAtMs)
   if (limited !== undefined) return refused(limited)
@@ -120,7 +131,7 @@ async function admit(
   if (commit.kind === 'unavailable') return refused(unavailable(commit.detail))
   // Without the record a repeat is taken as new, and its event_id leaves one observation.
   await deps.keepRecord(keyHex, { fingerprint: fingerprintHex }).catch(() => undefined)
-  return { answer: accepted, isReplay: false }
+  return { answer: accepted(event), isReplay: false }
 }
 
 /** An observation and an invocation of one event_id are different things. */
@@ -129,5 +140,4 @@ function observationIdBytes(ids: TenantIds, eventId: string): Uint8Array {
   return invocationIdBytes(ids, Uint8Array.from([...bytes, ROUTE]))
 }
 
-const refused = (what: ReturnType<typeof problem>) =>
-  ({ answer: { kind: 'refused', problem: what }, isReplay: false }) as const
+const refused = (what: Problem): Admitted => ({ answer: { kind: 'refused', problem: what }, isReplay: false })

@@ -27,7 +27,11 @@ test('what comes in one turn is one message a partition, and each event hears of
   const told: string[] = []
   const both = Promise.all([nextWrite(), nextWrite()])
 
-  for (const [partition, text] of [[0, 'a'], [1, 'b'], [0, 'c']] as const) {
+  for (const [partition, text] of [
+    [0, 'a'],
+    [1, 'b'],
+    [0, 'c'],
+  ] as const) {
     groups.add(partition, entry(text), ({ kind }) => told.push(`${text} ${kind}`))
   }
   await both

@@ -29,7 +29,7 @@ let nats: RunningBroker
 beforeAll(async () => {
   nats = await launchBroker()
   const broker = await connectBroker({ url: nats.url, user: '', password: '', name: 'setup' })
-  await ensureStreams(broker, { replicas: 1, invocationsBytesMax: 1024 ** 2 })
+  await ensureStreams(broker, { replicas: 1, invocationsBytesMax: 1024 ** 2, observationsBytesMax: 1024 ** 2 })
   await broker.close()
 })
 

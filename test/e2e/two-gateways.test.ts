@@ -1,0 +1,130 @@
+import { randomUUID } from 'node:crypto'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { connectService, type ServiceClient } from '../../internal/replay/client.js'
+import { freePort, type Launched, launch } from '../support/processes.js'
+import { gatewayEnvironment, launchService, type RunningService } from '../support/service.js'
+import { allRecords } from '../support/trace.js'
+
+const GATEWAY_MAIN = fileURLToPath(new URL('../../dist/cmd/gateway/main.js', import.meta.url))
+
+let service: RunningService
+let client: ServiceClient
+let second: { process: Launched; baseUrl: string }
+
+/** A second gateway of the same instance, on a port of its own so that a test can say which one it asks. */
+async function launchSecond(): Promise<typeof second> {
+  const port = await freePort()
+  const process = launch(GATEWAY_MAIN, {
+    args: ['--port', String(port), '--data-dir', join(service.dataDir, 'second')],
+    env: gatewayEnvironment(service),
+  })
+  await process.line(/"listening"/)
+  const baseUrl = `http://127.0.0.1:${port}`
+  while (!(await fetch(`${baseUrl}/readyz`)).ok) await sleep(20)
+  return { process, baseUrl }
+}
+
+beforeAll(async () => {
+  service = await launchService({ args: ['--rate-read', '100000'] })
+  client = connectService(service.baseUrl, service.credentials.api_key, 16)
+  second = await launchSecond()
+})
+
+afterAll(async () => {
+  await second.process.kill('SIGTERM')
+  await client.close()
+  await service.stop()
+})
+
+const event = (): string =>
+  JSON.stringify({
+    event_id: randomUUID(),
+    ingestion_layer: 'application',
+    ingestion_timestamp: '2026-11-21T09:30:00Z',
+    provider: 'openai',
+    requested_model: 'gpt-4o-mini',
+    input_tokens: 1,
+    output_tokens: 1,
+    attributed_service: 'search',
+  })
+
+async function post(baseUrl: string, body: string, key: string) {
+  const answer = await fetch(`${baseUrl}/api/v1/invocations`, {
+    method: 'POST',
+    body,
+    headers: {
+      'x-api-key': service.credentials.api_key,
+      'content-type': 'application/json',
+      'idempotency-key': key,
+    },
+  })
+  return {
+    status: answer.status,
+    isReplay: answer.headers.get('idempotency-replayed') === 'true',
+    text: await answer.text(),
+  }
+}
+
+test('one key sent to both at once with different bodies: one 202, one 422', async () => {
+  const outcomes = await Promise.all(
+    Array.from({ length: 200 }, async () => {
+      const key = randomUUID()
+      const answers = await Promise.all([post(service.baseUrl, event(), key), post(second.baseUrl, event(), key)])
+      return answers.map(({ status }) => status).sort()
+    }),
+  )
+
+  expect(new Set(outcomes.map(String))).toEqual(new Set(['202,422']))
+})
+
+test('one request sent to both at once takes effect once, and both are told the same', async () => {
+  const outcomes = await Promise.all(
+    Array.from({ length: 200 }, async () => {
+      const [key, body] = [randomUUID(), event()]
+      const answers = await Promise.all([post(service.baseUrl, body, key), post(second.baseUrl, body, key)])
+      return {
+        texts: new Set(answers.map(({ status, text }) => `${status} ${text}`)).size,
+        replays: answers.filter(({ isReplay }) => isReplay).length,
+      }
+    }),
+  )
+
+  expect(outcomes.every(({ texts, replays }) => texts === 1 && replays === 1)).toBe(true)
+})
+
+test('what one has taken the other replays and defends, also after the first has died', async () => {
+  const taken = await Promise.all(
+    Array.from({ length: 40 }, async (_, i) => {
+      const [key, body] = [randomUUID(), event()]
+      const first = await post(i % 2 === 0 ? second.baseUrl : service.baseUrl, body, key)
+      return { key, body, first }
+    }),
+  )
+  const check = async (baseUrl: string): Promise<void> => {
+    for (const { key, body, first } of taken) {
+      expect(await post(baseUrl, body, key)).toEqual({ ...first, isReplay: true })
+      expect((await post(baseUrl, event(), key)).status).toBe(422)
+    }
+  }
+
+  await check(service.baseUrl)
+  await check(second.baseUrl)
+  await second.process.kill('SIGKILL')
+  await check(service.baseUrl)
+  second = await launchSecond()
+  await check(second.baseUrl)
+}, 120_000)
+
+test('after all of that there is one record an event', async () => {
+  const last = JSON.parse((await post(second.baseUrl, event(), randomUUID())).text) as { invocation_id: string }
+  while ((await client.find(last.invocation_id.replace('inv_', 'attr_'))) === undefined) await sleep(20)
+  // 200 of the first test, 200 of the second, 40 of the third, and the last.
+  let records = await allRecords(client)
+  while (records.length < 441) records = await allRecords(client)
+
+  expect(records.length).toBe(441)
+  expect(new Set(records.map(({ id }) => id)).size).toBe(441)
+})
