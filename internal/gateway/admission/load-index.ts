@@ -63,7 +63,7 @@ export function createIndexLoader(
 
   const confirmation: KeyConfirmation = {
     ask(key, fingerprint, answer) {
-      if (isPending) void pending.then(() => readModel.ask(key, fingerprint, answer))
+      if (isPending) void soon(pending).then(() => readModel.ask(key, fingerprint, answer))
       else readModel.ask(key, fingerprint, answer)
     },
   }
@@ -101,7 +101,7 @@ export function createIndexLoader(
 
     async recheck(key, fingerprint) {
       if (clock() - loadedAtMs > RELOAD_AFTER_MS) void load()
-      await pending
+      await soon(pending)
       const verdict = index.keys.lookup(key, fingerprint, clock())
       return verdict === 'same' || verdict === 'conflict' ? verdict : confirm(key, fingerprint)
     },
@@ -137,5 +137,17 @@ function eventKeyOf(id: Uint8Array): KeyHash {
   hashOfInvocationId(id, key)
   return key
 }
+
+/** A broker that is away must not hold a request: what only the log knows is then not known. */
+const PATIENCE_MS = 500
+
+const soon = (work: Promise<void>): Promise<void> =>
+  new Promise((resolve) => {
+    const timer = setTimeout(resolve, PATIENCE_MS)
+    void work.finally(() => {
+      clearTimeout(timer)
+      resolve()
+    })
+  })
 
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))

@@ -1,0 +1,151 @@
+import { randomUUID } from 'node:crypto'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { Agent } from 'undici'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { connectService, type ServiceClient } from '../../internal/replay/client.js'
+import { freePort, type Launched, launch } from '../support/processes.js'
+import { gatewayEnvironment, isAlive, launchService, type RunningService } from '../support/service.js'
+import { allRecords } from '../support/trace.js'
+
+const GATEWAY_MAIN = fileURLToPath(new URL('../../dist/cmd/gateway/main.js', import.meta.url))
+
+/** ATTRIBUTION_TEST_ROUNDS=10 takes two minutes. */
+const ROUNDS = Number(process.env['ATTRIBUTION_TEST_ROUNDS'] ?? 2)
+const CALLERS = 32
+/** What a caller may be told beside 202: come again, in one way or another. */
+const CLEAR = new Set([429, 503])
+
+let service: RunningService
+let client: ServiceClient
+let second: Launched
+let secondPort: number
+const agent = new Agent({ connections: CALLERS })
+
+async function launchSecond(): Promise<void> {
+  second = launch(GATEWAY_MAIN, {
+    args: ['--port', String(secondPort), '--data-dir', join(service.dataDir, 'second')],
+    env: gatewayEnvironment(service),
+  })
+  await second.line(/"listening"/)
+}
+
+beforeAll(async () => {
+  service = await launchService({ args: ['--rate-read', '100000'] })
+  client = connectService(service.baseUrl, service.credentials.api_key, 16)
+  secondPort = await freePort()
+  await launchSecond()
+})
+
+afterAll(async () => {
+  await second.kill('SIGTERM')
+  await agent.close()
+  await client.close()
+  await service.stop()
+})
+
+interface Sent {
+  readonly body: string
+  readonly key: string
+  readonly eventId: string
+}
+
+const fresh = (): Sent => {
+  const eventId = randomUUID()
+  const body = JSON.stringify({
+    event_id: eventId,
+    ingestion_layer: 'application',
+    ingestion_timestamp: '2026-11-21T09:30:00Z',
+    provider: 'openai',
+    requested_model: 'gpt-4o-mini',
+    input_tokens: 1,
+    output_tokens: 1,
+    attributed_service: 'search',
+  })
+  return { body, key: randomUUID(), eventId }
+}
+
+test('both gateways and the broker killed in turn under load: each 202 is one record, and every answer is clear', async () => {
+  const answered = new Map<string, string>()
+  const unclear: string[] = []
+  let slowestMs = 0
+  let isOver = false
+
+  /** Sends until it is answered with a 202; a cut connection is an unknown outcome, and is repeated as it was. */
+  const deliver = async ({ body, key, eventId }: Sent): Promise<void> => {
+    for (let i = 0; ; i++) {
+      const port = (i + key.charCodeAt(0)) % 2 === 0 ? service.port : secondPort
+      const startedAt = performance.now()
+      const answer = await agent
+        .request({
+          origin: `http://127.0.0.1:${port}`,
+          path: '/api/v1/invocations',
+          method: 'POST',
+          body,
+          headers: {
+            'x-api-key': service.credentials.api_key,
+            'content-type': 'application/json',
+            'idempotency-key': key,
+          },
+        })
+        .then(async (got) => ({ status: got.statusCode, headers: got.headers, text: await got.body.text() }))
+        .catch(() => undefined)
+      slowestMs = Math.max(slowestMs, performance.now() - startedAt)
+      if (answer?.status === 202) {
+        answered.set(eventId, (JSON.parse(answer.text) as { invocation_id: string }).invocation_id)
+        return
+      }
+      if (answer !== undefined && (!CLEAR.has(answer.status) || answer.headers['retry-after'] === undefined)) {
+        unclear.push(`${answer.status} ${answer.text}`)
+        return
+      }
+      await sleep(20)
+    }
+  }
+  const caller = async (): Promise<void> => {
+    const sent: Sent[] = []
+    for (let i = 0; !isOver; i++) {
+      // One in ten comes again: under its own key, or under another.
+      const before = i % 10 === 9 ? sent[Math.floor(Math.random() * sent.length)] : undefined
+      const next = before === undefined ? fresh() : i % 20 === 9 ? before : { ...before, key: randomUUID() }
+      await deliver(next)
+      if (before === undefined) sent.push(next)
+    }
+  }
+  const load = Promise.all(Array.from({ length: CALLERS }, caller))
+
+  const killRole = async (role: string): Promise<void> => {
+    const before = service.pid(role)
+    process.kill(before, 'SIGKILL')
+    while (isAlive(before) || service.pid(role) === before) await sleep(20)
+  }
+  const moreAnswers = async (count: number): Promise<void> => {
+    const until = answered.size + count
+    while (answered.size < until) await sleep(20)
+  }
+  for (let round = 0; round < ROUNDS; round++) {
+    for (const kill of [
+      () => killRole('gateway'),
+      async () => {
+        await second.kill('SIGKILL')
+        await launchSecond()
+      },
+      () => killRole('nats'),
+    ]) {
+      await moreAnswers(500)
+      await kill()
+    }
+    await moreAnswers(500)
+  }
+  isOver = true
+  await load
+
+  let records = await allRecords(client)
+  while (records.length < answered.size) records = await allRecords(client)
+  console.log(`${answered.size} events, slowest request ${Math.round(slowestMs)} ms`)
+
+  expect(unclear).toEqual([])
+  expect(new Set(records.map(({ invocation_id }) => invocation_id))).toEqual(new Set(answered.values()))
+  expect(records.length).toBe(answered.size)
+}, 400_000)
