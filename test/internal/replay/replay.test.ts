@@ -144,7 +144,7 @@ describe('a replay', () => {
     const many = await replayTrace(rowsAt(...Array.from({ length: 1_000 }, (_, i) => i)), new MemoryService(), SETTINGS)
 
     expect(few.visibleAfterMs).toHaveLength(2)
-    expect(many.visibleAfterMs).toHaveLength(200)
+    expect(many.visibleAfterMs).toHaveLength(100)
     expect(many.visibleAfterMs).toEqual(many.visibleAfterMs.toSorted((one, other) => one - other))
   })
 
