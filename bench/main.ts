@@ -37,6 +37,7 @@ program
     new Option('--generator <which>', 'wrk where it can be had, or our own').choices(['wrk', 'node']).default('wrk'),
   )
   .option('--profile', 'profile the gateway under this load instead', false)
+  .option('--sweep', 'bulk, connections, bytes, processes and open loop instead: loads of 2 s, 3 repeats', false)
   .action(async (options: Omit<IngestOptions, 'checkout' | 'natsServerBin'>) => {
     const natsServerBin = process.env['ATTRIBUTION_NATS_SERVER_BIN'] ?? ''
     if (natsServerBin === '') throw new Error('ATTRIBUTION_NATS_SERVER_BIN names no nats-server; use npm run bench')

@@ -13,7 +13,7 @@ export interface LoadResult {
   readonly eventsPerSecond: number
   /** 202s that the generator has seen. */
   readonly accepted: number
-  /** Requests whose answers it did not wait for when the time was up: at most one a connection. */
+  /** Events whose answers it did not wait for when the time was up: of at most one request a connection. */
   readonly unseenMax: number
   /** Microseconds from the request's first byte sent to the answer read. */
   readonly p50Us: number

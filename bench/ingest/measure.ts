@@ -63,18 +63,17 @@ interface CpuSeconds {
 
 function cpuOf(server: Server, { brokerPid }: Ground, others: readonly number[]): CpuSeconds {
   const parts = {
-    server: processSeconds(server.pid),
+    server: sum([server.pid, ...(server.siblings ?? [])].map(processSeconds)),
     broker: processSeconds(brokerPid),
     // It is the only child that ends between two looks.
     generator: endedChildrenSeconds(),
   }
   const rest = [process.pid, ...others].map(processSeconds)
-  const bench = [...Object.values(parts), ...rest].reduce<number | undefined>(
-    (sum, part) => (sum === undefined || part === undefined ? undefined : sum + part),
-    0,
-  )
-  return { ...parts, bench, machine: machineSeconds() }
+  return { ...parts, bench: sum([...Object.values(parts), ...rest]), machine: machineSeconds() }
 }
+
+const sum = (parts: readonly (number | undefined)[]): number | undefined =>
+  parts.reduce((all, part) => (all === undefined || part === undefined ? undefined : all + part), 0)
 
 const difference = (after: number | undefined, before: number | undefined): number | undefined =>
   after === undefined || before === undefined ? undefined : after - before

@@ -5,29 +5,17 @@
  * Arguments: port, file of requests, connections, mean pause in ms, then `seconds N` or `requests N`.
  * Writes one JSON line, a `LoadResult`.
  */
-import { randomBytes, randomUUID } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { createConnection, type Socket } from 'node:net'
 import { createHistogram } from 'node:perf_hooks'
 import type { LoadResult } from './load.js'
-import { TRACE_ID_LENGTH, UUID_LENGTH } from './requests.js'
+import { answerEnd, requestsOf } from './raw-http.js'
 
 const [port, file = '', connections, pause, unit, amount] = process.argv.slice(2)
 const pauseMs = Number(pause)
 const requestsMax = unit === 'requests' ? Number(amount) : Number.POSITIVE_INFINITY
 const secondsMax = unit === 'seconds' ? Number(amount) : Number.POSITIVE_INFINITY
 
-const [head = '', ...lines] = readFileSync(file, 'utf8').trimEnd().split('\n')
-const templates = lines.map((line) => {
-  const [before = '', between = '', after = ''] = line.split('\t')
-  const length = before.length + UUID_LENGTH + between.length + TRACE_ID_LENGTH + after.length
-  return {
-    head: `${head.replaceAll('\t', '\r\n')}\r\nContent-Length: ${length}\r\nIdempotency-Key: `,
-    before,
-    between,
-    after,
-  }
-})
+const nextRequest = requestsOf(file)
 
 const latencies = createHistogram({ lowest: 1, highest: 60_000_000, figures: 3 })
 let sent = 0
@@ -42,19 +30,10 @@ function next(socket: Socket, state: { sentAt: number }): void {
     socket.end()
     return
   }
-  const template = templates[sent % templates.length]
-  if (template === undefined) throw new Error('the file of requests is empty')
   sent++
   state.sentAt = performance.now()
-  // randomUUID draws from a pool of random bytes and costs a tenth of a microsecond.
-  const traceId = sent % 4 === 1 ? randomBytes(16).toString('hex') : lastTraceId
-  lastTraceId = traceId
-  socket.write(
-    `${template.head}${randomUUID()}\r\n\r\n${template.before}${randomUUID()}${template.between}${traceId}${template.after}`,
-    'latin1',
-  )
+  socket.write(nextRequest(), 'latin1')
 }
-let lastTraceId = ''
 
 function connect(): void {
   const socket = createConnection({ host: '127.0.0.1', port: Number(port), noDelay: true })
@@ -80,15 +59,6 @@ function connect(): void {
   socket.once('close', () => {
     if (--open === 0) report()
   })
-}
-
-/** Where the answer ends, or undefined when its end has not come yet. */
-function answerEnd(text: string): number | undefined {
-  const headEnd = text.indexOf('\r\n\r\n')
-  if (headEnd < 0) return undefined
-  const length = /\r\ncontent-length: (\d+)/i.exec(text.slice(0, headEnd))?.[1]
-  const end = headEnd + 4 + Number(length ?? 0)
-  return text.length >= end ? end : undefined
 }
 
 let tookMs = 0

@@ -25,6 +25,7 @@ import {
   startStore,
 } from './servers.js'
 import { checkMessages, StoredEvents } from './stored.js'
+import { sweep } from './sweep.js'
 import { wrkGenerator } from './wrk.js'
 
 /**
@@ -46,6 +47,8 @@ export interface IngestOptions {
   readonly connections: number
   /** Instead of measuring: profile the gateway under this load. */
   readonly profile: boolean
+  /** Instead of that: the other forms of load, see sweep.ts. */
+  readonly sweep: boolean
 }
 
 const WARM_UP_SECONDS = 3
@@ -94,6 +97,10 @@ async function answer(options: IngestOptions, folder: string, processes: Process
       connections,
       join(checkout, 'bench', 'results', 'tmp'),
     )
+  if (options.sweep) {
+    if (wrk === undefined) throw new Error('the sweep needs wrk')
+    return sweep(checkout, folder, wrk, ground, storeUrl)
+  }
 
   const servers: readonly Server[] = [
     await startBareServer(ground),

@@ -20,7 +20,7 @@ export interface IngestFacts {
   readonly runs: Readonly<Record<string, readonly Measurement[]>>
 }
 
-interface LoadSummary {
+export interface LoadSummary {
   readonly events_per_s: Spread
   readonly p50_ms: Spread
   readonly p99_ms: Spread
@@ -71,7 +71,7 @@ export function summarise({ provenance, generator, load, eventsPerMessage, runs 
   }
 }
 
-const summaryOf = (of: readonly Measurement[]): LoadSummary => ({
+export const summaryOf = (of: readonly Measurement[]): LoadSummary => ({
   events_per_s: spread(of.map(({ eventsPerSecond }) => eventsPerSecond)),
   p50_ms: spread(of.map(({ p50Us }) => p50Us / 1000)),
   p99_ms: spread(of.map(({ p99Us }) => p99Us / 1000)),

@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { TAGS_MAX } from '../../internal/invocations/schema.js'
 import { demoEvent } from '../../internal/replay/demo-company.js'
 import { readTrace } from '../../internal/replay/trace.js'
 
@@ -18,26 +19,70 @@ const TRACE_FILE = fileURLToPath(new URL('../../../bench/data/azure-llm-2023.csv
 
 export const PATH = '/api/v1/invocations'
 
-/** @returns the mean length of a body in bytes */
-export function writeRequests(file: string, apiKey: string, nowMs: number): number {
+/** @param bytes of a body at least: tags up to the schema's limits, then white space; 0: as the company sends it
+ *  @returns the mean length of a body in bytes */
+export function writeRequests(file: string, apiKey: string, nowMs: number, bytes = 0): number {
+  const bodies = events(nowMs, REQUESTS).map((event) => padded(event, bytes).replaceAll('\\t', '\t'))
+  const head = [`POST ${PATH} HTTP/1.1`, 'Host: 127.0.0.1', `X-API-Key: ${apiKey}`, 'Content-Type: application/json']
+  writeFileSync(file, `${[head.join('\t'), ...bodies].join('\n')}\n`, { mode: 0o600 })
+  const total = bodies.reduce((sum, body) => sum + body.length - 2 + UUID_LENGTH + TRACE_ID_LENGTH, 0)
+  return Math.round(total / REQUESTS)
+}
+
+/** Events a request of the file of `writeBulk`. */
+export const BULK_EVENTS = 1_000
+
+/**
+ * The bulk request: first line the head's lines parted by tabs, then one event a line. A tab stands for the first half of
+ * the event id, which the load generator makes anew for each request; the second half is the event's own.
+ *
+ * @returns the length of a body in bytes
+ */
+export function writeBulk(file: string, apiKey: string, nowMs: number): number {
+  const lines = events(nowMs, BULK_EVENTS).map((event, i) => {
+    const traceId = (i >> 2).toString(16).padStart(TRACE_ID_LENGTH, 'b')
+    const own = { event_id: `\t-a000-${i.toString(16).padStart(12, '0')}`, trace_id: traceId }
+    return JSON.stringify({ ...event, ...own }).replaceAll('\\t', '\t')
+  })
+  const head = [
+    `POST ${PATH} HTTP/1.1`,
+    'Host: 127.0.0.1',
+    `X-API-Key: ${apiKey}`,
+    'Content-Type: application/x-ndjson',
+  ]
+  writeFileSync(file, `${[head.join('\t'), ...lines].join('\n')}\n`, { mode: 0o600 })
+  return lines.reduce((sum, line) => sum + line.length + BULK_ID_LENGTH, 0)
+}
+/** A line loses its tab and gets its end. */
+const BULK_ID_LENGTH = 18
+
+function events(nowMs: number, count: number): Record<string, unknown>[] {
   const rows = readTrace(TRACE_FILE)
-  const step = Math.floor(rows.length / REQUESTS)
-  const bodies = Array.from({ length: REQUESTS }, (_, i) => {
+  const step = Math.floor(rows.length / count)
+  return Array.from({ length: count }, (_, i) => {
     const row = rows[i * step]
     if (row === undefined) throw new Error('the trace has too few rows')
-    const event = {
+    return {
       event_id: '\t',
       trace_id: '\t',
-      ingestion_timestamp: new Date(nowMs - (REQUESTS - i) * 10).toISOString(),
+      ingestion_timestamp: new Date(nowMs - (count - i) * 10).toISOString(),
       ...demoEvent(row),
       region: 'eu-west-1',
     }
-    return JSON.stringify(event).replaceAll('\\t', '\t')
   })
-  const head = [`POST ${PATH} HTTP/1.1`, 'Host: 127.0.0.1', `X-API-Key: ${apiKey}`, 'Content-Type: application/json']
-  writeFileSync(file, `${[head.join('\t'), ...bodies].join('\n')}\n`, { mode: 0o600 })
-  const bytes = bodies.reduce((sum, body) => sum + body.length - 2 + UUID_LENGTH + TRACE_ID_LENGTH, 0)
-  return Math.round(bytes / REQUESTS)
+}
+
+function padded(event: Record<string, unknown>, bytes: number): string {
+  let text = JSON.stringify(event)
+  const tags: Record<string, string> = {}
+  while (text.length + UUID_LENGTH + TRACE_ID_LENGTH < bytes && Object.keys(tags).length < TAGS_MAX) {
+    const missing = bytes - text.length - UUID_LENGTH - TRACE_ID_LENGTH
+    const name = `tag-${Object.keys(tags).length}-`.padEnd(64, 'n')
+    tags[name] = 'v'.repeat(Math.min(256, Math.max(1, missing - 80)))
+    text = JSON.stringify({ ...event, tags })
+  }
+  const blanks = Math.max(0, bytes - text.length - UUID_LENGTH - TRACE_ID_LENGTH)
+  return `{${' '.repeat(blanks)}${text.slice(1)}`
 }
 
 export const UUID_LENGTH = 36

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -18,6 +18,8 @@ export interface Server {
   readonly name: ServerName
   readonly port: number
   readonly pid: number
+  /** Further processes on the same port. */
+  readonly siblings?: readonly number[]
 }
 export type ServerName = 'bare' | 'ours' | 'fastify'
 
@@ -58,6 +60,25 @@ export async function prepareGround(folder: string, natsServerBin: string, proce
   const { api_key: apiKey } = await bootstrapTenant(broker, files, readMasterKey(files.masterKey), 'production', '')
   const brokerPid = Number(readFileSync(natsPidFile(files), 'utf8'))
   return { processes, files, broker, brokerPid, apiKey, nats, storePassword: secrets.storePassword }
+}
+
+/** Starts one more gateway on a port that others may hold already, with a data folder of its own. @returns its process id */
+export async function startGatewayBeside(
+  ground: Ground,
+  storeUrl: string,
+  port: number,
+  name: string,
+): Promise<number> {
+  const dataDir = join(ground.files.dataDir, name)
+  mkdirSync(dataDir, { recursive: true })
+  return ground.processes.start({
+    name,
+    command: process.execPath,
+    args: [roleMain('gateway'), '--port', String(port), '--data-dir', dataDir],
+    env: roleEnv(ground, storeUrl),
+    // Over the port any of them would answer.
+    ready: says(ground.processes, name, /"listening"/),
+  })
 }
 
 /** The gateway as it is deployed, with its default settings but for the rate limit. @param nodeFlags for the profiler */

@@ -6,7 +6,8 @@ import type { LoadGenerator } from './load.js'
 import { PATH } from './requests.js'
 
 /** From dist/bench/ingest to the checkout. */
-const SCRIPT = fileURLToPath(new URL('../../../bench/ingest/load.lua', import.meta.url))
+const scriptFile = (name: string): string =>
+  fileURLToPath(new URL(`../../../bench/ingest/${name}.lua`, import.meta.url))
 
 interface WrkReport {
   readonly requests: number
@@ -20,11 +21,15 @@ interface WrkReport {
 /**
  * wrk with one thread. It tells only statuses from 400 on from the rest; that the rest are 202s is checked by a probe
  * beside it, and by what the log holds.
+ *
+ * @param script what makes requests of the file: load.lua or bulk.lua
  */
 export const wrkGenerator = (
   { command, env, version }: Wrk,
   requestsFile: string,
   processes: Processes,
+  script: 'load' | 'bulk' = 'load',
+  eventsPerRequest = 1,
 ): LoadGenerator => ({
   name: `wrk ${version}`,
   async run({ port, connections, seconds, pauseMs }) {
@@ -40,7 +45,7 @@ export const wrkGenerator = (
         '10s',
         '--latency',
         '-s',
-        SCRIPT,
+        scriptFile(script),
         `http://127.0.0.1:${port}${PATH}`,
         '--',
         requestsFile,
@@ -56,9 +61,9 @@ export const wrkGenerator = (
       throw new Error(`${report.status} of ${report.requests} answers were errors (status 400 or above)`)
     if (report.socket > 0) throw new Error(`${report.socket} connections failed or timed out`)
     return {
-      eventsPerSecond: report.requests / (report.micros / 1e6),
-      accepted: report.requests,
-      unseenMax: connections,
+      eventsPerSecond: (report.requests * eventsPerRequest) / (report.micros / 1e6),
+      accepted: report.requests * eventsPerRequest,
+      unseenMax: connections * eventsPerRequest,
       p50Us: report.p50,
       p99Us: report.p99,
     }
