@@ -20,7 +20,7 @@ import { mirrorBucket } from '../../internal/broker/mirror.js'
 import { runPlannedLog } from '../../internal/broker/planned-log.js'
 import { createPublisher } from '../../internal/broker/publisher.js'
 import { purgeDone } from '../../internal/broker/purge.js'
-import { readConfig } from '../../internal/config/settings.js'
+import { BROKER_SETTINGS, readConfig, STORE_SETTINGS } from '../../internal/config/settings.js'
 import { identityKeysCache } from '../../internal/ids/ids.js'
 import { observationsActor } from '../../internal/observations/actor.js'
 import { runMain, stopSignal, untilAvailable } from '../../internal/process/main.js'
@@ -42,23 +42,7 @@ import { OBSERVATIONS } from '../../streams/observations.js'
 
 runMain('attributor', async () => {
   const config = readConfig(
-    [
-      'logLevel',
-      'partitions',
-      'stages',
-      'memberName',
-      'masterKeyFile',
-      'natsUrl',
-      'natsUser',
-      'natsPassword',
-      'streamReplicas',
-      'invocationsBytesMax',
-      'observationsBytesMax',
-      'storeUrl',
-      'storeUser',
-      'storePassword',
-      'storeDatabase',
-    ],
+    ['logLevel', 'partitions', 'stages', 'memberName', 'masterKeyFile', ...BROKER_SETTINGS, ...STORE_SETTINGS],
     process.argv.slice(2),
     process.env,
   )

@@ -15,7 +15,13 @@ import { connectBroker, ensureStreams } from '../../internal/broker/connect.js'
 import { joinMembers } from '../../internal/broker/members.js'
 import { mirrorBucket } from '../../internal/broker/mirror.js'
 import { createPublisher } from '../../internal/broker/publisher.js'
-import { ConfigError, readConfig } from '../../internal/config/settings.js'
+import {
+  BROKER_SETTINGS,
+  ConfigError,
+  RATE_SETTINGS,
+  readConfig,
+  STORE_SETTINGS,
+} from '../../internal/config/settings.js'
 import { ELSEWHERE, isKnownEvent, type Told } from '../../internal/gateway/admission/admission.js'
 import type { BulkRecord } from '../../internal/gateway/admission/bulk-outcomes.js'
 import { fateRoutes } from '../../internal/gateway/admission/fate-routes.js'
@@ -65,22 +71,10 @@ runMain('gateway', async () => {
       'dataDir',
       'partitions',
       'masterKeyFile',
-      'natsUrl',
-      'natsUser',
-      'natsPassword',
-      'streamReplicas',
-      'invocationsBytesMax',
-      'observationsBytesMax',
+      ...BROKER_SETTINGS,
       'spoolBytesMax',
-      'storeUrl',
-      'storeUser',
-      'storePassword',
-      'storeDatabase',
-      'rateIngest',
-      'rateRead',
-      'rateReport',
-      'rateControl',
-      'rateToken',
+      ...STORE_SETTINGS,
+      ...RATE_SETTINGS,
     ],
     process.argv.slice(2),
     process.env,

@@ -4,7 +4,14 @@
  */
 import { fileURLToPath } from 'node:url'
 import { connectBroker, ensureStreams } from '../../internal/broker/connect.js'
-import { ConfigError, environmentOf, readConfig } from '../../internal/config/settings.js'
+import {
+  BROKER_SETTINGS,
+  ConfigError,
+  environmentOf,
+  RATE_SETTINGS,
+  readConfig,
+  STORE_SETTINGS,
+} from '../../internal/config/settings.js'
 import { runMain, stopSignal, untilAvailable } from '../../internal/process/main.js'
 import { readMasterKey } from '../../internal/secrets/master-key.js'
 import { banner } from '../../internal/supervisor/banner.js'
@@ -34,22 +41,10 @@ runMain('up', async () => {
       'demoEventIds',
       'partitions',
       'natsServerBin',
-      'natsUrl',
-      'natsUser',
-      'natsPassword',
-      'streamReplicas',
-      'invocationsBytesMax',
-      'observationsBytesMax',
+      ...BROKER_SETTINGS,
       'spoolBytesMax',
-      'rateIngest',
-      'rateRead',
-      'rateReport',
-      'rateControl',
-      'rateToken',
-      'storeUrl',
-      'storeUser',
-      'storePassword',
-      'storeDatabase',
+      ...RATE_SETTINGS,
+      ...STORE_SETTINGS,
       'storeMemoryBytesMax',
     ],
     process.argv.slice(2),

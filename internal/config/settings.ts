@@ -134,6 +134,29 @@ export const SETTINGS = {
 } as const satisfies Record<string, Setting<unknown>>
 
 export type SettingName = keyof typeof SETTINGS
+/** What every role that speaks to the broker needs, and to the store. */
+export const BROKER_SETTINGS = [
+  'natsUrl',
+  'natsUser',
+  'natsPassword',
+  'streamReplicas',
+  'invocationsBytesMax',
+  'observationsBytesMax',
+] as const satisfies readonly SettingName[]
+export const STORE_SETTINGS = [
+  'storeUrl',
+  'storeUser',
+  'storePassword',
+  'storeDatabase',
+] as const satisfies readonly SettingName[]
+export const RATE_SETTINGS = [
+  'rateIngest',
+  'rateRead',
+  'rateReport',
+  'rateControl',
+  'rateToken',
+] as const satisfies readonly SettingName[]
+
 type ValueOf<S> = S extends Setting<infer T> ? T : never
 export type Config<N extends SettingName> = { readonly [K in N]: ValueOf<(typeof SETTINGS)[K]> }
 

@@ -17,6 +17,18 @@ export interface RequestHeaders {
   traceparent: string
 }
 
+export const NO_HEADERS: Readonly<RequestHeaders> = {
+  host: '',
+  contentLength: '',
+  contentType: '',
+  contentEncoding: '',
+  transferEncoding: '',
+  authorization: '',
+  apiKey: '',
+  idempotencyKey: '',
+  traceparent: '',
+}
+
 type ReadHeaders =
   | { readonly ok: true; readonly headers: RequestHeaders }
   | { readonly ok: false; readonly repeated: string }
@@ -38,17 +50,7 @@ const FIELD_OF = new Map<string, keyof RequestHeaders>([
  * repeated one is found here and refused: two hops could each believe another of them.
  */
 export function readHeaders(request: HttpRequest): ReadHeaders {
-  const headers: RequestHeaders = {
-    host: '',
-    contentLength: '',
-    contentType: '',
-    contentEncoding: '',
-    transferEncoding: '',
-    authorization: '',
-    apiKey: '',
-    idempotencyKey: '',
-    traceparent: '',
-  }
+  const headers: RequestHeaders = { ...NO_HEADERS }
   let seen = 0
   let repeated = ''
   request.forEach((name, value) => {
@@ -79,7 +81,7 @@ export interface ExchangeHooks {
 export class Exchange {
   readonly path: string
   readonly query: string
-  readonly headers: RequestHeaders
+  readonly headers: Readonly<RequestHeaders>
   readonly parameter: string
   /** The caller's tenant, for problem bodies; null before authentication. */
   tenantId: string | null = null
@@ -96,7 +98,7 @@ export class Exchange {
   constructor(
     response: HttpResponse,
     request: HttpRequest,
-    headers: RequestHeaders,
+    headers: Readonly<RequestHeaders>,
     errorDocsUrl: string,
     hooks: ExchangeHooks,
   ) {

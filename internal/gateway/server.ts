@@ -2,7 +2,7 @@ import uWS, { type HttpRequest, type HttpResponse, type TemplatedApp, type us_li
 import type { Authenticator, Caller } from '../auth/authenticate.js'
 import { type Problem, problem } from '../problems/catalogue.js'
 import type { Logger } from '../telemetry/log.js'
-import { Exchange, type ExchangeHooks, readHeaders } from './exchange.js'
+import { Exchange, type ExchangeHooks, NO_HEADERS, readHeaders } from './exchange.js'
 import { takeFrom } from './rate-limit.js'
 import type { Method, Route, TenantRoute } from './route.js'
 
@@ -164,18 +164,6 @@ function beginExchange(
 }
 
 const PLAIN_TARGET = /^[\x21-\x7e]*$/
-
-const NO_HEADERS = {
-  host: '',
-  contentLength: '',
-  contentType: '',
-  contentEncoding: '',
-  transferEncoding: '',
-  authorization: '',
-  apiKey: '',
-  idempotencyKey: '',
-  traceparent: '',
-} as const
 
 function watch(pending: void | Promise<void>, exchange: Exchange, log: Logger): void {
   pending?.catch((cause: unknown) => fail(exchange, cause, log))

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { connectService, type ServiceClient } from '../../internal/replay/client.js'
+import { type Posted, postTo, wireEvent } from '../support/gateway.js'
 import { isAlive, launchService, type RunningService } from '../support/service.js'
 import { allRecords } from '../support/trace.js'
 
@@ -19,50 +20,19 @@ afterAll(async () => {
   await service.stop()
 })
 
-const event = (fields: Record<string, unknown> = {}): Record<string, unknown> => ({
-  event_id: randomUUID(),
-  ingestion_layer: 'application',
-  ingestion_timestamp: '2026-11-21T09:30:00Z',
-  provider: 'openai',
-  requested_model: 'gpt-4o-mini',
-  input_tokens: 100,
-  output_tokens: 10,
-  attributed_service: 'search',
-  ...fields,
-})
-
-interface Answer {
-  readonly status: number
-  readonly isReplay: boolean
-  readonly text: string
+interface Answer extends Posted {
   // biome-ignore lint/suspicious/noExplicitAny: the contract is what is being checked
   readonly body: any
-  readonly headers: Headers
 }
 
 async function post(
   body: string | Buffer,
   key: string = randomUUID(),
   headers: Record<string, string> = {},
+  path = '/api/v1/invocations',
 ): Promise<Answer> {
-  const answer = await fetch(`${service.baseUrl}/api/v1/invocations`, {
-    method: 'POST',
-    body,
-    headers: {
-      'x-api-key': service.credentials.api_key,
-      'content-type': 'application/json',
-      'idempotency-key': key,
-      ...headers,
-    },
-  })
-  const text = await answer.text()
-  return {
-    status: answer.status,
-    isReplay: answer.headers.get('idempotency-replayed') === 'true',
-    text,
-    body: JSON.parse(text),
-    headers: answer.headers,
-  }
+  const answer = await postTo(service.baseUrl + path, service.credentials.api_key, body, key, headers)
+  return { ...answer, body: JSON.parse(answer.text) }
 }
 
 const attributionOf = (invocationId: string): string => invocationId.replace('inv_', 'attr_')
@@ -89,7 +59,7 @@ async function ready(): Promise<void> {
 
 describe('one key, one effect', () => {
   test('the same key with the same body is answered again, marked as a replay, in any spelling of the key', async () => {
-    const body = JSON.stringify(event())
+    const body = JSON.stringify(wireEvent())
     const key = randomUUID()
 
     const first = await post(body, key)
@@ -100,7 +70,7 @@ describe('one key, one effect', () => {
   })
 
   test('the same key with another body, be it one byte of white space: 422', async () => {
-    const body = JSON.stringify(event())
+    const body = JSON.stringify(wireEvent())
     const key = randomUUID()
     await post(body, key)
 
@@ -112,14 +82,14 @@ describe('one key, one effect', () => {
   test('a request that was refused leaves no record: the corrected one may use its key', async () => {
     const key = randomUUID()
 
-    const refused = await post(JSON.stringify(event({ estimated_cost_usd: 1 })), key)
-    const corrected = await post(JSON.stringify(event({ estimated_cost_usd: '1' })), key)
+    const refused = await post(JSON.stringify(wireEvent({ estimated_cost_usd: 1 })), key)
+    const corrected = await post(JSON.stringify(wireEvent({ estimated_cost_usd: '1' })), key)
 
     expect([refused.status, corrected.status, corrected.isReplay]).toEqual([422, 202, false])
   })
 
   test('of a hundred equal requests at once one takes effect and ninety-nine are told the same', async () => {
-    const body = JSON.stringify(event({ requested_model: 'hundred' }))
+    const body = JSON.stringify(wireEvent({ requested_model: 'hundred' }))
     const key = randomUUID()
 
     const answers = await Promise.all(Array.from({ length: 100 }, () => post(body, key)))
@@ -132,13 +102,16 @@ describe('one key, one effect', () => {
   test('of two bodies under one key at once one is taken and one is refused', async () => {
     for (let i = 0; i < 20; i++) {
       const key = randomUUID()
-      const answers = await Promise.all([post(JSON.stringify(event()), key), post(JSON.stringify(event()), key)])
+      const answers = await Promise.all([
+        post(JSON.stringify(wireEvent()), key),
+        post(JSON.stringify(wireEvent()), key),
+      ])
       expect(answers.map(({ status }) => status).sort()).toEqual([202, 422])
     }
   })
 
   test('an event under another key is a duplicate, and leaves one record', async () => {
-    const body = JSON.stringify(event())
+    const body = JSON.stringify(wireEvent())
 
     const first = await post(body)
     const second = await post(body)
@@ -148,12 +121,12 @@ describe('one key, one effect', () => {
   })
 
   test('all of it holds after a kill of the gateway, of the broker and of the store', async () => {
-    const body = JSON.stringify(event())
+    const body = JSON.stringify(wireEvent())
     const key = randomUUID()
     const first = await post(body, key)
     // Recorded, and a later batch too: from then on only the read model knows the key.
     await visible(first.body.invocation_id)
-    for (let i = 0; i < 8; i++) await visible((await post(JSON.stringify(event()))).body.invocation_id)
+    for (let i = 0; i < 8; i++) await visible((await post(JSON.stringify(wireEvent()))).body.invocation_id)
 
     for (const role of ['gateway', 'nats', 'store', 'gateway']) {
       await killAndWait(role)
@@ -166,7 +139,7 @@ describe('one key, one effect', () => {
 
 describe('rate limits', () => {
   test('every authenticated answer says what is left', async () => {
-    const { headers } = await post(JSON.stringify(event()))
+    const { headers } = await post(JSON.stringify(wireEvent()))
 
     expect(Number(headers.get('ratelimit-limit'))).toBe(40_000)
     expect(Number(headers.get('ratelimit-remaining'))).toBeGreaterThan(39_000)
@@ -182,8 +155,8 @@ describe('many events in one request', () => {
     ['NDJSON', (events) => events.map((one) => JSON.stringify(one)).join('\n'), ndjson],
     ['gzip', (events) => gzipSync(JSON.stringify(events)), { 'content-encoding': 'gzip' }],
   ])('%s: each is answered for, and a replay is answered alike', async (_, encode, headers) => {
-    const good = [event(), event(), event()]
-    const bad = event({ provider: 5 })
+    const good = [wireEvent(), wireEvent(), wireEvent()]
+    const bad = wireEvent({ provider: 5 })
     const body = encode([good[0], bad, good[1], good[0], good[2]] as object[])
     const key = randomUUID()
 
@@ -209,12 +182,12 @@ describe('many events in one request', () => {
       errors: [{ pointer: '/provider' }],
     })
     expect([again.status, again.isReplay, again.text]).toEqual([202, true, first.text])
-    expect((await post(encode([event()]), key, headers)).status).toBe(422)
+    expect((await post(encode([wireEvent()]), key, headers)).status).toBe(422)
   })
 
   test('five thousand events are one request, and become as many records', async () => {
     const before = (await allRecords(client)).length
-    const events = Array.from({ length: 5_000 }, () => event({ requested_model: 'bulk' }))
+    const events = Array.from({ length: 5_000 }, () => wireEvent({ requested_model: 'bulk' }))
     const { status, body } = await post(JSON.stringify(events))
     expect([status, body.accepted]).toEqual([202, 5_000])
 
@@ -225,7 +198,7 @@ describe('many events in one request', () => {
   }, 60_000)
 
   test('none that could be taken: 422 with pointers; more than 5,000 or a bomb: 413; nothing at all: 422', async () => {
-    const none = await post(JSON.stringify([event({ provider: 5 }), 7]))
+    const none = await post(JSON.stringify([wireEvent({ provider: 5 }), 7]))
     const many = await post(JSON.stringify(Array.from({ length: 5_001 }, () => ({}))))
     const bomb = await post(gzipSync(Buffer.alloc(50 * 1024 * 1024, ' ')), randomUUID(), { 'content-encoding': 'gzip' })
 
@@ -239,7 +212,7 @@ describe('many events in one request', () => {
   })
 
   test('a bulk answer is the same after a kill of the gateway', async () => {
-    const body = JSON.stringify([event(), event({ provider: 5 })])
+    const body = JSON.stringify([wireEvent(), wireEvent({ provider: 5 })])
     const key = randomUUID()
     const first = await post(body, key)
 
@@ -259,7 +232,7 @@ describe('the fate of a 202', () => {
   }
 
   test('is queued at first and attributed soon, with the record to look at', async () => {
-    const { body } = await post(JSON.stringify(event()))
+    const { body } = await post(JSON.stringify(wireEvent()))
     const id: string = body.invocation_id
     const seen = new Set<unknown>()
     let fate = await fateOf(id)
@@ -273,7 +246,7 @@ describe('the fate of a 202', () => {
   })
 
   test('is unknown for what was never sent, and nobody tells it of another tenant', async () => {
-    const { body } = await post(JSON.stringify(event()))
+    const { body } = await post(JSON.stringify(wireEvent()))
     const own: string = body.invocation_id
     const invented = `${own.slice(0, -3)}${own.at(-3) === '0' ? '1' : '0'}${own.slice(-2)}`
 
@@ -285,20 +258,8 @@ describe('the fate of a 202', () => {
 
 describe('observations', () => {
   const observe = async (body: object, key: string = randomUUID()) => {
-    const answer = await fetch(`${service.baseUrl}/api/v1/events`, {
-      method: 'POST',
-      body: JSON.stringify(body),
-      headers: {
-        'x-api-key': service.credentials.api_key,
-        'content-type': 'application/json',
-        'idempotency-key': key,
-      },
-    })
-    return {
-      status: answer.status,
-      isReplay: answer.headers.get('idempotency-replayed') === 'true',
-      body: (await answer.json()) as Record<string, unknown>,
-    }
+    const { status, isReplay, body: answer } = await post(JSON.stringify(body), key, {}, '/api/v1/events')
+    return { status, isReplay, body: answer as Record<string, unknown> }
   }
   const observation = (fields: object = {}) => ({
     event_id: randomUUID(),
@@ -348,7 +309,7 @@ describe('while the broker is away', () => {
 
   test('events are taken into the spool, survive a kill of the gateway, and are attributed once it is back', async () => {
     freeze()
-    const bodies = Array.from({ length: 20 }, () => JSON.stringify(event({ requested_model: 'spooled' })))
+    const bodies = Array.from({ length: 20 }, () => JSON.stringify(wireEvent({ requested_model: 'spooled' })))
     const answers = await Promise.all(bodies.map((body) => post(body)))
     const gateway = service.pid('gateway')
     process.kill(gateway, 'SIGKILL')

@@ -1,27 +1,19 @@
 import { randomUUID } from 'node:crypto'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { connectService, type ServiceClient } from '../../internal/replay/client.js'
-import { freePort, type Launched, launch } from '../support/processes.js'
-import { gatewayEnvironment, launchService, type RunningService } from '../support/service.js'
+import { launchGateway, postTo, wireEvent } from '../support/gateway.js'
+import { freePort, type Launched } from '../support/processes.js'
+import { launchService, type RunningService } from '../support/service.js'
 import { allRecords } from '../support/trace.js'
-
-const GATEWAY_MAIN = fileURLToPath(new URL('../../dist/cmd/gateway/main.js', import.meta.url))
 
 let service: RunningService
 let client: ServiceClient
 let second: { process: Launched; baseUrl: string }
 
-/** A second gateway of the same instance, on a port of its own so that a test can say which one it asks. */
 async function launchSecond(): Promise<typeof second> {
   const port = await freePort()
-  const process = launch(GATEWAY_MAIN, {
-    args: ['--port', String(port), '--data-dir', join(service.dataDir, 'second')],
-    env: gatewayEnvironment(service),
-  })
-  await process.line(/"listening"/)
+  const process = await launchGateway(service, port)
   const baseUrl = `http://127.0.0.1:${port}`
   while (!(await fetch(`${baseUrl}/readyz`)).ok) await sleep(20)
   return { process, baseUrl }
@@ -39,33 +31,12 @@ afterAll(async () => {
   await service.stop()
 })
 
-const event = (): string =>
-  JSON.stringify({
-    event_id: randomUUID(),
-    ingestion_layer: 'application',
-    ingestion_timestamp: '2026-11-21T09:30:00Z',
-    provider: 'openai',
-    requested_model: 'gpt-4o-mini',
-    input_tokens: 1,
-    output_tokens: 1,
-    attributed_service: 'search',
-  })
+const event = (): string => JSON.stringify(wireEvent())
 
 async function post(baseUrl: string, body: string, key: string) {
-  const answer = await fetch(`${baseUrl}/api/v1/invocations`, {
-    method: 'POST',
-    body,
-    headers: {
-      'x-api-key': service.credentials.api_key,
-      'content-type': 'application/json',
-      'idempotency-key': key,
-    },
-  })
-  return {
-    status: answer.status,
-    isReplay: answer.headers.get('idempotency-replayed') === 'true',
-    text: await answer.text(),
-  }
+  const path = `${baseUrl}/api/v1/invocations`
+  const { headers: _, ...answer } = await postTo(path, service.credentials.api_key, body, key)
+  return answer
 }
 
 test('one key sent to both at once with different bodies: one 202, one 422', async () => {

@@ -1,15 +1,12 @@
 import { randomUUID } from 'node:crypto'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { Agent } from 'undici'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { connectService, type ServiceClient } from '../../internal/replay/client.js'
-import { freePort, type Launched, launch } from '../support/processes.js'
-import { gatewayEnvironment, isAlive, launchService, type RunningService } from '../support/service.js'
+import { launchGateway, wireEvent } from '../support/gateway.js'
+import { freePort, type Launched } from '../support/processes.js'
+import { isAlive, launchService, type RunningService } from '../support/service.js'
 import { allRecords } from '../support/trace.js'
-
-const GATEWAY_MAIN = fileURLToPath(new URL('../../dist/cmd/gateway/main.js', import.meta.url))
 
 /** ATTRIBUTION_TEST_ROUNDS=10 takes two minutes. */
 const ROUNDS = Number(process.env['ATTRIBUTION_TEST_ROUNDS'] ?? 2)
@@ -24,11 +21,7 @@ let secondPort: number
 const agent = new Agent({ connections: CALLERS })
 
 async function launchSecond(): Promise<void> {
-  second = launch(GATEWAY_MAIN, {
-    args: ['--port', String(secondPort), '--data-dir', join(service.dataDir, 'second')],
-    env: gatewayEnvironment(service),
-  })
-  await second.line(/"listening"/)
+  second = await launchGateway(service, secondPort)
 }
 
 beforeAll(async () => {
@@ -53,17 +46,7 @@ interface Sent {
 
 const fresh = (): Sent => {
   const eventId = randomUUID()
-  const body = JSON.stringify({
-    event_id: eventId,
-    ingestion_layer: 'application',
-    ingestion_timestamp: '2026-11-21T09:30:00Z',
-    provider: 'openai',
-    requested_model: 'gpt-4o-mini',
-    input_tokens: 1,
-    output_tokens: 1,
-    attributed_service: 'search',
-  })
-  return { body, key: randomUUID(), eventId }
+  return { body: JSON.stringify(wireEvent({ event_id: eventId })), key: randomUUID(), eventId }
 }
 
 test('both gateways and the broker killed in turn under load: each 202 is one record, and every answer is clear', async () => {

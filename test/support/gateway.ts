@@ -1,0 +1,59 @@
+/** A second gateway of a running instance, and requests to one gateway or the other. */
+import { randomUUID } from 'node:crypto'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { type Launched, launch } from './processes.js'
+import { gatewayEnvironment, type RunningService } from './service.js'
+
+const GATEWAY_MAIN = fileURLToPath(new URL('../../dist/cmd/gateway/main.js', import.meta.url))
+
+/** On a port of its own, so that a test can say which one it asks. Resolves once it listens. */
+export async function launchGateway(service: RunningService, port: number): Promise<Launched> {
+  const process = launch(GATEWAY_MAIN, {
+    args: ['--port', String(port), '--data-dir', join(service.dataDir, 'second')],
+    env: gatewayEnvironment(service),
+  })
+  await process.line(/"listening"/)
+  return process
+}
+
+/** An event in its wire form, with an id of its own. */
+export const wireEvent = (fields: Record<string, unknown> = {}): Record<string, unknown> => ({
+  event_id: randomUUID(),
+  ingestion_layer: 'application',
+  ingestion_timestamp: '2026-11-21T09:30:00Z',
+  provider: 'openai',
+  requested_model: 'gpt-4o-mini',
+  input_tokens: 100,
+  output_tokens: 10,
+  attributed_service: 'search',
+  ...fields,
+})
+
+export interface Posted {
+  readonly status: number
+  readonly isReplay: boolean
+  readonly text: string
+  readonly headers: Headers
+}
+
+/** Sends a body to a path that takes mutations. */
+export async function postTo(
+  address: string,
+  apiKey: string,
+  body: string | Buffer,
+  key: string,
+  headers: Record<string, string> = {},
+): Promise<Posted> {
+  const answer = await fetch(address, {
+    method: 'POST',
+    body,
+    headers: { 'x-api-key': apiKey, 'content-type': 'application/json', 'idempotency-key': key, ...headers },
+  })
+  return {
+    status: answer.status,
+    isReplay: answer.headers.get('idempotency-replayed') === 'true',
+    text: await answer.text(),
+    headers: answer.headers,
+  }
+}
