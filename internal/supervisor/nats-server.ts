@@ -23,6 +23,12 @@ kill $watcher 2>/dev/null
 exit $code
 `
 
+/** The command that runs a nats-server which ends when the stdin of the command does. */
+export const watchedNatsServer = (binary: string, args: readonly string[]) => ({
+  command: '/bin/sh',
+  args: ['-c', WATCHED, binary, ...args],
+})
+
 /** A private nats-server on loopback, behind a password, with its data in the instance's folder. */
 export function natsServerRole(
   binary: string,
@@ -37,8 +43,7 @@ export function natsServerRole(
   writePrivate(config, configText(folder, port, user, password))
   return {
     name: 'nats',
-    command: '/bin/sh',
-    args: ['-c', WATCHED, binary, '--config', config],
+    ...watchedNatsServer(binary, ['--config', config]),
     env: {},
     prepare: () => endOrphan(natsPidFile(files)),
     ready: (signal) => listensOn(port, signal),

@@ -1,10 +1,10 @@
 /** A nats-server with JetStream for a test file, on a free port of loopback and a folder of its own. */
 import { spawn } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { afterAll } from 'vitest'
+import { watchedNatsServer } from '../../internal/supervisor/nats-server.js'
 import { freePort } from './processes.js'
 import { natsServerBin } from './service.js'
 
@@ -13,18 +13,16 @@ export interface RunningBroker {
   readonly url: string
 }
 
-/** Resolves once it takes connections. Ends with the test file. */
+/** Resolves once it takes connections. Ends with this process, however that ends. */
 export async function launchBroker(): Promise<RunningBroker> {
   const port = await freePort()
   const folder = mkdtempSync(join(tmpdir(), 'attribution-nats-'))
-  const args = ['--addr', '127.0.0.1', '--port', String(port), '--jetstream', '--store_dir', folder]
-  const server = spawn(natsServerBin(), args, { stdio: ['ignore', 'ignore', 'pipe'] })
-  const ended = new Promise<void>((resolve) => server.once('close', () => resolve()))
-  afterAll(async () => {
-    server.kill('SIGKILL')
-    await ended
-    rmSync(folder, { recursive: true, force: true })
-  })
+  const { command, args } = watchedNatsServer(natsServerBin(), [
+    ...['--addr', '127.0.0.1', '--port', String(port)],
+    ...['--jetstream', '--store_dir', folder],
+  ])
+  // The pipe that is its stdin closes with this process, and the server ends with the pipe.
+  const server = spawn(command, args, { stdio: ['pipe', 'ignore', 'pipe'] })
   await new Promise<void>((resolve, reject) => {
     createInterface({ input: server.stderr }).on('line', (line) => {
       if (line.includes('Server is ready')) resolve()
