@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ConfigError } from '../config/settings.js'
 import { isOurProcess } from './processes.js'
@@ -39,7 +39,7 @@ export function openInstance(dataDir: string): { files: InstanceFiles; secrets: 
   }
   const secretsFile = join(folder, 'secrets.json')
   try {
-    mkdirSync(files.logsDir, { recursive: true, mode: 0o700 })
+    makeFolder(files.logsDir)
     if (!existsSync(files.masterKey)) writePrivate(files.masterKey, `${randomBytes(32).toString('base64url')}\n`)
     if (!existsSync(secretsFile)) {
       const made: InstanceSecrets = { natsPassword: randomText(), storePassword: randomText() }
@@ -52,6 +52,13 @@ export function openInstance(dataDir: string): { files: InstanceFiles; secrets: 
     throw new ConfigError(`the data folder ${folder} cannot be written: ${(cause as Error).message}`, { cause })
   }
   return { files, secrets: JSON.parse(readFileSync(secretsFile, 'utf8')) as InstanceSecrets }
+}
+
+/** Node's own recursive form never ends where a folder can neither be made nor be missing, as below /proc. */
+function makeFolder(folder: string): void {
+  if (existsSync(folder)) return
+  makeFolder(dirname(folder))
+  mkdirSync(folder, { mode: 0o700 })
 }
 
 /** Whole or not at all, readable by the owner only. */
