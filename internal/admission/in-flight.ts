@@ -24,7 +24,7 @@ export type Ticket = number
 
 /** From `begin`: the request waits, its callback will be called. */
 export const WAITS = -1
-/** From `begin`: too much is under way; the callback is forgotten. */
+/** From `begin`: too much is under way; the waiter is not told. */
 export const FULL = -2
 
 /** What a waiting request is told, once. */
@@ -36,10 +36,15 @@ export type Outcome<Answer> =
   /** It proceeds now, as the first, and must settle the ticket, also if its sender has gone. */
   | { readonly kind: 'proceed'; readonly ticket: Ticket }
 
+/** A request that may have to wait. */
+export interface Waiter<Answer> {
+  told(outcome: Outcome<Answer>): void
+}
+
 interface Waiting<Answer> {
   readonly fingerprint0: number
   readonly fingerprint1: number
-  readonly tell: (outcome: Outcome<Answer>) => void
+  readonly waiter: Waiter<Answer>
 }
 
 interface Settlement<Answer> {
@@ -90,16 +95,16 @@ export class InFlight<Answer> {
   }
 
   /**
-   * @param tell called once and later, if the answer is `WAITS`; the callbacks of a key are called in the order in
-   *   which they began
+   * @param waiter told once and later, if the answer is `WAITS`; those of a key are told in the order in which they
+   *   began
    * @returns the ticket of a request that proceeds, `WAITS` or `FULL`
    */
-  begin(key: KeyHash, fingerprint: Fingerprint, tell: (outcome: Outcome<Answer>) => void): Ticket {
+  begin(key: KeyHash, fingerprint: Fingerprint, waiter: Waiter<Answer>): Ticket {
     const slot = this.find(key)
     if (slot === NONE) return this.take(key, fingerprint)
     if (this.waitingCount >= this.options.waitingMax) return FULL
     this.waitingCount++
-    const waiting = { fingerprint0: fingerprint[0] ?? 0, fingerprint1: fingerprint[1] ?? 0, tell }
+    const waiting = { fingerprint0: fingerprint[0] ?? 0, fingerprint1: fingerprint[1] ?? 0, waiter }
     const others = this.waitingOf[slot]
     if (others === undefined) this.waitingOf[slot] = [waiting]
     else others.push(waiting)
@@ -149,10 +154,10 @@ export class InFlight<Answer> {
     const remaining: Waiting<Answer>[] = []
     let successor: Waiting<Answer> | undefined
     for (const waiting of this.waitingOf[slot] ?? []) {
-      const { tell } = waiting
+      const { waiter } = waiting
       const isEqual = waiting.fingerprint0 === fingerprint0 && waiting.fingerprint1 === fingerprint1
-      if (isEqual) calls.push(() => tell({ kind: isAdmitted ? 'replay' : 'refused', answer }))
-      else if (isAdmitted) calls.push(() => tell({ kind: 'conflict' }))
+      if (isEqual) calls.push(() => waiter.told({ kind: isAdmitted ? 'replay' : 'refused', answer }))
+      else if (isAdmitted) calls.push(() => waiter.told({ kind: 'conflict' }))
       else if (successor === undefined) successor = waiting
       else remaining.push(waiting)
     }
@@ -164,9 +169,9 @@ export class InFlight<Answer> {
       this.waitingCount--
       this.slots[slot * SLOT_WORDS + 4] = successor.fingerprint0
       this.slots[slot * SLOT_WORDS + 5] = successor.fingerprint1
-      const { tell } = successor
+      const { waiter } = successor
       const next = this.ticketOf(slot)
-      calls.push(() => tell({ kind: 'proceed', ticket: next }))
+      calls.push(() => waiter.told({ kind: 'proceed', ticket: next }))
     }
     return calls
   }

@@ -29,6 +29,10 @@ export class Budget {
   private readonly burstMs: number
   /** The theoretical arrival time: when the budget would be whole again. */
   private wholeAtMs = 0
+  /** The lines of the answers of one group, which go out together. */
+  private lines = ''
+  private linesNowMs = 0
+  private linesWholeAtMs = -1
 
   constructor({ perSecond, burst }: RateLimit) {
     this.limit = burst
@@ -56,6 +60,16 @@ export class Budget {
     return Math.max(0, Math.floor((this.burstMs - usedMs) / this.costMs + 1e-6))
   }
 
+  /** The fields that every authenticated answer carries (spec 8 rule 3), as header lines behind a status line. */
+  headerLines(nowMs: number): string {
+    if (nowMs !== this.linesNowMs || this.wholeAtMs !== this.linesWholeAtMs) {
+      this.linesNowMs = nowMs
+      this.linesWholeAtMs = this.wholeAtMs
+      this.lines = `\r\nRateLimit-Limit: ${this.limit}\r\nRateLimit-Remaining: ${this.remaining(nowMs)}\r\nRateLimit-Reset: ${this.resetSeconds(nowMs)}`
+    }
+    return this.lines
+  }
+
   /** Whole seconds until the budget is whole again. */
   resetSeconds(nowMs: number): number {
     return Math.max(0, Math.ceil((this.wholeAtMs - nowMs) / 1_000))
@@ -81,7 +95,3 @@ export function budgetsCache(limits: RateLimits): (tenantId: string, principal: 
     return budgets
   }
 }
-
-/** The fields that every authenticated answer carries (spec 8 rule 3), as header lines behind a status line. */
-export const rateLimitLines = (budget: Budget, nowMs: number): string =>
-  `\r\nRateLimit-Limit: ${budget.limit}\r\nRateLimit-Remaining: ${budget.remaining(nowMs)}\r\nRateLimit-Reset: ${budget.resetSeconds(nowMs)}`

@@ -1,6 +1,6 @@
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js'
 import { randomBytes } from 'node:crypto'
-import { type Budget, rateLimitLines } from '../auth/rate-limits.js'
+import type { Budget } from '../auth/rate-limits.js'
 import { type Problem, problem } from '../problems/catalogue.js'
 import { type RenderedProblem, renderProblem } from '../problems/render.js'
 
@@ -33,41 +33,62 @@ type ReadHeaders =
   | { readonly ok: true; readonly headers: RequestHeaders }
   | { readonly ok: false; readonly repeated: string }
 
-const FIELD_OF = new Map<string, keyof RequestHeaders>([
-  ['host', 'host'],
-  ['content-length', 'contentLength'],
-  ['content-type', 'contentType'],
-  ['content-encoding', 'contentEncoding'],
-  ['transfer-encoding', 'transferEncoding'],
-  ['authorization', 'authorization'],
-  ['x-api-key', 'apiKey'],
-  ['idempotency-key', 'idempotencyKey'],
-  ['traceparent', 'traceparent'],
-])
+/** Which of ours a header is. The names differ in length, so that few characters are compared. */
+function fieldOf(name: string): keyof RequestHeaders | undefined {
+  switch (name.length) {
+    case 4:
+      return name === 'host' ? 'host' : undefined
+    case 9:
+      return name === 'x-api-key' ? 'apiKey' : undefined
+    case 11:
+      return name === 'traceparent' ? 'traceparent' : undefined
+    case 12:
+      return name === 'content-type' ? 'contentType' : undefined
+    case 13:
+      return name === 'authorization' ? 'authorization' : undefined
+    case 14:
+      return name === 'content-length' ? 'contentLength' : undefined
+    case 15:
+      return name === 'idempotency-key' ? 'idempotencyKey' : undefined
+    case 16:
+      return name === 'content-encoding' ? 'contentEncoding' : undefined
+    case 17:
+      return name === 'transfer-encoding' ? 'transferEncoding' : undefined
+    default:
+      return undefined
+  }
+}
+
+/** What `readHeaders` is reading; uWebSockets.js calls back within the call, so that one callback serves all requests. */
+let reading: RequestHeaders = { ...NO_HEADERS }
+let repeated = ''
+const readHeader = (name: string, value: string): void => {
+  const field = fieldOf(name)
+  if (field === undefined) return
+  if (reading[field] !== '') repeated = name
+  reading[field] = value
+}
 
 /**
  * Reads the headers in one pass. `getHeader` would show only the first of several equal fields, so that a
  * repeated one is found here and refused: two hops could each believe another of them.
  */
 export function readHeaders(request: HttpRequest): ReadHeaders {
-  const headers: RequestHeaders = { ...NO_HEADERS }
-  let seen = 0
-  let repeated = ''
-  request.forEach((name, value) => {
-    const field = FIELD_OF.get(name)
-    if (field === undefined) return
-    const bit = 1 << BIT_OF[field]
-    if ((seen & bit) !== 0) repeated = name
-    seen |= bit
-    headers[field] = value
-  })
-  return repeated === '' ? { ok: true, headers } : { ok: false, repeated }
+  reading = {
+    host: '',
+    contentLength: '',
+    contentType: '',
+    contentEncoding: '',
+    transferEncoding: '',
+    authorization: '',
+    apiKey: '',
+    idempotencyKey: '',
+    traceparent: '',
+  }
+  repeated = ''
+  request.forEach(readHeader)
+  return repeated === '' ? { ok: true, headers: reading } : { ok: false, repeated }
 }
-
-const BIT_OF = Object.fromEntries([...FIELD_OF.values()].map((field, i) => [field, i])) as Record<
-  keyof RequestHeaders,
-  number
->
 
 /** What the server wants to know of an exchange. */
 export interface ExchangeHooks {
@@ -75,6 +96,14 @@ export interface ExchangeHooks {
   hold(bytes: number): boolean
   settled(heldBytes: number): void
   failed(exchange: Exchange, cause: unknown): void
+}
+
+/** What `Exchange.reply` is writing: `cork` calls back within the call. */
+let answering: HttpResponse
+let answerHead = ''
+let answerBody: string | Uint8Array = ''
+const writeAnswer = (): void => {
+  answering.writeStatus(answerHead).end(answerBody)
 }
 
 /** One request and its answer. Exactly one of the `reply` methods has effect; none has after the client left. */
@@ -137,10 +166,14 @@ export class Exchange {
 
   /**
    * Reads the whole body, `bytesMax` at most, and gives it to `then` once. A longer one is refused and the
-   * connection closed. The bytes are the caller's to keep only within `then`.
+   * connection closed. Bytes that are lent are the caller's to read only within `then`.
    */
-  readBody(bytesMax: number, then: (bytes: Buffer) => void): void {
+  readBody(bytesMax: number, then: (bytes: Buffer, areLent: boolean) => void): void {
     const announced = Number(this.headers.contentLength)
+    if (!Number.isSafeInteger(announced) || announced < 0) {
+      this.refuseAndClose(problem('MALFORMED_REQUEST', 'The Content-Length is no length.'))
+      return
+    }
     if (announced > bytesMax) {
       this.refuseAndClose(tooLarge(bytesMax))
       return
@@ -152,38 +185,36 @@ export class Exchange {
       }
       this.heldBytes = announced
     }
-    let held: Buffer[] | undefined
+    let body: Buffer | undefined
     let size = 0
     this.response.onData((chunk, isLast) => {
       if (this.settled) return
+      if (isLast && body === undefined) return this.guard(then, Buffer.from(chunk), true)
+      // uWebSockets.js takes the chunk's memory back after this call, and parts a body by its announced length.
+      body ??= Buffer.allocUnsafeSlow(announced)
+      body.set(new Uint8Array(chunk), size)
       size += chunk.byteLength
-      if (size > bytesMax) return this.refuseAndClose(tooLarge(bytesMax))
-      const bytes = Buffer.from(chunk)
-      if (isLast && held === undefined) return this.guard(then, bytes)
-      // uWebSockets.js takes the chunk's memory back after this call.
-      held ??= []
-      held.push(Buffer.copyBytesFrom(bytes))
-      if (isLast) this.guard(then, Buffer.concat(held, size))
+      if (isLast) this.guard(then, body, false)
     })
   }
 
   /** A throw in a callback of uWebSockets.js would end the process. */
-  private guard(then: (bytes: Buffer) => void, bytes: Buffer): void {
+  private guard(then: (bytes: Buffer, areLent: boolean) => void, bytes: Buffer, areLent: boolean): void {
     try {
-      then(bytes)
+      then(bytes, areLent)
     } catch (cause) {
       this.fail(cause)
     }
   }
 
   /** @param head the status line's code and reason, with further header lines after CRLF */
-  reply(head: string, body: string): void {
+  reply(head: string, body: string | Uint8Array): void {
     if (this.settled) return
     this.settle()
-    const whole = head + this.budgetLines()
-    this.response.cork(() => {
-      this.response.writeStatus(whole).end(body)
-    })
+    answering = this.response
+    answerHead = head + this.budgetLines()
+    answerBody = body
+    this.response.cork(writeAnswer)
   }
 
   replyJson(status: string, value: unknown): void {
@@ -217,7 +248,7 @@ export class Exchange {
   }
 
   private budgetLines(): string {
-    return this.budget === undefined ? '' : rateLimitLines(this.budget, Date.now())
+    return this.budget === undefined ? '' : this.budget.headerLines(Date.now())
   }
 
   private settle(): void {

@@ -5,24 +5,39 @@
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz'
 const VALUES = new Map([...ALPHABET].map((character, value) => [character, value]))
 
-/** Ten bits as two characters. */
-const PAIRS = [...ALPHABET].flatMap((high) => [...ALPHABET].map((low) => high + low))
+export const encodeBase32 = (bytes: Uint8Array): string => {
+  if (bytes.length !== 16) return encodeAny(bytes)
+  writeBase32(bytes, digits, 0)
+  return digits.toString('latin1')
+}
 
-export const encodeBase32 = (bytes: Uint8Array): string => (bytes.length === 16 ? encode16(bytes) : encodeAny(bytes))
+/** Characters of 16 bytes, an id. */
+export const ID_CHARACTERS = 26
+const digits = Buffer.alloc(ID_CHARACTERS)
+const CHARACTERS = Buffer.from(ALPHABET)
 
-/** An id: thrice five bytes, which are four pairs, and the byte that is left. */
-function encode16(bytes: Uint8Array): string {
-  let text = ''
+/** Writes the 26 characters of 16 bytes to `into`: thrice five bytes, which are eight characters, and the byte that is left. */
+export function writeBase32(bytes: Uint8Array, into: Uint8Array, offset: number): void {
+  let to = offset
   for (let i = 0; i < 15; i += 5) {
     const high = (at(bytes, i) << 12) | (at(bytes, i + 1) << 4) | (at(bytes, i + 2) >> 4)
     const low = ((at(bytes, i + 2) & 15) << 16) | (at(bytes, i + 3) << 8) | at(bytes, i + 4)
-    text += pair(high >> 10) + pair(high & 1023) + pair(low >> 10) + pair(low & 1023)
+    into[to] = character(high >> 15)
+    into[to + 1] = character((high >> 10) & 31)
+    into[to + 2] = character((high >> 5) & 31)
+    into[to + 3] = character(high & 31)
+    into[to + 4] = character(low >> 15)
+    into[to + 5] = character((low >> 10) & 31)
+    into[to + 6] = character((low >> 5) & 31)
+    into[to + 7] = character(low & 31)
+    to += 8
   }
-  return text + pair(at(bytes, 15) << 2)
+  into[to] = character(at(bytes, 15) >> 3)
+  into[to + 1] = character((at(bytes, 15) & 7) << 2)
 }
 
 const at = (bytes: Uint8Array, index: number): number => bytes[index] as number
-const pair = (bits: number): string => PAIRS[bits] as string
+const character = (bits: number): number => CHARACTERS[bits] as number
 
 function encodeAny(bytes: Uint8Array): string {
   let text = ''

@@ -17,9 +17,17 @@ export const isContentKey = (key: string): boolean => CONTENT_KEYS.has(key.repla
 
 const DEPTH_MAX = 16
 
-/** What is found in an event: how many of its fields the schema does not name, and the content keys. */
+/** What is found in an event. */
 export interface Screened {
+  /** Fields that the schema does not name. */
   readonly unknownFields: number
+  /** Fields that are null, which is the same as absent. */
+  readonly nulls: number
+  /** Members of the event, and of the objects that it holds directly. */
+  readonly members: number
+  /** The event's shortest JSON text in UTF-16 units; NaN where that is not certain, or the event is nested deeper. */
+  readonly textLengthMin: number
+  /** The content keys. */
   readonly errors: FieldError[]
 }
 
@@ -31,14 +39,53 @@ export interface Screened {
 export function screenContent(event: object, knownFields: ReadonlySet<string>): Screened {
   const errors: FieldError[] = []
   let unknownFields = 0
+  let nulls = 0
+  let members = 0
+  let textLengthMin = BRACES
   for (const key in event) {
+    members++
     const isKnown = knownFields.has(key)
     if (!isKnown) unknownFields++
     const field = (event as Record<string, unknown>)[key]
+    if (field === null) nulls++
     if (!isKnown && isContentKey(key)) errors.push(contentError(key))
-    else if (typeof field === 'object' && field !== null) collectContentKeys(field, pointerTo('', key), 1, errors)
+    else if (typeof field === 'object' && field !== null) {
+      textLengthMin += key.length + MEMBER_SIGNS + BRACES
+      for (const inner of Object.keys(field)) {
+        members++
+        textLengthMin += inner.length + MEMBER_SIGNS + textLengthOf((field as Record<string, unknown>)[inner])
+      }
+      collectContentKeys(field, pointerTo('', key), 1, errors)
+    } else textLengthMin += key.length + MEMBER_SIGNS + textLengthOf(field)
   }
-  return { unknownFields, errors }
+  return { unknownFields, nulls, members, textLengthMin, errors }
+}
+
+/** What is written besides keys and values: quotes, colon and comma of a member; the braces of an object, less a comma. */
+const MEMBER_SIGNS = 4
+const BRACES = 1
+
+/** How short a text of a value can be: a string's at least its own characters, without an escape. */
+function textLengthOf(value: unknown): number {
+  switch (typeof value) {
+    case 'string':
+      return value.length + 2
+    case 'number':
+      return numberLength(value)
+    case 'boolean':
+      return value ? 4 : 5
+    default:
+      return Number.NaN
+  }
+}
+
+/** NaN for those that an exponent can make shorter (`9e15`), and for what is not zero or above. */
+function numberLength(value: number): number {
+  if (value >= 0 && value < 1_000) {
+    if (Number.isInteger(value)) return value < 10 ? 1 : value < 100 ? 2 : 3
+    return value < 0.01 ? Number.NaN : String(value).length
+  }
+  return value >= 1_000 && value % 1_000 !== 0 ? String(value).length : Number.NaN
 }
 
 function collectContentKeys(value: object, pointer: string, depth: number, errors: FieldError[]): void {

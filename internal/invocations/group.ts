@@ -98,7 +98,7 @@ function keptOf(event: InvocationEvent): Record<string, unknown> {
 }
 
 /** How an entry of a tenant and principal begins: up to the digits of its id. */
-function headOf({ tenantId, principal }: Admission): string {
+export function headOf({ tenantId, principal }: Admission): string {
   const known = heads.get(principal)
   if (known !== undefined && known.tenantId === tenantId) return known.text
   if (heads.size >= HEADS_MAX) heads.clear()

@@ -6,8 +6,25 @@ import type { FieldError } from '../problems/catalogue.js'
 import { type InvocationEvent, invocationEvent } from './schema.js'
 
 export type Validation =
-  | { readonly ok: true; readonly event: InvocationEvent; readonly eventTimeMs: number; readonly unknownFields: number }
+  | {
+      readonly ok: true
+      readonly event: InvocationEvent
+      readonly eventTimeMs: number
+      readonly unknownFields: number
+      readonly shape: TextShape
+    }
   | { readonly ok: false; readonly errors: readonly FieldError[] }
+
+/** What is known of the text that an event was parsed from, if it holds nothing but what is kept of the event. */
+export interface TextShape {
+  /** Members, of which each is named once. */
+  readonly members: number
+  /** Bytes, if it has no blanks and no escapes; NaN when that is not certain. */
+  readonly bytesMin: number
+}
+
+/** Of a text that does hold more: unknown fields, nulls. */
+const NO_SHAPE: TextShape = { members: -1, bytesMin: Number.NaN }
 
 const isInvocationEvent = compileSchema(invocationEvent)
 const KNOWN_FIELDS = new Set(Object.keys(invocationEvent.shape))
@@ -22,7 +39,7 @@ export function validateInvocation(value: unknown, nowMs: number): Validation {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     return { ok: false, errors: [{ pointer: '', detail: 'must be a JSON object' }] }
   }
-  const { unknownFields, errors } = screenContent(value, KNOWN_FIELDS)
+  const { unknownFields, nulls, members, textLengthMin, errors } = screenContent(value, KNOWN_FIELDS)
   if (!isInvocationEvent(value)) {
     for (const error of isInvocationEvent.errors ?? []) errors.push(fieldError(error, 'tags'))
   }
@@ -33,5 +50,6 @@ export function validateInvocation(value: unknown, nowMs: number): Validation {
   if (eventTimeMs === undefined) {
     return { ok: false, errors: [{ pointer: '/ingestion_timestamp', detail: EVENT_TIME_RANGE }] }
   }
-  return { ok: true, event, eventTimeMs, unknownFields }
+  const shape = unknownFields + nulls === 0 ? { members, bytesMin: textLengthMin } : NO_SHAPE
+  return { ok: true, event, eventTimeMs, unknownFields, shape }
 }

@@ -1,26 +1,28 @@
-import { isUtf8 } from 'node:buffer'
+import { isAscii, isUtf8 } from 'node:buffer'
 import type { AdmissionIndex } from '../../admission/admission-index.js'
 import type { BodyFingerprint } from '../../admission/body-fingerprint.js'
-import { FULL, type InFlight, type Ticket, WAITS } from '../../admission/in-flight.js'
+import { FULL, type InFlight, type Outcome, type Ticket, WAITS, type Waiter } from '../../admission/in-flight.js'
 import { hashIdempotencyKey, hashOfInvocationId } from '../../admission/key-hash.js'
 import type { Fingerprint, KeyHash } from '../../admission/key-table.js'
 import type { Caller } from '../../auth/authenticate.js'
-import { formatId, invocationIdBytes, type TenantIds, uuidBytes } from '../../ids/ids.js'
+import { invocationIdBytes, type TenantIds, uuidBytes } from '../../ids/ids.js'
 import type { SipKey } from '../../ids/siphash.js'
-import { type AdmissionKey, encodeEntry } from '../../invocations/group.js'
+import type { AdmissionKey } from '../../invocations/group.js'
 import type { InvocationEvent } from '../../invocations/schema.js'
-import { validateInvocation } from '../../invocations/validate.js'
+import { type TextShape, validateInvocation } from '../../invocations/validate.js'
 import { type Problem, problem } from '../../problems/catalogue.js'
 import type { Exchange } from '../exchange.js'
 import { takeFrom } from '../rate-limit.js'
-import type { GroupCommit } from './group-commit.js'
+import { AcceptedText } from './accepted-text.js'
+import type { Group, GroupCommit, Settler } from './group-commit.js'
 import { bytesOf, type Confirmation, type KeyConfirmation } from './key-confirmation.js'
+import type { Commit } from './log-writer.js'
 import { partitionOf } from './partition.js'
-import type { Peers, PeerTicket } from './peers.js'
+import type { ClaimVerdict, Peers, PeerTicket } from './peers.js'
 
 /** What a request is answered with; a repeat of it is answered with the same. */
 export type Answer =
-  | { readonly kind: 'accepted'; readonly body: string }
+  | { readonly kind: 'accepted'; readonly body: string | Uint8Array }
   | { readonly kind: 'refused'; readonly problem: Problem }
 
 /** What a request that waits for another is told: its answer, or that a peer decided, so that it has to look again. */
@@ -62,6 +64,7 @@ export interface CheckedEvent {
   readonly event: InvocationEvent
   readonly id: Uint8Array
   readonly receivedAtMs: number
+  readonly shape: TextShape
 }
 
 /** Number of the route in the hash of its keys: keys live per (tenant, route, key). */
@@ -90,20 +93,16 @@ export function keyOf(
   return hashIdempotencyKey(hashing, route, exchange.headers.idempotencyKey, key) ? key : undefined
 }
 
-/**
- * What is known of a request's key. Calls back at once or, where only the read model knows, later.
- *
- * @param known `replay` with the index's flags, or undefined when the read model remembers them no longer
- */
-export function whenKeyIsKnown(
-  { key, fingerprint }: KeyedRequest,
-  deps: AdmissionDeps,
-  tell: {
-    readonly fresh: () => void
-    readonly replay: (flags: number | undefined) => void
-    readonly conflict: () => void
-  },
-): void {
+/** Who asked what is known of a key; told once. */
+export interface KeyKnown {
+  fresh(): void
+  /** @param flags the index's, or undefined when the read model remembers them no longer */
+  replay(flags: number | undefined): void
+  conflict(): void
+}
+
+/** What is known of a request's key: told at once or, where only the read model knows, later. */
+export function whenKeyIsKnown({ key, fingerprint }: KeyedRequest, deps: AdmissionDeps, tell: KeyKnown): void {
   const verdict = deps.keys.lookup(key, fingerprint, deps.clock())
   if (verdict === 'same') return tell.replay(deps.keys.flags)
   if (verdict === 'conflict') return tell.conflict()
@@ -121,32 +120,101 @@ export function whenKeyIsKnown(
   })
 }
 
-/** Admits one event that came alone, or says why not. */
+/**
+ * Admits one event that came alone, or says why not.
+ *
+ * @param bytes read only within this call
+ */
 export function admitSingle(request: KeyedRequest, bytes: Buffer, deps: AdmissionDeps): void {
-  const { exchange, caller } = request
-  const value = parseJson(bytes)
-  const begin = (checked: CheckedEvent): void =>
-    proceedInTurn(request, deps, {
-      proceed: (turn) => commitSingle(request, checked, turn, deps),
-      answerAgain: (flags) => answerAgain(request, value, flags, deps),
-      // What was checked and taken from the budget stays so.
-      again: () => lookUp(() => begin(checked)),
-    })
-  const lookUp = (fresh: () => void): void =>
-    whenKeyIsKnown(request, deps, {
-      conflict: () => exchange.replyProblem(KEY_CONFLICT),
-      replay: (flags) => reply(exchange, answerAgain(request, value, flags, deps), true),
-      fresh,
-    })
+  new SingleEvent(request, parseJson(bytes), bytes, deps).admit()
+}
 
-  lookUp(() => {
-    if (value === undefined) return exchange.replyProblem(MALFORMED)
-    const checked = check(value, caller, deps)
-    if ('code' in checked) return exchange.replyProblem(checked)
-    const limited = takeFrom(caller.budgets.ingest, 1, checked.receivedAtMs)
-    if (limited !== undefined) return exchange.replyProblem(limited)
-    begin(checked)
-  })
+/** One object a request instead of a closure for each thing that may become of it: there are many at once. */
+class SingleEvent implements KeyKnown, TurnHandlers, Settler {
+  private readonly request: KeyedRequest
+  private readonly value: unknown
+  /** While they are lent. */
+  private bytes: Buffer | undefined
+  private readonly deps: AdmissionDeps
+  /** Once it was checked and taken from the budget, which is done once. */
+  private checked: CheckedEvent | undefined
+  private turn: Turn | undefined
+
+  constructor(request: KeyedRequest, value: unknown, bytes: Buffer, deps: AdmissionDeps) {
+    this.request = request
+    this.value = value
+    this.bytes = bytes
+    this.deps = deps
+  }
+
+  admit(): void {
+    whenKeyIsKnown(this.request, this.deps, this)
+    this.bytes = undefined
+  }
+
+  conflict(): void {
+    this.request.exchange.replyProblem(KEY_CONFLICT)
+  }
+
+  replay(flags: number | undefined): void {
+    reply(this.request.exchange, this.answerAgain(flags), true)
+  }
+
+  fresh(): void {
+    const { request, value, deps } = this
+    const { exchange, caller } = request
+    if (this.checked === undefined) {
+      if (value === undefined) return exchange.replyProblem(MALFORMED)
+      const checked = check(value, caller, deps)
+      if ('code' in checked) return exchange.replyProblem(checked)
+      const limited = takeFrom(caller.budgets.ingest, 1, checked.receivedAtMs)
+      if (limited !== undefined) return exchange.replyProblem(limited)
+      this.checked = checked
+    }
+    proceedInTurn(request, deps, this)
+  }
+
+  proceed(turn: Turn): void {
+    const { request, checked, bytes, deps } = this
+    if (checked === undefined) throw new Error('an event proceeds that was not checked')
+    if (isKnownEvent(checked.id, deps)) {
+      deps.keys.admit(request.key, request.fingerprint, WAS_DUPLICATE, deps.clock())
+      return turn.finish({ kind: 'accepted', body: acceptedBody(checked.event, checked.id, true) }, WAS_DUPLICATE)
+    }
+    this.turn = turn
+    const group = addToGroup(checked, bytes, 0, bytes?.length ?? 0, request, deps, this)
+    if (group === undefined) turn.finish({ kind: 'refused', problem: TOO_MUCH }, 0)
+  }
+
+  settled(commit: Commit): void {
+    const { request, checked, turn, deps } = this
+    if (checked === undefined || turn === undefined) return
+    try {
+      if (commit.kind === 'unavailable') {
+        return turn.finish({ kind: 'refused', problem: unavailable(commit.detail) }, 0)
+      }
+      // Persisted first, then marked: a mark before the write would lose the retry of a write that failed.
+      const now = deps.clock()
+      deps.keys.admit(request.key, request.fingerprint, 0, now)
+      rememberEvent(checked.id, now, deps)
+      turn.finish({ kind: 'accepted', body: acceptedBody(checked.event, checked.id, false) }, 0)
+    } catch (cause) {
+      // The other events of the group have their answers to come.
+      request.exchange.fail(cause)
+    }
+  }
+
+  /** The original answer, made again from the same bytes. */
+  answerAgain(flags: number | undefined): Answer {
+    const event = this.value as InvocationEvent
+    const id = invocationIdOf(event, this.request.caller, this.deps)
+    const wasDuplicate = flags !== undefined && (flags & WAS_DUPLICATE) !== 0
+    return { kind: 'accepted', body: acceptedBody(event, id, wasDuplicate) }
+  }
+
+  again(): void {
+    whenKeyIsKnown(this.request, this.deps, this)
+  }
 }
 
 /** Checks an event's value against schema, time and the credential's layers. */
@@ -160,26 +228,21 @@ export function check(
   if (!validation.ok) {
     return problem('VALIDATION_FAILED', 'The event does not match its schema.', { errors: validation.errors })
   }
-  const { event } = validation
+  const { event, shape } = validation
   if (caller.ingestionLayers !== undefined && !caller.ingestionLayers.has(event.ingestion_layer)) {
     return problem('INSUFFICIENT_SCOPE', 'The credential may not ingest events of this layer.')
   }
-  const id = invocationIdBytes(deps.idsOf(caller.tenantId), uuidBytes(event.event_id))
-  return { event, id, receivedAtMs }
-}
-
-/** A request's turn under its key: to be finished once, whatever becomes of it. */
-export interface Turn {
-  /** Tells the waiting ones, and the key's owner, and answers. @param flags kept beside the key by its owner */
-  finish(answer: Answer, flags: number): void
+  const id = invocationIdOf(event, caller, deps)
+  return { event, id, receivedAtMs, shape }
 }
 
 export interface TurnHandlers {
-  readonly proceed: (turn: Turn) => void
+  /** It is the request's turn, which must be finished once, whatever becomes of it. */
+  proceed(turn: Turn): void
   /** The answer to a request that a peer has admitted already; `elsewhere` when it has to be looked up. */
-  readonly answerAgain: (flags: number) => Told
+  answerAgain(flags: number): Told
   /** Look again: a peer has decided on the key. */
-  readonly again: () => void
+  again(): void
 }
 
 /**
@@ -187,66 +250,101 @@ export interface TurnHandlers {
  * the same. An owner that does not answer is decided for: the event's own id still leaves one record.
  */
 export function proceedInTurn(request: KeyedRequest, deps: AdmissionDeps, handlers: TurnHandlers): void {
-  const { exchange, key, fingerprint } = request
-  const { inFlight, peers } = deps
-  const tell = (told: Told, isReplay: boolean): void =>
-    told.kind === 'elsewhere' ? handlers.again() : reply(exchange, told, isReplay)
-  const settle = (ticket: Ticket, isAdmitted: boolean, told: Told, isReplay: boolean): void => {
-    inFlight.settle(ticket, isAdmitted, told)
-    tell(told, isReplay)
+  new Turn(request, deps, handlers).begin()
+}
+
+/** A request's turn under its key. */
+export class Turn implements Waiter<Told> {
+  private readonly request: KeyedRequest
+  private readonly deps: AdmissionDeps
+  private readonly handlers: TurnHandlers
+  private ticket: Ticket = WAITS
+  private peer: PeerTicket | undefined
+
+  constructor(request: KeyedRequest, deps: AdmissionDeps, handlers: TurnHandlers) {
+    this.request = request
+    this.deps = deps
+    this.handlers = handlers
   }
-  const proceed = (ticket: Ticket, peer: PeerTicket | undefined): void =>
-    handlers.proceed({
-      finish(answer, flags) {
-        const isAdmitted = answer.kind === 'accepted'
-        settle(ticket, isAdmitted, answer, false)
-        if (peer !== undefined) peers.settled(peer, isAdmitted, flags)
-      },
-    })
-  /** The owner is silent: what it has admitted is in the log or the read model. */
-  const decideFor = (peer: PeerTicket, ticket: Ticket): void => {
-    const decide = (found: Confirmation): void => {
-      if (found === 'unknown') return proceed(ticket, peer)
-      peers.settled(peer, found === 'same', 0)
-      if (found === 'same') settle(ticket, true, handlers.answerAgain(0), true)
-      else settle(ticket, false, { kind: 'refused', problem: KEY_CONFLICT }, false)
-    }
-    deps.recheck(key, fingerprint).then(decide, () => decide('unknown'))
+
+  begin(): void {
+    const { key, fingerprint, exchange } = this.request
+    const ticket = this.deps.inFlight.begin(key, fingerprint, this)
+    if (ticket === FULL) return exchange.replyProblem(TOO_MUCH)
+    if (ticket !== WAITS) this.ask(ticket)
   }
-  const ask = (ticket: Ticket): void => {
-    const owner = peers.ownerOf(key)
-    if (owner === undefined) return proceed(ticket, undefined)
-    peers.claim(owner, key, fingerprint, (verdict) => {
-      switch (verdict.kind) {
-        case 'proceed':
-          return proceed(ticket, verdict.ticket)
-        case 'same':
-          return settle(ticket, true, handlers.answerAgain(verdict.flags), true)
-        case 'conflict':
-          return settle(ticket, false, { kind: 'refused', problem: KEY_CONFLICT }, false)
-        case 'unanswered':
-          if (verdict.isUnderWay) {
-            peers.settled(verdict.ticket, false, 0)
-            return settle(ticket, false, { kind: 'refused', problem: UNDER_WAY }, false)
-          }
-          return decideFor(verdict.ticket, ticket)
-      }
-    })
-  }
-  const ticket = inFlight.begin(key, fingerprint, (outcome) => {
+
+  told(outcome: Outcome<Told>): void {
     switch (outcome.kind) {
       case 'replay':
-        return tell(outcome.answer, true)
+        return this.tell(outcome.answer, true)
       case 'refused':
-        return tell(outcome.answer, false)
+        return this.tell(outcome.answer, false)
       case 'conflict':
-        return exchange.replyProblem(KEY_CONFLICT)
+        return this.request.exchange.replyProblem(KEY_CONFLICT)
       case 'proceed':
-        return ask(outcome.ticket)
+        return this.ask(outcome.ticket)
     }
-  })
-  if (ticket === FULL) return exchange.replyProblem(TOO_MUCH)
-  if (ticket !== WAITS) ask(ticket)
+  }
+
+  /** Tells the waiting ones, and the key's owner, and answers. @param flags kept beside the key by its owner */
+  finish(answer: Answer, flags: number): void {
+    const isAdmitted = answer.kind === 'accepted'
+    this.settle(isAdmitted, answer, false)
+    if (this.peer !== undefined) this.deps.peers.settled(this.peer, isAdmitted, flags)
+  }
+
+  private ask(ticket: Ticket): void {
+    const { key, fingerprint } = this.request
+    const { peers } = this.deps
+    this.ticket = ticket
+    const owner = peers.ownerOf(key)
+    if (owner === undefined) return this.handlers.proceed(this)
+    peers.claim(owner, key, fingerprint, (verdict) => this.judged(verdict))
+  }
+
+  private judged(verdict: ClaimVerdict): void {
+    switch (verdict.kind) {
+      case 'proceed':
+        this.peer = verdict.ticket
+        return this.handlers.proceed(this)
+      case 'same':
+        return this.settle(true, this.handlers.answerAgain(verdict.flags), true)
+      case 'conflict':
+        return this.settle(false, { kind: 'refused', problem: KEY_CONFLICT }, false)
+      case 'unanswered':
+        if (verdict.isUnderWay) {
+          this.deps.peers.settled(verdict.ticket, false, 0)
+          return this.settle(false, { kind: 'refused', problem: UNDER_WAY }, false)
+        }
+        return this.decideFor(verdict.ticket)
+    }
+  }
+
+  /** The owner is silent: what it has admitted is in the log or the read model. */
+  private decideFor(peer: PeerTicket): void {
+    const { key, fingerprint } = this.request
+    const decide = (found: Confirmation): void => {
+      if (found === 'unknown') {
+        this.peer = peer
+        return this.handlers.proceed(this)
+      }
+      this.deps.peers.settled(peer, found === 'same', 0)
+      if (found === 'same') this.settle(true, this.handlers.answerAgain(0), true)
+      else this.settle(false, { kind: 'refused', problem: KEY_CONFLICT }, false)
+    }
+    this.deps.recheck(key, fingerprint).then(decide, () => decide('unknown'))
+  }
+
+  private settle(isAdmitted: boolean, told: Told, isReplay: boolean): void {
+    this.deps.inFlight.settle(this.ticket, isAdmitted, told)
+    this.tell(told, isReplay)
+  }
+
+  private tell(told: Told, isReplay: boolean): void {
+    if (told.kind === 'elsewhere') this.handlers.again()
+    else reply(this.request.exchange, told, isReplay)
+  }
 }
 
 /** Whether the event was admitted before, under whatever key. What only a filter knows is left to the actors. */
@@ -260,13 +358,21 @@ export function rememberEvent(id: Uint8Array, admittedAtMs: number, deps: Pick<A
   deps.events.admit(eventKey, NO_FINGERPRINT, 0, admittedAtMs)
 }
 
-/** Puts a checked event on its way to the log. @returns false when too much waits already */
+/**
+ * Puts a checked event on its way to the log.
+ *
+ * @param text holds the event's own text from `textStart` to `textEnd`, if that is still at hand; copied at once
+ * @returns undefined when too much waits already
+ */
 export function addToGroup(
-  { event, id, receivedAtMs }: CheckedEvent,
+  { event, id, receivedAtMs, shape }: CheckedEvent,
+  text: Buffer | undefined,
+  textStart: number,
+  textEnd: number,
   { caller, key, fingerprint }: Pick<KeyedRequest, 'caller'> & Partial<KeyedRequest>,
   deps: AdmissionDeps,
-  settle: Parameters<GroupCommit['add']>[2],
-): boolean {
+  settler: Settler,
+): Group | undefined {
   const { tenantId, principal } = caller
   let carried: AdmissionKey | undefined
   if (key !== undefined && fingerprint !== undefined) {
@@ -274,42 +380,22 @@ export function addToGroup(
     carriedFingerprint.set(fingerprint)
     carried = CARRIED
   }
-  const entry = encodeEntry({ tenantId, principal, id, receivedAtMs, key: carried }, event)
+  const admission = { tenantId, principal, id, receivedAtMs, key: carried }
   const partition = partitionOf(deps.idsOf(tenantId), event.trace_id ?? undefined, id, deps.partitions)
-  return deps.groups.add(partition, entry, settle)
+  return deps.groups.add(partition, admission, { event, shape, text, textStart, textEnd }, settler)
 }
 
-function commitSingle(request: KeyedRequest, checked: CheckedEvent, turn: Turn, deps: AdmissionDeps): void {
-  const { key, fingerprint } = request
-  const { event, id } = checked
-  if (isKnownEvent(id, deps)) {
-    deps.keys.admit(key, fingerprint, WAS_DUPLICATE, deps.clock())
-    return turn.finish({ kind: 'accepted', body: acceptedBody(event, id, true) }, WAS_DUPLICATE)
-  }
-  const isTaken = addToGroup(checked, request, deps, (commit) => {
-    if (commit.kind === 'unavailable') {
-      return turn.finish({ kind: 'refused', problem: unavailable(commit.detail) }, 0)
-    }
-    // Persisted first, then marked: a mark before the write would lose the retry of a write that failed.
-    const now = deps.clock()
-    deps.keys.admit(key, fingerprint, 0, now)
-    rememberEvent(id, now, deps)
-    turn.finish({ kind: 'accepted', body: acceptedBody(event, id, false) }, 0)
-  })
-  if (!isTaken) turn.finish({ kind: 'refused', problem: TOO_MUCH }, 0)
-}
-
-/** The original answer, made again from the same bytes. */
-function answerAgain(request: KeyedRequest, value: unknown, flags: number | undefined, deps: AdmissionDeps): Answer {
-  const event = value as InvocationEvent
-  const id = invocationIdBytes(deps.idsOf(request.caller.tenantId), uuidBytes(event.event_id))
-  const wasDuplicate = flags !== undefined && (flags & WAS_DUPLICATE) !== 0
-  return { kind: 'accepted', body: acceptedBody(event, id, wasDuplicate) }
-}
+const invocationIdOf = ({ event_id }: InvocationEvent, { tenantId }: Caller, deps: Pick<AdmissionDeps, 'idsOf'>) =>
+  invocationIdBytes(deps.idsOf(tenantId), uuidBytes(event_id, eventIdBytes))
+const eventIdBytes = new Uint8Array(16)
 
 /** The answer to an accepted event (design section 7). Ids and UUIDs need no escaping. */
+const ACCEPTED_BODY = new AcceptedText(
+  (invocationId, eventId, duplicate) =>
+    `{"invocation_id":"${invocationId}","event_id":"${eventId}","status":"queued","duplicate":${duplicate}}`,
+)
 const acceptedBody = (event: InvocationEvent, id: Uint8Array, isDuplicate: boolean): string =>
-  `{"invocation_id":"${formatId('inv', id)}","event_id":"${event.event_id.toLowerCase()}","status":"queued","duplicate":${isDuplicate}}`
+  ACCEPTED_BODY.of(id, event.event_id, isDuplicate).toString('latin1')
 
 const ACCEPTED = '202 Accepted\r\nContent-Type: application/json\r\nCache-Control: no-store'
 
@@ -328,9 +414,11 @@ const UNDER_WAY = problem('SERVICE_UNAVAILABLE', 'Another request under this key
 const MALFORMED = problem('MALFORMED_REQUEST', 'The body is not valid JSON in UTF-8.')
 
 export function parseJson(bytes: Buffer): unknown {
-  if (!isUtf8(bytes)) return undefined
+  // Most events are ASCII, which needs no decoding.
+  const encoding = isAscii(bytes) ? 'latin1' : 'utf8'
+  if (encoding === 'utf8' && !isUtf8(bytes)) return undefined
   try {
-    return JSON.parse(bytes.toString('utf8')) as unknown
+    return JSON.parse(bytes.toString(encoding)) as unknown
   } catch {
     return undefined
   }

@@ -1,4 +1,4 @@
-import { isUtf8 } from 'node:buffer'
+import { isAscii, isUtf8 } from 'node:buffer'
 import { type Problem, problem } from '../../problems/catalogue.js'
 import { findElements } from './array-elements.js'
 import { EventRanges, skipBlanks } from './event-ranges.js'
@@ -7,13 +7,24 @@ import { BULK_BYTES_MAX, BULK_EVENTS_MAX, EVENT_BYTES_MAX } from './limits.js'
 import { findLines } from './ndjson-lines.js'
 
 /** One event of a bulk body: its parsed value, or why it has none (MALFORMED_REQUEST, PAYLOAD_TOO_LARGE). */
-export type BulkItem =
-  | { readonly index: number; readonly value: unknown; readonly problem?: never }
-  | { readonly index: number; readonly problem: Problem; readonly value?: never }
+export interface BulkItem {
+  readonly index: number
+  readonly value: unknown
+  readonly problem: Problem | undefined
+  /** Where its text stands in the body. */
+  readonly start: number
+  readonly end: number
+}
+
+export interface BulkItems extends Iterable<BulkItem> {
+  readonly count: number
+  /** The body they are in, inflated. */
+  readonly bytes: Buffer
+}
 
 export type BulkBody =
   /** At least one event. Each is parsed when the iteration comes to it, about 1.5 us an event. */
-  | { readonly kind: 'bulk'; readonly count: number; readonly items: Iterable<BulkItem> }
+  | { readonly kind: 'bulk'; readonly items: BulkItems }
   /** `application/json` that is no array: one event, inflated but not parsed, at most `EVENT_BYTES_MAX`. */
   | { readonly kind: 'event'; readonly bytes: Buffer }
   | { readonly kind: 'refused'; readonly problem: Problem }
@@ -80,7 +91,7 @@ async function findEvents(mediaType: MediaType, bytes: Buffer): Promise<BulkBody
   if (mediaType === 'ndjson') return findLines(bytes, ranges) ? bulk(bytes, ranges) : tooMany()
   if (bytes[begin] !== OPEN_ARRAY) {
     if (bytes.length <= EVENT_BYTES_MAX) return { kind: 'event', bytes }
-    return refused('PAYLOAD_TOO_LARGE', EVENT_TOO_LARGE)
+    return { kind: 'refused', problem: EVENT_TOO_LARGE }
   }
 
   const found = await findElements(bytes, begin, ranges)
@@ -96,31 +107,33 @@ async function findEvents(mediaType: MediaType, bytes: Buffer): Promise<BulkBody
 
 const bulk = (bytes: Buffer, ranges: EventRanges): BulkBody => ({
   kind: 'bulk',
-  count: ranges.count,
-  items: { [Symbol.iterator]: () => parseItems(bytes, ranges) },
+  items: { count: ranges.count, bytes, [Symbol.iterator]: () => parseItems(bytes, ranges) },
 })
 
 function* parseItems(bytes: Buffer, ranges: EventRanges): Generator<BulkItem, void> {
   const isAllUtf8 = isUtf8(bytes)
+  // Characters of ASCII stand where their bytes do: the body becomes one string, of which each event is a part.
+  const ascii = isAscii(bytes) ? bytes.toString('latin1') : undefined
   for (let index = 0; index < ranges.count; index++) {
     const start = ranges.start(index)
     const end = ranges.end(index)
-    if (end - start > EVENT_BYTES_MAX) yield { index, problem: problem('PAYLOAD_TOO_LARGE', EVENT_TOO_LARGE) }
-    else if (!isAllUtf8 && !isUtf8(bytes.subarray(start, end))) yield { index, problem: MALFORMED }
-    else yield parseItem(index, bytes.toString('utf8', start, end))
-  }
-}
-
-function parseItem(index: number, text: string): BulkItem {
-  try {
-    return { index, value: JSON.parse(text) as unknown }
-  } catch {
-    return { index, problem: MALFORMED }
+    let problem: Problem | undefined
+    let value: unknown
+    if (end - start > EVENT_BYTES_MAX) problem = EVENT_TOO_LARGE
+    else if (!isAllUtf8 && !isUtf8(bytes.subarray(start, end))) problem = MALFORMED
+    else {
+      try {
+        value = JSON.parse(ascii?.slice(start, end) ?? bytes.toString('utf8', start, end)) as unknown
+      } catch {
+        problem = MALFORMED
+      }
+    }
+    yield { index, value, problem, start, end }
   }
 }
 
 const MALFORMED = problem('MALFORMED_REQUEST', 'The event is not valid JSON in UTF-8.')
-const EVENT_TOO_LARGE = `An event may have at most ${EVENT_BYTES_MAX} bytes.`
+const EVENT_TOO_LARGE = problem('PAYLOAD_TOO_LARGE', `An event may have at most ${EVENT_BYTES_MAX} bytes.`)
 
 const refused = (code: Problem['code'], detail: string, errors?: Problem['errors']): BulkBody => ({
   kind: 'refused',

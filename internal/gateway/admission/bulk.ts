@@ -1,14 +1,10 @@
-import { formatId } from '../../ids/ids.js'
-import type { InvocationEvent } from '../../invocations/schema.js'
-import type { ErrorCode, FieldError, Problem } from '../../problems/catalogue.js'
-import { problem } from '../../problems/catalogue.js'
+import { ID_BYTES } from '../../ids/ids.js'
 import { takeFrom } from '../rate-limit.js'
 import {
   type AdmissionDeps,
   type Answer,
   addToGroup,
   admitSingle,
-  type CheckedEvent,
   check,
   ELSEWHERE,
   isKnownEvent,
@@ -22,23 +18,16 @@ import {
   WAS_BULK,
   whenKeyIsKnown,
 } from './admission.js'
-import { type BodyHeaders, type BulkItem, openBulkBody } from './bulk-body.js'
+import { type BodyHeaders, type BulkItems, openBulkBody } from './bulk-body.js'
 import { type BulkOutcome, type BulkRecord, decodeOutcomes, encodeOutcomes } from './bulk-outcomes.js'
+import { BulkResults } from './bulk-results.js'
+import { DistinctIds } from './distinct-ids.js'
+import type { Group, Settler } from './group-commit.js'
 import type { KeptRecords } from './kept-records.js'
 import { bytesOf } from './key-confirmation.js'
 import type { Commit } from './log-writer.js'
 
 export type BulkDeps = AdmissionDeps & KeptRecords<BulkRecord>
-
-/** One event of the answer, in wire form (design section 7). */
-interface ItemResult {
-  readonly index: number
-  readonly event_id?: string
-  readonly invocation_id?: string
-  readonly duplicate?: boolean
-  readonly error_code?: ErrorCode
-  readonly errors?: readonly FieldError[]
-}
 
 /** Events worked off before others have their turn: about 3 ms. */
 const SLICE = 500
@@ -64,7 +53,7 @@ export async function admitBulk(
 
   const keyHex = Buffer.from(bytesOf(key)).toString('hex')
   const fingerprintHex = Buffer.from(bytesOf(fingerprint)).toString('hex')
-  const { count, items } = body
+  const { items } = body
 
   /** Looks for the record of the key, which is its durable memory; the index may be younger. */
   const lookUp = async (fresh: () => void): Promise<void> => {
@@ -78,7 +67,7 @@ export async function admitBulk(
       })
     }
     if (record.fingerprint !== fingerprintHex) return exchange.replyProblem(KEY_CONFLICT)
-    reply(exchange, await answerAgain(request, items, count, record, deps), true)
+    reply(exchange, await answerAgain(request, items, record, deps), true)
   }
 
   const begin = (looks: number): void =>
@@ -90,7 +79,7 @@ export async function admitBulk(
           ? exchange.replyProblem(unavailable('What became of the first request cannot be said now.'))
           : fail(lookUp(() => begin(looks + 1))),
       proceed: (turn) => {
-        const work = count <= deps.groups.room ? admitItems(request, items, deps) : full()
+        const work = items.count <= deps.groups.room ? admitItems(request, items, deps) : full()
         fail(
           work
             .then(async ({ answer, record }) => {
@@ -111,7 +100,7 @@ export async function admitBulk(
   const fail = (work: Promise<void>): void => void work.catch((cause: unknown) => exchange.fail(cause))
 
   await lookUp(() => {
-    const limited = takeFrom(caller.budgets.ingest, count, deps.clock())
+    const limited = takeFrom(caller.budgets.ingest, items.count, deps.clock())
     if (limited !== undefined) return exchange.replyProblem(limited)
     begin(0)
   })
@@ -124,102 +113,104 @@ type Admitted = { readonly answer: Answer; readonly record?: Omit<BulkRecord, 'f
 
 const full = async (): Promise<Admitted> => ({ answer: { kind: 'refused', problem: TOO_MUCH } })
 
-async function admitItems(request: KeyedRequest, items: Iterable<BulkItem>, deps: BulkDeps): Promise<Admitted> {
+async function admitItems(request: KeyedRequest, items: BulkItems, deps: BulkDeps): Promise<Admitted> {
   const receivedAtMs = deps.clock()
-  const results: ItemResult[] = []
+  const results = new BulkResults(items.count)
   const outcomes: BulkOutcome[] = []
-  const commits: Promise<Commit>[] = []
-  const seen = new Set<string>()
-  const { caller } = request
+  const seen = new DistinctIds(items.count)
+  const commits = new BulkCommits(seen, deps)
+  const sender = { caller: request.caller }
 
   for (const item of items) {
     if (item.index % SLICE === SLICE - 1) await nextTurn()
-    const checked = item.problem ?? check(item.value, caller, deps, receivedAtMs)
+    const checked = item.problem ?? check(item.value, request.caller, deps, receivedAtMs)
     if ('code' in checked) {
-      results.push(rejected(item, checked))
+      results.reject(item, checked)
       outcomes.push('rejected')
       continue
     }
-    const idHex = Buffer.from(checked.id).toString('hex')
-    const isDuplicate = seen.has(idHex) || isKnownEvent(checked.id, deps)
-    seen.add(idHex)
-    results.push(accepted(item.index, checked, isDuplicate))
+    const place = seen.add(checked.id)
+    const isDuplicate = place < 0 || isKnownEvent(checked.id, deps)
+    results.accept(checked, isDuplicate)
     outcomes.push(isDuplicate ? 'duplicate' : 'accepted')
-    if (!isDuplicate) commits.push(commit(checked, request, deps))
+    if (isDuplicate) continue
+    commits.sent(place, addToGroup(checked, items.bytes, item.start, item.end, sender, deps, commits))
   }
 
-  const missed = (await Promise.all(commits)).find(({ kind }) => kind === 'unavailable')
-  if (missed?.kind === 'unavailable') return { answer: { kind: 'refused', problem: unavailable(missed.detail) } }
-  const answer = answerOf(results)
+  const missed = await commits.all()
+  if (missed !== undefined) return { answer: { kind: 'refused', problem: unavailable(missed) } }
+  const answer = results.answer()
   if (answer.kind === 'refused') return { answer }
   return { answer, record: { receivedAtMs, outcomes: encodeOutcomes(outcomes) } }
 }
 
-function commit(checked: CheckedEvent, { caller }: KeyedRequest, deps: BulkDeps): Promise<Commit> {
-  return new Promise((resolve) => {
-    const isTaken = addToGroup(checked, { caller }, deps, (result) => {
-      if (result.kind === 'stored') rememberEvent(checked.id, deps.clock(), deps)
-      resolve(result)
-    })
-    if (!isTaken) resolve({ kind: 'unavailable', detail: 'Too much waits for the log; try again.' })
-  })
+/** Waits for the groups that hold a request's events. */
+class BulkCommits implements Settler {
+  private readonly ids: DistinctIds
+  private readonly deps: BulkDeps
+  /** The events of each group that is not decided yet, by the places of their ids. */
+  private readonly placesOf = new Map<Group, number[]>()
+  private missed: string | undefined
+  private areAllSent = false
+  private whenAllSettled: (() => void) | undefined
+
+  constructor(ids: DistinctIds, deps: BulkDeps) {
+    this.ids = ids
+    this.deps = deps
+  }
+
+  /** @param group undefined when too much waits for the log */
+  sent(place: number, group: Group | undefined): void {
+    if (group === undefined) {
+      this.missed ??= 'Too much waits for the log; try again.'
+      return
+    }
+    const places = this.placesOf.get(group)
+    if (places === undefined) this.placesOf.set(group, [place])
+    else places.push(place)
+  }
+
+  settled(commit: Commit, group: Group): void {
+    if (commit.kind === 'stored') {
+      const now = this.deps.clock()
+      const id = new Uint8Array(ID_BYTES)
+      for (const place of this.placesOf.get(group) ?? []) {
+        this.ids.read(place, id)
+        rememberEvent(id, now, this.deps)
+      }
+    } else this.missed ??= commit.detail
+    this.placesOf.delete(group)
+    if (this.areAllSent && this.placesOf.size === 0) this.whenAllSettled?.()
+  }
+
+  /** To be called when all are sent. @returns why some are not stored, undefined when all are */
+  async all(): Promise<string | undefined> {
+    this.areAllSent = true
+    if (this.placesOf.size > 0) {
+      await new Promise<void>((resolve) => {
+        this.whenAllSettled = resolve
+      })
+    }
+    return this.missed
+  }
 }
 
 /** The original answer, made again from the same bytes and the outcomes that were kept. */
 async function answerAgain(
   { caller }: KeyedRequest,
-  items: Iterable<BulkItem>,
-  count: number,
+  items: BulkItems,
   record: BulkRecord,
   deps: BulkDeps,
 ): Promise<Answer> {
-  const outcomes = decodeOutcomes(record.outcomes, count)
-  const results: ItemResult[] = []
+  const outcomes = decodeOutcomes(record.outcomes, items.count)
+  const results = new BulkResults(items.count)
   for (const item of items) {
     if (item.index % SLICE === SLICE - 1) await nextTurn()
     const checked = item.problem ?? check(item.value, caller, deps, record.receivedAtMs)
-    results.push(
-      'code' in checked ? rejected(item, checked) : accepted(item.index, checked, outcomes[item.index] === 'duplicate'),
-    )
+    if ('code' in checked) results.reject(item, checked)
+    else results.accept(checked, outcomes[item.index] === 'duplicate')
   }
-  return answerOf(results)
-}
-
-function answerOf(results: readonly ItemResult[]): Answer {
-  const rejectedCount = results.filter(({ error_code }) => error_code !== undefined).length
-  if (rejectedCount === results.length) {
-    const errors = results.flatMap(({ index, errors: own = [] }) =>
-      own.map(({ pointer, detail }) => ({ pointer: `/${index}${pointer}`, detail })),
-    )
-    return {
-      kind: 'refused',
-      problem: problem('VALIDATION_FAILED', 'None of the events could be taken.', {
-        errors: errors.slice(0, ERRORS_MAX),
-      }),
-    }
-  }
-  const body = { accepted: results.length - rejectedCount, rejected: rejectedCount, results }
-  return { kind: 'accepted', body: JSON.stringify(body) }
-}
-
-const ERRORS_MAX = 100
-
-const accepted = (index: number, { event, id }: CheckedEvent, duplicate: boolean): ItemResult => ({
-  index,
-  event_id: event.event_id.toLowerCase(),
-  invocation_id: formatId('inv', id),
-  duplicate,
-})
-
-function rejected({ index, value }: BulkItem, { code, detail, errors }: Problem): ItemResult {
-  const eventId = (value as Partial<InvocationEvent> | undefined | null)?.event_id
-  return {
-    index,
-    // Only what has the form of an id is echoed.
-    ...(typeof eventId === 'string' && /^[0-9a-fA-F-]{36}$/.test(eventId) ? { event_id: eventId } : {}),
-    error_code: code,
-    errors: errors ?? [{ pointer: '', detail }],
-  }
+  return results.answer()
 }
 
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))

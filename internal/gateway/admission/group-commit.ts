@@ -1,31 +1,56 @@
 import { randomBytes } from 'node:crypto'
 import { GROUP_BYTES_MAX, invocationsSubject } from '../../../streams/invocations.js'
-import { encodeGroup } from '../../invocations/group.js'
+import { type EventText, entryBytesMax, writeEntry } from '../../invocations/entry-bytes.js'
+import type { Admission } from '../../invocations/group.js'
 import type { Commit, LogWriter } from './log-writer.js'
 
 export interface GroupCommit {
-  /** Takes an encoded entry; `settle` is called once, when it is decided. False when too much waits already. */
-  add(partition: number, entry: string, settle: (commit: Commit) => void): boolean
-  /** Events that can still be taken before `add` says false. */
+  /**
+   * Takes an event, whose bytes are copied at once.
+   *
+   * @param settler told once for each group that holds events of it
+   * @returns the group it is in, or undefined when too much waits already
+   */
+  add(partition: number, admission: Admission, what: EventText, settler: Settler): Group | undefined
+  /** Events that can still be taken before `add` takes no more. */
   readonly room: number
   /** Resolves when nothing waits any more. */
   idle(): Promise<void>
 }
 
+/** One who waits for the log. */
+export interface Settler {
+  settled(commit: Commit, group: Group): void
+}
+
+/** Events that go to the log in one message. */
+export interface Group {
+  readonly events: number
+}
+
 /** Events that wait for the log at most; beyond them the caller is told at once. */
 const WAITING_EVENTS_MAX = 50_000
 const WAITING_BYTES_MAX = 64 * 1024 * 1024
+/** Buffers that are kept for the groups to come. */
+const SPARE_BUFFERS_MAX = 8
 
-interface Waiting {
-  readonly entry: string
-  readonly settle: (commit: Commit) => void
+interface OpenGroup extends Group {
+  events: number
+  length: number
+  readonly settlers: Settler[]
+  readonly buffer: Buffer
 }
 
 interface Lane {
   readonly subject: string
-  waiting: Waiting[]
+  /** Groups that are full, in order, then the one that fills. */
+  waiting: OpenGroup[]
   isBusy: boolean
 }
+
+const OPEN_ARRAY = 0x5b
+const COMMA = 0x2c
+const CLOSE_ARRAY = 0x5d
 
 /**
  * Group commit: events that arrive together travel together. What has come in by the end of an event-loop turn
@@ -40,6 +65,7 @@ export function createGroupCommit(writer: LogWriter, partitions: number): GroupC
   }))
   // Distinct for each start of the process, so that no two gateways' groups are taken for one another.
   const run = randomBytes(9).toString('base64url')
+  const spareBuffers: Buffer[] = []
   let groups = 0
   let waitingEvents = 0
   let waitingBytes = 0
@@ -50,42 +76,74 @@ export function createGroupCommit(writer: LogWriter, partitions: number): GroupC
     turnScheduled = false
     for (const lane of lanes) if (!lane.isBusy && lane.waiting.length > 0) void commit(lane)
   }
+  const scheduleTurn = (): void => {
+    if (turnScheduled) return
+    turnScheduled = true
+    setImmediate(endTurn)
+  }
 
   const commit = async (lane: Lane): Promise<void> => {
+    const group = lane.waiting.shift()
+    if (group === undefined) return
     lane.isBusy = true
-    while (lane.waiting.length > 0) {
-      const group = takeGroup(lane)
-      const result = await writer.store(
-        lane.subject,
-        encodeGroup(group.map(({ entry }) => entry)),
-        `${run}.${groups++}`,
-      )
-      for (const { entry, settle } of group) {
-        waitingEvents--
-        waitingBytes -= entry.length
-        settle(result)
-      }
-    }
+    const result = await writer.store(lane.subject, payloadOf(group), `${run}.${groups++}`)
     lane.isBusy = false
+    waitingEvents -= group.events
+    waitingBytes -= group.length
+    for (const settler of group.settlers) settler.settled(result, group)
+    // At the end of the turn in which it was acknowledged: what comes in until then goes along.
+    if (lane.waiting.length > 0) scheduleTurn()
     if (waitingEvents === 0) {
       for (const resolve of whenIdle) resolve()
       whenIdle = []
     }
   }
 
+  /**
+   * The message of a group, in memory of its own: the client of a broker that is away keeps it, perhaps long after the
+   * group went into the spool.
+   */
+  const payloadOf = ({ buffer, length }: OpenGroup): Uint8Array => {
+    // Each entry left a comma behind it; the last one gives way to the bracket.
+    buffer[length - 1] = CLOSE_ARRAY
+    const payload = Buffer.allocUnsafeSlow(length)
+    payload.set(buffer.subarray(0, length))
+    if (spareBuffers.length < SPARE_BUFFERS_MAX && buffer.length === GROUP_BYTES_MAX) spareBuffers.push(buffer)
+    return payload
+  }
+
+  /** The group of a lane that has room for so many bytes. */
+  const groupFor = (lane: Lane, bytes: number): OpenGroup => {
+    const last = lane.waiting.at(-1)
+    if (last !== undefined && last.length + bytes <= last.buffer.length) return last
+    const buffer =
+      bytes < GROUP_BYTES_MAX
+        ? (spareBuffers.pop() ?? Buffer.allocUnsafeSlow(GROUP_BYTES_MAX))
+        : Buffer.alloc(bytes + 1)
+    const group: OpenGroup = { events: 0, length: 1, settlers: [], buffer }
+    buffer[0] = OPEN_ARRAY
+    waitingBytes++
+    lane.waiting.push(group)
+    return group
+  }
+
   return {
-    add(partition, entry, settle) {
-      if (waitingEvents >= WAITING_EVENTS_MAX || waitingBytes >= WAITING_BYTES_MAX) return false
+    add(partition, admission, what, settler) {
+      if (waitingEvents >= WAITING_EVENTS_MAX || waitingBytes >= WAITING_BYTES_MAX) return undefined
       const lane = lanes[partition]
       if (lane === undefined) throw new RangeError(`there is no partition ${partition}`)
+      const group = groupFor(lane, entryBytesMax(admission, what) + 1)
+      const start = group.length
+      const end = writeEntry(group.buffer, start, admission, what)
+      group.buffer[end] = COMMA
+      group.length = end + 1
+      group.events++
+      // One who brings many events is told once.
+      if (group.settlers[group.settlers.length - 1] !== settler) group.settlers.push(settler)
       waitingEvents++
-      waitingBytes += entry.length
-      lane.waiting.push({ entry, settle })
-      if (!turnScheduled && !lane.isBusy) {
-        turnScheduled = true
-        setImmediate(endTurn)
-      }
-      return true
+      waitingBytes += group.length - start
+      if (!lane.isBusy) scheduleTurn()
+      return group
     },
 
     get room() {
@@ -99,21 +157,4 @@ export function createGroupCommit(writer: LogWriter, partitions: number): GroupC
             whenIdle.push(resolve)
           }),
   }
-}
-
-function takeGroup(lane: Lane): Waiting[] {
-  let bytes = 0
-  let count = 0
-  for (const { entry } of lane.waiting) {
-    // A character is at most three bytes of UTF-8.
-    bytes += entry.length * 3
-    if (bytes > GROUP_BYTES_MAX && count > 0) break
-    count++
-  }
-  if (count === lane.waiting.length) {
-    const group = lane.waiting
-    lane.waiting = []
-    return group
-  }
-  return lane.waiting.splice(0, count)
 }

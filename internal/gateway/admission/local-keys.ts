@@ -51,9 +51,9 @@ export function localKeys<Answer>(deps: LocalKeysDeps<Answer>): LocalKeys {
       return index.flags
     },
     begin(key, fingerprint, tell) {
-      return inFlight.begin(key, fingerprint, (outcome) =>
-        tell(outcome.kind === 'proceed' ? outcome.ticket : undefined),
-      )
+      return inFlight.begin(key, fingerprint, {
+        told: (outcome) => tell(outcome.kind === 'proceed' ? outcome.ticket : undefined),
+      })
     },
     settle: (ticket, isAdmitted) => inFlight.settle(ticket, isAdmitted, elsewhere),
     admit(key, fingerprint, flags) {

@@ -37,13 +37,13 @@ function readAndAdmit(exchange: Exchange, caller: Caller, deps: BulkDeps): void 
       problem('UNSUPPORTED_MEDIA_TYPE', 'Send application/json, one event or an array, or application/x-ndjson.'),
     )
   }
-  exchange.readBody(BULK_BYTES_MAX, (bytes) => {
+  exchange.readBody(BULK_BYTES_MAX, (bytes, areLent) => {
     const fingerprint = new Int32Array(2)
     deps.fingerprints.of(bytes, fingerprint)
     const request = { exchange, caller, key, fingerprint }
     if (isBulk({ contentType, contentEncoding }, bytes)) {
-      // uWebSockets.js takes the bytes' memory back after this call.
-      return watch(exchange, admitBulk(request, { contentType, contentEncoding }, Buffer.copyBytesFrom(bytes), deps))
+      const kept = areLent ? Buffer.copyBytesFrom(bytes) : bytes
+      return watch(exchange, admitBulk(request, { contentType, contentEncoding }, kept, deps))
     }
     if (bytes.length > EVENT_BYTES_MAX) return exchange.replyProblem(EVENT_TOO_LARGE)
     admitSingle(request, bytes, deps)

@@ -8,7 +8,7 @@ function inFlight(options: { keysMax?: number; waitingMax?: number } = {}) {
   const table = new InFlight<string>({ keysMax: 8, waitingMax: 100, ...options })
   const told: [string, Outcome<string>][] = []
   const begin = (key: number, body: number, name = ''): Ticket =>
-    table.begin(keyOf(key), fingerprintOf(body), (outcome) => told.push([name, outcome]))
+    table.begin(keyOf(key), fingerprintOf(body), { told: (outcome) => told.push([name, outcome]) })
   return { table, told, begin }
 }
 
@@ -103,11 +103,13 @@ test('keys and waiting requests are bounded, and what was refused for that is fo
 test('ten thousand waiting bodies that each fail at once are told one after the other, without recursion', () => {
   const table = new InFlight<number>({ keysMax: 1, waitingMax: 10_000 })
   const order: number[] = []
-  const first = table.begin(keyOf(1), fingerprintOf(0), () => undefined)
+  const first = table.begin(keyOf(1), fingerprintOf(0), { told: () => undefined })
   for (let i = 1; i <= 10_000; i++) {
-    table.begin(keyOf(1), fingerprintOf(i), (outcome) => {
-      order.push(i)
-      if (outcome.kind === 'proceed') table.settle(outcome.ticket, false, i)
+    table.begin(keyOf(1), fingerprintOf(i), {
+      told(outcome) {
+        order.push(i)
+        if (outcome.kind === 'proceed') table.settle(outcome.ticket, false, i)
+      },
     })
   }
 
@@ -120,8 +122,10 @@ test('ten thousand waiting bodies that each fail at once are told one after the 
 test('a callback that throws does not leave the others waiting', () => {
   const { table, told, begin } = inFlight()
   const first = begin(1, 1)
-  table.begin(keyOf(1), fingerprintOf(1), () => {
-    throw new Error('gone')
+  table.begin(keyOf(1), fingerprintOf(1), {
+    told() {
+      throw new Error('gone')
+    },
   })
   begin(1, 1, 'b')
 
@@ -149,7 +153,7 @@ test('in any order of events: one proceeds a key, each is told once, at most one
           const { key, body } = event
           if (admitted.has(key)) continue // the index would have answered
           const entry = { id: ids++, key, body }
-          const answer = table.begin(keyOf(key), fingerprintOf(body), (outcome) => {
+          const told = (outcome: Outcome<string>): void => {
             const at = waiting.indexOf(entry)
             if (at === -1) throw new Error('told twice')
             // First in, first out among those of its key that are told the same.
@@ -161,7 +165,8 @@ test('in any order of events: one proceeds a key, each is told once, at most one
             } else if (outcome.kind === 'replay' && admitted.get(key) !== body) throw new Error('false replay')
             else if (outcome.kind === 'conflict' && admitted.get(key) === body) throw new Error('false conflict')
             else if (outcome.kind === 'refused' && outcome.answer !== `${key} ${body}`) throw new Error('not its own')
-          })
+          }
+          const answer = table.begin(keyOf(key), fingerprintOf(body), { told })
           const isFull = proceeding.has(key) ? waiting.length >= 10 : proceeding.size >= 3
           if (isFull !== (answer === FULL)) throw new Error('wrong bound')
           if (answer === WAITS) waiting.push(entry)

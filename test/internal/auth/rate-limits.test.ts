@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { Budget, budgetsCache, rateLimitLines, rateLimitsOf } from '../../../internal/auth/rate-limits.js'
+import { Budget, budgetsCache, rateLimitsOf } from '../../../internal/auth/rate-limits.js'
 
 const START_MS = 1_000_000
 
@@ -56,10 +56,10 @@ describe('a budget', () => {
     const budget = new Budget({ perSecond: 10, burst: 50 })
     budget.take(11, START_MS)
 
-    expect(rateLimitLines(budget, START_MS)).toBe(
+    expect(budget.headerLines(START_MS)).toBe(
       '\r\nRateLimit-Limit: 50\r\nRateLimit-Remaining: 39\r\nRateLimit-Reset: 2',
     )
-    expect(rateLimitLines(budget, START_MS + 1_100)).toContain('RateLimit-Reset: 0')
+    expect(budget.headerLines(START_MS + 1_100)).toContain('RateLimit-Reset: 0')
   })
 })
 

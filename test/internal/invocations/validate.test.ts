@@ -50,7 +50,8 @@ const OPTIONAL = [...OPTIONAL_NAMES, ...COUNTS, ...AMOUNTS, ...OTHERS]
 
 describe('the event as a whole', () => {
   test('the five required fields are enough', () => {
-    expect(validate({})).toEqual({ ok: true, event: wireEvent(), eventTimeMs: NOW_MS, unknownFields: 0 })
+    const shape = { members: 5, bytesMin: JSON.stringify(wireEvent()).length }
+    expect(validate({})).toEqual({ ok: true, event: wireEvent(), eventTimeMs: NOW_MS, unknownFields: 0, shape })
   })
 
   test.each(['event_id', 'ingestion_timestamp', ...REQUIRED_NAMES])('%s may neither be absent nor null', (field) => {

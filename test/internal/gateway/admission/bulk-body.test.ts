@@ -14,7 +14,7 @@ function itemsOf(body: BulkBody): readonly BulkItem[] {
   if (body.kind !== 'bulk') throw new Error(`the body is ${JSON.stringify(body)}`)
   const items = [...body.items]
   expect(items.map(({ index }) => index)).toEqual([...items.keys()])
-  expect(items).toHaveLength(body.count)
+  expect(items).toHaveLength(body.items.count)
   return items
 }
 
@@ -190,7 +190,7 @@ describe('limits', () => {
 
     const iterator = body.items[Symbol.iterator]()
 
-    expect(iterator.next()).toEqual({ done: false, value: { index: 0, value: 1 } })
+    expect(iterator.next()).toMatchObject({ done: false, value: { index: 0, value: 1 } })
     expect(itemsOf(body)).toHaveLength(3)
   })
 })

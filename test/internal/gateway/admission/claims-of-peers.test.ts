@@ -39,7 +39,7 @@ function owner(options: { isLoaded?: boolean; confirm?: () => Promise<Confirmati
     settle: (sender: Sender, id: number, key: number, body: number, isAdmitted: boolean, flags = 0): void =>
       claims.settle(sender, [{ id, key: keyOf(key), fingerprint: fingerprintOf(body), isAdmitted, flags }]),
     beginOwn: (key: number, body: number) =>
-      inFlight.begin(keyOf(key), fingerprintOf(body), (outcome) => told.push(outcome)),
+      inFlight.begin(keyOf(key), fingerprintOf(body), { told: (outcome) => told.push(outcome) }),
   }
 }
 

@@ -1,17 +1,20 @@
 import { expect, test } from 'vitest'
 import { createGroupCommit } from '../../../../internal/gateway/admission/group-commit.js'
 import type { Commit, LogWriter } from '../../../../internal/gateway/admission/log-writer.js'
+import { decodeGroup } from '../../../../internal/invocations/group.js'
+import { idOf, NOW_MS, validEvent } from '../../../support/invocations.js'
 
 /** A log that answers when it is told to. */
 function heldLog() {
-  const writes: { subject: string; entries: string[]; messageId: string; settle: (commit: Commit) => void }[] = []
+  const writes: { subject: string; models: string[]; messageId: string; settle: (commit: Commit) => void }[] = []
   const arrivals: (() => void)[] = []
   const writer: LogWriter = {
     isCaughtUp: true,
     store: (subject, payload, messageId) =>
       new Promise((settle) => {
-        writes.push({ subject, entries: JSON.parse(Buffer.from(payload).toString()) as string[], messageId, settle })
-        arrivals.shift()?.()
+        const models = decodeGroup(payload, 1).map(({ event }) => event.requested_model)
+        writes.push({ subject, models, messageId, settle })
+        for (const arrived of arrivals.splice(0)) arrived()
       }),
     close: async () => undefined,
   }
@@ -19,7 +22,15 @@ function heldLog() {
   return { writer, writes, nextWrite }
 }
 
-const entry = (text: string): string => JSON.stringify(text)
+const admission = { tenantId: 'tnt_one', principal: 'key_one', id: idOf(1), receivedAtMs: NOW_MS }
+/** An event that is told from others by its model. */
+const what = (model: string) => {
+  const event = validEvent({ requested_model: model })
+  const text = Buffer.from(JSON.stringify(event))
+  const shape = { members: Object.keys(event).length, bytesMin: text.length }
+  return { event, shape, text, textStart: 0, textEnd: text.length }
+}
+const nobody = { settled: () => undefined }
 
 test('what comes in one turn is one message a partition, and each event hears of it', async () => {
   const { writer, writes, nextWrite } = heldLog()
@@ -32,13 +43,13 @@ test('what comes in one turn is one message a partition, and each event hears of
     [1, 'b'],
     [0, 'c'],
   ] as const) {
-    groups.add(partition, entry(text), ({ kind }) => told.push(`${text} ${kind}`))
+    groups.add(partition, admission, what(text), { settled: ({ kind }) => told.push(`${text} ${kind}`) })
   }
   await both
   for (const { settle } of writes) settle({ kind: 'stored' })
   await groups.idle()
 
-  expect(writes.map(({ subject, entries }) => [subject, entries])).toEqual([
+  expect(writes.map(({ subject, models }) => [subject, models])).toEqual([
     ['invocations.a.0', ['a', 'c']],
     ['invocations.a.1', ['b']],
   ])
@@ -49,9 +60,9 @@ test('while a message is on its way the next group fills, and goes when it is an
   const { writer, writes, nextWrite } = heldLog()
   const groups = createGroupCommit(writer, 1)
   const first = nextWrite()
-  groups.add(0, entry('a'), () => undefined)
+  groups.add(0, admission, what('a'), nobody)
   await first
-  for (const text of ['b', 'c', 'd']) groups.add(0, entry(text), () => undefined)
+  for (const text of ['b', 'c', 'd']) groups.add(0, admission, what(text), nobody)
   expect(writes.length).toBe(1)
 
   const second = nextWrite()
@@ -60,7 +71,7 @@ test('while a message is on its way the next group fills, and goes when it is an
   writes[1]?.settle({ kind: 'stored' })
   await groups.idle()
 
-  expect(writes.map(({ entries }) => entries)).toEqual([['a'], ['b', 'c', 'd']])
+  expect(writes.map(({ models }) => models)).toEqual([['a'], ['b', 'c', 'd']])
   expect(new Set(writes.map(({ messageId }) => messageId)).size).toBe(2)
 })
 
@@ -68,20 +79,25 @@ test('beyond its bound it takes nothing, and again when there is room', async ()
   const { writer, writes, nextWrite } = heldLog()
   const groups = createGroupCommit(writer, 1)
   const room = groups.room
+  const small = what('m')
   const first = nextWrite()
-  for (let i = 0; i < room; i++) groups.add(0, '1', () => undefined)
+  for (let i = 0; i < room; i++) groups.add(0, admission, small, nobody)
 
-  expect(groups.add(0, '1', () => undefined)).toBe(false)
+  expect(groups.add(0, admission, small, nobody)).toBeUndefined()
   expect(groups.room).toBe(0)
 
   await first
-  writes[0]?.settle({ kind: 'unavailable', detail: '' })
-  await groups.idle()
+  let settled = 0
+  for (const idle = groups.idle(); settled < room; await Promise.race([idle, nextWrite()])) {
+    const write = writes.at(-1)
+    settled += write?.models.length ?? 0
+    write?.settle({ kind: 'unavailable', detail: '' })
+  }
   expect(groups.room).toBe(room)
 
   const second = nextWrite()
-  expect(groups.add(0, '1', () => undefined)).toBe(true)
+  expect(groups.add(0, admission, small, nobody)).toMatchObject({ events: 1 })
   await second
-  writes[1]?.settle({ kind: 'stored' })
+  writes.at(-1)?.settle({ kind: 'stored' })
   await groups.idle()
 })

@@ -131,7 +131,7 @@ async function gateway(
         const verdict = index.lookup(words, fingerprint, clock())
         if (verdict === 'same') return resolve('replayed')
         if (verdict === 'conflict') return resolve('conflict')
-        const begun = inFlight.begin(words, fingerprint, told)
+        const begun = inFlight.begin(words, fingerprint, { told })
         if (begun === FULL) return resolve('refused')
         if (begun !== WAITS) proceed(begun)
       }

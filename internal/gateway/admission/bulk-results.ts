@@ -1,0 +1,93 @@
+import type { InvocationEvent } from '../../invocations/schema.js'
+import { type ErrorCode, type FieldError, type Problem, problem } from '../../problems/catalogue.js'
+import { AcceptedText } from './accepted-text.js'
+import type { Answer, CheckedEvent } from './admission.js'
+import type { BulkItem } from './bulk-body.js'
+
+/** A rejected event in the answer, in wire form (design section 7). */
+interface Rejected {
+  readonly index: number
+  readonly event_id?: string
+  readonly error_code: ErrorCode
+  readonly errors: readonly FieldError[]
+}
+
+/** Field errors of a request of which nothing is taken. */
+const ERRORS_MAX = 100
+
+/** What follows the index of an accepted event, and the comma behind it. */
+const ACCEPTED = new AcceptedText(
+  (invocationId, eventId, duplicate) =>
+    `,"event_id":"${eventId}","invocation_id":"${invocationId}","duplicate":${duplicate}},`,
+)
+const ACCEPTED_BYTES = 140
+/** Where the results begin; the head, whose numbers are known last, is written to end there. */
+const HEAD_BYTES = 64
+
+/** The answer to a bulk request, written while its events are worked off; a result each, in order. */
+export class BulkResults {
+  private bytes: Buffer
+  private length = HEAD_BYTES
+  private count = 0
+  private readonly rejected: Rejected[] = []
+
+  /** @param count of events, as many results are expected */
+  constructor(count: number) {
+    this.bytes = Buffer.allocUnsafe(HEAD_BYTES + count * ACCEPTED_BYTES + 2)
+  }
+
+  accept({ event, id }: CheckedEvent, isDuplicate: boolean): void {
+    this.makeRoom(ACCEPTED_BYTES)
+    this.length += this.bytes.write(`{"index":${this.count++}`, this.length, 'latin1')
+    const rest = ACCEPTED.of(id, event.event_id, isDuplicate)
+    this.bytes.set(rest, this.length)
+    this.length += rest.length
+  }
+
+  reject({ index, value }: BulkItem, { code, detail, errors }: Problem): void {
+    const eventId = (value as Partial<InvocationEvent> | undefined | null)?.event_id
+    const rejected: Rejected = {
+      index,
+      // Only what has the form of an id is echoed.
+      ...(typeof eventId === 'string' && /^[0-9a-fA-F-]{36}$/.test(eventId) ? { event_id: eventId } : {}),
+      error_code: code,
+      errors: errors ?? [{ pointer: '', detail }],
+    }
+    this.rejected.push(rejected)
+    const text = Buffer.from(`${JSON.stringify(rejected)},`)
+    this.makeRoom(text.length)
+    this.bytes.set(text, this.length)
+    this.length += text.length
+    this.count++
+  }
+
+  /** 202 with all results, or 422 when no event could be taken. To be called once, at last. */
+  answer(): Answer {
+    const { count, rejected, bytes } = this
+    if (rejected.length < count) {
+      const head = `{"accepted":${count - rejected.length},"rejected":${rejected.length},"results":[`
+      const start = HEAD_BYTES - head.length
+      bytes.write(head, start, 'latin1')
+      // In place of the last comma.
+      const end = this.length - 1 + bytes.write(']}', this.length - 1, 'latin1')
+      return { kind: 'accepted', body: bytes.subarray(start, end) }
+    }
+    const errors = rejected.flatMap(({ index, errors: own }) =>
+      own.map(({ pointer, detail }) => ({ pointer: `/${index}${pointer}`, detail })),
+    )
+    return {
+      kind: 'refused',
+      problem: problem('VALIDATION_FAILED', 'None of the events could be taken.', {
+        errors: errors.slice(0, ERRORS_MAX),
+      }),
+    }
+  }
+
+  /** Room for so many bytes, and for the end. */
+  private makeRoom(bytes: number): void {
+    if (this.length + bytes + 2 <= this.bytes.length) return
+    const larger = Buffer.allocUnsafe(2 * (this.bytes.length + bytes))
+    larger.set(this.bytes.subarray(0, this.length))
+    this.bytes = larger
+  }
+}
