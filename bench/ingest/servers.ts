@@ -10,6 +10,7 @@ import { createDatabase, migrate } from '../../internal/store/migrations/migrate
 import { bootstrapTenant } from '../../internal/supervisor/bootstrap.js'
 import { freePort, type InstanceFiles, openInstance } from '../../internal/supervisor/instance.js'
 import { natsPidFile, natsServerRole } from '../../internal/supervisor/nats-server.js'
+import { GATEWAY_NODE_FLAGS } from '../../internal/supervisor/processes.js'
 import { answersAt } from '../../internal/supervisor/readiness.js'
 import type { Processes } from '../processes.js'
 
@@ -74,7 +75,7 @@ export async function startGatewayBeside(
   return ground.processes.start({
     name,
     command: process.execPath,
-    args: [roleMain('gateway'), '--port', String(port), '--data-dir', dataDir],
+    args: [...GATEWAY_NODE_FLAGS, roleMain('gateway'), '--port', String(port), '--data-dir', dataDir],
     env: roleEnv(ground, storeUrl),
     // Over the port any of them would answer.
     ready: says(ground.processes, name, /"listening"/),
@@ -91,7 +92,7 @@ export async function startGateway(
   const pid = await ground.processes.start({
     name: 'gateway',
     command: process.execPath,
-    args: [...nodeFlags, roleMain('gateway'), '--port', String(port)],
+    args: [...GATEWAY_NODE_FLAGS, ...nodeFlags, roleMain('gateway'), '--port', String(port)],
     env: roleEnv(ground, storeUrl),
     // Ready, and with it the history of keys, of which there is none, is loaded.
     ready: answersAt(`http://127.0.0.1:${port}/readyz`),

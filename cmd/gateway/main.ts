@@ -58,6 +58,12 @@ const HOUR_MS = 60 * 60 * 1000
 const KEYS_EXACT_MAX = 8_000_000
 const EVENTS_EXACT_MAX = 8_000_000
 const SEGMENT_BYTES = 32 * 1024 * 1024
+/**
+ * A request whose key has been under way for so long is answered with a 503, so that no sender waits for more than 3 s,
+ * whatever is away: before that its key may have had to be looked for in the log and the read model, for 1 s.
+ */
+const OVERDUE_MS = 1_750
+const OVERDUE_EVERY_MS = 100
 
 runMain('gateway', async () => {
   const config = readConfig(
@@ -179,7 +185,8 @@ runMain('gateway', async () => {
   const history = admissionHistory(broker.manager, checkpoints, store, config.partitions)
   const findKeys = createKeyConfirmation((hashes) => findAdmissionKeys(store, hashes, clock() - KEY_WINDOW_MS), clock)
   const loader = createIndexLoader(index, history, findKeys, { clock, log })
-  const inFlight = new InFlight<Told>({ keysMax: 65_536, waitingMax: 2_000 })
+  const inFlight = new InFlight<Told>({ keysMax: 65_536, waitingMax: 2_000, clock: () => performance.now() })
+  const overdue = setInterval(() => inFlight.tellOverdue(OVERDUE_MS), OVERDUE_EVERY_MS)
   const peers = await joinPeers({
     connection: broker.connection,
     self: gatewayName,
@@ -252,6 +259,7 @@ runMain('gateway', async () => {
   stopping.abort()
   await server.drain()
   await groups.idle()
+  clearInterval(overdue)
   await peers.close()
   await writer.close()
   await broker.close()

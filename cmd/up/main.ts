@@ -20,6 +20,7 @@ import { type Role, Supervisor } from '../../internal/supervisor/children.js'
 import { runDemo } from '../../internal/supervisor/demo.js'
 import { freePort, openInstance, requireFreePort, takeOver, writeRunFile } from '../../internal/supervisor/instance.js'
 import { natsServerRole } from '../../internal/supervisor/nats-server.js'
+import { GATEWAY_NODE_FLAGS } from '../../internal/supervisor/processes.js'
 import { answersAt } from '../../internal/supervisor/readiness.js'
 import { createLog } from '../../internal/telemetry/log.js'
 
@@ -81,10 +82,15 @@ runMain('up', async () => {
       storePassword,
     }),
   }
-  const role = (name: string, args: readonly string[], ready: Role['ready']): Role => ({
+  const role = (
+    name: string,
+    args: readonly string[],
+    ready: Role['ready'],
+    nodeFlags: readonly string[] = [],
+  ): Role => ({
     name,
     command: process.execPath,
-    args: [mainOf(name), ...args],
+    args: [...nodeFlags, mainOf(name), ...args],
     env,
     ready,
   })
@@ -123,6 +129,7 @@ runMain('up', async () => {
         'gateway',
         ['--host', config.host, '--port', String(config.port), '--base-url', baseUrl],
         answersAt(`${listening}/healthz`),
+        GATEWAY_NODE_FLAGS,
       ),
     )
     await supervisor.start(role('attributor', ['--member-name', 'attributor-1'], answersAt(`${listening}/readyz`)))

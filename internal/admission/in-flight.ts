@@ -17,6 +17,8 @@ export interface InFlightOptions {
   readonly keysMax: number
   /** Requests that wait at most, over all keys. */
   readonly waitingMax: number
+  /** Milliseconds, never going back. */
+  readonly clock: () => number
 }
 
 /** Names a request that proceeds, 0 or more; never given twice. */
@@ -39,6 +41,8 @@ export type Outcome<Answer> =
 /** A request that may have to wait. */
 export interface Waiter<Answer> {
   told(outcome: Outcome<Answer>): void
+  /** Its key has been under way for too long: its sender is to be told so now, whatever it comes to. */
+  overdue(): void
 }
 
 interface Waiting<Answer> {
@@ -67,6 +71,10 @@ export class InFlight<Answer> {
   /** A slot's number of uses: a ticket is uses * keysMax + slot, and void once its use is over. */
   private readonly uses: Float64Array
   private readonly isTaken: Uint8Array
+  /** When the key of a slot was taken; infinity once that was found to be too long ago. */
+  private readonly takenAtMs: Float64Array
+  /** Who proceeds. */
+  private readonly holders: (Waiter<Answer> | undefined)[]
   private readonly waitingOf: (Waiting<Answer>[] | undefined)[]
   private keyCount = 0
   private waitingCount = 0
@@ -81,6 +89,8 @@ export class InFlight<Answer> {
     this.chains = new Int32Array(2 ** Math.ceil(Math.log2(keysMax + 1))).fill(NONE)
     this.uses = new Float64Array(keysMax)
     this.isTaken = new Uint8Array(keysMax)
+    this.takenAtMs = new Float64Array(keysMax)
+    this.holders = Array.from({ length: keysMax }, () => undefined)
     this.waitingOf = Array.from({ length: keysMax }, () => undefined)
   }
 
@@ -101,7 +111,7 @@ export class InFlight<Answer> {
    */
   begin(key: KeyHash, fingerprint: Fingerprint, waiter: Waiter<Answer>): Ticket {
     const slot = this.find(key)
-    if (slot === NONE) return this.take(key, fingerprint)
+    if (slot === NONE) return this.take(key, fingerprint, waiter)
     if (this.waitingCount >= this.options.waitingMax) return FULL
     this.waitingCount++
     const waiting = { fingerprint0: fingerprint[0] ?? 0, fingerprint1: fingerprint[1] ?? 0, waiter }
@@ -146,6 +156,21 @@ export class InFlight<Answer> {
     if (failure !== undefined) throw failure.cause
   }
 
+  /**
+   * Tells those whose key has been under way for longer than `ageMs`, once a key: who proceeds, and who waits for it.
+   * Nothing else changes: they are still told what comes of it.
+   */
+  tellOverdue(ageMs: number): void {
+    const { isTaken, takenAtMs } = this
+    const beforeMs = this.options.clock() - ageMs
+    for (let slot = 0; slot < isTaken.length; slot++) {
+      if (isTaken[slot] !== 1 || (takenAtMs[slot] ?? 0) > beforeMs) continue
+      takenAtMs[slot] = Number.POSITIVE_INFINITY
+      this.holders[slot]?.overdue()
+      for (const { waiter } of this.waitingOf[slot] ?? []) waiter.overdue()
+    }
+  }
+
   private outcomesOf({ ticket, isAdmitted, answer }: Settlement<Answer>): (() => void)[] {
     const slot = ticket % this.options.keysMax
     const fingerprint0 = this.slots[slot * SLOT_WORDS + 4]
@@ -170,6 +195,7 @@ export class InFlight<Answer> {
       this.slots[slot * SLOT_WORDS + 4] = successor.fingerprint0
       this.slots[slot * SLOT_WORDS + 5] = successor.fingerprint1
       const { waiter } = successor
+      this.holders[slot] = waiter
       const next = this.ticketOf(slot)
       calls.push(() => waiter.told({ kind: 'proceed', ticket: next }))
     }
@@ -192,7 +218,7 @@ export class InFlight<Answer> {
     return slot
   }
 
-  private take(key: KeyHash, fingerprint: Fingerprint): Ticket {
+  private take(key: KeyHash, fingerprint: Fingerprint, holder: Waiter<Answer>): Ticket {
     const slot = this.firstFree
     if (slot === NONE) return FULL
     this.firstFree = this.nextSlots[slot] ?? NONE
@@ -207,6 +233,8 @@ export class InFlight<Answer> {
     this.nextSlots[slot] = this.chains[chain] ?? NONE
     this.chains[chain] = slot
     this.isTaken[slot] = 1
+    this.takenAtMs[slot] = this.options.clock()
+    this.holders[slot] = holder
     this.keyCount++
     return this.ticketOf(slot)
   }
@@ -224,6 +252,7 @@ export class InFlight<Answer> {
     this.nextSlots[slot] = this.firstFree
     this.firstFree = slot
     this.isTaken[slot] = 0
+    this.holders[slot] = undefined
     this.keyCount--
   }
 

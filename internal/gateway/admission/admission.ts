@@ -287,6 +287,10 @@ export class Turn implements Waiter<Told> {
     }
   }
 
+  overdue(): void {
+    this.request.exchange.replyProblem(UNDER_WAY)
+  }
+
   /** Tells the waiting ones, and the key's owner, and answers. @param flags kept beside the key by its owner */
   finish(answer: Answer, flags: number): void {
     const isAdmitted = answer.kind === 'accepted'
@@ -408,9 +412,11 @@ export const unavailable = (detail: string): Problem => problem('SERVICE_UNAVAIL
 
 export const KEY_CONFLICT = problem('IDEMPOTENCY_CONFLICT', 'Use a new Idempotency-Key for another body.')
 export const TOO_MUCH = problem('RATE_LIMITED', 'Too much waits for the log; try again.', { retryAfterSeconds: 1 })
-const UNDER_WAY = problem('SERVICE_UNAVAILABLE', 'Another request under this key is still under way.', {
-  retryAfterSeconds: 1,
-})
+const UNDER_WAY = problem(
+  'SERVICE_UNAVAILABLE',
+  'A request under this key is still under way; repeat it as it was to learn what became of it.',
+  { retryAfterSeconds: 1 },
+)
 const MALFORMED = problem('MALFORMED_REQUEST', 'The body is not valid JSON in UTF-8.')
 
 export function parseJson(bytes: Buffer): unknown {

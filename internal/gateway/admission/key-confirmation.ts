@@ -16,7 +16,9 @@ interface Question {
 
 /** Keys of one query. */
 const BATCH_MAX = 2_000
-/** A read model that did not answer is left alone for so long. */
+/** A read model that has not answered by then is taken for away, */
+const ANSWER_MS = 500
+/** and left alone for so long. */
 const REST_MS = 1_000
 
 /**
@@ -24,7 +26,7 @@ const REST_MS = 1_000
  * time, for all that have come up meanwhile. A read model that is away answers `unknown`: the sender's traffic goes
  * on, and the event's own id still leaves one record.
  */
-export function createKeyConfirmation(find: FindKeys, clock: () => number) {
+export function createKeyConfirmation(find: FindKeys, clock: () => number, answerWithinMs = ANSWER_MS) {
   const waiting: Question[] = []
   let isAsking = false
   let restsUntilMs = 0
@@ -33,7 +35,7 @@ export function createKeyConfirmation(find: FindKeys, clock: () => number) {
     isAsking = true
     while (waiting.length > 0) {
       const batch = waiting.splice(0, BATCH_MAX)
-      const found = await find(batch.map(({ hash }) => hash)).catch(() => {
+      const found = await within(answerWithinMs, find(batch.map(({ hash }) => hash))).catch(() => {
         restsUntilMs = clock() + REST_MS
         return new Map<string, never>()
       })
@@ -56,6 +58,14 @@ export function createKeyConfirmation(find: FindKeys, clock: () => number) {
       }
     },
   }
+}
+
+/** @throws Error when it takes longer, or whatever it throws */
+function within<T>(ms: number, work: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error('no answer in time')), ms)
+    work.then(resolve, reject).finally(() => clearTimeout(timer))
+  })
 }
 
 export type KeyConfirmation = ReturnType<typeof createKeyConfirmation>

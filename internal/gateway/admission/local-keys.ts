@@ -53,6 +53,8 @@ export function localKeys<Answer>(deps: LocalKeysDeps<Answer>): LocalKeys {
     begin(key, fingerprint, tell) {
       return inFlight.begin(key, fingerprint, {
         told: (outcome) => tell(outcome.kind === 'proceed' ? outcome.ticket : undefined),
+        // The peer's own request is told by the peer.
+        overdue: () => undefined,
       })
     },
     settle: (ticket, isAdmitted) => inFlight.settle(ticket, isAdmitted, elsewhere),

@@ -3,12 +3,16 @@ import { expect, test } from 'vitest'
 import { FULL, InFlight, type Outcome, type Ticket, WAITS } from '../../../internal/admission/in-flight.js'
 import { fingerprintOf, keyOf } from './keys.js'
 
+const overdue = (): void => {
+  throw new Error('nothing was asked for')
+}
+
 /** A table and what its callers were told, in order. */
 function inFlight(options: { keysMax?: number; waitingMax?: number } = {}) {
-  const table = new InFlight<string>({ keysMax: 8, waitingMax: 100, ...options })
+  const table = new InFlight<string>({ keysMax: 8, waitingMax: 100, clock: () => 0, ...options })
   const told: [string, Outcome<string>][] = []
   const begin = (key: number, body: number, name = ''): Ticket =>
-    table.begin(keyOf(key), fingerprintOf(body), { told: (outcome) => told.push([name, outcome]) })
+    table.begin(keyOf(key), fingerprintOf(body), { told: (outcome) => told.push([name, outcome]), overdue })
   return { table, told, begin }
 }
 
@@ -101,15 +105,16 @@ test('keys and waiting requests are bounded, and what was refused for that is fo
 })
 
 test('ten thousand waiting bodies that each fail at once are told one after the other, without recursion', () => {
-  const table = new InFlight<number>({ keysMax: 1, waitingMax: 10_000 })
+  const table = new InFlight<number>({ keysMax: 1, waitingMax: 10_000, clock: () => 0 })
   const order: number[] = []
-  const first = table.begin(keyOf(1), fingerprintOf(0), { told: () => undefined })
+  const first = table.begin(keyOf(1), fingerprintOf(0), { told: () => undefined, overdue })
   for (let i = 1; i <= 10_000; i++) {
     table.begin(keyOf(1), fingerprintOf(i), {
       told(outcome) {
         order.push(i)
         if (outcome.kind === 'proceed') table.settle(outcome.ticket, false, i)
       },
+      overdue,
     })
   }
 
@@ -126,6 +131,7 @@ test('a callback that throws does not leave the others waiting', () => {
     told() {
       throw new Error('gone')
     },
+    overdue,
   })
   begin(1, 1, 'b')
 
@@ -142,7 +148,7 @@ test('in any order of events: one proceeds a key, each is told once, at most one
   )
   fc.assert(
     fc.property(fc.array(step, { maxLength: 120 }), (steps) => {
-      const table = new InFlight<string>({ keysMax: 3, waitingMax: 10 })
+      const table = new InFlight<string>({ keysMax: 3, waitingMax: 10, clock: () => 0 })
       const proceeding = new Map<number, { ticket: Ticket; body: number }>()
       const waiting: { id: number; key: number; body: number }[] = []
       const admitted = new Map<number, number>()
@@ -166,7 +172,7 @@ test('in any order of events: one proceeds a key, each is told once, at most one
             else if (outcome.kind === 'conflict' && admitted.get(key) === body) throw new Error('false conflict')
             else if (outcome.kind === 'refused' && outcome.answer !== `${key} ${body}`) throw new Error('not its own')
           }
-          const answer = table.begin(keyOf(key), fingerprintOf(body), { told })
+          const answer = table.begin(keyOf(key), fingerprintOf(body), { told, overdue })
           const isFull = proceeding.has(key) ? waiting.length >= 10 : proceeding.size >= 3
           if (isFull !== (answer === FULL)) throw new Error('wrong bound')
           if (answer === WAITS) waiting.push(entry)
@@ -185,4 +191,31 @@ test('in any order of events: one proceeds a key, each is told once, at most one
     }),
     { numRuns: 500 },
   )
+})
+
+test('a key that is under way for too long is said to be so, once, to all who are concerned; nothing else changes', () => {
+  let nowMs = 0
+  const table = new InFlight<string>({ keysMax: 8, waitingMax: 8, clock: () => nowMs })
+  const told: string[] = []
+  const begin = (key: number, body: number, name: string): Ticket =>
+    table.begin(keyOf(key), fingerprintOf(body), {
+      told: ({ kind }) => told.push(`${name} ${kind}`),
+      overdue: () => told.push(`${name} overdue`),
+    })
+  const first = begin(1, 1, 'first')
+  begin(1, 1, 'equal')
+  nowMs = 900
+  const young = begin(2, 1, 'young')
+  begin(1, 2, 'late')
+
+  table.tellOverdue(1_000)
+  expect(told).toEqual([])
+  nowMs = 1_000
+  table.tellOverdue(1_000)
+  table.tellOverdue(1_000)
+  expect(told.splice(0)).toEqual(['first overdue', 'equal overdue', 'late overdue'])
+
+  table.settle(first, false, 'gone')
+  table.settle(young, true, '202')
+  expect(told).toEqual(['equal refused', 'late proceed'])
 })

@@ -23,7 +23,7 @@ function owner(options: { isLoaded?: boolean; confirm?: () => Promise<Confirmati
     hasFingerprint: true,
     filterBitsPerKey: 16,
   })
-  const inFlight = new InFlight<string>({ keysMax, waitingMax: 16 })
+  const inFlight = new InFlight<string>({ keysMax, waitingMax: 16, clock: () => 0 })
   const clock = () => time.ms
   const local = localKeys({ index, inFlight, isLoaded: () => isLoaded, confirm, elsewhere: 'elsewhere', clock })
   const claims = claimsOfPeers(local, clock, createLog('test', 'silent'))
@@ -39,7 +39,10 @@ function owner(options: { isLoaded?: boolean; confirm?: () => Promise<Confirmati
     settle: (sender: Sender, id: number, key: number, body: number, isAdmitted: boolean, flags = 0): void =>
       claims.settle(sender, [{ id, key: keyOf(key), fingerprint: fingerprintOf(body), isAdmitted, flags }]),
     beginOwn: (key: number, body: number) =>
-      inFlight.begin(keyOf(key), fingerprintOf(body), { told: (outcome) => told.push(outcome) }),
+      inFlight.begin(keyOf(key), fingerprintOf(body), {
+        told: (outcome) => told.push(outcome),
+        overdue: () => undefined,
+      }),
   }
 }
 

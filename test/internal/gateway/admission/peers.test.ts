@@ -104,7 +104,7 @@ async function gateway(
     hasFingerprint: true,
     filterBitsPerKey: 16,
   })
-  const inFlight = new InFlight<Answer>({ keysMax: 10_000, waitingMax: 10_000 })
+  const inFlight = new InFlight<Answer>({ keysMax: 10_000, waitingMax: 10_000, clock: () => 0 })
   const peers = await joinPeers({
     connection: broker.connection,
     join: () => join(broker),
@@ -131,7 +131,7 @@ async function gateway(
         const verdict = index.lookup(words, fingerprint, clock())
         if (verdict === 'same') return resolve('replayed')
         if (verdict === 'conflict') return resolve('conflict')
-        const begun = inFlight.begin(words, fingerprint, { told })
+        const begun = inFlight.begin(words, fingerprint, { told, overdue: () => undefined })
         if (begun === FULL) return resolve('refused')
         if (begun !== WAITS) proceed(begun)
       }
