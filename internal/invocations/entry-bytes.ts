@@ -19,19 +19,21 @@ import type { TextShape } from './validate.js'
 export interface EventText {
   readonly event: InvocationEvent
   readonly shape: TextShape
-  /** Valid JSON in UTF-8; absent when the bytes are not at hand any more. */
-  readonly text: Buffer | undefined
-  readonly textStart: number
-  readonly textEnd: number
+  /** Absent when the bytes are not at hand any more. */
+  readonly text: TextRange | undefined
+}
+
+/** Valid JSON in UTF-8, within other bytes. */
+export interface TextRange {
+  readonly bytes: Buffer
+  readonly start: number
+  readonly end: number
 }
 
 /** What an entry takes at most, so that its writer can see to the room. */
-export function entryBytesMax(
-  { tenantId, principal }: Admission,
-  { event, text, textStart, textEnd }: EventText,
-): number {
+export function entryBytesMax({ tenantId, principal }: Admission, { event, text }: EventText): number {
   const head = (tenantId.length + principal.length) * ESCAPED_BYTES_MAX + FIXED_BYTES_MAX
-  if (text !== undefined) return head + textEnd - textStart
+  if (text !== undefined) return head + text.end - text.start
   return head + JSON.stringify(event).length * 3
 }
 
@@ -42,11 +44,11 @@ const FIXED_BYTES_MAX = 1024
 
 /** Writes one entry, without what parts it from others. @returns where it ends */
 export function writeEntry(into: Buffer, at: number, admission: Admission, what: EventText): number {
-  const { text, textStart, textEnd, shape, event } = what
+  const { text, shape, event } = what
   if (text !== undefined && shape.members > 0) {
     const textAt = writeHead(into, at, admission)
-    if (copyText(text, textStart, textEnd, into, textAt, shape)) {
-      const end = textAt + textEnd - textStart
+    if (copyText(text, into, textAt, shape)) {
+      const end = textAt + text.end - text.start
       into[end] = CLOSE_OBJECT
       return end + 1
     }
@@ -59,21 +61,21 @@ export function writeEntry(into: Buffer, at: number, admission: Admission, what:
  * member twice holds two values, of which only the last was seen. It then has more members than the value, and more
  * bytes than it takes: one that has just these bytes needs no counting.
  */
-function copyText(text: Buffer, start: number, end: number, into: Buffer, to: number, shape: TextShape): boolean {
+function copyText({ bytes, start, end }: TextRange, into: Buffer, to: number, shape: TextShape): boolean {
   if (end - start === shape.bytesMin) {
-    text.copy(into, to, start, end)
+    bytes.copy(into, to, start, end)
     return true
   }
   const shift = to - start
   let members = 0
   let isString = false
   for (let at = start; at < end; at++) {
-    let byte = text[at] as number
+    let byte = bytes[at] as number
     into[at + shift] = byte
     if (byte === QUOTE) isString = !isString
     else if (isString) {
       if (byte === BACKSLASH) {
-        byte = text[++at] as number
+        byte = bytes[++at] as number
         into[at + shift] = byte
       }
     } else if (byte === COLON) members++
@@ -103,8 +105,9 @@ function writeHead(into: Buffer, at: number, admission: Admission): number {
   const keyAt = timeAt + time.length
   if (key === undefined) return keyAt
   const end = writeKey(into, keyAt, key)
-  into.set(KEY_END, end)
-  return end + KEY_END.length
+  const rest = key.flags === 0 ? KEY_END : Buffer.from(`","f":${key.flags},"e":`)
+  into.set(rest, end)
+  return end + rest.length
 }
 
 /** `headOf` as bytes; the one of the last sender is at hand. */

@@ -37,7 +37,12 @@ export interface AdmissionKey {
   readonly hash: Uint8Array
   /** 8 bytes: keyed hash of the request's body. */
   readonly fingerprint: Uint8Array
+  /** 0 to 255: what a replay's answer must say beside what the body says. */
+  readonly flags: number
 }
+
+/** Flag of a key whose event was known already when it came: the entry is there for the key alone. */
+export const WAS_DUPLICATE = 1
 
 export const KEY_HASH_BYTES = 16
 export const KEY_FINGERPRINT_BYTES = 8
@@ -53,6 +58,8 @@ interface Entry {
   readonly s?: readonly [sequence: number, index: number]
   /** Base64 of the key's hash and fingerprint, 32 characters; only in stage A's log, and only if there was a key. */
   readonly k?: string
+  /** The key's flags, unless they are 0. */
+  readonly f?: number
   readonly e: InvocationEvent
 }
 
@@ -114,7 +121,7 @@ function keyMember(key: AdmissionKey | undefined): string {
   if (key === undefined) return ''
   keyBytes.set(key.hash, 0)
   keyBytes.set(key.fingerprint, KEY_HASH_BYTES)
-  return `,"k":"${keyBytes.toString('base64')}"`
+  return `,"k":"${keyBytes.toString('base64')}"${key.flags === 0 ? '' : `,"f":${key.flags}`}`
 }
 
 const keyBytes = Buffer.alloc(KEY_HASH_BYTES + KEY_FINGERPRINT_BYTES)
@@ -153,14 +160,14 @@ export function decodeGroup(data: Uint8Array, sequence: number): AdmittedInvocat
   const entries = JSON.parse(Buffer.from(data.buffer, data.byteOffset, data.length).toString('utf8')) as Entry[]
   return entries.map((entry, index) => {
     if (!isEntry(entry)) throw new Error(`entry ${index} of the group has not the form of one`)
-    const { t, p, i, r, s, k, e } = entry
+    const { t, p, i, r, s, k, f, e } = entry
     return {
       tenantId: t,
       principal: p,
       id: Buffer.from(i, 'hex'),
       receivedAtMs: r,
       position: s === undefined ? { sequence, index } : { sequence: s[0], index: s[1] },
-      key: k === undefined ? undefined : parseKey(k),
+      key: k === undefined ? undefined : parseKey(k, f ?? 0),
       invocation: fromWire(e),
       event: e,
     }
@@ -188,23 +195,24 @@ export function identifyEntries(data: Uint8Array): EventName[] {
 }
 
 /** What goes wrong here is one poison message; later it would fail the insert of a whole batch, again and again. */
-const isEntry = ({ t, p, i, r, s, k }: Entry): boolean =>
+const isEntry = ({ t, p, i, r, s, k, f }: Entry): boolean =>
   typeof t === 'string' &&
   typeof p === 'string' &&
   typeof i === 'string' &&
   ID_HEX.test(i) &&
   isCount(r) &&
   (s === undefined || (isCount(s[0]) && isCount(s[1]))) &&
-  (k === undefined || (typeof k === 'string' && KEY_BASE64.test(k)))
+  (k === undefined || (typeof k === 'string' && KEY_BASE64.test(k))) &&
+  (f === undefined || (isCount(f) && f <= 255))
 
 const isCount = (value: number): boolean => Number.isSafeInteger(value) && value >= 0
 
 const ID_HEX = /^[0-9a-f]{32}$/
 const KEY_BASE64 = /^[0-9A-Za-z+/]{32}$/
 
-function parseKey(text: string): AdmissionKey {
+function parseKey(text: string, flags: number): AdmissionKey {
   const bytes = Buffer.from(text, 'base64')
-  return { hash: bytes.subarray(0, KEY_HASH_BYTES), fingerprint: bytes.subarray(KEY_HASH_BYTES) }
+  return { hash: bytes.subarray(0, KEY_HASH_BYTES), fingerprint: bytes.subarray(KEY_HASH_BYTES), flags }
 }
 
 function fromWire(event: InvocationEvent): Invocation {

@@ -1,3 +1,4 @@
+import { type AdmittedInvocation, WAS_DUPLICATE } from '../../invocations/group.js'
 import type { SeenEvents } from '../actor/seen-events.js'
 import { DROP, eachInvocation, HAND_ON, type Stage } from '../actor/stage.js'
 import type { Directory } from '../directory.js'
@@ -25,9 +26,11 @@ export function stageA(deps: StageADeps): Stage {
       const seen = await deps.loadSeen(partition)
       return {
         async handle({ invocations, validFromMs }) {
-          const isDuplicate = await seen.duplicatesIn(invocations, validFromMs)
-          return eachInvocation(invocations, (admitted, i) => {
-            if (isDuplicate[i] === true) return DROP
+          const events = invocations.filter((admitted) => !isForItsKey(admitted))
+          const isDuplicate = await seen.duplicatesIn(events, validFromMs)
+          const dropped = new Set(events.filter((_, i) => isDuplicate[i] === true))
+          return eachInvocation(invocations, (admitted) => {
+            if (isForItsKey(admitted) || dropped.has(admitted)) return DROP
             const { invocation, tenantId, principal } = admitted
             const settings = deps.settingsOf(tenantId)
             const resolution = strongestEvidence(invocation, tenantId, principal, deps.directory, settings)
@@ -46,3 +49,6 @@ export function stageA(deps: StageADeps): Stage {
     },
   }
 }
+
+/** The event had been admitted before, perhaps by way of another partition. */
+const isForItsKey = ({ key }: AdmittedInvocation): boolean => key !== undefined && (key.flags & WAS_DUPLICATE) !== 0

@@ -7,7 +7,8 @@ import type { Fingerprint, KeyHash } from '../../admission/key-table.js'
 import type { Caller } from '../../auth/authenticate.js'
 import { invocationIdBytes, type TenantIds, uuidBytes } from '../../ids/ids.js'
 import type { SipKey } from '../../ids/siphash.js'
-import type { AdmissionKey } from '../../invocations/group.js'
+import type { TextRange } from '../../invocations/entry-bytes.js'
+import { type AdmissionKey, WAS_DUPLICATE } from '../../invocations/group.js'
 import type { InvocationEvent } from '../../invocations/schema.js'
 import { type TextShape, validateInvocation } from '../../invocations/validate.js'
 import { type Problem, problem } from '../../problems/catalogue.js'
@@ -69,8 +70,7 @@ export interface CheckedEvent {
 
 /** Number of the route in the hash of its keys: keys live per (tenant, route, key). */
 const ROUTE = 0
-/** What the index remembers of a key's answer. */
-export const WAS_DUPLICATE = 1
+/** What the index remembers of a key's answer, beside `WAS_DUPLICATE`. */
 export const WAS_BULK = 2
 
 const NO_FINGERPRINT: Fingerprint = new Int32Array(2)
@@ -79,7 +79,7 @@ const eventKey: KeyHash = new Int32Array(4)
 /** The key of the entry that is being encoded, which reads it at once: a fresh view a request costs a microsecond. */
 const carriedHash = new Int32Array(4)
 const carriedFingerprint = new Int32Array(2)
-const CARRIED: AdmissionKey = { hash: bytesOf(carriedHash), fingerprint: bytesOf(carriedFingerprint) }
+const CARRIED = { hash: bytesOf(carriedHash), fingerprint: bytesOf(carriedFingerprint), flags: 0 }
 
 /** The hash of the request's Idempotency-Key; undefined when it has none that is a UUID or ULID. */
 export function keyOf(
@@ -96,8 +96,8 @@ export function keyOf(
 /** Who asked what is known of a key; told once. */
 export interface KeyKnown {
   fresh(): void
-  /** @param flags the index's, or undefined when the read model remembers them no longer */
-  replay(flags: number | undefined): void
+  /** @param flags the index's */
+  replay(flags: number): void
   conflict(): void
 }
 
@@ -107,7 +107,7 @@ export function whenKeyIsKnown({ key, fingerprint }: KeyedRequest, deps: Admissi
   if (verdict === 'same') return tell.replay(deps.keys.flags)
   if (verdict === 'conflict') return tell.conflict()
   if (verdict === 'new' && deps.isLoaded()) return tell.fresh()
-  deps.confirmation.ask(key, fingerprint, (confirmation, admittedAtMs) => {
+  deps.confirmation.ask(key, fingerprint, (confirmation, admittedAtMs, flags) => {
     if (confirmation === 'unknown') {
       // Another request may have brought the key meanwhile.
       const now = deps.keys.lookup(key, fingerprint, deps.clock())
@@ -115,8 +115,8 @@ export function whenKeyIsKnown({ key, fingerprint }: KeyedRequest, deps: Admissi
       return now === 'conflict' ? tell.conflict() : tell.fresh()
     }
     if (confirmation === 'conflict') return tell.conflict()
-    deps.keys.admit(key, fingerprint, 0, admittedAtMs)
-    tell.replay(undefined)
+    deps.keys.admit(key, fingerprint, flags, admittedAtMs)
+    tell.replay(flags)
   })
 }
 
@@ -139,6 +139,7 @@ class SingleEvent implements KeyKnown, TurnHandlers, Settler {
   /** Once it was checked and taken from the budget, which is done once. */
   private checked: CheckedEvent | undefined
   private turn: Turn | undefined
+  private flags = 0
 
   constructor(request: KeyedRequest, value: unknown, bytes: Buffer, deps: AdmissionDeps) {
     this.request = request
@@ -156,7 +157,7 @@ class SingleEvent implements KeyKnown, TurnHandlers, Settler {
     this.request.exchange.replyProblem(KEY_CONFLICT)
   }
 
-  replay(flags: number | undefined): void {
+  replay(flags: number): void {
     reply(this.request.exchange, this.answerAgain(flags), true)
   }
 
@@ -177,17 +178,19 @@ class SingleEvent implements KeyKnown, TurnHandlers, Settler {
   proceed(turn: Turn): void {
     const { request, checked, bytes, deps } = this
     if (checked === undefined) throw new Error('an event proceeds that was not checked')
-    if (isKnownEvent(checked.id, deps)) {
-      deps.keys.admit(request.key, request.fingerprint, WAS_DUPLICATE, deps.clock())
-      return turn.finish({ kind: 'accepted', body: acceptedBody(checked.event, checked.id, true) }, WAS_DUPLICATE)
-    }
     this.turn = turn
-    const group = addToGroup(checked, bytes, 0, bytes?.length ?? 0, request, deps, this)
+    // An event that is known goes to the log too, for its key: actors drop it, and the key is remembered.
+    this.flags = isKnownEvent(checked.id, deps) ? WAS_DUPLICATE : 0
+    carriedHash.set(request.key)
+    carriedFingerprint.set(request.fingerprint)
+    CARRIED.flags = this.flags
+    const text = bytes === undefined ? undefined : { bytes, start: 0, end: bytes.length }
+    const group = addToGroup(checked, text, request.caller, CARRIED, deps, this)
     if (group === undefined) turn.finish({ kind: 'refused', problem: TOO_MUCH }, 0)
   }
 
   settled(commit: Commit): void {
-    const { request, checked, turn, deps } = this
+    const { request, checked, turn, flags, deps } = this
     if (checked === undefined || turn === undefined) return
     try {
       if (commit.kind === 'unavailable') {
@@ -195,9 +198,10 @@ class SingleEvent implements KeyKnown, TurnHandlers, Settler {
       }
       // Persisted first, then marked: a mark before the write would lose the retry of a write that failed.
       const now = deps.clock()
-      deps.keys.admit(request.key, request.fingerprint, 0, now)
+      deps.keys.admit(request.key, request.fingerprint, flags, now)
       rememberEvent(checked.id, now, deps)
-      turn.finish({ kind: 'accepted', body: acceptedBody(checked.event, checked.id, false) }, 0)
+      const body = acceptedBody(checked.event, checked.id, flags === WAS_DUPLICATE)
+      turn.finish({ kind: 'accepted', body }, flags)
     } catch (cause) {
       // The other events of the group have their answers to come.
       request.exchange.fail(cause)
@@ -205,11 +209,10 @@ class SingleEvent implements KeyKnown, TurnHandlers, Settler {
   }
 
   /** The original answer, made again from the same bytes. */
-  answerAgain(flags: number | undefined): Answer {
+  answerAgain(flags: number): Answer {
     const event = this.value as InvocationEvent
     const id = invocationIdOf(event, this.request.caller, this.deps)
-    const wasDuplicate = flags !== undefined && (flags & WAS_DUPLICATE) !== 0
-    return { kind: 'accepted', body: acceptedBody(event, id, wasDuplicate) }
+    return { kind: 'accepted', body: acceptedBody(event, id, (flags & WAS_DUPLICATE) !== 0) }
   }
 
   again(): void {
@@ -365,28 +368,20 @@ export function rememberEvent(id: Uint8Array, admittedAtMs: number, deps: Pick<A
 /**
  * Puts a checked event on its way to the log.
  *
- * @param text holds the event's own text from `textStart` to `textEnd`, if that is still at hand; copied at once
+ * @param text the event's own, if it is still at hand; copied at once
+ * @param key that is to be remembered with it; read at once
  * @returns undefined when too much waits already
  */
 export function addToGroup(
   { event, id, receivedAtMs, shape }: CheckedEvent,
-  text: Buffer | undefined,
-  textStart: number,
-  textEnd: number,
-  { caller, key, fingerprint }: Pick<KeyedRequest, 'caller'> & Partial<KeyedRequest>,
+  text: TextRange | undefined,
+  { tenantId, principal }: Caller,
+  key: AdmissionKey | undefined,
   deps: AdmissionDeps,
   settler: Settler,
 ): Group | undefined {
-  const { tenantId, principal } = caller
-  let carried: AdmissionKey | undefined
-  if (key !== undefined && fingerprint !== undefined) {
-    carriedHash.set(key)
-    carriedFingerprint.set(fingerprint)
-    carried = CARRIED
-  }
-  const admission = { tenantId, principal, id, receivedAtMs, key: carried }
   const partition = partitionOf(deps.idsOf(tenantId), event.trace_id ?? undefined, id, deps.partitions)
-  return deps.groups.add(partition, admission, { event, shape, text, textStart, textEnd }, settler)
+  return deps.groups.add(partition, { tenantId, principal, id, receivedAtMs, key }, { event, shape, text }, settler)
 }
 
 const invocationIdOf = ({ event_id }: InvocationEvent, { tenantId }: Caller, deps: Pick<AdmissionDeps, 'idsOf'>) =>

@@ -119,7 +119,6 @@ async function admitItems(request: KeyedRequest, items: BulkItems, deps: BulkDep
   const outcomes: BulkOutcome[] = []
   const seen = new DistinctIds(items.count)
   const commits = new BulkCommits(seen, deps)
-  const sender = { caller: request.caller }
 
   for (const item of items) {
     if (item.index % SLICE === SLICE - 1) await nextTurn()
@@ -134,7 +133,8 @@ async function admitItems(request: KeyedRequest, items: BulkItems, deps: BulkDep
     results.accept(checked, isDuplicate)
     outcomes.push(isDuplicate ? 'duplicate' : 'accepted')
     if (isDuplicate) continue
-    commits.sent(place, addToGroup(checked, items.bytes, item.start, item.end, sender, deps, commits))
+    const text = { bytes: items.bytes, start: item.start, end: item.end }
+    commits.sent(place, addToGroup(checked, text, request.caller, undefined, deps, commits))
   }
 
   const missed = await commits.all()

@@ -6,12 +6,14 @@ export type Confirmation = 'unknown' | 'same' | 'conflict'
 /** Finds keys in the read model: hex of their hash to the fingerprint and the time of their admission. */
 export type FindKeys = (
   hashes: readonly Uint8Array[],
-) => Promise<ReadonlyMap<string, { readonly fingerprint: Uint8Array; readonly admittedAtMs: number }>>
+) => Promise<
+  ReadonlyMap<string, { readonly fingerprint: Uint8Array; readonly flags: number; readonly admittedAtMs: number }>
+>
 
 interface Question {
   readonly hash: Uint8Array
   readonly fingerprint: Uint8Array
-  readonly answer: (confirmation: Confirmation, admittedAtMs: number) => void
+  readonly answer: (confirmation: Confirmation, admittedAtMs: number, flags: number) => void
 }
 
 /** Keys of one query. */
@@ -41,8 +43,12 @@ export function createKeyConfirmation(find: FindKeys, clock: () => number, answe
       })
       for (const { hash, fingerprint, answer } of batch) {
         const known = found.get(Buffer.from(hash).toString('hex'))
-        if (known === undefined) answer('unknown', 0)
-        else answer(Buffer.compare(known.fingerprint, fingerprint) === 0 ? 'same' : 'conflict', known.admittedAtMs)
+        if (known === undefined) {
+          answer('unknown', 0, 0)
+          continue
+        }
+        const isSame = Buffer.compare(known.fingerprint, fingerprint) === 0
+        answer(isSame ? 'same' : 'conflict', known.admittedAtMs, known.flags)
       }
     }
     isAsking = false
@@ -50,7 +56,7 @@ export function createKeyConfirmation(find: FindKeys, clock: () => number, answe
 
   return {
     ask(key: KeyHash, fingerprint: Fingerprint, answer: Question['answer']): void {
-      if (clock() < restsUntilMs) return answer('unknown', 0)
+      if (clock() < restsUntilMs) return answer('unknown', 0, 0)
       waiting.push({ hash: bytesOf(key), fingerprint: bytesOf(fingerprint), answer })
       if (!isAsking) {
         isAsking = true

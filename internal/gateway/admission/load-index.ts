@@ -17,6 +17,7 @@ export interface AdmissionHistory {
 interface KnownKey {
   readonly hash: Uint8Array
   readonly fingerprint: Uint8Array
+  readonly flags: number
   readonly admittedAtMs: number
 }
 
@@ -69,8 +70,8 @@ export function createIndexLoader(
   }
   const confirm = (key: KeyHash, fingerprint: Fingerprint): Promise<Confirmation> =>
     new Promise((resolve) => {
-      confirmation.ask(key, fingerprint, (found, admittedAtMs) => {
-        if (found === 'same') index.keys.admit(key, fingerprint, 0, admittedAtMs)
+      confirmation.ask(key, fingerprint, (found, admittedAtMs, flags) => {
+        if (found === 'same') index.keys.admit(key, fingerprint, flags, admittedAtMs)
         resolve(found)
       })
     })
@@ -111,7 +112,7 @@ export function createIndexLoader(
 /** Brings what only the log knows into the index. */
 async function loadPending(history: AdmissionHistory, { keys, events }: LoadedIndex): Promise<void> {
   for await (const { id, key, receivedAtMs } of history.pending()) {
-    if (key !== undefined) keys.admit(wordsOf(key.hash), wordsOf(key.fingerprint), 0, receivedAtMs)
+    if (key !== undefined) keys.admit(wordsOf(key.hash), wordsOf(key.fingerprint), key.flags, receivedAtMs)
     events.admit(eventKeyOf(id), NO_FINGERPRINT, 0, receivedAtMs)
   }
 }
@@ -119,8 +120,8 @@ async function loadPending(history: AdmissionHistory, { keys, events }: LoadedIn
 /** Brings what the read model knows into the index. */
 async function loadRecorded(history: AdmissionHistory, index: LoadedIndex, nowMs: number): Promise<void> {
   let taken = 0
-  for await (const { hash, fingerprint, admittedAtMs } of history.keysSince(nowMs - KEY_WINDOW_MS)) {
-    index.keys.admit(wordsOf(hash), wordsOf(fingerprint), 0, admittedAtMs)
+  for await (const { hash, fingerprint, flags, admittedAtMs } of history.keysSince(nowMs - KEY_WINDOW_MS)) {
+    index.keys.admit(wordsOf(hash), wordsOf(fingerprint), flags, admittedAtMs)
     if (++taken % SLICE === 0) await nextTurn()
   }
   for await (const { id, validFromMs } of history.eventsSince(nowMs - EVENT_WINDOW_MS)) {

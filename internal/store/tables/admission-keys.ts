@@ -26,13 +26,17 @@ ORDER BY key_hash
 TTL toDateTime(admitted_at) + INTERVAL ${ADMISSION_KEYS_KEPT_MS / 3_600_000} HOUR
 SETTINGS non_replicated_deduplication_window = 10000, ttl_only_drop_parts = 1, index_granularity = 256`
 
+export const ADD_ADMISSION_KEY_FLAGS =
+  'ALTER TABLE admission_keys ADD COLUMN IF NOT EXISTS flags UInt8 AFTER fingerprint'
+
 export const ADMISSION_KEYS: RowBinaryTable<AdmissionKeyRow> = {
   name: 'admission_keys',
-  columns: ['key_hash', 'fingerprint', 'admitted_at'],
-  rowBytes: 32,
+  columns: ['key_hash', 'fingerprint', 'flags', 'admitted_at'],
+  rowBytes: 33,
   write(to, row) {
     to.fixed(row.hash)
     to.fixed(row.fingerprint)
+    to.uint8(row.flags)
     to.dateTime64(row.admittedAtMs)
   },
 }

@@ -7,7 +7,7 @@ import { validateInvocation } from '../../../internal/invocations/validate.js'
 import { idOf, NOW_MS, validEvent } from '../../support/invocations.js'
 
 const admission: Admission = { tenantId: 'tnt_é"', principal: 'key_one', id: idOf(0xfffefdfc), receivedAtMs: NOW_MS }
-const key = { hash: Buffer.alloc(16, 0xfb), fingerprint: Buffer.alloc(8, 0x1e) }
+const key = { hash: Buffer.alloc(16, 0xfb), fingerprint: Buffer.alloc(8, 0x1e), flags: 0 }
 
 /** A text as it comes, somewhere in a larger body, with what the checks say of it. */
 function received(text: string): EventText {
@@ -15,7 +15,7 @@ function received(text: string): EventText {
   const validation = validateInvocation(event, NOW_MS)
   if (!validation.ok) throw new Error(JSON.stringify(validation.errors))
   const body = Buffer.from(`[ ${text} ,"prompt"]`)
-  return { event, shape: validation.shape, text: body, textStart: 2, textEnd: 2 + Buffer.byteLength(text) }
+  return { event, shape: validation.shape, text: { bytes: body, start: 2, end: 2 + Buffer.byteLength(text) } }
 }
 
 /** As it stands in a buffer that has just the room that was asked for, some of it taken. */
@@ -29,7 +29,12 @@ function written(what: EventText, by: Admission = admission): string {
 describe('an entry in bytes', () => {
   test('is the same as the entry in text', () => {
     const event = validEvent({ input_tokens: 7, tags: { team: 'ä "quoted" \\ : {x}' }, estimated_cost_usd: '0.10' })
-    for (const by of [admission, { ...admission, key }, { ...admission, receivedAtMs: 1 }]) {
+    for (const by of [
+      admission,
+      { ...admission, key },
+      { ...admission, key: { ...key, flags: 3 } },
+      { ...admission, receivedAtMs: 1 },
+    ]) {
       expect(written(received(JSON.stringify(event)), by)).toBe(encodeEntry(by, event))
     }
   })

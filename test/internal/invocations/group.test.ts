@@ -129,7 +129,7 @@ describe('a group read back', () => {
   })
 
   test('holds the Idempotency-Key that an event came with, and none where none came', () => {
-    const key = { hash: Buffer.alloc(16, 0xfb), fingerprint: Buffer.alloc(8, 0x1e) }
+    const key = { hash: Buffer.alloc(16, 0xfb), fingerprint: Buffer.alloc(8, 0x1e), flags: 3 }
     const group = encodeGroup([encodeEntry({ ...admission, key }, validEvent()), encodeEntry(admission, validEvent())])
 
     const [withKey, without] = decodeGroup(group, 7)
@@ -140,7 +140,7 @@ describe('a group read back', () => {
   })
 
   test('keeps the key to stage A: an event that is handed on leaves it behind', () => {
-    const key = { hash: Buffer.alloc(16, 1), fingerprint: Buffer.alloc(8, 2) }
+    const key = { hash: Buffer.alloc(16, 1), fingerprint: Buffer.alloc(8, 2), flags: 0 }
 
     const entry = encodeEntry({ ...admission, key }, validEvent(), { sequence: 3, index: 8 })
 
@@ -350,6 +350,9 @@ describe('poison', () => {
     ['k', 'A'.repeat(33)],
     ['k', `${'A'.repeat(31)}-`],
     ['k', `${'A'.repeat(31)}=`],
+    ['f', 'x'],
+    ['f', -1],
+    ['f', 256],
     ['e', undefined],
     ['e', { ...validEvent(), event_id: undefined }],
     ['e', { ...validEvent(), ingestion_timestamp: 'now' }],

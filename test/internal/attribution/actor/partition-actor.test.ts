@@ -7,7 +7,13 @@ import { stageC } from '../../../../internal/attribution/stage-c/stage.js'
 import { DEFAULT_SETTINGS } from '../../../../internal/attribution/tenant.js'
 import { runPlannedLog } from '../../../../internal/broker/planned-log.js'
 import { publishOrThrow } from '../../../../internal/broker/publisher.js'
-import { type Admission, type AdmissionKey, encodeEntry, encodeGroup } from '../../../../internal/invocations/group.js'
+import {
+  type Admission,
+  type AdmissionKey,
+  encodeEntry,
+  encodeGroup,
+  WAS_DUPLICATE,
+} from '../../../../internal/invocations/group.js'
 import { migrate } from '../../../../internal/store/migrations/migrate.js'
 import { findQuarantined } from '../../../../internal/store/queries/quarantined.js'
 import { recordedIds, recordSourcesOf, recordSourcesSince } from '../../../../internal/store/queries/sources.js'
@@ -134,6 +140,7 @@ const publish = (partition: number, data: Uint8Array): Promise<void> =>
 const keyOf = (number: number): AdmissionKey => ({
   hash: Buffer.from(idOf(number)),
   fingerprint: Buffer.alloc(8, number),
+  flags: 0,
 })
 
 async function lines(query: string): Promise<string[][]> {
@@ -161,14 +168,16 @@ describe('the keys of a batch', () => {
       { number: 2, key: keyOf(12), receivedAtMs },
       { number: 1, key: keyOf(13), service: 'search', receivedAtMs },
       { number: 3, service: 'search' },
+      // Known to the gateway, by way of another partition: here for its key alone.
+      { number: 4, key: { ...keyOf(14), flags: WAS_DUPLICATE }, service: 'search', receivedAtMs },
     ])
 
     const actors = start(0)
     await untilDone(0)
     await actors.stop()
 
-    expect(await rowsOf('admission_keys', 'key_hash', [11, 12, 13])).toEqual([1, 1, 1])
-    expect(await rowsOf('attributions', 'id', [1, 2, 3])).toEqual([1, 1, 1])
+    expect(await rowsOf('admission_keys', 'key_hash', [11, 12, 13, 14])).toEqual([1, 1, 1, 1])
+    expect(await rowsOf('attributions', 'id', [1, 2, 3, 4])).toEqual([1, 1, 1, 0])
     const [row] = await lines(
       `SELECT lower(hex(fingerprint)), toString(toUnixTimestamp64Milli(admitted_at)) FROM admission_keys WHERE key_hash = ${among([12])}`,
     )

@@ -28,7 +28,7 @@ const what = (model: string) => {
   const event = validEvent({ requested_model: model })
   const text = Buffer.from(JSON.stringify(event))
   const shape = { members: Object.keys(event).length, bytesMin: text.length }
-  return { event, shape, text, textStart: 0, textEnd: text.length }
+  return { event, shape, text: { bytes: text, start: 0, end: text.length } }
 }
 const nobody = { settled: () => undefined }
 

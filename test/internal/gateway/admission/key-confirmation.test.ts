@@ -10,19 +10,19 @@ const fingerprint = new Int32Array([5, 6])
 
 test('what the read model knows of a key is told by its fingerprint', async () => {
   const hash = Buffer.from(bytesOf(key)).toString('hex')
-  const found = new Map([[hash, { fingerprint: Uint8Array.from(bytesOf(fingerprint)), admittedAtMs: 7 }]])
+  const found = new Map([[hash, { fingerprint: Uint8Array.from(bytesOf(fingerprint)), flags: 1, admittedAtMs: 7 }]])
   const confirmation = createKeyConfirmation(
     async () => found,
     () => 0,
   )
   const ask = (words: Int32Array, body: Int32Array) =>
-    new Promise<[Confirmation, number]>((resolve) => {
+    new Promise<[Confirmation, number, number]>((resolve) => {
       confirmation.ask(words, body, (...told) => resolve(told))
     })
 
-  expect(await ask(key, fingerprint)).toEqual(['same', 7])
-  expect(await ask(key, new Int32Array([5, 7]))).toEqual(['conflict', 7])
-  expect(await ask(new Int32Array(4), fingerprint)).toEqual(['unknown', 0])
+  expect(await ask(key, fingerprint)).toEqual(['same', 7, 1])
+  expect(await ask(key, new Int32Array([5, 7]))).toEqual(['conflict', 7, 1])
+  expect(await ask(new Int32Array(4), fingerprint)).toEqual(['unknown', 0, 0])
 })
 
 test.each([

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomInt } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { migrate } from '../../../../internal/store/migrations/migrate.js'
 import { admissionKeysSince, findAdmissionKeys } from '../../../../internal/store/queries/admission-keys.js'
@@ -22,12 +22,13 @@ afterAll(() => stopStore(store))
 const key = (admittedAtMs: number, stated: Partial<AdmissionKeyRow> = {}): AdmissionKeyRow => ({
   hash: randomBytes(16),
   fingerprint: randomBytes(8),
+  flags: randomInt(256),
   admittedAtMs,
   ...stated,
 })
 const hexOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
-const shown = ({ hash, fingerprint, admittedAtMs }: AdmissionKeyRow): string =>
-  `${admittedAtMs} ${hexOf(hash)} ${hexOf(fingerprint)}`
+const shown = ({ hash, fingerprint, flags, admittedAtMs }: AdmissionKeyRow): string =>
+  `${admittedAtMs} ${hexOf(hash)} ${hexOf(fingerprint)} ${flags}`
 
 async function since(sinceMs: number): Promise<AdmissionKeyRow[]> {
   const rows: AdmissionKeyRow[] = []
@@ -36,8 +37,8 @@ async function since(sinceMs: number): Promise<AdmissionKeyRow[]> {
 }
 
 const found = async (hashes: readonly Uint8Array[], sinceMs = 0) =>
-  [...(await findAdmissionKeys(store.client, hashes, sinceMs))].map(([hash, { fingerprint, admittedAtMs }]) =>
-    shown({ hash: Buffer.from(hash, 'hex'), fingerprint, admittedAtMs }),
+  [...(await findAdmissionKeys(store.client, hashes, sinceMs))].map(([hash, first]) =>
+    shown({ hash: Buffer.from(hash, 'hex'), ...first }),
   )
 
 describe('admission keys', () => {
