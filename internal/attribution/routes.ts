@@ -7,6 +7,7 @@ import { hasTagOf, parseId, type TenantIds } from '../ids/ids.js'
 import { problem } from '../problems/catalogue.js'
 import { storeProblem } from '../store/failures.js'
 import type { After, StoredAttribution, StoredAttributionDetail } from '../store/queries/attributions.js'
+import { GET_ATTRIBUTION, LIST_ATTRIBUTIONS } from './contract.js'
 import { explain } from './explanation.js'
 import { type AttributionRecord, toRecord } from './record.js'
 
@@ -36,6 +37,7 @@ export function attributionRoutes(deps: AttributionRoutesDeps): readonly Route[]
     {
       method: 'get',
       path: PATH,
+      operation: LIST_ATTRIBUTIONS,
       access: 'read:attribution',
       rateClass: 'read',
       handle: (exchange, caller) => answerOrSayWhy(exchange, () => list(exchange, caller, deps)),
@@ -43,6 +45,7 @@ export function attributionRoutes(deps: AttributionRoutesDeps): readonly Route[]
     {
       method: 'get',
       path: `${PATH}/:id`,
+      operation: GET_ATTRIBUTION,
       access: 'read:attribution',
       rateClass: 'read',
       handle: (exchange, caller) => answerOrSayWhy(exchange, () => get(exchange, caller, deps)),

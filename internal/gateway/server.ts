@@ -129,8 +129,7 @@ function admitCaller(exchange: Exchange, route: TenantRoute, deps: ServerDeps): 
   if (route.access === 'any' ? caller.scopes.size === 0 : !caller.scopes.has(route.access)) {
     return problem('INSUFFICIENT_SCOPE', `This needs the scope ${route.access}.`)
   }
-  // Ingestion takes what the body holds, and nothing for a replay.
-  if (route.rateClass === 'ingest') return caller
+  if (route.chargesItself === true) return caller
   return takeFrom(budget, 1, nowMs) ?? caller
 }
 

@@ -59,6 +59,8 @@ export interface Problem {
   readonly retryAfterSeconds?: number | undefined
   /** Methods of the path; for 405. */
   readonly allow?: string | undefined
+  /** Members beside those that all problems have (RFC 9457 section 3.2). */
+  readonly members?: Readonly<Record<string, unknown>> | undefined
 }
 
 export const problem = (code: ErrorCode, detail: string, more: Omit<Problem, 'code' | 'detail'> = {}): Problem => ({

@@ -23,6 +23,7 @@ export function renderProblem(problem: Problem, context: ProblemContext): Render
   const docsUrl = `${context.errorDocsUrl}/${problem.code}`
   const isInternal = problem.code === 'INTERNAL_ERROR'
   const body = JSON.stringify({
+    ...problem.members,
     type: docsUrl,
     title,
     status,
