@@ -217,6 +217,16 @@ export class Exchange {
     this.response.cork(writeAnswer)
   }
 
+  /** A reply without a body, and without a Content-Length. */
+  replyEmpty(head: string): void {
+    if (this.settled) return
+    this.settle()
+    const whole = head + this.budgetLines()
+    this.response.cork(() => {
+      this.response.writeStatus(whole).endWithoutBody()
+    })
+  }
+
   replyJson(status: string, value: unknown): void {
     this.reply(`${status}\r\nContent-Type: application/json\r\nCache-Control: no-store`, JSON.stringify(value))
   }

@@ -32,8 +32,8 @@ export interface TenantRoute extends RouteBase {
   readonly isIngestion?: true
   /** Whether a person who acts through a token must have signed in a moment ago. */
   readonly needsStepUp?: true
-  /** Told of a caller whose scopes do not reach; the refusal waits for it. */
-  readonly whenDenied?: (exchange: Exchange, caller: Caller, denial: Problem) => Promise<Problem>
+  /** Answers a caller whose scopes do not reach, in place of the server. */
+  readonly whenDenied?: (exchange: Exchange, caller: Caller, denial: Problem) => Promise<void>
   readonly handle: (exchange: Exchange, caller: Caller) => void | Promise<void>
 }
 

@@ -108,14 +108,23 @@ function answer(exchange: Exchange, route: Route, deps: ServerDeps): void {
       return
     }
     const caller = admitCaller(exchange, route, deps)
-    if ('code' in caller) exchange.replyProblem(caller)
+    if ('code' in caller) refuse(exchange, route, caller, deps)
     else watch(route.handle(exchange, caller), exchange, deps.log)
   } catch (cause) {
     fail(exchange, cause, deps.log)
   }
 }
 
-function admitCaller(exchange: Exchange, route: TenantRoute, deps: ServerDeps): Caller | Problem {
+/** Why a caller is not let in, and who it is where that is known. */
+type Refusal = Problem & { readonly deniedCaller?: Caller }
+
+function refuse(exchange: Exchange, route: TenantRoute, refusal: Refusal, { log }: ServerDeps): void {
+  const { deniedCaller, ...what } = refusal
+  if (deniedCaller === undefined || route.whenDenied === undefined) return exchange.replyProblem(what)
+  watch(route.whenDenied(exchange, deniedCaller, what), exchange, log)
+}
+
+function admitCaller(exchange: Exchange, route: TenantRoute, deps: ServerDeps): Caller | Refusal {
   if (deps.brokerAwayMs() > (route.isIngestion === true ? CREDENTIALS_TRUSTED_MS : 0)) {
     return problem('SERVICE_UNAVAILABLE', 'Credentials cannot be checked now.', { retryAfterSeconds: 1 })
   }
@@ -127,7 +136,7 @@ function admitCaller(exchange: Exchange, route: TenantRoute, deps: ServerDeps): 
   exchange.tenantId = caller.tenantId
   exchange.budget = budget
   if (route.access === 'any' ? caller.scopes.size === 0 : !caller.scopes.has(route.access)) {
-    return problem('INSUFFICIENT_SCOPE', `This needs the scope ${route.access}.`)
+    return { ...problem('INSUFFICIENT_SCOPE', `This needs the scope ${route.access}.`), deniedCaller: caller }
   }
   if (route.chargesItself === true) return caller
   return takeFrom(budget, 1, nowMs) ?? caller
