@@ -35,6 +35,7 @@ import { createLogWriter, deliverOrphans } from '../../internal/gateway/admissio
 import { type ObservationRecord, observationRoutes } from '../../internal/gateway/admission/observation-routes.js'
 import { joinPeers } from '../../internal/gateway/admission/peers.js'
 import { admissionRoutes } from '../../internal/gateway/admission/routes.js'
+import { errorPageRoutes } from '../../internal/gateway/error-pages.js'
 import { healthRoutes, watchBroker, watchStore } from '../../internal/gateway/health.js'
 import { createCursorCodec } from '../../internal/gateway/pages.js'
 import { serve, serveUnready } from '../../internal/gateway/server.js'
@@ -225,6 +226,7 @@ runMain('gateway', async () => {
     address,
     [
       ...healthRoutes(brokerWatch, watchStore(store, clock)),
+      ...errorPageRoutes(baseUrl.startsWith('https:')),
       ...admissionRoutes({ ...admission, ...keptRecords<BulkRecord>(records, 'bulk', isBrokerUp) }),
       ...observationRoutes({
         ...admission,

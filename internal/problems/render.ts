@@ -39,7 +39,8 @@ export function renderProblem(problem: Problem, context: ProblemContext): Render
     ['Content-Type', 'application/problem+json'],
     ['Cache-Control', 'no-store'],
   ]
-  if (status === 401) headers.push(['WWW-Authenticate', 'Bearer realm="attribution"'])
+  const challenge = problem.challenge ?? (status === 401 ? 'Bearer realm="attribution"' : undefined)
+  if (challenge !== undefined) headers.push(['WWW-Authenticate', challenge])
   if (problem.allow !== undefined) headers.push(['Allow', problem.allow])
   if (problem.retryAfterSeconds !== undefined) headers.push(['Retry-After', String(problem.retryAfterSeconds)])
   return { status: `${status} ${REASONS[status]}`, headers, body }

@@ -5,9 +5,6 @@
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
 import type { AuditEntry, AuditSink } from '../../internal/audit/audit.js'
-import type { Authenticator, Caller } from '../../internal/auth/authenticate.js'
-import { budgetsCache, rateLimitsOf } from '../../internal/auth/rate-limits.js'
-import { SCOPES, type Scope } from '../../internal/auth/scopes.js'
 import { type Broker, connectBroker, ensureStreams } from '../../internal/broker/connect.js'
 import { createClaims, LEASE_MS } from '../../internal/gateway/mutations/claims.js'
 import type { Mutation } from '../../internal/gateway/mutations/mutation.js'
@@ -15,9 +12,9 @@ import { createMutations, type Mutate } from '../../internal/gateway/mutations/m
 import type { TenantRoute } from '../../internal/gateway/route.js'
 import { serve } from '../../internal/gateway/server.js'
 import { identityKeysCache, tenantIdsCache } from '../../internal/ids/ids.js'
-import { problem } from '../../internal/problems/catalogue.js'
 import { createLog } from '../../internal/telemetry/log.js'
 import { DIRECTORY, IDEMPOTENCY } from '../../streams/buckets.js'
+import { scopeKeys } from './scope-keys.js'
 
 export const MUTATION_GATEWAY_MAIN = fileURLToPath(import.meta.url).replace(
   /\/test\/support\/(.*)\.ts$/,
@@ -25,30 +22,6 @@ export const MUTATION_GATEWAY_MAIN = fileURLToPath(import.meta.url).replace(
 )
 
 const SECRET = new Uint8Array(32).fill(7)
-export const TENANT = 'tnt_one'
-
-/** `X-API-Key: <scope>[,<scope>...][@<auth_time, seconds>]`: a caller with these scopes, for a person or for itself. */
-function authenticator(controlPerSecond: number): Authenticator {
-  const rates = { ingest: 1_000, read: 1_000, report: 1_000, control: controlPerSecond, token: 1_000 }
-  const budgetsOf = budgetsCache(rateLimitsOf(rates))
-  return {
-    authenticate({ apiKey }) {
-      const [scopes = '', authTime] = apiKey.split('@')
-      if (scopes === '') return { ok: false, problem: problem('INVALID_CREDENTIALS', 'Send a key.') }
-      const caller: Caller = {
-        tenantId: TENANT,
-        principal: 'key_test',
-        scopes: new Set(scopes.split(',').filter((scope): scope is Scope => SCOPES.some((known) => known === scope))),
-        ingestionLayers: undefined,
-        budgets: budgetsOf(TENANT, 'key_test'),
-        ...(authTime === undefined ? {} : { authTimeS: Number(authTime) }),
-      }
-      return { ok: true, caller }
-    },
-    forget: () => undefined,
-  }
-}
-
 export interface MutationGateway {
   readonly url: string
   readonly broker: Broker
@@ -85,7 +58,7 @@ export async function startMutationGateway(
   const server = await serve(
     { host: '127.0.0.1', port: options.port ?? 0, errorDocsUrl: 'http://localhost/docs/errors' },
     routes(mutate, broker),
-    { authenticator: authenticator(options.controlPerSecond ?? 10_000), brokerAwayMs: () => 0, log },
+    { authenticator: scopeKeys({ control: options.controlPerSecond ?? 10_000 }), brokerAwayMs: () => 0, log },
   )
   return {
     url: `http://127.0.0.1:${server.port}`,

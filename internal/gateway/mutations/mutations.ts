@@ -242,6 +242,9 @@ const CONFLICT = problem('IDEMPOTENCY_CONFLICT', 'Use a new Idempotency-Key for 
 const BUSY = problem('IDEMPOTENCY_IN_PROGRESS', 'Try again in a moment, with the same Idempotency-Key.', {
   retryAfterSeconds: 1,
 })
-const STEP_UP = problem('STEP_UP_REQUIRED', 'Sign in again; the last time was more than 15 minutes ago.')
+const STEP_UP = problem('STEP_UP_REQUIRED', 'Sign in again; the last time was more than 15 minutes ago.', {
+  // RFC 9470 section 3.
+  challenge: `Bearer realm="attribution", error="insufficient_user_authentication", max_age=${STEP_UP_S}`,
+})
 const FAILED = problem('INTERNAL_ERROR', '')
 const TOO_MANY = problem('RATE_LIMITED', 'Too many changes are under way; try again.', { retryAfterSeconds: 1 })
