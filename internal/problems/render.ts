@@ -46,7 +46,7 @@ export function renderProblem(problem: Problem, context: ProblemContext): Render
   return { status: `${status} ${REASONS[status]}`, headers, body }
 }
 
-const REASONS: Record<(typeof PROBLEMS)[keyof typeof PROBLEMS]['status'], string> = {
+export const REASONS: Record<(typeof PROBLEMS)[keyof typeof PROBLEMS]['status'], string> = {
   400: 'Bad Request',
   401: 'Unauthorized',
   403: 'Forbidden',

@@ -1,10 +1,9 @@
 import { z } from 'zod'
 import { invocationEvent } from '../../invocations/schema.js'
 import { observationEvent } from '../../observations/schema.js'
-import { type ErrorCode, PROBLEMS } from '../../problems/catalogue.js'
 import { exampleId, idInPath, idOf } from '../contract/fields.js'
 import { json, type Operation } from '../contract/operation.js'
-import { fieldError } from '../contract/problem-schema.js'
+import { errorCode, fieldError } from '../contract/problem-schema.js'
 import { BULK_BYTES_MAX, BULK_EVENTS_MAX, EVENT_BYTES_MAX } from './limits.js'
 
 /** What the ingestion routes promise (spec 4.5, design section 7). */
@@ -37,10 +36,7 @@ const eventResult = z
     event_id: z.string().optional(),
     invocation_id: idOf('inv').optional(),
     duplicate: z.boolean().optional(),
-    error_code: z
-      .enum(Object.keys(PROBLEMS) as ErrorCode[])
-      .optional()
-      .meta({ description: 'Why it was rejected.' }),
+    error_code: errorCode.optional().meta({ description: 'Why it was rejected.' }),
     errors: z.array(fieldError).optional(),
   })
   .meta({ id: 'EventResult' })

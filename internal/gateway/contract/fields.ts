@@ -40,11 +40,7 @@ const pageInfo = z
 
 /** The parameters of every collection (spec 8). */
 export const PAGE_PARAMETERS = {
-  limit: z
-    .string()
-    .regex(/^[1-9]\d{0,2}$/)
-    .optional()
-    .meta({ description: `Records a page, 1 to ${LIMIT_MAX}; ${LIMIT_DEFAULT} by default.`, examples: ['50'] }),
+  limit: z.int().min(1).max(LIMIT_MAX).optional().meta({ description: 'Records a page.', default: LIMIT_DEFAULT }),
   cursor: z
     .string()
     .optional()

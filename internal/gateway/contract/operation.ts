@@ -10,8 +10,8 @@ export const TAGS = {
 } as const
 export type Tag = keyof typeof TAGS
 
-/** A value in a path, a query or a header. Description and examples stand in the schema's `meta`. */
-export type Parameters = Readonly<Record<string, z.ZodType<string | undefined>>>
+/** Values in a path or a query, by name. What stands there is read as the schema's type; `meta` describes it. */
+export type Parameters = Readonly<Record<string, z.ZodType>>
 
 /** A body of one media type. */
 export interface Content {
