@@ -1,4 +1,5 @@
 import type { ErrorCode } from '../problems/catalogue.js'
+import type { CanonicalValue } from './canonical-json.js'
 
 /**
  * What is audited: the closed list, `<what>.<done to it>`. Ingestion is not in it, since what it takes is its own
@@ -8,7 +9,6 @@ export const AUDIT_ACTIONS = [
   'api_key.create',
   'api_key.rotate',
   'api_key.revoke',
-  'audit_log.read',
   'budget.create',
   'budget.update',
   'budget.delete',
@@ -24,7 +24,6 @@ export const AUDIT_ACTIONS = [
   'directory.put',
   'directory.delete',
   'export.create',
-  'export.download',
   'master_key.rotate',
   'model.recall',
   'model.restore',
@@ -64,21 +63,6 @@ export const AUDIT_OUTCOMES = ['succeeded', 'refused', 'failed'] as const
 /** `refused`: we said no (4xx). `failed`: we could not (5xx). */
 export type AuditOutcome = (typeof AUDIT_OUTCOMES)[number]
 
-/** What an entry may hold of a configuration: whole numbers only, so that its canonical text is one. */
-export type AuditValue =
-  | string
-  | number
-  | boolean
-  | null
-  | readonly AuditValue[]
-  | { readonly [name: string]: AuditValue }
-
-/** A configuration before and after; never a secret, a token, content, or an address with its query. */
-export interface AuditChanges {
-  readonly before?: AuditValue
-  readonly after?: AuditValue
-}
-
 /** One thing that somebody did or was refused. */
 export interface AuditEntry {
   /** Whose log it goes to; null for what concerns the instance itself (its keys, a tenant that is not known). */
@@ -97,7 +81,8 @@ export interface AuditEntry {
   readonly at: number
   /** Of the peer, as text. */
   readonly sourceAddress?: string
-  readonly changes?: AuditChanges
+  /** A configuration before and after; never a secret, a token, content, or an address with its query. */
+  readonly changes?: { readonly before?: CanonicalValue; readonly after?: CanonicalValue }
 }
 
 export interface AuditSink {

@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import type { AuditAction, AuditChanges } from '../../audit/audit.js'
+import type { AuditAction, AuditEntry } from '../../audit/audit.js'
 import type { Caller } from '../../auth/authenticate.js'
 import type { RateClass } from '../../auth/rate-limits.js'
 import type { Scope } from '../../auth/scopes.js'
@@ -34,7 +34,7 @@ export interface Reply {
   readonly location?: string
   /** Id of what it was done to, for the audit log; by default the path's parameter. */
   readonly target?: string
-  readonly changes?: AuditChanges
+  readonly changes?: NonNullable<AuditEntry['changes']>
 }
 
 /** One POST, PATCH or DELETE: what is declared of its route, and what it does. */
