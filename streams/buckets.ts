@@ -23,7 +23,7 @@ export const CHECKPOINTS = { name: 'checkpoints', history: 1 } as const satisfie
 /** `<purpose>` -> a secret key, sealed by the master key: ids, cursors, identities. */
 export const SIGNING_KEYS = { name: 'signing_keys', history: 1 } as const satisfies Bucket
 
-/** `bulk.<hex of a key's hash>` -> what became of each event of a bulk request, so that a replay gets the same answer. Gone after 24 hours. */
+/** `bulk.<hex of a key's hash>` -> what became of each event of a bulk request, so that a replay gets the same answer. `observation.<hex>`, the same of an observation. `mutation.<operation>.<hex>` -> who works on a mutation, then its sealed answer; compare-and-set. Gone after 24 hours. */
 export const IDEMPOTENCY = { name: 'idempotency', history: 1, ttlMs: 24 * 60 * 60 * 1000 } as const satisfies Bucket
 
 /** `<role>.<member id>` -> heartbeat of a live process; gone after the TTL. Watched by attributors, who share out partitions by it. */

@@ -35,7 +35,9 @@ import { createLogWriter, deliverOrphans } from '../../internal/gateway/admissio
 import { type ObservationRecord, observationRoutes } from '../../internal/gateway/admission/observation-routes.js'
 import { joinPeers } from '../../internal/gateway/admission/peers.js'
 import { admissionRoutes } from '../../internal/gateway/admission/routes.js'
+import { errorPageRoutes } from '../../internal/gateway/error-pages.js'
 import { healthRoutes, watchBroker, watchStore } from '../../internal/gateway/health.js'
+import { withDescription } from '../../internal/gateway/openapi/routes.js'
 import { createCursorCodec } from '../../internal/gateway/pages.js'
 import { serve, serveUnready } from '../../internal/gateway/server.js'
 import { identityKeysCache, tenantIdsCache } from '../../internal/ids/ids.js'
@@ -223,8 +225,9 @@ runMain('gateway', async () => {
   }
   const server = await serve(
     address,
-    [
+    withDescription({ baseUrl, errorDocsUrl }, [
       ...healthRoutes(brokerWatch, watchStore(store, clock)),
+      ...errorPageRoutes(baseUrl.startsWith('https:')),
       ...admissionRoutes({ ...admission, ...keptRecords<BulkRecord>(records, 'bulk', isBrokerUp) }),
       ...observationRoutes({
         ...admission,
@@ -249,7 +252,7 @@ runMain('gateway', async () => {
         idsOf,
         clock,
       }),
-    ],
+    ]),
     { authenticator, brokerAwayMs: () => brokerWatch.awayMs(), log },
   ).catch(portTaken)
   stopUnready()

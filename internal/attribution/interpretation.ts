@@ -12,47 +12,63 @@ export const CONFIDENCE_CAP: Confidence = 9_500
 export const CHARGEBACK_FLOOR: Confidence = 8_000
 const PROVISIONAL_FLOOR: Confidence = 5_000
 
-export type StageOrigin = 'stage_a' | 'stage_b' | 'stage_c'
+export const STAGE_ORIGINS = ['stage_a', 'stage_b', 'stage_c'] as const
+export type StageOrigin = (typeof STAGE_ORIGINS)[number]
 
-export type EvidenceBasis =
-  | 'identity_and_service_resolved'
-  | 'service_resolved'
-  | 'identity_resolved'
-  | 'trace_correlated'
-  | 'principal_resolved'
-  | 'service_declared'
-  | 'trained_inference'
-  | 'heuristic_baseline'
-  | 'allocation_policy'
-  | 'default_pool'
-  | 'manual_override'
+export const EVIDENCE_BASES = [
+  'identity_and_service_resolved',
+  'service_resolved',
+  'identity_resolved',
+  'trace_correlated',
+  'principal_resolved',
+  'service_declared',
+  'trained_inference',
+  'heuristic_baseline',
+  'allocation_policy',
+  'default_pool',
+  'manual_override',
+] as const
+export type EvidenceBasis = (typeof EVIDENCE_BASES)[number]
 
-export type ConfidenceBand = 'chargeback_ready' | 'provisional' | 'estimated'
-export type DegradationState = 'none' | 'degraded_serving' | 'disabled' | 'model_recalled'
-export type Freshness = 'fresh' | 'index_stale' | 'source_stale'
-export type ExportEligibility =
-  | 'eligible'
-  | 'residency_restricted'
-  | 'disputed'
-  | 'advisory'
-  | 'unpriced'
-  | 'below_floor'
-export type OutputState =
-  | 'deterministically_resolved'
-  | 'inferred'
-  | 'allocated'
-  | 'unresolved'
-  | 'overridden'
-  | 'disputed'
+export const CONFIDENCE_BANDS = ['chargeback_ready', 'provisional', 'estimated'] as const
+export type ConfidenceBand = (typeof CONFIDENCE_BANDS)[number]
 
-export type PathwayCategory =
-  | 'application_direct'
-  | 'gateway_mediated'
-  | 'proxy_mediated'
-  | 'agent_workflow'
-  | 'batch'
-  | 'connector_import'
-  | 'other'
+export const DEGRADATION_STATES = ['none', 'degraded_serving', 'disabled', 'model_recalled'] as const
+export type DegradationState = (typeof DEGRADATION_STATES)[number]
+
+export const FRESHNESSES = ['fresh', 'index_stale', 'source_stale'] as const
+export type Freshness = (typeof FRESHNESSES)[number]
+
+export const EXPORT_ELIGIBILITIES = [
+  'eligible',
+  'residency_restricted',
+  'disputed',
+  'advisory',
+  'unpriced',
+  'below_floor',
+] as const
+export type ExportEligibility = (typeof EXPORT_ELIGIBILITIES)[number]
+
+export const OUTPUT_STATES = [
+  'deterministically_resolved',
+  'inferred',
+  'allocated',
+  'unresolved',
+  'overridden',
+  'disputed',
+] as const
+export type OutputState = (typeof OUTPUT_STATES)[number]
+
+export const PATHWAY_CATEGORIES = [
+  'application_direct',
+  'gateway_mediated',
+  'proxy_mediated',
+  'agent_workflow',
+  'batch',
+  'connector_import',
+  'other',
+] as const
+export type PathwayCategory = (typeof PATHWAY_CATEGORIES)[number]
 
 export function bandOf(confidence: Confidence): ConfidenceBand {
   if (confidence >= CHARGEBACK_FLOOR) return 'chargeback_ready'

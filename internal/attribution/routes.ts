@@ -1,14 +1,15 @@
 import type { Caller } from '../auth/authenticate.js'
+import { pageOf, readPage } from '../gateway/collection.js'
 import type { Exchange } from '../gateway/exchange.js'
-import { type CursorCodec, LIMIT_MAX, type Page, readLimit } from '../gateway/pages.js'
-import { readQuery } from '../gateway/query-string.js'
+import type { CursorCodec } from '../gateway/pages.js'
 import type { Route } from '../gateway/route.js'
 import { hasTagOf, parseId, type TenantIds } from '../ids/ids.js'
 import { problem } from '../problems/catalogue.js'
 import { storeProblem } from '../store/failures.js'
 import type { After, StoredAttribution, StoredAttributionDetail } from '../store/queries/attributions.js'
+import { GET_ATTRIBUTION, LIST_ATTRIBUTIONS } from './contract.js'
 import { explain } from './explanation.js'
-import { type AttributionRecord, toRecord } from './record.js'
+import { toRecord } from './record.js'
 
 export interface AttributionRoutesDeps {
   readonly list: (
@@ -36,6 +37,7 @@ export function attributionRoutes(deps: AttributionRoutesDeps): readonly Route[]
     {
       method: 'get',
       path: PATH,
+      operation: LIST_ATTRIBUTIONS,
       access: 'read:attribution',
       rateClass: 'read',
       handle: (exchange, caller) => answerOrSayWhy(exchange, () => list(exchange, caller, deps)),
@@ -43,6 +45,7 @@ export function attributionRoutes(deps: AttributionRoutesDeps): readonly Route[]
     {
       method: 'get',
       path: `${PATH}/:id`,
+      operation: GET_ATTRIBUTION,
       access: 'read:attribution',
       rateClass: 'read',
       handle: (exchange, caller) => answerOrSayWhy(exchange, () => get(exchange, caller, deps)),
@@ -51,44 +54,16 @@ export function attributionRoutes(deps: AttributionRoutesDeps): readonly Route[]
 }
 
 async function list(exchange: Exchange, caller: Caller, deps: AttributionRoutesDeps): Promise<void> {
-  const query = readQuery(exchange.query, ['cursor', 'limit'])
-  if (!query.ok) return exchange.replyProblem(query.problem)
-  const limit = readLimit(query.values.limit)
-  if (limit === undefined) {
-    return exchange.replyProblem(problem('INVALID_FILTER', `limit must be a whole number from 1 to ${LIMIT_MAX}.`))
-  }
+  const read = readPage(exchange, caller, QUERY, deps)
+  if (!read.ok) return exchange.replyProblem(read.problem)
   const { tenantId } = caller
-  const now = deps.clock()
-  let snapshotMs = now
-  let after: After | undefined
-  if (query.values.cursor !== undefined) {
-    const cursor = deps.cursors.decode(query.values.cursor, { tenantId, query: QUERY }, now)
-    if (!cursor.ok) return exchange.replyProblem(cursor.problem)
-    snapshotMs = cursor.state.snapshotMs
-    const [eventTimeMs = '', idHex = ''] = cursor.state.lastKey
-    after = { eventTimeMs, idHex }
-  }
+  const { snapshotMs, limit } = read.request
+  const [eventTimeMs = '', idHex = ''] = read.request.after ?? []
+  const after: After | undefined = read.request.after && { eventTimeMs, idHex }
 
   // One more than is shown tells whether there is more.
   const rows = await deps.list({ tenantId, snapshotMs, after, limit: limit + 1 }, abortWith(exchange))
-  const shown = rows.slice(0, limit)
-  const last = shown.at(-1)
-  const hasMore = rows.length > limit
-  const page: Page<AttributionRecord> = {
-    data: shown.map(toRecord),
-    page: {
-      ...(hasMore && last !== undefined
-        ? {
-            next_cursor: deps.cursors.encode(
-              { tenantId, query: QUERY, lastKey: [last.event_time_ms, last.id], snapshotMs },
-              now,
-            ),
-          }
-        : {}),
-      limit,
-      has_more: hasMore,
-    },
-  }
+  const page = pageOf(read.request, rows, (row) => [row.event_time_ms, row.id], toRecord)
   exchange.replyJson('200 OK', page)
 }
 

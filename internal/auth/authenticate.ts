@@ -11,6 +11,8 @@ export interface Caller {
   readonly scopes: ReadonlySet<Scope>
   /** Layers whose events it may ingest; undefined: all. */
   readonly ingestionLayers: ReadonlySet<string> | undefined
+  /** When the person for whom it acts signed in, seconds since the epoch; absent where it acts for itself. */
+  readonly authTimeS?: number
   /** What its principal may still ask for, shared by all of the principal's credentials. */
   readonly budgets: Budgets
 }

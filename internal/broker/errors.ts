@@ -1,3 +1,6 @@
+import { JetStreamApiError, JetStreamError } from '@nats-io/jetstream'
+import { errors } from '@nats-io/transport-node'
+
 /** The code that a JetStream error carries: 404 for "no such message", 10xxx for API errors. */
 export const brokerErrorCode = (cause: unknown): number | undefined => {
   if (!(cause instanceof Error) || !('code' in cause)) return undefined
@@ -6,3 +9,25 @@ export const brokerErrorCode = (cause: unknown): number | undefined => {
 
 /** Another writer was first: the expected revision is no longer the last one, or the key exists. */
 export const isLostRace = (cause: unknown): boolean => brokerErrorCode(cause) === 10_071
+
+/**
+ * The broker did not answer, or says that it cannot now. What was asked of it may have happened all the same.
+ */
+export function isBrokerAway(cause: unknown): boolean {
+  if (cause instanceof JetStreamApiError) return cause.apiError().code === 503
+  return (
+    cause instanceof JetStreamError ||
+    AWAY.some((kind) => cause instanceof kind) ||
+    // The package does not name this one: nobody answers for JetStream.
+    (cause instanceof Error && cause.message === 'jetstream is not enabled')
+  )
+}
+
+const AWAY = [
+  errors.TimeoutError,
+  errors.RequestError,
+  errors.NoRespondersError,
+  errors.ConnectionError,
+  errors.ClosedConnectionError,
+  errors.DrainingConnectionError,
+]

@@ -120,6 +120,7 @@ export class Exchange {
   private readonly hooks: ExchangeHooks
   private whenAborted: (() => void) | undefined
   private readonly response: HttpResponse
+  private readonly request: HttpRequest
   private readonly errorDocsUrl: string
   private trace = ''
   private heldBytes = 0
@@ -132,6 +133,7 @@ export class Exchange {
     hooks: ExchangeHooks,
   ) {
     this.response = response
+    this.request = request
     this.headers = headers
     this.errorDocsUrl = errorDocsUrl
     this.hooks = hooks
@@ -148,6 +150,11 @@ export class Exchange {
   /** True once answered, or when the client has gone. */
   get isSettled(): boolean {
     return this.settled
+  }
+
+  /** The first value of a header that few routes ask for; empty when absent. Only until the route's handler returns. */
+  header(name: string): string {
+    return this.request.getHeader(name)
   }
 
   /** Called when the client leaves before it was answered. */
@@ -212,9 +219,19 @@ export class Exchange {
     if (this.settled) return
     this.settle()
     answering = this.response
-    answerHead = head + this.budgetLines()
+    answerHead = head + this.commonLines()
     answerBody = body
     this.response.cork(writeAnswer)
+  }
+
+  /** A reply without a body, and without a Content-Length. */
+  replyEmpty(head: string): void {
+    if (this.settled) return
+    this.settle()
+    const whole = head + this.commonLines()
+    this.response.cork(() => {
+      this.response.writeStatus(whole).endWithoutBody()
+    })
   }
 
   replyJson(status: string, value: unknown): void {
@@ -237,7 +254,7 @@ export class Exchange {
       if (this.settled) return
       this.settle()
       this.response.cork(() => {
-        this.response.writeStatus(headOf(rendered) + this.budgetLines()).end(rendered.body, true)
+        this.response.writeStatus(headOf(rendered) + this.commonLines()).end(rendered.body, true)
       })
     })
   }
@@ -247,8 +264,15 @@ export class Exchange {
     this.hooks.failed(this, cause)
   }
 
-  private budgetLines(): string {
-    return this.budget === undefined ? '' : this.budget.headerLines(Date.now())
+  /** What every answer carries beside its own headers: the caller's budget, and the trace where anybody knows of one. */
+  private commonLines(): string {
+    const lines = this.budget === undefined ? '' : this.budget.headerLines(Date.now())
+    return this.trace === '' && this.headers.traceparent === '' ? lines : lines + this.traceLine()
+  }
+
+  /** Our own place in the trace (W3C Trace Context); nothing is sampled here. */
+  private traceLine(): string {
+    return `\r\ntraceparent: 00-${this.traceId}-${randomBytes(8).toString('hex')}-00`
   }
 
   private settle(): void {

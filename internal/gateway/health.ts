@@ -1,10 +1,15 @@
 import type { ClickHouseClient } from '@clickhouse/client'
+import { z } from 'zod'
 import type { Broker } from '../broker/connect.js'
+import { problem } from '../problems/catalogue.js'
+import { timeText } from './contract/fields.js'
+import { json, type Operation } from './contract/operation.js'
 import type { Exchange } from './exchange.js'
 import type { Route } from './route.js'
 import { CREDENTIALS_TRUSTED_MS } from './server.js'
 
-export type DependencyStatus = 'up' | 'down'
+export const DEPENDENCY_STATUSES = ['up', 'down'] as const
+export type DependencyStatus = (typeof DEPENDENCY_STATUSES)[number]
 
 export interface Dependency {
   readonly name: string
@@ -35,7 +40,7 @@ export function watchDependency(name: string, clock: () => number): DependencyWa
 }
 
 /**
- * `/healthz`: the process runs. `/readyz`: the dependencies answer; 503 when one is away.
+ * `/healthz`: the process runs. `/readyz`: the dependencies answer; 503 when one is away, with what is known of each.
  * `/readyz?surface=ingestion` asks only whether events can be admitted.
  */
 export function healthRoutes(broker: DependencyWatch, store: DependencyWatch): readonly Route[] {
@@ -46,19 +51,68 @@ export function healthRoutes(broker: DependencyWatch, store: DependencyWatch): r
     const isReady = isIngestion
       ? broker.awayMs() <= CREDENTIALS_TRUSTED_MS
       : dependencies.every(({ status }) => status === 'up')
+    if (!isReady) {
+      return exchange.replyProblem(
+        problem('SERVICE_UNAVAILABLE', 'What the service needs is away.', {
+          retryAfterSeconds: 1,
+          members: { readiness: 'unready', dependencies },
+        }),
+      )
+    }
     const isWhole = dependencies.every(({ status }) => status === 'up')
-    const status = isReady ? (isWhole ? 'ready' : 'degraded') : 'unready'
-    exchange.replyJson(isReady ? '200 OK' : '503 Service Unavailable\r\nRetry-After: 1', { status, dependencies })
+    exchange.replyJson('200 OK', { status: isWhole ? 'ready' : 'degraded', dependencies })
   }
   return [
     {
       method: 'get',
       path: '/healthz',
       access: 'public',
+      operation: GET_HEALTH,
       handle: (exchange) => exchange.replyJson('200 OK', { status: 'ok' }),
     },
-    { method: 'get', path: '/readyz', access: 'public', handle: ready },
+    { method: 'get', path: '/readyz', access: 'public', operation: GET_READINESS, handle: ready },
   ]
+}
+
+const dependency = z
+  .object({ name: z.string(), status: z.enum(DEPENDENCY_STATUSES), since: timeText() })
+  .meta({ id: 'Dependency' })
+
+const EXAMPLE_DEPENDENCIES = [
+  { name: 'broker', status: 'up', since: '2026-11-21T12:44:48.677Z' },
+  { name: 'store', status: 'up', since: '2026-11-21T12:44:49.742Z' },
+]
+
+const GET_HEALTH: Operation = {
+  id: 'getHealth',
+  tag: 'Health',
+  summary: 'Whether the process runs',
+  description: 'Says nothing of its dependencies.',
+  replies: {
+    200: { description: 'It runs.', contents: json(z.object({ status: z.literal('ok') }), { status: 'ok' }) },
+  },
+}
+
+const GET_READINESS: Operation = {
+  id: 'getReadiness',
+  tag: 'Health',
+  summary: 'Whether the service can work',
+  query: {
+    surface: z
+      .literal('ingestion')
+      .optional()
+      .meta({ description: 'Asks only whether events can be taken, which goes on without the read model.' }),
+  },
+  replies: {
+    200: {
+      description: 'It can. `degraded`: a dependency is away which this surface does not need.',
+      contents: json(z.object({ status: z.enum(['ready', 'degraded']), dependencies: z.array(dependency) }), {
+        status: 'ready',
+        dependencies: EXAMPLE_DEPENDENCIES,
+      }),
+    },
+  },
+  problemMembers: { readiness: z.literal('unready'), dependencies: z.array(dependency) },
 }
 
 /** Follows the connection to the broker. */

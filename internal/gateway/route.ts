@@ -1,6 +1,8 @@
 import type { Caller } from '../auth/authenticate.js'
 import type { RateClass } from '../auth/rate-limits.js'
 import type { Scope } from '../auth/scopes.js'
+import type { Problem } from '../problems/catalogue.js'
+import type { Operation } from './contract/operation.js'
 import type { Exchange } from './exchange.js'
 
 export type Method = 'get' | 'post' | 'patch' | 'del'
@@ -9,6 +11,8 @@ interface RouteBase {
   readonly method: Method
   /** Path with `:name` for a parameter. */
   readonly path: string
+  /** What it promises. Read at start only. */
+  readonly operation: Operation
 }
 
 /** A route that anyone may call; the spec and the design name every one of them. */
@@ -22,8 +26,14 @@ export interface TenantRoute extends RouteBase {
   readonly access: 'any' | Scope
   /** The budget that a request is taken from. */
   readonly rateClass: RateClass
+  /** Whether it takes from the budget itself: what its body holds, and nothing for a replay. */
+  readonly chargesItself?: true
   /** Whether it goes on while the broker is away (fail-open for the customer's traffic); all others are refused. */
   readonly isIngestion?: true
+  /** Whether a person who acts through a token must have signed in a moment ago. */
+  readonly needsStepUp?: true
+  /** Answers a caller whose scopes do not reach, in place of the server. */
+  readonly whenDenied?: (exchange: Exchange, caller: Caller, denial: Problem) => Promise<void>
   readonly handle: (exchange: Exchange, caller: Caller) => void | Promise<void>
 }
 

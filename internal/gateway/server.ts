@@ -42,10 +42,15 @@ export async function serve(
       const exchange = begin(response, request)
       if (exchange !== undefined) answer(exchange, route, deps)
     })
+    if (route.method !== 'get') continue
+    app.head(route.path, (response, request) => {
+      const exchange = begin(withoutBody(response), request)
+      if (exchange !== undefined) answer(exchange, route, deps)
+    })
   }
-  refuseOtherMethods(app, routes, begin)
+  answerOtherMethods(app, routes, begin)
   app.any('/*', (response, request) => {
-    const exchange = begin(response, request)
+    const exchange = begin(fitting(response, request), request)
     exchange?.replyProblem(problem('NOT_FOUND', 'No route has this path.'))
   })
 
@@ -108,14 +113,23 @@ function answer(exchange: Exchange, route: Route, deps: ServerDeps): void {
       return
     }
     const caller = admitCaller(exchange, route, deps)
-    if ('code' in caller) exchange.replyProblem(caller)
+    if ('code' in caller) refuse(exchange, route, caller, deps)
     else watch(route.handle(exchange, caller), exchange, deps.log)
   } catch (cause) {
     fail(exchange, cause, deps.log)
   }
 }
 
-function admitCaller(exchange: Exchange, route: TenantRoute, deps: ServerDeps): Caller | Problem {
+/** Why a caller is not let in, and who it is where that is known. */
+type Refusal = Problem & { readonly deniedCaller?: Caller }
+
+function refuse(exchange: Exchange, route: TenantRoute, refusal: Refusal, { log }: ServerDeps): void {
+  const { deniedCaller, ...what } = refusal
+  if (deniedCaller === undefined || route.whenDenied === undefined) return exchange.replyProblem(what)
+  watch(route.whenDenied(exchange, deniedCaller, what), exchange, log)
+}
+
+function admitCaller(exchange: Exchange, route: TenantRoute, deps: ServerDeps): Caller | Refusal {
   if (deps.brokerAwayMs() > (route.isIngestion === true ? CREDENTIALS_TRUSTED_MS : 0)) {
     return problem('SERVICE_UNAVAILABLE', 'Credentials cannot be checked now.', { retryAfterSeconds: 1 })
   }
@@ -127,12 +141,21 @@ function admitCaller(exchange: Exchange, route: TenantRoute, deps: ServerDeps): 
   exchange.tenantId = caller.tenantId
   exchange.budget = budget
   if (route.access === 'any' ? caller.scopes.size === 0 : !caller.scopes.has(route.access)) {
-    return problem('INSUFFICIENT_SCOPE', `This needs the scope ${route.access}.`)
+    return { ...insufficientScope(route.access), deniedCaller: caller }
   }
-  // Ingestion takes what the body holds, and nothing for a replay.
-  if (route.rateClass === 'ingest') return caller
+  if (route.chargesItself === true) return caller
   return takeFrom(budget, 1, nowMs) ?? caller
 }
+
+/** RFC 6750 section 3.1. A credential without any scope may do nothing. */
+const insufficientScope = (access: TenantRoute['access']): Problem =>
+  access === 'any'
+    ? problem('INSUFFICIENT_SCOPE', 'This needs a credential with at least one scope.', {
+        challenge: 'Bearer realm="attribution", error="insufficient_scope"',
+      })
+    : problem('INSUFFICIENT_SCOPE', `This needs the scope ${access}.`, {
+        challenge: `Bearer realm="attribution", error="insufficient_scope", scope="${access}"`,
+      })
 
 /** Checks what concerns every request; undefined when it was refused here. */
 function beginExchange(
@@ -156,6 +179,14 @@ function beginExchange(
     )
     return undefined
   }
+  const { host } = read.headers
+  if (host !== lastHost) {
+    if (!HOST.test(host)) {
+      exchange.refuseAndClose(problem('MALFORMED_REQUEST', 'The request needs one Host header that names a host.'))
+      return undefined
+    }
+    lastHost = host
+  }
   if (!PLAIN_TARGET.test(exchange.path) || !PLAIN_TARGET.test(exchange.query)) {
     exchange.refuseAndClose(problem('MALFORMED_REQUEST', 'The request target may hold visible ASCII characters only.'))
     return undefined
@@ -164,6 +195,10 @@ function beginExchange(
 }
 
 const PLAIN_TARGET = /^[\x21-\x7e]*$/
+/** RFC 9112 section 3.2: exactly one, and valid; a repeated one was refused before. */
+const HOST = /^(?:[A-Za-z0-9_.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::\d{1,5})?$/
+/** The last valid one, which almost always comes again. */
+let lastHost = ''
 
 function watch(pending: void | Promise<void>, exchange: Exchange, log: Logger): void {
   pending?.catch((cause: unknown) => fail(exchange, cause, log))
@@ -206,7 +241,8 @@ async function listen(app: TemplatedApp, { host, port }: ServerSettings): Promis
   return socket
 }
 
-function refuseOtherMethods(
+/** OPTIONS says what a path takes; every method that it does not take is a 405. */
+function answerOtherMethods(
   app: TemplatedApp,
   routes: readonly Route[],
   begin: (response: HttpResponse, request: HttpRequest) => Exchange | undefined,
@@ -214,12 +250,46 @@ function refuseOtherMethods(
   const methodsOf = new Map<string, string[]>()
   for (const { path, method } of routes) methodsOf.set(path, [...(methodsOf.get(path) ?? []), METHOD_NAME[method]])
   for (const [path, methods] of methodsOf) {
-    const allow = methods.join(', ')
+    const allow = [...methods, ...(methods.includes('GET') ? ['HEAD'] : []), 'OPTIONS'].join(', ')
+    app.options(path, (response, request) => {
+      begin(response, request)?.replyEmpty(`204 No Content\r\nAllow: ${allow}\r\nCache-Control: no-store`)
+    })
     app.any(path, (response, request) => {
-      const exchange = begin(response, request)
+      const exchange = begin(fitting(response, request), request)
       exchange?.replyProblem(problem('METHOD_NOT_ALLOWED', `This path takes ${allow}.`, { allow }))
     })
   }
 }
 
 const METHOD_NAME: Record<Method, string> = { get: 'GET', post: 'POST', patch: 'PATCH', del: 'DELETE' }
+
+const fitting = (response: HttpResponse, request: HttpRequest): HttpResponse =>
+  request.getMethod() === 'head' ? withoutBody(response) : response
+
+/**
+ * Answers HEAD: what GET would, with its length and without its body (RFC 9110 section 9.3.2). The length is written
+ * as a header: after one that is told to `endWithoutBody` this build of uWebSockets.js serves the connection no more.
+ */
+function withoutBody(response: HttpResponse): HttpResponse {
+  let head = ''
+  return new Proxy(response, {
+    get(target, name, self) {
+      if (name === 'writeStatus') {
+        return (status: string) => {
+          head = status
+          return self
+        }
+      }
+      if (name === 'end') {
+        return (body: string, isLast?: boolean) => {
+          const length = Buffer.byteLength(body)
+          if (isLast === true) return target.writeStatus(head).endWithoutBody(length, true)
+          return target.writeStatus(`${head}\r\nContent-Length: ${length}`).endWithoutBody()
+        }
+      }
+      if (name === 'endWithoutBody') return () => target.writeStatus(head).endWithoutBody()
+      const value: unknown = Reflect.get(target, name)
+      return typeof value === 'function' ? value.bind(target) : value
+    },
+  })
+}

@@ -1,26 +1,45 @@
 import { z } from 'zod'
+import { parseInstant } from '../units/instant.js'
 
 /**
  * The text that producers may send us (design section 7): every string has a maximum and no control characters, so that
  * no field can carry a prompt.
  */
 
+/** What is said of a text that does not match its pattern; the pattern itself would help nobody. */
+const FORM = 'does not have the required form'
+
 /** Neither control characters nor lone surrogates. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it keeps out
 export const PLAIN_TEXT = /^(?:[^\u0000-\u001f\u007f-\u009f\ud800-\udfff]|[\ud800-\udbff][\udc00-\udfff])*$/
 
-/** `bytesMax` counts UTF-8 bytes; JSON Schema's maxLength counts characters, so it is checked beside it. */
-export const plainText = (bytesMax: number) => z.string().min(1).max(bytesMax).regex(PLAIN_TEXT).meta({ bytesMax })
+/**
+ * `bytesMax` counts UTF-8 bytes; JSON Schema's maxLength counts characters, so it is checked beside it: by zod itself,
+ * and by the validators that are compiled from these schemas through the keyword.
+ */
+export const plainText = (bytesMax: number) =>
+  z
+    .string()
+    .min(1)
+    .max(bytesMax)
+    .regex(PLAIN_TEXT, FORM)
+    .refine((text) => hasBytesAtMost(text, bytesMax), `must have at most ${bytesMax} bytes`)
+    .meta({ bytesMax })
 
 /** Names and ids. */
 export const name = () => plainText(256)
 
 /** A UUID of any version, in either case. */
 export const uuid = () =>
-  z.string().regex(/^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$/)
+  z.string().regex(/^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$/, FORM)
 
 /** An RFC 3339 time in UTC, as text. */
-export const instant = () => z.string().max(64).meta({ instant: true })
+export const instant = () =>
+  z
+    .string()
+    .max(64)
+    .refine((text) => parseInstant(text) !== undefined, 'must be an RFC 3339 time in UTC')
+    .meta({ instant: true })
 
 /** Whether a text has at most so many bytes in UTF-8; short ones are not counted. */
 export const hasBytesAtMost = (text: string, bytesMax: number): boolean =>

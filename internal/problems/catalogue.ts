@@ -57,8 +57,12 @@ export interface Problem {
   readonly errors?: readonly FieldError[] | undefined
   /** Seconds; for 429 and 503. */
   readonly retryAfterSeconds?: number | undefined
+  /** `WWW-Authenticate` in place of the plain one (RFC 9110 11.6.1); for 401 and 403. */
+  readonly challenge?: string | undefined
   /** Methods of the path; for 405. */
   readonly allow?: string | undefined
+  /** Members beside those that all problems have (RFC 9457 section 3.2). */
+  readonly members?: Readonly<Record<string, unknown>> | undefined
 }
 
 export const problem = (code: ErrorCode, detail: string, more: Omit<Problem, 'code' | 'detail'> = {}): Problem => ({

@@ -23,6 +23,7 @@ export function renderProblem(problem: Problem, context: ProblemContext): Render
   const docsUrl = `${context.errorDocsUrl}/${problem.code}`
   const isInternal = problem.code === 'INTERNAL_ERROR'
   const body = JSON.stringify({
+    ...problem.members,
     type: docsUrl,
     title,
     status,
@@ -38,13 +39,14 @@ export function renderProblem(problem: Problem, context: ProblemContext): Render
     ['Content-Type', 'application/problem+json'],
     ['Cache-Control', 'no-store'],
   ]
-  if (status === 401) headers.push(['WWW-Authenticate', 'Bearer realm="attribution"'])
+  const challenge = problem.challenge ?? (status === 401 ? 'Bearer realm="attribution"' : undefined)
+  if (challenge !== undefined) headers.push(['WWW-Authenticate', challenge])
   if (problem.allow !== undefined) headers.push(['Allow', problem.allow])
   if (problem.retryAfterSeconds !== undefined) headers.push(['Retry-After', String(problem.retryAfterSeconds)])
   return { status: `${status} ${REASONS[status]}`, headers, body }
 }
 
-const REASONS: Record<(typeof PROBLEMS)[keyof typeof PROBLEMS]['status'], string> = {
+export const REASONS: Record<(typeof PROBLEMS)[keyof typeof PROBLEMS]['status'], string> = {
   400: 'Bad Request',
   401: 'Unauthorized',
   403: 'Forbidden',

@@ -178,7 +178,7 @@ describe('a question that cannot be answered', () => {
 
     const answer = await send(RECORDS, { method: 'DELETE' })
     expectProblem(answer, 'METHOD_NOT_ALLOWED', 405, RECORDS)
-    expect(answer.headers.get('allow')).toBe('GET')
+    expect(answer.headers.get('allow')).toBe('GET, HEAD, OPTIONS')
   })
 
   test.each([

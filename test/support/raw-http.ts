@@ -12,7 +12,11 @@ export interface RawAnswer {
  *
  * @returns every answer that came, in order; none when the server closed without a word
  */
-export function rawExchange(port: number, bytes: string | Buffer): Promise<RawAnswer[]> {
+export const rawExchange = async (port: number, bytes: string | Buffer): Promise<RawAnswer[]> =>
+  parseAnswers(await rawText(port, bytes))
+
+/** All that the server says to it until it closes the connection. */
+export function rawText(port: number, bytes: string | Buffer): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect({ host: '127.0.0.1', port })
     const chunks: Buffer[] = []
@@ -20,7 +24,7 @@ export function rawExchange(port: number, bytes: string | Buffer): Promise<RawAn
     socket.once('error', (cause: NodeJS.ErrnoException) => {
       if (cause.code !== 'ECONNRESET' && cause.code !== 'EPIPE') reject(cause)
     })
-    socket.once('close', () => resolve(parseAnswers(Buffer.concat(chunks).toString('latin1'))))
+    socket.once('close', () => resolve(Buffer.concat(chunks).toString('latin1')))
     socket.write(bytes)
   })
 }

@@ -3,6 +3,7 @@ import { problem } from '../../problems/catalogue.js'
 import { storeProblem } from '../../store/failures.js'
 import type { Exchange } from '../exchange.js'
 import type { Route } from '../route.js'
+import { GET_INVOCATION } from './contract.js'
 
 export interface FateDeps {
   readonly idsOf: (tenantId: string) => TenantIds
@@ -22,6 +23,7 @@ export function fateRoutes(deps: FateDeps): readonly Route[] {
     {
       method: 'get',
       path: '/api/v1/invocations/:id',
+      operation: GET_INVOCATION,
       access: 'any',
       rateClass: 'read',
       handle: (exchange, { tenantId }) => answer(exchange, tenantId, deps),

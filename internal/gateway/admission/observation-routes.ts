@@ -16,6 +16,7 @@ import {
   reply,
   unavailable,
 } from './admission.js'
+import { INGEST_OBSERVATION } from './contract.js'
 import type { KeptRecords } from './kept-records.js'
 import { bytesOf } from './key-confirmation.js'
 import { EVENT_BYTES_MAX } from './limits.js'
@@ -48,8 +49,10 @@ export function observationRoutes(deps: ObservationDeps): readonly Route[] {
     {
       method: 'post',
       path: '/api/v1/events',
+      operation: INGEST_OBSERVATION,
       access: 'any',
       rateClass: 'ingest',
+      chargesItself: true,
       isIngestion: true,
       handle: (exchange, caller) => read(exchange, caller, deps),
     },

@@ -5,6 +5,7 @@ import type { Route } from '../route.js'
 import { admitSingle, keyOf } from './admission.js'
 import { admitBulk, type BulkDeps } from './bulk.js'
 import { isBulk } from './bulk-body.js'
+import { INGEST_INVOCATIONS } from './contract.js'
 import { BULK_BYTES_MAX, EVENT_BYTES_MAX } from './limits.js'
 
 /**
@@ -16,8 +17,10 @@ export function admissionRoutes(deps: BulkDeps): readonly Route[] {
     {
       method: 'post',
       path: '/api/v1/invocations',
+      operation: INGEST_INVOCATIONS,
       access: 'any',
       rateClass: 'ingest',
+      chargesItself: true,
       isIngestion: true,
       handle: (exchange, caller) => readAndAdmit(exchange, caller, deps),
     },

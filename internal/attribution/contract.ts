@@ -1,0 +1,170 @@
+import { z } from 'zod'
+import {
+  count,
+  decimalText,
+  exampleId,
+  idInPath,
+  idOf,
+  PAGE_PARAMETERS,
+  pageOf,
+  timeText,
+} from '../gateway/contract/fields.js'
+import { json, type Operation } from '../gateway/contract/operation.js'
+import { COST_BASES } from './cost/cost-details.js'
+import { RATE_PARTS } from './cost/rate-sheet.js'
+import { FOOTPRINT_BASES } from './energy/footprint-details.js'
+import {
+  CONFIDENCE_BANDS,
+  DEGRADATION_STATES,
+  EVIDENCE_BASES,
+  EXPORT_ELIGIBILITIES,
+  FRESHNESSES,
+  OUTPUT_STATES,
+  PATHWAY_CATEGORIES,
+  STAGE_ORIGINS,
+} from './interpretation.js'
+
+/** What the attribution routes promise (spec 2.2, 2.3, 4.2; the members that design section 7 adds). */
+
+const interpretation = z
+  .object({
+    stage_origin: z.enum(STAGE_ORIGINS),
+    confidence: z.number().min(0).max(0.95),
+    confidence_band: z.enum(CONFIDENCE_BANDS),
+    evidence_basis: z.enum(EVIDENCE_BASES).meta({ description: 'The strongest evidence behind the result.' }),
+    model_version: z.string(),
+    degradation_state: z.enum(DEGRADATION_STATES),
+    freshness: z.enum(FRESHNESSES),
+    export_eligibility: z.enum(EXPORT_ELIGIBILITIES).meta({ description: 'The first reason that applies.' }),
+  })
+  .meta({ id: 'Interpretation', description: 'The evidence card.' })
+
+const attributionRecord = z
+  .object({
+    id: idOf('attr'),
+    invocation_id: idOf('inv'),
+    provider: z.string(),
+    requested_model: z.string(),
+    served_model: z.string(),
+    service: z.string(),
+    owner: z.string(),
+    cost_usd: decimalText(),
+    energy_wh: decimalText(),
+    carbon_gco2e: decimalText(),
+    pathway_category: z.enum(PATHWAY_CATEGORIES),
+    output_state: z.enum(OUTPUT_STATES),
+    interpretation,
+    event_time: timeText().meta({ description: '`ingestion_timestamp` of the event.' }),
+    materialized_at: timeText(),
+    trace_id: z.string().nullable(),
+    input_tokens: count().nullable(),
+    output_tokens: count().nullable(),
+    cost_basis: z
+      .enum(COST_BASES)
+      .meta({ description: 'Where the cost comes from; with `unpriced` it is 0 and unknown.' }),
+    energy_basis: z.enum(FOOTPRINT_BASES),
+    carbon_basis: z.enum(FOOTPRINT_BASES),
+  })
+  .meta({ id: 'AttributionRecord' })
+
+const facts = (description: string) => z.record(z.string(), z.unknown()).meta({ description })
+
+const band = {
+  value: decimalText(),
+  basis: z.enum(FOOTPRINT_BASES),
+  min: decimalText().optional().meta({ description: 'Inner band: parameters and data centre.' }),
+  max: decimalText().optional(),
+  outer_min: decimalText().optional().meta({ description: "Outer band: the method's error against measurements." }),
+  outer_max: decimalText().optional(),
+}
+
+const explanation = z
+  .object({
+    evidence: facts('The facts that decided.'),
+    alternatives: z.array(facts('Another service and owner, with its probability.')),
+    cost: z.object({
+      basis: z.enum(COST_BASES),
+      total_usd: decimalText(),
+      price_usd: decimalText().nullable().meta({ description: 'By the price that applies; null without one.' }),
+      estimate_difference_usd: decimalText().nullable().meta({ description: 'Estimate less price, where both exist.' }),
+      lines: z.array(
+        z.object({
+          part: z.enum(RATE_PARTS),
+          tokens: count(),
+          billed_as: z.enum(RATE_PARTS),
+          rate_usd_per_million: decimalText(),
+          amount_usd: decimalText(),
+        }),
+      ),
+      scope: z.literal('tokens'),
+      details: facts('The price row, its period and its rates.'),
+    }),
+    footprint: z.object({
+      energy_wh: z.object(band),
+      carbon_gco2e: z.object({
+        ...band,
+        parts: z.object({ usage: decimalText(), embodied: decimalText() }).optional(),
+      }),
+      details: facts('The model, the operator, the grid and the method.'),
+    }),
+  })
+  .meta({ id: 'Explanation', description: 'How the record came about, in figures that add up again.' })
+
+const EXAMPLE_RECORD = {
+  id: exampleId('attr'),
+  invocation_id: exampleId('inv'),
+  provider: 'openai',
+  requested_model: 'gpt-4o',
+  served_model: 'gpt-4o',
+  service: 'support-chat',
+  owner: 'team-support',
+  cost_usd: '0.0055',
+  energy_wh: '0.519405489138',
+  carbon_gco2e: '0.217231243399',
+  pathway_category: 'gateway_mediated',
+  output_state: 'deterministically_resolved',
+  interpretation: {
+    stage_origin: 'stage_a',
+    confidence: 0.95,
+    confidence_band: 'chargeback_ready',
+    evidence_basis: 'identity_and_service_resolved',
+    model_version: 'rules-1',
+    degradation_state: 'none',
+    freshness: 'fresh',
+    export_eligibility: 'eligible',
+  },
+  event_time: '2026-11-21T09:30:00.000Z',
+  materialized_at: '2026-11-21T09:30:00.480Z',
+  trace_id: null,
+  input_tokens: 1200,
+  output_tokens: 250,
+  cost_basis: 'price_book',
+  energy_basis: 'modelled',
+  carbon_basis: 'modelled',
+}
+
+export const LIST_ATTRIBUTIONS: Operation = {
+  id: 'listAttributions',
+  tag: 'Attribution',
+  summary: 'Records of a tenant, newest first',
+  query: PAGE_PARAMETERS,
+  replies: {
+    200: {
+      description: 'A page of records.',
+      contents: json(pageOf(attributionRecord), { data: [EXAMPLE_RECORD], page: { limit: 50, has_more: false } }),
+    },
+  },
+}
+
+export const GET_ATTRIBUTION: Operation = {
+  id: 'getAttribution',
+  tag: 'Attribution',
+  summary: 'One record with its whole explanation',
+  parameters: { id: idInPath('attr', 'id of the record.') },
+  replies: {
+    200: {
+      description: 'The record.',
+      contents: json(attributionRecord.extend({ explanation }).meta({ id: 'ExplainedAttributionRecord' })),
+    },
+  },
+}

@@ -1,0 +1,123 @@
+import type { Caller } from '../auth/authenticate.js'
+import { type Problem, problem } from '../problems/catalogue.js'
+import type { Exchange } from './exchange.js'
+import { type CursorCodec, LIMIT_MAX, type Page, readLimit } from './pages.js'
+import { readQuery } from './query-string.js'
+
+/** What is asked of a collection. */
+export interface PageRequest<F extends string = never> {
+  readonly limit: number
+  /** Sort key of the last record that was given out; undefined on the first page. */
+  readonly after: readonly string[] | undefined
+  /** The instant as of which all pages show the collection, milliseconds since the epoch. */
+  readonly snapshotMs: number
+  readonly filters: { readonly [name in F]?: string }
+  /** The cursor behind a record. @param lastKey its sort key */
+  readonly cursorAfter: (lastKey: readonly string[]) => string
+}
+
+export type ReadPage<F extends string> =
+  | { readonly ok: true; readonly request: PageRequest<F> }
+  | { readonly ok: false; readonly problem: Problem }
+
+/**
+ * Reads `limit`, `cursor` and the filters of a collection's request; anything else in the query is refused.
+ *
+ * @param name of the collection and its order; a cursor of another one, or of other filters, is refused
+ */
+export function readPage<const F extends string = never>(
+  exchange: Exchange,
+  { tenantId }: Caller,
+  name: string,
+  { cursors, clock }: { readonly cursors: CursorCodec; readonly clock: () => number },
+  filterNames: readonly F[] = [],
+): ReadPage<F> {
+  const read = readQuery<F | 'limit' | 'cursor'>(exchange.query, ['limit', 'cursor', ...filterNames])
+  if (!read.ok) return read
+  const { limit: limitText, cursor, ...filters } = read.values as Record<string, string | undefined>
+  const limit = readLimit(limitText)
+  if (limit === undefined) {
+    return { ok: false, problem: problem('INVALID_FILTER', `limit must be a whole number from 1 to ${LIMIT_MAX}.`) }
+  }
+  const now = clock()
+  const asked = filterNames.flatMap((filter) => (filters[filter] === undefined ? [] : [[filter, filters[filter]]]))
+  const query = asked.length === 0 ? name : `${name} ${JSON.stringify(asked)}`
+  const decoded = cursor === undefined ? undefined : cursors.decode(cursor, { tenantId, query }, now)
+  if (decoded?.ok === false) return decoded
+
+  const snapshotMs = decoded?.state.snapshotMs ?? now
+  return {
+    ok: true,
+    request: {
+      limit,
+      after: decoded?.state.lastKey,
+      snapshotMs,
+      filters: filters as PageRequest<F>['filters'],
+      cursorAfter: (lastKey) => cursors.encode({ tenantId, query, lastKey, snapshotMs }, now),
+    },
+  }
+}
+
+/**
+ * The envelope around a page's records.
+ *
+ * @param rows in order, from behind `after`; one more than the limit tells that there is more
+ * @param keyOf the sort key of a row, ending with its id
+ */
+export function pageOf<T, W>(
+  { limit, cursorAfter }: PageRequest<string>,
+  rows: readonly T[],
+  keyOf: (row: T) => readonly string[],
+  show: (row: T) => W,
+): Page<W> {
+  const shown = rows.slice(0, limit)
+  const last = shown.at(-1)
+  const hasMore = rows.length > limit
+  return {
+    data: shown.map(show),
+    page: {
+      ...(hasMore && last !== undefined ? { next_cursor: cursorAfter(keyOf(last)) } : {}),
+      limit,
+      has_more: hasMore,
+    },
+  }
+}
+
+export type Order = 'ascending' | 'descending'
+
+/**
+ * One page out of what is held in memory. Records whose keys do not change are given out exactly once, whatever is
+ * added or removed between two pages.
+ *
+ * @param records all of the tenant's, in any order
+ */
+export function pageOfAll<T, W>(
+  request: PageRequest<string>,
+  records: Iterable<T>,
+  keyOf: (record: T) => readonly string[],
+  order: Order,
+  show: (record: T) => W,
+): Page<W> {
+  const sign = order === 'ascending' ? 1 : -1
+  const { after, limit } = request
+  const rows = [...records]
+    .map((record) => ({ record, key: keyOf(record) }))
+    .filter(({ key }) => after === undefined || sign * compareKeys(key, after) > 0)
+    .sort((one, other) => sign * compareKeys(one.key, other.key))
+    .slice(0, limit + 1)
+  return pageOf(
+    request,
+    rows,
+    ({ key }) => key,
+    ({ record }) => show(record),
+  )
+}
+
+/** By code units, part by part: the same on every gateway, whatever its locale. */
+function compareKeys(one: readonly string[], other: readonly string[]): number {
+  for (const [i, text] of one.entries()) {
+    const against = other[i] ?? ''
+    if (text !== against) return text < against ? -1 : 1
+  }
+  return 0
+}

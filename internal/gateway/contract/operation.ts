@@ -1,0 +1,64 @@
+import type { z } from 'zod'
+import type { ErrorCode } from '../../problems/catalogue.js'
+
+/** The areas of the API, in the order in which its description lists them. */
+export const TAGS = {
+  Ingestion: 'Events that capture layers send.',
+  Attribution: 'Records of who and what caused a call, with their evidence.',
+  Health: 'Whether the process runs, and whether it can work.',
+  Contract: 'What the service says of itself.',
+} as const
+export type Tag = keyof typeof TAGS
+
+/** Values in a path or a query, by name. What stands there is read as the schema's type; `meta` describes it. */
+export type Parameters = Readonly<Record<string, z.ZodType>>
+
+/** A body of one media type. */
+export interface Content {
+  readonly schema: z.ZodType
+  readonly example?: unknown
+}
+
+/** By media type. */
+export type Contents = Readonly<Record<string, Content>>
+
+export interface BodyContract {
+  readonly description?: string
+  readonly contents: Contents
+  /** Whether an empty body stands for one without members. */
+  readonly isOptional?: true
+}
+
+export interface ReplyContract {
+  readonly description: string
+  /** Beside those that every reply of its kind carries. */
+  readonly headers?: Readonly<Record<string, z.ZodType>>
+  /** Absent: no body. */
+  readonly contents?: Contents
+}
+
+export type ReplyStatus = 200 | 201 | 202 | 204 | 302 | 303 | 304
+
+/**
+ * What a route promises its callers. Data, read at start: the OpenAPI description is made of it, and the tests fire
+ * at it. What follows from the rest of a route's declaration (credential, key, rate limit, and the problems of these)
+ * is not repeated here.
+ */
+export interface Operation {
+  /** Its name in generated clients; frozen within a major version. */
+  readonly id: string
+  readonly summary: string
+  readonly description?: string
+  readonly tag: Tag
+  /** By the names of the path's parameters. */
+  readonly parameters?: Parameters
+  readonly query?: Parameters
+  readonly body?: BodyContract
+  readonly replies: Readonly<Partial<Record<ReplyStatus, ReplyContract>>>
+  /** Problems of its own, beside those that follow from the declaration. */
+  readonly problems?: readonly ErrorCode[]
+  /** What its problem bodies may hold beside the members that all have. */
+  readonly problemMembers?: Readonly<Record<string, z.ZodType>>
+}
+
+export const json = (schema: z.ZodType, example?: unknown): Contents => ({ 'application/json': { schema, example } })

@@ -1,0 +1,54 @@
+import { z } from 'zod'
+import { type ErrorCode, PROBLEMS, problem } from '../problems/catalogue.js'
+import { REMEDIES } from '../problems/remedies.js'
+import type { Operation } from './contract/operation.js'
+import { htmlPage, pageHeaders } from './html.js'
+import { publicDocument, replyDocument } from './public-document.js'
+import type { Route } from './route.js'
+
+const CODES = Object.keys(PROBLEMS) as ErrorCode[]
+
+const GET_ERROR_PAGE: Operation = {
+  id: 'getErrorPage',
+  tag: 'Contract',
+  summary: 'What an error code means, for people',
+  parameters: { code: z.enum(CODES).meta({ description: 'error_code of a problem.', examples: ['RATE_LIMITED'] }) },
+  replies: {
+    200: { description: 'A page.', contents: { 'text/html': { schema: z.string() } } },
+    304: { description: 'The page is the one that the request names by its ETag.' },
+  },
+}
+
+/** `GET /docs/errors/{code}`: the page behind `type` and `docs_url` of a problem. */
+export function errorPageRoutes(isHttps: boolean): readonly Route[] {
+  const headers = pageHeaders(isHttps)
+  const pages = new Map<string, ReturnType<typeof publicDocument>>(
+    CODES.map((code) => [code, publicDocument(pageOf(code), headers)]),
+  )
+  return [
+    {
+      method: 'get',
+      path: '/docs/errors/:code',
+      access: 'public',
+      operation: GET_ERROR_PAGE,
+      handle(exchange) {
+        const page = pages.get(exchange.parameter)
+        if (page === undefined) exchange.replyProblem(problem('NOT_FOUND', 'There is no such error code.'))
+        else replyDocument(exchange, page)
+      },
+    },
+  ]
+}
+
+function pageOf(code: ErrorCode): string {
+  const { status, retryable, title } = PROBLEMS[code]
+  return htmlPage(
+    code,
+    `<p>${title}</p>
+<dl>
+<dt>HTTP status</dt><dd>${status}</dd>
+<dt>Worth a retry as it is</dt><dd>${retryable ? 'yes' : 'no'}</dd>
+<dt>What to do</dt><dd>${REMEDIES[code]}</dd>
+</dl>`,
+  )
+}

@@ -1,0 +1,250 @@
+import { createHmac } from 'node:crypto'
+import { hashIdempotencyKey } from '../../admission/key-hash.js'
+import type { KeyHash } from '../../admission/key-table.js'
+import type { AuditSink } from '../../audit/audit.js'
+import type { Caller } from '../../auth/authenticate.js'
+import { isBrokerAway } from '../../broker/errors.js'
+import { formatId, type IdPrefix, type TenantIds } from '../../ids/ids.js'
+import type { SipKey } from '../../ids/siphash.js'
+import { type ErrorCode, PROBLEMS, type Problem, problem } from '../../problems/catalogue.js'
+import type { Logger } from '../../telemetry/log.js'
+import { bytesOf } from '../admission/key-confirmation.js'
+import { json } from '../contract/operation.js'
+import type { Exchange } from '../exchange.js'
+import { takeFrom } from '../rate-limit.js'
+import type { TenantRoute } from '../route.js'
+import { audit, NotAudited } from './audited.js'
+import type { Claim, Claims, Known } from './claims.js'
+import { answerOf, canonicalKey, type KeptAnswer, openAnswer, refusalOf, sealAnswer } from './kept-answer.js'
+import type { Mutation } from './mutation.js'
+import { MUTATION_BYTES_MAX, type ReadBody, readBody } from './read-body.js'
+
+export interface MutationDeps {
+  readonly claims: Claims
+  readonly auditSink: AuditSink
+  readonly idsOf: (tenantId: string) => TenantIds
+  /** The tenant's key for hashing Idempotency-Keys. */
+  readonly keyHashingOf: (tenantId: string) => SipKey
+  /** The instance's, 32 bytes: what kept answers are sealed and bodies fingerprinted with. */
+  readonly secret: Uint8Array
+  readonly errorDocsUrl: string
+  readonly clock: () => number
+  readonly log: Logger
+}
+
+export type Mutate = <B = undefined>(mutation: Mutation<B>) => TenantRoute
+
+/** How long a duplicate waits for the request that came first (design section 7). */
+const WAIT_MS_MAX = 2_000
+/** A person's sign-in counts as recent for so long (design section 7). */
+const STEP_UP_S = 15 * 60
+/** At work or waiting in this process. */
+const OPEN_MAX = 2_000
+/** Number of all these routes in the hash of their keys; the record's name parts them. */
+const ROUTE = 2
+
+/** Answers that are final besides the 2xx. The others leave the key free, so that a corrected retry works. */
+const KEPT_PROBLEMS: ReadonlySet<ErrorCode> = new Set([
+  'NOT_FOUND',
+  'CONFLICT',
+  'RESIDENCY_BLOCKED',
+  'WEBHOOK_URL_REJECTED',
+])
+
+/**
+ * Makes routes of mutations. Each request has its effect once, whatever is repeated, whoever is asked and whoever dies:
+ * its Idempotency-Key is claimed before anything happens, and the answer is kept under it for 24 hours.
+ */
+export function createMutations(deps: MutationDeps): Mutate {
+  const openCount = { now: 0 }
+  return (mutation) => {
+    const { method, path, access, rateClass, needsStepUp, operation, body } = mutation
+    return {
+      method,
+      path,
+      access,
+      rateClass,
+      ...(needsStepUp && { needsStepUp }),
+      chargesItself: true,
+      operation: {
+        ...operation,
+        ...(body && {
+          body: {
+            contents: json(body.schema, body.example),
+            ...(body.description !== undefined && { description: body.description }),
+            ...(body.isOptional && { isOptional: body.isOptional }),
+          },
+        }),
+      },
+      whenDenied: (exchange, caller, denial) =>
+        orUnavailable(exchange, refuse(exchange, caller, mutation, denial, deps), deps),
+      handle: (exchange, caller) => begin(exchange, caller, mutation, openCount, deps),
+    }
+  }
+}
+
+/** What concerns the head; then the body, which has to be asked for at once. */
+function begin<B>(
+  exchange: Exchange,
+  caller: Caller,
+  mutation: Mutation<B>,
+  openCount: { now: number },
+  deps: MutationDeps,
+): void | Promise<void> {
+  const keyHash: KeyHash = new Int32Array(4)
+  const { idempotencyKey } = exchange.headers
+  const hasKey = hashIdempotencyKey(deps.keyHashingOf(caller.tenantId), ROUTE, idempotencyKey, keyHash)
+  const isStale = mutation.needsStepUp === true && needsNewSignIn(caller, deps.clock())
+  const refusal = isStale ? STEP_UP : hasKey ? refusalOfMediaType(exchange, mutation) : NO_KEY
+  if (refusal !== undefined) return orUnavailable(exchange, refuse(exchange, caller, mutation, refusal, deps), deps)
+  if (openCount.now >= OPEN_MAX) return exchange.replyProblem(TOO_MANY)
+
+  const recordKey = `mutation.${mutation.operation.id}.${Buffer.from(bytesOf(keyHash)).toString('hex')}`
+  exchange.readBody(MUTATION_BYTES_MAX, (bytes) => {
+    const fingerprint = createHmac('sha256', deps.secret)
+      .update(`${mutation.method} ${exchange.path}\n`)
+      .update(bytes)
+      .digest('hex')
+    const read = mutation.body && readBody(bytes, mutation.body.schema, mutation.body.isOptional === true)
+    const keyed = { exchange, caller, mutation, recordKey, key: canonicalKey(idempotencyKey), fingerprint }
+    openCount.now++
+    const work = decide(keyed, read ?? { ok: true, body: undefined as B }, deps).finally(() => openCount.now--)
+    orUnavailable(exchange, work, deps).catch((cause: unknown) => exchange.fail(cause))
+  })
+}
+
+interface Keyed<B> {
+  readonly exchange: Exchange
+  readonly caller: Caller
+  readonly mutation: Mutation<B>
+  readonly recordKey: string
+  readonly key: string
+  readonly fingerprint: string
+}
+
+const needsNewSignIn = ({ authTimeS }: Caller, nowMs: number): boolean =>
+  authTimeS !== undefined && nowMs / 1_000 - authTimeS > STEP_UP_S
+
+function refusalOfMediaType<B>({ headers }: Exchange, { body }: Mutation<B>): Problem | undefined {
+  if (body === undefined) return undefined
+  const isAbsent = headers.contentLength === '' || headers.contentLength === '0'
+  const isPlainJson = /^application\/json\s*(;|$)/i.test(headers.contentType) && headers.contentEncoding === ''
+  return isPlainJson || (isAbsent && body.isOptional === true) ? undefined : NOT_JSON
+}
+
+async function decide<B>(keyed: Keyed<B>, read: ReadBody<B>, deps: MutationDeps): Promise<void> {
+  const { exchange, caller, mutation, recordKey, fingerprint } = keyed
+  const charge = (): Problem | undefined => takeFrom(caller.budgets[mutation.rateClass], 1, deps.clock())
+  if (!read.ok) {
+    const known = await deps.claims.find(recordKey, fingerprint, WAIT_MS_MAX)
+    if (known !== undefined) return answerKnown(keyed, known, deps)
+    return refuse(exchange, caller, mutation, charge() ?? read.problem, deps)
+  }
+  for (;;) {
+    const claim = await deps.claims.claim(recordKey, fingerprint, WAIT_MS_MAX)
+    if (claim.kind !== 'claimed') return answerKnown(keyed, claim, deps)
+    const limited = charge()
+    if (limited !== undefined) {
+      await claim.withdraw()
+      return exchange.replyProblem(limited)
+    }
+    const answer = await carryOut(keyed, read.body, claim, deps)
+    // Another attempt has taken over meanwhile: what it decides is the answer.
+    if (answer === 'overtaken') continue
+    return 'code' in answer ? exchange.replyProblem(answer) : replyKept(exchange, answer.head, answer.body)
+  }
+}
+
+function answerKnown<B>(keyed: Keyed<B>, known: Known, deps: MutationDeps): void | Promise<void> {
+  const { exchange, caller, mutation, recordKey, key } = keyed
+  switch (known.kind) {
+    case 'conflict':
+      return refuse(exchange, caller, mutation, CONFLICT, deps)
+    case 'busy':
+      return exchange.replyProblem(BUSY)
+    case 'decided': {
+      const { head, body } = openAnswer(deps.secret, key, recordKey, known.sealed)
+      return replyKept(exchange, `${head}\r\nIdempotency-Replayed: true`, body)
+    }
+  }
+}
+
+/** A 204 may not even have a Content-Length of 0 (RFC 9110 section 8.6). */
+const replyKept = (exchange: Exchange, head: string, body: string): void =>
+  body === '' ? exchange.replyEmpty(head) : exchange.reply(head, body)
+
+async function carryOut<B>(
+  { exchange, caller, mutation, recordKey, key }: Keyed<B>,
+  body: B,
+  claim: Claim,
+  deps: MutationDeps,
+): Promise<KeptAnswer | Problem | 'overtaken'> {
+  const { tag } = deps.idsOf(caller.tenantId)
+  try {
+    const outcome = await mutation.handle({
+      caller,
+      body,
+      parameter: exchange.parameter,
+      query: exchange.query,
+      traceId: exchange.traceId,
+      newId: (prefix) => formatId(prefix, idBytes(claim.seed, prefix, tag)),
+      isRepeat: claim.isRepeat,
+    })
+    await audit(deps, exchange, caller, mutation.action, outcome)
+    if ('code' in outcome && !KEPT_PROBLEMS.has(outcome.code)) {
+      await (PROBLEMS[outcome.code].status >= 500 ? claim.leave() : claim.withdraw())
+      return outcome
+    }
+    const answer = 'code' in outcome ? refusalOf(outcome, exchange, deps.errorDocsUrl) : answerOf(outcome)
+    return (await claim.decide(sealAnswer(deps.secret, key, recordKey, answer))) ? answer : 'overtaken'
+  } catch (cause) {
+    await claim.leave().catch(() => undefined)
+    if (!isUnavailable(cause)) await audit(deps, exchange, caller, mutation.action, FAILED)
+    throw cause
+  }
+}
+
+/** The tenant's tag, then what nobody can guess. */
+const idBytes = (seed: Uint8Array, prefix: IdPrefix, tag: Uint8Array): Uint8Array =>
+  Buffer.concat([tag, createHmac('sha256', seed).update(prefix).digest()]).subarray(0, 16)
+
+async function refuse<B>(
+  exchange: Exchange,
+  caller: Caller,
+  mutation: Mutation<B>,
+  what: Problem,
+  deps: MutationDeps,
+): Promise<void> {
+  await audit(deps, exchange, caller, mutation.action, what)
+  exchange.replyProblem(what)
+}
+
+const isUnavailable = (cause: unknown): boolean => cause instanceof NotAudited || isBrokerAway(cause)
+
+/** A broker that is away, and with it the audit log, is told with a 503: it is not our defect. */
+async function orUnavailable(exchange: Exchange, work: Promise<void>, { log }: MutationDeps): Promise<void> {
+  try {
+    await work
+  } catch (cause) {
+    if (!isUnavailable(cause)) throw cause
+    log.warn({ err: cause, trace_id: exchange.traceId }, 'a mutation could not be finished')
+    exchange.replyProblem(
+      problem('SERVICE_UNAVAILABLE', 'The outcome could not be stored; try again with the same Idempotency-Key.', {
+        retryAfterSeconds: 1,
+      }),
+    )
+  }
+}
+
+const NO_KEY = problem('IDEMPOTENCY_KEY_REQUIRED', 'Send one Idempotency-Key header, a UUID or a ULID.')
+const NOT_JSON = problem('UNSUPPORTED_MEDIA_TYPE', 'Send the body as plain application/json.')
+const CONFLICT = problem('IDEMPOTENCY_CONFLICT', 'Use a new Idempotency-Key for another request.')
+const BUSY = problem('IDEMPOTENCY_IN_PROGRESS', 'Try again in a moment, with the same Idempotency-Key.', {
+  retryAfterSeconds: 1,
+})
+const STEP_UP = problem('STEP_UP_REQUIRED', 'Sign in again; the last time was more than 15 minutes ago.', {
+  // RFC 9470 section 3.
+  challenge: `Bearer realm="attribution", error="insufficient_user_authentication", max_age=${STEP_UP_S}`,
+})
+const FAILED = problem('INTERNAL_ERROR', '')
+const TOO_MANY = problem('RATE_LIMITED', 'Too many changes are under way; try again.', { retryAfterSeconds: 1 })

@@ -1,0 +1,46 @@
+import { z } from 'zod'
+import { screenContent } from '../../intake/content-keys.js'
+import { firstOfEachPlace, pointerTo } from '../../intake/field-errors.js'
+import { type FieldError, type Problem, problem } from '../../problems/catalogue.js'
+import { parseJson } from '../admission/admission.js'
+
+/** Bytes of a mutation's body at most. */
+export const MUTATION_BYTES_MAX = 64 * 1024
+
+export type ReadBody<B> = { readonly ok: true; readonly body: B } | { readonly ok: false; readonly problem: Problem }
+
+const refused = (what: Problem) => ({ ok: false, problem: what }) as const
+
+/**
+ * Reads a mutation's body by its schema. Unknown fields are left out, content is refused at any depth.
+ *
+ * @param isOptional whether no body stands for one without members
+ */
+export function readBody<B>(bytes: Buffer, schema: z.ZodType<B>, isOptional: boolean): ReadBody<B> {
+  const value = bytes.length === 0 && isOptional ? {} : parseJson(bytes)
+  if (value === undefined) return refused(problem('MALFORMED_REQUEST', 'The body is not valid JSON in UTF-8.'))
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    return refused(invalid([{ pointer: '', detail: 'must be a JSON object' }]))
+  }
+  const { errors } = screenContent(value, fieldsOf(schema))
+  if (errors.length > 0) return refused(invalid(errors))
+  const parsed = schema.safeParse(value)
+  if (parsed.success) return { ok: true, body: parsed.data }
+  return refused(invalid(firstOfEachPlace(parsed.error.issues.map((issue) => fieldError(issue, value)))))
+}
+
+const invalid = (errors: readonly FieldError[]): Problem =>
+  problem('VALIDATION_FAILED', 'The body does not match its schema.', { errors })
+
+const fieldsOf = (schema: z.ZodType): ReadonlySet<string> =>
+  new Set(schema instanceof z.ZodObject ? Object.keys(schema.shape) : [])
+
+/** Names the place and the rule; a value never shows in them. */
+function fieldError({ code, path, message }: z.core.$ZodIssue, body: object): FieldError {
+  const pointer = path.reduce<string>((parent, key) => pointerTo(parent, String(key)), '')
+  const isAbsent = code === 'invalid_type' && valueAt(body, path) === undefined
+  return { pointer, detail: isAbsent ? 'is required' : message }
+}
+
+const valueAt = (value: unknown, path: readonly PropertyKey[]): unknown =>
+  path.reduce<unknown>((at, key) => (at as Record<PropertyKey, unknown> | undefined)?.[key], value)

@@ -1,0 +1,29 @@
+import { createHash } from 'node:crypto'
+import type { Exchange } from './exchange.js'
+
+/** Something that everyone may read and keep for a while: no tenant's data is in it. */
+export interface PublicDocument {
+  readonly body: string
+  readonly etag: string
+  /** Header lines beside those of caching. */
+  readonly headers: readonly string[]
+}
+
+const MAX_AGE_S = 300
+
+export const publicDocument = (body: string, headers: readonly string[]): PublicDocument => ({
+  body,
+  etag: `"${createHash('sha256').update(body).digest('base64url')}"`,
+  headers,
+})
+
+/** Answers with the document, or with a 304 to whoever has it already (RFC 9110 section 13.1.2). */
+export function replyDocument(exchange: Exchange, { body, etag, headers }: PublicDocument): void {
+  const lines = [...headers, `Cache-Control: public, max-age=${MAX_AGE_S}`, `ETag: ${etag}`].join('\r\n')
+  const held = exchange
+    .header('if-none-match')
+    .split(',')
+    .map((tag) => tag.trim().replace(/^W\//, ''))
+  if (held.includes(etag) || held.includes('*')) exchange.replyEmpty(`304 Not Modified\r\n${lines}`)
+  else exchange.reply(`200 OK\r\n${lines}`, body)
+}

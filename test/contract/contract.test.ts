@@ -1,0 +1,241 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import fc from 'fast-check'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { PLANTED, spoilt, valuesOf } from '../support/contract/arbitraries.js'
+import { type Answer, answerChecker } from '../support/contract/check-answer.js'
+import { type Described, type DescribedOperation, type Json, schemaChecker } from '../support/contract/described.js'
+import { CASES, openTarget, type Sent, send, type Target } from '../support/contract/target.js'
+
+/** Requests that are right, and such as are wrong in one way, at every operation that the instance describes. */
+
+let target: Target
+beforeAll(async () => {
+  target = await openTarget()
+})
+afterAll(() => target.stop())
+
+/** A request before the ids that are known by then stand in it. */
+interface Draft {
+  readonly operation: DescribedOperation
+  readonly parameters: Readonly<Record<string, string>>
+  /** Which of the ids that are known stands for a parameter that is an id. */
+  readonly known: number
+  readonly query: string
+  /** Whether it goes on from a page that was given out. */
+  readonly goesOn: boolean
+  readonly headers: Readonly<Record<string, string | undefined>>
+  readonly body: string | undefined
+  /** Whether the body matches its schema. */
+  readonly isSound: boolean
+}
+
+const KNOWN = '(known)'
+/** One in ten is wrong in this place. */
+const mostly = <T>(right: fc.Arbitrary<T>, wrong: fc.Arbitrary<T>): fc.Arbitrary<T> =>
+  fc.oneof({ arbitrary: right, weight: 9 }, { arbitrary: wrong, weight: 1 })
+
+const garbage = fc.oneof(
+  fc.string({ unit: 'grapheme', maxLength: 80 }),
+  fc.constantFrom('', '.', '..', '%00', "' OR 1=1 --", '__proto__', 'x'.repeat(1_000), 'attr_', 'key_0', '🦊'),
+)
+
+function drafts(described: Described): fc.Arbitrary<Draft> {
+  const values = valuesOf(described)
+  const check = schemaChecker(described, false)
+
+  const bodies = ({
+    body,
+  }: DescribedOperation): fc.Arbitrary<Pick<Draft, 'body' | 'isSound'> & { mediaType: string }> => {
+    if (body === undefined) return fc.constant({ body: undefined, isSound: true, mediaType: '' })
+    const schema = body.contents.get('application/json') ?? {}
+    const right = values(schema)
+    const structured = mostly(right, spoilt(right)).map((value: Json) => ({
+      body: JSON.stringify(value),
+      isSound: check(schema)(value) === undefined,
+    }))
+    const raw = fc.oneof(garbage, fc.constantFrom('{', '[', '"', '{"a":1,}', '\ufeff{}', '{}{}', 'null', '[]'))
+    const unstructured = raw.map((text) => ({ body: text, isSound: false }))
+    const types = mostly(
+      fc.constant('application/json'),
+      fc.constantFrom('text/plain', 'application/xml', '', 'application/jsonx', 'multipart/form-data'),
+    )
+    return fc
+      .tuple(mostly<Pick<Draft, 'body' | 'isSound'>>(structured, unstructured), types)
+      .map(([written, mediaType]) => ({ ...written, mediaType }))
+  }
+
+  const of = (operation: DescribedOperation): fc.Arbitrary<Draft> => {
+    const inPath = operation.parameters.filter(({ place }) => place === 'path')
+    const inQuery = operation.parameters.filter(({ place }) => place === 'query')
+    const parameters = Object.fromEntries(
+      inPath.map(({ name, schema }) => {
+        const own = schema['enum'] === undefined ? fc.constant(KNOWN) : values(schema).map(String)
+        return [name, fc.oneof({ arbitrary: own, weight: 3 }, { arbitrary: garbage, weight: 1 })]
+      }),
+    )
+    const isPaged = inQuery.some(({ name }) => name === 'cursor')
+    const rightQuery = fc
+      .record(
+        Object.fromEntries(
+          inQuery.filter(({ name }) => name !== 'cursor').map(({ name, schema }) => [name, values(schema).map(String)]),
+        ),
+        {
+          requiredKeys: inQuery.filter(({ required }) => required).map(({ name }) => name),
+        },
+      )
+      .map((chosen) => new URLSearchParams(chosen).toString())
+    const wrongQuery = fc.oneof(
+      fc.tuple(garbage, garbage).map(([name, value]) => new URLSearchParams({ [name]: value }).toString()),
+      fc.constantFrom('limit=0', 'limit=1&limit=2', 'cursor=x', '%E0%A4%A', 'tenant_id=tnt_other', '&&=&'),
+    )
+    const keys = mostly(
+      fc.uuid().map((key): string | undefined => key),
+      fc.constantFrom(undefined, '', 'x', '"', '00000000000000000000000000'),
+    )
+    return fc
+      .record({
+        parameters: fc.record(parameters) as fc.Arbitrary<Record<string, string>>,
+        known: fc.nat(),
+        query: mostly(rightQuery, wrongQuery),
+        goesOn: isPaged ? fc.boolean() : fc.constant(false),
+        key: operation.parameters.some(({ name }) => name === 'Idempotency-Key') ? keys : fc.constant(undefined),
+        written: bodies(operation),
+        credential: mostly(fc.constant('valid'), fc.constantFrom('none', 'garbage')),
+      })
+      .map(({ parameters: chosen, known, query, goesOn, key, written, credential }) => ({
+        operation,
+        parameters: chosen,
+        known,
+        query,
+        goesOn,
+        body: written.body,
+        isSound: written.isSound,
+        headers: {
+          'content-type': written.mediaType === '' ? undefined : written.mediaType,
+          'idempotency-key': key,
+          'x-api-key': credential === 'valid' ? KNOWN : credential === 'none' ? undefined : 'garbage',
+        },
+      }))
+  }
+  const weightOf = ({ scope }: DescribedOperation): number => (scope === undefined ? 1 : 4)
+  return fc.oneof(
+    ...described.operations.map((operation) => ({ arbitrary: of(operation), weight: weightOf(operation) })),
+  )
+}
+
+const ID = /\b([a-z]{3,4})_[0-9a-hjkmnp-tv-z]{26}\b/g
+
+/** Ids and cursors that came in answers; never the id of the credential that the tests live on. */
+class Known {
+  private readonly ids: string[] = []
+  /** By operation: what its next page is asked for with, query and all. */
+  readonly nextQueries = new Map<string, string>()
+  private readonly own: string
+  constructor(apiKey: string) {
+    this.own = `key_${apiKey.split('_')[2]}`
+  }
+  collect(text: string): void {
+    for (const [id] of text.matchAll(ID)) if (id !== this.own && this.ids.length < 10_000) this.ids.push(id)
+  }
+  /** One with the prefix that the parameter's examples have. */
+  like(schema: Described['schemas'][string] | undefined, choice: number): string {
+    const [example] = (schema?.['examples'] ?? []) as readonly string[]
+    const prefix = example?.split('_')[0] ?? ''
+    const fitting = this.ids.filter((id) => id.startsWith(`${prefix}_`))
+    return fitting[choice % Math.max(1, fitting.length)] ?? example ?? 'unknown'
+  }
+}
+
+function requestOf(draft: Draft, ids: Known, apiKey: string): Sent {
+  const { operation, parameters, known, goesOn, headers, body } = draft
+  const query = (goesOn ? ids.nextQueries.get(operation.id) : undefined) ?? draft.query
+  const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => {
+    const { schema } = operation.parameters.find((parameter) => parameter.name === name) ?? {}
+    const value = parameters[name] === KNOWN ? ids.like(schema, known) : parameters[name]
+    // An empty or dotted segment would be another path.
+    return encodeURIComponent(value === '' || value === '.' || value === '..' ? 'x' : (value ?? '')).slice(0, 2_000)
+  })
+  const present = Object.entries(headers).filter((header): header is [string, string] => header[1] !== undefined)
+  return {
+    method: operation.method,
+    path: query === '' ? path : `${path}?${query}`,
+    headers: Object.fromEntries(present.map(([name, value]) => [name, value === KNOWN ? apiKey : value])),
+    ...(body === undefined ? {} : { body }),
+  }
+}
+
+test(`${CASES} requests, right and wrong, at every operation: every answer is as described`, async () => {
+  const { described, credentials } = target
+  const wrongIn = answerChecker(described)
+  const ids = new Known(credentials.api_key)
+  const statuses = new Map(described.operations.map(({ id }) => [id, new Map<number, number>()]))
+
+  const fire = async (draft: Draft): Promise<void> => {
+    const sent = requestOf(draft, ids, credentials.api_key)
+    const { operation } = draft
+    let answer: Answer
+    for (;;) {
+      answer = await send(credentials.base_url, sent)
+      if (answer.status !== 429) break
+      expect(wrongIn({ operation, path: pathOf(sent), planted: [], tenantId: credentials.tenant_id }, answer)).toEqual(
+        [],
+      )
+      await sleep(Number(answer.headers.get('retry-after')) * 1_000)
+    }
+    const counts = statuses.get(operation.id)
+    counts?.set(answer.status, (counts.get(answer.status) ?? 0) + 1)
+    if (answer.status < 300) ids.collect(answer.text)
+    const cursor = /"next_cursor":"([^"]+)"/.exec(answer.text)?.[1]
+    if (cursor !== undefined) {
+      const asked = new URLSearchParams(sent.path.split('?')[1] ?? '')
+      asked.set('cursor', cursor)
+      ids.nextQueries.set(operation.id, asked.toString())
+    }
+
+    const isKnown = sent.headers?.['x-api-key'] === credentials.api_key
+    const tenantId = isKnown ? credentials.tenant_id : undefined
+    const asked = { operation, path: pathOf(sent), planted: [PLANTED, credentials.api_key], tenantId }
+    expect({ sent, answer: answer.text, wrong: wrongIn(asked, answer) }).toMatchObject({ wrong: [] })
+    if (operation.scope !== undefined && !isKnown) expect(answer.status).toBe(401)
+    // Of many events in one body, those that are wrong are rejected one by one.
+    if (!draft.isSound && answer.status < 300) expect(answer.text).toMatch(/"rejected":[1-9]/)
+  }
+  await fc.assert(fc.asyncProperty(drafts(described), fire), { numRuns: CASES, endOnFailure: false })
+
+  for (const [id, counts] of statuses) {
+    const codes = [...counts.keys()]
+    expect({ id, isEverTaken: codes.some((status) => status < 400), codes }).toMatchObject({ isEverTaken: true })
+  }
+}, 600_000)
+
+const pathOf = ({ path }: Sent): string => path.split('?')[0] ?? ''
+
+test('an operation that takes a key answers the same request again with the same, and says so', async () => {
+  const { described, credentials } = target
+  const keyed = described.operations.filter(({ parameters }) =>
+    parameters.some(({ name }) => name === 'Idempotency-Key'),
+  )
+  const values = valuesOf(described)
+  for (const operation of keyed) {
+    const schema = operation.body?.contents.get('application/json')
+    const [body] = schema === undefined ? [undefined] : fc.sample(values(schema), { numRuns: 1, seed: 7 })
+    const sent: Sent = {
+      method: operation.method,
+      path: operation.path.replace(/\{\w+\}/g, 'unknown'),
+      headers: {
+        'x-api-key': credentials.api_key,
+        'idempotency-key': randomUUID(),
+        'content-type': 'application/json',
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    }
+    const first = await send(credentials.base_url, sent)
+    const again = await send(credentials.base_url, sent)
+
+    expect({ id: operation.id, status: again.status }).toEqual({ id: operation.id, status: first.status })
+    if (first.status < 300) expect(again.text).toBe(first.text)
+    if (first.status < 300) expect(again.headers.get('idempotency-replayed')).toBe('true')
+    expect(first.headers.get('idempotency-replayed')).toBeUndefined()
+  }
+})

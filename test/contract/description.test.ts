@@ -1,0 +1,134 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { createConfig, lintFromString } from '@redocly/openapi-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { SCOPES } from '../../internal/auth/scopes.js'
+import { PROBLEMS } from '../../internal/problems/catalogue.js'
+import { breakages, type Frozen, frozenPartOf } from '../support/contract/compatibility.js'
+import { schemaChecker } from '../support/contract/described.js'
+import { openTarget, send, type Target } from '../support/contract/target.js'
+
+/**
+ * The description that an instance serves: sound by itself, and compatible with what was promised before.
+ * `ATTRIBUTION_RENEW_BASELINES=1 npm test -- test/contract/description.test.ts` writes additions into the baselines.
+ */
+
+let target: Target
+beforeAll(async () => {
+  target = await openTarget()
+})
+afterAll(() => target.stop())
+
+test('passes the recommended rules of Redocly, its warnings included', async () => {
+  const { text } = await send(target.credentials.base_url, { method: 'GET', path: '/openapi.json' })
+  const config = await createConfig({ extends: ['recommended'], rules: { 'no-server-example.com': 'off' } })
+
+  const problems = await lintFromString({ source: text, absoluteRef: 'openapi.json', config })
+
+  expect(problems.map(({ ruleId, message, location }) => [ruleId, message, location[0]?.pointer])).toEqual([])
+}, 120_000)
+
+test('is public, cached by its ETag, and names this instance', async () => {
+  const { base_url } = target.credentials
+  const answer = await send(base_url, { method: 'GET', path: '/openapi.json' })
+  const etag = answer.headers.get('etag') ?? ''
+  const again = await send(base_url, { method: 'GET', path: '/openapi.json', headers: { 'if-none-match': etag } })
+
+  expect(answer.headers.get('content-type')).toBe('application/json')
+  expect(answer.headers.get('cache-control')).toMatch(/^public, max-age=\d+$/)
+  expect(again).toMatchObject({ status: 304, text: '' })
+  expect(JSON.parse(answer.text)).toMatchObject({ openapi: '3.1.0', servers: [{ url: base_url }] })
+})
+
+test('has the closed lists of scopes and error codes', () => {
+  const { scopes, schemas } = target.described
+
+  expect(scopes).toEqual([...SCOPES])
+  expect(schemas['ErrorCode']?.['enum']).toEqual(Object.keys(PROBLEMS))
+})
+
+test('gives examples that match their schemas', () => {
+  const check = schemaChecker(target.described, true)
+  const wrong: unknown[] = []
+  const visit = (node: unknown): void => {
+    if (typeof node !== 'object' || node === null) return
+    if ('schema' in node && 'example' in node) {
+      const fault = check(node.schema as Parameters<typeof check>[0])(node.example)
+      if (fault !== undefined) wrong.push([fault, node.example])
+    }
+    for (const inner of Object.values(node)) visit(inner)
+  }
+  visit(target.described.raw['paths'])
+  visit(target.described.raw['components'])
+
+  expect(wrong).toEqual([])
+})
+
+describe('routes that need no credential', () => {
+  /** Spec 4.1, 4.6 and 5 rule 1; design section 7. Whatever else is public must be written down here. */
+  const PUBLIC = ['GET /healthz', 'GET /readyz', 'GET /openapi.json', 'GET /docs/errors/{code}']
+
+  test('are these and no others', () => {
+    const open = target.described.operations.filter(({ scope }) => scope === undefined)
+
+    expect(open.map(({ method, path }) => `${method} ${path}`).sort()).toEqual([...PUBLIC].sort())
+  })
+})
+
+const baseline = (name: string): string => fileURLToPath(new URL(`../baselines/${name}.json`, import.meta.url))
+const isRenewing = process.env['ATTRIBUTION_RENEW_BASELINES'] === '1'
+
+/** Writes what is there now, but only over a baseline that it does not break. */
+function readBaseline<T>(name: string, current: T, faults: (before: T) => string[]): string[] {
+  if (!existsSync(baseline(name)) && !isRenewing) return ['the baseline is missing']
+  const before = existsSync(baseline(name)) ? (JSON.parse(readFileSync(baseline(name), 'utf8')) as T) : current
+  const found = faults(before)
+  if (isRenewing && found.length === 0) writeFileSync(baseline(name), `${JSON.stringify(current, null, 2)}\n`)
+  return found
+}
+
+describe('what spec section 9 freezes', () => {
+  test('the operations, their parameters, bodies and answers', () => {
+    const current = frozenPartOf(target.described)
+
+    expect(readBaseline<Frozen>('openapi', current, (before) => breakages(before, current))).toEqual([])
+  })
+
+  test('the ingestion event, schema v1', () => {
+    const current = frozenPartOf(target.described)
+    const only = ({ schemas }: Frozen): Frozen => ({
+      scopes: [],
+      schemas: Object.fromEntries(
+        Object.entries(schemas).filter(([name]) => name.endsWith('Event') && name !== 'AcceptedEvent'),
+      ),
+      operations: {
+        ingestion: {
+          id: 'ingestion',
+          scope: null,
+          parameters: {},
+          body: {
+            required: true,
+            contents: Object.fromEntries(
+              ['InvocationEvent', 'ObservationEvent'].map((name) => [name, { $ref: `#/components/schemas/${name}` }]),
+            ),
+          },
+          replies: {},
+        },
+      },
+    })
+
+    expect(readBaseline<Frozen>('ingestion', only(current), (before) => breakages(before, only(current)))).toEqual([])
+  })
+
+  test('the error codes, each with its status and whether to retry', () => {
+    const current: Record<string, { status: number; retryable: boolean }> = Object.fromEntries(
+      Object.entries(PROBLEMS).map(([code, { status, retryable }]) => [code, { status, retryable }]),
+    )
+    const lost = (before: typeof current): string[] =>
+      Object.entries(before)
+        .filter(([code, was]) => JSON.stringify(current[code]) !== JSON.stringify(was))
+        .map(([code]) => `${code} is gone or means something else`)
+
+    expect(readBaseline('error-codes', current, lost)).toEqual([])
+  })
+})

@@ -1,0 +1,79 @@
+/** Whether an answer keeps what the description promises of it. */
+import { type Described, type DescribedOperation, schemaChecker } from './described.js'
+
+export interface Answer {
+  readonly status: number
+  /** Lower-case names. */
+  readonly headers: ReadonlyMap<string, string>
+  readonly text: string
+}
+
+export interface Asked {
+  readonly operation: DescribedOperation
+  /** As it was sent, without its query. */
+  readonly path: string
+  /** Texts that were sent and must not come back. */
+  readonly planted: readonly string[]
+  /** Of the credential; undefined when it was none that is valid. */
+  readonly tenantId: string | undefined
+}
+
+/** @returns says what is wrong with an answer; nothing when all is well */
+export function answerChecker(described: Described): (asked: Asked, answer: Answer) => string[] {
+  const check = schemaChecker(described, true)
+  return ({ operation, path, planted, tenantId }, { status, headers, text }) => {
+    const wrong: string[] = []
+    const must = (holds: boolean, what: string): void => {
+      if (!holds) wrong.push(what)
+    }
+    const response = operation.responses.get(status)
+    if (response === undefined) return [`answers ${status}, which is not described: ${text.slice(0, 300)}`]
+
+    for (const [name, { required, schema }] of Object.entries(response.headers)) {
+      const value = headers.get(name.toLowerCase())
+      must(value !== undefined || !required, `has no ${name}`)
+      if (value === undefined) continue
+      const fault = check(schema)(schema['type'] === 'integer' ? numberOf(value) : value)
+      must(fault === undefined, `has ${name}: ${value} (${fault})`)
+    }
+
+    const mediaType = headers.get('content-type')?.split(';')[0]
+    if (response.contents.size === 0) {
+      must(text === '', 'has a body, and none is described')
+    } else {
+      const schema = response.contents.get(mediaType ?? '')
+      must(schema !== undefined, `is ${mediaType}`)
+      const body = mediaType?.endsWith('json') === true ? parsed(text) : text
+      const fault = schema && check(schema)(body)
+      must(fault === undefined, `does not match its schema: ${fault} in ${text.slice(0, 500)}`)
+    }
+
+    if (status >= 400 && mediaType === 'application/problem+json') {
+      const problem = parsed(text) as Record<string, unknown>
+      must(problem['instance'] === path, `names ${problem['instance']} as its path`)
+      must(problem['status'] === status, 'names another status')
+      must(problem['type'] === problem['docs_url'], 'has another type than page')
+      must(problem['tenant_id'] === null || problem['tenant_id'] === tenantId, `names ${problem['tenant_id']}`)
+      must(
+        status !== 401 || tenantId === undefined || problem['error_code'] === 'STEP_UP_REQUIRED',
+        'refuses a credential',
+      )
+      must(headers.get('traceparent')?.split('-')[1] === problem['trace_id'], 'has another trace id in its head')
+    }
+    must(status !== 500, `fails inside: ${text}`)
+    must(operation.scope === undefined || headers.get('cache-control') === 'no-store', 'may be cached')
+    must(!/\n\s+at |node:internal|\.[jt]s:\d+/.test(text), 'shows a stack')
+    for (const secret of planted) must(!text.includes(secret), 'repeats what was planted')
+    return wrong
+  }
+}
+
+const numberOf = (text: string): unknown => (/^\d+$/.test(text) ? Number(text) : text)
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,105 @@
+/** One credential of each kind that a caller may come with, and what it is worth. */
+import { randomBytes } from 'node:crypto'
+import { createApiKey, type StoredApiKey } from '../../../internal/auth/api-keys.js'
+import { SCOPES, type Scope } from '../../../internal/auth/scopes.js'
+import { connectBroker } from '../../../internal/broker/connect.js'
+import { deriveTenantIds, formatId } from '../../../internal/ids/ids.js'
+import { API_KEYS } from '../../../streams/buckets.js'
+import { gatewayEnvironment, type RunningService } from '../service.js'
+import type { Target } from './target.js'
+
+export interface Credential {
+  readonly name: string
+  readonly headers: Readonly<Record<string, string>>
+  /** Why it is refused, whatever it asks for; else the scopes that it has. */
+  readonly worth: 'INVALID_CREDENTIALS' | 'EXPIRED' | ReadonlySet<string>
+  /** Undefined when it is nobody's. */
+  readonly tenantId: string | undefined
+}
+
+const ALL: ReadonlySet<string> = new Set(SCOPES)
+
+export async function credentialsFor({ credentials, service }: Target): Promise<readonly Credential[]> {
+  const { tenant_id: tenantId, api_key: apiKey } = credentials
+  const isSandbox = apiKey.startsWith('ak_test_')
+  const invalid = (name: string, headers: Credential['headers']): Credential => ({
+    name,
+    headers,
+    worth: 'INVALID_CREDENTIALS',
+    tenantId: undefined,
+  })
+  const key = (text: string) => ({ 'x-api-key': text })
+  const unstored = (mode: 'production' | 'sandbox') => makeKey(mode, tenantId, SCOPES).secret
+  const mode = isSandbox ? 'sandbox' : 'production'
+  return [
+    invalid('none', {}),
+    invalid('malformed key', key('garbage')),
+    invalid('mistyped key', key(`${apiKey.slice(0, -1)}${apiKey.endsWith('0') ? '1' : '0'}`)),
+    invalid('key that nobody issued', key(unstored(mode))),
+    invalid('key of the other mode', key(unstored(isSandbox ? 'production' : 'sandbox'))),
+    invalid('malformed token', { authorization: 'Bearer garbage' }),
+    invalid('unsigned token', { authorization: `Bearer ${UNSIGNED}` }),
+    invalid('basic credentials', { authorization: 'Basic YTpi' }),
+    invalid('good key and bad token', { ...key(apiKey), authorization: 'Bearer garbage' }),
+    { name: 'all scopes', headers: key(apiKey), worth: ALL, tenantId },
+    ...(service === undefined ? [] : await storedKeys(service, tenantId)),
+  ]
+}
+
+const UNSIGNED = [
+  { alg: 'none', typ: 'at+jwt' },
+  { sub: 'x', scope: SCOPES.join(' '), exp: 4_102_444_800 },
+]
+  .map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'))
+  .join('.')
+  .concat('.')
+
+/** Keys that the instance knows, put where it keeps them. */
+async function storedKeys(service: RunningService, tenantId: string): Promise<Credential[]> {
+  const other = formatId('tnt', randomBytes(16))
+  const variants: readonly (readonly [string, string, readonly Scope[], Partial<StoredApiKey>, Credential['worth']])[] =
+    [
+      ['revoked key', tenantId, SCOPES, { status: 'revoked' }, 'INVALID_CREDENTIALS'],
+      ['expired key', tenantId, SCOPES, { expires_at: '2026-01-01T00:00:00.000Z' }, 'EXPIRED'],
+      [
+        'key expired and revoked',
+        tenantId,
+        SCOPES,
+        { expires_at: '2026-01-01T00:00:00.000Z', status: 'revoked' },
+        'EXPIRED',
+      ],
+      ['key without scopes', tenantId, [], {}, new Set()],
+      ["other tenant's key", other, SCOPES, {}, ALL],
+      ...SCOPES.map((scope) => [`only ${scope}`, tenantId, [scope], {}, new Set([scope])] as const),
+    ]
+  const {
+    ATTRIBUTION_NATS_URL: url = '',
+    ATTRIBUTION_NATS_USER: user = '',
+    ATTRIBUTION_NATS_PASSWORD: password = '',
+  } = gatewayEnvironment(service)
+  const broker = await connectBroker({ url, user, password, name: 'contract-test' })
+  const bucket = await broker.bucket(API_KEYS)
+  const made: Credential[] = []
+  for (const [name, tenant, scopes, more, worth] of variants) {
+    const { stored, secret } = makeKey('production', tenant, scopes)
+    await bucket.create(stored.id, JSON.stringify({ ...stored, ...more }))
+    made.push({
+      name,
+      headers: { 'x-api-key': secret },
+      worth,
+      tenantId: typeof worth === 'string' ? undefined : tenant,
+    })
+  }
+  await broker.close()
+  return made
+}
+
+/** The tag in a key's id plays no part in whether it is taken. */
+const makeKey = (mode: 'production' | 'sandbox', tenantId: string, scopes: readonly Scope[]) =>
+  createApiKey(
+    mode,
+    tenantId,
+    deriveTenantIds(randomBytes(32), tenantId),
+    { name: 'Of the contract test', scopes, expiresAt: null },
+    new Date(),
+  )

@@ -1,0 +1,135 @@
+/** A served OpenAPI description as the tests read it: operations with everything that they refer to in place. */
+import { Ajv2020 } from 'ajv/dist/2020.js'
+
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json }
+export interface Schema {
+  readonly [keyword: string]: Json
+}
+
+export interface DescribedResponse {
+  readonly headers: Readonly<Record<string, { readonly required: boolean; readonly schema: Schema }>>
+  /** By media type; none when there is no body. */
+  readonly contents: ReadonlyMap<string, Schema>
+}
+
+export interface DescribedParameter {
+  readonly name: string
+  readonly place: 'path' | 'query' | 'header'
+  readonly required: boolean
+  readonly schema: Schema
+}
+
+export interface DescribedOperation {
+  readonly id: string
+  /** In capitals. */
+  readonly method: string
+  /** With `{name}` for a parameter. */
+  readonly path: string
+  readonly parameters: readonly DescribedParameter[]
+  /** By media type; undefined when it takes no body. */
+  readonly body: { readonly required: boolean; readonly contents: ReadonlyMap<string, Schema> } | undefined
+  readonly responses: ReadonlyMap<number, DescribedResponse>
+  /** Undefined for a public operation; null where any scope does. */
+  readonly scope: string | null | undefined
+  readonly rateClass: string | undefined
+}
+
+export interface Described {
+  readonly operations: readonly DescribedOperation[]
+  readonly scopes: readonly string[]
+  readonly schemas: Readonly<Record<string, Schema>>
+  readonly raw: Schema
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a foreign document is taken apart here, and nowhere else
+type Any = any
+
+export function readDescription(raw: Any): Described {
+  const resolve = (node: Any): Any =>
+    typeof node?.$ref === 'string'
+      ? node.$ref
+          .slice(2)
+          .split('/')
+          .reduce((at: Any, name: string) => at[name], raw)
+      : node
+  const contentsOf = (content: Any): ReadonlyMap<string, Schema> =>
+    new Map(Object.entries(content ?? {}).map(([mediaType, { schema }]: [string, Any]) => [mediaType, schema]))
+
+  const operations = Object.entries(raw.paths).flatMap(([path, item]: [string, Any]) =>
+    Object.entries(item).map(([method, operation]: [string, Any]): DescribedOperation => {
+      const [first] = operation.security
+      return {
+        id: operation.operationId,
+        method: method.toUpperCase(),
+        path,
+        parameters: (operation.parameters ?? []).map(resolve).map((parameter: Any) => ({
+          name: parameter.name,
+          place: parameter.in,
+          required: parameter.required === true,
+          schema: parameter.schema,
+        })),
+        body: operation.requestBody && {
+          required: operation.requestBody.required === true,
+          contents: contentsOf(operation.requestBody.content),
+        },
+        responses: new Map(
+          Object.entries(operation.responses).map(([status, reference]) => {
+            const response = resolve(reference)
+            const headers = Object.entries(response.headers ?? {}).map(([name, header]) => {
+              const { required, schema } = resolve(header)
+              return [name, { required: required === true, schema }]
+            })
+            return [Number(status), { headers: Object.fromEntries(headers), contents: contentsOf(response.content) }]
+          }),
+        ),
+        scope: first === undefined ? undefined : ((Object.values(first)[0] as string[])[0] ?? null),
+        rateClass: operation['x-rate-class'],
+      }
+    }),
+  )
+  return {
+    operations,
+    scopes: Object.keys(raw.components.securitySchemes.oauth2.flows.clientCredentials.scopes),
+    schemas: raw.components.schemas,
+    raw,
+  }
+}
+
+export type Check = (value: unknown) => string | undefined
+
+/**
+ * Compiles schemas of a description.
+ *
+ * @param isStrict whether objects may hold nothing but what is described: callers must tolerate more, we must not send it
+ * @returns a check that says what is wrong, undefined when nothing is
+ */
+export function schemaChecker({ schemas }: Described, isStrict: boolean): (schema: Schema) => Check {
+  const ajv = new Ajv2020({ strict: false, allErrors: false })
+  ajv.addFormat('date-time', /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?Z$/)
+  const root = 'api'
+  const compiled = new Map<Schema, Check>()
+  const all = { $id: root, components: { schemas: isStrict ? closed(schemas) : schemas } }
+  ajv.addSchema(all)
+  return (schema) => {
+    let check = compiled.get(schema)
+    if (check === undefined) {
+      const text = JSON.stringify(isStrict ? closed(schema) : schema).replaceAll(
+        '"#/components/',
+        `"${root}#/components/`,
+      )
+      const validate = ajv.compile(JSON.parse(text) as Schema)
+      check = (value) => (validate(value) ? undefined : ajv.errorsText(validate.errors))
+      compiled.set(schema, check)
+    }
+    return check
+  }
+}
+
+/** The same schema, with every object that has properties shut against others. */
+function closed(node: Any): Any {
+  if (Array.isArray(node)) return node.map(closed)
+  if (typeof node !== 'object' || node === null) return node
+  const inner = Object.fromEntries(Object.entries(node).map(([name, value]) => [name, closed(value)]))
+  const isShut = node.type === 'object' && node.properties !== undefined && node.additionalProperties === undefined
+  return isShut ? { ...inner, additionalProperties: false } : inner
+}

@@ -1,0 +1,29 @@
+/** Credentials for tests of what comes after authentication: a key says itself what it may do. */
+import type { Authenticator, Caller } from '../../internal/auth/authenticate.js'
+import { budgetsCache, type RateClass, rateLimitsOf } from '../../internal/auth/rate-limits.js'
+import { SCOPES, type Scope } from '../../internal/auth/scopes.js'
+import { problem } from '../../internal/problems/catalogue.js'
+
+export const TENANT = 'tnt_one'
+
+/** `X-API-Key: <scope>[,<scope>...][@<auth_time, seconds>]`: a caller with these scopes, for a person or for itself. */
+export function scopeKeys(rates: Partial<Record<RateClass, number>> = {}): Authenticator {
+  const all = { ingest: 1_000, read: 1_000, report: 1_000, control: 1_000, token: 1_000, ...rates }
+  const budgetsOf = budgetsCache(rateLimitsOf(all))
+  return {
+    authenticate({ apiKey }) {
+      const [scopes = '', authTime] = apiKey.split('@')
+      if (scopes === '') return { ok: false, problem: problem('INVALID_CREDENTIALS', 'Send a key.') }
+      const caller: Caller = {
+        tenantId: TENANT,
+        principal: 'key_test',
+        scopes: new Set(scopes.split(',').filter((scope): scope is Scope => SCOPES.some((known) => known === scope))),
+        ingestionLayers: undefined,
+        budgets: budgetsOf(TENANT, 'key_test'),
+        ...(authTime === undefined ? {} : { authTimeS: Number(authTime) }),
+      }
+      return { ok: true, caller }
+    },
+    forget: () => undefined,
+  }
+}
