@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { admissionIndex } from './admission-index/question.js'
 import { type IngestOptions, ingest } from './ingest/question.js'
+import { soak } from './soak/question.js'
 
 /** From dist/bench to the checkout. */
 const CHECKOUT = fileURLToPath(new URL('../..', import.meta.url))
@@ -24,6 +25,12 @@ function atLeast(least: number) {
   }
 }
 
+function natsServerBin(): string {
+  const binary = process.env['ATTRIBUTION_NATS_SERVER_BIN'] ?? ''
+  if (binary === '') throw new Error('ATTRIBUTION_NATS_SERVER_BIN names no nats-server; use npm run bench')
+  return binary
+}
+
 const program = new Command('npm run bench --').description(
   'Each question is measured in one run, against something else.',
 )
@@ -39,9 +46,16 @@ program
   .option('--profile', 'profile the gateway under this load instead', false)
   .option('--sweep', 'bulk, connections, bytes, processes and open loop instead: loads of 2 s, 3 repeats', false)
   .action(async (options: Omit<IngestOptions, 'checkout' | 'natsServerBin'>) => {
-    const natsServerBin = process.env['ATTRIBUTION_NATS_SERVER_BIN'] ?? ''
-    if (natsServerBin === '') throw new Error('ATTRIBUTION_NATS_SERVER_BIN names no nats-server; use npm run bench')
-    await ingest({ ...options, checkout: CHECKOUT, natsServerBin }, stopping.signal)
+    await ingest({ ...options, checkout: CHECKOUT, natsServerBin: natsServerBin() }, stopping.signal)
+  })
+
+program
+  .command('soak')
+  .description('memory, open files, spool and log while events come at a constant rate')
+  .option('--minutes <count>', 'length', atLeast(1), 10)
+  .option('--rate <count>', 'events a second', atLeast(1), 1_000)
+  .action(async (options: { minutes: number; rate: number }) => {
+    await soak({ ...options, checkout: CHECKOUT, natsServerBin: natsServerBin() }, stopping.signal)
   })
 
 program

@@ -47,7 +47,8 @@ function tick(): void {
     const dueAt = startedAt + slot
     lags.record(micros(now - dueAt))
     due++
-    const connection = free.pop()
+    // In turn, so that none idles until the server closes it.
+    const connection = free.shift()
     if (connection === undefined) waiting.push(dueAt)
     else send(connection, dueAt)
   }
