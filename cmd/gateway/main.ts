@@ -8,6 +8,7 @@ import { AdmissionIndex } from '../../internal/admission/admission-index.js'
 import { BodyFingerprint } from '../../internal/admission/body-fingerprint.js'
 import { InFlight } from '../../internal/admission/in-flight.js'
 import { attributionRoutes } from '../../internal/attribution/routes.js'
+import { auditRoutes } from '../../internal/audit/routes.js'
 import type { StoredApiKey } from '../../internal/auth/api-keys.js'
 import { type Authenticator, createAuthenticator } from '../../internal/auth/authenticate.js'
 import { budgetsCache, rateLimitsOf } from '../../internal/auth/rate-limits.js'
@@ -50,6 +51,7 @@ import { openSpool } from '../../internal/spool/spool.js'
 import { connectStore } from '../../internal/store/client.js'
 import { findAdmissionKeys } from '../../internal/store/queries/admission-keys.js'
 import { findAttribution, listAttributions } from '../../internal/store/queries/attributions.js'
+import { listAuditLog } from '../../internal/store/queries/audit-log.js'
 import { findQuarantined } from '../../internal/store/queries/quarantined.js'
 import { createLog } from '../../internal/telemetry/log.js'
 import { API_KEYS, CHECKPOINTS, IDEMPOTENCY, MEMBERS, SIGNING_KEYS } from '../../streams/buckets.js'
@@ -252,6 +254,7 @@ runMain('gateway', async () => {
         idsOf,
         clock,
       }),
+      ...auditRoutes({ list: (question, signal) => listAuditLog(store, question, signal), cursors, clock }),
     ]),
     { authenticator, brokerAwayMs: () => brokerWatch.awayMs(), log },
   ).catch(portTaken)

@@ -18,7 +18,14 @@ import { banner } from '../../internal/supervisor/banner.js'
 import { bootstrapTenant } from '../../internal/supervisor/bootstrap.js'
 import { type Role, Supervisor } from '../../internal/supervisor/children.js'
 import { runDemo } from '../../internal/supervisor/demo.js'
-import { freePort, openInstance, requireFreePort, takeOver, writeRunFile } from '../../internal/supervisor/instance.js'
+import {
+  freePort,
+  openInstance,
+  requireFreePort,
+  takeOver,
+  writePrivate,
+  writeRunFile,
+} from '../../internal/supervisor/instance.js'
 import { natsServerRole } from '../../internal/supervisor/nats-server.js'
 import { GATEWAY_NODE_FLAGS } from '../../internal/supervisor/processes.js'
 import { answersAt } from '../../internal/supervisor/readiness.js'
@@ -82,6 +89,8 @@ runMain('up', async () => {
       storePassword,
     }),
   }
+  const { PATH: _path, ...told } = env
+  writePrivate(files.environment, `${JSON.stringify(told, null, 2)}\n`)
   const role = (
     name: string,
     args: readonly string[],

@@ -3,8 +3,8 @@ import type { KV } from '@nats-io/kv'
 import { isLostRace } from '../broker/errors.js'
 import { seal, unseal } from './seal.js'
 
-/** The instance's own secrets: what ids derive from, what signs cursors, what identities and Idempotency-Keys are hashed with. */
-export type KeyPurpose = 'ids' | 'cursors' | 'identities' | 'admission'
+/** The instance's own secrets: what ids derive from, what signs cursors, what identities and Idempotency-Keys are hashed with, what signs the audit log. */
+export type KeyPurpose = 'ids' | 'cursors' | 'identities' | 'admission' | 'audit'
 
 /**
  * The instance's key for a purpose, 32 bytes; made by whoever asks first, the same for all from then on.

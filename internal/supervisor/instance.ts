@@ -13,6 +13,8 @@ export interface InstanceFiles {
   readonly masterKey: string
   readonly credentials: string
   readonly run: string
+  /** The settings of the roles that run, for the command line. */
+  readonly environment: string
 }
 
 /** Passwords that only this instance's own processes use. */
@@ -27,6 +29,23 @@ export interface RunFile {
   readonly roles: Readonly<Record<string, number>>
 }
 
+const ENVIRONMENT_FILE = 'environment.json'
+
+/**
+ * What the roles of the instance in a data folder have been told when it was last started (`ATTRIBUTION_*`), so that a
+ * command can reach it.
+ *
+ * @throws ConfigError when no instance has been started there
+ */
+export function environmentIn(dataDir: string): Readonly<Record<string, string>> {
+  const file = join(resolve(dataDir), ENVIRONMENT_FILE)
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as Record<string, string>
+  } catch (cause) {
+    throw new ConfigError(`${file} cannot be read: is ${dataDir} the data folder of a running instance?`, { cause })
+  }
+}
+
 /** Makes the data folder and its keys where they are not there yet. @throws ConfigError when it cannot be written */
 export function openInstance(dataDir: string): { files: InstanceFiles; secrets: InstanceSecrets } {
   const folder = resolve(dataDir)
@@ -36,6 +55,7 @@ export function openInstance(dataDir: string): { files: InstanceFiles; secrets: 
     masterKey: join(folder, 'master.key'),
     credentials: join(folder, 'credentials.json'),
     run: join(folder, 'run.json'),
+    environment: join(folder, ENVIRONMENT_FILE),
   }
   const secretsFile = join(folder, 'secrets.json')
   try {
