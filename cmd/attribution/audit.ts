@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import { signedHeads } from '../../internal/audit/heads.js'
 import { type AuditVerification, verifyAuditLog } from '../../internal/audit/verify.js'
-import { readMasterKey } from '../../internal/secrets/master-key.js'
+import { readMasterKeys } from '../../internal/secrets/master-keys.js'
 import { signingKey } from '../../internal/secrets/signing-keys.js'
 import { streamAuditLog } from '../../internal/store/queries/audit-log.js'
 import { auditLogName } from '../../streams/audit.js'
@@ -44,11 +44,10 @@ async function runVerify(options: VerifyOptions): Promise<void> {
   const config = readInstanceConfig(options)
   const broker = await connectInstanceBroker(config)
   const store = connectInstanceStore(config)
-  const masterKey = readMasterKey(config.masterKeyFile)
   const heads = signedHeads(
     await broker.bucket(AUDIT_HEADS),
     await broker.bucket(AUDIT_DAYS),
-    await signingKey(await broker.bucket(SIGNING_KEYS), masterKey, 'audit'),
+    await signingKey(await broker.bucket(SIGNING_KEYS), readMasterKeys(config), 'audit'),
   )
   const log = auditLogName(tenantId)
   const places = { head: await heads.read(log), ...(await heads.readDays(log)) }

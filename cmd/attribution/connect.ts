@@ -1,7 +1,13 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import { Option } from 'commander'
 import { type Broker, connectBroker } from '../../internal/broker/connect.js'
-import { BROKER_SETTINGS, ConfigError, readConfig, STORE_SETTINGS } from '../../internal/config/settings.js'
+import {
+  BROKER_SETTINGS,
+  ConfigError,
+  MASTER_KEY_SETTINGS,
+  readConfig,
+  STORE_SETTINGS,
+} from '../../internal/config/settings.js'
 import { connectStore } from '../../internal/store/client.js'
 import { environmentIn } from '../../internal/supervisor/instance.js'
 
@@ -18,7 +24,7 @@ const CONNECT_MS_MAX = 5_000
 /** The settings that a command needs, of the instance that it is for. */
 export const readInstanceConfig = ({ dataDir }: InstanceOption) =>
   readConfig(
-    [...BROKER_SETTINGS, ...STORE_SETTINGS, 'masterKeyFile', 'mode'],
+    [...BROKER_SETTINGS, ...STORE_SETTINGS, ...MASTER_KEY_SETTINGS, 'mode'],
     [],
     dataDir === undefined ? process.env : { ...process.env, ...environmentIn(dataDir) },
   )

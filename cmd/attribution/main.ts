@@ -2,11 +2,13 @@
 import { Command } from 'commander'
 import { auditCommand } from './audit.js'
 import { demoCommand } from './demo.js'
+import { masterKeyCommand } from './master-key.js'
 
 const program = new Command('attribution')
   .description('Operates the Attribution Service.')
   .addCommand(demoCommand())
   .addCommand(auditCommand())
+  .addCommand(masterKeyCommand())
 
 program.parseAsync().then(
   // A command may have said that it found something.

@@ -22,11 +22,11 @@ import { mirrorBucket } from '../../internal/broker/mirror.js'
 import { runPlannedLog } from '../../internal/broker/planned-log.js'
 import { createPublisher } from '../../internal/broker/publisher.js'
 import { purgeDone } from '../../internal/broker/purge.js'
-import { BROKER_SETTINGS, readConfig, STORE_SETTINGS } from '../../internal/config/settings.js'
+import { BROKER_SETTINGS, MASTER_KEY_SETTINGS, readConfig, STORE_SETTINGS } from '../../internal/config/settings.js'
 import { identityKeysCache } from '../../internal/ids/ids.js'
 import { observationsActor } from '../../internal/observations/actor.js'
 import { runMain, stopSignal, untilAvailable } from '../../internal/process/main.js'
-import { readMasterKey } from '../../internal/secrets/master-key.js'
+import { readMasterKeys } from '../../internal/secrets/master-keys.js'
 import { signingKey } from '../../internal/secrets/signing-keys.js'
 import { connectStore } from '../../internal/store/client.js'
 import { createDatabase, migrate } from '../../internal/store/migrations/migrate.js'
@@ -55,12 +55,12 @@ import { OBSERVATIONS } from '../../streams/observations.js'
 
 runMain('attributor', async () => {
   const config = readConfig(
-    ['logLevel', 'partitions', 'stages', 'memberName', 'masterKeyFile', ...BROKER_SETTINGS, ...STORE_SETTINGS],
+    ['logLevel', 'partitions', 'stages', 'memberName', ...MASTER_KEY_SETTINGS, ...BROKER_SETTINGS, ...STORE_SETTINGS],
     process.argv.slice(2),
     process.env,
   )
   const log = createLog('attributor', config.logLevel)
-  const masterKey = readMasterKey(config.masterKeyFile)
+  const masterKeys = readMasterKeys(config)
   const member = config.memberName === '' ? randomBytes(8).toString('hex') : config.memberName
 
   const broker = await connectBroker({
@@ -94,11 +94,11 @@ runMain('attributor', async () => {
   const tenants = await mirrorBucket<Tenant>(await broker.bucket(TENANTS), lost)
   const checkpoints = await broker.bucket(CHECKPOINTS)
   const signingKeys = await broker.bucket(SIGNING_KEYS)
-  const identityKeyOf = identityKeysCache(await signingKey(signingKeys, masterKey, 'identities'))
+  const identityKeyOf = identityKeysCache(await signingKey(signingKeys, masterKeys, 'identities'))
   const auditHeads = signedHeads(
     await broker.bucket(AUDIT_HEADS),
     await broker.bucket(AUDIT_DAYS),
-    await signingKey(signingKeys, masterKey, 'audit'),
+    await signingKey(signingKeys, masterKeys, 'audit'),
   )
 
   // Sequences name a batch only within one log: a broker that lost its data begins anew at 1.

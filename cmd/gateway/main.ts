@@ -19,6 +19,7 @@ import { createPublisher } from '../../internal/broker/publisher.js'
 import {
   BROKER_SETTINGS,
   ConfigError,
+  MASTER_KEY_SETTINGS,
   RATE_SETTINGS,
   readConfig,
   STORE_SETTINGS,
@@ -44,7 +45,7 @@ import { serve, serveUnready } from '../../internal/gateway/server.js'
 import { identityKeysCache, tenantIdsCache } from '../../internal/ids/ids.js'
 import { encodeObservation, encodeObservations } from '../../internal/observations/codec.js'
 import { runMain, stopSignal, untilAvailable } from '../../internal/process/main.js'
-import { readMasterKey } from '../../internal/secrets/master-key.js'
+import { readMasterKeys } from '../../internal/secrets/master-keys.js'
 import { signingKey } from '../../internal/secrets/signing-keys.js'
 import { adoptOrphans } from '../../internal/spool/orphans.js'
 import { openSpool } from '../../internal/spool/spool.js'
@@ -80,7 +81,7 @@ runMain('gateway', async () => {
       'logLevel',
       'dataDir',
       'partitions',
-      'masterKeyFile',
+      ...MASTER_KEY_SETTINGS,
       ...BROKER_SETTINGS,
       'spoolBytesMax',
       ...STORE_SETTINGS,
@@ -90,7 +91,7 @@ runMain('gateway', async () => {
     process.env,
   )
   const log = createLog('gateway', config.logLevel)
-  const masterKey = readMasterKey(config.masterKeyFile)
+  const masterKeys = readMasterKeys(config)
   const clock = Date.now
   const baseUrl = config.baseUrl === '' ? `http://${config.host}:${config.port}` : config.baseUrl
   const errorDocsUrl = config.errorDocsUrl === '' ? `${baseUrl}/docs/errors` : config.errorDocsUrl
@@ -117,9 +118,9 @@ runMain('gateway', async () => {
   })
 
   const signingKeys = await broker.bucket(SIGNING_KEYS)
-  const idsOf = tenantIdsCache(await signingKey(signingKeys, masterKey, 'ids'))
-  const cursors = createCursorCodec(await signingKey(signingKeys, masterKey, 'cursors'))
-  const admissionKey = await signingKey(signingKeys, masterKey, 'admission')
+  const idsOf = tenantIdsCache(await signingKey(signingKeys, masterKeys, 'ids'))
+  const cursors = createCursorCodec(await signingKey(signingKeys, masterKeys, 'cursors'))
+  const admissionKey = await signingKey(signingKeys, masterKeys, 'admission')
 
   // A copy of the keys that no longer follows the bucket would let revoked keys in: start over instead.
   const stopping = new AbortController()

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { KV } from '@nats-io/kv'
 import { isLostRace } from '../broker/errors.js'
+import type { MasterKeys } from './master-keys.js'
 import { seal, unseal } from './seal.js'
 
 /** The instance's own secrets: what ids derive from, what signs cursors, what identities and Idempotency-Keys are hashed with, what signs the audit log. */
@@ -11,16 +12,16 @@ export type KeyPurpose = 'ids' | 'cursors' | 'identities' | 'admission' | 'audit
  *
  * @param bucket signing_keys
  */
-export async function signingKey(bucket: KV, masterKey: Uint8Array, purpose: KeyPurpose): Promise<Uint8Array> {
+export async function signingKey(bucket: KV, masterKeys: MasterKeys, purpose: KeyPurpose): Promise<Uint8Array> {
   const context = `signing_keys.${purpose}`
   const existing = await bucket.get(purpose)
   if (existing === null) {
     try {
-      await bucket.create(purpose, seal(masterKey, context, randomBytes(32)))
+      await bucket.create(purpose, seal(masterKeys, context, randomBytes(32)))
     } catch (cause) {
       if (!isLostRace(cause)) throw cause
     }
-    return signingKey(bucket, masterKey, purpose)
+    return signingKey(bucket, masterKeys, purpose)
   }
-  return unseal(masterKey, context, existing.string())
+  return unseal(masterKeys, context, existing.string())
 }

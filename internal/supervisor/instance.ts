@@ -4,6 +4,7 @@ import { createServer } from 'node:net'
 import { dirname, join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ConfigError } from '../config/settings.js'
+import { newMasterKey, writeMasterKeys } from '../secrets/master-keys.js'
 import { isOurProcess } from './processes.js'
 
 /** The files of one instance in its data folder; all of them readable by their owner only. */
@@ -46,8 +47,16 @@ export function environmentIn(dataDir: string): Readonly<Record<string, string>>
   }
 }
 
-/** Makes the data folder and its keys where they are not there yet. @throws ConfigError when it cannot be written */
-export function openInstance(dataDir: string): { files: InstanceFiles; secrets: InstanceSecrets } {
+/**
+ * Makes the data folder and its keys where they are not there yet.
+ *
+ * @param ownsMasterKey whether the master key lies in it
+ * @throws ConfigError when it cannot be written
+ */
+export function openInstance(
+  dataDir: string,
+  ownsMasterKey: boolean,
+): { files: InstanceFiles; secrets: InstanceSecrets } {
   const folder = resolve(dataDir)
   const files: InstanceFiles = {
     dataDir: folder,
@@ -60,7 +69,7 @@ export function openInstance(dataDir: string): { files: InstanceFiles; secrets: 
   const secretsFile = join(folder, 'secrets.json')
   try {
     makeFolder(files.logsDir)
-    if (!existsSync(files.masterKey)) writePrivate(files.masterKey, `${randomBytes(32).toString('base64url')}\n`)
+    if (ownsMasterKey && !existsSync(files.masterKey)) writePrivate(files.masterKey, writeMasterKeys([newMasterKey()]))
     if (!existsSync(secretsFile)) {
       const made: InstanceSecrets = { natsPassword: randomText(), storePassword: randomText() }
       writePrivate(secretsFile, `${JSON.stringify(made, null, 2)}\n`)
