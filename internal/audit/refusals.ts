@@ -1,4 +1,4 @@
-import { Budget } from '../auth/rate-limits.js'
+import { KeyedBudgets } from '../auth/keyed-budgets.js'
 import type { AuditEntry } from './audit.js'
 import type { RepeatedEntry } from './chain.js'
 
@@ -16,14 +16,14 @@ const HELD_MAX = 1_000
  * with how many it stands for. So no flood fills a log, and none is hidden by another.
  */
 export class RefusalLimit {
-  private readonly same = new Map<string, Budget>()
-  private readonly ofTenant = new Map<string, Budget>()
+  private readonly same = new KeyedBudgets(SAME, NAMES_MAX)
+  private readonly ofTenant = new KeyedBudgets(OF_TENANT, NAMES_MAX)
   private readonly held = new Map<string, RepeatedEntry>()
 
   /** @returns whether the entry is to be recorded now; otherwise it is counted */
   take(entry: AuditEntry, nowMs: number): boolean {
     const name = nameOf(entry)
-    const own = budgetIn(this.same, name, SAME)
+    const own = this.same.of(name, nowMs)
     if (own.remaining(nowMs) > 0 && this.takeOfTenant(entry, nowMs)) return own.take(1, nowMs) === 0
     const place = this.held.has(name) || this.held.size < HELD_MAX ? name : String(entry.tenantId)
     this.held.set(place, { ...entry, repeats: (this.held.get(place)?.repeats ?? 0) + 1 })
@@ -42,20 +42,10 @@ export class RefusalLimit {
   }
 
   private takeOfTenant({ tenantId }: AuditEntry, nowMs: number): boolean {
-    return budgetIn(this.ofTenant, String(tenantId), OF_TENANT).take(1, nowMs) === 0
+    return this.ofTenant.of(String(tenantId), nowMs).take(1, nowMs) === 0
   }
 }
 
 /** Who is not authenticated is told by the address. */
 const nameOf = ({ tenantId, actor, sourceAddress, action }: AuditEntry): string =>
   `${tenantId} ${actor ?? sourceAddress} ${action}`
-
-function budgetIn(budgets: Map<string, Budget>, name: string, limit: typeof SAME): Budget {
-  let budget = budgets.get(name)
-  if (budget === undefined) {
-    if (budgets.size >= NAMES_MAX) budgets.delete(budgets.keys().next().value ?? '')
-    budget = new Budget(limit)
-    budgets.set(name, budget)
-  }
-  return budget
-}
