@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { KV } from '@nats-io/kv'
 import { isLostRace } from '../broker/errors.js'
+import { ConfigError } from '../config/settings.js'
 import type { MasterKeys } from './master-keys.js'
 import { seal, unseal } from './seal.js'
 
@@ -11,6 +12,7 @@ export type KeyPurpose = 'ids' | 'cursors' | 'identities' | 'admission' | 'audit
  * The instance's key for a purpose, 32 bytes; made by whoever asks first, the same for all from then on.
  *
  * @param bucket signing_keys
+ * @throws ConfigError when the master key is another one
  */
 export async function signingKey(bucket: KV, masterKeys: MasterKeys, purpose: KeyPurpose): Promise<Uint8Array> {
   const context = `signing_keys.${purpose}`
@@ -23,5 +25,9 @@ export async function signingKey(bucket: KV, masterKeys: MasterKeys, purpose: Ke
     }
     return signingKey(bucket, masterKeys, purpose)
   }
-  return unseal(masterKeys, context, existing.string())
+  try {
+    return unseal(masterKeys, context, existing.string())
+  } catch (cause) {
+    throw new ConfigError(`${(cause as Error).message}: is it the one that this data was sealed with?`, { cause })
+  }
 }
