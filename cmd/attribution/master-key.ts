@@ -18,9 +18,9 @@ export const masterKeyCommand = (): Command =>
       new Command('rotate')
         .description(
           'Puts a new key into the master key file and seals everything anew by it, while the service runs. The key ' +
-            'before still opens what is bound to it for 24 hours: stored answers to requests with an Idempotency-Key.',
+            'before it goes on to open for 24 hours, should something sealed by it come back.',
         )
-        .option('--drop-old', 'drop the keys before at once; such answers are then lost, and their requests run again')
+        .option('--drop-old', 'drop the keys before it at once')
         .addOption(dataDirOption())
         .action(runRotate),
     )

@@ -15,8 +15,8 @@ import {
 import { resealed } from './seal.js'
 
 /**
- * How long a master key that was replaced still opens: as long as what is sealed with a phrase besides it, and so
- * cannot be sealed anew, is kept (design section 7).
+ * How long a master key that was replaced still opens: for what a process that was cut off from everything sealed
+ * meanwhile, or an operator puts back.
  */
 export const REPLACED_KEY_OPENS_MS = 24 * 60 * 60 * 1000
 

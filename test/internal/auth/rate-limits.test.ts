@@ -140,10 +140,12 @@ describe('a tenant’s own limits', () => {
     const { read } = budgetsOf('tnt_a', 'key_1')
     const other = budgetsOf('tnt_b', 'key_1').read
     read.take(30, START_MS)
+    expect(read.headerLines(START_MS)).toContain('RateLimit-Limit: 40')
     settings = { read: { per_second: 100, burst: 100 } }
     budgetsOf.retune('tnt_a', START_MS)
 
     expect([read.limit, read.remaining(START_MS), read.remaining(START_MS + 100)]).toEqual([100, 70, 80])
+    expect(read.headerLines(START_MS)).toContain('RateLimit-Limit: 100\r\nRateLimit-Remaining: 70')
     expect(other.limit).toBe(40)
     settings = {}
     budgetsOf.retune('tnt_a', START_MS + 100)
