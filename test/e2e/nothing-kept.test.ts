@@ -103,6 +103,7 @@ test('what is planted in requests, valid or not, is found nowhere', async () => 
   await plantInObservations()
   await plantInHeaders()
   await plantInAddresses()
+  await plantInOperations()
   await plantInSpool()
 
   // All that was taken has gone its way when the last has.
@@ -269,7 +270,42 @@ async function plantInAddresses(): Promise<void> {
   const paths = [`${EVENTS}/${plant('id')}`, `/v1/attribution/${plant('record')}`, `/${plant('unknownpath')}`]
   for (const path of paths) {
     await send({ method: 'GET', path })
-    const answer = answers.pop() ?? ''
-    answers.push(answer.replaceAll(path, ''))
+    forgetPath(path)
   }
+}
+
+/** Of the last answer. */
+function forgetPath(path: string): void {
+  answers.push((answers.pop() ?? '').replaceAll(path, ''))
+}
+
+/** Whatever the service says that it can do, with something wrong in every place. */
+async function plantInOperations(): Promise<void> {
+  const description = (await (await fetch(`${service.baseUrl}/openapi.json`)).json()) as {
+    readonly paths: Readonly<Record<string, Readonly<Record<string, unknown>>>>
+  }
+  let operations = 0
+  for (const [template, methods] of Object.entries(description.paths)) {
+    for (const method of ['get', 'post', 'put', 'patch', 'delete'].filter((name) => name in methods)) {
+      operations++
+      for (const headers of [
+        {},
+        { 'x-api-key': plant('operationkey'), authorization: `Bearer ${plant('operationtoken')}` },
+      ]) {
+        const path = template.replaceAll(/\{\w+\}/g, () => plant('operationpath'))
+        const body = {
+          secret: plant('operationsecret'),
+          [`${plant('operationname')} and more`]: { messages: plant('operationcontent') },
+        }
+        await send({
+          method: method.toUpperCase(),
+          path: `${path}?${plant('operationparameter')}=${plant('operationquery')}`,
+          headers: { 'content-type': 'application/json', 'idempotency-key': plantedUuid(), ...headers },
+          ...(method === 'get' ? {} : { body: JSON.stringify(body) }),
+        })
+        forgetPath(path)
+      }
+    }
+  }
+  expect(operations).toBeGreaterThan(8)
 }
