@@ -26,6 +26,19 @@ export const SIGNING_KEYS = { name: 'signing_keys', history: 1 } as const satisf
 /** `bulk.<hex of a key's hash>` -> what became of each event of a bulk request, so that a replay gets the same answer. `observation.<hex>`, the same of an observation. `mutation.<operation>.<hex>` -> who works on a mutation, then its sealed answer; compare-and-set. Gone after 24 hours. */
 export const IDEMPOTENCY = { name: 'idempotency', history: 1, ttlMs: 24 * 60 * 60 * 1000 } as const satisfies Bucket
 
+/**
+ * `<audit log>` -> the last record of a tenant's audit log (its sequence, hash and time), signed: a log that ends before
+ * it, or holds another there, was cut or rewritten. Written by the log's one writer.
+ */
+export const AUDIT_HEADS = { name: 'audit_heads', history: 1 } as const satisfies Bucket
+
+/** `<audit log>.<YYYY-MM-DD>` -> the same as it was at the end of that day. Kept a month longer than the log's records. */
+export const AUDIT_DAYS = {
+  name: 'audit_days',
+  history: 1,
+  ttlMs: 430 * 24 * 60 * 60 * 1000,
+} as const satisfies Bucket
+
 /** `<role>.<member id>` -> heartbeat of a live process; gone after the TTL. Watched by attributors, who share out partitions by it. */
 export const MEMBERS = { name: 'members', history: 1, ttlMs: 5_000 } as const satisfies Bucket
 
@@ -36,5 +49,7 @@ export const BUCKETS: readonly Bucket[] = [
   CHECKPOINTS,
   SIGNING_KEYS,
   IDEMPOTENCY,
+  AUDIT_HEADS,
+  AUDIT_DAYS,
   MEMBERS,
 ]

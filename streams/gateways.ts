@@ -15,3 +15,15 @@ export const CLAIMS_MAX = 4_000
 
 /** The key's owner is decided for without it when it has not answered by then. */
 export const CLAIM_ANSWER_MS = 100
+
+/**
+ * `gateways.<member>.rates`, heard by all gateways: what this one has given from which budgets since it last said, or
+ * what is used of them (`internal/auth/budget-exchange.ts`). No answer.
+ */
+export const ratesSubject = (member: string): string => `gateways.${member}.rates`
+
+/** Those of every gateway. */
+export const RATES_OF_ALL = 'gateways.*.rates'
+
+/** How often a gateway says what it has given, where it has given anything. */
+export const RATES_EVERY_MS = 100

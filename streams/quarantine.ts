@@ -14,4 +14,4 @@ export const QUARANTINE = {
   allow_direct: true,
 } satisfies Partial<StreamConfig>
 
-export const quarantineSubject = (reader: StageName | 'observations'): string => `quarantine.${reader}`
+export const quarantineSubject = (reader: StageName | 'observations' | 'audit'): string => `quarantine.${reader}`

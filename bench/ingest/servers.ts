@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { StorageType } from '@nats-io/jetstream'
 import { type Broker, connectBroker, ensureStreams } from '../../internal/broker/connect.js'
-import { readMasterKey } from '../../internal/secrets/master-key.js'
+import { readMasterKeys } from '../../internal/secrets/master-keys.js'
 import { connectStore } from '../../internal/store/client.js'
 import { createDatabase, migrate } from '../../internal/store/migrations/migrate.js'
 import { bootstrapTenant } from '../../internal/supervisor/bootstrap.js'
@@ -47,7 +47,7 @@ const benchMain = (name: string): string => fileURLToPath(new URL(`./${name}.js`
 
 /** Starts a private nats-server with its data in `folder`, and makes the streams, the first tenant and its key. */
 export async function prepareGround(folder: string, natsServerBin: string, processes: Processes): Promise<Ground> {
-  const { files, secrets } = openInstance(join(folder, 'instance'))
+  const { files, secrets } = openInstance(join(folder, 'instance'), true)
   const port = await freePort()
   await processes.start(natsServerRole(natsServerBin, files, port, NATS_USER, secrets.natsPassword))
   const nats = { url: `nats://127.0.0.1:${port}`, user: NATS_USER, password: secrets.natsPassword }
@@ -58,7 +58,13 @@ export async function prepareGround(folder: string, natsServerBin: string, proce
     observationsBytesMax: 1024 ** 2,
   })
   await broker.manager.streams.add({ name: FASTIFY_STREAM, subjects: [FASTIFY_SUBJECT], storage: StorageType.File })
-  const { api_key: apiKey } = await bootstrapTenant(broker, files, readMasterKey(files.masterKey), 'production', '')
+  const { api_key: apiKey } = await bootstrapTenant(
+    broker,
+    files,
+    readMasterKeys({ masterKey: '', masterKeyFile: files.masterKey }),
+    'production',
+    '',
+  )
   const brokerPid = Number(readFileSync(natsPidFile(files), 'utf8'))
   return { processes, files, broker, brokerPid, apiKey, nats, storePassword: secrets.storePassword }
 }

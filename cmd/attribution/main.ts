@@ -1,11 +1,18 @@
 /** The command line. One file a command; `attribution <command> --help` says what each needs. */
 import { Command } from 'commander'
+import { auditCommand } from './audit.js'
 import { demoCommand } from './demo.js'
+import { masterKeyCommand } from './master-key.js'
 
-const program = new Command('attribution').description('Operates the Attribution Service.').addCommand(demoCommand())
+const program = new Command('attribution')
+  .description('Operates the Attribution Service.')
+  .addCommand(demoCommand())
+  .addCommand(auditCommand())
+  .addCommand(masterKeyCommand())
 
 program.parseAsync().then(
-  () => process.exit(0),
+  // A command may have said that it found something.
+  () => process.exit(),
   (cause: unknown) => {
     process.stderr.write(`attribution: ${cause instanceof Error ? cause.message : String(cause)}\n`)
     process.exit(1)

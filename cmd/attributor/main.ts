@@ -1,6 +1,6 @@
 /**
  * The attributor: the stage A, B and C actors of the partitions that this process owns, and the reader of observations
- * where that is this process.
+ * and the writer of the audit logs where those are this process.
  */
 import { randomBytes } from 'node:crypto'
 import { setMaxListeners } from 'node:events'
@@ -13,6 +13,8 @@ import { stageA } from '../../internal/attribution/stage-a/stage.js'
 import { stageB } from '../../internal/attribution/stage-b/stage.js'
 import { stageC } from '../../internal/attribution/stage-c/stage.js'
 import { DEFAULT_SETTINGS, type Tenant } from '../../internal/attribution/tenant.js'
+import { auditActor } from '../../internal/audit/actor.js'
+import { signedHeads } from '../../internal/audit/heads.js'
 import { connectBroker, ensureStreams } from '../../internal/broker/connect.js'
 import { type LogRange, readLog } from '../../internal/broker/log.js'
 import { joinMembers } from '../../internal/broker/members.js'
@@ -20,34 +22,45 @@ import { mirrorBucket } from '../../internal/broker/mirror.js'
 import { runPlannedLog } from '../../internal/broker/planned-log.js'
 import { createPublisher } from '../../internal/broker/publisher.js'
 import { purgeDone } from '../../internal/broker/purge.js'
-import { BROKER_SETTINGS, readConfig, STORE_SETTINGS } from '../../internal/config/settings.js'
+import { BROKER_SETTINGS, MASTER_KEY_SETTINGS, readConfig, STORE_SETTINGS } from '../../internal/config/settings.js'
 import { identityKeysCache } from '../../internal/ids/ids.js'
 import { observationsActor } from '../../internal/observations/actor.js'
 import { runMain, stopSignal, untilAvailable } from '../../internal/process/main.js'
-import { readMasterKey } from '../../internal/secrets/master-key.js'
+import { readMasterKeys } from '../../internal/secrets/master-keys.js'
 import { signingKey } from '../../internal/secrets/signing-keys.js'
 import { connectStore } from '../../internal/store/client.js'
 import { createDatabase, migrate } from '../../internal/store/migrations/migrate.js'
+import { lastAuditRecords } from '../../internal/store/queries/audit-log.js'
 import { observationSources } from '../../internal/store/queries/observations.js'
 import { recordedIds, recordSourcesOf, recordSourcesSince } from '../../internal/store/queries/sources.js'
 import { insertRows, type RowBinaryTable } from '../../internal/store/sink.js'
 import { ADMISSION_KEYS } from '../../internal/store/tables/admission-keys.js'
 import { ATTRIBUTIONS } from '../../internal/store/tables/attributions.js'
+import { AUDIT_LOG } from '../../internal/store/tables/audit-log.js'
 import { OBSERVATIONS_TABLE } from '../../internal/store/tables/observations.js'
 import { QUARANTINED } from '../../internal/store/tables/quarantined.js'
 import { createLog } from '../../internal/telemetry/log.js'
-import { CHECKPOINTS, DIRECTORY, MEMBERS, SIGNING_KEYS, TENANTS } from '../../streams/buckets.js'
+import { AUDIT } from '../../streams/audit.js'
+import {
+  AUDIT_DAYS,
+  AUDIT_HEADS,
+  CHECKPOINTS,
+  DIRECTORY,
+  MEMBERS,
+  SIGNING_KEYS,
+  TENANTS,
+} from '../../streams/buckets.js'
 import { INVOCATIONS, REPLAY_WINDOW_MS } from '../../streams/invocations.js'
 import { OBSERVATIONS } from '../../streams/observations.js'
 
 runMain('attributor', async () => {
   const config = readConfig(
-    ['logLevel', 'partitions', 'stages', 'memberName', 'masterKeyFile', ...BROKER_SETTINGS, ...STORE_SETTINGS],
+    ['logLevel', 'partitions', 'stages', 'memberName', ...MASTER_KEY_SETTINGS, ...BROKER_SETTINGS, ...STORE_SETTINGS],
     process.argv.slice(2),
     process.env,
   )
   const log = createLog('attributor', config.logLevel)
-  const masterKey = readMasterKey(config.masterKeyFile)
+  const masterKeys = readMasterKeys(config)
   const member = config.memberName === '' ? randomBytes(8).toString('hex') : config.memberName
 
   const broker = await connectBroker({
@@ -80,7 +93,13 @@ runMain('attributor', async () => {
   await mirrorBucket(await broker.bucket(DIRECTORY), lost, (key, value) => directory.apply(key, value))
   const tenants = await mirrorBucket<Tenant>(await broker.bucket(TENANTS), lost)
   const checkpoints = await broker.bucket(CHECKPOINTS)
-  const identityKeyOf = identityKeysCache(await signingKey(await broker.bucket(SIGNING_KEYS), masterKey, 'identities'))
+  const signingKeys = await broker.bucket(SIGNING_KEYS)
+  const identityKeyOf = identityKeysCache(await signingKey(signingKeys, masterKeys, 'identities'))
+  const auditHeads = signedHeads(
+    await broker.bucket(AUDIT_HEADS),
+    await broker.bucket(AUDIT_DAYS),
+    await signingKey(signingKeys, masterKeys, 'audit'),
+  )
 
   // Sequences name a batch only within one log: a broker that lost its data begins anew at 1.
   const createdAtS = async (stream: string): Promise<number> =>
@@ -142,14 +161,23 @@ runMain('attributor', async () => {
     logId: observationsLogId,
     log,
   })
+  const audit = auditActor({
+    publish,
+    insert: insertInto(AUDIT_LOG, await createdAtS(AUDIT.name)),
+    lastOf: (tenantIds) => lastAuditRecords(store, tenantIds),
+    heads: auditHeads,
+    log,
+  })
 
   const running = [
     ...mailboxes.map((mailbox) => runPlannedLog(mailbox, logDeps, stopping.signal)),
     runPlannedLog(observations, logDeps, stopping.signal),
+    runPlannedLog(audit, logDeps, stopping.signal),
   ]
   const purged = [
     ...mailboxes.map((mailbox) => ({ ...mailbox, bytesMax: config.invocationsBytesMax, keepMs: REPLAY_WINDOW_MS })),
     { ...observations, bytesMax: config.observationsBytesMax, keepMs: undefined },
+    { ...audit, bytesMax: AUDIT.max_bytes, keepMs: REPLAY_WINDOW_MS },
   ]
   const purging = purgeDone({ ...logDeps, manager: broker.manager }, purged, stopping.signal)
   log.info({ member, stages: config.stages, partitions: config.partitions }, 'attributing')

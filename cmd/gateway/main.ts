@@ -8,9 +8,12 @@ import { AdmissionIndex } from '../../internal/admission/admission-index.js'
 import { BodyFingerprint } from '../../internal/admission/body-fingerprint.js'
 import { InFlight } from '../../internal/admission/in-flight.js'
 import { attributionRoutes } from '../../internal/attribution/routes.js'
+import type { Tenant } from '../../internal/attribution/tenant.js'
+import { auditRoutes } from '../../internal/audit/routes.js'
 import type { StoredApiKey } from '../../internal/auth/api-keys.js'
 import { type Authenticator, createAuthenticator } from '../../internal/auth/authenticate.js'
-import { budgetsCache, rateLimitsOf } from '../../internal/auth/rate-limits.js'
+import { createBudgetExchange } from '../../internal/auth/budget-exchange.js'
+import { type BudgetsCache, budgetsCache, rateLimitOverrides, rateLimitsOf } from '../../internal/auth/rate-limits.js'
 import { connectBroker, ensureStreams } from '../../internal/broker/connect.js'
 import { joinMembers } from '../../internal/broker/members.js'
 import { mirrorBucket } from '../../internal/broker/mirror.js'
@@ -18,6 +21,7 @@ import { createPublisher } from '../../internal/broker/publisher.js'
 import {
   BROKER_SETTINGS,
   ConfigError,
+  MASTER_KEY_SETTINGS,
   RATE_SETTINGS,
   readConfig,
   STORE_SETTINGS,
@@ -39,20 +43,22 @@ import { errorPageRoutes } from '../../internal/gateway/error-pages.js'
 import { healthRoutes, watchBroker, watchStore } from '../../internal/gateway/health.js'
 import { withDescription } from '../../internal/gateway/openapi/routes.js'
 import { createCursorCodec } from '../../internal/gateway/pages.js'
+import { rateLimitRoutes } from '../../internal/gateway/rate-limit-routes.js'
 import { serve, serveUnready } from '../../internal/gateway/server.js'
 import { identityKeysCache, tenantIdsCache } from '../../internal/ids/ids.js'
 import { encodeObservation, encodeObservations } from '../../internal/observations/codec.js'
 import { runMain, stopSignal, untilAvailable } from '../../internal/process/main.js'
-import { readMasterKey } from '../../internal/secrets/master-key.js'
+import { readMasterKeys } from '../../internal/secrets/master-keys.js'
 import { signingKey } from '../../internal/secrets/signing-keys.js'
 import { adoptOrphans } from '../../internal/spool/orphans.js'
 import { openSpool } from '../../internal/spool/spool.js'
 import { connectStore } from '../../internal/store/client.js'
 import { findAdmissionKeys } from '../../internal/store/queries/admission-keys.js'
 import { findAttribution, listAttributions } from '../../internal/store/queries/attributions.js'
+import { listAuditLog } from '../../internal/store/queries/audit-log.js'
 import { findQuarantined } from '../../internal/store/queries/quarantined.js'
 import { createLog } from '../../internal/telemetry/log.js'
-import { API_KEYS, CHECKPOINTS, IDEMPOTENCY, MEMBERS, SIGNING_KEYS } from '../../streams/buckets.js'
+import { API_KEYS, CHECKPOINTS, IDEMPOTENCY, MEMBERS, SIGNING_KEYS, TENANTS } from '../../streams/buckets.js'
 import { observationsSubject } from '../../streams/observations.js'
 
 const HOUR_MS = 60 * 60 * 1000
@@ -78,7 +84,7 @@ runMain('gateway', async () => {
       'logLevel',
       'dataDir',
       'partitions',
-      'masterKeyFile',
+      ...MASTER_KEY_SETTINGS,
       ...BROKER_SETTINGS,
       'spoolBytesMax',
       ...STORE_SETTINGS,
@@ -88,7 +94,7 @@ runMain('gateway', async () => {
     process.env,
   )
   const log = createLog('gateway', config.logLevel)
-  const masterKey = readMasterKey(config.masterKeyFile)
+  const masterKeys = readMasterKeys(config)
   const clock = Date.now
   const baseUrl = config.baseUrl === '' ? `http://${config.host}:${config.port}` : config.baseUrl
   const errorDocsUrl = config.errorDocsUrl === '' ? `${baseUrl}/docs/errors` : config.errorDocsUrl
@@ -115,20 +121,33 @@ runMain('gateway', async () => {
   })
 
   const signingKeys = await broker.bucket(SIGNING_KEYS)
-  const idsOf = tenantIdsCache(await signingKey(signingKeys, masterKey, 'ids'))
-  const cursors = createCursorCodec(await signingKey(signingKeys, masterKey, 'cursors'))
-  const admissionKey = await signingKey(signingKeys, masterKey, 'admission')
+  const idsOf = tenantIdsCache(await signingKey(signingKeys, masterKeys, 'ids'))
+  const cursors = createCursorCodec(await signingKey(signingKeys, masterKeys, 'cursors'))
+  const admissionKey = await signingKey(signingKeys, masterKeys, 'admission')
 
   // A copy of the keys that no longer follows the bucket would let revoked keys in: start over instead.
   const stopping = new AbortController()
   const lost = (cause: unknown): void => {
     if (stopping.signal.aborted) return
-    log.fatal({ err: cause }, 'the copy of the API keys no longer follows its bucket')
+    log.fatal({ err: cause }, 'the copy of a bucket no longer follows it')
     process.exit(1)
   }
   const authenticators: Authenticator[] = []
   const apiKeys = await mirrorBucket<StoredApiKey>(await broker.bucket(API_KEYS), lost, (keyId) => {
     for (const authenticator of authenticators) authenticator.forget(keyId)
+  })
+  // A new name at each start: nothing that was said to the one before is meant for this one.
+  const gatewayName = `gateway-${randomBytes(6).toString('hex')}`
+  const budgetExchange = createBudgetExchange({
+    connection: broker.connection,
+    self: gatewayName,
+    isBrokerUp,
+    clock,
+    log,
+  })
+  const retuning: BudgetsCache[] = []
+  const tenants = await mirrorBucket<Tenant>(await broker.bucket(TENANTS), lost, (tenantId) => {
+    for (const budgets of retuning) budgets.retune(tenantId, clock())
   })
   const budgetsOf = budgetsCache(
     rateLimitsOf({
@@ -138,12 +157,16 @@ runMain('gateway', async () => {
       control: config.rateControl,
       token: config.rateToken,
     }),
+    {
+      overridesOf: (tenantId) => rateLimitOverrides(tenants.get(tenantId)?.settings.rate_limits),
+      sharing: budgetExchange.sharing,
+    },
   )
+  retuning.push(budgetsOf)
+  budgetExchange.listen(budgetsOf)
   const authenticator = createAuthenticator(config.mode, (keyId) => apiKeys.get(keyId), budgetsOf)
   authenticators.push(authenticator)
 
-  // A new name at each start: nothing that was said to the one before is meant for this one.
-  const gatewayName = `gateway-${randomBytes(6).toString('hex')}`
   const publisher = createPublisher(broker.connection)
   const spoolsDir = join(config.dataDir, 'spool')
   const spoolSettings = {
@@ -192,7 +215,11 @@ runMain('gateway', async () => {
   const peers = await joinPeers({
     connection: broker.connection,
     self: gatewayName,
-    join: async () => joinMembers(await broker.bucket(MEMBERS), 'gateway', gatewayName, lost),
+    join: async () => {
+      const members = await joinMembers(await broker.bucket(MEMBERS), 'gateway', gatewayName, lost)
+      budgetExchange.follow(members)
+      return members
+    },
     local: localKeys<Told>({
       index: index.keys,
       inFlight,
@@ -252,6 +279,8 @@ runMain('gateway', async () => {
         idsOf,
         clock,
       }),
+      ...rateLimitRoutes(clock),
+      ...auditRoutes({ list: (question, signal) => listAuditLog(store, question, signal), cursors, clock }),
     ]),
     { authenticator, brokerAwayMs: () => brokerWatch.awayMs(), log },
   ).catch(portTaken)
@@ -263,6 +292,7 @@ runMain('gateway', async () => {
   await server.drain()
   await groups.idle()
   clearInterval(overdue)
+  budgetExchange.stop()
   await peers.close()
   await writer.close()
   await broker.close()

@@ -9,11 +9,20 @@ import { fstatSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { ConfigError, readConfig } from '../../internal/config/settings.js'
 import { EngineStartError, LISTEN_HOST, startEngine } from '../../internal/store/engine/engine.js'
+import { AUDIT_LOG } from '../../internal/store/tables/audit-log.js'
 
 function readStoreConfig() {
   // ATTRIBUTION_HOST is where the gateway listens. The store would take it for its own, and listens on loopback only.
   const { ATTRIBUTION_HOST: _, ...env } = process.env
-  const wanted = ['host', 'dataDir', 'storePort', 'storeUser', 'storePassword', 'storeMemoryBytesMax'] as const
+  const wanted = [
+    'host',
+    'dataDir',
+    'storePort',
+    'storeUser',
+    'storePassword',
+    'storeDatabase',
+    'storeMemoryBytesMax',
+  ] as const
   const config = readConfig(wanted, process.argv.slice(2), env)
   if (config.host !== LISTEN_HOST) throw new ConfigError(`--host must be ${LISTEN_HOST}: the store serves one machine`)
   if (config.storePassword === '') throw new ConfigError('ATTRIBUTION_STORE_PASSWORD must be set')
@@ -62,6 +71,7 @@ try {
     folder: join(config.dataDir, 'store'),
     port: config.storePort,
     user: { name: config.storeUser, password: config.storePassword },
+    appendOnly: { database: config.storeDatabase, table: AUDIT_LOG.name },
     memoryBytesMax: config.storeMemoryBytesMax,
   })
   console.log(`store ready on ${LISTEN_HOST}:${config.storePort}`)

@@ -8,17 +8,26 @@ import {
   BROKER_SETTINGS,
   ConfigError,
   environmentOf,
+  MASTER_KEY_SETTINGS,
   RATE_SETTINGS,
   readConfig,
   STORE_SETTINGS,
 } from '../../internal/config/settings.js'
 import { runMain, stopSignal, untilAvailable } from '../../internal/process/main.js'
-import { readMasterKey } from '../../internal/secrets/master-key.js'
+import { readMasterKeys } from '../../internal/secrets/master-keys.js'
+import { dropMasterKeys } from '../../internal/secrets/rotation.js'
 import { banner } from '../../internal/supervisor/banner.js'
 import { bootstrapTenant } from '../../internal/supervisor/bootstrap.js'
 import { type Role, Supervisor } from '../../internal/supervisor/children.js'
 import { runDemo } from '../../internal/supervisor/demo.js'
-import { freePort, openInstance, requireFreePort, takeOver, writeRunFile } from '../../internal/supervisor/instance.js'
+import {
+  freePort,
+  openInstance,
+  requireFreePort,
+  takeOver,
+  writePrivate,
+  writeRunFile,
+} from '../../internal/supervisor/instance.js'
 import { natsServerRole } from '../../internal/supervisor/nats-server.js'
 import { GATEWAY_NODE_FLAGS } from '../../internal/supervisor/processes.js'
 import { answersAt } from '../../internal/supervisor/readiness.js'
@@ -27,6 +36,20 @@ import { createLog } from '../../internal/telemetry/log.js'
 /** `dist/cmd/<role>/main.js` */
 const mainOf = (role: string): string => fileURLToPath(new URL(`../${role}/main.js`, import.meta.url))
 const NATS_USER = 'attribution'
+const HOUR_MS = 60 * 60 * 1000
+
+/** Keys that a rotation has replaced, once they open nothing any more. */
+function dropMasterKeysHourly(file: string, say: (line: string) => void): void {
+  const drop = (): void => {
+    try {
+      dropMasterKeys(file, Date.now())
+    } catch (cause) {
+      say((cause as Error).message)
+    }
+  }
+  drop()
+  setInterval(drop, HOUR_MS).unref()
+}
 
 runMain('up', async () => {
   const config = readConfig(
@@ -42,6 +65,7 @@ runMain('up', async () => {
       'demoEventIds',
       'partitions',
       'natsServerBin',
+      ...MASTER_KEY_SETTINGS,
       ...BROKER_SETTINGS,
       'spoolBytesMax',
       ...RATE_SETTINGS,
@@ -52,7 +76,9 @@ runMain('up', async () => {
     process.env,
   )
   const say = (line: string): void => void process.stderr.write(`  ${line}\n`)
-  const { files, secrets } = openInstance(config.dataDir)
+  // The keys of an operator who keeps them elsewhere come before one in the data folder.
+  const ownsMasterKey = config.masterKey === '' && config.masterKeyFile === ''
+  const { files, secrets } = openInstance(config.dataDir, ownsMasterKey)
   await takeOver(files)
   await requireFreePort(config.host, config.port)
 
@@ -67,6 +93,7 @@ runMain('up', async () => {
   const storePassword = ownsStore ? secrets.storePassword : config.storePassword
   const baseUrl = config.baseUrl === '' ? `http://${config.host}:${config.port}` : config.baseUrl
 
+  const masterKeyFile = ownsMasterKey ? files.masterKey : config.masterKeyFile
   const { host: _host, port: _port, demo: _demo, demoSpeed, demoEventIds, natsServerBin, ...shared } = config
   const env = {
     PATH: process.env['PATH'] ?? '',
@@ -74,7 +101,7 @@ runMain('up', async () => {
       ...shared,
       baseUrl,
       dataDir: files.dataDir,
-      masterKeyFile: files.masterKey,
+      masterKeyFile,
       natsUrl: nats.url,
       natsUser: nats.user,
       natsPassword: nats.password,
@@ -82,6 +109,8 @@ runMain('up', async () => {
       storePassword,
     }),
   }
+  const { PATH: _path, ATTRIBUTION_MASTER_KEY: _key, ...told }: Record<string, string> = env
+  writePrivate(files.environment, `${JSON.stringify(told, null, 2)}\n`)
   const role = (
     name: string,
     args: readonly string[],
@@ -95,6 +124,7 @@ runMain('up', async () => {
     ready,
   })
 
+  if (ownsMasterKey) dropMasterKeysHourly(files.masterKey, say)
   const supervisor = new Supervisor({ logsDir: files.logsDir, say, onChange: (pids) => writeRunFile(files, pids) })
   const stopping = stopSignal()
   try {
@@ -120,7 +150,7 @@ runMain('up', async () => {
       () => ensureStreams(broker, { ...config, replicas: config.streamReplicas }),
       createLog('up', config.logLevel),
     )
-    await bootstrapTenant(broker, files, readMasterKey(files.masterKey), config.mode, baseUrl)
+    await bootstrapTenant(broker, files, readMasterKeys({ ...config, masterKeyFile }), config.mode, baseUrl)
     await broker.close()
 
     const listening = `http://${config.host}:${config.port}`

@@ -22,22 +22,35 @@ export const rateLimitsOf = (perSecond: Readonly<Record<RateClass, number>>): Ra
     RATE_CLASSES.map((name) => [name, { perSecond: perSecond[name], burst: perSecond[name] * BURST_FACTOR[name] }]),
   ) as RateLimits
 
+/** Told of what is taken while several gateways give from the same budgets. */
+export interface Sharing {
+  readonly isShared: boolean
+  taken(budget: Budget, cost: number): void
+}
+
+const ALONE: Sharing = { isShared: false, taken: () => undefined }
+
 /** One caller's budget of one class. */
 export class Budget {
-  readonly limit: number
-  private readonly costMs: number
-  private readonly burstMs: number
+  /** Sustained, per second. */
+  perSecond = 0
+  /** What may come at once. */
+  limit = 0
+  /** What was taken here and the other gateways have not been told yet. */
+  untold = 0
+  private costMs = 0
+  private burstMs = 0
   /** The theoretical arrival time: when the budget would be whole again. */
   private wholeAtMs = 0
   /** The lines of the answers of one group, which go out together. */
   private lines = ''
   private linesNowMs = 0
   private linesWholeAtMs = -1
+  private readonly sharing: Sharing
 
-  constructor({ perSecond, burst }: RateLimit) {
-    this.limit = burst
-    this.costMs = 1_000 / perSecond
-    this.burstMs = burst * this.costMs
+  constructor(limit: RateLimit, sharing: Sharing = ALONE) {
+    this.sharing = sharing
+    this.tune(limit)
   }
 
   /**
@@ -50,9 +63,39 @@ export class Budget {
     const waitMs = next - this.burstMs - nowMs
     if (waitMs <= 1e-6) {
       this.wholeAtMs = next
+      if (this.sharing.isShared) this.sharing.taken(this, cost)
       return 0
     }
     return cost > this.limit ? Number.POSITIVE_INFINITY : waitMs
+  }
+
+  /**
+   * Takes what another gateway has given, whether it fits or not: what goes beyond the burst is a debt, which is paid
+   * before anything else is given, so that the gateways together keep to the rate.
+   */
+  charge(cost: number, nowMs: number): void {
+    this.wholeAtMs = Math.max(this.wholeAtMs, nowMs) + cost * this.costMs
+  }
+
+  /** What is taken and not paid back by time yet. */
+  used(nowMs: number): number {
+    return Math.max(0, this.wholeAtMs - nowMs) / this.costMs
+  }
+
+  /** Takes as much as is used elsewhere, unless more is used here: for a gateway that has just come. */
+  raise(used: number, nowMs: number): void {
+    this.wholeAtMs = Math.max(this.wholeAtMs, nowMs + used * this.costMs)
+  }
+
+  /** Gives it another limit; what was used stays used. */
+  tune({ perSecond, burst }: RateLimit, nowMs = 0): void {
+    const used = this.costMs === 0 ? 0 : this.used(nowMs)
+    this.perSecond = perSecond
+    this.limit = burst
+    this.costMs = 1_000 / perSecond
+    this.burstMs = burst * this.costMs
+    if (used > 0) this.wholeAtMs = nowMs + used * this.costMs
+    this.linesWholeAtMs = -1
   }
 
   remaining(nowMs: number): number {
@@ -78,20 +121,86 @@ export class Budget {
 
 export type Budgets = Readonly<Record<RateClass, Budget>>
 
+/** A tenant's setting `rate_limits`; without a burst it is the usual one of the class. */
+export type RateLimitSettings = {
+  readonly [K in RateClass]?: { readonly per_second: number; readonly burst?: number }
+}
+
+/** A tenant's own limits, of the classes that have one. */
+export type RateLimitOverrides = { readonly [K in RateClass]?: RateLimit }
+
+export const rateLimitOverrides = (settings: RateLimitSettings = {}): RateLimitOverrides =>
+  Object.fromEntries(
+    RATE_CLASSES.flatMap((name) => {
+      const own = settings[name]
+      if (own === undefined) return []
+      const { per_second: perSecond, burst = perSecond * BURST_FACTOR[name] } = own
+      return [[name, { perSecond, burst }]]
+    }),
+  )
+
+export interface BudgetName {
+  readonly tenantId: string
+  readonly principal: string
+  readonly rateClass: RateClass
+}
+
+/** The budgets of each (tenant, principal). */
+export interface BudgetsCache {
+  (tenantId: string, principal: string): Budgets
+  /** Brings a tenant's budgets to its limits as they are now. */
+  retune(tenantId: string, nowMs: number): void
+  nameOf(budget: Budget): BudgetName | undefined
+  all(): Iterable<Budget>
+}
+
+export interface BudgetsOptions {
+  readonly overridesOf?: (tenantId: string) => RateLimitOverrides | undefined
+  readonly sharing?: Sharing
+}
+
 /** Principals whose budgets are kept at most; the oldest go first and begin anew, whole. */
 const PRINCIPALS_MAX = 50_000
 
-/** The budgets of each (tenant, principal). */
-export function budgetsCache(limits: RateLimits): (tenantId: string, principal: string) => Budgets {
-  const known = new Map<string, Budgets>()
-  return (tenantId, principal) => {
+interface Principal {
+  readonly tenantId: string
+  readonly principal: string
+  readonly budgets: Budgets
+}
+
+export function budgetsCache(limits: RateLimits, { overridesOf, sharing }: BudgetsOptions = {}): BudgetsCache {
+  const known = new Map<string, Principal>()
+  const owners = new WeakMap<Budget, BudgetName>()
+
+  const limitOf = (tenantId: string, rateClass: RateClass): RateLimit =>
+    overridesOf?.(tenantId)?.[rateClass] ?? limits[rateClass]
+
+  const budgetsOf = (tenantId: string, principal: string): Budgets => {
     const key = `${tenantId} ${principal}`
-    let budgets = known.get(key)
-    if (budgets === undefined) {
-      if (known.size >= PRINCIPALS_MAX) known.delete(known.keys().next().value ?? '')
-      budgets = Object.fromEntries(RATE_CLASSES.map((name) => [name, new Budget(limits[name])])) as Budgets
-      known.set(key, budgets)
-    }
+    const found = known.get(key)
+    if (found !== undefined) return found.budgets
+    if (known.size >= PRINCIPALS_MAX) known.delete(known.keys().next().value ?? '')
+    const budgets = Object.fromEntries(
+      RATE_CLASSES.map((rateClass) => {
+        const budget = new Budget(limitOf(tenantId, rateClass), sharing)
+        owners.set(budget, { tenantId, principal, rateClass })
+        return [rateClass, budget]
+      }),
+    ) as Budgets
+    known.set(key, { tenantId, principal, budgets })
     return budgets
   }
+
+  return Object.assign(budgetsOf, {
+    retune(tenantId: string, nowMs: number) {
+      for (const { tenantId: ofTenant, budgets } of known.values()) {
+        if (ofTenant !== tenantId) continue
+        for (const rateClass of RATE_CLASSES) budgets[rateClass].tune(limitOf(tenantId, rateClass), nowMs)
+      }
+    },
+    nameOf: (budget: Budget) => owners.get(budget),
+    *all() {
+      for (const { budgets } of known.values()) yield* Object.values(budgets)
+    },
+  })
 }

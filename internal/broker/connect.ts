@@ -1,6 +1,7 @@
 import { type JetStreamManager, jetstreamManager } from '@nats-io/jetstream'
 import { type KV, Kvm } from '@nats-io/kv'
 import { connect, type NatsConnection } from '@nats-io/transport-node'
+import { AUDIT } from '../../streams/audit.js'
 import { BUCKETS, type Bucket } from '../../streams/buckets.js'
 import { INVOCATIONS } from '../../streams/invocations.js'
 import { OBSERVATIONS } from '../../streams/observations.js'
@@ -66,6 +67,7 @@ export async function ensureStreams(broker: Broker, settings: StreamSettings): P
     { ...INVOCATIONS, max_bytes: invocationsBytesMax },
     { ...OBSERVATIONS, max_bytes: observationsBytesMax },
     QUARANTINE,
+    AUDIT,
   ]
   for (const stream of declared) {
     const config = { ...stream, subjects: [...stream.subjects], num_replicas: replicas }

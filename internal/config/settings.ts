@@ -128,6 +128,7 @@ export const SETTINGS = {
   storePort: integer('store-port', 8123, 1, 65_535),
   storeMemoryBytesMax: integer('store-memory-bytes-max', 6 * 1024 ** 3, 256 * 1024 ** 2, 2 ** 50),
 
+  masterKey: text('master-key', ''),
   masterKeyFile: text('master-key-file', ''),
   memberName: text('member-name', ''),
   stages,
@@ -143,6 +144,8 @@ export const BROKER_SETTINGS = [
   'invocationsBytesMax',
   'observationsBytesMax',
 ] as const satisfies readonly SettingName[]
+/** Of whoever opens a sealed secret: the keys themselves, or the file that holds them. */
+export const MASTER_KEY_SETTINGS = ['masterKey', 'masterKeyFile'] as const satisfies readonly SettingName[]
 export const STORE_SETTINGS = [
   'storeUrl',
   'storeUser',

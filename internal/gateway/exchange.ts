@@ -1,5 +1,6 @@
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js'
 import { randomBytes } from 'node:crypto'
+import { plainAddress } from '../auth/addresses.js'
 import type { Budget } from '../auth/rate-limits.js'
 import { type Problem, problem } from '../problems/catalogue.js'
 import { type RenderedProblem, renderProblem } from '../problems/render.js'
@@ -123,6 +124,7 @@ export class Exchange {
   private readonly request: HttpRequest
   private readonly errorDocsUrl: string
   private trace = ''
+  private peer: string | undefined
   private heldBytes = 0
 
   constructor(
@@ -160,6 +162,17 @@ export class Exchange {
   /** Called when the client leaves before it was answered. */
   onAborted(stop: () => void): void {
     this.whenAborted = stop
+  }
+
+  /** The peer's. Whoever wants it in a later turn calls `keepAddress` in the handler's own. */
+  get address(): string {
+    this.peer ??= plainAddress(Buffer.from(this.response.getRemoteAddressAsText()).toString('latin1'))
+    return this.peer
+  }
+
+  /** uWebSockets.js forgets the address when the caller leaves. */
+  keepAddress(): void {
+    this.peer ??= this.address
   }
 
   /** 32 hex digits: of the caller's traceparent, else our own. */

@@ -67,10 +67,11 @@ export function healthRoutes(broker: DependencyWatch, store: DependencyWatch): r
       method: 'get',
       path: '/healthz',
       access: 'public',
+      isProbe: true,
       operation: GET_HEALTH,
       handle: (exchange) => exchange.replyJson('200 OK', { status: 'ok' }),
     },
-    { method: 'get', path: '/readyz', access: 'public', operation: GET_READINESS, handle: ready },
+    { method: 'get', path: '/readyz', access: 'public', isProbe: true, operation: GET_READINESS, handle: ready },
   ]
 }
 

@@ -18,6 +18,8 @@ interface RouteBase {
 /** A route that anyone may call; the spec and the design name every one of them. */
 export interface PublicRoute extends RouteBase {
   readonly access: 'public'
+  /** Asked by whoever watches the process, and not limited by address. */
+  readonly isProbe?: true
   readonly handle: (exchange: Exchange) => void | Promise<void>
 }
 

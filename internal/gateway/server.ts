@@ -1,5 +1,7 @@
 import uWS, { type HttpRequest, type HttpResponse, type TemplatedApp, type us_listen_socket } from 'uWebSockets.js'
+import { addressBudgets } from '../auth/addresses.js'
 import type { Authenticator, Caller } from '../auth/authenticate.js'
+import type { RateLimit } from '../auth/rate-limits.js'
 import { type Problem, problem } from '../problems/catalogue.js'
 import type { Logger } from '../telemetry/log.js'
 import { Exchange, type ExchangeHooks, NO_HEADERS, readHeaders } from './exchange.js'
@@ -10,6 +12,8 @@ export interface ServerSettings {
   readonly host: string
   readonly port: number
   readonly errorDocsUrl: string
+  /** What one address may ask of the public routes together; the usual unless told. */
+  readonly addressLimit?: RateLimit
 }
 
 export interface ServerDeps {
@@ -37,15 +41,16 @@ export async function serve(
   const app = uWS.App()
   const open = new OpenRequests(deps.log)
   const begin = (response: HttpResponse, request: HttpRequest) => beginExchange(response, request, settings, open)
+  const served: Served = { ...deps, budgetOfAddress: addressBudgets(settings.addressLimit) }
   for (const route of routes) {
     app[route.method](route.path, (response, request) => {
       const exchange = begin(response, request)
-      if (exchange !== undefined) answer(exchange, route, deps)
+      if (exchange !== undefined) answer(exchange, route, served)
     })
     if (route.method !== 'get') continue
     app.head(route.path, (response, request) => {
       const exchange = begin(withoutBody(response), request)
-      if (exchange !== undefined) answer(exchange, route, deps)
+      if (exchange !== undefined) answer(exchange, route, served)
     })
   }
   answerOtherMethods(app, routes, begin)
@@ -105,10 +110,16 @@ class OpenRequests implements ExchangeHooks {
   }
 }
 
+interface Served extends ServerDeps {
+  readonly budgetOfAddress: ReturnType<typeof addressBudgets>
+}
+
 /** The one wrapper of every route: credential, scope, rate, then the route; a throw becomes a 500. */
-function answer(exchange: Exchange, route: Route, deps: ServerDeps): void {
+function answer(exchange: Exchange, route: Route, deps: Served): void {
   try {
     if (route.access === 'public') {
+      const limited = route.isProbe === true ? undefined : limitAddress(exchange, deps)
+      if (limited !== undefined) return exchange.replyProblem(limited)
       watch(route.handle(exchange), exchange, deps.log)
       return
     }
@@ -118,6 +129,11 @@ function answer(exchange: Exchange, route: Route, deps: ServerDeps): void {
   } catch (cause) {
     fail(exchange, cause, deps.log)
   }
+}
+
+function limitAddress(exchange: Exchange, { budgetOfAddress }: Served): Problem | undefined {
+  const nowMs = Date.now()
+  return takeFrom(budgetOfAddress(exchange.address, nowMs), 1, nowMs)
 }
 
 /** Why a caller is not let in, and who it is where that is known. */

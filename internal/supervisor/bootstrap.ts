@@ -8,6 +8,7 @@ import type { Broker } from '../broker/connect.js'
 import { isLostRace } from '../broker/errors.js'
 import { ConfigError } from '../config/settings.js'
 import { formatId, tenantIdsCache } from '../ids/ids.js'
+import type { MasterKeys } from '../secrets/master-keys.js'
 import { signingKey } from '../secrets/signing-keys.js'
 import { type InstanceFiles, writePrivate } from './instance.js'
 
@@ -26,11 +27,11 @@ export interface Credentials {
 export async function bootstrapTenant(
   broker: Broker,
   files: InstanceFiles,
-  masterKey: Uint8Array,
+  masterKeys: MasterKeys,
   mode: Mode,
   baseUrl: string,
 ): Promise<Credentials> {
-  const credentials = await readOrMake(broker, files, masterKey, mode, baseUrl)
+  const credentials = await readOrMake(broker, files, masterKeys, mode, baseUrl)
   const presented = parseApiKey(mode, credentials.api_key)
   if (presented === undefined) {
     throw new ConfigError(`${files.credentials} holds no key for mode ${mode}; use another --data-dir for another mode`)
@@ -62,7 +63,7 @@ export async function bootstrapTenant(
 async function readOrMake(
   broker: Broker,
   files: InstanceFiles,
-  masterKey: Uint8Array,
+  masterKeys: MasterKeys,
   mode: Mode,
   baseUrl: string,
 ): Promise<Credentials> {
@@ -72,7 +73,7 @@ async function readOrMake(
     if (kept.base_url !== baseUrl) writePrivate(files.credentials, `${JSON.stringify(current, null, 2)}\n`)
     return current
   }
-  const idsOf = tenantIdsCache(await signingKey(await broker.bucket(SIGNING_KEYS), masterKey, 'ids'))
+  const idsOf = tenantIdsCache(await signingKey(await broker.bucket(SIGNING_KEYS), masterKeys, 'ids'))
   const tenantId = formatId('tnt', randomBytes(16))
   const { secret } = createApiKey(
     mode,

@@ -4,6 +4,7 @@ import { createServer } from 'node:net'
 import { dirname, join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ConfigError } from '../config/settings.js'
+import { newMasterKey, writeMasterKeys } from '../secrets/master-keys.js'
 import { isOurProcess } from './processes.js'
 
 /** The files of one instance in its data folder; all of them readable by their owner only. */
@@ -13,6 +14,8 @@ export interface InstanceFiles {
   readonly masterKey: string
   readonly credentials: string
   readonly run: string
+  /** The settings of the roles that run, for the command line. */
+  readonly environment: string
 }
 
 /** Passwords that only this instance's own processes use. */
@@ -27,8 +30,33 @@ export interface RunFile {
   readonly roles: Readonly<Record<string, number>>
 }
 
-/** Makes the data folder and its keys where they are not there yet. @throws ConfigError when it cannot be written */
-export function openInstance(dataDir: string): { files: InstanceFiles; secrets: InstanceSecrets } {
+const ENVIRONMENT_FILE = 'environment.json'
+
+/**
+ * What the roles of the instance in a data folder have been told when it was last started (`ATTRIBUTION_*`), so that a
+ * command can reach it.
+ *
+ * @throws ConfigError when no instance has been started there
+ */
+export function environmentIn(dataDir: string): Readonly<Record<string, string>> {
+  const file = join(resolve(dataDir), ENVIRONMENT_FILE)
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as Record<string, string>
+  } catch (cause) {
+    throw new ConfigError(`${file} cannot be read: is ${dataDir} the data folder of a running instance?`, { cause })
+  }
+}
+
+/**
+ * Makes the data folder and its keys where they are not there yet.
+ *
+ * @param ownsMasterKey whether the master key lies in it
+ * @throws ConfigError when it cannot be written
+ */
+export function openInstance(
+  dataDir: string,
+  ownsMasterKey: boolean,
+): { files: InstanceFiles; secrets: InstanceSecrets } {
   const folder = resolve(dataDir)
   const files: InstanceFiles = {
     dataDir: folder,
@@ -36,11 +64,12 @@ export function openInstance(dataDir: string): { files: InstanceFiles; secrets: 
     masterKey: join(folder, 'master.key'),
     credentials: join(folder, 'credentials.json'),
     run: join(folder, 'run.json'),
+    environment: join(folder, ENVIRONMENT_FILE),
   }
   const secretsFile = join(folder, 'secrets.json')
   try {
     makeFolder(files.logsDir)
-    if (!existsSync(files.masterKey)) writePrivate(files.masterKey, `${randomBytes(32).toString('base64url')}\n`)
+    if (ownsMasterKey && !existsSync(files.masterKey)) writePrivate(files.masterKey, writeMasterKeys([newMasterKey()]))
     if (!existsSync(secretsFile)) {
       const made: InstanceSecrets = { natsPassword: randomText(), storePassword: randomText() }
       writePrivate(secretsFile, `${JSON.stringify(made, null, 2)}\n`)

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { AUDIT } from '../../streams/audit.js'
 import { BUCKETS } from '../../streams/buckets.js'
 import { INVOCATIONS } from '../../streams/invocations.js'
 import { QUARANTINE } from '../../streams/quarantine.js'
@@ -10,14 +11,15 @@ test('every bucket has its own name, of characters that a stream name may hold',
   for (const name of names) expect(name).toMatch(/^[a-z_]+$/)
 })
 
-test('only heartbeats and the answers to bulk requests and observations expire by themselves', () => {
+test('only heartbeats, kept answers and the days of the audit log expire by themselves', () => {
   expect(BUCKETS.filter((bucket) => bucket.ttlMs !== undefined).map(({ name }) => name)).toEqual([
     'idempotency',
+    'audit_days',
     'members',
   ])
 })
 
-test.each([INVOCATIONS, QUARANTINE])(
+test.each([INVOCATIONS, QUARANTINE, AUDIT])(
   'the stream $name refuses what does not fit and forgets nothing by age',
   (stream) => {
     expect(stream).toMatchObject({ discard: 'new', retention: 'limits', storage: 'file', max_age: 0 })

@@ -11,6 +11,8 @@ import { natsServerBin } from './service.js'
 export interface RunningBroker {
   readonly port: number
   readonly url: string
+  /** Where it keeps its streams. */
+  readonly folder: string
 }
 
 /** Resolves once it takes connections. Ends with this process, however that ends. */
@@ -30,5 +32,5 @@ export async function launchBroker(): Promise<RunningBroker> {
     server.once('error', reject)
     server.once('close', (code) => reject(new Error(`nats-server ended with ${code}`)))
   })
-  return { port, url: `nats://127.0.0.1:${port}` }
+  return { port, url: `nats://127.0.0.1:${port}`, folder }
 }

@@ -7,7 +7,7 @@ import type { Credentials } from '../../internal/supervisor/bootstrap.js'
 import type { RunFile } from '../../internal/supervisor/instance.js'
 import { freePort, type Launched, launch } from './processes.js'
 
-const UP_MAIN = fileURLToPath(new URL('../../dist/cmd/up/main.js', import.meta.url))
+export const UP_MAIN = fileURLToPath(new URL('../../dist/cmd/up/main.js', import.meta.url))
 
 export interface RunningService {
   readonly process: Launched

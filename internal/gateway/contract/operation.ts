@@ -5,6 +5,8 @@ import type { ErrorCode } from '../../problems/catalogue.js'
 export const TAGS = {
   Ingestion: 'Events that capture layers send.',
   Attribution: 'Records of who and what caused a call, with their evidence.',
+  Audit: 'What was done and refused.',
+  Limits: 'What a caller may still ask for.',
   Health: 'Whether the process runs, and whether it can work.',
   Contract: 'What the service says of itself.',
 } as const

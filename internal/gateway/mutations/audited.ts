@@ -18,7 +18,7 @@ const UNAUDITED: ReadonlySet<ErrorCode> = new Set([
  */
 export async function audit(
   { auditSink, clock }: { readonly auditSink: AuditSink; readonly clock: () => number },
-  { parameter, traceId }: Exchange,
+  { parameter, traceId, address }: Exchange,
   caller: Caller,
   action: AuditAction,
   outcome: Reply | Problem,
@@ -36,6 +36,7 @@ export async function audit(
     errorCode: refusal?.code ?? null,
     traceId,
     at: clock(),
+    ...(address !== '' && { sourceAddress: address }),
     ...(reply?.changes && { changes: reply.changes }),
   }
   try {

@@ -1,7 +1,7 @@
 import { hkdfSync } from 'node:crypto'
 import type { Problem } from '../../problems/catalogue.js'
 import { renderProblem } from '../../problems/render.js'
-import { seal, unseal } from '../../secrets/seal.js'
+import { openUnder, sealUnder } from '../../secrets/seal.js'
 import type { Exchange } from '../exchange.js'
 import type { Reply } from './mutation.js'
 
@@ -21,11 +21,14 @@ export interface KeptAnswer {
  * @param context where it is kept; it opens nowhere else
  */
 export const sealAnswer = (secret: Uint8Array, idempotencyKey: string, context: string, answer: KeptAnswer): string =>
-  seal(keyOf(secret, idempotencyKey), context, Buffer.from(JSON.stringify(answer)))
+  sealUnder(keyOf(secret, idempotencyKey), context, Buffer.from(JSON.stringify(answer)))
 
 /** @throws Error when it was sealed under another key, or altered */
-export const openAnswer = (secret: Uint8Array, idempotencyKey: string, context: string, sealed: string): KeptAnswer =>
-  JSON.parse(unseal(keyOf(secret, idempotencyKey), context, sealed).toString()) as KeptAnswer
+export function openAnswer(secret: Uint8Array, idempotencyKey: string, context: string, sealed: string): KeptAnswer {
+  const opened = openUnder(keyOf(secret, idempotencyKey), context, sealed)
+  if (opened === undefined) throw new Error(`${context} does not open with this key`)
+  return JSON.parse(opened.toString()) as KeptAnswer
+}
 
 const keyOf = (secret: Uint8Array, idempotencyKey: string): Uint8Array =>
   Buffer.from(hkdfSync('sha256', secret, idempotencyKey, 'attribution kept answers v1', 32))

@@ -91,6 +91,7 @@ function begin<B>(
   openCount: { now: number },
   deps: MutationDeps,
 ): void | Promise<void> {
+  exchange.keepAddress() // for the audit log
   const keyHash: KeyHash = new Int32Array(4)
   const { idempotencyKey } = exchange.headers
   const hasKey = hashIdempotencyKey(deps.keyHashingOf(caller.tenantId), ROUTE, idempotencyKey, keyHash)

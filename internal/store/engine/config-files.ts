@@ -7,7 +7,8 @@
  * itself lets `default` in nowhere: only requests that name the service user in the header `X-ClickHouse-User` reach a
  * query, and ClickHouse refuses one that names a user in a second way too. (Not so `Authorization`: a `user` in the
  * address overrides that one.) The service user has a password and every right over data, but none over users, and
- * none over tables that read files, other hosts or the server's life.
+ * none over tables that read files, other hosts or the server's life; and an append-only table it can neither change nor
+ * remove, alone or with its database.
  */
 import { createHash } from 'node:crypto'
 
@@ -81,9 +82,21 @@ const staticRule = (condition: string, status: number, answer: string): string =
   `<content_type>text/plain; charset=UTF-8</content_type>` +
   `<response_content>${escapeXml(answer)}</response_content></handler></rule>`
 
-export function usersXml(user: ServiceUser): string {
+/** A table to which rows are only added. */
+export interface AppendOnlyTable {
+  readonly database: string
+  readonly table: string
+}
+
+export function usersXml(user: ServiceUser, appendOnly: AppendOnlyTable): string {
   const passwordHash = createHash('sha256').update(user.password).digest('hex')
-  const rights = SERVICE_RIGHTS.map((right) => `<query>GRANT ${right} ON *.*</query>`)
+  const database = quoted(appendOnly.database)
+  const rights = [
+    ...SERVICE_RIGHTS.map((right) => `GRANT ${right} ON *.*`),
+    'GRANT TABLE ENGINE ON *',
+    `REVOKE ALTER, DROP TABLE, TRUNCATE ON ${database}.${quoted(appendOnly.table)}`,
+    `REVOKE DROP DATABASE ON ${database}.*`,
+  ].map((query) => `<query>${escapeXml(query)}</query>`)
   return `<clickhouse>
   <profiles>
     <default>
@@ -107,12 +120,14 @@ export function usersXml(user: ServiceUser): string {
       <networks><ip>127.0.0.1</ip></networks>
       <profile>default</profile>
       <quota>default</quota>
-      <grants>${rights.join('')}<query>GRANT TABLE ENGINE ON *</query></grants>
+      <grants>${rights.join('')}</grants>
     </${user.name}>
   </users>
 </clickhouse>
 `
 }
+
+const quoted = (identifier: string): string => `\`${identifier.replaceAll('\\', '\\\\').replaceAll('`', '\\`')}\``
 
 const escapeXml = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')

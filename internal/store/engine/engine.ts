@@ -11,7 +11,14 @@ import { chmodSync, fstatSync, ftruncateSync, mkdirSync, openSync, readSync, wri
 import { request } from 'node:http'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { engineConfigXml, INSTANCE_PATH, isServiceUserName, type ServiceUser, usersXml } from './config-files.js'
+import {
+  type AppendOnlyTable,
+  engineConfigXml,
+  INSTANCE_PATH,
+  isServiceUserName,
+  type ServiceUser,
+  usersXml,
+} from './config-files.js'
 import { EngineMissingError, type Libchdb, loadLibchdb } from './libchdb.js'
 
 export interface EngineOptions {
@@ -19,6 +26,7 @@ export interface EngineOptions {
   readonly folder: string
   readonly port: number
   readonly user: ServiceUser
+  readonly appendOnly: AppendOnlyTable
   readonly memoryBytesMax: number
 }
 
@@ -118,7 +126,7 @@ function writeFiles(libchdb: Libchdb, folder: string, instance: string, options:
     // The engine locks its data, but only after it has read its files: written before, they would already have
     // changed the password of the engine that runs here.
     if (!libchdb.lock(openSync(join(folder, 'lock'), 'w', 0o600))) throw folderInUse(folder)
-    writePrivately(usersFile, usersXml(options.user))
+    writePrivately(usersFile, usersXml(options.user, options.appendOnly))
     const { memoryBytesMax } = options
     const config = { instance, usersFile, userName: options.user.name, memoryBytesMax }
     writePrivately(configFile, engineConfigXml(config))

@@ -2,6 +2,7 @@ import type { ClickHouseClient } from '@clickhouse/client'
 import { connectStore, type StoreConnection } from '../client.js'
 import { ADD_ADMISSION_KEY_FLAGS, CREATE_ADMISSION_KEYS } from '../tables/admission-keys.js'
 import { CREATE_ATTRIBUTIONS } from '../tables/attributions.js'
+import { CREATE_AUDIT_LOG } from '../tables/audit-log.js'
 import { CREATE_OBSERVATIONS } from '../tables/observations.js'
 import { CREATE_QUARANTINED } from '../tables/quarantined.js'
 
@@ -22,6 +23,7 @@ export const MIGRATIONS: readonly Migration[] = [
     name: 'admission keys, quarantined, observations',
     statements: [CREATE_ADMISSION_KEYS, CREATE_QUARANTINED, CREATE_OBSERVATIONS],
   },
+  { version: 3, name: 'audit log', statements: [CREATE_AUDIT_LOG] },
   { version: 4, name: 'flags of admission keys', statements: [ADD_ADMISSION_KEY_FLAGS] },
 ]
 

@@ -149,3 +149,45 @@ test('the store wants a password', async () => {
   expect(await refused.exited).toEqual({ code: 1, signal: null })
   expect(refused.lines).toEqual(['store: ATTRIBUTION_STORE_PASSWORD must be set'])
 })
+
+test('the audit log of the product’s database takes rows, and nobody can change or remove one', async () => {
+  const user = named('attribution', STORE_PASSWORD)
+  const rows = 'a UInt8, at DateTime) ENGINE = MergeTree PARTITION BY toYYYYMM(at) ORDER BY a'
+  const statuses = async (queries: readonly string[]) => {
+    const answers: Answer[] = []
+    for (const query of queries) answers.push(await ask(query, user))
+    return answers
+  }
+  const done = await statuses([
+    'CREATE DATABASE attribution',
+    `CREATE TABLE attribution.audit_log (${rows}`,
+    `CREATE TABLE attribution.other (${rows}`,
+    'INSERT INTO attribution.audit_log VALUES (1, 0)',
+    'SELECT * FROM attribution.audit_log',
+    'ALTER TABLE attribution.other DELETE WHERE 1',
+    'DROP TABLE attribution.other',
+  ])
+  const refused = await statuses([
+    'ALTER TABLE attribution.audit_log UPDATE at = now() WHERE 1',
+    'ALTER TABLE attribution.audit_log DELETE WHERE 1',
+    'DELETE FROM attribution.audit_log WHERE 1',
+    'ALTER TABLE attribution.audit_log DROP PARTITION 197001',
+    'ALTER TABLE attribution.audit_log MODIFY TTL at + INTERVAL 1 DAY',
+    'ALTER TABLE attribution.audit_log DROP COLUMN at',
+    'TRUNCATE TABLE attribution.audit_log',
+    'DROP TABLE attribution.audit_log',
+    'DETACH TABLE attribution.audit_log PERMANENTLY',
+    'RENAME TABLE attribution.audit_log TO attribution.mine',
+    `CREATE OR REPLACE TABLE attribution.audit_log (${rows}`,
+    'EXCHANGE TABLES attribution.audit_log AND default.secrets',
+    'ALTER TABLE attribution.audit_log REPLACE PARTITION 197001 FROM default.secrets',
+    'DROP DATABASE attribution',
+    'DETACH DATABASE attribution',
+  ])
+
+  expect(done.map(({ status }) => status)).toEqual(done.map(() => 200))
+  expect(refused.map(({ code }) => code)).toEqual(refused.map(() => '497'))
+  expect(
+    await (await store.client.query({ query: 'SELECT a FROM attribution.audit_log', format: 'JSON' })).json(),
+  ).toMatchObject({ rows: 1 })
+})

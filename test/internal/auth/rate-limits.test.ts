@@ -1,6 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { Budget, budgetsCache, rateLimitsOf } from '../../../internal/auth/rate-limits.js'
+import {
+  Budget,
+  budgetsCache,
+  type RateLimitSettings,
+  rateLimitOverrides,
+  rateLimitsOf,
+} from '../../../internal/auth/rate-limits.js'
 
 const START_MS = 1_000_000
 
@@ -60,6 +66,90 @@ describe('a budget', () => {
       '\r\nRateLimit-Limit: 50\r\nRateLimit-Remaining: 39\r\nRateLimit-Reset: 2',
     )
     expect(budget.headerLines(START_MS + 1_100)).toContain('RateLimit-Reset: 0')
+  })
+})
+
+describe('a budget that others give from too', () => {
+  test('owes what they have given beyond the burst, and gives nothing before that is paid', () => {
+    const budget = new Budget({ perSecond: 10, burst: 5 })
+    budget.take(5, START_MS)
+    budget.charge(10, START_MS)
+
+    expect(budget.remaining(START_MS)).toBe(0)
+    expect(budget.take(1, START_MS)).toBeCloseTo(1_100)
+    expect(budget.take(1, START_MS + 1_100)).toBe(0)
+  })
+
+  test('is charged from now on when it is whole, not from when it became so', () => {
+    const budget = new Budget({ perSecond: 10, burst: 5 })
+    budget.charge(2, START_MS + 60_000)
+
+    expect(budget.remaining(START_MS + 60_000)).toBe(3)
+  })
+
+  test('takes over what is used elsewhere, unless more is used here', () => {
+    const budget = new Budget({ perSecond: 10, burst: 5 })
+    budget.raise(3, START_MS)
+    budget.raise(2, START_MS)
+
+    expect(budget.used(START_MS)).toBeCloseTo(3)
+    expect(budget.remaining(START_MS)).toBe(2)
+  })
+
+  test('tells of what is taken only while it is shared', () => {
+    const told: number[] = []
+    const sharing = { isShared: false, taken: (_: Budget, cost: number) => void told.push(cost) }
+    const budget = new Budget({ perSecond: 10, burst: 5 }, sharing)
+    budget.take(1, START_MS)
+    sharing.isShared = true
+    budget.take(2, START_MS)
+    budget.take(5, START_MS)
+
+    expect(told).toEqual([2])
+  })
+})
+
+describe('a tenant’s own limits', () => {
+  const LIMITS = rateLimitsOf({ ingest: 10, read: 10, report: 10, control: 10, token: 10 })
+
+  test('hold for its principals and no others, with the usual burst unless it has one', () => {
+    const settings = new Map<string, RateLimitSettings>([
+      ['tnt_a', { read: { per_second: 2 }, report: { per_second: 1, burst: 3 } }],
+    ])
+    const budgetsOf = budgetsCache(LIMITS, { overridesOf: (tenantId) => rateLimitOverrides(settings.get(tenantId)) })
+    const limits = (tenantId: string) => {
+      const { read, report, control } = budgetsOf(tenantId, 'key_1')
+      return [read, report, control].map(({ perSecond, limit }) => [perSecond, limit])
+    }
+
+    expect(limits('tnt_a')).toEqual([
+      [2, 8],
+      [1, 3],
+      [10, 50],
+    ])
+    expect(limits('tnt_b')).toEqual([
+      [10, 40],
+      [10, 50],
+      [10, 50],
+    ])
+  })
+
+  test('take effect on budgets that are in use: what was used stays used', () => {
+    let settings: RateLimitSettings = {}
+    const budgetsOf = budgetsCache(LIMITS, { overridesOf: () => rateLimitOverrides(settings) })
+    const { read } = budgetsOf('tnt_a', 'key_1')
+    const other = budgetsOf('tnt_b', 'key_1').read
+    read.take(30, START_MS)
+    expect(read.headerLines(START_MS)).toContain('RateLimit-Limit: 40')
+    settings = { read: { per_second: 100, burst: 100 } }
+    budgetsOf.retune('tnt_a', START_MS)
+
+    expect([read.limit, read.remaining(START_MS), read.remaining(START_MS + 100)]).toEqual([100, 70, 80])
+    expect(read.headerLines(START_MS)).toContain('RateLimit-Limit: 100\r\nRateLimit-Remaining: 70')
+    expect(other.limit).toBe(40)
+    settings = {}
+    budgetsOf.retune('tnt_a', START_MS + 100)
+    expect([read.limit, read.remaining(START_MS + 100)]).toEqual([40, 20])
   })
 })
 

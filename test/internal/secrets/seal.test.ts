@@ -1,15 +1,22 @@
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
-import { seal, unseal } from '../../../internal/secrets/seal.js'
+import { describe, expect, test } from 'vitest'
+import { openUnder, resealed, seal, sealUnder, unseal } from '../../../internal/secrets/seal.js'
+import { masterKeysOf } from '../../support/master-keys.js'
 
-const KEY = new Uint8Array(32).fill(1)
-const OTHER_KEY = new Uint8Array(32).fill(2)
+const KEY = masterKeysOf(1)
+const OTHER_KEY = masterKeysOf(2)
+/** The bytes behind the head. */
+const sealedBytes = (sealed: string): Buffer => Buffer.from(sealed.split('.')[3] ?? '', 'base64url')
+const withValue = (sealed: string, value: Buffer): string =>
+  [...sealed.split('.').slice(0, 3), value.toString('base64url')].join('.')
+
 const SECRET = Buffer.from('a secret')
 
 test('unsealing what was sealed gives the same bytes', () => {
-  const keys = fc.uint8Array({ minLength: 32, maxLength: 32 })
+  const keys = fc.nat({ max: 255 }).map((fill) => masterKeysOf(fill))
+  const texts = fc.string({ unit: 'grapheme' })
   fc.assert(
-    fc.property(keys, fc.string(), fc.uint8Array({ maxLength: 200 }), (key, context, secret) => {
+    fc.property(keys, texts, fc.uint8Array({ maxLength: 200 }), (key, context, secret) => {
       expect(unseal(key, context, seal(key, context, secret)).equals(secret)).toBe(true)
     }),
   )
@@ -18,15 +25,15 @@ test('unsealing what was sealed gives the same bytes', () => {
 test('the sealed text is safe in JSON and in addresses, and does not show the secret', () => {
   const sealed = seal(KEY, 'ids', SECRET)
 
-  expect(sealed).toMatch(/^[A-Za-z0-9_-]+$/)
-  expect(Buffer.from(sealed, 'base64url').includes(SECRET)).toBe(false)
+  expect(sealed).toMatch(/^sealed(\.[A-Za-z0-9_-]+){3}$/)
+  expect(sealedBytes(sealed).includes(SECRET)).toBe(false)
 })
 
-test('the form is a version, 12 bytes of nonce, the secret’s length and 16 bytes of tag', () => {
-  const bytes = Buffer.from(seal(KEY, 'ids', SECRET), 'base64url')
+test('the form is the key’s id, the context, and 12 bytes of nonce, the secret’s length and 16 bytes of tag', () => {
+  const sealed = seal(KEY, 'ids', SECRET)
 
-  expect(bytes[0]).toBe(1)
-  expect(bytes).toHaveLength(1 + 12 + SECRET.length + 16)
+  expect(sealed.split('.').slice(0, 3)).toEqual(['sealed', KEY.current().id, Buffer.from('ids').toString('base64url')])
+  expect(sealedBytes(sealed)).toHaveLength(12 + SECRET.length + 16)
 })
 
 test('the same secret sealed twice looks different', () => {
@@ -41,29 +48,67 @@ test('a sealed value does not open in another place', () => {
   expect(() => unseal(KEY, 'cursors', seal(KEY, 'ids', SECRET))).toThrow('cursors does not open with this master key')
 })
 
-test('a value of which any one bit was altered does not open', () => {
-  const bytes = Buffer.from(seal(KEY, 'ids', SECRET), 'base64url')
+test('a value of which any one bit was altered does not open, nor does one with another head', () => {
+  const sealed = seal(KEY, 'ids', SECRET)
+  const bytes = sealedBytes(sealed)
   fc.assert(
     fc.property(fc.nat({ max: bytes.length * 8 - 1 }), (bit) => {
       const altered = Buffer.from(bytes)
       altered[bit >> 3] = (altered[bit >> 3] ?? 0) ^ (1 << (bit & 7))
 
-      expect(() => unseal(KEY, 'ids', altered.toString('base64url'))).toThrow(/^ids /)
+      expect(() => unseal(KEY, 'ids', withValue(sealed, altered))).toThrow(/^ids /)
     }),
     { numRuns: 500 },
   )
+  const both = masterKeysOf(1, 2)
+  const relabelled = sealed.replace(KEY.current().id, OTHER_KEY.current().id)
+  expect(() => unseal(both, 'ids', relabelled)).toThrow(/^ids /)
 })
 
 test('a value that was cut short does not open', () => {
-  const bytes = Buffer.from(seal(KEY, 'ids', SECRET), 'base64url')
+  const sealed = seal(KEY, 'ids', SECRET)
 
-  for (let length = 0; length < bytes.length; length++) {
-    expect(() => unseal(KEY, 'ids', bytes.subarray(0, length).toString('base64url'))).toThrow(/^ids /)
+  for (let length = 0; length < sealed.length; length++) {
+    expect(() => unseal(KEY, 'ids', sealed.slice(0, length))).toThrow(/^ids /)
   }
 })
 
 test('what was never sealed is told by its place, and not repeated', () => {
-  for (const text of ['', 'AA', 'plain-text-secret-that-is-longer-than-a-nonce-and-tag']) {
+  for (const text of ['', 'AA', 'sealed.a.b.c', 'plain-text-secret-that-is-longer-than-a-nonce-and-tag']) {
     expect(() => unseal(KEY, 'ids', text)).toThrow(/^ids is not a sealed secret$/)
   }
+})
+
+test('what is sealed under a key of its own opens under that key and in its context alone', () => {
+  const [key, other] = [new Uint8Array(32).fill(1), new Uint8Array(32).fill(2)]
+  const sealed = sealUnder(key, 'answer', SECRET)
+
+  expect(openUnder(key, 'answer', sealed)?.equals(SECRET)).toBe(true)
+  expect(openUnder(other, 'answer', sealed)).toBeUndefined()
+  expect(openUnder(key, 'other', sealed)).toBeUndefined()
+  for (let length = 0; length < sealed.length; length++) {
+    expect(openUnder(key, 'answer', sealed.slice(0, length))).toBeUndefined()
+  }
+})
+
+describe('sealing anew', () => {
+  const both = masterKeysOf(2, 1)
+
+  test('replaces every sealed value in whatever text holds it, and nothing else', () => {
+    const kept = { id: 'cli_one', sealed_secret: seal(KEY, 'a', SECRET), nested: [{ other: seal(KEY, 'b', SECRET) }] }
+    const result = resealed(both, JSON.stringify(kept))
+    const anew = JSON.parse(result.text) as typeof kept
+
+    expect(result).toMatchObject({ replaced: 2, unopened: 0 })
+    expect(anew.id).toBe('cli_one')
+    expect(unseal(OTHER_KEY, 'a', anew.sealed_secret).equals(SECRET)).toBe(true)
+    expect(unseal(OTHER_KEY, 'b', anew.nested[0]?.other ?? '').equals(SECRET)).toBe(true)
+    expect(() => unseal(KEY, 'a', anew.sealed_secret)).toThrow()
+  })
+
+  test('leaves what the current key has sealed, and what no key opens, as it is', () => {
+    const text = `${seal(OTHER_KEY, 'a', SECRET)} ${seal(masterKeysOf(3), 'b', SECRET)}`
+
+    expect(resealed(both, text)).toEqual({ text, replaced: 0, unopened: 1 })
+  })
 })

@@ -425,6 +425,7 @@ test('the audit log has every mutation and every refusal once, and no replay', a
     ['api_key.revoke', 'key_7v3k9q2m', 'succeeded', null],
     ['api_key.revoke', null, 'succeeded', null],
   ])
+  expect(new Set(one.audited.map(({ sourceAddress }) => sourceAddress))).toEqual(new Set(['127.0.0.1']))
 })
 
 test('what is kept shows neither the answer nor the key, nor the body', async () => {

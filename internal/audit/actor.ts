@@ -1,0 +1,128 @@
+import { AUDIT, AUDIT_CHECKPOINT, AUDIT_OF_ALL, auditLogName } from '../../streams/audit.js'
+import { quarantineSubject } from '../../streams/quarantine.js'
+import type { Extent, Progress } from '../broker/checkpoint.js'
+import type { LogEntry } from '../broker/log.js'
+import type { PlannedLog } from '../broker/planned-log.js'
+import type { Publisher } from '../broker/publisher.js'
+import { type Poison, poisonReason, quarantine } from '../broker/quarantine.js'
+import type { AuditLogRow } from '../store/tables/audit-log.js'
+import type { Logger } from '../telemetry/log.js'
+import { type AuditRecord, CHAIN_START, type ChainHead, chained, type RepeatedEntry } from './chain.js'
+import { decodeEntry } from './codec.js'
+import type { Heads } from './heads.js'
+import { toRow } from './rows.js'
+
+/** How far the writer has come; the value of `audit` in the bucket `checkpoints`. */
+export interface AuditProgress extends Progress {
+  readonly plan?: AuditPlan
+}
+
+/** A batch goes behind the records that were the last when it was planned, whoever forms it again. */
+export interface AuditPlan extends Extent {
+  /** By the log's name. */
+  readonly heads: Readonly<Record<string, ChainHead>>
+}
+
+export interface AuditActorDeps {
+  readonly publish: Publisher['publish']
+  /** Keeps rows once for a token. */
+  readonly insert: (rows: readonly AuditLogRow[], token: string) => Promise<void>
+  /** The last record of each of these tenants in the table. @param tenantIds empty text: the instance's */
+  readonly lastOf: (
+    tenantIds: readonly string[],
+  ) => Promise<readonly Pick<AuditLogRow, 'tenantId' | 'sequence' | 'hash'>[]>
+  readonly heads: Pick<Heads, 'read' | 'keep'>
+  readonly log: Logger
+}
+
+/**
+ * Writes the audit logs: moves entries from the stream AUDIT to the read model, each once, chained by tenant, and signs
+ * the place that each log has come to.
+ */
+export function auditActor(deps: AuditActorDeps): PlannedLog<AuditProgress> {
+  return {
+    key: AUDIT_CHECKPOINT,
+    stream: AUDIT.name,
+    subject: AUDIT_OF_ALL,
+    initial: { done: 0 },
+    async open() {
+      const known = new Map<string, ChainHead>()
+      return async (entries, extent, _before, planned) => {
+        const { audited, poison } = decoded(entries)
+        const tenantIds = [...new Set(audited.map(({ tenantId }) => tenantId))]
+        if (planned === undefined) await learnHeads(tenantIds, known, deps)
+        const heads =
+          planned?.heads ??
+          Object.fromEntries(tenantIds.map(auditLogName).map((name) => [name, known.get(name) ?? CHAIN_START]))
+        const records = chainedBy(heads, audited)
+        const plan = planned ?? { ...extent, heads }
+        return {
+          plan,
+          after: { done: extent.last },
+          size: records.length,
+          inserts: records.length > 0,
+          async carryOut() {
+            for (const { id, reason } of poison) {
+              deps.log.error({ id, reason }, 'quarantined an audit entry that cannot be read')
+            }
+            await quarantine(deps.publish, quarantineSubject('audit'), poison)
+            await deps.insert(records.map(toRow), `audit.${extent.first}-${extent.last}`)
+            const last = new Map(records.map((record) => [auditLogName(record.tenant_id), record]))
+            for (const [name, record] of last) {
+              await deps.heads.keep(name, record, (heads[name] ?? CHAIN_START).sequence + 1, plan.atMs)
+              known.set(name, { sequence: record.sequence, hash: record.hash })
+            }
+          },
+        }
+      }
+    },
+  }
+}
+
+function decoded(entries: readonly LogEntry[]) {
+  const audited: RepeatedEntry[] = []
+  const poison: Poison[] = []
+  for (const { sequence, data } of entries) {
+    try {
+      audited.push(decodeEntry(data))
+    } catch (cause) {
+      poison.push({ id: `audit.${sequence}`, data, reason: poisonReason('unreadable_message', cause) })
+    }
+  }
+  return { audited, poison }
+}
+
+function chainedBy(heads: Readonly<Record<string, ChainHead>>, entries: readonly RepeatedEntry[]): AuditRecord[] {
+  const last = new Map(Object.entries(heads))
+  return entries.map((entry) => {
+    const name = auditLogName(entry.tenantId)
+    const record = chained(last.get(name) ?? CHAIN_START, entry)
+    last.set(name, record)
+    return record
+  })
+}
+
+/**
+ * Where the logs stand that this process has not written to yet. The signed place counts, even when the table ends
+ * elsewhere: then records were removed or slipped in, and the gap or the double that the next ones leave shows it.
+ */
+async function learnHeads(
+  tenantIds: readonly (string | null)[],
+  known: Map<string, ChainHead>,
+  { lastOf, heads, log }: AuditActorDeps,
+): Promise<void> {
+  const unknown = tenantIds.filter((tenantId) => !known.has(auditLogName(tenantId)))
+  if (unknown.length === 0) return
+  const stored = new Map((await lastOf(unknown.map((id) => id ?? ''))).map((last) => [last.tenantId, last]))
+  for (const tenantId of unknown) {
+    const name = auditLogName(tenantId)
+    const inTable: ChainHead = stored.get(tenantId ?? '') ?? CHAIN_START
+    const signed = await heads.read(name)
+    const head = signed.kind === 'signed' ? signed.head : inTable
+    if (signed.kind === 'forged' || head.sequence !== inTable.sequence || head.hash !== inTable.hash) {
+      const places = { signed: signed.kind === 'signed' ? signed.head.sequence : signed.kind, stored: inTable.sequence }
+      log.error({ audit_log: name, ...places }, 'an audit log does not end where it was signed; verify it')
+    }
+    known.set(name, { sequence: head.sequence, hash: head.hash })
+  }
+}

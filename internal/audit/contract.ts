@@ -1,0 +1,77 @@
+import { z } from 'zod'
+import { exampleId, PAGE_PARAMETERS, pageOf, timeText } from '../gateway/contract/fields.js'
+import { json, type Operation } from '../gateway/contract/operation.js'
+import { PROBLEMS } from '../problems/catalogue.js'
+import { AUDIT_ACTIONS, AUDIT_OUTCOMES } from './audit.js'
+
+/** What the audit log's route promises (design section 7). */
+
+const auditRecord = z
+  .object({
+    sequence: z.int().min(1).meta({ description: 'Its place in the log: 1, 2, 3 and so on without a gap.' }),
+    tenant_id: z.string(),
+    created_at: timeText(),
+    actor: z.string().nullable().meta({
+      description: 'Id of the credential, `cli` for the command line, null when nobody was authenticated.',
+    }),
+    action: z.enum(AUDIT_ACTIONS),
+    target: z.string().nullable().meta({ description: 'Id of what it was done to.' }),
+    outcome: z.enum(AUDIT_OUTCOMES).meta({ description: '`refused`: we said no. `failed`: we could not.' }),
+    error_code: z.enum(Object.keys(PROBLEMS)).nullable(),
+    trace_id: z.string(),
+    source_address: z.string().nullable(),
+    changes: z
+      .object({ before: z.unknown().optional(), after: z.unknown().optional() })
+      .nullable()
+      .meta({ description: 'A configuration before and after, without secrets.' }),
+    repeats: z.int().min(1).meta({ description: 'How many equal refusals it stands for, which came at once.' }),
+    hash: z
+      .string()
+      .regex(/^[0-9a-f]{64}$/)
+      .meta({
+        description:
+          'SHA-256 of the hash of the record before (32 bytes; zeros before the first) and of the RFC 8785 canonical ' +
+          'JSON of this record without `hash`.',
+      }),
+  })
+  .meta({ id: 'AuditRecord' })
+
+const EXAMPLE_RECORD = {
+  sequence: 42,
+  tenant_id: exampleId('tnt'),
+  created_at: '2026-11-21T09:30:00.000Z',
+  actor: exampleId('key'),
+  action: 'settings.update',
+  target: exampleId('tnt'),
+  outcome: 'succeeded',
+  error_code: null,
+  trace_id: '0af7651916cd43dd8448eb211c80319c',
+  source_address: null,
+  changes: { before: { require_directory: false }, after: { require_directory: true } },
+  repeats: 1,
+  hash: '7d865e959b2466918c9863afca942d0fb89d7c9ac0c99bafc3749504ded97730',
+}
+
+export const LIST_AUDIT_LOG: Operation = {
+  id: 'listAuditLog',
+  tag: 'Audit',
+  summary: 'What was done and refused in the tenant, the newest first',
+  query: {
+    ...PAGE_PARAMETERS,
+    action: z.enum(AUDIT_ACTIONS).optional().meta({ description: 'Only this action.' }),
+    actor: z
+      .string()
+      .regex(/^(?:cli|[a-z]{3}_[0-9a-z]{1,64})$/)
+      .optional()
+      .meta({ description: 'Only what this credential did.' }),
+    outcome: z.enum(AUDIT_OUTCOMES).optional().meta({ description: 'Only this outcome.' }),
+    from: timeText().optional().meta({ description: 'At or after.' }),
+    to: timeText().optional().meta({ description: 'Before.' }),
+  },
+  replies: {
+    200: {
+      description: 'A page of records.',
+      contents: json(pageOf(auditRecord), { data: [EXAMPLE_RECORD], page: { limit: 50, has_more: false } }),
+    },
+  },
+}

@@ -1,0 +1,100 @@
+import type { Caller } from '../auth/authenticate.js'
+import { pageOf, readPage } from '../gateway/collection.js'
+import type { Exchange } from '../gateway/exchange.js'
+import type { CursorCodec } from '../gateway/pages.js'
+import type { Route } from '../gateway/route.js'
+import { type Problem, problem } from '../problems/catalogue.js'
+import { storeProblem } from '../store/failures.js'
+import type { AuditQuestion } from '../store/queries/audit-log.js'
+import type { AuditLogRow } from '../store/tables/audit-log.js'
+import { parseInstant } from '../units/instant.js'
+import { AUDIT_ACTIONS, AUDIT_OUTCOMES } from './audit.js'
+import type { AuditRecord } from './chain.js'
+import { LIST_AUDIT_LOG } from './contract.js'
+import { toRecord } from './rows.js'
+
+export interface AuditRoutesDeps {
+  readonly list: (question: AuditQuestion, signal: AbortSignal) => Promise<AuditLogRow[]>
+  readonly cursors: CursorCodec
+  readonly clock: () => number
+}
+
+const PATH = '/api/v1/audit-log'
+const FILTERS = ['action', 'actor', 'outcome', 'from', 'to'] as const
+type Filters = { readonly [K in (typeof FILTERS)[number]]?: string }
+
+/** `GET /api/v1/audit-log` (design section 7): what was done and refused in the caller's tenant, the newest first. */
+export function auditRoutes(deps: AuditRoutesDeps): readonly Route[] {
+  return [
+    {
+      method: 'get',
+      path: PATH,
+      operation: LIST_AUDIT_LOG,
+      access: 'admin:config',
+      rateClass: 'control',
+      handle: (exchange, caller) => list(exchange, caller, deps),
+    },
+  ]
+}
+
+async function list(exchange: Exchange, caller: Caller, deps: AuditRoutesDeps): Promise<void> {
+  const read = readPage(exchange, caller, PATH, deps, FILTERS)
+  if (!read.ok) return exchange.replyProblem(read.problem)
+  const { request } = read
+  const filters = readFilters(request.filters)
+  if ('code' in filters) return exchange.replyProblem(filters)
+
+  const [last] = request.after ?? []
+  const abort = new AbortController()
+  exchange.onAborted(() => abort.abort())
+  try {
+    const rows = await deps.list(
+      {
+        tenantId: caller.tenantId,
+        before: last === undefined ? undefined : Number(last),
+        ...filters,
+        // One more than is shown tells whether there is more.
+        limit: request.limit + 1,
+      },
+      abort.signal,
+    )
+    exchange.replyJson(
+      '200 OK',
+      pageOf(request, rows, ({ sequence }) => [String(sequence)], shownAs),
+    )
+  } catch (cause) {
+    if (exchange.isSettled) return // the caller has left, and with it the query
+    const known = storeProblem(cause)
+    if (known === undefined) throw cause
+    exchange.replyProblem(known)
+  }
+}
+
+/** A row that somebody has altered is shown without what cannot be read; that it was is for `audit verify` to say. */
+const shownAs = (row: AuditLogRow): AuditRecord => {
+  const record = toRecord(row) ?? toRecord({ ...row, changes: 'null' })
+  if (record === undefined) throw new Error('a row of the audit log has no form')
+  return record
+}
+
+type ReadFilters = Pick<AuditQuestion, 'action' | 'actor' | 'outcome' | 'fromMs' | 'toMs'>
+
+function readFilters({ action, actor, outcome, from, to }: Filters): ReadFilters | Problem {
+  if (action !== undefined && !AUDIT_ACTIONS.some((known) => known === action)) {
+    return refused('action must be one of the audited actions.')
+  }
+  if (outcome !== undefined && !AUDIT_OUTCOMES.some((known) => known === outcome)) {
+    return refused(`outcome must be one of ${AUDIT_OUTCOMES.join(', ')}.`)
+  }
+  if (actor !== undefined && !ACTOR.test(actor)) return refused('actor must be the id of a credential, or cli.')
+  const fromMs = from === undefined ? undefined : parseInstant(from)
+  const toMs = to === undefined ? undefined : parseInstant(to)
+  if ((from !== undefined && fromMs === undefined) || (to !== undefined && toMs === undefined)) {
+    return refused('from and to must be RFC 3339 times in UTC.')
+  }
+  return { action, actor, outcome, fromMs, toMs }
+}
+
+const ACTOR = /^(?:cli|[a-z]{3}_[0-9a-z]{1,64})$/
+
+const refused = (detail: string): Problem => problem('INVALID_FILTER', detail)

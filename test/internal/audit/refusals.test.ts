@@ -1,0 +1,60 @@
+import { expect, test } from 'vitest'
+import { RefusalLimit } from '../../../internal/audit/refusals.js'
+import { auditEntry } from '../../support/audit.js'
+
+const NOW_MS = Date.UTC(2026, 10, 21)
+const refusal = (stated: Parameters<typeof auditEntry>[0] = {}) =>
+  auditEntry({ outcome: 'refused', errorCode: 'INSUFFICIENT_SCOPE', ...stated })
+
+/** How many of so many equal refusals are recorded one by one. */
+const takenOf = (limit: RefusalLimit, count: number, stated?: Parameters<typeof auditEntry>[0]): number =>
+  Array.from({ length: count }, () => limit.take(refusal(stated), NOW_MS)).filter((isTaken) => isTaken).length
+
+test('the first refusals of a caller are recorded, the rest together as the last of them', () => {
+  const limit = new RefusalLimit()
+
+  const taken = takenOf(limit, 1_000)
+  limit.take(refusal({ target: 'the last' }), NOW_MS)
+
+  expect(taken).toBe(20)
+  expect(limit.release(NOW_MS)).toEqual([refusal({ target: 'the last', repeats: 981 })])
+  expect(limit.release(NOW_MS)).toEqual([])
+})
+
+test('another caller, action or tenant is not hidden by a flood', () => {
+  const limit = new RefusalLimit()
+  takenOf(limit, 1_000)
+
+  expect(takenOf(limit, 1, { actor: 'key_two' })).toBe(1)
+  expect(takenOf(limit, 1, { action: 'api_key.create' })).toBe(1)
+  expect(takenOf(limit, 1, { tenantId: 'tnt_two' })).toBe(1)
+})
+
+test('a flood from ever new addresses does not fill a log either, and every refusal is counted', () => {
+  const limit = new RefusalLimit()
+  let recorded = 0
+  for (let i = 0; i < 5_000; i++) {
+    if (limit.take(refusal({ actor: null, sourceAddress: `2001:db8::${i}` }), NOW_MS)) recorded++
+  }
+
+  expect(recorded).toBe(200)
+  let released = 0
+  let nowMs = NOW_MS
+  for (let entries = limit.release(nowMs); released + recorded < 5_000; entries = limit.release(nowMs)) {
+    expect(entries.length).toBeLessThanOrEqual(nowMs === NOW_MS ? 0 : 10)
+    released += entries.reduce((sum, { repeats }) => sum + repeats, 0)
+    nowMs += 10_000
+  }
+  expect(released).toBe(4_800)
+})
+
+test('when the process ends all that was counted is released', () => {
+  const limit = new RefusalLimit()
+  takenOf(limit, 300, { actor: 'key_one' })
+  takenOf(limit, 300, { actor: 'key_two' })
+
+  expect(limit.release(NOW_MS, true).map(({ actor, repeats }) => [actor, repeats])).toEqual([
+    ['key_one', 280],
+    ['key_two', 280],
+  ])
+})

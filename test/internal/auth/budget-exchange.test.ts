@@ -1,0 +1,223 @@
+import { connect, type NatsConnection } from '@nats-io/transport-node'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type BudgetExchange, createBudgetExchange } from '../../../internal/auth/budget-exchange.js'
+import { type BudgetsCache, budgetsCache, type RateClass, rateLimitsOf } from '../../../internal/auth/rate-limits.js'
+import { createLog } from '../../../internal/telemetry/log.js'
+import { RATES_OF_ALL } from '../../../streams/gateways.js'
+import { launchBroker } from '../../support/broker.js'
+
+const RATES = rateLimitsOf({ ingest: 20_000, read: 200, report: 10, control: 10, token: 5 })
+const START_MS = 1_700_000_000_000
+
+let url: string
+beforeAll(async () => {
+  url = (await launchBroker()).url
+})
+
+/** One gateway's copy of the budgets, on a connection of its own. */
+interface Gateway {
+  readonly name: string
+  readonly connection: NatsConnection
+  readonly exchange: BudgetExchange
+  readonly budgetsOf: BudgetsCache
+}
+
+/** Gateways that know of one another, with one clock that only the test moves. */
+class Gateways {
+  nowMs = START_MS
+  readonly all: Gateway[] = []
+  private readonly listeners: (() => void)[] = []
+
+  async add(name: string): Promise<Gateway> {
+    const connection = await connect({ servers: url })
+    afterAll(() => connection.close())
+    const exchange = createBudgetExchange({
+      connection,
+      self: name,
+      isBrokerUp: () => true,
+      clock: () => this.nowMs,
+      log: createLog('test', 'silent'),
+    })
+    const budgetsOf = budgetsCache(RATES, { sharing: exchange.sharing })
+    exchange.listen(budgetsOf)
+    await connection.flush()
+    const gateway = { name, connection, exchange, budgetsOf }
+    this.all.push(gateway)
+    exchange.follow({
+      live: () => this.all.map(({ name }) => name),
+      onChange: (tell) => this.listeners.push(tell),
+    })
+    for (const tell of this.listeners) tell()
+    await this.settle()
+    return gateway
+  }
+
+  /** All say what they have given, and hear it of the others. */
+  async settle(): Promise<void> {
+    for (const { exchange } of this.all) exchange.tell()
+    // What was said is with the broker; then it has come to everybody.
+    for (const { connection } of this.all) await connection.flush()
+    for (const { connection } of this.all) await connection.flush()
+  }
+
+  close(): void {
+    for (const { exchange } of this.all) exchange.stop()
+  }
+}
+
+interface Load {
+  readonly rateClass: RateClass
+  readonly seconds: number
+  /** Of each gateway, a second. */
+  readonly askedPerSecond: readonly number[]
+  readonly cost?: number
+}
+
+/** @returns what each gateway has given, and how often any has refused */
+async function load(gateways: Gateways, { rateClass, seconds, askedPerSecond, cost = 1 }: Load) {
+  let refused = 0
+  const given = gateways.all.map(() => 0)
+  const owed = gateways.all.map(() => 0)
+  for (let ms = 0; ms < seconds * 1_000; ms += 10) {
+    gateways.nowMs += 10
+    for (const [i, { budgetsOf }] of gateways.all.entries()) {
+      owed[i] = (owed[i] ?? 0) + (askedPerSecond[i] ?? 0) / 100
+      while ((owed[i] ?? 0) >= cost) {
+        owed[i] = (owed[i] ?? 0) - cost
+        const waitMs = budgetsOf('tnt_one', 'key_one')[rateClass].take(cost, gateways.nowMs)
+        if (waitMs === 0) given[i] = (given[i] ?? 0) + cost
+        else refused++
+      }
+    }
+    if (ms % 100 === 0) await gateways.settle()
+  }
+  return { given, refused }
+}
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0)
+
+describe.each([2, 3])('%i gateways', (count) => {
+  const run = async (
+    wanted: Omit<Load, 'askedPerSecond'> & { readonly askedPerSecond: (gateway: number) => number },
+  ) => {
+    const gateways = new Gateways()
+    for (let i = 0; i < count; i++) await gateways.add(`${count}-${crypto.randomUUID()}`)
+    const { given, refused } = await load(gateways, {
+      ...wanted,
+      askedPerSecond: Array.from({ length: count }, (_, i) => wanted.askedPerSecond(i)),
+    })
+    gateways.close()
+    const { perSecond, burst } = RATES[wanted.rateClass]
+    return { share: sum(given) / (perSecond * wanted.seconds + burst), given, refused }
+  }
+
+  test('give the burst and the sustained rate together once, within a tenth, however much is asked of all', async () => {
+    const { share } = await run({ rateClass: 'read', seconds: 10, askedPerSecond: () => 1_000 })
+
+    expect(share).toBeGreaterThan(0.9)
+    expect(share).toBeLessThan(1.1)
+  })
+
+  test('give it where it is asked for: to one all of it', async () => {
+    const { share, given } = await run({
+      rateClass: 'read',
+      seconds: 5,
+      askedPerSecond: (gateway) => (gateway === 0 ? 1_000 : 0),
+    })
+
+    expect(share).toBeGreaterThan(0.99)
+    expect(share).toBeLessThan(1.01)
+    expect(given.slice(1)).toEqual(given.slice(1).map(() => 0))
+  })
+
+  test('refuse nothing that is asked below the rate', async () => {
+    const { refused } = await run({ rateClass: 'read', seconds: 10, askedPerSecond: () => 195 / count })
+
+    expect(refused).toBe(0)
+  })
+
+  test('keep to the rate with bulk requests of some thousand events too', async () => {
+    const { share } = await run({ rateClass: 'ingest', seconds: 10, cost: 5_000, askedPerSecond: () => 100_000 })
+
+    expect(share).toBeGreaterThan(0.9)
+    expect(share).toBeLessThan(1.1)
+  })
+})
+
+test('what one gateway has given without a pause is known to the other before the next regular word', async () => {
+  const gateways = new Gateways()
+  const [one, other] = [await gateways.add('early-one'), await gateways.add('early-other')]
+  const heard = new Promise<void>((resolve) => {
+    other.connection.subscribe(RATES_OF_ALL, { callback: () => resolve() })
+  })
+  await other.connection.flush()
+  const startedAt = performance.now()
+  for (let i = 0; i < 800; i++) one.budgetsOf('tnt_one', 'key_one').read.take(1, gateways.nowMs)
+  await heard
+  const heardAfterMs = performance.now() - startedAt
+  // Whatever came with it has come to its other listener, too.
+  await other.connection.flush()
+
+  expect(heardAfterMs).toBeLessThan(80)
+  expect(other.budgetsOf('tnt_one', 'key_one').read.remaining(gateways.nowMs)).toBe(0)
+  gateways.close()
+})
+
+test('a gateway that has just come knows what the others have given', async () => {
+  const gateways = new Gateways()
+  const first = await gateways.add('first')
+  first.budgetsOf('tnt_one', 'key_one').read.take(300, gateways.nowMs)
+  const newcomer = await gateways.add('newcomer')
+
+  expect(newcomer.budgetsOf('tnt_one', 'key_one').read.remaining(gateways.nowMs)).toBe(500)
+  gateways.close()
+})
+
+test('one tenant’s or principal’s exhaustion is nobody else’s', async () => {
+  const gateways = new Gateways()
+  const [one, other] = [await gateways.add('alone-one'), await gateways.add('alone-other')]
+  one.budgetsOf('tnt_one', 'key_one').read.take(800, gateways.nowMs)
+  await gateways.settle()
+
+  expect(other.budgetsOf('tnt_one', 'key_one').read.remaining(gateways.nowMs)).toBe(0)
+  expect(other.budgetsOf('tnt_one', 'key_two').read.remaining(gateways.nowMs)).toBe(800)
+  expect(other.budgetsOf('tnt_two', 'key_one').read.remaining(gateways.nowMs)).toBe(800)
+  expect(other.budgetsOf('tnt_one', 'key_one').report.remaining(gateways.nowMs)).toBe(50)
+  gateways.close()
+})
+
+test('a gateway that is alone counts nothing and says nothing', async () => {
+  const gateways = new Gateways()
+  const alone = await gateways.add('alone')
+  const heard: string[] = []
+  const listener = await connect({ servers: url })
+  listener.subscribe(RATES_OF_ALL, { callback: (_, { subject }) => void heard.push(subject) })
+  await listener.flush()
+
+  const { read } = alone.budgetsOf('tnt_one', 'key_one')
+  for (let i = 0; i < 800; i++) read.take(1, gateways.nowMs)
+  await gateways.settle()
+  await listener.flush()
+
+  expect(read.untold).toBe(0)
+  expect(heard).toEqual([])
+  gateways.close()
+  await listener.close()
+})
+
+test('a word that cannot be read changes nothing', async () => {
+  const gateways = new Gateways()
+  const [one, other] = [await gateways.add('garbled-one'), await gateways.add('garbled-other')]
+  for (const text of [
+    '',
+    'x',
+    '{}',
+    '{"kind":"given","budgets":[["tnt_one","key_one",1,-5],["tnt_one","key_one",9,5]]}',
+  ]) {
+    other.connection.publish('gateways.somebody.rates', text)
+  }
+  await gateways.settle()
+
+  expect(one.budgetsOf('tnt_one', 'key_one').read.remaining(gateways.nowMs)).toBe(800)
+  gateways.close()
+})

@@ -1,0 +1,45 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { Operation } from '../../../internal/gateway/contract/operation.js'
+import { type RunningServer, serve } from '../../../internal/gateway/server.js'
+import { createLog } from '../../../internal/telemetry/log.js'
+
+const operation: Operation = { id: 'ask', tag: 'Contract', summary: 'Ask', replies: { 200: { description: 'Fine.' } } }
+
+let server: RunningServer
+
+beforeAll(async () => {
+  const handle = (exchange: { replyJson(status: string, value: unknown): void }) => exchange.replyJson('200 OK', {})
+  server = await serve(
+    {
+      host: '127.0.0.1',
+      port: 0,
+      errorDocsUrl: 'https://docs.example/errors',
+      // Slow enough that none comes back while the test runs.
+      addressLimit: { perSecond: 0.001, burst: 5 },
+    },
+    [
+      { method: 'get', path: '/public', access: 'public', operation, handle },
+      { method: 'get', path: '/probe', access: 'public', isProbe: true, operation, handle },
+    ],
+    {
+      authenticator: { authenticate: () => expect.fail('nobody is to be authenticated'), forget: () => undefined },
+      brokerAwayMs: () => 0,
+      log: createLog('test', 'silent'),
+    },
+  )
+})
+
+afterAll(() => server.drain())
+
+const ask = (path: string): Promise<Response> => fetch(`http://127.0.0.1:${server.port}${path}`)
+
+test('public routes together are limited by address, and probes are not', async () => {
+  const statuses: number[] = []
+  for (let i = 0; i < 6; i++) statuses.push((await ask('/public')).status)
+  const limited = await ask('/public')
+
+  expect(statuses).toEqual([200, 200, 200, 200, 200, 429])
+  expect(Number(limited.headers.get('retry-after'))).toBeGreaterThan(0)
+  expect(await limited.json()).toMatchObject({ error_code: 'RATE_LIMITED', tenant_id: null })
+  for (let i = 0; i < 10; i++) expect((await ask('/probe')).status).toBe(200)
+})

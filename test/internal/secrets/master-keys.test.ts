@@ -1,0 +1,108 @@
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, expect, test } from 'vitest'
+import { ConfigError } from '../../../internal/config/settings.js'
+import { masterKeyOf, parseMasterKeys, readMasterKeys, writeMasterKeys } from '../../../internal/secrets/master-keys.js'
+
+const folder = mkdtempSync(join(tmpdir(), 'attribution-master-keys-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+const file = join(folder, 'master.key')
+const read = (content: string, clock?: () => number) => {
+  writeFileSync(file, content)
+  return readMasterKeys({ masterKey: '', masterKeyFile: file }, clock)
+}
+
+const KEY = Buffer.from(Array.from({ length: 32 }, (_, i) => i * 37))
+const TEXT = KEY.toString('base64url')
+const OTHER = Buffer.alloc(32, 9).toString('base64url')
+const idOf = (text: string): string => masterKeyOf({ text }).id
+
+test('a file of 32 bytes as base64url or base64 is read, with or without a line end', () => {
+  for (const encoding of ['base64url', 'base64'] as const) {
+    for (const end of ['', '\n', '\r\n']) {
+      const keys = read(KEY.toString(encoding) + end)
+
+      expect(keys.current()).toMatchObject(masterKeyOf({ text: TEXT }))
+      expect(keys.find(idOf(TEXT))).toMatchObject(keys.current())
+    }
+  }
+})
+
+test('a key’s id tells nothing of it, and neither is it what seals', () => {
+  const { id, sealing } = masterKeyOf({ text: TEXT })
+
+  expect(id).toMatch(/^[\w-]{8}$/)
+  expect(TEXT).not.toContain(id)
+  expect(Buffer.from(sealing).equals(KEY)).toBe(false)
+})
+
+test('the first of several seals, all of them open, and one that was replaced only until its time', () => {
+  let nowMs = Date.UTC(2026, 10, 21, 12)
+  const keys = read(`${TEXT}\n${OTHER} until 2026-11-21T13:00:00.000Z\n`, () => nowMs)
+
+  expect(keys.current().id).toBe(idOf(TEXT))
+  expect(keys.find(idOf(OTHER))?.id).toBe(idOf(OTHER))
+  nowMs = Date.UTC(2026, 10, 21, 13)
+  expect(keys.find(idOf(OTHER))).toBeUndefined()
+  expect(keys.find('AAAAAAAA')).toBeUndefined()
+})
+
+test('a file that was replaced is read again when a key is asked for', () => {
+  const keys = read(TEXT)
+  writeFileSync(`${file}.new`, `${OTHER}\n${TEXT}\n`)
+  renameSync(`${file}.new`, file)
+
+  expect(keys.current().id).toBe(idOf(OTHER))
+  expect(keys.find(idOf(TEXT))?.id).toBe(idOf(TEXT))
+})
+
+test('a file that has gone or holds something else does not take the keys from a process that has read them', () => {
+  const keys = read(TEXT)
+
+  for (const change of [() => writeFileSync(file, 'half'), () => rmSync(file)]) {
+    change()
+    expect(keys.current().id).toBe(idOf(TEXT))
+  }
+})
+
+test('a text in the environment holds them too, parted by commas, and comes before a file', () => {
+  const keys = readMasterKeys({ masterKey: `${TEXT},${OTHER}`, masterKeyFile: join(folder, 'none') })
+
+  expect(keys.current().id).toBe(idOf(TEXT))
+  expect(keys.find(idOf(OTHER))?.id).toBe(idOf(OTHER))
+})
+
+test('entries are read as they were written', () => {
+  const entries = [
+    { text: TEXT, untilMs: Number.POSITIVE_INFINITY },
+    { text: OTHER, untilMs: Date.UTC(2026, 10, 22) },
+  ]
+
+  expect(parseMasterKeys(writeMasterKeys(entries), 'here')).toEqual(entries)
+})
+
+test.each([
+  ['31 bytes', KEY.subarray(1).toString('base64url')],
+  ['33 bytes', Buffer.concat([KEY, KEY.subarray(0, 1)]).toString('base64url')],
+  ['nothing', ''],
+  ['hexadecimal digits', KEY.toString('hex')],
+  ['a text with strange characters between', [...TEXT].join(' ')],
+  ['a key and something else', `${TEXT} since 2026-11-21T13:00:00Z`],
+  ['a key and no time', `${TEXT}\n${OTHER} until tomorrow`],
+  ['a first key that was replaced', `${TEXT} until 2026-11-21T13:00:00Z`],
+])('a file of %s is refused in one line that does not show it', (_, content) => {
+  expect(() => read(content)).toThrow(
+    new ConfigError(`the master key file ${file} must hold 32 bytes as base64url, first the key that seals`),
+  )
+})
+
+test('a file that is not there is named, and that there is neither file nor text', () => {
+  const missing = join(folder, 'none')
+
+  expect(() => readMasterKeys({ masterKey: '', masterKeyFile: missing })).toThrow(
+    new ConfigError(`the master key file ${missing} cannot be read`),
+  )
+  expect(() => readMasterKeys({ masterKey: '', masterKeyFile: '' })).toThrow(ConfigError)
+})

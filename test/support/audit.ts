@@ -1,0 +1,27 @@
+/** Audit entries and rows of one tenant; a test names only what its case is about. */
+import { CHAIN_START, type ChainHead, chained, type RepeatedEntry } from '../../internal/audit/chain.js'
+import { toRow } from '../../internal/audit/rows.js'
+import type { AuditLogRow } from '../../internal/store/tables/audit-log.js'
+
+export const auditEntry = (stated: Partial<RepeatedEntry> = {}): RepeatedEntry => ({
+  tenantId: 'tnt_one',
+  actor: 'key_one',
+  action: 'settings.update',
+  target: 'tnt_one',
+  outcome: 'succeeded',
+  errorCode: null,
+  traceId: '0af7651916cd43dd8448eb211c80319c',
+  at: Date.UTC(2026, 10, 21, 12),
+  repeats: 1,
+  ...stated,
+})
+
+/** The rows of these entries, one behind the other. */
+export function auditRows(entries: readonly RepeatedEntry[], head: ChainHead = CHAIN_START): AuditLogRow[] {
+  let last = head
+  return entries.map((entry) => {
+    const record = chained(last, entry)
+    last = record
+    return toRow(record)
+  })
+}

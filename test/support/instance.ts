@@ -1,0 +1,75 @@
+/** What lies behind a running service: its broker, its master keys, its command line; and further tenants in it. */
+import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { DEFAULT_SETTINGS, type Tenant, type TenantSettings } from '../../internal/attribution/tenant.js'
+import { createApiKey } from '../../internal/auth/api-keys.js'
+import { SCOPES, type Scope } from '../../internal/auth/scopes.js'
+import { type Broker, connectBroker } from '../../internal/broker/connect.js'
+import { formatId, tenantIdsCache } from '../../internal/ids/ids.js'
+import { readMasterKeys } from '../../internal/secrets/master-keys.js'
+import { signingKey } from '../../internal/secrets/signing-keys.js'
+import { environmentIn } from '../../internal/supervisor/instance.js'
+import { API_KEYS, SIGNING_KEYS, TENANTS } from '../../streams/buckets.js'
+import { type Exit, launch } from './processes.js'
+import type { RunningService } from './service.js'
+
+const CLI_MAIN = fileURLToPath(new URL('../../dist/cmd/attribution/main.js', import.meta.url))
+
+/** Its caller closes it. */
+export function connectTo({ dataDir }: Pick<RunningService, 'dataDir'>): Promise<Broker> {
+  const told = environmentIn(dataDir)
+  return connectBroker({
+    url: told['ATTRIBUTION_NATS_URL'] ?? '',
+    user: told['ATTRIBUTION_NATS_USER'] ?? '',
+    password: told['ATTRIBUTION_NATS_PASSWORD'] ?? '',
+    name: 'test',
+  })
+}
+
+/** Runs a command on the instance to its end. */
+export async function command(
+  { dataDir }: Pick<RunningService, 'dataDir'>,
+  args: readonly string[],
+): Promise<Exit & { readonly lines: readonly string[] }> {
+  const launched = launch(CLI_MAIN, { args: [...args, '--data-dir', dataDir] })
+  return { ...(await launched.exited), lines: launched.lines }
+}
+
+/** A new tenant. @returns its id and an API key of it */
+export async function addTenant(
+  broker: Broker,
+  { dataDir }: Pick<RunningService, 'dataDir'>,
+  settings: Partial<TenantSettings> = {},
+): Promise<{ readonly id: string; readonly apiKey: string }> {
+  const id = formatId('tnt', randomBytes(16))
+  const tenant: Tenant = {
+    id,
+    name: 'Another tenant',
+    created_at: new Date().toISOString(),
+    settings: { ...DEFAULT_SETTINGS, ...settings },
+  }
+  await (await broker.bucket(TENANTS)).create(id, JSON.stringify(tenant))
+  return { id, apiKey: await addApiKey(broker, { dataDir }, id) }
+}
+
+/** A new key of a tenant. @returns its secret */
+export async function addApiKey(
+  broker: Broker,
+  { dataDir }: Pick<RunningService, 'dataDir'>,
+  tenantId: string,
+  scopes: readonly Scope[] = SCOPES,
+): Promise<string> {
+  const masterKeys = readMasterKeys({ masterKey: '', masterKeyFile: join(dataDir, 'master.key') })
+  const idsOf = tenantIdsCache(await signingKey(await broker.bucket(SIGNING_KEYS), masterKeys, 'ids'))
+  const wanted = { name: 'test', scopes, expiresAt: null }
+  const { stored, secret } = createApiKey('production', tenantId, idsOf(tenantId), wanted, new Date())
+  await (await broker.bucket(API_KEYS)).create(stored.id, JSON.stringify(stored))
+  return secret
+}
+
+/** Asks until the service knows a key that has just been made. */
+export async function untilKnown(baseUrl: string, apiKey: string): Promise<void> {
+  const ask = () => fetch(`${baseUrl}/api/v1/rate-limit`, { headers: { 'x-api-key': apiKey } })
+  while ((await ask()).status === 401);
+}

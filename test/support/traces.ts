@@ -1,0 +1,62 @@
+/** Looks for texts in everything that an instance keeps or says. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import type { ClickHouseClient } from '@clickhouse/client'
+import type { Broker } from '../../internal/broker/connect.js'
+
+/** The spellings in which a text may lie somewhere. */
+const spellingsOf = (text: string): readonly string[] => {
+  const bytes = Buffer.from(text)
+  return [text, bytes.toString('hex'), bytes.toString('base64url').slice(0, -1), encodeURIComponent(text)]
+}
+
+/** Which of the texts are in these bytes. */
+export const textsIn = (bytes: Buffer | string, texts: readonly string[]): string[] =>
+  texts.filter((text) => spellingsOf(text).some((spelling) => bytes.includes(spelling)))
+
+/** Every file below a folder that holds one, as it lies on the disk: `<text> in <file>`. */
+export function tracesInFiles(folder: string, texts: readonly string[]): string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .flatMap((entry) => {
+      const file = join(entry.parentPath, entry.name)
+      return textsIn(readFileSync(file), texts).map((text) => `${text} in ${relative(folder, file)}`)
+    })
+}
+
+/** Every message of every stream, and so every value of every bucket: `<text> in <subject>`. */
+export async function tracesInBroker({ manager }: Broker, texts: readonly string[]): Promise<string[]> {
+  const found: string[] = []
+  for await (const { config, state } of manager.streams.list()) {
+    for (let sequence = Math.max(1, state.first_seq); sequence <= state.last_seq; sequence++) {
+      const message = await manager.streams.getMessage(config.name, { seq: sequence })
+      if (message === null) continue
+      const whole = Buffer.concat([Buffer.from(message.subject), Buffer.from(message.data)])
+      found.push(...textsIn(whole, texts).map((text) => `${text} in ${message.subject}`))
+    }
+  }
+  return found
+}
+
+/** Every column of every table that can hold a text: `<text> in <table>.<column>`. */
+export async function tracesInStore(
+  store: ClickHouseClient,
+  database: string,
+  texts: readonly string[],
+): Promise<string[]> {
+  const columns = await store.query({
+    query: `SELECT table, name FROM system.columns WHERE database = {database:String} AND match(type, 'String|Map|Array')`,
+    query_params: { database },
+    format: 'JSONCompactEachRow',
+  })
+  const found: string[] = []
+  for (const [table, column] of await columns.json<[string, string]>()) {
+    const values = await store.query({
+      query: `SELECT DISTINCT toString(${column}) FROM ${table}`,
+      format: 'JSONCompactEachRow',
+    })
+    const whole = (await values.json<[string]>()).map(([value]) => value).join('\n')
+    found.push(...textsIn(whole, texts).map((text) => `${text} in ${table}.${column}`))
+  }
+  return found
+}
