@@ -70,7 +70,7 @@ const SEGMENT_BYTES = 32 * 1024 * 1024
  * A request whose key has been under way for so long is answered with a 503, so that no sender waits for more than 3 s,
  * whatever is away: before that its key may have had to be looked for in the log and the read model, for 1 s.
  */
-const OVERDUE_MS = 1_750
+const OVERDUE_MS = 2_000
 const OVERDUE_EVERY_MS = 100
 
 runMain('gateway', async () => {

@@ -98,7 +98,10 @@ async function timeToSight(service: ServiceClient, invocationId: string): Promis
   }
 }
 
-/** Walks the records from the newest back, until all events are found or the walk is past the earliest of them. */
+/** An event that was sent before, under the same id, kept the time that it had then. */
+const SENT_BEFORE_MS_MAX = 24 * 60 * 60 * 1000
+
+/** Walks the records from the newest back, until all events are found or the walk is past whatever they may be. */
 async function sumRecords(service: ServiceClient, ids: ReadonlySet<string>, earliestMs: number) {
   const deadline = performance.now() + VISIBLE_MS_MAX
   for (;;) {
@@ -122,7 +125,8 @@ async function sumRecords(service: ServiceClient, ids: ReadonlySet<string>, earl
       }
       cursor = page.next_cursor
       const oldest = data.at(-1)
-      if (cursor === undefined || oldest === undefined || Date.parse(oldest.event_time) < earliestMs) break
+      if (cursor === undefined || oldest === undefined || total.attributed >= ids.size) break
+      if (Date.parse(oldest.event_time) < earliestMs - SENT_BEFORE_MS_MAX) break
     }
     if (total.attributed >= ids.size || performance.now() > deadline) return total
     await sleep(POLL_MS)

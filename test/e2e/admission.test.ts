@@ -188,8 +188,11 @@ describe('many events in one request', () => {
   test('five thousand events are one request, and become as many records', async () => {
     const before = (await allRecords(client)).length
     const events = Array.from({ length: 5_000 }, () => wireEvent({ requested_model: 'bulk' }))
-    const { status, body } = await post(JSON.stringify(events))
-    expect([status, body.accepted]).toEqual([202, 5_000])
+    const key = randomUUID()
+    let answer = await post(JSON.stringify(events), key)
+    // A machine that is busy with other tests may need longer than a sender is kept waiting.
+    while (answer.status === 503) answer = await post(JSON.stringify(events), key)
+    expect([answer.status, answer.body.accepted]).toEqual([202, 5_000])
 
     let records = await allRecords(client)
     while (records.length < before + 5_000) records = await allRecords(client)
