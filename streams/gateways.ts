@@ -13,8 +13,11 @@ export const claimsSubject = (member: string): string => `gateways.${member}.cla
 /** Claims of one request at most: some 0.1 MB, and about a millisecond of the owner's time. */
 export const CLAIMS_MAX = 4_000
 
-/** The key's owner is decided for without it when it has not answered by then. */
-export const CLAIM_ANSWER_MS = 100
+/**
+ * The key's owner is decided for without it when it has not answered by then. A dead one is known at once (the broker
+ * says that nobody listens); this is for one that stands still or is busy.
+ */
+export const CLAIM_ANSWER_MS = 300
 
 /**
  * `gateways.<member>.rates`, heard by all gateways: what this one has given from which budgets since it last said, or
