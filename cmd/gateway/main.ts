@@ -46,6 +46,7 @@ import { createCursorCodec } from '../../internal/gateway/pages.js'
 import { rateLimitRoutes } from '../../internal/gateway/rate-limit-routes.js'
 import { serve, serveUnready } from '../../internal/gateway/server.js'
 import { identityKeysCache, tenantIdsCache } from '../../internal/ids/ids.js'
+import { openAuthorizationServer } from '../../internal/oauth/open.js'
 import { encodeObservation, encodeObservations } from '../../internal/observations/codec.js'
 import { runMain, stopSignal, untilAvailable } from '../../internal/process/main.js'
 import { readMasterKeys } from '../../internal/secrets/master-keys.js'
@@ -89,6 +90,7 @@ runMain('gateway', async () => {
       'spoolBytesMax',
       ...STORE_SETTINGS,
       ...RATE_SETTINGS,
+      'accessTokenSeconds',
     ],
     process.argv.slice(2),
     process.env,
@@ -125,7 +127,7 @@ runMain('gateway', async () => {
   const cursors = createCursorCodec(await signingKey(signingKeys, masterKeys, 'cursors'))
   const admissionKey = await signingKey(signingKeys, masterKeys, 'admission')
 
-  // A copy of the keys that no longer follows the bucket would let revoked keys in: start over instead.
+  // A copy of the credentials that no longer follows the bucket would let revoked keys in: start over instead.
   const stopping = new AbortController()
   const lost = (cause: unknown): void => {
     if (stopping.signal.aborted) return
@@ -133,9 +135,10 @@ runMain('gateway', async () => {
     process.exit(1)
   }
   const authenticators: Authenticator[] = []
-  const apiKeys = await mirrorBucket<StoredApiKey>(await broker.bucket(API_KEYS), lost, (keyId) => {
-    for (const authenticator of authenticators) authenticator.forget(keyId)
-  })
+  const forget = (id: string): void => {
+    for (const authenticator of authenticators) authenticator.forget(id)
+  }
+  const apiKeys = await mirrorBucket<StoredApiKey>(await broker.bucket(API_KEYS), lost, forget)
   // A new name at each start: nothing that was said to the one before is meant for this one.
   const gatewayName = `gateway-${randomBytes(6).toString('hex')}`
   const budgetExchange = createBudgetExchange({
@@ -164,7 +167,25 @@ runMain('gateway', async () => {
   )
   retuning.push(budgetsOf)
   budgetExchange.listen(budgetsOf)
-  const authenticator = createAuthenticator(config.mode, (keyId) => apiKeys.get(keyId), budgetsOf)
+  const oauth = await openAuthorizationServer({
+    bucket: (bucket) => broker.bucket(bucket),
+    masterKeys,
+    mode: config.mode,
+    baseUrl,
+    tokenLifeS: config.accessTokenSeconds,
+    budgetsOf,
+    isBrokerUp,
+    forget,
+    lost,
+    log,
+    clock,
+  })
+  const authenticator = createAuthenticator({
+    mode: config.mode,
+    findKey: (keyId) => apiKeys.get(keyId),
+    judgeToken: oauth.judgeToken,
+    budgetsOf,
+  })
   authenticators.push(authenticator)
 
   const publisher = createPublisher(broker.connection)
@@ -272,6 +293,7 @@ runMain('gateway', async () => {
         findQuarantined: (tenantId, idHex) => findQuarantined(store, tenantId, idHex),
         isAdmitted: (id) => isKnownEvent(id, admission),
       }),
+      ...oauth.routes,
       ...attributionRoutes({
         list: (question, signal) => listAttributions(store, question, signal),
         find: (tenantId, id, signal) => findAttribution(store, tenantId, id, signal),
@@ -289,6 +311,7 @@ runMain('gateway', async () => {
 
   await stopSignal()
   stopping.abort()
+  oauth.close()
   await server.drain()
   await groups.idle()
   clearInterval(overdue)

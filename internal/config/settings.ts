@@ -123,6 +123,7 @@ export const SETTINGS = {
   rateReport: integer('rate-report', 10, 1, 10_000_000),
   rateControl: integer('rate-control', 10, 1, 10_000_000),
   rateToken: integer('rate-token', 5, 1, 10_000_000),
+  accessTokenSeconds: integer('access-token-seconds', 900, 60, 3_600),
   spoolBytesMax: integer('spool-bytes-max', 512 * 1024 ** 2, 1024 ** 2, 2 ** 50),
 
   storePort: integer('store-port', 8123, 1, 65_535),
