@@ -52,7 +52,10 @@ const BASIC = /^basic ([A-Za-z0-9+/]+={0,2})$/i
 
 /** Both parts are form-encoded before they are joined (RFC 6749 2.3.1). */
 function readBasic(authorization: string): { readonly id: string; readonly secret: string } | undefined {
-  const text = Buffer.from(BASIC.exec(authorization)?.[1] ?? '', 'base64').toString('utf8')
+  const encoded = BASIC.exec(authorization)?.[1] ?? ''
+  const bytes = Buffer.from(encoded, 'base64')
+  if (bytes.toString('base64') !== encoded) return undefined
+  const text = bytes.toString('utf8')
   const colon = text.indexOf(':')
   if (colon < 0) return undefined
   const id = decodeFormText(text.slice(0, colon))
