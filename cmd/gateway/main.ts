@@ -25,6 +25,7 @@ import {
   RATE_SETTINGS,
   readConfig,
   STORE_SETTINGS,
+  TLS_SETTINGS,
 } from '../../internal/config/settings.js'
 import { ELSEWHERE, isKnownEvent, type Told } from '../../internal/gateway/admission/admission.js'
 import type { BulkRecord } from '../../internal/gateway/admission/bulk-outcomes.js'
@@ -45,6 +46,7 @@ import { withDescription } from '../../internal/gateway/openapi/routes.js'
 import { createCursorCodec } from '../../internal/gateway/pages.js'
 import { rateLimitRoutes } from '../../internal/gateway/rate-limit-routes.js'
 import { serve, serveUnready } from '../../internal/gateway/server.js'
+import { readTls } from '../../internal/gateway/tls.js'
 import { identityKeysCache, tenantIdsCache } from '../../internal/ids/ids.js'
 import { openAuthorizationServer } from '../../internal/oauth/open.js'
 import { encodeObservation, encodeObservations } from '../../internal/observations/codec.js'
@@ -91,6 +93,7 @@ runMain('gateway', async () => {
       ...STORE_SETTINGS,
       ...RATE_SETTINGS,
       'accessTokenSeconds',
+      ...TLS_SETTINGS,
     ],
     process.argv.slice(2),
     process.env,
@@ -98,9 +101,11 @@ runMain('gateway', async () => {
   const log = createLog('gateway', config.logLevel)
   const masterKeys = readMasterKeys(config)
   const clock = Date.now
-  const baseUrl = config.baseUrl === '' ? `http://${config.host}:${config.port}` : config.baseUrl
+  const tls = readTls(config)
+  const scheme = tls === undefined ? 'http' : 'https'
+  const baseUrl = config.baseUrl === '' ? `${scheme}://${config.host}:${config.port}` : config.baseUrl
   const errorDocsUrl = config.errorDocsUrl === '' ? `${baseUrl}/docs/errors` : config.errorDocsUrl
-  const address = { host: config.host, port: config.port, errorDocsUrl }
+  const address = { host: config.host, port: config.port, errorDocsUrl, tls }
   const portTaken = (cause: Error): never => {
     throw new ConfigError(`${cause.message}: is another process using the port?`, { cause })
   }
