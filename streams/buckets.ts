@@ -6,6 +6,8 @@ export interface Bucket {
   readonly name: string
   readonly history: number
   readonly ttlMs?: number
+  /** How long the mark stays by which a watched copy learns that an entry has expired; without one it never does. */
+  readonly expiryMarkMs?: number
 }
 
 /** `<tenant id>` -> tenant and its settings. Written by the command line and the settings routes; watched by gateway and attributor. */
@@ -13,6 +15,36 @@ export const TENANTS = { name: 'tenants', history: 1 } as const satisfies Bucket
 
 /** `<key id>` -> an API key: tenant, scopes, salt and hash of the secret, expiry, status. Watched by gateways: a revocation reaches each in milliseconds. */
 export const API_KEYS = { name: 'api_keys', history: 1 } as const satisfies Bucket
+
+/** `<client id>` -> an OAuth client: tenant, scopes, grants, redirect addresses, salt and hash of the secret, status. Watched by gateways. */
+export const CLIENTS = { name: 'clients', history: 1 } as const satisfies Bucket
+
+/** `<tenant id>.<escaped username>` -> a person who may sign in: scopes, password hash, status. Watched by gateways. */
+export const USERS = { name: 'users', history: 1 } as const satisfies Bucket
+
+/** `<mode>` -> the ring of keys that sign access tokens, private parts sealed. Compare-and-set, so that gateways rotate once. Watched by gateways. */
+export const TOKEN_KEYS = { name: 'token_keys', history: 1 } as const satisfies Bucket
+
+/** `<hex SHA-256 of the code>` -> an authorization code. Outlives its minute, so that its second use is known as one. */
+export const AUTHORIZATION_CODES = {
+  name: 'authorization_codes',
+  history: 1,
+  ttlMs: 10 * 60 * 1000,
+} as const satisfies Bucket
+
+/** `<session id>` -> what a person has granted a client, and which refresh token is its newest. Gone when not refreshed for a week. */
+export const SESSIONS = { name: 'sessions', history: 1, ttlMs: 7 * 24 * 60 * 60 * 1000 } as const satisfies Bucket
+
+/**
+ * `<session id>` or `<jti>` -> whose access tokens are refused before they expire. Stays longer than any of them lives.
+ * Watched by gateways: a revocation reaches each in milliseconds.
+ */
+export const REVOKED_TOKENS = {
+  name: 'revoked_tokens',
+  history: 1,
+  ttlMs: 65 * 60 * 1000,
+  expiryMarkMs: 60 * 1000,
+} as const satisfies Bucket
 
 /** `<tenant id>.<services|identities|principals>.<escaped name>` -> one entry of the tenant's directory. Watched by attributors. */
 export const DIRECTORY = { name: 'directory', history: 1 } as const satisfies Bucket
@@ -45,6 +77,12 @@ export const MEMBERS = { name: 'members', history: 1, ttlMs: 5_000 } as const sa
 export const BUCKETS: readonly Bucket[] = [
   TENANTS,
   API_KEYS,
+  CLIENTS,
+  USERS,
+  TOKEN_KEYS,
+  AUTHORIZATION_CODES,
+  SESSIONS,
+  REVOKED_TOKENS,
   DIRECTORY,
   CHECKPOINTS,
   SIGNING_KEYS,

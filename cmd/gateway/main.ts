@@ -25,6 +25,7 @@ import {
   RATE_SETTINGS,
   readConfig,
   STORE_SETTINGS,
+  TLS_SETTINGS,
 } from '../../internal/config/settings.js'
 import { ELSEWHERE, isKnownEvent, type Told } from '../../internal/gateway/admission/admission.js'
 import type { BulkRecord } from '../../internal/gateway/admission/bulk-outcomes.js'
@@ -45,7 +46,9 @@ import { withDescription } from '../../internal/gateway/openapi/routes.js'
 import { createCursorCodec } from '../../internal/gateway/pages.js'
 import { rateLimitRoutes } from '../../internal/gateway/rate-limit-routes.js'
 import { serve, serveUnready } from '../../internal/gateway/server.js'
+import { readTls } from '../../internal/gateway/tls.js'
 import { identityKeysCache, tenantIdsCache } from '../../internal/ids/ids.js'
+import { openAuthorizationServer } from '../../internal/oauth/open.js'
 import { encodeObservation, encodeObservations } from '../../internal/observations/codec.js'
 import { runMain, stopSignal, untilAvailable } from '../../internal/process/main.js'
 import { readMasterKeys } from '../../internal/secrets/master-keys.js'
@@ -89,6 +92,8 @@ runMain('gateway', async () => {
       'spoolBytesMax',
       ...STORE_SETTINGS,
       ...RATE_SETTINGS,
+      'accessTokenSeconds',
+      ...TLS_SETTINGS,
     ],
     process.argv.slice(2),
     process.env,
@@ -96,9 +101,11 @@ runMain('gateway', async () => {
   const log = createLog('gateway', config.logLevel)
   const masterKeys = readMasterKeys(config)
   const clock = Date.now
-  const baseUrl = config.baseUrl === '' ? `http://${config.host}:${config.port}` : config.baseUrl
+  const tls = readTls(config)
+  const scheme = tls === undefined ? 'http' : 'https'
+  const baseUrl = config.baseUrl === '' ? `${scheme}://${config.host}:${config.port}` : config.baseUrl
   const errorDocsUrl = config.errorDocsUrl === '' ? `${baseUrl}/docs/errors` : config.errorDocsUrl
-  const address = { host: config.host, port: config.port, errorDocsUrl }
+  const address = { host: config.host, port: config.port, errorDocsUrl, tls }
   const portTaken = (cause: Error): never => {
     throw new ConfigError(`${cause.message}: is another process using the port?`, { cause })
   }
@@ -125,7 +132,7 @@ runMain('gateway', async () => {
   const cursors = createCursorCodec(await signingKey(signingKeys, masterKeys, 'cursors'))
   const admissionKey = await signingKey(signingKeys, masterKeys, 'admission')
 
-  // A copy of the keys that no longer follows the bucket would let revoked keys in: start over instead.
+  // A copy of the credentials that no longer follows the bucket would let revoked keys in: start over instead.
   const stopping = new AbortController()
   const lost = (cause: unknown): void => {
     if (stopping.signal.aborted) return
@@ -133,9 +140,10 @@ runMain('gateway', async () => {
     process.exit(1)
   }
   const authenticators: Authenticator[] = []
-  const apiKeys = await mirrorBucket<StoredApiKey>(await broker.bucket(API_KEYS), lost, (keyId) => {
-    for (const authenticator of authenticators) authenticator.forget(keyId)
-  })
+  const forget = (id: string): void => {
+    for (const authenticator of authenticators) authenticator.forget(id)
+  }
+  const apiKeys = await mirrorBucket<StoredApiKey>(await broker.bucket(API_KEYS), lost, forget)
   // A new name at each start: nothing that was said to the one before is meant for this one.
   const gatewayName = `gateway-${randomBytes(6).toString('hex')}`
   const budgetExchange = createBudgetExchange({
@@ -164,7 +172,25 @@ runMain('gateway', async () => {
   )
   retuning.push(budgetsOf)
   budgetExchange.listen(budgetsOf)
-  const authenticator = createAuthenticator(config.mode, (keyId) => apiKeys.get(keyId), budgetsOf)
+  const oauth = await openAuthorizationServer({
+    bucket: (bucket) => broker.bucket(bucket),
+    masterKeys,
+    mode: config.mode,
+    baseUrl,
+    tokenLifeS: config.accessTokenSeconds,
+    budgetsOf,
+    isBrokerUp,
+    forget,
+    lost,
+    log,
+    clock,
+  })
+  const authenticator = createAuthenticator({
+    mode: config.mode,
+    findKey: (keyId) => apiKeys.get(keyId),
+    judgeToken: oauth.judgeToken,
+    budgetsOf,
+  })
   authenticators.push(authenticator)
 
   const publisher = createPublisher(broker.connection)
@@ -272,6 +298,7 @@ runMain('gateway', async () => {
         findQuarantined: (tenantId, idHex) => findQuarantined(store, tenantId, idHex),
         isAdmitted: (id) => isKnownEvent(id, admission),
       }),
+      ...oauth.routes,
       ...attributionRoutes({
         list: (question, signal) => listAttributions(store, question, signal),
         find: (tenantId, id, signal) => findAttribution(store, tenantId, id, signal),
@@ -289,6 +316,7 @@ runMain('gateway', async () => {
 
   await stopSignal()
   stopping.abort()
+  oauth.close()
   await server.drain()
   await groups.idle()
   clearInterval(overdue)

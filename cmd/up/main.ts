@@ -12,7 +12,9 @@ import {
   RATE_SETTINGS,
   readConfig,
   STORE_SETTINGS,
+  TLS_SETTINGS,
 } from '../../internal/config/settings.js'
+import { readTls } from '../../internal/gateway/tls.js'
 import { runMain, stopSignal, untilAvailable } from '../../internal/process/main.js'
 import { readMasterKeys } from '../../internal/secrets/master-keys.js'
 import { dropMasterKeys } from '../../internal/secrets/rotation.js'
@@ -71,6 +73,8 @@ runMain('up', async () => {
       ...RATE_SETTINGS,
       ...STORE_SETTINGS,
       'storeMemoryBytesMax',
+      'accessTokenSeconds',
+      ...TLS_SETTINGS,
     ],
     process.argv.slice(2),
     process.env,
@@ -91,7 +95,8 @@ runMain('up', async () => {
   const storePort = ownsStore ? await freePort() : 0
   const storeUrl = ownsStore ? `http://127.0.0.1:${storePort}` : config.storeUrl
   const storePassword = ownsStore ? secrets.storePassword : config.storePassword
-  const baseUrl = config.baseUrl === '' ? `http://${config.host}:${config.port}` : config.baseUrl
+  const listening = `${readTls(config) === undefined ? 'http' : 'https'}://${config.host}:${config.port}`
+  const baseUrl = config.baseUrl === '' ? listening : config.baseUrl
 
   const masterKeyFile = ownsMasterKey ? files.masterKey : config.masterKeyFile
   const { host: _host, port: _port, demo: _demo, demoSpeed, demoEventIds, natsServerBin, ...shared } = config
@@ -153,7 +158,6 @@ runMain('up', async () => {
     await bootstrapTenant(broker, files, readMasterKeys({ ...config, masterKeyFile }), config.mode, baseUrl)
     await broker.close()
 
-    const listening = `http://${config.host}:${config.port}`
     await supervisor.start(
       role(
         'gateway',

@@ -81,7 +81,7 @@ export function storeSecret(secret: string): Pick<StoredApiKey, 'salt' | 'hash'>
   return { salt: salt.toString('hex'), hash: hashSecret(salt, secret).toString('hex') }
 }
 
-export const isSecretOf = (stored: StoredApiKey, secret: string): boolean =>
+export const isSecretOf = (stored: Pick<StoredApiKey, 'salt' | 'hash'>, secret: string): boolean =>
   timingSafeEqual(hashSecret(Buffer.from(stored.salt, 'hex'), secret), Buffer.from(stored.hash, 'hex'))
 
 const hashSecret = (salt: Uint8Array, secret: string): Buffer => createHmac('sha256', salt).update(secret).digest()

@@ -1,18 +1,19 @@
 import { type Problem, problem } from '../problems/catalogue.js'
 import { isSecretOf, type Mode, parseApiKey, type StoredApiKey } from './api-keys.js'
+import type { JudgeToken } from './bearer-tokens.js'
 import type { Budgets } from './rate-limits.js'
 import type { Scope } from './scopes.js'
 
 /** Who calls: the tenant whose data is read or written, and the credential that acts. */
 export interface Caller {
   readonly tenantId: string
-  /** Id of the credential: `key_...`. */
+  /** Id of the API key (`key_`), of the client that acts for itself (`cli_`), or of the person (`usr_`). */
   readonly principal: string
   readonly scopes: ReadonlySet<Scope>
   /** Layers whose events it may ingest; undefined: all. */
   readonly ingestionLayers: ReadonlySet<string> | undefined
   /** When the person for whom it acts signed in, seconds since the epoch; absent where it acts for itself. */
-  readonly authTimeS?: number
+  readonly authTimeS?: number | undefined
   /** What its principal may still ask for, shared by all of the principal's credentials. */
   readonly budgets: Budgets
 }
@@ -30,83 +31,178 @@ export interface Credentials {
 
 export interface Authenticator {
   authenticate(credentials: Credentials, nowMs: number): Authentication
-  /** Forgets the verdict on a key; to be called when the key changes. */
-  forget(keyId: string): void
+  /** Forgets the verdicts that rest on an API key, token, token key, client, person or sign-in; to be called when it changes. */
+  forget(id: string): void
+}
+
+export interface AuthenticatorDeps {
+  readonly mode: Mode
+  readonly findKey: (keyId: string) => StoredApiKey | undefined
+  readonly judgeToken: JudgeToken
+  readonly budgetsOf: (tenantId: string, principal: string) => Budgets
 }
 
 interface Verdict {
-  readonly keyId: string
+  /** The whole credential. */
+  readonly text: string
   readonly authentication: Authentication
-  readonly expiresAtMs: number
+  /** It stands from here to there. */
+  readonly fromMs: number
+  readonly untilMs: number
+  readonly rests: readonly string[]
 }
 
-/** Verdicts kept; a flood of invented keys must not grow memory, so only verdicts on real keys are kept. */
-const VERDICTS_MAX = 10_000
+/** A verdict on a token is made anew after a minute, should word of a change ever be missed. */
+const TOKEN_VERDICT_MS = 60_000
 
-const refused = (code: 'INVALID_CREDENTIALS' | 'EXPIRED', detail: string): Authentication => ({
+const TOKEN_PLACE_CHARACTERS = 43
+
+const refused = (code: 'INVALID_CREDENTIALS' | 'EXPIRED', detail: string, challenge?: string): Authentication => ({
   ok: false,
-  problem: problem(code, detail),
+  problem: problem(code, detail, { challenge }),
 })
+/** RFC 6750 3: `error` only when a token was sent. */
+const BAD_TOKEN = 'Bearer realm="attribution", error="invalid_token"'
 const MISSING = refused('INVALID_CREDENTIALS', 'Send X-API-Key or Authorization: Bearer.')
 const INVALID = refused('INVALID_CREDENTIALS', 'The credential is not valid.')
+const INVALID_TOKEN = refused('INVALID_CREDENTIALS', 'The credential is not valid.', BAD_TOKEN)
+const DISAGREEING = refused('INVALID_CREDENTIALS', 'The two credentials do not agree; send one.', BAD_TOKEN)
 const EXPIRED = refused('EXPIRED', 'The API key has expired.')
 
 /**
- * Checks credentials against the watched copy of the keys. The verdict on a key is cached; a change of the key
- * empties it at once, and its expiry is looked at on every call.
+ * Checks credentials against the watched copies of keys, clients, people and revocations. Verdicts are cached; a
+ * change of what one rests on empties it at once, and its times are looked at on every call.
+ *
+ * An API key and a token sent together must both be good, of one tenant and with the same scopes and layers; the
+ * token then is the credential that acts. Anything else is refused, whichever of the two is at fault.
  */
-export function createAuthenticator(
-  mode: Mode,
-  findKey: (keyId: string) => StoredApiKey | undefined,
-  budgetsOf: (tenantId: string, principal: string) => Budgets,
-): Authenticator {
-  const verdicts = new Map<string, Verdict>()
-  const textsOfKey = new Map<string, Set<string>>()
+export function createAuthenticator({ mode, findKey, judgeToken, budgetsOf }: AuthenticatorDeps): Authenticator {
+  const onKeys = new Verdicts()
+  const onTokens = new Verdicts()
 
-  const remember = (text: string, verdict: Verdict): void => {
-    if (verdicts.size >= VERDICTS_MAX) {
-      verdicts.clear()
-      textsOfKey.clear()
-    }
-    verdicts.set(text, verdict)
-    const texts = textsOfKey.get(verdict.keyId) ?? new Set()
-    textsOfKey.set(verdict.keyId, texts.add(text))
-  }
-
-  const judge = (text: string): Verdict | undefined => {
+  const judgeKey = (text: string): Verdict | undefined => {
     const presented = parseApiKey(mode, text)
     const stored = presented && findKey(presented.id)
     if (presented === undefined || stored === undefined || !isSecretOf(stored, presented.secret)) return undefined
-    const expiresAtMs = stored.expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(stored.expires_at)
     const caller: Caller = {
       tenantId: stored.tenant_id,
       principal: stored.id,
       scopes: new Set(stored.scopes),
       ingestionLayers: stored.ingestion_layers && new Set(stored.ingestion_layers),
+      authTimeS: undefined,
       budgets: budgetsOf(stored.tenant_id, stored.id),
     }
-    const authentication: Authentication = stored.status === 'active' ? { ok: true, caller } : INVALID
-    return { keyId: stored.id, authentication, expiresAtMs }
+    return {
+      text,
+      authentication: stored.status === 'active' ? { ok: true, caller } : INVALID,
+      fromMs: 0,
+      untilMs: stored.expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(stored.expires_at),
+      rests: [stored.id],
+    }
+  }
+
+  const ofKey = (text: string, nowMs: number): Authentication => {
+    let verdict = onKeys.get(text)
+    if (verdict === undefined) {
+      verdict = judgeKey(text)
+      if (verdict === undefined) return INVALID
+      onKeys.keep(text, verdict)
+    }
+    // Expired comes before revoked (spec 3: "regardless of lifecycle state"). An expiry that cannot be read is past.
+    return nowMs < verdict.untilMs ? verdict.authentication : EXPIRED
+  }
+
+  const judgeBearer = (authorization: string, nowMs: number): Verdict | undefined => {
+    const token = BEARER.exec(authorization)?.[1]
+    const judged = token === undefined ? undefined : judgeToken(token, nowMs)
+    if (judged === undefined) return undefined
+    const caller: Caller = {
+      tenantId: judged.tenantId,
+      principal: judged.principal,
+      scopes: new Set(judged.scopes),
+      ingestionLayers: undefined,
+      authTimeS: judged.authTimeS,
+      budgets: budgetsOf(judged.tenantId, judged.principal),
+    }
+    return {
+      text: authorization,
+      authentication: { ok: true, caller },
+      fromMs: judged.notBeforeMs,
+      untilMs: Math.min(judged.expiresAtMs, nowMs + TOKEN_VERDICT_MS),
+      rests: judged.rests,
+    }
+  }
+
+  const ofBearer = (authorization: string, nowMs: number): Authentication => {
+    // Found by the end of its signature, and then compared: to hash all of a token would cost ten times as much.
+    const place = authorization.slice(-TOKEN_PLACE_CHARACTERS)
+    const known = onTokens.get(place)
+    if (known?.text === authorization && nowMs < known.untilMs && nowMs >= known.fromMs) return known.authentication
+    const verdict = judgeBearer(authorization, nowMs)
+    if (verdict === undefined) return INVALID_TOKEN
+    onTokens.keep(place, verdict)
+    return verdict.authentication
   }
 
   return {
     authenticate({ apiKey, authorization }, nowMs) {
-      if (apiKey === '' && authorization === '') return MISSING
-      // Bearer tokens are not issued yet, so that none can be valid; and two credentials must agree.
-      if (authorization !== '') return INVALID
-      let verdict = verdicts.get(apiKey)
-      if (verdict === undefined) {
-        verdict = judge(apiKey)
-        if (verdict === undefined) return INVALID
-        remember(apiKey, verdict)
-      }
-      // Expired comes before revoked (spec 3: "regardless of lifecycle state"). An expiry that cannot be read is past.
-      return nowMs < verdict.expiresAtMs ? verdict.authentication : EXPIRED
+      if (authorization === '') return apiKey === '' ? MISSING : ofKey(apiKey, nowMs)
+      const bearer = ofBearer(authorization, nowMs)
+      if (apiKey === '' || !bearer.ok) return bearer
+      const key = ofKey(apiKey, nowMs)
+      return key.ok && agree(key.caller, bearer.caller) ? bearer : DISAGREEING
     },
+    forget(id) {
+      onKeys.forget(id)
+      onTokens.forget(id)
+    },
+  }
+}
 
-    forget(keyId) {
-      for (const text of textsOfKey.get(keyId) ?? []) verdicts.delete(text)
-      textsOfKey.delete(keyId)
-    },
+/** RFC 9110 11.1: the scheme's letters may be of either case. */
+const BEARER = /^bearer ([^ ]+)$/i
+
+const agree = (key: Caller, bearer: Caller): boolean =>
+  key.tenantId === bearer.tenantId &&
+  key.ingestionLayers === undefined &&
+  key.scopes.size === bearer.scopes.size &&
+  [...key.scopes].every((scope) => bearer.scopes.has(scope))
+
+/** Verdicts kept of either kind; a flood of invented credentials must not grow memory, so only verdicts on real ones are kept. */
+const VERDICTS_MAX = 10_000
+
+/** Verdicts in their places, and what they rest on. */
+class Verdicts {
+  private readonly inPlace = new Map<string, Verdict>()
+  private readonly placesOf = new Map<string, Set<string>>()
+
+  get(place: string): Verdict | undefined {
+    return this.inPlace.get(place)
+  }
+
+  keep(place: string, verdict: Verdict): void {
+    if (this.inPlace.size >= VERDICTS_MAX && !this.inPlace.has(place)) {
+      this.inPlace.clear()
+      this.placesOf.clear()
+    }
+    this.inPlace.set(place, verdict)
+    for (const id of verdict.rests) {
+      const places = this.placesOf.get(id) ?? new Set()
+      this.placesOf.set(id, places.add(place))
+    }
+  }
+
+  forget(id: string): void {
+    for (const place of this.placesOf.get(id) ?? []) {
+      for (const other of this.inPlace.get(place)?.rests ?? []) this.forgetPlace(other, place)
+      this.inPlace.delete(place)
+    }
+    this.placesOf.delete(id)
+  }
+
+  private forgetPlace(id: string, place: string): void {
+    const places = this.placesOf.get(id)
+    places?.delete(place)
+    if (places?.size === 0) this.placesOf.delete(id)
   }
 }

@@ -79,8 +79,13 @@ export async function ensureStreams(broker: Broker, settings: StreamSettings): P
     }
   }
   const kvm = new Kvm(broker.manager.jetstream())
-  for (const { name, history, ttlMs } of BUCKETS) {
-    await kvm.create(name, { history, replicas, ...(ttlMs === undefined ? {} : { ttl: ttlMs }) })
+  for (const { name, history, ttlMs, expiryMarkMs } of BUCKETS) {
+    await kvm.create(name, {
+      history,
+      replicas,
+      ...(ttlMs === undefined ? {} : { ttl: ttlMs }),
+      ...(expiryMarkMs === undefined ? {} : { markerTTL: expiryMarkMs }),
+    })
   }
 }
 

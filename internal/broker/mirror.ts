@@ -4,6 +4,8 @@ import type { KV } from '@nats-io/kv'
 export interface Mirror<T> {
   get(key: string): T | undefined
   entries(): IterableIterator<[string, T]>
+  /** Resolves once the copy holds what was written at that revision. */
+  reached(revision: number): Promise<void>
   stop(): void
 }
 
@@ -21,6 +23,8 @@ export async function mirrorBucket<T>(
   const copy = new Map<string, T>()
   const watch = await bucket.watch({ ignoreDeletes: false })
   let stopped = false
+  let reached = 0
+  const waiting = new Set<() => void>()
   let complete: () => void = () => undefined
   const first = new Promise<void>((resolve) => {
     complete = resolve
@@ -35,6 +39,8 @@ export async function mirrorBucket<T>(
       if (value === undefined) copy.delete(entry.key)
       else copy.set(entry.key, value)
       onChange(entry.key, value)
+      reached = entry.revision
+      for (const look of waiting) look()
       if (entry.delta === 0) complete()
     }
     if (!stopped) throw new Error('the watch of a bucket ended')
@@ -45,6 +51,16 @@ export async function mirrorBucket<T>(
   return {
     get: (key) => copy.get(key),
     entries: () => copy.entries(),
+    reached: (revision) =>
+      new Promise((resolve) => {
+        const look = (): void => {
+          if (reached < revision) return
+          waiting.delete(look)
+          resolve()
+        }
+        waiting.add(look)
+        look()
+      }),
     stop: () => {
       stopped = true
       watch.stop()

@@ -100,6 +100,8 @@ export const SETTINGS = {
   logLevel: choice('log-level', 'info', ['trace', 'debug', 'info', 'warn', 'error', 'silent']),
   baseUrl: url('base-url', '', ['http:', 'https:']),
   errorDocsUrl: text('error-docs-url', ''),
+  tlsCertFile: text('tls-cert-file', ''),
+  tlsKeyFile: text('tls-key-file', ''),
 
   demo: toggle('demo'),
   demoSpeed: decimal('speed', 60, 0.01, 1_000_000),
@@ -123,6 +125,7 @@ export const SETTINGS = {
   rateReport: integer('rate-report', 10, 1, 10_000_000),
   rateControl: integer('rate-control', 10, 1, 10_000_000),
   rateToken: integer('rate-token', 5, 1, 10_000_000),
+  accessTokenSeconds: integer('access-token-seconds', 900, 60, 3_600),
   spoolBytesMax: integer('spool-bytes-max', 512 * 1024 ** 2, 1024 ** 2, 2 ** 50),
 
   storePort: integer('store-port', 8123, 1, 65_535),
@@ -159,6 +162,8 @@ export const RATE_SETTINGS = [
   'rateControl',
   'rateToken',
 ] as const satisfies readonly SettingName[]
+
+export const TLS_SETTINGS = ['tlsCertFile', 'tlsKeyFile'] as const satisfies readonly SettingName[]
 
 type ValueOf<S> = S extends Setting<infer T> ? T : never
 export type Config<N extends SettingName> = { readonly [K in N]: ValueOf<(typeof SETTINGS)[K]> }

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { type ErrorCode, PROBLEMS, problem } from '../problems/catalogue.js'
 import { REMEDIES } from '../problems/remedies.js'
 import type { Operation } from './contract/operation.js'
-import { htmlPage, pageHeaders } from './html.js'
+import { HTML_TYPE, htmlPage, pageHeaders } from './html.js'
 import { publicDocument, replyDocument } from './public-document.js'
 import type { Route } from './route.js'
 
@@ -21,7 +21,7 @@ const GET_ERROR_PAGE: Operation = {
 
 /** `GET /docs/errors/{code}`: the page behind `type` and `docs_url` of a problem. */
 export function errorPageRoutes(isHttps: boolean): readonly Route[] {
-  const headers = pageHeaders(isHttps)
+  const headers = [`Content-Type: ${HTML_TYPE}`, ...pageHeaders(isHttps).map(([name, value]) => `${name}: ${value}`)]
   const pages = new Map<string, ReturnType<typeof publicDocument>>(
     CODES.map((code) => [code, publicDocument(pageOf(code), headers)]),
   )

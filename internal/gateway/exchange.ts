@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { plainAddress } from '../auth/addresses.js'
 import type { Budget } from '../auth/rate-limits.js'
 import { type Problem, problem } from '../problems/catalogue.js'
-import { type RenderedProblem, renderProblem } from '../problems/render.js'
+import { type ProblemForm, type RenderedProblem, renderProblem } from '../problems/render.js'
 
 /** The request headers that matter to us, read at once: uWebSockets.js recycles the request after the handler. */
 export interface RequestHeaders {
@@ -117,6 +117,8 @@ export class Exchange {
   tenantId: string | null = null
   /** The budget that the caller's fields show; none before authentication. */
   budget: Budget | undefined
+  /** How its problems are written, where not plainly. */
+  problemForm: ProblemForm | undefined
   private settled = false
   private readonly hooks: ExchangeHooks
   private whenAborted: (() => void) | undefined
@@ -157,6 +159,11 @@ export class Exchange {
   /** The first value of a header that few routes ask for; empty when absent. Only until the route's handler returns. */
   header(name: string): string {
     return this.request.getHeader(name)
+  }
+
+  /** The address of the peer as text, IPv6 in full. Only until it is answered. */
+  remoteAddress(): string {
+    return Buffer.from(this.response.getRemoteAddressAsText()).toString('latin1')
   }
 
   /** Called when the client leaves before it was answered. */
@@ -295,7 +302,7 @@ export class Exchange {
 
   private render(what: Problem): RenderedProblem {
     const { traceId, tenantId, errorDocsUrl } = this
-    return renderProblem(what, { instance: this.path, traceId, tenantId, errorDocsUrl })
+    return renderProblem(what, { instance: this.path, traceId, tenantId, errorDocsUrl }, this.problemForm)
   }
 }
 

@@ -9,25 +9,42 @@ main { width: min(42rem, 100% - 2rem); margin: 3rem auto; }
 h1 { font-size: 1.5rem; line-height: 1.2; overflow-wrap: anywhere; }
 dt { font-weight: 600; margin-top: 1rem; }
 dd { margin: 0; }
+label { display: block; font-weight: 600; margin-top: 1rem; }
+input { box-sizing: border-box; width: 100%; font: inherit; padding: .5rem; margin-top: .25rem; }
+button { font: inherit; padding: .5rem 1.25rem; margin: 1.5rem .5rem 0 0; }
+.failure { border-left: .25rem solid #c62828; padding: .25rem .75rem; }
 `
 
-/** No script runs, nothing is fetched or sent, nobody frames the page; the one style is named by its hash. */
+export const HTML_TYPE = 'text/html; charset=utf-8'
+
+/** No script runs, nothing is fetched, nobody frames the page; the one style is named by its hash. */
 const POLICY = [
   "default-src 'none'",
   `style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`,
   "base-uri 'none'",
-  "form-action 'none'",
   "frame-ancestors 'none'",
-].join('; ')
-
-/** @param isHttps whether we are reached by https; browsers pass over HSTS elsewhere */
-export const pageHeaders = (isHttps: boolean): readonly string[] => [
-  'Content-Type: text/html; charset=utf-8',
-  `Content-Security-Policy: ${POLICY}`,
-  'X-Content-Type-Options: nosniff',
-  'Referrer-Policy: no-referrer',
-  ...(isHttps ? ['Strict-Transport-Security: max-age=31536000'] : []),
 ]
+
+/**
+ * The headers of a page, beside its type and what is said of caching.
+ *
+ * @param isHttps whether we are reached by https; browsers pass over HSTS elsewhere
+ * @param formTargets where a form of the page may lead beside to us, redirects included; a page without a form names none
+ */
+export function pageHeaders(
+  isHttps: boolean,
+  formTargets: readonly string[] = [],
+): readonly (readonly [name: string, value: string])[] {
+  const formAction = formTargets.length === 0 ? "form-action 'none'" : `form-action 'self' ${formTargets.join(' ')}`
+  return [
+    ['Content-Security-Policy', [...POLICY, formAction].join('; ')],
+    ['X-Frame-Options', 'DENY'],
+    ['X-Content-Type-Options', 'nosniff'],
+    // What stands in an address of ours is nobody else's; a form of ours still shows where it comes from.
+    ['Referrer-Policy', 'same-origin'],
+    ...(isHttps ? [['Strict-Transport-Security', 'max-age=31536000'] as const] : []),
+  ]
+}
 
 /** @param content HTML; whatever is not ours in it must be escaped */
 export const htmlPage = (title: string, content: string): string => `<!doctype html>
@@ -46,3 +63,14 @@ ${content}
 </body>
 </html>
 `
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+}
+
+/** For text and for attributes in quotation marks. */
+export const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? '')

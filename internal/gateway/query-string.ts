@@ -13,8 +13,8 @@ export function readQuery<const K extends string>(query: string, known: readonly
   for (const part of query.split('&')) {
     if (part === '') continue
     const equals = part.indexOf('=')
-    const key = decode(equals < 0 ? part : part.slice(0, equals))
-    const value = decode(equals < 0 ? '' : part.slice(equals + 1))
+    const key = decodeFormText(equals < 0 ? part : part.slice(0, equals))
+    const value = decodeFormText(equals < 0 ? '' : part.slice(equals + 1))
     if (key === undefined || value === undefined) {
       return {
         ok: false,
@@ -31,7 +31,8 @@ export function readQuery<const K extends string>(query: string, known: readonly
 
 const refused = (detail: string) => ({ ok: false, problem: problem('INVALID_FILTER', detail) }) as const
 
-function decode(text: string): string | undefined {
+/** @returns undefined when it is not percent-encoded UTF-8 */
+export function decodeFormText(text: string): string | undefined {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '))
   } catch {

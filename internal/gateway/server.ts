@@ -7,6 +7,7 @@ import type { Logger } from '../telemetry/log.js'
 import { Exchange, type ExchangeHooks, NO_HEADERS, readHeaders } from './exchange.js'
 import { takeFrom } from './rate-limit.js'
 import type { Method, Route, TenantRoute } from './route.js'
+import { followTlsFiles, type TlsFiles } from './tls.js'
 
 export interface ServerSettings {
   readonly host: string
@@ -14,6 +15,8 @@ export interface ServerSettings {
   readonly errorDocsUrl: string
   /** What one address may ask of the public routes together; the usual unless told. */
   readonly addressLimit?: RateLimit
+  /** Serves https where it is given; the files may be replaced at any time. */
+  readonly tls?: TlsFiles | undefined
 }
 
 export interface ServerDeps {
@@ -38,10 +41,26 @@ export async function serve(
   routes: readonly Route[],
   deps: ServerDeps,
 ): Promise<RunningServer> {
-  const app = uWS.App()
   const open = new OpenRequests(deps.log)
-  const begin = (response: HttpResponse, request: HttpRequest) => beginExchange(response, request, settings, open)
   const served: Served = { ...deps, budgetOfAddress: addressBudgets(settings.addressLimit) }
+  const listening = await listenAndFollow(settings, (app) => register(app, settings, routes, served, open), deps.log)
+  return {
+    port: listening.port,
+    drain: () => {
+      listening.close()
+      return open.none()
+    },
+  }
+}
+
+function register(
+  app: TemplatedApp,
+  settings: ServerSettings,
+  routes: readonly Route[],
+  served: Served,
+  open: OpenRequests,
+): void {
+  const begin = (response: HttpResponse, request: HttpRequest) => beginExchange(response, request, settings, open)
   for (const route of routes) {
     app[route.method](route.path, (response, request) => {
       const exchange = begin(response, request)
@@ -58,15 +77,6 @@ export async function serve(
     const exchange = begin(fitting(response, request), request)
     exchange?.replyProblem(problem('NOT_FOUND', 'No route has this path.'))
   })
-
-  const socket = await listen(app, settings)
-  return {
-    port: uWS.us_socket_local_port(socket),
-    drain: () => {
-      uWS.us_listen_socket_close(socket)
-      return open.none()
-    },
-  }
 }
 
 /** Bodies over 64 KiB that are on their way or being worked off, all together. */
@@ -233,7 +243,7 @@ function fail(exchange: Exchange, cause: unknown, log: Logger): void {
  * @returns stops listening
  */
 export async function serveUnready(settings: ServerSettings, log: Logger): Promise<() => void> {
-  const app = uWS.App()
+  const app = createApp(settings)
   const open = new OpenRequests(log)
   app.get('/healthz', (response, request) =>
     beginExchange(response, request, settings, open)?.replyJson('200 OK', { status: 'ok' }),
@@ -247,6 +257,42 @@ export async function serveUnready(settings: ServerSettings, log: Logger): Promi
   })
   const socket = await listen(app, settings)
   return () => uWS.us_listen_socket_close(socket)
+}
+
+const createApp = ({ tls }: ServerSettings): TemplatedApp =>
+  tls === undefined ? uWS.App() : uWS.SSLApp({ cert_file_name: tls.certFile, key_file_name: tls.keyFile })
+
+/**
+ * Listens, and with TLS does so anew whenever the certificate is replaced: new connections go to a second server on
+ * the same port, those that are open end where they began.
+ */
+async function listenAndFollow(
+  settings: ServerSettings,
+  registerRoutes: (app: TemplatedApp) => void,
+  log: Logger,
+): Promise<{ readonly port: number; close(): void }> {
+  const open = (port: number): Promise<us_listen_socket> => {
+    const app = createApp(settings)
+    registerRoutes(app)
+    return listen(app, { ...settings, port })
+  }
+  let socket = await open(settings.port)
+  const port = uWS.us_socket_local_port(socket)
+  const takeOver = async (): Promise<void> => {
+    const before = socket
+    socket = await open(port)
+    uWS.us_listen_socket_close(before)
+    log.info('took over a new certificate')
+  }
+  const refused = (cause: unknown): void => log.error({ err: cause }, 'a new certificate cannot be taken over')
+  const stopFollowing = settings.tls === undefined ? () => undefined : followTlsFiles(settings.tls, takeOver, refused)
+  return {
+    port,
+    close() {
+      stopFollowing()
+      uWS.us_listen_socket_close(socket)
+    },
+  }
 }
 
 async function listen(app: TemplatedApp, { host, port }: ServerSettings): Promise<us_listen_socket> {

@@ -1,4 +1,4 @@
-import { PROBLEMS, type Problem } from './catalogue.js'
+import { type ErrorCode, type FieldError, PROBLEMS, type Problem } from './catalogue.js'
 
 /** What a problem says beside itself: where it happened, and to whom. */
 export interface ProblemContext {
@@ -10,6 +10,32 @@ export interface ProblemContext {
   readonly errorDocsUrl: string
 }
 
+/** The members of spec 7.2, and `errors` of RFC 9457 3. */
+export interface ProblemMembers {
+  readonly type: string
+  readonly title: string
+  readonly status: number
+  readonly detail: string
+  readonly instance: string
+  readonly error_code: ErrorCode
+  readonly trace_id: string
+  readonly tenant_id: string | null
+  readonly docs_url: string
+  readonly errors?: readonly FieldError[]
+}
+
+/** How a problem is written; other than plainly where another standard or a browser asks for it. */
+export interface ProblemForm {
+  readonly contentType: string
+  readonly write: (members: ProblemMembers, problem: Problem) => string
+  readonly headers?: readonly (readonly [name: string, value: string])[]
+}
+
+const PLAIN_FORM: ProblemForm = {
+  contentType: 'application/problem+json',
+  write: (members) => JSON.stringify(members),
+}
+
 export interface RenderedProblem {
   /** Status code and reason, as on the status line. */
   readonly status: string
@@ -18,11 +44,15 @@ export interface RenderedProblem {
 }
 
 /** Renders RFC 9457 problem details with the members of spec 7.2. */
-export function renderProblem(problem: Problem, context: ProblemContext): RenderedProblem {
+export function renderProblem(
+  problem: Problem,
+  context: ProblemContext,
+  form: ProblemForm = PLAIN_FORM,
+): RenderedProblem {
   const { status, title } = PROBLEMS[problem.code]
   const docsUrl = `${context.errorDocsUrl}/${problem.code}`
   const isInternal = problem.code === 'INTERNAL_ERROR'
-  const body = JSON.stringify({
+  const members: ProblemMembers = {
     ...problem.members,
     type: docsUrl,
     title,
@@ -34,16 +64,17 @@ export function renderProblem(problem: Problem, context: ProblemContext): Render
     tenant_id: context.tenantId,
     docs_url: docsUrl,
     ...(problem.errors === undefined || isInternal ? {} : { errors: problem.errors }),
-  })
+  }
   const headers: [string, string][] = [
-    ['Content-Type', 'application/problem+json'],
+    ['Content-Type', form.contentType],
     ['Cache-Control', 'no-store'],
+    ...(form.headers ?? []).map(([name, value]): [string, string] => [name, value]),
   ]
   const challenge = problem.challenge ?? (status === 401 ? 'Bearer realm="attribution"' : undefined)
   if (challenge !== undefined) headers.push(['WWW-Authenticate', challenge])
   if (problem.allow !== undefined) headers.push(['Allow', problem.allow])
   if (problem.retryAfterSeconds !== undefined) headers.push(['Retry-After', String(problem.retryAfterSeconds)])
-  return { status: `${status} ${REASONS[status]}`, headers, body }
+  return { status: `${status} ${REASONS[status]}`, headers, body: form.write(members, problem) }
 }
 
 export const REASONS: Record<(typeof PROBLEMS)[keyof typeof PROBLEMS]['status'], string> = {

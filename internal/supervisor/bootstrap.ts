@@ -1,13 +1,16 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
-import { API_KEYS, type Bucket, SIGNING_KEYS, TENANTS } from '../../streams/buckets.js'
+import type { KV } from '@nats-io/kv'
+import { API_KEYS, CLIENTS, SIGNING_KEYS, TENANTS, USERS } from '../../streams/buckets.js'
 import { DEFAULT_SETTINGS, type Tenant } from '../attribution/tenant.js'
 import { createApiKey, type Mode, parseApiKey, type StoredApiKey, storeSecret } from '../auth/api-keys.js'
 import { SCOPES } from '../auth/scopes.js'
 import type { Broker } from '../broker/connect.js'
 import { isLostRace } from '../broker/errors.js'
 import { ConfigError } from '../config/settings.js'
-import { formatId, tenantIdsCache } from '../ids/ids.js'
+import { deriveTenantIds, formatId, randomId, type TenantIds } from '../ids/ids.js'
+import { createClientSecret, GRANT_TYPES, storedClient, type WantedClient } from '../oauth/clients.js'
+import { createUser, userKey } from '../oauth/users.js'
 import type { MasterKeys } from '../secrets/master-keys.js'
 import { signingKey } from '../secrets/signing-keys.js'
 import { type InstanceFiles, writePrivate } from './instance.js'
@@ -16,9 +19,18 @@ import { type InstanceFiles, writePrivate } from './instance.js'
 export interface Credentials {
   readonly base_url: string
   readonly tenant_id: string
+  /** An OAuth client with all scopes, for itself and for people who sign in. */
+  readonly client_id: string
+  readonly client_secret: string
   /** All scopes. */
   readonly api_key: string
+  /** A person with all scopes. */
+  readonly admin_username: string
+  readonly admin_password: string
 }
+
+/** Where the first client may send people back to: a program on their own machine, on any port. */
+const FIRST_REDIRECT_URIS = ['http://127.0.0.1/callback', 'http://[::1]/callback']
 
 /**
  * Makes the first tenant and its key on the first start; later starts keep them. The file is written before the
@@ -55,11 +67,28 @@ export async function bootstrapTenant(
     created_at: now,
     expires_at: null,
   }
-  await createUnlessThere(broker, TENANTS, tenant)
-  await createUnlessThere(broker, API_KEYS, key)
+  const createdAt = new Date(now)
+  await createUnlessThere(await broker.bucket(TENANTS), tenant.id, () => tenant)
+  await createUnlessThere(await broker.bucket(API_KEYS), key.id, () => key)
+  await createUnlessThere(await broker.bucket(CLIENTS), credentials.client_id, () =>
+    storedClient(credentials.client_id, tenant.id, FIRST_CLIENT, credentials.client_secret, createdAt),
+  )
+  const ids = await tenantIdsOf(broker, masterKeys, tenant.id)
+  const { admin_username: username, admin_password: password } = credentials
+  await createUnlessThere(await broker.bucket(USERS), userKey(tenant.id, username), () =>
+    createUser(tenant.id, ids, { username, password, scopes: SCOPES }, createdAt),
+  )
   return credentials
 }
 
+const FIRST_CLIENT: WantedClient = {
+  name: 'First client, made at the first start',
+  scopes: SCOPES,
+  grantTypes: GRANT_TYPES,
+  redirectUris: FIRST_REDIRECT_URIS,
+}
+
+/** What an older version has left out of the file is made now. */
 async function readOrMake(
   broker: Broker,
   files: InstanceFiles,
@@ -67,30 +96,35 @@ async function readOrMake(
   mode: Mode,
   baseUrl: string,
 ): Promise<Credentials> {
-  if (existsSync(files.credentials)) {
-    const kept = JSON.parse(readFileSync(files.credentials, 'utf8')) as Credentials
-    const current: Credentials = { ...kept, base_url: baseUrl }
-    if (kept.base_url !== baseUrl) writePrivate(files.credentials, `${JSON.stringify(current, null, 2)}\n`)
-    return current
+  const file = existsSync(files.credentials)
+    ? (JSON.parse(readFileSync(files.credentials, 'utf8')) as Partial<Credentials>)
+    : {}
+  const { base_url: _, ...kept } = file
+  const tenantId = kept.tenant_id ?? formatId('tnt', randomBytes(16))
+  const ids = await tenantIdsOf(broker, masterKeys, tenantId)
+  const current: Credentials = {
+    base_url: baseUrl,
+    tenant_id: tenantId,
+    client_id: randomId('cli', ids),
+    client_secret: createClientSecret(mode),
+    api_key: createApiKey(mode, tenantId, ids, { name: '', scopes: SCOPES, expiresAt: null }, new Date()).secret,
+    admin_username: 'admin',
+    admin_password: randomBytes(18).toString('base64url'),
+    ...kept,
   }
-  const idsOf = tenantIdsCache(await signingKey(await broker.bucket(SIGNING_KEYS), masterKeys, 'ids'))
-  const tenantId = formatId('tnt', randomBytes(16))
-  const { secret } = createApiKey(
-    mode,
-    tenantId,
-    idsOf(tenantId),
-    { name: '', scopes: SCOPES, expiresAt: null },
-    new Date(),
-  )
-  const made: Credentials = { base_url: baseUrl, tenant_id: tenantId, api_key: secret }
-  writePrivate(files.credentials, `${JSON.stringify(made, null, 2)}\n`)
-  return made
+  const isAsKept = Object.entries(current).every(([name, value]) => file[name as keyof Credentials] === value)
+  if (!isAsKept) writePrivate(files.credentials, `${JSON.stringify(current, null, 2)}\n`)
+  return current
 }
 
-async function createUnlessThere(broker: Broker, where: Bucket, record: { readonly id: string }): Promise<void> {
-  const bucket = await broker.bucket(where)
+const tenantIdsOf = async (broker: Broker, masterKeys: MasterKeys, tenantId: string): Promise<TenantIds> =>
+  deriveTenantIds(await signingKey(await broker.bucket(SIGNING_KEYS), masterKeys, 'ids'), tenantId)
+
+/** @param make called only when it is not there: a password costs a while to hash */
+async function createUnlessThere(bucket: KV, key: string, make: () => object | Promise<object>): Promise<void> {
+  if ((await bucket.get(key)) !== null) return
   try {
-    await bucket.create(record.id, JSON.stringify(record))
+    await bucket.create(key, JSON.stringify(await make()))
   } catch (cause) {
     if (!isLostRace(cause)) throw cause
   }

@@ -31,6 +31,52 @@ interface Draft {
 }
 
 const KNOWN = '(known)'
+const FORM = 'application/x-www-form-urlencoded'
+
+/** Fields of OAuth whose values no schema can tell: what this instance's first client and its sign-in page have. */
+type Ours = Readonly<Record<'client_id' | 'client_secret' | 'redirect_uri' | 'request', string>>
+const OURS = ['client_id', 'client_secret', 'redirect_uri', 'request'] as const
+/** Fields whose one right value is their example. */
+const FIXED = { response_type: 'code', code_challenge: 'c'.repeat(43), code_challenge_method: 'S256' } as const
+
+/** The same with our values in those fields, for the time being by name. */
+function asOurs(value: Json): Json {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+  const fields = Object.entries(value).map(([name, given]): [string, Json] => {
+    if (OURS.some((our) => our === name)) return [name, `(${name})`]
+    return [name, (FIXED as Readonly<Record<string, string>>)[name] ?? given]
+  })
+  // A client that authenticates at all says who it is and proves it.
+  const isClients = fields.some(([name]) => name === 'grant_type' || name === 'token')
+  const proof = isClients ? { client_id: '(client_id)', client_secret: '(client_secret)' } : {}
+  return { ...Object.fromEntries(fields), ...proof }
+}
+
+const asForm = (value: Json): string =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? new URLSearchParams(
+        Object.entries(value).map(([name, given]): [string, string] => [name, asText(given)]),
+      ).toString()
+    : asText(value)
+
+const asText = (value: Json): string => (typeof value === 'string' ? value : JSON.stringify(value))
+
+const withOurs = (text: string, ours: Ours): string =>
+  OURS.reduce((filled, name) => filled.replaceAll(`%28${name}%29`, encodeURIComponent(ours[name])), text)
+
+/** Opens the sign-in page, whose form is a part of what a person sends. */
+async function openSignIn({ credentials, described }: Target): Promise<{ ours: Ours; cookie: string }> {
+  const { client_id, client_secret } = credentials
+  const redirect_uri = 'http://127.0.0.1/callback'
+  const path = described.operations.find(({ id }) => id === 'showSignIn')?.path ?? ''
+  const query = new URLSearchParams({ client_id, redirect_uri, ...FIXED })
+  const { text, headers } = await send(credentials.base_url, { method: 'GET', path: `${path}?${query}` })
+  const request = /name="request" value="([^"]+)"/.exec(text)?.[1] ?? ''
+  return {
+    ours: { client_id, client_secret, redirect_uri, request },
+    cookie: headers.get('set-cookie')?.split(';')[0] ?? '',
+  }
+}
 /** One in ten is wrong in this place. */
 const mostly = <T>(right: fc.Arbitrary<T>, wrong: fc.Arbitrary<T>): fc.Arbitrary<T> =>
   fc.oneof({ arbitrary: right, weight: 9 }, { arbitrary: wrong, weight: 1 })
@@ -48,16 +94,20 @@ function drafts(described: Described): fc.Arbitrary<Draft> {
     body,
   }: DescribedOperation): fc.Arbitrary<Pick<Draft, 'body' | 'isSound'> & { mediaType: string }> => {
     if (body === undefined) return fc.constant({ body: undefined, isSound: true, mediaType: '' })
-    const schema = body.contents.get('application/json') ?? {}
-    const right = values(schema)
-    const structured = mostly(right, spoilt(right)).map((value: Json) => ({
-      body: JSON.stringify(value),
-      isSound: check(schema)(value) === undefined,
-    }))
+    const form = body.contents.get(FORM)
+    const schema = form ?? body.contents.get('application/json') ?? {}
+    const right = form === undefined ? values(schema) : values(schema).map(asOurs)
+    const written = form === undefined ? JSON.stringify : asForm
+    // What a form holds is text, whatever it was before.
+    const read = (text: string): Json =>
+      form === undefined ? JSON.parse(text) : Object.fromEntries(new URLSearchParams(text))
+    const structured = mostly(right, spoilt(right))
+      .map(written)
+      .map((body) => ({ body, isSound: check(schema)(read(body)) === undefined }))
     const raw = fc.oneof(garbage, fc.constantFrom('{', '[', '"', '{"a":1,}', '\ufeff{}', '{}{}', 'null', '[]'))
     const unstructured = raw.map((text) => ({ body: text, isSound: false }))
     const types = mostly(
-      fc.constant('application/json'),
+      fc.constant(form === undefined ? 'application/json' : FORM),
       fc.constantFrom('text/plain', 'application/xml', '', 'application/jsonx', 'multipart/form-data'),
     )
     return fc
@@ -84,11 +134,12 @@ function drafts(described: Described): fc.Arbitrary<Draft> {
           requiredKeys: inQuery.filter(({ required }) => required).map(({ name }) => name),
         },
       )
-      .map((chosen) => new URLSearchParams(chosen).toString())
+      .map((chosen) => (isOfClient ? asForm(asOurs(chosen)) : new URLSearchParams(chosen).toString()))
     const wrongQuery = fc.oneof(
       fc.tuple(garbage, garbage).map(([name, value]) => new URLSearchParams({ [name]: value }).toString()),
       fc.constantFrom('limit=0', 'limit=1&limit=2', 'cursor=x', '%E0%A4%A', 'tenant_id=tnt_other', '&&=&'),
     )
+    const isOfClient = inQuery.some(({ name }) => name === 'client_id')
     const keys = mostly(
       fc.uuid().map((key): string | undefined => key),
       fc.constantFrom(undefined, '', 'x', '"', '00000000000000000000000000'),
@@ -147,7 +198,7 @@ class Known {
   }
 }
 
-function requestOf(draft: Draft, ids: Known, apiKey: string): Sent {
+function requestOf(draft: Draft, ids: Known, apiKey: string, ours: Ours): Sent {
   const { operation, parameters, known, goesOn, headers, body } = draft
   const query = (goesOn ? ids.nextQueries.get(operation.id) : undefined) ?? draft.query
   const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => {
@@ -159,28 +210,30 @@ function requestOf(draft: Draft, ids: Known, apiKey: string): Sent {
   const present = Object.entries(headers).filter((header): header is [string, string] => header[1] !== undefined)
   return {
     method: operation.method,
-    path: query === '' ? path : `${path}?${query}`,
+    path: query === '' ? path : `${path}?${withOurs(query, ours)}`,
     headers: Object.fromEntries(present.map(([name, value]) => [name, value === KNOWN ? apiKey : value])),
-    ...(body === undefined ? {} : { body }),
+    ...(body === undefined ? {} : { body: withOurs(body, ours) }),
   }
 }
 
 test(`${CASES} requests, right and wrong, at every operation: every answer is as described`, async () => {
   const { described, credentials } = target
   const wrongIn = answerChecker(described)
+  const { ours, cookie } = await openSignIn(target)
   const ids = new Known(credentials.api_key)
   const statuses = new Map(described.operations.map(({ id }) => [id, new Map<number, number>()]))
 
   const fire = async (draft: Draft): Promise<void> => {
-    const sent = requestOf(draft, ids, credentials.api_key)
     const { operation } = draft
+    const drawn = requestOf(draft, ids, credentials.api_key, ours)
+    const sent = operation.id === 'signIn' ? { ...drawn, headers: { ...drawn.headers, cookie } } : drawn
     let answer: Answer
     for (;;) {
       answer = await send(credentials.base_url, sent)
-      if (answer.status !== 429) break
-      expect(wrongIn({ operation, path: pathOf(sent), planted: [], tenantId: credentials.tenant_id }, answer)).toEqual(
-        [],
-      )
+      // Limits on who has no credential are there against failures, of which these are many: they stand for themselves.
+      if (answer.status !== 429 || operation.scope === undefined) break
+      const limited = { operation, path: pathOf(sent), planted: [], tenantId: credentials.tenant_id }
+      expect(wrongIn(limited, answer)).toEqual([])
       await sleep(Number(answer.headers.get('retry-after')) * 1_000)
     }
     const counts = statuses.get(operation.id)
@@ -194,8 +247,11 @@ test(`${CASES} requests, right and wrong, at every operation: every answer is as
     }
 
     const isKnown = sent.headers?.['x-api-key'] === credentials.api_key
-    const tenantId = isKnown ? credentials.tenant_id : undefined
-    const asked = { operation, path: pathOf(sent), planted: [PLANTED, credentials.api_key], tenantId }
+    // A public operation does not look at the key; clients and people say in the body who they are.
+    const isPublic = operation.scope === undefined
+    const tenantId = (isPublic ? answer.status !== 401 : isKnown) ? credentials.tenant_id : undefined
+    const planted = [PLANTED, credentials.api_key, credentials.client_secret]
+    const asked = { operation, path: pathOf(sent), planted, tenantId }
     expect({ sent, answer: answer.text, wrong: wrongIn(asked, answer) }).toMatchObject({ wrong: [] })
     if (operation.scope !== undefined && !isKnown) expect(answer.status).toBe(401)
     // Of many events in one body, those that are wrong are rejected one by one.

@@ -11,8 +11,11 @@ test('every bucket has its own name, of characters that a stream name may hold',
   for (const name of names) expect(name).toMatch(/^[a-z_]+$/)
 })
 
-test('only heartbeats, kept answers and the days of the audit log expire by themselves', () => {
+test('only heartbeats, sign-ins, revocations, kept answers and the days of the audit log expire by themselves', () => {
   expect(BUCKETS.filter((bucket) => bucket.ttlMs !== undefined).map(({ name }) => name)).toEqual([
+    'authorization_codes',
+    'sessions',
+    'revoked_tokens',
     'idempotency',
     'audit_days',
     'members',

@@ -7,6 +7,7 @@ export const TAGS = {
   Attribution: 'Records of who and what caused a call, with their evidence.',
   Audit: 'What was done and refused.',
   Limits: 'What a caller may still ask for.',
+  Authorization: 'Access tokens: who gets them, how they end, how to verify them.',
   Health: 'Whether the process runs, and whether it can work.',
   Contract: 'What the service says of itself.',
 } as const
@@ -61,6 +62,8 @@ export interface Operation {
   readonly problems?: readonly ErrorCode[]
   /** What its problem bodies may hold beside the members that all have. */
   readonly problemMembers?: Readonly<Record<string, z.ZodType>>
+  /** Media types in which its problems are written beside `application/problem+json`, for those who ask for them. */
+  readonly problemTypes?: readonly ('application/json' | 'text/html')[]
 }
 
 export const json = (schema: z.ZodType, example?: unknown): Contents => ({ 'application/json': { schema, example } })

@@ -140,12 +140,12 @@ function describeProblems(route: Route, making: Making): object {
     const { status } = PROBLEMS[code]
     codesOf.set(status, [...(codesOf.get(status) ?? []), code].sort())
   }
-  const { problemMembers } = route.operation
+  const { problemMembers, problemTypes = [] } = route.operation
   return Object.fromEntries(
     [...codesOf].map(([status, codes]) => {
       const isKnownCaller = route.access !== 'public' && AFTER_AUTHENTICATION.has(status)
-      const response = () => describeProblem(status, codes, isKnownCaller, problemMembers, making)
-      if (problemMembers !== undefined) return [status, response()]
+      const response = () => describeProblem(status, codes, isKnownCaller, route.operation, making)
+      if (problemMembers !== undefined || problemTypes.length > 0) return [status, response()]
       const name = [status, ...codes, ...(isKnownCaller ? ['limited'] : [])].join('.')
       if (!making.responses.has(name)) making.responses.set(name, response())
       return [status, { $ref: `#/components/responses/${name}` }]
@@ -160,7 +160,7 @@ function describeProblem(
   status: number,
   codes: readonly ErrorCode[],
   isKnownCaller: boolean,
-  members: Operation['problemMembers'],
+  { problemMembers: members, problemTypes = [] }: Pick<Operation, 'problemMembers' | 'problemTypes'>,
   making: Making,
 ): object {
   const { instance, schemas } = making
@@ -184,7 +184,12 @@ function describeProblem(
       ],
       making,
     ),
-    content: { 'application/problem+json': { schema, example: exampleProblem(first, instance) } },
+    content: {
+      'application/problem+json': { schema, example: exampleProblem(first, instance) },
+      ...Object.fromEntries(
+        problemTypes.map((type) => [type, { schema: type === 'text/html' ? { type: 'string' } : schema }]),
+      ),
+    },
   }
 }
 

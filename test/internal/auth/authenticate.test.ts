@@ -1,21 +1,50 @@
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { StoredApiKey } from '../../../internal/auth/api-keys.js'
 import { type Authentication, createAuthenticator } from '../../../internal/auth/authenticate.js'
+import type { JudgedToken } from '../../../internal/auth/bearer-tokens.js'
 import { budgetsCache, rateLimitsOf } from '../../../internal/auth/rate-limits.js'
 import { apiKey, TENANT } from '../../support/api-keys.js'
+import { FUZZ_CASES, FUZZ_MS_MAX } from '../../support/fuzz.js'
 import { NOW_MS } from '../../support/invocations.js'
 
 const budgetsOf = budgetsCache(rateLimitsOf({ ingest: 10, read: 10, report: 10, control: 10, token: 10 }))
 
+/** Tokens that are good, by their text. */
+type Tokens = Record<string, Partial<JudgedToken>>
+
+const judgedToken = (stated: Partial<JudgedToken>): JudgedToken => ({
+  tenantId: TENANT,
+  principal: 'cli_one',
+  scopes: ['read:attribution'],
+  authTimeS: undefined,
+  notBeforeMs: 0,
+  expiresAtMs: Number.POSITIVE_INFINITY,
+  rests: ['cli_one'],
+  ...stated,
+})
+
 /** An authenticator over these keys, which counts how often it looks one up. */
-function authenticatorOf(...keys: readonly StoredApiKey[]) {
+const authenticatorOf = (...keys: readonly StoredApiKey[]) => authenticatorWith({}, ...keys)
+
+/** The same with tokens as well; it counts how often it has one judged. */
+function authenticatorWith(tokens: Tokens, ...keys: readonly StoredApiKey[]) {
   const bucket = new Map(keys.map((key) => [key.id, key]))
-  const counts = { lookUps: 0 }
+  const counts = { lookUps: 0, judged: 0 }
   const findKey = (id: string): StoredApiKey | undefined => {
     counts.lookUps++
     return bucket.get(id)
   }
-  const authenticator = createAuthenticator('production', findKey, budgetsOf)
+  const authenticator = createAuthenticator({
+    mode: 'production',
+    findKey,
+    judgeToken: (text) => {
+      counts.judged++
+      const stated = Object.hasOwn(tokens, text) ? tokens[text] : undefined
+      return stated && judgedToken(stated)
+    },
+    budgetsOf,
+  })
   return { authenticator, bucket, counts }
 }
 
@@ -82,7 +111,7 @@ describe('a verdict', () => {
     expect(counts.lookUps).toBe(0)
   })
 
-  test('on a key beside an Authorization header is INVALID_CREDENTIALS: two credentials must agree', () => {
+  test('on a key beside or within an Authorization header of no token is INVALID_CREDENTIALS', () => {
     const { stored, secret } = apiKey()
     const { authenticator } = authenticatorOf(stored)
 
@@ -224,3 +253,171 @@ describe('the cache of verdicts', () => {
     expect(counts.lookUps).toBe(10_002)
   })
 })
+
+describe('a bearer token', () => {
+  const bearer = (text: string, apiKeyText = '') => present(apiKeyText, `Bearer ${text}`)
+
+  test('says whose it is, what it may and when the person signed in', () => {
+    const { authenticator } = authenticatorWith({ good: { principal: 'usr_one', authTimeS: 1_000 } })
+
+    expect(authenticator.authenticate(bearer('good'), NOW_MS)).toEqual({
+      ok: true,
+      caller: {
+        tenantId: TENANT,
+        principal: 'usr_one',
+        scopes: new Set(['read:attribution']),
+        ingestionLayers: undefined,
+        authTimeS: 1_000,
+        budgets: budgetsOf(TENANT, 'usr_one'),
+      },
+    })
+  })
+
+  test.each([
+    ['Bearer good', 'ok'],
+    ['bearer good', 'ok'],
+    ['BEARER good', 'ok'],
+    ['Bearer  good', 'INVALID_CREDENTIALS'],
+    ['Bearer good ', 'INVALID_CREDENTIALS'],
+    ['Bearer good, Bearer good', 'INVALID_CREDENTIALS'],
+    ['Bearergood', 'INVALID_CREDENTIALS'],
+    ['Bearer', 'INVALID_CREDENTIALS'],
+    ['Basic good', 'INVALID_CREDENTIALS'],
+    ['good', 'INVALID_CREDENTIALS'],
+  ])('in the header %j is %s', (authorization, expected) => {
+    const { authenticator } = authenticatorWith({ good: {} })
+
+    expect(verdictOf(authenticator.authenticate(present('', authorization), NOW_MS))).toBe(expected)
+  })
+
+  test('that is bad is told apart from none in the challenge only', () => {
+    const { authenticator } = authenticatorWith({})
+    const challengeOf = (authentication: Authentication) =>
+      authentication.ok ? undefined : authentication.problem.challenge
+
+    expect(challengeOf(authenticator.authenticate(bearer('bad'), NOW_MS))).toContain('error="invalid_token"')
+    expect(challengeOf(authenticator.authenticate(present(''), NOW_MS))).toBeUndefined()
+  })
+
+  test('is judged once a minute, and its times on every call', () => {
+    const token = { notBeforeMs: NOW_MS, expiresAtMs: NOW_MS + 30_000 }
+    const { authenticator, counts } = authenticatorWith({ long: {}, short: token })
+    const ask = (text: string, nowMs: number) => verdictOf(authenticator.authenticate(bearer(text), nowMs))
+
+    for (const ms of [0, 1, 59_999]) ask('long', NOW_MS + ms)
+    expect(counts.judged).toBe(1)
+    ask('long', NOW_MS + 60_000)
+    expect(counts.judged).toBe(2)
+
+    // Before and after its time the token is judged anew, by somebody who would refuse it.
+    for (const ms of [0, 29_999]) ask('short', NOW_MS + ms)
+    expect(counts.judged).toBe(3)
+    for (const ms of [-1, 30_000]) ask('short', NOW_MS + ms)
+    expect(counts.judged).toBe(5)
+  })
+
+  test.each([['cli_one'], ['usr_one'], ['jti'], ['sid'], ['kid']])('is judged anew once %s has changed', (changed) => {
+    const tokens: Tokens = { good: { rests: ['kid', 'cli_one', 'usr_one', 'jti', 'sid'] } }
+    const { authenticator, counts } = authenticatorWith(tokens)
+    authenticator.authenticate(bearer('good'), NOW_MS)
+
+    authenticator.forget('somebody else')
+    authenticator.authenticate(bearer('good'), NOW_MS)
+    expect(counts.judged).toBe(1)
+
+    delete tokens['good']
+    authenticator.forget(changed)
+    expect(verdictOf(authenticator.authenticate(bearer('good'), NOW_MS))).toBe('INVALID_CREDENTIALS')
+  })
+
+  test('that is bad is not remembered', () => {
+    const tokens: Tokens = {}
+    const { authenticator } = authenticatorWith(tokens)
+    expect(verdictOf(authenticator.authenticate(bearer('late'), NOW_MS))).toBe('INVALID_CREDENTIALS')
+
+    tokens['late'] = {}
+
+    expect(verdictOf(authenticator.authenticate(bearer('late'), NOW_MS))).toBe('ok')
+  })
+
+  test('does not pass as an API key, nor an API key as a token', () => {
+    const { stored, secret } = apiKey()
+    const { authenticator } = authenticatorWith({ good: {} }, stored)
+    authenticator.authenticate(bearer('good'), NOW_MS)
+    authenticator.authenticate(present(secret), NOW_MS)
+
+    expect(verdictOf(authenticator.authenticate(present('Bearer good'), NOW_MS))).toBe('INVALID_CREDENTIALS')
+    expect(verdictOf(authenticator.authenticate(bearer(secret), NOW_MS))).toBe('INVALID_CREDENTIALS')
+    expect(verdictOf(authenticator.authenticate(present('', secret), NOW_MS))).toBe('INVALID_CREDENTIALS')
+  })
+
+  describe('beside an API key', () => {
+    const agreeing = { scopes: ['read:attribution', 'export:create'] } as const
+    const [{ stored, secret }, limited, revoked, expired] = [
+      apiKey(agreeing),
+      apiKey({ ...agreeing, ingestion_layers: ['gateway'] }),
+      apiKey({ ...agreeing, status: 'revoked' }),
+      apiKey({ ...agreeing, expires_at: at(NOW_MS) }),
+    ]
+    const { authenticator } = authenticatorWith(
+      {
+        same: { ...agreeing, principal: 'usr_one' },
+        narrower: { scopes: ['read:attribution'] },
+        wider: { scopes: ['read:attribution', 'export:create', 'admin:config'] },
+        other: { scopes: ['read:attribution', 'admin:config'] },
+        foreign: { ...agreeing, tenantId: 'tnt_other' },
+      },
+      ...[stored, limited.stored, revoked.stored, expired.stored],
+    )
+
+    test('of the same tenant and scopes is the credential that acts', () => {
+      expect(authenticator.authenticate(bearer('same', secret), NOW_MS)).toMatchObject({
+        ok: true,
+        caller: { principal: 'usr_one' },
+      })
+    })
+
+    test.each(['narrower', 'wider', 'other', 'foreign', 'unknown'])('is refused when it is %s', (text) => {
+      expect(verdictOf(authenticator.authenticate(bearer(text, secret), NOW_MS))).toBe('INVALID_CREDENTIALS')
+    })
+
+    test.each([
+      ['limited to layers', limited],
+      ['revoked', revoked],
+      ['expired', expired],
+      ['unknown', apiKey(agreeing)],
+    ])('is refused when the key is %s', (_, key) => {
+      expect(verdictOf(authenticator.authenticate(bearer('same', key.secret), NOW_MS))).toBe('INVALID_CREDENTIALS')
+    })
+  })
+})
+
+test(
+  'fuzzing: of all texts only the key itself opens, in the right header',
+  () => {
+    const { stored, secret } = apiKey()
+    const { authenticator } = authenticatorOf(stored)
+    const changed = fc
+      .tuple(fc.nat(secret.length), fc.nat(2), fc.string({ unit: 'binary', maxLength: 2 }))
+      .map(([from, cut, inserted]) => secret.slice(0, from) + inserted + secret.slice(from + cut))
+    const texts = fc.oneof(
+      changed,
+      fc.string({ unit: 'binary' }),
+      fc.stringMatching(/^ak_live_[0-9a-z]{26}_[0-9a-z]{58}$/),
+    )
+
+    fc.assert(
+      fc.property(texts, (text) => {
+        const isOpen = authenticator.authenticate(present(text), NOW_MS).ok
+        expect(isOpen).toBe(text === secret)
+        for (const authorization of [text, `Bearer ${text}`, `Basic ${text}`]) {
+          const isAlone = authorization === ''
+          expect(authenticator.authenticate(present('', authorization), NOW_MS).ok).toBe(false)
+          expect(authenticator.authenticate(present(secret, authorization), NOW_MS).ok).toBe(isAlone)
+        }
+      }),
+      { numRuns: FUZZ_CASES },
+    )
+  },
+  FUZZ_MS_MAX,
+)

@@ -6,7 +6,7 @@ import { connectBroker } from '../../../internal/broker/connect.js'
 import { deriveTenantIds, formatId } from '../../../internal/ids/ids.js'
 import { API_KEYS } from '../../../streams/buckets.js'
 import { gatewayEnvironment, type RunningService } from '../service.js'
-import type { Target } from './target.js'
+import { send, type Target } from './target.js'
 
 export interface Credential {
   readonly name: string
@@ -19,7 +19,8 @@ export interface Credential {
 
 const ALL: ReadonlySet<string> = new Set(SCOPES)
 
-export async function credentialsFor({ credentials, service }: Target): Promise<readonly Credential[]> {
+export async function credentialsFor(target: Target): Promise<readonly Credential[]> {
+  const { credentials, service } = target
   const { tenant_id: tenantId, api_key: apiKey } = credentials
   const isSandbox = apiKey.startsWith('ak_test_')
   const invalid = (name: string, headers: Credential['headers']): Credential => ({
@@ -42,7 +43,44 @@ export async function credentialsFor({ credentials, service }: Target): Promise<
     invalid('basic credentials', { authorization: 'Basic YTpi' }),
     invalid('good key and bad token', { ...key(apiKey), authorization: 'Bearer garbage' }),
     { name: 'all scopes', headers: key(apiKey), worth: ALL, tenantId },
+    ...(await tokens(target)),
     ...(service === undefined ? [] : await storedKeys(service, tenantId)),
+  ]
+}
+
+/** Access tokens of the instance's first client. */
+async function tokens({ credentials }: Target): Promise<Credential[]> {
+  const { base_url, tenant_id: tenantId, api_key: apiKey, client_id, client_secret } = credentials
+  const post = async (path: string, fields: Record<string, string>): Promise<{ access_token: string }> => {
+    const body = new URLSearchParams({ client_id, client_secret, ...fields }).toString()
+    const headers = { 'content-type': 'application/x-www-form-urlencoded' }
+    const { text } = await send(base_url, { method: 'POST', path, headers, body })
+    return JSON.parse(text) as { access_token: string }
+  }
+  const tokenOf = async (scopes: readonly string[]): Promise<string> =>
+    (await post('/v1/oauth/token', { grant_type: 'client_credentials', scope: scopes.join(' ') })).access_token
+  const bearer = (token: string): Credential['headers'] => ({ authorization: `Bearer ${token}` })
+
+  const [whole, narrow, revoked] = [await tokenOf(SCOPES), await tokenOf(['read:attribution']), await tokenOf(SCOPES)]
+  await post('/v1/oauth/revoke', { token: revoked })
+  const altered = `${whole.slice(0, -9)}${whole.at(-9) === 'A' ? 'B' : 'A'}${whole.slice(-8)}`
+  const refused = { worth: 'INVALID_CREDENTIALS', tenantId: undefined } as const
+  return [
+    { name: 'token with all scopes', headers: bearer(whole), worth: ALL, tenantId },
+    { name: 'key and token that agree', headers: { ...bearer(whole), 'x-api-key': apiKey }, worth: ALL, tenantId },
+    { name: 'key and token that differ', headers: { ...bearer(narrow), 'x-api-key': apiKey }, ...refused },
+    { name: 'token in the place of a key', headers: { 'x-api-key': whole }, ...refused },
+    { name: 'key in the place of a token', headers: bearer(apiKey), ...refused },
+    { name: 'revoked token', headers: bearer(revoked), ...refused },
+    { name: 'altered token', headers: bearer(altered), ...refused },
+    ...(await Promise.all(
+      SCOPES.map(async (scope) => ({
+        name: `token for ${scope} only`,
+        headers: bearer(await tokenOf([scope])),
+        worth: new Set([scope]),
+        tenantId,
+      })),
+    )),
   ]
 }
 

@@ -1,0 +1,65 @@
+import { type AccessTokenClaims, CLOCK_SKEW_S, type ReadToken } from './access-tokens.js'
+import type { Scope } from './scopes.js'
+
+/** A token that is good now, as far as anybody knows who follows the buckets. */
+export interface JudgedToken {
+  readonly tenantId: string
+  /** `cli_` or `usr_`. */
+  readonly principal: string
+  readonly scopes: readonly Scope[]
+  /** Seconds since the epoch; only on a person's token. */
+  readonly authTimeS: number | undefined
+  /** It is good from here to there, unless one of `rests` changes. */
+  readonly notBeforeMs: number
+  readonly expiresAtMs: number
+  /** Ids of what the verdict rests on: its key, client, person, sign-in, and the token's own. */
+  readonly rests: readonly string[]
+}
+
+/** What a client or person must still be, for their tokens to be good. */
+export interface TokenHolder {
+  readonly tenant_id: string
+  readonly scopes: readonly Scope[]
+  readonly status: 'active' | 'disabled'
+}
+
+export interface BearerTokenDeps {
+  readonly read: (token: string, nowMs: number) => ReadToken | undefined
+  readonly findClient: (clientId: string) => TokenHolder | undefined
+  readonly findUser: (userId: string) => TokenHolder | undefined
+  /** @param id of a token (`jti`) or of a sign-in (`sid`) */
+  readonly isRevoked: (id: string) => boolean
+}
+
+export type JudgeToken = (token: string, nowMs: number) => JudgedToken | undefined
+
+/** Checks a token and everybody who stands behind it. What they may no longer do, the token may not either. */
+export function bearerTokens({ read, findClient, findUser, isRevoked }: BearerTokenDeps): JudgeToken {
+  return (token, nowMs) => {
+    const found = read(token, nowMs)
+    if (found === undefined) return undefined
+    const { claims, kid } = found
+    if (isRevoked(claims.jti) || (claims.sid !== undefined && isRevoked(claims.sid))) return undefined
+    let { scopes } = found
+    for (const holder of holdersOf(claims, findClient, findUser)) {
+      if (holder?.status !== 'active' || holder.tenant_id !== claims.tenant_id) return undefined
+      scopes = scopes.filter((scope) => holder.scopes.includes(scope))
+    }
+    return {
+      tenantId: claims.tenant_id,
+      principal: claims.sub,
+      scopes,
+      authTimeS: claims.auth_time,
+      notBeforeMs: (Math.max(claims.nbf, claims.iat) - CLOCK_SKEW_S) * 1_000,
+      expiresAtMs: claims.exp * 1_000,
+      rests: [kid, claims.client_id, claims.sub, claims.jti, ...(claims.sid === undefined ? [] : [claims.sid])],
+    }
+  }
+}
+
+const holdersOf = (
+  { sub, client_id: clientId }: AccessTokenClaims,
+  findClient: BearerTokenDeps['findClient'],
+  findUser: BearerTokenDeps['findUser'],
+): readonly (TokenHolder | undefined)[] =>
+  sub === clientId ? [findClient(clientId)] : [findClient(clientId), findUser(sub)]

@@ -1,0 +1,116 @@
+import type { KV } from '@nats-io/kv'
+import {
+  AUTHORIZATION_CODES,
+  type Bucket,
+  CLIENTS,
+  REVOKED_TOKENS,
+  SESSIONS,
+  SIGNING_KEYS,
+  TOKEN_KEYS,
+  USERS,
+} from '../../streams/buckets.js'
+import { readAccessToken } from '../auth/access-tokens.js'
+import type { Mode } from '../auth/api-keys.js'
+import { bearerTokens, type JudgeToken } from '../auth/bearer-tokens.js'
+import type { Budgets } from '../auth/rate-limits.js'
+import { mirrorBucket } from '../broker/mirror.js'
+import type { Route } from '../gateway/route.js'
+import type { MasterKeys } from '../secrets/master-keys.js'
+import { signingKey } from '../secrets/signing-keys.js'
+import type { Logger } from '../telemetry/log.js'
+import { storedCodes } from './authorization-codes.js'
+import { oauthRoutes } from './authorization-server.js'
+import type { StoredClient } from './clients.js'
+import type { KeyRing } from './key-ring.js'
+import { openKeyRing, tendKeyRing } from './key-rotation.js'
+import { partiesOf } from './parties.js'
+import { storedSessions } from './sessions.js'
+import { createTokenKeys } from './token-keys.js'
+import { type StoredUser, UserDirectory } from './users.js'
+
+export interface AuthorizationServerSettings {
+  readonly bucket: (bucket: Bucket) => Promise<KV>
+  readonly masterKeys: MasterKeys
+  readonly mode: Mode
+  readonly baseUrl: string
+  readonly tokenLifeS: number
+  readonly budgetsOf: (tenantId: string, principal: string) => Budgets
+  readonly isBrokerUp: () => boolean
+  /** Told the id of whatever changes on which a verdict may rest: client, person, token, sign-in, token key. */
+  readonly forget: (id: string) => void
+  /** Called once when a watched copy no longer follows its bucket. */
+  readonly lost: (cause: unknown) => void
+  readonly log: Logger
+  readonly clock: () => number
+}
+
+export interface RunningAuthorizationServer {
+  readonly routes: readonly Route[]
+  readonly judgeToken: JudgeToken
+  close(): void
+}
+
+const TEND_KEYS_EVERY_MS = 60_000
+
+/** Opens the buckets, follows those that decide about tokens, and keeps the signing keys fresh. */
+export async function openAuthorizationServer(
+  settings: AuthorizationServerSettings,
+): Promise<RunningAuthorizationServer> {
+  const { bucket, masterKeys, mode, forget, lost, log, clock } = settings
+  const ringBucket = await bucket(TOKEN_KEYS)
+  const keys = createTokenKeys(masterKeys, await openKeyRing(ringBucket, masterKeys, mode, clock()))
+  const rings = await mirrorBucket<KeyRing>(ringBucket, lost, (changed, ring) => {
+    // A ring that somebody has deleted is made anew by whoever tends it next.
+    if (changed === mode && ring !== undefined) keys.follow(ring).forEach(forget)
+  })
+  const clients = await mirrorBucket<StoredClient>(await bucket(CLIENTS), lost, forget)
+  const users = new UserDirectory()
+  const userMirror = await mirrorBucket<StoredUser>(await bucket(USERS), lost, (key, user) =>
+    users.follow(key, user).forEach(forget),
+  )
+  const revokedBucket = await bucket(REVOKED_TOKENS)
+  const revoked = await mirrorBucket<object>(revokedBucket, lost, forget)
+  const deny = async (id: string): Promise<void> => {
+    await revoked.reached(await revokedBucket.put(id, JSON.stringify({ at: new Date(clock()).toISOString() })))
+  }
+
+  const parties = partiesOf(mode, settings.baseUrl)
+  const findClient = (id: string): StoredClient | undefined => clients.get(id)
+  const findUser = (id: string): StoredUser | undefined => users.withId(id)
+  const tending = setInterval(() => {
+    if (!settings.isBrokerUp()) return
+    tendKeyRing(ringBucket, masterKeys, mode, clock()).catch((cause: unknown) =>
+      log.warn({ err: cause }, 'the token keys could not be tended'),
+    )
+  }, TEND_KEYS_EVERY_MS)
+  tending.unref()
+
+  return {
+    routes: oauthRoutes({
+      mode,
+      parties,
+      keys,
+      findClient,
+      findUser,
+      findUserNamed: (tenantId, username) => users.named(tenantId, username),
+      codes: storedCodes(await bucket(AUTHORIZATION_CODES)),
+      sessions: storedSessions(await bucket(SESSIONS), deny),
+      signInKey: await signingKey(await bucket(SIGNING_KEYS), masterKeys, 'sign-ins'),
+      deny,
+      budgetsOf: settings.budgetsOf,
+      tokenLifeS: settings.tokenLifeS,
+      isBrokerUp: settings.isBrokerUp,
+      clock,
+    }),
+    judgeToken: bearerTokens({
+      read: (token, nowMs) => readAccessToken(token, parties, keys.publicKey, nowMs),
+      findClient,
+      findUser,
+      isRevoked: (id) => revoked.get(id) !== undefined,
+    }),
+    close() {
+      clearInterval(tending)
+      for (const mirror of [rings, clients, userMirror, revoked]) mirror.stop()
+    },
+  }
+}

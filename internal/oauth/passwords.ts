@@ -1,0 +1,70 @@
+import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
+
+/** A password as it is kept. */
+export interface StoredPassword {
+  /** Hex. */
+  readonly salt: string
+  readonly hash: string
+  /** scrypt's cost, block size and parallelism, so that they can grow without losing the old. */
+  readonly n: number
+  readonly r: number
+  readonly p: number
+}
+
+/** OWASP's equal of N = 2^17, p = 1 at a quarter of the memory: 32 MiB, some 0.2 s of one core. */
+const COST = { n: 32_768, r: 8, p: 3 } as const
+const HASH_BYTES = 32
+/** A longer one protects no better, and hashing it would cost an attacker nothing and us something. */
+export const PASSWORD_CHARACTERS_MAX = 256
+export const PASSWORD_CHARACTERS_MIN = 12
+
+/** At most so many passwords are hashed at once: each holds 32 MiB and one of the four threads that file access shares. */
+const AT_ONCE_MAX = 2
+/** More than this many waiting means that somebody is guessing; the sign-in then says to come back. */
+const WAITING_MAX = 16
+
+let running = 0
+const waiting: (() => void)[] = []
+
+export const isHashingBusy = (): boolean => waiting.length >= WAITING_MAX
+
+/** @param password checked for its length */
+export async function storePassword(password: string): Promise<StoredPassword> {
+  const salt = randomBytes(16)
+  const hash = await hashInTurn(password, salt, COST)
+  return { salt: salt.toString('hex'), hash: hash.toString('hex'), ...COST }
+}
+
+/** What the password of an unknown person is compared with, so that it takes as long as a known one's. */
+const NOBODY: StoredPassword = { salt: '00'.repeat(16), hash: '00'.repeat(HASH_BYTES), ...COST }
+
+/** @param stored of the person; undefined when there is none: the answer is then no, after the same time */
+export async function isPasswordOf(stored: StoredPassword | undefined, password: string): Promise<boolean> {
+  const { salt, hash, n, r, p } = stored ?? NOBODY
+  const presented = await hashInTurn(password, Buffer.from(salt, 'hex'), { n, r, p })
+  return timingSafeEqual(presented, Buffer.from(hash, 'hex')) && stored !== undefined
+}
+
+async function hashInTurn(password: string, salt: Uint8Array, cost: StoredCost): Promise<Buffer> {
+  // Whoever is done hands its place to the next one, so that nobody who comes meanwhile can take it.
+  if (running >= AT_ONCE_MAX) await new Promise<void>((resolve) => waiting.push(resolve))
+  else running++
+  try {
+    return await hashOf(password, salt, cost)
+  } finally {
+    const next = waiting.shift()
+    if (next === undefined) running--
+    else next()
+  }
+}
+
+type StoredCost = Pick<StoredPassword, 'n' | 'r' | 'p'>
+
+const hashOf = (password: string, salt: Uint8Array, { n, r, p }: StoredCost): Promise<Buffer> =>
+  new Promise((resolve, reject) => {
+    // The same letters can be typed in two ways (RFC 8265): one form for all of them.
+    const text = password.normalize('NFC')
+    scrypt(text, salt, HASH_BYTES, { N: n, r, p, maxmem: 256 * n * r }, (cause, hash) =>
+      cause === null ? resolve(hash) : reject(cause),
+    )
+  })

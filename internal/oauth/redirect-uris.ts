@@ -1,0 +1,31 @@
+/**
+ * Where an authorization answer may go (RFC 9700 2.1 and 4.1.3): an address that was registered, compared character
+ * by character. Only the port of a loopback address may differ (RFC 8252 7.3), since a program on the person's machine
+ * takes whichever is free.
+ */
+const LENGTH_MAX = 2_048
+const LOOPBACK = ['127.0.0.1', '[::1]']
+/** A loopback address in its plain spelling, so that the port can be told from the rest without a parser's repairs. */
+const LOOPBACK_URI = /^http:\/\/(127\.0\.0\.1|\[::1\])(?::([1-9]\d{0,4}))?(\/[\x21-\x7e]*)?$/
+
+/** Whether an address may be registered: https, or http on loopback; no fragment, no user, visible ASCII only. */
+export function isRedirectUri(text: string): boolean {
+  if (text.length > LENGTH_MAX || !/^[\x21-\x7e]+$/.test(text) || /[#\\]/.test(text) || !URL.canParse(text))
+    return false
+  const { protocol, hostname, username, password } = new URL(text)
+  if (username !== '' || password !== '') return false
+  if (protocol === 'http:') return LOOPBACK.includes(hostname) && LOOPBACK_URI.test(text)
+  return protocol === 'https:' && text.startsWith('https://')
+}
+
+/** @param presented as the request has it @param registered each taken by `isRedirectUri` */
+export const isRegistered = (presented: string, registered: readonly string[]): boolean =>
+  isRedirectUri(presented) &&
+  registered.some((uri) => uri === presented || (isLoopback(uri) && withoutPort(uri) === withoutPort(presented)))
+
+const isLoopback = (uri: string): boolean => LOOPBACK_URI.test(uri)
+
+function withoutPort(uri: string): string {
+  const [, host, , rest] = LOOPBACK_URI.exec(uri) ?? []
+  return host === undefined ? uri : `http://${host}${rest ?? ''}`
+}

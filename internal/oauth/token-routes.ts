@@ -1,0 +1,68 @@
+import { readAccessToken } from '../auth/access-tokens.js'
+import type { Route } from '../gateway/route.js'
+import type { OAuthDeps } from './authorization-server.js'
+import { clientRequests } from './client-requests.js'
+import type { StoredClient } from './clients.js'
+import { ISSUE_TOKEN, REVOKE_TOKEN } from './contract.js'
+import { oauthProblem } from './errors.js'
+import { grant } from './grants.js'
+import { issueAccessToken } from './issue-token.js'
+import { readRefreshToken } from './refresh-tokens.js'
+
+/**
+ * `POST /v1/oauth/token` (RFC 6749: client credentials, authorization code with PKCE, refresh) and
+ * `POST /v1/oauth/revoke` (RFC 7009). Both authenticate the client themselves.
+ */
+export const tokenRoutes = (deps: OAuthDeps): readonly Route[] => [
+  {
+    method: 'post',
+    path: '/v1/oauth/token',
+    access: 'public',
+    operation: ISSUE_TOKEN,
+    handle: clientRequests(deps, async (exchange, client, form) => {
+      const nowMs = deps.clock()
+      const granted = await grant(client, form, deps, nowMs)
+      if (!granted.ok) return exchange.replyProblem(granted.problem)
+      const { subject, refreshToken } = granted
+      const token = await issueAccessToken(deps.parties, deps.keys.signer(), subject, deps.tokenLifeS, nowMs)
+      exchange.replyJson('200 OK', {
+        access_token: token,
+        token_type: 'Bearer',
+        expires_in: deps.tokenLifeS,
+        scope: subject.scopes.join(' '),
+        ...(refreshToken === undefined ? {} : { refresh_token: refreshToken }),
+      })
+    }),
+  },
+  {
+    method: 'post',
+    path: '/v1/oauth/revoke',
+    access: 'public',
+    operation: REVOKE_TOKEN,
+    handle: clientRequests(deps, async (exchange, client, form) => {
+      const token = form.get('token')
+      if (token === undefined) return exchange.replyProblem(oauthProblem('invalid_request', 'A token is needed.'))
+      const isDone = await revoke(token, client, deps)
+      // An unknown token is as good as revoked (RFC 7009 2.2); its hint tells us nothing that it does not say itself.
+      if (isDone) exchange.replyJson('200 OK', {})
+      else exchange.replyProblem(oauthProblem('invalid_grant', 'The token was issued to another client.'))
+    }),
+  },
+]
+
+/** @returns false when the token is another client's (RFC 7009 2.1) */
+async function revoke(token: string, client: StoredClient, deps: OAuthDeps): Promise<boolean> {
+  const refreshToken = readRefreshToken(deps.signInKey, token)
+  if (refreshToken !== undefined) {
+    const session = await deps.sessions.find(refreshToken.sessionId)
+    if (session?.status !== 'active') return true
+    if (session.client_id !== client.id) return false
+    await deps.sessions.revoke(session.id)
+    return true
+  }
+  const accessToken = readAccessToken(token, deps.parties, deps.keys.publicKey, deps.clock())
+  if (accessToken === undefined) return true
+  if (accessToken.claims.client_id !== client.id) return false
+  await deps.deny(accessToken.claims.jti)
+  return true
+}

@@ -1,0 +1,564 @@
+import fc from 'fast-check'
+import { createLocalJWKSet, decodeJwt, jwtVerify } from 'jose'
+import * as oauth from 'oauth4webapi'
+import * as client from 'openid-client'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Answer, openBrowser } from '../support/browser.js'
+import { FUZZ_CASES, FUZZ_MS_MAX } from '../support/fuzz.js'
+import { adminFields, beginFlow, discover, redeem, signIn } from '../support/oauth-client.js'
+import { launchService, type RunningService } from '../support/service.js'
+
+const CALLBACK = 'http://127.0.0.1:51004/callback'
+const RECORDS = '/v1/attribution'
+
+let service: RunningService
+
+beforeAll(async () => {
+  service = await launchService({ args: ['--rate-token', '1000', '--rate-read', '1000'] })
+})
+
+afterAll(() => service.stop())
+
+const statusWith = async (token: string): Promise<number> =>
+  (await fetch(service.baseUrl + RECORDS, { headers: { authorization: `Bearer ${token}` } })).status
+
+const postToken = (fields: Record<string, string> | string, headers: Record<string, string> = {}) =>
+  fetch(`${service.baseUrl}/v1/oauth/token`, {
+    method: 'POST',
+    body: new URLSearchParams(fields),
+    headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers },
+  })
+
+const credentialFields = (): Record<string, string> => ({
+  client_id: service.credentials.client_id,
+  client_secret: service.credentials.client_secret,
+})
+
+describe('discovery', () => {
+  test('is RFC 8414 metadata whose issuer is the address that it was found under', async () => {
+    const answer = await fetch(`${service.baseUrl}/.well-known/oauth-authorization-server`)
+
+    expect(answer.headers.get('cache-control')).toBe('public, max-age=300')
+    expect(await answer.json()).toMatchObject({
+      issuer: service.baseUrl,
+      token_endpoint: `${service.baseUrl}/v1/oauth/token`,
+      code_challenge_methods_supported: ['S256'],
+      authorization_response_iss_parameter_supported: true,
+    })
+  })
+
+  test('leads to a JWKS that verifies tokens, holds no private member, and is answered by 304 when it is known', async () => {
+    const address = (await discover(service)).serverMetadata().jwks_uri as string
+    const answer = await fetch(address)
+    const jwks = (await answer.json()) as { keys: Record<string, string>[] }
+    const etag = answer.headers.get('etag') as string
+    const again = await fetch(address, { headers: { 'if-none-match': etag } })
+    const { access_token: token } = await client.clientCredentialsGrant(await discover(service))
+
+    expect(jwks.keys).toHaveLength(2)
+    for (const key of jwks.keys) expect(Object.keys(key).sort()).toEqual(['alg', 'e', 'kid', 'kty', 'n', 'use'])
+    expect(again.status).toBe(304)
+    const { protectedHeader } = await jwtVerify(token, createLocalJWKSet(jwks as never), {
+      issuer: service.baseUrl,
+      audience: 'urn:attribution:production',
+      typ: 'at+jwt',
+      algorithms: ['RS256'],
+    })
+    expect(protectedHeader).toEqual({ alg: 'RS256', typ: 'at+jwt', kid: jwks.keys[0]?.['kid'] })
+  })
+})
+
+describe('client credentials', () => {
+  test.each([
+    ['client_secret_basic', client.ClientSecretBasic],
+    ['client_secret_post', client.ClientSecretPost],
+  ] as const)('by %s get a token that opens the API', async (_, authentication) => {
+    const tokens = await client.clientCredentialsGrant(await discover(service, authentication), {
+      scope: 'read:attribution',
+    })
+
+    expect(tokens).toMatchObject({ token_type: 'bearer', expires_in: 900, scope: 'read:attribution' })
+    expect(tokens.refresh_token).toBeUndefined()
+    expect(await statusWith(tokens.access_token)).toBe(200)
+  })
+
+  test('without a scope get all that the client has, and say so', async () => {
+    const { scope } = await client.clientCredentialsGrant(await discover(service))
+
+    expect(scope?.split(' ')).toHaveLength(5)
+  })
+
+  test('make a token of exactly the claims of RFC 9068 and the spec', async () => {
+    const { client_id, tenant_id } = service.credentials
+    const { access_token } = await client.clientCredentialsGrant(await discover(service), { scope: 'read:reporting' })
+    const claims = decodeJwt(access_token)
+
+    expect(claims).toEqual({
+      iss: service.baseUrl,
+      aud: 'urn:attribution:production',
+      sub: client_id,
+      client_id,
+      tenant_id,
+      scope: 'read:reporting',
+      jti: expect.stringMatching(/^[A-Za-z0-9_-]{22}$/),
+      iat: expect.any(Number),
+      nbf: claims.iat,
+      exp: (claims.iat as number) + 900,
+    })
+  })
+
+  test('a token opens nothing beyond its scope, and the refusal names it', async () => {
+    const { access_token } = await client.clientCredentialsGrant(await discover(service), { scope: 'read:reporting' })
+    const answer = await fetch(service.baseUrl + RECORDS, { headers: { authorization: `Bearer ${access_token}` } })
+
+    expect(answer.status).toBe(403)
+    expect(answer.headers.get('www-authenticate')).toBe(
+      'Bearer realm="attribution", error="insufficient_scope", scope="read:attribution"',
+    )
+  })
+
+  test('every answer carries the budget of the client', async () => {
+    const answer = await postToken({ grant_type: 'client_credentials', ...credentialFields() })
+
+    expect(answer.headers.get('ratelimit-limit')).toBe('4000')
+    expect(answer.headers.get('cache-control')).toBe('no-store')
+  })
+})
+
+describe('a token request that cannot be granted', () => {
+  test.each([
+    ['without a grant', {}, 400, 'invalid_request'],
+    ['for another grant', { grant_type: 'password', username: 'a', password: 'b' }, 400, 'unsupported_grant_type'],
+    ['for an unknown scope', { grant_type: 'client_credentials', scope: 'read:everything' }, 400, 'invalid_scope'],
+    ['with a wrong secret', { grant_type: 'client_credentials', client_secret: 'x' }, 401, 'invalid_client'],
+    ['with a code of nobody', { grant_type: 'authorization_code', code: 'x' }, 400, 'invalid_grant'],
+    ['with a refresh token of nobody', { grant_type: 'refresh_token', refresh_token: 'rt_x' }, 400, 'invalid_grant'],
+  ] as const)('%s is told so in the words of both standards', async (_, fields, status, error) => {
+    const answer = await postToken({ ...credentialFields(), ...fields })
+
+    expect(answer.status).toBe(status)
+    expect(answer.headers.get('content-type')).toBe('application/problem+json')
+    expect(answer.headers.get('cache-control')).toBe('no-store')
+    expect(answer.headers.get('www-authenticate')).toBe(status === 401 ? 'Basic realm="attribution"' : null)
+    expect(await answer.json()).toMatchObject({
+      error,
+      error_description: expect.stringMatching(/^[\x20\x21\x23-\x5b\x5d-\x7e]+$/),
+      status,
+      error_code: status === 401 ? 'INVALID_CREDENTIALS' : 'MALFORMED_REQUEST',
+      instance: '/v1/oauth/token',
+      trace_id: expect.stringMatching(/^[0-9a-f]{32}$/),
+      tenant_id: status === 401 ? null : service.credentials.tenant_id,
+    })
+  })
+
+  test.each([
+    ['application/json', 'application/json'],
+    ['application/json;q=0', 'application/problem+json'],
+    ['*/*', 'application/problem+json'],
+  ])('is answered to Accept: %s as %s', async (accept, expected) => {
+    const answer = await postToken({ ...credentialFields(), grant_type: 'x' }, { accept })
+
+    expect(answer.headers.get('content-type')).toBe(expected)
+  })
+
+  test.each([
+    ['twice the same parameter', 'grant_type=client_credentials&grant_type=client_credentials', {}, 400],
+    ['broken percent-encoding', 'grant_type=%zz', {}, 400],
+    ['JSON', '{"grant_type":"client_credentials"}', { 'content-type': 'application/json' }, 415],
+    ['more than 16 KiB', `grant_type=${'x'.repeat(17_000)}`, {}, 413],
+  ] as const)('because of %s has an OAuth error code as well', async (_, body, headers, status) => {
+    const answer = await fetch(`${service.baseUrl}/v1/oauth/token`, {
+      method: 'POST',
+      body,
+      headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers },
+    })
+
+    expect(answer.status).toBe(status)
+    expect(await answer.json()).toMatchObject({ error: 'invalid_request', status })
+  })
+
+  test('because its parameters are in the address', async () => {
+    const query = new URLSearchParams({ grant_type: 'client_credentials', ...credentialFields() })
+    const answer = await fetch(`${service.baseUrl}/v1/oauth/token?${query}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    })
+
+    expect(await answer.json()).toMatchObject({ error: 'invalid_request' })
+  })
+
+  test('because the client authenticates in two ways', async () => {
+    const { client_id, client_secret } = service.credentials
+    const authorization = `Basic ${Buffer.from(`${client_id}:${client_secret}`).toString('base64')}`
+    const answer = await postToken({ grant_type: 'client_credentials', ...credentialFields() }, { authorization })
+
+    expect(await answer.json()).toMatchObject({ error: 'invalid_request' })
+  })
+
+  test('because of its secret reaches the user of openid-client as the challenge that it is', async () => {
+    const config = await client.discovery(
+      new URL(service.baseUrl),
+      service.credentials.client_id,
+      undefined,
+      client.ClientSecretPost('wrong'),
+      { algorithm: 'oauth2', execute: [client.allowInsecureRequests] },
+    )
+
+    await expect(client.clientCredentialsGrant(config)).rejects.toMatchObject({
+      code: 'OAUTH_WWW_AUTHENTICATE_CHALLENGE',
+      cause: [{ scheme: 'basic', parameters: { realm: 'attribution' } }],
+      status: 401,
+    })
+  })
+
+  test('after many with wrong secrets from one address, says to slow down, and still serves who knows the secret', async () => {
+    const wrong = { ...credentialFields(), grant_type: 'client_credentials', client_secret: 'wrong' }
+    const answers = await Promise.all(Array.from({ length: 60 }, () => postToken(wrong)))
+    const limited = answers.find(({ status }) => status === 429)
+
+    expect(limited?.headers.get('retry-after')).toMatch(/^[1-9]\d*$/)
+    expect(await limited?.json()).toMatchObject({ error: 'temporarily_unavailable', error_code: 'RATE_LIMITED' })
+    expect((await postToken({ ...credentialFields(), grant_type: 'client_credentials' })).status).toBe(200)
+  })
+})
+
+describe('the sign-in page', () => {
+  const expectPage = ({ headers, text }: Answer): void => {
+    expect(headers.get('content-type')).toBe('text/html; charset=utf-8')
+    expect(headers.get('cache-control')).toBe('no-store')
+    expect(headers.get('content-security-policy')).toMatch(/default-src 'none';.*frame-ancestors 'none'/)
+    expect(headers.get('x-frame-options')).toBe('DENY')
+    expect(headers.get('x-content-type-options')).toBe('nosniff')
+    expect(text).not.toContain('<script')
+    expect(text).toContain('<html lang="en">')
+  }
+
+  test('says who asks for what, and its form may lead to that client only', async () => {
+    const answer = await openBrowser().open((await beginFlow(service)).address)
+
+    expect(answer.status).toBe(200)
+    expectPage(answer)
+    expect(answer.text).toContain('First client, made at the first start')
+    expect(answer.text).toContain('127.0.0.1:51004')
+    expect(answer.headers.get('content-security-policy')).toContain("form-action 'self' http://127.0.0.1:51004")
+    expect(answer.headers.get('set-cookie')).toMatch(/; HttpOnly; SameSite=Lax$/)
+    for (const id of ['username', 'password']) expect(answer.text).toContain(`<label for="${id}">`)
+  })
+
+  test.each([
+    ['a client that is not known', { client_id: 'cli_x' }],
+    ['an address that is not registered', { redirect_uri: 'https://attacker.example/callback' }],
+    ['a registered address with more behind it', { redirect_uri: `${CALLBACK}/more` }],
+    ['localhost for 127.0.0.1', { redirect_uri: 'http://localhost:51004/callback' }],
+  ])('redirects nobody to %s', async (_, more) => {
+    const { address } = await beginFlow(service)
+    for (const [name, value] of Object.entries(more)) address.searchParams.set(name, value as string)
+
+    const shown = await openBrowser().open(address)
+    const plain = await fetch(address, { redirect: 'manual' })
+
+    expect(shown).toMatchObject({ status: 400, location: undefined })
+    expectPage(shown)
+    expect(plain.headers.get('content-type')).toBe('application/problem+json')
+    expect(await plain.json()).toMatchObject({ error: 'invalid_request', error_code: 'MALFORMED_REQUEST' })
+  })
+
+  test.each([
+    ['no PKCE', { code_challenge: '' }, 'invalid_request'],
+    ['plain PKCE', { code_challenge_method: 'plain' }, 'invalid_request'],
+    ['the implicit flow', { response_type: 'token' }, 'unsupported_response_type'],
+    ['an unknown scope', { scope: 'openid' }, 'invalid_scope'],
+  ])('tells the client of %s, with state and issuer', async (_, more, error) => {
+    const { address, state } = await beginFlow(service)
+    for (const [name, value] of Object.entries(more)) address.searchParams.set(name, value)
+
+    const { status, location } = await openBrowser().open(address)
+
+    expect(status).toBe(303)
+    expect(`${location?.origin}${location?.pathname}`).toBe(CALLBACK)
+    expect(Object.fromEntries(location?.searchParams ?? [])).toMatchObject({ error, state, iss: service.baseUrl })
+  })
+
+  test('says the same of a wrong password and of a wrong name, and keeps the form', async () => {
+    const browser = openBrowser()
+    await browser.open((await beginFlow(service)).address)
+
+    const wrongPassword = await browser.submit({ ...adminFields(service), password: 'wrong' })
+    const wrongName = await browser.submit({ ...adminFields(service), username: '<nobody>' })
+
+    for (const answer of [wrongPassword, wrongName]) {
+      expect(answer.status).toBe(401)
+      expectPage(answer)
+      expect(answer.text).toContain('role="alert"')
+      expect(answer.text).toContain('The user name or the password is not right.')
+      expect(answer.text).not.toContain('wrong"')
+    }
+    expect(wrongName.text).toContain('&lt;nobody&gt;')
+    expect((await browser.submit(adminFields(service))).status).toBe(303)
+  })
+
+  test('refuses a form that another browser was shown, one without a cookie, and one from elsewhere', async () => {
+    const { address } = await beginFlow(service)
+    const [victim, attacker] = [openBrowser(), openBrowser()]
+    await victim.open(address)
+    const page = await attacker.open(address)
+    const request = /name="request" value="([^"]+)"/.exec(page.text)?.[1] as string
+
+    const swapped = await victim.submit({ ...adminFields(service), request })
+    const bare = await fetch(`${service.baseUrl}/v1/oauth/authorize`, {
+      method: 'POST',
+      body: new URLSearchParams({ ...adminFields(service), request }),
+    })
+    const fromElsewhere = await attacker.submit(adminFields(service), { 'sec-fetch-site': 'cross-site' })
+
+    expect([swapped.status, bare.status, fromElsewhere.status]).toEqual([400, 400, 400])
+  })
+
+  test('lets a person say no, and tells the client', async () => {
+    const { address, state } = await beginFlow(service)
+    const browser = openBrowser()
+    await browser.open(address)
+
+    const { location } = await browser.submit({ decision: 'deny' })
+
+    expect(Object.fromEntries(location?.searchParams ?? [])).toMatchObject({ error: 'access_denied', state })
+  })
+
+  test('stops guessing at a person after ten failures in a row', async () => {
+    const browser = openBrowser()
+    await browser.open((await beginFlow(service)).address)
+    for (let i = 0; i < 10; i++)
+      await browser.submit({ username: 'somebody', password: `guess ${i}`, decision: 'allow' })
+
+    const eleventh = await browser.submit({ username: 'somebody', password: 'right?', decision: 'allow' })
+
+    expect(eleventh.status).toBe(429)
+    expect(eleventh.headers.get('retry-after')).toMatch(/^[1-9]\d*$/)
+  })
+})
+
+describe('the code flow', () => {
+  test('through the sign-in form ends with a token of the person', async () => {
+    const flow = await beginFlow(service)
+    const location = await signIn(service, flow)
+    expect(location.searchParams.get('iss')).toBe(service.baseUrl)
+
+    const tokens = await redeem(flow, location)
+
+    const claims = decodeJwt(tokens.access_token)
+    expect(tokens).toMatchObject({ token_type: 'bearer', expires_in: 900, scope: 'read:attribution admin:config' })
+    expect(claims).toMatchObject({
+      sub: expect.stringMatching(/^usr_[0-9a-z]{26}$/),
+      client_id: service.credentials.client_id,
+      tenant_id: service.credentials.tenant_id,
+      auth_time: expect.any(Number),
+    })
+    expect(await statusWith(tokens.access_token)).toBe(200)
+  })
+
+  test('works with oauth4webapi alone as well', async () => {
+    const { client_id, client_secret } = service.credentials
+    const options = { [oauth.allowInsecureRequests]: true } as const
+    const issuer = new URL(service.baseUrl)
+    const found = await oauth.discoveryRequest(issuer, { ...options, algorithm: 'oauth2' })
+    const server = await oauth.processDiscoveryResponse(issuer, found)
+    const flow = await beginFlow(service)
+    const location = await signIn(service, flow)
+    const who = { client_id }
+    const authentication = oauth.ClientSecretBasic(client_secret)
+
+    const callback = oauth.validateAuthResponse(server, who, location, flow.state)
+    const granted = await oauth.authorizationCodeGrantRequest(
+      server,
+      who,
+      authentication,
+      callback,
+      CALLBACK,
+      flow.verifier,
+      options,
+    )
+    const tokens = await oauth.processAuthorizationCodeResponse(server, who, granted)
+
+    expect(await statusWith(tokens.access_token)).toBe(200)
+  })
+
+  test('a wrong verifier burns the code', async () => {
+    const flow = await beginFlow(service)
+    const location = await signIn(service, flow)
+    const wrong = { ...flow, verifier: client.randomPKCECodeVerifier() }
+
+    await expect(redeem(wrong, location)).rejects.toMatchObject({ error: 'invalid_grant' })
+    await expect(redeem(flow, location)).rejects.toMatchObject({ error: 'invalid_grant' })
+  })
+
+  test('a code that comes twice kills what it has issued', async () => {
+    const flow = await beginFlow(service)
+    const location = await signIn(service, flow)
+    const tokens = await redeem(flow, location)
+
+    await expect(redeem(flow, location)).rejects.toMatchObject({ error: 'invalid_grant' })
+
+    expect(await statusWith(tokens.access_token)).toBe(401)
+    await expect(client.refreshTokenGrant(flow.config, tokens.refresh_token as string)).rejects.toMatchObject({
+      error: 'invalid_grant',
+    })
+  })
+
+  test('one code sent ten times at once is redeemed at most once, and leaves no token alive', async () => {
+    const flow = await beginFlow(service)
+    const location = await signIn(service, flow)
+
+    const outcomes = await Promise.allSettled(Array.from({ length: 10 }, () => redeem(flow, location)))
+    const tokens = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value.access_token] : []))
+
+    expect(tokens.length).toBeLessThanOrEqual(1)
+    for (const token of tokens) expect(await statusWith(token)).toBe(401)
+  })
+})
+
+describe('refresh tokens', () => {
+  const begin = async () => {
+    const flow = await beginFlow(service)
+    const tokens = await redeem(flow, await signIn(service, flow))
+    const refresh = (token: string, more = {}) => client.refreshTokenGrant(flow.config, token, more)
+    return { ...tokens, config: flow.config, refresh, refresh_token: tokens.refresh_token as string }
+  }
+
+  test('rotate: each refresh gives a new one, and the sign-in keeps its time', async () => {
+    const { refresh, refresh_token: first, access_token } = await begin()
+
+    const second = await refresh(first)
+    const third = await refresh(second.refresh_token as string)
+
+    expect(new Set([first, second.refresh_token, third.refresh_token]).size).toBe(3)
+    expect(decodeJwt(third.access_token)['auth_time']).toBe(decodeJwt(access_token)['auth_time'])
+    expect(await statusWith(third.access_token)).toBe(200)
+  })
+
+  test('used a second time end the whole family, access tokens included', async () => {
+    const { refresh, refresh_token: first, access_token } = await begin()
+    const second = await refresh(first)
+
+    await expect(refresh(first)).rejects.toMatchObject({ error: 'invalid_grant' })
+
+    await expect(refresh(second.refresh_token as string)).rejects.toMatchObject({ error: 'invalid_grant' })
+    expect(await statusWith(access_token)).toBe(401)
+    expect(await statusWith(second.access_token)).toBe(401)
+  })
+
+  test('give less when less is asked for, never more', async () => {
+    const { refresh, refresh_token } = await begin()
+
+    await expect(refresh(refresh_token, { scope: 'read:attribution export:create' })).rejects.toMatchObject({
+      error: 'invalid_scope',
+    })
+    const narrowed = await refresh(refresh_token, { scope: 'read:attribution' })
+
+    expect(narrowed.scope).toBe('read:attribution')
+  })
+
+  test('that a stranger makes up end nobody’s session', async () => {
+    const { refresh, refresh_token } = await begin()
+    const last = refresh_token.at(-6) === 'A' ? 'B' : 'A'
+    const forged = `${refresh_token.slice(0, -6)}${last}${refresh_token.slice(-5)}`
+
+    await expect(refresh(forged)).rejects.toMatchObject({ error: 'invalid_grant' })
+
+    expect((await refresh(refresh_token)).access_token).toBeDefined()
+  })
+
+  test('revoked end the access tokens of their sign-in too', async () => {
+    const { config, refresh, refresh_token, access_token } = await begin()
+    expect(await statusWith(access_token)).toBe(200)
+
+    await client.tokenRevocation(config, refresh_token)
+
+    expect(await statusWith(access_token)).toBe(401)
+    await expect(refresh(refresh_token)).rejects.toMatchObject({ error: 'invalid_grant' })
+  })
+})
+
+describe('revocation', () => {
+  test('of an access token ends that one alone, at once', async () => {
+    const config = await discover(service)
+    const [one, other] = [await client.clientCredentialsGrant(config), await client.clientCredentialsGrant(config)]
+    expect(await statusWith(one.access_token)).toBe(200)
+
+    await client.tokenRevocation(config, one.access_token)
+
+    expect(await statusWith(one.access_token)).toBe(401)
+    expect(await statusWith(other.access_token)).toBe(200)
+  })
+
+  test('of something that is no token is fine', async () => {
+    await expect(client.tokenRevocation(await discover(service), 'whatever')).resolves.toBeUndefined()
+  })
+})
+
+describe('two credentials at once', () => {
+  const statusOf = async (headers: Record<string, string>): Promise<number> =>
+    (await fetch(service.baseUrl + RECORDS, { headers })).status
+
+  test('are taken when both are good and agree, else refused', async () => {
+    const config = await discover(service)
+    const same = (await client.clientCredentialsGrant(config)).access_token
+    const narrower = (await client.clientCredentialsGrant(config, { scope: 'read:attribution' })).access_token
+    const apiKey = service.credentials.api_key
+
+    expect(await statusOf({ authorization: `Bearer ${same}`, 'x-api-key': apiKey })).toBe(200)
+    expect(await statusOf({ authorization: `Bearer ${narrower}`, 'x-api-key': apiKey })).toBe(401)
+    expect(await statusOf({ authorization: `Bearer ${same}`, 'x-api-key': 'ak_live_wrong' })).toBe(401)
+    expect(await statusOf({ authorization: 'Bearer wrong', 'x-api-key': apiKey })).toBe(401)
+    expect(await statusOf({ 'x-api-key': `Bearer ${same}` })).toBe(401)
+  })
+})
+
+/** This build of uWebSockets.js takes bytes above 127 at both ends of a value for white space, and drops them. */
+const asParsed = (value: string): string => value.replace(/^[\s\x80-\xff]+|[\s\x80-\xff]+$/g, '')
+
+test(
+  'fuzzing: no header but the credential itself opens, none is answered by a 5xx or not at all',
+  async () => {
+    const { access_token: token } = await client.clientCredentialsGrant(await discover(service))
+    const { api_key: apiKey, client_id: id, client_secret: secret } = service.credentials
+    const good: Record<string, string> = { authorization: `Bearer ${token}`, 'x-api-key': apiKey }
+    const basic = `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`
+    // Whatever a client of HTTP lets through: no control characters.
+    const codes = fc.integer({ min: 32, max: 255 }).filter((code) => code !== 127)
+    const texts = fc.string({ unit: codes.map((code) => String.fromCharCode(code)) })
+    const changed = fc
+      .tuple(fc.constantFrom(...Object.values(good), basic), fc.nat(), fc.nat(3), texts)
+      .map(([text, at, cut, inserted]) => {
+        const from = at % text.length
+        return text.slice(0, from) + inserted + text.slice(from + cut)
+      })
+    const schemes = fc.tuple(fc.constantFrom('Bearer', 'bearer', 'Basic', 'DPoP', 'Token'), texts)
+    const values = fc.oneof(
+      changed,
+      changed,
+      texts,
+      schemes.map(([scheme, text]) => `${scheme} ${text}`),
+    )
+    const headers = fc.record({ authorization: values, 'x-api-key': values }, { requiredKeys: [] })
+
+    const cases = fc.sample(headers, FUZZ_CASES)
+    const wrong: unknown[] = []
+    const next = async (): Promise<void> => {
+      for (let sent = cases.pop(); sent !== undefined; sent = cases.pop()) {
+        const answer = await fetch(`${service.baseUrl}/api/v1/invocations/inv_x`, { headers: sent })
+        const { error_code: code } = (await answer.json()) as { error_code: string }
+        const given = Object.entries(sent).flatMap(([name, value]) => {
+          const seen = asParsed(value)
+          return seen === '' ? [] : [seen === good[name]]
+        })
+        const isGood = given.length > 0 && !given.includes(false)
+        const expected = isGood ? ['NOT_FOUND', 'RATE_LIMITED'] : ['INVALID_CREDENTIALS']
+        if (!expected.includes(code)) wrong.push({ sent, status: answer.status, code })
+      }
+    }
+    await Promise.all(Array.from({ length: 16 }, next))
+
+    expect(wrong).toEqual([])
+  },
+  FUZZ_MS_MAX,
+)

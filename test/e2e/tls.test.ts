@@ -1,0 +1,67 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import * as client from 'openid-client'
+import { Agent, fetch as undiciFetch } from 'undici'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { makeCertificate, writeCertificate } from '../support/certificates.js'
+import { launchService, type RunningService } from '../support/service.js'
+
+const folder = mkdtempSync(join(tmpdir(), 'attribution-tls-'))
+const files = { certFile: join(folder, 'tls.crt'), keyFile: join(folder, 'tls.key') }
+const certificate = makeCertificate('attribution')
+/** A client that trusts this certificate and checks it as ever. */
+const dispatcher = new Agent({ connect: { ca: certificate.cert } })
+const fetchTrusting = ((address: string, init: object) =>
+  undiciFetch(address, { ...init, dispatcher })) as unknown as typeof fetch
+
+let service: RunningService
+
+beforeAll(async () => {
+  writeCertificate(files, certificate)
+  service = await launchService({ args: ['--tls-cert-file', files.certFile, '--tls-key-file', files.keyFile] })
+})
+
+afterAll(async () => {
+  await dispatcher.close()
+  await service.stop()
+  rmSync(folder, { recursive: true })
+})
+
+test('the whole service speaks https, and OAuth clients need no exception for it', async () => {
+  const { base_url: baseUrl, client_id, client_secret } = service.credentials
+  expect(baseUrl).toBe(`https://127.0.0.1:${service.port}`)
+
+  const config = await client.discovery(new URL(baseUrl), client_id, client_secret, undefined, {
+    algorithm: 'oauth2',
+    [client.customFetch]: fetchTrusting as client.CustomFetch,
+  })
+  const { access_token: token } = await client.clientCredentialsGrant(config)
+  const answer = await fetchTrusting(`${baseUrl}/v1/attribution`, { headers: { authorization: `Bearer ${token}` } })
+
+  expect(config.serverMetadata().issuer).toBe(baseUrl)
+  expect(answer.status).toBe(200)
+})
+
+test('its pages tell browsers to stay with https, and its cookie never travels without', async () => {
+  const { base_url: baseUrl, client_id } = service.credentials
+  const address = new URL('/v1/oauth/authorize', baseUrl)
+  address.search = String(
+    new URLSearchParams({
+      client_id,
+      redirect_uri: 'http://127.0.0.1/callback',
+      response_type: 'code',
+      code_challenge: 'c'.repeat(43),
+      code_challenge_method: 'S256',
+    }),
+  )
+
+  const { headers } = await fetchTrusting(address.href, { headers: { accept: 'text/html' } })
+
+  expect(headers.get('strict-transport-security')).toBe('max-age=31536000')
+  expect(headers.get('set-cookie')).toMatch(/^__Host-sign-in=.*; Path=\/;.*; Secure$/)
+})
+
+test('plain http is not answered', async () => {
+  await expect(fetch(`http://127.0.0.1:${service.port}/healthz`)).rejects.toThrow()
+})

@@ -1,0 +1,80 @@
+import { expect, test } from 'vitest'
+import { readAccessToken } from '../../../internal/auth/access-tokens.js'
+import { bearerTokens, type TokenHolder } from '../../../internal/auth/bearer-tokens.js'
+import { CLIENT_ID, findKey, KID, PARTIES, PERSON, TENANT_ID, token, USER_ID } from '../../support/access-tokens.js'
+import { NOW_MS } from '../../support/invocations.js'
+
+const ACTIVE: TokenHolder = {
+  tenant_id: TENANT_ID,
+  scopes: ['read:attribution', 'read:reporting', 'export:create'],
+  status: 'active',
+}
+
+/** What is said of a token when client and person are as given; undefined: nobody knows them. */
+const judge = (
+  text: string,
+  { client, user, revoked }: { client?: TokenHolder; user?: TokenHolder; revoked?: string } = {},
+) =>
+  bearerTokens({
+    read: (presented, nowMs) => readAccessToken(presented, PARTIES, findKey, nowMs),
+    findClient: (id) => (id === CLIENT_ID ? client : undefined),
+    findUser: (id) => (id === USER_ID ? user : undefined),
+    isRevoked: (id) => id === revoked,
+  })(text, NOW_MS)
+
+const CLIENTS_TOKEN = token({ scope: 'read:attribution read:reporting' })
+const PERSONS_TOKEN = token({ ...PERSON, scope: 'read:attribution read:reporting' })
+
+test('a client’s token is good as long as the client is active', () => {
+  expect(judge(CLIENTS_TOKEN, { client: ACTIVE })).toMatchObject({
+    tenantId: TENANT_ID,
+    principal: CLIENT_ID,
+    scopes: ['read:attribution', 'read:reporting'],
+    authTimeS: undefined,
+    expiresAtMs: NOW_MS + 900_000,
+  })
+  expect(judge(CLIENTS_TOKEN, { client: { ...ACTIVE, status: 'disabled' } })).toBeUndefined()
+  expect(judge(CLIENTS_TOKEN)).toBeUndefined()
+})
+
+test('a person’s token acts for the person, and needs both of them', () => {
+  expect(judge(PERSONS_TOKEN, { client: ACTIVE, user: ACTIVE })).toMatchObject({
+    principal: USER_ID,
+    authTimeS: PERSON.auth_time,
+  })
+  expect(judge(PERSONS_TOKEN, { client: ACTIVE })).toBeUndefined()
+  expect(judge(PERSONS_TOKEN, { user: ACTIVE })).toBeUndefined()
+  expect(judge(PERSONS_TOKEN, { client: ACTIVE, user: { ...ACTIVE, status: 'disabled' } })).toBeUndefined()
+})
+
+test('a token of a tenant to which its client or person does not belong is refused', () => {
+  const elsewhere = { ...ACTIVE, tenant_id: 'tnt_other' }
+
+  expect(judge(CLIENTS_TOKEN, { client: elsewhere })).toBeUndefined()
+  expect(judge(PERSONS_TOKEN, { client: ACTIVE, user: elsewhere })).toBeUndefined()
+})
+
+test('a token may no more than its client and person may today', () => {
+  const client = { ...ACTIVE, scopes: ['read:attribution', 'admin:config'] } as const
+  const user = { ...ACTIVE, scopes: ['read:reporting'] } as const
+
+  expect(judge(CLIENTS_TOKEN, { client })?.scopes).toEqual(['read:attribution'])
+  expect(judge(PERSONS_TOKEN, { client, user })?.scopes).toEqual([])
+})
+
+test.each([
+  ['the token', 'j'.repeat(22)],
+  ['its sign-in', PERSON.sid],
+])('a revocation of %s ends it', (_, revoked) => {
+  expect(judge(PERSONS_TOKEN, { client: ACTIVE, user: ACTIVE, revoked })).toBeUndefined()
+})
+
+test('a verdict names all that it rests on', () => {
+  expect(judge(PERSONS_TOKEN, { client: ACTIVE, user: ACTIVE })?.rests).toEqual([
+    KID,
+    CLIENT_ID,
+    USER_ID,
+    'j'.repeat(22),
+    PERSON.sid,
+  ])
+})

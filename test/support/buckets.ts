@@ -1,0 +1,31 @@
+/** Every bucket on a real broker, for a test file. */
+import type { KV } from '@nats-io/kv'
+import { type Broker, connectBroker, ensureStreams } from '../../internal/broker/connect.js'
+import type { Bucket } from '../../streams/buckets.js'
+import { launchBroker } from './broker.js'
+
+export interface Buckets {
+  open(bucket: Bucket): Promise<KV>
+  /** Another process's connection. */
+  connect(): Promise<Broker>
+  close(): Promise<void>
+}
+
+export async function launchBuckets(): Promise<Buckets> {
+  const { url } = await launchBroker()
+  const brokers: Broker[] = []
+  const connect = async (): Promise<Broker> => {
+    const broker = await connectBroker({ url, user: '', password: '', name: 'test' })
+    brokers.push(broker)
+    return broker
+  }
+  const first = await connect()
+  await ensureStreams(first, { replicas: 1, invocationsBytesMax: 2 ** 20, observationsBytesMax: 2 ** 20 })
+  return {
+    open: (bucket) => first.bucket(bucket),
+    connect,
+    async close() {
+      await Promise.all(brokers.map((broker) => broker.close()))
+    },
+  }
+}

@@ -1,0 +1,56 @@
+/** openid-client, unmodified, against a gateway of a running instance, and a person who signs in. */
+import * as client from 'openid-client'
+import { openBrowser } from './browser.js'
+import type { RunningService } from './service.js'
+
+const CALLBACK = 'http://127.0.0.1:51004/callback'
+
+export interface Flow {
+  readonly config: client.Configuration
+  readonly verifier: string
+  readonly state: string
+  readonly address: URL
+}
+
+/** Set up by nothing but the issuer's address and the credential of the instance's first client. */
+export const discover = (
+  { baseUrl, credentials }: RunningService,
+  authentication: (secret: string) => client.ClientAuth = client.ClientSecretBasic,
+): Promise<client.Configuration> =>
+  client.discovery(new URL(baseUrl), credentials.client_id, undefined, authentication(credentials.client_secret), {
+    algorithm: 'oauth2',
+    execute: [client.allowInsecureRequests],
+  })
+
+/** A code flow up to the address that the person's browser is sent to. */
+export async function beginFlow(service: RunningService): Promise<Flow> {
+  const config = await discover(service)
+  const verifier = client.randomPKCECodeVerifier()
+  const state = client.randomState()
+  const address = client.buildAuthorizationUrl(config, {
+    redirect_uri: CALLBACK,
+    scope: 'read:attribution admin:config',
+    code_challenge: await client.calculatePKCECodeChallenge(verifier),
+    code_challenge_method: 'S256',
+    state,
+  })
+  return { config, verifier, state, address }
+}
+
+export const adminFields = ({ credentials }: RunningService): Record<string, string> => ({
+  username: credentials.admin_username,
+  password: credentials.admin_password,
+  decision: 'allow',
+})
+
+/** The instance's first person signs in. @returns where the browser is sent to, with the code */
+export async function signIn(service: RunningService, { address }: Flow): Promise<URL> {
+  const browser = openBrowser()
+  await browser.open(address)
+  const { status, location, text } = await browser.submit(adminFields(service))
+  if (status !== 303 || location === undefined) throw new Error(`the sign-in was answered with ${status}: ${text}`)
+  return location
+}
+
+export const redeem = ({ config, verifier, state }: Flow, location: URL) =>
+  client.authorizationCodeGrant(config, location, { pkceCodeVerifier: verifier, expectedState: state })

@@ -1,0 +1,29 @@
+/** What a server needs to serve one route that everyone may call. */
+
+import type { PublicRoute, Route } from '../../internal/gateway/route.js'
+import type { ServerDeps } from '../../internal/gateway/server.js'
+import { problem } from '../../internal/problems/catalogue.js'
+
+export function publicServer(
+  path: string,
+  handle: PublicRoute['handle'],
+): { readonly routes: readonly Route[]; readonly deps: Omit<ServerDeps, 'log'> } {
+  return {
+    routes: [
+      {
+        method: 'get',
+        path,
+        access: 'public',
+        operation: { id: 'test', tag: 'Health', summary: 'For a test', replies: {} },
+        handle,
+      },
+    ],
+    deps: {
+      authenticator: {
+        authenticate: () => ({ ok: false, problem: problem('INVALID_CREDENTIALS', 'Nobody is known here.') }),
+        forget: () => undefined,
+      },
+      brokerAwayMs: () => 0,
+    },
+  }
+}
