@@ -172,6 +172,26 @@ test('an API key that is revoked is out at once on both', async () => {
   await apiKeys.put(id, JSON.stringify(stored))
 })
 
+test('while the broker does not answer no token is issued, and the client is told to come again', async () => {
+  const { client_id, client_secret } = service.credentials
+  const ask = () =>
+    fetch(`${service.baseUrl}/v1/oauth/token`, {
+      method: 'POST',
+      body: new URLSearchParams({ grant_type: 'client_credentials', client_id, client_secret }),
+    })
+
+  process.kill(service.pid('nats'), 'SIGSTOP')
+  const answer = await ask().finally(() => process.kill(service.pid('nats'), 'SIGCONT'))
+
+  expect(answer.status).toBe(503)
+  expect(answer.headers.get('retry-after')).toBe('1')
+  expect(await answer.json()).toMatchObject({
+    error: 'temporarily_unavailable',
+    error_code: 'SERVICE_UNAVAILABLE',
+  })
+  while ((await ask()).status !== 200) await sleep(50)
+})
+
 test('sign-ins and revocations outlive the kill of every gateway and of the broker', async () => {
   const kept = await personTokens()
   const revoked = await personTokens()
