@@ -3,12 +3,14 @@ import { Command } from 'commander'
 import { auditCommand } from './audit.js'
 import { demoCommand } from './demo.js'
 import { masterKeyCommand } from './master-key.js'
+import { signingKeyCommand } from './signing-key.js'
 
 const program = new Command('attribution')
   .description('Operates the Attribution Service.')
   .addCommand(demoCommand())
   .addCommand(auditCommand())
   .addCommand(masterKeyCommand())
+  .addCommand(signingKeyCommand())
 
 program.parseAsync().then(
   // A command may have said that it found something.

@@ -1,14 +1,11 @@
-import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Command } from 'commander'
-import { createAuditSink } from '../../internal/audit/sink.js'
 import type { Broker } from '../../internal/broker/connect.js'
-import { createPublisher } from '../../internal/broker/publisher.js'
 import { ConfigError } from '../../internal/config/settings.js'
 import { type MasterKeys, readMasterKeys } from '../../internal/secrets/master-keys.js'
 import { addMasterKey, dropMasterKeys, type Resealed, resealBuckets } from '../../internal/secrets/rotation.js'
-import { createLog } from '../../internal/telemetry/log.js'
 import { BUCKETS } from '../../streams/buckets.js'
+import { recordByCli } from './audited.js'
 import { connectInstanceBroker, dataDirOption, type InstanceOption, readInstanceConfig } from './connect.js'
 
 export const masterKeyCommand = (): Command =>
@@ -51,7 +48,7 @@ async function runRotate(options: InstanceOption & { readonly dropOld?: true }):
   const { before, after } = addMasterKey(file, Date.now())
   const result = await resealAll(broker, keys)
   dropMasterKeys(file, options.dropOld === true ? Number.POSITIVE_INFINITY : Date.now())
-  await recordRotation(broker, before, after)
+  await recordByCli(broker, 'master_key.rotate', after, { before: { key: before }, after: { key: after } })
   await broker.close()
   say(`sealed ${result.replaced} values anew by the key ${after}, which replaces ${before}`, result)
 }
@@ -74,23 +71,6 @@ async function resealAll(broker: Broker, keys: MasterKeys): Promise<Resealed> {
     if (pass.replaced === 0) return { ...pass, replaced }
     await sleep(SETTLED_MS)
   }
-}
-
-async function recordRotation(broker: Broker, before: string, after: string): Promise<void> {
-  const { publish } = createPublisher(broker.connection)
-  const sink = createAuditSink({ publish, clock: Date.now, log: createLog('attribution', 'error') })
-  await sink.record({
-    tenantId: null,
-    actor: 'cli',
-    action: 'master_key.rotate',
-    target: after,
-    outcome: 'succeeded',
-    errorCode: null,
-    traceId: randomBytes(16).toString('hex'),
-    at: Date.now(),
-    changes: { before: { key: before }, after: { key: after } },
-  })
-  await sink.close()
 }
 
 function say(line: string, { unopened }: Resealed): void {

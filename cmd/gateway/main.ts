@@ -10,6 +10,7 @@ import { InFlight } from '../../internal/admission/in-flight.js'
 import { attributionRoutes } from '../../internal/attribution/routes.js'
 import type { Tenant } from '../../internal/attribution/tenant.js'
 import { auditRoutes } from '../../internal/audit/routes.js'
+import { createAuditSink } from '../../internal/audit/sink.js'
 import type { StoredApiKey } from '../../internal/auth/api-keys.js'
 import { type Authenticator, createAuthenticator } from '../../internal/auth/authenticate.js'
 import { createBudgetExchange } from '../../internal/auth/budget-exchange.js'
@@ -172,6 +173,8 @@ runMain('gateway', async () => {
   )
   retuning.push(budgetsOf)
   budgetExchange.listen(budgetsOf)
+  const publisher = createPublisher(broker.connection)
+  const auditSink = createAuditSink({ publish: publisher.publish, clock, log })
   const oauth = await openAuthorizationServer({
     bucket: (bucket) => broker.bucket(bucket),
     masterKeys,
@@ -179,6 +182,7 @@ runMain('gateway', async () => {
     baseUrl,
     tokenLifeS: config.accessTokenSeconds,
     budgetsOf,
+    auditSink,
     isBrokerUp,
     forget,
     lost,
@@ -193,7 +197,6 @@ runMain('gateway', async () => {
   })
   authenticators.push(authenticator)
 
-  const publisher = createPublisher(broker.connection)
   const spoolsDir = join(config.dataDir, 'spool')
   const spoolSettings = {
     bytesMax: config.spoolBytesMax,
@@ -319,6 +322,7 @@ runMain('gateway', async () => {
   oauth.close()
   await server.drain()
   await groups.idle()
+  await auditSink.close()
   clearInterval(overdue)
   budgetExchange.stop()
   await peers.close()

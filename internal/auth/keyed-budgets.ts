@@ -30,6 +30,11 @@ export class KeyedBudgets {
     return budget
   }
 
+  /** What was taken so far no longer counts. */
+  forget(name: string): void {
+    this.budgets.delete(name)
+  }
+
   private makeRoom(nowMs: number): void {
     let looked = 0
     for (const [name, budget] of this.budgets) {

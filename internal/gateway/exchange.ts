@@ -161,11 +161,6 @@ export class Exchange {
     return this.request.getHeader(name)
   }
 
-  /** The address of the peer as text, IPv6 in full. Only until it is answered. */
-  remoteAddress(): string {
-    return Buffer.from(this.response.getRemoteAddressAsText()).toString('latin1')
-  }
-
   /** Called when the client leaves before it was answered. */
   onAborted(stop: () => void): void {
     this.whenAborted = stop

@@ -40,8 +40,8 @@ export function pageHeaders(
     ['Content-Security-Policy', [...POLICY, formAction].join('; ')],
     ['X-Frame-Options', 'DENY'],
     ['X-Content-Type-Options', 'nosniff'],
-    // What stands in an address of ours is nobody else's; a form of ours still shows where it comes from.
-    ['Referrer-Policy', 'same-origin'],
+    // What stands in an address of ours is nobody else's; a form must still show us where it comes from.
+    ['Referrer-Policy', formTargets.length === 0 ? 'no-referrer' : 'same-origin'],
     ...(isHttps ? [['Strict-Transport-Security', 'max-age=31536000'] as const] : []),
   ]
 }

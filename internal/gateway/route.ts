@@ -20,6 +20,8 @@ export interface PublicRoute extends RouteBase {
   readonly access: 'public'
   /** Asked by whoever watches the process, and not limited by address. */
   readonly isProbe?: true
+  /** Limits its callers by who they say they are, and not all those together who share an address. */
+  readonly limitsItself?: true
   readonly handle: (exchange: Exchange) => void | Promise<void>
 }
 

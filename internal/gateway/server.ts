@@ -128,7 +128,8 @@ interface Served extends ServerDeps {
 function answer(exchange: Exchange, route: Route, deps: Served): void {
   try {
     if (route.access === 'public') {
-      const limited = route.isProbe === true ? undefined : limitAddress(exchange, deps)
+      const isLimited = route.isProbe !== true && route.limitsItself !== true
+      const limited = isLimited ? limitAddress(exchange, deps) : undefined
       if (limited !== undefined) return exchange.replyProblem(limited)
       watch(route.handle(exchange), exchange, deps.log)
       return

@@ -1,3 +1,4 @@
+import type { AuditSink } from '../audit/audit.js'
 import type { TokenParties } from '../auth/access-tokens.js'
 import type { Mode } from '../auth/api-keys.js'
 import type { Budgets } from '../auth/rate-limits.js'
@@ -21,6 +22,7 @@ export interface OAuthDeps extends GrantDeps {
   readonly deny: (id: string) => Promise<void>
   readonly budgetsOf: (tenantId: string, principal: string) => Budgets
   readonly tokenLifeS: number
+  readonly auditSink: AuditSink
   readonly isBrokerUp: () => boolean
   readonly clock: () => number
 }

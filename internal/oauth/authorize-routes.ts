@@ -1,9 +1,11 @@
 import { randomBytes } from 'node:crypto'
-import { Attempts, addressLimit, networkOf, tooManyAttempts } from '../gateway/address-limit.js'
+import { networkOf } from '../auth/addresses.js'
+import { KeyedBudgets } from '../auth/keyed-budgets.js'
 import type { Exchange } from '../gateway/exchange.js'
 import { HTML_TYPE, pageHeaders } from '../gateway/html.js'
 import type { Route } from '../gateway/route.js'
 import { type Problem, problem } from '../problems/catalogue.js'
+import { recordDeed } from './audit.js'
 import {
   type AuthorizationRequest,
   answerAddress,
@@ -12,7 +14,7 @@ import {
   readAuthorizationRequest,
 } from './authorization-request.js'
 import type { OAuthDeps } from './authorization-server.js'
-import { AWAY, answerFailure } from './client-requests.js'
+import { AWAY, answerFailure, tooManyAttempts } from './client-requests.js'
 import { SHOW_SIGN_IN, SIGN_IN } from './contract.js'
 import { accepts, oauthProblem, oauthProblemForm } from './errors.js'
 import { isFormType, type Parameters, readParameters } from './form.js'
@@ -25,8 +27,6 @@ import { readUsername, type StoredUser } from './users.js'
 const PATH = '/v1/oauth/authorize'
 const BODY_BYTES_MAX = 16 * 1024
 
-/** Pages shown to an address. */
-const PAGES_PER_NETWORK = { perSecond: 20, burst: 200 } as const
 /** Attempts to sign in: from a network, at one person from a network, at one person from anywhere. */
 const PER_NETWORK = { perSecond: 1, burst: 100 } as const
 const PER_PERSON_AND_NETWORK = { perSecond: 1 / 30, burst: 10 } as const
@@ -34,6 +34,7 @@ const PER_PERSON = { perSecond: 1 / 10, burst: 100 } as const
 
 const TOO_MANY = 'Too many attempts to sign in; try again later.'
 const FAILURE = 'The user name or the password is not right.'
+const REFUSED = problem('INVALID_CREDENTIALS', FAILURE)
 const STALE = oauthProblem('invalid_request', 'The sign-in form is too old, or was made for another browser.')
 const BUSY = problem('RATE_LIMITED', 'Too many people are signing in; try again.', { retryAfterSeconds: 2 })
 
@@ -45,7 +46,6 @@ export function authorizeRoutes(deps: OAuthDeps): readonly Route[] {
   const isHttps = deps.parties.issuer.startsWith('https:')
   const cookies = signInCookie(isHttps)
   const limits = signInLimits()
-  const pageLimit = addressLimit(PAGES_PER_NETWORK)
 
   const show = (exchange: Exchange, request: AuthorizationRequest, browser: string, retry?: Retry): void => {
     const { client, redirectUri, scopes, state, codeChallenge } = request
@@ -107,9 +107,12 @@ export function authorizeRoutes(deps: OAuthDeps): readonly Route[] {
     const waitMs = limits.waitMs(post.network, person, nowMs)
     if (waitMs > 0) return exchange.replyProblem(tooManyAttempts(TOO_MANY, waitMs))
     if (isHashingBusy()) return exchange.replyProblem(BUSY)
-    const user = await checkPassword(deps.findUserNamed(client.tenant_id, username), form.get('password') ?? '')
+    const claimed = deps.findUserNamed(client.tenant_id, username)
+    const user = await checkPassword(claimed, form.get('password') ?? '')
+    const deed = { action: 'session.sign_in', tenantId: client.tenant_id } as const
     if (user === undefined) {
-      if (!post.wantsHtml) return exchange.replyProblem(problem('INVALID_CREDENTIALS', FAILURE))
+      await recordDeed(deps, exchange, { ...deed, actor: null, target: claimed?.id ?? null, refusal: REFUSED })
+      if (!post.wantsHtml) return exchange.replyProblem(REFUSED)
       return show(exchange, request, post.browser, { username: typed, failure: FAILURE })
     }
     limits.succeeded(post.network, person)
@@ -130,6 +133,7 @@ export function authorizeRoutes(deps: OAuthDeps): readonly Route[] {
       },
       nowMs,
     )
+    await recordDeed(deps, exchange, { ...deed, actor: user.id, target: client.id })
     redirect(exchange, answerAddress(redirectUri, deps.parties.issuer, state, { code }))
   }
 
@@ -141,8 +145,7 @@ export function authorizeRoutes(deps: OAuthDeps): readonly Route[] {
       operation: SHOW_SIGN_IN,
       handle: (exchange) => {
         exchange.problemForm = formFor(exchange, isHttps)
-        const refusal = deps.isBrokerUp() ? pageLimit(exchange, deps.clock()) : AWAY
-        if (refusal !== undefined) return exchange.replyProblem(refusal)
+        if (!deps.isBrokerUp()) return exchange.replyProblem(AWAY)
         const browser = cookies.read(exchange.header('cookie')) ?? randomBytes(16).toString('base64url')
         const read = readAuthorizationRequest(readParameters(exchange.query), deps.findClient)
         const request = goodOrAnswered(exchange, read)
@@ -158,12 +161,13 @@ export function authorizeRoutes(deps: OAuthDeps): readonly Route[] {
         exchange.problemForm = formFor(exchange, isHttps)
         const refusal = unreadable(exchange, deps)
         if (refusal !== undefined) return exchange.refuseAndClose(refusal)
+        exchange.keepAddress()
         const post: Posted = {
           browser: cookies.read(exchange.header('cookie')) ?? '',
           // Browsers that know it always send it; the form's signature and cookie hold without it.
           isSameOrigin: ['', 'same-origin'].includes(exchange.header('sec-fetch-site')),
           wantsHtml: wantsHtml(exchange),
-          network: networkOf(exchange.remoteAddress()),
+          network: networkOf(exchange.address),
         }
         exchange.readBody(BODY_BYTES_MAX, (body) => {
           const form = readParameters(body.toString('utf8'))
@@ -224,15 +228,19 @@ async function checkPassword(user: StoredUser | undefined, password: string): Pr
   return isRight && user?.status === 'active' ? user : undefined
 }
 
+/** Names that are told apart at most, of each kind. */
+const NAMES_MAX = 20_000
+
 /** Attempts to sign in, of which those before a success no longer count against the person. */
 function signInLimits() {
-  const networks = new Attempts(PER_NETWORK)
-  const pairs = new Attempts(PER_PERSON_AND_NETWORK)
-  const people = new Attempts(PER_PERSON)
+  const networks = new KeyedBudgets(PER_NETWORK, NAMES_MAX)
+  const pairs = new KeyedBudgets(PER_PERSON_AND_NETWORK, NAMES_MAX)
+  const people = new KeyedBudgets(PER_PERSON, NAMES_MAX)
   const pairOf = (network: string, person: string): string => `${network} ${person}`
+  const take = (budgets: KeyedBudgets, whom: string, nowMs: number): number => budgets.of(whom, nowMs).take(1, nowMs)
   return {
     waitMs: (network: string, person: string, nowMs: number): number =>
-      networks.take(network, nowMs) || pairs.take(pairOf(network, person), nowMs) || people.take(person, nowMs) || 0,
+      take(networks, network, nowMs) || take(pairs, pairOf(network, person), nowMs) || take(people, person, nowMs),
     succeeded(network: string, person: string): void {
       pairs.forget(pairOf(network, person))
       people.forget(person)

@@ -6,13 +6,18 @@ import type { Parameters } from './form.js'
 
 export type ClientAuthentication =
   | { readonly ok: true; readonly client: StoredClient }
-  | { readonly ok: false; readonly problem: OAuthProblem }
+  | {
+      readonly ok: false
+      readonly problem: OAuthProblem
+      /** Whose id was named, for the audit log; undefined when it is nobody's. */
+      readonly named?: StoredClient | undefined
+    }
 
 const refused = (error: 'invalid_request' | 'invalid_client', detail: string): ClientAuthentication => ({
   ok: false,
   problem: oauthProblem(error, detail),
 })
-const UNKNOWN = refused('invalid_client', 'The client is not known, or its secret is wrong.')
+const UNKNOWN = oauthProblem('invalid_client', 'The client is not known, or its secret is wrong.')
 
 /**
  * Which client asks, by `client_secret_basic` or `client_secret_post` (RFC 6749 2.3.1), one of them only.
@@ -45,7 +50,8 @@ function check(
   secret: string,
 ): ClientAuthentication {
   const client = findClient(id)
-  return isClientSecret(mode, client, secret) && client !== undefined ? { ok: true, client } : UNKNOWN
+  const isRight = isClientSecret(mode, client, secret)
+  return isRight && client !== undefined ? { ok: true, client } : { ok: false, problem: UNKNOWN, named: client }
 }
 
 const BASIC = /^basic ([A-Za-z0-9+/]+={0,2})$/i

@@ -1,12 +1,15 @@
+import { networkOf } from '../auth/addresses.js'
+import { KeyedBudgets } from '../auth/keyed-budgets.js'
 import { isBrokerAway } from '../broker/errors.js'
-import { Attempts, networkOf, tooManyAttempts } from '../gateway/address-limit.js'
 import type { Exchange } from '../gateway/exchange.js'
+import { NotAudited } from '../gateway/mutations/audited.js'
 import { takeFrom } from '../gateway/rate-limit.js'
 import { type Problem, problem } from '../problems/catalogue.js'
+import { recordDeed, type TokenDeed } from './audit.js'
 import type { OAuthDeps } from './authorization-server.js'
 import { authenticateClient } from './client-authentication.js'
 import type { StoredClient } from './clients.js'
-import { oauthProblem, oauthProblemForm } from './errors.js'
+import { type OAuthProblem, oauthProblem, oauthProblemForm } from './errors.js'
 import { isFormType, type Parameters, readParameters } from './form.js'
 
 const BODY_BYTES_MAX = 16 * 1024
@@ -17,6 +20,8 @@ const BODY_BYTES_MAX = 16 * 1024
  */
 const FAILURES_PER_ADDRESS = { perSecond: 1, burst: 20 } as const
 
+const ADDRESSES_MAX = 20_000
+
 const TOO_MANY_FAILURES = 'Too many attempts to authenticate have failed; try again later.'
 
 export const AWAY = problem('SERVICE_UNAVAILABLE', 'Credentials cannot be checked now.', { retryAfterSeconds: 1 })
@@ -24,48 +29,60 @@ export const AWAY = problem('SERVICE_UNAVAILABLE', 'Credentials cannot be checke
 /** What a route does for an authenticated client. */
 export type ServeClient = (exchange: Exchange, client: StoredClient, form: Parameters) => Promise<void>
 
-/** The frame of the routes that clients post a form to: reads it, authenticates the client, takes from its budget. */
-export function clientRequests(deps: OAuthDeps, serve: ServeClient): (exchange: Exchange) => void {
-  const failures = new Attempts(FAILURES_PER_ADDRESS)
+/**
+ * The frame of the routes that clients post a form to: reads it, authenticates the client, takes from its budget.
+ *
+ * @param action what a client that does not authenticate is refused, for the audit log
+ */
+export function clientRequests(
+  deps: OAuthDeps,
+  action: TokenDeed['action'],
+  serve: ServeClient,
+): (exchange: Exchange) => void {
+  const failures = new KeyedBudgets(FAILURES_PER_ADDRESS, ADDRESSES_MAX)
 
-  const serveForm = (exchange: Exchange, address: string, body: Buffer): Promise<void> | undefined => {
+  const refuse = async (exchange: Exchange, problem: OAuthProblem, named: StoredClient | undefined): Promise<void> => {
+    if (problem.error === 'invalid_client') {
+      const nowMs = deps.clock()
+      const waitMs = failures.of(networkOf(exchange.address), nowMs).take(1, nowMs)
+      if (waitMs > 0) return exchange.replyProblem(tooManyAttempts(TOO_MANY_FAILURES, waitMs))
+      const [tenantId, target] = [named?.tenant_id ?? null, named?.id ?? null]
+      await recordDeed(deps, exchange, { action, tenantId, actor: null, target, refusal: problem })
+    }
+    exchange.replyProblem(problem)
+  }
+
+  const serveForm = async (exchange: Exchange, body: Buffer): Promise<void> => {
     const form = readParameters(body.toString('utf8'))
     if (form === undefined) {
-      exchange.replyProblem(oauthProblem('invalid_request', 'A parameter stands twice, or the form cannot be read.'))
-      return undefined
+      const detail = 'A parameter stands twice, or the form cannot be read.'
+      return exchange.replyProblem(oauthProblem('invalid_request', detail))
     }
-    const nowMs = deps.clock()
     const authentication = authenticateClient(deps.mode, deps.findClient, exchange.headers.authorization, form)
-    if (!authentication.ok) {
-      const isFailure = authentication.problem.error === 'invalid_client'
-      const waitMs = isFailure ? failures.take(networkOf(address), nowMs) : 0
-      exchange.replyProblem(waitMs === 0 ? authentication.problem : tooManyAttempts(TOO_MANY_FAILURES, waitMs))
-      return undefined
-    }
+    if (!authentication.ok) return refuse(exchange, authentication.problem, authentication.named)
     const { client } = authentication
     const budget = deps.budgetsOf(client.tenant_id, client.id).token
     exchange.tenantId = client.tenant_id
     exchange.budget = budget
-    const exhausted = takeFrom(budget, 1, nowMs)
-    if (exhausted === undefined) return serve(exchange, client, form)
-    exchange.replyProblem(exhausted)
-    return undefined
+    const exhausted = takeFrom(budget, 1, deps.clock())
+    if (exhausted !== undefined) return exchange.replyProblem(exhausted)
+    await serve(exchange, client, form)
   }
 
   return (exchange) => {
     exchange.problemForm = oauthProblemForm(exchange.header('accept'))
     const refusal = unreadable(exchange, deps)
     if (refusal !== undefined) return exchange.refuseAndClose(refusal)
-    const address = exchange.remoteAddress()
+    exchange.keepAddress()
     exchange.readBody(BODY_BYTES_MAX, (body) => {
-      serveForm(exchange, address, body)?.catch((cause: unknown) => answerFailure(exchange, cause))
+      serveForm(exchange, body).catch((cause: unknown) => answerFailure(exchange, cause))
     })
   }
 }
 
 /** A broker that is away is no defect; what was asked of it may have happened all the same. */
 export function answerFailure(exchange: Exchange, cause: unknown): void {
-  if (isBrokerAway(cause)) exchange.replyProblem(AWAY)
+  if (isBrokerAway(cause) || cause instanceof NotAudited) exchange.replyProblem(AWAY)
   else exchange.fail(cause)
 }
 
@@ -77,3 +94,6 @@ function unreadable(exchange: Exchange, deps: OAuthDeps): Problem | undefined {
   if (isFormType(exchange.headers.contentType)) return undefined
   return problem('UNSUPPORTED_MEDIA_TYPE', 'The body must be application/x-www-form-urlencoded.')
 }
+
+export const tooManyAttempts = (detail: string, waitMs: number): Problem =>
+  problem('RATE_LIMITED', detail, { retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1_000)) })

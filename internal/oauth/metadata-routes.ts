@@ -1,17 +1,14 @@
 import { SCOPES } from '../auth/scopes.js'
-import { addressLimit } from '../gateway/address-limit.js'
-import type { Exchange } from '../gateway/exchange.js'
-import { type PublicDocument, publicDocument, replyDocument } from '../gateway/public-document.js'
+import { publicDocument, replyDocument } from '../gateway/public-document.js'
 import type { Route } from '../gateway/route.js'
 import type { OAuthDeps } from './authorization-server.js'
 import { GRANT_TYPES } from './clients.js'
 import { GET_DISCOVERY, GET_KEYS } from './contract.js'
 
 const JSON_LINES = ['Content-Type: application/json']
-const PER_NETWORK = { perSecond: 50, burst: 500 } as const
 
 /** The discovery document (RFC 8414) and the JWKS (RFC 7517): public, without tenant data, to be cached. */
-export function metadataRoutes({ parties: { issuer }, keys, clock }: OAuthDeps): readonly Route[] {
+export function metadataRoutes({ parties: { issuer }, keys }: OAuthDeps): readonly Route[] {
   const body = JSON.stringify({
     issuer,
     authorization_endpoint: `${issuer}/v1/oauth/authorize`,
@@ -29,26 +26,20 @@ export function metadataRoutes({ parties: { issuer }, keys, clock }: OAuthDeps):
     service_documentation: `${issuer}/openapi.json`,
   })
   const discovery = publicDocument(body, JSON_LINES)
-  const limit = addressLimit(PER_NETWORK)
-  const reply = (exchange: Exchange, document: PublicDocument): void => {
-    const exhausted = limit(exchange, clock())
-    if (exhausted === undefined) replyDocument(exchange, document)
-    else exchange.replyProblem(exhausted)
-  }
   return [
     {
       method: 'get',
       path: '/.well-known/oauth-authorization-server',
       access: 'public',
       operation: GET_DISCOVERY,
-      handle: (exchange) => reply(exchange, discovery),
+      handle: (exchange) => replyDocument(exchange, discovery),
     },
     {
       method: 'get',
       path: '/.well-known/jwks.json',
       access: 'public',
       operation: GET_KEYS,
-      handle: (exchange) => reply(exchange, keys.document()),
+      handle: (exchange) => replyDocument(exchange, keys.document()),
     },
   ]
 }

@@ -9,6 +9,7 @@ import {
   TOKEN_KEYS,
   USERS,
 } from '../../streams/buckets.js'
+import type { AuditSink } from '../audit/audit.js'
 import { readAccessToken } from '../auth/access-tokens.js'
 import type { Mode } from '../auth/api-keys.js'
 import { bearerTokens, type JudgeToken } from '../auth/bearer-tokens.js'
@@ -35,6 +36,7 @@ export interface AuthorizationServerSettings {
   readonly baseUrl: string
   readonly tokenLifeS: number
   readonly budgetsOf: (tenantId: string, principal: string) => Budgets
+  readonly auditSink: AuditSink
   readonly isBrokerUp: () => boolean
   /** Told the id of whatever changes on which a verdict may rest: client, person, token, sign-in, token key. */
   readonly forget: (id: string) => void
@@ -99,6 +101,7 @@ export async function openAuthorizationServer(
       deny,
       budgetsOf: settings.budgetsOf,
       tokenLifeS: settings.tokenLifeS,
+      auditSink: settings.auditSink,
       isBrokerUp: settings.isBrokerUp,
       clock,
     }),

@@ -1,5 +1,6 @@
 import { readAccessToken } from '../auth/access-tokens.js'
 import type { Route } from '../gateway/route.js'
+import { recordDeed } from './audit.js'
 import type { OAuthDeps } from './authorization-server.js'
 import { clientRequests } from './client-requests.js'
 import type { StoredClient } from './clients.js'
@@ -18,13 +19,20 @@ export const tokenRoutes = (deps: OAuthDeps): readonly Route[] => [
     method: 'post',
     path: '/v1/oauth/token',
     access: 'public',
+    limitsItself: true,
     operation: ISSUE_TOKEN,
-    handle: clientRequests(deps, async (exchange, client, form) => {
+    handle: clientRequests(deps, 'token.issue', async (exchange, client, form) => {
       const nowMs = deps.clock()
+      const action = form.get('grant_type') === 'refresh_token' ? 'token.refresh' : 'token.issue'
+      const deed = { action, tenantId: client.tenant_id, actor: client.id, target: client.id } as const
       const granted = await grant(client, form, deps, nowMs)
-      if (!granted.ok) return exchange.replyProblem(granted.problem)
+      if (!granted.ok) {
+        await recordDeed(deps, exchange, { ...deed, refusal: granted.problem })
+        return exchange.replyProblem(granted.problem)
+      }
       const { subject, refreshToken } = granted
       const token = await issueAccessToken(deps.parties, deps.keys.signer(), subject, deps.tokenLifeS, nowMs)
+      await recordDeed(deps, exchange, { ...deed, target: subject.person?.userId ?? client.id })
       exchange.replyJson('200 OK', {
         access_token: token,
         token_type: 'Bearer',
@@ -38,17 +46,24 @@ export const tokenRoutes = (deps: OAuthDeps): readonly Route[] => [
     method: 'post',
     path: '/v1/oauth/revoke',
     access: 'public',
+    limitsItself: true,
     operation: REVOKE_TOKEN,
-    handle: clientRequests(deps, async (exchange, client, form) => {
+    handle: clientRequests(deps, 'token.revoke', async (exchange, client, form) => {
       const token = form.get('token')
       if (token === undefined) return exchange.replyProblem(oauthProblem('invalid_request', 'A token is needed.'))
-      const isDone = await revoke(token, client, deps)
-      // An unknown token is as good as revoked (RFC 7009 2.2); its hint tells us nothing that it does not say itself.
-      if (isDone) exchange.replyJson('200 OK', {})
-      else exchange.replyProblem(oauthProblem('invalid_grant', 'The token was issued to another client.'))
+      const deed = { action: 'token.revoke', tenantId: client.tenant_id, actor: client.id, target: client.id } as const
+      if (await revoke(token, client, deps)) {
+        await recordDeed(deps, exchange, deed)
+        // An unknown token is as good as revoked (RFC 7009 2.2); its hint says nothing that it does not say itself.
+        return exchange.replyJson('200 OK', {})
+      }
+      await recordDeed(deps, exchange, { ...deed, refusal: OTHER_CLIENTS })
+      exchange.replyProblem(OTHER_CLIENTS)
     }),
   },
 ]
+
+const OTHER_CLIENTS = oauthProblem('invalid_grant', 'The token was issued to another client.')
 
 /** @returns false when the token is another client's (RFC 7009 2.1) */
 async function revoke(token: string, client: StoredClient, deps: OAuthDeps): Promise<boolean> {

@@ -3,15 +3,13 @@ import * as client from 'openid-client'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Broker } from '../../internal/broker/connect.js'
 import type { StoredClient } from '../../internal/oauth/clients.js'
-import { rotateSigningKey } from '../../internal/oauth/key-rotation.js'
 import { type StoredUser, userKey } from '../../internal/oauth/users.js'
-import { readMasterKey } from '../../internal/secrets/master-key.js'
-import { API_KEYS, CLIENTS, TOKEN_KEYS, USERS } from '../../streams/buckets.js'
+import { API_KEYS, CLIENTS, USERS } from '../../streams/buckets.js'
 import { launchGateway } from '../support/gateway.js'
-import { connectInstance } from '../support/instance-broker.js'
+import { command, connectTo } from '../support/instance.js'
 import { beginFlow, discover, redeem, signIn } from '../support/oauth-client.js'
 import { freePort, type Launched } from '../support/processes.js'
-import { gatewayEnvironment, launchService, type RunningService } from '../support/service.js'
+import { launchService, type RunningService } from '../support/service.js'
 
 /** A revocation takes milliseconds; this is where a test gives up. */
 const REACHED_MS_MAX = 5_000
@@ -25,7 +23,7 @@ beforeAll(async () => {
   const port = await freePort()
   second = { process: await launchGateway(service, port), baseUrl: `http://127.0.0.1:${port}` }
   while (!(await fetch(`${second.baseUrl}/readyz`)).ok) await sleep(20)
-  broker = await connectInstance(service)
+  broker = await connectTo(service)
 })
 
 afterAll(async () => {
@@ -149,10 +147,12 @@ test('a client that is disabled takes all of its tokens with it, and gets no mor
 test('a signing key that is withdrawn takes its tokens with it on both; new ones are good on both', async () => {
   const config = await discover(service)
   const { access_token: old } = await client.clientCredentialsGrant(config)
-  const masterKey = readMasterKey(gatewayEnvironment(service)['ATTRIBUTION_MASTER_KEY_FILE'] ?? '')
   expect(await both(bearer(old))).toEqual([200, 200])
 
-  await rotateSigningKey(await broker.bucket(TOKEN_KEYS), masterKey, 'production', Date.now(), 'emergency')
+  const planned = await command(service, ['signing-key', 'rotate'])
+  expect(planned).toMatchObject({ code: 1, lines: [expect.stringContaining('use --emergency')] })
+  expect(await both(bearer(old))).toEqual([200, 200])
+  expect(await command(service, ['signing-key', 'rotate', '--emergency'])).toMatchObject({ code: 0 })
 
   await refusedByBoth(bearer(old))
   const { access_token: fresh } = await client.clientCredentialsGrant(config)
@@ -170,6 +170,26 @@ test('an API key that is revoked is out at once on both', async () => {
 
   await refusedByBoth(headers)
   await apiKeys.put(id, JSON.stringify(stored))
+})
+
+test('while the broker does not answer no token is issued, and the client is told to come again', async () => {
+  const { client_id, client_secret } = service.credentials
+  const ask = () =>
+    fetch(`${service.baseUrl}/v1/oauth/token`, {
+      method: 'POST',
+      body: new URLSearchParams({ grant_type: 'client_credentials', client_id, client_secret }),
+    })
+
+  process.kill(service.pid('nats'), 'SIGSTOP')
+  const answer = await ask().finally(() => process.kill(service.pid('nats'), 'SIGCONT'))
+
+  expect(answer.status).toBe(503)
+  expect(answer.headers.get('retry-after')).toBe('1')
+  expect(await answer.json()).toMatchObject({
+    error: 'temporarily_unavailable',
+    error_code: 'SERVICE_UNAVAILABLE',
+  })
+  while ((await ask()).status !== 200) await sleep(50)
 })
 
 test('sign-ins and revocations outlive the kill of every gateway and of the broker', async () => {

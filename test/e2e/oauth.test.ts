@@ -14,7 +14,7 @@ const RECORDS = '/v1/attribution'
 let service: RunningService
 
 beforeAll(async () => {
-  service = await launchService({ args: ['--rate-token', '1000', '--rate-read', '1000'] })
+  service = await launchService({ args: ['--rate-token', '1000', '--rate-read', '1000', '--rate-control', '1000'] })
 })
 
 afterAll(() => service.stop())
@@ -493,6 +493,35 @@ describe('revocation', () => {
   test('of something that is no token is fine', async () => {
     await expect(client.tokenRevocation(await discover(service), 'whatever')).resolves.toBeUndefined()
   })
+})
+
+test('the audit log says who signed in, got tokens and was refused, and holds no secret', async () => {
+  const { credentials, baseUrl } = service
+  const wanted = [
+    'session.sign_in succeeded',
+    'session.sign_in refused',
+    'token.issue succeeded',
+    'token.issue refused',
+  ]
+  const more = ['token.refresh succeeded', 'token.refresh refused', 'token.revoke succeeded']
+  const missing = new Set([...wanted, ...more])
+  let text = ''
+  while (missing.size > 0) {
+    let cursor = ''
+    do {
+      const address = `${baseUrl}/api/v1/audit-log?limit=200${cursor}`
+      text = await (await fetch(address, { headers: { 'x-api-key': credentials.api_key } })).text()
+      const { data, page } = JSON.parse(text) as {
+        data: { action: string; outcome: string }[]
+        page: { next_cursor?: string }
+      }
+      for (const { action, outcome } of data) missing.delete(`${action} ${outcome}`)
+      for (const secret of [credentials.client_secret, credentials.admin_password, 'eyJ', 'rt_']) {
+        expect(text).not.toContain(secret)
+      }
+      cursor = page.next_cursor === undefined ? '' : `&cursor=${page.next_cursor}`
+    } while (cursor !== '')
+  }
 })
 
 describe('two credentials at once', () => {

@@ -14,6 +14,7 @@ export function publicServer(
         method: 'get',
         path,
         access: 'public',
+        isProbe: true,
         operation: { id: 'test', tag: 'Health', summary: 'For a test', replies: {} },
         handle,
       },

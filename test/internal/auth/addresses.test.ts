@@ -34,3 +34,12 @@ test('there are never more than so many budgets, and one that is whole goes befo
   expect(budgets.size).toBe(4)
   expect(budgets.of('b', NOW_MS).remaining(NOW_MS)).toBe(0)
 })
+
+test('a budget that is forgotten begins anew', () => {
+  const budgets = new KeyedBudgets({ perSecond: 1, burst: 5 }, 4)
+  budgets.of('a', NOW_MS).take(5, NOW_MS)
+
+  budgets.forget('a')
+
+  expect(budgets.of('a', NOW_MS).remaining(NOW_MS)).toBe(5)
+})

@@ -8,8 +8,9 @@ import { createTokenKeys } from '../../../internal/oauth/token-keys.js'
 import { TOKEN_KEYS } from '../../../streams/buckets.js'
 import { type Buckets, launchBuckets } from '../../support/buckets.js'
 import { NOW_MS } from '../../support/invocations.js'
+import { masterKeysOf } from '../../support/master-keys.js'
 
-const MASTER_KEY = new Uint8Array(32).fill(1)
+const MASTER_KEYS = masterKeysOf(1)
 let buckets: Buckets
 let bucket: KV
 
@@ -20,9 +21,9 @@ beforeAll(async () => {
 afterAll(() => buckets.close())
 beforeEach(() => bucket.purge('production'))
 
-const open = (nowMs = NOW_MS): Promise<KeyRing> => openKeyRing(bucket, MASTER_KEY, 'production', nowMs)
-const tend = (nowMs: number): Promise<void> => tendKeyRing(bucket, MASTER_KEY, 'production', nowMs)
-const rotate = (nowMs: number, how?: 'emergency') => rotateSigningKey(bucket, MASTER_KEY, 'production', nowMs, how)
+const open = (nowMs = NOW_MS): Promise<KeyRing> => openKeyRing(bucket, MASTER_KEYS, 'production', nowMs)
+const tend = (nowMs: number): Promise<void> => tendKeyRing(bucket, MASTER_KEYS, 'production', nowMs)
+const rotate = (nowMs: number, how?: 'emergency') => rotateSigningKey(bucket, MASTER_KEYS, 'production', nowMs, how)
 const kidsOf = ({ keys }: KeyRing, state: string): string[] =>
   keys.filter((key) => key.state === state).map(({ kid }) => kid)
 
@@ -45,11 +46,11 @@ test('a key is named by its thumbprint, of 2048 bits, and sealed', async () => {
 test('without the master key nobody signs', async () => {
   const ring = await open()
 
-  expect(() => createTokenKeys(new Uint8Array(32).fill(2), ring)).toThrow('does not open')
+  expect(() => createTokenKeys(masterKeysOf(2), ring)).toThrow('does not open')
 })
 
 test('production and sandbox have rings of their own', async () => {
-  const sandbox = await openKeyRing(bucket, MASTER_KEY, 'sandbox', NOW_MS)
+  const sandbox = await openKeyRing(bucket, MASTER_KEYS, 'sandbox', NOW_MS)
   const kids = [...(await open()).keys, ...sandbox.keys].map(({ kid }) => kid)
 
   expect(new Set(kids).size).toBe(4)
@@ -57,7 +58,7 @@ test('production and sandbox have rings of their own', async () => {
 
 test('what signs is published, and published keys hold nothing private', async () => {
   const ring = await open()
-  const keys = createTokenKeys(MASTER_KEY, ring)
+  const keys = createTokenKeys(MASTER_KEYS, ring)
   const { kid, privateKey } = keys.signer()
   const signature = sign('RSA-SHA256', Buffer.from('x'), privateKey)
 
@@ -80,7 +81,7 @@ test('a rotation by hand is refused while verifiers may not know the next key, t
 
 test('an emergency does not wait, and takes the old keys away at once', async () => {
   const before = await open()
-  const keys = createTokenKeys(MASTER_KEY, before)
+  const keys = createTokenKeys(MASTER_KEYS, before)
 
   await rotate(NOW_MS, 'emergency')
   const gone = keys.follow(await open())

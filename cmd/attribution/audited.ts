@@ -1,0 +1,29 @@
+import { randomBytes } from 'node:crypto'
+import type { AuditAction, AuditEntry } from '../../internal/audit/audit.js'
+import { createAuditSink } from '../../internal/audit/sink.js'
+import type { Broker } from '../../internal/broker/connect.js'
+import { createPublisher } from '../../internal/broker/publisher.js'
+import { createLog } from '../../internal/telemetry/log.js'
+
+/** Writes down what a command has done to the instance. */
+export async function recordByCli(
+  broker: Broker,
+  action: AuditAction,
+  target: string,
+  changes: NonNullable<AuditEntry['changes']>,
+): Promise<void> {
+  const { publish } = createPublisher(broker.connection)
+  const sink = createAuditSink({ publish, clock: Date.now, log: createLog('attribution', 'error') })
+  await sink.record({
+    tenantId: null,
+    actor: 'cli',
+    action,
+    target,
+    outcome: 'succeeded',
+    errorCode: null,
+    traceId: randomBytes(16).toString('hex'),
+    at: Date.now(),
+    changes,
+  })
+  await sink.close()
+}

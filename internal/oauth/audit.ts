@@ -1,0 +1,41 @@
+import type { AuditAction, AuditSink } from '../audit/audit.js'
+import type { Exchange } from '../gateway/exchange.js'
+import { NotAudited } from '../gateway/mutations/audited.js'
+import { PROBLEMS, type Problem } from '../problems/catalogue.js'
+
+/** What somebody has done with tokens, or was refused. */
+export interface TokenDeed {
+  readonly action: Extract<AuditAction, `token.${string}` | `session.${string}`>
+  /** Of the client, also of one that only says that it is it; null when nobody knows it. */
+  readonly tenantId: string | null
+  /** The client or person who was authenticated; null when nobody was. */
+  readonly actor: string | null
+  readonly target: string | null
+  /** Why it was refused; undefined when it was done. */
+  readonly refusal?: Problem
+}
+
+/**
+ * Writes down a deed before it is answered.
+ *
+ * @throws NotAudited when the log does not take it
+ */
+export async function recordDeed(
+  { auditSink, clock }: { readonly auditSink: AuditSink; readonly clock: () => number },
+  { traceId, address }: Exchange,
+  { refusal, ...deed }: TokenDeed,
+): Promise<void> {
+  const isFailure = refusal !== undefined && PROBLEMS[refusal.code].status >= 500
+  try {
+    await auditSink.record({
+      ...deed,
+      outcome: refusal === undefined ? 'succeeded' : isFailure ? 'failed' : 'refused',
+      errorCode: refusal?.code ?? null,
+      traceId,
+      at: clock(),
+      ...(address !== '' && { sourceAddress: address }),
+    })
+  } catch (cause) {
+    throw new NotAudited('the audit log does not take an entry', { cause })
+  }
+}
