@@ -214,9 +214,14 @@ function beginExchange(
     }
     lastHost = host
   }
-  if (!PLAIN_TARGET.test(exchange.path) || !PLAIN_TARGET.test(exchange.query)) {
-    exchange.refuseAndClose(problem('MALFORMED_REQUEST', 'The request target may hold visible ASCII characters only.'))
-    return undefined
+  if (exchange.path !== lastPath || exchange.query !== '') {
+    if (!PLAIN_TARGET.test(exchange.path) || !PLAIN_TARGET.test(exchange.query)) {
+      exchange.refuseAndClose(
+        problem('MALFORMED_REQUEST', 'The request target may hold visible ASCII characters only.'),
+      )
+      return undefined
+    }
+    lastPath = exchange.path
   }
   return exchange
 }
@@ -226,6 +231,8 @@ const PLAIN_TARGET = /^[\x21-\x7e]*$/
 const HOST = /^(?:[A-Za-z0-9_.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::\d{1,5})?$/
 /** The last valid one, which almost always comes again. */
 let lastHost = ''
+/** Also of a valid target. */
+let lastPath = ''
 
 function watch(pending: void | Promise<void>, exchange: Exchange, log: Logger): void {
   pending?.catch((cause: unknown) => fail(exchange, cause, log))

@@ -1,7 +1,8 @@
 import { Ajv, str, type ValidateFunction } from 'ajv'
 import { z } from 'zod'
+import { isUuid } from '../ids/ids.js'
 import { parseInstant } from '../units/instant.js'
-import { hasBytesAtMost } from './plain-text.js'
+import { hasBytesAtMost, isPlainText, PLAIN_TEXT, UUID_TEXT } from './plain-text.js'
 
 const ajv = new Ajv({
   allErrors: true,
@@ -24,9 +25,24 @@ ajv.addKeyword({
   validate: (_: boolean, text: string) => parseInstant(text) !== undefined,
 })
 
+/** Patterns that a function checks at a third of the cost. */
+const FUNCTION_OF_PATTERN: Readonly<Record<string, string>> = {
+  [PLAIN_TEXT.source]: 'plainText',
+  [UUID_TEXT.source]: 'uuid',
+}
+ajv.addKeyword({ keyword: 'plainText', type: 'string', validate: (_: boolean, text: string) => isPlainText(text) })
+ajv.addKeyword({ keyword: 'uuid', type: 'string', validate: (_: boolean, text: string) => isUuid(text) })
+
 /**
  * Makes a validator for the hot path out of a zod schema: under 1 us an event where zod itself takes 2.4.
  * Unknown properties are allowed: they are ignored, never stored (design section 7).
  */
 export const compileSchema = <T>(schema: z.ZodType<T>): ValidateFunction<T> =>
-  ajv.compile<T>(z.toJSONSchema(schema, { io: 'input', target: 'draft-7' }) as object)
+  ajv.compile<T>(z.toJSONSchema(schema, { io: 'input', target: 'draft-7', override: useFunctions }) as object)
+
+function useFunctions({ jsonSchema }: { readonly jsonSchema: { pattern?: string; [keyword: string]: unknown } }): void {
+  const keyword = FUNCTION_OF_PATTERN[jsonSchema.pattern ?? '']
+  if (keyword === undefined) return
+  delete jsonSchema.pattern
+  jsonSchema[keyword] = true
+}

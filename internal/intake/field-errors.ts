@@ -18,6 +18,8 @@ export function fieldError(error: ErrorObject, fieldWithOwnKeys: string): FieldE
     case 'instant':
       return { pointer, detail: 'must be an RFC 3339 time in UTC' }
     case 'pattern':
+    case 'plainText':
+    case 'uuid':
       return { pointer, detail: 'does not have the required form' }
     default:
       return { pointer, detail: error.message ?? 'is not valid' }

@@ -53,7 +53,19 @@ function parseUsual(text: string): number | undefined {
     minute < 60 &&
     second < 60 &&
     millisecond < 1000
-  return isInRange ? Date.UTC(year, month - 1, day, hour, minute, second, millisecond) : undefined
+  if (!isInRange) return undefined
+  return (((daysSince1970(year, month, day) * 24 + hour) * 60 + minute) * 60 + second) * 1000 + millisecond
+}
+
+/** In the Gregorian calendar (Hinnant, "chrono-compatible low-level date algorithms", days_from_civil). */
+function daysSince1970(year: number, month: number, day: number): number {
+  // Years that begin in March, so that a leap day comes last.
+  const y = month <= 2 ? year - 1 : year
+  const era = Math.floor(y / 400)
+  const yearOfEra = y - era * 400
+  const dayOfYear = Math.floor((153 * (month + (month > 2 ? -3 : 9)) + 2) / 5) + day - 1
+  const dayOfEra = yearOfEra * 365 + Math.floor(yearOfEra / 4) - Math.floor(yearOfEra / 100) + dayOfYear
+  return era * 146_097 + dayOfEra - 719_468
 }
 
 const HYPHEN = 0x2d

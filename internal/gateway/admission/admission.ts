@@ -102,8 +102,13 @@ export interface KeyKnown {
 }
 
 /** What is known of a request's key: told at once or, where only the read model knows, later. */
-export function whenKeyIsKnown({ key, fingerprint }: KeyedRequest, deps: AdmissionDeps, tell: KeyKnown): void {
-  const verdict = deps.keys.lookup(key, fingerprint, deps.clock())
+export function whenKeyIsKnown(
+  { key, fingerprint }: KeyedRequest,
+  deps: AdmissionDeps,
+  tell: KeyKnown,
+  nowMs = deps.clock(),
+): void {
+  const verdict = deps.keys.lookup(key, fingerprint, nowMs)
   if (verdict === 'same') return tell.replay(deps.keys.flags)
   if (verdict === 'conflict') return tell.conflict()
   if (verdict === 'new' && deps.isLoaded()) return tell.fresh()
@@ -136,6 +141,7 @@ class SingleEvent implements KeyKnown, TurnHandlers, Settler {
   /** While they are lent. */
   private bytes: Buffer | undefined
   private readonly deps: AdmissionDeps
+  private readonly receivedAtMs: number
   /** Once it was checked and taken from the budget, which is done once. */
   private checked: CheckedEvent | undefined
   private turn: Turn | undefined
@@ -146,10 +152,11 @@ class SingleEvent implements KeyKnown, TurnHandlers, Settler {
     this.value = value
     this.bytes = bytes
     this.deps = deps
+    this.receivedAtMs = deps.clock()
   }
 
   admit(): void {
-    whenKeyIsKnown(this.request, this.deps, this)
+    whenKeyIsKnown(this.request, this.deps, this, this.receivedAtMs)
     this.bytes = undefined
   }
 
@@ -166,7 +173,7 @@ class SingleEvent implements KeyKnown, TurnHandlers, Settler {
     const { exchange, caller } = request
     if (this.checked === undefined) {
       if (value === undefined) return exchange.replyProblem(MALFORMED)
-      const checked = check(value, caller, deps)
+      const checked = check(value, caller, deps, this.receivedAtMs)
       if ('code' in checked) return exchange.replyProblem(checked)
       const limited = takeFrom(caller.budgets.ingest, 1, checked.receivedAtMs)
       if (limited !== undefined) return exchange.replyProblem(limited)
@@ -180,7 +187,7 @@ class SingleEvent implements KeyKnown, TurnHandlers, Settler {
     if (checked === undefined) throw new Error('an event proceeds that was not checked')
     this.turn = turn
     // An event that is known goes to the log too, for its key: actors drop it, and the key is remembered.
-    this.flags = isKnownEvent(checked.id, deps) ? WAS_DUPLICATE : 0
+    this.flags = isKnownEvent(checked.id, deps, checked.receivedAtMs) ? WAS_DUPLICATE : 0
     carriedHash.set(request.key)
     carriedFingerprint.set(request.fingerprint)
     CARRIED.flags = this.flags
@@ -224,8 +231,8 @@ class SingleEvent implements KeyKnown, TurnHandlers, Settler {
 export function check(
   value: unknown,
   caller: Caller,
-  deps: Pick<AdmissionDeps, 'idsOf' | 'clock'>,
-  receivedAtMs = deps.clock(),
+  deps: Pick<AdmissionDeps, 'idsOf'>,
+  receivedAtMs: number,
 ): CheckedEvent | Problem {
   const validation = validateInvocation(value, receivedAtMs)
   if (!validation.ok) {
@@ -355,9 +362,9 @@ export class Turn implements Waiter<Told> {
 }
 
 /** Whether the event was admitted before, under whatever key. What only a filter knows is left to the actors. */
-export function isKnownEvent(id: Uint8Array, deps: AdmissionDeps): boolean {
+export function isKnownEvent(id: Uint8Array, deps: Pick<AdmissionDeps, 'events'>, nowMs: number): boolean {
   hashOfInvocationId(id, eventKey)
-  return deps.events.lookup(eventKey, NO_FINGERPRINT, deps.clock()) === 'same'
+  return deps.events.lookup(eventKey, NO_FINGERPRINT, nowMs) === 'same'
 }
 
 export function rememberEvent(id: Uint8Array, admittedAtMs: number, deps: Pick<AdmissionDeps, 'events'>): void {

@@ -79,7 +79,7 @@ export async function openBulkBody(headers: BodyHeaders, bytes: Buffer): Promise
 const CODINGS = ['', 'identity', 'gzip']
 
 function mediaTypeOf(contentType: string): MediaType | undefined {
-  if (/^application\/json\s*(;|$)/i.test(contentType)) return 'json'
+  if (contentType === 'application/json' || /^application\/json\s*(;|$)/i.test(contentType)) return 'json'
   if (/^application\/x-ndjson\s*(;|$)/i.test(contentType)) return 'ndjson'
   return undefined
 }

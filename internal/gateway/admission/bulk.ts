@@ -129,7 +129,7 @@ async function admitItems(request: KeyedRequest, items: BulkItems, deps: BulkDep
       continue
     }
     const place = seen.add(checked.id)
-    const isDuplicate = place < 0 || isKnownEvent(checked.id, deps)
+    const isDuplicate = place < 0 || isKnownEvent(checked.id, deps, receivedAtMs)
     results.accept(checked, isDuplicate)
     outcomes.push(isDuplicate ? 'duplicate' : 'accepted')
     if (isDuplicate) continue

@@ -35,7 +35,7 @@ function readAndAdmit(exchange: Exchange, caller: Caller, deps: BulkDeps): void 
     )
   }
   const { contentType, contentEncoding } = exchange.headers
-  if (!/^application\/(json|x-ndjson)\s*(;|$)/i.test(contentType)) {
+  if (contentType !== 'application/json' && !/^application\/(json|x-ndjson)\s*(;|$)/i.test(contentType)) {
     return exchange.replyProblem(
       problem('UNSUPPORTED_MEDIA_TYPE', 'Send application/json, one event or an array, or application/x-ndjson.'),
     )
