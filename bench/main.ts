@@ -43,6 +43,7 @@ program
   .addOption(
     new Option('--generator <which>', 'wrk where it can be had, or our own').choices(['wrk', 'node']).default('wrk'),
   )
+  .addOption(new Option('--credential <which>', 'API key or access token').choices(['key', 'jwt']).default('key'))
   .option('--profile', 'profile the gateway under this load instead', false)
   .option('--sweep', 'bulk, connections, bytes, processes and open loop instead: loads of 2 s, 3 repeats', false)
   .action(async (options: Omit<IngestOptions, 'checkout' | 'natsServerBin'>) => {

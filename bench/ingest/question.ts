@@ -15,6 +15,7 @@ import { writeRequests } from './requests.js'
 import {
   FASTIFY_STREAM,
   type Ground,
+  keyHeader,
   prepareGround,
   type Server,
   type ServerName,
@@ -23,6 +24,7 @@ import {
   startFastifyServer,
   startGateway,
   startStore,
+  tokenHeader,
 } from './servers.js'
 import { checkMessages, StoredEvents } from './stored.js'
 import { sweep } from './sweep.js'
@@ -45,6 +47,8 @@ export interface IngestOptions {
   readonly repeats: number
   readonly seconds: number
   readonly connections: number
+  /** What the requests carry. */
+  readonly credential: 'key' | 'jwt'
   /** Instead of measuring: profile the gateway under this load. */
   readonly profile: boolean
   /** Instead of that: the other forms of load, see sweep.ts. */
@@ -87,7 +91,7 @@ async function answer(options: IngestOptions, folder: string, processes: Process
   const storePort = await freePort()
   const storePid = await startStore(ground, storePort)
   const storeUrl = `http://127.0.0.1:${storePort}`
-  const bodyBytes = writeRequests(requestsFile, ground.apiKey, Date.now())
+  const bodyBytes = writeRequests(requestsFile, keyHeader(ground), Date.now())
   if (options.profile)
     return profileGateway(
       ground,
@@ -108,6 +112,9 @@ async function answer(options: IngestOptions, folder: string, processes: Process
     await startFastifyServer(ground),
   ]
   const bench = new Bench(servers, generator, ground, requestsFile)
+  if (options.credential === 'jwt') {
+    writeRequests(requestsFile, await tokenHeader(ground, bench.server('ours')), Date.now())
+  }
   const stored = new StoredEvents(ground.broker.manager)
 
   say(`load generator: ${generator.name}, ${connections} connections; ${bodyBytes} bytes a body`)
@@ -152,7 +159,7 @@ async function answer(options: IngestOptions, folder: string, processes: Process
     bench.keep('attributing ours', await bench.run('ours', full))
   }
 
-  const file = join(checkout, 'bench', 'results', 'ingest.json')
+  const file = join(checkout, 'bench', 'results', options.credential === 'jwt' ? 'ingest-jwt.json' : 'ingest.json')
   const before = readResult<IngestResult>(file)
   const result = summarise({
     provenance: provenance(checkout),

@@ -19,11 +19,12 @@ const TRACE_FILE = fileURLToPath(new URL('../../../bench/data/azure-llm-2023.csv
 
 export const PATH = '/api/v1/invocations'
 
-/** @param bytes of a body at least: tags up to the schema's limits, then white space; 0: as the company sends it
+/** @param credential a header line
+ *  @param bytes of a body at least: tags up to the schema's limits, then white space; 0: as the company sends it
  *  @returns the mean length of a body in bytes */
-export function writeRequests(file: string, apiKey: string, nowMs: number, bytes = 0): number {
+export function writeRequests(file: string, credential: string, nowMs: number, bytes = 0): number {
   const bodies = events(nowMs, REQUESTS).map((event) => padded(event, bytes).replaceAll('\\t', '\t'))
-  const head = [`POST ${PATH} HTTP/1.1`, 'Host: 127.0.0.1', `X-API-Key: ${apiKey}`, 'Content-Type: application/json']
+  const head = [`POST ${PATH} HTTP/1.1`, 'Host: 127.0.0.1', credential, 'Content-Type: application/json']
   writeFileSync(file, `${[head.join('\t'), ...bodies].join('\n')}\n`, { mode: 0o600 })
   const total = bodies.reduce((sum, body) => sum + body.length - 2 + UUID_LENGTH + TRACE_ID_LENGTH, 0)
   return Math.round(total / REQUESTS)
@@ -38,18 +39,13 @@ export const BULK_EVENTS = 1_000
  *
  * @returns the length of a body in bytes
  */
-export function writeBulk(file: string, apiKey: string, nowMs: number): number {
+export function writeBulk(file: string, credential: string, nowMs: number): number {
   const lines = events(nowMs, BULK_EVENTS).map((event, i) => {
     const traceId = (i >> 2).toString(16).padStart(TRACE_ID_LENGTH, 'b')
     const own = { event_id: `\t-a000-${i.toString(16).padStart(12, '0')}`, trace_id: traceId }
     return JSON.stringify({ ...event, ...own }).replaceAll('\\t', '\t')
   })
-  const head = [
-    `POST ${PATH} HTTP/1.1`,
-    'Host: 127.0.0.1',
-    `X-API-Key: ${apiKey}`,
-    'Content-Type: application/x-ndjson',
-  ]
+  const head = [`POST ${PATH} HTTP/1.1`, 'Host: 127.0.0.1', credential, 'Content-Type: application/x-ndjson']
   writeFileSync(file, `${[head.join('\t'), ...lines].join('\n')}\n`, { mode: 0o600 })
   return lines.reduce((sum, line) => sum + line.length + BULK_ID_LENGTH, 0)
 }

@@ -7,7 +7,7 @@ import { type Broker, connectBroker, ensureStreams } from '../../internal/broker
 import { readMasterKeys } from '../../internal/secrets/master-keys.js'
 import { connectStore } from '../../internal/store/client.js'
 import { createDatabase, migrate } from '../../internal/store/migrations/migrate.js'
-import { bootstrapTenant } from '../../internal/supervisor/bootstrap.js'
+import { bootstrapTenant, type Credentials } from '../../internal/supervisor/bootstrap.js'
 import { freePort, type InstanceFiles, openInstance } from '../../internal/supervisor/instance.js'
 import { natsPidFile, natsServerRole } from '../../internal/supervisor/nats-server.js'
 import { GATEWAY_NODE_FLAGS } from '../../internal/supervisor/processes.js'
@@ -30,7 +30,8 @@ export interface Ground {
   readonly files: InstanceFiles
   readonly broker: Broker
   readonly brokerPid: number
-  readonly apiKey: string
+  /** Of the first tenant, as in its credentials file. */
+  readonly credentials: Credentials
   readonly nats: { readonly url: string; readonly user: string; readonly password: string }
   readonly storePassword: string
 }
@@ -58,7 +59,7 @@ export async function prepareGround(folder: string, natsServerBin: string, proce
     observationsBytesMax: 1024 ** 2,
   })
   await broker.manager.streams.add({ name: FASTIFY_STREAM, subjects: [FASTIFY_SUBJECT], storage: StorageType.File })
-  const { api_key: apiKey } = await bootstrapTenant(
+  const credentials = await bootstrapTenant(
     broker,
     files,
     readMasterKeys({ masterKey: '', masterKeyFile: files.masterKey }),
@@ -66,7 +67,24 @@ export async function prepareGround(folder: string, natsServerBin: string, proce
     '',
   )
   const brokerPid = Number(readFileSync(natsPidFile(files), 'utf8'))
-  return { processes, files, broker, brokerPid, apiKey, nats, storePassword: secrets.storePassword }
+  return { processes, files, broker, brokerPid, credentials, nats, storePassword: secrets.storePassword }
+}
+
+export const keyHeader = ({ credentials }: Ground): string => `X-API-Key: ${credentials.api_key}`
+
+/** The header with an access token that the first client gets for its secret. */
+export async function tokenHeader({ credentials }: Ground, { port }: Server): Promise<string> {
+  const answer = await fetch(`http://127.0.0.1:${port}/v1/oauth/token`, {
+    method: 'POST',
+    body: new URLSearchParams({
+      grant_type: 'client_credentials',
+      client_id: credentials.client_id,
+      client_secret: credentials.client_secret,
+    }),
+  })
+  const { access_token: token } = (await answer.json()) as { access_token?: string }
+  if (token === undefined) throw new Error(`no token: ${answer.status}`)
+  return `Authorization: Bearer ${token}`
 }
 
 /** Starts one more gateway on a port that others may hold already, with a data folder of its own. @returns its process id */

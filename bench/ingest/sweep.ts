@@ -9,7 +9,7 @@ import type { LoadGenerator, LoadResult } from './load.js'
 import { type Measurement, measure } from './measure.js'
 import { openLoopGenerator } from './open-loop.js'
 import { BULK_EVENTS, writeBulk, writeRequests } from './requests.js'
-import { type Ground, type Server, startBareServer, startGateway, startGatewayBeside } from './servers.js'
+import { type Ground, keyHeader, type Server, startBareServer, startGateway, startGatewayBeside } from './servers.js'
 import { StoredEvents } from './stored.js'
 import { type Comparison, compare, printSweep, type SweepResult } from './sweep-report.js'
 import { wrkGenerator } from './wrk.js'
@@ -52,8 +52,8 @@ export async function sweep(
   const bench = new SweepBench(ground, servers.bare.pid)
   const requestsFile = join(folder, 'requests.txt')
   const bulkFile = join(folder, 'bulk.txt')
-  const bodyBytes = writeRequests(requestsFile, ground.apiKey, Date.now())
-  const bulkBytes = writeBulk(bulkFile, ground.apiKey, Date.now())
+  const bodyBytes = writeRequests(requestsFile, keyHeader(ground), Date.now())
+  const bulkBytes = writeBulk(bulkFile, keyHeader(ground), Date.now())
   const single = { generator: wrkGenerator(wrk, requestsFile, processes), requestsFile, connections: CONNECTIONS }
   const bulk = {
     generator: wrkGenerator(wrk, bulkFile, processes, 'bulk', BULK_EVENTS),
@@ -103,7 +103,7 @@ export async function sweep(
   const sizes: Comparison[] = []
   for (const bytes of SIZES) {
     const file = join(folder, `requests-${bytes}.txt`)
-    const mean = writeRequests(file, ground.apiKey, Date.now(), bytes)
+    const mean = writeRequests(file, keyHeader(ground), Date.now(), bytes)
     const load = { generator: wrkGenerator(wrk, file, processes), requestsFile: file, connections: CONNECTIONS }
     sizes.push(await pairs(`${mean} bytes an event`, servers.ours, load))
   }

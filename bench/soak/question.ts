@@ -5,7 +5,7 @@ import { freePort } from '../../internal/supervisor/instance.js'
 import { INVOCATIONS } from '../../streams/invocations.js'
 import { openLoopGenerator } from '../ingest/open-loop.js'
 import { writeRequests } from '../ingest/requests.js'
-import { type Ground, prepareGround, startAttributor, startGateway, startStore } from '../ingest/servers.js'
+import { type Ground, keyHeader, prepareGround, startAttributor, startGateway, startStore } from '../ingest/servers.js'
 import { provenance } from '../machine.js'
 import { Processes } from '../processes.js'
 import { writeResult } from '../results.js'
@@ -65,7 +65,7 @@ async function answer(options: SoakOptions, folder: string, processes: Processes
   const gateway = await startGateway(ground, `http://127.0.0.1:${storePort}`)
   const attributorPid = await startAttributor(ground, storePort)
   const requestsFile = join(folder, 'requests.txt')
-  writeRequests(requestsFile, ground.apiKey, Date.now())
+  writeRequests(requestsFile, keyHeader(ground), Date.now())
   const pids = { gateway: gateway.pid, attributor: attributorPid, broker: ground.brokerPid, store: storePid }
 
   const generator = openLoopGenerator(requestsFile, processes, rate)
