@@ -1,9 +1,9 @@
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { freePort } from '../../internal/supervisor/instance.js'
 import { INVOCATIONS } from '../../streams/invocations.js'
 import { provenance } from '../machine.js'
-import { Processes } from '../processes.js'
+import { privateRun } from '../private-run.js'
+import type { Processes } from '../processes.js'
 import { readResult, writeResult } from '../results.js'
 import { ensureWrk } from './find-wrk.js'
 import type { LoadGenerator } from './load.js'
@@ -64,22 +64,8 @@ const ATTRIBUTION_REPEATS = 3
 /** Sent one by one before the measurement; each must be a 202 and in the log exactly once. */
 const PROOF_EVENTS = 5_000
 
-/** @param signal when it is aborted, everything that was started is stopped */
-export async function ingest(options: IngestOptions, signal: AbortSignal): Promise<void> {
-  const temporary = join(options.checkout, 'bench', 'results', 'tmp')
-  mkdirSync(temporary, { recursive: true })
-  const folder = mkdtempSync(join(temporary, 'ingest-'))
-  const processes = new Processes(folder)
-  try {
-    const aborted = new Promise<never>((_, reject) => {
-      signal.addEventListener('abort', () => reject(signal.reason))
-    })
-    await Promise.race([answer(options, folder, processes), processes.failure, aborted])
-  } finally {
-    await processes.stop()
-    rmSync(folder, { recursive: true, force: true })
-  }
-}
+export const ingest = (options: IngestOptions, signal: AbortSignal): Promise<void> =>
+  privateRun(options.checkout, 'ingest', signal, (folder, processes) => answer(options, folder, processes))
 
 async function answer(options: IngestOptions, folder: string, processes: Processes): Promise<void> {
   const { checkout, repeats, seconds, connections } = options

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { freePort } from '../../internal/supervisor/instance.js'
@@ -7,7 +7,8 @@ import { openLoopGenerator } from '../ingest/open-loop.js'
 import { writeRequests } from '../ingest/requests.js'
 import { type Ground, keyHeader, prepareGround, startAttributor, startGateway, startStore } from '../ingest/servers.js'
 import { provenance } from '../machine.js'
-import { Processes } from '../processes.js'
+import { privateRun } from '../private-run.js'
+import type { Processes } from '../processes.js'
 import { writeResult } from '../results.js'
 import { table } from '../table.js'
 
@@ -40,22 +41,8 @@ interface Sample {
   readonly log_bytes: number
 }
 
-/** @param signal when it is aborted, everything that was started is stopped */
-export async function soak(options: SoakOptions, signal: AbortSignal): Promise<void> {
-  const temporary = join(options.checkout, 'bench', 'results', 'tmp')
-  mkdirSync(temporary, { recursive: true })
-  const folder = mkdtempSync(join(temporary, 'soak-'))
-  const processes = new Processes(folder)
-  try {
-    const aborted = new Promise<never>((_, reject) => {
-      signal.addEventListener('abort', () => reject(signal.reason))
-    })
-    await Promise.race([answer(options, folder, processes), processes.failure, aborted])
-  } finally {
-    await processes.stop()
-    rmSync(folder, { recursive: true, force: true })
-  }
-}
+export const soak = (options: SoakOptions, signal: AbortSignal): Promise<void> =>
+  privateRun(options.checkout, 'soak', signal, (folder, processes) => answer(options, folder, processes))
 
 async function answer(options: SoakOptions, folder: string, processes: Processes): Promise<void> {
   const { checkout, natsServerBin, minutes, rate } = options
