@@ -160,15 +160,16 @@ runMain('gateway', async () => {
   const forget = (id: string): void => {
     for (const authenticator of authenticators) authenticator.forget(id)
   }
+  const keyUseBucket = await broker.bucket(API_KEY_USES)
+  const keyUsesKept = await mirrorBucket<StoredKeyUse>(keyUseBucket, lost)
+  const keyUses = trackKeyUses({ bucket: keyUseBucket, stored: (keyId) => keyUsesKept.get(keyId), isBrokerUp, log })
   const apiKeyBucket = await broker.bucket(API_KEYS)
   const apiKeysOf = new ByTenant<StoredApiKey>()
   const apiKeys = await mirrorBucket<StoredApiKey>(apiKeyBucket, lost, (keyId, key) => {
     apiKeysOf.follow(keyId, key)
     forget(keyId)
+    if (key === undefined) keyUses.forget(keyId)
   })
-  const keyUseBucket = await broker.bucket(API_KEY_USES)
-  const keyUsesKept = await mirrorBucket<StoredKeyUse>(keyUseBucket, lost)
-  const keyUses = trackKeyUses({ bucket: keyUseBucket, stored: (keyId) => keyUsesKept.get(keyId), isBrokerUp, log })
   // A new name at each start: nothing that was said to the one before is meant for this one.
   const gatewayName = `gateway-${randomBytes(6).toString('hex')}`
   const budgetExchange = createBudgetExchange({
@@ -217,6 +218,7 @@ runMain('gateway', async () => {
     findKey: (keyId) => apiKeys.get(keyId),
     judgeToken: oauth.judgeToken,
     budgetsOf,
+    useOf: keyUses.of,
   })
   authenticators.push(authenticator)
 
@@ -355,6 +357,7 @@ runMain('gateway', async () => {
         records: bucketRecords(apiKeyBucket, apiKeys.reached),
         findKey: (keyId) => apiKeys.get(keyId),
         keysOf: (tenantId) => apiKeysOf.of(tenantId),
+        deleteUse: (keyId) => keyUseBucket.delete(keyId),
         lastUsedAt: (keyId) => keyUsesKept.get(keyId)?.at ?? null,
         lifeDaysMaxOf: (tenantId) => settingsOf(tenants.get(tenantId)).api_key_max_lifetime_days,
         publishEvent,

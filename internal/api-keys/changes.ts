@@ -19,6 +19,8 @@ export interface ApiKeyChangesDeps {
   readonly records: Records<StoredApiKey>
   /** All keys of a tenant, as of a moment ago. */
   readonly keysOf: (tenantId: string) => Iterable<StoredApiKey>
+  /** Forgets when a key that is known no more was last used. */
+  readonly deleteUse: (id: string) => Promise<void>
   readonly lifeDaysMaxOf: (tenantId: string) => number
   readonly publishEvent: PublishEvent
   readonly clock: () => number
@@ -127,11 +129,14 @@ const secretOf = ({ newId, newSecret }: MutationRequest<unknown>, mode: Mode): s
 async function makeKey(
   request: MutationRequest<unknown>,
   wanted: WantedApiKey,
-  { mode, records, keysOf, clock }: ApiKeyChangesDeps,
+  { mode, records, keysOf, deleteUse, clock }: ApiKeyChangesDeps,
 ): Promise<StoredApiKey> {
   const { tenantId } = request.caller
   const nowMs = clock()
-  for (const id of longestDead(keysOf(tenantId), nowMs)) await records.delete(id)
+  for (const dead of longestDead(keysOf(tenantId), nowMs)) {
+    await records.delete(dead)
+    await deleteUse(dead)
+  }
   const id = request.newId('key')
   const key = storedApiKey(id, secretOf(request, mode), tenantId, wanted, new Date(nowMs))
   return records.createOnce(id, key)

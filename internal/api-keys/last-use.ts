@@ -1,11 +1,7 @@
 import type { KV } from '@nats-io/kv'
+import type { KeyUse } from '../auth/authenticate.js'
 import { isLostRace } from '../broker/errors.js'
 import type { Logger } from '../telemetry/log.js'
-
-/** When a key was last used, milliseconds since the epoch. The hot path writes it, and does nothing else for it. */
-export interface KeyUse {
-  atMs: number
-}
 
 /** As it is kept, under the key's id in the bucket api_key_uses. */
 export interface StoredKeyUse {
@@ -15,6 +11,8 @@ export interface StoredKeyUse {
 export interface KeyUses {
   /** Where the uses of a key by this process are noted. */
   of(keyId: string): KeyUse
+  /** The key is known no more. */
+  forget(keyId: string): void
   /** Writes down what is new. */
   flush(): Promise<void>
   /** Writes down what is new, and stops doing so. */
@@ -70,6 +68,7 @@ export function trackKeyUses({ bucket, stored, isBrokerUp, log }: KeyUsesDeps): 
       uses.set(keyId, use)
       return use
     },
+    forget: (keyId) => void uses.delete(keyId),
     flush,
     async close() {
       clearInterval(timer)

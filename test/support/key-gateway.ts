@@ -32,7 +32,8 @@ export const keyRoutes =
     const byTenant = new ByTenant<StoredApiKey>()
     const lost = (): void => undefined
     const keys = await mirrorBucket<StoredApiKey>(bucket, lost, (id, key) => byTenant.follow(id, key))
-    const uses = await mirrorBucket<StoredKeyUse>(await broker.bucket(API_KEY_USES), lost)
+    const useBucket = await broker.bucket(API_KEY_USES)
+    const uses = await mirrorBucket<StoredKeyUse>(useBucket, lost)
     const real = bucketRecords<StoredApiKey>(bucket, keys.reached)
     const publish = eventPublisher(createPublisher(broker.connection).publish, idsOf)
     return apiKeyRoutes({
@@ -42,6 +43,7 @@ export const keyRoutes =
       records: records?.(real) ?? real,
       findKey: (id) => keys.get(id),
       keysOf: (tenantId) => byTenant.of(tenantId),
+      deleteUse: (id) => useBucket.delete(id),
       lastUsedAt: (id) => uses.get(id)?.at ?? null,
       lifeDaysMaxOf: () => lifeDaysMax,
       publishEvent: publishEvent?.(publish) ?? publish,

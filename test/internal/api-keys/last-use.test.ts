@@ -95,6 +95,16 @@ test('what is new is written when the gateway stops', async () => {
   expect((await kept('key_last'))?.value).toEqual(at(NOON))
 })
 
+test('a key that is known no more is not written any more', async () => {
+  const { uses } = await open()
+  uses.of('key_gone').atMs = NOON
+
+  uses.forget('key_gone')
+  await uses.flush()
+
+  expect(await kept('key_gone')).toBeUndefined()
+})
+
 test('a key has one place to note its uses', async () => {
   const { uses } = await open()
 
