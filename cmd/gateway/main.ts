@@ -16,12 +16,12 @@ import type { StoredApiKey } from '../../internal/auth/api-keys.js'
 import { type Authenticator, createAuthenticator } from '../../internal/auth/authenticate.js'
 import { createBudgetExchange } from '../../internal/auth/budget-exchange.js'
 import { type BudgetsCache, budgetsCache, rateLimitOverrides, rateLimitsOf } from '../../internal/auth/rate-limits.js'
-import { ByTenant } from '../../internal/broker/by-tenant.js'
 import { connectBroker, ensureStreams } from '../../internal/broker/connect.js'
 import { joinMembers } from '../../internal/broker/members.js'
 import { mirrorBucket } from '../../internal/broker/mirror.js'
 import { createPublisher } from '../../internal/broker/publisher.js'
 import { bucketRecords } from '../../internal/broker/records.js'
+import { watchRecords } from '../../internal/broker/watched-records.js'
 import {
   BROKER_SETTINGS,
   ConfigError,
@@ -163,10 +163,7 @@ runMain('gateway', async () => {
   const keyUseBucket = await broker.bucket(API_KEY_USES)
   const keyUsesKept = await mirrorBucket<StoredKeyUse>(keyUseBucket, lost)
   const keyUses = trackKeyUses({ bucket: keyUseBucket, stored: (keyId) => keyUsesKept.get(keyId), isBrokerUp, log })
-  const apiKeyBucket = await broker.bucket(API_KEYS)
-  const apiKeysOf = new ByTenant<StoredApiKey>()
-  const apiKeys = await mirrorBucket<StoredApiKey>(apiKeyBucket, lost, (keyId, key) => {
-    apiKeysOf.follow(keyId, key)
+  const apiKeys = await watchRecords<StoredApiKey>(await broker.bucket(API_KEYS), lost, (keyId, key) => {
     forget(keyId)
     if (key === undefined) keyUses.forget(keyId)
   })
@@ -354,9 +351,7 @@ runMain('gateway', async () => {
         mutate,
         mode: config.mode,
         idsOf,
-        records: bucketRecords(apiKeyBucket, apiKeys.reached),
-        findKey: (keyId) => apiKeys.get(keyId),
-        keysOf: (tenantId) => apiKeysOf.of(tenantId),
+        keys: apiKeys,
         deleteUse: (keyId) => keyUseBucket.delete(keyId),
         lastUsedAt: (keyId) => keyUsesKept.get(keyId)?.at ?? null,
         lifeDaysMaxOf: (tenantId) => settingsOf(tenants.get(tenantId)).api_key_max_lifetime_days,

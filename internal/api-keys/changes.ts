@@ -1,6 +1,6 @@
 import { formatApiKey, type Mode, type StoredApiKey, storedApiKey, type WantedApiKey } from '../auth/api-keys.js'
 import { SCOPES, type Scope } from '../auth/scopes.js'
-import type { Records } from '../broker/records.js'
+import type { WatchedRecords } from '../broker/watched-records.js'
 import type { PublishEvent } from '../events/publish.js'
 import type { MutationRequest, Reply } from '../gateway/mutations/mutation.js'
 import { invalid } from '../gateway/mutations/read-body.js'
@@ -16,9 +16,7 @@ import { shownApiKey } from './show.js'
 export interface ApiKeyChangesDeps {
   readonly mode: Mode
   readonly idsOf: (tenantId: string) => TenantIds
-  readonly records: Records<StoredApiKey>
-  /** All keys of a tenant, as of a moment ago. */
-  readonly keysOf: (tenantId: string) => Iterable<StoredApiKey>
+  readonly keys: WatchedRecords<StoredApiKey>
   /** Forgets when a key that is known no more was last used. */
   readonly deleteUse: (id: string) => Promise<void>
   readonly lifeDaysMaxOf: (tenantId: string) => number
@@ -36,13 +34,13 @@ export async function createKey(
 ): Promise<Reply | Problem> {
   const { caller, body, isRepeat, newId } = request
   const { tenantId } = caller
-  const made = isRepeat ? await deps.records.read(newId('key')) : undefined
+  const made = isRepeat ? await deps.keys.read(newId('key')) : undefined
   if (made !== undefined) return created(request, made, deps)
 
   const nowMs = deps.clock()
   const expiry = readExpiry(body.expires_at, nowMs, deps.lifeDaysMaxOf(tenantId))
   if (!expiry.ok) return invalid([expiry.error])
-  if (!hasRoomFor(deps.keysOf(tenantId), nowMs)) return TOO_MANY
+  if (!hasRoomFor(deps.keys.of(tenantId), nowMs)) return TOO_MANY
   const wanted: WantedApiKey = {
     name: body.name,
     scopes: inOrder(body.scopes),
@@ -62,10 +60,10 @@ export async function rotateKey(
   const nowMs = deps.clock()
   const refusal = refusalOfId('key', oldId, deps.idsOf(tenantId), WHAT)
   if (refusal !== undefined) return refusal
-  const old = await deps.records.read(oldId)
+  const old = await deps.keys.read(oldId)
   if (old?.tenant_id !== tenantId) return noSuch(WHAT)
 
-  let made = isRepeat ? await deps.records.read(newId('key')) : undefined
+  let made = isRepeat ? await deps.keys.read(newId('key')) : undefined
   if (made === undefined) {
     if (!canBeReplaced(old, nowMs)) return DEAD
     const daysMax = deps.lifeDaysMaxOf(tenantId)
@@ -74,7 +72,7 @@ export async function rotateKey(
         ? ({ ok: true, expiresAt: inheritedExpiry(old, nowMs, daysMax) } as const)
         : readExpiry(body.expires_at, nowMs, daysMax)
     if (!expiry.ok) return invalid([expiry.error])
-    if (body.overlap_seconds != null && !hasRoomFor(deps.keysOf(tenantId), nowMs)) return TOO_MANY
+    if (body.overlap_seconds != null && !hasRoomFor(deps.keys.of(tenantId), nowMs)) return TOO_MANY
     const wanted: WantedApiKey = {
       name: old.name,
       scopes: body.scopes == null ? old.scopes : inOrder(body.scopes),
@@ -86,11 +84,11 @@ export async function rotateKey(
   }
 
   const { id } = made
-  const replaced = await deps.records.change(oldId, (key) =>
+  const replaced = await deps.keys.change(oldId, (key) =>
     canBeReplaced(key, nowMs) ? replacedBy(key, id, nowMs, body.overlap_seconds ?? 0) : undefined,
   )
   if (replaced?.replaced_by !== id) {
-    await deps.records.delete(id)
+    await deps.keys.delete(id)
     return DEAD
   }
   await deps.publishEvent({
@@ -105,12 +103,12 @@ export async function rotateKey(
 /** `DELETE /api/v1/api-keys/{id}`. */
 export async function revokeKey(
   { caller, parameter: id }: Pick<MutationRequest<undefined>, 'caller' | 'parameter'>,
-  { records, idsOf, clock }: ApiKeyChangesDeps,
+  { keys, idsOf, clock }: ApiKeyChangesDeps,
 ): Promise<Reply | Problem> {
   const { tenantId } = caller
   const refusal = refusalOfId('key', id, idsOf(tenantId), WHAT)
   if (refusal !== undefined) return refusal
-  const key = await records.change(id, (found) =>
+  const key = await keys.change(id, (found) =>
     found.tenant_id !== tenantId || found.status === 'revoked' ? undefined : revokedAt(found, clock()),
   )
   return key?.tenant_id === tenantId ? { status: 204 } : noSuch(WHAT)
@@ -129,17 +127,17 @@ const secretOf = ({ newId, newSecret }: MutationRequest<unknown>, mode: Mode): s
 async function makeKey(
   request: MutationRequest<unknown>,
   wanted: WantedApiKey,
-  { mode, records, keysOf, deleteUse, clock }: ApiKeyChangesDeps,
+  { mode, keys, deleteUse, clock }: ApiKeyChangesDeps,
 ): Promise<StoredApiKey> {
   const { tenantId } = request.caller
   const nowMs = clock()
-  for (const dead of longestDead(keysOf(tenantId), nowMs)) {
-    await records.delete(dead)
+  for (const dead of longestDead(keys.of(tenantId), nowMs)) {
+    await keys.delete(dead)
     await deleteUse(dead)
   }
   const id = request.newId('key')
   const key = storedApiKey(id, secretOf(request, mode), tenantId, wanted, new Date(nowMs))
-  return records.createOnce(id, key)
+  return keys.createOnce(id, key)
 }
 
 const created = (request: MutationRequest<unknown>, made: StoredApiKey, { mode, clock }: ApiKeyChangesDeps): Reply => ({

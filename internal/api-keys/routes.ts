@@ -24,7 +24,6 @@ import { shownApiKey } from './show.js'
 
 export interface ApiKeyRoutesDeps extends ApiKeyChangesDeps {
   readonly mutate: Mutate
-  readonly findKey: (id: string) => StoredApiKey | undefined
   readonly lastUsedAt: (id: string) => string | null
   readonly cursors: CursorCodec
 }
@@ -98,7 +97,7 @@ function list(exchange: Exchange, caller: Caller, deps: ApiKeyRoutesDeps): void 
   if (!read.ok) return exchange.replyProblem(read.problem)
   const page = pageOfAll(
     read.request,
-    deps.keysOf(caller.tenantId),
+    deps.keys.of(caller.tenantId),
     ({ created_at, id }) => [created_at, id],
     'descending',
     (key) => shown(key, deps),
@@ -109,7 +108,7 @@ function list(exchange: Exchange, caller: Caller, deps: ApiKeyRoutesDeps): void 
 function get(exchange: Exchange, { tenantId }: Caller, deps: ApiKeyRoutesDeps): void {
   const refusal = refusalOfId('key', exchange.parameter, deps.idsOf(tenantId), WHAT)
   if (refusal !== undefined) return exchange.replyProblem(refusal)
-  const key = deps.findKey(exchange.parameter)
+  const key = deps.keys.get(exchange.parameter)
   if (key?.tenant_id !== tenantId) return exchange.replyProblem(noSuch(WHAT))
   exchange.replyJson('200 OK', shown(key, deps))
 }

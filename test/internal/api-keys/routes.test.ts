@@ -152,7 +152,7 @@ describe('a key that is created', () => {
   test('is the same key with the same secret also when the first attempt died before its answer', async () => {
     let isDying = true
     const dying = await start({
-      records: (real) => ({
+      keys: (real) => ({
         ...real,
         async createOnce(key, record) {
           const made = await real.createOnce(key, record)
@@ -393,7 +393,7 @@ describe('a key that is rotated', () => {
         if (isDying && at === when) throw new Error('died here')
       }
       const dying = await start({
-        records: (real) => ({
+        keys: (real) => ({
           ...real,
           async createOnce(key, record) {
             const made = await real.createOnce(key, record)
