@@ -149,7 +149,7 @@ const created = (request: MutationRequest<unknown>, made: StoredApiKey, { mode, 
 })
 
 /** Of a key, what the audit log keeps. */
-const audited = ({ id, name, scopes, expires_at, ingestion_layers }: StoredApiKey) => ({
+export const audited = ({ id, name, scopes, expires_at, ingestion_layers }: StoredApiKey) => ({
   id,
   name,
   scopes,

@@ -65,13 +65,13 @@ export function limitErrors(tenant: Tenant, { rate_limits }: SettingsPatch, inst
 export function changesBetween(
   before: Tenant,
   after: Tenant,
-): { readonly before: CanonicalValue; readonly after: CanonicalValue } | undefined {
+): { readonly before: Flat; readonly after: Flat } | undefined {
   const [was, is] = [flat(before), flat(after)]
   const names = Object.keys({ ...was, ...is }).filter((name) => JSON.stringify(was[name]) !== JSON.stringify(is[name]))
   if (names.length === 0) return undefined
-  const only = (all: Flat): CanonicalValue => Object.fromEntries(names.map((name) => [name, all[name] ?? null]))
+  const only = (all: Flat): Flat => Object.fromEntries(names.map((name) => [name, all[name] ?? null]))
   return { before: only(was), after: only(is) }
 }
 
-type Flat = Readonly<Record<string, CanonicalValue | undefined>>
+type Flat = { readonly [setting: string]: CanonicalValue | undefined }
 const flat = (tenant: Tenant): Flat => ({ name: tenant.name, ...settingsOf(tenant) }) as unknown as Flat
