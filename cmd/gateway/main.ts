@@ -22,6 +22,7 @@ import { mirrorBucket } from '../../internal/broker/mirror.js'
 import { createPublisher } from '../../internal/broker/publisher.js'
 import { bucketRecords } from '../../internal/broker/records.js'
 import { watchRecords } from '../../internal/broker/watched-records.js'
+import { clientRoutes } from '../../internal/clients/routes.js'
 import {
   BROKER_SETTINGS,
   ConfigError,
@@ -70,6 +71,7 @@ import { findQuarantined } from '../../internal/store/queries/quarantined.js'
 import { createLog } from '../../internal/telemetry/log.js'
 import { settingsRoutes } from '../../internal/tenants/routes.js'
 import { settingsOf, type Tenant } from '../../internal/tenants/tenant.js'
+import { userRoutes } from '../../internal/users/routes.js'
 import {
   API_KEY_USES,
   API_KEYS,
@@ -359,6 +361,8 @@ runMain('gateway', async () => {
         cursors,
         clock,
       }),
+      ...clientRoutes({ mutate, mode: config.mode, idsOf, clients: oauth.clients, cursors, clock }),
+      ...userRoutes({ mutate, idsOf, users: oauth.users, findUser: oauth.findUser, cursors, clock }),
       ...settingsRoutes({
         mutate,
         findTenant: (tenantId) => tenants.get(tenantId),

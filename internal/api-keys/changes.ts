@@ -1,7 +1,7 @@
 import { formatApiKey, type Mode, type StoredApiKey, storedApiKey, type WantedApiKey } from '../auth/api-keys.js'
-import { SCOPES, type Scope } from '../auth/scopes.js'
 import type { WatchedRecords } from '../broker/watched-records.js'
 import type { PublishEvent } from '../events/publish.js'
+import { inOrder } from '../gateway/contract/scopes.js'
 import type { MutationRequest, Reply } from '../gateway/mutations/mutation.js'
 import { invalid } from '../gateway/mutations/read-body.js'
 import { noSuch, refusalOfId } from '../gateway/own-id.js'
@@ -115,9 +115,6 @@ export async function revokeKey(
 }
 
 export const WHAT = 'API key'
-
-/** In the order of the closed list, each once. */
-const inOrder = (scopes: readonly Scope[]): readonly Scope[] => SCOPES.filter((scope) => scopes.includes(scope))
 
 /** The whole key of a request, at every attempt of it. */
 const secretOf = ({ newId, newSecret }: MutationRequest<unknown>, mode: Mode): string =>

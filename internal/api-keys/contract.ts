@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { SCOPES } from '../auth/scopes.js'
 import { exampleId, idInPath, idOf, PAGE_PARAMETERS, pageOf, timeText } from '../gateway/contract/fields.js'
 import { json, type Operation } from '../gateway/contract/operation.js'
+import { wantedScopes } from '../gateway/contract/scopes.js'
 import { instant, name } from '../intake/plain-text.js'
 import { KEY_STATUSES } from './life.js'
 
@@ -11,12 +12,10 @@ import { KEY_STATUSES } from './life.js'
 export const OVERLAP_S_MAX = 86_400
 const LAYERS_MAX = 32
 
-const scopes = () => z.array(z.enum(SCOPES)).min(1).max(SCOPES.length)
-
 export const createBody = z
   .object({
     name: name(),
-    scopes: scopes(),
+    scopes: wantedScopes(),
     expires_at: instant().nullish().meta({
       description: "Within the tenant's maximum lifetime; without it the key lives as long as that.",
     }),
@@ -29,7 +28,7 @@ export type CreateBody = z.infer<typeof createBody>
 
 export const rotateBody = z
   .object({
-    scopes: scopes().nullish().meta({ description: 'Those of the old key without it.' }),
+    scopes: wantedScopes().nullish().meta({ description: 'Those of the old key without it.' }),
     expires_at: instant().nullish().meta({ description: 'That of the old key without it.' }),
     overlap_seconds: z.int().min(0).max(OVERLAP_S_MAX).nullish().meta({
       description: 'How long the old secret stays good; without it it dies at once.',

@@ -17,7 +17,13 @@ export interface Records<T> {
    * @returns the record as it is then; undefined when there is none
    */
   change(key: string, change: (record: T) => T | undefined): Promise<T | undefined>
-  delete(key: string): Promise<void>
+  /**
+   * Deletes a record.
+   *
+   * @param isMeant whether it is the one to delete, and not another that has come under its key
+   * @returns false when there is none that is meant
+   */
+  delete(key: string, isMeant?: (record: T) => boolean): Promise<boolean>
 }
 
 /** @param reached resolves once this process's own copy of the bucket has a revision */
@@ -57,10 +63,20 @@ export function bucketRecords<T>(bucket: KV, reached: (revision: number) => Prom
       }
     },
 
-    async delete(key) {
-      await bucket.delete(key)
-      const mark = await bucket.get(key)
-      if (mark !== null) await reached(mark.revision)
+    async delete(key, isMeant = () => true) {
+      for (;;) {
+        const found = await find(key)
+        if (found === undefined || !isMeant(found.record)) return false
+        try {
+          await bucket.delete(key, { previousSeq: found.revision })
+        } catch (cause) {
+          if (!isLostRace(cause)) throw cause
+          continue
+        }
+        const mark = await bucket.get(key)
+        if (mark !== null) await reached(mark.revision)
+        return true
+      }
     },
   }
 }

@@ -1,8 +1,8 @@
-import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { StoredEvent } from '../../internal/events/event.js'
 import { EVENTS, eventsSubject } from '../../streams/events.js'
+import { type Asked, ask } from '../support/ask.js'
 import { launchGateway, wireEvent } from '../support/gateway.js'
 import { command, connectTo, untilKnown } from '../support/instance.js'
 import { freePort, type Launched } from '../support/processes.js'
@@ -25,28 +25,9 @@ afterAll(async () => {
   await service.stop()
 })
 
-interface Answer {
-  readonly status: number
-  // biome-ignore lint/suspicious/noExplicitAny: the contract is what is being checked
-  readonly json: any
-}
-
-async function ask(baseUrl: string, method: string, path: string, apiKey: string, body?: unknown): Promise<Answer> {
-  const answer = await fetch(baseUrl + path, {
-    method,
-    headers: {
-      'x-api-key': apiKey,
-      ...(method === 'GET' ? {} : { 'idempotency-key': randomUUID() }),
-      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-    },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  })
-  const text = await answer.text()
-  return { status: answer.status, json: text === '' ? undefined : JSON.parse(text) }
-}
-
-const admin = (method: string, path: string, body?: unknown, baseUrl = service.baseUrl): Promise<Answer> =>
-  ask(baseUrl, method, path, service.credentials.api_key, body)
+const key = (apiKey: string) => ({ 'x-api-key': apiKey })
+const admin = (method: string, path: string, body?: unknown, baseUrl = service.baseUrl): Promise<Asked> =>
+  ask(baseUrl, method, path, key(service.credentials.api_key), body)
 
 async function newKey(body: object = {}): Promise<{ readonly id: string; readonly secret: string }> {
   const { status, json } = await admin('POST', PATH, { name: 'e2e', scopes: ['read:attribution'], ...body })
@@ -56,7 +37,7 @@ async function newKey(body: object = {}): Promise<{ readonly id: string; readonl
 }
 
 const codeAt = async (baseUrl: string, secret: string): Promise<string> => {
-  const { status, json } = await ask(baseUrl, 'GET', '/v1/attribution?limit=1', secret)
+  const { status, json } = await ask(baseUrl, 'GET', '/v1/attribution?limit=1', key(secret))
   return status === 200 ? '200' : `${status} ${json.error_code}`
 }
 
@@ -79,7 +60,7 @@ test('a key may ingest what its layers are, and nothing when they are none', asy
   const { secret } = await newKey({ ingestion_layers: ['gateway'] })
   const nothing = await newKey({ ingestion_layers: [] })
   const post = (apiKey: string, ingestion_layer: string) =>
-    ask(second.baseUrl, 'POST', '/api/v1/invocations', apiKey, wireEvent({ ingestion_layer }))
+    ask(second.baseUrl, 'POST', '/api/v1/invocations', key(apiKey), wireEvent({ ingestion_layer }))
 
   expect((await post(secret, 'gateway')).status).toBe(202)
   expect((await post(secret, 'proxy')).status).toBe(403)
@@ -205,7 +186,7 @@ test('the command line makes tenants whose first key works, shows and changes th
   const [id = '', secret = ''] = [/tnt_\w+/, /ak_live_\w+/].map((form) => form.exec(made.lines.join('\n'))?.[0])
   await untilKnown(second.baseUrl, secret)
 
-  const { json } = await ask(second.baseUrl, 'GET', '/api/v1/settings', secret)
+  const { json } = await ask(second.baseUrl, 'GET', '/api/v1/settings', key(secret))
   expect(json).toMatchObject({ tenant_id: id, name: 'Second tenant', retention_days: 90 })
   const listed = await command(service, ['tenant', 'list', '--json'])
   expect(listed.lines.map((line) => (JSON.parse(line) as { id: string }).id)).toEqual([
@@ -222,7 +203,7 @@ test('the command line makes tenants whose first key works, shows and changes th
   const limits = '{"rate_limits":{"read":{"per_second":50000}}}'
   expect((await command(service, ['tenant', 'update', id, '--settings', limits])).code).toBe(0)
   const readLimit = async () =>
-    (await ask(second.baseUrl, 'GET', '/api/v1/settings', secret)).json.rate_limits.read.per_second as number
+    (await ask(second.baseUrl, 'GET', '/api/v1/settings', key(secret))).json.rate_limits.read.per_second as number
   while ((await readLimit()) !== 50_000);
 
   const further = await command(service, ['key', 'create', '--tenant', id, '--scopes', 'read:reporting', '--json'])
@@ -231,7 +212,7 @@ test('the command line makes tenants whose first key works, shows and changes th
   expect(await codeAt(second.baseUrl, another)).toBe('403 INSUFFICIENT_SCOPE')
 
   const audited = async () => {
-    const { json: log } = await ask(service.baseUrl, 'GET', '/api/v1/audit-log', secret)
+    const { json: log } = await ask(service.baseUrl, 'GET', '/api/v1/audit-log', key(secret))
     return (log.data as { actor: string; action: string }[]).map(({ actor, action }) => `${actor} ${action}`).reverse()
   }
   while ((await audited()).length < 4) await sleep(20)

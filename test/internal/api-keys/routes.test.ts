@@ -7,6 +7,7 @@ import { randomId } from '../../../internal/ids/ids.js'
 import { API_KEYS } from '../../../streams/buckets.js'
 import { EVENTS, eventsSubject } from '../../../streams/events.js'
 import { apiKey } from '../../support/api-keys.js'
+import { type Asked, ask as askAt, refusalOf } from '../../support/ask.js'
 import { launchBroker, type RunningBroker } from '../../support/broker.js'
 import { idsOf, type KeyGatewayOptions, keyRoutes } from '../../support/key-gateway.js'
 import { type MutationGateway, startMutationGateway } from '../../support/mutation-gateway.js'
@@ -36,34 +37,15 @@ afterAll(async () => {
   await broker.close()
 })
 
-interface Answer {
-  readonly status: number
-  readonly headers: Headers
-  // biome-ignore lint/suspicious/noExplicitAny: the contract is what is being checked
-  readonly json: any
-}
+const ADMIN = { 'x-api-key': 'admin:config' }
+const ask = (method: string, path: string, body?: unknown, more: Record<string, string> = {}, at = gateway) =>
+  askAt(at.url, method, path, { ...ADMIN, ...more }, body)
 
-async function ask(method: string, path: string, body?: unknown, more: Record<string, string> = {}, at = gateway) {
-  const answer = await fetch(`${at.url}${path}`, {
-    method,
-    headers: {
-      'x-api-key': 'admin:config',
-      ...(method === 'GET' ? {} : { 'idempotency-key': randomUUID() }),
-      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-      ...more,
-    },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  })
-  const text = await answer.text()
-  return { status: answer.status, headers: answer.headers, json: text === '' ? undefined : JSON.parse(text) } as Answer
-}
-
-const create = (body: object = {}, more?: Record<string, string>, at?: MutationGateway): Promise<Answer> =>
+const create = (body: object = {}, more?: Record<string, string>, at?: MutationGateway): Promise<Asked> =>
   ask('POST', PATH, { name: 'ci', scopes: ['read:attribution'], ...body }, more, at)
-const rotate = (id: string, body?: object, more?: Record<string, string>, at?: MutationGateway): Promise<Answer> =>
+const rotate = (id: string, body?: object, more?: Record<string, string>, at?: MutationGateway): Promise<Asked> =>
   ask('POST', `${PATH}/${id}/rotate`, body, more, at)
-const get = async (id: string): Promise<Answer['json']> => (await ask('GET', `${PATH}/${id}`)).json
-const refusal = ({ status, json }: Answer) => [status, json.error_code]
+const get = async (id: string): Promise<Asked['json']> => (await ask('GET', `${PATH}/${id}`)).json
 
 async function stored(id: string): Promise<StoredApiKey | undefined> {
   const entry = await (await broker.bucket(API_KEYS)).get(id)
@@ -133,11 +115,11 @@ describe('a key that is created', () => {
     ['an expiry that is no time', { expires_at: 'tomorrow' }, 'VALIDATION_FAILED'],
     ['no name', { name: '' }, 'VALIDATION_FAILED'],
   ])('is refused with %s', async (_, body, code) => {
-    expect(refusal(await create(body))).toEqual([422, code])
+    expect(refusalOf(await create(body))).toEqual([422, code])
   })
 
   test('is refused without any body member with NO_SCOPE', async () => {
-    expect(refusal(await ask('POST', PATH, {}))).toEqual([422, 'NO_SCOPE'])
+    expect(refusalOf(await ask('POST', PATH, {}))).toEqual([422, 'NO_SCOPE'])
   })
 
   test('is the same key with the same secret when the request comes again', async () => {
@@ -216,9 +198,9 @@ describe('keys', () => {
       [unknown, [404, 'NOT_FOUND']],
       ['key_x', [404, 'NOT_FOUND']],
     ] as const) {
-      expect(refusal(await ask('GET', `${PATH}/${id}`))).toEqual(expected)
-      expect(refusal(await ask('DELETE', `${PATH}/${id}`))).toEqual(expected)
-      expect(refusal(await rotate(id))).toEqual(expected)
+      expect(refusalOf(await ask('GET', `${PATH}/${id}`))).toEqual(expected)
+      expect(refusalOf(await ask('DELETE', `${PATH}/${id}`))).toEqual(expected)
+      expect(refusalOf(await rotate(id))).toEqual(expected)
     }
     const listed = (await ask('GET', `${PATH}?limit=200`)).json.data as { id: string }[]
     expect(listed.map(({ id }) => id)).not.toContain(foreign.id)
@@ -244,9 +226,9 @@ describe('keys', () => {
       [stale, [401, 'STEP_UP_REQUIRED']],
       [other, [403, 'INSUFFICIENT_SCOPE']],
     ] as const) {
-      expect(refusal(await create({}, headers))).toEqual(expected)
-      expect(refusal(await rotate(id, {}, headers))).toEqual(expected)
-      expect(refusal(await ask('DELETE', `${PATH}/${id}`, undefined, headers))).toEqual(expected)
+      expect(refusalOf(await create({}, headers))).toEqual(expected)
+      expect(refusalOf(await rotate(id, {}, headers))).toEqual(expected)
+      expect(refusalOf(await ask('DELETE', `${PATH}/${id}`, undefined, headers))).toEqual(expected)
     }
     expect((await ask('GET', PATH, undefined, stale)).status).toBe(200)
     expect((await ask('GET', PATH, undefined, other)).status).toBe(403)
@@ -310,7 +292,7 @@ describe('a key that is rotated', () => {
   ])('is not with %j', async (body, code) => {
     const { id } = (await create()).json
 
-    expect(refusal(await rotate(id, body))).toEqual([422, code])
+    expect(refusalOf(await rotate(id, body))).toEqual([422, code])
     expect(await get(id)).toMatchObject({ status: 'active' })
   })
 
@@ -336,8 +318,8 @@ describe('a key that is rotated', () => {
     await rotate(overlapped.id, { overlap_seconds: 60 })
     await ask('DELETE', `${PATH}/${revoked.id}`)
 
-    expect(refusal(await rotate(overlapped.id))).toEqual([409, 'CONFLICT'])
-    expect(refusal(await rotate(revoked.id))).toEqual([409, 'CONFLICT'])
+    expect(refusalOf(await rotate(overlapped.id))).toEqual([409, 'CONFLICT'])
+    expect(refusalOf(await rotate(revoked.id))).toEqual([409, 'CONFLICT'])
     expect(await rotationsOf(revoked.id)).toEqual([])
   })
 
@@ -355,7 +337,7 @@ describe('a key that is rotated', () => {
       new Set(
         answers
           .filter((answer) => answer !== made[0])
-          .map(refusal)
+          .map(refusalOf)
           .map(String),
       ),
     ).toEqual(new Set(['409,CONFLICT']))

@@ -57,6 +57,17 @@ test('no change is lost among many writers', async () => {
   expect(await records.read('many')).toEqual({ count: 40 })
 })
 
+test('a record is deleted once, and only when it is the one that is meant', async () => {
+  await records.createOnce('gone', { count: 1 })
+
+  expect(await records.delete('gone', ({ count }) => count === 2)).toBe(false)
+  expect(await records.read('gone')).toEqual({ count: 1 })
+  const deleted = await Promise.all(Array.from({ length: 10 }, () => records.delete('gone')))
+
+  expect(deleted.filter(Boolean)).toHaveLength(1)
+  expect(mirror.get('gone')).toBeUndefined()
+})
+
 test('a change that is none writes nothing', async () => {
   await records.createOnce('still', { count: 1 })
   const bucket = await buckets.open(API_KEYS)
