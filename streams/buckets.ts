@@ -16,6 +16,9 @@ export const TENANTS = { name: 'tenants', history: 1 } as const satisfies Bucket
 /** `<key id>` -> an API key: tenant, scopes, salt and hash of the secret, expiry, status. Watched by gateways: a revocation reaches each in milliseconds. */
 export const API_KEYS = { name: 'api_keys', history: 1 } as const satisfies Bucket
 
+/** `<key id>` -> when the key was last used, to within a minute. Written by gateways, at most once a minute a key; watched by them. */
+export const API_KEY_USES = { name: 'api_key_uses', history: 1 } as const satisfies Bucket
+
 /** `<client id>` -> an OAuth client: tenant, scopes, grants, redirect addresses, salt and hash of the secret, status. Watched by gateways. */
 export const CLIENTS = { name: 'clients', history: 1 } as const satisfies Bucket
 
@@ -77,6 +80,7 @@ export const MEMBERS = { name: 'members', history: 1, ttlMs: 5_000 } as const sa
 export const BUCKETS: readonly Bucket[] = [
   TENANTS,
   API_KEYS,
+  API_KEY_USES,
   CLIENTS,
   USERS,
   TOKEN_KEYS,

@@ -5,17 +5,18 @@ import type { Broker } from '../../internal/broker/connect.js'
 import { createPublisher } from '../../internal/broker/publisher.js'
 import { createLog } from '../../internal/telemetry/log.js'
 
-/** Writes down what a command has done to the instance. */
+/** Writes down what a command has done. @param tenantId to whom; null for the instance itself */
 export async function recordByCli(
   broker: Broker,
   action: AuditAction,
   target: string,
   changes: NonNullable<AuditEntry['changes']>,
+  tenantId: string | null = null,
 ): Promise<void> {
   const { publish } = createPublisher(broker.connection)
   const sink = createAuditSink({ publish, clock: Date.now, log: createLog('attribution', 'error') })
   await sink.record({
-    tenantId: null,
+    tenantId,
     actor: 'cli',
     action,
     target,

@@ -2,12 +2,16 @@
 import { Command } from 'commander'
 import { auditCommand } from './audit.js'
 import { demoCommand } from './demo.js'
+import { keyCommand } from './key.js'
 import { masterKeyCommand } from './master-key.js'
 import { signingKeyCommand } from './signing-key.js'
+import { tenantCommand } from './tenant.js'
 
 const program = new Command('attribution')
   .description('Operates the Attribution Service.')
   .addCommand(demoCommand())
+  .addCommand(tenantCommand())
+  .addCommand(keyCommand())
   .addCommand(auditCommand())
   .addCommand(masterKeyCommand())
   .addCommand(signingKeyCommand())

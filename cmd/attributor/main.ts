@@ -12,7 +12,6 @@ import { WatchedDirectory } from '../../internal/attribution/directory.js'
 import { stageA } from '../../internal/attribution/stage-a/stage.js'
 import { stageB } from '../../internal/attribution/stage-b/stage.js'
 import { stageC } from '../../internal/attribution/stage-c/stage.js'
-import { DEFAULT_SETTINGS, type Tenant } from '../../internal/attribution/tenant.js'
 import { auditActor } from '../../internal/audit/actor.js'
 import { signedHeads } from '../../internal/audit/heads.js'
 import { connectBroker, ensureStreams } from '../../internal/broker/connect.js'
@@ -40,6 +39,7 @@ import { AUDIT_LOG } from '../../internal/store/tables/audit-log.js'
 import { OBSERVATIONS_TABLE } from '../../internal/store/tables/observations.js'
 import { QUARANTINED } from '../../internal/store/tables/quarantined.js'
 import { createLog } from '../../internal/telemetry/log.js'
+import { settingsOf, type Tenant } from '../../internal/tenants/tenant.js'
 import { AUDIT } from '../../streams/audit.js'
 import {
   AUDIT_DAYS,
@@ -131,7 +131,7 @@ runMain('attributor', async () => {
     stageA({
       ...rowDeps,
       directory,
-      settingsOf: (tenantId) => tenants.get(tenantId)?.settings ?? DEFAULT_SETTINGS,
+      settingsOf: (tenantId) => settingsOf(tenants.get(tenantId)),
       loadSeen: (partition) => loadSeenEvents(partition, seenDeps),
     }),
     stageB(),

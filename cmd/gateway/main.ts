@@ -7,8 +7,9 @@ import { join } from 'node:path'
 import { AdmissionIndex } from '../../internal/admission/admission-index.js'
 import { BodyFingerprint } from '../../internal/admission/body-fingerprint.js'
 import { InFlight } from '../../internal/admission/in-flight.js'
+import { type StoredKeyUse, trackKeyUses } from '../../internal/api-keys/last-use.js'
+import { apiKeyRoutes } from '../../internal/api-keys/routes.js'
 import { attributionRoutes } from '../../internal/attribution/routes.js'
-import type { Tenant } from '../../internal/attribution/tenant.js'
 import { auditRoutes } from '../../internal/audit/routes.js'
 import { createAuditSink } from '../../internal/audit/sink.js'
 import type { StoredApiKey } from '../../internal/auth/api-keys.js'
@@ -19,6 +20,9 @@ import { connectBroker, ensureStreams } from '../../internal/broker/connect.js'
 import { joinMembers } from '../../internal/broker/members.js'
 import { mirrorBucket } from '../../internal/broker/mirror.js'
 import { createPublisher } from '../../internal/broker/publisher.js'
+import { bucketRecords } from '../../internal/broker/records.js'
+import { watchRecords } from '../../internal/broker/watched-records.js'
+import { clientRoutes } from '../../internal/clients/routes.js'
 import {
   BROKER_SETTINGS,
   ConfigError,
@@ -28,6 +32,7 @@ import {
   STORE_SETTINGS,
   TLS_SETTINGS,
 } from '../../internal/config/settings.js'
+import { eventPublisher } from '../../internal/events/publish.js'
 import { ELSEWHERE, isKnownEvent, type Told } from '../../internal/gateway/admission/admission.js'
 import type { BulkRecord } from '../../internal/gateway/admission/bulk-outcomes.js'
 import { fateRoutes } from '../../internal/gateway/admission/fate-routes.js'
@@ -43,6 +48,8 @@ import { joinPeers } from '../../internal/gateway/admission/peers.js'
 import { admissionRoutes } from '../../internal/gateway/admission/routes.js'
 import { errorPageRoutes } from '../../internal/gateway/error-pages.js'
 import { healthRoutes, watchBroker, watchStore } from '../../internal/gateway/health.js'
+import { createClaims, LEASE_MS } from '../../internal/gateway/mutations/claims.js'
+import { createMutations } from '../../internal/gateway/mutations/mutations.js'
 import { withDescription } from '../../internal/gateway/openapi/routes.js'
 import { createCursorCodec } from '../../internal/gateway/pages.js'
 import { rateLimitRoutes } from '../../internal/gateway/rate-limit-routes.js'
@@ -62,7 +69,18 @@ import { findAttribution, listAttributions } from '../../internal/store/queries/
 import { listAuditLog } from '../../internal/store/queries/audit-log.js'
 import { findQuarantined } from '../../internal/store/queries/quarantined.js'
 import { createLog } from '../../internal/telemetry/log.js'
-import { API_KEYS, CHECKPOINTS, IDEMPOTENCY, MEMBERS, SIGNING_KEYS, TENANTS } from '../../streams/buckets.js'
+import { settingsRoutes } from '../../internal/tenants/routes.js'
+import { settingsOf, type Tenant } from '../../internal/tenants/tenant.js'
+import { userRoutes } from '../../internal/users/routes.js'
+import {
+  API_KEY_USES,
+  API_KEYS,
+  CHECKPOINTS,
+  IDEMPOTENCY,
+  MEMBERS,
+  SIGNING_KEYS,
+  TENANTS,
+} from '../../streams/buckets.js'
 import { observationsSubject } from '../../streams/observations.js'
 
 const HOUR_MS = 60 * 60 * 1000
@@ -144,7 +162,13 @@ runMain('gateway', async () => {
   const forget = (id: string): void => {
     for (const authenticator of authenticators) authenticator.forget(id)
   }
-  const apiKeys = await mirrorBucket<StoredApiKey>(await broker.bucket(API_KEYS), lost, forget)
+  const keyUseBucket = await broker.bucket(API_KEY_USES)
+  const keyUsesKept = await mirrorBucket<StoredKeyUse>(keyUseBucket, lost)
+  const keyUses = trackKeyUses({ bucket: keyUseBucket, stored: (keyId) => keyUsesKept.get(keyId), isBrokerUp, log })
+  const apiKeys = await watchRecords<StoredApiKey>(await broker.bucket(API_KEYS), lost, (keyId, key) => {
+    forget(keyId)
+    if (key === undefined) keyUses.forget(keyId)
+  })
   // A new name at each start: nothing that was said to the one before is meant for this one.
   const gatewayName = `gateway-${randomBytes(6).toString('hex')}`
   const budgetExchange = createBudgetExchange({
@@ -155,22 +179,21 @@ runMain('gateway', async () => {
     log,
   })
   const retuning: BudgetsCache[] = []
-  const tenants = await mirrorBucket<Tenant>(await broker.bucket(TENANTS), lost, (tenantId) => {
+  const tenantBucket = await broker.bucket(TENANTS)
+  const tenants = await mirrorBucket<Tenant>(tenantBucket, lost, (tenantId) => {
     for (const budgets of retuning) budgets.retune(tenantId, clock())
   })
-  const budgetsOf = budgetsCache(
-    rateLimitsOf({
-      ingest: config.rateIngest,
-      read: config.rateRead,
-      report: config.rateReport,
-      control: config.rateControl,
-      token: config.rateToken,
-    }),
-    {
-      overridesOf: (tenantId) => rateLimitOverrides(tenants.get(tenantId)?.settings.rate_limits),
-      sharing: budgetExchange.sharing,
-    },
-  )
+  const instanceLimits = rateLimitsOf({
+    ingest: config.rateIngest,
+    read: config.rateRead,
+    report: config.rateReport,
+    control: config.rateControl,
+    token: config.rateToken,
+  })
+  const budgetsOf = budgetsCache(instanceLimits, {
+    overridesOf: (tenantId) => rateLimitOverrides(tenants.get(tenantId)?.settings.rate_limits),
+    sharing: budgetExchange.sharing,
+  })
   retuning.push(budgetsOf)
   budgetExchange.listen(budgetsOf)
   const publisher = createPublisher(broker.connection)
@@ -194,6 +217,7 @@ runMain('gateway', async () => {
     findKey: (keyId) => apiKeys.get(keyId),
     judgeToken: oauth.judgeToken,
     budgetsOf,
+    useOf: keyUses.of,
   })
   authenticators.push(authenticator)
 
@@ -284,6 +308,17 @@ runMain('gateway', async () => {
     keyHashingOf: identityKeysCache(admissionKey),
     clock,
   }
+  const mutate = createMutations({
+    claims: createClaims(records, { leaseMs: LEASE_MS }),
+    auditSink,
+    idsOf,
+    keyHashingOf: admission.keyHashingOf,
+    secret: await signingKey(signingKeys, masterKeys, 'mutations'),
+    errorDocsUrl,
+    clock,
+    log,
+  })
+  const publishEvent = eventPublisher(publisher.publish, idsOf)
   const server = await serve(
     address,
     withDescription({ baseUrl, errorDocsUrl }, [
@@ -314,6 +349,26 @@ runMain('gateway', async () => {
         idsOf,
         clock,
       }),
+      ...apiKeyRoutes({
+        mutate,
+        mode: config.mode,
+        idsOf,
+        keys: apiKeys,
+        deleteUse: (keyId) => keyUseBucket.delete(keyId),
+        lastUsedAt: (keyId) => keyUsesKept.get(keyId)?.at ?? null,
+        lifeDaysMaxOf: (tenantId) => settingsOf(tenants.get(tenantId)).api_key_max_lifetime_days,
+        publishEvent,
+        cursors,
+        clock,
+      }),
+      ...clientRoutes({ mutate, mode: config.mode, idsOf, clients: oauth.clients, cursors, clock }),
+      ...userRoutes({ mutate, idsOf, users: oauth.users, findUser: oauth.findUser, cursors, clock }),
+      ...settingsRoutes({
+        mutate,
+        findTenant: (tenantId) => tenants.get(tenantId),
+        tenants: bucketRecords(tenantBucket, tenants.reached),
+        instanceLimits,
+      }),
       ...rateLimitRoutes(clock),
       ...auditRoutes({ list: (question, signal) => listAuditLog(store, question, signal), cursors, clock }),
     ]),
@@ -324,8 +379,9 @@ runMain('gateway', async () => {
 
   await stopSignal()
   stopping.abort()
-  oauth.close()
   await server.drain()
+  oauth.close()
+  await keyUses.close()
   await groups.idle()
   await auditSink.close()
   clearInterval(overdue)

@@ -21,10 +21,23 @@ export interface StoredApiKey {
   readonly last_four: string
   readonly status: 'active' | 'revoked'
   readonly created_at: string
+  /** Null: never. */
   readonly expires_at: string | null
+  readonly revoked_at?: string
+  /** Id of the key that a rotation has put in its place. */
+  readonly replaced_by?: string
+}
+
+export interface WantedApiKey {
+  readonly name: string
+  readonly scopes: readonly Scope[]
+  readonly expiresAt: string | null
+  /** Absent: all. */
+  readonly ingestionLayers?: readonly string[] | undefined
 }
 
 const SECRET_BYTES = 32
+const SECRET_CHARACTERS = 52
 const CHECKSUM_CHARACTERS = 6
 const KEY = /^(ak_live_|ak_test_)([0-9a-z]{26})_([0-9a-z]{52})([0-9a-z]{6})$/
 
@@ -34,30 +47,44 @@ export interface NewApiKey {
   readonly secret: string
 }
 
+/** A key with an id and a secret of its own. */
 export function createApiKey(
   mode: Mode,
   tenantId: string,
   ids: TenantIds,
-  wanted: { readonly name: string; readonly scopes: readonly Scope[]; readonly expiresAt: string | null },
+  wanted: WantedApiKey,
   createdAt: Date,
 ): NewApiKey {
   const id = randomId('key', ids)
-  const secret = encodeBase32(randomBytes(SECRET_BYTES))
-  const unchecked = `${PREFIX[mode]}${id.slice('key_'.length)}_${secret}`
-  const whole = unchecked + checksum(unchecked)
-  const stored: StoredApiKey = {
-    id,
-    tenant_id: tenantId,
-    name: wanted.name,
-    scopes: wanted.scopes,
-    ...storeSecret(secret),
-    last_four: whole.slice(-4),
-    status: 'active',
-    created_at: createdAt.toISOString(),
-    expires_at: wanted.expiresAt,
-  }
-  return { stored, secret: whole }
+  const secret = formatApiKey(mode, id, randomBytes(SECRET_BYTES))
+  return { secret, stored: storedApiKey(id, secret, tenantId, wanted, createdAt) }
 }
+
+/** The whole key, as its user gets it. @param secret 32 bytes that nobody can guess */
+export function formatApiKey(mode: Mode, id: string, secret: Uint8Array): string {
+  const unchecked = `${PREFIX[mode]}${id.slice('key_'.length)}_${encodeBase32(secret)}`
+  return unchecked + checksum(unchecked)
+}
+
+/** @param whole as `formatApiKey` gives it */
+export const storedApiKey = (
+  id: string,
+  whole: string,
+  tenantId: string,
+  { name, scopes, expiresAt, ingestionLayers }: WantedApiKey,
+  createdAt: Date,
+): StoredApiKey => ({
+  id,
+  tenant_id: tenantId,
+  name,
+  scopes,
+  ...(ingestionLayers && { ingestion_layers: ingestionLayers }),
+  ...storeSecret(whole.slice(-SECRET_CHARACTERS - CHECKSUM_CHARACTERS, -CHECKSUM_CHARACTERS)),
+  last_four: whole.slice(-4),
+  status: 'active',
+  created_at: createdAt.toISOString(),
+  expires_at: expiresAt,
+})
 
 /** What a presented text claims to be: the key's id and the secret to check against it. */
 export interface PresentedApiKey {

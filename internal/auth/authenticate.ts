@@ -40,6 +40,13 @@ export interface AuthenticatorDeps {
   readonly findKey: (keyId: string) => StoredApiKey | undefined
   readonly judgeToken: JudgeToken
   readonly budgetsOf: (tenantId: string, principal: string) => Budgets
+  /** Where the uses of an API key are noted. */
+  readonly useOf: (keyId: string) => KeyUse
+}
+
+/** When an API key was last used, milliseconds since the epoch. Each request sets it, and does nothing else for it. */
+export interface KeyUse {
+  atMs: number
 }
 
 interface Verdict {
@@ -50,6 +57,10 @@ interface Verdict {
   readonly fromMs: number
   readonly untilMs: number
   readonly rests: readonly string[]
+}
+
+interface KeyVerdict extends Verdict {
+  readonly use: KeyUse
 }
 
 /** A verdict on a token is made anew after a minute, should word of a change ever be missed. */
@@ -76,11 +87,12 @@ const EXPIRED = refused('EXPIRED', 'The API key has expired.')
  * An API key and a token sent together must both be good, of one tenant and with the same scopes and layers; the
  * token then is the credential that acts. Anything else is refused, whichever of the two is at fault.
  */
-export function createAuthenticator({ mode, findKey, judgeToken, budgetsOf }: AuthenticatorDeps): Authenticator {
-  const onKeys = new Verdicts()
-  const onTokens = new Verdicts()
+export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
+  const { mode, findKey, judgeToken, budgetsOf, useOf } = deps
+  const onKeys = new Verdicts<KeyVerdict>()
+  const onTokens = new Verdicts<Verdict>()
 
-  const judgeKey = (text: string): Verdict | undefined => {
+  const judgeKey = (text: string): KeyVerdict | undefined => {
     const presented = parseApiKey(mode, text)
     const stored = presented && findKey(presented.id)
     if (presented === undefined || stored === undefined || !isSecretOf(stored, presented.secret)) return undefined
@@ -98,6 +110,7 @@ export function createAuthenticator({ mode, findKey, judgeToken, budgetsOf }: Au
       fromMs: 0,
       untilMs: stored.expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(stored.expires_at),
       rests: [stored.id],
+      use: useOf(stored.id),
     }
   }
 
@@ -109,7 +122,9 @@ export function createAuthenticator({ mode, findKey, judgeToken, budgetsOf }: Au
       onKeys.keep(text, verdict)
     }
     // Expired comes before revoked (spec 3: "regardless of lifecycle state"). An expiry that cannot be read is past.
-    return nowMs < verdict.untilMs ? verdict.authentication : EXPIRED
+    if (!(nowMs < verdict.untilMs)) return EXPIRED
+    if (verdict.authentication.ok) verdict.use.atMs = nowMs
+    return verdict.authentication
   }
 
   const judgeBearer = (authorization: string, nowMs: number): Verdict | undefined => {
@@ -172,21 +187,21 @@ const agree = (key: Caller, bearer: Caller): boolean =>
 const VERDICTS_MAX = 10_000
 
 /** Verdicts in their places, and what they rest on. */
-class Verdicts {
-  private readonly inPlace = new Map<string, Verdict>()
+class Verdicts<V extends Verdict> {
+  private readonly inPlace = new Map<string, V>()
   private readonly placesOf = new Map<string, Set<string>>()
   /** The place that was asked for last, which a gateway or proxy asks for again: to compare costs a fifth of hashing. */
   private lastPlace = ''
-  private last: Verdict | undefined
+  private last: V | undefined
 
-  get(place: string): Verdict | undefined {
+  get(place: string): V | undefined {
     if (this.last !== undefined && place === this.lastPlace) return this.last
     this.last = this.inPlace.get(place)
     this.lastPlace = place
     return this.last
   }
 
-  keep(place: string, verdict: Verdict): void {
+  keep(place: string, verdict: V): void {
     this.last = undefined
     if (this.inPlace.size >= VERDICTS_MAX && !this.inPlace.has(place)) {
       this.inPlace.clear()

@@ -21,6 +21,8 @@ export interface TokenHolder {
   readonly tenant_id: string
   readonly scopes: readonly Scope[]
   readonly status: 'active' | 'disabled'
+  /** Seconds since the epoch; a person's sign-in before it counts no more. */
+  readonly signed_in_from?: number
 }
 
 export interface BearerTokenDeps {
@@ -43,6 +45,7 @@ export function bearerTokens({ read, findClient, findUser, isRevoked }: BearerTo
     let { scopes } = found
     for (const holder of holdersOf(claims, findClient, findUser)) {
       if (holder?.status !== 'active' || holder.tenant_id !== claims.tenant_id) return undefined
+      if ((holder.signed_in_from ?? 0) > (claims.auth_time ?? Number.POSITIVE_INFINITY)) return undefined
       scopes = scopes.filter((scope) => holder.scopes.includes(scope))
     }
     return {

@@ -3,6 +3,7 @@ import { type KV, Kvm } from '@nats-io/kv'
 import { connect, type NatsConnection } from '@nats-io/transport-node'
 import { AUDIT } from '../../streams/audit.js'
 import { BUCKETS, type Bucket } from '../../streams/buckets.js'
+import { EVENTS } from '../../streams/events.js'
 import { INVOCATIONS } from '../../streams/invocations.js'
 import { OBSERVATIONS } from '../../streams/observations.js'
 import { QUARANTINE } from '../../streams/quarantine.js'
@@ -68,6 +69,7 @@ export async function ensureStreams(broker: Broker, settings: StreamSettings): P
     { ...OBSERVATIONS, max_bytes: observationsBytesMax },
     QUARANTINE,
     AUDIT,
+    EVENTS,
   ]
   for (const stream of declared) {
     const config = { ...stream, subjects: [...stream.subjects], num_replicas: replicas }

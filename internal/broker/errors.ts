@@ -16,12 +16,16 @@ export const isLostRace = (cause: unknown): boolean => brokerErrorCode(cause) ==
 export function isBrokerAway(cause: unknown): boolean {
   if (cause instanceof JetStreamApiError) return cause.apiError().code === 503
   return (
+    cause instanceof NotStored ||
     cause instanceof JetStreamError ||
     AWAY.some((kind) => cause instanceof kind) ||
     // The package does not name this one: nobody answers for JetStream.
     (cause instanceof Error && cause.message === 'jetstream is not enabled')
   )
 }
+
+/** A stream did not take a message: nobody answered, or it is full. */
+export class NotStored extends Error {}
 
 const AWAY = [
   errors.TimeoutError,

@@ -1,4 +1,5 @@
 import { createInbox, headers, type Msg, type NatsConnection } from '@nats-io/transport-node'
+import { NotStored } from './errors.js'
 
 /** What the broker said of one publish: stored at a sequence, or refused, or nothing in time. */
 export type PublishResult =
@@ -19,7 +20,11 @@ export interface Publisher {
 
 const TIMEOUT_MS = 2_000
 
-/** Publishes for one who cannot go on unless the broker has stored it. */
+/**
+ * Publishes for one who cannot go on unless the broker has stored it.
+ *
+ * @throws NotStored
+ */
 export async function publishOrThrow(
   publish: Publisher['publish'],
   subject: string,
@@ -27,7 +32,7 @@ export async function publishOrThrow(
   messageId: string,
 ): Promise<void> {
   const result = await publish(subject, payload, messageId, TIMEOUT_MS)
-  if (result.kind !== 'stored') throw new Error(`${subject} did not take a message: ${result.kind}`)
+  if (result.kind !== 'stored') throw new NotStored(`${subject} did not take a message: ${result.kind}`)
 }
 
 interface Waiter {

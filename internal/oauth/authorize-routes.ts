@@ -128,7 +128,8 @@ export function authorizeRoutes(deps: OAuthDeps): readonly Route[] {
         redirect_uri: redirectUri,
         scopes,
         code_challenge: codeChallenge,
-        auth_time: Math.floor(nowMs / 1_000),
+        // The new password may have been set within the same second.
+        auth_time: Math.max(Math.floor(nowMs / 1_000), user.signed_in_from ?? 0),
         session_id: unguessable(),
       },
       nowMs,

@@ -42,7 +42,10 @@ export interface NewClient {
 const PREFIX: Record<Mode, string> = { production: 'cs_live_', sandbox: 'cs_test_' }
 const SECRET = /^cs_(live|test)_[0-9a-z]{52}$/
 
-export const createClientSecret = (mode: Mode): string => PREFIX[mode] + encodeBase32(randomBytes(32))
+export const createClientSecret = (mode: Mode): string => formatClientSecret(mode, randomBytes(32))
+
+/** @param secret 32 bytes that nobody can guess */
+export const formatClientSecret = (mode: Mode, secret: Uint8Array): string => PREFIX[mode] + encodeBase32(secret)
 
 /** @param wanted checked: at least one scope and grant, and redirect addresses that `isRedirectUri` takes */
 export function createClient(
@@ -69,10 +72,15 @@ export const storedClient = (
   scopes,
   grant_types: grantTypes,
   redirect_uris: redirectUris,
-  ...storeSecret(secret),
-  last_four: secret.slice(-4),
+  ...storeClientSecret(secret),
   status: 'active',
   created_at: createdAt.toISOString(),
+})
+
+/** What is kept of a secret. */
+export const storeClientSecret = (secret: string): Pick<StoredClient, 'salt' | 'hash' | 'last_four'> => ({
+  ...storeSecret(secret),
+  last_four: secret.slice(-4),
 })
 
 /** What an unknown client is compared with, so that it takes as long as a known one. */

@@ -6,7 +6,7 @@ import type { Parameters } from './form.js'
 import type { TokenSubject } from './issue-token.js'
 import { formatRefreshToken, readRefreshToken } from './refresh-tokens.js'
 import type { Sessions } from './sessions.js'
-import type { StoredUser } from './users.js'
+import { isSignedInSince, type StoredUser } from './users.js'
 
 export interface GrantDeps {
   readonly codes: AuthorizationCodes
@@ -67,7 +67,7 @@ const authorizationCode: Grant = async (client, form, { codes, sessions, findUse
     granted.redirect_uri === form.get('redirect_uri') &&
     verifier !== undefined &&
     isVerifierOf(granted.code_challenge, verifier)
-  if (!isMeant || user?.status !== 'active') return BAD_CODE
+  if (!isMeant || user?.status !== 'active' || !isSignedInSince(user, granted.auth_time)) return BAD_CODE
 
   const subject: TokenSubject = {
     tenantId: granted.tenant_id,
@@ -101,7 +101,7 @@ const refresh: Grant = async (client, form, { sessions, findUser, signInKey }, n
   const session = await sessions.find(sessionId)
   if (session?.status !== 'active' || session.client_id !== client.id) return BAD_REFRESH_TOKEN
   const user = findUser(session.user_id)
-  if (user?.status !== 'active') return BAD_REFRESH_TOKEN
+  if (user?.status !== 'active' || !isSignedInSince(user, session.auth_time)) return BAD_REFRESH_TOKEN
 
   // Never more than was granted, and never more than client and person may do today. Checked before the token is
   // used up, so that the client can correct itself.

@@ -15,6 +15,7 @@ import type { Mode } from '../auth/api-keys.js'
 import { bearerTokens, type JudgeToken } from '../auth/bearer-tokens.js'
 import type { Budgets } from '../auth/rate-limits.js'
 import { mirrorBucket } from '../broker/mirror.js'
+import { type WatchedRecords, watchRecords } from '../broker/watched-records.js'
 import type { Route } from '../gateway/route.js'
 import type { MasterKeys } from '../secrets/master-keys.js'
 import { signingKey } from '../secrets/signing-keys.js'
@@ -49,6 +50,11 @@ export interface AuthorizationServerSettings {
 export interface RunningAuthorizationServer {
   readonly routes: readonly Route[]
   readonly judgeToken: JudgeToken
+  /** By id. */
+  readonly clients: WatchedRecords<StoredClient>
+  /** By `userKey`. */
+  readonly users: WatchedRecords<StoredUser>
+  readonly findUser: (id: string) => StoredUser | undefined
   close(): void
 }
 
@@ -65,10 +71,10 @@ export async function openAuthorizationServer(
     // A ring that somebody has deleted is made anew by whoever tends it next.
     if (changed === mode && ring !== undefined) keys.follow(ring).forEach(forget)
   })
-  const clients = await mirrorBucket<StoredClient>(await bucket(CLIENTS), lost, forget)
-  const users = new UserDirectory()
-  const userMirror = await mirrorBucket<StoredUser>(await bucket(USERS), lost, (key, user) =>
-    users.follow(key, user).forEach(forget),
+  const clients = await watchRecords<StoredClient>(await bucket(CLIENTS), lost, forget)
+  const people = new UserDirectory()
+  const users = await watchRecords<StoredUser>(await bucket(USERS), lost, (key, user) =>
+    people.follow(key, user).forEach(forget),
   )
   const revokedBucket = await bucket(REVOKED_TOKENS)
   const revoked = await mirrorBucket<object>(revokedBucket, lost, forget)
@@ -78,7 +84,7 @@ export async function openAuthorizationServer(
 
   const parties = partiesOf(mode, settings.baseUrl)
   const findClient = (id: string): StoredClient | undefined => clients.get(id)
-  const findUser = (id: string): StoredUser | undefined => users.withId(id)
+  const findUser = (id: string): StoredUser | undefined => people.withId(id)
   const tending = setInterval(() => {
     if (!settings.isBrokerUp()) return
     tendKeyRing(ringBucket, masterKeys, mode, clock()).catch((cause: unknown) =>
@@ -94,7 +100,7 @@ export async function openAuthorizationServer(
       keys,
       findClient,
       findUser,
-      findUserNamed: (tenantId, username) => users.named(tenantId, username),
+      findUserNamed: (tenantId, username) => people.named(tenantId, username),
       codes: storedCodes(await bucket(AUTHORIZATION_CODES)),
       sessions: storedSessions(await bucket(SESSIONS), deny),
       signInKey: await signingKey(await bucket(SIGNING_KEYS), masterKeys, 'sign-ins'),
@@ -111,9 +117,12 @@ export async function openAuthorizationServer(
       findUser,
       isRevoked: (id) => revoked.get(id) !== undefined,
     }),
+    clients,
+    users,
+    findUser,
     close() {
       clearInterval(tending)
-      for (const mirror of [rings, clients, userMirror, revoked]) mirror.stop()
+      for (const mirror of [rings, clients, users, revoked]) mirror.stop()
     },
   }
 }

@@ -3,14 +3,19 @@
  * by character. Only the port of a loopback address may differ (RFC 8252 7.3), since a program on the person's machine
  * takes whichever is free.
  */
-const LENGTH_MAX = 2_048
+export const REDIRECT_URI_LENGTH_MAX = 2_048
 const LOOPBACK = ['127.0.0.1', '[::1]']
 /** A loopback address in its plain spelling, so that the port can be told from the rest without a parser's repairs. */
 const LOOPBACK_URI = /^http:\/\/(127\.0\.0\.1|\[::1\])(?::([1-9]\d{0,4}))?(\/[\x21-\x7e]*)?$/
 
 /** Whether an address may be registered: https, or http on loopback; no fragment, no user, visible ASCII only. */
 export function isRedirectUri(text: string): boolean {
-  if (text.length > LENGTH_MAX || !/^[\x21-\x7e]+$/.test(text) || /[#\\]/.test(text) || !URL.canParse(text))
+  if (
+    text.length > REDIRECT_URI_LENGTH_MAX ||
+    !/^[\x21-\x7e]+$/.test(text) ||
+    /[#\\]/.test(text) ||
+    !URL.canParse(text)
+  )
     return false
   const { protocol, hostname, username, password } = new URL(text)
   if (username !== '' || password !== '') return false

@@ -14,7 +14,15 @@ export interface StoredUser {
   readonly password: StoredPassword
   readonly status: 'active' | 'disabled'
   readonly created_at: string
+  /** Seconds since the epoch. A sign-in before it counts no more: the password was another one then. */
+  readonly signed_in_from?: number
 }
+
+/** Whether a sign-in still counts. @param authTimeS when it was, seconds since the epoch */
+export const isSignedInSince = (
+  { signed_in_from = 0 }: Pick<StoredUser, 'signed_in_from'>,
+  authTimeS: number,
+): boolean => authTimeS >= signed_in_from
 
 const USERNAME = /^[a-z0-9][a-z0-9._@+-]{0,127}$/
 
@@ -27,14 +35,27 @@ export function readUsername(text: string): string | undefined {
 export const userKey = (tenantId: string, username: string): string => `${tenantId}.${escapeToken(username)}`
 
 /** @param wanted a username as `readUsername` gives it, and a password of the right length */
-export async function createUser(
+export const createUser = (
   tenantId: string,
   ids: TenantIds,
-  wanted: { readonly username: string; readonly password: string; readonly scopes: readonly Scope[] },
+  wanted: WantedUser,
+  createdAt: Date,
+): Promise<StoredUser> => storedUser(randomId('usr', ids), tenantId, wanted, createdAt)
+
+export interface WantedUser {
+  readonly username: string
+  readonly password: string
+  readonly scopes: readonly Scope[]
+}
+
+export async function storedUser(
+  id: string,
+  tenantId: string,
+  wanted: WantedUser,
   createdAt: Date,
 ): Promise<StoredUser> {
   return {
-    id: randomId('usr', ids),
+    id,
     tenant_id: tenantId,
     username: wanted.username,
     scopes: wanted.scopes,

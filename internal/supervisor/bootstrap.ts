@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import type { KV } from '@nats-io/kv'
 import { API_KEYS, CLIENTS, SIGNING_KEYS, TENANTS, USERS } from '../../streams/buckets.js'
-import { DEFAULT_SETTINGS, type Tenant } from '../attribution/tenant.js'
 import { createApiKey, type Mode, parseApiKey, type StoredApiKey, storeSecret } from '../auth/api-keys.js'
 import { SCOPES } from '../auth/scopes.js'
 import type { Broker } from '../broker/connect.js'
@@ -13,6 +12,7 @@ import { createClientSecret, GRANT_TYPES, storedClient, type WantedClient } from
 import { createUser, userKey } from '../oauth/users.js'
 import type { MasterKeys } from '../secrets/master-keys.js'
 import { signingKey } from '../secrets/signing-keys.js'
+import { DEFAULT_SETTINGS, type Tenant } from '../tenants/tenant.js'
 import { type InstanceFiles, writePrivate } from './instance.js'
 
 /** What the first user of an instance needs, in `<data-dir>/credentials.json`. */

@@ -47,7 +47,8 @@ function expected(operation: DescribedOperation, { worth }: Credential, publicOu
 }
 
 const outcomeOf = ({ status, text }: Answer): string => {
-  const code = /"error_code":"([A-Z_]+)"/.exec(text)?.[1]
+  // An answer may tell of others' error codes: the description does, and the audit log.
+  const code = status < 400 ? undefined : /"error_code":"([A-Z_]+)"/.exec(text)?.[1]
   return code === undefined ? String(status) : `${status} ${code}`
 }
 

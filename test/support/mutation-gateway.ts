@@ -9,7 +9,7 @@ import { type Broker, connectBroker, ensureStreams } from '../../internal/broker
 import { createClaims, LEASE_MS } from '../../internal/gateway/mutations/claims.js'
 import type { Mutation } from '../../internal/gateway/mutations/mutation.js'
 import { createMutations, type Mutate } from '../../internal/gateway/mutations/mutations.js'
-import type { TenantRoute } from '../../internal/gateway/route.js'
+import type { Route } from '../../internal/gateway/route.js'
 import { serve } from '../../internal/gateway/server.js'
 import { identityKeysCache, tenantIdsCache } from '../../internal/ids/ids.js'
 import { createLog } from '../../internal/telemetry/log.js'
@@ -21,7 +21,7 @@ export const MUTATION_GATEWAY_MAIN = fileURLToPath(import.meta.url).replace(
   '/dist/test/support/$1.js',
 )
 
-const SECRET = new Uint8Array(32).fill(7)
+export const SECRET = new Uint8Array(32).fill(7)
 export interface MutationGateway {
   readonly url: string
   readonly broker: Broker
@@ -38,7 +38,7 @@ export interface MutationGatewayOptions {
 
 export async function startMutationGateway(
   brokerUrl: string,
-  routes: (mutate: Mutate, broker: Broker) => readonly TenantRoute[],
+  routes: (mutate: Mutate, broker: Broker) => readonly Route[] | Promise<readonly Route[]>,
   options: MutationGatewayOptions = {},
 ): Promise<MutationGateway> {
   const broker = await connectBroker({ url: brokerUrl, user: '', password: '', name: 'mutations' })
@@ -57,7 +57,7 @@ export async function startMutationGateway(
   })
   const server = await serve(
     { host: '127.0.0.1', port: options.port ?? 0, errorDocsUrl: 'http://localhost/docs/errors' },
-    routes(mutate, broker),
+    await routes(mutate, broker),
     { authenticator: scopeKeys({ control: options.controlPerSecond ?? 10_000 }), brokerAwayMs: () => 0, log },
   )
   return {

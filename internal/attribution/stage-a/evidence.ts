@@ -1,7 +1,7 @@
 import type { Invocation } from '../../invocations/invocation.js'
+import type { TenantSettings } from '../../tenants/tenant.js'
 import type { Directory } from '../directory.js'
 import type { Confidence, EvidenceBasis } from '../interpretation.js'
-import type { TenantSettings } from '../tenant.js'
 
 /** What the facts prove of one call, and which facts those are. */
 export interface Resolution {

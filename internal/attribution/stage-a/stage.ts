@@ -1,9 +1,9 @@
 import { type AdmittedInvocation, WAS_DUPLICATE } from '../../invocations/group.js'
+import type { TenantSettings } from '../../tenants/tenant.js'
 import type { SeenEvents } from '../actor/seen-events.js'
 import { DROP, eachInvocation, HAND_ON, type Stage } from '../actor/stage.js'
 import type { Directory } from '../directory.js'
 import { type RowDeps, RULES_VERSION, toRow } from '../row.js'
-import type { TenantSettings } from '../tenant.js'
 import { strongestEvidence } from './evidence.js'
 
 export interface StageADeps extends RowDeps {

@@ -5,6 +5,8 @@ import type { ErrorCode } from '../../problems/catalogue.js'
 export const TAGS = {
   Ingestion: 'Events that capture layers send.',
   Attribution: 'Records of who and what caused a call, with their evidence.',
+  Access: 'Who may call, and with what: API keys, OAuth clients, people.',
+  Settings: 'How the tenant wants the service to work.',
   Audit: 'What was done and refused.',
   Limits: 'What a caller may still ask for.',
   Authorization: 'Access tokens: who gets them, how they end, how to verify them.',

@@ -21,6 +21,11 @@ export interface MutationRequest<B> {
    * is found and not made again.
    */
   readonly newId: (prefix: IdPrefix) => string
+  /**
+   * 32 bytes that nobody can guess, for a secret that is shown once. The same at every attempt of the same request, so
+   * that whichever of them answers, its secret is the one that opens.
+   */
+  readonly newSecret: () => Uint8Array
   /** Whether an earlier attempt of this request may have had its effect, or a part of it. */
   readonly isRepeat: boolean
 }
@@ -53,6 +58,8 @@ export interface Mutation<B> {
     readonly description?: string
     /** Whether no body stands for one without members. */
     readonly isOptional?: true
+    /** Refuses a body before its schema does, where a code of its own says why. */
+    readonly screen?: (body: Readonly<Record<string, unknown>>) => Problem | undefined
   }
   /**
    * Carries it out, once a request. An owner that dies is followed by another, so that each effect is safe to repeat:

@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto'
+import { createHmac, hkdfSync } from 'node:crypto'
 import { hashIdempotencyKey } from '../../admission/key-hash.js'
 import type { KeyHash } from '../../admission/key-table.js'
 import type { AuditSink } from '../../audit/audit.js'
@@ -106,7 +106,7 @@ function begin<B>(
       .update(`${mutation.method} ${exchange.path}\n`)
       .update(bytes)
       .digest('hex')
-    const read = mutation.body && readBody(bytes, mutation.body.schema, mutation.body.isOptional === true)
+    const read = mutation.body && readBody(bytes, mutation.body)
     const keyed = { exchange, caller, mutation, recordKey, key: canonicalKey(idempotencyKey), fingerprint }
     openCount.now++
     const work = decide(keyed, read ?? { ok: true, body: undefined as B }, deps).finally(() => openCount.now--)
@@ -189,6 +189,7 @@ async function carryOut<B>(
       query: exchange.query,
       traceId: exchange.traceId,
       newId: (prefix) => formatId(prefix, idBytes(claim.seed, prefix, tag)),
+      newSecret: () => secretBytes(deps.secret, claim.seed, key),
       isRepeat: claim.isRepeat,
     })
     await audit(deps, exchange, caller, mutation.action, outcome)
@@ -208,6 +209,13 @@ async function carryOut<B>(
 /** The tenant's tag, then what nobody can guess. */
 const idBytes = (seed: Uint8Array, prefix: IdPrefix, tag: Uint8Array): Uint8Array =>
   Buffer.concat([tag, createHmac('sha256', seed).update(prefix).digest()]).subarray(0, 16)
+
+/**
+ * As `kept-answer.ts` seals: neither a copy of the bucket, which has the seed, nor the copy and the master key together
+ * can make it again. It takes the client's Idempotency-Key too.
+ */
+const secretBytes = (secret: Uint8Array, seed: Uint8Array, idempotencyKey: string): Uint8Array =>
+  Buffer.from(hkdfSync('sha256', secret, seed, `attribution once-only secrets v1 ${idempotencyKey}`, 32))
 
 async function refuse<B>(
   exchange: Exchange,

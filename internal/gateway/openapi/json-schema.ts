@@ -16,7 +16,7 @@ export function toJsonSchema(schema: z.ZodType, io: 'input' | 'output', named: N
   const { items, $defs } = z.toJSONSchema(z.array(schema), {
     target: 'draft-2020-12',
     io,
-    override: ({ jsonSchema }) => tidy(jsonSchema as JsonSchema),
+    override: ({ jsonSchema }) => tidy(jsonSchema as JsonSchema, io),
   }) as { items: JsonSchema; $defs?: Record<string, JsonSchema> }
   for (const [name, definition] of Object.entries($defs ?? {})) {
     const found = withComponentRefs(definition)
@@ -29,9 +29,9 @@ export function toJsonSchema(schema: z.ZodType, io: 'input' | 'output', named: N
   return withComponentRefs(items)
 }
 
-function tidy(schema: JsonSchema): void {
-  // Callers tolerate members that they do not know (spec 9), so that no answer is closed.
-  if (schema['additionalProperties'] === false) delete schema['additionalProperties']
+function tidy(schema: JsonSchema, io: 'input' | 'output'): void {
+  // Callers tolerate members that they do not know (spec 9), so that no answer is closed. A body is where it says so.
+  if (io === 'output' && schema['additionalProperties'] === false) delete schema['additionalProperties']
   if (isEmpty(schema['additionalProperties'])) schema['additionalProperties'] = true
   if (JSON.stringify(schema['propertyNames']) === '{"type":"string"}') delete schema['propertyNames']
   if (schema['instant'] === true) {

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { StoredApiKey } from '../../../internal/auth/api-keys.js'
-import { type Authentication, createAuthenticator } from '../../../internal/auth/authenticate.js'
+import { type Authentication, createAuthenticator, type KeyUse } from '../../../internal/auth/authenticate.js'
 import type { JudgedToken } from '../../../internal/auth/bearer-tokens.js'
 import { budgetsCache, rateLimitsOf } from '../../../internal/auth/rate-limits.js'
 import { apiKey, TENANT } from '../../support/api-keys.js'
@@ -31,6 +31,7 @@ const authenticatorOf = (...keys: readonly StoredApiKey[]) => authenticatorWith(
 function authenticatorWith(tokens: Tokens, ...keys: readonly StoredApiKey[]) {
   const bucket = new Map(keys.map((key) => [key.id, key]))
   const counts = { lookUps: 0, judged: 0 }
+  const uses = new Map<string, KeyUse>()
   const findKey = (id: string): StoredApiKey | undefined => {
     counts.lookUps++
     return bucket.get(id)
@@ -44,8 +45,13 @@ function authenticatorWith(tokens: Tokens, ...keys: readonly StoredApiKey[]) {
       return stated && judgedToken(stated)
     },
     budgetsOf,
+    useOf(keyId) {
+      const use = uses.get(keyId) ?? { atMs: 0 }
+      uses.set(keyId, use)
+      return use
+    },
   })
-  return { authenticator, bucket, counts }
+  return { authenticator, bucket, counts, uses }
 }
 
 const present = (apiKeyText: string, authorization = '') => ({ apiKey: apiKeyText, authorization })
@@ -67,6 +73,17 @@ describe('a verdict', () => {
         budgets: budgetsOf(TENANT, stored.id),
       },
     })
+  })
+
+  test('notes when its key was used, unless the key is refused', () => {
+    const [good, revoked, expired] = [apiKey(), apiKey({ status: 'revoked' }), apiKey({ expires_at: at(NOW_MS + 1) })]
+    const { authenticator, uses } = authenticatorOf(good.stored, revoked.stored, expired.stored)
+
+    for (const { secret } of [good, revoked, expired]) {
+      for (const ms of [NOW_MS, NOW_MS + 5]) authenticator.authenticate(present(secret), ms)
+    }
+
+    expect([good, revoked, expired].map(({ stored }) => uses.get(stored.id)?.atMs)).toEqual([NOW_MS + 5, 0, NOW_MS])
   })
 
   test.each([[['gateway']], [[]]])('keeps the layers that a key is limited to: %j', (ingestion_layers) => {

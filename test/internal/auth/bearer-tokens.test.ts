@@ -47,6 +47,13 @@ test('a person’s token acts for the person, and needs both of them', () => {
   expect(judge(PERSONS_TOKEN, { client: ACTIVE, user: { ...ACTIVE, status: 'disabled' } })).toBeUndefined()
 })
 
+test('a person’s token counts no more when it came from a sign-in before their last password', () => {
+  const since = (signed_in_from: number) => ({ client: ACTIVE, user: { ...ACTIVE, signed_in_from } })
+
+  expect(judge(PERSONS_TOKEN, since(PERSON.auth_time))).toMatchObject({ principal: USER_ID })
+  expect(judge(PERSONS_TOKEN, since(PERSON.auth_time + 1))).toBeUndefined()
+})
+
 test('a token of a tenant to which its client or person does not belong is refused', () => {
   const elsewhere = { ...ACTIVE, tenant_id: 'tnt_other' }
 

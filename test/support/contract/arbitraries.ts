@@ -7,11 +7,19 @@ export const PLANTED = 'the-quick-brown-fox'
 
 type Make = (schema: Schema) => fc.Arbitrary<Json>
 
+/** What would change the instance under the feet of the tests, which would then wait for its limits. */
+const LEFT_OUT: Readonly<Record<string, string>> = { SettingsPatch: 'rate_limits' }
+
+function withoutLeftOut(name: string, schema: Schema): Schema {
+  const { [LEFT_OUT[name] ?? '']: _, ...properties } = (schema['properties'] ?? {}) as Readonly<Record<string, Json>>
+  return name in LEFT_OUT ? { ...schema, properties } : schema
+}
+
 /** @returns makes the arbitrary of values that match a schema of the description */
 export function valuesOf({ schemas }: Described): Make {
   const known = new Map<string, fc.Arbitrary<Json>>()
   const named = (name: string): fc.Arbitrary<Json> => {
-    const found = known.get(name) ?? make(schemas[name] ?? {})
+    const found = known.get(name) ?? make(withoutLeftOut(name, schemas[name] ?? {}))
     known.set(name, found)
     return found
   }

@@ -4,7 +4,8 @@ import { createApiKey, type StoredApiKey } from '../../../internal/auth/api-keys
 import { SCOPES, type Scope } from '../../../internal/auth/scopes.js'
 import { connectBroker } from '../../../internal/broker/connect.js'
 import { deriveTenantIds, formatId } from '../../../internal/ids/ids.js'
-import { API_KEYS } from '../../../streams/buckets.js'
+import { DEFAULT_SETTINGS, type Tenant } from '../../../internal/tenants/tenant.js'
+import { API_KEYS, TENANTS } from '../../../streams/buckets.js'
 import { gatewayEnvironment, type RunningService } from '../service.js'
 import { send, type Target } from './target.js'
 
@@ -116,6 +117,13 @@ async function storedKeys(service: RunningService, tenantId: string): Promise<Cr
     ATTRIBUTION_NATS_PASSWORD: password = '',
   } = gatewayEnvironment(service)
   const broker = await connectBroker({ url, user, password, name: 'contract-test' })
+  const otherTenant: Tenant = {
+    id: other,
+    name: 'Other',
+    created_at: new Date(0).toISOString(),
+    settings: DEFAULT_SETTINGS,
+  }
+  await (await broker.bucket(TENANTS)).create(other, JSON.stringify(otherTenant))
   const bucket = await broker.bucket(API_KEYS)
   const made: Credential[] = []
   for (const [name, tenant, scopes, more, worth] of variants) {

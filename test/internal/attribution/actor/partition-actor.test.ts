@@ -4,7 +4,6 @@ import { type ActorDeps, partitionActor } from '../../../../internal/attribution
 import { stageA } from '../../../../internal/attribution/stage-a/stage.js'
 import { stageB } from '../../../../internal/attribution/stage-b/stage.js'
 import { stageC } from '../../../../internal/attribution/stage-c/stage.js'
-import { DEFAULT_SETTINGS } from '../../../../internal/attribution/tenant.js'
 import { runPlannedLog } from '../../../../internal/broker/planned-log.js'
 import { publishOrThrow } from '../../../../internal/broker/publisher.js'
 import {
@@ -21,6 +20,7 @@ import { insertRows, type RowBinaryTable } from '../../../../internal/store/sink
 import { ADMISSION_KEYS } from '../../../../internal/store/tables/admission-keys.js'
 import { ATTRIBUTIONS } from '../../../../internal/store/tables/attributions.js'
 import { QUARANTINED } from '../../../../internal/store/tables/quarantined.js'
+import { DEFAULT_SETTINGS } from '../../../../internal/tenants/tenant.js'
 import { INVOCATIONS, invocationsSubject, type StageName } from '../../../../streams/invocations.js'
 import { directoryOf } from '../../../support/directory.js'
 import { idOf, validEvent } from '../../../support/invocations.js'

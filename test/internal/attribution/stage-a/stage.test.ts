@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { SeenEvents } from '../../../../internal/attribution/actor/seen-events.js'
 import { stageA } from '../../../../internal/attribution/stage-a/stage.js'
-import { DEFAULT_SETTINGS } from '../../../../internal/attribution/tenant.js'
+import { DEFAULT_SETTINGS } from '../../../../internal/tenants/tenant.js'
 import { directoryOf } from '../../../support/directory.js'
 import { idOf, NOW_MS } from '../../../support/invocations.js'
 import { batchOf, event, kindsOf, ROW_DEPS } from '../../../support/stages.js'

@@ -1,0 +1,28 @@
+/** The records of a watched bucket, each under a key of its own, by tenant. */
+export class ByTenant<T extends { readonly tenant_id: string }> {
+  private readonly records = new Map<string, Map<string, T>>()
+  private readonly tenantOf = new Map<string, string>()
+
+  /** Takes over a change of the bucket. @param record undefined when it is gone */
+  follow(key: string, record: T | undefined): void {
+    const before = this.tenantOf.get(key)
+    if (before !== undefined && before !== record?.tenant_id) this.remove(before, key)
+    if (record === undefined) return
+    const { tenant_id: tenantId } = record
+    this.tenantOf.set(key, tenantId)
+    const ofTenant = this.records.get(tenantId) ?? new Map<string, T>()
+    this.records.set(tenantId, ofTenant.set(key, record))
+  }
+
+  /** All records of a tenant, in no order. */
+  of(tenantId: string): Iterable<T> {
+    return this.records.get(tenantId)?.values() ?? []
+  }
+
+  private remove(tenantId: string, key: string): void {
+    this.tenantOf.delete(key)
+    const ofTenant = this.records.get(tenantId)
+    ofTenant?.delete(key)
+    if (ofTenant?.size === 0) this.records.delete(tenantId)
+  }
+}

@@ -1,0 +1,113 @@
+import { z } from 'zod'
+import { exampleId, idOf, timeText } from '../gateway/contract/fields.js'
+import { json, type Operation } from '../gateway/contract/operation.js'
+import { name } from '../intake/plain-text.js'
+import { COHORT_MIN } from './tenant.js'
+
+/** What the routes of a tenant's settings take and promise (design section 7). */
+
+const OWNER_FALLBACKS = ['identity', 'unassigned'] as const
+const KEY_LIFE_DAYS_MAX = 3_650
+const RETENTION_DAYS = { min: 30, max: 3_650 } as const
+const PER_SECOND_MAX = 10_000_000
+
+const perSecond = () => z.int().min(1).max(PER_SECOND_MAX)
+const ownLimit = () => z.strictObject({ per_second: perSecond(), burst: perSecond().optional() }).nullable().optional()
+
+/** Each member that is there replaces its setting; null takes one away. */
+export const settingsPatch = z
+  .strictObject({
+    name: name().optional(),
+    owner_fallback: z.enum(OWNER_FALLBACKS).optional(),
+    require_directory: z.boolean().optional(),
+    stage_b_enabled: z.boolean().optional(),
+    residency_region: z
+      .string()
+      .regex(/^[a-z][a-z0-9-]{1,31}$/, 'must be a region in lower case, such as eu-central-1')
+      .nullable()
+      .optional(),
+    api_key_max_lifetime_days: z.int().min(1).max(KEY_LIFE_DAYS_MAX).optional(),
+    retention_days: z.int().min(RETENTION_DAYS.min).max(RETENTION_DAYS.max).optional(),
+    rate_limits: z
+      .strictObject({
+        ingest: ownLimit(),
+        read: ownLimit(),
+        report: ownLimit(),
+        control: ownLimit(),
+        token: ownLimit(),
+      })
+      .nullable()
+      .optional()
+      .meta({
+        description:
+          'By class of operation, none above what the tenant has from its operator. Without `burst` it is the usual ' +
+          "one of the class; null goes back to the instance's.",
+      }),
+  })
+  .meta({ id: 'SettingsPatch' })
+export type SettingsPatch = z.infer<typeof settingsPatch>
+
+const limit = z.object({ per_second: z.number(), burst: z.number() })
+
+const settings = z
+  .object({
+    tenant_id: idOf('tnt'),
+    name: z.string(),
+    created_at: timeText(),
+    owner_fallback: z.enum(OWNER_FALLBACKS).meta({
+      description: 'Who owns a call whose owner the directory does not know: the identity as given, or nobody.',
+    }),
+    require_directory: z.boolean().meta({
+      description: 'Whether a stated service that the directory does not know is only declared, not resolved.',
+    }),
+    stage_b_enabled: z
+      .boolean()
+      .meta({ description: 'Whether trained inference may answer what the facts leave open.' }),
+    residency_region: z.string().nullable().meta({ description: "Where the tenant's data must stay; null: anywhere." }),
+    api_key_max_lifetime_days: z.int(),
+    retention_days: z.int().meta({ description: 'Records of calls are kept at least this long.' }),
+    rate_limits: z
+      .object({ ingest: limit, read: limit, report: limit, control: limit, token: limit })
+      .meta({ description: 'As they hold now, whether the tenant has set them or not.' }),
+    k: z.literal(COHORT_MIN).meta({ description: 'Cohorts of fewer people are never shown. Cannot be set.' }),
+  })
+  .meta({ id: 'Settings' })
+export type ShownSettings = z.infer<typeof settings>
+
+const EXAMPLE_SETTINGS: ShownSettings = {
+  tenant_id: exampleId('tnt'),
+  name: 'Example',
+  created_at: '2026-11-21T09:30:00.000Z',
+  owner_fallback: 'identity',
+  require_directory: false,
+  stage_b_enabled: true,
+  residency_region: 'eu-central-1',
+  api_key_max_lifetime_days: 365,
+  retention_days: 400,
+  rate_limits: {
+    ingest: { per_second: 20_000, burst: 40_000 },
+    read: { per_second: 50, burst: 200 },
+    report: { per_second: 10, burst: 50 },
+    control: { per_second: 10, burst: 50 },
+    token: { per_second: 5, burst: 20 },
+  },
+  k: COHORT_MIN,
+}
+export const EXAMPLE_PATCH: SettingsPatch = { require_directory: true, rate_limits: { read: { per_second: 20 } } }
+
+export const PATH = '/api/v1/settings'
+
+export const GET_SETTINGS: Operation = {
+  id: 'getSettings',
+  tag: 'Settings',
+  summary: 'The settings of the tenant',
+  replies: { 200: { description: 'All of them.', contents: json(settings, EXAMPLE_SETTINGS) } },
+}
+
+export const UPDATE_SETTINGS: Operation = {
+  id: 'updateSettings',
+  tag: 'Settings',
+  summary: 'Change settings of the tenant',
+  description: 'What is not named stays as it is. A member that is not known, or cannot be set, is refused.',
+  replies: { 200: { description: 'All settings as they are then.', contents: json(settings, EXAMPLE_SETTINGS) } },
+}

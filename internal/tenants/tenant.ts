@@ -1,0 +1,42 @@
+import type { RateLimitSettings } from '../auth/rate-limits.js'
+
+/** A tenant as it is kept under its id in the bucket `tenants`. */
+export interface Tenant {
+  readonly id: string
+  readonly name: string
+  readonly created_at: string
+  readonly settings: TenantSettings
+}
+
+export interface TenantSettings {
+  /** Who owns a call whose service and identity have no owner in the directory: the identity as given, or nobody. */
+  readonly owner_fallback: 'identity' | 'unassigned'
+  /** A stated service that the directory does not know is then only declared, not resolved. */
+  readonly require_directory: boolean
+  /** Whether trained inference may answer for what the facts leave open. */
+  readonly stage_b_enabled: boolean
+  /** Where the tenant's data must stay; null: anywhere. */
+  readonly residency_region: string | null
+  /** How long an API key may live at most. */
+  readonly api_key_max_lifetime_days: number
+  /** How long records of calls are kept. */
+  readonly retention_days: number
+  /** The tenant's own rate limits; those of the instance where it has none. */
+  readonly rate_limits?: RateLimitSettings
+}
+
+export const DEFAULT_SETTINGS: TenantSettings = {
+  owner_fallback: 'identity',
+  require_directory: false,
+  stage_b_enabled: true,
+  residency_region: null,
+  api_key_max_lifetime_days: 365,
+  retention_days: 400,
+}
+
+/** A cohort of fewer people is never shown (spec 4.2). Not a tenant's to set. */
+export const COHORT_MIN = 5
+
+/** A tenant's settings; what an older version has not written is as by default. */
+export const settingsOf = (tenant: Tenant | undefined): TenantSettings =>
+  tenant === undefined ? DEFAULT_SETTINGS : { ...DEFAULT_SETTINGS, ...tenant.settings }

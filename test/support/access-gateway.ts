@@ -1,0 +1,35 @@
+/** A gateway whose only routes are those of clients and people, on a real broker. */
+import type { Broker } from '../../internal/broker/connect.js'
+import { type WatchedRecords, watchRecords } from '../../internal/broker/watched-records.js'
+import { clientRoutes } from '../../internal/clients/routes.js'
+import type { Mutate } from '../../internal/gateway/mutations/mutations.js'
+import { createCursorCodec } from '../../internal/gateway/pages.js'
+import type { Route } from '../../internal/gateway/route.js'
+import type { StoredClient } from '../../internal/oauth/clients.js'
+import { type StoredUser, UserDirectory } from '../../internal/oauth/users.js'
+import { userRoutes } from '../../internal/users/routes.js'
+import { CLIENTS, USERS } from '../../streams/buckets.js'
+import { idsOf } from './key-gateway.js'
+import { SECRET } from './mutation-gateway.js'
+
+export interface AccessOptions {
+  /** Stand before the real ones: to fail in the middle. */
+  readonly clients?: (real: WatchedRecords<StoredClient>) => WatchedRecords<StoredClient>
+  readonly users?: (real: WatchedRecords<StoredUser>) => WatchedRecords<StoredUser>
+}
+
+export const accessRoutes =
+  (options: AccessOptions = {}) =>
+  async (mutate: Mutate, broker: Broker): Promise<readonly Route[]> => {
+    const lost = (): void => undefined
+    const clients = await watchRecords<StoredClient>(await broker.bucket(CLIENTS), lost)
+    const people = new UserDirectory()
+    const users = await watchRecords<StoredUser>(await broker.bucket(USERS), lost, (key, user) => {
+      people.follow(key, user)
+    })
+    const deps = { mutate, idsOf, cursors: createCursorCodec(SECRET), clock: Date.now }
+    return [
+      ...clientRoutes({ ...deps, mode: 'production', clients: options.clients?.(clients) ?? clients }),
+      ...userRoutes({ ...deps, users: options.users?.(users) ?? users, findUser: (id) => people.withId(id) }),
+    ]
+  }

@@ -1,0 +1,32 @@
+/** Requests as a caller of the API makes them. */
+import { randomUUID } from 'node:crypto'
+
+export interface Asked {
+  readonly status: number
+  readonly headers: Headers
+  // biome-ignore lint/suspicious/noExplicitAny: the contract is what is being checked
+  readonly json: any
+}
+
+/** @param headers beside an Idempotency-Key of its own, which they may replace */
+export async function ask(
+  baseUrl: string,
+  method: string,
+  path: string,
+  headers: Readonly<Record<string, string>>,
+  body?: unknown,
+): Promise<Asked> {
+  const answer = await fetch(baseUrl + path, {
+    method,
+    headers: {
+      ...(method === 'GET' ? {} : { 'idempotency-key': randomUUID() }),
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  })
+  const text = await answer.text()
+  return { status: answer.status, headers: answer.headers, json: text === '' ? undefined : JSON.parse(text) }
+}
+
+export const refusalOf = ({ status, json }: Asked): readonly unknown[] => [status, json?.error_code]

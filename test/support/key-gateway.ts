@@ -1,0 +1,47 @@
+/** A gateway whose only routes are those of API keys, on a real broker; several of them stand for several processes. */
+import type { StoredKeyUse } from '../../internal/api-keys/last-use.js'
+import { apiKeyRoutes } from '../../internal/api-keys/routes.js'
+import type { StoredApiKey } from '../../internal/auth/api-keys.js'
+import type { Broker } from '../../internal/broker/connect.js'
+import { mirrorBucket } from '../../internal/broker/mirror.js'
+import { createPublisher } from '../../internal/broker/publisher.js'
+import { type WatchedRecords, watchRecords } from '../../internal/broker/watched-records.js'
+import { eventPublisher, type PublishEvent } from '../../internal/events/publish.js'
+import type { Mutate } from '../../internal/gateway/mutations/mutations.js'
+import { createCursorCodec } from '../../internal/gateway/pages.js'
+import type { Route } from '../../internal/gateway/route.js'
+import { tenantIdsCache } from '../../internal/ids/ids.js'
+import { API_KEY_USES, API_KEYS } from '../../streams/buckets.js'
+import { SECRET } from './mutation-gateway.js'
+
+export interface KeyGatewayOptions {
+  readonly clock?: () => number
+  readonly lifeDaysMax?: number
+  /** Stands before the real ones: to fail in the middle. */
+  readonly keys?: (real: WatchedRecords<StoredApiKey>) => WatchedRecords<StoredApiKey>
+  readonly publishEvent?: (real: PublishEvent) => PublishEvent
+}
+
+export const idsOf = tenantIdsCache(SECRET)
+
+export const keyRoutes =
+  ({ clock = Date.now, lifeDaysMax = 365, keys, publishEvent }: KeyGatewayOptions = {}) =>
+  async (mutate: Mutate, broker: Broker): Promise<readonly Route[]> => {
+    const lost = (): void => undefined
+    const real = await watchRecords<StoredApiKey>(await broker.bucket(API_KEYS), lost)
+    const useBucket = await broker.bucket(API_KEY_USES)
+    const uses = await mirrorBucket<StoredKeyUse>(useBucket, lost)
+    const publish = eventPublisher(createPublisher(broker.connection).publish, idsOf)
+    return apiKeyRoutes({
+      mutate,
+      mode: 'production',
+      idsOf,
+      keys: keys?.(real) ?? real,
+      deleteUse: (id) => useBucket.delete(id),
+      lastUsedAt: (id) => uses.get(id)?.at ?? null,
+      lifeDaysMaxOf: () => lifeDaysMax,
+      publishEvent: publishEvent?.(publish) ?? publish,
+      cursors: createCursorCodec(SECRET),
+      clock,
+    })
+  }
