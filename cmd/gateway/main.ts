@@ -9,6 +9,10 @@ import { BodyFingerprint } from '../../internal/admission/body-fingerprint.js'
 import { InFlight } from '../../internal/admission/in-flight.js'
 import { type StoredKeyUse, trackKeyUses } from '../../internal/api-keys/last-use.js'
 import { apiKeyRoutes } from '../../internal/api-keys/routes.js'
+import { openDirectory } from '../../internal/attribution/directory/open-directory.js'
+import { directoryRoutes } from '../../internal/attribution/directory/routes.js'
+import type { StoredOverride } from '../../internal/attribution/prices/override.js'
+import { priceRoutes } from '../../internal/attribution/prices/routes.js'
 import { attributionRoutes } from '../../internal/attribution/routes.js'
 import { auditRoutes } from '../../internal/audit/routes.js'
 import { createAuditSink } from '../../internal/audit/sink.js'
@@ -76,8 +80,10 @@ import {
   API_KEY_USES,
   API_KEYS,
   CHECKPOINTS,
+  DIRECTORY,
   IDEMPOTENCY,
   MEMBERS,
+  PRICE_OVERRIDES,
   SIGNING_KEYS,
   TENANTS,
 } from '../../streams/buckets.js'
@@ -101,6 +107,7 @@ runMain('gateway', async () => {
       'host',
       'port',
       'mode',
+      'region',
       'baseUrl',
       'errorDocsUrl',
       'logLevel',
@@ -319,6 +326,8 @@ runMain('gateway', async () => {
     log,
   })
   const publishEvent = eventPublisher(publisher.publish, idsOf)
+  const prices = await watchRecords<StoredOverride>(await broker.bucket(PRICE_OVERRIDES), lost)
+  const collection = { mutate, cursors, idsOf, clock }
   const server = await serve(
     address,
     withDescription({ baseUrl, errorDocsUrl }, [
@@ -369,6 +378,8 @@ runMain('gateway', async () => {
         tenants: bucketRecords(tenantBucket, tenants.reached),
         instanceLimits,
       }),
+      ...directoryRoutes({ ...collection, ...(await openDirectory(await broker.bucket(DIRECTORY), idsOf, lost)) }),
+      ...priceRoutes({ ...collection, prices }),
       ...rateLimitRoutes(clock),
       ...auditRoutes({ list: (question, signal) => listAuditLog(store, question, signal), cursors, clock }),
     ]),

@@ -91,7 +91,9 @@ export function eligibilityOf(record: {
   readonly confidence: Confidence
   readonly isPriced: boolean
   readonly degradationState: DegradationState
+  readonly isResidencyRestricted: boolean
 }): ExportEligibility {
+  if (record.isResidencyRestricted) return 'residency_restricted'
   if (record.degradationState === 'degraded_serving') return 'advisory'
   if (!record.isPriced) return 'unpriced'
   return record.confidence >= CHARGEBACK_FLOOR ? 'eligible' : 'below_floor'
