@@ -84,7 +84,7 @@ export function toRow(admitted: AdmittedInvocation, verdict: Verdict, place: Row
     costUsd: consumption.costUsd,
     energyWh: consumption.energyWh,
     carbonGco2e: consumption.carbonGco2e,
-    pathwayCategory: pathwayOf(invocation),
+    pathwayCategory: pathwayOf(invocation, admitted.principal),
     outputState: verdict.outputState,
 
     stageOrigin: verdict.stageOrigin,

@@ -127,19 +127,27 @@ describe('pathway', () => {
     ['browser', 'other'],
     ['constructor', 'other'],
   ])('the layer %s is %s', (ingestionLayer, pathway) => {
-    expect(pathwayOf({ ingestionLayer })).toBe(pathway)
+    expect(pathwayOf({ ingestionLayer }, 'key_one')).toBe(pathway)
   })
 
   test('a step of a trace is an agent workflow; a trace without a parent is not', () => {
-    expect(pathwayOf({ ingestionLayer: 'gateway', traceId: 't', parentSpanId: 's' })).toBe('agent_workflow')
-    expect(pathwayOf({ ingestionLayer: 'gateway', traceId: 't' })).toBe('gateway_mediated')
-    expect(pathwayOf({ ingestionLayer: 'gateway', parentSpanId: 's' })).toBe('gateway_mediated')
+    expect(pathwayOf({ ingestionLayer: 'gateway', traceId: 't', parentSpanId: 's' }, 'key_one')).toBe('agent_workflow')
+    expect(pathwayOf({ ingestionLayer: 'gateway', traceId: 't' }, 'key_one')).toBe('gateway_mediated')
+    expect(pathwayOf({ ingestionLayer: 'gateway', parentSpanId: 's' }, 'key_one')).toBe('gateway_mediated')
+  })
+
+  test('what a partner’s connector sends is a connector’s import, whatever its layer, but for a batch and an agent’s step', () => {
+    expect(pathwayOf({ ingestionLayer: 'gateway' }, 'con_one')).toBe('connector_import')
+    expect(pathwayOf({ ingestionLayer: 'data-cloud', serviceTier: 'batch' }, 'con_one')).toBe('batch')
+    expect(pathwayOf({ ingestionLayer: 'data-cloud', traceId: 't', parentSpanId: 's' }, 'con_one')).toBe(
+      'agent_workflow',
+    )
   })
 
   test('a batch is a batch, also as a step of a trace', () => {
-    expect(pathwayOf({ ingestionLayer: 'gateway', serviceTier: 'batch', traceId: 't', parentSpanId: 's' })).toBe(
-      'batch',
-    )
-    expect(pathwayOf({ ingestionLayer: 'gateway', serviceTier: 'flex' })).toBe('gateway_mediated')
+    expect(
+      pathwayOf({ ingestionLayer: 'gateway', serviceTier: 'batch', traceId: 't', parentSpanId: 's' }, 'key_one'),
+    ).toBe('batch')
+    expect(pathwayOf({ ingestionLayer: 'gateway', serviceTier: 'flex' }, 'key_one')).toBe('gateway_mediated')
   })
 })
