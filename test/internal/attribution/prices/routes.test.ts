@@ -5,7 +5,7 @@ import { watchRecords } from '../../../../internal/broker/watched-records.js'
 import { createCursorCodec } from '../../../../internal/gateway/pages.js'
 import { formatId, tenantIdsCache } from '../../../../internal/ids/ids.js'
 import { PRICE_OVERRIDES } from '../../../../streams/buckets.js'
-import { type Asked, type Ask, askAs } from '../../../support/ask.js'
+import { type Ask, type Asked, askAs } from '../../../support/ask.js'
 import { launchBroker } from '../../../support/broker.js'
 import { type MutationGateway, SECRET, startMutationGateway } from '../../../support/mutation-gateway.js'
 
