@@ -50,7 +50,14 @@ export const REVOKED_TOKENS = {
 } as const satisfies Bucket
 
 /** `<tenant id>.<services|identities|principals>.<escaped name>` -> one entry of the tenant's directory. Watched by attributors. */
+/** `<tenant id>.<services|identities|principals>.<escaped name>` -> one entry of the tenant's directory. Watched by attributors and gateways. */
 export const DIRECTORY = { name: 'directory', history: 1 } as const satisfies Bucket
+
+/** `<tenant id>.<price id>` -> a price that the tenant has negotiated. Watched by attributors and gateways. */
+export const PRICE_OVERRIDES = { name: 'price_overrides', history: 1 } as const satisfies Bucket
+
+/** `<connector id>` -> a partner that acts for a tenant: scopes, source systems, lane, salt and hash of its secret, status, health. Watched by gateways. */
+export const CONNECTORS = { name: 'connectors', history: 1 } as const satisfies Bucket
 
 /** `<stage>.<partition>` -> what is done and what is planned. Compare-and-set fences a stale owner. */
 export const CHECKPOINTS = { name: 'checkpoints', history: 1 } as const satisfies Bucket
@@ -88,6 +95,8 @@ export const BUCKETS: readonly Bucket[] = [
   SESSIONS,
   REVOKED_TOKENS,
   DIRECTORY,
+  PRICE_OVERRIDES,
+  CONNECTORS,
   CHECKPOINTS,
   SIGNING_KEYS,
   IDEMPOTENCY,

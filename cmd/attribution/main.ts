@@ -4,6 +4,7 @@ import { auditCommand } from './audit.js'
 import { demoCommand } from './demo.js'
 import { keyCommand } from './key.js'
 import { masterKeyCommand } from './master-key.js'
+import { sandboxDataCommand } from './sandbox-data.js'
 import { signingKeyCommand } from './signing-key.js'
 import { tenantCommand } from './tenant.js'
 
@@ -15,6 +16,7 @@ const program = new Command('attribution')
   .addCommand(auditCommand())
   .addCommand(masterKeyCommand())
   .addCommand(signingKeyCommand())
+  .addCommand(sandboxDataCommand())
 
 program.parseAsync().then(
   // A command may have said that it found something.

@@ -8,7 +8,9 @@ import { loadSeenEvents } from '../../internal/attribution/actor/load-seen.js'
 import { partitionActor } from '../../internal/attribution/actor/partition-actor.js'
 import type { Stage } from '../../internal/attribution/actor/stage.js'
 import { consumptionRules } from '../../internal/attribution/consumption.js'
-import { WatchedDirectory } from '../../internal/attribution/directory.js'
+import { WatchedDirectory } from '../../internal/attribution/directory/directory.js'
+import type { StoredOverride } from '../../internal/attribution/prices/override.js'
+import { WatchedPrices } from '../../internal/attribution/prices/watched-prices.js'
 import { stageA } from '../../internal/attribution/stage-a/stage.js'
 import { stageB } from '../../internal/attribution/stage-b/stage.js'
 import { stageC } from '../../internal/attribution/stage-c/stage.js'
@@ -47,6 +49,7 @@ import {
   CHECKPOINTS,
   DIRECTORY,
   MEMBERS,
+  PRICE_OVERRIDES,
   SIGNING_KEYS,
   TENANTS,
 } from '../../streams/buckets.js'
@@ -91,6 +94,10 @@ runMain('attributor', async () => {
   }
   const directory = new WatchedDirectory()
   await mirrorBucket(await broker.bucket(DIRECTORY), lost, (key, value) => directory.apply(key, value))
+  const prices = new WatchedPrices((id, what) => log.error({ id, what }, 'a price of a tenant cannot be applied'))
+  await mirrorBucket<StoredOverride>(await broker.bucket(PRICE_OVERRIDES), lost, (key, price) =>
+    prices.apply(key, price),
+  )
   const tenants = await mirrorBucket<Tenant>(await broker.bucket(TENANTS), lost)
   const checkpoints = await broker.bucket(CHECKPOINTS)
   const signingKeys = await broker.bucket(SIGNING_KEYS)
@@ -126,7 +133,12 @@ runMain('attributor', async () => {
     recordSourcesSince: (partition: number, sinceMs: number) => recordSourcesSince(store, partition, sinceMs),
     recordSourcesOf: (ids: readonly Uint8Array[], sinceMs: number) => recordSourcesOf(store, ids, sinceMs),
   }
-  const rowDeps = { logId, consumptionOf: consumptionRules(), identityKeyOf }
+  const rowDeps = {
+    logId,
+    consumptionOf: consumptionRules((tenantId) => prices.of(tenantId)),
+    identityKeyOf,
+    residencyRegionOf: (tenantId: string) => settingsOf(tenants.get(tenantId)).residency_region,
+  }
   const stages: readonly Stage[] = [
     stageA({
       ...rowDeps,

@@ -9,7 +9,11 @@ import { BodyFingerprint } from '../../internal/admission/body-fingerprint.js'
 import { InFlight } from '../../internal/admission/in-flight.js'
 import { type StoredKeyUse, trackKeyUses } from '../../internal/api-keys/last-use.js'
 import { apiKeyRoutes } from '../../internal/api-keys/routes.js'
-import { attributionRoutes } from '../../internal/attribution/routes.js'
+import { openDirectory } from '../../internal/attribution/directory/open-directory.js'
+import { directoryRoutes } from '../../internal/attribution/directory/routes.js'
+import type { StoredOverride } from '../../internal/attribution/prices/override.js'
+import { priceRoutes } from '../../internal/attribution/prices/routes.js'
+import { type AttributionRoutesDeps, attributionRoutes } from '../../internal/attribution/routes.js'
 import { auditRoutes } from '../../internal/audit/routes.js'
 import { createAuditSink } from '../../internal/audit/sink.js'
 import type { StoredApiKey } from '../../internal/auth/api-keys.js'
@@ -32,6 +36,9 @@ import {
   STORE_SETTINGS,
   TLS_SETTINGS,
 } from '../../internal/config/settings.js'
+import { clientOf } from '../../internal/connectors/connector.js'
+import { openConnectors } from '../../internal/connectors/open.js'
+import { connectorRoutes } from '../../internal/connectors/routes.js'
 import { eventPublisher } from '../../internal/events/publish.js'
 import { ELSEWHERE, isKnownEvent, type Told } from '../../internal/gateway/admission/admission.js'
 import type { BulkRecord } from '../../internal/gateway/admission/bulk-outcomes.js'
@@ -58,6 +65,7 @@ import { readTls } from '../../internal/gateway/tls.js'
 import { identityKeysCache, tenantIdsCache } from '../../internal/ids/ids.js'
 import { openAuthorizationServer } from '../../internal/oauth/open.js'
 import { encodeObservation, encodeObservations } from '../../internal/observations/codec.js'
+import { partnerRoutes } from '../../internal/partner/routes.js'
 import { runMain, stopSignal, untilAvailable } from '../../internal/process/main.js'
 import { readMasterKeys } from '../../internal/secrets/master-keys.js'
 import { signingKey } from '../../internal/secrets/signing-keys.js'
@@ -76,8 +84,11 @@ import {
   API_KEY_USES,
   API_KEYS,
   CHECKPOINTS,
+  CONNECTORS,
+  DIRECTORY,
   IDEMPOTENCY,
   MEMBERS,
+  PRICE_OVERRIDES,
   SIGNING_KEYS,
   TENANTS,
 } from '../../streams/buckets.js'
@@ -101,6 +112,7 @@ runMain('gateway', async () => {
       'host',
       'port',
       'mode',
+      'region',
       'baseUrl',
       'errorDocsUrl',
       'logLevel',
@@ -198,6 +210,8 @@ runMain('gateway', async () => {
   budgetExchange.listen(budgetsOf)
   const publisher = createPublisher(broker.connection)
   const auditSink = createAuditSink({ publish: publisher.publish, clock, log })
+  const { connectors, withClient } = await openConnectors(await broker.bucket(CONNECTORS), lost, forget)
+  const residencyRegionOf = (tenantId: string) => settingsOf(tenants.get(tenantId)).residency_region
   const oauth = await openAuthorizationServer({
     bucket: (bucket) => broker.bucket(bucket),
     masterKeys,
@@ -205,6 +219,10 @@ runMain('gateway', async () => {
     baseUrl,
     tokenLifeS: config.accessTokenSeconds,
     budgetsOf,
+    findPartnerClient(clientId) {
+      const connector = withClient(clientId)
+      return connector && clientOf(connector)
+    },
     auditSink,
     isBrokerUp,
     forget,
@@ -212,14 +230,18 @@ runMain('gateway', async () => {
     log,
     clock,
   })
+  const authentication = { mode: config.mode, budgetsOf, useOf: keyUses.of }
   const authenticator = createAuthenticator({
-    mode: config.mode,
+    ...authentication,
     findKey: (keyId) => apiKeys.get(keyId),
     judgeToken: oauth.judgeToken,
-    budgetsOf,
-    useOf: keyUses.of,
   })
-  authenticators.push(authenticator)
+  const partnerAuthenticator = createAuthenticator({
+    ...authentication,
+    findKey: () => undefined,
+    judgeToken: oauth.partner.judgeToken,
+  })
+  authenticators.push(authenticator, partnerAuthenticator)
 
   const spoolsDir = join(config.dataDir, 'spool')
   const spoolSettings = {
@@ -319,12 +341,22 @@ runMain('gateway', async () => {
     log,
   })
   const publishEvent = eventPublisher(publisher.publish, idsOf)
+  const prices = await watchRecords<StoredOverride>(await broker.bucket(PRICE_OVERRIDES), lost)
+  const collection = { mutate, cursors, idsOf, clock }
+  const attributions = {
+    list: (question, signal) => listAttributions(store, question, signal),
+    find: (tenantId, id, signal) => findAttribution(store, tenantId, id, signal),
+    cursors,
+    idsOf,
+    clock,
+  } satisfies AttributionRoutesDeps
+  const bulkAdmission = { ...admission, ...keptRecords<BulkRecord>(records, 'bulk', isBrokerUp) }
   const server = await serve(
     address,
     withDescription({ baseUrl, errorDocsUrl }, [
       ...healthRoutes(brokerWatch, watchStore(store, clock)),
       ...errorPageRoutes(baseUrl.startsWith('https:')),
-      ...admissionRoutes({ ...admission, ...keptRecords<BulkRecord>(records, 'bulk', isBrokerUp) }),
+      ...admissionRoutes(bulkAdmission),
       ...observationRoutes({
         ...admission,
         ...keptRecords<ObservationRecord>(records, 'observation', isBrokerUp),
@@ -342,13 +374,7 @@ runMain('gateway', async () => {
         isAdmitted: (id) => isKnownEvent(id, admission, clock()),
       }),
       ...oauth.routes,
-      ...attributionRoutes({
-        list: (question, signal) => listAttributions(store, question, signal),
-        find: (tenantId, id, signal) => findAttribution(store, tenantId, id, signal),
-        cursors,
-        idsOf,
-        clock,
-      }),
+      ...attributionRoutes(attributions),
       ...apiKeyRoutes({
         mutate,
         mode: config.mode,
@@ -369,10 +395,25 @@ runMain('gateway', async () => {
         tenants: bucketRecords(tenantBucket, tenants.reached),
         instanceLimits,
       }),
+      ...directoryRoutes({ ...collection, ...(await openDirectory(await broker.bucket(DIRECTORY), idsOf, lost)) }),
+      ...priceRoutes({ ...collection, prices }),
+      ...connectorRoutes({ ...collection, mode: config.mode, connectors, residencyRegionOf }),
+      ...partnerRoutes({
+        mutate,
+        issueTokenAt: oauth.partner.issueTokenAt,
+        connectors,
+        withClient,
+        publishEvent,
+        residencyRegionOf,
+        instanceRegion: config.region === '' ? null : config.region,
+        attributions,
+        admission: bulkAdmission,
+        clock,
+      }),
       ...rateLimitRoutes(clock),
       ...auditRoutes({ list: (question, signal) => listAuditLog(store, question, signal), cursors, clock }),
     ]),
-    { authenticator, brokerAwayMs: () => brokerWatch.awayMs(), log },
+    { authenticator, partnerAuthenticator, brokerAwayMs: () => brokerWatch.awayMs(), log },
   ).catch(portTaken)
   stopUnready()
   log.info({ port: server.port }, 'listening')

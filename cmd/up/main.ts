@@ -33,6 +33,7 @@ import {
 import { natsServerRole } from '../../internal/supervisor/nats-server.js'
 import { GATEWAY_NODE_FLAGS } from '../../internal/supervisor/processes.js'
 import { answersAt } from '../../internal/supervisor/readiness.js'
+import { fillSandbox } from '../../internal/supervisor/sandbox.js'
 import { createLog } from '../../internal/telemetry/log.js'
 
 /** `dist/cmd/<role>/main.js` */
@@ -60,6 +61,7 @@ runMain('up', async () => {
       'port',
       'dataDir',
       'mode',
+      'region',
       'logLevel',
       'baseUrl',
       'demo',
@@ -170,8 +172,10 @@ runMain('up', async () => {
     process.stdout.write(banner({ baseUrl, files, mode: config.mode, ownsNats, ownsStore }))
 
     const demo = config.demo ? runDemo(mainOf('attribution'), files, env, demoSpeed, demoEventIds) : undefined
+    const filling = config.mode === 'sandbox' ? fillSandbox(mainOf('attribution'), files, env) : undefined
     await stopping
     demo?.kill()
+    filling?.kill()
     say('stopping')
   } finally {
     await supervisor.stop()

@@ -39,7 +39,7 @@ const interpretation = z
   })
   .meta({ id: 'Interpretation', description: 'The evidence card.' })
 
-const attributionRecord = z
+export const attributionRecord = z
   .object({
     id: idOf('attr'),
     invocation_id: idOf('inv'),
@@ -110,7 +110,7 @@ const explanation = z
   })
   .meta({ id: 'Explanation', description: 'How the record came about, in figures that add up again.' })
 
-const EXAMPLE_RECORD = {
+export const EXAMPLE_RECORD = {
   id: exampleId('attr'),
   invocation_id: exampleId('inv'),
   provider: 'openai',

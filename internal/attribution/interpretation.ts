@@ -91,7 +91,9 @@ export function eligibilityOf(record: {
   readonly confidence: Confidence
   readonly isPriced: boolean
   readonly degradationState: DegradationState
+  readonly isResidencyRestricted: boolean
 }): ExportEligibility {
+  if (record.isResidencyRestricted) return 'residency_restricted'
   if (record.degradationState === 'degraded_serving') return 'advisory'
   if (!record.isPriced) return 'unpriced'
   return record.confidence >= CHARGEBACK_FLOOR ? 'eligible' : 'below_floor'
@@ -112,14 +114,25 @@ const PATHWAY_OF_LAYER = new Map<string, PathwayCategory>([
   ['connector', 'connector_import'],
 ])
 
-/** How the call reached its provider: a batch job and an agent's step say more than the layer that saw them. */
-export function pathwayOf(call: {
-  readonly ingestionLayer: string
-  readonly serviceTier?: string | undefined
-  readonly traceId?: string | undefined
-  readonly parentSpanId?: string | undefined
-}): PathwayCategory {
+const CONNECTOR_PREFIX = 'con_'
+
+/**
+ * How the call reached its provider: a batch job and an agent's step say more than the layer that saw them, and so does
+ * a partner that has sent it.
+ *
+ * @param principal id of the credential that sent it
+ */
+export function pathwayOf(
+  call: {
+    readonly ingestionLayer: string
+    readonly serviceTier?: string | undefined
+    readonly traceId?: string | undefined
+    readonly parentSpanId?: string | undefined
+  },
+  principal: string,
+): PathwayCategory {
   if (call.serviceTier === 'batch') return 'batch'
   if (call.traceId !== undefined && call.parentSpanId !== undefined) return 'agent_workflow'
+  if (principal.startsWith(CONNECTOR_PREFIX)) return 'connector_import'
   return PATHWAY_OF_LAYER.get(call.ingestionLayer.toLowerCase()) ?? 'other'
 }

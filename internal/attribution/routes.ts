@@ -6,7 +6,12 @@ import type { Route } from '../gateway/route.js'
 import { hasTagOf, parseId, type TenantIds } from '../ids/ids.js'
 import { problem } from '../problems/catalogue.js'
 import { storeProblem } from '../store/failures.js'
-import type { After, StoredAttribution, StoredAttributionDetail } from '../store/queries/attributions.js'
+import type {
+  After,
+  AttributionView,
+  StoredAttribution,
+  StoredAttributionDetail,
+} from '../store/queries/attributions.js'
 import { GET_ATTRIBUTION, LIST_ATTRIBUTIONS } from './contract.js'
 import { explain } from './explanation.js'
 import { toRecord } from './record.js'
@@ -18,6 +23,7 @@ export interface AttributionRoutesDeps {
       readonly snapshotMs: number
       readonly after: After | undefined
       readonly limit: number
+      readonly view?: AttributionView | undefined
     },
     signal: AbortSignal,
   ) => Promise<StoredAttribution[]>
@@ -40,7 +46,7 @@ export function attributionRoutes(deps: AttributionRoutesDeps): readonly Route[]
       operation: LIST_ATTRIBUTIONS,
       access: 'read:attribution',
       rateClass: 'read',
-      handle: (exchange, caller) => answerOrSayWhy(exchange, () => list(exchange, caller, deps)),
+      handle: (exchange, caller) => answerWithPage(exchange, caller, QUERY, deps),
     },
     {
       method: 'get',
@@ -53,8 +59,28 @@ export function attributionRoutes(deps: AttributionRoutesDeps): readonly Route[]
   ]
 }
 
-async function list(exchange: Exchange, caller: Caller, deps: AttributionRoutesDeps): Promise<void> {
-  const read = readPage(exchange, caller, QUERY, deps)
+/**
+ * Answers with a page of records.
+ *
+ * @param query what its cursors belong to: route, sort, and whose view it is
+ * @param view what may be seen of the tenant's records; all when absent
+ */
+export const answerWithPage = (
+  exchange: Exchange,
+  caller: Caller,
+  query: string,
+  deps: Pick<AttributionRoutesDeps, 'list' | 'cursors' | 'clock'>,
+  view?: AttributionView,
+): Promise<void> => answerOrSayWhy(exchange, () => list(exchange, caller, query, deps, view))
+
+async function list(
+  exchange: Exchange,
+  caller: Caller,
+  query: string,
+  deps: Pick<AttributionRoutesDeps, 'list' | 'cursors' | 'clock'>,
+  view: AttributionView | undefined,
+): Promise<void> {
+  const read = readPage(exchange, caller, query, deps)
   if (!read.ok) return exchange.replyProblem(read.problem)
   const { tenantId } = caller
   const { snapshotMs, limit } = read.request
@@ -62,7 +88,7 @@ async function list(exchange: Exchange, caller: Caller, deps: AttributionRoutesD
   const after: After | undefined = read.request.after && { eventTimeMs, idHex }
 
   // One more than is shown tells whether there is more.
-  const rows = await deps.list({ tenantId, snapshotMs, after, limit: limit + 1 }, abortWith(exchange))
+  const rows = await deps.list({ tenantId, snapshotMs, after, limit: limit + 1, view }, abortWith(exchange))
   const page = pageOf(read.request, rows, (row) => [row.event_time_ms, row.id], toRecord)
   exchange.replyJson('200 OK', page)
 }

@@ -1,5 +1,6 @@
 import { type SipKey, sipHash128 } from '../ids/siphash.js'
 import type { AdmittedInvocation } from '../invocations/group.js'
+import { isRestricted, type ResidencyRegion } from '../residency/residency.js'
 import type { AttributionRow } from '../store/tables/attributions.js'
 import { parseQuantity, type Quantity } from '../units/quantity.js'
 import {
@@ -48,6 +49,8 @@ export interface RowDeps {
   readonly consumptionOf: (admitted: AdmittedInvocation) => Consumption
   /** The tenant's key for hashing identities. */
   readonly identityKeyOf: (tenantId: string) => SipKey
+  /** Where the tenant's data must stay. */
+  readonly residencyRegionOf: (tenantId: string) => ResidencyRegion
 }
 
 /** Rules of stages A and C; a change of either gets a new number. */
@@ -81,7 +84,7 @@ export function toRow(admitted: AdmittedInvocation, verdict: Verdict, place: Row
     costUsd: consumption.costUsd,
     energyWh: consumption.energyWh,
     carbonGco2e: consumption.carbonGco2e,
-    pathwayCategory: pathwayOf(invocation),
+    pathwayCategory: pathwayOf(invocation, admitted.principal),
     outputState: verdict.outputState,
 
     stageOrigin: verdict.stageOrigin,
@@ -95,6 +98,7 @@ export function toRow(admitted: AdmittedInvocation, verdict: Verdict, place: Row
       confidence,
       isPriced: consumption.costBasis !== 'unpriced',
       degradationState: verdict.degradationState,
+      isResidencyRestricted: isRestricted(deps.residencyRegionOf(tenantId), invocation.region),
     }),
 
     costBasis: consumption.costBasis,

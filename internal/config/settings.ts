@@ -1,3 +1,5 @@
+import { REGION_PATTERN } from '../residency/residency.js'
+
 /**
  * Every setting of every role, one a line: flag, environment variable, default, unit in the name, bounds.
  * Flags beat the environment, the environment beats the default. Mains call `readConfig` with the settings
@@ -50,6 +52,15 @@ function text(name: string, fallback?: string): Setting<string> {
   return { ...names(name), fallback, parse, isSwitch: false }
 }
 
+/** @param fallback may be empty: not said */
+function matching(name: string, fallback: string, pattern: RegExp, what: string): Setting<string> {
+  const parse = (value: string): string => {
+    if (!pattern.test(value)) throw new Error(what)
+    return value
+  }
+  return { ...names(name), fallback, parse, isSwitch: false }
+}
+
 function choice<const T extends string>(name: string, fallback: T, allowed: readonly T[]): Setting<T> {
   const parse = (value: string): T => {
     const found = allowed.find((candidate) => candidate === value)
@@ -97,6 +108,7 @@ export const SETTINGS = {
   port: integer('port', 8080, 0, 65_535),
   dataDir: text('data-dir', '.data'),
   mode: choice('mode', 'production', ['production', 'sandbox']),
+  region: matching('region', '', REGION_PATTERN, 'a region in lower case, such as eu-central-1'),
   logLevel: choice('log-level', 'info', ['trace', 'debug', 'info', 'warn', 'error', 'silent']),
   baseUrl: url('base-url', '', ['http:', 'https:']),
   errorDocsUrl: text('error-docs-url', ''),

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { HEALTH_STATUSES } from '../connectors/connector.js'
 import { idOf, timeText } from '../gateway/contract/fields.js'
 
 /** The event types, a closed list (spec 6.1). Within a major version of the event schema none goes or changes (spec 9). */
@@ -21,6 +22,11 @@ export type EventType = (typeof EVENT_TYPES)[number]
 
 /** `data` by type, of those that are published. Never content, never a secret. */
 export const EVENT_DATA = {
+  'connector.health.changed': z.object({
+    connector_id: idOf('con'),
+    from: z.enum(HEALTH_STATUSES),
+    to: z.enum(HEALTH_STATUSES),
+  }),
   'apikey.rotated': z.object({
     old_key_id: idOf('key').meta({ description: 'Good no more, or until its `expires_at`.' }),
     new_key_id: idOf('key'),

@@ -99,18 +99,39 @@ export function pageOfAll<T, W>(
   show: (record: T) => W,
 ): Page<W> {
   const sign = order === 'ascending' ? 1 : -1
+  const compare = (one: readonly string[], other: readonly string[]): number => sign * compareKeys(one, other)
   const { after, limit } = request
-  const rows = [...records]
-    .map((record) => ({ record, key: keyOf(record) }))
-    .filter(({ key }) => after === undefined || sign * compareKeys(key, after) > 0)
-    .sort((one, other) => sign * compareKeys(one.key, other.key))
-    .slice(0, limit + 1)
+  // Only what is on the page is sorted: a tenant may have a hundred thousand records.
+  const rows: { readonly record: T; readonly key: readonly string[] }[] = []
+  for (const record of records) {
+    const key = keyOf(record)
+    if (after !== undefined && compare(key, after) <= 0) continue
+    const last = rows.at(-1)
+    if (rows.length > limit && last !== undefined && compare(key, last.key) >= 0) continue
+    rows.splice(placeOf(key, rows, compare), 0, { record, key })
+    if (rows.length > limit + 1) rows.pop()
+  }
   return pageOf(
     request,
     rows,
     ({ key }) => key,
     ({ record }) => show(record),
   )
+}
+
+/** Before which of the sorted rows a key belongs. */
+function placeOf(
+  key: readonly string[],
+  rows: readonly { readonly key: readonly string[] }[],
+  compare: (one: readonly string[], other: readonly string[]) => number,
+): number {
+  let [low, high] = [0, rows.length]
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (compare(rows[middle]?.key ?? [], key) <= 0) low = middle + 1
+    else high = middle
+  }
+  return low
 }
 
 /** By code units, part by part: the same on every gateway, whatever its locale. */

@@ -28,6 +28,8 @@ export interface PublicRoute extends RouteBase {
 /** A route that needs a credential: with a scope, or `any` live one (ingestion has no scope of its own). */
 export interface TenantRoute extends RouteBase {
   readonly access: 'any' | Scope
+  /** Takes the tokens of partners' connectors and no other credential; the other routes take all but these. */
+  readonly isForPartners?: true
   /** The budget that a request is taken from. */
   readonly rateClass: RateClass
   /** Whether it takes from the budget itself: what its body holds, and nothing for a replay. */

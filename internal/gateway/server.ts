@@ -21,6 +21,8 @@ export interface ServerSettings {
 
 export interface ServerDeps {
   readonly authenticator: Authenticator
+  /** Of the partner routes; without it there can be none. */
+  readonly partnerAuthenticator?: Authenticator
   /** How long the broker has been away, and with it news of credentials; 0 while it is there. */
   readonly brokerAwayMs: () => number
   readonly log: Logger
@@ -161,7 +163,9 @@ function admitCaller(exchange: Exchange, route: TenantRoute, deps: ServerDeps): 
     return problem('SERVICE_UNAVAILABLE', 'Credentials cannot be checked now.', { retryAfterSeconds: 1 })
   }
   const nowMs = Date.now()
-  const authentication = deps.authenticator.authenticate(exchange.headers, nowMs)
+  const authenticator = route.isForPartners === true ? deps.partnerAuthenticator : deps.authenticator
+  if (authenticator === undefined) throw new Error(`nobody authenticates partners for ${route.path}`)
+  const authentication = authenticator.authenticate(exchange.headers, nowMs)
   if (!authentication.ok) return authentication.problem
   const { caller } = authentication
   const budget = caller.budgets[route.rateClass]

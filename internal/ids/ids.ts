@@ -23,6 +23,10 @@ export type IdPrefix =
   | 'con'
   | 'mdl'
   | 'dlv'
+  | 'svc'
+  | 'idn'
+  | 'prn'
+  | 'prc'
 
 export const ID_BYTES = 16
 const TAG_BYTES = 4
@@ -89,6 +93,19 @@ export function invocationIdBytes(ids: TenantIds, eventId: Uint8Array): Uint8Arr
   bytes.set(ids.tag)
   bytes.set(hashed.subarray(0, ID_BYTES - TAG_BYTES), TAG_BYTES)
   return bytes
+}
+
+/**
+ * The id of what has a name within its tenant: the same name has the same id, and only the instance can work it out.
+ *
+ * @param namespace what is named; names of another one have other ids
+ */
+export function idOfName(prefix: IdPrefix, ids: TenantIds, namespace: string, name: string): string {
+  const bytes = new Uint8Array(ID_BYTES)
+  sipHash128(ids.sip, Buffer.from(`${namespace}\n${name}`), hashed)
+  bytes.set(ids.tag)
+  bytes.set(hashed.subarray(0, ID_BYTES - TAG_BYTES), TAG_BYTES)
+  return formatId(prefix, bytes)
 }
 
 export function isUuid(text: string): boolean {

@@ -62,6 +62,13 @@ const tokenResponse = z
   })
   .meta({ id: 'TokenResponse' })
 
+const EXAMPLE_REQUEST = {
+  grant_type: 'client_credentials',
+  client_id: exampleId('cli'),
+  client_secret: 'cs_live_...',
+  scope: 'read:attribution',
+}
+
 export const ISSUE_TOKEN: Operation = {
   id: 'issueToken',
   tag: 'Authorization',
@@ -75,12 +82,7 @@ export const ISSUE_TOKEN: Operation = {
     contents: {
       [FORM]: {
         schema: tokenRequest,
-        example: {
-          grant_type: 'client_credentials',
-          client_id: exampleId('cli'),
-          client_secret: 'cs_live_...',
-          scope: 'read:attribution',
-        },
+        example: EXAMPLE_REQUEST,
       },
     },
   },
@@ -104,6 +106,28 @@ export const ISSUE_TOKEN: Operation = {
   problems: OF_CLIENTS,
   problemMembers: ERROR_MEMBERS,
   problemTypes: ['application/json'],
+}
+
+export const ISSUE_PARTNER_TOKEN: Operation = {
+  ...ISSUE_TOKEN,
+  id: 'issuePartnerToken',
+  tag: 'Partner',
+  summary: 'Get an access token of a connector',
+  description:
+    'Client credentials of a connector (RFC 6749 4.4), by `client_secret_basic` or `client_secret_post`. The token is good ' +
+    'for `/api/partner/v1` only. Errors as at `/v1/oauth/token`. No Idempotency-Key.',
+  body: {
+    contents: {
+      [FORM]: {
+        schema: z.object({
+          grant_type: z.literal('client_credentials'),
+          ...client,
+          scope: scopeNames().optional(),
+        }),
+        example: EXAMPLE_REQUEST,
+      },
+    },
+  },
 }
 
 export const REVOKE_TOKEN: Operation = {

@@ -10,24 +10,26 @@ import {
   USERS,
 } from '../../streams/buckets.js'
 import type { AuditSink } from '../audit/audit.js'
-import { readAccessToken } from '../auth/access-tokens.js'
+import { readAccessToken, type TokenParties } from '../auth/access-tokens.js'
 import type { Mode } from '../auth/api-keys.js'
 import { bearerTokens, type JudgeToken } from '../auth/bearer-tokens.js'
 import type { Budgets } from '../auth/rate-limits.js'
 import { mirrorBucket } from '../broker/mirror.js'
 import { type WatchedRecords, watchRecords } from '../broker/watched-records.js'
+import type { Operation } from '../gateway/contract/operation.js'
 import type { Route } from '../gateway/route.js'
 import type { MasterKeys } from '../secrets/master-keys.js'
 import { signingKey } from '../secrets/signing-keys.js'
 import type { Logger } from '../telemetry/log.js'
 import { storedCodes } from './authorization-codes.js'
-import { oauthRoutes } from './authorization-server.js'
+import { type OAuthDeps, oauthRoutes } from './authorization-server.js'
 import type { StoredClient } from './clients.js'
 import type { KeyRing } from './key-ring.js'
 import { openKeyRing, tendKeyRing } from './key-rotation.js'
-import { partiesOf } from './parties.js'
+import { partiesOf, partnerPartiesOf } from './parties.js'
 import { storedSessions } from './sessions.js'
 import { createTokenKeys } from './token-keys.js'
+import { issueTokenRoute } from './token-routes.js'
 import { type StoredUser, UserDirectory } from './users.js'
 
 export interface AuthorizationServerSettings {
@@ -37,6 +39,8 @@ export interface AuthorizationServerSettings {
   readonly baseUrl: string
   readonly tokenLifeS: number
   readonly budgetsOf: (tenantId: string, principal: string) => Budgets
+  /** The client of a partner's connector; `clients` holds none of them. */
+  readonly findPartnerClient: (clientId: string) => StoredClient | undefined
   readonly auditSink: AuditSink
   readonly isBrokerUp: () => boolean
   /** Told the id of whatever changes on which a verdict may rest: client, person, token, sign-in, token key. */
@@ -50,6 +54,11 @@ export interface AuthorizationServerSettings {
 export interface RunningAuthorizationServer {
   readonly routes: readonly Route[]
   readonly judgeToken: JudgeToken
+  /** The same for partners, whose tokens are good for their own API only. */
+  readonly partner: {
+    readonly issueTokenAt: (path: string, operation: Operation) => Route
+    readonly judgeToken: JudgeToken
+  }
   /** By id. */
   readonly clients: WatchedRecords<StoredClient>
   /** By `userKey`. */
@@ -83,6 +92,8 @@ export async function openAuthorizationServer(
   }
 
   const parties = partiesOf(mode, settings.baseUrl)
+  const partnerParties = partnerPartiesOf(mode, settings.baseUrl)
+  const { findPartnerClient } = settings
   const findClient = (id: string): StoredClient | undefined => clients.get(id)
   const findUser = (id: string): StoredUser | undefined => people.withId(id)
   const tending = setInterval(() => {
@@ -93,30 +104,38 @@ export async function openAuthorizationServer(
   }, TEND_KEYS_EVERY_MS)
   tending.unref()
 
-  return {
-    routes: oauthRoutes({
-      mode,
-      parties,
-      keys,
-      findClient,
-      findUser,
-      findUserNamed: (tenantId, username) => people.named(tenantId, username),
-      codes: storedCodes(await bucket(AUTHORIZATION_CODES)),
-      sessions: storedSessions(await bucket(SESSIONS), deny),
-      signInKey: await signingKey(await bucket(SIGNING_KEYS), masterKeys, 'sign-ins'),
-      deny,
-      budgetsOf: settings.budgetsOf,
-      tokenLifeS: settings.tokenLifeS,
-      auditSink: settings.auditSink,
-      isBrokerUp: settings.isBrokerUp,
-      clock,
-    }),
-    judgeToken: bearerTokens({
-      read: (token, nowMs) => readAccessToken(token, parties, keys.publicKey, nowMs),
-      findClient,
+  const deps: OAuthDeps = {
+    mode,
+    parties,
+    keys,
+    findClient,
+    findUser,
+    findUserNamed: (tenantId, username) => people.named(tenantId, username),
+    codes: storedCodes(await bucket(AUTHORIZATION_CODES)),
+    sessions: storedSessions(await bucket(SESSIONS), deny),
+    signInKey: await signingKey(await bucket(SIGNING_KEYS), masterKeys, 'sign-ins'),
+    deny,
+    budgetsOf: settings.budgetsOf,
+    tokenLifeS: settings.tokenLifeS,
+    auditSink: settings.auditSink,
+    isBrokerUp: settings.isBrokerUp,
+    clock,
+  }
+  const judge = (audience: TokenParties, find: typeof findClient): JudgeToken =>
+    bearerTokens({
+      read: (token, nowMs) => readAccessToken(token, audience, keys.publicKey, nowMs),
+      findClient: find,
       findUser,
       isRevoked: (id) => revoked.get(id) !== undefined,
-    }),
+    })
+  return {
+    routes: oauthRoutes(deps),
+    judgeToken: judge(parties, findClient),
+    partner: {
+      issueTokenAt: (path, operation) =>
+        issueTokenRoute(path, operation, { ...deps, parties: partnerParties, findClient: findPartnerClient }),
+      judgeToken: judge(partnerParties, findPartnerClient),
+    },
     clients,
     users,
     findUser,

@@ -9,3 +9,9 @@ export const partiesOf = (mode: Mode, baseUrl: string): TokenParties => ({
   issuer: baseUrl.replace(/\/+$/, ''),
   audience: `urn:attribution:${mode}`,
 })
+
+/** The partner API is an audience of its own: a connector's token is good nowhere else, and no other token is good there. */
+export const partnerPartiesOf = (mode: Mode, baseUrl: string): TokenParties => ({
+  ...partiesOf(mode, baseUrl),
+  audience: `urn:attribution:${mode}:partner`,
+})

@@ -1,4 +1,5 @@
 import { readAccessToken } from '../auth/access-tokens.js'
+import type { Operation } from '../gateway/contract/operation.js'
 import type { Route } from '../gateway/route.js'
 import { recordDeed } from './audit.js'
 import type { OAuthDeps } from './authorization-server.js'
@@ -15,33 +16,7 @@ import { readRefreshToken } from './refresh-tokens.js'
  * `POST /v1/oauth/revoke` (RFC 7009). Both authenticate the client themselves.
  */
 export const tokenRoutes = (deps: OAuthDeps): readonly Route[] => [
-  {
-    method: 'post',
-    path: '/v1/oauth/token',
-    access: 'public',
-    limitsItself: true,
-    operation: ISSUE_TOKEN,
-    handle: clientRequests(deps, 'token.issue', async (exchange, client, form) => {
-      const nowMs = deps.clock()
-      const action = form.get('grant_type') === 'refresh_token' ? 'token.refresh' : 'token.issue'
-      const deed = { action, tenantId: client.tenant_id, actor: client.id, target: client.id } as const
-      const granted = await grant(client, form, deps, nowMs)
-      if (!granted.ok) {
-        await recordDeed(deps, exchange, { ...deed, refusal: granted.problem })
-        return exchange.replyProblem(granted.problem)
-      }
-      const { subject, refreshToken } = granted
-      const token = await issueAccessToken(deps.parties, deps.keys.signer(), subject, deps.tokenLifeS, nowMs)
-      await recordDeed(deps, exchange, { ...deed, target: subject.person?.userId ?? client.id })
-      exchange.replyJson('200 OK', {
-        access_token: token,
-        token_type: 'Bearer',
-        expires_in: deps.tokenLifeS,
-        scope: subject.scopes.join(' '),
-        ...(refreshToken === undefined ? {} : { refresh_token: refreshToken }),
-      })
-    }),
-  },
+  issueTokenRoute('/v1/oauth/token', ISSUE_TOKEN, deps),
   {
     method: 'post',
     path: '/v1/oauth/revoke',
@@ -62,6 +37,35 @@ export const tokenRoutes = (deps: OAuthDeps): readonly Route[] => [
     }),
   },
 ]
+
+/** A token endpoint: for the clients that `deps` finds, of the audience that it names. */
+export const issueTokenRoute = (path: string, operation: Operation, deps: OAuthDeps): Route => ({
+  method: 'post',
+  path,
+  access: 'public',
+  limitsItself: true,
+  operation,
+  handle: clientRequests(deps, 'token.issue', async (exchange, client, form) => {
+    const nowMs = deps.clock()
+    const action = form.get('grant_type') === 'refresh_token' ? 'token.refresh' : 'token.issue'
+    const deed = { action, tenantId: client.tenant_id, actor: client.id, target: client.id } as const
+    const granted = await grant(client, form, deps, nowMs)
+    if (!granted.ok) {
+      await recordDeed(deps, exchange, { ...deed, refusal: granted.problem })
+      return exchange.replyProblem(granted.problem)
+    }
+    const { subject, refreshToken } = granted
+    const token = await issueAccessToken(deps.parties, deps.keys.signer(), subject, deps.tokenLifeS, nowMs)
+    await recordDeed(deps, exchange, { ...deed, target: subject.person?.userId ?? client.id })
+    exchange.replyJson('200 OK', {
+      access_token: token,
+      token_type: 'Bearer',
+      expires_in: deps.tokenLifeS,
+      scope: subject.scopes.join(' '),
+      ...(refreshToken === undefined ? {} : { refresh_token: refreshToken }),
+    })
+  }),
+})
 
 const OTHER_CLIENTS = oauthProblem('invalid_grant', 'The token was issued to another client.')
 

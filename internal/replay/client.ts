@@ -12,6 +12,11 @@ export interface ServiceClient {
   close(): Promise<void>
 }
 
+export interface HttpServiceClient extends ServiceClient {
+  /** Sends a body under a key of its own until the answer is none that passes. */
+  post(path: string, mediaType: string, body: string): Promise<Answer>
+}
+
 export interface ReplayedRecord {
   readonly id: string
   readonly invocation_id: string
@@ -33,7 +38,7 @@ export interface RecordPage {
 const GIVE_UP_MS = 120_000
 const RETRY_MS_MAX = 2_000
 
-export function connectService(baseUrl: string, apiKey: string, connections: number): ServiceClient {
+export function connectService(baseUrl: string, apiKey: string, connections: number): HttpServiceClient {
   const pool = new Pool(baseUrl, { connections, headersTimeout: 10_000, bodyTimeout: 10_000 })
   const credential = { 'x-api-key': apiKey }
 
@@ -57,15 +62,16 @@ export function connectService(baseUrl: string, apiKey: string, connections: num
 
   const read = async (path: string): Promise<Answer> => request({ path, method: 'GET', headers: credential })
 
+  const post = (path: string, mediaType: string, body: string): Promise<Answer> => {
+    const headers = { ...credential, 'content-type': mediaType, 'idempotency-key': randomUUID() }
+    return request({ path, method: 'POST', headers, body })
+  }
+
   return {
+    post,
+
     async send(event) {
-      const headers = { ...credential, 'content-type': 'application/json', 'idempotency-key': randomUUID() }
-      const { status, body } = await request({
-        path: '/api/v1/invocations',
-        method: 'POST',
-        headers,
-        body: JSON.stringify(event),
-      })
+      const { status, body } = await post('/api/v1/invocations', 'application/json', JSON.stringify(event))
       if (status !== 202) throw new Error(`an event was refused (${status}): ${body}`)
       return (JSON.parse(body) as { invocation_id: string }).invocation_id
     },
@@ -88,7 +94,7 @@ export function connectService(baseUrl: string, apiKey: string, connections: num
   }
 }
 
-interface Answer {
+export interface Answer {
   readonly status: number
   readonly body: string
 }

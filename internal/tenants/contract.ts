@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { exampleId, idOf, timeText } from '../gateway/contract/fields.js'
 import { json, type Operation } from '../gateway/contract/operation.js'
 import { name } from '../intake/plain-text.js'
+import { REGION_PATTERN } from '../residency/residency.js'
 import { COHORT_MIN } from './tenant.js'
 
 /** What the routes of a tenant's settings take and promise (design section 7). */
@@ -23,7 +24,7 @@ export const settingsPatch = z
     stage_b_enabled: z.boolean().optional(),
     residency_region: z
       .string()
-      .regex(/^[a-z][a-z0-9-]{1,31}$/, 'must be a region in lower case, such as eu-central-1')
+      .regex(REGION_PATTERN, 'must be a region in lower case, such as eu-central-1')
       .nullable()
       .optional(),
     api_key_max_lifetime_days: z.int().min(1).max(KEY_LIFE_DAYS_MAX).optional(),

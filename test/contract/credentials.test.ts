@@ -34,9 +34,11 @@ interface Cell {
 }
 
 /** What the declaration of a route says of a credential. */
-function expected(operation: DescribedOperation, { worth }: Credential, publicOutcome: string): string {
+function expected(operation: DescribedOperation, credential: Credential, publicOutcome: string): string {
   const { scope } = operation
+  const { worth } = credential
   if (scope === undefined) return publicOutcome
+  if (!isOfThisApi(operation, credential)) return '401 INVALID_CREDENTIALS'
   if (typeof worth === 'string') return `401 ${worth}`
   if (scope === null ? worth.size === 0 : !worth.has(scope)) return '403 INSUFFICIENT_SCOPE'
   if (operation.parameters.some(({ name }) => name === 'Idempotency-Key')) return '400 IDEMPOTENCY_KEY_REQUIRED'
@@ -45,6 +47,10 @@ function expected(operation: DescribedOperation, { worth }: Credential, publicOu
     ? '400 INVALID_FILTER'
     : '200'
 }
+
+/** The partner API has credentials of its own. */
+const isOfThisApi = ({ isForPartners }: DescribedOperation, { isPartners }: Credential): boolean =>
+  isForPartners === (isPartners === true)
 
 const outcomeOf = ({ status, text }: Answer): string => {
   // An answer may tell of others' error codes: the description does, and the audit log.
@@ -69,7 +75,8 @@ test('each cell has the status that the route’s declaration says, and an answe
 
       const path = operation.path.replace(/\{\w+\}/g, 'unknown')
       const secrets = Object.values(credential.headers).filter((text) => text !== 'garbage')
-      const wrong = wrongIn({ operation, path, planted: secrets, tenantId: credential.tenantId }, answer)
+      const tenantId = isOfThisApi(operation, credential) ? credential.tenantId : undefined
+      const wrong = wrongIn({ operation, path, planted: secrets, tenantId }, answer)
       if (wrong.length > 0) faults.push({ ...cell, wrong })
     }
   }

@@ -78,6 +78,7 @@ describe('routes that need no credential', () => {
     'GET /.well-known/jwks.json',
     // These authenticate the client or the person themselves.
     'POST /v1/oauth/token',
+    'POST /api/partner/v1/oauth/token',
     'POST /v1/oauth/revoke',
     'GET /v1/oauth/authorize',
     'POST /v1/oauth/authorize',

@@ -30,3 +30,11 @@ export async function ask(
 }
 
 export const refusalOf = ({ status, json }: Asked): readonly unknown[] => [status, json?.error_code]
+
+export type Ask = (method: string, path: string, body?: unknown, headers?: Record<string, string>) => Promise<Asked>
+
+/** @param credential headers by which every request is let in */
+export const askAs =
+  (baseUrl: string, credential: Record<string, string>): Ask =>
+  (method, path, body, headers = {}) =>
+    ask(baseUrl, method, path, { ...credential, ...headers }, body)

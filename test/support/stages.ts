@@ -24,6 +24,7 @@ export const ROW_DEPS: RowDeps = {
     }
   },
   identityKeyOf: (tenantId) => deriveTenantIds(new Uint8Array(32), tenantId).sip,
+  residencyRegionOf: () => null,
 }
 
 export const batchOf = (stage: Batch['stage'], invocations: readonly AdmittedInvocation[]): Batch => ({

@@ -110,7 +110,8 @@ const CHAINS: Readonly<Record<RatePart, readonly RatePart[]>> = {
 
 /** Decimals a rate may have: 1e-6 of it is then still a whole step of 1e-18 USD. */
 export const RATE_DECIMALS_MAX = 12
-const RATE_PATTERN = /^\d{1,9}(?:\.\d{1,12})?$/
+/** Plain decimals, as long as a rate may be. */
+export const RATE_PATTERN = /^\d{1,9}(?:\.\d{1,12})?$/
 
 export function isRate(text: string): boolean {
   return RATE_PATTERN.test(text)

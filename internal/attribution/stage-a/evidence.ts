@@ -1,6 +1,6 @@
 import type { Invocation } from '../../invocations/invocation.js'
 import type { TenantSettings } from '../../tenants/tenant.js'
-import type { Directory } from '../directory.js'
+import type { Directory } from '../directory/directory.js'
 import type { Confidence, EvidenceBasis } from '../interpretation.js'
 
 /** What the facts prove of one call, and which facts those are. */

@@ -2,7 +2,7 @@ import { type AdmittedInvocation, WAS_DUPLICATE } from '../../invocations/group.
 import type { TenantSettings } from '../../tenants/tenant.js'
 import type { SeenEvents } from '../actor/seen-events.js'
 import { DROP, eachInvocation, HAND_ON, type Stage } from '../actor/stage.js'
-import type { Directory } from '../directory.js'
+import type { Directory } from '../directory/directory.js'
 import { type RowDeps, RULES_VERSION, toRow } from '../row.js'
 import { strongestEvidence } from './evidence.js'
 

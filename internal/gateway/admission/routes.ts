@@ -12,23 +12,27 @@ import { BULK_BYTES_MAX, EVENT_BYTES_MAX } from './limits.js'
  * `POST /api/v1/invocations`: one event, or many as a JSON array or NDJSON, perhaps gzip. A 202 means that the log,
  * or the spool while the log is away, holds every event that was accepted.
  */
-export function admissionRoutes(deps: BulkDeps): readonly Route[] {
-  return [
-    {
-      method: 'post',
-      path: '/api/v1/invocations',
-      operation: INGEST_INVOCATIONS,
-      access: 'any',
-      rateClass: 'ingest',
-      chargesItself: true,
-      isIngestion: true,
-      handle: (exchange, caller) => readAndAdmit(exchange, caller, deps),
-    },
-  ]
-}
+export const admissionRoutes = (deps: BulkDeps): readonly Route[] => [
+  {
+    ...INGESTION,
+    path: '/api/v1/invocations',
+    operation: INGEST_INVOCATIONS,
+    handle: (exchange, caller) => readAndAdmit(exchange, caller, deps),
+  },
+]
 
-function readAndAdmit(exchange: Exchange, caller: Caller, deps: BulkDeps): void {
-  const key = keyOf(exchange, caller, deps)
+/** What is declared of every route that takes events. */
+export const INGESTION = {
+  method: 'post',
+  access: 'any',
+  rateClass: 'ingest',
+  chargesItself: true,
+  isIngestion: true,
+} as const
+
+/** @param route its number in the hash of its keys: keys live per (tenant, route, key) */
+export function readAndAdmit(exchange: Exchange, caller: Caller, deps: BulkDeps, route?: number): void {
+  const key = keyOf(exchange, caller, deps, route)
   if (key === undefined) {
     return exchange.replyProblem(
       problem('IDEMPOTENCY_KEY_REQUIRED', 'Send one Idempotency-Key header, a UUID or a ULID.'),

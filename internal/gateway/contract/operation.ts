@@ -10,6 +10,10 @@ export const TAGS = {
   Audit: 'What was done and refused.',
   Limits: 'What a caller may still ask for.',
   Authorization: 'Access tokens: who gets them, how they end, how to verify them.',
+  Directory: 'What a tenant tells of itself: its services, identities and credentials, by which calls are attributed.',
+  Prices: 'What a tenant pays, where that is not the list price.',
+  Connectors: 'Partners that send and read for a tenant.',
+  Partner: 'What a connector may ask for itself.',
   Health: 'Whether the process runs, and whether it can work.',
   Contract: 'What the service says of itself.',
 } as const

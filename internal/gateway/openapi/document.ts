@@ -51,7 +51,7 @@ export function describeRoutes(routes: readonly Route[], instance: Instance): ob
       .map(([name, description]) => ({ name, description })),
     paths,
     components: {
-      securitySchemes: securitySchemes(instance),
+      securitySchemes: securitySchemes(routes, instance),
       parameters: { IdempotencyKey: IDEMPOTENCY_KEY },
       headers: Object.fromEntries(Object.entries(HEADERS).filter(([name]) => making.headers.has(name))),
       responses: Object.fromEntries(making.responses),
@@ -80,9 +80,10 @@ function describeRoute(route: Route, making: Making): object {
   }
 }
 
-const securityOf = ({ access }: Route): object[] => {
-  if (access === 'public') return []
-  const scopes = access === 'any' ? [] : [access]
+const securityOf = (route: Route): object[] => {
+  if (route.access === 'public') return []
+  const scopes = route.access === 'any' ? [] : [route.access]
+  if (route.isForPartners === true) return [{ partner: scopes }]
   return [{ oauth2: scopes }, { apiKey: scopes }]
 }
 
@@ -255,7 +256,7 @@ function referTo(names: readonly string[], { headers }: Making): Record<string, 
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
 }
 
-function securitySchemes({ baseUrl }: Instance): object {
+function securitySchemes(routes: readonly Route[], { baseUrl }: Instance): object {
   const scopes: Readonly<Record<Scope, string>> = GRANTS
   const tokenUrl = `${baseUrl}/v1/oauth/token`
   return {
@@ -278,5 +279,13 @@ function securitySchemes({ baseUrl }: Instance): object {
       name: 'X-API-Key',
       description: `A long-lived key of the tenant, with scopes out of ${SCOPES.join(', ')}.`,
     },
+    ...(routes.some((route) => route.access !== 'public' && route.isForPartners === true) && {
+      partner: {
+        type: 'oauth2',
+        description:
+          "Access tokens of partners' connectors. Good for the partner API only, which takes no other credential.",
+        flows: { clientCredentials: { tokenUrl: `${baseUrl}/api/partner/v1/oauth/token`, scopes } },
+      },
+    }),
   }
 }

@@ -109,6 +109,12 @@ export interface After {
   readonly idHex: string
 }
 
+/** What a partner may see of a tenant's records: those of some layers, less those that may not be taken out. */
+export interface AttributionView {
+  readonly ingestionLayers: readonly string[]
+}
+const IS_UNRESTRICTED = "export_eligibility != 'residency_restricted'"
+
 /** Work that a page may cost at most; a query that needs more is answered with an error, not with a wait. */
 const READ_LIMITS = { max_execution_time: 10, max_memory_usage: '1000000000' } as const
 
@@ -125,10 +131,11 @@ export async function listAttributions(
     readonly snapshotMs: number
     readonly after: After | undefined
     readonly limit: number
+    readonly view?: AttributionView | undefined
   },
   signal: AbortSignal,
 ): Promise<StoredAttribution[]> {
-  const { tenantId, snapshotMs, after, limit } = question
+  const { tenantId, snapshotMs, after, limit, view } = question
   // The plain bound on the leading column lets the primary index skip; the tuple alone does not (442 ms against 21).
   const position =
     after === undefined
@@ -138,11 +145,13 @@ export async function listAttributions(
   const result = await store.query({
     query: `SELECT ${RECORD} FROM ${ATTRIBUTIONS.name}
             WHERE tenant_id = {tenant:String} AND valid_from <= fromUnixTimestamp64Milli({snapshot:Int64}) ${position}
+            ${view === undefined ? '' : `AND ingestion_layer IN {layers:Array(String)} AND ${IS_UNRESTRICTED}`}
             ORDER BY tenant_id DESC, event_time DESC, id DESC LIMIT {limit:UInt32}`,
     query_params: {
       tenant: tenantId,
       snapshot: snapshotMs,
       limit,
+      layers: view?.ingestionLayers ?? [],
       time: after?.eventTimeMs ?? '0',
       id: after?.idHex ?? '',
     },

@@ -56,16 +56,28 @@ describe('the cap on confidence', () => {
 })
 
 describe('eligibility', () => {
-  const record = { confidence: 9_000, isPriced: true, degradationState: 'none' } as const
+  const record = {
+    confidence: 9_000,
+    isPriced: true,
+    degradationState: 'none',
+    isResidencyRestricted: false,
+  } as const
 
   test('needs the floor', () => {
     expect(eligibilityOf({ ...record, confidence: CHARGEBACK_FLOOR })).toBe('eligible')
     expect(eligibilityOf({ ...record, confidence: CHARGEBACK_FLOOR - 1 })).toBe('below_floor')
   })
 
-  test('names the first reason that applies: advisory, then unpriced, then below the floor', () => {
-    const worst = { confidence: 0, isPriced: false, degradationState: 'degraded_serving' } as const
+  test('names the first reason that applies: residency, advisory, unpriced, below the floor', () => {
+    const restricted = {
+      confidence: 0,
+      isPriced: false,
+      degradationState: 'degraded_serving',
+      isResidencyRestricted: true,
+    } as const
+    const worst = { ...restricted, isResidencyRestricted: false }
 
+    expect(eligibilityOf(restricted)).toBe('residency_restricted')
     expect(eligibilityOf(worst)).toBe('advisory')
     expect(eligibilityOf({ ...worst, degradationState: 'none' })).toBe('unpriced')
     expect(eligibilityOf({ ...worst, degradationState: 'none', isPriced: true })).toBe('below_floor')
@@ -81,10 +93,12 @@ describe('eligibility', () => {
   test('is there exactly when nothing speaks against it', () => {
     const states = fc.constantFrom('none', 'degraded_serving', 'disabled', 'model_recalled')
     fc.assert(
-      fc.property(confidences, fc.boolean(), states, (confidence, isPriced, degradationState) => {
-        const isEligible = confidence >= CHARGEBACK_FLOOR && isPriced && degradationState !== 'degraded_serving'
+      fc.property(confidences, fc.boolean(), states, fc.boolean(), (confidence, isPriced, degradationState, away) => {
+        const isEligible =
+          confidence >= CHARGEBACK_FLOOR && isPriced && degradationState !== 'degraded_serving' && !away
+        const facts = { confidence, isPriced, degradationState, isResidencyRestricted: away }
 
-        expect(eligibilityOf({ confidence, isPriced, degradationState }) === 'eligible').toBe(isEligible)
+        expect(eligibilityOf(facts) === 'eligible').toBe(isEligible)
       }),
     )
   })
@@ -113,19 +127,27 @@ describe('pathway', () => {
     ['browser', 'other'],
     ['constructor', 'other'],
   ])('the layer %s is %s', (ingestionLayer, pathway) => {
-    expect(pathwayOf({ ingestionLayer })).toBe(pathway)
+    expect(pathwayOf({ ingestionLayer }, 'key_one')).toBe(pathway)
   })
 
   test('a step of a trace is an agent workflow; a trace without a parent is not', () => {
-    expect(pathwayOf({ ingestionLayer: 'gateway', traceId: 't', parentSpanId: 's' })).toBe('agent_workflow')
-    expect(pathwayOf({ ingestionLayer: 'gateway', traceId: 't' })).toBe('gateway_mediated')
-    expect(pathwayOf({ ingestionLayer: 'gateway', parentSpanId: 's' })).toBe('gateway_mediated')
+    expect(pathwayOf({ ingestionLayer: 'gateway', traceId: 't', parentSpanId: 's' }, 'key_one')).toBe('agent_workflow')
+    expect(pathwayOf({ ingestionLayer: 'gateway', traceId: 't' }, 'key_one')).toBe('gateway_mediated')
+    expect(pathwayOf({ ingestionLayer: 'gateway', parentSpanId: 's' }, 'key_one')).toBe('gateway_mediated')
+  })
+
+  test('what a partner’s connector sends is a connector’s import, whatever its layer, but for a batch and an agent’s step', () => {
+    expect(pathwayOf({ ingestionLayer: 'gateway' }, 'con_one')).toBe('connector_import')
+    expect(pathwayOf({ ingestionLayer: 'data-cloud', serviceTier: 'batch' }, 'con_one')).toBe('batch')
+    expect(pathwayOf({ ingestionLayer: 'data-cloud', traceId: 't', parentSpanId: 's' }, 'con_one')).toBe(
+      'agent_workflow',
+    )
   })
 
   test('a batch is a batch, also as a step of a trace', () => {
-    expect(pathwayOf({ ingestionLayer: 'gateway', serviceTier: 'batch', traceId: 't', parentSpanId: 's' })).toBe(
-      'batch',
-    )
-    expect(pathwayOf({ ingestionLayer: 'gateway', serviceTier: 'flex' })).toBe('gateway_mediated')
+    expect(
+      pathwayOf({ ingestionLayer: 'gateway', serviceTier: 'batch', traceId: 't', parentSpanId: 's' }, 'key_one'),
+    ).toBe('batch')
+    expect(pathwayOf({ ingestionLayer: 'gateway', serviceTier: 'flex' }, 'key_one')).toBe('gateway_mediated')
   })
 })

@@ -33,6 +33,7 @@ const depsOf = (consumption: Partial<Consumption> = {}): RowDeps => ({
   logId: 1_700_000_000,
   consumptionOf: () => ({ ...CONSUMPTION, ...consumption }),
   identityKeyOf: (tenantId) => deriveTenantIds(new Uint8Array(32).fill(5), tenantId).sip,
+  residencyRegionOf: () => 'eu-central-1',
 })
 
 interface Asked {
@@ -125,6 +126,13 @@ describe('confidence', () => {
 test('a record without a price is not eligible, however sure it is', () => {
   expect(rowOf({ consumption: { costBasis: 'unpriced', costUsd: zero() } }).exportEligibility).toBe('unpriced')
   expect(rowOf({ consumption: { costBasis: 'local_cache', costUsd: zero() } }).exportEligibility).toBe('eligible')
+})
+
+test('a record of a call in another region than the tenant’s is restricted, however sure it is', () => {
+  const inRegion = (region: string | undefined) => rowOf({ stated: { invocation: { region } } }).exportEligibility
+
+  expect(inRegion('us-east-1')).toBe('residency_restricted')
+  expect([inRegion('eu-central-1'), inRegion(undefined)]).toEqual(['eligible', 'eligible'])
 })
 
 describe('the identity', () => {

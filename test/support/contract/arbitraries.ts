@@ -68,6 +68,9 @@ function textOf(schema: Schema): fc.Arbitrary<string> {
   const maxLength = Math.min(Number(schema['maxLength'] ?? 40), 300)
   const minLength = Number(schema['minLength'] ?? 0)
   if (format === 'date-time') return recentTimes()
+  const examples = schema['examples'] as readonly string[] | undefined
+  const { examples: _, ...rest } = schema
+  if (examples !== undefined) return fc.oneof(fc.constantFrom(...examples), textOf(rest))
   // A pattern that only keeps characters out is matched by whatever is plain.
   if (typeof pattern === 'string' && !pattern.includes('\\ud800')) return fc.stringMatching(new RegExp(pattern))
   const bytesMax = Number(schema['x-bytes-max'] ?? Number.POSITIVE_INFINITY)

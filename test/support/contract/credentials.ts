@@ -7,6 +7,7 @@ import { deriveTenantIds, formatId } from '../../../internal/ids/ids.js'
 import { DEFAULT_SETTINGS, type Tenant } from '../../../internal/tenants/tenant.js'
 import { API_KEYS, TENANTS } from '../../../streams/buckets.js'
 import { gatewayEnvironment, type RunningService } from '../service.js'
+import { PARTNER_SCOPES, partnerToken, registerPartner } from './partner.js'
 import { send, type Target } from './target.js'
 
 export interface Credential {
@@ -16,6 +17,8 @@ export interface Credential {
   readonly worth: 'INVALID_CREDENTIALS' | 'EXPIRED' | ReadonlySet<string>
   /** Undefined when it is nobody's. */
   readonly tenantId: string | undefined
+  /** Whether it is good at the partner API, and nowhere else. */
+  readonly isPartners?: true
 }
 
 const ALL: ReadonlySet<string> = new Set(SCOPES)
@@ -45,6 +48,7 @@ export async function credentialsFor(target: Target): Promise<readonly Credentia
     invalid('good key and bad token', { ...key(apiKey), authorization: 'Bearer garbage' }),
     { name: 'all scopes', headers: key(apiKey), worth: ALL, tenantId },
     ...(await tokens(target)),
+    ...(await partners(target)),
     ...(service === undefined ? [] : await storedKeys(service, tenantId)),
   ]
 }
@@ -82,6 +86,22 @@ async function tokens({ credentials }: Target): Promise<Credential[]> {
         tenantId,
       })),
     )),
+  ]
+}
+
+/** Tokens of a connector. */
+async function partners({ credentials }: Target): Promise<Credential[]> {
+  const partner = await registerPartner(credentials)
+  const of = async (name: string, scopes: readonly string[]): Promise<Credential> => ({
+    name,
+    headers: { authorization: `Bearer ${await partnerToken(credentials, partner, scopes)}` },
+    worth: new Set(scopes),
+    tenantId: credentials.tenant_id,
+    isPartners: true,
+  })
+  return [
+    await of("partner's token with all scopes", PARTNER_SCOPES),
+    ...(await Promise.all(PARTNER_SCOPES.map((scope) => of(`partner's token for ${scope} only`, [scope])))),
   ]
 }
 

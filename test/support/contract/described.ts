@@ -32,6 +32,8 @@ export interface DescribedOperation {
   /** Undefined for a public operation; null where any scope does. */
   readonly scope: string | null | undefined
   readonly rateClass: string | undefined
+  /** Whether it takes partners' tokens, and no other credential. */
+  readonly isForPartners: boolean
 }
 
 export interface Described {
@@ -84,6 +86,7 @@ export function readDescription(raw: Any): Described {
         ),
         scope: first === undefined ? undefined : ((Object.values(first)[0] as string[])[0] ?? null),
         rateClass: operation['x-rate-class'],
+        isForPartners: first !== undefined && 'partner' in first,
       }
     }),
   )

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { Directory } from '../../../../internal/attribution/directory.js'
+import type { Directory } from '../../../../internal/attribution/directory/directory.js'
 import { strongestEvidence } from '../../../../internal/attribution/stage-a/evidence.js'
 import type { Invocation } from '../../../../internal/invocations/invocation.js'
 import { DEFAULT_SETTINGS, type TenantSettings } from '../../../../internal/tenants/tenant.js'

@@ -1,4 +1,4 @@
-import { unescapeToken } from '../../streams/subjects.js'
+import { unescapeToken } from '../../../streams/subjects.js'
 
 /** A service of the tenant: its owner, and other names under which events state it. */
 export interface ServiceEntry {

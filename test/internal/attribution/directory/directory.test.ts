@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type ServiceEntry, WatchedDirectory } from '../../../internal/attribution/directory.js'
-import { directoryKey, directoryOf } from '../../support/directory.js'
+import { type ServiceEntry, WatchedDirectory } from '../../../../internal/attribution/directory/directory.js'
+import { directoryKey, directoryOf } from '../../../support/directory.js'
 
 const SEARCH: ServiceEntry = { name: 'search', owner: 'team-search', aliases: ['search-api', 'finder'] }
 

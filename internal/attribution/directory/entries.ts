@@ -1,0 +1,57 @@
+import { z } from 'zod'
+import { name } from '../../intake/plain-text.js'
+import type { IdentityEntry, PrincipalEntry, ServiceEntry } from './directory.js'
+
+/**
+ * What may stand in a directory. The routes and the import take entries by these schemas, and stage A reads nothing
+ * else. A `null` in an optional field is the same as absent.
+ */
+
+/** Other names of one service. */
+export const ALIASES_MAX = 64
+
+/** Entries of a kind that a tenant may have. */
+export const ENTRIES_MAX = { services: 10_000, identities: 100_000, principals: 10_000 } as const
+
+export const DIRECTORY_KINDS = ['services', 'identities', 'principals'] as const
+export type DirectoryKind = (typeof DIRECTORY_KINDS)[number]
+
+/** An API key, an OAuth client, a person, or a connector. */
+const credentialId = () =>
+  z
+    .string()
+    .regex(/^(key|cli|usr|con)_[0-9a-hjkmnp-tv-z]{26}$/, 'must be the id of a credential')
+    .meta({ examples: ['key_7v3k9q2m4x8n5c1r6t0w3y9zb0'] })
+
+export const serviceFields = z.object({
+  name: name(),
+  owner: name().meta({ description: 'Who answers for its cost: a team, a cost centre.' }),
+  aliases: z.array(name()).max(ALIASES_MAX).nullish().meta({ description: 'Other names under which events state it.' }),
+})
+
+export const identityFields = z.object({
+  name: name().meta({ description: 'As events state it in `attributed_identity`.' }),
+  owner: name().nullish().meta({ description: 'Team; owns calls of services that have no owner.' }),
+  service: name().nullish().meta({ description: 'Where it works for one only: calls that state just the identity.' }),
+})
+
+export const principalFields = z.object({
+  principal_id: credentialId().meta({ description: 'The credential.' }),
+  service: name().meta({ description: 'Of calls that come by it and state neither service nor identity.' }),
+})
+
+export function serviceEntry({ name: called, owner, aliases }: z.infer<typeof serviceFields>): ServiceEntry {
+  const others = [...new Set(aliases)].filter((alias) => alias !== called)
+  return { name: called, owner, ...(others.length > 0 && { aliases: others }) }
+}
+
+export const identityEntry = ({ name: called, owner, service }: z.infer<typeof identityFields>): IdentityEntry => ({
+  name: called,
+  ...(owner != null && { owner }),
+  ...(service != null && { service }),
+})
+
+export const principalEntry = ({ principal_id: id, service }: z.infer<typeof principalFields>): PrincipalEntry => ({
+  id,
+  service,
+})

@@ -1,0 +1,131 @@
+import { z } from 'zod'
+import type { CanonicalValue } from '../../audit/canonical-json.js'
+import { exampleId, idOf } from '../../gateway/contract/fields.js'
+import { type Problem, problem } from '../../problems/catalogue.js'
+import type { Directory, ServiceEntry } from './directory.js'
+import {
+  type DirectoryKind,
+  identityEntry,
+  identityFields,
+  principalEntry,
+  principalFields,
+  serviceEntry,
+  serviceFields,
+} from './entries.js'
+import type { EntriesOf } from './entry-index.js'
+
+/** What the routes of one kind of entry are made of. */
+export interface EntryKind<K extends DirectoryKind, Fields, Changes> {
+  readonly kind: K
+  /** As operation ids and sentences have it: `Service`. */
+  readonly word: string
+  readonly plural: string
+  readonly description: string
+  /** The member that names an entry among the others of its kind; it never changes. */
+  readonly nameField: 'name' | 'principal_id'
+  readonly fields: z.ZodType<Fields>
+  readonly changes: z.ZodType<Changes>
+  /** In wire form. */
+  readonly record: z.ZodType
+  readonly example: { readonly fields: object; readonly changes: object; readonly record: object }
+  nameOf(entry: EntriesOf[K]): string
+  make(fields: Fields): EntriesOf[K]
+  change(entry: EntriesOf[K], changes: Changes): EntriesOf[K]
+  show(id: string, entry: EntriesOf[K]): object
+  /** For the audit log, which cannot forget: people stand in it by their ids only. */
+  audited(entry: EntriesOf[K]): CanonicalValue
+  /** Why the entry does not go with the others of its tenant. */
+  refuse(tenantId: string, entry: EntriesOf[K], directory: Directory): Problem | undefined
+}
+
+// Strict, so that whoever wants to rename an entry is told that it cannot be.
+const serviceChanges = serviceFields.omit({ name: true }).partial({ owner: true }).strict()
+const identityChanges = identityFields.omit({ name: true }).strict()
+const principalChanges = principalFields.omit({ principal_id: true }).partial().strict()
+
+const SERVICE = { name: 'support-chat', owner: 'team-support', aliases: ['helpdesk-bot'] }
+
+export const SERVICES: EntryKind<'services', z.infer<typeof serviceFields>, z.infer<typeof serviceChanges>> = {
+  kind: 'services',
+  word: 'Service',
+  plural: 'Services',
+  description:
+    'A service that calls models, and who owns it. Events that state one of its aliases are attributed to it. No two ' +
+    'services share a name or an alias.',
+  nameField: 'name',
+  fields: serviceFields,
+  changes: serviceChanges,
+  record: z
+    .object({ id: idOf('svc'), name: z.string(), owner: z.string(), aliases: z.array(z.string()) })
+    .meta({ id: 'DirectoryService' }),
+  example: { fields: SERVICE, changes: { owner: 'team-care' }, record: { id: exampleId('svc'), ...SERVICE } },
+  nameOf: ({ name }) => name,
+  make: serviceEntry,
+  change: (entry, changes) =>
+    serviceEntry({
+      name: entry.name,
+      owner: changes.owner ?? entry.owner,
+      aliases: changes.aliases === undefined ? [...(entry.aliases ?? [])] : changes.aliases,
+    }),
+  show: (id, { name, owner, aliases = [] }) => ({ id, name, owner, aliases }),
+  audited: ({ name, owner, aliases }) => ({ name, owner, aliases }),
+  refuse: refuseTaken,
+}
+
+/** Of two services that claim a name one would never be found by it. */
+function refuseTaken(
+  tenantId: string,
+  { name, aliases = [] }: ServiceEntry,
+  directory: Directory,
+): Problem | undefined {
+  const isTaken = [name, ...aliases].some((each) => {
+    const found = directory.service(tenantId, each)
+    return found !== undefined && found.name !== name
+  })
+  return isTaken ? problem('CONFLICT', 'The name or an alias is that of another service.') : undefined
+}
+
+const IDENTITY = { name: 'ada@example.com', owner: 'team-support', service: 'support-chat' }
+
+export const IDENTITIES: EntryKind<'identities', z.infer<typeof identityFields>, z.infer<typeof identityChanges>> = {
+  kind: 'identities',
+  word: 'Identity',
+  plural: 'Identities',
+  description:
+    'Someone or something that makes calls: its team, and the service that it works for where there is just one.',
+  nameField: 'name',
+  fields: identityFields,
+  changes: identityChanges,
+  record: z
+    .object({ id: idOf('idn'), name: z.string(), owner: z.string().nullable(), service: z.string().nullable() })
+    .meta({ id: 'DirectoryIdentity' }),
+  example: { fields: IDENTITY, changes: { service: null }, record: { id: exampleId('idn'), ...IDENTITY } },
+  nameOf: ({ name }) => name,
+  make: identityEntry,
+  change: ({ name, owner, service }, changes) => identityEntry({ name, owner, service, ...changes }),
+  show: (id, { name, owner = null, service = null }) => ({ id, name, owner, service }),
+  audited: ({ owner, service }) => ({ owner, service }),
+  refuse: () => undefined,
+}
+
+const PRINCIPAL = { principal_id: exampleId('key'), service: 'support-chat' }
+
+export const PRINCIPALS: EntryKind<'principals', z.infer<typeof principalFields>, z.infer<typeof principalChanges>> = {
+  kind: 'principals',
+  word: 'Principal',
+  plural: 'Principals',
+  description: 'A credential whose calls come from one service, for events that state neither service nor identity.',
+  nameField: 'principal_id',
+  fields: principalFields,
+  changes: principalChanges,
+  record: z
+    .object({ id: idOf('prn'), principal_id: z.string(), service: z.string() })
+    .meta({ id: 'DirectoryPrincipal' }),
+  example: { fields: PRINCIPAL, changes: { service: 'search' }, record: { id: exampleId('prn'), ...PRINCIPAL } },
+  nameOf: ({ id }) => id,
+  make: principalEntry,
+  change: ({ id, service }, changes) => ({ id, service: changes.service ?? service }),
+  show: (id, { id: principalId, service }) => ({ id, principal_id: principalId, service }),
+  audited: ({ id, service }) => ({ principal_id: id, service }),
+  refuse: () => undefined,
+}

@@ -1,0 +1,107 @@
+import type { Scope } from '../auth/scopes.js'
+import { type StoredClient, storeClientSecret } from '../oauth/clients.js'
+import type { ResidencyRegion } from '../residency/residency.js'
+
+export const CONNECTOR_STATUSES = ['active', 'disabled'] as const
+export const HEALTH_STATUSES = ['unknown', 'healthy', 'degraded', 'failing'] as const
+export type HealthStatus = (typeof HEALTH_STATUSES)[number]
+/** What a connector may say of itself. */
+export const REPORTED_STATUSES = ['healthy', 'degraded', 'failing'] as const
+
+/** A partner's system that sends events and reads records for a tenant, as it is kept under its id in the bucket connectors. */
+export interface StoredConnector {
+  readonly id: string
+  readonly tenant_id: string
+  readonly name: string
+  readonly scopes: readonly Scope[]
+  /** Values of `ingestion_layer`: what it may send, and whose records it may read. */
+  readonly source_systems: readonly string[]
+  /** Where what it reads goes. */
+  readonly residency_lane: ResidencyRegion
+  readonly status: (typeof CONNECTOR_STATUSES)[number]
+  /** How it authenticates; no other record knows this client, so that it ends with the connector. */
+  readonly client: Pick<StoredClient, 'id' | 'salt' | 'hash' | 'last_four'>
+  readonly health: StoredHealth
+  readonly created_at: string
+}
+
+export interface StoredHealth {
+  readonly status: HealthStatus
+  /** Before `since`. */
+  readonly was: HealthStatus
+  readonly since: string
+  readonly reason: string | null
+  readonly reported_at: string | null
+  /** Whether the change has been published. What is not yet is published before the next change. */
+  readonly is_announced: boolean
+}
+
+export interface WantedConnector {
+  readonly name: string
+  readonly scopes: readonly Scope[]
+  readonly sourceSystems: readonly string[]
+  readonly residencyLane: ResidencyRegion
+}
+
+/** @param secret of its client, as `formatClientSecret` writes it */
+export const storedConnector = (
+  ids: { readonly connector: string; readonly client: string },
+  tenantId: string,
+  { name, scopes, sourceSystems, residencyLane }: WantedConnector,
+  secret: string,
+  createdAt: string,
+): StoredConnector => ({
+  id: ids.connector,
+  tenant_id: tenantId,
+  name,
+  scopes,
+  source_systems: sourceSystems,
+  residency_lane: residencyLane,
+  status: 'active',
+  client: { id: ids.client, ...storeClientSecret(secret) },
+  health: {
+    status: 'unknown',
+    was: 'unknown',
+    since: createdAt,
+    reason: null,
+    reported_at: null,
+    is_announced: true,
+  },
+  created_at: createdAt,
+})
+
+/** The client of a connector as the authorization server takes it. */
+export const clientOf = ({ tenant_id, name, scopes, status, client, created_at }: StoredConnector): StoredClient => ({
+  ...client,
+  tenant_id,
+  name,
+  scopes,
+  grant_types: ['client_credentials'],
+  redirect_uris: [],
+  status,
+  created_at,
+})
+
+/** With the secret of another time; the one before is good no more. */
+export const withSecret = (
+  connector: StoredConnector,
+  secret: string,
+  scopes: readonly Scope[] = connector.scopes,
+): StoredConnector => ({
+  ...connector,
+  scopes,
+  client: { id: connector.client.id, ...storeClientSecret(secret) },
+})
+
+/** After a report of its own. */
+export function withReport(
+  connector: StoredConnector,
+  report: { readonly status: HealthStatus; readonly reason: string | null },
+  reportedAt: string,
+): StoredConnector {
+  const { health } = connector
+  const same = { ...health, reason: report.reason, reported_at: reportedAt }
+  if (health.status === report.status) return { ...connector, health: same }
+  const changed = { status: report.status, was: health.status, since: reportedAt, is_announced: false }
+  return { ...connector, health: { ...same, ...changed } }
+}

@@ -1,0 +1,114 @@
+import { z } from 'zod'
+import { attributionRecord, EXAMPLE_RECORD } from '../attribution/contract.js'
+import { SCOPES } from '../auth/scopes.js'
+import { HEALTH_STATUSES, REPORTED_STATUSES } from '../connectors/connector.js'
+import { health } from '../connectors/contract.js'
+import { INGEST_INVOCATIONS } from '../gateway/admission/contract.js'
+import { BULK_EVENTS_MAX } from '../gateway/admission/limits.js'
+import { exampleId, idOf, PAGE_PARAMETERS, pageOf } from '../gateway/contract/fields.js'
+import { json, type Operation } from '../gateway/contract/operation.js'
+import { name } from '../intake/plain-text.js'
+import { invocationEvent } from '../invocations/schema.js'
+
+/** What the partner API takes and promises (spec 5 rule 8, design section 7). */
+
+export const PARTNER = '/api/partner/v1'
+
+const tag = 'Partner'
+
+const ownConnector = z
+  .object({
+    id: idOf('con'),
+    tenant_id: idOf('tnt'),
+    name: z.string(),
+    scopes: z.array(z.enum(SCOPES)),
+    source_systems: z.array(z.string()),
+    residency_lane: z.string().nullable(),
+    health,
+  })
+  .meta({ id: 'OwnConnector', description: 'The connector as it sees itself.' })
+export type ShownOwnConnector = z.infer<typeof ownConnector>
+
+const EXAMPLE_CONNECTOR: ShownOwnConnector = {
+  id: exampleId('con'),
+  tenant_id: exampleId('tnt'),
+  name: 'Data cloud marketplace',
+  scopes: ['read:attribution'],
+  source_systems: ['data-cloud'],
+  residency_lane: 'eu-central-1',
+  health: {
+    status: 'healthy',
+    since: '2026-11-21T09:30:00.000Z',
+    reason: null,
+    reported_at: '2026-11-21T09:30:00.000Z',
+  },
+}
+
+export const GET_OWN_CONNECTOR: Operation = {
+  id: 'getOwnConnector',
+  tag,
+  summary: 'What the connector is registered for',
+  replies: {
+    200: { description: 'The connector of the credential.', contents: json(ownConnector, EXAMPLE_CONNECTOR) },
+  },
+}
+
+export const healthReport = z
+  .object({
+    status: z.enum(REPORTED_STATUSES),
+    reason: z
+      .string()
+      .regex(/^[a-z0-9][a-z0-9_.-]{0,63}$/, 'must be a code such as upstream_timeout')
+      .nullish()
+      .meta({ description: 'A code of its own, no text.' }),
+  })
+  .meta({ id: 'HealthReport' })
+export type HealthReport = z.infer<typeof healthReport>
+export const EXAMPLE_REPORT: HealthReport = { status: 'degraded', reason: 'upstream_timeout' }
+
+export const REPORT_HEALTH: Operation = {
+  id: 'reportConnectorHealth',
+  tag,
+  summary: 'Say how the connector is',
+  description: `Of ${HEALTH_STATUSES.join(', ')}. A change is told to whoever subscribes to \`connector.health.changed\`.`,
+  replies: { 200: { description: 'As it is known now.', contents: json(ownConnector, EXAMPLE_CONNECTOR) } },
+}
+
+const partnerEvent = invocationEvent
+  .extend({
+    ingestion_layer: name().meta({ description: "One of the connector's source systems.", examples: ['data-cloud'] }),
+  })
+  .meta({ id: 'PartnerInvocationEvent' })
+
+export const INGEST_PARTNER_INVOCATIONS: Operation = {
+  ...INGEST_INVOCATIONS,
+  id: 'ingestPartnerInvocations',
+  tag,
+  summary: "Take invocation events of the connector's source systems",
+  description:
+    'As `POST /api/v1/invocations`, for events whose `ingestion_layer` is one of the source systems; others are ' +
+    'INSUFFICIENT_SCOPE.',
+  body: {
+    contents: {
+      ...INGEST_INVOCATIONS.body?.contents,
+      ...json(z.union([partnerEvent, z.array(partnerEvent).min(1).max(BULK_EVENTS_MAX)])),
+    },
+  },
+}
+
+export const LIST_PARTNER_ATTRIBUTIONS: Operation = {
+  id: 'listPartnerAttributions',
+  tag,
+  summary: "Records of the connector's source systems, newest first",
+  description:
+    'RESIDENCY_BLOCKED where this instance, or the lane of the connector, is not in the region of the tenant. Records ' +
+    'of calls that were made in another region are not shown.',
+  query: PAGE_PARAMETERS,
+  problems: ['RESIDENCY_BLOCKED'],
+  replies: {
+    200: {
+      description: 'A page of records.',
+      contents: json(pageOf(attributionRecord), { data: [EXAMPLE_RECORD], page: { limit: 50, has_more: false } }),
+    },
+  },
+}

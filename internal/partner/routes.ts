@@ -1,0 +1,133 @@
+import { type AttributionRoutesDeps, answerWithPage } from '../attribution/routes.js'
+import type { Caller } from '../auth/authenticate.js'
+import type { StoredConnector } from '../connectors/connector.js'
+import { shownHealth } from '../connectors/routes.js'
+import type { BulkDeps } from '../gateway/admission/bulk.js'
+import { INGESTION, readAndAdmit } from '../gateway/admission/routes.js'
+import type { Operation } from '../gateway/contract/operation.js'
+import type { Exchange } from '../gateway/exchange.js'
+import type { Mutate } from '../gateway/mutations/mutations.js'
+import type { Route, TenantRoute } from '../gateway/route.js'
+import { ISSUE_PARTNER_TOKEN } from '../oauth/contract.js'
+import { type Problem, problem } from '../problems/catalogue.js'
+import { type ResidencyRegion, refusalOfCrossing, thisInstance } from '../residency/residency.js'
+import {
+  EXAMPLE_REPORT,
+  GET_OWN_CONNECTOR,
+  healthReport,
+  INGEST_PARTNER_INVOCATIONS,
+  LIST_PARTNER_ATTRIBUTIONS,
+  PARTNER,
+  REPORT_HEALTH,
+  type ShownOwnConnector,
+} from './contract.js'
+import { type HealthDeps, reportHealth } from './health.js'
+
+export interface PartnerRoutesDeps extends HealthDeps {
+  readonly mutate: Mutate
+  readonly issueTokenAt: (path: string, operation: Operation) => Route
+  /** The connector that a client acts for. */
+  readonly withClient: (clientId: string) => StoredConnector | undefined
+  readonly residencyRegionOf: (tenantId: string) => ResidencyRegion
+  /** Where this instance is; null when nobody has said. */
+  readonly instanceRegion: string | null
+  readonly attributions: Pick<AttributionRoutesDeps, 'list' | 'cursors' | 'clock'>
+  readonly admission: BulkDeps
+}
+
+/** Number of the ingestion route in the hash of its keys, beside those of the tenants' own routes. */
+const INGESTION_ROUTE = 3
+
+/**
+ * `/api/partner/v1`: what a partner may do for a tenant, by its connector (spec 5 rule 8). Every route takes the
+ * connector from the credential: no parameter widens what it may see or send.
+ */
+export function partnerRoutes(deps: PartnerRoutesDeps): readonly Route[] {
+  const { mutate, withClient } = deps
+  /** A connector that was removed a moment ago has no credential any more. */
+  const asConnector =
+    (handle: (exchange: Exchange, caller: Caller, connector: StoredConnector) => void | Promise<void>) =>
+    (exchange: Exchange, caller: Caller): void | Promise<void> => {
+      const connector = withClient(caller.principal)
+      return connector === undefined ? exchange.replyProblem(GONE) : handle(exchange, caller, connector)
+    }
+
+  return [
+    deps.issueTokenAt(`${PARTNER}/oauth/token`, ISSUE_PARTNER_TOKEN),
+    forPartners({
+      method: 'get',
+      path: `${PARTNER}/connector`,
+      access: 'any',
+      rateClass: 'control',
+      operation: GET_OWN_CONNECTOR,
+      handle: asConnector((exchange, _, connector) => exchange.replyJson('200 OK', show(connector))),
+    }),
+    forPartners(
+      mutate({
+        method: 'post',
+        path: `${PARTNER}/connector/health`,
+        access: 'any',
+        rateClass: 'control',
+        action: 'connector.report_health',
+        operation: REPORT_HEALTH,
+        body: { schema: healthReport, example: EXAMPLE_REPORT },
+        async handle({ caller, body }) {
+          const connector = withClient(caller.principal)
+          const reported = connector && (await reportHealth(connector.id, body, deps))
+          if (reported === undefined) return GONE
+          return { status: 200, body: show(reported), target: reported.id }
+        },
+      }),
+    ),
+    forPartners({
+      ...INGESTION,
+      path: `${PARTNER}/invocations`,
+      operation: INGEST_PARTNER_INVOCATIONS,
+      handle: asConnector((exchange, caller, connector) =>
+        readAndAdmit(exchange, sendingFor(caller, connector), deps.admission, INGESTION_ROUTE),
+      ),
+    }),
+    forPartners({
+      method: 'get',
+      path: `${PARTNER}/attribution`,
+      access: 'read:attribution',
+      rateClass: 'read',
+      operation: LIST_PARTNER_ATTRIBUTIONS,
+      handle: asConnector((exchange, caller, connector) => listAttributions(exchange, caller, connector, deps)),
+    }),
+  ]
+}
+
+const forPartners = (route: TenantRoute): TenantRoute => ({ ...route, isForPartners: true })
+
+const GONE: Problem = problem('INVALID_CREDENTIALS', 'The connector does not exist any more.')
+
+/** Its events are the connector's, whichever secret it came with, and of its source systems only. */
+const sendingFor = (caller: Caller, { id, source_systems }: StoredConnector): Caller => ({
+  ...caller,
+  principal: id,
+  ingestionLayers: new Set(source_systems),
+})
+
+function listAttributions(
+  exchange: Exchange,
+  caller: Caller,
+  { id, source_systems: ingestionLayers, residency_lane: lane }: StoredConnector,
+  { residencyRegionOf, instanceRegion, attributions }: PartnerRoutesDeps,
+): void | Promise<void> {
+  const places = [thisInstance(instanceRegion), { name: "the connector's lane", region: lane }]
+  const blocked = refusalOfCrossing(residencyRegionOf(caller.tenantId), places)
+  if (blocked !== undefined) return exchange.replyProblem(blocked)
+  const query = `${PARTNER}/attribution ${id} -event_time`
+  return answerWithPage(exchange, caller, query, attributions, { ingestionLayers })
+}
+
+const show = (connector: StoredConnector): ShownOwnConnector => ({
+  id: connector.id,
+  tenant_id: connector.tenant_id,
+  name: connector.name,
+  scopes: [...connector.scopes],
+  source_systems: [...connector.source_systems],
+  residency_lane: connector.residency_lane,
+  health: shownHealth(connector.health),
+})

@@ -1,0 +1,28 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { type InstanceFiles, writePrivate } from './instance.js'
+
+const SEED = 1
+const DAYS = 7
+
+/**
+ * Fills a new sandbox with a week of synthetic data, beside the service that runs already; what is printed goes to the
+ * terminal. Done once: a file in the data folder says so. A start that was cut short is gone through again.
+ *
+ * @returns undefined when it is done already
+ */
+export function fillSandbox(
+  cliMain: string,
+  files: InstanceFiles,
+  env: Readonly<Record<string, string>>,
+): ChildProcess | undefined {
+  const mark = join(files.dataDir, 'sandbox-data.json')
+  if (existsSync(mark)) return undefined
+  const args = ['sandbox-data', '--data-dir', files.dataDir, '--seed', String(SEED), '--days', String(DAYS)]
+  const child = spawn(process.execPath, [cliMain, ...args], { env, stdio: ['ignore', 'inherit', 'inherit'] })
+  child.once('close', (code) => {
+    if (code === 0) writePrivate(mark, `${JSON.stringify({ seed: SEED, filled_at: new Date().toISOString() })}\n`)
+  })
+  return child
+}

@@ -1,0 +1,220 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { WatchedDirectory } from '../../../../internal/attribution/directory/directory.js'
+import { openDirectory } from '../../../../internal/attribution/directory/open-directory.js'
+import { directoryRoutes } from '../../../../internal/attribution/directory/routes.js'
+import { createCursorCodec } from '../../../../internal/gateway/pages.js'
+import { formatId, tenantIdsCache } from '../../../../internal/ids/ids.js'
+import { DIRECTORY } from '../../../../streams/buckets.js'
+import { type Ask, askAs } from '../../../support/ask.js'
+import { launchBroker } from '../../../support/broker.js'
+import { type MutationGateway, SECRET, startMutationGateway } from '../../../support/mutation-gateway.js'
+import { TENANT } from '../../../support/scope-keys.js'
+
+let gateway: MutationGateway
+let ask: Ask
+let isOver = false
+
+beforeAll(async () => {
+  const { url } = await launchBroker()
+  gateway = await startMutationGateway(url, async (mutate, broker) => {
+    const idsOf = tenantIdsCache(SECRET)
+    return directoryRoutes({
+      ...(await openDirectory(await broker.bucket(DIRECTORY), idsOf, (cause) => isOver || fail(cause))),
+      mutate,
+      idsOf,
+      cursors: createCursorCodec(new Uint8Array(32)),
+      clock: Date.now,
+    })
+  })
+  ask = askAs(gateway.url, { 'x-api-key': 'admin:config' })
+})
+afterAll(async () => {
+  isOver = true
+  await gateway.stop()
+})
+
+const fail = (cause: unknown): never => {
+  throw cause
+}
+
+const SERVICES = '/api/v1/directory/services'
+const IDENTITIES = '/api/v1/directory/identities'
+const PRINCIPALS = '/api/v1/directory/principals'
+const OTHER_TENANT = formatId('svc', new Uint8Array(16))
+
+/** What stage A knows once it has read the bucket. */
+async function asStageASeesIt(): Promise<WatchedDirectory> {
+  const directory = new WatchedDirectory()
+  const bucket = await gateway.broker.bucket(DIRECTORY)
+  for await (const key of await bucket.keys()) directory.apply(key, (await bucket.get(key))?.json())
+  return directory
+}
+
+const codeOf = ({ status, json }: Awaited<ReturnType<Ask>>) => `${status} ${json?.error_code}`
+
+describe('an entry that is told of', () => {
+  test.each([
+    [
+      SERVICES,
+      { name: 'chat/ä 🦊', owner: 'team-a', aliases: ['chat-alias', 'chat-alias'] },
+      { aliases: ['chat-alias'] },
+    ],
+    [SERVICES, { name: 'plain', owner: 'team-a', aliases: null }, { aliases: [] }],
+    [IDENTITIES, { name: 'ada@example.com', owner: 'team-a' }, { service: null }],
+    [IDENTITIES, { name: 'bob@example.com', service: 'plain', owner: null }, {}],
+    [PRINCIPALS, { principal_id: 'key_7v3k9q2m4x8n5c1r6t0w3y9zb0', service: 'plain' }, {}],
+  ])('%s %j is answered with its id, and found by it and by its name', async (path, fields, more) => {
+    const made = await ask('POST', path, fields)
+
+    expect(made.json).toEqual({ id: expect.stringMatching(/^(svc|idn|prn)_[0-9a-z]{26}$/), ...fields, ...more })
+    expect(made).toMatchObject({ status: 201 })
+    expect(made.headers.get('location')).toBe(`${path}/${made.json.id}`)
+    expect(await ask('GET', `${path}/${made.json.id}`)).toMatchObject({ status: 200, json: made.json })
+    const [field, name] = Object.entries(fields)[0] as [string, string]
+    const found = await ask('GET', `${path}?${new URLSearchParams({ [field]: name })}`)
+    expect(found.json.data).toEqual([made.json])
+  })
+
+  test('is what stage A reads', async () => {
+    await ask('POST', SERVICES, { name: 'read', owner: 'team-r', aliases: ['read-too'] })
+    await ask('POST', IDENTITIES, { name: 'reader', owner: 'team-r', service: null })
+    await ask('POST', PRINCIPALS, { principal_id: 'cli_7v3k9q2m4x8n5c1r6t0w3y9zb0', service: 'read' })
+
+    const directory = await asStageASeesIt()
+
+    expect(directory.service(TENANT, 'read-too')).toEqual({ name: 'read', owner: 'team-r', aliases: ['read-too'] })
+    expect(directory.identity(TENANT, 'reader')).toEqual({ name: 'reader', owner: 'team-r' })
+    expect(directory.principal(TENANT, 'cli_7v3k9q2m4x8n5c1r6t0w3y9zb0')).toMatchObject({ service: 'read' })
+  })
+
+  test('is there once, whoever tells of it at the same moment', async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 12 }, (_, i) => ask('POST', SERVICES, { name: 'raced', owner: `team-${i}` })),
+    )
+
+    expect(answers.filter(({ status }) => status === 201)).toHaveLength(1)
+    expect(answers.filter((answer) => codeOf(answer) === '409 CONFLICT')).toHaveLength(11)
+  })
+
+  test.each([
+    [SERVICES, { name: 'x' }, '/owner'],
+    [SERVICES, { name: '', owner: 'a' }, '/name'],
+    [SERVICES, { name: 'ä'.repeat(129), owner: 'a' }, '/name'],
+    [SERVICES, { name: 'x', owner: 'a\u0000' }, '/owner'],
+    [SERVICES, { name: 'x', owner: 'a', aliases: Array.from({ length: 65 }, (_, i) => `n${i}`) }, '/aliases'],
+    [IDENTITIES, { name: 'x', owner: 1 }, '/owner'],
+    [PRINCIPALS, { principal_id: 'ada', service: 'a' }, '/principal_id'],
+  ])('%s %j is refused for %s', async (path, fields, pointer) => {
+    const refused = await ask('POST', path, fields)
+
+    expect(codeOf(refused)).toBe('422 VALIDATION_FAILED')
+    expect(refused.json.errors).toMatchObject([{ pointer }])
+  })
+
+  test('whose name or alias is that of another service is refused', async () => {
+    await ask('POST', SERVICES, { name: 'taken', owner: 'a', aliases: ['taken-too'] })
+
+    for (const fields of [
+      { name: 'taken-too', owner: 'b' },
+      { name: 'other', owner: 'b', aliases: ['taken'] },
+      { name: 'other', owner: 'b', aliases: ['taken-too'] },
+    ]) {
+      expect(codeOf(await ask('POST', SERVICES, fields))).toBe('409 CONFLICT')
+    }
+  })
+})
+
+describe('an entry that is changed', () => {
+  test('keeps what is not named, and loses what is null', async () => {
+    const { json } = await ask('POST', IDENTITIES, { name: 'cy', owner: 'team-a', service: 'one' })
+    const path = `${IDENTITIES}/${json.id}`
+
+    expect((await ask('PATCH', path, { owner: 'team-b' })).json).toEqual({ ...json, owner: 'team-b' })
+    expect((await ask('PATCH', path, { service: null })).json).toEqual({ ...json, owner: 'team-b', service: null })
+    expect((await ask('GET', path)).json).toEqual({ ...json, owner: 'team-b', service: null })
+  })
+
+  test('loses no change, however many come at once', async () => {
+    const { json } = await ask('POST', SERVICES, { name: 'busy', owner: 'team-a' })
+
+    const answers = await Promise.all([
+      ask('PATCH', `${SERVICES}/${json.id}`, { owner: 'team-z' }),
+      ask('PATCH', `${SERVICES}/${json.id}`, { aliases: ['busier'] }),
+    ])
+
+    expect(answers.map(({ status }) => status)).toEqual([200, 200])
+    expect((await ask('GET', `${SERVICES}/${json.id}`)).json).toMatchObject({ owner: 'team-z', aliases: ['busier'] })
+  })
+
+  test('keeps its name: whoever wants another is told', async () => {
+    const { json } = await ask('POST', SERVICES, { name: 'named', owner: 'team-a' })
+
+    expect(codeOf(await ask('PATCH', `${SERVICES}/${json.id}`, { name: 'renamed' }))).toBe('422 VALIDATION_FAILED')
+  })
+
+  test('may not take a name of another service', async () => {
+    await ask('POST', SERVICES, { name: 'holder', owner: 'a', aliases: ['held'] })
+    const { json } = await ask('POST', SERVICES, { name: 'greedy', owner: 'a' })
+
+    expect(codeOf(await ask('PATCH', `${SERVICES}/${json.id}`, { aliases: ['held'] }))).toBe('409 CONFLICT')
+  })
+})
+
+test('an entry that is deleted is gone, for stage A too, and may come again', async () => {
+  const fields = { name: 'brief', owner: 'team-a', aliases: ['short'] }
+  const { json } = await ask('POST', SERVICES, fields)
+  const path = `${SERVICES}/${json.id}`
+
+  expect(await ask('DELETE', path)).toMatchObject({ status: 204, json: undefined })
+
+  expect(codeOf(await ask('GET', path))).toBe('404 NOT_FOUND')
+  expect(codeOf(await ask('DELETE', path))).toBe('404 NOT_FOUND')
+  expect((await asStageASeesIt()).service(TENANT, 'short')).toBeUndefined()
+  expect(await ask('POST', SERVICES, fields)).toMatchObject({ status: 201, json: { id: json.id } })
+})
+
+test.each(['GET', 'PATCH', 'DELETE'])('%s of an id that is nobody’s, or another tenant’s', async (method) => {
+  const body = method === 'PATCH' ? {} : undefined
+
+  expect(codeOf(await ask(method, `${SERVICES}/${OTHER_TENANT}`, body))).toBe('403 TENANT_MISMATCH')
+  expect(codeOf(await ask(method, `${SERVICES}/nothing`, body))).toBe('404 NOT_FOUND')
+})
+
+test('pages come in the order of names, each entry once, also while others are told of', async () => {
+  const names = Array.from({ length: 7 }, (_, i) => `page-${i}`)
+  for (const name of names) await ask('POST', IDENTITIES, { name })
+  const seen: string[] = []
+  let query = 'limit=2'
+  for (;;) {
+    const { json } = await ask('GET', `${IDENTITIES}?${query}`)
+    seen.push(...json.data.map(({ name }: { name: string }) => name))
+    await ask('POST', IDENTITIES, { name: `0-${seen.length}` })
+    if (!json.page.has_more) break
+    query = `limit=2&cursor=${json.page.next_cursor}`
+  }
+
+  expect(seen).toEqual([...seen].sort())
+  expect(seen.filter((name) => names.includes(name))).toEqual(names)
+})
+
+test('the audit log tells who changed what, and names no person', async () => {
+  const traceId = randomUUID().replaceAll('-', '')
+  const traced = { traceparent: `00-${traceId}-0000000000000001-00` }
+  const made = await ask('POST', IDENTITIES, { name: 'dora@example.com', owner: 'team-a' }, traced)
+  const path = `${IDENTITIES}/${made.json.id}`
+  await ask('PATCH', path, { owner: 'team-b' }, traced)
+  await ask('DELETE', path, undefined, traced)
+  await ask('POST', IDENTITIES, { name: 1 }, traced)
+
+  const entries = gateway.audited.filter((entry) => entry.traceId === traceId)
+
+  const common = { target: made.json.id, outcome: 'succeeded', errorCode: null }
+  expect(entries).toMatchObject([
+    { ...common, action: 'directory.put', changes: { after: { owner: 'team-a' } } },
+    { ...common, action: 'directory.put', changes: { before: { owner: 'team-a' }, after: { owner: 'team-b' } } },
+    { ...common, action: 'directory.delete', changes: { before: { owner: 'team-b' } } },
+    { action: 'directory.put', target: null, outcome: 'refused', errorCode: 'VALIDATION_FAILED' },
+  ])
+  expect(JSON.stringify(entries)).not.toContain('dora')
+})
