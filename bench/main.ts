@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { admissionIndex } from './admission-index/question.js'
 import { type IngestOptions, ingest } from './ingest/question.js'
+import { revocation } from './revocation/question.js'
 import { soak } from './soak/question.js'
 
 /** From dist/bench to the checkout. */
@@ -57,6 +58,14 @@ program
   .option('--rate <count>', 'events a second', atLeast(1), 1_000)
   .action(async (options: { minutes: number; rate: number }) => {
     await soak({ ...options, checkout: CHECKOUT, natsServerBin: natsServerBin() }, stopping.signal)
+  })
+
+program
+  .command('revocation')
+  .description('how long a revoked credential is still taken by another gateway')
+  .option('--repeats <count>', 'of each kind', atLeast(5), 50)
+  .action(async ({ repeats }: { repeats: number }) => {
+    await revocation({ repeats, checkout: CHECKOUT, natsServerBin: natsServerBin() }, stopping.signal)
   })
 
 program

@@ -191,6 +191,8 @@ const roleEnv = ({ files, nats, storePassword }: Ground, storeUrl: string): Reco
   ATTRIBUTION_MASTER_KEY_FILE: files.masterKey,
   // On, and set above the load.
   ATTRIBUTION_RATE_INGEST: '10000000',
+  ATTRIBUTION_RATE_CONTROL: '10000000',
+  ATTRIBUTION_RATE_TOKEN: '10000000',
   ATTRIBUTION_NATS_URL: nats.url,
   ATTRIBUTION_NATS_USER: nats.user,
   ATTRIBUTION_NATS_PASSWORD: nats.password,
