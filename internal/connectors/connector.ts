@@ -32,6 +32,8 @@ export interface StoredHealth {
   readonly since: string
   readonly reason: string | null
   readonly reported_at: string | null
+  /** How often it has changed. */
+  readonly changes: number
   /** Whether the change has been published. What is not yet is published before the next change. */
   readonly is_announced: boolean
 }
@@ -65,6 +67,7 @@ export const storedConnector = (
     since: createdAt,
     reason: null,
     reported_at: null,
+    changes: 0,
     is_announced: true,
   },
   created_at: createdAt,
@@ -102,6 +105,15 @@ export function withReport(
   const { health } = connector
   const same = { ...health, reason: report.reason, reported_at: reportedAt }
   if (health.status === report.status) return { ...connector, health: same }
-  const changed = { status: report.status, was: health.status, since: reportedAt, is_announced: false }
-  return { ...connector, health: { ...same, ...changed } }
+  return {
+    ...connector,
+    health: {
+      ...same,
+      status: report.status,
+      was: health.status,
+      since: reportedAt,
+      changes: health.changes + 1,
+      is_announced: false,
+    },
+  }
 }

@@ -21,15 +21,15 @@ export async function reportHealth(
   { connectors, publishEvent, clock }: HealthDeps,
 ): Promise<StoredConnector | undefined> {
   const announce = async ({ tenant_id: tenantId, health }: StoredConnector): Promise<StoredConnector | undefined> => {
-    const { since, was: from, status: to } = health
+    const { changes, was: from, status: to } = health
     await publishEvent({
       tenantId,
       type: 'connector.health.changed',
-      cause: `${id} ${since} ${from} ${to}`,
+      cause: `${id} ${changes}`,
       data: { connector_id: id, from, to },
     })
     return connectors.change(id, (connector) =>
-      connector.health.since === since && connector.health.status === to
+      connector.health.changes === changes
         ? { ...connector, health: { ...connector.health, is_announced: true } }
         : undefined,
     )
