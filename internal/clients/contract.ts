@@ -19,7 +19,8 @@ const redirectUris = () =>
       z
         .string()
         .max(REDIRECT_URI_LENGTH_MAX)
-        .refine(isRedirectUri, 'must be https, or http to a loopback address; without a fragment'),
+        .refine(isRedirectUri, 'must be https, or http to a loopback address; without a fragment')
+        .meta({ examples: ['https://app.example/callback'] }),
     )
     .max(REDIRECT_URIS_MAX)
 
