@@ -94,12 +94,7 @@ const garbage = fc.oneof(
   fc.constantFrom('', '.', '..', '%00', "' OR 1=1 --", '__proto__', 'x'.repeat(1_000), 'attr_', 'key_0', '🦊'),
 )
 
-interface Drafts {
-  readonly ofAny: fc.Arbitrary<Draft>
-  readonly of: (operation: DescribedOperation) => fc.Arbitrary<Draft>
-}
-
-function drafts(described: Described): Drafts {
+function drafts(described: Described): fc.Arbitrary<Draft> {
   const values = valuesOf(described)
   const check = schemaChecker(described, false)
 
