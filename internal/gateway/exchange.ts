@@ -63,10 +63,14 @@ function fieldOf(name: string): keyof RequestHeaders | undefined {
 /** What `readHeaders` is reading; uWebSockets.js calls back within the call, so that one callback serves all requests. */
 let reading: RequestHeaders = { ...NO_HEADERS }
 let repeated = ''
+let seen = 0
 const readHeader = (name: string, value: string): void => {
   const field = fieldOf(name)
   if (field === undefined) return
-  if (reading[field] !== '') repeated = name
+  // The names differ in length.
+  const bit = 1 << name.length
+  if ((seen & bit) !== 0) repeated = name
+  seen |= bit
   reading[field] = value
 }
 
@@ -87,6 +91,7 @@ export function readHeaders(request: HttpRequest): ReadHeaders {
     traceparent: '',
   }
   repeated = ''
+  seen = 0
   request.forEach(readHeader)
   return repeated === '' ? { ok: true, headers: reading } : { ok: false, repeated }
 }
@@ -213,7 +218,11 @@ export class Exchange {
       if (this.settled) return
       if (isLast && body === undefined) return this.guard(then, Buffer.from(chunk), true)
       // uWebSockets.js takes the chunk's memory back after this call, and parts a body by its announced length.
-      body ??= Buffer.allocUnsafeSlow(announced)
+      if (body === undefined) {
+        if (this.heldBytes === 0 && !this.hooks.hold(announced)) return this.refuseAndClose(TOO_MANY_BODIES)
+        this.heldBytes = announced
+        body = Buffer.allocUnsafeSlow(announced)
+      }
       body.set(new Uint8Array(chunk), size)
       size += chunk.byteLength
       if (isLast) this.guard(then, body, false)
@@ -305,10 +314,10 @@ export class Exchange {
 const headOf = ({ status, headers }: RenderedProblem): string =>
   headers.reduce((head, [name, value]) => `${head}\r\n${name}: ${value}`, status)
 
-/** Smaller bodies come in one part as a rule and are held by nobody. */
+/** Smaller bodies come in one part as a rule: they are counted only if they do not. */
 const SMALL_BODY_BYTES = 64 * 1024
 
-const TOO_MANY_BODIES = problem('RATE_LIMITED', 'Too many large bodies are on their way; try again.', {
+const TOO_MANY_BODIES = problem('RATE_LIMITED', 'Too many bodies are on their way; try again.', {
   retryAfterSeconds: 1,
 })
 

@@ -4,6 +4,7 @@ import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { connectService, type ServiceClient } from '../../internal/replay/client.js'
 import { type Posted, postTo, wireEvent } from '../support/gateway.js'
+import { rawExchange, rawRequest } from '../support/raw-http.js'
 import { isAlive, launchService, type RunningService } from '../support/service.js'
 import { allRecords } from '../support/trace.js'
 
@@ -225,6 +226,106 @@ describe('many events in one request', () => {
     expect([again.status, again.isReplay, again.text]).toEqual([202, true, first.text])
   }, 60_000)
 })
+
+describe('a key that may ingest some layers only', () => {
+  /** Posts to a path with a key of its own layers. */
+  const keyFor = async (layers: readonly string[] | undefined): Promise<string> => {
+    const made = await postTo(
+      `${service.baseUrl}/api/v1/api-keys`,
+      service.credentials.api_key,
+      JSON.stringify({
+        name: 'layers',
+        scopes: ['read:attribution'],
+        ...(layers === undefined ? {} : { ingestion_layers: layers }),
+      }),
+      randomUUID(),
+    )
+    return (JSON.parse(made.text) as { secret: string }).secret
+  }
+  const postAs = async (apiKey: string, body: unknown, key: string, path = '/api/v1/invocations') => {
+    const answer = await postTo(`${service.baseUrl}${path}`, apiKey, JSON.stringify(body), key)
+    return { ...answer, body: JSON.parse(answer.text) as Record<string, unknown> }
+  }
+
+  test('takes them alone, and none if it names none; also not by a replay of what another key sent', async () => {
+    const [all, gateways, none] = await Promise.all([keyFor(undefined), keyFor(['gateway']), keyFor([])])
+    const proxied = wireEvent({ ingestion_layer: 'proxy' })
+    const key = randomUUID()
+    const statuses = []
+    for (const apiKey of [gateways, none, all, all, gateways, none]) {
+      statuses.push((await postAs(apiKey, proxied, key)).status)
+    }
+    expect(statuses).toEqual([403, 403, 202, 202, 403, 403])
+
+    const observation = {
+      event_id: randomUUID(),
+      type: 'a',
+      occurred_at: '2026-11-21T09:30:00Z',
+      source: 's',
+      data: {},
+    }
+    const observed = []
+    for (const apiKey of [none, gateways]) {
+      observed.push((await postAs(apiKey, observation, randomUUID(), '/api/v1/events')).status)
+    }
+    expect(observed).toEqual([403, 202])
+  })
+
+  test('a replay of its bulk request says the same, whoever sends it: refused stays refused', async () => {
+    const [all, gateways, none] = await Promise.all([keyFor(undefined), keyFor(['gateway']), keyFor([])])
+    const events = [wireEvent({ ingestion_layer: 'gateway' }), wireEvent({ ingestion_layer: 'proxy' })]
+    const key = randomUUID()
+
+    const first = await postAs(gateways, events, key)
+    const again = await postAs(all, events, key)
+    const forbidden = await postAs(none, events, key)
+
+    expect([first.status, first.body['accepted'], first.body['rejected']]).toEqual([202, 1, 1])
+    expect([again.status, again.isReplay, again.text]).toEqual([202, true, first.text])
+    expect([forbidden.status, forbidden.isReplay]).toEqual([403, false])
+  })
+})
+
+test('a refused event costs as much as one that is taken; a replay costs nothing', async () => {
+  const remaining = ({ headers }: { headers: Headers }): number => Number(headers.get('ratelimit-remaining'))
+  const address = `${service.baseUrl}/api/v1/invocations`
+  const send = (body: string, key: string, headers = {}) =>
+    postTo(address, service.credentials.api_key, body, key, headers)
+  const taken = JSON.stringify(wireEvent())
+  const limit = Number((await send(taken, randomUUID())).headers.get('ratelimit-limit'))
+  // A thousand come back in 50 ms: sent at once, they are all still to be seen.
+  const refused = await Promise.all(
+    Array.from({ length: 200 }, (_, i) =>
+      i % 2 === 0 ? send('{"a":1}', randomUUID()) : send('{}', randomUUID(), { 'content-type': 'text/plain' }),
+    ),
+  )
+  expect(new Set(refused.map(({ status }) => status))).toEqual(new Set([415, 422]))
+  expect(Math.min(...refused.map(remaining))).toBeLessThan(limit)
+})
+
+test.each(['x-api-key', 'host', 'idempotency-key', 'authorization'])(
+  '%s twice is refused, also if the first is empty',
+  async (name) => {
+    const headers = {
+      host: 'localhost',
+      'x-api-key': service.credentials.api_key,
+      'idempotency-key': randomUUID(),
+      'content-type': 'application/json',
+      'content-length': '2',
+      authorization: '',
+    }
+    const lines = Object.entries(headers).map(([key, value]) => `${key}: ${value}`)
+    const [answer] = await rawExchange(
+      service.port,
+      rawRequest(
+        'POST /api/v1/invocations',
+        [`${name}:`, ...lines.filter((line) => !line.endsWith(': ') || line.startsWith(name))],
+        '{}',
+      ),
+    )
+    expect(answer?.status).toBe(400)
+  },
+)
 
 describe('the fate of a 202', () => {
   const fateOf = async (id: string) => {

@@ -81,6 +81,13 @@ const carriedHash = new Int32Array(4)
 const carriedFingerprint = new Int32Array(2)
 const CARRIED = { hash: bytesOf(carriedHash), fingerprint: bytesOf(carriedFingerprint), flags: 0 }
 
+export function carried({ key, fingerprint }: KeyedRequest, flags: number): AdmissionKey {
+  carriedHash.set(key)
+  carriedFingerprint.set(fingerprint)
+  CARRIED.flags = flags
+  return CARRIED
+}
+
 /** The hash of the request's Idempotency-Key; undefined when it has none that is a UUID or ULID. */
 export function keyOf(
   exchange: Exchange,
@@ -165,18 +172,21 @@ class SingleEvent implements KeyKnown, TurnHandlers, Settler {
   }
 
   replay(flags: number): void {
-    reply(this.request.exchange, this.answerAgain(flags), true)
+    const { exchange, caller } = this.request
+    // What the first request was told is not for everybody who has its bytes.
+    if (!mayIngest(caller, this.value as InvocationEvent)) return exchange.replyProblem(LAYER_REFUSED)
+    reply(exchange, this.answerAgain(flags), true)
   }
 
   fresh(): void {
     const { request, value, deps } = this
     const { exchange, caller } = request
     if (this.checked === undefined) {
+      const limited = takeFrom(caller.budgets.ingest, 1, this.receivedAtMs)
+      if (limited !== undefined) return exchange.replyProblem(limited)
       if (value === undefined) return exchange.replyProblem(MALFORMED)
       const checked = check(value, caller, deps, this.receivedAtMs)
       if ('code' in checked) return exchange.replyProblem(checked)
-      const limited = takeFrom(caller.budgets.ingest, 1, checked.receivedAtMs)
-      if (limited !== undefined) return exchange.replyProblem(limited)
       this.checked = checked
     }
     proceedInTurn(request, deps, this)
@@ -188,11 +198,8 @@ class SingleEvent implements KeyKnown, TurnHandlers, Settler {
     this.turn = turn
     // An event that is known goes to the log too, for its key: actors drop it, and the key is remembered.
     this.flags = isKnownEvent(checked.id, deps, checked.receivedAtMs) ? WAS_DUPLICATE : 0
-    carriedHash.set(request.key)
-    carriedFingerprint.set(request.fingerprint)
-    CARRIED.flags = this.flags
     const text = bytes === undefined ? undefined : { bytes, start: 0, end: bytes.length }
-    const group = addToGroup(checked, text, request.caller, CARRIED, deps, this)
+    const group = addToGroup(checked, text, request.caller, carried(request, this.flags), deps, this)
     if (group === undefined) turn.finish({ kind: 'refused', problem: TOO_MUCH }, 0)
   }
 
@@ -239,12 +246,16 @@ export function check(
     return problem('VALIDATION_FAILED', 'The event does not match its schema.', { errors: validation.errors })
   }
   const { event, shape } = validation
-  if (caller.ingestionLayers !== undefined && !caller.ingestionLayers.has(event.ingestion_layer)) {
-    return problem('INSUFFICIENT_SCOPE', 'The credential may not ingest events of this layer.')
-  }
-  const id = invocationIdOf(event, caller, deps)
-  return { event, id, receivedAtMs, shape }
+  if (!mayIngest(caller, event)) return LAYER_REFUSED
+  return { event, id: invocationIdOf(event, caller, deps), receivedAtMs, shape }
 }
+
+export const mayIngest = ({ ingestionLayers }: Caller, { ingestion_layer: layer }: InvocationEvent): boolean =>
+  ingestionLayers === undefined || ingestionLayers.has(layer)
+
+export const LAYER_REFUSED = problem('INSUFFICIENT_SCOPE', 'The credential may not ingest events of this layer.', {
+  challenge: 'Bearer realm="attribution", error="insufficient_scope"',
+})
 
 export interface TurnHandlers {
   /** It is the request's turn, which must be finished once, whatever becomes of it. */
@@ -391,8 +402,11 @@ export function addToGroup(
   return deps.groups.add(partition, { tenantId, principal, id, receivedAtMs, key }, { event, shape, text }, settler)
 }
 
-const invocationIdOf = ({ event_id }: InvocationEvent, { tenantId }: Caller, deps: Pick<AdmissionDeps, 'idsOf'>) =>
-  invocationIdBytes(deps.idsOf(tenantId), uuidBytes(event_id, eventIdBytes))
+export const invocationIdOf = (
+  { event_id }: InvocationEvent,
+  { tenantId }: Caller,
+  deps: Pick<AdmissionDeps, 'idsOf'>,
+) => invocationIdBytes(deps.idsOf(tenantId), uuidBytes(event_id, eventIdBytes))
 const eventIdBytes = new Uint8Array(16)
 
 /** The answer to an accepted event (design section 7). Ids and UUIDs need no escaping. */

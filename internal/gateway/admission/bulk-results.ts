@@ -36,7 +36,7 @@ export class BulkResults {
     this.bytes = Buffer.allocUnsafe(HEAD_BYTES + count * ACCEPTED_BYTES + 2)
   }
 
-  accept({ event, id }: CheckedEvent, isDuplicate: boolean): void {
+  accept({ event, id }: Pick<CheckedEvent, 'event' | 'id'>, isDuplicate: boolean): void {
     this.makeRoom(ACCEPTED_BYTES)
     this.length += this.bytes.write(`{"index":${this.count++}`, this.length, 'latin1')
     const rest = ACCEPTED.of(id, event.event_id, isDuplicate)

@@ -1,15 +1,22 @@
 import { ID_BYTES } from '../../ids/ids.js'
+import { WAS_DUPLICATE } from '../../invocations/group.js'
+import type { InvocationEvent } from '../../invocations/schema.js'
+import { problem } from '../../problems/catalogue.js'
 import { takeFrom } from '../rate-limit.js'
 import {
   type AdmissionDeps,
   type Answer,
   addToGroup,
   admitSingle,
+  carried,
   check,
   ELSEWHERE,
+  invocationIdOf,
   isKnownEvent,
   KEY_CONFLICT,
   type KeyedRequest,
+  LAYER_REFUSED,
+  mayIngest,
   proceedInTurn,
   rememberEvent,
   reply,
@@ -119,22 +126,26 @@ async function admitItems(request: KeyedRequest, items: BulkItems, deps: BulkDep
   const outcomes: BulkOutcome[] = []
   const seen = new DistinctIds(items.count)
   const commits = new BulkCommits(seen, deps)
+  let isKeySent = false
 
   for (const item of items) {
     if (item.index % SLICE === SLICE - 1) await nextTurn()
     const checked = item.problem ?? check(item.value, request.caller, deps, receivedAtMs)
     if ('code' in checked) {
       results.reject(item, checked)
-      outcomes.push('rejected')
+      outcomes.push(checked === LAYER_REFUSED ? 'forbidden' : 'rejected')
       continue
     }
     const place = seen.add(checked.id)
     const isDuplicate = place < 0 || isKnownEvent(checked.id, deps, receivedAtMs)
     results.accept(checked, isDuplicate)
     outcomes.push(isDuplicate ? 'duplicate' : 'accepted')
-    if (isDuplicate) continue
+    // The first one brings the request's key along: the record beside the key is lost if the broker is away too long.
+    const key = isKeySent ? undefined : carried(request, isDuplicate ? WAS_BULK | WAS_DUPLICATE : WAS_BULK)
+    if (isDuplicate && key === undefined) continue
     const text = { bytes: items.bytes, start: item.start, end: item.end }
-    commits.sent(place, addToGroup(checked, text, request.caller, undefined, deps, commits))
+    commits.sent(place, addToGroup(checked, text, request.caller, key, deps, commits))
+    isKeySent = true
   }
 
   const missed = await commits.all()
@@ -206,11 +217,22 @@ async function answerAgain(
   const results = new BulkResults(items.count)
   for (const item of items) {
     if (item.index % SLICE === SLICE - 1) await nextTurn()
-    const checked = item.problem ?? check(item.value, caller, deps, record.receivedAtMs)
-    if ('code' in checked) results.reject(item, checked)
-    else results.accept(checked, outcomes[item.index] === 'duplicate')
+    const outcome = outcomes[item.index]
+    if (outcome === 'accepted' || outcome === 'duplicate') {
+      // Checked by the first request, whatever the rules or this credential say now.
+      const event = item.value as InvocationEvent
+      if (!mayIngest(caller, event)) return { kind: 'refused', problem: LAYER_REFUSED }
+      results.accept({ event, id: invocationIdOf(event, caller, deps) }, outcome === 'duplicate')
+      continue
+    }
+    const rejected = item.problem ?? (outcome === 'forbidden' ? LAYER_REFUSED : undefined)
+    const checked = rejected ?? check(item.value, caller, deps, record.receivedAtMs)
+    results.reject(item, 'code' in checked ? checked : NO_LONGER_REJECTED)
   }
   return results.answer()
 }
+
+/** The rules have changed since. */
+const NO_LONGER_REJECTED = problem('VALIDATION_FAILED', 'The event did not match the schema when it came.')
 
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))

@@ -11,6 +11,7 @@ import {
   type Answer,
   KEY_CONFLICT,
   keyOf,
+  LAYER_REFUSED,
   parseJson,
   proceedInTurn,
   reply,
@@ -21,6 +22,7 @@ import type { KeptRecords } from './kept-records.js'
 import { bytesOf } from './key-confirmation.js'
 import { EVENT_BYTES_MAX } from './limits.js'
 import type { LogWriter } from './log-writer.js'
+import { KEY_REQUIRED, OTHER_CHARSET } from './routes.js'
 
 /** What is kept beside the key of an observation. */
 export interface ObservationRecord {
@@ -60,25 +62,28 @@ export function observationRoutes(deps: ObservationDeps): readonly Route[] {
 }
 
 function read(exchange: Exchange, caller: Caller, deps: ObservationDeps): void {
+  // Observations have no layer: a credential that may ingest some may send them, one that may ingest none may not.
+  if (caller.ingestionLayers?.size === 0) return exchange.replyProblem(LAYER_REFUSED)
+  // What is refused costs the caller as much as what is taken.
+  const refuse = (what: Problem): void =>
+    exchange.replyProblem(takeFrom(caller.budgets.ingest, 1, deps.clock()) ?? what)
   const key = keyOf(exchange, caller, deps, ROUTE)
-  if (key === undefined) {
-    return exchange.replyProblem(
-      problem('IDEMPOTENCY_KEY_REQUIRED', 'Send one Idempotency-Key header, a UUID or a ULID.'),
-    )
-  }
-  if (!/^application\/json\s*(;|$)/i.test(exchange.headers.contentType) || exchange.headers.contentEncoding !== '') {
-    return exchange.replyProblem(problem('UNSUPPORTED_MEDIA_TYPE', 'Send the event as plain application/json.'))
+  if (key === undefined) return refuse(KEY_REQUIRED)
+  const { contentType, contentEncoding } = exchange.headers
+  const isJson = /^application\/json\s*(;|$)/i.test(contentType) && !OTHER_CHARSET.test(contentType)
+  if (!isJson || contentEncoding !== '') {
+    return refuse(problem('UNSUPPORTED_MEDIA_TYPE', 'Send the event as plain application/json in UTF-8.'))
   }
   exchange.readBody(EVENT_BYTES_MAX, (bytes) => {
     const value = parseJson(bytes)
     if (value === undefined) {
-      return exchange.replyProblem(problem('MALFORMED_REQUEST', 'The body is not valid JSON in UTF-8.'))
+      return refuse(problem('MALFORMED_REQUEST', 'The body is not valid JSON in UTF-8.'))
     }
     const receivedAtMs = deps.clock()
     const validation = validateObservation(value, receivedAtMs)
     if (!validation.ok) {
       const { errors } = validation
-      return exchange.replyProblem(problem('VALIDATION_FAILED', 'The event does not match its schema.', { errors }))
+      return refuse(problem('VALIDATION_FAILED', 'The event does not match its schema.', { errors }))
     }
     const fingerprint = new Int32Array(2)
     deps.fingerprints.of(bytes, fingerprint)

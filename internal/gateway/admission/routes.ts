@@ -1,6 +1,7 @@
 import type { Caller } from '../../auth/authenticate.js'
 import { type Problem, problem } from '../../problems/catalogue.js'
 import type { Exchange } from '../exchange.js'
+import { takeFrom } from '../rate-limit.js'
 import type { Route } from '../route.js'
 import { admitSingle, keyOf } from './admission.js'
 import { admitBulk, type BulkDeps } from './bulk.js'
@@ -33,17 +34,12 @@ export const INGESTION = {
 /** @param route its number in the hash of its keys: keys live per (tenant, route, key) */
 export function readAndAdmit(exchange: Exchange, caller: Caller, deps: BulkDeps, route?: number): void {
   const key = keyOf(exchange, caller, deps, route)
-  if (key === undefined) {
-    return exchange.replyProblem(
-      problem('IDEMPOTENCY_KEY_REQUIRED', 'Send one Idempotency-Key header, a UUID or a ULID.'),
-    )
-  }
+  // What is refused costs the caller as much as what is taken.
+  const refuse = (what: Problem): void =>
+    exchange.replyProblem(takeFrom(caller.budgets.ingest, 1, deps.clock()) ?? what)
+  if (key === undefined) return refuse(KEY_REQUIRED)
   const { contentType, contentEncoding } = exchange.headers
-  if (contentType !== 'application/json' && !/^application\/(json|x-ndjson)\s*(;|$)/i.test(contentType)) {
-    return exchange.replyProblem(
-      problem('UNSUPPORTED_MEDIA_TYPE', 'Send application/json, one event or an array, or application/x-ndjson.'),
-    )
-  }
+  if (contentType !== 'application/json' && !isTaken(contentType)) return refuse(OTHER_MEDIA_TYPE)
   exchange.readBody(BULK_BYTES_MAX, (bytes, areLent) => {
     const fingerprint = new Int32Array(2)
     deps.fingerprints.of(bytes, fingerprint)
@@ -52,10 +48,20 @@ export function readAndAdmit(exchange: Exchange, caller: Caller, deps: BulkDeps,
       const kept = areLent ? Buffer.copyBytesFrom(bytes) : bytes
       return watch(exchange, admitBulk(request, { contentType, contentEncoding }, kept, deps))
     }
-    if (bytes.length > EVENT_BYTES_MAX) return exchange.replyProblem(EVENT_TOO_LARGE)
+    if (bytes.length > EVENT_BYTES_MAX) return refuse(EVENT_TOO_LARGE)
     admitSingle(request, bytes, deps)
   })
 }
+
+export const KEY_REQUIRED = problem('IDEMPOTENCY_KEY_REQUIRED', 'Send one Idempotency-Key header, a UUID or a ULID.')
+const OTHER_MEDIA_TYPE = problem(
+  'UNSUPPORTED_MEDIA_TYPE',
+  'Send application/json, one event or an array, or application/x-ndjson, in UTF-8.',
+)
+const isTaken = (contentType: string): boolean =>
+  /^application\/(json|x-ndjson)\s*(;|$)/i.test(contentType) && !OTHER_CHARSET.test(contentType)
+/** JSON is UTF-8 (RFC 8259 section 8.1). */
+export const OTHER_CHARSET = /;\s*charset\s*=\s*(?!"?utf-8"?\s*(?:;|$))/i
 
 const EVENT_TOO_LARGE: Problem = problem('PAYLOAD_TOO_LARGE', `One event may have at most ${EVENT_BYTES_MAX} bytes.`)
 

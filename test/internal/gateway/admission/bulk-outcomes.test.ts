@@ -12,7 +12,3 @@ test('decode(encode(x)) is x, in a quarter of a byte each', () => {
     }),
   )
 })
-
-test('an outcome that there is not is refused', () => {
-  expect(() => decodeOutcomes(Buffer.of(3).toString('base64'), 1)).toThrow(RangeError)
-})
