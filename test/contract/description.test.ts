@@ -1,16 +1,15 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
 import { createConfig, lintFromString } from '@redocly/openapi-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { SCOPES } from '../../internal/auth/scopes.js'
 import { PROBLEMS } from '../../internal/problems/catalogue.js'
+import { compareWithBaseline } from '../support/contract/baselines.js'
 import { breakages, type Frozen, frozenPartOf } from '../support/contract/compatibility.js'
 import { schemaChecker } from '../support/contract/described.js'
 import { openTarget, send, type Target } from '../support/contract/target.js'
 
 /**
  * The description that an instance serves: sound by itself, and compatible with what was promised before.
- * `ATTRIBUTION_RENEW_BASELINES=1 npm test -- test/contract/description.test.ts` writes additions into the baselines.
+ * `ATTRIBUTION_RENEW_BASELINES=1 npm test -- test/contract/description.test.ts test/contract/events.test.ts` writes additions into the baselines.
  */
 
 let target: Target
@@ -91,23 +90,11 @@ describe('routes that need no credential', () => {
   })
 })
 
-const baseline = (name: string): string => fileURLToPath(new URL(`../baselines/${name}.json`, import.meta.url))
-const isRenewing = process.env['ATTRIBUTION_RENEW_BASELINES'] === '1'
-
-/** Writes what is there now, but only over a baseline that it does not break. */
-function readBaseline<T>(name: string, current: T, faults: (before: T) => string[]): string[] {
-  if (!existsSync(baseline(name)) && !isRenewing) return ['the baseline is missing']
-  const before = existsSync(baseline(name)) ? (JSON.parse(readFileSync(baseline(name), 'utf8')) as T) : current
-  const found = faults(before)
-  if (isRenewing && found.length === 0) writeFileSync(baseline(name), `${JSON.stringify(current, null, 2)}\n`)
-  return found
-}
-
 describe('what spec section 9 freezes', () => {
   test('the operations, their parameters, bodies and answers', () => {
     const current = frozenPartOf(target.described)
 
-    expect(readBaseline<Frozen>('openapi', current, (before) => breakages(before, current))).toEqual([])
+    expect(compareWithBaseline<Frozen>('openapi', current, (before) => breakages(before, current))).toEqual([])
   })
 
   test('the ingestion event, schema v1', () => {
@@ -133,7 +120,9 @@ describe('what spec section 9 freezes', () => {
       },
     })
 
-    expect(readBaseline<Frozen>('ingestion', only(current), (before) => breakages(before, only(current)))).toEqual([])
+    expect(
+      compareWithBaseline<Frozen>('ingestion', only(current), (before) => breakages(before, only(current))),
+    ).toEqual([])
   })
 
   test('the error codes, each with its status and whether to retry', () => {
@@ -145,6 +134,6 @@ describe('what spec section 9 freezes', () => {
         .filter(([code, was]) => JSON.stringify(current[code]) !== JSON.stringify(was))
         .map(([code]) => `${code} is gone or means something else`)
 
-    expect(readBaseline('error-codes', current, lost)).toEqual([])
+    expect(compareWithBaseline('error-codes', current, lost)).toEqual([])
   })
 })

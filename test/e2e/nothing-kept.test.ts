@@ -8,6 +8,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Broker } from '../../internal/broker/connect.js'
 import { connectStore } from '../../internal/store/client.js'
 import { environmentIn } from '../../internal/supervisor/instance.js'
+import { ask } from '../support/ask.js'
 import { wireEvent } from '../support/gateway.js'
 import { addTenant, connectTo, untilKnown } from '../support/instance.js'
 import { launchService, type RunningService } from '../support/service.js'
@@ -42,7 +43,12 @@ interface Sent {
 /** Over Node's own client, which sends whatever header it is given. */
 function send({ method, path, headers = {}, body }: Sent): Promise<{ status: number; text: string }> {
   return new Promise((resolve, reject) => {
-    const sending = httpRequest(`${service.baseUrl}${path}`, { method, headers: { 'x-api-key': apiKey, ...headers } })
+    // Of a DELETE this client does not say by itself how long its body is.
+    const length: Record<string, string> = body === undefined ? {} : { 'content-length': `${Buffer.byteLength(body)}` }
+    const sending = httpRequest(`${service.baseUrl}${path}`, {
+      method,
+      headers: { 'x-api-key': apiKey, ...length, ...headers },
+    })
     sending.once('error', reject)
     sending.once('response', (answer) => {
       const chunks: Buffer[] = []
@@ -104,6 +110,7 @@ test('what is planted in requests, valid or not, is found nowhere', async () => 
   await plantInHeaders()
   await plantInAddresses()
   await plantInOperations()
+  await plantInCredentials()
   await plantInSpool()
 
   // All that was taken has gone its way when the last has.
@@ -308,4 +315,22 @@ async function plantInOperations(): Promise<void> {
     }
   }
   expect(operations).toBeGreaterThan(8)
+}
+
+/** Secrets that are shown once, and a password that is never shown. */
+async function plantInCredentials(): Promise<void> {
+  const create = async (path: string, body?: object) => {
+    const { status, json } = await ask(service.baseUrl, 'POST', `/api/v1/${path}`, { 'x-api-key': apiKey }, body)
+    expect(status).toBeLessThan(300)
+    return json
+  }
+  const scopes = ['read:attribution']
+  const key = await create('api-keys', { name: 'planted', scopes })
+  const rotated = await create(`api-keys/${key.id}/rotate`)
+  for (const { secret } of [key, rotated]) planted.push(secret, secret.slice(-58, -6))
+  const client = await create('clients', { name: 'planted', scopes })
+  const renewed = await create(`clients/${client.id}/rotate-secret`)
+  for (const { client_secret } of [client, renewed]) planted.push(client_secret, client_secret.slice('cs_live_'.length))
+  planted.push((await create('users', { username: 'planted', scopes })).password)
+  await create('users', { username: 'chosen', scopes, password: plant('password') })
 }
