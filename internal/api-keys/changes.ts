@@ -47,7 +47,7 @@ export async function createKey(
     expiresAt: expiry.expiresAt,
     ingestionLayers: body.ingestion_layers ?? undefined,
   }
-  return created(request, await makeKey(request, wanted, deps), deps)
+  return created(request, await makeKey(request, wanted, nowMs, deps), deps)
 }
 
 /** `POST /api/v1/api-keys/{id}/rotate`. */
@@ -80,7 +80,7 @@ export async function rotateKey(
       ingestionLayers: old.ingestion_layers,
     }
     // The new one first: whoever dies in between leaves a key that nobody has, not a tenant without a key.
-    made = await makeKey(request, wanted, deps)
+    made = await makeKey(request, wanted, nowMs, deps)
   }
 
   const { id } = made
@@ -124,10 +124,10 @@ const secretOf = ({ newId, newSecret }: MutationRequest<unknown>, mode: Mode): s
 async function makeKey(
   request: MutationRequest<unknown>,
   wanted: WantedApiKey,
-  { mode, keys, deleteUse, clock }: ApiKeyChangesDeps,
+  nowMs: number,
+  { mode, keys, deleteUse }: ApiKeyChangesDeps,
 ): Promise<StoredApiKey> {
   const { tenantId } = request.caller
-  const nowMs = clock()
   for (const dead of longestDead(keys.of(tenantId), nowMs)) {
     await keys.delete(dead)
     await deleteUse(dead)
