@@ -146,7 +146,7 @@ async function decide<B>(keyed: Keyed<B>, read: ReadBody<B>, deps: MutationDeps)
     if (claim.kind !== 'claimed') return answerKnown(keyed, claim, deps)
     const limited = charge()
     if (limited !== undefined) {
-      await claim.withdraw()
+      await giveUp(claim)
       return exchange.replyProblem(limited)
     }
     const answer = await carryOut(keyed, read.body, claim, deps)
@@ -194,7 +194,7 @@ async function carryOut<B>(
     })
     await audit(deps, exchange, caller, mutation.action, outcome)
     if ('code' in outcome && !KEPT_PROBLEMS.has(outcome.code)) {
-      await (PROBLEMS[outcome.code].status >= 500 ? claim.leave() : claim.withdraw())
+      await (PROBLEMS[outcome.code].status >= 500 ? claim.leave() : giveUp(claim))
       return outcome
     }
     const answer = 'code' in outcome ? refusalOf(outcome, exchange, deps.errorDocsUrl) : answerOf(outcome)
@@ -205,6 +205,9 @@ async function carryOut<B>(
     throw cause
   }
 }
+
+/** This attempt had no effect. An earlier one may have had: the next has to go on with its seed, or it makes another. */
+const giveUp = (claim: Claim): Promise<void> => (claim.isRepeat ? claim.leave() : claim.withdraw())
 
 /** The tenant's tag, then what nobody can guess. */
 const idBytes = (seed: Uint8Array, prefix: IdPrefix, tag: Uint8Array): Uint8Array =>

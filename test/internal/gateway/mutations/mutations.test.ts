@@ -331,6 +331,37 @@ describe('an attempt that fails', () => {
     expect(things.size).toBe(1)
   })
 
+  test.each<[string, number, MutationGatewayOptions]>([
+    ['the rate limit', 429, { controlPerSecond: 1 }],
+    ['its route', 422, {}],
+  ])('keeps its ids when the next attempt is refused by %s', async (_, status, limit) => {
+    const { things, handle } = makesThings()
+    let isAway = true
+    const record = async (): Promise<void> => {
+      if (isAway) throw new Error('no place')
+    }
+    let isRefused = false
+    const refusing: Handle = async (request) => (isRefused ? problem('NO_SCOPE', 'not now') : handle(request))
+    const one = await gateway(refusing, { auditSink: { record }, ...limit })
+    const id = randomUUID()
+
+    const first = await post(one, undefined, key(id))
+    const made = [...things.keys()]
+    isAway = false
+    if (status === 429)
+      await Promise.all(Array.from({ length: 4 }, () => post(one, null, {}, '/things/key_a', 'DELETE')))
+    isRefused = status === 422
+    const refused = await post(one, undefined, key(id))
+    isRefused = false
+    let again = await post(one, undefined, key(id))
+    while (again.status === 429) again = await post(one, undefined, key(id))
+
+    expectProblem(first, 503, 'SERVICE_UNAVAILABLE')
+    expect(refused.status).toBe(status)
+    expect(again).toMatchObject({ status: 201, json: { id: made[0] } })
+    expect([...things.keys()]).toEqual(made)
+  })
+
   test('because its gateway was killed after the effect is taken over once its lease has run out', async () => {
     const start = (holdMs: number) => launch(MUTATION_GATEWAY_MAIN, { args: [broker.url, '0', String(holdMs), '1000'] })
     const [killed, second] = [start(600_000), start(0)]
