@@ -272,6 +272,22 @@ describe('an answer that is not final leaves the key free', () => {
   })
 })
 
+test.each<[string, number, Record<string, string>]>([
+  ['another media type', 415, { 'content-type': 'text/plain' }],
+  ['no Idempotency-Key', 400, { 'idempotency-key': '' }],
+  ['another scope', 403, { 'x-api-key': 'read:attribution' }],
+  ['an old sign-in', 401, { 'x-api-key': 'admin:config@1' }],
+  ['the key of another request', 422, key(UUID)],
+])('what is refused for %s costs a request', async (_, status, headers) => {
+  const one = await gateway(makesThings().handle, { controlPerSecond: 1, needsStepUp: true })
+  if (status === 422) await post(one, { name: 'another' }, headers)
+
+  const refused = await Promise.all(Array.from({ length: 10 }, () => post(one, undefined, headers)))
+
+  expect(new Set(refused.map((sent) => sent.status))).toEqual(new Set([status, 429]))
+  expect(refused.filter((sent) => sent.status === status).length).toBeLessThan(8)
+})
+
 test.each(['NOT_FOUND', 'CONFLICT', 'RESIDENCY_BLOCKED', 'WEBHOOK_URL_REJECTED'] as const)(
   '%s is final, and given again',
   async (code) => {
