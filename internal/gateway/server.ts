@@ -126,7 +126,7 @@ interface Served extends ServerDeps {
   readonly budgetOfAddress: ReturnType<typeof addressBudgets>
 }
 
-/** The one wrapper of every route: credential, scope, rate, then the route; a throw becomes a 500. */
+/** The one wrapper of every route: credential, rate, scope, then the route; a throw becomes a 500. */
 function answer(exchange: Exchange, route: Route, deps: Served): void {
   try {
     if (route.access === 'public') {
@@ -171,11 +171,13 @@ function admitCaller(exchange: Exchange, route: TenantRoute, deps: ServerDeps): 
   const budget = caller.budgets[route.rateClass]
   exchange.tenantId = caller.tenantId
   exchange.budget = budget
+  // Before anything else is looked at: what is refused costs as much as what is answered.
+  const limited = route.chargesItself === true ? undefined : takeFrom(budget, 1, nowMs)
+  if (limited !== undefined) return limited
   if (route.access === 'any' ? caller.scopes.size === 0 : !caller.scopes.has(route.access)) {
     return { ...insufficientScope(route.access), deniedCaller: caller }
   }
-  if (route.chargesItself === true) return caller
-  return takeFrom(budget, 1, nowMs) ?? caller
+  return caller
 }
 
 /** RFC 6750 section 3.1. A credential without any scope may do nothing. */

@@ -77,7 +77,7 @@ export function createMutations(deps: MutationDeps): Mutate {
         }),
       },
       whenDenied: (exchange, caller, denial) =>
-        orUnavailable(exchange, refuse(exchange, caller, mutation, denial, deps), deps),
+        orUnavailable(exchange, chargeAndRefuse(exchange, caller, mutation, denial, deps), deps),
       handle: (exchange, caller) => begin(exchange, caller, mutation, openCount, deps),
     }
   }
@@ -97,7 +97,9 @@ function begin<B>(
   const hasKey = hashIdempotencyKey(deps.keyHashingOf(caller.tenantId), ROUTE, idempotencyKey, keyHash)
   const isStale = mutation.needsStepUp === true && needsNewSignIn(caller, deps.clock())
   const refusal = isStale ? STEP_UP : hasKey ? refusalOfMediaType(exchange, mutation) : NO_KEY
-  if (refusal !== undefined) return orUnavailable(exchange, refuse(exchange, caller, mutation, refusal, deps), deps)
+  if (refusal !== undefined) {
+    return orUnavailable(exchange, chargeAndRefuse(exchange, caller, mutation, refusal, deps), deps)
+  }
   if (openCount.now >= OPEN_MAX) return exchange.replyProblem(TOO_MANY)
 
   const recordKey = `mutation.${mutation.operation.id}.${Buffer.from(bytesOf(keyHash)).toString('hex')}`
@@ -135,18 +137,17 @@ function refusalOfMediaType<B>({ headers }: Exchange, { body }: Mutation<B>): Pr
 
 async function decide<B>(keyed: Keyed<B>, read: ReadBody<B>, deps: MutationDeps): Promise<void> {
   const { exchange, caller, mutation, recordKey, fingerprint } = keyed
-  const charge = (): Problem | undefined => takeFrom(caller.budgets[mutation.rateClass], 1, deps.clock())
   if (!read.ok) {
     const known = await deps.claims.find(recordKey, fingerprint, WAIT_MS_MAX)
     if (known !== undefined) return answerKnown(keyed, known, deps)
-    return refuse(exchange, caller, mutation, charge() ?? read.problem, deps)
+    return chargeAndRefuse(exchange, caller, mutation, read.problem, deps)
   }
   for (;;) {
     const claim = await deps.claims.claim(recordKey, fingerprint, WAIT_MS_MAX)
     if (claim.kind !== 'claimed') return answerKnown(keyed, claim, deps)
-    const limited = charge()
+    const limited = charge(caller, mutation, deps)
     if (limited !== undefined) {
-      await claim.withdraw()
+      await giveUp(claim)
       return exchange.replyProblem(limited)
     }
     const answer = await carryOut(keyed, read.body, claim, deps)
@@ -160,7 +161,7 @@ function answerKnown<B>(keyed: Keyed<B>, known: Known, deps: MutationDeps): void
   const { exchange, caller, mutation, recordKey, key } = keyed
   switch (known.kind) {
     case 'conflict':
-      return refuse(exchange, caller, mutation, CONFLICT, deps)
+      return chargeAndRefuse(exchange, caller, mutation, CONFLICT, deps)
     case 'busy':
       return exchange.replyProblem(BUSY)
     case 'decided': {
@@ -194,7 +195,7 @@ async function carryOut<B>(
     })
     await audit(deps, exchange, caller, mutation.action, outcome)
     if ('code' in outcome && !KEPT_PROBLEMS.has(outcome.code)) {
-      await (PROBLEMS[outcome.code].status >= 500 ? claim.leave() : claim.withdraw())
+      await (PROBLEMS[outcome.code].status >= 500 ? claim.leave() : giveUp(claim))
       return outcome
     }
     const answer = 'code' in outcome ? refusalOf(outcome, exchange, deps.errorDocsUrl) : answerOf(outcome)
@@ -205,6 +206,9 @@ async function carryOut<B>(
     throw cause
   }
 }
+
+/** This attempt had no effect. An earlier one may have had: the next has to go on with its seed, or it makes another. */
+const giveUp = (claim: Claim): Promise<void> => (claim.isRepeat ? claim.leave() : claim.withdraw())
 
 /** The tenant's tag, then what nobody can guess. */
 const idBytes = (seed: Uint8Array, prefix: IdPrefix, tag: Uint8Array): Uint8Array =>
@@ -217,15 +221,20 @@ const idBytes = (seed: Uint8Array, prefix: IdPrefix, tag: Uint8Array): Uint8Arra
 const secretBytes = (secret: Uint8Array, seed: Uint8Array, idempotencyKey: string): Uint8Array =>
   Buffer.from(hkdfSync('sha256', secret, seed, `attribution once-only secrets v1 ${idempotencyKey}`, 32))
 
-async function refuse<B>(
+/** Whatever is asked costs as much, but the answer to what was asked before. */
+const charge = <B>(caller: Caller, { rateClass }: Mutation<B>, { clock }: MutationDeps): Problem | undefined =>
+  takeFrom(caller.budgets[rateClass], 1, clock())
+
+async function chargeAndRefuse<B>(
   exchange: Exchange,
   caller: Caller,
   mutation: Mutation<B>,
   what: Problem,
   deps: MutationDeps,
 ): Promise<void> {
-  await audit(deps, exchange, caller, mutation.action, what)
-  exchange.replyProblem(what)
+  const refusal = charge(caller, mutation, deps) ?? what
+  await audit(deps, exchange, caller, mutation.action, refusal)
+  exchange.replyProblem(refusal)
 }
 
 const isUnavailable = (cause: unknown): boolean => cause instanceof NotAudited || isBrokerAway(cause)

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Operation } from '../../../internal/gateway/contract/operation.js'
 import { type RunningServer, serve } from '../../../internal/gateway/server.js'
 import { createLog } from '../../../internal/telemetry/log.js'
+import { scopeKeys } from '../../support/scope-keys.js'
 
 const operation: Operation = { id: 'ask', tag: 'Contract', summary: 'Ask', replies: { 200: { description: 'Fine.' } } }
 
@@ -20,9 +21,10 @@ beforeAll(async () => {
     [
       { method: 'get', path: '/public', access: 'public', operation, handle },
       { method: 'get', path: '/probe', access: 'public', isProbe: true, operation, handle },
+      { method: 'get', path: '/reports', access: 'read:reporting', rateClass: 'report', operation, handle },
     ],
     {
-      authenticator: { authenticate: () => expect.fail('nobody is to be authenticated'), forget: () => undefined },
+      authenticator: scopeKeys({ report: 0.2 }),
       brokerAwayMs: () => 0,
       log: createLog('test', 'silent'),
     },
@@ -31,7 +33,8 @@ beforeAll(async () => {
 
 afterAll(() => server.drain())
 
-const ask = (path: string): Promise<Response> => fetch(`http://127.0.0.1:${server.port}${path}`)
+const ask = (path: string, init?: RequestInit): Promise<Response> =>
+  fetch(`http://127.0.0.1:${server.port}${path}`, init)
 
 test('public routes together are limited by address, and probes are not', async () => {
   const statuses: number[] = []
@@ -42,4 +45,12 @@ test('public routes together are limited by address, and probes are not', async 
   expect(Number(limited.headers.get('retry-after'))).toBeGreaterThan(0)
   expect(await limited.json()).toMatchObject({ error_code: 'RATE_LIMITED', tenant_id: null })
   for (let i = 0; i < 10; i++) expect((await ask('/probe')).status).toBe(200)
+})
+
+test('a request without the scope costs as much as one with it', async () => {
+  const asReader = { headers: { 'x-api-key': 'read:attribution' } }
+
+  const statuses = [(await ask('/reports', asReader)).status, (await ask('/reports', asReader)).status]
+
+  expect(statuses).toEqual([403, 429])
 })

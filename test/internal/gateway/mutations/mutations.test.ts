@@ -272,6 +272,22 @@ describe('an answer that is not final leaves the key free', () => {
   })
 })
 
+test.each<[string, number, Record<string, string>]>([
+  ['another media type', 415, { 'content-type': 'text/plain' }],
+  ['no Idempotency-Key', 400, { 'idempotency-key': '' }],
+  ['another scope', 403, { 'x-api-key': 'read:attribution' }],
+  ['an old sign-in', 401, { 'x-api-key': 'admin:config@1' }],
+  ['the key of another request', 422, key(UUID)],
+])('what is refused for %s costs a request', async (_, status, headers) => {
+  const one = await gateway(makesThings().handle, { controlPerSecond: 1, needsStepUp: true })
+  if (status === 422) await post(one, { name: 'another' }, headers)
+
+  const refused = await Promise.all(Array.from({ length: 10 }, () => post(one, undefined, headers)))
+
+  expect(new Set(refused.map((sent) => sent.status))).toEqual(new Set([status, 429]))
+  expect(refused.filter((sent) => sent.status === status).length).toBeLessThan(8)
+})
+
 test.each(['NOT_FOUND', 'CONFLICT', 'RESIDENCY_BLOCKED', 'WEBHOOK_URL_REJECTED'] as const)(
   '%s is final, and given again',
   async (code) => {
@@ -329,6 +345,37 @@ describe('an attempt that fails', () => {
     expect(first.headers.get('retry-after')).toBe('1')
     expect(again).toMatchObject({ status: 201, isReplay: false })
     expect(things.size).toBe(1)
+  })
+
+  test.each<[string, number, MutationGatewayOptions]>([
+    ['the rate limit', 429, { controlPerSecond: 1 }],
+    ['its route', 422, {}],
+  ])('keeps its ids when the next attempt is refused by %s', async (_, status, limit) => {
+    const { things, handle } = makesThings()
+    let isAway = true
+    const record = async (): Promise<void> => {
+      if (isAway) throw new Error('no place')
+    }
+    let isRefused = false
+    const refusing: Handle = async (request) => (isRefused ? problem('NO_SCOPE', 'not now') : handle(request))
+    const one = await gateway(refusing, { auditSink: { record }, ...limit })
+    const id = randomUUID()
+
+    const first = await post(one, undefined, key(id))
+    const made = [...things.keys()]
+    isAway = false
+    if (status === 429)
+      await Promise.all(Array.from({ length: 4 }, () => post(one, null, {}, '/things/key_a', 'DELETE')))
+    isRefused = status === 422
+    const refused = await post(one, undefined, key(id))
+    isRefused = false
+    let again = await post(one, undefined, key(id))
+    while (again.status === 429) again = await post(one, undefined, key(id))
+
+    expectProblem(first, 503, 'SERVICE_UNAVAILABLE')
+    expect(refused.status).toBe(status)
+    expect(again).toMatchObject({ status: 201, json: { id: made[0] } })
+    expect([...things.keys()]).toEqual(made)
   })
 
   test('because its gateway was killed after the effect is taken over once its lease has run out', async () => {
