@@ -354,7 +354,7 @@ runMain('gateway', async () => {
   const server = await serve(
     address,
     withDescription({ baseUrl, errorDocsUrl }, [
-      ...healthRoutes(brokerWatch, watchStore(store, clock)),
+      ...healthRoutes({ broker: brokerWatch, store: watchStore(store, clock), spool: opened.spool }),
       ...errorPageRoutes(baseUrl.startsWith('https:')),
       ...admissionRoutes(bulkAdmission),
       ...observationRoutes({

@@ -7,7 +7,7 @@ import { noSuch, refusalOfId } from '../gateway/own-id.js'
 import type { TenantIds } from '../ids/ids.js'
 import { formatClientSecret, type StoredClient, storeClientSecret, storedClient } from '../oauth/clients.js'
 import { type FieldError, type Problem, problem } from '../problems/catalogue.js'
-import { type CreateBody, locationOf, type ShownClient, type UpdateBody } from './contract.js'
+import { type CreateBody, locationOf, type RotateBody, type ShownClient, type UpdateBody } from './contract.js'
 
 export interface ClientChangesDeps {
   readonly mode: Mode
@@ -48,7 +48,7 @@ export async function createClient(
   }
 }
 
-/** `PATCH /api/v1/clients/{id}`. */
+/** `PATCH /api/v1/clients/{id}`. Scopes may become fewer; more need a new secret (spec 5 rule 5). */
 export async function updateClient(
   { caller, body, parameter: id }: Pick<MutationRequest<UpdateBody>, 'caller' | 'body' | 'parameter'>,
   { clients, idsOf }: ClientChangesDeps,
@@ -62,7 +62,7 @@ export async function updateClient(
     before = client
     if (client.tenant_id !== tenantId) return undefined
     const patched = patchedClient(client, body)
-    faults = faultsOf(patched.grant_types, patched.redirect_uris)
+    faults = [...wideningOf(client, patched), ...faultsOf(patched.grant_types, patched.redirect_uris)]
     return faults.length === 0 ? patched : undefined
   })
   if (after?.tenant_id !== tenantId || before === undefined) return noSuch(WHAT)
@@ -72,18 +72,27 @@ export async function updateClient(
 
 /** `POST /api/v1/clients/{id}/rotate-secret`. */
 export async function rotateClientSecret(
-  { caller, parameter: id, newSecret }: Pick<MutationRequest<undefined>, 'caller' | 'parameter' | 'newSecret'>,
+  request: Pick<MutationRequest<RotateBody>, 'caller' | 'body' | 'parameter' | 'newSecret'>,
   { mode, clients, idsOf }: ClientChangesDeps,
 ): Promise<Reply | Problem> {
+  const { caller, body, parameter: id, newSecret } = request
   const { tenantId } = caller
   const refusal = refusalOfId('cli', id, idsOf(tenantId), WHAT)
   if (refusal !== undefined) return refusal
   const secret = formatClientSecret(mode, newSecret())
-  const rotated = await clients.change(id, (client) =>
-    client.tenant_id === tenantId ? { ...client, ...storeClientSecret(secret) } : undefined,
-  )
-  if (rotated?.tenant_id !== tenantId) return noSuch(WHAT)
-  return { status: 200, body: { ...shownClient(rotated), client_secret: secret } }
+  let before: StoredClient | undefined
+  const after = await clients.change(id, (client) => {
+    before = client
+    if (client.tenant_id !== tenantId) return undefined
+    const scopes = body.scopes == null ? client.scopes : inOrder(body.scopes)
+    return { ...client, scopes, ...storeClientSecret(secret) }
+  })
+  if (after?.tenant_id !== tenantId || before === undefined) return noSuch(WHAT)
+  return {
+    status: 200,
+    body: { ...shownClient(after), client_secret: secret },
+    changes: { before: audited(before), after: audited(after) },
+  }
 }
 
 /** `DELETE /api/v1/clients/{id}`. */
@@ -97,6 +106,11 @@ export async function deleteClient(
   const isDeleted = await clients.delete(id, (client) => client.tenant_id === tenantId)
   return isDeleted || isRepeat ? { status: 204 } : noSuch(WHAT)
 }
+
+const wideningOf = (before: StoredClient, after: StoredClient): readonly FieldError[] =>
+  after.scopes.every((scope) => before.scopes.includes(scope))
+    ? []
+    : [{ pointer: '/scopes', detail: 'may only lose scopes here; rotate the secret to give others' }]
 
 /** What one grant needs of another, and of the addresses. */
 function faultsOf(

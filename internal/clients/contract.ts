@@ -39,13 +39,18 @@ export type CreateBody = z.infer<typeof createBody>
 export const updateBody = z
   .strictObject({
     name: name().optional(),
-    scopes: wantedScopes().optional(),
+    scopes: wantedScopes().optional().meta({ description: 'None that it does not have already.' }),
     grant_types: grantTypes().optional(),
     redirect_uris: redirectUris().optional(),
     status: z.enum(STATUSES).optional(),
   })
   .meta({ id: 'ClientPatch' })
 export type UpdateBody = z.infer<typeof updateBody>
+
+export const rotateBody = z
+  .strictObject({ scopes: wantedScopes().nullish().meta({ description: 'Those of before when absent.' }) })
+  .meta({ id: 'ClientRotation' })
+export type RotateBody = z.infer<typeof rotateBody>
 
 const client = z
   .object({
@@ -78,6 +83,7 @@ const EXAMPLE_CLIENT: ShownClient = {
 const EXAMPLE_WITH_SECRET = { ...EXAMPLE_CLIENT, client_secret: `cs_live_${'7mzq'.padStart(52, '0')}` }
 export const EXAMPLE_NEW: CreateBody = { name: 'Billing job', scopes: ['read:reporting'] }
 export const EXAMPLE_PATCH: UpdateBody = { status: 'disabled' }
+export const EXAMPLE_ROTATION: RotateBody = {}
 
 export const PATH = '/api/v1/clients'
 export const locationOf = (id: string): string => `${PATH}/${id}`
@@ -121,7 +127,8 @@ export const UPDATE_CLIENT: Operation = {
   tag: 'Access',
   summary: 'Change an OAuth client, or disable it',
   description:
-    'What is not named stays. Its tokens may do less from now on where it may, and nothing at all while it is disabled.',
+    'What is not named stays. Scopes can be taken away only: others come with a new secret. Its tokens may do less from ' +
+    'now on where it may, and nothing at all while it is disabled.',
   parameters: CLIENT_IN_PATH,
   replies: { 200: { description: 'The client as it is then.', contents: json(client, EXAMPLE_CLIENT) } },
   problems: ['NO_SCOPE'],
@@ -131,11 +138,14 @@ export const ROTATE_CLIENT_SECRET: Operation = {
   id: 'rotateClientSecret',
   tag: 'Access',
   summary: 'Give an OAuth client another secret',
-  description: 'The old one is good no more. Tokens that it has brought stay good until they expire.',
+  description:
+    'The old one is good no more. Tokens that it has brought stay good until they expire. New scopes come with a new ' +
+    'secret only.',
   parameters: CLIENT_IN_PATH,
   replies: {
     200: { description: 'The client, with its new secret.', contents: json(clientWithSecret, EXAMPLE_WITH_SECRET) },
   },
+  problems: ['NO_SCOPE'],
 }
 
 export const DELETE_CLIENT: Operation = {

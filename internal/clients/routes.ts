@@ -17,10 +17,12 @@ import {
   DELETE_CLIENT,
   EXAMPLE_NEW,
   EXAMPLE_PATCH,
+  EXAMPLE_ROTATION,
   GET_CLIENT,
   LIST_CLIENTS,
   PATH,
   ROTATE_CLIENT_SECRET,
+  rotateBody,
   UPDATE_CLIENT,
   updateBody,
 } from './contract.js'
@@ -73,6 +75,7 @@ export function clientRoutes(deps: ClientRoutesDeps): readonly Route[] {
       path: `${PATH}/:id/rotate-secret`,
       action: 'client.rotate_secret',
       operation: ROTATE_CLIENT_SECRET,
+      body: { schema: rotateBody, example: EXAMPLE_ROTATION, isOptional: true, screen: refuseEmptyScopes },
       handle: (request) => rotateClientSecret(request, deps),
     }),
     mutate({

@@ -37,7 +37,8 @@ export interface ConnectorRoutesDeps extends RecordRoutesDeps {
   readonly residencyRegionOf: (tenantId: string) => ResidencyRegion
 }
 
-const ACCESS = { access: 'admin:config', rateClass: 'control' } as const
+/** A partner acts without a sign-in of its own: with a stale one nobody widens what it reaches. */
+const CHANGE = { access: 'admin:config', rateClass: 'control', needsStepUp: true } as const
 const WHAT = 'connector'
 /** Of one tenant. */
 const CONNECTORS_MAX = 100
@@ -58,17 +59,16 @@ export function connectorRoutes(deps: ConnectorRoutesDeps): readonly Route[] {
   return [
     ...recordRoutes(kind, deps),
     mutate({
-      ...ACCESS,
+      ...CHANGE,
       method: 'post',
       path: PATH,
-      needsStepUp: true,
       action: 'connector.create',
       operation: CREATE_CONNECTOR,
       body: { schema: createBody, example: EXAMPLE_NEW, screen: refuseNoScope },
       handle: (request) => create(request, deps),
     }),
     mutate({
-      ...ACCESS,
+      ...CHANGE,
       method: 'patch',
       path: `${PATH}/:id`,
       action: 'connector.update',
@@ -77,20 +77,18 @@ export function connectorRoutes(deps: ConnectorRoutesDeps): readonly Route[] {
       handle: (request) => change(request, deps),
     }),
     mutate({
-      ...ACCESS,
+      ...CHANGE,
       method: 'post',
       path: `${PATH}/:id/rotate-secret`,
-      needsStepUp: true,
       action: 'client.rotate_secret',
       operation: ROTATE_CONNECTOR_SECRET,
       body: { schema: rotateBody, example: EXAMPLE_ROTATION, isOptional: true, screen: refuseEmptyScopes },
       handle: (request) => rotateSecret(request, deps),
     }),
     mutate({
-      ...ACCESS,
+      ...CHANGE,
       method: 'del',
       path: `${PATH}/:id`,
-      needsStepUp: true,
       action: 'connector.delete',
       operation: DELETE_CONNECTOR,
       handle: (request) => remove(request, deps),

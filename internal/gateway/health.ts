@@ -2,9 +2,11 @@ import type { ClickHouseClient } from '@clickhouse/client'
 import { z } from 'zod'
 import type { Broker } from '../broker/connect.js'
 import { problem } from '../problems/catalogue.js'
+import { EVENT_BYTES_MAX } from './admission/limits.js'
 import { timeText } from './contract/fields.js'
 import { json, type Operation } from './contract/operation.js'
 import type { Exchange } from './exchange.js'
+import { readQuery } from './query-string.js'
 import type { Route } from './route.js'
 import { CREDENTIALS_TRUSTED_MS } from './server.js'
 
@@ -39,18 +41,30 @@ export function watchDependency(name: string, clock: () => number): DependencyWa
   }
 }
 
+export interface HealthDeps {
+  readonly broker: DependencyWatch
+  readonly store: DependencyWatch
+  /** Where events lie while the log cannot be reached. */
+  readonly spool: { readonly isEmpty: boolean; hasRoomFor(bytes: number): boolean }
+}
+
 /**
  * `/healthz`: the process runs. `/readyz`: the dependencies answer; 503 when one is away, with what is known of each.
  * `/readyz?surface=ingestion` asks only whether events can be admitted.
  */
-export function healthRoutes(broker: DependencyWatch, store: DependencyWatch): readonly Route[] {
+export function healthRoutes({ broker, store, spool }: HealthDeps): readonly Route[] {
+  // While anything lies in the spool, new events go behind it: then it needs room even if the broker is back.
+  const canAdmit = (): boolean => {
+    const goesToLog = broker.awayMs() === 0 && spool.isEmpty
+    return broker.awayMs() <= CREDENTIALS_TRUSTED_MS && (goesToLog || spool.hasRoomFor(EVENT_BYTES_MAX))
+  }
   const ready = (exchange: Exchange): void => {
-    const isIngestion = exchange.query === 'surface=ingestion'
+    const read = readQuery(exchange.query, ['surface'])
+    if (!read.ok) return exchange.replyProblem(read.problem)
+    const { surface } = read.values
+    if (surface !== undefined && surface !== 'ingestion') return exchange.replyProblem(NO_SUCH_SURFACE)
     const dependencies = [broker.current(), store.current()]
-    // Without the broker admission goes on into the spool, as long as credentials are trusted.
-    const isReady = isIngestion
-      ? broker.awayMs() <= CREDENTIALS_TRUSTED_MS
-      : dependencies.every(({ status }) => status === 'up')
+    const isReady = surface === 'ingestion' ? canAdmit() : dependencies.every(({ status }) => status === 'up')
     if (!isReady) {
       return exchange.replyProblem(
         problem('SERVICE_UNAVAILABLE', 'What the service needs is away.', {
@@ -74,6 +88,8 @@ export function healthRoutes(broker: DependencyWatch, store: DependencyWatch): r
     { method: 'get', path: '/readyz', access: 'public', isProbe: true, operation: GET_READINESS, handle: ready },
   ]
 }
+
+const NO_SUCH_SURFACE = problem('INVALID_FILTER', 'surface may only be ingestion.')
 
 const dependency = z
   .object({ name: z.string(), status: z.enum(DEPENDENCY_STATUSES), since: timeText() })
@@ -102,7 +118,11 @@ const GET_READINESS: Operation = {
     surface: z
       .literal('ingestion')
       .optional()
-      .meta({ description: 'Asks only whether events can be taken, which goes on without the read model.' }),
+      .meta({
+        description:
+          'Asks only whether events can be taken, which goes on without the read model, and without the broker as long as ' +
+          'credentials are known to be good and there is room to keep the events.',
+      }),
   },
   replies: {
     200: {
@@ -113,6 +133,7 @@ const GET_READINESS: Operation = {
       }),
     },
   },
+  problems: ['INVALID_FILTER'],
   problemMembers: { readiness: z.literal('unready'), dependencies: z.array(dependency) },
 }
 

@@ -36,7 +36,8 @@ export interface CursorCodec {
 
 export const CURSOR_LIFETIME_MS = 60 * 60 * 1000
 const VERSION = 1
-const MAC_BYTES = 16
+/** Of HMAC-SHA-256, whole. */
+const MAC_BYTES = 32
 
 type Payload = readonly [
   version: number,
@@ -49,7 +50,7 @@ type Payload = readonly [
 
 /** @param key the instance's secret for cursors, 32 bytes */
 export function createCursorCodec(key: Uint8Array): CursorCodec {
-  const sign = (payload: Buffer): Buffer => createHmac('sha256', key).update(payload).digest().subarray(0, MAC_BYTES)
+  const sign = (payload: Buffer): Buffer => createHmac('sha256', key).update(payload).digest()
 
   return {
     encode({ tenantId, query, lastKey, snapshotMs }, nowMs) {
@@ -67,10 +68,10 @@ export function createCursorCodec(key: Uint8Array): CursorCodec {
 
       const [version, tenantId, query, lastKey, snapshotMs, expiresAtMs] = JSON.parse(payload.toString()) as Payload
       if (version !== VERSION) return refused('The cursor is not valid.')
+      if (nowMs >= expiresAtMs) return refused('The cursor has expired.')
       if (tenantId !== expected.tenantId) {
         return { ok: false, problem: problem('TENANT_MISMATCH', 'The cursor belongs to another tenant.') }
       }
-      if (nowMs >= expiresAtMs) return refused('The cursor has expired.')
       if (query !== expected.query) return refused('The cursor belongs to another query.')
       return { ok: true, state: { tenantId, query, lastKey, snapshotMs } }
     },

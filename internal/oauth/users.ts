@@ -14,7 +14,7 @@ export interface StoredUser {
   readonly password: StoredPassword
   readonly status: 'active' | 'disabled'
   readonly created_at: string
-  /** Seconds since the epoch. A sign-in before it counts no more: the password was another one then. */
+  /** Seconds since the epoch. A sign-in before it counts no more: the password was another one then, or the person disabled. */
   readonly signed_in_from?: number
 }
 

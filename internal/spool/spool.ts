@@ -115,6 +115,11 @@ export class Spool {
     return this.count === 0 && !this.appender.isBusy
   }
 
+  /** @param bytes of records as they are encoded */
+  hasRoomFor(bytes: number): boolean {
+    return this.bytes + bytes <= this.settings.bytesMax && this.appender.queuedBytes + bytes <= QUEUED_BYTES_MAX
+  }
+
   /**
    * Stores records behind all others, together. Resolves when they are durable, and then never loses them; `full` is
    * said at once. Whoever is told `failed` must not take the records for gone: a crash in mid-write can leave some.
@@ -131,9 +136,7 @@ export class Spool {
       encoded.push(bytes)
       size += bytes.length
     }
-    if (this.bytes + size > this.settings.bytesMax || this.appender.queuedBytes + size > QUEUED_BYTES_MAX) {
-      return { kind: 'full' }
-    }
+    if (!this.hasRoomFor(size)) return { kind: 'full' }
     return this.appender.append(encoded, size)
   }
 

@@ -79,8 +79,9 @@ export async function updateUser(
       ...user,
       scopes: body.scopes === undefined ? user.scopes : inOrder(body.scopes),
       status: body.status ?? user.status,
-      // A sign-in of the same second may have been with the old one.
-      ...(password && { password, signed_in_from: Math.floor(clock() / 1_000) + 1 }),
+      ...(password && { password }),
+      // Whoever is let in again signs in again. Of a sign-in of the same second nobody knows which came first.
+      ...((password || body.status === 'disabled') && { signed_in_from: Math.floor(clock() / 1_000) + 1 }),
     }
   })
   if (after?.id !== id || before === undefined) return noSuch(WHAT)

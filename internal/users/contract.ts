@@ -104,8 +104,8 @@ export const UPDATE_USER: Operation = {
   tag: 'Access',
   summary: 'Change what a person may do, their password, or disable them',
   description:
-    'What is not named stays. Tokens on their behalf may do less from now on where they may, and nothing at all while ' +
-    'they are disabled.',
+    'What is not named stays. Tokens on their behalf may do less from now on where they may, and nothing at all once ' +
+    'they are disabled: who is let in again signs in again.',
   parameters: USER_IN_PATH,
   replies: { 200: { description: 'The person as they are then.', contents: json(user, EXAMPLE_USER) } },
   problems: ['NO_SCOPE'],

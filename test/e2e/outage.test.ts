@@ -82,9 +82,11 @@ describe('the broker is away', () => {
   test('and the spool full: what was taken is kept, what is not taken is told so, and taken once there is room', async () => {
     freeze()
     const { taken, refused } = await fill()
+    const ready = await fetch(`${service.baseUrl}/readyz?surface=ingestion`)
     thaw()
     const later = await repeated(refused)
 
+    expect(ready.status).toBe(503)
     expect(taken.length).toBeGreaterThan(10)
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1'])
     expect(JSON.parse(refused.text)).toMatchObject({ error_code: 'SERVICE_UNAVAILABLE' })

@@ -118,7 +118,8 @@ describe('a client that is registered', () => {
 
 describe('a client', () => {
   test('is changed in what is named, and only in what may be', async () => {
-    const { client_secret: _, ...before } = (await create()).json
+    const scopes = ['read:attribution', 'read:reporting', 'export:create']
+    const { client_secret: _, ...before } = (await create({ scopes })).json
     const path = `${PATH}/${before.id}`
 
     const patch = { scopes: ['export:create', 'read:attribution'], status: 'disabled' }
@@ -133,6 +134,8 @@ describe('a client', () => {
     })
     for (const [body, code] of [
       [{ scopes: [] }, 'NO_SCOPE'],
+      [{ scopes }, 'VALIDATION_FAILED'],
+      [{ scopes: ['admin:config'], status: 'active' }, 'VALIDATION_FAILED'],
       [{ grant_types: ['authorization_code'] }, 'VALIDATION_FAILED'],
       [{ status: 'deleted' }, 'VALIDATION_FAILED'],
       [{ client_secret: 'mine' }, 'VALIDATION_FAILED'],
@@ -156,6 +159,24 @@ describe('a client', () => {
     expect(await opens(id, first.json.client_secret)).toBe(true)
     expect(await opens(id, old)).toBe(false)
     expect((await ask('GET', `${PATH}/${id}`)).json.last_four).toBe(first.json.client_secret.slice(-4))
+  })
+
+  test('is given other scopes with another secret only', async () => {
+    const { id, client_secret: old } = (await create()).json
+    const rotate = (body?: object) => ask('POST', `${PATH}/${id}/rotate-secret`, body)
+
+    const widened = await rotate({ scopes: ['export:create', 'read:reporting'] })
+
+    expect(widened).toMatchObject({ status: 200, json: { scopes: ['read:reporting', 'export:create'] } })
+    expect(await opens(id, widened.json.client_secret)).toBe(true)
+    expect(await opens(id, old)).toBe(false)
+    expect(gateway.audited.at(-1)).toMatchObject({
+      action: 'client.rotate_secret',
+      changes: { before: { scopes: ['read:reporting'] }, after: { scopes: ['read:reporting', 'export:create'] } },
+    })
+    expect((await rotate()).json.scopes).toEqual(['read:reporting', 'export:create'])
+    expect(refusalOf(await rotate({ scopes: [] }))).toEqual([422, 'NO_SCOPE'])
+    expect(refusalOf(await rotate({ scopes: ['x'] }))).toEqual([422, 'VALIDATION_FAILED'])
   })
 
   test('is deleted for good', async () => {

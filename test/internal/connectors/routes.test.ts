@@ -145,6 +145,20 @@ test('a new secret ends the old one, and may come with other scopes', async () =
   expect(codeOf(await ask('POST', `${PATH}/${id}/rotate-secret`, { scopes: [] }))).toBe('422 NO_SCOPE')
 })
 
+test('one is changed after a recent sign-in only', async () => {
+  const { id } = await register()
+  const stale = { 'x-api-key': `admin:config@${Math.floor(Date.now() / 1_000) - 901}` }
+
+  for (const answer of [
+    await ask('POST', PATH, wanted(), stale),
+    await ask('PATCH', `${PATH}/${id}`, { source_systems: ['more'] }, stale),
+    await ask('POST', `${PATH}/${id}/rotate-secret`, undefined, stale),
+    await ask('DELETE', `${PATH}/${id}`, undefined, stale),
+  ]) {
+    expect(codeOf(answer)).toBe('401 STEP_UP_REQUIRED')
+  }
+})
+
 test('one that is deleted cannot authenticate any more', async () => {
   const { id, client_id, client_secret } = await register()
   forgotten.length = 0

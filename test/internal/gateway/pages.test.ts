@@ -25,9 +25,7 @@ const codeOf = (...question: Parameters<typeof read>): string => {
 /** A text that is signed as ours are, whatever it says. */
 function signed(content: unknown, key: Uint8Array = KEY): string {
   const payload = Buffer.from(JSON.stringify(content))
-  return Buffer.concat([createHmac('sha256', key).update(payload).digest().subarray(0, 16), payload]).toString(
-    'base64url',
-  )
+  return Buffer.concat([createHmac('sha256', key).update(payload).digest(), payload]).toString('base64url')
 }
 
 describe('a cursor', () => {
@@ -120,12 +118,14 @@ describe('a cursor', () => {
     expect(CURSOR_LIFETIME_MS).toBe(3_600_000)
   })
 
-  test('of another tenant is TENANT_MISMATCH, whatever else is wrong with it', () => {
+  test('of another tenant is TENANT_MISMATCH as long as it lives, whatever query it was made for', () => {
     const elsewhere = { tenantId: 'tnt_two' }
 
     expect(codeOf(minted, elsewhere)).toBe('TENANT_MISMATCH')
     expect(codeOf(minted, { ...elsewhere, query: 'another' })).toBe('TENANT_MISMATCH')
-    expect(codeOf(minted, elsewhere, NOW_MS + CURSOR_LIFETIME_MS)).toBe('TENANT_MISMATCH')
+    expect(codeOf(minted, elsewhere, NOW_MS + CURSOR_LIFETIME_MS - 1)).toBe('TENANT_MISMATCH')
+    expect(codeOf(minted, elsewhere, NOW_MS + CURSOR_LIFETIME_MS)).toBe('INVALID_CURSOR')
+    expect(codeOf(`${minted}A`, elsewhere)).toBe('INVALID_CURSOR')
   })
 
   test('used with another query is refused', () => {

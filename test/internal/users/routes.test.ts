@@ -143,6 +143,18 @@ describe('a person', () => {
     expect(JSON.stringify(gateway.audited)).not.toContain(PASSWORD)
   })
 
+  test('is disabled, and let in again only by a new sign-in', async () => {
+    const { id, username } = (await create()).json
+    const before = Math.floor(Date.now() / 1_000)
+
+    await ask('PATCH', `${PATH}/${id}`, { status: 'disabled' })
+    const { signed_in_from: since } = (await stored(username)) ?? {}
+    await ask('PATCH', `${PATH}/${id}`, { status: 'active' })
+
+    expect(since).toBeGreaterThan(before)
+    expect(await stored(username)).toMatchObject({ status: 'active', signed_in_from: since })
+  })
+
   test('is deleted, and the name is free for another, whom the old id does not reach', async () => {
     const { id, username } = (await create()).json
     expect((await ask('DELETE', `${PATH}/${id}`)).status).toBe(204)

@@ -1,0 +1,105 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { type DependencyWatch, healthRoutes, watchDependency } from '../../../internal/gateway/health.js'
+import { type RunningServer, serve } from '../../../internal/gateway/server.js'
+import { createLog } from '../../../internal/telemetry/log.js'
+import { publicServer } from '../../support/public-server.js'
+import { open, temporaryFolder } from '../../support/spool.js'
+import { recordOf } from '../../support/spool-records.js'
+
+const MINUTE_MS = 60_000
+const ROOM = 128 * 1024
+
+let now = 0
+let broker: DependencyWatch
+let store: DependencyWatch
+let spool: Awaited<ReturnType<typeof open>>['spool']
+let server: RunningServer
+
+beforeAll(async () => {
+  const current = (name: 'broker' | 'store'): DependencyWatch => (name === 'broker' ? broker : store)
+  const watched = (name: 'broker' | 'store'): DependencyWatch => ({
+    report: (status) => current(name).report(status),
+    current: () => current(name).current(),
+    awayMs: () => current(name).awayMs(),
+  })
+  const { deps } = publicServer('/', () => undefined)
+  const routes = healthRoutes({
+    broker: watched('broker'),
+    store: watched('store'),
+    spool: {
+      get isEmpty() {
+        return spool.isEmpty
+      },
+      hasRoomFor: (bytes) => spool.hasRoomFor(bytes),
+    },
+  })
+  server = await serve({ host: '127.0.0.1', port: 0, errorDocsUrl: 'http://docs/errors' }, routes, {
+    ...deps,
+    log: createLog('test', 'silent'),
+  })
+})
+afterAll(() => server.drain())
+beforeEach(async () => {
+  broker = watchDependency('broker', () => now)
+  store = watchDependency('store', () => now)
+  for (const watch of [broker, store]) watch.report('up')
+  spool = (await open(await temporaryFolder(), { bytesMax: ROOM })).spool
+})
+
+const asked = async (query = '') => {
+  const answer = await fetch(`http://127.0.0.1:${server.port}/readyz${query}`)
+  const json = (await answer.json()) as { status: unknown; error_code?: string; readiness?: string }
+  return [answer.status, json.error_code ?? json.status]
+}
+const general = () => asked()
+const ingestion = () => asked('?surface=ingestion')
+const UNREADY = [503, 'SERVICE_UNAVAILABLE']
+/** So that no event of the greatest size fits any more. */
+const fill = () => spool.append([recordOf(1, ROOM - 1_024)])
+
+test('both are ready while everything answers', async () => {
+  expect([await general(), await ingestion()]).toEqual([
+    [200, 'ready'],
+    [200, 'ready'],
+  ])
+})
+
+test('without the read model events are taken', async () => {
+  store.report('down')
+
+  expect([await general(), await ingestion()]).toEqual([UNREADY, [200, 'degraded']])
+})
+
+test('without the broker events are taken as long as credentials are trusted', async () => {
+  broker.report('down')
+  now += 15 * MINUTE_MS
+  expect([await general(), await ingestion()]).toEqual([UNREADY, [200, 'degraded']])
+
+  now += 1
+  expect(await ingestion()).toEqual(UNREADY)
+})
+
+test('without the broker events are taken as long as there is room for them', async () => {
+  broker.report('down')
+  await fill()
+
+  expect(await ingestion()).toEqual(UNREADY)
+})
+
+test('what is spooled comes first: without room no event is taken, also when the broker is back', async () => {
+  await fill()
+  expect(await ingestion()).toEqual(UNREADY)
+
+  await spool.drain(async () => true)
+  expect(await ingestion()).toEqual([200, 'ready'])
+})
+
+test.each([
+  ['?surface=reports', 'INVALID_FILTER'],
+  ['?surface=', 'INVALID_FILTER'],
+  ['?surface=ingestion&surface=ingestion', 'INVALID_FILTER'],
+  ['?surfaces=ingestion', 'INVALID_FILTER'],
+  ['?surface=%FF', 'MALFORMED_REQUEST'],
+])('%s is 400', async (query, code) => {
+  expect(await asked(query)).toEqual([400, code])
+})
