@@ -138,8 +138,9 @@ async function create<K extends DirectoryKind, F, C>(
   { caller: { tenantId }, body, isRepeat }: MutationRequest<F>,
   path: string,
   kind: EntryKind<K, F, C>,
-  { records, entries, directory, idsOf }: DirectoryRoutesDeps,
+  deps: DirectoryRoutesDeps,
 ): Promise<Reply | Problem> {
+  const { records, entries, idsOf } = deps
   const entry = kind.make(body)
   const name = kind.nameOf(entry)
   const id = entryId(kind.kind, name, idsOf(tenantId))
@@ -147,7 +148,7 @@ async function create<K extends DirectoryKind, F, C>(
   if (!known.has(id) && known.size >= ENTRIES_MAX[kind.kind]) {
     return problem('CONFLICT', `The directory holds ${known.size} ${kind.kind}, as many as it may.`)
   }
-  const refusal = kind.refuse(tenantId, entry, directory)
+  const refusal = kind.refuse(tenantId, entry, deps)
   if (refusal !== undefined) return refusal
   const found = await records.createOnce(directoryKey(tenantId, kind.kind, name), entry)
   const wasMadeBefore = isRepeat && JSON.stringify(found) === JSON.stringify(entry)
@@ -175,7 +176,7 @@ async function update<K extends DirectoryKind, F, C>(
   const changed = await deps.records.change(directoryKey(tenantId, kind.kind, kind.nameOf(before)), (entry) => {
     before = entry as EntriesOf[K]
     const next = kind.change(before, body)
-    refusal = kind.refuse(tenantId, next, deps.directory)
+    refusal = kind.refuse(tenantId, next, deps)
     return refusal === undefined ? next : undefined
   })
   if (refusal !== undefined) return refusal
