@@ -253,7 +253,7 @@ test(`${CASES} requests, right and wrong, at every operation: every answer is as
 
   const fire = async (draft: Draft): Promise<void> => {
     const { operation } = draft
-    const isOfPartner = operation.id === 'issuePartnerToken'
+    const isOfPartner = ['issuePartnerToken', 'revokePartnerToken'].includes(operation.id)
     const drawn = requestOf(draft, ids, known, isOfPartner ? { ...ours, ...partner } : ours)
     const sent = operation.id === 'signIn' ? { ...drawn, headers: { ...drawn.headers, cookie } } : drawn
     let answer: Answer
