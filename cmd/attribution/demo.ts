@@ -49,7 +49,12 @@ async function runDemo(options: DemoOptions): Promise<void> {
     readonly tenant_id: string
     readonly api_key: string
   }
-  const { ATTRIBUTION_NATS_URL: url, ATTRIBUTION_NATS_USER: user, ATTRIBUTION_NATS_PASSWORD: password } = process.env
+  const {
+    ATTRIBUTION_NATS_URL: url,
+    ATTRIBUTION_NATS_USER: user,
+    ATTRIBUTION_NATS_PASSWORD: password,
+    ATTRIBUTION_TLS_CERT_FILE: certFile,
+  } = process.env
   if (url === undefined) throw new Error('ATTRIBUTION_NATS_URL must say where the broker is')
   const broker = await connectBroker({ url, user: user ?? '', password: password ?? '', name: 'attribution-cli' })
   await importDirectory(await broker.bucket(DIRECTORY), credentials.tenant_id, {
@@ -59,7 +64,7 @@ async function runDemo(options: DemoOptions): Promise<void> {
   await broker.close()
 
   const rows = readTrace(options.file)
-  const service = connectService(credentials.base_url, credentials.api_key, 64)
+  const service = connectService(credentials.base_url, credentials.api_key, 64, certFile)
   const bar = new SingleBar({
     format: '  replaying [{bar}] {value}/{total} events, {eta_formatted} left',
     stream: process.stderr,

@@ -8,6 +8,7 @@ import { sandboxCompany } from '../../internal/sandbox/company.js'
 import { type LoadedSandbox, loadSandbox } from '../../internal/sandbox/load.js'
 import { sandboxEvents } from '../../internal/sandbox/traffic.js'
 import type { Credentials } from '../../internal/supervisor/bootstrap.js'
+import { environmentIn } from '../../internal/supervisor/instance.js'
 
 interface SandboxDataOptions {
   readonly dataDir: string
@@ -54,7 +55,7 @@ async function run({ dataDir, seed, days, json }: SandboxDataOptions): Promise<v
     notTTYSchedule: 5_000,
     hideCursor: true,
   })
-  const service = connectService(baseUrl, apiKey, 1)
+  const service = connectService(baseUrl, apiKey, 1, environmentIn(dataDir)['ATTRIBUTION_TLS_CERT_FILE'])
   bar.start(expected, 0)
   const loaded = await loadSandbox(service, { seed, days, nowMs, onProgress: (taken) => bar.update(taken) }).finally(
     () => bar.stop(),

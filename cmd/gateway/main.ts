@@ -401,6 +401,7 @@ runMain('gateway', async () => {
       ...partnerRoutes({
         mutate,
         issueTokenAt: oauth.partner.issueTokenAt,
+        revokeTokenAt: oauth.partner.revokeTokenAt,
         connectors,
         withClient,
         publishEvent,

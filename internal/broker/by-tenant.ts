@@ -19,6 +19,10 @@ export class ByTenant<T extends { readonly tenant_id: string }> {
     return this.records.get(tenantId)?.values() ?? []
   }
 
+  countOf(tenantId: string): number {
+    return this.records.get(tenantId)?.size ?? 0
+  }
+
   private remove(tenantId: string, key: string): void {
     this.tenantOf.delete(key)
     const ofTenant = this.records.get(tenantId)

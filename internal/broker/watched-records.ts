@@ -9,6 +9,7 @@ export interface WatchedRecords<T> extends Records<T> {
   get(key: string): T | undefined
   /** Those of a tenant, in no order; as of a moment ago. */
   of(tenantId: string): Iterable<T>
+  countOf(tenantId: string): number
   stop(): void
 }
 
@@ -27,6 +28,7 @@ export async function watchRecords<T extends { readonly tenant_id: string }>(
     ...bucketRecords<T>(bucket, mirror.reached),
     get: mirror.get,
     of: (tenantId) => byTenant.of(tenantId),
+    countOf: (tenantId) => byTenant.countOf(tenantId),
     stop: mirror.stop,
   }
 }

@@ -104,7 +104,7 @@ async function create(request: MutationRequest<CreateBody>, deps: ConnectorRoute
   const secret = formatClientSecret(mode, request.newSecret())
   let made = isRepeat ? await connectors.read(id) : undefined
   if (made === undefined) {
-    if ([...connectors.of(tenantId)].length >= CONNECTORS_MAX) {
+    if (connectors.countOf(tenantId) >= CONNECTORS_MAX) {
       return problem('CONFLICT', `There are ${CONNECTORS_MAX} connectors, as many as there may be.`)
     }
     const wanted = {

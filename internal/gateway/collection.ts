@@ -3,6 +3,7 @@ import { type Problem, problem } from '../problems/catalogue.js'
 import type { Exchange } from './exchange.js'
 import { type CursorCodec, LIMIT_MAX, type Page, readLimit } from './pages.js'
 import { readQuery } from './query-string.js'
+import { compareKeys, type Order, type SortedRecords } from './sorted-records.js'
 
 /** What is asked of a collection. */
 export interface PageRequest<F extends string = never> {
@@ -83,10 +84,22 @@ export function pageOf<T, W>(
   }
 }
 
-export type Order = 'ascending' | 'descending'
+/** One page out of what is held in memory in the order of its keys. */
+export const pageOfSorted = <T, W>(
+  request: PageRequest<string>,
+  records: SortedRecords<T>,
+  order: Order,
+  show: (record: T) => W,
+): Page<W> =>
+  pageOf(
+    request,
+    records.behind(request.after, order, request.limit + 1),
+    ({ key }) => key,
+    ({ record }) => show(record),
+  )
 
 /**
- * One page out of what is held in memory. Records whose keys do not change are given out exactly once, whatever is
+ * One page out of what is held in memory in no order: of a few thousand records at most. Records whose keys do not change are given out exactly once, whatever is
  * added or removed between two pages.
  *
  * @param records all of the tenant's, in any order
@@ -101,7 +114,7 @@ export function pageOfAll<T, W>(
   const sign = order === 'ascending' ? 1 : -1
   const compare = (one: readonly string[], other: readonly string[]): number => sign * compareKeys(one, other)
   const { after, limit } = request
-  // Only what is on the page is sorted: a tenant may have a hundred thousand records.
+  // Only what is on the page is sorted.
   const rows: { readonly record: T; readonly key: readonly string[] }[] = []
   for (const record of records) {
     const key = keyOf(record)
@@ -132,13 +145,4 @@ function placeOf(
     else high = middle
   }
   return low
-}
-
-/** By code units, part by part: the same on every gateway, whatever its locale. */
-function compareKeys(one: readonly string[], other: readonly string[]): number {
-  for (const [i, text] of one.entries()) {
-    const against = other[i] ?? ''
-    if (text !== against) return text < against ? -1 : 1
-  }
-  return 0
 }

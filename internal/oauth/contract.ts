@@ -157,6 +157,16 @@ export const REVOKE_TOKEN: Operation = {
   problemTypes: ['application/json'],
 }
 
+export const REVOKE_PARTNER_TOKEN: Operation = {
+  ...REVOKE_TOKEN,
+  id: 'revokePartnerToken',
+  tag: 'Partner',
+  summary: 'End an access token of a connector',
+  description:
+    'RFC 7009, for the tokens of `/api/partner/v1/oauth/token`. When this is answered the instance that answers refuses ' +
+    'the token; the others follow within milliseconds.',
+}
+
 const REDIRECT = {
   description: 'To the client, with `code` or `error`, `state` and `iss` (RFC 9207).',
   headers: { Location: z.string(), 'Cache-Control': z.literal('no-store') },

@@ -29,7 +29,7 @@ import { openKeyRing, tendKeyRing } from './key-rotation.js'
 import { partiesOf, partnerPartiesOf } from './parties.js'
 import { storedSessions } from './sessions.js'
 import { createTokenKeys } from './token-keys.js'
-import { issueTokenRoute } from './token-routes.js'
+import { issueTokenRoute, revokeTokenRoute } from './token-routes.js'
 import { type StoredUser, UserDirectory } from './users.js'
 
 export interface AuthorizationServerSettings {
@@ -57,6 +57,7 @@ export interface RunningAuthorizationServer {
   /** The same for partners, whose tokens are good for their own API only. */
   readonly partner: {
     readonly issueTokenAt: (path: string, operation: Operation) => Route
+    readonly revokeTokenAt: (path: string, operation: Operation) => Route
     readonly judgeToken: JudgeToken
   }
   /** By id. */
@@ -121,6 +122,7 @@ export async function openAuthorizationServer(
     isBrokerUp: settings.isBrokerUp,
     clock,
   }
+  const partnerDeps: OAuthDeps = { ...deps, parties: partnerParties, findClient: findPartnerClient }
   const judge = (audience: TokenParties, find: typeof findClient): JudgeToken =>
     bearerTokens({
       read: (token, nowMs) => readAccessToken(token, audience, keys.publicKey, nowMs),
@@ -132,8 +134,8 @@ export async function openAuthorizationServer(
     routes: oauthRoutes(deps),
     judgeToken: judge(parties, findClient),
     partner: {
-      issueTokenAt: (path, operation) =>
-        issueTokenRoute(path, operation, { ...deps, parties: partnerParties, findClient: findPartnerClient }),
+      issueTokenAt: (path, operation) => issueTokenRoute(path, operation, partnerDeps),
+      revokeTokenAt: (path, operation) => revokeTokenRoute(path, operation, partnerDeps),
       judgeToken: judge(partnerParties, findPartnerClient),
     },
     clients,

@@ -17,25 +17,7 @@ import { readRefreshToken } from './refresh-tokens.js'
  */
 export const tokenRoutes = (deps: OAuthDeps): readonly Route[] => [
   issueTokenRoute('/v1/oauth/token', ISSUE_TOKEN, deps),
-  {
-    method: 'post',
-    path: '/v1/oauth/revoke',
-    access: 'public',
-    limitsItself: true,
-    operation: REVOKE_TOKEN,
-    handle: clientRequests(deps, 'token.revoke', async (exchange, client, form) => {
-      const token = form.get('token')
-      if (token === undefined) return exchange.replyProblem(oauthProblem('invalid_request', 'A token is needed.'))
-      const deed = { action: 'token.revoke', tenantId: client.tenant_id, actor: client.id, target: client.id } as const
-      if (await revoke(token, client, deps)) {
-        await recordDeed(deps, exchange, deed)
-        // An unknown token is as good as revoked (RFC 7009 2.2); its hint says nothing that it does not say itself.
-        return exchange.replyJson('200 OK', {})
-      }
-      await recordDeed(deps, exchange, { ...deed, refusal: OTHER_CLIENTS })
-      exchange.replyProblem(OTHER_CLIENTS)
-    }),
-  },
+  revokeTokenRoute('/v1/oauth/revoke', REVOKE_TOKEN, deps),
 ]
 
 /** A token endpoint: for the clients that `deps` finds, of the audience that it names. */
@@ -64,6 +46,27 @@ export const issueTokenRoute = (path: string, operation: Operation, deps: OAuthD
       scope: subject.scopes.join(' '),
       ...(refreshToken === undefined ? {} : { refresh_token: refreshToken }),
     })
+  }),
+})
+
+/** A revocation endpoint, likewise. */
+export const revokeTokenRoute = (path: string, operation: Operation, deps: OAuthDeps): Route => ({
+  method: 'post',
+  path,
+  access: 'public',
+  limitsItself: true,
+  operation,
+  handle: clientRequests(deps, 'token.revoke', async (exchange, client, form) => {
+    const token = form.get('token')
+    if (token === undefined) return exchange.replyProblem(oauthProblem('invalid_request', 'A token is needed.'))
+    const deed = { action: 'token.revoke', tenantId: client.tenant_id, actor: client.id, target: client.id } as const
+    if (await revoke(token, client, deps)) {
+      await recordDeed(deps, exchange, deed)
+      // An unknown token is as good as revoked (RFC 7009 2.2); its hint says nothing that it does not say itself.
+      return exchange.replyJson('200 OK', {})
+    }
+    await recordDeed(deps, exchange, { ...deed, refusal: OTHER_CLIENTS })
+    exchange.replyProblem(OTHER_CLIENTS)
   }),
 })
 

@@ -8,7 +8,7 @@ import type { Operation } from '../gateway/contract/operation.js'
 import type { Exchange } from '../gateway/exchange.js'
 import type { Mutate } from '../gateway/mutations/mutations.js'
 import type { Route, TenantRoute } from '../gateway/route.js'
-import { ISSUE_PARTNER_TOKEN } from '../oauth/contract.js'
+import { ISSUE_PARTNER_TOKEN, REVOKE_PARTNER_TOKEN } from '../oauth/contract.js'
 import { type Problem, problem } from '../problems/catalogue.js'
 import { type ResidencyRegion, refusalOfCrossing, thisInstance } from '../residency/residency.js'
 import {
@@ -26,6 +26,7 @@ import { type HealthDeps, reportHealth } from './health.js'
 export interface PartnerRoutesDeps extends HealthDeps {
   readonly mutate: Mutate
   readonly issueTokenAt: (path: string, operation: Operation) => Route
+  readonly revokeTokenAt: (path: string, operation: Operation) => Route
   /** The connector that a client acts for. */
   readonly withClient: (clientId: string) => StoredConnector | undefined
   readonly residencyRegionOf: (tenantId: string) => ResidencyRegion
@@ -54,6 +55,7 @@ export function partnerRoutes(deps: PartnerRoutesDeps): readonly Route[] {
 
   return [
     deps.issueTokenAt(`${PARTNER}/oauth/token`, ISSUE_PARTNER_TOKEN),
+    deps.revokeTokenAt(`${PARTNER}/oauth/revoke`, REVOKE_PARTNER_TOKEN),
     forPartners({
       method: 'get',
       path: `${PARTNER}/connector`,

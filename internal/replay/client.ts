@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { rootCertificates } from 'node:tls'
 import { type Dispatcher, Pool } from 'undici'
 
 /** A producer of events and a reader of records, over HTTP like any other. */
@@ -38,8 +40,19 @@ export interface RecordPage {
 const GIVE_UP_MS = 120_000
 const RETRY_MS_MAX = 2_000
 
-export function connectService(baseUrl: string, apiKey: string, connections: number): HttpServiceClient {
-  const pool = new Pool(baseUrl, { connections, headersTimeout: 10_000, bodyTimeout: 10_000 })
+/** What TLS says when it does not trust a certificate: as often as it is asked. */
+const UNTRUSTED = /CERT|UNABLE_TO_(GET|VERIFY|DECRYPT|DECODE)|INVALID_CA/
+
+/** @param certFile PEM of the service's own certificate, trusted beside those that Node trusts; empty: only these */
+export function connectService(baseUrl: string, apiKey: string, connections: number, certFile = ''): HttpServiceClient {
+  const connect = certFile === '' ? {} : { ca: [...rootCertificates, readFileSync(certFile, 'utf8')] }
+  const pool = new Pool(baseUrl, {
+    connections,
+    headersTimeout: 10_000,
+    bodyTimeout: 10_000,
+    // The file may end before its root: what stands in it is trusted itself.
+    connect: { ...connect, allowPartialTrustChain: true },
+  })
   const credential = { 'x-api-key': apiKey }
 
   /** Repeats what did not get an answer, or got one that passes (429, 5xx), with a growing, jittered pause. */
@@ -51,8 +64,13 @@ export function connectService(baseUrl: string, apiKey: string, connections: num
       const answer = await pool
         .request(options)
         .then(async ({ statusCode, body }) => ({ status: statusCode, body: await body.text() }))
-        // A connection that was cut: whether the request took effect is not known, and a repeat is safe.
-        .catch((cause: Error) => ({ status: 0, body: cause.message }))
+        .catch((cause: NodeJS.ErrnoException) => {
+          if (UNTRUSTED.test(cause.code ?? '')) {
+            throw new Error(`the certificate of ${baseUrl} is not trusted: ${cause.message}`, { cause })
+          }
+          // A connection that was cut: whether the request took effect is not known, and a repeat is safe.
+          return { status: 0, body: cause.message }
+        })
       const isPassing = answer.status === 0 || answer.status === 429 || answer.status >= 500
       if (!isPassing) return answer
       if (performance.now() - startedAt > GIVE_UP_MS) throw new Error(`no answer (${answer.status}): ${answer.body}`)

@@ -66,7 +66,11 @@ const settings = z
       .meta({ description: 'Whether trained inference may answer what the facts leave open.' }),
     residency_region: z.string().nullable().meta({ description: "Where the tenant's data must stay; null: anywhere." }),
     api_key_max_lifetime_days: z.int(),
-    retention_days: z.int().meta({ description: 'Records of calls are kept at least this long.' }),
+    retention_days: z.int().meta({
+      description:
+        'How long the tenant wants records of calls to be kept. Noted for a retention job; nothing is removed by it so ' +
+        'far, and records are kept without end.',
+    }),
     rate_limits: z
       .object({ ingest: limit, read: limit, report: limit, control: limit, token: limit })
       .meta({ description: 'As they hold now, whether the tenant has set them or not.' }),

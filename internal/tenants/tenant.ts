@@ -19,7 +19,7 @@ export interface TenantSettings {
   readonly residency_region: string | null
   /** How long an API key may live at most. */
   readonly api_key_max_lifetime_days: number
-  /** How long records of calls are kept. */
+  /** How long records of calls shall be kept. Noted only: the table attributions has no TTL, and nothing removes its rows. */
   readonly retention_days: number
   /** The tenant's own rate limits; those of the instance where it has none. */
   readonly rate_limits?: RateLimitSettings

@@ -42,7 +42,7 @@ export async function createUser(
 
   let made = await users.read(key)
   if (made === undefined) {
-    if ([...users.of(tenantId)].length >= USERS_MAX) return TOO_MANY
+    if (users.countOf(tenantId) >= USERS_MAX) return TOO_MANY
     if (isHashingBusy()) return BUSY
     const wanted = { username, password, scopes: inOrder(body.scopes) }
     made = await users.createOnce(key, await storedUser(id, tenantId, wanted, new Date(clock())))

@@ -79,6 +79,7 @@ describe('routes that need no credential', () => {
     'POST /v1/oauth/token',
     'POST /api/partner/v1/oauth/token',
     'POST /v1/oauth/revoke',
+    'POST /api/partner/v1/oauth/revoke',
     'GET /v1/oauth/authorize',
     'POST /v1/oauth/authorize',
   ]

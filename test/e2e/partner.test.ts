@@ -113,6 +113,29 @@ describe('credentials', () => {
     expect(await status()).toBe(401)
   })
 
+  test('of one connector end when it says so, and nobody else ends them', async () => {
+    const [partner, another] = [await register(), await register()]
+    const { access_token: token } = await tokenAt(`${PARTNER}/oauth/token`, partner)
+    const revoke = async ({ client_id, client_secret }: Omit<Partner, 'id'>, path = `${PARTNER}/oauth/revoke`) =>
+      (
+        await fetch(service.baseUrl + path, {
+          method: 'POST',
+          body: new URLSearchParams({ client_id, client_secret, token }),
+        })
+      ).status
+    const status = async () => (await bearer(token)('GET', `${PARTNER}/connector`)).status
+
+    expect(await revoke(another)).toBe(400)
+    expect(await revoke(service.credentials)).toBe(401)
+    // The tenants' own endpoint knows no connectors, and takes a partner's token for none.
+    expect(await revoke(partner, '/v1/oauth/revoke')).toBe(401)
+    expect(await revoke(service.credentials, '/v1/oauth/revoke')).toBe(200)
+    expect(await status()).toBe(200)
+    expect(await revoke(partner)).toBe(200)
+    expect(await status()).toBe(401)
+    expect(await revoke(partner)).toBe(200)
+  })
+
   test('see the connector as it is registered', async () => {
     const partner = await register({ residency_lane: 'us-east-1' })
 

@@ -5,6 +5,7 @@ import * as client from 'openid-client'
 import { Agent, fetch as undiciFetch } from 'undici'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { makeCertificate, writeCertificate } from '../support/certificates.js'
+import { command } from '../support/instance.js'
 import { launchService, type RunningService } from '../support/service.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'attribution-tls-'))
@@ -19,7 +20,9 @@ let service: RunningService
 
 beforeAll(async () => {
   writeCertificate(files, certificate)
-  service = await launchService({ args: ['--tls-cert-file', files.certFile, '--tls-key-file', files.keyFile] })
+  service = await launchService({
+    args: ['--mode', 'sandbox', '--tls-cert-file', files.certFile, '--tls-key-file', files.keyFile],
+  })
 })
 
 afterAll(async () => {
@@ -61,6 +64,13 @@ test('its pages tell browsers to stay with https, and its cookie never travels w
   expect(headers.get('strict-transport-security')).toBe('max-age=31536000')
   expect(headers.get('set-cookie')).toMatch(/^__Host-sign-in=.*; Path=\/;.*; Secure$/)
 })
+
+test('a sandbox fills itself over it', async () => {
+  const { code, lines } = await command(service, ['sandbox-data', '--days', '1', '--json'])
+
+  expect(code).toBe(0)
+  expect(JSON.parse(lines.find((line) => line.startsWith('{')) ?? '').events).toBeGreaterThan(0)
+}, 60_000)
 
 test('plain http is not answered', async () => {
   await expect(fetch(`http://127.0.0.1:${service.port}/healthz`)).rejects.toThrow()

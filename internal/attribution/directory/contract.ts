@@ -49,7 +49,7 @@ export function directoryOperations<K extends DirectoryKind, F, C>(kind: EntryKi
       tag,
       summary: `Tell of a ${one}`,
       description: `${description} Events that are attributed from now on are attributed by it.`,
-      problems: ['CONFLICT'],
+      problems: ['CONFLICT', ...kind.refusals],
       replies: { 201: { description: 'It is in the directory.', contents: shown } },
     },
     update: {

@@ -17,10 +17,12 @@ export const DIRECTORY_KINDS = ['services', 'identities', 'principals'] as const
 export type DirectoryKind = (typeof DIRECTORY_KINDS)[number]
 
 /** An API key, an OAuth client, a person, or a connector. */
+export const CREDENTIAL_PREFIXES = ['key', 'cli', 'usr', 'con'] as const
+
 const credentialId = () =>
   z
     .string()
-    .regex(/^(key|cli|usr|con)_[0-9a-hjkmnp-tv-z]{26}$/, 'must be the id of a credential')
+    .regex(new RegExp(`^(${CREDENTIAL_PREFIXES.join('|')})_[0-9a-hjkmnp-tv-z]{26}$`), 'must be the id of a credential')
     .meta({ examples: ['key_7v3k9q2m4x8n5c1r6t0w3y9zb0'] })
 
 export const serviceFields = z.object({

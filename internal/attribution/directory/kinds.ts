@@ -1,9 +1,13 @@
 import { z } from 'zod'
 import type { CanonicalValue } from '../../audit/canonical-json.js'
 import { exampleId, idOf } from '../../gateway/contract/fields.js'
-import { type Problem, problem } from '../../problems/catalogue.js'
-import type { Directory, ServiceEntry } from './directory.js'
+import { invalid } from '../../gateway/mutations/read-body.js'
+import { refusalOfId } from '../../gateway/own-id.js'
+import type { TenantIds } from '../../ids/ids.js'
+import { type ErrorCode, type Problem, problem } from '../../problems/catalogue.js'
+import type { Directory, PrincipalEntry, ServiceEntry } from './directory.js'
 import {
+  CREDENTIAL_PREFIXES,
   type DirectoryKind,
   identityEntry,
   identityFields,
@@ -13,6 +17,12 @@ import {
   serviceFields,
 } from './entries.js'
 import type { EntriesOf } from './entry-index.js'
+
+/** What an entry is held against. */
+export interface Known {
+  readonly directory: Directory
+  readonly idsOf: (tenantId: string) => TenantIds
+}
 
 /** What the routes of one kind of entry are made of. */
 export interface EntryKind<K extends DirectoryKind, Fields, Changes> {
@@ -34,8 +44,10 @@ export interface EntryKind<K extends DirectoryKind, Fields, Changes> {
   show(id: string, entry: EntriesOf[K]): object
   /** For the audit log, which cannot forget: people stand in it by their ids only. */
   audited(entry: EntriesOf[K]): CanonicalValue
-  /** Why the entry does not go with the others of its tenant. */
-  refuse(tenantId: string, entry: EntriesOf[K], directory: Directory): Problem | undefined
+  /** Why the entry does not go with its tenant, or with the others that it has. */
+  refuse(tenantId: string, entry: EntriesOf[K], known: Known): Problem | undefined
+  /** What it refuses with, beside what every kind may meet. */
+  readonly refusals: readonly ErrorCode[]
 }
 
 // Strict, so that whoever wants to rename an entry is told that it cannot be.
@@ -70,13 +82,14 @@ export const SERVICES: EntryKind<'services', z.infer<typeof serviceFields>, z.in
   show: (id, { name, owner, aliases = [] }) => ({ id, name, owner, aliases }),
   audited: ({ name, owner, aliases }) => ({ name, owner, aliases }),
   refuse: refuseTaken,
+  refusals: [],
 }
 
 /** Of two services that claim a name one would never be found by it. */
 function refuseTaken(
   tenantId: string,
   { name, aliases = [] }: ServiceEntry,
-  directory: Directory,
+  { directory }: Known,
 ): Problem | undefined {
   const isTaken = [name, ...aliases].some((each) => {
     const found = directory.service(tenantId, each)
@@ -106,6 +119,7 @@ export const IDENTITIES: EntryKind<'identities', z.infer<typeof identityFields>,
   show: (id, { name, owner = null, service = null }) => ({ id, name, owner, service }),
   audited: ({ owner, service }) => ({ owner, service }),
   refuse: () => undefined,
+  refusals: [],
 }
 
 const PRINCIPAL = { principal_id: exampleId('key'), service: 'support-chat' }
@@ -127,5 +141,14 @@ export const PRINCIPALS: EntryKind<'principals', z.infer<typeof principalFields>
   change: ({ id, service }, changes) => ({ id, service: changes.service ?? service }),
   show: (id, { id: principalId, service }) => ({ id, principal_id: principalId, service }),
   audited: ({ id, service }) => ({ principal_id: id, service }),
-  refuse: () => undefined,
+  refuse: refuseForeign,
+  refusals: ['TENANT_MISMATCH'],
+}
+
+/** A credential of another tenant never calls for this one. Whether one of its own is there yet does not matter. */
+function refuseForeign(tenantId: string, { id }: PrincipalEntry, { idsOf }: Known): Problem | undefined {
+  const prefix = CREDENTIAL_PREFIXES.find((each) => id.startsWith(`${each}_`))
+  const refusal = prefix && refusalOfId(prefix, id, idsOf(tenantId), 'credential')
+  if (refusal?.code !== 'NOT_FOUND') return refusal
+  return invalid([{ pointer: '/principal_id', detail: 'must be the id of a credential' }])
 }

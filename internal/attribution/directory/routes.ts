@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import type { Caller } from '../../auth/authenticate.js'
-import { pageOfAll, readPage } from '../../gateway/collection.js'
+import { pageOf, pageOfSorted, readPage } from '../../gateway/collection.js'
 import type { Exchange } from '../../gateway/exchange.js'
 import type { MutationRequest, Reply } from '../../gateway/mutations/mutation.js'
 import type { Mutate } from '../../gateway/mutations/mutations.js'
@@ -95,19 +95,15 @@ function list<K extends DirectoryKind, F, C>(
   if (!read.ok) return exchange.replyProblem(read.problem)
   const all = deps.entries.of(tenantId, kind.kind)
   const name = read.request.filters[kind.nameField]
-  const page = pageOfAll(
-    read.request,
-    name === undefined ? all : only(all, entryId(kind.kind, name, deps.idsOf(tenantId))),
-    ([id, entry]) => [kind.nameOf(entry), id],
-    'ascending',
-    ([id, entry]) => kind.show(id, entry),
+  const show = ([id, entry]: readonly [string, EntriesOf[K]]) => kind.show(id, entry)
+  if (name === undefined) return exchange.replyJson('200 OK', pageOfSorted(read.request, all.sorted, 'ascending', show))
+  const id = entryId(kind.kind, name, deps.idsOf(tenantId))
+  const named = all.get(id)
+  const rows = named === undefined || read.request.after !== undefined ? [] : [[id, named] as const]
+  exchange.replyJson(
+    '200 OK',
+    pageOf(read.request, rows, ([id]) => [name, id], show),
   )
-  exchange.replyJson('200 OK', page)
-}
-
-function only<T>(all: ReadonlyMap<string, T>, id: string): readonly (readonly [string, T])[] {
-  const entry = all.get(id)
-  return entry === undefined ? [] : [[id, entry]]
 }
 
 function get<K extends DirectoryKind, F, C>(
@@ -138,16 +134,17 @@ async function create<K extends DirectoryKind, F, C>(
   { caller: { tenantId }, body, isRepeat }: MutationRequest<F>,
   path: string,
   kind: EntryKind<K, F, C>,
-  { records, entries, directory, idsOf }: DirectoryRoutesDeps,
+  deps: DirectoryRoutesDeps,
 ): Promise<Reply | Problem> {
+  const { records, entries, idsOf } = deps
   const entry = kind.make(body)
   const name = kind.nameOf(entry)
   const id = entryId(kind.kind, name, idsOf(tenantId))
   const known = entries.of(tenantId, kind.kind)
-  if (!known.has(id) && known.size >= ENTRIES_MAX[kind.kind]) {
+  if (known.get(id) === undefined && known.size >= ENTRIES_MAX[kind.kind]) {
     return problem('CONFLICT', `The directory holds ${known.size} ${kind.kind}, as many as it may.`)
   }
-  const refusal = kind.refuse(tenantId, entry, directory)
+  const refusal = kind.refuse(tenantId, entry, deps)
   if (refusal !== undefined) return refusal
   const found = await records.createOnce(directoryKey(tenantId, kind.kind, name), entry)
   const wasMadeBefore = isRepeat && JSON.stringify(found) === JSON.stringify(entry)
@@ -175,7 +172,7 @@ async function update<K extends DirectoryKind, F, C>(
   const changed = await deps.records.change(directoryKey(tenantId, kind.kind, kind.nameOf(before)), (entry) => {
     before = entry as EntriesOf[K]
     const next = kind.change(before, body)
-    refusal = kind.refuse(tenantId, next, deps.directory)
+    refusal = kind.refuse(tenantId, next, deps)
     return refusal === undefined ? next : undefined
   })
   if (refusal !== undefined) return refusal

@@ -79,7 +79,7 @@ async function create(
   const override = storedOverride(body, tenantId, idsOf(tenantId), clock())
   const { id } = override
   const key = overrideKey(tenantId, id)
-  if (prices.get(key) === undefined && [...prices.of(tenantId)].length >= OVERRIDES_MAX) {
+  if (prices.get(key) === undefined && prices.countOf(tenantId) >= OVERRIDES_MAX) {
     return problem('CONFLICT', `There are ${OVERRIDES_MAX} prices, as many as there may be.`)
   }
   const found = await prices.createOnce(key, override)

@@ -23,6 +23,7 @@ test('each tenant has the records that are there last, and nobody else’s', () 
       for (const tenant of TENANTS) {
         const expected = [...plain.values()].filter(({ tenant_id }) => tenant_id === tenant)
         expect(new Set(records.of(tenant))).toEqual(new Set(expected))
+        expect(records.countOf(tenant)).toBe(expected.length)
       }
       expect([...records.of('tnt_unknown')]).toEqual([])
     }),

@@ -4,7 +4,7 @@ import { WatchedDirectory } from '../../../../internal/attribution/directory/dir
 import { openDirectory } from '../../../../internal/attribution/directory/open-directory.js'
 import { directoryRoutes } from '../../../../internal/attribution/directory/routes.js'
 import { createCursorCodec } from '../../../../internal/gateway/pages.js'
-import { formatId, tenantIdsCache } from '../../../../internal/ids/ids.js'
+import { formatId, type IdPrefix, randomId, tenantIdsCache } from '../../../../internal/ids/ids.js'
 import { DIRECTORY } from '../../../../streams/buckets.js'
 import { type Ask, askAs } from '../../../support/ask.js'
 import { launchBroker } from '../../../support/broker.js'
@@ -42,6 +42,8 @@ const SERVICES = '/api/v1/directory/services'
 const IDENTITIES = '/api/v1/directory/identities'
 const PRINCIPALS = '/api/v1/directory/principals'
 const OTHER_TENANT = formatId('svc', new Uint8Array(16))
+const own = (prefix: IdPrefix): string => randomId(prefix, tenantIdsCache(SECRET)(TENANT))
+const CLIENT = own('cli')
 
 /** What stage A knows once it has read the bucket. */
 async function asStageASeesIt(): Promise<WatchedDirectory> {
@@ -63,7 +65,7 @@ describe('an entry that is told of', () => {
     [SERVICES, { name: 'plain', owner: 'team-a', aliases: null }, { aliases: [] }],
     [IDENTITIES, { name: 'ada@example.com', owner: 'team-a' }, { service: null }],
     [IDENTITIES, { name: 'bob@example.com', service: 'plain', owner: null }, {}],
-    [PRINCIPALS, { principal_id: 'key_7v3k9q2m4x8n5c1r6t0w3y9zb0', service: 'plain' }, {}],
+    [PRINCIPALS, { principal_id: own('key'), service: 'plain' }, {}],
   ])('%s %j is answered with its id, and found by it and by its name', async (path, fields, more) => {
     const made = await ask('POST', path, fields)
 
@@ -79,13 +81,13 @@ describe('an entry that is told of', () => {
   test('is what stage A reads', async () => {
     await ask('POST', SERVICES, { name: 'read', owner: 'team-r', aliases: ['read-too'] })
     await ask('POST', IDENTITIES, { name: 'reader', owner: 'team-r', service: null })
-    await ask('POST', PRINCIPALS, { principal_id: 'cli_7v3k9q2m4x8n5c1r6t0w3y9zb0', service: 'read' })
+    await ask('POST', PRINCIPALS, { principal_id: CLIENT, service: 'read' })
 
     const directory = await asStageASeesIt()
 
     expect(directory.service(TENANT, 'read-too')).toEqual({ name: 'read', owner: 'team-r', aliases: ['read-too'] })
     expect(directory.identity(TENANT, 'reader')).toEqual({ name: 'reader', owner: 'team-r' })
-    expect(directory.principal(TENANT, 'cli_7v3k9q2m4x8n5c1r6t0w3y9zb0')).toMatchObject({ service: 'read' })
+    expect(directory.principal(TENANT, CLIENT)).toMatchObject({ service: 'read' })
   })
 
   test('is there once, whoever tells of it at the same moment', async () => {
@@ -124,6 +126,19 @@ describe('an entry that is told of', () => {
     }
   })
 })
+
+test.each(['key', 'cli', 'usr', 'con'] as const)(
+  '%s_ of another tenant is no credential of this one',
+  async (prefix) => {
+    const foreign = { principal_id: formatId(prefix, new Uint8Array(16)), service: 'plain' }
+    // Bits beyond the 128: the form of an id, and none.
+    const none = { ...foreign, principal_id: `${foreign.principal_id.slice(0, -1)}1` }
+
+    expect(codeOf(await ask('POST', PRINCIPALS, foreign))).toBe('403 TENANT_MISMATCH')
+    expect(codeOf(await ask('POST', PRINCIPALS, none))).toBe('422 VALIDATION_FAILED')
+    expect(codeOf(await ask('POST', PRINCIPALS, { ...foreign, principal_id: own(prefix) }))).toBe('201 undefined')
+  },
+)
 
 describe('an entry that is changed', () => {
   test('keeps what is not named, and loses what is null', async () => {
