@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Operation } from '../../../internal/gateway/contract/operation.js'
 import { type RunningServer, serve } from '../../../internal/gateway/server.js'
 import { createLog } from '../../../internal/telemetry/log.js'
@@ -8,7 +8,7 @@ const operation: Operation = { id: 'ask', tag: 'Contract', summary: 'Ask', repli
 
 let server: RunningServer
 
-beforeAll(async () => {
+beforeEach(async () => {
   const handle = (exchange: { replyJson(status: string, value: unknown): void }) => exchange.replyJson('200 OK', {})
   server = await serve(
     {
@@ -31,7 +31,7 @@ beforeAll(async () => {
   )
 })
 
-afterAll(() => server.drain())
+afterEach(() => server.drain())
 
 const ask = (path: string, init?: RequestInit): Promise<Response> =>
   fetch(`http://127.0.0.1:${server.port}${path}`, init)
@@ -53,4 +53,18 @@ test('a request without the scope costs as much as one with it', async () => {
   const statuses = [(await ask('/reports', asReader)).status, (await ask('/reports', asReader)).status]
 
   expect(statuses).toEqual([403, 429])
+})
+
+test.each([
+  ['a path that is none', 404, '/nothing', { method: 'GET' }],
+  ['a method that a path does not take', 405, '/reports', { method: 'PATCH' }],
+  ['what a path takes', 204, '/reports', { method: 'OPTIONS' }],
+])('%s is limited by address', async (_, status, path, init) => {
+  const statuses: number[] = []
+  for (let i = 0; i < 5; i++) statuses.push((await ask(path, init)).status)
+  const limited = await ask(path, init)
+
+  expect(new Set(statuses)).toEqual(new Set([status]))
+  expect(limited.status).toBe(429)
+  expect(Number(limited.headers.get('retry-after'))).toBeGreaterThan(0)
 })
