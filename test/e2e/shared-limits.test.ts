@@ -84,8 +84,8 @@ test('who has used it up at one gateway is told so by the other, and by both whe
   expect(first.map(({ isGiven }) => isGiven)).toEqual(first.map(() => true))
   for (const { statusCode, headers } of [refused, elsewhere]) {
     expect([statusCode, headers['ratelimit-limit'], headers['ratelimit-remaining']]).toEqual([429, '30', '0'])
-    expect(Number(headers['retry-after'])).toBeGreaterThan(0)
-    expect(Number(headers['ratelimit-reset'])).toBeGreaterThan(20)
+    expect(Number(headers['ratelimit-reset'])).toBeGreaterThan(0)
+    expect(Number(headers['retry-after'])).toBeGreaterThanOrEqual(Number(headers['ratelimit-reset']))
   }
   expect((await read(one, service.credentials.api_key)).isGiven).toBe(true)
 })

@@ -230,7 +230,7 @@ const whole = (description: string) => ({ description, required: true, schema: {
 const HEADERS: Readonly<Record<string, object>> = {
   'RateLimit-Limit': whole('Requests, or events, that may come at once.'),
   'RateLimit-Remaining': whole('What is left of them.'),
-  'RateLimit-Reset': whole('Seconds until all are there again.'),
+  'RateLimit-Reset': whole('Seconds until there is more than what remains; 0 when nothing is used.'),
   'Retry-After': whole('Seconds to wait before a retry.'),
   'Idempotency-Replayed': {
     description: 'There when the answer is that of an earlier request with the same key.',

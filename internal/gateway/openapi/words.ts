@@ -33,8 +33,9 @@ An id or cursor of another tenant is TENANT_MISMATCH whether it exists or not. R
 or dropped before they reach the API, without such a body; \`Transfer-Encoding\` is not taken.
 
 **Limits** are counted by tenant, principal and class of operation (\`x-rate-class\`). \`RateLimit-Limit\`,
-\`RateLimit-Remaining\` and \`RateLimit-Reset\` (seconds) are on every answer to a known caller. After a 429 wait for
-\`Retry-After\`, and keep both the Idempotency-Key and the event_id.
+\`RateLimit-Remaining\` and \`RateLimit-Reset\` (seconds until there is more) are on every answer to a known caller. What is
+refused costs as much as what is answered; a replay costs nothing. After a 429 wait for \`Retry-After\`, and keep both the
+Idempotency-Key and the event_id. Failed authentications are limited by address.
 
 **Traces.** A \`traceparent\` (W3C) is taken up; answers to it and all errors carry one with the same trace id.
 
