@@ -175,16 +175,19 @@ function describeProblem(
       : withProperties(toJsonSchema(problemDetails.extend(optional(members)), 'output', schemas), narrowed)
   return {
     description: `${REASONS[PROBLEMS[first].status]}: ${codes.join(', ')}.`,
-    headers: referTo(
-      [
-        'Cache-Control',
-        'traceparent',
-        ...(isKnownCaller ? RATE_LIMIT_HEADERS : []),
-        ...(status === 401 ? ['WWW-Authenticate'] : []),
-        ...(status === 429 || status === 503 ? ['Retry-After'] : []),
-      ],
-      making,
-    ),
+    headers: {
+      ...referTo(
+        [
+          'Cache-Control',
+          'traceparent',
+          ...(isKnownCaller ? RATE_LIMIT_HEADERS : []),
+          ...(status === 401 ? ['WWW-Authenticate'] : []),
+          ...(status === 429 || status === 503 ? ['Retry-After'] : []),
+        ],
+        making,
+      ),
+      ...(codes.includes('IDEMPOTENCY_IN_PROGRESS') && { 'Retry-After': RETRY_AFTER_IN_PROGRESS }),
+    },
     content: {
       'application/problem+json': { schema, example: exampleProblem(first, instance) },
       ...Object.fromEntries(
@@ -248,6 +251,12 @@ const HEADERS: Readonly<Record<string, object>> = {
     required: true,
     schema: { type: 'string' },
   },
+}
+/** Of an answer that may also be a conflict, which no waiting ends. */
+const RETRY_AFTER_IN_PROGRESS = {
+  description: 'Seconds to wait before a retry; with IDEMPOTENCY_IN_PROGRESS only.',
+  required: false,
+  schema: { type: 'integer', minimum: 0 },
 }
 const RATE_LIMIT_HEADERS = ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset']
 

@@ -15,6 +15,7 @@ export const DESCRIPTION = `Who and what caused the cost (USD), energy (Wh) and 
 **Credentials.** Every operation but the public ones (those without \`security\`) takes an API key in \`X-API-Key\` or an
 access token in \`Authorization: Bearer\`. No scope implies another. The credential alone says whose data is read or
 written: a tenant id anywhere else changes nothing. A sandbox refuses production credentials and the other way round.
+Unknown paths (404) and methods (405) are answered without looking at a credential.
 
 **Amounts and times.** Money, energy and carbon are decimal strings; times are RFC 3339 in UTC. Identifiers are opaque.
 Unknown fields of a body are ignored; unknown members of an answer are to be ignored. Prompt and completion content is
