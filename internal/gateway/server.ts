@@ -6,7 +6,7 @@ import { type Problem, problem } from '../problems/catalogue.js'
 import type { Logger } from '../telemetry/log.js'
 import { Exchange, type ExchangeHooks, NO_HEADERS, readHeaders } from './exchange.js'
 import { takeFrom } from './rate-limit.js'
-import type { Method, Route, TenantRoute } from './route.js'
+import { type Method, type Route, type TenantRoute, takesNoQuery } from './route.js'
 import { followTlsFiles, type TlsFiles } from './tls.js'
 
 export interface ServerSettings {
@@ -187,6 +187,7 @@ function admitCaller(exchange: Exchange, route: TenantRoute, deps: ServerDeps): 
   if (route.access === 'any' ? caller.scopes.size === 0 : !caller.scopes.has(route.access)) {
     return { ...insufficientScope(route.access), deniedCaller: caller }
   }
+  if (exchange.query !== '' && takesNoQuery(route)) return problem('INVALID_FILTER', 'This takes no parameters.')
   return caller
 }
 

@@ -111,6 +111,26 @@ test('a caller sees its budgets of every class, with the limits of its tenant', 
   })
 })
 
+test('its budgets come in pages, and a parameter that nobody knows is refused', async () => {
+  const { apiKey } = await addTenant(broker, service)
+  const [baseUrl = ''] = gateways
+  await untilKnown(baseUrl, apiKey)
+  const get = async (path: string): Promise<Response> =>
+    fetch(`${baseUrl}${path}`, { headers: { 'x-api-key': apiKey } })
+  const classes: unknown[] = []
+  for (let query = 'limit=2'; query !== ''; ) {
+    const answer = await get(`/api/v1/rate-limit?${query}`)
+    const { data, page } = (await answer.json()) as { data: Record<string, unknown>[]; page: Record<string, unknown> }
+    classes.push(data.map(({ route_class }) => route_class))
+    query = page['has_more'] === true ? `limit=2&cursor=${page['next_cursor']}` : ''
+  }
+
+  expect(classes).toEqual([['ingest', 'read'], ['report', 'control'], ['token']])
+  for (const query of ['x=1', 'limit=0', 'limit=1&limit=1', 'cursor=x']) {
+    expect((await get(`/api/v1/rate-limit?${query}`)).status).toBe(400)
+  }
+})
+
 test('a change of a tenant’s limits reaches budgets that are in use', async () => {
   const { id, apiKey } = await addTenant(broker, service)
   for (const baseUrl of gateways) {

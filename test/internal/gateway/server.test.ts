@@ -1,10 +1,12 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { PAGE_PARAMETERS } from '../../../internal/gateway/contract/fields.js'
 import type { Operation } from '../../../internal/gateway/contract/operation.js'
 import { type RunningServer, serve } from '../../../internal/gateway/server.js'
 import { createLog } from '../../../internal/telemetry/log.js'
 import { scopeKeys } from '../../support/scope-keys.js'
 
 const operation: Operation = { id: 'ask', tag: 'Contract', summary: 'Ask', replies: { 200: { description: 'Fine.' } } }
+const paged: Operation = { ...operation, query: PAGE_PARAMETERS }
 
 let server: RunningServer
 
@@ -22,6 +24,8 @@ beforeEach(async () => {
       { method: 'get', path: '/public', access: 'public', operation, handle },
       { method: 'get', path: '/probe', access: 'public', isProbe: true, operation, handle },
       { method: 'get', path: '/reports', access: 'read:reporting', rateClass: 'report', operation, handle },
+      { method: 'get', path: '/records', access: 'read:attribution', rateClass: 'read', operation, handle },
+      { method: 'get', path: '/pages', access: 'read:attribution', rateClass: 'read', operation: paged, handle },
     ],
     {
       authenticator: scopeKeys({ report: 0.2 }),
@@ -67,4 +71,14 @@ test.each([
   expect(new Set(statuses)).toEqual(new Set([status]))
   expect(limited.status).toBe(429)
   expect(Number(limited.headers.get('retry-after'))).toBeGreaterThan(0)
+})
+
+test('a read that declares no parameters refuses each, but one that declares some reads its own', async () => {
+  const headers = { 'x-api-key': 'read:attribution' }
+  const refused = await ask('/records?x=1', { headers })
+
+  expect(refused.status).toBe(400)
+  expect(await refused.json()).toMatchObject({ error_code: 'INVALID_FILTER' })
+  expect((await ask('/records', { headers })).status).toBe(200)
+  expect((await ask('/pages?x=1', { headers })).status).toBe(200)
 })
