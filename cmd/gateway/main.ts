@@ -411,7 +411,7 @@ runMain('gateway', async () => {
         admission: bulkAdmission,
         clock,
       }),
-      ...rateLimitRoutes(clock),
+      ...rateLimitRoutes({ cursors, clock }),
       ...auditRoutes({ list: (question, signal) => listAuditLog(store, question, signal), cursors, clock }),
     ]),
     { authenticator, partnerAuthenticator, brokerAwayMs: () => brokerWatch.awayMs(), log },

@@ -1,7 +1,8 @@
 import { type Problem, problem } from '../problems/catalogue.js'
+import { addressBudgets } from './addresses.js'
 import { isSecretOf, type Mode, parseApiKey, type StoredApiKey } from './api-keys.js'
 import type { JudgeToken } from './bearer-tokens.js'
-import type { Budgets } from './rate-limits.js'
+import type { Budget, Budgets, RateLimit } from './rate-limits.js'
 import type { Scope } from './scopes.js'
 
 /** Who calls: the tenant whose data is read or written, and the credential that acts. */
@@ -20,7 +21,12 @@ export interface Caller {
 
 export type Authentication =
   | { readonly ok: true; readonly caller: Caller }
-  | { readonly ok: false; readonly problem: Problem }
+  | {
+      readonly ok: false
+      readonly problem: Problem
+      /** That of the address, when too many of its attempts have failed. */
+      readonly exhausted?: Budget
+    }
 
 export interface Credentials {
   /** Value of X-API-Key, empty when absent. */
@@ -29,8 +35,13 @@ export interface Credentials {
   readonly authorization: string
 }
 
+/** Where credentials come from. Its address is asked for only when they are new or fail. */
+export interface Origin {
+  readonly address: string
+}
+
 export interface Authenticator {
-  authenticate(credentials: Credentials, nowMs: number): Authentication
+  authenticate(credentials: Credentials, nowMs: number, origin: Origin): Authentication
   /** Forgets the verdicts that rest on an API key, token, token key, client, person or sign-in; to be called when it changes. */
   forget(id: string): void
 }
@@ -42,6 +53,8 @@ export interface AuthenticatorDeps {
   readonly budgetsOf: (tenantId: string, principal: string) => Budgets
   /** Where the uses of an API key are noted. */
   readonly useOf: (keyId: string) => KeyUse
+  /** How many attempts of one address may fail; the usual of what needs no credential unless told. */
+  readonly failureLimit?: RateLimit
 }
 
 /** When an API key was last used, milliseconds since the epoch. Each request sets it, and does nothing else for it. */
@@ -78,6 +91,7 @@ const MISSING = refused('INVALID_CREDENTIALS', 'Send X-API-Key or Authorization:
 const INVALID = refused('INVALID_CREDENTIALS', 'The credential is not valid.')
 const INVALID_TOKEN = refused('INVALID_CREDENTIALS', 'The credential is not valid.', BAD_TOKEN)
 const DISAGREEING = refused('INVALID_CREDENTIALS', 'The two credentials do not agree; send one.', BAD_TOKEN)
+const TOO_MANY_FAILURES = 'Too many attempts to authenticate have failed; try again later.'
 const EXPIRED = refused('EXPIRED', 'The API key has expired.')
 
 /**
@@ -86,9 +100,13 @@ const EXPIRED = refused('EXPIRED', 'The API key has expired.')
  *
  * An API key and a token sent together must both be good, of one tenant and with the same scopes and layers; the
  * token then is the credential that acts. Anything else is refused, whichever of the two is at fault.
+ *
+ * Failures are limited by address. One that has had too many gets no signature verified; what is known to be good, and
+ * API keys, which cost nothing to check, are let in all the same: others may share the address.
  */
 export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
-  const { mode, findKey, judgeToken, budgetsOf, useOf } = deps
+  const { mode, findKey, judgeToken, budgetsOf, useOf, failureLimit } = deps
+  const failuresOf = addressBudgets(failureLimit)
   const onKeys = new Verdicts<KeyVerdict>()
   const onTokens = new Verdicts<Verdict>()
 
@@ -148,24 +166,40 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
     }
   }
 
-  const ofBearer = (authorization: string, nowMs: number): Authentication => {
+  const ofBearer = (authorization: string, nowMs: number, origin: Origin): Authentication => {
     // Found by the end of its signature, and then compared: to hash all of a token would cost ten times as much.
     const place = authorization.slice(-TOKEN_PLACE_CHARACTERS)
     const known = onTokens.get(place)
-    if (known?.text === authorization && nowMs < known.untilMs && nowMs >= known.fromMs) return known.authentication
+    const isKnown = known?.text === authorization
+    if (isKnown && nowMs < known.untilMs && nowMs >= known.fromMs) return known.authentication
+    if (!isKnown && failuresOf(origin.address, nowMs).remaining(nowMs) === 0) return INVALID_TOKEN
     const verdict = judgeBearer(authorization, nowMs)
     if (verdict === undefined) return INVALID_TOKEN
     onTokens.keep(place, verdict)
     return verdict.authentication
   }
 
+  const judge = ({ apiKey, authorization }: Credentials, nowMs: number, origin: Origin): Authentication => {
+    if (authorization === '') return apiKey === '' ? MISSING : ofKey(apiKey, nowMs)
+    const bearer = ofBearer(authorization, nowMs, origin)
+    if (apiKey === '' || !bearer.ok) return bearer
+    const key = ofKey(apiKey, nowMs)
+    return key.ok && agree(key.caller, bearer.caller) ? bearer : DISAGREEING
+  }
+
+  /** Takes the failure from its address. */
+  const counted = (failure: Authentication, nowMs: number, origin: Origin): Authentication => {
+    const exhausted = failuresOf(origin.address, nowMs)
+    const waitMs = exhausted.take(1, nowMs)
+    if (waitMs === 0) return failure
+    const retryAfterSeconds = Math.max(1, Math.ceil(waitMs / 1_000))
+    return { ok: false, problem: problem('RATE_LIMITED', TOO_MANY_FAILURES, { retryAfterSeconds }), exhausted }
+  }
+
   return {
-    authenticate({ apiKey, authorization }, nowMs) {
-      if (authorization === '') return apiKey === '' ? MISSING : ofKey(apiKey, nowMs)
-      const bearer = ofBearer(authorization, nowMs)
-      if (apiKey === '' || !bearer.ok) return bearer
-      const key = ofKey(apiKey, nowMs)
-      return key.ok && agree(key.caller, bearer.caller) ? bearer : DISAGREEING
+    authenticate(credentials, nowMs, origin) {
+      const judged = judge(credentials, nowMs, origin)
+      return judged.ok ? judged : counted(judged, nowMs, origin)
     },
     forget(id) {
       onKeys.forget(id)

@@ -113,9 +113,12 @@ export class Budget {
     return this.lines
   }
 
-  /** Whole seconds until the budget is whole again. */
+  /** Whole seconds until there is more than now: the next whole unit; 0 when the budget is whole. */
   resetSeconds(nowMs: number): number {
-    return Math.max(0, Math.ceil((this.wholeAtMs - nowMs) / 1_000))
+    const remaining = this.remaining(nowMs)
+    if (remaining >= this.limit) return 0
+    const nextAtMs = this.wholeAtMs - this.burstMs + (remaining + 1) * this.costMs
+    return Math.max(0, Math.ceil((nextAtMs - nowMs) / 1_000 - 1e-6))
   }
 }
 

@@ -1,8 +1,9 @@
 import { z } from 'zod'
-import { RATE_CLASSES } from '../auth/rate-limits.js'
-import { count, pageOf } from './contract/fields.js'
+import { RATE_CLASSES, type RateClass } from '../auth/rate-limits.js'
+import { pageOfAll, readPage } from './collection.js'
+import { count, PAGE_PARAMETERS, pageOf } from './contract/fields.js'
 import { json, type Operation } from './contract/operation.js'
-import { LIMIT_DEFAULT, type Page } from './pages.js'
+import { type CursorCodec, LIMIT_DEFAULT } from './pages.js'
 import type { Route } from './route.js'
 
 /** What a caller may still ask for of one class (design section 7). */
@@ -12,7 +13,9 @@ const rateLimit = z
     limit: z.number().meta({ description: 'Sustained, per second.' }),
     burst: z.number().meta({ description: 'What may come at once.' }),
     remaining: count().meta({ description: 'What may come now.' }),
-    reset_seconds: count().meta({ description: 'Whole seconds until `remaining` is `burst` again.' }),
+    reset_seconds: count().meta({
+      description: 'Whole seconds until more may come than now; 0 while `remaining` is `burst`.',
+    }),
   })
   .meta({ id: 'RateLimit' })
 
@@ -20,9 +23,10 @@ const LIST_RATE_LIMITS: Operation = {
   id: 'listRateLimits',
   tag: 'Limits',
   summary: 'What the caller may still ask for, of every class of routes',
+  query: PAGE_PARAMETERS,
   replies: {
     200: {
-      description: 'All of its budgets, on one page.',
+      description: 'A page of its budgets, one of each class.',
       contents: json(pageOf(rateLimit), {
         data: [{ route_class: 'read', limit: 50, burst: 200, remaining: 199, reset_seconds: 1 }],
         page: { limit: LIMIT_DEFAULT, has_more: false },
@@ -31,29 +35,41 @@ const LIST_RATE_LIMITS: Operation = {
   },
 }
 
+const PATH = '/api/v1/rate-limit'
+
+export interface RateLimitRoutesDeps {
+  readonly cursors: CursorCodec
+  readonly clock: () => number
+}
+
 /** `GET /api/v1/rate-limit`: the caller's budgets, of every class. */
-export function rateLimitRoutes(clock: () => number): readonly Route[] {
+export function rateLimitRoutes(deps: RateLimitRoutesDeps): readonly Route[] {
   return [
     {
       method: 'get',
-      path: '/api/v1/rate-limit',
+      path: PATH,
       operation: LIST_RATE_LIMITS,
       access: 'any',
       rateClass: 'control',
-      handle(exchange, { budgets }) {
-        const nowMs = clock()
-        const page: Page<z.infer<typeof rateLimit>> = {
-          data: RATE_CLASSES.map((name) => ({
+      handle(exchange, caller) {
+        const read = readPage(exchange, caller, PATH, deps)
+        if (!read.ok) return exchange.replyProblem(read.problem)
+        const nowMs = deps.clock()
+        const show = (name: RateClass): z.infer<typeof rateLimit> => {
+          const budget = caller.budgets[name]
+          return {
             route_class: name,
-            limit: budgets[name].perSecond,
-            burst: budgets[name].limit,
-            remaining: budgets[name].remaining(nowMs),
-            reset_seconds: budgets[name].resetSeconds(nowMs),
-          })),
-          page: { limit: LIMIT_DEFAULT, has_more: false },
+            limit: budget.perSecond,
+            burst: budget.limit,
+            remaining: budget.remaining(nowMs),
+            reset_seconds: budget.resetSeconds(nowMs),
+          }
         }
-        exchange.replyJson('200 OK', page)
+        exchange.replyJson('200 OK', pageOfAll(read.request, RATE_CLASSES, placeOf, 'ascending', show))
       },
     },
   ]
 }
+
+/** In the order of their list. */
+const placeOf = (name: RateClass): readonly string[] => [String(RATE_CLASSES.indexOf(name))]

@@ -5,11 +5,13 @@ import { type Problem, problem } from '../problems/catalogue.js'
 export function takeFrom(budget: Budget, cost: number, nowMs: number): Problem | undefined {
   const waitMs = budget.take(cost, nowMs)
   if (waitMs === 0) return undefined
+  // Never before RateLimit-Reset, when there is more than now, and never at once.
+  const resetSeconds = Math.max(1, budget.resetSeconds(nowMs))
   if (waitMs === Number.POSITIVE_INFINITY) {
     const detail = `A request may hold at most ${budget.limit} events under this rate limit; send it in parts.`
-    return problem('RATE_LIMITED', detail, { retryAfterSeconds: Math.max(1, budget.resetSeconds(nowMs)) })
+    return problem('RATE_LIMITED', detail, { retryAfterSeconds: resetSeconds })
   }
   return problem('RATE_LIMITED', 'The rate limit is exhausted; try again later.', {
-    retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1_000)),
+    retryAfterSeconds: Math.max(resetSeconds, Math.ceil(waitMs / 1_000)),
   })
 }

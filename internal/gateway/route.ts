@@ -45,3 +45,7 @@ export interface TenantRoute extends RouteBase {
 
 /** One declaration a route. The server knows no other way to answer, so that a route without one cannot exist. */
 export type Route = PublicRoute | TenantRoute
+
+/** Reads that declare no parameter are refused with one, as all others are with one that they do not declare. */
+export const takesNoQuery = ({ access, method, operation }: Route): boolean =>
+  access !== 'public' && method === 'get' && operation.query === undefined

@@ -6,7 +6,7 @@ import { type Problem, problem } from '../problems/catalogue.js'
 import type { Logger } from '../telemetry/log.js'
 import { Exchange, type ExchangeHooks, NO_HEADERS, readHeaders } from './exchange.js'
 import { takeFrom } from './rate-limit.js'
-import type { Method, Route, TenantRoute } from './route.js'
+import { type Method, type Route, type TenantRoute, takesNoQuery } from './route.js'
 import { followTlsFiles, type TlsFiles } from './tls.js'
 
 export interface ServerSettings {
@@ -74,9 +74,16 @@ function register(
       if (exchange !== undefined) answer(exchange, route, served)
     })
   }
-  answerOtherMethods(app, routes, begin)
+  const beginUnknown = (response: HttpResponse, request: HttpRequest) => {
+    const exchange = begin(response, request)
+    const limited = exchange && limitAddress(exchange, served)
+    if (limited === undefined) return exchange
+    exchange?.replyProblem(limited)
+    return undefined
+  }
+  answerOtherMethods(app, routes, beginUnknown)
   app.any('/*', (response, request) => {
-    const exchange = begin(fitting(response, request), request)
+    const exchange = beginUnknown(fitting(response, request), request)
     exchange?.replyProblem(problem('NOT_FOUND', 'No route has this path.'))
   })
 }
@@ -165,8 +172,11 @@ function admitCaller(exchange: Exchange, route: TenantRoute, deps: ServerDeps): 
   const nowMs = Date.now()
   const authenticator = route.isForPartners === true ? deps.partnerAuthenticator : deps.authenticator
   if (authenticator === undefined) throw new Error(`nobody authenticates partners for ${route.path}`)
-  const authentication = authenticator.authenticate(exchange.headers, nowMs)
-  if (!authentication.ok) return authentication.problem
+  const authentication = authenticator.authenticate(exchange.headers, nowMs, exchange)
+  if (!authentication.ok) {
+    exchange.budget = authentication.exhausted
+    return authentication.problem
+  }
   const { caller } = authentication
   const budget = caller.budgets[route.rateClass]
   exchange.tenantId = caller.tenantId
@@ -177,6 +187,7 @@ function admitCaller(exchange: Exchange, route: TenantRoute, deps: ServerDeps): 
   if (route.access === 'any' ? caller.scopes.size === 0 : !caller.scopes.has(route.access)) {
     return { ...insufficientScope(route.access), deniedCaller: caller }
   }
+  if (exchange.query !== '' && takesNoQuery(route)) return problem('INVALID_FILTER', 'This takes no parameters.')
   return caller
 }
 

@@ -175,16 +175,19 @@ function describeProblem(
       : withProperties(toJsonSchema(problemDetails.extend(optional(members)), 'output', schemas), narrowed)
   return {
     description: `${REASONS[PROBLEMS[first].status]}: ${codes.join(', ')}.`,
-    headers: referTo(
-      [
-        'Cache-Control',
-        'traceparent',
-        ...(isKnownCaller ? RATE_LIMIT_HEADERS : []),
-        ...(status === 401 ? ['WWW-Authenticate'] : []),
-        ...(status === 429 || status === 503 ? ['Retry-After'] : []),
-      ],
-      making,
-    ),
+    headers: {
+      ...referTo(
+        [
+          'Cache-Control',
+          'traceparent',
+          ...(isKnownCaller ? RATE_LIMIT_HEADERS : []),
+          ...(status === 401 ? ['WWW-Authenticate'] : []),
+          ...(status === 429 || status === 503 ? ['Retry-After'] : []),
+        ],
+        making,
+      ),
+      ...(codes.includes('IDEMPOTENCY_IN_PROGRESS') && { 'Retry-After': RETRY_AFTER_IN_PROGRESS }),
+    },
     content: {
       'application/problem+json': { schema, example: exampleProblem(first, instance) },
       ...Object.fromEntries(
@@ -230,7 +233,7 @@ const whole = (description: string) => ({ description, required: true, schema: {
 const HEADERS: Readonly<Record<string, object>> = {
   'RateLimit-Limit': whole('Requests, or events, that may come at once.'),
   'RateLimit-Remaining': whole('What is left of them.'),
-  'RateLimit-Reset': whole('Seconds until all are there again.'),
+  'RateLimit-Reset': whole('Seconds until there is more than what remains; 0 when nothing is used.'),
   'Retry-After': whole('Seconds to wait before a retry.'),
   'Idempotency-Replayed': {
     description: 'There when the answer is that of an earlier request with the same key.',
@@ -248,6 +251,12 @@ const HEADERS: Readonly<Record<string, object>> = {
     required: true,
     schema: { type: 'string' },
   },
+}
+/** Of an answer that may also be a conflict, which no waiting ends. */
+const RETRY_AFTER_IN_PROGRESS = {
+  description: 'Seconds to wait before a retry; with IDEMPOTENCY_IN_PROGRESS only.',
+  required: false,
+  schema: { type: 'integer', minimum: 0 },
 }
 const RATE_LIMIT_HEADERS = ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset']
 

@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../../problems/catalogue.js'
 import { PAGE_PARAMETERS } from '../contract/fields.js'
-import type { Route } from '../route.js'
+import { type Route, takesNoQuery } from '../route.js'
 
 /** What any request may meet, whoever sends it: a head that cannot be read, a service that starts or fails. */
 const OF_ALL: readonly ErrorCode[] = ['MALFORMED_REQUEST', 'LENGTH_REQUIRED', 'INTERNAL_ERROR', 'SERVICE_UNAVAILABLE']
@@ -22,7 +22,7 @@ export function problemsOf(route: Route): ReadonlySet<ErrorCode> {
   if (route.access === 'public') return codes
   add(OF_A_CREDENTIAL)
   if (operation.parameters !== undefined) add(['TENANT_MISMATCH'])
-  if (operation.query !== undefined) add(['INVALID_FILTER'])
+  if (operation.query !== undefined || takesNoQuery(route)) add(['INVALID_FILTER'])
   if (isCollection(route)) add(['INVALID_CURSOR', 'TENANT_MISMATCH'])
   if (operation.body !== undefined) add(OF_A_BODY)
   if (needsKey(route)) add(OF_A_KEY)

@@ -15,6 +15,7 @@ export const DESCRIPTION = `Who and what caused the cost (USD), energy (Wh) and 
 **Credentials.** Every operation but the public ones (those without \`security\`) takes an API key in \`X-API-Key\` or an
 access token in \`Authorization: Bearer\`. No scope implies another. The credential alone says whose data is read or
 written: a tenant id anywhere else changes nothing. A sandbox refuses production credentials and the other way round.
+Unknown paths (404) and methods (405) are answered without looking at a credential.
 
 **Amounts and times.** Money, energy and carbon are decimal strings; times are RFC 3339 in UTC. Identifiers are opaque.
 Unknown fields of a body are ignored; unknown members of an answer are to be ignored. Prompt and completion content is
@@ -33,8 +34,9 @@ An id or cursor of another tenant is TENANT_MISMATCH whether it exists or not. R
 or dropped before they reach the API, without such a body; \`Transfer-Encoding\` is not taken.
 
 **Limits** are counted by tenant, principal and class of operation (\`x-rate-class\`). \`RateLimit-Limit\`,
-\`RateLimit-Remaining\` and \`RateLimit-Reset\` (seconds) are on every answer to a known caller. After a 429 wait for
-\`Retry-After\`, and keep both the Idempotency-Key and the event_id.
+\`RateLimit-Remaining\` and \`RateLimit-Reset\` (seconds until there is more) are on every answer to a known caller. What is
+refused costs as much as what is answered; a replay costs nothing. After a 429 wait for \`Retry-After\`, and keep both the
+Idempotency-Key and the event_id. Failed authentications are limited by address.
 
 **Traces.** A \`traceparent\` (W3C) is taken up; answers to it and all errors carry one with the same trace id.
 

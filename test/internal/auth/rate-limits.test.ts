@@ -58,14 +58,36 @@ describe('a budget', () => {
     )
   })
 
-  test('shows its limit, what remains and when it is whole, in whole numbers', () => {
+  test('shows its limit, what remains and when there is more, in whole numbers', () => {
     const budget = new Budget({ perSecond: 10, burst: 50 })
     budget.take(11, START_MS)
 
     expect(budget.headerLines(START_MS)).toBe(
-      '\r\nRateLimit-Limit: 50\r\nRateLimit-Remaining: 39\r\nRateLimit-Reset: 2',
+      '\r\nRateLimit-Limit: 50\r\nRateLimit-Remaining: 39\r\nRateLimit-Reset: 1',
     )
     expect(budget.headerLines(START_MS + 1_100)).toContain('RateLimit-Reset: 0')
+  })
+
+  test('has one more after the seconds to its reset, and not a second earlier', () => {
+    const used = fc.record({
+      perSecond: fc.constantFrom(0.01, 0.3, 1, 10, 20_000),
+      burst: fc.integer({ min: 1, max: 100 }),
+      cost: fc.integer({ min: 1, max: 100 }),
+      afterMs: fc.integer({ min: 0, max: 300_000 }),
+    })
+    fc.assert(
+      fc.property(used, ({ perSecond, burst, cost, afterMs }) => {
+        const budget = new Budget({ perSecond, burst })
+        budget.charge(cost, START_MS)
+        const now = START_MS + afterMs
+        const [remaining, resetSeconds] = [budget.remaining(now), budget.resetSeconds(now)]
+
+        expect(resetSeconds === 0).toBe(remaining === burst)
+        if (remaining === burst) return
+        expect(budget.remaining(now + resetSeconds * 1_000)).toBeGreaterThan(remaining)
+        expect(budget.remaining(now + (resetSeconds - 1) * 1_000)).toBe(remaining)
+      }),
+    )
   })
 })
 

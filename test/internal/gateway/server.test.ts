@@ -1,14 +1,16 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { PAGE_PARAMETERS } from '../../../internal/gateway/contract/fields.js'
 import type { Operation } from '../../../internal/gateway/contract/operation.js'
 import { type RunningServer, serve } from '../../../internal/gateway/server.js'
 import { createLog } from '../../../internal/telemetry/log.js'
 import { scopeKeys } from '../../support/scope-keys.js'
 
 const operation: Operation = { id: 'ask', tag: 'Contract', summary: 'Ask', replies: { 200: { description: 'Fine.' } } }
+const paged: Operation = { ...operation, query: PAGE_PARAMETERS }
 
 let server: RunningServer
 
-beforeAll(async () => {
+beforeEach(async () => {
   const handle = (exchange: { replyJson(status: string, value: unknown): void }) => exchange.replyJson('200 OK', {})
   server = await serve(
     {
@@ -22,6 +24,8 @@ beforeAll(async () => {
       { method: 'get', path: '/public', access: 'public', operation, handle },
       { method: 'get', path: '/probe', access: 'public', isProbe: true, operation, handle },
       { method: 'get', path: '/reports', access: 'read:reporting', rateClass: 'report', operation, handle },
+      { method: 'get', path: '/records', access: 'read:attribution', rateClass: 'read', operation, handle },
+      { method: 'get', path: '/pages', access: 'read:attribution', rateClass: 'read', operation: paged, handle },
     ],
     {
       authenticator: scopeKeys({ report: 0.2 }),
@@ -31,7 +35,7 @@ beforeAll(async () => {
   )
 })
 
-afterAll(() => server.drain())
+afterEach(() => server.drain())
 
 const ask = (path: string, init?: RequestInit): Promise<Response> =>
   fetch(`http://127.0.0.1:${server.port}${path}`, init)
@@ -53,4 +57,28 @@ test('a request without the scope costs as much as one with it', async () => {
   const statuses = [(await ask('/reports', asReader)).status, (await ask('/reports', asReader)).status]
 
   expect(statuses).toEqual([403, 429])
+})
+
+test.each([
+  ['a path that is none', 404, '/nothing', { method: 'GET' }],
+  ['a method that a path does not take', 405, '/reports', { method: 'PATCH' }],
+  ['what a path takes', 204, '/reports', { method: 'OPTIONS' }],
+])('%s is limited by address', async (_, status, path, init) => {
+  const statuses: number[] = []
+  for (let i = 0; i < 5; i++) statuses.push((await ask(path, init)).status)
+  const limited = await ask(path, init)
+
+  expect(new Set(statuses)).toEqual(new Set([status]))
+  expect(limited.status).toBe(429)
+  expect(Number(limited.headers.get('retry-after'))).toBeGreaterThan(0)
+})
+
+test('a read that declares no parameters refuses each, but one that declares some reads its own', async () => {
+  const headers = { 'x-api-key': 'read:attribution' }
+  const refused = await ask('/records?x=1', { headers })
+
+  expect(refused.status).toBe(400)
+  expect(await refused.json()).toMatchObject({ error_code: 'INVALID_FILTER' })
+  expect((await ask('/records', { headers })).status).toBe(200)
+  expect((await ask('/pages?x=1', { headers })).status).toBe(200)
 })

@@ -40,11 +40,11 @@ describe('what a route may refuse with follows from its declaration', () => {
 
   test.each<[string, Route, string[]]>([
     ['anyone’s', open, OF_ALL],
-    ['a credential’s', route(), with_()],
+    ['a credential’s', route(), with_('INVALID_FILTER')],
     [
       'with a parameter',
       route({ operation: operation({ parameters: { id: z.string() } }) }),
-      with_('NOT_FOUND', 'TENANT_MISMATCH'),
+      with_('NOT_FOUND', 'TENANT_MISMATCH', 'INVALID_FILTER'),
     ],
     [
       'a collection',
@@ -64,7 +64,11 @@ describe('what a route may refuse with follows from its declaration', () => {
         'STEP_UP_REQUIRED',
       ),
     ],
-    ['with one of its own', route({ operation: operation({ problems: ['CONFLICT'] }) }), with_('CONFLICT')],
+    [
+      'with one of its own',
+      route({ operation: operation({ problems: ['CONFLICT'] }) }),
+      with_('CONFLICT', 'INVALID_FILTER'),
+    ],
   ])('%s', (_, one, expected) => {
     expect(codes(one)).toEqual(expected)
   })
@@ -117,7 +121,7 @@ describe('a description', () => {
       status: { const: 409 },
       error_code: { enum: ['IDEMPOTENCY_IN_PROGRESS'] },
     })
-    expect(Object.keys(conflict.headers)).toContain('RateLimit-Remaining')
+    expect(Object.keys(conflict.headers)).toEqual(expect.arrayContaining(['RateLimit-Remaining', 'Retry-After']))
   })
 
   test('refers to nothing that is not there, and holds nothing that nobody refers to', () => {
