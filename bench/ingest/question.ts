@@ -35,7 +35,7 @@ import { wrkGenerator } from './wrk.js'
  * would write?
  *
  * Bars: events/s of the gateway ÷ of a bare uWebSockets.js server that discards the body ≥ 0.50; ÷ of Fastify with
- * zod and one JetStream publish a request ≥ 5. In light load, p99 at most 2 ms above the bare server's.
+ * zod and one JetStream publish a request ≥ 5. In light load, p99 at most 5 ms above the bare server's.
  *
  * The gateway runs as deployed, with a real nats-server; the attributor does not, but for one figure beside. Loads
  * on the three servers alternate, and ratios are of neighbours.
