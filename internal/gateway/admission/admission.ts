@@ -1,12 +1,11 @@
-import { isAscii, isUtf8 } from 'node:buffer'
 import type { AdmissionIndex } from '../../admission/admission-index.js'
 import type { BodyFingerprint } from '../../admission/body-fingerprint.js'
-import { FULL, type InFlight, type Outcome, type Ticket, WAITS, type Waiter } from '../../admission/in-flight.js'
 import { hashIdempotencyKey, hashOfInvocationId } from '../../admission/key-hash.js'
 import type { Fingerprint, KeyHash } from '../../admission/key-table.js'
 import type { Caller } from '../../auth/authenticate.js'
 import { invocationIdBytes, type TenantIds, uuidBytes } from '../../ids/ids.js'
 import type { SipKey } from '../../ids/siphash.js'
+import { parseJson } from '../../intake/parse-json.js'
 import type { TextRange } from '../../invocations/entry-bytes.js'
 import { type AdmissionKey, WAS_DUPLICATE } from '../../invocations/group.js'
 import type { InvocationEvent } from '../../invocations/schema.js'
@@ -15,49 +14,28 @@ import { type Problem, problem } from '../../problems/catalogue.js'
 import type { Exchange } from '../exchange.js'
 import { takeFrom } from '../rate-limit.js'
 import { AcceptedText } from './accepted-text.js'
+import { type Answer, KEY_CONFLICT, reply, TOO_MUCH, unavailable } from './answers.js'
 import type { Group, GroupCommit, Settler } from './group-commit.js'
-import { bytesOf, type Confirmation, type KeyConfirmation } from './key-confirmation.js'
+import { bytesOf, type KeyConfirmation } from './key-confirmation.js'
 import type { Commit } from './log-writer.js'
 import { partitionOf } from './partition.js'
-import type { ClaimVerdict, Peers, PeerTicket } from './peers.js'
+import { type KeyedRequest, proceedInTurn, type Turn, type TurnDeps, type TurnHandlers } from './turn.js'
 
-/** What a request is answered with; a repeat of it is answered with the same. */
-export type Answer =
-  | { readonly kind: 'accepted'; readonly body: string | Uint8Array }
-  | { readonly kind: 'refused'; readonly problem: Problem }
-
-/** What a request that waits for another is told: its answer, or that a peer decided, so that it has to look again. */
-export type Told = Answer | { readonly kind: 'elsewhere' }
-export const ELSEWHERE: Told = { kind: 'elsewhere' }
-
-export interface AdmissionDeps {
+export interface AdmissionDeps extends TurnDeps {
   /** Idempotency-Keys of the last 24 hours, with the fingerprints of their bodies. */
   readonly keys: AdmissionIndex
   /** Events of the last 7 days. */
   readonly events: AdmissionIndex
   /** Whether `keys` holds what was admitted before this process; until then the read model is asked for each. */
   readonly isLoaded: () => boolean
-  readonly inFlight: InFlight<Told>
-  /** The other gateways: each key has one owner among them, whose verdict counts. */
-  readonly peers: Pick<Peers, 'ownerOf' | 'claim' | 'settled'>
   readonly fingerprints: BodyFingerprint
   readonly confirmation: KeyConfirmation
-  /** Looks once more, also in the log, for a key whose owner does not answer. */
-  readonly recheck: (key: KeyHash, fingerprint: Fingerprint) => Promise<Confirmation>
   readonly groups: GroupCommit
   readonly partitions: number
   readonly idsOf: (tenantId: string) => TenantIds
   /** The tenant's key for hashing Idempotency-Keys. */
   readonly keyHashingOf: (tenantId: string) => SipKey
   readonly clock: () => number
-}
-
-/** One request under its key. */
-export interface KeyedRequest {
-  readonly exchange: Exchange
-  readonly caller: Caller
-  readonly key: KeyHash
-  readonly fingerprint: Fingerprint
 }
 
 /** An event that may be taken: checked, and with its ids. */
@@ -257,121 +235,6 @@ export const LAYER_REFUSED = problem('INSUFFICIENT_SCOPE', 'The credential may n
   challenge: 'Bearer realm="attribution", error="insufficient_scope"',
 })
 
-export interface TurnHandlers {
-  /** It is the request's turn, which must be finished once, whatever becomes of it. */
-  proceed(turn: Turn): void
-  /** The answer to a request that a peer has admitted already; `elsewhere` when it has to be looked up. */
-  answerAgain(flags: number): Told
-  /** Look again: a peer has decided on the key. */
-  again(): void
-}
-
-/**
- * Lets the first request of a key go on, among all gateways; a later one waits for what becomes of it, and is told
- * the same. An owner that does not answer is decided for: the event's own id still leaves one record.
- */
-export function proceedInTurn(request: KeyedRequest, deps: AdmissionDeps, handlers: TurnHandlers): void {
-  new Turn(request, deps, handlers).begin()
-}
-
-/** A request's turn under its key. */
-export class Turn implements Waiter<Told> {
-  private readonly request: KeyedRequest
-  private readonly deps: AdmissionDeps
-  private readonly handlers: TurnHandlers
-  private ticket: Ticket = WAITS
-  private peer: PeerTicket | undefined
-
-  constructor(request: KeyedRequest, deps: AdmissionDeps, handlers: TurnHandlers) {
-    this.request = request
-    this.deps = deps
-    this.handlers = handlers
-  }
-
-  begin(): void {
-    const { key, fingerprint, exchange } = this.request
-    const ticket = this.deps.inFlight.begin(key, fingerprint, this)
-    if (ticket === FULL) return exchange.replyProblem(TOO_MUCH)
-    if (ticket !== WAITS) this.ask(ticket)
-  }
-
-  told(outcome: Outcome<Told>): void {
-    switch (outcome.kind) {
-      case 'replay':
-        return this.tell(outcome.answer, true)
-      case 'refused':
-        return this.tell(outcome.answer, false)
-      case 'conflict':
-        return this.request.exchange.replyProblem(KEY_CONFLICT)
-      case 'proceed':
-        return this.ask(outcome.ticket)
-    }
-  }
-
-  overdue(): void {
-    this.request.exchange.replyProblem(UNDER_WAY)
-  }
-
-  /** Tells the waiting ones, and the key's owner, and answers. @param flags kept beside the key by its owner */
-  finish(answer: Answer, flags: number): void {
-    const isAdmitted = answer.kind === 'accepted'
-    this.settle(isAdmitted, answer, false)
-    if (this.peer !== undefined) this.deps.peers.settled(this.peer, isAdmitted, flags)
-  }
-
-  private ask(ticket: Ticket): void {
-    const { key, fingerprint } = this.request
-    const { peers } = this.deps
-    this.ticket = ticket
-    const owner = peers.ownerOf(key)
-    if (owner === undefined) return this.handlers.proceed(this)
-    peers.claim(owner, key, fingerprint, (verdict) => this.judged(verdict))
-  }
-
-  private judged(verdict: ClaimVerdict): void {
-    switch (verdict.kind) {
-      case 'proceed':
-        this.peer = verdict.ticket
-        return this.handlers.proceed(this)
-      case 'same':
-        return this.settle(true, this.handlers.answerAgain(verdict.flags), true)
-      case 'conflict':
-        return this.settle(false, { kind: 'refused', problem: KEY_CONFLICT }, false)
-      case 'unanswered':
-        if (verdict.isUnderWay) {
-          this.deps.peers.settled(verdict.ticket, false, 0)
-          return this.settle(false, { kind: 'refused', problem: UNDER_WAY }, false)
-        }
-        return this.decideFor(verdict.ticket)
-    }
-  }
-
-  /** The owner is silent: what it has admitted is in the log or the read model. */
-  private decideFor(peer: PeerTicket): void {
-    const { key, fingerprint } = this.request
-    const decide = (found: Confirmation): void => {
-      if (found === 'unknown') {
-        this.peer = peer
-        return this.handlers.proceed(this)
-      }
-      this.deps.peers.settled(peer, found === 'same', 0)
-      if (found === 'same') this.settle(true, this.handlers.answerAgain(0), true)
-      else this.settle(false, { kind: 'refused', problem: KEY_CONFLICT }, false)
-    }
-    this.deps.recheck(key, fingerprint).then(decide, () => decide('unknown'))
-  }
-
-  private settle(isAdmitted: boolean, told: Told, isReplay: boolean): void {
-    this.deps.inFlight.settle(this.ticket, isAdmitted, told)
-    this.tell(told, isReplay)
-  }
-
-  private tell(told: Told, isReplay: boolean): void {
-    if (told.kind === 'elsewhere') this.handlers.again()
-    else reply(this.request.exchange, told, isReplay)
-  }
-}
-
 /** Whether the event was admitted before, under whatever key. What only a filter knows is left to the actors. */
 export function isKnownEvent(id: Uint8Array, deps: Pick<AdmissionDeps, 'events'>, nowMs: number): boolean {
   hashOfInvocationId(id, eventKey)
@@ -417,31 +280,4 @@ const ACCEPTED_BODY = new AcceptedText(
 const acceptedBody = (event: InvocationEvent, id: Uint8Array, isDuplicate: boolean): string =>
   ACCEPTED_BODY.of(id, event.event_id, isDuplicate).toString('latin1')
 
-const ACCEPTED = '202 Accepted\r\nContent-Type: application/json\r\nCache-Control: no-store'
-
-export function reply(exchange: Exchange, answer: Answer, isReplay: boolean): void {
-  if (answer.kind === 'refused') exchange.replyProblem(answer.problem)
-  else exchange.reply(isReplay ? `${ACCEPTED}\r\nIdempotency-Replayed: true` : ACCEPTED, answer.body)
-}
-
-export const unavailable = (detail: string): Problem => problem('SERVICE_UNAVAILABLE', detail, { retryAfterSeconds: 1 })
-
-export const KEY_CONFLICT = problem('IDEMPOTENCY_CONFLICT', 'Use a new Idempotency-Key for another body.')
-export const TOO_MUCH = problem('RATE_LIMITED', 'Too much waits for the log; try again.', { retryAfterSeconds: 1 })
-const UNDER_WAY = problem(
-  'SERVICE_UNAVAILABLE',
-  'A request under this key is still under way; repeat it as it was to learn what became of it.',
-  { retryAfterSeconds: 1 },
-)
 const MALFORMED = problem('MALFORMED_REQUEST', 'The body is not valid JSON in UTF-8.')
-
-export function parseJson(bytes: Buffer): unknown {
-  // Most events are ASCII, which needs no decoding.
-  const encoding = isAscii(bytes) ? 'latin1' : 'utf8'
-  if (encoding === 'utf8' && !isUtf8(bytes)) return undefined
-  try {
-    return JSON.parse(bytes.toString(encoding)) as unknown
-  } catch {
-    return undefined
-  }
-}

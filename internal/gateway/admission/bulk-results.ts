@@ -1,7 +1,8 @@
 import type { InvocationEvent } from '../../invocations/schema.js'
 import { type ErrorCode, type FieldError, type Problem, problem } from '../../problems/catalogue.js'
 import { AcceptedText } from './accepted-text.js'
-import type { Answer, CheckedEvent } from './admission.js'
+import type { CheckedEvent } from './admission.js'
+import type { Answer } from './answers.js'
 import type { BulkItem } from './bulk-body.js'
 
 /** A rejected event in the answer, in wire form (design section 7). */

@@ -5,26 +5,19 @@ import { problem } from '../../problems/catalogue.js'
 import { takeFrom } from '../rate-limit.js'
 import {
   type AdmissionDeps,
-  type Answer,
   addToGroup,
   admitSingle,
   carried,
   check,
-  ELSEWHERE,
   invocationIdOf,
   isKnownEvent,
-  KEY_CONFLICT,
-  type KeyedRequest,
   LAYER_REFUSED,
   mayIngest,
-  proceedInTurn,
   rememberEvent,
-  reply,
-  TOO_MUCH,
-  unavailable,
   WAS_BULK,
   whenKeyIsKnown,
 } from './admission.js'
+import { type Answer, ELSEWHERE, KEY_CONFLICT, reply, TOO_MUCH, unavailable } from './answers.js'
 import { type BodyHeaders, type BulkItems, openBulkBody } from './bulk-body.js'
 import { type BulkOutcome, type BulkRecord, decodeOutcomes, encodeOutcomes } from './bulk-outcomes.js'
 import { BulkResults } from './bulk-results.js'
@@ -33,6 +26,7 @@ import type { Group, Settler } from './group-commit.js'
 import type { KeptRecords } from './kept-records.js'
 import { bytesOf } from './key-confirmation.js'
 import type { Commit } from './log-writer.js'
+import { type KeyedRequest, proceedInTurn } from './turn.js'
 
 export type BulkDeps = AdmissionDeps & KeptRecords<BulkRecord>
 

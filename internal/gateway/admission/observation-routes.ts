@@ -1,28 +1,21 @@
 import type { Caller } from '../../auth/authenticate.js'
 import { invocationIdBytes, type TenantIds, uuidBytes } from '../../ids/ids.js'
+import { parseJson } from '../../intake/parse-json.js'
 import type { ObservationEvent } from '../../observations/schema.js'
 import { validateObservation } from '../../observations/validate.js'
 import { type Problem, problem } from '../../problems/catalogue.js'
 import type { Exchange } from '../exchange.js'
 import { takeFrom } from '../rate-limit.js'
 import type { Route } from '../route.js'
-import {
-  type AdmissionDeps,
-  type Answer,
-  KEY_CONFLICT,
-  keyOf,
-  LAYER_REFUSED,
-  parseJson,
-  proceedInTurn,
-  reply,
-  unavailable,
-} from './admission.js'
+import { type AdmissionDeps, keyOf, LAYER_REFUSED } from './admission.js'
+import { type Answer, KEY_CONFLICT, reply, unavailable } from './answers.js'
 import { INGEST_OBSERVATION } from './contract.js'
 import type { KeptRecords } from './kept-records.js'
 import { bytesOf } from './key-confirmation.js'
 import { EVENT_BYTES_MAX } from './limits.js'
 import type { LogWriter } from './log-writer.js'
 import { KEY_REQUIRED, OTHER_CHARSET } from './routes.js'
+import { proceedInTurn } from './turn.js'
 
 /** What is kept beside the key of an observation. */
 export interface ObservationRecord {

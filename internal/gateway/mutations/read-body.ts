@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { screenContent } from '../../intake/content-keys.js'
 import { firstOfEachPlace, pointerTo } from '../../intake/field-errors.js'
+import { parseJson } from '../../intake/parse-json.js'
 import { type FieldError, type Problem, problem } from '../../problems/catalogue.js'
-import { parseJson } from '../admission/admission.js'
 import type { Mutation } from './mutation.js'
 
 /** Bytes of a mutation's body at most. */

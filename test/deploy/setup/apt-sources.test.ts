@@ -9,33 +9,33 @@ const KEYRING = '/usr/share/keyrings/debian-archive-keyring.gpg'
 test('stanzas give an entry for each address of packages', () => {
   const sources = parseStanzas(`# made by the installer
 Types: deb deb-src
-# http://archive.example/debian/20250520T000000Z
-URIs: http://one.example/debian http://two.example/debian
+# http://archive.example/mirror/20250520T000000Z
+URIs: http://one.example/mirror http://two.example/mirror
 Suites: bookworm bookworm-updates
 Components: main
 Signed-By: ${KEYRING}
 
 Types: deb
-URIs: http://one.example/debian-security
+URIs: http://one.example/mirror-security
 Suites: bookworm-security
 Components: main
 `)
 
   expect(sources).toEqual([
-    { uri: 'http://one.example/debian', suites: ['bookworm', 'bookworm-updates'], signedBy: KEYRING },
-    { uri: 'http://two.example/debian', suites: ['bookworm', 'bookworm-updates'], signedBy: KEYRING },
-    { uri: 'http://one.example/debian-security', suites: ['bookworm-security'], signedBy: undefined },
+    { uri: 'http://one.example/mirror', suites: ['bookworm', 'bookworm-updates'], signedBy: KEYRING },
+    { uri: 'http://two.example/mirror', suites: ['bookworm', 'bookworm-updates'], signedBy: KEYRING },
+    { uri: 'http://one.example/mirror-security', suites: ['bookworm-security'], signedBy: undefined },
   ])
 })
 
 test('stanzas that are switched off, or of sources only, do not count', () => {
   const sources = parseStanzas(`Enabled: no
 Types: deb
-URIs: http://one.example/debian
+URIs: http://one.example/mirror
 Suites: bookworm
 
 Types: deb-src
-URIs: http://two.example/debian
+URIs: http://two.example/mirror
 Suites: bookworm`)
 
   expect(sources).toEqual([])
@@ -43,7 +43,7 @@ Suites: bookworm`)
 
 test('a key within a stanza keeps its lines', () => {
   const [source] = parseStanzas(`Types: deb
-URIs: http://one.example/debian
+URIs: http://one.example/mirror
 Suites: bookworm
 Signed-By:
  -----BEGIN PGP PUBLIC KEY BLOCK-----
@@ -57,31 +57,31 @@ Signed-By:
 })
 
 test('lines give their address, suite and keys', () => {
-  const sources = parseLines(`# deb http://off.example/debian bookworm main
-deb http://one.example/debian bookworm main contrib
-deb [arch=amd64 signed-by=${KEYRING}] http://two.example/debian bookworm-updates main # late
-deb-src http://one.example/debian bookworm main
+  const sources = parseLines(`# deb http://off.example/mirror bookworm main
+deb http://one.example/mirror bookworm main contrib
+deb [arch=amd64 signed-by=${KEYRING}] http://two.example/mirror bookworm-updates main # late
+deb-src http://one.example/mirror bookworm main
 `)
 
   expect(sources).toEqual([
-    { uri: 'http://one.example/debian', suites: ['bookworm'], signedBy: undefined },
-    { uri: 'http://two.example/debian', suites: ['bookworm-updates'], signedBy: KEYRING },
+    { uri: 'http://one.example/mirror', suites: ['bookworm'], signedBy: undefined },
+    { uri: 'http://two.example/mirror', suites: ['bookworm-updates'], signedBy: KEYRING },
   ])
 })
 
 test('a machine has the sources of all its files, and of none that apt would not read', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'apt-'))
   await mkdir(join(folder, 'sources.list.d'))
-  await writeFile(join(folder, 'sources.list'), 'deb http://one.example/debian bookworm main\n')
+  await writeFile(join(folder, 'sources.list'), 'deb http://one.example/mirror bookworm main\n')
   await writeFile(join(folder, 'sources.list.d', 'two.sources'), 'Types: deb\nURIs: http://two.example\nSuites: sid\n')
-  await writeFile(join(folder, 'sources.list.d', 'three.list'), 'deb http://three.example/debian sid main\n')
-  await writeFile(join(folder, 'sources.list.d', 'four.list.disabled'), 'deb http://four.example/debian sid main\n')
+  await writeFile(join(folder, 'sources.list.d', 'three.list'), 'deb http://three.example/mirror sid main\n')
+  await writeFile(join(folder, 'sources.list.d', 'four.list.disabled'), 'deb http://four.example/mirror sid main\n')
 
   const sources = machineSources(folder)
 
   expect(sources.map(({ uri }) => uri)).toEqual([
-    'http://one.example/debian',
-    'http://three.example/debian',
+    'http://one.example/mirror',
+    'http://three.example/mirror',
     'http://two.example',
   ])
   await rm(folder, { recursive: true })

@@ -1,0 +1,13 @@
+import { isAscii, isUtf8 } from 'node:buffer'
+
+/** @returns undefined for what is not JSON in UTF-8 */
+export function parseJson(bytes: Buffer): unknown {
+  // Most events are ASCII, which needs no decoding.
+  const encoding = isAscii(bytes) ? 'latin1' : 'utf8'
+  if (encoding === 'utf8' && !isUtf8(bytes)) return undefined
+  try {
+    return JSON.parse(bytes.toString(encoding)) as unknown
+  } catch {
+    return undefined
+  }
+}
