@@ -1,34 +1,23 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { randomId } from '../../../internal/ids/ids.js'
 import { isClientSecret, type StoredClient } from '../../../internal/oauth/clients.js'
 import { CLIENTS } from '../../../streams/buckets.js'
 import { type AccessOptions, accessRoutes } from '../../support/access-gateway.js'
 import { type Asked, ask as askAt, refusalOf } from '../../support/ask.js'
-import { launchBroker, type RunningBroker } from '../../support/broker.js'
 import { idsOf } from '../../support/key-gateway.js'
-import { type MutationGateway, startMutationGateway } from '../../support/mutation-gateway.js'
+import type { MutationGateway } from '../../support/mutation-gateway.js'
+import { ownGateways } from '../../support/own-gateways.js'
 import { TENANT } from '../../support/scope-keys.js'
 
 const PATH = '/api/v1/clients'
 const CALLBACK = 'https://app.example/callback'
 
-let server: RunningBroker
+const start = ownGateways<AccessOptions>(accessRoutes)
 let gateway: MutationGateway
-const gateways: MutationGateway[] = []
-
-async function start(options: AccessOptions = {}): Promise<MutationGateway> {
-  const started = await startMutationGateway(server.url, accessRoutes(options), { leaseMs: 300 })
-  gateways.push(started)
-  return started
-}
 
 beforeAll(async () => {
-  server = await launchBroker()
   gateway = await start()
-})
-afterAll(async () => {
-  for (const started of gateways) await started.stop()
 })
 
 const ask = (method: string, path: string, body?: unknown, more: Record<string, string> = {}, at = gateway) =>
