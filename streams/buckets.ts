@@ -10,6 +10,11 @@ export interface Bucket {
   readonly expiryMarkMs?: number
 }
 
+/** Where larger things are kept, whole, each under a name. */
+export interface ObjectBucket {
+  readonly name: string
+}
+
 /** `<tenant id>` -> tenant and its settings. Written by the command line and the settings routes; watched by gateway and attributor. */
 export const TENANTS = { name: 'tenants', history: 1 } as const satisfies Bucket
 
@@ -59,6 +64,30 @@ export const PRICE_OVERRIDES = { name: 'price_overrides', history: 1 } as const 
 /** `<connector id>` -> a partner that acts for a tenant: scopes, source systems, lane, salt and hash of its secret, status, health. Watched by gateways. */
 export const CONNECTORS = { name: 'connectors', history: 1 } as const satisfies Bucket
 
+/**
+ * `<model id>` -> a version of a tenant's model: whether it is validated, promoted, recalled, where its artefact lies,
+ * and its card. Written by trainers, gateways and the command line; watched by attributors and gateways.
+ */
+export const MODELS = { name: 'models', history: 1 } as const satisfies Bucket
+
+/** `<model id>` -> the artefact of that version. Written once, by the trainer. */
+export const MODEL_ARTEFACTS = { name: 'model_artefacts' } as const satisfies ObjectBucket
+
+/**
+ * `<tenant id>` -> how the tenant is served by stage B (spec 2.3, `degradation_state`), and what is wrong with its
+ * model. Written and watched by attributors.
+ */
+export const DEGRADATIONS = { name: 'degradations', history: 1 } as const satisfies Bucket
+
+/** `<model id>.<partition>` -> how a candidate would have answered where another version did. Written by attributors, watched by gateways. */
+export const MODEL_SHADOWS = { name: 'model_shadows', history: 1 } as const satisfies Bucket
+
+/** `<tenant id>` -> what was asked of the trainers last, and what came of the last training. Written by trainers and the command line. */
+export const TRAININGS = { name: 'trainings', history: 1 } as const satisfies Bucket
+
+/** `<tenant id>` -> which trainer works on the tenant; gone when it no longer says so. */
+export const TRAINING_LEASES = { name: 'training_leases', history: 1, ttlMs: 30_000 } as const satisfies Bucket
+
 /** `<stage>.<partition>` -> what is done and what is planned. Compare-and-set fences a stale owner. */
 export const CHECKPOINTS = { name: 'checkpoints', history: 1 } as const satisfies Bucket
 
@@ -97,6 +126,11 @@ export const BUCKETS: readonly Bucket[] = [
   DIRECTORY,
   PRICE_OVERRIDES,
   CONNECTORS,
+  MODELS,
+  DEGRADATIONS,
+  MODEL_SHADOWS,
+  TRAININGS,
+  TRAINING_LEASES,
   CHECKPOINTS,
   SIGNING_KEYS,
   IDEMPOTENCY,
@@ -104,3 +138,5 @@ export const BUCKETS: readonly Bucket[] = [
   AUDIT_DAYS,
   MEMBERS,
 ]
+
+export const OBJECT_BUCKETS: readonly ObjectBucket[] = [MODEL_ARTEFACTS]

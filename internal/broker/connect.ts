@@ -1,8 +1,9 @@
 import { type JetStreamManager, jetstreamManager } from '@nats-io/jetstream'
 import { type KV, Kvm } from '@nats-io/kv'
+import { type ObjectStore, Objm } from '@nats-io/obj'
 import { connect, type NatsConnection } from '@nats-io/transport-node'
 import { AUDIT } from '../../streams/audit.js'
-import { BUCKETS, type Bucket } from '../../streams/buckets.js'
+import { BUCKETS, type Bucket, OBJECT_BUCKETS, type ObjectBucket } from '../../streams/buckets.js'
 import { EVENTS } from '../../streams/events.js'
 import { INVOCATIONS } from '../../streams/invocations.js'
 import { OBSERVATIONS } from '../../streams/observations.js'
@@ -21,6 +22,7 @@ export interface Broker {
   readonly connection: NatsConnection
   readonly manager: JetStreamManager
   bucket(bucket: Bucket): Promise<KV>
+  objects(bucket: ObjectBucket): Promise<ObjectStore>
   close(): Promise<void>
 }
 
@@ -44,11 +46,13 @@ export async function connectBroker({ url, user, password, name }: BrokerSetting
   })
   const manager = await jetstreamManager(connection, { timeout: 2_000, checkAPI: false })
   const kvm = new Kvm(manager.jetstream())
+  const objm = new Objm(manager.jetstream())
 
   return {
     connection,
     manager,
     bucket: (bucket) => kvm.open(bucket.name),
+    objects: (bucket) => objm.open(bucket.name),
     close: () => connection.drain(),
   }
 }
@@ -89,6 +93,8 @@ export async function ensureStreams(broker: Broker, settings: StreamSettings): P
       ...(expiryMarkMs === undefined ? {} : { markerTTL: expiryMarkMs }),
     })
   }
+  const objm = new Objm(broker.manager.jetstream())
+  for (const { name } of OBJECT_BUCKETS) await objm.create(name, { replicas })
 }
 
 /** JetStream's error for a stream of that name with another configuration. */

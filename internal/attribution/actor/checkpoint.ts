@@ -11,6 +11,8 @@ export interface Checkpoint extends Progress {
 /** `atMs` is the `valid_from` of its rows. */
 export interface Plan extends Extent {
   readonly routing: Routing
+  /** What the stage's rule rested on, where that can change between two attempts. */
+  readonly basis?: string
 }
 
 /** A batch of the stage before, by its last sequence, and which of its messages. Both only rise. */

@@ -12,7 +12,7 @@ import type { Logger } from '../../telemetry/log.js'
 import { type FormedBatch, formBatch, handOverId, type PoisonEvents } from './batch.js'
 import type { Checkpoint, Plan } from './checkpoint.js'
 import { type Rerouted, reroute, routingOf } from './routing.js'
-import type { Disposition, Stage } from './stage.js'
+import type { Disposition, OpenStage, Stage } from './stage.js'
 
 /** What every actor is given: the next stage's mailbox, and the read model. */
 export interface ActorDeps {
@@ -34,17 +34,18 @@ export function partitionActor(stage: Stage, partition: number, deps: ActorDeps)
     subject: invocationsSubject(stage.name, partition),
     initial: { done: 0 },
     async open() {
-      const { handle } = await stage.open(partition)
+      const open = await stage.open(partition)
       return async (entries, extent, before, planned) => {
         const formed = formBatch(stage.name, partition, extent, entries, before)
-        const dispositions = await handle(formed.batch)
+        const dispositions = await open.handle(formed.batch, planned?.basis)
         if (planned === undefined) {
-          const plan = { ...extent, routing: routingOf(dispositions) }
-          return prepared(stage, formed, plan, { dispositions, late: [] }, deps)
+          const basis = open.basisOf?.(formed.batch)
+          const plan = { ...extent, routing: routingOf(dispositions), ...(basis !== undefined && { basis }) }
+          return prepared(stage, open, formed, plan, { dispositions, late: [] }, deps)
         }
         const rerouted = await reroute(formed.batch.invocations, dispositions, planned.routing, deps.hasRecord)
         const plan = rerouted.routing === planned.routing ? planned : { ...planned, routing: rerouted.routing }
-        return prepared(stage, formed, plan, rerouted, deps)
+        return prepared(stage, open, formed, plan, rerouted, deps)
       }
     },
   }
@@ -52,6 +53,7 @@ export function partitionActor(stage: Stage, partition: number, deps: ActorDeps)
 
 function prepared(
   stage: Stage,
+  open: OpenStage,
   formed: FormedBatch,
   plan: Plan,
   { dispositions, late }: Pick<Rerouted, 'dispositions' | 'late'>,
@@ -63,7 +65,10 @@ function prepared(
     after: { done: plan.last, ...(formed.handedOver === undefined ? {} : { handedOver: formed.handedOver }) },
     size: formed.batch.invocations.length,
     inserts: effects.rows.length > 0 || effects.keys.length > 0,
-    carryOut: () => carryOut(stage, formed, plan.last, effects, deps),
+    async carryOut() {
+      await carryOut(stage, formed, plan.last, effects, deps)
+      await open.settled?.(formed.batch)
+    },
   }
 }
 

@@ -29,8 +29,17 @@ export interface OpenStage {
   /**
    * One disposition for each of the batch's invocations, in their order. It may look things up; of the same batch
    * formed again it says the same.
+   *
+   * @param basis what `basisOf` said of the batch when it was planned
    */
-  handle(batch: Batch): Promise<readonly Disposition[]>
+  handle(batch: Batch, basis?: string): Promise<readonly Disposition[]>
+  /**
+   * What of the changing world the dispositions of the batch that was just handled rest on (which model has served),
+   * to be kept in its plan: formed again, perhaps by another process, the batch rests on the same.
+   */
+  basisOf?(batch: Batch): string
+  /** Called when all effects of the batch have happened; again when it is formed again. */
+  settled?(batch: Batch): Promise<void>
 }
 
 /** Applies a rule event by event; one that throws is poison, and the rest of the batch goes on. */
