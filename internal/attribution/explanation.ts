@@ -5,12 +5,13 @@ import { type CostFacts, explainCost } from './cost/explain-cost.js'
 import { type Banded, explainFootprint } from './energy/explain-footprint.js'
 import type { FootprintDetails } from './energy/footprint-details.js'
 import { countOf } from './record.js'
+import type { Inference } from './row.js'
 
 /** How a record came about, in figures that a person can add up again. Members in wire form. */
 export function explain(stored: StoredAttributionDetail): object {
   return {
     evidence: JSON.parse(stored.evidence) as object,
-    alternatives: [],
+    alternatives: stored.inference === '' ? [] : (JSON.parse(stored.inference) as Inference).alternatives,
     cost: explainStoredCost(stored),
     footprint: explainStoredFootprint(stored),
   }

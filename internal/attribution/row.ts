@@ -28,6 +28,22 @@ export interface Verdict {
   readonly degradationState: DegradationState
   /** JSON-able; the same for calls with the same evidence. */
   readonly evidence: object
+  /** The figures of an inference, of this call alone. JSON-able. */
+  readonly inference?: Inference
+}
+
+/** What a model, or the baseline in its place, said of a call. */
+export interface Inference {
+  /** Of the service and owner that were chosen: what the confidence is before its caps. Decimal text with four places. */
+  readonly probability: string
+  /** The others, the likeliest first. */
+  readonly alternatives: readonly Alternative[]
+}
+
+export interface Alternative {
+  readonly service: string
+  readonly owner: string
+  readonly probability: string
 }
 
 /** What a call cost, and by which method each figure came about. */
@@ -107,6 +123,7 @@ export function toRow(admitted: AdmittedInvocation, verdict: Verdict, place: Row
     evidence: JSON.stringify(verdict.evidence),
     costDetails: consumption.costDetails,
     footprintDetails: consumption.footprintDetails,
+    inference: verdict.inference === undefined ? '' : JSON.stringify(verdict.inference),
 
     inputTokens: invocation.inputTokens,
     outputTokens: invocation.outputTokens,

@@ -38,6 +38,7 @@ export interface StoredAttributionDetail extends StoredAttribution {
   readonly evidence: string
   readonly cost_details: string
   readonly footprint_details: string
+  readonly inference: string
   readonly ingestion_layer: string
   readonly cached_input_tokens: string | null
   readonly cache_write_tokens: string | null
@@ -89,6 +90,7 @@ const DETAIL = [
   'evidence',
   'cost_details',
   'footprint_details',
+  'inference',
   'ingestion_layer',
   'cached_input_tokens',
   'cache_write_tokens',

@@ -43,6 +43,8 @@ export interface AttributionRow {
   readonly evidence: string
   readonly costDetails: string
   readonly footprintDetails: string
+  /** JSON of the figures of an inferred attribution: its probability, and those of the alternatives. Empty where nothing was inferred. */
+  readonly inference: string
 
   readonly inputTokens: number | undefined
   readonly outputTokens: number | undefined
@@ -117,6 +119,7 @@ export const ATTRIBUTION_COLUMNS: readonly Column[] = [
   ['evidence', LABEL, (to, row) => to.string(row.evidence)],
   ['cost_details', LABEL, (to, row) => to.string(row.costDetails)],
   ['footprint_details', LABEL, (to, row) => to.string(row.footprintDetails)],
+  ['inference', 'String', (to, row) => to.string(row.inference)],
 
   ['input_tokens', COUNT, (to, row) => to.nullableUint64(row.inputTokens)],
   ['output_tokens', COUNT, (to, row) => to.nullableUint64(row.outputTokens)],
@@ -164,6 +167,9 @@ ENGINE = MergeTree
 PARTITION BY toYYYYMM(valid_from)
 ORDER BY (tenant_id, event_time, id)
 SETTINGS non_replicated_deduplication_window = ${DEDUPLICATION_WINDOW}`
+
+export const ADD_ATTRIBUTION_INFERENCE =
+  'ALTER TABLE attributions ADD COLUMN IF NOT EXISTS inference String AFTER footprint_details'
 
 export const ATTRIBUTIONS: RowBinaryTable<AttributionRow> = {
   name: 'attributions',
