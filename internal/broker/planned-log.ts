@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { KV } from '@nats-io/kv'
 import type { Logger } from '../telemetry/log.js'
 import { CheckpointHold, type Extent, OwnershipLost, type Progress } from './checkpoint.js'
-import type { LogEntry, LogRange } from './log.js'
+import type { LogRange, StoredEntry } from './log.js'
 
 /**
  * A part of a stream that one owner at a time reads in batches, each of which takes effect exactly once: it is planned
@@ -31,7 +31,7 @@ export interface PlannedLog<C extends Progress> {
  * @param planned set when the batch is formed again; it must then come to the same effects, as far as they have happened
  */
 export type PrepareBatch<C extends Progress> = (
-  entries: readonly LogEntry[],
+  entries: readonly StoredEntry[],
   extent: Extent,
   before: C,
   planned: PlanOf<C> | undefined,
@@ -54,7 +54,7 @@ export interface PreparedBatch<C extends Progress> {
 
 export interface PlannedLogDeps {
   readonly checkpoints: KV
-  readonly readLog: (range: LogRange) => Promise<LogEntry[]>
+  readonly readLog: (range: LogRange) => Promise<StoredEntry[]>
   readonly isOwner: (key: string) => boolean
   readonly clock: () => number
   readonly log: Logger
@@ -162,8 +162,8 @@ async function readPlanned(
   range: Pick<LogRange, 'stream' | 'subject'>,
   plan: Extent,
   deps: PlannedLogDeps,
-): Promise<LogEntry[]> {
-  const entries: LogEntry[] = []
+): Promise<StoredEntry[]> {
+  const entries: StoredEntry[] = []
   let from = plan.first
   while (from <= plan.last) {
     const read = await deps.readLog({ ...range, from, messagesMax: BATCH_MESSAGES_MAX, bytesMax: BATCH_BYTES_MAX })

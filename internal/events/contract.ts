@@ -1,6 +1,8 @@
 import { z } from 'zod'
+import { CONFIDENCE_BANDS, DEGRADATION_STATES, STAGE_ORIGINS } from '../attribution/interpretation.js'
 import { HEALTH_STATUSES } from '../connectors/connector.js'
-import { idOf, timeText } from '../gateway/contract/fields.js'
+import { decimalText, idOf, timeText } from '../gateway/contract/fields.js'
+import type { ExactNumber } from './exact-json.js'
 
 /** The event types, a closed list (spec 6.1). Within a major version of the event schema none goes or changes (spec 9). */
 export const EVENT_TYPES = [
@@ -20,8 +22,65 @@ export const EVENT_TYPES = [
 ] as const
 export type EventType = (typeof EVENT_TYPES)[number]
 
-/** `data` by type, of those that are published. Never content, never a secret. */
+/** When each fires (spec 6.1). */
+export const EVENT_CAUSES: Readonly<Record<EventType, string>> = {
+  'attribution.materialized': 'A new attribution result is in the read model',
+  'attribution.disputed': 'An attribution is disputed',
+  'attribution.override.applied': 'A manual override is applied',
+  'coverage.degraded': "A pathway's coverage degrades",
+  'coverage.restored': 'Coverage is restored',
+  'degradation.state.changed': 'The serving degradation state changes',
+  'export.completed': 'An export job has finished and its result can be downloaded',
+  'export.failed': 'An export job has failed',
+  'anomaly.detected': 'An anomaly is detected in attributed consumption',
+  'budget.threshold.crossed': 'A budget crosses 75, 100 or 150 percent',
+  'connector.health.changed': "A connector's health changes",
+  'apikey.rotated': 'An API key is rotated',
+  'webhook.verification': 'A webhook endpoint is new, or asks for another challenge',
+}
+
+const attributed = z.object({
+  id: idOf('attr'),
+  invocation_id: idOf('inv'),
+  provider: z.string(),
+  served_model: z.string(),
+  service: z.string(),
+  owner: z.string(),
+  cost_usd: decimalText(),
+  energy_wh: decimalText(),
+  carbon_gco2e: decimalText(),
+})
+
+const covered = z.object({
+  pathway: z.string(),
+  layers_missing: z.array(z.string()).meta({ description: 'Capture layers that are expected and not seen.' }),
+})
+
+const exported = <const S extends string>(status: S) => z.object({ job_id: idOf('job'), status: z.literal(status) })
+
+/** `data` by type (spec 2.9, design section 9). Never content, never a secret. */
 export const EVENT_DATA = {
+  'attribution.materialized': attributed,
+  'attribution.disputed': attributed,
+  'attribution.override.applied': attributed,
+  'coverage.degraded': covered,
+  'coverage.restored': covered,
+  'degradation.state.changed': z.object({ from: z.enum(DEGRADATION_STATES), to: z.enum(DEGRADATION_STATES) }),
+  'export.completed': exported('succeeded'),
+  'export.failed': exported('failed'),
+  'anomaly.detected': z.object({
+    scope: z.object({ service: z.string(), owner: z.string(), provider: z.string() }),
+    observed: decimalText().meta({ description: 'USD of the window.' }),
+    expected: decimalText().meta({ description: 'USD, by the baseline.' }),
+    window: z.object({ from: timeText(), to: timeText() }),
+    score: z.number().meta({ description: 'Deviations from the baseline.' }),
+  }),
+  'budget.threshold.crossed': z.object({
+    budget_id: idOf('bdg'),
+    threshold: z.union([z.literal(75), z.literal(100), z.literal(150)]).meta({ description: 'Percent.' }),
+    period_to_date_usd: z.number().meta({ description: 'Exact, as many digits as there are.' }),
+    ceiling_usd: z.number().meta({ description: 'Exact, as many digits as there are.' }),
+  }),
   'connector.health.changed': z.object({
     connector_id: idOf('con'),
     from: z.enum(HEALTH_STATUSES),
@@ -31,8 +90,24 @@ export const EVENT_DATA = {
     old_key_id: idOf('key').meta({ description: 'Good no more, or until its `expires_at`.' }),
     new_key_id: idOf('key'),
   }),
-} as const satisfies { readonly [T in EventType]?: z.ZodType }
-export type EventData = { readonly [T in keyof typeof EVENT_DATA]: z.infer<(typeof EVENT_DATA)[T]> }
+  'webhook.verification': z.object({
+    challenge: z.string().meta({ description: 'To be sent back as `challenge` of a JSON object, with a 2xx.' }),
+  }),
+} as const satisfies { readonly [T in EventType]: z.ZodType }
+
+/** As it is published: numbers that must be exact are written as they stand (`exactNumber`). */
+export type EventData = { readonly [T in EventType]: Exactly<z.infer<(typeof EVENT_DATA)[T]>> }
+type Exactly<D> = {
+  readonly [K in keyof D]: K extends `${string}_usd` ? (D[K] extends number ? ExactNumber : D[K]) : D[K]
+}
+
+/** Of an event whose payload is a customer-visible attribution result (spec 2.9). */
+export const eventInterpretation = z.object({
+  stage_origin: z.enum(STAGE_ORIGINS),
+  confidence_band: z.enum(CONFIDENCE_BANDS),
+  degradation_state: z.enum(DEGRADATION_STATES),
+})
+export type EventInterpretation = z.infer<typeof eventInterpretation>
 
 /** What receivers get (spec 2.9); `id`, `type`, `created_at`, `tenant_id` and `sequence` are frozen. */
 export const eventEnvelope = z.object({
@@ -42,5 +117,9 @@ export const eventEnvelope = z.object({
   tenant_id: idOf('tnt'),
   sequence: z.int().min(0).meta({ description: 'Rises within one subscription.' }),
   data: z.record(z.string(), z.unknown()).meta({ description: 'By type.' }),
+  interpretation: eventInterpretation
+    .optional()
+    .meta({ description: 'Where the payload is an attribution result that the tenant sees.' }),
+  replayed: z.literal(true).optional().meta({ description: 'There when the event was asked for once more.' }),
 })
 export type EventEnvelope = z.infer<typeof eventEnvelope>

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { StoredEvent } from '../../internal/events/event.js'
+import type { EventEnvelope } from '../../internal/events/contract.js'
 import { EVENTS, eventsSubject } from '../../streams/events.js'
 import { type Asked, ask } from '../support/ask.js'
 import { launchGateway, wireEvent } from '../support/gateway.js'
@@ -83,7 +83,7 @@ test('of a rotated key the old secret is good until the overlap ends, the new on
   expect(await codeAt(service.baseUrl, later.json.secret)).toBe('200')
 
   const broker = await connectTo(service)
-  const events: StoredEvent[] = []
+  const events: EventEnvelope[] = []
   const query = { seq: 1, batch: 100, next_by_subj: eventsSubject(service.credentials.tenant_id, 'apikey.rotated') }
   for await (const message of await broker.manager.direct.getBatch(EVENTS.name, query)) events.push(message.json())
   await broker.close()

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Broker } from '../../internal/broker/connect.js'
-import type { StoredEvent } from '../../internal/events/event.js'
+import type { EventEnvelope } from '../../internal/events/contract.js'
 import { EVENTS, eventsSubject } from '../../streams/events.js'
 import { type Ask, type Asked, askAs } from '../support/ask.js'
 import { wireEvent } from '../support/gateway.js'
@@ -291,7 +291,7 @@ test('health that changes is kept, and told to whoever subscribes', async () => 
   expect(codeOf(await report('on fire'))).toBe('422 VALIDATION_FAILED')
   expect(codeOf(await report('failing', 'The customer wrote: hello'))).toBe('422 VALIDATION_FAILED')
 
-  const told: StoredEvent[] = []
+  const told: EventEnvelope[] = []
   const { state } = await broker.manager.streams.info(EVENTS.name)
   for (let seq = Math.max(1, state.first_seq); seq <= state.last_seq; seq++) {
     const message = await broker.manager.streams.getMessage(EVENTS.name, { seq })

@@ -12,6 +12,7 @@ export const TAGS = {
   Authorization: 'Access tokens: who gets them, how they end, how to verify them.',
   Directory: 'What a tenant tells of itself: its services, identities and credentials, by which calls are attributed.',
   Prices: 'What a tenant pays, where that is not the list price.',
+  Webhooks: 'Where events are sent to, what became of each, and the events themselves.',
   Connectors: 'Partners that send and read for a tenant.',
   Partner: 'What a connector may ask for itself.',
   Health: 'Whether the process runs, and whether it can work.',

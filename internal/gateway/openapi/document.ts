@@ -7,6 +7,7 @@ import { problemDetails } from '../contract/problem-schema.js'
 import type { Method, Route } from '../route.js'
 import { type JsonSchema, type NamedSchemas, toJsonSchema } from './json-schema.js'
 import { needsKey, problemsOf } from './problems-of.js'
+import { describeWebhooks } from './webhooks.js'
 import { DESCRIPTION, GRANTS } from './words.js'
 
 export interface Instance {
@@ -36,7 +37,8 @@ export function describeRoutes(routes: readonly Route[], instance: Instance): ob
     const path = route.path.replace(/:(\w+)/g, '{$1}')
     paths[path] = { ...paths[path], [METHODS[route.method]]: describeRoute(route, making) }
   }
-  const usedTags = new Set(routes.map(({ operation }) => operation.tag))
+  const webhooks = describeWebhooks(making.schemas)
+  const usedTags = new Set<string>([...routes.map(({ operation }) => operation.tag), 'Webhooks'])
   return {
     openapi: '3.1.0',
     info: {
@@ -47,9 +49,10 @@ export function describeRoutes(routes: readonly Route[], instance: Instance): ob
     },
     servers: [{ url: instance.baseUrl }],
     tags: Object.entries(TAGS)
-      .filter(([name]) => usedTags.has(name as keyof typeof TAGS))
+      .filter(([name]) => usedTags.has(name))
       .map(([name, description]) => ({ name, description })),
     paths,
+    webhooks,
     components: {
       securitySchemes: securitySchemes(routes, instance),
       parameters: { IdempotencyKey: IDEMPOTENCY_KEY },

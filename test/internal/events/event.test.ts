@@ -1,14 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createPublisher } from '../../../internal/broker/publisher.js'
 import { EVENT_TYPES, eventEnvelope } from '../../../internal/events/contract.js'
-import { envelopeOf, eventId, type NewEvent, type StoredEvent } from '../../../internal/events/event.js'
+import { envelopeText, eventId, type NewEvent, storedText } from '../../../internal/events/event.js'
+import { ExactNumber } from '../../../internal/events/exact-json.js'
 import { eventPublisher } from '../../../internal/events/publish.js'
 import { hasTagOf, parseId, tenantIdsCache } from '../../../internal/ids/ids.js'
 import { EVENTS, eventsSubject } from '../../../streams/events.js'
 import { type Buckets, launchBuckets } from '../../support/buckets.js'
 
 const idsOf = tenantIdsCache(new Uint8Array(32).fill(7))
-const rotated = (cause: string, tenantId = 'tnt_one'): NewEvent => ({
+const rotated = (cause: string, tenantId = 'tnt_one'): NewEvent<'apikey.rotated'> => ({
   tenantId,
   type: 'apikey.rotated',
   cause,
@@ -53,7 +54,8 @@ describe('in the stream', () => {
     const envelopes = []
     const query = { seq: 1, batch: 10, next_by_subj: eventsSubject('tnt_one', '>') }
     for await (const message of await manager.direct.getBatch(EVENTS.name, query)) {
-      envelopes.push(envelopeOf(message.json<StoredEvent>(), message.seq, message.time.getTime()))
+      const occasion = { sequence: message.seq, createdAt: message.timestamp, isReplayed: false }
+      envelopes.push(JSON.parse(envelopeText(message.string(), occasion) ?? ''))
     }
 
     expect(envelopes).toEqual(
@@ -70,7 +72,7 @@ describe('in the stream', () => {
       expect(eventEnvelope.safeParse(envelope).success).toBe(true)
       expect(Date.parse(envelope.created_at)).toBeGreaterThanOrEqual(before - 1_000)
     }
-    expect(Object.keys(envelopes[0] ?? {})).toEqual(['id', 'type', 'created_at', 'tenant_id', 'sequence', 'data'])
+    expect(Object.keys(envelopes[0] ?? {})).toEqual(['id', 'type', 'created_at', 'sequence', 'tenant_id', 'data'])
   })
 
   test('that takes no message the publisher says so', async () => {
@@ -80,6 +82,39 @@ describe('in the stream', () => {
     )
 
     await expect(publish(rotated('key_a'))).rejects.toThrow('did not take a message')
+  })
+})
+
+describe('the text of an envelope', () => {
+  const occasion = { sequence: 7, createdAt: '2026-11-21T09:30:00.000000001Z', isReplayed: false }
+
+  test('holds the amounts of a budget as the numbers that their decimals say, beyond what a float holds', () => {
+    const data = {
+      budget_id: 'bdg_one',
+      threshold: 75,
+      period_to_date_usd: new ExactNumber('12345678901234567890.123456789012345678'),
+      ceiling_usd: new ExactNumber('100'),
+    } as const
+    const event = { tenantId: 'tnt_one', type: 'budget.threshold.crossed', cause: 'one', data } as const
+
+    const text = envelopeText(storedText('evt_one', event), occasion) ?? ''
+
+    expect(text).toContain('"period_to_date_usd":12345678901234567890.123456789012345678,"ceiling_usd":100}')
+    expect(JSON.parse(text)).toMatchObject({ sequence: 7, data: { ceiling_usd: 100 } })
+  })
+
+  test('is the same at every delivery, and says when it was asked for once more', () => {
+    const stored = storedText('evt_one', rotated('key_a'))
+
+    expect(envelopeText(stored, occasion)).toBe(envelopeText(stored, occasion))
+    expect(JSON.parse(envelopeText(stored, { ...occasion, isReplayed: true }) ?? '')).toEqual({
+      ...JSON.parse(envelopeText(stored, occasion) ?? ''),
+      replayed: true,
+    })
+  })
+
+  test('is none for what is no event', () => {
+    expect(envelopeText('{"a":1}', occasion)).toBeUndefined()
   })
 })
 

@@ -1,0 +1,26 @@
+import { randomBytes } from 'node:crypto'
+
+/**
+ * A number of a JSON text that is written as its decimal says and never passes through a float: the amounts of
+ * `budget.threshold.crossed` are JSON numbers (spec 2.9) and money all the same.
+ */
+export class ExactNumber {
+  private readonly text: string
+
+  /** @param text a plain decimal, such as `12.50` */
+  constructor(text: string) {
+    if (!/^-?(?:0|[1-9]\d*)(?:\.\d+)?$/.test(text)) throw new Error('an exact number is a plain decimal')
+    this.text = text
+  }
+
+  toJSON(): string {
+    return `${MARK}${this.text}`
+  }
+}
+
+/** `JSON.stringify`, with exact numbers as numbers. */
+export const exactJson = (value: unknown): string => JSON.stringify(value).replace(MARKED, '$1')
+
+/** Made up at each start, so that no text from outside begins like it. */
+const MARK = `exact number ${randomBytes(16).toString('hex')} `
+const MARKED = new RegExp(`"${MARK}(-?[\\d.]+)"`, 'g')

@@ -1,0 +1,52 @@
+import { EVENT_CAUSES, EVENT_DATA, EVENT_TYPES, type EventType, eventEnvelope } from '../../events/contract.js'
+import { type NamedSchemas, toJsonSchema } from './json-schema.js'
+
+/**
+ * What is sent to webhook endpoints, as OpenAPI's `webhooks`: one request a type of event. These are answered by the
+ * receiver, so that they need none of our credentials.
+ */
+export const describeWebhooks = (schemas: NamedSchemas): object =>
+  Object.fromEntries(EVENT_TYPES.map((type) => [type, { post: describeDelivery(type, schemas) }]))
+
+const envelope = eventEnvelope.meta({ id: 'EventEnvelope' })
+
+const describeDelivery = (type: EventType, schemas: NamedSchemas): object => ({
+  operationId: `receive.${type}`,
+  tags: ['Webhooks'],
+  summary: EVENT_CAUSES[type],
+  security: [],
+  parameters: [SIGNATURE, REPLAYED],
+  requestBody: {
+    required: true,
+    content: {
+      'application/json': {
+        schema: {
+          allOf: [
+            toJsonSchema(envelope, 'output', schemas),
+            { properties: { type: { const: type }, data: toJsonSchema(EVENT_DATA[type], 'output', schemas) } },
+          ],
+        },
+      },
+    },
+  },
+  responses: { '2XX': ACKNOWLEDGED, '4XX': REPEATED, '5XX': REPEATED },
+})
+
+const SIGNATURE = {
+  name: 'Service-Signature',
+  in: 'header',
+  required: true,
+  description:
+    '`t=<unix seconds>,v1=<hex>`: HMAC-SHA256 over `<t>.<body>`, the exact bytes, keyed by the whole text of the ' +
+    "endpoint's `signing_secret`. While a rotation overlaps there is one `v1` a secret.",
+  schema: { type: 'string', pattern: '^t=[0-9]+(,v1=[0-9a-f]{64})+$' },
+}
+const REPLAYED = {
+  name: 'Service-Replayed',
+  in: 'header',
+  required: false,
+  description: 'There when the event was asked for once more.',
+  schema: { type: 'string', const: 'true' },
+}
+const ACKNOWLEDGED = { description: 'The event is acknowledged.' }
+const REPEATED = { description: 'The event comes again later, with the same `id`.' }
