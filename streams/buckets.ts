@@ -88,7 +88,10 @@ export const TRAININGS = { name: 'trainings', history: 1 } as const satisfies Bu
 /** `<tenant id>` -> which trainer works on the tenant; gone when it no longer says so. */
 export const TRAINING_LEASES = { name: 'training_leases', history: 1, ttlMs: 30_000 } as const satisfies Bucket
 
-/** `<stage>.<partition>` -> what is done and what is planned. Compare-and-set fences a stale owner. */
+/**
+ * `<stage>.<partition>`, or the name of another log -> what is done and what is planned. Compare-and-set fences a stale
+ * owner. `fence` -> the newest instant that may have been given out as a snapshot (`records.ts`). Watched by gateways.
+ */
 export const CHECKPOINTS = { name: 'checkpoints', history: 1 } as const satisfies Bucket
 
 /** `<purpose>` -> a secret key, sealed by the master key: ids, cursors, identities. */

@@ -17,6 +17,7 @@ import { stageC } from '../../internal/attribution/stage-c/stage.js'
 import { auditActor } from '../../internal/audit/actor.js'
 import { signedHeads } from '../../internal/audit/heads.js'
 import { connectBroker, ensureStreams } from '../../internal/broker/connect.js'
+import { readFence } from '../../internal/broker/fence.js'
 import { type LogRange, readLog } from '../../internal/broker/log.js'
 import { joinMembers } from '../../internal/broker/members.js'
 import { mirrorBucket } from '../../internal/broker/mirror.js'
@@ -124,6 +125,7 @@ runMain('attributor', async () => {
     checkpoints,
     readLog: (range: LogRange) => readLog(broker.manager, range),
     isOwner: (key: string) => membership.owns(key),
+    readFence: () => readFence(broker.manager),
     clock: Date.now,
     log,
   }

@@ -26,6 +26,7 @@ import { mirrorBucket } from '../../internal/broker/mirror.js'
 import { createPublisher } from '../../internal/broker/publisher.js'
 import { bucketRecords } from '../../internal/broker/records.js'
 import { watchRecords } from '../../internal/broker/watched-records.js'
+import { followWatermark } from '../../internal/broker/watermark.js'
 import { clientRoutes } from '../../internal/clients/routes.js'
 import {
   BROKER_SETTINGS,
@@ -283,6 +284,7 @@ runMain('gateway', async () => {
     }),
   }
   const checkpoints = await broker.bucket(CHECKPOINTS)
+  const watermark = await followWatermark(checkpoints, lost, clock)
   const history = admissionHistory(broker.manager, checkpoints, store, config.partitions)
   const findKeys = createKeyConfirmation((hashes) => findAdmissionKeys(store, hashes, clock() - KEY_WINDOW_MS), clock)
   const loader = createIndexLoader(index, history, findKeys, { clock, log })
@@ -346,7 +348,8 @@ runMain('gateway', async () => {
   const collection = { mutate, cursors, idsOf, clock }
   const attributions = {
     list: (question, signal) => listAttributions(store, question, signal),
-    find: (tenantId, id, signal) => findAttribution(store, tenantId, id, signal),
+    find: (tenantId, id, snapshotMs, signal) => findAttribution(store, tenantId, id, snapshotMs, signal),
+    snapshot: watermark.latest,
     cursors,
     idsOf,
     clock,
@@ -370,7 +373,7 @@ runMain('gateway', async () => {
       ...fateRoutes({
         idsOf,
         isAttributed: async (tenantId, idHex) =>
-          (await findAttribution(store, tenantId, idHex, stopping.signal)) !== undefined,
+          (await findAttribution(store, tenantId, idHex, await watermark.latest(), stopping.signal)) !== undefined,
         findQuarantined: (tenantId, idHex) => findQuarantined(store, tenantId, idHex),
         isAdmitted: (id) => isKnownEvent(id, admission, clock()),
       }),

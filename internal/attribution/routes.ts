@@ -3,7 +3,7 @@ import { pageOf, readPage } from '../gateway/collection.js'
 import type { Exchange } from '../gateway/exchange.js'
 import type { CursorCodec } from '../gateway/pages.js'
 import type { Route } from '../gateway/route.js'
-import { hasTagOf, parseId, type TenantIds } from '../ids/ids.js'
+import { hasTagOf, idHex, parseId, type TenantIds } from '../ids/ids.js'
 import { problem } from '../problems/catalogue.js'
 import { storeProblem } from '../store/failures.js'
 import type {
@@ -27,7 +27,14 @@ export interface AttributionRoutesDeps {
     },
     signal: AbortSignal,
   ) => Promise<StoredAttribution[]>
-  readonly find: (tenantId: string, idHex: string, signal: AbortSignal) => Promise<StoredAttributionDetail | undefined>
+  readonly find: (
+    tenantId: string,
+    idHex: string,
+    snapshotMs: number,
+    signal: AbortSignal,
+  ) => Promise<StoredAttributionDetail | undefined>
+  /** The newest instant as of which the read model is complete. */
+  readonly snapshot: () => Promise<number>
   readonly cursors: CursorCodec
   readonly idsOf: (tenantId: string) => TenantIds
   readonly clock: () => number
@@ -69,7 +76,7 @@ export const answerWithPage = (
   exchange: Exchange,
   caller: Caller,
   query: string,
-  deps: Pick<AttributionRoutesDeps, 'list' | 'cursors' | 'clock'>,
+  deps: Pick<AttributionRoutesDeps, 'list' | 'snapshot' | 'cursors' | 'clock'>,
   view?: AttributionView,
 ): Promise<void> => answerOrSayWhy(exchange, () => list(exchange, caller, query, deps, view))
 
@@ -77,18 +84,19 @@ async function list(
   exchange: Exchange,
   caller: Caller,
   query: string,
-  deps: Pick<AttributionRoutesDeps, 'list' | 'cursors' | 'clock'>,
+  deps: Pick<AttributionRoutesDeps, 'list' | 'snapshot' | 'cursors' | 'clock'>,
   view: AttributionView | undefined,
 ): Promise<void> {
-  const read = readPage(exchange, caller, query, deps)
+  const signal = abortWith(exchange)
+  const read = readPage(exchange, caller, query, { ...deps, newestMs: await deps.snapshot() })
   if (!read.ok) return exchange.replyProblem(read.problem)
   const { tenantId } = caller
   const { snapshotMs, limit } = read.request
-  const [eventTimeMs = '', idHex = ''] = read.request.after ?? []
-  const after: After | undefined = read.request.after && { eventTimeMs, idHex }
+  const [eventTimeMs = '', lastIdHex = ''] = read.request.after ?? []
+  const after: After | undefined = read.request.after && { eventTimeMs, idHex: lastIdHex }
 
   // One more than is shown tells whether there is more.
-  const rows = await deps.list({ tenantId, snapshotMs, after, limit: limit + 1, view }, abortWith(exchange))
+  const rows = await deps.list({ tenantId, snapshotMs, after, limit: limit + 1, view }, signal)
   const page = pageOf(read.request, rows, (row) => [row.event_time_ms, row.id], toRecord)
   exchange.replyJson('200 OK', page)
 }
@@ -100,7 +108,8 @@ async function get(exchange: Exchange, caller: Caller, deps: AttributionRoutesDe
   if (!hasTagOf(id, deps.idsOf(tenantId))) {
     return exchange.replyProblem(problem('TENANT_MISMATCH', 'The attribution belongs to another tenant.'))
   }
-  const stored = await deps.find(tenantId, Buffer.from(id).toString('hex'), abortWith(exchange))
+  const signal = abortWith(exchange)
+  const stored = await deps.find(tenantId, idHex(id), await deps.snapshot(), signal)
   if (stored === undefined) return exchange.replyProblem(problem('NOT_FOUND', 'There is no such attribution.'))
   exchange.replyJson('200 OK', { ...toRecord(stored), explanation: explain(stored) })
 }

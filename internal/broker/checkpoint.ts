@@ -8,6 +8,10 @@ import { isLostRace } from './errors.js'
 export interface Progress {
   /** Everything up to this sequence has taken effect. */
   readonly done: number
+  /** The instant of the last batch that has taken effect. A later one's is later, so that no two share one. */
+  readonly doneMs?: number
+  /** The instant of a batch that is being made and not planned yet: what is to be seen as of it or later is under way. */
+  readonly reservedMs?: number
   /** The batch that is about to take effect: exactly these messages, whoever forms it again. */
   readonly plan?: Extent
 }

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { KV } from '@nats-io/kv'
+import { writesRecords } from '../../streams/records.js'
 import type { Logger } from '../telemetry/log.js'
 import { CheckpointHold, type Extent, OwnershipLost, type Progress } from './checkpoint.js'
 import type { LogRange, StoredEntry } from './log.js'
@@ -56,6 +57,8 @@ export interface PlannedLogDeps {
   readonly checkpoints: KV
   readonly readLog: (range: LogRange) => Promise<StoredEntry[]>
   readonly isOwner: (key: string) => boolean
+  /** The fence (`fence.ts`) as it is now. */
+  readonly readFence: () => Promise<number>
   readonly clock: () => number
   readonly log: Logger
 }
@@ -133,28 +136,51 @@ async function work<C extends Progress>(
     const [first, last] = [entries[0], entries.at(-1)]
     if (first === undefined || last === undefined) {
       // All is done: says so, that nobody waits for a plan that has been carried out.
-      if (planned !== undefined || !hold.isSaved) await hold.save(withoutPlan(before))
+      const isOpen = planned !== undefined || before.reservedMs !== undefined
+      if (isOpen || !hold.isSaved) await hold.save(settled(before, planned))
       planned = undefined
       await pause(IDLE_MS, signal)
       continue
     }
 
-    const extent = planned ?? { first: first.sequence, last: last.sequence, atMs: deps.clock() }
+    const atMs = planned?.atMs ?? (writesRecords(log.key) ? await reserve(hold, deps) : deps.clock())
+    const extent = planned ?? { first: first.sequence, last: last.sequence, atMs }
     const batch = await prepare(entries, extent, before, planned)
     if (batch.plan !== planned) await hold.save({ ...before, plan: batch.plan })
     if (performance.now() - readAt > PLAN_AGE_MS_MAX) throw new OwnershipLost('the batch grew too old in this process')
     await batch.carryOut()
     // Kept in memory until the next plan is written, which says both in one write.
-    hold.advance(batch.after)
+    hold.advance({ ...batch.after, ...(writesRecords(log.key) && { doneMs: extent.atMs }) })
     planned = undefined
     const isFull = entries.length === BATCH_MESSAGES_MAX || batch.size >= FULL_EVENTS
-    if (batch.inserts && !isFull) await pause(INSERT_EVERY_MS - (performance.now() - readAt), signal)
+    if (!batch.inserts || isFull) continue
+    // Else what was inserted would stay unseen through the pause.
+    if (writesRecords(log.key)) await hold.save(hold.value)
+    await pause(INSERT_EVERY_MS - (performance.now() - readAt), signal)
+  }
+  if (!hold.isSaved) await hold.save(hold.value)
+}
+
+/**
+ * Reserves the instant of the next batch: behind every snapshot that anybody has read. Until the batch is done, none is
+ * given out that reaches it (`watermark.ts`).
+ */
+async function reserve<C extends Progress>(hold: CheckpointHold<C>, deps: PlannedLogDeps): Promise<number> {
+  let atMs = deps.clock()
+  for (let fencedMs = 0; ; atMs = Math.max(deps.clock(), fencedMs + 1)) {
+    atMs = Math.max(atMs, (hold.value.doneMs ?? 0) + 1)
+    await hold.save({ ...hold.value, reservedMs: atMs })
+    // Asked after the reservation: a fence that comes still later is set by one who sees it.
+    fencedMs = await deps.readFence()
+    if (fencedMs < atMs) return atMs
   }
 }
 
-function withoutPlan<C extends Progress>(checkpoint: C): C {
-  const { plan: _, ...rest } = checkpoint
-  return rest as C // the plan is optional in every checkpoint
+/** A checkpoint with nothing under way. @param carriedOut its plan, which was found done */
+function settled<C extends Progress>(checkpoint: C, carriedOut: Extent | undefined): C {
+  const { plan: _, reservedMs: __, ...rest } = checkpoint
+  // Both are optional in every checkpoint.
+  return { ...rest, ...(carriedOut !== undefined && { doneMs: carriedOut.atMs }) } as C
 }
 
 /** The planned messages, all of them that the stream still holds, in as many reads as it takes. */

@@ -30,7 +30,12 @@ export function readPage<const F extends string = never>(
   exchange: Exchange,
   { tenantId }: Caller,
   name: string,
-  { cursors, clock }: { readonly cursors: CursorCodec; readonly clock: () => number },
+  deps: {
+    readonly cursors: CursorCodec
+    readonly clock: () => number
+    /** The snapshot of a first page; now, where all that happened by now is known. */
+    readonly newestMs?: number
+  },
   filterNames: readonly F[] = [],
 ): ReadPage<F> {
   const read = readQuery<F | 'limit' | 'cursor'>(exchange.query, ['limit', 'cursor', ...filterNames])
@@ -40,13 +45,14 @@ export function readPage<const F extends string = never>(
   if (limit === undefined) {
     return { ok: false, problem: problem('INVALID_FILTER', `limit must be a whole number from 1 to ${LIMIT_MAX}.`) }
   }
-  const now = clock()
+  const { cursors } = deps
+  const now = deps.clock()
   const asked = filterNames.flatMap((filter) => (filters[filter] === undefined ? [] : [[filter, filters[filter]]]))
   const query = asked.length === 0 ? name : `${name} ${JSON.stringify(asked)}`
   const decoded = cursor === undefined ? undefined : cursors.decode(cursor, { tenantId, query }, now)
   if (decoded?.ok === false) return decoded
 
-  const snapshotMs = decoded?.state.snapshotMs ?? now
+  const snapshotMs = decoded?.state.snapshotMs ?? deps.newestMs ?? now
   return {
     ok: true,
     request: {

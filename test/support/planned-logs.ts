@@ -2,6 +2,7 @@
 import { afterAll } from 'vitest'
 import type { Progress } from '../../internal/broker/checkpoint.js'
 import { type Broker, connectBroker, ensureStreams, type StreamSettings } from '../../internal/broker/connect.js'
+import { readFence } from '../../internal/broker/fence.js'
 import { type LogRange, readLog } from '../../internal/broker/log.js'
 import type { PlannedLogDeps } from '../../internal/broker/planned-log.js'
 import { createPublisher, type Publisher } from '../../internal/broker/publisher.js'
@@ -35,6 +36,7 @@ export async function launchLogBroker(settings: Partial<StreamSettings> = {}): P
       checkpoints,
       readLog: (range: LogRange) => readLog(broker.manager, range),
       isOwner: () => true,
+      readFence: () => readFence(broker.manager),
       clock: Date.now,
       log: createLog('test', 'silent'),
     },

@@ -3,6 +3,7 @@ import { connectStore, type StoreConnection } from '../client.js'
 import { ADD_ADMISSION_KEY_FLAGS, CREATE_ADMISSION_KEYS } from '../tables/admission-keys.js'
 import { ADD_ATTRIBUTION_INFERENCE, CREATE_ATTRIBUTIONS } from '../tables/attributions.js'
 import { CREATE_AUDIT_LOG } from '../tables/audit-log.js'
+import { CREATE_CLOSED } from '../tables/closed.js'
 import { CREATE_OBSERVATIONS } from '../tables/observations.js'
 import { CREATE_QUARANTINED } from '../tables/quarantined.js'
 
@@ -25,6 +26,7 @@ export const MIGRATIONS: readonly Migration[] = [
   },
   { version: 3, name: 'audit log', statements: [CREATE_AUDIT_LOG] },
   { version: 4, name: 'flags of admission keys', statements: [ADD_ADMISSION_KEY_FLAGS] },
+  { version: 5, name: 'closed versions', statements: [CREATE_CLOSED] },
   { version: 5, name: 'figures of inferred attributions', statements: [ADD_ATTRIBUTION_INFERENCE] },
 ]
 

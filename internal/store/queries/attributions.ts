@@ -1,4 +1,5 @@
 import type { ClickHouseClient } from '@clickhouse/client'
+import { AS_OF_SNAPSHOT, snapshotParams } from '../snapshot.js'
 import { ATTRIBUTIONS } from '../tables/attributions.js'
 
 /** A record as the read model holds it: column names, decimals as text, times as epoch milliseconds in text. */
@@ -146,12 +147,11 @@ export async function listAttributions(
          AND (event_time, id) < (fromUnixTimestamp64Milli({time:Int64}), CAST(unhex({id:String}) AS FixedString(16)))`
   const result = await store.query({
     query: `SELECT ${RECORD} FROM ${ATTRIBUTIONS.name}
-            WHERE tenant_id = {tenant:String} AND valid_from <= fromUnixTimestamp64Milli({snapshot:Int64}) ${position}
+            WHERE tenant_id = {tenant:String} AND ${AS_OF_SNAPSHOT} ${position}
             ${view === undefined ? '' : `AND ingestion_layer IN {layers:Array(String)} AND ${IS_UNRESTRICTED}`}
             ORDER BY tenant_id DESC, event_time DESC, id DESC LIMIT {limit:UInt32}`,
     query_params: {
-      tenant: tenantId,
-      snapshot: snapshotMs,
+      ...snapshotParams(tenantId, snapshotMs),
       limit,
       layers: view?.ingestionLayers ?? [],
       time: after?.eventTimeMs ?? '0',
@@ -164,18 +164,19 @@ export async function listAttributions(
   return (await result.json<StoredAttribution & { id_hex: string }>()).map(named)
 }
 
-/** One record of a tenant in its newest version; undefined when there is none. */
+/** One record of a tenant as of a snapshot; undefined when there is none. */
 export async function findAttribution(
   store: ClickHouseClient,
   tenantId: string,
   idHex: string,
+  snapshotMs: number,
   signal: AbortSignal,
 ): Promise<StoredAttributionDetail | undefined> {
   const result = await store.query({
     query: `SELECT ${DETAIL} FROM ${ATTRIBUTIONS.name}
             WHERE tenant_id = {tenant:String} AND id = CAST(unhex({id:String}) AS FixedString(16))
-            ORDER BY valid_from DESC LIMIT 1`,
-    query_params: { tenant: tenantId, id: idHex },
+              AND ${AS_OF_SNAPSHOT} LIMIT 1`,
+    query_params: { ...snapshotParams(tenantId, snapshotMs), id: idHex },
     format: 'JSONEachRow',
     clickhouse_settings: READ_LIMITS,
     abort_signal: signal,

@@ -1,0 +1,215 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { Progress } from '../../../internal/broker/checkpoint.js'
+import { type PlannedLog, runPlannedLog } from '../../../internal/broker/planned-log.js'
+import { publishOrThrow } from '../../../internal/broker/publisher.js'
+import { followWatermark, type Watermark } from '../../../internal/broker/watermark.js'
+import { OBSERVATIONS } from '../../../streams/observations.js'
+import { type LogBroker, launchLogBroker } from '../../support/planned-logs.js'
+
+let broker: LogBroker
+let stopping: AbortController
+
+beforeEach(async () => {
+  broker = await launchLogBroker()
+  stopping = new AbortController()
+})
+afterEach(() => stopping.abort())
+
+const fail = (cause: unknown): void => {
+  throw cause
+}
+const reader = (clock: () => number = Date.now): Promise<Watermark> =>
+  followWatermark(broker.deps.checkpoints, fail, clock)
+
+/** A process that writes the rows of a log. @param write gets the instant that they are valid from */
+function writer(
+  key: string,
+  write: (atMs: number, sequences: readonly number[]) => Promise<void> | void,
+  clock: () => number = Date.now,
+) {
+  const dying = new AbortController()
+  const log: PlannedLog<Progress> = {
+    key,
+    stream: OBSERVATIONS.name,
+    subject: subjectOf(key),
+    initial: { done: 0 },
+    open: async () => async (entries, extent, _before, planned) => ({
+      plan: planned ?? extent,
+      after: { done: extent.last },
+      size: entries.length,
+      inserts: true,
+      carryOut: async () =>
+        write(
+          extent.atMs,
+          entries.map(({ sequence }) => sequence),
+        ),
+    }),
+  }
+  const running = runPlannedLog(log, { ...broker.deps, clock }, AbortSignal.any([stopping.signal, dying.signal]))
+  return {
+    async die(): Promise<never> {
+      dying.abort()
+      throw new Error('this process is dead')
+    },
+    dead: running,
+  }
+}
+
+const subjectOf = (key: string): string => `observations.${key.replace('.', '-')}`
+let sent = 0
+const send = (key: string): Promise<void> =>
+  publishOrThrow(broker.publish, subjectOf(key), Buffer.from('x'), `m${sent++}`)
+
+describe('an instant', () => {
+  test('goes on with the clock while nothing happens', async () => {
+    const watermark = await reader()
+
+    const one = await watermark.renewed()
+    await sleep(5)
+    const other = await watermark.renewed()
+
+    expect(other).toBeGreaterThan(one)
+    expect(Date.now() - other).toBeLessThan(1_000)
+  })
+
+  test('stays before a batch until all of it is there', async () => {
+    const watermark = await reader()
+    let written = (): void => undefined
+    let finish = (): void => undefined
+    const isWriting = new Promise<number>((resolve) => {
+      writer('a.0', (atMs) => {
+        resolve(atMs)
+        return new Promise((done) => {
+          finish = done
+        })
+      })
+    })
+    await send('a.0')
+    const atMs = await isWriting
+
+    const during = [await watermark.renewed(), await watermark.renewed()]
+    const isDone = new Promise<void>((resolve) => {
+      written = resolve
+    })
+    finish()
+    void broker.untilDone('a.0', OBSERVATIONS.name, subjectOf('a.0')).then(written)
+    await isDone
+
+    expect(during).toEqual([atMs - 1, atMs - 1])
+    expect(await watermark.renewed()).toBeGreaterThanOrEqual(atMs)
+  })
+
+  test('takes no notice of logs that write no records', async () => {
+    const watermark = await reader()
+    let finish = (): void => undefined
+    const isAtWork = new Promise<number>((resolve) => {
+      writer('audit', (atMs) => {
+        resolve(atMs)
+        return new Promise((done) => {
+          finish = done
+        })
+      })
+    })
+    await send('audit')
+    const atMs = await isAtWork
+
+    expect(await watermark.renewed()).toBeGreaterThanOrEqual(atMs)
+    finish()
+  })
+
+  test('is before what is written later by a clock that is slow', async () => {
+    const watermark = await reader()
+    const given = await watermark.renewed()
+
+    const atMs = await new Promise<number>((resolve) => {
+      writer('a.0', resolve, () => Date.now() - 60_000)
+      void send('a.0')
+    })
+
+    expect(atMs).toBeGreaterThan(given)
+  })
+
+  test('reaches what was written by a clock that is fast', async () => {
+    const watermark = await reader()
+    writer(
+      'a.0',
+      () => undefined,
+      () => Date.now() + 60_000,
+    )
+    await send('a.0')
+    await broker.untilDone('a.0', OBSERVATIONS.name, subjectOf('a.0'))
+
+    expect(await watermark.renewed()).toBeGreaterThan(Date.now() + 50_000)
+  })
+
+  test('stays before a batch whose process has died, until another has carried it out', async () => {
+    const watermark = await reader()
+    const tried: number[] = []
+    const dying = writer('a.0', (atMs) => {
+      tried.push(atMs)
+      return dying.die()
+    })
+    await send('a.0')
+    await dying.dead
+    const [first = 0] = tried
+    const afterDeath = [await watermark.renewed(), await (await reader()).renewed()]
+
+    writer('a.0', (atMs) => void tried.push(atMs))
+    await broker.untilDone('a.0', OBSERVATIONS.name, subjectOf('a.0'))
+
+    expect(afterDeath).toEqual([first - 1, first - 1])
+    expect(tried).toEqual([first, first])
+    expect(await watermark.renewed()).toBeGreaterThanOrEqual(first)
+  })
+})
+
+test('what was seen as of an instant is what is there as of it for ever, whoever writes, dies and reads', async () => {
+  const rows: { readonly atMs: number; readonly name: string }[] = []
+  const keys = ['a.0', 'a.1', 'b.0', 'changes']
+  const perLog = 60
+  const startWriter = (key: string): void => {
+    const skewMs = Math.floor(Math.random() * 400) - 200
+    const process = writer(
+      key,
+      async (atMs, sequences) => {
+        await sleep(Math.random() * 20)
+        if (Math.random() < 0.1) {
+          startWriter(key)
+          await process.die()
+        }
+        for (const sequence of sequences) {
+          const name = `${key}/${sequence}`
+          if (!rows.some((row) => row.name === name)) rows.push({ atMs, name })
+        }
+      },
+      () => Date.now() + skewMs,
+    )
+  }
+  for (const key of keys) startWriter(key)
+
+  const seen: { readonly instant: number; readonly names: ReadonlySet<string> }[] = []
+  const reading = new AbortController()
+  const namesAsOf = (instant: number): Set<string> =>
+    new Set(rows.filter(({ atMs }) => atMs <= instant).map(({ name }) => name))
+  const readers = [0, -150, 150].map(async (skewMs) => {
+    const watermark = await reader(() => Date.now() + skewMs)
+    while (!reading.signal.aborted) {
+      const instant = Math.random() < 0.5 ? await watermark.latest() : await watermark.renewed()
+      seen.push({ instant, names: namesAsOf(instant) })
+      await sleep(Math.random() * 10)
+    }
+  })
+  for (let i = 0; i < perLog; i++) {
+    for (const key of keys) await send(key)
+    await sleep(Math.random() * 30)
+  }
+  for (const key of keys) await broker.untilDone(key, OBSERVATIONS.name, subjectOf(key))
+  reading.abort()
+  await Promise.all(readers)
+
+  expect(rows.length).toBe(keys.length * perLog)
+  expect(seen.length).toBeGreaterThan(50)
+  expect(new Set(seen.map(({ names }) => names.size)).size).toBeGreaterThan(5)
+  for (const { instant, names } of seen) expect(namesAsOf(instant)).toEqual(names)
+}, 60_000)
