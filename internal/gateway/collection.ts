@@ -1,21 +1,29 @@
 import type { Caller } from '../auth/authenticate.js'
-import { type Problem, problem } from '../problems/catalogue.js'
+import type { Problem } from '../problems/catalogue.js'
 import type { Exchange } from './exchange.js'
 import { type CursorCodec, LIMIT_MAX, type Page, readLimit } from './pages.js'
-import { readQuery } from './query-string.js'
+import { badParameter, readQuery } from './query-string.js'
 import { compareKeys, type Order, type SortedRecords } from './sorted-records.js'
 
-/** What is asked of a collection. */
-export interface PageRequest<F extends string = never> {
+/** How many records of a collection are asked for, and from where on. */
+export interface PagePosition {
   readonly limit: number
   /** Sort key of the last record that was given out; undefined on the first page. */
   readonly after: readonly string[] | undefined
   /** The instant as of which all pages show the collection, milliseconds since the epoch. */
   readonly snapshotMs: number
-  readonly filters: { readonly [name in F]?: string }
   /** The cursor behind a record. @param lastKey its sort key */
   readonly cursorAfter: (lastKey: readonly string[]) => string
 }
+
+/** What is asked of a collection. */
+export interface PageRequest<F extends string = never> extends PagePosition {
+  readonly filters: { readonly [name in F]?: string }
+}
+
+export type ReadPosition =
+  | { readonly ok: true; readonly request: PagePosition }
+  | { readonly ok: false; readonly problem: Problem }
 
 export type ReadPage<F extends string> =
   | { readonly ok: true; readonly request: PageRequest<F> }
@@ -40,27 +48,43 @@ export function readPage<const F extends string = never>(
 ): ReadPage<F> {
   const read = readQuery<F | 'limit' | 'cursor'>(exchange.query, ['limit', 'cursor', ...filterNames])
   if (!read.ok) return read
-  const { limit: limitText, cursor, ...filters } = read.values as Record<string, string | undefined>
-  const limit = readLimit(limitText)
-  if (limit === undefined) {
-    return { ok: false, problem: problem('INVALID_FILTER', `limit must be a whole number from 1 to ${LIMIT_MAX}.`) }
-  }
-  const { cursors } = deps
-  const now = deps.clock()
+  const { limit, cursor, ...filters } = read.values as Record<string, string | undefined>
   const asked = filterNames.flatMap((filter) => (filters[filter] === undefined ? [] : [[filter, filters[filter]]]))
   const query = asked.length === 0 ? name : `${name} ${JSON.stringify(asked)}`
-  const decoded = cursor === undefined ? undefined : cursors.decode(cursor, { tenantId, query }, now)
+  const { cursors } = deps
+  const nowMs = deps.clock()
+  const snapshotMs = deps.newestMs ?? nowMs
+  const page = readPosition({ limit, cursor }, { tenantId, query }, { cursors, nowMs, snapshotMs })
+  return page.ok ? { ok: true, request: { ...page.request, filters: filters as PageRequest<F>['filters'] } } : page
+}
+
+/**
+ * Reads how many records are asked for, and from where on.
+ *
+ * @param question whose records, and which: a cursor serves no other
+ * @param snapshotMs as of when a first page shows the collection, milliseconds since the epoch
+ */
+export function readPosition(
+  { limit: limitText, cursor }: { readonly limit?: string | undefined; readonly cursor?: string | undefined },
+  { tenantId, query }: { readonly tenantId: string; readonly query: string },
+  from: { readonly cursors: CursorCodec; readonly nowMs: number; readonly snapshotMs: number },
+): ReadPosition {
+  const { cursors, nowMs } = from
+  const limit = readLimit(limitText)
+  if (limit === undefined) {
+    return { ok: false, problem: badParameter('/limit', `limit must be a whole number from 1 to ${LIMIT_MAX}.`) }
+  }
+  const decoded = cursor === undefined ? undefined : cursors.decode(cursor, { tenantId, query }, nowMs)
   if (decoded?.ok === false) return decoded
 
-  const snapshotMs = decoded?.state.snapshotMs ?? deps.newestMs ?? now
+  const snapshotMs = decoded?.state.snapshotMs ?? from.snapshotMs
   return {
     ok: true,
     request: {
       limit,
       after: decoded?.state.lastKey,
       snapshotMs,
-      filters: filters as PageRequest<F>['filters'],
-      cursorAfter: (lastKey) => cursors.encode({ tenantId, query, lastKey, snapshotMs }, now),
+      cursorAfter: (lastKey) => cursors.encode({ tenantId, query, lastKey, snapshotMs }, nowMs),
     },
   }
 }
@@ -72,7 +96,7 @@ export function readPage<const F extends string = never>(
  * @param keyOf the sort key of a row, ending with its id
  */
 export function pageOf<T, W>(
-  { limit, cursorAfter }: PageRequest<string>,
+  { limit, cursorAfter }: PagePosition,
   rows: readonly T[],
   keyOf: (row: T) => readonly string[],
   show: (row: T) => W,
@@ -92,7 +116,7 @@ export function pageOf<T, W>(
 
 /** One page out of what is held in memory in the order of its keys. */
 export const pageOfSorted = <T, W>(
-  request: PageRequest<string>,
+  request: PagePosition,
   records: SortedRecords<T>,
   order: Order,
   show: (record: T) => W,
@@ -111,7 +135,7 @@ export const pageOfSorted = <T, W>(
  * @param records all of the tenant's, in any order
  */
 export function pageOfAll<T, W>(
-  request: PageRequest<string>,
+  request: PagePosition,
   records: Iterable<T>,
   keyOf: (record: T) => readonly string[],
   order: Order,

@@ -78,7 +78,8 @@ export function createCursorCodec(key: Uint8Array): CursorCodec {
   }
 }
 
-const refused = (detail: string) => ({ ok: false, problem: problem('INVALID_CURSOR', detail) }) as const
+const refused = (detail: string) =>
+  ({ ok: false, problem: problem('INVALID_CURSOR', detail, { errors: [{ pointer: '/cursor', detail }] }) }) as const
 
 /** @returns the page size, or undefined when the text is not a whole number from 1 to 200 */
 export function readLimit(text: string | undefined): number | undefined {

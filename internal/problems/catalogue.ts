@@ -44,7 +44,7 @@ export const PROBLEMS = {
 
 export type ErrorCode = keyof typeof PROBLEMS
 
-/** One thing wrong with a body: where (RFC 6901) and why; never the value, which may be content. */
+/** One thing wrong with a body or a query: where (RFC 6901) and why; never the value, which may be content. */
 export interface FieldError {
   readonly pointer: string
   readonly detail: string

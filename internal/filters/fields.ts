@@ -1,0 +1,160 @@
+import {
+  CONFIDENCE_BANDS,
+  DEGRADATION_STATES,
+  EVIDENCE_BASES,
+  EXPORT_ELIGIBILITIES,
+  OUTPUT_STATES,
+  PATHWAY_CATEGORIES,
+  STAGE_ORIGINS,
+} from '../attribution/interpretation.js'
+
+/** By which fields records may be filtered and sorted, and how (spec 4.2, design section 6). Data; `parse.ts` reads by it. */
+
+/** What a filter may ask (spec 4.2). */
+export const OPERATORS = ['eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'in', 'contains'] as const
+export type Operator = (typeof OPERATORS)[number]
+
+/** What a field holds, and with it how an operand is read. */
+export type FieldType =
+  /** Any text of at most 256 bytes. */
+  | { readonly kind: 'text' }
+  /** One of a closed list. */
+  | { readonly kind: 'choice'; readonly values: readonly string[] }
+  /** Money, energy, carbon: exact, 20 digits before the point and 18 after it at most. */
+  | { readonly kind: 'amount' }
+  /** An exact decimal that is stored in ten-thousandths. */
+  | { readonly kind: 'confidence' }
+  /** RFC 3339 in UTC, to the millisecond. */
+  | { readonly kind: 'instant' }
+  | { readonly kind: 'id'; readonly prefix: 'attr' | 'inv' }
+
+export interface Field {
+  readonly type: FieldType
+  readonly operators: readonly Operator[]
+  readonly description: string
+  readonly example: string
+}
+
+const EQUALITY = ['eq', 'ne', 'in'] as const
+const ORDERED = [...EQUALITY, 'gt', 'gte', 'lt', 'lte'] as const
+const SEARCHED = [...EQUALITY, 'contains'] as const
+
+const TEXT = { kind: 'text' } as const
+const AMOUNT = { kind: 'amount' } as const
+const INSTANT = { kind: 'instant' } as const
+const choice = (values: readonly string[]) => ({ kind: 'choice', values }) as const
+
+export const FIELDS = {
+  id: {
+    type: { kind: 'id', prefix: 'attr' },
+    operators: ORDERED,
+    description: 'Id of the record.',
+    example: 'attr_7v3k9q2m4x8n5c1r6t0w3y9zb0',
+  },
+  invocation_id: {
+    type: { kind: 'id', prefix: 'inv' },
+    operators: ORDERED,
+    description: 'Id of the invocation.',
+    example: 'inv_7v3k9q2m4x8n5c1r6t0w3y9zb0',
+  },
+  provider: { type: TEXT, operators: SEARCHED, description: 'Provider of the model.', example: 'openai' },
+  served_model: { type: TEXT, operators: SEARCHED, description: 'Model that served the call.', example: 'gpt-4o' },
+  service: { type: TEXT, operators: SEARCHED, description: 'Attributed service.', example: 'support-chat' },
+  owner: { type: TEXT, operators: SEARCHED, description: 'Attributed owner.', example: 'team-support' },
+  cost_usd: { type: AMOUNT, operators: ORDERED, description: 'Cost in USD.', example: '0.05' },
+  energy_wh: { type: AMOUNT, operators: ORDERED, description: 'Energy in Wh.', example: '1.5' },
+  carbon_gco2e: { type: AMOUNT, operators: ORDERED, description: 'Carbon in gCO2e.', example: '0.2' },
+  confidence: {
+    type: { kind: 'confidence' },
+    operators: ORDERED,
+    description: 'Confidence, 0 to 0.95.',
+    example: '0.8',
+  },
+  confidence_band: {
+    type: choice(CONFIDENCE_BANDS),
+    operators: EQUALITY,
+    description: 'Band of the confidence.',
+    example: 'chargeback_ready',
+  },
+  stage_origin: {
+    type: choice(STAGE_ORIGINS),
+    operators: EQUALITY,
+    description: 'Stage that produced the result.',
+    example: 'stage_a',
+  },
+  evidence_basis: {
+    type: choice(EVIDENCE_BASES),
+    operators: SEARCHED,
+    description: 'Strongest evidence behind the result.',
+    example: 'service_resolved',
+  },
+  degradation_state: {
+    type: choice(DEGRADATION_STATES),
+    operators: EQUALITY,
+    description: 'How inference was served.',
+    example: 'none',
+  },
+  export_eligibility: {
+    type: choice(EXPORT_ELIGIBILITIES),
+    operators: EQUALITY,
+    description: 'Whether the record may be charged back, else why not.',
+    example: 'eligible',
+  },
+  pathway_category: {
+    type: choice(PATHWAY_CATEGORIES),
+    operators: EQUALITY,
+    description: 'How the call reached its provider.',
+    example: 'application_direct',
+  },
+  output_state: {
+    type: choice(OUTPUT_STATES),
+    operators: EQUALITY,
+    description: 'State of the result.',
+    example: 'inferred',
+  },
+  event_time: {
+    type: INSTANT,
+    operators: ORDERED,
+    description: 'When the call was made.',
+    example: '2026-11-21T09:30:00Z',
+  },
+  materialized_at: {
+    type: INSTANT,
+    operators: ORDERED,
+    description: 'Since when the record says what it says.',
+    example: '2026-11-21T09:30:00Z',
+  },
+  trace_id: {
+    type: TEXT,
+    operators: EQUALITY,
+    description: 'Trace of the call; records without one are those that `ne` finds.',
+    example: '0af7651916cd43dd8448eb211c80319c',
+  },
+} as const satisfies Readonly<Record<string, Field>>
+
+export type FieldName = keyof typeof FIELDS
+
+/** By what records may be sorted; ties are broken by `id` in the same direction. */
+export const SORT_FIELDS = [
+  'event_time',
+  'materialized_at',
+  'cost_usd',
+  'energy_wh',
+  'carbon_gco2e',
+  'confidence',
+  'provider',
+  'served_model',
+  'service',
+  'owner',
+] as const satisfies readonly FieldName[]
+export type SortField = (typeof SORT_FIELDS)[number]
+
+/** Fields that `contains` may look into. */
+export type SearchedField = 'provider' | 'served_model' | 'service' | 'owner' | 'evidence_basis'
+
+/** Values in an `in` list. */
+export const LIST_MAX = 200
+/** Filters in one question. */
+export const FILTERS_MAX = 50
+/** Bytes of a text that is compared with. */
+export const TEXT_BYTES_MAX = 256

@@ -1,0 +1,113 @@
+import { createHash } from 'node:crypto'
+import {
+  FIELDS,
+  FILTERS_MAX,
+  type Field,
+  type FieldName,
+  LIST_MAX,
+  OPERATORS,
+  type Operator,
+  SORT_FIELDS,
+  type SortField,
+} from './fields.js'
+import { describeOperand, readOperand, splitList } from './operand.js'
+
+/** The filter and sort grammar (spec 4.2): pure, and closed against everything that `fields.ts` does not allow. */
+
+/** One filter; all of a question hold together. */
+export interface Condition {
+  readonly field: FieldName
+  readonly operator: Operator
+  /** As `readOperand` gives them: one, or for `in` one or more, each once. */
+  readonly values: readonly string[]
+}
+
+export interface Sort {
+  readonly field: SortField
+  readonly isDescending: boolean
+}
+
+export const DEFAULT_SORT: Sort = { field: 'event_time', isDescending: true }
+
+/** What is wrong with a parameter, and where (RFC 6901, as if the query were an object); nothing of what was sent. */
+export interface Fault {
+  readonly pointer: string
+  readonly detail: string
+}
+
+export type Read<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly fault: Fault }
+
+/** Whether a parameter of this name is meant as a filter, be it a right one or not. */
+export const isFilterName = (name: string): boolean => name === 'filter' || name.startsWith('filter[')
+
+/** @param parameters name and value of each, decoded, in any order; a filter may stand several times */
+export function parseFilters(parameters: readonly (readonly [name: string, value: string])[]): Read<Condition[]> {
+  if (parameters.length > FILTERS_MAX) {
+    return wrong('/filter', `There may be at most ${FILTERS_MAX} filters.`)
+  }
+  const conditions: Condition[] = []
+  for (const [name, text] of parameters) {
+    const read = parseFilter(name, text)
+    if (!read.ok) return read
+    conditions.push(read.value)
+  }
+  return { ok: true, value: conditions }
+}
+
+const FILTER_NAME = /^filter\[([^[\]]*)\]\[([^[\]]*)\]$/
+
+function parseFilter(name: string, text: string): Read<Condition> {
+  const [, fieldName = '', operatorName = ''] = FILTER_NAME.exec(name) ?? []
+  // Own members only: `constructor` and the like are no fields.
+  if (!Object.hasOwn(FIELDS, fieldName)) {
+    const known = Object.keys(FIELDS).join(', ')
+    return wrong('/filter', `A filter is written filter[<field>][<operator>]=<value>; fields are ${known}.`)
+  }
+  const field = fieldName as FieldName
+  const { type, operators }: Field = FIELDS[field]
+  const operator = OPERATORS.find((known) => known === operatorName && operators.includes(known))
+  if (operator === undefined) {
+    return wrong(`/filter/${field}`, `Operators of ${field} are ${operators.join(', ')}.`)
+  }
+  const pointer = `/filter/${field}/${operator}`
+  // What a value contains need be no value itself.
+  const operandType = operator === 'contains' ? ({ kind: 'text' } as const) : type
+  const texts = operator === 'in' ? splitList(text) : [text]
+  if (texts.length > LIST_MAX) return wrong(pointer, `A list may have at most ${LIST_MAX} values.`)
+  const values = new Set<string>()
+  for (const one of texts) {
+    const value = readOperand(operandType, one)
+    if (value === undefined) {
+      const what = describeOperand(operandType)
+      return wrong(pointer, operator === 'in' ? `Each value must be ${what}.` : `The value must be ${what}.`)
+    }
+    values.add(value)
+  }
+  return { ok: true, value: { field, operator, values: [...values] } }
+}
+
+/** @param text a field, with `-` before it for the descending order; undefined: the newest events first */
+export function parseSort(text: string | undefined): Read<Sort> {
+  if (text === undefined) return { ok: true, value: DEFAULT_SORT }
+  const isDescending = text.startsWith('-')
+  const name = isDescending ? text.slice(1) : text
+  const field = SORT_FIELDS.find((known) => known === name)
+  if (field === undefined) {
+    return wrong('/sort', `sort must be one of ${SORT_FIELDS.join(', ')}, with - before it for the other direction.`)
+  }
+  return { ok: true, value: { field, isDescending } }
+}
+
+export const formatSort = ({ field, isDescending }: Sort): string => (isDescending ? `-${field}` : field)
+
+/** The same for the same set of filters, in whatever order and spelling they came; another for another. */
+export function digestOf(conditions: readonly Condition[]): string {
+  const texts = conditions.map(({ field, operator, values }) => JSON.stringify([field, operator, values.toSorted()]))
+  const distinct = [...new Set(texts)].sort()
+  return createHash('sha256').update(distinct.join('\n')).digest('base64url').slice(0, DIGEST_CHARACTERS)
+}
+
+/** 132 bits. */
+const DIGEST_CHARACTERS = 22
+
+const wrong = (pointer: string, detail: string) => ({ ok: false, fault: { pointer, detail } }) as const
