@@ -7,11 +7,9 @@ export const errorCode = z.enum(Object.keys(PROBLEMS) as ErrorCode[]).meta({ id:
 /** One thing wrong with a body or a query (RFC 9457 section 3.1.1, its example). */
 export const fieldError = z
   .object({
-    pointer: z
-      .string()
-      .meta({
-        description: 'Where, a JSON pointer into the body, or into the query as if it were an object (RFC 6901).',
-      }),
+    pointer: z.string().meta({
+      description: 'Where, a JSON pointer into the body, or into the query as if it were an object (RFC 6901).',
+    }),
     detail: z.string().meta({ description: 'Why; never the value.' }),
   })
   .meta({ id: 'FieldError' })
