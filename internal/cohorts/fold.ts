@@ -1,0 +1,79 @@
+/**
+ * k = 5 over a hierarchy (spec 4.2.4, design section 6): a group in which one to four people appear is folded into its
+ * parent, and so are further ones, the smallest first, until what a parent hides is at least two groups with five
+ * people together. So neither a group nor the difference between a parent and what is shown of it tells of fewer than
+ * five. A group in which nobody appears stays.
+ */
+import { COHORT_MIN } from '../tenants/tenant.js'
+import { isSmall, type People, unionOf } from './people.js'
+
+/** A group of the finest grain. */
+export interface Leaf {
+  /** Its labels below the root, the coarsest first. All leaves have equally many, and no two the same. */
+  readonly path: readonly string[]
+  readonly people: People
+}
+
+/**
+ * How many labels each leaf keeps: all of them when it is shown, fewer when it is folded into an ancestor, none when
+ * into the root. Leaves that keep the same labels, and not all, are one row: what their ancestor does not show.
+ *
+ * The root is never folded. Where it has fewer than five people itself, every group with people is in it.
+ */
+export function foldLeaves(leaves: readonly Leaf[]): readonly number[] {
+  const kept = leaves.map(({ path }) => path.length)
+  const indexes = leaves.map((_, index) => index)
+  foldBelow(groupOf('', indexes, leaves), 0, leaves, kept)
+  return kept
+}
+
+interface Group {
+  readonly label: string
+  readonly indexes: readonly number[]
+  readonly people: People
+}
+
+const groupOf = (label: string, indexes: readonly number[], leaves: readonly Leaf[]): Group => ({
+  label,
+  indexes,
+  people: unionOf(indexes.map((index) => (leaves[index] as Leaf).people)),
+})
+
+/** Folds what is below a group that is shown, or is the root. @param depth labels of the group */
+function foldBelow(parent: Group, depth: number, leaves: readonly Leaf[], kept: number[]): void {
+  const byLabel = new Map<string, number[]>()
+  for (const index of parent.indexes) {
+    const label = leaves[index]?.path[depth]
+    if (label === undefined) return // the group is a leaf
+    const members = byLabel.get(label)
+    if (members === undefined) byLabel.set(label, [index])
+    else members.push(index)
+  }
+  const children = [...byLabel].map(([label, indexes]) => groupOf(label, indexes, leaves))
+  const hidden = hiddenAmong(children)
+  for (const child of children) {
+    if (!hidden.has(child)) foldBelow(child, depth + 1, leaves, kept)
+    else for (const index of child.indexes) kept[index] = depth
+  }
+}
+
+/** Which of a group's children are not shown. */
+function hiddenAmong(children: readonly Group[]): ReadonlySet<Group> {
+  const hidden = new Set(children.filter(({ people }) => isSmall(people)))
+  if (hidden.size === 0) return hidden
+  const others = children.filter((child) => !hidden.has(child)).sort(bySize)
+  const [inhabited, empty] = [others.filter(hasPeople), others.filter((group) => !hasPeople(group))]
+  for (const next of inhabited) {
+    if (hidden.size > 1 && unionOf([...hidden].map(({ people }) => people)).length >= COHORT_MIN) break
+    hidden.add(next)
+  }
+  // The root's only people, beside what runs by itself: one of that is hidden with them.
+  if (hidden.size === 1 && empty[0] !== undefined) hidden.add(empty[0])
+  return hidden
+}
+
+const hasPeople = ({ people }: Group): boolean => people.length > 0
+
+/** Few people first; the same order in every process. */
+const bySize = (one: Group, other: Group): number =>
+  one.people.length - other.people.length || (one.label < other.label ? -1 : 1)
