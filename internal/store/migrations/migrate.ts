@@ -6,6 +6,7 @@ import { CREATE_AUDIT_LOG } from '../tables/audit-log.js'
 import { CREATE_CLOSED } from '../tables/closed.js'
 import { CREATE_OBSERVATIONS } from '../tables/observations.js'
 import { CREATE_QUARANTINED } from '../tables/quarantined.js'
+import { CREATE_USAGE, CREATE_USAGE_VIEWS, FILL_USAGE } from '../tables/usage.js'
 
 /**
  * The schema's steps, in order. A step that has been released is never changed; each of its statements is safe to
@@ -27,6 +28,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 3, name: 'audit log', statements: [CREATE_AUDIT_LOG] },
   { version: 4, name: 'flags of admission keys', statements: [ADD_ADMISSION_KEY_FLAGS] },
   { version: 5, name: 'closed versions', statements: [CREATE_CLOSED] },
+  { version: 6, name: 'usage in quarters of an hour', statements: [CREATE_USAGE, ...CREATE_USAGE_VIEWS, FILL_USAGE] },
   { version: 5, name: 'figures of inferred attributions', statements: [ADD_ATTRIBUTION_INFERENCE] },
 ]
 
