@@ -54,12 +54,14 @@ export const REVOKED_TOKENS = {
   expiryMarkMs: 60 * 1000,
 } as const satisfies Bucket
 
-/** `<tenant id>.<services|identities|principals>.<escaped name>` -> one entry of the tenant's directory. Watched by attributors. */
 /** `<tenant id>.<services|identities|principals>.<escaped name>` -> one entry of the tenant's directory. Watched by attributors and gateways. */
 export const DIRECTORY = { name: 'directory', history: 1 } as const satisfies Bucket
 
 /** `<tenant id>.<price id>` -> a price that the tenant has negotiated. Watched by attributors and gateways. */
 export const PRICE_OVERRIDES = { name: 'price_overrides', history: 1 } as const satisfies Bucket
+
+/** `<pool id>` -> a cost pool of a tenant: its owner, and the rules by which calls go to it. Watched by attributors and gateways. */
+export const POOLS = { name: 'pools', history: 1 } as const satisfies Bucket
 
 /** `<connector id>` -> a partner that acts for a tenant: scopes, source systems, lane, salt and hash of its secret, status, health. Watched by gateways. */
 export const CONNECTORS = { name: 'connectors', history: 1 } as const satisfies Bucket
@@ -128,6 +130,7 @@ export const BUCKETS: readonly Bucket[] = [
   REVOKED_TOKENS,
   DIRECTORY,
   PRICE_OVERRIDES,
+  POOLS,
   CONNECTORS,
   MODELS,
   DEGRADATIONS,

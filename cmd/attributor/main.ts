@@ -4,11 +4,14 @@
  */
 import { randomBytes } from 'node:crypto'
 import { setMaxListeners } from 'node:events'
+import { trailingWeights } from '../../internal/allocation/trailing-weights.js'
 import { loadSeenEvents } from '../../internal/attribution/actor/load-seen.js'
 import { partitionActor } from '../../internal/attribution/actor/partition-actor.js'
 import type { Stage } from '../../internal/attribution/actor/stage.js'
 import { consumptionRules } from '../../internal/attribution/consumption.js'
 import { WatchedDirectory } from '../../internal/attribution/directory/directory.js'
+import type { StoredPool } from '../../internal/attribution/pools/pool.js'
+import { WatchedPools } from '../../internal/attribution/pools/watched-pools.js'
 import type { StoredOverride } from '../../internal/attribution/prices/override.js'
 import { WatchedPrices } from '../../internal/attribution/prices/watched-prices.js'
 import { stageA } from '../../internal/attribution/stage-a/stage.js'
@@ -17,6 +20,7 @@ import { stageC } from '../../internal/attribution/stage-c/stage.js'
 import { auditActor } from '../../internal/audit/actor.js'
 import { signedHeads } from '../../internal/audit/heads.js'
 import { connectBroker, ensureStreams } from '../../internal/broker/connect.js'
+import { followCurrency } from '../../internal/broker/currency.js'
 import { readFence } from '../../internal/broker/fence.js'
 import { type LogRange, readLog } from '../../internal/broker/log.js'
 import { joinMembers } from '../../internal/broker/members.js'
@@ -32,11 +36,13 @@ import { readMasterKeys } from '../../internal/secrets/master-keys.js'
 import { signingKey } from '../../internal/secrets/signing-keys.js'
 import { connectStore } from '../../internal/store/client.js'
 import { createDatabase, migrate } from '../../internal/store/migrations/migrate.js'
+import { resolvedCosts } from '../../internal/store/queries/allocation-weights.js'
 import { lastAuditRecords } from '../../internal/store/queries/audit-log.js'
 import { observationSources } from '../../internal/store/queries/observations.js'
 import { recordedIds, recordSourcesOf, recordSourcesSince } from '../../internal/store/queries/sources.js'
 import { insertRows, type RowBinaryTable } from '../../internal/store/sink.js'
 import { ADMISSION_KEYS } from '../../internal/store/tables/admission-keys.js'
+import { ALLOCATION_WEIGHTS } from '../../internal/store/tables/allocation-weights.js'
 import { ATTRIBUTIONS } from '../../internal/store/tables/attributions.js'
 import { AUDIT_LOG } from '../../internal/store/tables/audit-log.js'
 import { OBSERVATIONS_TABLE } from '../../internal/store/tables/observations.js'
@@ -47,9 +53,11 @@ import { AUDIT } from '../../streams/audit.js'
 import {
   AUDIT_DAYS,
   AUDIT_HEADS,
+  type Bucket,
   CHECKPOINTS,
   DIRECTORY,
   MEMBERS,
+  POOLS,
   PRICE_OVERRIDES,
   SIGNING_KEYS,
   TENANTS,
@@ -59,7 +67,16 @@ import { OBSERVATIONS } from '../../streams/observations.js'
 
 runMain('attributor', async () => {
   const config = readConfig(
-    ['logLevel', 'partitions', 'stages', 'memberName', ...MASTER_KEY_SETTINGS, ...BROKER_SETTINGS, ...STORE_SETTINGS],
+    [
+      'logLevel',
+      'partitions',
+      'indexStaleSeconds',
+      'stages',
+      'memberName',
+      ...MASTER_KEY_SETTINGS,
+      ...BROKER_SETTINGS,
+      ...STORE_SETTINGS,
+    ],
     process.argv.slice(2),
     process.env,
   )
@@ -93,8 +110,17 @@ runMain('attributor', async () => {
     log.fatal({ err: cause }, 'a copy of a bucket no longer follows it')
     process.exit(1)
   }
+  /** A copy of a bucket, and whether it lags its source by more than a record may be silent about. */
+  const followed = async <T>(from: Bucket, apply: (key: string, value: T | undefined) => void) => {
+    const bucket = await broker.bucket(from)
+    const copy = await mirrorBucket<T>(bucket, lost, apply)
+    const currency = await followCurrency(bucket, copy, { clock: Date.now, log }, stopping.signal)
+    return { isIndexStale: () => currency.lagMs() > config.indexStaleSeconds * 1000 }
+  }
   const directory = new WatchedDirectory()
-  await mirrorBucket(await broker.bucket(DIRECTORY), lost, (key, value) => directory.apply(key, value))
+  const directoryCopy = await followed(DIRECTORY, (key, value) => directory.apply(key, value))
+  const pools = new WatchedPools()
+  const poolsCopy = await followed<StoredPool>(POOLS, (key, pool) => pools.apply(key, pool))
   const prices = new WatchedPrices((id, what) => log.error({ id, what }, 'a price of a tenant cannot be applied'))
   await mirrorBucket<StoredOverride>(await broker.bucket(PRICE_OVERRIDES), lost, (key, price) =>
     prices.apply(key, price),
@@ -144,12 +170,21 @@ runMain('attributor', async () => {
   const stages: readonly Stage[] = [
     stageA({
       ...rowDeps,
+      ...directoryCopy,
       directory,
       settingsOf: (tenantId) => settingsOf(tenants.get(tenantId)),
       loadSeen: (partition) => loadSeenEvents(partition, seenDeps),
     }),
     stageB(),
-    stageC(rowDeps),
+    stageC({
+      ...rowDeps,
+      ...poolsCopy,
+      policyOf: (tenantId) => pools.of(tenantId),
+      weightsAsOf: trailingWeights({
+        costsOf: (tenantId, window, limit) => resolvedCosts(store, tenantId, window, limit),
+        keep: insertInto(ALLOCATION_WEIGHTS, logId),
+      }),
+    }),
   ].filter(({ name }) => config.stages.includes(name))
   const actorDeps = {
     publish,

@@ -11,6 +11,8 @@ import { type StoredKeyUse, trackKeyUses } from '../../internal/api-keys/last-us
 import { apiKeyRoutes } from '../../internal/api-keys/routes.js'
 import { openDirectory } from '../../internal/attribution/directory/open-directory.js'
 import { directoryRoutes } from '../../internal/attribution/directory/routes.js'
+import type { StoredPool } from '../../internal/attribution/pools/pool.js'
+import { poolRoutes } from '../../internal/attribution/pools/routes.js'
 import type { StoredOverride } from '../../internal/attribution/prices/override.js'
 import { priceRoutes } from '../../internal/attribution/prices/routes.js'
 import { type AttributionRoutesDeps, attributionRoutes } from '../../internal/attribution/routes.js'
@@ -75,6 +77,7 @@ import { adoptOrphans } from '../../internal/spool/orphans.js'
 import { openSpool } from '../../internal/spool/spool.js'
 import { connectStore } from '../../internal/store/client.js'
 import { findAdmissionKeys } from '../../internal/store/queries/admission-keys.js'
+import { findAllocationWeights } from '../../internal/store/queries/allocation-weights.js'
 import { findAttribution, listAttributions } from '../../internal/store/queries/attributions.js'
 import { listAuditLog } from '../../internal/store/queries/audit-log.js'
 import { findQuarantined } from '../../internal/store/queries/quarantined.js'
@@ -90,6 +93,7 @@ import {
   DIRECTORY,
   IDEMPOTENCY,
   MEMBERS,
+  POOLS,
   PRICE_OVERRIDES,
   SIGNING_KEYS,
   TENANTS,
@@ -350,6 +354,7 @@ runMain('gateway', async () => {
     list: (question, signal) => listAttributions(store, question, signal),
     find: (tenantId, id, snapshotMs, signal) => findAttribution(store, tenantId, id, snapshotMs, signal),
     snapshot: watermark.latest,
+    findWeights: (tenantId, asOfMs) => findAllocationWeights(store, tenantId, asOfMs),
     cursors,
     idsOf,
     clock,
@@ -401,6 +406,7 @@ runMain('gateway', async () => {
       }),
       ...directoryRoutes({ ...collection, ...(await openDirectory(await broker.bucket(DIRECTORY), idsOf, lost)) }),
       ...priceRoutes({ ...collection, prices }),
+      ...poolRoutes({ ...collection, pools: await watchRecords<StoredPool>(await broker.bucket(POOLS), lost) }),
       ...connectorRoutes({ ...collection, mode: config.mode, connectors, residencyRegionOf }),
       ...partnerRoutes({
         mutate,

@@ -68,6 +68,7 @@ runMain('up', async () => {
       'demoSpeed',
       'demoEventIds',
       'partitions',
+      'indexStaleSeconds',
       'natsServerBin',
       ...MASTER_KEY_SETTINGS,
       ...BROKER_SETTINGS,

@@ -82,6 +82,20 @@ const explanation = z
   .object({
     evidence: facts('The facts that decided.'),
     alternatives: z.array(facts('Another service and owner, with its probability.')),
+    allocation: z
+      .object({
+        pool: z.string(),
+        owner: z.string(),
+        weights_as_of: timeText().nullable(),
+        window_days: z.int(),
+        weights: z.array(z.object({ service: z.string(), owner: z.string(), weight: decimalText() })).meta({
+          description:
+            'Shares of what was attributed for certain over the window, by which a report may spread the pool. They sum ' +
+            'to exactly 1; that of the pool itself stays in it.',
+        }),
+      })
+      .nullable()
+      .meta({ description: 'Of a record that is kept in a cost pool; else null.' }),
     cost: z.object({
       basis: z.enum(COST_BASES),
       total_usd: decimalText(),

@@ -1,4 +1,7 @@
+import { WINDOW_MS } from '../allocation/trailing-weights.js'
+import type { StoredWeight } from '../store/queries/allocation-weights.js'
 import type { StoredAttributionDetail } from '../store/queries/attributions.js'
+import { formatInstant, parseInstant } from '../units/instant.js'
 import { formatQuantity, type Quantity, type Unit } from '../units/quantity.js'
 import type { CostDetails } from './cost/cost-details.js'
 import { type CostFacts, explainCost } from './cost/explain-cost.js'
@@ -7,15 +10,46 @@ import type { FootprintDetails } from './energy/footprint-details.js'
 import { countOf } from './record.js'
 import type { Inference } from './row.js'
 
-/** How a record came about, in figures that a person can add up again. Members in wire form. */
-export function explain(stored: StoredAttributionDetail): object {
+/**
+ * How a record came about, in figures that a person can add up again. Members in wire form.
+ *
+ * @param weights of the tenant's pools as of the instant that `weightsInstantOf` says; empty for what is not allocated
+ */
+export function explain(stored: StoredAttributionDetail, weights: readonly StoredWeight[]): object {
   return {
     evidence: JSON.parse(stored.evidence) as object,
     alternatives: stored.inference === '' ? [] : (JSON.parse(stored.inference) as Inference).alternatives,
+    allocation: stored.stage_origin === 'stage_c' ? explainAllocation(stored, weights) : null,
     cost: explainStoredCost(stored),
     footprint: explainStoredFootprint(stored),
   }
 }
+
+/** As of when the weights are that an allocated record names; undefined where it names none. */
+export function weightsInstantOf({ stage_origin, evidence }: StoredAttributionDetail): number | undefined {
+  if (stage_origin !== 'stage_c') return undefined
+  const { weights_as_of: text } = JSON.parse(evidence) as { readonly weights_as_of?: string }
+  return text === undefined ? undefined : parseInstant(text)
+}
+
+/** Where the cost is kept, and the shares by which a report may spread it: they sum to exactly 1. */
+function explainAllocation(stored: StoredAttributionDetail, weights: readonly StoredWeight[]): object {
+  const asOfMs = weightsInstantOf(stored)
+  return {
+    pool: stored.service,
+    owner: stored.owner,
+    weights_as_of: asOfMs === undefined ? null : formatInstant(asOfMs),
+    window_days: WINDOW_MS / DAY_MS,
+    // What nobody has a weight for stays where it is.
+    weights: weights.map(({ service, owner, weight }) => ({
+      service: service === '' ? stored.service : service,
+      owner: service === '' ? stored.owner : owner,
+      weight,
+    })),
+  }
+}
+
+const DAY_MS = 24 * 60 * 60 * 1000
 
 function explainStoredCost(stored: StoredAttributionDetail): object {
   const details = JSON.parse(stored.cost_details) as CostDetails

@@ -102,8 +102,16 @@ export function eligibilityOf(record: {
 /** An event that is over an hour older than its arrival came from a source that lags. */
 const SOURCE_STALE_MS = 60 * 60 * 1000
 
-export const freshnessOf = (eventTimeMs: number, receivedAtMs: number): Freshness =>
-  receivedAtMs - eventTimeMs > SOURCE_STALE_MS ? 'source_stale' : 'fresh'
+/**
+ * A copy that lags says more than a source that does: the record may be another once the copy has caught up, and to
+ * attribute the window again then mends it.
+ *
+ * @param isIndexStale whether the copy by which the record was decided lags its source
+ */
+export function freshnessOf(eventTimeMs: number, receivedAtMs: number, isIndexStale: boolean): Freshness {
+  if (isIndexStale) return 'index_stale'
+  return receivedAtMs - eventTimeMs > SOURCE_STALE_MS ? 'source_stale' : 'fresh'
+}
 
 const PATHWAY_OF_LAYER = new Map<string, PathwayCategory>([
   ['application', 'application_direct'],

@@ -6,6 +6,7 @@ import type { Route } from '../gateway/route.js'
 import { hasTagOf, idHex, parseId, type TenantIds } from '../ids/ids.js'
 import { problem } from '../problems/catalogue.js'
 import { storeProblem } from '../store/failures.js'
+import type { StoredWeight } from '../store/queries/allocation-weights.js'
 import type {
   After,
   AttributionView,
@@ -13,7 +14,7 @@ import type {
   StoredAttributionDetail,
 } from '../store/queries/attributions.js'
 import { GET_ATTRIBUTION, LIST_ATTRIBUTIONS } from './contract.js'
-import { explain } from './explanation.js'
+import { explain, weightsInstantOf } from './explanation.js'
 import { toRecord } from './record.js'
 
 export interface AttributionRoutesDeps {
@@ -35,6 +36,7 @@ export interface AttributionRoutesDeps {
   ) => Promise<StoredAttributionDetail | undefined>
   /** The newest instant as of which the read model is complete. */
   readonly snapshot: () => Promise<number>
+  readonly findWeights: (tenantId: string, asOfMs: number) => Promise<readonly StoredWeight[]>
   readonly cursors: CursorCodec
   readonly idsOf: (tenantId: string) => TenantIds
   readonly clock: () => number
@@ -111,7 +113,9 @@ async function get(exchange: Exchange, caller: Caller, deps: AttributionRoutesDe
   const signal = abortWith(exchange)
   const stored = await deps.find(tenantId, idHex(id), await deps.snapshot(), signal)
   if (stored === undefined) return exchange.replyProblem(problem('NOT_FOUND', 'There is no such attribution.'))
-  exchange.replyJson('200 OK', { ...toRecord(stored), explanation: explain(stored) })
+  const weightsAt = weightsInstantOf(stored)
+  const weights = weightsAt === undefined ? [] : await deps.findWeights(tenantId, weightsAt)
+  exchange.replyJson('200 OK', { ...toRecord(stored), explanation: explain(stored, weights) })
 }
 
 /** A query whose caller has left is stopped in the engine. */

@@ -67,6 +67,8 @@ export interface RowDeps {
   readonly identityKeyOf: (tenantId: string) => SipKey
   /** Where the tenant's data must stay. */
   readonly residencyRegionOf: (tenantId: string) => ResidencyRegion
+  /** Whether the copy by which the stage decides lags its source. */
+  readonly isIndexStale: () => boolean
 }
 
 /** Rules of stages A and C; a change of either gets a new number. */
@@ -109,7 +111,7 @@ export function toRow(admitted: AdmittedInvocation, verdict: Verdict, place: Row
     evidenceBasis: verdict.evidenceBasis,
     modelVersion: verdict.modelVersion,
     degradationState: verdict.degradationState,
-    freshness: freshnessOf(invocation.eventTimeMs, admitted.receivedAtMs),
+    freshness: freshnessOf(invocation.eventTimeMs, admitted.receivedAtMs, deps.isIndexStale()),
     exportEligibility: eligibilityOf({
       confidence,
       isPriced: consumption.costBasis !== 'unpriced',

@@ -6,6 +6,8 @@ export interface Mirror<T> {
   entries(): IterableIterator<[string, T]>
   /** Resolves once the copy holds what was written at that revision. */
   reached(revision: number): Promise<void>
+  /** The newest revision that the copy holds; 0 when its bucket was never written to. */
+  revision(): number
   stop(): void
 }
 
@@ -61,6 +63,7 @@ export async function mirrorBucket<T>(
         waiting.add(look)
         look()
       }),
+    revision: () => reached,
     stop: () => {
       stopped = true
       watch.stop()

@@ -125,6 +125,7 @@ export const SETTINGS = {
   natsServerBin: text('nats-server-bin', ''),
   streamReplicas: integer('stream-replicas', 1, 1, 5),
   partitions: integer('partitions', 2, 1, 64),
+  indexStaleSeconds: integer('index-stale-seconds', 300, 0, 86_400),
   invocationsBytesMax: integer('invocations-bytes-max', 8 * 1024 ** 3, 1024 ** 2, 2 ** 50),
   observationsBytesMax: integer('observations-bytes-max', 1024 ** 3, 1024 ** 2, 2 ** 50),
 

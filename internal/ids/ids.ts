@@ -27,6 +27,7 @@ export type IdPrefix =
   | 'idn'
   | 'prn'
   | 'prc'
+  | 'pool'
 
 export const ID_BYTES = 16
 const TAG_BYTES = 4

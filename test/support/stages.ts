@@ -1,7 +1,9 @@
 /** What a stage is given besides its own rule: a batch of events, and what turns a verdict into a row. */
 import type { Batch } from '../../internal/attribution/actor/batch.js'
 import type { Disposition } from '../../internal/attribution/actor/stage.js'
+import { allocationPolicy } from '../../internal/attribution/pools/policy.js'
 import type { RowDeps } from '../../internal/attribution/row.js'
+import type { StageCDeps } from '../../internal/attribution/stage-c/stage.js'
 import { deriveTenantIds } from '../../internal/ids/ids.js'
 import type { AdmittedInvocation } from '../../internal/invocations/group.js'
 import { zero } from '../../internal/units/quantity.js'
@@ -25,6 +27,14 @@ export const ROW_DEPS: RowDeps = {
   },
   identityKeyOf: (tenantId) => deriveTenantIds(new Uint8Array(32), tenantId).sip,
   residencyRegionOf: () => null,
+  isIndexStale: () => false,
+}
+
+/** Stage C of a tenant without pools. */
+export const STAGE_C_DEPS: StageCDeps = {
+  ...ROW_DEPS,
+  policyOf: () => allocationPolicy([]),
+  weightsAsOf: async () => Date.UTC(2026, 10, 3, 11),
 }
 
 export const batchOf = (stage: Batch['stage'], invocations: readonly AdmittedInvocation[]): Batch => ({

@@ -13,6 +13,7 @@ export const TAGS = {
   Directory: 'What a tenant tells of itself: its services, identities and credentials, by which calls are attributed.',
   Prices: 'What a tenant pays, where that is not the list price.',
   Webhooks: 'Where events are sent to, what became of each, and the events themselves.',
+  Pools: 'Where the cost of calls is kept that nobody could be named for.',
   Connectors: 'Partners that send and read for a tenant.',
   Partner: 'What a connector may ask for itself.',
   Health: 'Whether the process runs, and whether it can work.',

@@ -1,6 +1,7 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import { connectStore, type StoreConnection } from '../client.js'
 import { ADD_ADMISSION_KEY_FLAGS, CREATE_ADMISSION_KEYS } from '../tables/admission-keys.js'
+import { CREATE_ALLOCATION_WEIGHTS } from '../tables/allocation-weights.js'
 import { ADD_ATTRIBUTION_INFERENCE, CREATE_ATTRIBUTIONS } from '../tables/attributions.js'
 import { CREATE_AUDIT_LOG } from '../tables/audit-log.js'
 import { CREATE_CLOSED } from '../tables/closed.js'
@@ -28,8 +29,9 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 3, name: 'audit log', statements: [CREATE_AUDIT_LOG] },
   { version: 4, name: 'flags of admission keys', statements: [ADD_ADMISSION_KEY_FLAGS] },
   { version: 5, name: 'closed versions', statements: [CREATE_CLOSED] },
-  { version: 6, name: 'usage in quarters of an hour', statements: [CREATE_USAGE, ...CREATE_USAGE_VIEWS, FILL_USAGE] },
-  { version: 5, name: 'figures of inferred attributions', statements: [ADD_ATTRIBUTION_INFERENCE] },
+  { version: 6, name: 'figures of inferred attributions', statements: [ADD_ATTRIBUTION_INFERENCE] },
+  { version: 7, name: 'usage in quarters of an hour', statements: [CREATE_USAGE, ...CREATE_USAGE_VIEWS, FILL_USAGE] },
+  { version: 8, name: 'allocation weights', statements: [CREATE_ALLOCATION_WEIGHTS] },
 ]
 
 /** Creates the database unless it is there. An account that may not create one needs it made beforehand. */

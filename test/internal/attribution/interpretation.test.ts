@@ -106,12 +106,17 @@ describe('eligibility', () => {
 
 describe('freshness', () => {
   test('is lost when an event is more than an hour older than its arrival', () => {
-    expect(freshnessOf(0, 3_600_000)).toBe('fresh')
-    expect(freshnessOf(0, 3_600_001)).toBe('source_stale')
+    expect(freshnessOf(0, 3_600_000, false)).toBe('fresh')
+    expect(freshnessOf(0, 3_600_001, false)).toBe('source_stale')
   })
 
   test('is not lost by an event that is ahead of its arrival', () => {
-    expect(freshnessOf(3_600_001, 0)).toBe('fresh')
+    expect(freshnessOf(3_600_001, 0, false)).toBe('fresh')
+  })
+
+  test('of a copy that lags comes before that of the source', () => {
+    expect(freshnessOf(0, 0, true)).toBe('index_stale')
+    expect(freshnessOf(0, 3_600_001, true)).toBe('index_stale')
   })
 })
 

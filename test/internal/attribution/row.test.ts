@@ -34,6 +34,7 @@ const depsOf = (consumption: Partial<Consumption> = {}): RowDeps => ({
   consumptionOf: () => ({ ...CONSUMPTION, ...consumption }),
   identityKeyOf: (tenantId) => deriveTenantIds(new Uint8Array(32).fill(5), tenantId).sip,
   residencyRegionOf: () => 'eu-central-1',
+  isIndexStale: () => false,
 })
 
 interface Asked {

@@ -25,7 +25,7 @@ import { INVOCATIONS, invocationsSubject, type StageName } from '../../../../str
 import { directoryOf } from '../../../support/directory.js'
 import { idOf, validEvent } from '../../../support/invocations.js'
 import { type LogBroker, launchLogBroker } from '../../../support/planned-logs.js'
-import { ROW_DEPS } from '../../../support/stages.js'
+import { ROW_DEPS, STAGE_C_DEPS } from '../../../support/stages.js'
 import { launchStore, type RunningStore, stopStore } from '../../../support/store.js'
 
 let store: RunningStore
@@ -83,7 +83,7 @@ function start(partition: number, stages: readonly StageName[] = ['a', 'b', 'c']
       loadSeen: (of) => loadSeenEvents(of, seenDeps),
     }),
     stageB(),
-    stageC(ROW_DEPS),
+    stageC(STAGE_C_DEPS),
   ]
   const running = all
     .filter(({ name }) => stages.includes(name))

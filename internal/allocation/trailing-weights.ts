@@ -1,0 +1,60 @@
+import { type ResolvedCost, type Weight, weightSteps, weightsOf } from './weights.js'
+
+/** The window whose cost decides: the last 30 days. */
+export const WINDOW_MS = 30 * 24 * 60 * 60 * 1000
+/** Weights are worked out once an hour, for its end; a batch that lands late has landed five minutes later. */
+const EVERY_MS = 60 * 60 * 1000
+const SETTLED_MS = 5 * 60 * 1000
+/** Services and owners that have a weight of their own; the share of the others stays in the pool. */
+export const WEIGHTS_MAX = 500
+/** Tenants whose last weights are known to be there. */
+const KEPT_MAX = 10_000
+
+export interface TrailingWeightsDeps {
+  readonly costsOf: (
+    tenantId: string,
+    window: { readonly fromMs: number; readonly toMs: number },
+    limit: number,
+  ) => Promise<{ readonly costs: readonly ResolvedCost[]; readonly totalSteps: bigint }>
+  /** Keeps the rows once for a token: of two who work them out, the first one's stay. */
+  readonly keep: (
+    rows: readonly {
+      readonly tenantId: string
+      readonly asOfMs: number
+      readonly service: string
+      readonly owner: string
+      readonly weightSteps: bigint
+    }[],
+    token: string,
+  ) => Promise<void>
+}
+
+/** The instant whose weights hold at a time: the same for all of an hour, whoever asks and however often. */
+export const weightsInstant = (nowMs: number): number => Math.floor((nowMs - SETTLED_MS) / EVERY_MS) * EVERY_MS
+
+/**
+ * Sees to it that a tenant's weights as of `weightsInstant(nowMs)` are kept, and says which instant that is. Rows of the
+ * read model are never changed, so that the same instant always gives the same weights.
+ *
+ * @throws when the read model is away
+ */
+export function trailingWeights({
+  costsOf,
+  keep,
+}: TrailingWeightsDeps): (tenantId: string, nowMs: number) => Promise<number> {
+  const kept = new Map<string, number>()
+  return async (tenantId, nowMs) => {
+    const asOfMs = weightsInstant(nowMs)
+    if (kept.get(tenantId) === asOfMs) return asOfMs
+    const { costs, totalSteps } = await costsOf(tenantId, { fromMs: asOfMs - WINDOW_MS, toMs: asOfMs }, WEIGHTS_MAX)
+    const { weights, staysParts } = weightsOf(costs, totalSteps)
+    const stays: Weight = { service: '', owner: '', parts: staysParts }
+    const rows = [...weights, stays]
+      .filter(({ parts }) => parts > 0n)
+      .map(({ service, owner, parts }) => ({ tenantId, asOfMs, service, owner, weightSteps: weightSteps(parts) }))
+    await keep(rows, `weights.${tenantId}.${asOfMs}`)
+    if (kept.size >= KEPT_MAX) kept.clear()
+    kept.set(tenantId, asOfMs)
+    return asOfMs
+  }
+}

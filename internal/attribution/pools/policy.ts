@@ -1,0 +1,56 @@
+import { canonicalProvider, comparableProvider } from '../provider-names.js'
+import type { PoolRule, StoredPool } from './pool.js'
+
+/** What of a call decides which pool it goes to. */
+export interface PooledCall {
+  readonly provider: string
+  readonly ingestionLayer: string
+  readonly principal: string
+}
+
+export interface Allocation {
+  readonly pool: StoredPool
+  /** The first of the pool's rules that took the call. */
+  readonly rule: PoolRule
+}
+
+/** A tenant's pools, ready for calls. */
+export interface AllocationPolicy {
+  /** Undefined when no rule takes it: it belongs to the default pool. */
+  allocate(call: PooledCall): Allocation | undefined
+}
+
+/** Pure. The order in which pools are tried is the same in every process: priority, name, id. */
+export function allocationPolicy(pools: Iterable<StoredPool>): AllocationPolicy {
+  const tried = [...pools]
+    .sort(inOrder)
+    .flatMap((pool) => pool.rules.map((rule) => ({ pool, rule, takes: takes(rule) })))
+  return {
+    allocate(call) {
+      const compared = {
+        ...call,
+        provider: providerOf(call.provider),
+        ingestionLayer: call.ingestionLayer.toLowerCase(),
+      }
+      return tried.find((each) => each.takes(compared))
+    },
+  }
+}
+
+function takes(rule: PoolRule): (call: PooledCall) => boolean {
+  const provider = rule.provider === undefined ? undefined : providerOf(rule.provider)
+  const layer = rule.ingestion_layer?.toLowerCase()
+  const { principal_id: principal } = rule
+  return (call) =>
+    (provider === undefined || call.provider === provider) &&
+    (layer === undefined || call.ingestionLayer === layer) &&
+    (principal === undefined || call.principal === principal)
+}
+
+/** `aws.bedrock` and `bedrock` are one provider. */
+const providerOf = (name: string): string => canonicalProvider(name) ?? comparableProvider(name)
+
+const inOrder = (one: StoredPool, other: StoredPool): number =>
+  one.priority - other.priority || compareText(one.name, other.name) || compareText(one.id, other.id)
+
+const compareText = (one: string, other: string): number => (one < other ? -1 : one > other ? 1 : 0)
