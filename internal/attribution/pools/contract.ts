@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { exampleId, idInPath, idOf, PAGE_PARAMETERS, pageOf, timeText } from '../../gateway/contract/fields.js'
 import { json, type Operation } from '../../gateway/contract/operation.js'
-import { type PoolChanges, poolFields, type StoredPool } from './pool.js'
+import type { PoolChanges, StoredPool } from './pool.js'
 
 /** What the routes of cost pools take and promise. */
 
@@ -13,7 +13,13 @@ const pool = z
     name: z.string(),
     owner: z.string(),
     priority: z.int(),
-    rules: poolFields.shape.rules,
+    rules: z.array(
+      z.object({
+        provider: z.string().optional(),
+        ingestion_layer: z.string().optional(),
+        principal_id: z.string().optional(),
+      }),
+    ),
     created_at: timeText(),
   })
   .meta({ id: 'Pool' })
