@@ -10,7 +10,8 @@ export type Confidence = number
 export const CONFIDENCE_CAP: Confidence = 9_500
 /** At or above it a record may be charged back. */
 export const CHARGEBACK_FLOOR: Confidence = 8_000
-const PROVISIONAL_FLOOR: Confidence = 5_000
+/** Below it nothing is inferred: the record is an estimate. */
+export const PROVISIONAL_FLOOR: Confidence = 5_000
 
 export const STAGE_ORIGINS = ['stage_a', 'stage_b', 'stage_c'] as const
 export type StageOrigin = (typeof STAGE_ORIGINS)[number]

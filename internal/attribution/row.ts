@@ -36,6 +36,8 @@ export interface Verdict {
 export interface Inference {
   /** Of the service and owner that were chosen: what the confidence is before its caps. Decimal text with four places. */
   readonly probability: string
+  /** Of its being none of the classes that the model knows. */
+  readonly unknown_probability?: string
   /** The others, the likeliest first. */
   readonly alternatives: readonly Alternative[]
 }

@@ -1,0 +1,99 @@
+import type { DegradationState } from '../interpretation.js'
+import type { ModelCard } from '../learning/model.js'
+
+/**
+ * A version of a tenant's stage-B model, as it is kept under its id in the bucket `models`. What serves follows from
+ * each version's own facts, so that a promotion or a recall is one compare-and-set of one record.
+ */
+export interface StoredModel {
+  readonly id: string
+  readonly tenant_id: string
+  readonly created_at: string
+  readonly artefact: {
+    /** Hex SHA-256 of its bytes. */
+    readonly sha256: string
+    readonly bytes: number
+  }
+  readonly card: ModelCard
+  /** When it was let serve, last; null while it is a candidate. Later than that of each version promoted before. */
+  readonly promoted_at: string | null
+  /** When an admin took it out of service; null again when it is promoted again. */
+  readonly recalled_at: string | null
+}
+
+export const MODEL_STATUSES = ['candidate', 'serving', 'previous', 'recalled'] as const
+export type ModelStatus = (typeof MODEL_STATUSES)[number]
+
+/** What answers for a tenant in stage B (spec 2.3, rules 2 to 4). */
+export interface Serving {
+  readonly state: DegradationState
+  /** Undefined where none can serve, or none may. */
+  readonly model: StoredModel | undefined
+}
+
+/**
+ * The version that a tenant's admin and trainer want to serve: the last promoted of those that are not recalled.
+ *
+ * @param versions of one tenant, in any order
+ */
+export function chosenVersion(versions: Iterable<StoredModel>): StoredModel | undefined {
+  let chosen: StoredModel | undefined
+  for (const version of versions) {
+    if (isServable(version) && isLater(version, chosen)) chosen = version
+  }
+  return chosen
+}
+
+/**
+ * @param isEnabled the tenant's setting
+ * @param isUnfit whether the version cannot serve: its artefact is missing or corrupt, or it is too slow
+ */
+export function servingOf(
+  versions: Iterable<StoredModel>,
+  isEnabled: boolean,
+  isUnfit: (version: StoredModel) => boolean,
+): Serving {
+  if (!isEnabled) return { state: 'disabled', model: undefined }
+  const all = [...versions]
+  const model = chosenVersion(all)
+  if (model === undefined || isUnfit(model)) return { state: 'degraded_serving', model: undefined }
+  const standsIn = all.some((version) => version.recalled_at !== null && isLater(version, model))
+  return { state: standsIn ? 'model_recalled' : 'none', model }
+}
+
+/** The version that is looked at in the shadow of the one that serves: the newest that was never let serve since. */
+export function candidateOf(versions: Iterable<StoredModel>, serving: StoredModel): StoredModel | undefined {
+  let candidate: StoredModel | undefined
+  for (const version of versions) {
+    const isCandidate = version.promoted_at === null && version.created_at > serving.created_at
+    if (isCandidate && (candidate === undefined || version.created_at > candidate.created_at)) candidate = version
+  }
+  return candidate
+}
+
+export function statusOf(version: StoredModel, chosen: StoredModel | undefined): ModelStatus {
+  if (version.recalled_at !== null) return 'recalled'
+  if (version.promoted_at === null) return 'candidate'
+  return version.id === chosen?.id ? 'serving' : 'previous'
+}
+
+/**
+ * The version as the one that serves from now on.
+ *
+ * @param versions of its tenant
+ */
+export function promoted(version: StoredModel, versions: Iterable<StoredModel>, nowMs: number): StoredModel {
+  let atMs = nowMs
+  // Another process's clock may be ahead of this one's.
+  for (const { promoted_at } of versions) if (promoted_at !== null) atMs = Math.max(atMs, Date.parse(promoted_at) + 1)
+  return { ...version, promoted_at: new Date(atMs).toISOString(), recalled_at: null }
+}
+
+const isServable = ({ promoted_at, recalled_at }: StoredModel): boolean => promoted_at !== null && recalled_at === null
+
+/** By when they were promoted; what was never promoted comes before all. */
+function isLater(one: StoredModel, other: StoredModel | undefined): boolean {
+  if (other === undefined) return true
+  const [a, b] = [one.promoted_at ?? '', other.promoted_at ?? '']
+  return a === b ? one.id > other.id : a > b
+}

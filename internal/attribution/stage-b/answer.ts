@@ -1,0 +1,141 @@
+import type { SipKey } from '../../ids/siphash.js'
+import type { AdmittedInvocation } from '../../invocations/group.js'
+import type { Logger } from '../../telemetry/log.js'
+import { capConfidence, type DegradationState } from '../interpretation.js'
+import type { EventFacts } from '../learning/features.js'
+import type { Prediction } from '../learning/model.js'
+import type { ServingBoard } from '../models/serving-board.js'
+import type { StoredModel } from '../models/version.js'
+import type { Verdict } from '../row.js'
+import type { Baseline } from './baseline.js'
+import { factsOf } from './facts.js'
+import type { Inferences, Shadow } from './inferences.js'
+import { probabilityText } from './probability.js'
+
+/** What has answered for a tenant in a batch; kept in the batch's plan. */
+export interface Served {
+  readonly state: DegradationState
+  readonly model?: string
+}
+
+export interface AnswerDeps {
+  readonly board: ServingBoard
+  readonly inference: Inferences
+  readonly baseline: Baseline
+  readonly identityKeyOf: (tenantId: string) => SipKey
+  readonly log: Logger
+}
+
+export interface Answered {
+  readonly served: Served
+  /** One or none for each of the calls. */
+  readonly verdicts: readonly (Verdict | undefined)[]
+  readonly shadow?: Shadow
+}
+
+/** Names the rules by which the baseline guesses. */
+export const BASELINE_VERSION = 'baseline-1'
+
+/**
+ * Answers a tenant's calls by what serves it now, or by what the batch was planned with.
+ *
+ * @param asOfMs the batch's time: the baseline counts no later records
+ */
+export async function answer(
+  tenantId: string,
+  calls: readonly AdmittedInvocation[],
+  { planned, asOfMs }: { readonly planned: Served | undefined; readonly asOfMs: number },
+  deps: AnswerDeps,
+): Promise<Answered> {
+  const { state, model } = servingNow(tenantId, planned, deps)
+  if (state === 'disabled') return { served: { state }, verdicts: [] }
+  const facts = (): readonly EventFacts[] => calls.map((admitted) => factsOf(admitted, deps.identityKeyOf(tenantId)))
+  if (model !== undefined) {
+    const asked = facts()
+    const predictions = await deps.inference.ask(model, asked)
+    if (predictions !== undefined) {
+      const shadow = planned === undefined ? await deps.inference.lookInShadow(model, asked, predictions) : undefined
+      return {
+        served: { state, model: model.id },
+        verdicts: predictions.map((prediction, i) => verdictOf(prediction, calls[i], model, state)),
+        ...(shadow && { shadow }),
+      }
+    }
+  } else if (planned === undefined) {
+    await deps.inference.probe(tenantId, facts)
+  }
+  return { served: { state: 'degraded_serving' }, verdicts: await byBaseline(tenantId, calls, asOfMs, deps) }
+}
+
+function servingNow(
+  tenantId: string,
+  planned: Served | undefined,
+  { board }: AnswerDeps,
+): ReturnType<ServingBoard['of']> {
+  if (planned === undefined) return board.of(tenantId)
+  return { state: planned.state, model: planned.model === undefined ? undefined : board.version(planned.model) }
+}
+
+function verdictOf(
+  { label, probability, confidence, unknownProbability, alternatives }: Prediction,
+  admitted: AdmittedInvocation | undefined,
+  { id, card }: StoredModel,
+  degradationState: DegradationState,
+): Verdict {
+  return {
+    service: label.service,
+    owner: label.owner,
+    stageOrigin: 'stage_b',
+    evidenceBasis: 'trained_inference',
+    // What its producer doubts is left to allocation, too.
+    confidence: capConfidence(confidence, admitted?.invocation.attributionConfidence),
+    outputState: 'inferred',
+    modelVersion: id,
+    degradationState,
+    evidence: { model: id, passed_validation: card.gate.isPassed },
+    inference: {
+      probability: probabilityText(probability),
+      unknown_probability: probabilityText(unknownProbability),
+      alternatives: alternatives.map(({ label: { service, owner }, probability: of }) => ({
+        service,
+        owner,
+        probability: probabilityText(of),
+      })),
+    },
+  }
+}
+
+async function byBaseline(
+  tenantId: string,
+  calls: readonly AdmittedInvocation[],
+  asOfMs: number,
+  { baseline, log }: AnswerDeps,
+): Promise<readonly (Verdict | undefined)[]> {
+  try {
+    const asked = calls.map(({ principal, invocation: { traceId, eventTimeMs } }) => ({
+      principal,
+      traceId,
+      eventTimeMs,
+    }))
+    const guesses = await baseline.guess(tenantId, asked, asOfMs)
+    return guesses.map((guess, i) => {
+      if (guess === undefined) return undefined
+      return {
+        service: guess.service,
+        owner: guess.owner,
+        stageOrigin: 'stage_b',
+        evidenceBasis: 'heuristic_baseline',
+        confidence: capConfidence(guess.confidence, calls[i]?.invocation.attributionConfidence),
+        outputState: 'inferred',
+        modelVersion: BASELINE_VERSION,
+        degradationState: 'degraded_serving',
+        evidence: guess.evidence,
+        inference: { probability: guess.share, alternatives: guess.alternatives },
+      }
+    })
+  } catch (cause) {
+    // The read model may be busy; what comes after can still take the batch.
+    log.warn({ err: cause, tenantId }, 'the baseline cannot count; nothing is inferred')
+    return []
+  }
+}

@@ -1,0 +1,148 @@
+import type { ClassCount, CountedWindow } from '../../store/queries/resolved-classes.js'
+import { HEURISTIC_CONFIDENCE_MAX } from '../learning/heuristic.js'
+import type { Alternative } from '../row.js'
+import { probabilityText } from './probability.js'
+
+/** What the fail-open baseline says of a call (spec 2.3, rule 2): what facts say of most calls like it. */
+export interface BaselineGuess {
+  readonly service: string
+  readonly owner: string
+  /** Ten-thousandths. */
+  readonly confidence: number
+  readonly share: string
+  readonly alternatives: readonly Alternative[]
+  /** What it is counted over, so that a person can count again. */
+  readonly evidence: {
+    readonly most_frequent_of: 'trace' | 'principal'
+    readonly resolved_records: number
+    readonly of_this_class: number
+  }
+}
+
+export interface BaselineDeps {
+  readonly byPrincipal: (window: CountedWindow) => Promise<readonly ClassCount[]>
+  readonly ofTraces: (window: CountedWindow, traceIds: readonly string[]) => Promise<readonly ClassCount[]>
+}
+
+/** A call of a tenant, as far as the baseline looks at it. */
+export interface BaselineCall {
+  readonly principal: string
+  readonly traceId: string | undefined
+  readonly eventTimeMs: number
+}
+
+const HOUR_MS = 60 * 60 * 1000
+/** Of a principal, what became of its calls in so long counts. */
+const PRINCIPAL_WINDOW_MS = 24 * HOUR_MS
+/** The steps of a workflow lie within so long of each other. */
+const TRACE_WINDOW_MS = HOUR_MS
+/** Fewer of a principal's calls say nothing of the next one. */
+const PRINCIPAL_RECORDS_MIN = 10
+/** Counts are kept so long, and longer where counting took long: at most a hundredth of the time goes into it. */
+const KEPT_MS_MIN = 5_000
+const KEPT_PER_COUNTED = 100
+const TENANTS_MAX = 1_000
+
+type Classes = ReadonlyMap<string, readonly ClassCount[]>
+
+/** The most frequent service and owner of the same trace, else of the same principal, as facts have resolved them. */
+export class Baseline {
+  private readonly deps: BaselineDeps
+  private readonly kept = new Map<string, { readonly classes: Promise<Classes>; untilMs: number }>()
+
+  constructor(deps: BaselineDeps) {
+    this.deps = deps
+  }
+
+  /**
+   * One guess or none for each of a tenant's calls, in their order.
+   *
+   * @param asOfMs what became valid later does not count
+   */
+  async guess(
+    tenantId: string,
+    calls: readonly BaselineCall[],
+    asOfMs: number,
+  ): Promise<(BaselineGuess | undefined)[]> {
+    const [ofPrincipals, ofTraces] = await Promise.all([
+      this.principals(tenantId, asOfMs),
+      this.traces(tenantId, calls, asOfMs),
+    ])
+    return calls.map(({ principal, traceId }) => {
+      const ofTrace = traceId === undefined ? undefined : ofTraces.get(traceId)
+      return (
+        guessFrom(ofTrace, 'trace', 1) ?? guessFrom(ofPrincipals.get(principal), 'principal', PRINCIPAL_RECORDS_MIN)
+      )
+    })
+  }
+
+  private principals(tenantId: string, asOfMs: number): Promise<Classes> {
+    const known = this.kept.get(tenantId)
+    if (known !== undefined && asOfMs < known.untilMs) return known.classes
+    const window = { tenantId, fromMs: asOfMs - PRINCIPAL_WINDOW_MS, toMs: asOfMs + HOUR_MS, asOfMs }
+    const from = performance.now()
+    const kept = {
+      classes: this.deps.byPrincipal(window).then(byWhat),
+      untilMs: asOfMs + KEPT_MS_MIN,
+    }
+    this.kept.delete(tenantId)
+    this.kept.set(tenantId, kept)
+    for (const oldest of this.kept.keys()) {
+      if (this.kept.size <= TENANTS_MAX) break
+      this.kept.delete(oldest)
+    }
+    kept.classes.then(
+      () => {
+        kept.untilMs = Math.max(kept.untilMs, asOfMs + KEPT_PER_COUNTED * (performance.now() - from))
+      },
+      () => {
+        if (this.kept.get(tenantId) === kept) this.kept.delete(tenantId)
+      },
+    )
+    return kept.classes
+  }
+
+  private async traces(tenantId: string, calls: readonly BaselineCall[], asOfMs: number): Promise<Classes> {
+    const traceIds = new Set<string>()
+    let [fromMs, toMs] = [Number.POSITIVE_INFINITY, 0]
+    for (const { traceId, eventTimeMs } of calls) {
+      if (traceId === undefined) continue
+      traceIds.add(traceId)
+      fromMs = Math.min(fromMs, eventTimeMs - TRACE_WINDOW_MS)
+      toMs = Math.max(toMs, eventTimeMs + TRACE_WINDOW_MS)
+    }
+    if (traceIds.size === 0) return new Map()
+    return byWhat(await this.deps.ofTraces({ tenantId, fromMs, toMs, asOfMs }, [...traceIds]))
+  }
+}
+
+function byWhat(counts: readonly ClassCount[]): Classes {
+  const classes = new Map<string, ClassCount[]>()
+  for (const one of counts) {
+    const others = classes.get(one.of)
+    if (others === undefined) classes.set(one.of, [one])
+    else others.push(one)
+  }
+  return classes
+}
+
+function guessFrom(
+  classes: readonly ClassCount[] | undefined,
+  what: BaselineGuess['evidence']['most_frequent_of'],
+  recordsMin: number,
+): BaselineGuess | undefined {
+  const [most, ...others] = classes ?? []
+  if (most === undefined || most.total < recordsMin) return undefined
+  return {
+    service: most.service,
+    owner: most.owner,
+    confidence: Math.min(HEURISTIC_CONFIDENCE_MAX, Math.floor((most.n * 10_000) / most.total)),
+    share: probabilityText(most.n / most.total),
+    alternatives: others.map(({ service, owner, n, total }) => ({
+      service,
+      owner,
+      probability: probabilityText(n / total),
+    })),
+    evidence: { most_frequent_of: what, resolved_records: most.total, of_this_class: most.n },
+  }
+}

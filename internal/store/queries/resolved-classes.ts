@@ -1,0 +1,62 @@
+import type { ClickHouseClient } from '@clickhouse/client'
+import { ATTRIBUTIONS } from '../tables/attributions.js'
+
+/** How many of a principal's or a trace's records facts attribute to a service and owner. */
+export interface ClassCount {
+  /** The principal or the trace. */
+  readonly of: string
+  readonly service: string
+  readonly owner: string
+  readonly n: number
+  /** Of all its classes. */
+  readonly total: number
+}
+
+/** Whose records are counted, and of which time. */
+export interface CountedWindow {
+  readonly tenantId: string
+  /** Of the events' own time, milliseconds since the epoch. */
+  readonly fromMs: number
+  readonly toMs: number
+  /** Records that became valid later do not count. */
+  readonly asOfMs: number
+}
+
+/** Classes told of each principal or trace, the most frequent ones. */
+export const CLASSES_MAX = 4
+
+/** What facts resolve, for each of a tenant's principals; the most frequent first, equals by name. */
+export const resolvedClassesByPrincipal = (store: ClickHouseClient, window: CountedWindow): Promise<ClassCount[]> =>
+  count(store, 'principal', '', window, {})
+
+/** The same for these traces. */
+export const resolvedClassesOfTraces = (
+  store: ClickHouseClient,
+  window: CountedWindow,
+  traceIds: readonly string[],
+): Promise<ClassCount[]> =>
+  count(store, 'trace_id', 'AND trace_id IN {traces:Array(String)}', window, { traces: traceIds })
+
+async function count(
+  store: ClickHouseClient,
+  column: 'principal' | 'trace_id',
+  condition: string,
+  { tenantId, fromMs, toMs, asOfMs }: CountedWindow,
+  params: Readonly<Record<string, unknown>>,
+): Promise<ClassCount[]> {
+  const result = await store.query({
+    query: `SELECT ${column}, service, owner, count() AS n, sum(n) OVER (PARTITION BY ${column}) AS total
+            FROM ${ATTRIBUTIONS.name}
+            WHERE tenant_id = {tenant:String}
+              AND event_time >= fromUnixTimestamp64Milli({from:Int64}) AND event_time <= fromUnixTimestamp64Milli({to:Int64})
+              AND valid_from <= fromUnixTimestamp64Milli({asOf:Int64})
+              AND stage_origin = 'stage_a' AND confidence_band = 'chargeback_ready' ${condition}
+            GROUP BY ${column}, service, owner
+            ORDER BY ${column}, n DESC, service, owner LIMIT ${CLASSES_MAX} BY ${column}`,
+    query_params: { tenant: tenantId, from: fromMs, to: toMs, asOf: asOfMs, ...params },
+    format: 'JSONCompactEachRow',
+    clickhouse_settings: { max_execution_time: 10 },
+  })
+  const rows = await result.json<[string, string, string, string, string]>()
+  return rows.map(([of, service, owner, n, total]) => ({ of, service, owner, n: Number(n), total: Number(total) }))
+}
