@@ -15,7 +15,7 @@ import { WatchedPools } from '../../internal/attribution/pools/watched-pools.js'
 import type { StoredOverride } from '../../internal/attribution/prices/override.js'
 import { WatchedPrices } from '../../internal/attribution/prices/watched-prices.js'
 import { stageA } from '../../internal/attribution/stage-a/stage.js'
-import { stageB } from '../../internal/attribution/stage-b/stage.js'
+import { openInference } from '../../internal/attribution/stage-b/open.js'
 import { stageC } from '../../internal/attribution/stage-c/stage.js'
 import { auditActor } from '../../internal/audit/actor.js'
 import { signedHeads } from '../../internal/audit/heads.js'
@@ -28,8 +28,10 @@ import { mirrorBucket } from '../../internal/broker/mirror.js'
 import { runPlannedLog } from '../../internal/broker/planned-log.js'
 import { createPublisher } from '../../internal/broker/publisher.js'
 import { purgeDone } from '../../internal/broker/purge.js'
+import { followWatermark } from '../../internal/broker/watermark.js'
 import { BROKER_SETTINGS, MASTER_KEY_SETTINGS, readConfig, STORE_SETTINGS } from '../../internal/config/settings.js'
-import { identityKeysCache } from '../../internal/ids/ids.js'
+import { eventPublisher } from '../../internal/events/publish.js'
+import { identityKeysCache, tenantIdsCache } from '../../internal/ids/ids.js'
 import { observationsActor } from '../../internal/observations/actor.js'
 import { runMain, stopSignal, untilAvailable } from '../../internal/process/main.js'
 import { readMasterKeys } from '../../internal/secrets/master-keys.js'
@@ -125,7 +127,10 @@ runMain('attributor', async () => {
   await mirrorBucket<StoredOverride>(await broker.bucket(PRICE_OVERRIDES), lost, (key, price) =>
     prices.apply(key, price),
   )
-  const tenants = await mirrorBucket<Tenant>(await broker.bucket(TENANTS), lost)
+  const settingsChanged: ((tenantId: string) => void)[] = []
+  const tenants = await mirrorBucket<Tenant>(await broker.bucket(TENANTS), lost, (tenantId) => {
+    for (const tell of settingsChanged) tell(tenantId)
+  })
   const checkpoints = await broker.bucket(CHECKPOINTS)
   const signingKeys = await broker.bucket(SIGNING_KEYS)
   const identityKeyOf = identityKeysCache(await signingKey(signingKeys, masterKeys, 'identities'))
@@ -167,6 +172,25 @@ runMain('attributor', async () => {
     identityKeyOf,
     residencyRegionOf: (tenantId: string) => settingsOf(tenants.get(tenantId)).residency_region,
   }
+  const watermark = await followWatermark(checkpoints, lost, Date.now)
+  const inference = await openInference(
+    {
+      broker,
+      store,
+      membership,
+      member,
+      isEnabled: (tenantId) => settingsOf(tenants.get(tenantId)).stage_b_enabled,
+      tenantIds: () => [...tenants.entries()].map(([tenantId]) => tenantId),
+      completeAsOf: watermark.latest,
+      staleMs: config.indexStaleSeconds * 1000,
+      publishEvent: eventPublisher(publish, tenantIdsCache(await signingKey(signingKeys, masterKeys, 'ids'))),
+      clock: Date.now,
+      onLost: lost,
+      log,
+    },
+    stopping.signal,
+  )
+  settingsChanged.push(inference.board.settingsChanged)
   const stages: readonly Stage[] = [
     stageA({
       ...rowDeps,
@@ -175,10 +199,11 @@ runMain('attributor', async () => {
       settingsOf: (tenantId) => settingsOf(tenants.get(tenantId)),
       loadSeen: (partition) => loadSeenEvents(partition, seenDeps),
     }),
-    stageB(),
+    inference.stage(rowDeps),
     stageC({
       ...rowDeps,
       ...poolsCopy,
+      degradationOf: (tenantId) => inference.board.of(tenantId).state,
       policyOf: (tenantId) => pools.of(tenantId),
       weightsAsOf: trailingWeights({
         costsOf: (tenantId, window, limit) => resolvedCosts(store, tenantId, window, limit),
@@ -233,7 +258,7 @@ runMain('attributor', async () => {
 
   await stopSignal()
   stopping.abort()
-  await Promise.all([...running, purging])
+  await Promise.all([...running, purging, inference.stopped])
   // The others find out by the missing heartbeat when the broker is gone already.
   await membership.leave().catch((cause: unknown) => log.warn({ err: cause }, 'left without saying so'))
   await broker.close()

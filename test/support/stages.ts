@@ -1,11 +1,13 @@
 /** What a stage is given besides its own rule: a batch of events, and what turns a verdict into a row. */
 import type { Batch } from '../../internal/attribution/actor/batch.js'
-import type { Disposition } from '../../internal/attribution/actor/stage.js'
+import type { Disposition, Stage } from '../../internal/attribution/actor/stage.js'
 import { allocationPolicy } from '../../internal/attribution/pools/policy.js'
 import type { RowDeps } from '../../internal/attribution/row.js'
+import { stageB } from '../../internal/attribution/stage-b/stage.js'
 import type { StageCDeps } from '../../internal/attribution/stage-c/stage.js'
 import { deriveTenantIds } from '../../internal/ids/ids.js'
 import type { AdmittedInvocation } from '../../internal/invocations/group.js'
+import { createLog } from '../../internal/telemetry/log.js'
 import { zero } from '../../internal/units/quantity.js'
 import { admitted, idOf, NOW_MS, type Stated } from './invocations.js'
 
@@ -34,6 +36,7 @@ export const ROW_DEPS: RowDeps = {
 export const STAGE_C_DEPS: StageCDeps = {
   ...ROW_DEPS,
   policyOf: () => allocationPolicy([]),
+  degradationOf: () => 'disabled',
   weightsAsOf: async () => Date.UTC(2026, 10, 3, 11),
 }
 
@@ -50,3 +53,18 @@ export const event = (number: number, index: number, invocation: Stated['invocat
   admitted({ id: idOf(number), position: { sequence: 1, index }, invocation })
 
 export const kindsOf = (dispositions: readonly Disposition[]): string[] => dispositions.map(({ kind }) => kind)
+
+/** Stage B of tenants that have all switched inference off: it hands everything on. */
+export function switchedOffStageB(): Stage {
+  const unasked = (): never => {
+    throw new Error('what is switched off is not asked')
+  }
+  return stageB({
+    ...ROW_DEPS,
+    board: { of: () => ({ state: 'disabled', model: undefined }), version: unasked },
+    inference: { ask: unasked, probe: unasked, lookInShadow: unasked },
+    baseline: { guess: unasked },
+    countShadow: unasked,
+    log: createLog('test', 'silent'),
+  })
+}

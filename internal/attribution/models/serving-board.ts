@@ -34,6 +34,8 @@ export interface ServingBoard {
   withFindings(degradation: StoredDegradation): StoredDegradation
   /** The tenant's settings are perhaps others now. */
   settingsChanged(tenantId: string): void
+  /** How new the registry's copy is. */
+  readonly revision: () => number
   /** Called when what serves a tenant may have become another. */
   onChange(tell: (tenantId: string) => void): void
   readonly degradations: Records<StoredDegradation>
@@ -124,6 +126,7 @@ export async function openServingBoard(deps: ServingBoardDeps): Promise<ServingB
     },
 
     settingsChanged: changed,
+    revision: models.revision,
     onChange: (tell) => void listeners.push(tell),
     degradations: bucketRecords(deps.degradations, degradations.reached),
   }

@@ -1,6 +1,6 @@
 import type { KV } from '@nats-io/kv'
 import { isLostRace } from '../../broker/errors.js'
-import { added, NO_SHADOW, type ShadowCounts } from '../stage-b/shadow.js'
+import { added, NO_SHADOW, type ShadowCounts } from './shadow.js'
 
 /** What a partition has counted of a candidate, as it is kept under `<model id>.<partition>` in the bucket `model_shadows`. */
 export interface StoredShadow {

@@ -16,12 +16,14 @@ import { probabilityText } from './probability.js'
 export interface Served {
   readonly state: DegradationState
   readonly model?: string
+  /** Where the baseline has answered: as of when it counted. */
+  readonly asOfMs?: number
 }
 
 export interface AnswerDeps {
-  readonly board: ServingBoard
-  readonly inference: Inferences
-  readonly baseline: Baseline
+  readonly board: Pick<ServingBoard, 'of' | 'version'>
+  readonly inference: Pick<Inferences, 'ask' | 'probe' | 'lookInShadow'>
+  readonly baseline: Pick<Baseline, 'guess'>
   readonly identityKeyOf: (tenantId: string) => SipKey
   readonly log: Logger
 }
@@ -37,14 +39,14 @@ export interface Answered {
 export const BASELINE_VERSION = 'baseline-1'
 
 /**
- * Answers a tenant's calls by what serves it now, or by what the batch was planned with.
+ * Answers a tenant's calls by what serves it now.
  *
- * @param asOfMs the batch's time: the baseline counts no later records
+ * @param planned what the batch was planned with; it then answers again
  */
 export async function answer(
   tenantId: string,
   calls: readonly AdmittedInvocation[],
-  { planned, asOfMs }: { readonly planned: Served | undefined; readonly asOfMs: number },
+  planned: Served | undefined,
   deps: AnswerDeps,
 ): Promise<Answered> {
   const { state, model } = servingNow(tenantId, planned, deps)
@@ -64,7 +66,7 @@ export async function answer(
   } else if (planned === undefined) {
     await deps.inference.probe(tenantId, facts)
   }
-  return { served: { state: 'degraded_serving' }, verdicts: await byBaseline(tenantId, calls, asOfMs, deps) }
+  return byBaseline(tenantId, calls, planned?.asOfMs, deps)
 }
 
 function servingNow(
@@ -108,17 +110,18 @@ function verdictOf(
 async function byBaseline(
   tenantId: string,
   calls: readonly AdmittedInvocation[],
-  asOfMs: number,
+  plannedAsOfMs: number | undefined,
   { baseline, log }: AnswerDeps,
-): Promise<readonly (Verdict | undefined)[]> {
+): Promise<Answered> {
+  const state = 'degraded_serving'
+  const asked = calls.map(({ principal, invocation: { traceId, eventTimeMs } }) => ({
+    principal,
+    traceId,
+    eventTimeMs,
+  }))
   try {
-    const asked = calls.map(({ principal, invocation: { traceId, eventTimeMs } }) => ({
-      principal,
-      traceId,
-      eventTimeMs,
-    }))
-    const guesses = await baseline.guess(tenantId, asked, asOfMs)
-    return guesses.map((guess, i) => {
+    const { guesses, asOfMs } = await baseline.guess(tenantId, asked, plannedAsOfMs)
+    const verdicts = guesses.map((guess, i): Verdict | undefined => {
       if (guess === undefined) return undefined
       return {
         service: guess.service,
@@ -128,14 +131,15 @@ async function byBaseline(
         confidence: capConfidence(guess.confidence, calls[i]?.invocation.attributionConfidence),
         outputState: 'inferred',
         modelVersion: BASELINE_VERSION,
-        degradationState: 'degraded_serving',
+        degradationState: state,
         evidence: guess.evidence,
         inference: { probability: guess.share, alternatives: guess.alternatives },
       }
     })
+    return { served: { state, asOfMs }, verdicts }
   } catch (cause) {
     // The read model may be busy; what comes after can still take the batch.
     log.warn({ err: cause, tenantId }, 'the baseline cannot count; nothing is inferred')
-    return []
+    return { served: { state }, verdicts: [] }
   }
 }

@@ -20,6 +20,8 @@ export interface BaselineGuess {
 }
 
 export interface BaselineDeps {
+  /** An instant as of which the read model is complete, and as fresh as that can be. */
+  readonly completeAsOf: () => Promise<number>
   readonly byPrincipal: (window: CountedWindow) => Promise<readonly ClassCount[]>
   readonly ofTraces: (window: CountedWindow, traceIds: readonly string[]) => Promise<readonly ClassCount[]>
 }
@@ -38,68 +40,75 @@ const PRINCIPAL_WINDOW_MS = 24 * HOUR_MS
 const TRACE_WINDOW_MS = HOUR_MS
 /** Fewer of a principal's calls say nothing of the next one. */
 const PRINCIPAL_RECORDS_MIN = 10
-/** Counts are kept so long, and longer where counting took long: at most a hundredth of the time goes into it. */
+/** Counts are used again for so long, and longer where counting took long: at most a hundredth of the time goes into it. */
 const KEPT_MS_MIN = 5_000
 const KEPT_PER_COUNTED = 100
 const TENANTS_MAX = 1_000
 
 type Classes = ReadonlyMap<string, readonly ClassCount[]>
 
+interface Counted {
+  readonly asOfMs: number
+  readonly classes: Promise<Classes>
+  /** By the monotonic clock. */
+  readonly untilMs: Promise<number>
+}
+
 /** The most frequent service and owner of the same trace, else of the same principal, as facts have resolved them. */
 export class Baseline {
   private readonly deps: BaselineDeps
-  private readonly kept = new Map<string, { readonly classes: Promise<Classes>; untilMs: number }>()
+  private readonly counted = new Map<string, Counted>()
 
   constructor(deps: BaselineDeps) {
     this.deps = deps
   }
 
   /**
-   * One guess or none for each of a tenant's calls, in their order.
+   * One guess or none for each of a tenant's calls, in their order, and the instant as of which records were counted.
    *
-   * @param asOfMs what became valid later does not count
+   * @param asOfMs to count as of the same instant again
    */
   async guess(
     tenantId: string,
     calls: readonly BaselineCall[],
-    asOfMs: number,
-  ): Promise<(BaselineGuess | undefined)[]> {
-    const [ofPrincipals, ofTraces] = await Promise.all([
-      this.principals(tenantId, asOfMs),
-      this.traces(tenantId, calls, asOfMs),
-    ])
-    return calls.map(({ principal, traceId }) => {
+    asOfMs: number | undefined,
+  ): Promise<{ readonly guesses: readonly (BaselineGuess | undefined)[]; readonly asOfMs: number }> {
+    const counted = await this.principals(tenantId, asOfMs)
+    const [ofPrincipals, ofTraces] = await Promise.all([counted.classes, this.traces(tenantId, calls, counted.asOfMs)])
+    const guesses = calls.map(({ principal, traceId }) => {
       const ofTrace = traceId === undefined ? undefined : ofTraces.get(traceId)
       return (
         guessFrom(ofTrace, 'trace', 1) ?? guessFrom(ofPrincipals.get(principal), 'principal', PRINCIPAL_RECORDS_MIN)
       )
     })
+    return { guesses, asOfMs: counted.asOfMs }
   }
 
-  private principals(tenantId: string, asOfMs: number): Promise<Classes> {
-    const known = this.kept.get(tenantId)
-    if (known !== undefined && asOfMs < known.untilMs) return known.classes
-    const window = { tenantId, fromMs: asOfMs - PRINCIPAL_WINDOW_MS, toMs: asOfMs + HOUR_MS, asOfMs }
+  private async principals(tenantId: string, wantedAsOfMs: number | undefined): Promise<Counted> {
+    const known = this.counted.get(tenantId)
+    if (known !== undefined) {
+      if (wantedAsOfMs === known.asOfMs) return known
+      if (wantedAsOfMs === undefined && performance.now() < (await known.untilMs)) return known
+    }
     const from = performance.now()
-    const kept = {
-      classes: this.deps.byPrincipal(window).then(byWhat),
-      untilMs: asOfMs + KEPT_MS_MIN,
-    }
-    this.kept.delete(tenantId)
-    this.kept.set(tenantId, kept)
-    for (const oldest of this.kept.keys()) {
-      if (this.kept.size <= TENANTS_MAX) break
-      this.kept.delete(oldest)
-    }
-    kept.classes.then(
+    const asOfMs = wantedAsOfMs ?? (await this.deps.completeAsOf())
+    const window = { tenantId, fromMs: asOfMs - PRINCIPAL_WINDOW_MS, toMs: asOfMs + HOUR_MS, asOfMs }
+    const classes = this.deps.byPrincipal(window).then(byWhat)
+    const untilMs = classes.then(
       () => {
-        kept.untilMs = Math.max(kept.untilMs, asOfMs + KEPT_PER_COUNTED * (performance.now() - from))
+        const now = performance.now()
+        return now + Math.max(KEPT_MS_MIN, KEPT_PER_COUNTED * (now - from))
       },
-      () => {
-        if (this.kept.get(tenantId) === kept) this.kept.delete(tenantId)
-      },
+      () => 0,
     )
-    return kept.classes
+    const counted = { asOfMs, classes, untilMs }
+    this.counted.delete(tenantId)
+    this.counted.set(tenantId, counted)
+    for (const oldest of this.counted.keys()) {
+      if (this.counted.size <= TENANTS_MAX) break
+      this.counted.delete(oldest)
+    }
+    return counted
   }
 
   private async traces(tenantId: string, calls: readonly BaselineCall[], asOfMs: number): Promise<Classes> {

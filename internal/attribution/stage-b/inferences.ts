@@ -3,9 +3,9 @@ import type { EventFacts } from '../learning/features.js'
 import type { Prediction } from '../learning/model.js'
 import type { ModelCache } from '../models/artefacts.js'
 import type { ServingBoard } from '../models/serving-board.js'
+import { compared, type ShadowCounts } from '../models/shadow.js'
 import type { StoredModel } from '../models/version.js'
 import { BATCH_MS_MAX, infer } from './infer.js'
-import { compared, type ShadowCounts } from './shadow.js'
 
 export interface InferencesDeps {
   readonly board: ServingBoard

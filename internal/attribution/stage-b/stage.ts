@@ -1,17 +1,13 @@
 import type { AdmittedInvocation } from '../../invocations/group.js'
-import type { Logger } from '../../telemetry/log.js'
 import type { Batch } from '../actor/batch.js'
 import { eachInvocation, HAND_ON, type Stage } from '../actor/stage.js'
 import { PROVISIONAL_FLOOR } from '../interpretation.js'
-import type { ServingBoard } from '../models/serving-board.js'
 import type { ShadowOfBatch } from '../models/shadow-log.js'
 import { type RowDeps, toRow, type Verdict } from '../row.js'
 import { type AnswerDeps, answer, type Served } from './answer.js'
 
 export interface StageBDeps extends RowDeps, Omit<AnswerDeps, 'identityKeyOf'> {
-  readonly board: ServingBoard
   readonly countShadow: (shadow: ShadowOfBatch) => Promise<void>
-  readonly log: Logger
 }
 
 /**
@@ -75,7 +71,7 @@ async function attribute(
   const served: Record<string, Served> = {}
   const shadows: ShadowOfBatch[] = []
   for (const [tenantId, calls] of byTenant(invocations)) {
-    const answered = await answer(tenantId, calls, { planned: planned[tenantId], asOfMs: validFromMs }, deps)
+    const answered = await answer(tenantId, calls, planned[tenantId], deps)
     served[tenantId] = answered.served
     for (const [i, verdict] of answered.verdicts.entries()) {
       const admitted = calls[i]

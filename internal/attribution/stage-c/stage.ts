@@ -1,4 +1,5 @@
 import { eachInvocation, type Stage } from '../actor/stage.js'
+import type { DegradationState } from '../interpretation.js'
 import type { AllocationPolicy } from '../pools/policy.js'
 import { DEFAULT_POOL } from '../pools/pool.js'
 import { type RowDeps, RULES_VERSION, toRow, type Verdict } from '../row.js'
@@ -8,14 +9,15 @@ const CONFIDENCE = { allocation_policy: 3_000, default_pool: 1_000 } as const
 
 export interface StageCDeps extends RowDeps {
   readonly policyOf: (tenantId: string) => AllocationPolicy
+  /** How stage B, which left the call to this one, serves the tenant. */
+  readonly degradationOf: (tenantId: string) => DegradationState
   /** Sees to the weights by which a tenant's pools may be spread at a time, and says as of which instant they are. */
   readonly weightsAsOf: (tenantId: string, nowMs: number) => Promise<number>
 }
 
 /**
  * Stage C: allocation. Mailbox `invocations.c.<partition>`. What no stage before could resolve is kept in the pool that
- * a rule of the tenant names, else in the default pool, unresolved; nothing is guessed. Stage B did not take part, and
- * the record says so.
+ * a rule of the tenant names, else in the default pool, unresolved; nothing is guessed.
  */
 export const stageC = (deps: StageCDeps): Stage => ({
   name: 'c',
@@ -29,7 +31,8 @@ export const stageC = (deps: StageCDeps): Stage => ({
       return eachInvocation(invocations, (admitted) => {
         const { tenantId, principal, invocation } = admitted
         const call = { provider: invocation.provider, ingestionLayer: invocation.ingestionLayer, principal }
-        const verdict = allocate(deps.policyOf(tenantId), call, weightsAsOf.get(tenantId) ?? 0)
+        const degradationState = deps.degradationOf(tenantId)
+        const verdict = allocate(deps.policyOf(tenantId), call, weightsAsOf.get(tenantId) ?? 0, degradationState)
         return toRow(admitted, verdict, { partition, validFromMs }, deps)
       })
     },
@@ -40,11 +43,12 @@ function allocate(
   policy: AllocationPolicy,
   call: Parameters<AllocationPolicy['allocate']>[0],
   weightsAsOf: number,
+  degradationState: DegradationState,
 ): Verdict {
   const rest = {
     stageOrigin: 'stage_c',
     modelVersion: RULES_VERSION,
-    degradationState: 'disabled',
+    degradationState,
   } as const
   const weights_as_of = new Date(weightsAsOf).toISOString()
   const allocation = policy.allocate(call)

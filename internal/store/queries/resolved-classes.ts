@@ -1,4 +1,5 @@
 import type { ClickHouseClient } from '@clickhouse/client'
+import { AS_OF_SNAPSHOT, snapshotParams } from '../snapshot.js'
 import { ATTRIBUTIONS } from '../tables/attributions.js'
 
 /** How many of a principal's or a trace's records facts attribute to a service and owner. */
@@ -18,7 +19,7 @@ export interface CountedWindow {
   /** Of the events' own time, milliseconds since the epoch. */
   readonly fromMs: number
   readonly toMs: number
-  /** Records that became valid later do not count. */
+  /** As of when; an instant as of which the read model is complete. */
   readonly asOfMs: number
 }
 
@@ -49,11 +50,11 @@ async function count(
             FROM ${ATTRIBUTIONS.name}
             WHERE tenant_id = {tenant:String}
               AND event_time >= fromUnixTimestamp64Milli({from:Int64}) AND event_time <= fromUnixTimestamp64Milli({to:Int64})
-              AND valid_from <= fromUnixTimestamp64Milli({asOf:Int64})
+              AND ${AS_OF_SNAPSHOT}
               AND stage_origin = 'stage_a' AND confidence_band = 'chargeback_ready' ${condition}
             GROUP BY ${column}, service, owner
             ORDER BY ${column}, n DESC, service, owner LIMIT ${CLASSES_MAX} BY ${column}`,
-    query_params: { tenant: tenantId, from: fromMs, to: toMs, asOf: asOfMs, ...params },
+    query_params: { ...snapshotParams(tenantId, asOfMs), from: fromMs, to: toMs, ...params },
     format: 'JSONCompactEachRow',
     clickhouse_settings: { max_execution_time: 10 },
   })

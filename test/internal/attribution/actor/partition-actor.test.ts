@@ -2,7 +2,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type LoadSeenDeps, loadSeenEvents } from '../../../../internal/attribution/actor/load-seen.js'
 import { type ActorDeps, partitionActor } from '../../../../internal/attribution/actor/partition-actor.js'
 import { stageA } from '../../../../internal/attribution/stage-a/stage.js'
-import { stageB } from '../../../../internal/attribution/stage-b/stage.js'
 import { stageC } from '../../../../internal/attribution/stage-c/stage.js'
 import { runPlannedLog } from '../../../../internal/broker/planned-log.js'
 import { publishOrThrow } from '../../../../internal/broker/publisher.js'
@@ -25,7 +24,7 @@ import { INVOCATIONS, invocationsSubject, type StageName } from '../../../../str
 import { directoryOf } from '../../../support/directory.js'
 import { idOf, validEvent } from '../../../support/invocations.js'
 import { type LogBroker, launchLogBroker } from '../../../support/planned-logs.js'
-import { ROW_DEPS, STAGE_C_DEPS } from '../../../support/stages.js'
+import { ROW_DEPS, STAGE_C_DEPS, switchedOffStageB } from '../../../support/stages.js'
 import { launchStore, type RunningStore, stopStore } from '../../../support/store.js'
 
 let store: RunningStore
@@ -82,7 +81,7 @@ function start(partition: number, stages: readonly StageName[] = ['a', 'b', 'c']
       settingsOf: () => DEFAULT_SETTINGS,
       loadSeen: (of) => loadSeenEvents(of, seenDeps),
     }),
-    stageB(),
+    switchedOffStageB(),
     stageC(STAGE_C_DEPS),
   ]
   const running = all

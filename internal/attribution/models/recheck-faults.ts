@@ -1,0 +1,32 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { LoadedModel } from './artefacts.js'
+import type { ServingBoard } from './serving-board.js'
+import type { StoredModel } from './version.js'
+
+export interface RecheckDeps {
+  readonly board: ServingBoard
+  readonly load: (version: StoredModel) => Promise<LoadedModel>
+  readonly owns: (what: string) => boolean
+}
+
+const EVERY_MS = 10_000
+
+/** Reads artefacts that could not be read again and again; one that can be serves from then on. Until `signal` aborts. */
+export async function recheckFaults(deps: RecheckDeps, signal: AbortSignal, everyMs = EVERY_MS): Promise<void> {
+  while (!signal.aborted) {
+    await sleep(everyMs, undefined, { signal }).catch(() => undefined)
+    for (const tenantId of [...deps.board.tenantsWithFaults()]) {
+      if (signal.aborted) return
+      await recheck(tenantId, deps)
+    }
+  }
+}
+
+async function recheck(tenantId: string, { board, load, owns }: RecheckDeps): Promise<void> {
+  if (!owns(`degradation.${tenantId}`)) return
+  const fault = board.faultOf(tenantId)
+  // Whether a slow one is fast enough again shows only at events.
+  if (fault === undefined || fault.kind === 'slow') return
+  const version = board.version(fault.model_id)
+  if (version !== undefined && (await load(version)).kind === 'model') board.mend(version)
+}
