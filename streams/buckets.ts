@@ -72,7 +72,7 @@ export const CONNECTORS = { name: 'connectors', history: 1 } as const satisfies 
  */
 export const MODELS = { name: 'models', history: 1 } as const satisfies Bucket
 
-/** `<model id>` -> the artefact of that version. Written once, by the trainer. */
+/** Artefacts of models, each under the name that its version in `models` gives. Written once, by a trainer. */
 export const MODEL_ARTEFACTS = { name: 'model_artefacts' } as const satisfies ObjectBucket
 
 /**

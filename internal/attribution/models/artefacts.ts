@@ -14,8 +14,8 @@ export type LoadedModel =
 const READ_MS_MAX = 2_000
 
 /** Reads a version's artefact, whose bytes must be the ones that its trainer wrote. Never throws. */
-export async function loadModel(store: ObjectStore, { id, artefact }: StoredModel): Promise<LoadedModel> {
-  const read = await readObject(store, id, READ_MS_MAX)
+export async function loadModel(store: ObjectStore, { artefact }: StoredModel): Promise<LoadedModel> {
+  const read = await readObject(store, artefact.object, READ_MS_MAX)
   if (read.kind === 'unavailable') return { kind: 'fault', fault: 'unavailable', cause: read.cause }
   if (read.kind !== 'object') return { kind: 'fault', fault: read.kind }
   if (digestOf(read.bytes) !== artefact.sha256) return { kind: 'fault', fault: 'corrupt' }

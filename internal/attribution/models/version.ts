@@ -10,6 +10,8 @@ export interface StoredModel {
   readonly tenant_id: string
   readonly created_at: string
   readonly artefact: {
+    /** Its name in the object store. */
+    readonly object: string
     /** Hex SHA-256 of its bytes. */
     readonly sha256: string
     readonly bytes: number
@@ -61,11 +63,11 @@ export function servingOf(
   return { state: standsIn ? 'model_recalled' : 'none', model }
 }
 
-/** The version that is looked at in the shadow of the one that serves: the newest that was never let serve since. */
+/** The version that is looked at in the shadow of the one that serves: the newest, if it was made later and nobody has decided about it. */
 export function candidateOf(versions: Iterable<StoredModel>, serving: StoredModel): StoredModel | undefined {
   let candidate: StoredModel | undefined
   for (const version of versions) {
-    const isCandidate = version.promoted_at === null && version.created_at > serving.created_at
+    const isCandidate = isUntried(version) && version.created_at > serving.created_at
     if (isCandidate && (candidate === undefined || version.created_at > candidate.created_at)) candidate = version
   }
   return candidate
@@ -88,6 +90,8 @@ export function promoted(version: StoredModel, versions: Iterable<StoredModel>, 
   for (const { promoted_at } of versions) if (promoted_at !== null) atMs = Math.max(atMs, Date.parse(promoted_at) + 1)
   return { ...version, promoted_at: new Date(atMs).toISOString(), recalled_at: null }
 }
+
+const isUntried = ({ promoted_at, recalled_at }: StoredModel): boolean => promoted_at === null && recalled_at === null
 
 const isServable = ({ promoted_at, recalled_at }: StoredModel): boolean => promoted_at !== null && recalled_at === null
 
