@@ -7,7 +7,7 @@ import type { Prediction } from '../learning/model.js'
 import type { ServingBoard } from '../models/serving-board.js'
 import type { StoredModel } from '../models/version.js'
 import type { Verdict } from '../row.js'
-import type { Baseline } from './baseline.js'
+import type { Baseline, CountedAsOf } from './baseline.js'
 import { factsOf } from './facts.js'
 import type { Inferences, Shadow } from './inferences.js'
 import { probabilityText } from './probability.js'
@@ -17,7 +17,7 @@ export interface Served {
   readonly state: DegradationState
   readonly model?: string
   /** Where the baseline has answered: as of when it counted. */
-  readonly asOfMs?: number
+  readonly asOf?: CountedAsOf
 }
 
 export interface AnswerDeps {
@@ -66,7 +66,7 @@ export async function answer(
   } else if (planned === undefined) {
     await deps.inference.probe(tenantId, facts)
   }
-  return byBaseline(tenantId, calls, planned?.asOfMs, deps)
+  return byBaseline(tenantId, calls, planned?.asOf, deps)
 }
 
 function servingNow(
@@ -110,7 +110,7 @@ function verdictOf(
 async function byBaseline(
   tenantId: string,
   calls: readonly AdmittedInvocation[],
-  plannedAsOfMs: number | undefined,
+  plannedAsOf: CountedAsOf | undefined,
   { baseline, log }: AnswerDeps,
 ): Promise<Answered> {
   const state = 'degraded_serving'
@@ -120,7 +120,7 @@ async function byBaseline(
     eventTimeMs,
   }))
   try {
-    const { guesses, asOfMs } = await baseline.guess(tenantId, asked, plannedAsOfMs)
+    const { guesses, asOf } = await baseline.guess(tenantId, asked, plannedAsOf)
     const verdicts = guesses.map((guess, i): Verdict | undefined => {
       if (guess === undefined) return undefined
       return {
@@ -136,7 +136,7 @@ async function byBaseline(
         inference: { probability: guess.share, alternatives: guess.alternatives },
       }
     })
-    return { served: { state, asOfMs }, verdicts }
+    return { served: { state, asOf }, verdicts }
   } catch (cause) {
     // The read model may be busy; what comes after can still take the batch.
     log.warn({ err: cause, tenantId }, 'the baseline cannot count; nothing is inferred')

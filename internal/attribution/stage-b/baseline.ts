@@ -34,7 +34,7 @@ export interface BaselineCall {
 }
 
 const HOUR_MS = 60 * 60 * 1000
-/** Of a principal, what became of its calls in so long counts. */
+/** Of a principal, what became of its calls in so long before counts; by the calls' own time, which may be long ago. */
 const PRINCIPAL_WINDOW_MS = 24 * HOUR_MS
 /** The steps of a workflow lie within so long of each other. */
 const TRACE_WINDOW_MS = HOUR_MS
@@ -43,9 +43,19 @@ const PRINCIPAL_RECORDS_MIN = 10
 /** Counts are used again for so long, and longer where counting took long: at most a hundredth of the time goes into it. */
 const KEPT_MS_MIN = 5_000
 const KEPT_PER_COUNTED = 100
-const TENANTS_MAX = 1_000
+/** Tenants, each at an hour. */
+const COUNTED_MAX = 1_000
 
 type Classes = ReadonlyMap<string, readonly ClassCount[]>
+
+/** Instants, milliseconds since the epoch. A trace is young: its counts cannot be of a moment ago. */
+export interface CountedAsOf {
+  readonly principalsMs: number
+  readonly tracesMs?: number
+}
+
+const NO_CLASSES: Classes = new Map()
+const hasTrace = ({ traceId }: BaselineCall): boolean => traceId !== undefined
 
 interface Counted {
   readonly asOfMs: number
@@ -64,35 +74,40 @@ export class Baseline {
   }
 
   /**
-   * One guess or none for each of a tenant's calls, in their order, and the instant as of which records were counted.
+   * One guess or none for each of a tenant's calls, in their order, and the instants as of which records were counted.
    *
-   * @param asOfMs to count as of the same instant again
+   * @param asOf to count as of the same instants again
    */
   async guess(
     tenantId: string,
     calls: readonly BaselineCall[],
-    asOfMs: number | undefined,
-  ): Promise<{ readonly guesses: readonly (BaselineGuess | undefined)[]; readonly asOfMs: number }> {
-    const counted = await this.principals(tenantId, asOfMs)
-    const [ofPrincipals, ofTraces] = await Promise.all([counted.classes, this.traces(tenantId, calls, counted.asOfMs)])
+    asOf: CountedAsOf | undefined,
+  ): Promise<{ readonly guesses: readonly (BaselineGuess | undefined)[]; readonly asOf: CountedAsOf }> {
+    const counted = await this.principals(tenantId, hourAfter(calls), asOf?.principalsMs)
+    const tracesMs = asOf?.tracesMs ?? (calls.some(hasTrace) ? await this.deps.completeAsOf() : undefined)
+    const [ofPrincipals, ofTraces] = await Promise.all([
+      counted.classes,
+      tracesMs === undefined ? NO_CLASSES : this.traces(tenantId, calls, tracesMs),
+    ])
     const guesses = calls.map(({ principal, traceId }) => {
       const ofTrace = traceId === undefined ? undefined : ofTraces.get(traceId)
       return (
         guessFrom(ofTrace, 'trace', 1) ?? guessFrom(ofPrincipals.get(principal), 'principal', PRINCIPAL_RECORDS_MIN)
       )
     })
-    return { guesses, asOfMs: counted.asOfMs }
+    return { guesses, asOf: { principalsMs: counted.asOfMs, ...(tracesMs !== undefined && { tracesMs }) } }
   }
 
-  private async principals(tenantId: string, wantedAsOfMs: number | undefined): Promise<Counted> {
-    const known = this.counted.get(tenantId)
+  private async principals(tenantId: string, toMs: number, wantedAsOfMs: number | undefined): Promise<Counted> {
+    const key = `${tenantId} ${toMs}`
+    const known = this.counted.get(key)
     if (known !== undefined) {
       if (wantedAsOfMs === known.asOfMs) return known
       if (wantedAsOfMs === undefined && performance.now() < (await known.untilMs)) return known
     }
     const from = performance.now()
     const asOfMs = wantedAsOfMs ?? (await this.deps.completeAsOf())
-    const window = { tenantId, fromMs: asOfMs - PRINCIPAL_WINDOW_MS, toMs: asOfMs + HOUR_MS, asOfMs }
+    const window = { tenantId, fromMs: toMs - PRINCIPAL_WINDOW_MS, toMs, asOfMs }
     const classes = this.deps.byPrincipal(window).then(byWhat)
     const untilMs = classes.then(
       () => {
@@ -102,10 +117,10 @@ export class Baseline {
       () => 0,
     )
     const counted = { asOfMs, classes, untilMs }
-    this.counted.delete(tenantId)
-    this.counted.set(tenantId, counted)
+    this.counted.delete(key)
+    this.counted.set(key, counted)
     for (const oldest of this.counted.keys()) {
-      if (this.counted.size <= TENANTS_MAX) break
+      if (this.counted.size <= COUNTED_MAX) break
       this.counted.delete(oldest)
     }
     return counted
@@ -120,10 +135,13 @@ export class Baseline {
       fromMs = Math.min(fromMs, eventTimeMs - TRACE_WINDOW_MS)
       toMs = Math.max(toMs, eventTimeMs + TRACE_WINDOW_MS)
     }
-    if (traceIds.size === 0) return new Map()
     return byWhat(await this.deps.ofTraces({ tenantId, fromMs, toMs, asOfMs }, [...traceIds]))
   }
 }
+
+/** The full hour after the latest of the calls: calls of the same hour are guessed by the same counts. */
+const hourAfter = (calls: readonly BaselineCall[]): number =>
+  (Math.floor(calls.reduce((latest, { eventTimeMs }) => Math.max(latest, eventTimeMs), 0) / HOUR_MS) + 1) * HOUR_MS
 
 function byWhat(counts: readonly ClassCount[]): Classes {
   const classes = new Map<string, ClassCount[]>()

@@ -1,0 +1,98 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { Broker } from '../../internal/broker/connect.js'
+import { type Ask, askAs } from '../support/ask.js'
+import { attributed, attributedAll } from '../support/attributed.js'
+import { connectInstance, degradationEvents } from '../support/instance-broker.js'
+import { launchService, type RunningService } from '../support/service.js'
+
+/** How stage B serves a tenant that has no model yet: by the baseline, or not at all. */
+
+let service: RunningService
+let broker: Broker
+let ask: Ask
+let otherKey: Ask
+
+beforeAll(async () => {
+  service = await launchService({ args: ['--rate-control', '1000', '--rate-read', '100000'] })
+  broker = await connectInstance(service)
+  ask = askAs(service.baseUrl, { 'x-api-key': service.credentials.api_key })
+  const key = await ask('POST', '/api/v1/api-keys', { name: 'Another', scopes: ['read:attribution'] })
+  otherKey = askAs(service.baseUrl, { 'x-api-key': key.json.secret })
+})
+afterAll(async () => {
+  await broker.close()
+  await service.stop()
+})
+
+const NOW = new Date().toISOString()
+const stated = (service: string) => ({ ingestion_timestamp: NOW, attributed_service: service })
+const UNSTATED = { ingestion_timestamp: NOW }
+
+test('the baseline names what facts say of most calls of the same credential, as advice', async () => {
+  await attributedAll(ask, [
+    ...Array.from({ length: 14 }, () => stated('search')),
+    ...Array.from({ length: 6 }, () => stated('chat')),
+  ])
+
+  const record = await attributed(ask, UNSTATED)
+
+  expect(record).toMatchObject({
+    service: 'search',
+    output_state: 'inferred',
+    interpretation: {
+      stage_origin: 'stage_b',
+      evidence_basis: 'heuristic_baseline',
+      confidence: 0.6,
+      confidence_band: 'provisional',
+      degradation_state: 'degraded_serving',
+      export_eligibility: 'advisory',
+      model_version: 'baseline-1',
+    },
+    explanation: {
+      evidence: { most_frequent_of: 'principal', resolved_records: 20, of_this_class: 14 },
+      alternatives: [{ service: 'chat', probability: '0.3000' }],
+    },
+  })
+}, 60_000)
+
+test('a credential of which nothing is known is left to allocation, and no record of that is eligible', async () => {
+  expect(await attributed(otherKey, UNSTATED)).toMatchObject({
+    service: 'unallocated',
+    output_state: 'unresolved',
+    interpretation: {
+      stage_origin: 'stage_c',
+      confidence_band: 'estimated',
+      degradation_state: 'degraded_serving',
+      export_eligibility: 'advisory',
+    },
+  })
+}, 60_000)
+
+test('a tenant that switches inference off has nothing inferred, and one event tells of each change', async () => {
+  const tenantId = service.credentials.tenant_id
+  expect(await degradationEvents(broker, tenantId)).toEqual([])
+
+  await ask('PATCH', '/api/v1/settings', { stage_b_enabled: false })
+  while ((await degradationEvents(broker, tenantId)).length < 1) await sleep(20)
+
+  expect(await attributed(ask, UNSTATED)).toMatchObject({
+    service: 'unallocated',
+    output_state: 'unresolved',
+    interpretation: {
+      stage_origin: 'stage_c',
+      evidence_basis: 'default_pool',
+      degradation_state: 'disabled',
+      export_eligibility: 'unpriced',
+    },
+  })
+
+  await ask('PATCH', '/api/v1/settings', { stage_b_enabled: true })
+  while ((await degradationEvents(broker, tenantId)).length < 2) await sleep(20)
+
+  expect(await attributed(ask, UNSTATED)).toMatchObject({
+    service: 'search',
+    interpretation: { degradation_state: 'degraded_serving' },
+  })
+  expect(await degradationEvents(broker, tenantId)).toEqual(['degraded_serving disabled', 'disabled degraded_serving'])
+}, 60_000)

@@ -1,0 +1,28 @@
+/** Calls of a tenant of a running service, and what became of them. */
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Ask } from './ask.js'
+import { wireEvent } from './invocations.js'
+
+// biome-ignore lint/suspicious/noExplicitAny: the contract is what is being checked
+export type ShownRecord = any
+
+/** Sends calls and waits for their records, in the same order. */
+export async function attributedAll(ask: Ask, calls: readonly Record<string, unknown>[]): Promise<ShownRecord[]> {
+  const events = calls.map((stated) => wireEvent({ event_id: randomUUID(), ...stated }))
+  const taken = await ask('POST', '/api/v1/invocations', events)
+  if (taken.status !== 202) throw new Error(`not taken: ${JSON.stringify(taken.json)}`)
+  const ids: string[] = taken.json.results.map(({ invocation_id }: { invocation_id: string }) => invocation_id)
+  return Promise.all(ids.map((id) => recordOf(ask, id)))
+}
+
+export const attributed = async (ask: Ask, stated: Record<string, unknown>): Promise<ShownRecord> =>
+  (await attributedAll(ask, [stated]))[0]
+
+async function recordOf(ask: Ask, invocationId: string): Promise<ShownRecord> {
+  for (;;) {
+    const { status, json } = await ask('GET', `/v1/attribution/${invocationId.replace('inv_', 'attr_')}`)
+    if (status === 200) return json
+    await sleep(20)
+  }
+}
