@@ -14,4 +14,5 @@ export const QUARANTINE = {
   allow_direct: true,
 } satisfies Partial<StreamConfig>
 
-export const quarantineSubject = (reader: StageName | 'observations' | 'audit'): string => `quarantine.${reader}`
+export const quarantineSubject = (reader: StageName | 'observations' | 'audit' | 'changes'): string =>
+  `quarantine.${reader}`

@@ -8,6 +8,7 @@ import { trailingWeights } from '../../internal/allocation/trailing-weights.js'
 import { loadSeenEvents } from '../../internal/attribution/actor/load-seen.js'
 import { partitionActor } from '../../internal/attribution/actor/partition-actor.js'
 import type { Stage } from '../../internal/attribution/actor/stage.js'
+import { changesActor } from '../../internal/attribution/changes/actor.js'
 import { consumptionRules } from '../../internal/attribution/consumption.js'
 import { WatchedDirectory } from '../../internal/attribution/directory/directory.js'
 import type { StoredPool } from '../../internal/attribution/pools/pool.js'
@@ -42,13 +43,16 @@ import { resolvedCosts } from '../../internal/store/queries/allocation-weights.j
 import { lastAuditRecords } from '../../internal/store/queries/audit-log.js'
 import { observationSources } from '../../internal/store/queries/observations.js'
 import { recordedIds, recordSourcesOf, recordSourcesSince } from '../../internal/store/queries/sources.js'
+import { versionsBefore } from '../../internal/store/queries/versions.js'
 import { insertRows, type RowBinaryTable } from '../../internal/store/sink.js'
 import { ADMISSION_KEYS } from '../../internal/store/tables/admission-keys.js'
 import { ALLOCATION_WEIGHTS } from '../../internal/store/tables/allocation-weights.js'
-import { ATTRIBUTIONS } from '../../internal/store/tables/attributions.js'
+import { ATTRIBUTIONS, type AttributionRow } from '../../internal/store/tables/attributions.js'
 import { AUDIT_LOG } from '../../internal/store/tables/audit-log.js'
+import { CLOSED } from '../../internal/store/tables/closed.js'
 import { OBSERVATIONS_TABLE } from '../../internal/store/tables/observations.js'
 import { QUARANTINED } from '../../internal/store/tables/quarantined.js'
+import { insertVersions } from '../../internal/store/versions-sink.js'
 import { createLog } from '../../internal/telemetry/log.js'
 import { settingsOf, type Tenant } from '../../internal/tenants/tenant.js'
 import { AUDIT } from '../../streams/audit.js'
@@ -64,6 +68,7 @@ import {
   SIGNING_KEYS,
   TENANTS,
 } from '../../streams/buckets.js'
+import { CHANGES } from '../../streams/changes.js'
 import { INVOCATIONS, REPLAY_WINDOW_MS } from '../../streams/invocations.js'
 import { OBSERVATIONS } from '../../streams/observations.js'
 
@@ -213,7 +218,8 @@ runMain('attributor', async () => {
   ].filter(({ name }) => config.stages.includes(name))
   const actorDeps = {
     publish,
-    insert: insertInto(ATTRIBUTIONS, logId),
+    insert: (rows: readonly AttributionRow[], token: string, isRepeat: boolean) =>
+      insertVersions(store, rows, `${logId}.${token}`, isRepeat),
     recordKeys: insertInto(ADMISSION_KEYS, logId),
     recordQuarantined: insertInto(QUARANTINED, logId),
     hasRecord: async (invocations: readonly { readonly id: Uint8Array }[]) => {
@@ -243,15 +249,27 @@ runMain('attributor', async () => {
     log,
   })
 
+  const changesLogId = await createdAtS(CHANGES.name)
+  const changes = changesActor({
+    publish,
+    publishEvent: eventPublisher(publish, tenantIdsCache(await signingKey(signingKeys, masterKeys, 'ids'))),
+    versionsBefore: (tenantId, ids, beforeMs) => versionsBefore(store, tenantId, ids, beforeMs),
+    insert: insertInto(ATTRIBUTIONS, changesLogId),
+    close: insertInto(CLOSED, changesLogId),
+    log,
+  })
+
   const running = [
     ...mailboxes.map((mailbox) => runPlannedLog(mailbox, logDeps, stopping.signal)),
     runPlannedLog(observations, logDeps, stopping.signal),
     runPlannedLog(audit, logDeps, stopping.signal),
+    runPlannedLog(changes, logDeps, stopping.signal),
   ]
   const purged = [
     ...mailboxes.map((mailbox) => ({ ...mailbox, bytesMax: config.invocationsBytesMax, keepMs: REPLAY_WINDOW_MS })),
     { ...observations, bytesMax: config.observationsBytesMax, keepMs: undefined },
     { ...audit, bytesMax: AUDIT.max_bytes, keepMs: REPLAY_WINDOW_MS },
+    { ...changes, bytesMax: CHANGES.max_bytes, keepMs: REPLAY_WINDOW_MS },
   ]
   const purging = purgeDone({ ...logDeps, manager: broker.manager }, purged, stopping.signal)
   log.info({ member, stages: config.stages, partitions: config.partitions }, 'attributing')

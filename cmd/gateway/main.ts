@@ -9,6 +9,8 @@ import { BodyFingerprint } from '../../internal/admission/body-fingerprint.js'
 import { InFlight } from '../../internal/admission/in-flight.js'
 import { type StoredKeyUse, trackKeyUses } from '../../internal/api-keys/last-use.js'
 import { apiKeyRoutes } from '../../internal/api-keys/routes.js'
+import { changePublisher } from '../../internal/attribution/changes/publish.js'
+import { changeRoutes } from '../../internal/attribution/changes/routes.js'
 import { openDirectory } from '../../internal/attribution/directory/open-directory.js'
 import { directoryRoutes } from '../../internal/attribution/directory/routes.js'
 import type { StoredPool } from '../../internal/attribution/pools/pool.js'
@@ -80,6 +82,7 @@ import { findAdmissionKeys } from '../../internal/store/queries/admission-keys.j
 import { findAllocationWeights } from '../../internal/store/queries/allocation-weights.js'
 import { findAttribution, listAttributions } from '../../internal/store/queries/attributions.js'
 import { listAuditLog } from '../../internal/store/queries/audit-log.js'
+import { closedVersionsOf } from '../../internal/store/queries/closed.js'
 import { findQuarantined } from '../../internal/store/queries/quarantined.js'
 import { createLog } from '../../internal/telemetry/log.js'
 import { settingsRoutes } from '../../internal/tenants/routes.js'
@@ -354,6 +357,7 @@ runMain('gateway', async () => {
     list: (question, signal) => listAttributions(store, question, signal),
     find: (tenantId, id, snapshotMs, signal) => findAttribution(store, tenantId, id, snapshotMs, signal),
     snapshot: watermark.latest,
+    closedVersionsOf: (tenantId, id, byMs) => closedVersionsOf(store, tenantId, id, byMs),
     findWeights: (tenantId, asOfMs) => findAllocationWeights(store, tenantId, asOfMs),
     cursors,
     idsOf,
@@ -384,6 +388,14 @@ runMain('gateway', async () => {
       }),
       ...oauth.routes,
       ...attributionRoutes(attributions),
+      ...changeRoutes({
+        mutate,
+        idsOf,
+        watermark,
+        find: (tenantId, id, atMs) => findAttribution(store, tenantId, id, atMs, stopping.signal),
+        closedVersionsOf: attributions.closedVersionsOf,
+        publish: changePublisher(publisher.publish),
+      }),
       ...apiKeyRoutes({
         mutate,
         mode: config.mode,

@@ -10,6 +10,7 @@ import {
   timeText,
 } from '../gateway/contract/fields.js'
 import { json, type Operation } from '../gateway/contract/operation.js'
+import { CHANGES } from '../store/tables/closed.js'
 import { COST_BASES } from './cost/cost-details.js'
 import { RATE_PARTS } from './cost/rate-sheet.js'
 import { FOOTPRINT_BASES } from './energy/footprint-details.js'
@@ -121,6 +122,25 @@ const explanation = z
       }),
       details: facts('The model, the operator, the grid and the method.'),
     }),
+    history: z
+      .array(
+        z.object({
+          valid_from: timeText(),
+          valid_to: timeText(),
+          ended_by: z.object({
+            change: z.enum(CHANGES),
+            actor: z.string().meta({ description: 'Id of the credential, or `cli`.' }),
+          }),
+          service: z.string(),
+          owner: z.string(),
+          output_state: z.enum(OUTPUT_STATES),
+          stage_origin: z.enum(STAGE_ORIGINS),
+          evidence_basis: z.enum(EVIDENCE_BASES),
+          confidence_band: z.enum(CONFIDENCE_BANDS),
+          export_eligibility: z.enum(EXPORT_ELIGIBILITIES),
+        }),
+      )
+      .meta({ description: 'What the record said before, the oldest first: empty for nearly all.' }),
   })
   .meta({ id: 'Explanation', description: 'How the record came about, in figures that add up again.' })
 

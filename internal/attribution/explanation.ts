@@ -1,6 +1,7 @@
 import { WINDOW_MS } from '../allocation/trailing-weights.js'
 import type { StoredWeight } from '../store/queries/allocation-weights.js'
 import type { StoredAttributionDetail } from '../store/queries/attributions.js'
+import type { StoredClosed } from '../store/queries/closed.js'
 import { formatInstant, parseInstant } from '../units/instant.js'
 import { formatQuantity, type Quantity, type Unit } from '../units/quantity.js'
 import type { CostDetails } from './cost/cost-details.js'
@@ -14,16 +15,30 @@ import type { Inference } from './row.js'
  * How a record came about, in figures that a person can add up again. Members in wire form.
  *
  * @param weights of the tenant's pools as of the instant that `weightsInstantOf` says; empty for what is not allocated
+ * @param history the versions before this one
  */
-export function explain(stored: StoredAttributionDetail, weights: readonly StoredWeight[]): object {
+export function explain(
+  stored: StoredAttributionDetail,
+  weights: readonly StoredWeight[],
+  history: readonly StoredClosed[],
+): object {
   return {
     evidence: JSON.parse(stored.evidence) as object,
     alternatives: stored.inference === '' ? [] : (JSON.parse(stored.inference) as Inference).alternatives,
     allocation: stored.stage_origin === 'stage_c' ? explainAllocation(stored, weights) : null,
     cost: explainStoredCost(stored),
     footprint: explainStoredFootprint(stored),
+    history: history.map(shownVersion),
   }
 }
+
+/** A version that was valid for a time, and what ended it. */
+const shownVersion = ({ valid_from_ms, closed_at_ms, change, change_id: _, actor, ...version }: StoredClosed) => ({
+  valid_from: formatInstant(Number(valid_from_ms)),
+  valid_to: formatInstant(Number(closed_at_ms)),
+  ended_by: { change, actor },
+  ...version,
+})
 
 /** As of when the weights are that an allocated record names; undefined where it names none. */
 export function weightsInstantOf({ stage_origin, evidence }: StoredAttributionDetail): number | undefined {

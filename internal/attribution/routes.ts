@@ -13,6 +13,7 @@ import type {
   StoredAttribution,
   StoredAttributionDetail,
 } from '../store/queries/attributions.js'
+import type { StoredClosed } from '../store/queries/closed.js'
 import { GET_ATTRIBUTION, LIST_ATTRIBUTIONS } from './contract.js'
 import { explain, weightsInstantOf } from './explanation.js'
 import { toRecord } from './record.js'
@@ -36,6 +37,8 @@ export interface AttributionRoutesDeps {
   ) => Promise<StoredAttributionDetail | undefined>
   /** The newest instant as of which the read model is complete. */
   readonly snapshot: () => Promise<number>
+  /** The versions of a record that were closed by an instant, the oldest first. */
+  readonly closedVersionsOf: (tenantId: string, recordId: string, byMs: number) => Promise<readonly StoredClosed[]>
   readonly findWeights: (tenantId: string, asOfMs: number) => Promise<readonly StoredWeight[]>
   readonly cursors: CursorCodec
   readonly idsOf: (tenantId: string) => TenantIds
@@ -111,11 +114,13 @@ async function get(exchange: Exchange, caller: Caller, deps: AttributionRoutesDe
     return exchange.replyProblem(problem('TENANT_MISMATCH', 'The attribution belongs to another tenant.'))
   }
   const signal = abortWith(exchange)
-  const stored = await deps.find(tenantId, idHex(id), await deps.snapshot(), signal)
+  const snapshotMs = await deps.snapshot()
+  const stored = await deps.find(tenantId, idHex(id), snapshotMs, signal)
   if (stored === undefined) return exchange.replyProblem(problem('NOT_FOUND', 'There is no such attribution.'))
   const weightsAt = weightsInstantOf(stored)
   const weights = weightsAt === undefined ? [] : await deps.findWeights(tenantId, weightsAt)
-  exchange.replyJson('200 OK', { ...toRecord(stored), explanation: explain(stored, weights) })
+  const history = await deps.closedVersionsOf(tenantId, idHex(id), snapshotMs)
+  exchange.replyJson('200 OK', { ...toRecord(stored), explanation: explain(stored, weights, history) })
 }
 
 /** A query whose caller has left is stopped in the engine. */

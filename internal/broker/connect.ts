@@ -4,6 +4,7 @@ import { type ObjectStore, Objm } from '@nats-io/obj'
 import { connect, type NatsConnection } from '@nats-io/transport-node'
 import { AUDIT } from '../../streams/audit.js'
 import { BUCKETS, type Bucket, OBJECT_BUCKETS, type ObjectBucket } from '../../streams/buckets.js'
+import { CHANGES } from '../../streams/changes.js'
 import { EVENTS } from '../../streams/events.js'
 import { INVOCATIONS } from '../../streams/invocations.js'
 import { OBSERVATIONS } from '../../streams/observations.js'
@@ -73,6 +74,7 @@ export async function ensureStreams(broker: Broker, settings: StreamSettings): P
     { ...OBSERVATIONS, max_bytes: observationsBytesMax },
     QUARANTINE,
     AUDIT,
+    CHANGES,
     EVENTS,
   ]
   for (const stream of declared) {

@@ -31,8 +31,19 @@ export async function publishOrThrow(
   payload: Uint8Array,
   messageId: string,
 ): Promise<void> {
+  await storedOrThrow(publish, subject, payload, messageId)
+}
+
+/** The same for one who wants the message's sequence: of a repeat, that of the message that is there. */
+export async function storedOrThrow(
+  publish: Publisher['publish'],
+  subject: string,
+  payload: Uint8Array,
+  messageId: string,
+): Promise<number> {
   const result = await publish(subject, payload, messageId, TIMEOUT_MS)
   if (result.kind !== 'stored') throw new NotStored(`${subject} did not take a message: ${result.kind}`)
+  return result.sequence
 }
 
 interface Waiter {

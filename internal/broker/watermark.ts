@@ -25,6 +25,8 @@ export interface Watermark {
   latest(): Promise<number>
   /** The same, but not older than this call. */
   renewed(): Promise<number>
+  /** Resolves with whether a log's reader has carried out what came with a sequence, within a time at most. */
+  isDone(checkpoint: string, sequence: number, withinMs: number): Promise<boolean>
 }
 
 /** How long an instant is given out again. */
@@ -39,8 +41,10 @@ export async function followWatermark(
   clock: () => number,
 ): Promise<Watermark> {
   let fenceHeardAt = Number.NEGATIVE_INFINITY
+  const waiting = new Set<() => void>()
   const mirror = await mirrorBucket<Progress & Partial<Fence>>(bucket, onLost, (key) => {
     if (key === FENCE) fenceHeardAt = performance.now()
+    for (const look of waiting) look()
   })
   // What the first copy held may be of yesterday.
   fenceHeardAt = Number.NEGATIVE_INFINITY
@@ -98,6 +102,21 @@ export async function followWatermark(
       return renewing
     },
     renewed: renew,
+    isDone(checkpoint, sequence, withinMs) {
+      return new Promise((resolve) => {
+        const settle = (isDone: boolean): void => {
+          waiting.delete(look)
+          clearTimeout(timer)
+          resolve(isDone)
+        }
+        const look = (): void => {
+          if ((mirror.get(checkpoint)?.done ?? 0) >= sequence) settle(true)
+        }
+        const timer = setTimeout(() => settle(false), withinMs)
+        waiting.add(look)
+        look()
+      })
+    },
   }
 }
 

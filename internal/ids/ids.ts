@@ -27,6 +27,7 @@ export type IdPrefix =
   | 'idn'
   | 'prn'
   | 'prc'
+  | 'chg'
   | 'pool'
 
 export const ID_BYTES = 16

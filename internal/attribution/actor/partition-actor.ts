@@ -17,8 +17,13 @@ import type { Disposition, OpenStage, Stage } from './stage.js'
 /** What every actor is given: the next stage's mailbox, and the read model. */
 export interface ActorDeps {
   readonly publish: Publisher['publish']
-  /** Each of these three keeps rows once for a token, which names the batch and what of it they are. */
-  readonly insert: (rows: readonly AttributionRow[], token: string) => Promise<void>
+  /**
+   * Each of these three keeps rows once for a token, which names the batch and what of it they are.
+   *
+   * @param isRepeat an earlier attempt may have inserted rows, perhaps by another directory or model: then what it has
+   *   inserted counts, also for what is derived from it
+   */
+  readonly insert: (rows: readonly AttributionRow[], token: string, isRepeat: boolean) => Promise<void>
   readonly recordKeys: (rows: readonly AdmissionKeyRow[], token: string) => Promise<void>
   readonly recordQuarantined: (rows: readonly QuarantinedRow[], token: string) => Promise<void>
   /** For each of the events, whether the read model holds a record of it. */
@@ -41,11 +46,11 @@ export function partitionActor(stage: Stage, partition: number, deps: ActorDeps)
         if (planned === undefined) {
           const basis = open.basisOf?.(formed.batch)
           const plan = { ...extent, routing: routingOf(dispositions), ...(basis !== undefined && { basis }) }
-          return prepared(stage, open, formed, plan, { dispositions, late: [] }, deps)
+          return prepared(stage, open, formed, plan, { dispositions, late: [] }, false, deps)
         }
         const rerouted = await reroute(formed.batch.invocations, dispositions, planned.routing, deps.hasRecord)
         const plan = rerouted.routing === planned.routing ? planned : { ...planned, routing: rerouted.routing }
-        return prepared(stage, open, formed, plan, rerouted, deps)
+        return prepared(stage, open, formed, plan, rerouted, true, deps)
       }
     },
   }
@@ -57,6 +62,7 @@ function prepared(
   formed: FormedBatch,
   plan: Plan,
   { dispositions, late }: Pick<Rerouted, 'dispositions' | 'late'>,
+  isRepeat: boolean,
   deps: ActorDeps,
 ): PreparedBatch<Checkpoint> {
   const effects = effectsOf(stage, formed, dispositions, late)
@@ -66,7 +72,7 @@ function prepared(
     size: formed.batch.invocations.length,
     inserts: effects.rows.length > 0 || effects.keys.length > 0,
     async carryOut() {
-      await carryOut(stage, formed, plan.last, effects, deps)
+      await carryOut(stage, formed, plan.last, effects, isRepeat, deps)
       await open.settled?.(formed.batch)
     },
   }
@@ -121,6 +127,7 @@ async function carryOut(
   { batch }: FormedBatch,
   last: number,
   { keys, poison, handedOn, rows }: Effects,
+  isRepeat: boolean,
   deps: ActorDeps,
 ): Promise<void> {
   await deps.recordKeys(keys, `${batch.token}.keys`)
@@ -141,7 +148,7 @@ async function carryOut(
     const id = handOverId(`${stage.name}${batch.partition}`, { last, part })
     await publishOrThrow(deps.publish, invocationsSubject(stage.next, batch.partition), payload, id)
   }
-  await deps.insert(rows, batch.token)
+  await deps.insert(rows, batch.token, isRepeat)
 }
 
 /**

@@ -353,8 +353,8 @@ describe('an event that comes again', () => {
     const dying = start(8, ['a'], {
       seen: { limits },
       deps: {
-        async insert(rows, token) {
-          await actorDeps().insert(rows, token)
+        async insert(rows, token, isRepeat) {
+          await actorDeps().insert(rows, token, isRepeat)
           dying.die()
         },
       },

@@ -1,0 +1,49 @@
+/** The form of one message of CHANGES: what somebody decided of a record, as JSON. */
+
+export type Decision =
+  | { readonly kind: 'override'; readonly service: string; readonly owner: string; readonly reason: string }
+  | { readonly kind: 'undo_override' }
+  | { readonly kind: 'dispute'; readonly reason: string }
+  | { readonly kind: 'undo_dispute' }
+
+/** A decision, of what, and whose. */
+export interface Change {
+  /** `chg_...`; the same at every attempt of the same request. */
+  readonly id: string
+  readonly tenantId: string
+  /** Hex of the record's 16 bytes. */
+  readonly recordId: string
+  /** Id of the credential. */
+  readonly actor: string
+  readonly decision: Decision
+}
+
+export const encodeChange = (change: Change): Uint8Array => Buffer.from(JSON.stringify(change))
+
+/** @throws Error when the bytes have not that form; the message is then poison */
+export function decodeChange(data: Uint8Array): Change {
+  const change = JSON.parse(Buffer.from(data.buffer, data.byteOffset, data.length).toString('utf8')) as Change
+  if (!isWhole(change)) throw new Error('this has not the form of a change')
+  const { id, tenantId, recordId, actor, decision } = change
+  return { id, tenantId, recordId, actor, decision }
+}
+
+function isWhole({ id, tenantId, recordId, actor, decision }: Change): boolean {
+  return [id, tenantId, actor].every(isText) && /^[0-9a-f]{32}$/.test(recordId) && isWholeDecision(decision)
+}
+
+function isWholeDecision(decision: Decision): boolean {
+  switch (decision.kind) {
+    case 'override':
+      return [decision.service, decision.owner, decision.reason].every(isText)
+    case 'dispute':
+      return isText(decision.reason)
+    case 'undo_override':
+    case 'undo_dispute':
+      return true
+    default:
+      return false // a newer process has sent it
+  }
+}
+
+const isText = (value: unknown): boolean => typeof value === 'string' && value !== ''

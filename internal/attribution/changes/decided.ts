@@ -1,0 +1,139 @@
+import type { AttributionRow } from '../../store/tables/attributions.js'
+import { bandOf, CONFIDENCE_CAP, eligibilityOf } from '../interpretation.js'
+import { RULES_VERSION } from '../row.js'
+import type { Decision } from './change.js'
+
+/**
+ * What people have decided of a record, over what the stages made of it. Both can hold at once: a record that is
+ * overridden can be disputed, and one that is disputed overridden.
+ */
+export interface Decided {
+  readonly override?: Override
+  readonly dispute?: Dispute
+}
+
+export interface Override {
+  readonly service: string
+  readonly owner: string
+  readonly reason: string
+  /** Id of the credential. */
+  readonly actor: string
+}
+
+export interface Dispute {
+  readonly reason: string
+  readonly actor: string
+}
+
+/** Why a decision cannot be taken: the record is not in the state for it. */
+export type DecisionRefusal = 'already_overridden' | 'not_overridden' | 'already_disputed' | 'not_disputed'
+
+/** What tells a record's state: of a row, or of a record as it is shown. */
+export interface DecidedState {
+  readonly evidenceBasis: string
+  readonly outputState: string
+}
+
+export const isOverridden = ({ evidenceBasis }: DecidedState): boolean => evidenceBasis === 'manual_override'
+export const isDisputed = ({ outputState }: DecidedState): boolean => outputState === 'disputed'
+
+/** Pure. A second override or dispute needs the first to be undone: nobody overwrites another's decision unseen. */
+export function refusalOf(state: DecidedState, { kind }: Decision): DecisionRefusal | undefined {
+  switch (kind) {
+    case 'override':
+      return isOverridden(state) ? 'already_overridden' : undefined
+    case 'undo_override':
+      return isOverridden(state) ? undefined : 'not_overridden'
+    case 'dispute':
+      return isDisputed(state) ? 'already_disputed' : undefined
+    case 'undo_dispute':
+      return isDisputed(state) ? undefined : 'not_disputed'
+  }
+}
+
+/** What was decided of the record whose version this is. */
+export function decidedOf(row: AttributionRow): Decided {
+  const { override, dispute } = JSON.parse(row.evidence) as DecidedEvidence
+  return {
+    ...(isOverridden(row) &&
+      override !== undefined && { override: { service: row.service, owner: row.owner, ...override } }),
+    ...(isDisputed(row) && dispute !== undefined && { dispute }),
+  }
+}
+
+/** Of an evidence card's facts, those that this module writes. */
+interface DecidedEvidence {
+  readonly override?: Omit<Override, 'service' | 'owner'>
+  readonly dispute?: Dispute
+}
+
+export function withDecision(decided: Decided, decision: Decision, actor: string): Decided {
+  switch (decision.kind) {
+    case 'override': {
+      const { service, owner, reason } = decision
+      return { ...decided, override: { service, owner, reason, actor } }
+    }
+    case 'undo_override': {
+      const { override: _, ...rest } = decided
+      return rest
+    }
+    case 'dispute':
+      return { ...decided, dispute: { reason: decision.reason, actor } }
+    case 'undo_dispute': {
+      const { dispute: _, ...rest } = decided
+      return rest
+    }
+  }
+}
+
+/**
+ * A record's version by what was decided. Pure: without a decision it is what the stages made, to the last byte but for
+ * when it is valid from.
+ *
+ * @param base the newest version that no decision is part of
+ */
+export function decidedRow(base: AttributionRow, { override, dispute }: Decided, validFromMs: number): AttributionRow {
+  const attributed = override === undefined ? base : overriddenRow(base, override)
+  const isRestricted = base.exportEligibility === 'residency_restricted'
+  return {
+    ...attributed,
+    validFromMs,
+    ...(dispute !== undefined && {
+      outputState: 'disputed',
+      exportEligibility: isRestricted ? 'residency_restricted' : 'disputed',
+      evidence: JSON.stringify({ ...(JSON.parse(attributed.evidence) as object), dispute }),
+    }),
+  }
+}
+
+/** An override is a fact that somebody has stated: stage A's, and as certain as anything may be (design section 5). */
+function overriddenRow(base: AttributionRow, { service, owner, reason, actor }: Override): AttributionRow {
+  const { stageOrigin, evidenceBasis, confidence } = base
+  const replaced = {
+    service: base.service,
+    owner: base.owner,
+    stage_origin: stageOrigin,
+    evidence_basis: evidenceBasis,
+    confidence: confidence / 10_000,
+  }
+  return {
+    ...base,
+    service,
+    owner,
+    stageOrigin: 'stage_a',
+    evidenceBasis: 'manual_override',
+    confidence: CONFIDENCE_CAP,
+    confidenceBand: bandOf(CONFIDENCE_CAP),
+    outputState: 'overridden',
+    modelVersion: RULES_VERSION,
+    degradationState: 'none',
+    inference: '',
+    exportEligibility: eligibilityOf({
+      confidence: CONFIDENCE_CAP,
+      isPriced: base.costBasis !== 'unpriced',
+      degradationState: 'none',
+      isResidencyRestricted: base.exportEligibility === 'residency_restricted',
+    }),
+    evidence: JSON.stringify({ override: { reason, actor }, replaced }),
+  }
+}

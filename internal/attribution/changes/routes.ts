@@ -1,0 +1,189 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { CHANGES_CHECKPOINT } from '../../../streams/records.js'
+import type { Watermark } from '../../broker/watermark.js'
+import type { MutationRequest, Reply } from '../../gateway/mutations/mutation.js'
+import type { Mutate } from '../../gateway/mutations/mutations.js'
+import { noSuch, refusalOfId } from '../../gateway/own-id.js'
+import type { TenantRoute } from '../../gateway/route.js'
+import { idHex, parseId, type TenantIds } from '../../ids/ids.js'
+import { type Problem, problem } from '../../problems/catalogue.js'
+import { storeProblem } from '../../store/failures.js'
+import type { StoredAttributionDetail } from '../../store/queries/attributions.js'
+import type { StoredClosed } from '../../store/queries/closed.js'
+import { toRecord } from '../record.js'
+import type { Change, Decision } from './change.js'
+import {
+  DISPUTE_ATTRIBUTION,
+  disputeBody,
+  EXAMPLE_DISPUTE,
+  EXAMPLE_OVERRIDE,
+  OVERRIDE_ATTRIBUTION,
+  overrideBody,
+  UNDO_DISPUTE,
+  UNDO_OVERRIDE,
+} from './contract.js'
+import { type DecisionRefusal, refusalOf } from './decided.js'
+
+export interface ChangeRoutesDeps {
+  readonly mutate: Mutate
+  readonly idsOf: (tenantId: string) => TenantIds
+  readonly watermark: Watermark
+  /** A record as of an instant. */
+  readonly find: (tenantId: string, recordId: string, atMs: number) => Promise<StoredAttributionDetail | undefined>
+  readonly closedVersionsOf: (tenantId: string, recordId: string, byMs: number) => Promise<readonly StoredClosed[]>
+  /**
+   * Makes a change durable, in the order in which it will take effect.
+   *
+   * @returns its sequence in CHANGES
+   * @throws NotStored
+   */
+  readonly publish: (change: Change) => Promise<number>
+}
+
+const WHAT = 'attribution'
+const DECLARED = { access: 'admin:config', rateClass: 'control' } as const
+/** How long a change may take until it is only said to be kept. */
+const EFFECT_MS_MAX = 3_000
+/** How long an answer waits until reads show what it says. */
+const VISIBLE_MS_MAX = 1_000
+/** After every version. */
+const END_OF_TIME_MS = Date.UTC(2200, 0, 1)
+
+/** `/v1/attribution/{id}/override` and `/dispute` (design sections 7 and 10). */
+export function changeRoutes(deps: ChangeRoutesDeps): readonly TenantRoute[] {
+  const path = (what: string): string => `/v1/attribution/:id/${what}`
+  return [
+    deps.mutate({
+      ...DECLARED,
+      method: 'post',
+      path: path('override'),
+      needsStepUp: true,
+      action: 'attribution.override',
+      operation: OVERRIDE_ATTRIBUTION,
+      body: { schema: overrideBody, example: EXAMPLE_OVERRIDE },
+      handle: (request) => decide(request, { kind: 'override', ...request.body }, deps),
+    }),
+    deps.mutate({
+      ...DECLARED,
+      method: 'del',
+      path: path('override'),
+      needsStepUp: true,
+      action: 'attribution.undo_override',
+      operation: UNDO_OVERRIDE,
+      handle: (request) => decide(request, { kind: 'undo_override' }, deps),
+    }),
+    deps.mutate({
+      ...DECLARED,
+      method: 'post',
+      path: path('dispute'),
+      action: 'attribution.dispute',
+      operation: DISPUTE_ATTRIBUTION,
+      body: { schema: disputeBody, example: EXAMPLE_DISPUTE },
+      handle: (request) => decide(request, { kind: 'dispute', ...request.body }, deps),
+    }),
+    deps.mutate({
+      ...DECLARED,
+      method: 'del',
+      path: path('dispute'),
+      action: 'attribution.undo_dispute',
+      operation: UNDO_DISPUTE,
+      handle: (request) => decide(request, { kind: 'undo_dispute' }, deps),
+    }),
+  ]
+}
+
+/** A store that is away is told with a 503: what was published stays published, and the next attempt finds it. */
+async function decide(
+  request: MutationRequest<unknown>,
+  decision: Decision,
+  deps: ChangeRoutesDeps,
+): Promise<Reply | Problem> {
+  const { tenantId } = request.caller
+  const refusal = refusalOfId('attr', request.parameter, deps.idsOf(tenantId), WHAT)
+  const id = parseId('attr', request.parameter)
+  if (refusal !== undefined || id === undefined) return refusal ?? noSuch(WHAT)
+  const change: Change = {
+    id: request.newId('chg'),
+    tenantId,
+    recordId: idHex(id),
+    actor: request.caller.principal,
+    decision,
+  }
+  const before = await orProblem(async () => {
+    const atMs = await deps.watermark.latest()
+    return (await deps.find(tenantId, change.recordId, atMs)) ?? noSuch(WHAT)
+  })
+  if ('code' in before) return before
+  // An earlier attempt of this request may have brought the record into the state that forbids it.
+  const conflict = request.isRepeat ? undefined : refusalOf(stateOf(before), decision)
+  if (conflict !== undefined) return problem('CONFLICT', CONFLICTS[conflict])
+
+  const sequence = await deps.publish(change)
+  if (!(await deps.watermark.isDone(CHANGES_CHECKPOINT, sequence, EFFECT_MS_MAX))) return queued(request.parameter)
+  return orProblem(() => outcomeOf(change, before, request.parameter, deps))
+}
+
+async function outcomeOf(
+  { id, tenantId, recordId, decision }: Change,
+  before: StoredAttributionDetail,
+  parameter: string,
+  deps: ChangeRoutesDeps,
+): Promise<Reply | Problem> {
+  const history = await deps.closedVersionsOf(tenantId, recordId, END_OF_TIME_MS)
+  const closed = history.find(({ change_id }) => change_id === id)
+  // Another change of the record came first, and it is not in the state for this one any more.
+  if (closed === undefined) return problem('CONFLICT', CONFLICTS[CONFLICT_OF[decision.kind]])
+  const changedAtMs = Number(closed.closed_at_ms)
+  const after = await deps.find(tenantId, recordId, changedAtMs)
+  if (after === undefined) throw new Error('a changed record has no version')
+  await untilVisible(changedAtMs, deps.watermark)
+  const changes = { before: auditedOf(before), after: auditedOf(after) }
+  if (decision.kind === 'undo_override' || decision.kind === 'undo_dispute') {
+    return { status: 204, target: parameter, changes }
+  }
+  return {
+    status: 200,
+    body: toRecord(after),
+    target: parameter,
+    changes: { ...changes, after: { ...changes.after, reason: decision.reason } },
+  }
+}
+
+/** So that whoever reads the record next, here, reads what the answer says. */
+async function untilVisible(atMs: number, watermark: Watermark): Promise<void> {
+  const until = performance.now() + VISIBLE_MS_MAX
+  while ((await watermark.renewed()) < atMs && performance.now() < until) await sleep(20)
+}
+
+async function orProblem<T>(read: () => Promise<T>): Promise<T | Problem> {
+  try {
+    return await read()
+  } catch (cause) {
+    const known = storeProblem(cause)
+    if (known === undefined) throw cause
+    return known
+  }
+}
+
+const queued = (id: string): Reply => ({ status: 202, body: { id, status: 'queued' }, target: id })
+
+const stateOf = ({ evidence_basis, output_state }: StoredAttributionDetail) => {
+  return { evidenceBasis: evidence_basis, outputState: output_state }
+}
+
+const auditedOf = ({ service, owner, output_state, evidence_basis, confidence }: StoredAttributionDetail) => {
+  return { service, owner, output_state, evidence_basis, confidence }
+}
+
+const CONFLICTS: Readonly<Record<DecisionRefusal, string>> = {
+  already_overridden: 'The attribution is overridden already; undo that first.',
+  not_overridden: 'The attribution is not overridden.',
+  already_disputed: 'The attribution is disputed already.',
+  not_disputed: 'The attribution is not disputed.',
+}
+const CONFLICT_OF: Readonly<Record<Decision['kind'], DecisionRefusal>> = {
+  override: 'already_overridden',
+  undo_override: 'not_overridden',
+  dispute: 'already_disputed',
+  undo_dispute: 'not_disputed',
+}

@@ -1,0 +1,36 @@
+import type { NewEvent } from '../events/event.js'
+import { formatId } from '../ids/ids.js'
+import type { AttributionRow } from '../store/tables/attributions.js'
+import { formatQuantity } from '../units/quantity.js'
+import type { ConfidenceBand, DegradationState, StageOrigin } from './interpretation.js'
+
+/** The events whose payload is an attribution result. */
+export type AttributionEventType = 'attribution.materialized' | 'attribution.disputed' | 'attribution.override.applied'
+
+/** @param cause unlike that of any other event of the type: the same cause is the same event */
+export const attributionEvent = <T extends AttributionEventType>(
+  type: T,
+  row: AttributionRow,
+  cause: string,
+): NewEvent<AttributionEventType> => ({
+  tenantId: row.tenantId,
+  type,
+  cause,
+  data: {
+    id: formatId('attr', row.id),
+    invocation_id: formatId('inv', row.id),
+    provider: row.provider,
+    served_model: row.servedModel,
+    service: row.service,
+    owner: row.owner,
+    cost_usd: formatQuantity(row.costUsd),
+    energy_wh: formatQuantity(row.energyWh),
+    carbon_gco2e: formatQuantity(row.carbonGco2e),
+  },
+  // What a row holds is out of these lists.
+  interpretation: {
+    stage_origin: row.stageOrigin as StageOrigin,
+    confidence_band: row.confidenceBand as ConfidenceBand,
+    degradation_state: row.degradationState as DegradationState,
+  },
+})

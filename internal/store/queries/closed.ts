@@ -1,0 +1,39 @@
+import type { ClickHouseClient } from '@clickhouse/client'
+import type { Change } from '../tables/closed.js'
+
+/** A version of a record that is no longer valid: column names, times as epoch milliseconds in text. */
+export interface StoredClosed {
+  readonly valid_from_ms: string
+  readonly closed_at_ms: string
+  readonly change: Change
+  readonly change_id: string
+  readonly actor: string
+  readonly service: string
+  readonly owner: string
+  readonly output_state: string
+  readonly stage_origin: string
+  readonly evidence_basis: string
+  readonly confidence_band: string
+  readonly export_eligibility: string
+}
+
+/** The versions of a record that were closed by an instant, the oldest first. */
+export async function closedVersionsOf(
+  store: ClickHouseClient,
+  tenantId: string,
+  recordId: string,
+  byMs: number,
+): Promise<StoredClosed[]> {
+  const result = await store.query({
+    query: `SELECT toUnixTimestamp64Milli(valid_from) AS valid_from_ms, toUnixTimestamp64Milli(closed_at) AS closed_at_ms,
+              change, change_id, actor, service, owner, output_state, stage_origin, evidence_basis, confidence_band,
+              export_eligibility
+            FROM closed
+            WHERE tenant_id = {tenant:String} AND id = CAST(unhex({id:String}) AS FixedString(16))
+              AND closed_at <= fromUnixTimestamp64Milli({by:Int64})
+            ORDER BY valid_from`,
+    query_params: { tenant: tenantId, id: recordId, by: byMs },
+    format: 'JSONEachRow',
+  })
+  return result.json<StoredClosed>()
+}

@@ -1,0 +1,23 @@
+import type { ClickHouseClient } from '@clickhouse/client'
+import { landedRows } from './queries/versions.js'
+import { insertRows } from './sink.js'
+import { ATTRIBUTIONS, type AttributionRow } from './tables/attributions.js'
+
+/**
+ * Inserts versions of records exactly once, as `insertRows` does, and keeps what is derived from them (sorted copies,
+ * rollups) equal to them. A batch that is formed again may come to other rows, by another directory or model. If its
+ * first insert reached the table but not all that is derived from it, other rows would complete what those had begun:
+ * so the rows that landed are what is inserted again.
+ *
+ * @param isRepeat whether an earlier attempt may have inserted rows under the token
+ */
+export async function insertVersions(
+  store: ClickHouseClient,
+  rows: readonly AttributionRow[],
+  token: string,
+  isRepeat: boolean,
+): Promise<void> {
+  // All rows of a batch are valid from one instant and lie in one partition: all of them have landed, or none.
+  const landed = isRepeat ? await landedRows(store, rows) : []
+  await insertRows(store, ATTRIBUTIONS, landed.length > 0 ? landed : rows, token)
+}
