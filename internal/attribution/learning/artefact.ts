@@ -1,4 +1,31 @@
-import type { Model } from './model.js'
+import { createHash } from 'node:crypto'
+import { z } from 'zod'
+import { FEATURE_GROUPS, FEATURE_SLOTS } from './features.js'
+import type { Model, ModelParameters } from './model.js'
+import { modelCard } from './model-card.js'
+
+/**
+ * A version as bytes: `ATLM`, format (u16), length of the header (u32), the header as JSON (card, feature space, names
+ * of the contexts, temperature), the arrays (slots u32; weights, intercepts and offsets f32), and the first 16 bytes of
+ * the SHA-256 of all that. Numbers little-endian.
+ */
+const MAGIC = Buffer.from('ATLM')
+const FORMAT = 1
+const PREFIX_BYTES = MAGIC.length + 2 + 4
+const CHECKSUM_BYTES = 16
+
+/** Weights mean something only with the features that they were learned on. */
+const FEATURE_SPACE = createHash('sha256')
+  .update(JSON.stringify([FORMAT, FEATURE_SLOTS, FEATURE_GROUPS]))
+  .digest('hex')
+
+const header = z.object({
+  card: modelCard,
+  feature_space: z.string(),
+  slots: z.int().min(0).max(FEATURE_SLOTS),
+  contexts: z.array(z.string()),
+  temperature: z.number().positive(),
+})
 
 export type DecodedModel =
   | { readonly kind: 'model'; readonly model: Model }
@@ -7,11 +34,83 @@ export type DecodedModel =
 export type CorruptReason = 'not_an_artefact' | 'unknown_format' | 'truncated' | 'checksum' | 'inconsistent'
 
 /** The bytes of a version, the same for the same model. */
-export function encodeModel(_model: Model): Uint8Array {
-  throw new Error('not written yet')
+export function encodeModel({ card, parameters }: Model): Uint8Array {
+  const text = Buffer.from(
+    JSON.stringify({
+      card,
+      feature_space: FEATURE_SPACE,
+      slots: parameters.slots.length,
+      contexts: [...parameters.contextOffsets.keys()],
+      temperature: parameters.temperature,
+    }),
+  )
+  const arrays = [parameters.slots, parameters.weights, parameters.intercepts, ...parameters.contextOffsets.values()]
+  const size = PREFIX_BYTES + text.length + 4 * arrays.reduce((sum, { length }) => sum + length, 0)
+  const artefact = new Uint8Array(size + CHECKSUM_BYTES)
+  const bytes = Buffer.from(artefact.buffer)
+  MAGIC.copy(bytes)
+  bytes.writeUInt16LE(FORMAT, MAGIC.length)
+  bytes.writeUInt32LE(text.length, MAGIC.length + 2)
+  text.copy(bytes, PREFIX_BYTES)
+  let at = PREFIX_BYTES + text.length
+  for (const array of arrays) {
+    for (const value of array) {
+      at = array instanceof Uint32Array ? bytes.writeUInt32LE(value, at) : bytes.writeFloatLE(value, at)
+    }
+  }
+  checksumOf(bytes.subarray(0, size)).copy(bytes, size)
+  return artefact
 }
 
 /** Reads any bytes; never throws. */
-export function decodeModel(_bytes: Uint8Array): DecodedModel {
-  return { kind: 'corrupt', reason: 'not_an_artefact' }
+export function decodeModel(bytes: Uint8Array): DecodedModel {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
+  if (!buffer.subarray(0, MAGIC.length).equals(MAGIC)) return corrupt('not_an_artefact')
+  if (buffer.length < PREFIX_BYTES + CHECKSUM_BYTES) return corrupt('truncated')
+  if (buffer.readUInt16LE(MAGIC.length) !== FORMAT) return corrupt('unknown_format')
+  const size = buffer.length - CHECKSUM_BYTES
+  const textBytes = buffer.readUInt32LE(MAGIC.length + 2)
+  if (PREFIX_BYTES + textBytes > size) return corrupt('truncated')
+  if (!checksumOf(buffer.subarray(0, size)).equals(buffer.subarray(size))) return corrupt('checksum')
+  const head = header.safeParse(parsed(buffer.toString('utf8', PREFIX_BYTES, PREFIX_BYTES + textBytes)))
+  if (!head.success || head.data.feature_space !== FEATURE_SPACE) return corrupt('inconsistent')
+  const { card, slots, contexts, temperature } = head.data
+  const columns = card.classes.length + 1
+  if (size !== PREFIX_BYTES + textBytes + 4 * (slots + (slots + 1 + contexts.length) * columns)) {
+    return corrupt('inconsistent')
+  }
+  let at = PREFIX_BYTES + textBytes
+  const floats = (length: number): Float32Array => {
+    const array = Float32Array.from({ length }, (_, i) => buffer.readFloatLE(at + 4 * i))
+    at += 4 * length
+    return array
+  }
+  const slotNumbers = Uint32Array.from({ length: slots }, (_, i) => buffer.readUInt32LE(at + 4 * i))
+  at += 4 * slots
+  const parameters: ModelParameters = {
+    slots: slotNumbers,
+    weights: floats(slots * columns),
+    intercepts: floats(columns),
+    contextOffsets: new Map(contexts.map((name) => [name, floats(columns)])),
+    temperature,
+  }
+  return areUsable(parameters) ? { kind: 'model', model: { card, parameters } } : corrupt('inconsistent')
 }
+
+const corrupt = (reason: CorruptReason): DecodedModel => ({ kind: 'corrupt', reason })
+
+const checksumOf = (bytes: Uint8Array): Buffer =>
+  createHash('sha256').update(bytes).digest().subarray(0, CHECKSUM_BYTES)
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined // the schema refuses it
+  }
+}
+
+/** What would give a prediction that is no number, or read beyond a table. */
+const areUsable = ({ slots, weights, intercepts, contextOffsets }: ModelParameters): boolean =>
+  slots.every((slot) => slot < FEATURE_SLOTS) &&
+  [weights, intercepts, ...contextOffsets.values()].every((array) => array.every(Number.isFinite))

@@ -43,8 +43,8 @@ export interface ModelCard {
   readonly unknownShare: number
   /** On held-out resolved events weighted to the traffic that is served. */
   readonly weighted: Quality
-  /** On held-out overrides and disputes; absent when there were too few. */
-  readonly audited: Quality | undefined
+  /** On held-out overrides; absent when there were none. */
+  readonly audited?: Quality | undefined
   readonly gate: Gate
   /** Ascending; of the same examples as the calibration errors above. */
   readonly calibrationCurve: readonly CalibrationBin[]
@@ -64,10 +64,12 @@ export interface Quality {
   readonly accuracy: number
   /** Of the heuristic baseline on the same events. */
   readonly heuristicAccuracy: number
-  /** Expected calibration error, 0 to 1. */
+  /** Of always saying the class that is most frequent in the served traffic. */
+  readonly majorityAccuracy: number
+  /** Expected calibration error, 0 to 1; less what chance would show with so many events. */
   readonly calibrationError: number
   /** Of the events with a probability of at least 0.80, the share that is right; absent when there are none. */
-  readonly precisionAtFloor: number | undefined
+  readonly precisionAtFloor?: number | undefined
   readonly shareAtFloor: number
 }
 
