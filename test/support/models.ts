@@ -16,6 +16,7 @@ export const CARD: ModelCard = {
     n: 200,
     accuracy: 0.9,
     heuristicAccuracy: 0.6,
+    majorityAccuracy: 0.3,
     calibrationError: 0.03,
     precisionAtFloor: 0.95,
     shareAtFloor: 0.7,
