@@ -1,0 +1,192 @@
+/**
+ * The rows of a report out of its cells: what may be shown is shown, what may not is in the row of its parent. Rows never
+ * overlap, and together they are all that the filters hold.
+ */
+import { isSmall, NOBODY, type People, unionOf } from './people.js'
+import type { Dimensions, Rollups } from './rollups.js'
+
+/** What is summed over cells. */
+export interface Sums<M> {
+  readonly none: M
+  plus(one: M, other: M): M
+}
+
+/** The finest group of a report: a value in every dimension. */
+export interface SummedCell<M> {
+  readonly values: readonly string[]
+  /** Empty where nobody appears. */
+  readonly people: People
+  readonly sum: M
+}
+
+/** A filter on one dimension. */
+export interface Choice {
+  readonly dimension: number
+  readonly holds: (value: string) => boolean
+}
+
+export interface Row<M> {
+  /** By dimension that is grouped by; undefined in those that were folded away. */
+  readonly values: readonly (string | undefined)[]
+  /** Whether it is what a parent does not show, and no group that was asked for. */
+  readonly isFolded: boolean
+  readonly sum: M
+}
+
+export interface Rows<M> {
+  readonly rows: readonly Row<M>[]
+  /** Filters that were not applied, since what they hold would tell of fewer than five people. */
+  readonly widened: readonly Choice[]
+}
+
+/**
+ * @param groupBy dimensions, the coarsest first
+ * @param choices all must hold; given up from the last on where they would single out people
+ */
+export function rowsOf<M>(
+  cells: readonly SummedCell<M>[],
+  rollups: Rollups,
+  groupBy: readonly number[],
+  choices: readonly Choice[],
+  sums: Sums<M>,
+): Rows<M> {
+  for (let kept = choices.length; kept > 0; kept--) {
+    const applied = choices.slice(0, kept)
+    const report = new Report(cells, rollups, groupBy, applied)
+    if (report.isTotalShown()) return { rows: report.rows(sums), widened: choices.slice(kept) }
+  }
+  return { rows: new Report(cells, rollups, groupBy, []).rows(sums), widened: choices }
+}
+
+interface Node<M> {
+  readonly path: readonly string[]
+  /** Held by the filters. */
+  readonly inside: SummedCell<M>[]
+  /** Of the same group, and not held. */
+  readonly outside: SummedCell<M>[]
+  readonly children: Map<string, Node<M>>
+}
+
+const newNode = <M>(path: readonly string[]): Node<M> => ({ path, inside: [], outside: [], children: new Map() })
+
+class Report<M> {
+  private readonly root: Node<M> = newNode([])
+  private readonly finest: Dimensions
+  private readonly rollups: Rollups
+  private readonly groupBy: readonly number[]
+  private readonly choices: readonly Choice[]
+
+  constructor(
+    cells: readonly SummedCell<M>[],
+    rollups: Rollups,
+    groupBy: readonly number[],
+    choices: readonly Choice[],
+  ) {
+    this.rollups = rollups
+    this.groupBy = groupBy
+    this.choices = choices
+    this.finest = setOf([...groupBy, ...choices.map(({ dimension }) => dimension)])
+    for (const cell of cells) {
+      const place = this.isHeld(cell.values) ? 'inside' : 'outside'
+      let node = this.root
+      node[place].push(cell)
+      for (const dimension of groupBy) {
+        const value = cell.values[dimension] ?? ''
+        const child: Node<M> = node.children.get(value) ?? newNode([...node.path, value])
+        node.children.set(value, child)
+        child[place].push(cell)
+        node = child
+      }
+    }
+  }
+
+  isTotalShown(): boolean {
+    return this.isShown(this.root)
+  }
+
+  rows(sums: Sums<M>): Row<M>[] {
+    const leaves = this.leaves(this.root).filter(({ inside }) => inside.length > 0)
+    const shown = new Set(leaves.filter((leaf) => this.isShown(leaf)))
+    const rows = [...shown].map((leaf) => this.row(leaf.path, leaf.inside, false, sums))
+    let rest = leaves.filter((leaf) => !shown.has(leaf))
+    // Into the nearest parent that may show what is left of it.
+    for (let depth = this.groupBy.length - 1; depth > 0 && rest.length > 0; depth--) {
+      for (const [parent, members] of byPrefix(rest, depth)) {
+        const cells = members.flatMap(({ inside }) => inside)
+        const node = this.find(parent)
+        if (members.length < 2 || !this.isShown(node) || !this.isSafe(cells)) continue
+        rows.push(this.row(node.path, cells, true, sums))
+        rest = rest.filter((leaf) => !members.includes(leaf))
+      }
+    }
+    if (rest.length === 0) return rows
+    // The last resort, the root, takes in more until it tells of nobody alone.
+    const candidates = rows.sort((one, other) => other.people.length - one.people.length)
+    let cells = rest.flatMap(({ inside }) => inside)
+    let groups = rest.length
+    while (candidates.length > 0 && (groups < 2 || !this.isSafe(cells))) {
+      const isAnyoneLeft = candidates.some(({ people }) => people.length > 0)
+      if (!isAnyoneLeft && groups > 1) break
+      let next = candidates.length - 1
+      while (isAnyoneLeft && candidates[next]?.people.length === 0) next--
+      const [taken] = candidates.splice(next, 1)
+      cells = [...cells, ...(taken?.cells ?? [])]
+      groups++
+    }
+    return [...candidates, this.row([], cells, true, sums)]
+  }
+
+  /** Whether a group may be shown as the filters hold it. */
+  private isShown({ path, inside, outside }: Node<M>): boolean {
+    const isOpen = (cell: SummedCell<M>) => cell.people.length === 0 || this.rollups.isShown(this.finest, cell.values)
+    const first = inside[0] ?? outside[0]
+    const dimensions = setOf(this.groupBy.slice(0, path.length))
+    if (inside.every(({ people }) => people.length === 0)) return true
+    const isWhole = outside.every(({ people }) => people.length === 0)
+    const isGroupShown = first === undefined || this.rollups.isShown(dimensions, first.values)
+    if (isWhole) return isGroupShown
+    if (!inside.every(isOpen) && !(isGroupShown && outside.every(isOpen))) return false
+    return this.isSafe(inside)
+  }
+
+  private isSafe(cells: readonly SummedCell<M>[]): boolean {
+    if (isSmall(unionOf(cells.map(({ people }) => people)))) return false
+    const included = new Set(cells.map(({ values }) => values))
+    return this.rollups.isSafe((values) => included.has(values))
+  }
+
+  private isHeld(values: readonly string[]): boolean {
+    return this.choices.every(({ dimension, holds }) => holds(values[dimension] ?? ''))
+  }
+
+  private leaves(node: Node<M>): Node<M>[] {
+    if (node.path.length === this.groupBy.length) return [node]
+    return [...node.children.values()].flatMap((child) => this.leaves(child))
+  }
+
+  private find(path: readonly string[]): Node<M> {
+    let node = this.root
+    for (const value of path) node = node.children.get(value) ?? node
+    return node
+  }
+
+  private row(path: readonly string[], cells: readonly SummedCell<M>[], isFolded: boolean, sums: Sums<M>) {
+    const sum = cells.reduce((total, cell) => sums.plus(total, cell.sum), sums.none)
+    const people = cells.reduce((all, cell) => unionOf([all, cell.people]), NOBODY)
+    return { values: this.groupBy.map((_, i) => path[i]), isFolded, sum, people, cells }
+  }
+}
+
+const setOf = (dimensions: readonly number[]): Dimensions => dimensions.reduce((set, one) => set | (1 << one), 0)
+
+function byPrefix<M>(leaves: readonly Node<M>[], depth: number): [readonly string[], Node<M>[]][] {
+  const groups = new Map<string, [readonly string[], Node<M>[]]>()
+  for (const leaf of leaves) {
+    const prefix = leaf.path.slice(0, depth)
+    const key = prefix.join('\u0000')
+    const group = groups.get(key)
+    if (group === undefined) groups.set(key, [prefix, [leaf]])
+    else group[1].push(leaf)
+  }
+  return [...groups.values()]
+}
