@@ -90,6 +90,15 @@ export const TRAININGS = { name: 'trainings', history: 1 } as const satisfies Bu
 /** `<tenant id>` -> which trainer works on the tenant; gone when it no longer says so. */
 export const TRAINING_LEASES = { name: 'training_leases', history: 1, ttlMs: 30_000 } as const satisfies Bucket
 
+/** `<webhook id>` -> an endpoint: address, event types, sealed signing secrets and challenge, status. Written by gateways, and by couriers that verify it; watched by both. */
+export const WEBHOOKS = { name: 'webhooks', history: 1 } as const satisfies Bucket
+
+/** `<webhook id>` -> how its deliveries went last. Written by the courier that owns it, seldom; watched by gateways. */
+export const WEBHOOK_HEALTH = { name: 'webhook_health', history: 1 } as const satisfies Bucket
+
+/** `<log>` -> how far couriers have come with it. Apart from `checkpoints`: written some hundred times a second. */
+export const DELIVERY_CHECKPOINTS = { name: 'delivery_checkpoints', history: 1 } as const satisfies Bucket
+
 /**
  * `<stage>.<partition>`, or the name of another log -> what is done and what is planned. Compare-and-set fences a stale
  * owner. `fence` -> the newest instant that may have been given out as a snapshot (`records.ts`). Watched by gateways.
@@ -137,6 +146,9 @@ export const BUCKETS: readonly Bucket[] = [
   MODEL_SHADOWS,
   TRAININGS,
   TRAINING_LEASES,
+  WEBHOOKS,
+  WEBHOOK_HEALTH,
+  DELIVERY_CHECKPOINTS,
   CHECKPOINTS,
   SIGNING_KEYS,
   IDEMPOTENCY,

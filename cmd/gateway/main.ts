@@ -40,6 +40,7 @@ import {
   readConfig,
   STORE_SETTINGS,
   TLS_SETTINGS,
+  WEBHOOK_TARGET_SETTINGS,
 } from '../../internal/config/settings.js'
 import { clientOf } from '../../internal/connectors/connector.js'
 import { openConnectors } from '../../internal/connectors/open.js'
@@ -84,10 +85,12 @@ import { findAttribution, listAttributions } from '../../internal/store/queries/
 import { listAuditLog } from '../../internal/store/queries/audit-log.js'
 import { closedVersionsOf } from '../../internal/store/queries/closed.js'
 import { findQuarantined } from '../../internal/store/queries/quarantined.js'
+import { listWebhookAttempts } from '../../internal/store/queries/webhook-attempts.js'
 import { createLog } from '../../internal/telemetry/log.js'
 import { settingsRoutes } from '../../internal/tenants/routes.js'
 import { settingsOf, type Tenant } from '../../internal/tenants/tenant.js'
 import { userRoutes } from '../../internal/users/routes.js'
+import { openWebhookRoutes } from '../../internal/webhooks/open.js'
 import {
   API_KEY_USES,
   API_KEYS,
@@ -132,6 +135,7 @@ runMain('gateway', async () => {
       'spoolBytesMax',
       ...STORE_SETTINGS,
       ...RATE_SETTINGS,
+      ...WEBHOOK_TARGET_SETTINGS,
       'accessTokenSeconds',
       ...TLS_SETTINGS,
     ],
@@ -433,6 +437,18 @@ runMain('gateway', async () => {
         admission: bulkAdmission,
         clock,
       }),
+      ...(await openWebhookRoutes({
+        ...collection,
+        broker,
+        publish: publisher.publish,
+        masterKeys,
+        targets: config,
+        baseUrl,
+        residencyRegionOf,
+        instanceRegion: config.region === '' ? null : config.region,
+        listAttempts: (question, signal) => listWebhookAttempts(store, question, signal),
+        lost,
+      })),
       ...rateLimitRoutes({ cursors, clock }),
       ...auditRoutes({ list: (question, signal) => listAuditLog(store, question, signal), cursors, clock }),
     ]),

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { connectBroker, ensureStreams } from '../../internal/broker/connect.js'
 import {
   BROKER_SETTINGS,
+  COURIER_SETTINGS,
   ConfigError,
   environmentOf,
   MASTER_KEY_SETTINGS,
@@ -13,6 +14,7 @@ import {
   readConfig,
   STORE_SETTINGS,
   TLS_SETTINGS,
+  WEBHOOK_TARGET_SETTINGS,
 } from '../../internal/config/settings.js'
 import { readTls } from '../../internal/gateway/tls.js'
 import { runMain, stopSignal, untilAvailable } from '../../internal/process/main.js'
@@ -74,6 +76,8 @@ runMain('up', async () => {
       ...BROKER_SETTINGS,
       'spoolBytesMax',
       ...RATE_SETTINGS,
+      ...WEBHOOK_TARGET_SETTINGS,
+      ...COURIER_SETTINGS,
       ...STORE_SETTINGS,
       'storeMemoryBytesMax',
       'accessTokenSeconds',

@@ -5,10 +5,12 @@ import { connect, type NatsConnection } from '@nats-io/transport-node'
 import { AUDIT } from '../../streams/audit.js'
 import { BUCKETS, type Bucket, OBJECT_BUCKETS, type ObjectBucket } from '../../streams/buckets.js'
 import { CHANGES } from '../../streams/changes.js'
+import { DELIVERIES } from '../../streams/deliveries.js'
 import { EVENTS } from '../../streams/events.js'
 import { INVOCATIONS } from '../../streams/invocations.js'
 import { OBSERVATIONS } from '../../streams/observations.js'
 import { QUARANTINE } from '../../streams/quarantine.js'
+import { ATTEMPTS, DEADLETTERS, RETRIES } from '../../streams/retries.js'
 import { brokerErrorCode } from './errors.js'
 
 export interface BrokerSettings {
@@ -76,6 +78,10 @@ export async function ensureStreams(broker: Broker, settings: StreamSettings): P
     AUDIT,
     CHANGES,
     EVENTS,
+    DELIVERIES,
+    RETRIES,
+    DEADLETTERS,
+    ATTEMPTS,
   ]
   for (const stream of declared) {
     const config = { ...stream, subjects: [...stream.subjects], num_replicas: replicas }

@@ -1,4 +1,6 @@
 import { REGION_PATTERN } from '../residency/residency.js'
+import { RETRY_MAXIMA_MS, RETRY_STOP_MS } from '../webhooks/retry-schedule.js'
+import { parseNetworks, parseResolvers } from '../webhooks/target-url.js'
 
 /**
  * Every setting of every role, one a line: flag, environment variable, default, unit in the name, bounds.
@@ -78,6 +80,23 @@ function toggle(name: string): Setting<boolean> {
   return { ...names(name), fallback: false, parse, isSwitch: true }
 }
 
+/** Whole numbers parted by commas. */
+function numbers(name: string, fallback: readonly number[], min: number, max: number): Setting<readonly number[]> {
+  const parse = (text: string): readonly number[] => {
+    const values = text.split(',').map((part) => (/^\s*\d+\s*$/.test(part) ? Number(part) : Number.NaN))
+    if (!values.every((value) => value >= min && value <= max)) {
+      throw new Error(`whole numbers from ${min} to ${max}, parted by commas`)
+    }
+    return values
+  }
+  return { ...names(name), fallback, parse, isSwitch: false }
+}
+
+/** Texts parted by commas; none by default. */
+function list(name: string, parse: (text: string) => readonly string[]): Setting<readonly string[]> {
+  return { ...names(name), fallback: [], parse, isSwitch: false }
+}
+
 function url(name: string, fallback: string, protocols: readonly string[]): Setting<string> {
   const parse = (value: string): string => {
     if (!URL.canParse(value) || !protocols.includes(new URL(value).protocol)) {
@@ -144,6 +163,15 @@ export const SETTINGS = {
   storePort: integer('store-port', 8123, 1, 65_535),
   storeMemoryBytesMax: integer('store-memory-bytes-max', 6 * 1024 ** 3, 256 * 1024 ** 2, 2 ** 50),
 
+  webhookPorts: numbers('webhook-ports', [443, 8443], 1, 65_535),
+  webhookAllowedNetworks: list('webhook-allowed-networks', parseNetworks),
+  webhookResolvers: list('webhook-resolvers', parseResolvers),
+  webhookCaFile: text('webhook-ca-file', ''),
+  webhookInFlight: integer('webhook-in-flight', 8, 1, 64),
+  webhookTimeoutMs: integer('webhook-timeout-ms', 10_000, 100, 60_000),
+  webhookRetryMaximaMs: numbers('webhook-retry-maxima-ms', RETRY_MAXIMA_MS, 1, 86_400_000),
+  webhookRetryStopMs: integer('webhook-retry-stop-ms', RETRY_STOP_MS, 1_000, 7 * 86_400_000),
+
   masterKey: text('master-key', ''),
   masterKeyFile: text('master-key-file', ''),
   memberName: text('member-name', ''),
@@ -174,6 +202,21 @@ export const RATE_SETTINGS = [
   'rateReport',
   'rateControl',
   'rateToken',
+] as const satisfies readonly SettingName[]
+
+/** Of whoever judges or calls the addresses of webhook endpoints. */
+export const WEBHOOK_TARGET_SETTINGS = [
+  'webhookPorts',
+  'webhookAllowedNetworks',
+  'webhookResolvers',
+] as const satisfies readonly SettingName[]
+/** How couriers deliver. */
+export const COURIER_SETTINGS = [
+  'webhookCaFile',
+  'webhookInFlight',
+  'webhookTimeoutMs',
+  'webhookRetryMaximaMs',
+  'webhookRetryStopMs',
 ] as const satisfies readonly SettingName[]
 
 export const TLS_SETTINGS = ['tlsCertFile', 'tlsKeyFile'] as const satisfies readonly SettingName[]
@@ -215,14 +258,16 @@ export function readConfig<N extends SettingName>(
 
 /** The environment from which another process reads the same settings. What is not set is left to its default. */
 export function environmentOf(config: Partial<Config<SettingName>>): Record<string, string> {
-  const set = Object.entries(config).filter(([, value]) => value !== '' && value !== undefined)
+  const isSet = (value: unknown): boolean =>
+    value !== '' && value !== undefined && !(Array.isArray(value) && value.length === 0)
+  const set = Object.entries(config).filter(([, value]) => isSet(value))
   return Object.fromEntries(set.map(([name, value]) => [SETTINGS[name as SettingName].variable, String(value)]))
 }
 
 function helpText(wanted: readonly SettingName[]): string {
   const lines = wanted.map((name) => {
     const { flag, variable, fallback, isSwitch }: Setting<unknown> = SETTINGS[name]
-    const usual = isSwitch ? 'off' : fallback === '' ? 'none' : String(fallback)
+    const usual = isSwitch ? 'off' : String(fallback) === '' ? 'none' : String(fallback)
     return `  ${flag.padEnd(28)} ${variable.padEnd(38)} default ${usual}`
   })
   return `Options, the environment variable of each, and its default (flags beat the environment):\n${lines.join('\n')}`

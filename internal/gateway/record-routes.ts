@@ -1,4 +1,5 @@
 import type { Caller } from '../auth/authenticate.js'
+import type { Scope } from '../auth/scopes.js'
 import type { IdPrefix, TenantIds } from '../ids/ids.js'
 import { pageOfAll, readPage } from './collection.js'
 import type { Operation } from './contract/operation.js'
@@ -14,6 +15,8 @@ export interface RecordKind<T, W> {
   readonly prefix: IdPrefix
   /** Names it in a sentence. */
   readonly what: string
+  /** `admin:config` where it says nothing. */
+  readonly access?: Scope
   readonly list: Operation
   readonly get: Operation
   /** All of a tenant, in no order. */
@@ -35,18 +38,19 @@ interface TenantRecord {
   readonly created_at: string
 }
 
-const ACCESS = { access: 'admin:config', rateClass: 'control', method: 'get' } as const
+const READ = { rateClass: 'control', method: 'get' } as const
 
 /** The routes that show records of a kind: the list, the newest first, and each by its id. */
 export function recordRoutes<T extends TenantRecord, W>(
   kind: RecordKind<T, W>,
   deps: RecordRoutesDeps,
 ): readonly Route[] {
-  const { path, list, get } = kind
+  const { path, list, get, access = 'admin:config' } = kind
   return [
-    { ...ACCESS, path, operation: list, handle: (exchange, caller) => showPage(exchange, caller, kind, deps) },
+    { ...READ, access, path, operation: list, handle: (exchange, caller) => showPage(exchange, caller, kind, deps) },
     {
-      ...ACCESS,
+      ...READ,
+      access,
       path: `${path}/:id`,
       operation: get,
       handle: (exchange, caller) => showOne(exchange, caller, kind, deps),

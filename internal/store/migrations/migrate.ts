@@ -8,6 +8,7 @@ import { CREATE_CLOSED } from '../tables/closed.js'
 import { CREATE_OBSERVATIONS } from '../tables/observations.js'
 import { CREATE_QUARANTINED } from '../tables/quarantined.js'
 import { CREATE_USAGE, CREATE_USAGE_VIEWS, FILL_USAGE } from '../tables/usage.js'
+import { CREATE_WEBHOOK_ATTEMPTS } from '../tables/webhook-attempts.js'
 
 /**
  * The schema's steps, in order. A step that has been released is never changed; each of its statements is safe to
@@ -32,6 +33,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 6, name: 'figures of inferred attributions', statements: [ADD_ATTRIBUTION_INFERENCE] },
   { version: 7, name: 'usage in quarters of an hour', statements: [CREATE_USAGE, ...CREATE_USAGE_VIEWS, FILL_USAGE] },
   { version: 8, name: 'allocation weights', statements: [CREATE_ALLOCATION_WEIGHTS] },
+  { version: 9, name: 'webhook attempts', statements: [CREATE_WEBHOOK_ATTEMPTS] },
 ]
 
 /** Creates the database unless it is there. An account that may not create one needs it made beforehand. */

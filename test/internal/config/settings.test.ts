@@ -87,7 +87,7 @@ describe('bounds', () => {
 
   test('every default lies within its own bounds, but for "not set"', () => {
     for (const { fallback, parse } of Object.values(SETTINGS)) {
-      if (fallback === '') continue
+      if (String(fallback) === '') continue
       expect(parse(String(fallback))).toEqual(fallback)
     }
   })

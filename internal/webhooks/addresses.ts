@@ -1,0 +1,72 @@
+import { BlockList, isIPv4, isIPv6 } from 'node:net'
+
+/**
+ * Which addresses a webhook may be sent to: public ones, and what the operator has allowed besides (for development
+ * and tests). A pure rule over addresses as a resolver or the URL parser writes them; every other spelling is refused.
+ *
+ * IPv6: only 2000::/3, so that whatever is mapped, embedded, link-local, multicast or not assigned is out, less what is
+ * special within it. IPv4: all but what is special (IANA's special-purpose registries, and the address under which
+ * Azure's hosts reach their platform).
+ */
+const SPECIAL_IPV4 = [
+  '0.0.0.0/8',
+  '10.0.0.0/8',
+  '100.64.0.0/10',
+  '127.0.0.0/8',
+  '169.254.0.0/16',
+  '172.16.0.0/12',
+  '192.0.0.0/24',
+  '192.0.2.0/24',
+  '192.88.99.0/24',
+  '192.168.0.0/16',
+  '198.18.0.0/15',
+  '198.51.100.0/24',
+  '203.0.113.0/24',
+  '224.0.0.0/4',
+  '240.0.0.0/4',
+  '168.63.129.16/32',
+] as const
+const GLOBAL_IPV6 = ['2000::/3'] as const
+/** Teredo, ORCHID, benchmarking and anycast; documentation; 6to4, which holds an IPv4 address; documentation again. */
+const SPECIAL_IPV6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'] as const
+
+export type IsAllowedAddress = (address: string) => boolean
+
+/** @param allowed networks in CIDR notation that are taken besides the public addresses; `parseNetwork` has read them */
+export function addressRule(allowed: readonly string[] = []): IsAllowedAddress {
+  const exceptions = networks(allowed)
+  return (address) => {
+    if (isIPv4(address)) return !specialIpv4.check(address, 'ipv4') || exceptions.check(address, 'ipv4')
+    // A zone names an interface of this machine.
+    if (!isIPv6(address) || address.includes('%')) return false
+    const isPublic = globalIpv6.check(address, 'ipv6') && !specialIpv6.check(address, 'ipv6')
+    return isPublic || (exceptions.check(address, 'ipv6') && !isMapped(address))
+  }
+}
+
+/** @returns undefined when the text is not a network in CIDR notation */
+export function parseNetwork(text: string): { readonly address: string; readonly bits: number } | undefined {
+  const [address = '', bitsText = '', ...rest] = text.split('/')
+  const bits = Number(bitsText)
+  const bitsMax = isIPv4(address) ? 32 : isIPv6(address) && !address.includes('%') ? 128 : -1
+  if (rest.length > 0 || !/^\d{1,3}$/.test(bitsText) || bits > bitsMax) return undefined
+  return { address, bits }
+}
+
+function networks(texts: readonly string[]): BlockList {
+  const list = new BlockList()
+  for (const text of texts) {
+    const network = parseNetwork(text)
+    if (network === undefined) throw new Error(`${text} is not a network`)
+    list.addSubnet(network.address, network.bits, isIPv4(network.address) ? 'ipv4' : 'ipv6')
+  }
+  return list
+}
+
+const specialIpv4 = networks(SPECIAL_IPV4)
+const globalIpv6 = networks(GLOBAL_IPV6)
+const specialIpv6 = networks(SPECIAL_IPV6)
+const mapped = networks(['::ffff:0:0/96'])
+
+/** `BlockList` takes an IPv4 address in IPv6 clothes for the IPv4 address: an exception for one is none for the other. */
+const isMapped = (address: string): boolean => mapped.check(address, 'ipv6')

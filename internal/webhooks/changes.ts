@@ -1,0 +1,241 @@
+import { randomBytes } from 'node:crypto'
+import type { WatchedRecords } from '../broker/watched-records.js'
+import { eventId } from '../events/event.js'
+import type { MutationRequest, Reply } from '../gateway/mutations/mutation.js'
+import { invalid } from '../gateway/mutations/read-body.js'
+import { noSuch, refusalOfId } from '../gateway/own-id.js'
+import { idOfName, type TenantIds } from '../ids/ids.js'
+import { type Problem, problem } from '../problems/catalogue.js'
+import { type ResidencyRegion, refusalOfCrossing, thisInstance } from '../residency/residency.js'
+import type { MasterKeys } from '../secrets/master-keys.js'
+import { formatInstant } from '../units/instant.js'
+import { type ChangeBody, type CreateBody, PATH, type VerifyBody } from './contract.js'
+import type { Delivery } from './delivery.js'
+import {
+  answersChallenge,
+  formatSecret,
+  isSecret,
+  type StoredWebhook,
+  storeChallenge,
+  storeSecret,
+  verified,
+  withSecret,
+} from './endpoint.js'
+import type { Guard } from './guard.js'
+import type { StoredHealth } from './health.js'
+import { audited, shownWebhook } from './show.js'
+import { readTarget, type TargetRules } from './target-url.js'
+
+export interface WebhookChangesDeps {
+  readonly webhooks: WatchedRecords<StoredWebhook>
+  readonly healthOf: (id: string) => StoredHealth | undefined
+  readonly masterKeys: MasterKeys
+  readonly targetRules: TargetRules
+  readonly guard: Guard
+  /** Sends a delivery on its way. @throws NotStored */
+  readonly deliver: (delivery: Delivery) => Promise<void>
+  /** The sequence of the newest event there is. */
+  readonly newestEvent: () => Promise<number>
+  /** Drops what waits for an endpoint: its retries and its dead letters. */
+  readonly dropWaiting: (id: string) => Promise<void>
+  readonly idsOf: (tenantId: string) => TenantIds
+  readonly residencyRegionOf: (tenantId: string) => ResidencyRegion
+  readonly instanceRegion: ResidencyRegion
+  readonly clock: () => number
+}
+
+export const WHAT = 'webhook endpoint'
+/** Of one tenant. */
+const WEBHOOKS_MAX = 100
+
+/** `POST /api/v1/webhooks`. */
+export async function createWebhook(
+  request: MutationRequest<CreateBody>,
+  deps: WebhookChangesDeps,
+): Promise<Reply | Problem> {
+  const { caller, body, newId, isRepeat } = request
+  const { webhooks, masterKeys, clock } = deps
+  const { tenantId } = caller
+  const id = newId('whk')
+  const secret = formatSecret(request.newSecret())
+  let made = isRepeat ? await webhooks.read(id) : undefined
+  if (made === undefined) {
+    const region = body.residency_region === undefined ? deps.residencyRegionOf(tenantId) : body.residency_region
+    const refusal = await refusalOf(tenantId, body.url, region, deps)
+    if (refusal !== undefined) return refusal
+    if (webhooks.countOf(tenantId) >= WEBHOOKS_MAX) {
+      return problem('CONFLICT', `There are ${WEBHOOKS_MAX} webhook endpoints, as many as there may be.`)
+    }
+    const nowMs = clock()
+    made = await webhooks.createOnce(id, {
+      id,
+      tenant_id: tenantId,
+      url: canonicalUrl(body.url, deps),
+      events: [...new Set(body.events)],
+      residency_region: region,
+      status: 'pending',
+      secrets: [storeSecret(masterKeys, id, secret, formatInstant(nowMs))],
+      challenge: storeChallenge(masterKeys, id, newChallenge(), nowMs),
+      verified_at: null,
+      starts_after: 0,
+      created_at: formatInstant(nowMs),
+    })
+  }
+  await sendChallenge(made, deps)
+  return {
+    status: 201,
+    location: `${PATH}/${id}`,
+    target: id,
+    body: { ...show(made, deps), signing_secret: secret },
+    changes: { after: audited(made) },
+  }
+}
+
+/** `PATCH /api/v1/webhooks/{id}`. */
+export async function changeWebhook(
+  { caller: { tenantId }, parameter: id, body }: MutationRequest<ChangeBody>,
+  deps: WebhookChangesDeps,
+): Promise<Reply | Problem> {
+  const refusal = refusalOfId('whk', id, deps.idsOf(tenantId), WHAT)
+  if (refusal !== undefined) return refusal
+  let before: StoredWebhook | undefined
+  const after = await deps.webhooks.change(id, (webhook) => {
+    before = webhook
+    return { ...webhook, events: [...new Set(body.events)] }
+  })
+  if (before === undefined || after === undefined) return noSuch(WHAT)
+  return { status: 200, body: show(after, deps), changes: { before: audited(before), after: audited(after) } }
+}
+
+/** `DELETE /api/v1/webhooks/{id}`. */
+export async function deleteWebhook(
+  { caller: { tenantId }, parameter: id, isRepeat }: MutationRequest<undefined>,
+  deps: WebhookChangesDeps,
+): Promise<Reply | Problem> {
+  const refusal = refusalOfId('whk', id, deps.idsOf(tenantId), WHAT)
+  if (refusal !== undefined) return refusal
+  const before = await deps.webhooks.read(id)
+  if (before === undefined && !isRepeat) return noSuch(WHAT)
+  // First the endpoint, so that nothing new waits for it.
+  if (before !== undefined) await deps.webhooks.delete(id)
+  await deps.dropWaiting(id)
+  return { status: 204, ...(before !== undefined && { changes: { before: audited(before) } }) }
+}
+
+/** `POST /api/v1/webhooks/{id}/verify`: a new challenge, or the confirmation of one (spec 3). */
+export async function verifyWebhook(
+  { caller: { tenantId }, parameter: id, body }: MutationRequest<VerifyBody>,
+  deps: WebhookChangesDeps,
+): Promise<Reply | Problem> {
+  const { webhooks, masterKeys, clock } = deps
+  const refusal = refusalOfId('whk', id, deps.idsOf(tenantId), WHAT)
+  if (refusal !== undefined) return refusal
+  const nowMs = clock()
+  const answer = body.challenge ?? undefined
+  const startsAfter = answer === undefined ? 0 : await deps.newestEvent()
+  let before: StoredWebhook | undefined
+  const after = await webhooks.change(id, (webhook) => {
+    before = webhook
+    if (webhook.status === 'verified') return undefined
+    if (answer === undefined) {
+      return { ...webhook, challenge: storeChallenge(masterKeys, id, newChallenge(), nowMs) }
+    }
+    return answersChallenge(masterKeys, webhook, answer, nowMs) ? verified(webhook, startsAfter, nowMs) : undefined
+  })
+  if (before === undefined || after === undefined) return noSuch(WHAT)
+  const changes = { before: audited(before), after: audited(after) }
+  if (answer === undefined) {
+    if (before.status === 'verified') return VERIFIED_ALREADY
+    await sendChallenge(after, deps)
+    return { status: 202, body: show(after, deps), changes }
+  }
+  if (after.status !== 'verified') {
+    return invalid([{ pointer: '/challenge', detail: 'is not what was sent last, or was sent too long ago' }])
+  }
+  return { status: 200, body: show(after, deps), changes }
+}
+
+const VERIFIED_ALREADY = problem('CONFLICT', 'The webhook endpoint is verified.')
+
+/** `POST /api/v1/webhooks/{id}/rotate-secret`. */
+export async function rotateSecret(
+  { caller: { tenantId }, parameter: id, newSecret }: MutationRequest<undefined>,
+  deps: WebhookChangesDeps,
+): Promise<Reply | Problem> {
+  const { webhooks, masterKeys, clock } = deps
+  const refusal = refusalOfId('whk', id, deps.idsOf(tenantId), WHAT)
+  if (refusal !== undefined) return refusal
+  const nowMs = clock()
+  const secret = formatSecret(newSecret())
+  const stored = storeSecret(masterKeys, id, secret, formatInstant(nowMs))
+  let before: StoredWebhook | undefined
+  let isFull = false
+  const after = await webhooks.change(id, (webhook) => {
+    before = webhook
+    const [newest] = webhook.secrets
+    // An attempt of the same request that nobody was told of has put it in.
+    if (newest !== undefined && isSecret(masterKeys, id, newest, secret)) return undefined
+    const changed = withSecret(webhook, stored, nowMs)
+    isFull = changed === undefined
+    return changed
+  })
+  if (before === undefined || after === undefined) return noSuch(WHAT)
+  if (isFull)
+    return problem('CONFLICT', 'Too many secrets of this webhook endpoint are still good; wait for the oldest.')
+  return {
+    status: 200,
+    body: { ...show(after, deps), signing_secret: secret },
+    changes: { before: audited(before), after: audited(after) },
+  }
+}
+
+/** Why an endpoint may not be registered. The same words whatever a host resolves to: they must not tell of our network. */
+async function refusalOf(
+  tenantId: string,
+  url: string,
+  region: ResidencyRegion,
+  { targetRules, guard, residencyRegionOf, instanceRegion }: WebhookChangesDeps,
+): Promise<Problem | undefined> {
+  const target = readTarget(url, targetRules)
+  if (typeof target === 'string') return problem('WEBHOOK_URL_REJECTED', `The address ${target}.`)
+  const crossing = refusalOfCrossing(residencyRegionOf(tenantId), [
+    thisInstance(instanceRegion),
+    { name: 'the receiver', region },
+  ])
+  if (crossing !== undefined) return crossing
+  const { kind } = await guard.check(target.hostname)
+  return kind === 'allowed'
+    ? undefined
+    : problem('WEBHOOK_URL_REJECTED', 'The host of the address does not resolve to public addresses, and to no others.')
+}
+
+function canonicalUrl(url: string, { targetRules }: WebhookChangesDeps): string {
+  const target = readTarget(url, targetRules)
+  if (typeof target === 'string') throw new Error('the address was not checked')
+  return target.href
+}
+
+const newChallenge = () => ({ id: randomBytes(12).toString('hex'), text: randomBytes(32).toString('base64url') })
+
+/** Straight to the endpoint, never through EVENTS. The courier puts the challenge in, which stays sealed until then. */
+async function sendChallenge(webhook: StoredWebhook, { idsOf, deliver }: WebhookChangesDeps): Promise<void> {
+  const { id, tenant_id: tenantId, challenge } = webhook
+  if (challenge === null) return
+  const ids = idsOf(tenantId)
+  await deliver({
+    id: idOfName('dlv', ids, 'challenge', challenge.id),
+    tenantId,
+    endpointId: id,
+    eventId: eventId(ids, 'webhook.verification', challenge.id),
+    type: 'webhook.verification',
+    sequence: 0,
+    isReplayed: false,
+    attempts: 0,
+    parks: 0,
+    startedAtMs: undefined,
+    body: new Uint8Array(0),
+  })
+}
+
+const show = (webhook: StoredWebhook, { healthOf, clock }: WebhookChangesDeps) =>
+  shownWebhook(webhook, healthOf(webhook.id), clock())

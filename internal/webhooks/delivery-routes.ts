@@ -1,0 +1,110 @@
+import type { Caller } from '../auth/authenticate.js'
+import { EVENT_TYPES } from '../events/contract.js'
+import { pageOf, readPage } from '../gateway/collection.js'
+import type { Exchange } from '../gateway/exchange.js'
+import { noSuch, refusalOfId } from '../gateway/own-id.js'
+import type { CursorCodec } from '../gateway/pages.js'
+import { badParameter } from '../gateway/query-string.js'
+import type { Route } from '../gateway/route.js'
+import { parseId, type TenantIds } from '../ids/ids.js'
+import type { Problem } from '../problems/catalogue.js'
+import { storeProblem } from '../store/failures.js'
+import type { AttemptQuestion } from '../store/queries/webhook-attempts.js'
+import type { AttemptRow } from '../store/tables/webhook-attempts.js'
+import { parseInstant } from '../units/instant.js'
+import { ATTEMPT_OUTCOMES, type AttemptOutcome, type AttemptReason } from './attempt-outcomes.js'
+import { WHAT } from './changes.js'
+import { LIST_DELIVERIES, PATH, type ShownAttempt } from './contract.js'
+import type { StoredWebhook } from './endpoint.js'
+
+export interface DeliveryRoutesDeps {
+  readonly webhooks: { get(id: string): StoredWebhook | undefined }
+  readonly listAttempts: (question: AttemptQuestion, signal: AbortSignal) => Promise<AttemptRow[]>
+  readonly idsOf: (tenantId: string) => TenantIds
+  readonly cursors: CursorCodec
+  readonly clock: () => number
+}
+
+const FILTERS = ['event_id', 'event_type', 'outcome', 'from', 'to'] as const
+type Filters = { readonly [K in (typeof FILTERS)[number]]?: string }
+
+/** `GET /api/v1/webhooks/{id}/deliveries` (spec 6.2.4): the delivery log, the newest attempt first. */
+export function deliveryRoutes(deps: DeliveryRoutesDeps): readonly Route[] {
+  return [
+    {
+      method: 'get',
+      path: `${PATH}/:id/deliveries`,
+      operation: LIST_DELIVERIES,
+      access: 'webhooks:manage',
+      rateClass: 'control',
+      handle: (exchange, caller) => list(exchange, caller, deps),
+    },
+  ]
+}
+
+async function list(exchange: Exchange, caller: Caller, deps: DeliveryRoutesDeps): Promise<void> {
+  const { tenantId } = caller
+  const id = exchange.parameter
+  const refusal = refusalOfId('whk', id, deps.idsOf(tenantId), WHAT)
+  if (refusal !== undefined) return exchange.replyProblem(refusal)
+  if (deps.webhooks.get(id)?.tenant_id !== tenantId) return exchange.replyProblem(noSuch(WHAT))
+  const read = readPage(exchange, caller, `${PATH}/${id}/deliveries`, deps, FILTERS)
+  if (!read.ok) return exchange.replyProblem(read.problem)
+  const { request } = read
+  const filters = readFilters(request.filters)
+  if ('code' in filters) return exchange.replyProblem(filters)
+
+  const abort = new AbortController()
+  exchange.onAborted(() => abort.abort())
+  try {
+    const [log, sequence, index] = (request.after ?? []).map(Number)
+    const before =
+      log === undefined || sequence === undefined || index === undefined ? undefined : { log, sequence, index }
+    const rows = await deps.listAttempts(
+      // One more than is shown tells whether there is more.
+      { tenantId, endpointId: id, before, ...filters, limit: request.limit + 1 },
+      abort.signal,
+    )
+    const keyOf = ({ sourceLog, sourceSequence, sourceIndex }: AttemptRow) =>
+      [sourceLog, sourceSequence, sourceIndex].map(String)
+    exchange.replyJson('200 OK', pageOf(request, rows, keyOf, shownAttempt))
+  } catch (cause) {
+    if (exchange.isSettled) return // the caller has left, and with it the query
+    const known = storeProblem(cause)
+    if (known === undefined) throw cause
+    exchange.replyProblem(known)
+  }
+}
+
+type ReadFilters = Pick<AttemptQuestion, 'eventId' | 'eventType' | 'outcome' | 'fromMs' | 'toMs'>
+
+function readFilters({ event_id: eventId, event_type: eventType, outcome, from, to }: Filters): ReadFilters | Problem {
+  if (eventId !== undefined && parseId('evt', eventId) === undefined) {
+    return badParameter('event_id', 'event_id must be the id of an event.')
+  }
+  if (eventType !== undefined && !EVENT_TYPES.some((known) => known === eventType)) {
+    return badParameter('event_type', 'event_type must be one of the event types.')
+  }
+  if (outcome !== undefined && !ATTEMPT_OUTCOMES.some((known) => known === outcome)) {
+    return badParameter('outcome', `outcome must be one of ${ATTEMPT_OUTCOMES.join(', ')}.`)
+  }
+  const [fromMs, toMs] = [from, to].map((text) => (text === undefined ? undefined : parseInstant(text)))
+  if (from !== undefined && fromMs === undefined) return badParameter('from', 'from must be an RFC 3339 time in UTC.')
+  if (to !== undefined && toMs === undefined) return badParameter('to', 'to must be an RFC 3339 time in UTC.')
+  return { eventId, eventType, outcome, fromMs, toMs }
+}
+
+const shownAttempt = (row: AttemptRow): ShownAttempt => ({
+  delivery_id: row.deliveryId,
+  event_id: row.eventId,
+  event_type: row.eventType as ShownAttempt['event_type'],
+  sequence: row.eventSequence,
+  attempt: row.attempt,
+  attempted_at: new Date(row.attemptedAtMs).toISOString(),
+  response_status: row.responseStatus === 0 ? null : row.responseStatus,
+  latency_ms: row.latencyMs,
+  outcome: row.outcome as AttemptOutcome,
+  reason: row.reason === '' ? null : (row.reason as AttemptReason),
+  next_attempt_at: row.nextAttemptAtMs === 0 ? null : new Date(row.nextAttemptAtMs).toISOString(),
+  replayed: row.isReplayed,
+})

@@ -1,0 +1,122 @@
+import { createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto'
+import type { EventType } from '../events/contract.js'
+import type { ResidencyRegion } from '../residency/residency.js'
+import type { MasterKeys } from '../secrets/master-keys.js'
+import { seal, unseal } from '../secrets/seal.js'
+
+export const WEBHOOK_STATUSES = ['pending', 'verified'] as const
+
+/** A webhook endpoint as it is kept under its id in the bucket webhooks (spec 2.7). */
+export interface StoredWebhook {
+  readonly id: string
+  readonly tenant_id: string
+  readonly url: string
+  readonly events: readonly EventType[]
+  /** Where what it gets goes. */
+  readonly residency_region: ResidencyRegion
+  readonly status: (typeof WEBHOOK_STATUSES)[number]
+  /** The newest first: it, and those before it that are still good. */
+  readonly secrets: readonly StoredSecret[]
+  /** The one that would verify it now. */
+  readonly challenge: StoredChallenge | null
+  readonly verified_at: string | null
+  /** Events up to this sequence of EVENTS are not its own: they came before it was verified. */
+  readonly starts_after: number
+  readonly created_at: string
+}
+
+export interface StoredSecret {
+  /** Of the text that starts with `whsec_`. */
+  readonly sealed: string
+  readonly created_at: string
+  /** Null: until it is replaced. */
+  readonly expires_at: string | null
+}
+
+export interface StoredChallenge {
+  /** Names the event that carries it. */
+  readonly id: string
+  readonly sealed: string
+  readonly created_at: string
+  readonly expires_at: string
+}
+
+/** How long the secret that was replaced is signed with beside the new one. */
+export const ROTATION_OVERLAP_MS = 24 * 60 * 60 * 1000
+/** Secrets that are good at once: a header carries a signature of each. */
+export const SECRETS_MAX = 4
+/** How long a challenge can be answered. */
+const CHALLENGE_LIFE_MS = 24 * 60 * 60 * 1000
+
+export const formatSecret = (bytes: Uint8Array): string => `whsec_${Buffer.from(bytes).toString('base64')}`
+
+const secretContext = (id: string): string => `webhooks.${id}.secret`
+const challengeContext = (id: string): string => `webhooks.${id}.challenge`
+
+export const storeSecret = (keys: MasterKeys, id: string, secret: string, createdAt: string): StoredSecret => ({
+  sealed: seal(keys, secretContext(id), Buffer.from(secret)),
+  created_at: createdAt,
+  expires_at: null,
+})
+
+export const isSecret = (keys: MasterKeys, id: string, { sealed }: StoredSecret, secret: string): boolean =>
+  unseal(keys, secretContext(id), sealed).toString() === secret
+
+/** @param challenge nobody can guess it */
+export const storeChallenge = (
+  keys: MasterKeys,
+  id: string,
+  challenge: { readonly id: string; readonly text: string },
+  nowMs: number,
+): StoredChallenge => ({
+  id: challenge.id,
+  sealed: seal(keys, challengeContext(id), Buffer.from(challenge.text)),
+  created_at: new Date(nowMs).toISOString(),
+  expires_at: new Date(nowMs + CHALLENGE_LIFE_MS).toISOString(),
+})
+
+export const challengeText = (keys: MasterKeys, id: string, { sealed }: StoredChallenge): string =>
+  unseal(keys, challengeContext(id), sealed).toString()
+
+/** Whether a text is what was sent to the endpoint, and in time. */
+export function answersChallenge(
+  keys: MasterKeys,
+  { id, challenge }: Pick<StoredWebhook, 'id' | 'challenge'>,
+  answer: string,
+  nowMs: number,
+): boolean {
+  if (challenge === null || nowMs >= Date.parse(challenge.expires_at)) return false
+  const [expected, given] = [Buffer.from(challengeText(keys, id, challenge)), Buffer.from(answer)]
+  return expected.length === given.length && timingSafeEqual(expected, given)
+}
+
+/** Proven to be its tenant's: events after `startsAfter` are delivered to it. One that is verified stays as it is. */
+export const verified = (webhook: StoredWebhook, startsAfter: number, nowMs: number): StoredWebhook =>
+  webhook.status === 'verified'
+    ? webhook
+    : {
+        ...webhook,
+        status: 'verified',
+        challenge: null,
+        verified_at: new Date(nowMs).toISOString(),
+        starts_after: startsAfter,
+      }
+
+/** Those of its secrets that are good at an instant. */
+export const secretsAt = ({ secrets }: Pick<StoredWebhook, 'secrets'>, nowMs: number): readonly StoredSecret[] =>
+  secrets.filter(({ expires_at }) => expires_at === null || nowMs < Date.parse(expires_at))
+
+/**
+ * With another secret; those before it stay good for the overlap, or for as long as they had anyway.
+ *
+ * @returns undefined when there would be too many
+ */
+export function withSecret(webhook: StoredWebhook, secret: StoredSecret, nowMs: number): StoredWebhook | undefined {
+  const overlapEnds = new Date(nowMs + ROTATION_OVERLAP_MS).toISOString()
+  const before = secretsAt(webhook, nowMs).map((old) => ({ ...old, expires_at: old.expires_at ?? overlapEnds }))
+  return before.length >= SECRETS_MAX ? undefined : { ...webhook, secrets: [secret, ...before] }
+}
+
+/** What signs a delivery at an instant, the newest first. */
+export const signingKeys = (keys: MasterKeys, webhook: StoredWebhook, nowMs: number): readonly KeyObject[] =>
+  secretsAt(webhook, nowMs).map(({ sealed }) => createSecretKey(unseal(keys, secretContext(webhook.id), sealed)))

@@ -1,0 +1,63 @@
+import { promises as dns } from 'node:dns'
+import { isIP } from 'node:net'
+import type { IsAllowedAddress } from './addresses.js'
+
+/**
+ * The part of the SSRF rules that asks a resolver: a host may be called when every address it has is allowed. Asked at
+ * registration and again before each delivery, whose connection goes to an address of that very answer.
+ */
+export interface Guard {
+  check(hostname: string): Promise<Checked>
+}
+
+export type Checked =
+  | { readonly kind: 'allowed'; readonly addresses: readonly string[] }
+  /** At least one address is not allowed. */
+  | { readonly kind: 'disallowed' }
+  /** The resolver knows no address, or did not answer. */
+  | { readonly kind: 'unresolved' }
+
+export interface GuardSettings {
+  readonly isAllowed: IsAllowedAddress
+  /** `address:port` of the resolvers to ask; those of the machine when there is none. */
+  readonly resolvers: readonly string[]
+}
+
+const QUERY_TIMEOUT_MS = 1_500
+const QUERY_TRIES = 2
+
+export function createGuard({ isAllowed, resolvers }: GuardSettings): Guard {
+  // Asks over the network and not by getaddrinfo, whose few threads one slow name server would hold for all.
+  const resolver = new dns.Resolver({ timeout: QUERY_TIMEOUT_MS, tries: QUERY_TRIES })
+  if (resolvers.length > 0) resolver.setServers(resolvers)
+  const judge = (addresses: readonly string[]): Checked =>
+    addresses.every(isAllowed) ? { kind: 'allowed', addresses } : { kind: 'disallowed' }
+
+  return {
+    async check(hostname) {
+      if (isIP(hostname) !== 0) return judge([hostname])
+      try {
+        const [ipv4, ipv6] = await Promise.all([
+          answerOf(resolver.resolve4(hostname)),
+          answerOf(resolver.resolve6(hostname)),
+        ])
+        const addresses = [...ipv4, ...ipv6]
+        return addresses.length === 0 ? { kind: 'unresolved' } : judge(addresses)
+      } catch {
+        // Half an answer is none: the other half might not be allowed.
+        return { kind: 'unresolved' }
+      }
+    },
+  }
+}
+
+/** Of one kind there may be none; any other failure counts for the whole. */
+async function answerOf(asked: Promise<string[]>): Promise<string[]> {
+  try {
+    return await asked
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException
+    if (code === dns.NODATA || code === dns.NOTFOUND) return []
+    throw cause
+  }
+}

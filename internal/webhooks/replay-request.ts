@@ -1,0 +1,78 @@
+import type { WatchedRecords } from '../broker/watched-records.js'
+import type { MutationRequest, Reply } from '../gateway/mutations/mutation.js'
+import { invalid } from '../gateway/mutations/read-body.js'
+import { noSuch, refusalOfId } from '../gateway/own-id.js'
+import type { TenantIds } from '../ids/ids.js'
+import { type FieldError, type Problem, problem } from '../problems/catalogue.js'
+import { parseInstant } from '../units/instant.js'
+import { WHAT } from './changes.js'
+import type { ReplayBody } from './contract.js'
+import type { StoredWebhook } from './endpoint.js'
+import type { ReplayOrder, ReplaySelection } from './orders.js'
+
+export interface ReplayDeps {
+  readonly webhooks: Pick<WatchedRecords<StoredWebhook>, 'read'>
+  readonly newestEvent: () => Promise<number>
+  readonly newestDeadLetter: () => Promise<number>
+  /** @throws NotStored */
+  readonly order: (order: ReplayOrder) => Promise<void>
+  readonly idsOf: (tenantId: string) => TenantIds
+}
+
+/** `POST /api/v1/webhooks/{id}/replay` (spec 6.2.4): takes the order; couriers carry it out. */
+export async function replayWebhook(
+  { caller: { tenantId }, parameter: id, body, newId }: MutationRequest<ReplayBody>,
+  { webhooks, newestEvent, newestDeadLetter, order, idsOf }: ReplayDeps,
+): Promise<Reply | Problem> {
+  const refusal = refusalOfId('whk', id, idsOf(tenantId), WHAT)
+  if (refusal !== undefined) return refusal
+  const webhook = await webhooks.read(id)
+  if (webhook === undefined) return noSuch(WHAT)
+  const read = readSelection(body, idsOf(tenantId))
+  if ('code' in read) return read
+  if (read.kind === 'invalid') return invalid([read.error])
+  if (webhook.status !== 'verified') return problem('CONFLICT', 'The webhook endpoint is not verified.')
+  const newest = read.kind === 'dead_letters' ? await newestDeadLetter() : await newestEvent()
+  await order({
+    id: newId('dlv'),
+    tenant_id: tenantId,
+    endpoint_id: id,
+    selection: read,
+    next: body.from_sequence ?? 1,
+    until: Math.min(body.to_sequence ?? newest, newest),
+  })
+  return { status: 202, body: { webhook_id: id, status: 'queued', selection: body } }
+}
+
+interface Invalid {
+  readonly kind: 'invalid'
+  readonly error: FieldError
+}
+
+const wrong = (pointer: string, detail: string): Invalid => ({ kind: 'invalid', error: { pointer, detail } })
+
+function readSelection(body: ReplayBody, ids: TenantIds): ReplaySelection | Problem | Invalid {
+  const { event_id: eventId, from_sequence: first, to_sequence: last, from, to, dead_letters: deadLetters } = body
+  const isBySequence = first !== undefined || last !== undefined
+  const isByTime = from !== undefined || to !== undefined
+  const ways = [eventId !== undefined, isBySequence, isByTime, deadLetters !== undefined].filter(Boolean).length
+  if (ways !== 1) return wrong('', 'must name an event, one range, or the dead letters')
+  if (deadLetters) return { kind: 'dead_letters' }
+  if (eventId !== undefined) {
+    return refusalOfId('evt', eventId, ids, 'event') ?? { kind: 'event', event_id: eventId }
+  }
+  if (isBySequence) {
+    if (first === undefined) return wrong('/from_sequence', 'is required')
+    if (last !== undefined && last < first) return wrong('/to_sequence', 'comes before from_sequence')
+    return { kind: 'range' }
+  }
+  if (from === undefined) return wrong('/from', 'is required')
+  const fromMs = parseInstant(from) ?? 0
+  const toMs = to === undefined ? undefined : (parseInstant(to) ?? 0)
+  if (toMs !== undefined && toMs <= fromMs) return wrong('/to', 'comes before from')
+  return {
+    kind: 'range',
+    from: new Date(fromMs).toISOString(),
+    ...(toMs !== undefined && { before: new Date(toMs).toISOString() }),
+  }
+}

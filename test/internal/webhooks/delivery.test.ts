@@ -1,0 +1,44 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { EVENT_TYPES } from '../../../internal/events/contract.js'
+import { type Delivery, decodeDelivery, encodeDelivery, partitionOf } from '../../../internal/webhooks/delivery.js'
+import { DELIVERY_PARTITIONS } from '../../../streams/deliveries.js'
+
+const delivery: fc.Arbitrary<Delivery> = fc.record({
+  id: fc.string(),
+  tenantId: fc.string(),
+  endpointId: fc.string(),
+  eventId: fc.string(),
+  type: fc.constantFrom(...EVENT_TYPES),
+  sequence: fc.maxSafeNat(),
+  isReplayed: fc.boolean(),
+  attempts: fc.nat(20),
+  parks: fc.nat(1_000),
+  startedAtMs: fc.option(fc.maxSafeNat(), { nil: undefined }),
+  body: fc.uint8Array(),
+})
+
+test('a delivery comes out as it went in, its body byte by byte', () => {
+  fc.assert(
+    fc.property(delivery, (one) => {
+      const { body, ...rest } = decodeDelivery(encodeDelivery(one))
+      expect({ ...rest, body: Uint8Array.from(body) }).toEqual(one)
+    }),
+  )
+})
+
+test('what is no delivery is refused', () => {
+  for (const text of ['', '{}', '{}\n', 'null\n', '{"d":1,"w":2}\n', 'x\n']) {
+    expect(() => decodeDelivery(Buffer.from(text))).toThrow()
+  }
+})
+
+test('endpoints are shared out evenly among the parts', () => {
+  const counts = Array.from({ length: DELIVERY_PARTITIONS }, () => 0)
+  for (let i = 0; i < 10_000; i++) {
+    const part = partitionOf(`whk_${i.toString(36).padStart(8, '0')}`)
+    counts[part] = (counts[part] ?? 0) + 1
+  }
+
+  for (const count of counts) expect(count).toBeGreaterThan(10_000 / DELIVERY_PARTITIONS / 2)
+})

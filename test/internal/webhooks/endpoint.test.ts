@@ -1,0 +1,105 @@
+import { createHmac, createSecretKey, randomBytes } from 'node:crypto'
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import {
+  answersChallenge,
+  formatSecret,
+  type StoredWebhook,
+  secretsAt,
+  signingKeys,
+  storeChallenge,
+  storeSecret,
+  withSecret,
+} from '../../../internal/webhooks/endpoint.js'
+import { signatureOf } from '../../../internal/webhooks/signature.js'
+import { masterKeysOf } from '../../support/master-keys.js'
+
+const masterKeys = masterKeysOf(7)
+const NOW_MS = Date.parse('2026-11-21T09:30:00Z')
+const HOUR_MS = 60 * 60 * 1000
+const ID = 'whk_one'
+
+const secretText = () => formatSecret(randomBytes(32))
+const stored = (secret: string) => storeSecret(masterKeys, ID, secret, new Date(NOW_MS).toISOString())
+const endpoint = (secret: string): StoredWebhook => ({
+  id: ID,
+  tenant_id: 'tnt_one',
+  url: 'https://hooks.example.com/',
+  events: ['apikey.rotated'],
+  residency_region: null,
+  status: 'pending',
+  secrets: [stored(secret)],
+  challenge: storeChallenge(masterKeys, ID, { id: 'one', text: 'what was sent' }, NOW_MS),
+  verified_at: null,
+  starts_after: 0,
+  created_at: new Date(NOW_MS).toISOString(),
+})
+
+test('a secret is kept sealed and comes out as it went in', () => {
+  const secret = secretText()
+
+  const webhook = endpoint(secret)
+
+  expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/)
+  expect(JSON.stringify(webhook)).not.toContain(secret)
+  expect(signingKeys(masterKeys, webhook, NOW_MS).map((key) => key.export().toString())).toEqual([secret])
+})
+
+test('a secret that was replaced signs beside the new one for 24 hours, and then no more', () => {
+  const [old, next] = [secretText(), secretText()]
+
+  const rotated = withSecret(endpoint(old), stored(next), NOW_MS) as StoredWebhook
+  const signing = (atMs: number) => signingKeys(masterKeys, rotated, atMs).map((key) => key.export().toString())
+
+  expect(signing(NOW_MS)).toEqual([next, old])
+  expect(signing(NOW_MS + 24 * HOUR_MS - 1)).toEqual([next, old])
+  expect(signing(NOW_MS + 24 * HOUR_MS)).toEqual([next])
+})
+
+test('a second rotation leaves the first its time, and more than a few at once are refused', () => {
+  const texts = [secretText(), secretText(), secretText(), secretText(), secretText()]
+  const [first = '', ...others] = texts
+
+  let webhook: StoredWebhook | undefined = endpoint(first)
+  for (const [i, text] of others.entries()) webhook = webhook && withSecret(webhook, stored(text), NOW_MS + i * HOUR_MS)
+  const three = others.slice(0, 3).reduce((found, text, i) => {
+    return withSecret(found, stored(text), NOW_MS + i * HOUR_MS) as StoredWebhook
+  }, endpoint(first))
+
+  expect(webhook).toBeUndefined()
+  expect(secretsAt(three, NOW_MS + 2 * HOUR_MS)).toHaveLength(4)
+  expect(secretsAt(three, NOW_MS + 24 * HOUR_MS)).toHaveLength(3)
+  expect(withSecret(three, stored(secretText()), NOW_MS + 24 * HOUR_MS)).toBeDefined()
+})
+
+test('a challenge is answered by its own text only, and for a day', () => {
+  const webhook = endpoint(secretText())
+
+  expect(answersChallenge(masterKeys, webhook, 'what was sent', NOW_MS)).toBe(true)
+  expect(answersChallenge(masterKeys, webhook, 'what was sent', NOW_MS + 24 * HOUR_MS)).toBe(false)
+  expect(answersChallenge(masterKeys, webhook, 'what was sen', NOW_MS)).toBe(false)
+  expect(answersChallenge(masterKeys, webhook, '', NOW_MS)).toBe(false)
+  expect(answersChallenge(masterKeys, { ...webhook, challenge: null }, 'what was sent', NOW_MS)).toBe(false)
+  expect(JSON.stringify(webhook)).not.toContain('what was sent')
+})
+
+test('a signature is the hex HMAC-SHA256 of time and exact bytes, one a secret', () => {
+  fc.assert(
+    fc.property(
+      fc.uint8Array(),
+      fc.array(fc.string({ minLength: 1 }), { minLength: 1, maxLength: 4 }),
+      (body, texts) => {
+        const header = signatureOf(
+          texts.map((text) => createSecretKey(Buffer.from(text))),
+          body,
+          NOW_MS + 999,
+        )
+
+        const t = NOW_MS / 1_000
+        const signed = Buffer.concat([Buffer.from(`${t}.`), body])
+        const expected = texts.map((text) => `v1=${createHmac('sha256', text).update(signed).digest('hex')}`)
+        expect(header).toBe(`t=${t},${expected.join(',')}`)
+      },
+    ),
+  )
+})

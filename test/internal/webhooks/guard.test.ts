@@ -1,0 +1,67 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { addressRule } from '../../../internal/webhooks/addresses.js'
+import { createGuard, type Guard } from '../../../internal/webhooks/guard.js'
+import { type DnsAnswer, type DnsServer, launchDnsServer } from '../../support/dns-server.js'
+
+const answers = new Map<string, DnsAnswer>()
+let server: DnsServer
+let guard: Guard
+
+beforeAll(async () => {
+  server = await launchDnsServer((name) => answers.get(name))
+  guard = createGuard({ isAllowed: addressRule(), resolvers: [server.address] })
+})
+afterAll(() => server.close())
+
+const checked = (name: string, answer: DnsAnswer) => {
+  answers.set(name, answer)
+  return guard.check(name)
+}
+
+test('a host is allowed with all of its addresses, of both kinds', async () => {
+  expect(await checked('one.example.com', ['8.8.8.8', '2606:4700::1111'])).toEqual({
+    kind: 'allowed',
+    addresses: ['8.8.8.8', '2606:4700:0:0:0:0:0:1111'].map((ip) => expect.stringMatching(ip.slice(0, 6))),
+  })
+})
+
+test.each([
+  ['a private one', ['10.0.0.1']],
+  ['a private one among public ones', ['8.8.8.8', '1.1.1.1', '192.168.0.1']],
+  ['a private one of the other kind', ['8.8.8.8', '::1']],
+  ['metadata', ['169.254.169.254']],
+  ['a private one in IPv6 clothes', ['::ffff:7f00:1']],
+])('a host with %s is not allowed', async (_, addresses) => {
+  expect(await checked('two.example.com', addresses)).toEqual({ kind: 'disallowed' })
+})
+
+test('a host without an address, and one whose resolver fails, is not resolved', async () => {
+  expect(await checked('none.example.com', undefined)).toEqual({ kind: 'unresolved' })
+  expect(await checked('empty.example.com', [])).toEqual({ kind: 'unresolved' })
+  expect(await checked('broken.example.com', 'fails')).toEqual({ kind: 'unresolved' })
+})
+
+test('a resolver that does not answer is not waited for for long', async () => {
+  const startedAt = performance.now()
+
+  expect(await checked('silent.example.com', 'silent')).toEqual({ kind: 'unresolved' })
+  expect(performance.now() - startedAt).toBeLessThan(8_000)
+}, 15_000)
+
+test('a host is asked for anew each time, so that a changed answer counts at once', async () => {
+  expect((await checked('moving.example.com', ['8.8.8.8'])).kind).toBe('allowed')
+  expect((await checked('moving.example.com', ['127.0.0.1'])).kind).toBe('disallowed')
+  expect((await checked('moving.example.com', ['8.8.8.8'])).kind).toBe('allowed')
+  expect(server.asked.filter((question) => question === 'moving.example.com A')).toHaveLength(3)
+})
+
+test('a host that is an address is judged without asking', async () => {
+  const before = server.asked.length
+
+  expect([await guard.check('127.0.0.1'), await guard.check('::1'), await guard.check('8.8.8.8')]).toEqual([
+    { kind: 'disallowed' },
+    { kind: 'disallowed' },
+    { kind: 'allowed', addresses: ['8.8.8.8'] },
+  ])
+  expect(server.asked.length).toBe(before)
+})
