@@ -95,7 +95,7 @@ const withSecret = webhook
   .meta({ id: 'WebhookWithSecret' })
 
 const replayed = z
-  .object({ webhook_id: idOf('whk'), status: z.literal('queued'), selection: replayBody })
+  .object({ webhook_id: idOf('whk'), status: z.literal('queued'), selection: z.object(replayBody.shape) })
   .meta({ id: 'QueuedReplay' })
 
 const attempt = z
