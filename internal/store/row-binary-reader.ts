@@ -54,7 +54,7 @@ export class RowBinaryReader {
 
   fixed(length: number): Uint8Array {
     const at = this.advance(length)
-    return Uint8Array.prototype.slice.call(this.bytes, at, at + length)
+    return new Uint8Array(this.bytes.subarray(at, at + length))
   }
 
   /** The 36 characters of a UUID, which comes as two little-endian halves. */

@@ -1,0 +1,207 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { type ChangesActorDeps, changesActor } from '../../../../internal/attribution/changes/actor.js'
+import { type Change, type Decision, encodeChange } from '../../../../internal/attribution/changes/change.js'
+import { changePublisher } from '../../../../internal/attribution/changes/publish.js'
+import { toRow } from '../../../../internal/attribution/row.js'
+import { runPlannedLog } from '../../../../internal/broker/planned-log.js'
+import { eventPublisher } from '../../../../internal/events/publish.js'
+import { tenantIdsCache } from '../../../../internal/ids/ids.js'
+import { migrate } from '../../../../internal/store/migrations/migrate.js'
+import { landedRows, versionsBefore } from '../../../../internal/store/queries/versions.js'
+import { insertRows } from '../../../../internal/store/sink.js'
+import { ATTRIBUTIONS, type AttributionRow } from '../../../../internal/store/tables/attributions.js'
+import { CLOSED } from '../../../../internal/store/tables/closed.js'
+import { createLog } from '../../../../internal/telemetry/log.js'
+import { CHANGES, CHANGES_OF_ALL } from '../../../../streams/changes.js'
+import { EVENTS } from '../../../../streams/events.js'
+import { QUARANTINE } from '../../../../streams/quarantine.js'
+import { CHANGES_CHECKPOINT } from '../../../../streams/records.js'
+import { admitted, idOf, NOW_MS } from '../../../support/invocations.js'
+import { type LogBroker, launchLogBroker } from '../../../support/planned-logs.js'
+import { ROW_DEPS } from '../../../support/stages.js'
+import { launchStore, type RunningStore, stopStore } from '../../../support/store.js'
+import { readBooks } from '../../../support/usage.js'
+
+let store: RunningStore
+let broker: LogBroker
+let stopping: AbortController
+
+beforeAll(async () => {
+  store = await launchStore()
+  await migrate(store.client)
+})
+afterAll(() => stopStore(store))
+beforeEach(async () => {
+  broker = await launchLogBroker()
+  stopping = new AbortController()
+  return () => stopping.abort()
+})
+
+let records = 0
+/** A record that the stages have made, with everything that a row can hold. */
+async function newRecord(): Promise<AttributionRow> {
+  const number = ++records
+  const row = toRow(
+    admitted({
+      id: new Uint8Array(idOf(number)),
+      position: { sequence: number, index: 3 },
+      invocation: {
+        attributedIdentity: 'ann',
+        inputTokens: 1_000,
+        outputTokens: undefined,
+        estimatedCostUsd: '0.000000000000000001',
+        tags: { team: 'é', '': '\u{1f600}' },
+        servedFromCache: true,
+        traceId: 'trace',
+        region: 'eu-west-1',
+      },
+    }),
+    {
+      service: 'search',
+      owner: 'team-search',
+      stageOrigin: 'stage_b',
+      evidenceBasis: 'trained_inference',
+      confidence: 6_543,
+      outputState: 'inferred',
+      modelVersion: 'mdl_1',
+      degradationState: 'none',
+      evidence: { features: 'é' },
+      inference: { probability: '0.6543', alternatives: [{ service: 'chat', owner: 'x', probability: '0.2' }] },
+    },
+    { partition: 1, validFromMs: NOW_MS },
+    ROW_DEPS,
+  )
+  await insertRows(store.client, ATTRIBUTIONS, [row], `record.${number}`)
+  return row
+}
+
+const hexOf = ({ id }: AttributionRow): string => Buffer.from(id).toString('hex')
+
+let changes = 0
+const send = (row: AttributionRow, decision: Decision, changeId = `chg_${++changes}`): Promise<number> =>
+  changePublisher(broker.publish)({
+    id: changeId,
+    tenantId: 'tnt_one',
+    recordId: hexOf(row),
+    actor: 'key_one',
+    decision,
+  } satisfies Change)
+const OVERRIDE: Decision = { kind: 'override', service: 'support', owner: 'team-support', reason: 'so it is' }
+const REPEATED = { id: 'chg_once', tenantId: 'tnt_one', actor: 'key_one', decision: OVERRIDE }
+
+const realDeps = (): ChangesActorDeps => {
+  const logId = broker.connection.info?.server_id
+  return {
+    publish: broker.publish,
+    publishEvent: eventPublisher(broker.publish, tenantIdsCache(new Uint8Array(32))),
+    versionsBefore: (tenantId, ids, beforeMs) => versionsBefore(store.client, tenantId, ids, beforeMs),
+    insert: (rows, token) => insertRows(store.client, ATTRIBUTIONS, rows, `${logId}.${token}`),
+    close: (rows, token) => insertRows(store.client, CLOSED, rows, `${logId}.${token}`),
+    log: createLog('test', 'silent'),
+  }
+}
+
+/** A process that carries out changes. */
+function start(deps: ChangesActorDeps = realDeps()) {
+  const dying = new AbortController()
+  return {
+    die(): never {
+      dying.abort()
+      throw new Error('this process is dead')
+    },
+    dead: runPlannedLog(changesActor(deps), broker.deps, AbortSignal.any([stopping.signal, dying.signal])),
+  }
+}
+
+const untilDone = () => broker.untilDone(CHANGES_CHECKPOINT, CHANGES.name, CHANGES_OF_ALL)
+const versionsOf = (row: AttributionRow) => versionsBefore(store.client, 'tnt_one', [hexOf(row)], Date.now() + 60_000)
+const told = async (): Promise<number> => (await broker.manager.streams.info(EVENTS.name)).state.messages
+
+test('a row comes back from the read model as it was written', async () => {
+  const row = await newRecord()
+
+  expect(await landedRows(store.client, [row])).toEqual([row])
+  expect((await versionsOf(row)).map((version) => version.row)).toEqual([row])
+})
+
+test('each change that is sent is carried out once, in order, and told', async () => {
+  const row = await newRecord()
+  start()
+  await send(row, OVERRIDE)
+  await send(row, { kind: 'dispute', reason: 'no' })
+  await send(row, { kind: 'undo_override' })
+  await send(row, { kind: 'undo_dispute' })
+  await untilDone()
+
+  const versions = await versionsOf(row)
+  expect(versions.map(({ row: { outputState }, closed }) => [outputState, closed?.change])).toEqual([
+    ['inferred', 'override'],
+    ['overridden', 'dispute'],
+    ['disputed', 'undo_override'],
+    ['disputed', 'undo_dispute'],
+    ['inferred', undefined],
+  ])
+  expect({ ...versions.at(-1)?.row, validFromMs: NOW_MS }).toEqual(row)
+  expect(await told()).toBe(2)
+  const { records: sums, rollups } = await readBooks(store.client)
+  expect(rollups).toEqual(sums)
+}, 30_000)
+
+const EFFECTS = ['insert', 'close', 'publishEvent'] as const
+test.each(EFFECTS.flatMap((effect) => [['before', effect] as const, ['after', effect] as const]))(
+  'a process that dies %s its %s has another carry the changes out, once',
+  async (when, effect) => {
+    const rows = [await newRecord(), await newRecord()]
+    for (const row of rows) await send(row, OVERRIDE)
+    const deps = realDeps()
+    const dying = start({
+      ...deps,
+      async [effect](...args: never[]) {
+        if (when === 'after') await (deps[effect] as (...all: never[]) => Promise<void>)(...args)
+        dying.die()
+      },
+    })
+    await dying.dead
+
+    start()
+    await untilDone()
+
+    for (const row of rows) {
+      const [before, after, ...more] = await versionsOf(row)
+      expect(more).toEqual([])
+      expect(before).toMatchObject({ row, closed: { change: 'override', atMs: after?.row.validFromMs } })
+      expect(after).toMatchObject({ row: { service: 'support' }, closed: undefined })
+    }
+    expect(await told()).toBe(2)
+    const { records: sums, rollups } = await readBooks(store.client)
+    expect(rollups).toEqual(sums)
+  },
+  30_000,
+)
+
+test('a change that comes again long after has no effect again', async () => {
+  const row = await newRecord()
+  start()
+  await send(row, OVERRIDE, 'chg_once')
+  await untilDone()
+  await send(row, { kind: 'undo_override' })
+  await untilDone()
+
+  await broker.publish('changes.tnt_one', encodeChange({ ...REPEATED, recordId: hexOf(row) }), 'another id', 2_000)
+  await untilDone()
+
+  const [last] = (await versionsOf(row)).slice(-1)
+  expect(last).toMatchObject({ row: { outputState: 'inferred' }, closed: undefined })
+}, 30_000)
+
+test('what is no change is quarantined, and the next is carried out', async () => {
+  const row = await newRecord()
+  start()
+
+  await broker.publish('changes.tnt_one', Buffer.from('{"id":"chg_x"}'), 'poison', 2_000)
+  await send(row, OVERRIDE)
+  await untilDone()
+
+  expect((await broker.manager.streams.info(QUARANTINE.name)).state.messages).toBe(1)
+  expect(await versionsOf(row)).toHaveLength(2)
+}, 30_000)

@@ -1,0 +1,182 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { Change, Decision } from '../../../../internal/attribution/changes/change.js'
+import { applyChanges } from '../../../../internal/attribution/changes/ledger.js'
+import { toRow } from '../../../../internal/attribution/row.js'
+import type { Version } from '../../../../internal/store/queries/versions.js'
+import type { AttributionRow } from '../../../../internal/store/tables/attributions.js'
+import { admitted, idOf, NOW_MS } from '../../../support/invocations.js'
+import { ROW_DEPS } from '../../../support/stages.js'
+
+const baseRow = (stated: Partial<AttributionRow> = {}): AttributionRow => ({
+  ...toRow(
+    admitted({ id: idOf(1) }),
+    {
+      service: 'search',
+      owner: 'team-search',
+      stageOrigin: 'stage_a',
+      evidenceBasis: 'service_resolved',
+      confidence: 9_000,
+      outputState: 'deterministically_resolved',
+      modelVersion: 'rules-1',
+      degradationState: 'none',
+      evidence: { service_from: 'event' },
+    },
+    { partition: 0, validFromMs: NOW_MS },
+    ROW_DEPS,
+  ),
+  ...stated,
+})
+
+const RECORD = Buffer.from(idOf(1)).toString('hex')
+let ids = 0
+const change = (decision: Decision, id = `chg_${++ids}`): Change => ({
+  id,
+  tenantId: 'tnt_one',
+  recordId: RECORD,
+  actor: 'key_one',
+  decision,
+})
+const override = (service: string): Change => change({ kind: 'override', service, owner: 'team', reason: 'so it is' })
+
+/** A history, as the read model holds it after batches of changes. */
+function historyAfter(base: AttributionRow, batches: readonly (readonly Change[])[], atMs: (batch: number) => number) {
+  let versions: Version[] = [{ row: base, closed: undefined }]
+  const applied: string[] = []
+  for (const [i, batch] of batches.entries()) {
+    const entries = applyChanges(batch, () => versions, atMs(i))
+    versions = [...versions, ...entries.rows.map((row) => ({ row, closed: undefined }))].map(({ row, closed }) => {
+      const closing = entries.closed.find(({ version }) => version.validFromMs === row.validFromMs)
+      const { closedAtMs = 0, change: kind = 'override', changeId = '', actor = '' } = closing ?? {}
+      return { row, closed: closing === undefined ? closed : { atMs: closedAtMs, change: kind, changeId, actor } }
+    })
+    applied.push(...entries.applied.map(({ change: { id } }) => id))
+  }
+  return { versions, applied }
+}
+
+const decision: fc.Arbitrary<Decision> = fc.oneof(
+  fc.record({
+    kind: fc.constant('override' as const),
+    service: fc.constantFrom('a', 'b'),
+    owner: fc.constantFrom('x', 'y'),
+    reason: fc.constantFrom('one', 'two'),
+  }),
+  fc.record({ kind: fc.constant('dispute' as const), reason: fc.constantFrom('three', 'four') }),
+  fc.constant({ kind: 'undo_override' as const }),
+  fc.constant({ kind: 'undo_dispute' as const }),
+)
+const batches = fc.array(fc.array(decision, { minLength: 1, maxLength: 5 }), { minLength: 1, maxLength: 6 })
+const base = fc
+  .record({
+    exportEligibility: fc.constantFrom('eligible', 'residency_restricted', 'below_floor', 'unpriced'),
+    costBasis: fc.constantFrom('price_book', 'unpriced'),
+    inference: fc.constantFrom('', '{"probability":"0.7","alternatives":[]}'),
+  })
+  .map(baseRow)
+
+const current = (versions: readonly Version[]): AttributionRow[] =>
+  versions.filter(({ closed }) => closed === undefined).map(({ row }) => row)
+
+describe('whatever is decided, in whatever batches', () => {
+  test('one version is valid at any instant, and each begins where the one before ends', () => {
+    fc.assert(
+      fc.property(base, batches, fc.nat(3), (row, decisions, stepMs) => {
+        const changes = decisions.map((batch) => batch.map((each) => change(each)))
+        const { versions } = historyAfter(row, changes, (i) => NOW_MS + 1 + i * stepMs)
+
+        const inOrder = [...versions].sort((one, other) => one.row.validFromMs - other.row.validFromMs)
+        expect(current(versions)).toHaveLength(1)
+        for (const [i, { closed }] of inOrder.entries()) {
+          expect(closed?.atMs).toBe(inOrder[i + 1]?.row.validFromMs)
+        }
+        expect(new Set(inOrder.map(({ row: { validFromMs } }) => validFromMs)).size).toBe(inOrder.length)
+      }),
+    )
+  })
+
+  test('undoing all of it leaves the record as the stages made it, to the last byte', () => {
+    fc.assert(
+      fc.property(base, batches, (row, decisions) => {
+        const changes = decisions.map((batch) => batch.map((each) => change(each)))
+        const undoing = [change({ kind: 'undo_override' }), change({ kind: 'undo_dispute' })]
+        const { versions } = historyAfter(row, [...changes, undoing], (i) => NOW_MS + 1 + i)
+
+        const [last] = current(versions)
+        expect({ ...last, validFromMs: 0 }).toEqual({ ...row, validFromMs: 0 })
+      }),
+    )
+  })
+
+  test('what people decided shows, and money never changes', () => {
+    fc.assert(
+      fc.property(base, batches, (row, decisions) => {
+        const changes = decisions.map((batch) => batch.map((each) => change(each)))
+        const { versions, applied } = historyAfter(row, changes, (i) => NOW_MS + 1 + i)
+
+        let [service, isDisputed]: [string | undefined, boolean] = [undefined, false]
+        for (const { id, decision: made } of changes.flat()) {
+          if (!applied.includes(id)) continue
+          if (made.kind === 'override') service = made.service
+          else if (made.kind === 'undo_override') service = undefined
+          else isDisputed = made.kind === 'dispute'
+        }
+        const [last] = current(versions)
+        expect(last?.service).toBe(service ?? row.service)
+        expect(last?.outputState).toBe(isDisputed ? 'disputed' : service === undefined ? row.outputState : 'overridden')
+        if (row.exportEligibility === 'residency_restricted')
+          expect(last?.exportEligibility).toBe('residency_restricted')
+        else if (isDisputed) expect(last?.exportEligibility).toBe('disputed')
+        expect(last).toMatchObject({ costUsd: row.costUsd, energyWh: row.energyWh, identityHash: row.identityHash })
+      }),
+    )
+  })
+
+  test('a change that comes again has no effect again', () => {
+    fc.assert(
+      fc.property(base, batches, (row, decisions) => {
+        const changes = decisions.map((batch) => batch.map((each) => change(each)))
+        const once = historyAfter(row, changes, (i) => NOW_MS + 1 + i)
+        const done = changes.flat().filter(({ id }) => once.applied.includes(id))
+
+        const again = applyChanges(done, () => once.versions, NOW_MS + 1_000)
+
+        expect(again).toEqual({ rows: [], closed: [], applied: [] })
+      }),
+    )
+  })
+})
+
+test('of two overrides of one record in one batch the first counts', () => {
+  const [first, second] = [override('a'), override('b')]
+
+  const { rows, applied } = applyChanges([first, second], () => [{ row: baseRow(), closed: undefined }], NOW_MS + 5)
+
+  expect(rows.map(({ service }) => service)).toEqual(['a'])
+  expect(applied.map(({ change: { id } }) => id)).toEqual([first.id])
+})
+
+test('an override is as certain as anything may be, whatever the record was before', () => {
+  const unresolved = baseRow({
+    stageOrigin: 'stage_c',
+    confidence: 1_000,
+    confidenceBand: 'estimated',
+    exportEligibility: 'below_floor',
+    degradationState: 'disabled',
+  })
+
+  const { rows } = applyChanges([override('a')], () => [{ row: unresolved, closed: undefined }], NOW_MS + 5)
+
+  expect(rows[0]).toMatchObject({
+    stageOrigin: 'stage_a',
+    evidenceBasis: 'manual_override',
+    confidence: 9_500,
+    confidenceBand: 'chargeback_ready',
+    degradationState: 'none',
+    exportEligibility: 'eligible',
+  })
+})
+
+test('a record that is not there is not made', () => {
+  expect(applyChanges([override('a')], () => [], NOW_MS)).toEqual({ rows: [], closed: [], applied: [] })
+})
