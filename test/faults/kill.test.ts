@@ -7,7 +7,9 @@ import { connectService, type ServiceClient } from '../../internal/replay/client
 import { replayTrace } from '../../internal/replay/replay.js'
 import { FIXED_EVENT_IDS } from '../../internal/replay/trace.js'
 import { isAlive, launchService, type RunningService } from '../support/service.js'
+import { storeOf } from '../support/service-store.js'
 import { allRecords, billOf, hundredMillionths, TRACE, twoModelEvent } from '../support/trace.js'
+import { readBooks } from '../support/usage.js'
 
 /** Reading everything back is not what is tested here. */
 const ARGS = ['--rate-read', '100000']
@@ -69,12 +71,17 @@ describe('kill -9 in the middle of a replay', () => {
     })
     await acting
     const records = await allRecords(client)
+    const store = storeOf(service)
+    const books = await readBooks(store)
+    await store.close()
 
     expect(killed).toEqual(['store', 'nats', 'gateway', 'attributor', 'up', 'attributor', 'store', 'nats', 'gateway'])
     expect(summary.attributed).toBe(28_185)
     expect(records.length).toBe(28_185)
     expect(new Set(records.map(({ id }) => id)).size).toBe(28_185)
     expect(records.reduce((sum, { cost_usd }) => sum + hundredMillionths(cost_usd), 0n)).toBe(billOf(TRACE))
+    expect(books.records.length).toBeGreaterThan(100)
+    expect(books.rollups).toEqual(books.records)
   }, 300_000)
 
   test('after the kill of the supervisor alone, nothing of it is left running', async () => {
