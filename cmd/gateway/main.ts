@@ -69,6 +69,7 @@ import { createCursorCodec } from '../../internal/gateway/pages.js'
 import { rateLimitRoutes } from '../../internal/gateway/rate-limit-routes.js'
 import { serve, serveUnready } from '../../internal/gateway/server.js'
 import { readTls } from '../../internal/gateway/tls.js'
+import { turnNow } from '../../internal/gateway/turn-clock.js'
 import { identityKeysCache, tenantIdsCache } from '../../internal/ids/ids.js'
 import { openAuthorizationServer } from '../../internal/oauth/open.js'
 import { encodeObservation, encodeObservations } from '../../internal/observations/codec.js'
@@ -342,7 +343,7 @@ runMain('gateway', async () => {
     partitions: config.partitions,
     idsOf,
     keyHashingOf: identityKeysCache(admissionKey),
-    clock,
+    clock: turnNow,
   }
   const mutate = createMutations({
     claims: createClaims(records, { leaseMs: LEASE_MS }),

@@ -19,8 +19,12 @@ export class BodyFingerprint {
     this.seed = new Int32Array(Uint8Array.from(secret).buffer)
   }
 
-  /** Writes the fingerprint of `body`, of any length and at any offset of its buffer, to `out`. */
-  of(body: Uint8Array, out: Fingerprint): void {
+  /**
+   * Writes the fingerprint of `body`, of any length and at any offset of its buffer, to `out`.
+   *
+   * @returns whether the body is ASCII, which is seen on the way
+   */
+  of(body: Uint8Array, out: Fingerprint): boolean {
     const { seed } = this
     const { length } = body
     let a = (seed[0] ?? 0) ^ length
@@ -29,9 +33,11 @@ export class BodyFingerprint {
     let d = (seed[3] ?? 0) ^ length
     const view = new DataView(body.buffer, body.byteOffset, length)
     const whole = length & ~7
+    let bits = 0
     for (let at = 0; at < whole; at += 8) {
       const one = view.getInt32(at, true)
       const two = view.getInt32(at + 4, true)
+      bits |= one | two
       a = Math.imul(a ^ one, P1)
       a = (a << 13) | (a >>> 19)
       b = Math.imul(b ^ ((one << 16) | (one >>> 16)), P2)
@@ -49,6 +55,7 @@ export class BodyFingerprint {
       if (at - whole < 4) one |= byte << shift
       else two |= byte << shift
     }
+    bits |= one | two
     a = Math.imul(a ^ one, P1)
     b = Math.imul(b ^ ((one << 16) | (one >>> 16)), P2)
     c = Math.imul(c ^ two, P3)
@@ -61,8 +68,12 @@ export class BodyFingerprint {
     d = mix((d + b) | 0)
     out[0] = mix((((c << 7) | (c >>> 25)) + d) ^ (seed[3] ?? 0))
     out[1] = mix((((d << 9) | (d >>> 23)) ^ (c + Math.imul(a, P2))) + b)
+    return (bits & NOT_ASCII) === 0
   }
 }
+
+/** The highest bit of each byte of a word. */
+const NOT_ASCII = 0x80808080 | 0
 
 /** Odd constants of xxHash32 (Collet). */
 const P1 = 0x9e3779b1 | 0

@@ -171,6 +171,11 @@ export class InFlight<Answer> {
     }
   }
 
+  /** Whether requests wait for what becomes of the one with this ticket. */
+  isAwaited(ticket: Ticket): boolean {
+    return this.waitingOf[ticket % this.options.keysMax] !== undefined
+  }
+
   private outcomesOf({ ticket, isAdmitted, answer }: Settlement<Answer>): (() => void)[] {
     const slot = ticket % this.options.keysMax
     const fingerprint0 = this.slots[slot * SLOT_WORDS + 4]

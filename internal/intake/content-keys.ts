@@ -85,7 +85,10 @@ function numberLength(value: number): number {
     if (Number.isInteger(value)) return value < 10 ? 1 : value < 100 ? 2 : 3
     return value < 0.01 ? Number.NaN : String(value).length
   }
-  return value >= 1_000 && value % 1_000 !== 0 ? String(value).length : Number.NaN
+  if (!(value >= 1_000) || value % 1_000 === 0) return Number.NaN
+  // Counts of tokens and milliseconds, as most numbers are: no text has to be made of them.
+  if (value < 1_000_000 && Number.isInteger(value)) return value < 10_000 ? 4 : value < 100_000 ? 5 : 6
+  return String(value).length
 }
 
 function collectContentKeys(value: object, pointer: string, depth: number, errors: FieldError[]): void {

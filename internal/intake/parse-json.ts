@@ -1,9 +1,12 @@
 import { isAscii, isUtf8 } from 'node:buffer'
 
-/** @returns undefined for what is not JSON in UTF-8 */
-export function parseJson(bytes: Buffer): unknown {
+/**
+ * @param isKnownAscii where that was seen already
+ * @returns undefined for what is not JSON in UTF-8
+ */
+export function parseJson(bytes: Buffer, isKnownAscii = isAscii(bytes)): unknown {
   // Most events are ASCII, which needs no decoding.
-  const encoding = isAscii(bytes) ? 'latin1' : 'utf8'
+  const encoding = isKnownAscii ? 'latin1' : 'utf8'
   if (encoding === 'utf8' && !isUtf8(bytes)) return undefined
   try {
     return JSON.parse(bytes.toString(encoding)) as unknown

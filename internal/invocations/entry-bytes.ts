@@ -140,8 +140,8 @@ const KEY_END = Buffer.from('","e":')
 
 /** Base64 of the key's 24 bytes, which needs no padding. */
 function writeKey(into: Buffer, at: number, { hash, fingerprint }: AdmissionKey): number {
-  keyBytes.set(hash)
-  keyBytes.set(fingerprint, KEY_HASH_BYTES)
+  for (let i = 0; i < KEY_HASH_BYTES; i++) keyBytes[i] = hash[i] as number
+  for (let i = 0; i < KEY_FINGERPRINT_BYTES; i++) keyBytes[KEY_HASH_BYTES + i] = fingerprint[i] as number
   let to = at
   for (let i = 0; i < keyBytes.length; i += 3) {
     const bits = ((keyBytes[i] as number) << 16) | ((keyBytes[i + 1] as number) << 8) | (keyBytes[i + 2] as number)

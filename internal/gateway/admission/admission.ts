@@ -60,8 +60,8 @@ const carriedFingerprint = new Int32Array(2)
 const CARRIED = { hash: bytesOf(carriedHash), fingerprint: bytesOf(carriedFingerprint), flags: 0 }
 
 export function carried({ key, fingerprint }: KeyedRequest, flags: number): AdmissionKey {
-  carriedHash.set(key)
-  carriedFingerprint.set(fingerprint)
+  for (let i = 0; i < carriedHash.length; i++) carriedHash[i] = key[i] as number
+  for (let i = 0; i < carriedFingerprint.length; i++) carriedFingerprint[i] = fingerprint[i] as number
   CARRIED.flags = flags
   return CARRIED
 }
@@ -114,9 +114,10 @@ export function whenKeyIsKnown(
  * Admits one event that came alone, or says why not.
  *
  * @param bytes read only within this call
+ * @param isAscii where that is known already
  */
-export function admitSingle(request: KeyedRequest, bytes: Buffer, deps: AdmissionDeps): void {
-  new SingleEvent(request, parseJson(bytes), bytes, deps).admit()
+export function admitSingle(request: KeyedRequest, bytes: Buffer, deps: AdmissionDeps, isAscii?: boolean): void {
+  new SingleEvent(request, parseJson(bytes, isAscii), bytes, deps).admit()
 }
 
 /** One object a request instead of a closure for each thing that may become of it: there are many at once. */
@@ -277,7 +278,8 @@ const ACCEPTED_BODY = new AcceptedText(
   (invocationId, eventId, duplicate) =>
     `{"invocation_id":"${invocationId}","event_id":"${eventId}","status":"queued","duplicate":${duplicate}}`,
 )
-const acceptedBody = (event: InvocationEvent, id: Uint8Array, isDuplicate: boolean): string =>
-  ACCEPTED_BODY.of(id, event.event_id, isDuplicate).toString('latin1')
+/** @returns to be read before the next call */
+const acceptedBody = (event: InvocationEvent, id: Uint8Array, isDuplicate: boolean): Uint8Array =>
+  ACCEPTED_BODY.of(id, event.event_id, isDuplicate)
 
 const MALFORMED = problem('MALFORMED_REQUEST', 'The body is not valid JSON in UTF-8.')

@@ -107,7 +107,7 @@ interface Admitted {
 
 const accepted = ({ event_id }: ObservationEvent): Answer => ({
   kind: 'accepted',
-  body: JSON.stringify({ event_id, status: 'queued' }),
+  body: Buffer.from(JSON.stringify({ event_id, status: 'queued' })),
 })
 
 async function admit(

@@ -42,14 +42,14 @@ export function readAndAdmit(exchange: Exchange, caller: Caller, deps: BulkDeps,
   if (contentType !== 'application/json' && !isTaken(contentType)) return refuse(OTHER_MEDIA_TYPE)
   exchange.readBody(BULK_BYTES_MAX, (bytes, areLent) => {
     const fingerprint = new Int32Array(2)
-    deps.fingerprints.of(bytes, fingerprint)
+    const isAscii = deps.fingerprints.of(bytes, fingerprint)
     const request = { exchange, caller, key, fingerprint }
     if (isBulk({ contentType, contentEncoding }, bytes)) {
       const kept = areLent ? Buffer.copyBytesFrom(bytes) : bytes
       return watch(exchange, admitBulk(request, { contentType, contentEncoding }, kept, deps))
     }
     if (bytes.length > EVENT_BYTES_MAX) return refuse(EVENT_TOO_LARGE)
-    admitSingle(request, bytes, deps)
+    admitSingle(request, bytes, deps, isAscii)
   })
 }
 

@@ -3,7 +3,7 @@ import type { Fingerprint, KeyHash } from '../../admission/key-table.js'
 import type { Caller } from '../../auth/authenticate.js'
 import { problem } from '../../problems/catalogue.js'
 import type { Exchange } from '../exchange.js'
-import { type Answer, KEY_CONFLICT, reply, TOO_MUCH, type Told } from './answers.js'
+import { type Answer, KEY_CONFLICT, kept, reply, TOO_MUCH, type Told } from './answers.js'
 import type { Confirmation } from './key-confirmation.js'
 import type { ClaimVerdict, Peers, PeerTicket } from './peers.js'
 
@@ -78,7 +78,12 @@ export class Turn implements Waiter<Told> {
     this.request.exchange.replyProblem(UNDER_WAY)
   }
 
-  /** Tells the waiting ones, and the key's owner, and answers. @param flags kept beside the key by its owner */
+  /**
+   * Tells the waiting ones, and the key's owner, and answers.
+   *
+   * @param answer whose bytes are read within the call
+   * @param flags kept beside the key by its owner
+   */
   finish(answer: Answer, flags: number): void {
     const isAdmitted = answer.kind === 'accepted'
     this.settle(isAdmitted, answer, false)
@@ -128,7 +133,8 @@ export class Turn implements Waiter<Told> {
   }
 
   private settle(isAdmitted: boolean, told: Told, isReplay: boolean): void {
-    this.deps.inFlight.settle(this.ticket, isAdmitted, told)
+    const { inFlight } = this.deps
+    inFlight.settle(this.ticket, isAdmitted, inFlight.isAwaited(this.ticket) ? kept(told) : told)
     this.tell(told, isReplay)
   }
 
