@@ -85,8 +85,7 @@ export function randomId(prefix: IdPrefix, { tag }: TenantIds): string {
 const hashed = new Uint8Array(16)
 
 /** A tenant's tag, then of a hash as much as fits. Written byte by byte: views and copies of so few bytes cost more. */
-function taggedBytes(tag: Uint8Array, hash: Uint8Array): Uint8Array {
-  const bytes = new Uint8Array(ID_BYTES)
+function taggedBytes(tag: Uint8Array, hash: Uint8Array, bytes: Uint8Array = new Uint8Array(ID_BYTES)): Uint8Array {
   for (let i = 0; i < TAG_BYTES; i++) bytes[i] = tag[i] as number
   for (let i = TAG_BYTES; i < ID_BYTES; i++) bytes[i] = hash[i - TAG_BYTES] as number
   return bytes
@@ -96,10 +95,11 @@ function taggedBytes(tag: Uint8Array, hash: Uint8Array): Uint8Array {
  * The 128 bits that `inv_` and `attr_` of one call share.
  *
  * @param eventId the 16 bytes of the event's UUID, so that its spelling does not matter
+ * @param into gets them, where they need not be kept
  */
-export function invocationIdBytes(ids: TenantIds, eventId: Uint8Array): Uint8Array {
+export function invocationIdBytes(ids: TenantIds, eventId: Uint8Array, into?: Uint8Array): Uint8Array {
   sipHash128(ids.sip, eventId, hashed)
-  return taggedBytes(ids.tag, hashed)
+  return taggedBytes(ids.tag, hashed, into)
 }
 
 /**

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { instant, name, plainText, uuid } from '../intake/plain-text.js'
+import { DECIMAL_TEXT, instant, name, plainText, uuid } from '../intake/plain-text.js'
 import { SERVICE_TIERS } from './invocation.js'
 
 /**
@@ -11,7 +11,7 @@ import { SERVICE_TIERS } from './invocation.js'
  */
 
 const tokens = () => z.int().min(0).max(Number.MAX_SAFE_INTEGER)
-const decimal = () => z.string().regex(/^\d{1,20}(\.\d{1,18})?$/)
+const decimal = () => z.string().regex(DECIMAL_TEXT)
 
 export const TAGS_MAX = 16
 

@@ -54,8 +54,17 @@ function parseUsual(text: string): number | undefined {
     second < 60 &&
     millisecond < 1000
   if (!isInRange) return undefined
-  return (((daysSince1970(year, month, day) * 24 + hour) * 60 + minute) * 60 + second) * 1000 + millisecond
+  const date = (year * 100 + month) * 100 + day
+  if (date !== lastDate) {
+    lastDate = date
+    lastDays = daysSince1970(year, month, day)
+  }
+  return (((lastDays * 24 + hour) * 60 + minute) * 60 + second) * 1000 + millisecond
 }
+
+/** The last date, which nearly all events are of. */
+let lastDate = 0
+let lastDays = 0
 
 /** In the Gregorian calendar (Hinnant, "chrono-compatible low-level date algorithms", days_from_civil). */
 function daysSince1970(year: number, month: number, day: number): number {

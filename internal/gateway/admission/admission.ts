@@ -213,12 +213,17 @@ class SingleEvent implements KeyKnown, TurnHandlers, Settler {
   }
 }
 
-/** Checks an event's value against schema, time and the credential's layers. */
+/**
+ * Checks an event's value against schema, time and the credential's layers.
+ *
+ * @param id gets the event's, where it need not be kept
+ */
 export function check(
   value: unknown,
   caller: Caller,
   deps: Pick<AdmissionDeps, 'idsOf'>,
   receivedAtMs: number,
+  id?: Uint8Array,
 ): CheckedEvent | Problem {
   const validation = validateInvocation(value, receivedAtMs)
   if (!validation.ok) {
@@ -226,7 +231,7 @@ export function check(
   }
   const { event, shape } = validation
   if (!mayIngest(caller, event)) return LAYER_REFUSED
-  return { event, id: invocationIdOf(event, caller, deps), receivedAtMs, shape }
+  return { event, id: invocationIdOf(event, caller, deps, id), receivedAtMs, shape }
 }
 
 export const mayIngest = ({ ingestionLayers }: Caller, { ingestion_layer: layer }: InvocationEvent): boolean =>
@@ -270,7 +275,8 @@ export const invocationIdOf = (
   { event_id }: InvocationEvent,
   { tenantId }: Caller,
   deps: Pick<AdmissionDeps, 'idsOf'>,
-) => invocationIdBytes(deps.idsOf(tenantId), uuidBytes(event_id, eventIdBytes))
+  into?: Uint8Array,
+) => invocationIdBytes(deps.idsOf(tenantId), uuidBytes(event_id, eventIdBytes), into)
 const eventIdBytes = new Uint8Array(16)
 
 /** The answer to an accepted event (design section 7). Ids and UUIDs need no escaping. */

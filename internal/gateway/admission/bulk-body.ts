@@ -112,8 +112,8 @@ const bulk = (bytes: Buffer, ranges: EventRanges): BulkBody => ({
 
 function* parseItems(bytes: Buffer, ranges: EventRanges): Generator<BulkItem, void> {
   const isAllUtf8 = isUtf8(bytes)
-  // Characters of ASCII stand where their bytes do: the body becomes one string, of which each event is a part.
-  const ascii = isAscii(bytes) ? bytes.toString('latin1') : undefined
+  // Characters of ASCII stand where their bytes do: many events become one string, of which each is a part.
+  const ascii = isAscii(bytes) ? new AsciiWindow(bytes) : undefined
   for (let index = 0; index < ranges.count; index++) {
     const start = ranges.start(index)
     const end = ranges.end(index)
@@ -123,7 +123,7 @@ function* parseItems(bytes: Buffer, ranges: EventRanges): Generator<BulkItem, vo
     else if (!isAllUtf8 && !isUtf8(bytes.subarray(start, end))) problem = MALFORMED
     else {
       try {
-        value = JSON.parse(ascii?.slice(start, end) ?? bytes.toString('utf8', start, end)) as unknown
+        value = JSON.parse(ascii?.text(start, end) ?? bytes.toString('utf8', start, end)) as unknown
       } catch {
         problem = MALFORMED
       }
@@ -131,6 +131,26 @@ function* parseItems(bytes: Buffer, ranges: EventRanges): Generator<BulkItem, vo
     yield { index, value, problem, start, end }
   }
 }
+
+/** Parts of an ASCII body as strings, read one behind the other. A string of the whole body would be a large object, whose fresh memory costs more than the decoding. */
+class AsciiWindow {
+  private readonly bytes: Buffer
+  private start = 0
+  private window = ''
+
+  constructor(bytes: Buffer) {
+    this.bytes = bytes
+  }
+
+  text(start: number, end: number): string {
+    if (end > this.start + this.window.length) {
+      this.start = start
+      this.window = this.bytes.toString('latin1', start, Math.max(end, start + WINDOW_BYTES))
+    }
+    return this.window.slice(start - this.start, end - this.start)
+  }
+}
+const WINDOW_BYTES = 32 * 1024
 
 const MALFORMED = problem('MALFORMED_REQUEST', 'The event is not valid JSON in UTF-8.')
 const EVENT_TOO_LARGE = problem('PAYLOAD_TOO_LARGE', `An event may have at most ${EVENT_BYTES_MAX} bytes.`)

@@ -22,6 +22,8 @@ const ACCEPTED = new AcceptedText(
     `,"event_id":"${eventId}","invocation_id":"${invocationId}","duplicate":${duplicate}},`,
 )
 const ACCEPTED_BYTES = 140
+const INDEX = Buffer.from('{"index":')
+const ZERO = 0x30
 /** Where the results begin; the head, whose numbers are known last, is written to end there. */
 const HEAD_BYTES = 64
 
@@ -39,7 +41,7 @@ export class BulkResults {
 
   accept({ event, id }: Pick<CheckedEvent, 'event' | 'id'>, isDuplicate: boolean): void {
     this.makeRoom(ACCEPTED_BYTES)
-    this.length += this.bytes.write(`{"index":${this.count++}`, this.length, 'latin1')
+    this.writeIndex(this.count++)
     const rest = ACCEPTED.of(id, event.event_id, isDuplicate)
     this.bytes.set(rest, this.length)
     this.length += rest.length
@@ -82,6 +84,15 @@ export class BulkResults {
         errors: errors.slice(0, ERRORS_MAX),
       }),
     }
+  }
+
+  /** `{"index":` and the number, at the end of what is written. */
+  private writeIndex(index: number): void {
+    const { bytes } = this
+    for (let i = 0; i < INDEX.length; i++) bytes[this.length++] = INDEX[i] as number
+    let unit = 1
+    while (unit * 10 <= index) unit *= 10
+    for (; unit >= 1; unit = Math.floor(unit / 10)) bytes[this.length++] = ZERO + (Math.floor(index / unit) % 10)
   }
 
   /** Room for so many bytes, and for the end. */

@@ -121,10 +121,12 @@ async function admitItems(request: KeyedRequest, items: BulkItems, deps: BulkDep
   const seen = new DistinctIds(items.count)
   const commits = new BulkCommits(seen, deps)
   let isKeySent = false
+  // Of the event at hand: whoever keeps it copies it.
+  const id = new Uint8Array(ID_BYTES)
 
   for (const item of items) {
     if (item.index % SLICE === SLICE - 1) await nextTurn()
-    const checked = item.problem ?? check(item.value, request.caller, deps, receivedAtMs)
+    const checked = item.problem ?? check(item.value, request.caller, deps, receivedAtMs, id)
     if ('code' in checked) {
       results.reject(item, checked)
       outcomes.push(checked === LAYER_REFUSED ? 'forbidden' : 'rejected')

@@ -17,8 +17,18 @@ export function partitionOf(
 ): number {
   if (partitions === 1) return 0
   if (traceId === undefined || traceId === null) return (id[15] ?? 0) % partitions
-  return hashOf(traceId, sip.k0lo) % partitions
+  if (traceId !== lastTraceId || sip.k0lo !== lastSeed) {
+    lastTraceId = traceId
+    lastSeed = sip.k0lo
+    lastHash = hashOf(traceId, lastSeed)
+  }
+  return lastHash % partitions
 }
+
+/** The last trace, which the next event often is of too. */
+let lastTraceId = ''
+let lastSeed = 0
+let lastHash = hashOf('', 0)
 
 /** FNV-1a over the UTF-16 units of a text, then MurmurHash3's finalizer, which carries every bit into the lowest. */
 function hashOf(text: string, seed: number): number {

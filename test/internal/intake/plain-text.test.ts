@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { isUuid } from '../../../internal/ids/ids.js'
-import { isPlainText, PLAIN_TEXT, UUID_TEXT } from '../../../internal/intake/plain-text.js'
+import { DECIMAL_TEXT, isDecimal, isPlainText, PLAIN_TEXT, UUID_TEXT } from '../../../internal/intake/plain-text.js'
 
 const texts = fc.oneof(
   fc.string(),
@@ -29,4 +29,13 @@ test('the function for UUIDs too', () => {
     }),
     { numRuns: 2_000 },
   )
+})
+
+test('a decimal is what its pattern says', () => {
+  const texts = fc.oneof(
+    fc.stringMatching(/^\d{0,22}(\.\d{0,20})?$/),
+    fc.string({ unit: fc.constantFrom('0', '9', '.', '-', 'e', '+', ' ', '٣'), maxLength: 6 }),
+  )
+
+  fc.assert(fc.property(texts, (text) => isDecimal(text) === DECIMAL_TEXT.test(text)))
 })

@@ -120,6 +120,21 @@ describe('a JSON array', () => {
 })
 
 describe('NDJSON', () => {
+  test('events of any length up to the limit are read, in ASCII and beyond it', async () => {
+    for (const letter of ['a', 'é']) {
+      const lengths = [1, 20_000, 31_000, 100, 33_000, 2, 64_000 / letter.length, 5].map((length) =>
+        Math.floor(length / Buffer.byteLength(letter)),
+      )
+      const values = lengths.map((length, i) => ({ i, text: letter.repeat(length) }))
+      const body = Buffer.from(values.map((value) => JSON.stringify(value)).join('\n'))
+
+      const read = await openBulkBody({ contentType: 'application/x-ndjson', contentEncoding: '' }, body)
+
+      if (read.kind !== 'bulk') throw new Error(read.kind)
+      expect([...read.items].map(({ value }) => value)).toEqual(values)
+    }
+  })
+
   test('gives each line in order; CRLF and blank lines do not count', async () => {
     const text = '\n{"a":1}\r\n  \n\t{"b":"x\\ny"} \n\r\n[1]\n\n3'
 
