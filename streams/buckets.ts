@@ -57,6 +57,20 @@ export const REVOKED_TOKENS = {
 /** `<tenant id>.<services|identities|principals>.<escaped name>` -> one entry of the tenant's directory. Watched by attributors and gateways. */
 export const DIRECTORY = { name: 'directory', history: 1 } as const satisfies Bucket
 
+/**
+ * `<job id>` -> an export job: what was asked, its state, how far it has come, its file. Compare-and-set fences an
+ * exporter that has lost it. Watched by gateways and exporters. Gone when nothing has changed for 40 days.
+ */
+export const JOBS = {
+  name: 'jobs',
+  history: 1,
+  ttlMs: 40 * 24 * 60 * 60 * 1000,
+  expiryMarkMs: 60 * 1000,
+} as const satisfies Bucket
+
+/** `<tenant id>.<place>` -> the export job that holds one of the places in which a tenant's jobs may run at once. Compare-and-set. Gone when not renewed. */
+export const EXPORT_PLACES = { name: 'export_places', history: 1, ttlMs: 30_000 } as const satisfies Bucket
+
 /** `<tenant id>.<price id>` -> a price that the tenant has negotiated. Watched by attributors and gateways. */
 export const PRICE_OVERRIDES = { name: 'price_overrides', history: 1 } as const satisfies Bucket
 
@@ -150,6 +164,8 @@ export const BUCKETS: readonly Bucket[] = [
   WEBHOOK_HEALTH,
   DELIVERY_CHECKPOINTS,
   CHECKPOINTS,
+  JOBS,
+  EXPORT_PLACES,
   SIGNING_KEYS,
   IDEMPOTENCY,
   AUDIT_HEADS,

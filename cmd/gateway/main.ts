@@ -33,6 +33,7 @@ import { watchRecords } from '../../internal/broker/watched-records.js'
 import { followWatermark } from '../../internal/broker/watermark.js'
 import { clientRoutes } from '../../internal/clients/routes.js'
 import {
+  BLOB_SETTINGS,
   BROKER_SETTINGS,
   ConfigError,
   MASTER_KEY_SETTINGS,
@@ -46,6 +47,8 @@ import { clientOf } from '../../internal/connectors/connector.js'
 import { openConnectors } from '../../internal/connectors/open.js'
 import { connectorRoutes } from '../../internal/connectors/routes.js'
 import { eventPublisher } from '../../internal/events/publish.js'
+import { openBlobs } from '../../internal/exports/blobs/open.js'
+import { openExportRoutes } from '../../internal/exports/open.js'
 import { isKnownEvent } from '../../internal/gateway/admission/admission.js'
 import { ELSEWHERE, type Told } from '../../internal/gateway/admission/answers.js'
 import type { BulkRecord } from '../../internal/gateway/admission/bulk-outcomes.js'
@@ -99,12 +102,14 @@ import {
   CONNECTORS,
   DIRECTORY,
   IDEMPOTENCY,
+  JOBS,
   MEMBERS,
   POOLS,
   PRICE_OVERRIDES,
   SIGNING_KEYS,
   TENANTS,
 } from '../../streams/buckets.js'
+import { EXPORTS } from '../../streams/exports.js'
 import { observationsSubject } from '../../streams/observations.js'
 
 const HOUR_MS = 60 * 60 * 1000
@@ -125,12 +130,11 @@ runMain('gateway', async () => {
       'host',
       'port',
       'mode',
-      'region',
       'baseUrl',
       'errorDocsUrl',
       'logLevel',
-      'dataDir',
       'partitions',
+      ...BLOB_SETTINGS,
       ...MASTER_KEY_SETTINGS,
       ...BROKER_SETTINGS,
       'spoolBytesMax',
@@ -449,6 +453,21 @@ runMain('gateway', async () => {
         instanceRegion: config.region === '' ? null : config.region,
         listAttempts: (question, signal) => listWebhookAttempts(store, question, signal),
         lost,
+      })),
+      ...(await openExportRoutes({
+        ...collection,
+        bucket: await broker.bucket(JOBS),
+        publish: publisher.publish,
+        isQueued: async (subject) =>
+          (await broker.manager.direct.getMessage(EXPORTS.name, { last_by_subj: subject })) !== null,
+        lost,
+        blobs: openBlobs(config),
+        downloadsKey: await signingKey(signingKeys, masterKeys, 'downloads'),
+        instanceRegion: config.region === '' ? null : config.region,
+        residencyRegionOf,
+        downloadBudgetOf: (tenantId) => budgetsOf(tenantId, 'downloads').report,
+        isBrokerUp,
+        baseUrl,
       })),
       ...rateLimitRoutes({ cursors, clock }),
       ...auditRoutes({ list: (question, signal) => listAuditLog(store, question, signal), cursors, clock }),

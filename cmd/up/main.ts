@@ -80,6 +80,8 @@ runMain('up', async () => {
       ...COURIER_SETTINGS,
       ...STORE_SETTINGS,
       'storeMemoryBytesMax',
+      'exportsDir',
+      'exportsPerTenant',
       'accessTokenSeconds',
       ...TLS_SETTINGS,
     ],
@@ -174,6 +176,8 @@ runMain('up', async () => {
       ),
     )
     await supervisor.start(role('attributor', ['--member-name', 'attributor-1'], answersAt(`${listening}/readyz`)))
+    // Nobody waits for it: jobs do, in their queue.
+    await supervisor.start(role('exporter', [], async () => undefined))
     process.stdout.write(banner({ baseUrl, files, mode: config.mode, ownsNats, ownsStore }))
 
     const demo = config.demo ? runDemo(mainOf('attribution'), files, env, demoSpeed, demoEventIds) : undefined

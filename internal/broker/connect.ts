@@ -7,6 +7,7 @@ import { BUCKETS, type Bucket, OBJECT_BUCKETS, type ObjectBucket } from '../../s
 import { CHANGES } from '../../streams/changes.js'
 import { DELIVERIES } from '../../streams/deliveries.js'
 import { EVENTS } from '../../streams/events.js'
+import { EXPORTERS, EXPORTS } from '../../streams/exports.js'
 import { INVOCATIONS } from '../../streams/invocations.js'
 import { OBSERVATIONS } from '../../streams/observations.js'
 import { QUARANTINE } from '../../streams/quarantine.js'
@@ -82,6 +83,7 @@ export async function ensureStreams(broker: Broker, settings: StreamSettings): P
     RETRIES,
     DEADLETTERS,
     ATTEMPTS,
+    EXPORTS,
   ]
   for (const stream of declared) {
     const config = { ...stream, subjects: [...stream.subjects], num_replicas: replicas }
@@ -92,6 +94,7 @@ export async function ensureStreams(broker: Broker, settings: StreamSettings): P
       await broker.manager.streams.update(config.name, config)
     }
   }
+  await broker.manager.consumers.add(EXPORTS.name, EXPORTERS)
   const kvm = new Kvm(broker.manager.jetstream())
   for (const { name, history, ttlMs, expiryMarkMs } of BUCKETS) {
     await kvm.create(name, {

@@ -160,6 +160,9 @@ export const SETTINGS = {
   accessTokenSeconds: integer('access-token-seconds', 900, 60, 3_600),
   spoolBytesMax: integer('spool-bytes-max', 512 * 1024 ** 2, 1024 ** 2, 2 ** 50),
 
+  exportsDir: text('exports-dir', ''),
+  exportsPerTenant: integer('exports-per-tenant', 2, 1, 100),
+
   storePort: integer('store-port', 8123, 1, 65_535),
   storeMemoryBytesMax: integer('store-memory-bytes-max', 6 * 1024 ** 3, 256 * 1024 ** 2, 2 ** 50),
 
@@ -218,6 +221,8 @@ export const COURIER_SETTINGS = [
   'webhookRetryMaximaMs',
   'webhookRetryStopMs',
 ] as const satisfies readonly SettingName[]
+/** Of whoever writes the files of exports or hands them out. */
+export const BLOB_SETTINGS = ['dataDir', 'region', 'exportsDir'] as const satisfies readonly SettingName[]
 
 export const TLS_SETTINGS = ['tlsCertFile', 'tlsKeyFile'] as const satisfies readonly SettingName[]
 

@@ -94,7 +94,8 @@ export interface ExchangeHooks {
   /** Room for a body that comes in parts; false when too much is held already. Given back by `settled`. */
   hold(bytes: number): boolean
   settled(heldBytes: number): void
-  failed(exchange: Exchange, cause: unknown): void
+  /** @param isAnswered whether an answer has begun, and there can be no other */
+  failed(exchange: Exchange, cause: unknown, isAnswered?: boolean): void
 }
 
 /** What `Exchange.reply` is writing: `cork` calls back within the call. */
@@ -131,6 +132,8 @@ export class Exchange {
   tenantId: string | null = null
   /** The budget that the caller's fields show; none before authentication. */
   budget: Budget | undefined
+  /** Its path where that may be written down; a path that is a permission may not. */
+  loggedPath: string | undefined
   /** How its problems are written, where not plainly. */
   problemForm: ProblemForm | undefined
   private settled = false
@@ -258,6 +261,49 @@ export class Exchange {
     answerHead = headBytes(head, this.commonLines())
     answerBody = body
     this.response.cork(writeAnswer)
+  }
+
+  /**
+   * A reply whose body comes in parts, never faster than the client takes it. Once the first part is on its way a
+   * failure can only be told by an end before the announced one.
+   *
+   * @param head as of `reply`
+   * @param size of the whole body, bytes; more than 0
+   */
+  async replyStream(head: string, size: number, parts: AsyncIterable<Uint8Array>): Promise<void> {
+    if (this.settled) return
+    let hasBegun = false
+    let wake: () => void = () => undefined
+    this.whenAborted = () => wake()
+    try {
+      for await (const part of parts) {
+        if (this.settled) return
+        let [isTaken, isDone] = [false, false]
+        const from = this.response.getWriteOffset()
+        this.response.cork(() => {
+          if (!hasBegun) this.response.writeStatus(head + this.commonLines())
+          ;[isTaken, isDone] = this.response.tryEnd(part, size)
+        })
+        hasBegun = true
+        if (!isTaken && !isDone) {
+          await new Promise<void>((resolve) => {
+            wake = resolve
+            this.response.onWritable((offset) => {
+              ;[isTaken, isDone] = this.response.tryEnd(part.subarray(offset - from), size)
+              if (isTaken || isDone) resolve()
+              return isTaken
+            })
+          })
+        }
+        if (isDone && !this.settled) return this.settle()
+      }
+      throw new Error(`a body ended before its ${size} bytes`)
+    } catch (cause) {
+      if (this.settled) return
+      if (!hasBegun) throw cause
+      this.hooks.failed(this, cause, true)
+      this.response.close()
+    }
   }
 
   /** A reply without a body, and without a Content-Length. */

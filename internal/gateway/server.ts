@@ -118,8 +118,9 @@ class OpenRequests implements ExchangeHooks {
     if (--this.count === 0) this.whenNone?.()
   }
 
-  failed(exchange: Exchange, cause: unknown): void {
-    fail(exchange, cause, this.log)
+  failed(exchange: Exchange, cause: unknown, isAnswered = false): void {
+    if (isAnswered) logFailure(exchange, cause, this.log)
+    else fail(exchange, cause, this.log)
   }
 
   none(): Promise<void> {
@@ -257,9 +258,12 @@ function watch(pending: void | Promise<void>, exchange: Exchange, log: Logger): 
 }
 
 function fail(exchange: Exchange, cause: unknown, log: Logger): void {
-  const { traceId, path } = exchange
-  log.error({ err: cause, trace_id: traceId, path }, 'a request failed unexpectedly')
+  logFailure(exchange, cause, log)
   exchange.replyProblem(problem('INTERNAL_ERROR', ''))
+}
+
+function logFailure({ traceId, path, loggedPath = path }: Exchange, cause: unknown, log: Logger): void {
+  log.error({ err: cause, trace_id: traceId, path: loggedPath }, 'a request failed unexpectedly')
 }
 
 /**
@@ -373,6 +377,12 @@ function withoutBody(response: HttpResponse): HttpResponse {
           const length = Buffer.byteLength(body)
           if (isLast === true) return target.writeStatus(head).endWithoutBody(length, true)
           return target.writeStatus(`${head}\r\nContent-Length: ${length}`).endWithoutBody()
+        }
+      }
+      if (name === 'tryEnd') {
+        return (_: Uint8Array, size: number) => {
+          target.writeStatus(`${head}\r\nContent-Length: ${size}`).endWithoutBody()
+          return [true, true]
         }
       }
       if (name === 'endWithoutBody') return () => target.writeStatus(head).endWithoutBody()

@@ -33,6 +33,7 @@ export const PROBLEMS = {
   LENGTH_REQUIRED: { status: 411, retryable: false, title: 'The request needs a Content-Length.' },
   PAYLOAD_TOO_LARGE: { status: 413, retryable: false, title: 'The body is too large.' },
   UNSUPPORTED_MEDIA_TYPE: { status: 415, retryable: false, title: 'The media type of the body is not supported.' },
+  RANGE_NOT_SATISFIABLE: { status: 416, retryable: false, title: 'The file has no bytes in that range.' },
   VALIDATION_FAILED: { status: 422, retryable: false, title: 'The body does not match its schema.' },
   IDEMPOTENCY_CONFLICT: { status: 422, retryable: false, title: 'The Idempotency-Key was used with another body.' },
   NO_SCOPE: { status: 422, retryable: false, title: 'A key needs at least one scope.' },
@@ -61,6 +62,8 @@ export interface Problem {
   readonly challenge?: string | undefined
   /** Methods of the path; for 405. */
   readonly allow?: string | undefined
+  /** `Content-Range` of what there is (RFC 9110 section 14.4); for 416. */
+  readonly contentRange?: string | undefined
   /** Members beside those that all problems have (RFC 9457 section 3.2). */
   readonly members?: Readonly<Record<string, unknown>> | undefined
 }

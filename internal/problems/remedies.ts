@@ -27,6 +27,7 @@ export const REMEDIES: Readonly<Record<ErrorCode, string>> = {
   LENGTH_REQUIRED: 'Send the body with a Content-Length. Transfer-Encoding is not taken.',
   PAYLOAD_TOO_LARGE: 'Send less at once; detail says how much is taken.',
   UNSUPPORTED_MEDIA_TYPE: 'Send the Content-Type, and at most the Content-Encoding, that the operation describes.',
+  RANGE_NOT_SATISFIABLE: 'Ask for bytes that the file has: Content-Range names its length.',
   VALIDATION_FAILED:
     'Correct the fields that errors names. Amounts are decimal strings, times RFC 3339 in UTC; prompt and completion content is never taken.',
   IDEMPOTENCY_CONFLICT:

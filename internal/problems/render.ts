@@ -73,6 +73,7 @@ export function renderProblem(
   const challenge = problem.challenge ?? (status === 401 ? 'Bearer realm="attribution"' : undefined)
   if (challenge !== undefined) headers.push(['WWW-Authenticate', challenge])
   if (problem.allow !== undefined) headers.push(['Allow', problem.allow])
+  if (problem.contentRange !== undefined) headers.push(['Content-Range', problem.contentRange])
   if (problem.retryAfterSeconds !== undefined) headers.push(['Retry-After', String(problem.retryAfterSeconds)])
   return { status: `${status} ${REASONS[status]}`, headers, body: form.write(members, problem) }
 }
@@ -87,6 +88,7 @@ export const REASONS: Record<(typeof PROBLEMS)[keyof typeof PROBLEMS]['status'],
   411: 'Length Required',
   413: 'Content Too Large',
   415: 'Unsupported Media Type',
+  416: 'Range Not Satisfiable',
   422: 'Unprocessable Content',
   429: 'Too Many Requests',
   500: 'Internal Server Error',

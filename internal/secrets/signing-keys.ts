@@ -5,8 +5,16 @@ import { ConfigError } from '../config/settings.js'
 import type { MasterKeys } from './master-keys.js'
 import { seal, unseal } from './seal.js'
 
-/** The instance's own secrets: what ids derive from, what signs cursors, what identities and Idempotency-Keys are hashed with, what signs the audit log, what signs refresh tokens and sign-in forms, what seals the answers of mutations. */
-export type KeyPurpose = 'ids' | 'cursors' | 'identities' | 'admission' | 'audit' | 'sign-ins' | 'mutations'
+/** The instance's own secrets: what ids derive from, what signs cursors, what identities and Idempotency-Keys are hashed with, what signs the audit log, what signs refresh tokens and sign-in forms, what seals the answers of mutations, what signs download addresses. */
+export type KeyPurpose =
+  | 'ids'
+  | 'cursors'
+  | 'identities'
+  | 'admission'
+  | 'audit'
+  | 'sign-ins'
+  | 'mutations'
+  | 'downloads'
 
 /**
  * The instance's key for a purpose, 32 bytes; made by whoever asks first, the same for all from then on.

@@ -7,6 +7,7 @@ const MARK: Readonly<Record<string, RegExp>> = {
   nats: /nats-server/,
   store: /cmd[/\\]store[/\\]main\.js/,
   gateway: /cmd[/\\]gateway[/\\]main\.js/,
+  exporter: /cmd[/\\]exporter[/\\]main\.js/,
   attributor: /cmd[/\\]attributor[/\\]main\.js/,
 }
 

@@ -189,6 +189,7 @@ function drafts(described: Described): fc.Arbitrary<Draft> {
 
 const LAST = 5
 const ID = /\b([a-z]{3,4})_[0-9a-hjkmnp-tv-z]{26}\b/g
+const DOWNLOAD = /\/v1\/exports\/files\/(dl_[\w-]+)/g
 
 /** Ids and cursors that came in answers; never the ids of the credentials that the tests live on. */
 class Known {
@@ -201,6 +202,8 @@ class Known {
   }
   collect(text: string): void {
     for (const [id] of text.matchAll(ID)) if (!this.own.has(id) && this.ids.size < 10_000) this.ids.add(id)
+    // A download is named by its permission, which is no id.
+    for (const [, token = ''] of text.matchAll(DOWNLOAD)) this.ids.add(token)
   }
   /** One of those that came up last with the prefix that the parameter's examples have: others may be gone. */
   like(schema: Described['schemas'][string] | undefined, choice: number): string {

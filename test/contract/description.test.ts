@@ -75,6 +75,8 @@ describe('routes that need no credential', () => {
     'GET /docs/errors/{code}',
     'GET /.well-known/oauth-authorization-server',
     'GET /.well-known/jwks.json',
+    // The address is the permission.
+    'GET /v1/exports/files/{token}',
     // These authenticate the client or the person themselves.
     'POST /v1/oauth/token',
     'POST /api/partner/v1/oauth/token',

@@ -10,6 +10,7 @@ export const TAGS = {
   Audit: 'What was done and refused.',
   Limits: 'What a caller may still ask for.',
   Authorization: 'Access tokens: who gets them, how they end, how to verify them.',
+  Exports: 'Chargeback files for FinOps tools (FOCUS), made by jobs.',
   Directory: 'What a tenant tells of itself: its services, identities and credentials, by which calls are attributed.',
   Prices: 'What a tenant pays, where that is not the list price.',
   Webhooks: 'Where events are sent to, what became of each, and the events themselves.',
@@ -48,7 +49,7 @@ export interface ReplyContract {
   readonly contents?: Contents
 }
 
-export type ReplyStatus = 200 | 201 | 202 | 204 | 302 | 303 | 304
+export type ReplyStatus = 200 | 201 | 202 | 204 | 206 | 302 | 303 | 304
 
 /**
  * What a route promises its callers. Data, read at start: the OpenAPI description is made of it, and the tests fire

@@ -5,6 +5,7 @@ import { CREATE_ALLOCATION_WEIGHTS } from '../tables/allocation-weights.js'
 import { ADD_ATTRIBUTION_INFERENCE, CREATE_ATTRIBUTIONS } from '../tables/attributions.js'
 import { CREATE_AUDIT_LOG } from '../tables/audit-log.js'
 import { CREATE_CLOSED } from '../tables/closed.js'
+import { CREATE_EXPORT_GROUPS } from '../tables/export-groups.js'
 import { CREATE_OBSERVATIONS } from '../tables/observations.js'
 import { CREATE_QUARANTINED } from '../tables/quarantined.js'
 import { CREATE_USAGE, CREATE_USAGE_VIEWS, FILL_USAGE } from '../tables/usage.js'
@@ -34,6 +35,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 7, name: 'usage in quarters of an hour', statements: [CREATE_USAGE, ...CREATE_USAGE_VIEWS, FILL_USAGE] },
   { version: 8, name: 'allocation weights', statements: [CREATE_ALLOCATION_WEIGHTS] },
   { version: 9, name: 'webhook attempts', statements: [CREATE_WEBHOOK_ATTEMPTS] },
+  { version: 10, name: 'groups of exports', statements: [CREATE_EXPORT_GROUPS] },
 ]
 
 /** Creates the database unless it is there. An account that may not create one needs it made beforehand. */

@@ -1,0 +1,99 @@
+import type { Budget } from '../auth/rate-limits.js'
+import type { Exchange } from '../gateway/exchange.js'
+import { wantedRange } from '../gateway/range.js'
+import { takeFrom } from '../gateway/rate-limit.js'
+import type { PublicRoute } from '../gateway/route.js'
+import { problem } from '../problems/catalogue.js'
+import { type Place, type ResidencyRegion, refusalOfCrossing } from '../residency/residency.js'
+import type { BlobStore } from './blobs/blob-store.js'
+import { GET_FILE } from './contract.js'
+import { DOWNLOAD_PATH, type DownloadTokens } from './download-url.js'
+import { hasFiles, type StoredFile, type StoredJob } from './job.js'
+
+export interface DownloadRouteDeps {
+  readonly tokens: DownloadTokens
+  readonly jobs: {
+    get(id: string): StoredJob | undefined
+    read(id: string): Promise<StoredJob | undefined>
+  }
+  readonly blobs: BlobStore
+  readonly places: readonly Place[]
+  readonly residencyRegionOf: (tenantId: string) => ResidencyRegion
+  /** What a tenant's downloads are taken from, all together. */
+  readonly downloadBudgetOf: (tenantId: string) => Budget
+  /** Whether files may be handed out now: without news from the broker nobody knows what a tenant has changed. */
+  readonly isBrokerUp: () => boolean
+  readonly clock: () => number
+}
+
+/** `GET /v1/exports/files/{token}`: the address is the permission. Ranges go on where a download broke off. */
+export const downloadRoute = (deps: DownloadRouteDeps): PublicRoute => ({
+  method: 'get',
+  path: `${DOWNLOAD_PATH}/:token`,
+  access: 'public',
+  operation: GET_FILE,
+  handle(exchange) {
+    // The request is gone after this turn.
+    const wanted = {
+      range: exchange.header('range'),
+      ifRange: exchange.header('if-range'),
+      ifNoneMatch: exchange.header('if-none-match'),
+    }
+    exchange.loggedPath = DOWNLOAD_PATH
+    return download(exchange, wanted, deps)
+  },
+})
+
+interface Wanted {
+  readonly range: string
+  readonly ifRange: string
+  readonly ifNoneMatch: string
+}
+
+async function download(exchange: Exchange, wanted: Wanted, deps: DownloadRouteDeps): Promise<void> {
+  const nowMs = deps.clock()
+  const permission = deps.tokens.read(exchange.parameter, nowMs)
+  if (permission === undefined) return exchange.replyProblem(INVALID)
+  const { tenantId, jobId } = permission
+  exchange.tenantId = tenantId
+  const limited = takeFrom(deps.downloadBudgetOf(tenantId), 1, nowMs)
+  if (limited !== undefined) return exchange.replyProblem(limited)
+  if (!deps.isBrokerUp()) return exchange.replyProblem(AWAY)
+  const blocked = refusalOfCrossing(deps.residencyRegionOf(tenantId), deps.places)
+  if (blocked !== undefined) return exchange.replyProblem(blocked)
+
+  const job = deps.jobs.get(jobId) ?? (await deps.jobs.read(jobId))
+  if (job === undefined || job.tenant_id !== tenantId || !hasFiles(job, nowMs)) return exchange.replyProblem(GONE)
+  await replyFile(exchange, job.result[permission.download], wanted, deps.blobs)
+}
+
+async function replyFile(
+  exchange: Exchange,
+  { key, name, media_type: mediaType, bytes, sha256 }: StoredFile,
+  { range, ifRange, ifNoneMatch }: Wanted,
+  blobs: BlobStore,
+): Promise<void> {
+  const etag = `"${sha256}"`
+  const lines = `\r\nETag: ${etag}\r\nAccept-Ranges: bytes\r\nCache-Control: private, no-cache`
+  if (ifNoneMatch.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag || tag.trim() === '*')) {
+    return exchange.replyEmpty(`304 Not Modified${lines}`)
+  }
+  const wanted = wantedRange(range, ifRange, etag, bytes)
+  if (wanted.kind === 'unsatisfiable') {
+    return exchange.replyProblem(
+      problem('RANGE_NOT_SATISFIABLE', `The file has ${bytes} bytes.`, { contentRange: `bytes */${bytes}` }),
+    )
+  }
+  if ((await blobs.size(key)) !== bytes) return exchange.replyProblem(GONE)
+  const more = `${lines}\r\nContent-Type: ${mediaType}\r\nContent-Disposition: attachment; filename="${name}"`
+  if (wanted.kind === 'whole') return exchange.replyStream(`200 OK${more}`, bytes, blobs.read(key))
+  const { first, last } = wanted
+  const head = `206 Partial Content${more}\r\nContent-Range: bytes ${first}-${last}/${bytes}`
+  return exchange.replyStream(head, last - first + 1, blobs.read(key, wanted))
+}
+
+const INVALID = problem('DOWNLOAD_URL_INVALID', 'Ask for the job again: its answer holds a fresh address.')
+const GONE = problem('NOT_FOUND', 'The file is not there any more.')
+const AWAY = problem('SERVICE_UNAVAILABLE', 'Whether the file may be handed out cannot be checked now.', {
+  retryAfterSeconds: 1,
+})

@@ -1,0 +1,168 @@
+import { createHash } from 'node:crypto'
+import type { StagedTotals } from '../store/queries/export-groups.js'
+import type { DaySummary } from '../store/queries/export-records.js'
+import { COHORT_MIN } from '../tenants/tenant.js'
+import { formatQuantity, parseQuantity, type Quantity, sum } from '../units/quantity.js'
+import type { Manifest } from './contract.js'
+import { columnsOf, type FocusColumn, LEFT_OUT_FIELDS } from './focus/columns.js'
+import type { StoredFile } from './job.js'
+import { DAY_MS, type ExportRequest, startOfDay } from './request.js'
+
+/** Records of some kind: how many, and what they cost. */
+export interface Amount {
+  readonly count: number
+  /** USD. */
+  readonly cost_usd: string
+}
+
+/** What of a period is exported, and what is left out and why. */
+export interface Reckoning {
+  readonly exported: Amount
+  readonly leftOut: readonly (Amount & { readonly reason: string })[]
+  readonly everything: Amount
+}
+
+/** Sums days up, exactly. */
+export function reckon(days: readonly DaySummary[]): Reckoning {
+  const amountOf = (some: readonly DaySummary[]): Amount => ({
+    count: some.reduce((total, { count }) => total + Number(count), 0),
+    cost_usd: formatQuantity(sum(some.map(({ cost }) => usd(cost)))),
+  })
+  const of = (reason: string): readonly DaySummary[] => days.filter((day) => day.reason === reason)
+  const reasons = [...new Set(days.map(({ reason }) => reason))].filter((reason) => reason !== 'eligible').sort()
+  return {
+    exported: amountOf(of('eligible')),
+    leftOut: reasons.map((reason) => ({ reason, ...amountOf(of(reason)) })),
+    everything: amountOf(days),
+  }
+}
+
+function usd(text: string): Quantity<'USD'> {
+  const quantity = parseQuantity<'USD'>(text)
+  if (quantity === undefined) throw new Error('a sum of costs is no amount')
+  return quantity
+}
+
+/** What a manifest is made of. */
+export interface Facts {
+  readonly jobId: string
+  readonly tenantId: string
+  readonly tenantName: string
+  readonly request: ExportRequest
+  readonly asOfMs: number
+  readonly createdAtMs: number
+  readonly file: StoredFile
+  readonly reckoning: Reckoning
+  readonly totals: StagedTotals
+}
+
+export function manifestOf(facts: Facts): Manifest {
+  const { jobId, tenantId, request, asOfMs, file, reckoning, totals } = facts
+  const { period, group_by, file_format } = request
+  return {
+    job_id: jobId,
+    tenant_id: tenantId,
+    created_at: new Date(facts.createdAtMs).toISOString(),
+    as_of: new Date(asOfMs).toISOString(),
+    period: { ...period, is_complete: startOfDay(period.to) + DAY_MS <= asOfMs },
+    group_by: [...group_by],
+    file: {
+      name: file.name,
+      format: file_format,
+      compression: file_format === 'csv' ? 'gzip' : 'none',
+      media_type: file.media_type,
+      bytes: file.bytes,
+      sha256: file.sha256,
+      rows: totals.rows,
+    },
+    totals: {
+      billed_cost: totals.cost,
+      effective_cost: totals.cost,
+      list_cost: totals.cost,
+      contracted_cost: totals.cost,
+      energy_wh: totals.energyWh,
+      carbon_gco2e: totals.carbonGco2e,
+      invocations: Number(totals.invocations),
+    },
+    exported: reckoning.exported,
+    left_out: [...reckoning.leftOut],
+    everything: reckoning.everything,
+    cohorts: { k: COHORT_MIN, groups_folded: totals.foldedGroups, rows_of_folded_groups: totals.foldedRows },
+    delivery: { mode: 'Overwrite', correction: 'Replacement', scope: `${period.from} to ${period.to}` },
+    fields_left_out: { ...LEFT_OUT_FIELDS },
+    focus: focusMetadata(facts),
+  }
+}
+
+const GENERATOR = 'Attribution Service'
+
+/** The standard's metadata of a file (FOCUS 1.4, metadata). */
+function focusMetadata({ tenantId, tenantName, request, asOfMs, createdAtMs }: Facts): Record<string, unknown> {
+  const { columns, focus_version: version, period } = request
+  const definitions = columnsOf(version).filter(({ name }) => columns.includes(name))
+  const instanceId = guidOf(`dataset ${tenantId}`)
+  const updated = new Date(asOfMs).toISOString()
+  return {
+    DataGenerator: { DataGenerator: GENERATOR },
+    DatasetInstance: [
+      {
+        DatasetInstanceId: instanceId,
+        DatasetInstanceName: `Chargeback of ${tenantName}`,
+        FocusDatasetId: 'CostAndUsage',
+      },
+    ],
+    Schema: [
+      {
+        SchemaId: guidOf(JSON.stringify([version, definitions])),
+        DatasetInstanceId: instanceId,
+        FocusVersion: version,
+        CreationDate: new Date(createdAtMs).toISOString(),
+        ColumnDefinition: definitions.map(definitionOf),
+      },
+    ],
+    Recency: [
+      {
+        DatasetInstanceId: instanceId,
+        RecencyLastUpdated: updated,
+        DatasetInstanceLastUpdated: updated,
+        TimeSectors: [
+          {
+            TimeSectorStart: `${period.from}T00:00:00Z`,
+            TimeSectorEnd: new Date(startOfDay(period.to) + DAY_MS).toISOString(),
+            TimeSectorComplete: startOfDay(period.to) + DAY_MS <= asOfMs,
+            TimeSectorLastUpdated: updated,
+          },
+        ],
+      },
+    ],
+  }
+}
+
+const DATA_TYPES = {
+  string: 'STRING',
+  decimal: 'DECIMAL',
+  datetime: 'DATETIME',
+  json: 'JSON',
+  boolean: 'BOOLEAN',
+} as const
+
+const definitionOf = ({ name, type, description }: FocusColumn) => ({
+  ColumnName: name,
+  DataType: DATA_TYPES[type],
+  ...(type === 'decimal' && { NumericPrecision: 38, NumberScale: scaleOf(name) }),
+  ...((type === 'string' || type === 'json') && { StringMaxLength: TEXT_CHARACTERS_MAX, StringEncoding: 'UTF-8' }),
+  // Whatever stands in Tags comes from the records: there are no tags of a provider.
+  ...(name === 'Tags' && { ProviderTagPrefixes: [] }),
+  ...(description !== undefined && { Description: description }),
+})
+
+/** Names have 256 bytes at most; no text is made of more than four of them. */
+const TEXT_CHARACTERS_MAX = 2_048
+const WHOLE = ['ConsumedQuantity', 'x_InputTokenCount', 'x_InvocationCount', 'x_OutputTokenCount']
+const scaleOf = (name: string): number => (name === 'x_MinimumConfidence' ? 4 : WHOLE.includes(name) ? 0 : 18)
+
+/** A GUID that is another one whenever what it stands for is (RFC 9562, version 8). */
+function guidOf(text: string): string {
+  const hex = createHash('sha256').update(text).digest('hex')
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`
+}

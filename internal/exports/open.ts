@@ -1,0 +1,45 @@
+import type { KV } from '@nats-io/kv'
+import type { Budget } from '../auth/rate-limits.js'
+import type { Publisher } from '../broker/publisher.js'
+import { watchRecords } from '../broker/watched-records.js'
+import type { Mutate } from '../gateway/mutations/mutations.js'
+import type { CursorCodec } from '../gateway/pages.js'
+import type { Route } from '../gateway/route.js'
+import type { TenantIds } from '../ids/ids.js'
+import { type ResidencyRegion, thisInstance } from '../residency/residency.js'
+import type { BlobStore } from './blobs/blob-store.js'
+import { createDownloadTokens } from './download-url.js'
+import type { StoredJob } from './job.js'
+import { jobQueue } from './queue.js'
+import { exportRoutes } from './routes.js'
+
+export interface ExportsDeps {
+  readonly bucket: KV
+  readonly publish: Publisher['publish']
+  /** Whether the stream EXPORTS holds a message of a subject. */
+  readonly isQueued: (subject: string) => Promise<boolean>
+  readonly lost: (cause: unknown) => void
+  readonly mutate: Mutate
+  readonly blobs: BlobStore
+  /** The instance's secret for download addresses. */
+  readonly downloadsKey: Uint8Array
+  readonly instanceRegion: string | null
+  readonly residencyRegionOf: (tenantId: string) => ResidencyRegion
+  readonly downloadBudgetOf: (tenantId: string) => Budget
+  readonly isBrokerUp: () => boolean
+  readonly baseUrl: string
+  readonly cursors: CursorCodec
+  readonly idsOf: (tenantId: string) => TenantIds
+  readonly clock: () => number
+}
+
+/** The routes of exports, on the bucket of jobs and the queue. */
+export async function openExportRoutes(deps: ExportsDeps): Promise<readonly Route[]> {
+  return exportRoutes({
+    ...deps,
+    jobs: await watchRecords<StoredJob>(deps.bucket, deps.lost),
+    enqueue: jobQueue(deps.publish, deps.isQueued),
+    tokens: createDownloadTokens(deps.downloadsKey),
+    places: [thisInstance(deps.instanceRegion), deps.blobs.place],
+  })
+}

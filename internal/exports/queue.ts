@@ -1,0 +1,24 @@
+import { EXPORTS, exportsSubject } from '../../streams/exports.js'
+import { NotStored } from '../broker/errors.js'
+import type { Publisher } from '../broker/publisher.js'
+import type { StoredJob } from './job.js'
+
+const TIMEOUT_MS = 2_000
+/** JetStream's error 10077: a limit of the stream, here one message a job. */
+const AT_LIMIT = 10_077
+
+/**
+ * Puts a job into the queue of exporters, unless it is there already.
+ *
+ * @param isThere whether the queue holds the job; asked when the queue is at a limit, which may be another one
+ * @returns throws NotStored when the broker did not take it
+ */
+export const jobQueue =
+  (publish: Publisher['publish'], isThere: (subject: string) => Promise<boolean>) =>
+  async ({ tenant_id: tenantId, id }: Pick<StoredJob, 'tenant_id' | 'id'>): Promise<void> => {
+    const subject = exportsSubject(tenantId, id)
+    const result = await publish(subject, new Uint8Array(), id, TIMEOUT_MS)
+    if (result.kind === 'stored') return
+    if (result.kind === 'refused' && result.errorCode === AT_LIMIT && (await isThere(subject))) return
+    throw new NotStored(`${EXPORTS.name} did not take a job: ${result.kind}`)
+  }

@@ -1,0 +1,120 @@
+import type { WatchedRecords } from '../broker/watched-records.js'
+import { pageOfAll, readPage } from '../gateway/collection.js'
+import type { MutationRequest, Reply } from '../gateway/mutations/mutation.js'
+import type { Mutate } from '../gateway/mutations/mutations.js'
+import { invalid } from '../gateway/mutations/read-body.js'
+import { noSuch, refusalOfId } from '../gateway/own-id.js'
+import type { CursorCodec } from '../gateway/pages.js'
+import type { Route } from '../gateway/route.js'
+import type { TenantIds } from '../ids/ids.js'
+import { type Problem, problem } from '../problems/catalogue.js'
+import { type Place, type ResidencyRegion, refusalOfCrossing } from '../residency/residency.js'
+import { CREATE_EXPORT, EXAMPLE_BODY, GET_JOB, JOBS_PATH, LIST_JOBS, PATH } from './contract.js'
+import { type DownloadRouteDeps, downloadRoute } from './download.js'
+import { hasEnded, OPEN_JOBS_MAX, type StoredJob } from './job.js'
+import { type ExportBody, exportBody, readRequest } from './request.js'
+import { showJob, showJobWithFiles } from './show.js'
+
+export interface ExportRoutesDeps extends DownloadRouteDeps {
+  readonly mutate: Mutate
+  readonly jobs: WatchedRecords<StoredJob>
+  /** Puts a job into the queue, unless it is there. @throws when the queue did not take it */
+  readonly enqueue: (job: StoredJob) => Promise<void>
+  readonly residencyRegionOf: (tenantId: string) => ResidencyRegion
+  /** What a file passes and where it lies. */
+  readonly places: readonly Place[]
+  readonly baseUrl: string
+  readonly cursors: CursorCodec
+  readonly idsOf: (tenantId: string) => TenantIds
+}
+
+const ACCESS = { access: 'export:create', method: 'get', rateClass: 'read' } as const
+
+/** `POST /v1/exports/focus`, `GET /api/v1/jobs[/{job_id}]` and the download of files (spec 4.3, design section 8). */
+export const exportRoutes = (deps: ExportRoutesDeps): readonly Route[] => [
+  deps.mutate({
+    method: 'post',
+    path: PATH,
+    access: 'export:create',
+    rateClass: 'control',
+    action: 'export.create',
+    operation: CREATE_EXPORT,
+    body: { schema: exportBody, example: EXAMPLE_BODY },
+    handle: (request) => create(request, deps),
+  }),
+  {
+    ...ACCESS,
+    path: JOBS_PATH,
+    operation: LIST_JOBS,
+    handle(exchange, caller) {
+      const read = readPage(exchange, caller, JOBS_PATH, deps)
+      if (!read.ok) return exchange.replyProblem(read.problem)
+      const nowMs = deps.clock()
+      const keyOf = ({ created_at, id }: StoredJob) => [created_at, id]
+      const show = (job: StoredJob) => showJob(job, nowMs)
+      exchange.replyJson('200 OK', pageOfAll(read.request, deps.jobs.of(caller.tenantId), keyOf, 'descending', show))
+    },
+  },
+  {
+    ...ACCESS,
+    path: `${JOBS_PATH}/:id`,
+    operation: GET_JOB,
+    async handle(exchange, { tenantId }) {
+      const id = exchange.parameter
+      const refusal = refusalOfId('job', id, deps.idsOf(tenantId), 'job')
+      if (refusal !== undefined) return exchange.replyProblem(refusal)
+      // Asked for at once, another gateway may have it before this one's copy does.
+      const job = deps.jobs.get(id) ?? (await deps.jobs.read(id))
+      if (job?.tenant_id !== tenantId) return exchange.replyProblem(noSuch('job'))
+      exchange.replyJson('200 OK', showJobWithFiles(job, deps.clock(), deps))
+    },
+  },
+  downloadRoute(deps),
+]
+
+async function create(
+  { caller, body, newId }: MutationRequest<ExportBody>,
+  { jobs, enqueue, residencyRegionOf, places, clock }: ExportRoutesDeps,
+): Promise<Reply | Problem> {
+  const { tenantId } = caller
+  const read = readRequest(body, clock())
+  if (!read.ok) return invalid(read.errors)
+  const blocked = refusalOfCrossing(residencyRegionOf(tenantId), places)
+  if (blocked !== undefined) return blocked
+
+  const id = newId('job')
+  if (jobs.get(id) === undefined && openJobsOf(jobs.of(tenantId)) >= OPEN_JOBS_MAX) {
+    return problem('CONFLICT', `${OPEN_JOBS_MAX} jobs have not ended yet, as many as there may be.`)
+  }
+  const job = await jobs.createOnce(id, {
+    id,
+    tenant_id: tenantId,
+    created_at: new Date(clock()).toISOString(),
+    created_by: caller.principal,
+    status: 'queued',
+    request: read.request,
+    attempts: 0,
+    started_at: null,
+    finished_at: null,
+    percent: 0,
+    work: null,
+    result: null,
+    failure: null,
+    is_cleared: false,
+  })
+  if (!hasEnded(job)) await enqueue(job)
+  const status_url = `${JOBS_PATH}/${id}`
+  const { period, group_by, file_format } = job.request
+  return {
+    status: 202,
+    body: { job_id: id, status: 'queued', status_url },
+    target: id,
+    changes: { after: { period: { ...period }, group_by: [...group_by], file_format } },
+  }
+}
+
+function openJobsOf(jobs: Iterable<StoredJob>): number {
+  let open = 0
+  for (const job of jobs) if (!hasEnded(job)) open++
+  return open
+}
