@@ -9,12 +9,15 @@ import { loadSeenEvents } from '../../internal/attribution/actor/load-seen.js'
 import { partitionActor } from '../../internal/attribution/actor/partition-actor.js'
 import type { Stage } from '../../internal/attribution/actor/stage.js'
 import { changesActor } from '../../internal/attribution/changes/actor.js'
+import { correctionPublisher } from '../../internal/attribution/changes/publish.js'
 import { consumptionRules } from '../../internal/attribution/consumption.js'
 import { WatchedDirectory } from '../../internal/attribution/directory/directory.js'
+import type { AllocationDeps } from '../../internal/attribution/pools/allocate.js'
 import type { StoredPool } from '../../internal/attribution/pools/pool.js'
 import { WatchedPools } from '../../internal/attribution/pools/watched-pools.js'
 import type { StoredOverride } from '../../internal/attribution/prices/override.js'
 import { WatchedPrices } from '../../internal/attribution/prices/watched-prices.js'
+import { loadTraces } from '../../internal/attribution/stage-a/load-traces.js'
 import { stageA } from '../../internal/attribution/stage-a/stage.js'
 import { openInference } from '../../internal/attribution/stage-b/open.js'
 import { stageC } from '../../internal/attribution/stage-c/stage.js'
@@ -43,6 +46,7 @@ import { resolvedCosts } from '../../internal/store/queries/allocation-weights.j
 import { lastAuditRecords } from '../../internal/store/queries/audit-log.js'
 import { observationSources } from '../../internal/store/queries/observations.js'
 import { recordedIds, recordSourcesOf, recordSourcesSince } from '../../internal/store/queries/sources.js'
+import { tracedRecordsSince } from '../../internal/store/queries/traced-records.js'
 import { versionsBefore } from '../../internal/store/queries/versions.js'
 import { insertRows, type RowBinaryTable } from '../../internal/store/sink.js'
 import { ADMISSION_KEYS } from '../../internal/store/tables/admission-keys.js'
@@ -196,25 +200,31 @@ runMain('attributor', async () => {
     stopping.signal,
   )
   settingsChanged.push(inference.board.settingsChanged)
+  const allocation: AllocationDeps = {
+    degradationOf: (tenantId) => inference.board.of(tenantId).state,
+    policyOf: (tenantId) => pools.of(tenantId),
+    weightsAsOf: trailingWeights({
+      costsOf: (tenantId, window, limit) => resolvedCosts(store, tenantId, window, limit),
+      keep: insertInto(ALLOCATION_WEIGHTS, logId),
+    }),
+  }
+  const facts = { directory, settingsOf: (tenantId: string) => settingsOf(tenants.get(tenantId)) }
   const stages: readonly Stage[] = [
     stageA({
       ...rowDeps,
       ...directoryCopy,
-      directory,
-      settingsOf: (tenantId) => settingsOf(tenants.get(tenantId)),
+      ...facts,
       loadSeen: (partition) => loadSeenEvents(partition, seenDeps),
+      loadTraces: (partition) =>
+        loadTraces(partition, {
+          ...logDeps,
+          ...facts,
+          ...allocation,
+          tracedRecordsSince: (...asked) => tracedRecordsSince(store, ...asked),
+        }),
     }),
     inference.stage(rowDeps),
-    stageC({
-      ...rowDeps,
-      ...poolsCopy,
-      degradationOf: (tenantId) => inference.board.of(tenantId).state,
-      policyOf: (tenantId) => pools.of(tenantId),
-      weightsAsOf: trailingWeights({
-        costsOf: (tenantId, window, limit) => resolvedCosts(store, tenantId, window, limit),
-        keep: insertInto(ALLOCATION_WEIGHTS, logId),
-      }),
-    }),
+    stageC({ ...rowDeps, ...poolsCopy, ...allocation }),
   ].filter(({ name }) => config.stages.includes(name))
   const actorDeps = {
     publish,
@@ -229,6 +239,7 @@ runMain('attributor', async () => {
       )
       return invocations.map(({ id }) => recorded.has(Buffer.from(id).toString('hex')))
     },
+    correct: correctionPublisher(publish, logId),
     log,
   }
   const mailboxes = stages.flatMap((stage) =>

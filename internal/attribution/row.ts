@@ -5,6 +5,7 @@ import type { AttributionRow } from '../store/tables/attributions.js'
 import { parseQuantity, type Quantity } from '../units/quantity.js'
 import {
   bandOf,
+  CONFIDENCE_CAP,
   type Confidence,
   capConfidence,
   type DegradationState,
@@ -74,7 +75,7 @@ export interface RowDeps {
 }
 
 /** Rules of stages A and C; a change of either gets a new number. */
-export const RULES_VERSION = 'rules-1'
+export const RULES_VERSION = 'rules-2'
 
 export interface RowPlace {
   readonly partition: number
@@ -88,7 +89,8 @@ const NOBODY = new Uint8Array(16)
 export function toRow(admitted: AdmittedInvocation, verdict: Verdict, place: RowPlace, deps: RowDeps): AttributionRow {
   const { invocation, tenantId } = admitted
   const consumption = deps.consumptionOf(admitted)
-  const confidence = capConfidence(verdict.confidence, invocation.attributionConfidence)
+  const attributionConfidence = capConfidence(CONFIDENCE_CAP, invocation.attributionConfidence)
+  const confidence = Math.min(verdict.confidence, attributionConfidence)
   return {
     tenantId,
     id: admitted.id,
@@ -109,6 +111,7 @@ export function toRow(admitted: AdmittedInvocation, verdict: Verdict, place: Row
 
     stageOrigin: verdict.stageOrigin,
     confidence,
+    attributionConfidence,
     confidenceBand: bandOf(confidence),
     evidenceBasis: verdict.evidenceBasis,
     modelVersion: verdict.modelVersion,

@@ -1,14 +1,17 @@
 /** What a stage is given besides its own rule: a batch of events, and what turns a verdict into a row. */
 import type { Batch } from '../../internal/attribution/actor/batch.js'
 import type { Disposition, Stage } from '../../internal/attribution/actor/stage.js'
+import type { Directory } from '../../internal/attribution/directory/directory.js'
 import { allocationPolicy } from '../../internal/attribution/pools/policy.js'
 import type { RowDeps } from '../../internal/attribution/row.js'
+import { PartitionTraces } from '../../internal/attribution/stage-a/partition-traces.js'
 import { stageB } from '../../internal/attribution/stage-b/stage.js'
 import type { StageCDeps } from '../../internal/attribution/stage-c/stage.js'
 import { deriveTenantIds } from '../../internal/ids/ids.js'
 import type { AdmittedInvocation } from '../../internal/invocations/group.js'
 import { createLog } from '../../internal/telemetry/log.js'
 import { zero } from '../../internal/units/quantity.js'
+import { directoryOf } from './directory.js'
 import { admitted, idOf, NOW_MS, type Stated } from './invocations.js'
 
 /** Everything is free; an event of the provider `broken` is poison. */
@@ -39,6 +42,10 @@ export const STAGE_C_DEPS: StageCDeps = {
   degradationOf: () => 'disabled',
   weightsAsOf: async () => Date.UTC(2026, 10, 3, 11),
 }
+
+/** The traces of a partition that has seen nothing yet. */
+export const noTraces = (directory: Directory = directoryOf()): PartitionTraces =>
+  new PartitionTraces({ ...STAGE_C_DEPS, directory })
 
 export const batchOf = (stage: Batch['stage'], invocations: readonly AdmittedInvocation[]): Batch => ({
   stage,

@@ -4,6 +4,7 @@ import type { LogEntry } from '../../broker/log.js'
 import { type Poison, poisonReason } from '../../broker/quarantine.js'
 import { type AdmittedInvocation, decodeGroup, type EventName, identifyEntries } from '../../invocations/group.js'
 import type { Checkpoint, HandOver } from './checkpoint.js'
+import { type Correction, decodeCorrections, isCorrection } from './corrections.js'
 
 /** What a stage handles at once. Formed again from the same messages it is the same, down to `token` and `validFromMs`. */
 export interface Batch {
@@ -22,6 +23,8 @@ export interface PoisonEvents extends Poison {
 
 export interface FormedBatch {
   readonly batch: Batch
+  /** What an earlier stage has learned of events that it had handed on before these. */
+  readonly corrections: readonly Correction[]
   readonly poison: readonly PoisonEvents[]
   readonly handedOver: HandOver | undefined
 }
@@ -35,6 +38,7 @@ export function formBatch(
   before: Checkpoint,
 ): FormedBatch {
   const invocations: AdmittedInvocation[] = []
+  const corrections: Correction[] = []
   const poison: PoisonEvents[] = []
   let { handedOver } = before
   for (const { sequence, messageId, data } of entries) {
@@ -44,14 +48,15 @@ export function formBatch(
       handedOver = handOver
     }
     try {
-      invocations.push(...decodeGroup(data, sequence))
+      if (isCorrection(messageId)) corrections.push(...decodeCorrections(data))
+      else invocations.push(...decodeGroup(data, sequence))
     } catch (cause) {
       const reason = poisonReason('unreadable_message', cause)
       poison.push({ id: `${stage}.${sequence}`, data, reason, events: identifyEntries(data) })
     }
   }
   const token = `${stage}.${partition}.${plan.first}-${plan.last}`
-  return { batch: { stage, partition, token, validFromMs: plan.atMs, invocations }, poison, handedOver }
+  return { batch: { stage, partition, token, validFromMs: plan.atMs, invocations }, corrections, poison, handedOver }
 }
 
 /** The message id of a part of what a batch hands on. @param source stage and partition, for example `a0` */

@@ -1,15 +1,8 @@
-import type { KV } from '@nats-io/kv'
-import { INVOCATIONS, invocationsSubject } from '../../../streams/invocations.js'
-import { readCheckpoint } from '../../broker/checkpoint.js'
-import type { LogEntry, LogRange } from '../../broker/log.js'
-import { decodeGroup } from '../../invocations/group.js'
 import type { RecordSource } from '../../store/queries/sources.js'
-import type { Checkpoint } from './checkpoint.js'
+import { type HeldDeps, heldInvocations } from './held-invocations.js'
 import { type FoundEvent, IN_ANOTHER_LOG, type SeenEvent, SeenEvents } from './seen-events.js'
 
-export interface LoadSeenDeps {
-  readonly readLog: (range: LogRange) => Promise<LogEntry[]>
-  readonly checkpoints: KV
+export interface LoadSeenDeps extends HeldDeps {
   /** Where a partition's records came from that became valid since an instant, the oldest first. */
   readonly recordSourcesSince: (partition: number, sinceMs: number) => AsyncIterable<RecordSource>
   /** Where events came from that have a record since an instant. */
@@ -62,36 +55,14 @@ export async function loadSeenEvents(partition: number, deps: LoadSeenDeps): Pro
 /** The events that stage A has handed on and that have no record yet. @param wanted hex of their ids; all if absent */
 async function heldEvents(
   partition: number,
-  deps: LoadSeenDeps,
+  deps: HeldDeps,
   wanted?: ReadonlySet<string>,
 ): Promise<readonly SeenEvent[]> {
   const held: SeenEvent[] = []
-  for (const stage of ['b', 'c'] as const) {
-    const checkpoint = await readCheckpoint<Checkpoint>(deps.checkpoints, `${stage}.${partition}`)
-    const subject = invocationsSubject(stage, partition)
-    for (let from = (checkpoint?.done ?? 0) + 1; ; ) {
-      const range = { stream: INVOCATIONS.name, subject, from, messagesMax: 500, bytesMax: 8 * 1024 * 1024 }
-      const entries = await deps.readLog(range)
-      const last = entries.at(-1)
-      if (last === undefined) break
-      for (const { data, sequence } of entries) {
-        for (const { id, position } of readable(data, sequence)) {
-          if (wanted === undefined || wanted.has(hexOf(id))) held.push({ id, position })
-        }
-      }
-      from = last.sequence + 1
-    }
+  for await (const { id, position } of heldInvocations(partition, deps)) {
+    if (wanted === undefined || wanted.has(hexOf(id))) held.push({ id, position })
   }
   return held
-}
-
-/** A message that cannot be read is its own stage's to quarantine. */
-function readable(data: Uint8Array, sequence: number): ReturnType<typeof decodeGroup> {
-  try {
-    return decodeGroup(data, sequence)
-  } catch {
-    return []
-  }
 }
 
 const hexOf = (id: Uint8Array): string => Buffer.from(id.buffer, id.byteOffset, id.length).toString('hex')

@@ -11,6 +11,7 @@ import type { QuarantinedRow } from '../../store/tables/quarantined.js'
 import type { Logger } from '../../telemetry/log.js'
 import { type FormedBatch, formBatch, handOverId, type PoisonEvents } from './batch.js'
 import type { Checkpoint, Plan } from './checkpoint.js'
+import { type Correction, correctionMessages } from './corrections.js'
 import { type Rerouted, reroute, routingOf } from './routing.js'
 import type { Disposition, OpenStage, Stage } from './stage.js'
 
@@ -28,6 +29,8 @@ export interface ActorDeps {
   readonly recordQuarantined: (rows: readonly QuarantinedRow[], token: string) => Promise<void>
   /** For each of the events, whether the read model holds a record of it. */
   readonly hasRecord: (invocations: readonly AdmittedInvocation[]) => Promise<readonly boolean[]>
+  /** Hands corrections that have come behind their events to whoever replaces versions of records. */
+  readonly correct: (corrections: readonly Correction[]) => Promise<void>
   readonly log: Logger
 }
 
@@ -65,7 +68,12 @@ function prepared(
   isRepeat: boolean,
   deps: ActorDeps,
 ): PreparedBatch<Checkpoint> {
-  const effects = effectsOf(stage, formed, dispositions, late)
+  const cause = `${stage.name}${formed.batch.partition}.${plan.last}`
+  const learned = open.correctionsOf?.(formed.batch) ?? []
+  const effects = {
+    ...effectsOf(stage, formed, dispositions, late),
+    corrections: [...formed.corrections, ...learned.map((each) => ({ ...each, cause }))],
+  }
   return {
     plan,
     after: { done: plan.last, ...(formed.handedOver === undefined ? {} : { handedOver: formed.handedOver }) },
@@ -85,6 +93,7 @@ interface Effects {
   /** Messages for the next stage. */
   readonly handedOn: readonly Uint8Array[]
   readonly rows: readonly AttributionRow[]
+  readonly corrections: readonly Correction[]
 }
 
 function effectsOf(
@@ -92,7 +101,7 @@ function effectsOf(
   { batch, poison }: FormedBatch,
   dispositions: readonly Disposition[],
   late: Rerouted['late'],
-): Effects {
+): Omit<Effects, 'corrections'> {
   const keys: AdmissionKeyRow[] = []
   const rows: AttributionRow[] = []
   const handOn: AdmittedInvocation[] = []
@@ -126,7 +135,7 @@ async function carryOut(
   stage: Stage,
   { batch }: FormedBatch,
   last: number,
-  { keys, poison, handedOn, rows }: Effects,
+  { keys, poison, handedOn, rows, corrections }: Effects,
   isRepeat: boolean,
   deps: ActorDeps,
 ): Promise<void> {
@@ -149,6 +158,12 @@ async function carryOut(
     await publishOrThrow(deps.publish, invocationsSubject(stage.next, batch.partition), payload, id)
   }
   await deps.insert(rows, batch.token, isRepeat)
+  // Behind the rows and the events: whoever comes to a correction can rely on it that its event is decided.
+  if (stage.next === undefined) return deps.correct(corrections)
+  const next = invocationsSubject(stage.next, batch.partition)
+  for (const { id, data } of correctionMessages(`${stage.name}${batch.partition}.${last}`, corrections)) {
+    await publishOrThrow(deps.publish, next, data, id)
+  }
 }
 
 /**

@@ -3,6 +3,7 @@ import { poisonReason } from '../../broker/quarantine.js'
 import type { AdmittedInvocation } from '../../invocations/group.js'
 import type { AttributionRow } from '../../store/tables/attributions.js'
 import type { Batch } from './batch.js'
+import type { Learned } from './corrections.js'
 
 /** What a stage makes of one event. */
 export type Disposition =
@@ -38,6 +39,11 @@ export interface OpenStage {
    * to be kept in its plan: formed again, perhaps by another process, the batch rests on the same.
    */
   basisOf?(batch: Batch): string
+  /**
+   * Other verdicts on events of earlier batches, learned from the batch that was just handled. The same until `settled`
+   * is called; what has been told then need not be told again.
+   */
+  correctionsOf?(batch: Batch): readonly Learned[]
   /** Called when all effects of the batch have happened; again when it is formed again. */
   settled?(batch: Batch): Promise<void>
 }

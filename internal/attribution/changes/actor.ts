@@ -12,7 +12,7 @@ import type { AttributionRow } from '../../store/tables/attributions.js'
 import type { ClosedRow } from '../../store/tables/closed.js'
 import type { Logger } from '../../telemetry/log.js'
 import { attributionEvent } from '../event.js'
-import { type Change, type Decision, decodeChange } from './change.js'
+import { type Change, decodeChange } from './change.js'
 import { applyChanges } from './ledger.js'
 
 export interface ChangesActorDeps {
@@ -32,7 +32,8 @@ const EVENT_OF = {
   dispute: 'attribution.disputed',
   undo_override: undefined,
   undo_dispute: undefined,
-} as const satisfies Record<Decision['kind'], string | undefined>
+  correction: undefined,
+} as const satisfies Record<Change['decision']['kind'], string | undefined>
 
 /**
  * Carries out changes of records: the new version, the end of the one before (and with it its reversal in the rollups),

@@ -1,3 +1,5 @@
+import type { Verdict } from '../row.js'
+
 /** The form of one message of CHANGES: what somebody decided of a record, as JSON. */
 
 export type Decision =
@@ -6,15 +8,26 @@ export type Decision =
   | { readonly kind: 'dispute'; readonly reason: string }
   | { readonly kind: 'undo_dispute' }
 
+/** What stage A has learned of an event after it was decided: not a person's decision, and it yields to one. */
+export interface Correcting {
+  readonly kind: 'correction'
+  readonly verdict: Verdict
+}
+
 /** A decision, of what, and whose. */
 export interface Change {
-  /** `chg_...`; the same at every attempt of the same request. */
+  /** `chg_...` of a request, the same at its every attempt; of a correction what it was learned from. */
   readonly id: string
   readonly tenantId: string
   /** Hex of the record's 16 bytes. */
   readonly recordId: string
-  /** Id of the credential. */
+  /** Id of the credential; of a correction the stage. */
   readonly actor: string
+  readonly decision: Decision | Correcting
+}
+
+/** What somebody has asked for. */
+export interface AskedChange extends Change {
   readonly decision: Decision
 }
 
@@ -32,7 +45,7 @@ function isWhole({ id, tenantId, recordId, actor, decision }: Change): boolean {
   return [id, tenantId, actor].every(isText) && /^[0-9a-f]{32}$/.test(recordId) && isWholeDecision(decision)
 }
 
-function isWholeDecision(decision: Decision): boolean {
+function isWholeDecision(decision: Decision | Correcting): boolean {
   switch (decision.kind) {
     case 'override':
       return [decision.service, decision.owner, decision.reason].every(isText)
@@ -41,6 +54,8 @@ function isWholeDecision(decision: Decision): boolean {
     case 'undo_override':
     case 'undo_dispute':
       return true
+    case 'correction':
+      return [decision.verdict?.service, decision.verdict?.owner, decision.verdict?.evidenceBasis].every(isText)
     default:
       return false // a newer process has sent it
   }

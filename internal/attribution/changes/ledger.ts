@@ -1,7 +1,8 @@
 import type { Version } from '../../store/queries/versions.js'
 import type { AttributionRow } from '../../store/tables/attributions.js'
 import type { ClosedRow } from '../../store/tables/closed.js'
-import type { Change } from './change.js'
+import type { Change, Correcting, Decision } from './change.js'
+import { correctedRow, isCorrectable } from './corrected.js'
 import { decidedOf, decidedRow, isDisputed, isOverridden, refusalOf, withDecision } from './decided.js'
 
 /** What changes do to the read model: versions that begin, and versions that end. */
@@ -39,11 +40,14 @@ export function applyChanges(
     const base = history.findLast(({ row }) => !isOverridden(row) && !isDisputed(row))?.row
     if (current === undefined || base === undefined) continue
     if (history.some(({ closed: closing }) => closing?.changeId === change.id)) continue
-    if (refusalOf(current, decision) !== undefined) continue
-
     // Two changes of one record in one batch begin at two instants, so that each version has its own.
     const validFromMs = Math.max(atMs, current.validFromMs + 1)
-    const row = decidedRow(base, withDecision(decidedOf(current), decision, actor), validFromMs)
+    const row =
+      decision.kind === 'correction'
+        ? corrected(current, decision, validFromMs)
+        : decided(current, base, decision, actor, validFromMs)
+    if (row === undefined) continue
+
     const { kind } = decision
     rows.push(row)
     closed.push({ version: current, closedAtMs: validFromMs, change: kind, changeId: change.id, actor })
@@ -53,3 +57,22 @@ export function applyChanges(
   }
   return { rows, closed, applied }
 }
+
+/** Undefined where the record is not in the state for it. */
+const decided = (
+  current: AttributionRow,
+  base: AttributionRow,
+  decision: Decision,
+  actor: string,
+  validFromMs: number,
+): AttributionRow | undefined =>
+  refusalOf(current, decision) === undefined
+    ? decidedRow(base, withDecision(decidedOf(current), decision, actor), validFromMs)
+    : undefined
+
+const corrected = (
+  current: AttributionRow,
+  { verdict }: Correcting,
+  validFromMs: number,
+): AttributionRow | undefined =>
+  isCorrectable(current, verdict) ? correctedRow(current, verdict, validFromMs) : undefined

@@ -1,5 +1,7 @@
 import { changesSubject } from '../../../streams/changes.js'
 import { type Publisher, storedOrThrow } from '../../broker/publisher.js'
+import { idHex } from '../../ids/ids.js'
+import type { Correction } from '../actor/corrections.js'
 import { type Change, encodeChange } from './change.js'
 
 /**
@@ -10,3 +12,15 @@ export const changePublisher =
   (publish: Publisher['publish']) =>
   (change: Change): Promise<number> =>
     storedOrThrow(publish, changesSubject(change.tenantId), encodeChange(change), change.id)
+
+/** Puts what stage A has learned into CHANGES, behind the events that it is about. @param logId of stage A's log */
+export const correctionPublisher = (publish: Publisher['publish'], logId: number) => {
+  const publishChange = changePublisher(publish)
+  return async (corrections: readonly Correction[]): Promise<void> => {
+    for (const { tenantId, id, verdict, cause } of corrections) {
+      const recordId = idHex(id)
+      const decision = { kind: 'correction', verdict } as const
+      await publishChange({ id: `${logId}.${cause}.${recordId}`, tenantId, recordId, actor: 'stage_a', decision })
+    }
+  }
+}

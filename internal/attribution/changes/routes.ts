@@ -11,7 +11,7 @@ import { storeProblem } from '../../store/failures.js'
 import type { StoredAttributionDetail } from '../../store/queries/attributions.js'
 import type { StoredClosed } from '../../store/queries/closed.js'
 import { toRecord } from '../record.js'
-import type { Change, Decision } from './change.js'
+import type { AskedChange, Change, Decision } from './change.js'
 import {
   DISPUTE_ATTRIBUTION,
   disputeBody,
@@ -102,7 +102,7 @@ async function decide(
   const refusal = refusalOfId('attr', request.parameter, deps.idsOf(tenantId), WHAT)
   const id = parseId('attr', request.parameter)
   if (refusal !== undefined || id === undefined) return refusal ?? noSuch(WHAT)
-  const change: Change = {
+  const change: AskedChange = {
     id: request.newId('chg'),
     tenantId,
     recordId: idHex(id),
@@ -124,7 +124,7 @@ async function decide(
 }
 
 async function outcomeOf(
-  { id, tenantId, recordId, decision }: Change,
+  { id, tenantId, recordId, decision }: AskedChange,
   before: StoredAttributionDetail,
   parameter: string,
   deps: ChangeRoutesDeps,

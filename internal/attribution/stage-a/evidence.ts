@@ -2,6 +2,8 @@ import type { Invocation } from '../../invocations/invocation.js'
 import type { TenantSettings } from '../../tenants/tenant.js'
 import type { Directory } from '../directory/directory.js'
 import type { Confidence, EvidenceBasis } from '../interpretation.js'
+import { RULES_VERSION, type Verdict } from '../row.js'
+import type { Correlation } from './traces.js'
 
 /** What the facts prove of one call, and which facts those are. */
 export interface Resolution {
@@ -14,10 +16,10 @@ export interface Resolution {
 }
 
 export interface ResolutionEvidence {
-  readonly service_from: 'event' | 'directory_alias' | 'directory_identity' | 'directory_principal'
+  readonly service_from: 'event' | 'directory_alias' | 'directory_identity' | 'directory_principal' | 'trace'
   readonly stated_service?: string
   readonly in_directory: boolean
-  readonly owner_from: 'directory_service' | 'directory_identity' | 'event_identity' | 'none'
+  readonly owner_from: 'directory_service' | 'directory_identity' | 'trace' | 'event_identity' | 'none'
 }
 
 /** Confidence by kind of evidence (design section 5). */
@@ -25,6 +27,7 @@ const CONFIDENCE = {
   identity_and_service_resolved: 9_500,
   service_resolved: 9_000,
   identity_resolved: 8_500,
+  trace_correlated: 8_200,
   principal_resolved: 8_000,
   service_declared: 7_000,
 } as const satisfies Partial<Record<EvidenceBasis, Confidence>>
@@ -32,13 +35,13 @@ const CONFIDENCE = {
 export const UNASSIGNED = 'unassigned'
 
 /**
- * Stage A's rule: the strongest fact decides, in the order of the table above. Nothing is inferred: an identity
- * that the directory does not know resolves nothing.
+ * What an event proves by itself: the strongest fact decides, in the order of the table above. Nothing is inferred: an
+ * identity that the directory does not know resolves nothing.
  *
  * @returns undefined when no fact names the service
  */
 export function strongestEvidence(
-  invocation: Invocation,
+  invocation: Pick<Invocation, 'attributedService' | 'attributedIdentity'>,
   tenantId: string,
   principal: string,
   directory: Directory,
@@ -81,6 +84,76 @@ export function strongestEvidence(
   if (ofPrincipal !== undefined) return resolve(ofPrincipal.service, 'directory_principal', () => 'principal_resolved')
   return undefined
 }
+
+/** Whether an event says itself whose it is; the other events of its trace then add nothing. */
+export const isStated = ({ evidenceBasis }: Resolution): boolean => evidenceBasis !== 'principal_resolved'
+
+/** Who else can own a call, where the directory knows no owner of its service. */
+export interface OwnerFacts {
+  /** The identity's team. */
+  readonly team: string | undefined
+  /** The identity as given, where the tenant's `owner_fallback` says so. */
+  readonly identity: string | undefined
+}
+
+export const ownerFacts = (
+  { attributedIdentity }: Invocation,
+  tenantId: string,
+  directory: Directory,
+  settings: TenantSettings,
+): OwnerFacts => ({
+  team: attributedIdentity === undefined ? undefined : directory.identity(tenantId, attributedIdentity)?.owner,
+  identity: settings.owner_fallback === 'identity' ? attributedIdentity : undefined,
+})
+
+/**
+ * What the trace of an event adds to what it proves by itself: the service that others of the trace were resolved to,
+ * and never more certainty than they have themselves. Of equals the trace goes first, as in the table.
+ *
+ * @param own what the event proves by itself, if anything
+ */
+export function evidenceWithTrace(
+  own: Resolution | undefined,
+  correlation: Correlation,
+  tenantId: string,
+  owners: OwnerFacts,
+  directory: Directory,
+): Resolution | undefined {
+  if (correlation.kind !== 'one_service' || (own !== undefined && isStated(own))) return own
+  // A credential's default that this event has itself is no news from another.
+  if (own !== undefined && !correlation.isStated) return own
+  const confidence = Math.min(CONFIDENCE.trace_correlated, correlation.confidence)
+  if (own !== undefined && own.confidence > confidence) return own
+
+  const known = directory.service(tenantId, correlation.service)
+  const candidates = [
+    [known?.owner, 'directory_service'],
+    [owners.team, 'directory_identity'],
+    [owners.identity, 'event_identity'],
+    [correlation.owner, 'trace'],
+    [UNASSIGNED, 'none'],
+  ] as const
+  const [owner = UNASSIGNED, ownerFrom] = candidates.find(([candidate]) => candidate !== undefined) ?? [
+    UNASSIGNED,
+    'none',
+  ]
+  return {
+    service: known?.name ?? correlation.service,
+    owner,
+    evidenceBasis: 'trace_correlated',
+    confidence,
+    evidence: { service_from: 'trace', in_directory: known !== undefined, owner_from: ownerFrom },
+  }
+}
+
+/** A resolution as the verdict of a record. */
+export const verdictOf = (resolution: Resolution): Verdict => ({
+  ...resolution,
+  stageOrigin: 'stage_a',
+  outputState: 'deterministically_resolved',
+  modelVersion: RULES_VERSION,
+  degradationState: 'none',
+})
 
 /** The service's owner, else the identity's team, else what the tenant's `owner_fallback` says. */
 function ownerOf(

@@ -1,22 +1,22 @@
 import { type AdmittedInvocation, WAS_DUPLICATE } from '../../invocations/group.js'
-import type { TenantSettings } from '../../tenants/tenant.js'
 import type { SeenEvents } from '../actor/seen-events.js'
 import { DROP, eachInvocation, HAND_ON, type Stage } from '../actor/stage.js'
-import type { Directory } from '../directory/directory.js'
-import { type RowDeps, RULES_VERSION, toRow } from '../row.js'
-import { strongestEvidence } from './evidence.js'
+import { type RowDeps, toRow } from '../row.js'
+import { type DecideDeps, decideBatch } from './decide.js'
+import { verdictOf } from './evidence.js'
+import type { PartitionTraces } from './partition-traces.js'
 
-export interface StageADeps extends RowDeps {
-  readonly directory: Directory
-  readonly settingsOf: (tenantId: string) => TenantSettings
+export interface StageADeps extends RowDeps, DecideDeps {
   /** What the partition has seen so far, rebuilt from the read model and from what later stages still hold. */
   readonly loadSeen: (partition: number) => Promise<SeenEvents>
+  /** The traces of the partition's last hour, rebuilt from the same. */
+  readonly loadTraces: (partition: number) => Promise<PartitionTraces>
 }
 
 /**
- * Stage A: attributes from facts alone (what the event states, the tenant's directory, the credential).
- * Mailbox `invocations.a.<partition>`. An event seen before is dropped here, whatever it says now; what the facts
- * do not resolve goes to `invocations.b.<same partition>`.
+ * Stage A: attributes from facts alone (what the event states, the tenant's directory, the other events of its trace,
+ * the credential). Mailbox `invocations.a.<partition>`. An event seen before is dropped here, whatever it says now; what
+ * the facts do not resolve goes to `invocations.b.<same partition>`, and with it, later, what the trace has told since.
  */
 export function stageA(deps: StageADeps): Stage {
   return {
@@ -24,27 +24,28 @@ export function stageA(deps: StageADeps): Stage {
     next: 'b',
     async open(partition) {
       const seen = await deps.loadSeen(partition)
+      const traces = await deps.loadTraces(partition)
       return {
         async handle({ invocations, validFromMs }) {
           const events = invocations.filter((admitted) => !isForItsKey(admitted))
           const isDuplicate = await seen.duplicatesIn(events, validFromMs)
-          const dropped = new Set(events.filter((_, i) => isDuplicate[i] === true))
+          const kept = new Set(events.filter((_, i) => isDuplicate[i] !== true))
+          const decided = decideBatch(
+            invocations.filter((admitted) => kept.has(admitted)),
+            traces,
+            validFromMs,
+            deps,
+          )
+          await traces.look(validFromMs)
           return eachInvocation(invocations, (admitted) => {
-            if (isForItsKey(admitted) || dropped.has(admitted)) return DROP
-            const { invocation, tenantId, principal } = admitted
-            const settings = deps.settingsOf(tenantId)
-            const resolution = strongestEvidence(invocation, tenantId, principal, deps.directory, settings)
+            if (!kept.has(admitted)) return DROP
+            const resolution = decided.get(admitted)
             if (resolution === undefined) return HAND_ON
-            const verdict = {
-              ...resolution,
-              stageOrigin: 'stage_a',
-              outputState: 'deterministically_resolved',
-              modelVersion: RULES_VERSION,
-              degradationState: 'none',
-            } as const
-            return toRow(admitted, verdict, { partition, validFromMs }, deps)
+            return toRow(admitted, verdictOf(resolution), { partition, validFromMs }, deps)
           })
         },
+        correctionsOf: () => traces.corrections(),
+        settled: async () => traces.settle(),
       }
     },
   }

@@ -2,7 +2,7 @@ import type { ClickHouseClient } from '@clickhouse/client'
 import { connectStore, type StoreConnection } from '../client.js'
 import { ADD_ADMISSION_KEY_FLAGS, CREATE_ADMISSION_KEYS } from '../tables/admission-keys.js'
 import { CREATE_ALLOCATION_WEIGHTS } from '../tables/allocation-weights.js'
-import { ADD_ATTRIBUTION_INFERENCE, CREATE_ATTRIBUTIONS } from '../tables/attributions.js'
+import { ADD_ATTRIBUTION_CONFIDENCE, ADD_ATTRIBUTION_INFERENCE, CREATE_ATTRIBUTIONS } from '../tables/attributions.js'
 import { CREATE_AUDIT_LOG } from '../tables/audit-log.js'
 import { CREATE_CLOSED } from '../tables/closed.js'
 import { CREATE_EXPORT_GROUPS } from '../tables/export-groups.js'
@@ -36,6 +36,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 8, name: 'allocation weights', statements: [CREATE_ALLOCATION_WEIGHTS] },
   { version: 9, name: 'webhook attempts', statements: [CREATE_WEBHOOK_ATTEMPTS] },
   { version: 10, name: 'groups of exports', statements: [CREATE_EXPORT_GROUPS] },
+  { version: 11, name: 'what producers say of their attribution', statements: [ADD_ATTRIBUTION_CONFIDENCE] },
 ]
 
 /** Creates the database unless it is there. An account that may not create one needs it made beforehand. */

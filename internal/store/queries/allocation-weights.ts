@@ -1,6 +1,7 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { ResolvedCost } from '../../allocation/weights.js'
 import { parseQuantity } from '../../units/quantity.js'
+import { AS_OF_SNAPSHOT, snapshotParams } from '../snapshot.js'
 import { ALLOCATION_WEIGHTS } from '../tables/allocation-weights.js'
 import { ATTRIBUTIONS } from '../tables/attributions.js'
 
@@ -30,7 +31,7 @@ export async function findAllocationWeights(
 
 /**
  * What a tenant's calls cost by service and owner, of those that are attributed at or above the chargeback floor and
- * became valid within a window, the most expensive first.
+ * became valid within a window and were valid at its end, the most expensive first.
  *
  * @param limit services and owners at most
  * @returns these, and the cost of all
@@ -44,12 +45,12 @@ export async function resolvedCosts(
   const result = await store.query({
     query: `SELECT service, owner, sum(cost_usd) AS cost, sum(cost) OVER () AS total FROM ${ATTRIBUTIONS.name}
             WHERE tenant_id = {tenant:String}
-              AND valid_from >= fromUnixTimestamp64Milli({from:Int64}) AND valid_from < fromUnixTimestamp64Milli({to:Int64})
+              AND valid_from >= fromUnixTimestamp64Milli({from:Int64}) AND ${AS_OF_SNAPSHOT}
               AND confidence_band = 'chargeback_ready' AND output_state != 'disputed'
               AND degradation_state != 'degraded_serving'
             GROUP BY service, owner HAVING cost > 0
             ORDER BY cost DESC, service, owner LIMIT {limit:UInt32}`,
-    query_params: { tenant: tenantId, from: window.fromMs, to: window.toMs, limit },
+    query_params: { ...snapshotParams(tenantId, window.toMs), from: window.fromMs, limit },
     format: 'JSONEachRow',
   })
   const rows = await result.json<{ service: string; owner: string; cost: string; total: string }>()

@@ -29,6 +29,8 @@ export interface AttributionRow {
   readonly stageOrigin: string
   /** Ten-thousandths, 0 to 9,500. */
   readonly confidence: number
+  /** What the event's producer says of its own attribution: the confidence is never above it. Ten-thousandths; the cap where it says nothing. */
+  readonly attributionConfidence: number
   readonly confidenceBand: string
   readonly evidenceBasis: string
   readonly modelVersion: string
@@ -106,6 +108,7 @@ export const ATTRIBUTION_COLUMNS: readonly Column[] = [
 
   ['stage_origin', LABEL, (to, row) => to.string(row.stageOrigin)],
   ['confidence', 'Decimal(5, 4)', (to, row) => to.int32(row.confidence)],
+  ['attribution_confidence', 'Decimal(5, 4)', (to, row) => to.int32(row.attributionConfidence)],
   ['confidence_band', LABEL, (to, row) => to.string(row.confidenceBand)],
   ['evidence_basis', LABEL, (to, row) => to.string(row.evidenceBasis)],
   ['model_version', LABEL, (to, row) => to.string(row.modelVersion)],
@@ -170,6 +173,9 @@ SETTINGS non_replicated_deduplication_window = ${DEDUPLICATION_WINDOW}`
 
 export const ADD_ATTRIBUTION_INFERENCE =
   'ALTER TABLE attributions ADD COLUMN IF NOT EXISTS inference String AFTER footprint_details'
+
+export const ADD_ATTRIBUTION_CONFIDENCE =
+  'ALTER TABLE attributions ADD COLUMN IF NOT EXISTS attribution_confidence Decimal(5, 4) DEFAULT 0.95 AFTER confidence'
 
 export const ATTRIBUTIONS: RowBinaryTable<AttributionRow> = {
   name: 'attributions',

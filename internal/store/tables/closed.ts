@@ -1,8 +1,8 @@
 import type { RowBinaryTable } from '../sink.js'
 import { ATTRIBUTION_COLUMNS, type AttributionRow } from './attributions.js'
 
-/** What closes a version of a record: a person's decision or its withdrawal, or a job that attributes anew. */
-export const CHANGES = ['override', 'undo_override', 'dispute', 'undo_dispute', 'reattribution'] as const
+/** What closes a version of a record: a person's decision or its withdrawal, a job that attributes anew, or what its trace has told later. */
+export const CHANGES = ['override', 'undo_override', 'dispute', 'undo_dispute', 'reattribution', 'correction'] as const
 export type Change = (typeof CHANGES)[number]
 
 /** That a version is no longer valid from an instant on, and why. */
@@ -14,7 +14,7 @@ export interface ClosedRow {
   readonly change: Change
   /** Of the request or the job. */
   readonly changeId: string
-  /** Id of the credential that asked for it, `cli` for the command line. */
+  /** Id of the credential that asked for it, `cli` for the command line, `stage_a` of a correction. */
   readonly actor: string
 }
 

@@ -24,7 +24,7 @@ import { INVOCATIONS, invocationsSubject, type StageName } from '../../../../str
 import { directoryOf } from '../../../support/directory.js'
 import { idOf, validEvent } from '../../../support/invocations.js'
 import { type LogBroker, launchLogBroker } from '../../../support/planned-logs.js'
-import { ROW_DEPS, STAGE_C_DEPS, switchedOffStageB } from '../../../support/stages.js'
+import { noTraces, ROW_DEPS, STAGE_C_DEPS, switchedOffStageB } from '../../../support/stages.js'
 import { launchStore, type RunningStore, stopStore } from '../../../support/store.js'
 
 let store: RunningStore
@@ -56,6 +56,7 @@ const actorDeps = (): ActorDeps => ({
     const recorded = await recordedIds(store.client, ids)
     return ids.map((id) => recorded.has(Buffer.from(id).toString('hex')))
   },
+  correct: async () => undefined,
   log: broker.deps.log,
 })
 
@@ -80,6 +81,7 @@ function start(partition: number, stages: readonly StageName[] = ['a', 'b', 'c']
       directory: directoryOf(),
       settingsOf: () => DEFAULT_SETTINGS,
       loadSeen: (of) => loadSeenEvents(of, seenDeps),
+      loadTraces: async () => noTraces(),
     }),
     switchedOffStageB(),
     stageC(STAGE_C_DEPS),

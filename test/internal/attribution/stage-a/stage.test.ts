@@ -4,7 +4,7 @@ import { stageA } from '../../../../internal/attribution/stage-a/stage.js'
 import { DEFAULT_SETTINGS } from '../../../../internal/tenants/tenant.js'
 import { directoryOf } from '../../../support/directory.js'
 import { idOf, NOW_MS } from '../../../support/invocations.js'
-import { batchOf, event, kindsOf, ROW_DEPS } from '../../../support/stages.js'
+import { batchOf, event, kindsOf, noTraces, ROW_DEPS } from '../../../support/stages.js'
 
 const nothingSeen = () => new SeenEvents({ windowMs: 1e9, exactEventsMax: 64, find: async () => [] })
 
@@ -15,6 +15,7 @@ describe('stage A', () => {
       directory: directoryOf({ services: [{ name: 'search', owner: 'team-search' }] }),
       settingsOf: () => DEFAULT_SETTINGS,
       loadSeen: async () => seen,
+      loadTraces: async () => noTraces(),
     }).open(2)
 
   test('resolves what the facts prove, hands on what they do not, and drops what it has seen', async () => {
@@ -37,7 +38,7 @@ describe('stage A', () => {
         stageOrigin: 'stage_a',
         outputState: 'deterministically_resolved',
         degradationState: 'none',
-        modelVersion: 'rules-1',
+        modelVersion: 'rules-2',
         sourcePartition: 2,
         validFromMs: NOW_MS + 1,
       },

@@ -1,0 +1,75 @@
+import { createHash } from 'node:crypto'
+import { idHex } from '../../ids/ids.js'
+import type { Verdict } from '../row.js'
+
+/**
+ * What stage A has learned of an event after it had decided it: another verdict. It follows the event through the
+ * mailboxes of the later stages and comes out behind it, when the event has its record or never will; there the record's
+ * version is replaced, if it still rests on less (the changes' reader decides).
+ *
+ * A correction that comes twice changes nothing the second time.
+ */
+export interface Correction extends Learned {
+  /** The batch that it was learned from: with the event it names the correction. */
+  readonly cause: string
+}
+
+export interface Learned {
+  readonly tenantId: string
+  /** 16 bytes. */
+  readonly id: Uint8Array
+  readonly verdict: Verdict
+}
+
+interface WireCorrection {
+  readonly t: string
+  readonly i: string
+  readonly v: Verdict
+  readonly c: string
+}
+
+/** Corrections of a message; a message of events is an array, and one of these an object. */
+const CORRECTIONS_MAX = 500
+
+export const encodeCorrections = (corrections: readonly Correction[]): Uint8Array =>
+  Buffer.from(
+    JSON.stringify({
+      corrections: corrections.map(({ tenantId, id, verdict, cause }): WireCorrection => {
+        return { t: tenantId, i: idHex(id), v: verdict, c: cause }
+      }),
+    }),
+  )
+
+/** @throws Error when the bytes have not that form; the message is then poison */
+export function decodeCorrections(data: Uint8Array): Correction[] {
+  const { corrections } = JSON.parse(Buffer.from(data.buffer, data.byteOffset, data.length).toString('utf8')) as {
+    readonly corrections: readonly WireCorrection[]
+  }
+  return corrections.map(({ t, i, v, c }) => {
+    const isOne =
+      typeof t === 'string' && typeof c === 'string' && /^[0-9a-f]{32}$/.test(i) && typeof v?.service === 'string'
+    if (!isOne) throw new Error('this has not the form of a correction')
+    return { tenantId: t, id: Buffer.from(i, 'hex'), verdict: v, cause: c }
+  })
+}
+
+export interface CorrectionMessage {
+  /** Names the batch and what is in it: formed again it may have learned more, which is then another message. */
+  readonly id: string
+  readonly data: Uint8Array
+}
+
+/** @param source stage, partition and last sequence of the batch that corrects or passes on */
+export function correctionMessages(source: string, corrections: readonly Correction[]): CorrectionMessage[] {
+  const messages: CorrectionMessage[] = []
+  for (let from = 0; from < corrections.length; from += CORRECTIONS_MAX) {
+    const data = encodeCorrections(corrections.slice(from, from + CORRECTIONS_MAX))
+    const digest = createHash('sha256').update(data).digest('hex').slice(0, 16)
+    messages.push({ id: `${ID_PREFIX}${source}.${digest}`, data })
+  }
+  return messages
+}
+
+const ID_PREFIX = 'correct.'
+
+export const isCorrection = (messageId: string): boolean => messageId.startsWith(ID_PREFIX)

@@ -1,0 +1,39 @@
+import type { KV } from '@nats-io/kv'
+import { INVOCATIONS, invocationsSubject } from '../../../streams/invocations.js'
+import { readCheckpoint } from '../../broker/checkpoint.js'
+import type { LogEntry, LogRange } from '../../broker/log.js'
+import { type AdmittedInvocation, decodeGroup } from '../../invocations/group.js'
+import type { Checkpoint } from './checkpoint.js'
+
+export interface HeldDeps {
+  readonly readLog: (range: LogRange) => Promise<LogEntry[]>
+  readonly checkpoints: KV
+}
+
+/** The events of a partition that stage A has handed on and that have no record yet, those of stage B first. */
+export async function* heldInvocations(
+  partition: number,
+  { readLog, checkpoints }: HeldDeps,
+): AsyncGenerator<AdmittedInvocation> {
+  for (const stage of ['b', 'c'] as const) {
+    const checkpoint = await readCheckpoint<Checkpoint>(checkpoints, `${stage}.${partition}`)
+    const subject = invocationsSubject(stage, partition)
+    for (let from = (checkpoint?.done ?? 0) + 1; ; ) {
+      const range = { stream: INVOCATIONS.name, subject, from, messagesMax: 500, bytesMax: 8 * 1024 * 1024 }
+      const entries = await readLog(range)
+      const last = entries.at(-1)
+      if (last === undefined) break
+      for (const { data, sequence } of entries) yield* readable(data, sequence)
+      from = last.sequence + 1
+    }
+  }
+}
+
+/** A message that cannot be read is its own stage's to quarantine; one of corrections holds no events. */
+function readable(data: Uint8Array, sequence: number): readonly AdmittedInvocation[] {
+  try {
+    return decodeGroup(data, sequence)
+  } catch {
+    return []
+  }
+}

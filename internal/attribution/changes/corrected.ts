@@ -1,0 +1,57 @@
+import type { AttributionRow } from '../../store/tables/attributions.js'
+import { bandOf, type Confidence, type EvidenceBasis, eligibilityOf } from '../interpretation.js'
+import type { Verdict } from '../row.js'
+import { isDisputed, isOverridden } from './decided.js'
+
+/** Evidence that a trace may add to, or take back. What an event states itself is not in it. */
+const CORRECTABLE: ReadonlySet<string> = new Set<EvidenceBasis>([
+  'trace_correlated',
+  'principal_resolved',
+  'trained_inference',
+  'heuristic_baseline',
+  'allocation_policy',
+  'default_pool',
+])
+
+/**
+ * Whether stage A's later verdict replaces a version. What a person has decided stands; undone, the record is again what
+ * it was before.
+ */
+export function isCorrectable(row: AttributionRow, verdict: Verdict): boolean {
+  if (isOverridden(row) || isDisputed(row) || !CORRECTABLE.has(row.evidenceBasis)) return false
+  const isSame =
+    row.evidenceBasis === verdict.evidenceBasis &&
+    row.service === verdict.service &&
+    row.confidence === confidenceOf(row, verdict)
+  return !isSame
+}
+
+/** The version by another verdict: who it is attributed to is new; what it cost and consumed stays. */
+export function correctedRow(row: AttributionRow, verdict: Verdict, validFromMs: number): AttributionRow {
+  const { service, owner, stageOrigin, evidenceBasis, outputState, modelVersion, degradationState } = verdict
+  const confidence = confidenceOf(row, verdict)
+  return {
+    ...row,
+    validFromMs,
+    service,
+    owner,
+    stageOrigin,
+    evidenceBasis,
+    outputState,
+    modelVersion,
+    degradationState,
+    confidence,
+    confidenceBand: bandOf(confidence),
+    exportEligibility: eligibilityOf({
+      confidence,
+      isPriced: row.costBasis !== 'unpriced',
+      degradationState,
+      isResidencyRestricted: row.exportEligibility === 'residency_restricted',
+    }),
+    evidence: JSON.stringify(verdict.evidence),
+    inference: '',
+  }
+}
+
+const confidenceOf = (row: AttributionRow, verdict: Verdict): Confidence =>
+  Math.min(verdict.confidence, row.attributionConfidence)

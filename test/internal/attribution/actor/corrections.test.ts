@@ -1,0 +1,51 @@
+import { expect, test } from 'vitest'
+import {
+  type Correction,
+  correctionMessages,
+  decodeCorrections,
+  isCorrection,
+} from '../../../../internal/attribution/actor/corrections.js'
+import { encodeGroup } from '../../../../internal/invocations/group.js'
+import { idOf } from '../../../support/invocations.js'
+
+const correction = (number: number, service = 'search'): Correction => ({
+  tenantId: 'tnt_one',
+  id: Buffer.from(idOf(number)),
+  cause: 'a0.7',
+  verdict: {
+    service,
+    owner: 'team',
+    stageOrigin: 'stage_a',
+    evidenceBasis: 'trace_correlated',
+    confidence: 8_200,
+    outputState: 'deterministically_resolved',
+    modelVersion: 'rules-2',
+    degradationState: 'none',
+    evidence: { service_from: 'trace' },
+  },
+})
+
+test('corrections come back as they were sent, in messages that are no events', () => {
+  const sent = Array.from({ length: 1_201 }, (_, i) => correction(i))
+  const messages = correctionMessages('a0.9', sent)
+
+  expect(messages.map(({ id }) => isCorrection(id))).toEqual([true, true, true])
+  expect(messages.flatMap(({ data }) => decodeCorrections(data))).toEqual(sent)
+})
+
+test('the same corrections of a batch are the same messages, others are other ones', () => {
+  const idsOf = (source: string, service?: string) =>
+    correctionMessages(source, [correction(1, service)]).map(({ id }) => id)
+
+  expect(idsOf('a0.9')).toEqual(idsOf('a0.9'))
+  expect(idsOf('a0.9', 'chat')).not.toEqual(idsOf('a0.9'))
+  expect(idsOf('b0.9')).not.toEqual(idsOf('a0.9'))
+})
+
+test.each([
+  ['no JSON', Buffer.from('{')],
+  ['events', encodeGroup([])],
+  ['a correction without its event', Buffer.from('{"corrections":[{"t":"tnt_one","v":{"service":"x"},"c":"a"}]}')],
+])('%s is poison', (_, data) => {
+  expect(() => decodeCorrections(data)).toThrow()
+})

@@ -1,0 +1,97 @@
+import { describe, expect, test } from 'vitest'
+import type { Change } from '../../../../internal/attribution/changes/change.js'
+import { applyChanges } from '../../../../internal/attribution/changes/ledger.js'
+import { toRow, type Verdict } from '../../../../internal/attribution/row.js'
+import { admitted, NOW_MS } from '../../../support/invocations.js'
+import { ROW_DEPS } from '../../../support/stages.js'
+
+const POOLED: Verdict = {
+  service: 'unallocated',
+  owner: 'unallocated',
+  stageOrigin: 'stage_c',
+  evidenceBasis: 'default_pool',
+  confidence: 1_000,
+  outputState: 'unresolved',
+  modelVersion: 'rules-2',
+  degradationState: 'degraded_serving',
+  evidence: { pool: 'unallocated' },
+}
+const CORRELATED: Verdict = {
+  service: 'search',
+  owner: 'team-search',
+  stageOrigin: 'stage_a',
+  evidenceBasis: 'trace_correlated',
+  confidence: 8_200,
+  outputState: 'deterministically_resolved',
+  modelVersion: 'rules-2',
+  degradationState: 'none',
+  evidence: { service_from: 'trace' },
+}
+const rowOf = (verdict: Verdict, attributionConfidence?: number) => {
+  const invocation = attributionConfidence === undefined ? {} : { attributionConfidence }
+  return toRow(admitted({ invocation }), verdict, { partition: 0, validFromMs: NOW_MS }, ROW_DEPS)
+}
+const change = (decision: Change['decision'], id = 'one'): Change => ({
+  id,
+  tenantId: 'tnt_one',
+  recordId: '00',
+  actor: 'stage_a',
+  decision,
+})
+const correction = (verdict: Verdict, id?: string) => change({ kind: 'correction', verdict }, id)
+const apply = (row: ReturnType<typeof rowOf>, ...changes: Change[]) =>
+  applyChanges(changes, () => [{ row, closed: undefined }], NOW_MS + 1_000)
+
+describe('a correction', () => {
+  test('replaces who a call is attributed to, and nothing of what it cost', () => {
+    const before = rowOf(POOLED)
+    const { rows, closed } = apply(before, correction(CORRELATED))
+
+    expect(rows).toEqual([
+      {
+        ...before,
+        validFromMs: NOW_MS + 1_000,
+        service: 'search',
+        owner: 'team-search',
+        stageOrigin: 'stage_a',
+        evidenceBasis: 'trace_correlated',
+        confidence: 8_200,
+        confidenceBand: 'chargeback_ready',
+        exportEligibility: 'eligible',
+        outputState: 'deterministically_resolved',
+        degradationState: 'none',
+        evidence: '{"service_from":"trace"}',
+      },
+    ])
+    expect(closed).toMatchObject([{ version: before, change: 'correction', closedAtMs: NOW_MS + 1_000 }])
+  })
+
+  test('stays below what the producer says of its own attribution', () => {
+    expect(apply(rowOf(POOLED, 0.5), correction(CORRELATED)).rows).toMatchObject([
+      { confidence: 5_000, confidenceBand: 'provisional', exportEligibility: 'below_floor' },
+    ])
+  })
+
+  test('that says what the record says already changes nothing, and no more when it comes again', () => {
+    expect(apply(rowOf(CORRELATED), correction(CORRELATED)).rows).toEqual([])
+    expect(apply(rowOf(POOLED), correction(CORRELATED), correction(CORRELATED)).rows).toHaveLength(1)
+  })
+
+  test('yields to what the event states itself, and to a person', () => {
+    const stated = rowOf({ ...CORRELATED, evidenceBasis: 'service_resolved' })
+    const override = change({ kind: 'override', service: 'x', owner: 'y', reason: 'z' }, 'first')
+    const dispute = change({ kind: 'dispute', reason: 'z' }, 'first')
+
+    expect(apply(stated, correction(POOLED)).rows).toEqual([])
+    expect(apply(rowOf(POOLED), override, correction(CORRELATED)).rows).toMatchObject([{ outputState: 'overridden' }])
+    expect(apply(rowOf(POOLED), dispute, correction(CORRELATED)).rows).toMatchObject([{ outputState: 'disputed' }])
+  })
+
+  test('is what an override goes back to', () => {
+    const override = change({ kind: 'override', service: 'x', owner: 'y', reason: 'z' }, 'second')
+    const undo = change({ kind: 'undo_override' }, 'third')
+    const { rows } = apply(rowOf(POOLED), correction(CORRELATED), override, undo)
+
+    expect(rows.at(-1)).toMatchObject({ service: 'search', evidenceBasis: 'trace_correlated', confidence: 8_200 })
+  })
+})

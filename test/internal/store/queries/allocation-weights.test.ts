@@ -1,0 +1,108 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { trailingWeights, WINDOW_MS, weightsInstant } from '../../../../internal/allocation/trailing-weights.js'
+import { toRow, type Verdict } from '../../../../internal/attribution/row.js'
+import { migrate } from '../../../../internal/store/migrations/migrate.js'
+import { findAllocationWeights, resolvedCosts } from '../../../../internal/store/queries/allocation-weights.js'
+import { insertRows } from '../../../../internal/store/sink.js'
+import { ALLOCATION_WEIGHTS } from '../../../../internal/store/tables/allocation-weights.js'
+import { ATTRIBUTIONS } from '../../../../internal/store/tables/attributions.js'
+import { CLOSED } from '../../../../internal/store/tables/closed.js'
+import { parseQuantity, type Quantity, zero } from '../../../../internal/units/quantity.js'
+import { admitted, idOf, NOW_MS } from '../../../support/invocations.js'
+import { ROW_DEPS } from '../../../support/stages.js'
+import { launchStore, type RunningStore, stopStore } from '../../../support/store.js'
+
+let store: RunningStore
+
+beforeAll(async () => {
+  store = await launchStore()
+  await migrate(store.client)
+})
+afterAll(() => stopStore(store))
+
+const usd = (text: string): Quantity<'USD'> => parseQuantity<'USD'>(text) ?? zero()
+const RESOLVED: Verdict = {
+  service: 'search',
+  owner: 'team-search',
+  stageOrigin: 'stage_a',
+  evidenceBasis: 'service_resolved',
+  confidence: 9_000,
+  outputState: 'deterministically_resolved',
+  modelVersion: 'rules-2',
+  degradationState: 'none',
+  evidence: {},
+}
+
+interface Stated {
+  readonly tenantId?: string
+  readonly cost: string
+  readonly verdict?: Partial<Verdict>
+  readonly validFromMs?: number
+}
+function row(number: number, { tenantId = 'tnt_one', cost, verdict, validFromMs = NOW_MS }: Stated) {
+  const deps = {
+    ...ROW_DEPS,
+    consumptionOf: (of: ReturnType<typeof admitted>) => ({ ...ROW_DEPS.consumptionOf(of), costUsd: usd(cost) }),
+  }
+  const event = admitted({ tenantId, id: idOf(number) })
+  return toRow(event, { ...RESOLVED, ...verdict }, { partition: 0, validFromMs }, deps)
+}
+
+test('the cost of what was attributed for certain, by service and owner, as of the end of the window', async () => {
+  const toMs = NOW_MS + 10
+  const closed = row(9, { cost: '1000' })
+  const rows = [
+    row(1, { cost: '0.100000000000000001' }),
+    row(2, { cost: '0.2' }),
+    row(3, { cost: '0.7', verdict: { service: 'chat', owner: 'team-chat' } }),
+    row(4, { cost: '0.000000000000000001', verdict: { service: 'chat', owner: 'team-chat' } }),
+    row(5, { cost: '50', verdict: { confidence: 7_999 } }),
+    row(6, { cost: '50', verdict: { outputState: 'disputed' } }),
+    row(7, { cost: '50', tenantId: 'tnt_two' }),
+    row(8, { cost: '50', validFromMs: toMs + 1 }),
+    closed,
+    row(10, { cost: '0', verdict: { service: 'free' } }),
+  ]
+  await insertRows(store.client, ATTRIBUTIONS, rows, 'rows')
+  const end = { closedAtMs: toMs, change: 'override', changeId: 'one', actor: 'key_one' } as const
+  await insertRows(store.client, CLOSED, [{ version: closed, ...end }], 'closed')
+
+  const { costs, totalSteps } = await resolvedCosts(store.client, 'tnt_one', { fromMs: NOW_MS, toMs }, 10)
+  const [dearest] = (await resolvedCosts(store.client, 'tnt_one', { fromMs: NOW_MS, toMs }, 1)).costs
+
+  expect(costs).toEqual([
+    { service: 'chat', owner: 'team-chat', costSteps: usd('0.700000000000000001') },
+    { service: 'search', owner: 'team-search', costSteps: usd('0.300000000000000001') },
+  ])
+  expect(totalSteps).toBe(usd('1.000000000000000002'))
+  expect(dearest).toEqual(costs[0])
+  expect(await resolvedCosts(store.client, 'tnt_one', { fromMs: toMs + 1, toMs: toMs + 1 }, 10)).toEqual({
+    costs: [{ service: 'search', owner: 'team-search', costSteps: usd('50') }],
+    totalSteps: usd('50'),
+  })
+})
+
+test('weights are kept once an hour, sum to 1, and stay what they were', async () => {
+  const at = NOW_MS + 2 * 3_600_000
+  const keep = (rows: Parameters<Parameters<typeof trailingWeights>[0]['keep']>[0], token: string) =>
+    insertRows(store.client, ALLOCATION_WEIGHTS, rows, token)
+  const costsOf = (tenantId: string, window: { fromMs: number; toMs: number }, limit: number) =>
+    resolvedCosts(store.client, tenantId, window, limit)
+
+  const asOfMs = await trailingWeights({ costsOf, keep })('tnt_two', at)
+  const kept = await findAllocationWeights(store.client, 'tnt_two', asOfMs)
+  // Another process, which sees more by now.
+  await insertRows(
+    store.client,
+    ATTRIBUTIONS,
+    [row(11, { cost: '7', tenantId: 'tnt_two', verdict: { service: 'new' } })],
+    'late',
+  )
+  await trailingWeights({ costsOf, keep })('tnt_two', at)
+
+  expect(asOfMs).toBe(weightsInstant(at))
+  expect(asOfMs - WINDOW_MS).toBeLessThan(NOW_MS)
+  expect(kept).toEqual([{ service: 'search', owner: 'team-search', weight: '1' }])
+  expect(await findAllocationWeights(store.client, 'tnt_two', asOfMs)).toEqual(kept)
+  expect(await findAllocationWeights(store.client, 'tnt_one', asOfMs)).toEqual([])
+})
