@@ -15,6 +15,7 @@ const READ_MS_MAX = 2_000
 
 /** Reads a version's artefact, whose bytes must be the ones that its trainer wrote. Never throws. */
 export async function loadModel(store: ObjectStore, { artefact }: StoredModel): Promise<LoadedModel> {
+  if (artefact === null) return { kind: 'fault', fault: 'missing' }
   const read = await readObject(store, artefact.object, READ_MS_MAX)
   if (read.kind === 'unavailable') return { kind: 'fault', fault: 'unavailable', cause: read.cause }
   if (read.kind !== 'object') return { kind: 'fault', fault: read.kind }
@@ -49,7 +50,7 @@ export class ModelCache {
       this.kept.set(id, known)
       return known.loading
     }
-    const { bytes } = version.artefact
+    const bytes = version.artefact?.bytes ?? 0
     const loading = this.load(version).then((loaded) => {
       if (loaded.kind === 'fault') this.drop(id)
       return loaded

@@ -9,13 +9,14 @@ export interface StoredModel {
   readonly id: string
   readonly tenant_id: string
   readonly created_at: string
+  /** Null once it was removed for its age: the version can serve no more. */
   readonly artefact: {
     /** Its name in the object store. */
     readonly object: string
     /** Hex SHA-256 of its bytes. */
     readonly sha256: string
     readonly bytes: number
-  }
+  } | null
   readonly card: ModelCard
   /** When it was let serve, last; null while it is a candidate. Later than that of each version promoted before. */
   readonly promoted_at: string | null
@@ -93,7 +94,8 @@ export function promoted(version: StoredModel, versions: Iterable<StoredModel>, 
 
 const isUntried = ({ promoted_at, recalled_at }: StoredModel): boolean => promoted_at === null && recalled_at === null
 
-const isServable = ({ promoted_at, recalled_at }: StoredModel): boolean => promoted_at !== null && recalled_at === null
+const isServable = ({ artefact, promoted_at, recalled_at }: StoredModel): boolean =>
+  artefact !== null && promoted_at !== null && recalled_at === null
 
 /** By when they were promoted; what was never promoted comes before all. */
 function isLater(one: StoredModel, other: StoredModel | undefined): boolean {
