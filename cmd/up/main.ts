@@ -71,6 +71,7 @@ runMain('up', async () => {
       'demoEventIds',
       'partitions',
       'indexStaleSeconds',
+      'trainEveryMinutes',
       'natsServerBin',
       ...MASTER_KEY_SETTINGS,
       ...BROKER_SETTINGS,
@@ -176,8 +177,9 @@ runMain('up', async () => {
       ),
     )
     await supervisor.start(role('attributor', ['--member-name', 'attributor-1'], answersAt(`${listening}/readyz`)))
-    // Nobody waits for it: jobs do, in their queue.
+    // Nobody waits for these two: what they are to do does.
     await supervisor.start(role('exporter', [], async () => undefined))
+    await supervisor.start(role('trainer', ['--member-name', 'trainer-1'], async () => undefined))
     process.stdout.write(banner({ baseUrl, files, mode: config.mode, ownsNats, ownsStore }))
 
     const demo = config.demo ? runDemo(mainOf('attribution'), files, env, demoSpeed, demoEventIds) : undefined

@@ -178,6 +178,7 @@ export const SETTINGS = {
   masterKey: text('master-key', ''),
   masterKeyFile: text('master-key-file', ''),
   memberName: text('member-name', ''),
+  trainEveryMinutes: integer('train-every-minutes', 360, 1, 525_600),
   stages,
 } as const satisfies Record<string, Setting<unknown>>
 

@@ -9,6 +9,7 @@ const MARK: Readonly<Record<string, RegExp>> = {
   gateway: /cmd[/\\]gateway[/\\]main\.js/,
   exporter: /cmd[/\\]exporter[/\\]main\.js/,
   attributor: /cmd[/\\]attributor[/\\]main\.js/,
+  trainer: /cmd[/\\]trainer[/\\]main\.js/,
 }
 
 /**

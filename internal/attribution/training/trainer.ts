@@ -15,18 +15,20 @@ export interface TrainerDeps extends TrainTenantDeps {
   readonly tenantIds: () => Iterable<string>
   /** Whether a tenant falls to this trainer, among those that are alive. */
   readonly owns: (what: string) => boolean
+  /** Whether a tenant's models are trained without being asked for. */
+  readonly isEnabled: (tenantId: string) => boolean
   readonly everyMs: number
+  /** Resolves when somebody has asked for a training, or after a while. */
+  readonly pause: () => Promise<void>
   readonly log: Logger
 }
 
-/** How long a trainer looks away when nothing is due and nobody asks. */
-const LOOK_EVERY_MS = 2_000
 /** After so many attempts a training counts as failed. */
 const ATTEMPTS_MAX = 3
 const DAY_MS = 24 * 60 * 60 * 1000
 
 /** Trains tenants' models, one at a time, until `signal` aborts: what is asked for first, then what is due. */
-export async function runTrainer(deps: TrainerDeps, asked: () => Promise<void>, signal: AbortSignal): Promise<void> {
+export async function runTrainer(deps: TrainerDeps, signal: AbortSignal): Promise<void> {
   const attempts = new Map<string, number>()
   let sweptAt = Number.NEGATIVE_INFINITY
   while (!signal.aborted) {
@@ -44,11 +46,9 @@ export async function runTrainer(deps: TrainerDeps, asked: () => Promise<void>, 
     } catch (cause) {
       if (!signal.aborted) deps.log.warn({ err: cause }, 'a trainer could not go on; it tries again')
     }
-    await asked()
+    await deps.pause()
   }
 }
-
-export { LOOK_EVERY_MS }
 
 function nextTenant(deps: TrainerDeps): { readonly tenantId: string; readonly request: TrainingRequest } | undefined {
   let due: { readonly tenantId: string; readonly request: TrainingRequest } | undefined
@@ -58,7 +58,7 @@ function nextTenant(deps: TrainerDeps): { readonly tenantId: string; readonly re
     const request = dueTraining(training, deps.clock(), deps.everyMs)
     if (request === undefined) continue
     if (training?.requested != null) return { tenantId, request }
-    due ??= { tenantId, request }
+    if (deps.isEnabled(tenantId)) due ??= { tenantId, request }
   }
   return due
 }
