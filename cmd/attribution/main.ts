@@ -4,6 +4,7 @@ import { auditCommand } from './audit.js'
 import { demoCommand } from './demo.js'
 import { keyCommand } from './key.js'
 import { masterKeyCommand } from './master-key.js'
+import { modelCommand } from './model.js'
 import { sandboxDataCommand } from './sandbox-data.js'
 import { signingKeyCommand } from './signing-key.js'
 import { tenantCommand } from './tenant.js'
@@ -13,6 +14,7 @@ const program = new Command('attribution')
   .addCommand(demoCommand())
   .addCommand(tenantCommand())
   .addCommand(keyCommand())
+  .addCommand(modelCommand())
   .addCommand(auditCommand())
   .addCommand(masterKeyCommand())
   .addCommand(signingKeyCommand())

@@ -13,6 +13,7 @@ import { changePublisher } from '../../internal/attribution/changes/publish.js'
 import { changeRoutes } from '../../internal/attribution/changes/routes.js'
 import { openDirectory } from '../../internal/attribution/directory/open-directory.js'
 import { directoryRoutes } from '../../internal/attribution/directory/routes.js'
+import { openModelRoutes } from '../../internal/attribution/models/open-routes.js'
 import type { StoredPool } from '../../internal/attribution/pools/pool.js'
 import { poolRoutes } from '../../internal/attribution/pools/routes.js'
 import type { StoredOverride } from '../../internal/attribution/prices/override.js'
@@ -427,6 +428,7 @@ runMain('gateway', async () => {
       }),
       ...directoryRoutes({ ...collection, ...(await openDirectory(await broker.bucket(DIRECTORY), idsOf, lost)) }),
       ...priceRoutes({ ...collection, prices }),
+      ...(await openModelRoutes(broker, collection, lost)),
       ...poolRoutes({ ...collection, pools: await watchRecords<StoredPool>(await broker.bucket(POOLS), lost) }),
       ...connectorRoutes({ ...collection, mode: config.mode, connectors, residencyRegionOf }),
       ...partnerRoutes({

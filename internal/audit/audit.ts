@@ -25,6 +25,8 @@ export const AUDIT_ACTIONS = [
   'directory.delete',
   'export.create',
   'master_key.rotate',
+  'model.train',
+  'model.promote',
   'model.recall',
   'model.restore',
   'attribution.dispute',

@@ -1,4 +1,5 @@
 import type { Caller } from '../auth/authenticate.js'
+import type { RateClass } from '../auth/rate-limits.js'
 import type { Scope } from '../auth/scopes.js'
 import type { IdPrefix, TenantIds } from '../ids/ids.js'
 import { pageOfAll, readPage } from './collection.js'
@@ -15,8 +16,9 @@ export interface RecordKind<T, W> {
   readonly prefix: IdPrefix
   /** Names it in a sentence. */
   readonly what: string
-  /** `admin:config` where it says nothing. */
+  /** `admin:config` where it says nothing, and `control` as its class. */
   readonly access?: Scope
+  readonly rateClass?: RateClass
   readonly list: Operation
   readonly get: Operation
   /** All of a tenant, in no order. */
@@ -38,19 +40,17 @@ interface TenantRecord {
   readonly created_at: string
 }
 
-const READ = { rateClass: 'control', method: 'get' } as const
-
 /** The routes that show records of a kind: the list, the newest first, and each by its id. */
 export function recordRoutes<T extends TenantRecord, W>(
   kind: RecordKind<T, W>,
   deps: RecordRoutesDeps,
 ): readonly Route[] {
-  const { path, list, get, access = 'admin:config' } = kind
+  const { path, access = 'admin:config', rateClass = 'control', list, get } = kind
+  const declared = { access, rateClass, method: 'get' } as const
   return [
-    { ...READ, access, path, operation: list, handle: (exchange, caller) => showPage(exchange, caller, kind, deps) },
+    { ...declared, path, operation: list, handle: (exchange, caller) => showPage(exchange, caller, kind, deps) },
     {
-      ...READ,
-      access,
+      ...declared,
       path: `${path}/:id`,
       operation: get,
       handle: (exchange, caller) => showOne(exchange, caller, kind, deps),

@@ -3,7 +3,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Broker } from '../../internal/broker/connect.js'
 import { type Ask, askAs } from '../support/ask.js'
 import { attributed, attributedAll } from '../support/attributed.js'
-import { connectInstance, degradationEvents } from '../support/instance-broker.js'
+import { degradationEvents } from '../support/degradation-events.js'
+import { connectTo } from '../support/instance.js'
 import { launchService, type RunningService } from '../support/service.js'
 
 /** How stage B serves a tenant that has no model yet: by the baseline, or not at all. */
@@ -15,7 +16,7 @@ let otherKey: Ask
 
 beforeAll(async () => {
   service = await launchService({ args: ['--rate-control', '1000', '--rate-read', '100000'] })
-  broker = await connectInstance(service)
+  broker = await connectTo(service)
   ask = askAs(service.baseUrl, { 'x-api-key': service.credentials.api_key })
   const key = await ask('POST', '/api/v1/api-keys', { name: 'Another', scopes: ['read:attribution'] })
   otherKey = askAs(service.baseUrl, { 'x-api-key': key.json.secret })

@@ -9,11 +9,21 @@ export type ShownRecord = any
 
 /** Sends calls and waits for their records, in the same order. */
 export async function attributedAll(ask: Ask, calls: readonly Record<string, unknown>[]): Promise<ShownRecord[]> {
+  const ids = await send(ask, calls)
+  return Promise.all(ids.map((id) => recordOf(ask, id)))
+}
+
+/** Sends many calls and waits until the last of them have their records: each partition works them off in order. */
+export async function attributeMany(ask: Ask, calls: readonly Record<string, unknown>[]): Promise<void> {
+  const ids = await send(ask, calls)
+  for (const id of ids.slice(-20)) await recordOf(ask, id)
+}
+
+async function send(ask: Ask, calls: readonly Record<string, unknown>[]): Promise<string[]> {
   const events = calls.map((stated) => wireEvent({ event_id: randomUUID(), ...stated }))
   const taken = await ask('POST', '/api/v1/invocations', events)
   if (taken.status !== 202) throw new Error(`not taken: ${JSON.stringify(taken.json)}`)
-  const ids: string[] = taken.json.results.map(({ invocation_id }: { invocation_id: string }) => invocation_id)
-  return Promise.all(ids.map((id) => recordOf(ask, id)))
+  return taken.json.results.map(({ invocation_id }: { invocation_id: string }) => invocation_id)
 }
 
 export const attributed = async (ask: Ask, stated: Record<string, unknown>): Promise<ShownRecord> =>

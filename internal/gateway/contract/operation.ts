@@ -5,6 +5,7 @@ import type { ErrorCode } from '../../problems/catalogue.js'
 export const TAGS = {
   Ingestion: 'Events that capture layers send.',
   Attribution: 'Records of who and what caused a call, with their evidence.',
+  Models: 'What trained inference has learned, and what of it serves.',
   Access: 'Who may call, and with what: API keys, OAuth clients, people.',
   Settings: 'How the tenant wants the service to work.',
   Audit: 'What was done and refused.',

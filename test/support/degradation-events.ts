@@ -1,19 +1,8 @@
-/** The broker of a running service, as an operator reaches it. */
-import { type Broker, connectBroker } from '../../internal/broker/connect.js'
+/** What was published of how a tenant is served. */
+import type { Broker } from '../../internal/broker/connect.js'
 import { EVENTS, eventsSubject } from '../../streams/events.js'
-import { gatewayEnvironment, type RunningService } from './service.js'
 
-export function connectInstance(service: RunningService): Promise<Broker> {
-  const env = gatewayEnvironment(service)
-  return connectBroker({
-    url: env['ATTRIBUTION_NATS_URL'] ?? '',
-    user: env['ATTRIBUTION_NATS_USER'] ?? '',
-    password: env['ATTRIBUTION_NATS_PASSWORD'] ?? '',
-    name: 'test',
-  })
-}
-
-/** What was published of a tenant's degradation, in order: `from to`. */
+/** In order: `from to`. */
 export async function degradationEvents(broker: Broker, tenantId: string): Promise<string[]> {
   const subject = eventsSubject(tenantId, 'degradation.state.changed')
   const found: string[] = []

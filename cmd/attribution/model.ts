@@ -1,0 +1,194 @@
+import { randomUUID } from 'node:crypto'
+import { Command, InvalidArgumentError } from 'commander'
+import { type Decision, decided } from '../../internal/attribution/models/decide.js'
+import { ACTIONS, audited } from '../../internal/attribution/models/routes.js'
+import type { StoredShadow } from '../../internal/attribution/models/shadow-log.js'
+import { shownModel } from '../../internal/attribution/models/show.js'
+import { chosenVersion, type StoredModel, statusOf } from '../../internal/attribution/models/version.js'
+import {
+  type FinishedTraining,
+  type StoredTraining,
+  type TrainingRequest,
+  USUAL_SEED,
+} from '../../internal/attribution/training/training.js'
+import type { Broker } from '../../internal/broker/connect.js'
+import { bucketRecords } from '../../internal/broker/records.js'
+import { ConfigError } from '../../internal/config/settings.js'
+import { MODEL_SHADOWS, MODELS, TRAININGS } from '../../streams/buckets.js'
+import { recordByCli } from './audited.js'
+import { connectInstanceBroker, dataDirOption, type InstanceOption, readInstanceConfig } from './connect.js'
+import { findTenant } from './tenant.js'
+
+interface JsonOption extends InstanceOption {
+  readonly json?: true
+}
+
+export const modelCommand = (): Command =>
+  new Command('model')
+    .description("Tenants' models of trained inference: what was trained, and what serves.")
+    .addCommand(
+      new Command('train')
+        .description('Has a version trained now, and waits for what comes of it.')
+        .requiredOption('--tenant <id>')
+        .option('--candidate', 'keep it as a candidate, also when it passes validation')
+        .option('--seed <number>', 'the same records and seed make the same version', readSeed, USUAL_SEED)
+        .option('--no-wait', 'only ask for it')
+        .addOption(dataDirOption())
+        .option('--json', 'print it as JSON')
+        .action(runTrain),
+    )
+    .addCommand(
+      new Command('list')
+        .description("Lists a tenant's versions, the newest first.")
+        .requiredOption('--tenant <id>')
+        .addOption(dataDirOption())
+        .option('--json', 'print them as JSON, one a line')
+        .action(runList),
+    )
+    .addCommand(
+      new Command('show')
+        .description("Shows a version's card, as JSON.")
+        .argument('<version>')
+        .addOption(dataDirOption())
+        .action(runShow),
+    )
+    .addCommand(decisionCommand('promote', 'Lets a version serve from now on, in the place of the one that does.'))
+    .addCommand(decisionCommand('recall', 'Takes a version out of service: the one that served before it serves.'))
+    .addCommand(decisionCommand('restore', 'Undoes a recall.'))
+
+const decisionCommand = (decision: Decision, description: string): Command =>
+  new Command(decision)
+    .description(description)
+    .argument('<version>')
+    .addOption(dataDirOption())
+    .action((id: string, options: InstanceOption) => runDecision(decision, id, options))
+
+function readSeed(text: string): number {
+  const seed = Number(text)
+  if (!/^\d+$/.test(text) || seed > 0xffff_ffff) throw new InvalidArgumentError('It must be a whole number of 32 bits.')
+  return seed
+}
+
+interface TrainOptions extends JsonOption {
+  readonly tenant: string
+  readonly candidate?: true
+  readonly seed: number
+  readonly wait: boolean
+}
+
+async function runTrain(options: TrainOptions): Promise<void> {
+  const broker = await connectInstanceBroker(readInstanceConfig(options))
+  const { id: tenantId } = await findTenant(broker, options.tenant)
+  const request: TrainingRequest = {
+    id: randomUUID(),
+    requested_at: new Date().toISOString(),
+    seed: options.seed,
+    promote: options.candidate !== true,
+  }
+  const bucket = await broker.bucket(TRAININGS)
+  const trainings = bucketRecords<StoredTraining>(bucket, async () => undefined)
+  await trainings.createOnce(tenantId, { tenant_id: tenantId, requested: null, last: null })
+  await trainings.change(tenantId, (training) => ({ ...training, requested: request }))
+  await recordByCli(
+    broker,
+    'model.train',
+    tenantId,
+    { after: { seed: request.seed, promote: request.promote } },
+    tenantId,
+  )
+  if (!options.wait) {
+    await broker.close()
+    return
+  }
+  const done = await outcomeOf(broker, tenantId, request.id)
+  await broker.close()
+  const { outcome, model_id } = done
+  process.stdout.write(
+    options.json === true
+      ? `${JSON.stringify({ outcome, model_id })}\n`
+      : `${outcome.replaceAll('_', ' ')}${model_id === null ? '' : `  ${model_id}`}\n`,
+  )
+  if (outcome === 'failed') throw new ConfigError("the training failed: the trainer's log says why")
+}
+
+/** Waits for a training to be done; one that was asked for later may take its place. */
+async function outcomeOf(broker: Broker, tenantId: string, requestId: string): Promise<FinishedTraining> {
+  for await (const entry of await (await broker.bucket(TRAININGS)).watch({ key: tenantId })) {
+    if (entry.operation !== 'PUT') continue
+    const { requested, last } = entry.json<StoredTraining>()
+    if (last?.id === requestId) return last
+    if (requested?.id !== requestId) throw new ConfigError('somebody else has asked for another training since')
+  }
+  throw new ConfigError('the connection to the broker ended')
+}
+
+async function runList(options: JsonOption & { readonly tenant: string }): Promise<void> {
+  const broker = await connectInstanceBroker(readInstanceConfig(options))
+  const { id: tenantId } = await findTenant(broker, options.tenant)
+  const versions = await versionsOf(broker, tenantId)
+  await broker.close()
+  versions.sort((one, other) => (one.created_at < other.created_at ? 1 : -1))
+  for (const version of versions) {
+    const { id, status, created_at, validation } = shownModel(version, versions, [])
+    const { passed, served_traffic } = validation
+    process.stdout.write(
+      options.json === true
+        ? `${JSON.stringify({ id, status, created_at, validation })}\n`
+        : `${id}  ${created_at}  ${status.padEnd(9)}  ${passed ? 'passed' : 'failed'}  ` +
+            `accuracy ${served_traffic.accuracy.toFixed(3)}  calibration error ${served_traffic.calibration_error.toFixed(3)}\n`,
+    )
+  }
+}
+
+async function runShow(id: string, options: InstanceOption): Promise<void> {
+  const broker = await connectInstanceBroker(readInstanceConfig(options))
+  const version = await findVersion(broker, id)
+  const versions = await versionsOf(broker, version.tenant_id)
+  const shadows: StoredShadow[] = []
+  const bucket = await broker.bucket(MODEL_SHADOWS)
+  for await (const key of await bucket.keys(`${id}.*`)) {
+    const entry = await bucket.get(key)
+    if (entry?.operation === 'PUT') shadows.push(entry.json<StoredShadow>())
+  }
+  await broker.close()
+  process.stdout.write(`${JSON.stringify(shownModel(version, versions, shadows), null, 2)}\n`)
+}
+
+async function runDecision(decision: Decision, id: string, options: InstanceOption): Promise<void> {
+  const broker = await connectInstanceBroker(readInstanceConfig(options))
+  const { tenant_id: tenantId } = await findVersion(broker, id)
+  const versions = await versionsOf(broker, tenantId)
+  const records = bucketRecords<StoredModel>(await broker.bucket(MODELS), async () => undefined)
+  let before: StoredModel | undefined
+  let isGone = false
+  const after = await records.change(id, (version) => {
+    before = version
+    const outcome = decided(version, decision, versions, Date.now())
+    isGone = outcome.kind === 'gone'
+    return outcome.kind === 'decided' && outcome.version !== version ? outcome.version : undefined
+  })
+  if (before === undefined || after === undefined) throw unknownVersion(id)
+  if (isGone) throw new ConfigError('the version is too old to serve: only its card is kept')
+  await recordByCli(broker, ACTIONS[decision], id, { before: audited(before), after: audited(after) }, tenantId)
+  const status = statusOf(after, chosenVersion(await versionsOf(broker, tenantId)))
+  await broker.close()
+  process.stdout.write(`${id} is ${status === 'serving' ? 'the version that serves' : `a ${status} version`} now\n`)
+}
+
+async function findVersion(broker: Broker, id: string): Promise<StoredModel> {
+  const version = await bucketRecords<StoredModel>(await broker.bucket(MODELS), async () => undefined).read(id)
+  if (version === undefined) throw unknownVersion(id)
+  return version
+}
+
+const unknownVersion = (id: string): ConfigError => new ConfigError(`there is no model version ${id}`)
+
+async function versionsOf(broker: Broker, tenantId: string): Promise<StoredModel[]> {
+  const versions: StoredModel[] = []
+  const bucket = await broker.bucket(MODELS)
+  for await (const key of await bucket.keys()) {
+    const entry = await bucket.get(key)
+    if (entry?.operation === 'PUT') versions.push(entry.json<StoredModel>())
+  }
+  return versions.filter(({ tenant_id }) => tenant_id === tenantId)
+}

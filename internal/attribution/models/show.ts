@@ -1,0 +1,93 @@
+import type { ModelCard, Quality } from '../learning/model.js'
+import type { ShownModel } from './contract.js'
+import { added, NO_SHADOW } from './shadow.js'
+import type { StoredShadow } from './shadow-log.js'
+import { chosenVersion, type StoredModel, statusOf } from './version.js'
+
+/**
+ * A version and its card, in wire form.
+ *
+ * @param versions of its tenant
+ * @param shadows what partitions have counted of it
+ */
+export function shownModel(
+  version: StoredModel,
+  versions: Iterable<StoredModel>,
+  shadows: Iterable<StoredShadow>,
+): ShownModel {
+  const { id, created_at, promoted_at, recalled_at } = version
+  return {
+    id,
+    status: statusOf(version, chosenVersion(versions)),
+    created_at,
+    promoted_at,
+    recalled_at,
+    can_serve: version.artefact !== null,
+    ...shownCard(version.card),
+    shadow: shownShadow(shadows),
+  }
+}
+
+const shownCard = ({ dataWindow, gate, ...card }: ModelCard) => ({
+  seed: card.seed,
+  classes: card.classes.map(({ service, owner, examples, servedShare }) => ({
+    service,
+    owner,
+    examples,
+    served_share: rounded(servedShare),
+  })),
+  data_window: {
+    from: isoOf(dataWindow.fromMs),
+    to: isoOf(dataWindow.toMs),
+    validation_from: isoOf(dataWindow.validationFromMs),
+  },
+  examples: card.examples,
+  unknown_share: rounded(card.unknownShare),
+  validation: {
+    passed: gate.isPassed,
+    reasons: [...gate.reasons],
+    served_traffic: shownQuality(card.weighted),
+    audits: card.audited === undefined ? null : shownQuality(card.audited),
+  },
+  calibration_curve: card.calibrationCurve.map(({ meanProbability, ...bin }) => ({
+    from: bin.from,
+    to: bin.to,
+    n: rounded(bin.n),
+    mean_probability: rounded(meanProbability),
+    accuracy: rounded(bin.accuracy),
+  })),
+  feature_importance: card.featureImportance.map(({ feature, accuracyLost }) => ({
+    feature,
+    accuracy_lost: rounded(accuracyLost),
+  })),
+})
+
+const shownQuality = (quality: Quality) => ({
+  n: quality.n,
+  accuracy: rounded(quality.accuracy),
+  heuristic_accuracy: rounded(quality.heuristicAccuracy),
+  majority_accuracy: rounded(quality.majorityAccuracy),
+  calibration_error: rounded(quality.calibrationError),
+  precision_at_floor: quality.precisionAtFloor === undefined ? null : rounded(quality.precisionAtFloor),
+  share_at_floor: rounded(quality.shareAtFloor),
+})
+
+/** The counts of all partitions, against the version that they met last. */
+function shownShadow(shadows: Iterable<StoredShadow>): ShownModel['shadow'] {
+  const all = [...shadows].sort((one, other) => (one.since < other.since ? 1 : -1))
+  const last = all[0]
+  if (last === undefined) return null
+  const counted = all.filter(({ against }) => against === last.against)
+  const { changes, ...counts } = counted.reduce((sum, shadow) => added(sum, shadow.counts), NO_SHADOW)
+  return {
+    against: last.against,
+    since: counted.at(-1)?.since ?? last.since,
+    ...counts,
+    changes: changes.map(({ from, to, events }) => ({ from, to, events })),
+  }
+}
+
+const isoOf = (ms: number): string => new Date(ms).toISOString()
+
+/** Six places: more than so many examples can tell. */
+const rounded = (value: number): number => Math.round(value * 1e6) / 1e6
