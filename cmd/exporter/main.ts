@@ -74,7 +74,7 @@ runMain('exporter', async () => {
   const watermark = await followWatermark(await broker.bucket(CHECKPOINTS), lost, clock)
   const { publish } = createPublisher(broker.connection)
   const idsOf = tenantIdsCache(await signingKey(await broker.bucket(SIGNING_KEYS), masterKeys, 'ids'))
-  const blobs = openBlobs(config)
+  const blobs = await openBlobs(config)
   const deps = {
     jobs,
     placesInUse: await broker.bucket(EXPORT_PLACES),

@@ -463,7 +463,7 @@ runMain('gateway', async () => {
         isQueued: async (subject) =>
           (await broker.manager.direct.getMessage(EXPORTS.name, { last_by_subj: subject })) !== null,
         lost,
-        blobs: openBlobs(config),
+        blobs: await openBlobs(config),
         downloadsKey: await signingKey(signingKeys, masterKeys, 'downloads'),
         instanceRegion: config.region === '' ? null : config.region,
         residencyRegionOf,

@@ -5,6 +5,7 @@
 import { fileURLToPath } from 'node:url'
 import { connectBroker, ensureStreams } from '../../internal/broker/connect.js'
 import {
+  BLOB_SETTINGS,
   BROKER_SETTINGS,
   COURIER_SETTINGS,
   ConfigError,
@@ -61,9 +62,7 @@ runMain('up', async () => {
     [
       'host',
       'port',
-      'dataDir',
       'mode',
-      'region',
       'logLevel',
       'baseUrl',
       'demo',
@@ -81,7 +80,7 @@ runMain('up', async () => {
       ...COURIER_SETTINGS,
       ...STORE_SETTINGS,
       'storeMemoryBytesMax',
-      'exportsDir',
+      ...BLOB_SETTINGS,
       'exportsPerTenant',
       'accessTokenSeconds',
       ...TLS_SETTINGS,

@@ -161,6 +161,11 @@ export const SETTINGS = {
   spoolBytesMax: integer('spool-bytes-max', 512 * 1024 ** 2, 1024 ** 2, 2 ** 50),
 
   exportsDir: text('exports-dir', ''),
+  exportsS3Bucket: text('exports-s3-bucket', ''),
+  exportsS3Endpoint: url('exports-s3-endpoint', '', ['http:', 'https:']),
+  exportsS3Region: text('exports-s3-region', 'us-east-1'),
+  exportsS3AccessKey: text('exports-s3-access-key', ''),
+  exportsS3SecretKey: text('exports-s3-secret-key', ''),
   exportsPerTenant: integer('exports-per-tenant', 2, 1, 100),
 
   storePort: integer('store-port', 8123, 1, 65_535),
@@ -223,7 +228,16 @@ export const COURIER_SETTINGS = [
   'webhookRetryStopMs',
 ] as const satisfies readonly SettingName[]
 /** Of whoever writes the files of exports or hands them out. */
-export const BLOB_SETTINGS = ['dataDir', 'region', 'exportsDir'] as const satisfies readonly SettingName[]
+export const BLOB_SETTINGS = [
+  'dataDir',
+  'region',
+  'exportsDir',
+  'exportsS3Bucket',
+  'exportsS3Endpoint',
+  'exportsS3Region',
+  'exportsS3AccessKey',
+  'exportsS3SecretKey',
+] as const satisfies readonly SettingName[]
 
 export const TLS_SETTINGS = ['tlsCertFile', 'tlsKeyFile'] as const satisfies readonly SettingName[]
 
