@@ -5,6 +5,7 @@
 import { fileURLToPath } from 'node:url'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { admissionIndex } from './admission-index/question.js'
+import { attribution } from './attribution/question.js'
 import { type IngestOptions, ingest } from './ingest/question.js'
 import { revocation } from './revocation/question.js'
 import { soak } from './soak/question.js'
@@ -58,6 +59,15 @@ program
   .option('--rate <count>', 'events a second', atLeast(1), 1_000)
   .action(async (options: { minutes: number; rate: number }) => {
     await soak({ ...options, checkout: CHECKOUT, natsServerBin: natsServerBin() }, stopping.signal)
+  })
+
+program
+  .command('attribution')
+  .description('attribution pipeline ÷ insert of the same finished rows by one client; events/s and core of each stage')
+  .option('--repeats <count>', 'of each', atLeast(5), 5)
+  .option('--events <count>', 'events a repeat', atLeast(10_000), 100_000)
+  .action(async (options: { repeats: number; events: number }) => {
+    await attribution({ ...options, checkout: CHECKOUT, natsServerBin: natsServerBin() }, stopping.signal)
   })
 
 program

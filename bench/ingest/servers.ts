@@ -152,13 +152,18 @@ export async function startStore(ground: Ground, storePort: number): Promise<num
   return pid
 }
 
-export const startAttributor = (ground: Ground, storePort: number): Promise<number> =>
+export const startAttributor = (
+  ground: Ground,
+  storePort: number,
+  args: readonly string[] = [],
+  name = 'attributor',
+): Promise<number> =>
   ground.processes.start({
-    name: 'attributor',
+    name,
     command: process.execPath,
-    args: [roleMain('attributor')],
+    args: [roleMain('attributor'), ...args],
     env: roleEnv(ground, `http://127.0.0.1:${storePort}`),
-    ready: says(ground.processes, 'attributor', /"attributing"/),
+    ready: says(ground.processes, name, /"attributing"/),
   })
 
 async function startBenchServer(
