@@ -14,6 +14,7 @@ import { CHANGES } from '../store/tables/closed.js'
 import { COST_BASES } from './cost/cost-details.js'
 import { RATE_PARTS } from './cost/rate-sheet.js'
 import { FOOTPRINT_BASES } from './energy/footprint-details.js'
+import { INFERENCE_CAPS } from './explain-inference.js'
 import {
   CONFIDENCE_BANDS,
   DEGRADATION_STATES,
@@ -82,6 +83,18 @@ const band = {
 const explanation = z
   .object({
     evidence: facts('The facts that decided.'),
+    inference: z
+      .object({
+        probability: decimalText().meta({ description: 'Calibrated, of the service and owner that were chosen.' }),
+        unknown_probability: decimalText()
+          .nullable()
+          .meta({ description: 'Of its being none of those that the model knows; null for the baseline.' }),
+        caps: z
+          .array(z.object({ cap: z.enum(INFERENCE_CAPS), at: decimalText() }))
+          .meta({ description: 'The confidence is the least of these and the probability.' }),
+      })
+      .nullable()
+      .meta({ description: 'Of a record that was inferred; else null.' }),
     alternatives: z.array(facts('Another service and owner, with its probability.')),
     allocation: z
       .object({

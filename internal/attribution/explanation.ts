@@ -8,6 +8,7 @@ import type { CostDetails } from './cost/cost-details.js'
 import { type CostFacts, explainCost } from './cost/explain-cost.js'
 import { type Banded, explainFootprint } from './energy/explain-footprint.js'
 import type { FootprintDetails } from './energy/footprint-details.js'
+import { explainInference } from './explain-inference.js'
 import { countOf } from './record.js'
 import type { Inference } from './row.js'
 
@@ -24,6 +25,7 @@ export function explain(
 ): object {
   return {
     evidence: JSON.parse(stored.evidence) as object,
+    inference: explainInference(stored),
     alternatives: stored.inference === '' ? [] : (JSON.parse(stored.inference) as Inference).alternatives,
     allocation: stored.stage_origin === 'stage_c' ? explainAllocation(stored, weights) : null,
     cost: explainStoredCost(stored),

@@ -71,6 +71,8 @@ export function switchedOffStageB(): Stage {
     board: { of: () => ({ state: 'disabled', model: undefined }), version: unasked },
     inference: { ask: unasked, probe: unasked, lookInShadow: unasked },
     baseline: { guess: unasked },
+    completeAsOf: unasked,
+    neighbours: unasked,
     countShadow: unasked,
     log: createLog('test', 'silent'),
   })

@@ -1,14 +1,11 @@
-import type { SipKey } from '../../ids/siphash.js'
 import type { AdmittedInvocation } from '../../invocations/group.js'
-import type { Logger } from '../../telemetry/log.js'
 import { capConfidence, type DegradationState } from '../interpretation.js'
-import type { EventFacts } from '../learning/features.js'
 import type { Prediction } from '../learning/model.js'
 import type { ServingBoard } from '../models/serving-board.js'
 import type { StoredModel } from '../models/version.js'
 import type { Verdict } from '../row.js'
 import type { Baseline, CountedAsOf } from './baseline.js'
-import { factsOf } from './facts.js'
+import { type FactsDeps, factsOfAll } from './facts.js'
 import type { Inferences, Shadow } from './inferences.js'
 import { probabilityText } from './probability.js'
 
@@ -16,16 +13,14 @@ import { probabilityText } from './probability.js'
 export interface Served {
   readonly state: DegradationState
   readonly model?: string
-  /** Where the baseline has answered: as of when it counted. */
-  readonly asOf?: CountedAsOf
+  /** As of when records were looked at, where any were. */
+  readonly asOf?: Partial<CountedAsOf>
 }
 
-export interface AnswerDeps {
+export interface AnswerDeps extends FactsDeps {
   readonly board: Pick<ServingBoard, 'of' | 'version'>
   readonly inference: Pick<Inferences, 'ask' | 'probe' | 'lookInShadow'>
   readonly baseline: Pick<Baseline, 'guess'>
-  readonly identityKeyOf: (tenantId: string) => SipKey
-  readonly log: Logger
 }
 
 export interface Answered {
@@ -51,22 +46,22 @@ export async function answer(
 ): Promise<Answered> {
   const { state, model } = servingNow(tenantId, planned, deps)
   if (state === 'disabled') return { served: { state }, verdicts: [] }
-  const facts = (): readonly EventFacts[] => calls.map((admitted) => factsOf(admitted, deps.identityKeyOf(tenantId)))
+  const asOf = planned?.asOf
   if (model !== undefined) {
-    const asked = facts()
-    const predictions = await deps.inference.ask(model, asked)
+    const { facts, tracesMs } = await factsOfAll(tenantId, calls, asOf?.tracesMs, deps)
+    const predictions = await deps.inference.ask(model, facts)
     if (predictions !== undefined) {
-      const shadow = planned === undefined ? await deps.inference.lookInShadow(model, asked, predictions) : undefined
+      const shadow = planned === undefined ? await deps.inference.lookInShadow(model, facts, predictions) : undefined
       return {
-        served: { state, model: model.id },
+        served: { state, model: model.id, ...(tracesMs !== undefined && { asOf: { tracesMs } }) },
         verdicts: predictions.map((prediction, i) => verdictOf(prediction, calls[i], model, state)),
         ...(shadow && { shadow }),
       }
     }
   } else if (planned === undefined) {
-    await deps.inference.probe(tenantId, facts)
+    await deps.inference.probe(tenantId, () => factsOfAll(tenantId, calls, undefined, deps).then(({ facts }) => facts))
   }
-  return byBaseline(tenantId, calls, planned?.asOf, deps)
+  return byBaseline(tenantId, calls, asOf, deps)
 }
 
 function servingNow(
@@ -110,7 +105,7 @@ function verdictOf(
 async function byBaseline(
   tenantId: string,
   calls: readonly AdmittedInvocation[],
-  plannedAsOf: CountedAsOf | undefined,
+  plannedAsOf: Partial<CountedAsOf> | undefined,
   { baseline, log }: AnswerDeps,
 ): Promise<Answered> {
   const state = 'degraded_serving'

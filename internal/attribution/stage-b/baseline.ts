@@ -2,6 +2,7 @@ import type { ClassCount, CountedWindow } from '../../store/queries/resolved-cla
 import { HEURISTIC_CONFIDENCE_MAX } from '../learning/heuristic.js'
 import type { Alternative } from '../row.js'
 import { probabilityText } from './probability.js'
+import { type TraceWindow, traceWindowOf } from './trace-window.js'
 
 /** What the fail-open baseline says of a call (spec 2.3, rule 2): what facts say of most calls like it. */
 export interface BaselineGuess {
@@ -36,8 +37,6 @@ export interface BaselineCall {
 const HOUR_MS = 60 * 60 * 1000
 /** Of a principal, what became of its calls in so long before counts; by the calls' own time, which may be long ago. */
 const PRINCIPAL_WINDOW_MS = 24 * HOUR_MS
-/** The steps of a workflow lie within so long of each other. */
-const TRACE_WINDOW_MS = HOUR_MS
 /** Fewer of a principal's calls say nothing of the next one. */
 const PRINCIPAL_RECORDS_MIN = 10
 /** Counts are used again for so long, and longer where counting took long: at most a hundredth of the time goes into it. */
@@ -51,11 +50,10 @@ type Classes = ReadonlyMap<string, readonly ClassCount[]>
 /** Instants, milliseconds since the epoch. A trace is young: its counts cannot be of a moment ago. */
 export interface CountedAsOf {
   readonly principalsMs: number
-  readonly tracesMs?: number
+  readonly tracesMs?: number | undefined
 }
 
 const NO_CLASSES: Classes = new Map()
-const hasTrace = ({ traceId }: BaselineCall): boolean => traceId !== undefined
 
 interface Counted {
   readonly asOfMs: number
@@ -81,13 +79,14 @@ export class Baseline {
   async guess(
     tenantId: string,
     calls: readonly BaselineCall[],
-    asOf: CountedAsOf | undefined,
+    asOf: Partial<CountedAsOf> | undefined,
   ): Promise<{ readonly guesses: readonly (BaselineGuess | undefined)[]; readonly asOf: CountedAsOf }> {
     const counted = await this.principals(tenantId, hourAfter(calls), asOf?.principalsMs)
-    const tracesMs = asOf?.tracesMs ?? (calls.some(hasTrace) ? await this.deps.completeAsOf() : undefined)
+    const traced = traceWindowOf(calls)
+    const tracesMs = asOf?.tracesMs ?? (traced && (await this.deps.completeAsOf()))
     const [ofPrincipals, ofTraces] = await Promise.all([
       counted.classes,
-      tracesMs === undefined ? NO_CLASSES : this.traces(tenantId, calls, tracesMs),
+      traced === undefined || tracesMs === undefined ? NO_CLASSES : this.traces(tenantId, traced, tracesMs),
     ])
     const guesses = calls.map(({ principal, traceId }) => {
       const ofTrace = traceId === undefined ? undefined : ofTraces.get(traceId)
@@ -95,7 +94,7 @@ export class Baseline {
         guessFrom(ofTrace, 'trace', 1) ?? guessFrom(ofPrincipals.get(principal), 'principal', PRINCIPAL_RECORDS_MIN)
       )
     })
-    return { guesses, asOf: { principalsMs: counted.asOfMs, ...(tracesMs !== undefined && { tracesMs }) } }
+    return { guesses, asOf: { principalsMs: counted.asOfMs, tracesMs } }
   }
 
   private async principals(tenantId: string, toMs: number, wantedAsOfMs: number | undefined): Promise<Counted> {
@@ -126,16 +125,8 @@ export class Baseline {
     return counted
   }
 
-  private async traces(tenantId: string, calls: readonly BaselineCall[], asOfMs: number): Promise<Classes> {
-    const traceIds = new Set<string>()
-    let [fromMs, toMs] = [Number.POSITIVE_INFINITY, 0]
-    for (const { traceId, eventTimeMs } of calls) {
-      if (traceId === undefined) continue
-      traceIds.add(traceId)
-      fromMs = Math.min(fromMs, eventTimeMs - TRACE_WINDOW_MS)
-      toMs = Math.max(toMs, eventTimeMs + TRACE_WINDOW_MS)
-    }
-    return byWhat(await this.deps.ofTraces({ tenantId, fromMs, toMs, asOfMs }, [...traceIds]))
+  private async traces(tenantId: string, { traceIds, ...window }: TraceWindow, asOfMs: number): Promise<Classes> {
+    return byWhat(await this.deps.ofTraces({ tenantId, ...window, asOfMs }, traceIds))
   }
 }
 

@@ -1,6 +1,10 @@
 import { type SipKey, sipHash128 } from '../../ids/siphash.js'
 import type { AdmittedInvocation } from '../../invocations/group.js'
-import type { EventFacts } from '../learning/features.js'
+import type { CountedWindow } from '../../store/queries/resolved-classes.js'
+import type { StoredNeighbour } from '../../store/queries/trace-neighbours.js'
+import type { Logger } from '../../telemetry/log.js'
+import { type EventFacts, withNeighbours } from '../learning/features.js'
+import { traceWindowOf } from './trace-window.js'
 
 /** What a model may know of an admitted event. @param identityKey the tenant's, for hashing identities */
 export const factsOf = ({ invocation, principal }: AdmittedInvocation, identityKey: SipKey): EventFacts => ({
@@ -30,3 +34,56 @@ function identityHash(identity: string, key: SipKey): string {
   sipHash128(key, Buffer.from(identity), hash)
   return hash.toString('hex')
 }
+
+export interface FactsDeps {
+  readonly identityKeyOf: (tenantId: string) => SipKey
+  readonly completeAsOf: () => Promise<number>
+  /** Recorded calls of traces, at most so many of each. */
+  readonly neighbours: (
+    window: CountedWindow,
+    traceIds: readonly string[],
+    ofEachMax: number,
+  ) => Promise<readonly StoredNeighbour[]>
+  readonly log: Logger
+}
+
+/** Further neighbours would not be looked at. */
+const NEIGHBOURS_MAX = 16
+
+/**
+ * What a model may know of a tenant's calls: each call's own facts, and what the others of its trace look like, those
+ * of the same batch and those that have records.
+ *
+ * @param tracesMs the instant as of which records were looked at before, to look at the same again
+ */
+export async function factsOfAll(
+  tenantId: string,
+  calls: readonly AdmittedInvocation[],
+  tracesMs: number | undefined,
+  deps: FactsDeps,
+): Promise<{ readonly facts: readonly EventFacts[]; readonly tracesMs: number | undefined }> {
+  const identityKey = deps.identityKeyOf(tenantId)
+  const own = calls.map((admitted) => factsOf(admitted, identityKey))
+  const traced = traceWindowOf(own)
+  if (traced === undefined) return { facts: own, tracesMs: undefined }
+  const { traceIds, ...window } = traced
+  const asOfMs = tracesMs ?? (await deps.completeAsOf())
+  const recorded = await deps.neighbours({ tenantId, ...window, asOfMs }, traceIds, NEIGHBOURS_MAX).catch((cause) => {
+    // The read model may be busy; each call is still known by itself.
+    deps.log.warn({ err: cause, tenantId }, 'the neighbours of traces cannot be looked up')
+    return []
+  })
+  const facts = withNeighbours([...own, ...recorded.map(neighbourOf)]).slice(0, own.length)
+  return { facts, tracesMs: asOfMs }
+}
+
+const neighbourOf = ({ trace_id, provider, served_model, input_tokens }: StoredNeighbour): EventFacts => ({
+  traceId: trace_id,
+  provider,
+  model: served_model,
+  inputTokens: input_tokens === null ? undefined : Number(input_tokens),
+  // Of a neighbour nothing else counts.
+  eventTimeMs: 0,
+  ingestionLayer: '',
+  principal: '',
+})

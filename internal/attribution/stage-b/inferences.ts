@@ -74,7 +74,7 @@ export class Inferences {
    * Tries the tenant's version, if it was too slow, with the events at hand and half of the time: when it is well
    * within it, it serves again from the next batch on.
    */
-  async probe(tenantId: string, events: () => readonly EventFacts[]): Promise<void> {
+  async probe(tenantId: string, events: () => Promise<readonly EventFacts[]>): Promise<void> {
     const { board, models, ticks, member, isLive } = this.deps
     const fault = board.faultOf(tenantId)
     const version = fault?.kind === 'slow' ? board.version(fault.model_id) : undefined
@@ -84,7 +84,7 @@ export class Inferences {
     this.triedAt.set(version.id, ticks())
     const loaded = await models.get(version)
     if (loaded.kind === 'fault') return
-    const inferred = await infer(loaded.model, events(), true, ticks, BATCH_MS_MAX / 2).catch(() => undefined)
+    const inferred = await infer(loaded.model, await events(), true, ticks, BATCH_MS_MAX / 2).catch(() => undefined)
     if (inferred?.kind === 'inferred') board.mend(version)
   }
 

@@ -5,6 +5,7 @@ import { followCurrency } from '../../broker/currency.js'
 import type { Membership } from '../../broker/members.js'
 import type { PublishEvent } from '../../events/publish.js'
 import { resolvedClassesByPrincipal, resolvedClassesOfTraces } from '../../store/queries/resolved-classes.js'
+import { traceNeighbours } from '../../store/queries/trace-neighbours.js'
 import type { Logger } from '../../telemetry/log.js'
 import type { Stage } from '../actor/stage.js'
 import { announceChanges } from '../models/announce-changes.js'
@@ -87,6 +88,8 @@ export async function openInference(deps: InferenceDeps, signal: AbortSignal): P
         board,
         inference,
         baseline,
+        completeAsOf: deps.completeAsOf,
+        neighbours: (window, traceIds, ofEachMax) => traceNeighbours(store, window, traceIds, ofEachMax),
         countShadow: (shadow) => countShadow(shadows, shadow),
         log,
       }),

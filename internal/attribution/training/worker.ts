@@ -6,6 +6,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { connectStore, type StoreConnection } from '../../store/client.js'
 import { type TrainingWindow, trainingRows } from '../../store/queries/training-window.js'
 import { encodeModel } from '../learning/artefact.js'
+import { withNeighbours } from '../learning/features.js'
 import type { ModelCard } from '../learning/model.js'
 import { type TrainingRecord, train } from '../learning/train.js'
 import { recordOf } from './records.js'
@@ -26,7 +27,9 @@ const records: TrainingRecord[] = []
 for await (const row of trainingRows(store, window)) records.push(recordOf(row))
 await store.close()
 
-const trained = train(records, { seed })
+const facts = withNeighbours(records.map((record) => record.facts))
+const examples = records.map((record, i): TrainingRecord => ({ ...record, facts: facts[i] ?? record.facts }))
+const trained = train(examples, { seed })
 const message: TrainedOrNot =
   trained.kind === 'trained'
     ? { kind: 'trained', artefact: encodeModel(trained.model), card: trained.model.card }

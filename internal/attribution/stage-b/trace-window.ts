@@ -1,0 +1,26 @@
+const HOUR_MS = 60 * 60 * 1000
+/** The steps of a workflow lie within so long of each other. */
+const TRACE_WINDOW_MS = HOUR_MS
+
+/** Traces of calls, and when their other steps can have been. */
+export interface TraceWindow {
+  readonly traceIds: readonly string[]
+  /** Of the calls' own times. */
+  readonly fromMs: number
+  readonly toMs: number
+}
+
+/** @returns undefined when no call has a trace */
+export function traceWindowOf(
+  calls: Iterable<{ readonly traceId?: string | undefined; readonly eventTimeMs: number }>,
+): TraceWindow | undefined {
+  const traceIds = new Set<string>()
+  let [fromMs, toMs] = [Number.POSITIVE_INFINITY, 0]
+  for (const { traceId, eventTimeMs } of calls) {
+    if (traceId === undefined) continue
+    traceIds.add(traceId)
+    fromMs = Math.min(fromMs, eventTimeMs - TRACE_WINDOW_MS)
+    toMs = Math.max(toMs, eventTimeMs + TRACE_WINDOW_MS)
+  }
+  return traceIds.size === 0 ? undefined : { traceIds: [...traceIds], fromMs, toMs }
+}
