@@ -79,6 +79,7 @@ import { openAuthorizationServer } from '../../internal/oauth/open.js'
 import { encodeObservation, encodeObservations } from '../../internal/observations/codec.js'
 import { partnerRoutes } from '../../internal/partner/routes.js'
 import { runMain, stopSignal, untilAvailable } from '../../internal/process/main.js'
+import { reportRoutes } from '../../internal/reports/routes.js'
 import { readMasterKeys } from '../../internal/secrets/master-keys.js'
 import { signingKey } from '../../internal/secrets/signing-keys.js'
 import { adoptOrphans } from '../../internal/spool/orphans.js'
@@ -90,6 +91,7 @@ import { findAttribution, listAttributions } from '../../internal/store/queries/
 import { listAuditLog } from '../../internal/store/queries/audit-log.js'
 import { closedVersionsOf } from '../../internal/store/queries/closed.js'
 import { findQuarantined } from '../../internal/store/queries/quarantined.js'
+import { usagePeople, usageSums } from '../../internal/store/queries/usage.js'
 import { listWebhookAttempts } from '../../internal/store/queries/webhook-attempts.js'
 import { createLog } from '../../internal/telemetry/log.js'
 import { settingsRoutes } from '../../internal/tenants/routes.js'
@@ -398,6 +400,15 @@ runMain('gateway', async () => {
       }),
       ...oauth.routes,
       ...attributionRoutes(attributions),
+      ...reportRoutes({
+        reads: {
+          sums: (...question) => usageSums(store, ...question),
+          people: (...question) => usagePeople(store, ...question),
+          notPeople: () => [],
+        },
+        cursors,
+        clock,
+      }),
       ...changeRoutes({
         mutate,
         idsOf,

@@ -5,8 +5,8 @@
  * is the rollup by none. Which groups are shown does not depend on what is asked, only on who appears where, so that
  * filters and groupings cannot be played off against each other:
  *
- * 1. A group of one to four people is hidden, and so is one whose time a period cuts (`timeline.ts`).
- * 2. What is within a hidden group is hidden.
+ * 1. A group of one to four people is hidden.
+ * 2. A group whose time a period cuts is hidden (`timeline.ts`), and so is what is within it.
  * 3. Groups of the same people's calls are hidden together: else one would tell what the other must not.
  * 4. What a group hides in any finer rollup is at least two groups, with five people together; else the next smallest
  *    is hidden too.
@@ -116,7 +116,9 @@ class Lattice {
       known.set(parting, rollup)
       this.rollups[dimensions] = rollup
     }
-    this.distinct = [...known.values()].reverse()
+    this.distinct = [...known.values()].sort(
+      (one, other) => one.groups.length - other.groups.length || one.dimensions - other.dimensions,
+    )
   }
 
   private rollupOf(dimensions: Dimensions, placeOf: readonly number[]): Rollup {
@@ -159,7 +161,7 @@ class Lattice {
     // Groups of the same cells may have had different ones at other times, beyond the period.
     for (const [dimensions, { groups }] of this.rollups.entries()) {
       for (const group of groups) {
-        if (!group.isHidden && isCut(dimensions, this.cells[group.cells[0] ?? 0]?.values ?? [])) this.hide(group)
+        if (isCut(dimensions, this.cells[group.cells[0] ?? 0]?.values ?? [])) this.hideWithAllWithin(group)
       }
     }
     while (!isRootSmall && this.hideWhatTells()) {
@@ -167,17 +169,19 @@ class Lattice {
     }
   }
 
-  /** Rules 4 and 5, once over all rollups. @returns whether anything was hidden */
+  /**
+   * Rules 4 and 5 for the coarsest rollup that does not follow them: what it then hides spares finer ones.
+   *
+   * @returns whether anything was hidden
+   */
   private hideWhatTells(): boolean {
-    let hasHidden = false
-    for (const finer of this.distinct) {
-      if (!finer.groups.some(({ isHidden }) => isHidden)) continue
-      for (const coarser of this.coarserThan(finer)) {
-        if (this.hideWithin(coarser, finer)) hasHidden = true
-        if (this.hideHoldersOfRests(coarser, finer)) hasHidden = true
-      }
-    }
-    return hasHidden
+    return this.distinct.some(
+      (finer) =>
+        finer.groups.some(({ isHidden }) => isHidden) &&
+        this.coarserThan(finer).some(
+          (coarser) => this.hideWithin(coarser, finer) || this.hideHoldersOfRests(coarser, finer),
+        ),
+    )
   }
 
   private coarserThan({ dimensions }: Rollup): Rollup[] {
@@ -191,7 +195,7 @@ class Lattice {
     for (const child of finer.groups) {
       if (!child.isHidden) continue
       const parent = coarser.byCell[child.cells[0] ?? 0] as Group
-      if (isSmall(parent.people)) continue
+      if (parent.isHidden) continue
       const siblings = hiddenOf.get(parent)
       if (siblings === undefined) hiddenOf.set(parent, [child])
       else siblings.push(child)
@@ -268,23 +272,19 @@ class Lattice {
     return left
   }
 
-  /** Rules 2 and 3 go with it. @returns whether it was shown before, and may be hidden */
+  /** Rule 3 goes with it. @returns whether it was shown before, and may be hidden */
   private hide(group: Group): boolean {
     if (group.isHidden || group.dimensions === 0) return false
-    const waiting = [group]
-    for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-      if (next.isHidden || next.dimensions === 0) continue
-      next.isHidden = true
-      waiting.push(...(this.alike.get(signOf(next.cells)) ?? []))
-      for (const { dimensions, byCell } of this.distinct) {
-        if ((dimensions & next.dimensions) !== next.dimensions) continue
-        for (const index of next.cells) {
-          const within = byCell[index]
-          if (within !== undefined && !within.isHidden) waiting.push(within)
-        }
-      }
-    }
+    for (const twin of this.alike.get(signOf(group.cells)) ?? []) if (twin.dimensions !== 0) twin.isHidden = true
     return true
+  }
+
+  private hideWithAllWithin(group: Group): void {
+    this.hide(group)
+    for (const { dimensions, byCell } of this.distinct) {
+      if ((dimensions & group.dimensions) !== group.dimensions) continue
+      for (const index of group.cells) this.hide(byCell[index] as Group)
+    }
   }
 
   private peopleOf(cells: readonly number[]): People {

@@ -151,8 +151,8 @@ class Report<M> {
 
   private isSafe(cells: readonly SummedCell<M>[]): boolean {
     if (isSmall(unionOf(cells.map(({ people }) => people)))) return false
-    const included = new Set(cells.map(({ values }) => values))
-    return this.rollups.isSafe((values) => included.has(values))
+    const included = new Set(cells.map(({ values }) => values.join('\u0000')))
+    return this.rollups.isSafe((values) => included.has(values.join('\u0000')))
   }
 
   private isHeld(values: readonly string[]): boolean {

@@ -50,6 +50,14 @@ export function isCut(slots: readonly Slot[], { fromMs, toMs }: Period): boolean
   return false
 }
 
+/** Whether a group may be parted at an instant. @param slots of the group, ascending: all of the instant's month */
+export const isEdge = (slots: readonly Slot[], atMs: number): boolean =>
+  isBetween(
+    slots.filter(({ startMs }) => monthStart(startMs) === monthStart(atMs)),
+    atMs,
+    0,
+  )
+
 /** Whether an instant lies between two stretches. @param level of the grid by whose units the slots are parted */
 function isBetween(slots: readonly Slot[], atMs: number, level: number): boolean {
   const unitMs = GRID_MS[level]

@@ -15,3 +15,6 @@ export function storeProblem(cause: unknown): Problem | undefined {
   // Everything else that the client throws is about the connection.
   return problem('SERVICE_UNAVAILABLE', 'The read model cannot be reached.', { retryAfterSeconds: 1 })
 }
+
+/** A result of more rows than the query may have: the question is too wide. */
+export const isTooLarge = (cause: unknown): boolean => cause instanceof ClickHouseError && cause.code === '396'

@@ -6,6 +6,7 @@ export const TAGS = {
   Ingestion: 'Events that capture layers send.',
   Attribution: 'Records of who and what caused a call, with their evidence.',
   Models: 'What trained inference has learned, and what of it serves.',
+  Reports: 'What calls amount to, and how many people make them, by groups and time.',
   Access: 'Who may call, and with what: API keys, OAuth clients, people.',
   Settings: 'How the tenant wants the service to work.',
   Audit: 'What was done and refused.',

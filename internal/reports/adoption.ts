@@ -1,0 +1,42 @@
+import type { Measured, ReportRow } from './report.js'
+
+/** Who uses what. */
+export interface Adoption {
+  /** Hashes of whoever appears, ascending, each once. */
+  readonly people: readonly number[]
+  readonly calls: number
+}
+
+/** People that are told apart in one group; one of more is counted as so many. */
+const PEOPLE_MAX = 200_000
+
+export const ADOPTION: Measured<Adoption> = {
+  peopleMax: PEOPLE_MAX,
+  of: ({ people, counts }) => ({ people, calls: counts.calls }),
+  none: { people: [], calls: 0 },
+  plus: (one, other) => ({ people: unionOf(one.people, other.people), calls: one.calls + other.calls }),
+}
+
+/** A row as it goes out. */
+export const shownAdoption = ({ fromMs, toMs, labels, isFolded, sum }: ReportRow<Adoption>) => ({
+  from: new Date(fromMs).toISOString(),
+  to: new Date(toMs).toISOString(),
+  ...labels,
+  folded: isFolded,
+  people: sum.people.length,
+  calls: sum.calls,
+})
+
+function unionOf(one: readonly number[], other: readonly number[]): readonly number[] {
+  if (one.length === 0) return other
+  if (other.length === 0) return one
+  const all: number[] = []
+  for (let l = 0, r = 0; l < one.length || r < other.length; ) {
+    const a = one[l] ?? Number.POSITIVE_INFINITY
+    const b = other[r] ?? Number.POSITIVE_INFINITY
+    all.push(Math.min(a, b))
+    if (a <= b) l++
+    if (b <= a) r++
+  }
+  return all
+}

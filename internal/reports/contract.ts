@@ -1,0 +1,202 @@
+import { z } from 'zod'
+import { FILTER_PARAMETERS, FILTERS_DESCRIPTION } from '../filters/parameters.js'
+import { count, decimalText, PAGE_PARAMETERS, pageOf, timeText } from '../gateway/contract/fields.js'
+import { json, type Operation, type Parameters } from '../gateway/contract/operation.js'
+import { INTERVALS, REPORT_DIMENSIONS } from '../store/queries/usage.js'
+import { BOUNDED_FIGURES } from './usage.js'
+
+/** What the reports take and promise (spec 4.2 and 8, design section 6). */
+
+export const ADOPTION_DIMENSIONS = ['owner', 'service', 'provider', 'served_model'] as const
+export const ADOPTION_INTERVALS = ['day', 'week', 'month'] as const
+
+const TIMES: Parameters = {
+  from: z
+    .string()
+    .optional()
+    .meta({
+      description:
+        'Where the period begins: a day (in the time zone), or an RFC 3339 time in UTC on the quarter of an hour. ' +
+        'Without it: thirty days ago.',
+      examples: ['2026-11-01'],
+    }),
+  to: z
+    .string()
+    .optional()
+    .meta({
+      description:
+        'Where the period ends, in the same form; the day or time itself is no part of it. Without it: tonight.',
+      examples: ['2026-12-01'],
+    }),
+  time_zone: z
+    .string()
+    .optional()
+    .meta({
+      description: 'Where days, weeks and months begin: a name of the tz database.',
+      default: 'UTC',
+      examples: ['Asia/Kolkata'],
+    }),
+}
+
+/** Those of the record filters that reports take. */
+const FILTERS: Parameters = Object.fromEntries(
+  Object.entries(FILTER_PARAMETERS).filter(([name]) => {
+    const [, field, operator] = /^filter\[(\w+)\]\[(\w+)\]$/.exec(name) ?? []
+    if (field === 'event_time') return operator === 'gte' || operator === 'lt'
+    return REPORT_DIMENSIONS.some((dimension) => dimension === field)
+  }),
+)
+
+const groupBy = (names: readonly string[]) =>
+  z
+    .string()
+    .optional()
+    .meta({
+      description: `Names of ${names.join(', ')}, parted by commas, the coarsest first. Without it: all together.`,
+      examples: ['service'],
+    })
+
+const interval = (names: readonly [string, ...string[]]) =>
+  z
+    .enum(names)
+    .optional()
+    .meta({ description: 'Into what the period is parted. Intervals without calls are left out.' })
+
+const rowBase = {
+  from: timeText(),
+  to: timeText(),
+  ...Object.fromEntries(REPORT_DIMENSIONS.map((name) => [name, z.string().nullable().optional()])),
+  folded: z.boolean().meta({
+    description:
+      'Whether the row is what its parent does not show of itself: groups in which one to four people appear, and those ' +
+      'that would tell of them by difference. Labels that were folded away are null.',
+  }),
+}
+
+const usageRow = z
+  .object({
+    ...rowBase,
+    cost_usd: decimalText(),
+    energy_wh: decimalText(),
+    carbon_gco2e: decimalText(),
+    calls: count(),
+    input_tokens: count(),
+    output_tokens: count(),
+    cached_input_tokens: count().meta({ description: 'Within `input_tokens`.' }),
+    cache_write_tokens: count().meta({ description: 'Within `input_tokens`.' }),
+    reasoning_tokens: count().meta({ description: 'Within `output_tokens`.' }),
+    unpriced_calls: count().meta({ description: 'Calls without a price, whose cost is not in `cost_usd`.' }),
+    lower_bounds: z.array(z.enum(BOUNDED_FIGURES)).meta({
+      description: 'Figures that are at least what is shown: some calls did not tell, and no price or model is known.',
+    }),
+  })
+  .meta({ id: 'UsageRow' })
+
+const adoptionRow = z
+  .object({
+    ...rowBase,
+    people: count().meta({ description: 'Distinct identities; none of workloads.' }),
+    calls: count(),
+  })
+  .meta({ id: 'AdoptionRow' })
+
+const report = z
+  .object({
+    from: timeText(),
+    to: timeText(),
+    time_zone: z.string(),
+    interval: z.enum(INTERVALS).nullable(),
+    group_by: z.array(z.enum(REPORT_DIMENSIONS)),
+    allocated: z.boolean().meta({ description: "Whether pools' amounts are spread over those who caused the rest." }),
+    widened_filters: z.array(z.enum(REPORT_DIMENSIONS)).meta({
+      description:
+        'Filters that were not applied, since what they hold, or leave out, tells of fewer than five people.',
+    }),
+  })
+  .meta({
+    id: 'ReportScope',
+    description:
+      'What the rows are of. The period is wider than asked for where its edges would tell of single people.',
+  })
+
+const answer = (row: z.ZodType) => pageOf(row).extend({ report })
+
+const COHORTS =
+  'No row, and no difference between rows, tells of fewer than five people, however selective the question is: such ' +
+  'groups are folded into their parents. Sums are exact. Figures are those of the moment of the first page. ' +
+  FILTERS_DESCRIPTION
+
+const EXAMPLE_SCOPE = {
+  from: '2026-11-01T00:00:00.000Z',
+  to: '2026-12-01T00:00:00.000Z',
+  time_zone: 'UTC',
+  interval: null,
+  group_by: ['service'],
+  allocated: false,
+  widened_filters: [],
+}
+const EXAMPLE_ROW = { from: EXAMPLE_SCOPE.from, to: EXAMPLE_SCOPE.to, service: 'support-chat', folded: false }
+const EXAMPLE_PAGE = { limit: 50, has_more: false }
+
+export const USAGE_REPORT: Operation = {
+  id: 'reportUsage',
+  tag: 'Reports',
+  summary: 'Cost, energy, carbon, tokens and calls by groups and time',
+  description: COHORTS,
+  query: {
+    ...PAGE_PARAMETERS,
+    ...TIMES,
+    group_by: groupBy(REPORT_DIMENSIONS),
+    interval: interval(INTERVALS),
+    ...FILTERS,
+  },
+  replies: {
+    200: {
+      description: 'A page of rows, in order of time and labels.',
+      contents: json(answer(usageRow), {
+        data: [
+          {
+            ...EXAMPLE_ROW,
+            cost_usd: '1204.5512',
+            energy_wh: '80211.25',
+            carbon_gco2e: '30114.5',
+            calls: 18_204,
+            input_tokens: 40_112_000,
+            output_tokens: 4_210_400,
+            cached_input_tokens: 12_000_000,
+            cache_write_tokens: 0,
+            reasoning_tokens: 0,
+            unpriced_calls: 0,
+            lower_bounds: [],
+          },
+        ],
+        page: EXAMPLE_PAGE,
+        report: EXAMPLE_SCOPE,
+      }),
+    },
+  },
+}
+
+export const ADOPTION_REPORT: Operation = {
+  id: 'reportAdoption',
+  tag: 'Reports',
+  summary: 'How many people use what, over time',
+  description: COHORTS,
+  query: {
+    ...PAGE_PARAMETERS,
+    ...TIMES,
+    group_by: groupBy(ADOPTION_DIMENSIONS),
+    interval: interval(ADOPTION_INTERVALS),
+    ...FILTERS,
+  },
+  replies: {
+    200: {
+      description: 'A page of rows, in order of time and labels.',
+      contents: json(answer(adoptionRow), {
+        data: [{ ...EXAMPLE_ROW, people: 42, calls: 18_204 }],
+        page: EXAMPLE_PAGE,
+        report: EXAMPLE_SCOPE,
+      }),
+    },
+  },
+}

@@ -1,0 +1,163 @@
+import type { Choice } from '../cohorts/rows.js'
+import type { Period } from '../cohorts/timeline.js'
+import { type Condition, digestOf, isFilterName, parseFilters } from '../filters/parse.js'
+import { badParameter, namedOnce, readPairs } from '../gateway/query-string.js'
+import type { Problem } from '../problems/catalogue.js'
+import { INTERVALS, type Interval, REPORT_DIMENSIONS, type ReportDimension } from '../store/queries/usage.js'
+import { DAYS_MAX, QUARTER_MS, readEdge, readZone, usualPeriod } from './period.js'
+
+const DAY_MS = 24 * 60 * 60 * 1000
+
+export interface ReportQuestion {
+  readonly groupBy: readonly ReportDimension[]
+  readonly interval: Interval | undefined
+  readonly zone: string
+  readonly period: Period
+  readonly filters: readonly ReportFilter[]
+  readonly isAllocating: boolean
+  readonly limit: string | undefined
+  readonly cursor: string | undefined
+  /** Names all that decides what is answered, so that a cursor can be bound to it. */
+  readonly digest: string
+}
+
+/** All filters on one dimension together. */
+export interface ReportFilter extends Choice {
+  readonly name: ReportDimension
+}
+
+export type ReadReport =
+  | { readonly ok: true; readonly question: ReportQuestion }
+  | { readonly ok: false; readonly problem: Problem }
+
+const PARAMETERS = ['group_by', 'interval', 'time_zone', 'from', 'to', 'allocate', 'limit', 'cursor'] as const
+export type ReportParameter = (typeof PARAMETERS)[number]
+
+/**
+ * Reads the query string of a report, strictly.
+ *
+ * @param taken which parameters the report has, beside filters
+ * @param groups by what it may be grouped
+ * @param intervals into what it may be parted
+ */
+export function readReport(
+  text: string,
+  nowMs: number,
+  taken: readonly ReportParameter[],
+  groups: readonly ReportDimension[] = REPORT_DIMENSIONS,
+  intervals: readonly Interval[] = INTERVALS,
+): ReadReport {
+  const read = readPairs(text)
+  if (!read.ok) return read
+  const parsed = parseFilters(read.pairs.filter(([name]) => isFilterName(name)))
+  if (!parsed.ok) return refused(parsed.fault.pointer, parsed.fault.detail)
+  const named = namedOnce(
+    read.pairs.filter(([name]) => !isFilterName(name)),
+    taken,
+  )
+  if (!named.ok) return named
+  const values: { readonly [name in ReportParameter]?: string } = named.values
+
+  const groupBy = values.group_by === undefined ? [] : values.group_by.split(',')
+  if (new Set(groupBy).size < groupBy.length || !groupBy.every((name) => groups.some((known) => known === name))) {
+    return refused('/group_by', `group_by must name some of ${groups.join(', ')}, parted by commas, each once.`)
+  }
+  const interval = intervals.find((known) => known === values.interval)
+  if (values.interval !== undefined && interval === undefined) {
+    return refused('/interval', `interval must be one of ${intervals.join(', ')}.`)
+  }
+  const zone = readZone(values.time_zone ?? 'UTC')
+  if (zone === undefined) return refused('/time_zone', 'time_zone must be a name of the tz database.')
+  if (values.allocate !== undefined && values.allocate !== 'true' && values.allocate !== 'false') {
+    return refused('/allocate', 'allocate must be true or false.')
+  }
+  const period = readPeriod(values, parsed.value, zone, nowMs)
+  if ('pointer' in period) return refused(period.pointer, period.detail)
+  const filters = readFilters(parsed.value)
+  if ('pointer' in filters) return refused(filters.pointer, filters.detail)
+
+  const isAllocating = values.allocate === 'true'
+  const digest = [groupBy, interval, zone, values.from, values.to, isAllocating, digestOf(parsed.value)].join(' ')
+  return {
+    ok: true,
+    question: {
+      groupBy: groupBy as ReportDimension[],
+      interval,
+      zone,
+      period,
+      filters,
+      isAllocating,
+      limit: values.limit,
+      cursor: values.cursor,
+      digest,
+    },
+  }
+}
+
+interface Refusal {
+  readonly pointer: string
+  readonly detail: string
+}
+
+/** From `from` and `to`, and from filters by time that name the edges of a period; all hold together. */
+function readPeriod(
+  { from, to }: { readonly from?: string; readonly to?: string },
+  conditions: readonly Condition[],
+  zone: string,
+  nowMs: number,
+): Period | Refusal {
+  const usual = usualPeriod(zone, nowMs)
+  const edges = { from: [] as number[], to: [] as number[] }
+  for (const [name, text] of [['from', from] as const, ['to', to] as const]) {
+    if (text === undefined) continue
+    const ms = readEdge(text, zone)
+    if (ms === undefined) return { pointer: `/${name}`, detail: EDGE }
+    edges[name].push(ms)
+  }
+  for (const { field, operator, values } of conditions) {
+    if (field !== 'event_time') continue
+    const ms = Number(values[0])
+    if ((operator !== 'gte' && operator !== 'lt') || ms % QUARTER_MS !== 0) {
+      return { pointer: `/filter/event_time/${operator}`, detail: TIME_FILTER }
+    }
+    edges[operator === 'gte' ? 'from' : 'to'].push(ms)
+  }
+  const toMs = edges.to.length === 0 ? usual.toMs : Math.min(...edges.to)
+  const fromMs = edges.from.length === 0 ? Math.min(usual.fromMs, toMs - DAY_MS) : Math.max(...edges.from)
+  if (fromMs >= toMs) return { pointer: '/from', detail: 'The period must begin before it ends.' }
+  if (toMs - fromMs > DAYS_MAX * DAY_MS) return { pointer: '/from', detail: `A period has at most ${DAYS_MAX} days.` }
+  return { fromMs, toMs }
+}
+
+const EDGE =
+  'The edges of a period are days (YYYY-MM-DD, in the time zone), or RFC 3339 times in UTC on the quarter hour.'
+const TIME_FILTER = 'Reports take filter[event_time][gte] and filter[event_time][lt], on the quarter of an hour.'
+
+function readFilters(conditions: readonly Condition[]): ReportFilter[] | Refusal {
+  const byName = new Map<ReportDimension, Condition[]>()
+  for (const condition of conditions) {
+    if (condition.field === 'event_time') continue
+    const name = REPORT_DIMENSIONS.find((known) => known === condition.field)
+    if (name === undefined) {
+      const known = [...REPORT_DIMENSIONS, 'event_time'].join(', ')
+      return {
+        pointer: `/filter/${condition.field}`,
+        detail: `Reports are of groups, not of single calls: they can be filtered by ${known}.`,
+      }
+    }
+    byName.set(name, [...(byName.get(name) ?? []), condition])
+  }
+  return REPORT_DIMENSIONS.flatMap((name, i) => {
+    const own = byName.get(name)
+    if (own === undefined) return []
+    return [{ name, dimension: i + 1, holds: (value: string) => own.every((condition) => isMet(condition, value)) }]
+  })
+}
+
+/** Dimensions are texts, for which the grammar knows these operators. */
+function isMet({ operator, values }: Condition, value: string): boolean {
+  if (operator === 'contains') return value.includes(values[0] ?? '')
+  return values.includes(value) === (operator !== 'ne')
+}
+
+const refused = (pointer: string, detail: string) => ({ ok: false, problem: badParameter(pointer, detail) }) as const

@@ -1,0 +1,179 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Ask, askAs, refusalOf } from '../support/ask.js'
+import { attributed, attributedAll } from '../support/attributed.js'
+import { launchService, type RunningService } from '../support/service.js'
+
+let service: RunningService
+let ask: Ask
+
+const DAY = '2026-10-05'
+const PERIOD = 'from=2026-10-01&to=2026-11-01'
+
+/** Calls of so many people, each once. */
+const callsOf = (service: string, from: number, to: number, stated: Record<string, unknown> = {}) =>
+  Array.from({ length: to - from + 1 }, (_, i) => ({
+    attributed_service: service,
+    attributed_identity: `person-${from + i}@example.com`,
+    ingestion_timestamp: `${DAY}T10:00:00Z`,
+    estimated_cost_usd: '0.10',
+    input_tokens: 100,
+    output_tokens: 10,
+    ...stated,
+  }))
+
+beforeAll(async () => {
+  service = await launchService()
+  ask = askAs(service.baseUrl, { 'x-api-key': service.credentials.api_key })
+  for (const name of ['search', 'chat', 'tiny', 'sync']) {
+    const told = await ask('POST', '/api/v1/directory/services', { name, owner: `team-${name}` })
+    expect(told.status).toBe(201)
+  }
+  await attributedAll(ask, [
+    ...callsOf('search', 1, 7),
+    ...callsOf('chat', 11, 16, { provider: 'anthropic', requested_model: 'claude-sonnet-4-5' }),
+    ...callsOf('tiny', 21, 23),
+    // Nobody in particular.
+    { attributed_service: 'sync', ingestion_timestamp: `${DAY}T11:00:00Z`, estimated_cost_usd: '5' },
+    { attributed_service: 'sync', ingestion_timestamp: '2026-10-06T18:45:00Z', requested_model: 'of-no-price-book' },
+  ])
+}, 60_000)
+afterAll(() => service?.stop())
+
+const usage = async (query: string) => {
+  const answer = await ask('GET', `/v1/reports/usage?${PERIOD}&${query}`)
+  expect(answer.status).toBe(200)
+  return answer.json
+}
+/** What was asked to be told apart, folded rows as `…`. */
+const costs = (json: { data: Record<string, string>[] }, label: string) =>
+  Object.fromEntries(json.data.map((row) => [row['folded'] ? '…' : row[label], row['cost_usd']]))
+
+describe('usage', () => {
+  test('all of a tenant is one row, whose figures are those of the records', async () => {
+    const { data, page, report } = await usage('')
+
+    expect(data).toHaveLength(1)
+    expect(data[0]).toMatchObject({ cost_usd: '6.6', calls: 18, input_tokens: 1600, folded: false, unpriced_calls: 1 })
+    expect(data[0].lower_bounds).toContain('cost_usd')
+    expect(page).toEqual({ limit: 50, has_more: false })
+    expect(report).toMatchObject({ from: '2026-10-01T00:00:00.000Z', to: '2026-11-01T00:00:00.000Z', group_by: [] })
+  })
+
+  test('a service of three people is folded, and the next smallest with it; one that nobody calls stays', async () => {
+    expect(costs(await usage('group_by=service'), 'service')).toEqual({ search: '0.7', sync: '5', '…': '0.9' })
+  })
+
+  test('the same calls under another name are not told apart either', async () => {
+    // All calls of anthropic are those of chat, which is hidden.
+    expect(costs(await usage('group_by=provider'), 'provider')).toEqual({ '…': '6.6' })
+  })
+
+  test('a filter that holds three people gives their parent, and says so', async () => {
+    const { data, report } = await usage('filter[service][eq]=tiny')
+
+    expect(data).toMatchObject([{ cost_usd: '6.6' }])
+    expect(report.widened_filters).toEqual(['service'])
+    const others = await usage('filter[service][ne]=tiny')
+    expect(others.report.widened_filters).toEqual(['service'])
+  })
+
+  test('a filter that holds enough people, or nobody, is applied', async () => {
+    const search = await usage('filter[service][eq]=search')
+    const sync = await usage('filter[owner][contains]=sync')
+
+    expect([search.data[0].cost_usd, search.report.widened_filters]).toEqual(['0.7', []])
+    expect([sync.data[0].cost_usd, sync.report.widened_filters]).toEqual(['5', []])
+  })
+
+  test('days begin where the time zone says', async () => {
+    const inUtc = await usage('interval=day&filter[service][eq]=sync')
+    const inIndia = await usage('interval=day&filter[service][eq]=sync&time_zone=Asia/Kolkata')
+
+    expect(inUtc.data.map(({ from, calls }: Record<string, unknown>) => [from, calls])).toEqual([
+      ['2026-10-05T00:00:00.000Z', 1],
+      ['2026-10-06T00:00:00.000Z', 1],
+    ])
+    expect(inIndia.data.map(({ from, calls }: Record<string, unknown>) => [from, calls])).toEqual([
+      ['2026-10-04T18:30:00.000Z', 1],
+      ['2026-10-06T18:30:00.000Z', 1],
+    ])
+  })
+
+  test('a cursor walks the rows once each', async () => {
+    const whole = await usage('group_by=service,provider&interval=day')
+    const seen: unknown[] = []
+    let next = ''
+    do {
+      const part = await usage(`group_by=service,provider&interval=day&limit=1${next}`)
+      seen.push(...part.data)
+      next = part.page.has_more ? `&cursor=${part.page.next_cursor}` : ''
+    } while (next !== '')
+
+    expect(seen).toEqual(whole.data)
+    expect(seen.length).toBeGreaterThan(2)
+  })
+
+  test('an override moves a call from one group to another', async () => {
+    const record = await attributed(ask, {
+      attributed_service: 'sync',
+      ingestion_timestamp: '2026-08-05T10:00:00Z',
+      estimated_cost_usd: '2',
+    })
+    const before = await ask('GET', '/v1/reports/usage?from=2026-08-01&to=2026-09-01&group_by=service')
+    const changed = await ask('POST', `/v1/attribution/${record.id}/override`, {
+      service: 'search',
+      owner: 'team-search',
+      reason: 'It was theirs.',
+    })
+    const after = await ask('GET', '/v1/reports/usage?from=2026-08-01&to=2026-09-01&group_by=service')
+
+    expect(changed.status).toBeLessThan(300)
+    expect(costs(before.json, 'service')).toEqual({ sync: '2' })
+    expect(costs(after.json, 'service')).toEqual({ search: '2' })
+  })
+})
+
+describe('adoption', () => {
+  test('counts people, of groups of five and more', async () => {
+    const { json } = await ask('GET', `/v1/reports/adoption?${PERIOD}&group_by=service&interval=month`)
+
+    const people = Object.fromEntries(json.data.map((row: Record<string, unknown>) => [row['service'], row['people']]))
+    expect(people).toEqual({ search: 7, sync: 0, null: 9 })
+  })
+})
+
+describe('what is refused', () => {
+  test.each([
+    'group_by=identity',
+    'group_by=service,service',
+    'interval=fortnight',
+    'time_zone=Mars/Base',
+    'time_zone=%2B02:00',
+    'from=2026-10-01T10:07:00Z',
+    'from=2026-13-01',
+    'from=2026-10-02&to=2026-10-01',
+    'from=2020-01-01&to=2026-10-01',
+    'filter[trace_id][eq]=abc',
+    'filter[cost_usd][gt]=1',
+    'filter[event_time][gt]=2026-10-01T00:00:00Z',
+    'filter[__proto__][eq]=x',
+    'limit=0',
+    'limit=1&limit=2',
+    'cursor=abc',
+    'sort=cost_usd',
+    'service=search',
+  ])('%s', async (query) => {
+    const answer = await ask('GET', `/v1/reports/usage?${query}`)
+
+    expect(answer.status).toBe(400)
+    expect(['INVALID_FILTER', 'INVALID_CURSOR']).toContain(refusalOf(answer)[1])
+  })
+
+  test('a key without read:reporting', async () => {
+    const key = await ask('POST', '/api/v1/api-keys', { name: 'reader', scopes: ['read:attribution'] })
+
+    const answer = await ask('GET', '/v1/reports/usage', undefined, { 'x-api-key': key.json.secret })
+
+    expect(refusalOf(answer)).toEqual([403, 'INSUFFICIENT_SCOPE'])
+  })
+})
