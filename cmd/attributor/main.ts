@@ -41,6 +41,7 @@ import { runMain, stopSignal, untilAvailable } from '../../internal/process/main
 import { readMasterKeys } from '../../internal/secrets/master-keys.js'
 import { signingKey } from '../../internal/secrets/signing-keys.js'
 import { connectStore } from '../../internal/store/client.js'
+import { fillCopies } from '../../internal/store/migrations/fill-copies.js'
 import { createDatabase, migrate } from '../../internal/store/migrations/migrate.js'
 import { resolvedCosts } from '../../internal/store/queries/allocation-weights.js'
 import { lastAuditRecords } from '../../internal/store/queries/audit-log.js'
@@ -114,6 +115,9 @@ runMain('attributor', async () => {
   )
 
   const stopping = new AbortController()
+  const filling = fillCopies(store, stopping.signal).catch((cause: unknown) => {
+    if (!stopping.signal.aborted) log.error({ err: cause }, 'sorted copies are not filled; the next start goes on')
+  })
   // Every actor that pauses listens to it.
   setMaxListeners(0, stopping.signal)
   const lost = (cause: unknown): void => {
@@ -287,7 +291,7 @@ runMain('attributor', async () => {
 
   await stopSignal()
   stopping.abort()
-  await Promise.all([...running, purging, inference.stopped])
+  await Promise.all([...running, purging, inference.stopped, filling])
   // The others find out by the missing heartbeat when the broker is gone already.
   await membership.leave().catch((cause: unknown) => log.warn({ err: cause }, 'left without saying so'))
   await broker.close()

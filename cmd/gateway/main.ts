@@ -85,9 +85,10 @@ import { signingKey } from '../../internal/secrets/signing-keys.js'
 import { adoptOrphans } from '../../internal/spool/orphans.js'
 import { openSpool } from '../../internal/spool/spool.js'
 import { connectStore } from '../../internal/store/client.js'
+import { openRecords } from '../../internal/store/open-records.js'
 import { findAdmissionKeys } from '../../internal/store/queries/admission-keys.js'
 import { findAllocationWeights } from '../../internal/store/queries/allocation-weights.js'
-import { findAttribution, listAttributions } from '../../internal/store/queries/attributions.js'
+import { findAttribution } from '../../internal/store/queries/attributions.js'
 import { listAuditLog } from '../../internal/store/queries/audit-log.js'
 import { closedVersionsOf } from '../../internal/store/queries/closed.js'
 import { findQuarantined } from '../../internal/store/queries/quarantined.js'
@@ -172,12 +173,14 @@ runMain('gateway', async () => {
   await untilAvailable('JetStream', () => ensureStreams(broker, { ...config, replicas: config.streamReplicas }), log)
   const brokerWatch = watchBroker(broker, clock)
   const isBrokerUp = (): boolean => brokerWatch.awayMs() === 0
-  const store = connectStore({
+  const storeConnection = {
     url: config.storeUrl,
     user: config.storeUser,
     password: config.storePassword,
     database: config.storeDatabase,
-  })
+  }
+  const store = connectStore(storeConnection)
+  const storedRecords = openRecords(storeConnection)
 
   const signingKeys = await broker.bucket(SIGNING_KEYS)
   const idsOf = tenantIdsCache(await signingKey(signingKeys, masterKeys, 'ids'))
@@ -366,7 +369,7 @@ runMain('gateway', async () => {
   const prices = await watchRecords<StoredOverride>(await broker.bucket(PRICE_OVERRIDES), lost)
   const collection = { mutate, cursors, idsOf, clock }
   const attributions = {
-    list: (question, signal) => listAttributions(store, question, signal),
+    list: storedRecords.list,
     find: (tenantId, id, snapshotMs, signal) => findAttribution(store, tenantId, id, snapshotMs, signal),
     snapshot: watermark.latest,
     closedVersionsOf: (tenantId, id, byMs) => closedVersionsOf(store, tenantId, id, byMs),
@@ -502,5 +505,6 @@ runMain('gateway', async () => {
   await peers.close()
   await writer.close()
   await broker.close()
+  await storedRecords.close()
   await store.close()
 })

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { FILTER_PARAMETERS, FILTERS_DESCRIPTION, SORT_PARAMETER } from '../filters/parameters.js'
 import {
   count,
   decimalText,
@@ -193,8 +194,9 @@ export const EXAMPLE_RECORD = {
 export const LIST_ATTRIBUTIONS: Operation = {
   id: 'listAttributions',
   tag: 'Attribution',
-  summary: 'Records of a tenant, newest first',
-  query: PAGE_PARAMETERS,
+  summary: 'Records of a tenant by filters and sort, newest first by default',
+  description: FILTERS_DESCRIPTION,
+  query: { ...PAGE_PARAMETERS, ...SORT_PARAMETER, ...FILTER_PARAMETERS },
   replies: {
     200: {
       description: 'A page of records.',

@@ -1,5 +1,6 @@
 import type { Caller } from '../auth/authenticate.js'
-import { pageOf, readPage } from '../gateway/collection.js'
+import { readFilteredQuery } from '../filters/read.js'
+import { pageOf, readPosition } from '../gateway/collection.js'
 import type { Exchange } from '../gateway/exchange.js'
 import type { CursorCodec } from '../gateway/pages.js'
 import type { Route } from '../gateway/route.js'
@@ -7,28 +8,19 @@ import { hasTagOf, idHex, parseId, type TenantIds } from '../ids/ids.js'
 import { problem } from '../problems/catalogue.js'
 import { storeProblem } from '../store/failures.js'
 import type { StoredWeight } from '../store/queries/allocation-weights.js'
-import type {
-  After,
-  AttributionView,
-  StoredAttribution,
-  StoredAttributionDetail,
-} from '../store/queries/attributions.js'
+import type { StoredAttribution, StoredAttributionDetail } from '../store/queries/attributions.js'
 import type { StoredClosed } from '../store/queries/closed.js'
+import { type After, type AttributionView, keyOf, type RecordsQuestion } from '../store/queries/list-records.js'
 import { GET_ATTRIBUTION, LIST_ATTRIBUTIONS } from './contract.js'
 import { explain, weightsInstantOf } from './explanation.js'
 import { toRecord } from './record.js'
 
 export interface AttributionRoutesDeps {
+  /** Undefined when the tenant asks too much at a time. */
   readonly list: (
-    question: {
-      readonly tenantId: string
-      readonly snapshotMs: number
-      readonly after: After | undefined
-      readonly limit: number
-      readonly view?: AttributionView | undefined
-    },
+    question: RecordsQuestion,
     signal: AbortSignal,
-  ) => Promise<StoredAttribution[]>
+  ) => Promise<{ readonly value: StoredAttribution[] } | undefined>
   readonly find: (
     tenantId: string,
     idHex: string,
@@ -46,8 +38,10 @@ export interface AttributionRoutesDeps {
 }
 
 const PATH = '/v1/attribution'
-/** What a cursor of this collection belongs to: route and sort. */
-const QUERY = `${PATH} -event_time`
+
+const TOO_MANY_QUERIES = problem('RATE_LIMITED', 'Too many queries of the tenant are under way; try again.', {
+  retryAfterSeconds: 1,
+})
 
 /** `GET /v1/attribution` and `GET /v1/attribution/{id}` (spec 4.2). */
 export function attributionRoutes(deps: AttributionRoutesDeps): readonly Route[] {
@@ -58,7 +52,7 @@ export function attributionRoutes(deps: AttributionRoutesDeps): readonly Route[]
       operation: LIST_ATTRIBUTIONS,
       access: 'read:attribution',
       rateClass: 'read',
-      handle: (exchange, caller) => answerWithPage(exchange, caller, QUERY, deps),
+      handle: (exchange, caller) => answerWithPage(exchange, caller, PATH, deps),
     },
     {
       method: 'get',
@@ -74,36 +68,47 @@ export function attributionRoutes(deps: AttributionRoutesDeps): readonly Route[]
 /**
  * Answers with a page of records.
  *
- * @param query what its cursors belong to: route, sort, and whose view it is
+ * @param name what its cursors belong to beside sort and filters: route, and whose view it is
  * @param view what may be seen of the tenant's records; all when absent
  */
 export const answerWithPage = (
   exchange: Exchange,
   caller: Caller,
-  query: string,
+  name: string,
   deps: Pick<AttributionRoutesDeps, 'list' | 'snapshot' | 'cursors' | 'clock'>,
   view?: AttributionView,
-): Promise<void> => answerOrSayWhy(exchange, () => list(exchange, caller, query, deps, view))
+): Promise<void> => answerOrSayWhy(exchange, () => list(exchange, caller, name, deps, view))
 
 async function list(
   exchange: Exchange,
-  caller: Caller,
-  query: string,
-  deps: Pick<AttributionRoutesDeps, 'list' | 'snapshot' | 'cursors' | 'clock'>,
+  { tenantId }: Caller,
+  name: string,
+  {
+    cursors,
+    clock,
+    snapshot,
+    list: listRecords,
+  }: Pick<AttributionRoutesDeps, 'list' | 'snapshot' | 'cursors' | 'clock'>,
   view: AttributionView | undefined,
 ): Promise<void> {
   const signal = abortWith(exchange)
-  const read = readPage(exchange, caller, query, { ...deps, newestMs: await deps.snapshot() })
+  const read = readFilteredQuery(exchange.query)
   if (!read.ok) return exchange.replyProblem(read.problem)
-  const { tenantId } = caller
-  const { snapshotMs, limit } = read.request
-  const [eventTimeMs = '', lastIdHex = ''] = read.request.after ?? []
-  const after: After | undefined = read.request.after && { eventTimeMs, idHex: lastIdHex }
+  const { conditions, sort, digest, ...position } = read.query
+  const question = { tenantId, query: `${name} ${digest}` }
+  const page = readPosition(position, question, { cursors, nowMs: clock(), snapshotMs: await snapshot() })
+  if (!page.ok) return exchange.replyProblem(page.problem)
+  const { snapshotMs, limit } = page.request
+  const [value = '', lastIdHex = ''] = page.request.after ?? []
+  const after: After | undefined = page.request.after && { value, idHex: lastIdHex }
 
   // One more than is shown tells whether there is more.
-  const rows = await deps.list({ tenantId, snapshotMs, after, limit: limit + 1, view }, signal)
-  const page = pageOf(read.request, rows, (row) => [row.event_time_ms, row.id], toRecord)
-  exchange.replyJson('200 OK', page)
+  const rows = await listRecords({ tenantId, snapshotMs, conditions, sort, after, limit: limit + 1, view }, signal)
+  if (rows === undefined) return exchange.replyProblem(TOO_MANY_QUERIES)
+  exchange.replyJson(
+    '200 OK',
+    pageOf(page.request, rows.value, (row) => keyOf(row, sort.field), toRecord),
+  )
 }
 
 async function get(exchange: Exchange, caller: Caller, deps: AttributionRoutesDeps): Promise<void> {

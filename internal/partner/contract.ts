@@ -3,6 +3,7 @@ import { attributionRecord, EXAMPLE_RECORD } from '../attribution/contract.js'
 import { SCOPES } from '../auth/scopes.js'
 import { HEALTH_STATUSES, REPORTED_STATUSES } from '../connectors/connector.js'
 import { health } from '../connectors/contract.js'
+import { FILTER_PARAMETERS, FILTERS_DESCRIPTION, SORT_PARAMETER } from '../filters/parameters.js'
 import { INGEST_INVOCATIONS } from '../gateway/admission/contract.js'
 import { BULK_EVENTS_MAX } from '../gateway/admission/limits.js'
 import { exampleId, idOf, PAGE_PARAMETERS, pageOf } from '../gateway/contract/fields.js'
@@ -99,11 +100,11 @@ export const INGEST_PARTNER_INVOCATIONS: Operation = {
 export const LIST_PARTNER_ATTRIBUTIONS: Operation = {
   id: 'listPartnerAttributions',
   tag,
-  summary: "Records of the connector's source systems, newest first",
+  summary: "Records of the connector's source systems by filters and sort, newest first by default",
   description:
     'RESIDENCY_BLOCKED where this instance, or the lane of the connector, is not in the region of the tenant. Records ' +
-    'of calls that were made in another region are not shown.',
-  query: PAGE_PARAMETERS,
+    `of calls that were made in another region are not shown. ${FILTERS_DESCRIPTION}`,
+  query: { ...PAGE_PARAMETERS, ...SORT_PARAMETER, ...FILTER_PARAMETERS },
   problems: ['RESIDENCY_BLOCKED'],
   replies: {
     200: {

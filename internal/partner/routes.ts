@@ -120,8 +120,7 @@ function listAttributions(
   const places = [thisInstance(instanceRegion), { name: "the connector's lane", region: lane }]
   const blocked = refusalOfCrossing(residencyRegionOf(caller.tenantId), places)
   if (blocked !== undefined) return exchange.replyProblem(blocked)
-  const query = `${PARTNER}/attribution ${id} -event_time`
-  return answerWithPage(exchange, caller, query, attributions, { ingestionLayers })
+  return answerWithPage(exchange, caller, `${PARTNER}/attribution ${id}`, attributions, { ingestionLayers })
 }
 
 const show = (connector: StoredConnector): ShownOwnConnector => ({

@@ -8,6 +8,13 @@ import { CREATE_CLOSED } from '../tables/closed.js'
 import { CREATE_EXPORT_GROUPS } from '../tables/export-groups.js'
 import { CREATE_OBSERVATIONS } from '../tables/observations.js'
 import { CREATE_QUARANTINED } from '../tables/quarantined.js'
+import {
+  ADD_SKIP_INDEXES,
+  CREATE_SORTED_COPIES,
+  CREATE_VALUES,
+  CREATE_VALUES_FEED,
+  FILL_VALUES,
+} from '../tables/sorted-copies.js'
 import { CREATE_USAGE, CREATE_USAGE_VIEWS, FILL_USAGE } from '../tables/usage.js'
 import { CREATE_WEBHOOK_ATTEMPTS } from '../tables/webhook-attempts.js'
 
@@ -37,6 +44,11 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 9, name: 'webhook attempts', statements: [CREATE_WEBHOOK_ATTEMPTS] },
   { version: 10, name: 'groups of exports', statements: [CREATE_EXPORT_GROUPS] },
   { version: 11, name: 'what producers say of their attribution', statements: [ADD_ATTRIBUTION_CONFIDENCE] },
+  {
+    version: 12,
+    name: 'sorted copies',
+    statements: [...ADD_SKIP_INDEXES, CREATE_VALUES, CREATE_VALUES_FEED, FILL_VALUES, ...CREATE_SORTED_COPIES],
+  },
 ]
 
 /** Creates the database unless it is there. An account that may not create one needs it made beforehand. */
@@ -49,15 +61,15 @@ export async function createDatabase(account: Omit<StoreConnection, 'database'>,
   }
 }
 
-/** Brings the schema to the newest step and records each step. */
-export async function migrate(store: ClickHouseClient): Promise<void> {
+/** Brings the schema to the newest step and records each step. @param steps those of an older version, for its tests */
+export async function migrate(store: ClickHouseClient, steps: readonly Migration[] = MIGRATIONS): Promise<void> {
   await store.command({
     query: `CREATE TABLE IF NOT EXISTS schema_migrations (version UInt32, name String, applied_at DateTime64(3, 'UTC') DEFAULT now64(3))
             ENGINE = MergeTree ORDER BY version`,
   })
   const result = await store.query({ query: 'SELECT DISTINCT version FROM schema_migrations', format: 'JSONEachRow' })
   const applied = new Set((await result.json<{ version: number }>()).map(({ version }) => version))
-  for (const { version, name, statements } of MIGRATIONS) {
+  for (const { version, name, statements } of steps) {
     if (applied.has(version)) continue
     for (const query of statements) await store.command({ query })
     await store.insert({ table: 'schema_migrations', values: [{ version, name }], format: 'JSONEachRow' })

@@ -1,0 +1,35 @@
+import { badParameter, namedOnce, readPairs } from '../gateway/query-string.js'
+import type { Problem } from '../problems/catalogue.js'
+import { type Condition, digestOf, formatSort, isFilterName, parseFilters, parseSort, type Sort } from './parse.js'
+
+export interface FilteredQuery {
+  readonly conditions: readonly Condition[]
+  readonly sort: Sort
+  readonly limit: string | undefined
+  readonly cursor: string | undefined
+  /** Names sort and filters, so that a cursor can be bound to them. */
+  readonly digest: string
+}
+
+export type ReadFilteredQuery =
+  | { readonly ok: true; readonly query: FilteredQuery }
+  | { readonly ok: false; readonly problem: Problem }
+
+/** Reads the query string of a collection that can be filtered and sorted; anything else in it is refused. */
+export function readFilteredQuery(text: string): ReadFilteredQuery {
+  const read = readPairs(text)
+  if (!read.ok) return read
+  const filters = parseFilters(read.pairs.filter(([name]) => isFilterName(name)))
+  if (!filters.ok) return { ok: false, problem: badParameter(filters.fault.pointer, filters.fault.detail) }
+  const others = namedOnce(
+    read.pairs.filter(([name]) => !isFilterName(name)),
+    ['limit', 'cursor', 'sort'],
+  )
+  if (!others.ok) return others
+  const sort = parseSort(others.values.sort)
+  if (!sort.ok) return { ok: false, problem: badParameter(sort.fault.pointer, sort.fault.detail) }
+
+  const digest = `${formatSort(sort.value)} ${digestOf(filters.value)}`
+  const { limit, cursor } = others.values
+  return { ok: true, query: { conditions: filters.value, sort: sort.value, limit, cursor, digest } }
+}

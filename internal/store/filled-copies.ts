@@ -1,0 +1,31 @@
+import type { ClickHouseClient } from '@clickhouse/client'
+import { filledCopies } from './migrations/fill-copies.js'
+import { SORTED_COPIES } from './tables/sorted-copies.js'
+
+export interface FilledCopies {
+  /** Whether a record table holds all rows; one that does not is not read. */
+  readonly isFilled: (table: string) => boolean
+  close(): void
+}
+
+const EVERY_MS = 5_000
+
+/** Follows which of the sorted copies are filled, until all are. The base always is. */
+export function watchFilledCopies(store: ClickHouseClient): FilledCopies {
+  let filled: ReadonlySet<string> = new Set()
+  let timer: NodeJS.Timeout | undefined
+  const look = async (): Promise<void> => {
+    // The store may be away, or not set up yet: then nothing is known, and the base is read.
+    filled = await filledCopies(store).catch(() => filled)
+    if (filled.size < SORTED_COPIES.length && !isClosed) timer = setTimeout(look, EVERY_MS)
+  }
+  let isClosed = false
+  void look()
+  return {
+    isFilled: (table) => table === 'attributions' || filled.has(table),
+    close() {
+      isClosed = true
+      clearTimeout(timer)
+    },
+  }
+}

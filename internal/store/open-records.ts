@@ -1,0 +1,34 @@
+import { connectStore, type StoreConnection } from './client.js'
+import { watchFilledCopies } from './filled-copies.js'
+import type { StoredAttribution } from './queries/attributions.js'
+import { listRecords, type RecordsQuestion } from './queries/list-records.js'
+import { createTurns } from './turns.js'
+
+export interface Records {
+  /** @returns undefined when the tenant asks too much at a time */
+  readonly list: (
+    question: RecordsQuestion,
+    signal: AbortSignal,
+  ) => Promise<{ readonly value: StoredAttribution[] } | undefined>
+  close(): Promise<void>
+}
+
+/** Queries of one tenant that run at a time, and those that wait for them. */
+const TURNS = { runningMax: 4, waitingMax: 32, waitMsMax: 3_000 } as const
+/** Of all tenants together. */
+const CONNECTIONS_MAX = 16
+
+/** Reads records over connections of its own, so that no reader takes those on which events are looked up. */
+export function openRecords(connection: StoreConnection): Records {
+  const store = connectStore({ ...connection, connectionsMax: CONNECTIONS_MAX })
+  const copies = watchFilledCopies(store)
+  const turns = createTurns(TURNS)
+  return {
+    list: (question, signal) =>
+      turns.take(question.tenantId, signal, () => listRecords(store, question, copies.isFilled, signal)),
+    async close() {
+      copies.close()
+      await store.close()
+    },
+  }
+}

@@ -1,0 +1,164 @@
+import type { SortField } from '../../filters/fields.js'
+import { ATTRIBUTION_COLUMNS } from './attributions.js'
+
+/**
+ * One table a sort key, with the columns that a page of records shows or asks by (design section 6). A materialized view
+ * feeds each with every row that goes into `attributions`, within the same insert and under the same token.
+ *
+ * Whatever removes or changes rows of `attributions` in place (retention, erasure) must do so in all `RECORD_TABLES`.
+ */
+
+/** What a page of records shows. */
+export const SHOWN_COLUMNS = [
+  'provider',
+  'requested_model',
+  'served_model',
+  'service',
+  'owner',
+  'cost_usd',
+  'energy_wh',
+  'carbon_gco2e',
+  'pathway_category',
+  'output_state',
+  'stage_origin',
+  'confidence',
+  'confidence_band',
+  'evidence_basis',
+  'model_version',
+  'degradation_state',
+  'freshness',
+  'export_eligibility',
+  'cost_basis',
+  'energy_basis',
+  'carbon_basis',
+  'trace_id',
+  'input_tokens',
+  'output_tokens',
+] as const
+
+/** `ingestion_layer` is what partners' views are cut by. */
+const COPIED: ReadonlySet<string> = new Set([
+  'tenant_id',
+  'id',
+  'event_time',
+  'valid_from',
+  'ingestion_layer',
+  ...SHOWN_COLUMNS,
+])
+const COLUMNS = ATTRIBUTION_COLUMNS.filter(([name]) => COPIED.has(name))
+
+/** The column that a sort, or a filter of the same name, goes by. */
+export const columnOf = (field: string): string => (field === 'materialized_at' ? 'valid_from' : field)
+
+/** Those that need a copy: `attributions` itself is in the order of `event_time`. */
+const COPIED_SORTS = [
+  'materialized_at',
+  'cost_usd',
+  'energy_wh',
+  'carbon_gco2e',
+  'confidence',
+  'provider',
+  'served_model',
+  'service',
+  'owner',
+] as const satisfies readonly SortField[]
+
+export interface SortedCopy {
+  readonly table: string
+  readonly key: string
+}
+
+const copyOf = (field: SortField): SortedCopy => ({ table: `attributions_by_${field}`, key: columnOf(field) })
+
+export const SORTED_COPIES: readonly SortedCopy[] = COPIED_SORTS.map(copyOf)
+
+/** The table in the order of a field. */
+export const tableSortedBy = (field: SortField): string =>
+  field === 'event_time' ? 'attributions' : copyOf(field).table
+
+/** Every table that holds whole records. */
+export const RECORD_TABLES: readonly string[] = ['attributions', ...SORTED_COPIES.map(({ table }) => table)]
+
+/**
+ * What the granules of each table know of their rows. A granule that passes such an index for one filter holds a match,
+ * but for `in` and `eq` of a number: so a page costs at most one granule a record, wherever in the order its records lie.
+ */
+const SKIP_INDEXES: readonly (readonly [column: string, type: string])[] = [
+  ...['id', 'event_time', 'valid_from', 'cost_usd', 'energy_wh', 'carbon_gco2e', 'confidence'].map(
+    (column) => [column, 'minmax'] as const,
+  ),
+  ...[
+    'provider',
+    'served_model',
+    'service',
+    'owner',
+    'pathway_category',
+    'output_state',
+    'stage_origin',
+    'confidence_band',
+    'evidence_basis',
+    'degradation_state',
+    'export_eligibility',
+  ].map((column) => [column, 'set(1000)'] as const),
+]
+const indexNameOf = ([column, type]: readonly [string, string]): string => `${column}_${type.replace(/\W.*/, '')}`
+const indexOf = (index: readonly [string, string]): string =>
+  `INDEX ${indexNameOf(index)} ${index[0]} TYPE ${index[1]} GRANULARITY 1`
+
+const OF_BASE: readonly (readonly [column: string, type: string])[] = [
+  ...SKIP_INDEXES.filter(([column]) => column !== 'event_time'),
+  ['trace_id', 'bloom_filter(0.01)'],
+]
+
+/** The indexes of `attributions`: for the rows to come, and then, in the background, for those that are there. */
+export const ADD_SKIP_INDEXES: readonly string[] = [
+  `ALTER TABLE attributions ${OF_BASE.map((index) => `ADD ${indexOf(index).replace('INDEX', 'INDEX IF NOT EXISTS')}`).join(', ')}`,
+  `ALTER TABLE attributions ${OF_BASE.map((index) => `MATERIALIZE INDEX ${indexNameOf(index)}`).join(', ')}`,
+]
+
+export const createSortedCopy = ({ table, key }: SortedCopy): string => `
+CREATE TABLE IF NOT EXISTS ${table} (
+${COLUMNS.map(([name, type]) => `  ${name} ${type}`).join(',\n')},
+${SKIP_INDEXES.filter(([column]) => column !== key)
+  .map((index) => `  ${indexOf(index)}`)
+  .join(',\n')}
+)
+ENGINE = MergeTree
+PARTITION BY toYYYYMM(valid_from)
+ORDER BY (${[...new Set(['tenant_id', key, 'id'])].join(', ')})
+SETTINGS non_replicated_deduplication_window = 10000`
+
+/** What the view puts into a copy, and what fills one with the rows that were there before it. */
+export const COPIED_COLUMNS = COLUMNS.map(([name]) => name).join(', ')
+
+export const createFeed = ({ table }: SortedCopy): string =>
+  `CREATE MATERIALIZED VIEW IF NOT EXISTS ${table}_feed TO ${table} AS SELECT ${COPIED_COLUMNS} FROM attributions`
+
+/** The values that the searched columns have: what `contains` is resolved against. A value may stand more than once. */
+export const CREATE_VALUES = `
+CREATE TABLE IF NOT EXISTS attribution_values (
+  tenant_id LowCardinality(String),
+  field LowCardinality(String),
+  value String
+)
+ENGINE = ReplacingMergeTree
+ORDER BY (tenant_id, field, value)`
+
+const VALUES_OF = `SELECT DISTINCT tenant_id, field, value FROM attributions
+ARRAY JOIN ['provider', 'served_model', 'service', 'owner'] AS field,
+  [toString(provider), toString(served_model), toString(service), toString(owner)] AS value`
+
+export const CREATE_VALUES_FEED = `CREATE MATERIALIZED VIEW IF NOT EXISTS attribution_values_feed TO attribution_values AS ${VALUES_OF}`
+
+/** Safe to repeat: what stands there already is merged. */
+export const FILL_VALUES = `INSERT INTO attribution_values ${VALUES_OF}`
+
+/** Which copies hold all rows. */
+export const CREATE_FILLED_COPIES = `
+CREATE TABLE IF NOT EXISTS filled_copies (table String, filled_at DateTime64(3, 'UTC') DEFAULT now64(3))
+ENGINE = MergeTree ORDER BY table`
+
+export const CREATE_SORTED_COPIES: readonly string[] = [
+  CREATE_FILLED_COPIES,
+  ...SORTED_COPIES.flatMap((copy) => [createSortedCopy(copy), createFeed(copy)]),
+]

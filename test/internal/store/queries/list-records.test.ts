@@ -1,0 +1,277 @@
+import fc from 'fast-check'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { closeRecords, generateRecords, LAST_AT_MS } from '../../../../bench/query/generate.js'
+import { FIELDS, type Field, type FieldName, SORT_FIELDS } from '../../../../internal/filters/fields.js'
+import { type Condition, parseFilters, type Sort } from '../../../../internal/filters/parse.js'
+import { formatId } from '../../../../internal/ids/ids.js'
+import { fillCopies } from '../../../../internal/store/migrations/fill-copies.js'
+import { migrate } from '../../../../internal/store/migrations/migrate.js'
+import { namedRecord, RECORD, type StoredAttribution } from '../../../../internal/store/queries/attributions.js'
+import { type After, keyOf, listRecords } from '../../../../internal/store/queries/list-records.js'
+import { AS_OF_SNAPSHOT, snapshotParams } from '../../../../internal/store/snapshot.js'
+import { RECORD_TABLES } from '../../../../internal/store/tables/sorted-copies.js'
+import { fieldText, inOrder, meets } from '../../../support/record-oracle.js'
+import { launchStore, type RunningStore, stopStore } from '../../../support/store.js'
+
+const TENANT = 'tnt_one'
+const OTHER = 'tnt_two'
+const ROWS = 4_000
+const SNAPSHOT_MS = LAST_AT_MS + 60_000
+const NEVER = new AbortController().signal
+
+let store: RunningStore
+let records: readonly StoredAttribution[]
+
+beforeAll(async () => {
+  store = await launchStore()
+  await migrate(store.client)
+  await fillCopies(store.client, NEVER)
+  for (const tenantId of [TENANT, OTHER]) {
+    for (let from = 0; from < ROWS; from += 1_000) {
+      await generateRecords(store.client, {
+        tenantId,
+        from,
+        to: from + 1_000,
+        total: ROWS,
+        seed: tenantId === TENANT ? 1 : 2,
+      })
+    }
+  }
+  await closeRecords(store.client, TENANT, 200, ROWS)
+  records = await allAsOf(SNAPSHOT_MS)
+}, 120_000)
+
+afterAll(() => stopStore(store))
+
+async function allAsOf(snapshotMs: number): Promise<StoredAttribution[]> {
+  const result = await store.client.query({
+    query: `SELECT ${RECORD} FROM attributions WHERE tenant_id = {tenant:String} AND ${AS_OF_SNAPSHOT}`,
+    query_params: snapshotParams(TENANT, snapshotMs),
+    format: 'JSONEachRow',
+  })
+  return (await result.json<StoredAttribution & { id_hex: string }>()).map(namedRecord)
+}
+
+interface Walk {
+  readonly conditions?: readonly Condition[]
+  readonly sort?: Sort
+  readonly limit?: number
+  readonly snapshotMs?: number
+  readonly isFilled?: (table: string) => boolean
+}
+
+const NEWEST_FIRST: Sort = { field: 'event_time', isDescending: true }
+
+/** Follows the pages to the end. */
+async function walk({
+  conditions = [],
+  sort = NEWEST_FIRST,
+  limit = 200,
+  snapshotMs = SNAPSHOT_MS,
+  isFilled = () => true,
+}: Walk): Promise<string[]> {
+  const ids: string[] = []
+  let after: After | undefined
+  for (;;) {
+    const question = { tenantId: TENANT, snapshotMs, conditions, sort, after, limit: limit + 1 }
+    const rows = await listRecords(store.client, question, isFilled, NEVER)
+    const shown = rows.slice(0, limit)
+    ids.push(...shown.map(({ id }) => id))
+    const last = shown.at(-1)
+    if (rows.length <= limit || last === undefined) return ids
+    const [value, idHex] = keyOf(last, sort.field)
+    after = { value, idHex }
+  }
+}
+
+const names = Object.keys(FIELDS) as FieldName[]
+
+/** What a caller would write to ask for the value that a record has. */
+function writtenValue(record: StoredAttribution, field: FieldName): string {
+  const text = fieldText(record, field)
+  const { type }: Field = FIELDS[field]
+  if (type.kind === 'instant') return new Date(Number(text)).toISOString()
+  return type.kind === 'id' ? formatId(type.prefix, Buffer.from(text, 'hex')) : text
+}
+
+/** Filters about values that some record has, or nearly has. */
+const filters = (): fc.Arbitrary<readonly Condition[]> => {
+  const one = fc
+    .record({
+      field: fc.constantFrom(...names),
+      operator: fc.nat(),
+      some: fc.array(fc.nat({ max: records.length - 1 }), { minLength: 1, maxLength: 5 }),
+      cut: fc.nat({ max: 6 }),
+    })
+    .map(({ field, operator: choice, some, cut }): [string, string] => {
+      const { operators }: Field = FIELDS[field]
+      const operator = operators[choice % operators.length] ?? 'eq'
+      const values = some
+        .map((at) => writtenValue(records[at] as StoredAttribution, field))
+        .filter((text) => text !== '')
+      const [first = 'x'] = values
+      const text =
+        operator === 'contains' ? first.slice(cut) || first : operator === 'in' ? values.join(',') || 'x' : first
+      return [`filter[${field}][${operator}]`, text]
+    })
+  return fc.array(one, { maxLength: 3 }).map((parameters) => {
+    const read = parseFilters(parameters)
+    return read.ok ? read.value : []
+  })
+}
+
+const sorts = fc.record({ field: fc.constantFrom(...SORT_FIELDS), isDescending: fc.boolean() })
+
+describe('the pages of a question', () => {
+  test('hold what a look at every record finds, in order, by whichever table they are read', async () => {
+    const tables = fc.subarray([...RECORD_TABLES])
+    const limits = fc.constantFrom(7, 50, 200)
+    const expected = (conditions: readonly Condition[], sort: Sort): string[] =>
+      inOrder(
+        records.filter((record) => conditions.every((condition) => meets(record, condition))),
+        sort,
+      ).map(({ id }) => id)
+
+    await fc.assert(
+      fc.asyncProperty(filters(), sorts, limits, tables, async (conditions, sort, limit, filled) => {
+        fc.pre(conditions.length > 0)
+        const all = expected(conditions, sort)
+        fc.pre(all.length <= 30 * limit)
+
+        expect(await walk({ conditions, sort, limit, isFilled: (table) => filled.includes(table) })).toEqual(all)
+      }),
+      { numRuns: 80 },
+    )
+  }, 300_000)
+
+  test.each(SORT_FIELDS)(
+    'are in the order of %s, both ways',
+    async (field) => {
+      for (const isDescending of [true, false]) {
+        const sort = { field, isDescending }
+
+        expect(await walk({ sort })).toEqual(inOrder(records, sort).map(({ id }) => id))
+      }
+    },
+    120_000,
+  )
+
+  test('are as of their snapshot: closed versions before it, their successors after it', async () => {
+    const before = await allAsOf(LAST_AT_MS + 5_000)
+    const walked = await walk({ sort: { field: 'owner', isDescending: false }, snapshotMs: LAST_AT_MS + 5_000 })
+
+    expect(walked).toEqual(inOrder(before, { field: 'owner', isDescending: false }).map(({ id }) => id))
+    expect(before).toHaveLength(ROWS)
+    expect(records).toHaveLength(ROWS)
+    expect(records.filter(({ owner }) => owner === 'team-overridden').length).toBeGreaterThan(50)
+    expect(before.some(({ owner }) => owner === 'team-overridden')).toBe(false)
+  })
+})
+
+describe('a filter', () => {
+  const conditionsOf = (...parameters: (readonly [string, string])[]): readonly Condition[] => {
+    const read = parseFilters(parameters)
+    if (!read.ok) throw new Error(read.fault.detail)
+    return read.value
+  }
+
+  test('never finds a record of another tenant, not even by its id', async () => {
+    const result = await store.client.query({
+      query: 'SELECT lower(hex(id)) AS id FROM attributions WHERE tenant_id = {tenant:String} LIMIT 1',
+      query_params: { tenant: OTHER },
+      format: 'JSONEachRow',
+    })
+    const [{ id = '' } = {}] = await result.json<{ id: string }>()
+    const written = formatId('attr', Buffer.from(id, 'hex'))
+
+    expect(await walk({ conditions: conditionsOf(['filter[id][eq]', written]) })).toEqual([])
+  })
+
+  test('holds whatever text it is given, and no text is more than a value', async () => {
+    const texts = [
+      "'",
+      "' OR 1=1 --",
+      '\\',
+      "\\'",
+      '{p0:String}',
+      '{tenant:String}',
+      '%',
+      'a\u{1f600}',
+      '1) OR (1=1',
+      '`',
+    ]
+    for (const text of texts) {
+      const conditions = conditionsOf(
+        ['filter[owner][eq]', text],
+        ['filter[service][contains]', text],
+        ['filter[owner][in]', text],
+      )
+
+      expect(await walk({ conditions })).toEqual([])
+      expect(
+        await walk({
+          conditions: conditionsOf(['filter[owner][ne]', text], ['filter[trace_id][ne]', text]),
+        }),
+      ).toHaveLength(ROWS)
+    }
+  }, 60_000)
+
+  test('compares amounts to the last of their digits', async () => {
+    const record = inOrder(records, { field: 'cost_usd', isDescending: true })[100] as StoredAttribution
+    const above = `${record.cost_usd.includes('.') ? record.cost_usd : `${record.cost_usd}.`}`.padEnd(
+      record.cost_usd.indexOf('.') + 18,
+      '0',
+    )
+    const hair = `${above}1`
+
+    const ids = async (operator: string, value: string) =>
+      walk({
+        conditions: conditionsOf(
+          [`filter[cost_usd][${operator}]`, value],
+          ['filter[id][eq]', formatId('attr', Buffer.from(record.id, 'hex'))],
+        ),
+      })
+
+    expect(await ids('eq', record.cost_usd)).toEqual([record.id])
+    expect(await ids('eq', hair)).toEqual([])
+    expect(await ids('lt', hair)).toEqual([record.id])
+    expect(await ids('gte', hair)).toEqual([])
+    expect(await ids('lt', '9'.repeat(20))).toEqual([record.id])
+  })
+
+  test.each([
+    ['gt', '0.79995', (value: number) => value > 7_999.5],
+    ['gte', '0.79995', (value: number) => value >= 7_999.5],
+    ['lt', '0.80000001', (value: number) => value < 8_000.0001],
+    ['lte', '0.95', (value: number) => value <= 9_500],
+    ['lt', '99999999999999999999', () => true],
+    ['eq', '0.80001', () => false],
+    ['ne', '0.80001', () => true],
+  ] as const)('confidence[%s]=%s finds as exact arithmetic does', async (operator, text, holds) => {
+    const expected = records.filter(({ confidence }) => holds(Number(confidence) * 10_000)).length
+
+    expect(await walk({ conditions: conditionsOf([`filter[confidence][${operator}]`, text]) })).toHaveLength(expected)
+  })
+
+  test('of times beyond what a column can hold finds all or nothing', async () => {
+    expect(await walk({ conditions: conditionsOf(['filter[event_time][gt]', '9999-01-01T00:00:00Z']) })).toEqual([])
+    expect(await walk({ conditions: conditionsOf(['filter[event_time][gt]', '0101-01-01T00:00:00Z']) })).toHaveLength(
+      ROWS,
+    )
+  })
+
+  test('may have a list of 200 values', async () => {
+    const some = records.slice(0, 200)
+    const found = async (field: 'id' | 'cost_usd' | 'trace_id' | 'event_time') => {
+      const values = some.map((record) => writtenValue(record, field)).filter((text) => text !== '')
+      const conditions = conditionsOf([`filter[${field}][in]`, values.join(',')])
+      const expected = records.filter((record) => conditions.every((condition) => meets(record, condition)))
+      expect((await walk({ conditions })).sort()).toEqual(expected.map(({ id }) => id).sort())
+    }
+
+    await found('id')
+    await found('cost_usd')
+    await found('trace_id')
+    await found('event_time')
+  })
+})

@@ -1,0 +1,74 @@
+/** What a question over records must answer, worked out row by row in the plainest way. */
+import { FIELDS, type FieldName, type FieldType } from '../../internal/filters/fields.js'
+import type { Condition, Sort } from '../../internal/filters/parse.js'
+import type { StoredAttribution } from '../../internal/store/queries/attributions.js'
+
+type Value = string | bigint
+
+const SCALE = 18
+const decimal = (text: string): bigint => {
+  const [whole = '0', fraction = ''] = text.split('.')
+  return BigInt(whole + fraction.padEnd(SCALE, '0'))
+}
+
+/** A value that compares as its type does. */
+const comparable = ({ kind }: FieldType, text: string): Value => {
+  if (kind === 'amount' || kind === 'confidence') return decimal(text)
+  return kind === 'instant' ? BigInt(text) : text
+}
+
+function textOf(record: StoredAttribution, field: FieldName): string {
+  switch (field) {
+    case 'event_time':
+      return record.event_time_ms
+    case 'materialized_at':
+      return record.valid_from_ms
+    case 'invocation_id':
+      return record.id
+    default:
+      return record[field]
+  }
+}
+
+const order = (one: Value, other: Value): number => (one < other ? -1 : one > other ? 1 : 0)
+
+/** ClickHouse orders text by its bytes. */
+const bytewise = (one: Value, other: Value): number =>
+  typeof one === 'string' && typeof other === 'string'
+    ? Buffer.compare(Buffer.from(one), Buffer.from(other))
+    : order(one, other)
+
+export function meets(record: StoredAttribution, { field, operator, values }: Condition): boolean {
+  const type: FieldType = FIELDS[field].type
+  const text = textOf(record, field)
+  if (operator === 'contains') return text.includes(values[0] ?? '')
+  const own = comparable(type, text)
+  const compared = values.map((value) => bytewise(own, comparable(type, value)))
+  const [first = 0] = compared
+  switch (operator) {
+    case 'eq':
+    case 'in':
+      return compared.includes(0)
+    case 'ne':
+      return first !== 0
+    case 'gt':
+      return first > 0
+    case 'gte':
+      return first >= 0
+    case 'lt':
+      return first < 0
+    case 'lte':
+      return first <= 0
+  }
+}
+
+export function inOrder(records: readonly StoredAttribution[], { field, isDescending }: Sort): StoredAttribution[] {
+  const type: FieldType = FIELDS[field].type
+  const sign = isDescending ? -1 : 1
+  const keyed = records.map((record) => ({ record, key: comparable(type, textOf(record, field)) }))
+  return keyed
+    .sort((one, other) => sign * (bytewise(one.key, other.key) || order(one.record.id, other.record.id)))
+    .map(({ record }) => record)
+}
+
+export { textOf as fieldText }
