@@ -1,4 +1,5 @@
 import type { ClickHouseClient } from '@clickhouse/client'
+import { INDEXES_LEFT_TO_MERGES } from '../../internal/store/tables/sorted-copies.js'
 
 /**
  * Records made inside the engine, correlated as real ones are: a model has one provider and one price, a service one
@@ -117,7 +118,12 @@ export async function generateRecords(
       first: LAST_AT_MS - SPAN_MS,
       stepMs: SPAN_MS / total,
     },
-    clickhouse_settings: { max_threads: 2, wait_end_of_query: 1, max_partitions_per_insert_block: '0' },
+    clickhouse_settings: {
+      max_threads: 2,
+      wait_end_of_query: 1,
+      max_partitions_per_insert_block: '0',
+      exclude_materialize_skip_indexes_on_insert: INDEXES_LEFT_TO_MERGES,
+    },
   })
 }
 

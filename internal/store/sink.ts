@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import type { ClickHouseClient } from '@clickhouse/client'
 import { RowBinaryWriter } from './row-binary.js'
+import { INDEXES_LEFT_TO_MERGES } from './tables/sorted-copies.js'
 
 /** A table as rows are written to it. */
 export interface RowBinaryTable<Row> {
@@ -43,6 +44,7 @@ export async function insertRows<Row>(
       max_insert_block_size: '1048576',
       min_insert_block_size_rows: '1048576',
       min_insert_block_size_bytes: '0',
+      exclude_materialize_skip_indexes_on_insert: INDEXES_LEFT_TO_MERGES,
       wait_end_of_query: 1,
     },
   })

@@ -36,9 +36,13 @@ export async function fillCopies(store: ClickHouseClient, signal: AbortSignal, p
     }
     await insertsUnderWayAreOver(store, signal)
     for (const copy of missing) {
-      for (let portion = 0; portion < portions && partitions.length > 0; portion++) {
-        if (signal.aborted) return
-        await fillPortion(store, copy, aside, `cityHash64(id) % ${portions} = ${portion}`, `${portion}/${portions}`)
+      for (const { id } of partitions) {
+        for (let portion = 0; portion < portions; portion++) {
+          if (signal.aborted) return
+          // Of one partition, so that the insert is one part: what another process sees of it is all or nothing.
+          const where = `_partition_id = '${id}' AND cityHash64(id) % ${portions} = ${portion}`
+          await fillPortion(store, copy, aside, where, `${id}.${portion}/${portions}`)
+        }
       }
       await store.insert({ table: 'filled_copies', values: [{ table: copy.table }], format: 'JSONEachRow' })
     }
@@ -62,9 +66,9 @@ async function unfilledCopies(store: ClickHouseClient): Promise<readonly SortedC
   return SORTED_COPIES.filter(({ table }) => !filled.has(table))
 }
 
-/** Of a hundred million rows, one portion is what an insert can hold in memory. */
-const PORTIONS = 64
-/** One block, hence one part a partition: what is missing is inserted whole or not at all. */
+/** Of a hundred million rows over some months, the portion of a month is what an insert can hold in memory. */
+const PORTIONS = 32
+/** One block, hence one part: what is missing is inserted whole or not at all. */
 const BLOCK_ROWS_MAX = String(4 * 1024 ** 2)
 
 async function fillPortion(
