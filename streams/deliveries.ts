@@ -1,9 +1,10 @@
 import { DiscardPolicy, RetentionPolicy, StorageType, type StreamConfig } from '@nats-io/jetstream'
 
 /**
- * What is to be sent to webhook endpoints, one message an event and endpoint (see `internal/webhooks/delivery.ts` for its
- * form), parted by endpoint. Each part is read by the one courier that owns it, from the sequence that its checkpoint
- * names.
+ * Events on their way to webhook endpoints, one message an event and endpoint (see `internal/webhooks/delivery.ts` for
+ * its form), parted by endpoint. Written by the fan-out alone, which foretells each sequence: what it has under way at
+ * once is stored in order, and none twice. Each part is read by the one courier that owns it, from the sequence that its
+ * checkpoint names. What is not an event's first way (challenges, replays, retries) is in RETRIES.
  */
 export const DELIVERIES = {
   name: 'DELIVERIES',
@@ -14,7 +15,7 @@ export const DELIVERIES = {
   max_bytes: 1024 ** 3,
   max_age: 0, // age would drop what was never tried; couriers purge what is done
   max_msg_size: 128 * 1024,
-  duplicate_window: 120_000_000_000, // ns; whoever fans a batch out once more looks further back by itself
+  duplicate_window: 1_000_000_000, // ns; not used
   allow_direct: true,
 } satisfies Partial<StreamConfig>
 
@@ -32,5 +33,5 @@ export const deliveriesWake = (partition: number): string => `wake.deliveries.${
 /** Key of the checkpoint of whoever makes deliveries of events. */
 export const FAN_OUT_CHECKPOINT = 'fan-out'
 
-/** Done deliveries stay so long that a batch which is fanned out once more finds what it has fanned out already. */
+/** Done deliveries stay so long that a batch which is fanned out once more finds which of it is there. */
 export const DELIVERED_KEPT_MS = 5 * 60 * 1000

@@ -58,3 +58,15 @@ export function nineDigits(time: string): string {
   const [seconds = '', digits = ''] = time.slice(0, -1).split('.')
   return `${seconds}.${digits.padEnd(9, '0')}Z`
 }
+
+/** The sequence of the first message at or after an instant; beyond all when there is none. */
+export async function firstSequenceSince(manager: JetStreamManager, stream: string, sinceMs: number): Promise<number> {
+  try {
+    for await (const message of await manager.direct.getBatch(stream, { start_time: new Date(sinceMs), batch: 1 })) {
+      return message.seq
+    }
+  } catch (cause) {
+    if (brokerErrorCode(cause) !== 404) throw cause
+  }
+  return Number.MAX_SAFE_INTEGER
+}

@@ -14,8 +14,23 @@ export interface Publisher {
   /**
    * Publishes one message and waits for the broker's acknowledgement, `timeoutMs` at most.
    * A repeat with the same `messageId` within the stream's duplicate window is stored once.
+   *
+   * @param messageId empty: it is told from its repeat otherwise
    */
-  publish(subject: string, payload: Uint8Array, messageId: string, timeoutMs: number): Promise<PublishResult>
+  publish(
+    subject: string,
+    payload: Uint8Array,
+    messageId: string,
+    timeoutMs: number,
+    more?: PublishOptions,
+  ): Promise<PublishResult>
+}
+
+export interface PublishOptions {
+  /** The stream takes it only when this is its last sequence: messages that are under way at once then stay in order. */
+  readonly lastSequence?: number
+  /** Keeps it as a schedule (ADR-51): at that time it becomes a message of the other subject. */
+  readonly schedule?: { readonly atMs: number; readonly subject: string }
 }
 
 const TIMEOUT_MS = 2_000
@@ -30,8 +45,9 @@ export async function publishOrThrow(
   subject: string,
   payload: Uint8Array,
   messageId: string,
+  more?: PublishOptions,
 ): Promise<void> {
-  await storedOrThrow(publish, subject, payload, messageId)
+  await storedOrThrow(publish, subject, payload, messageId, more)
 }
 
 /** The same for one who wants the message's sequence: of a repeat, that of the message that is there. */
@@ -40,8 +56,9 @@ export async function storedOrThrow(
   subject: string,
   payload: Uint8Array,
   messageId: string,
+  more?: PublishOptions,
 ): Promise<number> {
-  const result = await publish(subject, payload, messageId, TIMEOUT_MS)
+  const result = await publish(subject, payload, messageId, TIMEOUT_MS, more)
   if (result.kind !== 'stored') throw new NotStored(`${subject} did not take a message: ${result.kind}`)
   return result.sequence
 }
@@ -76,13 +93,20 @@ export function createPublisher(connection: NatsConnection): Publisher {
   })
 
   return {
-    publish: (subject, payload, messageId, timeoutMs) =>
+    publish: (subject, payload, messageId, timeoutMs, more) =>
       new Promise((resolve) => {
         const token = (counter++).toString(36)
         const timer = setTimeout(() => settle(token, { kind: 'unavailable', reason: 'timeout' }), timeoutMs)
         waiters.set(token, { resolve, timer })
         const messageHeaders = headers()
-        messageHeaders.set('Nats-Msg-Id', messageId)
+        if (messageId !== '') messageHeaders.set('Nats-Msg-Id', messageId)
+        if (more?.lastSequence !== undefined) {
+          messageHeaders.set('Nats-Expected-Last-Sequence', String(more.lastSequence))
+        }
+        if (more?.schedule !== undefined) {
+          messageHeaders.set('Nats-Schedule', `@at ${new Date(more.schedule.atMs).toISOString()}`)
+          messageHeaders.set('Nats-Schedule-Target', more.schedule.subject)
+        }
         try {
           connection.publish(subject, payload, { reply: `${inbox}.${token}`, headers: messageHeaders })
         } catch {

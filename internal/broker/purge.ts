@@ -3,7 +3,7 @@ import type { JetStreamManager, StreamState } from '@nats-io/jetstream'
 import type { KV } from '@nats-io/kv'
 import type { Logger } from '../telemetry/log.js'
 import { type Progress, readCheckpoint } from './checkpoint.js'
-import { brokerErrorCode } from './errors.js'
+import { firstSequenceSince } from './log.js'
 import type { PlannedLog } from './planned-log.js'
 
 /** A log whose done part is removed from its stream. */
@@ -62,16 +62,4 @@ export async function purgeOnce(deps: PurgeDeps, logs: readonly PurgedLog[], now
     if (before <= state.first_seq) continue
     await deps.manager.streams.purge(stream, { filter: subject, seq: before })
   }
-}
-
-/** The sequence of the first message at or after an instant; beyond all when there is none. */
-async function firstSequenceSince(manager: JetStreamManager, stream: string, sinceMs: number): Promise<number> {
-  try {
-    for await (const message of await manager.direct.getBatch(stream, { start_time: new Date(sinceMs), batch: 1 })) {
-      return message.seq
-    }
-  } catch (cause) {
-    if (brokerErrorCode(cause) !== 404) throw cause
-  }
-  return Number.MAX_SAFE_INTEGER
 }

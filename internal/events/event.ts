@@ -48,9 +48,16 @@ export interface Occasion {
 export function envelopeText(stored: string, { sequence, createdAt, isReplayed }: Occasion): string | undefined {
   const at = stored.indexOf(BEHIND_TYPE)
   if (!stored.startsWith('{"id":"evt_') || at < 0) return undefined
-  const replayed = isReplayed ? ',"replayed":true' : ''
+  const replayed = isReplayed ? REPLAYED : ''
   return `${stored.slice(0, at)},"created_at":"${createdAt}","sequence":${sequence}${replayed}${stored.slice(at)}`
 }
 
+/** The text of an envelope that is delivered once more. */
+export function replayedText(text: string): string {
+  const at = text.indexOf(BEHIND_TYPE)
+  return at < 0 || text.slice(0, at).endsWith(REPLAYED) ? text : `${text.slice(0, at)}${REPLAYED}${text.slice(at)}`
+}
+
+const REPLAYED = ',"replayed":true'
 /** Ids and types hold no quote, so that this is the member and no part of a text. */
 const BEHIND_TYPE = ',"tenant_id":"'

@@ -1,7 +1,14 @@
 import { WEBHOOK_HEALTH, WEBHOOKS } from '../../streams/buckets.js'
-import { deliveriesSubject, deliveriesWake } from '../../streams/deliveries.js'
+import { deliveriesWake } from '../../streams/deliveries.js'
 import { EVENTS } from '../../streams/events.js'
-import { DEADLETTERS, deadLettersSubject, REPLAYS_SUBJECT, RETRIES, retriesOfEndpoint } from '../../streams/retries.js'
+import {
+  DEADLETTERS,
+  deadLettersSubject,
+  dueSubject,
+  REPLAYS_SUBJECT,
+  RETRIES,
+  retriesOfEndpoint,
+} from '../../streams/retries.js'
 import type { Broker } from '../broker/connect.js'
 import { mirrorBucket } from '../broker/mirror.js'
 import { type Publisher, publishOrThrow } from '../broker/publisher.js'
@@ -72,7 +79,7 @@ export async function openWebhookRoutes(deps: OpenWebhooksDeps): Promise<readonl
     newestDeadLetter: () => newestOf(DEADLETTERS.name),
     async deliver(delivery) {
       const partition = partitionOf(delivery.endpointId)
-      await publishOrThrow(publish, deliveriesSubject(partition), encodeDelivery(delivery), delivery.id)
+      await publishOrThrow(publish, dueSubject(partition), encodeDelivery(delivery), delivery.id)
       connection.publish(deliveriesWake(partition))
     },
     order: (order) =>

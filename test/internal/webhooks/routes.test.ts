@@ -8,8 +8,7 @@ import { decodeDelivery, partitionOf } from '../../../internal/webhooks/delivery
 import { challengeText, type StoredWebhook } from '../../../internal/webhooks/endpoint.js'
 import { openWebhookRoutes } from '../../../internal/webhooks/open.js'
 import { WEBHOOKS } from '../../../streams/buckets.js'
-import { DELIVERIES, deliveriesSubject } from '../../../streams/deliveries.js'
-import { REPLAYS_SUBJECT, RETRIES } from '../../../streams/retries.js'
+import { dueSubject, REPLAYS_SUBJECT, RETRIES } from '../../../streams/retries.js'
 import { type Ask, askAs, refusalOf } from '../../support/ask.js'
 import { launchBroker } from '../../support/broker.js'
 import { type DnsServer, launchDnsServer } from '../../support/dns-server.js'
@@ -113,7 +112,7 @@ describe('an endpoint that is registered', () => {
   test('is sent its challenge straight, which lies in the stream by reference only', async () => {
     const { id } = await register()
 
-    const range = { stream: DELIVERIES.name, subject: deliveriesSubject(partitionOf(id)), from: 1 }
+    const range = { stream: RETRIES.name, subject: dueSubject(partitionOf(id)), from: 1 }
     const entries = await readLog(gateway.broker.manager, { ...range, messagesMax: 1_000, bytesMax: 2 ** 20 })
     const [sent, ...others] = entries
       .map(({ data }) => decodeDelivery(data))

@@ -1,0 +1,178 @@
+import type { KeyObject } from 'node:crypto'
+import type { Records } from '../../broker/records.js'
+import { eventId } from '../../events/event.js'
+import type { TenantIds } from '../../ids/ids.js'
+import { parseJson } from '../../intake/parse-json.js'
+import type { MasterKeys } from '../../secrets/master-keys.js'
+import type { Delivery } from '../delivery.js'
+import { answersChallenge, challengeText, type StoredWebhook, signingKeys, verified } from '../endpoint.js'
+import { nextAttemptAt, type RetryRules, unparkedAt, VERIFICATION_RULES } from '../retry-schedule.js'
+import { signatureOf } from '../signature.js'
+import { readTarget, type TargetRules } from '../target-url.js'
+import type { AttemptRequest, AttemptResult, Failed } from './attempt.js'
+import type { AttemptRecord, Outcome } from './outcomes.js'
+
+export interface DeliverDeps {
+  /** As of a moment ago. */
+  readonly findWebhook: (id: string) => StoredWebhook | undefined
+  readonly webhooks: Pick<Records<StoredWebhook>, 'read' | 'change'>
+  readonly masterKeys: MasterKeys
+  readonly targetRules: TargetRules
+  readonly rules: RetryRules
+  readonly attempt: (request: AttemptRequest) => Promise<AttemptResult>
+  /** Told of each attempt, before it is settled. */
+  readonly tellLane: (endpointId: string, result: AttemptResult) => void
+  /** The sequence of the newest event there is. */
+  readonly newestEvent: () => Promise<number>
+  readonly idsOf: (tenantId: string) => TenantIds
+  readonly clock: () => number
+  /** From 0 to 1. */
+  readonly random: () => number
+}
+
+/** Bytes of an answer to a challenge. */
+const CHALLENGE_ANSWER_BYTES = 4 * 1024
+const USER_AGENT = 'attribution-service-webhooks/1'
+
+/** Makes one attempt at a delivery. @throws when the broker is away; it is then to be made again */
+export async function deliver(delivery: Delivery, deps: DeliverDeps): Promise<Outcome> {
+  // One that was made a moment ago may not be in the copy yet.
+  const webhook = deps.findWebhook(delivery.endpointId) ?? (await deps.webhooks.read(delivery.endpointId))
+  if (webhook === undefined || webhook.tenant_id !== delivery.tenantId) return { kind: 'dropped' }
+  const nowMs = deps.clock()
+  if (delivery.type === 'webhook.verification' && delivery.sequence === 0) return verify(delivery, webhook, nowMs, deps)
+  if (webhook.status !== 'verified') return { kind: 'dropped' }
+
+  const startedAtMs = delivery.startedAtMs ?? nowMs
+  const tried = { ...delivery, attempts: delivery.attempts + 1, parks: 0, startedAtMs }
+  if (nowMs > startedAtMs + deps.rules.stopMs) return expired(tried, nowMs)
+  const result = await send(webhook, delivery, delivery.body, 0, nowMs, deps)
+  return outcomeOf(tried, result, nowMs, deps.rules, deps)
+}
+
+/** When a delivery for which its endpoint has no room comes back. */
+export function putOff(delivery: Delivery, { rules, clock, random }: DeliverDeps): Outcome {
+  const nowMs = clock()
+  const parked = { ...delivery, parks: delivery.parks + 1, startedAtMs: delivery.startedAtMs ?? nowMs }
+  return { kind: 'again', delivery: parked, atMs: unparkedAt(delivery.parks, rules, nowMs, random()) }
+}
+
+async function send(
+  webhook: StoredWebhook,
+  { endpointId, isReplayed }: Delivery,
+  body: Uint8Array,
+  keepBytes: number,
+  nowMs: number,
+  { targetRules, attempt, masterKeys, tellLane }: DeliverDeps,
+): Promise<AttemptResult> {
+  const target = readTarget(webhook.url, targetRules)
+  const result: AttemptResult =
+    typeof target === 'string'
+      ? // What is allowed has changed since it was registered.
+        { kind: 'failed', reason: 'disallowed_address', status: null, latencyMs: 0, retryAfterMs: undefined }
+      : await attempt({
+          endpointId,
+          target,
+          headers: {
+            'content-type': 'application/json',
+            'user-agent': USER_AGENT,
+            'service-signature': signatureOf(keysOf(webhook, nowMs, masterKeys), body, nowMs),
+            ...(isReplayed && { 'service-replayed': 'true' }),
+          },
+          body,
+          keepBytes,
+        })
+  tellLane(endpointId, result)
+  return result
+}
+
+function outcomeOf(
+  tried: Delivery & { readonly startedAtMs: number },
+  result: AttemptResult,
+  attemptedAtMs: number,
+  rules: RetryRules,
+  { clock, random }: Pick<DeliverDeps, 'clock' | 'random'>,
+): Outcome {
+  const record: Omit<AttemptRecord, 'outcome' | 'nextAttemptAtMs'> = {
+    delivery: tried,
+    attempt: tried.attempts,
+    attemptedAtMs,
+    latencyMs: result.latencyMs,
+    status: result.status,
+    reason: result.kind === 'failed' ? result.reason : null,
+  }
+  if (result.kind === 'acknowledged') {
+    return { kind: 'acknowledged', record: { ...record, outcome: 'acknowledged', nextAttemptAtMs: null } }
+  }
+  const again = { ...tried, retryAfterMs: result.retryAfterMs }
+  const isFinal = result.reason === 'disallowed_address'
+  const atMs = isFinal ? undefined : nextAttemptAt(again, rules, clock(), random())
+  return atMs === undefined
+    ? { kind: 'dead_lettered', delivery: tried, record: { ...record, outcome: 'dead_lettered', nextAttemptAtMs: null } }
+    : { kind: 'again', delivery: tried, atMs, record: { ...record, outcome: 'retried', nextAttemptAtMs: atMs } }
+}
+
+const expired = (tried: Delivery, nowMs: number): Outcome => ({
+  kind: 'dead_lettered',
+  delivery: tried,
+  record: {
+    delivery: tried,
+    attempt: tried.attempts,
+    attemptedAtMs: nowMs,
+    latencyMs: 0,
+    status: null,
+    outcome: 'dead_lettered',
+    reason: 'expired',
+    nextAttemptAtMs: null,
+  },
+})
+
+/** Sends a challenge, unless another has taken its place or the endpoint is verified (spec 6.2.1). */
+async function verify(delivery: Delivery, webhook: StoredWebhook, nowMs: number, deps: DeliverDeps): Promise<Outcome> {
+  const { masterKeys, idsOf, webhooks } = deps
+  const { id, tenant_id: tenantId, challenge, status } = webhook
+  if (status === 'verified' || challenge === null) return { kind: 'dropped' }
+  if (eventId(idsOf(tenantId), 'webhook.verification', challenge.id) !== delivery.eventId) return { kind: 'dropped' }
+  const body = JSON.stringify({
+    id: delivery.eventId,
+    type: delivery.type,
+    created_at: challenge.created_at,
+    sequence: 0,
+    tenant_id: tenantId,
+    data: { challenge: challengeText(masterKeys, id, challenge) },
+  })
+  const startedAtMs = delivery.startedAtMs ?? nowMs
+  const tried = { ...delivery, attempts: delivery.attempts + 1, startedAtMs }
+  const result = await send(webhook, delivery, Buffer.from(body), CHALLENGE_ANSWER_BYTES, nowMs, deps)
+  if (result.kind === 'failed') return outcomeOf(tried, result, nowMs, VERIFICATION_RULES, deps)
+  const answer = challengeIn(result.kept)
+  let isVerified = false
+  if (answer !== undefined) {
+    const startsAfter = await deps.newestEvent()
+    await webhooks.change(id, (found) => {
+      isVerified = answersChallenge(masterKeys, found, answer, deps.clock())
+      return isVerified ? verified(found, startsAfter, deps.clock()) : undefined
+    })
+  }
+  if (isVerified) return outcomeOf(tried, result, nowMs, VERIFICATION_RULES, deps)
+  const wrong: Failed = { ...result, kind: 'failed', reason: 'wrong_challenge', retryAfterMs: undefined }
+  return outcomeOf(tried, wrong, nowMs, VERIFICATION_RULES, deps)
+}
+
+function challengeIn(answer: Buffer): string | undefined {
+  const value = parseJson(answer)
+  if (typeof value !== 'object' || value === null || !('challenge' in value)) return undefined
+  return typeof value.challenge === 'string' ? value.challenge : undefined
+}
+
+/** Opened once a version of an endpoint, until one of its secrets is good no more. */
+const opened = new WeakMap<StoredWebhook, { readonly keys: readonly KeyObject[]; readonly untilMs: number }>()
+
+function keysOf(webhook: StoredWebhook, nowMs: number, masterKeys: MasterKeys): readonly KeyObject[] {
+  const known = opened.get(webhook)
+  if (known !== undefined && nowMs < known.untilMs) return known.keys
+  const keys = signingKeys(masterKeys, webhook, nowMs)
+  const ends = webhook.secrets.map(({ expires_at: at }) => (at === null ? Number.POSITIVE_INFINITY : Date.parse(at)))
+  opened.set(webhook, { keys, untilMs: Math.min(...ends.filter((end) => end > nowMs)) })
+  return keys
+}

@@ -1,0 +1,101 @@
+import { afterFailure, afterSuccess, type StoredHealth } from '../health.js'
+import type { Failed } from './attempt.js'
+
+/** Work for an endpoint: an attempt that `run` makes, or that is put off. */
+export interface LaneTask {
+  /** Whether this process may still be sure that nobody else makes it. */
+  mayStart(): boolean
+  run(): Promise<void>
+  putOff(): void
+}
+
+/** In flight to an endpoint that has failed so often in a row: one. */
+const FAILURES_UNTIL_ALONE = 3
+/** In flight to an endpoint of which nothing is known yet. */
+const FIRST_IN_FLIGHT = 2
+/** Waiting for an endpoint that is slow, and for one that is not; what comes beyond that is put off. */
+export const WAITING_MAX_SLOW = 16
+export const WAITING_MAX = 1_000
+/** An endpoint whose oldest attempt has been under way for so long is slow. */
+const SLOW_AFTER_MS = 1_000
+
+/**
+ * What goes to one endpoint: in its order, and no more at a time than the endpoint can be trusted with. Its limit starts
+ * low, grows with each success, and falls to one while it fails, so that a receiver that hangs holds next to nothing of
+ * what others need.
+ */
+export class Lane {
+  private readonly inFlightMax: number
+  private waiting: LaneTask[] = []
+  private successes = 0
+  private readonly startedAt = new Set<{ readonly at: number }>()
+  health: StoredHealth
+  /** Whether `health` is newer than what was written of it, and what that said. */
+  unwritten: 'nothing' | 'detail' | 'status' = 'nothing'
+  usedAt = performance.now()
+
+  constructor(inFlightMax: number, health: StoredHealth) {
+    this.inFlightMax = inFlightMax
+    this.health = health
+  }
+
+  get inFlight(): number {
+    return this.startedAt.size
+  }
+
+  get isIdle(): boolean {
+    return this.waiting.length === 0 && this.inFlight === 0
+  }
+
+  get isSlow(): boolean {
+    if (this.health.consecutive_failures > 0) return true
+    const [oldest] = this.startedAt
+    return oldest !== undefined && performance.now() - oldest.at > SLOW_AFTER_MS
+  }
+
+  private get limit(): number {
+    if (this.health.consecutive_failures >= FAILURES_UNTIL_ALONE) return 1
+    return Math.min(this.inFlightMax, FIRST_IN_FLIGHT + this.successes)
+  }
+
+  /** @returns false when there is no room: the task is then to be put off */
+  add(task: LaneTask): boolean {
+    this.usedAt = performance.now()
+    if (this.waiting.length >= (this.isSlow ? WAITING_MAX_SLOW : WAITING_MAX)) return false
+    this.waiting.push(task)
+    return true
+  }
+
+  /** The next task that may start now; the caller tells its end by the function beside it. */
+  take(): { readonly task: LaneTask; readonly end: () => void } | undefined {
+    if (this.inFlight >= this.limit) return undefined
+    const [task] = this.waiting
+    if (task?.mayStart() !== true) return undefined
+    this.waiting.shift()
+    const mark = { at: performance.now() }
+    this.startedAt.add(mark)
+    return { task, end: () => this.startedAt.delete(mark) }
+  }
+
+  /** Of an endpoint that has become slow: all that exceeds what may wait, the youngest. */
+  excess(): readonly LaneTask[] {
+    return this.isSlow ? this.waiting.splice(WAITING_MAX_SLOW) : []
+  }
+
+  /** Takes out what waits, where `isMeant`. */
+  remove(isMeant: (task: LaneTask) => boolean): void {
+    this.waiting = this.waiting.filter((task) => !isMeant(task))
+  }
+
+  succeeded(nowMs: number): void {
+    this.successes++
+    this.unwritten = this.health.consecutive_failures > 0 || this.health.last_success_at === null ? 'status' : 'detail'
+    this.health = afterSuccess(this.health, new Date(nowMs).toISOString())
+  }
+
+  failed({ reason, status }: Pick<Failed, 'reason' | 'status'>, nowMs: number): void {
+    this.successes = 0
+    this.unwritten = this.health.consecutive_failures === 0 ? 'status' : 'detail'
+    this.health = afterFailure(this.health, new Date(nowMs).toISOString(), reason, status)
+  }
+}

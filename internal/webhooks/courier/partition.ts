@@ -1,0 +1,343 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { KV } from '@nats-io/kv'
+import { DELIVERIES, deliveriesCheckpoint, deliveriesSubject } from '../../../streams/deliveries.js'
+import { dueCheckpoint, dueSubject, RETRIES } from '../../../streams/retries.js'
+import { CheckpointHold, OwnershipLost, type Progress } from '../../broker/checkpoint.js'
+import type { LogRange, StoredEntry } from '../../broker/log.js'
+import type { Logger } from '../../telemetry/log.js'
+import { type Delivery, decodeDelivery } from '../delivery.js'
+import type { Lanes } from './lanes.js'
+import type { Outcome } from './outcomes.js'
+import type { SettleDeps } from './settle.js'
+import { settle } from './settle.js'
+import { DeliveryWindow, type WindowProgress } from './window.js'
+
+/** The checkpoint of a log of deliveries. The one of a part's first log names the part's owner, too. */
+interface DeliveryProgress extends Progress, WindowProgress {
+  readonly owner?: string
+}
+
+export interface PartitionDeps extends SettleDeps {
+  readonly self: string
+  readonly checkpoints: KV
+  readonly readLog: (range: LogRange) => Promise<StoredEntry[]>
+  /** Whether the part should be this process's. */
+  readonly isOwner: (key: string) => boolean
+  /** Names of the couriers that are alive. */
+  readonly live: () => readonly string[]
+  /** Resolves when something new is said to have come, or after a while. */
+  readonly somethingNew: (partition: number, signal: AbortSignal) => Promise<void>
+  readonly lanes: Lanes
+  /** Makes an attempt. */
+  readonly deliver: (delivery: Delivery) => Promise<Outcome>
+  readonly putOff: (delivery: Delivery) => Outcome
+  readonly log: Logger
+}
+
+const READ_MESSAGES_MAX = 500
+const READ_BYTES_MAX = 4 * 1024 * 1024
+/** Read and not settled, of each of a part's two logs. */
+const WINDOW_MESSAGES_MAX = 2_000
+const WINDOW_BYTES_MAX = 16 * 1024 * 1024
+/** From the start of a settlement to the start of the next: what is acknowledged meanwhile is written down together. */
+const SETTLE_EVERY_MS = 5
+/** An owner says at least so often that it is there. */
+const CONFIRM_EVERY_MS = 1_000
+/** One that could not say so for this long starts nothing: after 3 s (`broker/members.ts`) another may have taken over. */
+const CONFIRMED_MS_MAX = 2_500
+const IDLE_MS = 50
+const RETRY_MS = 300
+
+/** A part of the endpoints while this process delivers to them. */
+export class Partition {
+  private readonly partition: number
+  private readonly deps: PartitionDeps
+  private confirmedAt = Number.NEGATIVE_INFINITY
+
+  constructor(partition: number, deps: PartitionDeps) {
+    this.partition = partition
+    this.deps = deps
+  }
+
+  /**
+   * Delivers what comes to the part whenever this process owns it, until `signal` aborts. An owner that leaves finishes
+   * what is under way and says that it has; one that died is followed when its heartbeat has lapsed.
+   */
+  async run(signal: AbortSignal): Promise<void> {
+    const key = deliveriesCheckpoint(this.partition)
+    const log = this.deps.log.child({ partition: this.partition })
+    while (!signal.aborted) {
+      if (!this.deps.isOwner(key)) {
+        await pause(IDLE_MS, signal)
+        continue
+      }
+      try {
+        const first = await CheckpointHold.take<DeliveryProgress>(this.deps.checkpoints, key, { done: 0 })
+        const { owner } = first.value
+        if (owner !== undefined && owner !== this.deps.self && this.deps.live().includes(owner)) {
+          await pause(IDLE_MS, signal)
+          continue
+        }
+        await first.save({ ...first.value, owner: this.deps.self })
+        const dueKey = dueCheckpoint(this.partition)
+        const due = await CheckpointHold.take<DeliveryProgress>(this.deps.checkpoints, dueKey, { done: 0 })
+        log.debug({ done: first.value.done }, 'delivers to a part of the endpoints')
+        await this.work(first, due, signal)
+      } catch (cause) {
+        if (cause instanceof OwnershipLost) log.info('another courier delivers to this part now')
+        else log.warn({ err: cause }, 'a part of the endpoints could not be taken over; it will be tried again')
+        await pause(RETRY_MS, signal)
+      }
+    }
+  }
+
+  private async work(
+    first: CheckpointHold<DeliveryProgress>,
+    due: CheckpointHold<DeliveryProgress>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const ending = new AbortController()
+    const end = (): void => ending.abort()
+    signal.addEventListener('abort', end)
+    const logs = [
+      new OpenLog(DELIVERIES.name, deliveriesSubject(this.partition), first),
+      new OpenLog(RETRIES.name, dueSubject(this.partition), due),
+    ] as const
+    const session = new Session(logs, this.deps, () => {
+      this.confirmedAt = performance.now()
+      this.deps.lanes.pump()
+    })
+    this.confirmedAt = performance.now()
+    const mayStart = (): boolean => performance.now() - this.confirmedAt < CONFIRMED_MS_MAX
+    const readers = logs.map((log) => this.read(log, session, mayStart, ending.signal))
+    try {
+      let settling = session.settleOnce()
+      for (;;) {
+        await settling
+        const isLeaving = ending.signal.aborted || !this.deps.isOwner(deliveriesCheckpoint(this.partition))
+        if (isLeaving) {
+          end()
+          session.dropWaiting()
+          await Promise.all(readers)
+          if (session.inFlight === 0) break
+        }
+        await session.outcomeOr(isLeaving ? IDLE_MS : CONFIRM_EVERY_MS)
+        settling = session.settleOnce()
+      }
+      await session.settleOnce()
+      const { owner: _, ...free } = first.value
+      await first.save(free)
+    } finally {
+      end()
+      session.dropWaiting()
+      this.confirmedAt = Number.NEGATIVE_INFINITY
+      signal.removeEventListener('abort', end)
+      await Promise.all(readers)
+    }
+  }
+
+  private async read(log: OpenLog, session: Session, mayStart: () => boolean, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      try {
+        const room = WINDOW_MESSAGES_MAX - log.window.size
+        const entries =
+          room > 0 && log.bytes < WINDOW_BYTES_MAX
+            ? await this.deps.readLog({
+                stream: log.stream,
+                subject: log.subject,
+                from: log.window.next,
+                messagesMax: Math.min(room, READ_MESSAGES_MAX),
+                bytesMax: READ_BYTES_MAX,
+              })
+            : undefined
+        if (signal.aborted) return
+        for (const entry of entries ?? []) if (log.window.read(entry.sequence)) session.take(log, entry, mayStart)
+        if (entries === undefined) await session.room(signal)
+        else if (entries.length === 0) await this.deps.somethingNew(this.partition, signal)
+      } catch (cause) {
+        if (signal.aborted) return
+        this.deps.log.warn({ err: cause, subject: log.subject }, 'deliveries could not be read; they will be')
+        await pause(RETRY_MS, signal)
+      }
+    }
+  }
+}
+
+class OpenLog {
+  readonly stream: string
+  readonly subject: string
+  readonly hold: CheckpointHold<DeliveryProgress>
+  readonly window: DeliveryWindow
+  /** Held of what is not settled. */
+  bytes = 0
+  isChanged = false
+
+  constructor(stream: string, subject: string, hold: CheckpointHold<DeliveryProgress>) {
+    this.stream = stream
+    this.subject = subject
+    this.hold = hold
+    this.window = new DeliveryWindow(hold.value)
+  }
+}
+
+interface Settled {
+  readonly log: OpenLog
+  readonly sequence: number
+  readonly bytes: number
+  readonly outcome: Outcome
+}
+
+/** What one hold of a part has under way. */
+class Session {
+  private readonly logs: readonly OpenLog[]
+  private readonly deps: PartitionDeps
+  private readonly confirmed: () => void
+  private outcomes: Settled[] = []
+  private readonly running = new Set<object>()
+  private readonly tasks = new WeakSet<object>()
+  private wake: () => void = () => undefined
+  private freed: () => void = () => undefined
+  private settledAt = 0
+
+  constructor(logs: readonly OpenLog[], deps: PartitionDeps, confirmed: () => void) {
+    this.logs = logs
+    this.deps = deps
+    this.confirmed = confirmed
+  }
+
+  get inFlight(): number {
+    return this.running.size
+  }
+
+  /** Takes a message that is to be settled. */
+  take(log: OpenLog, { sequence, data }: StoredEntry, mayStart: () => boolean): void {
+    log.bytes += data.length
+    const settled = (outcome: Outcome): void => {
+      this.outcomes.push({ log, sequence, bytes: data.length, outcome })
+      this.wake()
+    }
+    let delivery: Delivery
+    try {
+      delivery = decodeDelivery(data)
+    } catch (cause) {
+      this.deps.log.error({ err: cause, subject: log.subject, sequence }, 'dropped what is no delivery')
+      return settled({ kind: 'dropped' })
+    }
+    const task = {
+      mayStart,
+      run: async (): Promise<void> => {
+        this.running.add(task)
+        try {
+          settled(await this.attempt(delivery))
+        } finally {
+          this.running.delete(task)
+          this.wake()
+        }
+      },
+      putOff: () => settled(this.deps.putOff(delivery)),
+    }
+    this.tasks.add(task)
+    this.deps.lanes.add(delivery.endpointId, task)
+  }
+
+  /** Until there is an outcome; what it needs of the broker is waited for. */
+  private async attempt(delivery: Delivery): Promise<Outcome> {
+    for (;;) {
+      try {
+        return await this.deps.deliver(delivery)
+      } catch (cause) {
+        this.deps.log.warn(
+          { err: cause, delivery: delivery.id },
+          'an attempt could not be finished; it will be made again',
+        )
+        await sleep(RETRY_MS)
+      }
+    }
+  }
+
+  /** What was not started stays in the log for whoever comes next. */
+  dropWaiting(): void {
+    this.deps.lanes.remove((task) => this.tasks.has(task))
+  }
+
+  /** Resolves when there is an outcome to settle, or after a time. */
+  async outcomeOr(ms: number): Promise<void> {
+    if (this.outcomes.length > 0) return
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, ms)
+      this.wake = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+    })
+  }
+
+  /** Resolves when there is room in a window, or after a while. */
+  async room(signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, CONFIRM_EVERY_MS)
+      this.freed = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+    })
+  }
+
+  /**
+   * Makes all outcomes durable: first what must happen because of them, then that they are settled. Whoever dies in
+   * between makes these attempts again.
+   *
+   * @throws OwnershipLost
+   */
+  async settleOnce(): Promise<void> {
+    const waitMs = SETTLE_EVERY_MS - (performance.now() - this.settledAt)
+    if (waitMs > 0 && this.outcomes.length > 0) await sleep(waitMs)
+    this.settledAt = performance.now()
+    const outcomes = this.outcomes
+    this.outcomes = []
+    await this.untilStored(() =>
+      settle(
+        outcomes.map(({ outcome }) => outcome),
+        this.deps,
+      ),
+    )
+    for (const { log, sequence, bytes } of outcomes) {
+      log.window.settle(sequence)
+      log.bytes -= bytes
+      log.isChanged = true
+    }
+    const [first, ...others] = this.logs
+    for (const log of others) if (log.isChanged) await this.save(log)
+    // The first one is also the owner's sign of life.
+    if (first !== undefined && (first.isChanged || performance.now() - this.savedAt > CONFIRM_EVERY_MS / 2)) {
+      await this.save(first)
+      this.savedAt = performance.now()
+    }
+    this.confirmed()
+    if (outcomes.length > 0) this.freed()
+  }
+  private savedAt = 0
+
+  private async save(log: OpenLog): Promise<void> {
+    const { owner } = log.hold.value
+    const progress = { ...log.window.progress(), ...(owner !== undefined && { owner }) }
+    await this.untilStored(() => log.hold.save(progress))
+    log.isChanged = false
+  }
+
+  private async untilStored(store: () => Promise<void>): Promise<void> {
+    for (;;) {
+      try {
+        return await store()
+      } catch (cause) {
+        if (cause instanceof OwnershipLost) throw cause
+        this.deps.log.warn({ err: cause }, 'what became of deliveries could not be written down; it will be')
+        await sleep(RETRY_MS)
+      }
+    }
+  }
+}
+
+const pause = (ms: number, signal: AbortSignal): Promise<void> =>
+  sleep(ms, undefined, { signal }).catch(() => undefined)

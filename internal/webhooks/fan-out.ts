@@ -1,0 +1,135 @@
+import { deliveriesSubject, deliveriesWake, FAN_OUT_CHECKPOINT } from '../../streams/deliveries.js'
+import { EVENTS } from '../../streams/events.js'
+import type { Extent, Progress } from '../broker/checkpoint.js'
+import type { StoredEntry } from '../broker/log.js'
+import type { PlannedLog } from '../broker/planned-log.js'
+import { type Publisher, publishOrThrow } from '../broker/publisher.js'
+import { EVENT_TYPES, type EventType } from '../events/contract.js'
+import { envelopeText } from '../events/event.js'
+import { idOfName, type TenantIds } from '../ids/ids.js'
+import type { Logger } from '../telemetry/log.js'
+import { type Delivery, decodeDelivery, encodeDelivery, partitionOf } from './delivery.js'
+import type { StoredWebhook } from './endpoint.js'
+
+export interface FanOutProgress extends Progress {
+  readonly plan?: FanOutPlan
+}
+
+interface FanOutPlan extends Extent {
+  /** The last sequence of DELIVERIES when the batch was planned: what comes behind it is the batch's. */
+  readonly behind: number
+}
+
+export interface FanOutDeps {
+  /** A tenant's endpoints, once the copy has caught up with all that was written before the call. */
+  readonly current: () => Promise<(tenantId: string) => Iterable<StoredWebhook>>
+  readonly publish: Publisher['publish']
+  /** The last sequence of DELIVERIES. */
+  readonly lastDelivery: () => Promise<number>
+  /** Messages of DELIVERIES behind a sequence. */
+  readonly deliveriesAfter: (sequence: number) => Promise<readonly StoredEntry[]>
+  /** Tells couriers, who need not hear it. */
+  readonly wake: (subject: string) => void
+  readonly idsOf: (tenantId: string) => TenantIds
+  readonly log: Logger
+}
+
+/** Published and not acknowledged at once. */
+const UNDER_WAY_MAX = 1_000
+
+/**
+ * Makes each event a delivery to every endpoint that subscribes to its type and was verified before it, each once and in
+ * the order of events.
+ *
+ * It is the only writer of DELIVERIES and foretells the sequence of each message. So a message that is lost takes all
+ * behind it with it, two that believe to own the log cannot both write, and after a crash what is behind the plan's mark
+ * is what has been written of the batch.
+ */
+export const fanOut = (deps: FanOutDeps): PlannedLog<FanOutProgress> => ({
+  key: FAN_OUT_CHECKPOINT,
+  stream: EVENTS.name,
+  subject: 'events.>',
+  initial: { done: 0 },
+  async open() {
+    return async (entries, extent, _before, planned) => {
+      const webhooksOf = await deps.current()
+      const deliveries = entries.flatMap((entry) => deliveriesOf(entry, webhooksOf, deps))
+      const plan = planned ?? { ...extent, behind: await deps.lastDelivery() }
+      return {
+        plan,
+        after: { done: extent.last },
+        size: entries.length,
+        inserts: false,
+        carryOut: () => publishAll(deliveries, planned, plan.behind, deps),
+      }
+    }
+  },
+})
+
+function deliveriesOf(
+  { sequence, subject, storedAt, messageId, data }: StoredEntry,
+  webhooksOf: (tenantId: string) => Iterable<StoredWebhook>,
+  { idsOf, log }: FanOutDeps,
+): Delivery[] {
+  const [, tenantId = '', ...rest] = subject.split('.')
+  const type = rest.join('.') as EventType
+  const endpoints = [...webhooksOf(tenantId)].filter(
+    ({ status, starts_after, events }) => status === 'verified' && starts_after < sequence && events.includes(type),
+  )
+  if (endpoints.length === 0) return []
+  const text = envelopeText(Buffer.from(data).toString(), { sequence, createdAt: storedAt, isReplayed: false })
+  if (text === undefined || !EVENT_TYPES.includes(type)) {
+    log.error({ sequence, subject }, 'passed over what is no event')
+    return []
+  }
+  const body = Buffer.from(text)
+  return endpoints
+    .map(({ id: endpointId }) => ({
+      id: idOfName('dlv', idsOf(tenantId), endpointId, messageId),
+      tenantId,
+      endpointId,
+      eventId: messageId,
+      type,
+      sequence,
+      isReplayed: false,
+      attempts: 0,
+      parks: 0,
+      startedAtMs: undefined,
+      body,
+    }))
+    .sort((one, other) => (one.endpointId < other.endpointId ? -1 : 1))
+}
+
+async function publishAll(
+  deliveries: readonly Delivery[],
+  planned: FanOutPlan | undefined,
+  behind: number,
+  deps: FanOutDeps,
+): Promise<void> {
+  if (deliveries.length === 0) return
+  let last = planned === undefined ? behind : await deps.lastDelivery()
+  const missing = last === behind ? deliveries : await unwritten(deliveries, behind, deps)
+  for (let from = 0; from < missing.length; from += UNDER_WAY_MAX) {
+    const some = missing.slice(from, from + UNDER_WAY_MAX)
+    await Promise.all(
+      some.map((delivery) => {
+        const subject = deliveriesSubject(partitionOf(delivery.endpointId))
+        return publishOrThrow(deps.publish, subject, encodeDelivery(delivery), '', { lastSequence: last++ })
+      }),
+    )
+    for (const partition of new Set(some.map(({ endpointId }) => partitionOf(endpointId)))) {
+      deps.wake(deliveriesWake(partition))
+    }
+  }
+}
+
+/** What of a batch is not written yet: what is, was written in order, so that all before something written is, too. */
+async function unwritten(
+  deliveries: readonly Delivery[],
+  behind: number,
+  deps: FanOutDeps,
+): Promise<readonly Delivery[]> {
+  const written = new Set((await deps.deliveriesAfter(behind)).map(({ data }) => decodeDelivery(data).id))
+  const lastWritten = deliveries.findLastIndex(({ id }) => written.has(id))
+  return deliveries.slice(lastWritten + 1)
+}

@@ -1,0 +1,183 @@
+import { EVENTS } from '../../streams/events.js'
+import {
+  DEADLETTERS,
+  deadLettersSubject,
+  dueSubject,
+  REPLAYS_CHECKPOINT,
+  REPLAYS_SUBJECT,
+  RETRIES,
+  replaySchedule,
+} from '../../streams/retries.js'
+import type { Progress } from '../broker/checkpoint.js'
+import type { LogRange, StoredEntry } from '../broker/log.js'
+import type { PlannedLog } from '../broker/planned-log.js'
+import { type Publisher, publishOrThrow } from '../broker/publisher.js'
+import type { EventType } from '../events/contract.js'
+import { envelopeText, replayedText } from '../events/event.js'
+import { idOfName, type TenantIds } from '../ids/ids.js'
+import type { Logger } from '../telemetry/log.js'
+import { type Delivery, decodeDelivery, encodeDelivery, partitionOf } from './delivery.js'
+import type { StoredWebhook } from './endpoint.js'
+import { type ReplayOrder, replayMessageId } from './orders.js'
+
+export interface ReplayerDeps {
+  readonly findWebhook: (id: string) => Promise<StoredWebhook | undefined>
+  readonly readLog: (range: LogRange) => Promise<StoredEntry[]>
+  /** The first sequence of EVENTS that was stored at or after a time. */
+  readonly firstEventSince: (atMs: number) => Promise<number>
+  readonly deleteDeadLetter: (sequence: number) => Promise<void>
+  readonly publish: Publisher['publish']
+  readonly idsOf: (tenantId: string) => TenantIds
+  readonly clock: () => number
+  readonly log: Logger
+}
+
+/** Events or dead letters that a piece of a replay looks at. */
+const PIECE_MESSAGES = 500
+const PIECE_BYTES = 4 * 1024 * 1024
+/** Between two pieces, so that a long replay leaves room for what is due. */
+const PIECE_EVERY_MS = 500
+
+/**
+ * Carries out replays (spec 6.2.4), a piece at a time: each piece makes its deliveries and orders the next. What is
+ * replayed is due at once, in the log of retries, so that it does not stand before the tenants' new events.
+ */
+export const replayer = (deps: ReplayerDeps): PlannedLog<Progress> => ({
+  key: REPLAYS_CHECKPOINT,
+  stream: RETRIES.name,
+  subject: REPLAYS_SUBJECT,
+  initial: { done: 0 },
+  async open() {
+    return async (entries, extent, _before, planned) => ({
+      plan: planned ?? extent,
+      after: { done: extent.last },
+      size: entries.length,
+      inserts: false,
+      async carryOut() {
+        for (const { data } of entries) await carryOut(JSON.parse(Buffer.from(data).toString()) as ReplayOrder, deps)
+      },
+    })
+  },
+})
+
+async function carryOut(order: ReplayOrder, deps: ReplayerDeps): Promise<void> {
+  const webhook = await deps.findWebhook(order.endpoint_id)
+  if (webhook?.status !== 'verified') return
+  const { kind } = order.selection
+  const piece = kind === 'dead_letters' ? await deadLetters(order, deps) : await events(order, webhook, deps)
+  const partition = partitionOf(order.endpoint_id)
+  await Promise.all(
+    piece.deliveries.map((delivery) =>
+      publishOrThrow(deps.publish, dueSubject(partition), encodeDelivery(delivery), delivery.id),
+    ),
+  )
+  for (const sequence of piece.consumed) await deps.deleteDeadLetter(sequence)
+  if (piece.next === undefined || piece.next > order.until) return
+  const following = { ...order, next: piece.next }
+  const schedule = { atMs: deps.clock() + PIECE_EVERY_MS, subject: REPLAYS_SUBJECT }
+  const payload = Buffer.from(JSON.stringify(following))
+  await publishOrThrow(deps.publish, replaySchedule(order.id), payload, replayMessageId(following), { schedule })
+}
+
+interface Piece {
+  readonly deliveries: readonly Delivery[]
+  /** Sequences of dead letters that are none any more. */
+  readonly consumed: readonly number[]
+  /** Where the next piece begins; undefined when there is none. */
+  readonly next: number | undefined
+}
+
+async function events(order: ReplayOrder, webhook: StoredWebhook, deps: ReplayerDeps): Promise<Piece> {
+  const { tenant_id: tenantId, selection, until } = order
+  const from = selection.kind === 'range' ? selection.from : undefined
+  const start = from === undefined ? order.next : Math.max(order.next, await deps.firstEventSince(Date.parse(from)))
+  const entries = await deps.readLog({
+    stream: EVENTS.name,
+    subject: `events.${tenantId}.>`,
+    from: start,
+    messagesMax: PIECE_MESSAGES,
+    bytesMax: PIECE_BYTES,
+  })
+  const within = entries.filter(
+    ({ sequence, storedAt }) =>
+      sequence <= until &&
+      !(
+        selection.kind === 'range' &&
+        selection.before !== undefined &&
+        Date.parse(storedAt) >= Date.parse(selection.before)
+      ),
+  )
+  const wanted = within.filter(({ subject, messageId }) =>
+    selection.kind === 'event' ? messageId === selection.event_id : webhook.events.includes(typeOf(subject)),
+  )
+  const isFound = selection.kind === 'event' && wanted.length > 0
+  const last = entries.at(-1)
+  const isOver = isFound || last === undefined || within.length < entries.length
+  return {
+    deliveries: wanted.flatMap((entry) => deliveryOf(entry, order, deps)),
+    consumed: [],
+    next: isOver ? undefined : last.sequence + 1,
+  }
+}
+
+/** `events.<tenant>.<type>` */
+const typeOf = (subject: string): EventType => subject.split('.').slice(2).join('.') as EventType
+
+function deliveryOf(
+  { sequence, subject, storedAt, messageId, data }: StoredEntry,
+  order: ReplayOrder,
+  deps: ReplayerDeps,
+): Delivery[] {
+  const text = envelopeText(Buffer.from(data).toString(), { sequence, createdAt: storedAt, isReplayed: true })
+  if (text === undefined) {
+    deps.log.error({ sequence, subject }, 'passed over what is no event')
+    return []
+  }
+  return [
+    {
+      id: replayedId(order, messageId, deps),
+      tenantId: order.tenant_id,
+      endpointId: order.endpoint_id,
+      eventId: messageId,
+      type: typeOf(subject),
+      sequence,
+      isReplayed: true,
+      attempts: 0,
+      parks: 0,
+      startedAtMs: undefined,
+      body: Buffer.from(text),
+    },
+  ]
+}
+
+async function deadLetters(order: ReplayOrder, deps: ReplayerDeps): Promise<Piece> {
+  const entries = await deps.readLog({
+    stream: DEADLETTERS.name,
+    subject: deadLettersSubject(order.endpoint_id),
+    from: order.next,
+    messagesMax: PIECE_MESSAGES,
+    bytesMax: PIECE_BYTES,
+  })
+  const within = entries.filter(({ sequence }) => sequence <= order.until)
+  const deliveries = within.map(({ data }): Delivery => {
+    const letter = decodeDelivery(data)
+    return {
+      ...letter,
+      id: replayedId(order, letter.id, deps),
+      isReplayed: true,
+      attempts: 0,
+      parks: 0,
+      startedAtMs: undefined,
+      body: Buffer.from(replayedText(Buffer.from(letter.body).toString())),
+    }
+  })
+  const last = entries.at(-1)
+  return {
+    deliveries,
+    consumed: within.map(({ sequence }) => sequence),
+    next: last === undefined || within.length < entries.length ? undefined : last.sequence + 1,
+  }
+}
+
+const replayedId = ({ tenant_id, id }: ReplayOrder, what: string, { idsOf }: ReplayerDeps): string =>
+  idOfName('dlv', idsOf(tenant_id), id, what)
