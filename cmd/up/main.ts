@@ -176,7 +176,8 @@ runMain('up', async () => {
       ),
     )
     await supervisor.start(role('attributor', ['--member-name', 'attributor-1'], answersAt(`${listening}/readyz`)))
-    // Nobody waits for these two: what they are to do does.
+    // Nobody waits for these: what they are to do does.
+    await supervisor.start(role('courier', ['--member-name', 'courier-1'], async () => undefined))
     await supervisor.start(role('exporter', [], async () => undefined))
     await supervisor.start(role('trainer', ['--member-name', 'trainer-1'], async () => undefined))
     process.stdout.write(banner({ baseUrl, files, mode: config.mode, ownsNats, ownsStore }))

@@ -23,12 +23,16 @@ const time = (at: Date): Buffer => der(0x18, Buffer.from(`${at.toISOString().rep
 const ECDSA_WITH_SHA256 = sequence(oid('2a8648ce3d040302'))
 const YEAR_MS = 365 * 24 * 60 * 60 * 1000
 
-/** @param name common name; what tells two certificates of a test apart */
-export function makeCertificate(name: string): Certificate {
+/**
+ * @param name common name; what tells two certificates of a test apart
+ * @param hosts names that it is good for besides localhost and 127.0.0.1
+ */
+export function makeCertificate(name: string, hosts: readonly string[] = []): Certificate {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const subject = sequence(der(0x31, sequence(oid('550403'), der(0x0c, Buffer.from(name)))))
   const now = Date.now()
-  const names = sequence(der(0x82, Buffer.from('localhost')), der(0x87, Buffer.of(127, 0, 0, 1)))
+  const hostNames = ['localhost', ...hosts].map((host) => der(0x82, Buffer.from(host)))
+  const names = sequence(...hostNames, der(0x87, Buffer.of(127, 0, 0, 1)))
   const extensions = sequence(
     sequence(oid('551d11'), der(0x04, names)),
     sequence(oid('551d13'), der(0x01, Buffer.of(0xff)), der(0x04, sequence(der(0x01, Buffer.of(0xff))))),

@@ -1,0 +1,300 @@
+import { createHmac } from 'node:crypto'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { eventEnvelope } from '../../../../internal/events/contract.js'
+import { eventId } from '../../../../internal/events/event.js'
+import {
+  type CourierWorld,
+  FAST_RULES,
+  idsOf,
+  launchCourierWorld,
+  type StartedCourier,
+  TENANT,
+} from '../../../support/courier.js'
+import { launchReceiver, type Received, type Receiver } from '../../../support/receiver.js'
+
+let world: CourierWorld
+let courier: StartedCourier
+let receiver: Receiver
+beforeAll(async () => {
+  world = await launchCourierWorld()
+  courier = await world.courier()
+})
+afterAll(() => world.close())
+beforeEach(async () => {
+  receiver = await launchReceiver()
+})
+afterEach(() => receiver.close())
+
+const at = (path = '/'): string => `https://hooks.example.com:${receiver.port}${path}`
+const signs = (secret: string, { headers, text }: Received): boolean => {
+  const [t = '', ...signatures] = (headers['service-signature'] ?? '').split(',')
+  const expected = createHmac('sha256', secret)
+    .update(`${t.slice(2)}.${text}`)
+    .digest('hex')
+  return signatures.includes(`v1=${expected}`) && Math.abs(Number(t.slice(2)) - Date.now() / 1_000) < 5
+}
+const ofEndpoint = (id: string) => (row: { readonly endpointId: string }) => row.endpointId === id
+
+test('an event arrives once, in its envelope, signed over its exact bytes, and is logged', async () => {
+  const { id, secret } = await world.endpoint(at('/in?a=b'))
+
+  const [cause = ''] = await world.tell(1)
+  const [received] = await receiver.until(1)
+  const [logged] = await courier.logged(1, ofEndpoint(id))
+
+  expect(received).toMatchObject({
+    path: '/in?a=b',
+    headers: { 'content-type': 'application/json', host: `hooks.example.com:${receiver.port}` },
+    json: {
+      id: eventId(idsOf(TENANT), 'apikey.rotated', cause),
+      type: 'apikey.rotated',
+      tenant_id: TENANT,
+      sequence: expect.any(Number),
+      created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z$/),
+      data: { old_key_id: 'key_old', new_key_id: cause },
+    },
+  })
+  expect(eventEnvelope.safeParse(received?.json).success).toBe(true)
+  expect(received?.headers['service-replayed']).toBeUndefined()
+  expect(received?.json.replayed).toBeUndefined()
+  expect(received && signs(secret, received)).toBe(true)
+  expect(logged).toMatchObject({
+    tenantId: TENANT,
+    eventId: received?.json.id,
+    eventType: 'apikey.rotated',
+    eventSequence: received?.json.sequence,
+    attempt: 1,
+    responseStatus: 200,
+    outcome: 'acknowledged',
+    reason: '',
+    isReplayed: false,
+  })
+})
+
+test('an endpoint gets the types that it subscribes to, of its own tenant, after it was verified', async () => {
+  const [before = ''] = await world.tell(1)
+  await world.endpoint(at('/mine'))
+  await world.endpoint(at('/others'), { tenant_id: 'tnt_two' })
+  await world.endpoint(at('/types'), { events: ['export.failed'] })
+  await world.endpoint(at('/pending'), { status: 'pending' })
+
+  const [cause = ''] = await world.tell(1)
+  const [foreign = ''] = await world.tell(1, 'tnt_two')
+  await receiver.until(2)
+  const [last = ''] = await world.tell(1)
+  await receiver.until(3)
+
+  expect(receiver.received.map(({ path, json }) => [path, json.data.new_key_id])).toEqual(
+    expect.arrayContaining([
+      ['/mine', cause],
+      ['/others', foreign],
+      ['/mine', last],
+    ]),
+  )
+  expect(receiver.received).toHaveLength(3)
+  expect(JSON.stringify(receiver.received)).not.toContain(before)
+})
+
+describe('an attempt that fails', () => {
+  test('is made again with the same bytes, signed anew, until a 2xx of whatever number', async () => {
+    const { id, secret } = await world.endpoint(at())
+    receiver.answer = (response) => void response.writeHead(receiver.received.length < 3 ? 500 : 299).end('no')
+
+    await world.tell(1)
+    const received = await receiver.until(3)
+    const logged = await courier.logged(3, ofEndpoint(id))
+
+    expect(new Set(received.map(({ text }) => text)).size).toBe(1)
+    expect(received.every((one) => signs(secret, one))).toBe(true)
+    expect(
+      logged.map(({ attempt, outcome, responseStatus, reason }) => [attempt, outcome, responseStatus, reason]),
+    ).toEqual([
+      [1, 'retried', 500, 'status'],
+      [2, 'retried', 500, 'status'],
+      [3, 'acknowledged', 299, ''],
+    ])
+    expect(logged[0]?.nextAttemptAtMs).toBeGreaterThan(0)
+  })
+
+  test.each([
+    ['a redirect', 302, 'status'],
+    ['gone', 410, 'status'],
+    ['not modified', 304, 'status'],
+  ])('by %s is one like any other, and nobody is led elsewhere', async (_, status) => {
+    const elsewhere = await launchReceiver()
+    const { id } = await world.endpoint(at())
+    receiver.answer = (response) =>
+      void (
+        receiver.received.length === 1
+          ? response.writeHead(status, { location: `https://127.0.0.1:${elsewhere.port}/` })
+          : response.writeHead(204)
+      ).end()
+
+    await world.tell(1)
+    const logged = await courier.logged(2, ofEndpoint(id))
+
+    expect(logged.map(({ responseStatus, outcome }) => [responseStatus, outcome])).toEqual([
+      [status, 'retried'],
+      [204, 'acknowledged'],
+    ])
+    expect(elsewhere.connections()).toBe(0)
+    await elsewhere.close()
+  })
+
+  test('by a reset is told as a lost connection', async () => {
+    const { id } = await world.endpoint(at())
+    receiver.answer = (response) =>
+      void (receiver.received.length === 1 ? response.destroy() : response.writeHead(200).end())
+
+    await world.tell(1)
+    const logged = await courier.logged(2, ofEndpoint(id))
+
+    expect(logged.map(({ reason, responseStatus }) => [reason, responseStatus])).toEqual([
+      ['connection', 0],
+      ['', 200],
+    ])
+  })
+
+  test('by a receiver that says nothing ends with its time', async () => {
+    const { id } = await world.endpoint(at())
+    receiver.answer = (response) => void (receiver.received.length > 1 && response.writeHead(200).end())
+
+    await world.tell(1)
+    const logged = await courier.logged(2, ofEndpoint(id))
+
+    expect(logged.map(({ reason }) => reason)).toEqual(['timeout', ''])
+    expect(logged[0]?.latencyMs).toBeGreaterThanOrEqual(1_900)
+    expect(logged[0]?.latencyMs).toBeLessThan(6_000)
+  })
+
+  test('by a certificate for another host, or of nobody who is trusted, is told as such', async () => {
+    const { id } = await world.endpoint(`https://other.example.org:${receiver.port}/`)
+
+    await world.tell(1)
+    const [logged] = await courier.logged(1, ofEndpoint(id))
+
+    expect(logged).toMatchObject({ reason: 'tls', responseStatus: 0, outcome: 'retried' })
+    expect(receiver.received).toEqual([])
+  })
+
+  test('since nobody listens, or the host has no address, is one like any other', async () => {
+    await receiver.close()
+    const { id: nobody } = await world.endpoint(at())
+    world.names.set('nowhere.example.com', undefined)
+    const { id: nowhere } = await world.endpoint(`https://nowhere.example.com:${receiver.port}/`)
+
+    await world.tell(1)
+
+    expect((await courier.logged(1, ofEndpoint(nobody)))[0]).toMatchObject({ reason: 'connection', outcome: 'retried' })
+    expect((await courier.logged(1, ofEndpoint(nowhere)))[0]).toMatchObject({
+      reason: 'unresolved',
+      outcome: 'retried',
+    })
+    receiver = await launchReceiver()
+  })
+})
+
+describe('an answer', () => {
+  test('of endless length is acknowledged by its status and read no further than 64 KiB', async () => {
+    const { id } = await world.endpoint(at())
+    let written = 0
+    receiver.answer = (response) => {
+      response.writeHead(200)
+      const more = (): void => {
+        if (response.destroyed) return
+        written += 16_384
+        if (response.write(Buffer.alloc(16_384))) setImmediate(more)
+        else response.once('drain', more)
+      }
+      more()
+    }
+
+    await world.tell(1)
+    const [logged] = await courier.logged(1, ofEndpoint(id))
+
+    expect(logged).toMatchObject({ outcome: 'acknowledged', responseStatus: 200 })
+    expect(written).toBeLessThan(8 * 1024 * 1024)
+  })
+
+  test('that comes drop by drop is acknowledged by its status, and costs no more than the time of an attempt', async () => {
+    const { id } = await world.endpoint(at())
+    receiver.answer = (response) => {
+      response.writeHead(200)
+      const timer = setInterval(() => response.write('.'), 50)
+      response.once('close', () => clearInterval(timer))
+    }
+
+    await world.tell(1)
+    const [logged] = await courier.logged(1, ofEndpoint(id))
+
+    expect(logged).toMatchObject({ outcome: 'acknowledged', responseStatus: 200 })
+    expect(logged?.latencyMs).toBeLessThan(6_000)
+  })
+})
+
+describe('the connection', () => {
+  test('is kept for the next event while the host still has its address', async () => {
+    const { id } = await world.endpoint(at())
+    for (let i = 1; i <= 5; i++) {
+      await world.tell(1)
+      await courier.logged(i, ofEndpoint(id))
+    }
+
+    expect(receiver.received).toHaveLength(5)
+    expect(receiver.connections()).toBe(1)
+  })
+
+  test('goes to the address that was checked, whatever the name server says to the next question', async () => {
+    const other = await launchReceiver({ host: '127.0.0.2', port: receiver.port })
+    world.names.set('rebinding.example.com', ['127.0.0.1'])
+    const { id } = await world.endpoint(`https://rebinding.example.com:${receiver.port}/`)
+    receiver.answer = (response) => {
+      // The next question is answered with another address, which is allowed and listens on the same port.
+      world.names.set('rebinding.example.com', ['127.0.0.2'])
+      response.writeHead(200).end()
+    }
+
+    await world.tell(1)
+    await courier.logged(1, ofEndpoint(id))
+    const asked = world.dns.asked.filter((question) => question.startsWith('rebinding.example.com')).length
+    await world.tell(1)
+    await courier.logged(2, ofEndpoint(id))
+
+    expect(asked).toBe(2) // once for each kind of address: nobody resolved again to connect
+    expect([receiver.received.length, other.received.length]).toEqual([1, 1])
+    await other.close()
+  })
+
+  test('is not made, nor used again, when the host has an address that may not be called: the event is dead at once', async () => {
+    const name = 'moved.example.com'
+    world.names.set(name, ['127.0.0.1'])
+    const { id } = await world.endpoint(`https://${name}:${receiver.port}/`)
+    await world.tell(1)
+    await courier.logged(1, ofEndpoint(id))
+
+    world.names.set(name, ['127.0.0.1', '10.0.0.1'])
+    await world.tell(1)
+    const [, logged] = await courier.logged(2, ofEndpoint(id))
+
+    expect(logged).toMatchObject({
+      outcome: 'dead_lettered',
+      reason: 'disallowed_address',
+      attempt: 1,
+      responseStatus: 0,
+    })
+    expect(receiver.received).toHaveLength(1)
+    const { state } = await world.broker.manager.streams.info('DEADLETTERS', { subjects_filter: `deadletters.${id}` })
+    expect(Object.values(state.subjects ?? {})).toEqual([1])
+  })
+})
+
+test('the schedule ends in a dead letter, and no attempt follows', async () => {
+  const { id } = await world.endpoint(at())
+  receiver.answer = (response) => void response.writeHead(503).end()
+
+  await world.tell(1)
+  const logged = await courier.logged(FAST_RULES.maximaMs.length + 1, ofEndpoint(id))
+
+  expect(logged.map(({ outcome }) => outcome)).toEqual(['retried', 'retried', 'retried', 'dead_lettered'])
+  expect(receiver.received).toHaveLength(4)
+})
