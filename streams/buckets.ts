@@ -74,6 +74,15 @@ export const EXPORT_PLACES = { name: 'export_places', history: 1, ttlMs: 30_000 
 /** `<tenant id>.<price id>` -> a price that the tenant has negotiated. Watched by attributors and gateways. */
 export const PRICE_OVERRIDES = { name: 'price_overrides', history: 1 } as const satisfies Bucket
 
+/** `<book id>` -> a price book that was imported: from when on it counts, and the digest of its file. Written by the command line, never changed; watched by attributors. */
+export const PRICE_BOOKS = { name: 'price_books', history: 1 } as const satisfies Bucket
+
+/** `<book id>` -> the file of that price book, gzipped. Written once, before the book is. */
+export const PRICE_BOOK_FILES = { name: 'price_book_files' } as const satisfies ObjectBucket
+
+/** `<name id>` -> what a name of a tenant's own (a deployment, an inference profile) stands for. Watched by attributors and gateways. */
+export const MODEL_NAMES = { name: 'model_names', history: 1 } as const satisfies Bucket
+
 /** `<pool id>` -> a cost pool of a tenant: its owner, and the rules by which calls go to it. Watched by attributors and gateways. */
 export const POOLS = { name: 'pools', history: 1 } as const satisfies Bucket
 
@@ -153,6 +162,8 @@ export const BUCKETS: readonly Bucket[] = [
   REVOKED_TOKENS,
   DIRECTORY,
   PRICE_OVERRIDES,
+  PRICE_BOOKS,
+  MODEL_NAMES,
   POOLS,
   CONNECTORS,
   MODELS,
@@ -173,4 +184,4 @@ export const BUCKETS: readonly Bucket[] = [
   MEMBERS,
 ]
 
-export const OBJECT_BUCKETS: readonly ObjectBucket[] = [MODEL_ARTEFACTS]
+export const OBJECT_BUCKETS: readonly ObjectBucket[] = [MODEL_ARTEFACTS, PRICE_BOOK_FILES]

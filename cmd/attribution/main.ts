@@ -5,6 +5,7 @@ import { demoCommand } from './demo.js'
 import { keyCommand } from './key.js'
 import { masterKeyCommand } from './master-key.js'
 import { modelCommand } from './model.js'
+import { pricesCommand } from './prices.js'
 import { sandboxDataCommand } from './sandbox-data.js'
 import { signingKeyCommand } from './signing-key.js'
 import { tenantCommand } from './tenant.js'
@@ -17,6 +18,7 @@ const program = new Command('attribution')
   .addCommand(modelCommand())
   .addCommand(auditCommand())
   .addCommand(masterKeyCommand())
+  .addCommand(pricesCommand())
   .addCommand(signingKeyCommand())
   .addCommand(sandboxDataCommand())
 

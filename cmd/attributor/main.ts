@@ -8,10 +8,13 @@ import { trailingWeights } from '../../internal/allocation/trailing-weights.js'
 import { loadSeenEvents } from '../../internal/attribution/actor/load-seen.js'
 import { partitionActor } from '../../internal/attribution/actor/partition-actor.js'
 import type { Stage } from '../../internal/attribution/actor/stage.js'
+import { followPriceBooks } from '../../internal/attribution/books/follow.js'
 import { changesActor } from '../../internal/attribution/changes/actor.js'
 import { correctionPublisher } from '../../internal/attribution/changes/publish.js'
 import { consumptionRules } from '../../internal/attribution/consumption.js'
+import { loadPriceBook } from '../../internal/attribution/cost/price-book.js'
 import { WatchedDirectory } from '../../internal/attribution/directory/directory.js'
+import type { StoredModelName } from '../../internal/attribution/names/name.js'
 import type { AllocationDeps } from '../../internal/attribution/pools/allocate.js'
 import type { StoredPool } from '../../internal/attribution/pools/pool.js'
 import { WatchedPools } from '../../internal/attribution/pools/watched-pools.js'
@@ -68,7 +71,10 @@ import {
   CHECKPOINTS,
   DIRECTORY,
   MEMBERS,
+  MODEL_NAMES,
   POOLS,
+  PRICE_BOOK_FILES,
+  PRICE_BOOKS,
   PRICE_OVERRIDES,
   SIGNING_KEYS,
   TENANTS,
@@ -140,6 +146,14 @@ runMain('attributor', async () => {
   await mirrorBucket<StoredOverride>(await broker.bucket(PRICE_OVERRIDES), lost, (key, price) =>
     prices.apply(key, price),
   )
+  await mirrorBucket<StoredModelName>(await broker.bucket(MODEL_NAMES), lost, (id, name) => prices.applyName(id, name))
+  const books = await followPriceBooks(
+    await broker.bucket(PRICE_BOOKS),
+    await broker.objects(PRICE_BOOK_FILES),
+    loadPriceBook(),
+    lost,
+    log,
+  )
   const settingsChanged: ((tenantId: string) => void)[] = []
   const tenants = await mirrorBucket<Tenant>(await broker.bucket(TENANTS), lost, (tenantId) => {
     for (const tell of settingsChanged) tell(tenantId)
@@ -181,7 +195,10 @@ runMain('attributor', async () => {
   }
   const rowDeps = {
     logId,
-    consumptionOf: consumptionRules((tenantId) => prices.of(tenantId)),
+    consumptionOf: consumptionRules(
+      (eventTimeMs) => books.at(eventTimeMs),
+      (tenantId) => prices.of(tenantId),
+    ),
     identityKeyOf,
     residencyRegionOf: (tenantId: string) => settingsOf(tenants.get(tenantId)).residency_region,
   }

@@ -14,6 +14,8 @@ import { changeRoutes } from '../../internal/attribution/changes/routes.js'
 import { openDirectory } from '../../internal/attribution/directory/open-directory.js'
 import { directoryRoutes } from '../../internal/attribution/directory/routes.js'
 import { openModelRoutes } from '../../internal/attribution/models/open-routes.js'
+import type { StoredModelName } from '../../internal/attribution/names/name.js'
+import { modelNameRoutes } from '../../internal/attribution/names/routes.js'
 import type { StoredPool } from '../../internal/attribution/pools/pool.js'
 import { poolRoutes } from '../../internal/attribution/pools/routes.js'
 import type { StoredOverride } from '../../internal/attribution/prices/override.js'
@@ -108,6 +110,7 @@ import {
   IDEMPOTENCY,
   JOBS,
   MEMBERS,
+  MODEL_NAMES,
   POOLS,
   PRICE_OVERRIDES,
   SIGNING_KEYS,
@@ -443,6 +446,10 @@ runMain('gateway', async () => {
       ...directoryRoutes({ ...collection, ...(await openDirectory(await broker.bucket(DIRECTORY), idsOf, lost)) }),
       ...priceRoutes({ ...collection, prices }),
       ...(await openModelRoutes(broker, collection, lost)),
+      ...modelNameRoutes({
+        ...collection,
+        names: await watchRecords<StoredModelName>(await broker.bucket(MODEL_NAMES), lost),
+      }),
       ...poolRoutes({ ...collection, pools: await watchRecords<StoredPool>(await broker.bucket(POOLS), lost) }),
       ...connectorRoutes({ ...collection, mode: config.mode, connectors, residencyRegionOf }),
       ...partnerRoutes({

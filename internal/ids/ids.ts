@@ -29,6 +29,7 @@ export type IdPrefix =
   | 'prc'
   | 'chg'
   | 'pool'
+  | 'mnm'
 
 export const ID_BYTES = 16
 const TAG_BYTES = 4

@@ -55,6 +55,8 @@ export interface CostDetails {
   readonly basis: CostBasis
   /** Version of the price book: the day it describes. */
   readonly book_as_of: string
+  /** Of an imported price book; absent for the one that the product comes with. */
+  readonly book_id?: string
   /** Why no price applies, or none can stand beside the client's estimate. */
   readonly reason?: UnpricedReason
   /** The price that was used or, with `client_estimate`, the one to compare the estimate with. */

@@ -117,18 +117,22 @@ export type PriceLookup =
 
 export interface PriceBook {
   readonly asOf: string
+  /** Of an imported book; undefined for the one that the product comes with. */
+  readonly id: string | undefined
   /** Not cached; `priceInvocation` keeps what it found. */
   find(provider: string, model: string, region: string | undefined): PriceLookup
 }
 
 /** Reads the book beside this file. The only I/O of the cost rules; call it once, at start. */
-export function loadPriceBook(): PriceBook {
+export const loadPriceBook = (): PriceBook => priceBook(loadPriceBookFile())
+
+export function loadPriceBookFile(): PriceBookFile {
   // The file is part of the product and `priceBook` checks every rate of it.
-  return priceBook(JSON.parse(readFileSync(new URL('./prices.data.json', import.meta.url), 'utf8')) as PriceBookFile)
+  return JSON.parse(readFileSync(new URL('./prices.data.json', import.meta.url), 'utf8')) as PriceBookFile
 }
 
-/** Builds the index. Throws on a rate that cannot be held exactly: such a book must not go into service. */
-export function priceBook(file: PriceBookFile): PriceBook {
+/** Builds the index. @param id of an imported book. Throws on a rate that cannot be held exactly: such a book must not go into service. */
+export function priceBook(file: PriceBookFile, id?: string): PriceBook {
   const entries = new Map<string, EntriesOfModel>()
   const regionalProviders = new Set<string>()
   const knownProviders = new Set(Object.keys(file.providers))
@@ -167,6 +171,7 @@ export function priceBook(file: PriceBookFile): PriceBook {
 
   return {
     asOf: file.as_of,
+    id,
     find(provider, model, statedRegion) {
       const names = modelNames(provider, model)
       if (!knownProviders.has(names.provider)) return { kind: 'none', reason: 'unknown_provider' }

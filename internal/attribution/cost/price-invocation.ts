@@ -96,7 +96,7 @@ interface Telling {
 
 interface Pricing {
   readonly kind: 'entry'
-  readonly asOf: string
+  readonly book: BookName
   readonly entry: PriceEntry
   readonly match: readonly MatchStep[]
   readonly region: string | undefined
@@ -123,6 +123,10 @@ interface Kept {
   readonly models: Map<string, KeptModel>
 }
 
+type BookName = Pick<CostDetails, 'book_as_of' | 'book_id'>
+
+const bookName = ({ asOf, id }: PriceBook): BookName => ({ book_as_of: asOf, ...(id !== undefined && { book_id: id }) })
+
 const NO_TENANT = {}
 const KEPT = new WeakMap<PriceBook, WeakMap<object, Kept>>()
 
@@ -135,7 +139,7 @@ function keptFor(book: PriceBook, tenant: TenantPrices | undefined): Kept {
   const owner = tenant ?? NO_TENANT
   let kept = ofBook.get(owner)
   if (kept === undefined) {
-    const details: CostDetails = { basis: 'local_cache', book_as_of: book.asOf }
+    const details: CostDetails = { basis: 'local_cache', ...bookName(book) }
     kept = { localCache: Object.freeze({ costUsd: zero<'USD'>(), ...telling(details) }), models: new Map() }
     ofBook.set(owner, kept)
   }
@@ -176,7 +180,7 @@ function findModel(invocation: Invocation, book: PriceBook, tenant: TenantPrices
 
   const pricing = (entry: PriceEntry, match: readonly MatchStep[], scope: string | undefined): Pricing => ({
     kind: 'entry',
-    asOf: book.asOf,
+    book: bookName(book),
     entry,
     match: [...how, ...match],
     region: scope,
@@ -191,7 +195,7 @@ function findModel(invocation: Invocation, book: PriceBook, tenant: TenantPrices
   const ofBook: Pricing | NoPricing =
     found.kind === 'entry'
       ? pricing(found.entry, found.match, found.region)
-      : { kind: 'none', outcome: unpricedOutcome(book.asOf, found.reason) }
+      : { kind: 'none', outcome: unpricedOutcome(bookName(book), found.reason) }
   return { ofTenant, ofBook }
 }
 
@@ -235,7 +239,7 @@ function outcomeOf(invocation: Invocation, pricing: Pricing): Outcome {
     ])
     const factors = (applied.multipliers ?? []).map(({ factor }) => factor)
     variant = {
-      told: tellings(pricing.asOf, entry.source, { price: applied }),
+      told: tellings(pricing.book, entry.source, { price: applied }),
       steps: stepsOfParts(selected.rates, factors),
     }
     pricing.priced.set(id, variant)
@@ -382,27 +386,27 @@ function confidenceOf(match: readonly MatchStep[], flags: readonly CostFlag[], r
   return Math.min(...percents) / 100
 }
 
-function unpriced({ asOf, unpriced: kept }: Pricing, reason: UnpricedReason): Outcome {
+function unpriced({ book, unpriced: kept }: Pricing, reason: UnpricedReason): Outcome {
   let outcome = kept.get(reason)
   if (outcome === undefined) {
-    outcome = unpricedOutcome(asOf, reason)
+    outcome = unpricedOutcome(book, reason)
     kept.set(reason, outcome)
   }
   return outcome
 }
 
-function unpricedOutcome(asOf: string, reason: UnpricedReason): Outcome {
-  return { costUsd: zero<'USD'>(), told: tellings(asOf, 'unpriced', { reason }) }
+function unpricedOutcome(book: BookName, reason: UnpricedReason): Outcome {
+  return { costUsd: zero<'USD'>(), told: tellings(book, 'unpriced', { reason }) }
 }
 
 function tellings(
-  asOf: string,
+  book: BookName,
   basis: CostBasis,
   rest: { readonly price: AppliedPrice } | { readonly reason: UnpricedReason },
 ): Told {
   return {
-    alone: telling({ basis, book_as_of: asOf, ...rest }),
-    besideEstimate: telling({ basis: 'client_estimate', book_as_of: asOf, ...rest }),
+    alone: telling({ basis, ...book, ...rest }),
+    besideEstimate: telling({ basis: 'client_estimate', ...book, ...rest }),
   }
 }
 

@@ -64,12 +64,22 @@ export function footprintTables(energyFile: EnergyFile, gridFile: GridFile): Foo
   return { models: energyModels(energyFile), grid: grid(gridFile) }
 }
 
-/** @param tenant its own zones and factors; hand in the same object while they do not change: results are kept by it */
-export function footprint(invocation: Invocation, tables: FootprintTables, tenant?: TenantGrid): Footprint {
+export interface FootprintOptions {
+  /** The tenant's own zones and factors; hand in the same object while they do not change: results are kept by it. */
+  readonly tenant?: TenantGrid | undefined
+  /** What the stated model is a name of the tenant's own for. */
+  readonly renamed?: { readonly provider: string; readonly model: string } | undefined
+}
+
+export function footprint(
+  invocation: Invocation,
+  tables: FootprintTables,
+  { tenant, renamed }: FootprintOptions = {},
+): Footprint {
   const kept = keptFor(tables, tenant)
   if (invocation.servedFromCache === true) return kept.localCache
 
-  const call = keptCall(invocation, kept, tables, tenant)
+  const call = keptCall(invocation, kept, tables, { tenant, renamed })
   const energyMeasured = invocation.energyWh === undefined ? undefined : parseQuantity<'Wh'>(invocation.energyWh)
   const carbonMeasured =
     invocation.carbonGco2e === undefined ? undefined : parseQuantity<'gCO2e'>(invocation.carbonGco2e)
@@ -209,20 +219,22 @@ function keptCall(
   invocation: Invocation,
   kept: Kept,
   tables: FootprintTables,
-  tenant: TenantGrid | undefined,
+  { tenant, renamed }: FootprintOptions,
 ): KeptCall {
-  const { provider, servedModel, requestedModel, region } = invocation
-  const id = `${provider}\n${servedModel ?? ''}\n${servedModel === undefined ? requestedModel : ''}\n${region ?? ''}`
+  const { servedModel, requestedModel, region } = invocation
+  const { provider, model } = renamed ?? { provider: invocation.provider, model: servedModel ?? requestedModel }
+  const modelFrom = servedModel === undefined ? 'requested' : 'served'
+  const id = `${renamed === undefined ? '' : 'renamed'}\n${provider}\n${modelFrom}\n${model}\n${region ?? ''}`
   const known = kept.calls.get(id)
   if (known !== undefined) return known
   if (kept.calls.size >= KEPT_MODELS_MAX) kept.calls.clear()
 
-  const model = servedModel ?? requestedModel
   const names = modelNames(provider, model)
   const operator = tables.models.operator(names.provider)
+  const lookup = tables.models.find(provider, model)
   const call: KeptCall = {
-    lookup: tables.models.find(provider, model),
-    modelFrom: servedModel === undefined ? 'requested' : 'served',
+    lookup: renamed === undefined ? lookup : foundByName(lookup),
+    modelFrom,
     operator,
     zone: tables.grid.choose({ region, inModelId: names.profile ?? names.region }, operator.zone, tenant),
     told: new Map(),
@@ -230,6 +242,12 @@ function keptCall(
   kept.calls.set(id, call)
   return call
 }
+
+/** The same, told to be by the tenant's own name. */
+const foundByName = (lookup: EnergyModelLookup): EnergyModelLookup =>
+  lookup.kind === 'none'
+    ? lookup
+    : { ...lookup, model: { ...lookup.model, match: ['tenant_override', ...lookup.model.match] } }
 
 const REASONS = ['unknown_model', 'not_text_output', 'no_output_tokens', 'zero_output_tokens'] as const
 type EnergyReason = (typeof REASONS)[number] & FootprintReason

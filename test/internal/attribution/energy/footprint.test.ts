@@ -9,7 +9,7 @@ import { call } from '../../../support/attribution-events.js'
 import { readVectors } from '../../../support/vectors/read-vectors.js'
 
 const tables = loadFootprintTables()
-const of = (stated: Partial<Invocation>, tenant?: TenantGrid) => footprint(call(stated), tables, tenant)
+const of = (stated: Partial<Invocation>, tenant?: TenantGrid) => footprint(call(stated), tables, { tenant })
 const values = (stated: Partial<Invocation>, tenant?: TenantGrid): string[] => {
   const { energyBasis, energyWh, carbonBasis, carbonGco2e } = of(stated, tenant)
   return [`${energyBasis} ${formatQuantity(energyWh)}`, `${carbonBasis} ${formatQuantity(carbonGco2e)}`]
@@ -42,6 +42,17 @@ describe('measured beats modelled', () => {
   test('measured carbon stands beside modelled energy', () => {
     expect(values({ carbonGco2e: '0.1' })).toEqual(['modelled 0.519405489138', 'measured 0.1'])
   })
+})
+
+test("a tenant's own name stands for the model behind it, and the explanation says so", () => {
+  const event = call({ provider: 'azure', requestedModel: 'prod-chat' })
+  const renamed = { provider: 'azure', model: 'gpt-4o' }
+  const plain = footprint(call({ provider: 'azure', requestedModel: 'gpt-4o' }), tables)
+
+  expect(footprint(event, tables).energyBasis).toBe('unknown')
+  expect(footprint(event, tables, { renamed }).energyWh).toBe(plain.energyWh)
+  expect(footprint(event, tables, { renamed }).details.model?.match).toEqual(['tenant_override', 'exact'])
+  expect(plain.details.model?.match).toEqual(['exact'])
 })
 
 describe('unknown stays unknown', () => {
