@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { admissionIndex } from './admission-index/question.js'
 import { attribution } from './attribution/question.js'
+import { evaluate } from './eval/question.js'
 import { type IngestOptions, ingest } from './ingest/question.js'
 import { revocation } from './revocation/question.js'
 import { soak } from './soak/question.js'
@@ -84,6 +85,15 @@ program
   .option('--keys <count>', 'a multiple of 2,000', atLeast(2_000), 10_000_000)
   .action(async ({ keys }: { keys: number }) => {
     await admissionIndex({ checkout: CHECKOUT, keys })
+  })
+
+program
+  .command('eval')
+  .description('what the product says of events whose labels were withheld, beside the truth (npm run eval)')
+  .option('--seed <number>', 'of the planting', atLeast(1), 1)
+  .option('--in-process <count>', 'so many seeds from that one on, by the mathematics alone', atLeast(0), 0)
+  .action(async (options: { seed: number; inProcess: number }) => {
+    await evaluate({ ...options, checkout: CHECKOUT, natsServerBin: natsServerBin() }, stopping.signal)
   })
 
 program.parseAsync().then(

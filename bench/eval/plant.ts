@@ -11,6 +11,7 @@ import {
   type PrincipalName,
   SHADOW,
   STRETCHED_DAYS,
+  WITHHOLDINGS,
   type Withholding,
 } from './planted-company.js'
 
@@ -21,7 +22,7 @@ export interface PlantedEvent {
   readonly atMs: number
   readonly inputTokens: number
   readonly outputTokens: number
-  readonly latencyMs: number
+  readonly latencyMs: number | undefined
   readonly provider: string
   readonly model: string
   readonly layer: Layer
@@ -45,6 +46,7 @@ export interface PlantedWorld {
 }
 
 const DAY_MS = 86_400_000
+export const STRETCHED_MS = STRETCHED_DAYS * DAY_MS
 
 /**
  * Plants a company on the rows. A row's service is drawn from weights that its tokens and its (stretched) time give
@@ -62,7 +64,7 @@ export function plant(
 ): PlantedWorld {
   const random = seededRandom(seed)
   const firstMs = rows[0]?.arrivedAtMs ?? 0
-  const stretch = (STRETCHED_DAYS * DAY_MS) / ((rows.at(-1)?.arrivedAtMs ?? 0) - firstMs + 1)
+  const stretch = STRETCHED_MS / ((rows.at(-1)?.arrivedAtMs ?? 0) - firstMs + 1)
   const events = rows.map((row): PlantedEvent => {
     const atMs = Math.floor((row.arrivedAtMs - firstMs) * stretch)
     const service = pick(
@@ -79,7 +81,7 @@ export function plant(
     const statesIdentity = random.happens(
       isLabelled ? withholding.identityIfLabelled : at(withholding.identityIfNot, layerAt),
     )
-    const isHistory = atMs < HISTORY_SHARE * STRETCHED_DAYS * DAY_MS
+    const isHistory = atMs < HISTORY_SHARE * STRETCHED_MS
     return {
       rowId: row.rowId,
       atMs,
@@ -173,4 +175,48 @@ function at<T>(list: readonly T[], index: number): T {
   const value = list[index]
   if (value === undefined) throw new RangeError(`there is no element ${index}`)
   return value
+}
+
+/** The same world with the labels dealt out anew among the events that carry one: they mean nothing any more. */
+export function permuteLabels(world: PlantedWorld, seed: string): PlantedWorld {
+  const random = seededRandom(`permutation ${seed}`)
+  const dealt = world.events.filter(({ isLabelled }) => isLabelled).map(({ service, owner }) => ({ service, owner }))
+  for (let i = dealt.length - 1; i > 0; i--) {
+    const j = random.whole(0, i)
+    ;[dealt[i], dealt[j]] = [at(dealt, j), at(dealt, i)]
+  }
+  let next = 0
+  return {
+    ...world,
+    events: world.events.map((event) => (event.isLabelled ? { ...event, ...at(dealt, next++) } : event)),
+  }
+}
+
+/** The trace's own two services, of which an event shows nothing but its token counts; at its own time. */
+export function naturalKinds(rows: readonly TraceRow[], seed: string): PlantedWorld {
+  const random = seededRandom(`kinds ${seed}`)
+  const withholding = at(WITHHOLDINGS, 0)
+  const firstMs = rows[0]?.arrivedAtMs ?? 0
+  const lengthMs = (rows.at(-1)?.arrivedAtMs ?? 0) - firstMs
+  const events = rows.map(({ rowId, arrivedAtMs, kind, inputTokens, outputTokens }): PlantedEvent => {
+    const atMs = arrivedAtMs - firstMs
+    return {
+      rowId,
+      atMs,
+      inputTokens,
+      outputTokens,
+      latencyMs: undefined,
+      ...MODELS[0],
+      layer: 'application',
+      principal: 'web-apps',
+      person: 0,
+      statesIdentity: false,
+      isLabelled: random.happens(withholding.labelled[0]),
+      service: kind,
+      owner: `team-${kind}`,
+      isHistory: atMs < HISTORY_SHARE * lengthMs,
+      isAudited: false,
+    }
+  })
+  return { company: [], withholding, events }
 }

@@ -15,7 +15,8 @@ import type { SparseRows } from './sparse-rows.js'
  *   at a part of the traffic, what they found counts beside them.
  *
  * It begins with next to nothing unknown. Any mix of classes that nowhere exceeds the unlabelled traffic is a fixed
- * point, so that the unknown grows just where the known classes cannot explain what is there.
+ * point, so that the unknown grows just where the known classes cannot explain what is there. What was tried, and what
+ * each try gave: bench/eval/README.md.
  */
 export interface AdaptInput {
   readonly rows: SparseRows
@@ -45,12 +46,16 @@ export interface Adapted {
 }
 
 /** Inverse variance of the weights: a single event can move a logit by no more than some units. */
-const PENALTY = 1
+const PENALTY = 3
 const FIRST_ITERATIONS_MAX = 40
 const ITERATIONS_MAX = 8
 const TOLERANCE = 1e-5
 const ROUNDS_MAX = 15
-const UNKNOWN_PENALTY = 0.15
+/**
+ * Taken off the unknown's logit. Estimated densities are noisy, and noise alone would let the unknown grow round by
+ * round: with it the known classes may seem to exceed the traffic by some 15 % before the unknown takes their place.
+ */
+const UNKNOWN_DISCOUNT = 0.15
 /** What is unknown at the start, everywhere. */
 const FIRST_UNKNOWN = 0.03
 /** A context's mix is drawn towards that of the context above it as by so many events. */
@@ -190,7 +195,7 @@ function probabilitiesOf(
     for (let c = 0; c < columns; c++) {
       p[c] = (logits[row + c] ?? 0) + logRatio(mixes[context + c] ?? 0, shares[c] ?? 0)
     }
-    p[classes] = (p[classes] ?? 0) - UNKNOWN_PENALTY
+    p[classes] = (p[classes] ?? 0) - UNKNOWN_DISCOUNT
     const excluded = unlabelled.excluded[i] ?? -1
     if (excluded >= 0) p[excluded] = Number.NEGATIVE_INFINITY
     const normaliser = logSumExp(p)

@@ -59,12 +59,13 @@ export interface Scored {
   readonly weight: number
 }
 
-const TEMPERATURE_MIN = 0.5
+/** Validation may take confidence away and never adds any: it sees less than what is served. */
+const TEMPERATURE_MIN = 1
 const TEMPERATURE_MAX = 8
 const GOLDEN = (Math.sqrt(5) - 1) / 2
 const STEPS = 40
 
-/** The temperature at which the scored events are most likely (Guo et al. 2017), by golden-section search. */
+/** The temperature from 1 on at which the scored events are most likely (Guo et al. 2017), by golden-section search. */
 export function bestTemperature(scored: readonly Scored[]): number {
   if (scored.length === 0) return 1
   const loss = (logTemperature: number): number => {

@@ -38,7 +38,7 @@ export interface Unlabelled {
 }
 
 /** Of the records, from the start of the window: what a version is trained on. The rest validates it. */
-const TRAINING_SHARE = 0.75
+const TRAINING_SHARE = 0.85
 /** Fewer do not show what a class looks like. */
 const RESOLVED_MIN = 20
 /** People's verdicts are of exactly the traffic that is served: fewer of them tell as much. */

@@ -5,6 +5,7 @@ import {
   calibrationCurve,
   calibrationError,
   type Judged,
+  type Scored,
 } from '../../../../internal/attribution/learning/calibration.js'
 import { seededRandom } from '../../../../internal/sandbox/random.js'
 
@@ -51,16 +52,22 @@ test('what comes true less often has the difference as its error', () => {
   expect(error).toBeLessThan(0.2)
 })
 
-test('logits that are too large by a factor get that factor as their temperature', () => {
+const scoredWith = (factor: number): Scored[] => {
   const random = seededRandom('temperature')
-  const scored = Array.from({ length: 5_000 }, () => {
+  return Array.from({ length: 5_000 }, () => {
     const logit = 4 * random.share() - 2
     const truth = random.happens(1 / (1 + Math.exp(-logit))) ? 0 : 1
-    return { logits: Float64Array.of(3 * logit, 0), truth, weight: 1 }
+    return { logits: Float64Array.of(factor * logit, 0), truth, weight: 1 }
   })
+}
 
-  const temperature = bestTemperature(scored)
+test('logits that are too large by a factor get that factor as their temperature', () => {
+  const temperature = bestTemperature(scoredWith(3))
 
   expect(temperature).toBeGreaterThan(2.7)
   expect(temperature).toBeLessThan(3.3)
+})
+
+test('logits that are too small stay as they are: nothing becomes more certain by validation', () => {
+  expect(bestTemperature(scoredWith(0.5))).toBeCloseTo(1, 3)
 })
