@@ -128,6 +128,9 @@ export const DELIVERY_CHECKPOINTS = { name: 'delivery_checkpoints', history: 1 }
  */
 export const CHECKPOINTS = { name: 'checkpoints', history: 1 } as const satisfies Bucket
 
+/** `<job id>` -> a job that attributes a window of records again, and how far it is. Written by the command line and the changes' reader; compare-and-set. */
+export const REATTRIBUTIONS = { name: 'reattributions', history: 1 } as const satisfies Bucket
+
 /** `<purpose>` -> a secret key, sealed by the master key: ids, cursors, identities. */
 export const SIGNING_KEYS = { name: 'signing_keys', history: 1 } as const satisfies Bucket
 
@@ -177,6 +180,7 @@ export const BUCKETS: readonly Bucket[] = [
   CHECKPOINTS,
   JOBS,
   EXPORT_PLACES,
+  REATTRIBUTIONS,
   SIGNING_KEYS,
   IDEMPOTENCY,
   AUDIT_HEADS,

@@ -6,6 +6,7 @@ import { keyCommand } from './key.js'
 import { masterKeyCommand } from './master-key.js'
 import { modelCommand } from './model.js'
 import { pricesCommand } from './prices.js'
+import { reattributeCommand } from './reattribute.js'
 import { sandboxDataCommand } from './sandbox-data.js'
 import { signingKeyCommand } from './signing-key.js'
 import { tenantCommand } from './tenant.js'
@@ -20,6 +21,7 @@ const program = new Command('attribution')
   .addCommand(masterKeyCommand())
   .addCommand(pricesCommand())
   .addCommand(signingKeyCommand())
+  .addCommand(reattributeCommand())
   .addCommand(sandboxDataCommand())
 
 program.parseAsync().then(

@@ -20,6 +20,7 @@ import type { StoredPool } from '../../internal/attribution/pools/pool.js'
 import { WatchedPools } from '../../internal/attribution/pools/watched-pools.js'
 import type { StoredOverride } from '../../internal/attribution/prices/override.js'
 import { WatchedPrices } from '../../internal/attribution/prices/watched-prices.js'
+import { openReattribution } from '../../internal/attribution/reattribution/open.js'
 import { loadTraces } from '../../internal/attribution/stage-a/load-traces.js'
 import { stageA } from '../../internal/attribution/stage-a/stage.js'
 import { openInference } from '../../internal/attribution/stage-b/open.js'
@@ -286,6 +287,16 @@ runMain('attributor', async () => {
     publish,
     publishEvent: eventPublisher(publish, tenantIdsCache(await signingKey(signingKeys, masterKeys, 'ids'))),
     versionsBefore: (tenantId, ids, beforeMs) => versionsBefore(store, tenantId, ids, beforeMs),
+    slices: await openReattribution({
+      broker,
+      store,
+      publish,
+      directory,
+      rowDeps,
+      facts: { ...facts, ...directoryCopy },
+      stageB: inference.stage,
+      allocation: { ...allocation, ...poolsCopy },
+    }),
     insert: insertInto(ATTRIBUTIONS, changesLogId),
     close: insertInto(CLOSED, changesLogId),
     log,
@@ -295,7 +306,12 @@ runMain('attributor', async () => {
     ...mailboxes.map((mailbox) => runPlannedLog(mailbox, logDeps, stopping.signal)),
     runPlannedLog(observations, logDeps, stopping.signal),
     runPlannedLog(audit, logDeps, stopping.signal),
-    runPlannedLog(changes, logDeps, stopping.signal),
+    // A correction comes behind a version that a clock ahead of this one may have dated.
+    runPlannedLog(
+      changes,
+      { ...logDeps, clock: () => Math.max(Date.now(), watermark.newestPlanned() + 1) },
+      stopping.signal,
+    ),
   ]
   const purged = [
     ...mailboxes.map((mailbox) => ({ ...mailbox, bytesMax: config.invocationsBytesMax, keepMs: REPLAY_WINDOW_MS })),

@@ -1,4 +1,5 @@
-import { type SipKey, sipHash128 } from '../ids/siphash.js'
+import { identityHash } from '../ids/identity-hash.js'
+import type { SipKey } from '../ids/siphash.js'
 import type { AdmittedInvocation } from '../invocations/group.js'
 import { isRestricted, type ResidencyRegion } from '../residency/residency.js'
 import type { AttributionRow } from '../store/tables/attributions.js'
@@ -164,9 +165,8 @@ export function toRow(admitted: AdmittedInvocation, verdict: Verdict, place: Row
   }
 }
 
-function hashIdentity({ invocation, tenantId }: AdmittedInvocation, deps: RowDeps): Uint8Array {
+function hashIdentity({ invocation, tenantId, identityHash: known }: AdmittedInvocation, deps: RowDeps): Uint8Array {
+  if (known !== undefined) return known
   if (invocation.attributedIdentity === undefined) return NOBODY
-  const hash = new Uint8Array(16)
-  sipHash128(deps.identityKeyOf(tenantId), Buffer.from(invocation.attributedIdentity), hash)
-  return hash
+  return identityHash(deps.identityKeyOf(tenantId), invocation.attributedIdentity)
 }

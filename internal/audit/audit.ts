@@ -35,6 +35,7 @@ export const AUDIT_ACTIONS = [
   'attribution.undo_dispute',
   'attribution.override',
   'attribution.undo_override',
+  'attribution.reattribute',
   'pool.create',
   'pool.update',
   'pool.delete',

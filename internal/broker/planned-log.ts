@@ -17,6 +17,8 @@ export interface PlannedLog<C extends Progress> {
   readonly subject: string
   /** The checkpoint of a log that nobody has read yet. */
   readonly initial: C
+  /** How many of the messages that come next are a batch, at least one; all of them where it is absent. */
+  readonly cut?: (entries: readonly StoredEntry[]) => number
   /**
    * Called when the log is taken over, before its first batch: what it keeps in memory starts afresh. After a failure
    * it stays, if no other process has been the owner meanwhile.
@@ -124,14 +126,7 @@ async function work<C extends Progress>(
   while (!signal.aborted && deps.isOwner(log.key)) {
     const before = hold.value
     const readAt = performance.now()
-    const entries = planned
-      ? await readPlanned(range, planned, deps)
-      : await deps.readLog({
-          ...range,
-          from: before.done + 1,
-          messagesMax: BATCH_MESSAGES_MAX,
-          bytesMax: BATCH_BYTES_MAX,
-        })
+    const entries = planned ? await readPlanned(range, planned, deps) : await readNext(log, before.done + 1, deps)
 
     const [first, last] = [entries[0], entries.at(-1)]
     if (first === undefined || last === undefined) {
@@ -181,6 +176,16 @@ function settled<C extends Progress>(checkpoint: C, carriedOut: Extent | undefin
   const { plan: _, reservedMs: __, ...rest } = checkpoint
   // Both are optional in every checkpoint.
   return { ...rest, ...(carriedOut !== undefined && { doneMs: carriedOut.atMs }) } as C
+}
+
+async function readNext<C extends Progress>(
+  { stream, subject, cut }: PlannedLog<C>,
+  from: number,
+  deps: PlannedLogDeps,
+): Promise<StoredEntry[]> {
+  const limits = { messagesMax: BATCH_MESSAGES_MAX, bytesMax: BATCH_BYTES_MAX }
+  const entries = await deps.readLog({ stream, subject, from, ...limits })
+  return cut === undefined || entries.length === 0 ? entries : entries.slice(0, cut(entries))
 }
 
 /** The planned messages, all of them that the stream still holds, in as many reads as it takes. */

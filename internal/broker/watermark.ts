@@ -25,6 +25,8 @@ export interface Watermark {
   latest(): Promise<number>
   /** The same, but not older than this call. */
   renewed(): Promise<number>
+  /** The newest instant at which a writer of records is known to have been at work, be it ahead of this clock. */
+  newestPlanned(): number
   /** Resolves with whether a log's reader has carried out what came with a sequence, within a time at most. */
   isDone(checkpoint: string, sequence: number, withinMs: number): Promise<boolean>
 }
@@ -102,6 +104,13 @@ export async function followWatermark(
       return renewing
     },
     renewed: renew,
+    newestPlanned() {
+      let newest = newestDone()
+      for (const [key, { plan }] of mirror.entries()) {
+        if (plan !== undefined && writesRecords(key)) newest = Math.max(newest, plan.atMs)
+      }
+      return newest
+    },
     isDone(checkpoint, sequence, withinMs) {
       return new Promise((resolve) => {
         const settle = (isDone: boolean): void => {

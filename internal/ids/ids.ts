@@ -28,6 +28,7 @@ export type IdPrefix =
   | 'prn'
   | 'prc'
   | 'chg'
+  | 'rea'
   | 'pool'
   | 'mnm'
 

@@ -22,6 +22,8 @@ export interface AdmittedInvocation {
   /** The Idempotency-Key it was admitted with, where there was one. Stage A records it; later stages do not see it. */
   readonly key: AdmissionKey | undefined
   readonly invocation: Invocation
+  /** What rows keep of the identity that the event stated, where the event itself is no longer known. */
+  readonly identityHash?: Uint8Array
   /** The same event in its wire form, as it is handed on to the next stage. */
   readonly event: InvocationEvent
 }

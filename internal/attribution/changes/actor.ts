@@ -1,19 +1,32 @@
 import { CHANGES, CHANGES_OF_ALL } from '../../../streams/changes.js'
 import { quarantineSubject } from '../../../streams/quarantine.js'
 import { CHANGES_CHECKPOINT } from '../../../streams/records.js'
-import type { Progress } from '../../broker/checkpoint.js'
+import type { Extent, Progress } from '../../broker/checkpoint.js'
 import type { LogEntry } from '../../broker/log.js'
-import type { PlannedLog } from '../../broker/planned-log.js'
+import type { PlannedLog, PreparedBatch } from '../../broker/planned-log.js'
 import type { Publisher } from '../../broker/publisher.js'
 import { type Poison, poisonReason, quarantine } from '../../broker/quarantine.js'
 import type { PublishEvent } from '../../events/publish.js'
+import type { Place } from '../../store/queries/slices.js'
 import type { Version } from '../../store/queries/versions.js'
 import type { AttributionRow } from '../../store/tables/attributions.js'
 import type { ClosedRow } from '../../store/tables/closed.js'
 import type { Logger } from '../../telemetry/log.js'
 import { attributionEvent } from '../event.js'
+import { decodeSlice, isSliceMessage, type SliceMessage } from '../reattribution/job.js'
+import { prepareSlice, type SliceDeps } from '../reattribution/slice.js'
 import { type Change, decodeChange } from './change.js'
 import { applyChanges } from './ledger.js'
+
+/** How far the reader has come; the value of `changes` in the bucket `checkpoints`. */
+export interface ChangesProgress extends Progress {
+  readonly plan?: ChangesPlan
+}
+
+export interface ChangesPlan extends Extent {
+  /** Of a slice of a job: where it ends; null where the job does. */
+  readonly until?: Place | null
+}
 
 export interface ChangesActorDeps {
   readonly publish: Publisher['publish']
@@ -23,6 +36,7 @@ export interface ChangesActorDeps {
   /** Each keeps rows once for a token. */
   readonly insert: (rows: readonly AttributionRow[], token: string) => Promise<void>
   readonly close: (rows: readonly ClosedRow[], token: string) => Promise<void>
+  readonly slices: Omit<SliceDeps, 'insert' | 'close'>
   readonly log: Logger
 }
 
@@ -38,15 +52,21 @@ const EVENT_OF = {
 /**
  * Carries out changes of records: the new version, the end of the one before (and with it its reversal in the rollups),
  * and what is told of it, each once. Versions are read as they were before the batch, so that a batch that is formed
- * again comes to the same.
+ * again comes to the same. A slice of a window that is attributed again is a batch of its own.
  */
-export function changesActor(deps: ChangesActorDeps): PlannedLog<Progress> {
+export function changesActor(deps: ChangesActorDeps): PlannedLog<ChangesProgress> {
   return {
     key: CHANGES_CHECKPOINT,
     stream: CHANGES.name,
     subject: CHANGES_OF_ALL,
     initial: { done: 0 },
+    cut(entries) {
+      const at = entries.findIndex(({ messageId }) => isSliceMessage(messageId))
+      return at < 0 ? entries.length : Math.max(1, at)
+    },
     open: async () => async (entries, extent, _before, planned) => {
+      const slice = sliceIn(entries)
+      if (slice !== undefined) return preparedSlice(slice, extent, planned, deps)
       const { changes, poison } = decoded(entries)
       const versions = await readVersions(changes, extent.atMs, deps)
       const { rows, closed, applied } = applyChanges(
@@ -54,7 +74,6 @@ export function changesActor(deps: ChangesActorDeps): PlannedLog<Progress> {
         (tenantId, recordId) => versions.get(`${tenantId} ${recordId}`) ?? [],
         extent.atMs,
       )
-      const token = `changes.${extent.first}-${extent.last}`
       return {
         plan: planned ?? extent,
         after: { done: extent.last },
@@ -64,8 +83,8 @@ export function changesActor(deps: ChangesActorDeps): PlannedLog<Progress> {
           for (const { id, reason } of poison)
             deps.log.error({ id, reason }, 'quarantined a change that cannot be read')
           await quarantine(deps.publish, quarantineSubject('changes'), poison)
-          await deps.insert(rows, token)
-          await deps.close(closed, token)
+          await deps.insert(rows, tokenOf(extent))
+          await deps.close(closed, tokenOf(extent))
           for (const { change, row } of applied) {
             const type = EVENT_OF[change.decision.kind]
             if (type !== undefined) await deps.publishEvent(attributionEvent(type, row, change.id))
@@ -73,6 +92,35 @@ export function changesActor(deps: ChangesActorDeps): PlannedLog<Progress> {
         },
       }
     },
+  }
+}
+
+const tokenOf = ({ first, last }: Extent): string => `changes.${first}-${last}`
+
+/** One that cannot be read is poison like any other message. */
+function sliceIn([entry]: readonly LogEntry[]): SliceMessage | undefined {
+  if (entry === undefined || !isSliceMessage(entry.messageId)) return undefined
+  try {
+    return decodeSlice(entry.data)
+  } catch {
+    return undefined
+  }
+}
+
+async function preparedSlice(
+  slice: SliceMessage,
+  extent: Extent,
+  planned: ChangesPlan | undefined,
+  deps: ChangesActorDeps,
+): Promise<PreparedBatch<ChangesProgress>> {
+  const { insert, close } = deps
+  const prepared = await prepareSlice(slice, extent.atMs, planned?.until, { ...deps.slices, insert, close })
+  return {
+    plan: planned ?? { ...extent, until: prepared.until },
+    after: { done: extent.last },
+    size: prepared.size,
+    inserts: prepared.size > 0,
+    carryOut: () => prepared.carryOut(tokenOf(extent)),
   }
 }
 

@@ -2,6 +2,7 @@ import { changesSubject } from '../../../streams/changes.js'
 import { type Publisher, storedOrThrow } from '../../broker/publisher.js'
 import { idHex } from '../../ids/ids.js'
 import type { Correction } from '../actor/corrections.js'
+import { encodeSlice, type SliceMessage, sliceMessageId } from '../reattribution/job.js'
 import { type Change, encodeChange } from './change.js'
 
 /**
@@ -24,3 +25,9 @@ export const correctionPublisher = (publish: Publisher['publish'], logId: number
     }
   }
 }
+
+/** Puts a slice of a job in its place among the changes. */
+export const slicePublisher =
+  (publish: Publisher['publish']) =>
+  (tenantId: string, slice: SliceMessage): Promise<number> =>
+    storedOrThrow(publish, changesSubject(tenantId), encodeSlice(slice), sliceMessageId(slice))

@@ -67,6 +67,10 @@ export class WatchedDirectory implements Directory {
     return this.tenants.get(tenantId)?.identities.get(name)
   }
 
+  identityNames(tenantId: string): Iterable<string> {
+    return this.tenants.get(tenantId)?.identities.keys() ?? []
+  }
+
   principal(tenantId: string, id: string): PrincipalEntry | undefined {
     return this.tenants.get(tenantId)?.principals.get(id)
   }

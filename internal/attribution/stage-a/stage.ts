@@ -8,7 +8,7 @@ import type { PartitionTraces } from './partition-traces.js'
 
 export interface StageADeps extends RowDeps, DecideDeps {
   /** What the partition has seen so far, rebuilt from the read model and from what later stages still hold. */
-  readonly loadSeen: (partition: number) => Promise<SeenEvents>
+  readonly loadSeen: (partition: number) => Promise<Pick<SeenEvents, 'duplicatesIn'>>
   /** The traces of the partition's last hour, rebuilt from the same. */
   readonly loadTraces: (partition: number) => Promise<PartitionTraces>
 }

@@ -1,4 +1,6 @@
-import { type SipKey, sipHash128 } from '../../ids/siphash.js'
+import { identityHash } from '../../ids/identity-hash.js'
+import { idHex } from '../../ids/ids.js'
+import type { SipKey } from '../../ids/siphash.js'
 import type { AdmittedInvocation } from '../../invocations/group.js'
 import type { CountedWindow } from '../../store/queries/resolved-classes.js'
 import type { StoredNeighbour } from '../../store/queries/trace-neighbours.js'
@@ -7,7 +9,10 @@ import { type EventFacts, withNeighbours } from '../learning/features.js'
 import { traceWindowOf } from './trace-window.js'
 
 /** What a model may know of an admitted event. @param identityKey the tenant's, for hashing identities */
-export const factsOf = ({ invocation, principal }: AdmittedInvocation, identityKey: SipKey): EventFacts => ({
+export const factsOf = (
+  { invocation, principal, identityHash: known }: AdmittedInvocation,
+  identityKey: SipKey,
+): EventFacts => ({
   eventTimeMs: invocation.eventTimeMs,
   provider: invocation.provider,
   model: invocation.servedModel ?? invocation.requestedModel,
@@ -21,19 +26,15 @@ export const factsOf = ({ invocation, principal }: AdmittedInvocation, identityK
   serviceTier: invocation.serviceTier,
   region: invocation.region,
   identityHash:
-    invocation.attributedIdentity === undefined ? undefined : identityHash(invocation.attributedIdentity, identityKey),
+    invocation.attributedIdentity === undefined
+      ? undefined
+      : idHex(known ?? identityHash(identityKey, invocation.attributedIdentity)),
   traceId: invocation.traceId,
   tags: invocation.tags,
   k8sNamespace: invocation.k8sNamespace,
   k8sWorkload: invocation.k8sWorkload,
   workloadIdentity: invocation.workloadIdentity,
 })
-
-function identityHash(identity: string, key: SipKey): string {
-  const hash = Buffer.alloc(16)
-  sipHash128(key, Buffer.from(identity), hash)
-  return hash.toString('hex')
-}
 
 export interface FactsDeps {
   readonly identityKeyOf: (tenantId: string) => SipKey

@@ -89,6 +89,13 @@ const send = (row: AttributionRow, decision: Decision, changeId = `chg_${++chang
 const OVERRIDE: Decision = { kind: 'override', service: 'support', owner: 'team-support', reason: 'so it is' }
 const REPEATED = { id: 'chg_once', tenantId: 'tnt_one', actor: 'key_one', decision: OVERRIDE }
 
+/** Jobs have a test of their own. */
+const NO_SLICES = new Proxy({} as ChangesActorDeps['slices'], {
+  get: () => {
+    throw new Error('there is no job here')
+  },
+})
+
 const realDeps = (): ChangesActorDeps => {
   const logId = broker.connection.info?.server_id
   return {
@@ -97,6 +104,7 @@ const realDeps = (): ChangesActorDeps => {
     versionsBefore: (tenantId, ids, beforeMs) => versionsBefore(store.client, tenantId, ids, beforeMs),
     insert: (rows, token) => insertRows(store.client, ATTRIBUTIONS, rows, `${logId}.${token}`),
     close: (rows, token) => insertRows(store.client, CLOSED, rows, `${logId}.${token}`),
+    slices: NO_SLICES,
     log: createLog('test', 'silent'),
   }
 }

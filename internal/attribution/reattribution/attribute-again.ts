@@ -1,0 +1,124 @@
+import type { AdmittedInvocation } from '../../invocations/group.js'
+import type { AttributionRow } from '../../store/tables/attributions.js'
+import type { Batch } from '../actor/batch.js'
+import type { Disposition, Stage } from '../actor/stage.js'
+import { isUnnamed, recall } from './recall.js'
+
+/** The stages with what they know now, in their order; their rows keep what the calls cost and consumed. */
+export type StagesAgain = (rowOf: (admitted: AdmittedInvocation) => AttributionRow) => readonly Stage[]
+
+export interface Again {
+  /** New versions, of those records alone whose attribution is another now. */
+  readonly changed: readonly AttributionRow[]
+  /** Records that would be attributed to somebody whose name is not kept: they stay as they are. */
+  readonly unnamed: number
+}
+
+/**
+ * Attributes records again, by the stages' own rules and what they know now.
+ *
+ * @param peers other records of the same traces: they tell what they state, and stay as they are
+ * @param basisOf what a stage is to rest on, in place of what serves now
+ * @param validFromMs of the new versions
+ */
+export async function attributeAgain(
+  rows: readonly AttributionRow[],
+  peers: readonly AttributionRow[],
+  {
+    stages: stagesFor,
+    nameOf,
+    basisOf,
+    validFromMs,
+  }: {
+    readonly stages: StagesAgain
+    readonly nameOf: (hash: string) => string | undefined
+    readonly basisOf: (stage: Stage['name']) => string | undefined
+    readonly validFromMs: number
+  },
+): Promise<Again> {
+  const rowOf = new Map<AdmittedInvocation, AttributionRow>()
+  const recalled = [...rows, ...peers].map((row) => {
+    const admitted = recall(row, nameOf)
+    rowOf.set(admitted, row)
+    return admitted
+  })
+  const wanted = new Set(recalled.slice(0, rows.length))
+  const found = (admitted: AdmittedInvocation): AttributionRow => {
+    const row = rowOf.get(admitted)
+    if (row === undefined) throw new Error('a stage was given an event of no record')
+    return row
+  }
+
+  const changed: AttributionRow[] = []
+  let unnamed = 0
+  let events: readonly AdmittedInvocation[] = recalled
+  for (const stage of stagesFor(found)) {
+    const dispositions = await dispositionsOf(stage, events, basisOf(stage.name), validFromMs)
+    for (const [i, disposition] of dispositions.entries()) {
+      const admitted = events[i]
+      if (admitted === undefined || disposition.kind !== 'resolved' || !wanted.has(admitted)) continue
+      const row = withAttributionOf(found(admitted), disposition.row)
+      if (isUnnamed(row.owner)) unnamed++
+      else if (isOther(found(admitted), row)) changed.push(row)
+    }
+    events = events.filter((admitted, i) => dispositions[i]?.kind === 'hand_on' && wanted.has(admitted))
+  }
+  return { changed, unnamed }
+}
+
+/** A model has so many milliseconds for a batch: those are as large here as they are when events come. */
+const INFERRED_AT_ONCE = 500
+
+async function dispositionsOf(
+  stage: Stage,
+  events: readonly AdmittedInvocation[],
+  basis: string | undefined,
+  validFromMs: number,
+): Promise<readonly Disposition[]> {
+  const open = await stage.open(0)
+  // Stage A sees all at once: events of one trace tell of each other.
+  const portion = stage.name === 'a' ? Math.max(1, events.length) : INFERRED_AT_ONCE
+  const dispositions: Disposition[] = []
+  for (let from = 0; from < events.length; from += portion) {
+    const invocations = events.slice(from, from + portion)
+    const batch: Batch = { stage: stage.name, partition: 0, token: `again.${from}`, validFromMs, invocations }
+    dispositions.push(...(await open.handle(batch, basis)))
+  }
+  return dispositions
+}
+
+/** Who a call is attributed to, by what, is new; what it was stays. */
+const withAttributionOf = (row: AttributionRow, again: AttributionRow): AttributionRow => ({
+  ...row,
+  validFromMs: again.validFromMs,
+  service: again.service,
+  owner: again.owner,
+  outputState: again.outputState,
+  stageOrigin: again.stageOrigin,
+  confidence: again.confidence,
+  confidenceBand: again.confidenceBand,
+  evidenceBasis: again.evidenceBasis,
+  modelVersion: again.modelVersion,
+  degradationState: again.degradationState,
+  freshness: again.freshness,
+  exportEligibility: again.exportEligibility,
+  evidence: again.evidence,
+  inference: again.inference,
+})
+
+/** What makes a version worth writing. Other words for the same attribution do not. */
+const TELLING = [
+  'service',
+  'owner',
+  'outputState',
+  'stageOrigin',
+  'confidence',
+  'evidenceBasis',
+  'modelVersion',
+  'degradationState',
+  'freshness',
+  'exportEligibility',
+] as const satisfies readonly (keyof AttributionRow)[]
+
+const isOther = (before: AttributionRow, after: AttributionRow): boolean =>
+  TELLING.some((member) => before[member] !== after[member])

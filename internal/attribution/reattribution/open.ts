@@ -1,0 +1,61 @@
+import type { ClickHouseClient } from '@clickhouse/client'
+import { REATTRIBUTIONS } from '../../../streams/buckets.js'
+import type { Broker } from '../../broker/connect.js'
+import type { Publisher } from '../../broker/publisher.js'
+import { bucketRecords } from '../../broker/records.js'
+import { identityHash } from '../../ids/identity-hash.js'
+import { idHex } from '../../ids/ids.js'
+import { placeBehind, rowsValidFrom, tracePeers, undecidedRows } from '../../store/queries/slices.js'
+import type { Stage } from '../actor/stage.js'
+import { slicePublisher } from '../changes/publish.js'
+import type { WatchedDirectory } from '../directory/directory.js'
+import type { AllocationDeps } from '../pools/allocate.js'
+import type { RowDeps } from '../row.js'
+import { PartitionTraces } from '../stage-a/partition-traces.js'
+import { type StageADeps, stageA } from '../stage-a/stage.js'
+import { stageC } from '../stage-c/stage.js'
+import type { ReattributionJob } from './job.js'
+import { keptConsumption } from './recall.js'
+import type { SliceDeps } from './slice.js'
+
+export interface ReattributionDeps {
+  readonly broker: Broker
+  readonly store: ClickHouseClient
+  readonly publish: Publisher['publish']
+  readonly directory: WatchedDirectory
+  readonly rowDeps: Omit<RowDeps, 'isIndexStale'>
+  readonly facts: Pick<StageADeps, 'directory' | 'settingsOf' | 'isIndexStale'>
+  readonly stageB: (rowDeps: Omit<RowDeps, 'isIndexStale'>) => Stage
+  readonly allocation: AllocationDeps & Pick<RowDeps, 'isIndexStale'>
+}
+
+/** What a slice of a job is worked off with: the stages as they are now, without memory of what they have seen. */
+export async function openReattribution(deps: ReattributionDeps): Promise<Omit<SliceDeps, 'insert' | 'close'>> {
+  const { broker, store, publish, directory, rowDeps, facts, stageB, allocation } = deps
+  return {
+    jobs: bucketRecords<ReattributionJob>(await broker.bucket(REATTRIBUTIONS), async () => undefined),
+    placeBehind: (...asked) => placeBehind(store, ...asked),
+    undecidedRows: (...asked) => undecidedRows(store, ...asked),
+    tracePeers: (...asked) => tracePeers(store, ...asked),
+    rowsValidFrom: (...asked) => rowsValidFrom(store, ...asked),
+    identityNames: (tenantId) => directory.identityNames(tenantId),
+    hashOf: (tenantId, identity) => idHex(identityHash(rowDeps.identityKeyOf(tenantId), identity)),
+    publishSlice: slicePublisher(publish),
+    stages(rowOf) {
+      const kept = {
+        ...rowDeps,
+        consumptionOf: (admitted: Parameters<typeof rowOf>[0]) => keptConsumption(rowOf(admitted)),
+      }
+      return [
+        stageA({
+          ...kept,
+          ...facts,
+          loadSeen: async () => ({ duplicatesIn: async (events) => events.map(() => false) }),
+          loadTraces: async () => new PartitionTraces({ ...allocation, directory }),
+        }),
+        stageB(kept),
+        stageC({ ...kept, ...allocation }),
+      ]
+    },
+  }
+}

@@ -1,0 +1,144 @@
+import type { Records } from '../../broker/records.js'
+import { type Place, placeBefore, type Slice } from '../../store/queries/slices.js'
+import type { AttributionRow } from '../../store/tables/attributions.js'
+import type { ClosedRow } from '../../store/tables/closed.js'
+import { attributeAgain, type StagesAgain } from './attribute-again.js'
+import type { ReattributionJob, SliceMessage } from './job.js'
+
+export interface SliceDeps {
+  readonly jobs: Records<ReattributionJob>
+  readonly placeBehind: (tenantId: string, after: Place, beforeMs: number, count: number) => Promise<Place | undefined>
+  readonly undecidedRows: (slice: Slice, beforeMs: number) => Promise<readonly AttributionRow[]>
+  readonly tracePeers: (slice: Slice, beforeMs: number) => Promise<readonly AttributionRow[]>
+  readonly rowsValidFrom: (slice: Slice, validFromMs: number) => Promise<readonly AttributionRow[]>
+  readonly stages: StagesAgain
+  /** The identities of the tenant's directory. */
+  readonly identityNames: (tenantId: string) => Iterable<string>
+  /** Hex of the hash that rows keep of an identity. */
+  readonly hashOf: (tenantId: string, identity: string) => string
+  readonly publishSlice: (tenantId: string, message: SliceMessage) => Promise<unknown>
+  /** Each keeps rows once for a token. */
+  readonly insert: (rows: readonly AttributionRow[], token: string) => Promise<void>
+  readonly close: (rows: readonly ClosedRow[], token: string) => Promise<void>
+}
+
+/** Large enough that its inserts cost little for each record, small enough that a person's decision waits a second at most. */
+const SLICE_RECORDS = 10_000
+
+/** A slice that is about to be worked off. */
+export interface PreparedSlice {
+  /** Its end, to be kept in the plan; null where the job has come to its end, or is not to go on. */
+  readonly until: Place | null
+  /** Records in it. */
+  readonly size: number
+  carryOut(token: string): Promise<void>
+}
+
+/**
+ * Prepares one slice of a job.
+ *
+ * @param atMs the batch's instant
+ * @param plannedUntil what `until` was when the slice was planned
+ */
+export async function prepareSlice(
+  message: SliceMessage,
+  atMs: number,
+  plannedUntil: Place | null | undefined,
+  deps: SliceDeps,
+): Promise<PreparedSlice> {
+  const job = await deps.jobs.read(message.jobId)
+  // A message that came twice, or of a job that was cancelled.
+  if (job === undefined || job.status !== 'running' || job.next !== message.slice) return NOTHING
+  const until =
+    plannedUntil === undefined
+      ? ((await deps.placeBehind(job.tenant_id, job.after, job.to_ms, SLICE_RECORDS)) ?? null)
+      : plannedUntil
+  if (until === null) {
+    return { until, size: 0, carryOut: () => advance(job, { status: 'done' }, deps) }
+  }
+  const slice = { tenantId: job.tenant_id, after: job.after, until }
+  const before = await deps.undecidedRows(slice, atMs)
+  // What an earlier attempt has inserted stands: the directory or the model may be others by now.
+  const landed = plannedUntil === undefined ? [] : await deps.rowsValidFrom(slice, atMs)
+  const again =
+    landed.length > 0
+      ? { changed: landed, unnamed: 0 }
+      : await attributeAgain(before, await deps.tracePeers(slice, atMs), {
+          stages: deps.stages,
+          nameOf: namesByHash(job.tenant_id, deps),
+          basisOf: (stage) =>
+            stage === 'b' && job.model !== null ? basisOfModel(job.tenant_id, job.model) : undefined,
+          validFromMs: atMs,
+        })
+  const closed = closedBy(again.changed, before, job, atMs)
+  return {
+    until,
+    size: SLICE_RECORDS,
+    async carryOut(token) {
+      await deps.insert(again.changed, token)
+      await deps.close(closed, token)
+      // Before the job goes on: an attempt that dies in between publishes it again, and it is taken once.
+      await deps.publishSlice(job.tenant_id, { jobId: job.id, slice: job.next + 1 })
+      const { seen, changed, unnamed } = job
+      await advance(
+        job,
+        {
+          next: job.next + 1,
+          after: until,
+          seen: seen + before.length,
+          changed: changed + again.changed.length,
+          unnamed: unnamed + again.unnamed,
+        },
+        deps,
+      )
+    },
+  }
+}
+
+const NOTHING: PreparedSlice = { until: null, size: 0, carryOut: async () => undefined }
+
+/** A job that begins. */
+export const newJob = (
+  asked: Pick<ReattributionJob, 'id' | 'tenant_id' | 'from_ms' | 'to_ms' | 'model' | 'actor'>,
+  nowMs: number,
+): ReattributionJob => ({
+  ...asked,
+  created_at: new Date(nowMs).toISOString(),
+  status: 'running',
+  next: 0,
+  after: placeBefore(asked.from_ms),
+  seen: 0,
+  changed: 0,
+  unnamed: 0,
+})
+
+/** As stage B plans what serves a tenant. */
+const basisOfModel = (tenantId: string, model: string): string =>
+  JSON.stringify({ [tenantId]: { state: 'none', model } })
+
+async function advance(job: ReattributionJob, progress: Partial<ReattributionJob>, { jobs }: SliceDeps): Promise<void> {
+  await jobs.change(job.id, (now) => (now.next === job.next ? { ...now, ...progress } : undefined))
+}
+
+function closedBy(
+  changed: readonly AttributionRow[],
+  before: readonly AttributionRow[],
+  job: ReattributionJob,
+  atMs: number,
+): ClosedRow[] {
+  const changedIds = new Set(changed.map(({ id }) => hexOf(id)))
+  return before
+    .filter(({ id }) => changedIds.has(hexOf(id)))
+    .map((version) => ({ version, closedAtMs: atMs, change: 'reattribution', changeId: job.id, actor: job.actor }))
+}
+
+/** Of the tenant's directory; worked out when it is first asked for. */
+function namesByHash(tenantId: string, { identityNames, hashOf }: SliceDeps): (hash: string) => string | undefined {
+  let names: Map<string, string> | undefined
+  return (hash) => {
+    names ??= new Map([...identityNames(tenantId)].map((name) => [hashOf(tenantId, name), name]))
+    return names.get(hash)
+  }
+}
+
+const hexOf = (id: Uint8Array): string => Buffer.from(id.buffer, id.byteOffset, id.length).toString('hex')

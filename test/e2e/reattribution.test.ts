@@ -1,0 +1,185 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { ClickHouseClient } from '@clickhouse/client'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Ask, askAs } from '../support/ask.js'
+import { wireEvent } from '../support/gateway.js'
+import { command } from '../support/instance.js'
+import { isAlive, launchService, type RunningService } from '../support/service.js'
+import { storeOf } from '../support/service-store.js'
+import { readBooks } from '../support/usage.js'
+
+let service: RunningService
+let store: ClickHouseClient
+let ask: Ask
+
+beforeAll(async () => {
+  service = await launchService({ args: ['--rate-control', '1000', '--rate-read', '10000'] })
+  ask = askAs(service.baseUrl, { 'x-api-key': service.credentials.api_key })
+  store = storeOf(service)
+})
+afterAll(async () => {
+  await store.close()
+  await service.stop()
+})
+
+// biome-ignore lint/suspicious/noExplicitAny: the contract is what is being checked
+type Json = any
+
+async function send(events: readonly Record<string, unknown>[]): Promise<string[]> {
+  const ids: string[] = []
+  for (let from = 0; from < events.length; from += 5_000) {
+    const body = events.slice(from, from + 5_000)
+    let answer = await ask('POST', '/api/v1/invocations', body)
+    while (answer.status === 503) answer = await ask('POST', '/api/v1/invocations', body)
+    ids.push(...answer.json.results.map(({ invocation_id }: Json) => invocation_id.replace('inv_', 'attr_')))
+  }
+  return ids
+}
+
+const show = async (id: string): Promise<Json> => (await ask('GET', `/v1/attribution/${id}`)).json
+async function shown(id: string): Promise<Json> {
+  for (;;) {
+    const { status, json } = await ask('GET', `/v1/attribution/${id}`)
+    if (status === 200) return json
+    await sleep(20)
+  }
+}
+
+/** @returns what the command has printed */
+async function reattribute(from: string, to: string, ...more: string[]): Promise<Json> {
+  const window = ['--tenant', service.credentials.tenant_id, '--from', from, '--to', to]
+  const { code, lines } = await command(service, ['reattribute', ...window, '--json', ...more])
+  if (code !== 0) throw new Error(lines.join('\n'))
+  return JSON.parse(lines.find((line) => line.startsWith('{')) ?? '')
+}
+
+/** A change of the directory is with the attributor once an event shows it. */
+async function untilAttributed(stated: Record<string, unknown>, shows: Record<string, unknown>): Promise<void> {
+  for (const until = Date.now() + 10_000; Date.now() < until; ) {
+    const [id = ''] = await send([wireEvent({ ingestion_timestamp: '2026-01-01T00:00:00Z', ...stated })])
+    const record = await shown(id)
+    if (Object.entries(shows).every(([member, value]) => record[member] === value)) return
+  }
+  throw new Error('the directory does not come to the attributor')
+}
+
+const count = async (query: string): Promise<number> => {
+  const rows = await (await store.query({ query, format: 'JSONCompactEachRow' })).json<[string]>()
+  return Number(rows[0]?.[0])
+}
+
+async function kill(role: string): Promise<void> {
+  const before = service.pid(role)
+  process.kill(before, 'SIGKILL')
+  while (isAlive(before) || service.pid(role) === before) await sleep(20)
+}
+
+test('a window is attributed again by the directory of now; prices, overrides and disputes stay', async () => {
+  const at = (minute: number): string => `2026-03-01T10:${String(minute).padStart(2, '0')}:00Z`
+  const [aliased, identified, named, unnamed, overridden, disputed, before] = (await send([
+    wireEvent({ ingestion_timestamp: at(1), attributed_service: 'old-name' }),
+    wireEvent({ ingestion_timestamp: at(2), attributed_service: undefined, attributed_identity: 'bot-1' }),
+    wireEvent({ ingestion_timestamp: at(3), attributed_service: 'search', attributed_identity: 'ann' }),
+    wireEvent({ ingestion_timestamp: at(4), attributed_service: undefined, attributed_identity: 'nobody knows' }),
+    wireEvent({ ingestion_timestamp: at(5), attributed_service: 'old-name' }),
+    wireEvent({ ingestion_timestamp: at(6), attributed_service: 'old-name' }),
+    wireEvent({ ingestion_timestamp: '2026-03-01T09:59:59Z', attributed_service: 'old-name' }),
+  ])) as [string, string, string, string, string, string, string]
+  for (const id of [aliased, identified, named, unnamed, overridden, disputed, before]) await shown(id)
+  const wasAliased = await show(aliased)
+  await ask('POST', `/v1/attribution/${overridden}/override`, { service: 'mine', owner: 'me', reason: 'so it is' })
+  await ask('POST', `/v1/attribution/${disputed}/dispute`, { reason: 'so it is' })
+  const stay = { overridden: await show(overridden), disputed: await show(disputed), unnamed: await show(unnamed) }
+
+  await ask('POST', '/api/v1/directory/services', { name: 'new-name', owner: 'team-new', aliases: ['old-name'] })
+  await ask('POST', '/api/v1/directory/identities', { name: 'bot-1', owner: 'team-bots', service: 'crawler' })
+  await ask('POST', '/api/v1/directory/identities', { name: 'ann', owner: 'team-ann' })
+  await ask('POST', '/api/v1/prices', {
+    provider: 'openai',
+    model: 'gpt-4o-mini',
+    valid_from: '2026-01-01T00:00:00Z',
+    usd_per_million: { input_tokens: '1000', output_tokens: '1000' },
+  })
+  await untilAttributed({ attributed_service: 'old-name' }, { service: 'new-name', cost_basis: 'tenant_price' })
+  await untilAttributed({ attributed_service: 'x', attributed_identity: 'ann' }, { owner: 'team-ann' })
+
+  const job = await reattribute('2026-03-01T10:00:00Z', '2026-03-01T11:00:00Z')
+
+  expect(job).toMatchObject({ status: 'done', seen: 4, changed: 3, unnamed: 0 })
+  const after = await show(aliased)
+  expect(after).toMatchObject({
+    service: 'new-name',
+    owner: 'team-new',
+    cost_usd: wasAliased.cost_usd,
+    cost_basis: 'price_book',
+    energy_wh: wasAliased.energy_wh,
+    carbon_gco2e: wasAliased.carbon_gco2e,
+    explanation: {
+      evidence: { service_from: 'directory_alias', stated_service: 'old-name' },
+      history: [{ service: 'old-name', ended_by: { change: 'reattribution', actor: 'cli' } }],
+    },
+  })
+  expect(await show(identified)).toMatchObject({
+    service: 'crawler',
+    owner: 'team-bots',
+    output_state: 'deterministically_resolved',
+    explanation: { history: [{ output_state: 'unresolved' }] },
+  })
+  expect(await show(named)).toMatchObject({
+    service: 'search',
+    owner: 'team-ann',
+    explanation: { history: [{ owner: 'ann' }] },
+  })
+  expect(await show(overridden)).toEqual(stay.overridden)
+  expect(await show(disputed)).toEqual(stay.disputed)
+  expect(await show(unnamed)).toEqual(stay.unnamed)
+  expect((await show(before)).service).toBe('old-name')
+
+  expect(await reattribute('2026-03-01T10:00:00Z', '2026-03-01T11:00:00Z')).toMatchObject({ seen: 4, changed: 0 })
+  const { records, rollups } = await readBooks(store)
+  expect(rollups).toEqual(records)
+}, 120_000)
+
+test('a job goes on behind where it was when the attributor and the store die, and nothing is there twice', async () => {
+  const total = 24_000
+  const events = Array.from({ length: total }, (_, i) =>
+    wireEvent({
+      event_id: randomUUID(),
+      ingestion_timestamp: new Date(Date.UTC(2026, 3, 1) + i * 1_000).toISOString(),
+      attributed_service: `service-${i % 7}`,
+      attributed_identity: `person-${i % 50}`,
+    }),
+  )
+  await send(events)
+  const inWindow = `FROM attributions WHERE event_time >= '2026-04-01 00:00:00' AND event_time < '2026-04-02 00:00:00'`
+  while ((await count(`SELECT count() ${inWindow}`)) < total) await sleep(100)
+  for (let i = 0; i < 7; i++) {
+    await ask('POST', '/api/v1/directory/services', { name: `service-${i}`, owner: `team-${i}` })
+  }
+  await untilAttributed({ attributed_service: 'service-6', attributed_identity: 'x' }, { owner: 'team-6' })
+
+  const running = reattribute('2026-04-01', '2026-04-02')
+  const slices = async (): Promise<number> =>
+    count(`SELECT uniqExact(closed_at) FROM closed WHERE change = 'reattribution'`)
+  const earlier = await slices()
+  await kill('attributor')
+  while ((await slices().catch(() => earlier)) === earlier) await sleep(20)
+  await kill('store')
+  await kill('attributor')
+  const job = await running
+
+  expect(job).toMatchObject({ status: 'done', seen: total, changed: total })
+  expect(await count(`SELECT count() ${inWindow}`)).toBe(2 * total)
+  expect(
+    await count(`SELECT count() ${inWindow} AND (id, valid_from) NOT IN (SELECT id, valid_from FROM closed)
+                   AND owner = concat('team-', substring(service, 9))`),
+  ).toBe(total)
+  const { records, rollups } = await readBooks(store)
+  expect(rollups).toEqual(records)
+}, 240_000)
+
+test('what makes no sense is said at once', async () => {
+  await expect(reattribute('2026-04-02', '2026-04-01')).rejects.toThrow(/from must be before to/)
+  await expect(reattribute('2026-04-01', '2026-04-02', '--stage-b', 'mdl_none')).rejects.toThrow(/no model/)
+}, 30_000)

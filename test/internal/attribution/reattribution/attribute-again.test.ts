@@ -1,0 +1,172 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { Stage } from '../../../../internal/attribution/actor/stage.js'
+import type { WatchedDirectory } from '../../../../internal/attribution/directory/directory.js'
+import { attributeAgain } from '../../../../internal/attribution/reattribution/attribute-again.js'
+import { keptConsumption, recall } from '../../../../internal/attribution/reattribution/recall.js'
+import type { RowDeps } from '../../../../internal/attribution/row.js'
+import { stageA } from '../../../../internal/attribution/stage-a/stage.js'
+import { stageC } from '../../../../internal/attribution/stage-c/stage.js'
+import { identityHash } from '../../../../internal/ids/identity-hash.js'
+import type { AdmittedInvocation } from '../../../../internal/invocations/group.js'
+import type { Invocation } from '../../../../internal/invocations/invocation.js'
+import type { AttributionRow } from '../../../../internal/store/tables/attributions.js'
+import { DEFAULT_SETTINGS } from '../../../../internal/tenants/tenant.js'
+import { parseQuantity } from '../../../../internal/units/quantity.js'
+import { directoryKey, directoryOf } from '../../../support/directory.js'
+import { admitted, idOf, NOW_MS } from '../../../support/invocations.js'
+import { batchOf, noTraces, ROW_DEPS, STAGE_C_DEPS } from '../../../support/stages.js'
+
+/** Stages A and C by a directory, as they are for events that come, and for records that are attributed again. */
+const stagesBy = (directory: WatchedDirectory, rowDeps: RowDeps): readonly Stage[] => [
+  stageA({
+    ...rowDeps,
+    directory,
+    settingsOf: () => DEFAULT_SETTINGS,
+    loadSeen: async () => ({ duplicatesIn: async (events) => events.map(() => false) }),
+    loadTraces: async () => noTraces(directory),
+  }),
+  stageC({ ...STAGE_C_DEPS, ...rowDeps }),
+]
+
+const PRICED: RowDeps = {
+  ...ROW_DEPS,
+  consumptionOf: () => ({
+    costUsd: parseQuantity<'USD'>('1.25') ?? fail(),
+    costBasis: 'tenant_price',
+    costDetails: '{"of":"then"}',
+    energyWh: parseQuantity<'Wh'>('3') ?? fail(),
+    energyBasis: 'modelled',
+    carbonGco2e: parseQuantity<'gCO2e'>('4') ?? fail(),
+    carbonBasis: 'modelled',
+    footprintDetails: '{}',
+  }),
+}
+const fail = (): never => {
+  throw new Error('not a quantity')
+}
+
+/** What the stages make of events when they come. */
+async function recorded(
+  events: readonly Partial<Invocation>[],
+  directory: WatchedDirectory,
+): Promise<AttributionRow[]> {
+  const rows: AttributionRow[] = []
+  let left: readonly AdmittedInvocation[] = events.map((invocation, i) =>
+    admitted({ id: new Uint8Array(idOf(i + 1)), position: { sequence: i + 1, index: 0 }, invocation }),
+  )
+  for (const stage of stagesBy(directory, PRICED)) {
+    const dispositions = await (await stage.open(0)).handle(batchOf(stage.name, left))
+    rows.push(...dispositions.flatMap((made) => (made.kind === 'resolved' ? [made.row] : [])))
+    left = left.filter((_, i) => dispositions[i]?.kind === 'hand_on')
+  }
+  return rows.sort((one, other) => one.sourceSequence - other.sourceSequence)
+}
+
+const again = (rows: readonly AttributionRow[], directory: WatchedDirectory, peers: readonly AttributionRow[] = []) =>
+  attributeAgain(rows, peers, {
+    stages: (rowOf) =>
+      stagesBy(directory, { ...ROW_DEPS, consumptionOf: (admittedEvent) => keptConsumption(rowOf(admittedEvent)) }),
+    nameOf: (hash) =>
+      [...directory.identityNames('tnt_one')].find(
+        (name) => Buffer.from(identityHash(ROW_DEPS.identityKeyOf('tnt_one'), name)).toString('hex') === hash,
+      ),
+    basisOf: () => undefined,
+    validFromMs: NOW_MS + 100,
+  })
+
+const stated = fc.record({
+  attributedService: fc.constantFrom(undefined, 'search', 'alias', 'unknown'),
+  attributedIdentity: fc.constantFrom(undefined, 'ann', 'bot', 'stranger'),
+  attributionConfidence: fc.constantFrom(undefined, 0.3, 0.82, 0.95),
+  inputTokens: fc.option(fc.nat(1_000), { nil: undefined }),
+  traceId: fc.constantFrom(undefined, 'one', 'two'),
+  region: fc.constantFrom(undefined, 'eu-west-1'),
+  tags: fc.constantFrom(undefined, { team: 'x' }),
+  servedFromCache: fc.constantFrom(true, false),
+})
+const DIRECTORY = {
+  services: [{ name: 'search', owner: 'team-search', aliases: ['alias'] }],
+  identities: [
+    { name: 'ann', owner: 'team-ann' },
+    { name: 'bot', service: 'crawler' },
+  ],
+}
+
+describe('records', () => {
+  test('that nothing has changed for stay as they are', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(stated, { maxLength: 12 }), async (events) => {
+        const directory = directoryOf(DIRECTORY)
+
+        expect(await again(await recorded(events, directory), directory)).toEqual({ changed: [], unnamed: 0 })
+      }),
+    )
+  })
+
+  test('are attributed as their events would be now, and cost what they cost', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(stated, { maxLength: 12 }), async (events) => {
+        const before = await recorded(events, directoryOf())
+        const now = directoryOf(DIRECTORY)
+
+        const { changed, unnamed } = await again(before, now)
+
+        const asNow = await recorded(events, now)
+        const by = (row: AttributionRow) => [row.service, row.owner, row.evidenceBasis, row.confidence, row.outputState]
+        const after = before.map((row) => changed.find(({ id }) => Buffer.compare(id, row.id) === 0) ?? row)
+        expect(unnamed).toBe(0)
+        expect(after.map(by)).toEqual(asNow.map(by))
+        for (const row of changed) {
+          expect(row).toMatchObject({
+            costUsd: 1_250_000_000_000_000_000n,
+            costBasis: 'tenant_price',
+            validFromMs: NOW_MS + 100,
+          })
+        }
+      }),
+    )
+  })
+})
+
+test('a record whose owner would be an identity that is kept only as a hash stays, and is counted', async () => {
+  const directory = directoryOf(DIRECTORY)
+  const rows = await recorded([{ attributedService: 'search', attributedIdentity: 'stranger' }], directory)
+  directory.apply(directoryKey('services', 'search'), undefined)
+
+  expect(await again(rows, directory)).toEqual({ changed: [], unnamed: 1 })
+})
+
+test('other records of its trace tell a record what they state, and stay as they are', async () => {
+  const [told] = await recorded([{ traceId: 'one' }], directoryOf())
+  const [telling] = await recorded([{ traceId: 'one', attributedService: 'search' }], directoryOf())
+  const peer = { ...telling, id: new Uint8Array(idOf(99)) } as AttributionRow
+
+  const { changed } = await again(told === undefined ? [] : [told], directoryOf(DIRECTORY), [peer])
+
+  expect(changed.map(({ service, owner, evidenceBasis }) => [service, owner, evidenceBasis])).toEqual([
+    ['search', 'team-search', 'trace_correlated'],
+  ])
+})
+
+test('an event comes back from its record with all that decides', async () => {
+  const directory = directoryOf(DIRECTORY)
+  const event = {
+    attributedService: 'alias',
+    attributedIdentity: 'stranger',
+    traceId: 'one',
+    attributionConfidence: 0.82,
+    inputTokens: 7,
+    serviceTier: 'batch',
+    tags: { team: 'x' },
+  } as const
+  const [row] = await recorded([event], directory)
+  if (row === undefined) throw new Error('no record')
+
+  const { attributedIdentity, ...remembered } = recall(row, () => undefined).invocation
+
+  const { attributedIdentity: _, ...others } = event
+  expect(remembered).toMatchObject(others)
+  expect(attributedIdentity).not.toBe('stranger')
+  expect(recall(row, () => 'stranger').invocation.attributedIdentity).toBe('stranger')
+})
