@@ -1,0 +1,21 @@
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { RATE_PARTS } from '../../../internal/attribution/cost/rate-sheet.js'
+import { columnsOf, FOCUS_VERSIONS } from '../../../internal/exports/focus/columns.js'
+import { METERS } from '../../../internal/store/queries/export-meters.js'
+
+test('the guide names every column of our own, and no other', () => {
+  const guide = readFileSync(new URL('../../../deploy/focus.md', import.meta.url), 'utf8')
+  const table = guide.slice(guide.indexOf('## Columns of our own'), guide.indexOf('In `SkuPriceDetails`'))
+  const named = [...table.matchAll(/`(x_\w+)`/g)].map(([, name]) => name)
+
+  for (const version of FOCUS_VERSIONS) {
+    const custom = columnsOf(version).filter(({ name }) => name.startsWith('x_'))
+    expect(custom.map(({ name }) => name).sort()).toEqual([...named].sort())
+    expect(custom.filter(({ description }) => description === undefined)).toEqual([])
+  }
+})
+
+test('meters are the parts that price lists price', () => {
+  expect(METERS).toEqual(RATE_PARTS)
+})

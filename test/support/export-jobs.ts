@@ -1,0 +1,191 @@
+/** Export jobs on a real broker and a real store: records in, and a job made by an exporter of this process. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
+import type { KV } from '@nats-io/kv'
+import { afterAll } from 'vitest'
+import { consumptionRules } from '../../internal/attribution/consumption.js'
+import { loadPriceBook } from '../../internal/attribution/cost/price-book.js'
+import { unitPricesIn } from '../../internal/attribution/cost/unit-prices.js'
+import { toRow, type Verdict } from '../../internal/attribution/row.js'
+import type { Settlement } from '../../internal/broker/work-queue.js'
+import type { NewEvent } from '../../internal/events/event.js'
+import { directoryBlobs } from '../../internal/exports/blobs/directory.js'
+import type { Manifest } from '../../internal/exports/contract.js'
+import type { StoredJob } from '../../internal/exports/job.js'
+import { type ExportBody, readRequest } from '../../internal/exports/request.js'
+import { type WorkerDeps, workOnJob } from '../../internal/exports/worker.js'
+import type { Invocation } from '../../internal/invocations/invocation.js'
+import { migrate } from '../../internal/store/migrations/migrate.js'
+import { exportSource } from '../../internal/store/queries/export-source.js'
+import { insertRows } from '../../internal/store/sink.js'
+import { ATTRIBUTIONS, type AttributionRow } from '../../internal/store/tables/attributions.js'
+import { createLog } from '../../internal/telemetry/log.js'
+import { EXPORT_PLACES, JOBS } from '../../streams/buckets.js'
+import { exportsSubject } from '../../streams/exports.js'
+import { type FocusRow, parseCsv } from './focus-rules.js'
+import { admitted, idOf } from './invocations.js'
+import { type LogBroker, launchLogBroker } from './planned-logs.js'
+import { ROW_DEPS } from './stages.js'
+import { launchStore, type RunningStore, stopStore } from './store.js'
+
+export interface ExportBench {
+  readonly store: RunningStore
+  readonly broker: LogBroker
+  readonly jobs: KV
+  readonly deps: WorkerDeps
+  readonly folder: string
+  /** Events that were told, in their order. */
+  readonly events: readonly NewEvent[]
+  insert(rows: readonly AttributionRow[]): Promise<void>
+  /** Puts a job into the bucket, as the route does. */
+  order(tenantId: string, body?: Partial<ExportBody>, stated?: Partial<StoredJob>): Promise<StoredJob>
+  /** One delivery of its message to an exporter. */
+  work(job: StoredJob, deps?: Partial<WorkerDeps>, signal?: AbortSignal): Promise<Settlement>
+  read(job: StoredJob): Promise<StoredJob>
+  /** Orders, works, and reads what came of it. */
+  exported(tenantId: string, body?: Partial<ExportBody>, deps?: Partial<WorkerDeps>): Promise<Exported>
+  bytesOf(job: StoredJob, which: 'file' | 'manifest'): Promise<Buffer>
+}
+
+export interface Exported {
+  readonly job: StoredJob
+  readonly header: readonly string[]
+  readonly rows: readonly FocusRow[]
+  readonly manifest: Manifest
+}
+
+/** Ends with the test file. */
+export async function launchExports(): Promise<ExportBench> {
+  const store = await launchStore()
+  afterAll(() => stopStore(store))
+  await migrate(store.client)
+  const broker = await launchLogBroker()
+  const jobs = await broker.bucket(JOBS)
+  const folder = mkdtempSync(join(tmpdir(), 'attribution-exports-'))
+  afterAll(() => rmSync(folder, { recursive: true, force: true }))
+  const events: NewEvent[] = []
+  const deps: WorkerDeps = {
+    jobs,
+    placesInUse: await broker.bucket(EXPORT_PLACES),
+    perTenant: 2,
+    source: exportSource(store.client),
+    blobs: directoryBlobs(folder, null),
+    newestComplete: async () => Date.now(),
+    findTenant: () => ({ name: 'Acme, "Inc."', residencyRegion: null }),
+    places: [],
+    workloadsOf: async () => [],
+    unitPricesIn,
+    publishEvent: async (event) => void events.push(event),
+    clock: Date.now,
+    log: createLog('test', 'silent'),
+  }
+  let tokens = 0
+  let made = 0
+
+  const bench: ExportBench = {
+    store,
+    broker,
+    jobs,
+    deps,
+    folder,
+    events,
+    insert: (rows) => insertRows(store.client, ATTRIBUTIONS, rows, `rows ${++tokens}`),
+
+    async order(tenantId, body = {}, stated = {}) {
+      const read = readRequest(
+        { format: 'focus', period: { from: '2026-10-01', to: '2026-10-31' }, ...body },
+        Date.now(),
+      )
+      if (!read.ok) throw new Error(JSON.stringify(read.errors))
+      const job: StoredJob = {
+        id: `job_${++made}`,
+        tenant_id: tenantId,
+        created_at: new Date().toISOString(),
+        created_by: 'key_one',
+        status: 'queued',
+        request: read.request,
+        attempts: 0,
+        started_at: null,
+        finished_at: null,
+        percent: 0,
+        work: null,
+        result: null,
+        failure: null,
+        is_cleared: false,
+        ...stated,
+      }
+      await jobs.create(job.id, JSON.stringify(job))
+      return job
+    },
+
+    work: ({ id, tenant_id }, other = {}, signal = new AbortController().signal) =>
+      workOnJob({ subject: exportsSubject(tenant_id, id), working: () => undefined }, { ...deps, ...other }, signal),
+
+    async read({ id }) {
+      const entry = await jobs.get(id)
+      if (entry === null) throw new Error('the job is gone')
+      return entry.json<StoredJob>()
+    },
+
+    async exported(tenantId, body = {}, other = {}) {
+      const ordered = await bench.order(tenantId, body)
+      await bench.work(ordered, other)
+      const job = await bench.read(ordered)
+      if (job.status !== 'succeeded') throw new Error(`the job ${job.status}: ${job.failure}`)
+      const manifest = JSON.parse(String(await bench.bytesOf(job, 'manifest'))) as Manifest
+      if (job.request.file_format === 'parquet') return { job, header: [], rows: [], manifest }
+      return { job, ...parseCsv(String(gunzipSync(await bench.bytesOf(job, 'file')))), manifest }
+    },
+
+    async bytesOf({ result }, which) {
+      const parts: Uint8Array[] = []
+      for await (const part of deps.blobs.read(result?.[which].key ?? '')) parts.push(part)
+      return Buffer.concat(parts)
+    },
+  }
+  return bench
+}
+
+type Stated = Partial<Verdict> & { readonly invocation?: Partial<Invocation> }
+
+const book = loadPriceBook()
+const consumptionOf = consumptionRules(
+  () => book,
+  () => undefined,
+)
+let records = 0
+
+/** A record of October 2026 that may be charged back, priced by the book, with what the test states. */
+export function record(
+  tenantId: string,
+  { invocation = {}, ...stated }: Stated = {},
+  changed: Partial<AttributionRow> = {},
+): AttributionRow {
+  const event = admitted({
+    tenantId,
+    id: idOf(++records),
+    invocation: { eventTimeMs: Date.UTC(2026, 9, 15, 12), ...invocation },
+  })
+  const verdict: Verdict = {
+    service: 'search',
+    owner: 'team-search',
+    stageOrigin: 'stage_a',
+    evidenceBasis: 'service_resolved',
+    confidence: 9_000,
+    outputState: 'deterministically_resolved',
+    modelVersion: 'rules-1',
+    degradationState: 'none',
+    evidence: {},
+    ...stated,
+  }
+  const place = { partition: 0, validFromMs: Date.UTC(2026, 10, 1) }
+  return { ...toRow(event, verdict, place, { ...ROW_DEPS, consumptionOf }), ...changed }
+}
+
+/** The same call by so many people. */
+export const byPeople = (tenantId: string, count: number, stated: Stated = {}, names = 'person'): AttributionRow[] =>
+  Array.from({ length: count }, (_, person) =>
+    record(tenantId, { ...stated, invocation: { attributedIdentity: `${names}-${person}`, ...stated.invocation } }),
+  )
