@@ -54,7 +54,7 @@ export const REVOKED_TOKENS = {
   expiryMarkMs: 60 * 1000,
 } as const satisfies Bucket
 
-/** `<tenant id>.<services|identities|principals>.<escaped name>` -> one entry of the tenant's directory. Watched by attributors and gateways. */
+/** `<tenant id>.<services|identities|principals|sources>.<escaped name>` -> one entry of the tenant's directory. Watched by attributors and gateways. */
 export const DIRECTORY = { name: 'directory', history: 1 } as const satisfies Bucket
 
 /**

@@ -13,6 +13,7 @@ import { changePublisher } from '../../internal/attribution/changes/publish.js'
 import { changeRoutes } from '../../internal/attribution/changes/routes.js'
 import { openDirectory } from '../../internal/attribution/directory/open-directory.js'
 import { directoryRoutes } from '../../internal/attribution/directory/routes.js'
+import { workloadHashes } from '../../internal/attribution/directory/workloads.js'
 import { openModelRoutes } from '../../internal/attribution/models/open-routes.js'
 import type { StoredModelName } from '../../internal/attribution/names/name.js'
 import { modelNameRoutes } from '../../internal/attribution/names/routes.js'
@@ -49,6 +50,7 @@ import {
 import { clientOf } from '../../internal/connectors/connector.js'
 import { openConnectors } from '../../internal/connectors/open.js'
 import { connectorRoutes } from '../../internal/connectors/routes.js'
+import { coverageRoutes } from '../../internal/coverage/routes.js'
 import { eventPublisher } from '../../internal/events/publish.js'
 import { openBlobs } from '../../internal/exports/blobs/open.js'
 import { openExportRoutes } from '../../internal/exports/open.js'
@@ -93,6 +95,7 @@ import { findAllocationWeights } from '../../internal/store/queries/allocation-w
 import { findAttribution } from '../../internal/store/queries/attributions.js'
 import { listAuditLog } from '../../internal/store/queries/audit-log.js'
 import { closedVersionsOf } from '../../internal/store/queries/closed.js'
+import { observedSources, seenLayers } from '../../internal/store/queries/coverage.js'
 import { findQuarantined } from '../../internal/store/queries/quarantined.js'
 import { usagePeople, usageSums } from '../../internal/store/queries/usage.js'
 import { listWebhookAttempts } from '../../internal/store/queries/webhook-attempts.js'
@@ -344,6 +347,8 @@ runMain('gateway', async () => {
   await loader.load()
   const records = await broker.bucket(IDEMPOTENCY)
 
+  const directory = await openDirectory(await broker.bucket(DIRECTORY), idsOf, lost)
+  const identityKeyOf = identityKeysCache(await signingKey(signingKeys, masterKeys, 'identities'))
   const admission = {
     ...index,
     isLoaded: loader.isLoaded,
@@ -356,6 +361,8 @@ runMain('gateway', async () => {
     partitions: config.partitions,
     idsOf,
     keyHashingOf: identityKeysCache(admissionKey),
+    isDiscoveryOnly: (tenantId: string, layer: string) =>
+      directory.directory.source(tenantId, layer)?.is_discovery_only === true,
     clock: turnNow,
   }
   const mutate = createMutations({
@@ -410,8 +417,15 @@ runMain('gateway', async () => {
         reads: {
           sums: (...question) => usageSums(store, ...question),
           people: (...question) => usagePeople(store, ...question),
-          notPeople: () => [],
+          notPeople: (tenantId) => workloadHashes(directory.directory, tenantId, identityKeyOf(tenantId)),
         },
+        cursors,
+        clock,
+      }),
+      ...coverageRoutes({
+        seen: (...question) => seenLayers(store, ...question),
+        observed: (...question) => observedSources(store, ...question),
+        sourcesOf: (tenantId) => directory.directory.sources(tenantId),
         cursors,
         clock,
       }),
@@ -443,7 +457,7 @@ runMain('gateway', async () => {
         tenants: bucketRecords(tenantBucket, tenants.reached),
         instanceLimits,
       }),
-      ...directoryRoutes({ ...collection, ...(await openDirectory(await broker.bucket(DIRECTORY), idsOf, lost)) }),
+      ...directoryRoutes({ ...collection, ...directory }),
       ...priceRoutes({ ...collection, prices }),
       ...(await openModelRoutes(broker, collection, lost)),
       ...modelNameRoutes({

@@ -143,5 +143,9 @@ export function pathwayOf(
   if (call.serviceTier === 'batch') return 'batch'
   if (call.traceId !== undefined && call.parentSpanId !== undefined) return 'agent_workflow'
   if (principal.startsWith(CONNECTOR_PREFIX)) return 'connector_import'
-  return PATHWAY_OF_LAYER.get(call.ingestionLayer.toLowerCase()) ?? 'other'
+  return pathwayOfLayer(call.ingestionLayer)
 }
+
+/** What the layer alone tells. */
+export const pathwayOfLayer = (ingestionLayer: string): PathwayCategory =>
+  PATHWAY_OF_LAYER.get(ingestionLayer.toLowerCase()) ?? 'other'

@@ -25,6 +25,7 @@ export type IdPrefix =
   | 'dlv'
   | 'svc'
   | 'idn'
+  | 'src'
   | 'prn'
   | 'prc'
   | 'chg'

@@ -1,4 +1,5 @@
 import { unescapeToken } from '../../../streams/subjects.js'
+import type { PathwayCategory } from '../interpretation.js'
 
 /** A service of the tenant: its owner, and other names under which events state it. */
 export interface ServiceEntry {
@@ -12,6 +13,8 @@ export interface IdentityEntry {
   readonly name: string
   readonly owner?: string
   readonly service?: string
+  /** Something that runs by itself, and no person: it is nobody whom a report could tell of. */
+  readonly is_workload?: true
 }
 
 /** A credential whose calls come from one service. */
@@ -20,11 +23,24 @@ export interface PrincipalEntry {
   readonly service: string
 }
 
+/** Where the tenant's events come from: a capture layer, or what only discovers that there is traffic. */
+export interface SourceEntry {
+  readonly name: string
+  /** On which its layer is expected. */
+  readonly pathway?: PathwayCategory
+  /** It names traffic and never single calls: nothing that it sends becomes a record. */
+  readonly is_discovery_only?: true
+}
+
 /** What a tenant has told about itself; read by stage A. */
 export interface Directory {
   service(tenantId: string, name: string): ServiceEntry | undefined
   identity(tenantId: string, name: string): IdentityEntry | undefined
   principal(tenantId: string, id: string): PrincipalEntry | undefined
+  source(tenantId: string, name: string): SourceEntry | undefined
+  sources(tenantId: string): Iterable<SourceEntry>
+  /** Names of the identities that are no people. */
+  workloads(tenantId: string): Iterable<string>
 }
 
 interface TenantDirectory {
@@ -33,6 +49,8 @@ interface TenantDirectory {
   readonly claimants: Map<string, readonly string[]>
   readonly identities: Map<string, IdentityEntry>
   readonly principals: Map<string, PrincipalEntry>
+  readonly sources: Map<string, SourceEntry>
+  readonly workloads: Set<string>
 }
 
 /** The directory of every tenant in memory, fed from the bucket `directory` (its keys are in streams/buckets.ts). */
@@ -52,9 +70,14 @@ export class WatchedDirectory implements Directory {
       for (const alias of before?.aliases ?? []) withdraw(tenant.claimants, alias, name)
       for (const alias of after?.aliases ?? []) claim(tenant.claimants, alias, name)
     } else if (kind === 'identities') {
-      setOrDelete(tenant.identities, name, value as IdentityEntry | undefined)
+      const identity = value as IdentityEntry | undefined
+      setOrDelete(tenant.identities, name, identity)
+      if (identity?.is_workload) tenant.workloads.add(name)
+      else tenant.workloads.delete(name)
     } else if (kind === 'principals') {
       setOrDelete(tenant.principals, name, value as PrincipalEntry | undefined)
+    } else if (kind === 'sources') {
+      setOrDelete(tenant.sources, name, value as SourceEntry | undefined)
     }
   }
 
@@ -74,6 +97,18 @@ export class WatchedDirectory implements Directory {
   principal(tenantId: string, id: string): PrincipalEntry | undefined {
     return this.tenants.get(tenantId)?.principals.get(id)
   }
+
+  source(tenantId: string, name: string): SourceEntry | undefined {
+    return this.tenants.get(tenantId)?.sources.get(name)
+  }
+
+  sources(tenantId: string): Iterable<SourceEntry> {
+    return this.tenants.get(tenantId)?.sources.values() ?? []
+  }
+
+  workloads(tenantId: string): Iterable<string> {
+    return this.tenants.get(tenantId)?.workloads ?? []
+  }
 }
 
 const emptyDirectory = (): TenantDirectory => ({
@@ -81,6 +116,8 @@ const emptyDirectory = (): TenantDirectory => ({
   claimants: new Map(),
   identities: new Map(),
   principals: new Map(),
+  sources: new Map(),
+  workloads: new Set(),
 })
 
 function setOrDelete<T>(map: Map<string, T>, key: string, value: T | undefined): void {

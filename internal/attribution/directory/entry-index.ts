@@ -1,16 +1,17 @@
 import { unescapeToken } from '../../../streams/subjects.js'
 import { SortedRecords } from '../../gateway/sorted-records.js'
 import { idOfName, type TenantIds } from '../../ids/ids.js'
-import type { IdentityEntry, PrincipalEntry, ServiceEntry } from './directory.js'
+import type { IdentityEntry, PrincipalEntry, ServiceEntry, SourceEntry } from './directory.js'
 import type { DirectoryKind } from './entries.js'
 
 export interface EntriesOf {
   readonly services: ServiceEntry
   readonly identities: IdentityEntry
   readonly principals: PrincipalEntry
+  readonly sources: SourceEntry
 }
 
-export const ENTRY_PREFIXES = { services: 'svc', identities: 'idn', principals: 'prn' } as const
+export const ENTRY_PREFIXES = { services: 'svc', identities: 'idn', principals: 'prn', sources: 'src' } as const
 
 /** The id under which the API shows an entry: names, which may be those of people, stay out of addresses and logs. */
 export const entryId = (kind: DirectoryKind, name: string, ids: TenantIds): string =>

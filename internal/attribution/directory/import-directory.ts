@@ -1,7 +1,7 @@
 import type { KV } from '@nats-io/kv'
 import type { z } from 'zod'
 import { escapeToken } from '../../../streams/subjects.js'
-import type { IdentityEntry, PrincipalEntry, ServiceEntry } from './directory.js'
+import type { IdentityEntry, PrincipalEntry, ServiceEntry, SourceEntry } from './directory.js'
 import {
   type DirectoryKind,
   identityEntry,
@@ -10,12 +10,15 @@ import {
   principalFields,
   serviceEntry,
   serviceFields,
+  sourceEntry,
+  sourceFields,
 } from './entries.js'
 
 export interface DirectoryFile {
   readonly services?: readonly ServiceEntry[]
   readonly identities?: readonly IdentityEntry[]
   readonly principals?: readonly PrincipalEntry[]
+  readonly sources?: readonly SourceEntry[]
 }
 
 /**
@@ -24,7 +27,7 @@ export interface DirectoryFile {
  * @throws Error when an entry is none; then nothing is written
  */
 export async function importDirectory(bucket: KV, tenantId: string, file: DirectoryFile): Promise<void> {
-  const { services = [], identities = [], principals = [] } = file
+  const { services = [], identities = [], principals = [], sources = [] } = file
   const entries = [
     ...services
       .map((entry, i) => serviceEntry(checked(serviceFields, entry, 'services', i)))
@@ -35,6 +38,9 @@ export async function importDirectory(bucket: KV, tenantId: string, file: Direct
     ...principals
       .map(({ id, ...rest }, i) => checked(principalFields, { principal_id: id, ...rest }, 'principals', i))
       .map((fields) => ['principals', fields.principal_id, principalEntry(fields)] as const),
+    ...sources
+      .map((entry, i) => sourceEntry(checked(sourceFields, entry, 'sources', i)))
+      .map((entry) => ['sources', entry.name, entry] as const),
   ]
   await Promise.all(
     entries.map(([kind, name, entry]) => bucket.put(directoryKey(tenantId, kind, name), JSON.stringify(entry))),

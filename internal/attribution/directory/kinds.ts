@@ -5,6 +5,7 @@ import { invalid } from '../../gateway/mutations/read-body.js'
 import { refusalOfId } from '../../gateway/own-id.js'
 import type { TenantIds } from '../../ids/ids.js'
 import { type ErrorCode, type Problem, problem } from '../../problems/catalogue.js'
+import { PATHWAY_CATEGORIES } from '../interpretation.js'
 import type { Directory, PrincipalEntry, ServiceEntry } from './directory.js'
 import {
   CREDENTIAL_PREFIXES,
@@ -15,6 +16,8 @@ import {
   principalFields,
   serviceEntry,
   serviceFields,
+  sourceEntry,
+  sourceFields,
 } from './entries.js'
 import type { EntriesOf } from './entry-index.js'
 
@@ -53,6 +56,7 @@ export interface EntryKind<K extends DirectoryKind, Fields, Changes> {
 // Strict, so that whoever wants to rename an entry is told that it cannot be.
 const serviceChanges = serviceFields.omit({ name: true }).partial({ owner: true }).strict()
 const identityChanges = identityFields.omit({ name: true }).strict()
+const sourceChanges = sourceFields.omit({ name: true }).strict()
 const principalChanges = principalFields.omit({ principal_id: true }).partial().strict()
 
 const SERVICE = { name: 'support-chat', owner: 'team-support', aliases: ['helpdesk-bot'] }
@@ -110,14 +114,59 @@ export const IDENTITIES: EntryKind<'identities', z.infer<typeof identityFields>,
   fields: identityFields,
   changes: identityChanges,
   record: z
-    .object({ id: idOf('idn'), name: z.string(), owner: z.string().nullable(), service: z.string().nullable() })
+    .object({
+      id: idOf('idn'),
+      name: z.string(),
+      owner: z.string().nullable(),
+      service: z.string().nullable(),
+      is_workload: z.boolean(),
+    })
     .meta({ id: 'DirectoryIdentity' }),
-  example: { fields: IDENTITY, changes: { service: null }, record: { id: exampleId('idn'), ...IDENTITY } },
+  example: {
+    fields: IDENTITY,
+    changes: { service: null },
+    record: { id: exampleId('idn'), ...IDENTITY, is_workload: false },
+  },
   nameOf: ({ name }) => name,
   make: identityEntry,
-  change: ({ name, owner, service }, changes) => identityEntry({ name, owner, service, ...changes }),
-  show: (id, { name, owner = null, service = null }) => ({ id, name, owner, service }),
-  audited: ({ owner, service }) => ({ owner, service }),
+  change: (entry, changes) => identityEntry({ ...entry, ...changes }),
+  show: (id, { name, owner = null, service = null, is_workload = false }) => ({
+    id,
+    name,
+    owner,
+    service,
+    is_workload,
+  }),
+  audited: ({ owner, service, is_workload }) => ({ owner, service, is_workload }),
+  refuse: () => undefined,
+  refusals: [],
+}
+
+const SOURCE = { name: 'egress-firewall', pathway: 'proxy_mediated', is_discovery_only: true } as const
+
+export const SOURCES: EntryKind<'sources', z.infer<typeof sourceFields>, z.infer<typeof sourceChanges>> = {
+  kind: 'sources',
+  word: 'Source',
+  plural: 'Sources',
+  description:
+    'Where events come from: a capture layer that is expected on a pathway, or something that only discovers traffic.',
+  nameField: 'name',
+  fields: sourceFields,
+  changes: sourceChanges,
+  record: z
+    .object({
+      id: idOf('src'),
+      name: z.string(),
+      pathway: z.enum(PATHWAY_CATEGORIES).nullable(),
+      is_discovery_only: z.boolean(),
+    })
+    .meta({ id: 'DirectorySource' }),
+  example: { fields: SOURCE, changes: { is_discovery_only: null }, record: { id: exampleId('src'), ...SOURCE } },
+  nameOf: ({ name }) => name,
+  make: sourceEntry,
+  change: (entry, changes) => sourceEntry({ ...entry, ...changes }),
+  show: (id, { name, pathway = null, is_discovery_only = false }) => ({ id, name, pathway, is_discovery_only }),
+  audited: ({ name, pathway, is_discovery_only }) => ({ name, pathway, is_discovery_only }),
   refuse: () => undefined,
   refusals: [],
 }

@@ -13,7 +13,7 @@ import { directoryOperations } from './contract.js'
 import { type DirectoryKind, ENTRIES_MAX } from './entries.js'
 import { ENTRY_PREFIXES, type EntriesOf, entryId } from './entry-index.js'
 import { directoryKey } from './import-directory.js'
-import { type EntryKind, IDENTITIES, PRINCIPALS, SERVICES } from './kinds.js'
+import { type EntryKind, IDENTITIES, PRINCIPALS, SERVICES, SOURCES } from './kinds.js'
 import type { OpenDirectory } from './open-directory.js'
 
 export interface DirectoryRoutesDeps extends OpenDirectory {
@@ -23,11 +23,12 @@ export interface DirectoryRoutesDeps extends OpenDirectory {
   readonly clock: () => number
 }
 
-/** `/api/v1/directory/{services,identities,principals}`: what a tenant tells of itself, for stage A. */
+/** `/api/v1/directory/{services,identities,principals,sources}`: what a tenant tells of itself, for stage A. */
 export const directoryRoutes = (deps: DirectoryRoutesDeps): readonly TenantRoute[] => [
   ...routesOf(SERVICES, deps),
   ...routesOf(IDENTITIES, deps),
   ...routesOf(PRINCIPALS, deps),
+  ...routesOf(SOURCES, deps),
 ]
 
 function routesOf<K extends DirectoryKind, F, C>(

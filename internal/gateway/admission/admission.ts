@@ -33,6 +33,8 @@ export interface AdmissionDeps extends TurnDeps {
   readonly groups: GroupCommit
   readonly partitions: number
   readonly idsOf: (tenantId: string) => TenantIds
+  /** Whether a source only discovers traffic and must not send single calls. */
+  readonly isDiscoveryOnly: (tenantId: string, ingestionLayer: string) => boolean
   /** The tenant's key for hashing Idempotency-Keys. */
   readonly keyHashingOf: (tenantId: string) => SipKey
   readonly clock: () => number
@@ -221,7 +223,7 @@ class SingleEvent implements KeyKnown, TurnHandlers, Settler {
 export function check(
   value: unknown,
   caller: Caller,
-  deps: Pick<AdmissionDeps, 'idsOf'>,
+  deps: Pick<AdmissionDeps, 'idsOf' | 'isDiscoveryOnly'>,
   receivedAtMs: number,
   id?: Uint8Array,
 ): CheckedEvent | Problem {
@@ -231,6 +233,7 @@ export function check(
   }
   const { event, shape } = validation
   if (!mayIngest(caller, event)) return LAYER_REFUSED
+  if (deps.isDiscoveryOnly(caller.tenantId, event.ingestion_layer)) return DISCOVERY_ONLY
   return { event, id: invocationIdOf(event, caller, deps, id), receivedAtMs, shape }
 }
 
@@ -239,6 +242,11 @@ export const mayIngest = ({ ingestionLayers }: Caller, { ingestion_layer: layer 
 
 export const LAYER_REFUSED = problem('INSUFFICIENT_SCOPE', 'The credential may not ingest events of this layer.', {
   challenge: 'Bearer realm="attribution", error="insufficient_scope"',
+})
+
+/** What only discovers traffic is never converted into attribution of single calls (spec 4.4). */
+const DISCOVERY_ONLY = problem('VALIDATION_FAILED', 'The event does not match its schema.', {
+  errors: [{ pointer: '/ingestion_layer', detail: 'must not be a source that only discovers traffic' }],
 })
 
 /** Whether the event was admitted before, under whatever key. What only a filter knows is left to the actors. */

@@ -13,7 +13,7 @@ export const TAGS = {
   Limits: 'What a caller may still ask for.',
   Authorization: 'Access tokens: who gets them, how they end, how to verify them.',
   Exports: 'Chargeback files for FinOps tools (FOCUS), made by jobs.',
-  Directory: 'What a tenant tells of itself: its services, identities and credentials, by which calls are attributed.',
+  Directory: 'What a tenant tells of itself: its services, identities, credentials and sources.',
   Prices: 'What a tenant pays, where that is not the list price.',
   Webhooks: 'Where events are sent to, what became of each, and the events themselves.',
   Pools: 'Where the cost of calls is kept that nobody could be named for.',

@@ -41,6 +41,7 @@ const fail = (cause: unknown): never => {
 const SERVICES = '/api/v1/directory/services'
 const IDENTITIES = '/api/v1/directory/identities'
 const PRINCIPALS = '/api/v1/directory/principals'
+const SOURCES = '/api/v1/directory/sources'
 const OTHER_TENANT = formatId('svc', new Uint8Array(16))
 const own = (prefix: IdPrefix): string => randomId(prefix, tenantIdsCache(SECRET)(TENANT))
 const CLIENT = own('cli')
@@ -63,13 +64,15 @@ describe('an entry that is told of', () => {
       { aliases: ['chat-alias'] },
     ],
     [SERVICES, { name: 'plain', owner: 'team-a', aliases: null }, { aliases: [] }],
-    [IDENTITIES, { name: 'ada@example.com', owner: 'team-a' }, { service: null }],
-    [IDENTITIES, { name: 'bob@example.com', service: 'plain', owner: null }, {}],
+    [IDENTITIES, { name: 'ada@example.com', owner: 'team-a' }, { service: null, is_workload: false }],
+    [IDENTITIES, { name: 'bob@example.com', service: 'plain', owner: null }, { is_workload: false }],
+    [IDENTITIES, { name: 'cron', owner: null, is_workload: true }, { service: null }],
+    [SOURCES, { name: 'firewall', is_discovery_only: true }, { pathway: null }],
     [PRINCIPALS, { principal_id: own('key'), service: 'plain' }, {}],
   ])('%s %j is answered with its id, and found by it and by its name', async (path, fields, more) => {
     const made = await ask('POST', path, fields)
 
-    expect(made.json).toEqual({ id: expect.stringMatching(/^(svc|idn|prn)_[0-9a-z]{26}$/), ...fields, ...more })
+    expect(made.json).toEqual({ id: expect.stringMatching(/^(svc|idn|prn|src)_[0-9a-z]{26}$/), ...fields, ...more })
     expect(made).toMatchObject({ status: 201 })
     expect(made.headers.get('location')).toBe(`${path}/${made.json.id}`)
     expect(await ask('GET', `${path}/${made.json.id}`)).toMatchObject({ status: 200, json: made.json })

@@ -1,0 +1,7 @@
+import type { SipKey } from '../../ids/siphash.js'
+import { identityHash } from '../../ids/identity-hash.js'
+import type { Directory } from './directory.js'
+
+/** Under what the read model knows a tenant's identities that are no people: as 32 hex digits each. */
+export const workloadHashes = (directory: Directory, tenantId: string, key: SipKey): string[] =>
+  [...directory.workloads(tenantId)].map((name) => Buffer.from(identityHash(key, name)).toString('hex'))
