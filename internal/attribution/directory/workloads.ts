@@ -1,5 +1,5 @@
-import type { SipKey } from '../../ids/siphash.js'
 import { identityHash } from '../../ids/identity-hash.js'
+import type { SipKey } from '../../ids/siphash.js'
 import type { Directory } from './directory.js'
 
 /** Under what the read model knows a tenant's identities that are no people: as 32 hex digits each. */
