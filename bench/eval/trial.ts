@@ -25,7 +25,7 @@ export interface Trial {
 
 const POLL_MS = 500
 const WAIT_MS_MAX = 300_000
-const OVERRIDES_AT_ONCE = 8
+const OVERRIDES_AT_ONCE = 48
 
 export async function runTrial(
   product: Product,

@@ -43,6 +43,8 @@ const TRAINING_SHARE = 0.85
 const RESOLVED_MIN = 20
 /** People's verdicts are of exactly the traffic that is served: fewer of them tell as much. */
 const OVERRIDES_MIN = 8
+/** Time and memory of a training grow with them; rarer classes than these are unknown to the model. */
+export const CLASSES_MAX = 128
 
 const keyOf = ({ service, owner }: ClassLabel): string => JSON.stringify([service, owner])
 
@@ -79,9 +81,14 @@ function classesOf(records: readonly TrainingRecord[]): CountedClass[] {
   }
   return [...counted.entries()]
     .filter(([, { resolved, overrides }]) => resolved >= RESOLVED_MIN || overrides >= OVERRIDES_MIN)
+    .sort(([oneKey, one], [otherKey, other]) => rankOf(other) - rankOf(one) || (oneKey < otherKey ? -1 : 1))
+    .slice(0, CLASSES_MAX)
     .sort(([one], [other]) => (one < other ? -1 : 1))
     .map(([, { resolved, overrides, label }]) => ({ service: label.service, owner: label.owner, resolved, overrides }))
 }
+
+const rankOf = ({ resolved, overrides }: { readonly resolved: number; readonly overrides: number }): number =>
+  resolved / RESOLVED_MIN + overrides / OVERRIDES_MIN
 
 function examplesOf(records: readonly TrainingRecord[], numbers: ReadonlyMap<string, number>): Examples {
   const numberOf = (label: ClassLabel): number => numbers.get(keyOf(label)) ?? -1
