@@ -8,6 +8,7 @@ import { trailingWeights } from '../../internal/allocation/trailing-weights.js'
 import { loadSeenEvents } from '../../internal/attribution/actor/load-seen.js'
 import { partitionActor } from '../../internal/attribution/actor/partition-actor.js'
 import type { Stage } from '../../internal/attribution/actor/stage.js'
+import { announcer } from '../../internal/attribution/announce.js'
 import { followPriceBooks } from '../../internal/attribution/books/follow.js'
 import { changesActor } from '../../internal/attribution/changes/actor.js'
 import { correctionPublisher } from '../../internal/attribution/changes/publish.js'
@@ -36,6 +37,7 @@ import { mirrorBucket } from '../../internal/broker/mirror.js'
 import { runPlannedLog } from '../../internal/broker/planned-log.js'
 import { createPublisher } from '../../internal/broker/publisher.js'
 import { purgeDone } from '../../internal/broker/purge.js'
+import { watchRecords } from '../../internal/broker/watched-records.js'
 import { followWatermark } from '../../internal/broker/watermark.js'
 import { BROKER_SETTINGS, MASTER_KEY_SETTINGS, readConfig, STORE_SETTINGS } from '../../internal/config/settings.js'
 import { eventPublisher } from '../../internal/events/publish.js'
@@ -64,6 +66,7 @@ import { QUARANTINED } from '../../internal/store/tables/quarantined.js'
 import { insertVersions } from '../../internal/store/versions-sink.js'
 import { createLog } from '../../internal/telemetry/log.js'
 import { settingsOf, type Tenant } from '../../internal/tenants/tenant.js'
+import type { StoredWebhook } from '../../internal/webhooks/endpoint.js'
 import { AUDIT } from '../../streams/audit.js'
 import {
   AUDIT_DAYS,
@@ -79,6 +82,7 @@ import {
   PRICE_OVERRIDES,
   SIGNING_KEYS,
   TENANTS,
+  WEBHOOKS,
 } from '../../streams/buckets.js'
 import { CHANGES } from '../../streams/changes.js'
 import { INVOCATIONS, REPLAY_WINDOW_MS } from '../../streams/invocations.js'
@@ -203,6 +207,15 @@ runMain('attributor', async () => {
     identityKeyOf,
     residencyRegionOf: (tenantId: string) => settingsOf(tenants.get(tenantId)).residency_region,
   }
+  const publishEvent = eventPublisher(publish, tenantIdsCache(await signingKey(signingKeys, masterKeys, 'ids')))
+  const webhooks = await watchRecords<StoredWebhook>(await broker.bucket(WEBHOOKS), lost)
+  const announce = announcer({
+    isSubscribed: (tenantId) =>
+      [...webhooks.of(tenantId)].some(
+        ({ status, events }) => status === 'verified' && events.includes('attribution.materialized'),
+      ),
+    publishEvent,
+  })
   const watermark = await followWatermark(checkpoints, lost, Date.now)
   const inference = await openInference(
     {
@@ -214,7 +227,7 @@ runMain('attributor', async () => {
       tenantIds: () => [...tenants.entries()].map(([tenantId]) => tenantId),
       completeAsOf: watermark.latest,
       staleMs: config.indexStaleSeconds * 1000,
-      publishEvent: eventPublisher(publish, tenantIdsCache(await signingKey(signingKeys, masterKeys, 'ids'))),
+      publishEvent,
       clock: Date.now,
       onLost: lost,
       log,
@@ -250,8 +263,8 @@ runMain('attributor', async () => {
   ].filter(({ name }) => config.stages.includes(name))
   const actorDeps = {
     publish,
-    insert: (rows: readonly AttributionRow[], token: string, isRepeat: boolean) =>
-      insertVersions(store, rows, `${logId}.${token}`, isRepeat),
+    insert: async (rows: readonly AttributionRow[], token: string, isRepeat: boolean) =>
+      announce(await insertVersions(store, rows, `${logId}.${token}`, isRepeat)),
     recordKeys: insertInto(ADMISSION_KEYS, logId),
     recordQuarantined: insertInto(QUARANTINED, logId),
     hasRecord: async (invocations: readonly { readonly id: Uint8Array }[]) => {
@@ -285,7 +298,7 @@ runMain('attributor', async () => {
   const changesLogId = await createdAtS(CHANGES.name)
   const changes = changesActor({
     publish,
-    publishEvent: eventPublisher(publish, tenantIdsCache(await signingKey(signingKeys, masterKeys, 'ids'))),
+    publishEvent,
     versionsBefore: (tenantId, ids, beforeMs) => versionsBefore(store, tenantId, ids, beforeMs),
     slices: await openReattribution({
       broker,
@@ -299,6 +312,7 @@ runMain('attributor', async () => {
     }),
     insert: insertInto(ATTRIBUTIONS, changesLogId),
     close: insertInto(CLOSED, changesLogId),
+    announce,
     log,
   })
 

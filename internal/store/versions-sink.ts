@@ -10,14 +10,17 @@ import { ATTRIBUTIONS, type AttributionRow } from './tables/attributions.js'
  * so the rows that landed are what is inserted again.
  *
  * @param isRepeat whether an earlier attempt may have inserted rows under the token
+ * @returns the rows that are there now
  */
 export async function insertVersions(
   store: ClickHouseClient,
   rows: readonly AttributionRow[],
   token: string,
   isRepeat: boolean,
-): Promise<void> {
+): Promise<readonly AttributionRow[]> {
   // All rows of a batch are valid from one instant and lie in one partition: all of them have landed, or none.
   const landed = isRepeat ? await landedRows(store, rows) : []
-  await insertRows(store, ATTRIBUTIONS, landed.length > 0 ? landed : rows, token)
+  const inserted = landed.length > 0 ? landed : rows
+  await insertRows(store, ATTRIBUTIONS, inserted, token)
+  return inserted
 }

@@ -12,6 +12,7 @@ import type { Version } from '../../store/queries/versions.js'
 import type { AttributionRow } from '../../store/tables/attributions.js'
 import type { ClosedRow } from '../../store/tables/closed.js'
 import type { Logger } from '../../telemetry/log.js'
+import type { Announce } from '../announce.js'
 import { attributionEvent } from '../event.js'
 import { decodeSlice, isSliceMessage, type SliceMessage } from '../reattribution/job.js'
 import { prepareSlice, type SliceDeps } from '../reattribution/slice.js'
@@ -36,11 +37,12 @@ export interface ChangesActorDeps {
   /** Each keeps rows once for a token. */
   readonly insert: (rows: readonly AttributionRow[], token: string) => Promise<void>
   readonly close: (rows: readonly ClosedRow[], token: string) => Promise<void>
-  readonly slices: Omit<SliceDeps, 'insert' | 'close'>
+  readonly announce: Announce
+  readonly slices: Omit<SliceDeps, 'insert' | 'close' | 'announce'>
   readonly log: Logger
 }
 
-/** What is told of a decision; of those that undo one, nothing. */
+/** What is told of a decision; of the others, that there is another attribution. */
 const EVENT_OF = {
   override: 'attribution.override.applied',
   dispute: 'attribution.disputed',
@@ -87,7 +89,8 @@ export function changesActor(deps: ChangesActorDeps): PlannedLog<ChangesProgress
           await deps.close(closed, tokenOf(extent))
           for (const { change, row } of applied) {
             const type = EVENT_OF[change.decision.kind]
-            if (type !== undefined) await deps.publishEvent(attributionEvent(type, row, change.id))
+            if (type === undefined) await deps.announce([row])
+            else await deps.publishEvent(attributionEvent(type, row, change.id))
           }
         },
       }
@@ -113,8 +116,8 @@ async function preparedSlice(
   planned: ChangesPlan | undefined,
   deps: ChangesActorDeps,
 ): Promise<PreparedBatch<ChangesProgress>> {
-  const { insert, close } = deps
-  const prepared = await prepareSlice(slice, extent.atMs, planned?.until, { ...deps.slices, insert, close })
+  const { insert, close, announce } = deps
+  const prepared = await prepareSlice(slice, extent.atMs, planned?.until, { ...deps.slices, insert, close, announce })
   return {
     plan: planned ?? { ...extent, until: prepared.until },
     after: { done: extent.last },

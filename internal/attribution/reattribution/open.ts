@@ -30,7 +30,9 @@ export interface ReattributionDeps {
 }
 
 /** What a slice of a job is worked off with: the stages as they are now, without memory of what they have seen. */
-export async function openReattribution(deps: ReattributionDeps): Promise<Omit<SliceDeps, 'insert' | 'close'>> {
+export async function openReattribution(
+  deps: ReattributionDeps,
+): Promise<Omit<SliceDeps, 'insert' | 'close' | 'announce'>> {
   const { broker, store, publish, directory, rowDeps, facts, stageB, allocation } = deps
   return {
     jobs: bucketRecords<ReattributionJob>(await broker.bucket(REATTRIBUTIONS), async () => undefined),

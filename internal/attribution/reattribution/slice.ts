@@ -2,6 +2,7 @@ import type { Records } from '../../broker/records.js'
 import { type Place, placeBefore, type Slice } from '../../store/queries/slices.js'
 import type { AttributionRow } from '../../store/tables/attributions.js'
 import type { ClosedRow } from '../../store/tables/closed.js'
+import type { Announce } from '../announce.js'
 import { attributeAgain, type StagesAgain } from './attribute-again.js'
 import type { ReattributionJob, SliceMessage } from './job.js'
 
@@ -20,6 +21,7 @@ export interface SliceDeps {
   /** Each keeps rows once for a token. */
   readonly insert: (rows: readonly AttributionRow[], token: string) => Promise<void>
   readonly close: (rows: readonly ClosedRow[], token: string) => Promise<void>
+  readonly announce: Announce
 }
 
 /** Large enough that its inserts cost little for each record, small enough that a person's decision waits a second at most. */
@@ -77,6 +79,7 @@ export async function prepareSlice(
     async carryOut(token) {
       await deps.insert(again.changed, token)
       await deps.close(closed, token)
+      await deps.announce(again.changed)
       // Before the job goes on: an attempt that dies in between publishes it again, and it is taken once.
       await deps.publishSlice(job.tenant_id, { jobId: job.id, slice: job.next + 1 })
       const { seen, changed, unnamed } = job

@@ -34,6 +34,7 @@ afterAll(() => stopStore(store))
 beforeEach(async () => {
   broker = await launchLogBroker()
   stopping = new AbortController()
+  announced = []
   return () => stopping.abort()
 })
 
@@ -89,6 +90,7 @@ const send = (row: AttributionRow, decision: Decision, changeId = `chg_${++chang
 const OVERRIDE: Decision = { kind: 'override', service: 'support', owner: 'team-support', reason: 'so it is' }
 const REPEATED = { id: 'chg_once', tenantId: 'tnt_one', actor: 'key_one', decision: OVERRIDE }
 
+let announced: AttributionRow[] = []
 /** Jobs have a test of their own. */
 const NO_SLICES = new Proxy({} as ChangesActorDeps['slices'], {
   get: () => {
@@ -104,6 +106,7 @@ const realDeps = (): ChangesActorDeps => {
     versionsBefore: (tenantId, ids, beforeMs) => versionsBefore(store.client, tenantId, ids, beforeMs),
     insert: (rows, token) => insertRows(store.client, ATTRIBUTIONS, rows, `${logId}.${token}`),
     close: (rows, token) => insertRows(store.client, CLOSED, rows, `${logId}.${token}`),
+    announce: async (rows) => void announced.push(...rows),
     slices: NO_SLICES,
     log: createLog('test', 'silent'),
   }
@@ -151,6 +154,7 @@ test('each change that is sent is carried out once, in order, and told', async (
   ])
   expect({ ...versions.at(-1)?.row, validFromMs: NOW_MS }).toEqual(row)
   expect(await told()).toBe(2)
+  expect(announced.map(({ outputState }) => outputState)).toEqual(['disputed', 'inferred'])
   const { records: sums, rollups } = await readBooks(store.client)
   expect(rollups).toEqual(sums)
 }, 30_000)
