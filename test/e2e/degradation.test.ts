@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Broker } from '../../internal/broker/connect.js'
 import { type Ask, askAs } from '../support/ask.js'
-import { attributed, attributedAll } from '../support/attributed.js'
+import { attributed, attributedAll, type ShownRecord, untilAttributed } from '../support/attributed.js'
 import { degradationEvents } from '../support/degradation-events.js'
 import { connectTo } from '../support/instance.js'
 import { launchService, type RunningService } from '../support/service.js'
@@ -36,7 +36,8 @@ test('the baseline names what facts say of most calls of the same credential, as
     ...Array.from({ length: 6 }, () => stated('chat')),
   ])
 
-  const record = await attributed(ask, UNSTATED)
+  const isInferred = ({ output_state }: ShownRecord) => output_state === 'inferred'
+  const record = await untilAttributed(ask, UNSTATED, isInferred)
 
   expect(record).toMatchObject({
     service: 'search',
@@ -91,9 +92,7 @@ test('a tenant that switches inference off has nothing inferred, and one event t
   await ask('PATCH', '/api/v1/settings', { stage_b_enabled: true })
   while ((await degradationEvents(broker, tenantId)).length < 2) await sleep(20)
 
-  expect(await attributed(ask, UNSTATED)).toMatchObject({
-    service: 'search',
-    interpretation: { degradation_state: 'degraded_serving' },
-  })
+  const again = await untilAttributed(ask, UNSTATED, ({ service }) => service === 'search')
+  expect(again.interpretation.degradation_state).toBe('degraded_serving')
   expect(await degradationEvents(broker, tenantId)).toEqual(['degraded_serving disabled', 'disabled degraded_serving'])
 }, 60_000)

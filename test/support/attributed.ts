@@ -10,7 +10,12 @@ export type ShownRecord = any
 /** Sends calls and waits for their records, in the same order. */
 export async function attributedAll(ask: Ask, calls: readonly Record<string, unknown>[]): Promise<ShownRecord[]> {
   const ids = await send(ask, calls)
-  return Promise.all(ids.map((id) => recordOf(ask, id)))
+  const records: ShownRecord[] = []
+  // Few at a time: those who ask must not keep the service from its work.
+  for (let from = 0; from < ids.length; from += 8) {
+    records.push(...(await Promise.all(ids.slice(from, from + 8).map((id) => recordOf(ask, id)))))
+  }
+  return records
 }
 
 /** Sends many calls and waits until the last of them have their records: each partition works them off in order. */
@@ -28,6 +33,18 @@ async function send(ask: Ask, calls: readonly Record<string, unknown>[]): Promis
 
 export const attributed = async (ask: Ask, stated: Record<string, unknown>): Promise<ShownRecord> =>
   (await attributedAll(ask, [stated]))[0]
+
+/** Sends the same call until its record is as wanted: what it rests on is told to attributors in a moment. */
+export async function untilAttributed(
+  ask: Ask,
+  stated: Record<string, unknown>,
+  isWanted: (record: ShownRecord) => boolean,
+): Promise<ShownRecord> {
+  for (;;) {
+    const record = await attributed(ask, stated)
+    if (isWanted(record)) return record
+  }
+}
 
 async function recordOf(ask: Ask, invocationId: string): Promise<ShownRecord> {
   for (;;) {

@@ -1,5 +1,5 @@
 /** Versions of a model, as the registry holds them: a test names only what its case is about. */
-import type { ModelCard } from '../../internal/attribution/learning/model.js'
+import type { Model, ModelCard } from '../../internal/attribution/learning/model.js'
 import type { StoredModel } from '../../internal/attribution/models/version.js'
 
 export const CARD: ModelCard = {
@@ -40,3 +40,15 @@ export const version = (number: number, stated: Partial<StoredModel> = {}): Stor
 })
 
 export const at = (second: number): string => new Date(Date.UTC(2026, 10, 3, 12) + second * 1_000).toISOString()
+
+/** A model that knows nothing but the shares of its classes: it says the first one of every event. */
+export const priorModel = (card: ModelCard = CARD): Model => ({
+  card,
+  parameters: {
+    slots: new Uint32Array(),
+    weights: new Float32Array(),
+    intercepts: Float32Array.from({ length: card.classes.length + 1 }, (_, i) => (i === 0 ? 3 : 0)),
+    contextOffsets: new Map(),
+    temperature: 1,
+  },
+})

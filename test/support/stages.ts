@@ -72,6 +72,7 @@ export function switchedOffStageB(): Stage {
     inference: { ask: unasked, probe: unasked, lookInShadow: unasked },
     baseline: { guess: unasked },
     completeAsOf: unasked,
+    ticks: () => performance.now(),
     neighbours: unasked,
     countShadow: unasked,
     log: createLog('test', 'silent'),

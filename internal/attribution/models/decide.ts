@@ -1,4 +1,4 @@
-import { chosenVersion, promoted, type StoredModel } from './version.js'
+import { promoted, type StoredModel, servingOf } from './version.js'
 
 /** What an admin may decide about a version. */
 export const DECISIONS = ['promote', 'recall', 'restore'] as const
@@ -26,7 +26,9 @@ export function decided(
     case 'promote': {
       if (version.artefact === null) return { kind: 'gone' }
       const all = [...versions]
-      if (chosenVersion(all)?.id === version.id) return { kind: 'decided', version }
+      const { model, state } = servingOf(all, true, () => false)
+      // One that stands in for a recalled version does not stand in for it any more.
+      if (model?.id === version.id && state === 'none') return { kind: 'decided', version }
       return { kind: 'decided', version: promoted(version, all, nowMs) }
     }
     case 'recall':

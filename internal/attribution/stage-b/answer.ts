@@ -7,6 +7,7 @@ import type { Verdict } from '../row.js'
 import type { Baseline, CountedAsOf } from './baseline.js'
 import { type FactsDeps, factsOfAll } from './facts.js'
 import type { Inferences, Shadow } from './inferences.js'
+import type { LookUps } from './look-ups.js'
 import { probabilityText } from './probability.js'
 
 /** What has answered for a tenant in a batch; kept in the batch's plan. */
@@ -14,7 +15,7 @@ export interface Served {
   readonly state: DegradationState
   readonly model?: string
   /** As of when records were looked at, where any were. */
-  readonly asOf?: Partial<CountedAsOf>
+  readonly asOf?: CountedAsOf
 }
 
 export interface AnswerDeps extends FactsDeps {
@@ -42,13 +43,14 @@ export async function answer(
   tenantId: string,
   calls: readonly AdmittedInvocation[],
   planned: Served | undefined,
+  lookUps: LookUps,
   deps: AnswerDeps,
 ): Promise<Answered> {
   const { state, model } = servingNow(tenantId, planned, deps)
   if (state === 'disabled') return { served: { state }, verdicts: [] }
-  const asOf = planned?.asOf
+  const asOf = planned?.asOf ?? {}
   if (model !== undefined) {
-    const { facts, tracesMs } = await factsOfAll(tenantId, calls, asOf?.tracesMs, deps)
+    const { facts, tracesMs } = await factsOfAll(tenantId, calls, asOf.tracesMs, lookUps, deps)
     const predictions = await deps.inference.ask(model, facts)
     if (predictions !== undefined) {
       const shadow = planned === undefined ? await deps.inference.lookInShadow(model, facts, predictions) : undefined
@@ -59,9 +61,11 @@ export async function answer(
       }
     }
   } else if (planned === undefined) {
-    await deps.inference.probe(tenantId, () => factsOfAll(tenantId, calls, undefined, deps).then(({ facts }) => facts))
+    await deps.inference.probe(tenantId, () =>
+      factsOfAll(tenantId, calls, undefined, lookUps, deps).then(({ facts }) => facts),
+    )
   }
-  return byBaseline(tenantId, calls, asOf, deps)
+  return byBaseline(tenantId, calls, asOf, lookUps, deps)
 }
 
 function servingNow(
@@ -105,8 +109,9 @@ function verdictOf(
 async function byBaseline(
   tenantId: string,
   calls: readonly AdmittedInvocation[],
-  plannedAsOf: Partial<CountedAsOf> | undefined,
-  { baseline, log }: AnswerDeps,
+  plannedAsOf: CountedAsOf,
+  lookUps: LookUps,
+  { baseline }: AnswerDeps,
 ): Promise<Answered> {
   const state = 'degraded_serving'
   const asked = calls.map(({ principal, invocation: { traceId, eventTimeMs } }) => ({
@@ -114,27 +119,21 @@ async function byBaseline(
     traceId,
     eventTimeMs,
   }))
-  try {
-    const { guesses, asOf } = await baseline.guess(tenantId, asked, plannedAsOf)
-    const verdicts = guesses.map((guess, i): Verdict | undefined => {
-      if (guess === undefined) return undefined
-      return {
-        service: guess.service,
-        owner: guess.owner,
-        stageOrigin: 'stage_b',
-        evidenceBasis: 'heuristic_baseline',
-        confidence: capConfidence(guess.confidence, calls[i]?.invocation.attributionConfidence),
-        outputState: 'inferred',
-        modelVersion: BASELINE_VERSION,
-        degradationState: state,
-        evidence: guess.evidence,
-        inference: { probability: guess.share, alternatives: guess.alternatives },
-      }
-    })
-    return { served: { state, asOf }, verdicts }
-  } catch (cause) {
-    // The read model may be busy; what comes after can still take the batch.
-    log.warn({ err: cause, tenantId }, 'the baseline cannot count; nothing is inferred')
-    return { served: { state }, verdicts: [] }
-  }
+  const { guesses, asOf } = await baseline.guess(tenantId, asked, plannedAsOf, lookUps)
+  const verdicts = guesses.map((guess, i): Verdict | undefined => {
+    if (guess === undefined) return undefined
+    return {
+      service: guess.service,
+      owner: guess.owner,
+      stageOrigin: 'stage_b',
+      evidenceBasis: 'heuristic_baseline',
+      confidence: capConfidence(guess.confidence, calls[i]?.invocation.attributionConfidence),
+      outputState: 'inferred',
+      modelVersion: BASELINE_VERSION,
+      degradationState: state,
+      evidence: guess.evidence,
+      inference: { probability: guess.share, alternatives: guess.alternatives },
+    }
+  })
+  return { served: { state, asOf }, verdicts }
 }

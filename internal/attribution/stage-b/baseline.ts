@@ -1,8 +1,9 @@
 import type { ClassCount, CountedWindow } from '../../store/queries/resolved-classes.js'
 import { HEURISTIC_CONFIDENCE_MAX } from '../learning/heuristic.js'
 import type { Alternative } from '../row.js'
+import type { LookUps } from './look-ups.js'
 import { probabilityText } from './probability.js'
-import { type TraceWindow, traceWindowOf } from './trace-window.js'
+import { traceWindowOf } from './trace-window.js'
 
 /** What the fail-open baseline says of a call (spec 2.3, rule 2): what facts say of most calls like it. */
 export interface BaselineGuess {
@@ -21,8 +22,6 @@ export interface BaselineGuess {
 }
 
 export interface BaselineDeps {
-  /** An instant as of which the read model is complete, and as fresh as that can be. */
-  readonly completeAsOf: () => Promise<number>
   readonly byPrincipal: (window: CountedWindow) => Promise<readonly ClassCount[]>
   readonly ofTraces: (window: CountedWindow, traceIds: readonly string[]) => Promise<readonly ClassCount[]>
 }
@@ -47,19 +46,17 @@ const COUNTED_MAX = 1_000
 
 type Classes = ReadonlyMap<string, readonly ClassCount[]>
 
-/** Instants, milliseconds since the epoch. A trace is young: its counts cannot be of a moment ago. */
+/** Instants, milliseconds since the epoch; undefined where nothing was counted. A trace is young: its counts cannot be of a moment ago. */
 export interface CountedAsOf {
-  readonly principalsMs: number
+  readonly principalsMs?: number | undefined
   readonly tracesMs?: number | undefined
 }
 
-const NO_CLASSES: Classes = new Map()
-
 interface Counted {
   readonly asOfMs: number
-  readonly classes: Promise<Classes>
-  /** By the monotonic clock. */
-  readonly untilMs: Promise<number>
+  readonly classes: Classes
+  /** Until when it is fresh, by the monotonic clock. */
+  readonly untilMs: number
 }
 
 /** The most frequent service and owner of the same trace, else of the same principal, as facts have resolved them. */
@@ -79,43 +76,45 @@ export class Baseline {
   async guess(
     tenantId: string,
     calls: readonly BaselineCall[],
-    asOf: Partial<CountedAsOf> | undefined,
+    asOf: CountedAsOf,
+    lookUps: LookUps,
   ): Promise<{ readonly guesses: readonly (BaselineGuess | undefined)[]; readonly asOf: CountedAsOf }> {
-    const counted = await this.principals(tenantId, hourAfter(calls), asOf?.principalsMs)
-    const traced = traceWindowOf(calls)
-    const tracesMs = asOf?.tracesMs ?? (traced && (await this.deps.completeAsOf()))
-    const [ofPrincipals, ofTraces] = await Promise.all([
-      counted.classes,
-      traced === undefined || tracesMs === undefined ? NO_CLASSES : this.traces(tenantId, traced, tracesMs),
-    ])
+    const ofPrincipals = await this.principals(tenantId, hourAfter(calls), asOf.principalsMs, lookUps)
+    const ofTraces = await this.traces(tenantId, calls, asOf.tracesMs, lookUps)
     const guesses = calls.map(({ principal, traceId }) => {
-      const ofTrace = traceId === undefined ? undefined : ofTraces.get(traceId)
-      return (
-        guessFrom(ofTrace, 'trace', 1) ?? guessFrom(ofPrincipals.get(principal), 'principal', PRINCIPAL_RECORDS_MIN)
-      )
+      const ofTrace = traceId === undefined ? undefined : ofTraces?.classes.get(traceId)
+      const ofPrincipal = ofPrincipals?.classes.get(principal)
+      return guessFrom(ofTrace, 'trace', 1) ?? guessFrom(ofPrincipal, 'principal', PRINCIPAL_RECORDS_MIN)
     })
-    return { guesses, asOf: { principalsMs: counted.asOfMs, tracesMs } }
+    return { guesses, asOf: { principalsMs: ofPrincipals?.asOfMs, tracesMs: ofTraces?.asOfMs } }
   }
 
-  private async principals(tenantId: string, toMs: number, wantedAsOfMs: number | undefined): Promise<Counted> {
+  private async principals(
+    tenantId: string,
+    toMs: number,
+    wantedAsOfMs: number | undefined,
+    lookUps: LookUps,
+  ): Promise<Counted | undefined> {
     const key = `${tenantId} ${toMs}`
     const known = this.counted.get(key)
     if (known !== undefined) {
       if (wantedAsOfMs === known.asOfMs) return known
-      if (wantedAsOfMs === undefined && performance.now() < (await known.untilMs)) return known
+      if (wantedAsOfMs === undefined && performance.now() < known.untilMs) return known
     }
-    const from = performance.now()
-    const asOfMs = wantedAsOfMs ?? (await this.deps.completeAsOf())
-    const window = { tenantId, fromMs: toMs - PRINCIPAL_WINDOW_MS, toMs, asOfMs }
-    const classes = this.deps.byPrincipal(window).then(byWhat)
-    const untilMs = classes.then(
-      () => {
-        const now = performance.now()
-        return now + Math.max(KEPT_MS_MIN, KEPT_PER_COUNTED * (now - from))
-      },
-      () => 0,
-    )
-    const counted = { asOfMs, classes, untilMs }
+    const counted = await lookUps.within(async () => {
+      const from = performance.now()
+      const asOfMs = wantedAsOfMs ?? (await lookUps.completeAsOf())
+      const window = { tenantId, fromMs: toMs - PRINCIPAL_WINDOW_MS, toMs, asOfMs }
+      const classes = byWhat(await this.deps.byPrincipal(window))
+      const now = performance.now()
+      const untilMs = now + Math.max(KEPT_MS_MIN, KEPT_PER_COUNTED * (now - from))
+      return this.keep(key, { asOfMs, classes, untilMs })
+    })
+    // Counts of a moment ago are better than none.
+    return counted ?? known
+  }
+
+  private keep(key: string, counted: Counted): Counted {
     this.counted.delete(key)
     this.counted.set(key, counted)
     for (const oldest of this.counted.keys()) {
@@ -125,8 +124,19 @@ export class Baseline {
     return counted
   }
 
-  private async traces(tenantId: string, { traceIds, ...window }: TraceWindow, asOfMs: number): Promise<Classes> {
-    return byWhat(await this.deps.ofTraces({ tenantId, ...window, asOfMs }, traceIds))
+  private async traces(
+    tenantId: string,
+    calls: readonly BaselineCall[],
+    wantedAsOfMs: number | undefined,
+    lookUps: LookUps,
+  ): Promise<Pick<Counted, 'asOfMs' | 'classes'> | undefined> {
+    const traced = traceWindowOf(calls)
+    if (traced === undefined) return undefined
+    const { traceIds, ...window } = traced
+    return lookUps.within(async () => {
+      const asOfMs = wantedAsOfMs ?? (await lookUps.completeAsOf())
+      return { asOfMs, classes: byWhat(await this.deps.ofTraces({ tenantId, ...window, asOfMs }, traceIds)) }
+    })
   }
 }
 

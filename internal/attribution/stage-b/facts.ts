@@ -4,8 +4,8 @@ import type { SipKey } from '../../ids/siphash.js'
 import type { AdmittedInvocation } from '../../invocations/group.js'
 import type { CountedWindow } from '../../store/queries/resolved-classes.js'
 import type { StoredNeighbour } from '../../store/queries/trace-neighbours.js'
-import type { Logger } from '../../telemetry/log.js'
 import { type EventFacts, withNeighbours } from '../learning/features.js'
+import type { LookUps } from './look-ups.js'
 import { traceWindowOf } from './trace-window.js'
 
 /** What a model may know of an admitted event. @param identityKey the tenant's, for hashing identities */
@@ -38,14 +38,12 @@ export const factsOf = (
 
 export interface FactsDeps {
   readonly identityKeyOf: (tenantId: string) => SipKey
-  readonly completeAsOf: () => Promise<number>
   /** Recorded calls of traces, at most so many of each. */
   readonly neighbours: (
     window: CountedWindow,
     traceIds: readonly string[],
     ofEachMax: number,
   ) => Promise<readonly StoredNeighbour[]>
-  readonly log: Logger
 }
 
 /** Further neighbours would not be looked at. */
@@ -61,6 +59,7 @@ export async function factsOfAll(
   tenantId: string,
   calls: readonly AdmittedInvocation[],
   tracesMs: number | undefined,
+  lookUps: LookUps,
   deps: FactsDeps,
 ): Promise<{ readonly facts: readonly EventFacts[]; readonly tracesMs: number | undefined }> {
   const identityKey = deps.identityKeyOf(tenantId)
@@ -68,14 +67,12 @@ export async function factsOfAll(
   const traced = traceWindowOf(own)
   if (traced === undefined) return { facts: own, tracesMs: undefined }
   const { traceIds, ...window } = traced
-  const asOfMs = tracesMs ?? (await deps.completeAsOf())
-  const recorded = await deps.neighbours({ tenantId, ...window, asOfMs }, traceIds, NEIGHBOURS_MAX).catch((cause) => {
-    // The read model may be busy; each call is still known by itself.
-    deps.log.warn({ err: cause, tenantId }, 'the neighbours of traces cannot be looked up')
-    return []
+  const recorded = await lookUps.within(async () => {
+    const asOfMs = tracesMs ?? (await lookUps.completeAsOf())
+    return { asOfMs, others: await deps.neighbours({ tenantId, ...window, asOfMs }, traceIds, NEIGHBOURS_MAX) }
   })
-  const facts = withNeighbours([...own, ...recorded.map(neighbourOf)]).slice(0, own.length)
-  return { facts, tracesMs: asOfMs }
+  const facts = withNeighbours([...own, ...(recorded?.others ?? []).map(neighbourOf)]).slice(0, own.length)
+  return { facts, tracesMs: recorded?.asOfMs }
 }
 
 const neighbourOf = ({ trace_id, provider, served_model, input_tokens }: StoredNeighbour): EventFacts => ({

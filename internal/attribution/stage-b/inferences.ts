@@ -5,7 +5,7 @@ import type { ModelCache } from '../models/artefacts.js'
 import type { ServingBoard } from '../models/serving-board.js'
 import { compared, type ShadowCounts } from '../models/shadow.js'
 import type { StoredModel } from '../models/version.js'
-import { BATCH_MS_MAX, infer } from './infer.js'
+import { BATCH_MS_MAX, type Clocks, infer } from './infer.js'
 
 export interface InferencesDeps {
   readonly board: ServingBoard
@@ -14,8 +14,7 @@ export interface InferencesDeps {
   readonly isLive: (member: string) => boolean
   /** Name of this process. */
   readonly member: string
-  /** Milliseconds of the wall, which only rise. */
-  readonly ticks: () => number
+  readonly clocks: Clocks
   readonly log: Logger
 }
 
@@ -44,7 +43,7 @@ export class Inferences {
 
   /** @returns undefined when the version cannot answer; everybody knows of its fault from then on */
   async ask(version: StoredModel, events: readonly EventFacts[]): Promise<readonly Prediction[] | undefined> {
-    const { board, models, ticks, log } = this.deps
+    const { board, models, clocks, log } = this.deps
     const { id } = version
     const loaded = await models.get(version)
     if (loaded.kind === 'fault') {
@@ -53,7 +52,7 @@ export class Inferences {
       return undefined
     }
     try {
-      const inferred = await infer(loaded.model, events, this.late.has(id), ticks)
+      const inferred = await infer(loaded.model, events, this.late.has(id), clocks)
       if (inferred.kind === 'inferred') {
         if (inferred.isLate) this.late.add(id)
         else this.late.delete(id)
@@ -61,7 +60,7 @@ export class Inferences {
       }
       log.error({ model: id, events: events.length }, 'a model is too slow')
       this.late.delete(id)
-      this.triedAt.set(id, ticks())
+      this.triedAt.set(id, clocks.wall())
       board.meet(version, 'slow')
     } catch (cause) {
       log.error({ model: id, err: cause }, 'a model fails at events')
@@ -75,16 +74,16 @@ export class Inferences {
    * within it, it serves again from the next batch on.
    */
   async probe(tenantId: string, events: () => Promise<readonly EventFacts[]>): Promise<void> {
-    const { board, models, ticks, member, isLive } = this.deps
+    const { board, models, clocks, member, isLive } = this.deps
     const fault = board.faultOf(tenantId)
     const version = fault?.kind === 'slow' ? board.version(fault.model_id) : undefined
     if (fault === undefined || version === undefined || !this.isDue(version.id)) return
     // Where it was too slow, there it must be fast enough again.
     if (fault.member !== member && isLive(fault.member)) return
-    this.triedAt.set(version.id, ticks())
+    this.triedAt.set(version.id, clocks.wall())
     const loaded = await models.get(version)
     if (loaded.kind === 'fault') return
-    const inferred = await infer(loaded.model, await events(), true, ticks, BATCH_MS_MAX / 2).catch(() => undefined)
+    const inferred = await infer(loaded.model, await events(), true, clocks, BATCH_MS_MAX / 2).catch(() => undefined)
     if (inferred?.kind === 'inferred') board.mend(version)
   }
 
@@ -97,13 +96,13 @@ export class Inferences {
     events: readonly EventFacts[],
     served: readonly Prediction[],
   ): Promise<Shadow | undefined> {
-    const { board, models, ticks, log } = this.deps
+    const { board, models, clocks, log } = this.deps
     const candidate = board.candidateOf(serving.tenant_id)
     if (candidate === undefined || !this.isDue(candidate.id)) return undefined
     const loaded = await models.get(candidate)
     const shown = events.slice(0, SHADOW_EVENTS_MAX)
     try {
-      const inferred = loaded.kind === 'model' ? await infer(loaded.model, shown, true, ticks) : undefined
+      const inferred = loaded.kind === 'model' ? await infer(loaded.model, shown, true, clocks) : undefined
       if (inferred?.kind === 'inferred') {
         const counts = compared(served.slice(0, shown.length), inferred.predictions)
         return { modelId: candidate.id, against: serving.id, counts }
@@ -111,12 +110,12 @@ export class Inferences {
     } catch (cause) {
       log.warn({ err: cause, model: candidate.id }, 'a candidate fails at events')
     }
-    this.triedAt.set(candidate.id, ticks())
+    this.triedAt.set(candidate.id, clocks.wall())
     return undefined
   }
 
   private isDue(id: string): boolean {
     const triedAt = this.triedAt.get(id)
-    return triedAt === undefined || this.deps.ticks() - triedAt >= TRY_EVERY_MS
+    return triedAt === undefined || this.deps.clocks.wall() - triedAt >= TRY_EVERY_MS
   }
 }

@@ -66,16 +66,16 @@ export async function openInference(deps: InferenceDeps, signal: AbortSignal): P
   membership.onChange(announcing.lookAtAll)
   const rechecking = recheckFaults({ board, load, owns }, signal)
 
+  const ticks = (): number => performance.now()
   const inference = new Inferences({
     board,
     models: new ModelCache(load),
     isLive: (name) => membership.live().includes(name),
     member,
-    ticks: () => performance.now(),
+    clocks: { wall: ticks, processor: processorMs },
     log,
   })
   const baseline = new Baseline({
-    completeAsOf: deps.completeAsOf,
     byPrincipal: (window) => resolvedClassesByPrincipal(store, window),
     ofTraces: (window, traceIds) => resolvedClassesOfTraces(store, window, traceIds),
   })
@@ -89,10 +89,16 @@ export async function openInference(deps: InferenceDeps, signal: AbortSignal): P
         inference,
         baseline,
         completeAsOf: deps.completeAsOf,
+        ticks,
         neighbours: (window, traceIds, ofEachMax) => traceNeighbours(store, window, traceIds, ofEachMax),
         countShadow: (shadow) => countShadow(shadows, shadow),
         log,
       }),
     stopped: Promise.all([announcing.stopped, rechecking]),
   }
+}
+
+function processorMs(): number {
+  const { user, system } = process.cpuUsage()
+  return (user + system) / 1_000
 }

@@ -5,8 +5,9 @@ import { PROVISIONAL_FLOOR } from '../interpretation.js'
 import type { ShadowOfBatch } from '../models/shadow-log.js'
 import { type RowDeps, toRow, type Verdict } from '../row.js'
 import { type AnswerDeps, answer, type Served } from './answer.js'
+import { LookUps, type LookUpsDeps } from './look-ups.js'
 
-export interface StageBDeps extends RowDeps, Omit<AnswerDeps, 'identityKeyOf'> {
+export interface StageBDeps extends RowDeps, Omit<AnswerDeps, 'identityKeyOf'>, LookUpsDeps {
   readonly countShadow: (shadow: ShadowOfBatch) => Promise<void>
 }
 
@@ -70,8 +71,9 @@ async function attribute(
   const verdicts = new Map<AdmittedInvocation, Verdict>()
   const served: Record<string, Served> = {}
   const shadows: ShadowOfBatch[] = []
+  const lookUps = new LookUps(deps)
   for (const [tenantId, calls] of byTenant(invocations)) {
-    const answered = await answer(tenantId, calls, planned[tenantId], deps)
+    const answered = await answer(tenantId, calls, planned[tenantId], lookUps, deps)
     served[tenantId] = answered.served
     for (const [i, verdict] of answered.verdicts.entries()) {
       const admitted = calls[i]

@@ -1,0 +1,66 @@
+/** A running service with a tenant whose model serves, or can. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Broker } from '../../internal/broker/connect.js'
+import { type Ask, type Asked, askAs } from './ask.js'
+import { attributed, type ShownRecord } from './attributed.js'
+import { degradationEvents } from './degradation-events.js'
+import { command, connectTo } from './instance.js'
+import { plantedCall, sendPlanted } from './planted-calls.js'
+import { launchService, type RunningService } from './service.js'
+
+export interface ModelInstance {
+  readonly service: RunningService
+  readonly broker: Broker
+  readonly ask: Ask
+  readonly tenantId: string
+  /** Has a version trained. @param args of `attribution model train` */
+  train(...args: string[]): Promise<{ readonly outcome: string; readonly model_id: string | null }>
+  /** What became of calls that state no service, and which services they are of. */
+  infer(numbers: readonly number[]): Promise<readonly { readonly planted: string; readonly record: ShownRecord }[]>
+  /** What was published of the tenant's degradation, once it is so much. */
+  untilEvents(count: number): Promise<readonly string[]>
+  decide(id: string, decision: 'promote' | 'recall' | 'restore'): Promise<Asked>
+  close(): Promise<void>
+}
+
+const START_MS = Date.now() - 3 * 60 * 60 * 1000
+
+export async function launchModelInstance(): Promise<ModelInstance> {
+  const service = await launchService({ args: ['--rate-control', '1000', '--rate-read', '100000'] })
+  const broker = await connectTo(service)
+  const ask = askAs(service.baseUrl, { 'x-api-key': service.credentials.api_key })
+  const tenantId = service.credentials.tenant_id
+  return {
+    service,
+    broker,
+    ask,
+    tenantId,
+    async train(...args) {
+      const { lines, code } = await command(service, ['model', 'train', '--tenant', tenantId, '--json', ...args])
+      if (code !== 0) throw new Error(lines.join('\n'))
+      return JSON.parse(lines[0] ?? '')
+    },
+    infer: (numbers) =>
+      Promise.all(
+        numbers.map(async (number) => {
+          const { service: planted, call } = plantedCall(number, START_MS, false)
+          return { planted, record: await attributed(ask, call) }
+        }),
+      ),
+    async untilEvents(count) {
+      for (;;) {
+        const events = await degradationEvents(broker, tenantId)
+        if (events.length >= count) return events
+        await sleep(20)
+      }
+    },
+    decide: (id, decision) => ask('POST', `/v1/models/${id}/${decision}`),
+    async close() {
+      await broker.close()
+      await service.stop()
+    },
+  }
+}
+
+/** Gives the tenant what it takes to train a version that passes. */
+export const plant = ({ ask }: ModelInstance): Promise<void> => sendPlanted(ask, 6_000, START_MS)
