@@ -32,17 +32,43 @@ export interface LogRange {
  */
 export async function readLog(manager: JetStreamManager, range: LogRange): Promise<StoredEntry[]> {
   const { stream, subject, from, messagesMax, bytesMax } = range
-  const entries: StoredEntry[] = []
-  try {
-    const query = { seq: from, batch: messagesMax, max_bytes: bytesMax, next_by_subj: subject }
-    for await (const message of await manager.direct.getBatch(stream, query)) {
-      entries.push(entryOf(message))
+  const query = { seq: from, batch: messagesMax, max_bytes: bytesMax, next_by_subj: subject }
+  return (await readBatch(manager, stream, query)).map(entryOf)
+}
+
+/** Without a message, or the end of the batch, for so long a batch has failed: its answer was lost with a broker. */
+const STALLED_MS = 5_000
+
+/**
+ * Reads a batch by direct get. Not as an iterator: the client's leaves its subscription behind at every batch, and waits
+ * for ever for the end of one whose broker died in the middle (@nats-io/jetstream 3.4, seen).
+ */
+function readBatch(
+  manager: JetStreamManager,
+  stream: string,
+  query: Parameters<JetStreamManager['direct']['getBatch']>[1],
+): Promise<StoredMsg[]> {
+  return new Promise((resolve, reject) => {
+    const found: StoredMsg[] = []
+    let stop: () => void = () => undefined
+    const stalled = setTimeout(() => {
+      stop()
+      reject(new Error(`a batch of ${stream} was not answered to its end`))
+    }, STALLED_MS)
+    const callback = (done: { readonly err?: Error } | null, message: StoredMsg): void => {
+      if (done === null) {
+        found.push(message)
+        stalled.refresh()
+        return
+      }
+      clearTimeout(stalled)
+      if (done.err === undefined || brokerErrorCode(done.err) === 404) resolve(found)
+      else reject(done.err)
     }
-  } catch (cause) {
-    if (brokerErrorCode(cause) === 404) return entries
-    throw cause
-  }
-  return entries
+    manager.direct.getBatch(stream, { ...query, callback }).then((batch) => {
+      stop = () => batch.stop()
+    }, reject)
+  })
 }
 
 const entryOf = ({ seq, subject, timestamp, header, data }: StoredMsg): StoredEntry => ({
@@ -61,12 +87,6 @@ export function nineDigits(time: string): string {
 
 /** The sequence of the first message at or after an instant; beyond all when there is none. */
 export async function firstSequenceSince(manager: JetStreamManager, stream: string, sinceMs: number): Promise<number> {
-  try {
-    for await (const message of await manager.direct.getBatch(stream, { start_time: new Date(sinceMs), batch: 1 })) {
-      return message.seq
-    }
-  } catch (cause) {
-    if (brokerErrorCode(cause) !== 404) throw cause
-  }
-  return Number.MAX_SAFE_INTEGER
+  const [first] = await readBatch(manager, stream, { start_time: new Date(sinceMs), batch: 1 })
+  return first?.seq ?? Number.MAX_SAFE_INTEGER
 }

@@ -1,0 +1,65 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { Broker } from '../../../internal/broker/connect.js'
+import { firstSequenceSince, nineDigits, readLog } from '../../../internal/broker/log.js'
+import { createPublisher } from '../../../internal/broker/publisher.js'
+import { AUDIT, auditSubject } from '../../../streams/audit.js'
+import { type Buckets, launchBuckets } from '../../support/buckets.js'
+
+let buckets: Buckets
+let broker: Broker
+const publish = async (tenantId: string, text: string): Promise<void> => {
+  await createPublisher(broker.connection).publish(auditSubject(tenantId), Buffer.from(text), text, 2_000)
+}
+const read = (from: number, subject = 'audit.*') =>
+  readLog(broker.manager, { stream: AUDIT.name, subject, from, messagesMax: 3, bytesMax: 2 ** 20 })
+
+beforeAll(async () => {
+  buckets = await launchBuckets()
+  broker = await buckets.connect()
+  for (const text of ['one', 'two', 'three', 'four']) await publish(text === 'three' ? 'tnt_two' : 'tnt_one', text)
+})
+afterAll(() => buckets.close())
+
+test('a part of a log is read from a sequence on, as much as is asked for, and nothing where there is nothing', async () => {
+  const [first, ...others] = await read(1)
+
+  expect(first).toEqual({
+    sequence: 1,
+    subject: 'audit.tnt_one',
+    storedAt: expect.stringMatching(/\.\d{9}Z$/),
+    messageId: 'one',
+    data: Buffer.from('one'),
+  })
+  expect(others.map(({ sequence }) => sequence)).toEqual([2, 3])
+  expect((await read(2, 'audit.tnt_one')).map(({ sequence }) => sequence)).toEqual([2, 4])
+  expect(await read(5)).toEqual([])
+})
+
+test('reading leaves no subscription behind', async () => {
+  // The client tells of none; whatever is open is counted where it keeps them.
+  const open = () =>
+    (broker.connection as unknown as { protocol: { subscriptions: { subs: Map<number, unknown> } } }).protocol
+      .subscriptions.subs.size
+  const before = open()
+
+  for (let i = 0; i < 20; i++) {
+    await read(1)
+    await read(9)
+    await firstSequenceSince(broker.manager, AUDIT.name, 0)
+  }
+
+  expect(open()).toBe(before)
+})
+
+test('the first sequence since a time is beyond all when nothing came since', async () => {
+  expect(await firstSequenceSince(broker.manager, AUDIT.name, 0)).toBe(1)
+  expect(await firstSequenceSince(broker.manager, AUDIT.name, Date.now() + 60_000)).toBe(Number.MAX_SAFE_INTEGER)
+})
+
+test('times have nine digits, in whose order texts are', () => {
+  expect(['2026-11-21T09:30:00Z', '2026-11-21T09:30:00.5Z', '2026-11-21T09:30:00.123456789Z'].map(nineDigits)).toEqual([
+    '2026-11-21T09:30:00.000000000Z',
+    '2026-11-21T09:30:00.500000000Z',
+    '2026-11-21T09:30:00.123456789Z',
+  ])
+})
