@@ -34,6 +34,7 @@ export interface CourierWorld {
   endpoint(url: string, more?: Partial<StoredWebhook>): Promise<{ readonly id: string; readonly secret: string }>
   /** Starts a courier; it is stopped with the world. */
   courier(settings?: Partial<CourierSettings>, member?: string): Promise<StartedCourier>
+  stopCouriers(): Promise<void>
   close(): Promise<void>
 }
 
@@ -149,8 +150,11 @@ export async function launchCourierWorld(): Promise<CourierWorld> {
         stop,
       }
     },
+    async stopCouriers() {
+      for (const stop of closing.splice(0)) await stop()
+    },
     async close() {
-      for (const close of closing) await close()
+      for (const stop of closing) await stop()
       await broker.close()
       dns.close()
     },

@@ -31,7 +31,10 @@ afterAll(() => world.close())
 beforeEach(async () => {
   receiver = await launchReceiver()
 })
-afterEach(() => receiver.close())
+afterEach(async () => {
+  await world.stopCouriers()
+  await receiver.close()
+})
 
 const at = (path = '/'): string => `https://hooks.example.com:${receiver.port}${path}`
 const ofEndpoint = (id: string) => (row: AttemptRow) => row.endpointId === id
@@ -61,6 +64,12 @@ async function challenge(id: string): Promise<void> {
     body: new Uint8Array(0),
   } as const
   await publishOrThrow(publish(), dueSubject(partitionOf(id)), encodeDelivery(delivery), delivery.id)
+}
+
+/** The value of a key, once it has one. */
+async function told(bucket: Bucket, key: string): Promise<unknown> {
+  for await (const entry of await (await world.broker.bucket(bucket)).watch({ key })) return entry.json()
+  return undefined
 }
 
 async function replay(
@@ -98,7 +107,6 @@ describe('verification', () => {
     expect(webhook).toMatchObject({ status: 'verified', challenge: null })
     expect(received[1]?.json.data.new_key_id).toBe(cause)
     expect(receiver.received).toHaveLength(2)
-    await courier.stop()
   })
 
   test.each([
@@ -119,7 +127,6 @@ describe('verification', () => {
     expect(logged).toMatchObject({ reason: 'wrong_challenge', outcome: 'retried', responseStatus: 200 })
     expect((await (await records()).read(id))?.status).toBe('pending')
     await (await records()).delete(id)
-    await courier.stop()
   })
 
   test('of a challenge that another has replaced is not sent any more', async () => {
@@ -137,7 +144,7 @@ describe('verification', () => {
 })
 
 test('during a rotation a delivery verifies under the old and under the new secret', async () => {
-  const courier = await world.courier()
+  await world.courier()
   const { id, secret: old } = await world.endpoint(at())
   const next = formatSecret(randomBytes(32))
   const verifies = (secret: string, { headers, text }: Received): boolean => {
@@ -169,7 +176,6 @@ test('during a rotation a delivery verifies under the old and under the new secr
   expect([during && verifies(old, during), during && verifies(next, during)]).toEqual([true, true])
   expect(during?.headers['service-signature']?.split(',')).toHaveLength(3)
   expect([after && verifies(old, after), after && verifies(next, after)]).toEqual([false, true])
-  await courier.stop()
 })
 
 test('the whole schedule, at 1 : 10,000, comes to a dead letter, and its replay arrives, flagged and signed', async () => {
@@ -213,12 +219,11 @@ test('the whole schedule, at 1 : 10,000, comes to a dead letter, and its replay 
       .digest('hex')}`,
   )
   expect(left).toEqual([])
-  await courier.stop()
 }, 60_000)
 
 describe('a replay', () => {
   test('of an event, of sequences and of times brings what the endpoint subscribes to, unchanged but for the flag', async () => {
-    const courier = await world.courier()
+    await world.courier()
     const { id } = await world.endpoint(at('/one'))
     const { id: later } = await world.endpoint(at('/later'), { events: ['export.failed'] })
     const from = new Date().toISOString()
@@ -253,7 +258,6 @@ describe('a replay', () => {
     expect(bySequence.sort((a, b) => a - b)).toEqual(sequences.slice(1, 4))
     expect(byId?.json.data.new_key_id).toBe(causes[0])
     expect(receiver.received.filter(({ headers }) => headers['service-replayed'] === 'true')).toHaveLength(9)
-    await courier.stop()
   })
 })
 
@@ -285,7 +289,6 @@ describe('an endpoint that hangs', () => {
     expect(tookMs).toBeLessThan(15_000)
     expect((health as StoredHealth).consecutive_failures).toBeGreaterThan(0)
     expect(all.size).toBe(300)
-    await courier.stop()
     await hanging.close()
   }, 60_000)
 })
@@ -307,12 +310,11 @@ describe('several couriers', () => {
     expect(one.attempts.length + two.attempts.length).toBeGreaterThan(0)
     expect(new Set(seen).size).toBe(1_200)
     expect(seen).toHaveLength(1_200)
-    await two.stop()
   }, 60_000)
 })
 
 test('with one delivery in flight events arrive in the order of their sequence, which rises with their time', async () => {
-  const courier = await world.courier({ inFlightPerEndpoint: 1 })
+  await world.courier({ inFlightPerEndpoint: 1 })
   await world.endpoint(at())
 
   await world.tell(100)
@@ -323,5 +325,4 @@ test('with one delivery in flight events arrive in the order of their sequence, 
   expect(received).toEqual(ordered)
   expect(new Set(received.map(({ created_at }) => created_at)).size).toBe(200)
   expect([...received].sort((one, other) => (one.created_at < other.created_at ? -1 : 1))).toEqual(ordered)
-  await courier.stop()
 })

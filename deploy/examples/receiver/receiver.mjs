@@ -1,0 +1,65 @@
+/**
+ * A webhook receiver: verifies, answers the challenge, takes each event once, and answers before it works.
+ *
+ *   WEBHOOK_SECRETS=whsec_... PORT=8443 TLS_CERT=cert.pem TLS_KEY=key.pem node receiver.mjs
+ *
+ * `WEBHOOK_SECRETS` holds one secret, or during a rotation the new and the old one, parted by a comma.
+ */
+import { readFileSync } from 'node:fs'
+import { createServer } from 'node:https'
+import { isSigned } from './verify.mjs'
+
+const BODY_BYTES_MAX = 1024 * 1024
+
+/**
+ * @param {object} options
+ * @param {() => readonly string[]} options.secrets those that are good now
+ * @param {(event: any) => void} options.take is given each event once; keep it, and work on it later
+ * @param {{ has(id: string): boolean, add(id: string): unknown }} [options.seen] ids of the events that were taken;
+ *   keep them where they outlive the process, for at least a day
+ * @returns {(request: import('node:http').IncomingMessage, response: import('node:http').ServerResponse) => void}
+ */
+export function createReceiver({ secrets, take, seen = new Set() }) {
+  return async (request, response) => {
+    try {
+      const body = await bodyOf(request)
+      if (request.method !== 'POST' || body === undefined) return void response.writeHead(400).end()
+      if (!isSigned(body, request.headers['service-signature'], secrets())) return void response.writeHead(401).end()
+      const event = JSON.parse(body.toString('utf8'))
+      if (event.type === 'webhook.verification') {
+        response.writeHead(200, { 'content-type': 'application/json' })
+        return void response.end(JSON.stringify({ challenge: event.data.challenge }))
+      }
+      // Delivery is at least once: the id stays the same over retries and replays. A replay was asked for, so it counts.
+      if (!seen.has(event.id) || event.replayed === true) take(event)
+      seen.add(event.id)
+      response.writeHead(204).end()
+    } catch {
+      // Anything but a 2xx brings the event again.
+      if (!response.headersSent) response.writeHead(500).end()
+    }
+  }
+}
+
+/** @returns the bytes as they came; undefined when there are too many */
+async function bodyOf(request) {
+  const chunks = []
+  let bytes = 0
+  for await (const chunk of request) {
+    bytes += chunk.length
+    if (bytes > BODY_BYTES_MAX) return undefined
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}
+
+if (process.argv[1] === new URL(import.meta.url).pathname) {
+  const secrets = (process.env.WEBHOOK_SECRETS ?? '').split(',').filter((secret) => secret !== '')
+  const tls = {
+    cert: readFileSync(process.env.TLS_CERT ?? 'cert.pem'),
+    key: readFileSync(process.env.TLS_KEY ?? 'key.pem'),
+  }
+  const take = (event) => console.log(event.sequence, event.type, JSON.stringify(event.data))
+  const server = createServer(tls, createReceiver({ secrets: () => secrets, take }))
+  server.listen(Number(process.env.PORT ?? 8443), () => console.log('listening', server.address().port))
+}

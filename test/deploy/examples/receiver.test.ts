@@ -1,0 +1,114 @@
+import { spawnSync } from 'node:child_process'
+import { createHmac, createSecretKey, randomBytes } from 'node:crypto'
+import { createServer } from 'node:https'
+import { fileURLToPath } from 'node:url'
+import fc from 'fast-check'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createReceiver } from '../../../deploy/examples/receiver/receiver.mjs'
+import { isSigned, TOLERANCE_SECONDS } from '../../../deploy/examples/receiver/verify.mjs'
+import { signatureOf } from '../../../internal/webhooks/signature.js'
+import { type CourierWorld, launchCourierWorld, type StartedCourier } from '../../support/courier.js'
+import { RECEIVER_CERTIFICATE } from '../../support/receiver.js'
+
+const PYTHON = fileURLToPath(new URL('../../../deploy/examples/receiver/verify.py', import.meta.url))
+/** Debian's, where there is one. */
+const python = spawnSync('/usr/bin/python3', ['--version']).status === 0 ? '/usr/bin/python3' : 'python3'
+const isSignedInPython = (body: Uint8Array, header: string, secrets: readonly string[]): boolean => {
+  const { status, stderr } = spawnSync(python, [PYTHON, header, ...secrets], { input: body })
+  if (status !== 0 && status !== 1) throw new Error(String(stderr))
+  return status === 0
+}
+
+const secretOf = (): string => `whsec_${randomBytes(32).toString('base64')}`
+const sign = (body: Uint8Array, secrets: readonly string[], atMs = Date.now()): string =>
+  signatureOf(
+    secrets.map((secret) => createSecretKey(Buffer.from(secret))),
+    body,
+    atMs,
+  )
+const BODY = Buffer.from('{"id":"evt_one","data":{"ü":1}}')
+
+describe.each([
+  ['in JavaScript', isSigned],
+  ['in Python', isSignedInPython],
+] as const)('the verification %s', (_, isSignedBy) => {
+  const [old, next] = [secretOf(), secretOf()]
+
+  test('takes what we sign, under the one secret or under either of two', () => {
+    expect(isSignedBy(BODY, sign(BODY, [old]), [old])).toBe(true)
+    for (const known of [[old], [next], [old, next], [next, old]]) {
+      expect(isSignedBy(BODY, sign(BODY, [next, old]), known)).toBe(true)
+    }
+    expect(isSignedBy(BODY, sign(BODY, [next]), [old, next])).toBe(true)
+  })
+
+  test('refuses another body, another secret, another time, and what is no signature', () => {
+    const header = sign(BODY, [old])
+    const late = Date.now() - (TOLERANCE_SECONDS + 5) * 1_000
+    const plain = createHmac('sha256', old).update(BODY).digest('hex')
+
+    for (const [body, given, secrets] of [
+      [Buffer.concat([BODY, Buffer.from(' ')]), header, [old]],
+      [BODY, header, [next]],
+      [BODY, header, []],
+      [BODY, sign(BODY, [old], late), [old]],
+      [BODY, sign(BODY, [old], Date.now() + 400_000), [old]],
+      [BODY, header.replace('v1=', 'v2='), [old]],
+      [BODY, header.replace(/t=\d/, 't=9'), [old]],
+      [BODY, `${header},t=1`, [old]],
+      [BODY, header.toUpperCase(), [old]],
+      [BODY, `t=${Math.floor(Date.now() / 1_000)},v1=${plain}`, [old]],
+      [BODY, header.slice(0, -2), [old]],
+      [BODY, 't=,v1=', [old]],
+      [BODY, 'é=1,v1=é', [old]],
+      [BODY, '', [old]],
+    ] as const) {
+      expect(isSignedBy(body, given, secrets)).toBe(false)
+    }
+  })
+})
+
+test('whatever we sign is taken, and no other bytes are', () => {
+  const secret = secretOf()
+
+  fc.assert(
+    fc.property(fc.uint8Array(), fc.uint8Array(), (body, other) => {
+      const header = sign(body, [secret])
+      expect(isSigned(body, header, [secret])).toBe(true)
+      expect(isSigned(other, header, [secret])).toBe(Buffer.compare(body, other) === 0)
+    }),
+  )
+})
+
+describe('the receiver', () => {
+  let world: CourierWorld
+  let courier: StartedCourier
+  beforeAll(async () => {
+    world = await launchCourierWorld()
+    courier = await world.courier()
+  })
+  afterAll(() => world.close())
+
+  test('takes each event of a courier once, and refuses what is signed by nobody', async () => {
+    const secrets: string[] = []
+    const taken: { readonly id: string }[] = []
+    const server = createServer(
+      RECEIVER_CERTIFICATE,
+      createReceiver({ secrets: () => secrets, take: (event) => taken.push(event) }),
+    )
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const { port } = server.address() as { port: number }
+    const { id, secret } = await world.endpoint(`https://hooks.example.com:${port}/`)
+
+    await world.tell(3)
+    const refused = await courier.logged(3, (row) => row.endpointId === id && row.responseStatus === 401)
+    secrets.push(secret)
+    await courier.logged(3, (row) => row.endpointId === id && row.outcome === 'acknowledged')
+
+    expect(refused.length).toBeGreaterThanOrEqual(3)
+    expect(taken).toHaveLength(3)
+    expect(new Set(taken.map((event) => event.id)).size).toBe(3)
+    server.closeAllConnections()
+    server.close()
+  })
+})
