@@ -84,6 +84,19 @@ const band = {
 const explanation = z
   .object({
     evidence: facts('The facts that decided.'),
+    confidence: z
+      .object({
+        evidence: decimalText()
+          .nullable()
+          .meta({ description: 'What the evidence is worth; null where it was inferred.' }),
+        producer: decimalText()
+          .nullable()
+          .meta({ description: '`attribution_confidence` of the event, or the cap; null of an override.' }),
+        policy: decimalText(),
+      })
+      .meta({
+        description: 'The confidence is the least of these; of an inferred record, of its probability and caps too.',
+      }),
     inference: z
       .object({
         probability: decimalText().meta({ description: 'Calibrated, of the service and owner that were chosen.' }),
@@ -134,6 +147,11 @@ const explanation = z
         ...band,
         parts: z.object({ usage: decimalText(), embodied: decimalText() }).optional(),
       }),
+      inputs: z.object({ output_tokens: count().nullable(), latency_ms: count().nullable() }),
+      constants: z
+        .record(z.string(), decimalText())
+        .nullable()
+        .meta({ description: 'Of the closed form, where it was used.' }),
       details: facts('The model, the operator, the grid and the method.'),
     }),
     history: z

@@ -6,9 +6,11 @@ import { formatInstant, parseInstant } from '../units/instant.js'
 import { formatQuantity, type Quantity, type Unit } from '../units/quantity.js'
 import type { CostDetails } from './cost/cost-details.js'
 import { type CostFacts, explainCost } from './cost/explain-cost.js'
+import { CONSTANTS } from './energy/closed-form.js'
 import { type Banded, explainFootprint } from './energy/explain-footprint.js'
 import type { FootprintDetails } from './energy/footprint-details.js'
 import { explainInference } from './explain-inference.js'
+import { CONFIDENCE_CAP, confidenceText } from './interpretation.js'
 import { countOf } from './record.js'
 import type { Inference } from './row.js'
 
@@ -25,12 +27,24 @@ export function explain(
 ): object {
   return {
     evidence: JSON.parse(stored.evidence) as object,
+    confidence: explainConfidence(stored),
     inference: explainInference(stored),
     alternatives: stored.inference === '' ? [] : (JSON.parse(stored.inference) as Inference).alternatives,
     allocation: stored.stage_origin === 'stage_c' ? explainAllocation(stored, weights) : null,
     cost: explainStoredCost(stored),
     footprint: explainStoredFootprint(stored),
     history: history.map(shownVersion),
+  }
+}
+
+/** What the confidence is the least of; of an inferred record its inference's caps besides. */
+function explainConfidence(stored: StoredAttributionDetail): object {
+  const { confidence } = JSON.parse(stored.evidence) as { readonly confidence?: string }
+  const isByHand = stored.evidence_basis === 'manual_override'
+  return {
+    evidence: isByHand ? confidenceText(CONFIDENCE_CAP) : (confidence ?? null),
+    producer: isByHand ? null : confidenceText(Math.round(Number(stored.attribution_confidence) * 10_000)),
+    policy: confidenceText(CONFIDENCE_CAP),
   }
 }
 
@@ -117,8 +131,24 @@ function explainStoredFootprint(stored: StoredAttributionDetail): object {
         embodied: formatQuantity(carbonParts.embodied),
       },
     },
+    inputs: { output_tokens: countOf(stored.output_tokens), latency_ms: countOf(stored.latency_ms) },
+    constants: details.model === undefined ? null : CONSTANTS_ON_THE_WIRE,
     details,
   }
+}
+
+/** The constants of the closed form: with them, the inputs and the details a person can work the values out. */
+const CONSTANTS_ON_THE_WIRE = {
+  gpu_wh_per_token_and_billion: CONSTANTS.gpuWhPerTokenPerBillion,
+  gpu_wh_per_token: CONSTANTS.gpuWhPerToken,
+  seconds_per_token_and_billion: CONSTANTS.secondsPerTokenPerBillion,
+  seconds_per_token: CONSTANTS.secondsPerToken,
+  batch_requests: CONSTANTS.batchRequests,
+  gpus_per_server: CONSTANTS.gpusPerServer,
+  server_w: CONSTANTS.serverW,
+  gpu_embodied_kg: CONSTANTS.gpuEmbodiedKg,
+  server_embodied_kg: CONSTANTS.serverEmbodiedKg,
+  hardware_life_s: CONSTANTS.hardwareLifeS,
 }
 
 /** The value, the inner band of parameters and data centre, and the outer band of the method's measured error. */

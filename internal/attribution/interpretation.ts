@@ -13,6 +13,9 @@ export const CHARGEBACK_FLOOR: Confidence = 8_000
 /** Below it nothing is inferred: the record is an estimate. */
 export const PROVISIONAL_FLOOR: Confidence = 5_000
 
+/** As a decimal text with four places. */
+export const confidenceText = (confidence: Confidence): string => (confidence / 10_000).toFixed(4)
+
 export const STAGE_ORIGINS = ['stage_a', 'stage_b', 'stage_c'] as const
 export type StageOrigin = (typeof STAGE_ORIGINS)[number]
 

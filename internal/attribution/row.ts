@@ -9,6 +9,7 @@ import {
   CONFIDENCE_CAP,
   type Confidence,
   capConfidence,
+  confidenceText,
   type DegradationState,
   type EvidenceBasis,
   eligibilityOf,
@@ -86,6 +87,13 @@ export interface RowPlace {
 
 const NOBODY = new Uint8Array(16)
 
+/**
+ * A verdict's facts as a row keeps them, with the confidence that they are worth before any cap; an inferred one has that
+ * among its figures.
+ */
+export const evidenceText = ({ evidence, inference, confidence }: Verdict): string =>
+  JSON.stringify(inference === undefined ? { ...evidence, confidence: confidenceText(confidence) } : evidence)
+
 /** One finished row. Pure but for the injected rules: the same inputs give the same bytes, as a repeated insert must. */
 export function toRow(admitted: AdmittedInvocation, verdict: Verdict, place: RowPlace, deps: RowDeps): AttributionRow {
   const { invocation, tenantId } = admitted
@@ -128,7 +136,7 @@ export function toRow(admitted: AdmittedInvocation, verdict: Verdict, place: Row
     costBasis: consumption.costBasis,
     energyBasis: consumption.energyBasis,
     carbonBasis: consumption.carbonBasis,
-    evidence: JSON.stringify(verdict.evidence),
+    evidence: evidenceText(verdict),
     costDetails: consumption.costDetails,
     footprintDetails: consumption.footprintDetails,
     inference: verdict.inference === undefined ? '' : JSON.stringify(verdict.inference),

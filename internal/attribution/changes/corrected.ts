@@ -1,6 +1,6 @@
 import type { AttributionRow } from '../../store/tables/attributions.js'
 import { bandOf, type Confidence, type EvidenceBasis, eligibilityOf } from '../interpretation.js'
-import type { Verdict } from '../row.js'
+import { evidenceText, type Verdict } from '../row.js'
 import { isDisputed, isOverridden } from './decided.js'
 
 /** Evidence that a trace may add to, or take back. What an event states itself is not in it. */
@@ -48,7 +48,7 @@ export function correctedRow(row: AttributionRow, verdict: Verdict, validFromMs:
       degradationState,
       isResidencyRestricted: row.exportEligibility === 'residency_restricted',
     }),
-    evidence: JSON.stringify(verdict.evidence),
+    evidence: evidenceText(verdict),
     inference: '',
   }
 }

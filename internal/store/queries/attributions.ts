@@ -53,6 +53,8 @@ export interface StoredAttributionDetail extends StoredAttribution {
   readonly service_tier: string
   readonly served_from_cache: boolean
   readonly region: string
+  /** What the producer says of its own attribution; the cap where it says nothing. */
+  readonly attribution_confidence: string
 }
 
 /** What a page shows, as a SELECT list; its rows go through `namedRecord`. */
@@ -81,6 +83,7 @@ const DETAIL = [
   'service_tier',
   'served_from_cache',
   'region',
+  'attribution_confidence',
 ].join(', ')
 
 /** Work that a look-up may cost at most. */

@@ -73,7 +73,7 @@ describe('a row', () => {
       confidenceBand: 'chargeback_ready',
       exportEligibility: 'eligible',
       freshness: 'fresh',
-      evidence: '{"service_from":"event"}',
+      evidence: '{"service_from":"event","confidence":"0.9500"}',
       principal: 'key_one',
       traceId: 'trace',
       receivedAtMs: NOW_MS + 5,

@@ -60,7 +60,7 @@ describe('a correction', () => {
         exportEligibility: 'eligible',
         outputState: 'deterministically_resolved',
         degradationState: 'none',
-        evidence: '{"service_from":"trace"}',
+        evidence: '{"service_from":"trace","confidence":"0.8200"}',
       },
     ])
     expect(closed).toMatchObject([{ version: before, change: 'correction', closedAtMs: NOW_MS + 1_000 }])

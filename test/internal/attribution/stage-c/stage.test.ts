@@ -60,6 +60,7 @@ describe('stage C', () => {
       pool_id: 'pool_one',
       rule: { ingestion_layer: 'proxy' },
       weights_as_of: '2026-11-03T11:00:00.000Z',
+      confidence: '0.3000',
     })
     expect(left).toMatchObject({ row: { service: 'unallocated' } })
   })
