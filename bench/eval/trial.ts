@@ -26,6 +26,8 @@ export interface Trial {
 const POLL_MS = 500
 const WAIT_MS_MAX = 300_000
 const OVERRIDES_AT_ONCE = 48
+const BULK_EVENTS = 1_000
+const LIVE_EVENTS = 100
 
 export async function runTrial(
   product: Product,
@@ -45,7 +47,7 @@ export async function runTrial(
   }
 
   const history = world.events.filter(({ isHistory }) => isHistory)
-  const sent = await sendAll(tenant, keys, history, startMs)
+  const sent = await sendAll(tenant, keys, history, startMs, BULK_EVENTS)
   await untilRecords(tenant, startMs, (records) => records.length === history.length)
   const looked = withAudits ? history.filter(({ isAudited }) => isAudited) : []
   await overrideAll(tenant, looked, sent)
@@ -55,8 +57,9 @@ export async function runTrial(
   const training = await tenant.train()
   const card = training.model_id === null ? undefined : await tenant.card(training.model_id)
 
+  // A model serves live traffic: it comes in small requests, one after another, and not as one load.
   const later = world.events.filter(({ isHistory }) => !isHistory)
-  const laterSent = await sendAll(tenant, keys, later, startMs)
+  const laterSent = await sendAll(tenant, keys, later, startMs, LIVE_EVENTS)
   const fromMs = startMs + Math.min(...later.map(({ atMs }) => atMs))
   const records = await untilRecords(tenant, fromMs, (found) => found.length === later.length)
   await tenant.close()
@@ -109,15 +112,19 @@ async function sendAll(
   keys: ReadonlyMap<PrincipalName, string>,
   events: readonly PlantedEvent[],
   startMs: number,
+  atOnce: number,
 ): Promise<Map<string, string>> {
   const ids = new Map<string, string>()
   for (const [principal, key] of keys) {
     const own = events.filter((event) => event.principal === principal)
-    const sent = await tenant.send(
-      key,
-      own.map((event) => wireEvent(event, startMs)),
-    )
-    for (const [i, { rowId }] of own.entries()) ids.set(rowId, sent[i] ?? '')
+    for (let from = 0; from < own.length; from += atOnce) {
+      const some = own.slice(from, from + atOnce)
+      const sent = await tenant.send(
+        key,
+        some.map((event) => wireEvent(event, startMs)),
+      )
+      for (const [i, { rowId }] of some.entries()) ids.set(rowId, sent[i] ?? '')
+    }
   }
   return ids
 }
