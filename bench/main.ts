@@ -7,6 +7,7 @@ import { Command, InvalidArgumentError, Option } from 'commander'
 import { admissionIndex } from './admission-index/question.js'
 import { attribution } from './attribution/question.js'
 import { evaluate } from './eval/question.js'
+import { exportsQuestion } from './exports/question.js'
 import { type IngestOptions, ingest } from './ingest/question.js'
 import { revocation } from './revocation/question.js'
 import { soak } from './soak/question.js'
@@ -69,6 +70,15 @@ program
   .option('--events <count>', 'events a repeat', atLeast(10_000), 100_000)
   .action(async (options: { repeats: number; events: number }) => {
     await attribution({ ...options, checkout: CHECKOUT, natsServerBin: natsServerBin() }, stopping.signal)
+  })
+
+program
+  .command('exports')
+  .description('a hand-written SELECT ... GROUP BY ... FORMAT CSV ÷ an export of the same rows; memory; kill -9')
+  .option('--repeats <count>', 'of each', atLeast(3), 5)
+  .option('--records <count>', 'in the read model', atLeast(100_000), 10_000_000)
+  .action(async (options: { repeats: number; records: number }) => {
+    await exportsQuestion({ ...options, checkout: CHECKOUT, natsServerBin: natsServerBin() }, stopping.signal)
   })
 
 program

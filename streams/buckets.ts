@@ -69,7 +69,7 @@ export const JOBS = {
 } as const satisfies Bucket
 
 /** `<tenant id>.<place>` -> the export job that holds one of the places in which a tenant's jobs may run at once. Compare-and-set. Gone when not renewed. */
-export const EXPORT_PLACES = { name: 'export_places', history: 1, ttlMs: 30_000 } as const satisfies Bucket
+export const EXPORT_PLACES = { name: 'export_places', history: 1, ttlMs: 15_000 } as const satisfies Bucket
 
 /** `<tenant id>.<price id>` -> a price that the tenant has negotiated. Watched by attributors and gateways. */
 export const PRICE_OVERRIDES = { name: 'price_overrides', history: 1 } as const satisfies Bucket

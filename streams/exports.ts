@@ -34,7 +34,7 @@ export const exportsSubject = (tenantId: string, jobId: string): string => `expo
 export const jobOfExportsSubject = (subject: string): string => subject.split('.')[2] ?? ''
 
 /** An exporter that has not said for so long that it works on a job is dead: another gets the job. */
-export const EXPORT_ACK_WAIT_MS = 30_000
+export const EXPORT_ACK_WAIT_MS = 15_000
 
 /** The one consumer, which all exporters share. */
 export const EXPORTERS = {

@@ -191,7 +191,8 @@ const says =
     }
   }
 
-const roleEnv = ({ files, nats, storePassword }: Ground, storeUrl: string): Record<string, string> => ({
+/** What every role is told. */
+export const roleEnv = ({ files, nats, storePassword }: Ground, storeUrl: string): Record<string, string> => ({
   ATTRIBUTION_DATA_DIR: files.dataDir,
   ATTRIBUTION_MASTER_KEY_FILE: files.masterKey,
   // On, and set above the load.

@@ -24,7 +24,7 @@ export interface WorkerDeps extends ExporterDeps {
 const ATTEMPTS_MAX = 10
 const BACKOFF_MS_MAX = 60_000
 /** How often an exporter says that it works on a job: well within the time after which the job is given to another. */
-const BEAT_MS = 8_000
+const BEAT_MS = 4_000
 /** How soon a job is looked at again whose tenant has as many running as it may. */
 const PLACE_RETRY_MS = 1_000
 

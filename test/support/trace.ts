@@ -1,7 +1,15 @@
 /** The real trace as events with two models, whose bill is known, and everything that a service says of them. */
+
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import type { RecordPage, ReplayedRecord, ServiceClient } from '../../internal/replay/client.js'
+import {
+  connectService,
+  type RecordPage,
+  type ReplayedRecord,
+  type ServiceClient,
+} from '../../internal/replay/client.js'
 import { readTrace, type TraceRow } from '../../internal/replay/trace.js'
+import type { RunningService } from './service.js'
 
 export const TRACE = readTrace(fileURLToPath(new URL('../../bench/data/azure-llm-2023.csv', import.meta.url)))
 
@@ -42,6 +50,30 @@ export function hundredMillionths(text: string): bigint {
   const match = /^(\d+)(?:\.(\d{1,8}))?$/.exec(text)
   if (match === null) throw new Error(`not a decimal of at most 8 places: ${text}`)
   return BigInt(match[1] + (match[2] ?? '').padEnd(8, '0'))
+}
+
+const SENT_AT_ONCE = 1_000
+
+/** Sends events in bulk to an instance that has none, and waits for their records. @returns all of them */
+export async function sendAll(
+  { baseUrl, credentials }: Pick<RunningService, 'baseUrl' | 'credentials'>,
+  events: readonly Record<string, unknown>[],
+): Promise<ReplayedRecord[]> {
+  const client = connectService(baseUrl, credentials.api_key, 4)
+  try {
+    for (let at = 0; at < events.length; at += SENT_AT_ONCE) {
+      const body = JSON.stringify(events.slice(at, at + SENT_AT_ONCE))
+      const { status, body: answer } = await client.post('/api/v1/invocations', 'application/json', body)
+      if (status !== 202 || !answer.includes('"rejected":0')) throw new Error(`not taken (${status}): ${answer}`)
+    }
+    for (;;) {
+      const records = await allRecords(client)
+      if (records.length >= events.length) return records
+      await sleep(500)
+    }
+  } finally {
+    await client.close()
+  }
 }
 
 /** Every record of the tenant, by following `next_cursor`. */

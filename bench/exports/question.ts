@@ -1,0 +1,260 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { KV } from '@nats-io/kv'
+import { createPublisher } from '../../internal/broker/publisher.js'
+import type { StoredJob } from '../../internal/exports/job.js'
+import { jobQueue } from '../../internal/exports/queue.js'
+import { type ExportBody, readRequest } from '../../internal/exports/request.js'
+import { connectStore } from '../../internal/store/client.js'
+import { freePort } from '../../internal/supervisor/instance.js'
+import { DEFAULT_SETTINGS } from '../../internal/tenants/tenant.js'
+import { JOBS, TENANTS } from '../../streams/buckets.js'
+import { type Ground, prepareGround, roleEnv, startStore } from '../ingest/servers.js'
+import { provenance } from '../machine.js'
+import { privateRun } from '../private-run.js'
+import type { Processes } from '../processes.js'
+import { readResult, writeResult } from '../results.js'
+import { pairedRatio, type Spread, spread } from '../statistics.js'
+import { table } from '../table.js'
+import { type Grain, HAND_WRITTEN, type Read, runByHand } from './hand-written.js'
+import { BENCH_TENANT, makeRecords } from './records.js'
+
+/**
+ * Question: what does a chargeback file cost on top of the one SELECT that somebody would write instead?
+ *
+ * Of the same records: the time of a hand-written `SELECT ... GROUP BY ... FORMAT CSV` whose answer is read and thrown
+ * away, ÷ the time of an export job from its order to its end: groups folded, read as of a snapshot, sorted, packed, on
+ * the disk, with digest and manifest. At the default grain, and by day and meter with over a million rows out.
+ * Beside it: the most memory that the exporter has taken, and whether a job whose exporter is killed half-way comes to
+ * the same file.
+ */
+export interface ExportsOptions {
+  readonly checkout: string
+  readonly natsServerBin: string
+  readonly repeats: number
+  readonly records: number
+}
+
+const BAR = 0.6
+/** While groups are formed, and while rows are written. */
+const KILLED_AT = [25, 75]
+
+const BODIES: Readonly<Record<Grain, Partial<ExportBody>>> = {
+  'default grain': {},
+  'day and meter': { group_by: ['owner', 'service', 'served_model', 'day', 'meter'] },
+}
+
+interface GrainResult {
+  readonly rows: number
+  readonly file_bytes: number
+  readonly by_hand_ms: Spread
+  readonly export_ms: Spread
+  readonly ratio: Spread
+}
+
+interface ExportsResult {
+  readonly grains: Readonly<Record<Grain, GrainResult>>
+  readonly exporter_peak_bytes: number
+}
+
+/** @param signal when it is aborted, everything that was started is stopped */
+export const exportsQuestion = (options: ExportsOptions, signal: AbortSignal): Promise<void> =>
+  privateRun(options.checkout, 'exports', signal, (folder, processes) => answer(options, folder, processes))
+
+async function answer(
+  { checkout, natsServerBin, repeats, records }: ExportsOptions,
+  folder: string,
+  processes: Processes,
+) {
+  const ground = await prepareGround(folder, natsServerBin, processes)
+  const storePort = await freePort()
+  await startStore(ground, storePort)
+  const url = `http://127.0.0.1:${storePort}`
+  const account = { url, user: 'attribution', password: ground.storePassword }
+  const store = connectStore({ ...account, database: 'attribution', silenceMsMax: 60 * 60_000 })
+  const bench = await Bench.open(ground, url)
+  try {
+    process.stderr.write(`making ${records.toLocaleString('en')} records\n`)
+    const bytes = await makeRecords(store, records)
+    process.stderr.write(`made: ${Math.round(bytes / 1024 ** 2)} MiB\n`)
+    const grains = {} as Record<Grain, GrainResult>
+    for (const grain of Object.keys(HAND_WRITTEN) as Grain[]) {
+      const [byHand, exported]: [Read[], Exported[]] = [[], []]
+      for (let i = -1; i < repeats; i++) {
+        const pair = [await runByHand(store, grain), await bench.exported(grain)] as const
+        process.stderr.write(`${grain}: by hand ${Math.round(pair[0].ms)} ms, export ${Math.round(pair[1].ms)} ms\n`)
+        if (i < 0) continue // the first one warms up
+        byHand.push(pair[0])
+        exported.push(pair[1])
+      }
+      const { rows = 0, fileBytes = 0 } = exported[0] ?? {}
+      grains[grain] = {
+        rows,
+        file_bytes: fileBytes,
+        by_hand_ms: spread(byHand.map(({ ms }) => ms)),
+        export_ms: spread(exported.map(({ ms }) => ms)),
+        ratio: pairedRatio(
+          byHand.map(({ ms }) => ms),
+          exported.map(({ ms }) => ms),
+        ),
+      }
+    }
+    const peak = bench.peakBytes()
+    await bench.requireSameAfterKill()
+    report(
+      join(checkout, 'bench', 'results', 'exports.json'),
+      { grains, exporter_peak_bytes: peak },
+      records,
+      repeats,
+      provenance(checkout),
+    )
+  } finally {
+    await bench.close()
+    await store.close()
+  }
+}
+
+interface Exported {
+  readonly ms: number
+  readonly rows: number
+  readonly fileBytes: number
+  readonly sha256: string
+}
+
+/** An exporter, and jobs for it. */
+class Bench {
+  private readonly ground: Ground
+  private readonly env: Record<string, string>
+  private readonly jobs: KV
+  private readonly enqueue: (job: StoredJob) => Promise<void>
+  private exporter: ChildProcess
+  /** Of exporters that were killed. */
+  private peakBefore = 0
+
+  private constructor(ground: Ground, storeUrl: string, jobs: KV) {
+    this.ground = ground
+    this.env = roleEnv(ground, storeUrl)
+    this.jobs = jobs
+    this.enqueue = jobQueue(createPublisher(ground.broker.connection).publish, async () => false)
+    this.exporter = this.launch()
+  }
+
+  static async open(ground: Ground, storeUrl: string): Promise<Bench> {
+    const tenant = { id: BENCH_TENANT, name: 'Bench', created_at: new Date().toISOString(), settings: DEFAULT_SETTINGS }
+    await (await ground.broker.bucket(TENANTS)).put(BENCH_TENANT, JSON.stringify(tenant))
+    return new Bench(ground, storeUrl, await ground.broker.bucket(JOBS))
+  }
+
+  /** Ends with this process: it has its stdin. */
+  private launch(): ChildProcess {
+    const main = fileURLToPath(new URL('../../cmd/exporter/main.js', import.meta.url))
+    return spawn(process.execPath, [main], { env: this.env, stdio: ['pipe', 'ignore', 'inherit'] })
+  }
+
+  peakBytes(): number {
+    const status = readFileSync(`/proc/${this.exporter.pid}/status`, 'utf8')
+    return Math.max(this.peakBefore, Number(/VmHWM:\s+(\d+) kB/.exec(status)?.[1]) * 1024)
+  }
+
+  async exported(grain: Grain, onStep: (job: StoredJob) => void = () => undefined): Promise<Exported> {
+    const read = readRequest(
+      { format: 'focus', period: { from: '2026-10-01', to: '2026-10-31' }, ...BODIES[grain] },
+      Date.now(),
+    )
+    if (!read.ok) throw new Error('the order is not valid')
+    const job: StoredJob = {
+      id: `job_${randomUUID().replaceAll('-', '')}`,
+      tenant_id: BENCH_TENANT,
+      created_at: new Date().toISOString(),
+      created_by: 'bench',
+      status: 'queued',
+      request: read.request,
+      attempts: 0,
+      started_at: null,
+      finished_at: null,
+      percent: 0,
+      work: null,
+      result: null,
+      failure: null,
+      is_cleared: false,
+    }
+    const startedAt = performance.now()
+    await this.jobs.create(job.id, JSON.stringify(job))
+    await this.enqueue(job)
+    let endedMs: number | undefined
+    for await (const entry of await this.jobs.watch({ key: job.id })) {
+      const now = entry.json<StoredJob>()
+      onStep(now)
+      if (now.status === 'failed') throw new Error(`the export failed: ${now.failure}`)
+      if (now.status === 'succeeded') endedMs ??= performance.now() - startedAt
+      // What it has staged is removed before the next thing is measured.
+      if (now.result === null || endedMs === undefined || !now.is_cleared) continue
+      return { ms: endedMs, rows: now.result.rows, fileBytes: now.result.file.bytes, sha256: now.result.file.sha256 }
+    }
+    throw new Error('the watch ended')
+  }
+
+  /** @throws Error when a job whose exporter is killed half-way comes to another file */
+  async requireSameAfterKill(): Promise<void> {
+    const undisturbed = await this.exported('day and meter')
+    let kills = 0
+    const killed = await this.exported('day and meter', ({ percent, status }) => {
+      if (status !== 'running' || percent < (KILLED_AT[kills] ?? 101)) return
+      kills++
+      this.peakBefore = this.peakBytes()
+      this.exporter.kill('SIGKILL')
+      this.exporter = this.launch()
+    })
+    if (killed.sha256 !== undisturbed.sha256) throw new Error('after kill -9 the file is another one')
+    process.stderr.write(`killed ${kills} times: the same file, ${killed.sha256}\n`)
+  }
+
+  async close(): Promise<void> {
+    const ended = once(this.exporter, 'exit')
+    this.exporter.stdin?.end()
+    await ended
+    await this.ground.broker.close()
+  }
+}
+
+function report(
+  file: string,
+  result: ExportsResult,
+  records: number,
+  repeats: number,
+  from: ReturnType<typeof provenance>,
+): void {
+  const before = readResult<ExportsResult>(file)
+  writeResult(file, {
+    question: 'a hand-written SELECT ... GROUP BY ... FORMAT CSV ÷ an export of the same rows',
+    provenance: from,
+    records,
+    repeats,
+    bar: BAR,
+    ...result,
+    same_file_after_kill: true,
+  })
+  const seconds = ({ median }: Spread): string => (median / 1_000).toFixed(2)
+  process.stdout.write(
+    `\n${records.toLocaleString('en')} records; time by hand ÷ time of the export, bar ${BAR}; exporter at most ${Math.round(result.exporter_peak_bytes / 1024 ** 2)} MiB\n\n${table(
+      [
+        ['', 'rows', 'file MiB', 'by hand s', 'export s', 'min', 'median', 'max', 'before'],
+        ...(Object.entries(result.grains) as [Grain, GrainResult][]).map(
+          ([grain, { rows, file_bytes, by_hand_ms, export_ms, ratio }]) => [
+            grain,
+            rows.toLocaleString('en'),
+            (file_bytes / 1024 ** 2).toFixed(1),
+            seconds(by_hand_ms),
+            seconds(export_ms),
+            ...[ratio.min, ratio.median, ratio.max].map((value) => value.toFixed(2)),
+            before?.grains[grain]?.ratio.median.toFixed(2) ?? '-',
+          ],
+        ),
+      ],
+    )}`,
+  )
+}
