@@ -86,6 +86,22 @@ export const MODEL_NAMES = { name: 'model_names', history: 1 } as const satisfie
 /** `<pool id>` -> a cost pool of a tenant: its owner, and the rules by which calls go to it. Watched by attributors and gateways. */
 export const POOLS = { name: 'pools', history: 1 } as const satisfies Bucket
 
+/** `<budget id>` -> a ceiling on a tenant's monthly spend. Watched by gateways and sentinels. */
+export const BUDGETS = { name: 'budgets', history: 1 } as const satisfies Bucket
+
+/**
+ * `<budget id>.<YYYY-MM>.<threshold>`, or another occasion -> an event that is told once: planned, then told. Compare-and-
+ * set, so that several sentinels tell of it together. Gone when the occasion can no longer be seen.
+ */
+export const ANNOUNCEMENTS = {
+  name: 'announcements',
+  history: 1,
+  ttlMs: 62 * 24 * 60 * 60 * 1000,
+} as const satisfies Bucket
+
+/** `<tenant id>.<pathway>` -> whether the pathway's coverage is degraded, and how often that has changed. Compare-and-set by sentinels. */
+export const COVERAGE_STATES = { name: 'coverage_states', history: 1 } as const satisfies Bucket
+
 /** `<connector id>` -> a partner that acts for a tenant: scopes, source systems, lane, salt and hash of its secret, status, health. Watched by gateways. */
 export const CONNECTORS = { name: 'connectors', history: 1 } as const satisfies Bucket
 
@@ -169,6 +185,9 @@ export const BUCKETS: readonly Bucket[] = [
   MODEL_NAMES,
   POOLS,
   CONNECTORS,
+  BUDGETS,
+  ANNOUNCEMENTS,
+  COVERAGE_STATES,
   MODELS,
   DEGRADATIONS,
   MODEL_SHADOWS,

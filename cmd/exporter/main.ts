@@ -2,6 +2,8 @@
  * The exporter: makes the files of export jobs out of the read model. Any number of them share the queue.
  */
 import { unitPricesIn } from '../../internal/attribution/cost/unit-prices.js'
+import { WatchedDirectory } from '../../internal/attribution/directory/directory.js'
+import { workloadHashes } from '../../internal/attribution/directory/workloads.js'
 import { connectBroker, ensureStreams } from '../../internal/broker/connect.js'
 import { mirrorBucket } from '../../internal/broker/mirror.js'
 import { createPublisher } from '../../internal/broker/publisher.js'
@@ -20,7 +22,7 @@ import type { StoredJob } from '../../internal/exports/job.js'
 import { jobQueue } from '../../internal/exports/queue.js'
 import { sweepJobs } from '../../internal/exports/sweep.js'
 import { workOnJob } from '../../internal/exports/worker.js'
-import { tenantIdsCache } from '../../internal/ids/ids.js'
+import { identityKeysCache, tenantIdsCache } from '../../internal/ids/ids.js'
 import { runMain, stopSignal, untilAvailable } from '../../internal/process/main.js'
 import { thisInstance } from '../../internal/residency/residency.js'
 import { readMasterKeys } from '../../internal/secrets/master-keys.js'
@@ -29,7 +31,7 @@ import { connectStore } from '../../internal/store/client.js'
 import { exportSource } from '../../internal/store/queries/export-source.js'
 import { createLog } from '../../internal/telemetry/log.js'
 import { settingsOf, type Tenant } from '../../internal/tenants/tenant.js'
-import { CHECKPOINTS, EXPORT_PLACES, JOBS, SIGNING_KEYS, TENANTS } from '../../streams/buckets.js'
+import { CHECKPOINTS, DIRECTORY, EXPORT_PLACES, JOBS, SIGNING_KEYS, TENANTS } from '../../streams/buckets.js'
 import { EXPORTERS, EXPORTS } from '../../streams/exports.js'
 
 /** Jobs in hand at once: they wait for the read model most of the time, and one tenant's must not hold up another's. */
@@ -74,6 +76,9 @@ runMain('exporter', async () => {
   const watermark = await followWatermark(await broker.bucket(CHECKPOINTS), lost, clock)
   const { publish } = createPublisher(broker.connection)
   const idsOf = tenantIdsCache(await signingKey(await broker.bucket(SIGNING_KEYS), masterKeys, 'ids'))
+  const directory = new WatchedDirectory()
+  await mirrorBucket(await broker.bucket(DIRECTORY), lost, (key, value) => directory.apply(key, value))
+  const identityKeyOf = identityKeysCache(await signingKey(await broker.bucket(SIGNING_KEYS), masterKeys, 'identities'))
   const blobs = await openBlobs(config)
   const deps = {
     jobs,
@@ -87,7 +92,10 @@ runMain('exporter', async () => {
       return tenant && { name: tenant.name, residencyRegion: settingsOf(tenant).residency_region }
     },
     places: [thisInstance(config.region === '' ? null : config.region), blobs.place],
-    workloadsOf: async () => [],
+    workloadsOf: async (tenantId: string) =>
+      workloadHashes(directory, tenantId, identityKeyOf(tenantId)).map((hash) =>
+        String(Buffer.from(hash, 'hex').readBigUInt64LE()),
+      ),
     unitPricesIn,
     publishEvent: eventPublisher(publish, idsOf),
     clock,

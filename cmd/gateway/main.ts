@@ -35,6 +35,8 @@ import { createPublisher } from '../../internal/broker/publisher.js'
 import { bucketRecords } from '../../internal/broker/records.js'
 import { watchRecords } from '../../internal/broker/watched-records.js'
 import { followWatermark } from '../../internal/broker/watermark.js'
+import type { StoredBudget } from '../../internal/budgets/budget.js'
+import { budgetRoutes } from '../../internal/budgets/routes.js'
 import { clientRoutes } from '../../internal/clients/routes.js'
 import {
   BLOB_SETTINGS,
@@ -107,6 +109,7 @@ import { openWebhookRoutes } from '../../internal/webhooks/open.js'
 import {
   API_KEY_USES,
   API_KEYS,
+  BUDGETS,
   CHECKPOINTS,
   CONNECTORS,
   DIRECTORY,
@@ -464,6 +467,7 @@ runMain('gateway', async () => {
         ...collection,
         names: await watchRecords<StoredModelName>(await broker.bucket(MODEL_NAMES), lost),
       }),
+      ...budgetRoutes({ ...collection, budgets: await watchRecords<StoredBudget>(await broker.bucket(BUDGETS), lost) }),
       ...poolRoutes({ ...collection, pools: await watchRecords<StoredPool>(await broker.bucket(POOLS), lost) }),
       ...connectorRoutes({ ...collection, mode: config.mode, connectors, residencyRegionOf }),
       ...partnerRoutes({

@@ -75,6 +75,8 @@ runMain('up', async () => {
       ...MASTER_KEY_SETTINGS,
       ...BROKER_SETTINGS,
       'spoolBytesMax',
+      'sentinelEveryMs',
+      'surveyEveryMs',
       ...RATE_SETTINGS,
       ...WEBHOOK_TARGET_SETTINGS,
       ...COURIER_SETTINGS,
@@ -179,6 +181,7 @@ runMain('up', async () => {
     // Nobody waits for these: what they are to do does.
     await supervisor.start(role('courier', ['--member-name', 'courier-1'], async () => undefined))
     await supervisor.start(role('exporter', [], async () => undefined))
+    await supervisor.start(role('sentinel', ['--member-name', 'sentinel-1'], async () => undefined))
     await supervisor.start(role('trainer', ['--member-name', 'trainer-1'], async () => undefined))
     process.stdout.write(banner({ baseUrl, files, mode: config.mode, ownsNats, ownsStore }))
 

@@ -183,6 +183,8 @@ export const SETTINGS = {
   masterKey: text('master-key', ''),
   masterKeyFile: text('master-key-file', ''),
   memberName: text('member-name', ''),
+  sentinelEveryMs: integer('sentinel-every-ms', 5_000, 100, 3_600_000),
+  surveyEveryMs: integer('survey-every-ms', 60_000, 100, 3_600_000),
   trainEveryMinutes: integer('train-every-minutes', 360, 1, 525_600),
   stages,
 } as const satisfies Record<string, Setting<unknown>>

@@ -10,6 +10,7 @@ const MARK: Readonly<Record<string, RegExp>> = {
   exporter: /cmd[/\\]exporter[/\\]main\.js/,
   attributor: /cmd[/\\]attributor[/\\]main\.js/,
   trainer: /cmd[/\\]trainer[/\\]main\.js/,
+  sentinel: /cmd[/\\]sentinel[/\\]main\.js/,
   courier: /cmd[/\\]courier[/\\]main\.js/,
 }
 

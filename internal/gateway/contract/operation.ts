@@ -7,6 +7,7 @@ export const TAGS = {
   Attribution: 'Records of who and what caused a call, with their evidence.',
   Models: 'What trained inference has learned, and what of it serves.',
   Reports: 'What calls amount to, and how many people make them, by groups and time.',
+  Budgets: 'Ceilings on what calls may cost, and what is told when they are reached.',
   Access: 'Who may call, and with what: API keys, OAuth clients, people.',
   Settings: 'How the tenant wants the service to work.',
   Audit: 'What was done and refused.',

@@ -1,0 +1,158 @@
+/**
+ * The sentinel: watches budgets, spend and coverage, and tells of what crosses a line. Several share the tenants, and
+ * whatever two of them see is told once.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { WatchedDirectory } from '../../internal/attribution/directory/directory.js'
+import { connectBroker, ensureStreams } from '../../internal/broker/connect.js'
+import { holdsEvent, lastEventSequence } from '../../internal/broker/events-log.js'
+import { joinMembers } from '../../internal/broker/members.js'
+import { mirrorBucket } from '../../internal/broker/mirror.js'
+import { createPublisher, publishOrThrow } from '../../internal/broker/publisher.js'
+import { watchRecords } from '../../internal/broker/watched-records.js'
+import { followWatermark } from '../../internal/broker/watermark.js'
+import type { StoredBudget } from '../../internal/budgets/budget.js'
+import { BROKER_SETTINGS, MASTER_KEY_SETTINGS, readConfig, STORE_SETTINGS } from '../../internal/config/settings.js'
+import { readCoverage } from '../../internal/coverage/routes.js'
+import { tenantIdsCache } from '../../internal/ids/ids.js'
+import { runMain, stopSignal, untilAvailable } from '../../internal/process/main.js'
+import { readMasterKeys } from '../../internal/secrets/master-keys.js'
+import { signingKey } from '../../internal/secrets/signing-keys.js'
+import { MINIMUM_USD, TRAILING_HOURS, WEEKS } from '../../internal/sentinel/anomaly.js'
+import { watchBudgets } from '../../internal/sentinel/watch-budgets.js'
+import { type Streaks, watchCoverage } from '../../internal/sentinel/watch-coverage.js'
+import { watchSpend } from '../../internal/sentinel/watch-spend.js'
+import { connectStore } from '../../internal/store/client.js'
+import { observedSources, seenLayers } from '../../internal/store/queries/coverage.js'
+import { hourlySpendOf } from '../../internal/store/queries/hourly-spend.js'
+import { exactSpendOf, spendOf } from '../../internal/store/queries/spend.js'
+import { createLog } from '../../internal/telemetry/log.js'
+import type { Tenant } from '../../internal/tenants/tenant.js'
+import { formatQuantity, quantityOfSteps } from '../../internal/units/quantity.js'
+import {
+  ANNOUNCEMENTS,
+  BUDGETS,
+  CHECKPOINTS,
+  COVERAGE_STATES,
+  DIRECTORY,
+  MEMBERS,
+  SIGNING_KEYS,
+  TENANTS,
+} from '../../streams/buckets.js'
+
+runMain('sentinel', async () => {
+  const config = readConfig(
+    [
+      'logLevel',
+      'memberName',
+      'sentinelEveryMs',
+      'surveyEveryMs',
+      ...MASTER_KEY_SETTINGS,
+      ...BROKER_SETTINGS,
+      ...STORE_SETTINGS,
+    ],
+    process.argv.slice(2),
+    process.env,
+  )
+  const log = createLog('sentinel', config.logLevel)
+  const masterKeys = readMasterKeys(config)
+  const member = config.memberName === '' ? `sentinel-${process.pid}` : config.memberName
+  const broker = await connectBroker({
+    url: config.natsUrl,
+    user: config.natsUser,
+    password: config.natsPassword,
+    name: member,
+  })
+  await untilAvailable('JetStream', () => ensureStreams(broker, { ...config, replicas: config.streamReplicas }), log)
+  const store = connectStore({
+    url: config.storeUrl,
+    user: config.storeUser,
+    password: config.storePassword,
+    database: config.storeDatabase,
+  })
+
+  const stopping = new AbortController()
+  const { signal } = stopping
+  const lost = (cause: unknown): void => {
+    if (signal.aborted) return
+    log.fatal({ err: cause }, 'a copy of a bucket no longer follows it')
+    process.exit(1)
+  }
+  const tenants = await mirrorBucket<Tenant>(await broker.bucket(TENANTS), lost)
+  const budgets = await watchRecords<StoredBudget>(await broker.bucket(BUDGETS), lost)
+  const directory = new WatchedDirectory()
+  await mirrorBucket(await broker.bucket(DIRECTORY), lost, (key, value) => directory.apply(key, value))
+  const watermark = await followWatermark(await broker.bucket(CHECKPOINTS), lost, Date.now)
+  const coverageStates = await broker.bucket(COVERAGE_STATES)
+  const membership = await joinMembers(await broker.bucket(MEMBERS), 'sentinel', member, lost)
+  const { publish } = createPublisher(broker.connection)
+  const announcing = {
+    bucket: await broker.bucket(ANNOUNCEMENTS),
+    idsOf: tenantIdsCache(await signingKey(await broker.bucket(SIGNING_KEYS), masterKeys, 'ids')),
+    store: (subject: string, text: string, id: string) => publishOrThrow(publish, subject, Buffer.from(text), id),
+    lastSequence: (subject: string) => lastEventSequence(broker.manager, subject),
+    isStored: (subject: string, after: number, id: string) => holdsEvent(broker.manager, subject, after, id),
+    clock: Date.now,
+  }
+  const spend = {
+    spend: (tenantId: string, fromMs: number, toMs: number) => spendOf(store, tenantId, fromMs, toMs),
+    exactSpend: async (tenantId: string, fromMs: number, toMs: number, filter: StoredBudget['filter']) =>
+      exactSpendOf(store, tenantId, await watermark.renewed(), { fromMs, toMs }, filter),
+  }
+  const coverage = {
+    seen: (tenantId: string, nowMs: number) => seenLayers(store, tenantId, nowMs, signal),
+    observed: (tenantId: string) => observedSources(store, tenantId, signal),
+    sourcesOf: (tenantId: string) => directory.sources(tenantId),
+  }
+  const baseline = {
+    atLeastUsd: formatQuantity(quantityOfSteps<'USD'>(MINIMUM_USD)),
+    weeks: WEEKS,
+    trailingHours: TRAILING_HOURS,
+  }
+  const streaks: Streaks = new Map()
+
+  /** Looks after every tenant that is this sentinel's; one that fails does not keep it from the others. */
+  const eachTenant = async (
+    what: string,
+    look: (tenantId: string) => Promise<void>,
+    everyMs: number,
+  ): Promise<void> => {
+    while (!signal.aborted) {
+      for (const [tenantId] of tenants.entries()) {
+        if (signal.aborted || !membership.owns(tenantId)) continue
+        await look(tenantId).catch((cause: unknown) => {
+          if (!signal.aborted) log.error({ err: cause, tenantId }, `${what} could not be looked at`)
+        })
+      }
+      await sleep(everyMs, undefined, { signal }).catch(() => undefined)
+    }
+  }
+  const running = [
+    eachTenant(
+      'budgets',
+      (tenantId) => watchBudgets(tenantId, [...budgets.of(tenantId)], spend, announcing),
+      config.sentinelEveryMs,
+    ),
+    eachTenant(
+      'spend',
+      (tenantId) => watchSpend(tenantId, (id, hourMs) => hourlySpendOf(store, id, hourMs, baseline), announcing),
+      config.surveyEveryMs,
+    ),
+    eachTenant(
+      'coverage',
+      async (tenantId) => {
+        const pathways = await readCoverage(tenantId, Date.now(), coverage, signal)
+        await watchCoverage(tenantId, pathways, streaks, coverageStates, announcing)
+      },
+      config.surveyEveryMs,
+    ),
+  ]
+  log.info({ member }, 'watching')
+
+  await stopSignal()
+  stopping.abort()
+  await Promise.all(running)
+  await membership.leave().catch((cause: unknown) => log.warn({ err: cause }, 'left without saying so'))
+  await broker.close()
+  await store.close()
+})

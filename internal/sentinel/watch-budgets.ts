@@ -1,0 +1,84 @@
+import { type BudgetFilter, ceilingOf, reachedThresholds, type StoredBudget } from '../budgets/budget.js'
+import { ExactNumber } from '../events/exact-json.js'
+import type { Spend } from '../store/queries/spend.js'
+import { formatQuantity, parseQuantity, type Quantity, sum, zero } from '../units/quantity.js'
+import { type AnnounceDeps, announceOnce, isAnnounced } from './announce.js'
+
+export interface BudgetReads {
+  /** What a tenant's calls of a period cost, by owner, service and provider: at once, and right but for moments. */
+  readonly spend: (tenantId: string, fromMs: number, toMs: number) => Promise<Spend[]>
+  /** What the calls that a filter takes cost by the records, all as of one instant. */
+  readonly exactSpend: (tenantId: string, fromMs: number, toMs: number, filter: BudgetFilter) => Promise<string>
+}
+
+/** Calls that come late count for the month in which they were made, and are looked for so long into the next. */
+const LATE_MS = 3 * 24 * 60 * 60 * 1000
+
+/**
+ * Tells of every threshold that a tenant's budgets have reached: once a budget, month and threshold, in order.
+ *
+ * The rollups say which budgets may have; a change of a record counts twice in them for some milliseconds, so that what
+ * is told is summed up from the records.
+ */
+export async function watchBudgets(
+  tenantId: string,
+  budgets: readonly StoredBudget[],
+  reads: BudgetReads,
+  deps: AnnounceDeps,
+): Promise<void> {
+  if (budgets.length === 0) return
+  const nowMs = deps.clock()
+  const months = [...new Set([monthOf(nowMs - LATE_MS), monthOf(nowMs)].map((month) => JSON.stringify(month)))]
+  for (const month of months) {
+    const { fromMs, toMs, name } = JSON.parse(month) as Month
+    const spend = await reads.spend(tenantId, fromMs, toMs)
+    for (const budget of budgets) {
+      const ceiling = ceilingOf(budget)
+      const seen = sum(spend.filter((each) => isTaken(each, budget.filter)).map(costOf))
+      let exact: Quantity<'USD'> | undefined
+      for (const threshold of reachedThresholds(seen, ceiling)) {
+        const key = `${budget.id}.${name}.${threshold}`
+        if (await isAnnounced(key, deps)) continue
+        exact ??= parseQuantity(await reads.exactSpend(tenantId, fromMs, toMs, budget.filter)) ?? zero<'USD'>()
+        const spent = exact
+        if (!reachedThresholds(spent, ceiling).includes(threshold)) break
+        await announceOnce(
+          key,
+          async () => ({
+            tenantId,
+            type: 'budget.threshold.crossed',
+            cause: key,
+            data: {
+              budget_id: budget.id,
+              threshold,
+              period_to_date_usd: new ExactNumber(formatQuantity(spent)),
+              ceiling_usd: new ExactNumber(formatQuantity(ceiling)),
+            },
+          }),
+          deps,
+        )
+      }
+    }
+  }
+}
+
+interface Month {
+  readonly fromMs: number
+  readonly toMs: number
+  /** `YYYY-MM` */
+  readonly name: string
+}
+
+/** The UTC month of an instant. */
+function monthOf(ms: number): Month {
+  const date = new Date(ms)
+  const [year, month] = [date.getUTCFullYear(), date.getUTCMonth()]
+  return { fromMs: Date.UTC(year, month), toMs: Date.UTC(year, month + 1), name: date.toISOString().slice(0, 7) }
+}
+
+const isTaken = (spend: Spend, { owner, service, provider }: BudgetFilter): boolean =>
+  (owner === undefined || spend.owner === owner) &&
+  (service === undefined || spend.service === service) &&
+  (provider === undefined || spend.provider === provider)
+
+const costOf = ({ costUsd }: Spend): Quantity<'USD'> => parseQuantity(costUsd) ?? zero<'USD'>()
