@@ -1,12 +1,21 @@
 import { join } from 'node:path'
 import { readTrace, type TraceRow } from '../../internal/replay/trace.js'
+import { zero } from '../../internal/units/quantity.js'
 import { type Provenance, provenance } from '../machine.js'
 import { privateRun } from '../private-run.js'
 import { writeResult } from '../results.js'
 import { table } from '../table.js'
 import { type Figures, figuresOf, type Verdict } from './figures.js'
 import { judgedEvents, judgeInProcess } from './in-process.js'
-import { jitterCompany, naturalKinds, type PlantedWorld, permuteLabels, plant, STRETCHED_MS } from './plant.js'
+import {
+  jitterCompany,
+  naturalKinds,
+  type PlantedEvent,
+  type PlantedWorld,
+  permuteLabels,
+  plant,
+  STRETCHED_MS,
+} from './plant.js'
 import { COMPANY, WITHHOLDINGS, type Withholding } from './planted-company.js'
 import { type Product, startProduct } from './product.js'
 import { byCeiling, byHeuristic, byMajority } from './references.js'
@@ -100,17 +109,29 @@ async function evaluateProduct(rows: readonly TraceRow[], product: Product, opti
 async function evaluateKinds(rows: readonly TraceRow[], product: Product, seed: number) {
   const world = naturalKinds(rows, String(seed))
   const lengthMs = Math.max(...world.events.map(({ atMs }) => atMs)) + 1
-  const { judged, verdicts, costOf, training } = await runTrial(product, 'kinds', world, false, lengthMs)
+  const { verdicts, training, served } = await runTrial(product, 'kinds', world, false, lengthMs)
+  return { training, served, ...kindsOutcome(world, verdicts) }
+}
+
+function kindsOutcome(world: PlantedWorld, verdicts: readonly Verdict[]) {
+  const judged = judgedEvents(world)
+  const costOf = costsIn(judged, verdicts)
   return {
-    training,
     product: figuresOf(verdicts),
     majority: figuresOf(byMajority(world, judged, costOf, false)),
     heuristic: figuresOf(byHeuristic(world, judged, costOf, false)),
   }
 }
 
+/** Of each judged event, what its verdict says that it cost. */
+function costsIn(judged: readonly PlantedEvent[], verdicts: readonly Verdict[]) {
+  const costs = new Map(judged.map(({ rowId }, i) => [rowId, verdicts[i]?.costUsd]))
+  return ({ rowId }: PlantedEvent): Verdict['costUsd'] => costs.get(rowId) ?? zero()
+}
+
 function evaluateInProcess(rows: readonly TraceRow[], options: EvalOptions): void {
   const outcomes: Outcome[] = []
+  const permuted: { withholding: string; seed: number; n: number; share: number }[] = []
   for (let seed = options.seed; seed < options.seed + options.inProcess; seed++) {
     for (const withholding of WITHHOLDINGS) {
       const world = worldOf(rows, withholding, seed)
@@ -120,19 +141,26 @@ function evaluateInProcess(rows: readonly TraceRow[], options: EvalOptions): voi
         outcomes.push(inProcessOutcome(world, audits, seed, verdicts))
         process.stderr.write(`${withholding.name} ${audits ? 'audited ' : ''}seed ${seed}\n`)
       }
+      const dealtAnew = judgeInProcess(permuteLabels(world, String(seed)), false) ?? []
+      const { n, at_floor } = figuresOf(dealtAnew)
+      permuted.push({ withholding: `${withholding.name} seed ${seed}`, seed, n, share: at_floor.share })
     }
   }
+  const world = naturalKinds(rows, String(options.seed))
+  const verdicts = judgeInProcess(world, false)
   report(options, 'eval-seeds.json', {
     question: 'the same by the mathematics alone, for other plantings',
     provenance: provenance(options.checkout),
-    bars: barsOf(outcomes, []),
+    bars: barsOf(outcomes, permuted),
     outcomes,
+    permuted,
+    ...(verdicts && { kinds: kindsOutcome(world, verdicts) }),
   })
 }
 
 function inProcessOutcome(world: PlantedWorld, audits: boolean, seed: number, verdicts: readonly Verdict[]): Outcome {
   const judged = judgedEvents(world)
-  const noCost = (): Verdict['costUsd'] => (verdicts[0] as Verdict).costUsd
+  const noCost = costsIn(judged, verdicts)
   return {
     withholding: world.withholding.name,
     audits,
@@ -206,7 +234,7 @@ interface Report {
   readonly seed?: number
   readonly outcomes: readonly Outcome[]
   readonly permuted?: readonly object[]
-  readonly kinds?: Awaited<ReturnType<typeof evaluateKinds>>
+  readonly kinds?: ReturnType<typeof kindsOutcome>
 }
 
 function report(options: EvalOptions, file: string, result: Report): void {
