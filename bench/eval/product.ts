@@ -50,7 +50,7 @@ const mainOf = (role: string): string => fileURLToPath(new URL(`../../cmd/${role
 
 /** Far above what is asked for here: limits are not what is looked at. */
 const RATE = '100000'
-const CONNECTIONS = 48
+const CONNECTIONS = 16
 const PAGE = 200
 
 export async function startProduct(folder: string, natsServerBin: string, processes: Processes): Promise<Product> {

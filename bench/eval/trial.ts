@@ -25,7 +25,7 @@ export interface Trial {
 
 const POLL_MS = 500
 const WAIT_MS_MAX = 300_000
-const OVERRIDES_AT_ONCE = 48
+const OVERRIDES_AT_ONCE = 16
 const BULK_EVENTS = 1_000
 const LIVE_EVENTS = 100
 

@@ -71,7 +71,7 @@ export function connectService(baseUrl: string, apiKey: string, connections: num
           // A connection that was cut: whether the request took effect is not known, and a repeat is safe.
           return { status: 0, body: cause.message }
         })
-      const isPassing = answer.status === 0 || answer.status === 429 || answer.status >= 500
+      const isPassing = answer.status === 0 || answer.status === 429 || answer.status >= 500 || isStillRunning(answer)
       if (!isPassing) return answer
       if (performance.now() - startedAt > GIVE_UP_MS) throw new Error(`no answer (${answer.status}): ${answer.body}`)
       await sleep(Math.random() * Math.min(50 * 2 ** attempt, RETRY_MS_MAX))
@@ -111,6 +111,10 @@ export function connectService(baseUrl: string, apiKey: string, connections: num
     close: () => pool.close(),
   }
 }
+
+/** An attempt before this one, whose answer was not waited for, is still at work under the same Idempotency-Key. */
+const isStillRunning = ({ status, body }: Answer): boolean =>
+  status === 409 && (JSON.parse(body) as { error_code?: string }).error_code === 'IDEMPOTENCY_IN_PROGRESS'
 
 export interface Answer {
   readonly status: number
