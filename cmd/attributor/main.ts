@@ -47,6 +47,7 @@ import { runMain, stopSignal, untilAvailable } from '../../internal/process/main
 import { readMasterKeys } from '../../internal/secrets/master-keys.js'
 import { signingKey } from '../../internal/secrets/signing-keys.js'
 import { connectStore } from '../../internal/store/client.js'
+import { compactNowAndThen } from '../../internal/store/compaction.js'
 import { fillCopies } from '../../internal/store/migrations/fill-copies.js'
 import { createDatabase, migrate } from '../../internal/store/migrations/migrate.js'
 import { resolvedCosts } from '../../internal/store/queries/allocation-weights.js'
@@ -334,11 +335,15 @@ runMain('attributor', async () => {
     { ...changes, bytesMax: CHANGES.max_bytes, keepMs: REPLAY_WINDOW_MS },
   ]
   const purging = purgeDone({ ...logDeps, manager: broker.manager }, purged, stopping.signal)
+  const compacting = compactNowAndThen(
+    { store, isOwner: () => membership.owns('compaction'), clock: Date.now, log },
+    stopping.signal,
+  )
   log.info({ member, stages: config.stages, partitions: config.partitions }, 'attributing')
 
   await stopSignal()
   stopping.abort()
-  await Promise.all([...running, purging, inference.stopped, filling])
+  await Promise.all([...running, purging, compacting, inference.stopped, filling])
   // The others find out by the missing heartbeat when the broker is gone already.
   await membership.leave().catch((cause: unknown) => log.warn({ err: cause }, 'left without saying so'))
   await broker.close()

@@ -4,7 +4,7 @@ import { ADD_ADMISSION_KEY_FLAGS, CREATE_ADMISSION_KEYS } from '../tables/admiss
 import { CREATE_ALLOCATION_WEIGHTS } from '../tables/allocation-weights.js'
 import { ADD_ATTRIBUTION_CONFIDENCE, ADD_ATTRIBUTION_INFERENCE, CREATE_ATTRIBUTIONS } from '../tables/attributions.js'
 import { CREATE_AUDIT_LOG } from '../tables/audit-log.js'
-import { CREATE_CLOSED } from '../tables/closed.js'
+import { CREATE_CLOSED, CREATE_CLOSED_HISTORY } from '../tables/closed.js'
 import { CREATE_EXPORT_GROUPS } from '../tables/export-groups.js'
 import { CREATE_OBSERVATIONS } from '../tables/observations.js'
 import { CREATE_QUARANTINED } from '../tables/quarantined.js'
@@ -49,6 +49,7 @@ export const MIGRATIONS: readonly Migration[] = [
     name: 'sorted copies',
     statements: [...ADD_SKIP_INDEXES, CREATE_VALUES, CREATE_VALUES_FEED, FILL_VALUES, ...CREATE_SORTED_COPIES],
   },
+  { version: 13, name: 'history of closed versions', statements: [CREATE_CLOSED_HISTORY] },
 ]
 
 /** Creates the database unless it is there. An account that may not create one needs it made beforehand. */

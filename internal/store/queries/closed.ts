@@ -28,10 +28,10 @@ export async function closedVersionsOf(
     query: `SELECT toUnixTimestamp64Milli(valid_from) AS valid_from_ms, toUnixTimestamp64Milli(closed_at) AS closed_at_ms,
               change, change_id, actor, service, owner, output_state, stage_origin, evidence_basis, confidence_band,
               export_eligibility
-            FROM closed
+            FROM (SELECT * FROM closed UNION ALL SELECT * FROM closed_history)
             WHERE tenant_id = {tenant:String} AND id = CAST(unhex({id:String}) AS FixedString(16))
               AND closed_at <= fromUnixTimestamp64Milli({by:Int64})
-            ORDER BY valid_from`,
+            ORDER BY valid_from LIMIT 1 BY valid_from`,
     query_params: { tenant: tenantId, id: recordId, by: byMs },
     format: 'JSONEachRow',
   })

@@ -51,12 +51,9 @@ const COPIED: ReadonlySet<string> = new Set([
 const KEY: ReadonlySet<string> = new Set(['tenant_id', 'id', 'valid_from'])
 const COLUMNS = ATTRIBUTION_COLUMNS.filter(([name]) => KEY.has(name) || COPIED.has(name))
 
-/**
- * The versions that are no longer valid (design section 6). Not partitioned: an insert is one part, whole or not at all.
- */
-export const CREATE_CLOSED = `
-CREATE TABLE IF NOT EXISTS closed (
-${COLUMNS.map(([name, type]) => `  ${name} ${type}`).join(',\n')},
+const create = (name: string): string => `
+CREATE TABLE IF NOT EXISTS ${name} (
+${COLUMNS.map(([column, type]) => `  ${column} ${type}`).join(',\n')},
   closed_at DateTime64(3, 'UTC'),
   change LowCardinality(String),
   change_id String,
@@ -65,6 +62,14 @@ ${COLUMNS.map(([name, type]) => `  ${name} ${type}`).join(',\n')},
 ENGINE = MergeTree
 ORDER BY (tenant_id, id, valid_from)
 SETTINGS non_replicated_deduplication_window = 10000`
+
+/**
+ * The versions that are no longer valid (design section 6). Not partitioned: an insert is one part, whole or not at all.
+ */
+export const CREATE_CLOSED = create('closed')
+
+/** Those whose rows were removed since nobody reads as of then any more (`compaction.ts`): what remains is their history. */
+export const CREATE_CLOSED_HISTORY = create('closed_history')
 
 export const CLOSED: RowBinaryTable<ClosedRow> = {
   name: 'closed',

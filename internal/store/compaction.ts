@@ -1,0 +1,75 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { ClickHouseClient } from '@clickhouse/client'
+import type { Logger } from '../telemetry/log.js'
+import { RECORD_TABLES } from './tables/sorted-copies.js'
+
+/**
+ * Every read of a tenant leaves out what is in `closed`: some ten thousand entries cost it nothing, a million half a
+ * second. People close few versions; a job that attributes a window again closes as many as it has records. So versions
+ * that such a job, or a trace, has replaced are removed from the tables of records when nobody can read as of then any
+ * more, and their entries move to `closed_history`, where a record's history finds them. What people have decided stays:
+ * undone, a record is again what it was.
+ */
+
+/** A cursor lives for an hour, an export reads as of its beginning for longer. */
+export const COMPACTED_AFTER_MS = 6 * 60 * 60 * 1000
+/** Fewer entries of a tenant are left where they are. */
+const ENTRIES_MIN = 5_000
+const LOOK_EVERY_MS = 10 * 60 * 1000
+
+export interface CompactionDeps {
+  readonly store: ClickHouseClient
+  readonly isOwner: () => boolean
+  readonly clock: () => number
+  readonly log: Logger
+}
+
+/** Compacts now and then, until the signal aborts. What fails is tried again in the next round. */
+export async function compactNowAndThen(deps: CompactionDeps, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    await sleep(LOOK_EVERY_MS, undefined, { signal }).catch(() => undefined)
+    if (signal.aborted || !deps.isOwner()) continue
+    try {
+      const tenants = await compact(deps.store, deps.clock() - COMPACTED_AFTER_MS, ENTRIES_MIN)
+      if (tenants.length > 0) deps.log.info({ tenants }, 'removed versions of records that were replaced')
+    } catch (cause) {
+      deps.log.warn({ err: cause }, 'versions that were replaced are not removed yet')
+    }
+  }
+}
+
+/**
+ * One round. Each step is safe to repeat, and whoever reads between two of them sees the same.
+ *
+ * @param closedBeforeMs entries that are older
+ * @param entriesMin of a tenant
+ * @returns the tenants whose versions were removed
+ */
+export async function compact(
+  store: ClickHouseClient,
+  closedBeforeMs: number,
+  entriesMin: number,
+): Promise<readonly string[]> {
+  const result = await store.query({
+    query: `SELECT tenant_id FROM closed WHERE ${REPLACED} GROUP BY tenant_id HAVING count() >= {least:UInt32}`,
+    query_params: { before: closedBeforeMs, least: entriesMin },
+    format: 'JSONCompactEachRow',
+  })
+  const tenants = (await result.json<[string]>()).map(([tenantId]) => tenantId)
+  for (const tenantId of tenants) {
+    const query_params = { tenant: tenantId, before: closedBeforeMs }
+    const run = (query: string): Promise<unknown> => store.command({ query, query_params })
+    const ofTenant = `tenant_id = {tenant:String} AND ${REPLACED}`
+    await run(`INSERT INTO closed_history SELECT * FROM closed WHERE ${ofTenant} AND (id, valid_from) NOT IN (
+                 SELECT id, valid_from FROM closed_history WHERE tenant_id = {tenant:String})`)
+    for (const table of RECORD_TABLES) {
+      await run(`DELETE FROM ${table} WHERE tenant_id = {tenant:String}
+                   AND (id, valid_from) IN (SELECT id, valid_from FROM closed WHERE ${ofTenant})`)
+    }
+    // Last: while a version is in any table, its entry keeps it out of what is read.
+    await run(`DELETE FROM closed WHERE ${ofTenant}`)
+  }
+  return tenants
+}
+
+const REPLACED = `change IN ('reattribution', 'correction') AND closed_at < fromUnixTimestamp64Milli({before:Int64})`

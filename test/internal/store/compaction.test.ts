@@ -1,0 +1,87 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { toRow } from '../../../internal/attribution/row.js'
+import { compact } from '../../../internal/store/compaction.js'
+import { migrate } from '../../../internal/store/migrations/migrate.js'
+import { closedVersionsOf } from '../../../internal/store/queries/closed.js'
+import { landedRows, versionsBefore } from '../../../internal/store/queries/versions.js'
+import { insertRows } from '../../../internal/store/sink.js'
+import { ATTRIBUTIONS, type AttributionRow } from '../../../internal/store/tables/attributions.js'
+import { type Change, CLOSED } from '../../../internal/store/tables/closed.js'
+import { RECORD_TABLES } from '../../../internal/store/tables/sorted-copies.js'
+import { admitted, idOf, NOW_MS } from '../../support/invocations.js'
+import { ROW_DEPS } from '../../support/stages.js'
+import { launchStore, type RunningStore, stopStore } from '../../support/store.js'
+import { readBooks } from '../../support/usage.js'
+
+let store: RunningStore
+
+beforeAll(async () => {
+  store = await launchStore()
+  await migrate(store.client)
+})
+afterAll(() => stopStore(store))
+
+const rowOf = (number: number, tenantId = 'tnt_one'): AttributionRow =>
+  toRow(
+    admitted({ id: new Uint8Array(idOf(number)), tenantId }),
+    {
+      service: 'search',
+      owner: 'team-search',
+      stageOrigin: 'stage_a',
+      evidenceBasis: 'service_resolved',
+      confidence: 9_000,
+      outputState: 'deterministically_resolved',
+      modelVersion: 'rules-1',
+      degradationState: 'none',
+      evidence: {},
+    },
+    { partition: 0, validFromMs: NOW_MS },
+    ROW_DEPS,
+  )
+
+/** Replaces a version by one of another owner. */
+async function replace(row: AttributionRow, change: Change, atMs: number): Promise<AttributionRow> {
+  const next = { ...row, owner: `owner-${change}`, validFromMs: atMs }
+  const token = `${row.tenantId} ${Buffer.from(row.id).toString('hex')} ${atMs}`
+  await insertRows(store.client, ATTRIBUTIONS, [next], token)
+  await insertRows(
+    store.client,
+    CLOSED,
+    [{ version: row, closedAtMs: atMs, change, changeId: 'rea_one', actor: 'cli' }],
+    token,
+  )
+  return next
+}
+
+const countIn = async (table: string): Promise<number> => {
+  const result = await store.client.query({ query: `SELECT count() FROM ${table}`, format: 'JSONCompactEachRow' })
+  return Number((await result.json<[string]>())[0]?.[0])
+}
+const hexOf = ({ id }: AttributionRow): string => Buffer.from(id).toString('hex')
+
+test('what a job or a trace has replaced long ago is removed; what people decided, and what is young, stays', async () => {
+  const rows = [1, 2, 3, 4, 5].map((number) => rowOf(number))
+  const foreign = rowOf(6, 'tnt_two')
+  await insertRows(store.client, ATTRIBUTIONS, [...rows, foreign], 'rows')
+  const [anew, corrected, overridden, young] = rows as [AttributionRow, AttributionRow, AttributionRow, AttributionRow]
+  const last = await replace(await replace(anew, 'reattribution', NOW_MS + 10), 'reattribution', NOW_MS + 20)
+  await replace(corrected, 'correction', NOW_MS + 10)
+  await replace(overridden, 'override', NOW_MS + 10)
+  await replace(young, 'reattribution', NOW_MS + 1_000)
+  await replace(foreign, 'reattribution', NOW_MS + 10)
+  const history = await closedVersionsOf(store.client, 'tnt_one', hexOf(anew), NOW_MS + 2_000)
+  const before = await readBooks(store.client)
+
+  expect(await compact(store.client, NOW_MS + 100, 3)).toEqual(['tnt_one'])
+  expect(await compact(store.client, NOW_MS + 100, 3)).toEqual([])
+
+  for (const table of RECORD_TABLES) expect([table, await countIn(table)]).toEqual([table, 6 + 6 - 3])
+  expect(await countIn('closed')).toBe(3)
+  expect((await versionsBefore(store.client, 'tnt_one', [hexOf(anew)], NOW_MS + 2_000)).map(({ row }) => row)).toEqual([
+    last,
+  ])
+  expect(await landedRows(store.client, [overridden, young, foreign])).toHaveLength(3)
+  expect(await closedVersionsOf(store.client, 'tnt_one', hexOf(anew), NOW_MS + 2_000)).toEqual(history)
+  expect(await readBooks(store.client)).toEqual(before)
+  expect(before.rollups).toEqual(before.records)
+}, 120_000)
