@@ -9,9 +9,9 @@ import { attribution } from './attribution/question.js'
 import { evaluate } from './eval/question.js'
 import { exportsQuestion } from './exports/question.js'
 import { type IngestOptions, ingest } from './ingest/question.js'
+import { type QueryOptions, query } from './query/question.js'
 import { revocation } from './revocation/question.js'
 import { soak } from './soak/question.js'
-import { type WebhooksOptions, webhooks } from './webhooks/question.js'
 
 /** From dist/bench to the checkout. */
 const CHECKOUT = fileURLToPath(new URL('../..', import.meta.url))
@@ -83,20 +83,6 @@ program
   })
 
 program
-  .command('webhooks')
-  .description(
-    'webhook deliveries ÷ a bare undici loop to the same https receiver; what hanging receivers do to the others',
-  )
-  .option('--repeats <count>', 'of each', atLeast(5), 5)
-  .option('--deliveries <count>', 'a repeat', atLeast(1_000), 8_000)
-  .option('--connections <count>', 'in flight, to 8 an endpoint', atLeast(8), 32)
-  .option('--endpoints <count>', 'of which one in ten hangs', atLeast(10), 1_000)
-  .option('--seconds <count>', 'of events at a constant rate, with and without those that hang', atLeast(5), 20)
-  .action(async (options: Omit<WebhooksOptions, 'checkout' | 'natsServerBin'>) => {
-    await webhooks({ ...options, checkout: CHECKOUT, natsServerBin: natsServerBin() }, stopping.signal)
-  })
-
-program
   .command('revocation')
   .description('how long a revoked credential is still taken by another gateway')
   .option('--repeats <count>', 'of each kind', atLeast(5), 50)
@@ -119,6 +105,17 @@ program
   .option('--in-process <count>', 'so many seeds from that one on, by the mathematics alone', atLeast(0), 0)
   .action(async (options: { seed: number; inProcess: number }) => {
     await evaluate({ ...options, checkout: CHECKOUT, natsServerBin: natsServerBin() }, stopping.signal)
+  })
+
+program
+  .command('query')
+  .description('pages of records: every filter by every sort, while records arrive, beside SQL by hand')
+  .option('--rows <count>', 'records', atLeast(100_000), 10_000_000)
+  .option('--repeats <count>', 'of each case', atLeast(1), 5)
+  .option('--ingest <count>', 'rows a second that come in meanwhile', atLeast(0), 1_000)
+  .option('--every <count>', 'one case in so many', atLeast(1), 1)
+  .action(async (options: Omit<QueryOptions, 'checkout'>) => {
+    await query({ ...options, checkout: CHECKOUT }, stopping.signal)
   })
 
 program.parseAsync().then(

@@ -98,12 +98,14 @@ export interface Generated {
   /** How many there will be over the whole span. */
   readonly total: number
   readonly seed?: number
+  /** Makes all of their times later. */
+  readonly laterMs?: number
 }
 
 /** Inserts records by their numbers, in the order of their times, as batches come. */
 export async function generateRecords(
   store: ClickHouseClient,
-  { tenantId, from, to, total, seed = 0 }: Generated,
+  { tenantId, from, to, total, seed = 0, laterMs = 0 }: Generated,
 ): Promise<void> {
   await store.command({
     query: `INSERT INTO attributions (tenant_id, ${COLUMNS.join(', ')})
@@ -115,7 +117,7 @@ export async function generateRecords(
       from,
       count: to - from,
       seed,
-      first: LAST_AT_MS - SPAN_MS,
+      first: LAST_AT_MS - SPAN_MS + laterMs,
       stepMs: SPAN_MS / total,
     },
     clickhouse_settings: {

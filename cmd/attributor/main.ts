@@ -49,7 +49,7 @@ import { signingKey } from '../../internal/secrets/signing-keys.js'
 import { connectStore } from '../../internal/store/client.js'
 import { compactNowAndThen } from '../../internal/store/compaction.js'
 import { fillCopies } from '../../internal/store/migrations/fill-copies.js'
-import { createDatabase, migrate } from '../../internal/store/migrations/migrate.js'
+import { createDatabase, MIGRATIONS, migrate } from '../../internal/store/migrations/migrate.js'
 import { resolvedCosts } from '../../internal/store/queries/allocation-weights.js'
 import { lastAuditRecords } from '../../internal/store/queries/audit-log.js'
 import { observationSources } from '../../internal/store/queries/observations.js'
@@ -100,6 +100,7 @@ runMain('attributor', async () => {
       ...MASTER_KEY_SETTINGS,
       ...BROKER_SETTINGS,
       ...STORE_SETTINGS,
+      'storeCluster',
     ],
     process.argv.slice(2),
     process.env,
@@ -121,7 +122,7 @@ runMain('attributor', async () => {
     'the store',
     async () => {
       await createDatabase(account, config.storeDatabase)
-      await migrate(store)
+      await migrate(store, MIGRATIONS, config.storeCluster)
     },
     log,
   )

@@ -152,6 +152,7 @@ export const SETTINGS = {
   storeUser: text('store-user', 'attribution'),
   storePassword: text('store-password', ''),
   storeDatabase: text('store-database', 'attribution'),
+  storeCluster: text('store-cluster', ''),
   rateIngest: integer('rate-ingest', 20_000, 1, 10_000_000),
   rateRead: integer('rate-read', 50, 1, 10_000_000),
   rateReport: integer('rate-report', 10, 1, 10_000_000),

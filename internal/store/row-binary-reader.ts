@@ -69,13 +69,12 @@ export class RowBinaryReader {
   }
 
   stringMap(): Record<string, string> {
-    const entries: (readonly [string, string])[] = []
+    const map: Record<string, string> = {}
     for (let left = this.varint(); left > 0; left--) {
       const key = this.string()
-      entries.push([key, this.string()])
+      map[key] = this.string()
     }
-    // Also a key that is the name of something else, such as `__proto__`.
-    return Object.fromEntries(entries)
+    return map
   }
 
   private varint(): number {

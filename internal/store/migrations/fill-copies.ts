@@ -18,6 +18,7 @@ import { COPIED_COLUMNS, SORTED_COPIES, type SortedCopy } from '../tables/sorted
 export async function fillCopies(store: ClickHouseClient, signal: AbortSignal, portions = PORTIONS): Promise<void> {
   const missing = await unfilledCopies(store)
   if (missing.length === 0) return
+  await refuseWhatHasNoParts(store)
   await insertsUnderWayAreOver(store, signal)
   const aside = `${ASIDE}${Math.floor(Date.now() / 1000)}_${randomBytes(6).toString('hex')}`
   await dropLeftovers(store)
@@ -54,6 +55,15 @@ export async function fillCopies(store: ClickHouseClient, signal: AbortSignal, p
 /** Begins the name of a table of parts that are kept aside; when it was made follows, in seconds since the epoch. */
 const ASIDE = 'attributions_before_'
 const FILLING_S_MAX = 6 * 60 * 60
+
+/** The table in front of a cluster's: it has no parts, and what its shards hold is filled on each of them. */
+async function refuseWhatHasNoParts(store: ClickHouseClient): Promise<void> {
+  const found = await rows<{ engine: string }>(
+    store,
+    "SELECT engine FROM system.tables WHERE database = currentDatabase() AND name = 'attributions'",
+  )
+  if (found[0]?.engine === 'Distributed') throw new Error('sorted copies of a cluster are filled shard by shard')
+}
 
 /** The copies that hold all rows. */
 export async function filledCopies(store: ClickHouseClient): Promise<ReadonlySet<string>> {

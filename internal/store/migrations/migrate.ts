@@ -17,6 +17,7 @@ import {
 } from '../tables/sorted-copies.js'
 import { CREATE_USAGE, CREATE_USAGE_VIEWS, FILL_USAGE } from '../tables/usage.js'
 import { CREATE_WEBHOOK_ATTEMPTS } from '../tables/webhook-attempts.js'
+import { clustered } from './clustered.js'
 
 /**
  * The schema's steps, in order. A step that has been released is never changed; each of its statements is safe to
@@ -62,17 +63,39 @@ export async function createDatabase(account: Omit<StoreConnection, 'database'>,
   }
 }
 
-/** Brings the schema to the newest step and records each step. @param steps those of an older version, for its tests */
-export async function migrate(store: ClickHouseClient, steps: readonly Migration[] = MIGRATIONS): Promise<void> {
-  await store.command({
-    query: `CREATE TABLE IF NOT EXISTS schema_migrations (version UInt32, name String, applied_at DateTime64(3, 'UTC') DEFAULT now64(3))
-            ENGINE = MergeTree ORDER BY version`,
-  })
+const CREATE_SCHEMA_MIGRATIONS = `
+CREATE TABLE IF NOT EXISTS schema_migrations (version UInt32, name String, applied_at DateTime64(3, 'UTC') DEFAULT now64(3))
+ENGINE = MergeTree ORDER BY version`
+
+/**
+ * Brings the schema to the newest step and records each step.
+ *
+ * @param steps those of an older version, for its tests
+ * @param cluster whose servers hold the tables together; empty: one server
+ */
+export async function migrate(
+  store: ClickHouseClient,
+  steps: readonly Migration[] = MIGRATIONS,
+  cluster = '',
+): Promise<void> {
+  const run = async (statement: string): Promise<void> => {
+    for (const query of statementsFor(statement, cluster)) await store.command({ query })
+  }
+  await run(CREATE_SCHEMA_MIGRATIONS)
   const result = await store.query({ query: 'SELECT DISTINCT version FROM schema_migrations', format: 'JSONEachRow' })
   const applied = new Set((await result.json<{ version: number }>()).map(({ version }) => version))
   for (const { version, name, statements } of steps) {
     if (applied.has(version)) continue
-    for (const query of statements) await store.command({ query })
+    for (const statement of statements) await run(statement)
     await store.insert({ table: 'schema_migrations', values: [{ version, name }], format: 'JSONEachRow' })
   }
 }
+
+/** Every statement that makes the schema, in order. */
+export const schemaFor = (cluster: string): readonly string[] =>
+  [CREATE_SCHEMA_MIGRATIONS, ...MIGRATIONS.flatMap(({ statements }) => statements)].flatMap((statement) =>
+    statementsFor(statement, cluster),
+  )
+
+const statementsFor = (statement: string, cluster: string): readonly string[] =>
+  cluster === '' ? [statement] : clustered(statement, cluster)

@@ -1,0 +1,372 @@
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { ClickHouseClient } from '@clickhouse/client'
+import { SORT_FIELDS } from '../../internal/filters/fields.js'
+import type { Sort } from '../../internal/filters/parse.js'
+import { formatId } from '../../internal/ids/ids.js'
+import { connectStore } from '../../internal/store/client.js'
+import { fillCopies } from '../../internal/store/migrations/fill-copies.js'
+import { migrate } from '../../internal/store/migrations/migrate.js'
+import { RECORD } from '../../internal/store/queries/attributions.js'
+import { type After, keyOf, listRecords } from '../../internal/store/queries/list-records.js'
+import { AS_OF_SNAPSHOT, snapshotParams } from '../../internal/store/snapshot.js'
+import { columnOf, tableSortedBy } from '../../internal/store/tables/sorted-copies.js'
+import { freePort } from '../../internal/supervisor/instance.js'
+import { provenance } from '../machine.js'
+import { privateRun } from '../private-run.js'
+import type { Processes } from '../processes.js'
+import { readResult, writeResult } from '../results.js'
+import { table } from '../table.js'
+import { type Filter, filtersOf, type Known } from './cases.js'
+import { closeRecords, generateRecords, LAST_AT_MS } from './generate.js'
+import { startQueryStore } from './store.js'
+
+/**
+ * Question: does a page of any filter and any sort stay fast, whatever matches, while events arrive?
+ *
+ * Records of one tenant, made inside the engine, 10,000 of them closed; each filter of `cases.ts` in each sort, page 1
+ * and page 1,000, beside the fastest of the queries that a person who knows the tables would write for the same answer.
+ */
+export interface QueryOptions {
+  readonly checkout: string
+  readonly rows: number
+  readonly repeats: number
+  /** Rows a second that come in meanwhile. */
+  readonly ingest: number
+  /** Every so manieth case of the whole list; 1: all. */
+  readonly every: number
+}
+
+const TENANT = 'tnt_bench'
+const SNAPSHOT_MS = LAST_AT_MS + 60_000
+/** What comes in while it is asked is valid after the snapshot, so that every answer can be checked. */
+const AFTER_SNAPSHOT_MS = 120_000
+const LIMIT = 50
+const CLOSED = 10_000
+const BATCH = 100_000
+const SINGLE_MS = 50
+const COMBINED_MS = 100
+
+interface Figure {
+  readonly filter: string
+  readonly kind: Filter['kind']
+  readonly sort: string
+  readonly page: number
+  readonly rows: number
+  readonly p50_ms: number
+  readonly max_ms: number
+  readonly min_ms: number
+  readonly by_hand_ms: number
+}
+
+export const query = (options: QueryOptions, signal: AbortSignal): Promise<void> =>
+  privateRun(options.checkout, 'query', signal, (folder, processes) => answer(options, folder, processes))
+
+async function answer(options: QueryOptions, folder: string, processes: Processes): Promise<void> {
+  const { checkout, rows, repeats, ingest, every } = options
+  const port = await freePort()
+  const connection = await startQueryStore(checkout, folder, port, processes)
+  const store = connectStore(connection)
+  const say = (what: string): void => void process.stderr.write(`${what}\n`)
+  await migrate(store)
+  await fillCopies(store, new AbortController().signal)
+  const startedAt = performance.now()
+  for (let from = 0; from < rows; from += BATCH) {
+    await generateRecords(store, { tenantId: TENANT, from, to: Math.min(rows, from + BATCH), total: rows })
+    if (from % (10 * BATCH) === 0) say(`${from} rows after ${Math.round((performance.now() - startedAt) / 1000)} s`)
+  }
+  await closeRecords(store, TENANT, CLOSED, rows)
+  const loadS = (performance.now() - startedAt) / 1000
+  await mergesAreOver(store)
+
+  const filters = filtersOf(await knownValues(store))
+  const cases = filters.flatMap((filter, i) =>
+    SORT_FIELDS.map((field, j) => ({ filter, sort: { field, isDescending: (i + j) % 2 === 0 } satisfies Sort })),
+  )
+  const stopping = new AbortController()
+  const incoming = arrive(connectStore(connection), rows, ingest, stopping.signal)
+  const figures: Figure[] = []
+  let saidAt = performance.now()
+  for (const [i, { filter, sort }] of cases.entries()) {
+    if (i % every !== 0) continue
+    figures.push(await measure(store, filter, sort, undefined, 1, repeats))
+    const deep = await positionBefore(store, filter, sort, 999 * LIMIT)
+    if (deep !== undefined) figures.push(await measure(store, filter, sort, deep, 1_000, repeats))
+    if (performance.now() - saidAt > 20_000) {
+      say(`${i} of ${cases.length} cases`)
+      saidAt = performance.now()
+    }
+  }
+  stopping.abort()
+  const arrived = await incoming
+  const sizes = await sizesOf(store)
+  await store.close()
+
+  const file = join(checkout, 'bench', 'results', `query-${rows / 1_000_000}m.json`)
+  const previous = readResult<{ figures: Figure[] }>(file)
+  writeResult(file, {
+    question: 'does a page of any filter and any sort stay fast, whatever matches, while events arrive',
+    provenance: provenance(checkout),
+    load: { rows, closed: CLOSED, ingest_rows_per_s: ingest, arrived, repeats, limit: LIMIT, loading_s: loadS },
+    sizes,
+    summary: summaryOf(figures),
+    missed: figures.filter(isMissed),
+    figures,
+  })
+  report(figures, previous?.figures)
+}
+
+/** Rows that come in at a constant rate, as a batch a second. @returns how many came */
+async function arrive(store: ClickHouseClient, first: number, rate: number, signal: AbortSignal): Promise<number> {
+  let from = 0
+  try {
+    while (rate > 0 && !signal.aborted) {
+      const next = sleep(1_000)
+      const numbers = { from: first + from, to: first + from + rate, total: first }
+      await generateRecords(store, { tenantId: TENANT, ...numbers, laterMs: AFTER_SNAPSHOT_MS })
+      from += rate
+      await next
+    }
+  } finally {
+    await store.close()
+  }
+  return from
+}
+
+async function measure(
+  store: ClickHouseClient,
+  filter: Filter,
+  sort: Sort,
+  after: After | undefined,
+  page: number,
+  repeats: number,
+): Promise<Figure> {
+  const never = new AbortController().signal
+  const question = {
+    tenantId: TENANT,
+    snapshotMs: SNAPSHOT_MS,
+    conditions: filter.conditions,
+    sort,
+    after,
+    limit: LIMIT + 1,
+  }
+  const ours: number[] = []
+  let ids: string[] = []
+  // Once to warm up: what is measured is not the first look at a file.
+  for (let repeat = 0; repeat <= repeats; repeat++) {
+    const startedAt = performance.now()
+    const rows = await listRecords(store, question, () => true, never)
+    if (repeat > 0) ours.push(performance.now() - startedAt)
+    ids = rows.map(({ id }) => id)
+  }
+  ours.sort((one, other) => one - other)
+  let byHand = Number.POSITIVE_INFINITY
+  for (const from of new Set([tableSortedBy(sort.field), ...filter.tables])) {
+    // What is slow already is not tried again.
+    for (let repeat = 0; repeat < Math.max(3, repeats); repeat++) {
+      const [ms, found] = await askByHand(store, filter, sort, after, from)
+      if (found.join() !== ids.join()) throw new Error(`${filter.name} by ${sort.field}: another answer from ${from}`)
+      byHand = Math.min(byHand, ms)
+      if (ms > 4 * byHand) break
+    }
+  }
+  return {
+    filter: filter.name,
+    kind: filter.kind,
+    sort: `${sort.isDescending ? '-' : ''}${sort.field}`,
+    page,
+    rows: ids.length,
+    p50_ms: ours[Math.floor(ours.length / 2)] ?? Number.NaN,
+    max_ms: ours.at(-1) ?? Number.NaN,
+    min_ms: ours[0] ?? Number.NaN,
+    by_hand_ms: byHand,
+  }
+}
+
+async function askByHand(
+  store: ClickHouseClient,
+  filter: Filter,
+  { field, isDescending }: Sort,
+  after: After | undefined,
+  from: string,
+): Promise<[ms: number, ids: string[]]> {
+  const key = columnOf(field)
+  const direction = isDescending ? 'DESC' : 'ASC'
+  const than = isDescending ? '<' : '>'
+  const literal = (value: string): string => {
+    if (key === 'event_time' || key === 'valid_from') return `fromUnixTimestamp64Milli(toInt64(${value}))`
+    if (key === 'confidence') return `toDecimal32('${value}', 4)`
+    return ['cost_usd', 'energy_wh', 'carbon_gco2e'].includes(key) ? `toDecimal128('${value}', 18)` : `'${value}'`
+  }
+  const position =
+    after === undefined
+      ? ''
+      : `AND ${key} ${than}= ${literal(after.value)} AND (${key}, id) ${than} (${literal(after.value)}, toFixedString(unhex('${after.idHex}'), 16))`
+  const startedAt = performance.now()
+  const result = await store.query({
+    query: `SELECT ${RECORD} FROM ${from} WHERE tenant_id = {tenant:String} AND ${AS_OF_SNAPSHOT} AND ${filter.sql} ${position}
+            ORDER BY tenant_id ${direction}, ${key} ${direction}, id ${direction} LIMIT ${LIMIT + 1}`,
+    query_params: snapshotParams(TENANT, SNAPSHOT_MS),
+    format: 'JSONEachRow',
+    clickhouse_settings: { max_threads: 2 },
+  })
+  const rows = await result.json<{ id_hex: string }>()
+  return [performance.now() - startedAt, rows.map(({ id_hex }) => id_hex)]
+}
+
+/** The record behind which a page begins; undefined when there are not so many. */
+async function positionBefore(
+  store: ClickHouseClient,
+  filter: Filter,
+  { field, isDescending }: Sort,
+  offset: number,
+): Promise<After | undefined> {
+  const direction = isDescending ? 'DESC' : 'ASC'
+  const key = columnOf(field)
+  const result = await store.query({
+    query: `SELECT ${RECORD} FROM ${tableSortedBy(field)} WHERE tenant_id = {tenant:String} AND ${AS_OF_SNAPSHOT} AND ${filter.sql}
+            ORDER BY tenant_id ${direction}, ${key} ${direction}, id ${direction} LIMIT 1 OFFSET ${offset - 1}`,
+    query_params: snapshotParams(TENANT, SNAPSHOT_MS),
+    format: 'JSONEachRow',
+  })
+  const [row] = await result.json<Parameters<typeof keyOf>[0] & { id_hex: string }>()
+  if (row === undefined) return undefined
+  const [value, idHex] = keyOf({ ...row, id: row.id_hex }, field)
+  return { value, idHex }
+}
+
+async function knownValues(store: ClickHouseClient): Promise<Known> {
+  const one = async <T>(text: string): Promise<T> => {
+    const result = await store.query({ query: text, query_params: { tenant: TENANT }, format: 'JSONEachRow' })
+    return (await result.json<T>())[0] as T
+  }
+  const quantiles = async (field: string) =>
+    (
+      await one<{ q: string[] }>(
+        `SELECT arrayMap(x -> toString(x), quantilesExactHigh(0.99999, 0.999, 0.9, 0.5)(${field})) AS q FROM attributions WHERE tenant_id = {tenant:String}`,
+      )
+    ).q
+  const record = await one<Record<string, string>>(
+    `SELECT lower(hex(id)) AS id_hex, trace_id, cost_usd, energy_wh, carbon_gco2e FROM attributions
+     WHERE tenant_id = {tenant:String} AND trace_id != '' AND cityHash64(id) % 1000 = 7 ORDER BY event_time LIMIT 1 OFFSET 300`,
+  )
+  const span = await one<{ first: string; last: string }>(
+    `SELECT toUnixTimestamp64Milli(min(event_time)) AS first, toUnixTimestamp64Milli(max(event_time)) AS last
+     FROM attributions WHERE tenant_id = {tenant:String}`,
+  )
+  const idHex = record['id_hex'] ?? ''
+  return {
+    id: formatId('attr', Buffer.from(idHex, 'hex')),
+    invocationId: formatId('inv', Buffer.from(idHex, 'hex')),
+    idHex,
+    traceId: record['trace_id'] ?? '',
+    costUsd: record['cost_usd'] ?? '',
+    energyWh: record['energy_wh'] ?? '',
+    carbonGco2e: record['carbon_gco2e'] ?? '',
+    quantiles: {
+      cost_usd: await quantiles('cost_usd'),
+      energy_wh: await quantiles('energy_wh'),
+      carbon_gco2e: await quantiles('carbon_gco2e'),
+    },
+    firstMs: Number(span.first),
+    lastMs: Number(span.last),
+  }
+}
+
+async function mergesAreOver(store: ClickHouseClient): Promise<void> {
+  for (let calm = 0; calm < 3; ) {
+    const result = await store.query({ query: 'SELECT count() AS count FROM system.merges', format: 'JSONEachRow' })
+    const [{ count = '0' } = {}] = await result.json<{ count: string }>()
+    calm = count === '0' ? calm + 1 : 0
+    await sleep(500)
+  }
+}
+
+async function sizesOf(store: ClickHouseClient): Promise<unknown> {
+  const result = await store.query({
+    query: `SELECT table, sum(rows) AS rows, count() AS parts, sum(bytes_on_disk) AS bytes,
+              sum(secondary_indices_compressed_bytes) AS index_bytes
+            FROM system.parts WHERE active AND table LIKE 'attribution%' GROUP BY table ORDER BY table`,
+    format: 'JSONEachRow',
+  })
+  return result.json()
+}
+
+const isSimple = ({ kind }: Figure): boolean => kind === 'none' || kind === 'single'
+const barOf = (figure: Figure): number => (isSimple(figure) ? SINGLE_MS : COMBINED_MS)
+const isMissed = (figure: Figure): boolean => figure.max_ms >= barOf(figure)
+
+const quantile = (values: readonly number[], q: number): number =>
+  values.toSorted((one, other) => one - other)[Math.min(values.length - 1, Math.floor(values.length * q))] ?? Number.NaN
+
+function summaryOf(figures: readonly Figure[]) {
+  const groups = (['none', 'single', 'contains', 'combination'] as const).flatMap((kind) =>
+    [1, 1_000].map((page) => ({
+      kind,
+      page,
+      of: figures.filter((figure) => figure.kind === kind && figure.page === page),
+    })),
+  )
+  return groups
+    .filter(({ of }) => of.length > 0)
+    .map(({ kind, page, of }) => ({
+      kind,
+      page,
+      cases: of.length,
+      p50_ms: quantile(
+        of.map(({ p50_ms }) => p50_ms),
+        0.5,
+      ),
+      p99_ms: quantile(
+        of.map(({ p50_ms }) => p50_ms),
+        0.99,
+      ),
+      slowest_ms: Math.max(...of.map(({ max_ms }) => max_ms)),
+      missed: of.filter(isMissed).length,
+      missed_in_the_middle: of.filter((figure) => figure.p50_ms >= barOf(figure)).length,
+      to_by_hand_p50: quantile(
+        of.map(({ min_ms, by_hand_ms }) => min_ms / by_hand_ms),
+        0.5,
+      ),
+      to_by_hand_p99: quantile(
+        of.map(({ min_ms, by_hand_ms }) => min_ms / by_hand_ms),
+        0.99,
+      ),
+    }))
+}
+
+function report(figures: readonly Figure[], previous: readonly Figure[] | undefined): void {
+  const before = previous === undefined ? undefined : summaryOf(previous)
+  const rows = summaryOf(figures).map((group) => {
+    const was = before?.find(({ kind, page }) => kind === group.kind && page === group.page)
+    return [
+      `${group.kind}, page ${group.page}`,
+      String(group.cases),
+      group.p50_ms.toFixed(1),
+      group.p99_ms.toFixed(1),
+      group.slowest_ms.toFixed(0),
+      `${group.missed} (${group.missed_in_the_middle})`,
+      group.to_by_hand_p50.toFixed(2),
+      group.to_by_hand_p99.toFixed(2),
+      was === undefined ? '' : was.p99_ms.toFixed(1),
+    ]
+  })
+  const head = [
+    'filter',
+    'cases',
+    'p50 ms',
+    'p99 ms',
+    'slowest',
+    'missed (in the middle)',
+    '/ by hand',
+    'p99',
+    'p99 before',
+  ]
+  process.stdout.write(`\n${table([head, ...rows])}\n`)
+  const missed = figures.filter(isMissed).toSorted((one, other) => other.p50_ms - one.p50_ms)
+  for (const { filter, sort, page, p50_ms, max_ms, by_hand_ms } of missed.slice(0, 60)) {
+    process.stdout.write(
+      `  missed: ${filter}  sort=${sort}  page ${page}: ${p50_ms.toFixed(0)} / ${max_ms.toFixed(0)} ms, by hand ${by_hand_ms.toFixed(0)}\n`,
+    )
+  }
+}

@@ -1,0 +1,1393 @@
+CREATE TABLE IF NOT EXISTS schema_migrations_local ON CLUSTER attribution
+(
+    `version` UInt32,
+    `name` String,
+    `applied_at` DateTime64(3, 'UTC') DEFAULT now64(3)
+)
+ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/schema_migrations', '{replica}')
+ORDER BY version;
+
+CREATE TABLE IF NOT EXISTS schema_migrations ON CLUSTER attribution AS schema_migrations_local
+ENGINE = Distributed(attribution, currentDatabase(), schema_migrations_local, 0);
+
+CREATE TABLE IF NOT EXISTS attributions_local ON CLUSTER attribution
+(
+    `tenant_id` LowCardinality(String),
+    `id` FixedString(16),
+    `event_id` UUID,
+    `event_time` DateTime64(3, 'UTC'),
+    `valid_from` DateTime64(3, 'UTC'),
+    `provider` LowCardinality(String),
+    `requested_model` LowCardinality(String),
+    `served_model` LowCardinality(String),
+    `service` LowCardinality(String),
+    `owner` LowCardinality(String),
+    `cost_usd` Decimal(38, 18),
+    `energy_wh` Decimal(38, 18),
+    `carbon_gco2e` Decimal(38, 18),
+    `pathway_category` LowCardinality(String),
+    `output_state` LowCardinality(String),
+    `stage_origin` LowCardinality(String),
+    `confidence` Decimal(5, 4),
+    `attribution_confidence` Decimal(5, 4),
+    `confidence_band` LowCardinality(String),
+    `evidence_basis` LowCardinality(String),
+    `model_version` LowCardinality(String),
+    `degradation_state` LowCardinality(String),
+    `freshness` LowCardinality(String),
+    `export_eligibility` LowCardinality(String),
+    `cost_basis` LowCardinality(String),
+    `energy_basis` LowCardinality(String),
+    `carbon_basis` LowCardinality(String),
+    `evidence` LowCardinality(String),
+    `cost_details` LowCardinality(String),
+    `footprint_details` LowCardinality(String),
+    `inference` String,
+    `input_tokens` Nullable(UInt64),
+    `output_tokens` Nullable(UInt64),
+    `cached_input_tokens` Nullable(UInt64),
+    `cache_write_tokens` Nullable(UInt64),
+    `cache_write_ttl_seconds` Nullable(UInt64),
+    `reasoning_tokens` Nullable(UInt64),
+    `audio_input_tokens` Nullable(UInt64),
+    `audio_output_tokens` Nullable(UInt64),
+    `latency_ms` Nullable(UInt64),
+    `estimated_cost_usd` Nullable(Decimal(38, 18)),
+    `service_tier` LowCardinality(String),
+    `served_from_cache` Bool,
+    `region` LowCardinality(String),
+    `ingestion_layer` LowCardinality(String),
+    `principal` LowCardinality(String),
+    `identity_hash` FixedString(16),
+    `trace_id` String,
+    `tags` Map(LowCardinality(String), String),
+    `k8s_namespace` LowCardinality(String),
+    `k8s_workload` LowCardinality(String),
+    `workload_identity` LowCardinality(String),
+    `received_at` DateTime64(3, 'UTC'),
+    `source_log` UInt32,
+    `source_partition` UInt16,
+    `source_sequence` UInt64,
+    `source_index` UInt32,
+    INDEX id_filter id TYPE bloom_filter(0.01) GRANULARITY 1
+)
+ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/attributions', '{replica}')
+PARTITION BY toYYYYMM(valid_from)
+ORDER BY (tenant_id, event_time, id)
+SETTINGS replicated_deduplication_window = 10000;
+
+CREATE TABLE IF NOT EXISTS attributions ON CLUSTER attribution AS attributions_local
+ENGINE = Distributed(attribution, currentDatabase(), attributions_local, cityHash64(tenant_id));
+
+CREATE TABLE IF NOT EXISTS admission_keys_local ON CLUSTER attribution
+(
+    `key_hash` FixedString(16),
+    `fingerprint` FixedString(8),
+    `admitted_at` DateTime64(3, 'UTC')
+)
+ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/admission_keys', '{replica}')
+PARTITION BY toStartOfInterval(admitted_at, toIntervalHour(6))
+ORDER BY key_hash
+TTL toDateTime(admitted_at) + toIntervalHour(25)
+SETTINGS replicated_deduplication_window = 10000, ttl_only_drop_parts = 1, index_granularity = 256;
+
+CREATE TABLE IF NOT EXISTS admission_keys ON CLUSTER attribution AS admission_keys_local
+ENGINE = Distributed(attribution, currentDatabase(), admission_keys_local, cityHash64(key_hash));
+
+CREATE TABLE IF NOT EXISTS quarantined_local ON CLUSTER attribution
+(
+    `tenant_id` LowCardinality(String),
+    `id` FixedString(16),
+    `stage` LowCardinality(String),
+    `reason` LowCardinality(String),
+    `quarantined_at` DateTime64(3, 'UTC')
+)
+ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/quarantined', '{replica}')
+ORDER BY (tenant_id, id)
+SETTINGS replicated_deduplication_window = 10000;
+
+CREATE TABLE IF NOT EXISTS quarantined ON CLUSTER attribution AS quarantined_local
+ENGINE = Distributed(attribution, currentDatabase(), quarantined_local, cityHash64(tenant_id));
+
+CREATE TABLE IF NOT EXISTS observations_local ON CLUSTER attribution
+(
+    `tenant_id` LowCardinality(String),
+    `id` FixedString(16),
+    `event_id` UUID,
+    `type` LowCardinality(String),
+    `source` LowCardinality(String),
+    `occurred_at` DateTime64(3, 'UTC'),
+    `received_at` DateTime64(3, 'UTC'),
+    `principal` LowCardinality(String),
+    `trace_id` String,
+    `data` String,
+    `source_log` UInt32,
+    `source_sequence` UInt64,
+    `source_index` UInt32,
+    INDEX event_id_filter event_id TYPE bloom_filter(0.01) GRANULARITY 1
+)
+ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/observations', '{replica}')
+PARTITION BY toYYYYMM(received_at)
+ORDER BY (tenant_id, source, occurred_at, event_id)
+TTL toDateTime(received_at) + toIntervalDay(30)
+SETTINGS replicated_deduplication_window = 10000;
+
+CREATE TABLE IF NOT EXISTS observations ON CLUSTER attribution AS observations_local
+ENGINE = Distributed(attribution, currentDatabase(), observations_local, cityHash64(tenant_id));
+
+CREATE TABLE IF NOT EXISTS audit_log_local ON CLUSTER attribution
+(
+    `tenant_id` LowCardinality(String),
+    `sequence` UInt64,
+    `hash` FixedString(32),
+    `created_at` DateTime64(3, 'UTC'),
+    `actor` String,
+    `action` LowCardinality(String),
+    `target` String,
+    `outcome` LowCardinality(String),
+    `error_code` LowCardinality(String),
+    `trace_id` String,
+    `source_address` String,
+    `changes` String,
+    `repeats` UInt32
+)
+ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/audit_log', '{replica}')
+PARTITION BY toYYYYMM(created_at)
+ORDER BY (tenant_id, sequence)
+TTL toDateTime(created_at) + toIntervalDay(400)
+SETTINGS replicated_deduplication_window = 10000, ttl_only_drop_parts = 1;
+
+CREATE TABLE IF NOT EXISTS audit_log ON CLUSTER attribution AS audit_log_local
+ENGINE = Distributed(attribution, currentDatabase(), audit_log_local, cityHash64(tenant_id));
+
+ALTER TABLE admission_keys_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `flags` UInt8 AFTER fingerprint);
+
+ALTER TABLE admission_keys ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `flags` UInt8 AFTER fingerprint);
+
+CREATE TABLE IF NOT EXISTS closed_local ON CLUSTER attribution
+(
+    `tenant_id` LowCardinality(String),
+    `id` FixedString(16),
+    `event_time` DateTime64(3, 'UTC'),
+    `valid_from` DateTime64(3, 'UTC'),
+    `provider` LowCardinality(String),
+    `served_model` LowCardinality(String),
+    `service` LowCardinality(String),
+    `owner` LowCardinality(String),
+    `cost_usd` Decimal(38, 18),
+    `energy_wh` Decimal(38, 18),
+    `carbon_gco2e` Decimal(38, 18),
+    `pathway_category` LowCardinality(String),
+    `output_state` LowCardinality(String),
+    `stage_origin` LowCardinality(String),
+    `confidence_band` LowCardinality(String),
+    `evidence_basis` LowCardinality(String),
+    `degradation_state` LowCardinality(String),
+    `export_eligibility` LowCardinality(String),
+    `cost_basis` LowCardinality(String),
+    `energy_basis` LowCardinality(String),
+    `carbon_basis` LowCardinality(String),
+    `input_tokens` Nullable(UInt64),
+    `output_tokens` Nullable(UInt64),
+    `cached_input_tokens` Nullable(UInt64),
+    `cache_write_tokens` Nullable(UInt64),
+    `reasoning_tokens` Nullable(UInt64),
+    `ingestion_layer` LowCardinality(String),
+    `principal` LowCardinality(String),
+    `identity_hash` FixedString(16),
+    `workload_identity` LowCardinality(String),
+    `closed_at` DateTime64(3, 'UTC'),
+    `change` LowCardinality(String),
+    `change_id` String,
+    `actor` LowCardinality(String)
+)
+ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/closed', '{replica}')
+ORDER BY (tenant_id, id, valid_from)
+SETTINGS replicated_deduplication_window = 10000;
+
+CREATE TABLE IF NOT EXISTS closed ON CLUSTER attribution AS closed_local
+ENGINE = Distributed(attribution, currentDatabase(), closed_local, cityHash64(tenant_id));
+
+ALTER TABLE attributions_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `inference` String AFTER footprint_details);
+
+ALTER TABLE attributions ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `inference` String AFTER footprint_details);
+
+CREATE TABLE IF NOT EXISTS usage_15m_local ON CLUSTER attribution
+(
+    `tenant_id` LowCardinality(String),
+    `bucket` DateTime('UTC'),
+    `provider` LowCardinality(String),
+    `served_model` LowCardinality(String),
+    `service` LowCardinality(String),
+    `owner` LowCardinality(String),
+    `pathway_category` LowCardinality(String),
+    `ingestion_layer` LowCardinality(String),
+    `stage_origin` LowCardinality(String),
+    `output_state` LowCardinality(String),
+    `evidence_basis` LowCardinality(String),
+    `confidence_band` LowCardinality(String),
+    `degradation_state` LowCardinality(String),
+    `export_eligibility` LowCardinality(String),
+    `calls` SimpleAggregateFunction(sum, Int64),
+    `cost_usd` SimpleAggregateFunction(sum, Decimal(38, 18)),
+    `energy_wh` SimpleAggregateFunction(sum, Decimal(38, 18)),
+    `carbon_gco2e` SimpleAggregateFunction(sum, Decimal(38, 18)),
+    `input_tokens` SimpleAggregateFunction(sum, Int64),
+    `output_tokens` SimpleAggregateFunction(sum, Int64),
+    `cached_input_tokens` SimpleAggregateFunction(sum, Int64),
+    `cache_write_tokens` SimpleAggregateFunction(sum, Int64),
+    `reasoning_tokens` SimpleAggregateFunction(sum, Int64),
+    `unpriced_calls` SimpleAggregateFunction(sum, Int64),
+    `energy_unknown_calls` SimpleAggregateFunction(sum, Int64),
+    `carbon_unknown_calls` SimpleAggregateFunction(sum, Int64),
+    `input_tokens_unknown_calls` SimpleAggregateFunction(sum, Int64),
+    `output_tokens_unknown_calls` SimpleAggregateFunction(sum, Int64),
+    `people` SimpleAggregateFunction(sumMap, Map(FixedString(16), Int64))
+)
+ENGINE = ReplicatedAggregatingMergeTree('/clickhouse/tables/{shard}/{database}/usage_15m', '{replica}')
+ORDER BY (tenant_id, bucket, provider, served_model, service, owner, pathway_category, ingestion_layer, stage_origin, output_state, evidence_basis, confidence_band, degradation_state, export_eligibility)
+SETTINGS replicated_deduplication_window = 10000;
+
+CREATE TABLE IF NOT EXISTS usage_15m ON CLUSTER attribution AS usage_15m_local
+ENGINE = Distributed(attribution, currentDatabase(), usage_15m_local, cityHash64(tenant_id));
+
+CREATE MATERIALIZED VIEW IF NOT EXISTS usage_15m_of_attributions ON CLUSTER attribution TO usage_15m_local
+AS SELECT
+    tenant_id,
+    toDateTime(toStartOfFifteenMinutes(event_time), 'UTC') AS bucket,
+    provider,
+    served_model,
+    service,
+    owner,
+    pathway_category,
+    ingestion_layer,
+    stage_origin,
+    output_state,
+    evidence_basis,
+    confidence_band,
+    degradation_state,
+    export_eligibility,
+    sum(toInt64(1)) AS calls,
+    sum(attributions.cost_usd) AS cost_usd,
+    sum(attributions.energy_wh) AS energy_wh,
+    sum(attributions.carbon_gco2e) AS carbon_gco2e,
+    sum(toInt64(ifNull(attributions.input_tokens, 0))) AS input_tokens,
+    sum(toInt64(ifNull(attributions.output_tokens, 0))) AS output_tokens,
+    sum(toInt64(ifNull(attributions.cached_input_tokens, 0))) AS cached_input_tokens,
+    sum(toInt64(ifNull(attributions.cache_write_tokens, 0))) AS cache_write_tokens,
+    sum(toInt64(ifNull(attributions.reasoning_tokens, 0))) AS reasoning_tokens,
+    sum(toInt64(attributions.cost_basis = 'unpriced')) AS unpriced_calls,
+    sum(toInt64(attributions.energy_basis = 'unknown')) AS energy_unknown_calls,
+    sum(toInt64(attributions.carbon_basis = 'unknown')) AS carbon_unknown_calls,
+    sum(toInt64(isNull(attributions.input_tokens))) AS input_tokens_unknown_calls,
+    sum(toInt64(isNull(attributions.output_tokens))) AS output_tokens_unknown_calls,
+    sumMap(if(identity_hash = toFixedString('', 16), CAST(map(), 'Map(FixedString(16), Int64)'), CAST(map(identity_hash, 1), 'Map(FixedString(16), Int64)'))) AS people
+FROM attributions_local AS attributions
+GROUP BY
+    tenant_id,
+    bucket,
+    provider,
+    served_model,
+    service,
+    owner,
+    pathway_category,
+    ingestion_layer,
+    stage_origin,
+    output_state,
+    evidence_basis,
+    confidence_band,
+    degradation_state,
+    export_eligibility;
+
+CREATE MATERIALIZED VIEW IF NOT EXISTS usage_15m_of_closed ON CLUSTER attribution TO usage_15m_local
+AS SELECT
+    tenant_id,
+    toDateTime(toStartOfFifteenMinutes(event_time), 'UTC') AS bucket,
+    provider,
+    served_model,
+    service,
+    owner,
+    pathway_category,
+    ingestion_layer,
+    stage_origin,
+    output_state,
+    evidence_basis,
+    confidence_band,
+    degradation_state,
+    export_eligibility,
+    sum(-toInt64(1)) AS calls,
+    sum(-closed.cost_usd) AS cost_usd,
+    sum(-closed.energy_wh) AS energy_wh,
+    sum(-closed.carbon_gco2e) AS carbon_gco2e,
+    sum(-toInt64(ifNull(closed.input_tokens, 0))) AS input_tokens,
+    sum(-toInt64(ifNull(closed.output_tokens, 0))) AS output_tokens,
+    sum(-toInt64(ifNull(closed.cached_input_tokens, 0))) AS cached_input_tokens,
+    sum(-toInt64(ifNull(closed.cache_write_tokens, 0))) AS cache_write_tokens,
+    sum(-toInt64(ifNull(closed.reasoning_tokens, 0))) AS reasoning_tokens,
+    sum(-toInt64(closed.cost_basis = 'unpriced')) AS unpriced_calls,
+    sum(-toInt64(closed.energy_basis = 'unknown')) AS energy_unknown_calls,
+    sum(-toInt64(closed.carbon_basis = 'unknown')) AS carbon_unknown_calls,
+    sum(-toInt64(isNull(closed.input_tokens))) AS input_tokens_unknown_calls,
+    sum(-toInt64(isNull(closed.output_tokens))) AS output_tokens_unknown_calls,
+    sumMap(if(identity_hash = toFixedString('', 16), CAST(map(), 'Map(FixedString(16), Int64)'), CAST(map(identity_hash, -1), 'Map(FixedString(16), Int64)'))) AS people
+FROM closed_local AS closed
+GROUP BY
+    tenant_id,
+    bucket,
+    provider,
+    served_model,
+    service,
+    owner,
+    pathway_category,
+    ingestion_layer,
+    stage_origin,
+    output_state,
+    evidence_basis,
+    confidence_band,
+    degradation_state,
+    export_eligibility;
+
+INSERT INTO usage_15m
+SETTINGS insert_deduplicate = 1, insert_deduplication_token = 'usage-15m-of-records-before', max_threads = 1
+SELECT *
+FROM
+(
+    SELECT
+        tenant_id,
+        toDateTime(toStartOfFifteenMinutes(event_time), 'UTC') AS bucket,
+        provider,
+        served_model,
+        service,
+        owner,
+        pathway_category,
+        ingestion_layer,
+        stage_origin,
+        output_state,
+        evidence_basis,
+        confidence_band,
+        degradation_state,
+        export_eligibility,
+        sum(toInt64(1)) AS calls,
+        sum(attributions.cost_usd) AS cost_usd,
+        sum(attributions.energy_wh) AS energy_wh,
+        sum(attributions.carbon_gco2e) AS carbon_gco2e,
+        sum(toInt64(ifNull(attributions.input_tokens, 0))) AS input_tokens,
+        sum(toInt64(ifNull(attributions.output_tokens, 0))) AS output_tokens,
+        sum(toInt64(ifNull(attributions.cached_input_tokens, 0))) AS cached_input_tokens,
+        sum(toInt64(ifNull(attributions.cache_write_tokens, 0))) AS cache_write_tokens,
+        sum(toInt64(ifNull(attributions.reasoning_tokens, 0))) AS reasoning_tokens,
+        sum(toInt64(attributions.cost_basis = 'unpriced')) AS unpriced_calls,
+        sum(toInt64(attributions.energy_basis = 'unknown')) AS energy_unknown_calls,
+        sum(toInt64(attributions.carbon_basis = 'unknown')) AS carbon_unknown_calls,
+        sum(toInt64(isNull(attributions.input_tokens))) AS input_tokens_unknown_calls,
+        sum(toInt64(isNull(attributions.output_tokens))) AS output_tokens_unknown_calls,
+        sumMap(if(identity_hash = toFixedString('', 16), CAST(map(), 'Map(FixedString(16), Int64)'), CAST(map(identity_hash, 1), 'Map(FixedString(16), Int64)'))) AS people
+    FROM attributions
+    GROUP BY
+        tenant_id,
+        bucket,
+        provider,
+        served_model,
+        service,
+        owner,
+        pathway_category,
+        ingestion_layer,
+        stage_origin,
+        output_state,
+        evidence_basis,
+        confidence_band,
+        degradation_state,
+        export_eligibility
+)
+SETTINGS insert_deduplicate = 1, insert_deduplication_token = 'usage-15m-of-records-before', max_threads = 1;
+
+CREATE TABLE IF NOT EXISTS allocation_weights_local ON CLUSTER attribution
+(
+    `tenant_id` LowCardinality(String),
+    `as_of` DateTime64(3, 'UTC'),
+    `service` String,
+    `owner` String,
+    `weight` Decimal(38, 18)
+)
+ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/allocation_weights', '{replica}')
+ORDER BY (tenant_id, as_of, service, owner)
+SETTINGS replicated_deduplication_window = 10000;
+
+CREATE TABLE IF NOT EXISTS allocation_weights ON CLUSTER attribution AS allocation_weights_local
+ENGINE = Distributed(attribution, currentDatabase(), allocation_weights_local, cityHash64(tenant_id));
+
+CREATE TABLE IF NOT EXISTS webhook_attempts_local ON CLUSTER attribution
+(
+    `tenant_id` LowCardinality(String),
+    `endpoint_id` LowCardinality(String),
+    `delivery_id` String,
+    `event_id` String,
+    `event_type` LowCardinality(String),
+    `event_sequence` UInt64,
+    `attempt` UInt16,
+    `attempted_at` DateTime64(3, 'UTC'),
+    `latency_ms` UInt32,
+    `response_status` UInt16,
+    `outcome` LowCardinality(String),
+    `reason` LowCardinality(String),
+    `next_attempt_at` DateTime64(3, 'UTC'),
+    `is_replayed` UInt8,
+    `source_log` UInt32,
+    `source_sequence` UInt64,
+    `source_index` UInt32,
+    INDEX event_id_filter event_id TYPE bloom_filter(0.01) GRANULARITY 1
+)
+ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/webhook_attempts', '{replica}')
+PARTITION BY toYYYYMM(attempted_at)
+ORDER BY (tenant_id, endpoint_id, source_log, source_sequence, source_index)
+TTL toDateTime(attempted_at) + toIntervalDay(400)
+SETTINGS replicated_deduplication_window = 10000, ttl_only_drop_parts = 1;
+
+CREATE TABLE IF NOT EXISTS webhook_attempts ON CLUSTER attribution AS webhook_attempts_local
+ENGINE = Distributed(attribution, currentDatabase(), webhook_attempts_local, cityHash64(tenant_id));
+
+CREATE TABLE IF NOT EXISTS export_groups_local ON CLUSTER attribution
+(
+    `job_id` String,
+    `staging` LowCardinality(String),
+    `month` Date,
+    `charge_start` Date,
+    `charge_end` Date,
+    `provider` LowCardinality(String),
+    `owner` LowCardinality(String),
+    `service` LowCardinality(String),
+    `served_model` LowCardinality(String),
+    `meter` UInt8,
+    `price` LowCardinality(String),
+    `unit_price` Decimal(38, 18),
+    `cost` Decimal(38, 18),
+    `tokens` UInt64,
+    `invocations` UInt64,
+    `input_tokens` UInt64,
+    `input_counted` UInt64,
+    `output_tokens` UInt64,
+    `output_counted` UInt64,
+    `energy_wh` Decimal(38, 18),
+    `energy_known` UInt64,
+    `carbon_gco2e` Decimal(38, 18),
+    `carbon_known` UInt64,
+    `has_calls` Bool,
+    `confidence` Decimal(5, 4),
+    `people` UInt8,
+    `people_state` AggregateFunction(uniqUpTo(4), UInt64),
+    `key` UInt64,
+    `staged_at` DateTime DEFAULT now()
+)
+ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/export_groups', '{replica}')
+PARTITION BY job_id
+ORDER BY (staging, charge_start)
+TTL staged_at + toIntervalDay(3)
+SETTINGS ttl_only_drop_parts = 1;
+
+CREATE TABLE IF NOT EXISTS export_groups ON CLUSTER attribution AS export_groups_local
+ENGINE = Distributed(attribution, currentDatabase(), export_groups_local, cityHash64(job_id));
+
+ALTER TABLE attributions_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `attribution_confidence` Decimal(5, 4) DEFAULT 0.95 AFTER confidence);
+
+ALTER TABLE attributions ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `attribution_confidence` Decimal(5, 4) DEFAULT 0.95 AFTER confidence);
+
+ALTER TABLE attributions_local ON CLUSTER attribution
+    (MODIFY SETTING auto_statistics_types = '', packed_skip_index_max_bytes = 1048576);
+
+ALTER TABLE attributions_local ON CLUSTER attribution
+    (ADD INDEX IF NOT EXISTS id_minmax id TYPE minmax GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS valid_from_minmax valid_from TYPE minmax GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS cost_usd_minmax cost_usd TYPE minmax GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS energy_wh_minmax energy_wh TYPE minmax GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS carbon_gco2e_minmax carbon_gco2e TYPE minmax GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS confidence_minmax confidence TYPE minmax GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS provider_set provider TYPE set(1000) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS served_model_set served_model TYPE set(1000) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS service_set service TYPE set(1000) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS owner_set owner TYPE set(1000) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS pathway_category_set pathway_category TYPE set(1000) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS output_state_set output_state TYPE set(1000) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS stage_origin_set stage_origin TYPE set(1000) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS confidence_band_set confidence_band TYPE set(1000) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS evidence_basis_set evidence_basis TYPE set(1000) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS degradation_state_set degradation_state TYPE set(1000) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS export_eligibility_set export_eligibility TYPE set(1000) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS trace_id_bloom_filter trace_id TYPE bloom_filter(0.01) GRANULARITY 1);
+
+ALTER TABLE attributions_local ON CLUSTER attribution
+    (MATERIALIZE INDEX id_minmax),
+    (MATERIALIZE INDEX valid_from_minmax),
+    (MATERIALIZE INDEX cost_usd_minmax),
+    (MATERIALIZE INDEX energy_wh_minmax),
+    (MATERIALIZE INDEX carbon_gco2e_minmax),
+    (MATERIALIZE INDEX confidence_minmax),
+    (MATERIALIZE INDEX provider_set),
+    (MATERIALIZE INDEX served_model_set),
+    (MATERIALIZE INDEX service_set),
+    (MATERIALIZE INDEX owner_set),
+    (MATERIALIZE INDEX pathway_category_set),
+    (MATERIALIZE INDEX output_state_set),
+    (MATERIALIZE INDEX stage_origin_set),
+    (MATERIALIZE INDEX confidence_band_set),
+    (MATERIALIZE INDEX evidence_basis_set),
+    (MATERIALIZE INDEX degradation_state_set),
+    (MATERIALIZE INDEX export_eligibility_set),
+    (MATERIALIZE INDEX trace_id_bloom_filter);
+
+CREATE TABLE IF NOT EXISTS attribution_values_local ON CLUSTER attribution
+(
+    `tenant_id` LowCardinality(String),
+    `field` LowCardinality(String),
+    `value` String
+)
+ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/{shard}/{database}/attribution_values', '{replica}')
+ORDER BY (tenant_id, field, value);
+
+CREATE TABLE IF NOT EXISTS attribution_values ON CLUSTER attribution AS attribution_values_local
+ENGINE = Distributed(attribution, currentDatabase(), attribution_values_local, cityHash64(tenant_id));
+
+CREATE MATERIALIZED VIEW IF NOT EXISTS attribution_values_feed ON CLUSTER attribution TO attribution_values_local
+AS SELECT DISTINCT
+    tenant_id,
+    field,
+    value
+FROM attributions_local AS attributions
+ARRAY JOIN
+    ['provider', 'served_model', 'service', 'owner'] AS field,
+    [toString(provider), toString(served_model), toString(service), toString(owner)] AS value;
+
+INSERT INTO attribution_values SELECT DISTINCT
+    tenant_id,
+    field,
+    value
+FROM attributions
+ARRAY JOIN
+    ['provider', 'served_model', 'service', 'owner'] AS field,
+    [toString(provider), toString(served_model), toString(service), toString(owner)] AS value;
+
+CREATE TABLE IF NOT EXISTS filled_copies_local ON CLUSTER attribution
+(
+    `table` String,
+    `filled_at` DateTime64(3, 'UTC') DEFAULT now64(3)
+)
+ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/filled_copies', '{replica}')
+ORDER BY `table`;
+
+CREATE TABLE IF NOT EXISTS filled_copies ON CLUSTER attribution AS filled_copies_local
+ENGINE = Distributed(attribution, currentDatabase(), filled_copies_local, 0);
+
+CREATE TABLE IF NOT EXISTS attributions_by_materialized_at_local ON CLUSTER attribution
+(
+    `tenant_id` LowCardinality(String),
+    `id` FixedString(16),
+    `event_time` DateTime64(3, 'UTC'),
+    `valid_from` DateTime64(3, 'UTC'),
+    `provider` LowCardinality(String),
+    `requested_model` LowCardinality(String),
+    `served_model` LowCardinality(String),
+    `service` LowCardinality(String),
+    `owner` LowCardinality(String),
+    `cost_usd` Decimal(38, 18),
+    `energy_wh` Decimal(38, 18),
+    `carbon_gco2e` Decimal(38, 18),
+    `pathway_category` LowCardinality(String),
+    `output_state` LowCardinality(String),
+    `stage_origin` LowCardinality(String),
+    `confidence` Decimal(5, 4),
+    `confidence_band` LowCardinality(String),
+    `evidence_basis` LowCardinality(String),
+    `model_version` LowCardinality(String),
+    `degradation_state` LowCardinality(String),
+    `freshness` LowCardinality(String),
+    `export_eligibility` LowCardinality(String),
+    `cost_basis` LowCardinality(String),
+    `energy_basis` LowCardinality(String),
+    `carbon_basis` LowCardinality(String),
+    `input_tokens` Nullable(UInt64),
+    `output_tokens` Nullable(UInt64),
+    `ingestion_layer` LowCardinality(String),
+    `trace_id` String,
+    INDEX id_minmax id TYPE minmax GRANULARITY 1,
+    INDEX event_time_minmax event_time TYPE minmax GRANULARITY 1,
+    INDEX cost_usd_minmax cost_usd TYPE minmax GRANULARITY 1,
+    INDEX energy_wh_minmax energy_wh TYPE minmax GRANULARITY 1,
+    INDEX carbon_gco2e_minmax carbon_gco2e TYPE minmax GRANULARITY 1,
+    INDEX confidence_minmax confidence TYPE minmax GRANULARITY 1,
+    INDEX provider_set provider TYPE set(1000) GRANULARITY 1,
+    INDEX served_model_set served_model TYPE set(1000) GRANULARITY 1,
+    INDEX service_set service TYPE set(1000) GRANULARITY 1,
+    INDEX owner_set owner TYPE set(1000) GRANULARITY 1,
+    INDEX pathway_category_set pathway_category TYPE set(1000) GRANULARITY 1,
+    INDEX output_state_set output_state TYPE set(1000) GRANULARITY 1,
+    INDEX stage_origin_set stage_origin TYPE set(1000) GRANULARITY 1,
+    INDEX confidence_band_set confidence_band TYPE set(1000) GRANULARITY 1,
+    INDEX evidence_basis_set evidence_basis TYPE set(1000) GRANULARITY 1,
+    INDEX degradation_state_set degradation_state TYPE set(1000) GRANULARITY 1,
+    INDEX export_eligibility_set export_eligibility TYPE set(1000) GRANULARITY 1
+)
+ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/attributions_by_materialized_at', '{replica}')
+PARTITION BY toYYYYMM(valid_from)
+ORDER BY (tenant_id, valid_from, id)
+SETTINGS replicated_deduplication_window = 10000, auto_statistics_types = '', packed_skip_index_max_bytes = 1048576;
+
+CREATE TABLE IF NOT EXISTS attributions_by_materialized_at ON CLUSTER attribution AS attributions_by_materialized_at_local
+ENGINE = Distributed(attribution, currentDatabase(), attributions_by_materialized_at_local, cityHash64(tenant_id));
+
+CREATE MATERIALIZED VIEW IF NOT EXISTS attributions_by_materialized_at_feed ON CLUSTER attribution TO attributions_by_materialized_at_local
+AS SELECT
+    tenant_id,
+    id,
+    event_time,
+    valid_from,
+    provider,
+    requested_model,
+    served_model,
+    service,
+    owner,
+    cost_usd,
+    energy_wh,
+    carbon_gco2e,
+    pathway_category,
+    output_state,
+    stage_origin,
+    confidence,
+    confidence_band,
+    evidence_basis,
+    model_version,
+    degradation_state,
+    freshness,
+    export_eligibility,
+    cost_basis,
+    energy_basis,
+    carbon_basis,
+    input_tokens,
+    output_tokens,
+    ingestion_layer,
+    trace_id
+FROM attributions_local AS attributions;
+
+CREATE TABLE IF NOT EXISTS attributions_by_cost_usd_local ON CLUSTER attribution
+(
+    `tenant_id` LowCardinality(String),
+    `id` FixedString(16),
+    `event_time` DateTime64(3, 'UTC'),
+    `valid_from` DateTime64(3, 'UTC'),
+    `provider` LowCardinality(String),
+    `requested_model` LowCardinality(String),
+    `served_model` LowCardinality(String),
+    `service` LowCardinality(String),
+    `owner` LowCardinality(String),
+    `cost_usd` Decimal(38, 18),
+    `energy_wh` Decimal(38, 18),
+    `carbon_gco2e` Decimal(38, 18),
+    `pathway_category` LowCardinality(String),
+    `output_state` LowCardinality(String),
+    `stage_origin` LowCardinality(String),
+    `confidence` Decimal(5, 4),
+    `confidence_band` LowCardinality(String),
+    `evidence_basis` LowCardinality(String),
+    `model_version` LowCardinality(String),
+    `degradation_state` LowCardinality(String),
+    `freshness` LowCardinality(String),
+    `export_eligibility` LowCardinality(String),
+    `cost_basis` LowCardinality(String),
+    `energy_basis` LowCardinality(String),
+    `carbon_basis` LowCardinality(String),
+    `input_tokens` Nullable(UInt64),
+    `output_tokens` Nullable(UInt64),
+    `ingestion_layer` LowCardinality(String),
+    `trace_id` String,
+    INDEX id_minmax id TYPE minmax GRANULARITY 1,
+    INDEX event_time_minmax event_time TYPE minmax GRANULARITY 1,
+    INDEX valid_from_minmax valid_from TYPE minmax GRANULARITY 1,
+    INDEX energy_wh_minmax energy_wh TYPE minmax GRANULARITY 1,
+    INDEX carbon_gco2e_minmax carbon_gco2e TYPE minmax GRANULARITY 1,
+    INDEX confidence_minmax confidence TYPE minmax GRANULARITY 1,
+    INDEX provider_set provider TYPE set(1000) GRANULARITY 1,
+    INDEX served_model_set served_model TYPE set(1000) GRANULARITY 1,
+    INDEX service_set service TYPE set(1000) GRANULARITY 1,
+    INDEX owner_set owner TYPE set(1000) GRANULARITY 1,
+    INDEX pathway_category_set pathway_category TYPE set(1000) GRANULARITY 1,
+    INDEX output_state_set output_state TYPE set(1000) GRANULARITY 1,
+    INDEX stage_origin_set stage_origin TYPE set(1000) GRANULARITY 1,
+    INDEX confidence_band_set confidence_band TYPE set(1000) GRANULARITY 1,
+    INDEX evidence_basis_set evidence_basis TYPE set(1000) GRANULARITY 1,
+    INDEX degradation_state_set degradation_state TYPE set(1000) GRANULARITY 1,
+    INDEX export_eligibility_set export_eligibility TYPE set(1000) GRANULARITY 1
+)
+ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/attributions_by_cost_usd', '{replica}')
+PARTITION BY toYYYYMM(valid_from)
+ORDER BY (tenant_id, cost_usd, id)
+SETTINGS replicated_deduplication_window = 10000, auto_statistics_types = '', packed_skip_index_max_bytes = 1048576;
+
+CREATE TABLE IF NOT EXISTS attributions_by_cost_usd ON CLUSTER attribution AS attributions_by_cost_usd_local
+ENGINE = Distributed(attribution, currentDatabase(), attributions_by_cost_usd_local, cityHash64(tenant_id));
+
+CREATE MATERIALIZED VIEW IF NOT EXISTS attributions_by_cost_usd_feed ON CLUSTER attribution TO attributions_by_cost_usd_local
+AS SELECT
+    tenant_id,
+    id,
+    event_time,
+    valid_from,
+    provider,
+    requested_model,
+    served_model,
+    service,
+    owner,
+    cost_usd,
+    energy_wh,
+    carbon_gco2e,
+    pathway_category,
+    output_state,
+    stage_origin,
+    confidence,
+    confidence_band,
+    evidence_basis,
+    model_version,
+    degradation_state,
+    freshness,
+    export_eligibility,
+    cost_basis,
+    energy_basis,
+    carbon_basis,
+    input_tokens,
+    output_tokens,
+    ingestion_layer,
+    trace_id
+FROM attributions_local AS attributions;
+
+CREATE TABLE IF NOT EXISTS attributions_by_energy_wh_local ON CLUSTER attribution
+(
+    `tenant_id` LowCardinality(String),
+    `id` FixedString(16),
+    `event_time` DateTime64(3, 'UTC'),
+    `valid_from` DateTime64(3, 'UTC'),
+    `provider` LowCardinality(String),
+    `requested_model` LowCardinality(String),
+    `served_model` LowCardinality(String),
+    `service` LowCardinality(String),
+    `owner` LowCardinality(String),
+    `cost_usd` Decimal(38, 18),
+    `energy_wh` Decimal(38, 18),
+    `carbon_gco2e` Decimal(38, 18),
+    `pathway_category` LowCardinality(String),
+    `output_state` LowCardinality(String),
+    `stage_origin` LowCardinality(String),
+    `confidence` Decimal(5, 4),
+    `confidence_band` LowCardinality(String),
+    `evidence_basis` LowCardinality(String),
+    `model_version` LowCardinality(String),
+    `degradation_state` LowCardinality(String),
+    `freshness` LowCardinality(String),
+    `export_eligibility` LowCardinality(String),
+    `cost_basis` LowCardinality(String),
+    `energy_basis` LowCardinality(String),
+    `carbon_basis` LowCardinality(String),
+    `input_tokens` Nullable(UInt64),
+    `output_tokens` Nullable(UInt64),
+    `ingestion_layer` LowCardinality(String),
+    `trace_id` String,
+    INDEX id_minmax id TYPE minmax GRANULARITY 1,
+    INDEX event_time_minmax event_time TYPE minmax GRANULARITY 1,
+    INDEX valid_from_minmax valid_from TYPE minmax GRANULARITY 1,
+    INDEX cost_usd_minmax cost_usd TYPE minmax GRANULARITY 1,
+    INDEX carbon_gco2e_minmax carbon_gco2e TYPE minmax GRANULARITY 1,
+    INDEX confidence_minmax confidence TYPE minmax GRANULARITY 1,
+    INDEX provider_set provider TYPE set(1000) GRANULARITY 1,
+    INDEX served_model_set served_model TYPE set(1000) GRANULARITY 1,
+    INDEX service_set service TYPE set(1000) GRANULARITY 1,
+    INDEX owner_set owner TYPE set(1000) GRANULARITY 1,
+    INDEX pathway_category_set pathway_category TYPE set(1000) GRANULARITY 1,
+    INDEX output_state_set output_state TYPE set(1000) GRANULARITY 1,
+    INDEX stage_origin_set stage_origin TYPE set(1000) GRANULARITY 1,
+    INDEX confidence_band_set confidence_band TYPE set(1000) GRANULARITY 1,
+    INDEX evidence_basis_set evidence_basis TYPE set(1000) GRANULARITY 1,
+    INDEX degradation_state_set degradation_state TYPE set(1000) GRANULARITY 1,
+    INDEX export_eligibility_set export_eligibility TYPE set(1000) GRANULARITY 1
+)
+ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/attributions_by_energy_wh', '{replica}')
+PARTITION BY toYYYYMM(valid_from)
+ORDER BY (tenant_id, energy_wh, id)
+SETTINGS replicated_deduplication_window = 10000, auto_statistics_types = '', packed_skip_index_max_bytes = 1048576;
+
+CREATE TABLE IF NOT EXISTS attributions_by_energy_wh ON CLUSTER attribution AS attributions_by_energy_wh_local
+ENGINE = Distributed(attribution, currentDatabase(), attributions_by_energy_wh_local, cityHash64(tenant_id));
+
+CREATE MATERIALIZED VIEW IF NOT EXISTS attributions_by_energy_wh_feed ON CLUSTER attribution TO attributions_by_energy_wh_local
+AS SELECT
+    tenant_id,
+    id,
+    event_time,
+    valid_from,
+    provider,
+    requested_model,
+    served_model,
+    service,
+    owner,
+    cost_usd,
+    energy_wh,
+    carbon_gco2e,
+    pathway_category,
+    output_state,
+    stage_origin,
+    confidence,
+    confidence_band,
+    evidence_basis,
+    model_version,
+    degradation_state,
+    freshness,
+    export_eligibility,
+    cost_basis,
+    energy_basis,
+    carbon_basis,
+    input_tokens,
+    output_tokens,
+    ingestion_layer,
+    trace_id
+FROM attributions_local AS attributions;
+
+CREATE TABLE IF NOT EXISTS attributions_by_carbon_gco2e_local ON CLUSTER attribution
+(
+    `tenant_id` LowCardinality(String),
+    `id` FixedString(16),
+    `event_time` DateTime64(3, 'UTC'),
+    `valid_from` DateTime64(3, 'UTC'),
+    `provider` LowCardinality(String),
+    `requested_model` LowCardinality(String),
+    `served_model` LowCardinality(String),
+    `service` LowCardinality(String),
+    `owner` LowCardinality(String),
+    `cost_usd` Decimal(38, 18),
+    `energy_wh` Decimal(38, 18),
+    `carbon_gco2e` Decimal(38, 18),
+    `pathway_category` LowCardinality(String),
+    `output_state` LowCardinality(String),
+    `stage_origin` LowCardinality(String),
+    `confidence` Decimal(5, 4),
+    `confidence_band` LowCardinality(String),
+    `evidence_basis` LowCardinality(String),
+    `model_version` LowCardinality(String),
+    `degradation_state` LowCardinality(String),
+    `freshness` LowCardinality(String),
+    `export_eligibility` LowCardinality(String),
+    `cost_basis` LowCardinality(String),
+    `energy_basis` LowCardinality(String),
+    `carbon_basis` LowCardinality(String),
+    `input_tokens` Nullable(UInt64),
+    `output_tokens` Nullable(UInt64),
+    `ingestion_layer` LowCardinality(String),
+    `trace_id` String,
+    INDEX id_minmax id TYPE minmax GRANULARITY 1,
+    INDEX event_time_minmax event_time TYPE minmax GRANULARITY 1,
+    INDEX valid_from_minmax valid_from TYPE minmax GRANULARITY 1,
+    INDEX cost_usd_minmax cost_usd TYPE minmax GRANULARITY 1,
+    INDEX energy_wh_minmax energy_wh TYPE minmax GRANULARITY 1,
+    INDEX confidence_minmax confidence TYPE minmax GRANULARITY 1,
+    INDEX provider_set provider TYPE set(1000) GRANULARITY 1,
+    INDEX served_model_set served_model TYPE set(1000) GRANULARITY 1,
+    INDEX service_set service TYPE set(1000) GRANULARITY 1,
+    INDEX owner_set owner TYPE set(1000) GRANULARITY 1,
+    INDEX pathway_category_set pathway_category TYPE set(1000) GRANULARITY 1,
+    INDEX output_state_set output_state TYPE set(1000) GRANULARITY 1,
+    INDEX stage_origin_set stage_origin TYPE set(1000) GRANULARITY 1,
+    INDEX confidence_band_set confidence_band TYPE set(1000) GRANULARITY 1,
+    INDEX evidence_basis_set evidence_basis TYPE set(1000) GRANULARITY 1,
+    INDEX degradation_state_set degradation_state TYPE set(1000) GRANULARITY 1,
+    INDEX export_eligibility_set export_eligibility TYPE set(1000) GRANULARITY 1
+)
+ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/attributions_by_carbon_gco2e', '{replica}')
+PARTITION BY toYYYYMM(valid_from)
+ORDER BY (tenant_id, carbon_gco2e, id)
+SETTINGS replicated_deduplication_window = 10000, auto_statistics_types = '', packed_skip_index_max_bytes = 1048576;
+
+CREATE TABLE IF NOT EXISTS attributions_by_carbon_gco2e ON CLUSTER attribution AS attributions_by_carbon_gco2e_local
+ENGINE = Distributed(attribution, currentDatabase(), attributions_by_carbon_gco2e_local, cityHash64(tenant_id));
+
+CREATE MATERIALIZED VIEW IF NOT EXISTS attributions_by_carbon_gco2e_feed ON CLUSTER attribution TO attributions_by_carbon_gco2e_local
+AS SELECT
+    tenant_id,
+    id,
+    event_time,
+    valid_from,
+    provider,
+    requested_model,
+    served_model,
+    service,
+    owner,
+    cost_usd,
+    energy_wh,
+    carbon_gco2e,
+    pathway_category,
+    output_state,
+    stage_origin,
+    confidence,
+    confidence_band,
+    evidence_basis,
+    model_version,
+    degradation_state,
+    freshness,
+    export_eligibility,
+    cost_basis,
+    energy_basis,
+    carbon_basis,
+    input_tokens,
+    output_tokens,
+    ingestion_layer,
+    trace_id
+FROM attributions_local AS attributions;
+
+CREATE TABLE IF NOT EXISTS attributions_by_confidence_local ON CLUSTER attribution
+(
+    `tenant_id` LowCardinality(String),
+    `id` FixedString(16),
+    `event_time` DateTime64(3, 'UTC'),
+    `valid_from` DateTime64(3, 'UTC'),
+    `provider` LowCardinality(String),
+    `requested_model` LowCardinality(String),
+    `served_model` LowCardinality(String),
+    `service` LowCardinality(String),
+    `owner` LowCardinality(String),
+    `cost_usd` Decimal(38, 18),
+    `energy_wh` Decimal(38, 18),
+    `carbon_gco2e` Decimal(38, 18),
+    `pathway_category` LowCardinality(String),
+    `output_state` LowCardinality(String),
+    `stage_origin` LowCardinality(String),
+    `confidence` Decimal(5, 4),
+    `confidence_band` LowCardinality(String),
+    `evidence_basis` LowCardinality(String),
+    `model_version` LowCardinality(String),
+    `degradation_state` LowCardinality(String),
+    `freshness` LowCardinality(String),
+    `export_eligibility` LowCardinality(String),
+    `cost_basis` LowCardinality(String),
+    `energy_basis` LowCardinality(String),
+    `carbon_basis` LowCardinality(String),
+    `input_tokens` Nullable(UInt64),
+    `output_tokens` Nullable(UInt64),
+    `ingestion_layer` LowCardinality(String),
+    `trace_id` String,
+    INDEX id_minmax id TYPE minmax GRANULARITY 1,
+    INDEX event_time_minmax event_time TYPE minmax GRANULARITY 1,
+    INDEX valid_from_minmax valid_from TYPE minmax GRANULARITY 1,
+    INDEX cost_usd_minmax cost_usd TYPE minmax GRANULARITY 1,
+    INDEX energy_wh_minmax energy_wh TYPE minmax GRANULARITY 1,
+    INDEX carbon_gco2e_minmax carbon_gco2e TYPE minmax GRANULARITY 1,
+    INDEX provider_set provider TYPE set(1000) GRANULARITY 1,
+    INDEX served_model_set served_model TYPE set(1000) GRANULARITY 1,
+    INDEX service_set service TYPE set(1000) GRANULARITY 1,
+    INDEX owner_set owner TYPE set(1000) GRANULARITY 1,
+    INDEX pathway_category_set pathway_category TYPE set(1000) GRANULARITY 1,
+    INDEX output_state_set output_state TYPE set(1000) GRANULARITY 1,
+    INDEX stage_origin_set stage_origin TYPE set(1000) GRANULARITY 1,
+    INDEX confidence_band_set confidence_band TYPE set(1000) GRANULARITY 1,
+    INDEX evidence_basis_set evidence_basis TYPE set(1000) GRANULARITY 1,
+    INDEX degradation_state_set degradation_state TYPE set(1000) GRANULARITY 1,
+    INDEX export_eligibility_set export_eligibility TYPE set(1000) GRANULARITY 1
+)
+ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/attributions_by_confidence', '{replica}')
+PARTITION BY toYYYYMM(valid_from)
+ORDER BY (tenant_id, confidence, id)
+SETTINGS replicated_deduplication_window = 10000, auto_statistics_types = '', packed_skip_index_max_bytes = 1048576;
+
+CREATE TABLE IF NOT EXISTS attributions_by_confidence ON CLUSTER attribution AS attributions_by_confidence_local
+ENGINE = Distributed(attribution, currentDatabase(), attributions_by_confidence_local, cityHash64(tenant_id));
+
+CREATE MATERIALIZED VIEW IF NOT EXISTS attributions_by_confidence_feed ON CLUSTER attribution TO attributions_by_confidence_local
+AS SELECT
+    tenant_id,
+    id,
+    event_time,
+    valid_from,
+    provider,
+    requested_model,
+    served_model,
+    service,
+    owner,
+    cost_usd,
+    energy_wh,
+    carbon_gco2e,
+    pathway_category,
+    output_state,
+    stage_origin,
+    confidence,
+    confidence_band,
+    evidence_basis,
+    model_version,
+    degradation_state,
+    freshness,
+    export_eligibility,
+    cost_basis,
+    energy_basis,
+    carbon_basis,
+    input_tokens,
+    output_tokens,
+    ingestion_layer,
+    trace_id
+FROM attributions_local AS attributions;
+
+CREATE TABLE IF NOT EXISTS attributions_by_provider_local ON CLUSTER attribution
+(
+    `tenant_id` LowCardinality(String),
+    `id` FixedString(16),
+    `event_time` DateTime64(3, 'UTC'),
+    `valid_from` DateTime64(3, 'UTC'),
+    `provider` LowCardinality(String),
+    `requested_model` LowCardinality(String),
+    `served_model` LowCardinality(String),
+    `service` LowCardinality(String),
+    `owner` LowCardinality(String),
+    `cost_usd` Decimal(38, 18),
+    `energy_wh` Decimal(38, 18),
+    `carbon_gco2e` Decimal(38, 18),
+    `pathway_category` LowCardinality(String),
+    `output_state` LowCardinality(String),
+    `stage_origin` LowCardinality(String),
+    `confidence` Decimal(5, 4),
+    `confidence_band` LowCardinality(String),
+    `evidence_basis` LowCardinality(String),
+    `model_version` LowCardinality(String),
+    `degradation_state` LowCardinality(String),
+    `freshness` LowCardinality(String),
+    `export_eligibility` LowCardinality(String),
+    `cost_basis` LowCardinality(String),
+    `energy_basis` LowCardinality(String),
+    `carbon_basis` LowCardinality(String),
+    `input_tokens` Nullable(UInt64),
+    `output_tokens` Nullable(UInt64),
+    `ingestion_layer` LowCardinality(String),
+    `trace_id` String,
+    INDEX id_minmax id TYPE minmax GRANULARITY 1,
+    INDEX event_time_minmax event_time TYPE minmax GRANULARITY 1,
+    INDEX valid_from_minmax valid_from TYPE minmax GRANULARITY 1,
+    INDEX cost_usd_minmax cost_usd TYPE minmax GRANULARITY 1,
+    INDEX energy_wh_minmax energy_wh TYPE minmax GRANULARITY 1,
+    INDEX carbon_gco2e_minmax carbon_gco2e TYPE minmax GRANULARITY 1,
+    INDEX confidence_minmax confidence TYPE minmax GRANULARITY 1,
+    INDEX served_model_set served_model TYPE set(1000) GRANULARITY 1,
+    INDEX service_set service TYPE set(1000) GRANULARITY 1,
+    INDEX owner_set owner TYPE set(1000) GRANULARITY 1,
+    INDEX pathway_category_set pathway_category TYPE set(1000) GRANULARITY 1,
+    INDEX output_state_set output_state TYPE set(1000) GRANULARITY 1,
+    INDEX stage_origin_set stage_origin TYPE set(1000) GRANULARITY 1,
+    INDEX confidence_band_set confidence_band TYPE set(1000) GRANULARITY 1,
+    INDEX evidence_basis_set evidence_basis TYPE set(1000) GRANULARITY 1,
+    INDEX degradation_state_set degradation_state TYPE set(1000) GRANULARITY 1,
+    INDEX export_eligibility_set export_eligibility TYPE set(1000) GRANULARITY 1
+)
+ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/attributions_by_provider', '{replica}')
+PARTITION BY toYYYYMM(valid_from)
+ORDER BY (tenant_id, provider, id)
+SETTINGS replicated_deduplication_window = 10000, auto_statistics_types = '', packed_skip_index_max_bytes = 1048576;
+
+CREATE TABLE IF NOT EXISTS attributions_by_provider ON CLUSTER attribution AS attributions_by_provider_local
+ENGINE = Distributed(attribution, currentDatabase(), attributions_by_provider_local, cityHash64(tenant_id));
+
+CREATE MATERIALIZED VIEW IF NOT EXISTS attributions_by_provider_feed ON CLUSTER attribution TO attributions_by_provider_local
+AS SELECT
+    tenant_id,
+    id,
+    event_time,
+    valid_from,
+    provider,
+    requested_model,
+    served_model,
+    service,
+    owner,
+    cost_usd,
+    energy_wh,
+    carbon_gco2e,
+    pathway_category,
+    output_state,
+    stage_origin,
+    confidence,
+    confidence_band,
+    evidence_basis,
+    model_version,
+    degradation_state,
+    freshness,
+    export_eligibility,
+    cost_basis,
+    energy_basis,
+    carbon_basis,
+    input_tokens,
+    output_tokens,
+    ingestion_layer,
+    trace_id
+FROM attributions_local AS attributions;
+
+CREATE TABLE IF NOT EXISTS attributions_by_served_model_local ON CLUSTER attribution
+(
+    `tenant_id` LowCardinality(String),
+    `id` FixedString(16),
+    `event_time` DateTime64(3, 'UTC'),
+    `valid_from` DateTime64(3, 'UTC'),
+    `provider` LowCardinality(String),
+    `requested_model` LowCardinality(String),
+    `served_model` LowCardinality(String),
+    `service` LowCardinality(String),
+    `owner` LowCardinality(String),
+    `cost_usd` Decimal(38, 18),
+    `energy_wh` Decimal(38, 18),
+    `carbon_gco2e` Decimal(38, 18),
+    `pathway_category` LowCardinality(String),
+    `output_state` LowCardinality(String),
+    `stage_origin` LowCardinality(String),
+    `confidence` Decimal(5, 4),
+    `confidence_band` LowCardinality(String),
+    `evidence_basis` LowCardinality(String),
+    `model_version` LowCardinality(String),
+    `degradation_state` LowCardinality(String),
+    `freshness` LowCardinality(String),
+    `export_eligibility` LowCardinality(String),
+    `cost_basis` LowCardinality(String),
+    `energy_basis` LowCardinality(String),
+    `carbon_basis` LowCardinality(String),
+    `input_tokens` Nullable(UInt64),
+    `output_tokens` Nullable(UInt64),
+    `ingestion_layer` LowCardinality(String),
+    `trace_id` String,
+    INDEX id_minmax id TYPE minmax GRANULARITY 1,
+    INDEX event_time_minmax event_time TYPE minmax GRANULARITY 1,
+    INDEX valid_from_minmax valid_from TYPE minmax GRANULARITY 1,
+    INDEX cost_usd_minmax cost_usd TYPE minmax GRANULARITY 1,
+    INDEX energy_wh_minmax energy_wh TYPE minmax GRANULARITY 1,
+    INDEX carbon_gco2e_minmax carbon_gco2e TYPE minmax GRANULARITY 1,
+    INDEX confidence_minmax confidence TYPE minmax GRANULARITY 1,
+    INDEX provider_set provider TYPE set(1000) GRANULARITY 1,
+    INDEX service_set service TYPE set(1000) GRANULARITY 1,
+    INDEX owner_set owner TYPE set(1000) GRANULARITY 1,
+    INDEX pathway_category_set pathway_category TYPE set(1000) GRANULARITY 1,
+    INDEX output_state_set output_state TYPE set(1000) GRANULARITY 1,
+    INDEX stage_origin_set stage_origin TYPE set(1000) GRANULARITY 1,
+    INDEX confidence_band_set confidence_band TYPE set(1000) GRANULARITY 1,
+    INDEX evidence_basis_set evidence_basis TYPE set(1000) GRANULARITY 1,
+    INDEX degradation_state_set degradation_state TYPE set(1000) GRANULARITY 1,
+    INDEX export_eligibility_set export_eligibility TYPE set(1000) GRANULARITY 1
+)
+ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/attributions_by_served_model', '{replica}')
+PARTITION BY toYYYYMM(valid_from)
+ORDER BY (tenant_id, served_model, id)
+SETTINGS replicated_deduplication_window = 10000, auto_statistics_types = '', packed_skip_index_max_bytes = 1048576;
+
+CREATE TABLE IF NOT EXISTS attributions_by_served_model ON CLUSTER attribution AS attributions_by_served_model_local
+ENGINE = Distributed(attribution, currentDatabase(), attributions_by_served_model_local, cityHash64(tenant_id));
+
+CREATE MATERIALIZED VIEW IF NOT EXISTS attributions_by_served_model_feed ON CLUSTER attribution TO attributions_by_served_model_local
+AS SELECT
+    tenant_id,
+    id,
+    event_time,
+    valid_from,
+    provider,
+    requested_model,
+    served_model,
+    service,
+    owner,
+    cost_usd,
+    energy_wh,
+    carbon_gco2e,
+    pathway_category,
+    output_state,
+    stage_origin,
+    confidence,
+    confidence_band,
+    evidence_basis,
+    model_version,
+    degradation_state,
+    freshness,
+    export_eligibility,
+    cost_basis,
+    energy_basis,
+    carbon_basis,
+    input_tokens,
+    output_tokens,
+    ingestion_layer,
+    trace_id
+FROM attributions_local AS attributions;
+
+CREATE TABLE IF NOT EXISTS attributions_by_service_local ON CLUSTER attribution
+(
+    `tenant_id` LowCardinality(String),
+    `id` FixedString(16),
+    `event_time` DateTime64(3, 'UTC'),
+    `valid_from` DateTime64(3, 'UTC'),
+    `provider` LowCardinality(String),
+    `requested_model` LowCardinality(String),
+    `served_model` LowCardinality(String),
+    `service` LowCardinality(String),
+    `owner` LowCardinality(String),
+    `cost_usd` Decimal(38, 18),
+    `energy_wh` Decimal(38, 18),
+    `carbon_gco2e` Decimal(38, 18),
+    `pathway_category` LowCardinality(String),
+    `output_state` LowCardinality(String),
+    `stage_origin` LowCardinality(String),
+    `confidence` Decimal(5, 4),
+    `confidence_band` LowCardinality(String),
+    `evidence_basis` LowCardinality(String),
+    `model_version` LowCardinality(String),
+    `degradation_state` LowCardinality(String),
+    `freshness` LowCardinality(String),
+    `export_eligibility` LowCardinality(String),
+    `cost_basis` LowCardinality(String),
+    `energy_basis` LowCardinality(String),
+    `carbon_basis` LowCardinality(String),
+    `input_tokens` Nullable(UInt64),
+    `output_tokens` Nullable(UInt64),
+    `ingestion_layer` LowCardinality(String),
+    `trace_id` String,
+    INDEX id_minmax id TYPE minmax GRANULARITY 1,
+    INDEX event_time_minmax event_time TYPE minmax GRANULARITY 1,
+    INDEX valid_from_minmax valid_from TYPE minmax GRANULARITY 1,
+    INDEX cost_usd_minmax cost_usd TYPE minmax GRANULARITY 1,
+    INDEX energy_wh_minmax energy_wh TYPE minmax GRANULARITY 1,
+    INDEX carbon_gco2e_minmax carbon_gco2e TYPE minmax GRANULARITY 1,
+    INDEX confidence_minmax confidence TYPE minmax GRANULARITY 1,
+    INDEX provider_set provider TYPE set(1000) GRANULARITY 1,
+    INDEX served_model_set served_model TYPE set(1000) GRANULARITY 1,
+    INDEX owner_set owner TYPE set(1000) GRANULARITY 1,
+    INDEX pathway_category_set pathway_category TYPE set(1000) GRANULARITY 1,
+    INDEX output_state_set output_state TYPE set(1000) GRANULARITY 1,
+    INDEX stage_origin_set stage_origin TYPE set(1000) GRANULARITY 1,
+    INDEX confidence_band_set confidence_band TYPE set(1000) GRANULARITY 1,
+    INDEX evidence_basis_set evidence_basis TYPE set(1000) GRANULARITY 1,
+    INDEX degradation_state_set degradation_state TYPE set(1000) GRANULARITY 1,
+    INDEX export_eligibility_set export_eligibility TYPE set(1000) GRANULARITY 1
+)
+ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/attributions_by_service', '{replica}')
+PARTITION BY toYYYYMM(valid_from)
+ORDER BY (tenant_id, service, id)
+SETTINGS replicated_deduplication_window = 10000, auto_statistics_types = '', packed_skip_index_max_bytes = 1048576;
+
+CREATE TABLE IF NOT EXISTS attributions_by_service ON CLUSTER attribution AS attributions_by_service_local
+ENGINE = Distributed(attribution, currentDatabase(), attributions_by_service_local, cityHash64(tenant_id));
+
+CREATE MATERIALIZED VIEW IF NOT EXISTS attributions_by_service_feed ON CLUSTER attribution TO attributions_by_service_local
+AS SELECT
+    tenant_id,
+    id,
+    event_time,
+    valid_from,
+    provider,
+    requested_model,
+    served_model,
+    service,
+    owner,
+    cost_usd,
+    energy_wh,
+    carbon_gco2e,
+    pathway_category,
+    output_state,
+    stage_origin,
+    confidence,
+    confidence_band,
+    evidence_basis,
+    model_version,
+    degradation_state,
+    freshness,
+    export_eligibility,
+    cost_basis,
+    energy_basis,
+    carbon_basis,
+    input_tokens,
+    output_tokens,
+    ingestion_layer,
+    trace_id
+FROM attributions_local AS attributions;
+
+CREATE TABLE IF NOT EXISTS attributions_by_owner_local ON CLUSTER attribution
+(
+    `tenant_id` LowCardinality(String),
+    `id` FixedString(16),
+    `event_time` DateTime64(3, 'UTC'),
+    `valid_from` DateTime64(3, 'UTC'),
+    `provider` LowCardinality(String),
+    `requested_model` LowCardinality(String),
+    `served_model` LowCardinality(String),
+    `service` LowCardinality(String),
+    `owner` LowCardinality(String),
+    `cost_usd` Decimal(38, 18),
+    `energy_wh` Decimal(38, 18),
+    `carbon_gco2e` Decimal(38, 18),
+    `pathway_category` LowCardinality(String),
+    `output_state` LowCardinality(String),
+    `stage_origin` LowCardinality(String),
+    `confidence` Decimal(5, 4),
+    `confidence_band` LowCardinality(String),
+    `evidence_basis` LowCardinality(String),
+    `model_version` LowCardinality(String),
+    `degradation_state` LowCardinality(String),
+    `freshness` LowCardinality(String),
+    `export_eligibility` LowCardinality(String),
+    `cost_basis` LowCardinality(String),
+    `energy_basis` LowCardinality(String),
+    `carbon_basis` LowCardinality(String),
+    `input_tokens` Nullable(UInt64),
+    `output_tokens` Nullable(UInt64),
+    `ingestion_layer` LowCardinality(String),
+    `trace_id` String,
+    INDEX id_minmax id TYPE minmax GRANULARITY 1,
+    INDEX event_time_minmax event_time TYPE minmax GRANULARITY 1,
+    INDEX valid_from_minmax valid_from TYPE minmax GRANULARITY 1,
+    INDEX cost_usd_minmax cost_usd TYPE minmax GRANULARITY 1,
+    INDEX energy_wh_minmax energy_wh TYPE minmax GRANULARITY 1,
+    INDEX carbon_gco2e_minmax carbon_gco2e TYPE minmax GRANULARITY 1,
+    INDEX confidence_minmax confidence TYPE minmax GRANULARITY 1,
+    INDEX provider_set provider TYPE set(1000) GRANULARITY 1,
+    INDEX served_model_set served_model TYPE set(1000) GRANULARITY 1,
+    INDEX service_set service TYPE set(1000) GRANULARITY 1,
+    INDEX pathway_category_set pathway_category TYPE set(1000) GRANULARITY 1,
+    INDEX output_state_set output_state TYPE set(1000) GRANULARITY 1,
+    INDEX stage_origin_set stage_origin TYPE set(1000) GRANULARITY 1,
+    INDEX confidence_band_set confidence_band TYPE set(1000) GRANULARITY 1,
+    INDEX evidence_basis_set evidence_basis TYPE set(1000) GRANULARITY 1,
+    INDEX degradation_state_set degradation_state TYPE set(1000) GRANULARITY 1,
+    INDEX export_eligibility_set export_eligibility TYPE set(1000) GRANULARITY 1
+)
+ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/attributions_by_owner', '{replica}')
+PARTITION BY toYYYYMM(valid_from)
+ORDER BY (tenant_id, owner, id)
+SETTINGS replicated_deduplication_window = 10000, auto_statistics_types = '', packed_skip_index_max_bytes = 1048576;
+
+CREATE TABLE IF NOT EXISTS attributions_by_owner ON CLUSTER attribution AS attributions_by_owner_local
+ENGINE = Distributed(attribution, currentDatabase(), attributions_by_owner_local, cityHash64(tenant_id));
+
+CREATE MATERIALIZED VIEW IF NOT EXISTS attributions_by_owner_feed ON CLUSTER attribution TO attributions_by_owner_local
+AS SELECT
+    tenant_id,
+    id,
+    event_time,
+    valid_from,
+    provider,
+    requested_model,
+    served_model,
+    service,
+    owner,
+    cost_usd,
+    energy_wh,
+    carbon_gco2e,
+    pathway_category,
+    output_state,
+    stage_origin,
+    confidence,
+    confidence_band,
+    evidence_basis,
+    model_version,
+    degradation_state,
+    freshness,
+    export_eligibility,
+    cost_basis,
+    energy_basis,
+    carbon_basis,
+    input_tokens,
+    output_tokens,
+    ingestion_layer,
+    trace_id
+FROM attributions_local AS attributions;

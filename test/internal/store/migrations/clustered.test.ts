@@ -1,0 +1,91 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { clustered } from '../../../../internal/store/migrations/clustered.js'
+import { schemaFor } from '../../../../internal/store/migrations/migrate.js'
+import { launchStore, type RunningStore, stopStore } from '../../../support/store.js'
+
+/**
+ * The schema of a cluster, as far as one engine can judge it: its parser takes every statement, and what it makes of them
+ * is kept in a file, so that a change of the schema shows what it means there. No cluster runs here.
+ *
+ * `ATTRIBUTION_RENEW_BASELINES=1` writes the file anew.
+ */
+const GOLDEN = fileURLToPath(new URL('clustered.sql', import.meta.url))
+const CLUSTER = 'attribution'
+
+let store: RunningStore
+beforeAll(async () => {
+  store = await launchStore()
+})
+afterAll(() => stopStore(store))
+
+/** As the engine's parser understood it. */
+async function parsed(statement: string): Promise<string> {
+  const result = await store.client.query({
+    query: 'SELECT formatQuery({statement:String}) AS text',
+    query_params: { statement },
+    format: 'JSONEachRow',
+  })
+  return (await result.json<{ text: string }>())[0]?.text ?? ''
+}
+
+test('every statement of the schema is understood by the engine, and is what the file shows', async () => {
+  const statements = schemaFor(CLUSTER)
+  const texts = []
+  for (const statement of statements) texts.push(await parsed(statement))
+  const text = `${texts.join(';\n\n')};\n`
+  if (process.env['ATTRIBUTION_RENEW_BASELINES'] === '1') writeFileSync(GOLDEN, text)
+
+  expect(text).toBe(readFileSync(GOLDEN, 'utf8'))
+}, 60_000)
+
+describe('the schema of a cluster', () => {
+  const statements = schemaFor(CLUSTER)
+  const made = (pattern: RegExp) => statements.flatMap((statement) => pattern.exec(statement)?.[1] ?? [])
+
+  test('has for every table of one server a replicated one and one in front of it', () => {
+    const tables = schemaFor('').flatMap((statement) => /CREATE TABLE IF NOT EXISTS (\w+)/.exec(statement)?.[1] ?? [])
+
+    expect(made(/^CREATE TABLE IF NOT EXISTS (\w+)_local ON CLUSTER[\s\S]*Replicated\w*MergeTree\(/)).toEqual(tables)
+    expect(made(/^CREATE TABLE IF NOT EXISTS (\w+) ON CLUSTER .* ENGINE = Distributed\(/)).toEqual(tables)
+  })
+
+  test('keeps a tenant on one shard, and tokens on every table that has them', () => {
+    const inFront = statements.filter((statement) => statement.includes('Distributed('))
+    const byTenant = inFront.filter((statement) => statement.endsWith('cityHash64(tenant_id))'))
+    const others = inFront.filter((statement) => !byTenant.includes(statement))
+
+    expect(others.flatMap((statement) => /EXISTS (\w+)/.exec(statement)?.[1] ?? [])).toEqual([
+      'schema_migrations',
+      'admission_keys',
+      'export_groups',
+      'filled_copies',
+    ])
+    expect(statements.join()).not.toContain('non_replicated')
+    for (const [i, statement] of schemaFor('').entries()) {
+      if (statement.includes('non_replicated_deduplication_window')) {
+        expect([
+          i,
+          schemaFor(CLUSTER).filter((one) => one.includes(' replicated_deduplication_window')).length > 0,
+        ]).toEqual([i, true])
+      }
+    }
+  })
+
+  test('feeds views from the rows of the shard', () => {
+    const views = statements.filter((statement) => statement.includes('MATERIALIZED VIEW'))
+
+    expect(views.length).toBeGreaterThan(10)
+    for (const view of views)
+      expect(view).toMatch(/ON CLUSTER `attribution` TO \w+_local AS[\s\S]*\sFROM (\w+)_local AS \1/)
+  })
+
+  test('quotes the name of the cluster, and refuses what it does not know', () => {
+    expect(clustered('ALTER TABLE a ADD COLUMN b String', 'x` y')).toEqual([
+      'ALTER TABLE a_local ON CLUSTER `x\\` y` ADD COLUMN b String',
+      'ALTER TABLE a ON CLUSTER `x\\` y` ADD COLUMN b String',
+    ])
+    expect(() => clustered('TRUNCATE TABLE a', 'x')).toThrow('not known')
+  })
+})
