@@ -58,7 +58,7 @@ SELECT
   if(meter = 'input', input, NULL) AS x_InputTokenCount, if(meter = 'input', calls, NULL) AS x_InvocationCount,
   lowest AS x_MinimumConfidence, if(meter = 'input', output, NULL) AS x_OutputTokenCount
 FROM (
-  SELECT *, toDecimal128(JSONExtractString(cost_details, 'price', 'rates', meter), 18) AS rate,
+  SELECT *, meter, tokens, toDecimal128(JSONExtractString(cost_details, 'price', 'rates', meter), 18) AS rate,
     rate * toDecimal128(tokens, 0) * toDecimal128('0.000001', 6) AS cost
   FROM (
     SELECT provider, owner, service, served_model, cost_details, toDate(event_time) AS day,

@@ -13,6 +13,7 @@ import { connectStore } from '../../internal/store/client.js'
 import { freePort } from '../../internal/supervisor/instance.js'
 import { DEFAULT_SETTINGS } from '../../internal/tenants/tenant.js'
 import { JOBS, TENANTS } from '../../streams/buckets.js'
+import { processSeconds } from '../cpu-time.js'
 import { type Ground, prepareGround, roleEnv, startStore } from '../ingest/servers.js'
 import { provenance } from '../machine.js'
 import { privateRun } from '../private-run.js'
@@ -54,7 +55,13 @@ interface GrainResult {
   readonly by_hand_ms: Spread
   readonly export_ms: Spread
   readonly ratio: Spread
+  /** Time on a processor, of all processes that take part: what neighbours on the machine do not move. */
+  readonly by_hand_core_ms: Spread
+  readonly export_core_ms: Spread
+  readonly core_ratio: Spread
 }
+
+type Timed<T> = T & { readonly coreMs: number }
 
 interface ExportsResult {
   readonly grains: Readonly<Record<Grain, GrainResult>>
@@ -72,24 +79,29 @@ async function answer(
 ) {
   const ground = await prepareGround(folder, natsServerBin, processes)
   const storePort = await freePort()
-  await startStore(ground, storePort)
+  const storePid = await startStore(ground, storePort)
   const url = `http://127.0.0.1:${storePort}`
   const account = { url, user: 'attribution', password: ground.storePassword }
   const store = connectStore({ ...account, database: 'attribution', silenceMsMax: 60 * 60_000 })
-  const bench = await Bench.open(ground, url)
+  const bench = await Bench.open(ground, url, storePid)
   try {
     process.stderr.write(`making ${records.toLocaleString('en')} records\n`)
     const bytes = await makeRecords(store, records)
     process.stderr.write(`made: ${Math.round(bytes / 1024 ** 2)} MiB\n`)
     const grains = {} as Record<Grain, GrainResult>
     for (const grain of Object.keys(HAND_WRITTEN) as Grain[]) {
-      const [byHand, exported]: [Read[], Exported[]] = [[], []]
+      const [byHand, exported]: [Timed<Read>[], Timed<Exported>[]] = [[], []]
       for (let i = -1; i < repeats; i++) {
-        const pair = [await runByHand(store, grain), await bench.exported(grain)] as const
-        process.stderr.write(`${grain}: by hand ${Math.round(pair[0].ms)} ms, export ${Math.round(pair[1].ms)} ms\n`)
+        const [alone, ours] = [
+          await bench.timed(() => runByHand(store, grain)),
+          await bench.timed(() => bench.exported(grain)),
+        ]
+        process.stderr.write(
+          `${grain}: by hand ${Math.round(alone.ms)} ms (core ${alone.coreMs} ms), export ${Math.round(ours.ms)} ms (core ${ours.coreMs} ms)\n`,
+        )
         if (i < 0) continue // the first one warms up
-        byHand.push(pair[0])
-        exported.push(pair[1])
+        byHand.push(alone)
+        exported.push(ours)
       }
       const { rows = 0, fileBytes = 0 } = exported[0] ?? {}
       grains[grain] = {
@@ -97,6 +109,12 @@ async function answer(
         file_bytes: fileBytes,
         by_hand_ms: spread(byHand.map(({ ms }) => ms)),
         export_ms: spread(exported.map(({ ms }) => ms)),
+        by_hand_core_ms: spread(byHand.map(({ coreMs }) => coreMs)),
+        export_core_ms: spread(exported.map(({ coreMs }) => coreMs)),
+        core_ratio: pairedRatio(
+          byHand.map(({ coreMs }) => coreMs),
+          exported.map(({ coreMs }) => coreMs),
+        ),
         ratio: pairedRatio(
           byHand.map(({ ms }) => ms),
           exported.map(({ ms }) => ms),
@@ -129,13 +147,15 @@ interface Exported {
 class Bench {
   private readonly ground: Ground
   private readonly env: Record<string, string>
+  private readonly storePid: number
   private readonly jobs: KV
   private readonly enqueue: (job: StoredJob) => Promise<void>
   private exporter: ChildProcess
   /** Of exporters that were killed. */
   private peakBefore = 0
 
-  private constructor(ground: Ground, storeUrl: string, jobs: KV) {
+  private constructor(ground: Ground, storeUrl: string, storePid: number, jobs: KV) {
+    this.storePid = storePid
     this.ground = ground
     this.env = roleEnv(ground, storeUrl)
     this.jobs = jobs
@@ -143,16 +163,28 @@ class Bench {
     this.exporter = this.launch()
   }
 
-  static async open(ground: Ground, storeUrl: string): Promise<Bench> {
+  static async open(ground: Ground, storeUrl: string, storePid: number): Promise<Bench> {
     const tenant = { id: BENCH_TENANT, name: 'Bench', created_at: new Date().toISOString(), settings: DEFAULT_SETTINGS }
     await (await ground.broker.bucket(TENANTS)).put(BENCH_TENANT, JSON.stringify(tenant))
-    return new Bench(ground, storeUrl, await ground.broker.bucket(JOBS))
+    return new Bench(ground, storeUrl, storePid, await ground.broker.bucket(JOBS))
   }
 
   /** Ends with this process: it has its stdin. */
   private launch(): ChildProcess {
     const main = fileURLToPath(new URL('../../cmd/exporter/main.js', import.meta.url))
     return spawn(process.execPath, [main], { env: this.env, stdio: ['pipe', 'ignore', 'inherit'] })
+  }
+
+  /** Does something, and adds what processor time it took: of the store, the exporter, and whoever reads by hand. */
+  async timed<T>(work: () => Promise<T>): Promise<Timed<T>> {
+    const core = (): number =>
+      [this.storePid, this.exporter.pid ?? -1, process.pid].reduce(
+        (total, pid) => total + (processSeconds(pid) ?? 0),
+        0,
+      )
+    const before = core()
+    const done = await work()
+    return { ...done, coreMs: Math.round((core() - before) * 1_000) }
   }
 
   peakBytes(): number {
@@ -242,9 +274,9 @@ function report(
   process.stdout.write(
     `\n${records.toLocaleString('en')} records; time by hand ÷ time of the export, bar ${BAR}; exporter at most ${Math.round(result.exporter_peak_bytes / 1024 ** 2)} MiB\n\n${table(
       [
-        ['', 'rows', 'file MiB', 'by hand s', 'export s', 'min', 'median', 'max', 'before'],
+        ['', 'rows', 'file MiB', 'by hand s', 'export s', 'min', 'median', 'max', 'before', 'by core time'],
         ...(Object.entries(result.grains) as [Grain, GrainResult][]).map(
-          ([grain, { rows, file_bytes, by_hand_ms, export_ms, ratio }]) => [
+          ([grain, { rows, file_bytes, by_hand_ms, export_ms, ratio, core_ratio }]) => [
             grain,
             rows.toLocaleString('en'),
             (file_bytes / 1024 ** 2).toFixed(1),
@@ -252,6 +284,7 @@ function report(
             seconds(export_ms),
             ...[ratio.min, ratio.median, ratio.max].map((value) => value.toFixed(2)),
             before?.grains[grain]?.ratio.median.toFixed(2) ?? '-',
+            core_ratio.median.toFixed(2),
           ],
         ),
       ],
