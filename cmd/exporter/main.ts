@@ -92,10 +92,7 @@ runMain('exporter', async () => {
       return tenant && { name: tenant.name, residencyRegion: settingsOf(tenant).residency_region }
     },
     places: [thisInstance(config.region === '' ? null : config.region), blobs.place],
-    workloadsOf: async (tenantId: string) =>
-      workloadHashes(directory, tenantId, identityKeyOf(tenantId)).map((hash) =>
-        String(Buffer.from(hash, 'hex').readBigUInt64LE()),
-      ),
+    workloadsOf: async (tenantId: string) => workloadHashes(directory, tenantId, identityKeyOf(tenantId)),
     unitPricesIn,
     publishEvent: eventPublisher(publish, idsOf),
     clock,

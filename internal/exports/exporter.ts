@@ -31,7 +31,7 @@ export interface ExporterDeps {
   ) => { readonly name: string; readonly residencyRegion: ResidencyRegion } | undefined
   /** What files pass and where they lie. */
   readonly places: readonly Place[]
-  /** Identities of a tenant that are no people, as `stageGroups` takes them. @throws when that cannot be told */
+  /** Hashes of the identities of a tenant that are no people, hex. @throws when that cannot be told */
   readonly workloadsOf: (tenantId: string) => Promise<readonly string[]>
   /** Prices in a record's `cost_details`. */
   readonly unitPricesIn: (costDetails: string) => Omit<UnitPrices, 'hashes'> | undefined

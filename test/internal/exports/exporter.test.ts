@@ -198,12 +198,11 @@ describe('groups of few people', () => {
     const tenant = newTenant()
     const job = byPeople(tenant, 1, { owner: 'batch' }, 'job')
     await bench.insert([...job, ...byPeople(tenant, 5)])
-    const workload = Buffer.from(job[0]?.identityHash ?? [])
-      .readBigUInt64LE(0)
-      .toString()
+    const workload = Buffer.from(job[0]?.identityHash ?? []).toString('hex')
+    const others = Array.from({ length: 100_000 }, (_, i) => i.toString(16).padStart(32, '0'))
 
     const asPerson = await bench.exported(tenant)
-    const asWorkload = await bench.exported(tenant, {}, { workloadsOf: async () => [workload] })
+    const asWorkload = await bench.exported(tenant, {}, { workloadsOf: async () => [...others, workload] })
 
     expect(asPerson.rows.map((row) => row['SubAccountId'])).toEqual([''])
     expect(asWorkload.rows.map((row) => row['SubAccountId'])).toEqual(['batch', 'team-search'])
