@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { admissionIndex } from './admission-index/question.js'
 import { attribution } from './attribution/question.js'
-import { evaluate } from './eval/question.js'
+import { evaluate, TRIAL_NAMES } from './eval/question.js'
 import { exportsQuestion } from './exports/question.js'
 import { type IngestOptions, ingest } from './ingest/question.js'
 import { type QueryOptions, query } from './query/question.js'
@@ -103,7 +103,10 @@ program
   .description('what the product says of events whose labels were withheld, beside the truth (npm run eval)')
   .option('--seed <number>', 'of the planting', atLeast(1), 1)
   .option('--in-process <count>', 'so many seeds from that one on, by the mathematics alone', atLeast(0), 0)
-  .action(async (options: { seed: number; inProcess: number }) => {
+  .addOption(
+    new Option('--only <names...>', 'these trials; what the file has of others stays').choices(TRIAL_NAMES).default([]),
+  )
+  .action(async (options: { seed: number; inProcess: number; only: string[] }) => {
     await evaluate({ ...options, checkout: CHECKOUT, natsServerBin: natsServerBin() }, stopping.signal)
   })
 

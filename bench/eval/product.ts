@@ -21,6 +21,7 @@ export interface ProductTenant {
   send(secret: string, events: readonly object[]): Promise<string[]>
   /** Newest first, down to an instant. */
   records(fromMs: number): Promise<ProductRecord[]>
+  /** Resolves when the record says so. */
   override(id: string, service: string, owner: string): Promise<void>
   /** Has a model trained, and waits. */
   train(): Promise<{ readonly outcome: string; readonly model_id: string | null }>
@@ -52,6 +53,7 @@ const mainOf = (role: string): string => fileURLToPath(new URL(`../../cmd/${role
 const RATE = '100000'
 const CONNECTIONS = 16
 const PAGE = 200
+const POLL_MS = 1_000
 
 export async function startProduct(folder: string, natsServerBin: string, processes: Processes): Promise<Product> {
   const port = await freePort()
@@ -125,6 +127,8 @@ function tenantOf(
     },
     async override(attributionId, service, owner) {
       await post(`/v1/attribution/${attributionId}/override`, { service, owner, reason: 'looked at' })
+      // It may have answered before it took effect (202).
+      while ((await client.find(attributionId))?.output_state !== 'overridden') await sleep(POLL_MS)
     },
     async train() {
       return JSON.parse(await cli('model', 'train', '--tenant', id, '--json')) as Awaited<

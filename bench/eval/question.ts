@@ -3,7 +3,7 @@ import { readTrace, type TraceRow } from '../../internal/replay/trace.js'
 import { zero } from '../../internal/units/quantity.js'
 import { type Provenance, provenance } from '../machine.js'
 import { privateRun } from '../private-run.js'
-import { writeResult } from '../results.js'
+import { readResult, writeResult } from '../results.js'
 import { table } from '../table.js'
 import { type Figures, figuresOf, type Verdict } from './figures.js'
 import { judgedEvents, judgeInProcess } from './in-process.js'
@@ -34,12 +34,15 @@ export interface EvalOptions {
   readonly seed: number
   /** So many seeds from `seed` on, without the product: the mathematics alone. */
   readonly inProcess: number
+  /** Names of trials; the others' results stay as they are. Empty: all. */
+  readonly only: readonly string[]
 }
 
 interface Outcome {
   readonly withholding: string
   readonly audits: boolean
   readonly seed: number
+  readonly provenance?: Provenance
   readonly product: Figures
   readonly ceiling: Figures
   readonly heuristic: Figures
@@ -59,52 +62,84 @@ export async function evaluate(options: EvalOptions, signal: AbortSignal): Promi
 const worldOf = (rows: readonly TraceRow[], withholding: Withholding, seed: number): PlantedWorld =>
   plant(rows, withholding, String(seed), seed === 1 ? COMPANY : jitterCompany(COMPANY, String(seed)))
 
-async function evaluateProduct(rows: readonly TraceRow[], product: Product, options: EvalOptions): Promise<void> {
-  const outcomes: Outcome[] = []
-  for (const withholding of WITHHOLDINGS) {
-    const world = worldOf(rows, withholding, options.seed)
-    for (const audits of [false, true]) {
-      const name = `${withholding.name}${audits ? ', audited' : ''}`
-      process.stderr.write(`${name}\n`)
-      const { judged, verdicts, costOf, ...trial } = await runTrial(product, name, world, audits, STRETCHED_MS)
-      outcomes.push({
-        withholding: withholding.name,
-        audits,
-        seed: options.seed,
-        product: figuresOf(verdicts),
-        ceiling: figuresOf(byCeiling(world, judged, costOf)),
-        heuristic: figuresOf(byHeuristic(world, judged, costOf, audits)),
-        majority: figuresOf(byMajority(world, judged, costOf, audits)),
-        trial,
-      })
-    }
-  }
-  const permuted = []
-  for (const withholding of WITHHOLDINGS) {
-    process.stderr.write(`${withholding.name}, labels permuted\n`)
-    const world = permuteLabels(worldOf(rows, withholding, options.seed), String(options.seed))
-    const { verdicts, training, chargeback_ready_inferred } = await runTrial(
-      product,
-      `${withholding.name}, permuted`,
-      world,
-      false,
-      STRETCHED_MS,
-    )
-    const share = chargeback_ready_inferred / verdicts.length
-    permuted.push({ withholding: withholding.name, n: verdicts.length, training, chargeback_ready_inferred, share })
-  }
-  process.stderr.write('kinds\n')
-  const kinds = await evaluateKinds(rows, product, options.seed)
-  report(options, 'eval.json', {
-    question: 'of events whose labels were withheld, how often is what the product says right',
-    provenance: provenance(options.checkout),
-    seed: options.seed,
-    bars: barsOf(outcomes, permuted),
-    outcomes,
-    permuted,
-    kinds,
-  })
+/** One tenant's trial each. */
+const TRIALS = WITHHOLDINGS.flatMap((withholding) =>
+  (['plain', 'audited', 'permuted'] as const).map((kind) => ({
+    name: `${withholding.name}_${kind}`,
+    withholding,
+    kind,
+  })),
+)
+const KINDS = 'kinds'
+export const TRIAL_NAMES: readonly string[] = [...TRIALS.map(({ name }) => name), KINDS]
+
+interface Results {
+  readonly outcomes: readonly Outcome[]
+  readonly permuted: readonly Permuted[]
+  readonly kinds?: Kinds
 }
+
+interface Permuted {
+  readonly withholding: string
+  readonly seed: number
+  readonly n: number
+  /** Chargeback-ready inferred records. */
+  readonly share: number
+}
+
+async function evaluateProduct(rows: readonly TraceRow[], product: Product, options: EvalOptions): Promise<void> {
+  const file = join(options.checkout, 'bench', 'results', FILE)
+  const isWanted = (name: string): boolean => options.only.length === 0 || options.only.includes(name)
+  let results: Results = (options.only.length > 0 ? readResult<Results>(file) : undefined) ?? {
+    outcomes: [],
+    permuted: [],
+  }
+  const from = provenance(options.checkout)
+  // Written after each trial: what is measured is kept, however the run ends.
+  const keep = (more: Partial<Results>): void => {
+    results = { ...results, ...more }
+    writeResult(file, { question: QUESTION, ...results, bars: barsOf(results.outcomes, results.permuted) })
+  }
+  for (const { name, withholding, kind } of TRIALS.filter(({ name }) => isWanted(name))) {
+    process.stderr.write(`${name}\n`)
+    const world = worldOf(rows, withholding, options.seed)
+    const audits = kind === 'audited'
+    if (kind === 'permuted') {
+      const dealtAnew = permuteLabels(world, String(options.seed))
+      const trial = await runTrial(product, name, dealtAnew, audits, STRETCHED_MS)
+      const n = trial.judged.length
+      const one = { withholding: withholding.name, seed: options.seed, n, share: trial.chargeback_ready_inferred / n }
+      const others = results.permuted.filter((other) => other.withholding !== withholding.name)
+      keep({ permuted: [...others, { ...one, training: trial.training, provenance: from } as Permuted] })
+      continue
+    }
+    const { judged, verdicts, costOf, ...trial } = await runTrial(product, name, world, audits, STRETCHED_MS)
+    const outcome: Outcome = {
+      withholding: withholding.name,
+      audits,
+      seed: options.seed,
+      provenance: from,
+      product: figuresOf(verdicts),
+      ceiling: figuresOf(byCeiling(world, judged, costOf)),
+      heuristic: figuresOf(byHeuristic(world, judged, costOf, audits)),
+      majority: figuresOf(byMajority(world, judged, costOf, audits)),
+      trial,
+    }
+    const others = results.outcomes.filter((other) => other.withholding !== withholding.name || other.audits !== audits)
+    keep({ outcomes: [...others, outcome] })
+  }
+  if (isWanted(KINDS)) {
+    process.stderr.write(`${KINDS}\n`)
+    keep({ kinds: { ...(await evaluateKinds(rows, product, options.seed)), provenance: from } })
+  }
+  print(results)
+}
+
+const FILE = 'eval.json'
+const QUESTION =
+  'of events whose labels were withheld, how often is what the product says right, and does it know how often'
+
+type Kinds = ReturnType<typeof kindsOutcome> & { readonly provenance?: Provenance }
 
 async function evaluateKinds(rows: readonly TraceRow[], product: Product, seed: number) {
   const world = naturalKinds(rows, String(seed))
@@ -131,7 +166,7 @@ function costsIn(judged: readonly PlantedEvent[], verdicts: readonly Verdict[]) 
 
 function evaluateInProcess(rows: readonly TraceRow[], options: EvalOptions): void {
   const outcomes: Outcome[] = []
-  const permuted: { withholding: string; seed: number; n: number; share: number }[] = []
+  const permuted: Permuted[] = []
   for (let seed = options.seed; seed < options.seed + options.inProcess; seed++) {
     for (const withholding of WITHHOLDINGS) {
       const world = worldOf(rows, withholding, seed)
@@ -143,19 +178,19 @@ function evaluateInProcess(rows: readonly TraceRow[], options: EvalOptions): voi
       }
       const dealtAnew = judgeInProcess(permuteLabels(world, String(seed)), false) ?? []
       const { n, at_floor } = figuresOf(dealtAnew)
-      permuted.push({ withholding: `${withholding.name} seed ${seed}`, seed, n, share: at_floor.share })
+      permuted.push({ withholding: withholding.name, seed, n, share: at_floor.share })
     }
   }
   const world = naturalKinds(rows, String(options.seed))
   const verdicts = judgeInProcess(world, false)
-  report(options, 'eval-seeds.json', {
-    question: 'the same by the mathematics alone, for other plantings',
+  const results: Results = { outcomes, permuted, ...(verdicts && { kinds: kindsOutcome(world, verdicts) }) }
+  writeResult(join(options.checkout, 'bench', 'results', 'eval-seeds.json'), {
+    question: `${QUESTION}: the same by the mathematics alone, for other plantings`,
     provenance: provenance(options.checkout),
+    ...results,
     bars: barsOf(outcomes, permuted),
-    outcomes,
-    permuted,
-    ...(verdicts && { kinds: kindsOutcome(world, verdicts) }),
   })
+  print(results)
 }
 
 function inProcessOutcome(world: PlantedWorld, audits: boolean, seed: number, verdicts: readonly Verdict[]): Outcome {
@@ -180,10 +215,7 @@ interface Bar {
 }
 
 /** What is wanted, fixed before anything was measured. */
-function barsOf(
-  outcomes: readonly Outcome[],
-  permuted: readonly { readonly withholding: string; readonly share: number }[],
-): Bar[] {
+function barsOf(outcomes: readonly Outcome[], permuted: readonly Permuted[]): Bar[] {
   const bars = outcomes.flatMap((outcome): Bar[] => {
     const { withholding, audits, seed, product, ceiling, heuristic, majority } = outcome
     const of = (what: string): string => `${withholding}${audits ? ' audited' : ''} seed ${seed}: ${what}`
@@ -218,8 +250,8 @@ function barsOf(
   })
   return [
     ...bars,
-    ...permuted.map(({ withholding, share }) => ({
-      of: `${withholding} permuted: chargeback-ready inferred records`,
+    ...permuted.map(({ withholding, seed, share }) => ({
+      of: `${withholding} permuted seed ${seed}: chargeback-ready inferred records`,
       figure: share,
       bar: 'at most 0.010',
       isMet: share <= 0.01,
@@ -227,18 +259,7 @@ function barsOf(
   ]
 }
 
-interface Report {
-  readonly question: string
-  readonly provenance: Provenance
-  readonly bars: readonly Bar[]
-  readonly seed?: number
-  readonly outcomes: readonly Outcome[]
-  readonly permuted?: readonly object[]
-  readonly kinds?: ReturnType<typeof kindsOutcome>
-}
-
-function report(options: EvalOptions, file: string, result: Report): void {
-  writeResult(join(options.checkout, 'bench', 'results', file), result)
+function print({ outcomes, permuted, kinds }: Results): void {
   const row = (name: string, figures: Figures): string[] => [
     name,
     String(figures.n),
@@ -249,7 +270,7 @@ function report(options: EvalOptions, file: string, result: Report): void {
     `${figures.shadow.at_floor_wrong} of ${figures.shadow.n}`,
     `${Number(figures.usd.at_floor_wrong).toFixed(2)} of ${Number(figures.usd.at_floor).toFixed(2)}`,
   ]
-  const blocks = result.outcomes.flatMap((outcome) => [
+  const blocks = outcomes.flatMap((outcome) => [
     [
       `${outcome.withholding}${outcome.audits ? ', 5 % audits' : ''}, seed ${outcome.seed}`,
       ...Array<string>(7).fill(''),
@@ -259,7 +280,6 @@ function report(options: EvalOptions, file: string, result: Report): void {
     row('  heuristic', outcome.heuristic),
     row('  majority class', outcome.majority),
   ])
-  const kinds = result.kinds
   const ofKinds =
     kinds === undefined
       ? []
@@ -270,6 +290,11 @@ function report(options: EvalOptions, file: string, result: Report): void {
           row('  majority class', kinds.majority),
         ]
   const head = ['', 'n', 'accuracy', 'share ≥ 0.80', 'precision', 'ECE', 'shadow wrong', 'USD wrong']
-  const bars = result.bars.map(({ of, figure, bar, isMet }) => [of, figure.toFixed(3), bar, isMet ? 'met' : 'NOT met'])
+  const bars = barsOf(outcomes, permuted).map(({ of, figure, bar, isMet }) => [
+    of,
+    figure.toFixed(3),
+    bar,
+    isMet ? 'met' : 'NOT met',
+  ])
   process.stdout.write(`\n${table([head, ...blocks, ...ofKinds])}\n${table(bars)}`)
 }

@@ -23,8 +23,8 @@ export interface Trial {
   readonly chargeback_ready_inferred: number
 }
 
-const POLL_MS = 500
-const WAIT_MS_MAX = 300_000
+const POLL_MS = 2_000
+const WAIT_MS_MAX = 600_000
 const OVERRIDES_AT_ONCE = 16
 const BULK_EVENTS = 1_000
 const LIVE_EVENTS = 100
@@ -48,12 +48,9 @@ export async function runTrial(
 
   const history = world.events.filter(({ isHistory }) => isHistory)
   const sent = await sendAll(tenant, keys, history, startMs, BULK_EVENTS)
-  await untilRecords(tenant, startMs, (records) => records.length === history.length)
+  await untilRecords(tenant, startMs, history.length)
   const looked = withAudits ? history.filter(({ isAudited }) => isAudited) : []
   await overrideAll(tenant, looked, sent)
-  await untilRecords(tenant, startMs, (records) => {
-    return records.filter(({ output_state }) => output_state === 'overridden').length === looked.length
-  })
   const training = await tenant.train()
   const card = training.model_id === null ? undefined : await tenant.card(training.model_id)
 
@@ -61,7 +58,7 @@ export async function runTrial(
   const later = world.events.filter(({ isHistory }) => !isHistory)
   const laterSent = await sendAll(tenant, keys, later, startMs, LIVE_EVENTS)
   const fromMs = startMs + Math.min(...later.map(({ atMs }) => atMs))
-  const records = await untilRecords(tenant, fromMs, (found) => found.length === later.length)
+  const records = await untilRecords(tenant, fromMs, later.length)
   await tenant.close()
 
   const byInvocation = new Map(records.map((record) => [record.invocation_id, record]))
@@ -144,16 +141,12 @@ async function overrideAll(
   await Promise.all(Array.from({ length: OVERRIDES_AT_ONCE }, work))
 }
 
-async function untilRecords(
-  tenant: ProductTenant,
-  fromMs: number,
-  isComplete: (records: readonly ProductRecord[]) => boolean,
-): Promise<ProductRecord[]> {
+async function untilRecords(tenant: ProductTenant, fromMs: number, count: number): Promise<ProductRecord[]> {
   const startedAt = performance.now()
   for (;;) {
     const records = await tenant.records(fromMs)
-    if (isComplete(records)) return records
-    if (performance.now() - startedAt > WAIT_MS_MAX) throw new Error(`only ${records.length} records after 5 minutes`)
+    if (records.length === count) return records
+    if (performance.now() - startedAt > WAIT_MS_MAX) throw new Error(`only ${records.length} records after 10 minutes`)
     await sleep(POLL_MS)
   }
 }
