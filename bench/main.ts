@@ -12,6 +12,7 @@ import { type IngestOptions, ingest } from './ingest/question.js'
 import { type QueryOptions, query } from './query/question.js'
 import { revocation } from './revocation/question.js'
 import { soak } from './soak/question.js'
+import { type WebhooksOptions, webhooks } from './webhooks/question.js'
 
 /** From dist/bench to the checkout. */
 const CHECKOUT = fileURLToPath(new URL('../..', import.meta.url))
@@ -80,6 +81,20 @@ program
   .option('--records <count>', 'in the read model', atLeast(100_000), 10_000_000)
   .action(async (options: { repeats: number; records: number }) => {
     await exportsQuestion({ ...options, checkout: CHECKOUT, natsServerBin: natsServerBin() }, stopping.signal)
+  })
+
+program
+  .command('webhooks')
+  .description(
+    'webhook deliveries ÷ a bare undici loop to the same https receiver; what hanging receivers do to the others',
+  )
+  .option('--repeats <count>', 'of each', atLeast(5), 5)
+  .option('--deliveries <count>', 'a repeat', atLeast(1_000), 8_000)
+  .option('--connections <count>', 'in flight, to 8 an endpoint', atLeast(8), 32)
+  .option('--endpoints <count>', 'of which one in ten hangs', atLeast(10), 1_000)
+  .option('--seconds <count>', 'of events at a constant rate, with and without those that hang', atLeast(5), 20)
+  .action(async (options: Omit<WebhooksOptions, 'checkout' | 'natsServerBin'>) => {
+    await webhooks({ ...options, checkout: CHECKOUT, natsServerBin: natsServerBin() }, stopping.signal)
   })
 
 program

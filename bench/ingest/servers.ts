@@ -43,7 +43,7 @@ const INVOCATIONS_BYTES_MAX = 8 * 1024 ** 3
 const NATS_USER = 'bench'
 
 /** `dist/cmd/<role>/main.js` and `dist/bench/ingest/<name>.js` */
-const roleMain = (role: string): string => fileURLToPath(new URL(`../../cmd/${role}/main.js`, import.meta.url))
+export const roleMain = (role: string): string => fileURLToPath(new URL(`../../cmd/${role}/main.js`, import.meta.url))
 const benchMain = (name: string): string => fileURLToPath(new URL(`./${name}.js`, import.meta.url))
 
 /** Starts a private nats-server with its data in `folder`, and makes the streams, the first tenant and its key. */
@@ -182,7 +182,7 @@ async function startBenchServer(
   return { name, port: Number(listening.exec(processes.logText(name))?.[1]), pid }
 }
 
-const says =
+export const says =
   (processes: Processes, name: string, what: RegExp) =>
   async (signal: AbortSignal): Promise<void> => {
     while (!what.test(processes.logText(name))) {

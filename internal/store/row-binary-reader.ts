@@ -69,12 +69,13 @@ export class RowBinaryReader {
   }
 
   stringMap(): Record<string, string> {
-    const map: Record<string, string> = {}
+    const entries: (readonly [string, string])[] = []
     for (let left = this.varint(); left > 0; left--) {
       const key = this.string()
-      map[key] = this.string()
+      entries.push([key, this.string()])
     }
-    return map
+    // Also a key that is the name of something else, such as `__proto__`.
+    return Object.fromEntries(entries)
   }
 
   private varint(): number {

@@ -7,16 +7,23 @@ import { wireEvent } from './invocations.js'
 // biome-ignore lint/suspicious/noExplicitAny: the contract is what is being checked
 export type ShownRecord = any
 
-/** Sends calls and waits for their records, in the same order. */
+/** Sends calls and waits for their records, as the list shows them, in the same order. */
 export async function attributedAll(ask: Ask, calls: readonly Record<string, unknown>[]): Promise<ShownRecord[]> {
-  const ids = await send(ask, calls)
-  const records: ShownRecord[] = []
-  // Few at a time: those who ask must not keep the service from its work.
-  for (let from = 0; from < ids.length; from += 8) {
-    records.push(...(await Promise.all(ids.slice(from, from + 8).map((id) => recordOf(ask, id)))))
+  const ids = (await send(ask, calls)).map((id) => id.replace('inv_', 'attr_'))
+  const found = new Map<string, ShownRecord>()
+  for (let from = 0; from < ids.length; from += IDS_MAX) {
+    const some = ids.slice(from, from + IDS_MAX)
+    while (!some.every((id) => found.has(id))) {
+      const { json } = await ask('GET', `/v1/attribution?limit=${IDS_MAX}&filter[id][in]=${some.join(',')}`)
+      for (const record of json.data) found.set(record.id, record)
+      if (json.data.length < some.length) await sleep(100)
+    }
   }
-  return records
+  return ids.map((id) => found.get(id))
 }
+
+/** Of a filter. */
+const IDS_MAX = 100
 
 /** Sends many calls and waits until the last of them have their records: each partition works them off in order. */
 export async function attributeMany(ask: Ask, calls: readonly Record<string, unknown>[]): Promise<void> {

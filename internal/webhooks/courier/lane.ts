@@ -15,9 +15,13 @@ const FAILURES_UNTIL_ALONE = 3
 const FIRST_IN_FLIGHT = 2
 /** Waiting for an endpoint that is slow, and for one that is not; what comes beyond that is put off. */
 export const WAITING_MAX_SLOW = 16
-export const WAITING_MAX = 1_000
-/** An endpoint whose oldest attempt has been under way for so long is slow. */
-const SLOW_AFTER_MS = 1_000
+export const WAITING_MAX = 4_000
+/**
+ * What makes an endpoint slow: it has failed so often in a row, or its oldest attempt has been under way for so long.
+ * One that answers is not, however much waits for it: what is put off loses its place in the order.
+ */
+const SLOW_FROM_FAILURES = 2
+const SLOW_AFTER_MS = 5_000
 
 /**
  * What goes to one endpoint: in its order, and no more at a time than the endpoint can be trusted with. Its limit starts
@@ -48,7 +52,7 @@ export class Lane {
   }
 
   get isSlow(): boolean {
-    if (this.health.consecutive_failures > 0) return true
+    if (this.health.consecutive_failures >= SLOW_FROM_FAILURES) return true
     const [oldest] = this.startedAt
     return oldest !== undefined && performance.now() - oldest.at > SLOW_AFTER_MS
   }

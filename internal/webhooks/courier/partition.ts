@@ -37,7 +37,7 @@ export interface PartitionDeps extends SettleDeps {
 const READ_MESSAGES_MAX = 500
 const READ_BYTES_MAX = 4 * 1024 * 1024
 /** Read and not settled, of each of a part's two logs. */
-const WINDOW_MESSAGES_MAX = 2_000
+const WINDOW_MESSAGES_MAX = 8_000
 const WINDOW_BYTES_MAX = 16 * 1024 * 1024
 /** From the start of a settlement to the start of the next: what is acknowledged meanwhile is written down together. */
 const SETTLE_EVERY_MS = 5

@@ -65,23 +65,22 @@ export class DeliveryWindow {
 
   /** Messages that were settled before and not read again yet count as settled: they stand in their places. */
   progress(): WindowProgress {
-    const ahead = this.sequences.slice(this.head).map((sequence) => this.settledAhead.has(sequence))
-    const unread = bitsFrom(this.before, this.readCount)
-    const bits = bytesOf([...ahead, ...unread])
+    const bits = this.settledBits()
     return { done: this.done, ...(bits.length > 0 && { settled: bits.toString('base64') }) }
   }
-}
 
-function bitsFrom(bytes: Buffer, from: number): boolean[] {
-  const bits: boolean[] = []
-  for (let at = from; at < bytes.length * 8; at++) bits.push(((bytes[at >> 3] ?? 0) & (1 << (at & 7))) !== 0)
-  return bits
-}
-
-/** Without zeros at the end. */
-function bytesOf(bits: readonly boolean[]): Buffer {
-  const count = bits.lastIndexOf(true) + 1
-  const bytes = Buffer.alloc(Math.ceil(count / 8))
-  for (let at = 0; at < count; at++) if (bits[at]) bytes[at >> 3] = (bytes[at >> 3] ?? 0) | (1 << (at & 7))
-  return bytes
+  /** Without zeros at the end. */
+  private settledBits(): Buffer {
+    const bytes = Buffer.alloc(Math.ceil((this.size + Math.max(0, this.before.length * 8 - this.readCount)) / 8))
+    let end = 0
+    const set = (at: number): void => {
+      bytes[at >> 3] = (bytes[at >> 3] ?? 0) | (1 << (at & 7))
+      end = (at >> 3) + 1
+    }
+    for (let at = 0; at < this.size; at++) if (this.settledAhead.has(this.sequences[this.head + at] ?? 0)) set(at)
+    for (let old = this.readCount; old < this.before.length * 8; old++) {
+      if (((this.before[old >> 3] ?? 0) & (1 << (old & 7))) !== 0) set(this.size + old - this.readCount)
+    }
+    return bytes.subarray(0, end)
+  }
 }

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { explainFootprint } from '../../../../internal/attribution/energy/explain-footprint.js'
+import { type Banded, explainFootprint } from '../../../../internal/attribution/energy/explain-footprint.js'
 import { footprint, loadFootprintTables } from '../../../../internal/attribution/energy/footprint.js'
 import type { TenantGrid } from '../../../../internal/attribution/energy/grid.js'
 import type { Invocation } from '../../../../internal/invocations/invocation.js'
-import { formatQuantity } from '../../../../internal/units/quantity.js'
+import { formatQuantity, type Quantity, type Unit, zero } from '../../../../internal/units/quantity.js'
 import { call } from '../../../support/attribution-events.js'
 import { readVectors } from '../../../support/vectors/read-vectors.js'
 
@@ -163,6 +163,52 @@ test('values and bands are those of a second implementation, to the last digit',
 
   expect(vectors.length).toBeGreaterThan(200)
   expect(got).toEqual(vectors)
+})
+
+test('every value lies within its inner band, and that within the outer one', () => {
+  const outside = readVectors<EnergyVector>('energy').filter(({ event }) => {
+    const { energyWh, carbonGco2e, details } = of(event)
+    const { energy, carbon } = explainFootprint(details, event)
+    const lies = <U extends Unit>(value: Quantity<U>, band: Banded<U> | undefined): boolean =>
+      band !== undefined &&
+      [band.outerMin, band.min, value, band.max, band.outerMax].every(
+        (each, i, all) => i === 0 || (all[i - 1] ?? 0n) <= each,
+      )
+    return !lies(energyWh, energy) || !lies(carbonGco2e, carbon)
+  })
+
+  expect(outside).toEqual([])
+})
+
+/**
+ * What the comparison with published figures prints for this method (EcoLogits 0.11 data, default zone, modelled latency),
+ * to two or three digits: the nearest cases to Google's, OpenAI's, Epoch AI's, Mistral's and ML.ENERGY's own figures.
+ */
+test.each<[provider: string, model: string, tokens: number, minWh: number, maxWh: number]>([
+  ['gemini', 'gemini-2.5-flash', 250, 0.336, 0.555],
+  ['openai', 'gpt-4o', 300, 0.48, 0.77],
+  ['openai', 'gpt-4o', 500, 0.79, 1.27],
+  ['openai', 'gpt-4o-mini', 300, 0.021, 0.025],
+  ['openai', 'gpt-4.1-nano', 300, 0.021, 0.053],
+  ['openai', 'gpt-5', 400, 0.57, 0.83],
+  ['openai', 'gpt-5.6-sol', 400, 1.7, 3.5],
+  ['openai', 'o1', 1500, 5, 6.5],
+  ['anthropic', 'claude-sonnet-4-5', 400, 0.57, 0.97],
+  ['anthropic', 'claude-opus-4-6', 400, 1.4, 2.6],
+  ['anthropic', 'claude-opus-5', 400, 1.6, 2.8],
+  ['mistral', 'mistral-large-2411', 400, 0.241, 0.241],
+  ['huggingface', 'meta-llama/Llama-3.1-8B-Instruct', 400, 0.032, 0.034],
+  ['huggingface', 'meta-llama/Llama-3.1-70B-Instruct', 352, 0.21, 0.22],
+  ['deepinfra', 'Qwen/Qwen3-235B-A22B', 879, 0.68, 0.96],
+  ['deepinfra', 'deepseek-ai/DeepSeek-V3.1', 849, 3.07, 4.34],
+])('%s %s, %i tokens: the published range', (provider, requestedModel, outputTokens, minWh, maxWh) => {
+  const { details } = of({ provider, requestedModel, outputTokens })
+  const { energy } = explainFootprint(details, { outputTokens })
+  const off = (value: Quantity<'Wh'> | undefined, printed: number): number =>
+    Math.abs(Number(formatQuantity(value ?? zero())) / printed - 1)
+
+  expect(off(energy?.min, minWh)).toBeLessThan(0.025)
+  expect(off(energy?.max, maxWh)).toBeLessThan(0.025)
 })
 
 test('the explanation works out the stored values from the stored text and the event', () => {

@@ -1,0 +1,59 @@
+import { expect, test } from 'vitest'
+import { Lane, type LaneTask, WAITING_MAX, WAITING_MAX_SLOW } from '../../../../internal/webhooks/courier/lane.js'
+import { NO_HEALTH } from '../../../../internal/webhooks/health.js'
+
+const task = (): LaneTask => ({ mayStart: () => true, run: async () => undefined, putOff: () => undefined })
+const laneWith = (count: number): Lane => {
+  const lane = new Lane(8, NO_HEALTH)
+  for (let i = 0; i < count; i++) lane.add(task())
+  return lane
+}
+const startAll = (lane: Lane): (() => void)[] => {
+  const ends: (() => void)[] = []
+  for (let next = lane.take(); next !== undefined; next = lane.take()) ends.push(next.end)
+  return ends
+}
+
+test('an endpoint of which nothing is known gets two at a time, more with each success, and never more than eight', () => {
+  const lane = laneWith(100)
+
+  const atOnce = [startAll(lane).length]
+  for (let i = 0; i < 10; i++) {
+    lane.succeeded(0)
+    atOnce.push(atOnce.at(-1) === undefined ? 0 : lane.inFlight + startAll(lane).length)
+  }
+
+  expect(atOnce[0]).toBe(2)
+  expect(lane.inFlight).toBe(8)
+})
+
+test('one that fails gets one at a time, until it succeeds', () => {
+  const lane = laneWith(100)
+  for (let i = 0; i < 3; i++) lane.failed({ reason: 'timeout', status: null }, 0)
+
+  expect(startAll(lane).length).toBe(1)
+  lane.succeeded(0)
+  expect(lane.inFlight + startAll(lane).length).toBe(3)
+})
+
+test('what waits for one that fails is bounded tightly, for one that answers widely', () => {
+  const healthy = laneWith(WAITING_MAX)
+  const failing = laneWith(100)
+  for (let i = 0; i < 2; i++) failing.failed({ reason: 'status', status: 500 }, 0)
+
+  expect(healthy.add(task())).toBe(false)
+  expect(failing.excess()).toHaveLength(100 - WAITING_MAX_SLOW)
+  expect(failing.add(task())).toBe(false)
+  expect(healthy.excess()).toEqual([])
+})
+
+test('a task that may not start now holds back those behind it', () => {
+  const lane = new Lane(8, NO_HEALTH)
+  let isSure = false
+  lane.add({ ...task(), mayStart: () => isSure })
+  lane.add(task())
+
+  expect(lane.take()).toBeUndefined()
+  isSure = true
+  expect(startAll(lane)).toHaveLength(2)
+})
