@@ -1,30 +1,13 @@
 import { expect, test } from 'vitest'
 import { announcer } from '../../../internal/attribution/announce.js'
-import { toRow } from '../../../internal/attribution/row.js'
 import { eventPublisher } from '../../../internal/events/publish.js'
 import { formatId, tenantIdsCache } from '../../../internal/ids/ids.js'
 import { EVENTS } from '../../../streams/events.js'
-import { admitted, idOf, NOW_MS } from '../../support/invocations.js'
+import { idOf, NOW_MS } from '../../support/invocations.js'
 import { launchLogBroker } from '../../support/planned-logs.js'
-import { ROW_DEPS } from '../../support/stages.js'
+import { finishedRow } from '../../support/rows.js'
 
-const rowOf = (number: number, tenantId: string) =>
-  toRow(
-    admitted({ id: idOf(number), tenantId }),
-    {
-      service: 'search',
-      owner: 'team-search',
-      stageOrigin: 'stage_a',
-      evidenceBasis: 'service_resolved',
-      confidence: 9_000,
-      outputState: 'deterministically_resolved',
-      modelVersion: 'rules-1',
-      degradationState: 'none',
-      evidence: {},
-    },
-    { partition: 0, validFromMs: NOW_MS },
-    ROW_DEPS,
-  )
+const rowOf = (number: number, tenantId: string) => finishedRow({ id: idOf(number), tenantId })
 
 test('new attributions are told to the tenants that want to hear of them, each version once', async () => {
   const broker = await launchLogBroker()

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { toRow } from '../../../internal/attribution/row.js'
 import { compact } from '../../../internal/store/compaction.js'
 import { migrate } from '../../../internal/store/migrations/migrate.js'
 import { closedVersionsOf } from '../../../internal/store/queries/closed.js'
@@ -8,8 +7,8 @@ import { insertRows } from '../../../internal/store/sink.js'
 import { ATTRIBUTIONS, type AttributionRow } from '../../../internal/store/tables/attributions.js'
 import { type Change, CLOSED } from '../../../internal/store/tables/closed.js'
 import { RECORD_TABLES } from '../../../internal/store/tables/sorted-copies.js'
-import { admitted, idOf, NOW_MS } from '../../support/invocations.js'
-import { ROW_DEPS } from '../../support/stages.js'
+import { idOf, NOW_MS } from '../../support/invocations.js'
+import { finishedRow } from '../../support/rows.js'
 import { launchStore, type RunningStore, stopStore } from '../../support/store.js'
 import { readBooks } from '../../support/usage.js'
 
@@ -22,22 +21,7 @@ beforeAll(async () => {
 afterAll(() => stopStore(store))
 
 const rowOf = (number: number, tenantId = 'tnt_one'): AttributionRow =>
-  toRow(
-    admitted({ id: new Uint8Array(idOf(number)), tenantId }),
-    {
-      service: 'search',
-      owner: 'team-search',
-      stageOrigin: 'stage_a',
-      evidenceBasis: 'service_resolved',
-      confidence: 9_000,
-      outputState: 'deterministically_resolved',
-      modelVersion: 'rules-1',
-      degradationState: 'none',
-      evidence: {},
-    },
-    { partition: 0, validFromMs: NOW_MS },
-    ROW_DEPS,
-  )
+  finishedRow({ id: new Uint8Array(idOf(number)), tenantId })
 
 /** Replaces a version by one of another owner. */
 async function replace(row: AttributionRow, change: Change, atMs: number): Promise<AttributionRow> {

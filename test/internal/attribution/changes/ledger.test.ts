@@ -2,29 +2,13 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Change, Decision } from '../../../../internal/attribution/changes/change.js'
 import { applyChanges } from '../../../../internal/attribution/changes/ledger.js'
-import { toRow } from '../../../../internal/attribution/row.js'
 import type { Version } from '../../../../internal/store/queries/versions.js'
 import type { AttributionRow } from '../../../../internal/store/tables/attributions.js'
-import { admitted, idOf, NOW_MS } from '../../../support/invocations.js'
-import { ROW_DEPS } from '../../../support/stages.js'
+import { idOf, NOW_MS } from '../../../support/invocations.js'
+import { finishedRow } from '../../../support/rows.js'
 
 const baseRow = (stated: Partial<AttributionRow> = {}): AttributionRow => ({
-  ...toRow(
-    admitted({ id: idOf(1) }),
-    {
-      service: 'search',
-      owner: 'team-search',
-      stageOrigin: 'stage_a',
-      evidenceBasis: 'service_resolved',
-      confidence: 9_000,
-      outputState: 'deterministically_resolved',
-      modelVersion: 'rules-1',
-      degradationState: 'none',
-      evidence: { service_from: 'event' },
-    },
-    { partition: 0, validFromMs: NOW_MS },
-    ROW_DEPS,
-  ),
+  ...finishedRow({ id: idOf(1) }, { verdict: { evidence: { service_from: 'event' } } }),
   ...stated,
 })
 

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { toRow } from '../../../../internal/attribution/row.js'
 import { migrate } from '../../../../internal/store/migrations/migrate.js'
 import {
   type RecordSource,
@@ -10,23 +9,12 @@ import {
 } from '../../../../internal/store/queries/sources.js'
 import { insertRows } from '../../../../internal/store/sink.js'
 import { ATTRIBUTIONS, type AttributionRow } from '../../../../internal/store/tables/attributions.js'
-import { admitted, idOf, NOW_MS } from '../../../support/invocations.js'
+import { idOf, NOW_MS } from '../../../support/invocations.js'
+import { finishedRow } from '../../../support/rows.js'
 import { ROW_DEPS } from '../../../support/stages.js'
 import { launchStore, type RunningStore, stopStore } from '../../../support/store.js'
 
 let store: RunningStore
-
-const VERDICT = {
-  service: 'search',
-  owner: 'team-search',
-  stageOrigin: 'stage_a',
-  evidenceBasis: 'service_resolved',
-  confidence: 9_000,
-  outputState: 'deterministically_resolved',
-  modelVersion: 'rules-1',
-  degradationState: 'none',
-  evidence: {},
-} as const
 
 interface Place {
   readonly number: number
@@ -34,13 +22,8 @@ interface Place {
   readonly validFromMs: number
 }
 
-const rowOf = ({ number, partition, validFromMs }: Place): AttributionRow =>
-  toRow(
-    admitted({ id: idOf(number), position: { sequence: 2 ** 40 + number, index: number % 1_000 } }),
-    VERDICT,
-    { partition, validFromMs },
-    ROW_DEPS,
-  )
+const rowOf = ({ number, ...place }: Place): AttributionRow =>
+  finishedRow({ id: idOf(number), position: { sequence: 2 ** 40 + number, index: number % 1_000 } }, place)
 
 /** A row a second, alternately of partitions 0 and 1. */
 const PLACES = Array.from({ length: 8_000 }, (_, i): Place => {

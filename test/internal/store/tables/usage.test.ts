@@ -1,12 +1,11 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { toRow } from '../../../../internal/attribution/row.js'
 import { migrate } from '../../../../internal/store/migrations/migrate.js'
 import { insertRows } from '../../../../internal/store/sink.js'
 import { ATTRIBUTIONS, type AttributionRow } from '../../../../internal/store/tables/attributions.js'
 import { CLOSED, type ClosedRow } from '../../../../internal/store/tables/closed.js'
-import { admitted, idOf, NOW_MS } from '../../../support/invocations.js'
-import { ROW_DEPS } from '../../../support/stages.js'
+import { idOf, NOW_MS } from '../../../support/invocations.js'
+import { finishedRow } from '../../../support/rows.js'
 import { launchStore, type RunningStore, stopStore } from '../../../support/store.js'
 import { readBooks } from '../../../support/usage.js'
 
@@ -31,26 +30,8 @@ const record = fc
   })
   .map(({ service, minutes, ...stated }) => {
     const invocation = { ...stated, eventTimeMs: NOW_MS + minutes * 60_000 }
-    return rowOf(admitted({ id: idOf(++ids), invocation }), service, NOW_MS)
+    return finishedRow({ id: idOf(++ids), invocation }, { verdict: { service, owner: `team-${service}` } })
   })
-
-const rowOf = (event: ReturnType<typeof admitted>, service: string, validFromMs: number): AttributionRow =>
-  toRow(
-    event,
-    {
-      service,
-      owner: `team-${service}`,
-      stageOrigin: 'stage_a',
-      evidenceBasis: 'service_resolved',
-      confidence: 9_000,
-      outputState: 'deterministically_resolved',
-      modelVersion: 'rules-1',
-      degradationState: 'none',
-      evidence: {},
-    },
-    { partition: 0, validFromMs },
-    ROW_DEPS,
-  )
 
 const closing = (version: AttributionRow, closedAtMs: number): ClosedRow => ({
   version,

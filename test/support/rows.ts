@@ -1,0 +1,23 @@
+/** Finished rows as stage A makes them: a test names only what its case is about. */
+import { type RowPlace, toRow, type Verdict } from '../../internal/attribution/row.js'
+import type { AttributionRow } from '../../internal/store/tables/attributions.js'
+import { admitted, NOW_MS, type Stated } from './invocations.js'
+import { ROW_DEPS } from './stages.js'
+
+const VERDICT: Verdict = {
+  service: 'search',
+  owner: 'team-search',
+  stageOrigin: 'stage_a',
+  evidenceBasis: 'service_resolved',
+  confidence: 9_000,
+  outputState: 'deterministically_resolved',
+  modelVersion: 'rules-1',
+  degradationState: 'none',
+  evidence: {},
+}
+
+export const finishedRow = (
+  event: Stated = {},
+  { verdict = {}, ...place }: Partial<RowPlace> & { readonly verdict?: Partial<Verdict> } = {},
+): AttributionRow =>
+  toRow(admitted(event), { ...VERDICT, ...verdict }, { partition: 0, validFromMs: NOW_MS, ...place }, ROW_DEPS)
