@@ -8,7 +8,7 @@ import type { StoredModel } from '../models/version.js'
 import { BATCH_MS_MAX, type Clocks, infer } from './infer.js'
 
 export interface InferencesDeps {
-  readonly board: ServingBoard
+  readonly board: Pick<ServingBoard, 'version' | 'candidateOf' | 'faultOf' | 'meet' | 'mend'>
   readonly models: ModelCache
   /** Whether a process that has met a fault still runs. */
   readonly isLive: (member: string) => boolean

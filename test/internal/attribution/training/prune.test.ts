@@ -1,0 +1,24 @@
+import { expect, test } from 'vitest'
+import { keptVersions } from '../../../../internal/attribution/training/prune.js'
+import { at, version } from '../../../support/models.js'
+
+test('the newest versions keep their artefacts, and those that serve or may have to, however old', () => {
+  const promoted = [1, 2, 3, 4, 5].map((number) => version(number, { promoted_at: at(number) }))
+  const candidates = Array.from({ length: 30 }, (_, i) => version(100 + i))
+
+  const { artefacts, cards } = keptVersions([...candidates, ...promoted])
+
+  const newest = Array.from({ length: 10 }, (_, i) => `mdl_${120 + i}`)
+  expect([...artefacts].sort()).toEqual([...newest, 'mdl_2', 'mdl_3', 'mdl_4', 'mdl_5'].sort())
+  expect(cards.size).toBe(35)
+})
+
+test('cards are kept longer than artefacts, and not for ever', () => {
+  const versions = Array.from({ length: 1_000 }, (_, i) => version(i, i === 0 ? { promoted_at: at(0) } : {}))
+
+  const { artefacts, cards } = keptVersions(versions)
+
+  expect(cards.size).toBe(401)
+  expect(cards.has('mdl_0') && artefacts.has('mdl_0')).toBe(true)
+  expect([...artefacts].every((id) => cards.has(id))).toBe(true)
+})
