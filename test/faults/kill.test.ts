@@ -37,7 +37,7 @@ describe('kill -9 in the middle of a replay', () => {
 
   /** Kills the supervisor and starts another on the same folder and port. */
   async function killSupervisor(): Promise<void> {
-    const orphans = ['nats', 'store', 'gateway', 'attributor'].map((role) => service.pid(role))
+    const orphans = ['nats', 'store', 'gateway', 'attributor', 'trainer'].map((role) => service.pid(role))
     await service.process.kill('SIGKILL')
     service = await launchService({ dataDir: service.dataDir, port: service.port, args: ARGS })
     expect(orphans.filter(isAlive)).toEqual([])
@@ -85,7 +85,7 @@ describe('kill -9 in the middle of a replay', () => {
   }, 300_000)
 
   test('after the kill of the supervisor alone, nothing of it is left running', async () => {
-    const pids = ['nats', 'store', 'gateway', 'attributor'].map((role) => service.pid(role))
+    const pids = ['nats', 'store', 'gateway', 'attributor', 'trainer'].map((role) => service.pid(role))
 
     await service.process.kill('SIGKILL')
     while (pids.some(isAlive)) await sleep(20)
@@ -96,7 +96,7 @@ describe('kill -9 in the middle of a replay', () => {
 
   test('a clean stop leaves no process, and the next start finds all data', async () => {
     const before = await allRecords(client)
-    const pids = ['nats', 'store', 'gateway', 'attributor'].map((role) => service.pid(role))
+    const pids = ['nats', 'store', 'gateway', 'attributor', 'trainer'].map((role) => service.pid(role))
 
     const exit = await service.process.kill('SIGTERM')
     const left = pids.filter(isAlive)
