@@ -205,6 +205,7 @@ runMain('attributor', async () => {
     consumptionOf: consumptionRules(
       (eventTimeMs) => books.at(eventTimeMs),
       (tenantId) => prices.of(tenantId),
+      (tenantId) => settingsOf(tenants.get(tenantId)).grid,
     ),
     identityKeyOf,
     residencyRegionOf: (tenantId: string) => settingsOf(tenants.get(tenantId)).residency_region,

@@ -1,8 +1,9 @@
 import { z } from 'zod'
 import { exampleId, idOf, timeText } from '../gateway/contract/fields.js'
 import { json, type Operation } from '../gateway/contract/operation.js'
-import { name } from '../intake/plain-text.js'
+import { instant, name } from '../intake/plain-text.js'
 import { REGION_PATTERN } from '../residency/residency.js'
+import { parseInstant } from '../units/instant.js'
 import { COHORT_MIN } from './tenant.js'
 
 /** What the routes of a tenant's settings take and promise (design section 7). */
@@ -14,6 +15,35 @@ const PER_SECOND_MAX = 10_000_000
 
 const perSecond = () => z.int().min(1).max(PER_SECOND_MAX)
 const ownLimit = () => z.strictObject({ per_second: perSecond(), burst: perSecond().optional() }).nullable().optional()
+
+const FACTORS_MAX = 32
+const factor = z
+  .strictObject({
+    zone: z.string().regex(/^[A-Z]{3}$/, 'must be a country by its three letters, or WOR or EEE'),
+    gco2e_per_kwh: z.string().regex(/^\d{1,6}(?:\.\d{1,9})?$/, 'must be a decimal string'),
+    source: name().meta({ description: 'Who says so. Shown in the explanation.' }),
+    from: instant().nullable().default(null),
+    to: instant().nullable().default(null).meta({ description: 'Not in the period.' }),
+  })
+  .refine(({ from, to }) => from === null || to === null || (parseInstant(from) ?? 0) < (parseInstant(to) ?? 0), {
+    path: ['to'],
+    message: 'must be later than from',
+  })
+const gridPatch = z
+  .strictObject({
+    zone: z
+      .string()
+      .regex(/^[A-Za-z0-9-]{2,32}$/, 'must be a zone such as SWE, or a cloud region')
+      .nullable()
+      .default(null),
+    factors: z.array(factor).max(FACTORS_MAX).default([]),
+  })
+  .meta({
+    id: 'GridPatch',
+    description:
+      'Where calls run that state no region, and what a kWh emits in a zone, from and to a time: of several the one that ' +
+      'began last. It counts for calls that are attributed from now on. A place that is not known leaves carbon unknown.',
+  })
 
 /** Each member that is there replaces its setting; null takes one away. */
 export const settingsPatch = z
@@ -27,6 +57,7 @@ export const settingsPatch = z
       .regex(REGION_PATTERN, 'must be a region in lower case, such as eu-central-1')
       .nullable()
       .optional(),
+    grid: gridPatch.nullable().optional(),
     api_key_max_lifetime_days: z.int().min(1).max(KEY_LIFE_DAYS_MAX).optional(),
     retention_days: z.int().min(RETENTION_DAYS.min).max(RETENTION_DAYS.max).optional(),
     rate_limits: z
@@ -65,6 +96,23 @@ const settings = z
       .boolean()
       .meta({ description: 'Whether trained inference may answer what the facts leave open.' }),
     residency_region: z.string().nullable().meta({ description: "Where the tenant's data must stay; null: anywhere." }),
+    grid: z
+      .object({
+        zone: z.string().nullable(),
+        factors: z
+          .array(
+            z.object({
+              zone: z.string(),
+              gco2e_per_kwh: z.string(),
+              source: z.string(),
+              from: timeText().nullable(),
+              to: timeText().nullable(),
+            }),
+          )
+          .readonly(),
+      })
+      .nullable()
+      .meta({ description: "The tenant's own facts about its electricity; null: as the method has it." }),
     api_key_max_lifetime_days: z.int(),
     retention_days: z.int().meta({
       description:
@@ -87,6 +135,7 @@ const EXAMPLE_SETTINGS: ShownSettings = {
   require_directory: false,
   stage_b_enabled: true,
   residency_region: 'eu-central-1',
+  grid: null,
   api_key_max_lifetime_days: 365,
   retention_days: 400,
   rate_limits: {

@@ -17,6 +17,8 @@ export interface TenantSettings {
   readonly stage_b_enabled: boolean
   /** Where the tenant's data must stay; null: anywhere. */
   readonly residency_region: string | null
+  /** Where the tenant's calls run, and what power emits there; null: as the method has it. */
+  readonly grid: GridSettings | null
   /** How long an API key may live at most. */
   readonly api_key_max_lifetime_days: number
   /** How long records of calls shall be kept. Noted only: the table attributions has no TTL, and nothing removes its rows. */
@@ -25,11 +27,29 @@ export interface TenantSettings {
   readonly rate_limits?: RateLimitSettings
 }
 
+/** A tenant's own facts about its electricity: hourly data, market-based contracts. */
+export interface GridSettings {
+  /** Zone or cloud region of calls that state no region. */
+  readonly zone: string | null
+  readonly factors: readonly {
+    /** ISO 3166-1 alpha-3. */
+    readonly zone: string
+    /** Decimal text. */
+    readonly gco2e_per_kwh: string
+    /** Who says so; shown in the explanation. */
+    readonly source: string
+    /** RFC 3339; `to` is not in the period. Without dates the factor always holds. */
+    readonly from: string | null
+    readonly to: string | null
+  }[]
+}
+
 export const DEFAULT_SETTINGS: TenantSettings = {
   owner_fallback: 'identity',
   require_directory: false,
   stage_b_enabled: true,
   residency_region: null,
+  grid: null,
   api_key_max_lifetime_days: 365,
   retention_days: 400,
 }

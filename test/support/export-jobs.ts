@@ -154,6 +154,7 @@ const book = loadPriceBook()
 const consumptionOf = consumptionRules(
   () => book,
   () => undefined,
+  () => null,
 )
 let records = 0
 

@@ -25,6 +25,7 @@ describe('shown settings', () => {
       require_directory: true,
       stage_b_enabled: true,
       residency_region: null,
+      grid: null,
       api_key_max_lifetime_days: 365,
       retention_days: 400,
       rate_limits: {
