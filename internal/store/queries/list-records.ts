@@ -42,6 +42,7 @@ const READ_LIMITS = {
   max_execution_time: 5,
   max_memory_usage: '400000000',
   max_threads: 2,
+  os_threads_nice_value_query: 5,
   // Only the rows of the page are read whole, wherever their sort keys came from.
   query_plan_optimize_lazy_materialization: 1,
   query_plan_max_limit_for_lazy_materialization: '1000',
