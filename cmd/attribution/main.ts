@@ -2,6 +2,7 @@
 import { Command } from 'commander'
 import { auditCommand } from './audit.js'
 import { demoCommand } from './demo.js'
+import { eraseIdentityCommand } from './erase-identity.js'
 import { keyCommand } from './key.js'
 import { masterKeyCommand } from './master-key.js'
 import { modelCommand } from './model.js'
@@ -22,6 +23,7 @@ const program = new Command('attribution')
   .addCommand(pricesCommand())
   .addCommand(signingKeyCommand())
   .addCommand(reattributeCommand())
+  .addCommand(eraseIdentityCommand())
   .addCommand(sandboxDataCommand())
 
 program.parseAsync().then(

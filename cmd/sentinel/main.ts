@@ -19,6 +19,7 @@ import { runMain, stopSignal, untilAvailable } from '../../internal/process/main
 import { readMasterKeys } from '../../internal/secrets/master-keys.js'
 import { signingKey } from '../../internal/secrets/signing-keys.js'
 import { MINIMUM_USD, TRAILING_HOURS, WEEKS } from '../../internal/sentinel/anomaly.js'
+import { retentionCutoff } from '../../internal/sentinel/retention.js'
 import { watchBudgets } from '../../internal/sentinel/watch-budgets.js'
 import { type Streaks, watchCoverage } from '../../internal/sentinel/watch-coverage.js'
 import { watchSpend } from '../../internal/sentinel/watch-spend.js'
@@ -26,8 +27,9 @@ import { connectStore } from '../../internal/store/client.js'
 import { observedSources, seenLayers } from '../../internal/store/queries/coverage.js'
 import { hourlySpendOf } from '../../internal/store/queries/hourly-spend.js'
 import { exactSpendOf, spendOf } from '../../internal/store/queries/spend.js'
+import { deleteCallsBefore } from '../../internal/store/retention.js'
 import { createLog } from '../../internal/telemetry/log.js'
-import type { Tenant } from '../../internal/tenants/tenant.js'
+import { settingsOf, type Tenant } from '../../internal/tenants/tenant.js'
 import { formatQuantity, quantityOfSteps } from '../../internal/units/quantity.js'
 import {
   ANNOUNCEMENTS,
@@ -39,6 +41,8 @@ import {
   SIGNING_KEYS,
   TENANTS,
 } from '../../streams/buckets.js'
+
+const RETENTION_EVERY_MS = 60 * 60 * 1000
 
 runMain('sentinel', async () => {
   const config = readConfig(
@@ -147,6 +151,18 @@ runMain('sentinel', async () => {
       config.surveyEveryMs,
     ),
   ]
+  running.push(
+    eachTenant(
+      'retention',
+      async (tenantId) => {
+        const days = settingsOf(tenants.get(tenantId)).retention_days
+        if (await deleteCallsBefore(store, tenantId, retentionCutoff(Date.now(), days))) {
+          log.info({ tenantId, days }, 'what is older than the tenant keeps was deleted')
+        }
+      },
+      RETENTION_EVERY_MS,
+    ),
+  )
   log.info({ member }, 'watching')
 
   await stopSignal()

@@ -27,6 +27,7 @@ export const AUDIT_ACTIONS = [
   'budget.delete',
   'directory.delete',
   'export.create',
+  'identity.erase',
   'master_key.rotate',
   'model.train',
   'model.promote',

@@ -116,8 +116,8 @@ const settings = z
     api_key_max_lifetime_days: z.int(),
     retention_days: z.int().meta({
       description:
-        'How long the tenant wants records of calls to be kept. Noted for a retention job; nothing is removed by it so ' +
-        'far, and records are kept without end.',
+        'How long records of calls are kept, by the day (UTC) of the call. Older ones are deleted within the hour, and ' +
+        'with them what reports say of that time.',
     }),
     rate_limits: z
       .object({ ingest: limit, read: limit, report: limit, control: limit, token: limit })

@@ -21,7 +21,7 @@ export interface TenantSettings {
   readonly grid: GridSettings | null
   /** How long an API key may live at most. */
   readonly api_key_max_lifetime_days: number
-  /** How long records of calls shall be kept. Noted only: the table attributions has no TTL, and nothing removes its rows. */
+  /** How long records of calls are kept, by the day of the call; a sentinel deletes what is older. */
   readonly retention_days: number
   /** The tenant's own rate limits; those of the instance where it has none. */
   readonly rate_limits?: RateLimitSettings

@@ -45,6 +45,10 @@ const MEASURES = [
   ['output_tokens_unknown_calls', COUNT, 'toInt64(isNull(output_tokens))'],
 ] as const
 
+/** The names of both, for whoever changes rows in place. */
+export const USAGE_DIMENSIONS: readonly string[] = DIMENSIONS
+export const USAGE_MEASURES: readonly string[] = MEASURES.map(([name]) => name)
+
 const PEOPLE = 'Map(FixedString(16), Int64)'
 
 /**

@@ -1,0 +1,63 @@
+import { Command } from 'commander'
+import { entryId } from '../../internal/attribution/directory/entry-index.js'
+import { directoryKey } from '../../internal/attribution/directory/import-directory.js'
+import { identityHash } from '../../internal/ids/identity-hash.js'
+import { deriveTenantIds, identityKeysCache } from '../../internal/ids/ids.js'
+import { readMasterKeys } from '../../internal/secrets/master-keys.js'
+import { signingKey } from '../../internal/secrets/signing-keys.js'
+import { ERASED_OWNER, eraseIdentity } from '../../internal/store/erasure.js'
+import { DIRECTORY, SIGNING_KEYS } from '../../streams/buckets.js'
+import { recordByCli } from './audited.js'
+import {
+  connectInstanceBroker,
+  connectInstanceStore,
+  dataDirOption,
+  type InstanceOption,
+  readInstanceConfig,
+} from './connect.js'
+import { findTenant } from './tenant.js'
+
+interface EraseOptions extends InstanceOption {
+  readonly tenant: string
+  readonly identity: string
+  readonly json?: true
+}
+
+export const eraseIdentityCommand = (): Command =>
+  new Command('erase-identity')
+    .description(
+      'Forgets a person, as the GDPR gives the right to: records and rollups keep their sums and no longer tell who called, ' +
+        `calls that the person owned belong to "${ERASED_OWNER}", and the directory loses the entry. Run it again when it ` +
+        'was broken off. The log keeps events for 24 hours, published events and files of exports for their own time ' +
+        '(30 and 7 days); stop sending the identity first.',
+    )
+    .requiredOption('--tenant <id>', 'whose it is')
+    .requiredOption('--identity <text>', 'as events state it in attributed_identity')
+    .addOption(dataDirOption())
+    .option('--json', 'print what was done as JSON')
+    .action(run)
+
+async function run({ tenant: tenantId, identity, ...options }: EraseOptions): Promise<void> {
+  const config = readInstanceConfig(options)
+  const masterKeys = readMasterKeys(config)
+  const broker = await connectInstanceBroker(config)
+  const store = connectInstanceStore(config)
+  try {
+    await findTenant(broker, tenantId)
+    const keys = await broker.bucket(SIGNING_KEYS)
+    const identityKeyOf = identityKeysCache(await signingKey(keys, masterKeys, 'identities'))
+    const ids = deriveTenantIds(await signingKey(keys, masterKeys, 'ids'), tenantId)
+    // The audit log cannot forget: the person stands in it by the id alone.
+    const id = entryId('identities', identity, ids)
+    const directory = await broker.bucket(DIRECTORY)
+    await directory.delete(directoryKey(tenantId, 'identities', identity))
+    const hash = Buffer.from(identityHash(identityKeyOf(tenantId), identity)).toString('hex')
+    await eraseIdentity(store, { tenantId, hash, name: identity })
+    await recordByCli(broker, 'identity.erase', id, {}, tenantId)
+    const done = { identity_id: id, tenant_id: tenantId, erased: true }
+    process.stdout.write(options.json === true ? `${JSON.stringify(done)}\n` : `${id} is erased\n`)
+  } finally {
+    await broker.close()
+    await store.close()
+  }
+}

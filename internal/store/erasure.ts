@@ -1,0 +1,84 @@
+import type { ClickHouseClient } from '@clickhouse/client'
+import { RECORD_TABLES } from './tables/sorted-copies.js'
+import { USAGE_DIMENSIONS, USAGE_MEASURES } from './tables/usage.js'
+
+/** Who owns calls of those who were erased, where they owned them under their own name. */
+export const ERASED_OWNER = 'erased'
+
+/** Someone whom the read model is to forget. */
+export interface ErasedIdentity {
+  readonly tenantId: string
+  /** Of the identity, as 32 hex digits. */
+  readonly hash: string
+  /** As events stated it, which is the owner where the directory knew no other. */
+  readonly name: string
+}
+
+/**
+ * Takes someone out of the read model and leaves every sum as it was: records, and the rollups, then know as little of
+ * their calls as of those that state no identity; where they owned calls under their own name, `ERASED_OWNER` does.
+ *
+ * Safe to repeat, and to be repeated after it was broken off: each step looks for what is left to do. What is inserted
+ * while it runs is for the next one.
+ */
+export async function eraseIdentity(store: ClickHouseClient, identity: ErasedIdentity): Promise<void> {
+  const { tenantId, hash, name } = identity
+  const query_params = { tenant: tenantId, hash, name, erased: ERASED_OWNER }
+  const run = (query: string) => store.command({ query, query_params, clickhouse_settings: SETTINGS })
+
+  for (const table of [...RECORD_TABLES, 'closed']) {
+    if (table !== BY_OWNER) await run(`ALTER TABLE ${table} UPDATE owner = {erased:String} WHERE ${OWNED}`)
+  }
+  for (const table of ['attributions', 'closed']) {
+    await run(`ALTER TABLE ${table} UPDATE identity_hash = toFixedString('', 16)
+               WHERE tenant_id = {tenant:String} AND identity_hash = ${HASH}`)
+  }
+  await run(`ALTER TABLE usage_15m UPDATE people = mapFilter((hash, calls) -> hash != ${HASH}, people)
+             WHERE tenant_id = {tenant:String} AND has(mapKeys(people), ${HASH})`)
+
+  // In these two the owner is part of the order, which cannot be changed in place.
+  const erased = `(SELECT id, valid_from FROM ${BY_OWNER} WHERE tenant_id = {tenant:String} AND owner = {erased:String})`
+  // Replaced outside, so that the condition still means the old owner.
+  await run(`INSERT INTO ${BY_OWNER} SELECT * REPLACE ({erased:String} AS owner)
+             FROM (SELECT * FROM ${BY_OWNER} WHERE ${OWNED} AND (id, valid_from) NOT IN ${erased})`)
+  await run(`DELETE FROM ${BY_OWNER} WHERE ${OWNED} AND (id, valid_from) IN ${erased}`)
+  await moveUsage(run)
+}
+
+const BY_OWNER = 'attributions_by_owner'
+const OWNED = 'tenant_id = {tenant:String} AND owner = {name:String}'
+const HASH = 'CAST(unhex({hash:String}) AS FixedString(16))'
+const SETTINGS = {
+  max_execution_time: 3_600,
+  mutations_sync: '2',
+  lightweight_deletes_sync: '2',
+  // One block, and so one part, whole or not at all.
+  max_threads: 1,
+  max_insert_threads: '1',
+  min_insert_block_size_rows: '10000000',
+  min_insert_block_size_bytes: '1000000000',
+  insert_deduplicate: 0,
+} as const
+
+/**
+ * What the name owns is counted against it and for the other in one insert, so that no sum of both is ever wrong; then
+ * what amounts to nothing is deleted.
+ */
+async function moveUsage(run: (query: string) => Promise<unknown>): Promise<void> {
+  const key = ['tenant_id', 'bucket', ...USAGE_DIMENSIONS].join(', ')
+  const sums = USAGE_MEASURES.map((measure) => `sum(${measure}) AS ${measure}`).join(', ')
+  const isAny = USAGE_MEASURES.map((measure) => `${measure} != 0`).join(' OR ')
+  const columns = (owner: string, sign: string) =>
+    [
+      'tenant_id',
+      'bucket',
+      ...USAGE_DIMENSIONS.map((name) => (name === 'owner' ? owner : name)),
+      ...USAGE_MEASURES.map((measure) => `${sign}${measure}`),
+      sign === '' ? 'people' : 'mapApply((hash, calls) -> (hash, -calls), people)',
+    ].join(', ')
+  const owned = `SELECT ${key}, ${sums}, sumMap(people) AS people FROM usage_15m WHERE ${OWNED} GROUP BY ${key} HAVING ${isAny}`
+  await run(`INSERT INTO usage_15m (${key}, ${USAGE_MEASURES.join(', ')}, people)
+             WITH owned AS (${owned})
+             SELECT ${columns('{erased:String}', '')} FROM owned UNION ALL SELECT ${columns('owner', '-')} FROM owned`)
+  await run(`DELETE FROM usage_15m WHERE ${OWNED} AND (${key}) NOT IN (SELECT ${key} FROM (${owned}))`)
+}

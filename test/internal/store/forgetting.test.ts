@@ -1,0 +1,146 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { toRow } from '../../../internal/attribution/row.js'
+import { identityHash } from '../../../internal/ids/identity-hash.js'
+import { ERASED_OWNER, eraseIdentity } from '../../../internal/store/erasure.js'
+import { migrate } from '../../../internal/store/migrations/migrate.js'
+import { deleteCallsBefore } from '../../../internal/store/retention.js'
+import { insertRows } from '../../../internal/store/sink.js'
+import { ATTRIBUTIONS, type AttributionRow } from '../../../internal/store/tables/attributions.js'
+import { CLOSED } from '../../../internal/store/tables/closed.js'
+import { RECORD_TABLES } from '../../../internal/store/tables/sorted-copies.js'
+import { admitted, idOf, NOW_MS } from '../../support/invocations.js'
+import { ROW_DEPS } from '../../support/stages.js'
+import { launchStore, type RunningStore, stopStore } from '../../support/store.js'
+import { readBooks } from '../../support/usage.js'
+
+const DAY_MS = 86_400_000
+
+let store: RunningStore
+beforeAll(async () => {
+  store = await launchStore()
+  await migrate(store.client)
+})
+afterAll(() => stopStore(store))
+
+let tenant = 0
+let tenantId = ''
+beforeEach(() => {
+  tenantId = `tnt_${++tenant}`
+})
+
+let ids = 0
+/** A call that somebody owns under their own name, unless the test says otherwise. */
+function rowOf(identity: string | undefined, stated: { owner?: string; eventTimeMs?: number; tenantId?: string } = {}) {
+  const { owner = identity ?? 'nobody', eventTimeMs = NOW_MS, tenantId: of = tenantId } = stated
+  const invocation = { attributedIdentity: identity, estimatedCostUsd: '0.1', eventTimeMs }
+  return toRow(
+    admitted({ id: idOf(++ids), tenantId: of, invocation }),
+    {
+      service: 'search',
+      owner,
+      stageOrigin: 'stage_a',
+      evidenceBasis: 'service_resolved',
+      confidence: 9_000,
+      outputState: 'deterministically_resolved',
+      modelVersion: 'rules-1',
+      degradationState: 'none',
+      evidence: {},
+    },
+    { partition: 0, validFromMs: NOW_MS },
+    ROW_DEPS,
+  )
+}
+
+let token = 0
+async function insert(rows: readonly AttributionRow[], closed: readonly AttributionRow[] = []): Promise<void> {
+  await insertRows(store.client, ATTRIBUTIONS, rows, `rows ${++token}`)
+  const closing = { closedAtMs: NOW_MS + 1, change: 'override', changeId: 'chg_one', actor: 'cli' } as const
+  await insertRows(
+    store.client,
+    CLOSED,
+    closed.map((version) => ({ version, ...closing })),
+    `closed ${++token}`,
+  )
+}
+
+/** One value of one query over a tenant's rows. */
+async function value(select: string, table: string, of = tenantId): Promise<string> {
+  const result = await store.client.query({
+    query: `SELECT toString(${select}) FROM ${table} WHERE tenant_id = {tenant:String}`,
+    query_params: { tenant: of },
+    format: 'JSONCompactEachRow',
+  })
+  return (await result.json<[string]>())[0]?.[0] ?? ''
+}
+
+describe('erasure', () => {
+  const erase = (name: string) =>
+    eraseIdentity(store.client, {
+      tenantId,
+      hash: Buffer.from(identityHash(ROW_DEPS.identityKeyOf(tenantId), name)).toString('hex'),
+      name,
+    })
+
+  test('leaves nothing of a person, and every sum as it was', async () => {
+    const ann = [rowOf('ann'), rowOf('ann'), rowOf('ann', { owner: 'team-search' })]
+    await insert([...ann, rowOf('bob'), rowOf(undefined)], ann.slice(0, 1))
+    const sums = async () =>
+      Promise.all([
+        ...RECORD_TABLES.map((table) => value('(count(), sum(cost_usd))', table)),
+        value('(sum(calls), sum(cost_usd), sum(input_tokens))', 'usage_15m'),
+        value("(sumIf(calls, owner = 'bob'), sumIf(cost_usd, owner = 'team-search'))", 'usage_15m'),
+      ])
+    const before = await sums()
+
+    await erase('ann')
+
+    expect(await sums()).toEqual(before)
+    for (const table of [...RECORD_TABLES, 'closed', 'usage_15m']) {
+      expect([table, await value("countIf(owner = 'ann')", table)]).toEqual([table, '0'])
+    }
+    expect(await value(`sumIf(calls, owner = '${ERASED_OWNER}')`, 'usage_15m')).toBe('1')
+    // Bob alone is still somebody.
+    expect(await value("uniqExactIf(identity_hash, identity_hash != toFixedString('', 16))", 'attributions')).toBe('1')
+    expect(await value('length(mapKeys(mapFilter((k, v) -> v > 0, sumMap(people))))', 'usage_15m')).toBe('1')
+  })
+
+  test('keeps rollups equal to the records, and may be repeated', async () => {
+    await insert([rowOf('ann'), rowOf('bob')])
+
+    await erase('ann')
+    await erase('ann')
+    await insert([rowOf('ann')])
+    await erase('ann')
+
+    const { records, rollups } = await readBooks(store.client)
+    expect(rollups).toEqual(records)
+    expect(await value(`(sum(calls), sumIf(calls, owner = '${ERASED_OWNER}'))`, 'usage_15m')).toBe('(3,2)')
+    expect(await value('count()', 'attributions_by_owner')).toBe('3')
+  })
+
+  test('does not touch another tenant who knows somebody of the same name', async () => {
+    await insert([rowOf('ann', { tenantId: 'tnt_other' }), rowOf('ann')])
+
+    await erase('ann')
+
+    expect(await value("countIf(owner = 'ann')", 'attributions_by_owner', 'tnt_other')).toBe('1')
+    expect(await value("sumIf(calls, owner = 'ann')", 'usage_15m', 'tnt_other')).toBe('1')
+  })
+})
+
+describe('retention', () => {
+  test('deletes what was called before a day from records, copies, closings and rollups, of one tenant', async () => {
+    const old = rowOf('ann', { eventTimeMs: NOW_MS - 40 * DAY_MS })
+    await insert([old, rowOf('ann'), rowOf('ann', { eventTimeMs: NOW_MS - 40 * DAY_MS, tenantId: 'tnt_keeps' })], [old])
+    const midnight = Math.floor(NOW_MS / DAY_MS) * DAY_MS - 30 * DAY_MS
+
+    const first = await deleteCallsBefore(store.client, tenantId, midnight)
+    const second = await deleteCallsBefore(store.client, tenantId, midnight)
+
+    expect([first, second]).toEqual([true, false])
+    for (const table of RECORD_TABLES) expect([table, await value('count()', table)]).toEqual([table, '1'])
+    expect(await value('count()', 'closed')).toBe('0')
+    expect(await value('(count(), sum(calls))', 'usage_15m')).toBe('(1,1)')
+    expect(await value('count()', 'attributions', 'tnt_keeps')).toBe('1')
+  })
+})
