@@ -50,6 +50,8 @@ interface Rest {
 type Part = Group | Rest
 
 export interface Rollups {
+  /** Whether the root of this period is told of by a group that the period cuts: then the period must be another. */
+  readonly isRootCut: boolean
   /** Whether the group may be shown that has these values. @param values one a dimension; others are not looked at */
   isShown(dimensions: Dimensions, values: readonly string[]): boolean
   /** Whether a sum over some cells may be shown, told apart from every sum of groups of one rollup. */
@@ -69,6 +71,7 @@ export function foldRollups(
   const lattice = new Lattice(sorted, dimensionCount)
   lattice.fold(isCut)
   return {
+    isRootCut: lattice.isRootCut(isCut),
     isShown: (dimensions, values) => !lattice.isHidden(dimensions, values),
     isSafe: (includes) => {
       const inside: number[] = []
@@ -270,6 +273,15 @@ class Lattice {
       if (those.length < members.length) left.push(...those)
     }
     return left
+  }
+
+  /** Whether a group that holds all that the root does is cut: the root would tell what it must not. */
+  isRootCut(isCut: (dimensions: Dimensions, values: readonly string[]) => boolean): boolean {
+    const [first] = this.cells
+    if (first === undefined) return false
+    return this.rollups.some(
+      ({ groups }, dimensions) => dimensions !== 0 && groups.length === 1 && isCut(dimensions, first.values),
+    )
   }
 
   /** Rule 3 goes with it. @returns whether it was shown before, and may be hidden */

@@ -72,10 +72,29 @@ export async function reportOf<M>(
   const { interval, zone } = question
   const grid = gridOf(question.period, interval, zone)
   const excluded = reads.notPeople(tenantId)
-  const months = { tenantId, ...monthsAround(question.period) }
-  const parts = await reads.people(months, grid, { peopleMax: PEOPLE_KEPT, excluded }, signal)
+  const months = monthsAround(question.period)
+  const parts = await reads.people({ tenantId, ...months }, grid, { peopleMax: PEOPLE_KEPT, excluded }, signal)
   const people = new PeopleByTime(parts, grid)
-  const period = people.widened(question.period)
+  const ask = { tenantId, question, measured, reads, people, excluded, signal }
+  const asked = await reportOn(people.widened(question.period), ask)
+  return asked.isRootCut ? reportOn(months, ask) : asked
+}
+
+interface Ask<M> {
+  readonly tenantId: string
+  readonly question: ReportQuestion
+  readonly measured: Measured<M>
+  readonly reads: UsageReads
+  readonly people: PeopleByTime
+  readonly excluded: readonly string[]
+  readonly signal: AbortSignal
+}
+
+async function reportOn<M>(
+  period: Period,
+  { tenantId, question, measured, reads, people, excluded, signal }: Ask<M>,
+): Promise<Report<M> & { readonly isRootCut: boolean }> {
+  const { interval, zone } = question
   const wanted = { peopleMax: measured.peopleMax, excluded }
   const sums = await reads.sums({ tenantId, ...period }, interval, zone, wanted, signal)
   if (sums.filter((each) => each.people.length > 0).length > GROUPS_MAX) throw new TooManyGroups()
@@ -93,6 +112,7 @@ export async function reportOf<M>(
   return {
     rows: rows.map((row) => toReportRow(row, question, buckets, period)).sort((a, b) => compareKeys(a.key, b.key)),
     period,
+    isRootCut: rollups.isRootCut,
     widened: question.filters.filter((filter) => widened.includes(filter)).map(({ name }) => name),
   }
 }
