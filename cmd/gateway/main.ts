@@ -99,7 +99,7 @@ import { listAuditLog } from '../../internal/store/queries/audit-log.js'
 import { closedVersionsOf } from '../../internal/store/queries/closed.js'
 import { observedSources, seenLayers } from '../../internal/store/queries/coverage.js'
 import { findQuarantined } from '../../internal/store/queries/quarantined.js'
-import { usagePeople, usageSums } from '../../internal/store/queries/usage.js'
+import { usageSums } from '../../internal/store/queries/usage.js'
 import { listWebhookAttempts } from '../../internal/store/queries/webhook-attempts.js'
 import { createLog } from '../../internal/telemetry/log.js'
 import { settingsRoutes } from '../../internal/tenants/routes.js'
@@ -419,7 +419,6 @@ runMain('gateway', async () => {
       ...reportRoutes({
         reads: {
           sums: (...question) => usageSums(store, ...question),
-          people: (...question) => usagePeople(store, ...question),
           notPeople: (tenantId) => workloadHashes(directory.directory, tenantId, identityKeyOf(tenantId)),
         },
         cursors,

@@ -6,11 +6,10 @@
  * filters and groupings cannot be played off against each other:
  *
  * 1. A group of one to four people is hidden.
- * 2. A group whose time a period cuts is hidden (`timeline.ts`), and so is what is within it.
- * 3. Groups of the same people's calls are hidden together: else one would tell what the other must not.
- * 4. What a group hides in any finer rollup is at least two groups, with five people together; else the next smallest
+ * 2. Groups of the same people's calls are hidden together: else one would tell what the other must not.
+ * 3. What a group hides in any finer rollup is at least two groups, with five people together; else the next smallest
  *    is hidden too.
- * 5. What a group does not show of itself in a finer rollup can be told as a whole. Taken, with all else that such an
+ * 4. What a group does not show of itself in a finer rollup can be told as a whole. Taken, with all else that such an
  *    answer tells, from another group that holds it, it leaves nobody or five people; else that group is hidden.
  *
  * Calls in which nobody appears hide nothing and are never hidden. The root is never hidden.
@@ -50,28 +49,18 @@ interface Rest {
 type Part = Group | Rest
 
 export interface Rollups {
-  /** Whether the root of this period is told of by a group that the period cuts: then the period must be another. */
-  readonly isRootCut: boolean
   /** Whether the group may be shown that has these values. @param values one a dimension; others are not looked at */
   isShown(dimensions: Dimensions, values: readonly string[]): boolean
   /** Whether a sum over some cells may be shown, told apart from every sum of groups of one rollup. */
   isSafe(includes: (values: readonly string[]) => boolean): boolean
 }
 
-/**
- * @param cells each set of values once
- * @param isCut whether the period that is asked for, or the part of it that the values name, cuts the group's time
- */
-export function foldRollups(
-  cells: readonly Cell[],
-  dimensionCount: number,
-  isCut: (dimensions: Dimensions, values: readonly string[]) => boolean,
-): Rollups {
+/** @param cells each set of values once */
+export function foldRollups(cells: readonly Cell[], dimensionCount: number): Rollups {
   const sorted = [...cells].sort(byValues)
   const lattice = new Lattice(sorted, dimensionCount)
-  lattice.fold(isCut)
+  lattice.fold()
   return {
-    isRootCut: lattice.isRootCut(isCut),
     isShown: (dimensions, values) => !lattice.isHidden(dimensions, values),
     isSafe: (includes) => {
       const inside: number[] = []
@@ -156,16 +145,10 @@ class Lattice {
     return byKey.get(keyOf(dimensions, values))?.isHidden ?? false
   }
 
-  fold(isCut: (dimensions: Dimensions, values: readonly string[]) => boolean): void {
+  fold(): void {
     const isRootSmall = isSmall(unionOf(this.cells.map(({ people }) => people)))
     for (const { groups } of this.distinct) {
       for (const group of groups) if (isRootSmall || isSmall(group.people)) this.hide(group)
-    }
-    // Groups of the same cells may have had different ones at other times, beyond the period.
-    for (const [dimensions, { groups }] of this.rollups.entries()) {
-      for (const group of groups) {
-        if (isCut(dimensions, this.cells[group.cells[0] ?? 0]?.values ?? [])) this.hideWithAllWithin(group)
-      }
     }
     while (!isRootSmall && this.hideWhatTells()) {
       // Each pass may have hidden what others then tell of.
@@ -173,7 +156,7 @@ class Lattice {
   }
 
   /**
-   * Rules 4 and 5 for the coarsest rollup that does not follow them: what it then hides spares finer ones.
+   * Rules 3 and 4 for the coarsest rollup that does not follow them: what it then hides spares finer ones.
    *
    * @returns whether anything was hidden
    */
@@ -275,28 +258,11 @@ class Lattice {
     return left
   }
 
-  /** Whether a group that holds all that the root does is cut: the root would tell what it must not. */
-  isRootCut(isCut: (dimensions: Dimensions, values: readonly string[]) => boolean): boolean {
-    const [first] = this.cells
-    if (first === undefined) return false
-    return this.rollups.some(
-      ({ groups }, dimensions) => dimensions !== 0 && groups.length === 1 && isCut(dimensions, first.values),
-    )
-  }
-
-  /** Rule 3 goes with it. @returns whether it was shown before, and may be hidden */
+  /** Rule 2 goes with it. @returns whether it was shown before, and may be hidden */
   private hide(group: Group): boolean {
     if (group.isHidden || group.dimensions === 0) return false
     for (const twin of this.alike.get(signOf(group.cells)) ?? []) if (twin.dimensions !== 0) twin.isHidden = true
     return true
-  }
-
-  private hideWithAllWithin(group: Group): void {
-    this.hide(group)
-    for (const { dimensions, byCell } of this.distinct) {
-      if ((dimensions & group.dimensions) !== group.dimensions) continue
-      for (const index of group.cells) this.hide(byCell[index] as Group)
-    }
   }
 
   private peopleOf(cells: readonly number[]): People {

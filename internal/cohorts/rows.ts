@@ -37,6 +37,8 @@ export interface Rows<M> {
   readonly rows: readonly Row<M>[]
   /** Filters that were not applied, since what they hold would tell of fewer than five people. */
   readonly widened: readonly Choice[]
+  /** Groups that were asked for and are folded, by their values. */
+  readonly hidden: readonly (readonly string[])[]
 }
 
 /**
@@ -53,9 +55,9 @@ export function rowsOf<M>(
   for (let kept = choices.length; kept > 0; kept--) {
     const applied = choices.slice(0, kept)
     const report = new Report(cells, rollups, groupBy, applied)
-    if (report.isTotalShown()) return { rows: report.rows(sums), widened: choices.slice(kept) }
+    if (report.isTotalShown()) return { ...report.rows(sums), widened: choices.slice(kept) }
   }
-  return { rows: new Report(cells, rollups, groupBy, []).rows(sums), widened: choices }
+  return { ...new Report(cells, rollups, groupBy, []).rows(sums), widened: choices }
 }
 
 interface Node<M> {
@@ -104,7 +106,7 @@ class Report<M> {
     return this.isShown(this.root)
   }
 
-  rows(sums: Sums<M>): Row<M>[] {
+  rows(sums: Sums<M>): Pick<Rows<M>, 'rows' | 'hidden'> {
     const leaves = this.leaves(this.root).filter(({ inside }) => inside.length > 0)
     const shown = new Set(leaves.filter((leaf) => this.isShown(leaf)))
     const rows = [...shown].map((leaf) => this.row(leaf.path, leaf.inside, false, sums))
@@ -119,9 +121,10 @@ class Report<M> {
         rest = rest.filter((leaf) => !members.includes(leaf))
       }
     }
-    if (rest.length === 0) return rows
+    const hidden = leaves.filter((leaf) => !shown.has(leaf)).map(({ path }) => path)
+    if (rest.length === 0) return { rows, hidden }
     // The last resort, the root, takes in more until it tells of nobody alone.
-    const candidates = rows.sort((one, other) => other.people.length - one.people.length)
+    const candidates = [...rows].sort((one, other) => other.people.length - one.people.length)
     let cells = rest.flatMap(({ inside }) => inside)
     let groups = rest.length
     while (candidates.length > 0 && (groups < 2 || !this.isSafe(cells))) {
@@ -133,7 +136,8 @@ class Report<M> {
       cells = [...cells, ...(taken?.cells ?? [])]
       groups++
     }
-    return [...candidates, this.row([], cells, true, sums)]
+    const taken = rows.filter((row) => !candidates.includes(row) && !row.isFolded).map(({ path }) => path)
+    return { rows: [...candidates, this.row([], cells, true, sums)], hidden: [...hidden, ...taken] }
   }
 
   /** Whether a group may be shown as the filters hold it. */
@@ -173,7 +177,7 @@ class Report<M> {
   private row(path: readonly string[], cells: readonly SummedCell<M>[], isFolded: boolean, sums: Sums<M>) {
     const sum = cells.reduce((total, cell) => sums.plus(total, cell.sum), sums.none)
     const people = cells.reduce((all, cell) => unionOf([all, cell.people]), NOBODY)
-    return { values: this.groupBy.map((_, i) => path[i]), isFolded, sum, people, cells }
+    return { values: this.groupBy.map((_, i) => path[i]), isFolded, sum, people, cells, path }
   }
 }
 

@@ -1,12 +1,16 @@
-import type { Period } from '../cohorts/timeline.js'
-import type { Grid, Interval } from '../store/queries/usage.js'
+import type { Interval } from '../store/queries/usage.js'
 import { parseInstant } from '../units/instant.js'
 
 /** The times of a report: from when to when, in which time zone. */
 
+/** Milliseconds since the epoch; the end is no part of it. */
+export interface Period {
+  readonly fromMs: number
+  readonly toMs: number
+}
+
 export const QUARTER_MS = 15 * 60 * 1000
-const HOUR_MS = 4 * QUARTER_MS
-const DAY_MS = 24 * HOUR_MS
+const DAY_MS = 24 * 60 * 60 * 1000
 /** What a report without a period is about. */
 const DAYS_USUAL = 30
 export const DAYS_MAX = 1_100
@@ -65,12 +69,20 @@ export function usualPeriod(zone: string, nowMs: number): Period {
   return { fromMs: startOfDay(today - DAYS_USUAL * DAY_MS, zone), toMs: startOfDay(today + DAY_MS, zone) }
 }
 
-/** The coarsest grid on which a period, and an interval's beginnings in a zone, all lie. */
-export function gridOf({ fromMs, toMs }: Period, interval: Interval | undefined, zone: string): Grid {
-  const shifts = interval === undefined ? [] : [fromMs, (fromMs + toMs) / 2, toMs].map((ms) => offsetMs(zone, ms))
-  const isOn = (unitMs: number): boolean => [fromMs, toMs, ...shifts].every((ms) => ms % unitMs === 0)
-  if (interval !== '15m' && interval !== 'hour' && isOn(DAY_MS)) return 'day'
-  return interval !== '15m' && isOn(HOUR_MS) ? 'hour' : '15m'
+/**
+ * The periods for each of which it is decided once which groups may be shown: months of the zone, and its days where the
+ * question is of parts of a day.
+ */
+export function fixedPeriods({ fromMs, toMs }: Period, interval: Interval | undefined, zone: string): Period[] {
+  const isOfDays = interval === '15m' || interval === 'hour'
+  const periods: Period[] = []
+  for (let atMs = fromMs; atMs < toMs; atMs = periods.at(-1)?.toMs ?? toMs) {
+    const local = new Date(atMs + offsetMs(zone, atMs))
+    const [year, month, day] = [local.getUTCFullYear(), local.getUTCMonth(), local.getUTCDate()]
+    const [first, next] = isOfDays
+      ? [Date.UTC(year, month, day), Date.UTC(year, month, day + 1)]
+      : [Date.UTC(year, month), Date.UTC(year, month + 1)]
+    periods.push({ fromMs: startOfDay(first, zone), toMs: startOfDay(next, zone) })
+  }
+  return periods
 }
-
-export const GRID_MS: Readonly<Record<Grid, number>> = { day: DAY_MS, hour: HOUR_MS, '15m': QUARTER_MS }

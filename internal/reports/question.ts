@@ -1,10 +1,9 @@
 import type { Choice } from '../cohorts/rows.js'
-import type { Period } from '../cohorts/timeline.js'
 import { type Condition, digestOf, isFilterName, parseFilters } from '../filters/parse.js'
 import { badParameter, namedOnce, readPairs } from '../gateway/query-string.js'
 import type { Problem } from '../problems/catalogue.js'
 import { INTERVALS, type Interval, REPORT_DIMENSIONS, type ReportDimension } from '../store/queries/usage.js'
-import { DAYS_MAX, QUARTER_MS, readEdge, readZone, usualPeriod } from './period.js'
+import { DAYS_MAX, type Period, QUARTER_MS, readEdge, readZone, usualPeriod } from './period.js'
 
 const DAY_MS = 24 * 60 * 60 * 1000
 

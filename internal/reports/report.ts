@@ -1,18 +1,15 @@
-import { PEOPLE_KEPT } from '../cohorts/people.js'
-import { type Row, rowsOf, type Sums } from '../cohorts/rows.js'
-import type { Period } from '../cohorts/timeline.js'
+import { PEOPLE_KEPT, unionOf } from '../cohorts/people.js'
+import { type Cell, foldRollups } from '../cohorts/rollups.js'
+import { type Choice, type Row, type Rows, rowsOf, type SummedCell, type Sums } from '../cohorts/rows.js'
 import { compareKeys } from '../gateway/sorted-records.js'
 import {
-  type Grid,
   type Interval,
   type PeopleWanted,
   REPORT_DIMENSIONS,
-  type UsagePeople,
   type UsageScope,
   type UsageSums,
 } from '../store/queries/usage.js'
-import { INTERVAL_DIMENSION, monthsAround, PeopleByTime } from './cohorts.js'
-import { gridOf } from './period.js'
+import { fixedPeriods, type Period } from './period.js'
 import type { ReportQuestion } from './question.js'
 
 /** What reports are worked out from. */
@@ -24,7 +21,6 @@ export interface UsageReads {
     people: PeopleWanted,
     signal: AbortSignal,
   ) => Promise<UsageSums[]>
-  readonly people: (scope: UsageScope, grid: Grid, people: PeopleWanted, signal: AbortSignal) => Promise<UsagePeople[]>
   /** Hashes of a tenant's identities that are no people, as 32 hex digits. */
   readonly notPeople: (tenantId: string) => readonly string[]
 }
@@ -61,7 +57,16 @@ export class TooManyGroups extends Error {}
 /** Groups with people in a report at most: what telling them apart costs grows faster than they do. */
 const GROUPS_MAX = 20_000
 
-/** What a tenant's usage is by groups, of which none tells of fewer than five people. */
+/** What groups are told by: first the time, then `REPORT_DIMENSIONS`. */
+const TIME_DIMENSION = 0
+const DIMENSION_COUNT = REPORT_DIMENSIONS.length + 1
+
+/**
+ * What a tenant's usage is by groups, of which none tells of fewer than five people.
+ *
+ * Which groups may be shown is decided for whole months (`fixedPeriods`), and the period that is asked for is a filter
+ * by their days like any other, so that periods cannot be played off against each other either.
+ */
 export async function reportOf<M>(
   tenantId: string,
   question: ReportQuestion,
@@ -69,80 +74,145 @@ export async function reportOf<M>(
   reads: UsageReads,
   signal: AbortSignal,
 ): Promise<Report<M>> {
-  const { interval, zone } = question
-  const grid = gridOf(question.period, interval, zone)
-  const excluded = reads.notPeople(tenantId)
-  const months = monthsAround(question.period)
-  const parts = await reads.people({ tenantId, ...months }, grid, { peopleMax: PEOPLE_KEPT, excluded }, signal)
-  const people = new PeopleByTime(parts, grid)
-  const ask = { tenantId, question, measured, reads, people, excluded, signal }
-  const asked = await reportOn(people.widened(question.period), ask)
-  return asked.isRootCut ? reportOn(months, ask) : asked
-}
-
-interface Ask<M> {
-  readonly tenantId: string
-  readonly question: ReportQuestion
-  readonly measured: Measured<M>
-  readonly reads: UsageReads
-  readonly people: PeopleByTime
-  readonly excluded: readonly string[]
-  readonly signal: AbortSignal
-}
-
-async function reportOn<M>(
-  period: Period,
-  { tenantId, question, measured, reads, people, excluded, signal }: Ask<M>,
-): Promise<Report<M> & { readonly isRootCut: boolean }> {
-  const { interval, zone } = question
-  const wanted = { peopleMax: measured.peopleMax, excluded }
-  const sums = await reads.sums({ tenantId, ...period }, interval, zone, wanted, signal)
-  if (sums.filter((each) => each.people.length > 0).length > GROUPS_MAX) throw new TooManyGroups()
-
-  const buckets = bucketsOf(sums, period)
-  const cells = sums.map((each) => ({
-    values: [each.bucket === undefined ? '' : String(each.bucket.fromMs), ...each.labels],
-    people: each.people.slice(0, PEOPLE_KEPT),
-    sum: measured.of(each),
-  }))
-  const rollups = people.rollups(cells, period, buckets)
-  const groupBy = question.groupBy.map((name) => REPORT_DIMENSIONS.indexOf(name) + 1)
-  const path = interval === undefined ? groupBy : [INTERVAL_DIMENSION, ...groupBy]
-  const { rows, widened } = rowsOf(cells, rollups, path, question.filters, measured)
-  return {
-    rows: rows.map((row) => toReportRow(row, question, buckets, period)).sort((a, b) => compareKeys(a.key, b.key)),
-    period,
-    isRootCut: rollups.isRootCut,
-    widened: question.filters.filter((filter) => widened.includes(filter)).map(({ name }) => name),
+  const { interval, zone, period: asked } = question
+  const people = { peopleMax: measured.peopleMax, excluded: reads.notPeople(tenantId) }
+  const periods = fixedPeriods(asked, interval, zone)
+  const whole = { fromMs: periods[0]?.fromMs ?? asked.fromMs, toMs: periods.at(-1)?.toMs ?? asked.toMs }
+  const sums = await reads.sums({ tenantId, ...whole }, interval ?? 'day', zone, people, signal)
+  const inhabited = sums.filter((each) => each.people.length > 0).length
+  if (inhabited > GROUPS_MAX) throw new TooManyGroups()
+  if (inhabited === 0) {
+    // Nobody to hide: as asked for, to the quarter of an hour.
+    const exact = await reads.sums({ tenantId, ...asked }, interval, zone, people, signal)
+    return toReport(
+      question,
+      [{ period: asked, ...rowsIn(exact, asked, question, question.filters, measured) }],
+      measured,
+    )
   }
-}
-
-/** The intervals in which anything happened, as far as they lie in the period. */
-function bucketsOf(sums: readonly UsageSums[], period: Period): Map<string, Period> {
-  const buckets = new Map<string, Period>()
-  for (const { bucket } of sums) {
-    if (bucket === undefined) continue
-    buckets.set(String(bucket.fromMs), {
-      fromMs: Math.max(bucket.fromMs, period.fromMs),
-      toMs: Math.min(bucket.toMs, period.toMs),
+  let kept = question.filters.length
+  for (;;) {
+    const filters = question.filters.slice(0, kept)
+    const parts = periods.map((period) => {
+      // A week belongs to the month in which it begins.
+      const own = sums.filter(({ bucket }) => ownerOf(bucket, periods) === period)
+      return { period, ...rowsIn(own, asked, question, filters, measured) }
     })
+    const least = Math.min(...parts.map(({ widened }) => kept - widened.filter(isFilter).length))
+    if (least === kept) return toReport(question, parts, kept, measured)
+    kept = least
   }
-  return buckets
 }
 
+const ownerOf = (bucket: Period | undefined, periods: readonly Period[]): Period | undefined =>
+  periods.findLast(({ fromMs }) => bucket !== undefined && bucket.fromMs >= fromMs) ?? periods[0]
+
+const lies = (bucket: Period, period: Period): boolean => bucket.fromMs < period.toMs && bucket.toMs > period.fromMs
+
+interface Part<M> extends Rows<M> {
+  readonly period: Period
+  readonly buckets: ReadonlyMap<string, Period>
+}
+
+/** The rows of one fixed period, of which the question may want a part. */
+function rowsIn<M>(
+  sums: readonly UsageSums[],
+  asked: Period,
+  { groupBy, interval }: ReportQuestion,
+  filters: readonly Choice[],
+  measured: Measured<M>,
+): Omit<Part<M>, 'period'> {
+  const buckets = new Map<string, Period>()
+  const cells: SummedCell<M>[] = sums.map((each) => {
+    const key = each.bucket === undefined ? '' : String(each.bucket.fromMs)
+    if (each.bucket !== undefined) buckets.set(key, each.bucket)
+    return { values: [key, ...each.labels], people: each.people.slice(0, PEOPLE_KEPT), sum: measured.of(each) }
+  })
+  const inhabited = new Map<string, Cell>()
+  for (const { values, people } of cells) {
+    if (people.length === 0) continue
+    const key = values.join('\u0000')
+    const known = inhabited.get(key)
+    inhabited.set(key, { values, people: known === undefined ? people : unionOf([known.people, people]) })
+  }
+  const time: Choice = {
+    dimension: TIME_DIMENSION,
+    holds: (key) => {
+      const bucket = buckets.get(key)
+      return bucket === undefined || lies(bucket, asked)
+    },
+  }
+  const isPart = [...buckets.keys()].some((key) => !time.holds(key))
+  const dimensions = groupBy.map((name) => REPORT_DIMENSIONS.indexOf(name) + 1)
+  const path = interval === undefined ? dimensions : [TIME_DIMENSION, ...dimensions]
+  const rollups = foldRollups([...inhabited.values()], DIMENSION_COUNT)
+  return { ...rowsOf(cells, rollups, path, isPart ? [...filters, time] : filters, measured), buckets }
+}
+
+const isFilter = ({ dimension }: Choice): boolean => dimension !== TIME_DIMENSION
+
+/** @param kept so many of the filters were applied */
+function toReport<M>(
+  question: ReportQuestion,
+  parts: readonly Part<M>[],
+  kept: number,
+  measured: Measured<M>,
+): Report<M> {
+  const { filters, period: asked, interval } = question
+  const isExact = parts.length === 1 && parts[0]?.period === asked
+  const isWider = (part: Part<M>): boolean => part.widened.some((choice) => !isFilter(choice))
+  const edges = parts.filter(isWider).flatMap(({ period }) => [period])
+  const snapped = parts.flatMap(({ buckets }) =>
+    isExact ? [] : [...buckets.values()].filter((bucket) => lies(bucket, asked)),
+  )
+  const period = {
+    fromMs: Math.min(asked.fromMs, ...[...edges, ...snapped].map(({ fromMs }) => fromMs)),
+    toMs: Math.max(asked.toMs, ...[...edges, ...snapped].map(({ toMs }) => toMs)),
+  }
+  const rows =
+    interval === undefined
+      ? merged(parts, measured).map((row) => toReportRow(row, question, period, undefined))
+      : parts.flatMap((part) =>
+          part.rows.map((row) => toReportRow(row, question, part.period, part.buckets.get(row.values[0] ?? ''))),
+        )
+  return {
+    rows: rows.sort((a, b) => compareKeys(a.key, b.key)),
+    period,
+    widened: filters.slice(kept).map(({ name }) => name),
+  }
+}
+/** One row a group over all periods; what any of them folds is folded in all. */
+function merged<M>(parts: readonly Part<M>[], { none, plus }: Sums<M>): Row<M>[] {
+  const [only] = parts
+  if (only !== undefined && parts.length === 1) return [...only.rows]
+  const hidden = new Set(parts.flatMap((part) => part.hidden.map((path) => JSON.stringify(path))))
+  const shown = new Map<string, Row<M>>()
+  let rest: Row<M> | undefined
+  for (const row of parts.flatMap(({ rows }) => rows)) {
+    const key = JSON.stringify(row.values)
+    if (row.isFolded || hidden.has(key)) {
+      rest = { values: row.values.map(() => undefined), isFolded: true, sum: plus(rest?.sum ?? none, row.sum) }
+    } else {
+      const known = shown.get(key)
+      shown.set(key, { ...row, sum: known === undefined ? row.sum : plus(known.sum, row.sum) })
+    }
+  }
+  return [...shown.values(), ...(rest === undefined ? [] : [rest])]
+}
+
+/** @param bucket the row's; undefined where it is of the whole period */
 function toReportRow<M>(
   { values, isFolded, sum }: Row<M>,
   { groupBy, interval }: ReportQuestion,
-  buckets: ReadonlyMap<string, Period>,
   period: Period,
+  bucket: Period | undefined,
 ): ReportRow<M> {
-  const bucket = interval === undefined ? undefined : buckets.get(values[0] ?? '')
   const labels = interval === undefined ? values : values.slice(1)
   const { fromMs, toMs } = bucket ?? period
   // Folded rows of the whole period come behind those of its intervals.
-  const time = bucket === undefined && interval !== undefined ? LAST : new Date(fromMs).toISOString()
+  const time = bucket === undefined && interval !== undefined ? LAST : ''
   return {
-    key: [time, isFolded ? '1' : '0', ...groupBy.map((_, i) => labels[i] ?? '')],
+    key: [`${time}${new Date(fromMs).toISOString()}`, isFolded ? '1' : '0', ...groupBy.map((_, i) => labels[i] ?? '')],
     fromMs,
     toMs,
     labels: Object.fromEntries(groupBy.map((name, i) => [name, labels[i] ?? null])),

@@ -48,14 +48,6 @@ const BUCKETS: Readonly<Record<Interval, readonly [start: string, end: string]>>
   ],
 }
 
-/** Part of the grid on which people are looked at. */
-export type Grid = 'day' | 'hour' | '15m'
-const GRIDS: Readonly<Record<Grid, string>> = {
-  day: 'toStartOfDay(bucket)',
-  hour: 'toStartOfHour(bucket)',
-  '15m': 'bucket',
-}
-
 export interface UsageScope {
   readonly tenantId: string
   /** Milliseconds since the epoch, on the quarter of an hour: at or after. */
@@ -84,14 +76,6 @@ export interface PeopleWanted {
   readonly peopleMax: number
   /** Hashes of identities that are no people, as 32 hex digits. */
   readonly excluded: readonly string[]
-}
-
-/** Who appears in a finest group in a part of the grid. */
-export interface UsagePeople {
-  readonly slotMs: number
-  readonly labels: readonly string[]
-  /** Hashes of 48 bits of whoever appears, ascending, each once. */
-  readonly people: readonly number[]
 }
 
 /** Rows that a report may read at most; one that needs more is refused, not cut. */
@@ -153,33 +137,6 @@ export async function usageSums(
       people: present.map(Number),
     }
   })
-}
-
-type PeopleRow = readonly [slotS: number, people: string[], ...labels: string[]]
-
-/** Who appears when, on a grid. */
-export async function usagePeople(
-  store: ClickHouseClient,
-  scope: UsageScope,
-  grid: Grid,
-  people: PeopleWanted,
-  signal: AbortSignal,
-): Promise<UsagePeople[]> {
-  const result = await store.query({
-    query: `SELECT toUnixTimestamp(${GRIDS[grid]} AS slot), ${PRESENT} AS present, ${REPORT_DIMENSIONS.join(', ')}
-            FROM usage_15m WHERE ${WITHIN}
-            GROUP BY slot, ${REPORT_DIMENSIONS.join(', ')}
-            HAVING notEmpty(present)`,
-    query_params: { ...within(scope), ...wanted(people) },
-    format: 'JSONCompactEachRow',
-    clickhouse_settings: READ_LIMITS,
-    abort_signal: signal,
-  })
-  return (await result.json<PeopleRow>()).map(([slotS, present, ...labels]) => ({
-    slotMs: slotS * 1000,
-    labels,
-    people: present.map(Number),
-  }))
 }
 
 const record = <K extends string, V>(names: readonly K[], value: (index: number) => V): Record<K, V> =>

@@ -34,7 +34,7 @@ function ask(calls: readonly Call[], { groupBy, filters }: Question): Calls[] {
     sum: members,
   }))
   const inhabited = cells.filter(({ people }) => people.length > 0)
-  const rollups = foldRollups(inhabited, DIMENSIONS, () => false)
+  const rollups = foldRollups(inhabited, DIMENSIONS)
   const choices: Choice[] = filters.map(({ dimension, operator, values }) => ({
     dimension,
     holds: (value) => values.includes(value) === (operator === 'in'),
@@ -105,7 +105,7 @@ test('what one answer tells, less what another tells, is never of one to four pe
         }
       }
     }),
-    { numRuns: 2_000 },
+    { numRuns: 1_000 },
   )
   // Hiding everything would be safe too.
   expect(toldApart / answered).toBeGreaterThan(0.2)

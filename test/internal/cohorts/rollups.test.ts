@@ -2,7 +2,6 @@ import { expect, test } from 'vitest'
 import { type People, peopleOf } from '../../../internal/cohorts/people.js'
 import { type Cell, foldRollups } from '../../../internal/cohorts/rollups.js'
 
-const NEVER_CUT = () => false
 const [SERVICE, MODEL] = [0b01, 0b10]
 
 /** People from one number to another. */
@@ -11,11 +10,7 @@ const from = (first: number, last: number): People =>
 const cell = (service: string, model: string, people: People): Cell => ({ values: [service, model], people })
 
 test('a group of one to four people is hidden, and the next smallest with it', () => {
-  const rollups = foldRollups(
-    [cell('a', 'm', from(1, 6)), cell('b', 'm', from(7, 9)), cell('c', 'm', from(10, 16))],
-    2,
-    NEVER_CUT,
-  )
+  const rollups = foldRollups([cell('a', 'm', from(1, 6)), cell('b', 'm', from(7, 9)), cell('c', 'm', from(10, 16))], 2)
 
   expect(['a', 'b', 'c'].map((service) => rollups.isShown(SERVICE, [service, '']))).toEqual([false, false, true])
   expect(rollups.isShown(MODEL, ['', 'm'])).toBe(true)
@@ -30,34 +25,20 @@ test('two rollups of the same calls are not played off against each other', () =
     cell('c', 'n', from(21, 30)),
   ]
 
-  const rollups = foldRollups(cells, 2, NEVER_CUT)
+  const rollups = foldRollups(cells, 2)
 
   const isToldApart = rollups.isShown(SERVICE, ['a', '']) && rollups.isShown(MODEL, ['', 'm'])
   expect(isToldApart).toBe(false)
 })
 
 test('in a root of fewer than five people every group is hidden, and the root is not', () => {
-  const rollups = foldRollups([cell('a', 'm', from(1, 3))], 2, NEVER_CUT)
+  const rollups = foldRollups([cell('a', 'm', from(1, 3))], 2)
 
   expect(rollups.isShown(SERVICE, ['a', 'm'])).toBe(false)
   expect(rollups.isShown(MODEL, ['a', 'm'])).toBe(false)
   expect(rollups.isShown(0, [])).toBe(true)
 })
 
-test('a group whose time is cut is hidden, and the groups within it', () => {
-  const cells = [
-    cell('a', 'm', from(1, 9)),
-    cell('a', 'n', from(11, 19)),
-    cell('b', 'm', from(21, 29)),
-    cell('c', 'm', from(31, 39)),
-  ]
-
-  const rollups = foldRollups(cells, 2, (dimensions, [service]) => dimensions === SERVICE && service === 'a')
-
-  expect(rollups.isShown(SERVICE | MODEL, ['a', 'n'])).toBe(false)
-  expect(rollups.isShown(SERVICE, ['a', ''])).toBe(false)
-})
-
 test('what nobody appears in is not known here, and shown', () => {
-  expect(foldRollups([cell('a', 'm', from(1, 9))], 2, NEVER_CUT).isShown(SERVICE, ['job', ''])).toBe(true)
+  expect(foldRollups([cell('a', 'm', from(1, 9))], 2).isShown(SERVICE, ['job', ''])).toBe(true)
 })
