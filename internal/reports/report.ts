@@ -84,11 +84,8 @@ export async function reportOf<M>(
   if (inhabited === 0) {
     // Nobody to hide: as asked for, to the quarter of an hour.
     const exact = await reads.sums({ tenantId, ...asked }, interval, zone, people, signal)
-    return toReport(
-      question,
-      [{ period: asked, ...rowsIn(exact, asked, question, question.filters, measured) }],
-      measured,
-    )
+    const part = { period: asked, ...rowsIn(exact, asked, question, question.filters, measured) }
+    return toReport(question, [part], question.filters.length, measured)
   }
   let kept = question.filters.length
   for (;;) {
