@@ -12,6 +12,7 @@ import { freePort } from '../../internal/supervisor/instance.js'
 import { formatSecret, type StoredWebhook, storeSecret } from '../../internal/webhooks/endpoint.js'
 import { SIGNING_KEYS, WEBHOOKS } from '../../streams/buckets.js'
 import { eventsSubject } from '../../streams/events.js'
+import { launchDnsServer } from '../../test/support/dns-server.js'
 import { type Ground, prepareGround, roleEnv, roleMain, says, startStore } from '../ingest/servers.js'
 import { provenance } from '../machine.js'
 import { privateRun } from '../private-run.js'
@@ -19,7 +20,7 @@ import type { Processes } from '../processes.js'
 import { readResult, writeResult } from '../results.js'
 import { pairedRatio, type Spread, spread } from '../statistics.js'
 import { table } from '../table.js'
-import { writeLocalCertificate } from './certificate.js'
+import { RECEIVER_HOST, writeLocalCertificate } from './certificate.js'
 
 /**
  * Question: what does a courier deliver, beside a bare loop of undici requests to the same https receiver with as many
@@ -152,13 +153,16 @@ class Bench {
       ready: says(processes, 'receiver', listening),
     })
     const port = Number(listening.exec(processes.logText('receiver'))?.[1])
+    // In this process, which has nothing else to do meanwhile.
+    const names = await launchDnsServer(() => ['127.0.0.1'])
     await processes.start({
       name: 'courier',
       command: process.execPath,
       args: [roleMain('courier')],
       env: {
         ...roleEnv(ground, storeUrl),
-        ATTRIBUTION_WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8,::1/128',
+        ATTRIBUTION_WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8',
+        ATTRIBUTION_WEBHOOK_RESOLVERS: names.address,
         ATTRIBUTION_WEBHOOK_PORTS: String(port),
         ATTRIBUTION_WEBHOOK_CA_FILE: certFile,
       },
@@ -179,7 +183,7 @@ class Bench {
       const webhook: StoredWebhook = {
         id,
         tenant_id: tenantId,
-        url: `https://localhost:${this.port}${pathOf(i)}`,
+        url: `https://${RECEIVER_HOST}:${this.port}${pathOf(i)}`,
         events: ['apikey.rotated'],
         residency_region: null,
         status: 'verified',

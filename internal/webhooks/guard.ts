@@ -33,20 +33,30 @@ export function createGuard({ isAllowed, resolvers }: GuardSettings): Guard {
   const judge = (addresses: readonly string[]): Checked =>
     addresses.every(isAllowed) ? { kind: 'allowed', addresses } : { kind: 'disallowed' }
 
+  const asking = new Map<string, Promise<Checked>>()
+  const ask = async (hostname: string): Promise<Checked> => {
+    try {
+      const [ipv4, ipv6] = await Promise.all([
+        answerOf(resolver.resolve4(hostname)),
+        answerOf(resolver.resolve6(hostname)),
+      ])
+      const addresses = [...ipv4, ...ipv6]
+      return addresses.length === 0 ? { kind: 'unresolved' } : judge(addresses)
+    } catch {
+      // Half an answer is none: the other half might not be allowed.
+      return { kind: 'unresolved' }
+    } finally {
+      asking.delete(hostname)
+    }
+  }
+
   return {
     async check(hostname) {
       if (isIP(hostname) !== 0) return judge([hostname])
-      try {
-        const [ipv4, ipv6] = await Promise.all([
-          answerOf(resolver.resolve4(hostname)),
-          answerOf(resolver.resolve6(hostname)),
-        ])
-        const addresses = [...ipv4, ...ipv6]
-        return addresses.length === 0 ? { kind: 'unresolved' } : judge(addresses)
-      } catch {
-        // Half an answer is none: the other half might not be allowed.
-        return { kind: 'unresolved' }
-      }
+      // Those who ask while a question is out share its answer, which is not there yet; nobody is given an old one.
+      const asked = asking.get(hostname) ?? ask(hostname)
+      asking.set(hostname, asked)
+      return asked
     },
   }
 }
