@@ -4,9 +4,12 @@
  *   ATTRIBUTION_CONTRACT_CREDENTIALS=FILE   JSON as `up` writes it: base_url, tenant_id, api_key
  *   ATTRIBUTION_CONTRACT_CASES=N            requests that are fired, 2,000 by default
  */
-import { readFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { request } from 'undici'
 import type { Credentials } from '../../../internal/supervisor/bootstrap.js'
+import { acknowledge, answerChallenge, launchReceiver, RECEIVER_CERTIFICATE, type Receiver } from '../receiver.js'
 import { launchService, type RunningService } from '../service.js'
 import type { Answer } from './check-answer.js'
 import { type Described, readDescription } from './described.js'
@@ -18,6 +21,8 @@ export interface Target {
   readonly described: Described
   /** Undefined for an instance from outside. */
   readonly service: RunningService | undefined
+  /** The address of a webhook endpoint that may be registered and answers challenges. */
+  readonly webhookUrl: string
   stop(): Promise<void>
 }
 
@@ -26,15 +31,30 @@ const RATES = ['ingest', 'read', 'report', 'control', 'token'].flatMap((name) =>
 
 export async function openTarget(): Promise<Target> {
   const file = process.env['ATTRIBUTION_CONTRACT_CREDENTIALS']
-  const service = file === undefined ? await launchService({ args: RATES }) : undefined
+  const receiver = file === undefined ? await launchReceiver() : undefined
+  const service = receiver && (await launchService({ args: [...RATES, ...allowing(receiver)] }))
   const credentials = service?.credentials ?? (JSON.parse(readFileSync(file ?? '', 'utf8')) as Credentials)
   const { text } = await send(credentials.base_url, { method: 'GET', path: '/openapi.json' })
   return {
     credentials,
     described: readDescription(JSON.parse(text)),
     service,
-    stop: async () => service?.stop(),
+    webhookUrl: receiver === undefined ? 'https://example.com/' : `https://127.0.0.1:${receiver.port}/`,
+    async stop() {
+      await service?.stop()
+      await receiver?.close()
+    },
   }
+}
+
+/** Settings by which a receiver of the test may be called. */
+function allowing(receiver: Receiver): readonly string[] {
+  receiver.answer = (response, received) =>
+    received.json.type === 'webhook.verification' ? answerChallenge(response, received) : acknowledge(response)
+  const caFile = join(mkdtempSync(join(tmpdir(), 'attribution-ca-')), 'ca.pem')
+  writeFileSync(caFile, RECEIVER_CERTIFICATE.cert)
+  const networks = ['--webhook-allowed-networks', '127.0.0.0/8']
+  return [...networks, '--webhook-ports', String(receiver.port), '--webhook-ca-file', caFile]
 }
 
 export interface Sent {
