@@ -73,6 +73,9 @@ const rowBase = {
   }),
 }
 
+/** Of many calls, each of which may state as much as a number of JSON holds exactly. */
+const tokenSum = () => z.number().min(0).meta({ type: 'integer' })
+
 const usageRow = z
   .object({
     ...rowBase,
@@ -80,11 +83,11 @@ const usageRow = z
     energy_wh: decimalText(),
     carbon_gco2e: decimalText(),
     calls: count(),
-    input_tokens: count(),
-    output_tokens: count(),
-    cached_input_tokens: count().meta({ description: 'Within `input_tokens`.' }),
-    cache_write_tokens: count().meta({ description: 'Within `input_tokens`.' }),
-    reasoning_tokens: count().meta({ description: 'Within `output_tokens`.' }),
+    input_tokens: tokenSum(),
+    output_tokens: tokenSum(),
+    cached_input_tokens: tokenSum().meta({ type: 'integer', description: 'Within `input_tokens`.' }),
+    cache_write_tokens: tokenSum().meta({ type: 'integer', description: 'Within `input_tokens`.' }),
+    reasoning_tokens: tokenSum().meta({ type: 'integer', description: 'Within `output_tokens`.' }),
     unpriced_calls: count().meta({ description: 'Calls without a price, whose cost is not in `cost_usd`.' }),
     lower_bounds: z.array(z.enum(BOUNDED_FIGURES)).meta({
       description: 'Figures that are at least what is shown: some calls did not tell, and no price or model is known.',

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { PLANTED, spoilt, valuesOf } from '../support/contract/arbitraries.js'
 import { type Answer, answerChecker } from '../support/contract/check-answer.js'
 import { type Described, type DescribedOperation, type Json, schemaChecker } from '../support/contract/described.js'
+import { trainModels } from '../support/contract/models.js'
 import { type Partner, partnerToken, registerPartner } from '../support/contract/partner.js'
 import { CASES, openTarget, type Sent, send, type Target } from '../support/contract/target.js'
 
@@ -13,7 +14,8 @@ import { CASES, openTarget, type Sent, send, type Target } from '../support/cont
 let target: Target
 beforeAll(async () => {
   target = await openTarget()
-})
+  if (target.service !== undefined) await trainModels(target.service)
+}, 300_000)
 afterAll(() => target.stop())
 
 /** A request before the ids that are known by then stand in it. */

@@ -7,19 +7,21 @@ import { wireEvent } from './invocations.js'
 // biome-ignore lint/suspicious/noExplicitAny: the contract is what is being checked
 export type ShownRecord = any
 
-/** Sends calls and waits for their records, as the list shows them, in the same order. */
+/** Sends calls and waits for their records, each with its explanation, in the same order. */
 export async function attributedAll(ask: Ask, calls: readonly Record<string, unknown>[]): Promise<ShownRecord[]> {
   const ids = (await send(ask, calls)).map((id) => id.replace('inv_', 'attr_'))
-  const found = new Map<string, ShownRecord>()
+  const found = new Set<string>()
   for (let from = 0; from < ids.length; from += IDS_MAX) {
     const some = ids.slice(from, from + IDS_MAX)
     while (!some.every((id) => found.has(id))) {
       const { json } = await ask('GET', `/v1/attribution?limit=${IDS_MAX}&filter[id][in]=${some.join(',')}`)
-      for (const record of json.data) found.set(record.id, record)
+      for (const record of json.data) found.add(record.id)
       if (json.data.length < some.length) await sleep(100)
     }
   }
-  return ids.map((id) => found.get(id))
+  const records: ShownRecord[] = []
+  for (const id of ids) records.push(await recordOf(ask, id))
+  return records
 }
 
 /** Of a filter. */
