@@ -14,9 +14,11 @@ export async function attributedAll(ask: Ask, calls: readonly Record<string, unk
   for (let from = 0; from < ids.length; from += IDS_MAX) {
     const some = ids.slice(from, from + IDS_MAX)
     while (!some.every((id) => found.has(id))) {
-      const { json } = await ask('GET', `/v1/attribution?limit=${IDS_MAX}&filter[id][in]=${some.join(',')}`)
-      for (const record of json.data) found.add(record.id)
-      if (json.data.length < some.length) await sleep(100)
+      const { status, json } = await ask('GET', `/v1/attribution?limit=${IDS_MAX}&filter[id][in]=${some.join(',')}`)
+      // Many at once may be told to come again.
+      const records: readonly ShownRecord[] = status === 200 ? json.data : []
+      for (const { id } of records) found.add(id)
+      if (records.length < some.length) await sleep(100)
     }
   }
   const records: ShownRecord[] = []
