@@ -181,14 +181,20 @@ describe('a request that comes again', () => {
     const gate = new Promise<void>((resolve) => {
       finish = resolve
     })
+    let begin: () => void = () => undefined
+    const begun = new Promise<void>((resolve) => {
+      begin = resolve
+    })
     const { things, handle } = makesThings()
     const one = await gateway(async (request) => {
+      begin()
       await gate
       return handle(request)
     })
     const id = randomUUID()
 
     const first = post(one, undefined, key(id))
+    await begun
     const impatient = await post(one, undefined, key(id))
     const patient = post(one, undefined, key(id))
     finish()
@@ -406,9 +412,14 @@ describe('an attempt that fails', () => {
     const gate = new Promise<void>((resolve) => {
       finish = resolve
     })
+    let begin: () => void = () => undefined
+    const begun = new Promise<void>((resolve) => {
+      begin = resolve
+    })
     const one = await gateway(
       async (request) => {
         calls++
+        begin()
         await gate
         return handle(request)
       },
@@ -418,6 +429,7 @@ describe('an attempt that fails', () => {
     const id = randomUUID()
 
     const first = post(one, undefined, key(id))
+    await begun
     const waiting = await post(one, undefined, key(id))
     finish()
 
