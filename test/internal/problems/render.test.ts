@@ -44,6 +44,7 @@ describe('the closed list', () => {
     ['LENGTH_REQUIRED', 411, false],
     ['PAYLOAD_TOO_LARGE', 413, false],
     ['UNSUPPORTED_MEDIA_TYPE', 415, false],
+    ['RANGE_NOT_SATISFIABLE', 416, false],
     ['VALIDATION_FAILED', 422, false],
     ['SERVICE_UNAVAILABLE', 503, true],
   ] as const)('%s answers %i, retryable: %s', (code, status, retryable) => {
@@ -51,7 +52,7 @@ describe('the closed list', () => {
   })
 
   test('has no other code', () => {
-    expect(CODES).toHaveLength(25)
+    expect(CODES).toHaveLength(26)
   })
 
   test('gives every code a title of its own', () => {

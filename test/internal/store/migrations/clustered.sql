@@ -1391,3 +1391,47 @@ AS SELECT
     ingestion_layer,
     trace_id
 FROM attributions_local AS attributions;
+
+CREATE TABLE IF NOT EXISTS closed_history_local ON CLUSTER attribution
+(
+    `tenant_id` LowCardinality(String),
+    `id` FixedString(16),
+    `event_time` DateTime64(3, 'UTC'),
+    `valid_from` DateTime64(3, 'UTC'),
+    `provider` LowCardinality(String),
+    `served_model` LowCardinality(String),
+    `service` LowCardinality(String),
+    `owner` LowCardinality(String),
+    `cost_usd` Decimal(38, 18),
+    `energy_wh` Decimal(38, 18),
+    `carbon_gco2e` Decimal(38, 18),
+    `pathway_category` LowCardinality(String),
+    `output_state` LowCardinality(String),
+    `stage_origin` LowCardinality(String),
+    `confidence_band` LowCardinality(String),
+    `evidence_basis` LowCardinality(String),
+    `degradation_state` LowCardinality(String),
+    `export_eligibility` LowCardinality(String),
+    `cost_basis` LowCardinality(String),
+    `energy_basis` LowCardinality(String),
+    `carbon_basis` LowCardinality(String),
+    `input_tokens` Nullable(UInt64),
+    `output_tokens` Nullable(UInt64),
+    `cached_input_tokens` Nullable(UInt64),
+    `cache_write_tokens` Nullable(UInt64),
+    `reasoning_tokens` Nullable(UInt64),
+    `ingestion_layer` LowCardinality(String),
+    `principal` LowCardinality(String),
+    `identity_hash` FixedString(16),
+    `workload_identity` LowCardinality(String),
+    `closed_at` DateTime64(3, 'UTC'),
+    `change` LowCardinality(String),
+    `change_id` String,
+    `actor` LowCardinality(String)
+)
+ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/closed_history', '{replica}')
+ORDER BY (tenant_id, id, valid_from)
+SETTINGS replicated_deduplication_window = 10000;
+
+CREATE TABLE IF NOT EXISTS closed_history ON CLUSTER attribution AS closed_history_local
+ENGINE = Distributed(attribution, currentDatabase(), closed_history_local, cityHash64(tenant_id));
