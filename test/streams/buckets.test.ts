@@ -11,11 +11,12 @@ test('every bucket has its own name, of characters that a stream name may hold',
   for (const name of names) expect(name).toMatch(/^[a-z_]+$/)
 })
 
-test('only heartbeats, leases, ended jobs, sign-ins, revocations, kept answers and the days of the audit log expire by themselves', () => {
+test('only heartbeats, announcements, leases, ended jobs, sign-ins, revocations, kept answers and the days of the audit log expire by themselves', () => {
   expect(BUCKETS.filter((bucket) => bucket.ttlMs !== undefined).map(({ name }) => name)).toEqual([
     'authorization_codes',
     'sessions',
     'revoked_tokens',
+    'announcements',
     'training_leases',
     'jobs',
     'export_places',
