@@ -1,13 +1,12 @@
 import type { WatchedRecords } from '../broker/watched-records.js'
 import type { MutationRequest, Reply } from '../gateway/mutations/mutation.js'
 import type { Mutate } from '../gateway/mutations/mutations.js'
-import { noSuch, refusalOfId } from '../gateway/own-id.js'
+import { removeRecord, updateRecord } from '../gateway/record-changes.js'
 import { type RecordRoutesDeps, recordRoutes } from '../gateway/record-routes.js'
 import type { Route } from '../gateway/route.js'
 import { type Problem, problem } from '../problems/catalogue.js'
 import {
   BUDGETS_MAX,
-  type BudgetChanges,
   type BudgetFields,
   budgetChanges,
   budgetFields,
@@ -38,6 +37,7 @@ const WHAT = 'budget'
 /** `/api/v1/budgets`: ceilings that the sentinel watches. */
 export function budgetRoutes(deps: BudgetRoutesDeps): readonly Route[] {
   const { mutate, budgets } = deps
+  const kind = { prefix: 'bdg', what: WHAT, records: budgets, idsOf: deps.idsOf, audited: audited } as const
   return [
     ...recordRoutes(
       {
@@ -68,7 +68,7 @@ export function budgetRoutes(deps: BudgetRoutesDeps): readonly Route[] {
       action: 'budget.update',
       operation: UPDATE_BUDGET,
       body: { schema: budgetChanges, example: EXAMPLE_CHANGES },
-      handle: (request) => update(request, deps),
+      handle: (request) => updateRecord(request, (record) => changedBudget(record, request.body), show, kind),
     }),
     mutate({
       ...CHANGE,
@@ -76,7 +76,7 @@ export function budgetRoutes(deps: BudgetRoutesDeps): readonly Route[] {
       path: `${PATH}/:id`,
       action: 'budget.delete',
       operation: DELETE_BUDGET,
-      handle: (request) => remove(request, deps),
+      handle: (request) => removeRecord(request, kind),
     }),
   ]
 }
@@ -91,33 +91,6 @@ async function create(
   }
   const budget = await budgets.createOnce(id, storedBudget(body, id, tenantId, clock()))
   return { status: 201, body: show(budget), location: `${PATH}/${id}`, target: id, changes: { after: audited(budget) } }
-}
-
-async function update(
-  { caller: { tenantId }, body, parameter: id }: MutationRequest<BudgetChanges>,
-  { budgets, idsOf }: BudgetRoutesDeps,
-): Promise<Reply | Problem> {
-  const refusal = refusalOfId('bdg', id, idsOf(tenantId), WHAT)
-  if (refusal !== undefined) return refusal
-  let before: StoredBudget | undefined
-  const after = await budgets.change(id, (budget) => {
-    before = budget
-    return changedBudget(budget, body)
-  })
-  if (after === undefined || before === undefined) return noSuch(WHAT)
-  return { status: 200, body: show(after), changes: { before: audited(before), after: audited(after) } }
-}
-
-async function remove(
-  { caller: { tenantId }, parameter: id, isRepeat }: MutationRequest<undefined>,
-  { budgets, idsOf }: BudgetRoutesDeps,
-): Promise<Reply | Problem> {
-  const refusal = refusalOfId('bdg', id, idsOf(tenantId), WHAT)
-  if (refusal !== undefined) return refusal
-  const before = budgets.get(id)
-  const isDeleted = await budgets.delete(id)
-  if (!isDeleted && !isRepeat) return noSuch(WHAT)
-  return { status: 204, ...(before !== undefined && { changes: { before: audited(before) } }) }
 }
 
 const show = ({ tenant_id: _, ...shown }: StoredBudget): ShownBudget => shown

@@ -1,7 +1,7 @@
 import type { WatchedRecords } from '../../broker/watched-records.js'
 import type { MutationRequest, Reply } from '../../gateway/mutations/mutation.js'
 import type { Mutate } from '../../gateway/mutations/mutations.js'
-import { noSuch, refusalOfId } from '../../gateway/own-id.js'
+import { removeRecord } from '../../gateway/record-changes.js'
 import { type RecordRoutesDeps, recordRoutes } from '../../gateway/record-routes.js'
 import type { Route } from '../../gateway/route.js'
 import { type Problem, problem } from '../../problems/catalogue.js'
@@ -19,6 +19,7 @@ const WHAT = 'model name'
 /** `/api/v1/model-names`: what a tenant's own names for models stand for. */
 export function modelNameRoutes(deps: ModelNameRoutesDeps): readonly Route[] {
   const { mutate, names } = deps
+  const kind = { prefix: 'mnm', what: WHAT, records: names, idsOf: deps.idsOf, audited: meaning } as const
   return [
     ...recordRoutes(
       {
@@ -48,7 +49,7 @@ export function modelNameRoutes(deps: ModelNameRoutesDeps): readonly Route[] {
       path: `${PATH}/:id`,
       action: 'model_name.delete',
       operation: DELETE_NAME,
-      handle: (request) => remove(request, deps),
+      handle: (request) => removeRecord(request, kind),
     }),
   ]
 }
@@ -66,18 +67,6 @@ async function create(
   const wasMadeBefore = isRepeat && JSON.stringify(meaning(found)) === JSON.stringify(meaning(stored))
   if (found !== stored && !wasMadeBefore) return problem('CONFLICT', 'The name stands for a model already.')
   return { status: 201, body: show(found), location: `${PATH}/${id}`, target: id, changes: { after: meaning(found) } }
-}
-
-async function remove(
-  { caller: { tenantId }, parameter: id, isRepeat }: MutationRequest<undefined>,
-  { names, idsOf }: ModelNameRoutesDeps,
-): Promise<Reply | Problem> {
-  const refusal = refusalOfId('mnm', id, idsOf(tenantId), WHAT)
-  if (refusal !== undefined) return refusal
-  const before = names.get(id)
-  const isDeleted = await names.delete(id)
-  if (!isDeleted && !isRepeat) return noSuch(WHAT)
-  return { status: 204, ...(before !== undefined && { changes: { before: meaning(before) } }) }
 }
 
 const show = ({ tenant_id: _, ...shown }: StoredModelName) => shown

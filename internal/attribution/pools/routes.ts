@@ -1,7 +1,7 @@
 import type { WatchedRecords } from '../../broker/watched-records.js'
 import type { MutationRequest, Reply } from '../../gateway/mutations/mutation.js'
 import type { Mutate } from '../../gateway/mutations/mutations.js'
-import { noSuch, refusalOfId } from '../../gateway/own-id.js'
+import { removeRecord, updateRecord } from '../../gateway/record-changes.js'
 import { type RecordRoutesDeps, recordRoutes } from '../../gateway/record-routes.js'
 import type { Route } from '../../gateway/route.js'
 import { idOfName } from '../../ids/ids.js'
@@ -20,7 +20,6 @@ import {
 import {
   changedPool,
   POOLS_MAX,
-  type PoolChanges,
   type PoolFields,
   poolChanges,
   poolFields,
@@ -39,6 +38,7 @@ const WHAT = 'pool'
 /** `/api/v1/pools`: the tenant's allocation policy, for stage C. */
 export function poolRoutes(deps: PoolRoutesDeps): readonly Route[] {
   const { mutate, pools } = deps
+  const kind = { prefix: 'pool', what: WHAT, records: pools, idsOf: deps.idsOf, audited: audited } as const
   return [
     ...recordRoutes(
       {
@@ -69,7 +69,7 @@ export function poolRoutes(deps: PoolRoutesDeps): readonly Route[] {
       action: 'pool.update',
       operation: UPDATE_POOL,
       body: { schema: poolChanges, example: EXAMPLE_CHANGES },
-      handle: (request) => update(request, deps),
+      handle: (request) => updateRecord(request, (record) => changedPool(record, request.body), show, kind),
     }),
     mutate({
       ...CHANGE,
@@ -77,7 +77,7 @@ export function poolRoutes(deps: PoolRoutesDeps): readonly Route[] {
       path: `${PATH}/:id`,
       action: 'pool.delete',
       operation: DELETE_POOL,
-      handle: (request) => remove(request, deps),
+      handle: (request) => removeRecord(request, kind),
     }),
   ]
 }
@@ -100,33 +100,6 @@ async function create(
 
 const isSame = (one: StoredPool, other: StoredPool): boolean =>
   JSON.stringify({ ...one, created_at: '' }) === JSON.stringify({ ...other, created_at: '' })
-
-async function update(
-  { caller: { tenantId }, body, parameter: id }: MutationRequest<PoolChanges>,
-  { pools, idsOf }: PoolRoutesDeps,
-): Promise<Reply | Problem> {
-  const refusal = refusalOfId('pool', id, idsOf(tenantId), WHAT)
-  if (refusal !== undefined) return refusal
-  let before: StoredPool | undefined
-  const after = await pools.change(id, (pool) => {
-    before = pool
-    return changedPool(pool, body)
-  })
-  if (after === undefined || before === undefined) return noSuch(WHAT)
-  return { status: 200, body: show(after), changes: { before: audited(before), after: audited(after) } }
-}
-
-async function remove(
-  { caller: { tenantId }, parameter: id, isRepeat }: MutationRequest<undefined>,
-  { pools, idsOf }: PoolRoutesDeps,
-): Promise<Reply | Problem> {
-  const refusal = refusalOfId('pool', id, idsOf(tenantId), WHAT)
-  if (refusal !== undefined) return refusal
-  const before = pools.get(id)
-  const isDeleted = await pools.delete(id)
-  if (!isDeleted && !isRepeat) return noSuch(WHAT)
-  return { status: 204, ...(before !== undefined && { changes: { before: audited(before) } }) }
-}
 
 const show = ({ tenant_id: _, ...shown }: StoredPool): ShownPool => shown
 
