@@ -6,7 +6,7 @@ import { EVENTS } from '../../streams/events.js'
 import { type Ask, askAs, refusalOf } from '../support/ask.js'
 import { attributedAll } from '../support/attributed.js'
 import { type Launched, launch } from '../support/processes.js'
-import { gatewayEnvironment, launchService, type RunningService } from '../support/service.js'
+import { gatewayEnvironment, isAlive, launchService, type RunningService } from '../support/service.js'
 
 const SENTINEL_MAIN = fileURLToPath(new URL('../../dist/cmd/sentinel/main.js', import.meta.url))
 const QUICK = ['--sentinel-every-ms', '100', '--survey-every-ms', '100']
@@ -147,14 +147,22 @@ describe('budgets', () => {
     const budgets = await Promise.all(
       Array.from({ length: 12 }, (_, i) => budget({ filter: { service: `killed-${i}` } })),
     )
+    const sentinelOfService = async (): Promise<number | undefined> => {
+      try {
+        return service.pid('sentinel')
+      } catch {
+        return undefined
+      }
+    }
     let running = [start(), start()]
     for (let round = 0; round < 4; round++) {
       await attributedAll(
         ask,
         budgets.map((_, i) => call(`killed-${i}`, '4')),
       )
-      const own = service.pid('sentinel')
-      process.kill(own, 'SIGKILL')
+      // The one that was killed before is started again in a moment.
+      const own = await until(sentinelOfService, (pid) => pid !== undefined && isAlive(pid))
+      if (own !== undefined) process.kill(own, 'SIGKILL')
       await running[round % 2]?.kill('SIGKILL')
       running = running.map((each, i) => (i === round % 2 ? start() : each))
     }
