@@ -75,6 +75,7 @@ afterAll(async () => {
   await service.stop()
 })
 
+const HOUR_MS = 60 * 60 * 1000
 const TOKENS = { input_tokens: 1200, output_tokens: 250 }
 const MISTRAL = { ...TOKENS, provider: 'mistral', requested_model: 'mistral-large-latest' }
 const now = () => ({ ...TOKENS, ingestion_timestamp: new Date().toISOString() })
@@ -317,7 +318,8 @@ describe('eligibility', () => {
 })
 
 describe('inference', () => {
-  const START_MS = Date.now() - 3 * 60 * 60 * 1000
+  /** A full hour: the baseline counts the calls before the hour's end. */
+  const START_MS = Math.floor(Date.now() / HOUR_MS - 3) * HOUR_MS
   let learner: Ask
   let tenantId = ''
   const model = async (...args: string[]) => {

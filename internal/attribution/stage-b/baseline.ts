@@ -38,9 +38,11 @@ const HOUR_MS = 60 * 60 * 1000
 const PRINCIPAL_WINDOW_MS = 24 * HOUR_MS
 /** Fewer of a principal's calls say nothing of the next one. */
 const PRINCIPAL_RECORDS_MIN = 10
-/** Counts are used again for so long, and longer where counting took long: at most a hundredth of the time goes into it. */
+/** Counts are used again for so long, and longer where counting took long: about a hundredth of the time goes into it. */
 const KEPT_MS_MIN = 5_000
 const KEPT_PER_COUNTED = 100
+/** What has come to be known is used within so long, however slow the read model. */
+const KEPT_MS_MAX = 30_000
 /** Tenants, each at an hour. */
 const COUNTED_MAX = 1_000
 
@@ -102,12 +104,12 @@ export class Baseline {
       if (wantedAsOfMs === undefined && performance.now() < known.untilMs) return known
     }
     const counted = await lookUps.within(async () => {
-      const from = performance.now()
       const asOfMs = wantedAsOfMs ?? (await lookUps.completeAsOf())
+      const from = performance.now()
       const window = { tenantId, fromMs: toMs - PRINCIPAL_WINDOW_MS, toMs, asOfMs }
       const classes = byWhat(await this.deps.byPrincipal(window))
       const now = performance.now()
-      const untilMs = now + Math.max(KEPT_MS_MIN, KEPT_PER_COUNTED * (now - from))
+      const untilMs = now + Math.min(KEPT_MS_MAX, Math.max(KEPT_MS_MIN, KEPT_PER_COUNTED * (now - from)))
       return this.keep(key, { asOfMs, classes, untilMs })
     })
     // Counts of a moment ago are better than none.

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { Baseline, type BaselineCall } from '../../../../internal/attribution/stage-b/baseline.js'
 import { LookUps, type LookUpsDeps } from '../../../../internal/attribution/stage-b/look-ups.js'
 import type { ClassCount, CountedWindow } from '../../../../internal/store/queries/resolved-classes.js'
@@ -103,6 +103,31 @@ describe('the baseline', () => {
     await baseline.guess('tnt_two', [call()], {}, lookUps())
 
     expect(asked.map(({ window }) => window.tenantId)).toEqual(['tnt_one', 'tnt_two'])
+  })
+
+  test('counts again within half a minute, however long counting took', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] })
+    let counted = 0
+    const baseline = new Baseline({
+      async byPrincipal() {
+        counted++
+        vi.advanceTimersByTime(2_000)
+        return []
+      },
+      ofTraces: () => Promise.reject(new Error('not asked')),
+    })
+    try {
+      await baseline.guess('tnt_one', [call()], {}, lookUps())
+      vi.advanceTimersByTime(29_000)
+      await baseline.guess('tnt_one', [call()], {}, lookUps())
+      expect(counted).toBe(1)
+
+      vi.advanceTimersByTime(1_001)
+      await baseline.guess('tnt_one', [call()], {}, lookUps())
+      expect(counted).toBe(2)
+    } finally {
+      vi.useRealTimers()
+    }
   })
 
   test('counts as of the same instants when a batch is formed again, in another process', async () => {
