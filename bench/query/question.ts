@@ -85,6 +85,8 @@ async function answer(options: QueryOptions, folder: string, processes: Processe
   )
   const stopping = new AbortController()
   const incoming = arrive(connectStore(connection), rows, ingest, stopping.signal)
+  // It is awaited at the end; until then its failure is said, and none of its rows is counted on.
+  incoming.catch((cause: unknown) => say(`${new Date().toISOString()} rows no longer come in: ${cause}`))
   const figures: Figure[] = []
   let saidAt = performance.now()
   for (const [i, { filter, sort }] of cases.entries()) {

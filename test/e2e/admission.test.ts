@@ -135,7 +135,7 @@ describe('one key, one effect', () => {
       expect([role, again.status, again.isReplay, again.text]).toEqual([role, 202, true, first.text])
       expect([role, (await post(`${body}\n`, key)).status]).toEqual([role, 422])
     }
-  }, 120_000)
+  })
 })
 
 describe('rate limits', () => {
@@ -199,7 +199,7 @@ describe('many events in one request', () => {
     while (records.length < before + 5_000) records = await allRecords(client)
     expect(records.length).toBe(before + 5_000)
     expect(new Set(records.map(({ id }) => id)).size).toBe(records.length)
-  }, 60_000)
+  })
 
   test('none that could be taken: 422 with pointers; more than 5,000 or a bomb: 413; nothing at all: 422', async () => {
     const none = await post(JSON.stringify([wireEvent({ provider: 5 }), 7]))
@@ -224,7 +224,7 @@ describe('many events in one request', () => {
     const again = await post(body, key)
 
     expect([again.status, again.isReplay, again.text]).toEqual([202, true, first.text])
-  }, 60_000)
+  })
 })
 
 describe('a key that may ingest some layers only', () => {
@@ -390,7 +390,7 @@ describe('observations', () => {
       { ...first, isReplay: true },
     ])
     expect([other.status, other.body['error_code']]).toEqual([422, 'IDEMPOTENCY_CONFLICT'])
-  }, 60_000)
+  })
 
   test('are refused with content, without a source, or too deep', async () => {
     const refused = [
@@ -426,5 +426,5 @@ describe('while the broker is away', () => {
     const records = await allRecords(client)
     const ids = answers.map(({ body }) => body.invocation_id)
     expect(records.filter(({ invocation_id }) => ids.includes(invocation_id)).length).toBe(20)
-  }, 120_000)
+  })
 })

@@ -159,7 +159,7 @@ test('the command line finds it whole, and says which record somebody has altere
   expect([altered.code, altered.lines.at(-1)]).toEqual([2, '1 findings'])
   expect(altered.lines.join('\n')).toContain('changed    the record 5 is not what was written behind the record 4')
   expect((await command(service, ['audit', 'verify'])).code).toBe(1)
-}, 120_000)
+})
 
 /** As one who runs an engine of his own on the folder, since the service's account may not. */
 async function alter(statement: string): Promise<void> {

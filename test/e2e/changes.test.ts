@@ -82,7 +82,7 @@ describe('an override', () => {
         output_state: 'deterministically_resolved',
       },
     ])
-  }, 30_000)
+  })
 
   test('that is undone leaves the record as it was, to the last figure', async () => {
     const before = await newRecord({ attributed_service: undefined, attribution_confidence: 0.3 })
@@ -97,7 +97,7 @@ describe('an override', () => {
       'unresolved',
       'overridden',
     ])
-  }, 30_000)
+  })
 
   test('of a record that is overridden is refused, and so is the undoing of none', async () => {
     const { id } = await newRecord()
@@ -106,7 +106,7 @@ describe('an override', () => {
     await override(id)
     expect(refusalOf(await override(id, { ...OVERRIDE, service: 'other' }))).toEqual([409, 'CONFLICT'])
     expect((await show(id)).service).toBe('support')
-  }, 30_000)
+  })
 })
 
 describe('a dispute', () => {
@@ -125,7 +125,7 @@ describe('a dispute', () => {
     expect(refusalOf(await undoDispute(before.id))).toEqual([409, 'CONFLICT'])
 
     expect(timeless(await show(before.id))).toEqual(timeless(before))
-  }, 30_000)
+  })
 
   test('of what is overridden stays open when the override is undone, and the other way round', async () => {
     const before = await newRecord()
@@ -147,7 +147,7 @@ describe('a dispute', () => {
     expect(await show(before.id)).toMatchObject({ service: before.service, output_state: 'disputed' })
     await undoDispute(before.id)
     expect(timeless(await show(before.id))).toEqual(timeless(before))
-  }, 30_000)
+  })
 })
 
 test('one request has one effect, however often it is sent', async () => {
@@ -160,7 +160,7 @@ test('one request has one effect, however often it is sent', async () => {
   expect(answers.map(({ status }) => status)).toEqual([200, 200, 200])
   expect(answers[1]?.headers.get('idempotency-replayed')).toBe('true')
   expect((await show(id)).explanation.history).toHaveLength(1)
-}, 30_000)
+})
 
 test('of many who override a record at once, one does, and the others hear that', async () => {
   const { id } = await newRecord()
@@ -172,7 +172,7 @@ test('of many who override a record at once, one does, and the others hear that'
   expect(answers.map(({ status }) => status).sort()).toEqual([200, 409, 409, 409, 409, 409, 409, 409])
   const won = answers.find(({ status }) => status === 200)?.json
   expect(await show(id)).toMatchObject({ service: won.service, explanation: { history: [{ service: 'search' }] } })
-}, 30_000)
+})
 
 test('a record that is not there, or another tenant’s, is not changed', async () => {
   const { id } = await newRecord()
@@ -183,7 +183,7 @@ test('a record that is not there, or another tenant’s, is not changed', async 
   expect(refusalOf(await override(own))).toEqual([404, 'NOT_FOUND'])
   expect(refusalOf(await dispute('attr_nothing'))).toEqual([404, 'NOT_FOUND'])
   expect(refusalOf(await override(foreign))).toEqual([403, 'TENANT_MISMATCH'])
-}, 30_000)
+})
 
 test.each([
   ['no reason', { service: 'a', owner: 'b' }],
@@ -226,4 +226,4 @@ test('is audited, with what it was and is', async () => {
     before: { service: 'search', output_state: 'deterministically_resolved' },
     after: { service: 'support', owner: 'team-support', reason: OVERRIDE.reason },
   })
-}, 30_000)
+})

@@ -12,7 +12,7 @@ let ask: Ask
 beforeAll(async () => {
   service = await launchService()
   ask = askAs(service.baseUrl, { 'x-api-key': service.credentials.api_key })
-}, 60_000)
+})
 afterAll(() => service?.stop())
 
 const now = () => new Date().toISOString()

@@ -56,7 +56,7 @@ test('the baseline names what facts say of most calls of the same credential, as
       alternatives: [{ service: 'chat', probability: '0.3000' }],
     },
   })
-}, 60_000)
+})
 
 test('a credential of which nothing is known is left to allocation, and no record of that is eligible', async () => {
   expect(await attributed(otherKey, UNSTATED)).toMatchObject({
@@ -69,7 +69,7 @@ test('a credential of which nothing is known is left to allocation, and no recor
       export_eligibility: 'advisory',
     },
   })
-}, 60_000)
+})
 
 test('a tenant that switches inference off has nothing inferred, and one event tells of each change', async () => {
   const tenantId = service.credentials.tenant_id
@@ -95,4 +95,4 @@ test('a tenant that switches inference off has nothing inferred, and one event t
   const again = await untilAttributed(ask, UNSTATED, ({ service }) => service === 'search')
   expect(again.interpretation.degradation_state).toBe('degraded_serving')
   expect(await degradationEvents(broker, tenantId)).toEqual(['degraded_serving disabled', 'disabled degraded_serving'])
-}, 60_000)
+})

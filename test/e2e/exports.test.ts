@@ -45,7 +45,7 @@ beforeAll(async () => {
     ...twoModelEvent(row),
   }))
   records = (await sendAll(service, events)) as unknown as readonly ApiRecord[]
-}, 180_000)
+})
 
 afterAll(async () => {
   await broker.close()

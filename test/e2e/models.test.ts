@@ -15,7 +15,7 @@ let second = ''
 
 beforeAll(async () => {
   instance = await launchModelInstance()
-}, 60_000)
+})
 afterAll(() => instance.close())
 
 const shownModel = async (id: string) => (await instance.ask('GET', `/v1/models/${id}`)).json
@@ -25,7 +25,7 @@ const interpretations = async (numbers: readonly number[]) =>
 test('without enough records nothing is trained', async () => {
   expect(await instance.train()).toEqual({ outcome: 'too_few_examples', model_id: null })
   expect((await instance.ask('GET', '/v1/models')).json.data).toEqual([])
-}, 60_000)
+})
 
 test('a version that passes validation serves, and what facts leave open is inferred by it', async () => {
   await plant(instance)
@@ -57,7 +57,7 @@ test('a version that passes validation serves, and what facts leave open is infe
     })
     expect(Number(record.explanation.inference.probability)).toBeGreaterThanOrEqual(0.95)
   }
-}, 180_000)
+})
 
 test('its card says what it was trained on and how it did', async () => {
   const card = await shownModel(first)
@@ -90,7 +90,7 @@ test('a call that looks like nothing that is known is not named', async () => {
   const { confidence, degradation_state } = (await attributed(instance.ask, strange)).interpretation
 
   expect({ isSure: confidence >= 0.95, degradation_state }).toEqual({ isSure: false, degradation_state: 'none' })
-}, 60_000)
+})
 
 test('a model is its tenant’s alone: another one neither sees it nor is served by it', async () => {
   const other = await addTenant(instance.broker, instance.service)
@@ -109,7 +109,7 @@ test('a model is its tenant’s alone: another one neither sees it nor is served
   expect((await command(instance.service, ['model', 'train', '--tenant', other.id])).lines).toEqual([
     'too few examples',
   ])
-}, 60_000)
+})
 
 test('a candidate answers in the shadow: its card counts each event once, and no record is its own', async () => {
   const trained = await instance.train('--candidate', '--seed', '2')
@@ -131,7 +131,7 @@ test('a candidate answers in the shadow: its card counts each event once, and no
     changes: [],
   })
   expect((await instance.untilEvents(1)).length).toBe(1)
-}, 120_000)
+})
 
 test('a promotion is one change: the candidate serves, and the state stays as it is', async () => {
   const { status, json } = await instance.decide(second, 'promote')
@@ -141,7 +141,7 @@ test('a promotion is one change: the candidate serves, and the state stays as it
 
   expect((await shownModel(first)).status).toBe('previous')
   expect(await instance.untilEvents(1)).toEqual(['degraded_serving none'])
-}, 60_000)
+})
 
 test('a recalled version is replaced by the one before it, records say so, and a restored one serves again', async () => {
   expect((await instance.decide(second, 'recall')).json.status).toBe('recalled')
@@ -161,7 +161,7 @@ test('a recalled version is replaced by the one before it, records say so, and a
   expect((await instance.decide(second, 'restore')).json.status).toBe('serving')
   expect((await instance.untilEvents(5)).slice(4)).toEqual(['model_recalled none'])
   expect(await interpretations([4])).toMatchObject([{ model_version: second, degradation_state: 'none' }])
-}, 120_000)
+})
 
 test('when all versions are recalled the baseline answers, as advice; a decision can be repeated and is audited', async () => {
   await command(instance.service, ['model', 'recall', first])
@@ -192,4 +192,4 @@ test('when all versions are recalled the baseline answers, as advice; a decision
   ]
   while ((await audited()).length < wanted.length) await sleep(50)
   expect(await audited()).toEqual(wanted)
-}, 120_000)
+})

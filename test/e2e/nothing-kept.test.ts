@@ -144,7 +144,7 @@ test('what is planted in requests, valid or not, is found nowhere', async () => 
   expect(inBroker).toContainEqual(expect.stringMatching(/ in invocations\./))
   expect(inStore).toContain(`${KEPT} in attributions.service`)
   expect(inFiles).toContainEqual(expect.stringMatching(/INVOCATIONS.*\.blk$/))
-}, 180_000)
+})
 
 async function plantInEvents(): Promise<void> {
   const statuses: number[] = []

@@ -53,7 +53,7 @@ test('a book counts from its day on, for calls of then that come from now on, an
   })
 
   let record = await call(after)
-  for (const end = Date.now() + 10_000; record.cost_usd === '0.15' && Date.now() < end; await sleep(20)) {
+  for (const end = Date.now() + 60_000; record.cost_usd === '0.15' && Date.now() < end; await sleep(20)) {
     record = await call(after)
   }
   expect(record.cost_usd).toBe('0.2')
@@ -67,7 +67,7 @@ test('a book counts from its day on, for calls of then that come from now on, an
   // A take-over finds the books again.
   process.kill(service.pid('attributor'), 'SIGKILL')
   expect((await call(after)).cost_usd).toBe('0.2')
-}, 60_000)
+})
 
 test('the same book is imported once, and a dry run imports nothing', async () => {
   const path = bookWith('0.2')
@@ -89,10 +89,10 @@ test('a row that looks wrong keeps its price until a person takes it', async () 
   expect((await call('2026-11-11T00:00:00Z')).cost_usd).toBe('0.2')
 
   await run('import', path, '--effective-from', '2026-11-12T00:00:00Z', '--accept', 'openai/gpt-4o-mini')
-  for (const end = Date.now() + 10_000; (await call('2026-11-12T00:00:00Z')).cost_usd !== '7'; await sleep(20)) {
+  for (const end = Date.now() + 60_000; (await call('2026-11-12T00:00:00Z')).cost_usd !== '7'; await sleep(20)) {
     expect(Date.now()).toBeLessThan(end)
   }
-}, 60_000)
+})
 
 test('a file that is no price book is refused, with what is wrong', async () => {
   const { code, text } = await run('import', bookWith('-1'))
@@ -107,11 +107,11 @@ test("a deployment's name is priced and its energy worked out as the model behin
 
   await ask('POST', '/api/v1/model-names', { provider: 'azure', name: 'prod-chat', served_model: 'gpt-4o' })
   let record = await attributed(ask, named)
-  for (const end = Date.now() + 10_000; record.cost_basis === 'unpriced' && Date.now() < end; await sleep(20)) {
+  for (const end = Date.now() + 60_000; record.cost_basis === 'unpriced' && Date.now() < end; await sleep(20)) {
     record = await attributed(ask, named)
   }
 
   expect(record).toMatchObject({ cost_basis: 'price_book', cost_usd: '0.005', energy_basis: 'modelled' })
   expect(record.explanation.cost.details.price.match).toContain('tenant_override')
   expect(record.explanation.footprint.details.model.match).toContain('tenant_override')
-}, 30_000)
+})

@@ -36,7 +36,7 @@ beforeAll(async () => {
     { attributed_service: 'sync', ingestion_timestamp: `${DAY}T11:00:00Z`, estimated_cost_usd: '5' },
     { attributed_service: 'sync', ingestion_timestamp: '2026-10-06T18:45:00Z', requested_model: 'of-no-price-book' },
   ])
-}, 60_000)
+})
 afterAll(() => service?.stop())
 
 const usage = async (query: string) => {

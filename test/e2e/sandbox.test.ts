@@ -83,7 +83,7 @@ describe('a new sandbox', () => {
     const path = `/v1/attribution/${json.invocation_id.replace('inv_', 'attr_')}`
     while ((await ask('GET', path)).status === 404) await sleep(50)
     ;({ data: records } = (await ask('GET', '/v1/attribution?limit=200')).json)
-  }, 60_000)
+  })
 
   test('holds a company and its calls by itself, as they came in by its own routes', async () => {
     const { services, identities } = sandboxCompany(1)

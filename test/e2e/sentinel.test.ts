@@ -26,7 +26,7 @@ beforeAll(async () => {
     password: ATTRIBUTION_NATS_PASSWORD ?? '',
     name: 'test',
   })
-}, 60_000)
+})
 afterAll(async () => {
   await Promise.all(further.map((each) => each.endStdin()))
   await broker?.close()
@@ -175,7 +175,7 @@ describe('budgets', () => {
       expect(all.map(({ data }) => data.threshold)).toEqual([75, 100, 150])
       expect(all.map(({ data }) => data.ceiling_usd)).toEqual([10, 10, 10])
     }
-  }, 120_000)
+  })
 })
 
 describe('spend', () => {

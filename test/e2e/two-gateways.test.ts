@@ -87,7 +87,7 @@ test('what one has taken the other replays and defends, also after the first has
   await check(service.baseUrl)
   second = await launchSecond()
   await check(second.baseUrl)
-}, 120_000)
+})
 
 test('after all of that there is one record an event', async () => {
   const last = JSON.parse((await post(second.baseUrl, event(), randomUUID())).text) as { invocation_id: string }

@@ -31,7 +31,7 @@ beforeAll(async () => {
     attributed_identity: `person-${i % 41}`,
   }))
   await sendAll(service, calls.map(wireEvent))
-}, 120_000)
+})
 afterAll(async () => {
   await broker.close()
   await service.stop()

@@ -92,7 +92,7 @@ describe('kill -9 in the middle of a replay', () => {
     service = await launchService({ dataDir: service.dataDir, port: service.port, args: ARGS })
 
     expect((await client.page(1, undefined)).data.length).toBe(1)
-  }, 60_000)
+  })
 
   test('a clean stop leaves no process, and the next start finds all data', async () => {
     const before = await allRecords(client)
@@ -105,7 +105,7 @@ describe('kill -9 in the middle of a replay', () => {
     expect(exit).toEqual({ code: 0, signal: null })
     expect(left).toEqual([])
     expect(await allRecords(client)).toEqual(before)
-  }, 60_000)
+  })
 
   test('a broker that has lost its data begins anew, and no batch is taken for an old one of the same numbers', async () => {
     const before = await allRecords(client)
@@ -122,5 +122,5 @@ describe('kill -9 in the middle of a replay', () => {
     })
 
     expect((await allRecords(client)).length).toBe(before.length + rows.length)
-  }, 120_000)
+  })
 })

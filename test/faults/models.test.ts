@@ -71,7 +71,7 @@ test('an artefact whose bytes were changed serves nobody; restored it serves aga
   await putArtefact(object, bytes)
   await nextEvent('degraded_serving none')
   expect(await shownState()).toMatchObject({ degradation_state: 'none', model_version: serving.id })
-}, 120_000)
+})
 
 test('an artefact that is gone serves nobody', async () => {
   const object = serving.artefact?.object ?? ''
@@ -87,7 +87,7 @@ test('an artefact that is gone serves nobody', async () => {
 
   await putArtefact(object, bytes)
   await nextEvent('degraded_serving none')
-}, 120_000)
+})
 
 test('an artefact of random bytes, with the digest that its record names, serves nobody', async () => {
   const bytes = crypto.getRandomValues(new Uint8Array(50_000))
@@ -101,7 +101,7 @@ test('an artefact of random bytes, with the digest that its record names, serves
 
   await instance.decide(serving.id, 'promote')
   await nextEvent('model_recalled none')
-}, 120_000)
+})
 
 test('a model that takes more than its time for a batch is put aside for the baseline, and tried again later', async () => {
   const calls = Array.from({ length: 400 }, (_, i) => plantedCall(i, Date.now() - 600_000, false).call)
@@ -119,7 +119,7 @@ test('a model that takes more than its time for a batch is put aside for the bas
 
   await instance.decide(id, 'recall')
   await nextEvent('none model_recalled')
-}, 180_000)
+})
 
 test('a trainer that is killed in the middle of a training harms nothing: another one makes the version, once', async () => {
   const before = await versions()

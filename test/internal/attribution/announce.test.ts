@@ -31,4 +31,4 @@ test('new attributions are told to the tenants that want to hear of them, each v
     data: { id: formatId('attr', idOf(1)), service: 'search', owner: 'team-search', cost_usd: '0' },
     interpretation: { stage_origin: 'stage_a', confidence_band: 'chargeback_ready', degradation_state: 'none' },
   })
-}, 30_000)
+})

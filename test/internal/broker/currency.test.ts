@@ -24,7 +24,7 @@ afterEach(async () => {
 })
 
 async function until(isSo: () => boolean): Promise<void> {
-  for (const end = Date.now() + 25_000; !isSo(); ) {
+  for (const end = Date.now() + 60_000; !isSo(); ) {
     expect(Date.now()).toBeLessThan(end)
     await sleep(5)
   }
@@ -70,4 +70,4 @@ test('a bucket that does not answer leaves its copy behind until it answers agai
   expect(currency.lagMs()).toBe(SIX_MINUTES_MS)
 
   await until(() => currency.lagMs() === 0)
-}, 30_000)
+})

@@ -259,7 +259,7 @@ describe('groups of few people', () => {
       ),
       { numRuns: 25 },
     )
-  }, 120_000)
+  })
 })
 
 describe('how rows are parted', () => {
@@ -460,7 +460,7 @@ describe('a job that is disturbed', () => {
         undisturbed.job.result?.file,
       )
     }
-  }, 120_000)
+  })
 
   test('an exporter that is asked to stop gives the job back, and keeps what it has done', async () => {
     const job = await bench.order(tenant, body)

@@ -146,4 +146,4 @@ test('groups, filters, days and periods that overlap tell of nobody alone', asyn
   )
   // Telling nothing apart would be safe too.
   expect(toldApart / answered).toBeGreaterThan(0.1)
-}, 120_000)
+})

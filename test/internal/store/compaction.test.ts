@@ -68,4 +68,4 @@ test('what a job or a trace has replaced long ago is removed; what people decide
   expect(await closedVersionsOf(store.client, 'tnt_one', hexOf(anew), NOW_MS + 2_000)).toEqual(history)
   expect(await readBooks(store.client)).toEqual(before)
   expect(before.rollups).toEqual(before.records)
-}, 120_000)
+})

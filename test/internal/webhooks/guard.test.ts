@@ -46,7 +46,7 @@ test('a resolver that does not answer is not waited for for long', async () => {
 
   expect(await checked('silent.example.com', 'silent')).toEqual({ kind: 'unresolved' })
   expect(performance.now() - startedAt).toBeLessThan(8_000)
-}, 15_000)
+})
 
 test('a host is asked for anew each time, so that a changed answer counts at once', async () => {
   expect((await checked('moving.example.com', ['8.8.8.8'])).kind).toBe('allowed')

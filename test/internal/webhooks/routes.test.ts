@@ -401,4 +401,4 @@ test('a tenant has at most 100 endpoints', async () => {
 
   expect(refusalOf(answer)).toEqual([409, 'CONFLICT'])
   expect((await manager('GET', `${PATH}?limit=200`)).json.data).toHaveLength(100)
-}, 60_000)
+})

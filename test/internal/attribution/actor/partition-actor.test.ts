@@ -326,7 +326,7 @@ describe('an event that comes again', () => {
       'SELECT DISTINCT service FROM attributions WHERE source_partition = 6 ORDER BY service',
     )
     expect(services.flat()).toEqual(['search', 'unallocated'])
-  }, 120_000)
+  })
 
   test('is dropped while stage B still holds the first, of which there is no record', async () => {
     const first = start(7, ['a'], { seen: { limits } })
@@ -344,7 +344,7 @@ describe('an event that comes again', () => {
     expect(await lines('SELECT count(), uniq(id) FROM attributions WHERE source_partition = 7')).toEqual([
       ['1500', '1500'],
     ])
-  }, 120_000)
+  })
 
   test('is its own when its batch is formed again, though only a filter knows it', async () => {
     const numbers = Array.from({ length: 1_000 }, (_, i) => 30_000 + i)

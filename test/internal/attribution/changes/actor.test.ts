@@ -157,7 +157,7 @@ test('each change that is sent is carried out once, in order, and told', async (
   expect(announced.map(({ outputState }) => outputState)).toEqual(['disputed', 'inferred'])
   const { records: sums, rollups } = await readBooks(store.client)
   expect(rollups).toEqual(sums)
-}, 30_000)
+})
 
 const EFFECTS = ['insert', 'close', 'publishEvent'] as const
 test.each(EFFECTS.flatMap((effect) => [['before', effect] as const, ['after', effect] as const]))(
@@ -204,7 +204,7 @@ test('a change that comes again long after has no effect again', async () => {
 
   const [last] = (await versionsOf(row)).slice(-1)
   expect(last).toMatchObject({ row: { outputState: 'inferred' }, closed: undefined })
-}, 30_000)
+})
 
 test('what is no change is quarantined, and the next is carried out', async () => {
   const row = await newRecord()
@@ -216,4 +216,4 @@ test('what is no change is quarantined, and the next is carried out', async () =
 
   expect((await broker.manager.streams.info(QUARANTINE.name)).state.messages).toBe(1)
   expect(await versionsOf(row)).toHaveLength(2)
-}, 30_000)
+})

@@ -38,7 +38,7 @@ test('every statement of the schema is understood by the engine, and is what the
   if (process.env['ATTRIBUTION_RENEW_BASELINES'] === '1') writeFileSync(GOLDEN, text)
 
   expect(text).toBe(readFileSync(GOLDEN, 'utf8'))
-}, 60_000)
+})
 
 describe('the schema of a cluster', () => {
   const statements = schemaFor(CLUSTER)

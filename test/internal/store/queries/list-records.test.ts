@@ -39,7 +39,7 @@ beforeAll(async () => {
   }
   await closeRecords(store.client, TENANT, 200, ROWS)
   records = await allAsOf(SNAPSHOT_MS)
-}, 120_000)
+})
 
 afterAll(() => stopStore(store))
 
@@ -214,7 +214,7 @@ describe('a filter', () => {
         }),
       ).toHaveLength(ROWS)
     }
-  }, 60_000)
+  })
 
   test('compares amounts to the last of their digits', async () => {
     const record = inOrder(records, { field: 'cost_usd', isDescending: true })[100] as StoredAttribution
