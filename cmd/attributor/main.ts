@@ -15,6 +15,7 @@ import { correctionPublisher } from '../../internal/attribution/changes/publish.
 import { consumptionRules } from '../../internal/attribution/consumption.js'
 import { loadPriceBook } from '../../internal/attribution/cost/price-book.js'
 import { WatchedDirectory } from '../../internal/attribution/directory/directory.js'
+import { workloadHashes } from '../../internal/attribution/directory/workloads.js'
 import type { StoredModelName } from '../../internal/attribution/names/name.js'
 import type { AllocationDeps } from '../../internal/attribution/pools/allocate.js'
 import type { StoredPool } from '../../internal/attribution/pools/pool.js'
@@ -242,7 +243,8 @@ runMain('attributor', async () => {
     degradationOf: (tenantId) => inference.board.of(tenantId).state,
     policyOf: (tenantId) => pools.of(tenantId),
     weightsAsOf: trailingWeights({
-      costsOf: (tenantId, window, limit) => resolvedCosts(store, tenantId, window, limit),
+      costsOf: (tenantId, window, limit) =>
+        resolvedCosts(store, tenantId, window, limit, workloadHashes(directory, tenantId, identityKeyOf(tenantId))),
       keep: insertInto(ALLOCATION_WEIGHTS, logId),
     }),
   }

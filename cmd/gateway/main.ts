@@ -93,7 +93,7 @@ import { openSpool } from '../../internal/spool/spool.js'
 import { connectStore } from '../../internal/store/client.js'
 import { openRecords } from '../../internal/store/open-records.js'
 import { findAdmissionKeys } from '../../internal/store/queries/admission-keys.js'
-import { findAllocationWeights } from '../../internal/store/queries/allocation-weights.js'
+import { findAllocationWeights, findSpreadWeights } from '../../internal/store/queries/allocation-weights.js'
 import { findAttribution } from '../../internal/store/queries/attributions.js'
 import { listAuditLog } from '../../internal/store/queries/audit-log.js'
 import { closedVersionsOf } from '../../internal/store/queries/closed.js'
@@ -420,6 +420,7 @@ runMain('gateway', async () => {
         reads: {
           sums: (...question) => usageSums(store, ...question),
           notPeople: (tenantId) => workloadHashes(directory.directory, tenantId, identityKeyOf(tenantId)),
+          weights: (...asked) => findSpreadWeights(store, ...asked),
         },
         cursors,
         clock,

@@ -1,4 +1,6 @@
-import { type ResolvedCost, type Weight, weightSteps, weightsOf } from './weights.js'
+import { foldLeaves } from '../cohorts/fold.js'
+import { peopleOf } from '../cohorts/people.js'
+import { type ResolvedCost, weightSteps, weightsOf } from './weights.js'
 
 /** The window whose cost decides: the last 30 days. */
 export const WINDOW_MS = 30 * 24 * 60 * 60 * 1000
@@ -10,12 +12,18 @@ export const WEIGHTS_MAX = 500
 /** Tenants whose last weights are known to be there. */
 const KEPT_MAX = 10_000
 
+/** What calls cost, and who made them. */
+export interface CostOfPeople extends ResolvedCost {
+  /** Hashes of identities in any order; of many people some. */
+  readonly people: readonly number[]
+}
+
 export interface TrailingWeightsDeps {
   readonly costsOf: (
     tenantId: string,
     window: { readonly fromMs: number; readonly toMs: number },
     limit: number,
-  ) => Promise<{ readonly costs: readonly ResolvedCost[]; readonly totalSteps: bigint }>
+  ) => Promise<{ readonly costs: readonly CostOfPeople[]; readonly totalSteps: bigint }>
   /** Keeps the rows once for a token: of two who work them out, the first one's stay. */
   readonly keep: (
     rows: readonly {
@@ -24,6 +32,8 @@ export interface TrailingWeightsDeps {
       readonly service: string
       readonly owner: string
       readonly weightSteps: bigint
+      /** Whether reports may spread by it (k = 5). */
+      readonly isShown: boolean
     }[],
     token: string,
   ) => Promise<void>
@@ -48,13 +58,28 @@ export function trailingWeights({
     if (kept.get(tenantId) === asOfMs) return asOfMs
     const { costs, totalSteps } = await costsOf(tenantId, { fromMs: asOfMs - WINDOW_MS, toMs: asOfMs }, WEIGHTS_MAX)
     const { weights, staysParts } = weightsOf(costs, totalSteps)
-    const stays: Weight = { service: '', owner: '', parts: staysParts }
-    const rows = [...weights, stays]
+    const areShown = shownOf(costs)
+    const rows = [
+      ...weights.map((weight, place) => ({ ...weight, isShown: areShown[place] ?? false })),
+      { service: '', owner: '', parts: staysParts, isShown: true },
+    ]
       .filter(({ parts }) => parts > 0n)
-      .map(({ service, owner, parts }) => ({ tenantId, asOfMs, service, owner, weightSteps: weightSteps(parts) }))
+      .map(({ parts, ...row }) => ({ tenantId, asOfMs, ...row, weightSteps: weightSteps(parts) }))
     await keep(rows, `weights.${tenantId}.${asOfMs}`)
     if (kept.size >= KEPT_MAX) kept.clear()
     kept.set(tenantId, asOfMs)
     return asOfMs
   }
+}
+
+/**
+ * Which weights tell of five people or nobody, and so do those that are not told taken together. A weight is a share of
+ * what its people's calls cost, so that it is folded like any figure of a report; once, whatever reports ask.
+ */
+function shownOf(costs: readonly CostOfPeople[]): readonly boolean[] {
+  const leaves = costs.map(({ service, owner, people }) => ({
+    path: [JSON.stringify([owner, service])],
+    people: peopleOf(people),
+  }))
+  return foldLeaves(leaves).map((labels) => labels > 0)
 }

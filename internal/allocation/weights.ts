@@ -1,3 +1,4 @@
+import { apportion } from '../units/apportion.js'
 import { STEPS_PER_UNIT } from '../units/quantity.js'
 
 /** What somebody's calls cost over the window, in steps of 1e-18 USD. */
@@ -37,26 +38,18 @@ export function weightsOf(
   if (totalSteps === 0n) return { weights: [], staysParts: WEIGHT_PARTS }
 
   const stays: ResolvedCost = { service: '', owner: '', costSteps: totalSteps - named }
-  const shares = [...costs, stays].map((cost, place) => {
-    const product = cost.costSteps * WEIGHT_PARTS
-    return { cost, place, parts: product / totalSteps, remainder: product % totalSteps }
-  })
-  const missing = WEIGHT_PARTS - shares.reduce((sum, { parts }) => sum + parts, 0n)
-  const first = new Set(
-    [...shares]
-      .sort((one, other) => byRemainder(one, other) || byCost(one.cost, other.cost))
-      .slice(0, Number(missing))
-      .map(({ place }) => place),
+  const dearestFirst = [...costs, stays].sort(byCost)
+  const shares = apportion(
+    WEIGHT_PARTS,
+    dearestFirst.map(({ costSteps }) => costSteps),
+    totalSteps,
   )
-  const parts = shares.map((share) => share.parts + (first.has(share.place) ? 1n : 0n))
+  const partsOf = new Map(dearestFirst.map((cost, place) => [cost, shares[place] ?? 0n]))
   return {
-    weights: costs.map(({ service, owner }, place) => ({ service, owner, parts: parts[place] ?? 0n })),
-    staysParts: parts[costs.length] ?? 0n,
+    weights: costs.map((cost) => ({ service: cost.service, owner: cost.owner, parts: partsOf.get(cost) ?? 0n })),
+    staysParts: partsOf.get(stays) ?? 0n,
   }
 }
-
-const byRemainder = (one: { readonly remainder: bigint }, other: { readonly remainder: bigint }): number =>
-  Number(other.remainder > one.remainder) - Number(other.remainder < one.remainder)
 
 function byCost(one: ResolvedCost, other: ResolvedCost): number {
   if (one.costSteps !== other.costSteps) return one.costSteps > other.costSteps ? -1 : 1

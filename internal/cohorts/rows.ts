@@ -30,6 +30,8 @@ export interface Row<M> {
   readonly values: readonly (string | undefined)[]
   /** Whether it is what a parent does not show, and no group that was asked for. */
   readonly isFolded: boolean
+  /** The groups that were asked for and are in it, by their values. */
+  readonly leaves: readonly (readonly string[])[]
   readonly sum: M
 }
 
@@ -53,11 +55,22 @@ export function rowsOf<M>(
   sums: Sums<M>,
 ): Rows<M> {
   for (let kept = choices.length; kept > 0; kept--) {
-    const applied = choices.slice(0, kept)
-    const report = new Report(cells, rollups, groupBy, applied)
-    if (report.isTotalShown()) return { ...report.rows(sums), widened: choices.slice(kept) }
+    const rows = rowsHeldBy(cells, rollups, groupBy, choices.slice(0, kept), sums)
+    if (rows !== undefined) return { ...rows, widened: choices.slice(kept) }
   }
   return { ...new Report(cells, rollups, groupBy, []).rows(sums), widened: choices }
+}
+
+/** The rows with all choices applied; undefined where these would single out people. */
+export function rowsHeldBy<M>(
+  cells: readonly SummedCell<M>[],
+  rollups: Rollups,
+  groupBy: readonly number[],
+  choices: readonly Choice[],
+  sums: Sums<M>,
+): Omit<Rows<M>, 'widened'> | undefined {
+  const report = new Report(cells, rollups, groupBy, choices)
+  return report.isTotalShown() ? report.rows(sums) : undefined
 }
 
 interface Node<M> {
@@ -109,7 +122,7 @@ class Report<M> {
   rows(sums: Sums<M>): Pick<Rows<M>, 'rows' | 'hidden'> {
     const leaves = this.leaves(this.root).filter(({ inside }) => inside.length > 0)
     const shown = new Set(leaves.filter((leaf) => this.isShown(leaf)))
-    const rows = [...shown].map((leaf) => this.row(leaf.path, leaf.inside, false, sums))
+    const rows = [...shown].map((leaf) => this.row(leaf.path, [leaf.path], leaf.inside, false, sums))
     let rest = leaves.filter((leaf) => !shown.has(leaf))
     // Into the nearest parent that may show what is left of it.
     for (let depth = this.groupBy.length - 1; depth > 0 && rest.length > 0; depth--) {
@@ -117,7 +130,7 @@ class Report<M> {
         const cells = members.flatMap(({ inside }) => inside)
         const node = this.find(parent)
         if (members.length < 2 || !this.isShown(node) || !this.isSafe(cells)) continue
-        rows.push(this.row(node.path, cells, true, sums))
+        rows.push(this.row(node.path, pathsOf(members), cells, true, sums))
         rest = rest.filter((leaf) => !members.includes(leaf))
       }
     }
@@ -126,6 +139,7 @@ class Report<M> {
     // The last resort, the root, takes in more until it tells of nobody alone.
     const candidates = [...rows].sort((one, other) => other.people.length - one.people.length)
     let cells = rest.flatMap(({ inside }) => inside)
+    let paths = pathsOf(rest)
     let groups = rest.length
     while (candidates.length > 0 && (groups < 2 || !this.isSafe(cells))) {
       const isAnyoneLeft = candidates.some(({ people }) => people.length > 0)
@@ -134,10 +148,11 @@ class Report<M> {
       while (isAnyoneLeft && candidates[next]?.people.length === 0) next--
       const [taken] = candidates.splice(next, 1)
       cells = [...cells, ...(taken?.cells ?? [])]
+      paths = [...paths, ...(taken?.leaves ?? [])]
       groups++
     }
     const taken = rows.filter((row) => !candidates.includes(row) && !row.isFolded).map(({ path }) => path)
-    return { rows: [...candidates, this.row([], cells, true, sums)], hidden: [...hidden, ...taken] }
+    return { rows: [...candidates, this.row([], paths, cells, true, sums)], hidden: [...hidden, ...taken] }
   }
 
   /** Whether a group may be shown as the filters hold it. */
@@ -174,12 +189,20 @@ class Report<M> {
     return node
   }
 
-  private row(path: readonly string[], cells: readonly SummedCell<M>[], isFolded: boolean, sums: Sums<M>) {
+  private row(
+    path: readonly string[],
+    leaves: readonly (readonly string[])[],
+    cells: readonly SummedCell<M>[],
+    isFolded: boolean,
+    sums: Sums<M>,
+  ) {
     const sum = cells.reduce((total, cell) => sums.plus(total, cell.sum), sums.none)
     const people = cells.reduce((all, cell) => unionOf([all, cell.people]), NOBODY)
-    return { values: this.groupBy.map((_, i) => path[i]), isFolded, sum, people, cells, path }
+    return { values: this.groupBy.map((_, i) => path[i]), isFolded, leaves, sum, people, cells, path }
   }
 }
+
+const pathsOf = <M>(leaves: readonly Node<M>[]) => leaves.map(({ path }) => path)
 
 const setOf = (dimensions: readonly number[]): Dimensions => dimensions.reduce((set, one) => set | (1 << one), 0)
 

@@ -1,4 +1,5 @@
-import type { Measured, ReportRow } from './report.js'
+import type { Measured } from './parts.js'
+import type { ReportRow } from './report.js'
 
 /** Who uses what. */
 export interface Adoption {

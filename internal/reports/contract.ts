@@ -111,6 +111,14 @@ const report = z
     interval: z.enum(INTERVALS).nullable(),
     group_by: z.array(z.enum(REPORT_DIMENSIONS)),
     allocated: z.boolean().meta({ description: "Whether pools' amounts are spread over those who caused the rest." }),
+    allocation_weights: z
+      .array(z.object({ from: timeText(), to: timeText(), as_of: timeText().nullable() }))
+      .optional()
+      .meta({
+        description:
+          'Of allocated reports: as of when the weights are by which the pools of each month are spread, the newest by its ' +
+          'end; null where there are none, and nothing is spread.',
+      }),
     widened_filters: z.array(z.enum(REPORT_DIMENSIONS)).meta({
       description:
         'Filters that were not applied, since what they hold, or leave out, tells of fewer than five people.',
@@ -151,6 +159,18 @@ export const USAGE_REPORT: Operation = {
     ...TIMES,
     group_by: groupBy(REPORT_DIMENSIONS),
     interval: interval(INTERVALS),
+    allocate: z
+      .enum(['true', 'false'])
+      .optional()
+      .meta({
+        description:
+          'Whether the cost, energy and carbon of cost pools is spread over services and owners, by their shares in the cost of ' +
+          'what was resolved in the thirty days before (the `weights` of an allocated record). Exact: what is spread sums up to ' +
+          'what the pools had. Calls and tokens cannot be parted and stay with their pool, and so do amounts that would tell of ' +
+          'fewer than five people, shares of those whose weight would, and pools that calls name as their service. Filters on ' +
+          '`service` and `owner` hold what is theirs after that.',
+        default: 'false',
+      }),
     ...FILTERS,
   },
   replies: {

@@ -1,14 +1,8 @@
-import { PEOPLE_KEPT, unionOf } from '../cohorts/people.js'
-import { type Cell, foldRollups } from '../cohorts/rollups.js'
-import { type Choice, type Row, type Rows, rowsOf, type SummedCell, type Sums } from '../cohorts/rows.js'
+import type { Row, Sums } from '../cohorts/rows.js'
 import { compareKeys } from '../gateway/sorted-records.js'
-import {
-  type Interval,
-  type PeopleWanted,
-  REPORT_DIMENSIONS,
-  type UsageScope,
-  type UsageSums,
-} from '../store/queries/usage.js'
+import type { SpreadWeights } from '../store/queries/allocation-weights.js'
+import type { Interval, PeopleWanted, UsageScope, UsageSums } from '../store/queries/usage.js'
+import { groundOf, isFilter, lies, type Measured, type Month, type Part, partsOf, TooManyGroups } from './parts.js'
 import { fixedPeriods, type Period } from './period.js'
 import type { ReportQuestion } from './question.js'
 
@@ -23,13 +17,8 @@ export interface UsageReads {
   ) => Promise<UsageSums[]>
   /** Hashes of a tenant's identities that are no people, as 32 hex digits. */
   readonly notPeople: (tenantId: string) => readonly string[]
-}
-
-/** What is summed up in a kind of report. */
-export interface Measured<M> extends Sums<M> {
-  /** So many people a group are read. */
-  readonly peopleMax: number
-  readonly of: (sums: UsageSums) => M
+  /** By which a tenant's pools are spread, as of a time or the newest before. */
+  readonly weights: (tenantId: string, byMs: number, signal: AbortSignal) => Promise<SpreadWeights | undefined>
 }
 
 export interface ReportRow<M> {
@@ -49,17 +38,12 @@ export interface Report<M> {
   readonly period: Period
   /** Names of filters that were not applied. */
   readonly widened: readonly string[]
+  /** As of when the weights are by which pools were spread, month by month; empty where nothing was to be spread. */
+  readonly spreadBy: readonly (Period & { readonly asOfMs: number | undefined })[]
 }
-
-/** A question that would take more work than a report may. */
-export class TooManyGroups extends Error {}
 
 /** Groups with people in a report at most: what telling them apart costs grows faster than they do. */
 const GROUPS_MAX = 20_000
-
-/** What groups are told by: first the time, then `REPORT_DIMENSIONS`. */
-const TIME_DIMENSION = 0
-const DIMENSION_COUNT = REPORT_DIMENSIONS.length + 1
 
 /**
  * What a tenant's usage is by groups, of which none tells of fewer than five people.
@@ -81,22 +65,46 @@ export async function reportOf<M>(
   const sums = await reads.sums({ tenantId, ...whole }, interval ?? 'day', zone, people, signal)
   const inhabited = sums.filter((each) => each.people.length > 0).length
   if (inhabited > GROUPS_MAX) throw new TooManyGroups()
+  const months = question.isAllocating ? await monthsOf(tenantId, question, reads, signal) : []
   if (inhabited === 0) {
     // Nobody to hide: as asked for, to the quarter of an hour.
-    const exact = await reads.sums({ tenantId, ...asked }, interval, zone, people, signal)
-    const part = { period: asked, ...rowsIn(exact, asked, question, question.filters, measured) }
-    return toReport(question, [part], question.filters.length, measured)
+    const exact = async (period: Period, into: readonly Period[]) => {
+      const found = await reads.sums({ tenantId, ...period }, interval, zone, people, signal)
+      return into.map((own) =>
+        groundOf(
+          own,
+          found.filter(({ bucket }) => ownerOf(bucket, into) === own),
+          measured,
+        ),
+      )
+    }
+    const clipped = months.map(({ fromMs, toMs }) => ({
+      fromMs: Math.max(fromMs, asked.fromMs),
+      toMs: Math.min(toMs, asked.toMs),
+    }))
+    const grounds =
+      interval === undefined && clipped.length > 1
+        ? (await Promise.all(clipped.map((period) => exact(period, [period])))).flat()
+        : await exact(asked, clipped.length > 1 ? clipped : [asked])
+    return toReport(question, partsOf(grounds, question, question.filters, months, measured), question.filters.length, {
+      isExact: true,
+      months,
+      measured,
+    })
   }
+  const grounds = periods.map((period) =>
+    // A week belongs to the month in which it begins.
+    groundOf(
+      period,
+      sums.filter(({ bucket }) => ownerOf(bucket, periods) === period),
+      measured,
+    ),
+  )
   let kept = question.filters.length
   for (;;) {
-    const filters = question.filters.slice(0, kept)
-    const parts = periods.map((period) => {
-      // A week belongs to the month in which it begins.
-      const own = sums.filter(({ bucket }) => ownerOf(bucket, periods) === period)
-      return { period, ...rowsIn(own, asked, question, filters, measured) }
-    })
+    const parts = partsOf(grounds, question, question.filters.slice(0, kept), months, measured)
     const least = Math.min(...parts.map(({ widened }) => kept - widened.filter(isFilter).length))
-    if (least === kept) return toReport(question, parts, kept, measured)
+    if (least === kept) return toReport(question, parts, kept, { isExact: false, months, measured })
     kept = least
   }
 }
@@ -104,59 +112,29 @@ export async function reportOf<M>(
 const ownerOf = (bucket: Period | undefined, periods: readonly Period[]): Period | undefined =>
   periods.findLast(({ fromMs }) => bucket !== undefined && bucket.fromMs >= fromMs) ?? periods[0]
 
-const lies = (bucket: Period, period: Period): boolean => bucket.fromMs < period.toMs && bucket.toMs > period.fromMs
-
-interface Part<M> extends Rows<M> {
-  readonly period: Period
-  readonly buckets: ReadonlyMap<string, Period>
-}
-
-/** The rows of one fixed period, of which the question may want a part. */
-function rowsIn<M>(
-  sums: readonly UsageSums[],
-  asked: Period,
-  { groupBy, interval }: ReportQuestion,
-  filters: readonly Choice[],
-  measured: Measured<M>,
-): Omit<Part<M>, 'period'> {
-  const buckets = new Map<string, Period>()
-  const cells: SummedCell<M>[] = sums.map((each) => {
-    const key = each.bucket === undefined ? '' : String(each.bucket.fromMs)
-    if (each.bucket !== undefined) buckets.set(key, each.bucket)
-    return { values: [key, ...each.labels], people: each.people.slice(0, PEOPLE_KEPT), sum: measured.of(each) }
-  })
-  const inhabited = new Map<string, Cell>()
-  for (const { values, people } of cells) {
-    if (people.length === 0) continue
-    const key = values.join('\u0000')
-    const known = inhabited.get(key)
-    inhabited.set(key, { values, people: known === undefined ? people : unionOf([known.people, people]) })
-  }
-  const time: Choice = {
-    dimension: TIME_DIMENSION,
-    holds: (key) => {
-      const bucket = buckets.get(key)
-      return bucket === undefined || lies(bucket, asked)
-    },
-  }
-  const isPart = [...buckets.keys()].some((key) => !time.holds(key))
-  const dimensions = groupBy.map((name) => REPORT_DIMENSIONS.indexOf(name) + 1)
-  const path = interval === undefined ? dimensions : [TIME_DIMENSION, ...dimensions]
-  const rollups = foldRollups([...inhabited.values()], DIMENSION_COUNT)
-  return { ...rowsOf(cells, rollups, path, isPart ? [...filters, time] : filters, measured), buckets }
-}
-
-const isFilter = ({ dimension }: Choice): boolean => dimension !== TIME_DIMENSION
+/** Of the same months whatever the interval, so that what is spread in the parts of a month sums up to the month's. */
+const monthsOf = (tenantId: string, { period, zone }: ReportQuestion, reads: UsageReads, signal: AbortSignal) =>
+  Promise.all(
+    fixedPeriods(period, undefined, zone).map(
+      async (month): Promise<Month> => ({
+        ...month,
+        spreadBy: await reads.weights(tenantId, month.toMs, signal),
+      }),
+    ),
+  )
 
 /** @param kept so many of the filters were applied */
 function toReport<M>(
   question: ReportQuestion,
   parts: readonly Part<M>[],
   kept: number,
-  measured: Measured<M>,
+  {
+    isExact,
+    months,
+    measured,
+  }: { readonly isExact: boolean; readonly months: readonly Month[]; readonly measured: Measured<M> },
 ): Report<M> {
   const { filters, period: asked, interval } = question
-  const isExact = parts.length === 1 && parts[0]?.period === asked
   const isWider = (part: Part<M>): boolean => part.widened.some((choice) => !isFilter(choice))
   const edges = parts.filter(isWider).flatMap(({ period }) => [period])
   const snapped = parts.flatMap(({ buckets }) =>
@@ -176,8 +154,10 @@ function toReport<M>(
     rows: rows.sort((a, b) => compareKeys(a.key, b.key)),
     period,
     widened: filters.slice(kept).map(({ name }) => name),
+    spreadBy: months.map(({ fromMs, toMs, spreadBy }) => ({ fromMs, toMs, asOfMs: spreadBy?.asOfMs })),
   }
 }
+
 /** One row a group over all periods; what any of them folds is folded in all. */
 function merged<M>(parts: readonly Part<M>[], { none, plus }: Sums<M>): Row<M>[] {
   const [only] = parts
@@ -188,7 +168,8 @@ function merged<M>(parts: readonly Part<M>[], { none, plus }: Sums<M>): Row<M>[]
   for (const row of parts.flatMap(({ rows }) => rows)) {
     const key = JSON.stringify(row.values)
     if (row.isFolded || hidden.has(key)) {
-      rest = { values: row.values.map(() => undefined), isFolded: true, sum: plus(rest?.sum ?? none, row.sum) }
+      const values = row.values.map(() => undefined)
+      rest = { values, isFolded: true, leaves: [], sum: plus(rest?.sum ?? none, row.sum) }
     } else {
       const known = shown.get(key)
       shown.set(key, { ...row, sum: known === undefined ? row.sum : plus(known.sum, row.sum) })

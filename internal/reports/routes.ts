@@ -9,8 +9,10 @@ import { isTooLarge, storeProblem } from '../store/failures.js'
 import { ADOPTION, shownAdoption } from './adoption.js'
 import { ADOPTION_DIMENSIONS, ADOPTION_INTERVALS, ADOPTION_REPORT, USAGE_REPORT } from './contract.js'
 import { KeptAnswers } from './kept-answers.js'
+import { type Measured, TooManyGroups } from './parts.js'
+import type { Period } from './period.js'
 import { type ReadReport, type ReportQuestion, readReport } from './question.js'
-import { type Measured, type ReportRow, reportOf, TooManyGroups, type UsageReads } from './report.js'
+import { type Report, type ReportRow, reportOf, type UsageReads } from './report.js'
 import { shownUsage, USAGE } from './usage.js'
 
 export interface ReportRoutesDeps {
@@ -32,7 +34,7 @@ const USAGE_KIND: Kind<Parameters<typeof shownUsage>[0]['sum']> = {
   measured: USAGE,
   show: shownUsage,
   read: (query, nowMs) =>
-    readReport(query, nowMs, ['group_by', 'interval', 'time_zone', 'from', 'to', 'limit', 'cursor']),
+    readReport(query, nowMs, ['group_by', 'interval', 'time_zone', 'from', 'to', 'allocate', 'limit', 'cursor']),
 }
 
 const ADOPTION_KIND: Kind<Parameters<typeof shownAdoption>[0]['sum']> = {
@@ -94,7 +96,7 @@ async function answer<M>(
       const report = await reportOf(tenantId, question, kind.measured, reads, abort.signal)
       return {
         rows: report.rows.map((row) => ({ key: row.key, shown: kind.show(row) })),
-        scope: scopeOf(question, report.period, report.widened),
+        scope: scopeOf(question, report),
       }
     })
     const { after } = request
@@ -118,16 +120,22 @@ async function answer<M>(
   }
 }
 
-const scopeOf = (
-  { zone, interval, groupBy, isAllocating }: ReportQuestion,
-  { fromMs, toMs }: ReportQuestion['period'],
-  widened: readonly string[],
-) => ({
-  from: new Date(fromMs).toISOString(),
-  to: new Date(toMs).toISOString(),
+const scopeOf = ({ zone, interval, groupBy, isAllocating }: ReportQuestion, report: Report<unknown>) => ({
+  ...shownPeriod(report.period),
   time_zone: zone,
   interval: interval ?? null,
   group_by: groupBy,
   allocated: isAllocating,
-  widened_filters: widened,
+  ...(isAllocating && {
+    allocation_weights: report.spreadBy.map(({ asOfMs, ...month }) => ({
+      ...shownPeriod(month),
+      as_of: asOfMs === undefined ? null : new Date(asOfMs).toISOString(),
+    })),
+  }),
+  widened_filters: report.widened,
+})
+
+const shownPeriod = ({ fromMs, toMs }: Period) => ({
+  from: new Date(fromMs).toISOString(),
+  to: new Date(toMs).toISOString(),
 })

@@ -1,12 +1,31 @@
+import { WEIGHT_PARTS } from '../allocation/weights.js'
 import { PEOPLE_KEPT } from '../cohorts/people.js'
 import { USAGE_AMOUNTS, USAGE_COUNTS, type UsageAmount, type UsageCount } from '../store/queries/usage.js'
-import { formatQuantity, parseQuantity, plus, type Quantity, type Unit, zero } from '../units/quantity.js'
-import type { Measured, ReportRow } from './report.js'
+import { apportion } from '../units/apportion.js'
+import {
+  formatQuantity,
+  parseQuantity,
+  plus,
+  type Quantity,
+  quantityOfSteps,
+  type Unit,
+  zero,
+} from '../units/quantity.js'
+import type { Measured } from './parts.js'
+import type { ReportRow } from './report.js'
 
 /** What calls amount to. */
 export interface Usage {
   readonly counts: Readonly<Record<UsageCount, number>>
   readonly amounts: Readonly<Record<UsageAmount, Quantity<Unit>>>
+  /** Amounts that hold shares of a pool which lacks the part of some calls. */
+  readonly lackingShares: readonly UsageAmount[]
+}
+
+const NOTHING: Usage = {
+  counts: each(USAGE_COUNTS, () => 0),
+  amounts: each(USAGE_AMOUNTS, () => zero<Unit>()),
+  lackingShares: [],
 }
 
 export const USAGE: Measured<Usage> = {
@@ -14,15 +33,29 @@ export const USAGE: Measured<Usage> = {
   of: ({ counts, amounts }) => ({
     counts,
     amounts: each(USAGE_AMOUNTS, (name) => parseQuantity(amounts[name]) ?? zero<Unit>()),
+    lackingShares: [],
   }),
-  none: {
-    counts: each(USAGE_COUNTS, () => 0),
-    amounts: each(USAGE_AMOUNTS, () => zero<Unit>()),
-  },
+  none: NOTHING,
   plus: (one, other) => ({
     counts: each(USAGE_COUNTS, (name) => one.counts[name] + other.counts[name]),
     amounts: each(USAGE_AMOUNTS, (name) => plus(one.amounts[name], other.amounts[name])),
+    lackingShares: [...new Set([...one.lackingShares, ...other.lackingShares])],
   }),
+  spreading: {
+    shares: ({ counts, amounts }, portions) => {
+      const shares = each(USAGE_AMOUNTS, (name) => apportion(amounts[name], portions, WEIGHT_PARTS))
+      const lackingShares = USAGE_AMOUNTS.filter((name) => counts[MISSING[name]] > 0)
+      return portions.map((_, i) => ({
+        ...NOTHING,
+        amounts: each(USAGE_AMOUNTS, (name) => quantityOfSteps(shares[name][i] ?? 0n)),
+        lackingShares,
+      }))
+    },
+    lessAmounts: (sum, part) => ({
+      ...sum,
+      amounts: each(USAGE_AMOUNTS, (name) => quantityOfSteps(sum.amounts[name] - part.amounts[name])),
+    }),
+  },
 }
 
 /** Counts that a row shows by themselves. */
@@ -48,14 +81,22 @@ type BoundedFigure = keyof typeof MISSING
 export const BOUNDED_FIGURES = Object.keys(MISSING) as [BoundedFigure, ...BoundedFigure[]]
 
 /** A row as it goes out. */
-export const shownUsage = ({ fromMs, toMs, labels, isFolded, sum: { counts, amounts } }: ReportRow<Usage>) => ({
+export const shownUsage = ({
+  fromMs,
+  toMs,
+  labels,
+  isFolded,
+  sum: { counts, amounts, lackingShares },
+}: ReportRow<Usage>) => ({
   from: new Date(fromMs).toISOString(),
   to: new Date(toMs).toISOString(),
   ...labels,
   folded: isFolded,
   ...each(USAGE_AMOUNTS, (name) => formatQuantity(amounts[name])),
   ...each(SHOWN_COUNTS, (name) => counts[name]),
-  lower_bounds: BOUNDED_FIGURES.filter((name) => counts[MISSING[name]] > 0),
+  lower_bounds: BOUNDED_FIGURES.filter(
+    (name) => counts[MISSING[name]] > 0 || lackingShares.some((lacking) => lacking === name),
+  ),
 })
 
 function each<K extends string, V>(names: readonly K[], value: (name: K) => V): Record<K, V> {

@@ -1,7 +1,7 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import { connectStore, type StoreConnection } from '../client.js'
 import { ADD_ADMISSION_KEY_FLAGS, CREATE_ADMISSION_KEYS } from '../tables/admission-keys.js'
-import { CREATE_ALLOCATION_WEIGHTS } from '../tables/allocation-weights.js'
+import { ADD_SHOWN_WEIGHTS, CREATE_ALLOCATION_WEIGHTS } from '../tables/allocation-weights.js'
 import { ADD_ATTRIBUTION_CONFIDENCE, ADD_ATTRIBUTION_INFERENCE, CREATE_ATTRIBUTIONS } from '../tables/attributions.js'
 import { CREATE_AUDIT_LOG } from '../tables/audit-log.js'
 import { CREATE_CLOSED, CREATE_CLOSED_HISTORY } from '../tables/closed.js'
@@ -51,6 +51,7 @@ export const MIGRATIONS: readonly Migration[] = [
     statements: [...ADD_SKIP_INDEXES, CREATE_VALUES, CREATE_VALUES_FEED, FILL_VALUES, ...CREATE_SORTED_COPIES],
   },
   { version: 13, name: 'history of closed versions', statements: [CREATE_CLOSED_HISTORY] },
+  { version: 14, name: 'weights that reports spread by', statements: [ADD_SHOWN_WEIGHTS] },
 ]
 
 /** Creates the database unless it is there. An account that may not create one needs it made beforehand. */

@@ -1,6 +1,8 @@
 import type { ClickHouseClient } from '@clickhouse/client'
-import type { ResolvedCost } from '../../allocation/weights.js'
-import { parseQuantity } from '../../units/quantity.js'
+import type { CostOfPeople } from '../../allocation/trailing-weights.js'
+import { WEIGHT_PARTS, type Weight } from '../../allocation/weights.js'
+import { PEOPLE_KEPT } from '../../cohorts/people.js'
+import { parseQuantity, STEPS_PER_UNIT } from '../../units/quantity.js'
 import { AS_OF_SNAPSHOT, snapshotParams } from '../snapshot.js'
 import { ALLOCATION_WEIGHTS } from '../tables/allocation-weights.js'
 import { ATTRIBUTIONS } from '../tables/attributions.js'
@@ -29,11 +31,54 @@ export async function findAllocationWeights(
   return result.json<StoredWeight>()
 }
 
+/** By what a report spreads pools: weights that it may show; what they leave of 1 stays. */
+export interface SpreadWeights {
+  readonly asOfMs: number
+  readonly weights: readonly Weight[]
+}
+
+/**
+ * The newest of a tenant's weights as of an instant at or before a time; the oldest ones where there are none of before,
+ * as of calls that arrived later than they were made.
+ *
+ * @returns undefined when none were ever worked out
+ */
+export async function findSpreadWeights(
+  store: ClickHouseClient,
+  tenantId: string,
+  byMs: number,
+  signal: AbortSignal,
+): Promise<SpreadWeights | undefined> {
+  const result = await store.query({
+    query: `SELECT toUnixTimestamp64Milli(as_of) AS as_of_ms, service, owner, weight, is_shown FROM ${ALLOCATION_WEIGHTS.name}
+            WHERE tenant_id = {tenant:String} AND as_of = (
+              SELECT if(countIf(as_of <= ${BY}) > 0, maxIf(as_of, as_of <= ${BY}), min(as_of))
+              FROM ${ALLOCATION_WEIGHTS.name} WHERE tenant_id = {tenant:String})
+            ORDER BY owner, service`,
+    query_params: { tenant: tenantId, at: byMs },
+    format: 'JSONEachRow',
+    clickhouse_settings: READ_LIMITS,
+    abort_signal: signal,
+  })
+  const rows = await result.json<StoredWeight & { readonly as_of_ms: string; readonly is_shown: boolean }>()
+  const [first] = rows
+  if (first === undefined) return undefined
+  const weights = rows
+    .filter(({ service, is_shown }) => is_shown && service !== '')
+    .map(({ service, owner, weight }) => ({ service, owner, parts: partsOf(weight) }))
+  return { asOfMs: Number(first.as_of_ms), weights }
+}
+
+const BY = 'fromUnixTimestamp64Milli({at:Int64})'
+const READ_LIMITS = { max_execution_time: 10, max_memory_usage: '1000000000' } as const
+const partsOf = (weight: string): bigint => (parseQuantity(weight) ?? 0n) / (STEPS_PER_UNIT / WEIGHT_PARTS)
+
 /**
  * What a tenant's calls cost by service and owner, of those that are attributed at or above the chargeback floor and
  * became valid within a window and were valid at its end, the most expensive first.
  *
  * @param limit services and owners at most
+ * @param notPeople hashes of identities that are no people, as 32 hex digits
  * @returns these, and the cost of all
  */
 export async function resolvedCosts(
@@ -41,21 +86,32 @@ export async function resolvedCosts(
   tenantId: string,
   window: { readonly fromMs: number; readonly toMs: number },
   limit: number,
-): Promise<{ readonly costs: readonly ResolvedCost[]; readonly totalSteps: bigint }> {
+  notPeople: readonly string[],
+): Promise<{ readonly costs: readonly CostOfPeople[]; readonly totalSteps: bigint }> {
   const result = await store.query({
-    query: `SELECT service, owner, sum(cost_usd) AS cost, sum(cost) OVER () AS total FROM ${ATTRIBUTIONS.name}
+    query: `SELECT service, owner, sum(cost_usd) AS cost, sum(cost) OVER () AS total, ${SOME_PEOPLE} AS people FROM ${ATTRIBUTIONS.name}
             WHERE tenant_id = {tenant:String}
               AND valid_from >= fromUnixTimestamp64Milli({from:Int64}) AND ${AS_OF_SNAPSHOT}
               AND confidence_band = 'chargeback_ready' AND output_state != 'disputed'
               AND degradation_state != 'degraded_serving'
             GROUP BY service, owner HAVING cost > 0
             ORDER BY cost DESC, service, owner LIMIT {limit:UInt32}`,
-    query_params: { ...snapshotParams(tenantId, window.toMs), from: window.fromMs, limit },
+    query_params: { ...snapshotParams(tenantId, window.toMs), from: window.fromMs, limit, not_people: [...notPeople] },
     format: 'JSONEachRow',
   })
-  const rows = await result.json<{ service: string; owner: string; cost: string; total: string }>()
+  const rows = await result.json<{ service: string; owner: string; cost: string; total: string; people: string[] }>()
   return {
-    costs: rows.map(({ service, owner, cost }) => ({ service, owner, costSteps: parseQuantity(cost) ?? 0n })),
+    costs: rows.map(({ service, owner, cost, people }) => ({
+      service,
+      owner,
+      costSteps: parseQuantity(cost) ?? 0n,
+      people: people.map(Number),
+    })),
     totalSteps: parseQuantity(rows[0]?.total ?? '0') ?? 0n,
   }
 }
+
+/** Of a group: as many as it takes to know whether five appear in it, and a few more. */
+const SOME_PEOPLE = `arrayMap(hash -> reinterpretAsUInt64(substring(hash, 1, 6)),
+  groupUniqArrayIf(${PEOPLE_KEPT})(identity_hash,
+    identity_hash != toFixedString('', 16) AND lower(hex(identity_hash)) NOT IN {not_people:Array(String)}))`

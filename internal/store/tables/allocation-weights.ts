@@ -11,6 +11,8 @@ export interface AllocationWeightRow {
   readonly owner: string
   /** Steps of 1e-18. */
   readonly weightSteps: bigint
+  /** Whether reports may spread by it (k = 5). */
+  readonly isShown: boolean
 }
 
 /** Not partitioned: the weights of an instant are one part, whole or not at all, and the table stays small. */
@@ -26,9 +28,12 @@ ENGINE = MergeTree
 ORDER BY (tenant_id, as_of, service, owner)
 SETTINGS non_replicated_deduplication_window = 10000`
 
+/** Of weights that were kept before, nobody knows whose calls they are of: reports spread nothing by them. */
+export const ADD_SHOWN_WEIGHTS = `ALTER TABLE allocation_weights ADD COLUMN IF NOT EXISTS is_shown Bool DEFAULT false`
+
 export const ALLOCATION_WEIGHTS: RowBinaryTable<AllocationWeightRow> = {
   name: 'allocation_weights',
-  columns: ['tenant_id', 'as_of', 'service', 'owner', 'weight'],
+  columns: ['tenant_id', 'as_of', 'service', 'owner', 'weight', 'is_shown'],
   rowBytes: 100,
   write(to, row) {
     to.string(row.tenantId)
@@ -36,5 +41,6 @@ export const ALLOCATION_WEIGHTS: RowBinaryTable<AllocationWeightRow> = {
     to.string(row.service)
     to.string(row.owner)
     to.decimal128(row.weightSteps)
+    to.uint8(row.isShown ? 1 : 0)
   },
 }

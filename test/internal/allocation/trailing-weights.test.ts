@@ -16,7 +16,7 @@ test('they are worked out once an hour and tenant, of the thirty days before, un
   const weightsAsOf = trailingWeights({
     costsOf: async (tenantId, window) => {
       asked.push([tenantId, window])
-      return { costs: [{ service: 'search', owner: 'team', costSteps: 1n }], totalSteps: 2n }
+      return { costs: [{ service: 'search', owner: 'team', costSteps: 1n, people: [] }], totalSteps: 2n }
     },
     keep: async (rows, token) => void kept.push([token, rows]),
   })
@@ -35,8 +35,8 @@ test('they are worked out once an hour and tenant, of the thirty days before, un
   expect(kept[0]).toEqual([
     `weights.tnt_one.${NOON}`,
     [
-      { tenantId: 'tnt_one', asOfMs: NOON, service: 'search', owner: 'team', weightSteps: half },
-      { tenantId: 'tnt_one', asOfMs: NOON, service: '', owner: '', weightSteps: half },
+      { tenantId: 'tnt_one', asOfMs: NOON, service: 'search', owner: 'team', weightSteps: half, isShown: true },
+      { tenantId: 'tnt_one', asOfMs: NOON, service: '', owner: '', weightSteps: half, isShown: true },
     ],
   ])
 })
@@ -54,4 +54,23 @@ test('weights that could not be kept are worked out again', async () => {
   await expect(weightsAsOf('tnt_one', NOON)).rejects.toThrow('away')
   await weightsAsOf('tnt_one', NOON)
   expect(attempts).toBe(2)
+})
+
+test('a weight that tells of one to four people is not shown, and neither is what it could be told by', async () => {
+  const people = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, i) => from + i)
+  const cost = (service: string, of: readonly number[]) => ({ service, owner: 'team', costSteps: 1n, people: of })
+  const shown: Record<string, boolean> = {}
+  const weightsAsOf = trailingWeights({
+    costsOf: async () => ({
+      costs: [cost('a', people(1, 9)), cost('b', people(10, 12)), cost('c', people(13, 18)), cost('job', [])],
+      totalSteps: 5n,
+    }),
+    keep: async (rows) => {
+      for (const { service, isShown } of rows) shown[service] = isShown
+    },
+  })
+
+  await weightsAsOf('tnt_one', NOON)
+
+  expect(shown).toEqual({ a: true, b: false, c: false, job: true, '': true })
 })

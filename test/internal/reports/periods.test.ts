@@ -1,16 +1,10 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import type { Measured } from '../../../internal/reports/parts.js'
 import { type ReportQuestion, readReport } from '../../../internal/reports/question.js'
-import { type Measured, reportOf, type UsageReads } from '../../../internal/reports/report.js'
-import type { UsageSums } from '../../../internal/store/queries/usage.js'
+import { reportOf } from '../../../internal/reports/report.js'
+import { type ReportedCall, type ReportedSums, reportReads } from '../../support/report-reads.js'
 
-/** A call: who made it (0: nobody), of which service by which provider, and in which quarter of an hour. */
-interface Call {
-  readonly person: number
-  readonly service: string
-  readonly provider: string
-  readonly atMs: number
-}
 const SMALL = 5
 const HOUR_MS = 3_600_000
 const START_MS = Date.UTC(2026, 9, 5)
@@ -19,48 +13,12 @@ const TAKEN = ['group_by', 'interval', 'time_zone', 'from', 'to'] as const
 /** The calls behind each figure, in place of their sums. */
 const CALLS: Measured<readonly number[]> = {
   peopleMax: 32,
-  of: (sums) => (sums as UsageSums & { readonly members: readonly number[] }).members,
+  of: (sums) => (sums as ReportedSums).members,
   none: [],
   plus: (one, other) => [...one, ...other],
 }
 
-/** What the read model would answer, in days of UTC. */
-function readsOf(calls: readonly Call[]): UsageReads {
-  const labelsOf = ({ service, provider }: Call) => ['', service, provider, '', '', '']
-  const grouped = (keyOf: (call: Call) => number, fromMs: number, toMs: number) => {
-    const groups = new Map<string, { at: number; labels: string[]; members: number[]; people: number[] }>()
-    for (const [i, call] of calls.entries()) {
-      if (call.atMs < fromMs || call.atMs >= toMs) continue
-      const at = keyOf(call)
-      const key = [at, ...labelsOf(call)].join()
-      const group = groups.get(key) ?? { at, labels: labelsOf(call), members: [], people: [] }
-      groups.set(key, group)
-      group.members.push(i)
-      if (call.person > 0) group.people = [...new Set([...group.people, call.person])].sort((a, b) => a - b)
-    }
-    return [...groups.values()]
-  }
-  return {
-    sums: async ({ fromMs, toMs }, interval) => {
-      const lengthMs = 24 * HOUR_MS
-      const begins = (atMs: number) => Math.floor(atMs / lengthMs) * lengthMs
-      return grouped(({ atMs }) => (interval === undefined ? 0 : begins(atMs)), fromMs, toMs).map(
-        ({ at, labels, members, people }) => ({
-          bucket: interval && { fromMs: at, toMs: at + lengthMs },
-          labels,
-          members,
-          people,
-          isPooled: false,
-          counts: {} as UsageSums['counts'],
-          amounts: {} as UsageSums['amounts'],
-        }),
-      )
-    },
-    notPeople: () => [],
-  }
-}
-
-const anyCalls: fc.Arbitrary<Call[]> = fc
+const anyCalls: fc.Arbitrary<ReportedCall[]> = fc
   .record({
     peopleCount: fc.integer({ min: 5, max: 24 }),
     habits: fc.array(
@@ -115,8 +73,8 @@ const anyQuestion = fc
     return read.question
   })
 
-async function ask(calls: readonly Call[], question: ReportQuestion) {
-  const report = await reportOf('tnt_one', question, CALLS, readsOf(calls), new AbortController().signal)
+async function ask(calls: readonly ReportedCall[], question: ReportQuestion) {
+  const report = await reportOf('tnt_one', question, CALLS, reportReads(calls), new AbortController().signal)
   return report.rows.map(({ sum }) => sum)
 }
 

@@ -1,8 +1,13 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { trailingWeights, WINDOW_MS, weightsInstant } from '../../../../internal/allocation/trailing-weights.js'
 import { toRow, type Verdict } from '../../../../internal/attribution/row.js'
+import { identityHash } from '../../../../internal/ids/identity-hash.js'
 import { migrate } from '../../../../internal/store/migrations/migrate.js'
-import { findAllocationWeights, resolvedCosts } from '../../../../internal/store/queries/allocation-weights.js'
+import {
+  findAllocationWeights,
+  findSpreadWeights,
+  resolvedCosts,
+} from '../../../../internal/store/queries/allocation-weights.js'
 import { insertRows } from '../../../../internal/store/sink.js'
 import { ALLOCATION_WEIGHTS } from '../../../../internal/store/tables/allocation-weights.js'
 import { ATTRIBUTIONS } from '../../../../internal/store/tables/attributions.js'
@@ -35,16 +40,17 @@ const RESOLVED: Verdict = {
 
 interface Stated {
   readonly tenantId?: string
+  readonly identity?: string
   readonly cost: string
   readonly verdict?: Partial<Verdict>
   readonly validFromMs?: number
 }
-function row(number: number, { tenantId = 'tnt_one', cost, verdict, validFromMs = NOW_MS }: Stated) {
+function row(number: number, { tenantId = 'tnt_one', identity, cost, verdict, validFromMs = NOW_MS }: Stated) {
   const deps = {
     ...ROW_DEPS,
     consumptionOf: (of: ReturnType<typeof admitted>) => ({ ...ROW_DEPS.consumptionOf(of), costUsd: usd(cost) }),
   }
-  const event = admitted({ tenantId, id: idOf(number) })
+  const event = admitted({ tenantId, id: idOf(number), invocation: { attributedIdentity: identity } })
   return toRow(event, { ...RESOLVED, ...verdict }, { partition: 0, validFromMs }, deps)
 }
 
@@ -67,17 +73,17 @@ test('the cost of what was attributed for certain, by service and owner, as of t
   const end = { closedAtMs: toMs, change: 'override', changeId: 'one', actor: 'key_one' } as const
   await insertRows(store.client, CLOSED, [{ version: closed, ...end }], 'closed')
 
-  const { costs, totalSteps } = await resolvedCosts(store.client, 'tnt_one', { fromMs: NOW_MS, toMs }, 10)
-  const [dearest] = (await resolvedCosts(store.client, 'tnt_one', { fromMs: NOW_MS, toMs }, 1)).costs
+  const { costs, totalSteps } = await resolvedCosts(store.client, 'tnt_one', { fromMs: NOW_MS, toMs }, 10, [])
+  const [dearest] = (await resolvedCosts(store.client, 'tnt_one', { fromMs: NOW_MS, toMs }, 1, [])).costs
 
   expect(costs).toEqual([
-    { service: 'chat', owner: 'team-chat', costSteps: usd('0.700000000000000001') },
-    { service: 'search', owner: 'team-search', costSteps: usd('0.300000000000000001') },
+    { service: 'chat', owner: 'team-chat', costSteps: usd('0.700000000000000001'), people: [] },
+    { service: 'search', owner: 'team-search', costSteps: usd('0.300000000000000001'), people: [] },
   ])
   expect(totalSteps).toBe(usd('1.000000000000000002'))
   expect(dearest).toEqual(costs[0])
-  expect(await resolvedCosts(store.client, 'tnt_one', { fromMs: toMs + 1, toMs: toMs + 1 }, 10)).toEqual({
-    costs: [{ service: 'search', owner: 'team-search', costSteps: usd('50') }],
+  expect(await resolvedCosts(store.client, 'tnt_one', { fromMs: toMs + 1, toMs: toMs + 1 }, 10, [])).toEqual({
+    costs: [{ service: 'search', owner: 'team-search', costSteps: usd('50'), people: [] }],
     totalSteps: usd('50'),
   })
 })
@@ -87,7 +93,7 @@ test('weights are kept once an hour, sum to 1, and stay what they were', async (
   const keep = (rows: Parameters<Parameters<typeof trailingWeights>[0]['keep']>[0], token: string) =>
     insertRows(store.client, ALLOCATION_WEIGHTS, rows, token)
   const costsOf = (tenantId: string, window: { fromMs: number; toMs: number }, limit: number) =>
-    resolvedCosts(store.client, tenantId, window, limit)
+    resolvedCosts(store.client, tenantId, window, limit, [])
 
   const asOfMs = await trailingWeights({ costsOf, keep })('tnt_two', at)
   const kept = await findAllocationWeights(store.client, 'tnt_two', asOfMs)
@@ -105,4 +111,43 @@ test('weights are kept once an hour, sum to 1, and stay what they were', async (
   expect(kept).toEqual([{ service: 'search', owner: 'team-search', weight: '1' }])
   expect(await findAllocationWeights(store.client, 'tnt_two', asOfMs)).toEqual(kept)
   expect(await findAllocationWeights(store.client, 'tnt_one', asOfMs)).toEqual([])
+})
+
+test('reports spread by the weights of five people and of nobody, as of a time or the newest before', async () => {
+  const tenantId = 'tnt_three'
+  const of = (service: string) => ({ tenantId, cost: '1', verdict: { service, owner: `team-${service}` } })
+  const rows = [
+    ...Array.from({ length: 9 }, (_, i) => row(100 + i, { ...of('search'), identity: `person-${i}` })),
+    ...Array.from({ length: 3 }, (_, i) => row(200 + i, { ...of('tiny'), identity: `person-${i}` })),
+    ...Array.from({ length: 6 }, (_, i) => row(300 + i, { ...of('chat'), identity: `person-${20 + i}` })),
+    row(400, of('sync')),
+    row(401, { ...of('robots'), identity: 'robot' }),
+  ]
+  await insertRows(store.client, ATTRIBUTIONS, rows, 'three')
+  const robot = Buffer.from(identityHash(ROW_DEPS.identityKeyOf(tenantId), 'robot')).toString('hex')
+  const deps = {
+    costsOf: (of: string, window: { fromMs: number; toMs: number }, limit: number) =>
+      resolvedCosts(store.client, of, window, limit, [robot]),
+    keep: (kept: Parameters<Parameters<typeof trailingWeights>[0]['keep']>[0], token: string) =>
+      insertRows(store.client, ALLOCATION_WEIGHTS, kept, token),
+  }
+  const at = NOW_MS + 2 * 3_600_000
+  const asOfMs = await trailingWeights(deps)(tenantId, at)
+  const { signal } = new AbortController()
+  const spread = (byMs: number) => findSpreadWeights(store.client, tenantId, byMs, signal)
+
+  expect(await findSpreadWeights(store.client, 'tnt_none', at, signal)).toBeUndefined()
+  expect(await spread(at)).toEqual({
+    asOfMs,
+    weights: [
+      { service: 'robots', owner: 'team-robots', parts: 50_000_000_000n },
+      { service: 'search', owner: 'team-search', parts: 450_000_000_000n },
+      { service: 'sync', owner: 'team-sync', parts: 50_000_000_000n },
+    ],
+  })
+  const later = await trailingWeights(deps)(tenantId, at + 3_600_000)
+  expect((await spread(at + 3_600_000))?.asOfMs).toBe(later)
+  expect((await spread(later - 1))?.asOfMs).toBe(asOfMs)
+  // Older calls are spread by the first that there are.
+  expect((await spread(asOfMs - 1))?.asOfMs).toBe(asOfMs)
 })

@@ -1,0 +1,139 @@
+import { PEOPLE_KEPT, unionOf } from '../cohorts/people.js'
+import { type Cell, foldRollups, type Rollups } from '../cohorts/rollups.js'
+import { type Choice, type Row, type Rows, rowsHeldBy, rowsOf, type SummedCell, type Sums } from '../cohorts/rows.js'
+import type { SpreadWeights } from '../store/queries/allocation-weights.js'
+import { REPORT_DIMENSIONS, type ReportDimension, type UsageSums } from '../store/queries/usage.js'
+import type { Period } from './period.js'
+import type { ReportFilter, ReportQuestion } from './question.js'
+import { SHARES_MAX, type Spreading, spreadPools } from './spread.js'
+
+/** A report's rows, fixed period by fixed period. */
+
+/** What is summed up in a kind of report. */
+export interface Measured<M> extends Sums<M> {
+  /** So many people a group are read. */
+  readonly peopleMax: number
+  readonly of: (sums: UsageSums) => M
+  /** Of kinds that pools can be spread in. */
+  readonly spreading?: Spreading<M>
+}
+
+/** A question that would take more work than a report may. */
+export class TooManyGroups extends Error {}
+
+/** What groups are told by: first the time, then `REPORT_DIMENSIONS`. */
+const TIME_DIMENSION = 0
+const DIMENSION_COUNT = REPORT_DIMENSIONS.length + 1
+const placeOf = (name: ReportDimension): number => REPORT_DIMENSIONS.indexOf(name) + 1
+const OWNER = placeOf('owner')
+const SERVICE = placeOf('service')
+
+/** A month, and by which weights its pools are spread. */
+export interface Month extends Period {
+  readonly spreadBy: SpreadWeights | undefined
+}
+
+/** What the rows of one fixed period are made of. */
+export interface Ground<M> {
+  readonly period: Period
+  readonly cells: readonly SummedCell<M>[]
+  readonly rollups: Rollups
+  readonly buckets: ReadonlyMap<string, Period>
+  /** Services that are nothing but pools. */
+  readonly pools: ReadonlySet<string>
+}
+
+export interface Part<M> extends Rows<M> {
+  readonly period: Period
+  readonly buckets: ReadonlyMap<string, Period>
+}
+
+export function groundOf<M>(period: Period, sums: readonly UsageSums[], measured: Measured<M>): Ground<M> {
+  const buckets = new Map<string, Period>()
+  const cells: SummedCell<M>[] = sums.map((each) => {
+    const key = each.bucket === undefined ? '' : String(each.bucket.fromMs)
+    if (each.bucket !== undefined) buckets.set(key, each.bucket)
+    return { values: [key, ...each.labels], people: each.people.slice(0, PEOPLE_KEPT), sum: measured.of(each) }
+  })
+  const inhabited = new Map<string, Cell>()
+  for (const { values, people } of cells) {
+    if (people.length === 0) continue
+    const key = values.join('\u0000')
+    const known = inhabited.get(key)
+    inhabited.set(key, { values, people: known === undefined ? people : unionOf([known.people, people]) })
+  }
+  const serviceOf = ({ labels }: UsageSums): string => labels[SERVICE - 1] ?? ''
+  const pools = new Set(sums.filter(({ isPooled }) => isPooled).map(serviceOf))
+  for (const each of sums) if (!each.isPooled) pools.delete(serviceOf(each))
+  return { period, cells, rollups: foldRollups([...inhabited.values()], DIMENSION_COUNT), buckets, pools }
+}
+
+/** The rows of each fixed period, of which the question may want a part. */
+export function partsOf<M>(
+  grounds: readonly Ground<M>[],
+  question: ReportQuestion,
+  filters: readonly ReportFilter[],
+  months: readonly Month[],
+  measured: Measured<M>,
+): Part<M>[] {
+  const { groupBy, interval, period: asked } = question
+  const dimensions = groupBy.map(placeOf)
+  const path = interval === undefined ? dimensions : [TIME_DIMENSION, ...dimensions]
+  let shares = 0
+  return grounds.map((ground) => {
+    const { period, cells, rollups, buckets } = ground
+    const time: Choice = {
+      dimension: TIME_DIMENSION,
+      holds: (key) => {
+        const bucket = buckets.get(key)
+        return bucket === undefined || lies(bucket, asked)
+      },
+    }
+    const isPart = [...buckets.keys()].some((key) => !time.holds(key))
+    const choices = isPart ? [...filters, time] : filters
+    const answer = rowsOf(cells, rollups, path, choices, measured)
+    const weights = months.findLast(({ fromMs }) => fromMs <= period.fromMs)?.spreadBy?.weights ?? []
+    const { spreading } = measured
+    if (spreading === undefined || weights.length === 0) return { ...answer, period, buckets }
+    const applied = choices.filter((choice) => !answer.widened.includes(choice))
+    const pools = poolsOf(ground, path, applied, measured)
+    shares += pools.length * weights.length
+    if (shares > SHARES_MAX) throw new TooManyGroups()
+    const ofOwners = applied.filter(isOfOwners)
+    const rows = spreadPools(
+      answer.rows,
+      pools,
+      weights,
+      { owner: OWNER, service: SERVICE, groupBy: path, poolsBy: poolsBy(path) },
+      (values) => ofOwners.every(({ dimension, holds }) => holds(values[dimension] ?? '')),
+      { ...measured, ...spreading },
+    )
+    return { ...answer, rows, period, buckets }
+  })
+}
+
+/** What may be told of pools: the answer to the same question of them alone. */
+function poolsOf<M>(
+  { cells, rollups, pools }: Ground<M>,
+  path: readonly number[],
+  applied: readonly Choice[],
+  measured: Measured<M>,
+): readonly Row<M>[] {
+  if (pools.size === 0) return []
+  const isPool: Choice = { dimension: SERVICE, holds: (service) => pools.has(service) }
+  const choices = [...applied.filter((choice) => !isOfOwners(choice)), isPool]
+  return rowsHeldBy(cells, rollups, poolsBy(path), choices, measured)?.rows ?? []
+}
+
+const poolsBy = (path: readonly number[]): number[] => [
+  ...path.filter((dimension) => dimension !== OWNER && dimension !== SERVICE),
+  OWNER,
+  SERVICE,
+]
+
+const isOfOwners = ({ dimension }: Choice): boolean => dimension === OWNER || dimension === SERVICE
+/** Not the period, which is one of the choices too. */
+export const isFilter = ({ dimension }: Choice): boolean => dimension !== TIME_DIMENSION
+
+export const lies = (bucket: Period, period: Period): boolean =>
+  bucket.fromMs < period.toMs && bucket.toMs > period.fromMs

@@ -1,0 +1,64 @@
+/** What the read model would tell reports of some calls, in days of UTC and without an engine. */
+import type { UsageReads } from '../../internal/reports/report.js'
+import type { SpreadWeights } from '../../internal/store/queries/allocation-weights.js'
+import { USAGE_COUNTS, type UsageSums } from '../../internal/store/queries/usage.js'
+import { formatQuantity, type Quantity, sum, type Unit } from '../../internal/units/quantity.js'
+
+/** Who made it (0: nobody), what for, by which provider, and when. */
+export interface ReportedCall {
+  readonly person: number
+  readonly owner?: string
+  readonly service: string
+  readonly provider: string
+  readonly atMs: number
+  readonly isPooled?: boolean
+  readonly costSteps?: bigint
+  readonly isUnpriced?: boolean
+}
+
+/** Sums, and the calls that they are of. */
+export interface ReportedSums extends UsageSums {
+  readonly members: readonly number[]
+}
+
+export const DAY_MS = 24 * 3_600_000
+
+export function reportReads(calls: readonly ReportedCall[], weights?: SpreadWeights): UsageReads {
+  return {
+    sums: async ({ fromMs, toMs }, interval) => {
+      const groups = new Map<string, { readonly at: number; readonly labels: string[]; readonly members: number[] }>()
+      for (const [i, { owner = '', service, provider, atMs, isPooled = false }] of calls.entries()) {
+        if (atMs < fromMs || atMs >= toMs) continue
+        const at = interval === undefined ? 0 : Math.floor(atMs / DAY_MS) * DAY_MS
+        const labels = [owner, service, provider, '', '', '']
+        const key = JSON.stringify([at, labels, isPooled])
+        const group = groups.get(key) ?? { at, labels, members: [] }
+        groups.set(key, group)
+        group.members.push(i)
+      }
+      return [...groups.values()].map(({ at, labels, members }): ReportedSums => {
+        const own = members.flatMap((i) => calls[i] ?? [])
+        const unpriced = own.filter(({ isUnpriced }) => isUnpriced).length
+        return {
+          bucket: interval && { fromMs: at, toMs: at + DAY_MS },
+          labels,
+          members,
+          people: [...new Set(own.flatMap(({ person }) => person || []))].sort((a, b) => a - b),
+          isPooled: own[0]?.isPooled ?? false,
+          counts: {
+            ...(Object.fromEntries(USAGE_COUNTS.map((name) => [name, 0])) as UsageSums['counts']),
+            calls: own.length,
+            unpriced_calls: unpriced,
+          },
+          amounts: {
+            cost_usd: formatQuantity(sum(own.map(({ costSteps = 0n }) => costSteps as Quantity<Unit>))),
+            energy_wh: String(own.length),
+            carbon_gco2e: '0',
+          },
+        }
+      })
+    },
+    notPeople: () => [],
+    weights: async () => weights,
+  }
+}
