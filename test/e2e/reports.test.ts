@@ -179,9 +179,9 @@ describe('allocated usage', () => {
     expect(before.report).not.toHaveProperty('allocation_weights')
     // A quarter stays: an eighth has no name, and of another one it may not be told whose it is.
     expect(costs(after, 'service')).toEqual({
-      search: '4.500000000000000002',
+      search: '4.500000000000000001',
       chat: '2.750000000000000001',
-      unallocated: '0.75',
+      unallocated: '0.750000000000000001',
     })
     expect(after.report).toMatchObject({
       allocated: true,

@@ -1435,3 +1435,9 @@ SETTINGS replicated_deduplication_window = 10000;
 
 CREATE TABLE IF NOT EXISTS closed_history ON CLUSTER attribution AS closed_history_local
 ENGINE = Distributed(attribution, currentDatabase(), closed_history_local, cityHash64(tenant_id));
+
+ALTER TABLE allocation_weights_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `is_shown` Bool DEFAULT false);
+
+ALTER TABLE allocation_weights ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `is_shown` Bool DEFAULT false);
