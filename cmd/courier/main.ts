@@ -5,6 +5,7 @@
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { connectBroker, ensureStreams } from '../../internal/broker/connect.js'
+import { mirrorBucket } from '../../internal/broker/mirror.js'
 import {
   BROKER_SETTINGS,
   COURIER_SETTINGS,
@@ -22,14 +23,16 @@ import { connectStore } from '../../internal/store/client.js'
 import { insertRows } from '../../internal/store/sink.js'
 import { WEBHOOK_ATTEMPTS } from '../../internal/store/tables/webhook-attempts.js'
 import { createLog } from '../../internal/telemetry/log.js'
+import { settingsOf, type Tenant } from '../../internal/tenants/tenant.js'
 import { openCourier } from '../../internal/webhooks/courier/open.js'
-import { SIGNING_KEYS } from '../../streams/buckets.js'
+import { SIGNING_KEYS, TENANTS } from '../../streams/buckets.js'
 
 runMain('courier', async () => {
   const config = readConfig(
     [
       'logLevel',
       'baseUrl',
+      'region',
       'memberName',
       ...MASTER_KEY_SETTINGS,
       ...BROKER_SETTINGS,
@@ -60,6 +63,12 @@ runMain('courier', async () => {
   })
   const signingKeys = await broker.bucket(SIGNING_KEYS)
   const stopping = new AbortController()
+  const lost = (cause: unknown): void => {
+    if (stopping.signal.aborted) return
+    log.fatal({ err: cause }, 'a copy of a bucket no longer follows it')
+    process.exit(1)
+  }
+  const tenants = await mirrorBucket<Tenant>(await broker.bucket(TENANTS), lost)
   const courier = await openCourier({
     broker,
     member,
@@ -70,15 +79,16 @@ runMain('courier', async () => {
       timeoutMs: config.webhookTimeoutMs,
       rules: { maximaMs: config.webhookRetryMaximaMs, stopMs: config.webhookRetryStopMs },
       baseUrl: config.baseUrl,
+      instanceRegion: config.region === '' ? null : config.region,
     },
     masterKeys,
     idsOf: tenantIdsCache(await signingKey(signingKeys, masterKeys, 'ids')),
-    insertAttempts: (rows, token) => insertRows(store, WEBHOOK_ATTEMPTS, rows, token),
-    lost(cause) {
-      if (stopping.signal.aborted) return
-      log.fatal({ err: cause }, 'a copy of a bucket no longer follows it')
-      process.exit(1)
+    residencyRegionOf: (tenantId) => {
+      const tenant = tenants.get(tenantId)
+      return tenant && settingsOf(tenant).residency_region
     },
+    insertAttempts: (rows, token) => insertRows(store, WEBHOOK_ATTEMPTS, rows, token),
+    lost,
     clock: Date.now,
     log,
   })

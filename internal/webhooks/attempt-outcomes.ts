@@ -12,6 +12,8 @@ export type AttemptOutcome = (typeof ATTEMPT_OUTCOMES)[number]
  * - tls: the certificate is not good for the host, or the handshake failed
  * - unresolved: the resolver knows no address, or did not answer
  * - disallowed_address: the host has an address that may not be called; no connection was made
+ * - residency_blocked: it would have left the region in which its tenant's data stays, or nobody knows that region; no
+ *   connection was made
  * - expired: its time was up before it could be tried
  */
 export const ATTEMPT_REASONS = [
@@ -22,6 +24,7 @@ export const ATTEMPT_REASONS = [
   'tls',
   'unresolved',
   'disallowed_address',
+  'residency_blocked',
   'expired',
 ] as const
 export type AttemptReason = (typeof ATTEMPT_REASONS)[number]

@@ -6,7 +6,7 @@ import { invalid } from '../gateway/mutations/read-body.js'
 import { noSuch, refusalOfId } from '../gateway/own-id.js'
 import { idOfName, type TenantIds } from '../ids/ids.js'
 import { type Problem, problem } from '../problems/catalogue.js'
-import { type ResidencyRegion, refusalOfCrossing, thisInstance } from '../residency/residency.js'
+import type { ResidencyRegion } from '../residency/residency.js'
 import type { MasterKeys } from '../secrets/master-keys.js'
 import { formatInstant } from '../units/instant.js'
 import { type ChangeBody, type CreateBody, PATH, type VerifyBody } from './contract.js'
@@ -23,6 +23,7 @@ import {
 } from './endpoint.js'
 import type { Guard } from './guard.js'
 import type { StoredHealth } from './health.js'
+import { refusalOfReceiver } from './residency.js'
 import { audited, shownWebhook } from './show.js'
 import { readTarget, type TargetRules } from './target-url.js'
 
@@ -134,15 +135,18 @@ export async function verifyWebhook(
   const answer = body.challenge ?? undefined
   const startsAfter = answer === undefined ? 0 : await deps.newestEvent()
   let before: StoredWebhook | undefined
+  let crossing: Problem | undefined
   const after = await webhooks.change(id, (webhook) => {
     before = webhook
-    if (webhook.status === 'verified') return undefined
+    crossing = refusalOfReceiver(deps.residencyRegionOf(tenantId), deps.instanceRegion, webhook)
+    if (webhook.status === 'verified' || crossing !== undefined) return undefined
     if (answer === undefined) {
       return { ...webhook, challenge: storeChallenge(masterKeys, id, newChallenge(), nowMs) }
     }
     return answersChallenge(masterKeys, webhook, answer, nowMs) ? verified(webhook, startsAfter, nowMs) : undefined
   })
   if (before === undefined || after === undefined) return noSuch(WHAT)
+  if (crossing !== undefined) return crossing
   const changes = { before: audited(before), after: audited(after) }
   if (answer === undefined) {
     if (before.status === 'verified') return VERIFIED_ALREADY
@@ -198,10 +202,7 @@ async function refusalOf(
 ): Promise<Problem | undefined> {
   const target = readTarget(url, targetRules)
   if (typeof target === 'string') return problem('WEBHOOK_URL_REJECTED', `The address ${target}.`)
-  const crossing = refusalOfCrossing(residencyRegionOf(tenantId), [
-    thisInstance(instanceRegion),
-    { name: 'the receiver', region },
-  ])
+  const crossing = refusalOfReceiver(residencyRegionOf(tenantId), instanceRegion, { residency_region: region })
   if (crossing !== undefined) return crossing
   const { kind } = await guard.check(target.hostname)
   return kind === 'allowed'

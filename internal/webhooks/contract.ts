@@ -235,7 +235,7 @@ export const VERIFY_WEBHOOK: Operation = {
     'Without `challenge` a new one is sent and the one before is good no more. With it the endpoint is verified, as if it ' +
     'had answered: for a receiver that logs what it gets and answers nothing.',
   parameters,
-  problems: ['CONFLICT', 'VALIDATION_FAILED'],
+  problems: ['CONFLICT', 'VALIDATION_FAILED', 'RESIDENCY_BLOCKED'],
   replies: {
     200: { description: 'It is verified.', contents: json(webhook, EXAMPLE_WEBHOOK) },
     202: { description: 'A new challenge is on its way.', contents: json(webhook, EXAMPLE_PENDING) },
@@ -266,7 +266,7 @@ export const REPLAY_WEBHOOK: Operation = {
     'are then no dead letters any more. They keep their `id`, `sequence` and `created_at`, say `"replayed": true`, carry ' +
     '`Service-Replayed: true` and are signed anew. Events are kept for 30 days.',
   parameters,
-  problems: ['CONFLICT'],
+  problems: ['CONFLICT', 'RESIDENCY_BLOCKED'],
   replies: {
     202: {
       description: 'They are on their way.',

@@ -80,17 +80,17 @@ type ReadFilters = Pick<AttemptQuestion, 'eventId' | 'eventType' | 'outcome' | '
 
 function readFilters({ event_id: eventId, event_type: eventType, outcome, from, to }: Filters): ReadFilters | Problem {
   if (eventId !== undefined && parseId('evt', eventId) === undefined) {
-    return badParameter('event_id', 'event_id must be the id of an event.')
+    return badParameter('/event_id', 'event_id must be the id of an event.')
   }
   if (eventType !== undefined && !EVENT_TYPES.some((known) => known === eventType)) {
-    return badParameter('event_type', 'event_type must be one of the event types.')
+    return badParameter('/event_type', 'event_type must be one of the event types.')
   }
   if (outcome !== undefined && !ATTEMPT_OUTCOMES.some((known) => known === outcome)) {
-    return badParameter('outcome', `outcome must be one of ${ATTEMPT_OUTCOMES.join(', ')}.`)
+    return badParameter('/outcome', `outcome must be one of ${ATTEMPT_OUTCOMES.join(', ')}.`)
   }
   const [fromMs, toMs] = [from, to].map((text) => (text === undefined ? undefined : parseInstant(text)))
-  if (from !== undefined && fromMs === undefined) return badParameter('from', 'from must be an RFC 3339 time in UTC.')
-  if (to !== undefined && toMs === undefined) return badParameter('to', 'to must be an RFC 3339 time in UTC.')
+  if (from !== undefined && fromMs === undefined) return badParameter('/from', 'from must be an RFC 3339 time in UTC.')
+  if (to !== undefined && toMs === undefined) return badParameter('/to', 'to must be an RFC 3339 time in UTC.')
   return { eventId, eventType, outcome, fromMs, toMs }
 }
 

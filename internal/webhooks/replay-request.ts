@@ -4,11 +4,13 @@ import { invalid } from '../gateway/mutations/read-body.js'
 import { noSuch, refusalOfId } from '../gateway/own-id.js'
 import type { TenantIds } from '../ids/ids.js'
 import { type FieldError, type Problem, problem } from '../problems/catalogue.js'
+import type { ResidencyRegion } from '../residency/residency.js'
 import { parseInstant } from '../units/instant.js'
 import { WHAT } from './changes.js'
 import type { ReplayBody } from './contract.js'
 import type { StoredWebhook } from './endpoint.js'
 import type { ReplayOrder, ReplaySelection } from './orders.js'
+import { refusalOfReceiver } from './residency.js'
 
 export interface ReplayDeps {
   readonly webhooks: Pick<WatchedRecords<StoredWebhook>, 'read'>
@@ -17,13 +19,16 @@ export interface ReplayDeps {
   /** @throws NotStored */
   readonly order: (order: ReplayOrder) => Promise<void>
   readonly idsOf: (tenantId: string) => TenantIds
+  readonly residencyRegionOf: (tenantId: string) => ResidencyRegion
+  readonly instanceRegion: ResidencyRegion
 }
 
 /** `POST /api/v1/webhooks/{id}/replay` (spec 6.2.4): takes the order; couriers carry it out. */
 export async function replayWebhook(
   { caller: { tenantId }, parameter: id, body, newId }: MutationRequest<ReplayBody>,
-  { webhooks, newestEvent, newestDeadLetter, order, idsOf }: ReplayDeps,
+  deps: ReplayDeps,
 ): Promise<Reply | Problem> {
+  const { webhooks, newestEvent, newestDeadLetter, order, idsOf } = deps
   const refusal = refusalOfId('whk', id, idsOf(tenantId), WHAT)
   if (refusal !== undefined) return refusal
   const webhook = await webhooks.read(id)
@@ -32,6 +37,8 @@ export async function replayWebhook(
   if ('code' in read) return read
   if (read.kind === 'invalid') return invalid([read.error])
   if (webhook.status !== 'verified') return problem('CONFLICT', 'The webhook endpoint is not verified.')
+  const crossing = refusalOfReceiver(deps.residencyRegionOf(tenantId), deps.instanceRegion, webhook)
+  if (crossing !== undefined) return crossing
   const newest = read.kind === 'dead_letters' ? await newestDeadLetter() : await newestEvent()
   await order({
     id: newId('dlv'),

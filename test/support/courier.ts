@@ -4,6 +4,7 @@ import { type Broker, connectBroker, ensureStreams } from '../../internal/broker
 import { createPublisher } from '../../internal/broker/publisher.js'
 import { eventPublisher, type PublishEvent } from '../../internal/events/publish.js'
 import { randomId, tenantIdsCache } from '../../internal/ids/ids.js'
+import type { ResidencyRegion } from '../../internal/residency/residency.js'
 import type { AttemptRow } from '../../internal/store/tables/webhook-attempts.js'
 import { createLog } from '../../internal/telemetry/log.js'
 import { type CourierSettings, openCourier, type RunningCourier } from '../../internal/webhooks/courier/open.js'
@@ -27,6 +28,8 @@ export interface CourierWorld {
   readonly dns: DnsServer
   /** What the name server answers, by name; every other name is 127.0.0.1. */
   readonly names: Map<string, DnsAnswer>
+  /** Where tenants' data stays; those that are not in it may have it anywhere, and one with undefined is unknown. */
+  readonly homes: Map<string, ResidencyRegion | undefined>
   readonly publishEvent: PublishEvent
   /** Publishes `count` events with causes of their own. @returns their causes */
   tell(count: number, tenantId?: string): Promise<readonly string[]>
@@ -48,6 +51,7 @@ export interface StartedCourier extends RunningCourier {
 export async function launchCourierWorld(): Promise<CourierWorld> {
   const { url } = await launchBroker()
   const names = new Map<string, DnsAnswer>()
+  const homes = new Map<string, ResidencyRegion | undefined>()
   const dns = await launchDnsServer((name) => (names.has(name) ? names.get(name) : ['127.0.0.1']))
   const connect = async (): Promise<Broker> => connectBroker({ url, user: '', password: '', name: 'test' })
   const broker = await connect()
@@ -61,6 +65,7 @@ export async function launchCourierWorld(): Promise<CourierWorld> {
     broker,
     dns,
     names,
+    homes,
     publishEvent,
     async tell(count, tenantId = TENANT) {
       const causes = Array.from({ length: count }, () => randomBytes(8).toString('hex'))
@@ -112,10 +117,12 @@ export async function launchCourierWorld(): Promise<CourierWorld> {
           timeoutMs: 2_000,
           rules: FAST_RULES,
           baseUrl: '',
+          instanceRegion: 'eu-central-1',
           ...settings,
         },
         masterKeys: MASTER_KEYS,
         idsOf,
+        residencyRegionOf: (tenantId) => (homes.has(tenantId) ? homes.get(tenantId) : null),
         async insertAttempts(rows, token) {
           if (!tokens.has(token)) attempts.push(...rows)
           tokens.add(token)

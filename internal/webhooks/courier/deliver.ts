@@ -4,6 +4,7 @@ import { eventId } from '../../events/event.js'
 import type { TenantIds } from '../../ids/ids.js'
 import { parseJson } from '../../intake/parse-json.js'
 import type { MasterKeys } from '../../secrets/master-keys.js'
+import type { AttemptReason } from '../attempt-outcomes.js'
 import type { Delivery } from '../delivery.js'
 import { answersChallenge, challengeText, type StoredWebhook, signingKeys, verified } from '../endpoint.js'
 import { nextAttemptAt, type RetryRules, unparkedAt, VERIFICATION_RULES } from '../retry-schedule.js'
@@ -18,6 +19,8 @@ export interface DeliverDeps {
   readonly webhooks: Pick<Records<StoredWebhook>, 'read' | 'change'>
   readonly masterKeys: MasterKeys
   readonly targetRules: TargetRules
+  /** Whether what is a tenant's may go to its endpoint, by the tenant's settings of now. */
+  readonly mayReceive: (webhook: StoredWebhook) => boolean
   readonly rules: RetryRules
   readonly attempt: (request: AttemptRequest) => Promise<AttemptResult>
   /** Told of each attempt, before it is settled. */
@@ -63,28 +66,41 @@ async function send(
   body: Uint8Array,
   keepBytes: number,
   nowMs: number,
-  { targetRules, attempt, masterKeys, tellLane }: DeliverDeps,
+  { targetRules, mayReceive, attempt, masterKeys, tellLane }: DeliverDeps,
 ): Promise<AttemptResult> {
-  const target = readTarget(webhook.url, targetRules)
+  const target = mayReceive(webhook) ? readTarget(webhook.url, targetRules) : undefined
+  // What is allowed may have changed since it was registered.
   const result: AttemptResult =
-    typeof target === 'string'
-      ? // What is allowed has changed since it was registered.
-        { kind: 'failed', reason: 'disallowed_address', status: null, latencyMs: 0, retryAfterMs: undefined }
-      : await attempt({
-          endpointId,
-          target,
-          headers: {
-            'content-type': 'application/json',
-            'user-agent': USER_AGENT,
-            'service-signature': signatureOf(keysOf(webhook, nowMs, masterKeys), body, nowMs),
-            ...(isReplayed && { 'service-replayed': 'true' }),
-          },
-          body,
-          keepBytes,
-        })
+    target === undefined
+      ? refused('residency_blocked')
+      : typeof target === 'string'
+        ? refused('disallowed_address')
+        : await attempt({
+            endpointId,
+            target,
+            headers: {
+              'content-type': 'application/json',
+              'user-agent': USER_AGENT,
+              'service-signature': signatureOf(keysOf(webhook, nowMs, masterKeys), body, nowMs),
+              ...(isReplayed && { 'service-replayed': 'true' }),
+            },
+            body,
+            keepBytes,
+          })
   tellLane(endpointId, result)
   return result
 }
+
+/** What no later attempt would change. */
+const FINAL_REASONS = ['disallowed_address', 'residency_blocked'] as const satisfies readonly AttemptReason[]
+
+const refused = (reason: (typeof FINAL_REASONS)[number]): Failed => ({
+  kind: 'failed',
+  reason,
+  status: null,
+  latencyMs: 0,
+  retryAfterMs: undefined,
+})
 
 function outcomeOf(
   tried: Delivery & { readonly startedAtMs: number },
@@ -105,7 +121,8 @@ function outcomeOf(
     return { kind: 'acknowledged', record: { ...record, outcome: 'acknowledged', nextAttemptAtMs: null } }
   }
   const again = { ...tried, retryAfterMs: result.retryAfterMs }
-  const isFinal = result.reason === 'disallowed_address'
+  const { reason } = result
+  const isFinal = FINAL_REASONS.some((final) => final === reason)
   const atMs = isFinal ? undefined : nextAttemptAt(again, rules, clock(), random())
   return atMs === undefined
     ? { kind: 'dead_lettered', delivery: tried, record: { ...record, outcome: 'dead_lettered', nextAttemptAtMs: null } }

@@ -32,6 +32,7 @@ import { createPublisher } from '../../broker/publisher.js'
 import { purgeDone } from '../../broker/purge.js'
 import { bucketRecords } from '../../broker/records.js'
 import type { TenantIds } from '../../ids/ids.js'
+import type { ResidencyRegion } from '../../residency/residency.js'
 import type { MasterKeys } from '../../secrets/master-keys.js'
 import type { AttemptRow } from '../../store/tables/webhook-attempts.js'
 import type { Logger } from '../../telemetry/log.js'
@@ -41,6 +42,7 @@ import { fanOut } from '../fan-out.js'
 import type { StoredHealth } from '../health.js'
 import { guardOf, type TargetSettings, targetRulesOf } from '../open.js'
 import { replayer } from '../replayer.js'
+import { refusalOfReceiver } from '../residency.js'
 import type { RetryRules } from '../retry-schedule.js'
 import { attempt } from './attempt.js'
 import { createConnections } from './connections.js'
@@ -57,6 +59,7 @@ export interface CourierSettings {
   readonly timeoutMs: number
   readonly rules: RetryRules
   readonly baseUrl: string
+  readonly instanceRegion: ResidencyRegion
 }
 
 export interface CourierDeps {
@@ -66,6 +69,8 @@ export interface CourierDeps {
   readonly settings: CourierSettings
   readonly masterKeys: MasterKeys
   readonly idsOf: (tenantId: string) => TenantIds
+  /** Undefined where there is no such tenant: it then is told nothing. */
+  readonly residencyRegionOf: (tenantId: string) => ResidencyRegion | undefined
   /** Keeps rows of the delivery log once for a token. */
   readonly insertAttempts: (rows: readonly AttemptRow[], token: string) => Promise<void>
   /** Called once when a copy no longer follows its bucket. */
@@ -118,6 +123,10 @@ export async function openCourier(deps: CourierDeps): Promise<RunningCourier> {
     webhooks: webhooks.records,
     masterKeys,
     targetRules,
+    mayReceive(webhook: StoredWebhook) {
+      const home = deps.residencyRegionOf(webhook.tenant_id)
+      return home !== undefined && refusalOfReceiver(home, settings.instanceRegion, webhook) === undefined
+    },
     rules: settings.rules,
     attempt: (request: Parameters<typeof attempt>[0]) => attempt(request, attemptDeps),
     tellLane: (endpointId: string, result: Awaited<ReturnType<typeof attempt>>) => {

@@ -223,6 +223,28 @@ describe('an endpoint that is registered', () => {
   })
 })
 
+test('an endpoint from before the tenant chose its region is verified and gets replays only within it', async () => {
+  const [pending, ready] = [await register({ residency_region: 'us-east-1' }), await register()]
+  await verify(ready.id)
+  const challenge = await challengeOf(pending.id)
+
+  residencyRegion = 'eu-central-1'
+  try {
+    for (const [path, body] of [
+      [`${PATH}/${pending.id}/verify`, undefined],
+      [`${PATH}/${pending.id}/verify`, { challenge }],
+      [`${PATH}/${ready.id}/replay`, { dead_letters: true }],
+    ] as const) {
+      expect(refusalOf(await manager('POST', path, body))).toEqual([409, 'RESIDENCY_BLOCKED'])
+    }
+  } finally {
+    residencyRegion = null
+  }
+  expect(await challengeOf(pending.id)).toBe(challenge)
+  expect((await stored(pending.id)).status).toBe('pending')
+  expect((await verify(pending.id)).status).toBe(200)
+})
+
 describe('an endpoint of another tenant', () => {
   test('and one that somebody made up for it are refused alike; an unknown one of one’s own is not found', async () => {
     const foreign = invented('whk', 'tnt_two')

@@ -2,6 +2,8 @@ import { createHmac } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { eventEnvelope } from '../../../../internal/events/contract.js'
 import { eventId } from '../../../../internal/events/event.js'
+import type { StoredHealth } from '../../../../internal/webhooks/health.js'
+import { WEBHOOK_HEALTH } from '../../../../streams/buckets.js'
 import {
   type CourierWorld,
   FAST_RULES,
@@ -285,6 +287,64 @@ describe('the connection', () => {
     expect(receiver.received).toHaveLength(1)
     const { state } = await world.broker.manager.streams.info('DEADLETTERS', { subjects_filter: `deadletters.${id}` })
     expect(Object.values(state.subjects ?? {})).toEqual([1])
+  })
+})
+
+describe('what may not leave the tenant’s region', () => {
+  const letters = async (id: string): Promise<number[]> => {
+    const { state } = await world.broker.manager.streams.info('DEADLETTERS', { subjects_filter: `deadletters.${id}` })
+    return Object.values(state.subjects ?? {})
+  }
+
+  test('is not sent once the region is known, though it was registered before: the event is dead at once', async () => {
+    const tenantId = 'tnt_settles'
+    const { id } = await world.endpoint(at(), { tenant_id: tenantId, residency_region: 'us-east-1' })
+    await world.tell(1, tenantId)
+    await courier.logged(1, ofEndpoint(id))
+
+    world.homes.set(tenantId, 'eu-central-1')
+    await world.tell(1, tenantId)
+    const [, logged] = await courier.logged(2, ofEndpoint(id))
+    const health = await world.broker.bucket(WEBHOOK_HEALTH).then((bucket) => bucket.watch({ key: id }))
+    world.homes.set(tenantId, null)
+    await world.tell(1, tenantId)
+    const [, , allowed] = await courier.logged(3, ofEndpoint(id))
+
+    expect(logged).toMatchObject({
+      outcome: 'dead_lettered',
+      reason: 'residency_blocked',
+      attempt: 1,
+      responseStatus: 0,
+      nextAttemptAtMs: 0,
+    })
+    expect(allowed?.outcome).toBe('acknowledged')
+    expect(receiver.received).toHaveLength(2)
+    expect(await letters(id)).toEqual([1])
+    for await (const entry of health) {
+      const told = entry.json<StoredHealth>()
+      if (told.last_failure?.reason === 'residency_blocked') break
+    }
+  })
+
+  test('is not sent to a receiver that nobody located, nor for a tenant that nobody knows', async () => {
+    world.homes.set('tnt_settled', 'eu-central-1').set('tnt_gone', undefined)
+    const { id: nowhere } = await world.endpoint(at(), { tenant_id: 'tnt_settled' })
+    const { id: within } = await world.endpoint(at('/within'), {
+      tenant_id: 'tnt_settled',
+      residency_region: 'eu-central-1',
+    })
+    const { id: gone } = await world.endpoint(at(), { tenant_id: 'tnt_gone', residency_region: 'eu-central-1' })
+
+    await world.tell(1, 'tnt_settled')
+    await world.tell(1, 'tnt_gone')
+    const blocked = [...(await courier.logged(1, ofEndpoint(nowhere))), ...(await courier.logged(1, ofEndpoint(gone)))]
+    await courier.logged(1, ofEndpoint(within))
+
+    expect(blocked.map(({ outcome, reason }) => [outcome, reason])).toEqual([
+      ['dead_lettered', 'residency_blocked'],
+      ['dead_lettered', 'residency_blocked'],
+    ])
+    expect(receiver.received.map(({ path }) => path)).toEqual(['/within'])
   })
 })
 

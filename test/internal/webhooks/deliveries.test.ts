@@ -1,0 +1,147 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createCursorCodec } from '../../../internal/gateway/pages.js'
+import { formatId, tenantIdsCache } from '../../../internal/ids/ids.js'
+import { migrate } from '../../../internal/store/migrations/migrate.js'
+import { listWebhookAttempts } from '../../../internal/store/queries/webhook-attempts.js'
+import { insertRows } from '../../../internal/store/sink.js'
+import { type AttemptRow, WEBHOOK_ATTEMPTS } from '../../../internal/store/tables/webhook-attempts.js'
+import { ATTEMPT_OUTCOMES } from '../../../internal/webhooks/attempt-outcomes.js'
+import { deliveryRoutes } from '../../../internal/webhooks/delivery-routes.js'
+import type { StoredWebhook } from '../../../internal/webhooks/endpoint.js'
+import { type Ask, askAs } from '../../support/ask.js'
+import { launchBroker } from '../../support/broker.js'
+import { NOW_MS } from '../../support/invocations.js'
+import { type MutationGateway, SECRET, startMutationGateway } from '../../support/mutation-gateway.js'
+import { launchStore, type RunningStore, stopStore } from '../../support/store.js'
+
+const idsOf = tenantIdsCache(SECRET)
+const idOf = (prefix: 'whk' | 'evt' | 'dlv', number: number, tenantId = 'tnt_one'): string =>
+  formatId(prefix, Buffer.concat([idsOf(tenantId).tag, Buffer.alloc(12, number)]))
+const ENDPOINT = idOf('whk', 1)
+const TYPES = ['apikey.rotated', 'export.completed', 'budget.threshold.crossed']
+
+/** An attempt a minute; of an event there are three, of as many outcomes. */
+const rowOf = (i: number, stated: Partial<AttemptRow> = {}): AttemptRow => ({
+  tenantId: 'tnt_one',
+  endpointId: ENDPOINT,
+  deliveryId: idOf('dlv', Math.floor(i / 3)),
+  eventId: idOf('evt', Math.floor(i / 3)),
+  eventType: TYPES[Math.floor(i / 3) % TYPES.length] ?? '',
+  eventSequence: Math.floor(i / 3) + 1,
+  attempt: (i % 3) + 1,
+  attemptedAtMs: NOW_MS + i * 60_000,
+  latencyMs: i,
+  responseStatus: i % 3 === 0 ? 200 : 503,
+  outcome: ATTEMPT_OUTCOMES[i % 3] ?? '',
+  reason: i % 3 === 0 ? '' : 'status',
+  nextAttemptAtMs: 0,
+  isReplayed: false,
+  sourceLog: 1,
+  sourceSequence: Math.floor(i / 10) + 1,
+  sourceIndex: i % 10,
+  ...stated,
+})
+const ROWS = Array.from({ length: 60 }, (_, i) => rowOf(i))
+const OTHERS = ROWS.flatMap((_, i) => [
+  rowOf(i, { endpointId: idOf('whk', 2) }),
+  rowOf(i, { tenantId: 'tnt_two', endpointId: idOf('whk', 1, 'tnt_two') }),
+])
+
+let store: RunningStore
+let gateway: MutationGateway
+let manager: Ask
+beforeAll(async () => {
+  store = await launchStore()
+  await migrate(store.client)
+  await insertRows(store.client, WEBHOOK_ATTEMPTS, [...ROWS.slice(30), ...OTHERS], 'late')
+  await insertRows(store.client, WEBHOOK_ATTEMPTS, ROWS.slice(0, 30), 'early')
+  const { url } = await launchBroker()
+  gateway = await startMutationGateway(url, () =>
+    deliveryRoutes({
+      webhooks: { get: (id) => (id === ENDPOINT ? ({ id, tenant_id: 'tnt_one' } as StoredWebhook) : undefined) },
+      listAttempts: (question, signal) => listWebhookAttempts(store.client, question, signal),
+      idsOf,
+      cursors: createCursorCodec(SECRET),
+      clock: Date.now,
+    }),
+  )
+  manager = askAs(gateway.url, { 'x-api-key': 'webhooks:manage' })
+})
+afterAll(async () => {
+  await gateway?.stop()
+  await stopStore(store)
+})
+
+const at = (i: number): string => new Date(NOW_MS + i * 60_000).toISOString()
+const asked = (filters: Record<string, string>) =>
+  manager('GET', `/api/v1/webhooks/${ENDPOINT}/deliveries?${new URLSearchParams(filters)}`)
+
+/** All pages, by their cursors. @returns which of the rows, in their order */
+async function listed(filters: Record<string, string>): Promise<number[]> {
+  const found: number[] = []
+  for (let cursor: string | undefined, pages = 0; pages < 20; pages++) {
+    const { status, json } = await asked({ ...filters, limit: '7', ...(cursor !== undefined && { cursor }) })
+    expect(status).toBe(200)
+    found.push(...json.data.map(({ latency_ms: number }: { latency_ms: number }) => number))
+    cursor = json.page.next_cursor
+    if (!json.page.has_more) return found
+  }
+  throw new Error('the pages do not end')
+}
+
+describe('the delivery log of an endpoint', () => {
+  test.each<readonly [string, Record<string, string>, (row: AttemptRow) => boolean]>([
+    ['no filter', {}, () => true],
+    ['an event', { event_id: idOf('evt', 4) }, ({ eventId }) => eventId === idOf('evt', 4)],
+    ['an event that it was never sent', { event_id: idOf('evt', 200) }, () => false],
+    ['a type', { event_type: 'export.completed' }, ({ eventType }) => eventType === 'export.completed'],
+    ['a type that it was never sent', { event_type: 'anomaly.detected' }, () => false],
+    ...ATTEMPT_OUTCOMES.map(
+      (wanted) => [wanted, { outcome: wanted }, ({ outcome }: AttemptRow) => outcome === wanted] as const,
+    ),
+    ['a beginning, which is within', { from: at(20) }, ({ latencyMs }) => latencyMs >= 20],
+    ['an end, which is not', { to: at(20) }, ({ latencyMs }) => latencyMs < 20],
+    ['a period', { from: at(10), to: at(25) }, ({ latencyMs }) => latencyMs >= 10 && latencyMs < 25],
+    ['a period in which nothing was', { from: at(25), to: at(10) }, () => false],
+    [
+      'all of them at once',
+      { event_id: idOf('evt', 4), event_type: TYPES[1] ?? '', outcome: 'retried', from: at(0), to: at(60) },
+      ({ eventId, outcome }) => eventId === idOf('evt', 4) && outcome === 'retried',
+    ],
+  ])('by %s has every attempt of its own once, the newest first', async (_, filters, isWanted) => {
+    const expected = ROWS.filter(isWanted)
+      .map(({ latencyMs }) => latencyMs)
+      .reverse()
+
+    expect(await listed(filters)).toEqual(expected)
+  })
+
+  test.each([
+    ['event_id', 'evt_made-up'],
+    ['event_id', ENDPOINT],
+    ['event_type', 'budget.exploded'],
+    ['outcome', 'lost'],
+    ['outcome', ''],
+    ['from', 'yesterday'],
+    ['to', '2026-11-21'],
+    ['limit', '0'],
+  ])('refuses %s=%s and points at it', async (name, value) => {
+    const refused = await asked({ [name]: value })
+
+    expect([refused.status, refused.json.error_code]).toEqual([400, 'INVALID_FILTER'])
+    expect(refused.json.errors).toEqual([{ pointer: `/${name}`, detail: expect.any(String) }])
+  })
+
+  test('refuses what it does not know, what stands twice, and a cursor of other filters', async () => {
+    const path = `/api/v1/webhooks/${ENDPOINT}/deliveries`
+    const cursor = (await asked({ outcome: 'retried', limit: '2' })).json.page.next_cursor
+
+    const unknown = await asked({ status: '200' })
+    const twice = await manager('GET', `${path}?outcome=retried&outcome=acknowledged`)
+    const foreign = await asked({ outcome: 'acknowledged', limit: '2', cursor })
+
+    expect([unknown.status, unknown.json.error_code]).toEqual([400, 'INVALID_FILTER'])
+    expect([twice.status, twice.json.errors[0].pointer]).toEqual([400, '/outcome'])
+    expect([foreign.status, foreign.json.error_code]).toEqual([400, 'INVALID_CURSOR'])
+  })
+})
