@@ -91,8 +91,9 @@ program
   .option('--repeats <count>', 'of each', atLeast(5), 5)
   .option('--deliveries <count>', 'a repeat', atLeast(1_000), 8_000)
   .option('--connections <count>', 'in flight, to 8 an endpoint', atLeast(8), 32)
-  .option('--endpoints <count>', 'of which one in ten hangs', atLeast(10), 1_000)
-  .option('--seconds <count>', 'of events at a constant rate, with and without those that hang', atLeast(5), 20)
+  .option('--rounds <count>', 'with and without endpoints that hang', atLeast(1), 3)
+  .option('--endpoints <count>', 'in tenants of 100; one in ten hangs', atLeast(10), 1_000)
+  .option('--seconds <count>', 'measured of a round', atLeast(5), 20)
   .action(async (options: Omit<WebhooksOptions, 'checkout' | 'natsServerBin'>) => {
     await webhooks({ ...options, checkout: CHECKOUT, natsServerBin: natsServerBin() }, stopping.signal)
   })

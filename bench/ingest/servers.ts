@@ -197,6 +197,7 @@ export const roleEnv = ({ files, nats, storePassword }: Ground, storeUrl: string
   ATTRIBUTION_MASTER_KEY_FILE: files.masterKey,
   // On, and set above the load.
   ATTRIBUTION_RATE_INGEST: '10000000',
+  ATTRIBUTION_RATE_READ: '10000000',
   ATTRIBUTION_RATE_CONTROL: '10000000',
   ATTRIBUTION_RATE_TOKEN: '10000000',
   ATTRIBUTION_NATS_URL: nats.url,

@@ -6,7 +6,8 @@ import { readFileSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
 import { createServer } from 'node:https'
 
-interface Stats {
+/** What `GET /stats` tells. */
+export interface ReceiverStats {
   count: number
   firstAtMs: number
   lastAtMs: number
@@ -14,7 +15,7 @@ interface Stats {
   latenciesMs: number[]
 }
 
-const nothing = (): Stats => ({ count: 0, firstAtMs: 0, lastAtMs: 0, latenciesMs: [] })
+const nothing = (): ReceiverStats => ({ count: 0, firstAtMs: 0, lastAtMs: 0, latenciesMs: [] })
 let stats = nothing()
 
 const files = { cert: process.env['BENCH_CERT'] ?? '', key: process.env['BENCH_KEY'] ?? '' }
