@@ -206,7 +206,7 @@ export function filtersOf(known: Known): readonly Filter[] {
     ...['service_resolved', 'allocation_policy', 'principal_resolved', 'manual_override'].map((value) =>
       text('evidence_basis', 'eq', value),
     ),
-    contains('evidence_basis', 'pool'),
+    { ...contains('evidence_basis', 'pool'), sql: "evidence_basis LIKE '%pool%'" },
     ...['none', 'degraded_serving', 'model_recalled', 'disabled'].map((value) =>
       text('degradation_state', 'eq', value),
     ),

@@ -43,6 +43,10 @@ const READ_LIMITS = {
   max_memory_usage: '400000000',
   max_threads: 2,
   os_threads_nice_value_query: 5,
+  // What decides is read first, as it is written; what was closed is looked at for what is left.
+  optimize_move_to_prewhere: 0,
+  // Up to so many values found by text are looked for in indexes; versions that were closed, of which there are more, are not.
+  use_index_for_in_with_subqueries_max_values: '1000',
   // Only the rows of the page are read whole, wherever their sort keys came from.
   query_plan_optimize_lazy_materialization: 1,
   query_plan_max_limit_for_lazy_materialization: '1000',
@@ -51,7 +55,7 @@ const READ_LIMITS = {
 /**
  * Up to so many rows are rather sorted than looked for in the order of the sort: about what both ways cost alike.
  */
-const SORTED_ROWS_MAX = 300_000
+const SORTED_ROWS_MAX = 100_000
 
 const SHOWN_OF_VIEW = "export_eligibility != 'residency_restricted'"
 
@@ -69,7 +73,12 @@ export async function listRecords(
 
   const { sort, after, view, limit } = question
   const conditions = clauses.filter((clause) => typeof clause === 'string')
-  if (after !== undefined) conditions.push(behind(after, sort, bindings))
+  const left = [AS_OF_SNAPSHOT]
+  if (after !== undefined) {
+    const { bound, isBehind } = behind(after, sort, bindings)
+    conditions.push(bound)
+    left.push(isBehind)
+  }
   if (view !== undefined) {
     const layers = view.ingestionLayers.map((layer) => bindings.bind(layer, 'String')).join(', ')
     conditions.push(layers === '' ? '0' : `ingestion_layer IN (${layers})`, SHOWN_OF_VIEW)
@@ -77,7 +86,7 @@ export async function listRecords(
   const direction = sort.isDescending ? 'DESC' : 'ASC'
   const order = ['tenant_id', columnOf(sort.field), 'id'].map((column) => `${column} ${direction}`).join(', ')
   const result = await store.query({
-    query: `SELECT ${RECORD} FROM ${table} WHERE ${ofTenant([AS_OF_SNAPSHOT, ...conditions])}
+    query: `SELECT ${RECORD} FROM ${table} PREWHERE ${ofTenant(conditions)} WHERE ${left.join(' AND ')}
             ORDER BY ${order} LIMIT ${bindings.bind(limit, 'UInt32')}`,
     query_params: { ...snapshotParams(question.tenantId, question.snapshotMs), ...bindings.params },
     format: 'JSONEachRow',
@@ -95,12 +104,12 @@ const ofTenant = (conditions: readonly string[]): string =>
  * What comes behind a record in the order. The plain bound on the leading column lets the primary index skip; the tuple
  * alone does not (442 ms against 21).
  */
-function behind({ value, idHex }: After, { field, isDescending }: Sort, bindings: Bindings): string {
+function behind({ value, idHex }: After, { field, isDescending }: Sort, bindings: Bindings) {
   const column = columnOf(field)
   const bound = operandOf(typeOf(field).kind, value, bindings)
   const id = operandOf('id', idHex, bindings)
   const than = isDescending ? '<' : '>'
-  return `${column} ${than}= ${bound} AND (${column}, id) ${than} (${bound}, ${id})`
+  return { bound: `${column} ${than}= ${bound}`, isBehind: `(${column}, id) ${than} (${bound}, ${id})` }
 }
 
 const typeOf = (field: keyof typeof FIELDS): Field['type'] => FIELDS[field].type

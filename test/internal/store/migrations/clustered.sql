@@ -74,7 +74,7 @@ CREATE TABLE IF NOT EXISTS attributions_local ON CLUSTER attribution
 ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/attributions', '{replica}')
 PARTITION BY toYYYYMM(valid_from)
 ORDER BY (tenant_id, event_time, id)
-SETTINGS replicated_deduplication_window = 10000;
+SETTINGS replicated_deduplication_window = 10000, index_granularity = 2048;
 
 CREATE TABLE IF NOT EXISTS attributions ON CLUSTER attribution AS attributions_local
 ENGINE = Distributed(attribution, currentDatabase(), attributions_local, cityHash64(tenant_id));
@@ -498,7 +498,7 @@ ALTER TABLE attributions ON CLUSTER attribution
     (ADD COLUMN IF NOT EXISTS `attribution_confidence` Decimal(5, 4) DEFAULT 0.95 AFTER confidence);
 
 ALTER TABLE attributions_local ON CLUSTER attribution
-    (MODIFY SETTING auto_statistics_types = '', packed_skip_index_max_bytes = 1048576);
+    (MODIFY SETTING auto_statistics_types = '', packed_skip_index_max_bytes = 1048576, min_compress_block_size = 8192, max_compress_block_size = 65536);
 
 ALTER TABLE attributions_local ON CLUSTER attribution
     (ADD INDEX IF NOT EXISTS id_minmax id TYPE minmax GRANULARITY 1),
@@ -507,17 +507,17 @@ ALTER TABLE attributions_local ON CLUSTER attribution
     (ADD INDEX IF NOT EXISTS energy_wh_minmax energy_wh TYPE minmax GRANULARITY 1),
     (ADD INDEX IF NOT EXISTS carbon_gco2e_minmax carbon_gco2e TYPE minmax GRANULARITY 1),
     (ADD INDEX IF NOT EXISTS confidence_minmax confidence TYPE minmax GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS provider_set provider TYPE set(1000) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS served_model_set served_model TYPE set(1000) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS service_set service TYPE set(1000) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS owner_set owner TYPE set(1000) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS pathway_category_set pathway_category TYPE set(1000) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS output_state_set output_state TYPE set(1000) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS stage_origin_set stage_origin TYPE set(1000) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS confidence_band_set confidence_band TYPE set(1000) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS evidence_basis_set evidence_basis TYPE set(1000) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS degradation_state_set degradation_state TYPE set(1000) GRANULARITY 1),
-    (ADD INDEX IF NOT EXISTS export_eligibility_set export_eligibility TYPE set(1000) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS served_model_bloom_filter served_model TYPE bloom_filter(0.01) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS service_bloom_filter service TYPE bloom_filter(0.01) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS owner_bloom_filter owner TYPE bloom_filter(0.01) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS provider_set provider TYPE set(100) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS pathway_category_set pathway_category TYPE set(100) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS output_state_set output_state TYPE set(100) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS stage_origin_set stage_origin TYPE set(100) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS confidence_band_set confidence_band TYPE set(100) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS evidence_basis_set evidence_basis TYPE set(100) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS degradation_state_set degradation_state TYPE set(100) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS export_eligibility_set export_eligibility TYPE set(100) GRANULARITY 1),
     (ADD INDEX IF NOT EXISTS trace_id_bloom_filter trace_id TYPE bloom_filter(0.01) GRANULARITY 1);
 
 ALTER TABLE attributions_local ON CLUSTER attribution
@@ -527,10 +527,10 @@ ALTER TABLE attributions_local ON CLUSTER attribution
     (MATERIALIZE INDEX energy_wh_minmax),
     (MATERIALIZE INDEX carbon_gco2e_minmax),
     (MATERIALIZE INDEX confidence_minmax),
+    (MATERIALIZE INDEX served_model_bloom_filter),
+    (MATERIALIZE INDEX service_bloom_filter),
+    (MATERIALIZE INDEX owner_bloom_filter),
     (MATERIALIZE INDEX provider_set),
-    (MATERIALIZE INDEX served_model_set),
-    (MATERIALIZE INDEX service_set),
-    (MATERIALIZE INDEX owner_set),
     (MATERIALIZE INDEX pathway_category_set),
     (MATERIALIZE INDEX output_state_set),
     (MATERIALIZE INDEX stage_origin_set),
@@ -619,22 +619,22 @@ CREATE TABLE IF NOT EXISTS attributions_by_materialized_at_local ON CLUSTER attr
     INDEX energy_wh_minmax energy_wh TYPE minmax GRANULARITY 1,
     INDEX carbon_gco2e_minmax carbon_gco2e TYPE minmax GRANULARITY 1,
     INDEX confidence_minmax confidence TYPE minmax GRANULARITY 1,
-    INDEX provider_set provider TYPE set(1000) GRANULARITY 1,
-    INDEX served_model_set served_model TYPE set(1000) GRANULARITY 1,
-    INDEX service_set service TYPE set(1000) GRANULARITY 1,
-    INDEX owner_set owner TYPE set(1000) GRANULARITY 1,
-    INDEX pathway_category_set pathway_category TYPE set(1000) GRANULARITY 1,
-    INDEX output_state_set output_state TYPE set(1000) GRANULARITY 1,
-    INDEX stage_origin_set stage_origin TYPE set(1000) GRANULARITY 1,
-    INDEX confidence_band_set confidence_band TYPE set(1000) GRANULARITY 1,
-    INDEX evidence_basis_set evidence_basis TYPE set(1000) GRANULARITY 1,
-    INDEX degradation_state_set degradation_state TYPE set(1000) GRANULARITY 1,
-    INDEX export_eligibility_set export_eligibility TYPE set(1000) GRANULARITY 1
+    INDEX served_model_bloom_filter served_model TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX service_bloom_filter service TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX owner_bloom_filter owner TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX provider_set provider TYPE set(100) GRANULARITY 1,
+    INDEX pathway_category_set pathway_category TYPE set(100) GRANULARITY 1,
+    INDEX output_state_set output_state TYPE set(100) GRANULARITY 1,
+    INDEX stage_origin_set stage_origin TYPE set(100) GRANULARITY 1,
+    INDEX confidence_band_set confidence_band TYPE set(100) GRANULARITY 1,
+    INDEX evidence_basis_set evidence_basis TYPE set(100) GRANULARITY 1,
+    INDEX degradation_state_set degradation_state TYPE set(100) GRANULARITY 1,
+    INDEX export_eligibility_set export_eligibility TYPE set(100) GRANULARITY 1
 )
 ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/attributions_by_materialized_at', '{replica}')
 PARTITION BY toYYYYMM(valid_from)
 ORDER BY (tenant_id, valid_from, id)
-SETTINGS replicated_deduplication_window = 10000, auto_statistics_types = '', packed_skip_index_max_bytes = 1048576;
+SETTINGS replicated_deduplication_window = 10000, index_granularity = 2048, auto_statistics_types = '', packed_skip_index_max_bytes = 1048576, min_compress_block_size = 8192, max_compress_block_size = 65536;
 
 CREATE TABLE IF NOT EXISTS attributions_by_materialized_at ON CLUSTER attribution AS attributions_by_materialized_at_local
 ENGINE = Distributed(attribution, currentDatabase(), attributions_by_materialized_at_local, cityHash64(tenant_id));
@@ -709,22 +709,22 @@ CREATE TABLE IF NOT EXISTS attributions_by_cost_usd_local ON CLUSTER attribution
     INDEX energy_wh_minmax energy_wh TYPE minmax GRANULARITY 1,
     INDEX carbon_gco2e_minmax carbon_gco2e TYPE minmax GRANULARITY 1,
     INDEX confidence_minmax confidence TYPE minmax GRANULARITY 1,
-    INDEX provider_set provider TYPE set(1000) GRANULARITY 1,
-    INDEX served_model_set served_model TYPE set(1000) GRANULARITY 1,
-    INDEX service_set service TYPE set(1000) GRANULARITY 1,
-    INDEX owner_set owner TYPE set(1000) GRANULARITY 1,
-    INDEX pathway_category_set pathway_category TYPE set(1000) GRANULARITY 1,
-    INDEX output_state_set output_state TYPE set(1000) GRANULARITY 1,
-    INDEX stage_origin_set stage_origin TYPE set(1000) GRANULARITY 1,
-    INDEX confidence_band_set confidence_band TYPE set(1000) GRANULARITY 1,
-    INDEX evidence_basis_set evidence_basis TYPE set(1000) GRANULARITY 1,
-    INDEX degradation_state_set degradation_state TYPE set(1000) GRANULARITY 1,
-    INDEX export_eligibility_set export_eligibility TYPE set(1000) GRANULARITY 1
+    INDEX served_model_bloom_filter served_model TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX service_bloom_filter service TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX owner_bloom_filter owner TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX provider_set provider TYPE set(100) GRANULARITY 1,
+    INDEX pathway_category_set pathway_category TYPE set(100) GRANULARITY 1,
+    INDEX output_state_set output_state TYPE set(100) GRANULARITY 1,
+    INDEX stage_origin_set stage_origin TYPE set(100) GRANULARITY 1,
+    INDEX confidence_band_set confidence_band TYPE set(100) GRANULARITY 1,
+    INDEX evidence_basis_set evidence_basis TYPE set(100) GRANULARITY 1,
+    INDEX degradation_state_set degradation_state TYPE set(100) GRANULARITY 1,
+    INDEX export_eligibility_set export_eligibility TYPE set(100) GRANULARITY 1
 )
 ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/attributions_by_cost_usd', '{replica}')
 PARTITION BY toYYYYMM(valid_from)
 ORDER BY (tenant_id, cost_usd, id)
-SETTINGS replicated_deduplication_window = 10000, auto_statistics_types = '', packed_skip_index_max_bytes = 1048576;
+SETTINGS replicated_deduplication_window = 10000, index_granularity = 2048, auto_statistics_types = '', packed_skip_index_max_bytes = 1048576, min_compress_block_size = 8192, max_compress_block_size = 65536;
 
 CREATE TABLE IF NOT EXISTS attributions_by_cost_usd ON CLUSTER attribution AS attributions_by_cost_usd_local
 ENGINE = Distributed(attribution, currentDatabase(), attributions_by_cost_usd_local, cityHash64(tenant_id));
@@ -799,22 +799,22 @@ CREATE TABLE IF NOT EXISTS attributions_by_energy_wh_local ON CLUSTER attributio
     INDEX cost_usd_minmax cost_usd TYPE minmax GRANULARITY 1,
     INDEX carbon_gco2e_minmax carbon_gco2e TYPE minmax GRANULARITY 1,
     INDEX confidence_minmax confidence TYPE minmax GRANULARITY 1,
-    INDEX provider_set provider TYPE set(1000) GRANULARITY 1,
-    INDEX served_model_set served_model TYPE set(1000) GRANULARITY 1,
-    INDEX service_set service TYPE set(1000) GRANULARITY 1,
-    INDEX owner_set owner TYPE set(1000) GRANULARITY 1,
-    INDEX pathway_category_set pathway_category TYPE set(1000) GRANULARITY 1,
-    INDEX output_state_set output_state TYPE set(1000) GRANULARITY 1,
-    INDEX stage_origin_set stage_origin TYPE set(1000) GRANULARITY 1,
-    INDEX confidence_band_set confidence_band TYPE set(1000) GRANULARITY 1,
-    INDEX evidence_basis_set evidence_basis TYPE set(1000) GRANULARITY 1,
-    INDEX degradation_state_set degradation_state TYPE set(1000) GRANULARITY 1,
-    INDEX export_eligibility_set export_eligibility TYPE set(1000) GRANULARITY 1
+    INDEX served_model_bloom_filter served_model TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX service_bloom_filter service TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX owner_bloom_filter owner TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX provider_set provider TYPE set(100) GRANULARITY 1,
+    INDEX pathway_category_set pathway_category TYPE set(100) GRANULARITY 1,
+    INDEX output_state_set output_state TYPE set(100) GRANULARITY 1,
+    INDEX stage_origin_set stage_origin TYPE set(100) GRANULARITY 1,
+    INDEX confidence_band_set confidence_band TYPE set(100) GRANULARITY 1,
+    INDEX evidence_basis_set evidence_basis TYPE set(100) GRANULARITY 1,
+    INDEX degradation_state_set degradation_state TYPE set(100) GRANULARITY 1,
+    INDEX export_eligibility_set export_eligibility TYPE set(100) GRANULARITY 1
 )
 ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/attributions_by_energy_wh', '{replica}')
 PARTITION BY toYYYYMM(valid_from)
 ORDER BY (tenant_id, energy_wh, id)
-SETTINGS replicated_deduplication_window = 10000, auto_statistics_types = '', packed_skip_index_max_bytes = 1048576;
+SETTINGS replicated_deduplication_window = 10000, index_granularity = 2048, auto_statistics_types = '', packed_skip_index_max_bytes = 1048576, min_compress_block_size = 8192, max_compress_block_size = 65536;
 
 CREATE TABLE IF NOT EXISTS attributions_by_energy_wh ON CLUSTER attribution AS attributions_by_energy_wh_local
 ENGINE = Distributed(attribution, currentDatabase(), attributions_by_energy_wh_local, cityHash64(tenant_id));
@@ -889,22 +889,22 @@ CREATE TABLE IF NOT EXISTS attributions_by_carbon_gco2e_local ON CLUSTER attribu
     INDEX cost_usd_minmax cost_usd TYPE minmax GRANULARITY 1,
     INDEX energy_wh_minmax energy_wh TYPE minmax GRANULARITY 1,
     INDEX confidence_minmax confidence TYPE minmax GRANULARITY 1,
-    INDEX provider_set provider TYPE set(1000) GRANULARITY 1,
-    INDEX served_model_set served_model TYPE set(1000) GRANULARITY 1,
-    INDEX service_set service TYPE set(1000) GRANULARITY 1,
-    INDEX owner_set owner TYPE set(1000) GRANULARITY 1,
-    INDEX pathway_category_set pathway_category TYPE set(1000) GRANULARITY 1,
-    INDEX output_state_set output_state TYPE set(1000) GRANULARITY 1,
-    INDEX stage_origin_set stage_origin TYPE set(1000) GRANULARITY 1,
-    INDEX confidence_band_set confidence_band TYPE set(1000) GRANULARITY 1,
-    INDEX evidence_basis_set evidence_basis TYPE set(1000) GRANULARITY 1,
-    INDEX degradation_state_set degradation_state TYPE set(1000) GRANULARITY 1,
-    INDEX export_eligibility_set export_eligibility TYPE set(1000) GRANULARITY 1
+    INDEX served_model_bloom_filter served_model TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX service_bloom_filter service TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX owner_bloom_filter owner TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX provider_set provider TYPE set(100) GRANULARITY 1,
+    INDEX pathway_category_set pathway_category TYPE set(100) GRANULARITY 1,
+    INDEX output_state_set output_state TYPE set(100) GRANULARITY 1,
+    INDEX stage_origin_set stage_origin TYPE set(100) GRANULARITY 1,
+    INDEX confidence_band_set confidence_band TYPE set(100) GRANULARITY 1,
+    INDEX evidence_basis_set evidence_basis TYPE set(100) GRANULARITY 1,
+    INDEX degradation_state_set degradation_state TYPE set(100) GRANULARITY 1,
+    INDEX export_eligibility_set export_eligibility TYPE set(100) GRANULARITY 1
 )
 ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/attributions_by_carbon_gco2e', '{replica}')
 PARTITION BY toYYYYMM(valid_from)
 ORDER BY (tenant_id, carbon_gco2e, id)
-SETTINGS replicated_deduplication_window = 10000, auto_statistics_types = '', packed_skip_index_max_bytes = 1048576;
+SETTINGS replicated_deduplication_window = 10000, index_granularity = 2048, auto_statistics_types = '', packed_skip_index_max_bytes = 1048576, min_compress_block_size = 8192, max_compress_block_size = 65536;
 
 CREATE TABLE IF NOT EXISTS attributions_by_carbon_gco2e ON CLUSTER attribution AS attributions_by_carbon_gco2e_local
 ENGINE = Distributed(attribution, currentDatabase(), attributions_by_carbon_gco2e_local, cityHash64(tenant_id));
@@ -979,22 +979,22 @@ CREATE TABLE IF NOT EXISTS attributions_by_confidence_local ON CLUSTER attributi
     INDEX cost_usd_minmax cost_usd TYPE minmax GRANULARITY 1,
     INDEX energy_wh_minmax energy_wh TYPE minmax GRANULARITY 1,
     INDEX carbon_gco2e_minmax carbon_gco2e TYPE minmax GRANULARITY 1,
-    INDEX provider_set provider TYPE set(1000) GRANULARITY 1,
-    INDEX served_model_set served_model TYPE set(1000) GRANULARITY 1,
-    INDEX service_set service TYPE set(1000) GRANULARITY 1,
-    INDEX owner_set owner TYPE set(1000) GRANULARITY 1,
-    INDEX pathway_category_set pathway_category TYPE set(1000) GRANULARITY 1,
-    INDEX output_state_set output_state TYPE set(1000) GRANULARITY 1,
-    INDEX stage_origin_set stage_origin TYPE set(1000) GRANULARITY 1,
-    INDEX confidence_band_set confidence_band TYPE set(1000) GRANULARITY 1,
-    INDEX evidence_basis_set evidence_basis TYPE set(1000) GRANULARITY 1,
-    INDEX degradation_state_set degradation_state TYPE set(1000) GRANULARITY 1,
-    INDEX export_eligibility_set export_eligibility TYPE set(1000) GRANULARITY 1
+    INDEX served_model_bloom_filter served_model TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX service_bloom_filter service TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX owner_bloom_filter owner TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX provider_set provider TYPE set(100) GRANULARITY 1,
+    INDEX pathway_category_set pathway_category TYPE set(100) GRANULARITY 1,
+    INDEX output_state_set output_state TYPE set(100) GRANULARITY 1,
+    INDEX stage_origin_set stage_origin TYPE set(100) GRANULARITY 1,
+    INDEX confidence_band_set confidence_band TYPE set(100) GRANULARITY 1,
+    INDEX evidence_basis_set evidence_basis TYPE set(100) GRANULARITY 1,
+    INDEX degradation_state_set degradation_state TYPE set(100) GRANULARITY 1,
+    INDEX export_eligibility_set export_eligibility TYPE set(100) GRANULARITY 1
 )
 ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/attributions_by_confidence', '{replica}')
 PARTITION BY toYYYYMM(valid_from)
 ORDER BY (tenant_id, confidence, id)
-SETTINGS replicated_deduplication_window = 10000, auto_statistics_types = '', packed_skip_index_max_bytes = 1048576;
+SETTINGS replicated_deduplication_window = 10000, index_granularity = 2048, auto_statistics_types = '', packed_skip_index_max_bytes = 1048576, min_compress_block_size = 8192, max_compress_block_size = 65536;
 
 CREATE TABLE IF NOT EXISTS attributions_by_confidence ON CLUSTER attribution AS attributions_by_confidence_local
 ENGINE = Distributed(attribution, currentDatabase(), attributions_by_confidence_local, cityHash64(tenant_id));
@@ -1070,21 +1070,21 @@ CREATE TABLE IF NOT EXISTS attributions_by_provider_local ON CLUSTER attribution
     INDEX energy_wh_minmax energy_wh TYPE minmax GRANULARITY 1,
     INDEX carbon_gco2e_minmax carbon_gco2e TYPE minmax GRANULARITY 1,
     INDEX confidence_minmax confidence TYPE minmax GRANULARITY 1,
-    INDEX served_model_set served_model TYPE set(1000) GRANULARITY 1,
-    INDEX service_set service TYPE set(1000) GRANULARITY 1,
-    INDEX owner_set owner TYPE set(1000) GRANULARITY 1,
-    INDEX pathway_category_set pathway_category TYPE set(1000) GRANULARITY 1,
-    INDEX output_state_set output_state TYPE set(1000) GRANULARITY 1,
-    INDEX stage_origin_set stage_origin TYPE set(1000) GRANULARITY 1,
-    INDEX confidence_band_set confidence_band TYPE set(1000) GRANULARITY 1,
-    INDEX evidence_basis_set evidence_basis TYPE set(1000) GRANULARITY 1,
-    INDEX degradation_state_set degradation_state TYPE set(1000) GRANULARITY 1,
-    INDEX export_eligibility_set export_eligibility TYPE set(1000) GRANULARITY 1
+    INDEX served_model_bloom_filter served_model TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX service_bloom_filter service TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX owner_bloom_filter owner TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX pathway_category_set pathway_category TYPE set(100) GRANULARITY 1,
+    INDEX output_state_set output_state TYPE set(100) GRANULARITY 1,
+    INDEX stage_origin_set stage_origin TYPE set(100) GRANULARITY 1,
+    INDEX confidence_band_set confidence_band TYPE set(100) GRANULARITY 1,
+    INDEX evidence_basis_set evidence_basis TYPE set(100) GRANULARITY 1,
+    INDEX degradation_state_set degradation_state TYPE set(100) GRANULARITY 1,
+    INDEX export_eligibility_set export_eligibility TYPE set(100) GRANULARITY 1
 )
 ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/attributions_by_provider', '{replica}')
 PARTITION BY toYYYYMM(valid_from)
 ORDER BY (tenant_id, provider, id)
-SETTINGS replicated_deduplication_window = 10000, auto_statistics_types = '', packed_skip_index_max_bytes = 1048576;
+SETTINGS replicated_deduplication_window = 10000, index_granularity = 2048, auto_statistics_types = '', packed_skip_index_max_bytes = 1048576, min_compress_block_size = 8192, max_compress_block_size = 65536;
 
 CREATE TABLE IF NOT EXISTS attributions_by_provider ON CLUSTER attribution AS attributions_by_provider_local
 ENGINE = Distributed(attribution, currentDatabase(), attributions_by_provider_local, cityHash64(tenant_id));
@@ -1160,21 +1160,21 @@ CREATE TABLE IF NOT EXISTS attributions_by_served_model_local ON CLUSTER attribu
     INDEX energy_wh_minmax energy_wh TYPE minmax GRANULARITY 1,
     INDEX carbon_gco2e_minmax carbon_gco2e TYPE minmax GRANULARITY 1,
     INDEX confidence_minmax confidence TYPE minmax GRANULARITY 1,
-    INDEX provider_set provider TYPE set(1000) GRANULARITY 1,
-    INDEX service_set service TYPE set(1000) GRANULARITY 1,
-    INDEX owner_set owner TYPE set(1000) GRANULARITY 1,
-    INDEX pathway_category_set pathway_category TYPE set(1000) GRANULARITY 1,
-    INDEX output_state_set output_state TYPE set(1000) GRANULARITY 1,
-    INDEX stage_origin_set stage_origin TYPE set(1000) GRANULARITY 1,
-    INDEX confidence_band_set confidence_band TYPE set(1000) GRANULARITY 1,
-    INDEX evidence_basis_set evidence_basis TYPE set(1000) GRANULARITY 1,
-    INDEX degradation_state_set degradation_state TYPE set(1000) GRANULARITY 1,
-    INDEX export_eligibility_set export_eligibility TYPE set(1000) GRANULARITY 1
+    INDEX service_bloom_filter service TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX owner_bloom_filter owner TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX provider_set provider TYPE set(100) GRANULARITY 1,
+    INDEX pathway_category_set pathway_category TYPE set(100) GRANULARITY 1,
+    INDEX output_state_set output_state TYPE set(100) GRANULARITY 1,
+    INDEX stage_origin_set stage_origin TYPE set(100) GRANULARITY 1,
+    INDEX confidence_band_set confidence_band TYPE set(100) GRANULARITY 1,
+    INDEX evidence_basis_set evidence_basis TYPE set(100) GRANULARITY 1,
+    INDEX degradation_state_set degradation_state TYPE set(100) GRANULARITY 1,
+    INDEX export_eligibility_set export_eligibility TYPE set(100) GRANULARITY 1
 )
 ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/attributions_by_served_model', '{replica}')
 PARTITION BY toYYYYMM(valid_from)
 ORDER BY (tenant_id, served_model, id)
-SETTINGS replicated_deduplication_window = 10000, auto_statistics_types = '', packed_skip_index_max_bytes = 1048576;
+SETTINGS replicated_deduplication_window = 10000, index_granularity = 2048, auto_statistics_types = '', packed_skip_index_max_bytes = 1048576, min_compress_block_size = 8192, max_compress_block_size = 65536;
 
 CREATE TABLE IF NOT EXISTS attributions_by_served_model ON CLUSTER attribution AS attributions_by_served_model_local
 ENGINE = Distributed(attribution, currentDatabase(), attributions_by_served_model_local, cityHash64(tenant_id));
@@ -1250,21 +1250,21 @@ CREATE TABLE IF NOT EXISTS attributions_by_service_local ON CLUSTER attribution
     INDEX energy_wh_minmax energy_wh TYPE minmax GRANULARITY 1,
     INDEX carbon_gco2e_minmax carbon_gco2e TYPE minmax GRANULARITY 1,
     INDEX confidence_minmax confidence TYPE minmax GRANULARITY 1,
-    INDEX provider_set provider TYPE set(1000) GRANULARITY 1,
-    INDEX served_model_set served_model TYPE set(1000) GRANULARITY 1,
-    INDEX owner_set owner TYPE set(1000) GRANULARITY 1,
-    INDEX pathway_category_set pathway_category TYPE set(1000) GRANULARITY 1,
-    INDEX output_state_set output_state TYPE set(1000) GRANULARITY 1,
-    INDEX stage_origin_set stage_origin TYPE set(1000) GRANULARITY 1,
-    INDEX confidence_band_set confidence_band TYPE set(1000) GRANULARITY 1,
-    INDEX evidence_basis_set evidence_basis TYPE set(1000) GRANULARITY 1,
-    INDEX degradation_state_set degradation_state TYPE set(1000) GRANULARITY 1,
-    INDEX export_eligibility_set export_eligibility TYPE set(1000) GRANULARITY 1
+    INDEX served_model_bloom_filter served_model TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX owner_bloom_filter owner TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX provider_set provider TYPE set(100) GRANULARITY 1,
+    INDEX pathway_category_set pathway_category TYPE set(100) GRANULARITY 1,
+    INDEX output_state_set output_state TYPE set(100) GRANULARITY 1,
+    INDEX stage_origin_set stage_origin TYPE set(100) GRANULARITY 1,
+    INDEX confidence_band_set confidence_band TYPE set(100) GRANULARITY 1,
+    INDEX evidence_basis_set evidence_basis TYPE set(100) GRANULARITY 1,
+    INDEX degradation_state_set degradation_state TYPE set(100) GRANULARITY 1,
+    INDEX export_eligibility_set export_eligibility TYPE set(100) GRANULARITY 1
 )
 ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/attributions_by_service', '{replica}')
 PARTITION BY toYYYYMM(valid_from)
 ORDER BY (tenant_id, service, id)
-SETTINGS replicated_deduplication_window = 10000, auto_statistics_types = '', packed_skip_index_max_bytes = 1048576;
+SETTINGS replicated_deduplication_window = 10000, index_granularity = 2048, auto_statistics_types = '', packed_skip_index_max_bytes = 1048576, min_compress_block_size = 8192, max_compress_block_size = 65536;
 
 CREATE TABLE IF NOT EXISTS attributions_by_service ON CLUSTER attribution AS attributions_by_service_local
 ENGINE = Distributed(attribution, currentDatabase(), attributions_by_service_local, cityHash64(tenant_id));
@@ -1340,21 +1340,21 @@ CREATE TABLE IF NOT EXISTS attributions_by_owner_local ON CLUSTER attribution
     INDEX energy_wh_minmax energy_wh TYPE minmax GRANULARITY 1,
     INDEX carbon_gco2e_minmax carbon_gco2e TYPE minmax GRANULARITY 1,
     INDEX confidence_minmax confidence TYPE minmax GRANULARITY 1,
-    INDEX provider_set provider TYPE set(1000) GRANULARITY 1,
-    INDEX served_model_set served_model TYPE set(1000) GRANULARITY 1,
-    INDEX service_set service TYPE set(1000) GRANULARITY 1,
-    INDEX pathway_category_set pathway_category TYPE set(1000) GRANULARITY 1,
-    INDEX output_state_set output_state TYPE set(1000) GRANULARITY 1,
-    INDEX stage_origin_set stage_origin TYPE set(1000) GRANULARITY 1,
-    INDEX confidence_band_set confidence_band TYPE set(1000) GRANULARITY 1,
-    INDEX evidence_basis_set evidence_basis TYPE set(1000) GRANULARITY 1,
-    INDEX degradation_state_set degradation_state TYPE set(1000) GRANULARITY 1,
-    INDEX export_eligibility_set export_eligibility TYPE set(1000) GRANULARITY 1
+    INDEX served_model_bloom_filter served_model TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX service_bloom_filter service TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX provider_set provider TYPE set(100) GRANULARITY 1,
+    INDEX pathway_category_set pathway_category TYPE set(100) GRANULARITY 1,
+    INDEX output_state_set output_state TYPE set(100) GRANULARITY 1,
+    INDEX stage_origin_set stage_origin TYPE set(100) GRANULARITY 1,
+    INDEX confidence_band_set confidence_band TYPE set(100) GRANULARITY 1,
+    INDEX evidence_basis_set evidence_basis TYPE set(100) GRANULARITY 1,
+    INDEX degradation_state_set degradation_state TYPE set(100) GRANULARITY 1,
+    INDEX export_eligibility_set export_eligibility TYPE set(100) GRANULARITY 1
 )
 ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/attributions_by_owner', '{replica}')
 PARTITION BY toYYYYMM(valid_from)
 ORDER BY (tenant_id, owner, id)
-SETTINGS replicated_deduplication_window = 10000, auto_statistics_types = '', packed_skip_index_max_bytes = 1048576;
+SETTINGS replicated_deduplication_window = 10000, index_granularity = 2048, auto_statistics_types = '', packed_skip_index_max_bytes = 1048576, min_compress_block_size = 8192, max_compress_block_size = 65536;
 
 CREATE TABLE IF NOT EXISTS attributions_by_owner ON CLUSTER attribution AS attributions_by_owner_local
 ENGINE = Distributed(attribution, currentDatabase(), attributions_by_owner_local, cityHash64(tenant_id));
