@@ -4,6 +4,7 @@
  */
 import { fileURLToPath } from 'node:url'
 import { Command, InvalidArgumentError, Option } from 'commander'
+import { SORT_FIELDS } from '../internal/filters/fields.js'
 import { admissionIndex } from './admission-index/question.js'
 import { attribution } from './attribution/question.js'
 import { evaluate, TRIAL_NAMES } from './eval/question.js'
@@ -133,6 +134,7 @@ program
   .option('--repeats <count>', 'of each case', atLeast(1), 5)
   .option('--ingest <count>', 'rows a second that come in meanwhile', atLeast(0), 1_000)
   .option('--every <count>', 'one case in so many', atLeast(1), 1)
+  .addOption(new Option('--sorts <fields...>', 'to ask by').choices(SORT_FIELDS).default(SORT_FIELDS))
   .action(async (options: Omit<QueryOptions, 'checkout'>) => {
     await query({ ...options, checkout: CHECKOUT }, stopping.signal)
   })

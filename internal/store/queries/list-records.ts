@@ -142,7 +142,7 @@ async function chooseTable(
     query: `EXPLAIN ESTIMATE ${candidates.map(({ table, where }) => `SELECT 1 FROM ${table} WHERE ${where}`).join(' UNION ALL ')}`,
     query_params: { tenant: tenantId, ...bindings.params },
     format: 'JSONEachRow',
-    clickhouse_settings: READ_LIMITS,
+    clickhouse_settings: { ...READ_LIMITS, use_skip_indexes: 0 },
     abort_signal: signal,
   })
   const estimates = await result.json<{ table: string; rows: string }>()
