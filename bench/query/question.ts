@@ -91,22 +91,24 @@ async function answer(options: QueryOptions, folder: string, processes: Processe
   )
   const stopping = new AbortController()
   const incoming = arrive(connectStore(connection), rows, ingest, stopping.signal)
-  // It is awaited at the end; until then its failure is said, and none of its rows is counted on.
-  incoming.catch((cause: unknown) => say(`${new Date().toISOString()} rows no longer come in: ${cause}`))
   const figures: Figure[] = []
-  let saidAt = performance.now()
-  for (const [i, { filter, sort }] of cases.entries()) {
-    if (i % every !== 0) continue
-    figures.push(await measure(store, tables, filter, sort, undefined, 1, repeats))
-    const deep = await positionBefore(store, filter, sort, 999 * LIMIT)
-    if (deep !== undefined) figures.push(await measure(store, tables, filter, sort, deep, 1_000, repeats))
-    if (performance.now() - saidAt > 20_000) {
-      say(`${i} of ${cases.length} cases`)
-      saidAt = performance.now()
+  let arrived = 0
+  try {
+    let saidAt = performance.now()
+    for (const [i, { filter, sort }] of cases.entries()) {
+      if (i % every !== 0) continue
+      figures.push(await measure(store, tables, filter, sort, undefined, 1, repeats))
+      const deep = await positionBefore(store, filter, sort, 999 * LIMIT)
+      if (deep !== undefined) figures.push(await measure(store, tables, filter, sort, deep, 1_000, repeats))
+      if (performance.now() - saidAt > 20_000) {
+        say(`${i} of ${cases.length} cases`)
+        saidAt = performance.now()
+      }
     }
+  } finally {
+    stopping.abort()
+    arrived = await incoming
   }
-  stopping.abort()
-  const arrived = await incoming
   const sizes = await sizesOf(store)
   await store.close()
 
