@@ -86,6 +86,7 @@ import { encodeObservation, encodeObservations } from '../../internal/observatio
 import { partnerRoutes } from '../../internal/partner/routes.js'
 import { runMain, stopSignal, untilAvailable } from '../../internal/process/main.js'
 import { reportRoutes } from '../../internal/reports/routes.js'
+import { openReportThread } from '../../internal/reports/thread.js'
 import { readMasterKeys } from '../../internal/secrets/master-keys.js'
 import { signingKey } from '../../internal/secrets/signing-keys.js'
 import { adoptOrphans } from '../../internal/spool/orphans.js'
@@ -93,13 +94,12 @@ import { openSpool } from '../../internal/spool/spool.js'
 import { connectStore } from '../../internal/store/client.js'
 import { openRecords } from '../../internal/store/open-records.js'
 import { findAdmissionKeys } from '../../internal/store/queries/admission-keys.js'
-import { findAllocationWeights, findSpreadWeights } from '../../internal/store/queries/allocation-weights.js'
+import { findAllocationWeights } from '../../internal/store/queries/allocation-weights.js'
 import { findAttribution } from '../../internal/store/queries/attributions.js'
 import { listAuditLog } from '../../internal/store/queries/audit-log.js'
 import { closedVersionsOf } from '../../internal/store/queries/closed.js'
 import { observedSources, seenLayers } from '../../internal/store/queries/coverage.js'
 import { findQuarantined } from '../../internal/store/queries/quarantined.js'
-import { usageSums } from '../../internal/store/queries/usage.js'
 import { listWebhookAttempts } from '../../internal/store/queries/webhook-attempts.js'
 import { createLog } from '../../internal/telemetry/log.js'
 import { settingsRoutes } from '../../internal/tenants/routes.js'
@@ -190,6 +190,7 @@ runMain('gateway', async () => {
   }
   const store = connectStore(storeConnection)
   const storedRecords = openRecords(storeConnection)
+  const reports = openReportThread(storeConnection)
 
   const signingKeys = await broker.bucket(SIGNING_KEYS)
   const idsOf = tenantIdsCache(await signingKey(signingKeys, masterKeys, 'ids'))
@@ -417,11 +418,8 @@ runMain('gateway', async () => {
       ...oauth.routes,
       ...attributionRoutes(attributions),
       ...reportRoutes({
-        reads: {
-          sums: (...question) => usageSums(store, ...question),
-          notPeople: (tenantId) => workloadHashes(directory.directory, tenantId, identityKeyOf(tenantId)),
-          weights: (...asked) => findSpreadWeights(store, ...asked),
-        },
+        thread: reports,
+        notPeople: (tenantId) => workloadHashes(directory.directory, tenantId, identityKeyOf(tenantId)),
         cursors,
         clock,
       }),
@@ -531,5 +529,6 @@ runMain('gateway', async () => {
   await writer.close()
   await broker.close()
   await storedRecords.close()
+  await reports.close()
   await store.close()
 })

@@ -54,10 +54,13 @@ export class Lattice {
   private readonly rollups: Rollup[] = []
   private readonly coarser: ReadonlyMap<Rollup, readonly Rollup[]>
   private readonly alike = new Map<string, Group[]>()
+  /** By dimension and cell: equal numbers for equal values. */
+  private readonly values: readonly Int32Array[]
 
   constructor(cells: readonly Cell[], dimensionCount: number) {
     this.cells = cells
     const placesBy = placesByDimensions(cells, dimensionCount)
+    this.values = Array.from({ length: dimensionCount }, (_, dimension) => placesBy[1 << dimension] ?? NO_CELLS)
     const known = new Map<string, Rollup[]>()
     // The largest set comes first: one rollup is coarser than another where its set is within the other's.
     for (let dimensions = (1 << dimensionCount) - 1; dimensions >= 0; dimensions--) {
@@ -145,10 +148,10 @@ export class Lattice {
 
   /** Dimensions in which all of some cells have the same value. */
   commonOf(cells: readonly number[]): Dimensions {
-    const [first, ...others] = cells.map((cell) => this.cells[cell]?.values ?? [])
     let common = 0
-    for (const [i, value] of (first ?? []).entries()) {
-      if (others.every((values) => values[i] === value)) common |= 1 << i
+    for (const [i, values] of this.values.entries()) {
+      const first = values[cells[0] ?? 0]
+      if (cells.every((cell) => values[cell] === first)) common |= 1 << i
     }
     return common
   }

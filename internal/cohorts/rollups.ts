@@ -40,7 +40,16 @@ export interface Rollups {
   isSafe(values: readonly (readonly string[])[]): boolean
 }
 
-/** @param cells each set of values once */
+/** Folding would take too long. */
+export class TooMuchToFold extends Error {}
+
+/** Cells that rules 3 and 4 look at, one rollup against another, again for each: some seconds' worth. */
+const LOOKS_MAX = 30_000_000
+
+/**
+ * @param cells each set of values once
+ * @throws TooMuchToFold; the same cells always or never
+ */
 export function foldRollups(cells: readonly Cell[], dimensionCount: number): Rollups {
   const sorted = [...cells].sort(byValues)
   const lattice = new Lattice(sorted, dimensionCount)
@@ -96,9 +105,12 @@ function keyOf(dimensions: Dimensions, values: readonly string[]): string {
 function hideWhatTells(lattice: Lattice): void {
   /** By finer rollup and coarser one: how much of both was hidden when they were last found to follow the rules. */
   const followed = new Map<Rollup, Map<Rollup, number>>(lattice.distinct.map((finer) => [finer, new Map()]))
+  let looks = 0
   const hides = (coarser: Rollup, finer: Rollup): boolean => {
     const hiddenCount = coarser.hiddenCount + finer.hiddenCount
     if (followed.get(finer)?.get(coarser) === hiddenCount) return false
+    looks += lattice.cells.length
+    if (looks > LOOKS_MAX) throw new TooMuchToFold()
     if (hideWithin(coarser, finer, lattice) || hideHoldersOfRests(coarser, finer, lattice)) return true
     followed.get(finer)?.set(coarser, hiddenCount)
     return false
@@ -112,26 +124,29 @@ function hideWhatTells(lattice: Lattice): void {
   }
 }
 
+/** Rule 3 for two rollups. @returns whether anything was hidden */
 function hideWithin(coarser: Rollup, finer: Rollup, lattice: Lattice): boolean {
-  const hiddenOf = new Map<Group, Group[]>()
-  for (const child of finer.groups) {
-    if (!child.isHidden) continue
-    const parent = groupAt(coarser, child.cells[0] ?? 0)
-    if (parent.isHidden) continue
-    const siblings = hiddenOf.get(parent)
-    if (siblings === undefined) hiddenOf.set(parent, [child])
-    else siblings.push(child)
+  const counts = new Int32Array(coarser.groups.length)
+  const people: Few[] = []
+  for (const { cells, isHidden, people: own } of finer.groups) {
+    if (!isHidden) continue
+    const place = coarser.places[cells[0] ?? 0] ?? 0
+    counts[place] = (counts[place] ?? 0) + 1
+    const met = people[place] ?? new Few()
+    people[place] = met
+    met.add(own)
   }
   let hasHidden = false
-  for (const [parent, hidden] of hiddenOf) {
-    let people = unionOf(hidden.map((child) => child.people))
-    let count = hidden.length
-    if (count > 1 && people.length >= COHORT_MIN) continue
+  for (const [place, met] of people.entries()) {
+    const parent = coarser.groups[place]
+    if (met === undefined || parent === undefined || parent.isHidden) continue
+    let count = counts[place] ?? 0
+    if (count > 1 && met.isMany) continue
     const shown = [...new Set(parent.cells.map((cell) => groupAt(finer, cell)))].filter((child) => !child.isHidden)
     for (const next of shown.sort(bySize)) {
-      if (count > 1 && people.length >= COHORT_MIN) break
+      if (count > 1 && met.isMany) break
       if (lattice.hide(next)) hasHidden = true
-      people = unionOf([people, next.people])
+      met.add(next.people)
       count++
     }
   }
@@ -144,45 +159,51 @@ const bySize = (one: Group, other: Group): number =>
   one.cells.length - other.cells.length ||
   (one.cells[0] ?? 0) - (other.cells[0] ?? 0)
 
+/** Rule 4 for two rollups. @returns whether anything was hidden */
 function hideHoldersOfRests(coarser: Rollup, finer: Rollup, lattice: Lattice): boolean {
   const parting = lattice.partingBy(coarser, finer)
-  const looked = new Set<Group>()
+  const rests = parting.rests.map((place) => {
+    const cells = parting.parts[place] ?? []
+    return { cells, common: lattice.commonOf(cells) }
+  })
   let hasHidden = false
-  for (const place of parting.rests) {
-    const rest = parting.parts[place] ?? []
-    const common = lattice.commonOf(rest)
-    for (const rollup of lattice.distinct) {
+  for (const rollup of lattice.distinct) {
+    if (rollup === lattice.root) continue
+    const holders = new Set<Group>()
+    for (const { cells, common } of rests) {
       if (!isWithin(rollup.dimensions, common)) continue
-      const holder = groupAt(rollup, rest[0] ?? 0)
-      if (holder.isHidden || rollup === lattice.root || holder.cells.length <= rest.length) continue
-      // What is left of a group does not depend on which of the rests it was found by.
-      if (looked.has(holder)) continue
-      looked.add(holder)
-      if (leavesFewOf(holder, parting, lattice) && lattice.hide(holder)) hasHidden = true
+      const holder = groupAt(rollup, cells[0] ?? 0)
+      if (!holder.isHidden && holder.cells.length > cells.length) holders.add(holder)
     }
+    // The finer rollup's groups are each all in one of a coarser one's.
+    const parts = isWithin(rollup.dimensions, finer.dimensions) ? rests.map(({ cells }) => cells) : parting.parts
+    for (const holder of leavingFew(holders, rollup, parts, lattice)) if (lattice.hide(holder)) hasHidden = true
   }
   return hasHidden
 }
 
-/** Whether one to four people are in those cells of a group whose parts are not all in it. */
-function leavesFewOf(
-  { cells, rollup, cells: [first = 0] }: Group,
-  { places, parts }: Parting,
+/** Which groups of a rollup have one to four people in those of their cells whose parts are not all in them. */
+function leavingFew(
+  groups: ReadonlySet<Group>,
+  rollup: Rollup,
+  parts: readonly (readonly number[])[],
   lattice: Lattice,
-): boolean {
-  const own = rollup.places[first]
-  const isInside = new Map<number, boolean>()
-  const left = new Few()
-  for (const cell of cells) {
-    const place = places[cell] ?? 0
-    let isWhole = isInside.get(place)
-    if (isWhole === undefined) {
-      isWhole = (parts[place] ?? []).every((member) => rollup.places[member] === own)
-      isInside.set(place, isWhole)
+): readonly Group[] {
+  const left = new Map<Group, Few>()
+  let undecided = groups.size
+  for (const members of parts) {
+    if (undecided === 0) break
+    const own = rollup.places[members[0] ?? 0]
+    if (members.every((cell) => rollup.places[cell] === own)) continue
+    for (const cell of members) {
+      const group = groupAt(rollup, cell)
+      if (!groups.has(group)) continue
+      const met = left.get(group) ?? new Few()
+      left.set(group, met)
+      if (!met.isMany && met.add(lattice.peopleIn(cell))) undecided--
     }
-    if (!isWhole && left.add(lattice.peopleIn(cell))) return false
   }
-  return left.isSmall()
+  return [...left].flatMap(([group, met]) => (met.isSmall() ? [group] : []))
 }
 
 /** How all answers part the cells: any rollup's groups, with what any coarser one's do not show. */

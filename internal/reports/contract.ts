@@ -3,12 +3,10 @@ import { FILTER_PARAMETERS, FILTERS_DESCRIPTION } from '../filters/parameters.js
 import { count, decimalText, PAGE_PARAMETERS, pageOf, timeText } from '../gateway/contract/fields.js'
 import { json, type Operation, type Parameters } from '../gateway/contract/operation.js'
 import { INTERVALS, REPORT_DIMENSIONS } from '../store/queries/usage.js'
+import { ADOPTION_DIMENSIONS, ADOPTION_INTERVALS } from './kinds.js'
 import { BOUNDED_FIGURES } from './usage.js'
 
 /** What the reports take and promise (spec 4.2 and 8, design section 6). */
-
-export const ADOPTION_DIMENSIONS = ['owner', 'service', 'provider', 'served_model'] as const
-export const ADOPTION_INTERVALS = ['day', 'week', 'month'] as const
 
 const TIMES: Parameters = {
   from: z

@@ -2,7 +2,7 @@ import type { Choice } from '../cohorts/rows.js'
 import { type Condition, digestOf, isFilterName, parseFilters } from '../filters/parse.js'
 import { badParameter, namedOnce, readPairs } from '../gateway/query-string.js'
 import type { Problem } from '../problems/catalogue.js'
-import { INTERVALS, type Interval, REPORT_DIMENSIONS, type ReportDimension } from '../store/queries/usage.js'
+import { type Interval, REPORT_DIMENSIONS, type ReportDimension } from '../store/queries/usage.js'
 import { DAYS_MAX, type Period, QUARTER_MS, readEdge, readZone, usualPeriod } from './period.js'
 
 const DAY_MS = 24 * 60 * 60 * 1000
@@ -43,8 +43,8 @@ export function readReport(
   text: string,
   nowMs: number,
   taken: readonly ReportParameter[],
-  groups: readonly ReportDimension[] = REPORT_DIMENSIONS,
-  intervals: readonly Interval[] = INTERVALS,
+  groups: readonly ReportDimension[],
+  intervals: readonly Interval[],
 ): ReadReport {
   const read = readPairs(text)
   if (!read.ok) return read

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { WEIGHT_PARTS } from '../../../internal/allocation/weights.js'
+import { readQuestion } from '../../../internal/reports/kinds.js'
 import type { Measured } from '../../../internal/reports/parts.js'
-import { readReport } from '../../../internal/reports/question.js'
 import { type ReportRow, reportOf } from '../../../internal/reports/report.js'
 import { shownUsage, USAGE, type Usage } from '../../../internal/reports/usage.js'
 import type { SpreadWeights } from '../../../internal/store/queries/allocation-weights.js'
@@ -11,7 +11,6 @@ import { DAY_MS, type ReportedCall, type ReportedSums, reportReads } from '../..
 
 const SMALL = 5
 const START_MS = Date.UTC(2026, 9, 5)
-const TAKEN = ['group_by', 'interval', 'from', 'to', 'allocate'] as const
 
 const weight = (service: string, owner: string, percent: bigint) => ({
   service,
@@ -38,7 +37,7 @@ const callsOf = (service: string, from: number, to: number, provider?: string): 
 
 async function ask<M>(calls: readonly ReportedCall[], query: string, measured: Measured<M>, weights = WEIGHTS) {
   const period = `from=${new Date(START_MS - DAY_MS).toISOString()}&to=${new Date(START_MS + 50 * DAY_MS).toISOString()}`
-  const read = readReport([period, query].filter((part) => part !== '').join('&'), Date.now(), TAKEN)
+  const read = readQuestion('usage', [period, query].filter((part) => part !== '').join('&'), Date.now())
   if (!read.ok) throw new Error(JSON.stringify(read.problem))
   const reads = reportReads(calls, weights)
   return (await reportOf('tnt_one', read.question, measured, reads, new AbortController().signal)).rows

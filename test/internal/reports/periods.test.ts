@@ -1,14 +1,14 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { readQuestion } from '../../../internal/reports/kinds.js'
 import type { Measured } from '../../../internal/reports/parts.js'
-import { type ReportQuestion, readReport } from '../../../internal/reports/question.js'
+import type { ReportQuestion } from '../../../internal/reports/question.js'
 import { reportOf } from '../../../internal/reports/report.js'
 import { type ReportedCall, type ReportedSums, reportReads } from '../../support/report-reads.js'
 
 const SMALL = 5
 const HOUR_MS = 3_600_000
 const START_MS = Date.UTC(2026, 9, 5)
-const TAKEN = ['group_by', 'interval', 'time_zone', 'from', 'to'] as const
 
 /** The calls behind each figure, in place of their sums. */
 const CALLS: Measured<readonly number[]> = {
@@ -68,7 +68,7 @@ const anyQuestion = fc
       `to=${new Date(to).toISOString()}`,
       filter,
     ]
-    const read = readReport(parts.filter((part) => part !== '').join('&'), Date.now(), TAKEN)
+    const read = readQuestion('usage', parts.filter((part) => part !== '').join('&'), Date.now())
     if (!read.ok) throw new Error(JSON.stringify(read.problem))
     return read.question
   })

@@ -1,0 +1,21 @@
+import { INTERVALS, type Interval, REPORT_DIMENSIONS, type ReportDimension } from '../store/queries/usage.js'
+import { type ReadReport, type ReportParameter, readReport } from './question.js'
+
+/** The kinds of report, and what may be asked of each. */
+
+export type ReportKind = 'usage' | 'adoption'
+
+export const ADOPTION_DIMENSIONS = ['owner', 'service', 'provider', 'served_model'] as const
+export const ADOPTION_INTERVALS = ['day', 'week', 'month'] as const
+
+const PARAMETERS = ['group_by', 'interval', 'time_zone', 'from', 'to', 'limit', 'cursor'] as const
+
+type Taken = readonly [readonly ReportParameter[], readonly ReportDimension[], readonly Interval[]]
+const TAKEN: Readonly<Record<ReportKind, Taken>> = {
+  usage: [[...PARAMETERS, 'allocate'], REPORT_DIMENSIONS, INTERVALS],
+  adoption: [PARAMETERS, ADOPTION_DIMENSIONS, ADOPTION_INTERVALS],
+}
+
+/** The same question, whoever reads it. */
+export const readQuestion = (kind: ReportKind, query: string, nowMs: number): ReadReport =>
+  readReport(query, nowMs, ...TAKEN[kind])

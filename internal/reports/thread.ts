@@ -1,0 +1,144 @@
+import { Worker } from 'node:worker_threads'
+import { type Problem, problem } from '../problems/catalogue.js'
+import type { StoreConnection } from '../store/client.js'
+import { createTurns } from '../store/turns.js'
+import type { ReportPage, ReportTask } from './answers.js'
+import type { FromWorker, ToWorker } from './worker.js'
+
+export type ReportAnswer =
+  | { readonly ok: true; readonly page: ReportPage }
+  | { readonly ok: false; readonly problem: Problem }
+
+/** Works reports out beside the event loop. */
+export interface ReportThread {
+  /**
+   * @param signal of a caller who may leave
+   * @returns a problem where the question is too large, too much is asked at a time, or the thread or the read model
+   *   fails
+   * @throws on a defect, and the signal's reason when the caller has left
+   */
+  answer(task: ReportTask, signal: AbortSignal): Promise<ReportAnswer>
+  /** Those who wait get a problem. */
+  close(): Promise<void>
+}
+
+/** Reports of one tenant at a time, and those that wait for them. */
+const TURNS = { runningMax: 2, waitingMax: 16, waitMsMax: 10_000 } as const
+/** Of all tenants, in the thread at a time. */
+const TASKS_MAX = 32
+/** Of one report: a reading takes ten seconds at most, a folding some. A thread that tells nothing for so long hangs. */
+const ANSWER_MS_MAX = 30_000
+/** Of the thread: a report that needs more ends it, and not the gateway. */
+const MEMORY_MB_MAX = 1_024
+
+const BUSY = problem('SERVICE_UNAVAILABLE', 'Too many reports are being worked out; try again.', {
+  retryAfterSeconds: 2,
+})
+const TOO_MANY = problem('RATE_LIMITED', 'Too many reports of the tenant are being worked out; try again.', {
+  retryAfterSeconds: 1,
+})
+const ENDED = problem(
+  'SERVICE_UNAVAILABLE',
+  'The report could not be worked out in time; try again, or ask for less.',
+  {
+    retryAfterSeconds: 5,
+  },
+)
+
+interface Waiting {
+  readonly settle: (told: FromWorker | undefined) => void
+  /** How many tasks the thread had settled when it was asked. */
+  readonly settledBefore: number
+}
+
+/** @param limits for tests, as is the script that the thread runs */
+export function openReportThread(
+  connection: StoreConnection,
+  { script = SCRIPT, answerMsMax = ANSWER_MS_MAX, tasksMax = TASKS_MAX } = {},
+): ReportThread {
+  const turns = createTurns(TURNS)
+  let current: ReturnType<typeof startThread> | undefined
+  let lastId = 0
+
+  /** Undefined: the thread ended, or had to be. */
+  async function ask(task: ReportTask, signal: AbortSignal): Promise<FromWorker | undefined> {
+    if (current?.isOver ?? true) current = startThread(script, connection)
+    const thread = current as ReturnType<typeof startThread>
+    lastId += 1
+    const id = lastId
+    const leave = (): void => thread.tell({ kind: 'leave', id })
+    const overdue = setTimeout(() => void thread.giveUp(id), answerMsMax)
+    signal.addEventListener('abort', leave, { once: true })
+    try {
+      return await thread.ask(id, task)
+    } finally {
+      clearTimeout(overdue)
+      signal.removeEventListener('abort', leave)
+    }
+  }
+
+  return {
+    async answer(task, signal) {
+      const turn = await turns.take(task.tenantId, signal, async (): Promise<ReportAnswer> => {
+        if (current !== undefined && !current.isOver && current.waiting.size >= tasksMax) {
+          return { ok: false, problem: BUSY }
+        }
+        const told = await ask(task, signal)
+        signal.throwIfAborted()
+        if (told === undefined) return { ok: false, problem: ENDED }
+        if (told.kind === 'failed') throw new Error('a report failed', { cause: told.cause })
+        return told.kind === 'page' ? { ok: true, page: told.page } : { ok: false, problem: told.problem }
+      })
+      return turn?.value ?? { ok: false, problem: TOO_MANY }
+    },
+    async close() {
+      await current?.end()
+    },
+  }
+}
+
+const SCRIPT = new URL('./worker.js', import.meta.url)
+
+function startThread(script: URL, connection: StoreConnection) {
+  const worker = new Worker(script, {
+    workerData: connection,
+    resourceLimits: { maxOldGenerationSizeMb: MEMORY_MB_MAX },
+  })
+  const waiting = new Map<number, Waiting>()
+  let settled = 0
+  const thread = {
+    isOver: false,
+    waiting,
+    ask: (id: number, task: ReportTask) =>
+      new Promise<FromWorker | undefined>((resolve) => {
+        waiting.set(id, { settle: resolve, settledBefore: settled })
+        thread.tell({ kind: 'ask', id, task })
+      }),
+    tell: (message: ToWorker): void => worker.postMessage(message),
+    /** Of a thread that has told nothing since it was asked, with all others who wait for it. */
+    async giveUp(id: number): Promise<void> {
+      const task = waiting.get(id)
+      if (task?.settledBefore === settled) return thread.end()
+      task?.settle(undefined)
+      waiting.delete(id)
+      thread.tell({ kind: 'leave', id })
+    },
+    async end(): Promise<void> {
+      await worker.terminate()
+    },
+  }
+  const over = (): void => {
+    thread.isOver = true
+    for (const { settle } of waiting.values()) settle(undefined)
+    waiting.clear()
+  }
+  worker.on('message', (told: FromWorker) => {
+    settled += 1
+    waiting.get(told.id)?.settle(told)
+    waiting.delete(told.id)
+  })
+  // Out of memory, or a defect of the thread itself: those who wait are told, and the next question starts another.
+  worker.on('error', over)
+  worker.on('exit', over)
+  return thread
+}

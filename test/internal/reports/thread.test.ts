@@ -1,0 +1,146 @@
+import { readFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { afterEach, describe, expect, test } from 'vitest'
+import type { ReportTask } from '../../../internal/reports/answers.js'
+import { openReportThread, type ReportThread } from '../../../internal/reports/thread.js'
+
+/** A thread that does as the query says; `wait` lasts until the gate is opened. */
+const SCRIPT = new URL(
+  `data:text/javascript,${encodeURIComponent(`
+    import { parentPort, workerData } from 'node:worker_threads'
+    const page = (id, task) =>
+      parentPort.postMessage({ id, kind: 'page', page: { rows: [], scope: { query: task.query } } })
+    parentPort.on('message', (message) => {
+      if (message.kind === 'leave') return parentPort.postMessage({ id: message.id, kind: 'failed', cause: 'left' })
+      const { id, task } = message
+      if (task.query === 'die') process.exit(1)
+      if (task.query === 'throw') throw new Error('a defect of the thread')
+      if (task.query === 'hang') for (;;) {}
+      if (task.query === 'fail') return parentPort.postMessage({ id, kind: 'failed', cause: new Error('a defect') })
+      if (task.query === 'silent') return
+      if (task.query === 'wait') Atomics.wait(workerData.gate, 0, 0)
+      page(id, task)
+    })
+  `)}`,
+)
+const CONNECTION = { url: '', user: '', password: '', database: '' }
+
+const opened: ReportThread[] = []
+afterEach(async () => {
+  for (const thread of opened.splice(0)) await thread.close()
+})
+function open(limits: { answerMsMax?: number; tasksMax?: number } = {}) {
+  const gate = new Int32Array(new SharedArrayBuffer(4))
+  const connection = { ...CONNECTION, gate }
+  const thread = openReportThread(connection, { script: SCRIPT, ...limits })
+  opened.push(thread)
+  const ask = (query: string, tenantId = 'tnt_one', signal = new AbortController().signal) =>
+    thread.answer({ ...TASK, query, tenantId }, signal)
+  const openGate = (): void => {
+    Atomics.store(gate, 0, 1)
+    Atomics.notify(gate, 0)
+  }
+  return { thread, ask, openGate }
+}
+const TASK: ReportTask = {
+  kind: 'usage',
+  tenantId: 'tnt_one',
+  query: '',
+  nowMs: 0,
+  answerId: '',
+  after: undefined,
+  limit: 51,
+  notPeople: [],
+}
+const answered = (query: string) => ({ ok: true, page: { rows: [], scope: { query } } })
+const refused = (code: string) => ({ ok: false, problem: { code } })
+
+describe('a report', () => {
+  test('is worked out while the event loop turns', async () => {
+    const { ask, openGate } = open()
+    const answer = ask('wait')
+
+    // The thread stands still until this turn of the loop has come.
+    setImmediate(openGate)
+
+    expect(await answer).toEqual(answered('wait'))
+  })
+
+  test('that fails is thrown, and the thread goes on', async () => {
+    const { ask } = open()
+
+    await expect(ask('fail')).rejects.toThrow('a report failed')
+    expect(await ask('next')).toEqual(answered('next'))
+  })
+
+  test('whose caller leaves is told to the thread, and is no answer', async () => {
+    const { ask } = open()
+    const leaving = new AbortController()
+    const answer = ask('silent', 'tnt_one', leaving.signal)
+
+    leaving.abort(new Error('the caller has left'))
+
+    await expect(answer).rejects.toThrow('the caller has left')
+  })
+})
+
+describe('a thread', () => {
+  test.each(['die', 'throw'])('that ends by itself (%s) is told to all who wait, and replaced', async (end) => {
+    const { ask } = open()
+    const waiting = ask('silent', 'tnt_two')
+
+    expect(await ask(end)).toMatchObject(refused('SERVICE_UNAVAILABLE'))
+    expect(await waiting).toMatchObject(refused('SERVICE_UNAVAILABLE'))
+    expect(await ask('next')).toEqual(answered('next'))
+  })
+
+  test('that hangs is ended, and replaced', async () => {
+    const { ask } = open({ answerMsMax: 4_000 })
+
+    expect(await ask('hang')).toMatchObject(refused('SERVICE_UNAVAILABLE'))
+    expect(await ask('next')).toEqual(answered('next'))
+  })
+
+  test('takes so many tasks at a time, and refuses the next at once', async () => {
+    const { ask, openGate } = open({ tasksMax: 2 })
+    const first = ask('wait', 'tnt_one')
+    const second = ask('next', 'tnt_two')
+
+    expect(await ask('third', 'tnt_three')).toMatchObject(refused('SERVICE_UNAVAILABLE'))
+    openGate()
+    expect(await first).toEqual(answered('wait'))
+    expect(await second).toEqual(answered('next'))
+  })
+
+  test('that is closed answers those who wait', async () => {
+    const { thread, ask } = open()
+    const waiting = ask('silent')
+
+    await thread.close()
+
+    expect(await waiting).toMatchObject(refused('SERVICE_UNAVAILABLE'))
+  })
+})
+
+test("nothing that a gateway's own thread loads for reports folds groups or reads usage", () => {
+  const loaded = new Set<string>()
+  const root = join(import.meta.dirname, '../../..')
+  const visit = (file: string): void => {
+    if (loaded.has(file)) return
+    loaded.add(file)
+    for (const [, clause = '', to = ''] of readFileSync(join(root, file), 'utf8').matchAll(IMPORT)) {
+      const isTypeOnly = clause.startsWith('type ') || /^\{(\s*type \w+,?)+\s*\}$/.test(clause)
+      if (!isTypeOnly && to.startsWith('.')) visit(relative('/', join('/', dirname(file), to.replace(/\.js$/, '.ts'))))
+    }
+  }
+
+  visit('internal/reports/routes.ts')
+  visit('internal/reports/thread.ts')
+
+  expect([...loaded]).toContain('internal/reports/question.ts')
+  for (const heavy of ['internal/cohorts/rollups.ts', 'internal/reports/report.ts', 'internal/reports/answers.ts']) {
+    expect([...loaded]).not.toContain(heavy)
+  }
+})
+
+const IMPORT = /^(?:import|export)\s+([^'"]*?)\s*from\s*['"]([^'"]+)['"]/gm
