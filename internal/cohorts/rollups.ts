@@ -44,7 +44,7 @@ export interface Rollups {
 export class TooMuchToFold extends Error {}
 
 /** Cells that rules 3 and 4 look at, one rollup against another, again for each: some seconds' worth. */
-const LOOKS_MAX = 30_000_000
+const LOOKS_MAX = 100_000_000
 
 /**
  * @param cells each set of values once
