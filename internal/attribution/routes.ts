@@ -120,11 +120,13 @@ async function get(exchange: Exchange, caller: Caller, deps: AttributionRoutesDe
   }
   const signal = abortWith(exchange)
   const snapshotMs = await deps.snapshot()
-  const stored = await deps.find(tenantId, idHex(id), snapshotMs, signal)
+  const [stored, history] = await Promise.all([
+    deps.find(tenantId, idHex(id), snapshotMs, signal),
+    deps.closedVersionsOf(tenantId, idHex(id), snapshotMs),
+  ])
   if (stored === undefined) return exchange.replyProblem(problem('NOT_FOUND', 'There is no such attribution.'))
   const weightsAt = weightsInstantOf(stored)
   const weights = weightsAt === undefined ? [] : await deps.findWeights(tenantId, weightsAt)
-  const history = await deps.closedVersionsOf(tenantId, idHex(id), snapshotMs)
   exchange.replyJson('200 OK', { ...toRecord(stored), explanation: explain(stored, weights, history) })
 }
 

@@ -1,6 +1,11 @@
 /** The same where no version is known to be closed by then: looking for each one costs as much as the rest of a scan. */
 export const BEGUN_BY_SNAPSHOT = 'valid_from <= fromUnixTimestamp64Milli({snapshot:Int64})'
 
+const asOfSnapshot = (which: string): string => `${BEGUN_BY_SNAPSHOT}
+  AND (id, valid_from) NOT IN (
+    SELECT id, valid_from FROM closed
+    WHERE ${which} AND closed_at <= fromUnixTimestamp64Milli({snapshot:Int64}))`
+
 /**
  * The one condition by which a query sees records as of a snapshot: those versions that were valid then (design section
  * 6). The instant comes from `broker/watermark.ts`, or from a cursor that was minted with one.
@@ -8,10 +13,13 @@ export const BEGUN_BY_SNAPSHOT = 'valid_from <= fromUnixTimestamp64Milli({snapsh
  * For the `WHERE` of a query over `attributions`, or a sorted copy of it, beside the tenant's own predicate; its
  * parameters are `snapshotParams`.
  */
-export const AS_OF_SNAPSHOT = `${BEGUN_BY_SNAPSHOT}
-  AND (id, valid_from) NOT IN (
-    SELECT id, valid_from FROM closed
-    WHERE tenant_id = {tenant:String} AND closed_at <= fromUnixTimestamp64Milli({snapshot:Int64}))`
+export const AS_OF_SNAPSHOT = asOfSnapshot('tenant_id = {tenant:String}')
+
+/** A record's id, given as the parameter `id` in 32 hex digits. */
+export const OF_ID = 'id = CAST(unhex({id:String}) AS FixedString(16))'
+
+/** The same for `OF_ID`: what else of the tenant is closed need not be read. */
+export const OF_ID_AS_OF_SNAPSHOT = `${OF_ID} AND ${asOfSnapshot(`tenant_id = {tenant:String} AND ${OF_ID}`)}`
 
 /** @param snapshotMs milliseconds since the epoch */
 export const snapshotParams = (tenantId: string, snapshotMs: number) => ({ tenant: tenantId, snapshot: snapshotMs })

@@ -1,5 +1,5 @@
 import type { ClickHouseClient } from '@clickhouse/client'
-import { AS_OF_SNAPSHOT, snapshotParams } from '../snapshot.js'
+import { OF_ID_AS_OF_SNAPSHOT, snapshotParams } from '../snapshot.js'
 import { ATTRIBUTIONS } from '../tables/attributions.js'
 import { SHOWN_COLUMNS } from '../tables/sorted-copies.js'
 
@@ -99,8 +99,7 @@ export async function findAttribution(
 ): Promise<StoredAttributionDetail | undefined> {
   const result = await store.query({
     query: `SELECT ${DETAIL} FROM ${ATTRIBUTIONS.name}
-            WHERE tenant_id = {tenant:String} AND id = CAST(unhex({id:String}) AS FixedString(16))
-              AND ${AS_OF_SNAPSHOT} LIMIT 1`,
+            WHERE tenant_id = {tenant:String} AND ${OF_ID_AS_OF_SNAPSHOT} LIMIT 1`,
     query_params: { ...snapshotParams(tenantId, snapshotMs), id: idHex },
     format: 'JSONEachRow',
     clickhouse_settings: READ_LIMITS,

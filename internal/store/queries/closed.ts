@@ -1,4 +1,5 @@
 import type { ClickHouseClient } from '@clickhouse/client'
+import { OF_ID } from '../snapshot.js'
 import type { Change } from '../tables/closed.js'
 
 /** A version of a record that is no longer valid: column names, times as epoch milliseconds in text. */
@@ -29,7 +30,7 @@ export async function closedVersionsOf(
               change, change_id, actor, service, owner, output_state, stage_origin, evidence_basis, confidence_band,
               export_eligibility
             FROM (SELECT * FROM closed UNION ALL SELECT * FROM closed_history)
-            WHERE tenant_id = {tenant:String} AND id = CAST(unhex({id:String}) AS FixedString(16))
+            WHERE tenant_id = {tenant:String} AND ${OF_ID}
               AND closed_at <= fromUnixTimestamp64Milli({by:Int64})
             ORDER BY valid_from LIMIT 1 BY valid_from`,
     query_params: { tenant: tenantId, id: recordId, by: byMs },
