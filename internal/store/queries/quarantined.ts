@@ -1,4 +1,5 @@
 import type { ClickHouseClient } from '@clickhouse/client'
+import { OF_ID } from '../snapshot.js'
 import { QUARANTINED } from '../tables/quarantined.js'
 
 /** Why an event has no record. */
@@ -16,7 +17,7 @@ export async function findQuarantined(
 ): Promise<Quarantined | undefined> {
   const result = await store.query({
     query: `SELECT stage, reason, toUnixTimestamp64Milli(quarantined_at) FROM ${QUARANTINED.name}
-            WHERE tenant_id = {tenant:String} AND id = CAST(unhex({id:String}) AS FixedString(16))
+            WHERE tenant_id = {tenant:String} AND ${OF_ID}
             ORDER BY quarantined_at DESC LIMIT 1`,
     query_params: { tenant: tenantId, id: idHex },
     format: 'JSONCompactEachRow',
