@@ -6,6 +6,7 @@ import { countedMeters } from '../store/queries/export-meters.js'
 import type { ExportSelection } from '../store/queries/export-records.js'
 import type { ExportSource } from '../store/queries/export-source.js'
 import type { FocusRowsQuestion } from '../store/queries/focus-rows.js'
+import { ahead } from './ahead.js'
 import type { BlobStore } from './blobs/blob-store.js'
 import { foldedBeside } from './folding.js'
 import { gzipMember } from './gzip-member.js'
@@ -16,6 +17,9 @@ import { PRODUCTS } from './products.js'
 import { DAY_MS, type ExportRequest, startOfDay } from './request.js'
 import { dayOf, type PlannedSlice, planSlices } from './slices.js'
 import { asking, askingAll, ExportFailed, storing } from './unavailable.js'
+
+/** Slices that are staged, or parts that are written, side by side: while one is packed, the read model makes the next. */
+const AT_ONCE = 2
 
 /** Why records are left out; a record with another reason is not understood, and its file not made. */
 const REASONS = ['eligible', 'residency_restricted', 'disputed', 'advisory', 'unpriced', 'below_floor']
@@ -159,16 +163,19 @@ async function stage({ hold, source, slices, selection, grain, workloads, signal
   // A read model that was restored, or has let groups go by their age: they are formed anew, and come to the same.
   if (kept.includes(false)) await hold.save({ work: { ...workOf(hold), slices: [] } })
 
-  for (const [index, { fromMs, toMs, month, chargeStart, chargeEnd }] of slices.entries()) {
-    if (workOf(hold).slices[index] !== undefined) continue
+  const stageOne = async ([index, planned]: readonly [number, PlannedSlice], signal: AbortSignal) => {
+    const { fromMs, toMs, month, chargeStart, chargeEnd } = planned
     const staging = `${index}.${randomBytes(6).toString('hex')}`
     const slice: Slice = { jobId, staging, month, chargeStart, chargeEnd }
     const days = { ...selection, fromMs, toMs }
     await asking('cohorts_unknown', source.stageGroups(days, grain, slice, workloads, signal))
-    const rows = await asking('internal_error', source.countStaged({ jobId, stagings: [staging] }, signal))
+    return { staging, rows: await asking('internal_error', source.countStaged({ jobId, stagings: [staging] }, signal)) }
+  }
+  const left = [...slices.entries()].slice(workOf(hold).slices.length)
+  for await (const staged of ahead(left, AT_ONCE, stageOne, signal)) {
     const work = workOf(hold)
-    const percent = Math.floor((50 * (index + 1)) / slices.length)
-    await hold.save({ percent, work: { ...work, slices: [...work.slices, { staging, rows }] } })
+    const done = [...work.slices, staged]
+    await hold.save({ percent: Math.floor((50 * done.length) / slices.length), work: { ...work, slices: done } })
   }
   return workOf(hold).slices.map(({ staging }) => staging)
 }
@@ -226,16 +233,19 @@ async function writeParts(run: Run, { stagings, totals }: Folding, question: Que
   if ((await Promise.all(workOf(hold).parts.map(isThere))).includes(false)) {
     await hold.save({ work: { ...workOf(hold), parts: [] } })
   }
-  for (const [index, part] of parts.entries()) {
-    if (workOf(hold).parts[index] !== undefined) continue
+  const writeOne = async ([index, part]: readonly [number, (typeof parts)[number]], signal: AbortSignal) => {
     signal.throwIfAborted()
     const key = `${prefixOf(hold.job)}parts/${String(index).padStart(5, '0')}`
     const counted = { rows: 0 }
-    const rows = countingLines(streamRows({ ...question, ...part }, 'csv', run), counted)
+    const rows = countingLines(streamRows({ ...question, ...part }, 'csv', { ...run, signal }), counted)
     await storing(blobs.write(key, gzipMember(rows)))
+    return { key, rows: counted.rows }
+  }
+  const left = [...parts.entries()].slice(workOf(hold).parts.length)
+  for await (const part of ahead(left, AT_ONCE, writeOne, signal)) {
     const work = workOf(hold)
-    const percent = 50 + Math.floor((45 * (index + 1)) / parts.length)
-    await hold.save({ percent, work: { ...work, parts: [...work.parts, { key, rows: counted.rows }] } })
+    const done = [...work.parts, part]
+    await hold.save({ percent: 50 + Math.floor((45 * done.length) / parts.length), work: { ...work, parts: done } })
   }
   const written = workOf(hold).parts.reduce((total, { rows }) => total + rows, 0)
   if (written !== totals.rows) throw new ExportFailed('totals_differ')

@@ -1,0 +1,63 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { describe, expect, test } from 'vitest'
+import { ahead } from '../../../internal/exports/ahead.js'
+
+const never = new AbortController().signal
+
+async function all<R>(results: AsyncIterable<R>): Promise<R[]> {
+  const found: R[] = []
+  for await (const one of results) found.push(one)
+  return found
+}
+
+describe('work ahead', () => {
+  test('comes in the order of the items, with no more under way than may be', async () => {
+    let [underWay, most] = [0, 0]
+    const work = async (ms: number) => {
+      most = Math.max(most, ++underWay)
+      await sleep(ms)
+      underWay--
+      return ms
+    }
+
+    expect(await all(ahead([30, 1, 20, 2, 10], 2, work, never))).toEqual([30, 1, 20, 2, 10])
+    expect(most).toBe(2)
+  })
+
+  test('ends with what fails first in the order, and only when the others have ended', async () => {
+    const ended: number[] = []
+    const work = async (item: number, signal: AbortSignal) => {
+      if (item === 1) throw new Error('no')
+      await new Promise((resolve) => signal.addEventListener('abort', resolve))
+      ended.push(item)
+      throw signal.reason
+    }
+
+    await expect(all(ahead([1, 2, 3, 4], 3, work, never))).rejects.toThrow('no')
+    expect(ended).toEqual([2, 3])
+  })
+
+  test('tells what is under way that nobody wants it when its reader leaves', async () => {
+    const told: number[] = []
+    const work = async (item: number, signal: AbortSignal) => {
+      signal.addEventListener('abort', () => told.push(item))
+      return item
+    }
+
+    for await (const first of ahead([1, 2, 3], 2, work, never)) {
+      expect(first).toBe(1)
+      break
+    }
+    expect(told).toEqual([1, 2])
+  })
+
+  test('hands on what its caller aborts with', async () => {
+    const caller = new AbortController()
+    const work = (_: number, signal: AbortSignal) =>
+      new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+    const results = all(ahead([1, 2], 2, work, caller.signal))
+    caller.abort(new Error('stopped'))
+
+    await expect(results).rejects.toThrow('stopped')
+  })
+})
