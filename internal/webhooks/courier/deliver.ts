@@ -9,7 +9,7 @@ import type { Delivery } from '../delivery.js'
 import { answersChallenge, challengeText, type StoredWebhook, signingKeys, verified } from '../endpoint.js'
 import { nextAttemptAt, type RetryRules, unparkedAt, VERIFICATION_RULES } from '../retry-schedule.js'
 import { signatureOf } from '../signature.js'
-import { readTarget, type TargetRules } from '../target-url.js'
+import { readTarget, type Target, type TargetRefusal, type TargetRules } from '../target-url.js'
 import type { AttemptRequest, AttemptResult, Failed } from './attempt.js'
 import type { AttemptRecord, Outcome } from './outcomes.js'
 
@@ -47,10 +47,9 @@ export async function deliver(delivery: Delivery, deps: DeliverDeps): Promise<Ou
   if (webhook.status !== 'verified') return { kind: 'dropped' }
 
   const startedAtMs = delivery.startedAtMs ?? nowMs
-  const tried = { ...delivery, attempts: delivery.attempts + 1, parks: 0, startedAtMs }
-  if (nowMs > startedAtMs + deps.rules.stopMs) return expired(tried, nowMs)
+  if (nowMs > startedAtMs + deps.rules.stopMs) return expired(delivery, nowMs)
   const result = await send(webhook, delivery, delivery.body, 0, nowMs, deps)
-  return outcomeOf(tried, result, nowMs, deps.rules, deps)
+  return outcomeOf(delivery, result, nowMs, deps.rules, deps)
 }
 
 /** When a delivery for which its endpoint has no room comes back. */
@@ -68,7 +67,7 @@ async function send(
   nowMs: number,
   { targetRules, mayReceive, attempt, masterKeys, tellLane }: DeliverDeps,
 ): Promise<AttemptResult> {
-  const target = mayReceive(webhook) ? readTarget(webhook.url, targetRules) : undefined
+  const target = mayReceive(webhook) ? targetOf(webhook, targetRules) : undefined
   // What is allowed may have changed since it was registered.
   const result: AttemptResult =
     target === undefined
@@ -102,16 +101,17 @@ const refused = (reason: (typeof FINAL_REASONS)[number]): Failed => ({
   retryAfterMs: undefined,
 })
 
+/** @param delivery as it was before the attempt */
 function outcomeOf(
-  tried: Delivery & { readonly startedAtMs: number },
+  delivery: Delivery,
   result: AttemptResult,
   attemptedAtMs: number,
   rules: RetryRules,
   { clock, random }: Pick<DeliverDeps, 'clock' | 'random'>,
 ): Outcome {
   const record: Omit<AttemptRecord, 'outcome' | 'nextAttemptAtMs'> = {
-    delivery: tried,
-    attempt: tried.attempts,
+    delivery,
+    attempt: delivery.attempts + 1,
     attemptedAtMs,
     latencyMs: result.latencyMs,
     status: result.status,
@@ -120,6 +120,7 @@ function outcomeOf(
   if (result.kind === 'acknowledged') {
     return { kind: 'acknowledged', record: { ...record, outcome: 'acknowledged', nextAttemptAtMs: null } }
   }
+  const tried = afterAttempt(delivery, attemptedAtMs)
   const again = { ...tried, retryAfterMs: result.retryAfterMs }
   const { reason } = result
   const isFinal = FINAL_REASONS.some((final) => final === reason)
@@ -129,12 +130,19 @@ function outcomeOf(
     : { kind: 'again', delivery: tried, atMs, record: { ...record, outcome: 'retried', nextAttemptAtMs: atMs } }
 }
 
-const expired = (tried: Delivery, nowMs: number): Outcome => ({
+const afterAttempt = (delivery: Delivery, nowMs: number) => ({
+  ...delivery,
+  attempts: delivery.attempts + 1,
+  parks: 0,
+  startedAtMs: delivery.startedAtMs ?? nowMs,
+})
+
+const expired = (delivery: Delivery, nowMs: number): Outcome => ({
   kind: 'dead_lettered',
-  delivery: tried,
+  delivery: afterAttempt(delivery, nowMs),
   record: {
-    delivery: tried,
-    attempt: tried.attempts,
+    delivery,
+    attempt: delivery.attempts + 1,
     attemptedAtMs: nowMs,
     latencyMs: 0,
     status: null,
@@ -158,10 +166,8 @@ async function verify(delivery: Delivery, webhook: StoredWebhook, nowMs: number,
     tenant_id: tenantId,
     data: { challenge: challengeText(masterKeys, id, challenge) },
   })
-  const startedAtMs = delivery.startedAtMs ?? nowMs
-  const tried = { ...delivery, attempts: delivery.attempts + 1, startedAtMs }
   const result = await send(webhook, delivery, Buffer.from(body), CHALLENGE_ANSWER_BYTES, nowMs, deps)
-  if (result.kind === 'failed') return outcomeOf(tried, result, nowMs, VERIFICATION_RULES, deps)
+  if (result.kind === 'failed') return outcomeOf(delivery, result, nowMs, VERIFICATION_RULES, deps)
   const answer = challengeIn(result.kept)
   let isVerified = false
   if (answer !== undefined) {
@@ -171,15 +177,26 @@ async function verify(delivery: Delivery, webhook: StoredWebhook, nowMs: number,
       return isVerified ? verified(found, startsAfter, deps.clock()) : undefined
     })
   }
-  if (isVerified) return outcomeOf(tried, result, nowMs, VERIFICATION_RULES, deps)
+  if (isVerified) return outcomeOf(delivery, result, nowMs, VERIFICATION_RULES, deps)
   const wrong: Failed = { ...result, kind: 'failed', reason: 'wrong_challenge', retryAfterMs: undefined }
-  return outcomeOf(tried, wrong, nowMs, VERIFICATION_RULES, deps)
+  return outcomeOf(delivery, wrong, nowMs, VERIFICATION_RULES, deps)
 }
 
 function challengeIn(answer: Buffer): string | undefined {
   const value = parseJson(answer)
   if (typeof value !== 'object' || value === null || !('challenge' in value)) return undefined
   return typeof value.challenge === 'string' ? value.challenge : undefined
+}
+
+/** Read once a version of an endpoint: the rules are those of the process. */
+const targets = new WeakMap<StoredWebhook, Target | TargetRefusal>()
+
+function targetOf(webhook: StoredWebhook, rules: TargetRules): Target | TargetRefusal {
+  const known = targets.get(webhook)
+  if (known !== undefined) return known
+  const target = readTarget(webhook.url, rules)
+  targets.set(webhook, target)
+  return target
 }
 
 /** Opened once a version of an endpoint, until one of its secrets is good no more. */

@@ -33,14 +33,26 @@ export class Lane {
   private waiting: LaneTask[] = []
   private successes = 0
   private readonly startedAt = new Set<{ readonly at: number }>()
-  health: StoredHealth
+  private known: StoredHealth
+  /** Since `known` was made; put into it when somebody asks, since there is one a delivery. */
+  private succeededAtMs: number | undefined
+  private failures: number
   /** Whether `health` is newer than what was written of it, and what that said. */
   unwritten: 'nothing' | 'detail' | 'status' = 'nothing'
   usedAt = performance.now()
 
   constructor(inFlightMax: number, health: StoredHealth) {
     this.inFlightMax = inFlightMax
-    this.health = health
+    this.known = health
+    this.failures = health.consecutive_failures
+  }
+
+  get health(): StoredHealth {
+    if (this.succeededAtMs !== undefined) {
+      this.known = afterSuccess(this.known, new Date(this.succeededAtMs).toISOString())
+      this.succeededAtMs = undefined
+    }
+    return this.known
   }
 
   get inFlight(): number {
@@ -52,14 +64,19 @@ export class Lane {
   }
 
   get isSlow(): boolean {
-    if (this.health.consecutive_failures >= SLOW_FROM_FAILURES) return true
+    if (this.failures >= SLOW_FROM_FAILURES) return true
     const [oldest] = this.startedAt
     return oldest !== undefined && performance.now() - oldest.at > SLOW_AFTER_MS
   }
 
   private get limit(): number {
-    if (this.health.consecutive_failures >= FAILURES_UNTIL_ALONE) return 1
+    if (this.failures >= FAILURES_UNTIL_ALONE) return 1
     return Math.min(this.inFlightMax, FIRST_IN_FLIGHT + this.successes)
+  }
+
+  /** Whether something waits though there is room for it: it could not be started when it was taken last. */
+  get isHeldBack(): boolean {
+    return this.waiting.length > 0 && this.inFlight < this.limit
   }
 
   /** @returns false when there is no room: the task is then to be put off */
@@ -93,13 +110,20 @@ export class Lane {
 
   succeeded(nowMs: number): void {
     this.successes++
-    this.unwritten = this.health.consecutive_failures > 0 || this.health.last_success_at === null ? 'status' : 'detail'
-    this.health = afterSuccess(this.health, new Date(nowMs).toISOString())
+    const isFirst = this.succeededAtMs === undefined && this.known.last_success_at === null
+    this.tells(this.failures > 0 || isFirst)
+    this.failures = 0
+    this.succeededAtMs = nowMs
   }
 
   failed({ reason, status }: Pick<Failed, 'reason' | 'status'>, nowMs: number): void {
     this.successes = 0
-    this.unwritten = this.health.consecutive_failures === 0 ? 'status' : 'detail'
-    this.health = afterFailure(this.health, new Date(nowMs).toISOString(), reason, status)
+    this.tells(this.failures === 0)
+    this.known = afterFailure(this.health, new Date(nowMs).toISOString(), reason, status)
+    this.failures = this.known.consecutive_failures
+  }
+
+  private tells(isStatus: boolean): void {
+    if (isStatus || this.unwritten === 'nothing') this.unwritten = isStatus ? 'status' : 'detail'
   }
 }

@@ -23,6 +23,8 @@ export class Lanes {
   private readonly healthWrittenAt = new Map<string, number>()
   /** Lanes that had to wait for room in the process, in their order. */
   private readonly blocked = new Set<string>()
+  /** Lanes whose next task could not be started since nobody was sure whose it is. */
+  private readonly unsure = new Set<string>()
   private inFlight = 0
   private readonly timer: NodeJS.Timeout
 
@@ -48,7 +50,12 @@ export class Lanes {
 
   /** Starts whatever may start now; called when tasks that could not be started may be. */
   pump(): void {
-    for (const [endpointId, lane] of this.lanes) this.start(endpointId, lane)
+    const unsure = [...this.unsure]
+    this.unsure.clear()
+    for (const endpointId of unsure) {
+      const lane = this.lanes.get(endpointId)
+      if (lane !== undefined) this.start(endpointId, lane)
+    }
   }
 
   /** Takes out what waits, where `isMeant`. */
@@ -68,7 +75,10 @@ export class Lanes {
         return
       }
       const next = lane.take()
-      if (next === undefined) return
+      if (next === undefined) {
+        if (lane.isHeldBack) this.unsure.add(endpointId)
+        return
+      }
       this.inFlight++
       void next.task.run().finally(() => {
         this.inFlight--

@@ -39,7 +39,10 @@ const READ_BYTES_MAX = 4 * 1024 * 1024
 /** Read and not settled, of each of a part's two logs. */
 const WINDOW_MESSAGES_MAX = 8_000
 const WINDOW_BYTES_MAX = 16 * 1024 * 1024
-/** From the start of a settlement to the start of the next: what is acknowledged meanwhile is written down together. */
+/**
+ * What is acknowledged meanwhile is written down together, at the same beat by all parts of a process: what they write to
+ * the broker then leaves in one piece.
+ */
 const SETTLE_EVERY_MS = 5
 /** An owner says at least so often that it is there. */
 const CONFIRM_EVERY_MS = 1_000
@@ -197,7 +200,6 @@ class Session {
   private readonly tasks = new WeakSet<object>()
   private wake: () => void = () => undefined
   private freed: () => void = () => undefined
-  private settledAt = 0
 
   constructor(logs: readonly OpenLog[], deps: PartitionDeps, confirmed: () => void) {
     this.logs = logs
@@ -291,9 +293,7 @@ class Session {
    * @throws OwnershipLost
    */
   async settleOnce(): Promise<void> {
-    const waitMs = SETTLE_EVERY_MS - (performance.now() - this.settledAt)
-    if (waitMs > 0 && this.outcomes.length > 0) await sleep(waitMs)
-    this.settledAt = performance.now()
+    if (this.outcomes.length > 0) await sleep(SETTLE_EVERY_MS - (performance.now() % SETTLE_EVERY_MS))
     const outcomes = this.outcomes
     this.outcomes = []
     await this.untilStored(() =>

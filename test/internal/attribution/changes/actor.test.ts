@@ -1,11 +1,13 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { announcer } from '../../../../internal/attribution/announce.js'
 import { type ChangesActorDeps, changesActor } from '../../../../internal/attribution/changes/actor.js'
 import { type Change, type Decision, encodeChange } from '../../../../internal/attribution/changes/change.js'
-import { changePublisher } from '../../../../internal/attribution/changes/publish.js'
+import { changePublisher, correctionPublisher } from '../../../../internal/attribution/changes/publish.js'
 import { toRow } from '../../../../internal/attribution/row.js'
+import { readLog } from '../../../../internal/broker/log.js'
 import { runPlannedLog } from '../../../../internal/broker/planned-log.js'
 import { eventPublisher } from '../../../../internal/events/publish.js'
-import { tenantIdsCache } from '../../../../internal/ids/ids.js'
+import { formatId, tenantIdsCache } from '../../../../internal/ids/ids.js'
 import { migrate } from '../../../../internal/store/migrations/migrate.js'
 import { landedRows, versionsBefore } from '../../../../internal/store/queries/versions.js'
 import { insertRows } from '../../../../internal/store/sink.js'
@@ -157,6 +159,48 @@ test('each change that is sent is carried out once, in order, and told', async (
   expect(announced.map(({ outputState }) => outputState)).toEqual(['disputed', 'inferred'])
   const { records: sums, rollups } = await readBooks(store.client)
   expect(rollups).toEqual(sums)
+})
+
+test('what a trace corrects is told as a new attribution, once, though the process dies having told it', async () => {
+  const row = await newRecord()
+  const deps = realDeps()
+  const announce = announcer({ isSubscribed: () => true, publishEvent: deps.publishEvent })
+  const dying = start({
+    ...deps,
+    async announce(rows) {
+      await announce(rows)
+      dying.die()
+    },
+  })
+  const learned = {
+    service: 'search',
+    owner: 'team-search',
+    stageOrigin: 'stage_a',
+    evidenceBasis: 'trace_correlated',
+    confidence: 8_200,
+    outputState: 'deterministically_resolved',
+    modelVersion: 'rules-2',
+    degradationState: 'none',
+    evidence: { service_from: 'trace' },
+  } as const
+  const publishCorrections = correctionPublisher(broker.publish, 1)
+  await publishCorrections([{ tenantId: 'tnt_one', id: row.id, verdict: learned, cause: 'a.0.1' }])
+  await dying.dead
+  start({ ...deps, announce })
+  await untilDone()
+
+  const entries = await readLog(broker.manager, {
+    stream: EVENTS.name,
+    subject: 'events.>',
+    from: 1,
+    messagesMax: 10,
+    bytesMax: 2 ** 20,
+  })
+  expect(entries.map(({ subject }) => subject)).toEqual(['events.tnt_one.attribution.materialized'])
+  expect(JSON.parse(Buffer.from(entries[0]?.data ?? []).toString())).toMatchObject({
+    data: { id: formatId('attr', row.id), service: 'search', owner: 'team-search' },
+    interpretation: { stage_origin: 'stage_a', confidence_band: 'chargeback_ready' },
+  })
 })
 
 const EFFECTS = ['insert', 'close', 'publishEvent'] as const

@@ -57,3 +57,24 @@ test('a task that may not start now holds back those behind it', () => {
   isSure = true
   expect(startAll(lane)).toHaveLength(2)
 })
+
+test('its health is that of its last attempts, and a change of status is told until it is written', () => {
+  const lane = laneWith(1)
+  lane.failed({ reason: 'status', status: 503 }, 1_000)
+  lane.failed({ reason: 'timeout', status: null }, 2_000)
+  const failing = lane.health
+  lane.succeeded(3_000)
+  lane.succeeded(4_000)
+
+  expect(failing).toMatchObject({ consecutive_failures: 2, last_success_at: null })
+  expect(lane.health).toEqual({
+    consecutive_failures: 0,
+    last_success_at: '1970-01-01T00:00:04.000Z',
+    last_failure_at: '1970-01-01T00:00:02.000Z',
+    last_failure: { reason: 'timeout', response_status: null },
+  })
+  expect(lane.unwritten).toBe('status')
+  lane.unwritten = 'nothing'
+  lane.succeeded(5_000)
+  expect(lane.unwritten).toBe('detail')
+})
