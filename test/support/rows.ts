@@ -16,6 +16,15 @@ const VERDICT: Verdict = {
   evidence: {},
 }
 
+/** What an event gets that states nothing, when another of its trace was resolved. */
+export const CORRELATED: Verdict = {
+  ...VERDICT,
+  evidenceBasis: 'trace_correlated',
+  confidence: 8_200,
+  modelVersion: 'rules-2',
+  evidence: { service_from: 'trace' },
+}
+
 export const finishedRow = (
   event: Stated = {},
   { verdict = {}, ...place }: Partial<RowPlace> & { readonly verdict?: Partial<Verdict> } = {},

@@ -7,22 +7,13 @@ import {
 } from '../../../../internal/attribution/actor/corrections.js'
 import { encodeGroup } from '../../../../internal/invocations/group.js'
 import { idOf } from '../../../support/invocations.js'
+import { CORRELATED } from '../../../support/rows.js'
 
 const correction = (number: number, service = 'search'): Correction => ({
   tenantId: 'tnt_one',
   id: Buffer.from(idOf(number)),
   cause: 'a0.7',
-  verdict: {
-    service,
-    owner: 'team',
-    stageOrigin: 'stage_a',
-    evidenceBasis: 'trace_correlated',
-    confidence: 8_200,
-    outputState: 'deterministically_resolved',
-    modelVersion: 'rules-2',
-    degradationState: 'none',
-    evidence: { service_from: 'trace' },
-  },
+  verdict: { ...CORRELATED, service },
 })
 
 test('corrections come back as they were sent, in messages that are no events', () => {

@@ -20,6 +20,7 @@ import { QUARANTINE } from '../../../../streams/quarantine.js'
 import { CHANGES_CHECKPOINT } from '../../../../streams/records.js'
 import { admitted, idOf, NOW_MS } from '../../../support/invocations.js'
 import { type LogBroker, launchLogBroker } from '../../../support/planned-logs.js'
+import { CORRELATED } from '../../../support/rows.js'
 import { ROW_DEPS } from '../../../support/stages.js'
 import { launchStore, type RunningStore, stopStore } from '../../../support/store.js'
 import { readBooks } from '../../../support/usage.js'
@@ -172,19 +173,8 @@ test('what a trace corrects is told as a new attribution, once, though the proce
       dying.die()
     },
   })
-  const learned = {
-    service: 'search',
-    owner: 'team-search',
-    stageOrigin: 'stage_a',
-    evidenceBasis: 'trace_correlated',
-    confidence: 8_200,
-    outputState: 'deterministically_resolved',
-    modelVersion: 'rules-2',
-    degradationState: 'none',
-    evidence: { service_from: 'trace' },
-  } as const
   const publishCorrections = correctionPublisher(broker.publish, 1)
-  await publishCorrections([{ tenantId: 'tnt_one', id: row.id, verdict: learned, cause: 'a.0.1' }])
+  await publishCorrections([{ tenantId: 'tnt_one', id: row.id, verdict: CORRELATED, cause: 'a.0.1' }])
   await dying.dead
   start({ ...deps, announce })
   await untilDone()

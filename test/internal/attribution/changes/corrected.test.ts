@@ -3,6 +3,7 @@ import type { Change } from '../../../../internal/attribution/changes/change.js'
 import { applyChanges } from '../../../../internal/attribution/changes/ledger.js'
 import { toRow, type Verdict } from '../../../../internal/attribution/row.js'
 import { admitted, NOW_MS } from '../../../support/invocations.js'
+import { CORRELATED } from '../../../support/rows.js'
 import { ROW_DEPS } from '../../../support/stages.js'
 
 const POOLED: Verdict = {
@@ -15,17 +16,6 @@ const POOLED: Verdict = {
   modelVersion: 'rules-2',
   degradationState: 'degraded_serving',
   evidence: { pool: 'unallocated' },
-}
-const CORRELATED: Verdict = {
-  service: 'search',
-  owner: 'team-search',
-  stageOrigin: 'stage_a',
-  evidenceBasis: 'trace_correlated',
-  confidence: 8_200,
-  outputState: 'deterministically_resolved',
-  modelVersion: 'rules-2',
-  degradationState: 'none',
-  evidence: { service_from: 'trace' },
 }
 const rowOf = (verdict: Verdict, attributionConfidence?: number) => {
   const invocation = attributionConfidence === undefined ? {} : { attributionConfidence }
