@@ -38,6 +38,8 @@ export interface CourierWorld {
   /** Starts a courier; it is stopped with the world. */
   courier(settings?: Partial<CourierSettings>, member?: string): Promise<StartedCourier>
   stopCouriers(): Promise<void>
+  /** So that what a test leaves behind is no work for the couriers of the next. */
+  removeEndpoints(): Promise<void>
   close(): Promise<void>
 }
 
@@ -59,6 +61,7 @@ export async function launchCourierWorld(): Promise<CourierWorld> {
   const publishEvent = eventPublisher(createPublisher(broker.connection).publish, idsOf)
   const webhooks = await broker.bucket(WEBHOOKS)
   const closing: (() => Promise<void>)[] = []
+  const endpoints: string[] = []
 
   return {
     url,
@@ -95,6 +98,7 @@ export async function launchCourierWorld(): Promise<CourierWorld> {
         ...more,
       }
       await webhooks.create(id, JSON.stringify(webhook))
+      endpoints.push(id)
       return { id, secret }
     },
     async courier(settings = {}, member = randomBytes(4).toString('hex')) {
@@ -159,6 +163,9 @@ export async function launchCourierWorld(): Promise<CourierWorld> {
     },
     async stopCouriers() {
       for (const stop of closing.splice(0)) await stop()
+    },
+    async removeEndpoints() {
+      for (const id of endpoints.splice(0)) await webhooks.delete(id)
     },
     async close() {
       for (const stop of closing) await stop()
