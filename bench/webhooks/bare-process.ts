@@ -3,7 +3,7 @@
  * nothing else. Prints requests a second, and microseconds of processor time a request.
  *
  * In its favour, as with the courier: certificates are read once, TLS sessions are taken up again, and what is measured
- * comes behind as many requests that are not.
+ * comes behind requests that are not.
  */
 import { readFileSync } from 'node:fs'
 import { createSecureContext } from 'node:tls'
@@ -34,7 +34,7 @@ async function post(): Promise<void> {
   if (statusCode !== 204) throw new Error(`the receiver answers ${statusCode}`)
 }
 
-await send(count)
+await send(Number(env('WARM_UP')))
 const [startedAt, before] = [performance.now(), process.cpuUsage()]
 await send(count)
 const perSecond = count / ((performance.now() - startedAt) / 1_000)

@@ -110,6 +110,8 @@ async function round(
   await arrived(() => undefined)
   const measuring = new AbortController()
   const asking = invocations(service, samples.visible, measuring.signal)
+  // It is waited for below.
+  asking.catch(() => undefined)
   await tellFor(seconds * 1_000)
   measuring.abort()
   await arrived((latenciesMs) => samples.firstAttempts.push(...latenciesMs))
@@ -134,7 +136,9 @@ async function invocations(service: ServiceClient, visibleMs: number[], signal: 
       attributed_service: 'bench',
     })
     const acceptedAt = performance.now()
-    looking.push(untilVisible(id, acceptedAt, service).then((ms) => void visibleMs.push(ms)))
+    const seen = untilVisible(id, acceptedAt, service).then((ms) => void visibleMs.push(ms))
+    seen.catch(() => undefined) // it is waited for below
+    looking.push(seen)
     await sleep(INVOCATION_EVERY_MS)
   }
   await Promise.all(looking)

@@ -78,6 +78,7 @@ async function bareRate(path: string, load: Load, delivering: Delivering, proces
     BENCH_ORIGIN: delivering.origin,
     BENCH_PATH: path,
     BENCH_COUNT: String(load.deliveries),
+    BENCH_WARM_UP: String(path === '/close' ? Math.ceil(load.deliveries / 4) : load.deliveries),
     BENCH_CONNECTIONS: String(load.connections),
     BENCH_CERT: delivering.certFile,
     BENCH_BODY: BODY,
