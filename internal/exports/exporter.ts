@@ -261,7 +261,11 @@ async function* streamRows(
   format: 'csv' | 'parquet',
   { source, signal }: Run,
 ): AsyncGenerator<Uint8Array> {
-  yield* askingAll('internal_error', await asking('internal_error', source.streamRows(question, format, signal)))
+  const rows = await asking('internal_error', source.streamRows(question, format, signal))
+  for await (const some of askingAll('internal_error', rows)) {
+    signal.throwIfAborted()
+    yield some
+  }
 }
 
 const LINE_FEED = 0x0a

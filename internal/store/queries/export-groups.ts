@@ -78,18 +78,22 @@ export async function stageGroups(
   // There may be more of them than an address with parameters can hold.
   const listed = workloads.map((hash) => Buffer.from(hash, 'hex').readBigUInt64LE()).join(', ')
   const people = workloads.length === 0 ? person : `if(${person} IN [${listed}], 0, ${person})`
-  const label = (column: string, isWanted: boolean): string => (isWanted ? column : "''")
   const priced = `if(cost_basis = 'price_book',
     transform(cityHash64(cost_details), {hashes:Array(UInt64)}, {places:Array(UInt32)}, toUInt32(0)), toUInt32(0))`
 
+  const keys: readonly (readonly [name: string, isWanted: boolean, value: string, otherwise: string])[] = [
+    ['g_provider', true, 'provider', ''],
+    ['g_owner', grain.owner, 'owner', "''"],
+    ['g_service', grain.service, 'service', "''"],
+    ['g_model', grain.servedModel, 'served_model', "''"],
+    ['g_start', grain.day, 'toDate(event_time)', 'toDate({start:String})'],
+    ['g_priced', isMetered, priced, 'toUInt32(0)'],
+  ]
+  // What all groups have alike is no key: it would be hashed with each record.
+  const wanted = keys.filter(([, isWanted]) => isWanted).map(([name]) => name)
   const groups = `
     SELECT
-      provider AS g_provider,
-      ${label('owner', grain.owner)} AS g_owner,
-      ${label('service', grain.service)} AS g_service,
-      ${label('served_model', grain.servedModel)} AS g_model,
-      ${grain.day ? 'toDate(event_time)' : 'toDate({start:String})'} AS g_start,
-      ${isMetered ? priced : 'toUInt32(0)'} AS g_priced,
+      ${keys.map(([name, isWanted, value, otherwise]) => `${isWanted ? value : otherwise} AS ${name},`).join('\n      ')}
       sum(cost_usd) AS g_cost,
       count() AS g_calls,
       sum(ifNull(input_tokens, 0)) AS g_input,
@@ -97,15 +101,15 @@ export async function stageGroups(
       sum(ifNull(output_tokens, 0)) AS g_output,
       count(output_tokens) AS g_output_counted,
       sum(energy_wh) AS g_energy,
-      countIf(energy_basis != 'unknown') AS g_energy_known,
+      countIf(energy_basis NOT IN ('unknown')) AS g_energy_known,
       sum(carbon_gco2e) AS g_carbon,
-      countIf(carbon_basis != 'unknown') AS g_carbon_known,
+      countIf(carbon_basis NOT IN ('unknown')) AS g_carbon_known,
       min(confidence) AS g_confidence,
       ${isMetered ? meters.map(({ number, tokens }) => `sum(${tokens}) AS t_${number}, uniqUpToStateIf(4)(${people} AS g_person, g_person != 0 AND (${tokens}) > 0) AS p_${number},`).join('\n') : ''}
       uniqUpToStateIf(4)(${people} AS g_person, g_person != 0) AS p_${NO_METER}
     FROM ${ATTRIBUTIONS.name}
     WHERE ${isSelected(selection)} AND ${IS_EXPORTED}
-    GROUP BY g_provider, g_owner, g_service, g_model, g_start, g_priced`
+    GROUP BY ${wanted.join(', ')}`
 
   const passed = `(toUInt8(${NO_METER}), toUInt64(0), toDecimal128(1, 18), p_${NO_METER})`
   const metered = meters.map(({ number, meter }) => {
