@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomInt } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { dirname, join, resolve } from 'node:path'
@@ -130,18 +130,25 @@ export const writeRunFile = (files: InstanceFiles, roles: ReadonlyMap<string, nu
     `${JSON.stringify({ up: process.pid, roles: Object.fromEntries(roles) } satisfies RunFile)}\n`,
   )
 
+/** Below those that Linux (from 32768 on) and others lend to connections that go out: one might take a port before it is used. */
+const PORTS = { from: 10_000, below: 32_000, triesMax: 100 } as const
+
 /** A port on loopback that is free now. */
-export function freePort(): Promise<number> {
-  return new Promise((resolvePort, reject) => {
+export async function freePort(): Promise<number> {
+  for (let tries = 1; ; tries++) {
+    const port = randomInt(PORTS.from, PORTS.below)
     const server = createServer()
-    server.once('error', reject)
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address()
-      server.close(() =>
-        address !== null && typeof address === 'object' ? resolvePort(address.port) : reject(new Error('no port')),
-      )
-    })
-  })
+    try {
+      await new Promise<void>((resolve, reject) => {
+        server.once('error', reject)
+        server.listen(port, '127.0.0.1', resolve)
+      })
+      await new Promise((resolve) => server.close(resolve))
+      return port
+    } catch (cause) {
+      if (tries === PORTS.triesMax) throw cause
+    }
+  }
 }
 
 /**

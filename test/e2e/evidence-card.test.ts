@@ -19,6 +19,7 @@ import { type Ask, askAs } from '../support/ask.js'
 import { attributed, attributedAll, type ShownRecord } from '../support/attributed.js'
 import { faultsOf } from '../support/by-hand.js'
 import { addTenant, command, connectTo, untilKnown } from '../support/instance.js'
+import { untilFirstTraining } from '../support/model-instance.js'
 import { plantedCall, sendPlanted } from '../support/planted-calls.js'
 import { launchService, type RunningService } from '../support/service.js'
 
@@ -344,6 +345,7 @@ describe('inference', () => {
     tenantId = tenant.id
     await untilKnown(service.baseUrl, tenant.apiKey)
     learner = askAs(service.baseUrl, { 'x-api-key': tenant.apiKey })
+    await untilFirstTraining(broker, tenantId)
     await sendPlanted(learner, 6_000, START_MS)
     const { call } = plantedCall(1, START_MS, false)
     // What the calls before were counted from is used again for a while.

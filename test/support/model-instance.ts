@@ -1,6 +1,8 @@
 /** A running service with a tenant whose model serves, or can. */
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { StoredTraining } from '../../internal/attribution/training/training.js'
 import type { Broker } from '../../internal/broker/connect.js'
+import { TRAININGS } from '../../streams/buckets.js'
 import { type Ask, type Asked, askAs } from './ask.js'
 import { attributed, type ShownRecord } from './attributed.js'
 import { degradationEvents } from './degradation-events.js'
@@ -63,4 +65,17 @@ export async function launchModelInstance(): Promise<ModelInstance> {
 }
 
 /** Gives the tenant what it takes to train a version that passes. */
-export const plant = ({ ask }: ModelInstance): Promise<void> => sendPlanted(ask, 6_000, START_MS)
+export async function plant({ ask, broker, tenantId }: ModelInstance): Promise<void> {
+  await untilFirstTraining(broker, tenantId)
+  await sendPlanted(ask, 6_000, START_MS)
+}
+
+/**
+ * A new tenant is looked at by the trainer within seconds, which finds too few examples; the next time is half an hour
+ * away. Had it records by then, a version would serve that no test has asked for.
+ */
+export async function untilFirstTraining(broker: Broker, tenantId: string): Promise<void> {
+  for await (const entry of await (await broker.bucket(TRAININGS)).watch({ key: tenantId })) {
+    if (entry.operation === 'PUT' && entry.json<StoredTraining>().last !== null) return
+  }
+}

@@ -4,9 +4,10 @@
  * What is still running when the test file is over is killed, so that a failed test leaves nothing behind.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { createServer } from 'node:net'
 import { createInterface } from 'node:readline'
 import { afterAll } from 'vitest'
+
+export { freePort } from '../../internal/supervisor/instance.js'
 
 export interface Exit {
   readonly code: number | null
@@ -97,16 +98,4 @@ export function launch(script: string, options: LaunchOptions = {}): Launched {
       return exited
     },
   }
-}
-
-/** A port of 127.0.0.1 that nobody held a moment ago. */
-export function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer()
-    server.once('error', reject)
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address()
-      server.close(() => (address !== null && typeof address === 'object' ? resolve(address.port) : reject(address)))
-    })
-  })
 }
