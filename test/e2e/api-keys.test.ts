@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { EventEnvelope } from '../../internal/events/contract.js'
+import { freePort } from '../../internal/supervisor/instance.js'
 import { EVENTS, eventsSubject } from '../../streams/events.js'
 import { type Asked, ask } from '../support/ask.js'
 import { launchGateway, wireEvent } from '../support/gateway.js'
 import { command, connectTo, untilKnown } from '../support/instance.js'
-import { freePort, type Launched } from '../support/processes.js'
+import type { Launched } from '../support/processes.js'
 import { launchService, type RunningService } from '../support/service.js'
 
 /** API keys and settings at two gateways of one instance, and on the command line. */

@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import * as client from 'openid-client'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { freePort } from '../../internal/supervisor/instance.js'
 import { type Asked, ask } from '../support/ask.js'
 import { openBrowser } from '../support/browser.js'
 import { launchGateway } from '../support/gateway.js'
 import { adminFields, beginFlow, discover, redeem, signIn } from '../support/oauth-client.js'
-import { freePort, type Launched } from '../support/processes.js'
+import type { Launched } from '../support/processes.js'
 import { launchService, type RunningService } from '../support/service.js'
 
 /** Clients and people made at one gateway, and what their tokens are worth at both. */

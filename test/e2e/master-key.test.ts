@@ -5,9 +5,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readMasterKeys } from '../../internal/secrets/master-keys.js'
 import { unseal } from '../../internal/secrets/seal.js'
+import { freePort } from '../../internal/supervisor/instance.js'
 import { launchGateway, postTo, wireEvent } from '../support/gateway.js'
 import { command } from '../support/instance.js'
-import { freePort, type Launched, launch } from '../support/processes.js'
+import { type Launched, launch } from '../support/processes.js'
 import { launchService, natsServerBin, privateDataDir, type RunningService, UP_MAIN } from '../support/service.js'
 
 let service: RunningService

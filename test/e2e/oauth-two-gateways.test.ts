@@ -4,11 +4,12 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Broker } from '../../internal/broker/connect.js'
 import type { StoredClient } from '../../internal/oauth/clients.js'
 import { type StoredUser, userKey } from '../../internal/oauth/users.js'
+import { freePort } from '../../internal/supervisor/instance.js'
 import { API_KEYS, CLIENTS, USERS } from '../../streams/buckets.js'
 import { launchGateway } from '../support/gateway.js'
 import { command, connectTo } from '../support/instance.js'
 import { beginFlow, discover, redeem, signIn } from '../support/oauth-client.js'
-import { freePort, type Launched } from '../support/processes.js'
+import type { Launched } from '../support/processes.js'
 import { launchService, type RunningService } from '../support/service.js'
 
 /** A revocation takes milliseconds; this is where a test gives up. */

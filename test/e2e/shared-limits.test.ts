@@ -2,9 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Agent, request } from 'undici'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Broker } from '../../internal/broker/connect.js'
+import { freePort } from '../../internal/supervisor/instance.js'
 import { launchGateway } from '../support/gateway.js'
 import { addTenant, connectTo, untilKnown } from '../support/instance.js'
-import { freePort, type Launched } from '../support/processes.js'
+import type { Launched } from '../support/processes.js'
 import { launchService, type RunningService } from '../support/service.js'
 
 const PER_SECOND = 200

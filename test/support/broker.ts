@@ -4,8 +4,8 @@ import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { freePort } from '../../internal/supervisor/instance.js'
 import { watchedNatsServer } from '../../internal/supervisor/nats-server.js'
-import { freePort } from './processes.js'
 import { natsServerBin } from './service.js'
 
 export interface RunningBroker {

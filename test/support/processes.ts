@@ -7,8 +7,6 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { afterAll } from 'vitest'
 
-export { freePort } from '../../internal/supervisor/instance.js'
-
 export interface Exit {
   readonly code: number | null
   readonly signal: NodeJS.Signals | null

@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Credentials } from '../../internal/supervisor/bootstrap.js'
 import type { RunFile } from '../../internal/supervisor/instance.js'
-import { freePort, type Launched, launch } from './processes.js'
+import { freePort } from '../../internal/supervisor/instance.js'
+import { type Launched, launch } from './processes.js'
 
 export const UP_MAIN = fileURLToPath(new URL('../../dist/cmd/up/main.js', import.meta.url))
 

@@ -1,7 +1,7 @@
 /** A way to a nats-server that can fall silent: a peer that is frozen, or a network that drops what is sent. */
 import { createConnection, createServer, type Socket } from 'node:net'
 import { afterAll } from 'vitest'
-import { freePort } from './processes.js'
+import { freePort } from '../../internal/supervisor/instance.js'
 
 export interface SilentLink {
   readonly url: string

@@ -7,7 +7,8 @@ import { fileURLToPath } from 'node:url'
 import type { ClickHouseClient } from '@clickhouse/client'
 import { afterAll } from 'vitest'
 import { connectStore, type StoreConnection } from '../../internal/store/client.js'
-import { freePort, type Launched, launch } from './processes.js'
+import { freePort } from '../../internal/supervisor/instance.js'
+import { type Launched, launch } from './processes.js'
 
 export const STORE_MAIN = fileURLToPath(new URL('../../dist/cmd/store/main.js', import.meta.url))
 export const STORE_PASSWORD = randomBytes(16).toString('hex')

@@ -11,8 +11,8 @@ import { afterAll, afterEach, beforeEach, expect, test } from 'vitest'
 import { ConfigError } from '../../../internal/config/settings.js'
 import { type RunningServer, serve } from '../../../internal/gateway/server.js'
 import { readTls, type TlsFiles } from '../../../internal/gateway/tls.js'
+import { freePort } from '../../../internal/supervisor/instance.js'
 import { makeCertificate, writeCertificate } from '../../support/certificates.js'
-import { freePort } from '../../support/processes.js'
 import { publicServer } from '../../support/public-server.js'
 
 const [ONE, TWO] = [makeCertificate('one'), makeCertificate('two')]
