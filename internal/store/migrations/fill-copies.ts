@@ -42,7 +42,8 @@ export async function fillCopies(store: ClickHouseClient, signal: AbortSignal, p
           if (signal.aborted) return
           // Of one partition, so that the insert is one part: what another process sees of it is all or nothing.
           const where = `_partition_id = '${id}' AND cityHash64(id) % ${portions} = ${portion}`
-          await fillPortion(store, copy, aside, where, `${id}.${portion}/${portions}`)
+          await fillPortion(store, copy, aside, where, `${id}.${portion}/${portions}`, signal)
+          await removeDoubles(store, copy, id, where, signal)
         }
       }
       await store.insert({ table: 'filled_copies', values: [{ table: copy.table }], format: 'JSONEachRow' })
@@ -87,25 +88,57 @@ async function fillPortion(
   aside: string,
   inPortion: string,
   name: string,
+  signal: AbortSignal,
 ): Promise<void> {
   const lacking = `FROM ${aside} WHERE ${inPortion}
     AND (id, valid_from) NOT IN (SELECT id, valid_from FROM ${table} WHERE ${inPortion})`
-  const [{ count = '0' } = {}] = await rows<{ count: string }>(store, `SELECT count() AS count ${lacking}`)
-  if (count === '0') return
-  await store.command({
-    query: `INSERT INTO ${table} (${COPIED_COLUMNS}) SELECT ${COPIED_COLUMNS} ${lacking}`,
-    clickhouse_settings: {
-      insert_deduplicate: 1,
-      // Two processes that lack the same rows insert them under one token; after a crash in mid-portion it is another.
-      insert_deduplication_token: `${table}.${name}.${count}`,
-      max_insert_threads: '1',
-      max_threads: 1,
-      min_insert_block_size_rows: BLOCK_ROWS_MAX,
-      min_insert_block_size_bytes: '0',
-      max_insert_block_size: BLOCK_ROWS_MAX,
-      wait_end_of_query: 1,
-    },
-  })
+  for (let attempt = 0; !signal.aborted; attempt++) {
+    const [{ count = '0' } = {}] = await rows<{ count: string }>(store, `SELECT count() AS count ${lacking}`)
+    if (count === '0') return
+    // Whoever fills begins with the same token, so that of two who find rows lacking at once, one inserts them. What is still
+    // lacking then was left by a crash between the token and its rows.
+    const token = attempt === 0 ? `${table}.${name}` : `${table}.${name}.${attempt}.${count}`
+    await store.command({
+      query: `INSERT INTO ${table} (${COPIED_COLUMNS}) SELECT ${COPIED_COLUMNS} ${lacking}`,
+      clickhouse_settings: {
+        insert_deduplicate: 1,
+        deduplicate_insert_select: 'force_enable',
+        insert_deduplication_token: token,
+        max_insert_threads: '1',
+        max_threads: 1,
+        min_insert_block_size_rows: BLOCK_ROWS_MAX,
+        min_insert_block_size_bytes: '0',
+        max_insert_block_size: BLOCK_ROWS_MAX,
+        wait_end_of_query: 1,
+      },
+    })
+  }
+}
+
+/**
+ * Two inserts of the same token at the same moment have been seen to both get through (ClickHouse 26.7), once in some
+ * hundred times; whichever process ends last finds it.
+ */
+async function removeDoubles(
+  store: ClickHouseClient,
+  { table, key }: SortedCopy,
+  partition: string,
+  inPortion: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const columns = [...new Set(['tenant_id', key, 'id', 'valid_from'])].join(', ')
+  for (;;) {
+    const [{ doubles = '0' } = {}] = await rows<{ doubles: string }>(
+      store,
+      `SELECT count() - uniqExact(id, valid_from) AS doubles FROM ${table} WHERE ${inPortion}`,
+    )
+    if (doubles === '0' || signal.aborted) return
+    // Does nothing while parts of the partition are being merged.
+    await store.command({
+      query: `OPTIMIZE TABLE ${table} PARTITION ID '${partition}' FINAL DEDUPLICATE BY ${columns}`,
+    })
+    await sleep(POLL_MS)
+  }
 }
 
 const POLL_MS = 50
