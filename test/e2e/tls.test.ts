@@ -66,7 +66,7 @@ test('its pages tell browsers to stay with https, and its cookie never travels w
 })
 
 test('a sandbox fills itself over it', async () => {
-  const { code, lines } = await command(service, ['sandbox-data', '--days', '1', '--json'])
+  const { code, lines } = await command(service, ['sandbox-data', '--days', '2', '--json'])
 
   expect(code).toBe(0)
   expect(JSON.parse(lines.find((line) => line.startsWith('{')) ?? '').events).toBeGreaterThan(0)
