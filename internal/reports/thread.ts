@@ -2,6 +2,7 @@ import { Worker } from 'node:worker_threads'
 import { type Problem, problem } from '../problems/catalogue.js'
 import type { StoreConnection } from '../store/client.js'
 import { createTurns } from '../store/turns.js'
+import type { Logger } from '../telemetry/log.js'
 import type { ReportPage, ReportTask } from './answers.js'
 import type { FromWorker, ToWorker } from './worker.js'
 
@@ -54,6 +55,7 @@ interface Waiting {
 /** @param limits for tests, as is the script that the thread runs */
 export function openReportThread(
   connection: StoreConnection,
+  log: Logger,
   { script = SCRIPT, answerMsMax = ANSWER_MS_MAX, tasksMax = TASKS_MAX } = {},
 ): ReportThread {
   const turns = createTurns(TURNS)
@@ -62,7 +64,7 @@ export function openReportThread(
 
   /** Undefined: the thread ended, or had to be. */
   async function ask(task: ReportTask, signal: AbortSignal): Promise<FromWorker | undefined> {
-    if (current?.isOver ?? true) current = startThread(script, connection)
+    if (current?.isOver ?? true) current = startThread(script, connection, log)
     const thread = current as ReturnType<typeof startThread>
     lastId += 1
     const id = lastId
@@ -99,13 +101,14 @@ export function openReportThread(
 
 const SCRIPT = new URL('./worker.js', import.meta.url)
 
-function startThread(script: URL, connection: StoreConnection) {
+function startThread(script: URL, connection: StoreConnection, log: Logger) {
   const worker = new Worker(script, {
     workerData: connection,
     resourceLimits: { maxOldGenerationSizeMb: MEMORY_MB_MAX },
   })
   const waiting = new Map<number, Waiting>()
   let settled = 0
+  let isEnding = false
   const thread = {
     isOver: false,
     waiting,
@@ -118,12 +121,16 @@ function startThread(script: URL, connection: StoreConnection) {
     /** Of a thread that has told nothing since it was asked, with all others who wait for it. */
     async giveUp(id: number): Promise<void> {
       const task = waiting.get(id)
-      if (task?.settledBefore === settled) return thread.end()
+      if (task?.settledBefore === settled) {
+        log.error({ waiting: waiting.size }, 'the thread of reports hangs, and is ended')
+        return thread.end()
+      }
       task?.settle(undefined)
       waiting.delete(id)
       thread.tell({ kind: 'leave', id })
     },
     async end(): Promise<void> {
+      isEnding = true
       await worker.terminate()
     },
   }
@@ -138,7 +145,11 @@ function startThread(script: URL, connection: StoreConnection) {
     waiting.delete(told.id)
   })
   // Out of memory, or a defect of the thread itself: those who wait are told, and the next question starts another.
-  worker.on('error', over)
-  worker.on('exit', over)
+  const endedByItself = (why: object): void => {
+    if (!thread.isOver && !isEnding) log.error({ ...why, waiting: waiting.size }, 'the thread of reports ended')
+    over()
+  }
+  worker.on('error', (cause) => endedByItself({ err: cause }))
+  worker.on('exit', (exitCode) => endedByItself({ exitCode }))
   return thread
 }

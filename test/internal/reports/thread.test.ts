@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import type { ReportTask } from '../../../internal/reports/answers.js'
 import { openReportThread, type ReportThread } from '../../../internal/reports/thread.js'
+import { createLog } from '../../../internal/telemetry/log.js'
 
 /** A thread that does as the query says; `wait` lasts until the gate is opened. */
 const SCRIPT = new URL(
@@ -32,7 +33,9 @@ afterEach(async () => {
 function open(limits: { answerMsMax?: number; tasksMax?: number } = {}) {
   const gate = new Int32Array(new SharedArrayBuffer(4))
   const connection = { ...CONNECTION, gate }
-  const thread = openReportThread(connection, { script: SCRIPT, ...limits })
+  const log = createLog('test', 'silent')
+  const logged = vi.spyOn(log, 'error')
+  const thread = openReportThread(connection, log, { script: SCRIPT, ...limits })
   opened.push(thread)
   const ask = (query: string, tenantId = 'tnt_one', signal = new AbortController().signal) =>
     thread.answer({ ...TASK, query, tenantId }, signal)
@@ -40,7 +43,7 @@ function open(limits: { answerMsMax?: number; tasksMax?: number } = {}) {
     Atomics.store(gate, 0, 1)
     Atomics.notify(gate, 0)
   }
-  return { thread, ask, openGate }
+  return { thread, ask, openGate, logged }
 }
 const TASK: ReportTask = {
   kind: 'usage',
@@ -85,20 +88,22 @@ describe('a report', () => {
 })
 
 describe('a thread', () => {
-  test.each(['die', 'throw'])('that ends by itself (%s) is told to all who wait, and replaced', async (end) => {
-    const { ask } = open()
+  test.each(['die', 'throw'])('that ends by itself (%s) is told to all who wait, logged and replaced', async (end) => {
+    const { ask, logged } = open()
     const waiting = ask('silent', 'tnt_two')
 
     expect(await ask(end)).toMatchObject(refused('SERVICE_UNAVAILABLE'))
     expect(await waiting).toMatchObject(refused('SERVICE_UNAVAILABLE'))
     expect(await ask('next')).toEqual(answered('next'))
+    expect(logged.mock.calls.map(([, message]) => message)).toEqual(['the thread of reports ended'])
   })
 
-  test('that hangs is ended, and replaced', async () => {
-    const { ask } = open({ answerMsMax: 4_000 })
+  test('that hangs is ended, logged and replaced', async () => {
+    const { ask, logged } = open({ answerMsMax: 4_000 })
 
     expect(await ask('hang')).toMatchObject(refused('SERVICE_UNAVAILABLE'))
     expect(await ask('next')).toEqual(answered('next'))
+    expect(logged).toHaveBeenCalledOnce()
   })
 
   test('takes so many tasks at a time, and refuses the next at once', async () => {
@@ -113,12 +118,13 @@ describe('a thread', () => {
   })
 
   test('that is closed answers those who wait', async () => {
-    const { thread, ask } = open()
+    const { thread, ask, logged } = open()
     const waiting = ask('silent')
 
     await thread.close()
 
     expect(await waiting).toMatchObject(refused('SERVICE_UNAVAILABLE'))
+    expect(logged).not.toHaveBeenCalled()
   })
 })
 

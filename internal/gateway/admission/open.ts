@@ -1,0 +1,216 @@
+import { join } from 'node:path'
+import type { ClickHouseClient } from '@clickhouse/client'
+import { CHECKPOINTS, IDEMPOTENCY, MEMBERS } from '../../../streams/buckets.js'
+import { observationsSubject } from '../../../streams/observations.js'
+import { AdmissionIndex } from '../../admission/admission-index.js'
+import { BodyFingerprint } from '../../admission/body-fingerprint.js'
+import { InFlight } from '../../admission/in-flight.js'
+import type { BudgetExchange } from '../../auth/budget-exchange.js'
+import type { Broker } from '../../broker/connect.js'
+import { joinMembers } from '../../broker/members.js'
+import type { Publisher } from '../../broker/publisher.js'
+import type { Watermark } from '../../broker/watermark.js'
+import { ConfigError } from '../../config/settings.js'
+import { identityKeysCache, type TenantIds } from '../../ids/ids.js'
+import { encodeObservation, encodeObservations } from '../../observations/codec.js'
+import { adoptOrphans } from '../../spool/orphans.js'
+import { openSpool, type Spool } from '../../spool/spool.js'
+import { findAdmissionKeys } from '../../store/queries/admission-keys.js'
+import { findAttribution } from '../../store/queries/attributions.js'
+import { findQuarantined } from '../../store/queries/quarantined.js'
+import type { Logger } from '../../telemetry/log.js'
+import type { Route } from '../route.js'
+import { turnNow } from '../turn-clock.js'
+import { isKnownEvent } from './admission.js'
+import { ELSEWHERE, type Told } from './answers.js'
+import type { BulkDeps } from './bulk.js'
+import type { BulkRecord } from './bulk-outcomes.js'
+import { fateRoutes } from './fate-routes.js'
+import { createGroupCommit } from './group-commit.js'
+import { admissionHistory } from './history.js'
+import { keptRecords } from './kept-records.js'
+import { createKeyConfirmation } from './key-confirmation.js'
+import { createIndexLoader, EVENT_WINDOW_MS, KEY_WINDOW_MS } from './load-index.js'
+import { localKeys } from './local-keys.js'
+import { createLogWriter, deliverOrphans } from './log-writer.js'
+import { type ObservationRecord, observationRoutes } from './observation-routes.js'
+import { joinPeers } from './peers.js'
+import { admissionRoutes } from './routes.js'
+
+export interface AdmissionSettings {
+  readonly broker: Broker
+  readonly isBrokerUp: () => boolean
+  readonly publisher: Publisher
+  readonly store: ClickHouseClient
+  readonly watermark: Watermark
+  /** This gateway among the others; a new name at each start. */
+  readonly gatewayName: string
+  readonly budgetExchange: Pick<BudgetExchange, 'follow'>
+  readonly dataDir: string
+  readonly spoolBytesMax: number
+  readonly partitions: number
+  /** The secret of key hashes and fingerprints; equal on all gateways. */
+  readonly key: Uint8Array
+  readonly idsOf: (tenantId: string) => TenantIds
+  readonly isDiscoveryOnly: (tenantId: string, ingestionLayer: string) => boolean
+  readonly clock: () => number
+  readonly log: Logger
+  /** Called once when a watched copy no longer follows its bucket. */
+  readonly lost: (cause: unknown) => void
+  /** Aborted when the gateway stops. */
+  readonly stopping: AbortSignal
+}
+
+export interface RunningAdmission {
+  /** Of events, observations and their fate. */
+  readonly routes: readonly Route[]
+  /** For routes of others that take events. */
+  readonly deps: BulkDeps
+  readonly spool: Spool
+  /** Resolves when the log, or the spool, has everything that was taken. */
+  close(): Promise<void>
+}
+
+const HOUR_MS = 60 * 60 * 1000
+/** Keys known exactly: at most 64 bytes each. Older ones are known through filters. */
+const KEYS_EXACT_MAX = 8_000_000
+const EVENTS_EXACT_MAX = 8_000_000
+const SEGMENT_BYTES = 32 * 1024 * 1024
+/**
+ * A request whose key has been under way for so long is answered with a 503, so that no sender waits for more than 3 s,
+ * whatever is away: before that its key may have had to be looked for in the log and the read model, for 1 s.
+ */
+const OVERDUE_MS = 2_000
+const OVERDUE_EVERY_MS = 100
+
+/**
+ * Everything that admission keeps: the spool, the index of what was admitted, which is read from the log and the read
+ * model here, and the other gateways.
+ *
+ * @throws ConfigError when the spool cannot be opened
+ */
+export async function openAdmission(settings: AdmissionSettings): Promise<RunningAdmission> {
+  const { broker, isBrokerUp, publisher, store, watermark, gatewayName, partitions, idsOf, clock, log } = settings
+  const spool = await openOwnSpool(settings)
+  const writer = createLogWriter(publisher, spool, isBrokerUp, log)
+  const groups = createGroupCommit(writer, partitions)
+
+  const index = {
+    keys: new AdmissionIndex({
+      windowMs: KEY_WINDOW_MS,
+      periodMs: 4 * HOUR_MS,
+      exactKeysMax: KEYS_EXACT_MAX,
+      hasFingerprint: true,
+      filterBitsPerKey: 16,
+    }),
+    events: new AdmissionIndex({
+      windowMs: EVENT_WINDOW_MS,
+      periodMs: 24 * HOUR_MS,
+      exactKeysMax: EVENTS_EXACT_MAX,
+      hasFingerprint: false,
+      filterBitsPerKey: 16,
+    }),
+  }
+  const checkpoints = await broker.bucket(CHECKPOINTS)
+  const history = admissionHistory(broker.manager, checkpoints, store, partitions)
+  const findKeys = createKeyConfirmation((hashes) => findAdmissionKeys(store, hashes, clock() - KEY_WINDOW_MS), clock)
+  const loader = createIndexLoader(index, history, findKeys, { clock, log })
+  // Read ten times a second, not once a request.
+  let coarseMs = performance.now()
+  const inFlight = new InFlight<Told>({ keysMax: 65_536, waitingMax: 2_000, clock: () => coarseMs })
+  const overdue = setInterval(() => {
+    coarseMs = performance.now()
+    inFlight.tellOverdue(OVERDUE_MS)
+  }, OVERDUE_EVERY_MS)
+  const peers = await joinPeers({
+    connection: broker.connection,
+    self: gatewayName,
+    join: async () => {
+      const members = await joinMembers(await broker.bucket(MEMBERS), 'gateway', gatewayName, settings.lost)
+      settings.budgetExchange.follow(members)
+      return members
+    },
+    local: localKeys<Told>({
+      index: index.keys,
+      inFlight,
+      isLoaded: loader.isLoaded,
+      confirm: loader.confirm,
+      elsewhere: ELSEWHERE,
+      clock,
+    }),
+    clock: () => performance.now(),
+    log,
+  })
+  // The keys of a gateway that has gone are whose they fall to now, who does not know them yet.
+  peers.onDeparture(() => void loader.load())
+  await loader.load()
+  const records = await broker.bucket(IDEMPOTENCY)
+
+  const admission = {
+    ...index,
+    isLoaded: loader.isLoaded,
+    inFlight,
+    peers,
+    fingerprints: new BodyFingerprint(settings.key.subarray(0, 16)),
+    confirmation: loader.confirmation,
+    recheck: loader.recheck,
+    groups,
+    partitions,
+    idsOf,
+    keyHashingOf: identityKeysCache(settings.key),
+    isDiscoveryOnly: settings.isDiscoveryOnly,
+    clock: turnNow,
+  }
+  const deps = { ...admission, ...keptRecords<BulkRecord>(records, 'bulk', isBrokerUp) }
+  const routes = [
+    ...admissionRoutes(deps),
+    ...observationRoutes({
+      ...admission,
+      ...keptRecords<ObservationRecord>(records, 'observation', isBrokerUp),
+      writer,
+      messageOf: ({ event, ...admitted }) => ({
+        subject: observationsSubject(admitted.tenantId),
+        payload: encodeObservations([encodeObservation(admitted, event)]),
+      }),
+    }),
+    ...fateRoutes({
+      idsOf,
+      isAttributed: async (tenantId, idHex) =>
+        (await findAttribution(store, tenantId, idHex, await watermark.latest(), settings.stopping)) !== undefined,
+      findQuarantined: (tenantId, idHex) => findQuarantined(store, tenantId, idHex),
+      isAdmitted: (id) => isKnownEvent(id, admission, clock()),
+    }),
+  ]
+  return {
+    routes,
+    deps,
+    spool,
+    async close() {
+      await groups.idle()
+      clearInterval(overdue)
+      await peers.close()
+      await writer.close()
+    },
+  }
+}
+
+/** This gateway's own, once what dead gateways had spooled is in the log, from which keys are read. */
+async function openOwnSpool(settings: AdmissionSettings): Promise<Spool> {
+  const { dataDir, spoolBytesMax, publisher, isBrokerUp, log, stopping, gatewayName } = settings
+  const spoolsDir = join(dataDir, 'spool')
+  const spoolSettings = {
+    bytesMax: spoolBytesMax,
+    segmentBytes: SEGMENT_BYTES,
+    onIncident: (incident: object) => log.error({ incident }, 'the spool met damage'),
+  }
+  const orphans = await adoptOrphans(spoolsDir, spoolSettings)
+  for (const { folder, error } of orphans.failures) log.error({ err: error, folder }, 'a spool could not be adopted')
+  await deliverOrphans(orphans.spools, publisher, isBrokerUp, log, stopping)
+  const opened = await openSpool({ ...spoolSettings, folder: join(spoolsDir, gatewayName) })
+  if (opened.kind !== 'opened') {
+    throw new ConfigError(
+      `the spool in ${spoolsDir} cannot be opened: ${opened.kind === 'failed' ? opened.error.message : 'taken'}`,
+    )
+  }
+  return opened.spool
+}

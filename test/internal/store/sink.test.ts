@@ -1,0 +1,51 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { connectStore } from '../../../internal/store/client.js'
+import { migrate } from '../../../internal/store/migrations/migrate.js'
+import { insertRows } from '../../../internal/store/sink.js'
+import { ATTRIBUTIONS } from '../../../internal/store/tables/attributions.js'
+import { idOf, NOW_MS } from '../../support/invocations.js'
+import { finishedRow } from '../../support/rows.js'
+import { launchStore, type RunningStore, stopStore } from '../../support/store.js'
+import { readBooks } from '../../support/usage.js'
+
+const BATCHES = Number(process.env['ATTRIBUTION_SINK_BATCHES'] ?? 25)
+const WRITERS = 3
+const ROWS_A_BATCH = 50
+
+let store: RunningStore
+
+beforeAll(async () => {
+  store = await launchStore()
+  await migrate(store.client)
+})
+afterAll(() => stopStore(store))
+
+const batch = (index: number) =>
+  Array.from({ length: ROWS_A_BATCH }, (_, i) =>
+    finishedRow({
+      id: idOf(index * ROWS_A_BATCH + i),
+      invocation: { eventTimeMs: NOW_MS + index * 1_000, attributedIdentity: `person-${i % 7}`, inputTokens: i },
+    }),
+  )
+
+test('what several writers insert at the same moment under one token is there once, also in what is derived from it', async () => {
+  const writers = Array.from({ length: WRITERS }, () => connectStore(store.connection))
+
+  for (let index = 0; index < BATCHES; index++) {
+    const rows = batch(index)
+    await Promise.all(writers.map((writer) => insertRows(writer, ATTRIBUTIONS, rows, `batch ${index}`)))
+  }
+  await Promise.all(writers.map((writer) => writer.close()))
+
+  const answer = await store.client.query({
+    query: `SELECT name, total_rows FROM system.tables
+      WHERE database = currentDatabase() AND engine = 'MergeTree' AND (name = 'attributions' OR name LIKE 'attributions\\_by\\_%')`,
+    format: 'JSONEachRow',
+  })
+  const tables = await answer.json<{ name: string; total_rows: string }>()
+  expect(tables.length).toBeGreaterThan(5)
+  for (const { name, total_rows } of tables) expect([name, Number(total_rows)]).toEqual([name, BATCHES * ROWS_A_BATCH])
+  const { records, rollups } = await readBooks(store.client)
+  expect(records.length).toBeGreaterThan(0)
+  expect(rollups).toEqual(records)
+})
