@@ -41,7 +41,15 @@ export async function workOff(
   const queue = await manager.jetstream().consumers.get(stream, consumer)
   const next = async (): Promise<JsMsg | null> => {
     try {
-      return await queue.next({ expires: ASK_MS })
+      const messages = await queue.fetch({ max_messages: 1, expires: ASK_MS })
+      const stop = (): void => void messages.close()
+      signal.addEventListener('abort', stop, { once: true })
+      try {
+        if (!signal.aborted) for await (const message of messages) return message
+        return null
+      } finally {
+        signal.removeEventListener('abort', stop)
+      }
     } catch (cause) {
       log.debug({ err: cause, stream }, 'the queue did not answer')
       await sleep(RETRY_MS)
