@@ -144,10 +144,11 @@ runMain('up', async () => {
   const supervisor = new Supervisor({ logsDir: files.logsDir, say, onChange: (pids) => writeRunFile(files, pids) })
   const stopping = stopSignal()
   try {
+    const first: Role[] = []
     if (ownsNats) {
       if (natsServerBin === '')
         throw new ConfigError('no nats-server is named: start with "npm start", or set --nats-server-bin')
-      await supervisor.start(natsServerRole(natsServerBin, files, natsPort, nats.user, nats.password))
+      first.push(natsServerRole(natsServerBin, files, natsPort, nats.user, nats.password))
     }
     if (ownsStore) {
       const args = [
@@ -158,8 +159,9 @@ runMain('up', async () => {
         '--store-memory-bytes-max',
         String(config.storeMemoryBytesMax),
       ]
-      await supervisor.start(role('store', args, answersAt(`${storeUrl}/ping`)))
+      first.push(role('store', args, answersAt(`${storeUrl}/ping`)))
     }
+    await Promise.all(first.map((one) => supervisor.start(one)))
     const broker = await connectBroker({ ...nats, name: 'up' })
     await untilAvailable(
       'JetStream',
@@ -169,15 +171,11 @@ runMain('up', async () => {
     await bootstrapTenant(broker, files, readMasterKeys({ ...config, masterKeyFile }), config.mode, baseUrl)
     await broker.close()
 
-    await supervisor.start(
-      role(
-        'gateway',
-        ['--host', config.host, '--port', String(config.port), '--base-url', baseUrl],
-        answersAt(`${listening}/healthz`),
-        GATEWAY_NODE_FLAGS,
-      ),
-    )
-    await supervisor.start(role('attributor', ['--member-name', 'attributor-1'], answersAt(`${listening}/readyz`)))
+    const gatewayArgs = ['--host', config.host, '--port', String(config.port), '--base-url', baseUrl]
+    await Promise.all([
+      supervisor.start(role('gateway', gatewayArgs, answersAt(`${listening}/healthz`), GATEWAY_NODE_FLAGS)),
+      supervisor.start(role('attributor', ['--member-name', 'attributor-1'], answersAt(`${listening}/readyz`))),
+    ])
     // Nobody waits for these: what they are to do does.
     await supervisor.start(role('courier', ['--member-name', 'courier-1'], async () => undefined))
     await supervisor.start(role('exporter', [], async () => undefined))
