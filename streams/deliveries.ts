@@ -1,8 +1,8 @@
 import { DiscardPolicy, RetentionPolicy, StorageType, type StreamConfig } from '@nats-io/jetstream'
 
 /**
- * Events on their way to webhook endpoints, one message an event and endpoint (see `internal/webhooks/delivery.ts` for
- * its form), parted by endpoint. Written by the fan-out alone, which foretells each sequence: what it has under way at
+ * Events on their way to webhook endpoints, those of one part that are published together in a message (see
+ * `internal/webhooks/delivery-group.ts` for its form), parted by endpoint. Written by the fan-out alone, which foretells each sequence: what it has under way at
  * once is stored in order, and none twice. Each part is read by the one courier that owns it, from the sequence that its
  * checkpoint names. What is not an event's first way (challenges, replays, retries) is in RETRIES.
  */

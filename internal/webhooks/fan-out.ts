@@ -1,4 +1,4 @@
-import { deliveriesSubject, deliveriesWake, FAN_OUT_CHECKPOINT } from '../../streams/deliveries.js'
+import { DELIVERY_PARTITIONS, deliveriesSubject, deliveriesWake, FAN_OUT_CHECKPOINT } from '../../streams/deliveries.js'
 import { EVENTS } from '../../streams/events.js'
 import type { Extent, Progress } from '../broker/checkpoint.js'
 import type { StoredEntry } from '../broker/log.js'
@@ -8,7 +8,8 @@ import { EVENT_TYPES, type EventType } from '../events/contract.js'
 import { envelopeText } from '../events/event.js'
 import { idOfName, type TenantIds } from '../ids/ids.js'
 import type { Logger } from '../telemetry/log.js'
-import { type Delivery, decodeDelivery, encodeDelivery, partitionOf } from './delivery.js'
+import { type Delivery, partitionOf } from './delivery.js'
+import { decodeDeliveries, encodeGroup, groupsOf } from './delivery-group.js'
 import type { StoredWebhook } from './endpoint.js'
 
 export interface FanOutProgress extends Progress {
@@ -34,8 +35,8 @@ export interface FanOutDeps {
   readonly log: Logger
 }
 
-/** Published and not acknowledged at once. */
-const UNDER_WAY_MAX = 1_000
+/** Messages published and not acknowledged at once. */
+const UNDER_WAY_MAX = 64
 
 /**
  * Makes each event a delivery to every endpoint that subscribes to its type and was verified before it, each once and in
@@ -108,28 +109,34 @@ async function publishAll(
 ): Promise<void> {
   if (deliveries.length === 0) return
   let last = planned === undefined ? behind : await deps.lastDelivery()
-  const missing = last === behind ? deliveries : await unwritten(deliveries, behind, deps)
-  for (let from = 0; from < missing.length; from += UNDER_WAY_MAX) {
-    const some = missing.slice(from, from + UNDER_WAY_MAX)
+  const written = last === behind ? NONE : await writtenBehind(behind, deps)
+  const messages = byPart(deliveries).flatMap((ofPart, partition) =>
+    groupsOf(unwritten(ofPart, written)).map((group) => ({ partition, group })),
+  )
+  for (let from = 0; from < messages.length; from += UNDER_WAY_MAX) {
+    const some = messages.slice(from, from + UNDER_WAY_MAX)
     await Promise.all(
-      some.map((delivery) => {
-        const subject = deliveriesSubject(partitionOf(delivery.endpointId))
-        return publishOrThrow(deps.publish, subject, encodeDelivery(delivery), '', { lastSequence: last++ })
-      }),
+      some.map(({ partition, group }) =>
+        publishOrThrow(deps.publish, deliveriesSubject(partition), encodeGroup(group), '', { lastSequence: last++ }),
+      ),
     )
-    for (const partition of new Set(some.map(({ endpointId }) => partitionOf(endpointId)))) {
-      deps.wake(deliveriesWake(partition))
-    }
+    for (const partition of new Set(some.map((message) => message.partition))) deps.wake(deliveriesWake(partition))
   }
 }
 
-/** What of a batch is not written yet: what is, was written in order, so that all before something written is, too. */
-async function unwritten(
-  deliveries: readonly Delivery[],
-  behind: number,
-  deps: FanOutDeps,
-): Promise<readonly Delivery[]> {
-  const written = new Set((await deps.deliveriesAfter(behind)).map(({ data }) => decodeDelivery(data).id))
-  const lastWritten = deliveries.findLastIndex(({ id }) => written.has(id))
-  return deliveries.slice(lastWritten + 1)
+function byPart(deliveries: readonly Delivery[]): readonly (readonly Delivery[])[] {
+  const parts: Delivery[][] = Array.from({ length: DELIVERY_PARTITIONS }, () => [])
+  for (const delivery of deliveries) parts[partitionOf(delivery.endpointId)]?.push(delivery)
+  return parts
+}
+
+const NONE: ReadonlySet<string> = new Set()
+
+const writtenBehind = async (behind: number, deps: FanOutDeps): Promise<ReadonlySet<string>> =>
+  new Set((await deps.deliveriesAfter(behind)).flatMap(({ data }) => decodeDeliveries(data).map(({ id }) => id)))
+
+/** What of a part is not written yet: what is, was written in order, so that all before something written is, too. */
+function unwritten(ofPart: readonly Delivery[], written: ReadonlySet<string>): readonly Delivery[] {
+  const lastWritten = ofPart.findLastIndex(({ id }) => written.has(id))
+  return ofPart.slice(lastWritten + 1)
 }

@@ -3,6 +3,8 @@ import type { Failed } from './attempt.js'
 
 /** Work for an endpoint: an attempt that `run` makes, or that is put off. */
 export interface LaneTask {
+  /** Whose it is. */
+  readonly owner: object
   /** Whether this process may still be sure that nobody else makes it. */
   mayStart(): boolean
   run(): Promise<void>
@@ -103,9 +105,9 @@ export class Lane {
     return this.isSlow ? this.waiting.splice(WAITING_MAX_SLOW) : []
   }
 
-  /** Takes out what waits, where `isMeant`. */
-  remove(isMeant: (task: LaneTask) => boolean): void {
-    this.waiting = this.waiting.filter((task) => !isMeant(task))
+  /** Takes out what waits and is an owner's. */
+  removeOf(owner: object): void {
+    this.waiting = this.waiting.filter((task) => task.owner !== owner)
   }
 
   succeeded(nowMs: number): void {

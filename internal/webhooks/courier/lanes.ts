@@ -58,9 +58,9 @@ export class Lanes {
     }
   }
 
-  /** Takes out what waits, where `isMeant`. */
-  remove(isMeant: (task: LaneTask) => boolean): void {
-    for (const lane of this.lanes.values()) lane.remove(isMeant)
+  /** Takes out what waits and is an owner's. */
+  removeOf(owner: object): void {
+    for (const lane of this.lanes.values()) lane.removeOf(owner)
   }
 
   async close(): Promise<void> {

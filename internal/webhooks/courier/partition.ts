@@ -5,7 +5,9 @@ import { dueCheckpoint, dueSubject, RETRIES } from '../../../streams/retries.js'
 import { CheckpointHold, OwnershipLost, type Progress } from '../../broker/checkpoint.js'
 import type { LogRange, StoredEntry } from '../../broker/log.js'
 import type { Logger } from '../../telemetry/log.js'
-import { type Delivery, decodeDelivery } from '../delivery.js'
+import type { Delivery } from '../delivery.js'
+import { decodeDeliveries, GROUP_DELIVERIES_MAX } from '../delivery-group.js'
+import type { LaneTask } from './lane.js'
 import type { Lanes } from './lanes.js'
 import type { Outcome } from './outcomes.js'
 import type { SettleDeps } from './settle.js'
@@ -36,8 +38,8 @@ export interface PartitionDeps extends SettleDeps {
 
 const READ_MESSAGES_MAX = 500
 const READ_BYTES_MAX = 4 * 1024 * 1024
-/** Read and not settled, of each of a part's two logs. */
-const WINDOW_MESSAGES_MAX = 8_000
+/** Read and not settled, of each of a part's two logs; the last message that is read may exceed it. */
+const WINDOW_DELIVERIES_MAX = 8_000
 const WINDOW_BYTES_MAX = 16 * 1024 * 1024
 /**
  * What is acknowledged meanwhile is written down together, at the same beat by all parts of a process: what they write to
@@ -142,19 +144,19 @@ export class Partition {
   private async read(log: OpenLog, session: Session, mayStart: () => boolean, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       try {
-        const room = WINDOW_MESSAGES_MAX - log.window.size
+        const room = WINDOW_DELIVERIES_MAX - log.window.size
         const entries =
           room > 0 && log.bytes < WINDOW_BYTES_MAX
             ? await this.deps.readLog({
                 stream: log.stream,
                 subject: log.subject,
                 from: log.window.next,
-                messagesMax: Math.min(room, READ_MESSAGES_MAX),
+                messagesMax: Math.min(Math.ceil(room / GROUP_DELIVERIES_MAX), READ_MESSAGES_MAX),
                 bytesMax: READ_BYTES_MAX,
               })
             : undefined
         if (signal.aborted) return
-        for (const entry of entries ?? []) if (log.window.read(entry.sequence)) session.take(log, entry, mayStart)
+        for (const entry of entries ?? []) session.take(log, entry, mayStart)
         if (entries === undefined) await session.room(signal)
         else if (entries.length === 0) await this.deps.somethingNew(this.partition, signal)
       } catch (cause) {
@@ -184,10 +186,41 @@ class OpenLog {
 }
 
 interface Settled {
-  readonly log: OpenLog
-  readonly sequence: number
-  readonly bytes: number
+  readonly task: DeliveryTask
   readonly outcome: Outcome
+}
+
+/** A delivery of a log, from when it was read until it is settled. */
+class DeliveryTask implements LaneTask {
+  readonly log: OpenLog
+  readonly place: number
+  /** Its part of the message that it came in. */
+  readonly bytes: number
+  readonly owner: Session
+  readonly mayStart: () => boolean
+  private readonly delivery: Delivery
+
+  constructor(
+    owner: Session,
+    log: OpenLog,
+    { place, bytes, delivery }: { readonly place: number; readonly bytes: number; readonly delivery: Delivery },
+    mayStart: () => boolean,
+  ) {
+    this.owner = owner
+    this.log = log
+    this.place = place
+    this.bytes = bytes
+    this.delivery = delivery
+    this.mayStart = mayStart
+  }
+
+  run(): Promise<void> {
+    return this.owner.run(this, this.delivery)
+  }
+
+  putOff(): void {
+    this.owner.putOff(this, this.delivery)
+  }
 }
 
 /** What one hold of a part has under way. */
@@ -196,8 +229,7 @@ class Session {
   private readonly deps: PartitionDeps
   private readonly confirmed: () => void
   private outcomes: Settled[] = []
-  private readonly running = new Set<object>()
-  private readonly tasks = new WeakSet<object>()
+  private runningCount = 0
   private wake: () => void = () => undefined
   private freed: () => void = () => undefined
 
@@ -208,38 +240,47 @@ class Session {
   }
 
   get inFlight(): number {
-    return this.running.size
+    return this.runningCount
   }
 
-  /** Takes a message that is to be settled. */
+  /** Takes what is to be settled of a message. */
   take(log: OpenLog, { sequence, data }: StoredEntry, mayStart: () => boolean): void {
-    log.bytes += data.length
-    const settled = (outcome: Outcome): void => {
-      this.outcomes.push({ log, sequence, bytes: data.length, outcome })
-      this.wake()
-    }
-    let delivery: Delivery
+    let deliveries: readonly Delivery[]
     try {
-      delivery = decodeDelivery(data)
+      deliveries = decodeDeliveries(data)
     } catch (cause) {
       this.deps.log.error({ err: cause, subject: log.subject, sequence }, 'dropped what is no delivery')
-      return settled({ kind: 'dropped' })
+      log.window.settle(log.window.read(sequence, 1))
+      log.isChanged = true
+      return
     }
-    const task = {
-      mayStart,
-      run: async (): Promise<void> => {
-        this.running.add(task)
-        try {
-          settled(await this.attempt(delivery))
-        } finally {
-          this.running.delete(task)
-          this.wake()
-        }
-      },
-      putOff: () => settled(this.deps.putOff(delivery)),
+    const first = log.window.read(sequence, deliveries.length)
+    const bytes = Math.ceil(data.length / deliveries.length)
+    for (const [i, delivery] of deliveries.entries()) {
+      if (log.window.isSettled(first + i)) continue
+      log.bytes += bytes
+      const task = new DeliveryTask(this, log, { place: first + i, bytes, delivery }, mayStart)
+      this.deps.lanes.add(delivery.endpointId, task)
     }
-    this.tasks.add(task)
-    this.deps.lanes.add(delivery.endpointId, task)
+  }
+
+  async run(task: DeliveryTask, delivery: Delivery): Promise<void> {
+    this.runningCount++
+    try {
+      this.settled(task, await this.attempt(delivery))
+    } finally {
+      this.runningCount--
+      this.wake()
+    }
+  }
+
+  putOff(task: DeliveryTask, delivery: Delivery): void {
+    this.settled(task, this.deps.putOff(delivery))
+  }
+
+  private settled(task: DeliveryTask, outcome: Outcome): void {
+    this.outcomes.push({ task, outcome })
+    this.wake()
   }
 
   /** Until there is an outcome; what it needs of the broker is waited for. */
@@ -259,7 +300,7 @@ class Session {
 
   /** What was not started stays in the log for whoever comes next. */
   dropWaiting(): void {
-    this.deps.lanes.remove((task) => this.tasks.has(task))
+    this.deps.lanes.removeOf(this)
   }
 
   /** Resolves when there is an outcome to settle, or after a time. */
@@ -302,8 +343,10 @@ class Session {
         this.deps,
       ),
     )
-    for (const { log, sequence, bytes } of outcomes) {
-      log.window.settle(sequence)
+    for (const {
+      task: { log, place, bytes },
+    } of outcomes) {
+      log.window.settle(place)
       log.bytes -= bytes
       log.isChanged = true
     }

@@ -2,7 +2,13 @@ import { expect, test } from 'vitest'
 import { Lane, type LaneTask, WAITING_MAX, WAITING_MAX_SLOW } from '../../../../internal/webhooks/courier/lane.js'
 import { NO_HEALTH } from '../../../../internal/webhooks/health.js'
 
-const task = (): LaneTask => ({ mayStart: () => true, run: async () => undefined, putOff: () => undefined })
+const OWNER = {}
+const task = (): LaneTask => ({
+  owner: OWNER,
+  mayStart: () => true,
+  run: async () => undefined,
+  putOff: () => undefined,
+})
 const laneWith = (count: number): Lane => {
   const lane = new Lane(8, NO_HEALTH)
   for (let i = 0; i < count; i++) lane.add(task())

@@ -2,48 +2,79 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { DeliveryWindow } from '../../../../internal/webhooks/courier/window.js'
 
-/** Sequences of a log, in their order, with gaps where other logs of the stream are. */
+/** Messages of a log, in their order, with gaps where other logs of the stream are; each of so many deliveries. */
 const log = fc
-  .array(fc.integer({ min: 1, max: 5 }), { minLength: 1, maxLength: 200 })
-  .map((gaps) => gaps.map((_, i) => gaps.slice(0, i + 1).reduce((sum, gap) => sum + gap, 0)))
+  .array(fc.record({ gap: fc.integer({ min: 1, max: 5 }), count: fc.integer({ min: 1, max: 7 }) }), {
+    minLength: 1,
+    maxLength: 100,
+  })
+  .map((messages) => {
+    let sequence = 0
+    return messages.map(({ gap, count }) => {
+      sequence += gap
+      return { sequence, count }
+    })
+  })
 
-test('all before the first that is not settled is done, and nothing else', () => {
+test('all messages before the first that is not settled are done, and nothing else', () => {
   const window = new DeliveryWindow({ done: 0 })
-  for (const sequence of [2, 5, 9]) expect(window.read(sequence)).toBe(true)
+  const places = [2, 5, 9].map((sequence) => window.read(sequence, 1))
 
-  window.settle(5)
+  window.settle(places[1] ?? -1)
   expect(window.progress()).toEqual({ done: 0, settled: Buffer.of(0b10).toString('base64') })
-  window.settle(2)
+  window.settle(places[0] ?? -1)
   expect(window.progress()).toEqual({ done: 5 })
   expect([window.size, window.next]).toEqual([1, 10])
+})
+
+test('a message is done with the last of its deliveries', () => {
+  const window = new DeliveryWindow({ done: 0 })
+  const first = window.read(3, 3)
+
+  window.settle(first)
+  window.settle(first + 2)
+  expect(window.progress()).toEqual({ done: 0, settled: Buffer.of(0b101).toString('base64') })
+  expect(window.size).toBe(2)
+  window.settle(first + 1)
+  expect(window.progress()).toEqual({ done: 3 })
 })
 
 test('whoever goes on from a window’s progress is given what was not settled, each once, however often that happens', () => {
   fc.assert(
     fc.property(
       log,
-      fc.array(fc.record({ read: fc.nat(300), settle: fc.array(fc.nat(200)) }), { minLength: 1, maxLength: 6 }),
-      (sequences, lives) => {
-        const settled = new Set<number>()
+      fc.array(fc.record({ read: fc.nat(150), settle: fc.array(fc.nat(200)) }), { minLength: 1, maxLength: 6 }),
+      (messages, lives) => {
+        const settled = new Set<string>()
         let progress: ConstructorParameters<typeof DeliveryWindow>[0] = { done: 0 }
+        const given = (window: DeliveryWindow, messagesMax: number): { name: string; place: number }[] =>
+          messages
+            .filter(({ sequence }) => sequence >= window.next)
+            .slice(0, messagesMax)
+            .flatMap(({ sequence, count }) => {
+              const first = window.read(sequence, count)
+              return Array.from({ length: count }, (_, i) => ({ name: `${sequence}.${i}`, place: first + i }))
+            })
+            .filter(({ place }) => !window.isSettled(place))
         for (const { read, settle } of lives) {
           const window = new DeliveryWindow(progress)
-          const given: number[] = []
-          for (const sequence of sequences.filter((one) => one >= window.next).slice(0, read)) {
-            if (window.read(sequence)) given.push(sequence)
-          }
-          expect(given.filter((sequence) => settled.has(sequence))).toEqual([])
+          const open = given(window, read)
+          expect(open.filter(({ name }) => settled.has(name))).toEqual([])
           for (const at of settle) {
-            const sequence = given[at]
-            if (sequence === undefined || settled.has(sequence)) continue
-            settled.add(sequence)
-            window.settle(sequence)
+            const one = open[at]
+            if (one === undefined || settled.has(one.name)) continue
+            settled.add(one.name)
+            window.settle(one.place)
           }
           progress = window.progress()
         }
-        const last = new DeliveryWindow(progress)
-        const left = sequences.filter((one) => one >= last.next && last.read(one))
-        expect(left).toEqual(sequences.filter((sequence) => !settled.has(sequence)))
+        const all = messages.flatMap(({ sequence, count }) =>
+          Array.from({ length: count }, (_, i) => `${sequence}.${i}`),
+        )
+        const left = given(new DeliveryWindow(progress), messages.length).map(({ name }) => name)
+        const { done } = progress
+        expect(left).toEqual(all.filter((name) => !settled.has(name)))
+        expect(all.filter((name) => Number(name.split('.')[0]) <= done && !settled.has(name))).toEqual([])
       },
     ),
   )
