@@ -12,17 +12,15 @@ import { foldedBeside } from './folding.js'
 import { gzipMember } from './gzip-member.js'
 import { FILES_KEPT_MS, type JobWork, type StoredFile, type StoredJob } from './job.js'
 import type { JobHold } from './job-hold.js'
-import { manifestOf, type Reckoning, reckon } from './manifest.js'
+import { manifestOf } from './manifest.js'
 import { PRODUCTS } from './products.js'
+import { type Reckoning, reckonMonths } from './reckoning.js'
 import { DAY_MS, type ExportRequest, startOfDay } from './request.js'
 import { dayOf, type PlannedSlice, planSlices } from './slices.js'
 import { asking, askingAll, ExportFailed, storing } from './unavailable.js'
 
 /** Slices that are staged, or parts that are written, side by side: while one is packed, the read model makes the next. */
 const AT_ONCE = 2
-
-/** Why records are left out; a record with another reason is not understood, and its file not made. */
-const REASONS = ['eligible', 'residency_restricted', 'disputed', 'advisory', 'unpriced', 'below_floor']
 
 export interface ExporterDeps {
   readonly source: ExportSource
@@ -105,12 +103,9 @@ async function begin(hold: JobHold, deps: ExporterDeps, signal: AbortSignal): Pr
   const days = { tenantId, asOfMs: work.as_of_ms, fromMs: startOfDay(from), toMs: startOfDay(to) + DAY_MS }
   const hasClosed = await asking('internal_error', source.hasClosedVersions(days, signal))
   const selection = { ...days, hasClosed }
-  const summary = await asking('floor_unknown', source.summarizeDays(selection, signal))
-  if (summary.some(({ reason }) => !REASONS.includes(reason))) throw new ExportFailed('floor_unknown')
-
-  const eligible = summary.filter(({ reason }) => reason === 'eligible')
-  const recordsOf = new Map(eligible.map(({ day, count }) => [day, Number(count)]))
   const isBy = (grouping: ExportRequest['group_by'][number]): boolean => request.group_by.includes(grouping)
+  const { reckoning, exportedOf } = await reckonMonths(request.period, selection, source, signal)
+  const recordsOf = isBy('day') ? await asking('internal_error', source.countDays(selection, signal)) : exportedOf
   return {
     ...deps,
     hold,
@@ -125,7 +120,7 @@ async function begin(hold: JobHold, deps: ExporterDeps, signal: AbortSignal): Pr
       metering: isBy('meter') ? await meteringOf(selection, deps, signal) : undefined,
     },
     selection,
-    reckoning: reckon(summary),
+    reckoning,
     workloads: await deps.workloadsOf(tenantId).catch((cause: unknown) => {
       throw new ExportFailed('cohorts_unknown', { cause })
     }),

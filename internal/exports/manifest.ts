@@ -1,47 +1,11 @@
 import { createHash } from 'node:crypto'
 import type { StagedTotals } from '../store/queries/export-groups.js'
-import type { DaySummary } from '../store/queries/export-records.js'
 import { COHORT_MIN } from '../tenants/tenant.js'
-import { formatQuantity, parseQuantity, type Quantity, sum } from '../units/quantity.js'
 import type { Manifest } from './contract.js'
 import { columnsOf, type FocusColumn, LEFT_OUT_FIELDS } from './focus/columns.js'
 import type { StoredFile } from './job.js'
+import type { Reckoning } from './reckoning.js'
 import { DAY_MS, type ExportRequest, startOfDay } from './request.js'
-
-/** Records of some kind: how many, and what they cost. */
-export interface Amount {
-  readonly count: number
-  /** USD. */
-  readonly cost_usd: string
-}
-
-/** What of a period is exported, and what is left out and why. */
-export interface Reckoning {
-  readonly exported: Amount
-  readonly leftOut: readonly (Amount & { readonly reason: string })[]
-  readonly everything: Amount
-}
-
-/** Sums days up, exactly. */
-export function reckon(days: readonly DaySummary[]): Reckoning {
-  const amountOf = (some: readonly DaySummary[]): Amount => ({
-    count: some.reduce((total, { count }) => total + Number(count), 0),
-    cost_usd: formatQuantity(sum(some.map(({ cost }) => usd(cost)))),
-  })
-  const of = (reason: string): readonly DaySummary[] => days.filter((day) => day.reason === reason)
-  const reasons = [...new Set(days.map(({ reason }) => reason))].filter((reason) => reason !== 'eligible').sort()
-  return {
-    exported: amountOf(of('eligible')),
-    leftOut: reasons.map((reason) => ({ reason, ...amountOf(of(reason)) })),
-    everything: amountOf(days),
-  }
-}
-
-function usd(text: string): Quantity<'USD'> {
-  const quantity = parseQuantity<'USD'>(text)
-  if (quantity === undefined) throw new Error('a sum of costs is no amount')
-  return quantity
-}
 
 /** What a manifest is made of. */
 export interface Facts {

@@ -15,43 +15,60 @@ export interface PlannedSlice {
 /** So many records make a slice of days: enough that a query is worth it, and few enough to do again after a crash. */
 const SLICE_RECORDS = 1_000_000
 
+interface Period {
+  /** Its first day and its last, YYYY-MM-DD. */
+  readonly from: string
+  readonly to: string
+}
+
+/** What lies of a period in each of its months, in their order. */
+export function monthsOf({ from, to }: Period): readonly PlannedSlice[] {
+  const endMs = startOfDay(to) + DAY_MS
+  const months: PlannedSlice[] = []
+  for (let fromMs = startOfDay(from); fromMs < endMs; ) {
+    const chargeStart = dayOf(fromMs)
+    const month = `${chargeStart.slice(0, 7)}-01`
+    const toMs = Math.min(endMs, startOfNextMonth(month))
+    months.push({ month, fromMs, toMs, chargeStart, chargeEnd: dayOf(toMs) })
+    fromMs = toMs
+  }
+  return months
+}
+
 /**
  * Parts a period into slices: whole months, since a row by month cannot be parted; by day, runs of days. Months without
  * a record have none. The same period and records give the same slices.
  *
- * @param from first day of the period, YYYY-MM-DD @param to its last
- * @param recordsOf records that are exported, by day
+ * @param recordsOf records that are exported, by day; where rows have no day, a month's may all stand at one of its days
  */
 export function planSlices(
-  { from, to }: { readonly from: string; readonly to: string },
+  period: Period,
   isByDay: boolean,
   recordsOf: ReadonlyMap<string, number>,
 ): readonly PlannedSlice[] {
-  const [startMs, endMs] = [startOfDay(from), startOfDay(to) + DAY_MS]
   const days = [...recordsOf].filter(([, records]) => records > 0).sort(([one], [other]) => (one < other ? -1 : 1))
-  const slices: PlannedSlice[] = []
+  return monthsOf(period).flatMap((month) => {
+    const ofMonth = days.filter(([day]) => dayOf(month.fromMs) <= day && day < dayOf(month.toMs))
+    if (ofMonth.length === 0) return []
+    return isByDay ? runsOf(month, ofMonth) : [month]
+  })
+}
+
+function runsOf(month: PlannedSlice, days: readonly (readonly [day: string, records: number])[]): PlannedSlice[] {
+  const runs: PlannedSlice[] = []
   let records = 0
   for (const [day, ofDay] of days) {
-    const dayMs = startOfDay(day)
-    const month = `${day.slice(0, 7)}-01`
-    const last = slices.at(-1)
-    if (last?.month === month && (!isByDay || records + ofDay <= SLICE_RECORDS)) {
+    const [fromMs, toMs] = [startOfDay(day), startOfDay(day) + DAY_MS]
+    const last = runs.at(-1)
+    if (last !== undefined && records + ofDay <= SLICE_RECORDS) {
       records += ofDay
-      slices[slices.length - 1] = { ...last, toMs: isByDay ? dayMs + DAY_MS : last.toMs }
+      runs[runs.length - 1] = { ...last, toMs }
       continue
     }
     records = ofDay
-    const fromMs = Math.max(startMs, startOfDay(month))
-    const toMs = Math.min(endMs, startOfNextMonth(month))
-    slices.push({
-      month,
-      fromMs: isByDay ? dayMs : fromMs,
-      toMs: isByDay ? dayMs + DAY_MS : toMs,
-      chargeStart: dayOf(fromMs),
-      chargeEnd: dayOf(toMs),
-    })
+    runs.push({ ...month, fromMs, toMs })
   }
-  return slices
+  return runs
 }
 
 function startOfNextMonth(month: string): number {

@@ -22,6 +22,7 @@ import { exportSource } from '../../internal/store/queries/export-source.js'
 import { insertRows } from '../../internal/store/sink.js'
 import { ATTRIBUTIONS, type AttributionRow } from '../../internal/store/tables/attributions.js'
 import { createLog } from '../../internal/telemetry/log.js'
+import { formatQuantity, sum } from '../../internal/units/quantity.js'
 import { EXPORT_PLACES, JOBS } from '../../streams/buckets.js'
 import { exportsSubject } from '../../streams/exports.js'
 import { type FocusRow, parseCsv } from './focus-rules.js'
@@ -156,6 +157,14 @@ const consumptionOf = consumptionRules(
   () => undefined,
   () => null,
 )
+let tenants = 0
+/** A tenant that no other test has. */
+export const newTenant = (): string => `tnt_${++tenants}`
+
+/** USD. */
+export const costOf = (rows: readonly AttributionRow[]): string =>
+  formatQuantity(sum(rows.map(({ costUsd }) => costUsd)))
+
 let records = 0
 
 /** A record of October 2026 that may be charged back, priced by the book, with what the test states. */

@@ -1,8 +1,10 @@
+import { randomBytes } from 'node:crypto'
 import type { ClickHouseClient } from '@clickhouse/client'
 import { ATTRIBUTIONS } from '../tables/attributions.js'
 import { EXPORT_GROUPS } from '../tables/export-groups.js'
 import { type CountedMeter, type Meter, NO_METER } from './export-meters.js'
-import { type ExportSelection, IS_EXPORTED, isSelected, selectionParams } from './export-records.js'
+import { NAMED, type Named, numberedGroups } from './export-names.js'
+import { type ExportSelection, isSelected, selectionParams } from './export-records.js'
 
 /** What some kinds of priced records cost a token. */
 export interface UnitPrices {
@@ -54,6 +56,7 @@ export async function stageGroups(
   const { metering } = grain
   const params: Record<string, unknown> = {
     ...selectionParams(selection),
+    seed: randomBytes(8).readBigUInt64LE(),
     job: slice.jobId,
     staging: slice.staging,
     month: slice.month,
@@ -81,19 +84,23 @@ export async function stageGroups(
   const priced = `if(cost_basis = 'price_book',
     transform(cityHash64(cost_details), {hashes:Array(UInt64)}, {places:Array(UInt32)}, toUInt32(0)), toUInt32(0))`
 
-  const keys: readonly (readonly [name: string, isWanted: boolean, value: string, otherwise: string])[] = [
-    ['g_provider', true, 'provider', ''],
-    ['g_owner', grain.owner, 'owner', "''"],
-    ['g_service', grain.service, 'service', "''"],
-    ['g_model', grain.servedModel, 'served_model', "''"],
+  const isWanted: Readonly<Record<Named, boolean>> = {
+    provider: true,
+    owner: grain.owner,
+    service: grain.service,
+    served_model: grain.servedModel,
+  }
+  const named = numberedGroups(NAMED.filter((name) => isWanted[name]))
+  // What all groups have alike is no key: it would be hashed with each record.
+  const others = [
     ['g_start', grain.day, 'toDate(event_time)', 'toDate({start:String})'],
     ['g_priced', isMetered, priced, 'toUInt32(0)'],
-  ]
-  // What all groups have alike is no key: it would be hashed with each record.
-  const wanted = keys.filter(([, isWanted]) => isWanted).map(([name]) => name)
-  const groups = `
+  ] as const
+  const keys = [...named.keys, ...others.filter(([, isKey]) => isKey).map(([name]) => name)]
+  const numbered = `
     SELECT
-      ${keys.map(([name, isWanted, value, otherwise]) => `${isWanted ? value : otherwise} AS ${name},`).join('\n      ')}
+      ${named.selected.map((expression) => `${expression},`).join('\n      ')}
+      ${others.map(([name, isKey, value, otherwise]) => `${isKey ? value : otherwise} AS ${name},`).join('\n      ')}
       sum(cost_usd) AS g_cost,
       count() AS g_calls,
       sum(ifNull(input_tokens, 0)) AS g_input,
@@ -108,8 +115,13 @@ export async function stageGroups(
       ${isMetered ? meters.map(({ number, tokens }) => `sum(${tokens}) AS t_${number}, uniqUpToStateIf(4)(${people} AS g_person, g_person != 0 AND (${tokens}) > 0) AS p_${number},`).join('\n') : ''}
       uniqUpToStateIf(4)(${people} AS g_person, g_person != 0) AS p_${NO_METER}
     FROM ${ATTRIBUTIONS.name}
-    WHERE ${isSelected(selection)} AND ${IS_EXPORTED}
-    GROUP BY ${wanted.join(', ')}`
+    WHERE ${isSelected(selection)}
+    GROUP BY ${keys.join(', ')}`
+  const groups = `
+    SELECT ${NAMED.map((name) => `${isWanted[name] ? `${name}.text` : "''"} AS g_${name}, `).join('')}numbered.*
+    FROM (${numbered}) AS numbered
+    ${named.joins}
+    WHERE ${named.condition}`
 
   const passed = `(toUInt8(${NO_METER}), toUInt64(0), toDecimal128(1, 18), p_${NO_METER})`
   const metered = meters.map(({ number, meter }) => {
@@ -139,7 +151,7 @@ export async function stageGroups(
     ['provider', 'g_provider'],
     ['owner', 'g_owner'],
     ['service', 'g_service'],
-    ['served_model', 'g_model'],
+    ['served_model', 'g_served_model'],
     ['meter', 'r_meter'],
     ['price', 'r_price'],
     ['unit_price', 'r_usd'],
@@ -158,14 +170,14 @@ export async function stageGroups(
     ['confidence', 'g_confidence'],
     ['people', 'finalizeAggregation(r_people)'],
     ['people_state', 'r_people'],
-    ['key', 'cityHash64(g_start, g_provider, g_owner, g_service, g_model, r_meter, r_price)'],
+    ['key', 'cityHash64(g_start, g_provider, g_owner, g_service, g_served_model, r_meter, r_price)'],
   ]
   await store.command({
     query: `INSERT INTO ${EXPORT_GROUPS} (${columns.map(([name]) => name).join(', ')})
             SELECT ${columns.map(([, value]) => value).join(', ')} FROM (${rows})`,
     query_params: params,
     abort_signal: signal,
-    clickhouse_settings: { insert_deduplicate: 0, max_query_size: String(QUERY_BYTES_MAX) },
+    clickhouse_settings: { deduplicate_insert_select: 'disable', max_query_size: String(QUERY_BYTES_MAX) },
   })
 }
 

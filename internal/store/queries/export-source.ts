@@ -11,7 +11,8 @@ export const exportSource = (store: ClickHouseClient) => {
       question(store, ...args)
   return {
     hasClosedVersions: on(records.hasClosedVersions),
-    summarizeDays: on(records.summarizeDays),
+    summarizeRecords: on(records.summarizeRecords),
+    countDays: on(records.countDays),
     findPricedKinds: on(records.findPricedKinds),
     stageGroups: on(groups.stageGroups),
     countStaged: on(groups.countStaged),

@@ -1,11 +1,19 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { DAY_MS, startOfDay } from '../../../internal/exports/request.js'
-import { dayOf, planSlices } from '../../../internal/exports/slices.js'
+import { dayOf, monthsOf, planSlices } from '../../../internal/exports/slices.js'
 
 const PERIOD = { from: '2026-01-10', to: '2026-03-20' }
 const shown = (slices: ReturnType<typeof planSlices>) =>
   slices.map(({ fromMs, toMs, chargeStart, chargeEnd }) => [dayOf(fromMs), dayOf(toMs), chargeStart, chargeEnd])
+
+test('the months of a period are cut to it, and leave no day out', () => {
+  expect(shown(monthsOf({ from: '2025-12-31', to: '2026-02-01' }))).toEqual([
+    ['2025-12-31', '2026-01-01', '2025-12-31', '2026-01-01'],
+    ['2026-01-01', '2026-02-01', '2026-01-01', '2026-02-01'],
+    ['2026-02-01', '2026-02-02', '2026-02-01', '2026-02-02'],
+  ])
+})
 
 test('by month, a slice is what of the period lies in the month', () => {
   const records = new Map([

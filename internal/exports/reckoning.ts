@@ -1,0 +1,67 @@
+import type { ExportSelection, Summary } from '../store/queries/export-records.js'
+import type { ExportSource } from '../store/queries/export-source.js'
+import { formatQuantity, parseQuantity, type Quantity, sum } from '../units/quantity.js'
+import type { ExportRequest } from './request.js'
+import { monthsOf } from './slices.js'
+import { asking, ExportFailed } from './unavailable.js'
+
+/** Why records are left out; a record with another reason is not understood, and its file not made. */
+const REASONS = ['eligible', 'residency_restricted', 'disputed', 'advisory', 'unpriced', 'below_floor']
+
+/** Records of some kind: how many, and what they cost. */
+export interface Amount {
+  readonly count: number
+  /** USD. */
+  readonly cost_usd: string
+}
+
+/** What of a period is exported, and what is left out and why. */
+export interface Reckoning {
+  readonly exported: Amount
+  readonly leftOut: readonly (Amount & { readonly reason: string })[]
+  readonly everything: Amount
+}
+
+/** Exactly. */
+function reckon(summaries: readonly Summary[]): Reckoning {
+  const amountOf = (some: readonly Summary[]): Amount => ({
+    count: some.reduce((total, { count }) => total + Number(count), 0),
+    cost_usd: formatQuantity(sum(some.map(({ cost }) => usd(cost)))),
+  })
+  const of = (reason: string): readonly Summary[] => summaries.filter((summary) => summary.reason === reason)
+  const reasons = [...new Set(summaries.map(({ reason }) => reason))].filter((reason) => reason !== 'eligible').sort()
+  return {
+    exported: amountOf(of('eligible')),
+    leftOut: reasons.map((reason) => ({ reason, ...amountOf(of(reason)) })),
+    everything: amountOf(summaries),
+  }
+}
+
+function usd(text: string): Quantity<'USD'> {
+  const quantity = parseQuantity<'USD'>(text)
+  if (quantity === undefined) throw new Error('a sum of costs is no amount')
+  return quantity
+}
+
+/**
+ * Sums the records of a period up, in a way of its own: what the file comes to is held against it.
+ *
+ * @returns beside it, how many records of each month are exported, by the first of its days that lies in the period
+ * @throws ExportFailed when a record is not understood, or the read model refuses; Unavailable when that is away
+ */
+export async function reckonMonths(
+  period: ExportRequest['period'],
+  selection: ExportSelection,
+  source: Pick<ExportSource, 'summarizeRecords'>,
+  signal: AbortSignal,
+): Promise<{ readonly reckoning: Reckoning; readonly exportedOf: ReadonlyMap<string, number> }> {
+  const summaries: Summary[] = []
+  const exportedOf = new Map<string, number>()
+  for (const { chargeStart, fromMs, toMs } of monthsOf(period)) {
+    const ofMonth = await asking('floor_unknown', source.summarizeRecords({ ...selection, fromMs, toMs }, signal))
+    if (ofMonth.some(({ reason }) => !REASONS.includes(reason))) throw new ExportFailed('floor_unknown')
+    summaries.push(...ofMonth)
+    exportedOf.set(chargeStart, reckon(ofMonth).exported.count)
+  }
+  return { reckoning: reckon(summaries), exportedOf }
+}

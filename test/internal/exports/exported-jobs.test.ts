@@ -1,0 +1,260 @@
+import { createHash } from 'node:crypto'
+import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { beforeAll, describe, expect, test } from 'vitest'
+import type { FailureReason } from '../../../internal/exports/job.js'
+import type { WorkerDeps } from '../../../internal/exports/worker.js'
+import type { ExportSource } from '../../../internal/store/queries/export-source.js'
+import {
+  byPeople,
+  type ExportBench,
+  type Exported,
+  launchExports,
+  newTenant,
+  record,
+} from '../../support/export-jobs.js'
+
+/** How a job ends, whatever happens to it on the way; by an exporter on the real broker and the real store. */
+
+let bench: ExportBench
+beforeAll(async () => {
+  bench = await launchExports()
+})
+
+describe('a job that is disturbed', () => {
+  const tenant = newTenant()
+  const body = { group_by: ['owner', 'service', 'day', 'meter'] as ('owner' | 'service' | 'day' | 'meter')[] }
+  let undisturbed: Exported
+  beforeAll(async () => {
+    await bench.insert(
+      Array.from({ length: 31 }, (_, day) =>
+        [5, 6, 2].flatMap((people, i) =>
+          byPeople(tenant, people, { owner: `o${i}`, invocation: { eventTimeMs: Date.UTC(2026, 9, 1 + day, 3) } }),
+        ),
+      ).flat(),
+    )
+    undisturbed = await bench.exported(tenant, body)
+  })
+
+  /** Fails at the n-th call of something, wherever it is. */
+  const failingAt = (nth: number): { readonly source: ExportSource; readonly calls: () => number } => {
+    let calls = 0
+    const source = Object.fromEntries(
+      Object.entries(bench.deps.source).map(([name, ask]) => [
+        name,
+        (...args: never[]) => {
+          if (++calls === nth) return Promise.reject(new Error('connect ECONNREFUSED'))
+          return (ask as (...args: never[]) => unknown)(...args)
+        },
+      ]),
+    ) as ExportSource
+    return { source, calls: () => calls }
+  }
+
+  test('wherever the store goes away, another attempt comes to the same file', async () => {
+    const counting = failingAt(0)
+    await bench.work(await bench.order(tenant, body), { source: counting.source })
+    const steps = counting.calls()
+    expect(steps).toBeGreaterThan(8)
+
+    for (let nth = 1; nth < steps; nth++) {
+      const job = await bench.order(tenant, body)
+      const first = await bench.work(job, { source: failingAt(nth).source })
+      expect(first).toMatchObject({ kind: 'again' })
+      await bench.work(job)
+      const { status, result, attempts, is_cleared } = await bench.read(job)
+      expect([status, attempts, is_cleared]).toEqual(['succeeded', 2, true])
+      const name = (text = '') => text.replaceAll(job.id, undisturbed.job.id)
+      expect({ ...result?.file, key: name(result?.file.key), name: name(result?.file.name) }).toEqual(
+        undisturbed.job.result?.file,
+      )
+    }
+  })
+
+  test('an exporter that is asked to stop gives the job back, and keeps what it has done', async () => {
+    const job = await bench.order(tenant, body)
+    const stopping = new AbortController()
+    const source = {
+      ...bench.deps.source,
+      streamRows: async (...args: Parameters<ExportSource['streamRows']>) => {
+        stopping.abort()
+        return bench.deps.source.streamRows(...args)
+      },
+    }
+
+    expect(await bench.work(job, { source }, stopping.signal)).toEqual({ kind: 'again', afterMs: 0 })
+    const left = await bench.read(job)
+    await bench.work(job)
+
+    expect([left.status, left.work?.slices.length]).toEqual(['running', 1])
+    expect((await bench.read(job)).result?.file.sha256).toBe(undisturbed.job.result?.file.sha256)
+  })
+
+  test('groups or parts that are lost meanwhile are made again', async () => {
+    const job = await bench.order(tenant, body)
+    await bench.work(job, { source: failingAt(10).source })
+    const { work } = await bench.read(job)
+    expect(work?.slices.length).toBe(1)
+    await bench.deps.source.clearStaged(job.id)
+    await bench.deps.blobs.removeUnder(`${tenant}/${job.id}/`)
+
+    await bench.work(job)
+
+    expect((await bench.read(job)).result?.file.sha256).toBe(undisturbed.job.result?.file.sha256)
+  })
+
+  test('a slice that is staged under the name of another stands beside it: the engine leaves nothing out as a repeat', async () => {
+    await bench.store.client.command({
+      query: 'ALTER TABLE export_groups MODIFY SETTING non_replicated_deduplication_window = 100',
+    })
+    const [fromMs, toMs] = [Date.UTC(2026, 9, 1), Date.UTC(2026, 10, 1)]
+    const selection = { tenantId: tenant, asOfMs: Date.now(), fromMs, toMs, hasClosed: false }
+    const grain = { owner: true, service: false, servedModel: false, day: false }
+    const slice = {
+      jobId: 'job_twice',
+      staging: 'one',
+      month: '2026-10-01',
+      chargeStart: '2026-10-01',
+      chargeEnd: '2026-11-01',
+    }
+    const { signal } = new AbortController()
+    const stageAndCount = async () => {
+      await bench.deps.source.stageGroups(selection, grain, slice, [], signal)
+      return bench.deps.source.countStaged({ jobId: slice.jobId, stagings: [slice.staging] }, signal)
+    }
+
+    expect([await stageAndCount(), await stageAndCount()]).toEqual([3, 6])
+  })
+
+  test('the manifest has the digest of the file that lies there; nothing else of the job is left', async () => {
+    const { job, manifest } = undisturbed
+    const file = await bench.bytesOf(job, 'file')
+
+    expect(createHash('sha256').update(file).digest('hex')).toBe(manifest.file.sha256)
+    expect(file.length).toBe(manifest.file.bytes)
+    expect(readdirSync(join(bench.folder, tenant, job.id)).sort()).toEqual([manifest.file.name, 'manifest.json'].sort())
+    const staged = await bench.store.client.query({
+      query: 'SELECT count() FROM export_groups WHERE job_id = {job:String}',
+      query_params: { job: job.id },
+      format: 'JSONCompactEachRow',
+    })
+    expect(await staged.json()).toEqual([['0']])
+  })
+
+  test('a Parquet file is the same, byte for byte, whenever it is made', async () => {
+    const files = await Promise.all([1, 2].map(() => bench.exported(tenant, { ...body, file_format: 'parquet' })))
+
+    const [one, other] = files.map(({ manifest }) => manifest.file.sha256)
+    expect(one).toBe(other)
+  })
+
+  test('two exporters that have the same job make one file, and tell of it once', async () => {
+    const job = await bench.order(tenant, body)
+
+    await Promise.all([bench.work(job), bench.work(job)])
+
+    const { status, result } = await bench.read(job)
+    expect([status, result?.file.sha256]).toEqual(['succeeded', undisturbed.job.result?.file.sha256])
+    const told = bench.events.filter(({ cause }) => cause === job.id)
+    expect(new Set(told.map(({ type }) => type))).toEqual(new Set(['export.completed']))
+  })
+})
+
+describe('a job that fails', () => {
+  const failed = async (deps: Partial<WorkerDeps>, tenant = newTenant()) => {
+    await bench.insert(byPeople(tenant, 5))
+    const job = await bench.order(tenant)
+    const settlement = await bench.work(job, deps)
+    const { status, failure } = await bench.read(job)
+    const told = bench.events.filter(({ cause }) => cause === job.id).map(({ type, data }) => [type, data])
+    expect(existsSync(join(bench.folder, tenant, job.id))).toBe(false)
+    return { settlement, status, failure, told, id: job.id }
+  }
+
+  test.each<readonly [FailureReason, Partial<WorkerDeps>]>([
+    ['residency_unknown', { findTenant: () => undefined }],
+    [
+      'residency_blocked',
+      { findTenant: () => ({ name: 'A', residencyRegion: 'eu' }), places: [{ name: 'here', region: 'us' }] },
+    ],
+    [
+      'residency_blocked',
+      { findTenant: () => ({ name: 'A', residencyRegion: 'eu' }), places: [{ name: 'here', region: null }] },
+    ],
+    ['cohorts_unknown', { workloadsOf: () => Promise.reject(new Error('no directory')) }],
+  ])('says %s, and leaves nothing', async (reason, deps) => {
+    const { settlement, status, failure, told, id } = await failed(deps)
+
+    expect([settlement.kind, status, failure]).toEqual(['done', 'failed', reason])
+    expect(told).toEqual([['export.failed', { job_id: id, status: 'failed' }]])
+  })
+
+  test('for a reason to be left out that nobody knows: the floor cannot be told', async () => {
+    const tenant = newTenant()
+    await bench.insert([record(tenant, {}, { exportEligibility: 'some_day' })])
+
+    expect((await failed({}, tenant)).failure).toBe('floor_unknown')
+  })
+
+  test('when rows do not come to the sum of their records', async () => {
+    const source = {
+      ...bench.deps.source,
+      sumStaged: async (...args: Parameters<ExportSource['sumStaged']>) => ({
+        ...(await bench.deps.source.sumStaged(...args)),
+        cost: '0.1',
+      }),
+    }
+
+    expect((await failed({ source })).failure).toBe('totals_differ')
+  })
+
+  test('what is away is waited for, ten times', async () => {
+    const tenant = newTenant()
+    const source = { ...bench.deps.source, summarizeRecords: () => Promise.reject(new Error('connect ECONNREFUSED')) }
+    const job = await bench.order(tenant, {}, { attempts: 8 })
+
+    expect(await bench.work(job, { source })).toMatchObject({ kind: 'again' })
+    expect((await bench.read(job)).status).toBe('running')
+    expect(await bench.work(job, { source })).toMatchObject({ kind: 'done' })
+    expect(await bench.read(job)).toMatchObject({ status: 'failed', failure: 'store_unavailable' })
+  })
+
+  test('one that has ended is only told of again', async () => {
+    const tenant = newTenant()
+    const { job } = await bench.exported(tenant)
+    const before = bench.events.length
+
+    expect(await bench.work(job)).toEqual({ kind: 'done' })
+    expect(bench.events.slice(before).map(({ type, cause }) => [type, cause])).toEqual([['export.completed', job.id]])
+    expect(await bench.read(job)).toEqual(job)
+  })
+})
+
+test('a tenant has no more jobs running than it may', async () => {
+  const tenant = newTenant()
+  await bench.insert(byPeople(tenant, 5))
+  const jobs = await Promise.all([1, 2, 3].map(() => bench.order(tenant)))
+  let release: () => void = () => undefined
+  const held = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  const source = {
+    ...bench.deps.source,
+    summarizeRecords: async (...args: Parameters<ExportSource['summarizeRecords']>) => {
+      await held
+      return bench.deps.source.summarizeRecords(...args)
+    },
+  }
+  const [one, two, three] = jobs
+  if (one === undefined || two === undefined || three === undefined) throw new Error('there are three')
+
+  const running = [bench.work(one, { source }), bench.work(two, { source })]
+  await expect.poll(async () => (await bench.read(two)).status).toBe('running')
+  const turnedAway = await bench.work(three)
+  release()
+  await Promise.all(running)
+
+  expect(turnedAway.kind).toBe('again')
+  expect((await bench.read(three)).status).toBe('queued')
+  expect((await bench.work(three)).kind).toBe('done')
+})

@@ -1,0 +1,133 @@
+import { beforeAll, describe, expect, test } from 'vitest'
+import { insertRows } from '../../../internal/store/sink.js'
+import { CLOSED } from '../../../internal/store/tables/closed.js'
+import { parseQuantity } from '../../../internal/units/quantity.js'
+import { byPeople, costOf, type ExportBench, launchExports, newTenant, record } from '../../support/export-jobs.js'
+import { exact, type FocusRow, sumOf } from '../../support/focus-rules.js'
+
+/** Which records are in a file, by an exporter on the real broker and the real store. */
+
+let bench: ExportBench
+beforeAll(async () => {
+  bench = await launchExports()
+})
+
+describe('what is exported', () => {
+  test('eligible records at 0.80 and above; all else is left out, by reason, and both come to everything', async () => {
+    const tenant = newTenant()
+    const eligible = [...byPeople(tenant, 6), ...byPeople(tenant, 5, { confidence: 8_000, service: 'chat' })]
+    const leftOut = [
+      record(tenant, { confidence: 7_999 }),
+      record(tenant, { degradationState: 'degraded_serving' }),
+      record(tenant, { invocation: { requestedModel: 'no-such-model' } }),
+      record(tenant, {}, { exportEligibility: 'disputed' }),
+      record(tenant, {}, { exportEligibility: 'residency_restricted' }),
+      // Whatever a record says of itself, the floor holds.
+      record(tenant, {}, { confidence: 7_999, exportEligibility: 'eligible' }),
+    ]
+    await bench.insert([...eligible, ...leftOut])
+
+    const { rows, manifest } = await bench.exported(tenant)
+
+    expect(sumOf(rows, 'BilledCost')).toBe(exact(costOf(eligible)))
+    expect(manifest.exported).toEqual({ count: 11, cost_usd: costOf(eligible) })
+    expect(manifest.left_out.map(({ reason, count }) => [reason, count])).toEqual([
+      ['advisory', 1],
+      ['below_floor', 2],
+      ['disputed', 1],
+      ['residency_restricted', 1],
+      ['unpriced', 1],
+    ])
+    const costs = [manifest.exported, ...manifest.left_out].map(
+      ({ cost_usd }) => parseQuantity<'USD'>(cost_usd) as bigint,
+    )
+    expect(manifest.everything.count).toBe(17)
+    expect(costs.reduce<bigint>((total, cost) => total + cost, 0n)).toBe(parseQuantity(manifest.everything.cost_usd))
+    expect(rows.map((row) => row['x_MinimumConfidence'])).toEqual(['0.8', '0.9'])
+  })
+
+  test('days from the first to the last, both included, in UTC; rows by month, cut to the period', async () => {
+    const tenant = newTenant()
+    const times = [
+      '2026-09-09T23:59:59.999Z',
+      '2026-09-10T00:00:00Z',
+      '2026-09-30T23:59:59.999Z',
+      '2026-10-01T00:00:00Z',
+      '2026-11-05T23:59:59.999Z',
+      '2026-11-06T00:00:00Z',
+    ]
+    await bench.insert(times.flatMap((time) => byPeople(tenant, 5, { invocation: { eventTimeMs: Date.parse(time) } })))
+
+    const { rows, manifest } = await bench.exported(tenant, { period: { from: '2026-09-10', to: '2026-11-05' } })
+
+    const periodOf = (row: FocusRow) => [
+      row['ChargePeriodStart']?.slice(0, 10),
+      row['ChargePeriodEnd']?.slice(0, 10),
+      row['BillingPeriodStart']?.slice(0, 10),
+      row['BillingPeriodEnd']?.slice(0, 10),
+      row['x_InvocationCount'],
+    ]
+    expect(rows.map(periodOf)).toEqual([
+      ['2026-09-10', '2026-10-01', '2026-09-01', '2026-10-01', '10'],
+      ['2026-10-01', '2026-11-01', '2026-10-01', '2026-11-01', '5'],
+      ['2026-11-01', '2026-11-06', '2026-11-01', '2026-12-01', '5'],
+    ])
+    expect(manifest.period).toEqual({ from: '2026-09-10', to: '2026-11-05', is_complete: true })
+  })
+
+  test('a period that has not ended says so', async () => {
+    const today = new Date().toISOString().slice(0, 10)
+    const { manifest } = await bench.exported(newTenant(), { period: { from: today, to: '2027-01-31' } })
+
+    expect(manifest.period.is_complete).toBe(false)
+  })
+
+  test('no record at all: a header, a manifest, and no rows', async () => {
+    const { header, rows, manifest, job } = await bench.exported(newTenant())
+
+    expect(header).toContain('BilledCost')
+    expect(rows).toEqual([])
+    expect(job.result?.rows).toBe(0)
+    expect(manifest).toMatchObject({
+      exported: { count: 0, cost_usd: '0' },
+      left_out: [],
+      totals: { billed_cost: '0' },
+    })
+  })
+
+  test('records as of the instant that the job has kept: neither what came later, nor what was closed by then', async () => {
+    const tenant = newTenant()
+    const before = byPeople(tenant, 5)
+    const closed = byPeople(tenant, 5, { service: 'closed' })
+    const asOfMs = Date.UTC(2026, 10, 10)
+    const later = byPeople(tenant, 5, { service: 'later' }).map((row) => ({ ...row, validFromMs: asOfMs + 1 }))
+    const closedLater = byPeople(tenant, 5, { service: 'closed-later' })
+    await bench.insert([...before, ...closed, ...later, ...closedLater])
+    const closings = [...closed, ...closedLater].map((version, i) => ({
+      version,
+      closedAtMs: i < closed.length ? asOfMs : asOfMs + 1,
+      change: 'override' as const,
+      changeId: 'chg',
+      actor: 'cli',
+    }))
+    await insertRows(bench.store.client, CLOSED, closings, tenant)
+
+    const { rows } = await bench.exported(tenant, {}, { newestComplete: async () => asOfMs })
+
+    expect(rows.map((row) => row['Tags']).sort()).toEqual([
+      '{"owner":"team-search","service":"closed-later"}',
+      '{"owner":"team-search","service":"search"}',
+    ])
+  })
+
+  test('nothing of another tenant', async () => {
+    const [one, other] = [newTenant(), newTenant()]
+    await bench.insert([...byPeople(one, 5, { service: 'ours' }), ...byPeople(other, 5, { service: 'theirs' })])
+
+    const { rows } = await bench.exported(one)
+
+    expect(rows.map((row) => [row['BillingAccountId'], row['Tags']])).toEqual([
+      [one, '{"owner":"team-search","service":"ours"}'],
+    ])
+  })
+})

@@ -1,0 +1,166 @@
+import { beforeAll, describe, expect, test } from 'vitest'
+import type { AttributionRow } from '../../../internal/store/tables/attributions.js'
+import { byPeople, costOf, type ExportBench, launchExports, newTenant } from '../../support/export-jobs.js'
+import { exact, type FocusRow, focusFaults, sumOf } from '../../support/focus-rules.js'
+
+/** The rows of a file and their columns, by an exporter on the real broker and the real store. */
+
+let bench: ExportBench
+beforeAll(async () => {
+  bench = await launchExports()
+})
+
+const at = (day: string): number => Date.parse(`${day}T12:00:00Z`)
+
+describe('how rows are parted', () => {
+  const mixed = (tenant: string): AttributionRow[] => [
+    ...byPeople(tenant, 7, { owner: 'a', service: 's1' }),
+    ...byPeople(tenant, 7, {
+      owner: 'a',
+      service: 's2',
+      invocation: { eventTimeMs: at('2026-10-02'), inputTokens: 1_000, cachedInputTokens: 400 },
+    }),
+    ...byPeople(tenant, 7, {
+      owner: 'b',
+      service: 's3',
+      invocation: { requestedModel: 'gpt-4o-mini', eventTimeMs: at('2026-10-02') },
+    }),
+    ...byPeople(tenant, 7, {
+      owner: 'b',
+      service: 's3',
+      invocation: { estimatedCostUsd: '0.000000000000000007', inputTokens: undefined },
+    }),
+    ...byPeople(tenant, 7, {
+      owner: 'b',
+      service: 's3',
+      invocation: {
+        provider: 'anthropic',
+        requestedModel: 'claude-sonnet-4-5',
+        inputTokens: 900,
+        cachedInputTokens: 100,
+        cacheWriteTokens: 300,
+        cacheWriteTtlSeconds: 3_600,
+      },
+    }),
+  ]
+  const tenant = newTenant()
+  let all: readonly AttributionRow[] = []
+  beforeAll(async () => {
+    all = mixed(tenant)
+    await bench.insert(all)
+  })
+
+  const labels = (rows: readonly FocusRow[], ...columns: string[]) =>
+    rows.map((row) => columns.map((name) => row[name]).join(' '))
+
+  test.each([
+    [['owner'], '1.4'],
+    [['provider'], '1.4'],
+    [['service'], '1.4'],
+    [['served_model', 'owner'], '1.4'],
+    [['served_model', 'service', 'day'], '1.4'],
+    [['day', 'owner'], '1.4'],
+    [['meter'], '1.4'],
+    [['meter', 'day', 'owner', 'service', 'served_model'], '1.4'],
+    [undefined, '1.4'],
+    [undefined, '1.2'],
+    [['meter'], '1.2'],
+  ] as const)(
+    'by %j in FOCUS %s every rule holds, and the totals are those of the records',
+    async (groupings, version) => {
+      const group_by = groupings === undefined ? null : [...groupings]
+
+      const { header, rows, manifest } = await bench.exported(tenant, { group_by, focus_version: version })
+
+      expect(focusFaults(header, rows, version)).toEqual([])
+      expect(sumOf(rows, 'BilledCost')).toBe(exact(costOf(all)))
+      expect(sumOf(rows, 'x_InvocationCount')).toBe(exact('35'))
+      expect(sumOf(rows, 'x_EnergyWattHours')).toBe(all.reduce((total, { energyWh }) => total + energyWh, 0n))
+      expect(sumOf(rows, 'x_CarbonDioxideEquivalentGrams')).toBe(
+        all.reduce((total, { carbonGco2e }) => total + carbonGco2e, 0n),
+      )
+      expect(manifest.totals.billed_cost).toBe(costOf(all))
+      expect(manifest.file.rows).toBe(rows.length)
+    },
+  )
+
+  test('a field that is not asked for is not told', async () => {
+    const { rows } = await bench.exported(tenant, { group_by: ['owner'] })
+
+    expect(labels(rows, 'ServiceProviderName', 'SubAccountId', 'Tags', 'SkuId', 'SkuPriceDetails')).toEqual([
+      'anthropic b {"owner":"b"} anthropic ',
+      'openai a {"owner":"a"} openai ',
+      'openai b {"owner":"b"} openai ',
+    ])
+  })
+
+  test('day makes daily charge periods', async () => {
+    const { rows } = await bench.exported(tenant, { group_by: ['day'] })
+
+    expect(labels(rows, 'ChargePeriodStart', 'ChargePeriodEnd', 'ServiceProviderName', 'x_InvocationCount')).toEqual([
+      '2026-10-02T00:00:00Z 2026-10-03T00:00:00Z openai 14',
+      '2026-10-15T00:00:00Z 2026-10-16T00:00:00Z anthropic 7',
+      '2026-10-15T00:00:00Z 2026-10-16T00:00:00Z openai 14',
+    ])
+  })
+
+  test('meter makes a row a kind of tokens, at the price of the book; what has an estimate is passed through', async () => {
+    const { rows } = await bench.exported(tenant, { group_by: ['owner', 'meter'] })
+
+    expect(
+      labels(
+        rows,
+        'SkuId',
+        'SkuMeter',
+        'PricingCategory',
+        'ConsumedQuantity',
+        'ConsumedUnit',
+        'ListUnitPrice',
+        'PricingQuantity',
+        'PricingUnit',
+        'BilledCost',
+      ),
+    ).toEqual([
+      'anthropic/claude-sonnet-4-5/input Input Tokens Standard 3500 Tokens 3 0.0035 1000000 Tokens 0.0105',
+      'anthropic/claude-sonnet-4-5/output Output Tokens Standard 1750 Tokens 15 0.00175 1000000 Tokens 0.02625',
+      'anthropic/claude-sonnet-4-5/cache-read Cache Read Tokens Standard 700 Tokens 0.3 0.0007 1000000 Tokens 0.00021',
+      'anthropic/claude-sonnet-4-5/cache-write-1h Cache Write 1 Hour Tokens Standard 2100 Tokens 6 0.0021 1000000 Tokens 0.0126',
+      'openai/gpt-4o/input Input Tokens Standard 11200 Tokens 2.5 0.0112 1000000 Tokens 0.028',
+      'openai/gpt-4o/output Output Tokens Standard 3500 Tokens 10 0.0035 1000000 Tokens 0.035',
+      'openai/gpt-4o/cache-read Cache Read Tokens Standard 2800 Tokens 1.25 0.0028 1000000 Tokens 0.0035',
+      'openai/gpt-4o Attributed Inference Other 7 Requests 1 0.000000000000000049 USD 0.000000000000000049',
+      'openai/gpt-4o-mini/input Input Tokens Standard 7000 Tokens 0.15 0.007 1000000 Tokens 0.00105',
+      'openai/gpt-4o-mini/output Output Tokens Standard 1750 Tokens 0.6 0.00175 1000000 Tokens 0.00105',
+    ])
+    // Counts of a call stand in one of its rows.
+    expect(labels(rows, 'x_InvocationCount', 'x_InputTokenCount').slice(0, 2)).toEqual(['7 6300', ' '])
+  })
+
+  test('only the columns that are asked for, in the order of the standard', async () => {
+    const { header } = await bench.exported(tenant, { columns: ['Tags', 'x_InvocationCount', 'BilledCost'] })
+
+    expect(header).toEqual(['BilledCost', 'Tags', 'x_InvocationCount'])
+  })
+
+  test('1.2 names the provider as it did, and has no later column', async () => {
+    const { header, rows } = await bench.exported(tenant, { focus_version: '1.2', group_by: ['owner'] })
+
+    expect(header).not.toContain('HostProviderName')
+    expect(labels(rows, 'ProviderName', 'PublisherName')).toEqual([
+      'anthropic anthropic',
+      'openai openai',
+      'openai openai',
+    ])
+  })
+
+  test('names of any kind come out as they are', async () => {
+    const strange = newTenant()
+    const owner = 'a "b", c/d \\ é 💶 =1+1'
+    await bench.insert(byPeople(strange, 5, { owner, service: "it's" }))
+
+    const { rows } = await bench.exported(strange)
+
+    expect(rows[0]).toMatchObject({ SubAccountId: owner, InvoiceIssuerName: 'Acme, "Inc."' })
+    expect(JSON.parse(rows[0]?.['Tags'] ?? '')).toEqual({ owner, service: "it's" })
+  })
+})
