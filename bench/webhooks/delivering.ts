@@ -7,6 +7,7 @@ import { eventId, storedText } from '../../internal/events/event.js'
 import { randomId, tenantIdsCache } from '../../internal/ids/ids.js'
 import { readMasterKeys } from '../../internal/secrets/master-keys.js'
 import { signingKey } from '../../internal/secrets/signing-keys.js'
+import { COURIER_NODE_FLAGS } from '../../internal/supervisor/processes.js'
 import { DEFAULT_SETTINGS, type Tenant } from '../../internal/tenants/tenant.js'
 import { formatSecret, type StoredWebhook, storeSecret } from '../../internal/webhooks/endpoint.js'
 import { SIGNING_KEYS, TENANTS, WEBHOOKS } from '../../streams/buckets.js'
@@ -64,7 +65,7 @@ export class Delivering {
     const courierPid = await processes.start({
       name: 'courier',
       command: process.execPath,
-      args: [...nodeFlags, roleMain('courier')],
+      args: [...COURIER_NODE_FLAGS, ...nodeFlags, roleMain('courier')],
       env: {
         ...roleEnv(ground, storeUrl),
         ATTRIBUTION_WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8',

@@ -34,7 +34,7 @@ import {
   writeRunFile,
 } from '../../internal/supervisor/instance.js'
 import { natsServerRole } from '../../internal/supervisor/nats-server.js'
-import { GATEWAY_NODE_FLAGS } from '../../internal/supervisor/processes.js'
+import { COURIER_NODE_FLAGS, GATEWAY_NODE_FLAGS } from '../../internal/supervisor/processes.js'
 import { answersAt } from '../../internal/supervisor/readiness.js'
 import { fillSandbox } from '../../internal/supervisor/sandbox.js'
 import { createLog } from '../../internal/telemetry/log.js'
@@ -177,7 +177,7 @@ runMain('up', async () => {
       supervisor.start(role('attributor', ['--member-name', 'attributor-1'], answersAt(`${listening}/readyz`))),
     ])
     // Nobody waits for these: what they are to do does.
-    await supervisor.start(role('courier', ['--member-name', 'courier-1'], async () => undefined))
+    await supervisor.start(role('courier', ['--member-name', 'courier-1'], async () => undefined, COURIER_NODE_FLAGS))
     await supervisor.start(role('exporter', [], async () => undefined))
     await supervisor.start(role('sentinel', ['--member-name', 'sentinel-1'], async () => undefined))
     await supervisor.start(role('trainer', ['--member-name', 'trainer-1'], async () => undefined))

@@ -20,6 +20,9 @@ const MARK: Readonly<Record<string, RegExp>> = {
  */
 export const GATEWAY_NODE_FLAGS: readonly string[] = ['--min-semi-space-size=64', '--max-semi-space-size=64']
 
+/** With what Node runs a courier: what waits for its turn at the endpoints outlives a small nursery in the same way. */
+export const COURIER_NODE_FLAGS = GATEWAY_NODE_FLAGS
+
 /** Whether the process runs and is one of ours in that role. */
 export function isOurProcess(pid: number, role: string): boolean {
   const commandLine = commandLineOf(pid)

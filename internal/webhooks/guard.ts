@@ -51,8 +51,8 @@ export function createGuard({ isAllowed, resolvers }: GuardSettings): Guard {
   }
 
   return {
-    async check(hostname) {
-      if (isIP(hostname) !== 0) return judge([hostname])
+    check(hostname) {
+      if (isIP(hostname) !== 0) return Promise.resolve(judge([hostname]))
       // Those who ask while a question is out share its answer, which is not there yet; nobody is given an old one.
       const asked = asking.get(hostname) ?? ask(hostname)
       asking.set(hostname, asked)

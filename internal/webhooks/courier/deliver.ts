@@ -4,7 +4,7 @@ import { eventId } from '../../events/event.js'
 import type { TenantIds } from '../../ids/ids.js'
 import { parseJson } from '../../intake/parse-json.js'
 import type { MasterKeys } from '../../secrets/master-keys.js'
-import type { AttemptReason } from '../attempt-outcomes.js'
+import type { AttemptOutcome, AttemptReason } from '../attempt-outcomes.js'
 import type { Delivery } from '../delivery.js'
 import { answersChallenge, challengeText, type StoredWebhook, signingKeys, verified } from '../endpoint.js'
 import { nextAttemptAt, type RetryRules, unparkedAt, VERIFICATION_RULES } from '../retry-schedule.js'
@@ -49,6 +49,7 @@ export async function deliver(delivery: Delivery, deps: DeliverDeps): Promise<Ou
   const startedAtMs = delivery.startedAtMs ?? nowMs
   if (nowMs > startedAtMs + deps.rules.stopMs) return expired(delivery, nowMs)
   const result = await send(webhook, delivery, delivery.body, 0, nowMs, deps)
+  deps.tellLane(delivery.endpointId, result)
   return outcomeOf(delivery, result, nowMs, deps.rules, deps)
 }
 
@@ -59,35 +60,26 @@ export function putOff(delivery: Delivery, { rules, clock, random }: DeliverDeps
   return { kind: 'again', delivery: parked, atMs: unparkedAt(delivery.parks, rules, nowMs, random()) }
 }
 
-async function send(
+/** @returns no promise where nothing is sent */
+function send(
   webhook: StoredWebhook,
   { endpointId, isReplayed }: Delivery,
   body: Uint8Array,
   keepBytes: number,
   nowMs: number,
-  { targetRules, mayReceive, attempt, masterKeys, tellLane }: DeliverDeps,
-): Promise<AttemptResult> {
-  const target = mayReceive(webhook) ? targetOf(webhook, targetRules) : undefined
+  { targetRules, mayReceive, attempt, masterKeys }: DeliverDeps,
+): Promise<AttemptResult> | AttemptResult {
   // What is allowed may have changed since it was registered.
-  const result: AttemptResult =
-    target === undefined
-      ? refused('residency_blocked')
-      : typeof target === 'string'
-        ? refused('disallowed_address')
-        : await attempt({
-            endpointId,
-            target,
-            headers: {
-              'content-type': 'application/json',
-              'user-agent': USER_AGENT,
-              'service-signature': signatureOf(keysOf(webhook, nowMs, masterKeys), body, nowMs),
-              ...(isReplayed && { 'service-replayed': 'true' }),
-            },
-            body,
-            keepBytes,
-          })
-  tellLane(endpointId, result)
-  return result
+  if (!mayReceive(webhook)) return refused('residency_blocked')
+  const target = targetOf(webhook, targetRules)
+  if (typeof target === 'string') return refused('disallowed_address')
+  const headers = {
+    'content-type': 'application/json',
+    'user-agent': USER_AGENT,
+    'service-signature': signatureOf(keysOf(webhook, nowMs, masterKeys), body, nowMs),
+    ...(isReplayed && { 'service-replayed': 'true' }),
+  }
+  return attempt({ endpointId, target, headers, body, keepBytes })
 }
 
 /** What no later attempt would change. */
@@ -109,25 +101,29 @@ function outcomeOf(
   rules: RetryRules,
   { clock, random }: Pick<DeliverDeps, 'clock' | 'random'>,
 ): Outcome {
-  const record: Omit<AttemptRecord, 'outcome' | 'nextAttemptAtMs'> = {
+  const record = (
+    outcome: AttemptOutcome,
+    reason: AttemptReason | null,
+    nextAttemptAtMs: number | null,
+  ): AttemptRecord => ({
     delivery,
     attempt: delivery.attempts + 1,
     attemptedAtMs,
     latencyMs: result.latencyMs,
     status: result.status,
-    reason: result.kind === 'failed' ? result.reason : null,
-  }
-  if (result.kind === 'acknowledged') {
-    return { kind: 'acknowledged', record: { ...record, outcome: 'acknowledged', nextAttemptAtMs: null } }
-  }
+    outcome,
+    reason,
+    nextAttemptAtMs,
+  })
+  if (result.kind === 'acknowledged') return { kind: 'acknowledged', record: record('acknowledged', null, null) }
   const tried = afterAttempt(delivery, attemptedAtMs)
   const again = { ...tried, retryAfterMs: result.retryAfterMs }
   const { reason } = result
   const isFinal = FINAL_REASONS.some((final) => final === reason)
   const atMs = isFinal ? undefined : nextAttemptAt(again, rules, clock(), random())
   return atMs === undefined
-    ? { kind: 'dead_lettered', delivery: tried, record: { ...record, outcome: 'dead_lettered', nextAttemptAtMs: null } }
-    : { kind: 'again', delivery: tried, atMs, record: { ...record, outcome: 'retried', nextAttemptAtMs: atMs } }
+    ? { kind: 'dead_lettered', delivery: tried, record: record('dead_lettered', reason, null) }
+    : { kind: 'again', delivery: tried, atMs, record: record('retried', reason, atMs) }
 }
 
 const afterAttempt = (delivery: Delivery, nowMs: number) => ({
@@ -167,6 +163,7 @@ async function verify(delivery: Delivery, webhook: StoredWebhook, nowMs: number,
     data: { challenge: challengeText(masterKeys, id, challenge) },
   })
   const result = await send(webhook, delivery, Buffer.from(body), CHALLENGE_ANSWER_BYTES, nowMs, deps)
+  deps.tellLane(id, result)
   if (result.kind === 'failed') return outcomeOf(delivery, result, nowMs, VERIFICATION_RULES, deps)
   const answer = challengeIn(result.kept)
   let isVerified = false

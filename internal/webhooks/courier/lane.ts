@@ -7,6 +7,7 @@ export interface LaneTask {
   readonly owner: object
   /** Whether this process may still be sure that nobody else makes it. */
   mayStart(): boolean
+  /** Never rejects. */
   run(): Promise<void>
   putOff(): void
 }

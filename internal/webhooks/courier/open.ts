@@ -37,6 +37,7 @@ import type { MasterKeys } from '../../secrets/master-keys.js'
 import type { AttemptRow } from '../../store/tables/webhook-attempts.js'
 import type { Logger } from '../../telemetry/log.js'
 import { attemptLog } from '../attempt-log/actor.js'
+import { attemptWriter } from '../attempt-log/writer.js'
 import type { StoredWebhook } from '../endpoint.js'
 import { fanOut } from '../fan-out.js'
 import type { StoredHealth } from '../health.js'
@@ -139,6 +140,7 @@ export async function openCourier(deps: CourierDeps): Promise<RunningCourier> {
     clock,
     random: Math.random,
   }
+  const logAttempts = attemptWriter(publish, log)
   const wakes = Array.from({ length: DELIVERY_PARTITIONS }, (_, partition) => new Bell(partition, connection))
   const partitions = wakes.map(
     (bell, partition) =>
@@ -147,6 +149,7 @@ export async function openCourier(deps: CourierDeps): Promise<RunningCourier> {
         checkpoints,
         readLog: read,
         publish,
+        logAttempts,
         isOwner: (key) => membership.owns(key),
         live: membership.live,
         somethingNew: (_, signal) => bell.rung(LOOK_EVERY_MS, signal),

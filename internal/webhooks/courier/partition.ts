@@ -264,13 +264,21 @@ class Session {
     }
   }
 
+  /** Until there is an outcome; what it needs of the broker is waited for. */
   async run(task: DeliveryTask, delivery: Delivery): Promise<void> {
     this.runningCount++
-    try {
-      this.settled(task, await this.attempt(delivery))
-    } finally {
-      this.runningCount--
-      this.wake()
+    for (;;) {
+      try {
+        const outcome = await this.deps.deliver(delivery)
+        this.runningCount--
+        return this.settled(task, outcome)
+      } catch (cause) {
+        this.deps.log.warn(
+          { err: cause, delivery: delivery.id },
+          'an attempt could not be finished; it will be made again',
+        )
+        await sleep(RETRY_MS)
+      }
     }
   }
 
@@ -281,21 +289,6 @@ class Session {
   private settled(task: DeliveryTask, outcome: Outcome): void {
     this.outcomes.push({ task, outcome })
     this.wake()
-  }
-
-  /** Until there is an outcome; what it needs of the broker is waited for. */
-  private async attempt(delivery: Delivery): Promise<Outcome> {
-    for (;;) {
-      try {
-        return await this.deps.deliver(delivery)
-      } catch (cause) {
-        this.deps.log.warn(
-          { err: cause, delivery: delivery.id },
-          'an attempt could not be finished; it will be made again',
-        )
-        await sleep(RETRY_MS)
-      }
-    }
   }
 
   /** What was not started stays in the log for whoever comes next. */
