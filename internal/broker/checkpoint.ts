@@ -1,5 +1,6 @@
 import type { KV } from '@nats-io/kv'
-import { isLostRace } from './errors.js'
+import { isLostRace, NotStored, WRONG_LAST_SEQUENCE } from './errors.js'
+import { type Publisher, TIMEOUT_MS } from './publisher.js'
 
 /**
  * How far the reader of a log has come. It is written before a batch takes effect, by compare-and-set: whoever loses
@@ -34,27 +35,48 @@ export async function readCheckpoint<C extends Progress>(bucket: KV, key: string
   return entry?.operation === 'PUT' ? entry.json<C>() : undefined
 }
 
+/** Writes a bucket's entry where its revision is still this one. @returns the new revision; @throws where it is not */
+export type UpdateEntry = (key: string, text: string, revision: number) => Promise<number>
+
+/** `KV.update` by way of a publisher, for those who write hundreds of times a second: it costs a quarter of the time. */
+export const entryUpdater =
+  (publish: Publisher['publish'], bucket: string): UpdateEntry =>
+  async (key, text, revision) => {
+    const more = { lastSubjectSequence: revision }
+    const result = await publish(`$KV.${bucket}.${key}`, Buffer.from(text), '', TIMEOUT_MS, more)
+    if (result.kind === 'stored') return result.sequence
+    if (result.kind === 'refused' && result.errorCode === WRONG_LAST_SEQUENCE) {
+      throw new OwnershipLost(`${key} was moved by another owner`)
+    }
+    throw new NotStored(`${bucket} did not take ${key}: ${result.kind}`)
+  }
+
 /** One owner's hold of a checkpoint. */
 export class CheckpointHold<C extends Progress> {
-  private readonly bucket: KV
+  private readonly update: UpdateEntry
   private readonly key: string
   private current: C
   private currentRevision: number
   private isWritten = true
 
-  private constructor(bucket: KV, key: string, current: C, revision: number) {
-    this.bucket = bucket
+  private constructor(update: UpdateEntry, key: string, current: C, revision: number) {
+    this.update = update
     this.key = key
     this.current = current
     this.currentRevision = revision
   }
 
   /** @param initial written where there is no checkpoint yet */
-  static async take<C extends Progress>(bucket: KV, key: string, initial: C): Promise<CheckpointHold<C>> {
+  static async take<C extends Progress>(
+    bucket: KV,
+    key: string,
+    initial: C,
+    update: UpdateEntry = (name, text, revision) => bucket.update(name, text, revision),
+  ): Promise<CheckpointHold<C>> {
     const entry = await bucket.get(key)
-    if (entry?.operation === 'PUT') return new CheckpointHold(bucket, key, entry.json<C>(), entry.revision)
+    if (entry?.operation === 'PUT') return new CheckpointHold(update, key, entry.json<C>(), entry.revision)
     try {
-      return new CheckpointHold(bucket, key, initial, await bucket.create(key, JSON.stringify(initial)))
+      return new CheckpointHold(update, key, initial, await bucket.create(key, JSON.stringify(initial)))
     } catch (cause) {
       throw isLostRace(cause) ? new OwnershipLost(`${key} was created by another owner`, { cause }) : cause
     }
@@ -83,7 +105,7 @@ export class CheckpointHold<C extends Progress> {
   /** @throws OwnershipLost when another owner has written since */
   async save(next: C): Promise<void> {
     try {
-      this.currentRevision = await this.bucket.update(this.key, JSON.stringify(next), this.currentRevision)
+      this.currentRevision = await this.update(this.key, JSON.stringify(next), this.currentRevision)
       this.current = next
       this.isWritten = true
     } catch (cause) {

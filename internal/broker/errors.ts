@@ -7,8 +7,11 @@ export const brokerErrorCode = (cause: unknown): number | undefined => {
   return typeof cause.code === 'number' ? cause.code : undefined
 }
 
+/** JetStream's error 10071: the expected sequence is no longer the last one. */
+export const WRONG_LAST_SEQUENCE = 10_071
+
 /** Another writer was first: the expected revision is no longer the last one, or the key exists. */
-export const isLostRace = (cause: unknown): boolean => brokerErrorCode(cause) === 10_071
+export const isLostRace = (cause: unknown): boolean => brokerErrorCode(cause) === WRONG_LAST_SEQUENCE
 
 /**
  * The broker did not answer, or says that it cannot now. What was asked of it may have happened all the same.

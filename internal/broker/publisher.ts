@@ -29,11 +29,13 @@ export interface Publisher {
 export interface PublishOptions {
   /** The stream takes it only when this is its last sequence: messages that are under way at once then stay in order. */
   readonly lastSequence?: number
+  /** The stream takes it only when this is the last sequence of the message's subject. */
+  readonly lastSubjectSequence?: number
   /** Keeps it as a schedule (ADR-51): at that time it becomes a message of the other subject. */
   readonly schedule?: { readonly atMs: number; readonly subject: string }
 }
 
-const TIMEOUT_MS = 2_000
+export const TIMEOUT_MS = 2_000
 
 /**
  * Publishes for one who cannot go on unless the broker has stored it.
@@ -102,6 +104,9 @@ export function createPublisher(connection: NatsConnection): Publisher {
         if (messageId !== '') messageHeaders.set('Nats-Msg-Id', messageId)
         if (more?.lastSequence !== undefined) {
           messageHeaders.set('Nats-Expected-Last-Sequence', String(more.lastSequence))
+        }
+        if (more?.lastSubjectSequence !== undefined) {
+          messageHeaders.set('Nats-Expected-Last-Subject-Sequence', String(more.lastSubjectSequence))
         }
         if (more?.schedule !== undefined) {
           messageHeaders.set('Nats-Schedule', `@at ${new Date(more.schedule.atMs).toISOString()}`)

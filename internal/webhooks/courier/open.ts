@@ -22,6 +22,7 @@ import {
   RETRIES,
 } from '../../../streams/retries.js'
 import { ByTenant } from '../../broker/by-tenant.js'
+import { entryUpdater } from '../../broker/checkpoint.js'
 import type { Broker } from '../../broker/connect.js'
 import { readFence } from '../../broker/fence.js'
 import { firstSequenceSince, type LogRange, readLog } from '../../broker/log.js'
@@ -140,6 +141,7 @@ export async function openCourier(deps: CourierDeps): Promise<RunningCourier> {
     clock,
     random: Math.random,
   }
+  const updateCheckpoint = entryUpdater(publish, DELIVERY_CHECKPOINTS.name)
   const logAttempts = attemptWriter(publish, log)
   const wakes = Array.from({ length: DELIVERY_PARTITIONS }, (_, partition) => new Bell(partition, connection))
   const partitions = wakes.map(
@@ -147,6 +149,7 @@ export async function openCourier(deps: CourierDeps): Promise<RunningCourier> {
       new Partition(partition, {
         self: member,
         checkpoints,
+        updateCheckpoint,
         readLog: read,
         publish,
         logAttempts,

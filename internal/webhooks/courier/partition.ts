@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { KV } from '@nats-io/kv'
 import { DELIVERIES, deliveriesCheckpoint, deliveriesSubject } from '../../../streams/deliveries.js'
 import { dueCheckpoint, dueSubject, RETRIES } from '../../../streams/retries.js'
-import { CheckpointHold, OwnershipLost, type Progress } from '../../broker/checkpoint.js'
+import { CheckpointHold, OwnershipLost, type Progress, type UpdateEntry } from '../../broker/checkpoint.js'
 import type { LogRange, StoredEntry } from '../../broker/log.js'
 import type { Logger } from '../../telemetry/log.js'
 import type { Delivery } from '../delivery.js'
@@ -22,6 +22,7 @@ interface DeliveryProgress extends Progress, WindowProgress {
 export interface PartitionDeps extends SettleDeps {
   readonly self: string
   readonly checkpoints: KV
+  readonly updateCheckpoint: UpdateEntry
   readonly readLog: (range: LogRange) => Promise<StoredEntry[]>
   /** Whether the part should be this process's. */
   readonly isOwner: (key: string) => boolean
@@ -77,7 +78,8 @@ export class Partition {
         continue
       }
       try {
-        const first = await CheckpointHold.take<DeliveryProgress>(this.deps.checkpoints, key, { done: 0 })
+        const { checkpoints, updateCheckpoint } = this.deps
+        const first = await CheckpointHold.take<DeliveryProgress>(checkpoints, key, { done: 0 }, updateCheckpoint)
         const { owner } = first.value
         if (owner !== undefined && owner !== this.deps.self && this.deps.live().includes(owner)) {
           await pause(IDLE_MS, signal)
@@ -85,7 +87,7 @@ export class Partition {
         }
         await first.save({ ...first.value, owner: this.deps.self })
         const dueKey = dueCheckpoint(this.partition)
-        const due = await CheckpointHold.take<DeliveryProgress>(this.deps.checkpoints, dueKey, { done: 0 })
+        const due = await CheckpointHold.take<DeliveryProgress>(checkpoints, dueKey, { done: 0 }, updateCheckpoint)
         log.debug({ done: first.value.done }, 'delivers to a part of the endpoints')
         await this.work(first, due, signal)
       } catch (cause) {
