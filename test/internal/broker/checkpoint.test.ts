@@ -1,0 +1,44 @@
+import type { KV } from '@nats-io/kv'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import {
+  CheckpointHold,
+  entryUpdater,
+  OwnershipLost,
+  readCheckpoint,
+  type UpdateEntry,
+} from '../../../internal/broker/checkpoint.js'
+import { type Broker, connectBroker, ensureStreams } from '../../../internal/broker/connect.js'
+import { createPublisher } from '../../../internal/broker/publisher.js'
+import { DELIVERY_CHECKPOINTS } from '../../../streams/buckets.js'
+import { launchBroker } from '../../support/broker.js'
+
+let broker: Broker
+let bucket: KV
+let byPublisher: UpdateEntry
+
+beforeAll(async () => {
+  const { url } = await launchBroker()
+  broker = await connectBroker({ url, user: '', password: '', name: 'test' })
+  await ensureStreams(broker, { replicas: 1, invocationsBytesMax: 2 ** 20, observationsBytesMax: 2 ** 20 })
+  bucket = await broker.bucket(DELIVERY_CHECKPOINTS)
+  byPublisher = entryUpdater(createPublisher(broker.connection).publish, DELIVERY_CHECKPOINTS.name)
+})
+afterAll(() => broker.close())
+
+test.each([
+  ['by the bucket', () => undefined],
+  ['by a publisher', () => byPublisher],
+])('a checkpoint written %s is read by all, and whoever held it before writes no more', async (name, update) => {
+  const key = name.replaceAll(' ', '-')
+  const before = await CheckpointHold.take(bucket, key, { done: 0 }, update())
+  await before.save({ done: 1 })
+  await before.save({ done: 2 })
+  const after = await CheckpointHold.take(bucket, key, { done: 0 }, update())
+  expect(after.value).toEqual({ done: 2 })
+  expect(after.revision).toBe(before.revision)
+
+  await after.save({ done: 3 })
+  await expect(before.save({ done: 4 })).rejects.toBeInstanceOf(OwnershipLost)
+  expect(await readCheckpoint(bucket, key)).toEqual({ done: 3 })
+  expect(before.value).toEqual({ done: 2 })
+})
