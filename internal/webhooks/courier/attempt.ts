@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
 import type { AttemptReason } from '../attempt-outcomes.js'
-import type { Guard } from '../guard.js'
+import type { Checked, Guard } from '../guard.js'
 import { retryAfterMs } from '../retry-schedule.js'
 import type { Target } from '../target-url.js'
 import type { Connections } from './connections.js'
@@ -43,61 +43,48 @@ export const ANSWER_BYTES_MAX = 64 * 1024
  * Posts to a receiver once: resolves its host anew, connects to an address of that answer and to no other, follows no
  * redirect. Never rejects.
  */
-export async function attempt(request: AttemptRequest, deps: AttemptDeps): Promise<AttemptResult> {
-  const { endpointId, target } = request
-  const startedAt = performance.now()
-  const failed = (reason: AttemptReason): Failed => ({
-    kind: 'failed',
-    reason,
-    status: null,
-    latencyMs: Math.round(performance.now() - startedAt),
-    retryAfterMs: undefined,
-  })
-  const checked = await deps.guard.check(target.hostname)
-  if (checked.kind === 'disallowed') return failed('disallowed_address')
-  if (checked.kind === 'unresolved') return failed('unresolved')
-  const leftMs = deps.timeoutMs - (performance.now() - startedAt)
-  if (leftMs <= 0) return failed('timeout')
-  const dispatcher = deps.connections.to(endpointId, target, checked.addresses)
-  const result = await post(dispatcher, request, startedAt, leftMs)
-  if (result.kind === 'failed' && result.status === null) deps.connections.avoid(endpointId)
-  return result
-}
-
-function post(
-  dispatcher: Dispatcher,
-  { target, headers, body, keepBytes }: AttemptRequest,
-  startedAt: number,
-  timeoutMs: number,
-): Promise<AttemptResult> {
-  return new Promise((resolve) => {
-    const answer = new Answer(keepBytes, startedAt, resolve)
-    answer.timer = setTimeout(() => answer.end('timeout'), timeoutMs)
-    try {
-      dispatcher.dispatch({ origin: target.origin, path: target.path, method: 'POST', headers, body }, answer)
-    } catch (cause) {
-      answer.end(reasonOf(cause))
-    }
-  })
-}
+export const attempt = (request: AttemptRequest, deps: AttemptDeps): Promise<AttemptResult> =>
+  new Promise((resolve) => new Attempt(request, deps, resolve).start())
 
 /** Reads an answer as undici brings it, up to a limit of bytes and time. */
-class Answer implements Dispatcher.DispatchHandler {
-  timer: NodeJS.Timeout | undefined
-  private readonly keepBytes: number
-  private readonly startedAt: number
+class Attempt implements Dispatcher.DispatchHandler {
+  private readonly request: AttemptRequest
+  private readonly deps: AttemptDeps
   private readonly resolve: (result: AttemptResult) => void
+  private readonly startedAt = performance.now()
+  private timer: NodeJS.Timeout | undefined
+  private isConnecting = false
   private controller: Dispatcher.DispatchController | undefined
   private status: number | null = null
   private retryAfter: string | undefined
   private bytes = 0
-  private readonly kept: Buffer[] = []
+  private kept: Buffer[] | undefined
   private isOver = false
 
-  constructor(keepBytes: number, startedAt: number, resolve: (result: AttemptResult) => void) {
-    this.keepBytes = keepBytes
-    this.startedAt = startedAt
+  constructor(request: AttemptRequest, deps: AttemptDeps, resolve: (result: AttemptResult) => void) {
+    this.request = request
+    this.deps = deps
     this.resolve = resolve
+  }
+
+  start(): void {
+    this.timer = setTimeout(() => this.end('timeout'), this.deps.timeoutMs)
+    void this.deps.guard.check(this.request.target.hostname).then((checked) => this.post(checked))
+  }
+
+  private post(checked: Checked): void {
+    if (this.isOver) return
+    if (checked.kind === 'disallowed') return this.end('disallowed_address')
+    if (checked.kind === 'unresolved') return this.end('unresolved')
+    const { endpointId, target, headers, body } = this.request
+    this.isConnecting = true
+    try {
+      this.deps.connections
+        .to(endpointId, target, checked.addresses)
+        .dispatch({ origin: target.origin, path: target.path, method: 'POST', headers, body }, this)
+    } catch (cause) {
+      this.end(reasonOf(cause))
+    }
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -112,7 +99,11 @@ class Answer implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (this.bytes < this.keepBytes) this.kept.push(chunk.subarray(0, this.keepBytes - this.bytes))
+    const { keepBytes } = this.request
+    if (this.bytes < keepBytes) {
+      this.kept ??= []
+      this.kept.push(chunk.subarray(0, keepBytes - this.bytes))
+    }
     this.bytes += chunk.length
     if (this.bytes > ANSWER_BYTES_MAX) this.end('connection')
   }
@@ -127,7 +118,7 @@ class Answer implements Dispatcher.DispatchHandler {
   }
 
   /** @param without why there is no answer, where there is none: whatever has begun with a status is one */
-  end(without: AttemptReason): void {
+  private end(without: AttemptReason): void {
     if (this.isOver) return
     this.isOver = true
     clearTimeout(this.timer)
@@ -136,15 +127,22 @@ class Answer implements Dispatcher.DispatchHandler {
     const latencyMs = Math.round(performance.now() - this.startedAt)
     const { status } = this
     if (status !== null && status >= 200 && status < 300) {
-      this.resolve({ kind: 'acknowledged', status, latencyMs, kept: Buffer.concat(this.kept) })
-    } else {
-      const askedMs = status === 429 || status === 503 ? retryAfterMs(this.retryAfter, Date.now()) : undefined
-      const reason = status === null ? without : 'status'
-      this.resolve({ kind: 'failed', reason, status, latencyMs, retryAfterMs: askedMs })
+      this.resolve({
+        kind: 'acknowledged',
+        status,
+        latencyMs,
+        kept: this.kept === undefined ? NONE : Buffer.concat(this.kept),
+      })
+      return
     }
+    if (status === null && this.isConnecting) this.deps.connections.avoid(this.request.endpointId)
+    const askedMs = status === 429 || status === 503 ? retryAfterMs(this.retryAfter, Date.now()) : undefined
+    const reason = status === null ? without : 'status'
+    this.resolve({ kind: 'failed', reason, status, latencyMs, retryAfterMs: askedMs })
   }
 }
 
+const NONE = Buffer.alloc(0)
 const OVER = new Error('the attempt is over')
 
 /** By code: words are the receiver's or the library's. */
