@@ -53,13 +53,17 @@ export const entryUpdater =
 
 /** One owner's hold of a checkpoint. */
 export class CheckpointHold<C extends Progress> {
+  private readonly bucket: KV
   private readonly update: UpdateEntry
   private readonly key: string
   private current: C
   private currentRevision: number
   private isWritten = true
+  /** What was sent and not answered: it may have been written. */
+  private unanswered: string | undefined
 
-  private constructor(update: UpdateEntry, key: string, current: C, revision: number) {
+  private constructor(bucket: KV, update: UpdateEntry, key: string, current: C, revision: number) {
+    this.bucket = bucket
     this.update = update
     this.key = key
     this.current = current
@@ -74,9 +78,10 @@ export class CheckpointHold<C extends Progress> {
     update: UpdateEntry = (name, text, revision) => bucket.update(name, text, revision),
   ): Promise<CheckpointHold<C>> {
     const entry = await bucket.get(key)
-    if (entry?.operation === 'PUT') return new CheckpointHold(update, key, entry.json<C>(), entry.revision)
+    if (entry?.operation === 'PUT') return new CheckpointHold(bucket, update, key, entry.json<C>(), entry.revision)
     try {
-      return new CheckpointHold(update, key, initial, await bucket.create(key, JSON.stringify(initial)))
+      const revision = await bucket.create(key, JSON.stringify(initial))
+      return new CheckpointHold(bucket, update, key, initial, revision)
     } catch (cause) {
       throw isLostRace(cause) ? new OwnershipLost(`${key} was created by another owner`, { cause }) : cause
     }
@@ -102,14 +107,30 @@ export class CheckpointHold<C extends Progress> {
     this.isWritten = false
   }
 
-  /** @throws OwnershipLost when another owner has written since */
+  /**
+   * Safe to repeat with the same value after a failure, though the broker may have written it and died before it said so.
+   *
+   * @throws OwnershipLost when another owner has written since
+   */
   async save(next: C): Promise<void> {
+    const text = JSON.stringify(next)
+    this.currentRevision = await this.write(text)
+    this.unanswered = undefined
+    this.current = next
+    this.isWritten = true
+  }
+
+  private async write(text: string): Promise<number> {
     try {
-      this.currentRevision = await this.update(this.key, JSON.stringify(next), this.currentRevision)
-      this.current = next
-      this.isWritten = true
+      return await this.update(this.key, text, this.currentRevision)
     } catch (cause) {
-      throw isLostRace(cause) ? new OwnershipLost(`${this.key} was moved by another owner`, { cause }) : cause
+      if (!(cause instanceof OwnershipLost) && !isLostRace(cause)) {
+        this.unanswered = text
+        throw cause
+      }
+      const entry = this.unanswered === text ? await this.bucket.get(this.key) : null
+      if (entry?.operation === 'PUT' && entry.string() === text) return entry.revision
+      throw new OwnershipLost(`${this.key} was moved by another owner`, { cause })
     }
   }
 }

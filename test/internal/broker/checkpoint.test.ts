@@ -8,6 +8,7 @@ import {
   type UpdateEntry,
 } from '../../../internal/broker/checkpoint.js'
 import { type Broker, connectBroker, ensureStreams } from '../../../internal/broker/connect.js'
+import { NotStored } from '../../../internal/broker/errors.js'
 import { createPublisher } from '../../../internal/broker/publisher.js'
 import { DELIVERY_CHECKPOINTS } from '../../../streams/buckets.js'
 import { launchBroker } from '../../support/broker.js'
@@ -41,4 +42,27 @@ test.each([
   await expect(before.save({ done: 4 })).rejects.toBeInstanceOf(OwnershipLost)
   expect(await readCheckpoint(bucket, key)).toEqual({ done: 3 })
   expect(before.value).toEqual({ done: 2 })
+})
+
+test('a write whose answer is lost is known again when it is repeated; that of another owner is not taken for it', async () => {
+  let isLost = true
+  const unheard: UpdateEntry = async (key, text, revision) => {
+    const written = await byPublisher(key, text, revision)
+    if (isLost) throw new NotStored('no answer')
+    return written
+  }
+  const hold = await CheckpointHold.take(bucket, 'unheard', { done: 0 }, unheard)
+
+  await expect(hold.save({ done: 1 })).rejects.toBeInstanceOf(NotStored)
+  isLost = false
+  await hold.save({ done: 1 })
+  await hold.save({ done: 2 })
+  expect(await readCheckpoint(bucket, 'unheard')).toEqual({ done: 2 })
+
+  isLost = true
+  await expect(hold.save({ done: 3 })).rejects.toBeInstanceOf(NotStored)
+  isLost = false
+  const other = await CheckpointHold.take(bucket, 'unheard', { done: 0 })
+  await other.save({ done: 4 })
+  await expect(hold.save({ done: 3 })).rejects.toBeInstanceOf(OwnershipLost)
 })
