@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import type { KV } from '@nats-io/kv'
 import { jobOfExportsSubject } from '../../streams/exports.js'
 import type { QueuedWork, Settlement } from '../broker/work-queue.js'
@@ -53,7 +54,10 @@ export async function workOnJob(work: QueuedWork, deps: WorkerDeps, stopping: Ab
     place.renew().catch((cause: unknown) => lost.abort(cause))
   }, BEAT_MS)
   try {
-    return await attempt(hold, deps, AbortSignal.any([stopping, lost.signal]), log)
+    const signal = AbortSignal.any([stopping, lost.signal])
+    // Each slice that is counted again after a restart listens.
+    setMaxListeners(0, signal)
+    return await attempt(hold, deps, signal, log)
   } catch (cause) {
     if (cause instanceof JobLost) {
       log.info('another exporter has the job')
