@@ -15,6 +15,7 @@ const flakyTests: Reporter = {
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
+    globalSetup: 'test/support/run-folder.ts',
     // Engines and brokers start inside the tests; the machine that CI has is small and shared.
     testTimeout: 180_000,
     hookTimeout: 300_000,
