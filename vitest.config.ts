@@ -6,7 +6,9 @@ const flakyTests: Reporter = {
   onTestRunEnd(modules: readonly TestModule[]): void {
     for (const module of modules) {
       for (const test of module.children.allTests('passed')) {
-        if (test.diagnostic()?.flaky) console.log(`FLAKY  ${module.relativeModuleId} > ${test.fullName}`)
+        if (!test.diagnostic()?.flaky) continue
+        console.log(`FLAKY  ${module.relativeModuleId} > ${test.fullName}`)
+        for (const { stack, message } of test.result().errors ?? []) console.log(stack ?? message)
       }
     }
   },

@@ -36,8 +36,12 @@ export class LookUps {
     if (this.leftMs <= 0) return undefined
     const from = ticks()
     let timer: NodeJS.Timeout | undefined
+    let isLate = false
     const late = new Promise<undefined>((resolve) => {
-      timer = setTimeout(() => resolve(undefined), this.leftMs)
+      timer = setTimeout(() => {
+        isLate = true
+        resolve(undefined)
+      }, this.leftMs)
     })
     try {
       return await Promise.race([
@@ -49,7 +53,8 @@ export class LookUps {
       ])
     } finally {
       clearTimeout(timer)
-      this.leftMs -= ticks() - from
+      // A timer may fire a little before the clock says so: nothing is left all the same.
+      this.leftMs = isLate ? 0 : this.leftMs - (ticks() - from)
     }
   }
 }
