@@ -96,6 +96,8 @@ class Child {
 
   async start(): Promise<void> {
     await this.role.prepare?.()
+    // Another role may have failed meanwhile.
+    if (this.isStopping) return
     this.run()
     const first = this.process
     const giveUp = new AbortController()

@@ -10,7 +10,7 @@ import type { ResidencyRegion } from '../residency/residency.js'
 import type { MasterKeys } from '../secrets/master-keys.js'
 import { formatInstant } from '../units/instant.js'
 import { type ChangeBody, type CreateBody, PATH, type VerifyBody } from './contract.js'
-import type { Delivery } from './delivery.js'
+import { type Delivery, untried } from './delivery.js'
 import {
   answersChallenge,
   formatSecret,
@@ -223,19 +223,18 @@ async function sendChallenge(webhook: StoredWebhook, { idsOf, deliver }: Webhook
   const { id, tenant_id: tenantId, challenge } = webhook
   if (challenge === null) return
   const ids = idsOf(tenantId)
-  await deliver({
-    id: idOfName('dlv', ids, 'challenge', challenge.id),
-    tenantId,
-    endpointId: id,
-    eventId: eventId(ids, 'webhook.verification', challenge.id),
-    type: 'webhook.verification',
-    sequence: 0,
-    isReplayed: false,
-    attempts: 0,
-    parks: 0,
-    startedAtMs: undefined,
-    body: new Uint8Array(0),
-  })
+  await deliver(
+    untried({
+      id: idOfName('dlv', ids, 'challenge', challenge.id),
+      tenantId,
+      endpointId: id,
+      eventId: eventId(ids, 'webhook.verification', challenge.id),
+      type: 'webhook.verification',
+      sequence: 0,
+      isReplayed: false,
+      body: new Uint8Array(0),
+    }),
+  )
 }
 
 const show = (webhook: StoredWebhook, { healthOf, clock }: WebhookChangesDeps) =>

@@ -1,5 +1,5 @@
 import type { EventType } from '../events/contract.js'
-import { type Delivery, decodeDelivery } from './delivery.js'
+import { type Delivery, decodeDelivery, untried } from './delivery.js'
 
 /** An event on its first way to endpoints of one part; the bodies stand behind all heads, in their order. */
 type PackedEvent = readonly [
@@ -83,19 +83,18 @@ export function decodeDeliveries(bytes: Uint8Array): readonly Delivery[] {
     if (body.length !== bodyBytes) throw new Error('a group of deliveries ends within a body')
     from += bodyBytes
     for (let i = 0; i + 1 < ids.length; i += 2) {
-      deliveries.push({
-        id: ids[i] as string,
-        tenantId,
-        endpointId: ids[i + 1] as string,
-        eventId,
-        type,
-        sequence,
-        isReplayed: false,
-        attempts: 0,
-        parks: 0,
-        startedAtMs: undefined,
-        body,
-      })
+      deliveries.push(
+        untried({
+          id: ids[i] as string,
+          tenantId,
+          endpointId: ids[i + 1] as string,
+          eventId,
+          type,
+          sequence,
+          isReplayed: false,
+          body,
+        }),
+      )
     }
   }
   return deliveries

@@ -20,6 +20,30 @@ export interface Delivery {
   readonly body: Uint8Array
 }
 
+/** A delivery that was not tried yet. */
+export const untried = ({
+  id,
+  tenantId,
+  endpointId,
+  eventId,
+  type,
+  sequence,
+  isReplayed,
+  body,
+}: Omit<Delivery, 'attempts' | 'parks' | 'startedAtMs'>): Delivery => ({
+  id,
+  tenantId,
+  endpointId,
+  eventId,
+  type,
+  sequence,
+  isReplayed,
+  attempts: 0,
+  parks: 0,
+  startedAtMs: undefined,
+  body,
+})
+
 /** Short names: a message an event and endpoint. */
 interface Head {
   readonly d: string

@@ -8,7 +8,7 @@ import { EVENT_TYPES, type EventType } from '../events/contract.js'
 import { envelopeText } from '../events/event.js'
 import { idOfName, type TenantIds } from '../ids/ids.js'
 import type { Logger } from '../telemetry/log.js'
-import { type Delivery, partitionOf } from './delivery.js'
+import { type Delivery, partitionOf, untried } from './delivery.js'
 import { decodeDeliveries, encodeGroup, groupsOf } from './delivery-group.js'
 import type { StoredWebhook } from './endpoint.js'
 
@@ -85,19 +85,18 @@ function deliveriesOf(
   }
   const body = Buffer.from(text)
   return endpoints
-    .map(({ id: endpointId }) => ({
-      id: idOfName('dlv', idsOf(tenantId), endpointId, messageId),
-      tenantId,
-      endpointId,
-      eventId: messageId,
-      type,
-      sequence,
-      isReplayed: false,
-      attempts: 0,
-      parks: 0,
-      startedAtMs: undefined,
-      body,
-    }))
+    .map(({ id: endpointId }) =>
+      untried({
+        id: idOfName('dlv', idsOf(tenantId), endpointId, messageId),
+        tenantId,
+        endpointId,
+        eventId: messageId,
+        type,
+        sequence,
+        isReplayed: false,
+        body,
+      }),
+    )
     .sort((one, other) => (one.endpointId < other.endpointId ? -1 : 1))
 }
 

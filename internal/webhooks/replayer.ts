@@ -16,7 +16,7 @@ import type { EventType } from '../events/contract.js'
 import { envelopeText, replayedText } from '../events/event.js'
 import { idOfName, type TenantIds } from '../ids/ids.js'
 import type { Logger } from '../telemetry/log.js'
-import { type Delivery, decodeDelivery, encodeDelivery, partitionOf } from './delivery.js'
+import { type Delivery, decodeDelivery, encodeDelivery, partitionOf, untried } from './delivery.js'
 import type { StoredWebhook } from './endpoint.js'
 import { type ReplayOrder, replayMessageId } from './orders.js'
 
@@ -134,7 +134,7 @@ function deliveryOf(
     return []
   }
   return [
-    {
+    untried({
       id: replayedId(order, messageId, deps),
       tenantId: order.tenant_id,
       endpointId: order.endpoint_id,
@@ -142,11 +142,8 @@ function deliveryOf(
       type: typeOf(subject),
       sequence,
       isReplayed: true,
-      attempts: 0,
-      parks: 0,
-      startedAtMs: undefined,
       body: Buffer.from(text),
-    },
+    }),
   ]
 }
 
@@ -161,15 +158,12 @@ async function deadLetters(order: ReplayOrder, deps: ReplayerDeps): Promise<Piec
   const within = entries.filter(({ sequence }) => sequence <= order.until)
   const deliveries = within.map(({ data }): Delivery => {
     const letter = decodeDelivery(data)
-    return {
+    return untried({
       ...letter,
       id: replayedId(order, letter.id, deps),
       isReplayed: true,
-      attempts: 0,
-      parks: 0,
-      startedAtMs: undefined,
       body: Buffer.from(replayedText(Buffer.from(letter.body).toString())),
-    }
+    })
   })
   const last = entries.at(-1)
   return {
