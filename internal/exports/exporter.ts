@@ -9,10 +9,10 @@ import type { FocusRowsQuestion } from '../store/queries/focus-rows.js'
 import { ahead } from './ahead.js'
 import type { BlobStore } from './blobs/blob-store.js'
 import { foldedBeside } from './folding.js'
-import { gzipMember } from './gzip-member.js'
 import { FILES_KEPT_MS, type JobWork, type StoredFile, type StoredJob } from './job.js'
 import type { JobHold } from './job-hold.js'
 import { manifestOf } from './manifest.js'
+import { countingRows } from './packed-rows.js'
 import { PRODUCTS } from './products.js'
 import { type Reckoning, reckonMonths } from './reckoning.js'
 import { DAY_MS, type ExportRequest, startOfDay } from './request.js'
@@ -216,7 +216,7 @@ async function write(run: Run, folding: Folding, tenantName: string): Promise<St
 
 type Question = Omit<FocusRowsQuestion, 'of' | 'stagings'>
 
-/** The parts of a CSV file, each a gzip member: of each slice what is shown, after each month what is folded. */
+/** The parts of a CSV file, each a gzip member or empty: of each slice what is shown, after each month what is folded. */
 async function writeParts(run: Run, { stagings, totals }: Folding, question: Question): Promise<void> {
   const { hold, slices, blobs, signal } = run
   const parts = slices.flatMap(({ month }, index): Pick<FocusRowsQuestion, 'of' | 'stagings'>[] => {
@@ -232,8 +232,8 @@ async function writeParts(run: Run, { stagings, totals }: Folding, question: Que
     signal.throwIfAborted()
     const key = `${prefixOf(hold.job)}parts/${String(index).padStart(5, '0')}`
     const counted = { rows: 0 }
-    const rows = countingLines(streamRows({ ...question, ...part }, 'csv', { ...run, signal }), counted)
-    await storing(blobs.write(key, gzipMember(rows)))
+    const packed = streamRows({ ...question, ...part }, 'csv', { ...run, signal })
+    await storing(blobs.write(key, countingRows(packed, counted)))
     return { key, rows: counted.rows }
   }
   const left = [...parts.entries()].slice(workOf(hold).parts.length)
@@ -260,16 +260,6 @@ async function* streamRows(
   for await (const some of askingAll('internal_error', rows)) {
     signal.throwIfAborted()
     yield some
-  }
-}
-
-const LINE_FEED = 0x0a
-
-/** Texts hold no control characters, so that each line feed ends a row. */
-async function* countingLines(parts: AsyncIterable<Uint8Array>, counted: { rows: number }): AsyncGenerator<Uint8Array> {
-  for await (const part of parts) {
-    for (let at = part.indexOf(LINE_FEED); at >= 0; at = part.indexOf(LINE_FEED, at + 1)) counted.rows++
-    yield part
   }
 }
 
