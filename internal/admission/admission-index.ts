@@ -107,6 +107,11 @@ export class AdmissionIndex {
     return 'new'
   }
 
+  /** To be called for many keys that are about to be admitted, one behind the other: see `KeyTable.touch`. */
+  touch(key: KeyHash): void {
+    this.table.touch(key)
+  }
+
   /** 0 to 255: what was given to `admit` for the key of the last `lookup`, if that said 'same' or 'conflict'. */
   get flags(): number {
     return this.hitFlags

@@ -60,6 +60,8 @@ interface Settlement<Answer> {
 const NONE = -1
 /** Words of a slot: hash, fingerprint. */
 const SLOT_WORDS = 6
+/** A power of two. Few keys are under way at a time: a chain for each that may be would leave the nearest caches. */
+const CHAINS_MAX = 4_096
 
 export class InFlight<Answer> {
   private readonly options: InFlightOptions
@@ -86,7 +88,7 @@ export class InFlight<Answer> {
     this.options = options
     this.slots = new Int32Array(keysMax * SLOT_WORDS)
     this.nextSlots = Int32Array.from({ length: keysMax }, (_, slot) => (slot + 1 < keysMax ? slot + 1 : NONE))
-    this.chains = new Int32Array(2 ** Math.ceil(Math.log2(keysMax + 1))).fill(NONE)
+    this.chains = new Int32Array(Math.min(CHAINS_MAX, 2 ** Math.ceil(Math.log2(keysMax + 1)))).fill(NONE)
     this.uses = new Float64Array(keysMax)
     this.isTaken = new Uint8Array(keysMax)
     this.takenAtMs = new Float64Array(keysMax)

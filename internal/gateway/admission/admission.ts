@@ -184,6 +184,11 @@ class SingleEvent implements KeyKnown, TurnHandlers, Settler {
     if (group === undefined) turn.finish({ kind: 'refused', problem: TOO_MUCH }, 0)
   }
 
+  foresee(): void {
+    this.deps.keys.touch(this.request.key)
+    if (this.checked !== undefined) foreseeEvent(this.checked.id, this.deps)
+  }
+
   settled(commit: Commit): void {
     const { request, checked, turn, flags, deps } = this
     if (checked === undefined || turn === undefined) return
@@ -258,6 +263,12 @@ export function isKnownEvent(id: Uint8Array, deps: Pick<AdmissionDeps, 'events'>
 export function rememberEvent(id: Uint8Array, admittedAtMs: number, deps: Pick<AdmissionDeps, 'events'>): void {
   hashOfInvocationId(id, eventKey)
   deps.events.admit(eventKey, NO_FINGERPRINT, 0, admittedAtMs)
+}
+
+/** Before many of `rememberEvent`. */
+export function foreseeEvent(id: Uint8Array, deps: Pick<AdmissionDeps, 'events'>): void {
+  hashOfInvocationId(id, eventKey)
+  deps.events.touch(eventKey)
 }
 
 /**

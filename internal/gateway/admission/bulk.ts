@@ -9,6 +9,7 @@ import {
   admitSingle,
   carried,
   check,
+  foreseeEvent,
   invocationIdOf,
   isKnownEvent,
   LAYER_REFUSED,
@@ -157,6 +158,8 @@ class BulkCommits implements Settler {
   private readonly deps: BulkDeps
   /** The events of each group that is not decided yet, by the places of their ids. */
   private readonly placesOf = new Map<Group, number[]>()
+  /** Of the event at hand. */
+  private readonly id = new Uint8Array(ID_BYTES)
   private missed: string | undefined
   private areAllSent = false
   private whenAllSettled: (() => void) | undefined
@@ -177,13 +180,19 @@ class BulkCommits implements Settler {
     else places.push(place)
   }
 
+  foresee(group: Group): void {
+    for (const place of this.placesOf.get(group) ?? []) {
+      this.ids.read(place, this.id)
+      foreseeEvent(this.id, this.deps)
+    }
+  }
+
   settled(commit: Commit, group: Group): void {
     if (commit.kind === 'stored') {
       const now = this.deps.clock()
-      const id = new Uint8Array(ID_BYTES)
       for (const place of this.placesOf.get(group) ?? []) {
-        this.ids.read(place, id)
-        rememberEvent(id, now, this.deps)
+        this.ids.read(place, this.id)
+        rememberEvent(this.id, now, this.deps)
       }
     } else this.missed ??= commit.detail
     this.placesOf.delete(group)

@@ -20,6 +20,8 @@ export interface GroupCommit {
 
 /** One who waits for the log. */
 export interface Settler {
+  /** Called for all of a group before the first one is settled: has what `settled` needs of large tables brought near. */
+  foresee(group: Group): void
   settled(commit: Commit, group: Group): void
 }
 
@@ -90,6 +92,7 @@ export function createGroupCommit(writer: LogWriter, partitions: number): GroupC
     lane.isBusy = false
     waitingEvents -= group.events
     waitingBytes -= group.length
+    for (const settler of group.settlers) settler.foresee(group)
     for (const settler of group.settlers) settler.settled(result, group)
     // At the end of the turn in which it was acknowledged: what comes in until then goes along.
     if (lane.waiting.length > 0) scheduleTurn()

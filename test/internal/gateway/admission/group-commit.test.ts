@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createGroupCommit } from '../../../../internal/gateway/admission/group-commit.js'
+import { createGroupCommit, type Settler } from '../../../../internal/gateway/admission/group-commit.js'
 import type { Commit, LogWriter } from '../../../../internal/gateway/admission/log-writer.js'
 import { decodeGroup } from '../../../../internal/invocations/group.js'
 import { idOf, NOW_MS, validEvent } from '../../../support/invocations.js'
@@ -30,12 +30,16 @@ const what = (model: string) => {
   const shape = { members: Object.keys(event).length, bytesMin: text.length }
   return { event, shape, text: { bytes: text, start: 0, end: text.length } }
 }
-const nobody = { settled: () => undefined }
+const nobody = { foresee: () => undefined, settled: () => undefined }
 
 test('what comes in one turn is one message a partition, and each event hears of it', async () => {
   const { writer, writes, nextWrite } = heldLog()
   const groups = createGroupCommit(writer, 2)
   const told: string[] = []
+  const settlerOf = (text: string): Settler => ({
+    foresee: () => told.push(`${text} foreseen`),
+    settled: ({ kind }) => told.push(`${text} ${kind}`),
+  })
   const both = Promise.all([nextWrite(), nextWrite()])
 
   for (const [partition, text] of [
@@ -43,7 +47,7 @@ test('what comes in one turn is one message a partition, and each event hears of
     [1, 'b'],
     [0, 'c'],
   ] as const) {
-    groups.add(partition, admission, what(text), { settled: ({ kind }) => told.push(`${text} ${kind}`) })
+    groups.add(partition, admission, what(text), settlerOf(text))
   }
   await both
   for (const { settle } of writes) settle({ kind: 'stored' })
@@ -53,7 +57,9 @@ test('what comes in one turn is one message a partition, and each event hears of
     ['invocations.a.0', ['a', 'c']],
     ['invocations.a.1', ['b']],
   ])
-  expect(told.sort()).toEqual(['a stored', 'b stored', 'c stored'])
+  // All of a group have what they need brought near before the first one uses it.
+  expect(told.filter((line) => !line.startsWith('b'))).toEqual(['a foreseen', 'c foreseen', 'a stored', 'c stored'])
+  expect(told.filter((line) => line.startsWith('b'))).toEqual(['b foreseen', 'b stored'])
 })
 
 test('while a message is on its way the next group fills, and goes when it is answered', async () => {
