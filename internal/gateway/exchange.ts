@@ -37,44 +37,60 @@ type ReadHeaders =
   | { readonly ok: true; readonly headers: RequestHeaders }
   | { readonly ok: false; readonly repeated: string }
 
-/** Which of ours a header is. The names differ in length, so that few characters are compared. */
-function fieldOf(name: string): keyof RequestHeaders | undefined {
-  switch (name.length) {
-    case 4:
-      return name === 'host' ? 'host' : undefined
-    case 9:
-      return name === 'x-api-key' ? 'apiKey' : undefined
-    case 11:
-      return name === 'traceparent' ? 'traceparent' : undefined
-    case 12:
-      return name === 'content-type' ? 'contentType' : undefined
-    case 13:
-      return name === 'authorization' ? 'authorization' : undefined
-    case 14:
-      return name === 'content-length' ? 'contentLength' : undefined
-    case 15:
-      return name === 'idempotency-key' ? 'idempotencyKey' : undefined
-    case 16:
-      return name === 'content-encoding' ? 'contentEncoding' : undefined
-    case 17:
-      return name === 'transfer-encoding' ? 'transferEncoding' : undefined
-    default:
-      return undefined
-  }
-}
-
 /** What `readHeaders` is reading; uWebSockets.js calls back within the call, so that one callback serves all requests. */
 let reading = noHeaders()
 let repeated = ''
 let seen = 0
 const readHeader = (name: string, value: string): void => {
-  const field = fieldOf(name)
-  if (field === undefined) return
+  if (!keep(name, value)) return
   // The names differ in length.
   const bit = 1 << name.length
   if ((seen & bit) !== 0) repeated = name
   seen |= bit
-  reading[field] = value
+}
+
+/** Keeps a header that is one of ours. The names differ in length, so that few characters are compared. */
+function keep(name: string, value: string): boolean {
+  switch (name.length) {
+    case 4:
+      if (name !== 'host') return false
+      reading.host = value
+      return true
+    case 9:
+      if (name !== 'x-api-key') return false
+      reading.apiKey = value
+      return true
+    case 11:
+      if (name !== 'traceparent') return false
+      reading.traceparent = value
+      return true
+    case 12:
+      if (name !== 'content-type') return false
+      reading.contentType = value
+      return true
+    case 13:
+      if (name !== 'authorization') return false
+      reading.authorization = value
+      return true
+    case 14:
+      if (name !== 'content-length') return false
+      reading.contentLength = value
+      return true
+    case 15:
+      if (name !== 'idempotency-key') return false
+      reading.idempotencyKey = value
+      return true
+    case 16:
+      if (name !== 'content-encoding') return false
+      reading.contentEncoding = value
+      return true
+    case 17:
+      if (name !== 'transfer-encoding') return false
+      reading.transferEncoding = value
+      return true
+    default:
+      return false
+  }
 }
 
 /**
