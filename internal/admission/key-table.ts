@@ -1,3 +1,5 @@
+import { CAPACITY, LOAD_MIN, NOTE_WORDS, SegmentSlots, SIZE, SIZE_MAX, START, STEPS } from './segment-slots.js'
+
 /**
  * Exact table of admitted keys in typed arrays: 128 bits of key hash to a small record. No allocation per call.
  *
@@ -6,15 +8,9 @@
  * slots of two words, 32 bits of the hash and the record's number: open addressing, linear probing. A look for a new key,
  * which nearly all are, thus touches one or two lines of memory, and adding it writes next to what was added before.
  *
- * The slots are cut into segments by the first bits of the hash, each of which grows by half on its own when it is
- * 70 % full, so that no call moves more than one segment's slots. The segments begin with capacities that are spread over
- * one such step: at any size some are about to grow and some have just grown, hence neither memory per key nor the time
- * for growing comes in waves. A segment is between 47 and 70 % full (beyond its first few keys).
- *
- * Neighbouring segments of about the same capacity stand in one array, an arena, and where each stands is noted in one
- * line of memory: an array object a segment would cost five lines that are seldom in the processor's caches, one after
- * the other, for each look. An arena goes when its last segment has moved to a larger one. With those that wait for
- * that, a key takes about 49 bytes with fingerprint and 41 without, over all segments.
+ * The slots are cut into segments by the first bits of the hash, each of which grows on its own when it is 70 % full, so
+ * that no call moves more than one segment's slots. A segment is between 47 and 70 % full (beyond its first few keys):
+ * over all segments a key takes some 51 bytes with fingerprint and 43 without, slots that wait to be given back included.
  */
 
 /** A key's 128-bit hash as four words, of which every bit must be as good as random: they are the address. */
@@ -47,48 +43,13 @@ const CHUNK_SHIFT = 12
 /** Chunks are numbered by what is left of 32 bits, over and over. */
 const CHUNK_NUMBERS = 2 ** (32 - CHUNK_SHIFT)
 
-const CAPACITY_MIN = 8
-const GROWTH = 1.5
-const LOAD_MAX = 0.7
-/** Below what growth leaves (0.7 / 1.5 = 0.467), lest a segment shrink and grow in turn. */
-const LOAD_MIN = 0.45
-
-/** Words of what is noted of a segment: where its slots stand, and how full they are. */
-const NOTE_WORDS = 8
-/** The number of its arena. */
-const ARENA = 0
-/** Of its first slot's first word. */
-const START = 1
-/** In slots. */
-const CAPACITY = 2
-const SIZE = 3
-/** Records at most before it grows. */
-const SIZE_MAX = 4
-/** Steps of growth taken. */
-const STEPS = 5
-
-/** Arenas a step of growth. More would keep less memory waiting for the last segment, and be themselves more to look up. */
-const ARENAS_PER_STEP = 4
-
-/** The slots of neighbouring segments of one step. */
-interface Arena {
-  /** Two words a slot: the hash's second word, and the number of its record; 0 marks a free slot. */
-  readonly slots: Int32Array
-  /** Segments that have their slots in it. */
-  users: number
-}
-
 export class KeyTable {
   /** Keys held. */
   size = 0
-  /** Of all slots and records, slack and working space included; array objects come on top, some 0.3 KB a segment. */
-  bytes = 0
   readonly segmentCount: number
   private readonly segmentShift: number
+  private readonly slots: SegmentSlots
   private readonly notes: Int32Array
-  /** By their numbers; those that were left stay as empty places. */
-  private readonly arenas: Arena[] = []
-  private readonly segmentsPerArena: number
   private readonly recordWords: number
   /** The oldest first; the last one fills. */
   private readonly chunks: Int32Array[] = []
@@ -116,9 +77,13 @@ export class KeyTable {
     this.segmentCount = segments
     this.segmentShift = Math.clz32(segments) + 1
     this.recordWords = hasFingerprint ? WORDS_WITH_FINGERPRINT : WORDS_WITHOUT
-    this.segmentsPerArena = Math.max(1, segments / ARENAS_PER_STEP)
-    this.notes = new Int32Array(segments * NOTE_WORDS)
-    for (let segment = 0; segment < segments; segment++) this.enter(segment, 0)
+    this.slots = new SegmentSlots(segments)
+    this.notes = this.slots.notes
+  }
+
+  /** Of all slots and records, slack and working space included. */
+  get bytes(): number {
+    return this.slots.bytes + this.spareSlots.byteLength + this.chunks.length * CHUNK_RECORDS * this.recordWords * 4
   }
 
   /** Whether the key is held; if so, the getters speak of its record until the next call. */
@@ -127,7 +92,7 @@ export class KeyTable {
     const word1 = key[1] as number
     const { notes } = this
     const note = (word0 >>> this.segmentShift) * NOTE_WORDS
-    const { slots } = this.arenas[notes[note + ARENA] as number] as Arena
+    const slots = this.slots.at(note)
     const capacity = notes[note + CAPACITY] as number
     const start = notes[note + START] as number
     const end = start + 2 * capacity
@@ -156,7 +121,7 @@ export class KeyTable {
   touch(key: KeyHash): void {
     const { notes } = this
     const note = ((key[0] as number) >>> this.segmentShift) * NOTE_WORDS
-    const { slots } = this.arenas[notes[note + ARENA] as number] as Arena
+    const slots = this.slots.at(note)
     const home = homeOf(key[1] as number, notes[note + CAPACITY] as number)
     this.touched ^= slots[(notes[note + START] as number) + 2 * home + 1] as number
   }
@@ -228,7 +193,7 @@ export class KeyTable {
   ): void {
     const { notes } = this
     const note = segment * NOTE_WORDS
-    const { slots } = this.arenas[notes[note + ARENA] as number] as Arena
+    const slots = this.slots.at(note)
     const start = notes[note + START] as number
     const capacity = notes[note + CAPACITY] as number
     const size = notes[note + SIZE] as number
@@ -245,9 +210,8 @@ export class KeyTable {
       }
     }
     if (kept === size) return
-    let steps = notes[note + STEPS] as number
-    if (kept < capacity * LOAD_MIN) while (steps > 0 && kept < sizeMaxOf(this.capacityOf(segment, steps - 1))) steps--
-    this.rebuild(segment, steps, bound)
+    const steps = notes[note + STEPS] as number
+    this.rebuild(segment, kept < capacity * LOAD_MIN ? this.slots.stepsFor(segment, kept, steps) : steps, bound)
     notes[note + SIZE] = kept
     this.size += kept - size
   }
@@ -261,7 +225,6 @@ export class KeyTable {
     if (whole <= 0) return
     this.chunks.splice(0, whole)
     this.firstChunk = (this.firstChunk + whole) % CHUNK_NUMBERS
-    this.bytes -= whole * CHUNK_RECORDS * this.recordWords * 4
   }
 
   /** Whether a record is of the key that has these words besides its second. */
@@ -278,7 +241,6 @@ export class KeyTable {
     const record = this.nextRecord | 0
     if (this.ageOf(record) >= this.chunks.length * CHUNK_RECORDS) {
       this.chunks.push(new Int32Array(CHUNK_RECORDS * this.recordWords))
-      this.bytes += CHUNK_RECORDS * this.recordWords * 4
     }
     if ((this.firstRecords.at(-1)?.generation ?? -1) < generation) this.firstRecords.push({ generation, record })
     const words = this.chunkOf(record)
@@ -325,25 +287,22 @@ export class KeyTable {
   private rebuild(segment: number, steps: number, bound: number): void {
     const { notes } = this
     const note = segment * NOTE_WORDS
-    const left = this.arenas[notes[note + ARENA] as number] as Arena
-    let old = left.slots
+    const left = this.slots.at(note)
+    let old = left
     let from = notes[note + START] as number
     let words = 2 * (notes[note + CAPACITY] as number)
     const isMoving = steps !== notes[note + STEPS]
     if (isMoving) {
-      this.enter(segment, steps)
+      this.slots.enter(segment, steps)
     } else {
       // In place: the hourly removal of a generation passes over the whole table and would else leave as much garbage.
-      if (this.spareSlots.length < words) {
-        this.bytes += (words - this.spareSlots.length) * 4
-        this.spareSlots = new Int32Array(words)
-      }
+      if (this.spareSlots.length < words) this.spareSlots = new Int32Array(words)
       this.spareSlots.set(old.subarray(from, from + words))
       old.fill(0, from, from + words)
       old = this.spareSlots
       from = 0
     }
-    const { slots } = this.arenas[notes[note + ARENA] as number] as Arena
+    const slots = this.slots.at(note)
     const capacity = notes[note + CAPACITY] as number
     const start = notes[note + START] as number
     const end = start + 2 * capacity
@@ -359,44 +318,7 @@ export class KeyTable {
       slots[slot] = word1
       slots[slot + 1] = record
     }
-    if (isMoving) this.leave(left)
-  }
-
-  /** Gives a segment empty slots for so many steps of growth. */
-  private enter(segment: number, steps: number): void {
-    const { notes, segmentsPerArena } = this
-    const arenasPerStep = this.segmentCount / segmentsPerArena
-    const number = steps * arenasPerStep + Math.floor(segment / segmentsPerArena)
-    const extent = capacityAfter((number + 1) / arenasPerStep)
-    while (this.arenas.length <= number) this.arenas.push(NO_ARENA)
-    let arena = this.arenas[number] as Arena
-    if (arena === NO_ARENA) {
-      arena = { slots: new Int32Array(2 * extent * segmentsPerArena), users: 0 }
-      this.arenas[number] = arena
-      this.bytes += arena.slots.byteLength
-    }
-    arena.users++
-    const capacity = this.capacityOf(segment, steps)
-    const start = 2 * extent * (segment % segmentsPerArena)
-    // It may have been here before.
-    arena.slots.fill(0, start, start + 2 * capacity)
-    const note = segment * NOTE_WORDS
-    notes[note + ARENA] = number
-    notes[note + START] = start
-    notes[note + CAPACITY] = capacity
-    notes[note + SIZE_MAX] = sizeMaxOf(capacity)
-    notes[note + STEPS] = steps
-  }
-
-  private leave(arena: Arena): void {
-    if (--arena.users > 0) return
-    this.arenas[this.arenas.indexOf(arena)] = NO_ARENA
-    this.bytes -= arena.slots.byteLength
-  }
-
-  /** Of a segment after so many steps of growth, in slots. */
-  private capacityOf(segment: number, steps: number): number {
-    return capacityAfter(steps + segment / this.segmentCount)
+    if (isMoving) this.slots.leave(left)
   }
 
   private foundWord(word: number): number {
@@ -405,10 +327,6 @@ export class KeyTable {
 }
 
 const NO_WORDS = new Int32Array(0)
-const NO_ARENA: Arena = { slots: NO_WORDS, users: 0 }
-
-const capacityAfter = (steps: number): number => Math.round(CAPACITY_MIN * GROWTH ** steps)
-const sizeMaxOf = (capacity: number): number => Math.floor(capacity * LOAD_MAX)
 
 /** Maps 32 bits evenly to 0 ... capacity - 1, for any capacity (Lemire, "Fast random integer generation", 2019). */
 const homeOf = (word: number, capacity: number): number => ((word >>> 0) * capacity * 2 ** -32) >>> 0
