@@ -104,14 +104,13 @@ async function begin(hold: JobHold, deps: ExporterDeps, signal: AbortSignal): Pr
   const hasClosed = await asking('internal_error', source.hasClosedVersions(days, signal))
   const selection = { ...days, hasClosed }
   const isBy = (grouping: ExportRequest['group_by'][number]): boolean => request.group_by.includes(grouping)
-  const { reckoning, exportedOf } = await reckonMonths(request.period, selection, source, signal)
-  const recordsOf = isBy('day') ? await asking('internal_error', source.countDays(selection, signal)) : exportedOf
+  const { reckoning, exportedOf } = await reckonMonths(request.period, isBy('day'), selection, source, signal)
   return {
     ...deps,
     hold,
     signal,
     request,
-    slices: planSlices(request.period, isBy('day'), recordsOf),
+    slices: planSlices(request.period, isBy('day'), exportedOf),
     grain: {
       owner: isBy('owner'),
       service: isBy('service'),

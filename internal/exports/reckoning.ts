@@ -46,11 +46,12 @@ function usd(text: string): Quantity<'USD'> {
 /**
  * Sums the records of a period up, in a way of its own: what the file comes to is held against it.
  *
- * @returns beside it, how many records of each month are exported, by the first of its days that lies in the period
+ * @returns beside it, how many records are exported: by day, or of each month by the first of its days that lies in the period
  * @throws ExportFailed when a record is not understood, or the read model refuses; Unavailable when that is away
  */
 export async function reckonMonths(
   period: ExportRequest['period'],
+  isByDay: boolean,
   selection: ExportSelection,
   source: Pick<ExportSource, 'summarizeRecords'>,
   signal: AbortSignal,
@@ -58,10 +59,13 @@ export async function reckonMonths(
   const summaries: Summary[] = []
   const exportedOf = new Map<string, number>()
   for (const { chargeStart, fromMs, toMs } of monthsOf(period)) {
-    const ofMonth = await asking('floor_unknown', source.summarizeRecords({ ...selection, fromMs, toMs }, signal))
+    const month = { ...selection, fromMs, toMs }
+    const ofMonth = await asking('floor_unknown', source.summarizeRecords(month, isByDay, signal))
     if (ofMonth.some(({ reason }) => !REASONS.includes(reason))) throw new ExportFailed('floor_unknown')
     summaries.push(...ofMonth)
-    exportedOf.set(chargeStart, reckon(ofMonth).exported.count)
+    for (const { day, reason, count } of ofMonth) {
+      if (reason === 'eligible') exportedOf.set(isByDay ? day : chargeStart, Number(count))
+    }
   }
   return { reckoning: reckon(summaries), exportedOf }
 }

@@ -48,6 +48,8 @@ export async function hasClosedVersions(
 
 /** Records by whether they are exported, or why not. */
 export interface Summary {
+  /** YYYY-MM-DD; empty: all days of the selection together. */
+  readonly day: string
   /** `eligible`, or why the records are left out. */
   readonly reason: string
   readonly count: string
@@ -55,23 +57,26 @@ export interface Summary {
   readonly cost: string
 }
 
+/** @param isByDay whether they are summed up day by day */
 export async function summarizeRecords(
   store: ClickHouseClient,
   selection: ExportSelection,
+  isByDay: boolean,
   signal: AbortSignal,
 ): Promise<Summary[]> {
+  const [date, day] = isByDay ? ['toDate(event_time) AS date,', 'toString(date)'] : ['', "''"]
   const result = await store.query({
-    // By what is stored alone: any second key, be it made of it, takes half as long again.
-    query: `SELECT part.1 AS reason, sum(part.2) AS count, sum(part.3) AS cost
+    // By as little as is asked for: any second key takes half as long again.
+    query: `SELECT part.1 AS reason, sum(part.2) AS count, sum(part.3) AS cost, ${day} AS day
             FROM (
-              SELECT export_eligibility AS eligibility, count() AS records, sum(cost_usd) AS usd,
+              SELECT ${date} export_eligibility AS eligibility, count() AS records, sum(cost_usd) AS usd,
                 countIf(${REACHES_FLOOR}) AS reaching, sumIf(cost_usd, ${REACHES_FLOOR}) AS reaching_usd
-              FROM ${ATTRIBUTIONS.name} WHERE ${isSelected(selection)} GROUP BY eligibility
+              FROM ${ATTRIBUTIONS.name} WHERE ${isSelected(selection)} GROUP BY ${isByDay ? 'date, ' : ''}eligibility
             )
             ARRAY JOIN if(eligibility = 'eligible',
               [('eligible', reaching, reaching_usd), ('below_floor', toUInt64(records - reaching), usd - reaching_usd)],
               [(toString(eligibility), records, usd)]) AS part
-            WHERE part.2 > 0 GROUP BY reason ORDER BY reason`,
+            WHERE part.2 > 0 GROUP BY day, reason ORDER BY day, reason`,
     query_params: selectionParams(selection),
     format: 'JSONEachRow',
     abort_signal: signal,
@@ -79,23 +84,7 @@ export async function summarizeRecords(
   return result.json<Summary>()
 }
 
-/** Records that are exported, by day, YYYY-MM-DD. */
-export async function countDays(
-  store: ClickHouseClient,
-  selection: ExportSelection,
-  signal: AbortSignal,
-): Promise<ReadonlyMap<string, number>> {
-  const result = await store.query({
-    query: `SELECT toString(toDate(event_time) AS date) AS day, toUInt32(count())
-            FROM ${ATTRIBUTIONS.name} WHERE ${isSelected(selection)} AND ${IS_EXPORTED} GROUP BY date ORDER BY date`,
-    query_params: selectionParams(selection),
-    format: 'JSONCompactEachRow',
-    abort_signal: signal,
-  })
-  return new Map(await result.json<[string, number]>())
-}
-
-/** One way in which the price book has priced exported records. */
+/** One way in which the price book has priced records. */
 export interface PricedKind {
   /** `cost_details` of the records. */
   readonly details: string
@@ -109,6 +98,10 @@ export interface PricedKind {
   readonly spoken: boolean
 }
 
+/**
+ * How the tenant's records of the period are priced, and maybe how some more are: what no exported record has makes no row,
+ * and to look at each record for whether it is exported takes three times as long.
+ */
 export async function findPricedKinds(
   store: ClickHouseClient,
   selection: ExportSelection,
@@ -121,7 +114,7 @@ export async function findPricedKinds(
               ${occurs('reasoning_tokens')} AS reasoned,
               ${occurs('audio_input_tokens')} AS heard, ${occurs('audio_output_tokens')} AS spoken
             FROM ${ATTRIBUTIONS.name}
-            WHERE ${isSelected(selection)} AND ${IS_EXPORTED} AND cost_basis = 'price_book'
+            WHERE tenant_id = {tenant:String} AND indexHint(${IN_PERIOD}) AND cost_basis = 'price_book'
             GROUP BY cost_details ORDER BY details`,
     query_params: selectionParams(selection),
     format: 'JSONEachRow',

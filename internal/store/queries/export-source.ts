@@ -12,7 +12,6 @@ export const exportSource = (store: ClickHouseClient) => {
   return {
     hasClosedVersions: on(records.hasClosedVersions),
     summarizeRecords: on(records.summarizeRecords),
-    countDays: on(records.countDays),
     findPricedKinds: on(records.findPricedKinds),
     stageGroups: on(groups.stageGroups),
     countStaged: on(groups.countStaged),

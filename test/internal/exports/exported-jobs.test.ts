@@ -92,7 +92,7 @@ describe('a job that is disturbed', () => {
 
   test('groups or parts that are lost meanwhile are made again', async () => {
     const job = await bench.order(tenant, body)
-    await bench.work(job, { source: failingAt(10).source })
+    await bench.work(job, { source: failingAt(9).source })
     const { work } = await bench.read(job)
     expect(work?.slices.length).toBe(1)
     await bench.deps.source.clearStaged(job.id)
