@@ -14,6 +14,7 @@ import {
   CREATE_VALUES,
   CREATE_VALUES_FEED,
   FILL_VALUES,
+  MAKE_COPIES_COMPACT,
 } from '../tables/sorted-copies.js'
 import { CREATE_USAGE, CREATE_USAGE_VIEWS, FILL_USAGE } from '../tables/usage.js'
 import { CREATE_WEBHOOK_ATTEMPTS } from '../tables/webhook-attempts.js'
@@ -52,6 +53,7 @@ export const MIGRATIONS: readonly Migration[] = [
   },
   { version: 13, name: 'history of closed versions', statements: [CREATE_CLOSED_HISTORY] },
   { version: 14, name: 'weights that reports spread by', statements: [ADD_SHOWN_WEIGHTS] },
+  { version: 15, name: 'copies in compact parts', statements: MAKE_COPIES_COMPACT },
 ]
 
 /** Creates the database unless it is there. An account that may not create one needs it made beforehand. */

@@ -173,6 +173,18 @@ export const CREATE_FILLED_COPIES = `
 CREATE TABLE IF NOT EXISTS filled_copies (table String, filled_at DateTime64(3, 'UTC') DEFAULT now64(3))
 ENGINE = MergeTree ORDER BY table`
 
+/**
+ * Up to so many bytes, unpacked, a part of a copy has all columns in one file: a page, whose rows lie in most parts, opens
+ * a file a part rather than one a part and column, and a merge goes through its rows once. A larger part has a file a column,
+ * so that what is deleted in it does not write it anew.
+ */
+const COMPACT_PART_BYTES_MAX = 1024 ** 3
+
+/** For the parts to come; one that is there becomes so with its next merge. */
+export const MAKE_COPIES_COMPACT: readonly string[] = SORTED_COPIES.map(
+  ({ table }) => `ALTER TABLE ${table} MODIFY SETTING min_bytes_for_wide_part = ${COMPACT_PART_BYTES_MAX}`,
+)
+
 export const CREATE_SORTED_COPIES: readonly string[] = [
   CREATE_FILLED_COPIES,
   ...SORTED_COPIES.flatMap((copy) => [createSortedCopy(copy), createFeed(copy)]),
