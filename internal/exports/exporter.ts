@@ -19,7 +19,7 @@ import { DAY_MS, type ExportRequest, startOfDay } from './request.js'
 import { dayOf, type PlannedSlice, planSlices } from './slices.js'
 import { asking, askingAll, ExportFailed, storing } from './unavailable.js'
 
-/** Slices that are staged, or parts that are written, side by side: while one is packed, the read model makes the next. */
+/** Slices that are staged, or parts that are written, side by side; a part takes one thread of the read model. */
 const AT_ONCE = 2
 
 export interface ExporterDeps {

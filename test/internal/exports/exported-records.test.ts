@@ -46,6 +46,32 @@ describe('what is exported', () => {
     expect(rows.map((row) => row['x_MinimumConfidence'])).toEqual(['0.8', '0.9'])
   })
 
+  test('by day and meter the same; what only left-out records have makes no row', async () => {
+    const tenant = newTenant()
+    const eligible = byPeople(tenant, 6)
+    const cached = { inputTokens: 900, cachedInputTokens: 100, eventTimeMs: Date.UTC(2026, 9, 3) }
+    const leftOut = [
+      record(tenant, { invocation: cached }, { exportEligibility: 'disputed' }),
+      record(tenant, { confidence: 7_999, invocation: { requestedModel: 'gpt-4o-mini' } }),
+      record(tenant, { confidence: 7_999 }),
+    ]
+    await bench.insert([...eligible, ...leftOut])
+
+    const { rows, manifest } = await bench.exported(tenant, { group_by: ['owner', 'day', 'meter'] })
+
+    expect(rows.map((row) => [row['ChargePeriodStart'], row['SkuId']])).toEqual([
+      ['2026-10-15T00:00:00Z', 'openai/gpt-4o/input'],
+      ['2026-10-15T00:00:00Z', 'openai/gpt-4o/output'],
+    ])
+    expect(sumOf(rows, 'BilledCost')).toBe(exact(costOf(eligible)))
+    expect(manifest.exported).toEqual({ count: 6, cost_usd: costOf(eligible) })
+    expect(manifest.left_out).toEqual([
+      { reason: 'below_floor', count: 2, cost_usd: costOf(leftOut.slice(1)) },
+      { reason: 'disputed', count: 1, cost_usd: costOf(leftOut.slice(0, 1)) },
+    ])
+    expect(manifest.everything).toEqual({ count: 9, cost_usd: costOf([...eligible, ...leftOut]) })
+  })
+
   test('days from the first to the last, both included, in UTC; rows by month, cut to the period', async () => {
     const tenant = newTenant()
     const times = [
