@@ -23,7 +23,7 @@ export interface AdmissionIndexOptions {
    * add up: 24 filters cost four times the time and the confirmations of 6.
    */
   readonly periodMs: number
-  /** Keys in the exact table at most; one takes at most 64 bytes, 51 on average. */
+  /** Keys in the exact table at most; one takes at most 64 bytes, 48 on average. */
   readonly exactKeysMax: number
   /** Whether a key comes with a body to compare: Idempotency-Keys do, event ids do not. */
   readonly hasFingerprint: boolean

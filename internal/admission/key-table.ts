@@ -10,7 +10,7 @@ import { CAPACITY, LOAD_MIN, NOTE_WORDS, SegmentSlots, SIZE, SIZE_MAX, START, ST
  *
  * The slots are cut into segments by the first bits of the hash, each of which grows on its own when it is 70 % full, so
  * that no call moves more than one segment's slots. A segment is between 47 and 70 % full (beyond its first few keys):
- * over all segments a key takes some 51 bytes with fingerprint and 43 without, slots that wait to be given back included.
+ * over all segments a key takes some 48 bytes with fingerprint and 40 without, slots that wait to be given back included.
  */
 
 /** A key's 128-bit hash as four words, of which every bit must be as good as random: they are the address. */

@@ -21,7 +21,7 @@ export class SegmentSlots {
   /** @param segments a power of two from 2 on */
   constructor(segments: number) {
     this.segments = segments
-    this.segmentsPerArena = Math.max(1, segments / ARENAS_PER_STEP)
+    this.segmentsPerArena = Math.min(SEGMENTS_PER_ARENA, segments)
     this.notes = new Int32Array(segments * NOTE_WORDS)
     for (let segment = 0; segment < segments; segment++) this.enter(segment, 0)
   }
@@ -104,8 +104,11 @@ interface Arena {
 }
 const NO_ARENA: Arena = { slots: new Int32Array(0), users: 0 }
 
-/** With more, less memory waits for the last segment to leave, and more of them are to be kept near. */
-const ARENAS_PER_STEP = 4
+/**
+ * A power of two. With fewer, there are more arrays to be kept near; with more, it takes longer to make one, at once, and
+ * more memory waits for its last segment to leave.
+ */
+const SEGMENTS_PER_ARENA = 8
 
 const CAPACITY_MIN = 8
 const GROWTH = 1.5
