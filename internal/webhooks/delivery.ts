@@ -20,7 +20,7 @@ export interface Delivery {
   readonly body: Uint8Array
 }
 
-/** A delivery that was not tried yet. */
+/** A delivery that was not tried yet. Written out: each that is made or read takes this way, and a copy by spreading costs more. */
 export const untried = ({
   id,
   tenantId,

@@ -57,15 +57,16 @@ Signed-By:
 })
 
 test('lines give their address, suite and keys', () => {
+  const [one, two] = ['http://one.example/mirror', 'http://two.example/mirror']
   const sources = parseLines(`# deb http://off.example/mirror bookworm main
-deb http://one.example/mirror bookworm main contrib
-deb [arch=amd64 signed-by=${KEYRING}] http://two.example/mirror bookworm-updates main # late
-deb-src http://one.example/mirror bookworm main
+deb ${one} bookworm main contrib
+deb [arch=amd64 signed-by=${KEYRING}] ${two} bookworm-updates main # late
+deb-src ${one} bookworm main
 `)
 
   expect(sources).toEqual([
-    { uri: 'http://one.example/mirror', suites: ['bookworm'], signedBy: undefined },
-    { uri: 'http://two.example/mirror', suites: ['bookworm-updates'], signedBy: KEYRING },
+    { uri: one, suites: ['bookworm'], signedBy: undefined },
+    { uri: two, suites: ['bookworm-updates'], signedBy: KEYRING },
   ])
 })
 

@@ -58,7 +58,7 @@ for (const hasFingerprint of [true, false]) {
     }
 
     expect(table.size).toBe(600_000)
-    expect(worst).toBeLessThan(hasFingerprint ? 64 : 56)
+    expect(worst).toBeLessThan(hasFingerprint ? 58 : 50)
   })
 }
 
