@@ -143,6 +143,22 @@ export function uuidBytes(text: string, into: Uint8Array = new Uint8Array(16)): 
   return into
 }
 
+export const UUID_CHARACTERS = 36
+
+/** Writes the 36-character form of a UUID, in lower case. */
+export function writeUuid(bytes: Uint8Array, into: Uint8Array, at: number): void {
+  for (let i = 0; i < 16; i++) {
+    const to = at + (PLACES[i] as number)
+    const byte = bytes[i] as number
+    into[to] = DIGITS[byte >> 4] as number
+    into[to + 1] = DIGITS[byte & 15] as number
+  }
+  for (const place of HYPHEN_PLACES) into[at + place] = HYPHEN
+}
+
+const DIGITS = Buffer.from('0123456789abcdef')
+const HYPHEN_PLACES = [8, 13, 18, 23]
+
 /** Where the two digits of each byte begin, between the hyphens. */
 const PLACES = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34]
 

@@ -15,12 +15,10 @@ import type { TextShape } from './validate.js'
  * `encodeEntry` makes, at a quarter of the cost: an event is neither made into a string again nor encoded.
  */
 
-/** An event that was checked, with the text it was parsed from where that may be kept as it is. */
-export interface EventText {
+/** An event that was parsed and checked. */
+export interface ParsedEvent {
   readonly event: InvocationEvent
   readonly shape: TextShape
-  /** Absent when the bytes are not at hand any more. */
-  readonly text: TextRange | undefined
 }
 
 /** Valid JSON in UTF-8, within other bytes. */
@@ -31,29 +29,37 @@ export interface TextRange {
 }
 
 /** What an entry takes at most, so that its writer can see to the room. */
-export function entryBytesMax({ tenantId, principal }: Admission, { event, text }: EventText): number {
-  const head = (tenantId.length + principal.length) * ESCAPED_BYTES_MAX + FIXED_BYTES_MAX
-  if (text !== undefined) return head + text.end - text.start
-  return head + JSON.stringify(event).length * 3
-}
+export const entryBytesMax = ({ tenantId, principal }: Admission, { start, end }: TextRange): number =>
+  (tenantId.length + principal.length) * ESCAPED_BYTES_MAX + FIXED_BYTES_MAX + end - start
 
 /** A character of a JSON text takes six bytes at most, as `\u0000`. */
 const ESCAPED_BYTES_MAX = 6
 /** Everything but tenant, principal and text; numbers may grow when they are written anew (`9e15`). */
 const FIXED_BYTES_MAX = 1024
 
-/** Writes one entry, without what parts it from others. @returns where it ends */
-export function writeEntry(into: Buffer, at: number, admission: Admission, what: EventText): number {
-  const { text, shape, event } = what
-  if (text !== undefined && shape.members > 0) {
-    const textAt = writeHead(into, at, admission)
-    if (copyText(text, into, textAt, shape)) {
-      const end = textAt + text.end - text.start
-      into[end] = CLOSE_OBJECT
-      return end + 1
-    }
+/**
+ * Writes one entry, without what parts it from others.
+ *
+ * @param text of the event
+ * @param parsed what was made of the text; undefined for one that is known to hold nothing but what is kept
+ * @returns where it ends
+ */
+export function writeEntry(
+  into: Buffer,
+  at: number,
+  admission: Admission,
+  text: TextRange,
+  parsed: ParsedEvent | undefined,
+): number {
+  if (parsed !== undefined && parsed.shape.members < 0) return at + into.write(encodeEntry(admission, parsed.event), at)
+  const textAt = writeHead(into, at, admission)
+  if (parsed === undefined) text.bytes.copy(into, textAt, text.start, text.end)
+  else if (!copyText(text, into, textAt, parsed.shape)) {
+    return at + into.write(encodeEntry(admission, parsed.event), at)
   }
-  return at + into.write(encodeEntry(admission, event), at, 'utf8')
+  const end = textAt + text.end - text.start
+  into[end] = CLOSE_OBJECT
+  return end + 1
 }
 
 /**

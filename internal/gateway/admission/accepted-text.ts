@@ -1,4 +1,6 @@
 import { ID_CHARACTERS, writeBase32 } from '../../ids/base32.js'
+import { UUID_CHARACTERS, writeUuid } from '../../ids/ids.js'
+import type { EventIds } from './check-event.js'
 
 /**
  * The text of what is answered for an accepted event, as bytes. It is the same but for the two ids, which are written
@@ -20,22 +22,11 @@ export class AcceptedText {
     this.eventIdAt = this.accepted.indexOf(eventId)
   }
 
-  /**
-   * @param id the invocation's 16 bytes
-   * @param eventId a UUID, which is answered in lower case
-   * @returns to be read before the next call
-   */
-  of(id: Uint8Array, eventId: string, isDuplicate: boolean): Buffer {
+  /** @returns to be read before the next call */
+  of({ id, uuid }: EventIds, isDuplicate: boolean): Buffer {
     const text = isDuplicate ? this.duplicate : this.accepted
     writeBase32(id, text, this.invocationIdAt)
-    const at = this.eventIdAt
-    for (let i = 0; i < UUID_CHARACTERS; i++) {
-      const code = eventId.charCodeAt(i)
-      // A to F
-      text[at + i] = code >= 0x41 && code <= 0x46 ? code + 0x20 : code
-    }
+    writeUuid(uuid, text, this.eventIdAt)
     return text
   }
 }
-
-const UUID_CHARACTERS = 36

@@ -3,25 +3,30 @@ import type { BodyFingerprint } from '../../admission/body-fingerprint.js'
 import { hashIdempotencyKey, hashOfInvocationId } from '../../admission/key-hash.js'
 import type { Fingerprint, KeyHash } from '../../admission/key-table.js'
 import type { Caller } from '../../auth/authenticate.js'
-import { invocationIdBytes, type TenantIds, uuidBytes } from '../../ids/ids.js'
 import type { SipKey } from '../../ids/siphash.js'
 import { parseJson } from '../../intake/parse-json.js'
 import type { TextRange } from '../../invocations/entry-bytes.js'
 import { type AdmissionKey, WAS_DUPLICATE } from '../../invocations/group.js'
-import type { InvocationEvent } from '../../invocations/schema.js'
-import { type TextShape, validateInvocation } from '../../invocations/validate.js'
-import { type Problem, problem } from '../../problems/catalogue.js'
 import type { Exchange } from '../exchange.js'
 import { takeFrom } from '../rate-limit.js'
 import { AcceptedText } from './accepted-text.js'
 import { type Answer, KEY_CONFLICT, reply, TOO_MUCH, unavailable } from './answers.js'
+import {
+  type CheckDeps,
+  type CheckedEvent,
+  checkEvent,
+  type EventIds,
+  type EventText,
+  identify,
+  LAYER_REFUSED,
+  newEventIds,
+} from './check-event.js'
 import type { Group, GroupCommit, Settler } from './group-commit.js'
 import { bytesOf, type KeyConfirmation } from './key-confirmation.js'
 import type { Commit } from './log-writer.js'
-import { partitionOf } from './partition.js'
 import { type KeyedRequest, proceedInTurn, type Turn, type TurnDeps, type TurnHandlers } from './turn.js'
 
-export interface AdmissionDeps extends TurnDeps {
+export interface AdmissionDeps extends TurnDeps, CheckDeps {
   /** Idempotency-Keys of the last 24 hours, with the fingerprints of their bodies. */
   readonly keys: AdmissionIndex
   /** Events of the last 7 days. */
@@ -31,21 +36,9 @@ export interface AdmissionDeps extends TurnDeps {
   readonly fingerprints: BodyFingerprint
   readonly confirmation: KeyConfirmation
   readonly groups: GroupCommit
-  readonly partitions: number
-  readonly idsOf: (tenantId: string) => TenantIds
-  /** Whether a source only discovers traffic and must not send single calls. */
-  readonly isDiscoveryOnly: (tenantId: string, ingestionLayer: string) => boolean
   /** The tenant's key for hashing Idempotency-Keys. */
   readonly keyHashingOf: (tenantId: string) => SipKey
   readonly clock: () => number
-}
-
-/** An event that may be taken: checked, and with its ids. */
-export interface CheckedEvent {
-  readonly event: InvocationEvent
-  readonly id: Uint8Array
-  readonly receivedAtMs: number
-  readonly shape: TextShape
 }
 
 /** Number of the route in the hash of its keys: keys live per (tenant, route, key). */
@@ -119,33 +112,41 @@ export function whenKeyIsKnown(
  * @param isAscii where that is known already
  */
 export function admitSingle(request: KeyedRequest, bytes: Buffer, deps: AdmissionDeps, isAscii?: boolean): void {
-  new SingleEvent(request, parseJson(bytes, isAscii), bytes, deps).admit()
+  new SingleEvent(request, bytes, deps, isAscii).admit()
 }
 
 /** One object a request instead of a closure for each thing that may become of it: there are many at once. */
-class SingleEvent implements KeyKnown, TurnHandlers, Settler {
+class SingleEvent implements KeyKnown, TurnHandlers, Settler, EventText {
+  bytes: Buffer
+  readonly start = 0
+  readonly end: number
   private readonly request: KeyedRequest
-  private readonly value: unknown
-  /** While they are lent. */
-  private bytes: Buffer | undefined
   private readonly deps: AdmissionDeps
+  private readonly isAscii: boolean | undefined
   private readonly receivedAtMs: number
   /** Once it was checked and taken from the budget, which is done once. */
   private checked: CheckedEvent | undefined
   private turn: Turn | undefined
   private flags = 0
 
-  constructor(request: KeyedRequest, value: unknown, bytes: Buffer, deps: AdmissionDeps) {
+  constructor(request: KeyedRequest, bytes: Buffer, deps: AdmissionDeps, isAscii: boolean | undefined) {
     this.request = request
-    this.value = value
     this.bytes = bytes
+    this.end = bytes.length
     this.deps = deps
+    this.isAscii = isAscii
     this.receivedAtMs = deps.clock()
   }
 
   admit(): void {
     whenKeyIsKnown(this.request, this.deps, this, this.receivedAtMs)
-    this.bytes = undefined
+    // The bytes are only lent: what could not be decided within the call has to read them later.
+    const isRead = this.turn !== undefined || this.request.exchange.isSettled
+    this.bytes = isRead ? NO_BYTES : Buffer.from(this.bytes)
+  }
+
+  value(): unknown {
+    return parseJson(this.bytes, this.isAscii)
   }
 
   conflict(): void {
@@ -153,20 +154,21 @@ class SingleEvent implements KeyKnown, TurnHandlers, Settler {
   }
 
   replay(flags: number): void {
-    const { exchange, caller } = this.request
+    const { request, deps } = this
+    const ids = newEventIds()
     // What the first request was told is not for everybody who has its bytes.
-    if (!mayIngest(caller, this.value as InvocationEvent)) return exchange.replyProblem(LAYER_REFUSED)
-    reply(exchange, this.answerAgain(flags), true)
+    if (!identify(this, request.caller, deps, this.receivedAtMs, ids))
+      return request.exchange.replyProblem(LAYER_REFUSED)
+    reply(request.exchange, accepted(ids, flags), true)
   }
 
   fresh(): void {
-    const { request, value, deps } = this
+    const { request, deps } = this
     const { exchange, caller } = request
     if (this.checked === undefined) {
       const limited = takeFrom(caller.budgets.ingest, 1, this.receivedAtMs)
       if (limited !== undefined) return exchange.replyProblem(limited)
-      if (value === undefined) return exchange.replyProblem(MALFORMED)
-      const checked = check(value, caller, deps, this.receivedAtMs)
+      const checked = checkEvent(this, caller, deps, this.receivedAtMs, newEventIds())
       if ('code' in checked) return exchange.replyProblem(checked)
       this.checked = checked
     }
@@ -174,19 +176,19 @@ class SingleEvent implements KeyKnown, TurnHandlers, Settler {
   }
 
   proceed(turn: Turn): void {
-    const { request, checked, bytes, deps } = this
+    const { request, checked, deps } = this
     if (checked === undefined) throw new Error('an event proceeds that was not checked')
     this.turn = turn
     // An event that is known goes to the log too, for its key: actors drop it, and the key is remembered.
-    this.flags = isKnownEvent(checked.id, deps, checked.receivedAtMs) ? WAS_DUPLICATE : 0
-    const text = bytes === undefined ? undefined : { bytes, start: 0, end: bytes.length }
-    const group = addToGroup(checked, text, request.caller, carried(request, this.flags), deps, this)
+    this.flags = isKnownEvent(checked.ids.id, deps, checked.receivedAtMs) ? WAS_DUPLICATE : 0
+    const group = addToGroup(checked, this, request.caller, carried(request, this.flags), deps, this)
+    this.bytes = NO_BYTES
     if (group === undefined) turn.finish({ kind: 'refused', problem: TOO_MUCH }, 0)
   }
 
   foresee(): void {
     this.deps.keys.touch(this.request.key)
-    if (this.checked !== undefined) foreseeEvent(this.checked.id, this.deps)
+    if (this.checked !== undefined) foreseeEvent(this.checked.ids.id, this.deps)
   }
 
   settled(commit: Commit): void {
@@ -199,9 +201,8 @@ class SingleEvent implements KeyKnown, TurnHandlers, Settler {
       // Persisted first, then marked: a mark before the write would lose the retry of a write that failed.
       const now = deps.clock()
       deps.keys.admit(request.key, request.fingerprint, flags, now)
-      rememberEvent(checked.id, now, deps)
-      const body = acceptedBody(checked.event, checked.id, flags === WAS_DUPLICATE)
-      turn.finish({ kind: 'accepted', body }, flags)
+      rememberEvent(checked.ids.id, now, deps)
+      turn.finish(accepted(checked.ids, flags), flags)
     } catch (cause) {
       // The other events of the group have their answers to come.
       request.exchange.fail(cause)
@@ -210,9 +211,8 @@ class SingleEvent implements KeyKnown, TurnHandlers, Settler {
 
   /** The original answer, made again from the same bytes. */
   answerAgain(flags: number): Answer {
-    const event = this.value as InvocationEvent
-    const id = invocationIdOf(event, this.request.caller, this.deps)
-    return { kind: 'accepted', body: acceptedBody(event, id, (flags & WAS_DUPLICATE) !== 0) }
+    if (this.checked === undefined) throw new Error('an event is answered again that was not checked')
+    return accepted(this.checked.ids, flags)
   }
 
   again(): void {
@@ -220,39 +220,7 @@ class SingleEvent implements KeyKnown, TurnHandlers, Settler {
   }
 }
 
-/**
- * Checks an event's value against schema, time and the credential's layers.
- *
- * @param id gets the event's, where it need not be kept
- */
-export function check(
-  value: unknown,
-  caller: Caller,
-  deps: Pick<AdmissionDeps, 'idsOf' | 'isDiscoveryOnly'>,
-  receivedAtMs: number,
-  id?: Uint8Array,
-): CheckedEvent | Problem {
-  const validation = validateInvocation(value, receivedAtMs)
-  if (!validation.ok) {
-    return problem('VALIDATION_FAILED', 'The event does not match its schema.', { errors: validation.errors })
-  }
-  const { event, shape } = validation
-  if (!mayIngest(caller, event)) return LAYER_REFUSED
-  if (deps.isDiscoveryOnly(caller.tenantId, event.ingestion_layer)) return DISCOVERY_ONLY
-  return { event, id: invocationIdOf(event, caller, deps, id), receivedAtMs, shape }
-}
-
-export const mayIngest = ({ ingestionLayers }: Caller, { ingestion_layer: layer }: InvocationEvent): boolean =>
-  ingestionLayers === undefined || ingestionLayers.has(layer)
-
-export const LAYER_REFUSED = problem('INSUFFICIENT_SCOPE', 'The credential may not ingest events of this layer.', {
-  challenge: 'Bearer realm="attribution", error="insufficient_scope"',
-})
-
-/** What only discovers traffic is never converted into attribution of single calls (spec 4.4). */
-const DISCOVERY_ONLY = problem('VALIDATION_FAILED', 'The event does not match its schema.', {
-  errors: [{ pointer: '/ingestion_layer', detail: 'must not be a source that only discovers traffic' }],
-})
+const NO_BYTES = Buffer.alloc(0)
 
 /** Whether the event was admitted before, under whatever key. What only a filter knows is left to the actors. */
 export function isKnownEvent(id: Uint8Array, deps: Pick<AdmissionDeps, 'events'>, nowMs: number): boolean {
@@ -274,29 +242,20 @@ export function foreseeEvent(id: Uint8Array, deps: Pick<AdmissionDeps, 'events'>
 /**
  * Puts a checked event on its way to the log.
  *
- * @param text the event's own, if it is still at hand; copied at once
+ * @param text the event's own; copied at once
  * @param key that is to be remembered with it; read at once
  * @returns undefined when too much waits already
  */
 export function addToGroup(
-  { event, id, receivedAtMs, shape }: CheckedEvent,
-  text: TextRange | undefined,
+  { ids, partition, receivedAtMs, parsed }: CheckedEvent,
+  text: TextRange,
   { tenantId, principal }: Caller,
   key: AdmissionKey | undefined,
-  deps: AdmissionDeps,
+  deps: Pick<AdmissionDeps, 'groups'>,
   settler: Settler,
 ): Group | undefined {
-  const partition = partitionOf(deps.idsOf(tenantId), event.trace_id ?? undefined, id, deps.partitions)
-  return deps.groups.add(partition, { tenantId, principal, id, receivedAtMs, key }, { event, shape, text }, settler)
+  return deps.groups.add(partition, { tenantId, principal, id: ids.id, receivedAtMs, key }, text, parsed, settler)
 }
-
-export const invocationIdOf = (
-  { event_id }: InvocationEvent,
-  { tenantId }: Caller,
-  deps: Pick<AdmissionDeps, 'idsOf'>,
-  into?: Uint8Array,
-) => invocationIdBytes(deps.idsOf(tenantId), uuidBytes(event_id, eventIdBytes), into)
-const eventIdBytes = new Uint8Array(16)
 
 /** The answer to an accepted event (design section 7). Ids and UUIDs need no escaping. */
 const ACCEPTED_BODY = new AcceptedText(
@@ -304,7 +263,7 @@ const ACCEPTED_BODY = new AcceptedText(
     `{"invocation_id":"${invocationId}","event_id":"${eventId}","status":"queued","duplicate":${duplicate}}`,
 )
 /** @returns to be read before the next call */
-const acceptedBody = (event: InvocationEvent, id: Uint8Array, isDuplicate: boolean): Uint8Array =>
-  ACCEPTED_BODY.of(id, event.event_id, isDuplicate)
-
-const MALFORMED = problem('MALFORMED_REQUEST', 'The body is not valid JSON in UTF-8.')
+const accepted = (ids: EventIds, flags: number): Answer => ({
+  kind: 'accepted',
+  body: ACCEPTED_BODY.of(ids, (flags & WAS_DUPLICATE) !== 0),
+})

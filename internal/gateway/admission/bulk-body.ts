@@ -1,29 +1,25 @@
 import { isAscii, isUtf8 } from 'node:buffer'
 import { type Problem, problem } from '../../problems/catalogue.js'
 import { findElements } from './array-elements.js'
+import type { EventText } from './check-event.js'
 import { EventRanges, skipBlanks } from './event-ranges.js'
 import { inflateGzip } from './inflate.js'
 import { BULK_BYTES_MAX, BULK_EVENTS_MAX, EVENT_BYTES_MAX } from './limits.js'
 import { findLines } from './ndjson-lines.js'
 
-/** One event of a bulk body: its parsed value, or why it has none (MALFORMED_REQUEST, PAYLOAD_TOO_LARGE). */
-export interface BulkItem {
+/** One event of a bulk body. */
+export interface BulkItem extends EventText {
   readonly index: number
-  readonly value: unknown
+  /** PAYLOAD_TOO_LARGE; it then has no value. */
   readonly problem: Problem | undefined
-  /** Where its text stands in the body. */
-  readonly start: number
-  readonly end: number
 }
 
 export interface BulkItems extends Iterable<BulkItem> {
   readonly count: number
-  /** The body they are in, inflated. */
-  readonly bytes: Buffer
 }
 
 export type BulkBody =
-  /** At least one event. Each is parsed when the iteration comes to it, about 1.5 us an event. */
+  /** At least one event. An item is to be used before the next one is asked for. */
   | { readonly kind: 'bulk'; readonly items: BulkItems }
   /** `application/json` that is no array: one event, inflated but not parsed, at most `EVENT_BYTES_MAX`. */
   | { readonly kind: 'event'; readonly bytes: Buffer }
@@ -107,28 +103,66 @@ async function findEvents(mediaType: MediaType, bytes: Buffer): Promise<BulkBody
 
 const bulk = (bytes: Buffer, ranges: EventRanges): BulkBody => ({
   kind: 'bulk',
-  items: { count: ranges.count, bytes, [Symbol.iterator]: () => parseItems(bytes, ranges) },
+  items: { count: ranges.count, [Symbol.iterator]: () => itemsOf(bytes, ranges) },
 })
 
-function* parseItems(bytes: Buffer, ranges: EventRanges): Generator<BulkItem, void> {
-  const isAllUtf8 = isUtf8(bytes)
-  // Characters of ASCII stand where their bytes do: many events become one string, of which each is a part.
-  const ascii = isAscii(bytes) ? new AsciiWindow(bytes) : undefined
+function* itemsOf(bytes: Buffer, ranges: EventRanges): Generator<BulkItem, void> {
+  const item = new Item(bytes)
   for (let index = 0; index < ranges.count; index++) {
-    const start = ranges.start(index)
-    const end = ranges.end(index)
-    let problem: Problem | undefined
-    let value: unknown
-    if (end - start > EVENT_BYTES_MAX) problem = EVENT_TOO_LARGE
-    else if (!isAllUtf8 && !isUtf8(bytes.subarray(start, end))) problem = MALFORMED
-    else {
-      try {
-        value = JSON.parse(ascii?.text(start, end) ?? bytes.toString('utf8', start, end)) as unknown
-      } catch {
-        problem = MALFORMED
-      }
+    item.index = index
+    item.start = ranges.start(index)
+    item.end = ranges.end(index)
+    yield item
+  }
+}
+
+/** The item at hand, one after the other: an object less an event. */
+class Item implements BulkItem {
+  readonly bytes: Buffer
+  index = 0
+  start = 0
+  end = 0
+  private texts: Texts | undefined
+
+  constructor(bytes: Buffer) {
+    this.bytes = bytes
+  }
+
+  get problem(): Problem | undefined {
+    return this.end - this.start > EVENT_BYTES_MAX ? EVENT_TOO_LARGE : undefined
+  }
+
+  value(): unknown {
+    if (this.problem !== undefined) return undefined
+    this.texts ??= new Texts(this.bytes)
+    const text = this.texts.text(this.start, this.end)
+    if (text === undefined) return undefined
+    try {
+      return JSON.parse(text) as unknown
+    } catch {
+      return undefined
     }
-    yield { index, value, problem, start, end }
+  }
+}
+
+/** Parts of a body as strings, read one behind the other. */
+class Texts {
+  private readonly bytes: Buffer
+  private readonly isAllUtf8: boolean
+  /** Characters of ASCII stand where their bytes do: many events become one string, of which each is a part. */
+  private readonly ascii: AsciiWindow | undefined
+
+  constructor(bytes: Buffer) {
+    this.bytes = bytes
+    this.isAllUtf8 = isUtf8(bytes)
+    this.ascii = isAscii(bytes) ? new AsciiWindow(bytes) : undefined
+  }
+
+  /** @returns undefined for what is not UTF-8 */
+  text(start: number, end: number): string | undefined {
+    if (this.ascii !== undefined) return this.ascii.text(start, end)
+    if (!this.isAllUtf8 && !isUtf8(this.bytes.subarray(start, end))) return undefined
+    return this.bytes.toString('utf8', start, end)
   }
 }
 
@@ -152,7 +186,6 @@ class AsciiWindow {
 }
 const WINDOW_BYTES = 32 * 1024
 
-const MALFORMED = problem('MALFORMED_REQUEST', 'The event is not valid JSON in UTF-8.')
 const EVENT_TOO_LARGE = problem('PAYLOAD_TOO_LARGE', `An event may have at most ${EVENT_BYTES_MAX} bytes.`)
 
 const refused = (code: Problem['code'], detail: string, errors?: Problem['errors']): BulkBody => ({

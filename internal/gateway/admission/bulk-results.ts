@@ -1,9 +1,9 @@
 import type { InvocationEvent } from '../../invocations/schema.js'
 import { type ErrorCode, type FieldError, type Problem, problem } from '../../problems/catalogue.js'
 import { AcceptedText } from './accepted-text.js'
-import type { CheckedEvent } from './admission.js'
 import type { Answer } from './answers.js'
 import type { BulkItem } from './bulk-body.js'
+import type { EventIds } from './check-event.js'
 
 /** A rejected event in the answer, in wire form (design section 7). */
 interface Rejected {
@@ -39,16 +39,17 @@ export class BulkResults {
     this.bytes = Buffer.allocUnsafe(HEAD_BYTES + count * ACCEPTED_BYTES + 2)
   }
 
-  accept({ event, id }: Pick<CheckedEvent, 'event' | 'id'>, isDuplicate: boolean): void {
+  accept(ids: EventIds, isDuplicate: boolean): void {
     this.makeRoom(ACCEPTED_BYTES)
     this.writeIndex(this.count++)
-    const rest = ACCEPTED.of(id, event.event_id, isDuplicate)
+    const rest = ACCEPTED.of(ids, isDuplicate)
     this.bytes.set(rest, this.length)
     this.length += rest.length
   }
 
-  reject({ index, value }: BulkItem, { code, detail, errors }: Problem): void {
-    const eventId = (value as Partial<InvocationEvent> | undefined | null)?.event_id
+  reject(item: BulkItem, { code, detail, errors }: Problem): void {
+    const { index } = item
+    const eventId = (item.value() as Partial<InvocationEvent> | undefined | null)?.event_id
     const rejected: Rejected = {
       index,
       // Only what has the form of an id is echoed.

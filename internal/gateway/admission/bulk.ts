@@ -1,6 +1,5 @@
 import { ID_BYTES } from '../../ids/ids.js'
 import { WAS_DUPLICATE } from '../../invocations/group.js'
-import type { InvocationEvent } from '../../invocations/schema.js'
 import { problem } from '../../problems/catalogue.js'
 import { takeFrom } from '../rate-limit.js'
 import {
@@ -8,12 +7,8 @@ import {
   addToGroup,
   admitSingle,
   carried,
-  check,
   foreseeEvent,
-  invocationIdOf,
   isKnownEvent,
-  LAYER_REFUSED,
-  mayIngest,
   rememberEvent,
   WAS_BULK,
   whenKeyIsKnown,
@@ -22,6 +17,7 @@ import { type Answer, ELSEWHERE, KEY_CONFLICT, reply, TOO_MUCH, unavailable } fr
 import { type BodyHeaders, type BulkItems, openBulkBody } from './bulk-body.js'
 import { type BulkOutcome, type BulkRecord, decodeOutcomes, encodeOutcomes } from './bulk-outcomes.js'
 import { BulkResults } from './bulk-results.js'
+import { checkEvent, identify, LAYER_REFUSED, newEventIds } from './check-event.js'
 import { DistinctIds } from './distinct-ids.js'
 import type { Group, Settler } from './group-commit.js'
 import type { KeptRecords } from './kept-records.js'
@@ -122,26 +118,25 @@ async function admitItems(request: KeyedRequest, items: BulkItems, deps: BulkDep
   const seen = new DistinctIds(items.count)
   const commits = new BulkCommits(seen, deps)
   let isKeySent = false
-  // Of the event at hand: whoever keeps it copies it.
-  const id = new Uint8Array(ID_BYTES)
+  // Of the event at hand: whoever keeps them copies them.
+  const ids = newEventIds()
 
   for (const item of items) {
     if (item.index % SLICE === SLICE - 1) await nextTurn()
-    const checked = item.problem ?? check(item.value, request.caller, deps, receivedAtMs, id)
+    const checked = item.problem ?? checkEvent(item, request.caller, deps, receivedAtMs, ids)
     if ('code' in checked) {
       results.reject(item, checked)
       outcomes.push(checked === LAYER_REFUSED ? 'forbidden' : 'rejected')
       continue
     }
-    const place = seen.add(checked.id)
-    const isDuplicate = place < 0 || isKnownEvent(checked.id, deps, receivedAtMs)
-    results.accept(checked, isDuplicate)
+    const place = seen.add(ids.id)
+    const isDuplicate = place < 0 || isKnownEvent(ids.id, deps, receivedAtMs)
+    results.accept(ids, isDuplicate)
     outcomes.push(isDuplicate ? 'duplicate' : 'accepted')
     // The first one brings the request's key along: the record beside the key is lost if the broker is away too long.
     const key = isKeySent ? undefined : carried(request, isDuplicate ? WAS_BULK | WAS_DUPLICATE : WAS_BULK)
     if (isDuplicate && key === undefined) continue
-    const text = { bytes: items.bytes, start: item.start, end: item.end }
-    commits.sent(place, addToGroup(checked, text, request.caller, key, deps, commits))
+    commits.sent(place, addToGroup(checked, item, request.caller, key, deps, commits))
     isKeySent = true
   }
 
@@ -220,18 +215,17 @@ async function answerAgain(
 ): Promise<Answer> {
   const outcomes = decodeOutcomes(record.outcomes, items.count)
   const results = new BulkResults(items.count)
+  const ids = newEventIds()
   for (const item of items) {
     if (item.index % SLICE === SLICE - 1) await nextTurn()
     const outcome = outcomes[item.index]
     if (outcome === 'accepted' || outcome === 'duplicate') {
-      // Checked by the first request, whatever the rules or this credential say now.
-      const event = item.value as InvocationEvent
-      if (!mayIngest(caller, event)) return { kind: 'refused', problem: LAYER_REFUSED }
-      results.accept({ event, id: invocationIdOf(event, caller, deps) }, outcome === 'duplicate')
+      if (!identify(item, caller, deps, record.receivedAtMs, ids)) return { kind: 'refused', problem: LAYER_REFUSED }
+      results.accept(ids, outcome === 'duplicate')
       continue
     }
     const rejected = item.problem ?? (outcome === 'forbidden' ? LAYER_REFUSED : undefined)
-    const checked = rejected ?? check(item.value, caller, deps, record.receivedAtMs)
+    const checked = rejected ?? checkEvent(item, caller, deps, record.receivedAtMs, ids)
     results.reject(item, 'code' in checked ? checked : NO_LONGER_REJECTED)
   }
   return results.answer()

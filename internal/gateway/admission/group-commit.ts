@@ -1,17 +1,24 @@
 import { randomBytes } from 'node:crypto'
 import { GROUP_BYTES_MAX, invocationsSubject } from '../../../streams/invocations.js'
-import { type EventText, entryBytesMax, writeEntry } from '../../invocations/entry-bytes.js'
+import { entryBytesMax, type ParsedEvent, type TextRange, writeEntry } from '../../invocations/entry-bytes.js'
 import type { Admission } from '../../invocations/group.js'
 import type { Commit, LogWriter } from './log-writer.js'
 
 export interface GroupCommit {
   /**
-   * Takes an event, whose bytes are copied at once.
+   * Takes an event, whose text is copied at once.
    *
+   * @param parsed as of `writeEntry`
    * @param settler told once for each group that holds events of it
    * @returns the group it is in, or undefined when too much waits already
    */
-  add(partition: number, admission: Admission, what: EventText, settler: Settler): Group | undefined
+  add(
+    partition: number,
+    admission: Admission,
+    text: TextRange,
+    parsed: ParsedEvent | undefined,
+    settler: Settler,
+  ): Group | undefined
   /** Events that can still be taken before `add` takes no more. */
   readonly room: number
   /** Resolves when nothing waits any more. */
@@ -131,13 +138,13 @@ export function createGroupCommit(writer: LogWriter, partitions: number): GroupC
   }
 
   return {
-    add(partition, admission, what, settler) {
+    add(partition, admission, text, parsed, settler) {
       if (waitingEvents >= WAITING_EVENTS_MAX || waitingBytes >= WAITING_BYTES_MAX) return undefined
       const lane = lanes[partition]
       if (lane === undefined) throw new RangeError(`there is no partition ${partition}`)
-      const group = groupFor(lane, entryBytesMax(admission, what) + 1)
+      const group = groupFor(lane, entryBytesMax(admission, text) + 1)
       const start = group.length
-      const end = writeEntry(group.buffer, start, admission, what)
+      const end = writeEntry(group.buffer, start, admission, text, parsed)
       group.buffer[end] = COMMA
       group.length = end + 1
       group.events++

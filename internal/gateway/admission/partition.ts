@@ -25,6 +25,20 @@ export function partitionOf(
   return lastHash % partitions
 }
 
+/** `partitionOf` of a trace id of ASCII that stands in bytes, from `start` to `end`. */
+export function partitionOfTrace(
+  { sip }: TenantIds,
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+  partitions: number,
+): number {
+  if (partitions === 1) return 0
+  let hash = sip.k0lo
+  for (let at = start; at < end; at++) hash = Math.imul(hash ^ (bytes[at] as number), FNV_PRIME)
+  return finalized(hash) % partitions
+}
+
 /** The last trace, which the next event often is of too. */
 let lastTraceId = ''
 let lastSeed = 0
@@ -33,8 +47,14 @@ let lastHash = hashOf('', 0)
 /** FNV-1a over the UTF-16 units of a text, then MurmurHash3's finalizer, which carries every bit into the lowest. */
 function hashOf(text: string, seed: number): number {
   let hash = seed
-  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193)
-  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
+  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), FNV_PRIME)
+  return finalized(hash)
+}
+
+const FNV_PRIME = 0x01000193
+
+function finalized(sum: number): number {
+  let hash = Math.imul(sum ^ (sum >>> 16), 0x85ebca6b)
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35)
   return (hash ^ (hash >>> 16)) >>> 0
 }

@@ -1,6 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type EventText, entryBytesMax, writeEntry } from '../../../internal/invocations/entry-bytes.js'
+import {
+  entryBytesMax,
+  type ParsedEvent,
+  type TextRange,
+  writeEntry,
+} from '../../../internal/invocations/entry-bytes.js'
 import { type Admission, encodeEntry } from '../../../internal/invocations/group.js'
 import type { InvocationEvent } from '../../../internal/invocations/schema.js'
 import { validateInvocation } from '../../../internal/invocations/validate.js'
@@ -9,8 +14,12 @@ import { idOf, NOW_MS, validEvent } from '../../support/invocations.js'
 const admission: Admission = { tenantId: 'tnt_é"', principal: 'key_one', id: idOf(0xfffefdfc), receivedAtMs: NOW_MS }
 const key = { hash: Buffer.alloc(16, 0xfb), fingerprint: Buffer.alloc(8, 0x1e), flags: 0 }
 
+interface Received extends ParsedEvent {
+  readonly text: TextRange
+}
+
 /** A text as it comes, somewhere in a larger body, with what the checks say of it. */
-function received(text: string): EventText {
+function received(text: string): Received {
   const event = JSON.parse(text) as InvocationEvent
   const validation = validateInvocation(event, NOW_MS)
   if (!validation.ok) throw new Error(JSON.stringify(validation.errors))
@@ -19,9 +28,9 @@ function received(text: string): EventText {
 }
 
 /** As it stands in a buffer that has just the room that was asked for, some of it taken. */
-function written(what: EventText, by: Admission = admission): string {
-  const into = Buffer.alloc(7 + entryBytesMax(by, what), '#')
-  const end = writeEntry(into, 7, by, what)
+function written({ text, ...parsed }: Received, by: Admission = admission): string {
+  const into = Buffer.alloc(7 + entryBytesMax(by, text), '#')
+  const end = writeEntry(into, 7, by, text, parsed)
   expect(into.toString('utf8', 0, 7)).toBe('#######')
   return into.toString('utf8', 7, end)
 }
@@ -44,9 +53,11 @@ describe('an entry in bytes', () => {
     expect(written(received(text))).toContain(`"e":${text}}`)
   })
 
-  test('without a text is made from the event', () => {
-    const what = received(JSON.stringify(validEvent()))
-    expect(written({ ...what, text: undefined })).toBe(encodeEntry(admission, what.event))
+  test('takes a text over that says all without having been parsed', () => {
+    const { text, event } = received(JSON.stringify(validEvent()))
+    const into = Buffer.alloc(entryBytesMax(admission, text))
+    const end = writeEntry(into, 0, admission, text, undefined)
+    expect(into.toString('utf8', 0, end)).toBe(encodeEntry(admission, event))
   })
 })
 

@@ -23,12 +23,10 @@ function heldLog() {
 }
 
 const admission = { tenantId: 'tnt_one', principal: 'key_one', id: idOf(1), receivedAtMs: NOW_MS }
-/** An event that is told from others by its model. */
-const what = (model: string) => {
-  const event = validEvent({ requested_model: model })
-  const text = Buffer.from(JSON.stringify(event))
-  const shape = { members: Object.keys(event).length, bytesMin: text.length }
-  return { event, shape, text: { bytes: text, start: 0, end: text.length } }
+/** The text of an event that is told from others by its model. */
+const textOf = (model: string) => {
+  const bytes = Buffer.from(JSON.stringify(validEvent({ requested_model: model })))
+  return { bytes, start: 0, end: bytes.length }
 }
 const nobody = { foresee: () => undefined, settled: () => undefined }
 
@@ -47,7 +45,7 @@ test('what comes in one turn is one message a partition, and each event hears of
     [1, 'b'],
     [0, 'c'],
   ] as const) {
-    groups.add(partition, admission, what(text), settlerOf(text))
+    groups.add(partition, admission, textOf(text), undefined, settlerOf(text))
   }
   await both
   for (const { settle } of writes) settle({ kind: 'stored' })
@@ -66,9 +64,9 @@ test('while a message is on its way the next group fills, and goes when it is an
   const { writer, writes, nextWrite } = heldLog()
   const groups = createGroupCommit(writer, 1)
   const first = nextWrite()
-  groups.add(0, admission, what('a'), nobody)
+  groups.add(0, admission, textOf('a'), undefined, nobody)
   await first
-  for (const text of ['b', 'c', 'd']) groups.add(0, admission, what(text), nobody)
+  for (const text of ['b', 'c', 'd']) groups.add(0, admission, textOf(text), undefined, nobody)
   expect(writes.length).toBe(1)
 
   const second = nextWrite()
@@ -85,11 +83,11 @@ test('beyond its bound it takes nothing, and again when there is room', async ()
   const { writer, writes, nextWrite } = heldLog()
   const groups = createGroupCommit(writer, 1)
   const room = groups.room
-  const small = what('m')
+  const small = textOf('m')
   const first = nextWrite()
-  for (let i = 0; i < room; i++) groups.add(0, admission, small, nobody)
+  for (let i = 0; i < room; i++) groups.add(0, admission, small, undefined, nobody)
 
-  expect(groups.add(0, admission, small, nobody)).toBeUndefined()
+  expect(groups.add(0, admission, small, undefined, nobody)).toBeUndefined()
   expect(groups.room).toBe(0)
 
   await first
@@ -102,7 +100,7 @@ test('beyond its bound it takes nothing, and again when there is room', async ()
   expect(groups.room).toBe(room)
 
   const second = nextWrite()
-  expect(groups.add(0, admission, small, nobody)).toMatchObject({ events: 1 })
+  expect(groups.add(0, admission, small, undefined, nobody)).toMatchObject({ events: 1 })
   await second
   writes.at(-1)?.settle({ kind: 'stored' })
   await groups.idle()
