@@ -99,6 +99,7 @@ export function createGroupCommit(writer: LogWriter, partitions: number): GroupC
     lane.isBusy = false
     waitingEvents -= group.events
     waitingBytes -= group.length
+    if (result.areBytesHeld !== true) release(group)
     for (const settler of group.settlers) settler.foresee(group)
     for (const settler of group.settlers) settler.settled(result, group)
     // At the end of the turn in which it was acknowledged: what comes in until then goes along.
@@ -109,17 +110,14 @@ export function createGroupCommit(writer: LogWriter, partitions: number): GroupC
     }
   }
 
-  /**
-   * The message of a group, in memory of its own: the client of a broker that is away keeps it, perhaps long after the
-   * group went into the spool.
-   */
+  /** The message of a group. Each entry left a comma behind it; the last one gives way to the bracket. */
   const payloadOf = ({ buffer, length }: OpenGroup): Uint8Array => {
-    // Each entry left a comma behind it; the last one gives way to the bracket.
     buffer[length - 1] = CLOSE_ARRAY
-    const payload = Buffer.allocUnsafeSlow(length)
-    payload.set(buffer.subarray(0, length))
+    return buffer.subarray(0, length)
+  }
+
+  const release = ({ buffer }: OpenGroup): void => {
     if (spareBuffers.length < SPARE_BUFFERS_MAX && buffer.length === GROUP_BYTES_MAX) spareBuffers.push(buffer)
-    return payload
   }
 
   /** The group of a lane that has room for so many bytes. */

@@ -5,10 +5,14 @@ import type { Deliver, Drained, Spool } from '../../spool/spool.js'
 import type { Logger } from '../../telemetry/log.js'
 
 /** What became of a message: in the log or durable on its way there (only this is a 202), or neither is known. */
-export type Commit = { readonly kind: 'stored' } | { readonly kind: 'unavailable'; readonly detail: string }
+export type Commit = ({ readonly kind: 'stored' } | { readonly kind: 'unavailable'; readonly detail: string }) & {
+  /** The message's bytes must not change yet: the broker did not answer, and its client may still have them to send. */
+  readonly areBytesHeld?: boolean
+}
 
 /** Puts messages into the log, whatever it takes. */
 export interface LogWriter {
+  /** @param payload must not change until it is said what became of it, and then not if it is held */
   store(subject: string, payload: Uint8Array, messageId: string): Promise<Commit>
   /** Nothing lies in the spool. */
   readonly isCaughtUp: boolean
@@ -77,7 +81,7 @@ export function createLogWriter(publisher: Publisher, spool: Spool, isBrokerUp: 
                 : 'The log refused the event.',
           }
         case 'unavailable':
-          return spoolIt(subject, payload, messageId)
+          return { ...(await spoolIt(subject, payload, messageId)), areBytesHeld: true }
       }
     },
 

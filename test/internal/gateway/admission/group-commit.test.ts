@@ -6,14 +6,20 @@ import { idOf, NOW_MS, validEvent } from '../../../support/invocations.js'
 
 /** A log that answers when it is told to. */
 function heldLog() {
-  const writes: { subject: string; models: string[]; messageId: string; settle: (commit: Commit) => void }[] = []
+  const writes: {
+    subject: string
+    payload: Uint8Array
+    models: string[]
+    messageId: string
+    settle: (commit: Commit) => void
+  }[] = []
   const arrivals: (() => void)[] = []
   const writer: LogWriter = {
     isCaughtUp: true,
     store: (subject, payload, messageId) =>
       new Promise((settle) => {
         const models = decodeGroup(payload, 1).map(({ event }) => event.requested_model)
-        writes.push({ subject, models, messageId, settle })
+        writes.push({ subject, payload, models, messageId, settle })
         for (const arrived of arrivals.splice(0)) arrived()
       }),
     close: async () => undefined,
@@ -104,4 +110,27 @@ test('beyond its bound it takes nothing, and again when there is room', async ()
   await second
   writes.at(-1)?.settle({ kind: 'stored' })
   await groups.idle()
+})
+
+test('the memory of a message is used again when nobody holds it any more, and left alone until then', async () => {
+  const { writer, writes, nextWrite } = heldLog()
+  const groups = createGroupCommit(writer, 1)
+  const send = async (model: string, commit: Commit) => {
+    const written = nextWrite()
+    groups.add(0, admission, textOf(model), undefined, nobody)
+    await written
+    writes.at(-1)?.settle(commit)
+    await groups.idle()
+    return writes.at(-1)?.payload ?? new Uint8Array()
+  }
+
+  const held = await send('a', { kind: 'stored', areBytesHeld: true })
+  const free = await send('b', { kind: 'stored' })
+  const refused = await send('c', { kind: 'unavailable', detail: '' })
+  const last = await send('d', { kind: 'stored' })
+
+  expect(decodeGroup(held, 1).map(({ event }) => event.requested_model)).toEqual(['a'])
+  expect(free.buffer).not.toBe(held.buffer)
+  expect(refused.buffer).toBe(free.buffer)
+  expect(last.buffer).toBe(free.buffer)
 })
