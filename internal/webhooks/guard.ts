@@ -7,7 +7,8 @@ import type { IsAllowedAddress } from './addresses.js'
  * registration and again before each delivery, whose connection goes to an address of that very answer.
  */
 export interface Guard {
-  check(hostname: string): Promise<Checked>
+  /** @returns no promise where the answer is there already: the host is an address, or was asked for a moment ago */
+  check(hostname: string): Checked | Promise<Checked>
 }
 
 export type Checked =
@@ -25,6 +26,11 @@ export interface GuardSettings {
 
 const QUERY_TIMEOUT_MS = 1_500
 const QUERY_TRIES = 2
+/**
+ * Whoever asks so soon after a question was sent is given its answer: an endpoint that takes thousands of deliveries a
+ * second is not asked about thousands of times. No older than it would be if it came from a resolver that far away.
+ */
+const SHARED_MS = 5
 
 export function createGuard({ isAllowed, resolvers }: GuardSettings): Guard {
   // Asks over the network and not by getaddrinfo, whose few threads one slow name server would hold for all.
@@ -33,8 +39,8 @@ export function createGuard({ isAllowed, resolvers }: GuardSettings): Guard {
   const judge = (addresses: readonly string[]): Checked =>
     addresses.every(isAllowed) ? { kind: 'allowed', addresses } : { kind: 'disallowed' }
 
-  const asking = new Map<string, Promise<Checked>>()
-  const ask = async (hostname: string): Promise<Checked> => {
+  const asked = new Map<string, Asked>()
+  const answerAbout = async (hostname: string): Promise<Checked> => {
     try {
       const [ipv4, ipv6] = await Promise.all([
         answerOf(resolver.resolve4(hostname)),
@@ -45,20 +51,38 @@ export function createGuard({ isAllowed, resolvers }: GuardSettings): Guard {
     } catch {
       // Half an answer is none: the other half might not be allowed.
       return { kind: 'unresolved' }
-    } finally {
-      asking.delete(hostname)
     }
+  }
+  const ask = (hostname: string): Asked => {
+    const question: Asked = { atMs: performance.now(), answer: answerAbout(hostname) }
+    asked.set(hostname, question)
+    void Promise.resolve(question.answer).then((answer) => {
+      question.answer = answer
+      const forget = (): void => {
+        if (asked.get(hostname) === question) asked.delete(hostname)
+      }
+      const leftMs = question.atMs + SHARED_MS - performance.now()
+      if (leftMs > 0) setTimeout(forget, leftMs)
+      else forget()
+    })
+    return question
   }
 
   return {
     check(hostname) {
-      if (isIP(hostname) !== 0) return Promise.resolve(judge([hostname]))
-      // Those who ask while a question is out share its answer, which is not there yet; nobody is given an old one.
-      const asked = asking.get(hostname) ?? ask(hostname)
-      asking.set(hostname, asked)
-      return asked
+      if (isIP(hostname) !== 0) return judge([hostname])
+      const before = asked.get(hostname)
+      const isShared =
+        before !== undefined && (before.answer instanceof Promise || performance.now() - before.atMs < SHARED_MS)
+      return (isShared ? before : ask(hostname)).answer
     },
   }
+}
+
+/** A question to the resolver. */
+interface Asked {
+  readonly atMs: number
+  answer: Checked | Promise<Checked>
 }
 
 /** Of one kind there may be none; any other failure counts for the whole. */

@@ -4,7 +4,7 @@ import type { AttemptReason } from '../attempt-outcomes.js'
 import type { Checked, Guard } from '../guard.js'
 import { retryAfterMs } from '../retry-schedule.js'
 import type { Target } from '../target-url.js'
-import type { Connections } from './connections.js'
+import type { Connection, Connections } from './connections.js'
 
 /** One request to a receiver. */
 export interface AttemptRequest {
@@ -53,7 +53,7 @@ class Attempt implements Dispatcher.DispatchHandler {
   private readonly resolve: (result: AttemptResult) => void
   private readonly startedAt = performance.now()
   private timer: NodeJS.Timeout | undefined
-  private isConnecting = false
+  private connection: Connection | undefined
   private controller: Dispatcher.DispatchController | undefined
   private status: number | null = null
   private retryAfter: string | undefined
@@ -69,7 +69,9 @@ class Attempt implements Dispatcher.DispatchHandler {
 
   start(): void {
     this.timer = setTimeout(() => this.end('timeout'), this.deps.timeoutMs)
-    void this.deps.guard.check(this.request.target.hostname).then((checked) => this.post(checked))
+    const checked = this.deps.guard.check(this.request.target.hostname)
+    if (checked instanceof Promise) void checked.then((answer) => this.post(answer))
+    else this.post(checked)
   }
 
   private post(checked: Checked): void {
@@ -77,11 +79,9 @@ class Attempt implements Dispatcher.DispatchHandler {
     if (checked.kind === 'disallowed') return this.end('disallowed_address')
     if (checked.kind === 'unresolved') return this.end('unresolved')
     const { endpointId, target, headers, body } = this.request
-    this.isConnecting = true
     try {
-      this.deps.connections
-        .to(endpointId, target, checked.addresses)
-        .dispatch({ origin: target.origin, path: target.path, method: 'POST', headers, body }, this)
+      this.connection = this.deps.connections.take(endpointId, target, checked.addresses)
+      this.connection.client.dispatch({ path: target.path, method: 'POST', headers, body }, this)
     } catch (cause) {
       this.end(reasonOf(cause))
     }
@@ -124,6 +124,7 @@ class Attempt implements Dispatcher.DispatchHandler {
     clearTimeout(this.timer)
     // What is not complete costs its connection.
     this.controller?.abort(OVER)
+    this.connection?.release()
     const latencyMs = Math.round(performance.now() - this.startedAt)
     const { status } = this
     if (status !== null && status >= 200 && status < 300) {
@@ -135,7 +136,7 @@ class Attempt implements Dispatcher.DispatchHandler {
       })
       return
     }
-    if (status === null && this.isConnecting) this.deps.connections.avoid(this.request.endpointId)
+    if (status === null && this.connection !== undefined) this.deps.connections.avoid(this.request.endpointId)
     const askedMs = status === 429 || status === 503 ? retryAfterMs(this.retryAfter, Date.now()) : undefined
     const reason = status === null ? without : 'status'
     this.resolve({ kind: 'failed', reason, status, latencyMs, retryAfterMs: askedMs })

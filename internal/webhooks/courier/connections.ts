@@ -1,15 +1,15 @@
 import { isIP, isIPv4 } from 'node:net'
 import { createSecureContext } from 'node:tls'
-import { buildConnector, type Dispatcher, Pool } from 'undici'
+import { buildConnector, Client } from 'undici'
 import type { Target } from '../target-url.js'
 
 /** Kept-alive connections to receivers, each to an address that was checked. */
 export interface Connections {
   /**
-   * Whoever calls an endpoint at one of the addresses that were found and allowed just now. A connection that is open
-   * is used again when its peer is still among them; those to others are closed.
+   * A connection to an endpoint at one of the addresses that were found and allowed just now, for one request. One that
+   * is open and free is used again when its peer is still among them; those to others are closed.
    */
-  to(endpointId: string, target: Target, addresses: readonly string[]): Dispatcher
+  take(endpointId: string, target: Target, addresses: readonly string[]): Connection
   /** The next call tries another of the endpoint's addresses. */
   avoid(endpointId: string): void
   /** Closes what nobody has used for a while. */
@@ -17,20 +17,57 @@ export interface Connections {
   close(): Promise<void>
 }
 
+/** One to an address; what is sent over it before it is released waits for it. */
+export interface Connection {
+  readonly client: Client
+  /** Whoever took it has no more to send. */
+  release(): void
+}
+
 export interface ConnectionSettings {
-  /** Connections to an endpoint at most. */
-  readonly perEndpoint: number
   /** PEM of certificate authorities that are trusted besides the public ones; for development and tests. */
   readonly extraCa: string | undefined
   readonly connectTimeoutMs: number
 }
 
 interface Endpoint {
-  readonly origin: string
-  readonly pools: Map<string, Pool>
+  peer: Peer | undefined
   /** Counts the addresses that were avoided. */
   avoided: number
   usedAt: number
+}
+
+/**
+ * The connections to one address: as many as have been in use at once. Not a pool of undici, which asks each of its
+ * clients whether it is free, and keeps what it cannot place until one says so: a fifth of a request's processor time.
+ */
+class Peer {
+  readonly address: string
+  private readonly open: () => Client
+  private readonly connections: Connection[] = []
+  private readonly free: Connection[] = []
+
+  constructor(address: string, open: () => Client) {
+    this.address = address
+    this.open = open
+  }
+
+  take(): Connection {
+    const free = this.free.pop()
+    if (free !== undefined) return free
+    const connection = { client: this.open(), release: () => void this.free.push(connection) }
+    this.connections.push(connection)
+    return connection
+  }
+
+  /** Closes each when its request is answered. */
+  leave(): void {
+    for (const { client } of this.connections) client.close().catch(() => undefined)
+  }
+
+  async destroy(): Promise<void> {
+    await Promise.all(this.connections.map(({ client }) => client.destroy()))
+  }
 }
 
 const IDLE_MS = 15_000
@@ -38,7 +75,7 @@ const UNUSED_MS = 60_000
 
 /** @param rootCertificates PEM of the public authorities */
 export function createConnections(
-  { perEndpoint, extraCa, connectTimeoutMs }: ConnectionSettings,
+  { extraCa, connectTimeoutMs }: ConnectionSettings,
   rootCertificates: readonly string[],
 ): Connections {
   const endpoints = new Map<string, Endpoint>()
@@ -48,11 +85,10 @@ export function createConnections(
     ...(extraCa !== undefined && { ca: [...rootCertificates, extraCa] }),
   })
 
-  const open = (target: Target, address: string): Pool => {
+  const peerAt = (target: Target, address: string): Peer => {
     const connect = buildConnector({ timeout: connectTimeoutMs, secureContext, maxCachedSessions: 2 })
     const servername = isIP(target.hostname) === 0 ? target.hostname : undefined
-    return new Pool(target.origin, {
-      connections: perEndpoint,
+    const options: Client.Options = {
       pipelining: 1,
       keepAliveTimeout: IDLE_MS,
       keepAliveMaxTimeout: 2 * IDLE_MS,
@@ -60,9 +96,9 @@ export function createConnections(
       headersTimeout: 0,
       bodyTimeout: 0,
       maxHeaderSize: 16 * 1024,
-      connect(options, callback) {
+      connect(how, callback) {
         // The address is what is connected to; the name is what the certificate must be good for.
-        connect({ ...options, hostname: address, ...(servername !== undefined && { servername }) }, (error, socket) => {
+        connect({ ...how, hostname: address, ...(servername !== undefined && { servername }) }, (error, socket) => {
           if (error !== null || socket === null) return callback(error ?? new Error('no socket'), null)
           if (socket.remoteAddress !== address) {
             socket.destroy()
@@ -71,50 +107,48 @@ export function createConnections(
           callback(null, socket)
         })
       },
-    })
+    }
+    return new Peer(address, () => new Client(target.origin, options))
   }
-  const forget = (endpoint: Endpoint, address: string): void => {
-    const pool = endpoint.pools.get(address)
-    endpoint.pools.delete(address)
-    pool?.close().catch(() => undefined)
+  const forget = (endpoint: Endpoint): void => {
+    endpoint.peer?.leave()
+    endpoint.peer = undefined
   }
 
   return {
-    to(endpointId, target, addresses) {
+    take(endpointId, target, addresses) {
       const known = endpoints.get(endpointId)
-      const endpoint: Endpoint = known ?? { origin: target.origin, pools: new Map(), avoided: 0, usedAt: 0 }
+      const endpoint: Endpoint = known ?? { peer: undefined, avoided: 0, usedAt: 0 }
       if (known === undefined) endpoints.set(endpointId, endpoint)
       endpoint.usedAt = performance.now()
-      for (const address of endpoint.pools.keys()) if (!addresses.includes(address)) forget(endpoint, address)
-      for (const pool of endpoint.pools.values()) return pool
+      if (endpoint.peer !== undefined && addresses.includes(endpoint.peer.address)) return endpoint.peer.take()
+      forget(endpoint)
       // Many networks still lead nowhere over IPv6.
       const ordered = [...addresses].sort((one, other) => Number(isIPv4(other)) - Number(isIPv4(one)))
-      const address = ordered[endpoint.avoided % ordered.length] ?? ''
-      const pool = open(target, address)
-      endpoint.pools.set(address, pool)
-      return pool
+      endpoint.peer = peerAt(target, ordered[endpoint.avoided % ordered.length] ?? '')
+      return endpoint.peer.take()
     },
 
     avoid(endpointId) {
       const endpoint = endpoints.get(endpointId)
       if (endpoint === undefined) return
       endpoint.avoided++
-      for (const address of endpoint.pools.keys()) forget(endpoint, address)
+      forget(endpoint)
     },
 
     sweep() {
       const now = performance.now()
       for (const [id, endpoint] of endpoints) {
         if (now - endpoint.usedAt < UNUSED_MS) continue
-        for (const address of endpoint.pools.keys()) forget(endpoint, address)
+        forget(endpoint)
         endpoints.delete(id)
       }
     },
 
     async close() {
-      const pools = [...endpoints.values()].flatMap((endpoint) => [...endpoint.pools.values()])
+      const all = [...endpoints.values()]
       endpoints.clear()
-      await Promise.all(pools.map((pool) => pool.destroy()))
+      await Promise.all(all.map(({ peer }) => peer?.destroy()))
     },
   }
 }

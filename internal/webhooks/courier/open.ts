@@ -106,7 +106,7 @@ export async function openCourier(deps: CourierDeps): Promise<RunningCourier> {
   const membership = await joinMembers(await broker.bucket(MEMBERS), 'courier', member, lost)
   const targetRules = targetRulesOf(settings.targets, settings.baseUrl)
   const connections = createConnections(
-    { perEndpoint: settings.inFlightPerEndpoint, extraCa: settings.extraCa, connectTimeoutMs: CONNECT_TIMEOUT_MS },
+    { extraCa: settings.extraCa, connectTimeoutMs: CONNECT_TIMEOUT_MS },
     rootCertificates,
   )
   const attemptDeps = { guard: guardOf(settings.targets), connections, timeoutMs: settings.timeoutMs }

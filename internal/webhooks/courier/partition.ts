@@ -46,7 +46,7 @@ const WINDOW_BYTES_MAX = 16 * 1024 * 1024
  * What is acknowledged meanwhile is written down together, at the same beat by all parts of a process: what they write to
  * the broker then leaves in one piece.
  */
-const SETTLE_EVERY_MS = 5
+const SETTLE_EVERY_MS = 10
 /** An owner says at least so often that it is there. */
 const CONFIRM_EVERY_MS = 1_000
 /** One that could not say so for this long starts nothing: after 3 s (`broker/members.ts`) another may have taken over. */
