@@ -1,4 +1,3 @@
-import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
 import type { AttemptReason } from '../attempt-outcomes.js'
 import type { Checked, Guard } from '../guard.js'
@@ -46,7 +45,11 @@ export const ANSWER_BYTES_MAX = 64 * 1024
 export const attempt = (request: AttemptRequest, deps: AttemptDeps): Promise<AttemptResult> =>
   new Promise((resolve) => new Attempt(request, deps, resolve).start())
 
-/** Reads an answer as undici brings it, up to a limit of bytes and time. */
+/**
+ * Reads an answer as undici brings it, up to a limit of bytes and time. In the form of handler that undici 7 has inside:
+ * one in the newer form is wrapped in it, and an object made of the headers of every answer, of which we look at one of
+ * few. undici 8 takes the newer form alone, and the type of this class will then say so.
+ */
 class Attempt implements Dispatcher.DispatchHandler {
   private readonly request: AttemptRequest
   private readonly deps: AttemptDeps
@@ -54,7 +57,7 @@ class Attempt implements Dispatcher.DispatchHandler {
   private readonly startedAt = performance.now()
   private timer: NodeJS.Timeout | undefined
   private connection: Connection | undefined
-  private controller: Dispatcher.DispatchController | undefined
+  private abort: ((error?: Error) => void) | undefined
   private status: number | null = null
   private retryAfter: string | undefined
   private bytes = 0
@@ -87,18 +90,19 @@ class Attempt implements Dispatcher.DispatchHandler {
     }
   }
 
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.controller = controller
-    if (this.isOver) controller.abort(OVER)
+  onConnect(abort: (error?: Error) => void): void {
+    this.abort = abort
+    if (this.isOver) abort(OVER)
   }
 
-  onResponseStart(_: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
-    if (status < 200) return
+  onHeaders(status: number, headers: readonly Buffer[]): boolean {
+    if (status < 200) return true
     this.status = status
-    this.retryAfter = headers['retry-after']
+    if (maySayWhen(status)) this.retryAfter = headerIn(headers, 'retry-after')
+    return true
   }
 
-  onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
+  onData(chunk: Buffer): boolean {
     const { keepBytes } = this.request
     if (this.bytes < keepBytes) {
       this.kept ??= []
@@ -106,14 +110,15 @@ class Attempt implements Dispatcher.DispatchHandler {
     }
     this.bytes += chunk.length
     if (this.bytes > ANSWER_BYTES_MAX) this.end('connection')
+    return true
   }
 
-  onResponseEnd(): void {
-    this.controller = undefined // it is complete, and its connection can be used again
+  onComplete(): void {
+    this.abort = undefined // it is complete, and its connection can be used again
     this.end('connection')
   }
 
-  onResponseError(_: Dispatcher.DispatchController, error: Error): void {
+  onError(error: Error): void {
     this.end(reasonOf(error))
   }
 
@@ -123,7 +128,7 @@ class Attempt implements Dispatcher.DispatchHandler {
     this.isOver = true
     clearTimeout(this.timer)
     // What is not complete costs its connection.
-    this.controller?.abort(OVER)
+    this.abort?.(OVER)
     this.connection?.release()
     const latencyMs = Math.round(performance.now() - this.startedAt)
     const { status } = this
@@ -137,10 +142,18 @@ class Attempt implements Dispatcher.DispatchHandler {
       return
     }
     if (status === null && this.connection !== undefined) this.deps.connections.avoid(this.request.endpointId)
-    const askedMs = status === 429 || status === 503 ? retryAfterMs(this.retryAfter, Date.now()) : undefined
+    const askedMs = retryAfterMs(this.retryAfter, Date.now())
     const reason = status === null ? without : 'status'
     this.resolve({ kind: 'failed', reason, status, latencyMs, retryAfterMs: askedMs })
   }
+}
+
+const maySayWhen = (status: number): boolean => status === 429 || status === 503
+
+/** Names and values in turn, as they came. */
+function headerIn(headers: readonly Buffer[], name: string): string | undefined {
+  const at = headers.findIndex((text, i) => i % 2 === 0 && text.toString('latin1').toLowerCase() === name)
+  return at < 0 ? undefined : headers[at + 1]?.toString('latin1')
 }
 
 const NONE = Buffer.alloc(0)

@@ -37,20 +37,36 @@ export interface DeliverDeps {
 const CHALLENGE_ANSWER_BYTES = 4 * 1024
 const USER_AGENT = 'attribution-service-webhooks/1'
 
-/** Makes one attempt at a delivery. @throws when the broker is away; it is then to be made again */
-export async function deliver(delivery: Delivery, deps: DeliverDeps): Promise<Outcome> {
-  // One that was made a moment ago may not be in the copy yet.
-  const webhook = deps.findWebhook(delivery.endpointId) ?? (await deps.webhooks.read(delivery.endpointId))
-  if (webhook === undefined || webhook.tenant_id !== delivery.tenantId) return { kind: 'dropped' }
-  const nowMs = deps.clock()
-  if (delivery.type === 'webhook.verification' && delivery.sequence === 0) return verify(delivery, webhook, nowMs, deps)
-  if (webhook.status !== 'verified') return { kind: 'dropped' }
+/**
+ * Makes one attempt at a delivery. Its usual way makes no promise besides the attempt's own, since there is one a delivery.
+ *
+ * @throws rejects when the broker is away; it is then to be made again
+ */
+export function deliver(delivery: Delivery, deps: DeliverDeps): Promise<Outcome> {
+  const webhook = deps.findWebhook(delivery.endpointId)
+  const isEvent = delivery.type !== 'webhook.verification' || delivery.sequence !== 0
+  return webhook !== undefined && isEvent ? deliverEvent(delivery, webhook, deps) : lookUp(delivery, webhook, deps)
+}
 
+async function lookUp(delivery: Delivery, known: StoredWebhook | undefined, deps: DeliverDeps): Promise<Outcome> {
+  // One that was made a moment ago may not be in the copy yet.
+  const webhook = known ?? (await deps.webhooks.read(delivery.endpointId))
+  if (webhook === undefined || webhook.tenant_id !== delivery.tenantId) return { kind: 'dropped' }
+  const isChallenge = delivery.type === 'webhook.verification' && delivery.sequence === 0
+  return isChallenge ? verify(delivery, webhook, deps.clock(), deps) : deliverEvent(delivery, webhook, deps)
+}
+
+function deliverEvent(delivery: Delivery, webhook: StoredWebhook, deps: DeliverDeps): Promise<Outcome> {
+  if (webhook.tenant_id !== delivery.tenantId || webhook.status !== 'verified') {
+    return Promise.resolve({ kind: 'dropped' })
+  }
+  const nowMs = deps.clock()
   const startedAtMs = delivery.startedAtMs ?? nowMs
-  if (nowMs > startedAtMs + deps.rules.stopMs) return expired(delivery, nowMs)
-  const result = await send(webhook, delivery, delivery.body, 0, nowMs, deps)
-  deps.tellLane(delivery.endpointId, result)
-  return outcomeOf(delivery, result, nowMs, deps.rules, deps)
+  if (nowMs > startedAtMs + deps.rules.stopMs) return Promise.resolve(expired(delivery, nowMs))
+  return send(webhook, delivery, delivery.body, 0, nowMs, deps).then((result) => {
+    deps.tellLane(delivery.endpointId, result)
+    return outcomeOf(delivery, result, nowMs, deps.rules, deps)
+  })
 }
 
 /** When a delivery for which its endpoint has no room comes back. */
@@ -60,7 +76,6 @@ export function putOff(delivery: Delivery, { rules, clock, random }: DeliverDeps
   return { kind: 'again', delivery: parked, atMs: unparkedAt(delivery.parks, rules, nowMs, random()) }
 }
 
-/** @returns no promise where nothing is sent */
 function send(
   webhook: StoredWebhook,
   { endpointId, isReplayed }: Delivery,
@@ -68,11 +83,11 @@ function send(
   keepBytes: number,
   nowMs: number,
   { targetRules, mayReceive, attempt, masterKeys }: DeliverDeps,
-): Promise<AttemptResult> | AttemptResult {
+): Promise<AttemptResult> {
   // What is allowed may have changed since it was registered.
-  if (!mayReceive(webhook)) return refused('residency_blocked')
+  if (!mayReceive(webhook)) return Promise.resolve(refused('residency_blocked'))
   const target = targetOf(webhook, targetRules)
-  if (typeof target === 'string') return refused('disallowed_address')
+  if (typeof target === 'string') return Promise.resolve(refused('disallowed_address'))
   const headers = {
     'content-type': 'application/json',
     'user-agent': USER_AGENT,

@@ -7,8 +7,8 @@ export interface LaneTask {
   readonly owner: object
   /** Whether this process may still be sure that nobody else makes it. */
   mayStart(): boolean
-  /** Never rejects. */
-  run(): Promise<void>
+  /** @param ended called once, and not before this returns */
+  run(ended: () => void): void
   putOff(): void
 }
 

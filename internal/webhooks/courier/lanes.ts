@@ -80,7 +80,7 @@ export class Lanes {
         return
       }
       this.inFlight++
-      void next.task.run().then(() => {
+      next.task.run(() => {
         this.inFlight--
         next.end()
         this.unblock()

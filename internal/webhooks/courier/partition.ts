@@ -216,8 +216,8 @@ class DeliveryTask implements LaneTask {
     this.mayStart = mayStart
   }
 
-  run(): Promise<void> {
-    return this.owner.run(this, this.delivery)
+  run(ended: () => void): void {
+    this.owner.run(this, this.delivery, ended)
   }
 
   putOff(): void {
@@ -267,21 +267,26 @@ class Session {
   }
 
   /** Until there is an outcome; what it needs of the broker is waited for. */
-  async run(task: DeliveryTask, delivery: Delivery): Promise<void> {
+  run(task: DeliveryTask, delivery: Delivery, ended: () => void): void {
     this.runningCount++
-    for (;;) {
+    const made = (outcome: Outcome): void => {
+      this.runningCount--
+      this.settled(task, outcome)
+      ended()
+    }
+    const failed = (cause: unknown): void => {
+      const { log } = this.deps
+      log.warn({ err: cause, delivery: delivery.id }, 'an attempt could not be finished; it will be made again')
+      setTimeout(make, RETRY_MS)
+    }
+    const make = (): void => {
       try {
-        const outcome = await this.deps.deliver(delivery)
-        this.runningCount--
-        return this.settled(task, outcome)
+        this.deps.deliver(delivery).then(made, failed)
       } catch (cause) {
-        this.deps.log.warn(
-          { err: cause, delivery: delivery.id },
-          'an attempt could not be finished; it will be made again',
-        )
-        await sleep(RETRY_MS)
+        failed(cause)
       }
     }
+    make()
   }
 
   putOff(task: DeliveryTask, delivery: Delivery): void {

@@ -143,6 +143,21 @@ describe('an attempt that fails', () => {
     await elsewhere.close()
   })
 
+  test('waits as long as a receiver asks that is busy', async () => {
+    const { id } = await world.endpoint(at())
+    receiver.answer = (response) =>
+      void (
+        receiver.received.length === 1
+          ? response.writeHead(503, { 'x-other': 'retry-after', 'Retry-After': '1' })
+          : response.writeHead(204)
+      ).end()
+
+    await world.tell(1)
+    const [first] = await courier.logged(2, ofEndpoint(id))
+
+    expect((first?.nextAttemptAtMs ?? 0) - (first?.attemptedAtMs ?? 0)).toBeGreaterThanOrEqual(1_000)
+  })
+
   test('by a reset is told as a lost connection', async () => {
     const { id } = await world.endpoint(at())
     receiver.answer = (response) =>

@@ -6,7 +6,7 @@ const OWNER = {}
 const task = (): LaneTask => ({
   owner: OWNER,
   mayStart: () => true,
-  run: async () => undefined,
+  run: () => undefined,
   putOff: () => undefined,
 })
 const laneWith = (count: number): Lane => {
