@@ -90,7 +90,7 @@ program
     'webhook deliveries ÷ a bare undici loop to the same https receiver; what hanging receivers do to the others',
   )
   .option('--repeats <count>', 'of each', atLeast(5), 5)
-  .option('--deliveries <count>', 'a repeat', atLeast(1_000), 8_000)
+  .option('--deliveries <count>', 'a repeat', atLeast(1_000), 12_000)
   .option('--connections <count>', 'in flight, to 8 an endpoint', atLeast(8), 32)
   .option('--rounds <count>', 'with and without endpoints that hang', atLeast(1), 3)
   .option('--endpoints <count>', 'in tenants of 100; one in ten hangs', atLeast(10), 1_000)

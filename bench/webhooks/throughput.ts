@@ -5,7 +5,7 @@ import { type Delivering, ownMain } from './delivering.js'
 
 export interface Load {
   readonly repeats: number
-  /** A repeat. */
+  /** Of a repeat over kept connections; over a connection each they are a quarter, which take longer. */
   readonly deliveries: number
   /** In flight at once. */
   readonly connections: number
@@ -27,13 +27,17 @@ interface Rate {
 
 const PER_ENDPOINT = 8
 /**
- * Pairs that warm up: until then the engine still compiles what a courier, who runs for weeks, has compiled once. The
- * bare loop, whose process is a new one each time, is measured behind as many requests of its own.
+ * Not measured, before: until then the engine still compiles what a courier, who runs for weeks, has compiled once. The
+ * bare loop, whose process is a new one each time, begins with as many requests of its own; where each costs a connection
+ * with fewer, since there is no gain in more.
  */
-const WARM_UP_PAIRS = { kept: 4, close: 1 } as const
+const WARM_UP = { kept: { courier: 60_000, bare: 60_000 }, close: { courier: 8_000, bare: 2_000 } } as const
+
+/** A part of what an endpoint may have waiting: beyond that its deliveries would be put off. */
+const WARM_UP_AT_ONCE = 4_000
 
 /**
- * A courier beside a bare loop, in pairs; the first ones warm up.
+ * A courier, that is warm, beside a bare loop, in pairs.
  *
  * @param path of the receiver: `close` costs each delivery its connection
  */
@@ -46,14 +50,17 @@ export async function compare(
   const [bare, courier]: [Rate[], Rate[]] = [[], []]
   const endpoints = Math.ceil(load.connections / PER_ENDPOINT)
   const tenantId = await delivering.tenant(endpoints, () => `/${path}`)
-  for (let i = -WARM_UP_PAIRS[path]; i < load.repeats; i++) {
+  for (let warm = 0; warm < WARM_UP[path].courier; warm += WARM_UP_AT_ONCE) {
+    await courierRate(tenantId, endpoints, WARM_UP_AT_ONCE, delivering)
+  }
+  const deliveries = path === 'kept' ? load.deliveries : Math.ceil(load.deliveries / 4)
+  for (let i = 0; i < load.repeats; i++) {
     const pair = [
-      await bareRate(`/${path}`, load, delivering, processes),
-      await courierRate(tenantId, endpoints, load, delivering),
+      await bareRate(path, { ...load, deliveries }, delivering, processes),
+      await courierRate(tenantId, endpoints, deliveries, delivering),
     ] as const
     const shown = pair.map(({ perSecond, cpuUs }) => `${Math.round(perSecond)}/s, ${Math.round(cpuUs)} us`)
-    process.stderr.write(`  ${path} ${i < 0 ? 'warm-up' : i + 1}: bare ${shown[0]}; courier ${shown[1]}\n`)
-    if (i < 0) continue
+    process.stderr.write(`  ${path} ${i + 1}: bare ${shown[0]}; courier ${shown[1]}\n`)
     bare.push(pair[0])
     courier.push(pair[1])
   }
@@ -78,12 +85,17 @@ const BODY = JSON.stringify({
   data: { old_key_id: 'key_old', new_key_id: 'x'.repeat(16) },
 })
 
-async function bareRate(path: string, load: Load, delivering: Delivering, processes: Processes): Promise<Rate> {
+async function bareRate(
+  path: 'kept' | 'close',
+  load: Load,
+  delivering: Delivering,
+  processes: Processes,
+): Promise<Rate> {
   const text = await processes.run('bare', process.execPath, [ownMain('bare-process')], {
     BENCH_ORIGIN: delivering.origin,
-    BENCH_PATH: path,
+    BENCH_PATH: `/${path}`,
     BENCH_COUNT: String(load.deliveries),
-    BENCH_WARM_UP: String(path === '/close' ? Math.ceil(load.deliveries / 4) : WARM_UP_PAIRS.kept * load.deliveries),
+    BENCH_WARM_UP: String(WARM_UP[path].bare),
     BENCH_CONNECTIONS: String(load.connections),
     BENCH_CERT: delivering.certFile,
     BENCH_BODY: BODY,
@@ -92,26 +104,31 @@ async function bareRate(path: string, load: Load, delivering: Delivering, proces
   return JSON.parse(text) as Rate
 }
 
-/** From the first to the last that the receiver saw. */
+/**
+ * From when the courier, that stood still while events were published, goes on until the receiver has the last: whoever
+ * publishes is no part of it, and all that the courier does is.
+ */
 async function courierRate(
   tenantId: string,
   endpoints: number,
-  { deliveries }: Load,
+  deliveries: number,
   delivering: Delivering,
 ): Promise<Rate> {
   const events = Math.ceil(deliveries / endpoints)
   const wanted = events * endpoints
-  const cpuBefore = processSeconds(delivering.courierPid) ?? Number.NaN
+  const { courierPid } = delivering
+  const cpuBefore = processSeconds(courierPid) ?? Number.NaN
+  process.kill(courierPid, 'SIGSTOP')
   for (let from = 0; from < events; from += 500) {
     await Promise.all(Array.from({ length: Math.min(500, events - from) }, () => delivering.tell(tenantId)))
   }
-  let [firstAtMs, lastAtMs] = [0, 0]
+  process.kill(courierPid, 'SIGCONT')
+  const startedAtMs = Date.now()
+  let lastAtMs = 0
   await delivering.until(wanted, (stats) => {
-    if (stats.count === 0) return 0
-    firstAtMs ||= stats.firstAtMs
-    lastAtMs = stats.lastAtMs
+    lastAtMs = Math.max(lastAtMs, stats.lastAtMs)
     return stats.count
   })
-  const cpuSeconds = (processSeconds(delivering.courierPid) ?? Number.NaN) - cpuBefore
-  return { perSecond: wanted / ((lastAtMs - firstAtMs) / 1_000), cpuUs: (cpuSeconds * 1e6) / wanted }
+  const cpuSeconds = (processSeconds(courierPid) ?? Number.NaN) - cpuBefore
+  return { perSecond: wanted / ((lastAtMs - startedAtMs) / 1_000), cpuUs: (cpuSeconds * 1e6) / wanted }
 }
