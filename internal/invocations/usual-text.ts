@@ -7,8 +7,6 @@ import { type InvocationEvent, invocationEvent } from './schema.js'
 export interface UsualEvent {
   /** The bytes of its UUID. */
   readonly uuid: Uint8Array
-  /** Where the 36 characters of its `event_id` begin. */
-  eventIdAt: number
   ingestionLayer: string
   /** Where its `trace_id` begins and ends; equal without one. */
   traceIdStart: number
@@ -53,7 +51,7 @@ export function readUsualText(bytes: Buffer, start: number, end: number, nowMs: 
   return isBlank(bytes, at + 1, end) ? found : undefined
 }
 
-const found: UsualEvent = { uuid: new Uint8Array(16), eventIdAt: 0, ingestionLayer: '', traceIdStart: 0, traceIdEnd: 0 }
+const found: UsualEvent = { uuid: new Uint8Array(16), ingestionLayer: '', traceIdStart: 0, traceIdEnd: 0 }
 let clockMs = 0
 
 /** @returns the place of the field whose key stands there; -1 when it is none of ours */
@@ -113,7 +111,6 @@ function eventId(bytes: Buffer, start: number, end: number): number {
     uuid[i] = byte
     at += 2
   }
-  found.eventIdAt = start + 1
   return bytes[at] === QUOTE ? at + 1 : UNUSUAL
 }
 

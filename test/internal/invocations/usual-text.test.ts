@@ -14,7 +14,7 @@ function read(text: string | Buffer, before = '[', behind = ',{"provider":"x"}]'
   const start = before.length
   const usual = readUsualText(bytes, start, bytes.length - behind.length, NOW_MS)
   if (usual === undefined) return undefined
-  const { uuid, eventIdAt: _, ingestionLayer, traceIdStart, traceIdEnd } = usual
+  const { uuid, ingestionLayer, traceIdStart, traceIdEnd } = usual
   return { uuid: Uint8Array.from(uuid), ingestionLayer, traceId: bytes.toString('utf8', traceIdStart, traceIdEnd) }
 }
 
