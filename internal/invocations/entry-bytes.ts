@@ -51,15 +51,16 @@ export function writeEntry(
   text: TextRange,
   parsed: ParsedEvent | undefined,
 ): number {
-  if (parsed !== undefined && parsed.shape.members < 0) return at + into.write(encodeEntry(admission, parsed.event), at)
-  const textAt = writeHead(into, at, admission)
-  if (parsed === undefined) text.bytes.copy(into, textAt, text.start, text.end)
-  else if (!copyText(text, into, textAt, parsed.shape)) {
-    return at + into.write(encodeEntry(admission, parsed.event), at)
+  if (parsed === undefined || parsed.shape.members > 0) {
+    const textAt = writeHead(into, at, admission)
+    if (parsed === undefined) text.bytes.copy(into, textAt, text.start, text.end)
+    if (parsed === undefined || copyText(text, into, textAt, parsed.shape)) {
+      const end = textAt + text.end - text.start
+      into[end] = CLOSE_OBJECT
+      return end + 1
+    }
   }
-  const end = textAt + text.end - text.start
-  into[end] = CLOSE_OBJECT
-  return end + 1
+  return at + into.write(encodeEntry(admission, parsed.event), at, 'utf8')
 }
 
 /**

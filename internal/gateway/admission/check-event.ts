@@ -92,11 +92,16 @@ export function identify(
   receivedAtMs: number,
   ids: EventIds,
 ): boolean {
+  const tenant = deps.idsOf(caller.tenantId)
   const usual = readUsualText(text.bytes, text.start, text.end, receivedAtMs)
-  const event = usual === undefined ? (text.value() as InvocationEvent) : undefined
-  if (!mayIngest(caller, usual?.ingestionLayer ?? event?.ingestion_layer ?? '')) return false
-  const uuid = event === undefined ? usual?.uuid : uuidBytes(event.event_id, eventIdBytes)
-  if (uuid !== undefined) setIds(ids, deps.idsOf(caller.tenantId), uuid)
+  if (usual !== undefined) {
+    if (!mayIngest(caller, usual.ingestionLayer)) return false
+    setIds(ids, tenant, usual.uuid)
+    return true
+  }
+  const { event_id: eventId, ingestion_layer: ingestionLayer } = text.value() as InvocationEvent
+  if (!mayIngest(caller, ingestionLayer)) return false
+  setIds(ids, tenant, uuidBytes(eventId, eventIdBytes))
   return true
 }
 

@@ -44,16 +44,18 @@ const USER_AGENT = 'attribution-service-webhooks/1'
  */
 export function deliver(delivery: Delivery, deps: DeliverDeps): Promise<Outcome> {
   const webhook = deps.findWebhook(delivery.endpointId)
-  const isEvent = delivery.type !== 'webhook.verification' || delivery.sequence !== 0
-  return webhook !== undefined && isEvent ? deliverEvent(delivery, webhook, deps) : lookUp(delivery, webhook, deps)
+  return webhook !== undefined && !isChallenge(delivery)
+    ? deliverEvent(delivery, webhook, deps)
+    : lookUp(delivery, webhook, deps)
 }
+
+const isChallenge = ({ type, sequence }: Delivery): boolean => type === 'webhook.verification' && sequence === 0
 
 async function lookUp(delivery: Delivery, known: StoredWebhook | undefined, deps: DeliverDeps): Promise<Outcome> {
   // One that was made a moment ago may not be in the copy yet.
   const webhook = known ?? (await deps.webhooks.read(delivery.endpointId))
   if (webhook === undefined || webhook.tenant_id !== delivery.tenantId) return { kind: 'dropped' }
-  const isChallenge = delivery.type === 'webhook.verification' && delivery.sequence === 0
-  return isChallenge ? verify(delivery, webhook, deps.clock(), deps) : deliverEvent(delivery, webhook, deps)
+  return isChallenge(delivery) ? verify(delivery, webhook, deps.clock(), deps) : deliverEvent(delivery, webhook, deps)
 }
 
 function deliverEvent(delivery: Delivery, webhook: StoredWebhook, deps: DeliverDeps): Promise<Outcome> {
