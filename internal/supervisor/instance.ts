@@ -1,4 +1,5 @@
 import { randomBytes, randomInt } from 'node:crypto'
+import { createSocket, type Socket } from 'node:dgram'
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { dirname, join, resolve } from 'node:path'
@@ -133,22 +134,43 @@ export const writeRunFile = (files: InstanceFiles, roles: ReadonlyMap<string, nu
 /** Below those that Linux (from 32768 on) and others lend to connections that go out: one might take a port before it is used. */
 const PORTS = { from: 10_000, below: 32_000, triesMax: 100 } as const
 
-/** A port on loopback that is free now. */
+/**
+ * A port on loopback that is free now, and that no other call gets, in no process of this machine, as long as this
+ * process lives: between the call and the use, and while who listens on it is started again, nobody does.
+ */
 export async function freePort(): Promise<number> {
   for (let tries = 1; ; tries++) {
     const port = randomInt(PORTS.from, PORTS.below)
-    const server = createServer()
+    const claim = createSocket('udp4')
     try {
-      await new Promise<void>((resolve, reject) => {
-        server.once('error', reject)
-        server.listen(port, '127.0.0.1', resolve)
-      })
-      await new Promise((resolve) => server.close(resolve))
+      await claimPort(claim, port)
+      await requireNoListener(port)
       return port
     } catch (cause) {
+      claim.close()
       if (tries === PORTS.triesMax) throw cause
     }
   }
+}
+
+/** The UDP port of a number says who has the TCP port: it is in nobody's way, and free again when its process ends. */
+function claimPort(claim: Socket, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    claim.once('error', reject)
+    claim.bind({ port, address: '127.0.0.1', exclusive: true }, () => {
+      claim.unref()
+      resolve()
+    })
+  })
+}
+
+async function requireNoListener(port: number): Promise<void> {
+  const server = createServer()
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, '127.0.0.1', resolve)
+  })
+  await new Promise((resolve) => server.close(resolve))
 }
 
 /**
