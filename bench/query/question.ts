@@ -46,6 +46,7 @@ const AFTER_SNAPSHOT_MS = 120_000
 const LIMIT = 50
 const CLOSED = 10_000
 const BATCH = 100_000
+const SETTLING_MS_MAX = 60 * 60 * 1000
 const SINGLE_MS = 50
 const COMBINED_MS = 100
 
@@ -83,7 +84,7 @@ async function answer(options: QueryOptions, folder: string, processes: Processe
   }
   await closeRecords(store, TENANT, CLOSED, rows)
   const loadS = (performance.now() - startedAt) / 1000
-  await mergesAreOver(store)
+  await settle(connectStore({ ...connection, silenceMsMax: SETTLING_MS_MAX }), tables)
 
   const filters = filtersOf(await knownValues(store))
   const cases = filters.flatMap((filter, i) =>
@@ -282,6 +283,14 @@ async function knownValues(store: ClickHouseClient): Promise<Known> {
     firstMs: Number(span.first),
     lastMs: Number(span.last),
   }
+}
+
+/** Brings the tables where a day brings them (`SETTLE_PARTS`): two months of records do not come within minutes. */
+async function settle(store: ClickHouseClient, tables: ReadonlySet<string>): Promise<void> {
+  await mergesAreOver(store)
+  for (const table of tables) await store.command({ query: `OPTIMIZE TABLE ${table} FINAL` })
+  await mergesAreOver(store)
+  await store.close()
 }
 
 async function mergesAreOver(store: ClickHouseClient): Promise<void> {

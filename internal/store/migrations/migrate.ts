@@ -15,6 +15,7 @@ import {
   CREATE_VALUES_FEED,
   FILL_VALUES,
   MAKE_COPIES_COMPACT,
+  SETTLE_PARTS,
 } from '../tables/sorted-copies.js'
 import { CREATE_USAGE, CREATE_USAGE_VIEWS, FILL_USAGE } from '../tables/usage.js'
 import { CREATE_WEBHOOK_ATTEMPTS } from '../tables/webhook-attempts.js'
@@ -54,6 +55,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 13, name: 'history of closed versions', statements: [CREATE_CLOSED_HISTORY] },
   { version: 14, name: 'weights that reports spread by', statements: [ADD_SHOWN_WEIGHTS] },
   { version: 15, name: 'copies in compact parts', statements: MAKE_COPIES_COMPACT },
+  { version: 16, name: 'parts that settle', statements: SETTLE_PARTS },
 ]
 
 /** Creates the database unless it is there. An account that may not create one needs it made beforehand. */

@@ -1468,3 +1468,33 @@ ALTER TABLE attributions_by_service_local ON CLUSTER attribution
 
 ALTER TABLE attributions_by_owner_local ON CLUSTER attribution
     (MODIFY SETTING min_bytes_for_wide_part = 1073741824);
+
+ALTER TABLE attributions_local ON CLUSTER attribution
+    (MODIFY SETTING min_age_to_force_merge_seconds = 86400);
+
+ALTER TABLE attributions_by_materialized_at_local ON CLUSTER attribution
+    (MODIFY SETTING min_age_to_force_merge_seconds = 86400);
+
+ALTER TABLE attributions_by_cost_usd_local ON CLUSTER attribution
+    (MODIFY SETTING min_age_to_force_merge_seconds = 86400);
+
+ALTER TABLE attributions_by_energy_wh_local ON CLUSTER attribution
+    (MODIFY SETTING min_age_to_force_merge_seconds = 86400);
+
+ALTER TABLE attributions_by_carbon_gco2e_local ON CLUSTER attribution
+    (MODIFY SETTING min_age_to_force_merge_seconds = 86400);
+
+ALTER TABLE attributions_by_confidence_local ON CLUSTER attribution
+    (MODIFY SETTING min_age_to_force_merge_seconds = 86400);
+
+ALTER TABLE attributions_by_provider_local ON CLUSTER attribution
+    (MODIFY SETTING min_age_to_force_merge_seconds = 86400);
+
+ALTER TABLE attributions_by_served_model_local ON CLUSTER attribution
+    (MODIFY SETTING min_age_to_force_merge_seconds = 86400);
+
+ALTER TABLE attributions_by_service_local ON CLUSTER attribution
+    (MODIFY SETTING min_age_to_force_merge_seconds = 86400);
+
+ALTER TABLE attributions_by_owner_local ON CLUSTER attribution
+    (MODIFY SETTING min_age_to_force_merge_seconds = 86400);
