@@ -101,7 +101,10 @@ beforeAll(async () => {
   planted.push(apiKey, apiKey.slice(-58, -6))
 })
 
-afterAll(() => rmSync(service.dataDir, { recursive: true, force: true }))
+afterAll(async () => {
+  await service.stop()
+  rmSync(service.dataDir, { recursive: true, force: true })
+})
 
 test('what is planted in requests, valid or not, is found nowhere', async () => {
   await plantInEvents()

@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import type { KV } from '@nats-io/kv'
-import { afterAll } from 'vitest'
 import { consumptionRules } from '../../internal/attribution/consumption.js'
 import { loadPriceBook } from '../../internal/attribution/cost/price-book.js'
 import { unitPricesIn } from '../../internal/attribution/cost/unit-prices.js'
@@ -25,6 +24,7 @@ import { createLog } from '../../internal/telemetry/log.js'
 import { formatQuantity, sum } from '../../internal/units/quantity.js'
 import { EXPORT_PLACES, JOBS } from '../../streams/buckets.js'
 import { exportsSubject } from '../../streams/exports.js'
+import { atEnd } from './at-end.js'
 import { type FocusRow, parseCsv } from './focus-rules.js'
 import { admitted, idOf } from './invocations.js'
 import { type LogBroker, launchLogBroker } from './planned-logs.js'
@@ -60,12 +60,12 @@ export interface Exported {
 /** Ends with the test file. */
 export async function launchExports(): Promise<ExportBench> {
   const store = await launchStore()
-  afterAll(() => stopStore(store))
+  atEnd(() => stopStore(store))
   await migrate(store.client)
   const broker = await launchLogBroker()
   const jobs = await broker.bucket(JOBS)
   const folder = mkdtempSync(join(tmpdir(), 'attribution-exports-'))
-  afterAll(() => rmSync(folder, { recursive: true, force: true }))
+  atEnd(() => rmSync(folder, { recursive: true, force: true }))
   const events: NewEvent[] = []
   const deps: WorkerDeps = {
     jobs,

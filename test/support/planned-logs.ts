@@ -1,5 +1,4 @@
 /** A real broker with our streams and buckets, and what runs planned logs on it as a process that owns everything. */
-import { afterAll } from 'vitest'
 import type { Progress } from '../../internal/broker/checkpoint.js'
 import { type Broker, connectBroker, ensureStreams, type StreamSettings } from '../../internal/broker/connect.js'
 import { readFence } from '../../internal/broker/fence.js'
@@ -17,11 +16,10 @@ export interface LogBroker extends Broker {
   untilDone(key: string, stream: string, subject: string): Promise<void>
 }
 
-/** Ends with the test file. */
+/** Ends with this process, as its server does. */
 export async function launchLogBroker(settings: Partial<StreamSettings> = {}): Promise<LogBroker> {
   const { url } = await launchBroker()
   const broker = await connectBroker({ url, user: '', password: '', name: 'test' })
-  afterAll(() => broker.connection.close())
   await ensureStreams(broker, {
     replicas: 1,
     invocationsBytesMax: 1024 ** 3,

@@ -3,9 +3,9 @@
  *
  * What is still running when the test file is over is killed, so that a failed test leaves nothing behind.
  */
-import { type ChildProcess, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
-import { afterAll } from 'vitest'
+import { atEnd } from './at-end.js'
 
 export interface Exit {
   readonly code: number | null
@@ -32,11 +32,6 @@ export interface Launched {
   endStdin(): Promise<Exit>
 }
 
-const running = new Set<ChildProcess>()
-afterAll(() => {
-  for (const child of running) child.kill('SIGKILL')
-})
-
 /** Starts a script with this Node, `launch('dist/cmd/store/main.js', { args: ['--store-port', '9000'] })`. */
 export function launch(script: string, options: LaunchOptions = {}): Launched {
   const child = spawn(process.execPath, [script, ...(options.args ?? [])], {
@@ -44,7 +39,6 @@ export function launch(script: string, options: LaunchOptions = {}): Launched {
     env: { ...process.env, ...options.env },
     stdio: ['pipe', 'pipe', 'pipe'],
   })
-  running.add(child)
   const lines: string[] = []
   const waiting = new Set<() => void>()
   const arrive = (line: string): void => {
@@ -56,15 +50,24 @@ export function launch(script: string, options: LaunchOptions = {}): Launched {
   // A process that was killed no longer reads what is sent to it.
   child.stdin.on('error', () => undefined)
 
+  // Without what it wrote: a process that it started may still hold its streams.
+  const ended = new Promise<void>((resolve) => {
+    child.once('error', () => resolve())
+    child.once('exit', () => resolve())
+  })
   let exit: Exit | undefined
   const exited = new Promise<Exit>((resolve, reject) => {
     child.once('error', reject)
     child.once('close', (code, signal) => {
-      running.delete(child)
       exit = { code, signal }
       for (const look of waiting) look()
       resolve(exit)
     })
+  })
+
+  atEnd(async () => {
+    child.kill('SIGKILL')
+    await ended
   })
 
   return {

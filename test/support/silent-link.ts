@@ -1,7 +1,7 @@
 /** A way to a nats-server that can fall silent: a peer that is frozen, or a network that drops what is sent. */
 import { createConnection, createServer, type Socket } from 'node:net'
-import { afterAll } from 'vitest'
 import { freePort } from '../../internal/supervisor/instance.js'
+import { atEnd } from './at-end.js'
 
 export interface SilentLink {
   readonly url: string
@@ -22,7 +22,7 @@ export async function linkTo(port: number): Promise<SilentLink> {
   })
   const relayPort = await freePort()
   await new Promise<void>((resolve) => relay.listen(relayPort, '127.0.0.1', resolve))
-  afterAll(() => {
+  atEnd(() => {
     relay.close()
     for (const socket of sockets) socket.destroy()
   })

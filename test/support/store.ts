@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { ClickHouseClient } from '@clickhouse/client'
-import { afterAll } from 'vitest'
 import { connectStore, type StoreConnection } from '../../internal/store/client.js'
 import { freePort } from '../../internal/supervisor/instance.js'
+import { atEnd } from './at-end.js'
 import { type Launched, launch } from './processes.js'
 
 export const STORE_MAIN = fileURLToPath(new URL('../../dist/cmd/store/main.js', import.meta.url))
@@ -23,15 +23,10 @@ export interface RunningStore {
   readonly client: ClickHouseClient
 }
 
-const folders: string[] = []
-afterAll(() => {
-  for (const folder of folders) rmSync(folder, { recursive: true, force: true })
-})
-
 /** A new folder, removed when the test file is over. */
 export function privateFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'attribution-store-'))
-  folders.push(folder)
+  atEnd(() => rmSync(folder, { recursive: true, force: true }))
   return folder
 }
 

@@ -1,9 +1,10 @@
 import { connect, type NatsConnection } from '@nats-io/transport-node'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { type BudgetExchange, createBudgetExchange } from '../../../internal/auth/budget-exchange.js'
 import { type BudgetsCache, budgetsCache, type RateClass, rateLimitsOf } from '../../../internal/auth/rate-limits.js'
 import { createLog } from '../../../internal/telemetry/log.js'
 import { RATES_OF_ALL } from '../../../streams/gateways.js'
+import { atEnd } from '../../support/at-end.js'
 import { launchBroker } from '../../support/broker.js'
 
 const RATES = rateLimitsOf({ ingest: 20_000, read: 200, report: 10, control: 10, token: 5 })
@@ -30,7 +31,7 @@ class Gateways {
 
   async add(name: string): Promise<Gateway> {
     const connection = await connect({ servers: url })
-    afterAll(() => connection.close())
+    atEnd(() => connection.close())
     const exchange = createBudgetExchange({
       connection,
       self: name,

@@ -12,6 +12,7 @@ import { addMasterKey, dropMasterKeys, resealBuckets } from '../../../internal/s
 import { seal, unseal } from '../../../internal/secrets/seal.js'
 import { signingKey } from '../../../internal/secrets/signing-keys.js'
 import { API_KEYS, SIGNING_KEYS, TENANTS } from '../../../streams/buckets.js'
+import { atEnd } from '../../support/at-end.js'
 import { launchBroker, type RunningBroker } from '../../support/broker.js'
 import { masterKeysOf, masterKeyText } from '../../support/master-keys.js'
 
@@ -83,7 +84,7 @@ describe('sealing buckets anew', () => {
   beforeAll(async () => {
     server = await launchBroker()
     broker = await connectBroker({ url: server.url, user: '', password: '', name: 'test' })
-    afterAll(() => broker.close())
+    atEnd(() => broker.close())
     await ensureStreams(broker, { replicas: 1, invocationsBytesMax: 1024 ** 2, observationsBytesMax: 1024 ** 2 })
     tenants = await broker.bucket(TENANTS)
     signing = await broker.bucket(SIGNING_KEYS)
