@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { type TraceFact, Traces, traceName } from '../../../../internal/attribution/stage-a/traces.js'
 
 const traces = (options: Partial<ConstructorParameters<typeof Traces>[0]> = {}) =>
-  new Traces<string>({ windowMs: 100, tracesMax: 10, openEventsMax: 3, ...options })
+  new Traces<string>({ windowMs: 100, tracesMax: 10, openEventsMax: 3, openEventsOfAllMax: 10, ...options })
 const fact = (service: string, stated: Partial<TraceFact> = {}): TraceFact => ({
   service,
   owner: `team-${service}`,
@@ -66,8 +66,12 @@ describe('what is remembered', () => {
     known.replaceOpen('t', 'b', 'b again')
     known.replaceOpen('t', 'd', 'never kept')
 
-    expect([...known.openEvents('t', 100)]).toEqual(['a again', 'b again', 'c'])
-    expect([...known.openEvents('t', 101)]).toEqual(['a again'])
+    expect([...known.openEvents('t', 100)]).toEqual([
+      ['a', 'a again'],
+      ['b', 'b again'],
+      ['c', 'c'],
+    ])
+    expect([...known.openEvents('t', 101)]).toEqual([['a', 'a again']])
   })
 
   test('is so many traces, those that rested longest being forgotten', () => {
@@ -80,6 +84,36 @@ describe('what is remembered', () => {
     expect(known.size).toBe(2)
     expect(known.correlate('two', 1)).toEqual({ kind: 'nothing' })
     expect(known.correlate('one', 1)).toMatchObject({ service: 'search' })
+  })
+
+  test('is so many open events of all traces, those of the traces that rested longest being forgotten', () => {
+    const known = traces({ openEventsOfAllMax: 3 })
+    for (const trace of ['one', 'two', 'three']) known.keepOpen(trace, 'a', trace, 0)
+    known.keepOpen('one', 'a', 'again', 1)
+    known.keepOpen('one', 'b', 'another', 1)
+    known.learn('one', fact('search'), 1)
+
+    expect(known.size).toBe(2)
+    expect([...known.openEvents('two', 1)]).toEqual([])
+    expect([...known.openEvents('one', 1)].map(([id]) => id)).toEqual(['a', 'b'])
+  })
+
+  test('is let go of when it has rested for the window', () => {
+    const known = traces()
+    for (const trace of ['one', 'two', 'three']) known.learn(trace, fact('search'), 0)
+    known.keepOpen('two', 'a', 'a', 50)
+    known.learn('four', fact('search'), 101)
+
+    expect(known.size).toBe(2)
+    expect([...known.openEvents('two', 101)]).toEqual([['a', 'a']])
+  })
+
+  test('has room for a service when those that it had no room beside lie outside the window', () => {
+    const known = traces()
+    for (let i = 0; i < 20; i++) known.learn('t', fact(`service-${i}`), 0)
+    known.learn('t', fact('search'), 101)
+
+    expect(known.correlate('t', 101)).toMatchObject({ kind: 'one_service', service: 'search' })
   })
 })
 
