@@ -1,4 +1,5 @@
 import { type Condition, parseFilters } from '../../internal/filters/parse.js'
+import { BY_LABELS, LABEL_FIELDS } from '../../internal/store/tables/sorted-copies.js'
 
 /**
  * What the bench asks: for every field that may be filtered, filters that match nothing, a few, some and nearly all
@@ -55,6 +56,7 @@ const SORTED = [
 const tablesOf = (field: string): readonly string[] => [
   'attributions',
   ...(SORTED.includes(field) ? [`attributions_by_${field}`] : []),
+  ...(LABEL_FIELDS.some((label) => label === field) ? [BY_LABELS] : []),
 ]
 
 function text(field: string, operator: Compared, value: string): Filter {

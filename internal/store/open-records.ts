@@ -2,6 +2,8 @@ import { connectStore, type StoreConnection } from './client.js'
 import { watchFilledCopies } from './filled-copies.js'
 import type { StoredAttribution } from './queries/attributions.js'
 import { listRecords, type RecordsQuestion } from './queries/list-records.js'
+import { sampleRecords } from './queries/record-sample.js'
+import { keepRecordSamples } from './record-samples.js'
 import { createTurns } from './turns.js'
 
 export interface Records {
@@ -22,11 +24,15 @@ const CONNECTIONS_MAX = 16
 export function openRecords(connection: StoreConnection): Records {
   const store = connectStore({ ...connection, connectionsMax: CONNECTIONS_MAX })
   const copies = watchFilledCopies(store)
+  const samples = keepRecordSamples((tenantId, signal) => sampleRecords(store, tenantId, signal))
   const turns = createTurns(TURNS)
   return {
     list: (question, signal) =>
-      turns.take(question.tenantId, signal, () => listRecords(store, question, copies.isFilled, signal)),
+      turns.take(question.tenantId, signal, () =>
+        listRecords(store, question, copies.isFilled, samples.of(question.tenantId), signal),
+      ),
     async close() {
+      samples.close()
       copies.close()
       await store.close()
     },

@@ -126,7 +126,7 @@ async function removeDoubles(
   inPortion: string,
   signal: AbortSignal,
 ): Promise<void> {
-  const columns = [...new Set(['tenant_id', key, 'id', 'valid_from'])].join(', ')
+  const columns = [...new Set(['tenant_id', ...key, 'id', 'valid_from'])].join(', ')
   for (;;) {
     const [{ doubles = '0' } = {}] = await rows<{ doubles: string }>(
       store,

@@ -1,10 +1,12 @@
 import type { ClickHouseClient } from '@clickhouse/client'
-import { FIELDS, type Field, SORT_FIELDS, type SortField } from '../../filters/fields.js'
+import { FIELDS, type Field, type SortField } from '../../filters/fields.js'
 import type { Condition, Sort } from '../../filters/parse.js'
 import { AS_OF_SNAPSHOT, snapshotParams } from '../snapshot.js'
 import { columnOf, tableSortedBy } from '../tables/sorted-copies.js'
 import { namedRecord, RECORD, type StoredAttribution } from './attributions.js'
 import { Bindings, clauseOf, operandOf } from './conditions.js'
+import { mostSelectiveFirst, ordersOf, planReading, type ReadingPlan } from './reading-plan.js'
+import type { RecordSample } from './record-sample.js'
 
 /** A page of records by filters and sort, read from the table whose order answers it with the least reading. */
 
@@ -50,7 +52,15 @@ const READ_LIMITS = {
   // Only the rows of the page are read whole, wherever their sort keys came from.
   query_plan_optimize_lazy_materialization: 1,
   query_plan_max_limit_for_lazy_materialization: '1000',
+  // A page is full after few rows: no part is read ahead of its turn.
+  read_in_order_use_buffering: 0,
 } as const
+
+/**
+ * A page that is found without the granules' indexes is found after few rows: their blocks are small, for at least one is
+ * read of each part.
+ */
+const WITHOUT_GRANULES = { use_skip_indexes: 0, max_block_size: '2048' } as const
 
 /**
  * Up to so many rows are rather sorted than looked for in the order of the sort: about what both ways cost alike.
@@ -59,17 +69,23 @@ const SORTED_ROWS_MAX = 200_000
 
 const SHOWN_OF_VIEW = "export_eligibility != 'residency_restricted'"
 
-/** A tenant's records as of a snapshot. @param signal aborts the query when the caller leaves */
+/**
+ * A tenant's records as of a snapshot.
+ *
+ * @param sample of the tenant's records, where there is one: the same page without it, but later
+ * @param signal aborts the query when the caller leaves
+ */
 export async function listRecords(
   store: ClickHouseClient,
   question: RecordsQuestion,
   isFilled: IsFilled,
+  sample: RecordSample | undefined,
   signal: AbortSignal,
 ): Promise<StoredAttribution[]> {
   const bindings = new Bindings()
-  const clauses = question.conditions.map((condition) => clauseOf(condition, bindings))
+  const clauses = mostSelectiveFirst(question.conditions, sample).map((condition) => clauseOf(condition, bindings))
   if (clauses.includes(false)) return []
-  const table = await chooseTable(store, question, isFilled, signal)
+  const { table, byGranules } = await choosePlan(store, question, isFilled, sample, signal)
 
   const { sort, after, view, limit } = question
   const conditions = clauses.filter((clause) => typeof clause === 'string')
@@ -90,15 +106,18 @@ export async function listRecords(
             ORDER BY ${order} LIMIT ${bindings.bind(limit, 'UInt32')}`,
     query_params: { ...snapshotParams(question.tenantId, question.snapshotMs), ...bindings.params },
     format: 'JSONEachRow',
-    clickhouse_settings: READ_LIMITS,
+    clickhouse_settings: byGranules ? READ_LIMITS : { ...READ_LIMITS, ...WITHOUT_GRANULES },
     abort_signal: signal,
   })
   return (await result.json<StoredAttribution & { id_hex: string }>()).map(namedRecord)
 }
 
-/** The one place where the tenant comes in: no query over records is written without it. */
+/**
+ * The one place where the tenant comes in: no query over records is written without it. It comes last, since the primary
+ * key leaves hardly a row of others to look at.
+ */
 const ofTenant = (conditions: readonly string[]): string =>
-  ['tenant_id = {tenant:String}', ...conditions].map((condition) => `(${condition})`).join(' AND ')
+  [...conditions, 'tenant_id = {tenant:String}'].map((condition) => `(${condition})`).join(' AND ')
 
 /**
  * What comes behind a record in the order. The plain bound on the leading column lets the primary index skip; the tuple
@@ -115,31 +134,31 @@ function behind({ value, idHex }: After, { field, isDescending }: Sort, bindings
 const typeOf = (field: keyof typeof FIELDS): Field['type'] => FIELDS[field].type
 
 /**
- * Chooses between the order of the sort, in which a page is found by reading on until it is full, and the order of a
- * filter, in which all that the filter finds is read and sorted. The former costs at most a granule a record where the
- * indexes of granules know the filter; the latter what the filter finds, which the primary index estimates.
+ * Where the page is looked for: as the sample advises; where that does not know, the orders of filters are asked what they
+ * would read, which takes the engine some ten milliseconds, and the order of the sort is read by the granules' indexes
+ * where that is too much.
  */
-async function chooseTable(
+async function choosePlan(
   store: ClickHouseClient,
-  { tenantId, conditions, sort }: RecordsQuestion,
+  { tenantId, conditions, sort, after, limit }: RecordsQuestion,
   isFilled: IsFilled,
+  sample: RecordSample | undefined,
   signal: AbortSignal,
-): Promise<string> {
-  const bySort = tableSortedBy(sort.field)
+): Promise<ReadingPlan> {
   const base = tableSortedBy('event_time')
-  if (conditions.some(findsFew)) return base
-  const others = SORT_FIELDS.filter((field) => field !== sort.field && isFilled(tableSortedBy(field)))
-  const bindings = new Bindings()
-  const clauses = conditions.map((condition) => clauseOf(condition, bindings)).filter((clause) => clause !== true)
-  const narrows = ({ field, operator }: Condition, sort: SortField): boolean => field === sort && operator !== 'ne'
-  const candidates = others
-    .filter((field) => conditions.some((condition) => narrows(condition, field)))
-    .map((field) => ({ table: tableSortedBy(field), where: ofTenant(clauses.map(String)) }))
-  const sorted = isFilled(bySort) ? bySort : base
+  if (conditions.some(findsFew)) return { table: base, byGranules: true }
+  const plan = planReading({ conditions, sort, afterValue: after?.value, limit }, sample, isFilled)
+  if (plan !== undefined) return plan
+  const bySort = isFilled(tableSortedBy(sort.field)) ? tableSortedBy(sort.field) : base
+  const sorted = { table: bySort, byGranules: true }
+  const candidates = ordersOf({ conditions, sort }).filter(({ table }) => isFilled(table))
   if (candidates.length === 0) return sorted
 
+  const bindings = new Bindings()
+  const clauses = conditions.map((condition) => clauseOf(condition, bindings)).filter((clause) => clause !== true)
+  const where = ofTenant(clauses.map(String))
   const result = await store.query({
-    query: `EXPLAIN ESTIMATE ${candidates.map(({ table, where }) => `SELECT 1 FROM ${table} WHERE ${where}`).join(' UNION ALL ')}`,
+    query: `EXPLAIN ESTIMATE ${candidates.map(({ table }) => `SELECT 1 FROM ${table} WHERE ${where}`).join(' UNION ALL ')}`,
     query_params: { tenant: tenantId, ...bindings.params },
     format: 'JSONEachRow',
     // The order of one filter knows that filter by its primary key; of further ones the granules' indexes know.
@@ -152,7 +171,7 @@ async function chooseTable(
   const [best] = candidates
     .map(({ table }) => ({ table, rows: rowsOf.get(table) ?? 0 }))
     .sort((one, other) => one.rows - other.rows)
-  return best !== undefined && best.rows <= SORTED_ROWS_MAX ? best.table : sorted
+  return best !== undefined && best.rows <= SORTED_ROWS_MAX ? { table: best.table, byGranules: true } : sorted
 }
 
 /** Ids and traces: found in the base by their own index. */

@@ -1,4 +1,4 @@
-import type { SortField } from '../../filters/fields.js'
+import type { FieldName, SortField } from '../../filters/fields.js'
 import { ATTRIBUTION_COLUMNS, GRANULE_ROWS } from './attributions.js'
 
 /**
@@ -65,12 +65,32 @@ const COPIED_SORTS = [
 
 export interface SortedCopy {
   readonly table: string
-  readonly key: string
+  /** Columns between the tenant and the id. */
+  readonly key: readonly string[]
 }
 
-const copyOf = (field: SortField): SortedCopy => ({ table: `attributions_by_${field}`, key: columnOf(field) })
+const copyOf = (field: SortField): SortedCopy => ({ table: `attributions_by_${field}`, key: [columnOf(field)] })
 
-export const SORTED_COPIES: readonly SortedCopy[] = COPIED_SORTS.map(copyOf)
+const COPIES_OF_SORTS: readonly SortedCopy[] = COPIED_SORTS.map(copyOf)
+
+/**
+ * The labels of closed lists, those first whose rare values are asked for most: what a label finds lies together in the
+ * order of all of them, in few places. Nobody sorts by it; rare labels are found there.
+ */
+export const LABEL_FIELDS = [
+  'output_state',
+  'degradation_state',
+  'evidence_basis',
+  'export_eligibility',
+  'stage_origin',
+  'confidence_band',
+  'pathway_category',
+] as const satisfies readonly FieldName[]
+
+export const BY_LABELS = 'attributions_by_labels'
+const COPY_BY_LABELS: SortedCopy = { table: BY_LABELS, key: LABEL_FIELDS }
+
+export const SORTED_COPIES: readonly SortedCopy[] = [...COPIES_OF_SORTS, COPY_BY_LABELS]
 
 /** The table in the order of a field. */
 export const tableSortedBy = (field: SortField): string =>
@@ -134,13 +154,13 @@ export const ADD_SKIP_INDEXES: readonly string[] = [
 export const createSortedCopy = ({ table, key }: SortedCopy): string => `
 CREATE TABLE IF NOT EXISTS ${table} (
 ${COLUMNS.map(([name, type]) => `  ${name} ${type}`).join(',\n')},
-${SKIP_INDEXES.filter(([column]) => column !== key)
+${SKIP_INDEXES.filter(([column]) => !key.includes(column))
   .map((index) => `  ${indexOf(index)}`)
   .join(',\n')}
 )
 ENGINE = MergeTree
 PARTITION BY toYYYYMM(valid_from)
-ORDER BY (${[...new Set(['tenant_id', key, 'id'])].join(', ')})
+ORDER BY (${[...new Set(['tenant_id', ...key, 'id'])].join(', ')})
 SETTINGS non_replicated_deduplication_window = 10000, index_granularity = ${GRANULE_ROWS}, ${PART_SETTINGS}`
 
 /** What the view puts into a copy, and what fills one with the rows that were there before it. */
@@ -180,10 +200,11 @@ ENGINE = MergeTree ORDER BY table`
  */
 const COMPACT_PART_BYTES_MAX = 1024 ** 3
 
+const makeCompact = ({ table }: SortedCopy): string =>
+  `ALTER TABLE ${table} MODIFY SETTING min_bytes_for_wide_part = ${COMPACT_PART_BYTES_MAX}`
+
 /** For the parts to come; one that is there becomes so with its next merge. */
-export const MAKE_COPIES_COMPACT: readonly string[] = SORTED_COPIES.map(
-  ({ table }) => `ALTER TABLE ${table} MODIFY SETTING min_bytes_for_wide_part = ${COMPACT_PART_BYTES_MAX}`,
-)
+export const MAKE_COPIES_COMPACT: readonly string[] = COPIES_OF_SORTS.map(makeCompact)
 
 /**
  * Parts of a month that are a day old become one, however unlike in size: a page reads from each part, half a millisecond
@@ -191,11 +212,19 @@ export const MAKE_COPIES_COMPACT: readonly string[] = SORTED_COPIES.map(
  */
 const SETTLED_AFTER_S = 24 * 60 * 60
 
-export const SETTLE_PARTS: readonly string[] = RECORD_TABLES.map(
-  (table) => `ALTER TABLE ${table} MODIFY SETTING min_age_to_force_merge_seconds = ${SETTLED_AFTER_S}`,
-)
+const settle = (table: string): string =>
+  `ALTER TABLE ${table} MODIFY SETTING min_age_to_force_merge_seconds = ${SETTLED_AFTER_S}`
+
+export const SETTLE_PARTS: readonly string[] = ['attributions', ...COPIES_OF_SORTS.map(({ table }) => table)].map(settle)
 
 export const CREATE_SORTED_COPIES: readonly string[] = [
   CREATE_FILLED_COPIES,
-  ...SORTED_COPIES.flatMap((copy) => [createSortedCopy(copy), createFeed(copy)]),
+  ...COPIES_OF_SORTS.flatMap((copy) => [createSortedCopy(copy), createFeed(copy)]),
+]
+
+export const CREATE_COPY_BY_LABELS: readonly string[] = [
+  createSortedCopy(COPY_BY_LABELS),
+  makeCompact(COPY_BY_LABELS),
+  settle(BY_LABELS),
+  createFeed(COPY_BY_LABELS),
 ]

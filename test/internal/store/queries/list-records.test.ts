@@ -8,6 +8,7 @@ import { fillCopies } from '../../../../internal/store/migrations/fill-copies.js
 import { migrate } from '../../../../internal/store/migrations/migrate.js'
 import { namedRecord, RECORD, type StoredAttribution } from '../../../../internal/store/queries/attributions.js'
 import { type After, keyOf, listRecords } from '../../../../internal/store/queries/list-records.js'
+import type { RecordSample, SampledRecord } from '../../../../internal/store/queries/record-sample.js'
 import { AS_OF_SNAPSHOT, snapshotParams } from '../../../../internal/store/snapshot.js'
 import { RECORD_TABLES } from '../../../../internal/store/tables/sorted-copies.js'
 import { fieldText, inOrder, meets } from '../../../support/record-oracle.js'
@@ -58,6 +59,7 @@ interface Walk {
   readonly limit?: number
   readonly snapshotMs?: number
   readonly isFilled?: (table: string) => boolean
+  readonly sample?: RecordSample | undefined
 }
 
 const NEWEST_FIRST: Sort = { field: 'event_time', isDescending: true }
@@ -69,12 +71,13 @@ async function walk({
   limit = 200,
   snapshotMs = SNAPSHOT_MS,
   isFilled = () => true,
+  sample,
 }: Walk): Promise<string[]> {
   const ids: string[] = []
   let after: After | undefined
   for (;;) {
     const question = { tenantId: TENANT, snapshotMs, conditions, sort, after, limit: limit + 1 }
-    const rows = await listRecords(store.client, question, isFilled, NEVER)
+    const rows = await listRecords(store.client, question, isFilled, sample, NEVER)
     const shown = rows.slice(0, limit)
     ids.push(...shown.map(({ id }) => id))
     const last = shown.at(-1)
@@ -85,6 +88,19 @@ async function walk({
 }
 
 const names = Object.keys(FIELDS) as FieldName[]
+
+const sampleOf = (rowsOfEach: number | undefined): RecordSample | undefined =>
+  rowsOfEach === undefined
+    ? undefined
+    : { rowsOfEach, records: records.filter((_, i) => i % 10 === 0).map(sampledRecord) }
+
+const sampledRecord = (record: StoredAttribution): SampledRecord =>
+  Object.fromEntries(
+    names.map((name) => {
+      const text = fieldText(record, name)
+      return [name, ['amount', 'confidence', 'instant'].includes(FIELDS[name].type.kind) ? Number(text) : text]
+    }),
+  ) as SampledRecord
 
 /** What a caller would write to ask for the value that a record has. */
 function writtenValue(record: StoredAttribution, field: FieldName): string {
@@ -126,6 +142,8 @@ describe('the pages of a question', () => {
   test('hold what a look at every record finds, in order, by whichever table they are read', async () => {
     const tables = fc.subarray([...RECORD_TABLES])
     const limits = fc.constantFrom(7, 50, 200)
+    // Of as many records as make one or the other order the better one; and none.
+    const samples = fc.option(fc.double({ min: 1, max: 1e5, noNaN: true }), { nil: undefined }).map(sampleOf)
     const expected = (conditions: readonly Condition[], sort: Sort): string[] =>
       inOrder(
         records.filter((record) => conditions.every((condition) => meets(record, condition))),
@@ -133,12 +151,13 @@ describe('the pages of a question', () => {
       ).map(({ id }) => id)
 
     await fc.assert(
-      fc.asyncProperty(filters(), sorts, limits, tables, async (conditions, sort, limit, filled) => {
+      fc.asyncProperty(filters(), sorts, limits, tables, samples, async (conditions, sort, limit, filled, sample) => {
         fc.pre(conditions.length > 0)
         const all = expected(conditions, sort)
         fc.pre(all.length <= 30 * limit)
 
-        expect(await walk({ conditions, sort, limit, isFilled: (table) => filled.includes(table) })).toEqual(all)
+        const isFilled = (table: string): boolean => filled.includes(table)
+        expect(await walk({ conditions, sort, limit, isFilled, sample })).toEqual(all)
       }),
       { numRuns: 80 },
     )
