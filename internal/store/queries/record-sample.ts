@@ -20,7 +20,7 @@ export type SampledRecord = Readonly<Record<FieldName, string | number>>
 
 /** So many places of the table, and neighbours at each, a tenant's sample is taken from at most. */
 const PLACES = 192
-const NEIGHBOURS = 16
+export const NEIGHBOURS = 16
 /** Places asked for at most, where the tenant has but a part of the table. */
 const PLACES_ASKED_MAX = 4_096
 /** Fewer say nothing, and of a tenant that has so few nothing needs to be known. */

@@ -215,7 +215,9 @@ const SETTLED_AFTER_S = 24 * 60 * 60
 const settle = (table: string): string =>
   `ALTER TABLE ${table} MODIFY SETTING min_age_to_force_merge_seconds = ${SETTLED_AFTER_S}`
 
-export const SETTLE_PARTS: readonly string[] = ['attributions', ...COPIES_OF_SORTS.map(({ table }) => table)].map(settle)
+export const SETTLE_PARTS: readonly string[] = ['attributions', ...COPIES_OF_SORTS.map(({ table }) => table)].map(
+  settle,
+)
 
 export const CREATE_SORTED_COPIES: readonly string[] = [
   CREATE_FILLED_COPIES,

@@ -1498,3 +1498,93 @@ ALTER TABLE attributions_by_service_local ON CLUSTER attribution
 
 ALTER TABLE attributions_by_owner_local ON CLUSTER attribution
     (MODIFY SETTING min_age_to_force_merge_seconds = 86400);
+
+CREATE TABLE IF NOT EXISTS attributions_by_labels_local ON CLUSTER attribution
+(
+    `tenant_id` LowCardinality(String),
+    `id` FixedString(16),
+    `event_time` DateTime64(3, 'UTC'),
+    `valid_from` DateTime64(3, 'UTC'),
+    `provider` LowCardinality(String),
+    `requested_model` LowCardinality(String),
+    `served_model` LowCardinality(String),
+    `service` LowCardinality(String),
+    `owner` LowCardinality(String),
+    `cost_usd` Decimal(38, 18),
+    `energy_wh` Decimal(38, 18),
+    `carbon_gco2e` Decimal(38, 18),
+    `pathway_category` LowCardinality(String),
+    `output_state` LowCardinality(String),
+    `stage_origin` LowCardinality(String),
+    `confidence` Decimal(5, 4),
+    `confidence_band` LowCardinality(String),
+    `evidence_basis` LowCardinality(String),
+    `model_version` LowCardinality(String),
+    `degradation_state` LowCardinality(String),
+    `freshness` LowCardinality(String),
+    `export_eligibility` LowCardinality(String),
+    `cost_basis` LowCardinality(String),
+    `energy_basis` LowCardinality(String),
+    `carbon_basis` LowCardinality(String),
+    `input_tokens` Nullable(UInt64),
+    `output_tokens` Nullable(UInt64),
+    `ingestion_layer` LowCardinality(String),
+    `trace_id` String,
+    INDEX id_minmax id TYPE minmax GRANULARITY 1,
+    INDEX event_time_minmax event_time TYPE minmax GRANULARITY 1,
+    INDEX valid_from_minmax valid_from TYPE minmax GRANULARITY 1,
+    INDEX cost_usd_minmax cost_usd TYPE minmax GRANULARITY 1,
+    INDEX energy_wh_minmax energy_wh TYPE minmax GRANULARITY 1,
+    INDEX carbon_gco2e_minmax carbon_gco2e TYPE minmax GRANULARITY 1,
+    INDEX confidence_minmax confidence TYPE minmax GRANULARITY 1,
+    INDEX served_model_bloom_filter served_model TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX service_bloom_filter service TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX owner_bloom_filter owner TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX provider_set provider TYPE set(100) GRANULARITY 1
+)
+ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/attributions_by_labels', '{replica}')
+PARTITION BY toYYYYMM(valid_from)
+ORDER BY (tenant_id, output_state, degradation_state, evidence_basis, export_eligibility, stage_origin, confidence_band, pathway_category, id)
+SETTINGS replicated_deduplication_window = 10000, index_granularity = 2048, auto_statistics_types = '', packed_skip_index_max_bytes = 1048576, min_compress_block_size = 8192, max_compress_block_size = 65536;
+
+CREATE TABLE IF NOT EXISTS attributions_by_labels ON CLUSTER attribution AS attributions_by_labels_local
+ENGINE = Distributed(attribution, currentDatabase(), attributions_by_labels_local, cityHash64(tenant_id));
+
+ALTER TABLE attributions_by_labels_local ON CLUSTER attribution
+    (MODIFY SETTING min_bytes_for_wide_part = 1073741824);
+
+ALTER TABLE attributions_by_labels_local ON CLUSTER attribution
+    (MODIFY SETTING min_age_to_force_merge_seconds = 86400);
+
+CREATE MATERIALIZED VIEW IF NOT EXISTS attributions_by_labels_feed ON CLUSTER attribution TO attributions_by_labels_local
+AS SELECT
+    tenant_id,
+    id,
+    event_time,
+    valid_from,
+    provider,
+    requested_model,
+    served_model,
+    service,
+    owner,
+    cost_usd,
+    energy_wh,
+    carbon_gco2e,
+    pathway_category,
+    output_state,
+    stage_origin,
+    confidence,
+    confidence_band,
+    evidence_basis,
+    model_version,
+    degradation_state,
+    freshness,
+    export_eligibility,
+    cost_basis,
+    energy_basis,
+    carbon_basis,
+    input_tokens,
+    output_tokens,
+    ingestion_layer,
+    trace_id
+FROM attributions_local AS attributions;

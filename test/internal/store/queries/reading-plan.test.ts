@@ -107,6 +107,25 @@ describe('a page is looked for', () => {
     expect(planReading(question([['[provider][eq]', 'new']]), recent, all)).toMatchObject({ byGranules: true })
   })
 
+  test('in the order of time where a span is short, be there a place of the sample in it or not', () => {
+    const atMs = (i: number): number => FIRST_MS + Math.floor(i / 16) * 2 * DAY_MS + (i % 16) * 1_000
+    const places = sampleWith((i) => ({ event_time: atMs(i), materialized_at: atMs(i) }))
+    const span = (fromMs: number, toMs: number) =>
+      planReading(
+        question([
+          ['[event_time][gte]', new Date(fromMs).toISOString()],
+          ['[event_time][lt]', new Date(toMs).toISOString()],
+        ]),
+        places,
+        all,
+      )?.table
+    const placeMs = FIRST_MS + 100 * DAY_MS
+
+    expect(span(placeMs - DAY_MS / 24, placeMs + DAY_MS / 24)).toBe('attributions')
+    expect(span(placeMs + DAY_MS, placeMs + 2 * DAY_MS - 1)).toBe('attributions')
+    expect(span(placeMs, placeMs + 200 * DAY_MS)).toBe('attributions_by_cost_usd')
+  })
+
   test('nowhere in particular where nothing is known, nothing is cheap, or the copies are being filled', () => {
     const sample = sampleWith(() => ({}))
     const some = question([['[provider][eq]', 'provider-3']])
