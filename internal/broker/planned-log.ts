@@ -19,6 +19,8 @@ export interface PlannedLog<C extends Progress> {
   readonly initial: C
   /** How many of the messages that come next are a batch, at least one; all of them where it is absent. */
   readonly cut?: (entries: readonly StoredEntry[]) => number
+  /** How many messages are read for a batch at most; as many as for any other where it is absent. */
+  readonly messagesMax?: number
   /**
    * Called when the log is taken over, before its first batch: what it keeps in memory starts afresh. After a failure
    * it stays, if no other process has been the owner meanwhile.
@@ -179,11 +181,11 @@ function settled<C extends Progress>(checkpoint: C, carriedOut: Extent | undefin
 }
 
 async function readNext<C extends Progress>(
-  { stream, subject, cut }: PlannedLog<C>,
+  { stream, subject, cut, messagesMax = BATCH_MESSAGES_MAX }: PlannedLog<C>,
   from: number,
   deps: PlannedLogDeps,
 ): Promise<StoredEntry[]> {
-  const limits = { messagesMax: BATCH_MESSAGES_MAX, bytesMax: BATCH_BYTES_MAX }
+  const limits = { messagesMax, bytesMax: BATCH_BYTES_MAX }
   const entries = await deps.readLog({ stream, subject, from, ...limits })
   return cut === undefined || entries.length === 0 ? entries : entries.slice(0, cut(entries))
 }

@@ -35,6 +35,8 @@ export interface FanOutDeps {
   readonly log: Logger
 }
 
+/** Of a batch at most: beyond that the first of many events would wait for the others. */
+const EVENTS_MAX = 250
 /** Messages published and not acknowledged at once. */
 const UNDER_WAY_MAX = 64
 
@@ -51,6 +53,7 @@ export const fanOut = (deps: FanOutDeps): PlannedLog<FanOutProgress> => ({
   stream: EVENTS.name,
   subject: 'events.>',
   initial: { done: 0 },
+  messagesMax: EVENTS_MAX,
   async open() {
     return async (entries, extent, _before, planned) => {
       const webhooksOf = await deps.current()

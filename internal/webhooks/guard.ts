@@ -30,7 +30,9 @@ const QUERY_TRIES = 2
  * Whoever asks so soon after a question was sent is given its answer: an endpoint that takes thousands of deliveries a
  * second is not asked about thousands of times. No older than it would be if it came from a resolver that far away.
  */
-const SHARED_MS = 5
+const SHARED_MS = 20
+/** From this age of an answer on the next is asked for while it is still given, so that nobody stands still for it. */
+const ASKED_ANEW_MS = 10
 
 export function createGuard({ isAllowed, resolvers }: GuardSettings): Guard {
   // Asks over the network and not by getaddrinfo, whose few threads one slow name server would hold for all.
@@ -39,7 +41,6 @@ export function createGuard({ isAllowed, resolvers }: GuardSettings): Guard {
   const judge = (addresses: readonly string[]): Checked =>
     addresses.every(isAllowed) ? { kind: 'allowed', addresses } : { kind: 'disallowed' }
 
-  const asked = new Map<string, Asked>()
   const answerAbout = async (hostname: string): Promise<Checked> => {
     try {
       const [ipv4, ipv6] = await Promise.all([
@@ -53,36 +54,42 @@ export function createGuard({ isAllowed, resolvers }: GuardSettings): Guard {
       return { kind: 'unresolved' }
     }
   }
-  const ask = (hostname: string): Asked => {
-    const question: Asked = { atMs: performance.now(), answer: answerAbout(hostname) }
-    asked.set(hostname, question)
-    void Promise.resolve(question.answer).then((answer) => {
-      question.answer = answer
+  const hosts = new Map<string, Host>()
+  const ask = (hostname: string, host: Host): Promise<Checked> => {
+    const atMs = performance.now()
+    host.asking = answerAbout(hostname).then((answer) => {
+      host.asking = undefined
+      host.last = { atMs, answer }
       const forget = (): void => {
-        if (asked.get(hostname) === question) asked.delete(hostname)
+        if (host.last?.atMs === atMs && host.asking === undefined) hosts.delete(hostname)
       }
-      const leftMs = question.atMs + SHARED_MS - performance.now()
-      if (leftMs > 0) setTimeout(forget, leftMs)
-      else forget()
+      setTimeout(forget, Math.max(0, atMs + SHARED_MS - performance.now()))
+      return answer
     })
-    return question
+    return host.asking
   }
 
   return {
     check(hostname) {
       if (isIP(hostname) !== 0) return judge([hostname])
-      const before = asked.get(hostname)
-      const isShared =
-        before !== undefined && (before.answer instanceof Promise || performance.now() - before.atMs < SHARED_MS)
-      return (isShared ? before : ask(hostname)).answer
+      const host = hosts.get(hostname) ?? {}
+      const { last, asking } = host
+      const ageMs = last === undefined ? Number.POSITIVE_INFINITY : performance.now() - last.atMs
+      if (last === undefined || ageMs >= SHARED_MS) {
+        hosts.set(hostname, host)
+        return asking ?? ask(hostname, host)
+      }
+      if (ageMs >= ASKED_ANEW_MS && asking === undefined) void ask(hostname, host)
+      return last.answer
     },
   }
 }
 
-/** A question to the resolver. */
-interface Asked {
-  readonly atMs: number
-  answer: Checked | Promise<Checked>
+/** What is known of a host. */
+interface Host {
+  /** The answer that came last, and when its question was sent. */
+  last?: { readonly atMs: number; readonly answer: Checked }
+  asking?: Promise<Checked> | undefined
 }
 
 /** Of one kind there may be none; any other failure counts for the whole. */

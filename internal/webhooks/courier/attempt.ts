@@ -40,10 +40,14 @@ export const ANSWER_BYTES_MAX = 64 * 1024
 
 /**
  * Posts to a receiver once: resolves its host anew, connects to an address of that answer and to no other, follows no
- * redirect. Never rejects.
+ * redirect.
+ *
+ * @param done called once, and not before this returns. Not a promise: what is posted within the call waits on the
+ *   connection of this answer already when undici looks for more, so that it neither sets the connection aside, with a
+ *   timer, nor takes a further turn of the loop to see whether it was closed meanwhile.
  */
-export const attempt = (request: AttemptRequest, deps: AttemptDeps): Promise<AttemptResult> =>
-  new Promise((resolve) => new Attempt(request, deps, resolve).start())
+export const attempt = (request: AttemptRequest, deps: AttemptDeps, done: (result: AttemptResult) => void): void =>
+  new Attempt(request, deps, done).start()
 
 /**
  * Reads an answer as undici brings it, up to a limit of bytes and time. In the form of handler that undici 7 has inside:
@@ -53,7 +57,7 @@ export const attempt = (request: AttemptRequest, deps: AttemptDeps): Promise<Att
 class Attempt implements Dispatcher.DispatchHandler {
   private readonly request: AttemptRequest
   private readonly deps: AttemptDeps
-  private readonly resolve: (result: AttemptResult) => void
+  private readonly done: (result: AttemptResult) => void
   private readonly startedAt = performance.now()
   private timer: NodeJS.Timeout | undefined
   private connection: Connection | undefined
@@ -64,10 +68,10 @@ class Attempt implements Dispatcher.DispatchHandler {
   private kept: Buffer[] | undefined
   private isOver = false
 
-  constructor(request: AttemptRequest, deps: AttemptDeps, resolve: (result: AttemptResult) => void) {
+  constructor(request: AttemptRequest, deps: AttemptDeps, done: (result: AttemptResult) => void) {
     this.request = request
     this.deps = deps
-    this.resolve = resolve
+    this.done = done
   }
 
   start(): void {
@@ -115,36 +119,39 @@ class Attempt implements Dispatcher.DispatchHandler {
 
   onComplete(): void {
     this.abort = undefined // it is complete, and its connection can be used again
-    this.end('connection')
+    this.end('connection', true)
   }
 
   onError(error: Error): void {
     this.end(reasonOf(error))
   }
 
-  /** @param without why there is no answer, where there is none: whatever has begun with a status is one */
-  private end(without: AttemptReason): void {
+  /**
+   * @param without why there is no answer, where there is none: whatever has begun with a status is one
+   * @param isLater whether `start` has returned for sure
+   */
+  private end(without: AttemptReason, isLater = false): void {
     if (this.isOver) return
     this.isOver = true
     clearTimeout(this.timer)
     // What is not complete costs its connection.
     this.abort?.(OVER)
     this.connection?.release()
+    const result = this.resultWithout(without)
+    if (isLater) this.done(result)
+    else queueMicrotask(() => this.done(result))
+  }
+
+  private resultWithout(without: AttemptReason): AttemptResult {
     const latencyMs = Math.round(performance.now() - this.startedAt)
-    const { status } = this
+    const { status, kept } = this
     if (status !== null && status >= 200 && status < 300) {
-      this.resolve({
-        kind: 'acknowledged',
-        status,
-        latencyMs,
-        kept: this.kept === undefined ? NONE : Buffer.concat(this.kept),
-      })
-      return
+      return { kind: 'acknowledged', status, latencyMs, kept: kept === undefined ? NONE : Buffer.concat(kept) }
     }
     if (status === null && this.connection !== undefined) this.deps.connections.avoid(this.request.endpointId)
     const askedMs = retryAfterMs(this.retryAfter, Date.now())
     const reason = status === null ? without : 'status'
-    this.resolve({ kind: 'failed', reason, status, latencyMs, retryAfterMs: askedMs })
+    return { kind: 'failed', reason, status, latencyMs, retryAfterMs: askedMs }
   }
 }
 

@@ -89,9 +89,10 @@ export function createConnections(
     const connect = buildConnector({ timeout: connectTimeoutMs, secureContext, maxCachedSessions: 2 })
     const servername = isIP(target.hostname) === 0 ? target.hostname : undefined
     const options: Client.Options = {
-      // One at a time: undici sends no POST behind another that is not answered, whatever stands here. With 1 it would hold
-      // a connection for two turns of the loop between requests, with 2 for the one in which it looks whether it was closed.
-      pipelining: 2,
+      // What is sent while an answer ends (`attempt`) leaves at the end of the loop's turn, with all others of that turn,
+      // and behind what the peer may say at once: that it closes. With 2 each leaves by itself and wakes the peer for
+      // itself: a seventh more processor time (measured).
+      pipelining: 1,
       keepAliveTimeout: IDLE_MS,
       keepAliveMaxTimeout: 2 * IDLE_MS,
       // Each attempt has its own time limit, over all of it.

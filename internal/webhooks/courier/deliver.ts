@@ -22,7 +22,7 @@ export interface DeliverDeps {
   /** Whether what is a tenant's may go to its endpoint, by the tenant's settings of now. */
   readonly mayReceive: (webhook: StoredWebhook) => boolean
   readonly rules: RetryRules
-  readonly attempt: (request: AttemptRequest) => Promise<AttemptResult>
+  readonly attempt: (request: AttemptRequest, done: (result: AttemptResult) => void) => void
   /** Told of each attempt, before it is settled. */
   readonly tellLane: (endpointId: string, result: AttemptResult) => void
   /** The sequence of the newest event there is. */
@@ -38,15 +38,20 @@ const CHALLENGE_ANSWER_BYTES = 4 * 1024
 const USER_AGENT = 'attribution-service-webhooks/1'
 
 /**
- * Makes one attempt at a delivery. Its usual way makes no promise besides the attempt's own, since there is one a delivery.
+ * Makes one attempt at a delivery. Its usual way makes no promise, since there is one a delivery.
  *
- * @throws rejects when the broker is away; it is then to be made again
+ * @param made called with what it came to, not before this returns
+ * @param failed called instead when the broker is away; it is then to be made again
  */
-export function deliver(delivery: Delivery, deps: DeliverDeps): Promise<Outcome> {
+export function deliver(
+  delivery: Delivery,
+  deps: DeliverDeps,
+  made: (outcome: Outcome) => void,
+  failed: (cause: unknown) => void,
+): void {
   const webhook = deps.findWebhook(delivery.endpointId)
-  return webhook !== undefined && !isChallenge(delivery)
-    ? deliverEvent(delivery, webhook, deps)
-    : lookUp(delivery, webhook, deps)
+  if (webhook !== undefined && !isChallenge(delivery)) deliverEvent(delivery, webhook, deps, made)
+  else lookUp(delivery, webhook, deps).then(made, failed)
 }
 
 const isChallenge = ({ type, sequence }: Delivery): boolean => type === 'webhook.verification' && sequence === 0
@@ -55,19 +60,25 @@ async function lookUp(delivery: Delivery, known: StoredWebhook | undefined, deps
   // One that was made a moment ago may not be in the copy yet.
   const webhook = known ?? (await deps.webhooks.read(delivery.endpointId))
   if (webhook === undefined || webhook.tenant_id !== delivery.tenantId) return { kind: 'dropped' }
-  return isChallenge(delivery) ? verify(delivery, webhook, deps.clock(), deps) : deliverEvent(delivery, webhook, deps)
+  if (isChallenge(delivery)) return verify(delivery, webhook, deps.clock(), deps)
+  return new Promise((made) => deliverEvent(delivery, webhook, deps, made))
 }
 
-function deliverEvent(delivery: Delivery, webhook: StoredWebhook, deps: DeliverDeps): Promise<Outcome> {
+function deliverEvent(
+  delivery: Delivery,
+  webhook: StoredWebhook,
+  deps: DeliverDeps,
+  made: (outcome: Outcome) => void,
+): void {
   if (webhook.tenant_id !== delivery.tenantId || webhook.status !== 'verified') {
-    return Promise.resolve({ kind: 'dropped' })
+    return queueMicrotask(() => made({ kind: 'dropped' }))
   }
   const nowMs = deps.clock()
   const startedAtMs = delivery.startedAtMs ?? nowMs
-  if (nowMs > startedAtMs + deps.rules.stopMs) return Promise.resolve(expired(delivery, nowMs))
-  return send(webhook, delivery, delivery.body, 0, nowMs, deps).then((result) => {
+  if (nowMs > startedAtMs + deps.rules.stopMs) return queueMicrotask(() => made(expired(delivery, nowMs)))
+  send(webhook, delivery, delivery.body, 0, nowMs, deps, (result) => {
     deps.tellLane(delivery.endpointId, result)
-    return outcomeOf(delivery, result, nowMs, deps.rules, deps)
+    made(outcomeOf(delivery, result, nowMs, deps.rules, deps))
   })
 }
 
@@ -85,18 +96,19 @@ function send(
   keepBytes: number,
   nowMs: number,
   { targetRules, mayReceive, attempt, masterKeys }: DeliverDeps,
-): Promise<AttemptResult> {
+  done: (result: AttemptResult) => void,
+): void {
   // What is allowed may have changed since it was registered.
-  if (!mayReceive(webhook)) return Promise.resolve(refused('residency_blocked'))
+  if (!mayReceive(webhook)) return queueMicrotask(() => done(refused('residency_blocked')))
   const target = targetOf(webhook, targetRules)
-  if (typeof target === 'string') return Promise.resolve(refused('disallowed_address'))
+  if (typeof target === 'string') return queueMicrotask(() => done(refused('disallowed_address')))
   const headers = {
     'content-type': 'application/json',
     'user-agent': USER_AGENT,
     'service-signature': signatureOf(keysOf(webhook, nowMs, masterKeys), body, nowMs),
     ...(isReplayed && { 'service-replayed': 'true' }),
   }
-  return attempt({ endpointId, target, headers, body, keepBytes })
+  attempt({ endpointId, target, headers, body, keepBytes }, done)
 }
 
 /** What no later attempt would change. */
@@ -179,7 +191,9 @@ async function verify(delivery: Delivery, webhook: StoredWebhook, nowMs: number,
     tenant_id: tenantId,
     data: { challenge: challengeText(masterKeys, id, challenge) },
   })
-  const result = await send(webhook, delivery, Buffer.from(body), CHALLENGE_ANSWER_BYTES, nowMs, deps)
+  const result = await new Promise<AttemptResult>((resolve) =>
+    send(webhook, delivery, Buffer.from(body), CHALLENGE_ANSWER_BYTES, nowMs, deps, resolve),
+  )
   deps.tellLane(id, result)
   if (result.kind === 'failed') return outcomeOf(delivery, result, nowMs, VERIFICATION_RULES, deps)
   const answer = challengeIn(result.kept)

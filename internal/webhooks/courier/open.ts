@@ -46,7 +46,7 @@ import { guardOf, type TargetSettings, targetRulesOf } from '../open.js'
 import { replayer } from '../replayer.js'
 import { refusalOfReceiver } from '../residency.js'
 import type { RetryRules } from '../retry-schedule.js'
-import { attempt } from './attempt.js'
+import { type AttemptRequest, type AttemptResult, attempt } from './attempt.js'
 import { createConnections } from './connections.js'
 import { deliver, putOff } from './deliver.js'
 import { Lanes } from './lanes.js'
@@ -130,8 +130,8 @@ export async function openCourier(deps: CourierDeps): Promise<RunningCourier> {
       return home !== undefined && refusalOfReceiver(home, settings.instanceRegion, webhook) === undefined
     },
     rules: settings.rules,
-    attempt: (request: Parameters<typeof attempt>[0]) => attempt(request, attemptDeps),
-    tellLane: (endpointId: string, result: Awaited<ReturnType<typeof attempt>>) => {
+    attempt: (request: AttemptRequest, done: (result: AttemptResult) => void) => attempt(request, attemptDeps, done),
+    tellLane: (endpointId: string, result: AttemptResult) => {
       const lane = lanes.of(endpointId)
       if (result.kind === 'acknowledged') lane.succeeded(clock())
       else lane.failed(result, clock())
@@ -157,7 +157,7 @@ export async function openCourier(deps: CourierDeps): Promise<RunningCourier> {
         live: membership.live,
         somethingNew: (_, signal) => bell.rung(LOOK_EVERY_MS, signal),
         lanes,
-        deliver: (delivery) => deliver(delivery, deliverDeps),
+        deliver: (delivery, made, failed) => deliver(delivery, deliverDeps, made, failed),
         putOff: (delivery) => putOff(delivery, deliverDeps),
         log,
       }),

@@ -31,8 +31,8 @@ export interface PartitionDeps extends SettleDeps {
   /** Resolves when something new is said to have come, or after a while. */
   readonly somethingNew: (partition: number, signal: AbortSignal) => Promise<void>
   readonly lanes: Lanes
-  /** Makes an attempt. */
-  readonly deliver: (delivery: Delivery) => Promise<Outcome>
+  /** Makes an attempt, and calls one of the two, not before it returns. */
+  readonly deliver: (delivery: Delivery, made: (outcome: Outcome) => void, failed: (cause: unknown) => void) => void
   readonly putOff: (delivery: Delivery) => Outcome
   readonly log: Logger
 }
@@ -281,7 +281,7 @@ class Session {
     }
     const make = (): void => {
       try {
-        this.deps.deliver(delivery).then(made, failed)
+        this.deps.deliver(delivery, made, failed)
       } catch (cause) {
         failed(cause)
       }

@@ -35,7 +35,11 @@ interface Done extends Extent {
 }
 
 /** A process that reads the log. @param effect of a batch, before it is told to be done */
-function start(log: ReturnType<typeof newLog>, effect: (batch: Done) => Promise<void> | void) {
+function start(
+  log: ReturnType<typeof newLog>,
+  effect: (batch: Done) => Promise<void> | void,
+  limits: Pick<PlannedLog<Progress>, 'messagesMax'> = {},
+) {
   const stopping = new AbortController()
   let opened = 0
   const planned: PlannedLog<Progress> = {
@@ -43,6 +47,7 @@ function start(log: ReturnType<typeof newLog>, effect: (batch: Done) => Promise<
     stream: OBSERVATIONS.name,
     subject: log.subject,
     initial: { done: 0 },
+    ...limits,
     async open() {
       opened++
       return async (entries, extent, _before, plan) => ({
@@ -92,6 +97,18 @@ describe('a batch', () => {
     expect(tried[1]).toEqual(tried[0])
     expect(tried[2]?.sequences).toHaveLength(2)
     expect(tried[2]?.first).toBeGreaterThan(tried[1]?.last ?? 0)
+  })
+
+  test('has as many messages as its log wants, the rest are the next one', async () => {
+    const log = newLog()
+    const sizes: number[] = []
+    await log.send(5)
+
+    const process = start(log, ({ sequences }) => void sizes.push(sequences.length), { messagesMax: 2 })
+    await log.untilDone()
+    await process.stop()
+
+    expect(sizes).toEqual([2, 2, 1])
   })
 
   test('that fails is formed again by the same process, which keeps what it has in memory', async () => {

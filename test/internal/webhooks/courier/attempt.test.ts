@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { type AttemptDeps, attempt } from '../../../../internal/webhooks/courier/attempt.js'
+import { type AttemptDeps, type AttemptResult, attempt } from '../../../../internal/webhooks/courier/attempt.js'
 import { type Connections, createConnections } from '../../../../internal/webhooks/courier/connections.js'
 import { launchReceiver, RECEIVER_CERTIFICATE, type Receiver } from '../../../support/receiver.js'
 
@@ -22,7 +22,7 @@ const make = (text: string, more: Partial<AttemptDeps> = {}) => {
   const target = { href: `${origin}/in`, origin, hostname: 'hooks.example.com', port: receiver.port, path: '/in' }
   const guard = { check: () => ({ kind: 'allowed', addresses }) as const }
   const request = { endpointId: 'whk_1', target, headers: { 'x-one': '1' }, body: Buffer.from(text), keepBytes: 0 }
-  return attempt(request, { guard, connections, timeoutMs: 2_000, ...more })
+  return new Promise<AttemptResult>((done) => attempt(request, { guard, connections, timeoutMs: 2_000, ...more }, done))
 }
 
 test('attempts one behind the other share a connection; those at once have one each, which are used again', async () => {
