@@ -172,7 +172,7 @@ describe('the confidence table', () => {
     expect(await recordOf(unlisted)).toMatchObject({ owner: 'unassigned' })
   })
 
-  test.each([
+  test.concurrent.each([
     [0.95, 0.95, 'chargeback_ready'],
     [0.8, 0.8, 'chargeback_ready'],
     [0.7999, 0.7999, 'provisional'],
@@ -209,7 +209,7 @@ describe('where a call is kept that nobody could be named for', () => {
 })
 
 describe('pathways', () => {
-  test.each([
+  test.concurrent.each([
     ['application_direct', { ingestion_layer: 'application' }],
     ['gateway_mediated', { ingestion_layer: 'gateway' }],
     ['proxy_mediated', { ingestion_layer: 'proxy' }],
@@ -244,7 +244,7 @@ describe('freshness', () => {
 })
 
 describe('cost', () => {
-  test.each([
+  test.concurrent.each([
     ['client_estimate', '0.0123', { estimated_cost_usd: '0.0123' }],
     ['client_estimate', '0.5', { estimated_cost_usd: '0.5', requested_model: 'in-house' }],
     ['tenant_price', '0.00233333325', MISTRAL],
@@ -275,7 +275,7 @@ describe('cost', () => {
 })
 
 describe('energy and carbon', () => {
-  test.each([
+  test.concurrent.each([
     ['measured', 'measured', { energy_wh: '1.5', carbon_gco2e: '0.7' }],
     ['measured', 'modelled', { energy_wh: '1.5', region: 'eu-north-1' }],
     ['measured', 'unknown', { energy_wh: '1.5', region: 'mars' }],

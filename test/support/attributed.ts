@@ -22,12 +22,16 @@ export async function attributedAll(ask: Ask, calls: readonly Record<string, unk
     }
   }
   const records: ShownRecord[] = []
-  for (const id of ids) records.push(await recordOf(ask, id))
+  for (let from = 0; from < ids.length; from += READ_AT_ONCE) {
+    const some = ids.slice(from, from + READ_AT_ONCE)
+    records.push(...(await Promise.all(some.map((id) => recordOf(ask, id)))))
+  }
   return records
 }
 
 /** Of a filter. */
 const IDS_MAX = 100
+const READ_AT_ONCE = 8
 
 /** Sends many calls and waits until the last of them have their records: each partition works them off in order. */
 export async function attributeMany(ask: Ask, calls: readonly Record<string, unknown>[]): Promise<void> {
