@@ -57,11 +57,11 @@ const READ_LIMITS = {
 } as const
 
 /**
- * A page that is found without the granules' indexes is found after few rows: their blocks are small, for at least one is
- * read of each part. By one thread: for two, parts are cut in pieces, and one that lies further back in the order, where
- * perhaps nothing matches, is read for its first match, which nobody waits for (three million rows, 35 ms).
+ * A page that is found without the granules' indexes is found after few rows, by one thread: for two, parts are cut in pieces,
+ * and one that lies further back in the order, where perhaps nothing matches, is read for its first match, which nobody
+ * waits for (three million rows, 35 ms).
  */
-const WITHOUT_GRANULES = { use_skip_indexes: 0, max_block_size: '2048', max_threads: 1 } as const
+const WITHOUT_GRANULES = { use_skip_indexes: 0, max_threads: 1 } as const
 
 /**
  * Up to so many rows are rather sorted than looked for in the order of the sort: about what both ways cost alike.
