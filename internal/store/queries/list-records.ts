@@ -52,6 +52,8 @@ const READ_LIMITS = {
   // Only the rows of the page are read whole, wherever their sort keys came from.
   query_plan_optimize_lazy_materialization: 1,
   query_plan_max_limit_for_lazy_materialization: '1000',
+  // Looked through first, the granules' indexes leave out what need not be read (20 ms); looked at one by one, all is read (120).
+  use_skip_indexes_on_data_read: 0,
   // A page is full after few rows: no part is read ahead of its turn.
   read_in_order_use_buffering: 0,
 } as const
