@@ -17,12 +17,15 @@ afterEach(async () => {
   await receiver.close()
 })
 
-const make = (text: string, more: Partial<AttemptDeps> = {}) => {
+const make = (text: string, more: Partial<AttemptDeps> = {}) =>
+  new Promise<AttemptResult>((done) => makeWith(text, more, done))
+
+const makeWith = (text: string, more: Partial<AttemptDeps>, done: (result: AttemptResult) => void) => {
   const origin = `https://hooks.example.com:${receiver.port}`
   const target = { href: `${origin}/in`, origin, hostname: 'hooks.example.com', port: receiver.port, path: '/in' }
   const guard = { check: () => ({ kind: 'allowed', addresses }) as const }
   const request = { endpointId: 'whk_1', target, headers: { 'x-one': '1' }, body: Buffer.from(text), keepBytes: 0 }
-  return new Promise<AttemptResult>((done) => attempt(request, { guard, connections, timeoutMs: 2_000, ...more }, done))
+  attempt(request, { guard, connections, timeoutMs: 2_000, ...more }, done)
 }
 
 test('attempts one behind the other share a connection; those at once have one each, which are used again', async () => {
@@ -77,6 +80,26 @@ test('a receiver that ends each connection is called anew each time', async () =
   for (const text of ['a', 'b', 'c']) expect(await make(text)).toMatchObject({ kind: 'acknowledged', status: 204 })
 
   expect(receiver.connections()).toBe(3)
+})
+
+test.each([
+  { headers: {}, connections: 1 },
+  { headers: { connection: 'close' }, connections: 20 },
+])('what is made while an answer ends goes over its connection, where the receiver keeps it', async (receives) => {
+  receiver.answer = (response) => void response.writeHead(204, receives.headers).end()
+
+  await new Promise<void>((resolve) => {
+    const next = (left: number): void =>
+      makeWith(`${left}`, {}, (result) => {
+        expect(result).toMatchObject({ kind: 'acknowledged', status: 204 })
+        if (left > 1) next(left - 1)
+        else resolve()
+      })
+    next(20)
+  })
+
+  expect(receiver.received.map(({ text }) => text)).toEqual(Array.from({ length: 20 }, (_, i) => `${20 - i}`))
+  expect(receiver.connections()).toBe(receives.connections)
 })
 
 test('a connection to an address that the host has no more is not used again', async () => {
