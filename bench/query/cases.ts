@@ -1,5 +1,6 @@
+import { SORT_FIELDS } from '../../internal/filters/fields.js'
 import { type Condition, parseFilters } from '../../internal/filters/parse.js'
-import { BY_LABELS, LABEL_FIELDS } from '../../internal/store/tables/sorted-copies.js'
+import { BY_LABELS, columnOf, LABEL_FIELDS, tableSortedBy } from '../../internal/store/tables/sorted-copies.js'
 
 /**
  * What the bench asks: for every field that may be filtered, filters that match nothing, a few, some and nearly all
@@ -40,22 +41,10 @@ const parsed = (parameters: readonly (readonly [string, string])[]): readonly Co
 const OPERATORS = { eq: '=', ne: '!=', gt: '>', gte: '>=', lt: '<', lte: '<=' } as const
 type Compared = keyof typeof OPERATORS
 const quoted = (text: string): string => `'${text}'`
-const column = (field: string): string => (field === 'materialized_at' ? 'valid_from' : field)
 
-const SORTED = [
-  'materialized_at',
-  'cost_usd',
-  'energy_wh',
-  'carbon_gco2e',
-  'confidence',
-  'provider',
-  'served_model',
-  'service',
-  'owner',
-]
 const tablesOf = (field: string): readonly string[] => [
   'attributions',
-  ...(SORTED.includes(field) ? [`attributions_by_${field}`] : []),
+  ...SORT_FIELDS.filter((sort) => sort === field).map(tableSortedBy),
   ...(LABEL_FIELDS.some((label) => label === field) ? [BY_LABELS] : []),
 ]
 
@@ -101,7 +90,7 @@ const time = (field: string, operator: Compared, ms: number): Filter => {
   return {
     name: `${field}[${operator}]=${instant}`,
     conditions: parsed([[`filter[${field}][${operator}]`, instant]]),
-    sql: `${column(field)} ${OPERATORS[operator]} fromUnixTimestamp64Milli(toInt64(${ms}))`,
+    sql: `${columnOf(field)} ${OPERATORS[operator]} fromUnixTimestamp64Milli(toInt64(${ms}))`,
     tables: tablesOf(field),
     kind: 'single',
   }

@@ -5,7 +5,7 @@ import { AS_OF_SNAPSHOT, snapshotParams } from '../snapshot.js'
 import { columnOf, tableSortedBy } from '../tables/sorted-copies.js'
 import { namedRecord, RECORD, type StoredAttribution } from './attributions.js'
 import { Bindings, clauseOf, operandOf } from './conditions.js'
-import { mostSelectiveFirst, ordersOf, planReading, type ReadingPlan } from './reading-plan.js'
+import { type Look, lookAt, mostSelectiveFirst, ordersOf, planReading, type ReadingPlan } from './reading-plan.js'
 import type { RecordSample } from './record-sample.js'
 
 /** A page of records by filters and sort, read from the table whose order answers it with the least reading. */
@@ -86,9 +86,10 @@ export async function listRecords(
   signal: AbortSignal,
 ): Promise<StoredAttribution[]> {
   const bindings = new Bindings()
-  const clauses = mostSelectiveFirst(question.conditions, sample).map((condition) => clauseOf(condition, bindings))
+  const look = lookAt(question.conditions, sample)
+  const clauses = mostSelectiveFirst(question.conditions, look).map((condition) => clauseOf(condition, bindings))
   if (clauses.includes(false)) return []
-  const { table, byGranules } = await choosePlan(store, question, isFilled, sample, signal)
+  const { table, byGranules } = await choosePlan(store, question, isFilled, look, signal)
 
   const { sort, after, view, limit } = question
   const conditions = clauses.filter((clause) => typeof clause === 'string')
@@ -149,12 +150,12 @@ async function choosePlan(
   store: ClickHouseClient,
   { tenantId, conditions, sort, after, limit }: RecordsQuestion,
   isFilled: IsFilled,
-  sample: RecordSample | undefined,
+  look: Look | undefined,
   signal: AbortSignal,
 ): Promise<ReadingPlan> {
   const base = tableSortedBy('event_time')
   if (conditions.some(findsFew)) return { table: base, byGranules: true }
-  const plan = planReading({ conditions, sort, afterValue: after?.value, limit }, sample, isFilled)
+  const plan = planReading({ conditions, sort, afterValue: after?.value, limit }, look, isFilled)
   if (plan !== undefined) return plan
   const bySort = isFilled(tableSortedBy(sort.field)) ? tableSortedBy(sort.field) : base
   const sorted = { table: bySort, byGranules: true }

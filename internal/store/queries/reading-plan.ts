@@ -1,5 +1,4 @@
-import type { FieldName, SortField } from '../../filters/fields.js'
-import { SORT_FIELDS } from '../../filters/fields.js'
+import { type FieldName, SORT_FIELDS, type SortField } from '../../filters/fields.js'
 import type { Condition, Sort } from '../../filters/parse.js'
 import { BY_LABELS, LABEL_FIELDS, tableSortedBy } from '../tables/sorted-copies.js'
 import { NEIGHBOURS, type RecordSample, roughly, type SampledRecord, sampledValue } from './record-sample.js'
@@ -48,20 +47,32 @@ const CONDITIONS_MAX = 8
 /** Granules that an order of a filter reads in vain: the ends of what it finds, in every part. */
 const ENDS_ROWS = 30_000
 
+/** Which records of a sample meet which of a question's conditions. */
+export interface Look {
+  readonly sample: RecordSample
+  readonly marksOf: ReadonlyMap<Condition, Marks>
+}
+
+/** Holds conditions against a sample: once a page. @returns undefined where nothing is known */
+export function lookAt(conditions: readonly Condition[], sample: RecordSample | undefined): Look | undefined {
+  if (sample === undefined || conditions.length > CONDITIONS_MAX) return undefined
+  return { sample, marksOf: new Map(conditions.map((condition) => [condition, marksFor(sample, condition)])) }
+}
+
 /** @returns undefined where no way is known to be cheap, or nothing is known */
 export function planReading(
   question: PlannedQuestion,
-  sample: RecordSample | undefined,
+  look: Look | undefined,
   isFilled: (table: string) => boolean,
 ): ReadingPlan | undefined {
   const { conditions, sort } = question
   const bySort = tableSortedBy(sort.field)
-  if (sample === undefined || conditions.length > CONDITIONS_MAX || !isFilled(bySort)) return undefined
-  const looks = new Map(conditions.map((condition) => [condition, lookAt(sample, condition)]))
+  if (look === undefined || !isFilled(bySort)) return undefined
+  const { sample, marksOf } = look
   const meeting = (some: readonly Condition[]): Marks =>
     both(
       sample,
-      some.map((one) => looks.get(one)),
+      some.map((one) => marksOf.get(one)),
     )
   const found = { sample, matching: meeting(conditions), meeting }
   const inOrder = costInOrder(question, found)
@@ -77,10 +88,10 @@ export function planReading(
 }
 
 /** The conditions, those first that the fewest records meet: what they leave out is not looked at for the others. */
-export function mostSelectiveFirst(conditions: readonly Condition[], sample: RecordSample | undefined): Condition[] {
-  if (sample === undefined || conditions.length > CONDITIONS_MAX) return [...conditions]
-  const counted = conditions.map((condition) => ({ condition, count: countOf(lookAt(sample, condition)) }))
-  return counted.sort((one, other) => one.count - other.count).map(({ condition }) => condition)
+export function mostSelectiveFirst(conditions: readonly Condition[], look: Look | undefined): readonly Condition[] {
+  if (look === undefined) return conditions
+  const counts = new Map([...look.marksOf].map(([condition, marks]) => [condition, countOf(marks)]))
+  return conditions.toSorted((one, other) => (counts.get(one) ?? 0) - (counts.get(other) ?? 0))
 }
 
 /** Orders other than the sort's that know some of the conditions by their primary key. */
@@ -108,7 +119,7 @@ interface Found {
   readonly meeting: (conditions: readonly Condition[]) => Marks
 }
 
-const lookAt = ({ records }: RecordSample, condition: Condition): Marks => {
+const marksFor = ({ records }: RecordSample, condition: Condition): Marks => {
   const meets = roughly(condition)
   const marks = new Uint8Array(records.length)
   records.forEach((record, i) => {

@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { parseFilters, type Sort } from '../../../../internal/filters/parse.js'
 import {
+  lookAt,
   mostSelectiveFirst,
   type PlannedQuestion,
-  planReading,
+  planReading as planFrom,
 } from '../../../../internal/store/queries/reading-plan.js'
 import type { RecordSample, SampledRecord } from '../../../../internal/store/queries/record-sample.js'
 
@@ -54,6 +55,8 @@ const question = (
   afterValue?: string,
 ): PlannedQuestion => ({ conditions: conditionsOf(...parameters), sort, afterValue, limit: 51 })
 const all = (): boolean => true
+const planReading = (asked: PlannedQuestion, sample: RecordSample | undefined, isFilled: (table: string) => boolean) =>
+  planFrom(asked, lookAt(asked.conditions, sample), isFilled)
 
 describe('a page is looked for', () => {
   test('in the order of the sort, without indexes, where many records match', () => {
@@ -158,7 +161,10 @@ test('the conditions that fewest records meet are looked at first', () => {
 
   const [first, second, third] = mostSelectiveFirst(
     conditions,
-    sampleWith(() => ({})),
+    lookAt(
+      conditions,
+      sampleWith(() => ({})),
+    ),
   )
 
   expect([first?.field, second?.field, third?.field]).toEqual(['owner', 'provider', 'confidence'])
