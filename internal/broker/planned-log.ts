@@ -75,9 +75,12 @@ const FULL_EVENTS = 5_000
 const IDLE_MS = 50
 /**
  * From the start of a batch that inserted to the start of the next, unless the batch was full: an insert costs the
- * engine 15 ms of a core however few rows it has (measured), and what arrives meanwhile travels as one.
+ * engine 0.1 to 0.3 s of a processor however few rows it has (`deploy/decisions/two-partitions-and-paced-inserts.md`), and
+ * what arrives meanwhile travels as one.
  */
 const INSERT_EVERY_MS = 250
+/** A batch that took longer is followed by a pause twice as long, up to this: the engine has others to serve. */
+const INSERT_PAUSE_MS_MAX = 400
 /** After a failure of a dependency. */
 const RETRY_MS = 500
 /** A process that stood still for longer than this after its plan (stopped, swapped out) asks again whether it owns. */
@@ -153,7 +156,8 @@ async function work<C extends Progress>(
     if (!batch.inserts || isFull) continue
     // Else what was inserted would stay unseen through the pause.
     if (writesRecords(log.key)) await hold.save(hold.value)
-    await pause(INSERT_EVERY_MS - (performance.now() - readAt), signal)
+    const tookMs = performance.now() - readAt
+    await pause(Math.max(INSERT_EVERY_MS - tookMs, Math.min(2 * tookMs, INSERT_PAUSE_MS_MAX)), signal)
   }
   if (!hold.isSaved) await hold.save(hold.value)
 }

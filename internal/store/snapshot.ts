@@ -1,8 +1,12 @@
 /** The same where no version is known to be closed by then: looking for each one costs as much as the rest of a scan. */
 export const BEGUN_BY_SNAPSHOT = 'valid_from <= fromUnixTimestamp64Milli({snapshot:Int64})'
 
+/**
+ * `identity`: else the primary index is asked, granule by granule, which of up to 1,000 closed versions lie there, to leave out
+ * what holds nothing else (16 ms for ten million records, and nothing ever is).
+ */
 const asOfSnapshot = (which: string): string => `${BEGUN_BY_SNAPSHOT}
-  AND (id, valid_from) NOT IN (
+  AND (identity(id), valid_from) NOT IN (
     SELECT id, valid_from FROM closed
     WHERE ${which} AND closed_at <= fromUnixTimestamp64Milli({snapshot:Int64}))`
 

@@ -10,6 +10,7 @@ import { CREATE_OBSERVATIONS } from '../tables/observations.js'
 import { CREATE_QUARANTINED } from '../tables/quarantined.js'
 import {
   ADD_SKIP_INDEXES,
+  BLOOMS_FOR_SETS,
   CREATE_COPY_BY_LABELS,
   CREATE_SORTED_COPIES,
   CREATE_VALUES,
@@ -58,6 +59,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 15, name: 'copies in compact parts', statements: MAKE_COPIES_COMPACT },
   { version: 16, name: 'parts that settle', statements: SETTLE_PARTS },
   { version: 17, name: 'copy by labels', statements: CREATE_COPY_BY_LABELS },
+  { version: 18, name: 'blooms for sets', statements: BLOOMS_FOR_SETS },
 ]
 
 /** Creates the database unless it is there. An account that may not create one needs it made beforehand. */

@@ -1588,3 +1588,331 @@ AS SELECT
     ingestion_layer,
     trace_id
 FROM attributions_local AS attributions;
+
+ALTER TABLE attributions_local ON CLUSTER attribution
+    (ADD INDEX IF NOT EXISTS provider_bloom_filter provider TYPE bloom_filter(0.01) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS pathway_category_bloom_filter pathway_category TYPE bloom_filter(0.01) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS output_state_bloom_filter output_state TYPE bloom_filter(0.01) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS stage_origin_bloom_filter stage_origin TYPE bloom_filter(0.01) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS confidence_band_bloom_filter confidence_band TYPE bloom_filter(0.01) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS evidence_basis_bloom_filter evidence_basis TYPE bloom_filter(0.01) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS degradation_state_bloom_filter degradation_state TYPE bloom_filter(0.01) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS export_eligibility_bloom_filter export_eligibility TYPE bloom_filter(0.01) GRANULARITY 1);
+
+ALTER TABLE attributions_local ON CLUSTER attribution
+    (MATERIALIZE INDEX provider_bloom_filter),
+    (MATERIALIZE INDEX pathway_category_bloom_filter),
+    (MATERIALIZE INDEX output_state_bloom_filter),
+    (MATERIALIZE INDEX stage_origin_bloom_filter),
+    (MATERIALIZE INDEX confidence_band_bloom_filter),
+    (MATERIALIZE INDEX evidence_basis_bloom_filter),
+    (MATERIALIZE INDEX degradation_state_bloom_filter),
+    (MATERIALIZE INDEX export_eligibility_bloom_filter)
+SETTINGS alter_sync = 0, mutations_sync = 0;
+
+ALTER TABLE attributions_local ON CLUSTER attribution
+    (DROP INDEX IF EXISTS provider_set),
+    (DROP INDEX IF EXISTS pathway_category_set),
+    (DROP INDEX IF EXISTS output_state_set),
+    (DROP INDEX IF EXISTS stage_origin_set),
+    (DROP INDEX IF EXISTS confidence_band_set),
+    (DROP INDEX IF EXISTS evidence_basis_set),
+    (DROP INDEX IF EXISTS degradation_state_set),
+    (DROP INDEX IF EXISTS export_eligibility_set)
+SETTINGS alter_sync = 0, mutations_sync = 0;
+
+ALTER TABLE attributions_by_materialized_at_local ON CLUSTER attribution
+    (ADD INDEX IF NOT EXISTS provider_bloom_filter provider TYPE bloom_filter(0.01) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS pathway_category_bloom_filter pathway_category TYPE bloom_filter(0.01) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS output_state_bloom_filter output_state TYPE bloom_filter(0.01) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS stage_origin_bloom_filter stage_origin TYPE bloom_filter(0.01) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS confidence_band_bloom_filter confidence_band TYPE bloom_filter(0.01) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS evidence_basis_bloom_filter evidence_basis TYPE bloom_filter(0.01) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS degradation_state_bloom_filter degradation_state TYPE bloom_filter(0.01) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS export_eligibility_bloom_filter export_eligibility TYPE bloom_filter(0.01) GRANULARITY 1);
+
+ALTER TABLE attributions_by_materialized_at_local ON CLUSTER attribution
+    (MATERIALIZE INDEX provider_bloom_filter),
+    (MATERIALIZE INDEX pathway_category_bloom_filter),
+    (MATERIALIZE INDEX output_state_bloom_filter),
+    (MATERIALIZE INDEX stage_origin_bloom_filter),
+    (MATERIALIZE INDEX confidence_band_bloom_filter),
+    (MATERIALIZE INDEX evidence_basis_bloom_filter),
+    (MATERIALIZE INDEX degradation_state_bloom_filter),
+    (MATERIALIZE INDEX export_eligibility_bloom_filter)
+SETTINGS alter_sync = 0, mutations_sync = 0;
+
+ALTER TABLE attributions_by_materialized_at_local ON CLUSTER attribution
+    (DROP INDEX IF EXISTS provider_set),
+    (DROP INDEX IF EXISTS pathway_category_set),
+    (DROP INDEX IF EXISTS output_state_set),
+    (DROP INDEX IF EXISTS stage_origin_set),
+    (DROP INDEX IF EXISTS confidence_band_set),
+    (DROP INDEX IF EXISTS evidence_basis_set),
+    (DROP INDEX IF EXISTS degradation_state_set),
+    (DROP INDEX IF EXISTS export_eligibility_set)
+SETTINGS alter_sync = 0, mutations_sync = 0;
+
+ALTER TABLE attributions_by_cost_usd_local ON CLUSTER attribution
+    (ADD INDEX IF NOT EXISTS provider_bloom_filter provider TYPE bloom_filter(0.01) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS pathway_category_bloom_filter pathway_category TYPE bloom_filter(0.01) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS output_state_bloom_filter output_state TYPE bloom_filter(0.01) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS stage_origin_bloom_filter stage_origin TYPE bloom_filter(0.01) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS confidence_band_bloom_filter confidence_band TYPE bloom_filter(0.01) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS evidence_basis_bloom_filter evidence_basis TYPE bloom_filter(0.01) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS degradation_state_bloom_filter degradation_state TYPE bloom_filter(0.01) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS export_eligibility_bloom_filter export_eligibility TYPE bloom_filter(0.01) GRANULARITY 1);
+
+ALTER TABLE attributions_by_cost_usd_local ON CLUSTER attribution
+    (MATERIALIZE INDEX provider_bloom_filter),
+    (MATERIALIZE INDEX pathway_category_bloom_filter),
+    (MATERIALIZE INDEX output_state_bloom_filter),
+    (MATERIALIZE INDEX stage_origin_bloom_filter),
+    (MATERIALIZE INDEX confidence_band_bloom_filter),
+    (MATERIALIZE INDEX evidence_basis_bloom_filter),
+    (MATERIALIZE INDEX degradation_state_bloom_filter),
+    (MATERIALIZE INDEX export_eligibility_bloom_filter)
+SETTINGS alter_sync = 0, mutations_sync = 0;
+
+ALTER TABLE attributions_by_cost_usd_local ON CLUSTER attribution
+    (DROP INDEX IF EXISTS provider_set),
+    (DROP INDEX IF EXISTS pathway_category_set),
+    (DROP INDEX IF EXISTS output_state_set),
+    (DROP INDEX IF EXISTS stage_origin_set),
+    (DROP INDEX IF EXISTS confidence_band_set),
+    (DROP INDEX IF EXISTS evidence_basis_set),
+    (DROP INDEX IF EXISTS degradation_state_set),
+    (DROP INDEX IF EXISTS export_eligibility_set)
+SETTINGS alter_sync = 0, mutations_sync = 0;
+
+ALTER TABLE attributions_by_energy_wh_local ON CLUSTER attribution
+    (ADD INDEX IF NOT EXISTS provider_bloom_filter provider TYPE bloom_filter(0.01) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS pathway_category_bloom_filter pathway_category TYPE bloom_filter(0.01) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS output_state_bloom_filter output_state TYPE bloom_filter(0.01) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS stage_origin_bloom_filter stage_origin TYPE bloom_filter(0.01) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS confidence_band_bloom_filter confidence_band TYPE bloom_filter(0.01) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS evidence_basis_bloom_filter evidence_basis TYPE bloom_filter(0.01) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS degradation_state_bloom_filter degradation_state TYPE bloom_filter(0.01) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS export_eligibility_bloom_filter export_eligibility TYPE bloom_filter(0.01) GRANULARITY 1);
+
+ALTER TABLE attributions_by_energy_wh_local ON CLUSTER attribution
+    (MATERIALIZE INDEX provider_bloom_filter),
+    (MATERIALIZE INDEX pathway_category_bloom_filter),
+    (MATERIALIZE INDEX output_state_bloom_filter),
+    (MATERIALIZE INDEX stage_origin_bloom_filter),
+    (MATERIALIZE INDEX confidence_band_bloom_filter),
+    (MATERIALIZE INDEX evidence_basis_bloom_filter),
+    (MATERIALIZE INDEX degradation_state_bloom_filter),
+    (MATERIALIZE INDEX export_eligibility_bloom_filter)
+SETTINGS alter_sync = 0, mutations_sync = 0;
+
+ALTER TABLE attributions_by_energy_wh_local ON CLUSTER attribution
+    (DROP INDEX IF EXISTS provider_set),
+    (DROP INDEX IF EXISTS pathway_category_set),
+    (DROP INDEX IF EXISTS output_state_set),
+    (DROP INDEX IF EXISTS stage_origin_set),
+    (DROP INDEX IF EXISTS confidence_band_set),
+    (DROP INDEX IF EXISTS evidence_basis_set),
+    (DROP INDEX IF EXISTS degradation_state_set),
+    (DROP INDEX IF EXISTS export_eligibility_set)
+SETTINGS alter_sync = 0, mutations_sync = 0;
+
+ALTER TABLE attributions_by_carbon_gco2e_local ON CLUSTER attribution
+    (ADD INDEX IF NOT EXISTS provider_bloom_filter provider TYPE bloom_filter(0.01) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS pathway_category_bloom_filter pathway_category TYPE bloom_filter(0.01) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS output_state_bloom_filter output_state TYPE bloom_filter(0.01) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS stage_origin_bloom_filter stage_origin TYPE bloom_filter(0.01) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS confidence_band_bloom_filter confidence_band TYPE bloom_filter(0.01) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS evidence_basis_bloom_filter evidence_basis TYPE bloom_filter(0.01) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS degradation_state_bloom_filter degradation_state TYPE bloom_filter(0.01) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS export_eligibility_bloom_filter export_eligibility TYPE bloom_filter(0.01) GRANULARITY 1);
+
+ALTER TABLE attributions_by_carbon_gco2e_local ON CLUSTER attribution
+    (MATERIALIZE INDEX provider_bloom_filter),
+    (MATERIALIZE INDEX pathway_category_bloom_filter),
+    (MATERIALIZE INDEX output_state_bloom_filter),
+    (MATERIALIZE INDEX stage_origin_bloom_filter),
+    (MATERIALIZE INDEX confidence_band_bloom_filter),
+    (MATERIALIZE INDEX evidence_basis_bloom_filter),
+    (MATERIALIZE INDEX degradation_state_bloom_filter),
+    (MATERIALIZE INDEX export_eligibility_bloom_filter)
+SETTINGS alter_sync = 0, mutations_sync = 0;
+
+ALTER TABLE attributions_by_carbon_gco2e_local ON CLUSTER attribution
+    (DROP INDEX IF EXISTS provider_set),
+    (DROP INDEX IF EXISTS pathway_category_set),
+    (DROP INDEX IF EXISTS output_state_set),
+    (DROP INDEX IF EXISTS stage_origin_set),
+    (DROP INDEX IF EXISTS confidence_band_set),
+    (DROP INDEX IF EXISTS evidence_basis_set),
+    (DROP INDEX IF EXISTS degradation_state_set),
+    (DROP INDEX IF EXISTS export_eligibility_set)
+SETTINGS alter_sync = 0, mutations_sync = 0;
+
+ALTER TABLE attributions_by_confidence_local ON CLUSTER attribution
+    (ADD INDEX IF NOT EXISTS provider_bloom_filter provider TYPE bloom_filter(0.01) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS pathway_category_bloom_filter pathway_category TYPE bloom_filter(0.01) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS output_state_bloom_filter output_state TYPE bloom_filter(0.01) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS stage_origin_bloom_filter stage_origin TYPE bloom_filter(0.01) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS confidence_band_bloom_filter confidence_band TYPE bloom_filter(0.01) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS evidence_basis_bloom_filter evidence_basis TYPE bloom_filter(0.01) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS degradation_state_bloom_filter degradation_state TYPE bloom_filter(0.01) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS export_eligibility_bloom_filter export_eligibility TYPE bloom_filter(0.01) GRANULARITY 1);
+
+ALTER TABLE attributions_by_confidence_local ON CLUSTER attribution
+    (MATERIALIZE INDEX provider_bloom_filter),
+    (MATERIALIZE INDEX pathway_category_bloom_filter),
+    (MATERIALIZE INDEX output_state_bloom_filter),
+    (MATERIALIZE INDEX stage_origin_bloom_filter),
+    (MATERIALIZE INDEX confidence_band_bloom_filter),
+    (MATERIALIZE INDEX evidence_basis_bloom_filter),
+    (MATERIALIZE INDEX degradation_state_bloom_filter),
+    (MATERIALIZE INDEX export_eligibility_bloom_filter)
+SETTINGS alter_sync = 0, mutations_sync = 0;
+
+ALTER TABLE attributions_by_confidence_local ON CLUSTER attribution
+    (DROP INDEX IF EXISTS provider_set),
+    (DROP INDEX IF EXISTS pathway_category_set),
+    (DROP INDEX IF EXISTS output_state_set),
+    (DROP INDEX IF EXISTS stage_origin_set),
+    (DROP INDEX IF EXISTS confidence_band_set),
+    (DROP INDEX IF EXISTS evidence_basis_set),
+    (DROP INDEX IF EXISTS degradation_state_set),
+    (DROP INDEX IF EXISTS export_eligibility_set)
+SETTINGS alter_sync = 0, mutations_sync = 0;
+
+ALTER TABLE attributions_by_provider_local ON CLUSTER attribution
+    (ADD INDEX IF NOT EXISTS pathway_category_bloom_filter pathway_category TYPE bloom_filter(0.01) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS output_state_bloom_filter output_state TYPE bloom_filter(0.01) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS stage_origin_bloom_filter stage_origin TYPE bloom_filter(0.01) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS confidence_band_bloom_filter confidence_band TYPE bloom_filter(0.01) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS evidence_basis_bloom_filter evidence_basis TYPE bloom_filter(0.01) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS degradation_state_bloom_filter degradation_state TYPE bloom_filter(0.01) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS export_eligibility_bloom_filter export_eligibility TYPE bloom_filter(0.01) GRANULARITY 1);
+
+ALTER TABLE attributions_by_provider_local ON CLUSTER attribution
+    (MATERIALIZE INDEX pathway_category_bloom_filter),
+    (MATERIALIZE INDEX output_state_bloom_filter),
+    (MATERIALIZE INDEX stage_origin_bloom_filter),
+    (MATERIALIZE INDEX confidence_band_bloom_filter),
+    (MATERIALIZE INDEX evidence_basis_bloom_filter),
+    (MATERIALIZE INDEX degradation_state_bloom_filter),
+    (MATERIALIZE INDEX export_eligibility_bloom_filter)
+SETTINGS alter_sync = 0, mutations_sync = 0;
+
+ALTER TABLE attributions_by_provider_local ON CLUSTER attribution
+    (DROP INDEX IF EXISTS pathway_category_set),
+    (DROP INDEX IF EXISTS output_state_set),
+    (DROP INDEX IF EXISTS stage_origin_set),
+    (DROP INDEX IF EXISTS confidence_band_set),
+    (DROP INDEX IF EXISTS evidence_basis_set),
+    (DROP INDEX IF EXISTS degradation_state_set),
+    (DROP INDEX IF EXISTS export_eligibility_set)
+SETTINGS alter_sync = 0, mutations_sync = 0;
+
+ALTER TABLE attributions_by_served_model_local ON CLUSTER attribution
+    (ADD INDEX IF NOT EXISTS provider_bloom_filter provider TYPE bloom_filter(0.01) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS pathway_category_bloom_filter pathway_category TYPE bloom_filter(0.01) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS output_state_bloom_filter output_state TYPE bloom_filter(0.01) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS stage_origin_bloom_filter stage_origin TYPE bloom_filter(0.01) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS confidence_band_bloom_filter confidence_band TYPE bloom_filter(0.01) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS evidence_basis_bloom_filter evidence_basis TYPE bloom_filter(0.01) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS degradation_state_bloom_filter degradation_state TYPE bloom_filter(0.01) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS export_eligibility_bloom_filter export_eligibility TYPE bloom_filter(0.01) GRANULARITY 1);
+
+ALTER TABLE attributions_by_served_model_local ON CLUSTER attribution
+    (MATERIALIZE INDEX provider_bloom_filter),
+    (MATERIALIZE INDEX pathway_category_bloom_filter),
+    (MATERIALIZE INDEX output_state_bloom_filter),
+    (MATERIALIZE INDEX stage_origin_bloom_filter),
+    (MATERIALIZE INDEX confidence_band_bloom_filter),
+    (MATERIALIZE INDEX evidence_basis_bloom_filter),
+    (MATERIALIZE INDEX degradation_state_bloom_filter),
+    (MATERIALIZE INDEX export_eligibility_bloom_filter)
+SETTINGS alter_sync = 0, mutations_sync = 0;
+
+ALTER TABLE attributions_by_served_model_local ON CLUSTER attribution
+    (DROP INDEX IF EXISTS provider_set),
+    (DROP INDEX IF EXISTS pathway_category_set),
+    (DROP INDEX IF EXISTS output_state_set),
+    (DROP INDEX IF EXISTS stage_origin_set),
+    (DROP INDEX IF EXISTS confidence_band_set),
+    (DROP INDEX IF EXISTS evidence_basis_set),
+    (DROP INDEX IF EXISTS degradation_state_set),
+    (DROP INDEX IF EXISTS export_eligibility_set)
+SETTINGS alter_sync = 0, mutations_sync = 0;
+
+ALTER TABLE attributions_by_service_local ON CLUSTER attribution
+    (ADD INDEX IF NOT EXISTS provider_bloom_filter provider TYPE bloom_filter(0.01) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS pathway_category_bloom_filter pathway_category TYPE bloom_filter(0.01) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS output_state_bloom_filter output_state TYPE bloom_filter(0.01) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS stage_origin_bloom_filter stage_origin TYPE bloom_filter(0.01) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS confidence_band_bloom_filter confidence_band TYPE bloom_filter(0.01) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS evidence_basis_bloom_filter evidence_basis TYPE bloom_filter(0.01) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS degradation_state_bloom_filter degradation_state TYPE bloom_filter(0.01) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS export_eligibility_bloom_filter export_eligibility TYPE bloom_filter(0.01) GRANULARITY 1);
+
+ALTER TABLE attributions_by_service_local ON CLUSTER attribution
+    (MATERIALIZE INDEX provider_bloom_filter),
+    (MATERIALIZE INDEX pathway_category_bloom_filter),
+    (MATERIALIZE INDEX output_state_bloom_filter),
+    (MATERIALIZE INDEX stage_origin_bloom_filter),
+    (MATERIALIZE INDEX confidence_band_bloom_filter),
+    (MATERIALIZE INDEX evidence_basis_bloom_filter),
+    (MATERIALIZE INDEX degradation_state_bloom_filter),
+    (MATERIALIZE INDEX export_eligibility_bloom_filter)
+SETTINGS alter_sync = 0, mutations_sync = 0;
+
+ALTER TABLE attributions_by_service_local ON CLUSTER attribution
+    (DROP INDEX IF EXISTS provider_set),
+    (DROP INDEX IF EXISTS pathway_category_set),
+    (DROP INDEX IF EXISTS output_state_set),
+    (DROP INDEX IF EXISTS stage_origin_set),
+    (DROP INDEX IF EXISTS confidence_band_set),
+    (DROP INDEX IF EXISTS evidence_basis_set),
+    (DROP INDEX IF EXISTS degradation_state_set),
+    (DROP INDEX IF EXISTS export_eligibility_set)
+SETTINGS alter_sync = 0, mutations_sync = 0;
+
+ALTER TABLE attributions_by_owner_local ON CLUSTER attribution
+    (ADD INDEX IF NOT EXISTS provider_bloom_filter provider TYPE bloom_filter(0.01) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS pathway_category_bloom_filter pathway_category TYPE bloom_filter(0.01) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS output_state_bloom_filter output_state TYPE bloom_filter(0.01) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS stage_origin_bloom_filter stage_origin TYPE bloom_filter(0.01) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS confidence_band_bloom_filter confidence_band TYPE bloom_filter(0.01) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS evidence_basis_bloom_filter evidence_basis TYPE bloom_filter(0.01) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS degradation_state_bloom_filter degradation_state TYPE bloom_filter(0.01) GRANULARITY 1),
+    (ADD INDEX IF NOT EXISTS export_eligibility_bloom_filter export_eligibility TYPE bloom_filter(0.01) GRANULARITY 1);
+
+ALTER TABLE attributions_by_owner_local ON CLUSTER attribution
+    (MATERIALIZE INDEX provider_bloom_filter),
+    (MATERIALIZE INDEX pathway_category_bloom_filter),
+    (MATERIALIZE INDEX output_state_bloom_filter),
+    (MATERIALIZE INDEX stage_origin_bloom_filter),
+    (MATERIALIZE INDEX confidence_band_bloom_filter),
+    (MATERIALIZE INDEX evidence_basis_bloom_filter),
+    (MATERIALIZE INDEX degradation_state_bloom_filter),
+    (MATERIALIZE INDEX export_eligibility_bloom_filter)
+SETTINGS alter_sync = 0, mutations_sync = 0;
+
+ALTER TABLE attributions_by_owner_local ON CLUSTER attribution
+    (DROP INDEX IF EXISTS provider_set),
+    (DROP INDEX IF EXISTS pathway_category_set),
+    (DROP INDEX IF EXISTS output_state_set),
+    (DROP INDEX IF EXISTS stage_origin_set),
+    (DROP INDEX IF EXISTS confidence_band_set),
+    (DROP INDEX IF EXISTS evidence_basis_set),
+    (DROP INDEX IF EXISTS degradation_state_set),
+    (DROP INDEX IF EXISTS export_eligibility_set)
+SETTINGS alter_sync = 0, mutations_sync = 0;
+
+ALTER TABLE attributions_by_labels_local ON CLUSTER attribution
+    (ADD INDEX IF NOT EXISTS provider_bloom_filter provider TYPE bloom_filter(0.01) GRANULARITY 1);
+
+ALTER TABLE attributions_by_labels_local ON CLUSTER attribution
+    (MATERIALIZE INDEX provider_bloom_filter)
+SETTINGS alter_sync = 0, mutations_sync = 0;
+
+ALTER TABLE attributions_by_labels_local ON CLUSTER attribution
+    (DROP INDEX IF EXISTS provider_set)
+SETTINGS alter_sync = 0, mutations_sync = 0;

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { parseFilters, type Sort } from '../../../../internal/filters/parse.js'
 import {
+  isCommon,
   lookAt,
   mostSelectiveFirst,
   type PlannedQuestion,
@@ -77,6 +78,30 @@ describe('a page is looked for', () => {
       byGranules: false,
     })
     expect(planReading(question([['[owner][eq]', 'nobody']]), sample, all)?.table).toBe('attributions_by_owner')
+  })
+
+  test("in a filter's order by the indexes of granules where nothing of it meets the other filter", () => {
+    const apart = sampleWith((i) => ({ provider: i % 2 === 0 ? 'even' : 'odd', served_model: `model-${i % 4}` }))
+    const filters = (model: string) => [['[provider][eq]', 'even'] as const, ['[served_model][eq]', model] as const]
+
+    expect(planReading(question(filters('model-1')), apart, all)).toMatchObject({
+      table: 'attributions_by_served_model',
+      byGranules: true,
+    })
+    expect(planReading(question(filters('model-2')), apart, all)).toMatchObject({
+      table: 'attributions_by_cost_usd',
+      byGranules: false,
+    })
+  })
+
+  test('in the order of a filter where few are not what it leaves out', () => {
+    const sample = sampleWith((i) => ({ provider: i % 1_000 === 0 ? 'small' : 'big' }))
+
+    expect(planReading(question([['[provider][ne]', 'big']]), sample, all)).toMatchObject({
+      table: 'attributions_by_provider',
+      byGranules: false,
+    })
+    expect(planReading(question([['[provider][ne]', 'small']]), sample, all)?.table).toBe('attributions_by_cost_usd')
   })
 
   test('in the order of the labels where a rare label is asked for, alone or with a common one', () => {
@@ -169,4 +194,18 @@ test('the conditions that fewest records meet are looked at first', () => {
 
   expect([first?.field, second?.field, third?.field]).toEqual(['owner', 'provider', 'confidence'])
   expect(mostSelectiveFirst(conditions, undefined)).toEqual(conditions)
+})
+
+test('a value is common that some of the sampled records have which are asked for', () => {
+  const look = (...parameters: readonly (readonly [string, string])[]) =>
+    lookAt(
+      conditionsOf(...parameters),
+      sampleWith((i) => ({ served_model: `model-${i % 2}`, confidence: i % 2 === 0 ? 0.9 : 0.3 })),
+    )
+
+  expect(isCommon('model-1', 'served_model', look())).toBe(true)
+  expect(isCommon('model-2', 'served_model', look())).toBe(false)
+  expect(isCommon('0.9000', 'confidence', look(['[served_model][eq]', 'model-0']))).toBe(true)
+  expect(isCommon('0.9000', 'confidence', look(['[served_model][eq]', 'model-1']))).toBe(false)
+  expect(isCommon('model-1', 'served_model', undefined)).toBe(false)
 })
