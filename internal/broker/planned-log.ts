@@ -69,18 +69,19 @@ export interface PlannedLogDeps {
 
 const BATCH_MESSAGES_MAX = 1_000
 const BATCH_BYTES_MAX = 6 * 1024 * 1024
-/** A batch of so many events is worth its insert. */
+/** A batch of so many events, or bytes, is worth its insert. */
 const FULL_EVENTS = 5_000
+const FULL_BYTES = BATCH_BYTES_MAX / 2
 /** How long a log that was found empty is left alone. */
 const IDLE_MS = 50
 /**
- * From the start of a batch that inserted to the start of the next, unless the batch was full: an insert costs the
- * engine 0.1 to 0.3 s of a processor however few rows it has (`deploy/decisions/two-partitions-and-paced-inserts.md`), and
- * what arrives meanwhile travels as one.
+ * Whoever has inserted waits, unless the batch was full: until so long after its beginning, and so many times as long as it
+ * took, up to a limit. An insert costs the engine a tenth of a second of a processor and more, however few rows it has, and
+ * what arrives meanwhile travels as one (`deploy/decisions/two-partitions-and-paced-inserts.md`).
  */
 const INSERT_EVERY_MS = 250
-/** A batch that took longer is followed by a pause twice as long, up to this: the engine has others to serve. */
-const INSERT_PAUSE_MS_MAX = 400
+const PAUSE_TO_BATCH = 2
+const PAUSE_MS_MAX = 500
 /** After a failure of a dependency. */
 const RETRY_MS = 500
 /** A process that stood still for longer than this after its plan (stopped, swapped out) asks again whether it owns. */
@@ -152,12 +153,13 @@ async function work<C extends Progress>(
     // Kept in memory until the next plan is written, which says both in one write.
     hold.advance({ ...batch.after, ...(writesRecords(log.key) && { doneMs: extent.atMs }) })
     planned = undefined
-    const isFull = entries.length === BATCH_MESSAGES_MAX || batch.size >= FULL_EVENTS
+    const bytes = entries.reduce((sum, { data }) => sum + data.length, 0)
+    const isFull = entries.length === BATCH_MESSAGES_MAX || batch.size >= FULL_EVENTS || bytes >= FULL_BYTES
     if (!batch.inserts || isFull) continue
     // Else what was inserted would stay unseen through the pause.
     if (writesRecords(log.key)) await hold.save(hold.value)
     const tookMs = performance.now() - readAt
-    await pause(Math.max(INSERT_EVERY_MS - tookMs, Math.min(2 * tookMs, INSERT_PAUSE_MS_MAX)), signal)
+    await pause(Math.max(INSERT_EVERY_MS - tookMs, Math.min(PAUSE_TO_BATCH * tookMs, PAUSE_MS_MAX)), signal)
   }
   if (!hold.isSaved) await hold.save(hold.value)
 }

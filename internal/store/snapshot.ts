@@ -6,7 +6,7 @@ export const BEGUN_BY_SNAPSHOT = 'valid_from <= fromUnixTimestamp64Milli({snapsh
  * what holds nothing else (16 ms for ten million records, and nothing ever is).
  */
 const asOfSnapshot = (which: string): string => `${BEGUN_BY_SNAPSHOT}
-  AND (identity(id), valid_from) NOT IN (
+  AND (identity(id), identity(valid_from)) NOT IN (
     SELECT id, valid_from FROM closed
     WHERE ${which} AND closed_at <= fromUnixTimestamp64Milli({snapshot:Int64}))`
 

@@ -6,8 +6,9 @@ import { columnOf, tableSortedBy } from '../tables/sorted-copies.js'
 import { namedRecord, RECORD, type StoredAttribution } from './attributions.js'
 import { Bindings, clauseOf, operandOf } from './conditions.js'
 import {
-  isCommon,
+  type After,
   type Look,
+  leftOfValue,
   lookAt,
   mostSelectiveFirst,
   ordersOf,
@@ -17,12 +18,6 @@ import {
 import type { RecordSample } from './record-sample.js'
 
 /** A page of records by filters and sort, read from the table whose order answers it with the least reading. */
-
-/** The last record of the page before: its sort value, as text (times in milliseconds), and its id. */
-export interface After {
-  readonly value: string
-  readonly idHex: string
-}
 
 /** What a partner may see of a tenant's records: those of some layers, less those that may not be taken out. */
 export interface AttributionView {
@@ -45,7 +40,7 @@ export interface RecordsQuestion {
 export type IsFilled = (table: string) => boolean
 
 /**
- * Work that a page may cost at most; a query that needs more is answered with an error, not with a wait. The threads
+ * Work that a query of a page may cost at most; one that needs more is answered with an error, not with a wait. The threads
  * yield to those of inserts, so that no reader delays what comes in.
  */
 const READ_LIMITS = {
@@ -55,7 +50,7 @@ const READ_LIMITS = {
   os_threads_nice_value_query: 5,
   // What decides is read first, as it is written; what was closed is looked at for what is left.
   optimize_move_to_prewhere: 0,
-  // Up to so many values found by text are looked for in indexes; versions that were closed, of which there are more, are not.
+  // Up to so many values found by text are looked for in indexes.
   use_index_for_in_with_subqueries_max_values: '1000',
   // Only the rows of the page are read whole, wherever their sort keys came from.
   query_plan_optimize_lazy_materialization: 1,
@@ -77,6 +72,9 @@ const WITHOUT_GRANULES = { use_skip_indexes: 0, max_threads: 1 } as const
  * Up to so many rows are rather sorted than looked for in the order of the sort: about what both ways cost alike.
  */
 const SORTED_ROWS_MAX = 200_000
+
+/** Of so many pages a sample does not err by one. */
+const LONG_PAGES = 8
 
 const SHOWN_OF_VIEW = "export_eligibility != 'residency_restricted'"
 
@@ -119,8 +117,11 @@ export async function listRecords(
     })
     return (await result.json<StoredAttribution & { id_hex: string }>()).map(namedRecord)
   }
-  const isLong = after !== undefined && table === tableSortedBy(sort.field) && isCommon(after.value, sort.field, look)
-  const stretches = after === undefined ? [EVERYTHING] : behind(after, sort, isLong, bindings)
+  const isInOrder = table === tableSortedBy(sort.field)
+  const stretches =
+    after === undefined
+      ? [EVERYTHING]
+      : behind(after, sort, isInOrder && leftOfValue(after, sort, look) > LONG_PAGES * limit, bindings)
   const page: StoredAttribution[] = []
   for (const stretch of stretches) {
     page.push(...(await read(stretch, limit - page.length)))
@@ -153,7 +154,7 @@ const ofTenant = (conditions: readonly string[]): string =>
  * of one value, as a stretch of its own: as part of one question, each granule behind is looked at (10 ms for ten
  * million records).
  *
- * @param isLong whether so many records are left of the value that the page is hardly longer
+ * @param isLong whether so many records are left of the value that the page is hardly ever longer
  */
 function behind(
   { value, idHex }: After,
@@ -194,7 +195,10 @@ async function choosePlan(
   if (plan !== undefined) return plan
   const bySort = isFilled(tableSortedBy(sort.field)) ? tableSortedBy(sort.field) : base
   const sorted = { table: bySort, byGranules: true }
-  const candidates = ordersOf({ conditions, sort }).filter(({ table }) => isFilled(table))
+  // What is not a value is nearly everything, as a rule.
+  const candidates = ordersOf({ conditions, sort }).filter(
+    ({ table, known }) => isFilled(table) && known.some(({ operator }) => operator !== 'ne'),
+  )
   if (candidates.length === 0) return sorted
 
   const bindings = new Bindings()

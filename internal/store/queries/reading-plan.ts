@@ -1,4 +1,4 @@
-import { type FieldName, SORT_FIELDS, type SortField } from '../../filters/fields.js'
+import { type FieldName, SORT_FIELDS } from '../../filters/fields.js'
 import type { Condition, Sort } from '../../filters/parse.js'
 import { BY_LABELS, LABEL_FIELDS, tableSortedBy } from '../tables/sorted-copies.js'
 import { NEIGHBOURS, type RecordSample, roughly, type SampledRecord, sampledValue } from './record-sample.js'
@@ -16,6 +16,12 @@ export interface ReadingPlan {
   readonly byGranules: boolean
 }
 
+/** The last record of the page before: its sort value, as text (times in milliseconds), and its id. */
+export interface After {
+  readonly value: string
+  readonly idHex: string
+}
+
 export interface PlannedQuestion {
   readonly conditions: readonly Condition[]
   readonly sort: Sort
@@ -27,7 +33,7 @@ export interface PlannedQuestion {
 /**
  * Processor time of the engine in µs, measured on ten million records: a row that is held against the filter; one that lies in
  * a granule with a match, of which sort value, id and validity are read too; one that is found in another order and
- * sorted; and a granule's index.
+ * sorted; a granule's index; and one that is asked for several values.
  */
 const US_A_ROW = 0.015
 const US_A_ROW_BESIDE_MATCH = 0.3
@@ -101,13 +107,15 @@ export function mostSelectiveFirst(conditions: readonly Condition[], look: Look 
   return conditions.toSorted((one, other) => (counts.get(one) ?? 0) - (counts.get(other) ?? 0))
 }
 
-/** Whether thousands of the records that are asked for have this value of a field. */
-export function isCommon(value: string, field: SortField, look: Look | undefined): boolean {
-  if (look === undefined) return false
+/** How many of the records that are asked for have the sort value of a page's last record, and come behind it. */
+export function leftOfValue({ value, idHex }: After, { field, isDescending }: Sort, look: Look | undefined): number {
+  if (look === undefined) return 0
   const { sample, marksOf } = look
   const sampled = sampledValue(field, value)
   const marks = both(sample, [...marksOf.values()])
-  return sample.records.some((record, i) => marks[i] === 1 && record[field] === sampled)
+  const isBehind = ({ id }: SampledRecord): boolean => (isDescending ? id < idHex : id > idHex)
+  const left = sample.records.filter((record, i) => marks[i] === 1 && record[field] === sampled && isBehind(record))
+  return left.length * sample.rowsOfEach
 }
 
 /** Orders other than the sort's that know some of the conditions by their primary key. */
@@ -153,7 +161,7 @@ const countOf = (marks: Marks): number => marks.reduce((sum, mark) => sum + mark
 
 function costInOrder({ conditions, sort, afterValue, limit }: PlannedQuestion, { sample, matching, meeting }: Found) {
   const { records, rowsOfEach } = sample
-  // What the primary key knows is not read.
+  // What the primary key knows is not read; of what is not a value it knows too, but that is hardly ever much.
   const ofSort = conditions.filter(({ field, operator }) => field === sort.field && operator !== 'ne')
   const isAhead = comesAfter(sort, afterValue)
   const isInRange = meeting(ofSort)
@@ -179,8 +187,9 @@ function costInOrder({ conditions, sort, afterValue, limit }: PlannedQuestion, {
   return { us: read * US_A_ROW + besideUs, byGranulesUs: costOfGranules(conditions, all) + besideUs }
 }
 
-/** Of looking through the indexes of the granules of so many rows. */
+/** Of looking through the indexes of the granules of so many rows. None knows where a value is not. */
 function costOfGranules(conditions: readonly Condition[], rows: number): number {
+  if (conditions.every(({ operator }) => operator === 'ne')) return Number.POSITIVE_INFINITY
   const isOfValues = conditions.some(({ operator }) => operator === 'in' || operator === 'contains')
   return ((isOfValues ? US_A_GRANULE_OF_VALUES : US_A_GRANULE) * rows) / GRANULE_ROWS
 }
@@ -228,14 +237,10 @@ function costOfSorting(question: PlannedQuestion, known: readonly Condition[], {
   const sorted = found === 0 ? read : (read * ahead) / found
   const rows = read + ENDS_ROWS
   const sortingUs = sorted * US_A_SORTED_ROW
-  const rest = question.conditions.filter((condition) => !known.includes(condition))
-  const density = found === 0 ? 1 : countOf(matching) / found
+  const rest = question.conditions.filter((condition) => !known.includes(condition) && condition.operator !== 'ne')
+  const density = found === 0 ? 1 : countOf(meeting([...known, ...rest])) / found
   const left = rows * (1 - Math.exp(-density * GRANULE_ROWS))
-  return {
-    us: rows * US_A_ROW + sortingUs,
-    byGranulesUs:
-      rest.length === 0 ? Number.POSITIVE_INFINITY : costOfGranules(rest, rows) + left * US_A_ROW + sortingUs,
-  }
+  return { us: rows * US_A_ROW + sortingUs, byGranulesUs: costOfGranules(rest, rows) + left * US_A_ROW + sortingUs }
 }
 
 /**
@@ -246,7 +251,7 @@ function costOfSorting(question: PlannedQuestion, known: readonly Condition[], {
  */
 function rowsWithin(conditions: readonly Condition[], { records, rowsOfEach }: RecordSample): number | undefined {
   const [field] = new Set(conditions.map((condition) => condition.field))
-  const isSpan = conditions.every((one) => one.field === field && one.operator !== 'eq' && one.operator !== 'in')
+  const isSpan = conditions.every((one) => one.field === field && /^[gl]t/.test(one.operator))
   if ((field !== 'event_time' && field !== 'materialized_at') || !isSpan) return undefined
   const times = records.map((record) => Number(record[field])).sort((one, other) => one - other)
   const places = times.filter((_, i) => i % NEIGHBOURS === 0)

@@ -101,7 +101,7 @@ export const RECORD_TABLES: readonly string[] = ['attributions', ...SORTED_COPIE
 
 /**
  * What the granules of each table know of their rows. A granule that passes such an index for one filter holds a match,
- * but for `in` and `eq` of a number, and one in a hundred by chance: so a page costs hardly more than one granule a
+ * but for `ne`, and `in` and `eq` of a number, and one in a hundred by chance: so a page costs hardly more than one granule a
  * record, wherever in the order its records lie.
  */
 const SKIP_INDEXES: readonly (readonly [column: string, type: string])[] = [
@@ -235,8 +235,9 @@ const bloomsOf = ({ table, key }: SortedCopy): readonly string[] => {
   const inBackground = 'SETTINGS alter_sync = 0, mutations_sync = 0'
   return [
     `ALTER TABLE ${table} ${blooms.map((index) => `ADD ${indexOf(index).replace('INDEX', 'INDEX IF NOT EXISTS')}`).join(', ')}`,
-    `ALTER TABLE ${table} ${blooms.map((index) => `MATERIALIZE INDEX ${indexNameOf(index)}`).join(', ')} ${inBackground}`,
+    // First, since it is refused while a set is still being made: no work is begun anew with each try.
     `ALTER TABLE ${table} ${blooms.map(([column]) => `DROP INDEX IF EXISTS ${indexNameOf([column, 'set'])}`).join(', ')} ${inBackground}`,
+    `ALTER TABLE ${table} ${blooms.map((index) => `MATERIALIZE INDEX ${indexNameOf(index)}`).join(', ')} ${inBackground}`,
   ]
 }
 

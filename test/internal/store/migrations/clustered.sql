@@ -1600,25 +1600,25 @@ ALTER TABLE attributions_local ON CLUSTER attribution
     (ADD INDEX IF NOT EXISTS export_eligibility_bloom_filter export_eligibility TYPE bloom_filter(0.01) GRANULARITY 1);
 
 ALTER TABLE attributions_local ON CLUSTER attribution
-    (MATERIALIZE INDEX provider_bloom_filter),
-    (MATERIALIZE INDEX pathway_category_bloom_filter),
-    (MATERIALIZE INDEX output_state_bloom_filter),
-    (MATERIALIZE INDEX stage_origin_bloom_filter),
-    (MATERIALIZE INDEX confidence_band_bloom_filter),
-    (MATERIALIZE INDEX evidence_basis_bloom_filter),
-    (MATERIALIZE INDEX degradation_state_bloom_filter),
-    (MATERIALIZE INDEX export_eligibility_bloom_filter)
+    (DROP INDEX IF EXISTS provider_set),
+    (DROP INDEX IF EXISTS pathway_category_set),
+    (DROP INDEX IF EXISTS output_state_set),
+    (DROP INDEX IF EXISTS stage_origin_set),
+    (DROP INDEX IF EXISTS confidence_band_set),
+    (DROP INDEX IF EXISTS evidence_basis_set),
+    (DROP INDEX IF EXISTS degradation_state_set),
+    (DROP INDEX IF EXISTS export_eligibility_set)
 SETTINGS alter_sync = 0, mutations_sync = 0;
 
 ALTER TABLE attributions_local ON CLUSTER attribution
-    (DROP INDEX IF EXISTS provider_set),
-    (DROP INDEX IF EXISTS pathway_category_set),
-    (DROP INDEX IF EXISTS output_state_set),
-    (DROP INDEX IF EXISTS stage_origin_set),
-    (DROP INDEX IF EXISTS confidence_band_set),
-    (DROP INDEX IF EXISTS evidence_basis_set),
-    (DROP INDEX IF EXISTS degradation_state_set),
-    (DROP INDEX IF EXISTS export_eligibility_set)
+    (MATERIALIZE INDEX provider_bloom_filter),
+    (MATERIALIZE INDEX pathway_category_bloom_filter),
+    (MATERIALIZE INDEX output_state_bloom_filter),
+    (MATERIALIZE INDEX stage_origin_bloom_filter),
+    (MATERIALIZE INDEX confidence_band_bloom_filter),
+    (MATERIALIZE INDEX evidence_basis_bloom_filter),
+    (MATERIALIZE INDEX degradation_state_bloom_filter),
+    (MATERIALIZE INDEX export_eligibility_bloom_filter)
 SETTINGS alter_sync = 0, mutations_sync = 0;
 
 ALTER TABLE attributions_by_materialized_at_local ON CLUSTER attribution
@@ -1632,17 +1632,6 @@ ALTER TABLE attributions_by_materialized_at_local ON CLUSTER attribution
     (ADD INDEX IF NOT EXISTS export_eligibility_bloom_filter export_eligibility TYPE bloom_filter(0.01) GRANULARITY 1);
 
 ALTER TABLE attributions_by_materialized_at_local ON CLUSTER attribution
-    (MATERIALIZE INDEX provider_bloom_filter),
-    (MATERIALIZE INDEX pathway_category_bloom_filter),
-    (MATERIALIZE INDEX output_state_bloom_filter),
-    (MATERIALIZE INDEX stage_origin_bloom_filter),
-    (MATERIALIZE INDEX confidence_band_bloom_filter),
-    (MATERIALIZE INDEX evidence_basis_bloom_filter),
-    (MATERIALIZE INDEX degradation_state_bloom_filter),
-    (MATERIALIZE INDEX export_eligibility_bloom_filter)
-SETTINGS alter_sync = 0, mutations_sync = 0;
-
-ALTER TABLE attributions_by_materialized_at_local ON CLUSTER attribution
     (DROP INDEX IF EXISTS provider_set),
     (DROP INDEX IF EXISTS pathway_category_set),
     (DROP INDEX IF EXISTS output_state_set),
@@ -1651,6 +1640,17 @@ ALTER TABLE attributions_by_materialized_at_local ON CLUSTER attribution
     (DROP INDEX IF EXISTS evidence_basis_set),
     (DROP INDEX IF EXISTS degradation_state_set),
     (DROP INDEX IF EXISTS export_eligibility_set)
+SETTINGS alter_sync = 0, mutations_sync = 0;
+
+ALTER TABLE attributions_by_materialized_at_local ON CLUSTER attribution
+    (MATERIALIZE INDEX provider_bloom_filter),
+    (MATERIALIZE INDEX pathway_category_bloom_filter),
+    (MATERIALIZE INDEX output_state_bloom_filter),
+    (MATERIALIZE INDEX stage_origin_bloom_filter),
+    (MATERIALIZE INDEX confidence_band_bloom_filter),
+    (MATERIALIZE INDEX evidence_basis_bloom_filter),
+    (MATERIALIZE INDEX degradation_state_bloom_filter),
+    (MATERIALIZE INDEX export_eligibility_bloom_filter)
 SETTINGS alter_sync = 0, mutations_sync = 0;
 
 ALTER TABLE attributions_by_cost_usd_local ON CLUSTER attribution
@@ -1664,25 +1664,25 @@ ALTER TABLE attributions_by_cost_usd_local ON CLUSTER attribution
     (ADD INDEX IF NOT EXISTS export_eligibility_bloom_filter export_eligibility TYPE bloom_filter(0.01) GRANULARITY 1);
 
 ALTER TABLE attributions_by_cost_usd_local ON CLUSTER attribution
-    (MATERIALIZE INDEX provider_bloom_filter),
-    (MATERIALIZE INDEX pathway_category_bloom_filter),
-    (MATERIALIZE INDEX output_state_bloom_filter),
-    (MATERIALIZE INDEX stage_origin_bloom_filter),
-    (MATERIALIZE INDEX confidence_band_bloom_filter),
-    (MATERIALIZE INDEX evidence_basis_bloom_filter),
-    (MATERIALIZE INDEX degradation_state_bloom_filter),
-    (MATERIALIZE INDEX export_eligibility_bloom_filter)
+    (DROP INDEX IF EXISTS provider_set),
+    (DROP INDEX IF EXISTS pathway_category_set),
+    (DROP INDEX IF EXISTS output_state_set),
+    (DROP INDEX IF EXISTS stage_origin_set),
+    (DROP INDEX IF EXISTS confidence_band_set),
+    (DROP INDEX IF EXISTS evidence_basis_set),
+    (DROP INDEX IF EXISTS degradation_state_set),
+    (DROP INDEX IF EXISTS export_eligibility_set)
 SETTINGS alter_sync = 0, mutations_sync = 0;
 
 ALTER TABLE attributions_by_cost_usd_local ON CLUSTER attribution
-    (DROP INDEX IF EXISTS provider_set),
-    (DROP INDEX IF EXISTS pathway_category_set),
-    (DROP INDEX IF EXISTS output_state_set),
-    (DROP INDEX IF EXISTS stage_origin_set),
-    (DROP INDEX IF EXISTS confidence_band_set),
-    (DROP INDEX IF EXISTS evidence_basis_set),
-    (DROP INDEX IF EXISTS degradation_state_set),
-    (DROP INDEX IF EXISTS export_eligibility_set)
+    (MATERIALIZE INDEX provider_bloom_filter),
+    (MATERIALIZE INDEX pathway_category_bloom_filter),
+    (MATERIALIZE INDEX output_state_bloom_filter),
+    (MATERIALIZE INDEX stage_origin_bloom_filter),
+    (MATERIALIZE INDEX confidence_band_bloom_filter),
+    (MATERIALIZE INDEX evidence_basis_bloom_filter),
+    (MATERIALIZE INDEX degradation_state_bloom_filter),
+    (MATERIALIZE INDEX export_eligibility_bloom_filter)
 SETTINGS alter_sync = 0, mutations_sync = 0;
 
 ALTER TABLE attributions_by_energy_wh_local ON CLUSTER attribution
@@ -1696,17 +1696,6 @@ ALTER TABLE attributions_by_energy_wh_local ON CLUSTER attribution
     (ADD INDEX IF NOT EXISTS export_eligibility_bloom_filter export_eligibility TYPE bloom_filter(0.01) GRANULARITY 1);
 
 ALTER TABLE attributions_by_energy_wh_local ON CLUSTER attribution
-    (MATERIALIZE INDEX provider_bloom_filter),
-    (MATERIALIZE INDEX pathway_category_bloom_filter),
-    (MATERIALIZE INDEX output_state_bloom_filter),
-    (MATERIALIZE INDEX stage_origin_bloom_filter),
-    (MATERIALIZE INDEX confidence_band_bloom_filter),
-    (MATERIALIZE INDEX evidence_basis_bloom_filter),
-    (MATERIALIZE INDEX degradation_state_bloom_filter),
-    (MATERIALIZE INDEX export_eligibility_bloom_filter)
-SETTINGS alter_sync = 0, mutations_sync = 0;
-
-ALTER TABLE attributions_by_energy_wh_local ON CLUSTER attribution
     (DROP INDEX IF EXISTS provider_set),
     (DROP INDEX IF EXISTS pathway_category_set),
     (DROP INDEX IF EXISTS output_state_set),
@@ -1715,6 +1704,17 @@ ALTER TABLE attributions_by_energy_wh_local ON CLUSTER attribution
     (DROP INDEX IF EXISTS evidence_basis_set),
     (DROP INDEX IF EXISTS degradation_state_set),
     (DROP INDEX IF EXISTS export_eligibility_set)
+SETTINGS alter_sync = 0, mutations_sync = 0;
+
+ALTER TABLE attributions_by_energy_wh_local ON CLUSTER attribution
+    (MATERIALIZE INDEX provider_bloom_filter),
+    (MATERIALIZE INDEX pathway_category_bloom_filter),
+    (MATERIALIZE INDEX output_state_bloom_filter),
+    (MATERIALIZE INDEX stage_origin_bloom_filter),
+    (MATERIALIZE INDEX confidence_band_bloom_filter),
+    (MATERIALIZE INDEX evidence_basis_bloom_filter),
+    (MATERIALIZE INDEX degradation_state_bloom_filter),
+    (MATERIALIZE INDEX export_eligibility_bloom_filter)
 SETTINGS alter_sync = 0, mutations_sync = 0;
 
 ALTER TABLE attributions_by_carbon_gco2e_local ON CLUSTER attribution
@@ -1728,25 +1728,25 @@ ALTER TABLE attributions_by_carbon_gco2e_local ON CLUSTER attribution
     (ADD INDEX IF NOT EXISTS export_eligibility_bloom_filter export_eligibility TYPE bloom_filter(0.01) GRANULARITY 1);
 
 ALTER TABLE attributions_by_carbon_gco2e_local ON CLUSTER attribution
-    (MATERIALIZE INDEX provider_bloom_filter),
-    (MATERIALIZE INDEX pathway_category_bloom_filter),
-    (MATERIALIZE INDEX output_state_bloom_filter),
-    (MATERIALIZE INDEX stage_origin_bloom_filter),
-    (MATERIALIZE INDEX confidence_band_bloom_filter),
-    (MATERIALIZE INDEX evidence_basis_bloom_filter),
-    (MATERIALIZE INDEX degradation_state_bloom_filter),
-    (MATERIALIZE INDEX export_eligibility_bloom_filter)
+    (DROP INDEX IF EXISTS provider_set),
+    (DROP INDEX IF EXISTS pathway_category_set),
+    (DROP INDEX IF EXISTS output_state_set),
+    (DROP INDEX IF EXISTS stage_origin_set),
+    (DROP INDEX IF EXISTS confidence_band_set),
+    (DROP INDEX IF EXISTS evidence_basis_set),
+    (DROP INDEX IF EXISTS degradation_state_set),
+    (DROP INDEX IF EXISTS export_eligibility_set)
 SETTINGS alter_sync = 0, mutations_sync = 0;
 
 ALTER TABLE attributions_by_carbon_gco2e_local ON CLUSTER attribution
-    (DROP INDEX IF EXISTS provider_set),
-    (DROP INDEX IF EXISTS pathway_category_set),
-    (DROP INDEX IF EXISTS output_state_set),
-    (DROP INDEX IF EXISTS stage_origin_set),
-    (DROP INDEX IF EXISTS confidence_band_set),
-    (DROP INDEX IF EXISTS evidence_basis_set),
-    (DROP INDEX IF EXISTS degradation_state_set),
-    (DROP INDEX IF EXISTS export_eligibility_set)
+    (MATERIALIZE INDEX provider_bloom_filter),
+    (MATERIALIZE INDEX pathway_category_bloom_filter),
+    (MATERIALIZE INDEX output_state_bloom_filter),
+    (MATERIALIZE INDEX stage_origin_bloom_filter),
+    (MATERIALIZE INDEX confidence_band_bloom_filter),
+    (MATERIALIZE INDEX evidence_basis_bloom_filter),
+    (MATERIALIZE INDEX degradation_state_bloom_filter),
+    (MATERIALIZE INDEX export_eligibility_bloom_filter)
 SETTINGS alter_sync = 0, mutations_sync = 0;
 
 ALTER TABLE attributions_by_confidence_local ON CLUSTER attribution
@@ -1760,17 +1760,6 @@ ALTER TABLE attributions_by_confidence_local ON CLUSTER attribution
     (ADD INDEX IF NOT EXISTS export_eligibility_bloom_filter export_eligibility TYPE bloom_filter(0.01) GRANULARITY 1);
 
 ALTER TABLE attributions_by_confidence_local ON CLUSTER attribution
-    (MATERIALIZE INDEX provider_bloom_filter),
-    (MATERIALIZE INDEX pathway_category_bloom_filter),
-    (MATERIALIZE INDEX output_state_bloom_filter),
-    (MATERIALIZE INDEX stage_origin_bloom_filter),
-    (MATERIALIZE INDEX confidence_band_bloom_filter),
-    (MATERIALIZE INDEX evidence_basis_bloom_filter),
-    (MATERIALIZE INDEX degradation_state_bloom_filter),
-    (MATERIALIZE INDEX export_eligibility_bloom_filter)
-SETTINGS alter_sync = 0, mutations_sync = 0;
-
-ALTER TABLE attributions_by_confidence_local ON CLUSTER attribution
     (DROP INDEX IF EXISTS provider_set),
     (DROP INDEX IF EXISTS pathway_category_set),
     (DROP INDEX IF EXISTS output_state_set),
@@ -1779,6 +1768,17 @@ ALTER TABLE attributions_by_confidence_local ON CLUSTER attribution
     (DROP INDEX IF EXISTS evidence_basis_set),
     (DROP INDEX IF EXISTS degradation_state_set),
     (DROP INDEX IF EXISTS export_eligibility_set)
+SETTINGS alter_sync = 0, mutations_sync = 0;
+
+ALTER TABLE attributions_by_confidence_local ON CLUSTER attribution
+    (MATERIALIZE INDEX provider_bloom_filter),
+    (MATERIALIZE INDEX pathway_category_bloom_filter),
+    (MATERIALIZE INDEX output_state_bloom_filter),
+    (MATERIALIZE INDEX stage_origin_bloom_filter),
+    (MATERIALIZE INDEX confidence_band_bloom_filter),
+    (MATERIALIZE INDEX evidence_basis_bloom_filter),
+    (MATERIALIZE INDEX degradation_state_bloom_filter),
+    (MATERIALIZE INDEX export_eligibility_bloom_filter)
 SETTINGS alter_sync = 0, mutations_sync = 0;
 
 ALTER TABLE attributions_by_provider_local ON CLUSTER attribution
@@ -1791,16 +1791,6 @@ ALTER TABLE attributions_by_provider_local ON CLUSTER attribution
     (ADD INDEX IF NOT EXISTS export_eligibility_bloom_filter export_eligibility TYPE bloom_filter(0.01) GRANULARITY 1);
 
 ALTER TABLE attributions_by_provider_local ON CLUSTER attribution
-    (MATERIALIZE INDEX pathway_category_bloom_filter),
-    (MATERIALIZE INDEX output_state_bloom_filter),
-    (MATERIALIZE INDEX stage_origin_bloom_filter),
-    (MATERIALIZE INDEX confidence_band_bloom_filter),
-    (MATERIALIZE INDEX evidence_basis_bloom_filter),
-    (MATERIALIZE INDEX degradation_state_bloom_filter),
-    (MATERIALIZE INDEX export_eligibility_bloom_filter)
-SETTINGS alter_sync = 0, mutations_sync = 0;
-
-ALTER TABLE attributions_by_provider_local ON CLUSTER attribution
     (DROP INDEX IF EXISTS pathway_category_set),
     (DROP INDEX IF EXISTS output_state_set),
     (DROP INDEX IF EXISTS stage_origin_set),
@@ -1808,6 +1798,16 @@ ALTER TABLE attributions_by_provider_local ON CLUSTER attribution
     (DROP INDEX IF EXISTS evidence_basis_set),
     (DROP INDEX IF EXISTS degradation_state_set),
     (DROP INDEX IF EXISTS export_eligibility_set)
+SETTINGS alter_sync = 0, mutations_sync = 0;
+
+ALTER TABLE attributions_by_provider_local ON CLUSTER attribution
+    (MATERIALIZE INDEX pathway_category_bloom_filter),
+    (MATERIALIZE INDEX output_state_bloom_filter),
+    (MATERIALIZE INDEX stage_origin_bloom_filter),
+    (MATERIALIZE INDEX confidence_band_bloom_filter),
+    (MATERIALIZE INDEX evidence_basis_bloom_filter),
+    (MATERIALIZE INDEX degradation_state_bloom_filter),
+    (MATERIALIZE INDEX export_eligibility_bloom_filter)
 SETTINGS alter_sync = 0, mutations_sync = 0;
 
 ALTER TABLE attributions_by_served_model_local ON CLUSTER attribution
@@ -1821,25 +1821,25 @@ ALTER TABLE attributions_by_served_model_local ON CLUSTER attribution
     (ADD INDEX IF NOT EXISTS export_eligibility_bloom_filter export_eligibility TYPE bloom_filter(0.01) GRANULARITY 1);
 
 ALTER TABLE attributions_by_served_model_local ON CLUSTER attribution
-    (MATERIALIZE INDEX provider_bloom_filter),
-    (MATERIALIZE INDEX pathway_category_bloom_filter),
-    (MATERIALIZE INDEX output_state_bloom_filter),
-    (MATERIALIZE INDEX stage_origin_bloom_filter),
-    (MATERIALIZE INDEX confidence_band_bloom_filter),
-    (MATERIALIZE INDEX evidence_basis_bloom_filter),
-    (MATERIALIZE INDEX degradation_state_bloom_filter),
-    (MATERIALIZE INDEX export_eligibility_bloom_filter)
+    (DROP INDEX IF EXISTS provider_set),
+    (DROP INDEX IF EXISTS pathway_category_set),
+    (DROP INDEX IF EXISTS output_state_set),
+    (DROP INDEX IF EXISTS stage_origin_set),
+    (DROP INDEX IF EXISTS confidence_band_set),
+    (DROP INDEX IF EXISTS evidence_basis_set),
+    (DROP INDEX IF EXISTS degradation_state_set),
+    (DROP INDEX IF EXISTS export_eligibility_set)
 SETTINGS alter_sync = 0, mutations_sync = 0;
 
 ALTER TABLE attributions_by_served_model_local ON CLUSTER attribution
-    (DROP INDEX IF EXISTS provider_set),
-    (DROP INDEX IF EXISTS pathway_category_set),
-    (DROP INDEX IF EXISTS output_state_set),
-    (DROP INDEX IF EXISTS stage_origin_set),
-    (DROP INDEX IF EXISTS confidence_band_set),
-    (DROP INDEX IF EXISTS evidence_basis_set),
-    (DROP INDEX IF EXISTS degradation_state_set),
-    (DROP INDEX IF EXISTS export_eligibility_set)
+    (MATERIALIZE INDEX provider_bloom_filter),
+    (MATERIALIZE INDEX pathway_category_bloom_filter),
+    (MATERIALIZE INDEX output_state_bloom_filter),
+    (MATERIALIZE INDEX stage_origin_bloom_filter),
+    (MATERIALIZE INDEX confidence_band_bloom_filter),
+    (MATERIALIZE INDEX evidence_basis_bloom_filter),
+    (MATERIALIZE INDEX degradation_state_bloom_filter),
+    (MATERIALIZE INDEX export_eligibility_bloom_filter)
 SETTINGS alter_sync = 0, mutations_sync = 0;
 
 ALTER TABLE attributions_by_service_local ON CLUSTER attribution
@@ -1853,17 +1853,6 @@ ALTER TABLE attributions_by_service_local ON CLUSTER attribution
     (ADD INDEX IF NOT EXISTS export_eligibility_bloom_filter export_eligibility TYPE bloom_filter(0.01) GRANULARITY 1);
 
 ALTER TABLE attributions_by_service_local ON CLUSTER attribution
-    (MATERIALIZE INDEX provider_bloom_filter),
-    (MATERIALIZE INDEX pathway_category_bloom_filter),
-    (MATERIALIZE INDEX output_state_bloom_filter),
-    (MATERIALIZE INDEX stage_origin_bloom_filter),
-    (MATERIALIZE INDEX confidence_band_bloom_filter),
-    (MATERIALIZE INDEX evidence_basis_bloom_filter),
-    (MATERIALIZE INDEX degradation_state_bloom_filter),
-    (MATERIALIZE INDEX export_eligibility_bloom_filter)
-SETTINGS alter_sync = 0, mutations_sync = 0;
-
-ALTER TABLE attributions_by_service_local ON CLUSTER attribution
     (DROP INDEX IF EXISTS provider_set),
     (DROP INDEX IF EXISTS pathway_category_set),
     (DROP INDEX IF EXISTS output_state_set),
@@ -1872,6 +1861,17 @@ ALTER TABLE attributions_by_service_local ON CLUSTER attribution
     (DROP INDEX IF EXISTS evidence_basis_set),
     (DROP INDEX IF EXISTS degradation_state_set),
     (DROP INDEX IF EXISTS export_eligibility_set)
+SETTINGS alter_sync = 0, mutations_sync = 0;
+
+ALTER TABLE attributions_by_service_local ON CLUSTER attribution
+    (MATERIALIZE INDEX provider_bloom_filter),
+    (MATERIALIZE INDEX pathway_category_bloom_filter),
+    (MATERIALIZE INDEX output_state_bloom_filter),
+    (MATERIALIZE INDEX stage_origin_bloom_filter),
+    (MATERIALIZE INDEX confidence_band_bloom_filter),
+    (MATERIALIZE INDEX evidence_basis_bloom_filter),
+    (MATERIALIZE INDEX degradation_state_bloom_filter),
+    (MATERIALIZE INDEX export_eligibility_bloom_filter)
 SETTINGS alter_sync = 0, mutations_sync = 0;
 
 ALTER TABLE attributions_by_owner_local ON CLUSTER attribution
@@ -1885,17 +1885,6 @@ ALTER TABLE attributions_by_owner_local ON CLUSTER attribution
     (ADD INDEX IF NOT EXISTS export_eligibility_bloom_filter export_eligibility TYPE bloom_filter(0.01) GRANULARITY 1);
 
 ALTER TABLE attributions_by_owner_local ON CLUSTER attribution
-    (MATERIALIZE INDEX provider_bloom_filter),
-    (MATERIALIZE INDEX pathway_category_bloom_filter),
-    (MATERIALIZE INDEX output_state_bloom_filter),
-    (MATERIALIZE INDEX stage_origin_bloom_filter),
-    (MATERIALIZE INDEX confidence_band_bloom_filter),
-    (MATERIALIZE INDEX evidence_basis_bloom_filter),
-    (MATERIALIZE INDEX degradation_state_bloom_filter),
-    (MATERIALIZE INDEX export_eligibility_bloom_filter)
-SETTINGS alter_sync = 0, mutations_sync = 0;
-
-ALTER TABLE attributions_by_owner_local ON CLUSTER attribution
     (DROP INDEX IF EXISTS provider_set),
     (DROP INDEX IF EXISTS pathway_category_set),
     (DROP INDEX IF EXISTS output_state_set),
@@ -1904,15 +1893,26 @@ ALTER TABLE attributions_by_owner_local ON CLUSTER attribution
     (DROP INDEX IF EXISTS evidence_basis_set),
     (DROP INDEX IF EXISTS degradation_state_set),
     (DROP INDEX IF EXISTS export_eligibility_set)
+SETTINGS alter_sync = 0, mutations_sync = 0;
+
+ALTER TABLE attributions_by_owner_local ON CLUSTER attribution
+    (MATERIALIZE INDEX provider_bloom_filter),
+    (MATERIALIZE INDEX pathway_category_bloom_filter),
+    (MATERIALIZE INDEX output_state_bloom_filter),
+    (MATERIALIZE INDEX stage_origin_bloom_filter),
+    (MATERIALIZE INDEX confidence_band_bloom_filter),
+    (MATERIALIZE INDEX evidence_basis_bloom_filter),
+    (MATERIALIZE INDEX degradation_state_bloom_filter),
+    (MATERIALIZE INDEX export_eligibility_bloom_filter)
 SETTINGS alter_sync = 0, mutations_sync = 0;
 
 ALTER TABLE attributions_by_labels_local ON CLUSTER attribution
     (ADD INDEX IF NOT EXISTS provider_bloom_filter provider TYPE bloom_filter(0.01) GRANULARITY 1);
 
 ALTER TABLE attributions_by_labels_local ON CLUSTER attribution
-    (MATERIALIZE INDEX provider_bloom_filter)
+    (DROP INDEX IF EXISTS provider_set)
 SETTINGS alter_sync = 0, mutations_sync = 0;
 
 ALTER TABLE attributions_by_labels_local ON CLUSTER attribution
-    (DROP INDEX IF EXISTS provider_set)
+    (MATERIALIZE INDEX provider_bloom_filter)
 SETTINGS alter_sync = 0, mutations_sync = 0;

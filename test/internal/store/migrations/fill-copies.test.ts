@@ -109,3 +109,28 @@ test('the steps of the schema are numbered in their order, each once', () => {
 
   expect(versions).toEqual(versions.map((_, i) => i + 1))
 })
+
+test('an instance with sets as indexes gets blooms in their place, in what it holds too, and by two processes at once', async () => {
+  store = await launchStore()
+  await migrate(
+    store.client,
+    MIGRATIONS.filter(({ name }) => name !== 'blooms for sets'),
+  )
+  await generateRecords(store.client, { tenantId: TENANT, from: 0, to: 20_000, total: TOTAL })
+  const indexes = async (type: string): Promise<number> => {
+    const result = await store.client.query({
+      query: `SELECT count() AS n FROM system.data_skipping_indices
+              WHERE database = currentDatabase() AND type = {type:String} AND (type = 'set' OR data_compressed_bytes > 0)`,
+      query_params: { type },
+      format: 'JSONEachRow',
+    })
+    return Number((await result.json<{ n: string }>())[0]?.n)
+  }
+  const [setsBefore, bloomsBefore] = [await indexes('set'), await indexes('bloom_filter')]
+
+  await Promise.all([migrate(store.client), migrate(store.client)])
+
+  expect(setsBefore).toBeGreaterThan(70)
+  expect(await indexes('set')).toBe(0)
+  await expect.poll(() => indexes('bloom_filter'), { timeout: 60_000 }).toBe(bloomsBefore + setsBefore)
+}, 300_000)

@@ -7,7 +7,8 @@ import { formatId } from '../../../../internal/ids/ids.js'
 import { fillCopies } from '../../../../internal/store/migrations/fill-copies.js'
 import { migrate } from '../../../../internal/store/migrations/migrate.js'
 import { namedRecord, RECORD, type StoredAttribution } from '../../../../internal/store/queries/attributions.js'
-import { type After, keyOf, listRecords } from '../../../../internal/store/queries/list-records.js'
+import { keyOf, listRecords } from '../../../../internal/store/queries/list-records.js'
+import type { After } from '../../../../internal/store/queries/reading-plan.js'
 import type { RecordSample, SampledRecord } from '../../../../internal/store/queries/record-sample.js'
 import { AS_OF_SNAPSHOT, snapshotParams } from '../../../../internal/store/snapshot.js'
 import { RECORD_TABLES } from '../../../../internal/store/tables/sorted-copies.js'
@@ -162,6 +163,23 @@ describe('the pages of a question', () => {
       { numRuns: 80 },
     )
   }, 300_000)
+
+  test.each(['provider', 'served_model', 'service', 'owner', 'confidence'] as const)(
+    'follow each other where a value of %s ends with a page, within it, or one behind it',
+    async (field) => {
+      for (const isDescending of [true, false]) {
+        const sort = { field, isDescending }
+        const sorted = inOrder(records, sort)
+        const ofFirst = sorted.filter((record) => record[field] === sorted[0]?.[field]).length
+        for (const limit of [ofFirst, Math.ceil(ofFirst / 3), ofFirst + 1, Math.max(1, ofFirst - 1)].filter(
+          (n) => n > 20,
+        )) {
+          expect(await walk({ sort, limit, sample: sampleOf(1e5) })).toEqual(sorted.map(({ id }) => id))
+        }
+      }
+    },
+    120_000,
+  )
 
   test.each(SORT_FIELDS)(
     'are in the order of %s, both ways',

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
+import type { SortField } from '../../../../internal/filters/fields.js'
 import { parseFilters, type Sort } from '../../../../internal/filters/parse.js'
 import {
-  isCommon,
+  leftOfValue,
   lookAt,
   mostSelectiveFirst,
   type PlannedQuestion,
@@ -154,6 +155,18 @@ describe('a page is looked for', () => {
     expect(span(placeMs, placeMs + 200 * DAY_MS)).toBe('attributions_by_cost_usd')
   })
 
+  test('not in the order of time for all but an instant of it', () => {
+    const late = new Date(FIRST_MS + 364 * DAY_MS).toISOString()
+    const rare = sampleWith((i) => (i % 100 === 0 ? { provider: 'rare' } : {}))
+    const tableFor = (...parameters: readonly (readonly [string, string])[]) =>
+      planReading(question([['[provider][eq]', 'rare'], ...parameters]), rare, all)?.table
+
+    expect(tableFor(['[event_time][ne]', late])).toBe('attributions_by_cost_usd')
+    expect(tableFor(['[event_time][ne]', late], ['[event_time][gte]', new Date(FIRST_MS).toISOString()])).toBe(
+      'attributions_by_cost_usd',
+    )
+  })
+
   test('nowhere in particular where nothing is known, nothing is cheap, or the copies are being filled', () => {
     const sample = sampleWith(() => ({}))
     const some = question([['[provider][eq]', 'provider-3']])
@@ -196,16 +209,23 @@ test('the conditions that fewest records meet are looked at first', () => {
   expect(mostSelectiveFirst(conditions, undefined)).toEqual(conditions)
 })
 
-test('a value is common that some of the sampled records have which are asked for', () => {
+test('what is left of a value are those asked for that have it and come behind', () => {
   const look = (...parameters: readonly (readonly [string, string])[]) =>
     lookAt(
       conditionsOf(...parameters),
-      sampleWith((i) => ({ served_model: `model-${i % 2}`, confidence: i % 2 === 0 ? 0.9 : 0.3 })),
+      sampleWith((i) => ({
+        id: i.toString(16).padStart(32, '0'),
+        served_model: `model-${i % 2}`,
+        confidence: i % 2 === 0 ? 0.9 : 0.3,
+      })),
     )
+  const left = (field: SortField, value: string, isDescending: boolean, of: ReturnType<typeof look>): number =>
+    leftOfValue({ value, idHex: (300).toString(16).padStart(32, '0') }, { field, isDescending }, of)
 
-  expect(isCommon('model-1', 'served_model', look())).toBe(true)
-  expect(isCommon('model-2', 'served_model', look())).toBe(false)
-  expect(isCommon('0.9000', 'confidence', look(['[served_model][eq]', 'model-0']))).toBe(true)
-  expect(isCommon('0.9000', 'confidence', look(['[served_model][eq]', 'model-1']))).toBe(false)
-  expect(isCommon('model-1', 'served_model', undefined)).toBe(false)
+  expect(left('served_model', 'model-1', true, look())).toBe(150 * 3_333)
+  expect(left('served_model', 'model-1', false, look())).toBe(1_350 * 3_333)
+  expect(left('served_model', 'model-2', true, look())).toBe(0)
+  expect(left('confidence', '0.9000', true, look(['[served_model][eq]', 'model-0']))).toBe(150 * 3_333)
+  expect(left('confidence', '0.9000', true, look(['[served_model][eq]', 'model-1']))).toBe(0)
+  expect(left('served_model', 'model-1', true, undefined)).toBe(0)
 })
