@@ -153,9 +153,10 @@ async function work<C extends Progress>(
     // Kept in memory until the next plan is written, which says both in one write.
     hold.advance({ ...batch.after, ...(writesRecords(log.key) && { doneMs: extent.atMs }) })
     planned = undefined
+    if (!batch.inserts) continue
     const bytes = entries.reduce((sum, { data }) => sum + data.length, 0)
     const isFull = entries.length === BATCH_MESSAGES_MAX || batch.size >= FULL_EVENTS || bytes >= FULL_BYTES
-    if (!batch.inserts || isFull) continue
+    if (isFull) continue
     // Else what was inserted would stay unseen through the pause.
     if (writesRecords(log.key)) await hold.save(hold.value)
     const tookMs = performance.now() - readAt
