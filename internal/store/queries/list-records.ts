@@ -118,10 +118,8 @@ export async function listRecords(
     return (await result.json<StoredAttribution & { id_hex: string }>()).map(namedRecord)
   }
   const isInOrder = table === tableSortedBy(sort.field)
-  const stretches =
-    after === undefined
-      ? [EVERYTHING]
-      : behind(after, sort, isInOrder && leftOfValue(after, sort, look) > LONG_PAGES * limit, bindings)
+  const isLong = (last: After): boolean => isInOrder && leftOfValue(last, sort, look) > LONG_PAGES * limit
+  const stretches = after === undefined ? [EVERYTHING] : behind(after, sort, isLong, bindings)
   const page: StoredAttribution[] = []
   for (const stretch of stretches) {
     page.push(...(await read(stretch, limit - page.length)))
@@ -157,11 +155,12 @@ const ofTenant = (conditions: readonly string[]): string =>
  * @param isLong whether so many records are left of the value that the page is hardly ever longer
  */
 function behind(
-  { value, idHex }: After,
+  after: After,
   { field, isDescending }: Sort,
-  isLong: boolean,
+  isLong: (after: After) => boolean,
   bindings: Bindings,
 ): Stretch[] {
+  const { value, idHex } = after
   const column = columnOf(field)
   const { kind } = typeOf(field)
   const bound = operandOf(kind, value, bindings)
@@ -171,7 +170,7 @@ function behind(
     return [{ bounds: [`${column} ${than}= ${bound}`], left: [`(${column}, id) ${than} (${bound}, ${id})`] }]
   }
   const [ofValue, ofOthers] = [`${column} = ${bound} AND id ${than} ${id}`, `${column} ${than} ${bound}`]
-  if (!isLong) return [{ bounds: [`${ofOthers} OR (${ofValue})`], left: [] }]
+  if (!isLong(after)) return [{ bounds: [`${ofOthers} OR (${ofValue})`], left: [] }]
   return [ofValue, ofOthers].map((stretch) => ({ bounds: [stretch], left: [] }))
 }
 
