@@ -35,6 +35,8 @@ export interface CursorCodec {
 }
 
 export const CURSOR_LIFETIME_MS = 60 * 60 * 1000
+/** So long after its first page a walk ends: an hour later what was replaced meanwhile may be gone (`store/compaction.ts`). */
+export const WALK_LIFETIME_MS = 5 * CURSOR_LIFETIME_MS
 const VERSION = 1
 /** Of HMAC-SHA-256, whole. */
 const MAC_BYTES = 32
@@ -54,7 +56,8 @@ export function createCursorCodec(key: Uint8Array): CursorCodec {
 
   return {
     encode({ tenantId, query, lastKey, snapshotMs }, nowMs) {
-      const content: Payload = [VERSION, tenantId, query, lastKey, snapshotMs, nowMs + CURSOR_LIFETIME_MS]
+      const expiresAtMs = Math.min(nowMs + CURSOR_LIFETIME_MS, snapshotMs + WALK_LIFETIME_MS)
+      const content: Payload = [VERSION, tenantId, query, lastKey, snapshotMs, expiresAtMs]
       const payload = Buffer.from(JSON.stringify(content))
       return Buffer.concat([sign(payload), payload]).toString('base64url')
     },

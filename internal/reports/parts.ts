@@ -2,7 +2,7 @@ import { PEOPLE_KEPT, unionOf } from '../cohorts/people.js'
 import { type Cell, foldRollups, type Rollups } from '../cohorts/rollups.js'
 import { type Choice, type Row, type Rows, rowsHeldBy, rowsOf, type SummedCell, type Sums } from '../cohorts/rows.js'
 import type { SpreadWeights } from '../store/queries/allocation-weights.js'
-import { REPORT_DIMENSIONS, type ReportDimension, type UsageSums } from '../store/queries/usage.js'
+import { type Interval, REPORT_DIMENSIONS, type ReportDimension, type UsageSums } from '../store/queries/usage.js'
 import type { Period } from './period.js'
 import type { ReportFilter, ReportQuestion } from './question.js'
 import { SHARES_MAX, type Spreading, spreadPools } from './spread.js'
@@ -27,6 +27,10 @@ const DIMENSION_COUNT = REPORT_DIMENSIONS.length + 1
 const placeOf = (name: ReportDimension): number => REPORT_DIMENSIONS.indexOf(name) + 1
 const OWNER = placeOf('owner')
 const SERVICE = placeOf('service')
+
+/** Whether rows are told apart by their time within a fixed period; months are such periods themselves. */
+export const hasTime = (interval: Interval | undefined): interval is Exclude<Interval, 'month'> =>
+  interval !== undefined && interval !== 'month'
 
 /** A month, and by which weights its pools are spread. */
 export interface Month extends Period {
@@ -78,7 +82,7 @@ export function partsOf<M>(
 ): Part<M>[] {
   const { groupBy, interval, period: asked } = question
   const dimensions = groupBy.map(placeOf)
-  const path = interval === undefined ? dimensions : [TIME_DIMENSION, ...dimensions]
+  const path = hasTime(interval) ? [TIME_DIMENSION, ...dimensions] : dimensions
   let shares = 0
   return grounds.map((ground) => {
     const { period, cells, rollups, buckets } = ground

@@ -3,7 +3,7 @@ import { type Condition, digestOf, isFilterName, parseFilters } from '../filters
 import { badParameter, namedOnce, readPairs } from '../gateway/query-string.js'
 import type { Problem } from '../problems/catalogue.js'
 import { type Interval, REPORT_DIMENSIONS, type ReportDimension } from '../store/queries/usage.js'
-import { DAYS_MAX, type Period, QUARTER_MS, readEdge, readZone, usualPeriod } from './period.js'
+import { DAYS_MAX, isEdge, type Period, readEdge, readZone, usualPeriod } from './period.js'
 
 const DAY_MS = 24 * 60 * 60 * 1000
 
@@ -116,7 +116,7 @@ function readPeriod(
   for (const { field, operator, values } of conditions) {
     if (field !== 'event_time') continue
     const ms = Number(values[0])
-    if ((operator !== 'gte' && operator !== 'lt') || ms % QUARTER_MS !== 0) {
+    if ((operator !== 'gte' && operator !== 'lt') || !isEdge(ms)) {
       return { pointer: `/filter/event_time/${operator}`, detail: TIME_FILTER }
     }
     edges[operator === 'gte' ? 'from' : 'to'].push(ms)
@@ -129,8 +129,9 @@ function readPeriod(
 }
 
 const EDGE =
-  'The edges of a period are days (YYYY-MM-DD, in the time zone), or RFC 3339 times in UTC on the quarter hour.'
-const TIME_FILTER = 'Reports take filter[event_time][gte] and filter[event_time][lt], on the quarter of an hour.'
+  'The edges of a period are days (YYYY-MM-DD, in the time zone), or RFC 3339 times in UTC on the quarter hour, from 1970 to 2105.'
+const TIME_FILTER =
+  'Reports take filter[event_time][gte] and filter[event_time][lt], on the quarter of an hour, from 1970 to 2105.'
 
 function readFilters(conditions: readonly Condition[]): ReportFilter[] | Refusal {
   const byName = new Map<ReportDimension, Condition[]>()

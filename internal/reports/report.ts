@@ -2,7 +2,17 @@ import type { Row, Sums } from '../cohorts/rows.js'
 import { compareKeys } from '../gateway/sorted-records.js'
 import type { SpreadWeights } from '../store/queries/allocation-weights.js'
 import type { Interval, PeopleWanted, UsageScope, UsageSums } from '../store/queries/usage.js'
-import { groundOf, isFilter, lies, type Measured, type Month, type Part, partsOf, TooManyGroups } from './parts.js'
+import {
+  groundOf,
+  hasTime,
+  isFilter,
+  lies,
+  type Measured,
+  type Month,
+  type Part,
+  partsOf,
+  TooManyGroups,
+} from './parts.js'
 import { fixedPeriods, type Period } from './period.js'
 import type { ReportQuestion } from './question.js'
 
@@ -61,15 +71,25 @@ export async function reportOf<M>(
   const { interval, zone, period: asked } = question
   const people = { peopleMax: measured.peopleMax, excluded: reads.notPeople(tenantId) }
   const periods = fixedPeriods(asked, interval, zone)
-  const whole = { fromMs: periods[0]?.fromMs ?? asked.fromMs, toMs: periods.at(-1)?.toMs ?? asked.toMs }
-  const sums = await reads.sums({ tenantId, ...whole }, interval ?? 'day', zone, people, signal)
+  const [first, last] = [periods[0] ?? asked, periods.at(-1) ?? asked]
+  const whole = { fromMs: first.fromMs, toMs: last.toMs }
+  // Months are decided with their days: by themselves they would show groups that days, and no interval, hide.
+  const finest = hasTime(interval) ? interval : 'day'
+  const sums = await reads.sums({ tenantId, ...whole }, finest, zone, people, signal)
   const inhabited = sums.filter((each) => each.people.length > 0).length
   if (inhabited > GROUPS_MAX) throw new TooManyGroups()
-  const months = question.isAllocating ? await monthsOf(tenantId, question, reads, signal) : []
+  const begun = inhabited === 0 ? asked : { fromMs: first.fromMs, toMs: last.fromMs + 1 }
+  const months = question.isAllocating ? await monthsOf(tenantId, begun, zone, reads, signal) : []
   if (inhabited === 0) {
     // Nobody to hide: as asked for, to the quarter of an hour.
     const exact = async (period: Period, into: readonly Period[]) => {
-      const found = await reads.sums({ tenantId, ...period }, interval, zone, people, signal)
+      const found = await reads.sums(
+        { tenantId, ...period },
+        hasTime(interval) ? interval : undefined,
+        zone,
+        people,
+        signal,
+      )
       return into.map((own) =>
         groundOf(
           own,
@@ -78,22 +98,20 @@ export async function reportOf<M>(
         ),
       )
     }
-    const clipped = months.map(({ fromMs, toMs }) => ({
-      fromMs: Math.max(fromMs, asked.fromMs),
-      toMs: Math.min(toMs, asked.toMs),
-    }))
-    const grounds =
-      interval === undefined && clipped.length > 1
-        ? (await Promise.all(clipped.map((period) => exact(period, [period])))).flat()
-        : await exact(asked, clipped.length > 1 ? clipped : [asked])
+    const isParted = interval === 'month' || months.length > 1
+    const parted = isParted ? fixedPeriods(asked, undefined, zone).map((month) => within(month, asked)) : [asked]
+    const grounds = hasTime(interval)
+      ? await exact(asked, parted)
+      : (await Promise.all(parted.map((period) => exact(period, [period])))).flat()
     return toReport(question, partsOf(grounds, question, question.filters, months, measured), question.filters.length, {
       isExact: true,
       months,
       measured,
     })
   }
+  // The rows of a month are of all of it.
+  const wide = interval === 'month' ? { ...question, period: whole } : question
   const grounds = periods.map((period) =>
-    // A week belongs to the month in which it begins.
     groundOf(
       period,
       sums.filter(({ bucket }) => ownerOf(bucket, periods) === period),
@@ -102,9 +120,9 @@ export async function reportOf<M>(
   )
   let kept = question.filters.length
   for (;;) {
-    const parts = partsOf(grounds, question, question.filters.slice(0, kept), months, measured)
-    const least = Math.min(...parts.map(({ widened }) => kept - widened.filter(isFilter).length))
-    if (least === kept) return toReport(question, parts, kept, { isExact: false, months, measured })
+    const parts = partsOf(grounds, wide, question.filters.slice(0, kept), months, measured)
+    const least = Math.min(...parts.map((part) => kept - part.widened.filter(isFilter).length))
+    if (least === kept) return toReport(wide, parts, kept, { isExact: false, months, measured })
     kept = least
   }
 }
@@ -112,8 +130,13 @@ export async function reportOf<M>(
 const ownerOf = (bucket: Period | undefined, periods: readonly Period[]): Period | undefined =>
   periods.findLast(({ fromMs }) => bucket !== undefined && bucket.fromMs >= fromMs) ?? periods[0]
 
+const within = (period: Period, bounds: Period): Period => ({
+  fromMs: Math.max(period.fromMs, bounds.fromMs),
+  toMs: Math.min(period.toMs, bounds.toMs),
+})
+
 /** Of the same months whatever the interval, so that what is spread in the parts of a month sums up to the month's. */
-const monthsOf = (tenantId: string, { period, zone }: ReportQuestion, reads: UsageReads, signal: AbortSignal) =>
+const monthsOf = (tenantId: string, period: Period, zone: string, reads: UsageReads, signal: AbortSignal) =>
   Promise.all(
     fixedPeriods(period, undefined, zone).map(
       async (month): Promise<Month> => ({
@@ -130,11 +153,11 @@ function toReport<M>(
   kept: number,
   {
     isExact,
-    months,
+    months: spreadMonths,
     measured,
   }: { readonly isExact: boolean; readonly months: readonly Month[]; readonly measured: Measured<M> },
 ): Report<M> {
-  const { filters, period: asked, interval } = question
+  const { filters, period: asked, interval, zone } = question
   const isWider = (part: Part<M>): boolean => part.widened.some((choice) => !isFilter(choice))
   const edges = parts.filter(isWider).flatMap(({ period }) => [period])
   const snapped = parts.flatMap(({ buckets }) =>
@@ -144,17 +167,20 @@ function toReport<M>(
     fromMs: Math.min(asked.fromMs, ...[...edges, ...snapped].map(({ fromMs }) => fromMs)),
     toMs: Math.max(asked.toMs, ...[...edges, ...snapped].map(({ toMs }) => toMs)),
   }
+  const months = interval === 'month' ? fixedPeriods(asked, interval, zone) : []
   const rows =
     interval === undefined
       ? merged(parts, measured).map((row) => toReportRow(row, question, period, undefined))
-      : parts.flatMap((part) =>
-          part.rows.map((row) => toReportRow(row, question, part.period, part.buckets.get(row.values[0] ?? ''))),
+      : parts.flatMap((part, i) =>
+          part.rows.map((row) =>
+            toReportRow(row, question, part.period, months[i] ?? part.buckets.get(row.values[0] ?? '')),
+          ),
         )
   return {
     rows: rows.sort((a, b) => compareKeys(a.key, b.key)),
     period,
     widened: filters.slice(kept).map(({ name }) => name),
-    spreadBy: months.map(({ fromMs, toMs, spreadBy }) => ({ fromMs, toMs, asOfMs: spreadBy?.asOfMs })),
+    spreadBy: spreadMonths.map(({ fromMs, toMs, spreadBy }) => ({ fromMs, toMs, asOfMs: spreadBy?.asOfMs })),
   }
 }
 
@@ -185,7 +211,7 @@ function toReportRow<M>(
   period: Period,
   bucket: Period | undefined,
 ): ReportRow<M> {
-  const labels = interval === undefined ? values : values.slice(1)
+  const labels = hasTime(interval) ? values.slice(1) : values
   const { fromMs, toMs } = bucket ?? period
   // Folded rows of the whole period come behind those of its intervals.
   const time = bucket === undefined && interval !== undefined ? LAST : ''

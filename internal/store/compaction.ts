@@ -11,7 +11,7 @@ import { RECORD_TABLES } from './tables/sorted-copies.js'
  * undone, a record is again what it was.
  */
 
-/** A cursor lives for an hour, an export reads as of its beginning for longer. */
+/** No cursor is of a snapshot older than five hours (`gateway/pages.ts`); an export reads as of its beginning for less. */
 export const COMPACTED_AFTER_MS = 6 * 60 * 60 * 1000
 /** Fewer entries of a tenant are left where they are. */
 const ENTRIES_MIN = 5_000

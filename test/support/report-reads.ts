@@ -1,7 +1,7 @@
-/** What the read model would tell reports of some calls, in days of UTC and without an engine. */
+/** What the read model would tell reports of some calls, in days, weeks and months of UTC and without an engine. */
 import type { UsageReads } from '../../internal/reports/report.js'
 import type { SpreadWeights } from '../../internal/store/queries/allocation-weights.js'
-import { USAGE_COUNTS, type UsageSums } from '../../internal/store/queries/usage.js'
+import { type Interval, USAGE_COUNTS, type UsageSums } from '../../internal/store/queries/usage.js'
 import { formatQuantity, type Quantity, sum, type Unit } from '../../internal/units/quantity.js'
 
 /** Who made it (0: nobody), what for, by which provider, and when. */
@@ -23,13 +23,22 @@ export interface ReportedSums extends UsageSums {
 
 export const DAY_MS = 24 * 3_600_000
 
+function bucketOf(atMs: number, interval: Interval) {
+  const day = new Date(Math.floor(atMs / DAY_MS) * DAY_MS)
+  const [year, month, date] = [day.getUTCFullYear(), day.getUTCMonth(), day.getUTCDate()]
+  if (interval === 'month') return { fromMs: Date.UTC(year, month), toMs: Date.UTC(year, month + 1) }
+  const days = interval === 'week' ? 7 : 1
+  const fromMs = Date.UTC(year, month, interval === 'week' ? date - ((day.getUTCDay() + 6) % 7) : date)
+  return { fromMs, toMs: fromMs + days * DAY_MS }
+}
+
 export function reportReads(calls: readonly ReportedCall[], weights?: SpreadWeights): UsageReads {
   return {
     sums: async ({ fromMs, toMs }, interval) => {
       const groups = new Map<string, { readonly at: number; readonly labels: string[]; readonly members: number[] }>()
       for (const [i, { owner = '', service, provider, atMs, isPooled = false }] of calls.entries()) {
         if (atMs < fromMs || atMs >= toMs) continue
-        const at = interval === undefined ? 0 : Math.floor(atMs / DAY_MS) * DAY_MS
+        const at = interval === undefined ? 0 : bucketOf(atMs, interval).fromMs
         const labels = [owner, service, provider, '', '', '']
         const key = JSON.stringify([at, labels, isPooled])
         const group = groups.get(key) ?? { at, labels, members: [] }
@@ -40,7 +49,7 @@ export function reportReads(calls: readonly ReportedCall[], weights?: SpreadWeig
         const own = members.flatMap((i) => calls[i] ?? [])
         const unpriced = own.filter(({ isUnpriced }) => isUnpriced).length
         return {
-          bucket: interval && { fromMs: at, toMs: at + DAY_MS },
+          bucket: interval && bucketOf(at, interval),
           labels,
           members,
           people: [...new Set(own.flatMap(({ person }) => person || []))].sort((a, b) => a - b),

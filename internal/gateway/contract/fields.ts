@@ -41,8 +41,8 @@ const pageInfo = z
 /** The parameters of every collection (spec 8). */
 export const PAGE_PARAMETERS = {
   limit: z.int().min(1).max(LIMIT_MAX).optional().meta({ description: 'Records a page.', default: LIMIT_DEFAULT }),
-  cursor: z
-    .string()
-    .optional()
-    .meta({ description: '`next_cursor` of the page before. Valid for an hour, for the same question only.' }),
+  cursor: z.string().optional().meta({
+    description:
+      '`next_cursor` of the page before. Valid for an hour, and until five hours after the first page, for the same question only.',
+  }),
 } as const

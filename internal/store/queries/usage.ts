@@ -33,19 +33,22 @@ export type UsageCount = (typeof USAGE_COUNTS)[number]
 export const INTERVALS = ['15m', 'hour', 'day', 'week', 'month'] as const
 export type Interval = (typeof INTERVALS)[number]
 
-/** Where a bucket begins and ends in a time zone, which has days of 23 and 25 hours. */
+const startOfMonth = (at: string): string =>
+  `toStartOfDay(toDateTime(toStartOfMonth(${at}, {zone:String}), {zone:String}), {zone:String})`
+
+/**
+ * Where a bucket begins and ends in a time zone, which has days of 23 and 25 hours. The end is where the next one begins, found
+ * from within it: a day after the beginning is an hour beside it where clocks are changed at midnight.
+ */
 const BUCKETS: Readonly<Record<Interval, readonly [start: string, end: string]>> = {
   '15m': ['bucket', 'start + INTERVAL 15 MINUTE'],
   hour: ['toStartOfInterval(bucket, INTERVAL 1 HOUR, {zone:String})', 'start + INTERVAL 1 HOUR'],
-  day: ['toStartOfDay(bucket, {zone:String})', 'addDays(start, 1)'],
+  day: ['toStartOfDay(bucket, {zone:String})', 'toStartOfDay(start + INTERVAL 36 HOUR, {zone:String})'],
   week: [
     'toStartOfDay(toDateTime(toStartOfWeek(bucket, 1, {zone:String}), {zone:String}), {zone:String})',
-    'addDays(start, 7)',
+    'toStartOfDay(start + INTERVAL 180 HOUR, {zone:String})',
   ],
-  month: [
-    'toStartOfDay(toDateTime(toStartOfMonth(bucket, {zone:String}), {zone:String}), {zone:String})',
-    'addMonths(start, 1)',
-  ],
+  month: [startOfMonth('bucket'), startOfMonth('start + INTERVAL 40 DAY')],
 }
 
 export interface UsageScope {
@@ -91,7 +94,8 @@ const WITHIN =
   'tenant_id = {tenant:String} AND bucket >= toDateTime({from:UInt32}) AND bucket < toDateTime({to:UInt32})'
 const within = ({ tenantId, fromMs, toMs }: UsageScope) => ({
   tenant: tenantId,
-  from: Math.floor(fromMs / 1000),
+  // A month of 1970 may have begun in 1969.
+  from: Math.max(0, Math.floor(fromMs / 1000)),
   to: Math.floor(toMs / 1000),
 })
 

@@ -51,11 +51,17 @@ const anyCalls: fc.Arbitrary<ReportedCall[]> = fc
     })),
   ])
 
+const usage = (query: string): ReportQuestion => {
+  const read = readQuestion('usage', query, Date.now())
+  if (!read.ok) throw new Error(JSON.stringify(read.problem))
+  return read.question
+}
+
 const edge = fc.nat({ max: 252 }).map((quarter) => START_MS - 3 * HOUR_MS + quarter * (HOUR_MS / 4))
 const anyQuestion = fc
   .record({
     group: fc.constantFrom('', 'service', 'provider', 'service,provider'),
-    interval: fc.constantFrom('', 'day'),
+    interval: fc.constantFrom('', 'day', 'month'),
     edges: fc.uniqueArray(edge, { minLength: 2, maxLength: 2 }),
     filter: fc.constantFrom('', 'filter[service][eq]=x', 'filter[provider][ne]=p'),
   })
@@ -68,9 +74,7 @@ const anyQuestion = fc
       `to=${new Date(to).toISOString()}`,
       filter,
     ]
-    const read = readQuestion('usage', parts.filter((part) => part !== '').join('&'), Date.now())
-    if (!read.ok) throw new Error(JSON.stringify(read.problem))
-    return read.question
+    return usage(parts.filter((part) => part !== '').join('&'))
   })
 
 async function ask(calls: readonly ReportedCall[], question: ReportQuestion) {
@@ -78,7 +82,7 @@ async function ask(calls: readonly ReportedCall[], question: ReportQuestion) {
   return report.rows.map(({ sum }) => sum)
 }
 
-test('groups, filters, days and periods that overlap tell of nobody alone', async () => {
+test('groups, filters, days, months and periods that overlap tell of nobody alone', async () => {
   let toldApart = 0
   let answered = 0
   await fc.assert(
@@ -104,4 +108,78 @@ test('groups, filters, days and periods that overlap tell of nobody alone', asyn
   )
   // Telling nothing apart would be safe too.
   expect(toldApart / answered).toBeGreaterThan(0.1)
+})
+
+test('a week is whole, whatever part of it the period has', async () => {
+  const call = (person: number, day: string) => ({ person, service: 'x', provider: 'p', atMs: Date.parse(day) })
+  const calls = [1, 2, 3, 4, 5].map((person) => call(person, '2026-11-30')).concat(call(6, '2026-12-02'))
+  const reads = reportReads(calls)
+
+  for (const period of [
+    'from=2026-11-01&to=2026-12-01',
+    'from=2026-12-01&to=2027-01-01',
+    'from=2026-12-02&to=2026-12-03',
+  ]) {
+    const { rows } = await reportOf(
+      'tnt_one',
+      usage(`${period}&interval=week`),
+      CALLS,
+      reads,
+      new AbortController().signal,
+    )
+    expect([period, rows.map(({ fromMs, sum }) => [new Date(fromMs).toISOString(), sum.length])]).toEqual([
+      period,
+      [['2026-11-30T00:00:00.000Z', 6]],
+    ])
+  }
+})
+
+test('what a month shows of groups is what a question without an interval shows of it', async () => {
+  const call = (person: number, at: string, service: string, provider: string) => ({
+    person,
+    service,
+    provider,
+    atMs: Date.parse(`2026-11-${at}`),
+  })
+  const people = (first: number, last: number) => Array.from({ length: last - first + 1 }, (_, i) => first + i)
+  const calls = [
+    ...people(1, 7).map((person) => call(person, '02', 'y', 'q')),
+    ...people(10, 19).map((person) => call(person, '02', 'x', 'p')),
+    call(2, '02', 'y', 'p'),
+    ...people(1, 3).map(() => call(4, '04', 'y', 'q')),
+    call(12, '04', 'y', 'p'),
+  ]
+  const shown = async (query: string) => {
+    const question = usage(`from=2026-11-01&to=2026-12-01&group_by=service${query}`)
+    const { rows } = await reportOf('tnt_one', question, CALLS, reportReads(calls), new AbortController().signal)
+    return rows.map(({ labels, isFolded, sum }) => ({ labels, isFolded, sum }))
+  }
+
+  expect(await shown('&interval=month')).toEqual(await shown(''))
+})
+
+test('months are rows of their own, whole where anybody appears', async () => {
+  const calls = [10, 11].flatMap((month) =>
+    [1, 2, 3, 4, 5].map((person) => ({ person, service: 'x', provider: 'p', atMs: Date.UTC(2026, month, person) })),
+  )
+  const asked = async (some: typeof calls) => {
+    const question = usage('from=2026-11-03&to=2026-12-04&interval=month&group_by=service')
+    const { rows, period } = await reportOf('tnt_one', question, CALLS, reportReads(some), new AbortController().signal)
+    const isoOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10)
+    return [
+      [isoOf(period.fromMs), isoOf(period.toMs)],
+      ...rows.map(({ fromMs, toMs, labels, sum }) => [isoOf(fromMs), isoOf(toMs), labels['service'], sum.length]),
+    ]
+  }
+
+  expect(await asked(calls)).toEqual([
+    ['2026-11-01', '2027-01-01'],
+    ['2026-11-01', '2026-12-01', 'x', 5],
+    ['2026-12-01', '2027-01-01', 'x', 5],
+  ])
+  expect(await asked(calls.map((one) => ({ ...one, person: 0 })))).toEqual([
+    ['2026-11-03', '2026-12-04'],
+    ['2026-11-01', '2026-12-01', 'x', 3],
+    ['2026-12-01', '2027-01-01', 'x', 3],
+  ])
 })

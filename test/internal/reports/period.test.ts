@@ -1,0 +1,92 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { fixedPeriods, readEdge, readZone } from '../../../internal/reports/period.js'
+import { INTERVALS } from '../../../internal/store/queries/usage.js'
+
+const DAY_MS = 24 * 3_600_000
+const ZONES = ['UTC', ...Intl.supportedValuesOf('timeZone')]
+const anyZone = fc.constantFrom(...ZONES)
+
+const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10)
+const clocks = new Map<string, Intl.DateTimeFormat>()
+function localDate(zone: string, ms: number): string {
+  const clock = clocks.get(zone) ?? new Intl.DateTimeFormat('en-CA', { timeZone: zone, dateStyle: 'short' })
+  clocks.set(zone, clock)
+  return clock.format(ms)
+}
+const startOf = (day: string, zone: string): number => readEdge(day, zone) ?? Number.NaN
+
+test.each([
+  ['where clocks go forward from midnight', 'America/Santiago', '2026-09-06', '2026-09-06T04:00:00.000Z'],
+  ['and east of there', 'Atlantic/Azores', '2026-03-29', '2026-03-29T01:00:00.000Z'],
+  ['where they go back to midnight', 'America/Havana', '2026-11-01', '2026-11-01T04:00:00.000Z'],
+  ['where they go back over it', 'America/Santiago', '2026-04-05', '2026-04-05T04:00:00.000Z'],
+  ['where a day is left out', 'Pacific/Apia', '2011-12-30', '2011-12-30T10:00:00.000Z'],
+  ['and after it', 'Pacific/Apia', '2011-12-31', '2011-12-30T10:00:00.000Z'],
+  ['on any other day', 'Europe/Berlin', '2026-03-29', '2026-03-28T23:00:00.000Z'],
+])('a day begins %s: %s, %s', (_, zone, day, at) => {
+  expect(new Date(startOf(day, zone)).toISOString()).toBe(at)
+})
+
+test('from its beginning on it is that day, and before it was not, in all zones', () => {
+  const anyDay = fc.integer({ min: Date.UTC(2012, 0, 1) / DAY_MS, max: Date.UTC(2040, 0, 1) / DAY_MS })
+  fc.assert(
+    fc.property(anyZone, anyDay, (zone, number) => {
+      const day = dayOf(number * DAY_MS)
+      const ms = startOf(day, zone)
+      expect([localDate(zone, ms), localDate(zone, ms - 1)]).toEqual([day, dayOf((number - 1) * DAY_MS)])
+    }),
+    {
+      numRuns: 3_000,
+      examples: [
+        ['America/Santiago', Date.UTC(2026, 8, 6) / DAY_MS],
+        ['America/Asuncion', Date.UTC(2023, 9, 1) / DAY_MS],
+        ['Asia/Beirut', Date.UTC(2026, 2, 29) / DAY_MS],
+      ],
+    },
+  )
+})
+
+test('fixed periods follow each other without a gap and hold what was asked for, in all zones', () => {
+  const anyEdge = fc.integer({ min: Date.UTC(2008, 0, 1) / 900_000, max: Date.UTC(2030, 0, 1) / 900_000 })
+  const anyLength = fc.integer({ min: 1, max: 90 * 96 })
+  const anyInterval = fc.constantFrom(undefined, ...INTERVALS)
+  fc.assert(
+    fc.property(anyZone, anyEdge, anyLength, anyInterval, (zone, quarter, quarters, interval) => {
+      const asked = { fromMs: quarter * 900_000, toMs: (quarter + quarters) * 900_000 }
+      const periods = fixedPeriods(asked, interval, zone)
+      for (const [i, { fromMs, toMs }] of periods.entries()) {
+        expect(toMs).toBeGreaterThan(fromMs)
+        expect(periods[i + 1]?.fromMs ?? toMs).toBe(toMs)
+      }
+      expect(periods.at(-1)?.toMs).toBeGreaterThanOrEqual(asked.toMs)
+      expect(periods[0]?.fromMs).toBeLessThanOrEqual(asked.fromMs)
+    }),
+    { numRuns: 1_000, examples: [['America/Santiago', Date.UTC(2026, 8, 5, 4) / 900_000, 192, 'hour']] },
+  )
+})
+
+test('weeks belong to the month in which they begin, whichever of their days was asked for', () => {
+  const november = { fromMs: Date.UTC(2026, 10, 2), toMs: Date.UTC(2026, 11, 7) }
+
+  for (const day of ['2026-11-02', '2026-11-29', '2026-12-01', '2026-12-06']) {
+    const fromMs = startOf(day, 'UTC')
+    expect(fixedPeriods({ fromMs, toMs: fromMs + DAY_MS }, 'week', 'UTC')).toEqual([november])
+  }
+})
+
+test('zones are those that the tz database has', () => {
+  expect(['Europe/Berlin', 'US/Pacific', 'UTC', 'Etc/UTC', 'Etc/GMT+5'].map(readZone)).toEqual([
+    'Europe/Berlin',
+    'America/Los_Angeles',
+    'UTC',
+    'UTC',
+    'Etc/GMT+5',
+  ])
+  expect(['SystemV/PST8', '+02:00', 'Mars/Olympus', ''].map(readZone)).toEqual([
+    undefined,
+    undefined,
+    undefined,
+    undefined,
+  ])
+})
