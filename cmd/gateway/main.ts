@@ -40,7 +40,7 @@ import {
   WEBHOOK_TARGET_SETTINGS,
 } from '../../internal/config/settings.js'
 import { connectorRoutes } from '../../internal/connectors/routes.js'
-import { coverageRoutes } from '../../internal/coverage/routes.js'
+import { coverageRoutes, readCoverage } from '../../internal/coverage/routes.js'
 import { eventPublisher } from '../../internal/events/publish.js'
 import { openBlobs } from '../../internal/exports/blobs/open.js'
 import { openExportRoutes } from '../../internal/exports/open.js'
@@ -220,8 +220,8 @@ runMain('gateway', async () => {
     list: storedRecords.list,
     find: (tenantId, id, snapshotMs, signal) => findAttribution(store, tenantId, id, snapshotMs, signal),
     snapshot: watermark.latest,
-    closedVersionsOf: (tenantId, id, byMs) => closedVersionsOf(store, tenantId, id, byMs),
-    findWeights: (tenantId, asOfMs) => findAllocationWeights(store, tenantId, asOfMs),
+    closedVersionsOf: (...question) => closedVersionsOf(store, ...question),
+    findWeights: (...question) => findAllocationWeights(store, ...question),
     cursors,
     idsOf,
     clock,
@@ -241,9 +241,19 @@ runMain('gateway', async () => {
         clock,
       }),
       ...coverageRoutes({
-        seen: (...question) => seenLayers(store, ...question),
-        observed: (...question) => observedSources(store, ...question),
-        sourcesOf: (tenantId) => directory.directory.sources(tenantId),
+        read: (tenantId, nowMs, signal) =>
+          storedRecords.ask(tenantId, signal, (reader) =>
+            readCoverage(
+              tenantId,
+              nowMs,
+              {
+                seen: (...question) => seenLayers(reader, ...question),
+                observed: (...question) => observedSources(reader, ...question),
+                sourcesOf: (id) => directory.directory.sources(id),
+              },
+              signal,
+            ),
+          ),
         cursors,
         clock,
       }),
@@ -252,7 +262,7 @@ runMain('gateway', async () => {
         idsOf,
         watermark,
         find: (tenantId, id, atMs) => findAttribution(store, tenantId, id, atMs, stopping.signal),
-        closedVersionsOf: attributions.closedVersionsOf,
+        closedVersionsOf: (tenantId, id, byMs) => closedVersionsOf(store, tenantId, id, byMs, stopping.signal),
         publish: changePublisher(publisher.publish),
       }),
       ...apiKeyRoutes({

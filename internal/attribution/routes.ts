@@ -6,7 +6,7 @@ import type { CursorCodec } from '../gateway/pages.js'
 import type { Route } from '../gateway/route.js'
 import { hasTagOf, idHex, parseId, type TenantIds } from '../ids/ids.js'
 import { problem } from '../problems/catalogue.js'
-import { storeProblem } from '../store/failures.js'
+import { storeProblem, TOO_MANY_QUERIES } from '../store/failures.js'
 import type { StoredWeight } from '../store/queries/allocation-weights.js'
 import type { StoredAttribution, StoredAttributionDetail } from '../store/queries/attributions.js'
 import type { StoredClosed } from '../store/queries/closed.js'
@@ -31,18 +31,19 @@ export interface AttributionRoutesDeps {
   /** The newest instant as of which the read model is complete. */
   readonly snapshot: () => Promise<number>
   /** The versions of a record that were closed by an instant, the oldest first. */
-  readonly closedVersionsOf: (tenantId: string, recordId: string, byMs: number) => Promise<readonly StoredClosed[]>
-  readonly findWeights: (tenantId: string, asOfMs: number) => Promise<readonly StoredWeight[]>
+  readonly closedVersionsOf: (
+    tenantId: string,
+    recordId: string,
+    byMs: number,
+    signal: AbortSignal,
+  ) => Promise<readonly StoredClosed[]>
+  readonly findWeights: (tenantId: string, asOfMs: number, signal: AbortSignal) => Promise<readonly StoredWeight[]>
   readonly cursors: CursorCodec
   readonly idsOf: (tenantId: string) => TenantIds
   readonly clock: () => number
 }
 
 const PATH = '/v1/attribution'
-
-const TOO_MANY_QUERIES = problem('RATE_LIMITED', 'Too many queries of the tenant are under way; try again.', {
-  retryAfterSeconds: 1,
-})
 
 /** `GET /v1/attribution` and `GET /v1/attribution/{id}` (spec 4.2). */
 export function attributionRoutes(deps: AttributionRoutesDeps): readonly Route[] {
@@ -123,11 +124,11 @@ async function get(exchange: Exchange, caller: Caller, deps: AttributionRoutesDe
   const snapshotMs = await deps.snapshot()
   const [stored, history] = await Promise.all([
     deps.find(tenantId, idHex(id), snapshotMs, signal),
-    deps.closedVersionsOf(tenantId, idHex(id), snapshotMs),
+    deps.closedVersionsOf(tenantId, idHex(id), snapshotMs, signal),
   ])
   if (stored === undefined) return exchange.replyProblem(problem('NOT_FOUND', 'There is no such attribution.'))
   const weightsAt = weightsInstantOf(stored)
-  const weights = weightsAt === undefined ? [] : await deps.findWeights(tenantId, weightsAt)
+  const weights = weightsAt === undefined ? [] : await deps.findWeights(tenantId, weightsAt, signal)
   exchange.replyJson('200 OK', { ...toRecord(stored), explanation: explain(stored, weights, history) })
 }
 

@@ -4,7 +4,7 @@ import { pageOfAll, readPage } from '../gateway/collection.js'
 import type { Exchange } from '../gateway/exchange.js'
 import type { CursorCodec } from '../gateway/pages.js'
 import type { Route } from '../gateway/route.js'
-import { storeProblem } from '../store/failures.js'
+import { storeProblem, TOO_MANY_QUERIES } from '../store/failures.js'
 import type { ObservedSource, SeenLayer } from '../store/queries/coverage.js'
 import { GET_COVERAGE, PATH, type ShownCoverage } from './contract.js'
 import { coverageOf, type PathwayCoverage } from './coverage.js'
@@ -16,7 +16,13 @@ export interface CoverageReads {
   readonly sourcesOf: (tenantId: string) => Iterable<SourceEntry>
 }
 
-export interface CoverageRoutesDeps extends CoverageReads {
+export interface CoverageRoutesDeps {
+  /** Undefined when the tenant asks too much at a time. */
+  readonly read: (
+    tenantId: string,
+    nowMs: number,
+    signal: AbortSignal,
+  ) => Promise<{ readonly value: readonly PathwayCoverage[] } | undefined>
   readonly cursors: CursorCodec
   readonly clock: () => number
 }
@@ -39,8 +45,9 @@ async function list(exchange: Exchange, caller: Caller, deps: CoverageRoutesDeps
   const abort = new AbortController()
   exchange.onAborted(() => abort.abort())
   try {
-    const pathways = await readCoverage(caller.tenantId, deps.clock(), deps, abort.signal)
-    const page = pageOfAll(read.request, pathways, ({ pathway }) => [pathway], 'ascending', shown)
+    const pathways = await deps.read(caller.tenantId, deps.clock(), abort.signal)
+    if (pathways === undefined) return exchange.replyProblem(TOO_MANY_QUERIES)
+    const page = pageOfAll(read.request, pathways.value, ({ pathway }) => [pathway], 'ascending', shown)
     exchange.replyJson('200 OK', page)
   } catch (cause) {
     if (exchange.isSettled) return // the caller has left, and with it the query

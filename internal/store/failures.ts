@@ -16,5 +16,10 @@ export function storeProblem(cause: unknown): Problem | undefined {
   return problem('SERVICE_UNAVAILABLE', 'The read model cannot be reached.', { retryAfterSeconds: 1 })
 }
 
+/** To whoever asks more at a time than a tenant may (`turns.ts`). */
+export const TOO_MANY_QUERIES = problem('RATE_LIMITED', 'Too many queries of the tenant are under way; try again.', {
+  retryAfterSeconds: 1,
+})
+
 /** A result of more rows than the query may have: the question is too wide. */
 export const isTooLarge = (cause: unknown): boolean => cause instanceof ClickHouseError && cause.code === '396'

@@ -1,3 +1,4 @@
+import type { ClickHouseClient } from '@clickhouse/client'
 import { connectStore, type StoreConnection } from './client.js'
 import { watchFilledCopies } from './filled-copies.js'
 import type { StoredAttribution } from './queries/attributions.js'
@@ -12,6 +13,12 @@ export interface Records {
     question: RecordsQuestion,
     signal: AbortSignal,
   ) => Promise<{ readonly value: StoredAttribution[] } | undefined>
+  /** The same for another question of the tenant. */
+  readonly ask: <T>(
+    tenantId: string,
+    signal: AbortSignal,
+    query: (store: ClickHouseClient) => Promise<T>,
+  ) => Promise<{ readonly value: T } | undefined>
   close(): Promise<void>
 }
 
@@ -31,6 +38,7 @@ export function openRecords(connection: StoreConnection): Records {
       turns.take(question.tenantId, signal, () =>
         listRecords(store, question, copies.isFilled, samples.of(question.tenantId), signal),
       ),
+    ask: (tenantId, signal, query) => turns.take(tenantId, signal, () => query(store)),
     async close() {
       samples.close()
       copies.close()

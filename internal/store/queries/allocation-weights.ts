@@ -20,6 +20,7 @@ export async function findAllocationWeights(
   store: ClickHouseClient,
   tenantId: string,
   asOfMs: number,
+  signal: AbortSignal,
 ): Promise<readonly StoredWeight[]> {
   const result = await store.query({
     query: `SELECT service, owner, weight FROM ${ALLOCATION_WEIGHTS.name}
@@ -27,6 +28,7 @@ export async function findAllocationWeights(
             ORDER BY service = '', weight DESC, service, owner`,
     query_params: { tenant: tenantId, at: asOfMs },
     format: 'JSONEachRow',
+    abort_signal: signal,
   })
   return result.json<StoredWeight>()
 }

@@ -24,6 +24,7 @@ export async function closedVersionsOf(
   tenantId: string,
   recordId: string,
   byMs: number,
+  signal: AbortSignal,
 ): Promise<StoredClosed[]> {
   const result = await store.query({
     query: `SELECT toUnixTimestamp64Milli(valid_from) AS valid_from_ms, toUnixTimestamp64Milli(closed_at) AS closed_at_ms,
@@ -35,6 +36,7 @@ export async function closedVersionsOf(
             ORDER BY valid_from LIMIT 1 BY valid_from`,
     query_params: { tenant: tenantId, id: recordId, by: byMs },
     format: 'JSONEachRow',
+    abort_signal: signal,
   })
   return result.json<StoredClosed>()
 }

@@ -13,6 +13,7 @@ import { launchStore, type RunningStore, stopStore } from '../../support/store.j
 import { readBooks } from '../../support/usage.js'
 
 let store: RunningStore
+const { signal } = new AbortController()
 
 beforeAll(async () => {
   store = await launchStore()
@@ -53,7 +54,7 @@ test('what a job or a trace has replaced long ago is removed; what people decide
   await replace(overridden, 'override', NOW_MS + 10)
   await replace(young, 'reattribution', NOW_MS + 1_000)
   await replace(foreign, 'reattribution', NOW_MS + 10)
-  const history = await closedVersionsOf(store.client, 'tnt_one', hexOf(anew), NOW_MS + 2_000)
+  const history = await closedVersionsOf(store.client, 'tnt_one', hexOf(anew), NOW_MS + 2_000, signal)
   const before = await readBooks(store.client)
 
   expect(await compact(store.client, NOW_MS + 100, 3)).toEqual(['tnt_one'])
@@ -65,7 +66,7 @@ test('what a job or a trace has replaced long ago is removed; what people decide
     last,
   ])
   expect(await landedRows(store.client, [overridden, young, foreign])).toHaveLength(3)
-  expect(await closedVersionsOf(store.client, 'tnt_one', hexOf(anew), NOW_MS + 2_000)).toEqual(history)
+  expect(await closedVersionsOf(store.client, 'tnt_one', hexOf(anew), NOW_MS + 2_000, signal)).toEqual(history)
   expect(await readBooks(store.client)).toEqual(before)
   expect(before.rollups).toEqual(before.records)
 })

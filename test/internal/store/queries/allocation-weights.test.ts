@@ -88,6 +88,8 @@ test('the cost of what was attributed for certain, by service and owner, as of t
   })
 })
 
+const { signal } = new AbortController()
+
 test('weights are kept once an hour, sum to 1, and stay what they were', async () => {
   const at = NOW_MS + 2 * 3_600_000
   const keep = (rows: Parameters<Parameters<typeof trailingWeights>[0]['keep']>[0], token: string) =>
@@ -96,7 +98,7 @@ test('weights are kept once an hour, sum to 1, and stay what they were', async (
     resolvedCosts(store.client, tenantId, window, limit, [])
 
   const asOfMs = await trailingWeights({ costsOf, keep })('tnt_two', at)
-  const kept = await findAllocationWeights(store.client, 'tnt_two', asOfMs)
+  const kept = await findAllocationWeights(store.client, 'tnt_two', asOfMs, signal)
   // Another process, which sees more by now.
   await insertRows(
     store.client,
@@ -109,8 +111,8 @@ test('weights are kept once an hour, sum to 1, and stay what they were', async (
   expect(asOfMs).toBe(weightsInstant(at))
   expect(asOfMs - WINDOW_MS).toBeLessThan(NOW_MS)
   expect(kept).toEqual([{ service: 'search', owner: 'team-search', weight: '1' }])
-  expect(await findAllocationWeights(store.client, 'tnt_two', asOfMs)).toEqual(kept)
-  expect(await findAllocationWeights(store.client, 'tnt_one', asOfMs)).toEqual([])
+  expect(await findAllocationWeights(store.client, 'tnt_two', asOfMs, signal)).toEqual(kept)
+  expect(await findAllocationWeights(store.client, 'tnt_one', asOfMs, signal)).toEqual([])
 })
 
 test('reports spread by the weights of five people and of nobody, as of a time or the newest before', async () => {
