@@ -10,7 +10,7 @@ export const EVENTS = {
   subjects: ['events.>'],
   storage: StorageType.File,
   retention: RetentionPolicy.Limits, // a replay must still find what was delivered
-  discard: DiscardPolicy.Old, // what is told must not stop what happens; the oldest were delivered long ago
+  discard: DiscardPolicy.Old, // what is told must not stop what happens; the oldest were delivered long ago, or it is logged
   max_bytes: 1024 ** 3,
   max_age: 30 * 24 * 60 * 60 * 1_000_000_000, // ns
   max_msg_size: 64 * 1024,

@@ -67,18 +67,20 @@ export interface StreamSettings {
   readonly invocationsBytesMax: number
   /** The same of OBSERVATIONS. */
   readonly observationsBytesMax: number
+  /** Of EVENTS, whose oldest make room for new ones. */
+  readonly eventsBytesMax?: number
 }
 
 /** Creates every stream and bucket, or brings those that exist to their declared form. Safe to repeat, also by several roles at once. */
 export async function ensureStreams(broker: Broker, settings: StreamSettings): Promise<void> {
-  const { replicas, invocationsBytesMax, observationsBytesMax } = settings
+  const { replicas, invocationsBytesMax, observationsBytesMax, eventsBytesMax = EVENTS.max_bytes } = settings
   const declared = [
     { ...INVOCATIONS, max_bytes: invocationsBytesMax },
     { ...OBSERVATIONS, max_bytes: observationsBytesMax },
     QUARANTINE,
     AUDIT,
     CHANGES,
-    EVENTS,
+    { ...EVENTS, max_bytes: eventsBytesMax },
     DELIVERIES,
     RETRIES,
     DEADLETTERS,

@@ -147,6 +147,7 @@ export const SETTINGS = {
   indexStaleSeconds: integer('index-stale-seconds', 300, 0, 86_400),
   invocationsBytesMax: integer('invocations-bytes-max', 8 * 1024 ** 3, 1024 ** 2, 2 ** 50),
   observationsBytesMax: integer('observations-bytes-max', 1024 ** 3, 1024 ** 2, 2 ** 50),
+  eventsBytesMax: integer('events-bytes-max', 1024 ** 3, 1024 ** 2, 2 ** 50),
 
   storeUrl: url('store-url', '', ['http:', 'https:']),
   storeUser: text('store-user', 'attribution'),
@@ -199,6 +200,7 @@ export const BROKER_SETTINGS = [
   'streamReplicas',
   'invocationsBytesMax',
   'observationsBytesMax',
+  'eventsBytesMax',
 ] as const satisfies readonly SettingName[]
 /** Of whoever opens a sealed secret: the keys themselves, or the file that holds them. */
 export const MASTER_KEY_SETTINGS = ['masterKey', 'masterKeyFile'] as const satisfies readonly SettingName[]

@@ -264,7 +264,7 @@ export const REPLAY_WEBHOOK: Operation = {
   description:
     'An event by its id, of whatever type; those of a range that the endpoint subscribes to; or its dead letters, which ' +
     'are then no dead letters any more. They keep their `id`, `sequence` and `created_at`, say `"replayed": true`, carry ' +
-    '`Service-Replayed: true` and are signed anew. Events are kept for 30 days.',
+    '`Service-Replayed: true` and are signed anew. Events are kept for 30 days, or for as long as the log of the instance lasts.',
   parameters,
   problems: ['CONFLICT', 'RESIDENCY_BLOCKED'],
   replies: {

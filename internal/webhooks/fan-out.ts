@@ -55,7 +55,8 @@ export const fanOut = (deps: FanOutDeps): PlannedLog<FanOutProgress> => ({
   initial: { done: 0 },
   messagesMax: EVENTS_MAX,
   async open() {
-    return async (entries, extent, _before, planned) => {
+    return async (entries, extent, before, planned) => {
+      if (planned === undefined) tellOfGap(entries, before.done, deps.log)
       const webhooksOf = await deps.current()
       const deliveries = entries.flatMap((entry) => deliveriesOf(entry, webhooksOf, deps))
       const plan = planned ?? { ...extent, behind: await deps.lastDelivery() }
@@ -69,6 +70,13 @@ export const fanOut = (deps: FanOutDeps): PlannedLog<FanOutProgress> => ({
     }
   },
 })
+
+/** What fell out of a full log before any courier read it is delivered to nobody: an operator has to know. */
+function tellOfGap([first]: readonly StoredEntry[], done: number, log: Logger): void {
+  const lost = (first?.sequence ?? 0) - 1 - done
+  if (lost > 0)
+    log.error({ lost, from_sequence: done + 1 }, 'the log of events was full: the oldest were never delivered')
+}
 
 function deliveriesOf(
   { sequence, subject, storedAt, messageId, data }: StoredEntry,
