@@ -14,7 +14,7 @@ import { RECORD_TABLES } from './tables/sorted-copies.js'
 export async function deleteCallsBefore(store: ClickHouseClient, tenantId: string, beforeMs: number): Promise<boolean> {
   const query_params = { tenant: tenantId, before: beforeMs }
   let hasDeleted = false
-  for (const [table, column] of [...OTHERS, ...RECORDS]) {
+  for (const [table, column] of TABLES) {
     const where = `tenant_id = {tenant:String} AND ${column} < fromUnixTimestamp64Milli({before:Int64})`
     if (!(await holdsAny(store, table, where, query_params))) continue
     await store.command({ query: `DELETE FROM ${table} WHERE ${where}`, query_params, clickhouse_settings: LIMITS })
@@ -23,12 +23,15 @@ export async function deleteCallsBefore(store: ClickHouseClient, tenantId: strin
   return hasDeleted
 }
 
-const OTHERS = [
+/**
+ * In this order: the copies before what they are copies of; and `closed` after all of them, since while a version is in any
+ * table its entry keeps it out of what is read.
+ */
+const TABLES = [
   ['usage_15m', 'bucket'],
+  ...[...RECORD_TABLES].reverse().map((table) => [table, 'event_time'] as const),
   ['closed', 'event_time'],
 ] as const
-/** The copies before what they are copies of. */
-const RECORDS = [...RECORD_TABLES].reverse().map((table) => [table, 'event_time'] as const)
 
 /** A deletion waits for its turn among merges. */
 const LIMITS = { max_execution_time: 600, lightweight_deletes_sync: '2' } as const

@@ -1,3 +1,4 @@
+import type { ClickHouseClient } from '@clickhouse/client'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { toRow } from '../../../internal/attribution/row.js'
 import { identityHash } from '../../../internal/ids/identity-hash.js'
@@ -5,6 +6,7 @@ import { ERASED_OWNER, eraseIdentity } from '../../../internal/store/erasure.js'
 import { migrate } from '../../../internal/store/migrations/migrate.js'
 import { deleteCallsBefore } from '../../../internal/store/retention.js'
 import { insertRows } from '../../../internal/store/sink.js'
+import { AS_OF_SNAPSHOT, snapshotParams } from '../../../internal/store/snapshot.js'
 import { ATTRIBUTIONS, type AttributionRow } from '../../../internal/store/tables/attributions.js'
 import { CLOSED } from '../../../internal/store/tables/closed.js'
 import { RECORD_TABLES } from '../../../internal/store/tables/sorted-copies.js'
@@ -71,6 +73,30 @@ async function value(select: string, table: string, of = tenantId): Promise<stri
     format: 'JSONCompactEachRow',
   })
   return (await result.json<[string]>())[0]?.[0] ?? ''
+}
+
+/** The same store; what it is told to do is followed, a command at a time, by a look at what it then holds. */
+const watched = (look: () => Promise<void>): ClickHouseClient =>
+  Object.assign(Object.create(store.client) as ClickHouseClient, {
+    async command(asked: Parameters<ClickHouseClient['command']>[0]) {
+      const done = await store.client.command(asked)
+      await look()
+      return done
+    },
+  })
+
+/** How often a page finds the record that it finds most often, over every order. */
+async function timesFound(): Promise<number> {
+  const found = RECORD_TABLES.map(async (table) => {
+    const result = await store.client.query({
+      query: `SELECT count() AS times FROM ${table} WHERE tenant_id = {tenant:String} AND ${AS_OF_SNAPSHOT}
+              GROUP BY id ORDER BY times DESC LIMIT 1`,
+      query_params: snapshotParams(tenantId, NOW_MS + DAY_MS),
+      format: 'JSONCompactEachRow',
+    })
+    return Number((await result.json<[string]>())[0]?.[0] ?? 0)
+  })
+  return Math.max(...(await Promise.all(found)))
 }
 
 describe('erasure', () => {
@@ -142,5 +168,19 @@ describe('retention', () => {
     expect(await value('count()', 'closed')).toBe('0')
     expect(await value('(count(), sum(calls))', 'usage_15m')).toBe('(1,1)')
     expect(await value('count()', 'attributions', 'tnt_keeps')).toBe('1')
+  })
+  test('shows no record twice, whoever reads between two of its steps', async () => {
+    const replaced = rowOf('ann', { eventTimeMs: NOW_MS - 40 * DAY_MS })
+    await insert([replaced, { ...replaced, owner: 'bob', validFromMs: NOW_MS + 1 }], [replaced])
+    const found = [await timesFound()]
+
+    await deleteCallsBefore(
+      watched(async () => void found.push(await timesFound())),
+      tenantId,
+      NOW_MS - 30 * DAY_MS,
+    )
+
+    expect(Math.max(...found)).toBe(1)
+    expect(found.at(-1)).toBe(0)
   })
 })
