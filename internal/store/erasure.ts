@@ -26,10 +26,10 @@ export async function eraseIdentity(store: ClickHouseClient, identity: ErasedIde
   const query_params = { tenant: tenantId, hash, name, erased: ERASED_OWNER }
   const run = (query: string) => store.command({ query, query_params, clickhouse_settings: SETTINGS })
 
-  for (const table of [...RECORD_TABLES, 'closed']) {
+  for (const table of [...RECORD_TABLES, ...CLOSED_TABLES]) {
     if (table !== BY_OWNER) await run(`ALTER TABLE ${table} UPDATE owner = {erased:String} WHERE ${OWNED}`)
   }
-  for (const table of ['attributions', 'closed']) {
+  for (const table of ['attributions', ...CLOSED_TABLES]) {
     await run(`ALTER TABLE ${table} UPDATE identity_hash = toFixedString('', 16)
                WHERE tenant_id = {tenant:String} AND identity_hash = ${HASH}`)
   }
@@ -45,6 +45,8 @@ export async function eraseIdentity(store: ClickHouseClient, identity: ErasedIde
   await moveUsage(run)
 }
 
+/** In the order in which compaction moves entries. */
+const CLOSED_TABLES = ['closed', 'closed_history']
 const BY_OWNER = 'attributions_by_owner'
 const OWNED = 'tenant_id = {tenant:String} AND owner = {name:String}'
 const HASH = 'CAST(unhex({hash:String}) AS FixedString(16))'

@@ -31,6 +31,8 @@ const TABLES = [
   ['usage_15m', 'bucket'],
   ...[...RECORD_TABLES].reverse().map((table) => [table, 'event_time'] as const),
   ['closed', 'event_time'],
+  // Where compaction moves entries to, and so after it.
+  ['closed_history', 'event_time'],
 ] as const
 
 /** A deletion waits for its turn among merges. */

@@ -2,13 +2,15 @@ import type { ClickHouseClient } from '@clickhouse/client'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { toRow } from '../../../internal/attribution/row.js'
 import { identityHash } from '../../../internal/ids/identity-hash.js'
+import { compact } from '../../../internal/store/compaction.js'
 import { ERASED_OWNER, eraseIdentity } from '../../../internal/store/erasure.js'
 import { migrate } from '../../../internal/store/migrations/migrate.js'
+import { closedVersionsOf } from '../../../internal/store/queries/closed.js'
 import { deleteCallsBefore } from '../../../internal/store/retention.js'
 import { insertRows } from '../../../internal/store/sink.js'
 import { AS_OF_SNAPSHOT, snapshotParams } from '../../../internal/store/snapshot.js'
 import { ATTRIBUTIONS, type AttributionRow } from '../../../internal/store/tables/attributions.js'
-import { CLOSED } from '../../../internal/store/tables/closed.js'
+import { type Change, CLOSED } from '../../../internal/store/tables/closed.js'
 import { RECORD_TABLES } from '../../../internal/store/tables/sorted-copies.js'
 import { admitted, idOf, NOW_MS } from '../../support/invocations.js'
 import { ROW_DEPS } from '../../support/stages.js'
@@ -54,15 +56,25 @@ function rowOf(identity: string | undefined, stated: { owner?: string; eventTime
 }
 
 let token = 0
-async function insert(rows: readonly AttributionRow[], closed: readonly AttributionRow[] = []): Promise<void> {
+async function insert(
+  rows: readonly AttributionRow[],
+  closed: readonly AttributionRow[] = [],
+  change: Change = 'override',
+): Promise<void> {
   await insertRows(store.client, ATTRIBUTIONS, rows, `rows ${++token}`)
-  const closing = { closedAtMs: NOW_MS + 1, change: 'override', changeId: 'chg_one', actor: 'cli' } as const
+  const closing = { closedAtMs: NOW_MS + 1, change, changeId: 'chg_one', actor: 'cli' } as const
   await insertRows(
     store.client,
     CLOSED,
     closed.map((version) => ({ version, ...closing })),
     `closed ${++token}`,
   )
+}
+
+/** A version that was replaced so long ago that it is history alone, and the one in its place. */
+async function insertCompacted(replaced: AttributionRow): Promise<void> {
+  await insert([replaced, { ...replaced, owner: 'bob', validFromMs: NOW_MS + 1 }], [replaced], 'reattribution')
+  await compact(store.client, NOW_MS + DAY_MS, 1)
 }
 
 /** One value of one query over a tenant's rows. */
@@ -130,6 +142,18 @@ describe('erasure', () => {
     expect(await value('length(mapKeys(mapFilter((k, v) -> v > 0, sumMap(people))))', 'usage_15m')).toBe('1')
   })
 
+  test('leaves nothing of a person in the history of a record, either', async () => {
+    const replaced = rowOf('ann')
+    await insertCompacted(replaced)
+
+    await erase('ann')
+
+    const id = Buffer.from(replaced.id).toString('hex')
+    const history = await closedVersionsOf(store.client, tenantId, id, NOW_MS + DAY_MS)
+    expect(history.map(({ owner }) => owner)).toEqual([ERASED_OWNER])
+    expect(await value("countIf(identity_hash != toFixedString('', 16))", 'closed_history')).toBe('0')
+  })
+
   test('keeps rollups equal to the records, and may be repeated', async () => {
     await insert([rowOf('ann'), rowOf('bob')])
 
@@ -169,6 +193,15 @@ describe('retention', () => {
     expect(await value('(count(), sum(calls))', 'usage_15m')).toBe('(1,1)')
     expect(await value('count()', 'attributions', 'tnt_keeps')).toBe('1')
   })
+  test('deletes the history of what was called before a day', async () => {
+    await insertCompacted(rowOf('ann', { eventTimeMs: NOW_MS - 40 * DAY_MS }))
+    await insertCompacted(rowOf('ann'))
+
+    await deleteCallsBefore(store.client, tenantId, NOW_MS - 30 * DAY_MS)
+
+    expect(await value('count()', 'closed_history')).toBe('1')
+  })
+
   test('shows no record twice, whoever reads between two of its steps', async () => {
     const replaced = rowOf('ann', { eventTimeMs: NOW_MS - 40 * DAY_MS })
     await insert([replaced, { ...replaced, owner: 'bob', validFromMs: NOW_MS + 1 }], [replaced])
