@@ -23,9 +23,19 @@ export interface ErasedIdentity {
  */
 export async function eraseIdentity(store: ClickHouseClient, identity: ErasedIdentity): Promise<void> {
   const { tenantId, hash, name } = identity
-  const query_params = { tenant: tenantId, hash, name, erased: ERASED_OWNER }
+  const query_params = {
+    tenant: tenantId,
+    hash,
+    name,
+    erased: ERASED_OWNER,
+    name_in_json: ownerInJson(name),
+    erased_in_json: ownerInJson(ERASED_OWNER),
+  }
   const run = (query: string) => store.command({ query, query_params, clickhouse_settings: SETTINGS })
 
+  // Before any record is its own: a run that begins where another was broken off may find none of the name.
+  await run(`INSERT INTO attribution_values (tenant_id, field, value) SELECT tenant_id, 'owner', {erased:String}
+             FROM attributions WHERE tenant_id = {tenant:String} AND owner IN ({name:String}, {erased:String}) LIMIT 1`)
   for (const table of [...RECORD_TABLES, ...CLOSED_TABLES]) {
     if (table !== BY_OWNER) await run(`ALTER TABLE ${table} UPDATE owner = {erased:String} WHERE ${OWNED}`)
   }
@@ -33,17 +43,29 @@ export async function eraseIdentity(store: ClickHouseClient, identity: ErasedIde
     await run(`ALTER TABLE ${table} UPDATE identity_hash = toFixedString('', 16)
                WHERE tenant_id = {tenant:String} AND identity_hash = ${HASH}`)
   }
+  // What an override has replaced, and whom a model would have named else.
+  for (const column of ['evidence', 'inference']) {
+    await run(`ALTER TABLE attributions
+               UPDATE ${column} = replaceAll(${column}, {name_in_json:String}, {erased_in_json:String})
+               WHERE tenant_id = {tenant:String} AND position(${column}, {name_in_json:String}) > 0`)
+  }
   await run(`ALTER TABLE usage_15m UPDATE people = mapFilter((hash, calls) -> hash != ${HASH}, people)
              WHERE tenant_id = {tenant:String} AND has(mapKeys(people), ${HASH})`)
 
-  // In these two the owner is part of the order, which cannot be changed in place.
+  // In these three the owner is part of the order, which cannot be changed in place.
   const erased = `(SELECT id, valid_from FROM ${BY_OWNER} WHERE tenant_id = {tenant:String} AND owner = {erased:String})`
   // Replaced outside, so that the condition still means the old owner.
   await run(`INSERT INTO ${BY_OWNER} SELECT * REPLACE ({erased:String} AS owner)
              FROM (SELECT * FROM ${BY_OWNER} WHERE ${OWNED} AND (id, valid_from) NOT IN ${erased})`)
   await run(`DELETE FROM ${BY_OWNER} WHERE ${OWNED} AND (id, valid_from) IN ${erased}`)
   await moveUsage(run)
+  await moveWeights(run)
+  await run(`DELETE FROM attribution_values
+             WHERE tenant_id = {tenant:String} AND field = 'owner' AND value = {name:String}`)
 }
+
+/** Only a member reads like that: within a text, quotes are escaped. */
+const ownerInJson = (name: string): string => `"owner":${JSON.stringify(name)}`
 
 /** In the order in which compaction moves entries. */
 const CLOSED_TABLES = ['closed', 'closed_history']
@@ -88,4 +110,20 @@ async function moveUsage(run: (query: string) => Promise<unknown>): Promise<void
   // One look for all parts of the table: the next part would else be compared with what the last one has lost already.
   await run(`DELETE FROM usage_15m WHERE ${OWNED}
              AND NOT has((SELECT groupArray(tuple(${key})) FROM (${owned})), tuple(${key}))`)
+}
+
+/**
+ * What the name weighs is given to the other and taken from the name in one insert. Readers leave out whoever something was
+ * taken from (`queries/allocation-weights.ts`), so that the weights of an instant sum to 1 at any time, provided that what
+ * was taken is deleted last.
+ */
+async function moveWeights(run: (query: string) => Promise<unknown>): Promise<void> {
+  const key = 'tenant_id, as_of, service, is_shown'
+  await run(`INSERT INTO allocation_weights (${key}, owner, weight)
+             SELECT ${key}, moved.1, moved.2
+             FROM (SELECT ${key}, sum(weight) AS weighed FROM allocation_weights WHERE ${OWNED} GROUP BY ${key} HAVING min(weight) > 0)
+             ARRAY JOIN [({erased:String}, weighed), ({name:String}, -weighed)] AS moved`)
+  await run(`DELETE FROM allocation_weights WHERE ${OWNED} AND weight > 0
+             AND (as_of, service) IN (SELECT as_of, service FROM allocation_weights WHERE ${OWNED} AND weight < 0)`)
+  await run(`DELETE FROM allocation_weights WHERE ${OWNED} AND weight < 0`)
 }

@@ -23,8 +23,9 @@ export async function findAllocationWeights(
   signal: AbortSignal,
 ): Promise<readonly StoredWeight[]> {
   const result = await store.query({
-    query: `SELECT service, owner, weight FROM ${ALLOCATION_WEIGHTS.name}
+    query: `SELECT service, owner, sum(kept.weight) AS weight FROM ${ALLOCATION_WEIGHTS.name} AS kept
             WHERE tenant_id = {tenant:String} AND as_of = fromUnixTimestamp64Milli({at:Int64})
+            GROUP BY service, owner HAVING ${IS_HELD}
             ORDER BY service = '', weight DESC, service, owner`,
     query_params: { tenant: tenantId, at: asOfMs },
     format: 'JSONEachRow',
@@ -52,10 +53,12 @@ export async function findSpreadWeights(
   signal: AbortSignal,
 ): Promise<SpreadWeights | undefined> {
   const result = await store.query({
-    query: `SELECT toUnixTimestamp64Milli(as_of) AS as_of_ms, service, owner, weight, is_shown FROM ${ALLOCATION_WEIGHTS.name}
+    query: `SELECT toUnixTimestamp64Milli(as_of) AS as_of_ms, service, owner, sum(kept.weight) AS weight, is_shown
+            FROM ${ALLOCATION_WEIGHTS.name} AS kept
             WHERE tenant_id = {tenant:String} AND as_of = (
               SELECT if(countIf(as_of <= ${BY}) > 0, maxIf(as_of, as_of <= ${BY}), min(as_of))
               FROM ${ALLOCATION_WEIGHTS.name} WHERE tenant_id = {tenant:String})
+            GROUP BY as_of, service, owner, is_shown HAVING ${IS_HELD}
             ORDER BY owner, service`,
     query_params: { tenant: tenantId, at: byMs },
     format: 'JSONEachRow',
@@ -71,6 +74,8 @@ export async function findSpreadWeights(
   return { asOfMs: Number(first.as_of_ms), weights }
 }
 
+/** An erasure gives a weight to another by a row that is below 0, which it deletes last (`erasure.ts`). */
+const IS_HELD = 'min(kept.weight) > 0'
 const BY = 'fromUnixTimestamp64Milli({at:Int64})'
 const READ_LIMITS = { max_execution_time: 10, max_memory_usage: '1000000000' } as const
 const partsOf = (weight: string): bigint => (parseQuantity(weight) ?? 0n) / (STEPS_PER_UNIT / WEIGHT_PARTS)

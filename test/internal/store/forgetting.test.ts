@@ -1,14 +1,18 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { toRow } from '../../../internal/attribution/row.js'
+import { WEIGHT_PARTS } from '../../../internal/allocation/weights.js'
+import { decidedRow } from '../../../internal/attribution/changes/decided.js'
+import { type Alternative, type Inference, toRow } from '../../../internal/attribution/row.js'
 import { identityHash } from '../../../internal/ids/identity-hash.js'
 import { compact } from '../../../internal/store/compaction.js'
 import { ERASED_OWNER, eraseIdentity } from '../../../internal/store/erasure.js'
 import { migrate } from '../../../internal/store/migrations/migrate.js'
+import { findAllocationWeights, findSpreadWeights } from '../../../internal/store/queries/allocation-weights.js'
 import { closedVersionsOf } from '../../../internal/store/queries/closed.js'
 import { deleteCallsBefore } from '../../../internal/store/retention.js'
 import { insertRows } from '../../../internal/store/sink.js'
 import { AS_OF_SNAPSHOT, snapshotParams } from '../../../internal/store/snapshot.js'
+import { ALLOCATION_WEIGHTS } from '../../../internal/store/tables/allocation-weights.js'
 import { ATTRIBUTIONS, type AttributionRow } from '../../../internal/store/tables/attributions.js'
 import { type Change, CLOSED } from '../../../internal/store/tables/closed.js'
 import { RECORD_TABLES } from '../../../internal/store/tables/sorted-copies.js'
@@ -87,6 +91,56 @@ async function value(select: string, table: string, of = tenantId): Promise<stri
   return (await result.json<[string]>())[0]?.[0] ?? ''
 }
 
+/** Where a tenant's texts still hold a word, of all that the read model keeps by tenant. */
+async function columnsWith(word: string): Promise<string[]> {
+  const result = await store.client.query({
+    query: `SELECT table, name FROM system.columns WHERE database = currentDatabase() AND type LIKE '%String%'
+              AND name != 'tenant_id' AND table IN (
+                SELECT table FROM system.columns WHERE database = currentDatabase() AND name = 'tenant_id')`,
+    format: 'JSONCompactEachRow',
+  })
+  const columns = await result.json<[string, string]>()
+  const found: string[] = []
+  for (const [table, name] of columns) {
+    if ((await value(`countIf(position(toString(${name}), '${word}') > 0)`, table)) !== '0')
+      found.push(`${table}.${name}`)
+  }
+  return found
+}
+
+/** Weights as of one instant, in tenths. */
+const insertWeights = (tenths: readonly (readonly [service: string, owner: string, weight: bigint])[]): Promise<void> =>
+  insertRows(
+    store.client,
+    ALLOCATION_WEIGHTS,
+    tenths.map(([service, owner, weight]) => ({
+      tenantId,
+      asOfMs: NOW_MS,
+      service,
+      owner,
+      weightSteps: weight * 10n ** 17n,
+      isShown: true,
+    })),
+    `weights ${++token}`,
+  )
+
+/** As an explanation shows them, in tenths; a report spreads by the same. */
+async function weightsShown(): Promise<(readonly [service: string, owner: string, tenths: number])[]> {
+  const { signal } = new AbortController()
+  const shown = await findAllocationWeights(store.client, tenantId, NOW_MS)
+  const spread = await findSpreadWeights(store.client, tenantId, NOW_MS, signal)
+  const tenths = shown.map(({ service, owner, weight }) => [service, owner, Number(weight) * 10] as const).sort()
+  expect(
+    spread?.weights.map(({ service, owner, parts }) => [service, owner, Number(parts / (WEIGHT_PARTS / 10n))]).sort(),
+  ).toEqual(tenths)
+  return tenths
+}
+
+const inferenceOf = (others: readonly (readonly [service: string, owner: string])[]): string => {
+  const alternatives = others.map(([service, owner]): Alternative => ({ service, owner, probability: '0.1000' }))
+  return JSON.stringify({ probability: '0.6000', alternatives } satisfies Inference)
+}
+
 /** The same store; what it is told to do is followed, a command at a time, by a look at what it then holds. */
 const watched = (look: () => Promise<void>): ClickHouseClient =>
   Object.assign(Object.create(store.client) as ClickHouseClient, {
@@ -112,8 +166,8 @@ async function timesFound(): Promise<number> {
 }
 
 describe('erasure', () => {
-  const erase = (name: string) =>
-    eraseIdentity(store.client, {
+  const erase = (name: string, client = store.client) =>
+    eraseIdentity(client, {
       tenantId,
       hash: Buffer.from(identityHash(ROW_DEPS.identityKeyOf(tenantId), name)).toString('hex'),
       name,
@@ -152,6 +206,112 @@ describe('erasure', () => {
     const history = await closedVersionsOf(store.client, tenantId, id, NOW_MS + DAY_MS)
     expect(history.map(({ owner }) => owner)).toEqual([ERASED_OWNER])
     expect(await value("countIf(identity_hash != toFixedString('', 16))", 'closed_history')).toBe('0')
+  })
+
+  test('leaves no text of the tenant that names the person', async () => {
+    const name = `ann "o'neill" \\ a\tb`
+    const stated = { service: 'search', owner: 'bob', reason: 'known', actor: 'usr_one' }
+    const replaced = rowOf(name)
+    const overridden = decidedRow(replaced, { override: stated, dispute: stated }, NOW_MS + 1)
+    await insert([replaced, overridden, { ...rowOf('bob'), inference: inferenceOf([['search', name]]) }], [replaced])
+    await insertCompacted(rowOf(name))
+    await insertWeights([['search', name, 10n]])
+    expect(await columnsWith('neill')).toEqual(
+      expect.arrayContaining([
+        'allocation_weights.owner',
+        'attribution_values.value',
+        'attributions.evidence',
+        'attributions.inference',
+        'closed_history.owner',
+      ]),
+    )
+
+    await erase(name)
+
+    expect(await columnsWith('neill')).toEqual([])
+  })
+
+  test('changes nothing in the evidence and the figures of a record but the owner', async () => {
+    const inferred = {
+      ...rowOf('bob'),
+      inference: inferenceOf([
+        ['ann', 'ann'],
+        ['search', 'annabel'],
+        ['chat', 'ann'],
+      ]),
+    }
+    const override = { service: 'search', owner: 'bob', reason: 'not "owner":"ann"', actor: 'usr_one' }
+    const overridden = decidedRow(rowOf('ann'), { override }, NOW_MS + 1)
+    await insert([inferred, overridden])
+
+    await erase('ann')
+
+    expect(await value('max(inference)', 'attributions')).toBe(
+      inferenceOf([
+        ['ann', ERASED_OWNER],
+        ['search', 'annabel'],
+        ['chat', ERASED_OWNER],
+      ]),
+    )
+    const before = JSON.parse(overridden.evidence) as { override: object; replaced: object }
+    const after = await value("anyIf(evidence, evidence_basis = 'manual_override')", 'attributions')
+    expect(JSON.parse(after)).toEqual({ ...before, replaced: { ...before.replaced, owner: ERASED_OWNER } })
+  })
+
+  test('lets a search find those who own what was erased, and nobody else by the name', async () => {
+    await insert([{ ...rowOf('ann'), service: 'ann' }, rowOf('bob')])
+    const values = (field: string) =>
+      value(`arraySort(groupUniqArrayIf(value, field = '${field}'))`, 'attribution_values')
+
+    await erase('carol')
+    expect(await values('owner')).toBe("['ann','bob']")
+    await erase('ann')
+
+    expect(await values('owner')).toBe(`['bob','${ERASED_OWNER}']`)
+    expect(await values('service')).toBe("['ann','search']")
+  })
+
+  test('may be broken off after any step, while weights sum to 1 throughout', async () => {
+    await insert([rowOf('ann'), rowOf('ann'), rowOf('bob')])
+    await insertWeights([
+      ['search', 'ann', 3n],
+      ['search', ERASED_OWNER, 2n],
+      ['chat', 'ann', 1n],
+      ['chat', 'bob', 4n],
+    ])
+    const sums = new Set<number>()
+    const brokenOff = new Error('broken off')
+    const brokenOffAfter = (steps: number) => {
+      let left = steps
+      return watched(async () => {
+        sums.add((await weightsShown()).reduce((sum, [, , tenths]) => sum + tenths, 0))
+        left -= 1
+        if (left === 0) throw brokenOff
+      })
+    }
+
+    let steps = 0
+    let isDone = false
+    while (!isDone) {
+      isDone = await erase('ann', brokenOffAfter(++steps)).then(
+        () => true,
+        (cause) => {
+          if (cause !== brokenOff) throw cause
+          return false
+        },
+      )
+    }
+
+    expect(sums).toEqual(new Set([10]))
+    expect(await weightsShown()).toEqual([
+      ['chat', 'bob', 4],
+      ['chat', ERASED_OWNER, 1],
+      ['search', ERASED_OWNER, 5],
+    ])
+    expect(await columnsWith('ann')).toEqual([])
+    expect(await value("(count(), countIf(owner = 'erased'))", 'attributions_by_owner')).toBe('(3,2)')
+    const { records, rollups } = await readBooks(store.client)
+    expect(rollups).toEqual(records)
   })
 
   test('keeps rollups equal to the records, and may be repeated', async () => {
