@@ -33,15 +33,21 @@ export async function eraseIdentity(store: ClickHouseClient, identity: ErasedIde
   }
   const run = (query: string) => store.command({ query, query_params, clickhouse_settings: SETTINGS })
 
-  // Before any record is its own: a run that begins where another was broken off may find none of the name.
+  for (const table of ['attributions', ...CLOSED_TABLES]) {
+    await run(`ALTER TABLE ${table} UPDATE identity_hash = toFixedString('', 16)
+               WHERE tenant_id = {tenant:String} AND identity_hash = ${HASH}`)
+  }
+  await run(`ALTER TABLE usage_15m UPDATE people = mapFilter((hash, calls) -> hash != ${HASH}, people)
+             WHERE tenant_id = {tenant:String} AND has(mapKeys(people), ${HASH})`)
+
+  // What is theirs already cannot be moved to them, and must not be deleted.
+  if (name === ERASED_OWNER) return
+
+  // Before any record is given away: the next run may find none of the name any more.
   await run(`INSERT INTO attribution_values (tenant_id, field, value) SELECT tenant_id, 'owner', {erased:String}
              FROM attributions WHERE tenant_id = {tenant:String} AND owner IN ({name:String}, {erased:String}) LIMIT 1`)
   for (const table of [...RECORD_TABLES, ...CLOSED_TABLES]) {
     if (table !== BY_OWNER) await run(`ALTER TABLE ${table} UPDATE owner = {erased:String} WHERE ${OWNED}`)
-  }
-  for (const table of ['attributions', ...CLOSED_TABLES]) {
-    await run(`ALTER TABLE ${table} UPDATE identity_hash = toFixedString('', 16)
-               WHERE tenant_id = {tenant:String} AND identity_hash = ${HASH}`)
   }
   // What an override has replaced, and whom a model would have named else.
   for (const column of ['evidence', 'inference']) {
@@ -49,8 +55,6 @@ export async function eraseIdentity(store: ClickHouseClient, identity: ErasedIde
                UPDATE ${column} = replaceAll(${column}, {name_in_json:String}, {erased_in_json:String})
                WHERE tenant_id = {tenant:String} AND position(${column}, {name_in_json:String}) > 0`)
   }
-  await run(`ALTER TABLE usage_15m UPDATE people = mapFilter((hash, calls) -> hash != ${HASH}, people)
-             WHERE tenant_id = {tenant:String} AND has(mapKeys(people), ${HASH})`)
 
   // In these three the owner is part of the order, which cannot be changed in place.
   const erased = `(SELECT id, valid_from FROM ${BY_OWNER} WHERE tenant_id = {tenant:String} AND owner = {erased:String})`

@@ -328,6 +328,21 @@ describe('erasure', () => {
     expect(await value('count()', 'attributions_by_owner')).toBe('3')
   })
 
+  test('takes nothing from those who were erased before, should somebody be called like them', async () => {
+    await insert([rowOf('ann'), rowOf('bob')])
+    await insertWeights([['search', 'ann', 10n]])
+    await erase('ann')
+
+    await erase(ERASED_OWNER)
+
+    expect(await value('count()', 'attributions_by_owner')).toBe('2')
+    expect(await value('sum(calls)', 'usage_15m')).toBe('2')
+    expect(await weightsShown()).toEqual([['search', ERASED_OWNER, 10]])
+    expect(await value("groupUniqArrayIf(value, field = 'owner' AND value != 'bob')", 'attribution_values')).toBe(
+      `['${ERASED_OWNER}']`,
+    )
+  })
+
   test('does not touch another tenant who knows somebody of the same name', async () => {
     await insert([rowOf('ann', { tenantId: 'tnt_other' }), rowOf('ann')])
 
