@@ -9,6 +9,7 @@ import { holdsEvent, lastEventSequence } from '../../internal/broker/events-log.
 import { joinMembers } from '../../internal/broker/members.js'
 import { mirrorBucket } from '../../internal/broker/mirror.js'
 import { createPublisher, publishOrThrow } from '../../internal/broker/publisher.js'
+import { bucketRecords } from '../../internal/broker/records.js'
 import { watchRecords } from '../../internal/broker/watched-records.js'
 import { followWatermark } from '../../internal/broker/watermark.js'
 import type { StoredBudget } from '../../internal/budgets/budget.js'
@@ -21,7 +22,7 @@ import { signingKey } from '../../internal/secrets/signing-keys.js'
 import { MINIMUM_USD, TRAILING_HOURS, WEEKS } from '../../internal/sentinel/anomaly.js'
 import { retentionCutoff } from '../../internal/sentinel/retention.js'
 import { watchBudgets } from '../../internal/sentinel/watch-budgets.js'
-import { type Streaks, watchCoverage } from '../../internal/sentinel/watch-coverage.js'
+import { type CoverageState, type Streaks, watchCoverage } from '../../internal/sentinel/watch-coverage.js'
 import { watchSpend } from '../../internal/sentinel/watch-spend.js'
 import { connectStore } from '../../internal/store/client.js'
 import { observedSources, seenLayers } from '../../internal/store/queries/coverage.js'
@@ -87,7 +88,7 @@ runMain('sentinel', async () => {
   const directory = new WatchedDirectory()
   await mirrorBucket(await broker.bucket(DIRECTORY), lost, (key, value) => directory.apply(key, value))
   const watermark = await followWatermark(await broker.bucket(CHECKPOINTS), lost, Date.now)
-  const coverageStates = await broker.bucket(COVERAGE_STATES)
+  const coverageStates = bucketRecords<CoverageState>(await broker.bucket(COVERAGE_STATES), async () => undefined)
   const membership = await joinMembers(await broker.bucket(MEMBERS), 'sentinel', member, lost)
   const { publish } = createPublisher(broker.connection)
   const announcing = {

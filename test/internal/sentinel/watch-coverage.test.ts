@@ -1,0 +1,137 @@
+import type { KV } from '@nats-io/kv'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { bucketRecords, type Records } from '../../../internal/broker/records.js'
+import { type CoverageFacts, coverageOf } from '../../../internal/coverage/coverage.js'
+import { tenantIdsCache } from '../../../internal/ids/ids.js'
+import type { AnnounceDeps } from '../../../internal/sentinel/announce.js'
+import { type CoverageState, type Streaks, watchCoverage } from '../../../internal/sentinel/watch-coverage.js'
+import type { SeenLayer } from '../../../internal/store/queries/coverage.js'
+import { ANNOUNCEMENTS, COVERAGE_STATES } from '../../../streams/buckets.js'
+import { type Buckets, launchBuckets } from '../../support/buckets.js'
+
+let buckets: Buckets
+let announcements: KV
+let coverageStates: KV
+beforeAll(async () => {
+  buckets = await launchBuckets()
+  announcements = await buckets.open(ANNOUNCEMENTS)
+  coverageStates = await buckets.open(COVERAGE_STATES)
+})
+afterAll(() => buckets.close())
+
+let tenantId = 'tnt_0'
+let streaks: Streaks
+/** What was stored in EVENTS: types and layers, in order. */
+let told: string[]
+let ids: string[]
+beforeEach(() => {
+  tenantId = `tnt_${Number(tenantId.slice(4)) + 1}`
+  streaks = new Map()
+  told = []
+  ids = []
+})
+
+const store: AnnounceDeps['store'] = async (_, text, id) => {
+  const { type, data } = JSON.parse(text)
+  told.push(`${type} ${data.pathway} ${data.layers_missing}`)
+  ids.push(id)
+}
+
+const layer = (stated: Partial<SeenLayer> = {}): SeenLayer => ({
+  pathway: 'gateway_mediated',
+  layer: 'gateway',
+  lastEventAtMs: 1_000,
+  calls: 10,
+  unattributedCalls: 0,
+  days: 7,
+  ...stated,
+})
+const EDGE = { name: 'edge', pathway: 'other' } as const
+
+/** So many looks at the same facts. */
+async function look(
+  facts: Partial<CoverageFacts>,
+  { looks = 3, ...stated }: Partial<AnnounceDeps> & { looks?: number; states?: Records<CoverageState> } = {},
+): Promise<void> {
+  const { states = bucketRecords<CoverageState>(coverageStates, async () => undefined), ...announcing } = stated
+  const deps: AnnounceDeps = {
+    bucket: announcements,
+    idsOf: tenantIdsCache(new Uint8Array(32)),
+    store,
+    lastSequence: async () => 0,
+    isStored: async () => false,
+    clock: Date.now,
+    ...announcing,
+  }
+  for (let i = 0; i < looks; i++) {
+    const pathways = coverageOf({ seen: [], observed: [], sources: [], ...facts })
+    await watchCoverage(tenantId, pathways, streaks, states, deps)
+  }
+}
+
+/** As after 62 days. */
+async function forgetAnnouncements(): Promise<void> {
+  for await (const key of await announcements.keys()) await announcements.purge(key)
+}
+
+test('a change is told when three looks agree on it, and once', async () => {
+  await look({ sources: [EDGE] }, { looks: 2 })
+  expect(told).toEqual([])
+
+  await look({ sources: [EDGE] }, { looks: 5 })
+  await look({ sources: [EDGE], seen: [layer({ layer: 'edge', pathway: 'other' })] })
+
+  expect(told).toEqual(['coverage.degraded other edge', 'coverage.restored other edge'])
+})
+
+test('a change that was told is not told again once its announcement has expired', async () => {
+  await look({ sources: [EDGE] })
+
+  await forgetAnnouncements()
+  await look({ sources: [EDGE] })
+
+  expect(told).toEqual(['coverage.degraded other edge'])
+})
+
+test('a change that could not be told is told at the next look, as the same event and before another', async () => {
+  const failing: AnnounceDeps['store'] = async (_, __, id) => {
+    ids.push(id)
+    throw new Error('the broker is away')
+  }
+  await expect(look({ sources: [EDGE] }, { store: failing })).rejects.toThrow('away')
+
+  await look({ sources: [EDGE], seen: [layer({ layer: 'edge', pathway: 'other' })] })
+
+  expect(told).toEqual(['coverage.degraded other edge', 'coverage.restored other edge'])
+  expect(ids[1]).toBe(ids[0])
+})
+
+test('a sentinel that died after it told of a change, before it wrote that down, is followed by one that does not tell', async () => {
+  const states = bucketRecords<CoverageState>(coverageStates, async () => undefined)
+  const dying: Records<CoverageState> = {
+    ...states,
+    change: async (key, change) => {
+      if (told.length > 0) throw new Error('killed')
+      return states.change(key, change)
+    },
+  }
+  await expect(look({ sources: [EDGE] }, { states: dying })).rejects.toThrow('killed')
+
+  await look({ sources: [EDGE] }, { looks: 1 })
+  await forgetAnnouncements()
+  await look({ sources: [EDGE] })
+
+  expect(told).toEqual(['coverage.degraded other edge'])
+})
+
+test('a change that an earlier version has kept and told is not told again', async () => {
+  await look({ sources: [EDGE] })
+  const key = `${tenantId}.other`
+  await coverageStates.put(key, JSON.stringify({ isDegraded: true, layersMissing: ['edge'], changes: 1 }))
+
+  await look({ sources: [EDGE] })
+  await forgetAnnouncements()
+  await look({ sources: [EDGE] })
+
+  expect(told).toEqual(['coverage.degraded other edge'])
+})
