@@ -99,7 +99,7 @@ export const ANNOUNCEMENTS = {
   ttlMs: 62 * 24 * 60 * 60 * 1000,
 } as const satisfies Bucket
 
-/** `<tenant id>.<pathway>` -> whether the pathway's coverage is degraded, how often that has changed, and whether the last change was told. Compare-and-set by sentinels. */
+/** `<tenant id>.<pathway>` -> whether the pathway's coverage is degraded and which layers it takes to be restored, how often that has changed, and whether the last change was told. Compare-and-set by sentinels. */
 export const COVERAGE_STATES = { name: 'coverage_states', history: 1 } as const satisfies Bucket
 
 /** `<connector id>` -> a partner that acts for a tenant: scopes, source systems, lane, salt and hash of its secret, status, health. Watched by gateways. */

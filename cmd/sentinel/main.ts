@@ -107,7 +107,6 @@ runMain('sentinel', async () => {
   const coverage = {
     seen: (tenantId: string, nowMs: number) => seenLayers(store, tenantId, nowMs, signal),
     observed: (tenantId: string) => observedSources(store, tenantId, signal),
-    sourcesOf: (tenantId: string) => directory.sources(tenantId),
   }
   const baseline = {
     atLeastUsd: formatQuantity(quantityOfSteps<'USD'>(MINIMUM_USD)),
@@ -146,8 +145,9 @@ runMain('sentinel', async () => {
     eachTenant(
       'coverage',
       async (tenantId) => {
-        const pathways = await readCoverage(tenantId, Date.now(), coverage, signal)
-        await watchCoverage(tenantId, pathways, streaks, coverageStates, announcing)
+        const sources = [...directory.sources(tenantId)]
+        const pathways = await readCoverage(tenantId, Date.now(), { ...coverage, sourcesOf: () => sources }, signal)
+        await watchCoverage(tenantId, { pathways, sources }, streaks, coverageStates, announcing)
       },
       config.surveyEveryMs,
     ),

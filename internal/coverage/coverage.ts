@@ -7,6 +7,9 @@ import type { ObservedSource, SeenLayer } from '../store/queries/coverage.js'
 export const COVERAGE_STATUSES = ['covered', 'degraded', 'discovery_only', 'silent'] as const
 export type CoverageStatus = (typeof COVERAGE_STATUSES)[number]
 
+/** All there are, in the order of the map. */
+export const PATHWAYS: readonly PathwayCategory[] = PATHWAY_CATEGORIES
+
 export interface PathwayCoverage {
   readonly pathway: PathwayCategory
   readonly status: CoverageStatus
@@ -43,7 +46,7 @@ export function coverageOf({ seen, observed, sources }: CoverageFacts): PathwayC
   ]
   const hidden = new Set(discoveries.map(({ name }) => name))
 
-  return PATHWAY_CATEGORIES.flatMap((pathway) => {
+  return PATHWAYS.flatMap((pathway) => {
     const own = seen.filter((layer) => layer.pathway === pathway && !hidden.has(layer.layer))
     const deployed = own.filter(({ calls }) => calls > 0).map(({ layer }) => layer)
     const expected = [

@@ -1,11 +1,16 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Records } from '../broker/records.js'
-import type { PathwayCoverage } from '../coverage/coverage.js'
+import { type AwaitedLayer, awaitedLayers, isStillAwaited, type TenantCoverage } from '../coverage/awaited-layers.js'
+import { PATHWAYS, type PathwayCoverage } from '../coverage/coverage.js'
 import { type AnnounceDeps, announceOnce } from './announce.js'
 
 /** How a pathway stands, as it is kept in the bucket `coverage_states`. */
 export interface CoverageState {
   readonly isDegraded: boolean
+  /** As the last change tells: when it degraded, or until it was restored. */
   readonly layersMissing: readonly string[]
+  /** What it takes for a pathway that is degraded to be restored; absent where an earlier version has written it. */
+  readonly awaited?: readonly AwaitedLayer[]
   /** How often it has changed. */
   readonly changes: number
   /** Whether the last change was told; absent where an earlier version has written it: its announcement knows. */
@@ -28,35 +33,50 @@ export type Streaks = Map<string, { readonly isDegraded: boolean; readonly looks
  */
 export async function watchCoverage(
   tenantId: string,
-  pathways: readonly PathwayCoverage[],
+  coverage: TenantCoverage,
   streaks: Streaks,
   states: Records<CoverageState>,
   deps: AnnounceDeps,
 ): Promise<void> {
-  for (const { pathway, layersMissing } of pathways) {
+  // Also those of which nothing is known any more: they may be degraded.
+  for (const pathway of PATHWAYS) {
     const key = `${tenantId}.${pathway}`
     const tell = (state: CoverageState) => announce(tenantId, pathway, state, states, deps)
-    const isDegraded = layersMissing.length > 0
+    const state = (await states.read(key)) ?? NEVER_DEGRADED
+    if (!state.isAnnounced) await tell(state)
+
+    const awaited = awaitedLayers(state.awaited ?? [], pathway, coverage)
+    const isDegraded = awaited.some((layer) => isStillAwaited(layer, pathway, coverage))
     const before = streaks.get(key)
     const looks = before?.isDegraded === isDegraded ? before.looks + 1 : 1
     streaks.set(key, { isDegraded, looks })
-    const state = (await states.read(key)) ?? NEVER_DEGRADED
-    if (!state.isAnnounced) await tell(state)
-    if (looks < LOOKS || state.isDegraded === isDegraded) continue
+    const hasChanged = looks >= LOOKS && state.isDegraded !== isDegraded
+    if (!hasChanged && (!state.isDegraded || isDeepStrictEqual(awaited, state.awaited))) continue
+
     if (state === NEVER_DEGRADED) await states.createOnce(key, state)
-    // What is missing now, or was until now.
-    const layers = isDegraded ? layersMissing : state.layersMissing
-    const changed = { isDegraded, layersMissing: layers, changes: state.changes + 1, isAnnounced: false }
-    const kept = await states.change(key, (found) => (found.changes === state.changes ? changed : undefined))
-    // Another sentinel's change is told by that one, or at the next look.
-    if (kept === changed) await tell(changed)
+    const kept = await states.change(key, (found) => {
+      if (found.changes !== state.changes) return undefined // another sentinel's change
+      return hasChanged ? changed(found, awaited, isDegraded) : { ...found, awaited }
+    })
+    if (kept?.isAnnounced === false) await tell(kept)
   }
+}
+
+/** The state as it is after it has become another. */
+function changed(
+  { layersMissing, changes }: CoverageState,
+  awaited: readonly AwaitedLayer[],
+  isDegraded: boolean,
+): CoverageState {
+  const layers = new Set([...(isDegraded ? [] : layersMissing), ...awaited.map(({ name }) => name)])
+  const told = { isDegraded, layersMissing: [...layers].sort(), changes: changes + 1, isAnnounced: false }
+  return isDegraded ? { ...told, awaited } : told
 }
 
 /** The announcement keeps others from telling it meanwhile; it expires, and the state does not. */
 async function announce(
   tenantId: string,
-  pathway: string,
+  pathway: PathwayCoverage['pathway'],
   { isDegraded, layersMissing, changes }: CoverageState,
   states: Records<CoverageState>,
   deps: AnnounceDeps,

@@ -65,7 +65,7 @@ async function look(
   }
   for (let i = 0; i < looks; i++) {
     const pathways = coverageOf({ seen: [], observed: [], sources: [], ...facts })
-    await watchCoverage(tenantId, pathways, streaks, states, deps)
+    await watchCoverage(tenantId, { pathways, sources: [...(facts.sources ?? [])] }, streaks, states, deps)
   }
 }
 
@@ -134,4 +134,69 @@ test('a change that an earlier version has kept and told is not told again', asy
   await look({ sources: [EDGE] })
 
   expect(told).toEqual(['coverage.degraded other edge'])
+})
+
+test('a pathway whose only source is removed from the directory, or marked there, is restored, and can degrade again', async () => {
+  await look({ sources: [EDGE] })
+  await look({})
+  await look({ sources: [EDGE] })
+  await look({ sources: [{ ...EDGE, is_discovery_only: true }] })
+  await look({ sources: [EDGE] })
+
+  expect(told).toEqual([
+    'coverage.degraded other edge',
+    'coverage.restored other edge',
+    'coverage.degraded other edge',
+    'coverage.restored other edge',
+    'coverage.degraded other edge',
+  ])
+  expect(new Set(ids).size).toBe(5)
+})
+
+test('a layer that is gone for so long that it is expected no more is not restored by that, but when it is seen again', async () => {
+  await look({ seen: [layer({ calls: 0 })] })
+  await look({ seen: [layer({ calls: 0, days: 2 })] })
+  await look({})
+  expect(told).toEqual(['coverage.degraded gateway_mediated gateway'])
+
+  await look({ seen: [layer({ days: 0 })] })
+
+  expect(told).toEqual(['coverage.degraded gateway_mediated gateway', 'coverage.restored gateway_mediated gateway'])
+})
+
+test('a layer that is gone for good is restored when the directory marks it, or no longer holds it', async () => {
+  const gateway = { name: 'gateway', pathway: 'gateway_mediated' } as const
+  await look({ seen: [layer({ calls: 0 })] })
+  await look({ sources: [{ ...gateway, is_discovery_only: true }] })
+  await look({ seen: [layer({ calls: 0 })] })
+  await look({ sources: [gateway] }, { looks: 1 })
+  await look({})
+
+  const [degraded, restored] = [
+    'coverage.degraded gateway_mediated gateway',
+    'coverage.restored gateway_mediated gateway',
+  ]
+  expect(told).toEqual([degraded, restored, degraded, restored])
+})
+
+test('a pathway is restored when every layer that went missing since it degraded is there again', async () => {
+  const gone = layer({ calls: 0 })
+  const other = layer({ layer: 'mesh' })
+  await look({ seen: [gone, other] })
+  await look({ seen: [gone, { ...other, calls: 0 }] })
+  await look({ seen: [layer(), { ...other, calls: 0, days: 2 }] })
+  expect(told).toEqual(['coverage.degraded gateway_mediated gateway'])
+
+  await look({ seen: [layer(), other] })
+
+  expect(told[1]).toBe('coverage.restored gateway_mediated gateway,mesh')
+})
+
+test('a pathway that an earlier version has left degraded is restored when nothing is missing', async () => {
+  const state = { isDegraded: true, layersMissing: ['edge'], changes: 1 }
+  await coverageStates.put(`${tenantId}.other`, JSON.stringify(state))
+
+  await look({})
+
+  expect(told).toEqual(['coverage.degraded other edge', 'coverage.restored other edge'])
 })
