@@ -28,6 +28,8 @@ export interface StoredBudget {
   /** Decimal text, above 0. */
   readonly monthly_ceiling_usd: string
   readonly created_at: string
+  /** When its ceiling or filter became another; absent when neither has. */
+  readonly changed_at?: string
 }
 
 const filter = z
@@ -59,12 +61,18 @@ export const storedBudget = (fields: BudgetFields, id: string, tenantId: string,
   created_at: new Date(nowMs).toISOString(),
 })
 
-export const changedBudget = (budget: StoredBudget, changes: BudgetChanges): StoredBudget => ({
-  ...budget,
-  name: changes.name ?? budget.name,
-  filter: changes.filter === undefined ? budget.filter : storedFilter(changes.filter),
-  monthly_ceiling_usd: changes.monthly_ceiling_usd ?? budget.monthly_ceiling_usd,
-})
+export function changedBudget(budget: StoredBudget, changes: BudgetChanges, nowMs: number): StoredBudget {
+  const changed: StoredBudget = {
+    ...budget,
+    name: changes.name ?? budget.name,
+    filter: changes.filter === undefined ? budget.filter : storedFilter(changes.filter),
+    monthly_ceiling_usd: changes.monthly_ceiling_usd ?? budget.monthly_ceiling_usd,
+  }
+  const countsAlike =
+    ceilingOf(changed) === ceilingOf(budget) &&
+    FILTERED.every((field) => changed.filter[field] === budget.filter[field])
+  return countsAlike ? changed : { ...changed, changed_at: new Date(nowMs).toISOString() }
+}
 
 const storedFilter = (stated: BudgetFields['filter']): BudgetFilter =>
   Object.fromEntries(FILTERED.flatMap((field) => (stated?.[field] == null ? [] : [[field, stated[field]]])))
@@ -74,6 +82,9 @@ export const ceilingOf = ({ monthly_ceiling_usd }: StoredBudget): Quantity<'USD'
   if (ceiling === undefined) throw new Error('a budget without a ceiling')
   return ceiling
 }
+
+/** Since when it has counted as it does now; milliseconds since the epoch. */
+export const countsSinceMs = ({ changed_at, created_at }: StoredBudget): number => Date.parse(changed_at ?? created_at)
 
 /** Thresholds that so much reaches, in order. Exact. */
 export const reachedThresholds = (spent: Quantity<'USD'>, ceiling: Quantity<'USD'>): Threshold[] =>

@@ -28,7 +28,7 @@ const budget = z
     created_at: timeText(),
   })
   .meta({ id: 'Budget' })
-export type ShownBudget = Omit<StoredBudget, 'tenant_id'>
+export type ShownBudget = Omit<StoredBudget, 'tenant_id' | 'changed_at'>
 
 export const EXAMPLE_FIELDS = {
   name: 'Support, OpenAI',
@@ -70,7 +70,8 @@ export const CREATE_BUDGET: Operation = {
   summary: 'Set a budget',
   description:
     'When what its calls cost in a calendar month (UTC, by the time of the call) reaches 75, 100 and 150 percent of the ' +
-    'ceiling, `budget.threshold.crossed` is told: once a month and threshold, in this order.',
+    'ceiling, `budget.threshold.crossed` is told: once a month and threshold, in this order. Calls that come late count ' +
+    'for their month until three days after its end; months that had ended when the budget was set do not count.',
   problems: ['CONFLICT'],
   replies: { 201: { description: 'It is set.', contents: shown } },
 }
@@ -79,7 +80,9 @@ export const UPDATE_BUDGET: Operation = {
   id: 'updateBudget',
   tag: TAG,
   summary: 'Change a budget',
-  description: 'What the body does not name stays. A threshold that was told this month is not told again.',
+  description:
+    'What the body does not name stays. A threshold that was told this month is not told again; after another ceiling or ' +
+    'filter, nothing more is told of months that have ended.',
   parameters,
   replies: { 200: { description: 'The budget as it is now.', contents: shown } },
 }

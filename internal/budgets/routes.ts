@@ -68,7 +68,8 @@ export function budgetRoutes(deps: BudgetRoutesDeps): readonly Route[] {
       action: 'budget.update',
       operation: UPDATE_BUDGET,
       body: { schema: budgetChanges, example: EXAMPLE_CHANGES },
-      handle: (request) => updateRecord(request, (record) => changedBudget(record, request.body), show, kind),
+      handle: (request) =>
+        updateRecord(request, (record) => changedBudget(record, request.body, deps.clock()), show, kind),
     }),
     mutate({
       ...CHANGE,
@@ -93,7 +94,7 @@ async function create(
   return { status: 201, body: show(budget), location: `${PATH}/${id}`, target: id, changes: { after: audited(budget) } }
 }
 
-const show = ({ tenant_id: _, ...shown }: StoredBudget): ShownBudget => shown
+const show = ({ tenant_id: _, changed_at: __, ...shown }: StoredBudget): ShownBudget => shown
 
 const audited = ({ name, filter, monthly_ceiling_usd }: StoredBudget) => ({
   name,

@@ -1,4 +1,4 @@
-import { type BudgetFilter, ceilingOf, reachedThresholds, type StoredBudget } from '../budgets/budget.js'
+import { type BudgetFilter, ceilingOf, countsSinceMs, reachedThresholds, type StoredBudget } from '../budgets/budget.js'
 import { ExactNumber } from '../events/exact-json.js'
 import type { Spend } from '../store/queries/spend.js'
 import { formatQuantity, parseQuantity, type Quantity, sum, zero } from '../units/quantity.js'
@@ -15,7 +15,8 @@ export interface BudgetReads {
 const LATE_MS = 3 * 24 * 60 * 60 * 1000
 
 /**
- * Tells of every threshold that a tenant's budgets have reached: once a budget, month and threshold, in order.
+ * Tells of every threshold that a tenant's budgets have reached: once a budget, month and threshold, in order. A month
+ * that had ended when a budget was set, or got another ceiling or filter, is none of its months.
  *
  * The rollups say which budgets may have; a change of a record counts twice in them for some milliseconds, so that what
  * is told is summed up from the records.
@@ -26,13 +27,14 @@ export async function watchBudgets(
   reads: BudgetReads,
   deps: AnnounceDeps,
 ): Promise<void> {
-  if (budgets.length === 0) return
   const nowMs = deps.clock()
   const months = [...new Set([monthOf(nowMs - LATE_MS), monthOf(nowMs)].map((month) => JSON.stringify(month)))]
   for (const month of months) {
     const { fromMs, toMs, name } = JSON.parse(month) as Month
+    const counting = budgets.filter((budget) => countsSinceMs(budget) < toMs)
+    if (counting.length === 0) continue
     const spend = await reads.spend(tenantId, fromMs, toMs)
-    for (const budget of budgets) {
+    for (const budget of counting) {
       const ceiling = ceilingOf(budget)
       const seen = sum(spend.filter((each) => isTaken(each, budget.filter)).map(costOf))
       let exact: Quantity<'USD'> | undefined

@@ -1,0 +1,89 @@
+import type { KV } from '@nats-io/kv'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { changedBudget, type StoredBudget } from '../../../internal/budgets/budget.js'
+import { tenantIdsCache } from '../../../internal/ids/ids.js'
+import { watchBudgets } from '../../../internal/sentinel/watch-budgets.js'
+import { ANNOUNCEMENTS } from '../../../streams/buckets.js'
+import { type Buckets, launchBuckets } from '../../support/buckets.js'
+
+let buckets: Buckets
+let announcements: KV
+beforeAll(async () => {
+  buckets = await launchBuckets()
+  announcements = await buckets.open(ANNOUNCEMENTS)
+})
+afterAll(() => buckets.close())
+
+/** Each test's budget has an id of its own. */
+let budgets = 0
+beforeEach(() => void budgets++)
+
+const budget = (stated: Partial<StoredBudget> = {}): StoredBudget => ({
+  id: `bdg_${budgets}`,
+  tenant_id: 'tnt_one',
+  name: 'A budget',
+  filter: {},
+  monthly_ceiling_usd: '10',
+  created_at: '2026-09-15T00:00:00.000Z',
+  ...stated,
+})
+
+/** A look at a tenant that has spent 8 USD in each month. */
+async function look(watched: StoredBudget, at: string): Promise<void> {
+  const reads = {
+    spend: async () => [{ owner: 'team-a', service: 'search', provider: 'openai', costUsd: '8' }],
+    exactSpend: async () => '8',
+  }
+  const deps = {
+    bucket: announcements,
+    idsOf: tenantIdsCache(new Uint8Array(32)),
+    store: async () => undefined,
+    lastSequence: async () => 0,
+    isStored: async () => false,
+    clock: () => Date.parse(at),
+  }
+  await watchBudgets('tnt_one', [watched], reads, deps)
+}
+/** Of which something was told. */
+const months = async (id = `bdg_${budgets}`): Promise<string[]> => {
+  const found: string[] = []
+  for await (const key of await announcements.keys(`${id}.>`)) found.push(key.split('.')[1] ?? '')
+  return found.sort()
+}
+
+test('calls that come late are told of for three days after their month', async () => {
+  await look(budget(), '2026-11-03T23:59:59Z')
+  await look(budget({ id: 'bdg_late' }), '2026-11-04T00:00:00Z')
+
+  expect(await months()).toEqual(['2026-10', '2026-11'])
+  expect(await months('bdg_late')).toEqual(['2026-11'])
+})
+
+test('a budget does not tell of the month before it was set', async () => {
+  await look(budget({ created_at: '2026-11-01T00:00:00.000Z' }), '2026-11-02T00:00:00Z')
+
+  expect(await months()).toEqual(['2026-11'])
+})
+
+test('a budget that was set in the last moment of a month tells of that month', async () => {
+  await look(budget({ created_at: '2026-10-31T23:59:59.999Z' }), '2026-11-02T00:00:00Z')
+
+  expect(await months()).toEqual(['2026-10', '2026-11'])
+})
+
+test('a ceiling or filter that has changed since tells of no month that had ended by then', async () => {
+  const changedMs = Date.UTC(2026, 10, 1)
+  for (const change of [{ monthly_ceiling_usd: '9' }, { filter: { owner: 'team-a' } }]) {
+    budgets++
+    await look(changedBudget(budget(), change, changedMs), '2026-11-02T00:00:00Z')
+
+    expect(await months()).toEqual(['2026-11'])
+  }
+})
+
+test('a new name, or the same ceiling and filter once more, is no such change', async () => {
+  const changes = { name: 'Another', monthly_ceiling_usd: '10.00', filter: { owner: null } }
+  await look(changedBudget(budget(), changes, Date.UTC(2026, 10, 1)), '2026-11-02T00:00:00Z')
+
+  expect(await months()).toEqual(['2026-10', '2026-11'])
+})
