@@ -14,7 +14,7 @@ export class ByTenant<T extends { readonly tenant_id: string }> {
     this.records.set(tenantId, ofTenant.set(key, record))
   }
 
-  /** All records of a tenant, in no order. */
+  /** All records of a tenant, in the order in which they came: one that changes keeps its place. */
   of(tenantId: string): Iterable<T> {
     return this.records.get(tenantId)?.values() ?? []
   }

@@ -7,7 +7,7 @@ import { bucketRecords, type Records } from './records.js'
 export interface WatchedRecords<T> extends Records<T> {
   /** As of a moment ago. */
   get(key: string): T | undefined
-  /** Those of a tenant, in no order; as of a moment ago. */
+  /** Those of a tenant, as of a moment ago: first what this copy began with, then the others in the order in which they came. */
   of(tenantId: string): Iterable<T>
   countOf(tenantId: string): number
   stop(): void

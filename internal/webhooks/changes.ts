@@ -64,9 +64,7 @@ export async function createWebhook(
     const region = body.residency_region === undefined ? deps.residencyRegionOf(tenantId) : body.residency_region
     const refusal = await refusalOf(tenantId, body.url, region, deps)
     if (refusal !== undefined) return refusal
-    if (webhooks.countOf(tenantId) >= WEBHOOKS_MAX) {
-      return problem('CONFLICT', `There are ${WEBHOOKS_MAX} webhook endpoints, as many as there may be.`)
-    }
+    if (webhooks.countOf(tenantId) >= WEBHOOKS_MAX) return TOO_MANY
     const nowMs = clock()
     made = await webhooks.createOnce(id, {
       id,
@@ -82,6 +80,10 @@ export async function createWebhook(
       created_at: formatInstant(nowMs),
     })
   }
+  if (made.status === 'pending' && isOneTooMany(made, isRepeat, webhooks)) {
+    await webhooks.delete(id)
+    return TOO_MANY
+  }
   await sendChallenge(made, deps)
   return {
     status: 201,
@@ -90,6 +92,21 @@ export async function createWebhook(
     body: { ...show(made, deps), signing_secret: secret },
     changes: { after: audited(made) },
   }
+}
+
+const TOO_MANY = problem('CONFLICT', `There are ${WEBHOOKS_MAX} webhook endpoints, as many as there may be.`)
+
+/** Whether there was no room for an endpoint any more when it came: whoever makes some at once sees room for each. */
+function isOneTooMany(
+  { id, tenant_id: tenantId }: StoredWebhook,
+  isRepeat: boolean,
+  webhooks: WatchedRecords<StoredWebhook>,
+): boolean {
+  const ids = [...webhooks.of(tenantId)].map((each) => each.id)
+  // What was there before an endpoint that was just made is ahead of it, in the copy of every gateway. One that an
+  // attempt that died has left may be older than the copy, which then does not know its place: all others count.
+  const ahead = isRepeat ? ids.length - 1 : ids.indexOf(id)
+  return ahead >= WEBHOOKS_MAX
 }
 
 /** `PATCH /api/v1/webhooks/{id}`. */

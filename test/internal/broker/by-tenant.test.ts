@@ -29,3 +29,14 @@ test('each tenant has the records that are there last, and nobody else’s', () 
     }),
   )
 })
+
+test('a tenant’s records are in the order in which they came; one that changes keeps its place, one that comes anew is last', () => {
+  const records = new ByTenant<{ tenant_id: string; name: string }>()
+  for (const key of ['b', 'a', 'c']) records.follow(key, { tenant_id: 'tnt_a', name: key })
+
+  records.follow('b', { tenant_id: 'tnt_a', name: 'changed' })
+  records.follow('a', undefined)
+  records.follow('a', { tenant_id: 'tnt_a', name: 'a' })
+
+  expect([...records.of('tnt_a')].map(({ name }) => name)).toEqual(['changed', 'c', 'a'])
+})
