@@ -16,7 +16,8 @@ const BODY_BYTES_MAX = 1024 * 1024
  * @param {() => readonly string[]} options.secrets those that are good now
  * @param {(event: any) => void} options.take is given each event once; keep it, and work on it later
  * @param {{ has(id: string): boolean, add(id: string): unknown }} [options.seen] ids of the events that were taken;
- *   keep them where they outlive the process, for at least a day
+ *   keep them where they outlive the process, for 31 days: an event can be replayed for 30, and is retried for one. An
+ *   event that is to be taken once more is replayed after its id was forgotten here
  * @returns {(request: import('node:http').IncomingMessage, response: import('node:http').ServerResponse) => void}
  */
 export function createReceiver({ secrets, take, seen = new Set() }) {
@@ -30,8 +31,9 @@ export function createReceiver({ secrets, take, seen = new Set() }) {
         response.writeHead(200, { 'content-type': 'application/json' })
         return void response.end(JSON.stringify({ challenge: event.data.challenge }))
       }
-      // Delivery is at least once: the id stays the same over retries and replays. A replay was asked for, so it counts.
-      if (!seen.has(event.id) || event.replayed === true) take(event)
+      // Delivery is at least once, also that of a replay: the id stays the same over retries and replays, and a replay
+      // of what was lost here is not among those that were taken.
+      if (!seen.has(event.id)) take(event)
       seen.add(event.id)
       response.writeHead(204).end()
     } catch {

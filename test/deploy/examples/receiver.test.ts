@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { createHmac, createSecretKey, randomBytes } from 'node:crypto'
-import { createServer } from 'node:https'
+import { createServer, request } from 'node:https'
 import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -81,6 +81,58 @@ test('whatever we sign is taken, and no other bytes are', () => {
 })
 
 describe('the receiver', () => {
+  /** A receiver at work, and what it has taken. */
+  async function start(seen?: Set<string>) {
+    const secret = secretOf()
+    const taken: string[] = []
+    const take = (event: { readonly id: string }) => void taken.push(event.id)
+    const server = createServer(
+      RECEIVER_CERTIFICATE,
+      createReceiver({ secrets: () => [secret], take, ...(seen && { seen }) }),
+    )
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const { port } = server.address() as { port: number }
+    const deliver = (event: object): Promise<number | undefined> =>
+      new Promise((resolve, reject) => {
+        const body = Buffer.from(JSON.stringify(event))
+        const headers = { 'service-signature': sign(body, [secret]) }
+        request(
+          { port, method: 'POST', ca: RECEIVER_CERTIFICATE.cert, servername: 'hooks.example.com', headers },
+          (response) => {
+            response.resume().on('end', () => resolve(response.statusCode))
+          },
+        )
+          .on('error', reject)
+          .end(body)
+      })
+    return { taken, deliver, stop: () => server.close() }
+  }
+  const event = { id: 'evt_one', type: 'export.failed', data: {} }
+
+  test('takes an event once over retries and replays, also when a replay comes again because its answer was lost', async () => {
+    const { taken, deliver, stop } = await start()
+    for (const sent of [event, event, { ...event, replayed: true }, { ...event, replayed: true }]) {
+      expect(await deliver(sent)).toBe(204)
+    }
+
+    expect(taken).toEqual(['evt_one'])
+    stop()
+  })
+
+  test('takes a replay once when it has lost the event, or was told to forget its id', async () => {
+    const seen = new Set<string>()
+    const { taken, deliver, stop } = await start(seen)
+    const replayed = { ...event, replayed: true }
+    for (const sent of [replayed, replayed]) await deliver(sent)
+    expect(taken).toEqual(['evt_one'])
+
+    seen.delete('evt_one')
+    for (const sent of [replayed, replayed]) await deliver(sent)
+
+    expect(taken).toEqual(['evt_one', 'evt_one'])
+    stop()
+  })
+
   let world: CourierWorld
   let courier: StartedCourier
   beforeAll(async () => {

@@ -127,7 +127,7 @@ const insertWeights = (tenths: readonly (readonly [service: string, owner: strin
 /** As an explanation shows them, in tenths; a report spreads by the same. */
 async function weightsShown(): Promise<(readonly [service: string, owner: string, tenths: number])[]> {
   const { signal } = new AbortController()
-  const shown = await findAllocationWeights(store.client, tenantId, NOW_MS)
+  const shown = await findAllocationWeights(store.client, tenantId, NOW_MS, signal)
   const spread = await findSpreadWeights(store.client, tenantId, NOW_MS, signal)
   const tenths = shown.map(({ service, owner, weight }) => [service, owner, Number(weight) * 10] as const).sort()
   expect(
@@ -203,7 +203,7 @@ describe('erasure', () => {
     await erase('ann')
 
     const id = Buffer.from(replaced.id).toString('hex')
-    const history = await closedVersionsOf(store.client, tenantId, id, NOW_MS + DAY_MS)
+    const history = await closedVersionsOf(store.client, tenantId, id, NOW_MS + DAY_MS, new AbortController().signal)
     expect(history.map(({ owner }) => owner)).toEqual([ERASED_OWNER])
     expect(await value("countIf(identity_hash != toFixedString('', 16))", 'closed_history')).toBe('0')
   })
