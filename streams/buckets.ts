@@ -132,7 +132,7 @@ export const TRAINING_LEASES = { name: 'training_leases', history: 1, ttlMs: 30_
 /** `<webhook id>` -> an endpoint: address, event types, sealed signing secrets and challenge, status. Written by gateways, and by couriers that verify it; watched by both. */
 export const WEBHOOKS = { name: 'webhooks', history: 1 } as const satisfies Bucket
 
-/** `<webhook id>` -> how its deliveries went last. Written by the courier that owns it, seldom; watched by gateways. */
+/** `<webhook id>` -> how its deliveries went last. Written by the courier that owns it, seldom; watched by gateways, which delete it with its endpoint. */
 export const WEBHOOK_HEALTH = { name: 'webhook_health', history: 1 } as const satisfies Bucket
 
 /** `<log>` -> how far couriers have come with it. Apart from `checkpoints`: written some hundred times a second. */

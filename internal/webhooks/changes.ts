@@ -37,8 +37,8 @@ export interface WebhookChangesDeps {
   readonly deliver: (delivery: Delivery) => Promise<void>
   /** The sequence of the newest event there is. */
   readonly newestEvent: () => Promise<number>
-  /** Drops what waits for an endpoint: its retries and its dead letters. */
-  readonly dropWaiting: (id: string) => Promise<void>
+  /** Drops what is left of an endpoint: its retries, its dead letters and its health. */
+  readonly dropRest: (id: string) => Promise<void>
   readonly idsOf: (tenantId: string) => TenantIds
   readonly residencyRegionOf: (tenantId: string) => ResidencyRegion
   readonly instanceRegion: ResidencyRegion
@@ -134,9 +134,9 @@ export async function deleteWebhook(
   if (refusal !== undefined) return refusal
   const before = await deps.webhooks.read(id)
   if (before === undefined && !isRepeat) return noSuch(WHAT)
-  // First the endpoint, so that nothing new waits for it.
+  // First the endpoint, so that nothing new comes for it.
   if (before !== undefined) await deps.webhooks.delete(id)
-  await deps.dropWaiting(id)
+  await deps.dropRest(id)
   return { status: 204, ...(before !== undefined && { changes: { before: audited(before) } }) }
 }
 

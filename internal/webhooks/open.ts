@@ -12,6 +12,7 @@ import {
 import type { Broker } from '../broker/connect.js'
 import { mirrorBucket } from '../broker/mirror.js'
 import { type Publisher, publishOrThrow } from '../broker/publisher.js'
+import { bucketRecords } from '../broker/records.js'
 import { watchRecords } from '../broker/watched-records.js'
 import type { Route } from '../gateway/route.js'
 import { addressRule } from './addresses.js'
@@ -67,7 +68,9 @@ export async function openWebhookRoutes(deps: OpenWebhooksDeps): Promise<readonl
   const { broker, publish, targets, baseUrl, lost, ...given } = deps
   const { connection, manager } = broker
   const webhooks = await watchRecords<StoredWebhook>(await broker.bucket(WEBHOOKS), lost)
-  const health = await mirrorBucket<StoredHealth>(await broker.bucket(WEBHOOK_HEALTH), lost)
+  const healthBucket = await broker.bucket(WEBHOOK_HEALTH)
+  const health = await mirrorBucket<StoredHealth>(healthBucket, lost)
+  const healthRecords = bucketRecords<StoredHealth>(healthBucket, health.reached)
   const newestOf = async (stream: string): Promise<number> => (await manager.streams.info(stream)).state.last_seq
   return webhookRoutes({
     ...given,
@@ -84,9 +87,11 @@ export async function openWebhookRoutes(deps: OpenWebhooksDeps): Promise<readonl
     },
     order: (order) =>
       publishOrThrow(publish, REPLAYS_SUBJECT, Buffer.from(JSON.stringify(order)), replayMessageId(order)),
-    async dropWaiting(id) {
+    async dropRest(id) {
       await manager.streams.purge(RETRIES.name, { filter: retriesOfEndpoint(partitionOf(id), id) })
       await manager.streams.purge(DEADLETTERS.name, { filter: deadLettersSubject(id) })
+      // Last: a courier writes none once its copy of the endpoints no longer has this one.
+      await healthRecords.delete(id)
     },
   })
 }

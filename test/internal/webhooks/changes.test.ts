@@ -42,7 +42,7 @@ const gateway = (index: number): WebhookChangesDeps => ({
   guard: { check: () => ({ kind: 'allowed', addresses: [] }) },
   deliver: async (delivery) => void sent.push(delivery),
   newestEvent: async () => 0,
-  dropWaiting: async () => undefined,
+  dropRest: async () => undefined,
   idsOf,
   residencyRegionOf: () => null,
   instanceRegion: null,

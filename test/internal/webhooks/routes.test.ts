@@ -6,8 +6,9 @@ import { createCursorCodec } from '../../../internal/gateway/pages.js'
 import { formatId, tenantIdsCache } from '../../../internal/ids/ids.js'
 import { decodeDelivery, partitionOf } from '../../../internal/webhooks/delivery.js'
 import { challengeText, type StoredWebhook } from '../../../internal/webhooks/endpoint.js'
+import { NO_HEALTH } from '../../../internal/webhooks/health.js'
 import { openWebhookRoutes } from '../../../internal/webhooks/open.js'
-import { WEBHOOKS } from '../../../streams/buckets.js'
+import { WEBHOOK_HEALTH, WEBHOOKS } from '../../../streams/buckets.js'
 import { dueSubject, REPLAYS_SUBJECT, RETRIES } from '../../../streams/retries.js'
 import { type Ask, askAs, refusalOf } from '../../support/ask.js'
 import { launchBroker } from '../../support/broker.js'
@@ -391,6 +392,17 @@ describe('a replay', () => {
 })
 
 describe('an endpoint that is removed', () => {
+  test('leaves nothing of its health behind', async () => {
+    const [removed, kept] = [await register(), await register()]
+    const bucket = await gateway.broker.bucket(WEBHOOK_HEALTH)
+    for (const { id } of [removed, kept]) await bucket.put(id, JSON.stringify(NO_HEALTH))
+
+    await manager('DELETE', `${PATH}/${removed.id}`)
+
+    expect((await bucket.get(removed.id))?.operation).toBe('DEL')
+    expect((await bucket.get(kept.id))?.operation).toBe('PUT')
+  })
+
   test('is gone, and what is asked of it then is not found', async () => {
     const { id } = await register()
 
