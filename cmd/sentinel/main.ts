@@ -14,7 +14,9 @@ import { watchRecords } from '../../internal/broker/watched-records.js'
 import { followWatermark } from '../../internal/broker/watermark.js'
 import type { StoredBudget } from '../../internal/budgets/budget.js'
 import { BROKER_SETTINGS, MASTER_KEY_SETTINGS, readConfig, STORE_SETTINGS } from '../../internal/config/settings.js'
+import type { StoredConnector } from '../../internal/connectors/connector.js'
 import { readCoverage } from '../../internal/coverage/routes.js'
+import { eventPublisher } from '../../internal/events/publish.js'
 import { tenantIdsCache } from '../../internal/ids/ids.js'
 import { runMain, stopSignal, untilAvailable } from '../../internal/process/main.js'
 import { readMasterKeys } from '../../internal/secrets/master-keys.js'
@@ -22,6 +24,7 @@ import { signingKey } from '../../internal/secrets/signing-keys.js'
 import { MINIMUM_USD, TRAILING_HOURS, WEEKS } from '../../internal/sentinel/anomaly.js'
 import { retentionCutoff } from '../../internal/sentinel/retention.js'
 import { watchBudgets } from '../../internal/sentinel/watch-budgets.js'
+import { watchConnectors } from '../../internal/sentinel/watch-connectors.js'
 import { type CoverageState, type Streaks, watchCoverage } from '../../internal/sentinel/watch-coverage.js'
 import { watchSpend } from '../../internal/sentinel/watch-spend.js'
 import { connectStore } from '../../internal/store/client.js'
@@ -36,6 +39,7 @@ import {
   ANNOUNCEMENTS,
   BUDGETS,
   CHECKPOINTS,
+  CONNECTORS,
   COVERAGE_STATES,
   DIRECTORY,
   MEMBERS,
@@ -87,13 +91,15 @@ runMain('sentinel', async () => {
   const budgets = await watchRecords<StoredBudget>(await broker.bucket(BUDGETS), lost)
   const directory = new WatchedDirectory()
   await mirrorBucket(await broker.bucket(DIRECTORY), lost, (key, value) => directory.apply(key, value))
+  const connectors = await watchRecords<StoredConnector>(await broker.bucket(CONNECTORS), lost)
   const watermark = await followWatermark(await broker.bucket(CHECKPOINTS), lost, Date.now)
   const coverageStates = bucketRecords<CoverageState>(await broker.bucket(COVERAGE_STATES), async () => undefined)
   const membership = await joinMembers(await broker.bucket(MEMBERS), 'sentinel', member, lost)
   const { publish } = createPublisher(broker.connection)
+  const idsOf = tenantIdsCache(await signingKey(await broker.bucket(SIGNING_KEYS), masterKeys, 'ids'))
   const announcing = {
     bucket: await broker.bucket(ANNOUNCEMENTS),
-    idsOf: tenantIdsCache(await signingKey(await broker.bucket(SIGNING_KEYS), masterKeys, 'ids')),
+    idsOf,
     store: (subject: string, text: string, id: string) => publishOrThrow(publish, subject, Buffer.from(text), id),
     lastSequence: (subject: string) => lastEventSequence(broker.manager, subject),
     isStored: (subject: string, after: number, id: string) => holdsEvent(broker.manager, subject, after, id),
@@ -153,6 +159,12 @@ runMain('sentinel', async () => {
     ),
   ]
   running.push(
+    eachTenant(
+      'connectors',
+      (tenantId) =>
+        watchConnectors(tenantId, { connectors, publishEvent: eventPublisher(publish, idsOf), clock: Date.now }),
+      config.surveyEveryMs,
+    ),
     eachTenant(
       'retention',
       async (tenantId) => {

@@ -96,24 +96,25 @@ export const withSecret = (
   client: { id: connector.client.id, ...storeClientSecret(secret) },
 })
 
-/** After a report of its own. */
-export function withReport(
+/** @param at when it is so */
+export function withHealth(
   connector: StoredConnector,
-  report: { readonly status: HealthStatus; readonly reason: string | null },
-  reportedAt: string,
+  heard: Pick<StoredHealth, 'status' | 'reason' | 'reported_at'>,
+  at: string,
 ): StoredConnector {
   const { health } = connector
-  const same = { ...health, reason: report.reason, reported_at: reportedAt }
-  if (health.status === report.status) return { ...connector, health: same }
+  if (health.status === heard.status) return { ...connector, health: { ...health, ...heard } }
   return {
     ...connector,
-    health: {
-      ...same,
-      status: report.status,
-      was: health.status,
-      since: reportedAt,
-      changes: health.changes + 1,
-      is_announced: false,
-    },
+    health: { ...heard, was: health.status, since: at, changes: health.changes + 1, is_announced: false },
   }
 }
+
+/** A report is believed for so long: a connector that has said nothing for a day is not known to be as it said. */
+const BELIEVED_MS = 24 * 60 * 60 * 1000
+
+/** Whether what a connector last said of itself is too old to go by. */
+export const isHealthLapsed = ({ status, health }: StoredConnector, nowMs: number): boolean =>
+  status === 'active' &&
+  health.status !== 'unknown' &&
+  nowMs - Date.parse(health.reported_at ?? health.since) >= BELIEVED_MS

@@ -48,7 +48,9 @@ export type RotateBody = z.infer<typeof rotateBody>
 
 export const health = z
   .object({
-    status: z.enum(HEALTH_STATUSES),
+    status: z
+      .enum(HEALTH_STATUSES)
+      .meta({ description: 'What it said last; unknown when it has said nothing for a day.' }),
     since: timeText(),
     reason: z.string().nullable(),
     reported_at: timeText().nullable().meta({ description: 'When it last said anything; null: never.' }),

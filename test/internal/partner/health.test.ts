@@ -2,7 +2,8 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type WatchedRecords, watchRecords } from '../../../internal/broker/watched-records.js'
 import { type StoredConnector, storedConnector } from '../../../internal/connectors/connector.js'
 import type { NewEvent } from '../../../internal/events/event.js'
-import { reportHealth } from '../../../internal/partner/health.js'
+import { lapseHealth, reportHealth } from '../../../internal/partner/health.js'
+import { watchConnectors } from '../../../internal/sentinel/watch-connectors.js'
 import { CONNECTORS } from '../../../streams/buckets.js'
 import { type Buckets, launchBuckets } from '../../support/buckets.js'
 
@@ -90,4 +91,55 @@ test('a connector that is gone is told so', async () => {
 
   expect(await report('healthy')).toBeUndefined()
   expect(published).toEqual([])
+})
+
+const DAY_MS = 24 * 3_600_000
+const look = (publishEvent = publish) => watchConnectors('tnt_one', { connectors, publishEvent, clock: () => nowMs })
+
+test('a connector that has said nothing for a day is unknown, which is told once', async () => {
+  const before = await report('healthy')
+  nowMs += DAY_MS - 1
+  await look()
+  expect(changes()).toEqual(['unknown healthy'])
+
+  nowMs += 1
+  await look()
+  await look()
+
+  expect(changes()).toEqual(['unknown healthy', 'healthy unknown'])
+  expect(connectors.get(ID)?.health).toMatchObject({
+    status: 'unknown',
+    reason: 'not_reported',
+    reported_at: before?.health.reported_at,
+    since: new Date(nowMs).toISOString(),
+  })
+  await report('healthy')
+  expect(changes().at(-1)).toBe('unknown healthy')
+})
+
+test('one that reports at the moment at which it would lapse is as it says', async () => {
+  await report('healthy')
+  nowMs += DAY_MS
+  await report('degraded')
+  await lapseHealth(ID, { connectors, publishEvent: publish, clock: () => nowMs })
+
+  expect(changes()).toEqual(['unknown healthy', 'healthy degraded'])
+})
+
+test('one that never reported, or is disabled, is left as it is', async () => {
+  nowMs += 2 * DAY_MS
+  await look()
+  await report('failing')
+  await connectors.change(ID, (connector) => ({ ...connector, status: 'disabled' }))
+  nowMs += 2 * DAY_MS
+  await look()
+
+  expect(changes()).toEqual(['unknown failing'])
+})
+
+test('a change that its taker did not live to publish is published by the sentinel', async () => {
+  await expect(report('failing', () => Promise.reject(new Error('the broker is away')))).rejects.toThrow('away')
+  await look()
+
+  expect(changes()).toEqual(['unknown failing'])
 })
