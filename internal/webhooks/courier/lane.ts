@@ -5,6 +5,8 @@ import type { Failed } from './attempt.js'
 export interface LaneTask {
   /** Whose it is. */
   readonly owner: object
+  /** When it was read from its log, by `performance.now()`; added to a lane at once. */
+  readonly readAt: number
   /** Whether this process may still be sure that nobody else makes it. */
   mayStart(): boolean
   /** @param ended called once, and not before this returns */
@@ -19,6 +21,11 @@ const FIRST_IN_FLIGHT = 2
 /** Waiting for an endpoint that is slow, and for one that is not; what comes beyond that is put off. */
 export const WAITING_MAX_SLOW = 16
 export const WAITING_MAX = 4_000
+/**
+ * Waiting for an endpoint that is slow no longer than this: until it is tried or put off its log cannot be done with it,
+ * and one attempt at a time, each of seconds, would keep the last of those that wait for minutes.
+ */
+export const WAITED_MS_MAX_SLOW = 2_000
 /**
  * What makes an endpoint slow: it has failed so often in a row, or its oldest attempt has been under way for so long.
  * One that answers is not, however much waits for it: what is put off loses its place in the order.
@@ -101,14 +108,21 @@ export class Lane {
     return { task, end: () => this.startedAt.delete(mark) }
   }
 
-  /** Of an endpoint that has become slow: all that exceeds what may wait, the youngest. */
+  /** Of an endpoint that is slow: all that has waited too long, and of the others the youngest that exceed what may wait. */
   excess(): readonly LaneTask[] {
-    return this.isSlow ? this.waiting.splice(WAITING_MAX_SLOW) : []
+    if (!this.isSlow) return []
+    return [...this.takeReadBefore(performance.now() - WAITED_MS_MAX_SLOW), ...this.waiting.splice(WAITING_MAX_SLOW)]
   }
 
   /** Takes out what waits and is an owner's. */
   removeOf(owner: object): void {
     this.waiting = this.waiting.filter((task) => task.owner !== owner)
+  }
+
+  /** They wait in the order in which they were read. */
+  private takeReadBefore(at: number): readonly LaneTask[] {
+    const kept = this.waiting.findIndex(({ readAt }) => readAt >= at)
+    return this.waiting.splice(0, kept === -1 ? this.waiting.length : kept)
   }
 
   succeeded(nowMs: number): void {

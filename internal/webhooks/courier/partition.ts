@@ -39,9 +39,14 @@ export interface PartitionDeps extends SettleDeps {
 
 const READ_MESSAGES_MAX = 500
 const READ_BYTES_MAX = 4 * 1024 * 1024
-/** Read and not settled, of each of a part's two logs; the last message that is read may exceed it. */
-const WINDOW_DELIVERIES_MAX = 8_000
-const WINDOW_BYTES_MAX = 16 * 1024 * 1024
+/** Read and not settled, of each of a part's two logs; what is read last may exceed it. */
+const UNSETTLED_MAX = 8_000
+const UNSETTLED_BYTES_MAX = 16 * 1024 * 1024
+/**
+ * From the first that is not settled to the last that is read. Far more than may be unsettled: while an endpoint lets one
+ * wait, those of the others come and go behind it. The checkpoint names each by a bit, 11 KiB of text in all.
+ */
+const WINDOW_SPAN_MAX = 64 * 1024
 /**
  * What is acknowledged meanwhile is written down together, at the same beat by all parts of a process: what they write to
  * the broker then leaves in one piece.
@@ -146,9 +151,9 @@ export class Partition {
   private async read(log: OpenLog, session: Session, mayStart: () => boolean, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       try {
-        const room = WINDOW_DELIVERIES_MAX - log.window.size
+        const room = Math.min(UNSETTLED_MAX - log.unsettled, WINDOW_SPAN_MAX - log.window.span)
         const entries =
-          room > 0 && log.bytes < WINDOW_BYTES_MAX
+          room > 0 && log.unsettledBytes < UNSETTLED_BYTES_MAX
             ? await this.deps.readLog({
                 stream: log.stream,
                 subject: log.subject,
@@ -175,8 +180,9 @@ class OpenLog {
   readonly subject: string
   readonly hold: CheckpointHold<DeliveryProgress>
   readonly window: DeliveryWindow
-  /** Held of what is not settled. */
-  bytes = 0
+  /** Deliveries that were read and are not settled. */
+  unsettled = 0
+  unsettledBytes = 0
   isChanged = false
 
   constructor(stream: string, subject: string, hold: CheckpointHold<DeliveryProgress>) {
@@ -185,6 +191,14 @@ class OpenLog {
     this.hold = hold
     this.window = new DeliveryWindow(hold.value)
   }
+}
+
+interface ReadDelivery {
+  readonly place: number
+  /** Its part of the message that it came in. */
+  readonly bytes: number
+  readonly readAt: number
+  readonly delivery: Delivery
 }
 
 interface Settled {
@@ -196,22 +210,18 @@ interface Settled {
 class DeliveryTask implements LaneTask {
   readonly log: OpenLog
   readonly place: number
-  /** Its part of the message that it came in. */
   readonly bytes: number
+  readonly readAt: number
   readonly owner: Session
   readonly mayStart: () => boolean
   private readonly delivery: Delivery
 
-  constructor(
-    owner: Session,
-    log: OpenLog,
-    { place, bytes, delivery }: { readonly place: number; readonly bytes: number; readonly delivery: Delivery },
-    mayStart: () => boolean,
-  ) {
+  constructor(owner: Session, log: OpenLog, { place, bytes, readAt, delivery }: ReadDelivery, mayStart: () => boolean) {
     this.owner = owner
     this.log = log
     this.place = place
     this.bytes = bytes
+    this.readAt = readAt
     this.delivery = delivery
     this.mayStart = mayStart
   }
@@ -258,10 +268,12 @@ class Session {
     }
     const first = log.window.read(sequence, deliveries.length)
     const bytes = Math.ceil(data.length / deliveries.length)
+    const readAt = performance.now()
     for (const [i, delivery] of deliveries.entries()) {
       if (log.window.isSettled(first + i)) continue
-      log.bytes += bytes
-      const task = new DeliveryTask(this, log, { place: first + i, bytes, delivery }, mayStart)
+      log.unsettled++
+      log.unsettledBytes += bytes
+      const task = new DeliveryTask(this, log, { place: first + i, bytes, readAt, delivery }, mayStart)
       this.deps.lanes.add(delivery.endpointId, task)
     }
   }
@@ -347,7 +359,8 @@ class Session {
       task: { log, place, bytes },
     } of outcomes) {
       log.window.settle(place)
-      log.bytes -= bytes
+      log.unsettled--
+      log.unsettledBytes -= bytes
       log.isChanged = true
     }
     const [first, ...others] = this.logs

@@ -1,10 +1,17 @@
-import { expect, test } from 'vitest'
-import { Lane, type LaneTask, WAITING_MAX, WAITING_MAX_SLOW } from '../../../../internal/webhooks/courier/lane.js'
+import { expect, test, vi } from 'vitest'
+import {
+  Lane,
+  type LaneTask,
+  WAITED_MS_MAX_SLOW,
+  WAITING_MAX,
+  WAITING_MAX_SLOW,
+} from '../../../../internal/webhooks/courier/lane.js'
 import { NO_HEALTH } from '../../../../internal/webhooks/health.js'
 
 const OWNER = {}
 const task = (): LaneTask => ({
   owner: OWNER,
+  readAt: performance.now(),
   mayStart: () => true,
   run: () => undefined,
   putOff: () => undefined,
@@ -51,6 +58,26 @@ test('what waits for one that fails is bounded tightly, for one that answers wid
   expect(failing.excess()).toHaveLength(100 - WAITING_MAX_SLOW)
   expect(failing.add(task())).toBe(false)
   expect(healthy.excess()).toEqual([])
+})
+
+test('nothing waits for long for one that fails, however little it is', () => {
+  vi.useFakeTimers({ toFake: ['performance'] })
+  try {
+    const lane = laneWith(2)
+    for (let i = 0; i < 3; i++) lane.failed({ reason: 'timeout', status: null }, 0)
+    const [end] = startAll(lane)
+    vi.advanceTimersByTime(WAITED_MS_MAX_SLOW)
+    const inTime = lane.excess()
+    lane.add(task())
+    vi.advanceTimersByTime(1)
+
+    expect(inTime).toEqual([])
+    expect(lane.excess()).toHaveLength(1)
+    end?.()
+    expect(startAll(lane)).toHaveLength(1)
+  } finally {
+    vi.useRealTimers()
+  }
 })
 
 test('a task that may not start now holds back those behind it', () => {

@@ -24,7 +24,7 @@ test('all messages before the first that is not settled are done, and nothing el
   expect(window.progress()).toEqual({ done: 0, settled: Buffer.of(0b10).toString('base64') })
   window.settle(places[0] ?? -1)
   expect(window.progress()).toEqual({ done: 5 })
-  expect([window.size, window.next]).toEqual([1, 10])
+  expect([window.span, window.next]).toEqual([1, 10])
 })
 
 test('a message is done with the last of its deliveries', () => {
@@ -34,7 +34,7 @@ test('a message is done with the last of its deliveries', () => {
   window.settle(first)
   window.settle(first + 2)
   expect(window.progress()).toEqual({ done: 0, settled: Buffer.of(0b101).toString('base64') })
-  expect(window.size).toBe(2)
+  expect(window.span).toBe(2)
   window.settle(first + 1)
   expect(window.progress()).toEqual({ done: 3 })
 })
@@ -78,4 +78,22 @@ test('whoever goes on from a window’s progress is given what was not settled, 
       },
     ),
   )
+})
+
+test('a span of tens of thousands with a few that are not settled is written in a bit each, and read back', () => {
+  const window = new DeliveryWindow({ done: 0 })
+  const left = [20_003, 41_111, 65_535]
+  for (let sequence = 1; sequence <= 656; sequence++) window.read(sequence, 100)
+  for (let place = 0; place < 65_600; place++) if (!left.includes(place)) window.settle(place)
+
+  const progress = window.progress()
+  const next = new DeliveryWindow(progress)
+  const first = 100 * progress.done
+  for (let sequence = next.next; sequence <= 656; sequence++) next.read(sequence, 100)
+
+  expect(progress.done).toBe(200)
+  expect(Buffer.from(progress.settled ?? '', 'base64').length).toBe((65_600 - 20_000) / 8)
+  expect(window.span).toBe(65_600 - 20_003)
+  const open = Array.from({ length: 65_600 - first }, (_, at) => at).filter((at) => !next.isSettled(at))
+  expect(open.map((at) => first + at)).toEqual(left)
 })

@@ -1,0 +1,171 @@
+import type { KV } from '@nats-io/kv'
+import { afterEach, expect, test } from 'vitest'
+import type { StoredEntry } from '../../../../internal/broker/log.js'
+import { createLog } from '../../../../internal/telemetry/log.js'
+import { Lanes } from '../../../../internal/webhooks/courier/lanes.js'
+import type { Outcome } from '../../../../internal/webhooks/courier/outcomes.js'
+import { Partition, type PartitionDeps } from '../../../../internal/webhooks/courier/partition.js'
+import { DeliveryWindow, type WindowProgress } from '../../../../internal/webhooks/courier/window.js'
+import { type Delivery, untried } from '../../../../internal/webhooks/delivery.js'
+import { encodeGroup } from '../../../../internal/webhooks/delivery-group.js'
+import { NO_HEALTH } from '../../../../internal/webhooks/health.js'
+import { DELIVERIES, deliveriesCheckpoint } from '../../../../streams/deliveries.js'
+
+const PARTITION = 0
+
+let stop: () => Promise<void> = async () => undefined
+afterEach(() => stop())
+
+const deliveryTo = (endpointId: string, sequence: number): Delivery =>
+  untried({
+    id: `dlv_${endpointId}_${sequence}`,
+    tenantId: 'tnt_one',
+    endpointId,
+    eventId: `evt_${sequence}`,
+    type: 'apikey.rotated',
+    sequence,
+    isReplayed: false,
+    body: Buffer.from('{}'),
+  })
+
+const acknowledged = (delivery: Delivery): Outcome => ({
+  kind: 'acknowledged',
+  record: {
+    delivery,
+    attempt: 1,
+    attemptedAtMs: 0,
+    latencyMs: 1,
+    status: 200,
+    outcome: 'acknowledged',
+    reason: null,
+    nextAttemptAtMs: null,
+  },
+})
+
+interface Given {
+  readonly messages: readonly (readonly Delivery[])[]
+  readonly deliver: PartitionDeps['deliver']
+  /** Endpoints that are known to fail. */
+  readonly failing?: readonly string[]
+  readonly inFlightPerEndpoint?: number
+}
+
+interface Started {
+  readonly putOff: readonly Delivery[]
+  /** Resolves once these are all that the checkpoint says is not settled. */
+  unsettled(ids: readonly string[]): Promise<void>
+}
+
+/** A part whose log holds these messages; its broker keeps everything in memory. */
+function start({ messages, deliver, failing = [], inFlightPerEndpoint = 8 }: Given): Started {
+  const entries = messages.map(
+    (group, i): StoredEntry => ({
+      sequence: i + 1,
+      subject: '',
+      messageId: '',
+      storedAt: '',
+      data: encodeGroup(group),
+    }),
+  )
+  const checkpoints = new Map<string, string>()
+  const looks = new Set<() => void>()
+  const putOff: Delivery[] = []
+  let revision = 0
+  const lanes = new Lanes({
+    inFlightPerEndpoint,
+    healthOf: (id) => (failing.includes(id) ? { ...NO_HEALTH, consecutive_failures: 3 } : undefined),
+    writeHealth: async () => undefined,
+  })
+  const kept = {
+    get: async () => null,
+    create: async (key: string, text: string) => {
+      checkpoints.set(key, text)
+      return ++revision
+    },
+  }
+  const partition = new Partition(PARTITION, {
+    self: 'one',
+    checkpoints: kept as unknown as KV,
+    updateCheckpoint: async (key, text) => {
+      checkpoints.set(key, text)
+      for (const look of looks) look()
+      return ++revision
+    },
+    readLog: async ({ stream, from, messagesMax }) =>
+      stream === DELIVERIES.name ? entries.slice(from - 1, from - 1 + messagesMax) : [],
+    isOwner: () => true,
+    live: () => ['one'],
+    somethingNew: (_, signal) => new Promise((resolve) => signal.addEventListener('abort', () => resolve())),
+    lanes,
+    deliver,
+    putOff: (delivery) => {
+      putOff.push(delivery)
+      return { kind: 'again', delivery, atMs: 0 }
+    },
+    publish: async () => ({ kind: 'stored', sequence: 1, duplicate: false }),
+    logAttempts: async () => undefined,
+    log: createLog('courier', 'silent'),
+  })
+  const stopping = new AbortController()
+  const running = partition.run(stopping.signal)
+  stop = async () => {
+    stopping.abort()
+    await running
+    await lanes.close()
+  }
+  const leftOf = (progress: WindowProgress): string[] => {
+    const window = new DeliveryWindow(progress)
+    return messages.slice(window.next - 1).flatMap((group, i) => {
+      const first = window.read(progress.done + i + 1, group.length)
+      return group.filter((_, at) => !window.isSettled(first + at)).map(({ id }) => id)
+    })
+  }
+  return {
+    putOff,
+    unsettled: (ids) =>
+      new Promise((resolve) => {
+        const look = (): void => {
+          const text = checkpoints.get(deliveriesCheckpoint(PARTITION))
+          if (text === undefined || leftOf(JSON.parse(text)).join() !== ids.join()) return
+          looks.delete(look)
+          resolve()
+        }
+        looks.add(look)
+        look()
+      }),
+  }
+}
+
+test('while an endpoint hangs all others of its part get what comes behind, and it keeps one delivery alone', async () => {
+  const toHanging = Array.from({ length: 30 }, (_, i) => deliveryTo('whk_hanging', i + 1))
+  const toOthers = Array.from({ length: 300 }, (_, i) =>
+    Array.from({ length: 100 }, (_, at) => deliveryTo(`whk_${at}`, 100 + i)),
+  )
+  const arrived = new Set<string>()
+  const hanging: (() => void)[] = []
+  const { putOff, unsettled } = start({
+    messages: [toHanging, ...toOthers],
+    failing: ['whk_hanging'],
+    deliver(delivery, made) {
+      if (delivery.endpointId === 'whk_hanging') {
+        hanging.push(() => made(acknowledged(delivery)))
+        return
+      }
+      arrived.add(delivery.id)
+      queueMicrotask(() => made(acknowledged(delivery)))
+    },
+  })
+
+  await unsettled([toHanging[0]?.id ?? ''])
+  const underWay = hanging.length
+  for (const answer of hanging) answer()
+
+  expect(arrived.size).toBe(30_000)
+  expect(underWay).toBe(1)
+  expect(putOff.map(({ id }) => id).sort()).toEqual(
+    toHanging
+      .slice(1)
+      .map(({ id }) => id)
+      .sort(),
+  )
+})
