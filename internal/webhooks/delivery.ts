@@ -14,8 +14,10 @@ export interface Delivery {
   readonly attempts: number
   /** How often it was put off since its endpoint had more than it could take. */
   readonly parks: number
-  /** When it was first tried or put off, milliseconds since the epoch; undefined before. Its time runs from then. */
+  /** When it was first tried, milliseconds since the epoch; undefined before. Its time runs from then. */
   readonly startedAtMs: number | undefined
+  /** When it was first put off, of one that was not tried yet. */
+  readonly parkedAtMs: number | undefined
   /** The exact bytes that are sent, at every attempt; empty for `webhook.verification`, whose challenge is sealed. */
   readonly body: Uint8Array
 }
@@ -30,7 +32,7 @@ export const untried = ({
   sequence,
   isReplayed,
   body,
-}: Omit<Delivery, 'attempts' | 'parks' | 'startedAtMs'>): Delivery => ({
+}: Omit<Delivery, 'attempts' | 'parks' | 'startedAtMs' | 'parkedAtMs'>): Delivery => ({
   id,
   tenantId,
   endpointId,
@@ -41,6 +43,7 @@ export const untried = ({
   attempts: 0,
   parks: 0,
   startedAtMs: undefined,
+  parkedAtMs: undefined,
   body,
 })
 
@@ -55,12 +58,14 @@ interface Head {
   readonly r?: 1
   readonly n?: number
   readonly p?: number
+  /** When it was first tried; until then, when it was first put off. */
   readonly b?: number
 }
 
 /** A line of JSON, then the body as it is. */
 export function encodeDelivery(delivery: Delivery): Buffer {
-  const { id, tenantId, endpointId, eventId, type, sequence, isReplayed, attempts, parks, startedAtMs, body } = delivery
+  const { id, tenantId, endpointId, eventId, type, sequence, isReplayed, attempts, parks, body } = delivery
+  const sinceMs = attempts > 0 ? delivery.startedAtMs : delivery.parkedAtMs
   const head: Head = {
     d: id,
     t: tenantId,
@@ -71,7 +76,7 @@ export function encodeDelivery(delivery: Delivery): Buffer {
     ...(isReplayed && { r: 1 }),
     ...(attempts > 0 && { n: attempts }),
     ...(parks > 0 && { p: parks }),
-    ...(startedAtMs !== undefined && { b: startedAtMs }),
+    ...(sinceMs !== undefined && { b: sinceMs }),
   }
   return Buffer.concat([Buffer.from(`${JSON.stringify(head)}\n`), body])
 }
@@ -82,6 +87,7 @@ export function decodeDelivery(bytes: Uint8Array): Delivery {
   if (end < 0) throw new Error('a delivery has no head')
   const head = JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, end).toString()) as Head
   if (typeof head.d !== 'string' || typeof head.w !== 'string') throw new Error('a delivery names no endpoint')
+  const isTried = head.n !== undefined
   return {
     id: head.d,
     tenantId: head.t,
@@ -92,7 +98,8 @@ export function decodeDelivery(bytes: Uint8Array): Delivery {
     isReplayed: head.r === 1,
     attempts: head.n ?? 0,
     parks: head.p ?? 0,
-    startedAtMs: head.b,
+    startedAtMs: isTried ? head.b : undefined,
+    parkedAtMs: isTried ? undefined : head.b,
     body: bytes.subarray(end + 1),
   }
 }

@@ -65,6 +65,12 @@ export function nextAttemptAt(
 }
 
 /**
+ * The end of a delivery that its endpoint never had room for: three days by the default, so that a receiver that hangs
+ * over a weekend misses nothing. Without an end, what comes to one that never answers would fill the log of retries.
+ */
+export const parkedUntil = (parkedAtMs: number, { stopMs }: RetryRules): number => parkedAtMs + 3 * stopMs
+
+/**
  * When a delivery that its endpoint has no room for comes back: soon at first, then less often, up to the third of the
  * maxima (minutes); at least half of it, since what waits is not getting less by asking.
  */

@@ -7,7 +7,7 @@ import type { MasterKeys } from '../../secrets/master-keys.js'
 import type { AttemptOutcome, AttemptReason } from '../attempt-outcomes.js'
 import type { Delivery } from '../delivery.js'
 import { answersChallenge, challengeText, type StoredWebhook, signingKeys, verified } from '../endpoint.js'
-import { nextAttemptAt, type RetryRules, unparkedAt, VERIFICATION_RULES } from '../retry-schedule.js'
+import { nextAttemptAt, parkedUntil, type RetryRules, unparkedAt, VERIFICATION_RULES } from '../retry-schedule.js'
 import { signatureOf } from '../signature.js'
 import { readTarget, type Target, type TargetRefusal, type TargetRules } from '../target-url.js'
 import type { AttemptRequest, AttemptResult, Failed } from './attempt.js'
@@ -82,10 +82,17 @@ function deliverEvent(
   })
 }
 
-/** When a delivery for which its endpoint has no room comes back. */
-export function putOff(delivery: Delivery, { rules, clock, random }: DeliverDeps): Outcome {
+/** What becomes of a delivery for which its endpoint has no room: it comes back, unless its time is over. */
+export function putOff(
+  delivery: Delivery,
+  { rules, clock, random }: Pick<DeliverDeps, 'rules' | 'clock' | 'random'>,
+): Outcome {
   const nowMs = clock()
-  const parked = { ...delivery, parks: delivery.parks + 1, startedAtMs: delivery.startedAtMs ?? nowMs }
+  const { startedAtMs, parkedAtMs = nowMs } = delivery
+  const endMs = startedAtMs === undefined ? parkedUntil(parkedAtMs, rules) : startedAtMs + rules.stopMs
+  if (nowMs > endMs) return expired(delivery, nowMs)
+  const isTried = startedAtMs !== undefined
+  const parked = { ...delivery, parks: delivery.parks + 1, parkedAtMs: isTried ? undefined : parkedAtMs }
   return { kind: 'again', delivery: parked, atMs: unparkedAt(delivery.parks, rules, nowMs, random()) }
 }
 
@@ -160,6 +167,7 @@ const afterAttempt = (delivery: Delivery, nowMs: number) => ({
   attempts: delivery.attempts + 1,
   parks: 0,
   startedAtMs: delivery.startedAtMs ?? nowMs,
+  parkedAtMs: undefined,
 })
 
 const expired = (delivery: Delivery, nowMs: number): Outcome => ({

@@ -38,6 +38,7 @@ const deliveries: fc.Arbitrary<readonly Delivery[]> = fc
         attempts: 0,
         parks: 0,
         startedAtMs: undefined,
+        parkedAtMs: undefined,
         ...event,
       })),
     ),
@@ -83,6 +84,7 @@ test('what is no group is refused', () => {
       attempts: 0,
       parks: 0,
       startedAtMs: undefined,
+      parkedAtMs: undefined,
       body: Buffer.from('{}'),
     },
   ]).map(encodeGroup)

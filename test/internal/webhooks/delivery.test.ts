@@ -4,19 +4,27 @@ import { EVENT_TYPES } from '../../../internal/events/contract.js'
 import { type Delivery, decodeDelivery, encodeDelivery, partitionOf } from '../../../internal/webhooks/delivery.js'
 import { DELIVERY_PARTITIONS } from '../../../streams/deliveries.js'
 
-const delivery: fc.Arbitrary<Delivery> = fc.record({
-  id: fc.string(),
-  tenantId: fc.string(),
-  endpointId: fc.string(),
-  eventId: fc.string(),
-  type: fc.constantFrom(...EVENT_TYPES),
-  sequence: fc.maxSafeNat(),
-  isReplayed: fc.boolean(),
-  attempts: fc.nat(20),
-  parks: fc.nat(1_000),
-  startedAtMs: fc.option(fc.maxSafeNat(), { nil: undefined }),
-  body: fc.uint8Array(),
-})
+const atMs = fc.option(fc.maxSafeNat(), { nil: undefined })
+/** One that was tried has the time of that, one that was not may have that of when it was put off. */
+const life = fc.oneof(
+  fc.record({ attempts: fc.integer({ min: 1, max: 20 }), startedAtMs: atMs, parkedAtMs: fc.constant(undefined) }),
+  fc.record({ attempts: fc.constant(0), startedAtMs: fc.constant(undefined), parkedAtMs: atMs }),
+)
+
+const delivery: fc.Arbitrary<Delivery> = fc
+  .record({
+    id: fc.string(),
+    tenantId: fc.string(),
+    endpointId: fc.string(),
+    eventId: fc.string(),
+    type: fc.constantFrom(...EVENT_TYPES),
+    sequence: fc.maxSafeNat(),
+    isReplayed: fc.boolean(),
+    parks: fc.nat(1_000),
+    body: fc.uint8Array(),
+    life,
+  })
+  .map(({ life, ...rest }) => ({ ...rest, ...life }))
 
 test('a delivery comes out as it went in, its body byte by byte', () => {
   fc.assert(

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
   nextAttemptAt,
+  parkedUntil,
   RETRY_MAXIMA_MS,
   RETRY_STOP_MS,
   retryAfterMs,
@@ -80,6 +81,10 @@ test('what was put off comes back within minutes, less often each time', () => {
     10_000, 60_000, 300_000, 300_000, 300_000,
   ])
   expect(unparkedAt(2, RULES, 0, 0)).toBe(150_000)
+})
+
+test('what was never tried is kept for three days', () => {
+  expect(parkedUntil(START_MS, RULES)).toBe(START_MS + 72 * HOUR_MS)
 })
 
 test('Retry-After is seconds or a date, and anything else is nothing', () => {

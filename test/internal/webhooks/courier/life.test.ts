@@ -62,6 +62,7 @@ async function challenge(id: string): Promise<void> {
     attempts: 0,
     parks: 0,
     startedAtMs: undefined,
+    parkedAtMs: undefined,
     body: new Uint8Array(0),
   } as const
   await publishOrThrow(publish(), dueSubject(partitionOf(id)), encodeDelivery(delivery), delivery.id)
