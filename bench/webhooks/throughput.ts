@@ -33,7 +33,7 @@ const PER_ENDPOINT = 8
  */
 const WARM_UP = { kept: { courier: 60_000, bare: 60_000 }, close: { courier: 8_000, bare: 2_000 } } as const
 
-/** A part of what an endpoint may have waiting: beyond that its deliveries would be put off. */
+/** A part of what may wait in a courier. */
 const WARM_UP_AT_ONCE = 4_000
 
 /**

@@ -18,9 +18,8 @@ export interface LaneTask {
 const FAILURES_UNTIL_ALONE = 3
 /** In flight to an endpoint of which nothing is known yet. */
 const FIRST_IN_FLIGHT = 2
-/** Waiting for an endpoint that is slow, and for one that is not; what comes beyond that is put off. */
+/** Waiting for an endpoint that is slow; what comes beyond that is put off. For one that is not, all that was read may. */
 export const WAITING_MAX_SLOW = 16
-export const WAITING_MAX = 4_000
 /**
  * Waiting for an endpoint that is slow no longer than this: until it is tried or put off its log cannot be done with it,
  * and one attempt at a time, each of seconds, would keep the last of those that wait for minutes.
@@ -92,7 +91,7 @@ export class Lane {
   /** @returns false when there is no room: the task is then to be put off */
   add(task: LaneTask): boolean {
     this.usedAt = performance.now()
-    if (this.waiting.length >= (this.isSlow ? WAITING_MAX_SLOW : WAITING_MAX)) return false
+    if (this.waiting.length >= WAITING_MAX_SLOW && this.isSlow) return false
     this.waiting.push(task)
     return true
   }
@@ -111,18 +110,28 @@ export class Lane {
   /** Of an endpoint that is slow: all that has waited too long, and of the others the youngest that exceed what may wait. */
   excess(): readonly LaneTask[] {
     if (!this.isSlow) return []
-    return [...this.takeReadBefore(performance.now() - WAITED_MS_MAX_SLOW), ...this.waiting.splice(WAITING_MAX_SLOW)]
+    return [...this.takeReadBefore(performance.now() - WAITED_MS_MAX_SLOW), ...this.takeBeyond(WAITING_MAX_SLOW)]
+  }
+
+  /** Takes out the youngest of what waits: all but so many. */
+  takeBeyond(count: number): readonly LaneTask[] {
+    return this.waiting.splice(count)
+  }
+
+  /** Takes out the oldest of what waits: it waits in the order in which it was read. */
+  takeReadBefore(at: number): readonly LaneTask[] {
+    const kept = this.waiting.findIndex(({ readAt }) => readAt >= at)
+    return this.waiting.splice(0, kept === -1 ? this.waiting.length : kept)
+  }
+
+  /** Whether what waits is an owner's; that of two never waits at once. */
+  isOf(owner: object): boolean {
+    return this.waiting[0]?.owner === owner
   }
 
   /** Takes out what waits and is an owner's. */
   removeOf(owner: object): void {
     this.waiting = this.waiting.filter((task) => task.owner !== owner)
-  }
-
-  /** They wait in the order in which they were read. */
-  private takeReadBefore(at: number): readonly LaneTask[] {
-    const kept = this.waiting.findIndex(({ readAt }) => readAt >= at)
-    return this.waiting.splice(0, kept === -1 ? this.waiting.length : kept)
   }
 
   succeeded(nowMs: number): void {

@@ -58,6 +58,11 @@ export class Lanes {
     }
   }
 
+  /** Puts off what an owner's endpoints have waiting: what of a lane is for `pick` to say, which takes it out. */
+  putOff(owner: object, pick: (lane: Lane) => readonly LaneTask[]): void {
+    for (const lane of this.lanes.values()) if (lane.isOf(owner)) for (const task of pick(lane)) task.putOff()
+  }
+
   /** Takes out what waits and is an owner's. */
   removeOf(owner: object): void {
     for (const lane of this.lanes.values()) lane.removeOf(owner)

@@ -48,6 +48,11 @@ const UNSETTLED_BYTES_MAX = 16 * 1024 * 1024
  */
 const WINDOW_SPAN_MAX = 64 * 1024
 /**
+ * An endpoint that answers gets all in order, however much waits for it: it is read at its pace. Only where that has held
+ * up the others for so long, its order is given up.
+ */
+const HELD_UP_MS_MAX = 10_000
+/**
  * What is acknowledged meanwhile is written down together, at the same beat by all parts of a process: what they write to
  * the broker then leaves in one piece.
  */
@@ -152,22 +157,31 @@ export class Partition {
     while (!signal.aborted) {
       try {
         const room = Math.min(UNSETTLED_MAX - log.unsettled, WINDOW_SPAN_MAX - log.window.span)
-        const entries =
-          room > 0 && log.unsettledBytes < UNSETTLED_BYTES_MAX
-            ? await this.deps.readLog({
-                stream: log.stream,
-                subject: log.subject,
-                from: log.window.next,
-                messagesMax: Math.min(Math.ceil(room / GROUP_DELIVERIES_MAX), READ_MESSAGES_MAX),
-                bytesMax: READ_BYTES_MAX,
-              })
-            : undefined
+        const isFull = room <= 0 || log.unsettledBytes >= UNSETTLED_BYTES_MAX
+        if (isFull) {
+          // While nothing may start, no endpoint is to blame.
+          if (mayStart()) session.makeRoom(log)
+          else log.heldUpSince = undefined
+        }
+        const entries = isFull
+          ? undefined
+          : await this.deps.readLog({
+              stream: log.stream,
+              subject: log.subject,
+              from: log.window.next,
+              messagesMax: Math.min(Math.ceil(room / GROUP_DELIVERIES_MAX), READ_MESSAGES_MAX),
+              bytesMax: READ_BYTES_MAX,
+            })
         if (signal.aborted) return
         for (const entry of entries ?? []) session.take(log, entry, mayStart)
         if (entries === undefined) await session.room(signal)
-        else if (entries.length === 0) await this.deps.somethingNew(this.partition, signal)
+        else if (entries.length === 0) {
+          log.heldUpSince = undefined
+          await this.deps.somethingNew(this.partition, signal)
+        }
       } catch (cause) {
         if (signal.aborted) return
+        log.heldUpSince = undefined
         this.deps.log.warn({ err: cause, subject: log.subject }, 'deliveries could not be read; they will be')
         await pause(RETRY_MS, signal)
       }
@@ -183,6 +197,8 @@ class OpenLog {
   /** Deliveries that were read and are not settled. */
   unsettled = 0
   unsettledBytes = 0
+  /** When there was no room for more, by `performance.now()`; undefined once all that there is has been read since. */
+  heldUpSince: number | undefined
   isChanged = false
 
   constructor(stream: string, subject: string, hold: CheckpointHold<DeliveryProgress>) {
@@ -308,6 +324,20 @@ class Session {
   private settled(task: DeliveryTask, outcome: Outcome): void {
     this.outcomes.push({ task, outcome })
     this.wake()
+  }
+
+  /** Puts off what keeps a log from being read, once it has done so for long. */
+  makeRoom(log: OpenLog): void {
+    const now = performance.now()
+    log.heldUpSince ??= now
+    const longAgo = now - HELD_UP_MS_MAX
+    if (log.window.span >= WINDOW_SPAN_MAX) {
+      this.deps.lanes.putOff(this, (lane) => lane.takeReadBefore(longAgo))
+    } else if (log.heldUpSince < longAgo) {
+      // Where none has so much, all are behind, and putting off would but cost them their order.
+      const half = Math.ceil(log.unsettled / 2)
+      this.deps.lanes.putOff(this, (lane) => lane.takeBeyond(half))
+    }
   }
 
   /** What was not started stays in the log for whoever comes next. */

@@ -1,5 +1,5 @@
 import type { KV } from '@nats-io/kv'
-import { afterEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { StoredEntry } from '../../../../internal/broker/log.js'
 import { createLog } from '../../../../internal/telemetry/log.js'
 import { Lanes } from '../../../../internal/webhooks/courier/lanes.js'
@@ -168,4 +168,54 @@ test('while an endpoint hangs all others of its part get what comes behind, and 
       .map(({ id }) => id)
       .sort(),
   )
+})
+
+describe('an endpoint that answers', () => {
+  // What takes how long is a matter of the test and not of the machine.
+  beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'] }))
+  afterEach(() => void vi.useRealTimers())
+
+  const messages = Array.from({ length: 200 }, (_, i) =>
+    Array.from({ length: 100 }, (_, at) => deliveryTo('whk_busy', 100 * i + at)),
+  )
+  const all = messages.flat().map(({ sequence }) => sequence)
+
+  test('gets all in order, however much waits for it', async () => {
+    const arrived: number[] = []
+    const { putOff, unsettled } = start({
+      messages,
+      inFlightPerEndpoint: 1,
+      deliver(delivery, made) {
+        arrived.push(delivery.sequence)
+        setImmediate(() => made(acknowledged(delivery)))
+      },
+    })
+
+    await unsettled([])
+
+    expect(putOff).toEqual([])
+    expect(arrived).toEqual(all)
+  })
+
+  test('but has held up others for long is put off what is youngest, and they get what is theirs', async () => {
+    const arrived: Delivery[] = []
+    const { putOff, unsettled } = start({
+      messages: [...messages, [deliveryTo('whk_other', 20_000)]],
+      inFlightPerEndpoint: 1,
+      deliver(delivery, made) {
+        arrived.push(delivery)
+        vi.advanceTimersByTime(5)
+        setImmediate(() => made(acknowledged(delivery)))
+      },
+    })
+
+    await unsettled([])
+
+    const other = arrived.findIndex(({ endpointId }) => endpointId === 'whk_other')
+    const busy = arrived.filter(({ endpointId }) => endpointId === 'whk_busy').map(({ sequence }) => sequence)
+    expect(busy).toEqual([...busy].sort((one, next) => one - next))
+    expect(other).toBeLessThan(arrived.length - 1)
+    expect(new Set(putOff.map(({ endpointId }) => endpointId))).toEqual(new Set(['whk_busy']))
+    expect([...busy, ...putOff.map(({ sequence }) => sequence)].sort((one, next) => one - next)).toEqual(all)
+  })
 })
