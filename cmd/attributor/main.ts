@@ -340,7 +340,7 @@ runMain('attributor', async () => {
   ]
   const purging = purgeDone({ ...logDeps, manager: broker.manager }, purged, stopping.signal)
   const compacting = compactNowAndThen(
-    { store, isOwner: () => membership.owns('compaction'), clock: Date.now, log },
+    { store, isOwner: () => membership.owns('compaction'), newestSnapshot: watermark.latest, log },
     stopping.signal,
   )
   log.info({ member, stages: config.stages, partitions: config.partitions }, 'attributing')

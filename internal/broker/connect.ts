@@ -67,7 +67,7 @@ export interface StreamSettings {
   readonly invocationsBytesMax: number
   /** The same of OBSERVATIONS. */
   readonly observationsBytesMax: number
-  /** Of EVENTS, whose oldest make room for new ones. */
+  /** Of EVENTS, whose oldest make room for new ones. A log that is larger stays so: to shrink it would drop events. */
   readonly eventsBytesMax?: number
 }
 
@@ -93,7 +93,8 @@ export async function ensureStreams(broker: Broker, settings: StreamSettings): P
       await broker.manager.streams.add(config)
     } catch (cause) {
       if (brokerErrorCode(cause) !== STREAM_NAME_IN_USE) throw cause
-      await broker.manager.streams.update(config.name, config)
+      const kept = config.name === EVENTS.name ? { max_bytes: await atLeastAsNow(broker, eventsBytesMax) } : {}
+      await broker.manager.streams.update(config.name, { ...config, ...kept })
     }
   }
   await broker.manager.consumers.add(EXPORTS.name, EXPORTERS)
@@ -108,6 +109,11 @@ export async function ensureStreams(broker: Broker, settings: StreamSettings): P
   }
   const objm = new Objm(broker.manager.jetstream())
   for (const { name } of OBJECT_BUCKETS) await objm.create(name, { replicas })
+}
+
+/** A role that was not told of a larger size would else drop the oldest events at its start. */
+async function atLeastAsNow(broker: Broker, bytesMax: number): Promise<number> {
+  return Math.max(bytesMax, (await broker.manager.streams.info(EVENTS.name)).config.max_bytes)
 }
 
 /** JetStream's error for a stream of that name with another configuration. */

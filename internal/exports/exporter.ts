@@ -6,6 +6,7 @@ import { countedMeters } from '../store/queries/export-meters.js'
 import type { ExportSelection } from '../store/queries/export-records.js'
 import type { ExportSource } from '../store/queries/export-source.js'
 import type { FocusRowsQuestion } from '../store/queries/focus-rows.js'
+import { SNAPSHOT_AGE_MS_MAX } from '../store/snapshot.js'
 import { ahead } from './ahead.js'
 import type { BlobStore } from './blobs/blob-store.js'
 import { foldedBeside } from './folding.js'
@@ -95,7 +96,9 @@ interface Run extends ExporterDeps {
 async function begin(hold: JobHold, deps: ExporterDeps, signal: AbortSignal): Promise<Run> {
   const { source } = deps
   const { tenant_id: tenantId, request } = hold.job
-  if (hold.job.work === null) {
+  // As of too long ago, records would be missing: whoever comes so late begins anew.
+  const begunAsOfMs = hold.job.work?.as_of_ms ?? Number.NEGATIVE_INFINITY
+  if (deps.clock() - begunAsOfMs > SNAPSHOT_AGE_MS_MAX) {
     await hold.save({ work: { as_of_ms: await deps.newestComplete(), slices: [], parts: [] } })
   }
   const work = workOf(hold)

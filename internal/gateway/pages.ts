@@ -1,5 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { type Problem, problem } from '../problems/catalogue.js'
+import { SNAPSHOT_AGE_MS_MAX } from '../store/snapshot.js'
 
 /** Every collection's page size (spec 8). */
 export const LIMIT_DEFAULT = 50
@@ -35,8 +36,6 @@ export interface CursorCodec {
 }
 
 export const CURSOR_LIFETIME_MS = 60 * 60 * 1000
-/** So long after its first page a walk ends: an hour later what was replaced meanwhile may be gone (`store/compaction.ts`). */
-export const WALK_LIFETIME_MS = 5 * CURSOR_LIFETIME_MS
 const VERSION = 1
 /** Of HMAC-SHA-256, whole. */
 const MAC_BYTES = 32
@@ -56,7 +55,7 @@ export function createCursorCodec(key: Uint8Array): CursorCodec {
 
   return {
     encode({ tenantId, query, lastKey, snapshotMs }, nowMs) {
-      const expiresAtMs = Math.min(nowMs + CURSOR_LIFETIME_MS, snapshotMs + WALK_LIFETIME_MS)
+      const expiresAtMs = Math.min(nowMs + CURSOR_LIFETIME_MS, snapshotMs + SNAPSHOT_AGE_MS_MAX)
       const content: Payload = [VERSION, tenantId, query, lastKey, snapshotMs, expiresAtMs]
       const payload = Buffer.from(JSON.stringify(content))
       return Buffer.concat([sign(payload), payload]).toString('base64url')

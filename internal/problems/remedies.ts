@@ -8,7 +8,7 @@ export const REMEDIES: Readonly<Record<ErrorCode, string>> = {
   INVALID_FILTER:
     'Use the query parameters, fields and operators that the OpenAPI description names, each as often as it allows. A page has 1 to 200 records.',
   INVALID_CURSOR:
-    'Pass next_cursor on as it is, to the same collection with the same filters and sort, within an hour, and five hours after the first page at most. Begin again without a cursor.',
+    'Pass next_cursor on as it is, to the same collection with the same filters and sort, within an hour, and within five hours of what the first page is as of. Begin again without a cursor.',
   INVALID_CREDENTIALS:
     'Send a live API key in X-API-Key or an access token in Authorization: Bearer, of this tenant and this instance; a sandbox takes its own credentials only. Get a new access token when the old one has expired.',
   EXPIRED: 'Create or rotate an API key; this one has reached its expiry.',

@@ -83,13 +83,7 @@ export async function reportOf<M>(
   if (inhabited === 0) {
     // Nobody to hide: as asked for, to the quarter of an hour.
     const exact = async (period: Period, into: readonly Period[]) => {
-      const found = await reads.sums(
-        { tenantId, ...period },
-        hasTime(interval) ? interval : undefined,
-        zone,
-        people,
-        signal,
-      )
+      const found = await reads.sums({ tenantId, ...period }, interval, zone, people, signal)
       return into.map((own) =>
         groundOf(
           own,
@@ -100,9 +94,10 @@ export async function reportOf<M>(
     }
     const isParted = interval === 'month' || months.length > 1
     const parted = isParted ? fixedPeriods(asked, undefined, zone).map((month) => within(month, asked)) : [asked]
-    const grounds = hasTime(interval)
-      ? await exact(asked, parted)
-      : (await Promise.all(parted.map((period) => exact(period, [period])))).flat()
+    const grounds =
+      interval === undefined
+        ? (await Promise.all(parted.map((period) => exact(period, [period])))).flat()
+        : await exact(asked, parted)
     return toReport(question, partsOf(grounds, question, question.filters, months, measured), question.filters.length, {
       isExact: true,
       months,

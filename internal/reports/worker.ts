@@ -70,7 +70,7 @@ async function told(id: number, task: ReportTask, signal: AbortSignal): Promise<
 function problemOf(cause: unknown): Problem | undefined {
   const reading = cause instanceof ReadFailed ? cause.cause : undefined
   if (cause instanceof TooManyGroups || cause instanceof TooMuchToFold || isTooLarge(reading)) {
-    const detail = 'The report has too many groups: ask for a longer interval, a shorter period or fewer groups.'
+    const detail = 'The report has too many groups: ask for a shorter period, or for weeks in place of days.'
     return badParameter('/group_by', detail)
   }
   return reading === undefined ? undefined : storeProblem(reading)

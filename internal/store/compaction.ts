@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { Logger } from '../telemetry/log.js'
+import { SNAPSHOT_AGE_MS_MAX } from './snapshot.js'
 import { RECORD_TABLES } from './tables/sorted-copies.js'
 
 /**
@@ -11,8 +12,8 @@ import { RECORD_TABLES } from './tables/sorted-copies.js'
  * undone, a record is again what it was.
  */
 
-/** No cursor is of a snapshot older than five hours (`gateway/pages.ts`); an export reads as of its beginning for less. */
-export const COMPACTED_AFTER_MS = 6 * 60 * 60 * 1000
+/** An hour more than a snapshot is read: for a page or an export that is under way. */
+export const COMPACTED_AFTER_MS = SNAPSHOT_AGE_MS_MAX + 60 * 60 * 1000
 /** Fewer entries of a tenant are left where they are. */
 const ENTRIES_MIN = 5_000
 const LOOK_EVERY_MS = 10 * 60 * 1000
@@ -20,7 +21,8 @@ const LOOK_EVERY_MS = 10 * 60 * 1000
 export interface CompactionDeps {
   readonly store: ClickHouseClient
   readonly isOwner: () => boolean
-  readonly clock: () => number
+  /** The newest snapshot that anybody reads as of: behind the clock while a batch is open. */
+  readonly newestSnapshot: () => Promise<number>
   readonly log: Logger
 }
 
@@ -30,7 +32,7 @@ export async function compactNowAndThen(deps: CompactionDeps, signal: AbortSigna
     await sleep(LOOK_EVERY_MS, undefined, { signal }).catch(() => undefined)
     if (signal.aborted || !deps.isOwner()) continue
     try {
-      const tenants = await compact(deps.store, deps.clock() - COMPACTED_AFTER_MS, ENTRIES_MIN)
+      const tenants = await compact(deps.store, (await deps.newestSnapshot()) - COMPACTED_AFTER_MS, ENTRIES_MIN)
       if (tenants.length > 0) deps.log.info({ tenants }, 'removed versions of records that were replaced')
     } catch (cause) {
       deps.log.warn({ err: cause }, 'versions that were replaced are not removed yet')

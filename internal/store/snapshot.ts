@@ -1,3 +1,9 @@
+/**
+ * Who reads as of an older snapshot may miss versions that were replaced since, and removed (`compaction.ts`): walks through
+ * pages end by then, exports begin anew.
+ */
+export const SNAPSHOT_AGE_MS_MAX = 5 * 60 * 60 * 1000
+
 /** The same where no version is known to be closed by then: looking for each one costs as much as the rest of a scan. */
 export const BEGUN_BY_SNAPSHOT = 'valid_from <= fromUnixTimestamp64Milli({snapshot:Int64})'
 

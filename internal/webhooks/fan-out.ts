@@ -56,10 +56,10 @@ export const fanOut = (deps: FanOutDeps): PlannedLog<FanOutProgress> => ({
   messagesMax: EVENTS_MAX,
   async open() {
     return async (entries, extent, before, planned) => {
-      if (planned === undefined) tellOfGap(entries, before.done, deps.log)
       const webhooksOf = await deps.current()
       const deliveries = entries.flatMap((entry) => deliveriesOf(entry, webhooksOf, deps))
       const plan = planned ?? { ...extent, behind: await deps.lastDelivery() }
+      if (planned === undefined) tellOfGap(entries, before.done, deps.log)
       return {
         plan,
         after: { done: extent.last },
@@ -71,11 +71,14 @@ export const fanOut = (deps: FanOutDeps): PlannedLog<FanOutProgress> => ({
   },
 })
 
-/** What fell out of a full log before any courier read it is delivered to nobody: an operator has to know. */
+/** What fell out of the log before any courier read it is delivered to nobody: an operator has to know. */
 function tellOfGap([first]: readonly StoredEntry[], done: number, log: Logger): void {
   const lost = (first?.sequence ?? 0) - 1 - done
   if (lost > 0)
-    log.error({ lost, from_sequence: done + 1 }, 'the log of events was full: the oldest were never delivered')
+    log.error(
+      { lost, from_sequence: done + 1 },
+      'events fell out of the log, full or too old, before any courier read them: nobody is told',
+    )
 }
 
 function deliveriesOf(

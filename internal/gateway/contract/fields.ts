@@ -43,6 +43,6 @@ export const PAGE_PARAMETERS = {
   limit: z.int().min(1).max(LIMIT_MAX).optional().meta({ description: 'Records a page.', default: LIMIT_DEFAULT }),
   cursor: z.string().optional().meta({
     description:
-      '`next_cursor` of the page before. Valid for an hour, and until five hours after the first page, for the same question only.',
+      '`next_cursor` of the page before. Valid for an hour, and until five hours after what the first page is as of, for the same question only.',
   }),
 } as const

@@ -5,6 +5,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import type { FailureReason } from '../../../internal/exports/job.js'
 import type { WorkerDeps } from '../../../internal/exports/worker.js'
 import type { ExportSource } from '../../../internal/store/queries/export-source.js'
+import { SNAPSHOT_AGE_MS_MAX } from '../../../internal/store/snapshot.js'
 import {
   byPeople,
   type ExportBench,
@@ -87,6 +88,24 @@ describe('a job that is disturbed', () => {
     await bench.work(job)
 
     expect([left.status, left.work?.slices.length]).toEqual(['running', 1])
+    expect((await bench.read(job)).result?.file.sha256).toBe(undisturbed.job.result?.file.sha256)
+  })
+
+  test('one that is taken up too late to be read as of its beginning begins anew', async () => {
+    const job = await bench.order(tenant, body)
+    await bench.work(job, { source: failingAt(9).source })
+    const { work } = await bench.read(job)
+    const late = (ageMs: number) => ({
+      source: failingAt(1).source,
+      clock: () => (work?.as_of_ms ?? Number.NaN) + ageMs,
+    })
+
+    await bench.work(job, late(SNAPSHOT_AGE_MS_MAX))
+    expect((await bench.read(job)).work).toEqual(work)
+    await bench.work(job, late(SNAPSHOT_AGE_MS_MAX + 1))
+    expect((await bench.read(job)).work).toEqual({ as_of_ms: expect.any(Number), slices: [], parts: [] })
+    await bench.work(job)
+
     expect((await bench.read(job)).result?.file.sha256).toBe(undisturbed.job.result?.file.sha256)
   })
 

@@ -1,14 +1,9 @@
 import { createHmac } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import {
-  CURSOR_LIFETIME_MS,
-  type CursorState,
-  createCursorCodec,
-  readLimit,
-  WALK_LIFETIME_MS,
-} from '../../../internal/gateway/pages.js'
+import { CURSOR_LIFETIME_MS, type CursorState, createCursorCodec, readLimit } from '../../../internal/gateway/pages.js'
 import { COMPACTED_AFTER_MS } from '../../../internal/store/compaction.js'
+import { SNAPSHOT_AGE_MS_MAX } from '../../../internal/store/snapshot.js'
 import { NOW_MS } from '../../support/invocations.js'
 
 const KEY = new Uint8Array(32).fill(3)
@@ -41,7 +36,7 @@ describe('a cursor', () => {
       tenantId: fc.string(),
       query: fc.string({ unit: 'grapheme' }),
       lastKey: fc.array(fc.string({ unit: 'grapheme' })),
-      snapshotMs: fc.integer({ min: NOW_MS - WALK_LIFETIME_MS + 1, max: Number.MAX_SAFE_INTEGER }),
+      snapshotMs: fc.integer({ min: NOW_MS - SNAPSHOT_AGE_MS_MAX + 1, max: Number.MAX_SAFE_INTEGER }),
     })
     fc.assert(
       fc.property(states, (state) => {
@@ -126,12 +121,12 @@ describe('a cursor', () => {
   })
 
   test('dies before what its walk should have seen is removed, however young it is', () => {
-    const atMs = NOW_MS + WALK_LIFETIME_MS - 60_000
+    const atMs = NOW_MS + SNAPSHOT_AGE_MS_MAX - 60_000
     const late = codec.encode(STATE, atMs)
 
     expect(codeOf(late, {}, atMs + 59_999)).toBe('ok')
     expect(codeOf(late, {}, atMs + 60_000)).toBe('INVALID_CURSOR')
-    expect(WALK_LIFETIME_MS + CURSOR_LIFETIME_MS).toBeLessThanOrEqual(COMPACTED_AFTER_MS)
+    expect(SNAPSHOT_AGE_MS_MAX + CURSOR_LIFETIME_MS).toBeLessThanOrEqual(COMPACTED_AFTER_MS)
   })
 
   test('of another tenant is TENANT_MISMATCH as long as it lives, whatever query it was made for', () => {
