@@ -29,8 +29,8 @@ export interface Rollup {
   readonly groups: Group[]
   /** By cell: which of the groups it is in. */
   readonly places: Int32Array
-  /** How many of its groups are hidden. It only grows, so that it also tells whether anything has changed. */
-  hiddenCount: number
+  /** Those of its groups that are hidden. They only become more, so that their number tells whether anything has changed. */
+  readonly hidden: Group[]
 }
 
 /**
@@ -54,6 +54,7 @@ export class Lattice {
   private readonly rollups: Rollup[] = []
   private readonly coarser: ReadonlyMap<Rollup, readonly Rollup[]>
   private readonly alike = new Map<string, Group[]>()
+  private readonly byDimensions: (readonly Rollup[] | undefined)[] = []
   /** By dimension and cell: equal numbers for equal values. */
   private readonly values: readonly Int32Array[]
 
@@ -88,7 +89,7 @@ export class Lattice {
   }
 
   private rollupOf(dimensions: Dimensions, places: Int32Array): Rollup {
-    const rollup: Rollup = { dimensions, groups: [], places, hiddenCount: 0 }
+    const rollup: Rollup = { dimensions, groups: [], places, hidden: [] }
     for (const cells of membersOf(places)) {
       const sign = signOfSet(cells)
       const alike = this.alike.get(sign) ?? []
@@ -119,17 +120,27 @@ export class Lattice {
     for (const twin of group.alike) {
       if (twin.isHidden || twin.rollup === this.root) continue
       twin.isHidden = true
-      twin.rollup.hiddenCount++
+      twin.rollup.hidden.push(twin)
     }
     return true
   }
 
+  /** Rollups by some of these dimensions, or all, but for the root. */
+  within(dimensions: Dimensions): readonly Rollup[] {
+    let some = this.byDimensions[dimensions]
+    if (some === undefined) {
+      some = this.distinct.filter((each) => each !== this.root && isWithin(each.dimensions, dimensions))
+      this.byDimensions[dimensions] = some
+    }
+    return some
+  }
+
   /** @param coarser may be the finer one itself: then what it hides is all in one part */
   partingBy(coarser: Rollup, finer: Rollup): Parting {
-    const places = Int32Array.from(finer.places)
+    const places = finer.places.slice()
     const parts: (readonly number[])[] = finer.groups.map(({ cells, isHidden }) => (isHidden ? [] : cells))
     const rests = new Map<Group, { readonly place: number; readonly members: number[] }>()
-    for (const { cells } of finer.hiddenCount === 0 ? [] : finer.groups.filter(({ isHidden }) => isHidden)) {
+    for (const { cells } of finer.hidden) {
       for (const cell of cells) {
         const parent = groupAt(coarser, cell)
         const holder = parent.isHidden ? groupAt(this.root, cell) : parent

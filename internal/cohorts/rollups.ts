@@ -15,16 +15,7 @@
  * Calls in which nobody appears hide nothing and are never hidden. The root is never hidden.
  */
 import { COHORT_MIN } from '../tenants/tenant.js'
-import {
-  type Cell,
-  type Dimensions,
-  type Group,
-  groupAt,
-  isWithin,
-  Lattice,
-  type Parting,
-  type Rollup,
-} from './lattice.js'
+import { type Cell, type Dimensions, type Group, groupAt, Lattice, type Parting, type Rollup } from './lattice.js'
 import { isSmall, type People, unionOf } from './people.js'
 
 export type { Cell, Dimensions } from './lattice.js'
@@ -107,7 +98,7 @@ function hideWhatTells(lattice: Lattice): void {
   const followed = new Map<Rollup, Map<Rollup, number>>(lattice.distinct.map((finer) => [finer, new Map()]))
   let looks = 0
   const hides = (coarser: Rollup, finer: Rollup): boolean => {
-    const hiddenCount = coarser.hiddenCount + finer.hiddenCount
+    const hiddenCount = coarser.hidden.length + finer.hidden.length
     if (followed.get(finer)?.get(coarser) === hiddenCount) return false
     looks += lattice.cells.length
     if (looks > LOOKS_MAX) throw new TooMuchToFold()
@@ -117,7 +108,7 @@ function hideWhatTells(lattice: Lattice): void {
   }
   while (
     lattice.distinct.some(
-      (finer) => finer.hiddenCount > 0 && lattice.coarserThan(finer).some((coarser) => hides(coarser, finer)),
+      (finer) => finer.hidden.length > 0 && lattice.coarserThan(finer).some((coarser) => hides(coarser, finer)),
     )
   ) {
     // Each pass may have hidden what others then tell of.
@@ -128,8 +119,7 @@ function hideWhatTells(lattice: Lattice): void {
 function hideWithin(coarser: Rollup, finer: Rollup, lattice: Lattice): boolean {
   const counts = new Int32Array(coarser.groups.length)
   const people: Few[] = []
-  for (const { cells, isHidden, people: own } of finer.groups) {
-    if (!isHidden) continue
+  for (const { cells, people: own } of finer.hidden) {
     const place = coarser.places[cells[0] ?? 0] ?? 0
     counts[place] = (counts[place] ?? 0) + 1
     const met = people[place] ?? new Few()
@@ -162,54 +152,43 @@ const bySize = (one: Group, other: Group): number =>
 /** Rule 4 for two rollups. @returns whether anything was hidden */
 function hideHoldersOfRests(coarser: Rollup, finer: Rollup, lattice: Lattice): boolean {
   const parting = lattice.partingBy(coarser, finer)
-  const rests = parting.rests.map((place) => {
+  const holders = new Set<Group>()
+  for (const place of parting.rests) {
     const cells = parting.parts[place] ?? []
-    return { cells, common: lattice.commonOf(cells) }
-  })
-  let hasHidden = false
-  for (const rollup of lattice.distinct) {
-    if (rollup === lattice.root) continue
-    const holders = new Set<Group>()
-    for (const { cells, common } of rests) {
-      if (!isWithin(rollup.dimensions, common)) continue
+    for (const rollup of lattice.within(lattice.commonOf(cells))) {
       const holder = groupAt(rollup, cells[0] ?? 0)
       if (!holder.isHidden && holder.cells.length > cells.length) holders.add(holder)
     }
-    // The finer rollup's groups are each all in one of a coarser one's.
-    const parts = isWithin(rollup.dimensions, finer.dimensions) ? rests.map(({ cells }) => cells) : parting.parts
-    for (const holder of leavingFew(holders, rollup, parts, lattice)) if (lattice.hide(holder)) hasHidden = true
   }
+  let hasHidden = false
+  for (const holder of holders) if (leavesFew(holder, parting, lattice) && lattice.hide(holder)) hasHidden = true
   return hasHidden
 }
 
-/** Which groups of a rollup have one to four people in those of their cells whose parts are not all in them. */
-function leavingFew(
-  groups: ReadonlySet<Group>,
-  rollup: Rollup,
-  parts: readonly (readonly number[])[],
-  lattice: Lattice,
-): readonly Group[] {
-  const left = new Map<Group, Few>()
-  let undecided = groups.size
-  for (const members of parts) {
-    if (undecided === 0) break
-    const own = rollup.places[members[0] ?? 0]
-    if (members.every((cell) => rollup.places[cell] === own)) continue
-    for (const cell of members) {
-      const group = groupAt(rollup, cell)
-      if (!groups.has(group)) continue
-      const met = left.get(group) ?? new Few()
-      left.set(group, met)
-      if (!met.isMany && met.add(lattice.peopleIn(cell))) undecided--
+/**
+ * Whether a group has one to four people in those of its cells whose parts are not all in it. Most have five within a few
+ * cells, and the others need not be looked at.
+ */
+function leavesFew({ rollup: { places }, cells }: Group, parting: Parting, lattice: Lattice): boolean {
+  const own = places[cells[0] ?? 0]
+  const met = new Few()
+  const whole = new Map<number, boolean>()
+  for (const cell of cells) {
+    const place = parting.places[cell] ?? 0
+    let isWhole = whole.get(place)
+    if (isWhole === undefined) {
+      isWhole = parting.parts[place]?.every((member) => places[member] === own) ?? true
+      whole.set(place, isWhole)
     }
+    if (!isWhole && met.add(lattice.peopleIn(cell))) return false
   }
-  return [...left].flatMap(([group, met]) => (met.isSmall() ? [group] : []))
+  return met.isSmall()
 }
 
 /** How all answers part the cells: any rollup's groups, with what any coarser one's do not show. */
 const partingsOf = (lattice: Lattice): readonly Parting[] =>
   lattice.distinct.flatMap((finer) => {
-    if (finer.hiddenCount === 0) return [lattice.partingBy(finer, finer)]
+    if (finer.hidden.length === 0) return [lattice.partingBy(finer, finer)]
     return [finer, ...lattice.coarserThan(finer)].map((coarser) => lattice.partingBy(coarser, finer))
   })
 
