@@ -48,7 +48,8 @@ const AFTER_SNAPSHOT_MS = 120_000
 const LIMIT = 50
 const DEEP_PAGE = 1_000
 const CLOSED = 10_000
-const BATCH = 100_000
+/** Rows a batch at least: larger ones where there are more, so that merging does not take longer than making them. */
+const BATCH_MIN = 100_000
 const SETTLING_MS_MAX = 60 * 60 * 1000
 const SINGLE_MS = 50
 const COMBINED_MS = 100
@@ -81,15 +82,17 @@ async function answer(options: QueryOptions, folder: string, processes: Processe
     for (const name of [`${table}_feed`, table]) await store.command({ query: `DROP TABLE ${name}` })
   }
   const startedAt = performance.now()
-  for (let from = 0; from < rows; from += BATCH) {
-    await generateRecords(store, { tenantId: TENANT, from, to: Math.min(rows, from + BATCH), total: rows })
-    if (from % (10 * BATCH) === 0) say(`${from} rows after ${Math.round((performance.now() - startedAt) / 1000)} s`)
+  const loading = connectStore({ ...connection, silenceMsMax: SETTLING_MS_MAX })
+  const batch = Math.max(BATCH_MIN, Math.ceil(rows / 200))
+  for (let from = 0; from < rows; from += batch) {
+    await generateRecords(loading, { tenantId: TENANT, from, to: Math.min(rows, from + batch), total: rows })
+    if (from % (10 * batch) === 0) say(`${from} rows after ${Math.round((performance.now() - startedAt) / 1000)} s`)
   }
-  await closeRecords(store, TENANT, CLOSED, rows)
+  await closeRecords(loading, TENANT, CLOSED, rows)
   const loadS = (performance.now() - startedAt) / 1000
-  await settle(connectStore({ ...connection, silenceMsMax: SETTLING_MS_MAX }), tables)
+  await settle(loading, tables)
 
-  const filters = filtersOf(await knownValues(store))
+  const filters = filtersOf(await knownValues(store, rows))
   // A gateway has one when a tenant has asked for a second.
   const sample = await sampleRecords(store, TENANT, new AbortController().signal)
   const cases = filters.flatMap((filter, i) =>
@@ -252,15 +255,18 @@ async function positionBefore(
   return { value, idHex }
 }
 
-async function knownValues(store: ClickHouseClient): Promise<Known> {
+async function knownValues(store: ClickHouseClient, rows: number): Promise<Known> {
+  // The exact quantiles of more do not fit in what the store may keep in memory.
+  const every = Math.ceil(rows / 10_000_000)
   const one = async <T>(text: string): Promise<T> => {
-    const result = await store.query({ query: text, query_params: { tenant: TENANT }, format: 'JSONEachRow' })
+    const result = await store.query({ query: text, query_params: { tenant: TENANT, every }, format: 'JSONEachRow' })
     return (await result.json<T>())[0] as T
   }
   const quantiles = async (field: string) =>
     (
       await one<{ q: string[] }>(
-        `SELECT arrayMap(x -> toString(x), quantilesExactHigh(0.99999, 0.999, 0.9, 0.5)(${field})) AS q FROM attributions WHERE tenant_id = {tenant:String}`,
+        `SELECT arrayMap(x -> toString(x), quantilesExactHigh(0.99999, 0.999, 0.9, 0.5)(${field})) AS q
+         FROM attributions WHERE tenant_id = {tenant:String} AND cityHash64(id) % {every:UInt64} = 0`,
       )
     ).q
   const record = await one<Record<string, string>>(

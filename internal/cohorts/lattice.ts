@@ -1,5 +1,5 @@
 /** All rollups of some cells, and which of their groups are hidden. `rollups.ts` says by which rules. */
-import { type People, unionOf } from './people.js'
+import { NOBODY, type People, unionOf } from './people.js'
 
 /** Who appears in the finest group: a value in every dimension. */
 export interface Cell {
@@ -11,38 +11,33 @@ export interface Cell {
 /** A set of dimensions: bit i stands for dimension i. */
 export type Dimensions = number
 
-/** What holds given values in some of the dimensions. */
+/** What holds given values in some of the dimensions. Groups of the same cells are one, in whichever rollups they are. */
 export interface Group {
-  readonly rollup: Rollup
   /** Indexes of its cells, ascending. */
   readonly cells: readonly number[]
-  readonly people: People
+  /** What `Lattice.know` finds out: who appears in it, and dimensions in which all its cells have the same value. */
+  people: People
+  common: Dimensions
+  readonly at: { readonly rollup: Rollup; readonly place: number }[]
   isHidden: boolean
-  /** All groups of just these cells, itself among them. */
-  readonly alike: Group[]
+  /** For whoever goes over groups and means to meet each once: the mark of the last time. */
+  mark: number
 }
 
 /** The groups by the same dimensions. */
 export interface Rollup {
+  /** All by which its cells are told apart: no larger set of dimensions makes the same groups. */
   readonly dimensions: Dimensions
   /** In the order of their first cells. */
   readonly groups: Group[]
   /** By cell: which of the groups it is in. */
   readonly places: Int32Array
-  /** Those of its groups that are hidden. They only become more, so that their number tells whether anything has changed. */
+  /** Those of its groups that are hidden, in the order in which they were. They only become more. */
   readonly hidden: Group[]
-}
-
-/**
- * How an answer by a finer rollup's groups parts the cells: into the groups that are shown, what each group of a coarser
- * rollup does not show of itself, and what the root does not.
- */
-export interface Parting {
-  /** By cell: which of the parts it is in. */
-  readonly places: Int32Array
-  readonly parts: readonly (readonly number[])[]
-  /** Places of parts that are what a group does not show. */
-  readonly rests: readonly number[]
+  /** By place: 1 where the group is hidden. */
+  readonly hides: Uint8Array
+  /** By place: `common` of the group, once it is known. */
+  readonly commons: Int32Array
 }
 
 export class Lattice {
@@ -53,21 +48,22 @@ export class Lattice {
   /** By set of dimensions; sets that part the cells alike share theirs. */
   private readonly rollups: Rollup[] = []
   private readonly coarser: ReadonlyMap<Rollup, readonly Rollup[]>
-  private readonly alike = new Map<string, Group[]>()
+  private readonly groups = new Map<number, Group[]>()
   private readonly byDimensions: (readonly Rollup[] | undefined)[] = []
   /** By dimension and cell: equal numbers for equal values. */
   private readonly values: readonly Int32Array[]
+  private lastMark = 0
 
   constructor(cells: readonly Cell[], dimensionCount: number) {
     this.cells = cells
     const placesBy = placesByDimensions(cells, dimensionCount)
     this.values = Array.from({ length: dimensionCount }, (_, dimension) => placesBy[1 << dimension] ?? NO_CELLS)
-    const known = new Map<string, Rollup[]>()
+    const known = new Map<number, Rollup[]>()
     // The largest set comes first: one rollup is coarser than another where its set is within the other's.
     for (let dimensions = (1 << dimensionCount) - 1; dimensions >= 0; dimensions--) {
       const places = placesBy[dimensions] ?? NO_CELLS
       // The root has its own: it is never hidden, which a group that happens to hold everything may be.
-      const sign = dimensions === 0 ? 'root' : signOfSequence(places)
+      const sign = dimensions === 0 ? ROOT_SIGN : signOfSequence(places)
       const same = known.get(sign) ?? []
       let rollup = same.find((each) => isSame(each.places, places))
       if (rollup === undefined) {
@@ -89,17 +85,55 @@ export class Lattice {
   }
 
   private rollupOf(dimensions: Dimensions, places: Int32Array): Rollup {
-    const rollup: Rollup = { dimensions, groups: [], places, hidden: [] }
-    for (const cells of membersOf(places)) {
-      const sign = signOfSet(cells)
-      const alike = this.alike.get(sign) ?? []
-      this.alike.set(sign, alike)
-      const people = unionOf(cells.map((index) => this.peopleIn(index)))
-      const group = { rollup, cells, people, isHidden: false, alike }
-      alike.push(group)
+    const members = membersOf(places)
+    const rollup: Rollup = {
+      dimensions,
+      groups: [],
+      places,
+      hidden: [],
+      hides: new Uint8Array(members.length),
+      commons: new Int32Array(members.length),
+    }
+    for (const [place, cells] of members.entries()) {
+      const group = dimensions === 0 ? newGroup(cells) : this.groupOf(cells)
+      group.at.push({ rollup, place })
       rollup.groups.push(group)
     }
     return rollup
+  }
+
+  private groupOf(cells: readonly number[]): Group {
+    const sign = signOfSet(cells)
+    const known = this.groups.get(sign)
+    const same = known?.find((group) => isSame(group.cells, cells))
+    if (same !== undefined) return same
+    const group = newGroup(cells)
+    if (known === undefined) this.groups.set(sign, [group])
+    else known.push(group)
+    return group
+  }
+
+  /** Finds out about the groups of a rollup. */
+  know({ groups, commons }: Rollup): void {
+    for (const [place, group] of groups.entries()) {
+      if (group.people.length === 0) {
+        group.people = unionOf(group.cells.map((cell) => this.peopleIn(cell)))
+        group.common = this.commonOfAll(group.cells)
+      }
+      commons[place] = group.common
+    }
+  }
+
+  /** Of groups; who appears in cells stays known. What is folded needs a third of the memory without. */
+  forgetPeople(): void {
+    for (const { groups } of this.distinct) for (const group of groups) group.people = NOBODY
+  }
+
+  private commonOfAll(cells: readonly number[]): Dimensions {
+    const first = cells[0] as number
+    let common = this.commonOf(first, first)
+    for (let i = 1; i < cells.length && common !== 0; i++) common &= this.commonOf(first, cells[i] as number)
+    return common
   }
 
   peopleIn(cell: number): People {
@@ -114,15 +148,33 @@ export class Lattice {
     return this.coarser.get(rollup) ?? []
   }
 
-  /** Hides a group, and those of the same cells with it. @returns whether it was shown before, and may be hidden */
+  /** Hides a group wherever it is. @returns whether it was shown before, and may be hidden */
   hide(group: Group): boolean {
-    if (group.isHidden || group.rollup === this.root) return false
-    for (const twin of group.alike) {
-      if (twin.isHidden || twin.rollup === this.root) continue
-      twin.isHidden = true
-      twin.rollup.hidden.push(twin)
+    if (group.isHidden || group === this.root.groups[0]) return false
+    group.isHidden = true
+    for (const { rollup, place } of group.at) {
+      rollup.hides[place] = 1
+      rollup.hidden.push(group)
     }
     return true
+  }
+
+  /** @returns one that no group has */
+  newMark(): number {
+    this.lastMark++
+    return this.lastMark
+  }
+
+  /** By place in `distinct`: which of its groups are hidden. */
+  get hides(): readonly Uint8Array[] {
+    return this.distinct.map(({ hides }) => hides)
+  }
+
+  /** @param hides of a lattice of the same cells */
+  hideAs(hides: readonly Uint8Array[]): void {
+    for (const [i, { groups }] of this.distinct.entries()) {
+      for (const [place, group] of groups.entries()) if (hides[i]?.[place] === 1) this.hide(group)
+    }
   }
 
   /** Rollups by some of these dimensions, or all, but for the root. */
@@ -135,40 +187,28 @@ export class Lattice {
     return some
   }
 
-  /** @param coarser may be the finer one itself: then what it hides is all in one part */
-  partingBy(coarser: Rollup, finer: Rollup): Parting {
-    const places = finer.places.slice()
-    const parts: (readonly number[])[] = finer.groups.map(({ cells, isHidden }) => (isHidden ? [] : cells))
-    const rests = new Map<Group, { readonly place: number; readonly members: number[] }>()
-    for (const { cells } of finer.hidden) {
-      for (const cell of cells) {
-        const parent = groupAt(coarser, cell)
-        const holder = parent.isHidden ? groupAt(this.root, cell) : parent
-        let rest = rests.get(holder)
-        if (rest === undefined) {
-          rest = { place: parts.length, members: [] }
-          rests.set(holder, rest)
-          parts.push(rest.members)
-        }
-        rest.members.push(cell)
-        places[cell] = rest.place
-      }
-    }
-    return { places, parts, rests: [...rests.values()].map(({ place }) => place) }
-  }
-
-  /** Dimensions in which all of some cells have the same value. */
-  commonOf(cells: readonly number[]): Dimensions {
+  /** Of two cells: dimensions in which they have the same value. */
+  commonOf(one: number, other: number): Dimensions {
     let common = 0
-    for (const [i, values] of this.values.entries()) {
-      const first = values[cells[0] ?? 0]
-      if (cells.every((cell) => values[cell] === first)) common |= 1 << i
+    for (let i = 0; i < this.values.length; i++) {
+      const values = this.values[i] as Int32Array
+      if (values[one] === values[other]) common |= 1 << i
     }
     return common
   }
 }
 
+const newGroup = (cells: readonly number[]): Group => ({
+  cells,
+  people: NOBODY,
+  common: 0,
+  at: [],
+  isHidden: false,
+  mark: 0,
+})
+
 const NO_CELLS = new Int32Array()
+const ROOT_SIGN = -1
 
 export const groupAt = ({ groups, places }: Rollup, cell: number): Group => groups[places[cell] ?? 0] as Group
 
@@ -209,25 +249,23 @@ function membersOf(places: Int32Array): number[][] {
   return members
 }
 
-const isSame = (one: Int32Array, other: Int32Array): boolean => one.every((place, cell) => place === other[cell])
+type Numbers = Int32Array | readonly number[]
 
-function signOfSequence(numbers: Int32Array): string {
+function isSame(one: Numbers, other: Numbers): boolean {
+  if (one.length !== other.length) return false
+  for (let i = 0; i < one.length; i++) if (one[i] !== other[i]) return false
+  return true
+}
+
+function signOfSequence(numbers: Int32Array): number {
   let sign = 0
   for (const number of numbers) sign = Math.imul(sign ^ number, 0x9e3779b1) ^ (sign >>> 13)
-  return String(sign)
+  return sign >>> 0
 }
 
-/** Equal for equal sets, and hardly ever for others: which then are hidden together without need. */
-function signOfSet(indexes: readonly number[]): string {
-  let sum = 0
-  for (const index of indexes) sum = (sum + mixed(index)) % 2 ** 52
-  return `${indexes.length} ${sum}`
-}
-
-function mixed(index: number): number {
-  let hash = Math.imul(index + 1, 0x9e3779b1)
-  hash = Math.imul(hash ^ (hash >>> 15), 0x85ebca6b)
-  const high = (hash ^ (hash >>> 13)) >>> 0
-  const low = Math.imul(high ^ (index + 7), 0xc2b2ae35) >>> 8
-  return (high >>> 8) * 2 ** 24 + low
+/** Hardly ever equal for unequal sets. */
+function signOfSet(indexes: readonly number[]): number {
+  let sign = indexes.length
+  for (const index of indexes) sign = Math.imul(sign ^ index, 0x9e3779b1) ^ (sign >>> 13)
+  return sign >>> 0
 }

@@ -1,3 +1,4 @@
+import { FoldMemory } from '../cohorts/fold-memory.js'
 import { compareKeys } from '../gateway/sorted-records.js'
 import { ADOPTION, shownAdoption } from './adoption.js'
 import { KeptAnswers } from './kept-answers.js'
@@ -41,8 +42,9 @@ export function reportAnswers(
   clock: () => number,
 ): (task: ReportTask, signal: AbortSignal) => Promise<ReportPage> {
   const kept = new KeptAnswers<ReportPage>(clock)
+  const folds = new FoldMemory()
   return async (task, signal) => {
-    const { rows, scope } = await kept.take(task.answerId, () => answerTo(task, reads, signal))
+    const { rows, scope } = await kept.take(task.answerId, () => answerTo(task, reads, folds, signal))
     const { after, limit } = task
     const rest = after === undefined ? rows : rows.filter(({ key }) => compareKeys(key, after) > 0)
     return { rows: rest.slice(0, limit), scope }
@@ -52,13 +54,15 @@ export function reportAnswers(
 async function answerTo(
   { kind, tenantId, query, nowMs, notPeople }: ReportTask,
   reads: Omit<UsageReads, 'notPeople'>,
+  folds: FoldMemory,
   signal: AbortSignal,
 ): Promise<ReportPage> {
   const read = readQuestion(kind, query, nowMs)
   if (!read.ok) throw new Error(`a question that was read before: ${read.problem.detail}`)
   const { question } = read
   const answer = async <M>(measured: Measured<M>, show: (row: ReportRow<M>) => object): Promise<ReportPage> => {
-    const report = await reportOf(tenantId, question, measured, { ...reads, notPeople: () => notPeople }, signal)
+    const asked = { ...reads, notPeople: () => notPeople }
+    const report = await reportOf(tenantId, question, measured, asked, signal, folds)
     return {
       rows: report.rows.map((row) => ({ key: row.key, shown: show(row) })),
       scope: scopeOf(question, report),

@@ -1,5 +1,7 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { FoldMemory } from '../cohorts/fold-memory.js'
 import { PEOPLE_KEPT, unionOf } from '../cohorts/people.js'
-import { type Cell, foldRollups, type Rollups } from '../cohorts/rollups.js'
+import { type Cell, foldInSteps, type Rollups } from '../cohorts/rollups.js'
 import { type Choice, type Row, type Rows, rowsHeldBy, rowsOf, type SummedCell, type Sums } from '../cohorts/rows.js'
 import type { SpreadWeights } from '../store/queries/allocation-weights.js'
 import { type Interval, REPORT_DIMENSIONS, type ReportDimension, type UsageSums } from '../store/queries/usage.js'
@@ -52,7 +54,13 @@ export interface Part<M> extends Rows<M> {
   readonly buckets: ReadonlyMap<string, Period>
 }
 
-export function groundOf<M>(period: Period, sums: readonly UsageSums[], measured: Measured<M>): Ground<M> {
+export async function groundOf<M>(
+  period: Period,
+  sums: readonly UsageSums[],
+  measured: Measured<M>,
+  folds: FoldMemory,
+  signal: AbortSignal,
+): Promise<Ground<M>> {
   const buckets = new Map<string, Period>()
   const cells: SummedCell<M>[] = sums.map((each) => {
     const key = each.bucket === undefined ? '' : String(each.bucket.fromMs)
@@ -69,7 +77,23 @@ export function groundOf<M>(period: Period, sums: readonly UsageSums[], measured
   const serviceOf = ({ labels }: UsageSums): string => labels[SERVICE - 1] ?? ''
   const pools = new Set(sums.filter(({ isPooled }) => isPooled).map(serviceOf))
   for (const each of sums) if (!each.isPooled) pools.delete(serviceOf(each))
-  return { period, cells, rollups: foldRollups([...inhabited.values()], DIMENSION_COUNT), buckets, pools }
+  const rollups = await inSlices(foldInSteps([...inhabited.values()], DIMENSION_COUNT, folds), signal)
+  return { period, cells, rollups, buckets, pools }
+}
+
+/** How long one report works before another has its turn. */
+const SLICE_MS = 20
+
+/** @throws the signal's reason when the caller has left */
+async function inSlices<T>(steps: Generator<undefined, T>, signal: AbortSignal): Promise<T> {
+  for (let since = performance.now(); ; ) {
+    const step = steps.next()
+    if (step.done) return step.value
+    if (performance.now() - since < SLICE_MS) continue
+    await nextTurn()
+    signal.throwIfAborted()
+    since = performance.now()
+  }
 }
 
 /** The rows of each fixed period, of which the question may want a part. */

@@ -1,8 +1,10 @@
+import { FoldMemory } from '../cohorts/fold-memory.js'
 import type { Row, Sums } from '../cohorts/rows.js'
 import { compareKeys } from '../gateway/sorted-records.js'
 import type { SpreadWeights } from '../store/queries/allocation-weights.js'
 import type { Interval, PeopleWanted, UsageScope, UsageSums } from '../store/queries/usage.js'
 import {
+  type Ground,
   groundOf,
   hasTime,
   isFilter,
@@ -53,7 +55,7 @@ export interface Report<M> {
 }
 
 /** Groups with people in a report at most: what telling them apart costs grows faster than they do. */
-const GROUPS_MAX = 20_000
+const GROUPS_MAX = 60_000
 
 /**
  * What a tenant's usage is by groups, of which none tells of fewer than five people.
@@ -67,6 +69,7 @@ export async function reportOf<M>(
   measured: Measured<M>,
   reads: UsageReads,
   signal: AbortSignal,
+  folds: FoldMemory = new FoldMemory(),
 ): Promise<Report<M>> {
   const { interval, zone, period: asked } = question
   const people = { peopleMax: measured.peopleMax, excluded: reads.notPeople(tenantId) }
@@ -80,17 +83,19 @@ export async function reportOf<M>(
   if (inhabited > GROUPS_MAX) throw new TooManyGroups()
   const begun = inhabited === 0 ? asked : { fromMs: first.fromMs, toMs: last.fromMs + 1 }
   const months = question.isAllocating ? await monthsOf(tenantId, begun, zone, reads, signal) : []
+  const groundsOf = async (into: readonly Period[], found: readonly UsageSums[]): Promise<Ground<M>[]> => {
+    const grounds: Ground<M>[] = []
+    for (const own of into) {
+      const its = found.filter(({ bucket }) => ownerOf(bucket, into) === own)
+      grounds.push(await groundOf(own, its, measured, folds, signal))
+    }
+    return grounds
+  }
   if (inhabited === 0) {
     // Nobody to hide: as asked for, to the quarter of an hour.
     const exact = async (period: Period, into: readonly Period[]) => {
       const found = await reads.sums({ tenantId, ...period }, interval, zone, people, signal)
-      return into.map((own) =>
-        groundOf(
-          own,
-          found.filter(({ bucket }) => ownerOf(bucket, into) === own),
-          measured,
-        ),
-      )
+      return groundsOf(into, found)
     }
     const isParted = interval === 'month' || months.length > 1
     const parted = isParted ? fixedPeriods(asked, undefined, zone).map((month) => within(month, asked)) : [asked]
@@ -106,13 +111,7 @@ export async function reportOf<M>(
   }
   // The rows of a month are of all of it.
   const wide = interval === 'month' ? { ...question, period: whole } : question
-  const grounds = periods.map((period) =>
-    groundOf(
-      period,
-      sums.filter(({ bucket }) => ownerOf(bucket, periods) === period),
-      measured,
-    ),
-  )
+  const grounds = await groundsOf(periods, sums)
   let kept = question.filters.length
   for (;;) {
     const parts = partsOf(grounds, wide, question.filters.slice(0, kept), months, measured)

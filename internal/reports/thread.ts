@@ -27,8 +27,10 @@ export interface ReportThread {
 const TURNS = { runningMax: 2, waitingMax: 16, waitMsMax: 10_000 } as const
 /** Of all tenants, in the thread at a time. */
 const TASKS_MAX = 32
-/** Of one report: a reading takes ten seconds at most, a folding some. A thread that tells nothing for so long hangs. */
+/** Of one report: a reading takes ten seconds at most, a folding some. What a month has got to by then need not be folded again. */
 const ANSWER_MS_MAX = 30_000
+/** Within which a thread tells that it has left a report; one that tells nothing for so long hangs. */
+const LEAVING_MS_MAX = 10_000
 /** Of the thread: a report that needs more ends it, and not the gateway. */
 const MEMORY_MB_MAX = 1_024
 
@@ -46,17 +48,11 @@ const ENDED = problem(
   },
 )
 
-interface Waiting {
-  readonly settle: (told: FromWorker | undefined) => void
-  /** How many tasks the thread had settled when it was asked. */
-  readonly settledBefore: number
-}
-
 /** @param limits for tests, as is the script that the thread runs */
 export function openReportThread(
   connection: StoreConnection,
   log: Logger,
-  { script = SCRIPT, answerMsMax = ANSWER_MS_MAX, tasksMax = TASKS_MAX } = {},
+  { script = SCRIPT, answerMsMax = ANSWER_MS_MAX, leavingMsMax = LEAVING_MS_MAX, tasksMax = TASKS_MAX } = {},
 ): ReportThread {
   const turns = createTurns(TURNS)
   let current: ReturnType<typeof startThread> | undefined
@@ -69,7 +65,7 @@ export function openReportThread(
     lastId += 1
     const id = lastId
     const leave = (): void => thread.tell({ kind: 'leave', id })
-    const overdue = setTimeout(() => void thread.giveUp(id), answerMsMax)
+    const overdue = setTimeout(() => thread.giveUp(id, leavingMsMax), answerMsMax)
     signal.addEventListener('abort', leave, { once: true })
     try {
       return await thread.ask(id, task)
@@ -87,7 +83,7 @@ export function openReportThread(
         }
         const told = await ask(task, signal)
         signal.throwIfAborted()
-        if (told === undefined) return { ok: false, problem: ENDED }
+        if (told === undefined || told.kind === 'left') return { ok: false, problem: ENDED }
         if (told.kind === 'failed') throw new Error('a report failed', { cause: told.cause })
         return told.kind === 'page' ? { ok: true, page: told.page } : { ok: false, problem: told.problem }
       })
@@ -106,28 +102,27 @@ function startThread(script: URL, connection: StoreConnection, log: Logger) {
     workerData: connection,
     resourceLimits: { maxOldGenerationSizeMb: MEMORY_MB_MAX },
   })
-  const waiting = new Map<number, Waiting>()
-  let settled = 0
+  const waiting = new Map<number, (told: FromWorker | undefined) => void>()
+  let told = 0
   let isEnding = false
   const thread = {
     isOver: false,
     waiting,
     ask: (id: number, task: ReportTask) =>
       new Promise<FromWorker | undefined>((resolve) => {
-        waiting.set(id, { settle: resolve, settledBefore: settled })
+        waiting.set(id, resolve)
         thread.tell({ kind: 'ask', id, task })
       }),
     tell: (message: ToWorker): void => worker.postMessage(message),
-    /** Of a thread that has told nothing since it was asked, with all others who wait for it. */
-    async giveUp(id: number): Promise<void> {
-      const task = waiting.get(id)
-      if (task?.settledBefore === settled) {
-        log.error({ waiting: waiting.size }, 'the thread of reports hangs, and is ended')
-        return thread.end()
-      }
-      task?.settle(undefined)
-      waiting.delete(id)
+    /** A report that is not answered in time. A thread that does not even leave it is ended, with all that wait for it. */
+    giveUp(id: number, leavingMsMax: number): void {
+      const toldBefore = told
       thread.tell({ kind: 'leave', id })
+      setTimeout(() => {
+        if (thread.isOver || told > toldBefore) return
+        log.error({ waiting: waiting.size }, 'the thread of reports hangs, and is ended')
+        void thread.end()
+      }, leavingMsMax).unref()
     },
     async end(): Promise<void> {
       isEnding = true
@@ -136,13 +131,13 @@ function startThread(script: URL, connection: StoreConnection, log: Logger) {
   }
   const over = (): void => {
     thread.isOver = true
-    for (const { settle } of waiting.values()) settle(undefined)
+    for (const settle of waiting.values()) settle(undefined)
     waiting.clear()
   }
-  worker.on('message', (told: FromWorker) => {
-    settled += 1
-    waiting.get(told.id)?.settle(told)
-    waiting.delete(told.id)
+  worker.on('message', (message: FromWorker) => {
+    told += 1
+    waiting.get(message.id)?.(message)
+    waiting.delete(message.id)
   })
   // Out of memory, or a defect of the thread itself: those who wait are told, and the next question starts another.
   const endedByItself = (why: object): void => {

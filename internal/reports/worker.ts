@@ -3,7 +3,7 @@
  * thousands, and the gateway's own thread takes in events meanwhile.
  */
 import { parentPort, workerData } from 'node:worker_threads'
-import { TooMuchToFold } from '../cohorts/rollups.js'
+import { TooMuchToFold } from '../cohorts/parting.js'
 import { badParameter } from '../gateway/query-string.js'
 import type { Problem } from '../problems/catalogue.js'
 import { connectStore, type StoreConnection } from '../store/client.js'
@@ -23,6 +23,8 @@ export type ToWorker =
 export type FromWorker = { readonly id: number } & (
   | { readonly kind: 'page'; readonly page: ReportPage }
   | { readonly kind: 'refused'; readonly problem: Problem }
+  /** As it was told to, before there was an answer. */
+  | { readonly kind: 'left' }
   /** A defect. */
   | { readonly kind: 'failed'; readonly cause: unknown }
 )
@@ -62,6 +64,7 @@ async function told(id: number, task: ReportTask, signal: AbortSignal): Promise<
   try {
     return { id, kind: 'page', page: await answer(task, signal) }
   } catch (cause) {
+    if (signal.aborted) return { id, kind: 'left' }
     const problem = problemOf(cause)
     return problem === undefined ? { id, kind: 'failed', cause } : { id, kind: 'refused', problem }
   }

@@ -12,7 +12,7 @@ const SCRIPT = new URL(
     const page = (id, task) =>
       parentPort.postMessage({ id, kind: 'page', page: { rows: [], scope: { query: task.query } } })
     parentPort.on('message', (message) => {
-      if (message.kind === 'leave') return parentPort.postMessage({ id: message.id, kind: 'failed', cause: 'left' })
+      if (message.kind === 'leave') return parentPort.postMessage({ id: message.id, kind: 'left' })
       const { id, task } = message
       if (task.query === 'die') process.exit(1)
       if (task.query === 'throw') throw new Error('a defect of the thread')
@@ -30,7 +30,7 @@ const opened: ReportThread[] = []
 afterEach(async () => {
   for (const thread of opened.splice(0)) await thread.close()
 })
-function open(limits: { answerMsMax?: number; tasksMax?: number } = {}) {
+function open(limits: { answerMsMax?: number; leavingMsMax?: number; tasksMax?: number } = {}) {
   const gate = new Int32Array(new SharedArrayBuffer(4))
   const connection = { ...CONNECTION, gate }
   const log = createLog('test', 'silent')
@@ -99,11 +99,20 @@ describe('a thread', () => {
   })
 
   test('that hangs is ended, logged and replaced', async () => {
-    const { ask, logged } = open({ answerMsMax: 4_000 })
+    const { ask, logged } = open({ answerMsMax: 4_000, leavingMsMax: 1_000 })
 
     expect(await ask('hang')).toMatchObject(refused('SERVICE_UNAVAILABLE'))
     expect(await ask('next')).toEqual(answered('next'))
     expect(logged).toHaveBeenCalledOnce()
+  })
+
+  test('leaves what takes too long, and others who wait get theirs', async () => {
+    const { ask, logged } = open({ answerMsMax: 4_000, leavingMsMax: 1_000 })
+    const overdue = ask('silent', 'tnt_one')
+
+    expect(await overdue).toMatchObject(refused('SERVICE_UNAVAILABLE'))
+    expect(await ask('next', 'tnt_two')).toEqual(answered('next'))
+    expect(logged).not.toHaveBeenCalled()
   })
 
   test('takes so many tasks at a time, and refuses the next at once', async () => {

@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest'
+import { FoldMemory } from '../../../internal/cohorts/fold-memory.js'
+import { readQuestion } from '../../../internal/reports/kinds.js'
+import { reportOf } from '../../../internal/reports/report.js'
+import { USAGE } from '../../../internal/reports/usage.js'
+import { type ReportedCall, reportReads } from '../../support/report-reads.js'
+
+const START_MS = Date.UTC(2026, 9, 5)
+const HOUR_MS = 3_600_000
+
+/** Calls whose groups take a second or so to fold. */
+const MANY: readonly ReportedCall[] = Array.from({ length: 6_000 }, (_, i) => ({
+  person: 1 + ((i * 7_919) % 300),
+  service: `service-${(i * 31) % 97}`,
+  provider: `provider-${(i * 17) % 13}`,
+  atMs: START_MS + ((i * 13) % 480) * HOUR_MS,
+}))
+const FEW: readonly ReportedCall[] = Array.from({ length: 12 }, (_, i) => ({
+  person: 1 + i,
+  service: 'chat',
+  provider: 'one',
+  atMs: START_MS,
+}))
+
+function report(calls: readonly ReportedCall[], signal: AbortSignal, folds = new FoldMemory()) {
+  const query = 'group_by=service&from=2026-10-01T00:00:00Z&to=2026-11-01T00:00:00Z'
+  const read = readQuestion('usage', query, START_MS)
+  if (!read.ok) throw new Error('not a question')
+  return reportOf('tnt_one', read.question, USAGE, reportReads(calls), signal, folds)
+}
+const never = new AbortController().signal
+
+test('a small report has its turn while a large one is folded', async () => {
+  const ended: string[] = []
+  const large = report(MANY, never).then(() => ended.push('large'))
+  const small = report(FEW, never).then(() => ended.push('small'))
+
+  await Promise.all([large, small])
+
+  expect(ended).toEqual(['small', 'large'])
+})
+
+test('a report whose caller leaves is folded no further', async () => {
+  const leaving = new AbortController()
+  const left = new Error('the caller has left')
+  setImmediate(() => leaving.abort(left))
+
+  await expect(report(MANY, leaving.signal)).rejects.toBe(left)
+})
