@@ -2,7 +2,7 @@ import { Ajv, str, type ValidateFunction } from 'ajv'
 import { z } from 'zod'
 import { isUuid } from '../ids/ids.js'
 import { parseInstant } from '../units/instant.js'
-import { DECIMAL_TEXT, hasBytesAtMost, isDecimal, isPlainText, PLAIN_TEXT, UUID_TEXT } from './plain-text.js'
+import { AMOUNT_TEXT, hasBytesAtMost, isAmount, isPlainText, PLAIN_TEXT, UUID_TEXT } from './plain-text.js'
 
 const ajv = new Ajv({
   allErrors: true,
@@ -29,10 +29,10 @@ ajv.addKeyword({
 const FUNCTION_OF_PATTERN: Readonly<Record<string, string>> = {
   [PLAIN_TEXT.source]: 'plainText',
   [UUID_TEXT.source]: 'uuid',
-  [DECIMAL_TEXT.source]: 'decimal',
+  [AMOUNT_TEXT.source]: 'amount',
 }
 ajv.addKeyword({ keyword: 'plainText', type: 'string', validate: (_: boolean, text: string) => isPlainText(text) })
-ajv.addKeyword({ keyword: 'decimal', type: 'string', validate: (_: boolean, text: string) => isDecimal(text) })
+ajv.addKeyword({ keyword: 'amount', type: 'string', validate: (_: boolean, text: string) => isAmount(text) })
 ajv.addKeyword({ keyword: 'uuid', type: 'string', validate: (_: boolean, text: string) => isUuid(text) })
 
 /**

@@ -20,7 +20,7 @@ export function fieldError(error: ErrorObject, fieldWithOwnKeys: string): FieldE
     case 'pattern':
     case 'plainText':
     case 'uuid':
-    case 'decimal':
+    case 'amount':
       return { pointer, detail: 'does not have the required form' }
     default:
       return { pointer, detail: error.message ?? 'is not valid' }

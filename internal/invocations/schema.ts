@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { DECIMAL_TEXT, instant, name, plainText, uuid } from '../intake/plain-text.js'
+import { AMOUNT_TEXT, instant, name, plainText, uuid } from '../intake/plain-text.js'
 import { SERVICE_TIERS } from './invocation.js'
 
 /**
@@ -11,7 +11,7 @@ import { SERVICE_TIERS } from './invocation.js'
  */
 
 const tokens = () => z.int().min(0).max(Number.MAX_SAFE_INTEGER)
-const decimal = () => z.string().regex(DECIMAL_TEXT)
+const amount = () => z.string().regex(AMOUNT_TEXT)
 
 export const TAGS_MAX = 16
 
@@ -34,7 +34,7 @@ export const invocationEvent = z
     service_tier: z.enum(SERVICE_TIERS).nullish(),
     served_from_cache: z.boolean().nullish(),
     region: name().nullish(),
-    estimated_cost_usd: decimal().nullish(),
+    estimated_cost_usd: amount().nullish(),
     latency_ms: tokens().nullish(),
     attributed_identity: name().nullish(),
     attributed_service: name().nullish(),
@@ -45,8 +45,8 @@ export const invocationEvent = z
     k8s_namespace: name().nullish(),
     k8s_workload: name().nullish(),
     workload_identity: name().nullish(),
-    energy_wh: decimal().nullish(),
-    carbon_gco2e: decimal().nullish(),
+    energy_wh: amount().nullish(),
+    carbon_gco2e: amount().nullish(),
   })
   .meta({ id: 'InvocationEvent', description: 'Invocation event, schema v1.' })
 

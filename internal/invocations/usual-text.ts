@@ -1,5 +1,5 @@
 import { readEventTime } from '../intake/event-time.js'
-import { isDecimal } from '../intake/plain-text.js'
+import { isAmount } from '../intake/plain-text.js'
 import { SERVICE_TIERS } from './invocation.js'
 import { type InvocationEvent, invocationEvent } from './schema.js'
 
@@ -199,7 +199,7 @@ const HEX = Uint16Array.from({ length: 256 }, (_, byte) => {
   return /[0-9a-f]/i.test(digit) ? Number.parseInt(digit, 16) : 0x100
 })
 
-const decimal = text(isDecimal)
+const amount = text(isAmount)
 const tiers: readonly string[] = SERVICE_TIERS
 /** Without tags, whose names have to be looked through for content. */
 const FIELDS: Readonly<Record<Exclude<keyof InvocationEvent, 'tags'>, Form>> = {
@@ -220,7 +220,7 @@ const FIELDS: Readonly<Record<Exclude<keyof InvocationEvent, 'tags'>, Form>> = {
   service_tier: text((tier) => tiers.includes(tier)),
   served_from_cache: boolean,
   region: name,
-  estimated_cost_usd: decimal,
+  estimated_cost_usd: amount,
   latency_ms: count,
   attributed_identity: name,
   attributed_service: name,
@@ -230,8 +230,8 @@ const FIELDS: Readonly<Record<Exclude<keyof InvocationEvent, 'tags'>, Form>> = {
   k8s_namespace: name,
   k8s_workload: name,
   workload_identity: name,
-  energy_wh: decimal,
-  carbon_gco2e: decimal,
+  energy_wh: amount,
+  carbon_gco2e: amount,
 }
 /** The fields by their places. */
 const NAMES = Object.keys(FIELDS) as (keyof typeof FIELDS)[]

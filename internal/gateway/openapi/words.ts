@@ -17,7 +17,8 @@ access token in \`Authorization: Bearer\`. No scope implies another. The credent
 written: a tenant id anywhere else changes nothing. A sandbox refuses production credentials and the other way round.
 Unknown paths (404) and methods (405) are answered without looking at a credential.
 
-**Amounts and times.** Money, energy and carbon are decimal strings; times are RFC 3339 in UTC. Identifiers are opaque.
+**Amounts and times.** Money, energy and carbon are decimal strings, in an event of at most 12 digits before the point and 18
+after it; times are RFC 3339 in UTC. Identifiers are opaque.
 Unknown fields of a body are ignored; unknown members of an answer are to be ignored. Prompt and completion content is
 refused wherever it stands.
 

@@ -197,13 +197,13 @@ describe('counts', () => {
 })
 
 describe('amounts', () => {
-  test.each(AMOUNTS)('%s is decimal text with at most 20 digits before the point and 18 after it', (field) => {
-    for (const good of ['0', '0.0', '007', '1.5', `${'9'.repeat(20)}.${'9'.repeat(18)}`]) {
+  test.each(AMOUNTS)('%s is decimal text with at most 12 digits before the point and 18 after it', (field) => {
+    for (const good of ['0', '0.0', '007', '1.5', `${'9'.repeat(12)}.${'9'.repeat(18)}`]) {
       expect(validate({ [field]: good }).ok).toBe(true)
     }
     for (const bad of [
       '',
-      '9'.repeat(21),
+      '9'.repeat(13),
       `0.${'0'.repeat(19)}`,
       '-1',
       '+1',
