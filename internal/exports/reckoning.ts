@@ -1,6 +1,6 @@
 import type { ExportSelection, Summary } from '../store/queries/export-records.js'
 import type { ExportSource } from '../store/queries/export-source.js'
-import { formatQuantity, parseQuantity, type Quantity, sum } from '../units/quantity.js'
+import { formatQuantity, parseSum, sum } from '../units/quantity.js'
 import type { ExportRequest } from './request.js'
 import { monthsOf } from './slices.js'
 import { asking, ExportFailed } from './unavailable.js'
@@ -26,7 +26,7 @@ export interface Reckoning {
 function reckon(summaries: readonly Summary[]): Reckoning {
   const amountOf = (some: readonly Summary[]): Amount => ({
     count: some.reduce((total, { count }) => total + Number(count), 0),
-    cost_usd: formatQuantity(sum(some.map(({ cost }) => usd(cost)))),
+    cost_usd: formatQuantity(sum(some.map(({ cost }) => parseSum<'USD'>(cost)))),
   })
   const of = (reason: string): readonly Summary[] => summaries.filter((summary) => summary.reason === reason)
   const reasons = [...new Set(summaries.map(({ reason }) => reason))].filter((reason) => reason !== 'eligible').sort()
@@ -35,12 +35,6 @@ function reckon(summaries: readonly Summary[]): Reckoning {
     leftOut: reasons.map((reason) => ({ reason, ...amountOf(of(reason)) })),
     everything: amountOf(summaries),
   }
-}
-
-function usd(text: string): Quantity<'USD'> {
-  const quantity = parseQuantity<'USD'>(text)
-  if (quantity === undefined) throw new Error('a sum of costs is no amount')
-  return quantity
 }
 
 /**

@@ -2,15 +2,7 @@ import { WEIGHT_PARTS } from '../allocation/weights.js'
 import { PEOPLE_KEPT } from '../cohorts/people.js'
 import { USAGE_AMOUNTS, USAGE_COUNTS, type UsageAmount, type UsageCount } from '../store/queries/usage.js'
 import { apportion } from '../units/apportion.js'
-import {
-  formatQuantity,
-  parseQuantity,
-  plus,
-  type Quantity,
-  quantityOfSteps,
-  type Unit,
-  zero,
-} from '../units/quantity.js'
+import { formatQuantity, parseSum, plus, type Quantity, type Unit, zero } from '../units/quantity.js'
 import type { Measured } from './parts.js'
 import type { ReportRow } from './report.js'
 
@@ -32,7 +24,7 @@ export const USAGE: Measured<Usage> = {
   peopleMax: PEOPLE_KEPT,
   of: ({ counts, amounts }) => ({
     counts,
-    amounts: each(USAGE_AMOUNTS, (name) => parseQuantity(amounts[name]) ?? zero<Unit>()),
+    amounts: each(USAGE_AMOUNTS, (name) => parseSum<Unit>(amounts[name])),
     lackingShares: [],
   }),
   none: NOTHING,
@@ -47,13 +39,13 @@ export const USAGE: Measured<Usage> = {
       const lackingShares = USAGE_AMOUNTS.filter((name) => counts[MISSING[name]] > 0)
       return portions.map((_, i) => ({
         ...NOTHING,
-        amounts: each(USAGE_AMOUNTS, (name) => quantityOfSteps(shares[name][i] ?? 0n)),
+        amounts: each(USAGE_AMOUNTS, (name) => (shares[name][i] ?? 0n) as Quantity<Unit>),
         lackingShares,
       }))
     },
     lessAmounts: (sum, part) => ({
       ...sum,
-      amounts: each(USAGE_AMOUNTS, (name) => quantityOfSteps(sum.amounts[name] - part.amounts[name])),
+      amounts: each(USAGE_AMOUNTS, (name) => (sum.amounts[name] - part.amounts[name]) as Quantity<Unit>),
     }),
   },
 }

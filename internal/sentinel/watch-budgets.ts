@@ -1,7 +1,7 @@
 import { type BudgetFilter, ceilingOf, countsSinceMs, reachedThresholds, type StoredBudget } from '../budgets/budget.js'
 import { ExactNumber } from '../events/exact-json.js'
 import type { Spend } from '../store/queries/spend.js'
-import { formatQuantity, parseQuantity, type Quantity, sum, zero } from '../units/quantity.js'
+import { formatQuantity, parseSum, type Quantity, sum } from '../units/quantity.js'
 import { type AnnounceDeps, announceOnce, isAnnounced } from './announce.js'
 
 export interface BudgetReads {
@@ -41,7 +41,7 @@ export async function watchBudgets(
       for (const threshold of reachedThresholds(seen, ceiling)) {
         const key = `${budget.id}.${name}.${threshold}`
         if (await isAnnounced(key, deps)) continue
-        exact ??= parseQuantity(await reads.exactSpend(tenantId, fromMs, toMs, budget.filter)) ?? zero<'USD'>()
+        exact ??= parseSum(await reads.exactSpend(tenantId, fromMs, toMs, budget.filter))
         const spent = exact
         if (!reachedThresholds(spent, ceiling).includes(threshold)) break
         await announceOnce(
@@ -83,4 +83,4 @@ const isTaken = (spend: Spend, { owner, service, provider }: BudgetFilter): bool
   (service === undefined || spend.service === service) &&
   (provider === undefined || spend.provider === provider)
 
-const costOf = ({ costUsd }: Spend): Quantity<'USD'> => parseQuantity(costUsd) ?? zero<'USD'>()
+const costOf = ({ costUsd }: Spend): Quantity<'USD'> => parseSum(costUsd)

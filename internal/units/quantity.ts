@@ -8,8 +8,8 @@ export type Unit = 'USD' | 'Wh' | 'gCO2e'
 declare const unit: unique symbol
 
 /**
- * An amount in steps of 1e-18 of its unit, 0 or more. The unit is part of the type: adding USD to Wh does not
- * compile. At run time it is a plain bigint.
+ * An amount in steps of 1e-18 of its unit, 0 or more; only a sum that the read model has stored may be below it
+ * (`parseSum`). The unit is part of the type: adding USD to Wh does not compile. At run time it is a plain bigint.
  */
 export type Quantity<U extends Unit> = bigint & { readonly [unit]: U }
 
@@ -30,6 +30,19 @@ export function parseQuantity<U extends Unit>(text: string): Quantity<U> | undef
   return BigInt(text.slice(0, point) + text.slice(point + 1) + ZEROS.slice(decimals)) as Quantity<U>
 }
 
+/**
+ * Reads a sum of amounts as the read model gives it. It may have more digits than an amount, and be below 0 where it ran
+ * over its column while events could state larger amounts.
+ *
+ * @throws RangeError for anything else: a figure that cannot be read is never taken for 0
+ */
+export function parseSum<U extends Unit>(text: string): Quantity<U> {
+  const match = /^(-?)(\d{1,39})(?:\.(\d{1,18}))?$/.exec(text)
+  if (match === null) throw new RangeError('a sum that is no decimal')
+  const [, sign = '', whole = '', decimals = ''] = match
+  return BigInt(`${sign}${whole}${decimals.padEnd(QUANTITY_SCALE, '0')}`) as Quantity<U>
+}
+
 /** The canonical decimal text: no exponent, no trailing zeros after the point, "0" for nothing. */
 export function formatQuantity(quantity: Quantity<Unit>): string {
   return formatSteps(quantity)
@@ -37,8 +50,7 @@ export function formatQuantity(quantity: Quantity<Unit>): string {
 
 /** The same for a difference of quantities, which may be negative and is therefore no quantity itself. */
 export function formatDifference<U extends Unit>(minuend: Quantity<U>, subtrahend: Quantity<U>): string {
-  const steps = minuend - subtrahend
-  return steps < 0n ? `-${formatSteps(-steps)}` : formatSteps(steps)
+  return formatSteps(minuend - subtrahend)
 }
 
 export function plus<U extends Unit>(left: Quantity<U>, right: Quantity<U>): Quantity<U> {
@@ -63,6 +75,7 @@ export function quantityOfSteps<U extends Unit>(steps: bigint): Quantity<U> {
 
 function formatSteps(steps: bigint): string {
   if (steps === 0n) return '0'
+  if (steps < 0n) return `-${formatSteps(-steps)}`
   const digits = steps.toString()
   const whole = digits.length > QUANTITY_SCALE ? digits.slice(0, -QUANTITY_SCALE) : '0'
   const fraction = digits.length > QUANTITY_SCALE ? digits.slice(-QUANTITY_SCALE) : digits.padStart(QUANTITY_SCALE, '0')

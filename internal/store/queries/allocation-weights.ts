@@ -2,7 +2,7 @@ import type { ClickHouseClient } from '@clickhouse/client'
 import type { CostOfPeople } from '../../allocation/trailing-weights.js'
 import { WEIGHT_PARTS, type Weight } from '../../allocation/weights.js'
 import { PEOPLE_KEPT } from '../../cohorts/people.js'
-import { parseQuantity, STEPS_PER_UNIT } from '../../units/quantity.js'
+import { parseSum, STEPS_PER_UNIT } from '../../units/quantity.js'
 import { AS_OF_SNAPSHOT, snapshotParams } from '../snapshot.js'
 import { ALLOCATION_WEIGHTS } from '../tables/allocation-weights.js'
 import { ATTRIBUTIONS } from '../tables/attributions.js'
@@ -78,7 +78,7 @@ export async function findSpreadWeights(
 const IS_HELD = 'min(kept.weight) > 0'
 const BY = 'fromUnixTimestamp64Milli({at:Int64})'
 const READ_LIMITS = { max_execution_time: 10, max_memory_usage: '1000000000' } as const
-const partsOf = (weight: string): bigint => (parseQuantity(weight) ?? 0n) / (STEPS_PER_UNIT / WEIGHT_PARTS)
+const partsOf = (weight: string): bigint => parseSum(weight) / (STEPS_PER_UNIT / WEIGHT_PARTS)
 
 /**
  * What a tenant's calls cost by service and owner, of those that are attributed at or above the chargeback floor and
@@ -96,7 +96,7 @@ export async function resolvedCosts(
   notPeople: readonly string[],
 ): Promise<{ readonly costs: readonly CostOfPeople[]; readonly totalSteps: bigint }> {
   const result = await store.query({
-    query: `SELECT service, owner, sum(cost_usd) AS cost, sum(cost) OVER () AS total, ${SOME_PEOPLE} AS people FROM ${ATTRIBUTIONS.name}
+    query: `SELECT service, owner, sum(cost_usd) AS cost, sum(CAST(cost AS Decimal(76, 18))) OVER () AS total, ${SOME_PEOPLE} AS people FROM ${ATTRIBUTIONS.name}
             WHERE tenant_id = {tenant:String}
               AND valid_from >= fromUnixTimestamp64Milli({from:Int64}) AND ${AS_OF_SNAPSHOT}
               AND confidence_band = 'chargeback_ready' AND output_state != 'disputed'
@@ -111,10 +111,10 @@ export async function resolvedCosts(
     costs: rows.map(({ service, owner, cost, people }) => ({
       service,
       owner,
-      costSteps: parseQuantity(cost) ?? 0n,
+      costSteps: parseSum(cost),
       people: people.map(Number),
     })),
-    totalSteps: parseQuantity(rows[0]?.total ?? '0') ?? 0n,
+    totalSteps: parseSum(rows[0]?.total ?? '0'),
   }
 }
 

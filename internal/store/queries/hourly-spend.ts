@@ -1,5 +1,5 @@
 import type { ClickHouseClient } from '@clickhouse/client'
-import { parseQuantity, type Quantity, zero } from '../../units/quantity.js'
+import { parseSum, type Quantity } from '../../units/quantity.js'
 
 /** What one service, owner and provider cost hour by hour. */
 export interface HourlySpend {
@@ -54,7 +54,7 @@ export async function hourlySpendOf(
     service,
     owner,
     provider,
-    spent: new Map(hours.map(([atS, cost]) => [atS * 1000, parseQuantity<'USD'>(cost) ?? zero<'USD'>()])),
+    spent: new Map(hours.map(([atS, cost]) => [atS * 1000, parseSum<'USD'>(cost)])),
     firstMs: firstS * 1000,
   }))
 }

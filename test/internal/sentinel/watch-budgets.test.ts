@@ -28,11 +28,11 @@ const budget = (stated: Partial<StoredBudget> = {}): StoredBudget => ({
   ...stated,
 })
 
-/** A look at a tenant that has spent 8 USD in each month. */
-async function look(watched: StoredBudget, at: string): Promise<void> {
+/** A look at a tenant that has spent so much in each month. */
+async function look(watched: StoredBudget, at: string, costUsd = '8'): Promise<void> {
   const reads = {
-    spend: async () => [{ owner: 'team-a', service: 'search', provider: 'openai', costUsd: '8' }],
-    exactSpend: async () => '8',
+    spend: async () => [{ owner: 'team-a', service: 'search', provider: 'openai', costUsd }],
+    exactSpend: async () => costUsd,
   }
   const deps = {
     bucket: announcements,
@@ -57,6 +57,12 @@ test('calls that come late are told of for three days after their month', async 
 
   expect(await months()).toEqual(['2026-10', '2026-11'])
   expect(await months('bdg_late')).toEqual(['2026-11'])
+})
+
+test('a sum of more digits than an amount may have is told of', async () => {
+  await look(budget({ created_at: '2026-11-01T00:00:00.000Z' }), '2026-11-02T00:00:00Z', '120000000000000000000')
+
+  expect(await months()).toEqual(['2026-11', '2026-11', '2026-11'])
 })
 
 test('a budget does not tell of the month before it was set', async () => {

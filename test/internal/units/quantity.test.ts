@@ -4,6 +4,7 @@ import {
   formatDifference,
   formatQuantity,
   parseQuantity,
+  parseSum,
   plus,
   type Quantity,
   quantityOfSteps,
@@ -55,6 +56,15 @@ test('a difference keeps its sign', () => {
 
 test('a tenth and two tenths are three tenths', () => {
   expect(formatQuantity(plus(usd('0.1'), usd('0.2')))).toBe('0.3')
+})
+
+test('a sum has as many digits as it takes, and a sign where it ran over; what is none is never 0', () => {
+  const texts = ['0', '120000000000000000000', '999999999999999999999.000000000000000001', '-40282366920938463463.5']
+
+  expect(texts.map((text) => formatQuantity(parseSum(text)))).toEqual(texts)
+  for (const bad of ['', '-', '+1', '1.', '.5', '1e21', 'nan', ' 1', '0.0000000000000000001']) {
+    expect(() => parseSum(bad)).toThrow(RangeError)
+  }
 })
 
 test('steps below zero are a defect', () => {

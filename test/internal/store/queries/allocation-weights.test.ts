@@ -115,6 +115,18 @@ test('weights are kept once an hour, sum to 1, and stay what they were', async (
   expect(await findAllocationWeights(store.client, 'tnt_one', asOfMs, signal)).toEqual([])
 })
 
+test('amounts that together have more digits than one may have are shares of their sum', async () => {
+  const tenantId = 'tnt_large'
+  const of = (service: string) => ({ tenantId, cost: '60000000000000000000', verdict: { service } })
+  await insertRows(store.client, ATTRIBUTIONS, [row(20, of('a')), row(21, of('b')), row(22, of('c'))], 'large')
+
+  const window = { fromMs: NOW_MS, toMs: NOW_MS }
+  const { costs, totalSteps } = await resolvedCosts(store.client, tenantId, window, 2, [])
+
+  expect(costs.map(({ costSteps }) => costSteps)).toEqual([usd('60000000000000000000'), usd('60000000000000000000')])
+  expect(totalSteps).toBe(3n * usd('60000000000000000000'))
+})
+
 test('reports spread by the weights of five people and of nobody, as of a time or the newest before', async () => {
   const tenantId = 'tnt_three'
   const of = (service: string) => ({ tenantId, cost: '1', verdict: { service, owner: `team-${service}` } })
