@@ -246,6 +246,11 @@ runMain('attributor', async () => {
       costsOf: (tenantId, window, limit) =>
         resolvedCosts(store, tenantId, window, limit, workloadHashes(directory, tenantId, identityKeyOf(tenantId))),
       keep: insertInto(ALLOCATION_WEIGHTS, logId),
+      failed: (tenantId, asOfMs, cause) =>
+        log.error(
+          { tenantId, asOf: new Date(asOfMs), err: cause },
+          'the weights of cost pools could not be worked out',
+        ),
     }),
   }
   const facts = { directory, settingsOf: (tenantId: string) => settingsOf(tenants.get(tenantId)) }

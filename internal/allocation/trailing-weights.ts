@@ -11,6 +11,8 @@ const SETTLED_MS = 5 * 60 * 1000
 export const WEIGHTS_MAX = 500
 /** Tenants whose last weights are known to be there. */
 const KEPT_MAX = 10_000
+/** After a failure a tenant's weights are left alone for so long: no batch waits for them more than once a minute. */
+const RETRY_MS = 60 * 1000
 
 /** What calls cost, and who made them. */
 export interface CostOfPeople extends ResolvedCost {
@@ -37,6 +39,8 @@ export interface TrailingWeightsDeps {
     }[],
     token: string,
   ) => Promise<void>
+  /** Told of weights that could not be worked out or kept. */
+  readonly failed: (tenantId: string, asOfMs: number, cause: unknown) => void
 }
 
 /** The instant whose weights hold at a time: the same for all of an hour, whoever asks and however often. */
@@ -46,16 +50,17 @@ export const weightsInstant = (nowMs: number): number => Math.floor((nowMs - SET
  * Sees to it that a tenant's weights as of `weightsInstant(nowMs)` are kept, and says which instant that is. Rows of the
  * read model are never changed, so that the same instant always gives the same weights.
  *
- * @throws when the read model is away
+ * Never throws: whose weights cannot be worked out would hold up every tenant of the partition. Its records then name the
+ * last weights that are known here, or none (undefined): they stay in their pool.
  */
 export function trailingWeights({
   costsOf,
   keep,
-}: TrailingWeightsDeps): (tenantId: string, nowMs: number) => Promise<number> {
+  failed,
+}: TrailingWeightsDeps): (tenantId: string, nowMs: number) => Promise<number | undefined> {
   const kept = new Map<string, number>()
-  return async (tenantId, nowMs) => {
-    const asOfMs = weightsInstant(nowMs)
-    if (kept.get(tenantId) === asOfMs) return asOfMs
+  const failedAt = new Map<string, number>()
+  const workOut = async (tenantId: string, asOfMs: number): Promise<void> => {
     const { costs, totalSteps } = await costsOf(tenantId, { fromMs: asOfMs - WINDOW_MS, toMs: asOfMs }, WEIGHTS_MAX)
     const { weights, staysParts } = weightsOf(costs, totalSteps)
     const areShown = shownOf(costs)
@@ -66,6 +71,20 @@ export function trailingWeights({
       .filter(({ parts }) => parts > 0n)
       .map(({ parts, ...row }) => ({ tenantId, asOfMs, ...row, weightSteps: weightSteps(parts) }))
     await keep(rows, `weights.${tenantId}.${asOfMs}`)
+  }
+  return async (tenantId, nowMs) => {
+    const asOfMs = weightsInstant(nowMs)
+    const lastMs = kept.get(tenantId)
+    if (lastMs === asOfMs || nowMs - (failedAt.get(tenantId) ?? Number.NEGATIVE_INFINITY) < RETRY_MS) return lastMs
+    try {
+      await workOut(tenantId, asOfMs)
+    } catch (cause) {
+      failed(tenantId, asOfMs, cause)
+      if (failedAt.size >= KEPT_MAX) failedAt.clear()
+      failedAt.set(tenantId, nowMs)
+      return lastMs
+    }
+    failedAt.delete(tenantId)
     if (kept.size >= KEPT_MAX) kept.clear()
     kept.set(tenantId, asOfMs)
     return asOfMs

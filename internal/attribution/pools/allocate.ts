@@ -11,25 +11,28 @@ export interface AllocationDeps {
   readonly policyOf: (tenantId: string) => AllocationPolicy
   /** How stage B, which left the call to this one, serves the tenant. */
   readonly degradationOf: (tenantId: string) => DegradationState
-  /** Sees to the weights by which a tenant's pools may be spread at a time, and says as of which instant they are. */
-  readonly weightsAsOf: (tenantId: string, nowMs: number) => Promise<number>
+  /**
+   * Sees to the weights by which a tenant's pools may be spread at a time, and says as of which instant they are;
+   * undefined when there are none. Never throws.
+   */
+  readonly weightsAsOf: (tenantId: string, nowMs: number) => Promise<number | undefined>
 }
 
 /**
  * Where the cost of a call is kept that nobody could be named for: the pool that a rule of the tenant names, else the
  * default pool, unresolved.
  *
- * @param weightsAsOfMs the instant of the weights by which the pool may be spread
+ * @param weightsAsOfMs the instant of the weights by which the pool may be spread, if there are any
  */
 export function allocate(
   tenantId: string,
   call: PooledCall,
-  weightsAsOfMs: number,
+  weightsAsOfMs: number | undefined,
   { policyOf, degradationOf }: Pick<AllocationDeps, 'policyOf' | 'degradationOf'>,
 ): Verdict {
   const degradationState = degradationOf(tenantId)
   const rest = { stageOrigin: 'stage_c', modelVersion: RULES_VERSION, degradationState } as const
-  const weights_as_of = formatInstant(weightsAsOfMs)
+  const weights = weightsAsOfMs === undefined ? {} : { weights_as_of: formatInstant(weightsAsOfMs) }
   const allocation = policyOf(tenantId).allocate(call)
   if (allocation === undefined) {
     return {
@@ -39,7 +42,7 @@ export function allocate(
       evidenceBasis: 'default_pool',
       confidence: CONFIDENCE.default_pool,
       outputState: 'unresolved',
-      evidence: { pool: DEFAULT_POOL, rule: 'default', weights_as_of },
+      evidence: { pool: DEFAULT_POOL, rule: 'default', ...weights },
     }
   }
   const { pool, rule } = allocation
@@ -50,7 +53,7 @@ export function allocate(
     evidenceBasis: 'allocation_policy',
     confidence: CONFIDENCE.allocation_policy,
     outputState: 'allocated',
-    evidence: { pool: pool.name, pool_id: pool.id, rule, weights_as_of },
+    evidence: { pool: pool.name, pool_id: pool.id, rule, ...weights },
   }
 }
 

@@ -13,13 +13,13 @@ export const stageC = (deps: StageCDeps): Stage => ({
   next: undefined,
   open: async (partition) => ({
     async handle({ invocations, validFromMs }) {
-      const weightsAsOf = new Map<string, number>()
+      const weightsAsOf = new Map<string, number | undefined>()
       for (const tenantId of new Set(invocations.map((admitted) => admitted.tenantId))) {
         weightsAsOf.set(tenantId, await deps.weightsAsOf(tenantId, validFromMs))
       }
       return eachInvocation(invocations, (admitted) => {
         const { tenantId, principal, invocation } = admitted
-        const verdict = allocate(tenantId, pooledCall(invocation, principal), weightsAsOf.get(tenantId) ?? 0, deps)
+        const verdict = allocate(tenantId, pooledCall(invocation, principal), weightsAsOf.get(tenantId), deps)
         return toRow(admitted, verdict, { partition, validFromMs }, deps)
       })
     },

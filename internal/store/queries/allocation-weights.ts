@@ -105,6 +105,7 @@ export async function resolvedCosts(
             ORDER BY cost DESC, service, owner LIMIT {limit:UInt32}`,
     query_params: { ...snapshotParams(tenantId, window.toMs), from: window.fromMs, limit, not_people: [...notPeople] },
     format: 'JSONEachRow',
+    clickhouse_settings: READ_LIMITS,
   })
   const rows = await result.json<{ service: string; owner: string; cost: string; total: string; people: string[] }>()
   return {

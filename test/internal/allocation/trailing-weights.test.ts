@@ -1,8 +1,11 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { trailingWeights, WINDOW_MS, weightsInstant } from '../../../internal/allocation/trailing-weights.js'
 
 const HOUR_MS = 3_600_000
 const NOON = Date.UTC(2026, 10, 3, 12)
+const failed = (_tenantId: string, _asOfMs: number, cause: unknown) => {
+  throw cause
+}
 
 test('the weights of an hour hold from five minutes after its end', () => {
   expect(weightsInstant(NOON + 5 * 60_000 - 1)).toBe(NOON - HOUR_MS)
@@ -19,6 +22,7 @@ test('they are worked out once an hour and tenant, of the thirty days before, un
       return { costs: [{ service: 'search', owner: 'team', costSteps: 1n, people: [] }], totalSteps: 2n }
     },
     keep: async (rows, token) => void kept.push([token, rows]),
+    failed,
   })
   const at = NOON + 10 * 60_000
 
@@ -41,19 +45,54 @@ test('they are worked out once an hour and tenant, of the thirty days before, un
   ])
 })
 
-test('weights that could not be kept are worked out again', async () => {
-  let attempts = 0
-  const weightsAsOf = trailingWeights({
-    costsOf: async () => ({ costs: [], totalSteps: 0n }),
-    async keep() {
-      attempts += 1
-      if (attempts === 1) throw new Error('away')
-    },
+describe('weights that cannot be worked out or kept', () => {
+  const failing = (fails: (asOfMs: number) => boolean) => {
+    const attempts: number[] = []
+    const told: unknown[] = []
+    const weightsAsOf = trailingWeights({
+      costsOf: async () => ({ costs: [], totalSteps: 0n }),
+      async keep([row]) {
+        attempts.push(row?.asOfMs ?? 0)
+        if (fails(row?.asOfMs ?? 0)) throw new Error('refused')
+      },
+      failed: (...failure) => told.push(failure),
+    })
+    return { attempts, told, weightsAsOf }
+  }
+
+  test('are told of, and tried again a minute later', async () => {
+    let isAway = true
+    const { attempts, told, weightsAsOf } = failing(() => isAway)
+
+    expect(await weightsAsOf('tnt_one', NOON)).toBeUndefined()
+    expect(await weightsAsOf('tnt_one', NOON + 59_999)).toBeUndefined()
+    isAway = false
+    expect(await weightsAsOf('tnt_one', NOON + 60_000)).toBe(NOON - HOUR_MS)
+
+    expect(attempts).toHaveLength(2)
+    expect(told).toEqual([['tnt_one', NOON - HOUR_MS, new Error('refused')]])
   })
 
-  await expect(weightsAsOf('tnt_one', NOON)).rejects.toThrow('away')
-  await weightsAsOf('tnt_one', NOON)
-  expect(attempts).toBe(2)
+  test('leave the last ones in their place', async () => {
+    const { weightsAsOf } = failing((asOfMs) => asOfMs > NOON)
+
+    await weightsAsOf('tnt_one', NOON + HOUR_MS)
+
+    expect(await weightsAsOf('tnt_one', NOON + 2 * HOUR_MS)).toBe(NOON)
+    expect(await weightsAsOf('tnt_one', NOON + 2 * HOUR_MS + 60_000)).toBe(NOON)
+  })
+
+  test('are those whose parts are more than their total, too', async () => {
+    const told: unknown[] = []
+    const weightsAsOf = trailingWeights({
+      costsOf: async () => ({ costs: [{ service: 'a', owner: 'b', costSteps: 2n, people: [] }], totalSteps: 1n }),
+      keep: async () => undefined,
+      failed: (_tenantId, _asOfMs, cause) => told.push(cause),
+    })
+
+    expect(await weightsAsOf('tnt_one', NOON)).toBeUndefined()
+    expect(told).toEqual([new RangeError('the parts are more than their total')])
+  })
 })
 
 test('a weight that tells of one to four people is not shown, and neither is what it could be told by', async () => {
@@ -68,6 +107,7 @@ test('a weight that tells of one to four people is not shown, and neither is wha
     keep: async (rows) => {
       for (const { service, isShown } of rows) shown[service] = isShown
     },
+    failed,
   })
 
   await weightsAsOf('tnt_one', NOON)

@@ -79,6 +79,18 @@ describe('stage C', () => {
     expect(asked).toEqual([[batch.invocations[0]?.tenantId, batch.validFromMs]])
   })
 
+  test('names no weights where none could be worked out', async () => {
+    const { handle } = await stageC({ ...STAGE_C_DEPS, weightsAsOf: async () => undefined }).open(2)
+
+    const [kept] = await handle(batchOf('c', [event(1, 0)]))
+
+    expect(JSON.parse(kept?.kind === 'resolved' ? kept.row.evidence : '')).toEqual({
+      pool: 'unallocated',
+      rule: 'default',
+      confidence: '0.1000',
+    })
+  })
+
   test('says so when the copy of the pools lags', async () => {
     const { handle } = await stageC({ ...STAGE_C_DEPS, isIndexStale: () => true }).open(2)
 

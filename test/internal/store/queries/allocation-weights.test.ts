@@ -89,6 +89,14 @@ test('the cost of what was attributed for certain, by service and owner, as of t
 })
 
 const { signal } = new AbortController()
+const failed = (_tenantId: string, _asOfMs: number, cause: unknown) => {
+  throw cause
+}
+const instantOf = async (worked: Promise<number | undefined>): Promise<number> => {
+  const asOfMs = await worked
+  if (asOfMs === undefined) throw new Error('no weights')
+  return asOfMs
+}
 
 test('weights are kept once an hour, sum to 1, and stay what they were', async () => {
   const at = NOW_MS + 2 * 3_600_000
@@ -97,7 +105,7 @@ test('weights are kept once an hour, sum to 1, and stay what they were', async (
   const costsOf = (tenantId: string, window: { fromMs: number; toMs: number }, limit: number) =>
     resolvedCosts(store.client, tenantId, window, limit, [])
 
-  const asOfMs = await trailingWeights({ costsOf, keep })('tnt_two', at)
+  const asOfMs = await instantOf(trailingWeights({ costsOf, keep, failed })('tnt_two', at))
   const kept = await findAllocationWeights(store.client, 'tnt_two', asOfMs, signal)
   // Another process, which sees more by now.
   await insertRows(
@@ -106,7 +114,7 @@ test('weights are kept once an hour, sum to 1, and stay what they were', async (
     [row(11, { cost: '7', tenantId: 'tnt_two', verdict: { service: 'new' } })],
     'late',
   )
-  await trailingWeights({ costsOf, keep })('tnt_two', at)
+  await trailingWeights({ costsOf, keep, failed })('tnt_two', at)
 
   expect(asOfMs).toBe(weightsInstant(at))
   expect(asOfMs - WINDOW_MS).toBeLessThan(NOW_MS)
@@ -144,9 +152,10 @@ test('reports spread by the weights of five people and of nobody, as of a time o
       resolvedCosts(store.client, of, window, limit, [robot]),
     keep: (kept: Parameters<Parameters<typeof trailingWeights>[0]['keep']>[0], token: string) =>
       insertRows(store.client, ALLOCATION_WEIGHTS, kept, token),
+    failed,
   }
   const at = NOW_MS + 2 * 3_600_000
-  const asOfMs = await trailingWeights(deps)(tenantId, at)
+  const asOfMs = await instantOf(trailingWeights(deps)(tenantId, at))
   const { signal } = new AbortController()
   const spread = (byMs: number) => findSpreadWeights(store.client, tenantId, byMs, signal)
 
@@ -159,7 +168,7 @@ test('reports spread by the weights of five people and of nobody, as of a time o
       { service: 'sync', owner: 'team-sync', parts: 50_000_000_000n },
     ],
   })
-  const later = await trailingWeights(deps)(tenantId, at + 3_600_000)
+  const later = await instantOf(trailingWeights(deps)(tenantId, at + 3_600_000))
   expect((await spread(at + 3_600_000))?.asOfMs).toBe(later)
   expect((await spread(later - 1))?.asOfMs).toBe(asOfMs)
   // Older calls are spread by the first that there are.
