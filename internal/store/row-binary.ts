@@ -55,12 +55,12 @@ export class RowBinaryWriter {
     this.uint64(ms)
   }
 
-  /** Decimal(38, 18): steps of 1e-18, 0 or more. */
+  /** Decimal(38, 18): steps of 1e-18, 0 or more. Throws when they take more than its 128 bits. */
   decimal128(steps: bigint): void {
     this.reserve(16)
     // An array of 64-bit words keeps the low ones by itself; most amounts have no others.
     WORDS[0] = steps
-    WORDS[1] = steps > MASK_64 ? steps >> 64n : 0n
+    WORDS[1] = steps > MASK_64 || steps < 0n ? highWord(steps) : 0n
     const { buffer, at } = this
     for (let i = 0; i < 16; i++) buffer[at + i] = WORD_BYTES[i] as number
     this.at = at + 16
@@ -130,6 +130,13 @@ export class RowBinaryWriter {
     this.buffer.copy(larger, 0, 0, this.at)
     this.buffer = larger
   }
+}
+
+/** @throws RangeError for what would be cut: another amount, without a word */
+function highWord(steps: bigint): bigint {
+  const word = steps >> 64n
+  if (word > MASK_64 || word < 0n) throw new RangeError('an amount that no column holds')
+  return word
 }
 
 const MASK_64 = (1n << 64n) - 1n

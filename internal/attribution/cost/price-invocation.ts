@@ -6,7 +6,7 @@
  * Fast: everything but the token counts is worked out once per model, service tier and period and then kept.
  */
 import type { Invocation, ServiceTier } from '../../invocations/invocation.js'
-import { parseQuantity, type Quantity, quantityOfSteps, zero } from '../../units/quantity.js'
+import { parseQuantity, QUANTITY_STEPS_MAX, type Quantity, quantityOfSteps, zero } from '../../units/quantity.js'
 import { type MatchStep, STEP_CONFIDENCE_PERCENT } from '../model-names.js'
 import {
   type AppliedPrice,
@@ -46,7 +46,11 @@ export function priceInvocation(invocation: Invocation, book: PriceBook, tenant?
   return { costUsd: estimate ?? outcome.costUsd, basis, details, detailsJson }
 }
 
-/** The cost of these parts at these rates: the formula itself, shared with the explanation. */
+/**
+ * The cost of these parts at these rates: the formula itself, shared with the explanation.
+ *
+ * @throws RangeError when no record can hold it
+ */
 export function costOfParts(parts: TokenParts, stepsOfPart: StepsOfPart): Quantity<'USD'> {
   let steps = 0n
   if (parts.input !== 0) steps += BigInt(parts.input) * stepsOfPart.input
@@ -58,6 +62,7 @@ export function costOfParts(parts: TokenParts, stepsOfPart: StepsOfPart): Quanti
   if (parts.audio_input !== 0) steps += BigInt(parts.audio_input) * stepsOfPart.audio_input
   if (parts.audio_output !== 0) steps += BigInt(parts.audio_output) * stepsOfPart.audio_output
   if (parts.audio_cache_read !== 0) steps += BigInt(parts.audio_cache_read) * stepsOfPart.audio_cache_read
+  if (steps > QUANTITY_STEPS_MAX) throw new RangeError('a cost that no record can hold')
   return quantityOfSteps<'USD'>(steps)
 }
 

@@ -17,6 +17,8 @@ export const FOOTPRINT_REASONS = [
   'zero_output_tokens',
   'not_text_output',
   'unknown_zone',
+  /** More than a record can hold. */
+  'beyond_range',
 ] as const
 export type FootprintReason = (typeof FOOTPRINT_REASONS)[number]
 

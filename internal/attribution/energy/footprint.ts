@@ -6,7 +6,7 @@
  */
 import { readFileSync } from 'node:fs'
 import type { Invocation } from '../../invocations/invocation.js'
-import { parseQuantity, type Quantity, STEPS_PER_UNIT, zero } from '../../units/quantity.js'
+import { parseQuantity, QUANTITY_STEPS_MAX, type Quantity, STEPS_PER_UNIT, zero } from '../../units/quantity.js'
 import { type Ratio, ratio } from '../../units/ratio.js'
 import { modelNames } from '../model-names.js'
 import { gpusFor, type MeanForm, meanForm, type Parameters, rounded } from './closed-form.js'
@@ -96,9 +96,8 @@ export function footprint(
     (invocation.serviceTier === 'batch' ? 8 : 0) |
     (GRID_EDITIONS.indexOf(edition) << 4) |
     ((reason === undefined ? 0 : REASONS.indexOf(reason) + 1) << 6) |
-    ((tenantFactor + 1) << 9)
-  let told = call.told.get(id)
-  if (told === undefined) {
+    ((tenantFactor + 1) << 10)
+  const tell = (isCarbonBeyondRange: boolean): Told => {
     const override = tenant?.factors?.[tenantFactor]
     const factor: GridFactor | undefined =
       override !== undefined
@@ -106,40 +105,43 @@ export function footprint(
         : call.zone.zone === undefined
           ? undefined
           : tables.grid.factor(call.zone.zone, edition)
-    told = telling(call, tables, factor, {
+    return telling(call, tables, factor, {
       isEnergyMeasured: energyMeasured !== undefined,
       isCarbonMeasured: carbonMeasured !== undefined,
       reason,
       isPrefillLarge,
       isBatch: invocation.serviceTier === 'batch',
+      isCarbonBeyondRange,
     })
-    call.told.set(id, told)
   }
+  let told = keptTelling(call, id, () => tell(false))
 
   const latencyMs = invocation.latencyMs === undefined ? undefined : Math.round(invocation.latencyMs)
   const energyWh = energyMeasured ?? told.form?.energyWh(outputTokens, latencyMs) ?? zero<'Wh'>()
-  const carbonGco2e =
-    carbonMeasured ??
-    (energyMeasured === undefined
-      ? told.form?.carbonGco2e(outputTokens, latencyMs)
-      : told.gramsPerKwh && carbonOfEnergy(energyMeasured, told.gramsPerKwh)) ??
-    zero<'gCO2e'>()
+  let carbonGco2e = carbonMeasured
+  if (carbonGco2e === undefined && energyMeasured === undefined) {
+    carbonGco2e = told.form?.carbonGco2e(outputTokens, latencyMs)
+  } else if (carbonGco2e === undefined && energyMeasured !== undefined && told.gramsPerKwh !== undefined) {
+    carbonGco2e = carbonOfEnergy(energyMeasured, told.gramsPerKwh)
+    if (carbonGco2e === undefined) told = keptTelling(call, id | BEYOND_RANGE, () => tell(true))
+  }
   return {
     energyWh,
     energyBasis: told.details.energy_basis,
-    carbonGco2e,
+    carbonGco2e: carbonGco2e ?? zero<'gCO2e'>(),
     carbonBasis: told.details.carbon_basis,
     details: told.details,
     detailsJson: told.detailsJson,
   }
 }
 
-/** Carbon of using a measured energy; the making of the hardware is not in it. */
-export function carbonOfEnergy(energyWh: Quantity<'Wh'>, gramsPerKwh: Ratio): Quantity<'gCO2e'> {
-  return rounded({
+/** Carbon of using a measured energy; the making of the hardware is not in it. Undefined when no record can hold it. */
+export function carbonOfEnergy(energyWh: Quantity<'Wh'>, gramsPerKwh: Ratio): Quantity<'gCO2e'> | undefined {
+  const carbon = rounded<'gCO2e'>({
     numerator: energyWh * gramsPerKwh.numerator,
     denominator: STEPS_PER_UNIT * WH_PER_KWH * gramsPerKwh.denominator,
   })
+  return carbon > QUANTITY_STEPS_MAX ? undefined : carbon
 }
 
 /** The closed form's parameters as the details state them; the explanation starts from the same. */
@@ -171,6 +173,18 @@ interface Told {
   readonly form: MeanForm | undefined
   /** Present when the carbon of a measured energy is to be worked out. */
   readonly gramsPerKwh: Ratio | undefined
+}
+
+/** A bit of a telling's id. */
+const BEYOND_RANGE = 1 << 9
+
+function keptTelling({ told }: KeptCall, id: number, make: () => Told): Told {
+  let known = told.get(id)
+  if (known === undefined) {
+    known = make()
+    told.set(id, known)
+  }
+  return known
 }
 
 interface Kept {
@@ -265,6 +279,7 @@ interface Kind {
   readonly reason: EnergyReason | undefined
   readonly isPrefillLarge: boolean
   readonly isBatch: boolean
+  readonly isCarbonBeyondRange: boolean
 }
 
 function telling(call: KeptCall, tables: FootprintTables, factor: GridFactor | undefined, kind: Kind): Told {
@@ -275,9 +290,14 @@ function telling(call: KeptCall, tables: FootprintTables, factor: GridFactor | u
     : kind.reason === undefined
       ? 'modelled'
       : 'unknown'
-  const isCarbonPossible = energyBasis !== 'unknown' && factor !== undefined
+  const isCarbonPossible = energyBasis !== 'unknown' && factor !== undefined && !kind.isCarbonBeyondRange
   const carbonBasis: FootprintBasis = kind.isCarbonMeasured ? 'measured' : isCarbonPossible ? 'modelled' : 'unknown'
-  const carbonReason = energyBasis === 'unknown' ? kind.reason : ('unknown_zone' as const)
+  const carbonReason =
+    energyBasis === 'unknown'
+      ? kind.reason
+      : kind.isCarbonBeyondRange
+        ? ('beyond_range' as const)
+        : ('unknown_zone' as const)
   const isModelled = energyBasis === 'modelled' && model !== undefined
   const isGridUsed = carbonBasis === 'modelled' && factor !== undefined && zone.zone !== undefined
   const percent = confidencePercent(energyBasis, model, operator, zone, kind.isPrefillLarge)

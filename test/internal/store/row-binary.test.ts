@@ -58,6 +58,10 @@ describe('numbers are little-endian and of fixed width', () => {
     expect(hex((to) => to.decimal128(steps))).toBe(bytes)
   })
 
+  test.each([2n ** 128n, 2n ** 200n + 1n, -1n])('Decimal(38, 18) of %i steps is refused, not cut', (steps) => {
+    expect(() => written((to) => to.decimal128(steps))).toThrow(RangeError)
+  })
+
   test('Decimal(38, 18), for any steps', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: 0n, max: 10n ** 38n - 1n }), (steps) => {

@@ -2,13 +2,15 @@ import fc from 'fast-check'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { explainCost } from '../../../../internal/attribution/cost/explain-cost.js'
 import { loadPriceBook, type PriceBook } from '../../../../internal/attribution/cost/price-book.js'
-import { priceInvocation } from '../../../../internal/attribution/cost/price-invocation.js'
+import { costOfParts, priceInvocation } from '../../../../internal/attribution/cost/price-invocation.js'
+import { RATE_PARTS } from '../../../../internal/attribution/cost/rate-sheet.js'
 import {
   type TenantModelName,
   type TenantPriceOverride,
   type TenantPrices,
   tenantPrices,
 } from '../../../../internal/attribution/cost/tenant-prices.js'
+import type { TokenParts } from '../../../../internal/attribution/cost/token-parts.js'
 import type { Invocation } from '../../../../internal/invocations/invocation.js'
 import { formatQuantity, plus } from '../../../../internal/units/quantity.js'
 import { call } from '../../../support/attribution-events.js'
@@ -29,6 +31,14 @@ const tenant = (overrides: TenantPriceOverride[], names: TenantModelName[] = [])
   if (result.kind === 'invalid') throw new Error(result.problem)
   return result.prices
 }
+
+test('a cost that no record can hold is refused', () => {
+  const parts = { ...Object.fromEntries(RATE_PARTS.map((part) => [part, 0])), input: 10 } as TokenParts
+  const stepsOf = (input: bigint) => ({ input }) as Parameters<typeof costOfParts>[1]
+
+  expect(costOfParts(parts, stepsOf(10n ** 37n - 1n))).toBe(10n ** 38n - 10n)
+  expect(() => costOfParts(parts, stepsOf(10n ** 37n))).toThrow(RangeError)
+})
 
 describe('which evidence decides', () => {
   test('3 tokens in and 7 out of gpt-4o cost exactly 0.0000775 USD', () => {

@@ -39,6 +39,18 @@ describe('measured beats modelled', () => {
     expect(of({ energyWh: '1', region: 'mars' }).details.carbon_reason).toBe('unknown_zone')
   })
 
+  test('carbon of more than a record can hold is unknown, and its energy stays', () => {
+    const most = '9'.repeat(20)
+    const tenant: TenantGrid = { factors: [{ zone: 'SWE', gramsPerKwh: '1000.000000001', source: 'own' }] }
+    const stated = { energyWh: most, region: 'eu-north-1' }
+
+    expect(values(stated, tenant)).toEqual([`measured ${most}`, 'unknown 0'])
+    expect(of(stated, tenant).details).toMatchObject({ energy_basis: 'measured', carbon_reason: 'beyond_range' })
+    expect(of(stated, tenant).details.grid).toBeUndefined()
+    // The next event of the kind is told by itself.
+    expect(values({ ...stated, energyWh: '1' }, tenant)).toEqual(['measured 1', 'modelled 1.000000000001'])
+  })
+
   test('measured carbon stands beside modelled energy', () => {
     expect(values({ carbonGco2e: '0.1' })).toEqual(['modelled 0.519405489138', 'measured 0.1'])
   })
