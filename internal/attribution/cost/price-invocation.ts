@@ -347,7 +347,8 @@ function appliedPrice(
   const sheet = window?.sheet ?? period.sheet
   const tier = sheet.tiers?.[cliff]
   const band = sheet.bands?.[cliff]
-  const factor = region === undefined ? undefined : entry.residencyFactors[region]
+  const hasFactor = region !== undefined && Object.hasOwn(entry.residencyFactors, region)
+  const factor = hasFactor ? entry.residencyFactors[region] : undefined
   return {
     source: entry.source,
     provider: entry.provider,

@@ -91,6 +91,8 @@ export function energyModels(file: EnergyFile): EnergyModels {
     file.aliases.map(({ provider, alias, model }) => [key(provider, alias), key(provider, model)]),
   )
   const families = file.families.map((row) => ({ row, pattern: new RegExp(row.pattern, 'i') }))
+  const operators = new Map(Object.entries(file.providers))
+  const vendorsOf = new Map(Object.entries(file.vendor_of))
   const vendors = new Set(file.models.map(({ provider }) => provider))
 
   const listed = (vendor: string, name: string): { row: ModelRow; foundBy: 'row' | 'alias' } | undefined => {
@@ -106,7 +108,7 @@ export function energyModels(file: EnergyFile): EnergyModels {
     outerBand: [file.validation.method_uncertainty.low, file.validation.method_uncertainty.high],
     find(provider, model) {
       const names = modelNames(provider, model)
-      const served = file.vendor_of[names.provider] ?? (vendors.has(names.provider) ? [names.provider] : [])
+      const served = vendorsOf.get(names.provider) ?? (vendors.has(names.provider) ? [names.provider] : [])
       const bare = bareNames(names)
       for (const { name, vendor, match } of bare) {
         for (const owner of served) {
@@ -126,7 +128,7 @@ export function energyModels(file: EnergyFile): EnergyModels {
     },
     operator(statedProvider) {
       const provider = canonicalProvider(statedProvider) ?? comparableProvider(statedProvider)
-      const row = file.providers[provider]
+      const row = operators.get(provider)
       if (row === undefined) return { provider: 'other', isKnown: false, ...placed(file.provider_default) }
       return { provider, isKnown: true, ...placed(row) }
     },

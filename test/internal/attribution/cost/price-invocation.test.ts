@@ -40,6 +40,14 @@ test('a cost that no record can hold is refused', () => {
   expect(() => costOfParts(parts, stepsOf(10n ** 37n))).toThrow(RangeError)
 })
 
+test.each(['constructor', '__proto__', 'toString', 'hasOwnProperty'])('%s is a name like any other', (word) => {
+  const of = (stated: Partial<Invocation>) => [cost(stated), price(stated)?.multipliers]
+
+  expect(of({ region: word })).toEqual(of({ region: 'nowhere' }))
+  expect(of({ provider: word })).toEqual(of({ provider: 'nobody' }))
+  expect(of({ requestedModel: word })).toEqual(of({ requestedModel: 'nothing' }))
+})
+
 describe('which evidence decides', () => {
   test('3 tokens in and 7 out of gpt-4o cost exactly 0.0000775 USD', () => {
     expect(cost({ inputTokens: 3, outputTokens: 7 })).toBe('price_book 0.0000775')

@@ -19,6 +19,12 @@ test('250 tokens of gpt-4o take 0.519405489138 Wh and 0.217231243399 g', () => {
   expect(values({})).toEqual(['modelled 0.519405489138', 'modelled 0.217231243399'])
 })
 
+test.each(['constructor', '__proto__', 'toString', 'hasOwnProperty'])('%s is a name like any other', (word) => {
+  expect(of({ provider: word })).toEqual(of({ provider: 'nobody' }))
+  expect(of({ region: word })).toEqual(of({ region: 'nowhere' }))
+  expect(of({ requestedModel: `${word}/${word}` })).toEqual(of({ requestedModel: 'nobody/nothing' }))
+})
+
 describe('measured beats modelled', () => {
   test('both measured', () => {
     expect(values({ energyWh: '1.50', carbonGco2e: '0.7' })).toEqual(['measured 1.5', 'measured 0.7'])
