@@ -49,8 +49,11 @@ export async function prepareSlice(
   deps: SliceDeps,
 ): Promise<PreparedSlice> {
   const job = await deps.jobs.read(message.jobId)
-  // A message that came twice, or of a job that was cancelled.
-  if (job === undefined || job.status !== 'running' || job.next !== message.slice) return NOTHING
+  // The message came twice.
+  if (job === undefined || job.next !== message.slice) return NOTHING
+  // What is planned may have taken effect in part: it is carried out to its end, also when the job is to end meanwhile.
+  const isCancelled = job.status !== 'running'
+  if (isCancelled && (plannedUntil === undefined || plannedUntil === null)) return NOTHING
   const until =
     plannedUntil === undefined
       ? ((await deps.placeBehind(job.tenant_id, job.after, job.to_ms, SLICE_RECORDS)) ?? null)
@@ -61,7 +64,7 @@ export async function prepareSlice(
   const slice = { tenantId: job.tenant_id, after: job.after, until }
   const before = await deps.undecidedRows(slice, atMs)
   // What an earlier attempt has inserted stands: the directory or the model may be others by now.
-  const landed = plannedUntil === undefined ? [] : await deps.rowsValidFrom(slice, atMs)
+  const landed = plannedUntil === undefined ? [] : versionsOf(idsOf(before), await deps.rowsValidFrom(slice, atMs))
   const again =
     landed.length > 0
       ? { changed: landed, unnamed: 0 }
@@ -81,7 +84,7 @@ export async function prepareSlice(
       await deps.close(closed, token)
       await deps.announce(again.changed)
       // Before the job goes on: an attempt that dies in between publishes it again, and it is taken once.
-      await deps.publishSlice(job.tenant_id, { jobId: job.id, slice: job.next + 1 })
+      if (!isCancelled) await deps.publishSlice(job.tenant_id, { jobId: job.id, slice: job.next + 1 })
       const { seen, changed, unnamed } = job
       await advance(
         job,
@@ -129,11 +132,16 @@ function closedBy(
   job: ReattributionJob,
   atMs: number,
 ): ClosedRow[] {
-  const changedIds = new Set(changed.map(({ id }) => hexOf(id)))
-  return before
-    .filter(({ id }) => changedIds.has(hexOf(id)))
-    .map((version) => ({ version, closedAtMs: atMs, change: 'reattribution', changeId: job.id, actor: job.actor }))
+  return versionsOf(idsOf(changed), before).map((version) => {
+    return { version, closedAtMs: atMs, change: 'reattribution', changeId: job.id, actor: job.actor }
+  })
 }
+
+/** Those of rows that are versions of certain records: others, which came in the same millisecond, may lie among them. */
+const versionsOf = (ids: ReadonlySet<string>, rows: readonly AttributionRow[]): AttributionRow[] =>
+  rows.filter(({ id }) => ids.has(hexOf(id)))
+
+const idsOf = (rows: readonly AttributionRow[]): ReadonlySet<string> => new Set(rows.map(({ id }) => hexOf(id)))
 
 /** Of the tenant's directory; worked out when it is first asked for. */
 function namesByHash(tenantId: string, { identityNames, hashOf }: SliceDeps): (hash: string) => string | undefined {
