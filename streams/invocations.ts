@@ -25,6 +25,11 @@ export const INVOCATIONS = {
 
 export const invocationsSubject = (stage: StageName, partition: number): string => `invocations.${stage}.${partition}`
 
+/** Those of every stage and partition. */
+export const INVOCATIONS_OF_ALL = 'invocations.*.*'
+
+export const partitionOfSubject = (subject: string): number => Number(subject.split('.')[2])
+
 /** Bytes of one group at most: far below the broker's payload limit, large enough that a full group is cheap. */
 export const GROUP_BYTES_MAX = 1024 * 1024
 

@@ -7,6 +7,7 @@ import { setMaxListeners } from 'node:events'
 import { trailingWeights } from '../../internal/allocation/trailing-weights.js'
 import { loadSeenEvents } from '../../internal/attribution/actor/load-seen.js'
 import { partitionActor } from '../../internal/attribution/actor/partition-actor.js'
+import { readPartitions } from '../../internal/attribution/actor/read-partitions.js'
 import type { Stage } from '../../internal/attribution/actor/stage.js'
 import { announcer } from '../../internal/attribution/announce.js'
 import { followPriceBooks } from '../../internal/attribution/books/follow.js'
@@ -35,9 +36,10 @@ import { readFence } from '../../internal/broker/fence.js'
 import { type LogRange, readLog } from '../../internal/broker/log.js'
 import { joinMembers } from '../../internal/broker/members.js'
 import { mirrorBucket } from '../../internal/broker/mirror.js'
+import { partitionsHeld } from '../../internal/broker/partitions.js'
 import { runPlannedLog } from '../../internal/broker/planned-log.js'
 import { createPublisher } from '../../internal/broker/publisher.js'
-import { purgeDone } from '../../internal/broker/purge.js'
+import { type PurgedLog, purgeDone } from '../../internal/broker/purge.js'
 import { watchRecords } from '../../internal/broker/watched-records.js'
 import { followWatermark } from '../../internal/broker/watermark.js'
 import { BROKER_SETTINGS, MASTER_KEY_SETTINGS, readConfig, STORE_SETTINGS } from '../../internal/config/settings.js'
@@ -287,9 +289,6 @@ runMain('attributor', async () => {
     correct: correctionPublisher(publish, logId),
     log,
   }
-  const mailboxes = stages.flatMap((stage) =>
-    Array.from({ length: config.partitions }, (_, partition) => partitionActor(stage, partition, actorDeps)),
-  )
   const observations = observationsActor({
     publish,
     insert: insertInto(OBSERVATIONS_TABLE, observationsLogId),
@@ -327,7 +326,6 @@ runMain('attributor', async () => {
   })
 
   const running = [
-    ...mailboxes.map((mailbox) => runPlannedLog(mailbox, logDeps, stopping.signal)),
     runPlannedLog(observations, logDeps, stopping.signal),
     runPlannedLog(audit, logDeps, stopping.signal),
     // A correction comes behind a version that a clock ahead of this one may have dated.
@@ -337,12 +335,22 @@ runMain('attributor', async () => {
       stopping.signal,
     ),
   ]
-  const purged = [
-    ...mailboxes.map((mailbox) => ({ ...mailbox, bytesMax: config.invocationsBytesMax, keepMs: REPLAY_WINDOW_MS })),
+  const purged: PurgedLog[] = [
     { ...observations, bytesMax: config.observationsBytesMax, keepMs: undefined },
     { ...audit, bytesMax: AUDIT.max_bytes, keepMs: REPLAY_WINDOW_MS },
     { ...changes, bytesMax: CHANGES.max_bytes, keepMs: REPLAY_WINDOW_MS },
   ]
+  const reading = readPartitions(
+    { partitions: config.partitions, held: () => partitionsHeld(broker.manager), log },
+    (partition) => {
+      for (const stage of stages) {
+        const mailbox = partitionActor(stage, partition, actorDeps)
+        running.push(runPlannedLog(mailbox, logDeps, stopping.signal))
+        purged.push({ ...mailbox, bytesMax: config.invocationsBytesMax, keepMs: REPLAY_WINDOW_MS })
+      }
+    },
+    stopping.signal,
+  )
   const purging = purgeDone({ ...logDeps, manager: broker.manager }, purged, stopping.signal)
   const compacting = compactNowAndThen(
     { store, isOwner: () => membership.owns('compaction'), newestSnapshot: watermark.latest, log },
@@ -352,6 +360,7 @@ runMain('attributor', async () => {
 
   await stopSignal()
   stopping.abort()
+  await reading
   await Promise.all([...running, purging, compacting, inference.stopped, filling])
   // The others find out by the missing heartbeat when the broker is gone already.
   await membership.leave().catch((cause: unknown) => log.warn({ err: cause }, 'left without saying so'))

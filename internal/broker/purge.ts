@@ -29,6 +29,8 @@ const CROWDED_SHARE = 0.8
  * Removes from streams what is done: older than it is to be kept, or anything done while the stream is fuller than it
  * should be. What is not done is never removed, so that a full stream means unprocessed messages. Each owner purges its
  * own subjects.
+ *
+ * @param logs read at each round: others may be added
  */
 export async function purgeDone(deps: PurgeDeps, logs: readonly PurgedLog[], signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {

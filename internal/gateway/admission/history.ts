@@ -3,6 +3,7 @@ import type { JetStreamManager } from '@nats-io/jetstream'
 import type { KV } from '@nats-io/kv'
 import { INVOCATIONS, invocationsSubject } from '../../../streams/invocations.js'
 import { readLog } from '../../broker/log.js'
+import { partitionsHeld } from '../../broker/partitions.js'
 import { decodeGroup } from '../../invocations/group.js'
 import { admissionKeysSince } from '../../store/queries/admission-keys.js'
 import { recordedEventIdsSince } from '../../store/queries/sources.js'
@@ -13,11 +14,10 @@ export function admissionHistory(
   manager: JetStreamManager,
   checkpoints: KV,
   store: ClickHouseClient,
-  partitions: number,
 ): AdmissionHistory {
   return {
     async *pending() {
-      for (let partition = 0; partition < partitions; partition++) {
+      for (const partition of await partitionsHeld(manager)) {
         const checkpoint = (await checkpoints.get(`a.${partition}`))?.json<{ readonly done: number }>()
         const subject = invocationsSubject('a', partition)
         let from = (checkpoint?.done ?? 0) + 1
