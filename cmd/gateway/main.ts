@@ -229,7 +229,12 @@ runMain('gateway', async () => {
   const server = await serve(
     address,
     withDescription({ baseUrl, errorDocsUrl }, [
-      ...healthRoutes({ broker: brokerWatch, store: watchStore(store, clock), spool: admission.spool }),
+      ...healthRoutes({
+        broker: brokerWatch,
+        store: watchStore(store, clock),
+        credentials: access.credentials,
+        spool: admission.spool,
+      }),
       ...errorPageRoutes(baseUrl.startsWith('https:')),
       ...admission.routes,
       ...oauth.routes,
@@ -341,7 +346,7 @@ runMain('gateway', async () => {
     {
       authenticator: access.authenticator,
       partnerAuthenticator: access.partnerAuthenticator,
-      brokerAwayMs: () => brokerWatch.awayMs(),
+      credentialsAwayMs: access.credentials.awayMs,
       log,
     },
   ).catch(portTaken)

@@ -20,6 +20,7 @@ export function isBrokerAway(cause: unknown): boolean {
   if (cause instanceof JetStreamApiError) return cause.apiError().code === 503
   return (
     cause instanceof NotStored ||
+    cause instanceof CopyBehind ||
     cause instanceof JetStreamError ||
     AWAY.some((kind) => cause instanceof kind) ||
     // The package does not name this one: nobody answers for JetStream.
@@ -29,6 +30,9 @@ export function isBrokerAway(cause: unknown): boolean {
 
 /** A stream did not take a message: nobody answered, or it is full. */
 export class NotStored extends Error {}
+
+/** This process does not hear what is written into a bucket. */
+export class CopyBehind extends Error {}
 
 const AWAY = [
   errors.TimeoutError,

@@ -1,6 +1,6 @@
 import type { KV } from '@nats-io/kv'
 import { ByTenant } from './by-tenant.js'
-import { mirrorBucket } from './mirror.js'
+import { type Mirror, mirrorBucket } from './mirror.js'
 import { bucketRecords, type Records } from './records.js'
 
 /** The tenants' records of a bucket: a copy in memory to read from, and what changes them, after which the copy has it. */
@@ -10,6 +10,7 @@ export interface WatchedRecords<T> extends Records<T> {
   /** Those of a tenant, as of a moment ago: first what this copy began with, then the others in the order in which they came. */
   of(tenantId: string): Iterable<T>
   countOf(tenantId: string): number
+  readonly reached: Mirror<T>['reached']
   stop(): void
 }
 
@@ -29,6 +30,7 @@ export async function watchRecords<T extends { readonly tenant_id: string }>(
     get: mirror.get,
     of: (tenantId) => byTenant.of(tenantId),
     countOf: (tenantId) => byTenant.countOf(tenantId),
+    reached: mirror.reached,
     stop: mirror.stop,
   }
 }

@@ -44,6 +44,8 @@ export function watchDependency(name: string, clock: () => number): DependencyWa
 export interface HealthDeps {
   readonly broker: DependencyWatch
   readonly store: DependencyWatch
+  /** News of them, which can be missing while the broker answers. */
+  readonly credentials: Pick<DependencyWatch, 'current' | 'awayMs'>
   /** Where events lie while the log cannot be reached. */
   readonly spool: { readonly isEmpty: boolean; hasRoomFor(bytes: number): boolean }
 }
@@ -52,18 +54,18 @@ export interface HealthDeps {
  * `/healthz`: the process runs. `/readyz`: the dependencies answer; 503 when one is away, with what is known of each.
  * `/readyz?surface=ingestion` asks only whether events can be admitted.
  */
-export function healthRoutes({ broker, store, spool }: HealthDeps): readonly Route[] {
+export function healthRoutes({ broker, store, credentials, spool }: HealthDeps): readonly Route[] {
   // While anything lies in the spool, new events go behind it: then it needs room even if the broker is back.
   const canAdmit = (): boolean => {
     const goesToLog = broker.awayMs() === 0 && spool.isEmpty
-    return broker.awayMs() <= CREDENTIALS_TRUSTED_MS && (goesToLog || spool.hasRoomFor(EVENT_BYTES_MAX))
+    return credentials.awayMs() <= CREDENTIALS_TRUSTED_MS && (goesToLog || spool.hasRoomFor(EVENT_BYTES_MAX))
   }
   const ready = (exchange: Exchange): void => {
     const read = readQuery(exchange.query, ['surface'])
     if (!read.ok) return exchange.replyProblem(read.problem)
     const { surface } = read.values
     if (surface !== undefined && surface !== 'ingestion') return exchange.replyProblem(NO_SUCH_SURFACE)
-    const dependencies = [broker.current(), store.current()]
+    const dependencies = [broker.current(), store.current(), credentials.current()]
     const isReady = surface === 'ingestion' ? canAdmit() : dependencies.every(({ status }) => status === 'up')
     if (!isReady) {
       return exchange.replyProblem(
@@ -98,6 +100,7 @@ const dependency = z
 const EXAMPLE_DEPENDENCIES = [
   { name: 'broker', status: 'up', since: '2026-11-21T12:44:48.677Z' },
   { name: 'store', status: 'up', since: '2026-11-21T12:44:49.742Z' },
+  { name: 'credentials', status: 'up', since: '2026-11-21T12:44:48.912Z' },
 ]
 
 const GET_HEALTH: Operation = {

@@ -15,6 +15,7 @@ import { openAuthorizationServer, type RunningAuthorizationServer } from '../oau
 import type { MasterKeys } from '../secrets/master-keys.js'
 import type { Logger } from '../telemetry/log.js'
 import { settingsOf, type Tenant } from '../tenants/tenant.js'
+import { type CredentialsWatch, watchCredentials } from './credentials-watch.js'
 
 export interface AccessSettings {
   readonly broker: Broker
@@ -36,6 +37,8 @@ export interface AccessSettings {
 
 /** Who may do what and how much of it, as a gateway follows it. */
 export interface RunningAccess extends OpenConnectors {
+  /** Whether all of this is current. */
+  readonly credentials: CredentialsWatch
   readonly authenticator: Authenticator
   /** Of the partners' own API. */
   readonly partnerAuthenticator: Authenticator
@@ -56,6 +59,7 @@ export interface RunningAccess extends OpenConnectors {
 /** Opens the buckets that decide about access, and follows them: what is revoked there is denied here at once. */
 export async function openAccess(settings: AccessSettings): Promise<RunningAccess> {
   const { broker, isBrokerUp, masterKeys, mode, lost, log, clock } = settings
+  const credentials = watchCredentials({ connection: broker.connection, clock, log })
   const authenticators: Authenticator[] = []
   const forget = (id: string): void => {
     for (const authenticator of authenticators) authenticator.forget(id)
@@ -63,10 +67,12 @@ export async function openAccess(settings: AccessSettings): Promise<RunningAcces
   const keyUseBucket = await broker.bucket(API_KEY_USES)
   const keyUsesKept = await mirrorBucket<StoredKeyUse>(keyUseBucket, lost)
   const keyUses = trackKeyUses({ bucket: keyUseBucket, stored: (keyId) => keyUsesKept.get(keyId), isBrokerUp, log })
-  const apiKeys = await watchRecords<StoredApiKey>(await broker.bucket(API_KEYS), lost, (keyId, key) => {
+  const apiKeyBucket = await broker.bucket(API_KEYS)
+  const apiKeys = await watchRecords<StoredApiKey>(apiKeyBucket, lost, (keyId, key) => {
     forget(keyId)
     if (key === undefined) keyUses.forget(keyId)
   })
+  credentials.add(apiKeyBucket, apiKeys)
   const budgetExchange = createBudgetExchange({
     connection: broker.connection,
     self: settings.gatewayName,
@@ -79,13 +85,16 @@ export async function openAccess(settings: AccessSettings): Promise<RunningAcces
   const tenants = await mirrorBucket<Tenant>(tenantBucket, lost, (tenantId) => {
     for (const budgets of retuning) budgets.retune(tenantId, clock())
   })
+  credentials.add(tenantBucket, tenants)
   const budgetsOf = budgetsCache(settings.instanceLimits, {
     overridesOf: (tenantId) => rateLimitOverrides(tenants.get(tenantId)?.settings.rate_limits),
     sharing: budgetExchange.sharing,
   })
   retuning.push(budgetsOf)
   budgetExchange.listen(budgetsOf)
-  const { connectors, withClient } = await openConnectors(await broker.bucket(CONNECTORS), lost, forget)
+  const connectorBucket = await broker.bucket(CONNECTORS)
+  const { connectors, withClient } = await openConnectors(connectorBucket, lost, forget)
+  credentials.add(connectorBucket, connectors)
   const oauth = await openAuthorizationServer({
     bucket: (bucket) => broker.bucket(bucket),
     masterKeys,
@@ -98,7 +107,7 @@ export async function openAccess(settings: AccessSettings): Promise<RunningAcces
       return connector && clientOf(connector)
     },
     auditSink: settings.auditSink,
-    isBrokerUp,
+    credentials,
     forget,
     lost,
     log,
@@ -117,6 +126,7 @@ export async function openAccess(settings: AccessSettings): Promise<RunningAcces
   })
   authenticators.push(authenticator, partnerAuthenticator)
   return {
+    credentials,
     authenticator,
     partnerAuthenticator,
     oauth,
@@ -131,6 +141,7 @@ export async function openAccess(settings: AccessSettings): Promise<RunningAcces
     budgetsOf,
     budgetExchange,
     async close() {
+      credentials.stop()
       oauth.close()
       await keyUses.close()
     },

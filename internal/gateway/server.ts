@@ -24,12 +24,12 @@ export interface ServerDeps {
   readonly authenticator: Authenticator
   /** Of the partner routes; without it there can be none. */
   readonly partnerAuthenticator?: Authenticator
-  /** How long the broker has been away, and with it news of credentials; 0 while it is there. */
-  readonly brokerAwayMs: () => number
+  /** How long there has been no news of credentials; 0 while what is known of them is current. */
+  readonly credentialsAwayMs: () => number
   readonly log: Logger
 }
 
-/** Without news from the broker, ingestion trusts the last known credentials for so long; every other route not at all. */
+/** Without news of them, ingestion trusts the last known credentials for so long; every other route not at all. */
 export const CREDENTIALS_TRUSTED_MS = 15 * 60 * 1000
 
 export interface RunningServer {
@@ -168,7 +168,7 @@ function refuse(exchange: Exchange, route: TenantRoute, refusal: Refusal, { log 
 }
 
 function admitCaller(exchange: Exchange, route: TenantRoute, deps: ServerDeps): Caller | Refusal {
-  if (deps.brokerAwayMs() > (route.isIngestion === true ? CREDENTIALS_TRUSTED_MS : 0)) {
+  if (deps.credentialsAwayMs() > (route.isIngestion === true ? CREDENTIALS_TRUSTED_MS : 0)) {
     return problem('SERVICE_UNAVAILABLE', 'Credentials cannot be checked now.', { retryAfterSeconds: 1 })
   }
   const nowMs = turnNow()

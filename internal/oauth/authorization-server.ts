@@ -23,6 +23,7 @@ export interface OAuthDeps extends GrantDeps {
   readonly budgetsOf: (tenantId: string, principal: string) => Budgets
   readonly tokenLifeS: number
   readonly auditSink: AuditSink
+  /** And clients, people and what is revoked are known as they are. */
   readonly isBrokerUp: () => boolean
   readonly clock: () => number
 }

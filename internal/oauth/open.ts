@@ -17,6 +17,7 @@ import type { Budgets } from '../auth/rate-limits.js'
 import { mirrorBucket } from '../broker/mirror.js'
 import { type WatchedRecords, watchRecords } from '../broker/watched-records.js'
 import type { Operation } from '../gateway/contract/operation.js'
+import type { CredentialsWatch } from '../gateway/credentials-watch.js'
 import type { Route } from '../gateway/route.js'
 import type { MasterKeys } from '../secrets/master-keys.js'
 import { signingKey } from '../secrets/signing-keys.js'
@@ -42,7 +43,8 @@ export interface AuthorizationServerSettings {
   /** The client of a partner's connector; `clients` holds none of them. */
   readonly findPartnerClient: (clientId: string) => StoredClient | undefined
   readonly auditSink: AuditSink
-  readonly isBrokerUp: () => boolean
+  /** Told of the copies on which it rests; while they are not current, nobody is let in. */
+  readonly credentials: Pick<CredentialsWatch, 'add' | 'awayMs'>
   /** Told the id of whatever changes on which a verdict may rest: client, person, token, sign-in, token key. */
   readonly forget: (id: string) => void
   /** Called once when a watched copy no longer follows its bucket. */
@@ -74,20 +76,27 @@ const TEND_KEYS_EVERY_MS = 60_000
 export async function openAuthorizationServer(
   settings: AuthorizationServerSettings,
 ): Promise<RunningAuthorizationServer> {
-  const { bucket, masterKeys, mode, forget, lost, log, clock } = settings
+  const { bucket, masterKeys, mode, credentials, forget, lost, log, clock } = settings
   const ringBucket = await bucket(TOKEN_KEYS)
   const keys = createTokenKeys(masterKeys, await openKeyRing(ringBucket, masterKeys, mode, clock()))
   const rings = await mirrorBucket<KeyRing>(ringBucket, lost, (changed, ring) => {
     // A ring that somebody has deleted is made anew by whoever tends it next.
     if (changed === mode && ring !== undefined) keys.follow(ring).forEach(forget)
   })
-  const clients = await watchRecords<StoredClient>(await bucket(CLIENTS), lost, forget)
+  const clientBucket = await bucket(CLIENTS)
+  const clients = await watchRecords<StoredClient>(clientBucket, lost, forget)
   const people = new UserDirectory()
-  const users = await watchRecords<StoredUser>(await bucket(USERS), lost, (key, user) =>
+  const userBucket = await bucket(USERS)
+  const users = await watchRecords<StoredUser>(userBucket, lost, (key, user) =>
     people.follow(key, user).forEach(forget),
   )
   const revokedBucket = await bucket(REVOKED_TOKENS)
   const revoked = await mirrorBucket<object>(revokedBucket, lost, forget)
+  credentials.add(ringBucket, rings)
+  credentials.add(clientBucket, clients)
+  credentials.add(userBucket, users)
+  credentials.add(revokedBucket, revoked)
+  const areCredentialsCurrent = (): boolean => credentials.awayMs() === 0
   const deny = async (id: string): Promise<void> => {
     await revoked.reached(await revokedBucket.put(id, JSON.stringify({ at: new Date(clock()).toISOString() })))
   }
@@ -98,7 +107,7 @@ export async function openAuthorizationServer(
   const findClient = (id: string): StoredClient | undefined => clients.get(id)
   const findUser = (id: string): StoredUser | undefined => people.withId(id)
   const tending = setInterval(() => {
-    if (!settings.isBrokerUp()) return
+    if (!areCredentialsCurrent()) return
     tendKeyRing(ringBucket, masterKeys, mode, clock()).catch((cause: unknown) =>
       log.warn({ err: cause }, 'the token keys could not be tended'),
     )
@@ -119,7 +128,7 @@ export async function openAuthorizationServer(
     budgetsOf: settings.budgetsOf,
     tokenLifeS: settings.tokenLifeS,
     auditSink: settings.auditSink,
-    isBrokerUp: settings.isBrokerUp,
+    isBrokerUp: areCredentialsCurrent,
     clock,
   }
   const partnerDeps: OAuthDeps = { ...deps, parties: partnerParties, findClient: findPartnerClient }

@@ -58,7 +58,7 @@ export async function startMutationGateway(
   const server = await serve(
     { host: '127.0.0.1', port: options.port ?? 0, errorDocsUrl: 'http://localhost/docs/errors' },
     await routes(mutate, broker),
-    { authenticator: scopeKeys({ control: options.controlPerSecond ?? 10_000 }), brokerAwayMs: () => 0, log },
+    { authenticator: scopeKeys({ control: options.controlPerSecond ?? 10_000 }), credentialsAwayMs: () => 0, log },
   )
   return {
     url: `http://127.0.0.1:${server.port}`,

@@ -24,7 +24,7 @@ export function publicServer(
         authenticate: () => ({ ok: false, problem: problem('INVALID_CREDENTIALS', 'Nobody is known here.') }),
         forget: () => undefined,
       },
-      brokerAwayMs: () => 0,
+      credentialsAwayMs: () => 0,
     },
   }
 }

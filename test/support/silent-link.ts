@@ -7,6 +7,8 @@ export interface SilentLink {
   readonly url: string
   /** From now on neither end hears of the other any more, and neither sees the connection close. */
   fallSilent(): void
+  /** Closes what goes through it; what comes next goes through. */
+  cut(): void
 }
 
 /** @param port of the server, on loopback */
@@ -33,6 +35,9 @@ export async function linkTo(port: number): Promise<SilentLink> {
         socket.unpipe()
         socket.pause()
       }
+    },
+    cut() {
+      for (const socket of sockets.splice(0)) socket.destroy()
     },
   }
 }

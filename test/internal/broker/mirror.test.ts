@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { Broker } from '../../../internal/broker/connect.js'
+import { isBrokerAway } from '../../../internal/broker/errors.js'
 import { type Mirror, mirrorBucket } from '../../../internal/broker/mirror.js'
-import { API_KEYS, REVOKED_TOKENS } from '../../../streams/buckets.js'
+import { API_KEY_USES, API_KEYS, CLIENTS, REVOKED_TOKENS } from '../../../streams/buckets.js'
 import { type Buckets, launchBuckets } from '../../support/buckets.js'
 
 let buckets: Buckets
@@ -28,6 +30,57 @@ test('a copy has what was written at a revision once it has reached it, also of 
     expect(mirror.get('key_one')).toBe(value)
   }
 })
+
+test('a copy whose watch has died without a word has what is written soon all the same', async () => {
+  const elsewhere = await buckets.connect()
+  const told: [string, unknown][] = []
+  const mirror = await mirrorBucket<number>(await buckets.open(CLIENTS), lost, (key, value) => told.push([key, value]))
+  mirrors.push(mirror)
+  const bucket = await elsewhere.bucket(CLIENTS)
+  await mirror.reached(await bucket.put('cli_kept', '1'))
+  await mirror.reached(await bucket.put('cli_gone', '1'))
+
+  await forgetWatches(elsewhere, 'KV_clients')
+  await bucket.put('cli_kept', '2')
+  await bucket.delete('cli_gone')
+  const revision = await bucket.put('cli_new', '3')
+  await mirror.reached(revision)
+
+  expect(Object.fromEntries(mirror.entries())).toEqual({ cli_kept: 2, cli_new: 3 })
+  expect(told.slice(2)).toEqual([
+    ['cli_kept', 2],
+    ['cli_gone', undefined],
+    ['cli_new', 3],
+  ])
+  await mirror.reached(await bucket.put('cli_new', '4'))
+  expect(mirror.get('cli_new')).toBe(4)
+})
+
+test('whoever waits for a revision that a copy does not come to is told so', async () => {
+  const mirror = await mirrorBucket<number>(await buckets.open(API_KEYS), lost)
+  mirrors.push(mirror)
+
+  const waited = mirror.reached(mirror.revision() + 1_000)
+
+  await expect(waited).rejects.toSatisfy(isBrokerAway)
+}, 10_000)
+
+test('a copy of a bucket whose newest entries are gone has come as far as the bucket', async () => {
+  const elsewhere = await buckets.connect()
+  const bucket = await elsewhere.bucket(API_KEY_USES)
+  const revision = await bucket.put('key_one', '1')
+  await elsewhere.manager.streams.purge('KV_api_key_uses')
+
+  const mirror = await mirrorBucket<number>(await buckets.open(API_KEY_USES), lost)
+  mirrors.push(mirror)
+
+  expect([mirror.revision(), [...mirror.entries()]]).toEqual([revision, []])
+})
+
+/** As when the node goes down that has their consumers: nobody tells those who watch. */
+async function forgetWatches({ manager }: Broker, stream: string): Promise<void> {
+  for await (const { name } of manager.consumers.list(stream)) await manager.consumers.delete(stream, name)
+}
 
 test('a copy lets go of what has expired in its bucket', async () => {
   const bucket = await buckets.open(REVOKED_TOKENS)

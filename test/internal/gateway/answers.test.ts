@@ -54,7 +54,7 @@ let url = ''
 beforeAll(async () => {
   server = await serve({ host: '127.0.0.1', port: 0, errorDocsUrl: 'http://docs/errors' }, ROUTES, {
     authenticator: scopeKeys(),
-    brokerAwayMs: () => 0,
+    credentialsAwayMs: () => 0,
     log,
   })
   url = `http://127.0.0.1:${server.port}`

@@ -12,20 +12,21 @@ const ROOM = 128 * 1024
 let now = 0
 let broker: DependencyWatch
 let store: DependencyWatch
+let credentials: DependencyWatch
 let spool: Awaited<ReturnType<typeof open>>['spool']
 let server: RunningServer
 
 beforeAll(async () => {
-  const current = (name: 'broker' | 'store'): DependencyWatch => (name === 'broker' ? broker : store)
-  const watched = (name: 'broker' | 'store'): DependencyWatch => ({
-    report: (status) => current(name).report(status),
-    current: () => current(name).current(),
-    awayMs: () => current(name).awayMs(),
+  const watched = (watch: () => DependencyWatch): DependencyWatch => ({
+    report: (status) => watch().report(status),
+    current: () => watch().current(),
+    awayMs: () => watch().awayMs(),
   })
   const { deps } = publicServer('/', () => undefined)
   const routes = healthRoutes({
-    broker: watched('broker'),
-    store: watched('store'),
+    broker: watched(() => broker),
+    store: watched(() => store),
+    credentials: watched(() => credentials),
     spool: {
       get isEmpty() {
         return spool.isEmpty
@@ -42,7 +43,8 @@ afterAll(() => server.drain())
 beforeEach(async () => {
   broker = watchDependency('broker', () => now)
   store = watchDependency('store', () => now)
-  for (const watch of [broker, store]) watch.report('up')
+  credentials = watchDependency('credentials', () => now)
+  for (const watch of [broker, store, credentials]) watch.report('up')
   spool = (await open(await temporaryFolder(), { bytesMax: ROOM })).spool
 })
 
@@ -70,8 +72,18 @@ test('without the read model events are taken', async () => {
   expect([await general(), await ingestion()]).toEqual([UNREADY, [200, 'degraded']])
 })
 
+test('without news of credentials nothing but events is taken, those as long as credentials are trusted', async () => {
+  credentials.report('down')
+  now += 15 * MINUTE_MS
+  expect([await general(), await ingestion()]).toEqual([UNREADY, [200, 'degraded']])
+
+  now += 1
+  expect(await ingestion()).toEqual(UNREADY)
+})
+
 test('without the broker events are taken as long as credentials are trusted', async () => {
   broker.report('down')
+  credentials.report('down')
   now += 15 * MINUTE_MS
   expect([await general(), await ingestion()]).toEqual([UNREADY, [200, 'degraded']])
 

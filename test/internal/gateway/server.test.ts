@@ -29,7 +29,7 @@ beforeEach(async () => {
     ],
     {
       authenticator: scopeKeys({ report: 0.2 }),
-      brokerAwayMs: () => 0,
+      credentialsAwayMs: () => 0,
       log: createLog('test', 'silent'),
     },
   )
