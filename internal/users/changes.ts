@@ -4,7 +4,7 @@ import type { MutationRequest, Reply } from '../gateway/mutations/mutation.js'
 import { noSuch, refusalOfId } from '../gateway/own-id.js'
 import { encodeBase32 } from '../ids/base32.js'
 import type { TenantIds } from '../ids/ids.js'
-import { isHashingBusy, storePassword } from '../oauth/passwords.js'
+import { inPlaceToSet, storePassword } from '../oauth/passwords.js'
 import { readUsername, type StoredUser, storedUser, userKey } from '../oauth/users.js'
 import { type Problem, problem } from '../problems/catalogue.js'
 import { type CreateBody, locationOf, type ShownUser, type UpdateBody } from './contract.js'
@@ -25,9 +25,13 @@ const PASSWORD_CHARACTERS = 24
 
 const TAKEN = problem('CONFLICT', 'The username is taken.')
 const TOO_MANY = problem('CONFLICT', 'The tenant has as many people as it may have; delete some first.')
-const BUSY = problem('SERVICE_UNAVAILABLE', 'Too many passwords are being checked; try again.', {
-  retryAfterSeconds: 1,
-})
+/** By why a password cannot be set yet. */
+const NOT_YET = {
+  busy: problem('SERVICE_UNAVAILABLE', 'Too many passwords are being checked; try again.', { retryAfterSeconds: 1 }),
+  tenant_busy: problem('RATE_LIMITED', 'The tenant is setting as many passwords as it may at once; try again.', {
+    retryAfterSeconds: 1,
+  }),
+}
 
 /** `POST /api/v1/users`. */
 export async function createUser(
@@ -43,9 +47,10 @@ export async function createUser(
   let made = await users.read(key)
   if (made === undefined) {
     if (users.countOf(tenantId) >= USERS_MAX) return TOO_MANY
-    if (isHashingBusy()) return BUSY
     const wanted = { username, password, scopes: inOrder(body.scopes) }
-    made = await users.createOnce(key, await storedUser(id, tenantId, wanted, new Date(clock())))
+    const user = await inPlaceToSet(tenantId, () => storedUser(id, tenantId, wanted, new Date(clock())))
+    if (typeof user === 'string') return NOT_YET[user]
+    made = await users.createOnce(key, user)
   }
   // Else it is what another attempt of this request has made.
   if (made.id !== id) return TAKEN
@@ -68,8 +73,9 @@ export async function updateUser(
   if (refusal !== undefined) return refusal
   const found = findUser(id)
   if (found?.tenant_id !== tenantId) return noSuch(WHAT)
-  if (body.password !== undefined && isHashingBusy()) return BUSY
-  const password = body.password === undefined ? undefined : await storePassword(body.password)
+  const { password: wanted } = body
+  const password = wanted === undefined ? undefined : await inPlaceToSet(tenantId, () => storePassword(wanted))
+  if (typeof password === 'string') return NOT_YET[password]
 
   let before: StoredUser | undefined
   const after = await users.change(userKey(tenantId, found.username), (user) => {

@@ -100,6 +100,20 @@ describe('a person who is let in', () => {
   })
 })
 
+test('a tenant that sets many passwords at once is told to wait, and takes up the same request later', async () => {
+  const requests = Array.from({ length: 8 }, () => {
+    const [key, username] = [randomUUID(), `person${named++}`]
+    return () => create({ username, password: PASSWORD }, { 'idempotency-key': key })
+  })
+
+  const answers = await Promise.all(requests.map((request) => request()))
+
+  const limited = requests.filter((_, at) => answers[at]?.status === 429)
+  expect(limited.length).toBeGreaterThanOrEqual(1)
+  expect(answers.map(({ status }) => status)).toEqual(expect.arrayContaining([201, 429]))
+  for (const request of limited) expect((await request()).status).toBe(201)
+})
+
 describe('a person', () => {
   test('is changed in what is named, and only in what may be', async () => {
     const { password: _, ...before } = (await create()).json
