@@ -61,7 +61,7 @@ export async function exportJob(
   const file = await write(run, folding, tenant.name)
   const createdAtMs = deps.clock()
   const { id: jobId, tenant_id: tenantId, request } = hold.job
-  const facts = { jobId, tenantId, tenantName: tenant.name, request, asOfMs: run.work.as_of_ms, createdAtMs, file }
+  const facts = { jobId, tenantId, tenantName: tenant.name, request, asOfMs: run.work.snapshot_ms, createdAtMs, file }
   const { reckoning } = run
   const manifest = JSON.stringify(manifestOf({ ...facts, reckoning, totals: folding.totals }), null, 2)
   return {
@@ -97,13 +97,13 @@ async function begin(hold: JobHold, deps: ExporterDeps, signal: AbortSignal): Pr
   const { source } = deps
   const { tenant_id: tenantId, request } = hold.job
   // As of too long ago, records would be missing: whoever comes so late begins anew.
-  const begunAsOfMs = hold.job.work?.as_of_ms ?? Number.NEGATIVE_INFINITY
+  const begunAsOfMs = hold.job.work?.snapshot_ms ?? Number.NEGATIVE_INFINITY
   if (deps.clock() - begunAsOfMs > SNAPSHOT_AGE_MS_MAX) {
-    await hold.save({ work: { as_of_ms: await deps.newestComplete(), slices: [], parts: [] } })
+    await hold.save({ work: { snapshot_ms: await deps.newestComplete(), slices: [], parts: [] } })
   }
   const work = workOf(hold)
   const { from, to } = request.period
-  const days = { tenantId, asOfMs: work.as_of_ms, fromMs: startOfDay(from), toMs: startOfDay(to) + DAY_MS }
+  const days = { tenantId, asOfMs: work.snapshot_ms, fromMs: startOfDay(from), toMs: startOfDay(to) + DAY_MS }
   const hasClosed = await asking('internal_error', source.hasClosedVersions(days, signal))
   const selection = { ...days, hasClosed }
   const isBy = (grouping: ExportRequest['group_by'][number]): boolean => request.group_by.includes(grouping)

@@ -1,8 +1,8 @@
 import { COHORT_MIN } from '../tenants/tenant.js'
 
-/** What a root (a provider's month) has below it. 5 people stand for 5 and more. */
+/** What a root (a provider's month) has below it: groups of calls, with all their meters. 5 people stand for 5 and more. */
 export interface FoldingFacts {
-  /** Groups in which one to four people appear, and how many people in all of them together. */
+  /** Groups in which, or in a meter of which, one to four people appear, and how many people in all of them together. */
   readonly small: number
   readonly smallPeople: number
   /** Groups in which at least five appear, and the key of the one of fewest calls. */

@@ -32,8 +32,12 @@ export interface StoredFile {
 
 /** How far a running job has come: what another exporter need not do again. */
 export interface JobWork {
-  /** The instant as of which everything is read, milliseconds since the epoch: a repeat reads the same rows. */
-  readonly as_of_ms: number
+  /**
+   * The instant as of which everything is read, milliseconds since the epoch: a repeat reads the same rows. It was
+   * `as_of_ms` while meters were folded one by one: an exporter of before or after finds none, and begins anew, as what
+   * the other has staged and written would not fit its own.
+   */
+  readonly snapshot_ms: number
   /** Groups that are formed already, by slice: where they lie, and how many. */
   readonly slices: readonly { readonly staging: string; readonly rows: number }[]
   /** Parts of the file that are written, in order. */

@@ -123,22 +123,30 @@ export async function stageGroups(
     ${named.joins}
     WHERE ${named.condition}`
 
-  const passed = `(toUInt8(${NO_METER}), toUInt64(0), toDecimal128(1, 18), p_${NO_METER})`
+  const passed = `(toUInt8(${NO_METER}), toUInt64(0), toDecimal128(1, 18))`
   const metered = meters.map(({ number, meter }) => {
     const usd = `arrayMap(usd -> toDecimal128(usd, 18), {usd_${meter}:Array(String)})[g_priced]`
-    return `(toUInt8(${number}), toUInt64(t_${number}), ${usd}, p_${number})`
+    return `(toUInt8(${number}), toUInt64(t_${number}), ${usd})`
   })
+  // Calls are shown with all their meters or with none, or a hidden meter would be what their sums have more than the
+  // meters that are shown: where few people have tokens of one, the group counts as one of so few.
+  const peopleOf = (number: number): string => `finalizeAggregation(p_${number})`
+  const all = peopleOf(NO_METER)
+  const fewest = isMetered
+    ? `if(g_priced = 0 OR ${all} = 0, ${all},
+        arrayMin(arrayFilter(people -> people > 0, [${[all, ...meters.map(({ number }) => peopleOf(number))].join(', ')}])))`
+    : all
   // Energy, carbon and counts of a call stand in one of its rows only, or sums would double.
   const first = `multiIf(${meters.map(({ number }) => `t_${number} > 0, ${number}, `).join('')}${meters[0]?.number ?? 1})`
   const rows = isMetered
-    ? `SELECT *, row.1 AS r_meter, row.2 AS r_tokens, row.3 AS r_usd, row.4 AS r_people,
+    ? `SELECT *, row.1 AS r_meter, row.2 AS r_tokens, row.3 AS r_usd,
          g_priced = 0 OR r_meter = ${first} AS r_has_calls,
          g_priced = 0 ? g_cost : toDecimal128(r_tokens, 0) * r_usd AS r_cost,
          g_priced = 0 ? '' : {prices:Array(String)}[g_priced] AS r_price
-       FROM (${groups}) ARRAY JOIN [${[passed, ...metered].join(', ')}] AS row
+       FROM (SELECT *, ${fewest} AS g_people FROM (${groups})) ARRAY JOIN [${[passed, ...metered].join(', ')}] AS row
        WHERE g_priced = 0 ? r_meter = ${NO_METER} : r_meter != ${NO_METER} AND (r_tokens > 0 OR r_has_calls)`
-    : `SELECT *, toUInt8(${NO_METER}) AS r_meter, toUInt64(0) AS r_tokens, toDecimal128(1, 18) AS r_usd, p_${NO_METER} AS r_people,
-         true AS r_has_calls, g_cost AS r_cost, '' AS r_price
+    : `SELECT *, toUInt8(${NO_METER}) AS r_meter, toUInt64(0) AS r_tokens, toDecimal128(1, 18) AS r_usd,
+         ${fewest} AS g_people, true AS r_has_calls, g_cost AS r_cost, '' AS r_price
        FROM (${groups})`
 
   const ofCalls = (column: string): string => (isMetered ? `if(r_has_calls, ${column}, 0)` : column)
@@ -168,9 +176,9 @@ export async function stageGroups(
     ['carbon_known', ofCalls('g_carbon_known')],
     ['has_calls', 'r_has_calls'],
     ['confidence', 'g_confidence'],
-    ['people', 'finalizeAggregation(r_people)'],
-    ['people_state', 'r_people'],
-    ['key', 'cityHash64(g_start, g_provider, g_owner, g_service, g_served_model, r_meter, r_price)'],
+    ['people', 'g_people'],
+    ['people_state', `p_${NO_METER}`],
+    ['key', 'cityHash64(g_start, g_provider, g_owner, g_service, g_served_model, r_price)'],
   ]
   await store.command({
     query: `INSERT INTO ${EXPORT_GROUPS} (${columns.map(([name]) => name).join(', ')})
@@ -199,11 +207,11 @@ const OF_JOB = 'job_id = {job:String} AND staging IN {stagings:Array(String)}'
 const IS_SMALL = 'people BETWEEN 1 AND 4'
 const paramsOf = ({ jobId, stagings }: Staged) => ({ job: jobId, stagings })
 
-/** What is needed to fold the groups of a provider in a month. Groups are told by `key`. */
+/** What is needed to fold the groups of a provider in a month: groups of calls, with all their meters, told by `key`. */
 export interface Root {
   readonly month: string
   readonly provider: string
-  /** Groups in which one to four people appear, and how many people in all of these; 5 stands for 5 and more. */
+  /** Groups in which, or in a meter of which, one to four people appear; and how many in all of these, 5 for 5 and more. */
   readonly small: number
   readonly smallPeople: number
   /** Groups in which five or more people appear, and the one of fewest calls. */
@@ -222,7 +230,8 @@ export async function findRoots(store: ClickHouseClient, staged: Staged, signal:
               toUInt32(countIf(${IS_SMALL})) AS small, uniqUpToMergeIf(4)(people_state, ${IS_SMALL}) AS smallPeople,
               toUInt32(countIf(people >= 5)) AS large, ${smallest('people >= 5')} AS smallestLarge,
               toUInt32(countIf(people = 0)) AS empty, ${smallest('people = 0')} AS smallestEmpty
-            FROM ${EXPORT_GROUPS} WHERE ${OF_JOB} GROUP BY month, provider HAVING small > 0 ORDER BY month, provider`,
+            FROM ${EXPORT_GROUPS} WHERE ${OF_JOB} AND has_calls
+            GROUP BY month, provider HAVING small > 0 ORDER BY month, provider`,
     query_params: paramsOf(staged),
     format: 'JSONEachRow',
     abort_signal: signal,
@@ -253,7 +262,7 @@ export async function sumStaged(
 ): Promise<StagedTotals> {
   const shown = isShown('{folded:Array(UInt64)}')
   const result = await store.query({
-    query: `SELECT toUInt32(countIf(${shown})) AS shownRows, toUInt32(count() - shownRows) AS foldedGroups,
+    query: `SELECT toUInt32(countIf(${shown})) AS shownRows, toUInt32(countIf(has_calls AND NOT (${shown}))) AS foldedGroups,
               toUInt32(uniqExactIf((month, provider), NOT (${shown}))) AS foldedRows,
               sum(cost) AS cost, sum(energy_wh) AS energyWh, sum(carbon_gco2e) AS carbonGco2e, sum(invocations) AS invocations
             FROM ${EXPORT_GROUPS} WHERE ${OF_JOB}`,

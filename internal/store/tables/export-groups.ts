@@ -2,8 +2,9 @@
  * Groups of records that an export job has formed: what its file is written from. A job's groups are a partition, which
  * goes when the job has ended; a slice that was begun and not finished has left rows under a name that nobody asks for.
  *
- * `people` counts distinct identities up to 5, which stands for 5 and more; `people_state` counts them for several
- * groups together.
+ * A group is of calls: its rows, one a meter, have the same `key`, and one of them `has_calls`. `people` counts distinct
+ * identities up to 5, which stands for 5 and more, where the group has the fewest but none: in its calls or in one of
+ * its meters. `people_state` counts those of its calls, for several groups together.
  */
 export const EXPORT_GROUPS = 'export_groups'
 

@@ -2,7 +2,9 @@ import fc from 'fast-check'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { foldLeaves } from '../../../internal/cohorts/fold.js'
 import { peopleOf } from '../../../internal/cohorts/people.js'
+import type { AttributionRow } from '../../../internal/store/tables/attributions.js'
 import { byPeople, costOf, type ExportBench, launchExports, newTenant, record } from '../../support/export-jobs.js'
+import type { FocusRow } from '../../support/focus-rules.js'
 
 /** What a file hides, so that nobody is told by it; by an exporter on the real broker and the real store. */
 
@@ -118,6 +120,194 @@ describe('groups of few people', () => {
               if (people.length > 0 && people.length < 5) expect(isShown[i]).toBe(false)
             }
           }
+        },
+      ),
+      { numRuns: 25 },
+    )
+  })
+})
+
+describe('groups of a file by meter', () => {
+  const told = (rows: readonly FocusRow[]) =>
+    rows.map((row) =>
+      ['SubAccountId', 'SkuMeter', 'ConsumedQuantity', 'x_InvocationCount', 'x_InputTokenCount', 'x_OutputTokenCount']
+        .map((name) => row[name] || '-')
+        .join(' '),
+    )
+
+  test('one that is folded beside a small one brings its calls with it', async () => {
+    const tenant = newTenant()
+    await bench.insert([
+      ...byPeople(tenant, 6, { owner: 'team-x' }, 'a'),
+      ...byPeople(tenant, 1, { owner: 'ada' }, 'b'),
+    ])
+
+    const { rows, manifest } = await bench.exported(tenant, { group_by: ['owner', 'meter'] })
+
+    expect(told(rows)).toEqual(['- Attributed Inference 8750 7 7000 1750'])
+    expect(manifest.cohorts).toEqual({ k: 5, groups_folded: 2, rows_of_folded_groups: 1 })
+  })
+
+  test('is small where few people have tokens of a kind, and is folded with all its kinds', async () => {
+    const tenant = newTenant()
+    await bench.insert([
+      ...byPeople(tenant, 6, { owner: 'large' }, 'a'),
+      ...byPeople(tenant, 7, { owner: 'next' }, 'b'),
+      ...byPeople(tenant, 5, { owner: 'cached' }, 'c'),
+      ...byPeople(tenant, 2, { owner: 'cached', invocation: { cachedInputTokens: 400 } }, 'd'),
+    ])
+
+    const { rows } = await bench.exported(tenant, { group_by: ['owner', 'meter'] })
+
+    expect(told(rows)).toEqual([
+      'next Input Tokens 7000 7 7000 1750',
+      'next Output Tokens 1750 - - -',
+      '- Attributed Inference 16250 13 13000 3250',
+    ])
+  })
+
+  test('is small where few people have made its calls, though they have no tokens', async () => {
+    const tenant = newTenant()
+    const failed = { inputTokens: 0, outputTokens: 0 }
+    await bench.insert([
+      ...byPeople(tenant, 6, { owner: 'large' }, 'a'),
+      ...byPeople(tenant, 1, { owner: 'ada', invocation: failed }, 'b'),
+      ...byPeople(tenant, 7, { owner: 'next', invocation: failed }, 'c'),
+    ])
+
+    const { rows } = await bench.exported(tenant, { group_by: ['owner', 'day', 'meter'] })
+
+    expect(told(rows)).toEqual(['next Input Tokens 0 7 0 0', '- Attributed Inference 7500 7 6000 1500'])
+  })
+
+  test('are shown and folded so that nothing tells of one to four people, whatever the calls', async () => {
+    const call = fc.record({
+      person: fc.option(fc.nat(7)),
+      input: fc.constantFrom(0, 100, 130),
+      cached: fc.constantFrom(0, 0, 70),
+      output: fc.constantFrom(0, 10, 17),
+    })
+    const group = fc.record({
+      owner: fc.constantFrom('a', 'b', 'c'),
+      day: fc.constantFrom('2026-10-05', '2026-10-06'),
+      isPriced: fc.boolean(),
+      /** Of all five people and more, so that it can be shown. */
+      ofAll: fc.option(call),
+      calls: fc.array(call, { minLength: 1, maxLength: 8 }),
+    })
+    type Call = {
+      readonly person: number | null
+      readonly input: number
+      readonly cached: number
+      readonly output: number
+    }
+    const isFew = (people: number): boolean => people >= 1 && people <= 4
+    const peopleIn = (calls: readonly Call[]): number =>
+      new Set(calls.map(({ person }) => person).filter((person) => person !== null)).size
+    const cachedOf = ({ input, cached }: Call): number => Math.min(input, cached)
+    const KINDS: Readonly<Record<string, (call: Call) => number>> = {
+      'Input Tokens': (call) => call.input - cachedOf(call),
+      'Cache Read Tokens': cachedOf,
+      'Output Tokens': ({ output }) => output,
+    }
+    const labelOf = (owner: string, day: string, isPriced: boolean) => `${owner} ${day} ${isPriced}`
+
+    await fc.assert(
+      fc.asyncProperty(
+        fc.uniqueArray(group, {
+          selector: ({ owner, day, isPriced }) => labelOf(owner, day, isPriced),
+          minLength: 1,
+          maxLength: 8,
+        }),
+        async (drawn) => {
+          const tenant = newTenant()
+          const groups = drawn.map(({ owner, day, isPriced, ofAll, calls: some }) => {
+            const calls: readonly Call[] =
+              ofAll === null ? some : [...some, ...Array.from({ length: 6 }, (_, person) => ({ ...ofAll, person }))]
+            const records = calls.map((call) =>
+              record(tenant, {
+                owner,
+                invocation: {
+                  eventTimeMs: Date.parse(`${day}T12:00:00Z`),
+                  inputTokens: call.input,
+                  cachedInputTokens: cachedOf(call),
+                  outputTokens: call.output,
+                  ...(!isPriced && { estimatedCostUsd: '0.01' }),
+                  ...(call.person !== null && { attributedIdentity: `p${call.person}` }),
+                },
+              }),
+            )
+            const kinds = Object.entries(KINDS).map(([meter, tokensOf]) => ({
+              meter,
+              tokens: calls.reduce((sum, call) => sum + tokensOf(call), 0),
+              people: peopleIn(calls.filter((call) => tokensOf(call) > 0)),
+            }))
+            const isSmall = isFew(peopleIn(calls)) || (isPriced && kinds.some(({ people }) => isFew(people)))
+            return { label: labelOf(owner, day, isPriced), isPriced, calls, kinds, isSmall, records }
+          })
+          await bench.insert(groups.flatMap(({ records }): AttributionRow[] => records))
+
+          const { rows } = await bench.exported(tenant, { group_by: ['owner', 'day', 'meter'] })
+
+          const shownRows = rows.filter((row) => row['x_CohortSuppressed'] === 'false')
+          const rowsOf = (label: string): readonly FocusRow[] =>
+            shownRows.filter(
+              (row) =>
+                labelOf(
+                  row['SubAccountId'] ?? '',
+                  (row['ChargePeriodStart'] ?? '').slice(0, 10),
+                  row['PricingCategory'] === 'Standard',
+                ) === label,
+            )
+          const [shown, hidden] = [true, false].map((is) =>
+            groups.filter(({ label }) => rowsOf(label).length > 0 === is),
+          ) as [typeof groups, typeof groups]
+
+          // What is shown is of five or more, kind by kind, and nothing of it is left out: a sum less its parts is none.
+          for (const { label, isPriced, calls, kinds, isSmall } of shown) {
+            expect(isSmall).toBe(false)
+            const [first, ...others] = rowsOf(label)
+            expect(first?.['x_InvocationCount']).toBe(String(calls.length))
+            expect(others.filter((row) => row['x_InvocationCount'] !== '')).toEqual([])
+            if (!isPriced) continue
+            const counted = kinds.filter(({ tokens }) => tokens > 0)
+            expect(
+              rowsOf(label)
+                .map((row) => `${row['SkuMeter']} ${row['ConsumedQuantity']}`)
+                .sort(),
+            ).toEqual(
+              counted.length === 0
+                ? ['Input Tokens 0']
+                : counted.map(({ meter, tokens }) => `${meter} ${tokens}`).sort(),
+            )
+          }
+
+          // What is hidden is one row: of two groups and five people, or of all there are.
+          const hiddenCalls = hidden.flatMap(({ calls }) => calls)
+          const sumOf = (of: (call: Call) => number) => String(hiddenCalls.reduce((sum, call) => sum + of(call), 0))
+          expect(
+            rows
+              .filter((row) => row['x_CohortSuppressed'] === 'true')
+              .map((row) =>
+                ['x_InvocationCount', 'x_InputTokenCount', 'x_OutputTokenCount', 'BilledCost'].map((name) => row[name]),
+              ),
+          ).toEqual(
+            hidden.length === 0
+              ? []
+              : [
+                  [
+                    sumOf(() => 1),
+                    sumOf(({ input }) => input),
+                    sumOf(({ output }) => output),
+                    costOf(hidden.flatMap(({ records }) => records)),
+                  ],
+                ],
+          )
+          expect(hidden.filter(({ isSmall }) => !isSmall).length).toBeLessThanOrEqual(hidden.length === 0 ? 0 : 1)
+          if (hidden.length === 0) return
+          if (hidden.length >= 2 && peopleIn(hiddenCalls) >= 5) return
+          expect(shown.filter(({ calls }) => peopleIn(calls) > 0)).toEqual([])
+          if (hidden.length === 1) expect(shown).toEqual([])
         },
       ),
       { numRuns: 25 },

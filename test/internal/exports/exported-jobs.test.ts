@@ -97,15 +97,36 @@ describe('a job that is disturbed', () => {
     const { work } = await bench.read(job)
     const late = (ageMs: number) => ({
       source: failingAt(1).source,
-      clock: () => (work?.as_of_ms ?? Number.NaN) + ageMs,
+      clock: () => (work?.snapshot_ms ?? Number.NaN) + ageMs,
     })
 
     await bench.work(job, late(SNAPSHOT_AGE_MS_MAX))
     expect((await bench.read(job)).work).toEqual(work)
     await bench.work(job, late(SNAPSHOT_AGE_MS_MAX + 1))
-    expect((await bench.read(job)).work).toEqual({ as_of_ms: expect.any(Number), slices: [], parts: [] })
+    expect((await bench.read(job)).work).toEqual({ snapshot_ms: expect.any(Number), slices: [], parts: [] })
     await bench.work(job)
 
+    expect((await bench.read(job)).result?.file.sha256).toBe(undisturbed.job.result?.file.sha256)
+  })
+
+  test('one that was begun by an exporter that folded meter by meter begins anew', async () => {
+    const job = await bench.order(tenant, body)
+    await bench.work(job, { source: failingAt(9).source })
+    const begun = await bench.read(job)
+    const { snapshot_ms: as_of_ms, slices } = begun.work ?? { snapshot_ms: Number.NaN, slices: [] }
+    await bench.jobs.put(job.id, JSON.stringify({ ...begun, work: { as_of_ms, slices, parts: [] } }))
+    const staged: string[] = []
+    const source = {
+      ...bench.deps.source,
+      stageGroups: async (...args: Parameters<ExportSource['stageGroups']>) => {
+        staged.push(args[2].staging)
+        return bench.deps.source.stageGroups(...args)
+      },
+    }
+
+    await bench.work(job, { source })
+
+    expect([slices.length, staged.length]).toEqual([1, 1])
     expect((await bench.read(job)).result?.file.sha256).toBe(undisturbed.job.result?.file.sha256)
   })
 
