@@ -51,6 +51,8 @@ export interface Ground<M> {
 
 export interface Part<M> extends Rows<M> {
   readonly period: Period
+  /** How many shares pools were spread in. */
+  readonly shares: number
   readonly buckets: ReadonlyMap<string, Period>
 }
 
@@ -96,49 +98,50 @@ async function inSlices<T>(steps: Generator<undefined, T>, signal: AbortSignal):
   }
 }
 
-/** The rows of each fixed period, of which the question may want a part. */
-export function partsOf<M>(
-  grounds: readonly Ground<M>[],
+/** The rows of a fixed period, of which the question may want a part. */
+export function partOf<M>(
+  ground: Ground<M>,
   question: ReportQuestion,
   filters: readonly ReportFilter[],
   months: readonly Month[],
   measured: Measured<M>,
-): Part<M>[] {
+): Part<M> {
   const { groupBy, interval, period: asked } = question
   const dimensions = groupBy.map(placeOf)
   const path = hasTime(interval) ? [TIME_DIMENSION, ...dimensions] : dimensions
-  let shares = 0
-  return grounds.map((ground) => {
-    const { period, cells, rollups, buckets } = ground
-    const time: Choice = {
-      dimension: TIME_DIMENSION,
-      holds: (key) => {
-        const bucket = buckets.get(key)
-        return bucket === undefined || lies(bucket, asked)
-      },
-    }
-    const isPart = [...buckets.keys()].some((key) => !time.holds(key))
-    const choices = isPart ? [...filters, time] : filters
-    const answer = rowsOf(cells, rollups, path, choices, measured)
-    const weights = months.findLast(({ fromMs }) => fromMs <= period.fromMs)?.spreadBy?.weights ?? []
-    const { spreading } = measured
-    if (spreading === undefined || weights.length === 0) return { ...answer, period, buckets }
-    const applied = choices.filter((choice) => !answer.widened.includes(choice))
-    const pools = poolsOf(ground, path, applied, measured)
-    shares += pools.length * weights.length
-    if (shares > SHARES_MAX) throw new TooManyGroups()
-    const ofOwners = applied.filter(isOfOwners)
-    const rows = spreadPools(
-      answer.rows,
-      pools,
-      weights,
-      { owner: OWNER, service: SERVICE, groupBy: path, poolsBy: poolsBy(path) },
-      (values) => ofOwners.every(({ dimension, holds }) => holds(values[dimension] ?? '')),
-      { ...measured, ...spreading },
-    )
-    return { ...answer, rows, period, buckets }
-  })
+  const { period, cells, rollups, buckets } = ground
+  const time: Choice = {
+    dimension: TIME_DIMENSION,
+    holds: (key) => {
+      const bucket = buckets.get(key)
+      return bucket === undefined || lies(bucket, asked)
+    },
+  }
+  const isPart = [...buckets.keys()].some((key) => !time.holds(key))
+  const choices = isPart ? [...filters, time] : filters
+  const { widened, hidden, rows } = rowsOf(cells, rollups, path, choices, measured)
+  const part = { period, buckets, widened, hidden }
+  const weights = months.findLast(({ fromMs }) => fromMs <= period.fromMs)?.spreadBy?.weights ?? []
+  const { spreading } = measured
+  if (spreading === undefined || weights.length === 0) return { ...part, rows: rows.map(withoutCells), shares: 0 }
+  const applied = choices.filter((choice) => !widened.includes(choice))
+  const pools = poolsOf(ground, path, applied, measured)
+  const shares = pools.length * weights.length
+  if (shares > SHARES_MAX) throw new TooManyGroups()
+  const ofOwners = applied.filter(isOfOwners)
+  const spread = spreadPools(
+    rows,
+    pools,
+    weights,
+    { owner: OWNER, service: SERVICE, groupBy: path, poolsBy: poolsBy(path) },
+    (values) => ofOwners.every(({ dimension, holds }) => holds(values[dimension] ?? '')),
+    { ...measured, ...spreading },
+  )
+  return { ...part, rows: spread.map(withoutCells), shares }
 }
+
+/** What a row was made of is not to be kept until all other periods are read. */
+const withoutCells = <M>({ values, isFolded, leaves, sum }: Row<M>): Row<M> => ({ values, isFolded, leaves, sum })
 
 /** What may be told of pools: the answer to the same question of them alone. */
 function poolsOf<M>(

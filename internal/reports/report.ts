@@ -12,11 +12,12 @@ import {
   type Measured,
   type Month,
   type Part,
-  partsOf,
+  partOf,
   TooManyGroups,
 } from './parts.js'
 import { fixedPeriods, type Period } from './period.js'
 import type { ReportQuestion } from './question.js'
+import { SHARES_MAX } from './spread.js'
 
 /** What reports are worked out from. */
 export interface UsageReads {
@@ -54,7 +55,7 @@ export interface Report<M> {
   readonly spreadBy: readonly (Period & { readonly asOfMs: number | undefined })[]
 }
 
-/** Groups with people in a report at most: what telling them apart costs grows faster than they do. */
+/** Groups with people in a month at most: what telling them apart costs grows faster than they do. */
 const GROUPS_MAX = 60_000
 
 /**
@@ -75,27 +76,33 @@ export async function reportOf<M>(
   const people = { peopleMax: measured.peopleMax, excluded: reads.notPeople(tenantId) }
   const periods = fixedPeriods(asked, interval, zone)
   const [first, last] = [periods[0] ?? asked, periods.at(-1) ?? asked]
-  const whole = { fromMs: first.fromMs, toMs: last.toMs }
   // Months are decided with their days: by themselves they would show groups that days, and no interval, hide.
   const finest = hasTime(interval) ? interval : 'day'
-  const sums = await reads.sums({ tenantId, ...whole }, finest, zone, people, signal)
-  const inhabited = sums.filter((each) => each.people.length > 0).length
-  if (inhabited > GROUPS_MAX) throw new TooManyGroups()
-  const begun = inhabited === 0 ? asked : { fromMs: first.fromMs, toMs: last.fromMs + 1 }
-  const months = question.isAllocating ? await monthsOf(tenantId, begun, zone, reads, signal) : []
-  const groundsOf = async (into: readonly Period[], found: readonly UsageSums[]): Promise<Ground<M>[]> => {
-    const grounds: Ground<M>[] = []
-    for (const own of into) {
-      const its = found.filter(({ bucket }) => ownerOf(bucket, into) === own)
-      grounds.push(await groundOf(own, its, measured, folds, signal))
-    }
-    return grounds
+  const readings = readingsOf(periods, interval)
+  const read = async (of: readonly Period[]): Promise<UsageSums[]> => {
+    const scope = { tenantId, fromMs: of[0]?.fromMs ?? 0, toMs: of.at(-1)?.toMs ?? 0 }
+    const sums = await reads.sums(scope, finest, zone, people, signal)
+    if (sums.filter(isInhabited).length > GROUPS_MAX) throw new TooManyGroups()
+    return sums
   }
-  if (inhabited === 0) {
+  const groundIn = (own: Period, into: readonly Period[], sums: readonly UsageSums[]): Promise<Ground<M>> => {
+    const its = sums.filter(({ bucket }) => ownerOf(bucket, into) === own)
+    return groundOf(own, its, measured, folds, signal)
+  }
+
+  let ahead: { readonly of: readonly Period[]; readonly sums: UsageSums[] } | undefined
+  for (const of of readings) {
+    ahead = { of, sums: await read(of) }
+    if (ahead.sums.some(isInhabited)) break
+  }
+  const isExact = ahead === undefined || !ahead.sums.some(isInhabited)
+  const begun = isExact ? asked : { fromMs: first.fromMs, toMs: last.fromMs + 1 }
+  const months = question.isAllocating ? await monthsOf(tenantId, begun, zone, reads, signal) : []
+  if (isExact) {
     // Nobody to hide: as asked for, to the quarter of an hour.
-    const exact = async (period: Period, into: readonly Period[]) => {
-      const found = await reads.sums({ tenantId, ...period }, interval, zone, people, signal)
-      return groundsOf(into, found)
+    const exact = async (period: Period, into: readonly Period[]): Promise<Ground<M>[]> => {
+      const sums = await reads.sums({ tenantId, ...period }, interval, zone, people, signal)
+      return Promise.all(into.map((own) => groundIn(own, into, sums)))
     }
     const isParted = interval === 'month' || months.length > 1
     const parted = isParted ? fixedPeriods(asked, undefined, zone).map((month) => within(month, asked)) : [asked]
@@ -103,22 +110,48 @@ export async function reportOf<M>(
       interval === undefined
         ? (await Promise.all(parted.map((period) => exact(period, [period])))).flat()
         : await exact(asked, parted)
-    return toReport(question, partsOf(grounds, question, question.filters, months, measured), question.filters.length, {
-      isExact: true,
-      months,
-      measured,
-    })
+    const parts = grounds.map((ground) => partOf(ground, question, question.filters, months, measured))
+    return toReport(question, parts, question.filters.length, { isExact, months, measured })
   }
   // The rows of a month are of all of it.
-  const wide = interval === 'month' ? { ...question, period: whole } : question
-  const grounds = await groundsOf(periods, sums)
+  const wide = interval === 'month' ? { ...question, period: { fromMs: first.fromMs, toMs: last.toMs } } : question
   let kept = question.filters.length
-  for (;;) {
-    const parts = partsOf(grounds, wide, question.filters.slice(0, kept), months, measured)
-    const least = Math.min(...parts.map((part) => kept - part.widened.filter(isFilter).length))
-    if (least === kept) return toReport(wide, parts, kept, { isExact: false, months, measured })
-    kept = least
+  // One period after the other, since all of a year together would take much memory. Where a later one gives up a filter,
+  // those before have to do without it too.
+  const made = new Map<Period, { readonly part: Part<M>; readonly kept: number }>()
+  const isToMake = (period: Period): boolean => made.get(period)?.kept !== kept
+  while (periods.some(isToMake)) {
+    for (const of of readings) {
+      if (!of.some(isToMake)) continue
+      const sums = ahead?.of === of ? ahead.sums : await read(of)
+      ahead = undefined
+      for (const own of of) {
+        const ground = await groundIn(own, of, sums)
+        while (isToMake(own)) {
+          const part = partOf(ground, wide, question.filters.slice(0, kept), months, measured)
+          const least = kept - part.widened.filter(isFilter).length
+          if (least === kept) made.set(own, { part, kept })
+          kept = least
+        }
+        if (sumOf([...made.values()].map(({ part }) => part.shares)) > SHARES_MAX) throw new TooManyGroups()
+      }
+    }
   }
+  const parts = periods.flatMap((period) => made.get(period)?.part ?? [])
+  return toReport(wide, parts, kept, { isExact, months, measured })
+}
+
+const isInhabited = ({ people }: UsageSums): boolean => people.length > 0
+const sumOf = (numbers: readonly number[]): number => numbers.reduce((sum, each) => sum + each, 0)
+
+/** So many days are read at a time; months each by itself. */
+const DAYS_READ = 7
+
+function readingsOf(periods: readonly Period[], interval: Interval | undefined): Period[][] {
+  const length = interval === '15m' || interval === 'hour' ? DAYS_READ : 1
+  const readings: Period[][] = []
+  for (let at = 0; at < periods.length; at += length) readings.push(periods.slice(at, at + length))
+  return readings
 }
 
 const ownerOf = (bucket: Period | undefined, periods: readonly Period[]): Period | undefined =>

@@ -47,3 +47,33 @@ test('a report whose caller leaves is folded no further', async () => {
 
   await expect(report(MANY, leaving.signal)).rejects.toBe(left)
 })
+
+test('a filter that one month cannot apply is applied in none, and months are read one by one', async () => {
+  const month = (index: number): number => Date.UTC(2026, index, 5)
+  const calls = (index: number, service: string, people: number): ReportedCall[] =>
+    Array.from({ length: people }, (_, i) => ({ person: 1 + i, service, provider: 'one', atMs: month(index) }))
+  const all = [
+    ...calls(7, 'chat', 9),
+    ...calls(7, 'search', 8),
+    // In September two people search: what they do is told with what the others do.
+    ...calls(8, 'chat', 9),
+    ...calls(8, 'search', 2),
+    ...calls(9, 'chat', 9),
+    ...calls(9, 'search', 8),
+  ]
+  const query = 'interval=month&from=2026-08-01T00:00:00Z&to=2026-11-01T00:00:00Z&filter[service][eq]=search'
+  const read = readQuestion('usage', query, START_MS)
+  if (!read.ok) throw new Error('not a question')
+  const reads = reportReads(all)
+  const scopes: number[] = []
+  const sums: typeof reads.sums = (scope, ...rest) => {
+    scopes.push(scope.fromMs)
+    return reads.sums(scope, ...rest)
+  }
+
+  const { rows, widened } = await reportOf('tnt_one', read.question, USAGE, { ...reads, sums }, never)
+
+  expect(widened).toEqual(['service'])
+  expect(rows.map(({ sum }) => sum.counts.calls)).toEqual([17, 11, 17])
+  expect([...new Set(scopes)]).toEqual([Date.UTC(2026, 7), Date.UTC(2026, 8), Date.UTC(2026, 9)])
+})
