@@ -40,9 +40,19 @@ export class Parting {
     this.kept = new Uint8Array(coarser.groups.length)
   }
 
+  /**
+   * Whether it tells nothing that others do not: where the finer rollup is all hidden, the coarser one's groups are told as they
+   * are; where the coarser one is, the root tells as much.
+   */
+  isIdle(): boolean {
+    const { coarser, finer, lattice } = this
+    return isAllHidden(finer) || (coarser !== lattice.root && coarser !== finer && isAllHidden(coarser))
+  }
+
   /** Whether there is anything that the rules have not been held against. */
   hasChanged(): boolean {
     const { coarser, finer } = this
+    if (this.isIdle()) return false
     if (this.coarserSeen < coarser.hidden.length || this.finerSeen < finer.hidden.length) this.follow()
     return !this.isFollowed
   }
@@ -282,6 +292,8 @@ export class Looks {
     if (this.left < 0) throw new TooMuchToFold()
   }
 }
+
+const isAllHidden = ({ hidden, groups }: Rollup): boolean => hidden.length === groups.length
 
 /** Few people first; the same order in every process. */
 const bySize = (one: Group, other: Group): number =>

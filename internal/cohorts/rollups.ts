@@ -141,7 +141,9 @@ function* hideInSteps(lattice: Lattice): Generator<undefined, void> {
 
 /** How all answers part the cells: by any rollup's groups, with what any coarser one's do not show. */
 const partingsOf = (lattice: Lattice): readonly Parting[] =>
-  lattice.distinct.flatMap((finer) => {
-    const coarser = finer.hidden.length === 0 ? [] : lattice.coarserThan(finer)
-    return [finer, ...coarser].map((each) => new Parting(each, finer, lattice))
-  })
+  lattice.distinct
+    .flatMap((finer) => {
+      const coarser = finer.hidden.length === 0 ? [] : lattice.coarserThan(finer)
+      return [finer, ...coarser].map((each) => new Parting(each, finer, lattice))
+    })
+    .filter((parting) => !parting.isIdle())
