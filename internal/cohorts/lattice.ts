@@ -43,45 +43,60 @@ export interface Rollup {
 export class Lattice {
   readonly cells: readonly Cell[]
   /** Each rollup once, the coarser before the finer. */
-  readonly distinct: readonly Rollup[]
-  readonly root: Rollup
+  distinct: readonly Rollup[] = []
   /** By set of dimensions; sets that part the cells alike share theirs. */
   private readonly rollups: Rollup[] = []
-  private readonly coarser: ReadonlyMap<Rollup, readonly Rollup[]>
+  private coarser: ReadonlyMap<Rollup, readonly Rollup[]> = new Map()
   private readonly groups = new Map<number, Group[]>()
   private readonly byDimensions: (readonly Rollup[] | undefined)[] = []
+  private readonly placesBy: readonly Int32Array[]
   /** By dimension and cell: equal numbers for equal values. */
   private readonly values: readonly Int32Array[]
   private lastMark = 0
 
-  constructor(cells: readonly Cell[], dimensionCount: number) {
+  private constructor(cells: readonly Cell[], dimensionCount: number) {
     this.cells = cells
-    const placesBy = placesByDimensions(cells, dimensionCount)
-    this.values = Array.from({ length: dimensionCount }, (_, dimension) => placesBy[1 << dimension] ?? NO_CELLS)
+    this.placesBy = placesByDimensions(cells, dimensionCount)
+    this.values = Array.from({ length: dimensionCount }, (_, dimension) => this.placesBy[1 << dimension] ?? NO_CELLS)
+  }
+
+  /** Forms the rollups, one a step. */
+  static *inSteps(cells: readonly Cell[], dimensionCount: number): Generator<undefined, Lattice> {
+    const lattice = new Lattice(cells, dimensionCount)
     const known = new Map<number, Rollup[]>()
     // The largest set comes first: one rollup is coarser than another where its set is within the other's.
     for (let dimensions = (1 << dimensionCount) - 1; dimensions >= 0; dimensions--) {
-      const places = placesBy[dimensions] ?? NO_CELLS
-      // The root has its own: it is never hidden, which a group that happens to hold everything may be.
-      const sign = dimensions === 0 ? ROOT_SIGN : signOfSequence(places)
-      const same = known.get(sign) ?? []
-      let rollup = same.find((each) => isSame(each.places, places))
-      if (rollup === undefined) {
-        rollup = this.rollupOf(dimensions, places)
-        known.set(sign, [...same, rollup])
-      }
-      this.rollups[dimensions] = rollup
+      yield
+      lattice.form(dimensions, known)
     }
-    this.root = this.rollupBy(0)
-    this.distinct = [...known.values()]
+    lattice.distinct = [...known.values()]
       .flat()
       .sort((one, other) => one.groups.length - other.groups.length || one.dimensions - other.dimensions)
-    this.coarser = new Map(
-      this.distinct.map((finer) => [
+    lattice.coarser = new Map(
+      lattice.distinct.map((finer) => [
         finer,
-        this.distinct.filter((each) => each !== finer && isWithin(each.dimensions, finer.dimensions)),
+        lattice.distinct.filter((each) => each !== finer && isWithin(each.dimensions, finer.dimensions)),
       ]),
     )
+    return lattice
+  }
+
+  get root(): Rollup {
+    return this.rollupBy(0)
+  }
+
+  /** @param known rollups that are formed, by a sign of their places */
+  private form(dimensions: Dimensions, known: Map<number, Rollup[]>): void {
+    const places = this.placesBy[dimensions] ?? NO_CELLS
+    // The root has its own: it is never hidden, which a group that happens to hold everything may be.
+    const sign = dimensions === 0 ? ROOT_SIGN : signOfSequence(places)
+    const same = known.get(sign) ?? []
+    let rollup = same.find((each) => isSame(each.places, places))
+    if (rollup === undefined) {
+      rollup = this.rollupOf(dimensions, places)
+      known.set(sign, [...same, rollup])
+    }
+    this.rollups[dimensions] = rollup
   }
 
   private rollupOf(dimensions: Dimensions, places: Int32Array): Rollup {

@@ -47,8 +47,7 @@ export function* foldInSteps(
   memory: FoldMemory,
 ): Generator<undefined, Rollups> {
   const sorted = [...cells].sort(byValues)
-  const lattice = new Lattice(sorted, dimensionCount)
-  yield
+  const lattice = yield* Lattice.inSteps(sorted, dimensionCount)
   const key = foldKeyOf(sorted, dimensionCount)
   const known = memory.recall(key)
   if (known === 'too much') throw new TooMuchToFold()

@@ -30,7 +30,7 @@ const TASKS_MAX = 32
 /** Of one report: a reading takes ten seconds at most, a folding some. What a month has got to by then need not be folded again. */
 const ANSWER_MS_MAX = 30_000
 /** Within which a thread tells that it has left a report; one that tells nothing for so long hangs. */
-const LEAVING_MS_MAX = 10_000
+const LEAVING_MS_MAX = 30_000
 /** Of the thread: a report that needs more ends it, and not the gateway. */
 const MEMORY_MB_MAX = 1_024
 
