@@ -166,7 +166,7 @@ export const AUDIT_DAYS = {
   ttlMs: 430 * 24 * 60 * 60 * 1000,
 } as const satisfies Bucket
 
-/** `<role>.<member id>` -> heartbeat of a live process; gone after the TTL. Watched by attributors, who share out partitions by it. */
+/** `<role>.<member id>` -> heartbeat of a live process, and which parts of the role's work it does; gone after the TTL. Watched by attributors, who share out partitions by it. */
 export const MEMBERS = { name: 'members', history: 1, ttlMs: 5_000 } as const satisfies Bucket
 
 export const BUCKETS: readonly Bucket[] = [

@@ -1,4 +1,4 @@
-import { STAGES } from './invocations.js'
+import { STAGES, type StageName } from './invocations.js'
 
 /**
  * Who writes records to the read model, and what holds their instants together: a record's version is valid from the
@@ -10,9 +10,11 @@ export const CHANGES_CHECKPOINT = 'changes'
 
 /** Whether a checkpoint is one of a reader that writes records. */
 export const writesRecords = (checkpoint: string): boolean =>
-  checkpoint === CHANGES_CHECKPOINT || OF_A_STAGE.test(checkpoint)
+  checkpoint === CHANGES_CHECKPOINT || stageOf(checkpoint) !== undefined
 
-const OF_A_STAGE = new RegExp(`^[${STAGES.join('')}]\\.\\d+$`)
+/** The stage whose reader a checkpoint is of, where it is of a mailbox. */
+export const stageOf = (checkpoint: string): StageName | undefined =>
+  STAGES.find((stage) => checkpoint.startsWith(`${stage}.`) && /^\d+$/.test(checkpoint.slice(stage.length + 1)))
 
 /**
  * Key of the fence in the bucket `checkpoints`: an instant that has been given out as a snapshot, or may have been. What

@@ -91,6 +91,7 @@ import {
 import { CHANGES } from '../../streams/changes.js'
 import { INVOCATIONS, REPLAY_WINDOW_MS } from '../../streams/invocations.js'
 import { OBSERVATIONS } from '../../streams/observations.js'
+import { stageOf } from '../../streams/records.js'
 
 runMain('attributor', async () => {
   const config = readConfig(
@@ -187,12 +188,12 @@ runMain('attributor', async () => {
     (rows: readonly Row[], token: string) =>
       insertRows(store, table, rows, `${ofLog}.${token}`)
 
-  const membership = await joinMembers(await broker.bucket(MEMBERS), 'attributor', member, lost)
+  const membership = await joinMembers(await broker.bucket(MEMBERS), 'attributor', member, lost, config.stages)
   const { publish } = createPublisher(broker.connection)
   const logDeps = {
     checkpoints,
     readLog: (range: LogRange) => readLog(broker.manager, range),
-    isOwner: (key: string) => membership.owns(key),
+    isOwner: (key: string) => membership.owns(key, stageOf(key)),
     readFence: () => readFence(broker.manager),
     clock: Date.now,
     log,

@@ -1,0 +1,70 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { joinMembers, type Membership } from '../../../internal/broker/members.js'
+import { MEMBERS } from '../../../streams/buckets.js'
+import { stageOf } from '../../../streams/records.js'
+import { type Buckets, launchBuckets } from '../../support/buckets.js'
+
+let buckets: Buckets
+
+beforeAll(async () => {
+  buckets = await launchBuckets()
+})
+afterAll(() => buckets.close())
+
+const MAILBOXES = ['a', 'b', 'c'].flatMap((stage) => Array.from({ length: 32 }, (_, at) => `${stage}.${at}`))
+const lost = (cause: unknown): never => {
+  throw cause
+}
+
+/** Members of a role of their own, each with its parts of the work, once all know of all. */
+async function members(role: string, parts: Readonly<Record<string, readonly string[] | undefined>>) {
+  const joined: Membership[] = []
+  const names = Object.keys(parts).sort()
+  for (const [name, does] of Object.entries(parts)) {
+    joined.push(await joinMembers(await buckets.open(MEMBERS), role, name, lost, does))
+  }
+  const knowsAll = (membership: Membership): boolean => membership.live().join() === names.join()
+  await Promise.all(
+    joined.map(
+      (membership) =>
+        new Promise<void>((resolve) => {
+          const look = (): void => {
+            if (knowsAll(membership)) resolve()
+          }
+          membership.onChange(look)
+          look()
+        }),
+    ),
+  )
+  return joined
+}
+
+const ownersOf = (joined: readonly Membership[], what: string): number[] =>
+  joined.flatMap((membership, i) => (membership.owns(what, stageOf(what)) ? [i] : []))
+
+test('a mailbox belongs to one of the members that run its stage, whatever else they run', async () => {
+  const joined = await members('parted', { one: ['a'], two: ['b', 'c'], three: ['a', 'b', 'c'] })
+
+  for (const what of MAILBOXES) expect(ownersOf(joined, what)).toHaveLength(1)
+  const ownersOfStage = (stage: string): ReadonlySet<number> =>
+    new Set(MAILBOXES.filter((what) => stageOf(what) === stage).flatMap((what) => ownersOf(joined, what)))
+  expect(ownersOfStage('a')).toEqual(new Set([0, 2]))
+  expect(ownersOfStage('b')).toEqual(new Set([1, 2]))
+  expect(ownersOfStage('c')).toEqual(new Set([1, 2]))
+  for (const membership of joined) await membership.leave()
+})
+
+test('a stage that no member runs belongs to nobody', async () => {
+  const [one] = await members('alone', { one: ['a'] })
+
+  expect([one?.owns('a.0', 'a'), one?.owns('b.0', 'b'), one?.owns('changes')]).toEqual([true, false, true])
+  await one?.leave()
+})
+
+test('a member that does not say which parts it does is taken to do all, and what has no part is shared by all', async () => {
+  const joined = await members('mixed', { old: undefined, new: ['a', 'b', 'c'] })
+
+  for (const what of [...MAILBOXES, 'changes', 'audit']) expect(ownersOf(joined, what)).toHaveLength(1)
+  expect(new Set(MAILBOXES.flatMap((what) => ownersOf(joined, what)))).toEqual(new Set([0, 1]))
+  for (const membership of joined) await membership.leave()
+})
