@@ -59,15 +59,17 @@ export class CheckpointHold<C extends Progress> {
   private current: C
   private currentRevision: number
   private isWritten = true
+  private provenAtMs: number
   /** What was sent and not answered: it may have been written. */
   private unanswered: string | undefined
 
-  private constructor(bucket: KV, update: UpdateEntry, key: string, current: C, revision: number) {
+  private constructor(bucket: KV, update: UpdateEntry, key: string, current: C, revision: number, readAtMs: number) {
     this.bucket = bucket
     this.update = update
     this.key = key
     this.current = current
     this.currentRevision = revision
+    this.provenAtMs = readAtMs
   }
 
   /** @param initial written where there is no checkpoint yet */
@@ -77,11 +79,14 @@ export class CheckpointHold<C extends Progress> {
     initial: C,
     update: UpdateEntry = (name, text, revision) => bucket.update(name, text, revision),
   ): Promise<CheckpointHold<C>> {
+    const askedAtMs = performance.now()
     const entry = await bucket.get(key)
-    if (entry?.operation === 'PUT') return new CheckpointHold(bucket, update, key, entry.json<C>(), entry.revision)
+    if (entry?.operation === 'PUT') {
+      return new CheckpointHold(bucket, update, key, entry.json<C>(), entry.revision, askedAtMs)
+    }
     try {
       const revision = await bucket.create(key, JSON.stringify(initial))
-      return new CheckpointHold(bucket, update, key, initial, revision)
+      return new CheckpointHold(bucket, update, key, initial, revision, askedAtMs)
     } catch (cause) {
       throw isLostRace(cause) ? new OwnershipLost(`${key} was created by another owner`, { cause }) : cause
     }
@@ -94,6 +99,11 @@ export class CheckpointHold<C extends Progress> {
   /** Of what was last read or written here; another process's write changes it. */
   get revision(): number {
     return this.currentRevision
+  }
+
+  /** When nobody else had written yet for sure, on the clock of `performance.now()`. */
+  get provenAt(): number {
+    return this.provenAtMs
   }
 
   /** Whether everybody can read the value; false after `advance`. */
@@ -114,7 +124,9 @@ export class CheckpointHold<C extends Progress> {
    */
   async save(next: C): Promise<void> {
     const text = JSON.stringify(next)
+    const askedAtMs = performance.now()
     this.currentRevision = await this.write(text)
+    this.provenAtMs = askedAtMs
     this.unanswered = undefined
     this.current = next
     this.isWritten = true

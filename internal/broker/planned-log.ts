@@ -84,8 +84,11 @@ const PAUSE_TO_BATCH = 2
 const PAUSE_MS_MAX = 500
 /** After a failure of a dependency. */
 const RETRY_MS = 500
-/** A process that stood still for longer than this after its plan (stopped, swapped out) asks again whether it owns. */
-const PLAN_AGE_MS_MAX = 20_000
+/**
+ * Before a batch takes effect its owner has shown within this time that it still owns. One that has not, since it stood
+ * still (stopped, swapped out) or was long in preparing, writes its plan once more, which shows it.
+ */
+const PROOF_AGE_MS_MAX = 20_000
 
 /**
  * Reads a log until `signal` aborts, which it obeys between batches. A dependency that is away is waited for; another
@@ -148,7 +151,7 @@ async function work<C extends Progress>(
     const extent = planned ?? { first: first.sequence, last: last.sequence, atMs }
     const batch = await prepare(entries, extent, before, planned)
     if (batch.plan !== planned) await hold.save({ ...before, plan: batch.plan })
-    if (performance.now() - readAt > PLAN_AGE_MS_MAX) throw new OwnershipLost('the batch grew too old in this process')
+    while (performance.now() - hold.provenAt > PROOF_AGE_MS_MAX) await hold.save({ ...before, plan: batch.plan })
     await batch.carryOut()
     // Kept in memory until the next plan is written, which says both in one write.
     hold.advance({ ...batch.after, ...(writesRecords(log.key) && { doneMs: extent.atMs }) })

@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, test } from 'vitest'
+import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { Extent, Progress } from '../../../internal/broker/checkpoint.js'
 import { type PlannedLog, runPlannedLog } from '../../../internal/broker/planned-log.js'
 import { publishOrThrow } from '../../../internal/broker/publisher.js'
@@ -38,10 +38,11 @@ interface Done extends Extent {
 function start(
   log: ReturnType<typeof newLog>,
   effect: (batch: Done) => Promise<void> | void,
-  limits: Pick<PlannedLog<Progress>, 'messagesMax'> = {},
+  { preparing, ...limits }: Pick<PlannedLog<Progress>, 'messagesMax'> & { preparing?: () => Promise<void> | void } = {},
 ) {
   const stopping = new AbortController()
   let opened = 0
+  let prepared = 0
   const planned: PlannedLog<Progress> = {
     key: log.key,
     stream: OBSERVATIONS.name,
@@ -50,21 +51,26 @@ function start(
     ...limits,
     async open() {
       opened++
-      return async (entries, extent, _before, plan) => ({
-        plan: plan ?? extent,
-        after: { done: extent.last },
-        size: entries.length,
-        inserts: false,
-        async carryOut() {
-          const { first, last, atMs } = extent
-          await effect({ first, last, atMs, sequences: entries.map(({ sequence }) => sequence) })
-        },
-      })
+      return async (entries, extent, _before, plan) => {
+        prepared++
+        await preparing?.()
+        return {
+          plan: plan ?? extent,
+          after: { done: extent.last },
+          size: entries.length,
+          inserts: false,
+          async carryOut() {
+            const { first, last, atMs } = extent
+            await effect({ first, last, atMs, sequences: entries.map(({ sequence }) => sequence) })
+          },
+        }
+      }
     },
   }
   const running = runPlannedLog(planned, broker.deps, stopping.signal)
   return {
     opened: () => opened,
+    prepared: () => prepared,
     die(): never {
       stopping.abort()
       throw new Error('this process is dead')
@@ -157,6 +163,78 @@ describe('a batch', () => {
     expect(process.opened()).toBe(2)
     expect(other).toEqual([mine[0]])
     expect(mine[1]?.sequences).toHaveLength(1)
+  })
+})
+
+describe('a batch that takes longer to prepare than a process may go without showing that it owns', () => {
+  /** What the clock says that a process measures with, as if it had stood still. */
+  function passTime(ms: number): void {
+    const before = performance.now.bind(performance)
+    vi.spyOn(performance, 'now').mockImplementation(() => before() + ms)
+  }
+  afterEach(() => {
+    vi.restoreAllMocks()
+  })
+
+  test('is carried out, at the first attempt', async () => {
+    const log = newLog()
+    const tried: Done[] = []
+    await log.send(2)
+
+    const process = start(log, (batch) => void tried.push(batch), { preparing: () => passTime(25_000) })
+    await log.untilDone()
+    await process.stop()
+
+    expect(tried.map(({ sequences }) => sequences.length)).toEqual([2])
+    expect(process.prepared()).toBe(1)
+  })
+
+  test('is carried out also when it was planned by a process that is dead', async () => {
+    const log = newLog()
+    const tried: Done[] = []
+    await log.send(2)
+    const dying = start(log, () => dying.die())
+    await dying.dead
+
+    const process = start(log, (batch) => void tried.push(batch), { preparing: () => passTime(25_000) })
+    await log.untilDone()
+    await process.stop()
+
+    expect(tried.map(({ sequences }) => sequences.length)).toEqual([2])
+    expect(process.prepared()).toBe(1)
+  })
+
+  test('is left to another process that has carried it out meanwhile', async () => {
+    const log = newLog()
+    await log.send(2)
+    const dying = start(log, () => dying.die())
+    await dying.dead
+    const other: Done[] = []
+    const mine: Done[] = []
+    let carriedOut = (): void => undefined
+    const hasMine = new Promise<void>((resolve) => {
+      carriedOut = resolve
+    })
+
+    const note = (batch: Done): void => {
+      mine.push(batch)
+      carriedOut()
+    }
+    const slow = start(log, note, {
+      async preparing() {
+        if (slow.prepared() > 1) return
+        const taking = start(log, (taken) => void other.push(taken))
+        await log.untilDone()
+        await taking.stop()
+        await log.send(1)
+        passTime(25_000)
+      },
+    })
+    await hasMine
+    await slow.stop()
+
+    expect(other.map(({ sequences }) => sequences.length)).toEqual([2])
+    expect(mine.map(({ sequences }) => sequences.length)).toEqual([1])
   })
 })
 
