@@ -13,7 +13,7 @@ export const CHANGES = {
   storage: StorageType.File,
   retention: RetentionPolicy.Limits,
   discard: DiscardPolicy.New, // full means that a change is refused, never that one is forgotten
-  max_bytes: 256 * 1024 ** 2, // half a million changes that nobody could carry out yet
+  max_bytes: 256 * 1024 ** 2, // 400,000 changes that nobody could carry out yet, and room for slices (`room.ts`)
   max_age: 0, // age would drop what has no effect yet; the attributor purges what has
   max_msg_size: 64 * 1024,
   duplicate_window: 120_000_000_000, // ns; a later repeat is known by the change's id in the read model

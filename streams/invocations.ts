@@ -16,7 +16,8 @@ export const INVOCATIONS = {
   subjects: ['invocations.*.*'],
   storage: StorageType.File,
   retention: RetentionPolicy.Limits, // a replay must still find what was done
-  discard: DiscardPolicy.New, // full means that the gateway hears no, never that old events vanish
+  // Full means that the gateway hears no, never that old events vanish. Gateways leave room for the stages (`room.ts`).
+  discard: DiscardPolicy.New,
   max_age: 0, // age would drop what no actor has read; the attributor purges what is done
   max_msg_size: 8 * 1024 * 1024,
   duplicate_window: 120_000_000_000, // ns; a gateway repeats an unanswered publish for seconds, not minutes
@@ -27,6 +28,8 @@ export const invocationsSubject = (stage: StageName, partition: number): string 
 
 /** Those of every stage and partition. */
 export const INVOCATIONS_OF_ALL = 'invocations.*.*'
+
+export const isInvocations = (subject: string): boolean => subject.startsWith('invocations.')
 
 export const partitionOfSubject = (subject: string): number => Number(subject.split('.')[2])
 

@@ -40,6 +40,7 @@ import { partitionsHeld } from '../../internal/broker/partitions.js'
 import { runPlannedLog } from '../../internal/broker/planned-log.js'
 import { createPublisher } from '../../internal/broker/publisher.js'
 import { type PurgedLog, purgeDone } from '../../internal/broker/purge.js'
+import { admittableBytes, followRoom, withinRoom } from '../../internal/broker/room.js'
 import { watchRecords } from '../../internal/broker/watched-records.js'
 import { followWatermark } from '../../internal/broker/watermark.js'
 import { BROKER_SETTINGS, MASTER_KEY_SETTINGS, readConfig, STORE_SETTINGS } from '../../internal/config/settings.js'
@@ -274,6 +275,11 @@ runMain('attributor', async () => {
     inference.stage(rowDeps),
     stageC({ ...rowDeps, ...poolsCopy, ...allocation }),
   ].filter(({ name }) => config.stages.includes(name))
+  const changesRoom = await untilAvailable(
+    'the log of changes',
+    () => followRoom(broker.manager, CHANGES.name, { log, signal: stopping.signal }),
+    log,
+  )
   const actorDeps = {
     publish,
     insert: async (rows: readonly AttributionRow[], token: string, isRepeat: boolean) =>
@@ -287,7 +293,7 @@ runMain('attributor', async () => {
       )
       return invocations.map(({ id }) => recorded.has(Buffer.from(id).toString('hex')))
     },
-    correct: correctionPublisher(publish, logId),
+    correct: correctionPublisher(withinRoom(publish, changesRoom), logId),
     log,
   }
   const observations = observationsActor({
@@ -339,7 +345,7 @@ runMain('attributor', async () => {
   const purged: PurgedLog[] = [
     { ...observations, bytesMax: config.observationsBytesMax, keepMs: undefined },
     { ...audit, bytesMax: AUDIT.max_bytes, keepMs: REPLAY_WINDOW_MS },
-    { ...changes, bytesMax: CHANGES.max_bytes, keepMs: REPLAY_WINDOW_MS },
+    { ...changes, bytesMax: admittableBytes(CHANGES.max_bytes), keepMs: REPLAY_WINDOW_MS },
   ]
   const reading = readPartitions(
     { partitions: config.partitions, held: () => partitionsHeld(broker.manager), log },
@@ -347,7 +353,7 @@ runMain('attributor', async () => {
       for (const stage of stages) {
         const mailbox = partitionActor(stage, partition, actorDeps)
         running.push(runPlannedLog(mailbox, logDeps, stopping.signal))
-        purged.push({ ...mailbox, bytesMax: config.invocationsBytesMax, keepMs: REPLAY_WINDOW_MS })
+        purged.push({ ...mailbox, bytesMax: admittableBytes(config.invocationsBytesMax), keepMs: REPLAY_WINDOW_MS })
       }
     },
     stopping.signal,

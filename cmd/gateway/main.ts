@@ -23,6 +23,7 @@ import { rateLimitsOf } from '../../internal/auth/rate-limits.js'
 import { connectBroker, ensureStreams } from '../../internal/broker/connect.js'
 import { createPublisher } from '../../internal/broker/publisher.js'
 import { bucketRecords } from '../../internal/broker/records.js'
+import { followRoom, withinRoom } from '../../internal/broker/room.js'
 import { watchRecords } from '../../internal/broker/watched-records.js'
 import { followWatermark } from '../../internal/broker/watermark.js'
 import type { StoredBudget } from '../../internal/budgets/budget.js'
@@ -86,6 +87,7 @@ import {
   PRICE_OVERRIDES,
   SIGNING_KEYS,
 } from '../../streams/buckets.js'
+import { CHANGES } from '../../streams/changes.js'
 import { EXPORTS } from '../../streams/exports.js'
 
 runMain('gateway', async () => {
@@ -184,6 +186,11 @@ runMain('gateway', async () => {
   const watermark = await followWatermark(await broker.bucket(CHECKPOINTS), lost, clock)
   const directory = await openDirectory(await broker.bucket(DIRECTORY), idsOf, lost)
   const identityKeyOf = identityKeysCache(await signingKey(signingKeys, masterKeys, 'identities'))
+  const changesRoom = await untilAvailable(
+    'the log of changes',
+    () => followRoom(broker.manager, CHANGES.name, { log, signal: stopping.signal }),
+    log,
+  )
   const admission = await openAdmission({
     broker,
     isBrokerUp,
@@ -268,7 +275,7 @@ runMain('gateway', async () => {
         watermark,
         find: (tenantId, id, atMs) => findAttribution(store, tenantId, id, atMs, stopping.signal),
         closedVersionsOf: (tenantId, id, byMs) => closedVersionsOf(store, tenantId, id, byMs, stopping.signal),
-        publish: changePublisher(publisher.publish),
+        publish: changePublisher(withinRoom(publisher.publish, changesRoom)),
       }),
       ...apiKeyRoutes({
         mutate,

@@ -63,7 +63,7 @@ export async function connectBroker({ url, user, password, name }: BrokerSetting
 
 export interface StreamSettings {
   readonly replicas: number
-  /** Bytes of INVOCATIONS at most; full means 503 at the gateway, never a loss. */
+  /** Bytes of INVOCATIONS at most; nine tenths full (`room.ts`) means 503 at the gateway, never a loss. */
   readonly invocationsBytesMax: number
   /** The same of OBSERVATIONS. */
   readonly observationsBytesMax: number

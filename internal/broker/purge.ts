@@ -8,7 +8,7 @@ import type { PlannedLog } from './planned-log.js'
 
 /** A log whose done part is removed from its stream. */
 export interface PurgedLog extends Pick<PlannedLog<Progress>, 'key' | 'stream' | 'subject'> {
-  /** Of the stream. */
+  /** Of the stream, or of what of it is for new work. */
   readonly bytesMax: number
   /** What is done stays this long; for ever where the stream itself lets it age. */
   readonly keepMs: number | undefined

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import type { ClickHouseClient } from '@clickhouse/client'
 import { CHECKPOINTS, IDEMPOTENCY, MEMBERS } from '../../../streams/buckets.js'
+import { INVOCATIONS, isInvocations } from '../../../streams/invocations.js'
 import { observationsSubject } from '../../../streams/observations.js'
 import { AdmissionIndex } from '../../admission/admission-index.js'
 import { BodyFingerprint } from '../../admission/body-fingerprint.js'
@@ -9,10 +10,12 @@ import type { BudgetExchange } from '../../auth/budget-exchange.js'
 import type { Broker } from '../../broker/connect.js'
 import { joinMembers } from '../../broker/members.js'
 import type { Publisher } from '../../broker/publisher.js'
+import { followRoom, withinRoom } from '../../broker/room.js'
 import type { Watermark } from '../../broker/watermark.js'
 import { ConfigError } from '../../config/settings.js'
 import { identityKeysCache, type TenantIds } from '../../ids/ids.js'
 import { encodeObservation, encodeObservations } from '../../observations/codec.js'
+import { untilAvailable } from '../../process/main.js'
 import { adoptOrphans } from '../../spool/orphans.js'
 import { openSpool, type Spool } from '../../spool/spool.js'
 import { findAdmissionKeys } from '../../store/queries/admission-keys.js'
@@ -90,8 +93,14 @@ const OVERDUE_EVERY_MS = 100
  * @throws ConfigError when the spool cannot be opened
  */
 export async function openAdmission(settings: AdmissionSettings): Promise<RunningAdmission> {
-  const { broker, isBrokerUp, publisher, store, watermark, gatewayName, partitions, idsOf, clock, log } = settings
-  const spool = await openOwnSpool(settings)
+  const { broker, isBrokerUp, store, watermark, gatewayName, partitions, idsOf, clock, log } = settings
+  const room = await untilAvailable(
+    'the log',
+    () => followRoom(broker.manager, INVOCATIONS.name, { log, signal: settings.stopping }),
+    log,
+  )
+  const publisher = { publish: withinRoom(settings.publisher.publish, room, isInvocations) }
+  const spool = await openOwnSpool({ ...settings, publisher })
   const writer = createLogWriter(publisher, spool, isBrokerUp, log)
   const groups = createGroupCommit(writer, partitions)
 
