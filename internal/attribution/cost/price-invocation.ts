@@ -193,10 +193,12 @@ function findModel(invocation: Invocation, book: PriceBook, tenant: TenantPrices
     priced: new Map(),
     unpriced: new Map(),
   })
-  const ofTenant = (tenant?.find(sought.provider, sought.model, region) ?? []).map(({ entry, match }) =>
-    pricing(entry, match, region),
-  )
   const found = book.find(sought.provider, sought.model, region)
+  // A negotiated price does not say what kind of model it is for; the book does.
+  const isEmbedding = found.kind === 'entry' && found.entry.isEmbedding
+  const ofTenant = (tenant?.find(sought.provider, sought.model, region) ?? []).map(({ entry, match }) =>
+    pricing(isEmbedding ? { ...entry, isEmbedding } : entry, match, region),
+  )
   const ofBook: Pricing | NoPricing =
     found.kind === 'entry'
       ? pricing(found.entry, found.match, found.region)
@@ -207,7 +209,7 @@ function findModel(invocation: Invocation, book: PriceBook, tenant: TenantPrices
 function outcomeOf(invocation: Invocation, pricing: Pricing): Outcome {
   const { entry } = pricing
   const inputTokens = invocation.inputTokens
-  // An embedding has no output; for everything else a missing count is unknown and never zero.
+  // An embedding has no output, or none that costs anything; for everything else a missing count is unknown and never zero.
   const outputTokens = invocation.outputTokens ?? (entry.isEmbedding ? 0 : undefined)
   if (inputTokens === undefined || outputTokens === undefined) return unpriced(pricing, 'no_tokens')
   const parts = tokenParts(invocation, inputTokens, outputTokens)

@@ -63,9 +63,10 @@ export type RateSelection =
 /**
  * The published rates of a service tier beyond a cliff.
  *
- * Standard: rates that the cliff does not list keep the base rate. Batch, flex and priority: only what is listed for
- * them counts, and a tier without input and output rates has no price; half of standard is never assumed. Such a
- * tier's rates hold beyond a cliff too when nothing else is listed there (`isCliffUnlisted`).
+ * Standard: rates that the cliff does not list keep the base rate, but for cache writes of an hour where it lists those of
+ * five minutes. Batch, flex and priority: only what is listed for them counts, and a tier without input and output rates
+ * has no price; half of standard is never assumed. Such a tier's rates hold beyond a cliff too when nothing else is listed
+ * there (`isCliffUnlisted`).
  */
 export function ratesOf(sheet: RateSheet, serviceTier: ServiceTier, cliff: number): RateSelection {
   const beyond = sheet.tiers?.[cliff] ?? sheet.bands?.[cliff]
@@ -73,6 +74,8 @@ export function ratesOf(sheet: RateSheet, serviceTier: ServiceTier, cliff: numbe
     const base = picked(sheet)
     // A reasoning rate equal to the output rate is the output rate: it moves with it at a cliff.
     if (base.reasoning === base.output) delete base.reasoning
+    // One hour is never cheaper than five minutes: without a rate of its own beyond the cliff it moves with the other.
+    if (beyond?.cache_write !== undefined) delete base.cache_write_1h
     return { kind: 'rates', rates: { ...base, ...(beyond && picked(beyond)) }, isCliffUnlisted: false }
   }
   const own = beyond?.[serviceTier] ?? sheet[serviceTier]
@@ -147,6 +150,6 @@ function picked(from: Rates): Partial<Record<RatePart, string>> {
   return rates
 }
 
-function isZero(rate: string): boolean {
+export function isZero(rate: string): boolean {
   return /^0(?:\.0*)?$/.test(rate)
 }

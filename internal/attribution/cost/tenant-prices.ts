@@ -3,7 +3,7 @@
  */
 import { type CandidateName, type MatchStep, modelNames } from '../model-names.js'
 import type { PriceEntry } from './price-book.js'
-import { isRate, RATE_PARTS, type RateSheet } from './rate-sheet.js'
+import { isRate, isZero, RATE_PARTS, type RateSheet } from './rate-sheet.js'
 
 /** A negotiated price. Dates are RFC 3339 instants or dates (midnight UTC); `to` is not in the period. */
 export interface TenantPriceOverride {
@@ -99,13 +99,22 @@ function tenantEntry(override: TenantPriceOverride): PriceEntry | 'period' | 'ra
     provider: modelNames(override.provider, override.model).provider,
     model: override.model,
     region: override.region?.toLowerCase(),
-    isEmbedding: false,
+    isEmbedding: isOutputFree(rates),
     isTierInclusive: false,
     periods: [{ fromMs, toMs, sheet: rates, isScheduled: false, windows: [] }],
     residencyFactors: {},
     rowFlags: [],
     otherBooks: undefined,
   }
+}
+
+/** Where output costs nothing, whatever the request, an event need not say how much there was. */
+function isOutputFree(rates: RateSheet): boolean {
+  const sheets = [rates, ...(rates.tiers ?? []), ...(rates.bands ?? [])]
+  return sheets
+    .flatMap((sheet) => [sheet, sheet.batch, sheet.flex, sheet.priority])
+    .flatMap((each) => [each?.output, each?.reasoning, each?.audio_output])
+    .every((rate) => rate === undefined || isZero(rate))
 }
 
 /** A negotiated price holds for the names it was made for: dropping a date or a profile would stretch the contract. */

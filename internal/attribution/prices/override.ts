@@ -31,7 +31,11 @@ const threshold = z
     ...rates.partial({ input_tokens: true, output_tokens: true }).shape,
     ...tiers,
   })
-  .meta({ id: 'RatesAbove', description: 'For requests with more input tokens, as a whole. Other rates stay.' })
+  .meta({
+    id: 'RatesAbove',
+    description:
+      'For requests with more input tokens, as a whole. Other rates stay, but that of cache writes of an hour where one of cache writes is stated.',
+  })
 const rateTable = rates
   .extend({ ...tiers, thresholds: z.array(threshold).max(THRESHOLDS_MAX).nullish() })
   .meta({ id: 'RateTable', description: 'Rates of the standard tier, and of others.' })

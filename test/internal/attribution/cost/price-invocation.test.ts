@@ -154,6 +154,18 @@ describe('what has no price', () => {
     expect(cost(stated)).toBe(`unpriced 0 ${reason}`)
   })
 
+  test('an embedding at a negotiated price has none either, nor has to be told what costs nothing', () => {
+    const priced = (model: string, output: string) =>
+      tenant([{ provider: 'openai', model, from: '2026-01-01', rates: { input: '0.01', output } }])
+    const of = (model: string, output: string) =>
+      cost({ requestedModel: model, outputTokens: undefined }, priced(model, output))
+
+    expect(of('text-embedding-3-small', '0')).toBe('tenant_price 0.00001')
+    expect(of('text-embedding-3-small', '0.01')).toBe('tenant_price 0.00001')
+    expect(of('own-embedding', '0.000')).toBe('tenant_price 0.00001')
+    expect(of('own-chat', '0.01')).toBe('unpriced 0 no_tokens')
+  })
+
   test('an embedding has no output to be missing', () => {
     expect(cost({ requestedModel: 'text-embedding-3-small', outputTokens: undefined })).toBe('price_book 0.00002')
   })
@@ -239,6 +251,15 @@ describe('rates in force', () => {
     expect(price(claude)?.flags).toContain('cache_write_ttl_missing')
     expect(cost({ ...claude, cacheWriteTtlSeconds: 3600 })).toBe(`price_book ${rates?.cache_write_1h}`)
     expect(price({ ...claude, cacheWriteTtlSeconds: 300 })?.flags ?? []).not.toContain('cache_write_ttl_missing')
+  })
+
+  test('beyond a cliff a write for an hour costs no less than one for five minutes, and a missing rate is told', () => {
+    const long = { provider: 'anthropic', inputTokens: 300_000, outputTokens: 0, cacheWriteTokens: 300_000 }
+    const sonnet = { ...long, requestedModel: 'claude-sonnet-4-20250514' }
+
+    expect(cost({ ...sonnet, cacheWriteTtlSeconds: 300 })).toBe('price_book 2.25')
+    expect(cost({ ...sonnet, cacheWriteTtlSeconds: 3600 })).toBe('price_book 2.25')
+    expect(price({ ...sonnet, cacheWriteTtlSeconds: 3600 })?.flags).toEqual(['cache_write_1h_rate_missing'])
   })
 
   test('cached tokens in a batch without a rate of their own are batch input, and doubted', () => {

@@ -39,6 +39,16 @@ test('a cliff replaces the rates it lists and keeps the others', () => {
   expect(ratesOf(tiered, 'standard', 0)).toMatchObject({ rates: { input: '4', output: '12', cache_read: '0.5' } })
 })
 
+test('a cache write of an hour moves with the one of five minutes', () => {
+  const base = { input: '3', output: '15', cache_write: '3.75', cache_write_1h: '6' }
+  const beyond = (tier: object) => ratesOf({ ...base, tiers: [{ above: 200_000, input: '6', ...tier }] }, 'standard', 0)
+
+  expect(beyond({ cache_write: '7.5' })).toMatchObject({ rates: { cache_write: '7.5' } })
+  expect(beyond({ cache_write: '7.5' })).not.toHaveProperty('rates.cache_write_1h')
+  expect(beyond({ cache_write: '7.5', cache_write_1h: '12' })).toHaveProperty('rates.cache_write_1h', '12')
+  expect(beyond({})).toHaveProperty('rates.cache_write_1h', '6')
+})
+
 test('a reasoning rate equal to the output rate moves with the output rate', () => {
   const sheet: RateSheet = { input: '1', output: '8', reasoning: '8', tiers: [{ above: 10, output: '12' }] }
 
