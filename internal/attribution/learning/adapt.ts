@@ -56,8 +56,10 @@ const ROUNDS_MAX = 15
  * round: with it the known classes may seem to exceed the traffic by some 15 % before the unknown takes their place.
  */
 const UNKNOWN_DISCOUNT = 0.15
-/** What is unknown at the start, everywhere. */
+/** What is unknown at the start, everywhere; and of each class that only people have named. */
 const FIRST_UNKNOWN = 0.03
+/** All of these together have no more, however many they are. */
+const FIRST_OPEN_MAX = 0.5
 /** A context's mix is drawn towards that of the context above it as by so many events. */
 const CONTEXT_STRENGTH = 50
 /** An event that people have looked at shows its class as so many resolved ones, which come from elsewhere. */
@@ -75,6 +77,7 @@ interface Estimate {
   readonly probabilities: Float64Array
 }
 
+/** @throws Error when no finite parameters are found: such a model must not be published */
 export function adapt(input: AdaptInput): Adapted {
   const { rows, classes, resolved, unlabelled } = input
   const columns = classes + 1
@@ -112,6 +115,7 @@ export function adapt(input: AdaptInput): Adapted {
     }
     estimate = next
   }
+  if (!model.parameters.every(Number.isFinite)) throw new Error('a model has parameters that are no numbers')
   return { model, shares: estimate.shares, mixes: estimate.mixes }
 }
 
@@ -147,8 +151,9 @@ function weightsOf(
 function firstEstimate({ unlabelled, contexts }: AdaptInput, counts: Float64Array, open: readonly number[]): Estimate {
   const columns = counts.length
   const total = counts.reduce((sum, count) => sum + count, 0)
-  const left = 1 - open.length * FIRST_UNKNOWN
-  const shares = counts.map((count) => (count === 0 ? FIRST_UNKNOWN : (left * count) / total))
+  const ofEach = Math.min(FIRST_UNKNOWN, FIRST_OPEN_MAX / open.length)
+  const left = 1 - open.length * ofEach
+  const shares = counts.map((count) => (count === 0 ? ofEach : (left * count) / total))
   const probabilities = new Float64Array(unlabelled.row.length * columns)
   const mixes = new Float64Array(contexts * columns)
   for (let at = 0; at < probabilities.length; at++) probabilities[at] = shares[at % columns] ?? 0
