@@ -77,7 +77,7 @@ export interface RowDeps {
 }
 
 /** Rules of stages A and C; a change of either gets a new number. */
-export const RULES_VERSION = 'rules-2'
+export const RULES_VERSION = 'rules-3'
 
 export interface RowPlace {
   readonly partition: number

@@ -331,7 +331,7 @@ describe('after all of that', () => {
         confidence: 0.95,
         confidence_band: 'chargeback_ready',
         evidence_basis: 'identity_and_service_resolved',
-        model_version: 'rules-2',
+        model_version: 'rules-3',
         degradation_state: 'none',
         freshness: 'fresh',
         export_eligibility: 'eligible',

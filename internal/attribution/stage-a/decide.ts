@@ -3,7 +3,14 @@ import type { TenantSettings } from '../../tenants/tenant.js'
 import type { Directory } from '../directory/directory.js'
 import { capConfidence } from '../interpretation.js'
 import { pooledCall } from '../pools/allocate.js'
-import { evidenceWithTrace, isStated, ownerFacts, type Resolution, strongestEvidence } from './evidence.js'
+import {
+  evidenceWithTrace,
+  inheritedOwner,
+  isStated,
+  ownerFacts,
+  type Resolution,
+  strongestEvidence,
+} from './evidence.js'
 import { decidedByTrace, type PartitionTraces } from './partition-traces.js'
 import { traceName } from './traces.js'
 
@@ -36,7 +43,8 @@ export function decideBatch(
     traced.push([admitted, trace])
     if (own === undefined) continue
     const confidence = capConfidence(own.confidence, invocation.attributionConfidence)
-    traces.learn(trace, { service: own.service, owner: own.owner, confidence, isStated: isStated(own) }, atMs)
+    const owner = inheritedOwner(own.owner, own.evidence.owner_from)
+    traces.learn(trace, { service: own.service, owner, confidence, isStated: isStated(own) }, atMs)
   }
   for (const [admitted, trace] of traced) {
     const own = decided.get(admitted)

@@ -85,6 +85,13 @@ export function strongestEvidence(
   return undefined
 }
 
+/**
+ * The owner that other events of its trace may have from an event. A person's name is not: in exports and reports a call
+ * without an identity is nobody's, so that a group of such calls is shown however few people it tells of (k = 5).
+ */
+export const inheritedOwner = (owner: string, ownerFrom: string | undefined): string | undefined =>
+  ownerFrom === ('event_identity' satisfies ResolutionEvidence['owner_from']) ? undefined : owner
+
 /** Whether an event says itself whose it is; the other events of its trace then add nothing. */
 export const isStated = ({ evidenceBasis }: Resolution): boolean => evidenceBasis !== 'principal_resolved'
 

@@ -5,7 +5,7 @@ import { type HeldDeps, heldInvocations } from '../actor/held-invocations.js'
 import type { EvidenceBasis } from '../interpretation.js'
 import { pooledCall } from '../pools/allocate.js'
 import type { DecideDeps } from './decide.js'
-import { ownerFacts, strongestEvidence } from './evidence.js'
+import { inheritedOwner, ownerFacts, strongestEvidence } from './evidence.js'
 import { decidedByTrace, PartitionTraces, type PartitionTracesDeps, TRACE_WINDOW_MS } from './partition-traces.js'
 import { traceName } from './traces.js'
 
@@ -56,11 +56,12 @@ export async function loadTraces(partition: number, deps: LoadTracesDeps): Promi
   }
   const records = await deps.tracedRecordsSince(partition, nowMs - TRACE_WINDOW_MS, RECORDS_MAX)
   for (const record of records.toReversed()) {
-    const { tenant_id: tenantId, service, owner, principal, evidence_basis: basis, stage_origin: stage } = record
+    const { tenant_id: tenantId, service, principal, evidence_basis: basis, stage_origin: stage } = record
     const trace = traceName(tenantId, record.trace_id)
     const atMs = Number(record.valid_from_ms)
     const confidence = Math.round(Number(record.confidence) * 10_000)
     if (stage === 'stage_a' && FACTS.has(basis)) {
+      const owner = inheritedOwner(record.owner, record.owner_from)
       traces.learn(trace, { service, owner, confidence, isStated: basis !== 'principal_resolved' }, atMs)
     }
     if (!OPEN.has(basis)) continue

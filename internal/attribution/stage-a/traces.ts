@@ -4,7 +4,8 @@ import { SharedValues } from './shared-values.js'
 /** What an event of a trace proves for the others. */
 export interface TraceFact {
   readonly service: string
-  readonly owner: string
+  /** Undefined when it is none for others; of what is known of a trace, when its events do not agree on one. */
+  readonly owner: string | undefined
   readonly confidence: Confidence
   /**
    * Whether the event itself names whose it is (by its service, or an identity that works for one). A credential's
@@ -18,7 +19,7 @@ export type Correlation =
   | {
       readonly kind: 'one_service'
       readonly service: string
-      /** Undefined when they do not agree on it. */
+      /** Undefined when they do not agree on it, or have none for others. */
       readonly owner: string | undefined
       /** The strongest of those that resolved it. */
       readonly confidence: Confidence
@@ -28,11 +29,8 @@ export type Correlation =
   | { readonly kind: 'contested' }
   | { readonly kind: 'nothing' }
 
-/** A service that a trace was resolved to; the owner is undefined when its events do not agree on one. */
-type KnownFact = Omit<TraceFact, 'owner'> & { readonly owner: string | undefined }
-
 interface Known {
-  fact: KnownFact
+  fact: TraceFact
   atMs: number
 }
 
@@ -63,7 +61,7 @@ export interface TracesOptions {
  */
 export class Traces<E> {
   private readonly traces = new Map<string, Trace<E>>()
-  private readonly facts = new SharedValues<KnownFact>()
+  private readonly facts = new SharedValues<TraceFact>()
   private readonly options: TracesOptions
   private openEventsOfAll = 0
   /** Touches until it is looked for what is to be forgotten: the start of a map from which much was deleted is far. */
@@ -156,7 +154,7 @@ export class Traces<E> {
     return Math.ceil(Math.min(this.options.tracesMax, this.options.openEventsOfAllMax) / 100)
   }
 
-  private merged(known: KnownFact, { service, owner, confidence, isStated }: TraceFact): KnownFact {
+  private merged(known: TraceFact, { service, owner, confidence, isStated }: TraceFact): TraceFact {
     const isNews =
       (known.owner !== undefined && known.owner !== owner) ||
       confidence > known.confidence ||

@@ -1,8 +1,9 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import { AS_OF_SNAPSHOT, snapshotParams } from '../snapshot.js'
 import { ATTRIBUTIONS } from '../tables/attributions.js'
+import { IS_OWN, NOBODY_NAMED } from './own-names.js'
 
-/** How many of a principal's or a trace's records facts attribute to a service and owner. */
+/** How many of a principal's or a trace's records facts attribute to a service and owner; a person is none. */
 export interface ClassCount {
   /** The principal or the trace. */
   readonly of: string
@@ -46,14 +47,18 @@ async function count(
   params: Readonly<Record<string, unknown>>,
 ): Promise<ClassCount[]> {
   const result = await store.query({
-    query: `SELECT ${column}, service, owner, count() AS n, sum(n) OVER (PARTITION BY ${column}) AS total
+    query: `SELECT ${column}, service, named, sum(n) AS calls, sum(calls) OVER (PARTITION BY ${column}) AS total
+            FROM (
+            SELECT ${column}, service, count() AS n,
+              if(max(max(${IS_OWN})) OVER (PARTITION BY owner) > 0, '${NOBODY_NAMED}', owner) AS named
             FROM ${ATTRIBUTIONS.name}
             WHERE tenant_id = {tenant:String}
               AND event_time >= fromUnixTimestamp64Milli({from:Int64}) AND event_time <= fromUnixTimestamp64Milli({to:Int64})
               AND ${AS_OF_SNAPSHOT}
               AND stage_origin = 'stage_a' AND confidence_band = 'chargeback_ready' ${condition}
-            GROUP BY ${column}, service, owner
-            ORDER BY ${column}, n DESC, service, owner LIMIT ${CLASSES_MAX} BY ${column}`,
+            GROUP BY ${column}, service, owner)
+            GROUP BY ${column}, service, named
+            ORDER BY ${column}, calls DESC, service, named LIMIT ${CLASSES_MAX} BY ${column}`,
     query_params: { ...snapshotParams(tenantId, asOfMs), from: fromMs, to: toMs, ...params },
     format: 'JSONCompactEachRow',
     clickhouse_settings: { max_execution_time: 10 },

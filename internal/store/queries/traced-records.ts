@@ -10,6 +10,8 @@ export interface TracedRecord {
   readonly trace_id: string
   readonly service: string
   readonly owner: string
+  /** Where the owner comes from, as the evidence says; empty where it says nothing. */
+  readonly owner_from: string
   readonly confidence: string
   readonly stage_origin: string
   readonly evidence_basis: EvidenceBasis
@@ -31,7 +33,7 @@ export async function tracedRecordsSince(
   limit: number,
 ): Promise<readonly TracedRecord[]> {
   const result = await store.query({
-    query: `SELECT tenant_id, lower(hex(id)) AS id_hex, trace_id, service, owner, confidence, stage_origin, evidence_basis,
+    query: `SELECT tenant_id, lower(hex(id)) AS id_hex, trace_id, service, owner, JSONExtractString(evidence, 'owner_from') AS owner_from, confidence, stage_origin, evidence_basis,
               provider, ingestion_layer, principal, toUnixTimestamp64Milli(valid_from) AS valid_from_ms
             FROM ${ATTRIBUTIONS.name}
             WHERE source_partition = {partition:UInt16} AND trace_id != ''

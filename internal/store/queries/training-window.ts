@@ -1,6 +1,7 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import { AS_OF_SNAPSHOT, snapshotParams } from '../snapshot.js'
 import { ATTRIBUTIONS } from '../tables/attributions.js'
+import { IS_OWN, NOBODY_NAMED } from './own-names.js'
 
 /** Which of a tenant's records a model is trained on. */
 export interface TrainingWindow {
@@ -64,7 +65,11 @@ const WINDOW = `tenant_id = {tenant:String} AND event_time >= fromUnixTimestamp6
 /** What a trace is sampled by; an event without one stands for itself. */
 const UNIT = "cityHash64(if(trace_id = '', hex(id), trace_id))"
 
-const COLUMNS = `service, owner, toUnixTimestamp64Milli(event_time) AS event_time_ms, provider, served_model,
+/** A class is who may be named for others' calls, which no person is; whether facts or somebody's decision says so. */
+const OWNER = `if(records.owner IN (SELECT owner FROM ${ATTRIBUTIONS.name} WHERE ${WINDOW} AND ${IS_OWN}),
+  '${NOBODY_NAMED}', records.owner)`
+
+const COLUMNS = `service, ${OWNER} AS owner, toUnixTimestamp64Milli(event_time) AS event_time_ms, provider, served_model,
   ingestion_layer, principal, input_tokens, output_tokens, cached_input_tokens, reasoning_tokens, latency_ms,
   service_tier, region, lower(hex(identity_hash)) AS identity_hash_hex, trace_id, tags, k8s_namespace, k8s_workload,
   workload_identity`
@@ -87,7 +92,7 @@ export async function* trainingRows(store: ClickHouseClient, window: TrainingWin
   const oneIn = (count: string): number => Math.max(1, Math.ceil(Number(count) / recordsMax))
 
   const found = await store.query({
-    query: `SELECT ${KIND} AS kind, ${COLUMNS} FROM ${ATTRIBUTIONS.name}
+    query: `SELECT ${KIND} AS kind, ${COLUMNS} FROM ${ATTRIBUTIONS.name} AS records
             WHERE ${WINDOW} AND (
               kind IN ('override', 'dispute')
               OR (kind = 'resolved' AND ${UNIT} % {resolvedOneIn:UInt32} = 0)

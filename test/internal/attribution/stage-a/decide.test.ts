@@ -16,6 +16,7 @@ const directory = directoryOf({
   identities: [
     { name: 'bot', owner: 'team-bots', service: 'crawler' },
     { name: 'ada', owner: 'team-ada' },
+    { name: 'bob', owner: 'team-bob' },
   ],
   principals: [{ id: 'key_batch', service: 'nightly' }],
 })
@@ -84,12 +85,29 @@ describe('an event that states nothing', () => {
   })
 
   test('is owned by its own team, else by the owner of its trace, where the directory knows none', async () => {
-    const unlisted = step(2, { attributedService: 'unlisted', attributedIdentity: 'eve' })
-    const ofTeam = await outcome([[unlisted], [step(1, { attributedIdentity: 'ada' })]])
+    const unlisted = step(2, { attributedService: 'unlisted', attributedIdentity: 'ada' })
+    const ofTeam = await outcome([[unlisted], [step(1, { attributedIdentity: 'bob' })]])
     const ofTrace = await outcome([[unlisted], [step(1)]])
 
-    expect(ofTeam(1)).toMatchObject({ service: 'unlisted', owner: 'team-ada' })
-    expect(ofTrace(1)).toMatchObject({ service: 'unlisted', owner: 'eve' })
+    expect(ofTeam(1)).toMatchObject({ owner: 'team-bob' })
+    expect(ofTrace(1)).toMatchObject({ service: 'unlisted', owner: 'team-ada' })
+  })
+
+  test.each([
+    ['after it', (unlisted: Step, silent: Step) => [[unlisted], [silent]]],
+    ['before it', (unlisted: Step, silent: Step) => [[silent], [unlisted]]],
+  ])('is never owned by the person who made another call of its trace: %s', async (_, batchesOf) => {
+    const unlisted = step(2, { attributedService: 'unlisted', attributedIdentity: 'eve' })
+    const ofTrace = await outcome(batchesOf(unlisted, step(1)))
+    const oneOfTwo = await outcome([
+      [step(3, { attributedService: 'unlisted', attributedIdentity: 'ada' })],
+      [unlisted],
+      [step(1)],
+    ])
+
+    expect(ofTrace(2)).toMatchObject({ service: 'unlisted', owner: 'eve' })
+    expect(ofTrace(1)).toMatchObject({ basis: 'trace_correlated', service: 'unlisted', owner: 'unassigned' })
+    expect(oneOfTwo(1)).toMatchObject({ service: 'unlisted', owner: 'unassigned' })
   })
 
   test('is never surer than what it rests on', async () => {

@@ -38,7 +38,7 @@ describe('stage A', () => {
         stageOrigin: 'stage_a',
         outputState: 'deterministically_resolved',
         degradationState: 'none',
-        modelVersion: 'rules-2',
+        modelVersion: 'rules-3',
         sourcePartition: 2,
         validFromMs: NOW_MS + 1,
       },

@@ -33,7 +33,7 @@ const RESOLVED: Verdict = {
   evidenceBasis: 'service_resolved',
   confidence: 9_000,
   outputState: 'deterministically_resolved',
-  modelVersion: 'rules-2',
+  modelVersion: 'rules-3',
   degradationState: 'none',
   evidence: {},
 }

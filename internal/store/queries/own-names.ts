@@ -1,0 +1,10 @@
+/**
+ * Owners that are people: who owns calls under the name that the calls themselves state. Whatever names the owner of a
+ * call that states nobody must not take such a name: nobody would appear in its group, which would be shown (k = 5).
+ */
+
+/** Of a record: whether it is owned by whoever its call states. Quotes within a text are escaped: only a member reads so. */
+export const IS_OWN = `position(evidence, '"owner_from":"event_identity"') > 0`
+
+/** In place of such a name; as where the directory knows no owner. */
+export const NOBODY_NAMED = 'unassigned'
