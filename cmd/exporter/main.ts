@@ -19,8 +19,10 @@ import {
 import { eventPublisher } from '../../internal/events/publish.js'
 import { openBlobs } from '../../internal/exports/blobs/open.js'
 import type { StoredJob } from '../../internal/exports/job.js'
+import { jobsAtOnce } from '../../internal/exports/places.js'
 import { jobQueue } from '../../internal/exports/queue.js'
 import { sweepJobs } from '../../internal/exports/sweep.js'
+import { waker } from '../../internal/exports/waiting.js'
 import { workOnJob } from '../../internal/exports/worker.js'
 import { identityKeysCache, tenantIdsCache } from '../../internal/ids/ids.js'
 import { runMain, stopSignal, untilAvailable } from '../../internal/process/main.js'
@@ -34,8 +36,6 @@ import { settingsOf, type Tenant } from '../../internal/tenants/tenant.js'
 import { CHECKPOINTS, DIRECTORY, EXPORT_PLACES, JOBS, SIGNING_KEYS, TENANTS } from '../../streams/buckets.js'
 import { EXPORTERS, EXPORTS } from '../../streams/exports.js'
 
-/** Jobs in hand at once: they wait for the read model most of the time, and one tenant's must not hold up another's. */
-const JOBS_AT_ONCE = 2
 const SWEEP_EVERY_MS = 30_000
 /** A slice of a large month is silent for as long as its groups are formed. */
 const STORE_SILENCE_MS_MAX = 30 * 60_000
@@ -80,10 +80,15 @@ runMain('exporter', async () => {
   await mirrorBucket(await broker.bucket(DIRECTORY), lost, (key, value) => directory.apply(key, value))
   const identityKeyOf = identityKeysCache(await signingKey(await broker.bucket(SIGNING_KEYS), masterKeys, 'identities'))
   const blobs = await openBlobs(config)
+  const watched = await mirrorBucket<StoredJob>(jobs, lost)
+  const enqueue = jobQueue(publish, async (subject) => {
+    return (await broker.manager.direct.getMessage(EXPORTS.name, { last_by_subj: subject })) !== null
+  })
   const deps = {
     jobs,
     placesInUse: await broker.bucket(EXPORT_PLACES),
     perTenant: config.exportsPerTenant,
+    wake: waker(watched, enqueue, config.exportsPerTenant),
     source: exportSource(store),
     blobs,
     newestComplete: watermark.renewed,
@@ -98,22 +103,12 @@ runMain('exporter', async () => {
     clock,
     log,
   }
-  const sweeping = sweepJobs(
-    {
-      ...deps,
-      watched: await mirrorBucket<StoredJob>(jobs, lost),
-      enqueue: jobQueue(publish, async (subject) => {
-        return (await broker.manager.direct.getMessage(EXPORTS.name, { last_by_subj: subject })) !== null
-      }),
-    },
-    SWEEP_EVERY_MS,
-    stopping.signal,
-  )
+  const sweeping = sweepJobs({ ...deps, watched, enqueue }, SWEEP_EVERY_MS, stopping.signal)
   const queue = {
     manager: broker.manager,
     stream: EXPORTS.name,
     consumer: EXPORTERS.durable_name,
-    atOnce: JOBS_AT_ONCE,
+    atOnce: jobsAtOnce(config.exportsPerTenant),
     log,
   }
   const working = workOff(queue, (work) => workOnJob(work, deps, stopping.signal), stopping.signal)

@@ -8,6 +8,9 @@ export interface Place {
   leave(): Promise<void>
 }
 
+/** Jobs that an exporter has in hand at once: one more than a tenant has places, so that its jobs leave room for another's. */
+export const jobsAtOnce = (perTenant: number): number => perTenant + 1
+
 /**
  * Takes one of the places of a tenant, so that its jobs leave room for those of others. A place that is not renewed
  * for as long as the bucket keeps an entry is free again.

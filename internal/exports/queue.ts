@@ -17,7 +17,8 @@ export const jobQueue =
   (publish: Publisher['publish'], isThere: (subject: string) => Promise<boolean>) =>
   async ({ tenant_id: tenantId, id }: Pick<StoredJob, 'tenant_id' | 'id'>): Promise<void> => {
     const subject = exportsSubject(tenantId, id)
-    const result = await publish(subject, new Uint8Array(), id, TIMEOUT_MS)
+    // Without an id: a job that has left the queue a moment ago is no repeat when it is put in again.
+    const result = await publish(subject, new Uint8Array(), '', TIMEOUT_MS)
     if (result.kind === 'stored') return
     if (result.kind === 'refused' && result.errorCode === AT_LIMIT && (await isThere(subject))) return
     throw new NotStored(`${EXPORTS.name} did not take a job: ${result.kind}`)

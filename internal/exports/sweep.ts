@@ -5,11 +5,14 @@ import type { Logger } from '../telemetry/log.js'
 import type { ExporterDeps } from './exporter.js'
 import { hasEnded, type StoredJob, statusAt } from './job.js'
 import { JobHold, JobLost } from './job-hold.js'
+import { nextJobs } from './waiting.js'
 import { clear } from './worker.js'
 
 export interface SweepDeps extends Pick<ExporterDeps, 'source' | 'blobs' | 'clock'> {
   readonly jobs: KV
   readonly watched: Pick<Mirror<StoredJob>, 'entries'>
+  /** Jobs of one tenant that run at once. */
+  readonly perTenant: number
   readonly enqueue: (job: StoredJob) => Promise<void>
   readonly log: Logger
 }
@@ -26,8 +29,12 @@ export async function sweepJobs(deps: SweepDeps, everyMs: number, signal: AbortS
 }
 
 /** Removes files whose time is over, clears what ended jobs have left, and puts forgotten jobs into the queue again. */
-export async function sweepOnce({ watched, jobs, enqueue, clock, log, ...deps }: SweepDeps): Promise<void> {
+export async function sweepOnce({ watched, jobs, enqueue, perTenant, clock, log, ...deps }: SweepDeps): Promise<void> {
   const nowMs = clock()
+  const next = nextJobs(
+    [...watched.entries()].map(([, job]) => job),
+    perTenant,
+  )
   for (const [, job] of [...watched.entries()]) {
     try {
       const isExpired = job.status === 'succeeded' && statusAt(job, nowMs) === 'expired'
@@ -37,7 +44,7 @@ export async function sweepOnce({ watched, jobs, enqueue, clock, log, ...deps }:
         // First said, then done: nobody is given an address of what is being removed.
         if (isExpired) await hold.save({ status: 'expired', is_cleared: false })
         await clear(hold, deps)
-      } else if (!hasEnded(job) && nowMs - Date.parse(job.created_at) > FORGOTTEN_MS) {
+      } else if ((job.status === 'running' || next.has(job)) && nowMs - Date.parse(job.created_at) > FORGOTTEN_MS) {
         await enqueue(job)
       }
     } catch (cause) {

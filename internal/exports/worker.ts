@@ -17,6 +17,8 @@ export interface WorkerDeps extends ExporterDeps {
   readonly placesInUse: KV
   /** Jobs of one tenant that run at once, over all exporters. */
   readonly perTenant: number
+  /** Puts the jobs of a tenant whose turn it is into the queue, after one that ran has left its place. */
+  readonly wake: (tenantId: string) => Promise<void>
   readonly publishEvent: PublishEvent
   readonly log: Logger
 }
@@ -26,7 +28,7 @@ const ATTEMPTS_MAX = 10
 const BACKOFF_MS_MAX = 60_000
 /** How often an exporter says that it works on a job: well within the time after which the job is given to another. */
 const BEAT_MS = 4_000
-/** How soon a job is looked at again whose tenant has as many running as it may. */
+/** How soon a job that was begun is looked at again, whose tenant has as many running as it may. */
 const PLACE_RETRY_MS = 1_000
 
 const DONE: Settlement = { kind: 'done' }
@@ -45,7 +47,8 @@ export async function workOnJob(work: QueuedWork, deps: WorkerDeps, stopping: Ab
   if (hasEnded(hold.job)) return conclude(hold, deps)
   const { id, tenant_id: tenantId } = hold.job
   const place = await takePlace(deps.placesInUse, tenantId, id, deps.perTenant)
-  if (place === undefined) return again(PLACE_RETRY_MS)
+  // A job that has not begun leaves the queue, which goes on to those of other tenants, until its tenant has a place.
+  if (place === undefined) return hold.job.status === 'queued' ? DONE : again(PLACE_RETRY_MS)
 
   const log = deps.log.child({ job_id: id, tenant_id: tenantId })
   const lost = new AbortController()
@@ -68,6 +71,7 @@ export async function workOnJob(work: QueuedWork, deps: WorkerDeps, stopping: Ab
   } finally {
     clearInterval(beat)
     await place.leave().catch((cause: unknown) => log.warn({ err: cause }, 'a place was left to its expiry'))
+    await deps.wake(tenantId).catch((cause: unknown) => log.warn({ err: cause }, 'who waits is left to the next sweep'))
   }
 }
 

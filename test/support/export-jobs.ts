@@ -71,6 +71,7 @@ export async function launchExports(): Promise<ExportBench> {
     jobs,
     placesInUse: await broker.bucket(EXPORT_PLACES),
     perTenant: 2,
+    wake: async () => undefined,
     source: exportSource(store.client),
     blobs: directoryBlobs(folder, null),
     newestComplete: async () => Date.now(),
