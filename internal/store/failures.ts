@@ -1,15 +1,18 @@
 import { ClickHouseError } from '@clickhouse/client'
 import { type Problem, problem } from '../problems/catalogue.js'
 
-/** Codes that mean "not now": too many queries, memory, time, the network; no table or database yet (a first start). */
-const OVERLOAD = new Set(['202', '241', '159', '160', '209', '210', '60', '81'])
+/**
+ * Codes that mean "not now": too many queries, memory, time, the network; no room on the disk, or for another part; a query
+ * that was ended by an operator, or by the engine's own end; no table or database yet (a first start).
+ */
+const NOT_NOW = new Set(['202', '241', '159', '160', '209', '210', '243', '75', '252', '394', '236', '60', '81'])
 
 /**
  * What a failed query means to the caller: an engine that is away or overloaded is a 503; undefined is a defect.
  */
 export function storeProblem(cause: unknown): Problem | undefined {
   if (cause instanceof ClickHouseError) {
-    if (!OVERLOAD.has(cause.code)) return undefined
+    if (!NOT_NOW.has(cause.code)) return undefined
     return problem('SERVICE_UNAVAILABLE', 'The read model is busy.', { retryAfterSeconds: 1 })
   }
   // Everything else that the client throws is about the connection.
