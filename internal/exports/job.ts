@@ -52,7 +52,7 @@ export interface StoredJob {
   readonly created_by: string
   readonly status: JobStatus
   readonly request: ExportRequest
-  /** How often an exporter has begun it. */
+  /** How often an exporter has begun it, and was not told to leave it to another. */
   readonly attempts: number
   readonly started_at: string | null
   readonly finished_at: string | null

@@ -88,6 +88,8 @@ async function attempt(hold: JobHold, deps: WorkerDeps, signal: AbortSignal, log
   } catch (cause) {
     if (cause instanceof JobLost) throw cause
     if (signal.aborted) {
+      // It did not fail: however often exporters are restarted, a job keeps the attempts that it has.
+      await hold.save({ attempts: attempts - 1 })
       log.info('left a job to another exporter')
       return again(0)
     }

@@ -93,7 +93,7 @@ describe('a job that is disturbed', () => {
     const left = await bench.read(job)
     await bench.work(job)
 
-    expect([left.status, left.work?.slices.length]).toEqual(['running', 1])
+    expect([left.status, left.attempts, left.work?.slices.length]).toEqual(['running', 0, 1])
     expect((await bench.read(job)).result?.file.sha256).toBe(undisturbed.job.result?.file.sha256)
   })
 
