@@ -1,4 +1,5 @@
 import { type Problem, problem } from '../problems/catalogue.js'
+import type { MayVerify } from './access-tokens.js'
 import { addressBudgets } from './addresses.js'
 import { isSecretOf, type Mode, parseApiKey, type StoredApiKey } from './api-keys.js'
 import type { JudgeToken } from './bearer-tokens.js'
@@ -24,7 +25,7 @@ export type Authentication =
   | {
       readonly ok: false
       readonly problem: Problem
-      /** That of the address, when too many of its attempts have failed. */
+      /** That of the address, when too many of its attempts have failed, or too many of its tokens are new. */
       readonly exhausted?: Budget
     }
 
@@ -55,6 +56,8 @@ export interface AuthenticatorDeps {
   readonly useOf: (keyId: string) => KeyUse
   /** How many attempts of one address may fail; the usual of what needs no credential unless told. */
   readonly failureLimit?: RateLimit
+  /** How many signatures are verified for one address. */
+  readonly signatureLimit?: RateLimit
 }
 
 /** When an API key was last used, milliseconds since the epoch. Each request sets it, and does nothing else for it. */
@@ -81,6 +84,9 @@ const TOKEN_VERDICT_MS = 60_000
 
 const TOKEN_PLACE_CHARACTERS = 43
 
+/** Some tens of microseconds each: as many as take a tenth of one core. */
+const SIGNATURES_PER_ADDRESS: RateLimit = { perSecond: 2_000, burst: 4_000 }
+
 const refused = (code: 'INVALID_CREDENTIALS' | 'EXPIRED', detail: string, challenge?: string): Authentication => ({
   ok: false,
   problem: problem(code, detail, { challenge }),
@@ -92,6 +98,7 @@ const INVALID = refused('INVALID_CREDENTIALS', 'The credential is not valid.')
 const INVALID_TOKEN = refused('INVALID_CREDENTIALS', 'The credential is not valid.', BAD_TOKEN)
 const DISAGREEING = refused('INVALID_CREDENTIALS', 'The two credentials do not agree; send one.', BAD_TOKEN)
 const TOO_MANY_FAILURES = 'Too many attempts to authenticate have failed; try again later.'
+const TOO_MANY_TOKENS = 'Too many tokens come from this address; try again.'
 const EXPIRED = refused('EXPIRED', 'The API key has expired.')
 
 /**
@@ -101,12 +108,14 @@ const EXPIRED = refused('EXPIRED', 'The API key has expired.')
  * An API key and a token sent together must both be good, of one tenant and with the same scopes and layers; the
  * token then is the credential that acts. Anything else is refused, whichever of the two is at fault.
  *
- * Failures are limited by address. One that has had too many gets no signature verified; what is known to be good, and
- * API keys, which cost nothing to check, are let in all the same: others may share the address.
+ * Failures are limited by address, and hold up nobody who shares it: what is good is let in however many have failed.
+ * Only signatures cost something to verify. They have a budget of their own, far larger, from which nothing is taken for
+ * what is no token that we could have signed, nor for a token that is known.
  */
 export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
-  const { mode, findKey, judgeToken, budgetsOf, useOf, failureLimit } = deps
+  const { mode, findKey, judgeToken, budgetsOf, useOf, failureLimit, signatureLimit = SIGNATURES_PER_ADDRESS } = deps
   const failuresOf = addressBudgets(failureLimit)
+  const signaturesOf = addressBudgets(signatureLimit)
   const onKeys = new Verdicts<KeyVerdict>()
   const onTokens = new Verdicts<Verdict>()
 
@@ -145,9 +154,9 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
     return verdict.authentication
   }
 
-  const judgeBearer = (authorization: string, nowMs: number): Verdict | undefined => {
+  const judgeBearer = (authorization: string, nowMs: number, mayVerify: MayVerify): Verdict | undefined => {
     const token = BEARER.exec(authorization)?.[1]
-    const judged = token === undefined ? undefined : judgeToken(token, nowMs)
+    const judged = token === undefined ? undefined : judgeToken(token, nowMs, mayVerify)
     if (judged === undefined) return undefined
     const caller: Caller = {
       tenantId: judged.tenantId,
@@ -172,8 +181,13 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
     const known = onTokens.get(place)
     const isKnown = known?.text === authorization
     if (isKnown && nowMs < known.untilMs && nowMs >= known.fromMs) return known.authentication
-    if (!isKnown && failuresOf(origin.address, nowMs).remaining(nowMs) === 0) return INVALID_TOKEN
-    const verdict = judgeBearer(authorization, nowMs)
+    let limited: Authentication | undefined
+    const mayVerify = (): boolean => {
+      if (!isKnown) limited = taken(signaturesOf(origin.address, nowMs), nowMs, TOO_MANY_TOKENS)
+      return limited === undefined
+    }
+    const verdict = judgeBearer(authorization, nowMs, mayVerify)
+    if (limited !== undefined) return limited
     if (verdict === undefined) return INVALID_TOKEN
     onTokens.keep(place, verdict)
     return verdict.authentication
@@ -188,24 +202,27 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
   }
 
   /** Takes the failure from its address. */
-  const counted = (failure: Authentication, nowMs: number, origin: Origin): Authentication => {
-    const exhausted = failuresOf(origin.address, nowMs)
-    const waitMs = exhausted.take(1, nowMs)
-    if (waitMs === 0) return failure
-    const retryAfterSeconds = Math.max(1, Math.ceil(waitMs / 1_000))
-    return { ok: false, problem: problem('RATE_LIMITED', TOO_MANY_FAILURES, { retryAfterSeconds }), exhausted }
-  }
+  const counted = (failure: Authentication, nowMs: number, origin: Origin): Authentication =>
+    taken(failuresOf(origin.address, nowMs), nowMs, TOO_MANY_FAILURES) ?? failure
 
   return {
     authenticate(credentials, nowMs, origin) {
       const judged = judge(credentials, nowMs, origin)
-      return judged.ok ? judged : counted(judged, nowMs, origin)
+      return judged.ok || judged.exhausted !== undefined ? judged : counted(judged, nowMs, origin)
     },
     forget(id) {
       onKeys.forget(id)
       onTokens.forget(id)
     },
   }
+}
+
+/** Takes one from the budget of an address. @returns the refusal when it is exhausted */
+function taken(budget: Budget, nowMs: number, detail: string): Authentication | undefined {
+  const waitMs = budget.take(1, nowMs)
+  if (waitMs === 0) return undefined
+  const retryAfterSeconds = Math.max(1, Math.ceil(waitMs / 1_000))
+  return { ok: false, problem: problem('RATE_LIMITED', detail, { retryAfterSeconds }), exhausted: budget }
 }
 
 /** RFC 9110 11.1: the scheme's letters may be of either case. */

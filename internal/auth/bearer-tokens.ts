@@ -1,4 +1,4 @@
-import { type AccessTokenClaims, CLOCK_SKEW_S, type ReadToken } from './access-tokens.js'
+import { type AccessTokenClaims, CLOCK_SKEW_S, type MayVerify, type ReadToken } from './access-tokens.js'
 import type { Scope } from './scopes.js'
 
 /** A token that is good now, as far as anybody knows who follows the buckets. */
@@ -26,19 +26,19 @@ export interface TokenHolder {
 }
 
 export interface BearerTokenDeps {
-  readonly read: (token: string, nowMs: number) => ReadToken | undefined
+  readonly read: (token: string, nowMs: number, mayVerify: MayVerify) => ReadToken | undefined
   readonly findClient: (clientId: string) => TokenHolder | undefined
   readonly findUser: (userId: string) => TokenHolder | undefined
   /** @param id of a token (`jti`) or of a sign-in (`sid`) */
   readonly isRevoked: (id: string) => boolean
 }
 
-export type JudgeToken = (token: string, nowMs: number) => JudgedToken | undefined
+export type JudgeToken = (token: string, nowMs: number, mayVerify: MayVerify) => JudgedToken | undefined
 
 /** Checks a token and everybody who stands behind it. What they may no longer do, the token may not either. */
 export function bearerTokens({ read, findClient, findUser, isRevoked }: BearerTokenDeps): JudgeToken {
-  return (token, nowMs) => {
-    const found = read(token, nowMs)
+  return (token, nowMs, mayVerify) => {
+    const found = read(token, nowMs, mayVerify)
     if (found === undefined) return undefined
     const { claims, kid } = found
     if (isRevoked(claims.jti) || (claims.sid !== undefined && isRevoked(claims.sid))) return undefined

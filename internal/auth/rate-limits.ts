@@ -69,6 +69,12 @@ export class Budget {
     return cost > this.limit ? Number.POSITIVE_INFINITY : waitMs
   }
 
+  /** Milliseconds until one can be taken; 0 when it can be now. */
+  waitMs(nowMs: number): number {
+    const waitMs = Math.max(this.wholeAtMs, nowMs) + this.costMs - this.burstMs - nowMs
+    return waitMs <= 1e-6 ? 0 : waitMs
+  }
+
   /**
    * Takes what another gateway has given, whether it fits or not: what goes beyond the burst is a debt, which is paid
    * before anything else is given, so that the gateways together keep to the rate.

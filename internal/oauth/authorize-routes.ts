@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto'
 import { networkOf } from '../auth/addresses.js'
-import { KeyedBudgets } from '../auth/keyed-budgets.js'
 import type { Exchange } from '../gateway/exchange.js'
 import { HTML_TYPE, pageHeaders } from '../gateway/html.js'
 import type { Route } from '../gateway/route.js'
@@ -19,18 +18,14 @@ import { SHOW_SIGN_IN, SIGN_IN } from './contract.js'
 import { accepts, oauthProblem, oauthProblemForm } from './errors.js'
 import { isFormType, type Parameters, readParameters } from './form.js'
 import { unguessable } from './issue-token.js'
-import { isHashingBusy, isPasswordOf, PASSWORD_CHARACTERS_MAX } from './passwords.js'
+import { isPasswordOf, PASSWORD_CHARACTERS_MAX, placesToSignIn } from './passwords.js'
 import { FORM_LIFE_S, openForm, type SignInForm, sealForm } from './sign-in-form.js'
+import { signInLimits } from './sign-in-limits.js'
 import { formTargetOf, problemPageForm, signInPage } from './sign-in-page.js'
 import { readUsername, type StoredUser } from './users.js'
 
 const PATH = '/v1/oauth/authorize'
 const BODY_BYTES_MAX = 16 * 1024
-
-/** Attempts to sign in: from a network, at one person from a network, at one person from anywhere. */
-const PER_NETWORK = { perSecond: 1, burst: 100 } as const
-const PER_PERSON_AND_NETWORK = { perSecond: 1 / 30, burst: 10 } as const
-const PER_PERSON = { perSecond: 1 / 10, burst: 100 } as const
 
 const TOO_MANY = 'Too many attempts to sign in; try again later.'
 const FAILURE = 'The user name or the password is not right.'
@@ -106,11 +101,12 @@ export function authorizeRoutes(deps: OAuthDeps): readonly Route[] {
     const person = `${client.tenant_id} ${username}`
     const waitMs = limits.waitMs(post.network, person, nowMs)
     if (waitMs > 0) return exchange.replyProblem(tooManyAttempts(TOO_MANY, waitMs))
-    if (isHashingBusy()) return exchange.replyProblem(BUSY)
     const claimed = deps.findUserNamed(client.tenant_id, username)
-    const user = await checkPassword(claimed, form.get('password') ?? '')
+    const user = await placesToSignIn.take(client.tenant_id, () => checkPassword(claimed, form.get('password') ?? ''))
+    if (typeof user === 'string') return exchange.replyProblem(BUSY)
     const deed = { action: 'session.sign_in', tenantId: client.tenant_id } as const
     if (user === undefined) {
+      limits.failed(post.network, nowMs)
       await recordDeed(deps, exchange, { ...deed, actor: null, target: claimed?.id ?? null, refusal: REFUSED })
       if (!post.wantsHtml) return exchange.replyProblem(REFUSED)
       return show(exchange, request, post.browser, { username: typed, failure: FAILURE })
@@ -227,26 +223,6 @@ async function checkPassword(user: StoredUser | undefined, password: string): Pr
   const isPlausible = password.length <= PASSWORD_CHARACTERS_MAX
   const isRight = await isPasswordOf(isPlausible ? user?.password : undefined, isPlausible ? password : '')
   return isRight && user?.status === 'active' ? user : undefined
-}
-
-/** Names that are told apart at most, of each kind. */
-const NAMES_MAX = 20_000
-
-/** Attempts to sign in, of which those before a success no longer count against the person. */
-function signInLimits() {
-  const networks = new KeyedBudgets(PER_NETWORK, NAMES_MAX)
-  const pairs = new KeyedBudgets(PER_PERSON_AND_NETWORK, NAMES_MAX)
-  const people = new KeyedBudgets(PER_PERSON, NAMES_MAX)
-  const pairOf = (network: string, person: string): string => `${network} ${person}`
-  const take = (budgets: KeyedBudgets, whom: string, nowMs: number): number => budgets.of(whom, nowMs).take(1, nowMs)
-  return {
-    waitMs: (network: string, person: string, nowMs: number): number =>
-      take(networks, network, nowMs) || take(pairs, pairOf(network, person), nowMs) || take(people, person, nowMs),
-    succeeded(network: string, person: string): void {
-      pairs.forget(pairOf(network, person))
-      people.forget(person)
-    },
-  }
 }
 
 /** The cookie that ties a form to a browser. Browsers keep a `__Host-` one for this very host, and only over https. */

@@ -134,7 +134,7 @@ export async function openAuthorizationServer(
   const partnerDeps: OAuthDeps = { ...deps, parties: partnerParties, findClient: findPartnerClient }
   const judge = (audience: TokenParties, find: typeof findClient): JudgeToken =>
     bearerTokens({
-      read: (token, nowMs) => readAccessToken(token, audience, keys.publicKey, nowMs),
+      read: (token, nowMs, mayVerify) => readAccessToken(token, audience, keys.publicKey, nowMs, mayVerify),
       findClient: find,
       findUser,
       isRevoked: (id) => revoked.get(id) !== undefined,

@@ -22,41 +22,44 @@ export const PASSWORD_CHARACTERS_MIN = 12
 const AT_ONCE_MAX = 2
 /** More than this many waiting means that somebody is guessing; the sign-in then says to come back. */
 const WAITING_MAX = 16
-/** Of passwords that are set: what is left of the places is kept for those who sign in. */
-const SETTING_MAX = 8
-/** The same of one tenant: one is hashed, one waits. */
-const SETTING_MAX_OF_TENANT = 2
 
 let running = 0
 const waiting: (() => void)[] = []
 
-export const isHashingBusy = (): boolean => waiting.length >= WAITING_MAX
+/** Places for one kind of work with passwords: no tenant takes them all, and they are not all there are. */
+class Places {
+  private readonly ofTenant = new Map<string, number>()
+  private count = 0
+  private readonly max: number
+  private readonly maxOfTenant: number
 
-/** How many passwords each tenant is setting. */
-const setting = new Map<string, number>()
-let settingCount = 0
+  constructor(max: number, maxOfTenant: number) {
+    this.max = max
+    this.maxOfTenant = maxOfTenant
+  }
 
-/**
- * Sets a password, if the tenant and all tenants together do not set too many already: whoever changes passwords
- * holds up nobody who signs in.
- *
- * @returns why not yet: `tenant_busy` is the tenant's own doing
- */
-export async function inPlaceToSet<T>(tenantId: string, work: () => Promise<T>): Promise<T | 'busy' | 'tenant_busy'> {
-  const ofTenant = setting.get(tenantId) ?? 0
-  if (ofTenant >= SETTING_MAX_OF_TENANT) return 'tenant_busy'
-  if (settingCount >= SETTING_MAX || isHashingBusy()) return 'busy'
-  setting.set(tenantId, ofTenant + 1)
-  settingCount++
-  try {
-    return await work()
-  } finally {
-    settingCount--
-    const left = (setting.get(tenantId) ?? 1) - 1
-    if (left === 0) setting.delete(tenantId)
-    else setting.set(tenantId, left)
+  /** Works, if there is a place. @returns why not yet: `tenant_busy` is the tenant's own doing */
+  async take<T>(tenantId: string, work: () => Promise<T>): Promise<T | 'busy' | 'tenant_busy'> {
+    const taken = this.ofTenant.get(tenantId) ?? 0
+    if (taken >= this.maxOfTenant) return 'tenant_busy'
+    if (this.count >= this.max || waiting.length >= WAITING_MAX) return 'busy'
+    this.ofTenant.set(tenantId, taken + 1)
+    this.count++
+    try {
+      return await work()
+    } finally {
+      this.count--
+      const left = (this.ofTenant.get(tenantId) ?? 1) - 1
+      if (left === 0) this.ofTenant.delete(tenantId)
+      else this.ofTenant.set(tenantId, left)
+    }
   }
 }
+
+/** For who sets passwords: half of those that wait, so that the rest is left to who signs in; of one tenant one is hashed, one waits. */
+export const placesToSet = new Places(WAITING_MAX / 2, 2)
+/** For who signs in: all that the others leave, half of them at most for one tenant's people. */
+export const placesToSignIn = new Places(WAITING_MAX + AT_ONCE_MAX, WAITING_MAX / 2)
 
 /** @param password checked for its length */
 export async function storePassword(password: string): Promise<StoredPassword> {

@@ -15,6 +15,7 @@ export const budgetsOf = budgetsCache(rateLimitsOf({ ingest: 10, read: 10, repor
 
 /** None comes back while a test runs. */
 const FAILURE_LIMIT = { perSecond: 0.001, burst: 20 }
+const SIGNATURE_LIMIT = { perSecond: 0.001, burst: 100 }
 
 /** Tokens that are good, by their text. */
 export type Tokens = Record<string, Partial<JudgedToken>>
@@ -33,10 +34,10 @@ const judgedToken = (stated: Partial<JudgedToken>): JudgedToken => ({
 /** An authenticator over these keys, which counts how often it looks one up. */
 export const authenticatorOf = (...keys: readonly StoredApiKey[]) => authenticatorWith({}, ...keys)
 
-/** The same with tokens as well; it counts how often it has one judged. */
+/** The same with tokens as well; it counts how often it has one judged, and its signature verified, which none has that is called garbage. */
 export function authenticatorWith(tokens: Tokens, ...keys: readonly StoredApiKey[]) {
   const bucket = new Map(keys.map((key) => [key.id, key]))
-  const counts = { lookUps: 0, judged: 0 }
+  const counts = { lookUps: 0, judged: 0, verified: 0 }
   const uses = new Map<string, KeyUse>()
   const findKey = (id: string): StoredApiKey | undefined => {
     counts.lookUps++
@@ -45,13 +46,16 @@ export function authenticatorWith(tokens: Tokens, ...keys: readonly StoredApiKey
   const authenticator = createAuthenticator({
     mode: 'production',
     findKey,
-    judgeToken: (text) => {
+    judgeToken: (text, _, mayVerify) => {
       counts.judged++
+      if (text.startsWith('garbage') || !mayVerify()) return undefined
+      counts.verified++
       const stated = Object.hasOwn(tokens, text) ? tokens[text] : undefined
       return stated && judgedToken(stated)
     },
     budgetsOf,
     failureLimit: FAILURE_LIMIT,
+    signatureLimit: SIGNATURE_LIMIT,
     useOf(keyId) {
       const use = uses.get(keyId) ?? { atMs: 0 }
       uses.set(keyId, use)

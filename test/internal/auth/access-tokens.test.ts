@@ -50,6 +50,23 @@ describe('a good token', () => {
   })
 })
 
+test('a signature is verified only where it may be, which is asked of what says everything right', () => {
+  let asked = 0
+  const readBy = (text: string, may: boolean) =>
+    readAccessToken(text, PARTIES, findKey, NOW_MS, () => {
+      asked++
+      return may
+    })
+
+  expect(readBy(token({ exp: NOW_S }), true)).toBeUndefined()
+  expect(readBy(token({ aud: 'urn:attribution:sandbox' }), true)).toBeUndefined()
+  expect(readBy('garbage', true)).toBeUndefined()
+  expect(asked).toBe(0)
+  expect(readBy(token(), false)).toBeUndefined()
+  expect(readBy(token(), true)).toBeDefined()
+  expect(asked).toBe(2)
+})
+
 describe('a token is refused', () => {
   test.each([
     ['of another issuer', { iss: 'https://attribution.example/' }],

@@ -21,9 +21,8 @@ describe('an address of which too many attempts have failed', () => {
     return { ...made, ask, failures }
   }
 
-  test('is told to come again later, whatever fails, and no more signatures are verified for it', () => {
-    const { ask, failures, counts } = exhausted()
-    const judged = counts.judged
+  test('is told to come again later, whatever fails', () => {
+    const { ask, failures } = exhausted()
 
     const more = [ask('', 'Bearer invented'), ask('invented'), ask(expired.secret), ask('')]
 
@@ -35,15 +34,15 @@ describe('an address of which too many attempts have failed', () => {
         exhausted: expect.anything(),
       })),
     )
-    expect(verdictOf(ask('', 'Bearer fresh'))).toBe('RATE_LIMITED')
-    expect(counts.judged).toBe(judged)
   })
 
-  test('is let in with a token that is known to be good, and with a good API key', () => {
+  test('is let in with a good token, new or known, and with a good API key', () => {
     const { ask, authenticator } = exhausted()
     const aMinuteLater = authenticate(authenticator, present('', 'Bearer known'), NOW_MS + 61_000)
 
-    expect([ask('', 'Bearer known'), ask(key.secret), aMinuteLater].map(verdictOf)).toEqual(['ok', 'ok', 'ok'])
+    const [fresh, known, byKey] = [ask('', 'Bearer fresh'), ask('', 'Bearer known'), ask(key.secret)]
+
+    expect([fresh, known, byKey, aMinuteLater].map(verdictOf)).toEqual(['ok', 'ok', 'ok', 'ok'])
   })
 
   test('does not stand in the way of others', () => {
@@ -51,5 +50,40 @@ describe('an address of which too many attempts have failed', () => {
 
     expect(verdictOf(ask('', 'Bearer fresh', '192.0.2.2'))).toBe('ok')
     expect(verdictOf(ask('', 'Bearer invented', '192.0.2.2'))).toBe('INVALID_CREDENTIALS')
+  })
+})
+
+describe('signatures', () => {
+  function askedOften() {
+    const made = authenticatorWith({ known: {}, fresh: {} })
+    const ask = (token: string, address?: string): Authentication =>
+      authenticate(made.authenticator, present('', `Bearer ${token}`), NOW_MS, address)
+    ask('known')
+    return { ...made, ask }
+  }
+
+  test('are verified for an address up to a bound, and not at all for what cannot be a token of ours', () => {
+    const { ask, counts } = askedOften()
+    for (let i = 0; i < 1_000; i++) ask(`garbage-${i}`)
+    for (let i = 0; i < 99; i++) ask(`forged-${i}`)
+    expect(counts.verified).toBe(100)
+
+    const limited = ask('fresh')
+
+    expect(limited).toMatchObject({ ok: false, problem: { code: 'RATE_LIMITED', retryAfterSeconds: 1_000 } })
+    expect(counts.verified).toBe(100)
+    expect([ask('known'), ask('fresh', '192.0.2.2')].map(verdictOf)).toEqual(['ok', 'ok'])
+  })
+
+  test('that cannot be verified now are no failures', () => {
+    const good = Array.from({ length: 100 }, (_, i) => `good-${i}`)
+    const { authenticator } = authenticatorWith(Object.fromEntries(good.map((token) => [token, {}])))
+    const ask = (token: string): string =>
+      verdictOf(authenticate(authenticator, present('', `Bearer ${token}`), NOW_MS))
+    expect(new Set(good.map(ask))).toEqual(new Set(['ok']))
+
+    for (let i = 0; i < 50; i++) expect(ask(`other-${i}`)).toBe('RATE_LIMITED')
+
+    for (let i = 0; i < 20; i++) expect(ask(`garbage-${i}`)).toBe('INVALID_CREDENTIALS')
   })
 })

@@ -20,7 +20,7 @@ const judge = (
     findClient: (id) => (id === CLIENT_ID ? client : undefined),
     findUser: (id) => (id === USER_ID ? user : undefined),
     isRevoked: (id) => id === revoked,
-  })(text, NOW_MS)
+  })(text, NOW_MS, () => true)
 
 const CLIENTS_TOKEN = token({ scope: 'read:attribution read:reporting' })
 const PERSONS_TOKEN = token({ ...PERSON, scope: 'read:attribution read:reporting' })
