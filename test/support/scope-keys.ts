@@ -6,20 +6,21 @@ import { problem } from '../../internal/problems/catalogue.js'
 
 export const TENANT = 'tnt_one'
 
-/** `X-API-Key: <scope>[,<scope>...][@<auth_time, seconds>]`: a caller with these scopes, for a person or for itself. */
+/** `X-API-Key: [<tenant>:]<scope>[,<scope>...][@<auth_time, seconds>]`: a caller with these scopes, for a person or for itself. */
 export function scopeKeys(rates: Partial<Record<RateClass, number>> = {}): Authenticator {
   const all = { ingest: 1_000, read: 1_000, report: 1_000, control: 1_000, token: 1_000, ...rates }
   const budgetsOf = budgetsCache(rateLimitsOf(all))
   return {
     authenticate({ apiKey }) {
-      const [scopes = '', authTime] = apiKey.split('@')
+      const [, tenantId = TENANT, rest = ''] = /^(?:(tnt_\w+):)?(.*)$/.exec(apiKey) ?? []
+      const [scopes = '', authTime] = rest.split('@')
       if (scopes === '') return { ok: false, problem: problem('INVALID_CREDENTIALS', 'Send a key.') }
       const caller: Caller = {
-        tenantId: TENANT,
+        tenantId,
         principal: 'key_test',
         scopes: new Set(scopes.split(',').filter((scope): scope is Scope => SCOPES.some((known) => known === scope))),
         ingestionLayers: undefined,
-        budgets: budgetsOf(TENANT, 'key_test'),
+        budgets: budgetsOf(tenantId, 'key_test'),
         ...(authTime === undefined ? {} : { authTimeS: Number(authTime) }),
       }
       return { ok: true, caller }

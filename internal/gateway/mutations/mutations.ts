@@ -38,8 +38,9 @@ export type Mutate = <B = undefined>(mutation: Mutation<B>) => TenantRoute
 const WAIT_MS_MAX = 2_000
 /** A person's sign-in counts as recent for so long (design section 7). */
 const STEP_UP_S = 15 * 60
-/** At work or waiting in this process. */
+/** At work or waiting in this process: of all tenants, and of one. */
 const OPEN_MAX = 2_000
+const OPEN_MAX_OF_TENANT = 200
 /** Number of all these routes in the hash of their keys; the record's name parts them. */
 const ROUTE = 2
 
@@ -56,7 +57,7 @@ const KEPT_PROBLEMS: ReadonlySet<ErrorCode> = new Set([
  * its Idempotency-Key is claimed before anything happens, and the answer is kept under it for 24 hours.
  */
 export function createMutations(deps: MutationDeps): Mutate {
-  const openCount = { now: 0 }
+  const open = new OpenMutations()
   return (mutation) => {
     const { method, path, access, rateClass, needsStepUp, operation, body } = mutation
     return {
@@ -78,8 +79,34 @@ export function createMutations(deps: MutationDeps): Mutate {
       },
       whenDenied: (exchange, caller, denial) =>
         orUnavailable(exchange, chargeAndRefuse(exchange, caller, mutation, denial, deps), deps),
-      handle: (exchange, caller) => begin(exchange, caller, mutation, openCount, deps),
+      handle: (exchange, caller) => begin(exchange, caller, mutation, open, deps),
     }
+  }
+}
+
+/** Counts those that are at work or wait, so that no tenant's keep out another's. */
+class OpenMutations {
+  private count = 0
+  private readonly ofTenant = new Map<string, number>()
+
+  hasRoomFor(tenantId: string): boolean {
+    return this.count < OPEN_MAX && (this.ofTenant.get(tenantId) ?? 0) < OPEN_MAX_OF_TENANT
+  }
+
+  async during(tenantId: string, work: Promise<void>): Promise<void> {
+    this.add(tenantId, 1)
+    try {
+      await work
+    } finally {
+      this.add(tenantId, -1)
+    }
+  }
+
+  private add(tenantId: string, change: 1 | -1): void {
+    this.count += change
+    const now = (this.ofTenant.get(tenantId) ?? 0) + change
+    if (now === 0) this.ofTenant.delete(tenantId)
+    else this.ofTenant.set(tenantId, now)
   }
 }
 
@@ -88,7 +115,7 @@ function begin<B>(
   exchange: Exchange,
   caller: Caller,
   mutation: Mutation<B>,
-  openCount: { now: number },
+  open: OpenMutations,
   deps: MutationDeps,
 ): void | Promise<void> {
   exchange.keepAddress() // for the audit log
@@ -100,18 +127,20 @@ function begin<B>(
   if (refusal !== undefined) {
     return orUnavailable(exchange, chargeAndRefuse(exchange, caller, mutation, refusal, deps), deps)
   }
-  if (openCount.now >= OPEN_MAX) return exchange.replyProblem(TOO_MANY)
+  const refuseTooMany = (): void => exchange.replyProblem(charge(caller, mutation, deps) ?? TOO_MANY)
+  if (!open.hasRoomFor(caller.tenantId)) return refuseTooMany()
 
   const recordKey = `mutation.${mutation.operation.id}.${Buffer.from(bytesOf(keyHash)).toString('hex')}`
   exchange.readBody(MUTATION_BYTES_MAX, (bytes) => {
+    // Others may have come while this one's body did.
+    if (!open.hasRoomFor(caller.tenantId)) return refuseTooMany()
     const fingerprint = createHmac('sha256', deps.secret)
       .update(`${mutation.method} ${exchange.path}\n`)
       .update(bytes)
       .digest('hex')
     const read = mutation.body && readBody(bytes, mutation.body)
     const keyed = { exchange, caller, mutation, recordKey, key: canonicalKey(idempotencyKey), fingerprint }
-    openCount.now++
-    const work = decide(keyed, read ?? { ok: true, body: undefined as B }, deps).finally(() => openCount.now--)
+    const work = open.during(caller.tenantId, decide(keyed, read ?? { ok: true, body: undefined as B }, deps))
     orUnavailable(exchange, work, deps).catch((cause: unknown) => exchange.fail(cause))
   })
 }
@@ -163,7 +192,7 @@ function answerKnown<B>(keyed: Keyed<B>, known: Known, deps: MutationDeps): void
     case 'conflict':
       return chargeAndRefuse(exchange, caller, mutation, CONFLICT, deps)
     case 'busy':
-      return exchange.replyProblem(BUSY)
+      return exchange.replyProblem(charge(caller, mutation, deps) ?? BUSY)
     case 'decided': {
       const { head, body } = openAnswer(deps.secret, key, recordKey, known.sealed)
       return replyKept(exchange, `${head}\r\nIdempotency-Replayed: true`, body)
@@ -221,7 +250,7 @@ const idBytes = (seed: Uint8Array, prefix: IdPrefix, tag: Uint8Array): Uint8Arra
 const secretBytes = (secret: Uint8Array, seed: Uint8Array, idempotencyKey: string): Uint8Array =>
   Buffer.from(hkdfSync('sha256', secret, seed, `attribution once-only secrets v1 ${idempotencyKey}`, 32))
 
-/** Whatever is asked costs as much, but the answer to what was asked before. */
+/** Whatever is asked costs as much, also to wait in vain; only the answer to what was asked before is free. */
 const charge = <B>(caller: Caller, { rateClass }: Mutation<B>, { clock }: MutationDeps): Problem | undefined =>
   takeFrom(caller.budgets[rateClass], 1, clock())
 

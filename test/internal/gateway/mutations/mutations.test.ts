@@ -207,6 +207,61 @@ describe('a request that comes again', () => {
   })
 })
 
+/** Lets nobody through before it is opened. */
+function gate() {
+  let open: () => void = () => undefined
+  const isOpen = new Promise<void>((resolve) => {
+    open = resolve
+  })
+  return { open, isOpen }
+}
+
+test('one that waits in vain for the first costs as much as any other', async () => {
+  const { open, isOpen } = gate()
+  const begun = gate()
+  const { things, handle } = makesThings()
+  const one = await gateway(
+    async (request) => {
+      begun.open()
+      await isOpen
+      return handle(request)
+    },
+    { controlPerSecond: 1 },
+  )
+  const id = randomUUID()
+
+  const first = post(one, undefined, key(id))
+  await begun.isOpen
+  const waited = await Promise.all(Array.from({ length: 20 }, () => post(one, undefined, key(id))))
+  open()
+
+  expect(new Set(waited.map(({ status }) => status))).toEqual(new Set([409, 429]))
+  expect((await first).status).toBe(201)
+  expect(things.size).toBe(1)
+})
+
+test('a tenant has 200 changes under way at most, and holds up no other tenant with them', async () => {
+  const { open, isOpen } = gate()
+  const full = gate()
+  let begun = 0
+  const { things, handle } = makesThings()
+  const one = await gateway(async (request) => {
+    if (++begun === 200) full.open()
+    if (request.caller.tenantId === 'tnt_one') await isOpen
+    return handle(request)
+  })
+
+  const open200 = Array.from({ length: 200 }, () => post(one))
+  await full.isOpen
+  expectProblem(await post(one), 429, 'RATE_LIMITED')
+  expect((await post(one, undefined, { 'x-api-key': 'tnt_two:admin:config' })).status).toBe(201)
+  open()
+
+  expect(new Set((await Promise.all(open200)).map(({ status }) => status))).toEqual(new Set([201]))
+  expect((await post(one)).status).toBe(201)
+  expect(things.size).toBe(202)
+}, 20_000)
+
 describe('an answer that is not final leaves the key free', () => {
   test.each<[string, unknown, Record<string, string>, number, string]>([
     ['not JSON', '{', {}, 400, 'MALFORMED_REQUEST'],
