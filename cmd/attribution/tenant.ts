@@ -7,7 +7,7 @@ import { ConfigError } from '../../internal/config/settings.js'
 import { formatId } from '../../internal/ids/ids.js'
 import { readMasterKeys } from '../../internal/secrets/master-keys.js'
 import { type SettingsPatch, settingsPatch } from '../../internal/tenants/contract.js'
-import { changesBetween, patchedTenant } from '../../internal/tenants/settings.js'
+import { changesBetween, patchedByOperator } from '../../internal/tenants/settings.js'
 import { DEFAULT_SETTINGS, settingsOf, type Tenant } from '../../internal/tenants/tenant.js'
 import { TENANTS } from '../../streams/buckets.js'
 import { recordByCli } from './audited.js'
@@ -46,7 +46,9 @@ export const tenantCommand = (): Command =>
     )
     .addCommand(
       new Command('update')
-        .description('Changes settings of a tenant, also beyond what it may set itself: rate limits above the usual.')
+        .description(
+          'Changes settings of a tenant. The rate limits are then the most that it can set itself, above or below the usual.',
+        )
         .argument('<id>')
         .requiredOption('--settings <json>', 'as PATCH /api/v1/settings takes them', readPatch)
         .addOption(dataDirOption())
@@ -80,7 +82,7 @@ async function runCreate(
     created_at: new Date().toISOString(),
     settings: DEFAULT_SETTINGS,
   }
-  const tenant = patchedTenant(usual, options.settings ?? {})
+  const tenant = patchedByOperator(usual, options.settings ?? {})
   await (await broker.bucket(TENANTS)).create(tenant.id, JSON.stringify(tenant))
   const changes = { after: { name: tenant.name, ...changesBetween(usual, tenant)?.after } }
   await recordByCli(broker, 'tenant.create', tenant.id, changes, tenant.id)
@@ -123,7 +125,7 @@ async function runUpdate(id: string, options: InstanceOption & { readonly settin
   const records = bucketRecords<Tenant>(await broker.bucket(TENANTS), async () => undefined)
   const after = await records.change(id, (tenant) => {
     before = tenant
-    return patchedTenant(tenant, options.settings)
+    return patchedByOperator(tenant, options.settings)
   })
   if (before === undefined || after === undefined) throw unknownTenant(id)
   await recordByCli(broker, 'tenant.update', id, changesBetween(before, after) ?? {}, id)

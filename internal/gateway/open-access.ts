@@ -5,7 +5,7 @@ import type { AuditSink } from '../audit/audit.js'
 import type { Mode, StoredApiKey } from '../auth/api-keys.js'
 import { type Authenticator, createAuthenticator } from '../auth/authenticate.js'
 import { type BudgetExchange, createBudgetExchange } from '../auth/budget-exchange.js'
-import { type BudgetsCache, budgetsCache, type RateLimits, rateLimitOverrides } from '../auth/rate-limits.js'
+import { type BudgetsCache, budgetsCache, type RateLimits } from '../auth/rate-limits.js'
 import type { Broker } from '../broker/connect.js'
 import { type Mirror, mirrorBucket } from '../broker/mirror.js'
 import { type WatchedRecords, watchRecords } from '../broker/watched-records.js'
@@ -14,6 +14,7 @@ import { type OpenConnectors, openConnectors } from '../connectors/open.js'
 import { openAuthorizationServer, type RunningAuthorizationServer } from '../oauth/open.js'
 import type { MasterKeys } from '../secrets/master-keys.js'
 import type { Logger } from '../telemetry/log.js'
+import { limitsOf } from '../tenants/settings.js'
 import { settingsOf, type Tenant } from '../tenants/tenant.js'
 import { type CredentialsWatch, watchCredentials } from './credentials-watch.js'
 
@@ -24,7 +25,7 @@ export interface AccessSettings {
   readonly mode: Mode
   readonly baseUrl: string
   readonly accessTokenSeconds: number
-  /** Of every tenant that has none of its own. */
+  /** Of every tenant that has no others. */
   readonly instanceLimits: RateLimits
   /** This gateway among the others; a new name at each start. */
   readonly gatewayName: string
@@ -87,7 +88,7 @@ export async function openAccess(settings: AccessSettings): Promise<RunningAcces
   })
   credentials.add(tenantBucket, tenants)
   const budgetsOf = budgetsCache(settings.instanceLimits, {
-    overridesOf: (tenantId) => rateLimitOverrides(tenants.get(tenantId)?.settings.rate_limits),
+    overridesOf: (tenantId) => limitsOf(tenants.get(tenantId), settings.instanceLimits),
     sharing: budgetExchange.sharing,
   })
   retuning.push(budgetsOf)

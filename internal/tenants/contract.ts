@@ -73,7 +73,7 @@ export const settingsPatch = z
       .meta({
         description:
           'By class of operation, none above what the tenant has from its operator. Without `burst` it is the usual ' +
-          "one of the class; null goes back to the instance's.",
+          "one of the class; null goes back to what the operator has given, else the instance's.",
       }),
   })
   .meta({ id: 'SettingsPatch' })

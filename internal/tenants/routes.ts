@@ -6,7 +6,7 @@ import { invalid } from '../gateway/mutations/read-body.js'
 import type { Route } from '../gateway/route.js'
 import type { FieldError, Problem } from '../problems/catalogue.js'
 import { EXAMPLE_PATCH, GET_SETTINGS, PATH, type SettingsPatch, settingsPatch, UPDATE_SETTINGS } from './contract.js'
-import { changesBetween, limitErrors, patchedTenant, shownSettings } from './settings.js'
+import { changesBetween, limitErrors, patchedTenant, shownSettings, withGranted } from './settings.js'
 import type { Tenant } from './tenant.js'
 
 export interface SettingsRoutesDeps {
@@ -50,7 +50,8 @@ async function updateSettings(
     await tenants.change(caller.tenantId, (tenant) => {
       before = tenant
       errors = limitErrors(tenant, body, instanceLimits)
-      return errors.length === 0 ? patchedTenant(tenant, body) : undefined
+      if (errors.length > 0) return undefined
+      return patchedTenant(body.rate_limits === undefined ? tenant : withGranted(tenant, instanceLimits), body)
     }),
   )
   if (errors.length > 0) return invalid(errors)

@@ -1,13 +1,19 @@
 import type { CanonicalValue } from '../audit/canonical-json.js'
-import { RATE_CLASSES, type RateLimitSettings, type RateLimits, rateLimitOverrides } from '../auth/rate-limits.js'
+import {
+  RATE_CLASSES,
+  type RateLimit,
+  type RateLimitSettings,
+  type RateLimits,
+  rateLimitOverrides,
+} from '../auth/rate-limits.js'
 import type { FieldError } from '../problems/catalogue.js'
 import type { SettingsPatch, ShownSettings } from './contract.js'
 import { COHORT_MIN, settingsOf, type Tenant, type TenantSettings } from './tenant.js'
 
-/** A tenant's settings as it sees them. @param instanceLimits hold where the tenant has none of its own */
+/** A tenant's settings as it sees them. @param instanceLimits hold where neither the tenant nor its operator says otherwise */
 export function shownSettings(tenant: Tenant, instanceLimits: RateLimits): ShownSettings {
-  const { rate_limits, ...settings } = settingsOf(tenant)
-  const limits = { ...instanceLimits, ...rateLimitOverrides(rate_limits) }
+  const { rate_limits: _, ...settings } = settingsOf(tenant)
+  const limits = limitsOf(tenant, instanceLimits)
   const shown = RATE_CLASSES.map((name) => [name, { per_second: limits[name].perSecond, burst: limits[name].burst }])
   return {
     tenant_id: tenant.id,
@@ -19,7 +25,7 @@ export function shownSettings(tenant: Tenant, instanceLimits: RateLimits): Shown
   }
 }
 
-/** The tenant with a patch merged in. */
+/** The tenant with a patch of its own merged in. */
 export function patchedTenant(tenant: Tenant, { name, rate_limits, ...patch }: SettingsPatch): Tenant {
   const { rate_limits: own, ...before } = settingsOf(tenant)
   const limits = rate_limits === undefined ? own : mergedLimits(own, rate_limits)
@@ -42,18 +48,59 @@ function mergedLimits(
 }
 
 /**
- * A tenant may lower its limits, and raise them again up to what its operator has given it: the instance's, or what it
- * has now where that is more. Else it could take from others (spec 8 rule 3).
+ * The tenant with a patch of its operator merged in: the limits of this one are the most that the tenant can have. They are
+ * written into its settings as well, where versions look that know no others.
  */
-export function limitErrors(tenant: Tenant, { rate_limits }: SettingsPatch, instanceLimits: RateLimits): FieldError[] {
+export function patchedByOperator(tenant: Tenant, patch: SettingsPatch): Tenant {
+  const { operator_rate_limits: before, ...rest } = patchedTenant(tenant, patch)
+  const given = patch.rate_limits === undefined ? before : mergedLimits(before, patch.rate_limits)
+  return { ...rest, ...(given !== undefined && Object.keys(given).length > 0 && { operator_rate_limits: given }) }
+}
+
+/** The limits that hold for a tenant. */
+export function limitsOf(tenant: Tenant | undefined, instanceLimits: RateLimits): RateLimits {
   const own = rateLimitOverrides(settingsOf(tenant).rate_limits)
+  const most = mostOf(tenant, instanceLimits)
+  return byClass((name) => byPart(Math.min, most[name], own[name] ?? most[name]))
+}
+
+/**
+ * What a tenant may have: what its operator has given it, else the instance's. More than that can stand in its settings
+ * only as an older version wrote them, where an operator had none but these.
+ */
+function mostOf(tenant: Tenant | undefined, instanceLimits: RateLimits): RateLimits {
+  const given = rateLimitOverrides(tenant?.operator_rate_limits)
+  const own = rateLimitOverrides(settingsOf(tenant).rate_limits)
+  return byClass((name) => given[name] ?? byPart(Math.max, instanceLimits[name], own[name] ?? instanceLimits[name]))
+}
+
+/** The tenant, with what its settings show to be its operator's written down as such, so that it can come back to it. */
+export function withGranted(tenant: Tenant, instanceLimits: RateLimits): Tenant {
+  const most = mostOf(tenant, instanceLimits)
+  const granted = RATE_CLASSES.filter(
+    (name) => most[name].perSecond > instanceLimits[name].perSecond || most[name].burst > instanceLimits[name].burst,
+  ).map((name) => [name, { per_second: most[name].perSecond, burst: most[name].burst }])
+  if (granted.length === 0) return tenant
+  return { ...tenant, operator_rate_limits: { ...Object.fromEntries(granted), ...tenant.operator_rate_limits } }
+}
+
+const byClass = (limit: (name: keyof RateLimits) => RateLimit): RateLimits =>
+  Object.fromEntries(RATE_CLASSES.map((name) => [name, limit(name)])) as unknown as RateLimits
+
+const byPart = (choose: typeof Math.min, one: RateLimit, other: RateLimit): RateLimit => ({
+  perSecond: choose(one.perSecond, other.perSecond),
+  burst: choose(one.burst, other.burst),
+})
+
+/** A tenant may lower its limits, and raise them again to what it has without its own. Else it could take from others (spec 8 rule 3). */
+export function limitErrors(tenant: Tenant, { rate_limits }: SettingsPatch, instanceLimits: RateLimits): FieldError[] {
+  const most = mostOf(tenant, instanceLimits)
   return RATE_CLASSES.flatMap((name) => {
     const wanted = rate_limits?.[name]
     if (wanted == null) return []
-    const most = (part: 'perSecond' | 'burst') => Math.max(instanceLimits[name][part], own[name]?.[part] ?? 0)
     const parts = [
-      ['per_second', wanted.per_second, most('perSecond')],
-      ['burst', wanted.burst ?? 0, most('burst')],
+      ['per_second', wanted.per_second, most[name].perSecond],
+      ['burst', wanted.burst ?? 0, most[name].burst],
     ] as const
     return parts
       .filter(([, value, max]) => value > max)
@@ -74,4 +121,7 @@ export function changesBetween(
 }
 
 type Flat = { readonly [setting: string]: CanonicalValue | undefined }
-const flat = (tenant: Tenant): Flat => ({ name: tenant.name, ...settingsOf(tenant) }) as unknown as Flat
+const flat = (tenant: Tenant): Flat => {
+  const { name, operator_rate_limits } = tenant
+  return { name, ...settingsOf(tenant), ...(operator_rate_limits && { operator_rate_limits }) } as unknown as Flat
+}

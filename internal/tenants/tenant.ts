@@ -6,6 +6,11 @@ export interface Tenant {
   readonly name: string
   readonly created_at: string
   readonly settings: TenantSettings
+  /**
+   * What its operator has given it, by class, in place of the instance's: its own settings only go below. Versions that do
+   * not know the field keep it, and go by the settings alone.
+   */
+  readonly operator_rate_limits?: RateLimitSettings
 }
 
 export interface TenantSettings {
@@ -23,7 +28,7 @@ export interface TenantSettings {
   readonly api_key_max_lifetime_days: number
   /** How long records of calls are kept, by the day of the call; a sentinel deletes what is older. */
   readonly retention_days: number
-  /** The tenant's own rate limits; those of the instance where it has none. */
+  /** The tenant's own rate limits; those of its operator or the instance where it has none. */
   readonly rate_limits?: RateLimitSettings
 }
 

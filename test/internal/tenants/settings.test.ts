@@ -2,7 +2,15 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { rateLimitsOf } from '../../../internal/auth/rate-limits.js'
 import { settingsPatch } from '../../../internal/tenants/contract.js'
-import { changesBetween, limitErrors, patchedTenant, shownSettings } from '../../../internal/tenants/settings.js'
+import {
+  changesBetween,
+  limitErrors,
+  limitsOf,
+  patchedByOperator,
+  patchedTenant,
+  shownSettings,
+  withGranted,
+} from '../../../internal/tenants/settings.js'
 import { DEFAULT_SETTINGS, settingsOf, type Tenant } from '../../../internal/tenants/tenant.js'
 
 const INSTANCE = rateLimitsOf({ ingest: 20_000, read: 50, report: 10, control: 10, token: 5 })
@@ -133,6 +141,64 @@ describe('a tenant’s own limits', () => {
     expect(limitErrors(granted, { rate_limits: { read: { per_second: 500, burst: 2_000 } } }, INSTANCE)).toEqual([])
     expect(limitErrors(granted, { rate_limits: { read: { per_second: 501 } } }, INSTANCE)).toHaveLength(1)
     expect(limitErrors(granted, { rate_limits: { read: null } }, INSTANCE)).toEqual([])
+  })
+})
+
+describe('limits that the operator gives', () => {
+  const readOf = (of: Tenant) => limitsOf(of, INSTANCE).read
+  const byItself = (of: Tenant, rate_limits: Parameters<typeof patchedTenant>[1]['rate_limits']): Tenant => {
+    expect(limitErrors(of, { rate_limits }, INSTANCE)).toEqual([])
+    return patchedTenant(withGranted(of, INSTANCE), { rate_limits })
+  }
+
+  test('below the instance’s hold whatever the tenant does', () => {
+    const lowered = patchedByOperator(tenant(), { rate_limits: { read: { per_second: 5, burst: 10 } } })
+
+    expect(readOf(lowered)).toEqual({ perSecond: 5, burst: 10 })
+    expect(limitErrors(lowered, { rate_limits: { read: { per_second: 6, burst: 11 } } }, INSTANCE)).toHaveLength(2)
+    for (const undone of [null, { read: null }, { read: { per_second: 5 } }]) {
+      expect(readOf(byItself(lowered, undone))).toEqual({ perSecond: 5, burst: 10 })
+    }
+  })
+
+  test('above the instance’s are there again after the tenant has lowered itself', () => {
+    const raised = patchedByOperator(tenant(), { rate_limits: { read: { per_second: 500 } } })
+    const low = byItself(raised, { read: { per_second: 3 } })
+
+    expect(readOf(low)).toEqual({ perSecond: 3, burst: 12 })
+    expect(readOf(byItself(low, { read: { per_second: 500 } }))).toEqual({ perSecond: 500, burst: 2_000 })
+    expect(readOf(byItself(low, null))).toEqual({ perSecond: 500, burst: 2_000 })
+  })
+
+  test('replace what the tenant had lowered, and end with null', () => {
+    const low = byItself(tenant(), { read: { per_second: 3 } })
+
+    const given = patchedByOperator(low, { rate_limits: { read: { per_second: 40 }, report: { per_second: 1 } } })
+    expect(readOf(given)).toEqual({ perSecond: 40, burst: 160 })
+    const partly = patchedByOperator(given, { rate_limits: { read: null } })
+    expect([readOf(partly), limitsOf(partly, INSTANCE).report.perSecond]).toEqual([INSTANCE.read, 1])
+    expect(patchedByOperator(given, { rate_limits: null })).toEqual(tenant())
+    expect(patchedByOperator(given, { name: 'Two' })).toEqual({ ...given, name: 'Two' })
+  })
+
+  test('stand in the settings too, by which older versions go, and in the audit log', () => {
+    const given = patchedByOperator(tenant(), { rate_limits: { read: { per_second: 5 } } })
+
+    expect(given.settings.rate_limits).toEqual({ read: { per_second: 5 } })
+    expect(changesBetween(tenant(), given)?.after).toEqual({
+      rate_limits: { read: { per_second: 5 } },
+      operator_rate_limits: { read: { per_second: 5 } },
+    })
+  })
+
+  test('of an older version are known where they are above the instance’s', () => {
+    const raised = tenant({ rate_limits: { read: { per_second: 500 } } })
+    const low = byItself(raised, { read: { per_second: 3 } })
+
+    expect(readOf(raised)).toEqual({ perSecond: 500, burst: 2_000 })
+    expect(readOf(low)).toEqual({ perSecond: 3, burst: 12 })
+    expect(readOf(byItself(low, null))).toEqual({ perSecond: 500, burst: 2_000 })
+    expect(readOf(byItself(tenant({ rate_limits: { read: { per_second: 3 } } }), null))).toEqual(INSTANCE.read)
   })
 })
 
