@@ -18,11 +18,10 @@ import {
   type EventIds,
   type EventText,
   identify,
-  LAYER_REFUSED,
   newEventIds,
 } from './check-event.js'
 import type { Group, GroupCommit, Settler } from './group-commit.js'
-import { bytesOf, type KeyConfirmation } from './key-confirmation.js'
+import { bytesOf, type Confirmation, type KeyConfirmation } from './key-confirmation.js'
 import type { Commit } from './log-writer.js'
 import { type KeyedRequest, proceedInTurn, type Turn, type TurnDeps, type TurnHandlers } from './turn.js'
 
@@ -83,7 +82,7 @@ export interface KeyKnown {
 
 /** What is known of a request's key: told at once or, where only the read model knows, later. */
 export function whenKeyIsKnown(
-  { key, fingerprint }: KeyedRequest,
+  { exchange, key, fingerprint }: KeyedRequest,
   deps: AdmissionDeps,
   tell: KeyKnown,
   nowMs = deps.clock(),
@@ -92,7 +91,7 @@ export function whenKeyIsKnown(
   if (verdict === 'same') return tell.replay(deps.keys.flags)
   if (verdict === 'conflict') return tell.conflict()
   if (verdict === 'new' && deps.isLoaded()) return tell.fresh()
-  deps.confirmation.ask(key, fingerprint, (confirmation, admittedAtMs, flags) => {
+  const decide = (confirmation: Confirmation, admittedAtMs: number, flags: number): void => {
     if (confirmation === 'unknown') {
       // Another request may have brought the key meanwhile.
       const now = deps.keys.lookup(key, fingerprint, deps.clock())
@@ -102,6 +101,13 @@ export function whenKeyIsKnown(
     if (confirmation === 'conflict') return tell.conflict()
     deps.keys.admit(key, fingerprint, flags, admittedAtMs)
     tell.replay(flags)
+  }
+  deps.confirmation.ask(key, fingerprint, (...confirmed) => {
+    try {
+      decide(...confirmed)
+    } catch (cause) {
+      exchange.fail(cause)
+    }
   })
 }
 
@@ -157,8 +163,8 @@ class SingleEvent implements KeyKnown, TurnHandlers, Settler, EventText {
     const { request, deps } = this
     const ids = newEventIds()
     // What the first request was told is not for everybody who has its bytes.
-    if (!identify(this, request.caller, deps, this.receivedAtMs, ids))
-      return request.exchange.replyProblem(LAYER_REFUSED)
+    const refused = identify(this, request.caller, deps, this.receivedAtMs, ids)
+    if (refused !== undefined) return request.exchange.replyProblem(refused)
     reply(request.exchange, accepted(ids, flags), true)
   }
 

@@ -44,6 +44,15 @@ export function isBulk({ contentType, contentEncoding }: BodyHeaders, bytes: Buf
 }
 
 /**
+ * How the headers have a body read, for its fingerprint: the same bytes read in another way are another body. Plain JSON
+ * is 0, whose fingerprint is that of its bytes.
+ */
+export function readingOf({ contentType, contentEncoding }: BodyHeaders): number {
+  const isGzip = contentEncoding !== '' && codingOf(contentEncoding) === 'gzip'
+  return (mediaTypeOf(contentType) === 'ndjson' ? 1 : 0) + (isGzip ? 2 : 0)
+}
+
+/**
  * Reads the body of a bulk request: NDJSON or a JSON array, perhaps gzip.
  *
  * Finds where each event begins and ends and parses none, so that the caller can work the events off in slices. What
@@ -60,7 +69,7 @@ export async function openBulkBody(headers: BodyHeaders, bytes: Buffer): Promise
   if (mediaType === undefined) {
     return refused('UNSUPPORTED_MEDIA_TYPE', 'Send application/json or application/x-ndjson.')
   }
-  const coding = headers.contentEncoding.trim().toLowerCase()
+  const coding = codingOf(headers.contentEncoding)
   if (!CODINGS.includes(coding)) {
     return refused('UNSUPPORTED_MEDIA_TYPE', 'Send the body as it is or with Content-Encoding: gzip.')
   }
@@ -73,6 +82,7 @@ export async function openBulkBody(headers: BodyHeaders, bytes: Buffer): Promise
 }
 
 const CODINGS = ['', 'identity', 'gzip']
+const codingOf = (contentEncoding: string): string => contentEncoding.trim().toLowerCase()
 
 function mediaTypeOf(contentType: string): MediaType | undefined {
   if (contentType === 'application/json' || /^application\/json\s*(;|$)/i.test(contentType)) return 'json'

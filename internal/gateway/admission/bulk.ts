@@ -220,7 +220,8 @@ async function answerAgain(
     if (item.index % SLICE === SLICE - 1) await nextTurn()
     const outcome = outcomes[item.index]
     if (outcome === 'accepted' || outcome === 'duplicate') {
-      if (!identify(item, caller, deps, record.receivedAtMs, ids)) return { kind: 'refused', problem: LAYER_REFUSED }
+      const refused = identify(item, caller, deps, record.receivedAtMs, ids)
+      if (refused !== undefined) return { kind: 'refused', problem: refused }
       results.accept(ids, outcome === 'duplicate')
       continue
     }

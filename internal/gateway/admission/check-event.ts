@@ -1,10 +1,10 @@
 import type { Caller } from '../../auth/authenticate.js'
-import { ID_BYTES, invocationIdBytes, type TenantIds, uuidBytes } from '../../ids/ids.js'
+import { ID_BYTES, invocationIdBytes, isUuid, type TenantIds, uuidBytes } from '../../ids/ids.js'
 import type { ParsedEvent, TextRange } from '../../invocations/entry-bytes.js'
-import type { InvocationEvent } from '../../invocations/schema.js'
 import { readUsualText } from '../../invocations/usual-text.js'
 import { validateInvocation } from '../../invocations/validate.js'
 import { type Problem, problem } from '../../problems/catalogue.js'
+import { KEY_CONFLICT } from './answers.js'
 import { partitionOf, partitionOfTrace } from './partition.js'
 
 export interface CheckDeps {
@@ -83,7 +83,8 @@ export function checkEvent(
  * Finds the ids of an event that was checked when it first came, whatever the rules or this credential say now.
  *
  * @param receivedAtMs the first time
- * @returns false when the credential may not ingest events of its layer, and so not read what became of them
+ * @returns why it is not told: the credential may not ingest events of its layer, and so not read what became of
+ *   them; or nothing that ever was an event is there, and so the key was used with another body
  */
 export function identify(
   text: EventText,
@@ -91,18 +92,21 @@ export function identify(
   deps: Pick<CheckDeps, 'idsOf'>,
   receivedAtMs: number,
   ids: EventIds,
-): boolean {
+): Problem | undefined {
   const tenant = deps.idsOf(caller.tenantId)
   const usual = readUsualText(text.bytes, text.start, text.end, receivedAtMs)
   if (usual !== undefined) {
-    if (!mayIngest(caller, usual.ingestionLayer)) return false
+    if (!mayIngest(caller, usual.ingestionLayer)) return LAYER_REFUSED
     setIds(ids, tenant, usual.uuid)
-    return true
+    return undefined
   }
-  const { event_id: eventId, ingestion_layer: ingestionLayer } = text.value() as InvocationEvent
-  if (!mayIngest(caller, ingestionLayer)) return false
+  const { event_id: eventId, ingestion_layer: ingestionLayer } = (text.value() ?? {}) as Readonly<
+    Record<string, unknown>
+  >
+  if (typeof eventId !== 'string' || !isUuid(eventId) || typeof ingestionLayer !== 'string') return KEY_CONFLICT
+  if (!mayIngest(caller, ingestionLayer)) return LAYER_REFUSED
   setIds(ids, tenant, uuidBytes(eventId, eventIdBytes))
-  return true
+  return undefined
 }
 
 function setIds(ids: EventIds, tenant: TenantIds, uuid: Uint8Array): void {

@@ -1,4 +1,5 @@
 import type { Fingerprint, KeyHash } from '../../admission/key-table.js'
+import type { Logger } from '../../telemetry/log.js'
 
 /** What the read model says of a key: nothing, or the body it was used with. */
 export type Confirmation = 'unknown' | 'same' | 'conflict'
@@ -28,7 +29,12 @@ const REST_MS = 1_000
  * time, for all that have come up meanwhile. A read model that is away answers `unknown`: the sender's traffic goes
  * on, and the event's own id still leaves one record.
  */
-export function createKeyConfirmation(find: FindKeys, clock: () => number, answerWithinMs = ANSWER_MS) {
+export function createKeyConfirmation(
+  find: FindKeys,
+  clock: () => number,
+  log: Pick<Logger, 'error'>,
+  answerWithinMs = ANSWER_MS,
+) {
   const waiting: Question[] = []
   let isAsking = false
   let restsUntilMs = 0
@@ -43,12 +49,14 @@ export function createKeyConfirmation(find: FindKeys, clock: () => number, answe
       })
       for (const { hash, fingerprint, answer } of batch) {
         const known = found.get(Buffer.from(hash).toString('hex'))
-        if (known === undefined) {
-          answer('unknown', 0, 0)
-          continue
+        const isSame = known !== undefined && Buffer.compare(known.fingerprint, fingerprint) === 0
+        try {
+          if (known === undefined) answer('unknown', 0, 0)
+          else answer(isSame ? 'same' : 'conflict', known.admittedAtMs, known.flags)
+        } catch (cause) {
+          // One caller's fault must not leave the others without an answer, nor end the process.
+          log.error({ err: cause }, 'a request failed on what the read model says of its key')
         }
-        const isSame = Buffer.compare(known.fingerprint, fingerprint) === 0
-        answer(isSame ? 'same' : 'conflict', known.admittedAtMs, known.flags)
       }
     }
     isAsking = false

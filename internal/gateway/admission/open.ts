@@ -122,7 +122,11 @@ export async function openAdmission(settings: AdmissionSettings): Promise<Runnin
   }
   const checkpoints = await broker.bucket(CHECKPOINTS)
   const history = admissionHistory(broker.manager, checkpoints, store)
-  const findKeys = createKeyConfirmation((hashes) => findAdmissionKeys(store, hashes, clock() - KEY_WINDOW_MS), clock)
+  const findKeys = createKeyConfirmation(
+    (hashes) => findAdmissionKeys(store, hashes, clock() - KEY_WINDOW_MS),
+    clock,
+    log,
+  )
   const loader = createIndexLoader(index, history, findKeys, { clock, log })
   // Read ten times a second, not once a request.
   let coarseMs = performance.now()

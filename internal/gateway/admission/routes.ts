@@ -5,7 +5,7 @@ import { takeFrom } from '../rate-limit.js'
 import type { Route } from '../route.js'
 import { admitSingle, keyOf } from './admission.js'
 import { admitBulk, type BulkDeps } from './bulk.js'
-import { isBulk } from './bulk-body.js'
+import { isBulk, readingOf } from './bulk-body.js'
 import { INGEST_INVOCATIONS } from './contract.js'
 import { BULK_BYTES_MAX, EVENT_BYTES_MAX } from './limits.js'
 
@@ -43,6 +43,7 @@ export function readAndAdmit(exchange: Exchange, caller: Caller, deps: BulkDeps,
   exchange.readBody(BULK_BYTES_MAX, (bytes, areLent) => {
     const fingerprint = new Int32Array(2)
     const isAscii = deps.fingerprints.of(bytes, fingerprint)
+    fingerprint[0] = (fingerprint[0] ?? 0) ^ readingOf({ contentType, contentEncoding })
     const request = { exchange, caller, key, fingerprint }
     if (isBulk({ contentType, contentEncoding }, bytes)) {
       const kept = areLent ? Buffer.copyBytesFrom(bytes) : bytes

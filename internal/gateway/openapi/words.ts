@@ -26,8 +26,8 @@ refused wherever it stands.
 cursor is bound to the tenant and the question, and valid for an hour.
 
 **Idempotency.** POST, PATCH and DELETE need an \`Idempotency-Key\`. The same request (method, path and body, byte by byte)
-under the same key is answered again with \`Idempotency-Replayed: true\` for 24 hours and has one effect; another body is
-IDEMPOTENCY_CONFLICT. A duplicate waits for the first one up to two seconds, then it is IDEMPOTENCY_IN_PROGRESS. Successes
+under the same key is answered again with \`Idempotency-Replayed: true\` for 24 hours and has one effect; another body, or the
+same bytes as another media type or coding, is IDEMPOTENCY_CONFLICT. A duplicate waits for the first one up to two seconds, then it is IDEMPOTENCY_IN_PROGRESS. Successes
 and final refusals are kept; 400, 401, 403, schema failures, 429 and 5xx are not, so that a corrected retry works.
 
 **Errors** are problem details (RFC 9457) with a stable \`error_code\` out of a closed list; its meaning stands at \`docs_url\`.

@@ -4,7 +4,9 @@ import {
   type Confirmation,
   createKeyConfirmation,
 } from '../../../../internal/gateway/admission/key-confirmation.js'
+import { createLog } from '../../../../internal/telemetry/log.js'
 
+const log = createLog('test', 'silent')
 const key = new Int32Array([1, 2, 3, 4])
 const fingerprint = new Int32Array([5, 6])
 
@@ -14,6 +16,7 @@ test('what the read model knows of a key is told by its fingerprint', async () =
   const confirmation = createKeyConfirmation(
     async () => found,
     () => 0,
+    log,
   )
   const ask = (words: Int32Array, body: Int32Array) =>
     new Promise<[Confirmation, number, number]>((resolve) => {
@@ -39,6 +42,7 @@ test.each([
         return find()
       },
       () => nowMs,
+      log,
       5,
     )
     const ask = () =>
@@ -52,3 +56,23 @@ test.each([
     expect([await ask(), questions]).toEqual(['unknown', 2])
   },
 )
+
+test('one who fails on the answer leaves the others theirs, of this query and of the next', async () => {
+  const failures: unknown[] = []
+  const confirmation = createKeyConfirmation(
+    async () => new Map(),
+    () => 0,
+    { error: (...told: unknown[]) => void failures.push(told) } as never,
+  )
+  const ask = () =>
+    new Promise<Confirmation>((resolve) => {
+      confirmation.ask(key, fingerprint, resolve)
+    })
+
+  confirmation.ask(key, fingerprint, () => {
+    throw new Error('broken')
+  })
+  expect(await ask()).toBe('unknown')
+  expect(await ask()).toBe('unknown')
+  expect(failures.length).toBe(1)
+})

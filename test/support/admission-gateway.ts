@@ -1,0 +1,132 @@
+/** A gateway that takes events, with everything behind its log made up by the test. */
+import { AdmissionIndex } from '../../internal/admission/admission-index.js'
+import { BodyFingerprint } from '../../internal/admission/body-fingerprint.js'
+import { InFlight } from '../../internal/admission/in-flight.js'
+import { hashIdempotencyKey } from '../../internal/admission/key-hash.js'
+import type { Fingerprint, KeyHash } from '../../internal/admission/key-table.js'
+import type { Told } from '../../internal/gateway/admission/answers.js'
+import type { BulkRecord } from '../../internal/gateway/admission/bulk-outcomes.js'
+import { createGroupCommit } from '../../internal/gateway/admission/group-commit.js'
+import { bytesOf, type Confirmation, createKeyConfirmation } from '../../internal/gateway/admission/key-confirmation.js'
+import type { Commit } from '../../internal/gateway/admission/log-writer.js'
+import { type ObservationRecord, observationRoutes } from '../../internal/gateway/admission/observation-routes.js'
+import type { ClaimVerdict, PeerTicket } from '../../internal/gateway/admission/peers.js'
+import { admissionRoutes } from '../../internal/gateway/admission/routes.js'
+import { serve } from '../../internal/gateway/server.js'
+import { deriveTenantIds } from '../../internal/ids/ids.js'
+import { createLog } from '../../internal/telemetry/log.js'
+import { type Posted, postTo } from './gateway.js'
+import { scopeKeys, TENANT } from './scope-keys.js'
+
+export interface AdmissionGatewayOptions {
+  /** Keys that only the read model knows, and the bodies they came with; the index then holds no history. */
+  readonly recorded?: readonly { readonly key: string; readonly body: string; readonly flags: number }[]
+  /** The verdicts of another gateway, which owns every key: one a claim, in order, the last one for all that follow. */
+  readonly verdicts?: readonly (Exclude<ClaimVerdict, { readonly kind: 'proceed' }> | { readonly kind: 'proceed' })[]
+  readonly ingestPerSecond?: number
+}
+
+export interface AdmissionGateway {
+  readonly port: number
+  post(body: string | Buffer, key: string, headers?: Record<string, string>, path?: string): Promise<Posted>
+  /** Messages that the log holds. */
+  readonly stored: readonly Uint8Array[]
+  /** What is kept beside keys, by the hex of their hash. */
+  readonly records: Map<string, BulkRecord | ObservationRecord>
+  /** What was told to the owner of the keys. */
+  readonly settlements: readonly boolean[]
+  stop(): Promise<void>
+}
+
+const SECRET = new Uint8Array(32).fill(7)
+const DAY_MS = 24 * 60 * 60 * 1000
+const index = (hasFingerprint: boolean): AdmissionIndex =>
+  new AdmissionIndex({
+    windowMs: DAY_MS,
+    periodMs: DAY_MS,
+    exactKeysMax: 1_000,
+    hasFingerprint,
+    filterBitsPerKey: 16,
+  })
+
+export async function startAdmissionGateway(options: AdmissionGatewayOptions = {}): Promise<AdmissionGateway> {
+  const { recorded, verdicts = [], ingestPerSecond = 10_000 } = options
+  const stored: Uint8Array[] = []
+  const records = new Map<string, BulkRecord | ObservationRecord>()
+  const settlements: boolean[] = []
+  const ids = deriveTenantIds(SECRET, TENANT)
+  const writer = {
+    isCaughtUp: true,
+    async store(_: string, payload: Uint8Array): Promise<Commit> {
+      stored.push(Uint8Array.from(payload))
+      return { kind: 'stored' }
+    },
+    close: async () => undefined,
+  }
+  const fingerprints = new BodyFingerprint(SECRET.subarray(0, 16))
+  const found = new Map(
+    (recorded ?? []).map(({ key, body, flags }) => {
+      const [hash, fingerprint] = [new Int32Array(4), new Int32Array(2)]
+      hashIdempotencyKey(ids.sip, 0, key, hash)
+      fingerprints.of(Buffer.from(body), fingerprint)
+      return [Buffer.from(bytesOf(hash)).toString('hex'), { fingerprint: bytesOf(fingerprint), flags, admittedAtMs: 0 }]
+    }),
+  )
+  const log = createLog('test', 'silent')
+  let claims = 0
+  const peers = {
+    ownerOf: () => (verdicts.length === 0 ? undefined : 'other'),
+    claim(owner: string, key: KeyHash, fingerprint: Fingerprint, tell: (verdict: ClaimVerdict) => void): void {
+      const verdict = verdicts[Math.min(claims++, verdicts.length - 1)]
+      const ticket: PeerTicket = { id: claims, owner, key, fingerprint }
+      if (verdict !== undefined) setImmediate(() => tell({ ticket, ...verdict } as ClaimVerdict))
+    },
+    settled: (_: PeerTicket, isAdmitted: boolean) => void settlements.push(isAdmitted),
+  }
+  const admission = {
+    keys: index(true),
+    events: index(false),
+    isLoaded: () => recorded === undefined,
+    inFlight: new InFlight<Told>({ keysMax: 1_000, waitingMax: 1_000, clock: () => 0 }),
+    peers,
+    recheck: async (): Promise<Confirmation> => 'unknown',
+    fingerprints,
+    confirmation: createKeyConfirmation(async () => found, Date.now, log),
+    groups: createGroupCommit(writer, 2),
+    partitions: 2,
+    idsOf: () => ids,
+    keyHashingOf: () => ids.sip,
+    isDiscoveryOnly: () => false,
+    clock: Date.now,
+  }
+  const kept = <T extends BulkRecord | ObservationRecord>() => ({
+    findRecord: async (keyHex: string) => records.get(keyHex) as T | undefined,
+    keepRecord: async (keyHex: string, record: T) => void records.set(keyHex, record),
+  })
+  const server = await serve(
+    { host: '127.0.0.1', port: 0, errorDocsUrl: 'http://localhost/docs/errors' },
+    [
+      ...admissionRoutes({ ...admission, ...kept<BulkRecord>() }),
+      ...observationRoutes({
+        ...admission,
+        ...kept<ObservationRecord>(),
+        writer,
+        messageOf: () => ({ subject: 'observations', payload: new Uint8Array(1) }),
+      }),
+    ],
+    {
+      authenticator: scopeKeys({ ingest: ingestPerSecond }),
+      brokerAwayMs: () => 0,
+      log,
+    },
+  )
+  return {
+    port: server.port,
+    post: (body, key, headers = {}, path = '/api/v1/invocations') =>
+      postTo(`http://127.0.0.1:${server.port}${path}`, 'read:attribution', body, key, headers),
+    stored,
+    records,
+    settlements,
+    stop: () => server.drain(),
+  }
+}
