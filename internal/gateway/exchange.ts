@@ -107,7 +107,7 @@ export function readHeaders(request: HttpRequest): ReadHeaders {
 
 /** What the server wants to know of an exchange. */
 export interface ExchangeHooks {
-  /** Room for a body that comes in parts; false when too much is held already. Given back by `settled`. */
+  /** Room for a body that comes in parts, or grows; false when too much is held already. Given back by `settled`. */
   hold(bytes: number): boolean
   settled(heldBytes: number): void
   /** @param isAnswered whether an answer has begun, and there can be no other */
@@ -219,6 +219,13 @@ export class Exchange {
     return this.trace
   }
 
+  /** Room for bytes that are worked with beside the body, until it is answered; false when too much is held already. */
+  hold(bytes: number): boolean {
+    if (this.settled || !this.hooks.hold(bytes)) return false
+    this.heldBytes += bytes
+    return true
+  }
+
   /**
    * Reads the whole body, `bytesMax` at most, and gives it to `then` once. A longer one is refused and the
    * connection closed. Bytes that are lent are the caller's to read only within `then`.
@@ -233,12 +240,9 @@ export class Exchange {
       this.refuseAndClose(tooLarge(bytesMax))
       return
     }
-    if (announced > SMALL_BODY_BYTES) {
-      if (!this.hooks.hold(announced)) {
-        this.refuseAndClose(TOO_MANY_BODIES)
-        return
-      }
-      this.heldBytes = announced
+    if (announced > SMALL_BODY_BYTES && !this.hold(announced)) {
+      this.refuseAndClose(TOO_MANY_BODIES)
+      return
     }
     let body: Buffer | undefined
     let size = 0
@@ -247,8 +251,7 @@ export class Exchange {
       if (isLast && body === undefined) return this.guard(then, Buffer.from(chunk), true)
       // uWebSockets.js takes the chunk's memory back after this call, and parts a body by its announced length.
       if (body === undefined) {
-        if (this.heldBytes === 0 && !this.hooks.hold(announced)) return this.refuseAndClose(TOO_MANY_BODIES)
-        this.heldBytes = announced
+        if (this.heldBytes === 0 && !this.hold(announced)) return this.refuseAndClose(TOO_MANY_BODIES)
         body = Buffer.allocUnsafeSlow(announced)
       }
       body.set(new Uint8Array(chunk), size)
@@ -391,7 +394,7 @@ const headOf = ({ status, headers }: RenderedProblem): string =>
 /** Smaller bodies come in one part as a rule: they are counted only if they do not. */
 const SMALL_BODY_BYTES = 64 * 1024
 
-const TOO_MANY_BODIES = problem('RATE_LIMITED', 'Too many bodies are on their way; try again.', {
+export const TOO_MANY_BODIES = problem('RATE_LIMITED', 'Too many bodies are on their way; try again.', {
   retryAfterSeconds: 1,
 })
 

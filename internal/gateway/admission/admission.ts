@@ -116,9 +116,16 @@ export function whenKeyIsKnown(
  *
  * @param bytes read only within this call
  * @param isAscii where that is known already
+ * @param isPaid whether it was taken from the caller's budget already
  */
-export function admitSingle(request: KeyedRequest, bytes: Buffer, deps: AdmissionDeps, isAscii?: boolean): void {
-  new SingleEvent(request, bytes, deps, isAscii).admit()
+export function admitSingle(
+  request: KeyedRequest,
+  bytes: Buffer,
+  deps: AdmissionDeps,
+  isAscii?: boolean,
+  isPaid = false,
+): void {
+  new SingleEvent(request, bytes, deps, isAscii, isPaid).admit()
 }
 
 /** One object a request instead of a closure for each thing that may become of it: there are many at once. */
@@ -129,18 +136,26 @@ class SingleEvent implements KeyKnown, TurnHandlers, Settler, EventText {
   private readonly request: KeyedRequest
   private readonly deps: AdmissionDeps
   private readonly isAscii: boolean | undefined
+  private readonly isPaid: boolean
   private readonly receivedAtMs: number
   /** Once it was checked and taken from the budget, which is done once. */
   private checked: CheckedEvent | undefined
   private turn: Turn | undefined
   private flags = 0
 
-  constructor(request: KeyedRequest, bytes: Buffer, deps: AdmissionDeps, isAscii: boolean | undefined) {
+  constructor(
+    request: KeyedRequest,
+    bytes: Buffer,
+    deps: AdmissionDeps,
+    isAscii: boolean | undefined,
+    isPaid: boolean,
+  ) {
     this.request = request
     this.bytes = bytes
     this.end = bytes.length
     this.deps = deps
     this.isAscii = isAscii
+    this.isPaid = isPaid
     this.receivedAtMs = deps.clock()
   }
 
@@ -172,7 +187,7 @@ class SingleEvent implements KeyKnown, TurnHandlers, Settler, EventText {
     const { request, deps } = this
     const { exchange, caller } = request
     if (this.checked === undefined) {
-      const limited = takeFrom(caller.budgets.ingest, 1, this.receivedAtMs)
+      const limited = this.isPaid ? undefined : takeFrom(caller.budgets.ingest, 1, this.receivedAtMs)
       if (limited !== undefined) return exchange.replyProblem(limited)
       const checked = checkEvent(this, caller, deps, this.receivedAtMs, newEventIds())
       if ('code' in checked) return exchange.replyProblem(checked)

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { type EventRanges, skipBlanks, trimBlanks } from './event-ranges.js'
+import { type EventRanges, SLICE_BYTES, skipBlanks, skipBlanksInTurns, trimBlanks } from './event-ranges.js'
 
 /** `broken` says at which byte, and why. */
 export type FoundElements =
@@ -18,9 +18,6 @@ const CLOSE_OBJECT = 0x7d
 /** Far beyond any event; the scanner keeps a byte a level. */
 const DEPTH_MAX = 1_000
 
-/** Scanned without letting others have their turn: about half a millisecond. */
-const SLICE_BYTES = 256 * 1024
-
 /**
  * Finds the elements of a JSON array without parsing them, so that one that is malformed does not cost the others.
  *
@@ -38,7 +35,7 @@ const SLICE_BYTES = 256 * 1024
 export async function findElements(bytes: Buffer, from: number, ranges: EventRanges): Promise<FoundElements> {
   const length = bytes.length
   const scanner = new ElementScanner(bytes)
-  let at = skipBlanks(bytes, from + 1, length)
+  let at = await skipBlanksInTurns(bytes, from + 1, length)
   let sliceEnd = at + SLICE_BYTES
   if (bytes[at] === CLOSE_ARRAY) return checkEnd(bytes, at + 1)
   for (;;) {
@@ -48,7 +45,9 @@ export async function findElements(bytes: Buffer, from: number, ranges: EventRan
     if (trimmedEnd === at) return { kind: 'broken', offset: end, reason: 'an element is missing' }
     if (!ranges.add(at, trimmedEnd)) return { kind: 'too_many' }
     if (bytes[end] === CLOSE_ARRAY) return checkEnd(bytes, end + 1)
-    at = skipBlanks(bytes, end + 1, length)
+    const blanksEnd = Math.min(length, end + 1 + SLICE_BYTES)
+    at = skipBlanks(bytes, end + 1, blanksEnd)
+    if (at === blanksEnd) at = await skipBlanksInTurns(bytes, at, length)
     if (at > sliceEnd) {
       await nextTurn()
       sliceEnd = at + SLICE_BYTES
@@ -56,8 +55,8 @@ export async function findElements(bytes: Buffer, from: number, ranges: EventRan
   }
 }
 
-function checkEnd(bytes: Buffer, from: number): FoundElements {
-  const at = skipBlanks(bytes, from, bytes.length)
+async function checkEnd(bytes: Buffer, from: number): Promise<FoundElements> {
+  const at = await skipBlanksInTurns(bytes, from, bytes.length)
   if (at === bytes.length) return { kind: 'found' }
   return { kind: 'broken', offset: at, reason: 'something follows the array' }
 }

@@ -2,8 +2,8 @@ import { isAscii, isUtf8 } from 'node:buffer'
 import { type Problem, problem } from '../../problems/catalogue.js'
 import { findElements } from './array-elements.js'
 import type { EventText } from './check-event.js'
-import { EventRanges, skipBlanks } from './event-ranges.js'
-import { inflateGzip } from './inflate.js'
+import { EventRanges, skipBlanks, skipBlanksInTurns } from './event-ranges.js'
+import { type InflatingFor, inflateGzip } from './inflate.js'
 import { BULK_BYTES_MAX, BULK_EVENTS_MAX, EVENT_BYTES_MAX } from './limits.js'
 import { findLines } from './ndjson-lines.js'
 
@@ -35,11 +35,11 @@ type MediaType = 'json' | 'ndjson'
 const OPEN_ARRAY = 0x5b
 
 /**
- * Whether a body must go through `openBulkBody`. False is the hot path: plain JSON that is no array.
+ * Whether a body must go through `openBulkBody`. False is the hot path: plain JSON that is no array, of an event's length.
  * Header values that nobody takes count as bulk, which refuses them.
  */
 export function isBulk({ contentType, contentEncoding }: BodyHeaders, bytes: Buffer): boolean {
-  if (contentEncoding !== '' || mediaTypeOf(contentType) !== 'json') return true
+  if (bytes.length > EVENT_BYTES_MAX || contentEncoding !== '' || mediaTypeOf(contentType) !== 'json') return true
   return bytes[skipBlanks(bytes, 0, bytes.length)] === OPEN_ARRAY
 }
 
@@ -63,8 +63,9 @@ export function readingOf({ contentType, contentEncoding }: BodyHeaders): number
  * lets others have their turn.
  *
  * @param bytes must not change any more: a chunk that uWebSockets.js lent has to be copied first
+ * @param request holds the inflated form; where it has no room: RATE_LIMITED
  */
-export async function openBulkBody(headers: BodyHeaders, bytes: Buffer): Promise<BulkBody> {
+export async function openBulkBody(headers: BodyHeaders, bytes: Buffer, request: InflatingFor): Promise<BulkBody> {
   const mediaType = mediaTypeOf(headers.contentType)
   if (mediaType === undefined) {
     return refused('UNSUPPORTED_MEDIA_TYPE', 'Send application/json or application/x-ndjson.')
@@ -77,7 +78,7 @@ export async function openBulkBody(headers: BodyHeaders, bytes: Buffer): Promise
     return refused('PAYLOAD_TOO_LARGE', `The body may have at most ${BULK_BYTES_MAX} bytes.`)
   }
   if (coding !== 'gzip' || bytes.length === 0) return findEvents(mediaType, bytes)
-  const inflated = await inflateGzip(bytes, BULK_BYTES_MAX)
+  const inflated = await inflateGzip(bytes, BULK_BYTES_MAX, request)
   return inflated.ok ? findEvents(mediaType, inflated.bytes) : { kind: 'refused', problem: inflated.problem }
 }
 
@@ -92,9 +93,9 @@ function mediaTypeOf(contentType: string): MediaType | undefined {
 
 async function findEvents(mediaType: MediaType, bytes: Buffer): Promise<BulkBody> {
   const ranges = new EventRanges()
-  const begin = skipBlanks(bytes, 0, bytes.length)
+  const begin = await skipBlanksInTurns(bytes, 0, bytes.length)
   if (begin === bytes.length) return noEvents()
-  if (mediaType === 'ndjson') return findLines(bytes, ranges) ? bulk(bytes, ranges) : tooMany()
+  if (mediaType === 'ndjson') return (await findLines(bytes, begin, ranges)) ? bulk(bytes, ranges) : tooMany()
   if (bytes[begin] !== OPEN_ARRAY) {
     if (bytes.length <= EVENT_BYTES_MAX) return { kind: 'event', bytes }
     return { kind: 'refused', problem: EVENT_TOO_LARGE }

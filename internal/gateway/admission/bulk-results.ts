@@ -10,11 +10,15 @@ interface Rejected {
   readonly index: number
   readonly event_id?: string
   readonly error_code: ErrorCode
-  readonly errors: readonly FieldError[]
+  readonly errors?: readonly FieldError[]
 }
 
 /** Field errors of a request of which nothing is taken. */
 const ERRORS_MAX = 100
+/** Of one event among many: fewer than of one that comes alone, since there may be five thousand. */
+const EVENT_ERRORS_MAX = 5
+/** Of all events together; what comes behind is told by its code alone. */
+const ERROR_BYTES_MAX = 1024 * 1024
 
 /** What follows the index of an accepted event, and the comma behind it. */
 const ACCEPTED = new AcceptedText(
@@ -32,7 +36,10 @@ export class BulkResults {
   private bytes: Buffer
   private length = HEAD_BYTES
   private count = 0
-  private readonly rejected: Rejected[] = []
+  private rejected = 0
+  private errorBytes = 0
+  /** What is told when nothing is taken. */
+  private readonly firstErrors: FieldError[] = []
 
   /** @param count of events, as many results are expected */
   constructor(count: number) {
@@ -49,16 +56,22 @@ export class BulkResults {
 
   reject(item: BulkItem, { code, detail, errors }: Problem): void {
     const { index } = item
+    const own = firstOf(errors ?? [{ pointer: '', detail }])
+    for (const error of own) {
+      if (this.firstErrors.length === ERRORS_MAX) break
+      this.firstErrors.push({ ...error, pointer: `/${index}${error.pointer}` })
+    }
     const eventId = (item.value() as Partial<InvocationEvent> | undefined | null)?.event_id
     const rejected: Rejected = {
       index,
       // Only what has the form of an id is echoed.
       ...(typeof eventId === 'string' && /^[0-9a-fA-F-]{36}$/.test(eventId) ? { event_id: eventId } : {}),
       error_code: code,
-      errors: errors ?? [{ pointer: '', detail }],
+      ...(this.errorBytes < ERROR_BYTES_MAX ? { errors: own } : {}),
     }
-    this.rejected.push(rejected)
+    this.rejected++
     const text = Buffer.from(`${JSON.stringify(rejected)},`)
+    this.errorBytes += text.length
     this.makeRoom(text.length)
     this.bytes.set(text, this.length)
     this.length += text.length
@@ -67,24 +80,16 @@ export class BulkResults {
 
   /** 202 with all results, or 422 when no event could be taken. To be called once, at last. */
   answer(): Answer {
-    const { count, rejected, bytes } = this
-    if (rejected.length < count) {
-      const head = `{"accepted":${count - rejected.length},"rejected":${rejected.length},"results":[`
+    const { count, rejected, bytes, firstErrors: errors } = this
+    if (rejected < count) {
+      const head = `{"accepted":${count - rejected},"rejected":${rejected},"results":[`
       const start = HEAD_BYTES - head.length
       bytes.write(head, start, 'latin1')
       // In place of the last comma.
       const end = this.length - 1 + bytes.write(']}', this.length - 1, 'latin1')
       return { kind: 'accepted', body: bytes.subarray(start, end) }
     }
-    const errors = rejected.flatMap(({ index, errors: own }) =>
-      own.map(({ pointer, detail }) => ({ pointer: `/${index}${pointer}`, detail })),
-    )
-    return {
-      kind: 'refused',
-      problem: problem('VALIDATION_FAILED', 'None of the events could be taken.', {
-        errors: errors.slice(0, ERRORS_MAX),
-      }),
-    }
+    return { kind: 'refused', problem: problem('VALIDATION_FAILED', 'None of the events could be taken.', { errors }) }
   }
 
   /** `{"index":` and the number, at the end of what is written. */
@@ -103,4 +108,11 @@ export class BulkResults {
     larger.set(this.bytes.subarray(0, this.length))
     this.bytes = larger
   }
+}
+
+/** The first errors of an event, and that there are more. */
+function firstOf(errors: readonly FieldError[]): readonly FieldError[] {
+  const more = errors.length - EVENT_ERRORS_MAX
+  if (more <= 0) return errors
+  return [...errors.slice(0, EVENT_ERRORS_MAX), { pointer: '', detail: `has ${more} more errors` }]
 }

@@ -35,6 +35,9 @@ const SLICE = 500
  * was not rejected, with a result an event; 422 when none could be taken, 503 when the log did not take all: a
  * repeat with the same key finds what was taken by its event_id.
  *
+ * It costs as much as one event before it is looked at, whatever becomes of it: a small body may take much to open. The
+ * other events are paid for once they are counted, and only if they are not a replay.
+ *
  * @param bytes must not change any more
  */
 export async function admitBulk(
@@ -44,10 +47,13 @@ export async function admitBulk(
   deps: BulkDeps,
 ): Promise<void> {
   const { exchange, caller, key, fingerprint } = request
-  const body = await openBulkBody(headers, bytes)
+  const { ingest } = caller.budgets
+  const exhausted = takeFrom(ingest, 1, deps.clock())
+  if (exhausted !== undefined) return exchange.replyProblem(exhausted)
+  const body = await openBulkBody(headers, bytes, exchange)
   if (exchange.isSettled) return
   if (body.kind === 'refused') return exchange.replyProblem(body.problem)
-  if (body.kind === 'event') return admitSingle(request, body.bytes, deps)
+  if (body.kind === 'event') return admitSingle(request, body.bytes, deps, undefined, true)
 
   const keyHex = Buffer.from(bytesOf(key)).toString('hex')
   const fingerprintHex = Buffer.from(bytesOf(fingerprint)).toString('hex')
@@ -98,7 +104,9 @@ export async function admitBulk(
   const fail = (work: Promise<void>): void => void work.catch((cause: unknown) => exchange.fail(cause))
 
   await lookUp(() => {
-    const limited = takeFrom(caller.budgets.ingest, items.count, deps.clock())
+    // One that never fits is told so, although the rest of it might.
+    const cost = items.count > ingest.limit ? items.count : items.count - 1
+    const limited = takeFrom(ingest, cost, deps.clock())
     if (limited !== undefined) return exchange.replyProblem(limited)
     begin(0)
   })

@@ -37,7 +37,9 @@ const eventResult = z
     invocation_id: idOf('inv').optional(),
     duplicate: z.boolean().optional(),
     error_code: errorCode.optional().meta({ description: 'Why it was rejected.' }),
-    errors: z.array(fieldError).optional(),
+    errors: z.array(fieldError).optional().meta({
+      description: 'The first ones; absent where those of the events before have a mebibyte.',
+    }),
   })
   .meta({ id: 'EventResult' })
 

@@ -1,4 +1,8 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { BULK_EVENTS_MAX } from './limits.js'
+
+/** Looked at without letting others have their turn: about half a millisecond. */
+export const SLICE_BYTES = 256 * 1024
 
 /** Where the events of a bulk body stand in its bytes: two numbers an event, however long the events are. */
 export class EventRanges {
@@ -34,9 +38,27 @@ export function skipBlanks(bytes: Uint8Array, from: number, to: number): number 
   return at
 }
 
+/** The same of any number of bytes, in slices. */
+export async function skipBlanksInTurns(bytes: Uint8Array, from: number, to: number): Promise<number> {
+  for (let at = from; ; await nextTurn()) {
+    const sliceEnd = Math.min(to, at + SLICE_BYTES)
+    at = skipBlanks(bytes, at, sliceEnd)
+    if (at < sliceEnd || at === to) return at
+  }
+}
+
 /** @returns where `from` to `to` ends without its trailing blanks */
 export function trimBlanks(bytes: Uint8Array, from: number, to: number): number {
   let end = to
   while (end > from && isBlank(bytes[end - 1])) end--
   return end
+}
+
+/** The same of any number of bytes, in slices. */
+export async function trimBlanksInTurns(bytes: Uint8Array, from: number, to: number): Promise<number> {
+  for (let end = to; ; await nextTurn()) {
+    const sliceStart = Math.max(from, end - SLICE_BYTES)
+    end = trimBlanks(bytes, sliceStart, end)
+    if (end > sliceStart || end === from) return end
+  }
 }

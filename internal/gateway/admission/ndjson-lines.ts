@@ -1,4 +1,11 @@
-import { type EventRanges, skipBlanks, trimBlanks } from './event-ranges.js'
+import {
+  type EventRanges,
+  SLICE_BYTES,
+  skipBlanks,
+  skipBlanksInTurns,
+  trimBlanks,
+  trimBlanksInTurns,
+} from './event-ranges.js'
 
 const LINE_FEED = 0x0a
 
@@ -7,16 +14,21 @@ const LINE_FEED = 0x0a
  * blank ones are passed over. A line feed within a string is escaped in JSON, so that a malformed line cannot reach
  * into the next.
  *
+ * @param from the offset of the first byte that is not blank
  * @returns false when there are too many
  */
-export function findLines(bytes: Buffer, ranges: EventRanges): boolean {
-  let at = skipBlanks(bytes, 0, bytes.length)
-  while (at < bytes.length) {
+export async function findLines(bytes: Buffer, from: number, ranges: EventRanges): Promise<boolean> {
+  const { length } = bytes
+  let at = from
+  while (at < length) {
     const feed = bytes.indexOf(LINE_FEED, at)
-    const end = feed < 0 ? bytes.length : feed
-    if (!ranges.add(at, trimBlanks(bytes, at, end))) return false
+    const end = feed < 0 ? length : feed
+    const isLong = end - at > SLICE_BYTES
+    if (!ranges.add(at, isLong ? await trimBlanksInTurns(bytes, at, end) : trimBlanks(bytes, at, end))) return false
     // Past the feed and all blank lines that follow it, as well as the next line's indentation.
-    at = skipBlanks(bytes, end, bytes.length)
+    const sliceEnd = Math.min(length, end + SLICE_BYTES)
+    at = skipBlanks(bytes, end, sliceEnd)
+    if (at === sliceEnd) at = await skipBlanksInTurns(bytes, at, length)
   }
   return true
 }

@@ -7,7 +7,7 @@ import { admitSingle, keyOf } from './admission.js'
 import { admitBulk, type BulkDeps } from './bulk.js'
 import { isBulk, readingOf } from './bulk-body.js'
 import { INGEST_INVOCATIONS } from './contract.js'
-import { BULK_BYTES_MAX, EVENT_BYTES_MAX } from './limits.js'
+import { BULK_BYTES_MAX } from './limits.js'
 
 /**
  * `POST /api/v1/invocations`: one event, or many as a JSON array or NDJSON, perhaps gzip. A 202 means that the log,
@@ -49,7 +49,6 @@ export function readAndAdmit(exchange: Exchange, caller: Caller, deps: BulkDeps,
       const kept = areLent ? Buffer.copyBytesFrom(bytes) : bytes
       return watch(exchange, admitBulk(request, { contentType, contentEncoding }, kept, deps))
     }
-    if (bytes.length > EVENT_BYTES_MAX) return refuse(EVENT_TOO_LARGE)
     admitSingle(request, bytes, deps, isAscii)
   })
 }
@@ -63,8 +62,6 @@ const isTaken = (contentType: string): boolean =>
   /^application\/(json|x-ndjson)\s*(;|$)/i.test(contentType) && !OTHER_CHARSET.test(contentType)
 /** JSON is UTF-8 (RFC 8259 section 8.1). */
 export const OTHER_CHARSET = /;\s*charset\s*=\s*(?!"?utf-8"?\s*(?:;|$))/i
-
-const EVENT_TOO_LARGE: Problem = problem('PAYLOAD_TOO_LARGE', `One event may have at most ${EVENT_BYTES_MAX} bytes.`)
 
 function watch(exchange: Exchange, work: Promise<void>): void {
   work.catch((cause: unknown) => exchange.fail(cause))

@@ -36,8 +36,9 @@ or dropped before they reach the API, without such a body; \`Transfer-Encoding\`
 
 **Limits** are counted by tenant, principal and class of operation (\`x-rate-class\`). \`RateLimit-Limit\`,
 \`RateLimit-Remaining\` and \`RateLimit-Reset\` (seconds until there is more) are on every answer to a known caller. What is
-refused costs as much as what is answered; a replay costs nothing. After a 429 wait for \`Retry-After\`, and keep both the
-Idempotency-Key and the event_id. Failed authentications are limited by address.
+refused costs as much as what is answered; a replay costs nothing, one of a body of many events or with a coding as much as
+one event. After a 429 wait for \`Retry-After\`, and keep both the Idempotency-Key and the event_id. Failed
+authentications are limited by address.
 
 **Traces.** A \`traceparent\` (W3C) is taken up; answers to it and all errors carry one with the same trace id.
 

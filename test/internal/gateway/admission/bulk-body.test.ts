@@ -7,8 +7,9 @@ import { BULK_BYTES_MAX, BULK_EVENTS_MAX, EVENT_BYTES_MAX } from '../../../../in
 const JSON_BODY = { contentType: 'application/json', contentEncoding: '' }
 const NDJSON_BODY = { contentType: 'application/x-ndjson', contentEncoding: '' }
 
-const openText = (headers: typeof JSON_BODY, text: string): Promise<BulkBody> =>
-  openBulkBody(headers, Buffer.from(text))
+const open = (headers: typeof JSON_BODY, bytes: Buffer): Promise<BulkBody> =>
+  openBulkBody(headers, bytes, { hold: () => true, isSettled: false })
+const openText = (headers: typeof JSON_BODY, text: string): Promise<BulkBody> => open(headers, Buffer.from(text))
 
 /** Values, and the error code where there is none. */
 function outcomes(body: BulkBody): readonly unknown[] {
@@ -93,7 +94,7 @@ describe('a JSON array', () => {
     const bytes = Buffer.from('["é","ab","é"]')
     bytes[7] = 0xff
 
-    expect(outcomes(await openBulkBody(JSON_BODY, bytes))).toEqual(['é', MALFORMED, 'é'])
+    expect(outcomes(await open(JSON_BODY, bytes))).toEqual(['é', MALFORMED, 'é'])
   })
 
   test('others have their turn while a large one is searched', async () => {
@@ -133,7 +134,7 @@ describe('NDJSON', () => {
       const values = lengths.map((length, i) => ({ i, text: letter.repeat(length) }))
       const body = Buffer.from(values.map((value) => JSON.stringify(value)).join('\n'))
 
-      const read = await openBulkBody({ contentType: 'application/x-ndjson', contentEncoding: '' }, body)
+      const read = await open({ contentType: 'application/x-ndjson', contentEncoding: '' }, body)
 
       if (read.kind !== 'bulk') throw new Error(read.kind)
       expect(outcomes(read)).toEqual(values)
@@ -161,7 +162,29 @@ describe('NDJSON', () => {
     const bytes = Buffer.from('"é"\n"ab"\n"é"')
     bytes[6] = 0xc0
 
-    expect(outcomes(await openBulkBody(NDJSON_BODY, bytes))).toEqual(['é', MALFORMED, 'é'])
+    expect(outcomes(await open(NDJSON_BODY, bytes))).toEqual(['é', MALFORMED, 'é'])
+  })
+
+  test('may hold more blanks than are looked at in one turn, before and behind each event', async () => {
+    const blanks = ' '.repeat(600_000)
+    const found = [
+      await openText(NDJSON_BODY, `${blanks}1${blanks}\n${blanks}2${blanks}`),
+      await openText(JSON_BODY, `${blanks}[${blanks}1${blanks},${blanks}2${blanks}]${blanks}`),
+    ]
+
+    expect(found.map(outcomes)).toEqual([
+      [1, 2],
+      [1, 2],
+    ])
+  })
+
+  test('lets others have their turn while its blanks are passed over', async () => {
+    let turns = 0
+    const counting = setInterval(() => turns++, 0)
+    for (const headers of [NDJSON_BODY, JSON_BODY]) await openText(headers, ' '.repeat(BULK_BYTES_MAX))
+    clearInterval(counting)
+
+    expect(turns).toBeGreaterThan(2)
   })
 
   test('of blank lines only is no request', async () => {
@@ -214,10 +237,7 @@ describe('headers', () => {
   ])('%s, %s is taken', async (contentType, contentEncoding) => {
     const bytes = Buffer.from('[1]')
 
-    const body = await openBulkBody(
-      { contentType, contentEncoding },
-      contentEncoding === 'GZIP' ? gzipSync(bytes) : bytes,
-    )
+    const body = await open({ contentType, contentEncoding }, contentEncoding === 'GZIP' ? gzipSync(bytes) : bytes)
 
     expect(outcomes(body)).toHaveLength(1)
   })
@@ -232,16 +252,14 @@ describe('headers', () => {
     ['application/json', 'gzip, gzip'],
     ['application/json', 'gzip, identity'],
   ])('%j, %j is not supported', async (contentType, contentEncoding) => {
-    expect(refusal(await openBulkBody({ contentType, contentEncoding }, Buffer.from('[1]')))).toBe(
-      'UNSUPPORTED_MEDIA_TYPE',
-    )
+    expect(refusal(await open({ contentType, contentEncoding }, Buffer.from('[1]')))).toBe('UNSUPPORTED_MEDIA_TYPE')
   })
 
   test('JSON that is no array is one event, inflated and not parsed', async () => {
     const bytes = Buffer.from(' {"a":1')
 
-    expect(await openBulkBody(JSON_BODY, bytes)).toEqual({ kind: 'event', bytes })
-    expect(await openBulkBody({ ...JSON_BODY, contentEncoding: 'gzip' }, gzipSync(bytes))).toEqual({
+    expect(await open(JSON_BODY, bytes)).toEqual({ kind: 'event', bytes })
+    expect(await open({ ...JSON_BODY, contentEncoding: 'gzip' }, gzipSync(bytes))).toEqual({
       kind: 'event',
       bytes,
     })
@@ -321,7 +339,7 @@ describe('for any values', () => {
         const bytes = mutate(JSON.stringify(list), all)
         const expected = parsed(bytes)
 
-        const body = await openBulkBody(JSON_BODY, bytes)
+        const body = await open(JSON_BODY, bytes)
 
         if (body.kind === 'event') {
           expect(Array.isArray(expected)).toBe(false)
@@ -349,7 +367,7 @@ describe('for any values', () => {
           .split('\n')
           .filter((line) => !/^[ \t\r]*$/.test(line))
 
-        const body = await openBulkBody(NDJSON_BODY, bytes)
+        const body = await open(NDJSON_BODY, bytes)
 
         const expected = lines.map((line) => parsed(Buffer.from(line, 'latin1')))
         if (body.kind === 'refused') expect(lines).toEqual([])

@@ -4,9 +4,10 @@ import { describe, expect, test } from 'vitest'
 import { inflateGzip } from '../../../../internal/gateway/admission/inflate.js'
 
 const LIMIT = 1024 * 1024
+const ALONE = { hold: () => true, isSettled: false }
 
 const codeOf = async (bytes: Buffer): Promise<string> => {
-  const inflated = await inflateGzip(bytes, LIMIT)
+  const inflated = await inflateGzip(bytes, LIMIT, ALONE)
   return inflated.ok ? 'ok' : inflated.problem.code
 }
 
@@ -23,7 +24,7 @@ const noise = (bytes: number): Buffer => {
 
 test('what was deflated comes back, up to exactly the limit', async () => {
   for (const content of [Buffer.from('x'), noise(300_000), Buffer.alloc(LIMIT, 'ab')]) {
-    const inflated = await inflateGzip(gzipSync(content), LIMIT)
+    const inflated = await inflateGzip(gzipSync(content), LIMIT, ALONE)
 
     expect(inflated.ok && inflated.bytes.equals(content)).toBe(true)
   }
@@ -31,7 +32,7 @@ test('what was deflated comes back, up to exactly the limit', async () => {
 })
 
 test('an empty member is an empty body', async () => {
-  expect(await inflateGzip(gzipSync(''), LIMIT)).toEqual({ ok: true, bytes: Buffer.alloc(0) })
+  expect(await inflateGzip(gzipSync(''), LIMIT, ALONE)).toEqual({ ok: true, bytes: Buffer.alloc(0) })
 })
 
 test('a bomb is not inflated beyond the limit', async () => {
@@ -81,7 +82,7 @@ describe('malformed', () => {
         const bytes = Buffer.from(member)
         bytes[at] = (bytes[at] ?? 0) ^ change
 
-        const inflated = await inflateGzip(bytes, LIMIT)
+        const inflated = await inflateGzip(bytes, LIMIT, ALONE)
 
         if (inflated.ok)
           expect(inflated.bytes.equals(content)).toBe(true) // a header byte that says nothing
@@ -89,5 +90,45 @@ describe('malformed', () => {
       }),
       { numRuns: 300 },
     )
+  })
+})
+
+describe('what a body is inflated to', () => {
+  test('is held, as much as it says; without room for it nothing is inflated', async () => {
+    const held: number[] = []
+    const request = (hasRoom: boolean) => ({
+      isSettled: false,
+      hold(bytes: number) {
+        held.push(bytes)
+        return hasRoom
+      },
+    })
+
+    const inflated = await inflateGzip(gzipSync(noise(300_000)), LIMIT, request(true))
+    const refused = await inflateGzip(gzipSync(noise(200_000)), LIMIT, request(false))
+
+    expect(inflated.ok && inflated.bytes.length).toBe(300_000)
+    expect(!refused.ok && refused.problem.code).toBe('RATE_LIMITED')
+    expect(held).toEqual([300_000, 200_000])
+  })
+
+  test('may not be more than it says, nor is a body kept that says too much', async () => {
+    const member = gzipSync(noise(300_000))
+    member.writeUInt32LE(10, member.length - 4)
+    const bomb = gzipSync(Buffer.alloc(LIMIT + 1))
+    const held: number[] = []
+    const request = { isSettled: false, hold: (bytes: number) => held.push(bytes) > 0 }
+
+    const codes = await Promise.all([member, bomb].map((bytes) => inflateGzip(bytes, LIMIT, request)))
+
+    expect(codes.map((one) => !one.ok && one.problem.code)).toEqual(['MALFORMED_REQUEST', 'PAYLOAD_TOO_LARGE'])
+    expect(held).toEqual([10, 0])
+  })
+
+  test('is not inflated further once its sender has gone', async () => {
+    const content = noise(LIMIT)
+    const gone = await inflateGzip(gzipSync(content), LIMIT, { hold: () => true, isSettled: true })
+
+    expect(gone.ok).toBe(false)
   })
 })

@@ -55,3 +55,49 @@ test.each([
 
   expect(answers.map(verdictOf)).toEqual([CONFLICT, [202, false]])
 })
+
+test.each([
+  ['a bomb', gzipSync(Buffer.alloc(6 * 1024 * 1024, ' ')), gzip, 413],
+  ['blanks', gzipSync(Buffer.alloc(5 * 1024 * 1024, ' ')), { ...gzip, ...ndjson }, 422],
+  ['no gzip', Buffer.from('some text that is not packed'), gzip, 400],
+  ['half an array', Buffer.from(`[${event()}`), {}, 400],
+  ['more than one event may have', Buffer.alloc(65 * 1024, ' '), {}, 422],
+])('a body that cannot be taken is paid for before it is opened: %s', async (_, body, headers, status) => {
+  await start({ ingestPerSecond: 0.5 })
+
+  const first = await gateway.post(body, randomUUID(), headers)
+  const second = await gateway.post(event(), randomUUID())
+
+  expect([first.status, second.status]).toEqual([status, 429])
+})
+
+test('a bulk request costs as much as its events, and its replay as much as one', async () => {
+  await start({ ingestPerSecond: 1 })
+  const [key, pair, one] = [randomUUID(), `[${event()},${event()}]`, `[${event()}]`]
+
+  const asMany = [await gateway.post(pair, key), await gateway.post(pair, key)]
+  await gateway.stop()
+  await start({ ingestPerSecond: 1 })
+  const asOne = [await gateway.post(one, key), await gateway.post(one, key), await gateway.post(one, key)]
+
+  expect(asMany.map(verdictOf)).toEqual([
+    [202, false],
+    [429, 'RATE_LIMITED'],
+  ])
+  expect(asOne.map(verdictOf)).toEqual([
+    [202, false],
+    [202, true],
+    [429, 'RATE_LIMITED'],
+  ])
+})
+
+test('a bulk request that never fits is told so, also when it is one event too long', async () => {
+  await start({ ingestPerSecond: 1 })
+
+  const never = await gateway.post(`[${event()},${event()},${event()}]`, randomUUID())
+
+  expect([never.status, (JSON.parse(never.text) as { detail: string }).detail]).toEqual([
+    429,
+    expect.stringContaining('at most 2 events'),
+  ])
+})
