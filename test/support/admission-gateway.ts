@@ -1,13 +1,15 @@
 /** A gateway that takes events, with everything behind its log made up by the test. */
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { AdmissionIndex } from '../../internal/admission/admission-index.js'
 import { BodyFingerprint } from '../../internal/admission/body-fingerprint.js'
 import { InFlight } from '../../internal/admission/in-flight.js'
 import { hashIdempotencyKey } from '../../internal/admission/key-hash.js'
 import type { Fingerprint, KeyHash } from '../../internal/admission/key-table.js'
-import type { Told } from '../../internal/gateway/admission/answers.js'
+import { ELSEWHERE, type Told } from '../../internal/gateway/admission/answers.js'
 import type { BulkRecord } from '../../internal/gateway/admission/bulk-outcomes.js'
 import { createGroupCommit } from '../../internal/gateway/admission/group-commit.js'
 import { bytesOf, type Confirmation, createKeyConfirmation } from '../../internal/gateway/admission/key-confirmation.js'
+import { localKeys } from '../../internal/gateway/admission/local-keys.js'
 import type { Commit } from '../../internal/gateway/admission/log-writer.js'
 import { type ObservationRecord, observationRoutes } from '../../internal/gateway/admission/observation-routes.js'
 import type { ClaimVerdict, PeerTicket } from '../../internal/gateway/admission/peers.js'
@@ -35,9 +37,15 @@ export interface AdmissionGateway {
   readonly records: Map<string, BulkRecord | ObservationRecord>
   /** What was told to the owner of the keys. */
   readonly settlements: readonly boolean[]
+  /** Has another gateway proceed with the key of an observation, which this one owns. @returns says what became of it */
+  proceedElsewhere(body: string, key: string): (isAdmitted: boolean) => void
+  /** Resolves when so many requests wait for others under their key. */
+  waiting(count: number): Promise<void>
   stop(): Promise<void>
 }
 
+/** Number of their route in the hash of keys. */
+const OBSERVATIONS_ROUTE = 1
 const SECRET = new Uint8Array(32).fill(7)
 const DAY_MS = 24 * 60 * 60 * 1000
 const index = (hasFingerprint: boolean): AdmissionIndex =>
@@ -83,11 +91,21 @@ export async function startAdmissionGateway(options: AdmissionGatewayOptions = {
     },
     settled: (_: PeerTicket, isAdmitted: boolean) => void settlements.push(isAdmitted),
   }
+  const keys = index(true)
+  const inFlight = new InFlight<Told>({ keysMax: 1_000, waitingMax: 1_000, clock: () => 0 })
+  const ofPeers = localKeys<Told>({
+    index: keys,
+    inFlight,
+    isLoaded: () => true,
+    confirm: async () => 'unknown',
+    elsewhere: ELSEWHERE,
+    clock: Date.now,
+  })
   const admission = {
-    keys: index(true),
+    keys,
     events: index(false),
     isLoaded: () => recorded === undefined,
-    inFlight: new InFlight<Told>({ keysMax: 1_000, waitingMax: 1_000, clock: () => 0 }),
+    inFlight,
     peers,
     recheck: async (): Promise<Confirmation> => 'unknown',
     fingerprints,
@@ -127,6 +145,19 @@ export async function startAdmissionGateway(options: AdmissionGatewayOptions = {
     stored,
     records,
     settlements,
+    proceedElsewhere(body, key) {
+      const [hash, fingerprint] = [new Int32Array(4), new Int32Array(2)]
+      hashIdempotencyKey(ids.sip, OBSERVATIONS_ROUTE, key, hash)
+      fingerprints.of(Buffer.from(body), fingerprint)
+      const ticket = ofPeers.begin(hash, fingerprint, () => undefined)
+      return (isAdmitted) => {
+        if (isAdmitted) ofPeers.admit(hash, fingerprint, 0)
+        ofPeers.settle(ticket, isAdmitted)
+      }
+    },
+    async waiting(count) {
+      while (inFlight.waiting !== count) await nextTurn()
+    },
     stop: () => server.drain(),
   }
 }

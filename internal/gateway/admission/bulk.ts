@@ -23,7 +23,7 @@ import type { Group, Settler } from './group-commit.js'
 import type { KeptRecords } from './kept-records.js'
 import { bytesOf } from './key-confirmation.js'
 import type { Commit } from './log-writer.js'
-import { type KeyedRequest, proceedInTurn } from './turn.js'
+import { type KeyedRequest, LOOKS_MAX, proceedInTurn, UNDECIDED } from './turn.js'
 
 export type BulkDeps = AdmissionDeps & KeptRecords<BulkRecord>
 
@@ -78,10 +78,7 @@ export async function admitBulk(
     proceedInTurn(request, deps, {
       // A peer that has admitted the key has kept its record before; without one the request is taken again.
       answerAgain: () => ELSEWHERE,
-      again: () =>
-        looks >= LOOKS_MAX
-          ? exchange.replyProblem(unavailable('What became of the first request cannot be said now.'))
-          : fail(lookUp(() => begin(looks + 1))),
+      again: () => (looks >= LOOKS_MAX ? exchange.replyProblem(UNDECIDED) : fail(lookUp(() => begin(looks + 1)))),
       proceed: (turn) => {
         const work = items.count <= deps.groups.room ? admitItems(request, items, deps) : full()
         fail(
@@ -111,9 +108,6 @@ export async function admitBulk(
     begin(0)
   })
 }
-
-/** How often a request looks for what a peer is said to have decided. */
-const LOOKS_MAX = 3
 
 type Admitted = { readonly answer: Answer; readonly record?: Omit<BulkRecord, 'fingerprint'> }
 

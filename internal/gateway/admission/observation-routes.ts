@@ -16,7 +16,7 @@ import { bytesOf } from './key-confirmation.js'
 import { EVENT_BYTES_MAX } from './limits.js'
 import type { LogWriter } from './log-writer.js'
 import { KEY_REQUIRED, OTHER_CHARSET } from './routes.js'
-import { proceedInTurn } from './turn.js'
+import { LOOKS_MAX, proceedInTurn, UNDECIDED } from './turn.js'
 
 /** What is kept beside the key of an observation. */
 export interface ObservationRecord {
@@ -82,22 +82,25 @@ function read(exchange: Exchange, caller: Caller, deps: ObservationDeps): void {
     const fingerprint = new Int32Array(2)
     deps.fingerprints.of(bytes, fingerprint)
     const request = { exchange, caller, key, fingerprint }
-    proceedInTurn(request, deps, {
-      answerAgain: () => accepted(validation.event),
-      again: () => reply(exchange, accepted(validation.event), true),
-      proceed: (turn) => {
-        admit(validation.event, receivedAtMs, request, deps)
-          .catch((cause: unknown): Admitted => {
-            exchange.fail(cause)
-            return refused(unavailable('The event could not be stored.'))
-          })
-          .then(({ answer, isReplay }) => {
-            // The first answer counts: a replay is marked before the turn's own answer, which then comes too late.
-            if (isReplay) reply(exchange, answer, true)
-            turn.finish(answer, 0)
-          })
-      },
-    })
+    const begin = (looks: number): void =>
+      proceedInTurn(request, deps, {
+        answerAgain: () => accepted(validation.event),
+        // Whether the peer has admitted it says the record, which is looked for when it is the request's turn.
+        again: () => (looks >= LOOKS_MAX ? exchange.replyProblem(UNDECIDED) : begin(looks + 1)),
+        proceed: (turn) => {
+          admit(validation.event, receivedAtMs, request, deps)
+            .catch((cause: unknown): Admitted => {
+              exchange.fail(cause)
+              return refused(unavailable('The event could not be stored.'))
+            })
+            .then(({ answer, isReplay }) => {
+              // The first answer counts: a replay is marked before the turn's own answer, which then comes too late.
+              if (isReplay) reply(exchange, answer, true)
+              turn.finish(answer, 0)
+            })
+        },
+      })
+    begin(0)
   })
 }
 

@@ -3,7 +3,7 @@ import type { Fingerprint, KeyHash } from '../../admission/key-table.js'
 import type { Caller } from '../../auth/authenticate.js'
 import { problem } from '../../problems/catalogue.js'
 import type { Exchange } from '../exchange.js'
-import { type Answer, KEY_CONFLICT, kept, reply, TOO_MUCH, type Told } from './answers.js'
+import { type Answer, KEY_CONFLICT, kept, reply, TOO_MUCH, type Told, unavailable } from './answers.js'
 import type { Confirmation } from './key-confirmation.js'
 import type { ClaimVerdict, Peers, PeerTicket } from './peers.js'
 
@@ -143,6 +143,10 @@ export class Turn implements Waiter<Told> {
     else reply(this.request.exchange, told, isReplay)
   }
 }
+
+/** How often a request looks for what a peer is said to have decided. */
+export const LOOKS_MAX = 3
+export const UNDECIDED = unavailable('What became of the first request cannot be said now.')
 
 const UNDER_WAY = problem(
   'SERVICE_UNAVAILABLE',
