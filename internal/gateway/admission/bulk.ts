@@ -76,8 +76,9 @@ export async function admitBulk(
 
   const begin = (looks: number): void =>
     proceedInTurn(request, deps, {
-      // A peer that has admitted the key has kept its record before; without one the request is taken again.
-      answerAgain: () => ELSEWHERE,
+      // A peer that has admitted the key has kept its record before. Where that is lost, as it may be while the broker is
+      // away, the request is taken again: every event is found by its id.
+      answerAgain: () => (looks === 0 ? ELSEWHERE : undefined),
       again: () => (looks >= LOOKS_MAX ? exchange.replyProblem(UNDECIDED) : fail(lookUp(() => begin(looks + 1)))),
       proceed: (turn) => {
         const work = items.count <= deps.groups.room ? admitItems(request, items, deps) : full()

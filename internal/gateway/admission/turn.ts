@@ -26,8 +26,11 @@ export interface TurnDeps {
 export interface TurnHandlers {
   /** It is the request's turn, which must be finished once, whatever becomes of it. */
   proceed(turn: Turn): void
-  /** The answer to a request that a peer has admitted already; `elsewhere` when it has to be looked up. */
-  answerAgain(flags: number): Told
+  /**
+   * The answer to a request that a peer has admitted already; `elsewhere` when it has to be looked up, undefined when
+   * nobody can say any more, and it has to proceed after all.
+   */
+  answerAgain(flags: number): Told | undefined
   /** Look again: a peer has decided on the key. */
   again(): void
 }
@@ -105,7 +108,7 @@ export class Turn implements Waiter<Told> {
         this.peer = verdict.ticket
         return this.handlers.proceed(this)
       case 'same':
-        return this.settle(true, this.handlers.answerAgain(verdict.flags), true)
+        return this.replay(verdict.flags)
       case 'conflict':
         return this.settle(false, { kind: 'refused', problem: KEY_CONFLICT }, false)
       case 'unanswered':
@@ -126,10 +129,16 @@ export class Turn implements Waiter<Told> {
         return this.handlers.proceed(this)
       }
       this.deps.peers.settled(peer, found === 'same', 0)
-      if (found === 'same') this.settle(true, this.handlers.answerAgain(0), true)
+      if (found === 'same') this.replay(0)
       else this.settle(false, { kind: 'refused', problem: KEY_CONFLICT }, false)
     }
     this.deps.recheck(key, fingerprint).then(decide, () => decide('unknown'))
+  }
+
+  private replay(flags: number): void {
+    const told = this.handlers.answerAgain(flags)
+    if (told === undefined) this.handlers.proceed(this)
+    else this.settle(true, told, true)
   }
 
   private settle(isAdmitted: boolean, told: Told, isReplay: boolean): void {

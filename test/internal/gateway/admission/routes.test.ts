@@ -101,3 +101,19 @@ test('a bulk request that never fits is told so, also when it is one event too l
     expect.stringContaining('at most 2 events'),
   ])
 })
+
+test.each([
+  ['is there: a replay', true, 1],
+  ['is lost: it is taken once more, and found by its event ids', false, 2],
+])('a bulk request that its key owner knows, and whose record %s', async (_, isKept, messages) => {
+  const [key, body] = [randomUUID(), `[${event()}]`]
+  await start({ verdicts: [{ kind: 'proceed' }, { kind: 'same', flags: WAS_BULK }] })
+  const first = await gateway.post(body, key)
+  if (!isKept) gateway.records.clear()
+
+  const again = await gateway.post(body, key)
+
+  expect([first.status, again.status, again.isReplay]).toEqual([202, 202, isKept])
+  expect(gateway.stored.length).toBe(messages)
+  expect(gateway.settlements).toEqual([true])
+})
