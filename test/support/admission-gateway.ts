@@ -134,7 +134,7 @@ export async function startAdmissionGateway(options: AdmissionGatewayOptions = {
     ],
     {
       authenticator: scopeKeys({ ingest: ingestPerSecond }),
-      brokerAwayMs: () => 0,
+      credentialsAwayMs: () => 0,
       log,
     },
   )
