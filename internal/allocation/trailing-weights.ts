@@ -11,8 +11,8 @@ const SETTLED_MS = 5 * 60 * 1000
 export const WEIGHTS_MAX = 500
 /** Tenants whose last weights are known to be there. */
 const KEPT_MAX = 10_000
-/** After a failure a tenant's weights are left alone for so long: no batch waits for them more than once a minute. */
-const RETRY_MS = 60 * 1000
+/** After a failure a tenant's weights are left alone for so long: batches do not wait for them again and again. */
+const RETRY_MS = 5 * 60 * 1000
 
 /** What calls cost, and who made them. */
 export interface CostOfPeople extends ResolvedCost {
