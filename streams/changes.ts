@@ -2,7 +2,8 @@ import { DiscardPolicy, RetentionPolicy, StorageType, type StreamConfig } from '
 
 /**
  * Changes of records that exist: overrides, disputes and what undoes them, in the order in which they take effect. One
- * message carries one change (see `internal/attribution/changes/change.ts` for its form), its id as message id.
+ * message carries one change (see `internal/attribution/changes/change.ts` for its form), its id as message id; a promise
+ * that a change was answered with comes behind it.
  *
  * One attributor at a time reads the whole stream, from the sequence that its checkpoint names
  * (`CHANGES_CHECKPOINT` in records.ts): two changes of one record meet in one reader, and neither is lost.

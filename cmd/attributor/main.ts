@@ -30,6 +30,7 @@ import { openInference } from '../../internal/attribution/stage-b/open.js'
 import { stageC } from '../../internal/attribution/stage-c/stage.js'
 import { auditActor } from '../../internal/audit/actor.js'
 import { signedHeads } from '../../internal/audit/heads.js'
+import { auditOnce } from '../../internal/audit/sink.js'
 import { connectBroker, ensureStreams } from '../../internal/broker/connect.js'
 import { followCurrency } from '../../internal/broker/currency.js'
 import { readFence } from '../../internal/broker/fence.js'
@@ -329,6 +330,7 @@ runMain('attributor', async () => {
     insert: insertInto(ATTRIBUTIONS, changesLogId),
     close: insertInto(CLOSED, changesLogId),
     announce,
+    audit: auditOnce(publish),
     log,
   })
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { auditSubject } from '../../streams/audit.js'
 import { type Publisher, publishOrThrow } from '../broker/publisher.js'
 import type { Logger } from '../telemetry/log.js'
-import type { AuditSink } from './audit.js'
+import type { AuditEntry, AuditSink } from './audit.js'
 import type { RepeatedEntry } from './chain.js'
 import { encodeEntry } from './codec.js'
 import { RefusalLimit } from './refusals.js'
@@ -17,6 +17,15 @@ export interface RunningAuditSink extends AuditSink {
   /** Records what was counted and not recorded yet. */
   close(): Promise<void>
 }
+
+/**
+ * Takes single entries of who carries out what was asked for earlier: each once under its id, for as long as the stream
+ * knows it.
+ */
+export const auditOnce =
+  (publish: Publisher['publish']) =>
+  (entry: AuditEntry, id: string): Promise<void> =>
+    publishOrThrow(publish, auditSubject(entry.tenantId), encodeEntry({ ...entry, repeats: 1 }), id)
 
 /** How often refusals that were only counted are recorded. */
 const RELEASE_EVERY_MS = 10_000

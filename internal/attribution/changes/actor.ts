@@ -1,12 +1,14 @@
 import { CHANGES, CHANGES_OF_ALL } from '../../../streams/changes.js'
 import { quarantineSubject } from '../../../streams/quarantine.js'
 import { CHANGES_CHECKPOINT } from '../../../streams/records.js'
+import type { AuditEntry } from '../../audit/audit.js'
 import type { Extent, Progress } from '../../broker/checkpoint.js'
 import type { LogEntry } from '../../broker/log.js'
 import type { PlannedLog, PreparedBatch } from '../../broker/planned-log.js'
 import type { Publisher } from '../../broker/publisher.js'
 import { type Poison, poisonReason, quarantine } from '../../broker/quarantine.js'
 import type { PublishEvent } from '../../events/publish.js'
+import { formatId } from '../../ids/ids.js'
 import type { Place } from '../../store/queries/slices.js'
 import type { Version } from '../../store/queries/versions.js'
 import type { AttributionRow } from '../../store/tables/attributions.js'
@@ -17,7 +19,7 @@ import { attributionEvent } from '../event.js'
 import { decodeSlice, isSliceMessage, type SliceMessage } from '../reattribution/job.js'
 import { prepareSlice, type SliceDeps } from '../reattribution/slice.js'
 import { type Change, decodeChange } from './change.js'
-import { applyChanges } from './ledger.js'
+import { applyChanges, type LedgerEntries } from './ledger.js'
 
 /** How far the reader has come; the value of `changes` in the bucket `checkpoints`. */
 export interface ChangesProgress extends Progress {
@@ -38,6 +40,8 @@ export interface ChangesActorDeps {
   readonly insert: (rows: readonly AttributionRow[], token: string) => Promise<void>
   readonly close: (rows: readonly ClosedRow[], token: string) => Promise<void>
   readonly announce: Announce
+  /** Takes an entry of the audit log once under its id, for as long as a batch is likely to be repeated. */
+  readonly audit: (entry: AuditEntry, id: string) => Promise<void>
   readonly slices: Omit<SliceDeps, 'insert' | 'close' | 'announce'>
   readonly log: Logger
 }
@@ -49,6 +53,7 @@ const EVENT_OF = {
   undo_override: undefined,
   undo_dispute: undefined,
   correction: undefined,
+  promised: undefined,
 } as const satisfies Record<Change['decision']['kind'], string | undefined>
 
 /**
@@ -71,7 +76,7 @@ export function changesActor(deps: ChangesActorDeps): PlannedLog<ChangesProgress
       if (slice !== undefined) return preparedSlice(slice, extent, planned, deps)
       const { changes, poison } = decoded(entries)
       const versions = await readVersions(changes, extent.atMs, deps)
-      const { rows, closed, applied } = applyChanges(
+      const { rows, closed, applied, broken } = applyChanges(
         changes,
         (tenantId, recordId) => versions.get(`${tenantId} ${recordId}`) ?? [],
         extent.atMs,
@@ -92,11 +97,27 @@ export function changesActor(deps: ChangesActorDeps): PlannedLog<ChangesProgress
             if (type === undefined) await deps.announce([row])
             else await deps.publishEvent(attributionEvent(type, row, change.id))
           }
+          for (const promise of broken) await deps.audit(refusalOf(promise, extent.atMs), `${promise.id}.refused`)
         },
       }
     },
   }
 }
+
+/** The request was answered with a 202 and entered as succeeded; what became of it is known only now. */
+const refusalOf = (
+  { tenantId, recordId, actor, decision: { decided, traceId } }: LedgerEntries['broken'][number],
+  at: number,
+): AuditEntry => ({
+  tenantId,
+  actor,
+  action: `attribution.${decided}`,
+  target: formatId('attr', Buffer.from(recordId, 'hex')),
+  outcome: 'refused',
+  errorCode: 'CONFLICT',
+  traceId,
+  at,
+})
 
 const tokenOf = ({ first, last }: Extent): string => `changes.${first}-${last}`
 

@@ -14,6 +14,17 @@ export interface Correcting {
   readonly verdict: Verdict
 }
 
+/**
+ * Comes behind a decision, with its id, when whoever asked for it was answered before it took effect: if it then cannot,
+ * that is for the audit log to say.
+ */
+export interface Promised {
+  readonly kind: 'promised'
+  readonly decided: Decision['kind']
+  /** Of the request. */
+  readonly traceId: string
+}
+
 /** A decision, of what, and whose. */
 export interface Change {
   /** `chg_...` of a request, the same at its every attempt; of a correction what it was learned from. */
@@ -23,7 +34,7 @@ export interface Change {
   readonly recordId: string
   /** Id of the credential; of a correction the stage. */
   readonly actor: string
-  readonly decision: Decision | Correcting
+  readonly decision: Decision | Correcting | Promised
 }
 
 /** What somebody has asked for. */
@@ -45,7 +56,7 @@ function isWhole({ id, tenantId, recordId, actor, decision }: Change): boolean {
   return [id, tenantId, actor].every(isText) && /^[0-9a-f]{32}$/.test(recordId) && isWholeDecision(decision)
 }
 
-function isWholeDecision(decision: Decision | Correcting): boolean {
+function isWholeDecision(decision: Change['decision']): boolean {
   switch (decision.kind) {
     case 'override':
       return [decision.service, decision.owner, decision.reason].every(isText)
@@ -56,9 +67,13 @@ function isWholeDecision(decision: Decision | Correcting): boolean {
       return true
     case 'correction':
       return [decision.verdict?.service, decision.verdict?.owner, decision.verdict?.evidenceBasis].every(isText)
+    case 'promised':
+      return DECIDED.has(decision.decided) && isText(decision.traceId)
     default:
       return false // a newer process has sent it
   }
 }
+
+const DECIDED: ReadonlySet<string> = new Set<Decision['kind']>(['override', 'undo_override', 'dispute', 'undo_dispute'])
 
 const isText = (value: unknown): boolean => typeof value === 'string' && value !== ''

@@ -28,8 +28,8 @@ export const EXAMPLE_DISPUTE: DisputeBody = { reason: 'This is not our batch job
 
 const accepted = {
   description:
-    'It is kept and will take effect in its turn, but had none yet. The same request, sent again with its Idempotency-Key, ' +
-    'gets the same answer; the record tells when it has.',
+    'It is kept and takes effect in its turn, if the record is then in a state for it, but had none yet. The same request, ' +
+    'sent again with its Idempotency-Key, gets the same answer; the record tells when it has, the audit log if it was refused.',
   contents: json(z.object({ id: idOf('attr'), status: z.literal('queued') })),
 }
 

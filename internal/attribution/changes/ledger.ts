@@ -1,7 +1,7 @@
 import type { Version } from '../../store/queries/versions.js'
 import type { AttributionRow } from '../../store/tables/attributions.js'
 import type { ClosedRow } from '../../store/tables/closed.js'
-import type { Change, Correcting, Decision } from './change.js'
+import type { Change, Correcting, Decision, Promised } from './change.js'
 import { correctedRow, isCorrectable } from './corrected.js'
 import { decidedOf, decidedRow, isDisputed, isOverridden, refusalOf, withDecision } from './decided.js'
 
@@ -11,12 +11,14 @@ export interface LedgerEntries {
   readonly closed: readonly ClosedRow[]
   /** The changes that took effect, each with the version that it made. */
   readonly applied: readonly { readonly change: Change; readonly row: AttributionRow }[]
+  /** Of decisions that took no effect, though whoever asked was told that they would in their turn. */
+  readonly broken: readonly (Change & { readonly decision: Promised })[]
 }
 
 /**
  * Applies changes to records in their order. Pure: the same versions and changes make the same entries, as a repeated
  * batch must. A change that took effect before is passed over, and so is one that its record is not in the state for:
- * whoever asked for it sees that it closed nothing.
+ * whoever asked for it sees that it closed nothing, or was promised what is `broken` then.
  *
  * @param versionsOf all versions of a record before the batch, the oldest first; none where there is no such record
  * @param atMs the batch's instant
@@ -29,17 +31,22 @@ export function applyChanges(
   const rows: AttributionRow[] = []
   const closed: ClosedRow[] = []
   const applied: LedgerEntries['applied'][number][] = []
+  const broken: LedgerEntries['broken'][number][] = []
   const histories = new Map<string, Version[]>()
   for (const change of changes) {
     const { tenantId, recordId, decision, actor } = change
     const key = `${tenantId} ${recordId}`
     const history = histories.get(key) ?? [...versionsOf(tenantId, recordId)]
     histories.set(key, history)
+    const isApplied = history.some(({ closed: closing }) => closing?.changeId === change.id)
+    if (decision.kind === 'promised') {
+      if (!isApplied) broken.push({ ...change, decision })
+      continue
+    }
     const at = history.findLastIndex(({ closed: closing }) => closing === undefined)
     const current = history[at]?.row
     const base = history.findLast(({ row }) => !isOverridden(row) && !isDisputed(row))?.row
-    if (current === undefined || base === undefined) continue
-    if (history.some(({ closed: closing }) => closing?.changeId === change.id)) continue
+    if (current === undefined || base === undefined || isApplied) continue
     // Two changes of one record in one batch begin at two instants, so that each version has its own.
     const validFromMs = Math.max(atMs, current.validFromMs + 1)
     const row =
@@ -55,7 +62,7 @@ export function applyChanges(
     history[at] = { row: current, closed: { atMs: validFromMs, change: kind, changeId: change.id, actor } }
     history.push({ row, closed: undefined })
   }
-  return { rows, closed, applied }
+  return { rows, closed, applied, broken }
 }
 
 /** Undefined where the record is not in the state for it. */

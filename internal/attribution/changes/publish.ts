@@ -12,7 +12,9 @@ import { type Change, encodeChange } from './change.js'
 export const changePublisher =
   (publish: Publisher['publish']) =>
   (change: Change): Promise<number> =>
-    storedOrThrow(publish, changesSubject(change.tenantId), encodeChange(change), change.id)
+    storedOrThrow(publish, changesSubject(change.tenantId), encodeChange(change), messageIdOf(change))
+
+const messageIdOf = ({ id, decision }: Change): string => (decision.kind === 'promised' ? `${id}.promised` : id)
 
 /** Puts what stage A has learned into CHANGES, behind the events that it is about. @param logId of stage A's log */
 export const correctionPublisher = (publish: Publisher['publish'], logId: number) => {

@@ -119,7 +119,10 @@ async function decide(
   if (conflict !== undefined) return problem('CONFLICT', CONFLICTS[conflict])
 
   const sequence = await deps.publish(change)
-  if (!(await deps.watermark.isDone(CHANGES_CHECKPOINT, sequence, EFFECT_MS_MAX))) return queued(request.parameter)
+  if (!(await deps.watermark.isDone(CHANGES_CHECKPOINT, sequence, EFFECT_MS_MAX))) {
+    await deps.publish({ ...change, decision: { kind: 'promised', decided: decision.kind, traceId: request.traceId } })
+    return queued(request.parameter)
+  }
   return orProblem(() => outcomeOf(change, before, request.parameter, deps))
 }
 

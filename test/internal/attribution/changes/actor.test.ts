@@ -4,6 +4,9 @@ import { type ChangesActorDeps, changesActor } from '../../../../internal/attrib
 import { type Change, type Decision, encodeChange } from '../../../../internal/attribution/changes/change.js'
 import { changePublisher, correctionPublisher } from '../../../../internal/attribution/changes/publish.js'
 import { toRow } from '../../../../internal/attribution/row.js'
+import type { RepeatedEntry } from '../../../../internal/audit/chain.js'
+import { decodeEntry } from '../../../../internal/audit/codec.js'
+import { auditOnce } from '../../../../internal/audit/sink.js'
 import { readLog } from '../../../../internal/broker/log.js'
 import { runPlannedLog } from '../../../../internal/broker/planned-log.js'
 import { eventPublisher } from '../../../../internal/events/publish.js'
@@ -14,6 +17,7 @@ import { insertRows } from '../../../../internal/store/sink.js'
 import { ATTRIBUTIONS, type AttributionRow } from '../../../../internal/store/tables/attributions.js'
 import { CLOSED } from '../../../../internal/store/tables/closed.js'
 import { createLog } from '../../../../internal/telemetry/log.js'
+import { AUDIT, AUDIT_OF_ALL } from '../../../../streams/audit.js'
 import { CHANGES, CHANGES_OF_ALL } from '../../../../streams/changes.js'
 import { EVENTS } from '../../../../streams/events.js'
 import { QUARANTINE } from '../../../../streams/quarantine.js'
@@ -110,6 +114,7 @@ const realDeps = (): ChangesActorDeps => {
     insert: (rows, token) => insertRows(store.client, ATTRIBUTIONS, rows, `${logId}.${token}`),
     close: (rows, token) => insertRows(store.client, CLOSED, rows, `${logId}.${token}`),
     announce: async (rows) => void announced.push(...rows),
+    audit: auditOnce(broker.publish),
     slices: NO_SLICES,
     log: createLog('test', 'silent'),
   }
@@ -191,6 +196,58 @@ test('what a trace corrects is told as a new attribution, once, though the proce
     data: { id: formatId('attr', row.id), service: 'search', owner: 'team-search' },
     interpretation: { stage_origin: 'stage_a', confidence_band: 'chargeback_ready' },
   })
+})
+
+test('a decision that was promised and cannot be taken is audited as refused, once', async () => {
+  const row = await newRecord()
+  const audited = async (): Promise<RepeatedEntry[]> =>
+    (
+      await readLog(broker.manager, {
+        stream: AUDIT.name,
+        subject: AUDIT_OF_ALL,
+        from: 1,
+        messagesMax: 10,
+        bytesMax: 2 ** 20,
+      })
+    ).map(({ data }) => decodeEntry(data))
+  const promise = (changeId: string, decided: Decision['kind']) =>
+    changePublisher(broker.publish)({
+      id: changeId,
+      tenantId: 'tnt_one',
+      recordId: hexOf(row),
+      actor: 'key_one',
+      decision: { kind: 'promised', decided, traceId: 'a'.repeat(32) },
+    })
+  await send(row, OVERRIDE, 'chg_first')
+  await promise('chg_first', 'override')
+  await send(row, { ...OVERRIDE, service: 'other' }, 'chg_second')
+  await promise('chg_second', 'override')
+  const deps = realDeps()
+  const dying = start({
+    ...deps,
+    async audit(entry, id) {
+      await deps.audit(entry, id)
+      dying.die()
+    },
+  })
+  await dying.dead
+  start()
+  await untilDone()
+
+  expect(await audited()).toEqual([
+    {
+      tenantId: 'tnt_one',
+      actor: 'key_one',
+      action: 'attribution.override',
+      target: formatId('attr', row.id),
+      outcome: 'refused',
+      errorCode: 'CONFLICT',
+      traceId: 'a'.repeat(32),
+      at: expect.any(Number),
+      repeats: 1,
+    },
+  ])
+  expect((await versionsOf(row)).map(({ row: { service } }) => service)).toEqual(['search', 'support'])
 })
 
 const EFFECTS = ['insert', 'close', 'publishEvent'] as const

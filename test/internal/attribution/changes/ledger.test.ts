@@ -125,7 +125,7 @@ describe('whatever is decided, in whatever batches', () => {
 
         const again = applyChanges(done, () => once.versions, NOW_MS + 1_000)
 
-        expect(again).toEqual({ rows: [], closed: [], applied: [] })
+        expect(again).toEqual({ rows: [], closed: [], applied: [], broken: [] })
       }),
     )
   })
@@ -162,5 +162,5 @@ test('an override is as certain as anything may be, whatever the record was befo
 })
 
 test('a record that is not there is not made', () => {
-  expect(applyChanges([override('a')], () => [], NOW_MS)).toEqual({ rows: [], closed: [], applied: [] })
+  expect(applyChanges([override('a')], () => [], NOW_MS)).toEqual({ rows: [], closed: [], applied: [], broken: [] })
 })

@@ -1,0 +1,52 @@
+import { expect, test } from 'vitest'
+import type { Change } from '../../../../internal/attribution/changes/change.js'
+import { type ChangeRoutesDeps, changeRoutes } from '../../../../internal/attribution/changes/routes.js'
+import type { Mutation, MutationRequest } from '../../../../internal/gateway/mutations/mutation.js'
+import type { TenantRoute } from '../../../../internal/gateway/route.js'
+import { formatId, tenantIdsCache } from '../../../../internal/ids/ids.js'
+
+const idsOf = tenantIdsCache(new Uint8Array(32))
+const recordId = Buffer.concat([idsOf('tnt_one').tag, Buffer.alloc(16)]).subarray(0, 16)
+
+/** What a dispute is answered with, and what is put into CHANGES for it. */
+async function dispute(isDone: boolean) {
+  const published: Change[] = []
+  const mutations: Pick<Mutation<unknown>, 'action' | 'handle'>[] = []
+  changeRoutes({
+    idsOf,
+    mutate: (mutation) => {
+      mutations.push(mutation as Mutation<unknown>)
+      return {} as TenantRoute
+    },
+    watermark: { latest: async () => 1, isDone: async () => isDone } as unknown as ChangeRoutesDeps['watermark'],
+    find: async () => ({ evidence_basis: 'service_resolved', output_state: 'inferred' }) as never,
+    closedVersionsOf: async () => [],
+    publish: async (change) => published.push(change),
+  })
+  const answer = await mutations
+    .find(({ action }) => action === 'attribution.dispute')
+    ?.handle({
+      caller: { tenantId: 'tnt_one', principal: 'key_one' },
+      body: { reason: 'not ours' },
+      parameter: formatId('attr', recordId),
+      traceId: 'a'.repeat(32),
+      newId: (prefix: string) => `${prefix}_1`,
+      isRepeat: false,
+    } as unknown as MutationRequest<unknown>)
+  return { answer, published: published.map(({ id, decision }) => [id, decision]) }
+}
+const DISPUTE = ['chg_1', { kind: 'dispute', reason: 'not ours' }]
+
+test('what is answered before it took effect is promised, so that it is told when it is refused', async () => {
+  const { answer, published } = await dispute(false)
+
+  expect(answer).toMatchObject({ status: 202 })
+  expect(published).toEqual([DISPUTE, ['chg_1', { kind: 'promised', decided: 'dispute', traceId: 'a'.repeat(32) }]])
+})
+
+test('what is refused while the request waits is told by its answer alone', async () => {
+  const { answer, published } = await dispute(true)
+
+  expect(answer).toMatchObject({ code: 'CONFLICT' })
+  expect(published).toEqual([DISPUTE])
+})
