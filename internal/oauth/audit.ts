@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import type { AuditAction, AuditSink } from '../audit/audit.js'
 import type { Exchange } from '../gateway/exchange.js'
 import { NotAudited } from '../gateway/mutations/audited.js'
@@ -39,3 +40,21 @@ export async function recordDeed(
     throw new NotAudited('the audit log does not take an entry', { cause })
   }
 }
+
+/** Writes down that the instance itself has put a new key in the place of the one that signed, since that was due. */
+export const recordRotation = (
+  auditSink: AuditSink,
+  { before, after }: { readonly before: string; readonly after: string },
+  nowMs: number,
+): Promise<void> =>
+  auditSink.record({
+    tenantId: null,
+    actor: null,
+    action: 'signing_key.rotate',
+    target: after,
+    outcome: 'succeeded',
+    errorCode: null,
+    traceId: randomBytes(16).toString('hex'),
+    at: nowMs,
+    changes: { before: { key: before }, after: { key: after, how: 'due' } },
+  })

@@ -30,6 +30,9 @@ const BODY_BYTES_MAX = 16 * 1024
 const TOO_MANY = 'Too many attempts to sign in; try again later.'
 const FAILURE = 'The user name or the password is not right.'
 const REFUSED = problem('INVALID_CREDENTIALS', FAILURE)
+/** Whoever says no need not say who they are. */
+const DENIED = problem('INVALID_CREDENTIALS', 'The person did not allow it.')
+const NO_COMMON_SCOPE = problem('INSUFFICIENT_SCOPE', 'The person has none of them.')
 const STALE = oauthProblem('invalid_request', 'The sign-in form is too old, or was made for another browser.')
 const BUSY = problem('RATE_LIMITED', 'Too many people are signing in; try again.', { retryAfterSeconds: 2 })
 
@@ -92,29 +95,37 @@ export function authorizeRoutes(deps: OAuthDeps): readonly Route[] {
     const request = goodOrAnswered(exchange, readAuthorizationRequest(asParameters(sealed), deps.findClient))
     if (request === undefined) return
     const { client, redirectUri, state, codeChallenge } = request
+    const deed = { action: 'session.sign_in', tenantId: client.tenant_id } as const
     if (form.get('decision') === 'deny') {
-      return refuse(exchange, redirectUri, state, 'access_denied', 'The person did not allow it.')
+      await recordDeed(deps, exchange, { ...deed, actor: null, target: client.id, refusal: DENIED })
+      return refuse(exchange, redirectUri, state, 'access_denied', DENIED.detail)
     }
 
     const typed = form.get('username') ?? ''
     const username = readUsername(typed) ?? ''
     const person = `${client.tenant_id} ${username}`
-    const waitMs = limits.waitMs(post.network, person, nowMs)
-    if (waitMs > 0) return exchange.replyProblem(tooManyAttempts(TOO_MANY, waitMs))
     const claimed = deps.findUserNamed(client.tenant_id, username)
+    const unproven = { ...deed, actor: null, target: claimed?.id ?? null } as const
+    const waitMs = limits.waitMs(post.network, person, nowMs)
+    if (waitMs > 0) {
+      const limited = tooManyAttempts(TOO_MANY, waitMs)
+      await recordDeed(deps, exchange, { ...unproven, refusal: limited })
+      return exchange.replyProblem(limited)
+    }
     const user = await placesToSignIn.take(client.tenant_id, () => checkPassword(claimed, form.get('password') ?? ''))
     if (typeof user === 'string') return exchange.replyProblem(BUSY)
-    const deed = { action: 'session.sign_in', tenantId: client.tenant_id } as const
     if (user === undefined) {
       limits.failed(post.network, nowMs)
-      await recordDeed(deps, exchange, { ...deed, actor: null, target: claimed?.id ?? null, refusal: REFUSED })
+      await recordDeed(deps, exchange, { ...unproven, refusal: REFUSED })
       if (!post.wantsHtml) return exchange.replyProblem(REFUSED)
       return show(exchange, request, post.browser, { username: typed, failure: FAILURE })
     }
     limits.succeeded(post.network, person)
     const scopes = request.scopes.filter((scope) => user.scopes.includes(scope))
-    if (scopes.length === 0)
-      return refuse(exchange, redirectUri, state, 'invalid_scope', 'The person has none of them.')
+    if (scopes.length === 0) {
+      await recordDeed(deps, exchange, { ...deed, actor: user.id, target: client.id, refusal: NO_COMMON_SCOPE })
+      return refuse(exchange, redirectUri, state, 'invalid_scope', NO_COMMON_SCOPE.detail)
+    }
 
     const code = await deps.codes.issue(
       {

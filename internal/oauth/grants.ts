@@ -19,9 +19,15 @@ export interface GrantDeps {
 /** What a grant has come to: whose access token to sign, and the next refresh token. */
 export type Granted =
   | { readonly ok: true; readonly subject: TokenSubject; readonly refreshToken?: string }
-  | { readonly ok: false; readonly problem: OAuthProblem }
+  | { readonly ok: false; readonly problem: OAuthProblem; readonly ended?: EndedSignIn }
 
-const refused = (error: OAuthProblem['error'], detail: string): Granted => ({
+/** A sign-in that is over because what may come once has come twice. */
+export interface EndedSignIn {
+  readonly tenantId: string
+  readonly userId: string
+}
+
+const refused = (error: OAuthProblem['error'], detail: string): Granted & { readonly ok: false } => ({
   ok: false,
   problem: oauthProblem(error, detail),
 })
@@ -58,8 +64,8 @@ const authorizationCode: Grant = async (client, form, { codes, sessions, findUse
   if (redeemed.kind === 'unknown') return BAD_CODE
   const { grant: granted } = redeemed
   if (redeemed.kind === 'reused') {
-    await sessions.revoke(granted.session_id)
-    return BAD_CODE
+    const hasEnded = await sessions.revoke(granted.session_id)
+    return { ...BAD_CODE, ...(hasEnded && { ended: { tenantId: granted.tenant_id, userId: granted.user_id } }) }
   }
   const user = findUser(granted.user_id)
   const isMeant =
@@ -111,7 +117,9 @@ const refresh: Grant = async (client, form, { sessions, findUser, signInKey }, n
   if (scopes.length === 0) return BAD_REFRESH_TOKEN
 
   const refreshed = await sessions.refresh(sessionId, generation, nowMs)
-  if (refreshed.kind === 'reused') await sessions.revoke(sessionId)
+  if (refreshed.kind === 'reused' && (await sessions.revoke(sessionId))) {
+    return { ...BAD_REFRESH_TOKEN, ended: { tenantId: session.tenant_id, userId: user.id } }
+  }
   if (refreshed.kind !== 'refreshed') return BAD_REFRESH_TOKEN
   return {
     ok: true,

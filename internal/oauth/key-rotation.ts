@@ -86,19 +86,30 @@ export async function rotateSigningKey(
     : { kind: 'lost_race' }
 }
 
-/** Does what the ring's age asks for: a rotation when it is due, else letting go of dead keys. */
-export async function tendKeyRing(bucket: KV, masterKeys: MasterKeys, mode: Mode, nowMs: number): Promise<void> {
+/**
+ * Does what the ring's age asks for: a rotation when it is due, else letting go of dead keys.
+ *
+ * @returns the ids of the key that signed and of the one that signs now, to the one of all gateways that rotated
+ */
+export async function tendKeyRing(
+  bucket: KV,
+  masterKeys: MasterKeys,
+  mode: Mode,
+  nowMs: number,
+): Promise<{ readonly before: string; readonly after: string } | undefined> {
   const entry = await bucket.get(mode)
   if (entry?.operation !== 'PUT') {
     await openKeyRing(bucket, masterKeys, mode, nowMs)
-    return
+    return undefined
   }
   const ring = entry.json<KeyRing>()
-  const tended = isRotationDue(ring, nowMs)
-    ? rotateRing(ring, await makeTokenKey(masterKeys), nowMs)
-    : withoutDead(ring, nowMs)
+  const isDue = isRotationDue(ring, nowMs)
+  const tended = isDue ? rotateRing(ring, await makeTokenKey(masterKeys), nowMs) : withoutDead(ring, nowMs)
   // Of several gateways that see the same need one is first; the others follow what it wrote.
-  if (tended !== ring) await replace(bucket, mode, tended, entry.revision)
+  const isWritten = tended !== ring && (await replace(bucket, mode, tended, entry.revision))
+  return isDue && isWritten
+    ? { before: keyInState(ring, 'current').kid, after: keyInState(tended, 'current').kid }
+    : undefined
 }
 
 async function replace(bucket: KV, mode: Mode, ring: KeyRing, revision: number): Promise<boolean> {

@@ -22,6 +22,7 @@ import type { Route } from '../gateway/route.js'
 import type { MasterKeys } from '../secrets/master-keys.js'
 import { signingKey } from '../secrets/signing-keys.js'
 import type { Logger } from '../telemetry/log.js'
+import { recordRotation } from './audit.js'
 import { storedCodes } from './authorization-codes.js'
 import { type OAuthDeps, oauthRoutes } from './authorization-server.js'
 import type { StoredClient } from './clients.js'
@@ -106,11 +107,13 @@ export async function openAuthorizationServer(
   const { findPartnerClient } = settings
   const findClient = (id: string): StoredClient | undefined => clients.get(id)
   const findUser = (id: string): StoredUser | undefined => people.withId(id)
+  const tend = async (): Promise<void> => {
+    const rotated = await tendKeyRing(ringBucket, masterKeys, mode, clock())
+    if (rotated !== undefined) await recordRotation(settings.auditSink, rotated, clock())
+  }
   const tending = setInterval(() => {
     if (!areCredentialsCurrent()) return
-    tendKeyRing(ringBucket, masterKeys, mode, clock()).catch((cause: unknown) =>
-      log.warn({ err: cause }, 'the token keys could not be tended'),
-    )
+    tend().catch((cause: unknown) => log.warn({ err: cause }, 'the token keys could not be tended'))
   }, TEND_KEYS_EVERY_MS)
   tending.unref()
 

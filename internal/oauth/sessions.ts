@@ -36,8 +36,12 @@ export interface Sessions {
   find(id: string): Promise<StoredSession | undefined>
   /** Moves on to the next refresh token, once for each generation. */
   refresh(id: string, generation: number, nowMs: number): Promise<Refreshed>
-  /** Ends it for good: no refresh any more, and no access token that came from it. Resolves when this gateway knows. */
-  revoke(id: string): Promise<void>
+  /**
+   * Ends it for good: no refresh any more, and no access token that came from it. Resolves when this gateway knows.
+   *
+   * @returns false when it had ended before
+   */
+  revoke(id: string): Promise<boolean>
 }
 
 /**
@@ -50,15 +54,15 @@ export function storedSessions(bucket: KV, denyTokensOf: (sessionId: string) => 
     return entry?.operation === 'PUT' ? { session: entry.json(), revision: entry.revision } : undefined
   }
 
-  const endSession = async (id: string): Promise<void> => {
+  const endSession = async (id: string): Promise<boolean> => {
     for (;;) {
       const found = await read(id)
-      if (found?.session.status === 'revoked') return
+      if (found?.session.status === 'revoked') return false
       try {
         // One that has not begun yet is kept from beginning.
         if (found === undefined) await bucket.create(id, JSON.stringify({ id, status: 'revoked' }))
         else await bucket.update(id, JSON.stringify({ ...found.session, status: 'revoked' }), found.revision)
-        return
+        return true
       } catch (cause) {
         if (!isLostRace(cause)) throw cause
       }
@@ -98,8 +102,9 @@ export function storedSessions(bucket: KV, denyTokensOf: (sessionId: string) => 
 
     async revoke(id) {
       // In this order: a token that is refreshed in between is denied as well.
-      await endSession(id)
+      const hasEnded = await endSession(id)
       await denyTokensOf(id)
+      return hasEnded
     },
   }
 }

@@ -1,5 +1,6 @@
 import { readAccessToken } from '../auth/access-tokens.js'
 import type { Operation } from '../gateway/contract/operation.js'
+import type { Exchange } from '../gateway/exchange.js'
 import type { Route } from '../gateway/route.js'
 import { recordDeed } from './audit.js'
 import type { OAuthDeps } from './authorization-server.js'
@@ -7,7 +8,7 @@ import { clientRequests } from './client-requests.js'
 import type { StoredClient } from './clients.js'
 import { ISSUE_TOKEN, REVOKE_TOKEN } from './contract.js'
 import { oauthProblem } from './errors.js'
-import { grant } from './grants.js'
+import { type EndedSignIn, grant } from './grants.js'
 import { issueAccessToken } from './issue-token.js'
 import { readRefreshToken } from './refresh-tokens.js'
 
@@ -33,6 +34,7 @@ export const issueTokenRoute = (path: string, operation: Operation, deps: OAuthD
     const deed = { action, tenantId: client.tenant_id, actor: client.id, target: client.id } as const
     const granted = await grant(client, form, deps, nowMs)
     if (!granted.ok) {
+      if (granted.ended !== undefined) await recordEnd(deps, exchange, client, granted.ended)
       await recordDeed(deps, exchange, { ...deed, refusal: granted.problem })
       return exchange.replyProblem(granted.problem)
     }
@@ -60,7 +62,9 @@ export const revokeTokenRoute = (path: string, operation: Operation, deps: OAuth
     const token = form.get('token')
     if (token === undefined) return exchange.replyProblem(oauthProblem('invalid_request', 'A token is needed.'))
     const deed = { action: 'token.revoke', tenantId: client.tenant_id, actor: client.id, target: client.id } as const
-    if (await revoke(token, client, deps)) {
+    const revoked = await revoke(token, client, deps)
+    if (revoked !== 'other_clients') {
+      if (revoked !== 'done') await recordEnd(deps, exchange, client, revoked)
       await recordDeed(deps, exchange, deed)
       // An unknown token is as good as revoked (RFC 7009 2.2); its hint says nothing that it does not say itself.
       return exchange.replyJson('200 OK', {})
@@ -72,19 +76,32 @@ export const revokeTokenRoute = (path: string, operation: Operation, deps: OAuth
 
 const OTHER_CLIENTS = oauthProblem('invalid_grant', 'The token was issued to another client.')
 
-/** @returns false when the token is another client's (RFC 7009 2.1) */
-async function revoke(token: string, client: StoredClient, deps: OAuthDeps): Promise<boolean> {
+/** A person is signed out: by the client that revokes or misuses what it has, be it a client of another tenant. */
+const recordEnd = (deps: OAuthDeps, exchange: Exchange, client: StoredClient, { tenantId, userId }: EndedSignIn) =>
+  recordDeed(deps, exchange, {
+    action: 'session.sign_out',
+    tenantId,
+    actor: client.tenant_id === tenantId ? client.id : null,
+    target: userId,
+  })
+
+/** @returns `other_clients` when the token is another client's (RFC 7009 2.1), and the sign-in that has ended with it */
+async function revoke(
+  token: string,
+  client: StoredClient,
+  deps: OAuthDeps,
+): Promise<'done' | 'other_clients' | EndedSignIn> {
   const refreshToken = readRefreshToken(deps.signInKey, token)
   if (refreshToken !== undefined) {
     const session = await deps.sessions.find(refreshToken.sessionId)
-    if (session?.status !== 'active') return true
-    if (session.client_id !== client.id) return false
-    await deps.sessions.revoke(session.id)
-    return true
+    if (session?.status !== 'active') return 'done'
+    if (session.client_id !== client.id) return 'other_clients'
+    const hasEnded = await deps.sessions.revoke(session.id)
+    return hasEnded ? { tenantId: session.tenant_id, userId: session.user_id } : 'done'
   }
   const accessToken = readAccessToken(token, deps.parties, deps.keys.publicKey, deps.clock())
-  if (accessToken === undefined) return true
-  if (accessToken.claims.client_id !== client.id) return false
+  if (accessToken === undefined) return 'done'
+  if (accessToken.claims.client_id !== client.id) return 'other_clients'
   await deps.deny(accessToken.claims.jti)
-  return true
+  return 'done'
 }

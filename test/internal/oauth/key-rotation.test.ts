@@ -22,7 +22,7 @@ afterAll(() => buckets.close())
 beforeEach(() => bucket.purge('production'))
 
 const open = (nowMs = NOW_MS): Promise<KeyRing> => openKeyRing(bucket, MASTER_KEYS, 'production', nowMs)
-const tend = (nowMs: number): Promise<void> => tendKeyRing(bucket, MASTER_KEYS, 'production', nowMs)
+const tend = (nowMs: number) => tendKeyRing(bucket, MASTER_KEYS, 'production', nowMs)
 const rotate = (nowMs: number, how?: 'emergency') => rotateSigningKey(bucket, MASTER_KEYS, 'production', nowMs, how)
 const kidsOf = ({ keys }: KeyRing, state: string): string[] =>
   keys.filter((key) => key.state === state).map(({ kid }) => kid)
@@ -94,11 +94,13 @@ test('an emergency does not wait, and takes the old keys away at once', async ()
 test('of several gateways that find a rotation due one rotates', async () => {
   const before = await open()
 
-  await Promise.all(Array.from({ length: 4 }, () => tend(NOW_MS + SIGNS_FOR_MS)))
+  const told = await Promise.all(Array.from({ length: 4 }, () => tend(NOW_MS + SIGNS_FOR_MS)))
 
   const after = await open()
   expect(kidsOf(after, 'current')).toEqual(kidsOf(before, 'next'))
   expect(after.keys).toHaveLength(3)
+  const rotated = { before: kidsOf(before, 'current')[0], after: kidsOf(before, 'next')[0] }
+  expect(told.filter((one) => one !== undefined)).toEqual([rotated])
 })
 
 test('tending a ring at rest writes nothing; one with a dead key lets go of it', async () => {
@@ -112,4 +114,5 @@ test('tending a ring at rest writes nothing; one with a dead key lets go of it',
 
   await tend(NOW_MS + PUBLISHED_BEFORE_MS + RETIRED_FOR_MS)
   expect(kidsOf(await open(), 'retired')).toEqual([])
+  expect(await tend(NOW_MS + PUBLISHED_BEFORE_MS + RETIRED_FOR_MS)).toBeUndefined()
 })

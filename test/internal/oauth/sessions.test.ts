@@ -78,7 +78,8 @@ describe('a session', () => {
   test('that is revoked is dead, and its tokens are denied', async () => {
     const id = await begun()
 
-    await sessions.revoke(id)
+    expect(await sessions.revoke(id)).toBe(true)
+    expect(await sessions.revoke(id)).toBe(false)
 
     expect(await sessions.refresh(id, 0, NOW_MS)).toEqual({ kind: 'dead' })
     expect(denied).toContain(id)
