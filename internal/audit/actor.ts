@@ -1,14 +1,16 @@
-import { AUDIT, AUDIT_CHECKPOINT, AUDIT_OF_ALL, auditLogName } from '../../streams/audit.js'
+import { randomBytes } from 'node:crypto'
+import { AUDIT, AUDIT_CHECKPOINT, AUDIT_OF_ALL, auditLogName, auditSubject } from '../../streams/audit.js'
 import { quarantineSubject } from '../../streams/quarantine.js'
 import type { Extent, Progress } from '../broker/checkpoint.js'
 import type { LogEntry } from '../broker/log.js'
 import type { PlannedLog } from '../broker/planned-log.js'
-import type { Publisher } from '../broker/publisher.js'
+import { type Publisher, publishOrThrow } from '../broker/publisher.js'
 import { type Poison, poisonReason, quarantine } from '../broker/quarantine.js'
 import type { AuditLogRow } from '../store/tables/audit-log.js'
 import type { Logger } from '../telemetry/log.js'
+import { HEAD_LOST } from './audit.js'
 import { type AuditRecord, CHAIN_START, type ChainHead, chained, type RepeatedEntry } from './chain.js'
-import { decodeEntry } from './codec.js'
+import { decodeEntry, encodeEntry } from './codec.js'
 import type { Heads } from './heads.js'
 import { toRow } from './rows.js'
 
@@ -31,7 +33,7 @@ export interface AuditActorDeps {
   readonly lastOf: (
     tenantIds: readonly string[],
   ) => Promise<readonly Pick<AuditLogRow, 'tenantId' | 'sequence' | 'hash'>[]>
-  readonly heads: Pick<Heads, 'read' | 'keep'>
+  readonly heads: Pick<Heads, 'read' | 'readDays' | 'keep'>
   readonly log: Logger
 }
 
@@ -50,7 +52,7 @@ export function auditActor(deps: AuditActorDeps): PlannedLog<AuditProgress> {
       return async (entries, extent, _before, planned) => {
         const { audited, poison } = decoded(entries)
         const tenantIds = [...new Set(audited.map(({ tenantId }) => tenantId))]
-        if (planned === undefined) await learnHeads(tenantIds, known, deps)
+        if (planned === undefined) await learnHeads(tenantIds, known, extent.atMs, deps)
         const heads =
           planned?.heads ??
           Object.fromEntries(tenantIds.map(auditLogName).map((name) => [name, known.get(name) ?? CHAIN_START]))
@@ -104,13 +106,16 @@ function chainedBy(heads: Readonly<Record<string, ChainHead>>, entries: readonly
 
 /**
  * Where the logs stand that this process has not written to yet. The signed place counts, even when the table ends
- * elsewhere: then records were removed or slipped in, and the gap or the double that the next ones leave shows it.
+ * elsewhere: then records were removed or slipped in, and the gap or the double that the next ones leave shows it. A log
+ * that was written to and has no place that we have signed gets a record that says so before it is signed again.
  */
 async function learnHeads(
   tenantIds: readonly (string | null)[],
   known: Map<string, ChainHead>,
-  { lastOf, heads, log }: AuditActorDeps,
+  atMs: number,
+  deps: AuditActorDeps,
 ): Promise<void> {
+  const { lastOf, heads, log } = deps
   const unknown = tenantIds.filter((tenantId) => !known.has(auditLogName(tenantId)))
   if (unknown.length === 0) return
   const stored = new Map((await lastOf(unknown.map((id) => id ?? ''))).map((last) => [last.tenantId, last]))
@@ -118,11 +123,45 @@ async function learnHeads(
     const name = auditLogName(tenantId)
     const inTable: ChainHead = stored.get(tenantId ?? '') ?? CHAIN_START
     const signed = await heads.read(name)
-    const head = signed.kind === 'signed' ? signed.head : inTable
+    const head = signed.kind === 'signed' ? signed.head : await furthestOf(name, inTable, heads)
+    if (signed.kind !== 'signed' && (signed.kind === 'forged' || head.sequence > 0)) {
+      await recordLoss(tenantId, signed.kind, head, atMs, deps)
+    }
     if (signed.kind === 'forged' || head.sequence !== inTable.sequence || head.hash !== inTable.hash) {
       const places = { signed: signed.kind === 'signed' ? signed.head.sequence : signed.kind, stored: inTable.sequence }
       log.error({ audit_log: name, ...places }, 'an audit log does not end where it was signed; verify it')
     }
     known.set(name, { sequence: head.sequence, hash: head.hash })
   }
+}
+
+/** The last record that the table has, or the place at the end of a day where that lies behind it. */
+async function furthestOf(name: string, inTable: ChainHead, heads: AuditActorDeps['heads']): Promise<ChainHead> {
+  const { days } = await heads.readDays(name)
+  return days.reduce((one: ChainHead, other) => (other.sequence > one.sequence ? other : one), inTable)
+}
+
+/** Into the stream, so that it is chained as every entry is; durable before the log's place is signed again. */
+function recordLoss(
+  tenantId: string | null,
+  signed: 'missing' | 'forged',
+  { sequence }: ChainHead,
+  atMs: number,
+  { publish }: AuditActorDeps,
+): Promise<void> {
+  const entry: RepeatedEntry = {
+    tenantId,
+    actor: null,
+    action: HEAD_LOST,
+    target: null,
+    outcome: 'failed',
+    errorCode: 'INTERNAL_ERROR',
+    traceId: randomBytes(16).toString('hex'),
+    at: atMs,
+    changes: { before: { signed }, after: { sequence } },
+    repeats: 1,
+  }
+  // A batch that fails is formed again, by whoever comes next: the same loss is told once.
+  const id = `${HEAD_LOST}.${auditLogName(tenantId)}.${sequence}`
+  return publishOrThrow(publish, auditSubject(tenantId), encodeEntry(entry), id)
 }

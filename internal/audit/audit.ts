@@ -35,6 +35,7 @@ export const AUDIT_ACTIONS = [
   'model_name.delete',
   'model.recall',
   'model.restore',
+  'audit.head_lost',
   'attribution.dispute',
   'attribution.undo_dispute',
   'attribution.override',
@@ -68,6 +69,9 @@ export const AUDIT_ACTIONS = [
   'webhook.replay',
 ] as const
 export type AuditAction = (typeof AUDIT_ACTIONS)[number]
+
+/** Written by the writer of the logs itself: the signed place of this log was gone, so that records may be too. */
+export const HEAD_LOST = 'audit.head_lost' satisfies AuditAction
 
 export const AUDIT_OUTCOMES = ['succeeded', 'refused', 'failed'] as const
 /** `refused`: we said no (4xx). `failed`: we could not (5xx). */

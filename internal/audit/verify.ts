@@ -1,4 +1,5 @@
 import { AUDIT_LOG_KEPT_DAYS, type AuditLogRow } from '../store/tables/audit-log.js'
+import { HEAD_LOST } from './audit.js'
 import { CHAIN_START, hashOf } from './chain.js'
 import type { ReadHead, SignedDay } from './heads.js'
 import { toRecord } from './rows.js'
@@ -11,7 +12,7 @@ export interface AuditFinding {
    * - reordered: the record stood at another place
    * - repeated: several records claim one place
    * - rewritten: the chain holds and is another one than was signed
-   * - unsigned: nobody has signed how far the log goes
+   * - unsigned: nobody has signed how far the log goes, or the place was lost once and the log taken up again
    * - forged: a signature is not the instance's
    */
   readonly kind: 'changed' | 'removed' | 'reordered' | 'repeated' | 'rewritten' | 'unsigned' | 'forged'
@@ -84,6 +85,10 @@ export async function verifyAuditLog(
     if (records > 1 && row.sequence === last) {
       find('repeated', row.sequence, `several records have the place ${row.sequence}`)
       continue
+    }
+    if (row.action === HEAD_LOST) {
+      const detail = `how far the log went was not signed any more when it was taken up again before ${row.sequence}: records may be missing`
+      find('unsigned', row.sequence, detail)
     }
     const isBehind = row.sequence === last + 1
     // Records go in whole months: one that is due may stand before others that have gone.

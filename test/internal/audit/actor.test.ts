@@ -141,15 +141,37 @@ test('a batch lands once, in the same chain, wherever the process dies', async (
   expect(await verify()).toMatchObject({ records: 4, signed: 4, findings: [] })
 })
 
-test('a log goes on behind its last record when the broker has lost what was signed', async () => {
+test('a log goes on behind its last record when the broker has lost what was signed, and says so for good', async () => {
   await record({ target: 'one' }, { target: 'two' })
   await written()
   await (await broker.bucket(AUDIT_HEADS)).purge(tenantId)
   await record({ target: 'three' })
+  const dying = start({ insert: async () => dying.die() })
+  await dying.dead
+  await written()
+  await record({ target: 'four' })
   await written()
 
-  expect(await targets()).toEqual(['3 three', '2 two', '1 one'])
-  expect(await verify()).toMatchObject({ findings: [] })
+  expect(await targets()).toEqual(['5 four', '4 ', '3 three', '2 two', '1 one'])
+  expect(await verify()).toMatchObject({ signed: 5, findings: [{ kind: 'unsigned', sequence: 4 }] })
+})
+
+test('a log whose loss cannot be written down is not signed again', async () => {
+  await record({ target: 'one' })
+  await written()
+  await (await broker.bucket(AUDIT_HEADS)).purge(tenantId)
+  await record({ target: 'two' })
+  const refusing = start({
+    async publish(subject, ...more) {
+      if (subject === auditSubject(tenantId)) refusing.die()
+      return broker.publish(subject, ...more)
+    },
+  })
+  await refusing.dead
+
+  expect(await heads.read(tenantId)).toEqual({ kind: 'missing' })
+  await written()
+  expect((await verify()).findings).toMatchObject([{ kind: 'unsigned', sequence: 3 }])
 })
 
 test('a message that cannot be read is quarantined, and the others go on', async () => {
@@ -252,6 +274,27 @@ describe('rows of the table that somebody with every right has altered are found
 
     expect(await targets()).toContain('7 later')
     expect(await found()).toEqual(['removed 5'])
+  })
+
+  test('cut off at the end together with all that was signed, whatever is written behind it', async () => {
+    await alter('DELETE WHERE sequence > 4')
+    await (await broker.bucket(AUDIT_HEADS)).purge(tenantId)
+    await (await broker.bucket(AUDIT_DAYS)).purge(`${tenantId}.${new Date().toISOString().slice(0, 10)}`)
+    await record(...Array.from({ length: 4 }, () => ({ target: 'later' })))
+    await written()
+    await record({ target: 'much later' })
+    await written()
+
+    expect(await found()).toEqual(['unsigned 9'])
+  })
+
+  test('cut off at the end together with the last place, but not with that of the day', async () => {
+    await alter('DELETE WHERE sequence > 4')
+    await (await broker.bucket(AUDIT_HEADS)).purge(tenantId)
+    await record({ target: 'later' })
+    await written()
+
+    expect((await found()).sort()).toEqual(['removed 5', 'unsigned 8'])
   })
 
   test('slipped in behind the last, also after a restart of the writer, which does not build on it', async () => {
