@@ -107,9 +107,15 @@ export function readHeaders(request: HttpRequest): ReadHeaders {
 
 /** What the server wants to know of an exchange. */
 export interface ExchangeHooks {
-  /** Room for a body that comes in parts, or grows; false when too much is held already. Given back by `settled`. */
-  hold(bytes: number): boolean
-  settled(heldBytes: number): void
+  /**
+   * Room for a body that comes in parts, or grows; false when too much is held already, by all or by its tenant. Given
+   * back by `settled`.
+   *
+   * @param tenantId null where nobody is authenticated
+   */
+  hold(bytes: number, tenantId: string | null): boolean
+  /** @param tenantId the one for whom bytes are held */
+  settled(heldBytes: number, tenantId: string | null): void
   /** @param isAnswered whether an answer has begun, and there can be no other */
   failed(exchange: Exchange, cause: unknown, isAnswered?: boolean): void
 }
@@ -161,6 +167,7 @@ export class Exchange {
   private trace = ''
   private peer: string | undefined
   private heldBytes = 0
+  private heldFor: string | null = null
 
   constructor(
     response: HttpResponse,
@@ -221,7 +228,10 @@ export class Exchange {
 
   /** Room for bytes that are worked with beside the body, until it is answered; false when too much is held already. */
   hold(bytes: number): boolean {
-    if (this.settled || !this.hooks.hold(bytes)) return false
+    // All that a request holds is its first tenant's: one that a body names comes after the body.
+    const heldFor = this.heldBytes === 0 ? this.tenantId : this.heldFor
+    if (this.settled || !this.hooks.hold(bytes, heldFor)) return false
+    this.heldFor = heldFor
     this.heldBytes += bytes
     return true
   }
@@ -378,7 +388,7 @@ export class Exchange {
 
   private settle(): void {
     this.settled = true
-    this.hooks.settled(this.heldBytes)
+    this.hooks.settled(this.heldBytes, this.heldFor)
   }
 
   private render(what: Problem): RenderedProblem {

@@ -89,13 +89,17 @@ function register(
   })
 }
 
-/** Bodies over 64 KiB that are on their way or being worked off, all together. */
+/** Bodies over 64 KiB that are on their way or being worked off, as long as they were announced, all together, */
 const BODY_BYTES_HELD_MAX = 256 * 1024 * 1024
+/** and of one tenant: however slowly it sends them, there is room for others. */
+const TENANT_BODY_BYTES_HELD_MAX = BODY_BYTES_HELD_MAX / 4
 
 /** Counts the requests that are not answered yet, and answers those that fail. */
 class OpenRequests implements ExchangeHooks {
   private count = 0
   private heldBytes = 0
+  /** By tenant, of those that hold any. */
+  private readonly heldBytesOf = new Map<string | null, number>()
   private whenNone: (() => void) | undefined
   private readonly log: Logger
 
@@ -107,15 +111,24 @@ class OpenRequests implements ExchangeHooks {
     this.count++
   }
 
-  hold(bytes: number): boolean {
-    if (this.heldBytes + bytes > BODY_BYTES_HELD_MAX) return false
+  hold(bytes: number, tenantId: string | null): boolean {
+    const ofTenant = (this.heldBytesOf.get(tenantId) ?? 0) + bytes
+    if (this.heldBytes + bytes > BODY_BYTES_HELD_MAX || ofTenant > TENANT_BODY_BYTES_HELD_MAX) return false
     this.heldBytes += bytes
+    if (ofTenant > 0) this.heldBytesOf.set(tenantId, ofTenant)
     return true
   }
 
-  settled(heldBytes: number): void {
-    this.heldBytes -= heldBytes
+  settled(heldBytes: number, tenantId: string | null): void {
+    if (heldBytes > 0) this.giveBack(heldBytes, tenantId)
     if (--this.count === 0) this.whenNone?.()
+  }
+
+  private giveBack(bytes: number, tenantId: string | null): void {
+    this.heldBytes -= bytes
+    const ofTenant = (this.heldBytesOf.get(tenantId) ?? 0) - bytes
+    if (ofTenant > 0) this.heldBytesOf.set(tenantId, ofTenant)
+    else this.heldBytesOf.delete(tenantId)
   }
 
   failed(exchange: Exchange, cause: unknown, isAnswered = false): void {

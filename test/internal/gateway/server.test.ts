@@ -1,8 +1,10 @@
+import { connect, type Socket } from 'node:net'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { PAGE_PARAMETERS } from '../../../internal/gateway/contract/fields.js'
 import type { Operation } from '../../../internal/gateway/contract/operation.js'
 import { type RunningServer, serve } from '../../../internal/gateway/server.js'
 import { createLog } from '../../../internal/telemetry/log.js'
+import { rawExchange, rawRequest } from '../../support/raw-http.js'
 import { scopeKeys } from '../../support/scope-keys.js'
 
 const operation: Operation = { id: 'ask', tag: 'Contract', summary: 'Ask', replies: { 200: { description: 'Fine.' } } }
@@ -81,4 +83,77 @@ test('a read that declares no parameters refuses each, but one that declares som
   expect(await refused.json()).toMatchObject({ error_code: 'INVALID_FILTER' })
   expect((await ask('/records', { headers })).status).toBe(200)
   expect((await ask('/pages?x=1', { headers })).status).toBe(200)
+})
+
+test('bodies that a tenant announces and does not send leave room for those of others', async () => {
+  const [announced, bytesMax] = [12, 5 * 1024 * 1024]
+  const keys = scopeKeys()
+  let open = 0
+  let whenOpen: (count: number) => void = () => undefined
+  const countOpen = (change: number): void => {
+    open += change
+    whenOpen(open)
+  }
+  const until = (count: number) =>
+    new Promise<void>((resolve) => {
+      whenOpen = (now) => now === count && resolve()
+    })
+  const takers = await serve(
+    { host: '127.0.0.1', port: 0, errorDocsUrl: 'https://docs.example/errors' },
+    [
+      {
+        method: 'post',
+        path: '/bodies',
+        access: 'any',
+        rateClass: 'ingest',
+        operation,
+        handle(exchange) {
+          exchange.readBody(bytesMax, (bytes) => exchange.replyJson('200 OK', { bytes: bytes.length }))
+          exchange.onAborted(() => countOpen(-1))
+          countOpen(1)
+        },
+      },
+    ],
+    {
+      authenticator: {
+        ...keys,
+        authenticate({ apiKey, ...rest }, nowMs, origin) {
+          const [tenantId = '', scopes = ''] = apiKey.split('/')
+          const found = keys.authenticate({ apiKey: scopes, ...rest }, nowMs, origin)
+          return found.ok ? { ok: true, caller: { ...found.caller, tenantId } } : found
+        },
+      },
+      brokerAwayMs: () => 0,
+      log: createLog('test', 'silent'),
+    },
+  )
+  const announce = (tenant: string): string =>
+    rawRequest('POST /bodies', ['Host: a', `X-API-Key: ${tenant}/read:attribution`, `Content-Length: ${bytesMax}`])
+  const send = async (tenant: string): Promise<number> => {
+    const headers = { 'x-api-key': `${tenant}/read:attribution` }
+    const answer = await fetch(`http://127.0.0.1:${takers.port}/bodies`, {
+      method: 'POST',
+      headers,
+      body: Buffer.alloc(bytesMax),
+    })
+    return answer.status
+  }
+  const allOpen = until(announced)
+  const sockets: Socket[] = Array.from({ length: announced }, () => {
+    const socket = connect({ host: '127.0.0.1', port: takers.port })
+    socket.write(announce('slow'))
+    return socket
+  })
+  await allOpen
+
+  const [refused] = await rawExchange(takers.port, announce('slow'))
+  const other = await send('other')
+  // The two that are answered are not counted off.
+  const noneOpen = until(2)
+  for (const socket of sockets) socket.destroy()
+  await noneOpen
+
+  expect([refused?.status, other]).toEqual([429, 200])
+  expect(await send('slow')).toBe(200)
+  await takers.drain()
 })
