@@ -33,8 +33,13 @@ export const isInvocations = (subject: string): boolean => subject.startsWith('i
 
 export const partitionOfSubject = (subject: string): number => Number(subject.split('.')[2])
 
-/** Bytes of one group at most: far below the broker's payload limit, large enough that a full group is cheap. */
-export const GROUP_BYTES_MAX = 1024 * 1024
+/** What the broker must take as one message (`max_payload`, of which this is the default), headers and all. */
+export const PAYLOAD_BYTES_MIN = 1024 * 1024
+/** Of one message; those that are written here have some hundred bytes. */
+const HEADER_BYTES_MAX = 4 * 1024
+
+/** Bytes of one group at most: what every broker takes, large enough that a full group is cheap. */
+export const GROUP_BYTES_MAX = PAYLOAD_BYTES_MIN - HEADER_BYTES_MAX
 
 /** Done events stay this long, so that a window can be replayed. */
 export const REPLAY_WINDOW_MS = 24 * 60 * 60 * 1000

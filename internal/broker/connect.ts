@@ -8,10 +8,11 @@ import { CHANGES } from '../../streams/changes.js'
 import { DELIVERIES } from '../../streams/deliveries.js'
 import { EVENTS } from '../../streams/events.js'
 import { EXPORTERS, EXPORTS } from '../../streams/exports.js'
-import { INVOCATIONS } from '../../streams/invocations.js'
+import { INVOCATIONS, PAYLOAD_BYTES_MIN } from '../../streams/invocations.js'
 import { OBSERVATIONS } from '../../streams/observations.js'
 import { QUARANTINE } from '../../streams/quarantine.js'
 import { ATTEMPTS, DEADLETTERS, RETRIES } from '../../streams/retries.js'
+import { ConfigError } from '../config/settings.js'
 import { brokerErrorCode } from './errors.js'
 
 export interface BrokerSettings {
@@ -33,6 +34,8 @@ export interface Broker {
 /**
  * Connects to NATS, waiting for it as long as it takes, and reconnects for ever.
  * A request to the broker fails after 2 s, so that no caller hangs on a broker that is away.
+ *
+ * @throws ConfigError when the broker's messages are too small for what is published
  */
 export async function connectBroker({ url, user, password, name }: BrokerSettings): Promise<Broker> {
   const connection = await connect({
@@ -48,6 +51,13 @@ export async function connectBroker({ url, user, password, name }: BrokerSetting
     // Stack traces of every request cost half of the client's time (measured).
     noAsyncTraces: true,
   })
+  const payloadBytesMax = connection.info?.max_payload ?? 0
+  if (payloadBytesMax < PAYLOAD_BYTES_MIN) {
+    await connection.close()
+    throw new ConfigError(
+      `the broker takes messages of ${payloadBytesMax} bytes at most: set its max_payload to ${PAYLOAD_BYTES_MIN} or more`,
+    )
+  }
   const manager = await jetstreamManager(connection, { timeout: 2_000, checkAPI: false })
   const kvm = new Kvm(manager.jetstream())
   const objm = new Objm(manager.jetstream())

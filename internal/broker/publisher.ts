@@ -1,4 +1,4 @@
-import { createInbox, headers, type Msg, type NatsConnection } from '@nats-io/transport-node'
+import { createInbox, errors, headers, type Msg, type NatsConnection } from '@nats-io/transport-node'
 import { NotStored } from './errors.js'
 
 /** What the broker said of one publish: stored at a sequence, or refused, or nothing in time. */
@@ -9,6 +9,8 @@ export type PublishResult =
 
 /** JetStream's error 10077: the stream is at its limit of bytes or messages. */
 export const STREAM_FULL = 10_077
+/** JetStream's error 10054: the message is longer than the stream, or the broker, takes; however often it is sent. */
+export const MESSAGE_TOO_LARGE = 10_054
 
 export interface Publisher {
   /**
@@ -61,7 +63,10 @@ export async function storedOrThrow(
   more?: PublishOptions,
 ): Promise<number> {
   const result = await publish(subject, payload, messageId, TIMEOUT_MS, more)
-  if (result.kind !== 'stored') throw new NotStored(`${subject} did not take a message: ${result.kind}`)
+  if (result.kind !== 'stored') {
+    const why = result.kind === 'refused' ? result.description : result.reason
+    throw new NotStored(`${subject} did not take a message: ${result.kind}, ${why}`)
+  }
   return result.sequence
 }
 
@@ -114,8 +119,11 @@ export function createPublisher(connection: NatsConnection): Publisher {
         }
         try {
           connection.publish(subject, payload, { reply: `${inbox}.${token}`, headers: messageHeaders })
-        } catch {
-          settle(token, { kind: 'unavailable', reason: 'disconnected' })
+        } catch (cause) {
+          // The client knows how much the broker takes, and does not even send more.
+          if (cause instanceof errors.InvalidArgumentError) {
+            settle(token, { kind: 'refused', errorCode: MESSAGE_TOO_LARGE, description: cause.message })
+          } else settle(token, { kind: 'unavailable', reason: 'disconnected' })
         }
       }),
   }

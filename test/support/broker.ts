@@ -1,6 +1,6 @@
 /** A nats-server with JetStream for a test file, on a free port of loopback and a folder of its own. */
 import { spawn } from 'node:child_process'
-import { mkdtempSync } from 'node:fs'
+import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -15,11 +15,18 @@ export interface RunningBroker {
   readonly folder: string
 }
 
-/** Resolves once it takes connections. Ends with this process, however that ends. */
-export async function launchBroker(): Promise<RunningBroker> {
+/**
+ * Resolves once it takes connections. Ends with this process, however that ends.
+ *
+ * @param configText in place of the server's defaults
+ */
+export async function launchBroker(configText?: string): Promise<RunningBroker> {
   const port = await freePort()
   const folder = mkdtempSync(join(tmpdir(), 'attribution-nats-'))
+  const configFile = join(folder, 'nats.conf')
+  if (configText !== undefined) writeFileSync(configFile, configText)
   const { command, args } = watchedNatsServer(natsServerBin(), [
+    ...(configText === undefined ? [] : ['--config', configFile]),
     ...['--addr', '127.0.0.1', '--port', String(port)],
     ...['--jetstream', '--store_dir', folder],
   ])
