@@ -1,7 +1,7 @@
 import type { Budget } from '../auth/rate-limits.js'
 import type { Exchange } from '../gateway/exchange.js'
 import { wantedRange } from '../gateway/range.js'
-import { takeFrom } from '../gateway/rate-limit.js'
+import { limitBy } from '../gateway/rate-limit.js'
 import type { PublicRoute } from '../gateway/route.js'
 import { problem } from '../problems/catalogue.js'
 import { type Place, type ResidencyRegion, refusalOfCrossing } from '../residency/residency.js'
@@ -56,7 +56,7 @@ async function download(exchange: Exchange, wanted: Wanted, deps: DownloadRouteD
   if (permission === undefined) return exchange.replyProblem(INVALID)
   const { tenantId, jobId } = permission
   exchange.tenantId = tenantId
-  const limited = takeFrom(deps.downloadBudgetOf(tenantId), 1, nowMs)
+  const limited = limitBy(deps.downloadBudgetOf(tenantId), exchange, nowMs)
   if (limited !== undefined) return exchange.replyProblem(limited)
   if (!deps.isBrokerUp()) return exchange.replyProblem(AWAY)
   const blocked = refusalOfCrossing(deps.residencyRegionOf(tenantId), deps.places)

@@ -1,5 +1,6 @@
 import type { Budget } from '../auth/rate-limits.js'
 import { type Problem, problem } from '../problems/catalogue.js'
+import type { Exchange } from './exchange.js'
 
 /** Takes a request's cost from its caller's budget. @returns the 429 that says when to come again, if it does not fit */
 export function takeFrom(budget: Budget, cost: number, nowMs: number): Problem | undefined {
@@ -14,4 +15,11 @@ export function takeFrom(budget: Budget, cost: number, nowMs: number): Problem |
   return problem('RATE_LIMITED', 'The rate limit is exhausted; try again later.', {
     retryAfterSeconds: Math.max(resetSeconds, Math.ceil(waitMs / 1_000)),
   })
+}
+
+/** Takes a request from a budget that is not its caller's own: only the answer that refuses it shows the budget. */
+export function limitBy(budget: Budget, exchange: Exchange, nowMs: number): Problem | undefined {
+  const limited = takeFrom(budget, 1, nowMs)
+  if (limited !== undefined) exchange.budget = budget
+  return limited
 }

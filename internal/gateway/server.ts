@@ -5,7 +5,7 @@ import type { RateLimit } from '../auth/rate-limits.js'
 import { type Problem, problem } from '../problems/catalogue.js'
 import type { Logger } from '../telemetry/log.js'
 import { Exchange, type ExchangeHooks, NO_HEADERS, readHeaders } from './exchange.js'
-import { takeFrom } from './rate-limit.js'
+import { limitBy, takeFrom } from './rate-limit.js'
 import { type Method, type Route, type TenantRoute, takesNoQuery } from './route.js'
 import { followTlsFiles, type TlsFiles } from './tls.js'
 import { turnNow } from './turn-clock.js'
@@ -168,7 +168,7 @@ function answer(exchange: Exchange, route: Route, deps: Served): void {
 
 function limitAddress(exchange: Exchange, { budgetOfAddress }: Served): Problem | undefined {
   const nowMs = turnNow()
-  return takeFrom(budgetOfAddress(exchange.address, nowMs), 1, nowMs)
+  return limitBy(budgetOfAddress(exchange.address, nowMs), exchange, nowMs)
 }
 
 /** Why a caller is not let in, and who it is where that is known. */

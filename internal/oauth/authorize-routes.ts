@@ -106,11 +106,12 @@ export function authorizeRoutes(deps: OAuthDeps): readonly Route[] {
     const person = `${client.tenant_id} ${username}`
     const claimed = deps.findUserNamed(client.tenant_id, username)
     const unproven = { ...deed, actor: null, target: claimed?.id ?? null } as const
-    const waitMs = limits.waitMs(post.network, person, nowMs)
-    if (waitMs > 0) {
-      const limited = tooManyAttempts(TOO_MANY, waitMs)
-      await recordDeed(deps, exchange, { ...unproven, refusal: limited })
-      return exchange.replyProblem(limited)
+    const exhausted = limits.exhausted(post.network, person, nowMs)
+    if (exhausted !== undefined) {
+      const refusal = tooManyAttempts(TOO_MANY, exhausted)
+      await recordDeed(deps, exchange, { ...unproven, refusal })
+      exchange.budget = exhausted.budget
+      return exchange.replyProblem(refusal)
     }
     const user = await placesToSignIn.take(client.tenant_id, () => checkPassword(claimed, form.get('password') ?? ''))
     if (typeof user === 'string') return exchange.replyProblem(BUSY)

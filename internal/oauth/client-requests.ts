@@ -1,5 +1,6 @@
 import { networkOf } from '../auth/addresses.js'
 import { KeyedBudgets } from '../auth/keyed-budgets.js'
+import type { Budget } from '../auth/rate-limits.js'
 import { isBrokerAway } from '../broker/errors.js'
 import type { Exchange } from '../gateway/exchange.js'
 import { NotAudited } from '../gateway/mutations/audited.js'
@@ -44,8 +45,9 @@ export function clientRequests(
   const refuse = async (exchange: Exchange, problem: OAuthProblem, named: StoredClient | undefined): Promise<void> => {
     if (problem.error === 'invalid_client') {
       const nowMs = deps.clock()
-      const waitMs = failures.of(networkOf(exchange.address), nowMs).take(1, nowMs)
-      if (waitMs > 0) return exchange.replyProblem(tooManyAttempts(TOO_MANY_FAILURES, waitMs))
+      const budget = failures.of(networkOf(exchange.address), nowMs)
+      const waitMs = budget.take(1, nowMs)
+      if (waitMs > 0) return refuseAttempt(exchange, TOO_MANY_FAILURES, { budget, waitMs })
       const [tenantId, target] = [named?.tenant_id ?? null, named?.id ?? null]
       await recordDeed(deps, exchange, { action, tenantId, actor: null, target, refusal: problem })
     }
@@ -95,5 +97,16 @@ function unreadable(exchange: Exchange, deps: OAuthDeps): Problem | undefined {
   return problem('UNSUPPORTED_MEDIA_TYPE', 'The body must be application/x-www-form-urlencoded.')
 }
 
-export const tooManyAttempts = (detail: string, waitMs: number): Problem =>
+/** What has no attempt left, and how long until it has one. */
+export interface Exhausted {
+  readonly budget: Budget
+  readonly waitMs: number
+}
+
+export const tooManyAttempts = (detail: string, { waitMs }: Exhausted): Problem =>
   problem('RATE_LIMITED', detail, { retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1_000)) })
+
+function refuseAttempt(exchange: Exchange, detail: string, exhausted: Exhausted): void {
+  exchange.budget = exhausted.budget
+  exchange.replyProblem(tooManyAttempts(detail, exhausted))
+}

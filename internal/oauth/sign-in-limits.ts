@@ -1,4 +1,6 @@
 import { KeyedBudgets } from '../auth/keyed-budgets.js'
+import type { Budget } from '../auth/rate-limits.js'
+import type { Exhausted } from './client-requests.js'
 
 /** Attempts to sign in: those from a network that fail, at one person from a network, at one person from anywhere. */
 const FAILURES_PER_NETWORK = { perSecond: 1, burst: 100 } as const
@@ -17,13 +19,22 @@ export function signInLimits() {
   const pairs = new KeyedBudgets(PER_PERSON_AND_NETWORK, NAMES_MAX)
   const people = new KeyedBudgets(PER_PERSON, NAMES_MAX)
   const pairOf = (network: string, person: string): string => `${network} ${person}`
-  const take = (budgets: KeyedBudgets, whom: string, nowMs: number): number => budgets.of(whom, nowMs).take(1, nowMs)
+  const exhaustedOf = (budget: Budget, waitMs: number): Exhausted | undefined =>
+    waitMs > 0 ? { budget, waitMs } : undefined
+  const take = (budgets: KeyedBudgets, whom: string, nowMs: number): Exhausted | undefined => {
+    const budget = budgets.of(whom, nowMs)
+    return exhaustedOf(budget, budget.take(1, nowMs))
+  }
   return {
-    /** Takes an attempt. @returns milliseconds after which it may be made; 0: now */
-    waitMs: (network: string, person: string, nowMs: number): number =>
-      networks.of(network, nowMs).waitMs(nowMs) ||
-      take(pairs, pairOf(network, person), nowMs) ||
-      take(people, person, nowMs),
+    /** Takes an attempt. @returns what has none left */
+    exhausted(network: string, person: string, nowMs: number): Exhausted | undefined {
+      const ofNetwork = networks.of(network, nowMs)
+      return (
+        exhaustedOf(ofNetwork, ofNetwork.waitMs(nowMs)) ??
+        take(pairs, pairOf(network, person), nowMs) ??
+        take(people, person, nowMs)
+      )
+    },
     failed(network: string, nowMs: number): void {
       take(networks, network, nowMs)
     },

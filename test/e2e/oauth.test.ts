@@ -215,6 +215,7 @@ describe('a token request that cannot be granted', () => {
     const limited = answers.find(({ status }) => status === 429)
 
     expect(limited?.headers.get('retry-after')).toMatch(/^[1-9]\d*$/)
+    expect(limited?.headers.get('ratelimit-remaining')).toBe('0')
     expect(await limited?.json()).toMatchObject({ error: 'temporarily_unavailable', error_code: 'RATE_LIMITED' })
     expect((await postToken({ ...credentialFields(), grant_type: 'client_credentials' })).status).toBe(200)
   })
@@ -332,6 +333,7 @@ describe('the sign-in page', () => {
 
     expect(eleventh.status).toBe(429)
     expect(eleventh.headers.get('retry-after')).toMatch(/^[1-9]\d*$/)
+    expect(eleventh.headers.get('ratelimit-remaining')).toBe('0')
   })
 })
 

@@ -49,6 +49,8 @@ test('public routes together are limited by address, and probes are not', async 
 
   expect(statuses).toEqual([200, 200, 200, 200, 200, 429])
   expect(Number(limited.headers.get('retry-after'))).toBeGreaterThan(0)
+  expect([limited.headers.get('ratelimit-limit'), limited.headers.get('ratelimit-remaining')]).toEqual(['5', '0'])
+  expect(Number(limited.headers.get('ratelimit-reset'))).toBeGreaterThan(0)
   expect(await limited.json()).toMatchObject({ error_code: 'RATE_LIMITED', tenant_id: null })
   for (let i = 0; i < 10; i++) expect((await ask('/probe')).status).toBe(200)
 })
@@ -123,7 +125,7 @@ test('bodies that a tenant announces and does not send leave room for those of o
           return found.ok ? { ok: true, caller: { ...found.caller, tenantId } } : found
         },
       },
-      brokerAwayMs: () => 0,
+      credentialsAwayMs: () => 0,
       log: createLog('test', 'silent'),
     },
   )
