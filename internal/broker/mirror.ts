@@ -19,6 +19,8 @@ export interface Mirror<T> {
 /** A watch is pushed what is written within milliseconds. One that is not has perhaps died, which nobody says; it is made anew. */
 const RENEW_AFTER_MS = 1_000
 const REACHED_AFTER_MS_MAX = 5_000
+/** What a watch leaves behind the broker keeps for five minutes: where all are slow, not many may come of it. */
+const RENEWALS_APART_MS = 10_000
 
 /**
  * Copies a bucket into memory and follows it. Resolves when the first copy is complete.
@@ -65,9 +67,10 @@ export async function mirrorBucket<T>(
   follow(watch).catch(onLost)
 
   let isRenewing = false
+  let renewedAt = Number.NEGATIVE_INFINITY
   /** The broker tells nothing to a watch whose consumer is gone; the client would notice after a minute or more. */
   const renew = async (): Promise<void> => {
-    if (isRenewing || stopped) return
+    if (isRenewing || stopped || performance.now() - renewedAt < RENEWALS_APART_MS) return
     isRenewing = true
     try {
       const next = await bucket.watch({ ignoreDeletes: false, resumeFromRevision: reached + 1 })
@@ -77,6 +80,7 @@ export async function mirrorBucket<T>(
         follow(next).catch(onLost)
       }
       before.stop()
+      renewedAt = performance.now()
     } finally {
       isRenewing = false
     }
