@@ -30,3 +30,12 @@ export const RATES_OF_ALL = 'gateways.*.rates'
 
 /** How often a gateway says what it has given, where it has given anything. */
 export const RATES_EVERY_MS = 100
+
+/**
+ * `gateways.<member>.admitted`, heard by that member alone: a request, the 16 bytes of an invocation's id. Its answer has one
+ * byte: 1 when the member has admitted the event, 0 when it knows nothing of it.
+ */
+export const admittedSubject = (member: string): string => `gateways.${member}.admitted`
+
+/** A gateway that has not answered by then knows nothing. */
+export const ADMITTED_ANSWER_MS = 100

@@ -100,3 +100,16 @@ test('after all of that there is one record an event', async () => {
   expect(records.length).toBe(441)
   expect(new Set(records.map(({ id }) => id)).size).toBe(441)
 })
+
+test('what became of an event that one has taken the other says at once', async () => {
+  const statuses: number[] = []
+  for (let i = 0; i < 20; i++) {
+    const taken = JSON.parse((await post(second.baseUrl, event(), randomUUID())).text) as { invocation_id: string }
+    const fate = await fetch(`${service.baseUrl}/api/v1/invocations/${taken.invocation_id}`, {
+      headers: { 'x-api-key': service.credentials.api_key },
+    })
+    statuses.push(fate.status)
+  }
+
+  expect(new Set(statuses)).toEqual(new Set([200]))
+})

@@ -15,6 +15,8 @@ export interface FateDeps {
   ) => Promise<{ readonly stage: string; readonly reason: string } | undefined>
   /** Whether the event was admitted, as far as this gateway knows. */
   readonly isAdmitted: (id: Uint8Array) => boolean
+  /** The same as far as the others know. */
+  readonly isAdmittedElsewhere: (id: Uint8Array) => Promise<boolean>
 }
 
 /** `GET /api/v1/invocations/{invocation_id}`: what became of a 202. */
@@ -53,7 +55,8 @@ async function answer(exchange: Exchange, tenantId: string, deps: FateDeps): Pro
     if (known === undefined) throw cause
     return exchange.replyProblem(known)
   }
-  if (deps.isAdmitted(id)) return exchange.replyJson('200 OK', { ...invocation, status: 'queued' })
+  if (deps.isAdmitted(id) || (await deps.isAdmittedElsewhere(id)))
+    return exchange.replyJson('200 OK', { ...invocation, status: 'queued' })
   exchange.replyProblem(UNKNOWN)
 }
 

@@ -28,6 +28,7 @@ import { isKnownEvent } from './admission.js'
 import { ELSEWHERE, type Told } from './answers.js'
 import type { BulkDeps } from './bulk.js'
 import type { BulkRecord } from './bulk-outcomes.js'
+import { answerForEvents, isAdmittedElsewhere } from './events-of-peers.js'
 import { fateRoutes } from './fate-routes.js'
 import { createGroupCommit } from './group-commit.js'
 import { admissionHistory } from './history.js'
@@ -174,6 +175,8 @@ export async function openAdmission(settings: AdmissionSettings): Promise<Runnin
     isDiscoveryOnly: settings.isDiscoveryOnly,
     clock: turnNow,
   }
+  const isAdmitted = (id: Uint8Array): boolean => isKnownEvent(id, admission, clock())
+  const answeringForEvents = answerForEvents(broker.connection, gatewayName, isAdmitted, log)
   const deps = { ...admission, ...keptRecords<BulkRecord>(records, 'bulk', isBrokerUp) }
   const routes = [
     ...admissionRoutes(deps),
@@ -191,7 +194,8 @@ export async function openAdmission(settings: AdmissionSettings): Promise<Runnin
       isAttributed: async (tenantId, idHex) =>
         (await findAttribution(store, tenantId, idHex, await watermark.latest(), settings.stopping)) !== undefined,
       findQuarantined: (tenantId, idHex) => findQuarantined(store, tenantId, idHex),
-      isAdmitted: (id) => isKnownEvent(id, admission, clock()),
+      isAdmitted,
+      isAdmittedElsewhere: (id) => isAdmittedElsewhere(broker.connection, peers.others, id),
     }),
   ]
   return {
@@ -202,6 +206,7 @@ export async function openAdmission(settings: AdmissionSettings): Promise<Runnin
       await groups.idle()
       clearInterval(overdue)
       await peers.close()
+      answeringForEvents.unsubscribe()
       await writer.close()
     },
   }

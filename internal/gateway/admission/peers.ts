@@ -32,6 +32,8 @@ import {
  * The check of event_id then still leaves one record an event.
  */
 export interface Peers {
+  /** The other gateways that are alive. */
+  readonly others: readonly string[]
   /** @returns undefined when this gateway owns the key, or is alone: nobody is to be asked */
   ownerOf(key: KeyHash): string | undefined
   /**
@@ -306,6 +308,10 @@ export async function joinPeers(deps: PeersDeps): Promise<Peers> {
   })
 
   return {
+    get others() {
+      return owners.peers
+    },
+
     ownerOf: (key) => owners.ownerOf(key),
 
     claim(owner, key, fingerprint, tell) {

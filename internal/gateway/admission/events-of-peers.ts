@@ -1,0 +1,45 @@
+import type { NatsConnection, Subscription } from '@nats-io/transport-node'
+import { ADMITTED_ANSWER_MS, admittedSubject } from '../../../streams/gateways.js'
+import type { Logger } from '../../telemetry/log.js'
+
+/**
+ * Until its record is there only the gateway that has admitted an event knows of it: whoever is asked for it elsewhere
+ * asks the others. Ids are not exchanged ahead, since few are ever asked for.
+ */
+
+const ADMITTED = Uint8Array.of(1)
+const UNKNOWN = Uint8Array.of(0)
+
+/** Answers the other gateways, until the subscription ends. */
+export function answerForEvents(
+  connection: NatsConnection,
+  self: string,
+  isAdmitted: (id: Uint8Array) => boolean,
+  log: Pick<Logger, 'error'>,
+): Subscription {
+  return connection.subscribe(admittedSubject(self), {
+    callback(error, message) {
+      try {
+        if (error !== null) throw error
+        message.respond(isAdmitted(message.data) ? ADMITTED : UNKNOWN)
+      } catch (cause) {
+        log.error({ err: cause }, 'another gateway that asked for an event could not be answered')
+      }
+    },
+  })
+}
+
+/** Whether one of these gateways has admitted the event. One that does not answer has not. */
+export async function isAdmittedElsewhere(
+  connection: NatsConnection,
+  gateways: readonly string[],
+  id: Uint8Array,
+): Promise<boolean> {
+  const answers = gateways.map((gateway) =>
+    connection.request(admittedSubject(gateway), id, { timeout: ADMITTED_ANSWER_MS }).then(
+      ({ data }) => data[0] === 1,
+      () => false,
+    ),
+  )
+  return (await Promise.all(answers)).includes(true)
+}
