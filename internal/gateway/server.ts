@@ -92,7 +92,7 @@ function register(
 /** Bodies over 64 KiB that are on their way or being worked off, as long as they were announced, all together, */
 const BODY_BYTES_HELD_MAX = 256 * 1024 * 1024
 /** and of one tenant: however slowly it sends them, there is room for others. */
-const TENANT_BODY_BYTES_HELD_MAX = BODY_BYTES_HELD_MAX / 4
+const TENANT_BODY_BYTES_HELD_MAX = BODY_BYTES_HELD_MAX / 2
 
 /** Counts the requests that are not answered yet, and answers those that fail. */
 class OpenRequests implements ExchangeHooks {

@@ -88,7 +88,7 @@ test('a read that declares no parameters refuses each, but one that declares som
 })
 
 test('bodies that a tenant announces and does not send leave room for those of others', async () => {
-  const [announced, bytesMax] = [12, 5 * 1024 * 1024]
+  const [announced, bytesMax] = [25, 5 * 1024 * 1024]
   const keys = scopeKeys()
   let open = 0
   let whenOpen: (count: number) => void = () => undefined
