@@ -16,6 +16,8 @@ export interface Mirror<T> {
   stop(): void
 }
 
+type Watch = Awaited<ReturnType<KV['watch']>>
+
 /** A watch is pushed what is written within milliseconds. One that is not has perhaps died, which nobody says; it is made anew. */
 const RENEW_AFTER_MS = 1_000
 const REACHED_AFTER_MS_MAX = 5_000
@@ -34,60 +36,68 @@ export async function mirrorBucket<T>(
   onChange: (key: string, value: T | undefined) => void = () => undefined,
 ): Promise<Mirror<T>> {
   const copy = new Map<string, T>()
-  // The newest entries may have expired since: the copy that is complete then holds all up to here without having seen it.
-  const { last_seq: lastBefore } = (await bucket.status()).streamInfo.state
-  let watch = await bucket.watch({ ignoreDeletes: false })
+  let watch: Watch | undefined
   let stopped = false
   let reached = 0
   const waiting = new Set<() => void>()
-  let complete: () => void = () => undefined
-  const first = new Promise<void>((resolve) => {
-    complete = resolve
-  })
+  /** Keys of the bucket, as the watch that follows it now has shown them so far. */
+  let shown = new Set<string>()
 
-  // An empty bucket sends nothing at all, so its first copy is complete at once.
-  if ((await bucket.status()).values === 0) complete()
-
-  const apply = (entry: KvWatchEntry): void => {
-    const value = entry.operation === 'PUT' ? entry.json<T>() : undefined
-    if (value === undefined) copy.delete(entry.key)
-    else copy.set(entry.key, value)
-    onChange(entry.key, value)
-    reached = entry.revision
+  const advance = (revision: number): void => {
+    reached = Math.max(reached, revision)
     for (const look of waiting) look()
   }
-  const follow = async (followed: typeof watch): Promise<void> => {
+  const set = (key: string, value: T | undefined): void => {
+    if (value === undefined) copy.delete(key)
+    else copy.set(key, value)
+    onChange(key, value)
+  }
+  const take = (entry: KvWatchEntry): void => {
+    const isThere = entry.operation === 'PUT'
+    if (isThere) shown.add(entry.key)
+    else shown.delete(entry.key)
+    // Two watches overlap while one takes over from the other.
+    if (entry.revision <= reached) return
+    set(entry.key, isThere ? entry.json<T>() : undefined)
+    advance(entry.revision)
+  }
+  const follow = async (followed: Watch, complete: () => void): Promise<void> => {
     for await (const entry of followed) {
-      // Two watches overlap while one takes over from the other.
-      if (entry.revision > reached) apply(entry)
+      take(entry)
       if (entry.delta === 0) complete()
     }
     if (!stopped && followed === watch) throw new Error('the watch of a bucket ended')
   }
-  follow(watch).catch(onLost)
 
-  let isRenewing = false
+  /** Begins to watch the whole bucket. @returns when all that is there now was shown */
+  const begin = async (): Promise<void> => {
+    // The newest entries may have expired since: what is complete then holds all up to here without having seen them.
+    const { last_seq: lastBefore } = (await bucket.status()).streamInfo.state
+    const next = await bucket.watch({ ignoreDeletes: false })
+    const before = watch
+    if (stopped) return next.stop()
+    watch = next
+    const own = new Set<string>()
+    shown = own
+    const isShown = new Promise<void>((resolve) => void follow(next, resolve).catch(onLost))
+    before?.stop()
+    // An empty bucket sends nothing at all.
+    if ((await bucket.status()).values > 0) await isShown
+    if (watch !== next) return
+    // What went while nobody watched, and has left no trace.
+    for (const key of [...copy.keys()]) if (!own.has(key)) set(key, undefined)
+    advance(lastBefore)
+  }
+
   let renewedAt = Number.NEGATIVE_INFINITY
   /** The broker tells nothing to a watch whose consumer is gone; the client would notice after a minute or more. */
   const renew = async (): Promise<void> => {
-    if (isRenewing || stopped || performance.now() - renewedAt < RENEWALS_APART_MS) return
-    isRenewing = true
-    try {
-      const next = await bucket.watch({ ignoreDeletes: false, resumeFromRevision: reached + 1 })
-      const before = stopped ? next : watch
-      if (!stopped) {
-        watch = next
-        follow(next).catch(onLost)
-      }
-      before.stop()
-      renewedAt = performance.now()
-    } finally {
-      isRenewing = false
-    }
+    if (stopped || performance.now() - renewedAt < RENEWALS_APART_MS) return
+    renewedAt = performance.now()
+    await begin()
   }
 
-  await first
-  reached = Math.max(reached, lastBefore)
+  await begin()
   return {
     get: (key) => copy.get(key),
     entries: () => copy.entries(),
@@ -99,8 +109,8 @@ export async function mirrorBucket<T>(
           clearTimeout(renewal)
           clearTimeout(end)
         }
-        const look = (): void => {
-          if (reached < revision) return
+        const look = (otherwise?: () => void): void => {
+          if (reached < revision) return otherwise?.()
           settle()
           resolve()
         }
@@ -109,13 +119,14 @@ export async function mirrorBucket<T>(
           reject(new CopyBehind(`the copy of a bucket is at ${reached}, not yet at ${revision}`, { cause }))
         }
         const renewal = setTimeout(() => renew().catch(fail), RENEW_AFTER_MS)
-        const end = setTimeout(fail, REACHED_AFTER_MS_MAX)
+        // What has come meanwhile is read first: this process may have stood still.
+        const end = setTimeout(() => setImmediate(() => look(fail)), REACHED_AFTER_MS_MAX)
         waiting.add(look)
       }),
     revision: () => reached,
     stop: () => {
       stopped = true
-      watch.stop()
+      watch?.stop()
     },
   }
 }

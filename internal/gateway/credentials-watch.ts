@@ -18,28 +18,45 @@ export interface CredentialsWatchDeps {
   readonly connection: Pick<NatsConnection, 'status'>
   readonly clock: () => number
   readonly log: Logger
+  /** Milliseconds that only go forward, for tests. */
+  readonly now?: () => number
+}
+
+interface Watched {
+  readonly bucket: KV
+  readonly copy: Pick<Mirror<unknown>, 'reached'>
+  /** As of when it is known to be current, by `now`. */
+  currentAt: number
 }
 
 /** One request a bucket, which its stream's leader answers from memory. */
 const ASK_EVERY_MS = 1_000
-const ASK_EVERY_MS_WHILE_AWAY = 200
+const ASK_AGAIN_MS = 200
 /** A question that is lost times out after 2 s; the next answer is in time. */
 const UNHEARD_MS_MAX = 5_000
+const MOVE_EVERY_MS = 500
+/** A turn that came so much too late: the process stood still, or had no processor. */
+const STOOD_MS_MIN = 500
+const STOOD_MS_MAX = 5_000
 
 /**
  * Asks each bucket every second how far it has come, and lets its copy come as far. A connection that stands proves
  * nothing: a watch dies without a word when its consumer does (a broker's node that goes down, a gateway that was cut
  * off for minutes). After a reconnection nothing counts as known before all have answered.
  */
-export function watchCredentials({ connection, clock, log }: CredentialsWatchDeps): CredentialsWatch {
-  const copies: { readonly bucket: KV; readonly copy: Pick<Mirror<unknown>, 'reached'> }[] = []
+export function watchCredentials({
+  connection,
+  clock,
+  log,
+  now = () => performance.now(),
+}: CredentialsWatchDeps): CredentialsWatch {
+  const copies: Watched[] = []
   const dependency = watchDependency('credentials', clock)
-  let currentAt = clock()
   let isConnected = true
   let isConfirmed = true
   let cuts = 0
   const awayMs = (): number => {
-    const unheardMs = clock() - currentAt
+    const unheardMs = now() - Math.min(...copies.map(({ currentAt }) => currentAt), now())
     return isConfirmed && unheardMs <= UNHEARD_MS_MAX ? 0 : Math.max(1, unheardMs)
   }
   const note = (): void => {
@@ -48,21 +65,30 @@ export function watchCredentials({ connection, clock, log }: CredentialsWatchDep
     dependency.report(status)
   }
 
-  const ask = async (): Promise<void> => {
-    const askedAt = clock()
-    const cutsBefore = cuts
-    try {
-      await Promise.all(
-        copies.map(async ({ bucket, copy }) => copy.reached((await bucket.status()).streamInfo.state.last_seq)),
-      )
-      if (cuts !== cutsBefore) return
-      currentAt = Math.max(currentAt, askedAt)
-      isConfirmed = true
-    } catch (cause) {
-      log.debug({ err: cause }, 'a bucket that decides about access does not answer, or its copy is behind')
-    }
-    note()
+  const askOf = async (watched: Watched): Promise<void> => {
+    const askedAt = now()
+    await watched.copy.reached((await watched.bucket.status()).streamInfo.state.last_seq)
+    watched.currentAt = Math.max(watched.currentAt, askedAt)
   }
+  /** @returns whether all are current */
+  const ask = async (): Promise<boolean> => {
+    const cutsBefore = cuts
+    const asked = await Promise.allSettled(copies.map(askOf))
+    const failed = asked.find((each) => each.status === 'rejected')
+    if (failed !== undefined) {
+      log.debug({ err: failed.reason }, 'a bucket that decides about access does not answer, or its copy is behind')
+    } else if (cuts === cutsBefore) isConfirmed = true
+    note()
+    return failed === undefined
+  }
+  /** While this process stands still nothing is heard, and nobody is to blame for it; up to a limit, since much may happen. */
+  let movedAt = performance.now()
+  const moving = setInterval(() => {
+    const stoodMs = performance.now() - movedAt - MOVE_EVERY_MS
+    if (stoodMs > STOOD_MS_MIN) for (const watched of copies) watched.currentAt += Math.min(stoodMs, STOOD_MS_MAX)
+    movedAt = performance.now()
+  }, MOVE_EVERY_MS)
+  moving.unref()
   const follow = async (): Promise<void> => {
     for await (const { type } of connection.status()) {
       if (type === 'disconnect') {
@@ -78,20 +104,20 @@ export function watchCredentials({ connection, clock, log }: CredentialsWatchDep
   }
   let isStopped = false
   let timer: NodeJS.Timeout
-  const goOn = (): void => {
+  const goOn = (areCurrent: boolean): void => {
     if (isStopped) return
     timer = setTimeout(
-      () => void (isConnected ? ask() : Promise.resolve()).finally(goOn),
-      awayMs() === 0 ? ASK_EVERY_MS : ASK_EVERY_MS_WHILE_AWAY,
+      () => void (isConnected ? ask() : Promise.resolve(false)).then(goOn),
+      areCurrent && awayMs() === 0 ? ASK_EVERY_MS : ASK_AGAIN_MS,
     )
     timer.unref()
   }
 
   note()
   void follow()
-  goOn()
+  goOn(true)
   return {
-    add: (bucket, copy) => void copies.push({ bucket, copy }),
+    add: (bucket, copy) => void copies.push({ bucket, copy, currentAt: now() }),
     awayMs,
     current() {
       note()
@@ -100,6 +126,7 @@ export function watchCredentials({ connection, clock, log }: CredentialsWatchDep
     stop() {
       isStopped = true
       clearTimeout(timer)
+      clearInterval(moving)
     },
   }
 }

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Broker } from '../../../internal/broker/connect.js'
 import { isBrokerAway } from '../../../internal/broker/errors.js'
 import { type Mirror, mirrorBucket } from '../../../internal/broker/mirror.js'
-import { API_KEY_USES, API_KEYS, CLIENTS, REVOKED_TOKENS } from '../../../streams/buckets.js'
+import { API_KEY_USES, API_KEYS, CLIENTS, CONNECTORS, REVOKED_TOKENS } from '../../../streams/buckets.js'
 import { type Buckets, launchBuckets } from '../../support/buckets.js'
 
 let buckets: Buckets
@@ -75,6 +75,28 @@ test('a copy of a bucket whose newest entries are gone has come as far as the bu
   mirrors.push(mirror)
 
   expect([mirror.revision(), [...mirror.entries()]]).toEqual([revision, []])
+})
+
+test('a copy that heard nothing for so long that no trace is left of what went has come as far as its bucket', async () => {
+  const elsewhere = await buckets.connect()
+  const told: [string, unknown][] = []
+  const mirror = await mirrorBucket<number>(await buckets.open(CONNECTORS), lost, (key, value) =>
+    told.push([key, value]),
+  )
+  mirrors.push(mirror)
+  const bucket = await elsewhere.bucket(CONNECTORS)
+  await mirror.reached(await bucket.put('con_kept', '1'))
+  await mirror.reached(await bucket.put('con_gone', '2'))
+
+  await forgetWatches(elsewhere, 'KV_connectors')
+  const revision = await bucket.put('con_gone', '3')
+  await elsewhere.manager.streams.purge('KV_connectors', { filter: '$KV.connectors.con_gone' })
+  await mirror.reached(revision)
+
+  expect(Object.fromEntries(mirror.entries())).toEqual({ con_kept: 1 })
+  expect(told.slice(2)).toEqual([['con_gone', undefined]])
+  await mirror.reached(await bucket.put('con_kept', '4'))
+  expect(mirror.get('con_kept')).toBe(4)
 })
 
 /** As when the node goes down that has their consumers: nobody tells those who watch. */
