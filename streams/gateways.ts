@@ -37,5 +37,5 @@ export const RATES_EVERY_MS = 100
  */
 export const admittedSubject = (member: string): string => `gateways.${member}.admitted`
 
-/** A gateway that has not answered by then knows nothing. */
-export const ADMITTED_ANSWER_MS = 100
+/** A gateway that has not answered by then has no time to. */
+export const ADMITTED_ANSWER_MS = 1_000

@@ -47,10 +47,10 @@ export function* foldInSteps(
   memory: FoldMemory,
 ): Generator<undefined, Rollups> {
   const sorted = [...cells].sort(byValues)
-  const lattice = yield* Lattice.inSteps(sorted, dimensionCount)
   const key = foldKeyOf(sorted, dimensionCount)
   const known = memory.recall(key)
   if (known === 'too much') throw new TooMuchToFold()
+  const lattice = yield* Lattice.inSteps(sorted, dimensionCount)
   if (known !== undefined) lattice.hideAs(known)
   else {
     try {

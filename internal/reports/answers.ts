@@ -1,6 +1,6 @@
-import { FoldMemory } from '../cohorts/fold-memory.js'
 import { compareKeys } from '../gateway/sorted-records.js'
 import { ADOPTION, shownAdoption } from './adoption.js'
+import { Folds } from './folds.js'
 import { KeptAnswers } from './kept-answers.js'
 import { type ReportKind, readQuestion } from './kinds.js'
 import type { Measured } from './parts.js'
@@ -42,7 +42,7 @@ export function reportAnswers(
   clock: () => number,
 ): (task: ReportTask, signal: AbortSignal) => Promise<ReportPage> {
   const kept = new KeptAnswers<ReportPage>(clock)
-  const folds = new FoldMemory()
+  const folds = new Folds()
   return async (task, signal) => {
     const { rows, scope } = await kept.take(task.answerId, () => answerTo(task, reads, folds, signal))
     const { after, limit } = task
@@ -54,7 +54,7 @@ export function reportAnswers(
 async function answerTo(
   { kind, tenantId, query, nowMs, notPeople }: ReportTask,
   reads: Omit<UsageReads, 'notPeople'>,
-  folds: FoldMemory,
+  folds: Folds,
   signal: AbortSignal,
 ): Promise<ReportPage> {
   const read = readQuestion(kind, query, nowMs)

@@ -1,10 +1,9 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { FoldMemory } from '../cohorts/fold-memory.js'
 import { PEOPLE_KEPT, unionOf } from '../cohorts/people.js'
-import { type Cell, foldInSteps, type Rollups } from '../cohorts/rollups.js'
+import type { Cell, Rollups } from '../cohorts/rollups.js'
 import { type Choice, type Row, type Rows, rowsHeldBy, rowsOf, type SummedCell, type Sums } from '../cohorts/rows.js'
 import type { SpreadWeights } from '../store/queries/allocation-weights.js'
 import { type Interval, REPORT_DIMENSIONS, type ReportDimension, type UsageSums } from '../store/queries/usage.js'
+import type { Folds } from './folds.js'
 import type { Period } from './period.js'
 import type { ReportFilter, ReportQuestion } from './question.js'
 import { SHARES_MAX, type Spreading, spreadPools } from './spread.js'
@@ -56,13 +55,14 @@ export interface Part<M> extends Rows<M> {
   readonly buckets: ReadonlyMap<string, Period>
 }
 
-export async function groundOf<M>(
+/** @param use what is done with it */
+export function onGround<M, T>(
   period: Period,
   sums: readonly UsageSums[],
   measured: Measured<M>,
-  folds: FoldMemory,
-  signal: AbortSignal,
-): Promise<Ground<M>> {
+  { folds, signal }: { readonly folds: Folds; readonly signal: AbortSignal },
+  use: (ground: Ground<M>) => T,
+): Promise<T> {
   const buckets = new Map<string, Period>()
   const cells: SummedCell<M>[] = sums.map((each) => {
     const key = each.bucket === undefined ? '' : String(each.bucket.fromMs)
@@ -79,23 +79,9 @@ export async function groundOf<M>(
   const serviceOf = ({ labels }: UsageSums): string => labels[SERVICE - 1] ?? ''
   const pools = new Set(sums.filter(({ isPooled }) => isPooled).map(serviceOf))
   for (const each of sums) if (!each.isPooled) pools.delete(serviceOf(each))
-  const rollups = await inSlices(foldInSteps([...inhabited.values()], DIMENSION_COUNT, folds), signal)
-  return { period, cells, rollups, buckets, pools }
-}
-
-/** How long one report works before another has its turn. */
-const SLICE_MS = 20
-
-/** @throws the signal's reason when the caller has left */
-async function inSlices<T>(steps: Generator<undefined, T>, signal: AbortSignal): Promise<T> {
-  for (let since = performance.now(); ; ) {
-    const step = steps.next()
-    if (step.done) return step.value
-    if (performance.now() - since < SLICE_MS) continue
-    await nextTurn()
-    signal.throwIfAborted()
-    since = performance.now()
-  }
+  return folds.during([...inhabited.values()], DIMENSION_COUNT, signal, (rollups) =>
+    use({ period, cells, rollups, buckets, pools }),
+  )
 }
 
 /** The rows of a fixed period, of which the question may want a part. */

@@ -1,16 +1,16 @@
-import { FoldMemory } from '../cohorts/fold-memory.js'
 import type { Row, Sums } from '../cohorts/rows.js'
 import { compareKeys } from '../gateway/sorted-records.js'
 import type { SpreadWeights } from '../store/queries/allocation-weights.js'
 import type { Interval, PeopleWanted, UsageScope, UsageSums } from '../store/queries/usage.js'
+import { Folds } from './folds.js'
 import {
   type Ground,
-  groundOf,
   hasTime,
   isFilter,
   lies,
   type Measured,
   type Month,
+  onGround,
   type Part,
   partOf,
   TooManyGroups,
@@ -70,7 +70,7 @@ export async function reportOf<M>(
   measured: Measured<M>,
   reads: UsageReads,
   signal: AbortSignal,
-  folds: FoldMemory = new FoldMemory(),
+  folds: Folds = new Folds(),
 ): Promise<Report<M>> {
   const { interval, zone, period: asked } = question
   const people = { peopleMax: measured.peopleMax, excluded: reads.notPeople(tenantId) }
@@ -85,9 +85,20 @@ export async function reportOf<M>(
     if (sums.filter(isInhabited).length > GROUPS_MAX) throw new TooManyGroups()
     return sums
   }
-  const groundIn = (own: Period, into: readonly Period[], sums: readonly UsageSums[]): Promise<Ground<M>> => {
+  const partIn = (
+    own: Period,
+    into: readonly Period[],
+    sums: readonly UsageSums[],
+    toPart: (ground: Ground<M>) => Part<M>,
+  ): Promise<Part<M>> => {
     const its = sums.filter(({ bucket }) => ownerOf(bucket, into) === own)
-    return groundOf(own, its, measured, folds, signal)
+    return onGround(own, its, measured, { folds, signal }, toPart)
+  }
+  let shares = 0
+  const counted = (part: Part<M>): Part<M> => {
+    shares += part.shares
+    if (shares > SHARES_MAX) throw new TooManyGroups()
+    return part
   }
 
   let ahead: { readonly of: readonly Period[]; readonly sums: UsageSums[] } | undefined
@@ -100,17 +111,20 @@ export async function reportOf<M>(
   const months = question.isAllocating ? await monthsOf(tenantId, begun, zone, reads, signal) : []
   if (isExact) {
     // Nobody to hide: as asked for, to the quarter of an hour.
-    const exact = async (period: Period, into: readonly Period[]): Promise<Ground<M>[]> => {
+    const exact = async (period: Period, into: readonly Period[]): Promise<Part<M>[]> => {
       const sums = await reads.sums({ tenantId, ...period }, interval, zone, people, signal)
-      return Promise.all(into.map((own) => groundIn(own, into, sums)))
+      const parts: Part<M>[] = []
+      for (const own of into) {
+        const toPart = (ground: Ground<M>) => partOf(ground, question, question.filters, months, measured)
+        parts.push(counted(await partIn(own, into, sums, toPart)))
+      }
+      return parts
     }
     const isParted = interval === 'month' || months.length > 1
     const parted = isParted ? fixedPeriods(asked, undefined, zone).map((month) => within(month, asked)) : [asked]
-    const grounds =
-      interval === undefined
-        ? (await Promise.all(parted.map((period) => exact(period, [period])))).flat()
-        : await exact(asked, parted)
-    const parts = grounds.map((ground) => partOf(ground, question, question.filters, months, measured))
+    const parts: Part<M>[] = []
+    if (interval !== undefined) parts.push(...(await exact(asked, parted)))
+    else for (const period of parted) parts.push(...(await exact(period, [period])))
     return toReport(question, parts, question.filters.length, { isExact, months, measured })
   }
   // The rows of a month are of all of it.
@@ -125,15 +139,17 @@ export async function reportOf<M>(
       if (!of.some(isToMake)) continue
       const sums = ahead?.of === of ? ahead.sums : await read(of)
       ahead = undefined
-      for (const own of of) {
-        const ground = await groundIn(own, of, sums)
-        while (isToMake(own)) {
-          const part = partOf(ground, wide, question.filters.slice(0, kept), months, measured)
-          const least = kept - part.widened.filter(isFilter).length
-          if (least === kept) made.set(own, { part, kept })
-          kept = least
-        }
-        if (sumOf([...made.values()].map(({ part }) => part.shares)) > SHARES_MAX) throw new TooManyGroups()
+      for (const own of of.filter(isToMake)) {
+        const part = await partIn(own, of, sums, (ground) => {
+          for (;;) {
+            const tried = partOf(ground, wide, question.filters.slice(0, kept), months, measured)
+            const least = kept - tried.widened.filter(isFilter).length
+            if (least === kept) return tried
+            kept = least
+          }
+        })
+        shares -= made.get(own)?.part.shares ?? 0
+        made.set(own, { part: counted(part), kept })
       }
     }
   }
@@ -142,7 +158,6 @@ export async function reportOf<M>(
 }
 
 const isInhabited = ({ people }: UsageSums): boolean => people.length > 0
-const sumOf = (numbers: readonly number[]): number => numbers.reduce((sum, each) => sum + each, 0)
 
 /** So many days are read at a time; months each by itself. */
 const DAYS_READ = 7

@@ -54,7 +54,7 @@ function mergedLimits(
 export function patchedByOperator(tenant: Tenant, patch: SettingsPatch): Tenant {
   const { operator_rate_limits: before, ...rest } = patchedTenant(tenant, patch)
   const given = patch.rate_limits === undefined ? before : mergedLimits(before, patch.rate_limits)
-  return { ...rest, ...(given !== undefined && Object.keys(given).length > 0 && { operator_rate_limits: given }) }
+  return { ...rest, ...(given !== undefined && { operator_rate_limits: given }) }
 }
 
 /** The limits that hold for a tenant. */
@@ -65,12 +65,12 @@ export function limitsOf(tenant: Tenant | undefined, instanceLimits: RateLimits)
 }
 
 /**
- * What a tenant may have: what its operator has given it, else the instance's. More than that can stand in its settings
- * only as an older version wrote them, where an operator had none but these.
+ * What a tenant may have: what its operator has given it, else the instance's. Where nothing says what the operator has
+ * given, an older version wrote the settings, and more than the instance's there is the operator's, who had none but these.
  */
 function mostOf(tenant: Tenant | undefined, instanceLimits: RateLimits): RateLimits {
   const given = rateLimitOverrides(tenant?.operator_rate_limits)
-  const own = rateLimitOverrides(settingsOf(tenant).rate_limits)
+  const own = tenant?.operator_rate_limits === undefined ? rateLimitOverrides(settingsOf(tenant).rate_limits) : {}
   return byClass((name) => given[name] ?? byPart(Math.max, instanceLimits[name], own[name] ?? instanceLimits[name]))
 }
 
@@ -80,7 +80,6 @@ export function withGranted(tenant: Tenant, instanceLimits: RateLimits): Tenant 
   const granted = RATE_CLASSES.filter(
     (name) => most[name].perSecond > instanceLimits[name].perSecond || most[name].burst > instanceLimits[name].burst,
   ).map((name) => [name, { per_second: most[name].perSecond, burst: most[name].burst }])
-  if (granted.length === 0) return tenant
   return { ...tenant, operator_rate_limits: { ...Object.fromEntries(granted), ...tenant.operator_rate_limits } }
 }
 

@@ -105,7 +105,8 @@ export async function admitBulk(
     // One that never fits is told so, although the rest of it might.
     const cost = items.count > ingest.limit ? items.count : items.count - 1
     const limited = takeFrom(ingest, cost, deps.clock())
-    if (limited !== undefined) return exchange.replyProblem(limited)
+    // It has to wait for all of it, the first unit included, which its repeat pays again.
+    if (limited !== undefined) return exchange.replyProblem(takeFrom(ingest, items.count, deps.clock()) ?? limited)
     begin(0)
   })
 }

@@ -1,4 +1,4 @@
-import type { NatsConnection, Subscription } from '@nats-io/transport-node'
+import { errors, type NatsConnection, type Subscription } from '@nats-io/transport-node'
 import { ADMITTED_ANSWER_MS, admittedSubject } from '../../../streams/gateways.js'
 import type { Logger } from '../../telemetry/log.js'
 
@@ -29,17 +29,25 @@ export function answerForEvents(
   })
 }
 
-/** Whether one of these gateways has admitted the event. One that does not answer has not. */
+/**
+ * Whether one of these gateways has admitted the event; undefined when none says so and one of them does not answer, though it
+ * is there. One that is gone has left what it had admitted to the log, and another has loaded it.
+ */
 export async function isAdmittedElsewhere(
   connection: NatsConnection,
   gateways: readonly string[],
   id: Uint8Array,
-): Promise<boolean> {
+): Promise<boolean | undefined> {
   const answers = gateways.map((gateway) =>
     connection.request(admittedSubject(gateway), id, { timeout: ADMITTED_ANSWER_MS }).then(
       ({ data }) => data[0] === 1,
-      () => false,
+      (cause: unknown) => (isNobodyThere(cause) ? false : undefined),
     ),
   )
-  return (await Promise.all(answers)).includes(true)
+  const told = await Promise.all(answers)
+  if (told.includes(true)) return true
+  return told.includes(undefined) ? undefined : false
 }
+
+const isNobodyThere = (cause: unknown): boolean =>
+  cause instanceof errors.NoRespondersError || (cause instanceof errors.RequestError && cause.isNoResponders())

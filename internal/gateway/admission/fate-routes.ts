@@ -16,7 +16,7 @@ export interface FateDeps {
   /** Whether the event was admitted, as far as this gateway knows. */
   readonly isAdmitted: (id: Uint8Array) => boolean
   /** The same as far as the others know. */
-  readonly isAdmittedElsewhere: (id: Uint8Array) => Promise<boolean>
+  readonly isAdmittedElsewhere: (id: Uint8Array) => Promise<boolean | undefined>
 }
 
 /** `GET /api/v1/invocations/{invocation_id}`: what became of a 202. */
@@ -55,9 +55,12 @@ async function answer(exchange: Exchange, tenantId: string, deps: FateDeps): Pro
     if (known === undefined) throw cause
     return exchange.replyProblem(known)
   }
-  if (deps.isAdmitted(id) || (await deps.isAdmittedElsewhere(id)))
-    return exchange.replyJson('200 OK', { ...invocation, status: 'queued' })
-  exchange.replyProblem(UNKNOWN)
+  const isAdmitted = deps.isAdmitted(id) || (await deps.isAdmittedElsewhere(id))
+  if (isAdmitted === true) return exchange.replyJson('200 OK', { ...invocation, status: 'queued' })
+  exchange.replyProblem(isAdmitted === undefined ? UNDECIDED : UNKNOWN)
 }
 
 const UNKNOWN = problem('NOT_FOUND', 'No such invocation was admitted in the last seven days.')
+const UNDECIDED = problem('SERVICE_UNAVAILABLE', 'Another gateway may have admitted it, and does not answer now.', {
+  retryAfterSeconds: 1,
+})

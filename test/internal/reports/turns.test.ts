@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { FoldMemory } from '../../../internal/cohorts/fold-memory.js'
+import { Folds } from '../../../internal/reports/folds.js'
 import { readQuestion } from '../../../internal/reports/kinds.js'
 import { reportOf } from '../../../internal/reports/report.js'
 import { USAGE } from '../../../internal/reports/usage.js'
@@ -22,7 +22,7 @@ const FEW: readonly ReportedCall[] = Array.from({ length: 12 }, (_, i) => ({
   atMs: START_MS,
 }))
 
-function report(calls: readonly ReportedCall[], signal: AbortSignal, folds = new FoldMemory()) {
+function report(calls: readonly ReportedCall[], signal: AbortSignal, folds = new Folds()) {
   const query = 'group_by=service&from=2026-10-01T00:00:00Z&to=2026-11-01T00:00:00Z'
   const read = readQuestion('usage', query, START_MS)
   if (!read.ok) throw new Error('not a question')
@@ -38,6 +38,19 @@ test('a small report has its turn while a large one is folded', async () => {
   await Promise.all([large, small])
 
   expect(ended).toEqual(['small', 'large'])
+})
+
+test('a large report whose caller leaves before its turn leaves it to the next', async () => {
+  const folds = new Folds()
+  const leaving = new AbortController()
+  const left = new Error('the caller has left')
+  const first = report(MANY, never, folds)
+  const second = report(MANY, leaving.signal, folds)
+  const third = report(MANY, never, folds)
+  leaving.abort(left)
+
+  await expect(second).rejects.toBe(left)
+  expect((await third).rows).toEqual((await first).rows)
 })
 
 test('a report whose caller leaves is folded no further', async () => {
