@@ -105,7 +105,12 @@ const refresh: Grant = async (client, form, { sessions, findUser, signInKey }, n
   if (presented === undefined) return BAD_REFRESH_TOKEN
   const { sessionId, generation } = presented
   const session = await sessions.find(sessionId)
-  if (session?.status !== 'active' || session.client_id !== client.id) return BAD_REFRESH_TOKEN
+  if (session?.client_id !== client.id) return BAD_REFRESH_TOKEN
+  if (session.status === 'revoked') {
+    // Whoever has ended it may have failed before its tokens were denied.
+    await sessions.revoke(sessionId)
+    return BAD_REFRESH_TOKEN
+  }
   const user = findUser(session.user_id)
   if (user?.status !== 'active' || !isSignedInSince(user, session.auth_time)) return BAD_REFRESH_TOKEN
 

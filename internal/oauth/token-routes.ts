@@ -94,8 +94,9 @@ async function revoke(
   const refreshToken = readRefreshToken(deps.signInKey, token)
   if (refreshToken !== undefined) {
     const session = await deps.sessions.find(refreshToken.sessionId)
-    if (session?.status !== 'active') return 'done'
-    if (session.client_id !== client.id) return 'other_clients'
+    if (session === undefined) return 'done'
+    // One that has ended is ended again: the first attempt may have ended before its tokens were denied.
+    if (session.client_id !== client.id) return session.status === 'active' ? 'other_clients' : 'done'
     const hasEnded = await deps.sessions.revoke(session.id)
     return hasEnded ? { tenantId: session.tenant_id, userId: session.user_id } : 'done'
   }

@@ -43,6 +43,8 @@ let server: RunningServer
 let ada: StoredUser
 let bob: StoredUser
 const audited: AuditEntry[] = []
+const denied: string[] = []
+let denyTokensOf = async (id: string): Promise<void> => void denied.push(id)
 
 beforeAll(async () => {
   buckets = await launchBuckets()
@@ -61,7 +63,7 @@ beforeAll(async () => {
     findUser: (id) => people.find((user) => user.id === id),
     findUserNamed: (tenantId, name) => people.find((user) => user.tenant_id === tenantId && user.username === name),
     codes: storedCodes(await buckets.open(AUTHORIZATION_CODES)),
-    sessions: storedSessions(await buckets.open(SESSIONS), async () => undefined),
+    sessions: storedSessions(await buckets.open(SESSIONS), async (id) => denyTokensOf(id)),
     signInKey: new Uint8Array(32).fill(1),
     deny: async () => undefined,
     budgetsOf,
@@ -189,4 +191,23 @@ test('a person whose refresh token is revoked is signed out, once', async () => 
     ['token.revoke', 'succeeded', null, client.id, client.id],
     ['token.revoke', 'succeeded', null, client.id, client.id],
   ])
+})
+
+test.each([
+  ['revoked', async (token: string) => (await post('revoke', { token })).status],
+  ['used twice', async (token: string) => (await refresh(token)).status],
+])('a token that is %s again ends what the first attempt could not', async (_, again) => {
+  const { json } = await redeem(await code())
+  await refresh(json.refresh_token)
+  const usual = denyTokensOf
+  denyTokensOf = async () => {
+    throw new Error('the broker is away')
+  }
+  expect(await again(json.refresh_token)).toBe(500)
+  denyTokensOf = usual
+  denied.length = 0
+
+  await again(json.refresh_token)
+
+  expect(denied).toHaveLength(1)
 })
