@@ -42,3 +42,7 @@ const AWAY = [
   errors.ClosedConnectionError,
   errors.DrainingConnectionError,
 ]
+
+/** Nobody hears what was asked: other than of one who does not answer, that is known at once. */
+export const isNobodyThere = (cause: unknown): boolean =>
+  cause instanceof errors.NoRespondersError || (cause instanceof errors.RequestError && cause.isNoResponders())

@@ -1,5 +1,6 @@
-import { errors, type NatsConnection, type Subscription } from '@nats-io/transport-node'
+import type { NatsConnection, Subscription } from '@nats-io/transport-node'
 import { ADMITTED_ANSWER_MS, admittedSubject } from '../../../streams/gateways.js'
+import { isNobodyThere } from '../../broker/errors.js'
 import type { Logger } from '../../telemetry/log.js'
 
 /**
@@ -48,6 +49,3 @@ export async function isAdmittedElsewhere(
   if (told.includes(true)) return true
   return told.includes(undefined) ? undefined : false
 }
-
-const isNobodyThere = (cause: unknown): boolean =>
-  cause instanceof errors.NoRespondersError || (cause instanceof errors.RequestError && cause.isNoResponders())
