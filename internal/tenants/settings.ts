@@ -121,6 +121,8 @@ export function changesBetween(
 
 type Flat = { readonly [setting: string]: CanonicalValue | undefined }
 const flat = (tenant: Tenant): Flat => {
-  const { name, operator_rate_limits } = tenant
-  return { name, ...settingsOf(tenant), ...(operator_rate_limits && { operator_rate_limits }) } as unknown as Flat
+  const { name, operator_rate_limits: given = {} } = tenant
+  // That its operator has given nothing is written down with its first limits, and changes nothing.
+  const stated = Object.keys(given).length > 0 && { operator_rate_limits: given }
+  return { name, ...settingsOf(tenant), ...stated } as unknown as Flat
 }

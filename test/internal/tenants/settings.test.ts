@@ -191,6 +191,13 @@ describe('limits that the operator gives', () => {
     })
   })
 
+  test('that there are none is no change', () => {
+    const own = withGranted(patchedTenant(tenant(), { rate_limits: { read: { per_second: 5 } } }), INSTANCE)
+
+    expect(own.operator_rate_limits).toEqual({})
+    expect(changesBetween(tenant(), own)?.after).toEqual({ rate_limits: { read: { per_second: 5 } } })
+  })
+
   test('of an older version are known where they are above the instance’s', () => {
     const raised = tenant({ rate_limits: { read: { per_second: 500 } } })
     const low = byItself(raised, { read: { per_second: 3 } })
