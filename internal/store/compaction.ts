@@ -5,17 +5,19 @@ import { SNAPSHOT_AGE_MS_MAX } from './snapshot.js'
 import { RECORD_TABLES } from './tables/sorted-copies.js'
 
 /**
- * Every read of a tenant leaves out what is in `closed`: some ten thousand entries cost it nothing, a million half a
- * second. People close few versions; a job that attributes a window again closes as many as it has records. So versions
- * that such a job, or a trace, has replaced are removed from the tables of records when nobody can read as of then any
- * more, and their entries move to `closed_history`, where a record's history finds them. What people have decided stays:
- * undone, a record is again what it was.
+ * Every read of a tenant leaves out what is in `closed`: some ten thousand entries cost it nothing, millions do
+ * (`reattribution-in-slices.md`). People close few versions; a job that attributes a window again closes as many as it has
+ * records. So versions that such a job, or a trace, has replaced are removed from the tables of records when nobody can
+ * read as of then any more, and their entries move to `closed_history`, where a record's history finds them. What people
+ * have decided stays: undone, a record is again what it was.
  */
 
 /** An hour more than a snapshot is read: for a page or an export that is under way. */
 export const COMPACTED_AFTER_MS = SNAPSHOT_AGE_MS_MAX + 60 * 60 * 1000
 /** Fewer entries of a tenant are left where they are. */
 const ENTRIES_MIN = 5_000
+/** More are not held in memory: a set of so many takes 200 MB. */
+const ENTRIES_AT_ONCE = 2_000_000
 const LOOK_EVERY_MS = 10 * 60 * 1000
 
 export interface CompactionDeps {
@@ -45,33 +47,69 @@ export async function compactNowAndThen(deps: CompactionDeps, signal: AbortSigna
  *
  * @param closedBeforeMs entries that are older
  * @param entriesMin of a tenant
+ * @param entriesAtOnce about so many at a time, the oldest first
  * @returns the tenants whose versions were removed
  */
 export async function compact(
   store: ClickHouseClient,
   closedBeforeMs: number,
   entriesMin: number,
+  entriesAtOnce = ENTRIES_AT_ONCE,
 ): Promise<readonly string[]> {
   const result = await store.query({
-    query: `SELECT tenant_id FROM closed WHERE ${REPLACED} GROUP BY tenant_id HAVING count() >= {least:UInt32}`,
+    query: `SELECT tenant_id FROM closed
+            WHERE ${IS_REPLACED} AND closed_at < fromUnixTimestamp64Milli({before:Int64})
+            GROUP BY tenant_id HAVING count() >= {least:UInt32}`,
     query_params: { before: closedBeforeMs, least: entriesMin },
     format: 'JSONCompactEachRow',
   })
   const tenants = (await result.json<[string]>()).map(([tenantId]) => tenantId)
   for (const tenantId of tenants) {
-    const query_params = { tenant: tenantId, before: closedBeforeMs }
-    const run = (query: string): Promise<unknown> => store.command({ query, query_params })
-    const ofTenant = `tenant_id = {tenant:String} AND ${REPLACED}`
-    await run(`INSERT INTO closed_history SELECT * FROM closed WHERE ${ofTenant} AND (id, valid_from) NOT IN (
-                 SELECT id, valid_from FROM closed_history WHERE tenant_id = {tenant:String})`)
-    for (const table of RECORD_TABLES) {
-      await run(`DELETE FROM ${table} WHERE tenant_id = {tenant:String}
-                   AND (id, valid_from) IN (SELECT id, valid_from FROM closed WHERE ${ofTenant})`)
+    for (;;) {
+      const span = await oldestEntries(store, tenantId, closedBeforeMs, entriesAtOnce)
+      if (span === undefined) break
+      await compactSpan(store, { tenant: tenantId, ...span })
     }
-    // Last: while a version is in any table, its entry keeps it out of what is read.
-    await run(`DELETE FROM closed WHERE ${ofTenant}`)
   }
   return tenants
 }
 
-const REPLACED = `change IN ('reattribution', 'correction') AND closed_at < fromUnixTimestamp64Milli({before:Int64})`
+const IS_REPLACED = "change IN ('reattribution', 'correction')"
+const IN_SPAN =
+  'closed_at >= fromUnixTimestamp64Milli({first:Int64}) AND closed_at <= fromUnixTimestamp64Milli({last:Int64})'
+
+/** When the oldest entries of a tenant were made, milliseconds since the epoch, both in it; undefined where there are none. */
+async function oldestEntries(
+  store: ClickHouseClient,
+  tenantId: string,
+  beforeMs: number,
+  entriesMax: number,
+): Promise<{ readonly first: string; readonly last: string } | undefined> {
+  const result = await store.query({
+    query: `SELECT toUnixTimestamp64Milli(min(closed_at)) AS first, toUnixTimestamp64Milli(max(closed_at)) AS last FROM (
+              SELECT closed_at FROM closed
+              WHERE tenant_id = {tenant:String} AND ${IS_REPLACED}
+                AND closed_at < fromUnixTimestamp64Milli({before:Int64})
+              ORDER BY closed_at LIMIT {entries:UInt32})
+            HAVING count() > 0`,
+    query_params: { tenant: tenantId, before: beforeMs, entries: entriesMax },
+    format: 'JSONEachRow',
+  })
+  return (await result.json<{ first: string; last: string }>())[0]
+}
+
+async function compactSpan(
+  store: ClickHouseClient,
+  query_params: { readonly tenant: string; readonly first: string; readonly last: string },
+): Promise<void> {
+  const run = (query: string): Promise<unknown> => store.command({ query, query_params })
+  const ofSpan = `tenant_id = {tenant:String} AND ${IS_REPLACED} AND ${IN_SPAN}`
+  await run(`INSERT INTO closed_history SELECT * FROM closed WHERE ${ofSpan} AND (id, valid_from) NOT IN (
+               SELECT id, valid_from FROM closed_history WHERE tenant_id = {tenant:String} AND ${IN_SPAN})`)
+  for (const table of RECORD_TABLES) {
+    await run(`DELETE FROM ${table} WHERE tenant_id = {tenant:String}
+                 AND (id, valid_from) IN (SELECT id, valid_from FROM closed WHERE ${ofSpan})`)
+  }
+  // Last: while a version is in any table, its entry keeps it out of what is read.
+  await run(`DELETE FROM closed WHERE ${ofSpan}`)
+}

@@ -24,5 +24,8 @@ export const TOO_MANY_QUERIES = problem('RATE_LIMITED', 'Too many queries of the
   retryAfterSeconds: 1,
 })
 
+/** A subquery has found more values than a query may hold its rows against (`max_rows_in_set`). */
+export const isSetTooLarge = (cause: unknown): boolean => cause instanceof ClickHouseError && cause.code === '191'
+
 /** A result of more rows than the query may have: the question is too wide. */
 export const isTooLarge = (cause: unknown): boolean => cause instanceof ClickHouseError && cause.code === '396'

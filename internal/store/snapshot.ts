@@ -25,6 +25,14 @@ const asOfSnapshot = (which: string): string => `${BEGUN_BY_SNAPSHOT}
  */
 export const AS_OF_SNAPSHOT = asOfSnapshot('tenant_id = {tenant:String}')
 
+/**
+ * The same for a window of records: what was closed outside of it need not be held against anything, which costs a third of a
+ * second a million versions, and most of the memory of a query.
+ *
+ * @param window a condition over the times of a record, which never change; the query's own `WHERE` has it beside
+ */
+export const asOfSnapshotWithin = (window: string): string => asOfSnapshot(`tenant_id = {tenant:String} AND ${window}`)
+
 /** A record's id, given as the parameter `id` in 32 hex digits. */
 export const OF_ID = 'id = CAST(unhex({id:String}) AS FixedString(16))'
 

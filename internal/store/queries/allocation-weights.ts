@@ -3,7 +3,7 @@ import type { CostOfPeople } from '../../allocation/trailing-weights.js'
 import { WEIGHT_PARTS, type Weight } from '../../allocation/weights.js'
 import { PEOPLE_KEPT } from '../../cohorts/people.js'
 import { parseSum, STEPS_PER_UNIT } from '../../units/quantity.js'
-import { AS_OF_SNAPSHOT, snapshotParams } from '../snapshot.js'
+import { asOfSnapshotWithin, snapshotParams } from '../snapshot.js'
 import { ALLOCATION_WEIGHTS } from '../tables/allocation-weights.js'
 import { ATTRIBUTIONS } from '../tables/attributions.js'
 
@@ -78,6 +78,7 @@ export async function findSpreadWeights(
 const IS_HELD = 'min(kept.weight) > 0'
 const BY = 'fromUnixTimestamp64Milli({at:Int64})'
 const READ_LIMITS = { max_execution_time: 10, max_memory_usage: '1000000000' } as const
+const SINCE = 'valid_from >= fromUnixTimestamp64Milli({from:Int64})'
 const partsOf = (weight: string): bigint => parseSum(weight) / (STEPS_PER_UNIT / WEIGHT_PARTS)
 
 /**
@@ -98,7 +99,7 @@ export async function resolvedCosts(
   const result = await store.query({
     query: `SELECT service, owner, sum(cost_usd) AS cost, sum(CAST(cost AS Decimal(76, 18))) OVER () AS total, ${SOME_PEOPLE} AS people FROM ${ATTRIBUTIONS.name}
             WHERE tenant_id = {tenant:String}
-              AND valid_from >= fromUnixTimestamp64Milli({from:Int64}) AND ${AS_OF_SNAPSHOT}
+              AND ${SINCE} AND ${asOfSnapshotWithin(SINCE)}
               AND confidence_band = 'chargeback_ready' AND output_state != 'disputed'
               AND degradation_state != 'degraded_serving'
             GROUP BY service, owner HAVING cost > 0

@@ -18,6 +18,30 @@ export interface StoredClosed {
   readonly export_eligibility: string
 }
 
+/** Which of some versions of a tenant's records were closed by an instant: hex of the id and milliseconds of `valid_from`, as `versionKey` joins them. */
+export async function closedAmong(
+  store: ClickHouseClient,
+  tenantId: string,
+  versions: readonly { readonly id: string; readonly valid_from_ms: string }[],
+  byMs: number,
+  signal: AbortSignal,
+): Promise<ReadonlySet<string>> {
+  const result = await store.query({
+    query: `SELECT lower(hex(id)) AS id_hex, toUnixTimestamp64Milli(valid_from) AS valid_from_ms FROM closed
+            WHERE tenant_id = {tenant:String}
+              AND id IN (SELECT CAST(unhex(arrayJoin({ids:Array(String)})) AS FixedString(16)))
+              AND closed_at <= fromUnixTimestamp64Milli({by:Int64})`,
+    query_params: { tenant: tenantId, ids: versions.map(({ id }) => id), by: byMs },
+    format: 'JSONEachRow',
+    abort_signal: signal,
+  })
+  const rows = await result.json<{ id_hex: string; valid_from_ms: string }>()
+  return new Set(rows.map(({ id_hex, valid_from_ms }) => versionKey({ id: id_hex, valid_from_ms })))
+}
+
+export const versionKey = ({ id, valid_from_ms }: { readonly id: string; readonly valid_from_ms: string }): string =>
+  `${id}/${valid_from_ms}`
+
 /** The versions of a record that were closed by an instant, the oldest first. */
 export async function closedVersionsOf(
   store: ClickHouseClient,

@@ -1,5 +1,5 @@
 import type { ClickHouseClient } from '@clickhouse/client'
-import { AS_OF_SNAPSHOT, BEGUN_BY_SNAPSHOT, snapshotParams } from '../snapshot.js'
+import { asOfSnapshotWithin, BEGUN_BY_SNAPSHOT, snapshotParams } from '../snapshot.js'
 import { ATTRIBUTIONS } from '../tables/attributions.js'
 import { CLOSED } from '../tables/closed.js'
 
@@ -22,7 +22,7 @@ export const IN_PERIOD = `event_time >= fromUnixTimestamp64Milli({from:Int64}) A
 
 /** For the `WHERE` of a query over records; its parameters are `selectionParams`. */
 export const isSelected = ({ hasClosed }: ExportSelection): string =>
-  `tenant_id = {tenant:String} AND ${IN_PERIOD} AND ${hasClosed ? AS_OF_SNAPSHOT : BEGUN_BY_SNAPSHOT}`
+  `tenant_id = {tenant:String} AND ${IN_PERIOD} AND ${hasClosed ? asOfSnapshotWithin(IN_PERIOD) : BEGUN_BY_SNAPSHOT}`
 
 export const selectionParams = ({ tenantId, asOfMs, fromMs, toMs }: Omit<ExportSelection, 'hasClosed'>) => ({
   ...snapshotParams(tenantId, asOfMs),

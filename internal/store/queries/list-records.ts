@@ -1,9 +1,11 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import { FIELDS, type Field, type SortField } from '../../filters/fields.js'
 import type { Condition, Sort } from '../../filters/parse.js'
-import { AS_OF_SNAPSHOT, snapshotParams } from '../snapshot.js'
+import { isSetTooLarge } from '../failures.js'
+import { AS_OF_SNAPSHOT, BEGUN_BY_SNAPSHOT, snapshotParams } from '../snapshot.js'
 import { columnOf, tableSortedBy } from '../tables/sorted-copies.js'
 import { namedRecord, RECORD, type StoredAttribution } from './attributions.js'
+import { closedAmong, versionKey } from './closed.js'
 import { Bindings, clauseOf, operandOf } from './conditions.js'
 import {
   type After,
@@ -73,6 +75,16 @@ const WITHOUT_GRANULES = { use_skip_indexes: 0, max_threads: 1 } as const
  */
 const SORTED_ROWS_MAX = 200_000
 
+/**
+ * With more closed versions of the tenant, a page's rows are held against these alone: to hold all in memory takes a sixth of
+ * a millisecond a thousand, and a job that attributes a month again closes millions.
+ */
+const CLOSED_MAX = 100_000
+/** Rounds that are read so, each of twice as many rows as the one before: where all were closed, what was not is rare. */
+const ROUNDS_MAX = 4
+/** So many times a page is read at first: some of its rows are closed. */
+const SPARE = 1.25
+
 /** Of so many pages a sample does not err by one. */
 const LONG_PAGES = 8
 
@@ -105,27 +117,74 @@ export async function listRecords(
   }
   const direction = sort.isDescending ? 'DESC' : 'ASC'
   const order = ['tenant_id', columnOf(sort.field), 'id'].map((column) => `${column} ${direction}`).join(', ')
-  const read = async ({ bounds, left }: Stretch, rowsMax: number): Promise<StoredAttribution[]> => {
+  const settings = byGranules ? READ_LIMITS : { ...READ_LIMITS, ...WITHOUT_GRANULES }
+  const read = async ({ bounds, left }: Stretch, rowsMax: number, validity: Validity): Promise<StoredAttribution[]> => {
     const result = await store.query({
       query: `SELECT ${RECORD} FROM ${table} PREWHERE ${ofTenant([...conditions, ...bounds])}
-              WHERE ${[AS_OF_SNAPSHOT, ...left].join(' AND ')}
+              WHERE ${[validity.clause, ...left].join(' AND ')}
               ORDER BY ${order} LIMIT ${bindings.bind(rowsMax, 'UInt32')}`,
       query_params: { ...snapshotParams(question.tenantId, question.snapshotMs), ...bindings.params },
       format: 'JSONEachRow',
-      clickhouse_settings: byGranules ? READ_LIMITS : { ...READ_LIMITS, ...WITHOUT_GRANULES },
+      clickhouse_settings: { ...settings, max_rows_in_set: String(validity.closedMax) },
       abort_signal: signal,
     })
     return (await result.json<StoredAttribution & { id_hex: string }>()).map(namedRecord)
   }
   const isInOrder = table === tableSortedBy(sort.field)
   const isLong = (last: After): boolean => isInOrder && leftOfValue(last, sort, look) > LONG_PAGES * limit
-  const stretches = after === undefined ? [EVERYTHING] : behind(after, sort, isLong, bindings)
-  const page: StoredAttribution[] = []
-  for (const stretch of stretches) {
-    page.push(...(await read(stretch, limit - page.length)))
-    if (page.length === limit) break
+  const rowsBehind: RowsBehind = async (last, rowsMax, validity) => {
+    const stretches = last === undefined ? [EVERYTHING] : behind(last, sort, isLong, bindings)
+    const rows: StoredAttribution[] = []
+    for (const stretch of stretches) {
+      rows.push(...(await read(stretch, rowsMax - rows.length, validity)))
+      if (rows.length === rowsMax) break
+    }
+    return rows
   }
-  return page
+  try {
+    if (sample === undefined || sample.closedRows <= CLOSED_MAX) return await rowsBehind(after, limit, VALID)
+  } catch (cause) {
+    if (!isSetTooLarge(cause)) throw cause
+  }
+  return withoutClosed(store, question, rowsBehind, signal)
+}
+
+/** Which versions a query leaves out; `closedMax`: more values to hold rows against make it fail, 0: none do. */
+interface Validity {
+  readonly clause: string
+  readonly closedMax: number
+}
+const VALID: Validity = { clause: AS_OF_SNAPSHOT, closedMax: CLOSED_MAX }
+const VALID_AT_ANY_COST: Validity = { clause: AS_OF_SNAPSHOT, closedMax: 0 }
+const BEGUN: Validity = { clause: BEGUN_BY_SNAPSHOT, closedMax: 0 }
+
+/** So many rows of the question in its order, behind a record. */
+type RowsBehind = (last: After | undefined, rowsMax: number, validity: Validity) => Promise<StoredAttribution[]>
+
+/** A page of a tenant with so many closed versions that its rows are rather looked up among them. */
+async function withoutClosed(
+  store: ClickHouseClient,
+  { tenantId, snapshotMs, sort, after, limit }: RecordsQuestion,
+  rowsBehind: RowsBehind,
+  signal: AbortSignal,
+): Promise<StoredAttribution[]> {
+  const page: StoredAttribution[] = []
+  let last = after
+  for (let round = 0; round < ROUNDS_MAX; round++) {
+    const rowsMax = Math.ceil(limit * SPARE) * 2 ** round
+    const read = await rowsBehind(last, rowsMax, BEGUN)
+    const isEnd = read.length < rowsMax
+    // Versions of one record may stand side by side, and the next round begins behind all of them.
+    const rows = isEnd ? read : read.slice(0, read.findLastIndex(({ id }) => id !== read.at(-1)?.id) + 1)
+    const closed = await closedAmong(store, tenantId, rows, snapshotMs, signal)
+    page.push(...rows.filter((row) => !closed.has(versionKey(row))))
+    if (page.length >= limit || isEnd) return page.slice(0, limit)
+    const lastRow = rows.at(-1)
+    if (lastRow === undefined) break
+    const [value, idHex] = keyOf(lastRow, sort.field)
+    last = { value, idHex }
+  }
+  return [...page, ...(await rowsBehind(last, limit - page.length, VALID_AT_ANY_COST))]
 }
 
 /** A stretch of the order, in which a page is looked for. */

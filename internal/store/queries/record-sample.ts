@@ -2,6 +2,7 @@ import type { ClickHouseClient } from '@clickhouse/client'
 import { FIELDS, type FieldName } from '../../filters/fields.js'
 import type { Condition } from '../../filters/parse.js'
 import { ATTRIBUTIONS } from '../tables/attributions.js'
+import { CLOSED } from '../tables/closed.js'
 import { columnOf } from '../tables/sorted-copies.js'
 
 /**
@@ -11,6 +12,8 @@ import { columnOf } from '../tables/sorted-copies.js'
 export interface RecordSample {
   /** Records of the tenant that one of the sample stands for. */
   readonly rowsOfEach: number
+  /** Versions of the tenant that are closed, about. */
+  readonly closedRows: number
   /** In the order of `materialized_at`. */
   readonly records: readonly SampledRecord[]
 }
@@ -53,11 +56,12 @@ export async function sampleRecords(
     })
     return result.json<T>()
   }
-  const estimated = await ask<{ rows: string }>(
-    `EXPLAIN ESTIMATE SELECT 1 FROM ${ATTRIBUTIONS.name} WHERE tenant_id = {tenant:String}`,
-    { tenant: tenantId },
-  )
-  const ofTenant = estimated.reduce((sum, { rows }) => sum + Number(rows), 0)
+  const rowsIn = async (table: string): Promise<number> => {
+    const query = `EXPLAIN ESTIMATE SELECT 1 FROM ${table} WHERE tenant_id = {tenant:String}`
+    const estimated = await ask<{ rows: string }>(query, { tenant: tenantId })
+    return estimated.reduce((sum, { rows }) => sum + Number(rows), 0)
+  }
+  const ofTenant = await rowsIn(ATTRIBUTIONS.name)
   if (ofTenant < RECORDS_MIN * STEP) return undefined
   const counted = await ask<{ rows: string }>(`SELECT count() AS rows FROM ${ATTRIBUTIONS.name}`, {})
   const rows = Number(counted[0]?.rows ?? 0)
@@ -74,7 +78,7 @@ export async function sampleRecords(
   const texts = new Map<string, string>()
   const records = found.map((row) => sampled(row, texts))
   records.sort((one, other) => Number(one.materialized_at) - Number(other.materialized_at))
-  return { rowsOfEach: ofTenant / found.length, records }
+  return { rowsOfEach: ofTenant / found.length, closedRows: await rowsIn(CLOSED.name), records }
 }
 
 const NAMES = (Object.keys(FIELDS) as FieldName[]).filter((name) => name !== 'invocation_id')

@@ -1,5 +1,5 @@
 import type { ClickHouseClient } from '@clickhouse/client'
-import { AS_OF_SNAPSHOT, snapshotParams } from '../snapshot.js'
+import { asOfSnapshotWithin, snapshotParams } from '../snapshot.js'
 import { ATTRIBUTIONS } from '../tables/attributions.js'
 import { IS_OWN, NOBODY_NAMED } from './own-names.js'
 
@@ -23,6 +23,10 @@ export interface CountedWindow {
   /** As of when; an instant as of which the read model is complete. */
   readonly asOfMs: number
 }
+
+/** Its parameters are `from` and `to`. */
+export const IN_WINDOW =
+  'event_time >= fromUnixTimestamp64Milli({from:Int64}) AND event_time <= fromUnixTimestamp64Milli({to:Int64})'
 
 /** Classes told of each principal or trace, the most frequent ones. */
 export const CLASSES_MAX = 4
@@ -52,9 +56,7 @@ async function count(
             SELECT ${column}, service, count() AS n,
               if(max(max(${IS_OWN})) OVER (PARTITION BY owner) > 0, '${NOBODY_NAMED}', owner) AS named
             FROM ${ATTRIBUTIONS.name}
-            WHERE tenant_id = {tenant:String}
-              AND event_time >= fromUnixTimestamp64Milli({from:Int64}) AND event_time <= fromUnixTimestamp64Milli({to:Int64})
-              AND ${AS_OF_SNAPSHOT}
+            WHERE tenant_id = {tenant:String} AND ${IN_WINDOW} AND ${asOfSnapshotWithin(IN_WINDOW)}
               AND stage_origin = 'stage_a' AND confidence_band = 'chargeback_ready' ${condition}
             GROUP BY ${column}, service, owner)
             GROUP BY ${column}, service, named

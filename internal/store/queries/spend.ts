@@ -1,6 +1,7 @@
 import type { ClickHouseClient } from '@clickhouse/client'
-import { AS_OF_SNAPSHOT, snapshotParams } from '../snapshot.js'
+import { asOfSnapshotWithin, snapshotParams } from '../snapshot.js'
 import { ATTRIBUTIONS } from '../tables/attributions.js'
+import { IN_PERIOD } from './export-records.js'
 
 /** What calls cost, by who and what caused it. */
 export interface Spend {
@@ -41,12 +42,11 @@ export async function exactSpendOf(
   { fromMs, toMs }: { readonly fromMs: number; readonly toMs: number },
   filter: { readonly owner?: string; readonly service?: string; readonly provider?: string },
 ): Promise<string> {
-  const conditions = (['owner', 'service', 'provider'] as const).filter((name) => filter[name] !== undefined)
+  const named = (['owner', 'service', 'provider'] as const).filter((name) => filter[name] !== undefined)
+  const asked = [IN_PERIOD, ...named.map((name) => `${name} = {${name}:String}`)].join(' AND ')
   const result = await store.query({
     query: `SELECT sum(cost_usd) FROM ${ATTRIBUTIONS.name}
-            WHERE tenant_id = {tenant:String}
-              AND event_time >= fromUnixTimestamp64Milli({from:Int64}) AND event_time < fromUnixTimestamp64Milli({to:Int64})
-              ${conditions.map((name) => `AND ${name} = {${name}:String}`).join(' ')} AND ${AS_OF_SNAPSHOT}`,
+            WHERE tenant_id = {tenant:String} AND ${asked} AND ${asOfSnapshotWithin(IN_PERIOD)}`,
     query_params: { ...snapshotParams(tenantId, snapshotMs), ...filter, from: fromMs, to: toMs },
     format: 'JSONCompactEachRow',
     clickhouse_settings: READ_LIMITS,

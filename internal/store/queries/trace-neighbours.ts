@@ -1,7 +1,7 @@
 import type { ClickHouseClient } from '@clickhouse/client'
-import { AS_OF_SNAPSHOT, snapshotParams } from '../snapshot.js'
+import { asOfSnapshotWithin, snapshotParams } from '../snapshot.js'
 import { ATTRIBUTIONS } from '../tables/attributions.js'
-import type { CountedWindow } from './resolved-classes.js'
+import { type CountedWindow, IN_WINDOW } from './resolved-classes.js'
 
 /** A recorded call of a trace, as far as it says something about the others of the trace. */
 export interface StoredNeighbour {
@@ -20,9 +20,8 @@ export async function traceNeighbours(
 ): Promise<StoredNeighbour[]> {
   const result = await store.query({
     query: `SELECT trace_id, provider, served_model, input_tokens FROM ${ATTRIBUTIONS.name}
-            WHERE tenant_id = {tenant:String}
-              AND event_time >= fromUnixTimestamp64Milli({from:Int64}) AND event_time <= fromUnixTimestamp64Milli({to:Int64})
-              AND trace_id IN {traces:Array(String)} AND ${AS_OF_SNAPSHOT}
+            WHERE tenant_id = {tenant:String} AND ${IN_WINDOW}
+              AND trace_id IN {traces:Array(String)} AND ${asOfSnapshotWithin(IN_WINDOW)}
             ORDER BY trace_id, event_time, id LIMIT {ofEach:UInt32} BY trace_id`,
     query_params: {
       ...snapshotParams(tenantId, asOfMs),

@@ -1,5 +1,5 @@
 import type { ClickHouseClient } from '@clickhouse/client'
-import { AS_OF_SNAPSHOT, snapshotParams } from '../snapshot.js'
+import { asOfSnapshotWithin, snapshotParams } from '../snapshot.js'
 import { ATTRIBUTIONS } from '../tables/attributions.js'
 import { IS_OWN, NOBODY_NAMED } from './own-names.js'
 
@@ -59,8 +59,8 @@ const KIND = `multiIf(
 /** What facts prove; a service that was only declared proves nothing. */
 const IS_PROVEN = "(stage_origin != 'stage_a' OR confidence_band = 'chargeback_ready')"
 
-const WINDOW = `tenant_id = {tenant:String} AND event_time >= fromUnixTimestamp64Milli({from:Int64})
-  AND ${AS_OF_SNAPSHOT} AND ${IS_PROVEN}`
+const SINCE = 'event_time >= fromUnixTimestamp64Milli({from:Int64})'
+const WINDOW = `tenant_id = {tenant:String} AND ${SINCE} AND ${asOfSnapshotWithin(SINCE)} AND ${IS_PROVEN}`
 
 /** What a trace is sampled by; an event without one stands for itself. */
 const UNIT = "cityHash64(if(trace_id = '', hex(id), trace_id))"

@@ -70,3 +70,25 @@ test('what a job or a trace has replaced long ago is removed; what people decide
   expect(await readBooks(store.client)).toEqual(before)
   expect(before.rollups).toEqual(before.records)
 })
+
+test('many are removed a few at a time, and such as were moved before are not moved twice', async () => {
+  const rows = Array.from({ length: 9 }, (_, i) => rowOf(100 + i, 'tnt_many'))
+  await insertRows(store.client, ATTRIBUTIONS, rows, 'many')
+  // Three at an instant, as a job closes them.
+  for (const [i, row] of rows.entries()) await replace(row, 'reattribution', NOW_MS + 10 + 10 * Math.floor(i / 3))
+  // A round that was ended after its first step.
+  const moved =
+    "tenant_id = 'tnt_many' AND closed_at = (SELECT min(closed_at) FROM closed WHERE tenant_id = 'tnt_many')"
+  await store.client.command({ query: `INSERT INTO closed_history SELECT * FROM closed WHERE ${moved}` })
+  const [history, closed] = [await countIn('closed_history'), await countIn('closed')]
+  const before = await readBooks(store.client)
+
+  expect(await compact(store.client, NOW_MS + 100, 9, 2)).toEqual(['tnt_many'])
+
+  expect(await countIn('closed')).toBe(closed - 9)
+  expect(await countIn('closed_history')).toBe(history + 6)
+  const ids = rows.map(hexOf)
+  const left = (await versionsBefore(store.client, 'tnt_many', ids, NOW_MS + 2_000)).map(({ row }) => row.owner)
+  expect(left).toEqual(rows.map(() => 'owner-reattribution'))
+  expect(await readBooks(store.client)).toEqual(before)
+})

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { RecordSample } from '../../../internal/store/queries/record-sample.js'
 import { keepRecordSamples } from '../../../internal/store/record-samples.js'
 
-const sample = (rowsOfEach: number): RecordSample => ({ rowsOfEach, records: [] })
+const sample = (rowsOfEach: number): RecordSample => ({ rowsOfEach, closedRows: 0, records: [] })
 
 /** Samples that are given when the test says so. */
 function waiting() {

@@ -90,10 +90,10 @@ async function walk({
 
 const names = Object.keys(FIELDS) as FieldName[]
 
-const sampleOf = (rowsOfEach: number | undefined): RecordSample | undefined =>
+const sampleOf = (rowsOfEach: number | undefined, closedRows = 0): RecordSample | undefined =>
   rowsOfEach === undefined
     ? undefined
-    : { rowsOfEach, records: records.filter((_, i) => i % 10 === 0).map(sampledRecord) }
+    : { rowsOfEach, closedRows, records: records.filter((_, i) => i % 10 === 0).map(sampledRecord) }
 
 const sampledRecord = (record: StoredAttribution): SampledRecord =>
   Object.fromEntries(
@@ -139,29 +139,34 @@ const filters = (): fc.Arbitrary<readonly Condition[]> => {
 
 const sorts = fc.record({ field: fc.constantFrom(...SORT_FIELDS), isDescending: fc.boolean() })
 
+/** Asks random questions, whose answers are looked up among all records. */
+async function holdWhatIsThere(numRuns: number): Promise<void> {
+  const tables = fc.subarray([...RECORD_TABLES])
+  const limits = fc.constantFrom(7, 50, 200)
+  // Of as many records as make one or the other order the better one; and none.
+  const samples = fc.option(fc.double({ min: 1, max: 1e5, noNaN: true }), { nil: undefined }).map(sampleOf)
+  const expected = (conditions: readonly Condition[], sort: Sort): string[] =>
+    inOrder(
+      records.filter((record) => conditions.every((condition) => meets(record, condition))),
+      sort,
+    ).map(({ id }) => id)
+
+  await fc.assert(
+    fc.asyncProperty(filters(), sorts, limits, tables, samples, async (conditions, sort, limit, filled, sample) => {
+      fc.pre(conditions.length > 0)
+      const all = expected(conditions, sort)
+      fc.pre(all.length <= 30 * limit)
+
+      const isFilled = (table: string): boolean => filled.includes(table)
+      expect(await walk({ conditions, sort, limit, isFilled, sample })).toEqual(all)
+    }),
+    { numRuns },
+  )
+}
+
 describe('the pages of a question', () => {
   test('hold what a look at every record finds, in order, by whichever table they are read', async () => {
-    const tables = fc.subarray([...RECORD_TABLES])
-    const limits = fc.constantFrom(7, 50, 200)
-    // Of as many records as make one or the other order the better one; and none.
-    const samples = fc.option(fc.double({ min: 1, max: 1e5, noNaN: true }), { nil: undefined }).map(sampleOf)
-    const expected = (conditions: readonly Condition[], sort: Sort): string[] =>
-      inOrder(
-        records.filter((record) => conditions.every((condition) => meets(record, condition))),
-        sort,
-      ).map(({ id }) => id)
-
-    await fc.assert(
-      fc.asyncProperty(filters(), sorts, limits, tables, samples, async (conditions, sort, limit, filled, sample) => {
-        fc.pre(conditions.length > 0)
-        const all = expected(conditions, sort)
-        fc.pre(all.length <= 30 * limit)
-
-        const isFilled = (table: string): boolean => filled.includes(table)
-        expect(await walk({ conditions, sort, limit, isFilled, sample })).toEqual(all)
-      }),
-      { numRuns: 80 },
-    )
+    await holdWhatIsThere(80)
   }, 300_000)
 
   test.each(['provider', 'served_model', 'service', 'owner', 'confidence'] as const)(
@@ -311,5 +316,53 @@ describe('a filter', () => {
     await found('cost_usd')
     await found('trace_id')
     await found('event_time')
+  })
+})
+
+/** Last: it closes versions for all that follows. */
+describe('the pages of a tenant that has closed more versions than are held in memory', () => {
+  beforeAll(async () => {
+    // As a job does that attributes a provider's calls anew: each is closed, and a version of the same keys stands beside.
+    const at = new Date(LAST_AT_MS + 30_000).toISOString().replace('Z', '')
+    const run = (query: string) =>
+      store.client.command({ query, query_params: { ...snapshotParams(TENANT, LAST_AT_MS + 20_000), at } })
+    const chosen = `(SELECT * FROM attributions
+                     WHERE tenant_id = {tenant:String} AND provider = 'provider-0' AND ${AS_OF_SNAPSHOT})`
+    await run(`INSERT INTO attributions SELECT * REPLACE (
+                 {at:DateTime64(3, 'UTC')} AS valid_from, 'provider-7' AS provider, 'trained_inference' AS evidence_basis)
+               FROM ${chosen}`)
+    await run(`INSERT INTO closed (tenant_id, id, valid_from, event_time, closed_at, change)
+               SELECT tenant_id, id, valid_from, event_time, {at:DateTime64(3, 'UTC')}, 'reattribution' FROM ${chosen}`)
+    // Of records that no page shows.
+    await run(`INSERT INTO closed (tenant_id, id, valid_from, closed_at, change)
+               SELECT {tenant:String}, sipHash128(number, 77), {at:DateTime64(3, 'UTC')}, {at:DateTime64(3, 'UTC')}, 'reattribution'
+               FROM numbers(120000)`)
+    records = await allAsOf(SNAPSHOT_MS)
+  }, 60_000)
+
+  test('hold what a look at every record finds, in order', async () => {
+    expect(records).toHaveLength(ROWS)
+    await holdWhatIsThere(20)
+  }, 300_000)
+
+  test.each(['event_time', 'provider', 'owner'] as const)(
+    'have each record once, by %s',
+    async (field) => {
+      for (const limit of [40, 200]) {
+        const sort = { field, isDescending: limit === 40 }
+        const expected = inOrder(records, sort).map(({ id }) => id)
+        // A sample knows of them, or is of before.
+        const sample = sampleOf(10, limit === 40 ? 120_000 : 0)
+        expect(await walk({ sort, limit, sample })).toEqual(expected)
+      }
+    },
+    120_000,
+  )
+
+  test('are found behind as many closed versions as there are', async () => {
+    const conditions = [{ field: 'provider', operator: 'eq', values: ['provider-0'] }] as const
+
+    expect(await walk({ conditions, limit: 2 })).toEqual([])
+    expect((await walk({ conditions, snapshotMs: LAST_AT_MS + 20_000 })).length).toBeGreaterThan(1_000)
   })
 })

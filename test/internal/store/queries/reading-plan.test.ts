@@ -17,6 +17,7 @@ const DAY_MS = 86_400_000
 /** Ten million records of a year. Costs are spread evenly in every span of time, and providers are many. */
 const sampleWith = (change: (i: number) => Partial<SampledRecord>, rowsOfEach = 3_333): RecordSample => ({
   rowsOfEach,
+  closedRows: 0,
   records: Array.from({ length: ROWS }, (_, i) => {
     const atMs = FIRST_MS + Math.floor((i * 365 * DAY_MS) / ROWS)
     const known: SampledRecord = {

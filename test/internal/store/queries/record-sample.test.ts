@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { generateRecords, LAST_AT_MS } from '../../../../bench/query/generate.js'
+import { closeRecords, generateRecords, LAST_AT_MS } from '../../../../bench/query/generate.js'
 import { parseFilters } from '../../../../internal/filters/parse.js'
 import { migrate } from '../../../../internal/store/migrations/migrate.js'
 import { roughly, sampleRecords } from '../../../../internal/store/queries/record-sample.js'
@@ -49,6 +49,15 @@ test('a sample stands for all of a tenant, over all its time, whoever else is in
     expect(await share(tenantId, 'filter[event_time][lt]', middle)).toBeCloseTo(0.5, 1)
     expect(await share(tenantId, 'filter[provider][contains]', 'provider')).toBe(1)
   }
+})
+
+test('a sample tells how many versions are closed', async () => {
+  expect((await sampleRecords(store.client, 'tnt_c', NEVER))?.closedRows).toBe(0)
+
+  await closeRecords(store.client, 'tnt_c', 500, ROWS)
+  const closedRows = (await sampleRecords(store.client, 'tnt_c', NEVER))?.closedRows ?? 0
+  expect(closedRows).toBeGreaterThan(400)
+  expect(closedRows).toBeLessThan(600)
 })
 
 test('there is none of a tenant with few records, nor of one without', async () => {
