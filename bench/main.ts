@@ -134,6 +134,7 @@ program
   .option('--repeats <count>', 'of each case', atLeast(1), 5)
   .option('--ingest <count>', 'rows a second that come in meanwhile', atLeast(0), 1_000)
   .option('--every <count>', 'one case in so many', atLeast(1), 1)
+  .option('--minutes <count>', 'of asking', atLeast(1), 240)
   .addOption(new Option('--sorts <fields...>', 'to ask by').choices(SORT_FIELDS).default(SORT_FIELDS))
   .action(async (options: Omit<QueryOptions, 'checkout'>) => {
     await query({ ...options, checkout: CHECKOUT }, stopping.signal)

@@ -39,7 +39,7 @@ export async function tracedRecordsSince(
             WHERE source_partition = {partition:UInt16} AND trace_id != ''
               AND valid_from >= fromUnixTimestamp64Milli({since:Int64})
               AND (id, valid_from) NOT IN (
-                SELECT id, valid_from FROM closed WHERE closed_at >= fromUnixTimestamp64Milli({since:Int64}))
+                SELECT id, valid_from FROM closed WHERE valid_from >= fromUnixTimestamp64Milli({since:Int64}))
             ORDER BY valid_from DESC LIMIT {limit:UInt32}`,
     query_params: { partition, since: sinceMs, limit },
     format: 'JSONEachRow',
