@@ -102,7 +102,11 @@ export async function ensureStreams(broker: Broker, settings: StreamSettings): P
     try {
       await broker.manager.streams.add(config)
     } catch (cause) {
-      if (brokerErrorCode(cause) !== STREAM_NAME_IN_USE) throw cause
+      const code = brokerErrorCode(cause)
+      if (code !== STREAM_NAME_IN_USE && code !== NO_ROOM) throw cause
+      // Room for another one of its size is looked for before whether it is there.
+      if (code === NO_ROOM && !(await isThere(broker, config.name)))
+        throw new Error(noRoomFor(config, declared), { cause })
       const kept = config.name === EVENTS.name ? { max_bytes: await atLeastAsNow(broker, eventsBytesMax) } : {}
       await broker.manager.streams.update(config.name, { ...config, ...kept })
     }
@@ -126,5 +130,24 @@ async function atLeastAsNow(broker: Broker, bytesMax: number): Promise<number> {
   return Math.max(bytesMax, (await broker.manager.streams.info(EVENTS.name)).config.max_bytes)
 }
 
-/** JetStream's error for a stream of that name with another configuration. */
+async function isThere(broker: Broker, stream: string): Promise<boolean> {
+  try {
+    await broker.manager.streams.info(stream)
+    return true
+  } catch (cause) {
+    if (brokerErrorCode(cause) === NO_SUCH_STREAM) return false
+    throw cause
+  }
+}
+
+function noRoomFor(config: Sized, all: readonly Sized[]): string {
+  const bytes = all.reduce((sum, { max_bytes = 0 }) => sum + Math.max(0, max_bytes), 0)
+  return `nats-server has no room on its disk to set aside ${config.max_bytes} bytes for ${config.name}, nor ${bytes} for all logs: \
+where it is not told by max_file_store, it takes three quarters of what is free at its start`
+}
+type Sized = { readonly name: string; readonly max_bytes?: number }
+
+/** JetStream's errors: a stream of that name has another configuration; the disk is set aside for others; no such stream. */
 const STREAM_NAME_IN_USE = 10_058
+const NO_ROOM = 10_047
+const NO_SUCH_STREAM = 10_059

@@ -103,8 +103,14 @@ class Child {
     const giveUp = new AbortController()
     const timer = setTimeout(() => giveUp.abort(), READY_MS_MAX)
     const failed = this.ended.then(() => 'ended' as const)
+    const ready = this.role.ready(giveUp.signal).then(
+      () => 'ready' as const,
+      (cause: Error) => {
+        throw new Error(`${cause.message}; ${this.lastWords()}`, { cause })
+      },
+    )
     try {
-      const outcome = await Promise.race([this.role.ready(giveUp.signal).then(() => 'ready' as const), failed])
+      const outcome = await Promise.race([ready, failed])
       if (outcome === 'ended' && this.process === first) throw new Error(this.lastWords())
       void this.keepRunning()
     } finally {

@@ -3,7 +3,7 @@ import { FIELDS, type Field, type SortField } from '../../filters/fields.js'
 import type { Condition, Sort } from '../../filters/parse.js'
 import { isSetTooLarge } from '../failures.js'
 import { AS_OF_SNAPSHOT, BEGUN_BY_SNAPSHOT, snapshotParams } from '../snapshot.js'
-import { columnOf, tableSortedBy } from '../tables/sorted-copies.js'
+import { columnOf, INDEXES_OF_GRANULES, tableSortedBy } from '../tables/sorted-copies.js'
 import { namedRecord, RECORD, type StoredAttribution } from './attributions.js'
 import { closedAmong, versionKey } from './closed.js'
 import { Bindings, clauseOf, operandOf } from './conditions.js'
@@ -64,11 +64,17 @@ const READ_LIMITS = {
 } as const
 
 /**
+ * Without `use_skip_indexes`, parts would not be left out by their times either: what came in since the snapshot was read to
+ * its end, for a first match that is not there.
+ */
+const IGNORING_GRANULES = { ignore_data_skipping_indices: INDEXES_OF_GRANULES } as const
+
+/**
  * A page that is found without the granules' indexes is found after few rows, by one thread: for two, parts are cut in pieces,
  * and one that lies further back in the order, where perhaps nothing matches, is read for its first match, which nobody
  * waits for (three million rows, 35 ms).
  */
-const WITHOUT_GRANULES = { use_skip_indexes: 0, max_threads: 1 } as const
+const WITHOUT_GRANULES = { ...IGNORING_GRANULES, max_threads: 1 } as const
 
 /**
  * Up to so many rows are rather sorted than looked for in the order of the sort: about what both ways cost alike.
@@ -242,7 +248,7 @@ const typeOf = (field: keyof typeof FIELDS): Field['type'] => FIELDS[field].type
  */
 async function choosePlan(
   store: ClickHouseClient,
-  { tenantId, conditions, sort, after, limit }: RecordsQuestion,
+  { tenantId, snapshotMs, conditions, sort, after, limit }: RecordsQuestion,
   isFilled: IsFilled,
   look: Look | undefined,
   signal: AbortSignal,
@@ -261,13 +267,13 @@ async function choosePlan(
 
   const bindings = new Bindings()
   const clauses = conditions.map((condition) => clauseOf(condition, bindings)).filter((clause) => clause !== true)
-  const where = ofTenant(clauses.map(String))
+  const where = ofTenant([...clauses.map(String), BEGUN_BY_SNAPSHOT])
   const result = await store.query({
     query: `EXPLAIN ESTIMATE ${candidates.map(({ table }) => `SELECT 1 FROM ${table} WHERE ${where}`).join(' UNION ALL ')}`,
-    query_params: { tenant: tenantId, ...bindings.params },
+    query_params: { ...snapshotParams(tenantId, snapshotMs), ...bindings.params },
     format: 'JSONEachRow',
     // The order of one filter knows that filter by its primary key; of further ones the granules' indexes know.
-    clickhouse_settings: { ...READ_LIMITS, use_skip_indexes: conditions.length > 1 ? 1 : 0 },
+    clickhouse_settings: conditions.length > 1 ? READ_LIMITS : { ...READ_LIMITS, ...IGNORING_GRANULES },
     abort_signal: signal,
   })
   const estimates = await result.json<{ table: string; rows: string }>()

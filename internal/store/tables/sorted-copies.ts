@@ -139,13 +139,17 @@ const OF_BASE: readonly (readonly [column: string, type: string])[] = [
   ['trace_id', 'bloom_filter(0.01)'],
 ]
 
+const namesOf = (indexes: readonly (readonly [string, string])[]): string =>
+  indexes.map((index) => `\`${indexNameOf(index)}\``).join(', ')
+
+/** Every index of granules that any of the tables has, as the setting `ignore_data_skipping_indices` takes them. */
+export const INDEXES_OF_GRANULES: string = `${namesOf([...SKIP_INDEXES, ...IN_PLACE_OF_SETS, ...OF_BASE])}, \`id_filter\``
+
 /**
  * Indexes that an insert leaves to the merges that follow: with them an insert of a few rows takes three times as long, and
  * the parts without are small. A name for each, as the setting `exclude_materialize_skip_indexes_on_insert` takes them.
  */
-export const INDEXES_LEFT_TO_MERGES: string = [...SKIP_INDEXES, ...IN_PLACE_OF_SETS]
-  .map((index) => `\`${indexNameOf(index)}\``)
-  .join(', ')
+export const INDEXES_LEFT_TO_MERGES: string = namesOf([...SKIP_INDEXES, ...IN_PLACE_OF_SETS])
 
 /**
  * What parts are made with: no statistics of columns, which no query of ours uses and which cost merges a third of their

@@ -11,7 +11,7 @@ import { keyOf, listRecords } from '../../../../internal/store/queries/list-reco
 import type { After } from '../../../../internal/store/queries/reading-plan.js'
 import type { RecordSample, SampledRecord } from '../../../../internal/store/queries/record-sample.js'
 import { AS_OF_SNAPSHOT, snapshotParams } from '../../../../internal/store/snapshot.js'
-import { RECORD_TABLES } from '../../../../internal/store/tables/sorted-copies.js'
+import { INDEXES_OF_GRANULES, RECORD_TABLES } from '../../../../internal/store/tables/sorted-copies.js'
 import { fieldText, inOrder, meets } from '../../../support/record-oracle.js'
 import { launchStore, type RunningStore, stopStore } from '../../../support/store.js'
 
@@ -316,6 +316,49 @@ describe('a filter', () => {
     await found('cost_usd')
     await found('trace_id')
     await found('event_time')
+  })
+})
+
+describe('what came in since the snapshot', () => {
+  const LATER = 'tnt_later'
+  beforeAll(async () => {
+    await store.client.command({ query: 'SYSTEM STOP MERGES' })
+    const numbers = { tenantId: LATER, total: 50_000, seed: 3 }
+    await generateRecords(store.client, { ...numbers, from: 49_000, to: 50_000 })
+    await generateRecords(store.client, { ...numbers, from: 50_000, to: 90_000, laterMs: 120_000 })
+  })
+  afterAll(() => store.client.command({ query: 'SYSTEM START MERGES' }))
+
+  test.each(SORT_FIELDS)('is not read for a page, by %s', async (field) => {
+    // A sample by which the page is found in the order of the sort, soon; and none.
+    for (const sample of [sampleOf(1e5), undefined]) {
+      const limited = {
+        query: (params: Parameters<typeof store.client.query>[0]) =>
+          store.client.query({
+            ...params,
+            // The rows of closed versions and of values are read besides.
+            clickhouse_settings: { ...params.clickhouse_settings, max_rows_to_read: '20000' },
+          }),
+      } as typeof store.client
+      const conditions = [{ field: 'stage_origin', operator: 'eq', values: ['stage_a'] }] as const
+      const sort = { field, isDescending: true }
+      const question = { tenantId: LATER, snapshotMs: SNAPSHOT_MS, conditions, sort, after: undefined, limit: 51 }
+
+      expect(await listRecords(limited, question, () => true, sample, NEVER)).toHaveLength(51)
+    }
+  })
+
+  test('is left out by the parts it is in, and granules’ indexes are ignored by all of their names', async () => {
+    const result = await store.client.query({
+      query:
+        'SELECT DISTINCT name FROM system.data_skipping_indices WHERE database = currentDatabase() AND table IN {tables:Array(String)}',
+      query_params: { tables: [...RECORD_TABLES] },
+      format: 'JSONCompactEachRow',
+    })
+    const names = (await result.json<[string]>()).map(([name]) => name)
+
+    expect(names.length).toBeGreaterThan(10)
+    expect(names.filter((name) => !INDEXES_OF_GRANULES.includes(`\`${name}\``))).toEqual([])
   })
 })
 
