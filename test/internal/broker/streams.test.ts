@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { connectBroker, ensureStreams } from '../../../internal/broker/connect.js'
-import { EVENTS } from '../../../streams/events.js'
 import { brokerErrorCode } from '../../../internal/broker/errors.js'
+import { EVENTS } from '../../../streams/events.js'
 import { launchBroker } from '../../support/broker.js'
 
 test('the log of events takes the largest size that any role was told of, and drops nothing at the start of another', async () => {
@@ -39,6 +39,8 @@ test('a disk without room for the logs is said to be so', async () => {
   const broker = await connectBroker({ url, user: '', password: '', name: 'test' })
   const settings = { replicas: 1, invocationsBytesMax: 8 * 1024 ** 3, observationsBytesMax: 2 ** 20 }
 
-  await expect(ensureStreams(broker, settings)).rejects.toThrow(/no room on its disk .* 8589934592 bytes for INVOCATIONS/)
+  await expect(ensureStreams(broker, settings)).rejects.toThrow(
+    /no room on its disk .* 8589934592 bytes for INVOCATIONS/,
+  )
   await broker.close()
 })

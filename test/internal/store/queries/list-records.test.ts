@@ -332,19 +332,23 @@ describe('what came in since the snapshot', () => {
   test.each(SORT_FIELDS)('is not read for a page, by %s', async (field) => {
     // A sample by which the page is found in the order of the sort, soon; and none.
     for (const sample of [sampleOf(1e5), undefined]) {
-      const limited = {
-        query: (params: Parameters<typeof store.client.query>[0]) =>
-          store.client.query({
-            ...params,
-            // The rows of closed versions and of values are read besides.
-            clickhouse_settings: { ...params.clickhouse_settings, max_rows_to_read: '20000' },
-          }),
+      let rowsRead = 0
+      const counting = {
+        query: async (params: Parameters<typeof store.client.query>[0]) => {
+          const clickhouse_settings = { ...params.clickhouse_settings, wait_end_of_query: 1 as const }
+          const result = await store.client.query({ ...params, clickhouse_settings })
+          rowsRead += Number(JSON.parse(String(result.response_headers['x-clickhouse-summary'])).read_rows)
+          return result
+        },
       } as typeof store.client
       const conditions = [{ field: 'stage_origin', operator: 'eq', values: ['stage_a'] }] as const
       const sort = { field, isDescending: true }
       const question = { tenantId: LATER, snapshotMs: SNAPSHOT_MS, conditions, sort, after: undefined, limit: 51 }
 
-      expect(await listRecords(limited, question, () => true, sample, NEVER)).toHaveLength(51)
+      expect(await listRecords(counting, question, () => true, sample, NEVER)).toHaveLength(51)
+      expect(rowsRead).toBeGreaterThan(50)
+      // A part that came in later would be read for thousands of rows more.
+      expect(rowsRead).toBeLessThan(5_000)
     }
   })
 
