@@ -85,6 +85,8 @@ export class Baseline {
     const ofTraces = await this.traces(tenantId, calls, asOf.tracesMs, lookUps)
     const guesses = calls.map(({ principal, traceId }) => {
       const ofTrace = traceId === undefined ? undefined : ofTraces?.classes.get(traceId)
+      // Two services in one trace: nobody is named, whichever came first, and whatever the sender does else.
+      if (namesSeveral(ofTrace)) return undefined
       const ofPrincipal = ofPrincipals?.classes.get(principal)
       return guessFrom(ofTrace, 'trace', 1) ?? guessFrom(ofPrincipal, 'principal', PRINCIPAL_RECORDS_MIN)
     })
@@ -155,6 +157,9 @@ function byWhat(counts: readonly ClassCount[]): Classes {
   }
   return classes
 }
+
+const namesSeveral = (classes: readonly ClassCount[] = []): boolean =>
+  classes.some(({ service }) => service !== classes[0]?.service)
 
 function guessFrom(
   classes: readonly ClassCount[] | undefined,

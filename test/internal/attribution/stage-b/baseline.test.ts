@@ -75,6 +75,15 @@ describe('the baseline', () => {
     expect(guesses.map((guess) => guess?.service)).toEqual([undefined, 'search', undefined])
   })
 
+  test('names nobody in a trace of two services, whatever the majority there and of the credential', async () => {
+    const contested = counts('t1', ['chat', 2], ['search', 1])
+    const { baseline } = baselineOver(counts('key_one', ['chat', 100]), contested)
+
+    const { guesses } = await baseline.guess('tnt_one', [call({ traceId: 't1' }), call()], {}, lookUps())
+
+    expect(guesses.map((guess) => guess?.service)).toEqual([undefined, 'chat'])
+  })
+
   test('lets the trace decide before the credential, from one call on', async () => {
     const { baseline, asked } = baselineOver(counts('key_one', ['search', 100]), counts('t1', ['chat', 1]))
 
