@@ -85,9 +85,13 @@ export function bandOf(confidence: Confidence): ConfidenceBand {
  * @param stated `attribution_confidence` of the event, 0 to 0.95; cut, never rounded up
  */
 export function capConfidence(confidence: Confidence, stated: number | undefined): Confidence {
-  // The nearest double of a short decimal can lie a hair below it: 0.57 x 10,000 is 5,699.999...
-  const cap = stated === undefined ? CONFIDENCE_CAP : Math.floor(Number((stated * 10_000).toFixed(6)))
-  return Math.min(confidence, cap, CONFIDENCE_CAP)
+  return Math.min(confidence, stated === undefined ? CONFIDENCE_CAP : stepsBelow(stated), CONFIDENCE_CAP)
+}
+
+/** Whole ten-thousandths. The product of a short decimal's nearest double can lie a hair below it: 0.57 x 10,000 is 5,699.999... */
+function stepsBelow(stated: number): Confidence {
+  const nearest = Math.round(stated * 10_000)
+  return nearest / 10_000 <= stated ? nearest : nearest - 1
 }
 
 /** The first reason that applies; without one the record is eligible. */

@@ -46,6 +46,7 @@ describe('the cap on confidence', () => {
 
   test('cuts a stated confidence and never rounds it up over the floor', () => {
     expect(capConfidence(9_500, 0.79999)).toBe(7_999)
+    expect(capConfidence(9_500, 0.79999999999999)).toBe(7_999)
     expect(capConfidence(9_500, 0.8)).toBe(CHARGEBACK_FLOOR)
   })
 
