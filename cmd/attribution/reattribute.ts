@@ -13,6 +13,7 @@ import { deriveTenantIds, randomId } from '../../internal/ids/ids.js'
 import { readMasterKeys } from '../../internal/secrets/master-keys.js'
 import { signingKey } from '../../internal/secrets/signing-keys.js'
 import { countRecords } from '../../internal/store/queries/slices.js'
+import { settingsOf, type Tenant } from '../../internal/tenants/tenant.js'
 import { parseInstant } from '../../internal/units/instant.js'
 import { MODELS, REATTRIBUTIONS, SIGNING_KEYS, TENANTS } from '../../streams/buckets.js'
 import { recordByCli } from './audited.js'
@@ -101,11 +102,14 @@ async function begin(
   const known = await (await broker.bucket(TENANTS)).get(tenant)
   if (known?.operation !== 'PUT') throw new ConfigError(`there is no tenant ${tenant}`)
   if (stageB !== undefined) {
-    const model = await (await broker.bucket(MODELS)).get(stageB)
-    // A model never answers for another tenant than the one it has learned from.
-    if (model?.operation !== 'PUT' || model.json<StoredModel>().tenant_id !== tenant) {
-      throw new ConfigError(`the tenant has no model ${stageB}`)
+    if (!settingsOf(known.json<Tenant>()).stage_b_enabled) {
+      throw new ConfigError('the tenant has switched inference off')
     }
+    const entry = await (await broker.bucket(MODELS)).get(stageB)
+    const model = entry?.operation === 'PUT' ? entry.json<StoredModel>() : undefined
+    // A model never answers for another tenant than the one it has learned from.
+    if (model?.tenant_id !== tenant) throw new ConfigError(`the tenant has no model ${stageB}`)
+    if (model.recalled_at !== null) throw new ConfigError(`the model ${stageB} was recalled`)
   }
   const id = randomId('rea', deriveTenantIds(idsKey, tenant))
   const asked = { id, tenant_id: tenant, from_ms: from, to_ms: to, model: stageB ?? null, actor: 'cli' }

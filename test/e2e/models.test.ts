@@ -143,6 +143,13 @@ test('a promotion is one change: the candidate serves, and the state stays as it
   expect(await instance.untilEvents(1)).toEqual(['degraded_serving none'])
 })
 
+async function refusalToReattribute(model: string): Promise<string> {
+  const window = ['--tenant', instance.service.credentials.tenant_id, '--from', '2026-01-01', '--to', '2026-01-02']
+  const { code, lines } = await command(instance.service, ['reattribute', ...window, '--stage-b', model])
+  expect(code).not.toBe(0)
+  return lines.join('\n')
+}
+
 test('a recalled version is replaced by the one before it, records say so, and a restored one serves again', async () => {
   expect((await instance.decide(second, 'recall')).json.status).toBe('recalled')
   expect((await instance.untilEvents(2)).slice(1)).toEqual(['none model_recalled'])
@@ -151,9 +158,13 @@ test('a recalled version is replaced by the one before it, records say so, and a
     { model_version: first, degradation_state: 'model_recalled', confidence_band: 'chargeback_ready' },
   ])
 
+  // Nor does it answer for what is attributed again.
+  expect(await refusalToReattribute(second)).toContain('was recalled')
+
   // A tenant that switches inference off has nothing inferred, by whichever version.
   await instance.ask('PATCH', '/api/v1/settings', { stage_b_enabled: false })
   expect((await instance.untilEvents(3)).slice(2)).toEqual(['model_recalled disabled'])
+  expect(await refusalToReattribute(first)).toContain('switched inference off')
   expect(await interpretations([3])).toMatchObject([{ stage_origin: 'stage_c', degradation_state: 'disabled' }])
   await instance.ask('PATCH', '/api/v1/settings', { stage_b_enabled: true })
   expect((await instance.untilEvents(4)).slice(3)).toEqual(['disabled model_recalled'])
