@@ -55,7 +55,7 @@ import { connectStore } from '../../internal/store/client.js'
 import { compactNowAndThen } from '../../internal/store/compaction.js'
 import { fillCopies } from '../../internal/store/migrations/fill-copies.js'
 import { createDatabase, MIGRATIONS, migrate } from '../../internal/store/migrations/migrate.js'
-import { resolvedCosts } from '../../internal/store/queries/allocation-weights.js'
+import { lastWeightsInstant, resolvedCosts } from '../../internal/store/queries/allocation-weights.js'
 import { lastAuditRecords } from '../../internal/store/queries/audit-log.js'
 import { observationSources } from '../../internal/store/queries/observations.js'
 import { recordedIds, recordSourcesOf, recordSourcesSince } from '../../internal/store/queries/sources.js'
@@ -251,11 +251,12 @@ runMain('attributor', async () => {
       costsOf: (tenantId, window, limit) =>
         resolvedCosts(store, tenantId, window, limit, workloadHashes(directory, tenantId, identityKeyOf(tenantId))),
       keep: insertInto(ALLOCATION_WEIGHTS, logId),
-      failed: (tenantId, asOfMs, cause) =>
-        log.error(
-          { tenantId, asOf: new Date(asOfMs), err: cause },
-          'the weights of cost pools could not be worked out',
-        ),
+      lastKept: (tenantId, byMs) => lastWeightsInstant(store, tenantId, byMs),
+      failed(tenantId, asOfMs, cause) {
+        // What is under way when the process ends is cut off, and worked out by whoever is asked next.
+        if (stopping.signal.aborted) return
+        log.error({ tenantId, asOf: new Date(asOfMs), err: cause }, 'the weights of cost pools could not be worked out')
+      },
     }),
   }
   const facts = { directory, settingsOf: (tenantId: string) => settingsOf(tenants.get(tenantId)) }

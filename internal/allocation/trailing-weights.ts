@@ -11,8 +11,10 @@ const SETTLED_MS = 5 * 60 * 1000
 export const WEIGHTS_MAX = 500
 /** Tenants whose last weights are known to be there. */
 const KEPT_MAX = 10_000
-/** After a failure a tenant's weights are left alone for so long: batches do not wait for them again and again. */
+/** After a failure a tenant's weights are left alone for so long: the read model is not asked for them again and again. */
 const RETRY_MS = 5 * 60 * 1000
+/** Tenants whose weights are worked out at once: at the turn of an hour it is all of them. */
+const WORKED_OUT_AT_ONCE = 2
 
 /** What calls cost, and who made them. */
 export interface CostOfPeople extends ResolvedCost {
@@ -39,6 +41,8 @@ export interface TrailingWeightsDeps {
     }[],
     token: string,
   ) => Promise<void>
+  /** The newest instant at or before one, as of which a tenant's weights are kept, by whatever process; a look-up of milliseconds. */
+  readonly lastKept: (tenantId: string, byMs: number) => Promise<number | undefined>
   /** Told of weights that could not be worked out or kept. */
   readonly failed: (tenantId: string, asOfMs: number, cause: unknown) => void
 }
@@ -47,19 +51,47 @@ export interface TrailingWeightsDeps {
 export const weightsInstant = (nowMs: number): number => Math.floor((nowMs - SETTLED_MS) / EVERY_MS) * EVERY_MS
 
 /**
- * Sees to it that a tenant's weights as of `weightsInstant(nowMs)` are kept, and says which instant that is. Rows of the
- * read model are never changed, so that the same instant always gives the same weights.
+ * Says as of which instant a tenant's last known weights are, and sees to it that those as of `weightsInstant(nowMs)` are
+ * kept and are the next ones that are named. Rows of the read model are never changed, so that the same instant always gives
+ * the same weights.
  *
- * Never throws: whose weights cannot be worked out would hold up every tenant of the partition. Its records then name the
- * last weights that are known here, or none (undefined): they stay in their pool.
+ * Never throws, and never waits for weights to be worked out: that reads a month, and until a batch is done nobody sees what
+ * came after it, whosever it is. A tenant that never had any is told none (undefined), as its records stay in their pool.
+ * All partitions of the process share one run for a tenant.
  */
 export function trailingWeights({
   costsOf,
   keep,
+  lastKept,
   failed,
 }: TrailingWeightsDeps): (tenantId: string, nowMs: number) => Promise<number | undefined> {
-  const kept = new Map<string, number>()
+  /** Undefined for who has none; who is missing has not been looked up. */
+  const known = new Map<string, number | undefined>()
+  const lookingUp = new Map<string, Promise<void>>()
   const failedAt = new Map<string, number>()
+  /** Whose weights are to be worked out, the first first, and since when. */
+  const waiting = new Map<string, number>()
+  const underWay = new Set<string>()
+
+  const remember = (tenantId: string, asOfMs: number | undefined): void => {
+    if (known.size >= KEPT_MAX) known.clear()
+    known.set(tenantId, asOfMs)
+  }
+  const fail = (tenantId: string, nowMs: number, cause: unknown): void => {
+    if (failedAt.size >= KEPT_MAX) failedAt.clear()
+    failedAt.set(tenantId, nowMs)
+    failed(tenantId, weightsInstant(nowMs), cause)
+  }
+  const isLeftAlone = (tenantId: string, nowMs: number): boolean =>
+    nowMs - (failedAt.get(tenantId) ?? Number.NEGATIVE_INFINITY) < RETRY_MS
+
+  const lookUp = async (tenantId: string, nowMs: number): Promise<void> => {
+    try {
+      remember(tenantId, await lastKept(tenantId, weightsInstant(nowMs)))
+    } catch (cause) {
+      fail(tenantId, nowMs, cause)
+    }
+  }
   const workOut = async (tenantId: string, asOfMs: number): Promise<void> => {
     const { costs, totalSteps } = await costsOf(tenantId, { fromMs: asOfMs - WINDOW_MS, toMs: asOfMs }, WEIGHTS_MAX)
     const { weights, staysParts } = weightsOf(costs, totalSteps)
@@ -72,22 +104,37 @@ export function trailingWeights({
       .map(({ parts, ...row }) => ({ tenantId, asOfMs, ...row, weightSteps: weightSteps(parts) }))
     await keep(rows, `weights.${tenantId}.${asOfMs}`)
   }
-  return async (tenantId, nowMs) => {
-    const asOfMs = weightsInstant(nowMs)
-    const lastMs = kept.get(tenantId)
-    if (lastMs === asOfMs || nowMs - (failedAt.get(tenantId) ?? Number.NEGATIVE_INFINITY) < RETRY_MS) return lastMs
-    try {
-      await workOut(tenantId, asOfMs)
-    } catch (cause) {
-      failed(tenantId, asOfMs, cause)
-      if (failedAt.size >= KEPT_MAX) failedAt.clear()
-      failedAt.set(tenantId, nowMs)
-      return lastMs
+  const renew = async (): Promise<void> => {
+    for (const [tenantId, nowMs] of waiting) {
+      waiting.delete(tenantId)
+      underWay.add(tenantId)
+      try {
+        await workOut(tenantId, weightsInstant(nowMs))
+        failedAt.delete(tenantId)
+        remember(tenantId, weightsInstant(nowMs))
+      } catch (cause) {
+        fail(tenantId, nowMs, cause)
+      } finally {
+        underWay.delete(tenantId)
+      }
     }
-    failedAt.delete(tenantId)
-    if (kept.size >= KEPT_MAX) kept.clear()
-    kept.set(tenantId, asOfMs)
-    return asOfMs
+  }
+
+  return async (tenantId, nowMs) => {
+    if (isLeftAlone(tenantId, nowMs)) return known.get(tenantId)
+    if (!known.has(tenantId)) {
+      const asked = lookingUp.get(tenantId) ?? lookUp(tenantId, nowMs).finally(() => lookingUp.delete(tenantId))
+      lookingUp.set(tenantId, asked)
+      await asked
+      if (isLeftAlone(tenantId, nowMs)) return undefined
+    }
+    const lastMs = known.get(tenantId)
+    const isOld = lastMs === undefined || lastMs < weightsInstant(nowMs)
+    if (isOld && !underWay.has(tenantId) && !waiting.has(tenantId)) {
+      waiting.set(tenantId, nowMs)
+      if (underWay.size < WORKED_OUT_AT_ONCE) void renew()
+    }
+    return lastMs
   }
 }
 

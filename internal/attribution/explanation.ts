@@ -71,8 +71,8 @@ function explainAllocation(stored: StoredAttributionDetail, weights: readonly St
     owner: stored.owner,
     weights_as_of: asOfMs === undefined ? null : formatInstant(asOfMs),
     window_days: WINDOW_MS / DAY_MS,
-    // What nobody has a weight for stays where it is.
-    weights: weights.map(({ service, owner, weight }) => ({
+    // What nobody has a weight for stays where it is: all of it, where there are none.
+    weights: (weights.length === 0 ? ALL_STAYS : weights).map(({ service, owner, weight }) => ({
       service: service === '' ? stored.service : service,
       owner: service === '' ? stored.owner : owner,
       weight,
@@ -80,6 +80,7 @@ function explainAllocation(stored: StoredAttributionDetail, weights: readonly St
   }
 }
 
+const ALL_STAYS: readonly StoredWeight[] = [{ service: '', owner: '', weight: '1' }]
 const DAY_MS = 24 * 60 * 60 * 1000
 
 function explainStoredCost(stored: StoredAttributionDetail): object {

@@ -12,8 +12,9 @@ export interface AllocationDeps {
   /** How stage B, which left the call to this one, serves the tenant. */
   readonly degradationOf: (tenantId: string) => DegradationState
   /**
-   * Sees to the weights by which a tenant's pools may be spread at a time, and says as of which instant they are;
-   * undefined when there are none. Never throws.
+   * As of which instant the weights are by which a tenant's pools may be spread, the last that are known at a time; undefined
+   * when there are none. Sees to it that they are renewed. Never throws, and does not wait for that: nobody sees what comes
+   * behind a batch until it is done.
    */
   readonly weightsAsOf: (tenantId: string, nowMs: number) => Promise<number | undefined>
 }

@@ -13,10 +13,11 @@ export const stageC = (deps: StageCDeps): Stage => ({
   next: undefined,
   open: async (partition) => ({
     async handle({ invocations, validFromMs }) {
-      const weightsAsOf = new Map<string, number | undefined>()
-      for (const tenantId of new Set(invocations.map((admitted) => admitted.tenantId))) {
-        weightsAsOf.set(tenantId, await deps.weightsAsOf(tenantId, validFromMs))
-      }
+      const tenantIds = [...new Set(invocations.map(({ tenantId }) => tenantId))]
+      const instants = tenantIds.map(
+        async (tenantId) => [tenantId, await deps.weightsAsOf(tenantId, validFromMs)] as const,
+      )
+      const weightsAsOf = new Map(await Promise.all(instants))
       return eachInvocation(invocations, (admitted) => {
         const { tenantId, principal, invocation } = admitted
         const verdict = allocate(tenantId, pooledCall(invocation, principal), weightsAsOf.get(tenantId), deps)

@@ -34,6 +34,23 @@ export async function findAllocationWeights(
   return result.json<StoredWeight>()
 }
 
+/** The newest instant at or before a time as of which a tenant's weights are kept; undefined without any. */
+export async function lastWeightsInstant(
+  store: ClickHouseClient,
+  tenantId: string,
+  byMs: number,
+): Promise<number | undefined> {
+  const result = await store.query({
+    query: `SELECT count() AS kept, toUnixTimestamp64Milli(max(as_of)) AS as_of_ms FROM ${ALLOCATION_WEIGHTS.name}
+            WHERE tenant_id = {tenant:String} AND as_of <= ${BY}`,
+    query_params: { tenant: tenantId, at: byMs },
+    format: 'JSONEachRow',
+    clickhouse_settings: { max_execution_time: LOOK_UP_S_MAX },
+  })
+  const [found] = await result.json<{ readonly kept: string; readonly as_of_ms: string }>()
+  return found === undefined || found.kept === '0' ? undefined : Number(found.as_of_ms)
+}
+
 /** By what a report spreads pools: weights that it may show; what they leave of 1 stays. */
 export interface SpreadWeights {
   readonly asOfMs: number
@@ -78,6 +95,8 @@ export async function findSpreadWeights(
 const IS_HELD = 'min(kept.weight) > 0'
 const BY = 'fromUnixTimestamp64Milli({at:Int64})'
 const READ_LIMITS = { max_execution_time: 10, max_memory_usage: '1000000000' } as const
+/** A partition waits for it. */
+const LOOK_UP_S_MAX = 1
 const SINCE = 'valid_from >= fromUnixTimestamp64Milli({from:Int64})'
 const partsOf = (weight: string): bigint => parseSum(weight) / (STEPS_PER_UNIT / WEIGHT_PARTS)
 
@@ -120,7 +139,7 @@ export async function resolvedCosts(
   }
 }
 
-/** All of a large tenant's month take seconds; a partition waits for them. */
+/** All of a large tenant's month take seconds; nobody waits for them. */
 const COSTS_S_MAX = 30
 
 /** Of a group: as many as it takes to know whether five appear in it, and a few more. */

@@ -1,5 +1,10 @@
-import { describe, expect, test } from 'vitest'
-import { trailingWeights, WINDOW_MS, weightsInstant } from '../../../internal/allocation/trailing-weights.js'
+import { describe, expect, test, vi } from 'vitest'
+import {
+  type TrailingWeightsDeps,
+  trailingWeights,
+  WINDOW_MS,
+  weightsInstant,
+} from '../../../internal/allocation/trailing-weights.js'
 
 const HOUR_MS = 3_600_000
 const RETRY_MS = 5 * 60_000
@@ -14,6 +19,18 @@ test('the weights of an hour hold from five minutes after its end', () => {
   expect(weightsInstant(NOON + HOUR_MS)).toBe(NOON)
 })
 
+const lastKept = async () => undefined
+const NO_COSTS: TrailingWeightsDeps['costsOf'] = async () => ({ costs: [], totalSteps: 0n })
+
+/** A promise, and what settles it. */
+function gate() {
+  let open = (): void => undefined
+  const opened = new Promise<void>((resolve) => {
+    open = resolve
+  })
+  return { open, opened }
+}
+
 test('they are worked out once an hour and tenant, of the thirty days before, under a name of their own', async () => {
   const asked: unknown[] = []
   const kept: unknown[] = []
@@ -23,13 +40,14 @@ test('they are worked out once an hour and tenant, of the thirty days before, un
       return { costs: [{ service: 'search', owner: 'team', costSteps: 1n, people: [] }], totalSteps: 2n }
     },
     keep: async (rows, token) => void kept.push([token, rows]),
+    lastKept,
     failed,
   })
   const at = NOON + 10 * 60_000
 
-  expect(await weightsAsOf('tnt_one', at)).toBe(NOON)
+  await vi.waitFor(async () => expect(await weightsAsOf('tnt_one', at)).toBe(NOON))
   expect(await weightsAsOf('tnt_one', at + 60_000)).toBe(NOON)
-  expect(await weightsAsOf('tnt_two', at)).toBe(NOON)
+  await vi.waitFor(async () => expect(await weightsAsOf('tnt_two', at)).toBe(NOON))
 
   const window = { fromMs: NOON - WINDOW_MS, toMs: NOON }
   expect(asked).toEqual([
@@ -46,16 +64,87 @@ test('they are worked out once an hour and tenant, of the thirty days before, un
   ])
 })
 
+describe('while weights are worked out', () => {
+  test('the last ones are named at once, and one run serves all who ask', async () => {
+    const { open, opened } = gate()
+    let runs = 0
+    const weightsAsOf = trailingWeights({
+      async costsOf() {
+        runs++
+        await opened
+        return { costs: [], totalSteps: 0n }
+      },
+      keep: async () => undefined,
+      lastKept: async (_tenantId, byMs) => byMs - HOUR_MS,
+      failed,
+    })
+
+    const asked = await Promise.all([1, 2, 3].map(() => weightsAsOf('tnt_one', NOON + RETRY_MS)))
+    open()
+
+    expect(asked).toEqual([NOON - HOUR_MS, NOON - HOUR_MS, NOON - HOUR_MS])
+    await vi.waitFor(async () => expect(await weightsAsOf('tnt_one', NOON + RETRY_MS)).toBe(NOON))
+    expect(runs).toBe(1)
+  })
+
+  test('who never had any has none', async () => {
+    const costsOf = () => new Promise<never>(() => undefined)
+    const weightsAsOf = trailingWeights({ costsOf, keep: async () => undefined, lastKept, failed })
+
+    expect(await weightsAsOf('tnt_one', NOON)).toBeUndefined()
+    expect(await weightsAsOf('tnt_one', NOON)).toBeUndefined()
+  })
+
+  test('others wait for their turn, two tenants at a time', async () => {
+    const { open, opened } = gate()
+    const begun: string[] = []
+    const weightsAsOf = trailingWeights({
+      async costsOf(tenantId) {
+        begun.push(tenantId)
+        await opened
+        return { costs: [], totalSteps: 0n }
+      },
+      keep: async () => undefined,
+      lastKept,
+      failed,
+    })
+
+    for (const tenantId of ['a', 'b', 'c', 'd']) await weightsAsOf(tenantId, NOON)
+    expect(begun).toEqual(['a', 'b'])
+    open()
+
+    await vi.waitFor(() => expect(begun).toEqual(['a', 'b', 'c', 'd']))
+  })
+})
+
+test('those of the hour that another process has kept are not worked out again', async () => {
+  const looked: unknown[] = []
+  const weightsAsOf = trailingWeights({
+    costsOf: () => Promise.reject(new Error('asked for the costs')),
+    keep: async () => undefined,
+    async lastKept(...asked) {
+      looked.push(asked)
+      return NOON
+    },
+    failed,
+  })
+
+  expect(await weightsAsOf('tnt_one', NOON + RETRY_MS)).toBe(NOON)
+  expect(await weightsAsOf('tnt_one', NOON + HOUR_MS)).toBe(NOON)
+  expect(looked).toEqual([['tnt_one', NOON]])
+})
+
 describe('weights that cannot be worked out or kept', () => {
   const failing = (fails: (asOfMs: number) => boolean) => {
     const attempts: number[] = []
     const told: unknown[] = []
     const weightsAsOf = trailingWeights({
-      costsOf: async () => ({ costs: [], totalSteps: 0n }),
+      costsOf: NO_COSTS,
       async keep([row]) {
         attempts.push(row?.asOfMs ?? 0)
         if (fails(row?.asOfMs ?? 0)) throw new Error('refused')
       },
+      lastKept,
       failed: (...failure) => told.push(failure),
     })
     return { attempts, told, weightsAsOf }
@@ -66,20 +155,22 @@ describe('weights that cannot be worked out or kept', () => {
     const { attempts, told, weightsAsOf } = failing(() => isAway)
 
     expect(await weightsAsOf('tnt_one', NOON)).toBeUndefined()
+    await vi.waitFor(() => expect(told).toEqual([['tnt_one', NOON - HOUR_MS, new Error('refused')]]))
     expect(await weightsAsOf('tnt_one', NOON + RETRY_MS - 1)).toBeUndefined()
     isAway = false
-    expect(await weightsAsOf('tnt_one', NOON + RETRY_MS)).toBe(NOON)
+    await vi.waitFor(async () => expect(await weightsAsOf('tnt_one', NOON + RETRY_MS)).toBe(NOON))
 
     expect(attempts).toHaveLength(2)
-    expect(told).toEqual([['tnt_one', NOON - HOUR_MS, new Error('refused')]])
+    expect(told).toHaveLength(1)
   })
 
   test('leave the last ones in their place', async () => {
-    const { weightsAsOf } = failing((asOfMs) => asOfMs > NOON)
+    const { told, weightsAsOf } = failing((asOfMs) => asOfMs > NOON)
 
-    await weightsAsOf('tnt_one', NOON + HOUR_MS)
+    await vi.waitFor(async () => expect(await weightsAsOf('tnt_one', NOON + HOUR_MS)).toBe(NOON))
 
     expect(await weightsAsOf('tnt_one', NOON + 2 * HOUR_MS)).toBe(NOON)
+    await vi.waitFor(() => expect(told).toHaveLength(1))
     expect(await weightsAsOf('tnt_one', NOON + 2 * HOUR_MS + RETRY_MS)).toBe(NOON)
   })
 
@@ -88,11 +179,32 @@ describe('weights that cannot be worked out or kept', () => {
     const weightsAsOf = trailingWeights({
       costsOf: async () => ({ costs: [{ service: 'a', owner: 'b', costSteps: 2n, people: [] }], totalSteps: 1n }),
       keep: async () => undefined,
+      lastKept,
       failed: (_tenantId, _asOfMs, cause) => told.push(cause),
     })
 
     expect(await weightsAsOf('tnt_one', NOON)).toBeUndefined()
-    expect(told).toEqual([new RangeError('the parts are more than their total')])
+    await vi.waitFor(() => expect(told).toEqual([new RangeError('the parts are more than their total')]))
+  })
+
+  test('or of which nobody says whether there are any, are none until it is asked again', async () => {
+    const told: unknown[] = []
+    let isAway = true
+    const weightsAsOf = trailingWeights({
+      costsOf: () => new Promise(() => undefined),
+      keep: async () => undefined,
+      async lastKept(_tenantId, byMs) {
+        if (isAway) throw new Error('away')
+        return byMs
+      },
+      failed: (...failure) => told.push(failure),
+    })
+
+    expect(await weightsAsOf('tnt_one', NOON)).toBeUndefined()
+    isAway = false
+    expect(await weightsAsOf('tnt_one', NOON + RETRY_MS - 1)).toBeUndefined()
+    expect(await weightsAsOf('tnt_one', NOON + RETRY_MS)).toBe(NOON)
+    expect(told).toEqual([['tnt_one', NOON - HOUR_MS, new Error('away')]])
   })
 })
 
@@ -108,10 +220,11 @@ test('a weight that tells of one to four people is not shown, and neither is wha
     keep: async (rows) => {
       for (const { service, isShown } of rows) shown[service] = isShown
     },
+    lastKept,
     failed,
   })
 
   await weightsAsOf('tnt_one', NOON)
 
-  expect(shown).toEqual({ a: true, b: false, c: false, job: true, '': true })
+  await vi.waitFor(() => expect(shown).toEqual({ a: true, b: false, c: false, job: true, '': true }))
 })

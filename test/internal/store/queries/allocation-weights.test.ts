@@ -1,11 +1,17 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { trailingWeights, WINDOW_MS, weightsInstant } from '../../../../internal/allocation/trailing-weights.js'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import {
+  type TrailingWeightsDeps,
+  trailingWeights,
+  WINDOW_MS,
+  weightsInstant,
+} from '../../../../internal/allocation/trailing-weights.js'
 import { toRow, type Verdict } from '../../../../internal/attribution/row.js'
 import { identityHash } from '../../../../internal/ids/identity-hash.js'
 import { migrate } from '../../../../internal/store/migrations/migrate.js'
 import {
   findAllocationWeights,
   findSpreadWeights,
+  lastWeightsInstant,
   resolvedCosts,
 } from '../../../../internal/store/queries/allocation-weights.js'
 import { insertRows } from '../../../../internal/store/sink.js'
@@ -92,10 +98,14 @@ const { signal } = new AbortController()
 const failed = (_tenantId: string, _asOfMs: number, cause: unknown) => {
   throw cause
 }
-const instantOf = async (worked: Promise<number | undefined>): Promise<number> => {
-  const asOfMs = await worked
-  if (asOfMs === undefined) throw new Error('no weights')
-  return asOfMs
+/** Of a process that has known none before, the instant of the weights that it has kept. */
+async function worked(deps: Pick<TrailingWeightsDeps, 'costsOf' | 'keep'>, tenantId: string, nowMs: number) {
+  const weightsAsOf = trailingWeights({ ...deps, lastKept: async () => undefined, failed })
+  return vi.waitFor(async () => {
+    const asOfMs = await weightsAsOf(tenantId, nowMs)
+    if (asOfMs === undefined) throw new Error('no weights')
+    return asOfMs
+  })
 }
 
 test('weights are kept once an hour, sum to 1, and stay what they were', async () => {
@@ -105,7 +115,7 @@ test('weights are kept once an hour, sum to 1, and stay what they were', async (
   const costsOf = (tenantId: string, window: { fromMs: number; toMs: number }, limit: number) =>
     resolvedCosts(store.client, tenantId, window, limit, [])
 
-  const asOfMs = await instantOf(trailingWeights({ costsOf, keep, failed })('tnt_two', at))
+  const asOfMs = await worked({ costsOf, keep }, 'tnt_two', at)
   const kept = await findAllocationWeights(store.client, 'tnt_two', asOfMs, signal)
   // Another process, which sees more by now.
   await insertRows(
@@ -114,13 +124,16 @@ test('weights are kept once an hour, sum to 1, and stay what they were', async (
     [row(11, { cost: '7', tenantId: 'tnt_two', verdict: { service: 'new' } })],
     'late',
   )
-  await trailingWeights({ costsOf, keep, failed })('tnt_two', at)
+  await worked({ costsOf, keep }, 'tnt_two', at)
 
   expect(asOfMs).toBe(weightsInstant(at))
   expect(asOfMs - WINDOW_MS).toBeLessThan(NOW_MS)
   expect(kept).toEqual([{ service: 'search', owner: 'team-search', weight: '1' }])
   expect(await findAllocationWeights(store.client, 'tnt_two', asOfMs, signal)).toEqual(kept)
   expect(await findAllocationWeights(store.client, 'tnt_one', asOfMs, signal)).toEqual([])
+  expect(await lastWeightsInstant(store.client, 'tnt_two', asOfMs)).toBe(asOfMs)
+  expect(await lastWeightsInstant(store.client, 'tnt_two', asOfMs - 1)).toBeUndefined()
+  expect(await lastWeightsInstant(store.client, 'tnt_one', asOfMs)).toBeUndefined()
 })
 
 test('amounts that together have more digits than one may have are shares of their sum', async () => {
@@ -152,10 +165,9 @@ test('reports spread by the weights of five people and of nobody, as of a time o
       resolvedCosts(store.client, of, window, limit, [robot]),
     keep: (kept: Parameters<Parameters<typeof trailingWeights>[0]['keep']>[0], token: string) =>
       insertRows(store.client, ALLOCATION_WEIGHTS, kept, token),
-    failed,
   }
   const at = NOW_MS + 2 * 3_600_000
-  const asOfMs = await instantOf(trailingWeights(deps)(tenantId, at))
+  const asOfMs = await worked(deps, tenantId, at)
   const { signal } = new AbortController()
   const spread = (byMs: number) => findSpreadWeights(store.client, tenantId, byMs, signal)
 
@@ -168,7 +180,7 @@ test('reports spread by the weights of five people and of nobody, as of a time o
       { service: 'sync', owner: 'team-sync', parts: 50_000_000_000n },
     ],
   })
-  const later = await instantOf(trailingWeights(deps)(tenantId, at + 3_600_000))
+  const later = await worked(deps, tenantId, at + 3_600_000)
   expect((await spread(at + 3_600_000))?.asOfMs).toBe(later)
   expect((await spread(later - 1))?.asOfMs).toBe(asOfMs)
   // Older calls are spread by the first that there are.
