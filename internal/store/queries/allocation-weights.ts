@@ -98,11 +98,14 @@ const READ_LIMITS = { max_execution_time: 10, max_memory_usage: '1000000000' } a
 /** A partition waits for it. */
 const LOOK_UP_S_MAX = 1
 const SINCE = 'valid_from >= fromUnixTimestamp64Milli({from:Int64})'
+/** Else calls of last year that were attributed again this month would count as this month's. */
+const MADE_WITHIN =
+  'event_time BETWEEN fromUnixTimestamp64Milli({from:Int64}) AND fromUnixTimestamp64Milli({snapshot:Int64})'
 const partsOf = (weight: string): bigint => parseSum(weight) / (STEPS_PER_UNIT / WEIGHT_PARTS)
 
 /**
- * What a tenant's calls cost by service and owner, of those that are attributed at or above the chargeback floor and
- * became valid within a window and were valid at its end, the most expensive first.
+ * What a tenant's calls cost by service and owner, of those that were made within a window and are attributed at or above
+ * the chargeback floor by versions that became valid within it and were valid at its end, the most expensive first.
  *
  * @param limit services and owners at most
  * @param notPeople hashes of identities that are no people, as 32 hex digits
@@ -118,7 +121,7 @@ export async function resolvedCosts(
   const result = await store.query({
     query: `SELECT service, owner, sum(cost_usd) AS cost, sum(CAST(cost AS Decimal(76, 18))) OVER () AS total, ${SOME_PEOPLE} AS people FROM ${ATTRIBUTIONS.name}
             WHERE tenant_id = {tenant:String}
-              AND ${SINCE} AND ${asOfSnapshotWithin(SINCE)}
+              AND ${MADE_WITHIN} AND ${SINCE} AND ${asOfSnapshotWithin(SINCE)}
               AND confidence_band = 'chargeback_ready' AND output_state != 'disputed'
               AND degradation_state != 'degraded_serving'
             GROUP BY service, owner HAVING cost > 0

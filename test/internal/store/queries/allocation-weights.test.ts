@@ -50,13 +50,17 @@ interface Stated {
   readonly cost: string
   readonly verdict?: Partial<Verdict>
   readonly validFromMs?: number
+  readonly eventTimeMs?: number
 }
-function row(number: number, { tenantId = 'tnt_one', identity, cost, verdict, validFromMs = NOW_MS }: Stated) {
+function row(
+  number: number,
+  { tenantId = 'tnt_one', identity, cost, verdict, validFromMs = NOW_MS, eventTimeMs = NOW_MS }: Stated,
+) {
   const deps = {
     ...ROW_DEPS,
     consumptionOf: (of: ReturnType<typeof admitted>) => ({ ...ROW_DEPS.consumptionOf(of), costUsd: usd(cost) }),
   }
-  const event = admitted({ tenantId, id: idOf(number), invocation: { attributedIdentity: identity } })
+  const event = admitted({ tenantId, id: idOf(number), invocation: { attributedIdentity: identity, eventTimeMs } })
   return toRow(event, { ...RESOLVED, ...verdict }, { partition: 0, validFromMs }, deps)
 }
 
@@ -71,9 +75,11 @@ test('the cost of what was attributed for certain, by service and owner, as of t
     row(5, { cost: '50', verdict: { confidence: 7_999 } }),
     row(6, { cost: '50', verdict: { outputState: 'disputed' } }),
     row(7, { cost: '50', tenantId: 'tnt_two' }),
-    row(8, { cost: '50', validFromMs: toMs + 1 }),
+    row(8, { cost: '50', validFromMs: toMs + 1, eventTimeMs: toMs + 1 }),
     closed,
     row(10, { cost: '0', verdict: { service: 'free' } }),
+    // Attributed again within the window, and made before it.
+    row(11, { cost: '50', eventTimeMs: NOW_MS - 1 }),
   ]
   await insertRows(store.client, ATTRIBUTIONS, rows, 'rows')
   const end = { closedAtMs: toMs, change: 'override', changeId: 'one', actor: 'key_one' } as const
@@ -121,7 +127,7 @@ test('weights are kept once an hour, sum to 1, and stay what they were', async (
   await insertRows(
     store.client,
     ATTRIBUTIONS,
-    [row(11, { cost: '7', tenantId: 'tnt_two', verdict: { service: 'new' } })],
+    [row(12, { cost: '7', tenantId: 'tnt_two', verdict: { service: 'new' } })],
     'late',
   )
   await worked({ costsOf, keep }, 'tnt_two', at)
