@@ -21,6 +21,9 @@ export const STEPS_PER_UNIT = 1_000_000_000_000_000_000n
 /** The most that a column Decimal(38, 18) holds by its name. */
 export const QUANTITY_STEPS_MAX = 10n ** 38n - 1n
 
+/** The most that one call may have cost or used: 12 digits before the point, of which sums stay within the column. */
+export const AMOUNT_STEPS_MAX = 10n ** 12n * STEPS_PER_UNIT - 1n
+
 /** The wire's grammar of a quantity: no sign, no exponent, at most 20 digits before the point and 18 after it. */
 export const QUANTITY_PATTERN = /^\d{1,20}(?:\.\d{1,18})?$/
 

@@ -21,6 +21,8 @@ export const UNPRICED_REASONS = [
   'no_flex_rate',
   'no_priority_rate',
   'no_price_in_force',
+  /** More than one call may cost (`deploy/decisions/amounts-of-events.md`). */
+  'beyond_range',
 ] as const
 export type UnpricedReason = (typeof UNPRICED_REASONS)[number]
 

@@ -6,7 +6,14 @@
  * Fast: everything but the token counts is worked out once per model, service tier and period and then kept.
  */
 import type { Invocation, ServiceTier } from '../../invocations/invocation.js'
-import { parseQuantity, QUANTITY_STEPS_MAX, type Quantity, quantityOfSteps, zero } from '../../units/quantity.js'
+import {
+  AMOUNT_STEPS_MAX,
+  parseQuantity,
+  QUANTITY_STEPS_MAX,
+  type Quantity,
+  quantityOfSteps,
+  zero,
+} from '../../units/quantity.js'
 import { type MatchStep, STEP_CONFIDENCE_PERCENT } from '../model-names.js'
 import {
   type AppliedPrice,
@@ -251,7 +258,8 @@ function outcomeOf(invocation: Invocation, pricing: Pricing): Outcome {
     }
     pricing.priced.set(id, variant)
   }
-  return { costUsd: costOfParts(parts, variant.steps), told: variant.told }
+  const costUsd = costOfParts(parts, variant.steps)
+  return costUsd > AMOUNT_STEPS_MAX ? unpriced(pricing, 'beyond_range') : { costUsd, told: variant.told }
 }
 
 /** The last period that has begun, or the first when none has; an ended last period prices nothing. */

@@ -17,7 +17,7 @@ export const FOOTPRINT_REASONS = [
   'zero_output_tokens',
   'not_text_output',
   'unknown_zone',
-  /** More than a record can hold. */
+  /** More than one call may have used (`deploy/decisions/amounts-of-events.md`). */
   'beyond_range',
 ] as const
 export type FootprintReason = (typeof FOOTPRINT_REASONS)[number]

@@ -6,7 +6,14 @@
  */
 import { readFileSync } from 'node:fs'
 import type { Invocation } from '../../invocations/invocation.js'
-import { parseQuantity, QUANTITY_STEPS_MAX, type Quantity, STEPS_PER_UNIT, zero } from '../../units/quantity.js'
+import {
+  AMOUNT_STEPS_MAX,
+  parseQuantity,
+  type Quantity,
+  STEPS_PER_UNIT,
+  type Unit,
+  zero,
+} from '../../units/quantity.js'
 import { type Ratio, ratio } from '../../units/ratio.js'
 import { modelNames } from '../model-names.js'
 import { gpusFor, type MeanForm, meanForm, type Parameters, rounded } from './closed-form.js'
@@ -95,38 +102,48 @@ export function footprint(
     (isPrefillLarge ? 4 : 0) |
     (invocation.serviceTier === 'batch' ? 8 : 0) |
     (GRID_EDITIONS.indexOf(edition) << 4) |
-    ((reason === undefined ? 0 : REASONS.indexOf(reason) + 1) << 6) |
     ((tenantFactor + 1) << 10)
-  const tell = (isCarbonBeyondRange: boolean): Told => {
-    const override = tenant?.factors?.[tenantFactor]
-    const factor: GridFactor | undefined =
-      override !== undefined
-        ? { gramsPerKwh: override.gramsPerKwh, table: 'tenant', source: override.source, note: undefined }
-        : call.zone.zone === undefined
-          ? undefined
-          : tables.grid.factor(call.zone.zone, edition)
-    return telling(call, tables, factor, {
-      isEnergyMeasured: energyMeasured !== undefined,
-      isCarbonMeasured: carbonMeasured !== undefined,
-      reason,
-      isPrefillLarge,
-      isBatch: invocation.serviceTier === 'batch',
-      isCarbonBeyondRange,
+  const tell = (why: EnergyReason | undefined, isCarbonBeyondRange: boolean): Told => {
+    const idOfReason = (why === undefined ? 0 : REASONS.indexOf(why) + 1) << 6
+    return keptTelling(call, id | idOfReason | (isCarbonBeyondRange ? CARBON_BEYOND_RANGE : 0), () => {
+      const override = tenant?.factors?.[tenantFactor]
+      const factor: GridFactor | undefined =
+        override !== undefined
+          ? { gramsPerKwh: override.gramsPerKwh, table: 'tenant', source: override.source, note: undefined }
+          : call.zone.zone === undefined
+            ? undefined
+            : tables.grid.factor(call.zone.zone, edition)
+      return telling(call, tables, factor, {
+        isEnergyMeasured: energyMeasured !== undefined,
+        isCarbonMeasured: carbonMeasured !== undefined,
+        reason: why,
+        isPrefillLarge,
+        isBatch: invocation.serviceTier === 'batch',
+        isCarbonBeyondRange,
+      })
     })
   }
-  let told = keptTelling(call, id, () => tell(false))
+  let told = tell(reason, false)
 
   const latencyMs = invocation.latencyMs === undefined ? undefined : Math.round(invocation.latencyMs)
-  const energyWh = energyMeasured ?? told.form?.energyWh(outputTokens, latencyMs) ?? zero<'Wh'>()
+  let energyWh = energyMeasured ?? told.form?.energyWh(outputTokens, latencyMs)
+  if (energyMeasured === undefined && isBeyondRange(energyWh)) {
+    energyWh = undefined
+    told = tell('beyond_range', false)
+  }
   let carbonGco2e = carbonMeasured
-  if (carbonGco2e === undefined && energyMeasured === undefined) {
-    carbonGco2e = told.form?.carbonGco2e(outputTokens, latencyMs)
-  } else if (carbonGco2e === undefined && energyMeasured !== undefined && told.gramsPerKwh !== undefined) {
-    carbonGco2e = carbonOfEnergy(energyMeasured, told.gramsPerKwh)
-    if (carbonGco2e === undefined) told = keptTelling(call, id | BEYOND_RANGE, () => tell(true))
+  if (carbonGco2e === undefined) {
+    carbonGco2e =
+      energyMeasured === undefined
+        ? told.form?.carbonGco2e(outputTokens, latencyMs)
+        : told.gramsPerKwh && carbonOfEnergy(energyMeasured, told.gramsPerKwh)
+    if (isBeyondRange(carbonGco2e)) {
+      carbonGco2e = undefined
+      told = tell(reason, true)
+    }
   }
   return {
-    energyWh,
+    energyWh: energyWh ?? zero<'Wh'>(),
     energyBasis: told.details.energy_basis,
     carbonGco2e: carbonGco2e ?? zero<'gCO2e'>(),
     carbonBasis: told.details.carbon_basis,
@@ -135,13 +152,14 @@ export function footprint(
   }
 }
 
-/** Carbon of using a measured energy; the making of the hardware is not in it. Undefined when no record can hold it. */
-export function carbonOfEnergy(energyWh: Quantity<'Wh'>, gramsPerKwh: Ratio): Quantity<'gCO2e'> | undefined {
-  const carbon = rounded<'gCO2e'>({
+const isBeyondRange = (amount: Quantity<Unit> | undefined): boolean => amount !== undefined && amount > AMOUNT_STEPS_MAX
+
+/** Carbon of using a measured energy; the making of the hardware is not in it. */
+export function carbonOfEnergy(energyWh: Quantity<'Wh'>, gramsPerKwh: Ratio): Quantity<'gCO2e'> {
+  return rounded<'gCO2e'>({
     numerator: energyWh * gramsPerKwh.numerator,
     denominator: STEPS_PER_UNIT * WH_PER_KWH * gramsPerKwh.denominator,
   })
-  return carbon > QUANTITY_STEPS_MAX ? undefined : carbon
 }
 
 /** The closed form's parameters as the details state them; the explanation starts from the same. */
@@ -176,7 +194,7 @@ interface Told {
 }
 
 /** A bit of a telling's id. */
-const BEYOND_RANGE = 1 << 9
+const CARBON_BEYOND_RANGE = 1 << 9
 
 function keptTelling({ told }: KeptCall, id: number, make: () => Told): Told {
   let known = told.get(id)
@@ -263,7 +281,7 @@ const foundByName = (lookup: EnergyModelLookup): EnergyModelLookup =>
     ? lookup
     : { ...lookup, model: { ...lookup.model, match: ['tenant_override', ...lookup.model.match] } }
 
-const REASONS = ['unknown_model', 'not_text_output', 'no_output_tokens', 'zero_output_tokens'] as const
+const REASONS = ['unknown_model', 'not_text_output', 'no_output_tokens', 'zero_output_tokens', 'beyond_range'] as const
 type EnergyReason = (typeof REASONS)[number] & FootprintReason
 
 function unknownReason(invocation: Invocation, { lookup }: KeptCall): EnergyReason | undefined {

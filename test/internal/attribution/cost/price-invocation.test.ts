@@ -40,6 +40,27 @@ test('a cost that no record can hold is refused', () => {
   expect(() => costOfParts(parts, stepsOf(10n ** 37n))).toThrow(RangeError)
 })
 
+describe('a cost of more digits than one call may cost', () => {
+  const most = Number.MAX_SAFE_INTEGER
+  const dear = (input: string) =>
+    tenant([{ provider: 'acme', model: 'acme-1', from: '2026-01-01', rates: { input, output: '999999999' } }])
+  const call = { provider: 'acme', requestedModel: 'acme-1', inputTokens: 1_000_000, outputTokens: 0 }
+
+  test('is none, and why is said', () => {
+    expect(cost({ ...call, inputTokens: most, outputTokens: most }, dear('999999999'))).toBe('unpriced 0 beyond_range')
+    expect(cost({ ...call, outputTokens: most, estimatedCostUsd: '1' }, dear('1'))).toBe(
+      'client_estimate 1 beyond_range',
+    )
+  })
+
+  test('is one of thirteen', () => {
+    const tokens = { ...call, inputTokens: 1_000_000_000_000_000 }
+
+    expect(cost(tokens, dear('999.999999999999'))).toBe('tenant_price 999999999999.999')
+    expect(cost(tokens, dear('1000'))).toBe('unpriced 0 beyond_range')
+  })
+})
+
 test.each(['constructor', '__proto__', 'toString', 'hasOwnProperty'])('%s is a name like any other', (word) => {
   const of = (stated: Partial<Invocation>) => [cost(stated), price(stated)?.multipliers]
 

@@ -45,16 +45,16 @@ describe('measured beats modelled', () => {
     expect(of({ energyWh: '1', region: 'mars' }).details.carbon_reason).toBe('unknown_zone')
   })
 
-  test('carbon of more than a record can hold is unknown, and its energy stays', () => {
-    const most = '9'.repeat(20)
-    const tenant: TenantGrid = { factors: [{ zone: 'SWE', gramsPerKwh: '1000.000000001', source: 'own' }] }
+  test('carbon of more digits than one call may have is unknown, and its energy stays', () => {
+    const most = '999999999999'
+    const tenant: TenantGrid = { factors: [{ zone: 'SWE', gramsPerKwh: '1000.00000001', source: 'own' }] }
     const stated = { energyWh: most, region: 'eu-north-1' }
 
     expect(values(stated, tenant)).toEqual([`measured ${most}`, 'unknown 0'])
     expect(of(stated, tenant).details).toMatchObject({ energy_basis: 'measured', carbon_reason: 'beyond_range' })
     expect(of(stated, tenant).details.grid).toBeUndefined()
     // The next event of the kind is told by itself.
-    expect(values({ ...stated, energyWh: '1' }, tenant)).toEqual(['measured 1', 'modelled 1.000000000001'])
+    expect(values({ ...stated, energyWh: '1' }, tenant)).toEqual(['measured 1', 'modelled 1.00000000001'])
   })
 
   test('measured carbon stands beside modelled energy', () => {
@@ -85,6 +85,25 @@ describe('unknown stays unknown', () => {
     expect(values(stated)).toEqual(['unknown 0', 'unknown 0'])
     expect(of(stated).details).toMatchObject({ energy_reason: reason, carbon_reason: reason })
     expect(of(stated).details.confidence).toBeUndefined()
+  })
+
+  test('more energy than one call may use, and the carbon of it', () => {
+    const stated = { outputTokens: Number.MAX_SAFE_INTEGER }
+
+    expect(values(stated)).toEqual(['unknown 0', 'unknown 0'])
+    expect(of(stated).details).toMatchObject({ energy_reason: 'beyond_range', carbon_reason: 'beyond_range' })
+    expect(values({ ...stated, carbonGco2e: '1' })).toEqual(['unknown 0', 'measured 1'])
+    expect(explainFootprint(of(stated).details, call(stated))).toMatchObject({ energyWh: 0n, carbonGco2e: 0n })
+  })
+
+  test('more carbon than one call may have beside energy that it may use', () => {
+    const tenant: TenantGrid = { factors: [{ zone: 'USA', gramsPerKwh: '999999.9', source: 'own' }] }
+    const stated = { outputTokens: 10 ** 13, latencyMs: 1 }
+    const { details, energyWh, carbonGco2e } = of(stated, tenant)
+
+    expect(details).toMatchObject({ energy_basis: 'modelled', carbon_basis: 'unknown', carbon_reason: 'beyond_range' })
+    expect([energyWh > 0n, carbonGco2e]).toEqual([true, 0n])
+    expect(explainFootprint(details, call(stated))).toMatchObject({ energyWh, carbonGco2e })
   })
 
   test('an unknown place leaves the energy', () => {
