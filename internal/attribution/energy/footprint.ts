@@ -84,12 +84,15 @@ export function footprint(
   { tenant, renamed }: FootprintOptions = {},
 ): Footprint {
   const kept = keptFor(tables, tenant)
-  if (invocation.servedFromCache === true) return kept.localCache
-
-  const call = keptCall(invocation, kept, tables, { tenant, renamed })
   const energyMeasured = invocation.energyWh === undefined ? undefined : parseQuantity<'Wh'>(invocation.energyWh)
   const carbonMeasured =
     invocation.carbonGco2e === undefined ? undefined : parseQuantity<'gCO2e'>(invocation.carbonGco2e)
+  // Measured beats modelled here as well: that no model ran is known only of what was not measured.
+  if (invocation.servedFromCache === true && energyMeasured === undefined) {
+    return carbonMeasured === undefined ? kept.localCache : { ...kept.cacheWithCarbon, carbonGco2e: carbonMeasured }
+  }
+
+  const call = keptCall(invocation, kept, tables, { tenant, renamed })
   const reason = unknownReason(invocation, call)
 
   const { outputTokens = 0, inputTokens = 0 } = invocation
@@ -207,6 +210,8 @@ function keptTelling({ told }: KeptCall, id: number, make: () => Told): Told {
 
 interface Kept {
   readonly localCache: Footprint
+  /** The same where its carbon was measured. */
+  readonly cacheWithCarbon: Footprint
   readonly calls: Map<string, KeptCall>
 }
 
@@ -222,17 +227,18 @@ function keptFor(tables: FootprintTables, tenant: TenantGrid | undefined): Kept 
   const owner = tenant ?? NO_TENANT
   let kept = ofTables.get(owner)
   if (kept === undefined) {
-    kept = { localCache: localCache(tables), calls: new Map() }
+    const cacheWithCarbon = localCache(tables, 'measured')
+    kept = { localCache: localCache(tables, 'modelled'), cacheWithCarbon, calls: new Map() }
     ofTables.set(owner, kept)
   }
   return kept
 }
 
 /** No model ran, so 0 is a statement here and not a gap. */
-function localCache(tables: FootprintTables): Footprint {
+function localCache(tables: FootprintTables, carbonBasis: 'modelled' | 'measured'): Footprint {
   const details: FootprintDetails = {
     energy_basis: 'modelled',
-    carbon_basis: 'modelled',
+    carbon_basis: carbonBasis,
     confidence: MEASURED_PERCENT / 100,
     ...editions(tables),
     notes: ['served_from_local_cache'],
@@ -241,7 +247,7 @@ function localCache(tables: FootprintTables): Footprint {
     energyWh: zero<'Wh'>(),
     energyBasis: 'modelled',
     carbonGco2e: zero<'gCO2e'>(),
-    carbonBasis: 'modelled',
+    carbonBasis,
     details: deepFrozen(details),
     detailsJson: JSON.stringify(details),
   })

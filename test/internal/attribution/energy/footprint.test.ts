@@ -57,6 +57,19 @@ describe('measured beats modelled', () => {
     expect(values({ ...stated, energyWh: '1' }, tenant)).toEqual(['measured 1', 'modelled 1.00000000001'])
   })
 
+  test('also of an answer from the own cache, where nothing else was taken', () => {
+    const cached = { servedFromCache: true, region: 'eu-north-1' }
+
+    expect(values({ ...cached, energyWh: '1.5' })).toEqual(['measured 1.5', 'modelled 0.05289'])
+    expect(values({ ...cached, energyWh: '1.5', carbonGco2e: '2' })).toEqual(['measured 1.5', 'measured 2'])
+    expect(values({ ...cached, carbonGco2e: '2' })).toEqual(['modelled 0', 'measured 2'])
+    const { details } = of({ ...cached, carbonGco2e: '2' })
+    expect(explainFootprint(details, { ...call(cached), carbonGco2e: '2' })).toMatchObject({
+      energyWh: 0n,
+      carbonGco2e: 2n * 10n ** 18n,
+    })
+  })
+
   test('measured carbon stands beside modelled energy', () => {
     expect(values({ carbonGco2e: '0.1' })).toEqual(['modelled 0.519405489138', 'measured 0.1'])
   })
