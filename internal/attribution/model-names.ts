@@ -49,6 +49,8 @@ export interface ModelNames {
   readonly isKnownProvider: boolean
   /** Best first. Empty when the name is opaque. */
   readonly candidates: readonly CandidateName[]
+  /** An opaque name as a whole, for what a tenant knows of its own account. Empty for every other. */
+  readonly opaque: readonly CandidateName[]
   /** Price or location scope inside the name: `eu` of `azure/eu/...`, the region of an ARN, a Vertex location. */
   readonly region: string | undefined
   /** Geography of a Bedrock inference profile: `us` of `us.anthropic...`. */
@@ -89,7 +91,9 @@ function namesOf(
 
   const stripped = stripPrefixes(provider, model.trim().toLowerCase())
   if (stripped.isOpaque) {
-    return { provider, isKnownProvider, candidates: [], region: stripped.region, profile: undefined, isOpaque: true }
+    for (const [index, name] of stripped.names.entries()) offer(name, [index === 0 ? 'exact' : 'prefix'])
+    const { region } = stripped
+    return { provider, isKnownProvider, candidates: [], opaque: found, region, profile: undefined, isOpaque: true }
   }
   const plain = stripped.names.map(
     (name, index): CandidateName => ({ name, steps: [index === 0 ? 'exact' : 'prefix'] }),
@@ -126,7 +130,8 @@ function namesOf(
       offer(plainName.name, plainName.steps)
     }
   }
-  return { provider, isKnownProvider, candidates: found, region: stripped.region, profile, isOpaque: false }
+  const { region } = stripped
+  return { provider, isKnownProvider, candidates: found, opaque: [], region, profile, isOpaque: false }
 }
 
 /** The name as sent and the names inside it, outermost first. */
@@ -141,7 +146,7 @@ function stripPrefixes(
     if (arn !== null) {
       region = arn[1] || region
       const isNamed = arn[2] === 'foundation-model' || arn[2] === 'inference-profile'
-      if (!isNamed) return { names: [], region, isOpaque: true }
+      if (!isNamed) return { names, region, isOpaque: true }
       rest = arn[3] ?? ''
       names.push(rest)
       continue
@@ -154,7 +159,7 @@ function stripPrefixes(
       names.push(rest)
       continue
     }
-    if (VERTEX_ENDPOINT.test(rest)) return { names: [], region, isOpaque: true }
+    if (VERTEX_ENDPOINT.test(rest)) return { names, region, isOpaque: true }
 
     const step = firstSegment(provider, rest)
     if (step === undefined) break

@@ -67,7 +67,7 @@ export function tenantPrices(
         if (entries.size === 0) return []
         const found = modelNames(provider, model)
         const region = found.region ?? statedRegion?.trim().toLowerCase()
-        return found.candidates
+        return [...found.candidates, ...found.opaque]
           .filter(isLossless)
           .flatMap(({ name, steps }) =>
             (entries.get(key(found.provider, name)) ?? [])

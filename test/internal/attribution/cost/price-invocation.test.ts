@@ -131,6 +131,21 @@ describe('which evidence decides', () => {
     expect(cost({ provider: 'acme_cloud', requestedModel: 'acme-1' }, prices)).toBe('tenant_price 0.00125')
   })
 
+  test.each([
+    ['bedrock', 'arn:aws:bedrock:eu-west-1:111122223333:application-inference-profile/a1B2', 'eu-west-1'],
+    ['vertex_ai', 'projects/p/locations/europe-west4/endpoints/123', undefined],
+  ])('a tenant can price what only its own account can resolve: %s %s', (provider, model, region) => {
+    const prices = tenant([
+      { provider, model, region, from: '2026-01-01', rates: { input: '1', output: '1' } },
+      { provider, model: `${model}4`, from: '2026-01-01', rates: { input: '9', output: '9' } },
+    ])
+
+    expect(cost({ provider, requestedModel: model })).toBe('unpriced 0 opaque_profile')
+    expect(cost({ provider, requestedModel: model }, prices)).toBe('tenant_price 0.00125')
+    expect(cost({ provider: 'litellm', requestedModel: `${provider}/${model}` }, prices)).toBe('tenant_price 0.00125')
+    expect(cost({ provider, requestedModel: `${model}5` }, prices)).toBe('unpriced 0 opaque_profile')
+  })
+
   test("a tenant's own name stands for the model behind it", () => {
     const prices = tenant(
       [],
