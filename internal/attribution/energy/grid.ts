@@ -81,14 +81,16 @@ export function grid(file: GridFile): Grid {
   const zoneByRegion = new Map(file.regions.map(({ region, zone }) => [region.toLowerCase(), zone]))
 
   /** null: a geography of many grids; undefined: not a place we know. */
-  const zoneOf = (place: string): string | null | undefined => {
+  const zoneOf = (place: string, tenant: TenantGrid | undefined): string | null | undefined => {
     const name = place.trim().toLowerCase()
     const zone = zoneByRegion.get(name)
     if (zone !== undefined) return zone
     if (Object.hasOwn(file.geography, name)) return file.geography[name]
     if (name === 'global-standard') return file.default_zone
     const code = name.toUpperCase()
-    return Object.hasOwn(file.zones, code) ? code : undefined
+    // What a tenant has a factor for is a zone, though the table may have none for it.
+    const isZone = Object.hasOwn(file.zones, code) || tenant?.factors?.some((factor) => factor.zone === code) === true
+    return isZone ? code : undefined
   }
 
   return {
@@ -102,7 +104,7 @@ export function grid(file: GridFile): Grid {
       const byDefault = operatorZone === file.default_zone ? 'world' : 'operator_default'
       for (const [place, from] of stated) {
         if (place === undefined || place.trim() === '') continue
-        const zone = zoneOf(place)
+        const zone = zoneOf(place, tenant)
         if (zone === null) return { zone: operatorZone, from: byDefault, hasNoSingleGrid: true }
         return { zone, from, hasNoSingleGrid: false }
       }

@@ -168,6 +168,18 @@ describe("a tenant's own grid", () => {
     expect(values({ energyWh: '1' }, tenant)[1]).toBe('modelled 0.01')
     expect(values({ energyWh: '1' })[1]).toBe('modelled 0.3844')
   })
+
+  test('a zone that the table does not know is one where the tenant has a factor for it, in its period', () => {
+    const caf: TenantGrid = {
+      zone: 'CAF',
+      factors: [{ zone: 'CAF', gramsPerKwh: '10', source: 'own', from: '2026-01-01T00:00:00Z' }],
+    }
+
+    expect(of({ energyWh: '1' }, caf).details.grid).toMatchObject({ zone: 'CAF', from: 'tenant', g_per_kwh: '10' })
+    expect(of({ energyWh: '1', region: 'caf' }, caf).details.grid).toMatchObject({ zone: 'CAF', from: 'event_region' })
+    expect(of({ energyWh: '1', eventTimeMs: 0 }, caf).details.carbon_reason).toBe('unknown_zone')
+    expect(of({ energyWh: '1' }, { zone: 'CAF' }).details.carbon_reason).toBe('unknown_zone')
+  })
 })
 
 test('events that differ only in their numbers share one frozen object and one text', () => {
