@@ -35,16 +35,17 @@ export interface Serving {
 }
 
 /**
- * The version that a tenant's admin and trainer want to serve: the last promoted of those that are not recalled.
+ * The version that a tenant's admin and trainer want to serve: the last promoted of those that are not recalled. One that
+ * stands in for a recalled version must have passed validation: nobody has asked for any other in its place.
  *
  * @param versions of one tenant, in any order
  */
 export function chosenVersion(versions: Iterable<StoredModel>): StoredModel | undefined {
-  let chosen: StoredModel | undefined
-  for (const version of versions) {
-    if (isServable(version) && isLater(version, chosen)) chosen = version
-  }
-  return chosen
+  const all = [...versions]
+  const chosen = lastPromoted(all)
+  return chosen !== undefined && standsIn(chosen, all)
+    ? lastPromoted(all.filter(({ card }) => card.gate.isPassed))
+    : chosen
 }
 
 /**
@@ -60,8 +61,7 @@ export function servingOf(
   const all = [...versions]
   const model = chosenVersion(all)
   if (model === undefined || isUnfit(model)) return { state: 'degraded_serving', model: undefined }
-  const standsIn = all.some((version) => version.recalled_at !== null && isLater(version, model))
-  return { state: standsIn ? 'model_recalled' : 'none', model }
+  return { state: standsIn(model, all) ? 'model_recalled' : 'none', model }
 }
 
 /** The version that is looked at in the shadow of the one that serves: the newest, if it was made later and nobody has decided about it. */
@@ -91,6 +91,18 @@ export function promoted(version: StoredModel, versions: Iterable<StoredModel>, 
   for (const { promoted_at } of versions) if (promoted_at !== null) atMs = Math.max(atMs, Date.parse(promoted_at) + 1)
   return { ...version, promoted_at: new Date(atMs).toISOString(), recalled_at: null }
 }
+
+function lastPromoted(versions: readonly StoredModel[]): StoredModel | undefined {
+  let last: StoredModel | undefined
+  for (const version of versions) {
+    if (isServable(version) && isLater(version, last)) last = version
+  }
+  return last
+}
+
+/** Whether a version was recalled that was promoted later. */
+const standsIn = (chosen: StoredModel, versions: readonly StoredModel[]): boolean =>
+  versions.some((version) => version.recalled_at !== null && isLater(version, chosen))
 
 const isUntried = ({ promoted_at, recalled_at }: StoredModel): boolean => promoted_at === null && recalled_at === null
 

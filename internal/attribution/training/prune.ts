@@ -25,7 +25,7 @@ export function keptVersions(versions: readonly StoredModel[]): {
     const next = chosenVersion(rest)
     if (next === undefined) break
     serving.push(next.id)
-    rest = rest.filter(({ id }) => id !== next.id)
+    rest = rest.map((version) => (version.id === next.id ? { ...version, recalled_at: version.created_at } : version))
   }
   const newest = versions.toSorted((one, other) => (one.created_at < other.created_at ? 1 : -1)).map(({ id }) => id)
   return {

@@ -8,9 +8,10 @@ import {
   servingOf,
   statusOf,
 } from '../../../../internal/attribution/models/version.js'
-import { at, version } from '../../../support/models.js'
+import { at, CARD, version } from '../../../support/models.js'
 
 const fit = () => false
+const UNPASSED = { ...CARD, gate: { isPassed: false, reasons: ['miscalibrated'] } } as const
 const idOf = ({ model, state }: ReturnType<typeof servingOf>) => ({ id: model?.id, state })
 
 describe('what serves a tenant', () => {
@@ -31,6 +32,28 @@ describe('what serves a tenant', () => {
     const versions = [version(1, { promoted_at: at(1) }), version(2, { promoted_at: at(2), recalled_at: at(3) })]
 
     expect(idOf(servingOf(versions, true, fit))).toEqual({ id: 'mdl_1', state: 'model_recalled' })
+  })
+
+  test('is the last version before a recalled one that has passed validation, else the baseline', () => {
+    const recalled = version(3, { promoted_at: at(3), recalled_at: at(4) })
+    const unpassed = version(2, { promoted_at: at(2), card: UNPASSED })
+
+    expect(idOf(servingOf([unpassed, recalled], true, fit))).toEqual({ id: undefined, state: 'degraded_serving' })
+    expect(idOf(servingOf([version(1, { promoted_at: at(1) }), unpassed, recalled], true, fit))).toEqual({
+      id: 'mdl_1',
+      state: 'model_recalled',
+    })
+    expect(chosenVersion([unpassed, recalled])).toBeUndefined()
+  })
+
+  test('is one that has not passed validation where it was promoted by hand, also after a recall', () => {
+    const versions = [
+      version(1, { promoted_at: at(1) }),
+      version(2, { promoted_at: at(2), recalled_at: at(3) }),
+      version(3, { promoted_at: at(4), card: UNPASSED }),
+    ]
+
+    expect(idOf(servingOf(versions, true, fit))).toEqual({ id: 'mdl_3', state: 'none' })
   })
 
   test('is the version promoted after a recall, and nothing is recalled any more', () => {
