@@ -85,7 +85,7 @@ export function parseBook(text: string): ParsedBook {
     return { kind: 'invalid', problems: problems.slice(0, PROBLEMS_MAX) }
   }
   const file = parsed.data as PriceBookFile // every member of the form is checked
-  const problems = [...duplicates(file), ...disorders(file), ...implausible(file), ...unusable(file)]
+  const problems = [...duplicates(file), ...disorders(file), ...unusable(file)]
   return problems.length === 0 ? { kind: 'book', file } : { kind: 'invalid', problems: problems.slice(0, PROBLEMS_MAX) }
 }
 
@@ -117,15 +117,6 @@ function disorders({ models, history }: PriceBookFile): string[] {
       : [`history of ${provider}/${names[0]}: periods must follow one another`],
   )
   return [...ofRows, ...ofPeriods]
-}
-
-/** A mistake of units in a dated price would price calls of the past; a row's is left out instead (`guard.ts`). */
-function implausible({ history }: PriceBookFile): string[] {
-  return history.flatMap(({ provider, models, periods }) =>
-    periods.some(({ price }) => [price.input, price.output].some((each) => Number(each) > 1_000))
-      ? [`history of ${provider}/${models[0]}: above 1000 USD per million tokens`]
-      : [],
-  )
 }
 
 /** What the price rules themselves refuse. */

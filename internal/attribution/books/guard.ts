@@ -1,11 +1,12 @@
-import type { PriceBookFile, PriceRow } from '../cost/price-book.js'
-import { type Rates, stepsPerToken } from '../cost/rate-sheet.js'
+import type { DatedPeriod, PriceBookFile, PriceHistory, PriceRow } from '../cost/price-book.js'
+import { type RateSheet, type Rates, stepsPerToken } from '../cost/rate-sheet.js'
 import { rowName } from './book-file.js'
 
 /**
  * What keeps a wrong row of a new book from pricing calls (energy.md 6.6: rows a hundred thousand times too high, input
  * and output swapped, cached tokens dearer than plain ones have all been published). Only rows that are new, or other
- * than in the book before, are looked at: the rest has been in service.
+ * than in the book before, are looked at: the rest has been in service. A row and the dated prices of its model are one
+ * thing: where there are such prices, calls are priced by them.
  */
 export type Doubt =
   /** Above 1000 USD per million tokens: a mistake of units. Never taken. */
@@ -42,6 +43,7 @@ const JUMP = 5n
 /** @param accepted names of rows that a person has looked at: what holds them back counts no more */
 export function reviewBook(file: PriceBookFile, before: PriceBookFile, accepted: ReadonlySet<string>): BookReview {
   const known = new Map(before.models.map((row) => [rowName(row), row]))
+  const [dated, datedBefore] = [periodsByName(file), periodsByName(before)]
   const names = new Set(file.models.map(rowName))
   const quarantined: DoubtfulRow[] = []
   const held: DoubtfulRow[] = []
@@ -50,11 +52,15 @@ export function reviewBook(file: PriceBookFile, before: PriceBookFile, accepted:
   for (const row of file.models) {
     const name = rowName(row)
     const old = known.get(name)
-    if (old !== undefined && isSame(row, old)) {
+    const [periods, oldPeriods] = [dated.get(name), datedBefore.get(name)]
+    const isSameRow = old !== undefined && isSame(row, old)
+    if (isSameRow && isSame(periods, oldPeriods)) {
       models.push(row)
       continue
     }
-    const doubts = doubtsOf(row, old)
+    const doubts = [
+      ...new Set([...(isSameRow ? [] : doubtsOf(row, old, row)), ...datedDoubts(row, periods, old, oldPeriods)]),
+    ]
     if (doubts.some((doubt) => NEVER_TAKEN.has(doubt))) quarantined.push({ name, doubts })
     else if (doubts.length > 0 && !accepted.has(name)) {
       held.push({ name, doubts })
@@ -69,8 +75,13 @@ export function reviewBook(file: PriceBookFile, before: PriceBookFile, accepted:
   const unpriced = file.models
     .filter((row) => leftOut.has(rowName(row)))
     .map(({ provider, model }) => ({ provider, model, reason: 'held back by the guard of book updates' }))
+  const notTaken = new Set([...quarantined, ...held].map(({ name }) => name))
+  const history = [
+    ...historiesOf(file, (name) => !notTaken.has(name)),
+    ...historiesOf(before, (name) => notTaken.has(name) && !leftOut.has(name)),
+  ]
   return {
-    file: { ...file, models, quarantined: [...file.quarantined, ...unpriced] },
+    file: { ...file, models, history, quarantined: [...file.quarantined, ...unpriced] },
     added,
     changed,
     removed: [...known.keys()].filter((name) => !names.has(name)).length,
@@ -79,8 +90,23 @@ export function reviewBook(file: PriceBookFile, before: PriceBookFile, accepted:
   }
 }
 
-const isSame = (one: PriceRow, other: PriceRow): boolean =>
-  JSON.stringify(sorted(one)) === JSON.stringify(sorted(other))
+/** The dated prices of each model, under the name of its row. */
+const periodsByName = ({ history }: PriceBookFile): ReadonlyMap<string, readonly DatedPeriod[]> =>
+  new Map(
+    history.flatMap(({ provider, models, periods }) =>
+      models.map((model) => [rowName({ provider, model }), periods] as const),
+    ),
+  )
+
+/** Dated prices of those models alone that are wanted. */
+const historiesOf = ({ history }: PriceBookFile, isWanted: (name: string) => boolean): readonly PriceHistory[] =>
+  history
+    .map(({ provider, models, ...rest }) => {
+      return { ...rest, provider, models: models.filter((model) => isWanted(rowName({ provider, model }))) }
+    })
+    .filter(({ models }) => models.length > 0)
+
+const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(sorted(one)) === JSON.stringify(sorted(other))
 
 /** Members in the order of their names; what a row says does not depend on how it is written. */
 function sorted(value: unknown): unknown {
@@ -90,25 +116,50 @@ function sorted(value: unknown): unknown {
   return Object.fromEntries(members.map(([member, inner]) => [member, sorted(inner)]))
 }
 
-function doubtsOf(row: PriceRow, old: PriceRow | undefined): Doubt[] {
-  const sheets: Rates[] = [row, ...(row.tiers ?? []), ...(row.bands ?? [])].flatMap((each) =>
+/**
+ * Of what is new or other in a model's dated prices: each period and each window of one beside the same one as it was, else
+ * beside what came before it.
+ */
+function datedDoubts(
+  row: PriceRow,
+  periods: readonly DatedPeriod[] | undefined,
+  old: PriceRow | undefined,
+  oldPeriods: readonly DatedPeriod[] | undefined,
+): Doubt[] {
+  // The row counts at all times now.
+  if (periods === undefined) return hasJumped(row, oldPeriods?.at(-1)?.price) ? ['jump'] : []
+  return periods.flatMap((period, at) => {
+    const was = oldPeriods?.find(({ from }) => from === period.from)
+    if (was !== undefined && isSame([was.price, was.windows], [period.price, period.windows])) return []
+    const before = was ?? periods[at - 1]
+    const windows = (period.windows ?? []).flatMap(({ price, ...hours }) => {
+      const sameHours = before?.windows?.find(({ price: _, ...others }) => isSame(hours, others))
+      return doubtsOf(price, sameHours?.price ?? period.price, row)
+    })
+    return [...doubtsOf(period.price, before?.price ?? (oldPeriods === undefined ? old : undefined), row), ...windows]
+  })
+}
+
+function doubtsOf(sheet: RateSheet, old: RateSheet | undefined, { mode }: PriceRow): Doubt[] {
+  const sheets: Rates[] = [sheet, ...(sheet.tiers ?? []), ...(sheet.bands ?? [])].flatMap((each) =>
     [each, each.batch, each.flex, each.priority].filter((rates) => rates !== undefined),
   )
-  const isEmbedding = row.mode === 'embedding'
+  const isEmbedding = mode === 'embedding'
   const doubts: Doubt[] = []
   if (sheets.some((rates) => ratesIn(rates).some((rate) => steps(rate) > USD_PER_MILLION_MAX))) {
     doubts.push('implausible_magnitude')
   }
-  if (row.input === undefined || (row.output === undefined && !isEmbedding)) doubts.push('incomplete')
+  if (sheet.input === undefined || (sheet.output === undefined && !isEmbedding)) doubts.push('incomplete')
   if (sheets.some(({ input, cache_read }) => isAbove(cache_read, input))) doubts.push('cache_read_above_input')
   if (!isEmbedding && sheets.some(({ input, output }) => isAbove(input, output))) doubts.push('output_below_input')
   const isZero = (rate: string | undefined): boolean => rate !== undefined && steps(rate) === 0n
-  if (!isEmbedding && isZero(row.input) !== isZero(row.output)) doubts.push('zero_on_one_side')
-  if (old !== undefined && (['input', 'output'] as const).some((part) => isJump(old[part], row[part]))) {
-    doubts.push('jump')
-  }
+  if (!isEmbedding && isZero(sheet.input) !== isZero(sheet.output)) doubts.push('zero_on_one_side')
+  if (hasJumped(sheet, old)) doubts.push('jump')
   return doubts
 }
+
+const hasJumped = (sheet: RateSheet, old: RateSheet | undefined): boolean =>
+  (['input', 'output'] as const).some((part) => isJump(old?.[part], sheet[part]))
 
 const ratesIn = (rates: Rates): string[] =>
   Object.values(rates).filter((rate) => typeof rate === 'string' && /^\d/.test(rate))

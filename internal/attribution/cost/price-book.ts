@@ -34,13 +34,13 @@ export type PriceRow = NamedRow &
     readonly other?: Readonly<Record<string, Readonly<Record<string, string>>>>
   }
 
-interface PriceHistory {
+export interface PriceHistory {
   readonly provider: string
   readonly models: readonly string[]
   readonly periods: readonly DatedPeriod[]
 }
 
-interface DatedPeriod {
+export interface DatedPeriod {
   readonly from: string
   readonly to?: string
   readonly price: RateSheet

@@ -1,7 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { parseBook } from '../../../../internal/attribution/books/book-file.js'
-import { reviewBook } from '../../../../internal/attribution/books/guard.js'
-import { loadPriceBookFile, type PriceRow, priceBook } from '../../../../internal/attribution/cost/price-book.js'
+import { type BookReview, reviewBook } from '../../../../internal/attribution/books/guard.js'
+import {
+  loadPriceBookFile,
+  type PriceBookFile,
+  type PriceRow,
+  priceBook,
+} from '../../../../internal/attribution/cost/price-book.js'
 import { bookOf, priceRow } from '../../../support/price-books.js'
 
 const review = (row: PriceRow, before: readonly PriceRow[] = [], accepted: readonly string[] = []) =>
@@ -97,6 +102,88 @@ describe('a row that looks wrong', () => {
   })
 })
 
+describe('dated prices', () => {
+  type Period = PriceBookFile['history'][number]['periods'][number]
+  const row = priceRow('m', '1', '2')
+  const other = priceRow('n', '1', '2')
+  const dated = (periods: readonly Period[], models: readonly string[] = ['m', 'n']) =>
+    bookOf([row, other], { history: [{ provider: 'openai', models, periods }] })
+  const period = (from: string, price: Period['price'] = {}, windows?: Period['windows']): Period => {
+    return { from, price: { input: '1', output: '2', ...price }, ...(windows && { windows }) }
+  }
+  const peak = (price: Period['price']) => [{ from: '01:00', to: '04:00', days: [1], price }]
+  const before = dated([period('2026-01-01')])
+  const priceOf = ({ file }: BookReview, model = 'm', at = '2026-03-01') => {
+    const book = priceBook(file)
+    const found = book.find('openai', model, undefined)
+    if (found.kind === 'none') return found.reason
+    return found.entry.periods.findLast(({ fromMs }) => fromMs <= Date.parse(at))?.sheet.input
+  }
+
+  test.each<[string, Period]>([
+    ['a unit too high', period('2026-02-01', { input: '2500' })],
+    ['a unit too high for cached tokens', period('2026-02-01', { cache_read: '1001' })],
+    ['a unit too high in a service tier', period('2026-02-01', { batch: { input: '1', output: '1001' } })],
+    ['a unit too high beyond a threshold', period('2026-02-01', { tiers: [{ above: 9, output: '1001' }] })],
+    ['a unit too high in a window', period('2026-02-01', {}, peak({ input: '1', output: '1001' }))],
+    ['without output', { from: '2026-02-01', price: { input: '1' } }],
+    ['without input in a window', period('2026-02-01', {}, peak({ output: '1' }))],
+  ])('that are %s are left out for good, and with them their models', (_, wrong) => {
+    const reviewed = reviewBook(dated([period('2026-01-01'), wrong]), before, new Set(['openai/m', 'openai/n']))
+
+    expect(reviewed.quarantined.map(({ name }) => name)).toEqual(['openai/m', 'openai/n'])
+    expect([priceOf(reviewed), priceOf(reviewed, 'n')]).toEqual(['quarantined_price', 'quarantined_price'])
+  })
+
+  test.each<[string, Period, string]>([
+    ['six times the period before', period('2026-02-01', { input: '6', output: '7' }), 'jump'],
+    ['six times what the same period was', period('2026-01-01', { input: '6', output: '7' }), 'jump'],
+    ['windows of six times', period('2026-02-01', {}, peak({ input: '6', output: '7' })), 'jump'],
+    ['cache reads above input', period('2026-02-01', { cache_read: '1.1' }), 'cache_read_above_input'],
+    ['input and output swapped', period('2026-02-01', { input: '2', output: '1' }), 'output_below_input'],
+    ['nothing on one side', period('2026-02-01', { input: '0' }), 'zero_on_one_side'],
+  ])('with %s are held for a person, and the model keeps those that it had', (_, doubtful, doubt) => {
+    const periods = doubtful.from === '2026-01-01' ? [doubtful] : [period('2026-01-01'), doubtful]
+    const file = dated(periods, ['m'])
+    const reviewed = reviewBook(file, before, new Set())
+
+    expect(reviewed.held).toContainEqual({ name: 'openai/m', doubts: expect.arrayContaining([doubt]) })
+    expect(priceOf(reviewed)).toBe('1')
+    expect(reviewed.file.history).toContainEqual({ provider: 'openai', models: ['m'], periods: [period('2026-01-01')] })
+    const taken = reviewBook(file, before, new Set(['openai/m']))
+    expect(taken).toMatchObject({ held: [], changed: 2 })
+    expect(taken.file.history).toEqual(file.history)
+  })
+
+  test('of a model that had none are held beside the price that it had', () => {
+    const file = dated([period('2026-02-01', { input: '7', output: '6' })], ['m'])
+
+    expect(reviewBook(file, bookOf([row, other]), new Set())).toMatchObject({
+      held: [{ name: 'openai/m', doubts: ['output_below_input', 'jump'] }],
+      file: { models: [row, other], history: [] },
+    })
+    expect(reviewBook(file, bookOf([other]), new Set()).file).toMatchObject({ models: [other], history: [] })
+  })
+
+  test('that are gone leave a price that counts at all times', () => {
+    const dear = dated([period('2026-01-01', { input: '6', output: '7' })], ['m'])
+
+    expect(reviewBook(bookOf([row, other]), dear, new Set()).held).toEqual([{ name: 'openai/m', doubts: ['jump'] }])
+    expect(reviewBook(bookOf([row, other]), before, new Set())).toMatchObject({ held: [], changed: 2 })
+  })
+
+  test('are no news where they stand in the book before, and news of a model alone that has others', () => {
+    const odd = period('2026-01-01', { input: '2', output: '1' })
+    const ended = { ...odd, to: '2026-02-01' }
+
+    expect(reviewBook(dated([odd]), dated([odd]), new Set())).toMatchObject({ held: [], changed: 0 })
+    expect(reviewBook(dated([ended, period('2026-02-01')]), dated([odd]), new Set())).toMatchObject({
+      held: [],
+      changed: 2,
+    })
+  })
+})
+
 describe('a file', () => {
   const problemsOf = (file: unknown): readonly string[] => {
     const parsed = parseBook(typeof file === 'string' ? file : JSON.stringify(file))
@@ -122,13 +209,6 @@ describe('a file', () => {
         history: [{ provider: 'openai', models: ['m'], periods: [period('2026-02-01'), period('2026-01-01')] }],
       }),
       'must follow one another',
-    ],
-    [
-      'a dated price a unit too high',
-      bookOf([priceRow('m', '1', '2')], {
-        history: [{ provider: 'openai', models: ['m'], periods: [period('2026-02-01', '2500')] }],
-      }),
-      'above 1000 USD',
     ],
     [
       'a factor that makes a rate inexact',
