@@ -50,15 +50,15 @@ export function deliver(
   failed: (cause: unknown) => void,
 ): void {
   const webhook = deps.findWebhook(delivery.endpointId)
-  if (webhook !== undefined && !isChallenge(delivery)) deliverEvent(delivery, webhook, deps, made)
-  else lookUp(delivery, webhook, deps).then(made, failed)
+  if (webhook?.status === 'verified' && !isChallenge(delivery)) deliverEvent(delivery, webhook, deps, made)
+  else lookUp(delivery, deps).then(made, failed)
 }
 
 const isChallenge = ({ type, sequence }: Delivery): boolean => type === 'webhook.verification' && sequence === 0
 
-async function lookUp(delivery: Delivery, known: StoredWebhook | undefined, deps: DeliverDeps): Promise<Outcome> {
-  // One that was made a moment ago may not be in the copy yet.
-  const webhook = known ?? (await deps.webhooks.read(delivery.endpointId))
+async function lookUp(delivery: Delivery, deps: DeliverDeps): Promise<Outcome> {
+  // One that was made, verified or challenged anew a moment ago may not be so in the copy yet.
+  const webhook = await deps.webhooks.read(delivery.endpointId)
   if (webhook === undefined || webhook.tenant_id !== delivery.tenantId) return { kind: 'dropped' }
   if (isChallenge(delivery)) return verify(delivery, webhook, deps.clock(), deps)
   return new Promise((made) => deliverEvent(delivery, webhook, deps, made))
