@@ -279,7 +279,7 @@ export const LIST_DELIVERIES: Operation = {
   id: 'listDeliveries',
   tag,
   summary: 'The attempts to deliver to an endpoint, the newest first',
-  description: 'Kept for 400 days.',
+  description: 'Kept for 400 days, also where the endpoint was removed.',
   parameters,
   query: {
     ...PAGE_PARAMETERS,

@@ -47,7 +47,6 @@ async function list(exchange: Exchange, caller: Caller, deps: DeliveryRoutesDeps
   const id = exchange.parameter
   const refusal = refusalOfId('whk', id, deps.idsOf(tenantId), WHAT)
   if (refusal !== undefined) return exchange.replyProblem(refusal)
-  if (deps.webhooks.get(id)?.tenant_id !== tenantId) return exchange.replyProblem(noSuch(WHAT))
   const read = readPage(exchange, caller, `${PATH}/${id}/deliveries`, deps, FILTERS)
   if (!read.ok) return exchange.replyProblem(read.problem)
   const { request } = read
@@ -65,6 +64,11 @@ async function list(exchange: Exchange, caller: Caller, deps: DeliveryRoutesDeps
       { tenantId, endpointId: id, before, ...filters, limit: request.limit + 1 },
       abort.signal,
     )
+    // The log of an endpoint that was removed stays; of one that never was there is nothing.
+    const isNarrowed = before !== undefined || Object.values(filters).some((filter) => filter !== undefined)
+    if (rows.length === 0 && !isNarrowed && deps.webhooks.get(id)?.tenant_id !== tenantId) {
+      return exchange.replyProblem(noSuch(WHAT))
+    }
     const keyOf = ({ sourceLog, sourceSequence, sourceIndex }: AttemptRow) =>
       [sourceLog, sourceSequence, sourceIndex].map(String)
     exchange.replyJson('200 OK', pageOf(request, rows, keyOf, shownAttempt))

@@ -8,7 +8,7 @@ import { type AttemptRow, WEBHOOK_ATTEMPTS } from '../../../internal/store/table
 import { ATTEMPT_OUTCOMES } from '../../../internal/webhooks/attempt-outcomes.js'
 import { deliveryRoutes } from '../../../internal/webhooks/delivery-routes.js'
 import type { StoredWebhook } from '../../../internal/webhooks/endpoint.js'
-import { type Ask, askAs } from '../../support/ask.js'
+import { type Ask, askAs, refusalOf } from '../../support/ask.js'
 import { launchBroker } from '../../support/broker.js'
 import { NOW_MS } from '../../support/invocations.js'
 import { type MutationGateway, SECRET, startMutationGateway } from '../../support/mutation-gateway.js'
@@ -18,6 +18,8 @@ const idsOf = tenantIdsCache(SECRET)
 const idOf = (prefix: 'whk' | 'evt' | 'dlv', number: number, tenantId = 'tnt_one'): string =>
   formatId(prefix, Buffer.concat([idsOf(tenantId).tag, Buffer.alloc(12, number)]))
 const ENDPOINT = idOf('whk', 1)
+const REMOVED = idOf('whk', 2)
+const SILENT = idOf('whk', 3)
 const TYPES = ['apikey.rotated', 'export.completed', 'budget.threshold.crossed']
 
 /** An attempt a minute; of an event there are three, of as many outcomes. */
@@ -43,7 +45,7 @@ const rowOf = (i: number, stated: Partial<AttemptRow> = {}): AttemptRow => ({
 })
 const ROWS = Array.from({ length: 60 }, (_, i) => rowOf(i))
 const OTHERS = ROWS.flatMap((_, i) => [
-  rowOf(i, { endpointId: idOf('whk', 2) }),
+  rowOf(i, { endpointId: REMOVED }),
   rowOf(i, { tenantId: 'tnt_two', endpointId: idOf('whk', 1, 'tnt_two') }),
 ])
 
@@ -58,7 +60,9 @@ beforeAll(async () => {
   const { url } = await launchBroker()
   gateway = await startMutationGateway(url, () =>
     deliveryRoutes({
-      webhooks: { get: (id) => (id === ENDPOINT ? ({ id, tenant_id: 'tnt_one' } as StoredWebhook) : undefined) },
+      webhooks: {
+        get: (id) => ([ENDPOINT, SILENT].includes(id) ? ({ id, tenant_id: 'tnt_one' } as StoredWebhook) : undefined),
+      },
       listAttempts: (question, signal) => listWebhookAttempts(store.client, question, signal),
       idsOf,
       cursors: createCursorCodec(SECRET),
@@ -143,5 +147,30 @@ describe('the delivery log of an endpoint', () => {
     expect([unknown.status, unknown.json.error_code]).toEqual([400, 'INVALID_FILTER'])
     expect([twice.status, twice.json.errors[0].pointer]).toEqual([400, '/outcome'])
     expect([foreign.status, foreign.json.error_code]).toEqual([400, 'INVALID_CURSOR'])
+  })
+
+  test('is there when the endpoint was removed, and for its tenant alone', async () => {
+    const path = `/api/v1/webhooks/${REMOVED}/deliveries`
+
+    const first = await manager('GET', `${path}?limit=7`)
+    const second = await manager('GET', `${path}?limit=7&cursor=${first.json.page.next_cursor}`)
+    const filtered = await manager('GET', `${path}?event_id=${idOf('evt', 200)}`)
+
+    expect([...first.json.data, ...second.json.data].map((one) => one.latency_ms)).toEqual(
+      Array.from({ length: 14 }, (_, i) => 59 - i),
+    )
+    expect([filtered.status, filtered.json.data]).toEqual([200, []])
+    expect(refusalOf(await manager('GET', `/api/v1/webhooks/${idOf('whk', 1, 'tnt_two')}/deliveries`))).toEqual([
+      403,
+      'TENANT_MISMATCH',
+    ])
+  })
+
+  test('is empty for an endpoint that was sent nothing, and not found for one that never was', async () => {
+    const empty = await manager('GET', `/api/v1/webhooks/${SILENT}/deliveries`)
+    const none = await manager('GET', `/api/v1/webhooks/${idOf('whk', 9)}/deliveries`)
+
+    expect([empty.status, empty.json.data]).toEqual([200, []])
+    expect(refusalOf(none)).toEqual([404, 'NOT_FOUND'])
   })
 })
