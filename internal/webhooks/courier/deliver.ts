@@ -24,7 +24,7 @@ export interface DeliverDeps {
   readonly rules: RetryRules
   readonly attempt: (request: AttemptRequest, done: (result: AttemptResult) => void) => void
   /** Told of each attempt, before it is settled. */
-  readonly tellLane: (endpointId: string, result: AttemptResult) => void
+  readonly tellLane: (delivery: Delivery, result: AttemptResult) => void
   /** The sequence of the newest event there is. */
   readonly newestEvent: () => Promise<number>
   readonly idsOf: (tenantId: string) => TenantIds
@@ -77,7 +77,7 @@ function deliverEvent(
   const startedAtMs = delivery.startedAtMs ?? nowMs
   if (nowMs > startedAtMs + deps.rules.stopMs) return queueMicrotask(() => made(expired(delivery, nowMs)))
   send(webhook, delivery, delivery.body, 0, nowMs, deps, (result) => {
-    deps.tellLane(delivery.endpointId, result)
+    deps.tellLane(delivery, result)
     made(outcomeOf(delivery, result, nowMs, deps.rules, deps))
   })
 }
@@ -202,7 +202,7 @@ async function verify(delivery: Delivery, webhook: StoredWebhook, nowMs: number,
   const result = await new Promise<AttemptResult>((resolve) =>
     send(webhook, delivery, Buffer.from(body), CHALLENGE_ANSWER_BYTES, nowMs, deps, resolve),
   )
-  deps.tellLane(id, result)
+  deps.tellLane(delivery, result)
   if (result.kind === 'failed') return outcomeOf(delivery, result, nowMs, VERIFICATION_RULES, deps)
   const answer = challengeIn(result.kept)
   let isVerified = false

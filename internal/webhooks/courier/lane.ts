@@ -32,12 +32,27 @@ export const WAITED_MS_MAX_SLOW = 2_000
 const SLOW_FROM_FAILURES = 2
 const SLOW_AFTER_MS = 5_000
 
+/** What the lanes of a tenant share. */
+export class TenantLanes {
+  readonly id: string
+  /** There are so many. */
+  lanes = 0
+  inFlight = 0
+  /** Lanes that had to wait for room among those of their tenant, in their order. */
+  readonly blocked = new Set<Lane>()
+
+  constructor(id: string) {
+    this.id = id
+  }
+}
+
 /**
  * What goes to one endpoint: in its order, and no more at a time than the endpoint can be trusted with. Its limit starts
  * low, grows with each success, and falls to one while it fails, so that a receiver that hangs holds next to nothing of
  * what others need.
  */
 export class Lane {
+  readonly tenant: TenantLanes
   private readonly inFlightMax: number
   private waiting: LaneTask[] = []
   private successes = 0
@@ -50,7 +65,8 @@ export class Lane {
   unwritten: 'nothing' | 'detail' | 'status' = 'nothing'
   usedAt = performance.now()
 
-  constructor(inFlightMax: number, health: StoredHealth) {
+  constructor(inFlightMax: number, health: StoredHealth, tenant: TenantLanes) {
+    this.tenant = tenant
     this.inFlightMax = inFlightMax
     this.known = health
     this.failures = health.consecutive_failures

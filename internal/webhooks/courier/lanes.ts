@@ -1,6 +1,7 @@
+import type { Delivery } from '../delivery.js'
 import type { StoredHealth } from '../health.js'
 import { NO_HEALTH } from '../health.js'
-import { Lane, type LaneTask } from './lane.js'
+import { Lane, type LaneTask, TenantLanes } from './lane.js'
 
 export interface LanesDeps {
   readonly inFlightPerEndpoint: number
@@ -8,8 +9,13 @@ export interface LanesDeps {
   readonly writeHealth: (endpointId: string, health: StoredHealth) => Promise<void>
 }
 
+/** Whom a lane leads to, and whose it is. */
+type Addressee = Pick<Delivery, 'endpointId' | 'tenantId'>
+
 /** Attempts under way in this process at most. */
-const IN_FLIGHT_MAX = 2_048
+export const IN_FLIGHT_MAX = 2_048
+/** Of them a tenant's: receivers of its that answer, and slowly, must not take the place of all others. */
+export const IN_FLIGHT_MAX_OF_TENANT = IN_FLIGHT_MAX / 4
 const SWEEP_EVERY_MS = 500
 /** Health that did not change its status is written so often at most. */
 const HEALTH_EVERY_MS = 10_000
@@ -20,11 +26,12 @@ const FORGOTTEN_MS = 10 * 60 * 1000
 export class Lanes {
   private readonly deps: LanesDeps
   private readonly lanes = new Map<string, Lane>()
+  private readonly tenants = new Map<string, TenantLanes>()
   private readonly healthWrittenAt = new Map<string, number>()
   /** Lanes that had to wait for room in the process, in their order. */
-  private readonly blocked = new Set<string>()
+  private readonly blocked = new Set<Lane>()
   /** Lanes whose next task could not be started since nobody was sure whose it is. */
-  private readonly unsure = new Set<string>()
+  private readonly unsure = new Set<Lane>()
   private inFlight = 0
   private readonly timer: NodeJS.Timeout
 
@@ -33,18 +40,20 @@ export class Lanes {
     this.timer = setInterval(() => this.sweep(), SWEEP_EVERY_MS)
   }
 
-  of(endpointId: string): Lane {
+  of({ endpointId, tenantId }: Addressee): Lane {
     let lane = this.lanes.get(endpointId)
     if (lane === undefined) {
-      lane = new Lane(this.deps.inFlightPerEndpoint, this.deps.healthOf(endpointId) ?? NO_HEALTH)
+      const health = this.deps.healthOf(endpointId) ?? NO_HEALTH
+      lane = new Lane(this.deps.inFlightPerEndpoint, health, this.tenantOf(tenantId))
+      lane.tenant.lanes++
       this.lanes.set(endpointId, lane)
     }
     return lane
   }
 
-  add(endpointId: string, task: LaneTask): void {
-    const lane = this.of(endpointId)
-    if (lane.add(task)) this.start(endpointId, lane)
+  add(to: Addressee, task: LaneTask): void {
+    const lane = this.of(to)
+    if (lane.add(task)) this.start(lane)
     else task.putOff()
   }
 
@@ -52,10 +61,7 @@ export class Lanes {
   pump(): void {
     const unsure = [...this.unsure]
     this.unsure.clear()
-    for (const endpointId of unsure) {
-      const lane = this.lanes.get(endpointId)
-      if (lane !== undefined) this.start(endpointId, lane)
-    }
+    for (const lane of unsure) this.start(lane)
   }
 
   /** Puts off what an owner's endpoints have waiting: what of a lane is for `pick` to say, which takes it out. */
@@ -73,33 +79,64 @@ export class Lanes {
     await this.writeHealth(true)
   }
 
-  private start(endpointId: string, lane: Lane): void {
+  private tenantOf(tenantId: string): TenantLanes {
+    let tenant = this.tenants.get(tenantId)
+    if (tenant === undefined) {
+      tenant = new TenantLanes(tenantId)
+      this.tenants.set(tenantId, tenant)
+    }
+    return tenant
+  }
+
+  private start(lane: Lane): void {
+    const { tenant } = lane
     for (;;) {
+      if (tenant.inFlight >= IN_FLIGHT_MAX_OF_TENANT) {
+        tenant.blocked.add(lane)
+        return
+      }
       if (this.inFlight >= IN_FLIGHT_MAX) {
-        this.blocked.add(endpointId)
+        this.blocked.add(lane)
         return
       }
       const next = lane.take()
       if (next === undefined) {
-        if (lane.isHeldBack) this.unsure.add(endpointId)
+        if (lane.isHeldBack) this.unsure.add(lane)
         return
       }
       this.inFlight++
+      tenant.inFlight++
       next.task.run(() => {
         this.inFlight--
+        tenant.inFlight--
         next.end()
+        this.release(tenant)
         this.unblock()
-        this.start(endpointId, lane)
+        this.start(lane)
       })
     }
   }
 
   private unblock(): void {
-    for (const endpointId of this.blocked) {
-      this.blocked.delete(endpointId)
-      const lane = this.lanes.get(endpointId)
-      if (lane !== undefined) this.start(endpointId, lane)
+    for (const lane of this.blocked) {
+      this.blocked.delete(lane)
+      this.start(lane)
+      this.release(lane.tenant)
       if (this.inFlight >= IN_FLIGHT_MAX) return
+    }
+  }
+
+  /**
+   * Lets the first of a tenant's blocked lanes that has something to start wait for room in the process, behind those of
+   * the others. One and not all: where a tenant has room and lanes that are blocked, one of them is always on its way.
+   */
+  private release(tenant: TenantLanes): void {
+    if (tenant.blocked.size === 0 || tenant.inFlight >= IN_FLIGHT_MAX_OF_TENANT) return
+    for (const lane of tenant.blocked) {
+      tenant.blocked.delete(lane)
+      if (!lane.isHeldBack) continue
+      this.blocked.add(lane)
+      return
     }
   }
 
@@ -111,6 +148,7 @@ export class Lanes {
       if (!isForgotten) continue
       this.lanes.delete(endpointId)
       this.healthWrittenAt.delete(endpointId)
+      if (--lane.tenant.lanes === 0) this.tenants.delete(lane.tenant.id)
     }
     void this.writeHealth(false)
   }

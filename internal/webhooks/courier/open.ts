@@ -39,6 +39,7 @@ import type { AttemptRow } from '../../store/tables/webhook-attempts.js'
 import type { Logger } from '../../telemetry/log.js'
 import { attemptLog } from '../attempt-log/actor.js'
 import { attemptWriter } from '../attempt-log/writer.js'
+import type { Delivery } from '../delivery.js'
 import type { StoredWebhook } from '../endpoint.js'
 import { fanOut } from '../fan-out.js'
 import type { StoredHealth } from '../health.js'
@@ -131,8 +132,8 @@ export async function openCourier(deps: CourierDeps): Promise<RunningCourier> {
     },
     rules: settings.rules,
     attempt: (request: AttemptRequest, done: (result: AttemptResult) => void) => attempt(request, attemptDeps, done),
-    tellLane: (endpointId: string, result: AttemptResult) => {
-      const lane = lanes.of(endpointId)
+    tellLane: (delivery: Delivery, result: AttemptResult) => {
+      const lane = lanes.of(delivery)
       if (result.kind === 'acknowledged') lane.succeeded(clock())
       else lane.failed(result, clock())
     },

@@ -290,7 +290,7 @@ class Session {
       log.unsettled++
       log.unsettledBytes += bytes
       const task = new DeliveryTask(this, log, { place: first + i, bytes, readAt, delivery }, mayStart)
-      this.deps.lanes.add(delivery.endpointId, task)
+      this.deps.lanes.add(delivery, task)
     }
   }
 

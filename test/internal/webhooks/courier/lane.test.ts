@@ -2,6 +2,7 @@ import { expect, test, vi } from 'vitest'
 import {
   Lane,
   type LaneTask,
+  TenantLanes,
   WAITED_MS_MAX_SLOW,
   WAITING_MAX_SLOW,
 } from '../../../../internal/webhooks/courier/lane.js'
@@ -16,7 +17,7 @@ const task = (): LaneTask => ({
   putOff: () => undefined,
 })
 const laneWith = (count: number): Lane => {
-  const lane = new Lane(8, NO_HEALTH)
+  const lane = new Lane(8, NO_HEALTH, new TenantLanes('tnt_one'))
   for (let i = 0; i < count; i++) lane.add(task())
   return lane
 }
@@ -80,7 +81,7 @@ test('nothing waits for long for one that fails, however little it is', () => {
 })
 
 test('a task that may not start now holds back those behind it', () => {
-  const lane = new Lane(8, NO_HEALTH)
+  const lane = new Lane(8, NO_HEALTH, new TenantLanes('tnt_one'))
   let isSure = false
   lane.add({ ...task(), mayStart: () => isSure })
   lane.add(task())

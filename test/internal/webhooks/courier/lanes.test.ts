@@ -1,0 +1,155 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { IN_FLIGHT_MAX, IN_FLIGHT_MAX_OF_TENANT, Lanes } from '../../../../internal/webhooks/courier/lanes.js'
+import { NO_HEALTH } from '../../../../internal/webhooks/health.js'
+
+const PER_ENDPOINT = 8
+
+interface Begun {
+  readonly tenantId: string
+  readonly endpointId: string
+  readonly number: number
+  readonly end: () => void
+}
+
+let lanes: Lanes
+/** In the order in which they began. */
+let begun: Begun[]
+let underWay: Set<Begun>
+beforeEach(() => {
+  lanes = new Lanes({
+    inFlightPerEndpoint: PER_ENDPOINT,
+    healthOf: () => NO_HEALTH,
+    writeHealth: async () => undefined,
+  })
+  begun = []
+  underWay = new Set()
+})
+afterEach(() => lanes.close())
+
+const OWNER = {}
+
+/** Tasks for an endpoint that has answered so often that it gets all it may get at once. */
+function give(tenantId: string, endpoint: string, count: number): void {
+  const to = { tenantId, endpointId: `${tenantId}.${endpoint}` }
+  const lane = lanes.of(to)
+  for (let i = 0; i < PER_ENDPOINT; i++) lane.succeeded(0)
+  for (let number = 0; number < count; number++) {
+    lanes.add(to, {
+      owner: OWNER,
+      readAt: performance.now(),
+      mayStart: () => true,
+      run(ended) {
+        const attempt: Begun = {
+          ...to,
+          number,
+          end() {
+            underWay.delete(attempt)
+            ended()
+          },
+        }
+        begun.push(attempt)
+        underWay.add(attempt)
+      },
+      putOff: () => undefined,
+    })
+  }
+}
+const giveMany = (tenantId: string, endpoints: number, count: number): void => {
+  for (let i = 0; i < endpoints; i++) give(tenantId, `${i}`, count)
+}
+const countOf = (tenantId: string): number => [...underWay].filter((one) => one.tenantId === tenantId).length
+const endFirstOf = (tenantId: string): void => [...underWay].find((one) => one.tenantId === tenantId)?.end()
+
+test('a tenant has at most a quarter of the process under way, and another gets what is its at once', () => {
+  for (const tenant of ['one', 'two', 'three']) giveMany(tenant, 100, 16)
+  giveMany('late', 1, 16)
+
+  expect(['one', 'two', 'three'].map(countOf)).toEqual(Array(3).fill(IN_FLIGHT_MAX_OF_TENANT))
+  expect(countOf('late')).toBe(PER_ENDPOINT)
+})
+
+test('the endpoints of a tenant that is at its limit get each place that becomes free in turn', () => {
+  giveMany('one', 100, 16)
+  const full = begun.length
+  const first = begun.slice(0, full)
+
+  for (const attempt of first.slice(0, 36 * PER_ENDPOINT)) attempt.end()
+
+  // 64 endpoints have all that they may have; the other 36 come first, in their order, and share what is freed.
+  const next = begun.slice(full)
+  expect(countOf('one')).toBe(IN_FLIGHT_MAX_OF_TENANT)
+  expect(next.slice(0, 36).map(({ endpointId }) => endpointId)).toEqual(
+    Array.from({ length: 36 }, (_, i) => `one.${64 + i}`),
+  )
+})
+
+test('a place in the process that becomes free goes to a tenant that waits for one, not to one that has its share', () => {
+  for (const tenant of ['one', 'two', 'three', 'four']) giveMany(tenant, 100, 16)
+  giveMany('late', 1, 1)
+  expect([underWay.size, countOf('late')]).toEqual([IN_FLIGHT_MAX, 0])
+
+  endFirstOf('two')
+
+  expect([countOf('late'), countOf('two')]).toEqual([1, IN_FLIGHT_MAX_OF_TENANT - 1])
+  endFirstOf('late')
+  expect([countOf('late'), countOf('two')]).toEqual([0, IN_FLIGHT_MAX_OF_TENANT])
+})
+
+describe('a lane whose work was taken out', () => {
+  const emptyLane = (tenantId: string, endpoint: string): void => {
+    const lane = lanes.of({ tenantId, endpointId: `${tenantId}.${endpoint}` })
+    lanes.putOff(OWNER, (one) => (one === lane ? one.takeBeyond(0) : []))
+  }
+
+  test('while its tenant was at its limit does not keep the place from those behind it', () => {
+    giveMany('one', 66, 8)
+    emptyLane('one', '64')
+
+    endFirstOf('one')
+
+    expect(begun.at(-1)).toMatchObject({ endpointId: 'one.65', number: 0 })
+    expect(countOf('one')).toBe(IN_FLIGHT_MAX_OF_TENANT)
+  })
+
+  test('while it waited for room in the process does not, either', () => {
+    giveMany('one', 66, 8)
+    for (const tenant of ['two', 'three', 'four']) giveMany(tenant, 64, 8)
+    giveMany('late', 1, 1)
+    endFirstOf('one')
+    emptyLane('one', '64')
+
+    endFirstOf('late')
+
+    expect(begun.at(-1)).toMatchObject({ endpointId: 'one.65', number: 0 })
+    expect(countOf('one')).toBe(IN_FLIGHT_MAX_OF_TENANT)
+  })
+})
+
+test('whatever ends when, no limit is exceeded, each endpoint gets its own in order, and all of it', () => {
+  const endpoints = 90
+  const each = 25
+  const tenants = ['one', 'two', 'three', 'four', 'five', 'six']
+  for (const tenant of tenants) giveMany(tenant, endpoints, each)
+  // A generator of its own, so that a failure comes again.
+  let state = 1
+  const below = (limit: number): number => {
+    state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0
+    return Math.floor((state / 2 ** 32) * limit)
+  }
+
+  const most = new Map<string, number>()
+  while (underWay.size > 0) {
+    expect(underWay.size).toBeLessThanOrEqual(IN_FLIGHT_MAX)
+    for (const tenant of tenants) most.set(tenant, Math.max(most.get(tenant) ?? 0, countOf(tenant)))
+    const some = [...underWay].filter(() => below(3) === 0)
+    for (const attempt of some.length === 0 ? underWay : some) attempt.end()
+  }
+
+  for (const tenant of tenants) expect(most.get(tenant)).toBeLessThanOrEqual(IN_FLIGHT_MAX_OF_TENANT)
+  const ofEndpoint = new Map<string, Begun[]>()
+  for (const one of begun) ofEndpoint.set(one.endpointId, [...(ofEndpoint.get(one.endpointId) ?? []), one])
+  expect(ofEndpoint.size).toBe(tenants.length * endpoints)
+  for (const tasks of ofEndpoint.values()) {
+    expect(tasks.map(({ number }) => number)).toEqual(Array.from({ length: each }, (_, i) => i))
+  }
+})
