@@ -2,6 +2,8 @@ import type { NewEvent } from '../events/event.js'
 import { formatId } from '../ids/ids.js'
 import type { AttributionRow } from '../store/tables/attributions.js'
 import { formatQuantity } from '../units/quantity.js'
+import type { CostBasis } from './cost/cost-details.js'
+import type { FootprintBasis } from './energy/footprint-details.js'
 import type { ConfidenceBand, DegradationState, StageOrigin } from './interpretation.js'
 
 /** The events whose payload is an attribution result. */
@@ -16,6 +18,7 @@ export const attributionEvent = <T extends AttributionEventType>(
   tenantId: row.tenantId,
   type,
   cause,
+  // What a row holds is out of the lists that the contract names.
   data: {
     id: formatId('attr', row.id),
     invocation_id: formatId('inv', row.id),
@@ -26,8 +29,10 @@ export const attributionEvent = <T extends AttributionEventType>(
     cost_usd: formatQuantity(row.costUsd),
     energy_wh: formatQuantity(row.energyWh),
     carbon_gco2e: formatQuantity(row.carbonGco2e),
+    cost_basis: row.costBasis as CostBasis,
+    energy_basis: row.energyBasis as FootprintBasis,
+    carbon_basis: row.carbonBasis as FootprintBasis,
   },
-  // What a row holds is out of these lists.
   interpretation: {
     stage_origin: row.stageOrigin as StageOrigin,
     confidence_band: row.confidenceBand as ConfidenceBand,

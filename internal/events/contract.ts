@@ -1,4 +1,6 @@
 import { z } from 'zod'
+import { COST_BASES } from '../attribution/cost/cost-details.js'
+import { FOOTPRINT_BASES } from '../attribution/energy/footprint-details.js'
 import { CONFIDENCE_BANDS, DEGRADATION_STATES, STAGE_ORIGINS } from '../attribution/interpretation.js'
 import { HEALTH_STATUSES } from '../connectors/connector.js'
 import { decimalText, idOf, timeText } from '../gateway/contract/fields.js'
@@ -39,6 +41,9 @@ export const EVENT_CAUSES: Readonly<Record<EventType, string>> = {
   'webhook.verification': 'A webhook endpoint is new, or asks for another challenge',
 }
 
+const footprintBasis = () =>
+  z.enum(FOOTPRINT_BASES).meta({ description: 'With `unknown` the amount is 0 and unknown.' })
+
 const attributed = z.object({
   id: idOf('attr'),
   invocation_id: idOf('inv'),
@@ -49,6 +54,11 @@ const attributed = z.object({
   cost_usd: decimalText(),
   energy_wh: decimalText(),
   carbon_gco2e: decimalText(),
+  cost_basis: z
+    .enum(COST_BASES)
+    .meta({ description: 'Where the cost comes from; with `unpriced` it is 0 and unknown.' }),
+  energy_basis: footprintBasis(),
+  carbon_basis: footprintBasis(),
 })
 
 const covered = z.object({
