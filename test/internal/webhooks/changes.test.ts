@@ -2,10 +2,10 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type WatchedRecords, watchRecords } from '../../../internal/broker/watched-records.js'
 import type { MutationRequest } from '../../../internal/gateway/mutations/mutation.js'
 import { randomId, tenantIdsCache } from '../../../internal/ids/ids.js'
-import { createWebhook, type WebhookChangesDeps } from '../../../internal/webhooks/changes.js'
+import { createWebhook, verifyWebhook, type WebhookChangesDeps } from '../../../internal/webhooks/changes.js'
 import type { CreateBody } from '../../../internal/webhooks/contract.js'
 import type { Delivery } from '../../../internal/webhooks/delivery.js'
-import type { StoredWebhook } from '../../../internal/webhooks/endpoint.js'
+import { challengeText, type StoredWebhook } from '../../../internal/webhooks/endpoint.js'
 import { WEBHOOKS } from '../../../streams/buckets.js'
 import { type Buckets, launchBuckets } from '../../support/buckets.js'
 import { masterKeysOf } from '../../support/master-keys.js'
@@ -49,23 +49,24 @@ const gateway = (index: number): WebhookChangesDeps => ({
   clock: Date.now,
 })
 
+function requestOf<B>(body: B): MutationRequest<B> {
+  const id = randomId('whk', idsOf(tenantId))
+  return {
+    caller: { tenantId } as MutationRequest<B>['caller'],
+    body,
+    parameter: '',
+    query: '',
+    traceId: '',
+    newId: () => id,
+    newSecret: () => new Uint8Array(32),
+    isRepeat: false,
+  }
+}
+
 /** @returns 201, or the code of the refusal */
 async function create(deps: WebhookChangesDeps, stated: Partial<MutationRequest<CreateBody>> = {}) {
-  const id = randomId('whk', idsOf(tenantId))
-  const reply = await createWebhook(
-    {
-      caller: { tenantId } as MutationRequest<CreateBody>['caller'],
-      body: { url: 'https://hooks.example.com/', events: ['export.failed'] },
-      parameter: '',
-      query: '',
-      traceId: '',
-      newId: () => id,
-      newSecret: () => new Uint8Array(32),
-      isRepeat: false,
-      ...stated,
-    },
-    deps,
-  )
+  const body: CreateBody = { url: 'https://hooks.example.com/', events: ['export.failed'] }
+  const reply = await createWebhook({ ...requestOf(body), ...stated }, deps)
   return 'code' in reply ? reply.code : reply.status
 }
 const existing = async (): Promise<string[]> => {
@@ -106,4 +107,21 @@ test('an endpoint that was made in time stays when its request is repeated', asy
 
   expect(await create(gateway(1), { newId: () => id, isRepeat: true })).toBe(201)
   expect(await existing()).toContain(id)
+})
+
+test('a confirmation that is repeated is answered as it was; another one of a verified endpoint is refused', async () => {
+  const id = randomId('whk', idsOf(tenantId))
+  await create(gateway(0), { newId: () => id })
+  const challenge = (await gateway(0).webhooks.read(id))?.challenge ?? undefined
+  const text = challenge === undefined ? '' : challengeText(masterKeysOf(7), id, challenge)
+  const confirm = async (answer: string, isRepeat: boolean) => {
+    const body = { challenge: answer }
+    const reply = await verifyWebhook({ ...requestOf(body), parameter: id, isRepeat }, gateway(0))
+    return 'code' in reply ? reply.code : reply.status
+  }
+
+  expect(await confirm(text, false)).toBe(200)
+  expect(await confirm(text, true)).toBe(200)
+  expect(await confirm(text, false)).toBe('CONFLICT')
+  expect(await confirm('made-up', false)).toBe('CONFLICT')
 })
