@@ -26,6 +26,8 @@ export interface AdmissionGatewayOptions {
   /** The verdicts of another gateway, which owns every key: one a claim, in order, the last one for all that follow. */
   readonly verdicts?: readonly (Exclude<ClaimVerdict, { readonly kind: 'proceed' }> | { readonly kind: 'proceed' })[]
   readonly ingestPerSecond?: number
+  /** The log answers nothing before `release`. */
+  readonly isLogHeld?: boolean
 }
 
 export interface AdmissionGateway {
@@ -33,14 +35,21 @@ export interface AdmissionGateway {
   post(body: string | Buffer, key: string, headers?: Record<string, string>, path?: string): Promise<Posted>
   /** Messages that the log holds. */
   readonly stored: readonly Uint8Array[]
+  /** Their subjects. */
+  readonly subjects: readonly string[]
+  release(): void
   /** What is kept beside keys, by the hex of their hash. */
   readonly records: Map<string, BulkRecord | ObservationRecord>
+  /** How often a record was looked for. */
+  looks(): number
   /** What was told to the owner of the keys. */
   readonly settlements: readonly boolean[]
   /** Has another gateway proceed with the key of an observation, which this one owns. @returns says what became of it */
   proceedElsewhere(body: string, key: string): (isAdmitted: boolean) => void
   /** Resolves when so many requests wait for others under their key. */
   waiting(count: number): Promise<void>
+  /** Resolves when so many keys are under way. */
+  underWay(count: number): Promise<void>
   stop(): Promise<void>
 }
 
@@ -60,13 +69,22 @@ const index = (hasFingerprint: boolean): AdmissionIndex =>
 export async function startAdmissionGateway(options: AdmissionGatewayOptions = {}): Promise<AdmissionGateway> {
   const { recorded, verdicts = [], ingestPerSecond = 10_000 } = options
   const stored: Uint8Array[] = []
+  const subjects: string[] = []
+  let release = (): void => undefined
+  const released = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  if (options.isLogHeld !== true) release()
   const records = new Map<string, BulkRecord | ObservationRecord>()
+  let looks = 0
   const settlements: boolean[] = []
   const ids = deriveTenantIds(SECRET, TENANT)
   const writer = {
     isCaughtUp: true,
-    async store(_: string, payload: Uint8Array): Promise<Commit> {
+    async store(subject: string, payload: Uint8Array): Promise<Commit> {
+      await released
       stored.push(Uint8Array.from(payload))
+      subjects.push(subject)
       return { kind: 'stored' }
     },
     close: async () => undefined,
@@ -118,7 +136,10 @@ export async function startAdmissionGateway(options: AdmissionGatewayOptions = {
     clock: Date.now,
   }
   const kept = <T extends BulkRecord | ObservationRecord>() => ({
-    findRecord: async (keyHex: string) => records.get(keyHex) as T | undefined,
+    async findRecord(keyHex: string) {
+      looks++
+      return records.get(keyHex) as T | undefined
+    },
     keepRecord: async (keyHex: string, record: T) => void records.set(keyHex, record),
   })
   const server = await serve(
@@ -143,7 +164,10 @@ export async function startAdmissionGateway(options: AdmissionGatewayOptions = {
     post: (body, key, headers = {}, path = '/api/v1/invocations') =>
       postTo(`http://127.0.0.1:${server.port}${path}`, 'read:attribution', body, key, headers),
     stored,
+    subjects,
+    release,
     records,
+    looks: () => looks,
     settlements,
     proceedElsewhere(body, key) {
       const [hash, fingerprint] = [new Int32Array(4), new Int32Array(2)]
@@ -157,6 +181,9 @@ export async function startAdmissionGateway(options: AdmissionGatewayOptions = {
     },
     async waiting(count) {
       while (inFlight.waiting !== count) await nextTurn()
+    },
+    async underWay(count) {
+      while (inFlight.keys !== count) await nextTurn()
     },
     stop: () => server.drain(),
   }

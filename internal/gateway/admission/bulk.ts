@@ -1,6 +1,6 @@
 import { ID_BYTES } from '../../ids/ids.js'
 import { WAS_DUPLICATE } from '../../invocations/group.js'
-import { problem } from '../../problems/catalogue.js'
+import { type Problem, problem } from '../../problems/catalogue.js'
 import { takeFrom } from '../rate-limit.js'
 import {
   type AdmissionDeps,
@@ -21,7 +21,7 @@ import { checkEvent, identify, LAYER_REFUSED, newEventIds } from './check-event.
 import { DistinctIds } from './distinct-ids.js'
 import type { Group, Settler } from './group-commit.js'
 import type { KeptRecords } from './kept-records.js'
-import { bytesOf } from './key-confirmation.js'
+import { hexOf } from './key-confirmation.js'
 import type { Commit } from './log-writer.js'
 import { type KeyedRequest, LOOKS_MAX, proceedInTurn, UNDECIDED } from './turn.js'
 
@@ -52,11 +52,10 @@ export async function admitBulk(
   if (exhausted !== undefined) return exchange.replyProblem(exhausted)
   const body = await openBulkBody(headers, bytes, exchange)
   if (exchange.isSettled) return
-  if (body.kind === 'refused') return exchange.replyProblem(body.problem)
+  if (body.kind === 'refused') return refuseUnlessUsed(body.problem, request, deps)
   if (body.kind === 'event') return admitSingle(request, body.bytes, deps, undefined, true)
 
-  const keyHex = Buffer.from(bytesOf(key)).toString('hex')
-  const fingerprintHex = Buffer.from(bytesOf(fingerprint)).toString('hex')
+  const [keyHex, fingerprintHex] = [hexOf(key), hexOf(fingerprint)]
   const { items } = body
 
   /** Looks for the record of the key, which is its durable memory; the index may be younger. */
@@ -109,6 +108,20 @@ export async function admitBulk(
     if (limited !== undefined) return exchange.replyProblem(takeFrom(ingest, items.count, deps.clock()) ?? limited)
     begin(0)
   })
+}
+
+/**
+ * Refuses a body that was not opened, unless its key was used with another one, which comes before (spec 8 rule 2). One
+ * that was taken under this key and is refused now, for lack of room or by rules of today, can be repeated.
+ */
+async function refuseUnlessUsed(what: Problem, request: KeyedRequest, deps: BulkDeps): Promise<void> {
+  const { exchange, key, fingerprint } = request
+  const refuse = (): void => exchange.replyProblem(what)
+  const conflict = (): void => exchange.replyProblem(KEY_CONFLICT)
+  const record = await deps.findRecord(hexOf(key))
+  if (record === undefined) return whenKeyIsKnown(request, deps, { conflict, replay: refuse, fresh: refuse })
+  if (record.fingerprint === hexOf(fingerprint)) refuse()
+  else conflict()
 }
 
 type Admitted = { readonly answer: Answer; readonly record?: Omit<BulkRecord, 'fingerprint'> }

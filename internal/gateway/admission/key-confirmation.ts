@@ -87,3 +87,5 @@ export type KeyConfirmation = ReturnType<typeof createKeyConfirmation>
 /** The words as bytes, low byte first. */
 export const bytesOf = (words: Int32Array): Uint8Array =>
   new Uint8Array(words.buffer, words.byteOffset, words.byteLength)
+
+export const hexOf = (words: Int32Array): string => Buffer.from(bytesOf(words)).toString('hex')

@@ -12,11 +12,11 @@ import { type Answer, KEY_CONFLICT, reply, unavailable } from './answers.js'
 import { LAYER_REFUSED } from './check-event.js'
 import { INGEST_OBSERVATION } from './contract.js'
 import type { KeptRecords } from './kept-records.js'
-import { bytesOf } from './key-confirmation.js'
+import { hexOf } from './key-confirmation.js'
 import { EVENT_BYTES_MAX } from './limits.js'
 import type { LogWriter } from './log-writer.js'
 import { KEY_REQUIRED, OTHER_CHARSET } from './routes.js'
-import { LOOKS_MAX, proceedInTurn, UNDECIDED } from './turn.js'
+import { type KeyedRequest, LOOKS_MAX, proceedInTurn, UNDECIDED } from './turn.js'
 
 /** What is kept beside the key of an observation. */
 export interface ObservationRecord {
@@ -69,19 +69,22 @@ function read(exchange: Exchange, caller: Caller, deps: ObservationDeps): void {
     return refuse(problem('UNSUPPORTED_MEDIA_TYPE', 'Send the event as plain application/json in UTF-8.'))
   }
   exchange.readBody(EVENT_BYTES_MAX, (bytes) => {
+    const fingerprint = new Int32Array(2)
+    deps.fingerprints.of(bytes, fingerprint)
+    const request = { exchange, caller, key, fingerprint }
+    const refuseBody = (what: Problem): void => {
+      refuseUnlessUsed(what, request, deps).catch((cause: unknown) => exchange.fail(cause))
+    }
     const value = parseJson(bytes)
     if (value === undefined) {
-      return refuse(problem('MALFORMED_REQUEST', 'The body is not valid JSON in UTF-8.'))
+      return refuseBody(problem('MALFORMED_REQUEST', 'The body is not valid JSON in UTF-8.'))
     }
     const receivedAtMs = deps.clock()
     const validation = validateObservation(value, receivedAtMs)
     if (!validation.ok) {
       const { errors } = validation
-      return refuse(problem('VALIDATION_FAILED', 'The event does not match its schema.', { errors }))
+      return refuseBody(problem('VALIDATION_FAILED', 'The event does not match its schema.', { errors }))
     }
-    const fingerprint = new Int32Array(2)
-    deps.fingerprints.of(bytes, fingerprint)
-    const request = { exchange, caller, key, fingerprint }
     const begin = (looks: number): void =>
       proceedInTurn(request, deps, {
         answerAgain: () => accepted(validation.event),
@@ -104,6 +107,16 @@ function read(exchange: Exchange, caller: Caller, deps: ObservationDeps): void {
   })
 }
 
+/** Refuses a body for what it is, unless its key was used with another one, which comes before (spec 8 rule 2). */
+async function refuseUnlessUsed(what: Problem, request: KeyedRequest, deps: ObservationDeps): Promise<void> {
+  const { exchange, caller } = request
+  const limited = takeFrom(caller.budgets.ingest, 1, deps.clock())
+  if (limited !== undefined) return exchange.replyProblem(limited)
+  const record = await deps.findRecord(hexOf(request.key))
+  const isConflict = record !== undefined && record.fingerprint !== hexOf(request.fingerprint)
+  exchange.replyProblem(isConflict ? KEY_CONFLICT : what)
+}
+
 interface Admitted {
   readonly answer: Answer
   readonly isReplay: boolean
@@ -117,12 +130,11 @@ const accepted = ({ event_id }: ObservationEvent): Answer => ({
 async function admit(
   event: ObservationEvent,
   receivedAtMs: number,
-  { caller, key, fingerprint }: Parameters<typeof proceedInTurn>[0],
+  { caller, key, fingerprint }: KeyedRequest,
   deps: ObservationDeps,
 ): Promise<Admitted> {
   const { tenantId, principal } = caller
-  const keyHex = Buffer.from(bytesOf(key)).toString('hex')
-  const fingerprintHex = Buffer.from(bytesOf(fingerprint)).toString('hex')
+  const [keyHex, fingerprintHex] = [hexOf(key), hexOf(fingerprint)]
 
   const record = await deps.findRecord(keyHex)
   if (record?.fingerprint === fingerprintHex) return { answer: accepted(event), isReplay: true }

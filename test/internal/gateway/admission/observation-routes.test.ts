@@ -44,3 +44,35 @@ test('one that waits for a peer which admits it is a replay by the record that t
   expect(await waiting).toMatchObject({ status: 202, isReplay: true })
   expect(gateway.stored.length).toBe(1)
 })
+
+test('a used key with a body that would be refused is a conflict; the body that is refused is refused again', async () => {
+  const [key, other, body] = [randomUUID(), randomUUID(), observation()]
+  const withoutType = JSON.stringify({ ...JSON.parse(body), type: undefined })
+  await gateway.post(body, key, {}, PATH)
+
+  const answers = []
+  for (const [sent, under] of [
+    [withoutType, key],
+    ['{', key],
+    [body, key],
+    [withoutType, other],
+    [withoutType, other],
+    ['{', other],
+    [body, other],
+  ] as const) {
+    const { status, isReplay, text } = await gateway.post(sent, under, {}, PATH)
+    answers.push([status, status === 202 ? isReplay : (JSON.parse(text) as { error_code: string }).error_code])
+  }
+
+  expect(answers).toEqual([
+    [422, 'IDEMPOTENCY_CONFLICT'],
+    [422, 'IDEMPOTENCY_CONFLICT'],
+    [202, true],
+    [422, 'VALIDATION_FAILED'],
+    [422, 'VALIDATION_FAILED'],
+    [400, 'MALFORMED_REQUEST'],
+    [202, false],
+  ])
+  // One look each, the first request's included.
+  expect(gateway.looks()).toBe(8)
+})

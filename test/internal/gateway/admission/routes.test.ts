@@ -18,7 +18,7 @@ afterEach(() => gateway.stop())
 const event = (fields?: Record<string, unknown>): string => JSON.stringify(wireEvent(fields))
 const ndjson = { 'content-type': 'application/x-ndjson' }
 const gzip = { 'content-encoding': 'gzip' }
-const verdictOf = ({ status, isReplay, text }: Posted): unknown => [
+const verdictOf = ({ status, isReplay, text }: Posted): readonly unknown[] => [
   status,
   status === 202 ? isReplay : (JSON.parse(text) as { error_code: string }).error_code,
 ]
@@ -40,6 +40,34 @@ test.each([
   const again = await gateway.post(body, key, first)
 
   expect([verdictOf(taken), verdictOf(other), verdictOf(again)]).toEqual([[202, false], CONFLICT, [202, true]])
+})
+
+test.each<[string, string, Record<string, string>, string]>([
+  ['no event', '[]', {}, 'VALIDATION_FAILED'],
+  ['half an array', '[{', {}, 'MALFORMED_REQUEST'],
+  ['too many lines', '{}\n'.repeat(5_001), ndjson, 'PAYLOAD_TOO_LARGE'],
+  ['no gzip', 'some text', gzip, 'MALFORMED_REQUEST'],
+  ['a coding that nobody takes', event(), { 'content-encoding': 'br' }, 'UNSUPPORTED_MEDIA_TYPE'],
+])('a used key with a bulk body that would be refused is a conflict: %s', async (_, body, headers, code) => {
+  await start()
+  const [bulk, unused] = [randomUUID(), randomUUID()]
+  await gateway.post(`[${event()}]`, bulk)
+
+  const answers = []
+  for (const key of [bulk, unused, unused]) answers.push(await gateway.post(body, key, headers))
+  const looks = gateway.looks()
+  await gateway.post(event(), unused)
+
+  expect(answers.map((answer) => verdictOf(answer)[1])).toEqual(['IDEMPOTENCY_CONFLICT', code, code])
+  expect(gateway.looks()).toBe(looks)
+})
+
+test('a used key that only the index knows, with a bulk body that would be refused, is a conflict', async () => {
+  await start()
+  const key = randomUUID()
+  await gateway.post(event(), key)
+
+  expect(verdictOf(await gateway.post('[]', key))).toEqual(CONFLICT)
 })
 
 test.each([
