@@ -2,12 +2,14 @@ import { randomBytes } from 'node:crypto'
 import { GROUP_BYTES_MAX, invocationsSubject } from '../../../streams/invocations.js'
 import { entryBytesMax, type ParsedEvent, type TextRange, writeEntry } from '../../invocations/entry-bytes.js'
 import type { Admission } from '../../invocations/group.js'
+import { EventsUnderWay } from './events-under-way.js'
 import type { Commit, LogWriter } from './log-writer.js'
 
 export interface GroupCommit {
   /**
    * Takes an event, whose text is copied at once.
    *
+   * @param partition where it goes, unless the same event is on its way to another
    * @param parsed as of `writeEntry`
    * @param settler told once for each group that holds events of it
    * @returns the group it is in, or undefined when too much waits already
@@ -47,6 +49,8 @@ interface OpenGroup extends Group {
   events: number
   length: number
   readonly settlers: Settler[]
+  /** Of its events in `EventsUnderWay`. */
+  readonly slots: number[]
   readonly buffer: Buffer
 }
 
@@ -57,6 +61,7 @@ interface Lane {
   isBusy: boolean
 }
 
+const NONE = -1
 const OPEN_ARRAY = 0x5b
 const COMMA = 0x2c
 const CLOSE_ARRAY = 0x5d
@@ -75,6 +80,8 @@ export function createGroupCommit(writer: LogWriter, partitions: number): GroupC
   // Distinct for each start of the process, so that no two gateways' groups are taken for one another.
   const run = randomBytes(9).toString('base64url')
   const spareBuffers: Buffer[] = []
+  // Those that wait, and those of a group that is being settled, whose settlers may bring as many again.
+  const underWay = partitions > 1 ? new EventsUnderWay(2 * WAITING_EVENTS_MAX) : undefined
   let groups = 0
   let waitingEvents = 0
   let waitingBytes = 0
@@ -102,6 +109,8 @@ export function createGroupCommit(writer: LogWriter, partitions: number): GroupC
     if (result.areBytesHeld !== true) release(group)
     for (const settler of group.settlers) settler.foresee(group)
     for (const settler of group.settlers) settler.settled(result, group)
+    // Only now does the index know all events of the group: a settler may have brought one of them again.
+    if (underWay !== undefined) for (const slot of group.slots) underWay.end(slot)
     // At the end of the turn in which it was acknowledged: what comes in until then goes along.
     if (lane.waiting.length > 0) scheduleTurn()
     if (waitingEvents === 0) {
@@ -128,7 +137,7 @@ export function createGroupCommit(writer: LogWriter, partitions: number): GroupC
       bytes < GROUP_BYTES_MAX
         ? (spareBuffers.pop() ?? Buffer.allocUnsafeSlow(GROUP_BYTES_MAX))
         : Buffer.alloc(bytes + 1)
-    const group: OpenGroup = { events: 0, length: 1, settlers: [], buffer }
+    const group: OpenGroup = { events: 0, length: 1, settlers: [], slots: [], buffer }
     buffer[0] = OPEN_ARRAY
     waitingBytes++
     lane.waiting.push(group)
@@ -138,9 +147,12 @@ export function createGroupCommit(writer: LogWriter, partitions: number): GroupC
   return {
     add(partition, admission, text, parsed, settler) {
       if (waitingEvents >= WAITING_EVENTS_MAX || waitingBytes >= WAITING_BYTES_MAX) return undefined
-      const lane = lanes[partition]
-      if (lane === undefined) throw new RangeError(`there is no partition ${partition}`)
+      const own = lanes[partition]
+      if (own === undefined) throw new RangeError(`there is no partition ${partition}`)
+      const slot = underWay === undefined ? NONE : underWay.begin(admission.id, partition)
+      const lane = underWay === undefined ? own : (lanes[underWay.partitionOf(slot)] as Lane)
       const group = groupFor(lane, entryBytesMax(admission, text) + 1)
+      if (slot !== NONE) group.slots.push(slot)
       const start = group.length
       const end = writeEntry(group.buffer, start, admission, text, parsed)
       group.buffer[end] = COMMA

@@ -29,6 +29,8 @@ function heldLog() {
 }
 
 const admission = { tenantId: 'tnt_one', principal: 'key_one', id: idOf(1), receivedAtMs: NOW_MS }
+/** An event that is told from others by its id. */
+const eventOf = (text: string) => ({ ...admission, id: idOf(text.charCodeAt(0)) })
 /** The text of an event that is told from others by its model. */
 const textOf = (model: string) => {
   const bytes = Buffer.from(JSON.stringify(validEvent({ requested_model: model })))
@@ -51,7 +53,7 @@ test('what comes in one turn is one message a partition, and each event hears of
     [1, 'b'],
     [0, 'c'],
   ] as const) {
-    groups.add(partition, admission, textOf(text), undefined, settlerOf(text))
+    groups.add(partition, eventOf(text), textOf(text), undefined, settlerOf(text))
   }
   await both
   for (const { settle } of writes) settle({ kind: 'stored' })
@@ -133,4 +135,86 @@ test('the memory of a message is used again when nobody holds it any more, and l
   expect(free.buffer).not.toBe(held.buffer)
   expect(refused.buffer).toBe(free.buffer)
   expect(last.buffer).toBe(free.buffer)
+})
+
+test.each<Commit>([{ kind: 'stored' }, { kind: 'unavailable', detail: '' }])(
+  'an event that is under way goes to the partition of the first, until it is known what became of it: $kind',
+  async (commit) => {
+    const { writer, writes, nextWrite } = heldLog()
+    const groups = createGroupCommit(writer, 2)
+    const first = nextWrite()
+    groups.add(1, eventOf('x'), textOf('one'), undefined, nobody)
+    await first
+
+    // It is settled while a repeat of it waits, which a third one follows.
+    groups.add(0, eventOf('x'), textOf('two'), undefined, nobody)
+    const second = nextWrite()
+    writes[0]?.settle(commit)
+    await second
+    groups.add(0, eventOf('x'), textOf('three'), undefined, nobody)
+    const third = nextWrite()
+    writes[1]?.settle(commit)
+    await third
+    writes[2]?.settle(commit)
+    await groups.idle()
+    const own = nextWrite()
+    groups.add(0, eventOf('x'), textOf('four'), undefined, nobody)
+    await own
+    writes[3]?.settle(commit)
+    await groups.idle()
+
+    expect(writes.map(({ subject, models }) => [subject, models])).toEqual([
+      ['invocations.a.1', ['one']],
+      ['invocations.a.1', ['two']],
+      ['invocations.a.1', ['three']],
+      ['invocations.a.0', ['four']],
+    ])
+  },
+)
+
+test('one who brings an event again while its group is being settled meets the group', async () => {
+  const { writer, writes, nextWrite } = heldLog()
+  const groups = createGroupCommit(writer, 2)
+  const again: Settler = {
+    foresee: () => undefined,
+    settled: () => void groups.add(0, eventOf('x'), textOf('again'), undefined, nobody),
+  }
+  const first = nextWrite()
+  groups.add(1, eventOf('y'), textOf('y'), undefined, again)
+  groups.add(1, eventOf('x'), textOf('x'), undefined, nobody)
+  await first
+
+  const second = nextWrite()
+  writes[0]?.settle({ kind: 'unavailable', detail: '' })
+  await second
+  writes[1]?.settle({ kind: 'stored' })
+  await groups.idle()
+
+  expect(writes.map(({ subject, models }) => [subject, models])).toEqual([
+    ['invocations.a.1', ['y', 'x']],
+    ['invocations.a.1', ['again']],
+  ])
+})
+
+test('an event that is not taken is not under way', async () => {
+  const { writer, writes, nextWrite } = heldLog()
+  const groups = createGroupCommit(writer, 2)
+  const small = textOf('m')
+  const first = nextWrite()
+  while (groups.room > 0) groups.add(0, admission, small, undefined, nobody)
+  expect(groups.add(1, eventOf('x'), small, undefined, nobody)).toBeUndefined()
+
+  await first
+  for (const idle = groups.idle().then(() => true); ; ) {
+    const next = nextWrite()
+    writes.at(-1)?.settle({ kind: 'stored' })
+    if ((await Promise.race([idle, next])) === true) break
+  }
+  const own = nextWrite()
+  groups.add(0, eventOf('x'), small, undefined, nobody)
+  await own
+  writes.at(-1)?.settle({ kind: 'stored' })
+  await groups.idle()
+
+  expect(writes.at(-1)?.subject).toBe('invocations.a.0')
 })

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import { afterEach, expect, test } from 'vitest'
 import { WAS_BULK } from '../../../../internal/gateway/admission/admission.js'
+import { decodeGroup } from '../../../../internal/invocations/group.js'
 import {
   type AdmissionGateway,
   type AdmissionGatewayOptions,
@@ -144,4 +145,30 @@ test.each([
   expect([first.status, again.status, again.isReplay]).toEqual([202, 202, isKept])
   expect(gateway.stored.length).toBe(messages)
   expect(gateway.settlements).toEqual([true])
+})
+
+test.each([
+  ['as eight single events', (body: string) => body],
+  ['in eight bulk requests', (body: string) => `[${body},${event({ trace_id: 'another' })}]`],
+])('one event with eight traces, all under way at once, goes to one partition: %s', async (_, bodyOf) => {
+  await start({ isLogHeld: true })
+  const eventId = randomUUID()
+  const bodies = Array.from({ length: 8 }, (_, i) => event({ event_id: eventId, trace_id: `trace-${i}` }))
+
+  const posted = bodies.map((body) => gateway.post(bodyOf(body), randomUUID()))
+  await gateway.underWay(8)
+  gateway.release()
+  const answers = await Promise.all(posted)
+  const later = await gateway.post(bodies[0] ?? '', randomUUID())
+
+  expect(answers.map(({ status }) => status)).toEqual(bodies.map(() => 202))
+  // None is a duplicate for certain before the log has one.
+  expect(answers.filter(({ text }) => text.includes('"duplicate":true'))).toEqual([])
+  expect(later.text).toContain('"duplicate":true')
+  const partitions = gateway.stored.flatMap((message, i) =>
+    decodeGroup(message, 1)
+      .filter(({ event: { event_id: id }, key }) => id === eventId && (key?.flags ?? 0) % 2 === 0)
+      .map(() => gateway.subjects[i]),
+  )
+  expect([partitions.length, new Set(partitions).size]).toEqual([8, 1])
 })
