@@ -240,6 +240,7 @@ runMain('gateway', async () => {
         broker: brokerWatch,
         store: watchStore(store, clock),
         credentials: access.credentials,
+        room: admission.room,
         spool: admission.spool,
       }),
       ...errorPageRoutes(baseUrl.startsWith('https:')),

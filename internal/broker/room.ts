@@ -22,6 +22,8 @@ const KEPT_SHARE_MAX = 0.7
 export interface Room {
   /** Whether a message of so many bytes may go in now; it is counted then. */
   take(bytes: number): boolean
+  /** The same without counting it. */
+  has(bytes: number): boolean
 }
 
 /** What other processes have put in since is not counted: far less than the bytes that are kept. */
@@ -60,9 +62,11 @@ export async function followRoom(
   }
   await look()
   void follow()
+  const has = (bytes: number): boolean => found + taken - takenBefore + bytes <= limit
   return {
+    has,
     take(bytes) {
-      if (found + taken - takenBefore + bytes > limit) return false
+      if (!has(bytes)) return false
       taken += bytes
       return true
     },

@@ -1,6 +1,7 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import { z } from 'zod'
 import type { Broker } from '../broker/connect.js'
+import type { Room } from '../broker/room.js'
 import { problem } from '../problems/catalogue.js'
 import { EVENT_BYTES_MAX } from './admission/limits.js'
 import { timeText } from './contract/fields.js'
@@ -46,19 +47,23 @@ export interface HealthDeps {
   readonly store: DependencyWatch
   /** News of them, which can be missing while the broker answers. */
   readonly credentials: Pick<DependencyWatch, 'current' | 'awayMs'>
+  /** Of the log: events for which it has none are refused, and do not go to the spool. */
+  readonly room: Pick<Room, 'has'>
   /** Where events lie while the log cannot be reached. */
   readonly spool: { readonly isEmpty: boolean; hasRoomFor(bytes: number): boolean }
 }
 
 /**
- * `/healthz`: the process runs. `/readyz`: the dependencies answer; 503 when one is away, with what is known of each.
+ * `/healthz`: the process runs. `/readyz`: the dependencies answer; 503 when one is away, with what is known of each. A
+ * log without room takes no events and leaves all else as it is: that is `degraded`.
  * `/readyz?surface=ingestion` asks only whether events can be admitted.
  */
-export function healthRoutes({ broker, store, credentials, spool }: HealthDeps): readonly Route[] {
+export function healthRoutes({ broker, store, credentials, room, spool }: HealthDeps): readonly Route[] {
   // While anything lies in the spool, new events go behind it: then it needs room even if the broker is back.
   const canAdmit = (): boolean => {
     const goesToLog = broker.awayMs() === 0 && spool.isEmpty
-    return credentials.awayMs() <= CREDENTIALS_TRUSTED_MS && (goesToLog || spool.hasRoomFor(EVENT_BYTES_MAX))
+    const hasRoom = goesToLog ? room.has(EVENT_BYTES_MAX) : spool.hasRoomFor(EVENT_BYTES_MAX)
+    return hasRoom && credentials.awayMs() <= CREDENTIALS_TRUSTED_MS
   }
   const ready = (exchange: Exchange): void => {
     const read = readQuery(exchange.query, ['surface'])
@@ -75,7 +80,7 @@ export function healthRoutes({ broker, store, credentials, spool }: HealthDeps):
         }),
       )
     }
-    const isWhole = dependencies.every(({ status }) => status === 'up')
+    const isWhole = dependencies.every(({ status }) => status === 'up') && canAdmit()
     exchange.replyJson('200 OK', { status: isWhole ? 'ready' : 'degraded', dependencies })
   }
   return [
@@ -129,7 +134,8 @@ const GET_READINESS: Operation = {
   },
   replies: {
     200: {
-      description: 'It can. `degraded`: a dependency is away which this surface does not need.',
+      description:
+        'It can. `degraded`: a dependency is away which this surface does not need, or there is no room for more events.',
       contents: json(z.object({ status: z.enum(['ready', 'degraded']), dependencies: z.array(dependency) }), {
         status: 'ready',
         dependencies: EXAMPLE_DEPENDENCIES,

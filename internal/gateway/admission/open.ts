@@ -10,7 +10,7 @@ import type { BudgetExchange } from '../../auth/budget-exchange.js'
 import type { Broker } from '../../broker/connect.js'
 import { joinMembers } from '../../broker/members.js'
 import type { Publisher } from '../../broker/publisher.js'
-import { followRoom, withinRoom } from '../../broker/room.js'
+import { followRoom, type Room, withinRoom } from '../../broker/room.js'
 import type { Watermark } from '../../broker/watermark.js'
 import { ConfigError } from '../../config/settings.js'
 import { identityKeysCache, type TenantIds } from '../../ids/ids.js'
@@ -71,6 +71,8 @@ export interface RunningAdmission {
   /** For routes of others that take events. */
   readonly deps: BulkDeps
   readonly spool: Spool
+  /** Of the log. */
+  readonly room: Pick<Room, 'has'>
   /** Resolves when the log, or the spool, has everything that was taken. */
   close(): Promise<void>
 }
@@ -202,6 +204,7 @@ export async function openAdmission(settings: AdmissionSettings): Promise<Runnin
     routes,
     deps,
     spool,
+    room,
     async close() {
       await groups.idle()
       clearInterval(overdue)

@@ -22,9 +22,13 @@ test('new work is refused as by a full stream once its part is filled, whoever h
   let sent = 0
   const send = (publish: ReturnType<typeof createPublisher>['publish'], subject = invocationsSubject('a', 0)) =>
     publish(subject, payload, `room.${sent++}`, 5_000)
-  const publish = withinRoom(broker.publish, await follow(), isInvocations)
+  const room = await follow()
+  const publish = withinRoom(broker.publish, room, isInvocations)
 
+  // Who only asks takes nothing.
+  for (let i = 0; i < 100; i++) expect(room.has(payload.length)).toBe(true)
   for (let i = 0; i < 6; i++) expect(await send(publish)).toMatchObject({ kind: 'stored' })
+  expect(room.has(payload.length)).toBe(false)
   expect(await send(publish)).toMatchObject({ kind: 'refused', errorCode: STREAM_FULL })
   expect(await send(publish, observationsSubject('tnt_one'))).toMatchObject({ kind: 'stored' })
   // A gateway that starts now finds what the other has put in, and a stage still hands on.

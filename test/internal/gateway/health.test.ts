@@ -14,6 +14,7 @@ let broker: DependencyWatch
 let store: DependencyWatch
 let credentials: DependencyWatch
 let spool: Awaited<ReturnType<typeof open>>['spool']
+let hasLogRoom = true
 let server: RunningServer
 
 beforeAll(async () => {
@@ -27,6 +28,7 @@ beforeAll(async () => {
     broker: watched(() => broker),
     store: watched(() => store),
     credentials: watched(() => credentials),
+    room: { has: () => hasLogRoom },
     spool: {
       get isEmpty() {
         return spool.isEmpty
@@ -45,6 +47,7 @@ beforeEach(async () => {
   store = watchDependency('store', () => now)
   credentials = watchDependency('credentials', () => now)
   for (const watch of [broker, store, credentials]) watch.report('up')
+  hasLogRoom = true
   spool = (await open(await temporaryFolder(), { bytesMax: ROOM })).spool
 })
 
@@ -104,6 +107,19 @@ test('what is spooled comes first: without room no event is taken, also when the
 
   await spool.drain(async () => true)
   expect(await ingestion()).toEqual([200, 'ready'])
+})
+
+test('a log without room takes no events; all else goes on', async () => {
+  hasLogRoom = false
+
+  expect([await general(), await ingestion()]).toEqual([[200, 'degraded'], UNREADY])
+})
+
+test('what goes to the spool needs no room in the log', async () => {
+  hasLogRoom = false
+  broker.report('down')
+
+  expect(await ingestion()).toEqual([200, 'degraded'])
 })
 
 test.each([
