@@ -1,4 +1,6 @@
+import { createHash } from 'node:crypto'
 import { compareKeys } from '../gateway/sorted-records.js'
+import { type Problem, problem } from '../problems/catalogue.js'
 import { ADOPTION, shownAdoption } from './adoption.js'
 import { Folds } from './folds.js'
 import { KeptAnswers } from './kept-answers.js'
@@ -15,52 +17,90 @@ export interface ReportTask {
   readonly tenantId: string
   /** A query string that `readQuestion` takes. */
   readonly query: string
+  /** The moment of the first page: a period that is not said ends by it. */
   readonly nowMs: number
   /** Names the answer whose pages these are. */
   readonly answerId: string
-  /** Key of the last row of the page before. */
-  readonly after: readonly string[] | undefined
+  /** Where the page before ended; undefined for the first. */
+  readonly after: PageEnd | undefined
   /** Rows at most. */
   readonly limit: number
   /** Hashes of the tenant's identities that are no people, as 32 hex digits. */
   readonly notPeople: readonly string[]
 }
 
+export interface PageEnd {
+  /** Of the answer that the page was cut from. */
+  readonly digest: string
+  /** Of its last row. */
+  readonly key: readonly string[]
+}
+
 export interface ReportPage {
   readonly rows: readonly ShownRow[]
   readonly scope: object
+  /** The same for the same answer, whoever worked it out; empty where no page follows. */
+  readonly digest: string
 }
+
+type Answer = Omit<ReportPage, 'digest'>
 
 interface ShownRow {
   readonly key: readonly string[]
   readonly shown: object
 }
 
-/** Works reports out, each whole, and gives out their pages. */
+/**
+ * Works reports out, each whole, and gives out their pages. All pages are of one answer: one that is not kept any more, or
+ * was worked out elsewhere, is worked out anew, and goes on only if nothing in it has changed.
+ *
+ * @param kept for tests
+ */
 export function reportAnswers(
   reads: Omit<UsageReads, 'notPeople'>,
   clock: () => number,
-): (task: ReportTask, signal: AbortSignal) => Promise<ReportPage> {
-  const kept = new KeptAnswers<ReportPage>(clock)
+  kept = new KeptAnswers<ReportPage>(clock),
+): (task: ReportTask, signal: AbortSignal) => Promise<ReportPage | Problem> {
   const folds = new Folds()
   return async (task, signal) => {
-    const { rows, scope } = await kept.take(task.answerId, () => answerTo(task, reads, folds, signal))
-    const { after, limit } = task
-    const rest = after === undefined ? rows : rows.filter(({ key }) => compareKeys(key, after) > 0)
-    return { rows: rest.slice(0, limit), scope }
+    const { answerId, tenantId, after, limit } = task
+    let answer = kept.find(answerId)
+    if (answer === undefined) {
+      const made = await answerTo(task, reads, folds, signal)
+      // Most fit on one page, and are not asked for again.
+      if (after === undefined && made.rows.length < limit) return { ...made, digest: '' }
+      answer = { ...made, digest: digestOf(made) }
+      kept.keep(answerId, tenantId, answer)
+    }
+    const { rows, scope, digest } = answer
+    if (after === undefined) return { rows: rows.slice(0, limit), scope, digest }
+    if (digest !== after.digest) return CHANGED
+    return { rows: rows.filter(({ key }) => compareKeys(key, after.key) > 0).slice(0, limit), scope, digest }
   }
 }
+
+const CHANGED_DETAIL = 'The figures have changed since the first page: ask for the report again, without a cursor.'
+const CHANGED = problem('INVALID_CURSOR', CHANGED_DETAIL, { errors: [{ pointer: '/cursor', detail: CHANGED_DETAIL }] })
+
+function digestOf({ rows, scope }: Answer): string {
+  const hash = createHash('sha256').update(JSON.stringify(scope))
+  for (const { key, shown } of rows) hash.update(JSON.stringify([key, shown]))
+  return hash.digest('base64url').slice(0, DIGEST_CHARACTERS)
+}
+
+/** 128 bits; it stands in every cursor. */
+const DIGEST_CHARACTERS = 22
 
 async function answerTo(
   { kind, tenantId, query, nowMs, notPeople }: ReportTask,
   reads: Omit<UsageReads, 'notPeople'>,
   folds: Folds,
   signal: AbortSignal,
-): Promise<ReportPage> {
+): Promise<Answer> {
   const read = readQuestion(kind, query, nowMs)
   if (!read.ok) throw new Error(`a question that was read before: ${read.problem.detail}`)
   const { question } = read
-  const answer = async <M>(measured: Measured<M>, show: (row: ReportRow<M>) => object): Promise<ReportPage> => {
+  const answer = async <M>(measured: Measured<M>, show: (row: ReportRow<M>) => object): Promise<Answer> => {
     const asked = { ...reads, notPeople: () => notPeople }
     const report = await reportOf(tenantId, question, measured, asked, signal, folds)
     return {

@@ -132,7 +132,8 @@ const answer = (row: z.ZodType) => pageOf(row).extend({ report })
 
 const COHORTS =
   'No row, and no difference between rows, tells of fewer than five people, however selective the question is: such ' +
-  'groups are folded into their parents. Sums are exact. Figures are those of the moment of the first page. ' +
+  'groups are folded into their parents. Sums are exact. Figures are those of the moment of the first page; they are kept ' +
+  'for five minutes after each page, and a cursor that comes later, when they have changed, is INVALID_CURSOR. ' +
   FILTERS_DESCRIPTION
 
 const EXAMPLE_SCOPE = {

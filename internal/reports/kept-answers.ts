@@ -1,39 +1,73 @@
-const KEPT_MAX = 64
+/** Since its last page. */
 const KEPT_MS = 5 * 60 * 1000
 /** Of all answers together. */
 const ROWS_MAX = 400_000
+/** What an answer takes besides its rows, as rows: so that many small ones have a bound, too. */
+const ANSWER_ROWS = 100
+
+interface Kept<T> {
+  readonly answer: T
+  readonly tenantId: string
+  readonly rows: number
+  readonly untilMs: number
+}
 
 /**
- * Answers that take more than one page, so that all pages show the same one. A gateway that did not give out the first
- * page works the answer out anew.
+ * Answers that take more than one page, so that later pages need not be worked out anew. Where there is no room for all,
+ * the tenant that takes the most loses what it has not asked for longest.
  */
 export class KeptAnswers<T extends { readonly rows: readonly unknown[] }> {
-  private readonly answers = new Map<string, { readonly answer: T; readonly untilMs: number }>()
+  private readonly answers = new Map<string, Kept<T>>()
+  private readonly rowsOf = new Map<string, number>()
   private rows = 0
   private readonly clock: () => number
+  private readonly rowsMax: number
 
-  constructor(clock: () => number) {
+  /** @param rowsMax for tests */
+  constructor(clock: () => number, rowsMax = ROWS_MAX) {
     this.clock = clock
+    this.rowsMax = rowsMax
   }
 
-  async take(id: string, work: () => Promise<T>): Promise<T> {
+  find(id: string): T | undefined {
     const nowMs = this.clock()
     for (const [known, { untilMs }] of this.answers) if (untilMs <= nowMs) this.forget(known)
     const kept = this.answers.get(id)
-    if (kept !== undefined) return kept.answer
-    const answer = await work()
+    if (kept === undefined) return undefined
+    this.answers.delete(id)
+    this.answers.set(id, { ...kept, untilMs: nowMs + KEPT_MS })
+    return kept.answer
+  }
+
+  keep(id: string, tenantId: string, answer: T): void {
     this.forget(id)
-    this.answers.set(id, { answer, untilMs: nowMs + KEPT_MS })
-    this.rows += answer.rows.length
-    for (const oldest of this.answers.keys()) {
-      if (this.answers.size <= KEPT_MAX && this.rows <= ROWS_MAX) break
-      this.forget(oldest)
-    }
-    return answer
+    const rows = answer.rows.length + ANSWER_ROWS
+    this.answers.set(id, { answer, tenantId, rows, untilMs: this.clock() + KEPT_MS })
+    this.count(tenantId, rows)
+    while (this.rows > this.rowsMax) this.forgetOldestOf(this.largest())
+  }
+
+  private largest(): string | undefined {
+    let [largest, most]: [string | undefined, number] = [undefined, 0]
+    for (const [tenantId, rows] of this.rowsOf) if (rows > most) [largest, most] = [tenantId, rows]
+    return largest
+  }
+
+  private forgetOldestOf(tenantId: string | undefined): void {
+    for (const [id, kept] of this.answers) if (kept.tenantId === tenantId) return this.forget(id)
   }
 
   private forget(id: string): void {
-    this.rows -= this.answers.get(id)?.answer.rows.length ?? 0
+    const kept = this.answers.get(id)
+    if (kept === undefined) return
     this.answers.delete(id)
+    this.count(kept.tenantId, -kept.rows)
+  }
+
+  private count(tenantId: string, change: number): void {
+    this.rows += change
+    const now = (this.rowsOf.get(tenantId) ?? 0) + change
+    if (now === 0) this.rowsOf.delete(tenantId)
+    else this.rowsOf.set(tenantId, now)
   }
 }

@@ -43,21 +43,33 @@ async function answer(
   const name = `${pathOf(kind)} ${read.question.digest}`
   const position = readPosition(read.question, { tenantId, query: name }, { cursors, nowMs, snapshotMs: nowMs })
   if (!position.ok) return exchange.replyProblem(position.problem)
-  const { after, limit, snapshotMs } = position.request
+  const { limit, snapshotMs } = position.request
+  const [digest = '', ...key] = position.request.after ?? []
+  const after = position.request.after && { digest, key }
 
   const abort = new AbortController()
   exchange.onAborted(() => abort.abort())
   const answerId = `${tenantId} ${snapshotMs} ${name}`
-  // One more than is shown tells whether there is more.
-  const task = { kind, tenantId, query, nowMs, answerId, after, limit: limit + 1, notPeople: notPeople(tenantId) }
+  const task = {
+    kind,
+    tenantId,
+    query,
+    // A later page is of the period that the first one was of, whatever the time is now.
+    nowMs: snapshotMs,
+    answerId,
+    after,
+    // One more than is shown tells whether there is more.
+    limit: limit + 1,
+    notPeople: notPeople(tenantId),
+  }
   try {
     const answered = await thread.answer(task, abort.signal)
     if (!answered.ok) return exchange.replyProblem(answered.problem)
-    const { rows, scope } = answered.page
+    const { rows, scope, digest: answerDigest } = answered.page
     const page = pageOf(
       position.request,
       rows,
-      ({ key }) => key,
+      (row) => [answerDigest, ...row.key],
       ({ shown }) => shown,
     )
     exchange.replyJson('200 OK', { ...page, report: scope })

@@ -62,7 +62,8 @@ async function work(id: number, task: ReportTask): Promise<void> {
 
 async function told(id: number, task: ReportTask, signal: AbortSignal): Promise<FromWorker> {
   try {
-    return { id, kind: 'page', page: await answer(task, signal) }
+    const page = await answer(task, signal)
+    return 'code' in page ? { id, kind: 'refused', problem: page } : { id, kind: 'page', page }
   } catch (cause) {
     if (signal.aborted) return { id, kind: 'left' }
     const problem = problemOf(cause)

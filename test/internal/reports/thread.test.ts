@@ -10,7 +10,7 @@ const SCRIPT = new URL(
   `data:text/javascript,${encodeURIComponent(`
     import { parentPort, workerData } from 'node:worker_threads'
     const page = (id, task) =>
-      parentPort.postMessage({ id, kind: 'page', page: { rows: [], scope: { query: task.query } } })
+      parentPort.postMessage({ id, kind: 'page', page: { rows: [], scope: { query: task.query }, digest: '' } })
     parentPort.on('message', (message) => {
       if (message.kind === 'leave') return parentPort.postMessage({ id: message.id, kind: 'left' })
       const { id, task } = message
@@ -55,7 +55,7 @@ const TASK: ReportTask = {
   limit: 51,
   notPeople: [],
 }
-const answered = (query: string) => ({ ok: true, page: { rows: [], scope: { query } } })
+const answered = (query: string) => ({ ok: true, page: { rows: [], scope: { query }, digest: '' } })
 const refused = (code: string) => ({ ok: false, problem: { code } })
 
 describe('a report', () => {

@@ -1,0 +1,164 @@
+import { describe, expect, test } from 'vitest'
+import type { Caller } from '../../../internal/auth/authenticate.js'
+import type { Exchange } from '../../../internal/gateway/exchange.js'
+import { createCursorCodec } from '../../../internal/gateway/pages.js'
+import type { Problem } from '../../../internal/problems/catalogue.js'
+import { reportAnswers } from '../../../internal/reports/answers.js'
+import { reportRoutes } from '../../../internal/reports/routes.js'
+import { type ReportedCall, reportReads } from '../../support/report-reads.js'
+
+const MINUTE_MS = 60_000
+const START_MS = Date.UTC(2026, 9, 5)
+const cursors = createCursorCodec(new Uint8Array(32).fill(1))
+
+interface Page {
+  readonly data: readonly { readonly service: string; readonly calls: number }[]
+  readonly page: { readonly next_cursor?: string; readonly has_more: boolean }
+  readonly report: { readonly from: string; readonly to: string }
+}
+
+/** A report's route, over gateways that work it out themselves and read the same calls. */
+function asking(calls: ReportedCall[]) {
+  let nowMs = START_MS + 12 * 3_600_000
+  let readings = 0
+  const clock = (): number => nowMs
+  const gateway = () => {
+    const { sums, weights } = reportReads(calls)
+    const counted: typeof sums = (...asked) => {
+      readings++
+      return sums(...asked)
+    }
+    const answer = reportAnswers({ sums: counted, weights }, clock)
+    const [usage] = reportRoutes({
+      thread: {
+        answer: async (task, signal) => {
+          const page = await answer(task, signal)
+          return 'code' in page ? { ok: false, problem: page } : { ok: true, page }
+        },
+      },
+      notPeople: () => [],
+      cursors,
+      clock,
+    })
+    return async (query: string): Promise<Page | Problem> => {
+      let told: Page | Problem | undefined
+      const exchange = {
+        query,
+        onAborted: () => undefined,
+        replyJson: (_status: string, page: Page) => {
+          told = page
+        },
+        replyProblem: (what: Problem) => {
+          told = what
+        },
+      }
+      await usage?.handle(exchange as unknown as Exchange, { tenantId: 'tnt_one' } as Caller)
+      if (told === undefined) throw new Error('there was no answer')
+      return told
+    }
+  }
+  return {
+    gateway,
+    readings: () => readings,
+    pass: (ms: number) => {
+      nowMs += ms
+    },
+  }
+}
+
+const SERVICES = ['a', 'b', 'c', 'd']
+const callsOf = (service: string, people = 6): ReportedCall[] =>
+  Array.from({ length: people }, (_, i) => ({ person: 1 + i, service, provider: 'one', atMs: START_MS }))
+const someCalls = (): ReportedCall[] => SERVICES.flatMap((service) => callsOf(service))
+
+const QUERY = 'group_by=service&limit=1'
+const pageOf = (told: Page | Problem): Page => {
+  if ('code' in told) throw new Error(told.detail)
+  return told
+}
+const next = (told: Page | Problem): string => `${QUERY}&cursor=${pageOf(told).page.next_cursor}`
+const servicesIn = (told: Page | Problem): string[] => pageOf(told).data.map(({ service }) => service)
+
+describe('pages of a report', () => {
+  test('are of the first page’s moment while its answer is kept, whatever comes in', async () => {
+    const calls = someCalls()
+    const { gateway, readings } = asking(calls)
+    const ask = gateway()
+    const seen: string[] = []
+
+    let told = await ask(QUERY)
+    const afterFirst = readings()
+    for (;;) {
+      seen.push(...servicesIn(told))
+      calls.push(...callsOf('bb'))
+      if (!pageOf(told).page.has_more) break
+      told = await ask(next(told))
+    }
+
+    expect(seen).toEqual(SERVICES)
+    expect(readings()).toBe(afterFirst)
+  })
+
+  test('go on where the answer is gone and nothing has changed, at another gateway too', async () => {
+    const { gateway, pass } = asking(someCalls())
+    const [one, other] = [gateway(), gateway()]
+
+    const first = await one(QUERY)
+    pass(10 * MINUTE_MS)
+    const second = await one(next(first))
+    const third = await other(next(second))
+
+    expect([first, second, third].flatMap(servicesIn)).toEqual(['a', 'b', 'c'])
+  })
+
+  test('end where the answer is gone and figures have changed: a mix is never shown', async () => {
+    const calls = someCalls()
+    const { gateway, pass } = asking(calls)
+    const ask = gateway()
+    const first = await ask(QUERY)
+
+    pass(10 * MINUTE_MS)
+    calls.push(...callsOf('a', 1))
+    const told = await ask(next(first))
+
+    expect(told).toMatchObject({ code: 'INVALID_CURSOR', errors: [{ pointer: '/cursor' }] })
+    expect((told as Problem).detail).toContain('have changed')
+    expect(servicesIn(await ask(QUERY))).toEqual(['a'])
+  })
+
+  test('end at another gateway, too, that reads other figures', async () => {
+    const calls = someCalls()
+    const { gateway } = asking(calls)
+    const first = await gateway()(QUERY)
+
+    calls.push(...callsOf('d', 1))
+
+    expect(await gateway()(next(first))).toMatchObject({ code: 'INVALID_CURSOR' })
+  })
+
+  test('are of one period, also after midnight', async () => {
+    const { gateway, pass } = asking(someCalls())
+    const ask = gateway()
+    pass(11.5 * 60 * MINUTE_MS)
+    const first = await ask(QUERY)
+
+    pass(45 * MINUTE_MS)
+    const [second, anew] = [await ask(next(first)), await ask(QUERY)]
+
+    expect(servicesIn(second)).toEqual(['b'])
+    expect(pageOf(second).report).toEqual(pageOf(first).report)
+    expect(pageOf(anew).report).not.toEqual(pageOf(first).report)
+  })
+})
+
+test('a report of one page is not kept for a second', async () => {
+  const { gateway, readings } = asking(someCalls())
+  const ask = gateway()
+  const query = 'group_by=service&from=2026-10-01&to=2026-11-01'
+
+  expect(pageOf(await ask(query)).page).toEqual({ limit: 50, has_more: false })
+  const once = readings()
+  await ask(query)
+
+  expect(readings()).toBe(2 * once)
+})
