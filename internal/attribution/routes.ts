@@ -1,4 +1,5 @@
 import type { Caller } from '../auth/authenticate.js'
+import { brokerProblem } from '../broker/errors.js'
 import { readFilteredQuery } from '../filters/read.js'
 import { pageOf, readPosition } from '../gateway/collection.js'
 import type { Exchange } from '../gateway/exchange.js'
@@ -144,7 +145,7 @@ async function answerOrSayWhy(exchange: Exchange, answer: () => Promise<void>): 
     await answer()
   } catch (cause) {
     if (exchange.isSettled) return // the caller has left, and with it the query
-    const known = storeProblem(cause)
+    const known = storeProblem(cause) ?? brokerProblem(cause)
     if (known === undefined) throw cause
     exchange.replyProblem(known)
   }

@@ -1,5 +1,6 @@
 import { JetStreamApiError, JetStreamError } from '@nats-io/jetstream'
 import { errors } from '@nats-io/transport-node'
+import { type Problem, problem } from '../problems/catalogue.js'
 
 /** The code that a JetStream error carries: 404 for "no such message", 10xxx for API errors. */
 export const brokerErrorCode = (cause: unknown): number | undefined => {
@@ -27,6 +28,14 @@ export function isBrokerAway(cause: unknown): boolean {
     (cause instanceof Error && cause.message === 'jetstream is not enabled')
   )
 }
+
+/** What a broker that is away means to whoever reads; undefined is not of the broker. */
+export const brokerProblem = (cause: unknown): Problem | undefined =>
+  isBrokerAway(cause)
+    ? problem('SERVICE_UNAVAILABLE', 'It cannot be known now up to when records are complete.', {
+        retryAfterSeconds: 1,
+      })
+    : undefined
 
 /** A stream did not take a message: nobody answered, or it is full. */
 export class NotStored extends Error {}

@@ -3,6 +3,7 @@
  * credentials differ.
  */
 import { type ClickHouseClient, ClickHouseLogLevel, createClient, type QueryParams } from '@clickhouse/client'
+import { asFailureOfStore } from './failures.js'
 
 export interface StoreConnection {
   /** Scheme, host and port, for example `http://127.0.0.1:8123`. */
@@ -23,7 +24,7 @@ export interface StoreConnection {
  *
  * `query` only reads: it cannot change anything, and stops in ClickHouse when its reader aborts or goes away. What
  * changes something is for `insert`, `command` and `exec`. All throw `ClickHouseError` (with `code`, a number as text, and `type`) when ClickHouse refuses them, and
- * whatever the socket threw when it is away. The caller closes the client.
+ * `StoreAway` or whatever the socket threw when it is away. The caller closes the client.
  */
 export function connectStore(connection: StoreConnection): ClickHouseClient {
   const client = createClient({
@@ -58,5 +59,19 @@ export function connectStore(connection: StoreConnection): ClickHouseClient {
   const query = client.query.bind(client) as (params: QueryParams) => unknown
   client.query = ((params: QueryParams) =>
     query({ ...params, clickhouse_settings: { readonly: '2', ...params.clickhouse_settings } })) as typeof client.query
+  for (const name of ['query', 'insert', 'command', 'exec'] as const) nameFailures(client, name)
   return client
+}
+
+/** So that a caller can tell an engine that is away from a defect (`failures.ts`). */
+function nameFailures(client: ClickHouseClient, name: 'query' | 'insert' | 'command' | 'exec'): void {
+  const ask = client[name].bind(client) as (...asked: readonly unknown[]) => Promise<unknown>
+  const named = async (...asked: readonly unknown[]): Promise<unknown> => {
+    try {
+      return await ask(...asked)
+    } catch (cause) {
+      throw asFailureOfStore(cause)
+    }
+  }
+  Object.assign(client, { [name]: named })
 }

@@ -7,17 +7,37 @@ import { type Problem, problem } from '../problems/catalogue.js'
  */
 const NOT_NOW = new Set(['202', '241', '159', '160', '209', '210', '243', '75', '252', '394', '236', '60', '81'])
 
+/** The engine was asked and did not answer, or not to the end, where neither its code nor the socket's says so. */
+export class StoreAway extends Error {}
+
 /**
- * What a failed query means to the caller: an engine that is away or overloaded is a 503; undefined is a defect.
+ * What a failed query means to the caller: an engine that is away or overloaded is a 503; undefined is a defect, or of
+ * something else.
  */
 export function storeProblem(cause: unknown): Problem | undefined {
   if (cause instanceof ClickHouseError) {
     if (!NOT_NOW.has(cause.code)) return undefined
     return problem('SERVICE_UNAVAILABLE', 'The read model is busy.', { retryAfterSeconds: 1 })
   }
-  // Everything else that the client throws is about the connection.
+  if (!(cause instanceof StoreAway) && !isOfSystem(cause)) return undefined
   return problem('SERVICE_UNAVAILABLE', 'The read model cannot be reached.', { retryAfterSeconds: 1 })
 }
+
+/**
+ * Names a failure of a question's beginning: what is neither a refusal nor the socket's is the client's own word for silence, for a
+ * caller who left, or for an answer that no engine gives (of a proxy in between), and none of these has a code.
+ */
+export const asFailureOfStore = (cause: unknown): unknown =>
+  cause instanceof ClickHouseError || isDefect(cause) || isOfSystem(cause)
+    ? cause
+    : new StoreAway(cause instanceof Error ? cause.message : 'the store did not answer', { cause })
+
+/** A socket's failure, TLS's, a parser's of HTTP or a stream's that ends too early: all have a code in letters. */
+const isOfSystem = (cause: unknown): boolean =>
+  cause instanceof Error && !isDefect(cause) && 'code' in cause && typeof cause.code === 'string'
+
+const DEFECTS = [TypeError, RangeError, SyntaxError, ReferenceError]
+const isDefect = (cause: unknown): boolean => DEFECTS.some((kind) => cause instanceof kind)
 
 /** To whoever asks more at a time than a tenant may (`turns.ts`). */
 export const TOO_MANY_QUERIES = problem('RATE_LIMITED', 'Too many queries of the tenant are under way; try again.', {

@@ -1,4 +1,5 @@
 import type { ClickHouseClient } from '@clickhouse/client'
+import { StoreAway } from './failures.js'
 
 /** What a query may hold in memory for its sort; beyond it sorts on disk. */
 const SORT_BYTES_MAX = 256 * 1024 ** 2
@@ -29,13 +30,13 @@ export async function* streamFixedRows<Row>(
     const bytes = rest.length === 0 ? chunk : Buffer.concat([rest, chunk])
     // A failure after the first rows is told behind them, in words that end with the tag of this answer.
     if (typeof exceptionTag === 'string' && endsWith(bytes, `${exceptionTag}\r\n__exception__\r\n`)) {
-      throw new Error('the store failed in the middle of an answer')
+      throw new StoreAway('the store failed in the middle of an answer')
     }
     const end = bytes.length - (bytes.length % rowBytes)
     for (let at = 0; at < end; at += rowBytes) yield read(bytes, at)
     rest = bytes.subarray(end)
   }
-  if (rest.length > 0) throw new Error('the store ended an answer in the middle of a row')
+  if (rest.length > 0) throw new StoreAway('the store ended an answer in the middle of a row')
 }
 
 /** A UInt64 or DateTime64 of at most 2^53 - 1. */

@@ -1,3 +1,4 @@
+import { brokerProblem } from '../../broker/errors.js'
 import { formatId, hasTagOf, parseId, type TenantIds } from '../../ids/ids.js'
 import { problem } from '../../problems/catalogue.js'
 import { storeProblem } from '../../store/failures.js'
@@ -51,7 +52,7 @@ async function answer(exchange: Exchange, tenantId: string, deps: FateDeps): Pro
       return exchange.replyJson('200 OK', { ...invocation, status: 'quarantined', stage, reason })
     }
   } catch (cause) {
-    const known = storeProblem(cause)
+    const known = storeProblem(cause) ?? brokerProblem(cause)
     if (known === undefined) throw cause
     return exchange.replyProblem(known)
   }

@@ -9,7 +9,7 @@ const idsOf = tenantIdsCache(new Uint8Array(32))
 const recordId = Buffer.concat([idsOf('tnt_one').tag, Buffer.alloc(16)]).subarray(0, 16)
 
 /** What a dispute is answered with, and what is put into CHANGES for it. */
-async function dispute(isDone: boolean) {
+async function dispute(isDone: boolean, deps: Partial<ChangeRoutesDeps> = {}) {
   const published: Change[] = []
   const mutations: Pick<Mutation<unknown>, 'action' | 'handle'>[] = []
   changeRoutes({
@@ -22,6 +22,7 @@ async function dispute(isDone: boolean) {
     find: async () => ({ evidence_basis: 'service_resolved', output_state: 'inferred' }) as never,
     closedVersionsOf: async () => [],
     publish: async (change) => published.push(change),
+    ...deps,
   })
   const answer = await mutations
     .find(({ action }) => action === 'attribution.dispute')
@@ -49,4 +50,17 @@ test('what is refused while the request waits is told by its answer alone', asyn
 
   expect(answer).toMatchObject({ code: 'CONFLICT' })
   expect(published).toEqual([DISPUTE])
+})
+
+test('a store that is away is told with a 503, a defect is thrown', async () => {
+  const failing = (cause: Error) => ({
+    find: async () => {
+      throw cause
+    },
+  })
+  const away = Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' })
+  const defect = new TypeError('a row has no form')
+
+  expect((await dispute(true, failing(away))).answer).toMatchObject({ code: 'SERVICE_UNAVAILABLE' })
+  await expect(dispute(true, failing(defect))).rejects.toBe(defect)
 })
