@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { AUDIT, AUDIT_CHECKPOINT, AUDIT_OF_ALL, auditLogName, auditSubject } from '../../streams/audit.js'
 import { quarantineSubject } from '../../streams/quarantine.js'
 import type { Extent, Progress } from '../broker/checkpoint.js'
-import type { LogEntry } from '../broker/log.js'
+import type { StoredEntry } from '../broker/log.js'
 import type { PlannedLog } from '../broker/planned-log.js'
 import { type Publisher, publishOrThrow } from '../broker/publisher.js'
 import { type Poison, poisonReason, quarantine } from '../broker/quarantine.js'
@@ -81,14 +81,15 @@ export function auditActor(deps: AuditActorDeps): PlannedLog<AuditProgress> {
   }
 }
 
-function decoded(entries: readonly LogEntry[]) {
+function decoded(entries: readonly StoredEntry[]) {
   const audited: RepeatedEntry[] = []
   const poison: Poison[] = []
-  for (const { sequence, data } of entries) {
+  for (const { sequence, subject: log, messageId, data } of entries) {
     try {
       audited.push(decodeEntry(data))
     } catch (cause) {
-      poison.push({ id: `audit.${sequence}`, data, reason: poisonReason('unreadable_message', cause) })
+      const reason = poisonReason('unreadable_message', cause)
+      poison.push({ id: `audit.${sequence}`, data, reason, log, messageId })
     }
   }
   return { audited, poison }

@@ -35,6 +35,8 @@ export interface PublishOptions {
   readonly lastSubjectSequence?: number
   /** Keeps it as a schedule (ADR-51): at that time it becomes a message of the other subject. */
   readonly schedule?: { readonly atMs: number; readonly subject: string }
+  /** Kept beside the message. */
+  readonly headers?: Readonly<Record<string, string>>
 }
 
 export const TIMEOUT_MS = 2_000
@@ -117,6 +119,7 @@ export function createPublisher(connection: NatsConnection): Publisher {
           messageHeaders.set('Nats-Schedule', `@at ${new Date(more.schedule.atMs).toISOString()}`)
           messageHeaders.set('Nats-Schedule-Target', more.schedule.subject)
         }
+        for (const [name, text] of Object.entries(more?.headers ?? {})) messageHeaders.set(name, text)
         try {
           connection.publish(subject, payload, { reply: `${inbox}.${token}`, headers: messageHeaders })
         } catch (cause) {

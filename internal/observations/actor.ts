@@ -1,7 +1,7 @@
 import { OBSERVATIONS, OBSERVATIONS_CHECKPOINT, OBSERVATIONS_OF_ALL } from '../../streams/observations.js'
 import { quarantineSubject } from '../../streams/quarantine.js'
 import type { Progress } from '../broker/checkpoint.js'
-import type { LogEntry } from '../broker/log.js'
+import type { StoredEntry } from '../broker/log.js'
 import type { PlannedLog } from '../broker/planned-log.js'
 import type { Publisher } from '../broker/publisher.js'
 import { type Poison, poisonReason, quarantine } from '../broker/quarantine.js'
@@ -53,14 +53,15 @@ export function observationsActor(deps: ObservationsActorDeps): PlannedLog<Progr
   }
 }
 
-function decoded(entries: readonly LogEntry[]) {
+function decoded(entries: readonly StoredEntry[]) {
   const observations: AdmittedObservation[] = []
   const poison: Poison[] = []
-  for (const { sequence, data } of entries) {
+  for (const { sequence, subject: log, messageId, data } of entries) {
     try {
       observations.push(...decodeObservations(data, sequence))
     } catch (cause) {
-      poison.push({ id: `observations.${sequence}`, data, reason: poisonReason('unreadable_message', cause) })
+      const reason = poisonReason('unreadable_message', cause)
+      poison.push({ id: `observations.${sequence}`, data, reason, log, messageId })
     }
   }
   return { observations, poison }

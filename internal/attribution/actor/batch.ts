@@ -1,4 +1,4 @@
-import type { StageName } from '../../../streams/invocations.js'
+import { invocationsSubject, type StageName } from '../../../streams/invocations.js'
 import type { Extent } from '../../broker/checkpoint.js'
 import type { LogEntry } from '../../broker/log.js'
 import { type Poison, poisonReason } from '../../broker/quarantine.js'
@@ -52,7 +52,8 @@ export function formBatch(
       else invocations.push(...decodeGroup(data, sequence))
     } catch (cause) {
       const reason = poisonReason('unreadable_message', cause)
-      poison.push({ id: `${stage}.${sequence}`, data, reason, events: identifyEntries(data) })
+      const log = invocationsSubject(stage, partition)
+      poison.push({ id: `${stage}.${sequence}`, data, reason, log, messageId, events: identifyEntries(data) })
     }
   }
   const token = `${stage}.${partition}.${plan.first}-${plan.last}`

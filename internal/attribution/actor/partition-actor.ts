@@ -118,8 +118,10 @@ function effectsOf(
     else if (disposition?.kind === 'failed') {
       const { sequence, index } = invocation.position
       const data = encodeGroup([encodeEntry(invocation, invocation.event, invocation.position)])
-      const id = `${stage.name}.${sequence}.${index}`
-      unusable.push({ id, data, reason: disposition.reason, events: [invocation] })
+      // Its position stays when it is replayed; the batch that it comes in again is another.
+      const id = `${batch.token}.${sequence}.${index}`
+      const log = invocationsSubject(stage.name, batch.partition)
+      unusable.push({ id, data, reason: disposition.reason, log, events: [invocation] })
     }
   }
   return { keys, poison: unusable, handedOn: [handOn, ...late].flatMap(groupsOf), rows }

@@ -3,7 +3,7 @@ import { quarantineSubject } from '../../../streams/quarantine.js'
 import { CHANGES_CHECKPOINT } from '../../../streams/records.js'
 import type { AuditEntry } from '../../audit/audit.js'
 import type { Extent, Progress } from '../../broker/checkpoint.js'
-import type { LogEntry } from '../../broker/log.js'
+import type { LogEntry, StoredEntry } from '../../broker/log.js'
 import type { PlannedLog, PreparedBatch } from '../../broker/planned-log.js'
 import type { Publisher } from '../../broker/publisher.js'
 import { type Poison, poisonReason, quarantine } from '../../broker/quarantine.js'
@@ -148,14 +148,15 @@ async function preparedSlice(
   }
 }
 
-function decoded(entries: readonly LogEntry[]) {
+function decoded(entries: readonly StoredEntry[]) {
   const changes: Change[] = []
   const poison: Poison[] = []
-  for (const { sequence, data } of entries) {
+  for (const { sequence, subject: log, messageId, data } of entries) {
     try {
       changes.push(decodeChange(data))
     } catch (cause) {
-      poison.push({ id: `changes.${sequence}`, data, reason: poisonReason('unreadable_message', cause) })
+      const reason = poisonReason('unreadable_message', cause)
+      poison.push({ id: `changes.${sequence}`, data, reason, log, messageId })
     }
   }
   return { changes, poison }

@@ -184,6 +184,10 @@ test('a message that cannot be read is quarantined, and the others go on', async
   expect(await targets()).toEqual(['2 two', '1 one'])
   const kept = await broker.manager.direct.getMessage('QUARANTINE', { last_by_subj: 'quarantine.audit' })
   expect(Buffer.from(kept?.data ?? [])).toEqual(data)
+  expect([kept?.header.get('Attribution-Reason'), kept?.header.get('Attribution-Log')]).toEqual([
+    'unreadable_message: Error',
+    auditSubject(tenantId),
+  ])
 })
 
 test('a flood of refusals comes into the log as some records that count them all', async () => {

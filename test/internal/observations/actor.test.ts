@@ -178,6 +178,10 @@ test('a message that cannot be read is quarantined, and the others go on', async
   expect(await countObservations(store.client, 'tnt_six')).toBe(2)
   const kept = await broker.manager.direct.getMessage('QUARANTINE', { last_by_subj: 'quarantine.observations' })
   expect(Buffer.from(kept?.data ?? [])).toEqual(data)
+  expect([kept?.header.get('Attribution-Reason'), kept?.header.get('Attribution-Log')]).toEqual([
+    'unreadable_message: TypeError',
+    'observations.tnt_six',
+  ])
 })
 
 test('a stream that is full of what is done makes room; one that is full of what is not refuses', async () => {

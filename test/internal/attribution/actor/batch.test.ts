@@ -76,7 +76,16 @@ describe('poison', () => {
     )
 
     expect(eventsOf(formed)).toEqual([1, 2])
-    expect(formed.poison).toEqual([{ id: 'a.11', data, reason: 'unreadable_message: TypeError', events: [] }])
+    expect(formed.poison).toEqual([
+      {
+        id: 'a.11',
+        data,
+        reason: 'unreadable_message: TypeError',
+        log: 'invocations.a.0',
+        messageId: '',
+        events: [],
+      },
+    ])
   })
 
   test('leaves out the whole of its message', () => {
