@@ -147,6 +147,16 @@ export const CHECKPOINTS = { name: 'checkpoints', history: 1 } as const satisfie
 /** `<job id>` -> a job that attributes a window of records again, and how far it is. Written by the command line and the changes' reader; compare-and-set. */
 export const REATTRIBUTIONS = { name: 'reattributions', history: 1 } as const satisfies Bucket
 
+/**
+ * `<hex digest of a quarantined message and its id>` -> that it is being put back into its log, or was. Written by the command
+ * line. A repeat after a crash, or a second copy of the message, finds by it what has arrived.
+ */
+export const QUARANTINE_REPLAYS = {
+  name: 'quarantine_replays',
+  history: 1,
+  ttlMs: 40 * 24 * 60 * 60 * 1000,
+} as const satisfies Bucket
+
 /** `<purpose>` -> a secret key, sealed by the master key: ids, cursors, identities. */
 export const SIGNING_KEYS = { name: 'signing_keys', history: 1 } as const satisfies Bucket
 
@@ -200,6 +210,7 @@ export const BUCKETS: readonly Bucket[] = [
   JOBS,
   EXPORT_PLACES,
   REATTRIBUTIONS,
+  QUARANTINE_REPLAYS,
   SIGNING_KEYS,
   IDEMPOTENCY,
   AUDIT_HEADS,

@@ -7,6 +7,7 @@ import { keyCommand } from './key.js'
 import { masterKeyCommand } from './master-key.js'
 import { modelCommand } from './model.js'
 import { pricesCommand } from './prices.js'
+import { quarantineCommand } from './quarantine.js'
 import { reattributeCommand } from './reattribute.js'
 import { sandboxDataCommand } from './sandbox-data.js'
 import { signingKeyCommand } from './signing-key.js'
@@ -23,6 +24,7 @@ const program = new Command('attribution')
   .addCommand(pricesCommand())
   .addCommand(signingKeyCommand())
   .addCommand(reattributeCommand())
+  .addCommand(quarantineCommand())
   .addCommand(eraseIdentityCommand())
   .addCommand(sandboxDataCommand())
 

@@ -48,6 +48,7 @@ export const AUDIT_ACTIONS = [
   'price.create',
   'price.update',
   'price.delete',
+  'quarantine.replay',
   'session.sign_in',
   'session.sign_out',
   'settings.update',

@@ -31,9 +31,13 @@ export interface LogRange {
  * @throws Error when the broker does not answer
  */
 export async function readLog(manager: JetStreamManager, range: LogRange): Promise<StoredEntry[]> {
+  return (await readMessages(manager, range)).map(entryOf)
+}
+
+/** The same with all headers. */
+export function readMessages(manager: JetStreamManager, range: LogRange): Promise<StoredMsg[]> {
   const { stream, subject, from, messagesMax, bytesMax } = range
-  const query = { seq: from, batch: messagesMax, max_bytes: bytesMax, next_by_subj: subject }
-  return (await readBatch(manager, stream, query)).map(entryOf)
+  return readBatch(manager, stream, { seq: from, batch: messagesMax, max_bytes: bytesMax, next_by_subj: subject })
 }
 
 /** Without a message, or the end of the batch, for so long a batch has failed: its answer was lost with a broker. */

@@ -11,7 +11,7 @@ test('every bucket has its own name, of characters that a stream name may hold',
   for (const name of names) expect(name).toMatch(/^[a-z_]+$/)
 })
 
-test('only heartbeats, announcements, leases, ended jobs, sign-ins, revocations, kept answers and the days of the audit log expire by themselves', () => {
+test('only heartbeats, announcements, leases, ended jobs, sign-ins, revocations, kept answers, replays and the days of the audit log expire by themselves', () => {
   expect(BUCKETS.filter((bucket) => bucket.ttlMs !== undefined).map(({ name }) => name)).toEqual([
     'authorization_codes',
     'sessions',
@@ -20,6 +20,7 @@ test('only heartbeats, announcements, leases, ended jobs, sign-ins, revocations,
     'training_leases',
     'jobs',
     'export_places',
+    'quarantine_replays',
     'idempotency',
     'audit_days',
     'members',

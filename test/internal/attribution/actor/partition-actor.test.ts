@@ -1,10 +1,19 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type LoadSeenDeps, loadSeenEvents } from '../../../../internal/attribution/actor/load-seen.js'
 import { type ActorDeps, partitionActor } from '../../../../internal/attribution/actor/partition-actor.js'
+import type { RowDeps } from '../../../../internal/attribution/row.js'
 import { stageA } from '../../../../internal/attribution/stage-a/stage.js'
 import { stageC } from '../../../../internal/attribution/stage-c/stage.js'
 import { runPlannedLog } from '../../../../internal/broker/planned-log.js'
 import { publishOrThrow } from '../../../../internal/broker/publisher.js'
+import {
+  findQuarantinedMessage,
+  type Quarantined,
+  quarantinedFrom,
+  type ReplayMark,
+  replayQuarantined,
+} from '../../../../internal/broker/quarantine-log.js'
+import { bucketRecords } from '../../../../internal/broker/records.js'
 import {
   type Admission,
   type AdmissionKey,
@@ -20,11 +29,12 @@ import { ADMISSION_KEYS } from '../../../../internal/store/tables/admission-keys
 import { ATTRIBUTIONS } from '../../../../internal/store/tables/attributions.js'
 import { QUARANTINED } from '../../../../internal/store/tables/quarantined.js'
 import { DEFAULT_SETTINGS } from '../../../../internal/tenants/tenant.js'
+import { QUARANTINE_REPLAYS } from '../../../../streams/buckets.js'
 import { INVOCATIONS, invocationsSubject, type StageName } from '../../../../streams/invocations.js'
 import { directoryOf } from '../../../support/directory.js'
 import { idOf, validEvent } from '../../../support/invocations.js'
 import { type LogBroker, launchLogBroker } from '../../../support/planned-logs.js'
-import { noTraces, ROW_DEPS, STAGE_C_DEPS, switchedOffStageB } from '../../../support/stages.js'
+import { event, noTraces, ROW_DEPS, STAGE_C_DEPS, switchedOffStageB } from '../../../support/stages.js'
 import { launchStore, type RunningStore, stopStore } from '../../../support/store.js'
 
 let store: RunningStore
@@ -63,10 +73,16 @@ const actorDeps = (): ActorDeps => ({
 interface Options {
   readonly deps?: Partial<ActorDeps>
   readonly seen?: Partial<LoadSeenDeps>
+  /** In place of one that `broken` events are poison to. */
+  readonly consumptionOf?: RowDeps['consumptionOf']
 }
 
 /** The actors of a partition, as one process runs them, until `stop`. */
-function start(partition: number, stages: readonly StageName[] = ['a', 'b', 'c'], { deps, seen }: Options = {}) {
+function start(
+  partition: number,
+  stages: readonly StageName[] = ['a', 'b', 'c'],
+  { deps, seen, ...rule }: Options = {},
+) {
   const stopping = new AbortController()
   const seenDeps: LoadSeenDeps = {
     ...broker.deps,
@@ -78,6 +94,7 @@ function start(partition: number, stages: readonly StageName[] = ['a', 'b', 'c']
   const all = [
     stageA({
       ...ROW_DEPS,
+      ...rule,
       directory: directoryOf(),
       settingsOf: () => DEFAULT_SETTINGS,
       loadSeen: (of) => loadSeenEvents(of, seenDeps),
@@ -122,6 +139,8 @@ interface Sent {
 }
 
 let messages = 0
+
+const FREE = ROW_DEPS.consumptionOf(event(1, 0))
 
 /** One message with these events, to stage A. */
 function send(partition: number, events: readonly Sent[]): Promise<void> {
@@ -257,6 +276,53 @@ describe('what cannot be handled', () => {
     expect(told?.quarantinedAtMs).toBeGreaterThanOrEqual(beforeMs)
     expect(await findQuarantined(store.client, 'tnt_one', hex(83))).toMatchObject({ stage: 'c' })
     expect(await findQuarantined(store.client, 'tnt_one', hex(82))).toBeUndefined()
+  })
+
+  test('is put back into its own partition by a replay, and comes back as another message when it is poison again', async () => {
+    const kept = async () => {
+      const all: Quarantined[] = []
+      for await (const message of quarantinedFrom(broker.manager, 1)) {
+        if (message.log === invocationsSubject('a', 20)) all.push(message)
+      }
+      return all
+    }
+    await send(20, [
+      { number: 95, provider: 'broken', service: 'search' },
+      { number: 96, service: 'search' },
+    ])
+    const actors = start(20)
+    await untilDone(20)
+    const [first, ...others] = await kept()
+    expect([first?.reason, others.length]).toEqual(['rule_failed: Error', 0])
+    if (first === undefined) return
+
+    const marks = bucketRecords<ReplayMark>(await broker.bucket(QUARANTINE_REPLAYS), async () => undefined)
+    await replayQuarantined(first, { manager: broker.manager, publish: broker.publish, marks, clock: Date.now })
+    await untilDone(20)
+    await actors.stop()
+
+    const [again, ...more] = await kept()
+    expect([again?.data, more.length]).toEqual([first.data, 0])
+    expect(again?.sequence).toBeGreaterThan(first.sequence)
+    expect(await rowsOf('attributions', 'id', [95, 96])).toEqual([0, 1])
+  })
+
+  test('that its stage can handle by now gets its record by a replay, once', async () => {
+    const marks = bucketRecords<ReplayMark>(await broker.bucket(QUARANTINE_REPLAYS), async () => undefined)
+    await send(21, [{ number: 97, provider: 'broken', service: 'search' }])
+    const before = start(21)
+    await untilDone(21)
+    await before.stop()
+    const found = await broker.manager.direct.getMessage('QUARANTINE', { last_by_subj: 'quarantine.a' })
+    const message = await findQuarantinedMessage(broker.manager, found?.seq ?? 0)
+    if (message === undefined) throw new Error('it is not in quarantine')
+
+    await replayQuarantined(message, { manager: broker.manager, publish: broker.publish, marks, clock: Date.now })
+    const after = start(21, ['a', 'b', 'c'], { consumptionOf: () => FREE })
+    await untilDone(21)
+    await after.stop()
+
+    expect(await rowsOf('attributions', 'id', [97])).toEqual([1])
   })
 
   test('tells of the events of a message that cannot be read, as far as their ids can', async () => {
