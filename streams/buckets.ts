@@ -102,6 +102,9 @@ export const ANNOUNCEMENTS = {
 /** `<tenant id>.<pathway>` -> whether the pathway's coverage is degraded and which layers it takes to be restored, how often that has changed, and whether the last change was told. Compare-and-set by sentinels. */
 export const COVERAGE_STATES = { name: 'coverage_states', history: 1 } as const satisfies Bucket
 
+/** `<tenant id>` -> the newest hour whose spend was looked at, so that none is left out. Compare-and-set by sentinels. */
+export const SPEND_LOOKS = { name: 'spend_looks', history: 1 } as const satisfies Bucket
+
 /** `<connector id>` -> a partner that acts for a tenant: scopes, source systems, lane, salt and hash of its secret, status, health. Watched by gateways. */
 export const CONNECTORS = { name: 'connectors', history: 1 } as const satisfies Bucket
 
@@ -198,6 +201,7 @@ export const BUCKETS: readonly Bucket[] = [
   BUDGETS,
   ANNOUNCEMENTS,
   COVERAGE_STATES,
+  SPEND_LOOKS,
   MODELS,
   DEGRADATIONS,
   MODEL_SHADOWS,

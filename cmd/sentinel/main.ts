@@ -21,12 +21,12 @@ import { tenantIdsCache } from '../../internal/ids/ids.js'
 import { runMain, stopSignal, untilAvailable } from '../../internal/process/main.js'
 import { readMasterKeys } from '../../internal/secrets/master-keys.js'
 import { signingKey } from '../../internal/secrets/signing-keys.js'
-import { MINIMUM_USD, TRAILING_HOURS, WEEKS } from '../../internal/sentinel/anomaly.js'
+import { HOUR_MS, MINIMUM_USD, TRAILING_HOURS, WEEKS } from '../../internal/sentinel/anomaly.js'
 import { retentionCutoff } from '../../internal/sentinel/retention.js'
 import { watchBudgets } from '../../internal/sentinel/watch-budgets.js'
 import { watchConnectors } from '../../internal/sentinel/watch-connectors.js'
 import { type CoverageState, type Streaks, watchCoverage } from '../../internal/sentinel/watch-coverage.js'
-import { watchSpend } from '../../internal/sentinel/watch-spend.js'
+import { type SpendLook, type SpendScope, watchSpend } from '../../internal/sentinel/watch-spend.js'
 import { connectStore } from '../../internal/store/client.js'
 import { observedSources, seenLayers } from '../../internal/store/queries/coverage.js'
 import { hourlySpendOf } from '../../internal/store/queries/hourly-spend.js'
@@ -44,6 +44,7 @@ import {
   DIRECTORY,
   MEMBERS,
   SIGNING_KEYS,
+  SPEND_LOOKS,
   TENANTS,
 } from '../../streams/buckets.js'
 
@@ -94,6 +95,7 @@ runMain('sentinel', async () => {
   const connectors = await watchRecords<StoredConnector>(await broker.bucket(CONNECTORS), lost)
   const watermark = await followWatermark(await broker.bucket(CHECKPOINTS), lost, Date.now)
   const coverageStates = bucketRecords<CoverageState>(await broker.bucket(COVERAGE_STATES), async () => undefined)
+  const spendLooks = bucketRecords<SpendLook>(await broker.bucket(SPEND_LOOKS), async () => undefined)
   const membership = await joinMembers(await broker.bucket(MEMBERS), 'sentinel', member, lost)
   const { publish } = createPublisher(broker.connection)
   const idsOf = tenantIdsCache(await signingKey(await broker.bucket(SIGNING_KEYS), masterKeys, 'ids'))
@@ -119,6 +121,11 @@ runMain('sentinel', async () => {
     weeks: WEEKS,
     trailingHours: TRAILING_HOURS,
   }
+  const hours = {
+    hourly: (tenantId: string, hourMs: number) => hourlySpendOf(store, tenantId, hourMs, baseline),
+    exact: async (tenantId: string, hourMs: number, scope: SpendScope) =>
+      exactSpendOf(store, tenantId, await watermark.renewed(), { fromMs: hourMs, toMs: hourMs + HOUR_MS }, scope),
+  }
   const streaks: Streaks = new Map()
 
   /** Looks after every tenant that is this sentinel's; one that fails does not keep it from the others. */
@@ -143,11 +150,7 @@ runMain('sentinel', async () => {
       (tenantId) => watchBudgets(tenantId, [...budgets.of(tenantId)], spend, announcing),
       config.sentinelEveryMs,
     ),
-    eachTenant(
-      'spend',
-      (tenantId) => watchSpend(tenantId, (id, hourMs) => hourlySpendOf(store, id, hourMs, baseline), announcing),
-      config.surveyEveryMs,
-    ),
+    eachTenant('spend', (tenantId) => watchSpend(tenantId, hours, spendLooks, announcing), config.surveyEveryMs),
     eachTenant(
       'coverage',
       async (tenantId) => {

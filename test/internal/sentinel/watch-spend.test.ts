@@ -1,0 +1,144 @@
+import type { KV } from '@nats-io/kv'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { bucketRecords } from '../../../internal/broker/records.js'
+import { tenantIdsCache } from '../../../internal/ids/ids.js'
+import { HOUR_MS, TRAILING_HOURS } from '../../../internal/sentinel/anomaly.js'
+import { HOURS_MAX, type SpendLook, type SpendReads, watchSpend } from '../../../internal/sentinel/watch-spend.js'
+import type { HourlySpend } from '../../../internal/store/queries/hourly-spend.js'
+import { parseQuantity, type Quantity } from '../../../internal/units/quantity.js'
+import { ANNOUNCEMENTS, SPEND_LOOKS } from '../../../streams/buckets.js'
+import { type Buckets, launchBuckets } from '../../support/buckets.js'
+
+let buckets: Buckets
+let announcements: KV
+let looks: KV
+beforeAll(async () => {
+  buckets = await launchBuckets()
+  announcements = await buckets.open(ANNOUNCEMENTS)
+  looks = await buckets.open(SPEND_LOOKS)
+})
+afterAll(() => buckets.close())
+
+let tenantId = 'tnt_0'
+/** What was stored in EVENTS: beginnings of hours, and what was spent in them. */
+let told: [string, string][]
+/** Hours that were looked at. */
+let asked: string[]
+beforeEach(() => {
+  tenantId = `tnt_${Number(tenantId.slice(4)) + 1}`
+  told = []
+  asked = []
+})
+
+const usd = (text: string): Quantity<'USD'> => parseQuantity<'USD'>(text) as Quantity<'USD'>
+const text = (ms: number): string => new Date(ms).toISOString().slice(0, 16)
+const SCOPE = { service: 'search', owner: 'team-a', provider: 'openai' }
+
+/** Two dollars an hour, and more in some of them, by the rollups. */
+const spendOf = (hourMs: number, high: Readonly<Record<string, string>>): HourlySpend => {
+  const hours = Array.from({ length: TRAILING_HOURS + 1 }, (_, i) => hourMs - i * HOUR_MS)
+  const firstMs = hours.at(-1) ?? 0
+  return { ...SCOPE, firstMs, spent: new Map(hours.map((ms) => [ms, usd(high[text(ms)] ?? '2')])) }
+}
+
+interface Spent {
+  /** By the rollups, by hour. */
+  readonly high?: Readonly<Record<string, string>>
+  /** By the records, by hour; else what the rollups say. */
+  readonly exact?: Readonly<Record<string, string>>
+  /** The store is away from this hour on. */
+  readonly awayFrom?: string
+}
+
+async function look(at: string, { high = {}, exact = high, awayFrom = '~' }: Spent = {}): Promise<void> {
+  const reads: SpendReads = {
+    async hourly(_, hourMs) {
+      if (text(hourMs) >= awayFrom) throw new Error('away')
+      asked.push(text(hourMs))
+      return [spendOf(hourMs, high)]
+    },
+    async exact(_, hourMs, scope) {
+      expect(scope).toEqual(SCOPE)
+      return exact[text(hourMs)] ?? '2'
+    },
+  }
+  await watchSpend(
+    tenantId,
+    reads,
+    bucketRecords<SpendLook>(looks, async () => undefined),
+    {
+      bucket: announcements,
+      idsOf: tenantIdsCache(new Uint8Array(32)),
+      async store(_, stored) {
+        const { data } = JSON.parse(stored)
+        told.push([data.window.from.slice(0, 16), data.observed])
+      },
+      lastSequence: async () => 0,
+      isStored: async () => false,
+      clock: () => Date.parse(at),
+    },
+  )
+}
+
+test('an hour is told of once, with what the records say', async () => {
+  const high = { '2026-11-21T08:00': '90' }
+  await look('2026-11-21T09:05:00Z', { high, exact: { '2026-11-21T08:00': '80.5' } })
+  await look('2026-11-21T09:06:00Z', { high })
+
+  expect(told).toEqual([['2026-11-21T08:00', '80.5']])
+})
+
+test('an hour that only looks high, since its records are being replaced, is not told of', async () => {
+  const high = { '2026-11-21T08:00': '90' }
+  await look('2026-11-21T09:05:00Z', { high, exact: { '2026-11-21T08:00': '2' } })
+  expect(told).toEqual([])
+
+  await look('2026-11-21T09:06:00Z', { high })
+  expect(told).toEqual([['2026-11-21T08:00', '90']])
+})
+
+test('whoever comes first looks at the last whole hour', async () => {
+  await look('2026-11-21T09:04:59Z')
+  await look('2026-11-21T09:05:00Z')
+
+  expect(asked).toEqual(['2026-11-21T07:00', '2026-11-21T07:00', '2026-11-21T08:00'])
+})
+
+test('hours in which nobody looked are looked at afterwards, with the one that was looked at last', async () => {
+  await look('2026-11-21T09:30:00Z')
+  asked = []
+  await look('2026-11-21T12:30:00Z', { high: { '2026-11-21T09:00': '90', '2026-11-21T08:00': '70' } })
+
+  expect(asked).toEqual(['2026-11-21T08:00', '2026-11-21T09:00', '2026-11-21T10:00', '2026-11-21T11:00'])
+  expect(told).toEqual([
+    ['2026-11-21T08:00', '70'],
+    ['2026-11-21T09:00', '90'],
+  ])
+})
+
+test('a look that ends in the middle is gone on with where it was', async () => {
+  await look('2026-11-21T09:30:00Z')
+  await expect(look('2026-11-21T12:30:00Z', { awayFrom: '2026-11-21T10:00' })).rejects.toThrow('away')
+  asked = []
+  await look('2026-11-21T12:30:00Z')
+
+  expect(asked).toEqual(['2026-11-21T09:00', '2026-11-21T10:00', '2026-11-21T11:00'])
+})
+
+test('no more than a day is caught up with', async () => {
+  await look('2026-11-11T09:30:00Z')
+  asked = []
+  await look('2026-11-21T09:30:00Z')
+
+  expect(asked).toHaveLength(HOURS_MAX)
+  expect([asked[0], asked.at(-1)]).toEqual(['2026-11-20T09:00', '2026-11-21T08:00'])
+})
+
+test('a sentinel whose clock is behind takes nothing back', async () => {
+  await look('2026-11-21T09:30:00Z')
+  await look('2026-11-21T08:30:00Z')
+  asked = []
+  await look('2026-11-21T09:30:00Z')
+
+  expect(asked).toEqual(['2026-11-21T08:00'])
+})
