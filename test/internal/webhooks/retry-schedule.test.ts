@@ -14,12 +14,12 @@ const RULES = { maximaMs: RETRY_MAXIMA_MS, stopMs: RETRY_STOP_MS }
 const START_MS = Date.parse('2026-11-21T09:30:00Z')
 const HOUR_MS = 3_600_000
 
-test('the waits are those of the design, and no attempt begins more than 24 hours after the first', () => {
+test('the waits are those of the design, the last of them four times more, and no attempt begins more than 24 hours after the first', () => {
   const text = RETRY_MAXIMA_MS.map((ms) =>
     ms < 60_000 ? `${ms / 1_000}s` : ms < HOUR_MS ? `${ms / 60_000}m` : `${ms / HOUR_MS}h`,
   )
 
-  expect(text.join(' ')).toBe('10s 1m 5m 15m 30m 1h 2h 4h 4h 6h 6h 8h 8h')
+  expect(text.join(' ')).toBe('10s 1m 5m 15m 30m 1h 2h 4h 4h 6h 6h 8h 8h 8h 8h 8h 8h')
   expect(RETRY_STOP_MS).toBe(24 * HOUR_MS)
 })
 
@@ -38,19 +38,39 @@ test('a challenge is tried five times within ten minutes, however the dice fall'
 describe('the next attempt', () => {
   test('comes within the maximum of its turn, evenly spread', () => {
     fc.assert(
-      fc.property(fc.integer({ min: 1, max: 13 }), fc.double({ min: 0, max: 1, noNaN: true }), (attempts, random) => {
-        const at = nextAttemptAt({ attempts, startedAtMs: START_MS }, RULES, START_MS, random)
+      fc.property(
+        fc.integer({ min: 1, max: RETRY_MAXIMA_MS.length }),
+        fc.double({ min: 0, max: 1, noNaN: true }),
+        (attempts, random) => {
+          const at = nextAttemptAt({ attempts, startedAtMs: START_MS }, RULES, START_MS, random)
 
-        expect(at).toBe(START_MS + Math.round(random * (RETRY_MAXIMA_MS[attempts - 1] ?? 0)))
-      }),
+          expect(at).toBe(START_MS + Math.round(random * (RETRY_MAXIMA_MS[attempts - 1] ?? 0)))
+        },
+      ),
     )
   })
 
-  test('is none after the last one, and none that would begin after the stop', () => {
-    expect(nextAttemptAt({ attempts: 14, startedAtMs: START_MS }, RULES, START_MS, 0)).toBeUndefined()
-    const late = START_MS + RETRY_STOP_MS - 1_000
-    expect(nextAttemptAt({ attempts: 9, startedAtMs: START_MS }, RULES, late, 0)).toBe(late)
-    expect(nextAttemptAt({ attempts: 9, startedAtMs: START_MS }, RULES, late, 0.5)).toBeUndefined()
+  test('is none after the last one', () => {
+    const attempts = RETRY_MAXIMA_MS.length + 1
+
+    expect(nextAttemptAt({ attempts, startedAtMs: START_MS }, RULES, START_MS, 0)).toBeUndefined()
+  })
+
+  test('comes a minute before the stop where it would come later, and none comes after that', () => {
+    const lastMs = START_MS + RETRY_STOP_MS - 60_000
+    const nextAt = (nowMs: number, retryAfterMs = 0) =>
+      nextAttemptAt({ attempts: 9, startedAtMs: START_MS, retryAfterMs }, RULES, nowMs, 0.5)
+
+    expect(nextAt(lastMs - HOUR_MS)).toBe(lastMs)
+    expect(nextAt(lastMs - 1_000, HOUR_MS)).toBe(lastMs)
+    expect(nextAt(lastMs)).toBeUndefined()
+    expect(nextAt(lastMs + 60_000)).toBeUndefined()
+  })
+
+  test('comes a twentieth of the time before the stop where a minute is much', () => {
+    const rules = { maximaMs: [60_000, 60_000], stopMs: 8_000 }
+
+    expect(nextAttemptAt({ attempts: 1, startedAtMs: START_MS }, rules, START_MS, 1)).toBe(START_MS + 7_600)
   })
 
   test('waits as long as the receiver asks, up to an hour', () => {
@@ -63,18 +83,39 @@ describe('the next attempt', () => {
 
   test('always ends: every chain of attempts is over by the stop', () => {
     fc.assert(
-      fc.property(fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 14, maxLength: 14 }), (dice) => {
-        let atMs: number | undefined = START_MS
-        let attempts = 0
-        for (; atMs !== undefined && attempts < 100; attempts++) {
-          expect(atMs).toBeLessThanOrEqual(START_MS + RETRY_STOP_MS)
-          atMs = nextAttemptAt({ attempts: attempts + 1, startedAtMs: START_MS }, RULES, atMs, dice[attempts] ?? 0)
-        }
-        expect(attempts).toBeLessThanOrEqual(14)
+      fc.property(fc.array(fc.double({ min: 0, max: 1, noNaN: true })), (dice) => {
+        const chain = attemptsAt((i) => dice[i] ?? 0)
+
+        expect(chain.at(-1)).toBeLessThan(RETRY_STOP_MS)
+        expect(chain.length).toBeLessThanOrEqual(RETRY_MAXIMA_MS.length + 1)
       }),
     )
   })
+
+  test('goes on for about a day: nineteen chains of twenty are tried until the stop', () => {
+    // Dice that fall alike each time.
+    let seed = 1
+    const die = () => {
+      seed = (seed * 48_271) % 2_147_483_647
+      return seed / 2_147_483_647
+    }
+    const ends = Array.from({ length: 4_000 }, () => attemptsAt(die).at(-1) ?? 0)
+
+    const early = ends.filter((ms) => ms < 23.9 * HOUR_MS)
+    expect(early.length).toBeLessThan(ends.length / 20)
+    expect(early.filter((ms) => ms < 20 * HOUR_MS).length).toBeLessThan(ends.length / 100)
+  })
 })
+
+/** Of a receiver that never answers: the attempts, milliseconds after the first. */
+function attemptsAt(die: (attempt: number) => number): number[] {
+  const chain: number[] = []
+  for (let at: number | undefined = START_MS; at !== undefined && chain.length < 100; ) {
+    chain.push(at - START_MS)
+    at = nextAttemptAt({ attempts: chain.length, startedAtMs: START_MS }, RULES, at, die(chain.length - 1))
+  }
+  return chain
+}
 
 test('what was put off comes back within minutes, less often each time', () => {
   expect([0, 1, 2, 3, 50].map((parks) => unparkedAt(parks, RULES, 0, 1))).toEqual([
