@@ -25,6 +25,7 @@ import { banner } from '../../internal/supervisor/banner.js'
 import { bootstrapTenant } from '../../internal/supervisor/bootstrap.js'
 import { type Role, Supervisor } from '../../internal/supervisor/children.js'
 import { runDemo } from '../../internal/supervisor/demo.js'
+import { inherited, inheritedForS3 } from '../../internal/supervisor/environment.js'
 import {
   freePort,
   openInstance,
@@ -65,6 +66,7 @@ runMain('up', async () => {
       'mode',
       'logLevel',
       'baseUrl',
+      'errorDocsUrl',
       'demo',
       'demoSpeed',
       'demoEventIds',
@@ -81,6 +83,7 @@ runMain('up', async () => {
       ...WEBHOOK_TARGET_SETTINGS,
       ...COURIER_SETTINGS,
       ...STORE_SETTINGS,
+      'storeCluster',
       'storeMemoryBytesMax',
       ...BLOB_SETTINGS,
       'exportsPerTenant',
@@ -111,21 +114,21 @@ runMain('up', async () => {
 
   const masterKeyFile = ownsMasterKey ? files.masterKey : config.masterKeyFile
   const { host: _host, port: _port, demo: _demo, demoSpeed, demoEventIds, natsServerBin, ...shared } = config
-  const env = {
-    PATH: process.env['PATH'] ?? '',
-    ...environmentOf({
-      ...shared,
-      baseUrl,
-      dataDir: files.dataDir,
-      masterKeyFile,
-      natsUrl: nats.url,
-      natsUser: nats.user,
-      natsPassword: nats.password,
-      storeUrl,
-      storePassword,
-    }),
-  }
-  const { PATH: _path, ATTRIBUTION_MASTER_KEY: _key, ...told }: Record<string, string> = env
+  const settings = environmentOf({
+    ...shared,
+    baseUrl,
+    dataDir: files.dataDir,
+    masterKeyFile,
+    natsUrl: nats.url,
+    natsUser: nats.user,
+    natsPassword: nats.password,
+    storeUrl,
+    storePassword,
+  })
+  const env = { ...inherited(process.env), ...settings }
+  // Gateways hand out what exporters write.
+  const s3Env = config.exportsS3Bucket === '' ? env : { ...env, ...inheritedForS3(process.env) }
+  const { ATTRIBUTION_MASTER_KEY: _key, ...told }: Record<string, string> = settings
   writePrivate(files.environment, `${JSON.stringify(told, null, 2)}\n`)
   const role = (
     name: string,
@@ -136,7 +139,7 @@ runMain('up', async () => {
     name,
     command: process.execPath,
     args: [...nodeFlags, mainOf(name), ...args],
-    env,
+    env: name === 'gateway' || name === 'exporter' ? s3Env : env,
     ready,
   })
 
