@@ -22,6 +22,8 @@ export interface GuardSettings {
   readonly isAllowed: IsAllowedAddress
   /** `address:port` of the resolvers to ask; those of the machine when there is none. */
   readonly resolvers: readonly string[]
+  /** Whether names of this machine itself may be tried: only where networks besides the public ones are allowed. */
+  readonly takesPrivateNames: boolean
 }
 
 const QUERY_TIMEOUT_MS = 1_500
@@ -34,12 +36,19 @@ const SHARED_MS = 20
 /** From this age of an answer on the next is asked for while it is still given, so that nobody stands still for it. */
 const ASKED_ANEW_MS = 10
 
-export function createGuard({ isAllowed, resolvers }: GuardSettings): Guard {
+/** What `localhost`, and whatever ends in it, stands for: no resolver is asked (RFC 6761 section 6.3). */
+const LOOPBACK = ['127.0.0.1', '::1']
+const isLocalhost = (hostname: string): boolean => hostname === 'localhost' || hostname.endsWith('.localhost')
+
+export function createGuard({ isAllowed, resolvers, takesPrivateNames }: GuardSettings): Guard {
   // Asks over the network and not by getaddrinfo, whose few threads one slow name server would hold for all.
   const resolver = new dns.Resolver({ timeout: QUERY_TIMEOUT_MS, tries: QUERY_TRIES })
   if (resolvers.length > 0) resolver.setServers(resolvers)
   const judge = (addresses: readonly string[]): Checked =>
     addresses.every(isAllowed) ? { kind: 'allowed', addresses } : { kind: 'disallowed' }
+  // Who allows one of the two means that one: the other is this list's, and no resolver's that could be another's tomorrow.
+  const loopback = LOOPBACK.filter(isAllowed)
+  const localhost: Checked = loopback.length > 0 ? { kind: 'allowed', addresses: loopback } : { kind: 'disallowed' }
 
   const answerAbout = async (hostname: string): Promise<Checked> => {
     try {
@@ -72,6 +81,7 @@ export function createGuard({ isAllowed, resolvers }: GuardSettings): Guard {
   return {
     check(hostname) {
       if (isIP(hostname) !== 0) return judge([hostname])
+      if (takesPrivateNames && isLocalhost(hostname)) return localhost
       const host = hosts.get(hostname) ?? {}
       const { last, asking } = host
       const ageMs = last === undefined ? Number.POSITIVE_INFINITY : performance.now() - last.atMs

@@ -37,12 +37,18 @@ export const targetRulesOf = (
   baseUrl: string,
 ): TargetRules => ({
   ports: webhookPorts,
-  takesPrivateNames: webhookAllowedNetworks.length > 0,
+  takesPrivateNames: takesPrivateNames(webhookAllowedNetworks),
   ownHosts: baseUrl === '' ? [] : [new URL(baseUrl).hostname],
 })
 
 export const guardOf = ({ webhookAllowedNetworks, webhookResolvers }: TargetSettings) =>
-  createGuard({ isAllowed: addressRule(webhookAllowedNetworks), resolvers: webhookResolvers })
+  createGuard({
+    isAllowed: addressRule(webhookAllowedNetworks),
+    resolvers: webhookResolvers,
+    takesPrivateNames: takesPrivateNames(webhookAllowedNetworks),
+  })
+
+const takesPrivateNames = (allowedNetworks: readonly string[]): boolean => allowedNetworks.length > 0
 
 type Given =
   | 'mutate'

@@ -13,9 +13,17 @@ let guard: Guard
 
 beforeAll(async () => {
   server = await launchDnsServer((name) => answers.get(name))
-  guard = createGuard({ isAllowed: addressRule(), resolvers: [server.address] })
+  guard = guardOf()
 })
 afterAll(() => server.close())
+
+/** Of an operator who allows some networks. */
+const guardOf = (allowed: readonly string[] = []): Guard =>
+  createGuard({
+    isAllowed: addressRule(allowed),
+    resolvers: [server.address],
+    takesPrivateNames: allowed.length > 0,
+  })
 
 const checked = (name: string, answer: DnsAnswer) => {
   answers.set(name, answer)
@@ -93,4 +101,23 @@ test('a host that is an address is judged without asking', async () => {
     { kind: 'allowed', addresses: ['8.8.8.8'] },
   ])
   expect(server.asked.length).toBe(before)
+})
+
+test('localhost is this machine where networks of it are allowed, and no resolver is asked', async () => {
+  const before = server.asked.length
+
+  for (const name of ['localhost', 'hooks.localhost']) {
+    expect(await guardOf(['127.0.0.0/8']).check(name)).toEqual({ kind: 'allowed', addresses: ['127.0.0.1'] })
+    expect(await guardOf(['127.0.0.0/8', '::1/128']).check(name)).toEqual({
+      kind: 'allowed',
+      addresses: ['127.0.0.1', '::1'],
+    })
+    expect(await guardOf(['10.0.0.0/8']).check(name)).toEqual({ kind: 'disallowed' })
+  }
+  expect(server.asked.length).toBe(before)
+})
+
+test('where no network is allowed localhost is a name like any other', async () => {
+  expect(await checked('localhost', ['127.0.0.1'])).toEqual({ kind: 'disallowed' })
+  expect(await guardOf(['127.0.0.0/8']).check('notlocalhost')).toEqual({ kind: 'unresolved' })
 })
