@@ -48,7 +48,11 @@ export async function replayWebhook(
     next: body.from_sequence ?? 1,
     until: Math.min(body.to_sequence ?? newest, newest),
   })
-  return { status: 202, body: { webhook_id: id, status: 'queued', selection: body } }
+  return {
+    status: 202,
+    body: { webhook_id: id, status: 'queued', selection: body },
+    changes: { after: { selection: body } },
+  }
 }
 
 interface Invalid {

@@ -367,6 +367,21 @@ describe('a replay', () => {
     })
   })
 
+  test('stands in the audit log with what was asked for', async () => {
+    const { id } = await register()
+    await verify(id)
+    const written = gateway.audited.length
+    const selection = { from: '2026-11-20T00:00:00Z', to: '2026-11-21T00:00:00Z' }
+
+    await manager('POST', `${PATH}/${id}/replay`, selection)
+    await manager('POST', `${PATH}/${id}/replay`, { from_sequence: 3 })
+
+    expect(gateway.audited.slice(written)).toMatchObject([
+      { action: 'webhook.replay', target: id, outcome: 'succeeded', changes: { after: { selection } } },
+      { action: 'webhook.replay', target: id, changes: { after: { selection: { from_sequence: 3 } } } },
+    ])
+  })
+
   test.each([
     ['nothing', {}],
     ['two ways', { event_id: invented('evt'), dead_letters: true }],
