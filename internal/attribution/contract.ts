@@ -147,6 +147,10 @@ const explanation = z
         ...band,
         parts: z.object({ usage: decimalText(), embodied: decimalText() }).optional(),
       }),
+      uncertainty: z
+        .string()
+        .nullable()
+        .meta({ description: 'How far a modelled value may be off, in words: what the outer band says; else null.' }),
       inputs: z.object({ output_tokens: count().nullable(), latency_ms: count().nullable() }),
       constants: z
         .record(z.string(), decimalText())

@@ -7,7 +7,7 @@ import { formatQuantity, type Quantity, type Unit } from '../units/quantity.js'
 import type { CostDetails } from './cost/cost-details.js'
 import { type CostFacts, explainCost } from './cost/explain-cost.js'
 import { CONSTANTS } from './energy/closed-form.js'
-import { type Banded, explainFootprint } from './energy/explain-footprint.js'
+import { type Banded, explainFootprint, OUTER_BAND_IN_WORDS } from './energy/explain-footprint.js'
 import type { FootprintDetails } from './energy/footprint-details.js'
 import { explainInference } from './explain-inference.js'
 import { CONFIDENCE_CAP, confidenceText } from './interpretation.js'
@@ -132,6 +132,7 @@ function explainStoredFootprint(stored: StoredAttributionDetail): object {
         embodied: formatQuantity(carbonParts.embodied),
       },
     },
+    uncertainty: details.outer_band === undefined ? null : OUTER_BAND_IN_WORDS,
     inputs: { output_tokens: countOf(stored.output_tokens), latency_ms: countOf(stored.latency_ms) },
     constants: details.model === undefined ? null : CONSTANTS_ON_THE_WIRE,
     details,

@@ -85,11 +85,22 @@ function cost(record: Json): string[] {
 }
 
 function footprint(record: Json): string[] {
-  const { energy_wh: energy, carbon_gco2e: carbon, inputs, details, constants } = record.explanation.footprint
+  const {
+    energy_wh: energy,
+    carbon_gco2e: carbon,
+    uncertainty,
+    inputs,
+    details,
+    constants,
+  } = record.explanation.footprint
   const { parts } = carbon
   const faults = [
     ...expect('energy', energy.value === record.energy_wh && energy.basis === record.energy_basis),
     ...expect('carbon', carbon.value === record.carbon_gco2e && carbon.basis === record.carbon_basis),
+    ...expect(
+      'uncertainty',
+      uncertainty?.includes('about 2.5') === (details.outer_band === undefined ? undefined : true),
+    ),
     ...expect('parts', parts === undefined || isSame(plus(of(parts.usage), of(parts.embodied)), of(carbon.value))),
   ]
   for (const [name, { basis, value }] of [['energy', energy] as const, ['carbon', carbon] as const]) {

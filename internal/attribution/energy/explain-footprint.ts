@@ -34,6 +34,10 @@ export interface Banded<U extends Unit> {
   readonly outerMax: Quantity<U>
 }
 
+/** What the outer band says, in words (energy.md 2.6). */
+export const OUTER_BAND_IN_WORDS =
+  'within a factor of about 2.5 for a bfloat16 model at batch 64; more if the provider runs smaller batches'
+
 export interface FootprintExplanation {
   /** Equal to the stored values; 0 where the basis is unknown. */
   readonly energyWh: Quantity<'Wh'>
