@@ -5,14 +5,16 @@ import { noSuch, refusalOfId } from '../gateway/own-id.js'
 import type { TenantIds } from '../ids/ids.js'
 import { type FieldError, type Problem, problem } from '../problems/catalogue.js'
 import type { ResidencyRegion } from '../residency/residency.js'
+import { storeProblem } from '../store/failures.js'
 import { parseInstant } from '../units/instant.js'
 import { WHAT } from './changes.js'
 import type { ReplayBody } from './contract.js'
+import type { DeliveryRoutesDeps } from './delivery-routes.js'
 import type { StoredWebhook } from './endpoint.js'
 import type { ReplayOrder, ReplaySelection } from './orders.js'
 import { refusalOfReceiver } from './residency.js'
 
-export interface ReplayDeps {
+export interface ReplayDeps extends Pick<DeliveryRoutesDeps, 'listAttempts'> {
   readonly webhooks: Pick<WatchedRecords<StoredWebhook>, 'read'>
   readonly newestEvent: () => Promise<number>
   readonly newestDeadLetter: () => Promise<number>
@@ -22,6 +24,9 @@ export interface ReplayDeps {
   readonly residencyRegionOf: (tenantId: string) => ResidencyRegion
   readonly instanceRegion: ResidencyRegion
 }
+
+/** The delivery log is waited for no longer. */
+const KNOWN_WITHIN_MS = 1_000
 
 /** `POST /api/v1/webhooks/{id}/replay` (spec 6.2.4): takes the order; couriers carry it out. */
 export async function replayWebhook(
@@ -40,18 +45,42 @@ export async function replayWebhook(
   const crossing = refusalOfReceiver(deps.residencyRegionOf(tenantId), deps.instanceRegion, webhook)
   if (crossing !== undefined) return crossing
   const newest = read.kind === 'dead_letters' ? await newestDeadLetter() : await newestEvent()
+  const known = read.kind === 'event' ? await sequenceOf(read.event_id, tenantId, id, deps) : undefined
   await order({
     id: newId('dlv'),
     tenant_id: tenantId,
     endpoint_id: id,
     selection: read,
-    next: body.from_sequence ?? 1,
+    // One beyond the newest is of a log that was lost, and says nothing of this one.
+    next: known !== undefined && known <= newest ? known : (body.from_sequence ?? 1),
     until: Math.min(body.to_sequence ?? newest, newest),
   })
   return {
     status: 202,
     body: { webhook_id: id, status: 'queued', selection: body },
     changes: { after: { selection: body } },
+  }
+}
+
+/**
+ * Where an event stands that the endpoint was sent before: couriers need not look for it through all of the log.
+ *
+ * @returns undefined when the delivery log has none of it yet, or does not say in time
+ */
+async function sequenceOf(
+  eventId: string,
+  tenantId: string,
+  endpointId: string,
+  { listAttempts }: ReplayDeps,
+): Promise<number | undefined> {
+  const any = { before: undefined, eventType: undefined, outcome: undefined, fromMs: undefined, toMs: undefined }
+  const question = { ...any, tenantId, endpointId, eventId, limit: 1 }
+  try {
+    const [row] = await listAttempts(question, AbortSignal.timeout(KNOWN_WITHIN_MS))
+    return row?.eventSequence
+  } catch (cause) {
+    if (storeProblem(cause) === undefined) throw cause
+    return undefined
   }
 }
 

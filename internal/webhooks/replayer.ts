@@ -34,8 +34,10 @@ export interface ReplayerDeps {
 
 /** Events or dead letters that a piece of a replay looks at. */
 const PIECE_MESSAGES = 500
+/** Of a replay of one event, which may have to be looked for through all of the log; a piece delivers it or nothing. */
+const SEARCHED_MESSAGES = 4_000
 const PIECE_BYTES = 4 * 1024 * 1024
-/** Between two pieces, so that a long replay leaves room for what is due. */
+/** After a piece that delivers, so that a long replay leaves room for what is due; one that finds nothing is followed at once. */
 const PIECE_EVERY_MS = 500
 
 /**
@@ -74,9 +76,12 @@ async function carryOut(order: ReplayOrder, deps: ReplayerDeps): Promise<void> {
   for (const sequence of piece.consumed) await deps.deleteDeadLetter(sequence)
   if (piece.next === undefined || piece.next > order.until) return
   const following = { ...order, next: piece.next }
-  const schedule = { atMs: deps.clock() + PIECE_EVERY_MS, subject: REPLAYS_SUBJECT }
   const payload = Buffer.from(JSON.stringify(following))
-  await publishOrThrow(deps.publish, replaySchedule(order.id), payload, replayMessageId(following), { schedule })
+  const messageId = replayMessageId(following)
+  // Behind the orders that wait already: no search holds up another replay for longer than a piece takes.
+  if (piece.deliveries.length === 0) return publishOrThrow(deps.publish, REPLAYS_SUBJECT, payload, messageId)
+  const schedule = { atMs: deps.clock() + PIECE_EVERY_MS, subject: REPLAYS_SUBJECT }
+  await publishOrThrow(deps.publish, replaySchedule(order.id), payload, messageId, { schedule })
 }
 
 interface Piece {
@@ -95,7 +100,7 @@ async function events(order: ReplayOrder, webhook: StoredWebhook, deps: Replayer
     stream: EVENTS.name,
     subject: `events.${tenantId}.>`,
     from: start,
-    messagesMax: PIECE_MESSAGES,
+    messagesMax: selection.kind === 'event' ? SEARCHED_MESSAGES : PIECE_MESSAGES,
     bytesMax: PIECE_BYTES,
   })
   const within = entries.filter(

@@ -1,14 +1,18 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { readLog } from '../../../internal/broker/log.js'
-import { createPublisher } from '../../../internal/broker/publisher.js'
+import { createPublisher, publishOrThrow } from '../../../internal/broker/publisher.js'
 import { createCursorCodec } from '../../../internal/gateway/pages.js'
 import { formatId, tenantIdsCache } from '../../../internal/ids/ids.js'
+import type { AttemptQuestion } from '../../../internal/store/queries/webhook-attempts.js'
+import type { AttemptRow } from '../../../internal/store/tables/webhook-attempts.js'
 import { decodeDelivery, partitionOf } from '../../../internal/webhooks/delivery.js'
 import { challengeText, type StoredWebhook } from '../../../internal/webhooks/endpoint.js'
 import { NO_HEALTH } from '../../../internal/webhooks/health.js'
 import { openWebhookRoutes } from '../../../internal/webhooks/open.js'
+import type { ReplayOrder } from '../../../internal/webhooks/orders.js'
 import { WEBHOOK_HEALTH, WEBHOOKS } from '../../../streams/buckets.js'
+import { eventsSubject } from '../../../streams/events.js'
 import { dueSubject, REPLAYS_SUBJECT, RETRIES } from '../../../streams/retries.js'
 import { type Ask, askAs, refusalOf } from '../../support/ask.js'
 import { launchBroker } from '../../support/broker.js'
@@ -27,6 +31,10 @@ let gateway: MutationGateway
 let admin: Ask
 let manager: Ask
 let isOver = false
+let listAttempts: (question: AttemptQuestion) => Promise<AttemptRow[]>
+beforeEach(() => {
+  listAttempts = async () => []
+})
 let residencyRegion: string | null = null
 
 beforeAll(async () => {
@@ -37,7 +45,7 @@ beforeAll(async () => {
       mutate,
       broker,
       publish: createPublisher(broker.connection).publish,
-      listAttempts: async () => [],
+      listAttempts: (question) => listAttempts(question),
       masterKeys,
       idsOf: tenantIdsCache(SECRET),
       residencyRegionOf: () => residencyRegion,
@@ -73,6 +81,12 @@ const challengeOf = async (id: string): Promise<string> => {
   return webhook.challenge === null ? '' : challengeText(masterKeys, id, webhook.challenge)
 }
 const verify = async (id: string) => manager('POST', `${PATH}/${id}/verify`, { challenge: await challengeOf(id) })
+const tellEvents = async (count: number): Promise<void> => {
+  const { publish } = createPublisher(gateway.broker.connection)
+  for (let i = 0; i < count; i++) {
+    await publishOrThrow(publish, eventsSubject('tnt_one', 'export.failed'), Buffer.from('{}'), `told-${i}`)
+  }
+}
 const ids = tenantIdsCache(SECRET)
 const invented = (prefix: 'whk' | 'evt', tenantId = 'tnt_one'): string =>
   formatId(prefix, Buffer.concat([ids(tenantId).tag, Buffer.alloc(12, 9)]))
@@ -404,6 +418,45 @@ describe('a replay', () => {
 
     expect(refusalOf(foreign)).toEqual([403, 'TENANT_MISMATCH'])
     expect(refusalOf(pending)).toEqual([409, 'CONFLICT'])
+  })
+})
+
+describe('a replay of one event', () => {
+  const orderOf = async (id: string) => {
+    const range = { stream: RETRIES.name, subject: REPLAYS_SUBJECT, from: 1, messagesMax: 100, bytesMax: 2 ** 20 }
+    return (await readLog(gateway.broker.manager, range))
+      .map(({ data }) => JSON.parse(Buffer.from(data).toString()) as ReplayOrder)
+      .findLast((order) => order.endpoint_id === id)
+  }
+  const replayed = async (): Promise<ReplayOrder | undefined> => {
+    const { id } = await register()
+    await verify(id)
+    expect((await manager('POST', `${PATH}/${id}/replay`, { event_id: invented('evt') })).status).toBe(202)
+    return orderOf(id)
+  }
+
+  test('begins where the delivery log says that it stands', async () => {
+    await tellEvents(3)
+    let asked: AttemptQuestion | undefined
+    listAttempts = async (question) => {
+      asked = question
+      return [{ eventSequence: 2 } as AttemptRow]
+    }
+
+    const order = await replayed()
+
+    expect(asked).toMatchObject({ tenantId: 'tnt_one', endpointId: order?.endpoint_id, eventId: invented('evt') })
+    expect(order).toMatchObject({ next: 2, until: 3 })
+  })
+
+  test.each<readonly [string, () => Promise<AttemptRow[]>]>([
+    ['knows nothing of it', async () => []],
+    ['knows it from another log of events', async () => [{ eventSequence: 4_000 } as AttemptRow]],
+    ['cannot be read', () => Promise.reject(new Error('away'))],
+  ])('looks for it from the beginning when the delivery log %s', async (_, list) => {
+    listAttempts = list
+
+    expect(await replayed()).toMatchObject({ next: 1 })
   })
 })
 

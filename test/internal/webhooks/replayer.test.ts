@@ -1,0 +1,121 @@
+import { expect, test } from 'vitest'
+import type { LogRange, StoredEntry } from '../../../internal/broker/log.js'
+import { eventId, storedText } from '../../../internal/events/event.js'
+import { tenantIdsCache } from '../../../internal/ids/ids.js'
+import { createLog } from '../../../internal/telemetry/log.js'
+import { decodeDelivery, partitionOf } from '../../../internal/webhooks/delivery.js'
+import type { StoredWebhook } from '../../../internal/webhooks/endpoint.js'
+import type { ReplayOrder, ReplaySelection } from '../../../internal/webhooks/orders.js'
+import { type ReplayerDeps, replayer } from '../../../internal/webhooks/replayer.js'
+import { dueSubject, REPLAYS_SUBJECT, replaySchedule } from '../../../streams/retries.js'
+
+const NOW_MS = Date.parse('2026-11-21T09:30:00Z')
+const TENANT = 'tnt_one'
+const idsOf = tenantIdsCache(new Uint8Array(32))
+const ENDPOINT = { id: 'whk_1', tenant_id: TENANT, status: 'verified', events: ['export.failed'] } as const
+const idOf = (sequence: number): string => eventId(idsOf(TENANT), 'apikey.rotated', `${sequence}`)
+
+const entryOf = (sequence: number): StoredEntry => ({
+  sequence,
+  subject: `events.${TENANT}.apikey.rotated`,
+  storedAt: '2026-11-20T00:00:00.000000000Z',
+  messageId: idOf(sequence),
+  data: Buffer.from(
+    storedText(idOf(sequence), {
+      tenantId: TENANT,
+      type: 'apikey.rotated',
+      cause: `${sequence}`,
+      data: { old_key_id: 'key_old', new_key_id: `${sequence}` },
+    }),
+  ),
+})
+
+interface Published {
+  readonly subject: string
+  readonly payload: Uint8Array
+  readonly messageId: string
+  readonly isScheduled: boolean
+}
+
+/** Carries an order out over a log of so many events. */
+async function replayed(selection: ReplaySelection, count: number, events: readonly string[] = ENDPOINT.events) {
+  const published: Published[] = []
+  const reads: LogRange[] = []
+  const deps: ReplayerDeps = {
+    findWebhook: async () => ({ ...ENDPOINT, events }) as StoredWebhook,
+    async readLog(range) {
+      reads.push(range)
+      const length = Math.min(range.messagesMax, count - range.from + 1)
+      return Array.from({ length }, (_, i) => entryOf(range.from + i))
+    },
+    firstEventSince: async () => 1,
+    deleteDeadLetter: async () => undefined,
+    async publish(subject, payload, messageId, _timeoutMs, more) {
+      published.push({ subject, payload, messageId, isScheduled: more?.schedule !== undefined })
+      return { kind: 'stored', sequence: published.length, duplicate: false }
+    },
+    idsOf,
+    clock: () => NOW_MS,
+    log: createLog('test', 'silent'),
+  }
+  const prepare = await replayer(deps).open()
+  let pieces = 0
+  const carryOut = async (order: Uint8Array): Promise<readonly Published[]> => {
+    const sequence = ++pieces
+    const entry = { ...entryOf(sequence), subject: REPLAYS_SUBJECT, data: order }
+    const extent = { first: sequence, last: sequence, atMs: NOW_MS }
+    const before = published.length
+    const batch = await prepare([entry], extent, { done: sequence - 1 }, undefined)
+    await batch.carryOut()
+    return published.slice(before)
+  }
+  const order: ReplayOrder = {
+    id: 'dlv_order',
+    tenant_id: TENANT,
+    endpoint_id: ENDPOINT.id,
+    selection,
+    next: 1,
+    until: count,
+  }
+  let next: Uint8Array | undefined = Buffer.from(JSON.stringify(order))
+  while (next !== undefined) {
+    const made: readonly Published[] = await carryOut(next)
+    const orders = made.filter(({ subject }) => subject === REPLAYS_SUBJECT || subject === replaySchedule(order.id))
+    expect(orders.length).toBeLessThanOrEqual(1)
+    next = orders[0]?.payload
+  }
+  const deliveries = published.filter(({ subject }) => subject === dueSubject(partitionOf(ENDPOINT.id)))
+  return {
+    pieces,
+    reads,
+    orders: published.filter((one) => !deliveries.includes(one)),
+    sequences: deliveries.map(({ payload }) => decodeDelivery(payload).sequence),
+  }
+}
+
+test('one event among many is looked for in large pieces, each of which orders the next at once', async () => {
+  const { pieces, orders, sequences } = await replayed({ kind: 'event', event_id: idOf(9_999) }, 10_000)
+
+  expect(sequences).toEqual([9_999])
+  expect(pieces).toBe(3)
+  expect(orders.map(({ subject, isScheduled, messageId }) => [subject, isScheduled, messageId])).toEqual([
+    [REPLAYS_SUBJECT, false, 'dlv_order.4001'],
+    [REPLAYS_SUBJECT, false, 'dlv_order.8001'],
+  ])
+})
+
+test('an event that is not there is looked for once through the log, and no further than when it was asked for', async () => {
+  const { reads, sequences } = await replayed({ kind: 'event', event_id: idOf(20_000) }, 10_000)
+
+  expect(sequences).toEqual([])
+  expect(reads.map(({ from }) => from)).toEqual([1, 4_001, 8_001])
+})
+
+test('pieces of a range that deliver leave room for what is due; those without anything wanted do not wait', async () => {
+  const wanted = await replayed({ kind: 'range' }, 1_200, ['apikey.rotated'])
+  const unwanted = await replayed({ kind: 'range' }, 1_200, ['export.failed'])
+
+  expect(wanted.sequences).toEqual(Array.from({ length: 1_200 }, (_, i) => i + 1))
+  expect(wanted.orders.map(({ isScheduled }) => isScheduled)).toEqual([true, true])
+  expect(unwanted.orders.map(({ isScheduled }) => isScheduled)).toEqual([false, false])
+})
