@@ -22,7 +22,7 @@ export const createBody = z
       .regex(REGION_PATTERN, 'must be a region in lower case, such as eu-central-1')
       .nullish()
       .meta({
-        description: "Where what is sent goes. The tenant's own region when absent.",
+        description: "Where what is sent goes. The tenant's own region when absent; null: nobody knows.",
       }),
   })
   .meta({ id: 'NewWebhook' })
@@ -213,7 +213,8 @@ export const CHANGE_WEBHOOK: Operation = {
   id: 'updateWebhook',
   tag,
   summary: "Change an endpoint's event types",
-  description: 'Its address stays; another address is another endpoint.',
+  description:
+    'Its address stays; another address is another endpoint. What waits for another attempt still arrives, whatever its type.',
   parameters,
   replies: { 200: { description: 'As it is now.', contents: json(webhook, EXAMPLE_WEBHOOK) } },
 }
@@ -264,7 +265,8 @@ export const REPLAY_WEBHOOK: Operation = {
   description:
     'An event by its id, of whatever type; those of a range that the endpoint subscribes to; or its dead letters, which ' +
     'are then no dead letters any more. They keep their `id`, `sequence` and `created_at`, say `"replayed": true`, carry ' +
-    '`Service-Replayed: true` and are signed anew. Events are kept for 30 days, or for as long as the log of the instance lasts.',
+    '`Service-Replayed: true` and are signed anew. Events are kept for 30 days, or for as long as the log of the instance lasts; ' +
+    '`attribution.materialized` goes there only while some verified endpoint of the tenant subscribes to it.',
   parameters,
   problems: ['CONFLICT', 'RESIDENCY_BLOCKED'],
   replies: {
