@@ -86,7 +86,7 @@ export async function admitBulk(
             .then(async ({ answer, record }) => {
               if (record !== undefined) {
                 deps.keys.admit(key, fingerprint, WAS_BULK, record.receivedAtMs)
-                await deps.keepRecord(keyHex, { ...record, fingerprint: fingerprintHex }).catch(() => undefined)
+                await deps.keepRecord(keyHex, { ...record, fingerprint: fingerprintHex })
               }
               return answer
             })

@@ -146,8 +146,7 @@ async function admit(
   const { subject, payload } = deps.messageOf({ tenantId, principal, id, receivedAtMs, event })
   const commit = await deps.writer.store(subject, payload, `observation.${Buffer.from(id).toString('hex')}`)
   if (commit.kind === 'unavailable') return refused(unavailable(commit.detail))
-  // Without the record a repeat is taken as new, and its event_id leaves one observation.
-  await deps.keepRecord(keyHex, { fingerprint: fingerprintHex }).catch(() => undefined)
+  await deps.keepRecord(keyHex, { fingerprint: fingerprintHex })
   return { answer: accepted(event), isReplay: false }
 }
 

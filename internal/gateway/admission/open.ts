@@ -179,12 +179,15 @@ export async function openAdmission(settings: AdmissionSettings): Promise<Runnin
   }
   const isAdmitted = (id: Uint8Array): boolean => isKnownEvent(id, admission, clock())
   const answeringForEvents = answerForEvents(broker.connection, gatewayName, isAdmitted, log)
-  const deps = { ...admission, ...keptRecords<BulkRecord>(records, 'bulk', isBrokerUp) }
+  const keeping = { isBrokerUp, clock, log }
+  const ofBulk = keptRecords<BulkRecord>(records, 'bulk', keeping)
+  const ofObservations = keptRecords<ObservationRecord>(records, 'observation', keeping)
+  const deps = { ...admission, ...ofBulk.records }
   const routes = [
     ...admissionRoutes(deps),
     ...observationRoutes({
       ...admission,
-      ...keptRecords<ObservationRecord>(records, 'observation', isBrokerUp),
+      ...ofObservations.records,
       writer,
       messageOf: ({ event, ...admitted }) => ({
         subject: observationsSubject(admitted.tenantId),
@@ -210,6 +213,7 @@ export async function openAdmission(settings: AdmissionSettings): Promise<Runnin
       clearInterval(overdue)
       await peers.close()
       answeringForEvents.unsubscribe()
+      await Promise.all([ofBulk.close(), ofObservations.close()])
       await writer.close()
     },
   }
