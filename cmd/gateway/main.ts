@@ -226,7 +226,7 @@ runMain('gateway', async () => {
   const attributions = {
     list: storedRecords.list,
     find: (tenantId, id, snapshotMs, signal) => findAttribution(store, tenantId, id, snapshotMs, signal),
-    snapshot: watermark.latest,
+    watermark,
     closedVersionsOf: (...question) => closedVersionsOf(store, ...question),
     findWeights: (...question) => findAllocationWeights(store, ...question),
     cursors,

@@ -1,5 +1,6 @@
 import type { Caller } from '../auth/authenticate.js'
 import { brokerProblem } from '../broker/errors.js'
+import type { Watermark } from '../broker/watermark.js'
 import { readFilteredQuery } from '../filters/read.js'
 import { pageOf, readPosition } from '../gateway/collection.js'
 import type { Exchange } from '../gateway/exchange.js'
@@ -16,6 +17,7 @@ import type { After } from '../store/queries/reading-plan.js'
 import { GET_ATTRIBUTION, LIST_ATTRIBUTIONS } from './contract.js'
 import { explain, weightsInstantOf } from './explanation.js'
 import { toRecord } from './record.js'
+import { findVisible } from './visible.js'
 
 export interface AttributionRoutesDeps {
   /** Undefined when the tenant asks too much at a time. */
@@ -29,8 +31,7 @@ export interface AttributionRoutesDeps {
     snapshotMs: number,
     signal: AbortSignal,
   ) => Promise<StoredAttributionDetail | undefined>
-  /** The newest instant as of which the read model is complete. */
-  readonly snapshot: () => Promise<number>
+  readonly watermark: Pick<Watermark, 'latest' | 'renewed'>
   /** The versions of a record that were closed by an instant, the oldest first. */
   readonly closedVersionsOf: (
     tenantId: string,
@@ -78,7 +79,7 @@ export const answerWithPage = (
   exchange: Exchange,
   caller: Caller,
   name: string,
-  deps: Pick<AttributionRoutesDeps, 'list' | 'snapshot' | 'cursors' | 'clock'>,
+  deps: Pick<AttributionRoutesDeps, 'list' | 'watermark' | 'cursors' | 'clock'>,
   view?: AttributionView,
 ): Promise<void> => answerOrSayWhy(exchange, () => list(exchange, caller, name, deps, view))
 
@@ -89,9 +90,9 @@ async function list(
   {
     cursors,
     clock,
-    snapshot,
+    watermark,
     list: listRecords,
-  }: Pick<AttributionRoutesDeps, 'list' | 'snapshot' | 'cursors' | 'clock'>,
+  }: Pick<AttributionRoutesDeps, 'list' | 'watermark' | 'cursors' | 'clock'>,
   view: AttributionView | undefined,
 ): Promise<void> {
   const signal = abortWith(exchange)
@@ -99,7 +100,7 @@ async function list(
   if (!read.ok) return exchange.replyProblem(read.problem)
   const { conditions, sort, digest, ...position } = read.query
   const question = { tenantId, query: `${name} ${digest}` }
-  const page = readPosition(position, question, { cursors, nowMs: clock(), snapshotMs: await snapshot() })
+  const page = readPosition(position, question, { cursors, nowMs: clock(), snapshotMs: await watermark.latest() })
   if (!page.ok) return exchange.replyProblem(page.problem)
   const { snapshotMs, limit } = page.request
   const [value = '', lastIdHex = ''] = page.request.after ?? []
@@ -122,12 +123,15 @@ async function get(exchange: Exchange, caller: Caller, deps: AttributionRoutesDe
     return exchange.replyProblem(problem('TENANT_MISMATCH', 'The attribution belongs to another tenant.'))
   }
   const signal = abortWith(exchange)
-  const snapshotMs = await deps.snapshot()
-  const [stored, history] = await Promise.all([
-    deps.find(tenantId, idHex(id), snapshotMs, signal),
-    deps.closedVersionsOf(tenantId, idHex(id), snapshotMs, signal),
-  ])
-  if (stored === undefined) return exchange.replyProblem(problem('NOT_FOUND', 'There is no such attribution.'))
+  const found = await findVisible(async (atMs) => {
+    const [record, history] = await Promise.all([
+      deps.find(tenantId, idHex(id), atMs, signal),
+      deps.closedVersionsOf(tenantId, idHex(id), atMs, signal),
+    ])
+    return record && { ...record, history }
+  }, deps.watermark)
+  if ('code' in found) return exchange.replyProblem(found)
+  const { history, ...stored } = found
   const weightsAt = weightsInstantOf(stored)
   const weights = weightsAt === undefined ? [] : await deps.findWeights(tenantId, weightsAt, signal)
   exchange.replyJson('200 OK', { ...toRecord(stored), explanation: explain(stored, weights, history) })

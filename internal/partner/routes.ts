@@ -32,7 +32,7 @@ export interface PartnerRoutesDeps extends HealthDeps {
   readonly residencyRegionOf: (tenantId: string) => ResidencyRegion
   /** Where this instance is; null when nobody has said. */
   readonly instanceRegion: string | null
-  readonly attributions: Pick<AttributionRoutesDeps, 'list' | 'snapshot' | 'cursors' | 'clock'>
+  readonly attributions: Pick<AttributionRoutesDeps, 'list' | 'watermark' | 'cursors' | 'clock'>
   readonly admission: BulkDeps
 }
 

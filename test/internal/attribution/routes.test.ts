@@ -19,7 +19,7 @@ async function list(deps: Partial<AttributionRoutesDeps>): Promise<Problem | und
   }
   const [route] = attributionRoutes({
     list: async () => ({ value: [] }),
-    snapshot: async () => 1,
+    watermark: { latest: async () => 1, renewed: async () => 1 },
     cursors: createCursorCodec(new Uint8Array(32)),
     clock: () => 1,
     ...deps,
@@ -40,7 +40,9 @@ test('a store that is away is told with a 503', async () => {
 test('a broker that cannot say up to when records are complete is, too', async () => {
   const cause = new CopyBehind('the fence was not set')
 
-  expect(await list({ snapshot: failing(cause) })).toMatchObject({ code: 'SERVICE_UNAVAILABLE' })
+  expect(await list({ watermark: { latest: failing(cause), renewed: failing(cause) } })).toMatchObject({
+    code: 'SERVICE_UNAVAILABLE',
+  })
 })
 
 test.each([new TypeError('rows is not iterable'), new RangeError('Invalid time value'), new Error('no such place')])(
