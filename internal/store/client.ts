@@ -63,15 +63,26 @@ export function connectStore(connection: StoreConnection): ClickHouseClient {
   return client
 }
 
-/** So that a caller can tell an engine that is away from a defect (`failures.ts`). */
+/** So that a caller can tell an engine that is away from a defect (`failures.ts`), also in the middle of its answer. */
 function nameFailures(client: ClickHouseClient, name: 'query' | 'insert' | 'command' | 'exec'): void {
-  const ask = client[name].bind(client) as (...asked: readonly unknown[]) => Promise<unknown>
-  const named = async (...asked: readonly unknown[]): Promise<unknown> => {
+  const ask = naming(client[name].bind(client) as Asking)
+  const asked: Asking = async (...question) => {
+    const result = (await ask(...question)) as { json?: Asking; text?: Asking }
+    if (result.json) Object.assign(result, { json: naming(result.json.bind(result)) })
+    if (result.text) Object.assign(result, { text: naming(result.text.bind(result)) })
+    return result
+  }
+  Object.assign(client, { [name]: asked })
+}
+
+type Asking = (...asked: readonly unknown[]) => Promise<unknown>
+
+const naming =
+  (ask: Asking): Asking =>
+  async (...asked) => {
     try {
       return await ask(...asked)
     } catch (cause) {
       throw asFailureOfStore(cause)
     }
   }
-  Object.assign(client, { [name]: named })
-}

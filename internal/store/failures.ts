@@ -24,8 +24,8 @@ export function storeProblem(cause: unknown): Problem | undefined {
 }
 
 /**
- * Names a failure of a question's beginning: what is neither a refusal nor the socket's is the client's own word for silence, for a
- * caller who left, or for an answer that no engine gives (of a proxy in between), and none of these has a code.
+ * Names what the client throws that is neither a refusal nor the socket's: its word for silence, for a caller who left, for an
+ * answer that no engine gives (a proxy in between does) or that is cut. None of these has a code.
  */
 export const asFailureOfStore = (cause: unknown): unknown =>
   cause instanceof ClickHouseError || isDefect(cause) || isOfSystem(cause)

@@ -28,6 +28,8 @@ beforeAll(async () => {
   bench = await launchExports()
 })
 
+const AWAY = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })
+
 describe('a job that is disturbed', () => {
   const tenant = newTenant()
   const body = { group_by: ['owner', 'service', 'day', 'meter'] as ('owner' | 'service' | 'day' | 'meter')[] }
@@ -50,7 +52,7 @@ describe('a job that is disturbed', () => {
       Object.entries(bench.deps.source).map(([name, ask]) => [
         name,
         (...args: never[]) => {
-          if (++calls === nth) return Promise.reject(new Error('connect ECONNREFUSED'))
+          if (++calls === nth) return Promise.reject(AWAY)
           return (ask as (...args: never[]) => unknown)(...args)
         },
       ]),
@@ -256,7 +258,7 @@ describe('a job that fails', () => {
 
   test('what is away is waited for, ten times', async () => {
     const tenant = newTenant()
-    const source = { ...bench.deps.source, summarizeRecords: () => Promise.reject(new Error('connect ECONNREFUSED')) }
+    const source = { ...bench.deps.source, summarizeRecords: () => Promise.reject(AWAY) }
     const job = await bench.order(tenant, {}, { attempts: 8 })
 
     expect(await bench.work(job, { source })).toMatchObject({ kind: 'again' })

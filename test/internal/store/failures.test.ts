@@ -95,6 +95,10 @@ describe('a store', () => {
       'has a proxy before it that says so',
       (socket) => socket.end('HTTP/1.1 502 Bad Gateway\r\nContent-Length: 4\r\n\r\naway'),
     ],
+    [
+      'fails in the middle of an answer, of whose words the end is cut',
+      (socket) => socket.end('HTTP/1.1 200 OK\r\nX-ClickHouse-Exception-Tag: tag\r\nContent-Length: 5\r\n\r\n[1]\r\n'),
+    ],
     ['has one that says nothing', (socket) => socket.end('HTTP/1.1 503 Away\r\nContent-Length: 0\r\n\r\n')],
   ])('that %s is away', async (_, answer) => {
     expect(storeProblem(await thrown(answer))).toMatchObject(AWAY)
