@@ -107,11 +107,14 @@ const failed = (_tenantId: string, _asOfMs: number, cause: unknown) => {
 /** Of a process that has known none before, the instant of the weights that it has kept. */
 async function worked(deps: Pick<TrailingWeightsDeps, 'costsOf' | 'keep'>, tenantId: string, nowMs: number) {
   const weightsAsOf = trailingWeights({ ...deps, lastKept: async () => undefined, failed })
-  return vi.waitFor(async () => {
-    const asOfMs = await weightsAsOf(tenantId, nowMs)
-    if (asOfMs === undefined) throw new Error('no weights')
-    return asOfMs
-  })
+  return vi.waitFor(
+    async () => {
+      const asOfMs = await weightsAsOf(tenantId, nowMs)
+      if (asOfMs === undefined) throw new Error('no weights')
+      return asOfMs
+    },
+    { timeout: 20_000 },
+  )
 }
 
 test('weights are kept once an hour, sum to 1, and stay what they were', async () => {
