@@ -8,10 +8,14 @@ import { gatewayEnvironment, type RunningService } from './service.js'
 const GATEWAY_MAIN = fileURLToPath(new URL('../../dist/cmd/gateway/main.js', import.meta.url))
 
 /** On a port of its own, so that a test can say which one it asks. Resolves once it listens. */
-export async function launchGateway(service: RunningService, port: number): Promise<Launched> {
+export async function launchGateway(
+  service: RunningService,
+  port: number,
+  environment: Record<string, string> = {},
+): Promise<Launched> {
   const process = launch(GATEWAY_MAIN, {
     args: ['--port', String(port), '--data-dir', join(service.dataDir, 'second')],
-    env: gatewayEnvironment(service),
+    env: { ...gatewayEnvironment(service), ...environment },
   })
   await process.line(/"listening"/)
   return process

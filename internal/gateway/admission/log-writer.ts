@@ -95,6 +95,23 @@ export function createLogWriter(publisher: Publisher, spool: Spool, isBrokerUp: 
   }
 }
 
+/**
+ * A writer that takes nothing as long as there is something to wait for: what dead gateways had spooled goes into the
+ * log first, and whoever sends an event of it again must be known for that.
+ */
+export const writerBehind = (isWaiting: () => boolean, writer: LogWriter): LogWriter => ({
+  get isCaughtUp() {
+    return writer.isCaughtUp
+  },
+  store: (...message) => (isWaiting() ? Promise.resolve(OTHERS_FIRST) : writer.store(...message)),
+  close: () => writer.close(),
+})
+
+const OTHERS_FIRST: Commit = {
+  kind: 'unavailable',
+  detail: 'What another gateway had taken before it ended is still on its way to the log.',
+}
+
 /** Brings what dead gateways had spooled into the log, then gives their folders up. Ends when none is left, or with `signal`. */
 export async function deliverOrphans(
   spools: readonly Spool[],
@@ -103,10 +120,11 @@ export async function deliverOrphans(
   log: Logger,
   signal: AbortSignal,
 ): Promise<void> {
+  const deliver = deliverTo(publisher)
   for (const spool of spools) {
     while (!spool.isEmpty && !signal.aborted) {
       if (isBrokerUp()) {
-        const { delivered } = await spool.drain(deliverTo(publisher))
+        const { delivered } = await spool.drain(async (record) => !signal.aborted && deliver(record))
         if (delivered > 0) log.info({ delivered, folder: spool.folder }, 'delivered what a dead gateway had spooled')
       }
       if (!spool.isEmpty) await sleep(DRAIN_EVERY_MS, undefined, { signal }).catch(() => undefined)

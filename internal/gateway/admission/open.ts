@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { ClickHouseClient } from '@clickhouse/client'
 import { CHECKPOINTS, IDEMPOTENCY, MEMBERS } from '../../../streams/buckets.js'
 import { INVOCATIONS, isInvocations } from '../../../streams/invocations.js'
@@ -10,7 +11,7 @@ import type { BudgetExchange } from '../../auth/budget-exchange.js'
 import type { Broker } from '../../broker/connect.js'
 import { joinMembers } from '../../broker/members.js'
 import type { Publisher } from '../../broker/publisher.js'
-import { followRoom, type Room, withinRoom } from '../../broker/room.js'
+import { followRoom, withinRoom } from '../../broker/room.js'
 import type { Watermark } from '../../broker/watermark.js'
 import { ConfigError } from '../../config/settings.js'
 import { identityKeysCache, type TenantIds } from '../../ids/ids.js'
@@ -22,6 +23,7 @@ import { findAdmissionKeys } from '../../store/queries/admission-keys.js'
 import { findAttribution } from '../../store/queries/attributions.js'
 import { findQuarantined } from '../../store/queries/quarantined.js'
 import type { Logger } from '../../telemetry/log.js'
+import type { HealthDeps } from '../health.js'
 import type { Route } from '../route.js'
 import { turnNow } from '../turn-clock.js'
 import { isKnownEvent } from './admission.js'
@@ -36,7 +38,7 @@ import { keptRecords } from './kept-records.js'
 import { createKeyConfirmation } from './key-confirmation.js'
 import { createIndexLoader, EVENT_WINDOW_MS, KEY_WINDOW_MS } from './load-index.js'
 import { localKeys } from './local-keys.js'
-import { createLogWriter, deliverOrphans } from './log-writer.js'
+import { createLogWriter, deliverOrphans, writerBehind } from './log-writer.js'
 import { type ObservationRecord, observationRoutes } from './observation-routes.js'
 import { joinPeers } from './peers.js'
 import { admissionRoutes } from './routes.js'
@@ -70,9 +72,8 @@ export interface RunningAdmission {
   readonly routes: readonly Route[]
   /** For routes of others that take events. */
   readonly deps: BulkDeps
-  readonly spool: Spool
-  /** Of the log. */
-  readonly room: Pick<Room, 'has'>
+  /** For the events to come. */
+  readonly space: Pick<HealthDeps, 'room' | 'spool'>
   /** Resolves when the log, or the spool, has everything that was taken. */
   close(): Promise<void>
 }
@@ -88,6 +89,8 @@ const SEGMENT_BYTES = 32 * 1024 * 1024
  */
 const OVERDUE_MS = 2_000
 const OVERDUE_EVERY_MS = 100
+/** What dead gateways had spooled is in the log by then, if it has room. */
+const ORPHANS_WAIT_MS = 2_000
 
 /**
  * Everything that admission keeps: the spool, the index of what was admitted, which is read from the log and the read
@@ -103,8 +106,11 @@ export async function openAdmission(settings: AdmissionSettings): Promise<Runnin
     log,
   )
   const publisher = { publish: withinRoom(settings.publisher.publish, room, isInvocations) }
-  const spool = await openOwnSpool({ ...settings, publisher })
-  const writer = createLogWriter(publisher, spool, isBrokerUp, log)
+  const { spool, orphans } = await openOwnSpool(settings)
+  // Keys are read from the log, once it has these. A log that is full may not take them for long: then all else is served.
+  const delivered = deliverOrphans(orphans, publisher, isBrokerUp, log, settings.stopping).then(() => true)
+  let areOrphansIn = await Promise.race([delivered, sleep(ORPHANS_WAIT_MS, false, { ref: false })])
+  const writer = writerBehind(() => !areOrphansIn, createLogWriter(publisher, spool, isBrokerUp, log))
   const groups = createGroupCommit(writer, partitions)
 
   const index = {
@@ -160,6 +166,15 @@ export async function openAdmission(settings: AdmissionSettings): Promise<Runnin
   // The keys of a gateway that has gone are whose they fall to now, who does not know them yet.
   peers.onDeparture(() => void loader.load())
   await loader.load()
+  if (!areOrphansIn) {
+    log.warn('no events are taken before those that dead gateways had spooled are in the log')
+    void delivered.then(async () => {
+      // It has ended without them then.
+      if (settings.stopping.aborted) return
+      await loader.load()
+      areOrphansIn = true
+    })
+  }
   const records = await broker.bucket(IDEMPOTENCY)
 
   const admission = {
@@ -200,28 +215,41 @@ export async function openAdmission(settings: AdmissionSettings): Promise<Runnin
         (await findAttribution(store, tenantId, idHex, await watermark.latest(), settings.stopping)) !== undefined,
       findQuarantined: (tenantId, idHex) => findQuarantined(store, tenantId, idHex),
       isAdmitted,
-      isAdmittedElsewhere: (id) => isAdmittedElsewhere(broker.connection, peers.others, id),
+      async isAdmittedElsewhere(id) {
+        const isAdmitted = await isAdmittedElsewhere(broker.connection, peers.others, id)
+        return isAdmitted === false && !areOrphansIn ? undefined : isAdmitted
+      },
     }),
   ]
   return {
     routes,
     deps,
-    spool,
-    room,
+    space: {
+      room: { has: (bytes) => areOrphansIn && room.has(bytes) },
+      spool: {
+        get isEmpty() {
+          return spool.isEmpty
+        },
+        hasRoomFor: (bytes) => areOrphansIn && spool.hasRoomFor(bytes),
+      },
+    },
     async close() {
       await groups.idle()
       clearInterval(overdue)
       await peers.close()
       answeringForEvents.unsubscribe()
       await Promise.all([ofBulk.close(), ofObservations.close()])
+      await delivered
       await writer.close()
     },
   }
 }
 
-/** This gateway's own, once what dead gateways had spooled is in the log, from which keys are read. */
-async function openOwnSpool(settings: AdmissionSettings): Promise<Spool> {
-  const { dataDir, spoolBytesMax, publisher, isBrokerUp, log, stopping, gatewayName } = settings
+/** This gateway's own spool, and those of dead ones. */
+async function openOwnSpool(
+  settings: AdmissionSettings,
+): Promise<{ readonly spool: Spool; readonly orphans: readonly Spool[] }> {
+  const { dataDir, spoolBytesMax, log, gatewayName } = settings
   const spoolsDir = join(dataDir, 'spool')
   const spoolSettings = {
     bytesMax: spoolBytesMax,
@@ -230,12 +258,11 @@ async function openOwnSpool(settings: AdmissionSettings): Promise<Spool> {
   }
   const orphans = await adoptOrphans(spoolsDir, spoolSettings)
   for (const { folder, error } of orphans.failures) log.error({ err: error, folder }, 'a spool could not be adopted')
-  await deliverOrphans(orphans.spools, publisher, isBrokerUp, log, stopping)
   const opened = await openSpool({ ...spoolSettings, folder: join(spoolsDir, gatewayName) })
   if (opened.kind !== 'opened') {
     throw new ConfigError(
       `the spool in ${spoolsDir} cannot be opened: ${opened.kind === 'failed' ? opened.error.message : 'taken'}`,
     )
   }
-  return opened.spool
+  return { spool: opened.spool, orphans: orphans.spools }
 }
