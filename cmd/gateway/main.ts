@@ -29,6 +29,7 @@ import { followWatermark } from '../../internal/broker/watermark.js'
 import type { StoredBudget } from '../../internal/budgets/budget.js'
 import { budgetRoutes } from '../../internal/budgets/routes.js'
 import { clientRoutes } from '../../internal/clients/routes.js'
+import { listeningUrl } from '../../internal/config/listening-url.js'
 import {
   BLOB_SETTINGS,
   BROKER_SETTINGS,
@@ -117,8 +118,8 @@ runMain('gateway', async () => {
   const masterKeys = readMasterKeys(config)
   const clock = Date.now
   const tls = readTls(config)
-  const scheme = tls === undefined ? 'http' : 'https'
-  const baseUrl = config.baseUrl === '' ? `${scheme}://${config.host}:${config.port}` : config.baseUrl
+  const listening = listeningUrl(config.host, config.port, tls !== undefined)
+  const baseUrl = config.baseUrl === '' ? listening : config.baseUrl
   const errorDocsUrl = config.errorDocsUrl === '' ? `${baseUrl}/docs/errors` : config.errorDocsUrl
   const address = { host: config.host, port: config.port, errorDocsUrl, tls }
   const portTaken = (cause: Error): never => {

@@ -4,6 +4,7 @@
  */
 import { fileURLToPath } from 'node:url'
 import { connectBroker, ensureStreams } from '../../internal/broker/connect.js'
+import { listeningUrl } from '../../internal/config/listening-url.js'
 import {
   BLOB_SETTINGS,
   BROKER_SETTINGS,
@@ -109,7 +110,7 @@ runMain('up', async () => {
   const storePort = ownsStore ? await freePort() : 0
   const storeUrl = ownsStore ? `http://127.0.0.1:${storePort}` : config.storeUrl
   const storePassword = ownsStore ? secrets.storePassword : config.storePassword
-  const listening = `${readTls(config) === undefined ? 'http' : 'https'}://${config.host}:${config.port}`
+  const listening = listeningUrl(config.host, config.port, readTls(config) !== undefined)
   const baseUrl = config.baseUrl === '' ? listening : config.baseUrl
 
   const masterKeyFile = ownsMasterKey ? files.masterKey : config.masterKeyFile

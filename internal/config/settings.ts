@@ -107,6 +107,12 @@ function url(name: string, fallback: string, protocols: readonly string[]): Sett
   return { ...names(name), fallback, parse, isSwitch: false }
 }
 
+/** An address that paths are put behind: without slashes at its end. */
+const base = (setting: Setting<string>): Setting<string> => ({
+  ...setting,
+  parse: (value) => setting.parse(value).replace(/\/+$/, ''),
+})
+
 const STAGES = ['a', 'b', 'c'] as const
 type Stage = (typeof STAGES)[number]
 
@@ -129,8 +135,8 @@ export const SETTINGS = {
   mode: choice('mode', 'production', ['production', 'sandbox']),
   region: matching('region', '', REGION_PATTERN, 'a region in lower case, such as eu-central-1'),
   logLevel: choice('log-level', 'info', ['trace', 'debug', 'info', 'warn', 'error', 'silent']),
-  baseUrl: url('base-url', '', ['http:', 'https:']),
-  errorDocsUrl: text('error-docs-url', ''),
+  baseUrl: base(url('base-url', '', ['http:', 'https:'])),
+  errorDocsUrl: base(text('error-docs-url', '')),
   tlsCertFile: text('tls-cert-file', ''),
   tlsKeyFile: text('tls-key-file', ''),
 

@@ -51,6 +51,19 @@ describe('where a value comes from', () => {
   })
 })
 
+test('an address that paths are put behind has no slashes at its end', () => {
+  const read = (...argv: string[]) => readConfig(['baseUrl', 'errorDocsUrl'], argv, {})
+
+  expect(read('--base-url', 'https://api.example/', '--error-docs-url', 'https://docs.example/errors//')).toEqual({
+    baseUrl: 'https://api.example',
+    errorDocsUrl: 'https://docs.example/errors',
+  })
+  expect(read('--base-url=https://api.example/behind/a/proxy/')).toMatchObject({
+    baseUrl: 'https://api.example/behind/a/proxy',
+  })
+  expect(read()).toEqual({ baseUrl: '', errorDocsUrl: '' })
+})
+
 describe('bounds', () => {
   test.each([
     ['port', '--port', ['0', '65535'], ['-1', '65536', '1.5', '1e3', '0x10', ' 1', '']],
