@@ -190,7 +190,6 @@ test.each([
   ['an empty service', { ...OVERRIDE, service: '' }],
   ['a reason longer than 256 bytes', { ...OVERRIDE, reason: 'x'.repeat(257) }],
   ['a prompt', { ...OVERRIDE, prompt: 'x' }],
-  ['what is not known', { ...OVERRIDE, confidence: 1 }],
 ])(
   'an override with %s is refused',
   async (_, body) => {

@@ -9,14 +9,14 @@ import { attributionRecord, EXAMPLE_RECORD } from '../contract.js'
 const reason = () =>
   name().meta({ description: 'Why, for those who look at the record later. At most 256 bytes; never content.' })
 
-export const overrideBody = z.strictObject({
+export const overrideBody = z.object({
   service: name().meta({ description: 'The service that the call is attributed to.' }),
   owner: name().meta({ description: 'The owner that the call is attributed to.' }),
   reason: reason(),
 })
 export type OverrideBody = z.infer<typeof overrideBody>
 
-export const disputeBody = z.strictObject({ reason: reason() })
+export const disputeBody = z.object({ reason: reason() })
 export type DisputeBody = z.infer<typeof disputeBody>
 
 export const EXAMPLE_OVERRIDE: OverrideBody = {

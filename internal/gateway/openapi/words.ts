@@ -19,8 +19,9 @@ Unknown paths (404) and methods (405) are answered without looking at a credenti
 
 **Amounts and times.** Money, energy and carbon are decimal strings, in an event of at most 12 digits before the point and 18
 after it; times are RFC 3339 in UTC. Identifiers are opaque.
-Unknown fields of a body are ignored; unknown members of an answer are to be ignored. Prompt and completion content is
-refused wherever it stands.
+Unknown fields of a body are ignored, but where its schema is closed (\`additionalProperties: false\`), as those of changes
+are: there they are a 422. Unknown members of an answer are to be ignored. Prompt and completion content is refused wherever
+it stands.
 
 **Collections** are paged by \`cursor\` and \`limit\` (1 to 200, 50 by default). \`next_cursor\` is absent on the last page. A
 cursor is bound to the tenant and the question, and valid for an hour.
