@@ -106,7 +106,8 @@ const EXPIRED = refused('EXPIRED', 'The API key has expired.')
  * change of what one rests on empties it at once, and its times are looked at on every call.
  *
  * An API key and a token sent together must both be good, of one tenant and with the same scopes and layers; the
- * token then is the credential that acts. Anything else is refused, whichever of the two is at fault.
+ * token then is the credential that acts. Anything else is refused, whichever of the two is at fault; a key that has
+ * expired is told so.
  *
  * Failures are limited by address, and hold up nobody who shares it: what is good is let in however many have failed.
  * Only signatures cost something to verify. They have a budget of their own, far larger, from which nothing is taken for
@@ -198,6 +199,8 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
     const bearer = ofBearer(authorization, nowMs, origin)
     if (apiKey === '' || !bearer.ok) return bearer
     const key = ofKey(apiKey, nowMs)
+    // Whatever comes beside it (spec 5 rule 6).
+    if (key === EXPIRED) return EXPIRED
     return key.ok && agree(key.caller, bearer.caller) ? bearer : DISAGREEING
   }
 

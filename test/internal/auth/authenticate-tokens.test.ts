@@ -142,10 +142,16 @@ describe('a bearer token', () => {
     test.each([
       ['limited to layers', limited],
       ['revoked', revoked],
-      ['expired', expired],
       ['unknown', apiKey(agreeing)],
     ])('is refused when the key is %s', (_, key) => {
       expect(verdictOf(authenticate(authenticator, bearer('same', key.secret), NOW_MS))).toBe('INVALID_CREDENTIALS')
+    })
+
+    test.each(['same', 'other', 'foreign'])('that has expired is told so, whatever token comes with it: %s', (text) => {
+      expect(verdictOf(authenticate(authenticator, bearer(text, expired.secret), NOW_MS))).toBe('EXPIRED')
+      expect(verdictOf(authenticate(authenticator, bearer(text, expired.secret), NOW_MS - 1))).toBe(
+        text === 'same' ? 'ok' : 'INVALID_CREDENTIALS',
+      )
     })
   })
 })
