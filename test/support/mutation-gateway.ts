@@ -77,7 +77,7 @@ export type Thing = z.infer<typeof thing>
 /** `POST /things`: whatever `handle` does with a thing. */
 export const createThing = (
   handle: Mutation<Thing>['handle'],
-  more: Partial<Pick<Mutation<Thing>, 'needsStepUp'>> = {},
+  more: Partial<Pick<Mutation<Thing>, 'needsStepUp' | 'mayAppear'>> = {},
 ): Mutation<Thing> => ({
   method: 'post',
   path: '/things',

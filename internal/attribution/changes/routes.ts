@@ -41,7 +41,8 @@ export interface ChangeRoutesDeps {
 }
 
 const WHAT = 'attribution'
-const DECLARED = { access: 'admin:config', rateClass: 'control' } as const
+// An event that was admitted has its record some moments later.
+const DECLARED = { access: 'admin:config', rateClass: 'control', mayAppear: true } as const
 /** How long a change may take until it is only said to be kept. */
 const EFFECT_MS_MAX = 3_000
 /** How long an answer waits until reads show what it says. */

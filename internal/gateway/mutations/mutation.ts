@@ -61,6 +61,8 @@ export interface Mutation<B> {
     /** Refuses a body before its schema does, where a code of its own says why. */
     readonly screen?: (body: Readonly<Record<string, unknown>>) => Problem | undefined
   }
+  /** Whether what it is done to may appear by itself: that it was not found is then not final, and not kept. */
+  readonly mayAppear?: true
   /**
    * Carries it out, once a request. An owner that dies is followed by another, so that each effect is safe to repeat:
    * what is made has the id of `newId`, and in a repeat what is found done (made, or gone) counts as done. A problem

@@ -223,7 +223,7 @@ async function carryOut<B>(
       isRepeat: claim.isRepeat,
     })
     await audit(deps, exchange, caller, mutation.action, outcome)
-    if ('code' in outcome && !KEPT_PROBLEMS.has(outcome.code)) {
+    if ('code' in outcome && !isFinal(outcome, mutation)) {
       await (PROBLEMS[outcome.code].status >= 500 ? claim.leave() : giveUp(claim))
       return outcome
     }
@@ -235,6 +235,9 @@ async function carryOut<B>(
     throw cause
   }
 }
+
+const isFinal = <B>({ code }: Problem, { mayAppear }: Mutation<B>): boolean =>
+  KEPT_PROBLEMS.has(code) && !(mayAppear && code === 'NOT_FOUND')
 
 /** This attempt had no effect. An earlier one may have had: the next has to go on with its seed, or it makes another. */
 const giveUp = (claim: Claim): Promise<void> => (claim.isRepeat ? claim.leave() : claim.withdraw())

@@ -40,12 +40,15 @@ function makesThings() {
   return { things, handle }
 }
 
-async function gateway(handle: Handle, options: MutationGatewayOptions & { needsStepUp?: true } = {}) {
-  const { needsStepUp, ...more } = options
+async function gateway(
+  handle: Handle,
+  options: MutationGatewayOptions & { needsStepUp?: true; mayAppear?: true } = {},
+) {
+  const { needsStepUp, mayAppear, ...more } = options
   const started = await startMutationGateway(
     broker.url,
     (mutate) => [
-      mutate(createThing(handle, needsStepUp && { needsStepUp })),
+      mutate(createThing(handle, { ...(needsStepUp && { needsStepUp }), ...(mayAppear && { mayAppear }) })),
       mutate(deleteThing(async () => ({ status: 204 }))),
     ],
     more,
@@ -315,6 +318,24 @@ describe('an answer that is not final leaves the key free', () => {
     expect((await post(one, undefined, key(id))).json.error_code).toBe(code)
     isRefused = false
     expect(await post(one, { name: 'corrected' }, key(id))).toMatchObject({ status: 200, isReplay: false })
+  })
+
+  test('what is not found and may yet appear', async () => {
+    const { things, handle } = makesThings()
+    let code: 'NOT_FOUND' | 'CONFLICT' | undefined = 'NOT_FOUND'
+    const one = await gateway(async (request) => (code ? problem(code, 'not so') : handle(request)), {
+      mayAppear: true,
+    })
+    const [id, other] = [randomUUID(), randomUUID()]
+
+    expectProblem(await post(one, undefined, key(id)), 404, 'NOT_FOUND')
+    code = 'CONFLICT'
+    expectProblem(await post(one, undefined, key(other)), 409, 'CONFLICT')
+    code = undefined
+
+    expect(await post(one, undefined, key(id))).toMatchObject({ status: 201, isReplay: false })
+    expect(await post(one, undefined, key(other))).toMatchObject({ status: 409, isReplay: true })
+    expect(things.size).toBe(1)
   })
 
   test('a rate limit', async () => {
