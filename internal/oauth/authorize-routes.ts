@@ -34,6 +34,7 @@ const REFUSED = problem('INVALID_CREDENTIALS', FAILURE)
 const DENIED = problem('INVALID_CREDENTIALS', 'The person did not allow it.')
 const NO_COMMON_SCOPE = problem('INSUFFICIENT_SCOPE', 'The person has none of them.')
 const STALE = oauthProblem('invalid_request', 'The sign-in form is too old, or was made for another browser.')
+const UNDECIDED = oauthProblem('invalid_request', 'The decision must be allow or deny.')
 const BUSY = problem('RATE_LIMITED', 'Too many people are signing in; try again.', { retryAfterSeconds: 2 })
 
 /**
@@ -96,7 +97,9 @@ export function authorizeRoutes(deps: OAuthDeps): readonly Route[] {
     if (request === undefined) return
     const { client, redirectUri, state, codeChallenge } = request
     const deed = { action: 'session.sign_in', tenantId: client.tenant_id } as const
-    if (form.get('decision') === 'deny') {
+    const decision = form.get('decision')
+    if (decision !== 'allow' && decision !== 'deny') return exchange.replyProblem(UNDECIDED)
+    if (decision === 'deny') {
       await recordDeed(deps, exchange, { ...deed, actor: null, target: client.id, refusal: DENIED })
       return refuse(exchange, redirectUri, state, 'access_denied', DENIED.detail)
     }

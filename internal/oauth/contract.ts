@@ -91,6 +91,7 @@ export const ISSUE_TOKEN: Operation = {
       description: 'A token.',
       headers: {
         'Cache-Control': z.literal('no-store'),
+        Pragma: z.literal('no-cache'),
         'RateLimit-Limit': z.int().min(0),
         'RateLimit-Remaining': z.int().min(0),
         'RateLimit-Reset': z.int().min(0),

@@ -41,7 +41,8 @@ export const issueTokenRoute = (path: string, operation: Operation, deps: OAuthD
     const { subject, refreshToken } = granted
     const token = await issueAccessToken(deps.parties, deps.keys.signer(), subject, deps.tokenLifeS, nowMs)
     await recordDeed(deps, exchange, { ...deed, target: subject.person?.userId ?? client.id })
-    exchange.replyJson('200 OK', {
+    // RFC 6749 section 5.1.
+    exchange.replyJson('200 OK\r\nPragma: no-cache', {
       access_token: token,
       token_type: 'Bearer',
       expires_in: deps.tokenLifeS,

@@ -132,6 +132,35 @@ test('a right password that opens none of the scopes is written down', async () 
   expect(deeds()).toEqual([['session.sign_in', 'refused', 'INSUFFICIENT_SCOPE', bob.id, client.id]])
 })
 
+test.each(['', 'yes', 'Allow'])('what is neither a yes nor a no opens nothing: decision=%s', async (decision) => {
+  const { status, location } = await signIn({ username: 'ada', password: PASSWORD, decision })
+
+  expect([status, location]).toEqual([400, undefined])
+  expect(deeds()).toEqual([])
+})
+
+test('a token is not to be kept by caches of any age', async () => {
+  const answer = await fetch(`http://127.0.0.1:${server.port}/v1/oauth/token`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    body: new URLSearchParams({
+      client_id: client.id,
+      client_secret: created.secret,
+      grant_type: 'authorization_code',
+      code: await code(),
+      code_verifier: VERIFIER,
+      redirect_uri: CALLBACK,
+    }),
+  })
+  await answer.text()
+
+  expect([answer.status, answer.headers.get('cache-control'), answer.headers.get('pragma')]).toEqual([
+    200,
+    'no-store',
+    'no-cache',
+  ])
+})
+
 test('a person’s no is written down', async () => {
   const { location } = await signIn({ decision: 'deny' })
 
