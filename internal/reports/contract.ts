@@ -15,7 +15,7 @@ const TIMES: Parameters = {
     .meta({
       description:
         'Where the period begins: a day (in the time zone), or an RFC 3339 time in UTC on the quarter of an hour. ' +
-        'Without it: thirty days ago.',
+        'Without it: the day thirty days before `to`; before today where that is not there either.',
       examples: ['2026-11-01'],
     }),
   to: z

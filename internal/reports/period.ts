@@ -11,7 +11,7 @@ export interface Period {
 
 const QUARTER_MS = 15 * 60 * 1000
 const DAY_MS = 24 * 60 * 60 * 1000
-/** What a report without a period is about. */
+/** What a report is about that does not say where its period begins. */
 const DAYS_USUAL = 30
 export const DAYS_MAX = 1_100
 
@@ -92,11 +92,18 @@ export function readEdge(text: string, zone: string): number | undefined {
   return isEdge(ms) ? ms : undefined
 }
 
+/** Midnight of an instant's day, as if the zone were UTC. */
+const dayOf = (zone: string, ms: number): number => Math.floor((ms + offsetMs(zone, ms)) / DAY_MS) * DAY_MS
+
+/** The beginning of the day thirty days before. */
+export const usualStart = (zone: string, ms: number): number =>
+  Math.max(0, startOfDay(dayOf(zone, ms) - DAYS_USUAL * DAY_MS, zone))
+
 /** The last thirty days, and today. */
-export function usualPeriod(zone: string, nowMs: number): Period {
-  const today = Math.floor((nowMs + offsetMs(zone, nowMs)) / DAY_MS) * DAY_MS
-  return { fromMs: startOfDay(today - DAYS_USUAL * DAY_MS, zone), toMs: startOfDay(today + DAY_MS, zone) }
-}
+export const usualPeriod = (zone: string, nowMs: number): Period => ({
+  fromMs: usualStart(zone, nowMs),
+  toMs: startOfDay(dayOf(zone, nowMs) + DAY_MS, zone),
+})
 
 /**
  * The periods for each of which it is decided once which groups may be shown: months of the zone, and its days where the
@@ -108,7 +115,7 @@ export function fixedPeriods({ fromMs, toMs }: Period, interval: Interval | unde
   const ofWeeks = interval === 'week' ? weekAfter : (dayMs: number) => dayMs
   const periods: Period[] = []
   for (let atMs = fromMs; atMs < toMs; ) {
-    const local = Math.floor((atMs + offsetMs(zone, atMs)) / DAY_MS) * DAY_MS
+    const local = dayOf(zone, atMs)
     const date = new Date(interval === 'week' ? weekAfter(local - 6 * DAY_MS) : local)
     const [year, month, day] = [date.getUTCFullYear(), date.getUTCMonth(), date.getUTCDate()]
     const [first, next] = isOfDays

@@ -3,7 +3,7 @@ import { type Condition, digestOf, isFilterName, parseFilters } from '../filters
 import { badParameter, namedOnce, readPairs } from '../gateway/query-string.js'
 import type { Problem } from '../problems/catalogue.js'
 import { type Interval, REPORT_DIMENSIONS, type ReportDimension } from '../store/queries/usage.js'
-import { DAYS_MAX, isEdge, type Period, readEdge, readZone, usualPeriod } from './period.js'
+import { DAYS_MAX, isEdge, type Period, readEdge, readZone, usualPeriod, usualStart } from './period.js'
 
 const DAY_MS = 24 * 60 * 60 * 1000
 
@@ -122,7 +122,8 @@ function readPeriod(
     edges[operator === 'gte' ? 'from' : 'to'].push(ms)
   }
   const toMs = edges.to.length === 0 ? usual.toMs : Math.min(...edges.to)
-  const fromMs = edges.from.length === 0 ? Math.min(usual.fromMs, toMs - DAY_MS) : Math.max(...edges.from)
+  const begins = edges.to.length === 0 ? usual.fromMs : usualStart(zone, toMs)
+  const fromMs = edges.from.length === 0 ? begins : Math.max(...edges.from)
   if (fromMs >= toMs) return { pointer: '/from', detail: 'The period must begin before it ends.' }
   if (toMs - fromMs > DAYS_MAX * DAY_MS) return { pointer: '/from', detail: `A period has at most ${DAYS_MAX} days.` }
   return { fromMs, toMs }

@@ -1,0 +1,25 @@
+import { expect, test } from 'vitest'
+import { readQuestion } from '../../../internal/reports/kinds.js'
+
+const NOW_MS = Date.UTC(2026, 10, 23, 10, 30)
+
+const periodOf = (query: string): readonly [from: string, to: string] => {
+  const read = readQuestion('usage', query, NOW_MS)
+  if (!read.ok) throw new Error(read.problem.detail)
+  const { fromMs, toMs } = read.question.period
+  return [new Date(fromMs).toISOString(), new Date(toMs).toISOString()]
+}
+
+test.each([
+  ['', '2026-10-24T00:00:00.000Z', '2026-11-24T00:00:00.000Z'],
+  ['from=2026-11-20', '2026-11-20T00:00:00.000Z', '2026-11-24T00:00:00.000Z'],
+  ['to=2026-10-01', '2026-09-01T00:00:00.000Z', '2026-10-01T00:00:00.000Z'],
+  ['to=2026-11-23T09:15:00Z', '2026-10-24T00:00:00.000Z', '2026-11-23T09:15:00.000Z'],
+  ['to=2027-01-31', '2027-01-01T00:00:00.000Z', '2027-01-31T00:00:00.000Z'],
+  ['filter[event_time][lt]=2026-10-01T00:00:00Z', '2026-09-01T00:00:00.000Z', '2026-10-01T00:00:00.000Z'],
+  ['to=1970-01-02', '1970-01-01T00:00:00.000Z', '1970-01-02T00:00:00.000Z'],
+  // Clocks go back in between.
+  ['to=2026-11-20&time_zone=Europe/Berlin', '2026-10-20T22:00:00.000Z', '2026-11-19T23:00:00.000Z'],
+])('what begins nowhere begins thirty days before its end, or before today: %s', (query, from, to) => {
+  expect(periodOf(query)).toEqual([from, to])
+})
