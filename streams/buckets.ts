@@ -147,7 +147,7 @@ export const DELIVERY_CHECKPOINTS = { name: 'delivery_checkpoints', history: 1 }
  */
 export const CHECKPOINTS = { name: 'checkpoints', history: 1 } as const satisfies Bucket
 
-/** `<job id>` -> a job that attributes a window of records again, and how far it is. Written by the command line and the changes' reader; compare-and-set. */
+/** `<job id>` -> a job that attributes a window of records again or values it anew, and how far it is. Written by the command line and the changes' reader; compare-and-set. */
 export const REATTRIBUTIONS = { name: 'reattributions', history: 1 } as const satisfies Bucket
 
 /**

@@ -1,10 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { SingleBar } from 'cli-progress'
 import { Command, InvalidArgumentError } from 'commander'
+import { importedBooks } from '../../internal/attribution/books/import-book.js'
 import { slicePublisher } from '../../internal/attribution/changes/publish.js'
 import type { StoredModel } from '../../internal/attribution/models/version.js'
 import type { ReattributionJob } from '../../internal/attribution/reattribution/job.js'
 import { newJob } from '../../internal/attribution/reattribution/slice.js'
+import type { Tally, Valued } from '../../internal/attribution/reattribution/value-again.js'
 import type { Broker } from '../../internal/broker/connect.js'
 import { createPublisher } from '../../internal/broker/publisher.js'
 import { bucketRecords, type Records } from '../../internal/broker/records.js'
@@ -15,7 +17,7 @@ import { signingKey } from '../../internal/secrets/signing-keys.js'
 import { countRecords } from '../../internal/store/queries/slices.js'
 import { settingsOf, type Tenant } from '../../internal/tenants/tenant.js'
 import { parseInstant } from '../../internal/units/instant.js'
-import { MODELS, REATTRIBUTIONS, SIGNING_KEYS, TENANTS } from '../../streams/buckets.js'
+import { MODELS, PRICE_BOOKS, REATTRIBUTIONS, SIGNING_KEYS, TENANTS } from '../../streams/buckets.js'
 import { recordByCli } from './audited.js'
 import {
   connectInstanceBroker,
@@ -30,6 +32,9 @@ interface ReattributeOptions extends InstanceOption {
   readonly from?: number
   readonly to?: number
   readonly stageB?: string
+  readonly fillUnpriced?: true
+  readonly repriceBook?: string
+  readonly dryRun?: true
   readonly job?: string
   readonly cancel?: true
   readonly json?: true
@@ -43,13 +48,19 @@ export const reattributeCommand = (): Command =>
   new Command('reattribute')
     .description(
       'Attributes records of a window again, by the directory, the pools and the models of now: where somebody else is ' +
-        'found, the record gets a new version. Prices, energy and carbon stay; what people have overridden or disputed ' +
-        'stays. The job goes on in the service when this command ends, and behind where it was when the service does.',
+        'found, the record gets a new version. Prices, energy and carbon stay, unless --fill-unpriced or --reprice-book ' +
+        'asks for them and nothing else; what people have overridden or disputed stays. The job goes on in the service when this command ends, and behind where it was when the service does.',
     )
     .option('--tenant <id>', 'whose records')
     .option('--from <time>', 'of the first events: a date, or RFC 3339 in UTC', readTime)
     .option('--to <time>', 'before this time', readTime)
     .option('--stage-b <model>', 'id of the model that answers in stage B, whichever serves now')
+    .option(
+      '--fill-unpriced',
+      'values records without a cost, energy or carbon, by the books, prices and tables of now; what has a value keeps it',
+    )
+    .option('--reprice-book <id>', 'prices records anew whose cost is by this version of the price book')
+    .option('--dry-run', 'counts what either of the two would change, and changes nothing')
     .option('--job <id>', 'follows a job that is under way, or has stalled, in place of beginning one')
     .option('--cancel', 'ends the job: versions that it has made stay')
     .addOption(dataDirOption())
@@ -91,14 +102,20 @@ async function run(options: ReattributeOptions): Promise<void> {
 }
 
 async function begin(
-  { tenant, from, to, stageB }: ReattributeOptions,
+  options: ReattributeOptions,
   broker: Broker,
   jobs: Records<ReattributionJob>,
   idsKey: Uint8Array,
 ): Promise<ReattributionJob> {
+  const { tenant, from, to, stageB, dryRun } = options
   if (tenant === undefined || from === undefined || to === undefined || from >= to) {
     throw new ConfigError('say --tenant, --from and --to, or --job; from must be before to')
   }
+  const valued = valuedBy(options)
+  if (dryRun === true && valued === undefined) {
+    throw new ConfigError('--dry-run goes with --fill-unpriced or --reprice-book')
+  }
+  if (valued !== undefined && valued !== 'unpriced') await checkBook(valued.book, broker)
   const known = await (await broker.bucket(TENANTS)).get(tenant)
   if (known?.operation !== 'PUT') throw new ConfigError(`there is no tenant ${tenant}`)
   if (stageB !== undefined) {
@@ -112,11 +129,35 @@ async function begin(
     if (model.recalled_at !== null) throw new ConfigError(`the model ${stageB} was recalled`)
   }
   const id = randomId('rea', deriveTenantIds(idsKey, tenant))
-  const asked = { id, tenant_id: tenant, from_ms: from, to_ms: to, model: stageB ?? null, actor: 'cli' }
+  const asked = {
+    id,
+    tenant_id: tenant,
+    from_ms: from,
+    to_ms: to,
+    model: stageB ?? null,
+    ...(valued && { valued }),
+    ...(dryRun && { dry_run: dryRun }),
+    actor: 'cli',
+  }
   const job = await jobs.createOnce(id, newJob(asked, Date.now()))
   await recordByCli(broker, 'attribution.reattribute', id, { after: shown(job) }, tenant)
   await slicePublisher(createPublisher(broker.connection).publish)(tenant, { jobId: id, slice: 0 })
   return job
+}
+
+function valuedBy({ fillUnpriced, repriceBook, stageB }: ReattributeOptions): Valued | undefined {
+  if ([fillUnpriced, repriceBook, stageB].filter((option) => option !== undefined).length > 1) {
+    throw new ConfigError('say one of --stage-b, --fill-unpriced and --reprice-book')
+  }
+  if (fillUnpriced === true) return 'unpriced'
+  return repriceBook === undefined ? undefined : { book: repriceBook }
+}
+
+/** One that the product comes or came with is named by the day that it describes. */
+async function checkBook(id: string, broker: Broker): Promise<void> {
+  if (/^\d{4}-\d\d-\d\d$/.test(id)) return
+  const books = await importedBooks(await broker.bucket(PRICE_BOOKS))
+  if (!books.some((book) => book.id === id)) throw new ConfigError(`there is no price book ${id}`)
 }
 
 async function follow(
@@ -153,7 +194,15 @@ async function follow(
   }
 }
 
-const shown = ({ id, tenant_id, from_ms, to_ms, model, status, seen, changed, unnamed }: ReattributionJob) => ({
+const shown = (job: ReattributionJob) => {
+  const { valued, dry_run, tally } = job
+  return {
+    ...shownOfAll(job),
+    ...(valued && { valued, dry_run: dry_run ?? false, ...tally }),
+  }
+}
+
+const shownOfAll = ({ id, tenant_id, from_ms, to_ms, model, status, seen, changed, unnamed }: ReattributionJob) => ({
   job: id,
   tenant_id,
   from: new Date(from_ms).toISOString(),
@@ -165,6 +214,16 @@ const shown = ({ id, tenant_id, from_ms, to_ms, model, status, seen, changed, un
   unnamed,
 })
 
-const asText = ({ id, status, seen, changed, unnamed }: ReattributionJob): string =>
+const asText = (job: ReattributionJob): string =>
+  job.tally === undefined ? attributedText(job) : valuedText(job, job.tally)
+
+const attributedText = ({ id, status, seen, changed, unnamed }: ReattributionJob): string =>
   `  ${id} ${status}: ${seen} records, ${changed} attributed anew` +
   `${unnamed === 0 ? '' : `, ${unnamed} left as they are, since the name of their identity is not kept`}\n`
+
+const valuedText = ({ id, status, seen, changed, dry_run }: ReattributionJob, tally: Tally): string =>
+  `  ${id} ${status}: ${seen} records, ${changed} ${dry_run === true ? 'would be ' : ''}valued anew\n` +
+  `    cost of ${tally.cost_records}, by ${tally.cost_usd} USD in all\n` +
+  `    energy of ${tally.energy_records}, by ${tally.energy_wh} Wh\n` +
+  `    carbon of ${tally.carbon_records}, by ${tally.carbon_gco2e} gCO2e\n` +
+  `    ${tally.left} left as they are, in part or whole: what is known now has no other value for them\n`

@@ -174,6 +174,12 @@ const explanation = z
           evidence_basis: z.enum(EVIDENCE_BASES),
           confidence_band: z.enum(CONFIDENCE_BANDS),
           export_eligibility: z.enum(EXPORT_ELIGIBILITIES),
+          cost_usd: decimalText(),
+          cost_basis: z.enum(COST_BASES),
+          energy_wh: decimalText(),
+          energy_basis: z.enum(FOOTPRINT_BASES),
+          carbon_gco2e: decimalText(),
+          carbon_basis: z.enum(FOOTPRINT_BASES),
         }),
       )
       .meta({ description: 'What the record said before, the oldest first: empty for nearly all.' }),

@@ -74,7 +74,7 @@ export async function compact(
   return tenants
 }
 
-const IS_REPLACED = "change IN ('reattribution', 'correction')"
+const IS_REPLACED = "change IN ('reattribution', 'revaluation', 'correction')"
 const IN_SPAN =
   'closed_at >= fromUnixTimestamp64Milli({first:Int64}) AND closed_at <= fromUnixTimestamp64Milli({last:Int64})'
 

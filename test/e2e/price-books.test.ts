@@ -94,6 +94,31 @@ test('a row that looks wrong keeps its price until a person takes it', async () 
   }
 })
 
+test('records of a wrong book are priced anew once the right one is there, when that is asked for', async () => {
+  const from = '2026-11-15T00:00:00.000Z'
+  const untilPriced = async (price: string) => {
+    let record = await call(from)
+    for (const end = Date.now() + 60_000; record.cost_usd !== price && Date.now() < end; await sleep(20)) {
+      record = await call(from)
+    }
+    return record
+  }
+  const take = ['--effective-from', from, '--accept', 'openai/gpt-4o-mini', '--json']
+  const wrong = (await run('import', bookWith('9'), ...take)).json().book
+  const record = await untilPriced('9')
+  await run('import', bookWith('0.25'), ...take)
+  expect((await untilPriced('0.25')).cost_usd).toBe('0.25')
+  const window = ['--tenant', service.credentials.tenant_id, '--from', '2026-11-15', '--to', '2026-11-16']
+  const { lines } = await command(service, ['reattribute', ...window, '--reprice-book', wrong, '--json'])
+
+  const job = JSON.parse(lines.find((line) => line.startsWith('{')) ?? '')
+  expect(job).toMatchObject({ status: 'done', valued: { book: wrong }, left: 0 })
+  expect(job.cost_records).toBe(job.changed)
+  const after = (await ask('GET', `/v1/attribution/${record.id}`)).json
+  expect(after).toMatchObject({ cost_usd: '0.25', energy_wh: record.energy_wh })
+  expect(after.explanation.history).toMatchObject([{ cost_usd: '9', ended_by: { change: 'revaluation' } }])
+})
+
 test('a file that is no price book is refused, with what is wrong', async () => {
   const { code, text } = await run('import', bookWith('-1'))
 

@@ -179,7 +179,109 @@ test('a job goes on behind where it was when the attributor and the store die, a
   expect(rollups).toEqual(records)
 }, 240_000)
 
+/** Calls of a deployment, which no book knows until the tenant has said what it stands for. */
+async function deployed(deployment: string, day: string, total: number): Promise<string[]> {
+  const ids = await send(
+    Array.from({ length: total }, (_, i) =>
+      wireEvent({
+        event_id: randomUUID(),
+        ingestion_timestamp: new Date(Date.parse(`${day}T00:00:00Z`) + i * 1_000).toISOString(),
+        provider: 'azure',
+        requested_model: deployment,
+        input_tokens: 1_000,
+        output_tokens: 250,
+        attributed_service: 'search',
+      }),
+    ),
+  )
+  while ((await count(`SELECT count() FROM attributions WHERE requested_model = '${deployment}'`)) < total)
+    await sleep(50)
+  return ids
+}
+
+/** With a call that shows that the attributor knows it. */
+async function named(deployment: string): Promise<void> {
+  await ask('POST', '/api/v1/model-names', { provider: 'azure', name: deployment, served_model: 'gpt-4o' })
+  const call = { provider: 'azure', requested_model: deployment, input_tokens: 1_000, output_tokens: 250 }
+  await untilAttributed(call, { cost_basis: 'price_book' })
+}
+
+test('what had no value is valued by what is known now, as new versions; what had one keeps it', async () => {
+  const [unpriced = ''] = await deployed('prod-chat', '2026-05-01', 3)
+  const [priced = '', unknown = ''] = await send([
+    wireEvent({ ingestion_timestamp: '2026-05-01T01:00:00Z', input_tokens: 7, output_tokens: 7 }),
+    wireEvent({ ingestion_timestamp: '2026-05-01T02:00:00Z', requested_model: 'unheard-of', output_tokens: 7 }),
+  ])
+  for (const id of [unpriced, priced, unknown]) await shown(id)
+  const stay = [await show(priced), await show(unknown)]
+  const before = await show(unpriced)
+  expect(before).toMatchObject({ cost_basis: 'unpriced', energy_basis: 'unknown' })
+  await named('prod-chat')
+
+  const dry = await reattribute('2026-05-01', '2026-05-02', '--fill-unpriced', '--dry-run')
+  expect(await show(unpriced)).toEqual(before)
+  const job = await reattribute('2026-05-01', '2026-05-02', '--fill-unpriced')
+
+  const found = { status: 'done', seen: 5, changed: 3, cost_records: 3, cost_usd: '0.015', energy_records: 3, left: 1 }
+  expect(dry).toMatchObject({ ...found, dry_run: true })
+  expect(job).toMatchObject({ ...found, dry_run: false })
+  expect(await show(unpriced)).toMatchObject({
+    service: before.service,
+    owner: before.owner,
+    cost_usd: '0.005',
+    cost_basis: 'price_book',
+    energy_basis: 'modelled',
+    carbon_basis: 'modelled',
+    interpretation: { export_eligibility: 'eligible' },
+    explanation: { history: [{ cost_usd: '0', ended_by: { change: 'revaluation', actor: 'cli' } }] },
+  })
+  expect([await show(priced), await show(unknown)]).toEqual(stay)
+  const again = await reattribute('2026-05-01', '2026-05-02', '--fill-unpriced')
+  expect(again).toMatchObject({ changed: 0, cost_usd: '0', left: 1 })
+  const { records, rollups } = await readBooks(store)
+  expect(rollups).toEqual(records)
+
+  const { json: log } = await ask('GET', '/api/v1/audit-log?action=attribution.reattribute')
+  const entry = log.data.find(({ target }: Json) => target === job.job)
+  expect(entry).toMatchObject({ actor: 'cli', changes: { after: { valued: 'unpriced', dry_run: false } } })
+})
+
+test('a job that values goes on behind where it was when the attributor dies, and nothing is counted twice', async () => {
+  const total = 12_000
+  await deployed('prod-batch', '2026-06-01', total)
+  await named('prod-batch')
+
+  const slices = () => count(`SELECT uniqExact(closed_at) FROM closed WHERE change = 'revaluation'`)
+  const earlier = await slices()
+  const running = reattribute('2026-06-01', '2026-06-02', '--fill-unpriced')
+  while ((await slices()) === earlier) await sleep(5)
+  await kill('attributor')
+  const job = await running
+
+  expect(job).toMatchObject({
+    status: 'done',
+    seen: total,
+    changed: total,
+    cost_records: total,
+    cost_usd: '60',
+    left: 0,
+  })
+  const ofJob = `FROM attributions WHERE requested_model = 'prod-batch' AND event_time >= '2026-06-01 00:00:00'
+                   AND event_time < '2026-06-02 00:00:00'`
+  expect(await count(`SELECT count() ${ofJob}`)).toBe(2 * total)
+  expect(await count(`SELECT count() ${ofJob} AND (id, valid_from) NOT IN (SELECT id, valid_from FROM closed)`)).toBe(
+    total,
+  )
+  const { records, rollups } = await readBooks(store)
+  expect(rollups).toEqual(records)
+}, 240_000)
+
 test('what makes no sense is said at once', async () => {
+  await expect(reattribute('2026-04-01', '2026-04-02', '--dry-run')).rejects.toThrow(/goes with --fill-unpriced/)
+  await expect(reattribute('2026-04-01', '2026-04-02', '--reprice-book', 'book_none')).rejects.toThrow(/no price book/)
+  await expect(
+    reattribute('2026-04-01', '2026-04-02', '--reprice-book', '2026-09-23', '--fill-unpriced'),
+  ).rejects.toThrow(/say one of/)
   await expect(reattribute('2026-04-02', '2026-04-01')).rejects.toThrow(/from must be before to/)
   await expect(reattribute('2026-04-01', '2026-04-02', '--stage-b', 'mdl_none')).rejects.toThrow(/no model/)
 })

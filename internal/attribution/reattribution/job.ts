@@ -1,7 +1,8 @@
 import type { Place } from '../../store/queries/slices.js'
+import type { Tally, Valued } from './value-again.js'
 
 /**
- * A job that attributes a window of a tenant's records again; the value of its id in the bucket `reattributions`. It is
+ * A job that attributes a window of a tenant's records again, or values them anew; the value of its id in the bucket `reattributions`. It is
  * worked off in slices, each of which is a message of CHANGES: so it meets people's decisions in one order, and goes on
  * behind the last slice whoever dies.
  */
@@ -13,6 +14,10 @@ export interface ReattributionJob {
   readonly to_ms: number
   /** The stage B model that answers, whatever serves now; null: what serves now. */
   readonly model: string | null
+  /** Which records it values anew; absent of one that attributes them again. */
+  readonly valued?: Valued
+  /** Counts what it would change, and changes nothing. */
+  readonly dry_run?: true
   /** Who has asked for it. */
   readonly actor: string
   readonly created_at: string
@@ -24,6 +29,8 @@ export interface ReattributionJob {
   readonly seen: number
   readonly changed: number
   readonly unnamed: number
+  /** What the new versions of one that values have changed. */
+  readonly tally?: Tally
 }
 
 /** What a message of CHANGES says of a job. */

@@ -43,6 +43,7 @@ export async function openReattribution(
     identityNames: (tenantId) => directory.identityNames(tenantId),
     hashOf: (tenantId, identity) => idHex(identityHash(rowDeps.identityKeyOf(tenantId), identity)),
     publishSlice: slicePublisher(publish),
+    consumptionOf: rowDeps.consumptionOf,
     stages(rowOf) {
       const kept = {
         ...rowDeps,

@@ -58,7 +58,7 @@ export function recall(row: AttributionRow, nameOf: (hash: string) => string | u
   }
 }
 
-/** What a call cost and consumed is what it was: to attribute it again never reprices it. */
+/** What a call cost and consumed is what it was: to attribute it again never reprices it (`value-again.ts` does). */
 export const keptConsumption = (row: AttributionRow): Consumption => ({
   costUsd: row.costUsd,
   costBasis: row.costBasis,

@@ -3,8 +3,10 @@ import { type Place, placeBefore, type Slice } from '../../store/queries/slices.
 import type { AttributionRow } from '../../store/tables/attributions.js'
 import type { ClosedRow } from '../../store/tables/closed.js'
 import type { Announce } from '../announce.js'
-import { attributeAgain, type StagesAgain } from './attribute-again.js'
+import type { RowDeps } from '../row.js'
+import { type Again, attributeAgain, type StagesAgain } from './attribute-again.js'
 import type { ReattributionJob, SliceMessage } from './job.js'
+import { NO_TALLY, plusTally, tallyOf, valueAgain } from './value-again.js'
 
 export interface SliceDeps {
   readonly jobs: Records<ReattributionJob>
@@ -13,6 +15,8 @@ export interface SliceDeps {
   readonly tracePeers: (slice: Slice, beforeMs: number) => Promise<readonly AttributionRow[]>
   readonly rowsValidFrom: (slice: Slice, validFromMs: number) => Promise<readonly AttributionRow[]>
   readonly stages: StagesAgain
+  /** By the books, prices and tables of now. */
+  readonly consumptionOf: RowDeps['consumptionOf']
   /** The identities of the tenant's directory. */
   readonly identityNames: (tenantId: string) => Iterable<string>
   /** Hex of the hash that rows keep of an identity. */
@@ -65,24 +69,18 @@ export async function prepareSlice(
   const before = await deps.undecidedRows(slice, atMs)
   // What an earlier attempt has inserted stands: the directory or the model may be others by now.
   const landed = plannedUntil === undefined ? [] : versionsOf(idsOf(before), await deps.rowsValidFrom(slice, atMs))
-  const again =
-    landed.length > 0
-      ? { changed: landed, unnamed: 0 }
-      : await attributeAgain(before, await deps.tracePeers(slice, atMs), {
-          stages: deps.stages,
-          nameOf: namesByHash(job.tenant_id, deps),
-          basisOf: (stage) =>
-            stage === 'b' && job.model !== null ? basisOfModel(job.tenant_id, job.model) : undefined,
-          validFromMs: atMs,
-        })
+  const again = landed.length > 0 ? { changed: landed, unnamed: 0 } : await madeAgain(job, before, slice, atMs, deps)
+  const tally = job.valued && plusTally(job.tally ?? NO_TALLY, tallyOf(before, again.changed, job.valued))
   const closed = closedBy(again.changed, before, job, atMs)
   return {
     until,
     size: SLICE_RECORDS,
     async carryOut(token) {
-      await deps.insert(again.changed, token)
-      await deps.close(closed, token)
-      await deps.announce(again.changed)
+      if (job.dry_run !== true) {
+        await deps.insert(again.changed, token)
+        await deps.close(closed, token)
+        await deps.announce(again.changed)
+      }
       // Before the job goes on: an attempt that dies in between publishes it again, and it is taken once.
       if (!isCancelled) await deps.publishSlice(job.tenant_id, { jobId: job.id, slice: job.next + 1 })
       const { seen, changed, unnamed } = job
@@ -94,6 +92,7 @@ export async function prepareSlice(
           seen: seen + before.length,
           changed: changed + again.changed.length,
           unnamed: unnamed + again.unnamed,
+          ...(tally && { tally }),
         },
         deps,
       )
@@ -103,9 +102,28 @@ export async function prepareSlice(
 
 const NOTHING: PreparedSlice = { until: null, size: 0, carryOut: async () => undefined }
 
+/** What becomes of a slice's records by what is known now. */
+async function madeAgain(
+  job: ReattributionJob,
+  before: readonly AttributionRow[],
+  slice: Slice,
+  atMs: number,
+  deps: SliceDeps,
+): Promise<Again> {
+  if (job.valued !== undefined) {
+    return { changed: valueAgain(before, job.valued, deps.consumptionOf, atMs), unnamed: 0 }
+  }
+  return attributeAgain(before, await deps.tracePeers(slice, atMs), {
+    stages: deps.stages,
+    nameOf: namesByHash(job.tenant_id, deps),
+    basisOf: (stage) => (stage === 'b' && job.model !== null ? basisOfModel(job.tenant_id, job.model) : undefined),
+    validFromMs: atMs,
+  })
+}
+
 /** A job that begins. */
 export const newJob = (
-  asked: Pick<ReattributionJob, 'id' | 'tenant_id' | 'from_ms' | 'to_ms' | 'model' | 'actor'>,
+  asked: Pick<ReattributionJob, 'id' | 'tenant_id' | 'from_ms' | 'to_ms' | 'model' | 'valued' | 'dry_run' | 'actor'>,
   nowMs: number,
 ): ReattributionJob => ({
   ...asked,
@@ -116,6 +134,7 @@ export const newJob = (
   seen: 0,
   changed: 0,
   unnamed: 0,
+  ...(asked.valued && { tally: NO_TALLY }),
 })
 
 /** As stage B plans what serves a tenant. */
@@ -132,8 +151,9 @@ function closedBy(
   job: ReattributionJob,
   atMs: number,
 ): ClosedRow[] {
+  const change = job.valued === undefined ? 'reattribution' : 'revaluation'
   return versionsOf(idsOf(changed), before).map((version) => {
-    return { version, closedAtMs: atMs, change: 'reattribution', changeId: job.id, actor: job.actor }
+    return { version, closedAtMs: atMs, change, changeId: job.id, actor: job.actor }
   })
 }
 

@@ -16,6 +16,12 @@ export interface StoredClosed {
   readonly evidence_basis: string
   readonly confidence_band: string
   readonly export_eligibility: string
+  readonly cost_usd: string
+  readonly cost_basis: string
+  readonly energy_wh: string
+  readonly energy_basis: string
+  readonly carbon_gco2e: string
+  readonly carbon_basis: string
 }
 
 /** Which of some versions of a tenant's records were closed by an instant: hex of the id and milliseconds of `valid_from`, as `versionKey` joins them. */
@@ -53,7 +59,7 @@ export async function closedVersionsOf(
   const result = await store.query({
     query: `SELECT toUnixTimestamp64Milli(valid_from) AS valid_from_ms, toUnixTimestamp64Milli(closed_at) AS closed_at_ms,
               change, change_id, actor, service, owner, output_state, stage_origin, evidence_basis, confidence_band,
-              export_eligibility
+              export_eligibility, cost_usd, cost_basis, energy_wh, energy_basis, carbon_gco2e, carbon_basis
             FROM (SELECT * FROM closed UNION ALL SELECT * FROM closed_history)
             WHERE tenant_id = {tenant:String} AND ${OF_ID}
               AND closed_at <= fromUnixTimestamp64Milli({by:Int64})

@@ -1,8 +1,16 @@
 import type { RowBinaryTable } from '../sink.js'
 import { ATTRIBUTION_COLUMNS, type AttributionRow } from './attributions.js'
 
-/** What closes a version of a record: a person's decision or its withdrawal, a job that attributes anew, or what its trace has told later. */
-export const CHANGES = ['override', 'undo_override', 'dispute', 'undo_dispute', 'reattribution', 'correction'] as const
+/** What closes a version of a record: a person's decision or its withdrawal, a job that attributes or values anew, or what its trace has told later. */
+export const CHANGES = [
+  'override',
+  'undo_override',
+  'dispute',
+  'undo_dispute',
+  'reattribution',
+  'revaluation',
+  'correction',
+] as const
 export type Change = (typeof CHANGES)[number]
 
 /** That a version is no longer valid from an instant on, and why. */

@@ -1,8 +1,11 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { Stage } from '../../../../internal/attribution/actor/stage.js'
 import type { ReattributionJob } from '../../../../internal/attribution/reattribution/job.js'
+import { keptConsumption } from '../../../../internal/attribution/reattribution/recall.js'
 import { newJob, prepareSlice, type SliceDeps } from '../../../../internal/attribution/reattribution/slice.js'
+import type { Consumption } from '../../../../internal/attribution/row.js'
 import type { AttributionRow } from '../../../../internal/store/tables/attributions.js'
+import { formatQuantity, parseSum } from '../../../../internal/units/quantity.js'
 import { idOf, NOW_MS } from '../../../support/invocations.js'
 import { finishedRow } from '../../../support/rows.js'
 
@@ -22,12 +25,27 @@ const OTHER_SERVICE: Stage = {
   }),
 }
 
+const BY_OTHER_BOOK: Consumption = {
+  ...keptConsumption(RECORD),
+  costUsd: parseSum('2.5'),
+  costDetails: '{"book_as_of":"2026-12-01"}',
+}
+
 /** A job of one record, and a read model that holds what is written to it. */
-function begin() {
-  const asked = { id: 'rea_1', tenant_id: RECORD.tenantId, from_ms: 0, to_ms: NOW_MS + 1, model: null, actor: 'cli' }
+function begin(stated: Pick<ReattributionJob, 'valued' | 'dry_run'> = {}, record = RECORD) {
+  const asked = {
+    id: 'rea_1',
+    tenant_id: RECORD.tenantId,
+    from_ms: 0,
+    to_ms: NOW_MS + 1,
+    model: null,
+    actor: 'cli',
+    ...stated,
+  }
   let job = newJob(asked, NOW_MS)
-  const versions = [RECORD]
+  const versions = [record]
   const closed: string[] = []
+  const changes: string[] = []
   const published: number[] = []
   let isAway = false
   const deps: SliceDeps = {
@@ -45,6 +63,7 @@ function begin() {
     tracePeers: async () => [],
     rowsValidFrom: async (_slice, atMs) => versions.filter(({ validFromMs }) => validFromMs === atMs),
     stages: () => [OTHER_SERVICE],
+    consumptionOf: () => BY_OTHER_BOOK,
     identityNames: () => [],
     hashOf: () => '',
     publishSlice: async (_tenantId, { slice }) => published.push(slice),
@@ -53,7 +72,10 @@ function begin() {
     },
     async close(rows) {
       if (isAway) throw new Error('the store is away')
-      for (const { version } of rows) closed.push(`${hex(version)} ${version.validFromMs}`)
+      for (const { version, change } of rows) {
+        closed.push(`${hex(version)} ${version.validFromMs}`)
+        changes.push(change)
+      }
     },
     announce: async () => undefined,
   }
@@ -72,6 +94,8 @@ function begin() {
     },
     alsoComes: (row: AttributionRow) => void versions.push(row),
     job: () => job,
+    costs: () => versions.map(({ costUsd }) => formatQuantity(costUsd)),
+    changes: () => changes,
     services: () => versions.map(({ service }) => service),
     closed,
     published,
@@ -132,4 +156,41 @@ test('a record that came in the same millisecond is not taken for what an earlie
 
   expect(services()).toEqual(['search', 'search', 'chat'])
   expect(closed).toEqual([`${hex(RECORD)} ${RECORD.validFromMs}`])
+})
+
+describe('a job that values anew', () => {
+  const OF_A_BOOK = { ...RECORD, costDetails: '{"book_as_of":"2026-09-23"}' }
+  const valued = { book: '2026-09-23' }
+
+  test('writes new versions that keep who is attributed, and says what they change', async () => {
+    const { prepare, costs, services, changes, job } = begin({ valued }, OF_A_BOOK)
+
+    await (await prepare()).carryOut('token')
+
+    expect(costs()).toEqual(['0', '2.5'])
+    expect(services()).toEqual(['search', 'search'])
+    expect(changes()).toEqual(['revaluation'])
+    expect(job()).toMatchObject({ next: 1, seen: 1, changed: 1, tally: { cost_records: 1, cost_usd: '2.5', left: 0 } })
+  })
+
+  test('counts once what an attempt has inserted that died before it was done, and closes what that has replaced', async () => {
+    const { prepare, dieBeforeClosing, costs, closed, job } = begin({ valued }, OF_A_BOOK)
+    await dieBeforeClosing()
+
+    await (await prepare(UNTIL)).carryOut('token')
+
+    expect(costs()).toEqual(['0', '2.5'])
+    expect(closed).toEqual([`${hex(RECORD)} ${RECORD.validFromMs}`])
+    expect(job()).toMatchObject({ changed: 1, tally: { cost_records: 1, cost_usd: '2.5' } })
+  })
+
+  test('says the same in a dry run, goes on, and writes nothing', async () => {
+    const { prepare, costs, closed, published, job } = begin({ valued, dry_run: true }, OF_A_BOOK)
+
+    await (await prepare()).carryOut('token')
+
+    expect(costs()).toEqual(['0'])
+    expect([closed, published]).toEqual([[], [1]])
+    expect(job()).toMatchObject({ next: 1, changed: 1, tally: { cost_records: 1, cost_usd: '2.5' } })
+  })
 })
