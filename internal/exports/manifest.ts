@@ -45,7 +45,9 @@ export function manifestOf(facts: Facts): Manifest {
       list_cost: totals.cost,
       contracted_cost: totals.cost,
       energy_wh: totals.energyWh,
+      energy_is_lower_bound: totals.energyKnown !== totals.invocations,
       carbon_gco2e: totals.carbonGco2e,
+      carbon_is_lower_bound: totals.carbonKnown !== totals.invocations,
       invocations: Number(totals.invocations),
     },
     exported: reckoning.exported,
@@ -65,7 +67,7 @@ function focusMetadata({ tenantId, tenantName, request, asOfMs, createdAtMs }: F
   const { columns, focus_version: version, period } = request
   const definitions = columnsOf(version).filter(({ name }) => columns.includes(name))
   const instanceId = guidOf(`dataset ${tenantId}`)
-  const updated = new Date(asOfMs).toISOString()
+  const updated = focusTime(asOfMs)
   return {
     DataGenerator: { DataGenerator: GENERATOR },
     DatasetInstance: [
@@ -80,7 +82,7 @@ function focusMetadata({ tenantId, tenantName, request, asOfMs, createdAtMs }: F
         SchemaId: guidOf(JSON.stringify([version, definitions])),
         DatasetInstanceId: instanceId,
         FocusVersion: version,
-        CreationDate: new Date(createdAtMs).toISOString(),
+        CreationDate: focusTime(createdAtMs),
         ColumnDefinition: definitions.map(definitionOf),
       },
     ],
@@ -91,8 +93,8 @@ function focusMetadata({ tenantId, tenantName, request, asOfMs, createdAtMs }: F
         DatasetInstanceLastUpdated: updated,
         TimeSectors: [
           {
-            TimeSectorStart: `${period.from}T00:00:00Z`,
-            TimeSectorEnd: new Date(startOfDay(period.to) + DAY_MS).toISOString(),
+            TimeSectorStart: focusTime(startOfDay(period.from)),
+            TimeSectorEnd: focusTime(startOfDay(period.to) + DAY_MS),
             TimeSectorComplete: startOfDay(period.to) + DAY_MS <= asOfMs,
             TimeSectorLastUpdated: updated,
           },
@@ -101,6 +103,9 @@ function focusMetadata({ tenantId, tenantName, request, asOfMs, createdAtMs }: F
     ],
   }
 }
+
+/** As the standard writes an instant: UTC, without a fraction of a second (FOCUS 1.4, date/time format). */
+const focusTime = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19)}Z`
 
 const DATA_TYPES = {
   string: 'STRING',

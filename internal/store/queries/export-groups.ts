@@ -176,7 +176,8 @@ export async function stageGroups(
     ['carbon_known', ofCalls('g_carbon_known')],
     ['has_calls', 'r_has_calls'],
     ['confidence', 'g_confidence'],
-    ['people', 'g_people'],
+    // A root is never folded, and has nothing below it that could be (design section 6).
+    ['people', isRoot(grain) ? '0' : 'g_people'],
     ['people_state', `p_${NO_METER}`],
     ['key', 'cityHash64(g_start, g_provider, g_owner, g_service, g_served_model, r_price)'],
   ]
@@ -196,6 +197,10 @@ export async function stageGroups(
 
 /** With every identity that a tenant's directory may hold as a workload. */
 const QUERY_BYTES_MAX = 16 * 1024 * 1024
+
+/** Whether the groups are the roots themselves: a provider's months. */
+const isRoot = ({ owner, service, servedModel, day, metering }: ExportGrain): boolean =>
+  !owner && !service && !servedModel && !day && metering === undefined
 
 /** Staged slices of a job: what its file is made of. */
 export interface Staged {
@@ -251,6 +256,9 @@ export interface StagedTotals {
   readonly energyWh: string
   readonly carbonGco2e: string
   readonly invocations: string
+  /** Of these, those whose energy and carbon are known: what is not counts as 0 in the sums. */
+  readonly energyKnown: string
+  readonly carbonKnown: string
 }
 
 /** What the whole file comes to. */
@@ -264,7 +272,8 @@ export async function sumStaged(
   const result = await store.query({
     query: `SELECT toUInt32(countIf(${shown})) AS shownRows, toUInt32(countIf(has_calls AND NOT (${shown}))) AS foldedGroups,
               toUInt32(uniqExactIf((month, provider), NOT (${shown}))) AS foldedRows,
-              sum(cost) AS cost, sum(energy_wh) AS energyWh, sum(carbon_gco2e) AS carbonGco2e, sum(invocations) AS invocations
+              sum(cost) AS cost, sum(energy_wh) AS energyWh, sum(carbon_gco2e) AS carbonGco2e, sum(invocations) AS invocations,
+              sum(energy_known) AS energyKnown, sum(carbon_known) AS carbonKnown
             FROM ${EXPORT_GROUPS} WHERE ${OF_JOB}`,
     query_params: { ...paramsOf(staged), folded: folded.map(BigInt) },
     format: 'JSONEachRow',

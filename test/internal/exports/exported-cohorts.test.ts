@@ -43,6 +43,19 @@ describe('groups of few people', () => {
     expect(manifest.cohorts).toEqual({ k: 5, groups_folded: 2, rows_of_folded_groups: 1 })
   })
 
+  test('a root hides nothing, so that it is not said to, whoever appears there', async () => {
+    const tenant = newTenant()
+    const calls = byPeople(tenant, 3, { owner: 'small' })
+    await bench.insert(calls)
+
+    const { rows, manifest } = await bench.exported(tenant, { group_by: ['provider'] })
+
+    expect(
+      rows.map((row) => [row['x_CohortSuppressed'], row['BilledCost'], row['SubAccountId'], row['SkuId']]),
+    ).toEqual([['false', costOf(calls), '', 'openai']])
+    expect(manifest.cohorts).toEqual({ k: 5, groups_folded: 0, rows_of_folded_groups: 0 })
+  })
+
   test('a lone small group takes another with it, so that no difference tells of it', async () => {
     const tenant = newTenant()
     await bench.insert([

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { insertRows } from '../../../internal/store/sink.js'
 import { CLOSED } from '../../../internal/store/tables/closed.js'
-import { parseQuantity } from '../../../internal/units/quantity.js'
+import { parseQuantity, type Quantity } from '../../../internal/units/quantity.js'
 import { byPeople, costOf, type ExportBench, launchExports, newTenant, record } from '../../support/export-jobs.js'
 import { exact, type FocusRow, sumOf } from '../../support/focus-rules.js'
 
@@ -106,6 +106,32 @@ describe('what is exported', () => {
     const { manifest } = await bench.exported(newTenant(), { period: { from: today, to: '2027-01-31' } })
 
     expect(manifest.period.is_complete).toBe(false)
+  })
+
+  test('times of the standard have no fraction of a second', async () => {
+    const { manifest } = await bench.exported(newTenant())
+
+    const times = [...JSON.stringify(manifest.focus).matchAll(/"(\d{4}-\d\d-\d\dT[^"]*)"/g)].map(([, time]) => time)
+    expect(times).toHaveLength(6)
+    for (const time of times) expect(time).toMatch(/T\d\d:\d\d:\d\dZ$/)
+  })
+
+  test('totals say of which calls energy and carbon are unknown: of none, or else they are a lower bound', async () => {
+    const tenants = { known: newTenant(), unknown: newTenant(), none: newTenant() }
+    const nobodyKnows = { energyBasis: 'unknown', energyWh: 0n as Quantity<'Wh'> } as const
+    await bench.insert([
+      ...byPeople(tenants.known, 5),
+      ...byPeople(tenants.unknown, 5),
+      record(tenants.unknown, {}, nobodyKnows),
+    ])
+    const boundsOf = async (tenant: string) => {
+      const { energy_is_lower_bound, carbon_is_lower_bound } = (await bench.exported(tenant)).manifest.totals
+      return [energy_is_lower_bound, carbon_is_lower_bound]
+    }
+
+    expect(await boundsOf(tenants.known)).toEqual([false, false])
+    expect(await boundsOf(tenants.unknown)).toEqual([true, false])
+    expect(await boundsOf(tenants.none)).toEqual([false, false])
   })
 
   test('no record at all: a header, a manifest, and no rows', async () => {
