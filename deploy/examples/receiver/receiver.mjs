@@ -4,9 +4,14 @@
  *   WEBHOOK_SECRETS=whsec_... PORT=8443 TLS_CERT=cert.pem TLS_KEY=key.pem node receiver.mjs
  *
  * `WEBHOOK_SECRETS` holds one secret, or during a rotation the new and the old one, parted by a comma.
+ *
+ * The secret comes with the answer to the registration, and the challenge is sent at once: a receiver that does not know the
+ * secret yet answers 401. Start it again with the secret; a later try of the challenge arrives within minutes, and
+ * `POST /api/v1/webhooks/{id}/verify` without a body sends a new one at once.
  */
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync, realpathSync } from 'node:fs'
 import { createServer } from 'node:https'
+import { fileURLToPath } from 'node:url'
 import { isSigned } from './verify.mjs'
 
 const BODY_BYTES_MAX = 1024 * 1024
@@ -55,7 +60,11 @@ async function bodyOf(request) {
   return Buffer.concat(chunks)
 }
 
-if (process.argv[1] === new URL(import.meta.url).pathname) {
+/** Whether this file is what Node was started with, and not imported; under any spelling of its path. */
+const isStarted =
+  existsSync(process.argv[1] ?? '') && realpathSync(process.argv[1]) === realpathSync(fileURLToPath(import.meta.url))
+
+if (isStarted) {
   const secrets = (process.env.WEBHOOK_SECRETS ?? '').split(',').filter((secret) => secret !== '')
   const tls = {
     cert: readFileSync(process.env.TLS_CERT ?? 'cert.pem'),

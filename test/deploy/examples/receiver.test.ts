@@ -1,6 +1,9 @@
 import { spawnSync } from 'node:child_process'
 import { createHmac, createSecretKey, randomBytes } from 'node:crypto'
+import { cpSync, mkdtempSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer, request } from 'node:https'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -8,6 +11,7 @@ import { createReceiver } from '../../../deploy/examples/receiver/receiver.mjs'
 import { isSigned, TOLERANCE_SECONDS } from '../../../deploy/examples/receiver/verify.mjs'
 import { signatureOf } from '../../../internal/webhooks/signature.js'
 import { type CourierWorld, launchCourierWorld, type StartedCourier } from '../../support/courier.js'
+import { launch } from '../../support/processes.js'
 import { RECEIVER_CERTIFICATE } from '../../support/receiver.js'
 
 const PYTHON = fileURLToPath(new URL('../../../deploy/examples/receiver/verify.py', import.meta.url))
@@ -66,6 +70,21 @@ describe.each([
       expect(isSignedBy(body, given, secrets)).toBe(false)
     }
   })
+})
+
+test('the receiver starts from wherever it lies: a folder with a space, a link', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'a receiver #1 '))
+  cpSync(fileURLToPath(new URL('../../../deploy/examples/receiver/', import.meta.url)), folder, { recursive: true })
+  const link = join(folder, 'started.mjs')
+  symlinkSync(join(folder, 'receiver.mjs'), link)
+  writeFileSync(join(folder, 'cert.pem'), RECEIVER_CERTIFICATE.cert)
+  writeFileSync(join(folder, 'key.pem'), RECEIVER_CERTIFICATE.key)
+
+  for (const script of [join(folder, 'receiver.mjs'), link]) {
+    const receiver = launch(script, { cwd: folder, env: { PORT: '0', WEBHOOK_SECRETS: secretOf() } })
+    expect(await receiver.line(/^listening \d+$/)).toBeDefined()
+    await receiver.kill('SIGTERM')
+  }
 })
 
 test('whatever we sign is taken, and no other bytes are', () => {
