@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { CHANGES_CHECKPOINT } from '../../../streams/records.js'
 import type { Watermark } from '../../broker/watermark.js'
 import type { MutationRequest, Reply } from '../../gateway/mutations/mutation.js'
@@ -11,6 +10,7 @@ import { storeProblem } from '../../store/failures.js'
 import type { StoredAttributionDetail } from '../../store/queries/attributions.js'
 import type { StoredClosed } from '../../store/queries/closed.js'
 import { toRecord } from '../record.js'
+import { END_OF_TIME_MS, findVisible, untilVisible } from '../visible.js'
 import type { AskedChange, Change, Decision } from './change.js'
 import {
   DISPUTE_ATTRIBUTION,
@@ -45,10 +45,6 @@ const WHAT = 'attribution'
 const DECLARED = { access: 'admin:config', rateClass: 'control', mayAppear: true } as const
 /** How long a change may take until it is only said to be kept. */
 const EFFECT_MS_MAX = 3_000
-/** How long an answer waits until reads show what it says. */
-const VISIBLE_MS_MAX = 1_000
-/** After every version. */
-const END_OF_TIME_MS = Date.UTC(2200, 0, 1)
 
 /** `/v1/attribution/{id}/override` and `/dispute` (design sections 7 and 10). */
 export function changeRoutes(deps: ChangeRoutesDeps): readonly TenantRoute[] {
@@ -110,10 +106,9 @@ async function decide(
     actor: request.caller.principal,
     decision,
   }
-  const before = await orProblem(async () => {
-    const atMs = await deps.watermark.latest()
-    return (await deps.find(tenantId, change.recordId, atMs)) ?? noSuch(WHAT)
-  })
+  const before = await orProblem(() =>
+    findVisible((atMs) => deps.find(tenantId, change.recordId, atMs), deps.watermark),
+  )
   if ('code' in before) return before
   // An earlier attempt of this request may have brought the record into the state that forbids it.
   const conflict = request.isRepeat ? undefined : refusalOf(stateOf(before), decision)
@@ -140,6 +135,7 @@ async function outcomeOf(
   const changedAtMs = Number(closed.closed_at_ms)
   const after = await deps.find(tenantId, recordId, changedAtMs)
   if (after === undefined) throw new Error('a changed record has no version')
+  // Whoever reads the record next, here, reads what the answer says.
   await untilVisible(changedAtMs, deps.watermark)
   const changes = { before: auditedOf(before), after: auditedOf(after) }
   if (decision.kind === 'undo_override' || decision.kind === 'undo_dispute') {
@@ -151,12 +147,6 @@ async function outcomeOf(
     target: parameter,
     changes: { ...changes, after: { ...changes.after, reason: decision.reason } },
   }
-}
-
-/** So that whoever reads the record next, here, reads what the answer says. */
-async function untilVisible(atMs: number, watermark: Watermark): Promise<void> {
-  const until = performance.now() + VISIBLE_MS_MAX
-  while ((await watermark.renewed()) < atMs && performance.now() < until) await sleep(20)
 }
 
 async function orProblem<T>(read: () => Promise<T>): Promise<T | Problem> {
