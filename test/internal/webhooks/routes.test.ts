@@ -4,6 +4,7 @@ import { readLog } from '../../../internal/broker/log.js'
 import { createPublisher, publishOrThrow } from '../../../internal/broker/publisher.js'
 import { createCursorCodec } from '../../../internal/gateway/pages.js'
 import { formatId, tenantIdsCache } from '../../../internal/ids/ids.js'
+import { StoreAway } from '../../../internal/store/failures.js'
 import type { AttemptQuestion } from '../../../internal/store/queries/webhook-attempts.js'
 import type { AttemptRow } from '../../../internal/store/tables/webhook-attempts.js'
 import { decodeDelivery, partitionOf } from '../../../internal/webhooks/delivery.js'
@@ -452,7 +453,7 @@ describe('a replay of one event', () => {
   test.each<readonly [string, () => Promise<AttemptRow[]>]>([
     ['knows nothing of it', async () => []],
     ['knows it from another log of events', async () => [{ eventSequence: 4_000 } as AttemptRow]],
-    ['cannot be read', () => Promise.reject(new Error('away'))],
+    ['cannot be read', () => Promise.reject(new StoreAway('away'))],
   ])('looks for it from the beginning when the delivery log %s', async (_, list) => {
     listAttempts = list
 
