@@ -8,7 +8,11 @@ const flakyTests: Reporter = {
       for (const test of module.children.allTests('passed')) {
         if (!test.diagnostic()?.flaky) continue
         console.log(`FLAKY  ${module.relativeModuleId} > ${test.fullName}`)
-        for (const { stack, message } of test.result().errors ?? []) console.log(stack ?? message)
+        for (const { stack, message, cause } of test.result().errors ?? []) {
+          console.log(stack ?? message)
+          // fast-check tells in the cause what was wrong.
+          if (cause !== undefined) console.log('caused by', cause)
+        }
       }
     }
   },

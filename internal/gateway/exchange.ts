@@ -226,6 +226,11 @@ export class Exchange {
     return this.trace
   }
 
+  /** Goes on in the trace of an answer that is given again, unless the caller named one of its own. */
+  continueTrace(traceId: string): void {
+    if (this.headers.traceparent === '') this.trace = traceId
+  }
+
   /** Room for bytes that are worked with beside the body, until it is answered; false when too much is held already. */
   hold(bytes: number): boolean {
     // All that a request holds is its first tenant's: one that a body names comes after the body.

@@ -343,6 +343,7 @@ test('an operation that takes a key answers the same request again with the same
     parameters.some(({ name }) => name === 'Idempotency-Key'),
   )
   const values = valuesOf(described)
+  const wrongIn = answerChecker(described)
   const bearer = `Bearer ${await partnerToken(credentials, await registerPartner(credentials))}`
   for (const operation of keyed) {
     const schema = operation.body?.contents.get('application/json')
@@ -361,6 +362,8 @@ test('an operation that takes a key answers the same request again with the same
     const again = await send(credentials.base_url, sent)
 
     expect({ id: operation.id, status: again.status }).toEqual({ id: operation.id, status: first.status })
+    const asked = { operation, path: pathOf(sent), planted: [], tenantId: credentials.tenant_id }
+    expect({ id: operation.id, wrong: wrongIn(asked, again) }).toEqual({ id: operation.id, wrong: [] })
     if (first.status < 300) expect(again.text).toBe(first.text)
     if (first.status < 300) expect(again.headers.get('idempotency-replayed')).toBe('true')
     expect(first.headers.get('idempotency-replayed')).toBeUndefined()

@@ -10,6 +10,8 @@ export interface KeptAnswer {
   /** Status line and headers that belong to the answer itself, as `Exchange.reply` takes them. */
   readonly head: string
   readonly body: string
+  /** Of a refusal, which names it in its body. */
+  readonly traceId?: string
 }
 
 /**
@@ -52,5 +54,5 @@ export function answerOf({ status, body, location }: Reply): KeptAnswer {
 export function refusalOf(what: Problem, exchange: Exchange, errorDocsUrl: string): KeptAnswer {
   const { path, traceId, tenantId } = exchange
   const { status, headers, body } = renderProblem(what, { instance: path, traceId, tenantId, errorDocsUrl })
-  return { head: [status, ...headers.map(([name, value]) => `${name}: ${value}`)].join('\r\n'), body }
+  return { head: [status, ...headers.map(([name, value]) => `${name}: ${value}`)].join('\r\n'), body, traceId }
 }

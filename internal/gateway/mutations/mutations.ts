@@ -194,7 +194,8 @@ function answerKnown<B>(keyed: Keyed<B>, known: Known, deps: MutationDeps): void
     case 'busy':
       return exchange.replyProblem(charge(caller, mutation, deps) ?? BUSY)
     case 'decided': {
-      const { head, body } = openAnswer(deps.secret, key, recordKey, known.sealed)
+      const { head, body, traceId } = openAnswer(deps.secret, key, recordKey, known.sealed)
+      if (traceId !== undefined) exchange.continueTrace(traceId)
       return replyKept(exchange, `${head}\r\nIdempotency-Replayed: true`, body)
     }
   }
