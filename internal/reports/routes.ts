@@ -40,7 +40,8 @@ async function answer(
   const { query } = exchange
   const read = readQuestion(kind, query, nowMs)
   if (!read.ok) return exchange.replyProblem(read.problem)
-  const name = `${pathOf(kind)} ${read.question.digest}`
+  // The second form of its cursors, which name their answer: a version of before must not take them for its own.
+  const name = `${pathOf(kind)} 2 ${read.question.digest}`
   const position = readPosition(read.question, { tenantId, query: name }, { cursors, nowMs, snapshotMs: nowMs })
   if (!position.ok) return exchange.replyProblem(position.problem)
   const { limit, snapshotMs } = position.request

@@ -43,9 +43,16 @@ export async function watchSpend(
   const kept = await looks.read(tenantId)
   // The one that was looked at last once more: what came late for it was not seen by that look.
   const firstMs = Math.max(kept?.hourMs ?? lastMs, lastMs - (HOURS_MAX - 1) * HOUR_MS)
-  for (let hourMs = Math.min(firstMs, lastMs); hourMs <= lastMs; hourMs += HOUR_MS) {
-    await watchHour(tenantId, hourMs, reads, deps)
-    await keep(tenantId, hourMs, kept, looks)
+  let hourMs = Math.min(firstMs, lastMs)
+  try {
+    for (; hourMs <= lastMs; hourMs += HOUR_MS) {
+      await watchHour(tenantId, hourMs, reads, deps)
+      await keep(tenantId, hourMs, kept, looks)
+    }
+  } catch (cause) {
+    // It is tried again at the next look; what goes on now is told even if it fails each time.
+    if (hourMs < lastMs) await watchHour(tenantId, lastMs, reads, deps)
+    throw cause
   }
 }
 

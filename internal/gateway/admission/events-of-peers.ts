@@ -11,18 +11,23 @@ import type { Logger } from '../../telemetry/log.js'
 const ADMITTED = Uint8Array.of(1)
 const UNKNOWN = Uint8Array.of(0)
 
-/** Answers the other gateways, until the subscription ends. */
+/**
+ * Answers the other gateways, until the subscription ends.
+ *
+ * @param isAdmitted undefined while that cannot be told: no answer is given then, and whoever asks knows as much
+ */
 export function answerForEvents(
   connection: NatsConnection,
   self: string,
-  isAdmitted: (id: Uint8Array) => boolean,
+  isAdmitted: (id: Uint8Array) => boolean | undefined,
   log: Pick<Logger, 'error'>,
 ): Subscription {
   return connection.subscribe(admittedSubject(self), {
     callback(error, message) {
       try {
         if (error !== null) throw error
-        message.respond(isAdmitted(message.data) ? ADMITTED : UNKNOWN)
+        const told = isAdmitted(message.data)
+        if (told !== undefined) message.respond(told ? ADMITTED : UNKNOWN)
       } catch (cause) {
         log.error({ err: cause }, 'another gateway that asked for an event could not be answered')
       }

@@ -1,8 +1,19 @@
+interface HeldRecord {
+  readonly text: string
+  readonly atMs: number
+}
+
 /** Texts by a key, of which the oldest go first when there are too many or too old ones. */
 export class HeldRecords {
   private readonly options: HeldRecordsOptions
   /** By age. */
-  private readonly records = new Map<string, { readonly text: string; readonly atMs: number }>()
+  private readonly records = new Map<string, HeldRecord>()
+  /**
+   * Goes on where it was: one that begins anew would pass all that was deleted before the first, of which a full map has
+   * some ten thousand.
+   */
+  private byAge = this.records.entries()
+  private eldest: [key: string, record: HeldRecord] | undefined
   private bytes = 0
   private droppedCount = 0
 
@@ -28,9 +39,10 @@ export class HeldRecords {
     this.delete(key)
     this.records.set(key, { text, atMs: this.options.clock() })
     this.bytes += bytesOf(key, text)
-    for (const [oldest, record] of this.records) {
-      if (this.bytes <= this.options.bytesMax && !this.isTooOld(record)) break
-      this.drop(oldest)
+    for (;;) {
+      const eldest = this.findEldest()
+      if (eldest === undefined || (this.bytes <= this.options.bytesMax && !this.isTooOld(eldest[1]))) break
+      this.drop(eldest[0])
     }
   }
 
@@ -50,6 +62,20 @@ export class HeldRecords {
       else found.push([key, record.text])
     }
     return found
+  }
+
+  private findEldest(): [key: string, record: HeldRecord] | undefined {
+    while (this.eldest === undefined || this.records.get(this.eldest[0]) !== this.eldest[1]) {
+      let next = this.byAge.next()
+      if (next.done === true) {
+        // It has come to the end once, and would not see what was added since.
+        this.byAge = this.records.entries()
+        next = this.byAge.next()
+      }
+      if (next.done === true) return undefined
+      this.eldest = next.value
+    }
+    return this.eldest
   }
 
   private isTooOld({ atMs }: { readonly atMs: number }): boolean {

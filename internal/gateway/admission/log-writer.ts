@@ -124,8 +124,13 @@ export async function deliverOrphans(
   for (const spool of spools) {
     while (!spool.isEmpty && !signal.aborted) {
       if (isBrokerUp()) {
-        const { delivered } = await spool.drain(async (record) => !signal.aborted && deliver(record))
-        if (delivered > 0) log.info({ delivered, folder: spool.folder }, 'delivered what a dead gateway had spooled')
+        const drained = await spool.drain(async (record) => !signal.aborted && deliver(record))
+        const { delivered } = drained
+        const { folder } = spool
+        if (delivered > 0) log.info({ delivered, folder }, 'delivered what a dead gateway had spooled')
+        if (drained.kind === 'failed') {
+          log.error({ err: drained.error, folder }, 'what a dead gateway had spooled could not be read')
+        }
       }
       if (!spool.isEmpty) await sleep(DRAIN_EVERY_MS, undefined, { signal }).catch(() => undefined)
     }

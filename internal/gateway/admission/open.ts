@@ -193,7 +193,11 @@ export async function openAdmission(settings: AdmissionSettings): Promise<Runnin
     clock: turnNow,
   }
   const isAdmitted = (id: Uint8Array): boolean => isKnownEvent(id, admission, clock())
-  const answeringForEvents = answerForEvents(broker.connection, gatewayName, isAdmitted, log)
+  /** What a dead gateway had admitted is nowhere else before it is in the log. */
+  const unlessOrphaned = (isAdmitted: boolean | undefined): boolean | undefined =>
+    isAdmitted === false && !areOrphansIn ? undefined : isAdmitted
+  const tell = (id: Uint8Array): boolean | undefined => unlessOrphaned(isAdmitted(id))
+  const answeringForEvents = answerForEvents(broker.connection, gatewayName, tell, log)
   const keeping = { isBrokerUp, clock, log }
   const ofBulk = keptRecords<BulkRecord>(records, 'bulk', keeping)
   const ofObservations = keptRecords<ObservationRecord>(records, 'observation', keeping)
@@ -215,10 +219,7 @@ export async function openAdmission(settings: AdmissionSettings): Promise<Runnin
         (await findAttribution(store, tenantId, idHex, await watermark.latest(), settings.stopping)) !== undefined,
       findQuarantined: (tenantId, idHex) => findQuarantined(store, tenantId, idHex),
       isAdmitted,
-      async isAdmittedElsewhere(id) {
-        const isAdmitted = await isAdmittedElsewhere(broker.connection, peers.others, id)
-        return isAdmitted === false && !areOrphansIn ? undefined : isAdmitted
-      },
+      isAdmittedElsewhere: async (id) => unlessOrphaned(await isAdmittedElsewhere(broker.connection, peers.others, id)),
     }),
   ]
   return {

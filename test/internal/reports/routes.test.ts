@@ -4,6 +4,7 @@ import type { Exchange } from '../../../internal/gateway/exchange.js'
 import { createCursorCodec } from '../../../internal/gateway/pages.js'
 import type { Problem } from '../../../internal/problems/catalogue.js'
 import { reportAnswers } from '../../../internal/reports/answers.js'
+import { readQuestion } from '../../../internal/reports/kinds.js'
 import { reportRoutes } from '../../../internal/reports/routes.js'
 import { type ReportedCall, reportReads } from '../../support/report-reads.js'
 
@@ -134,6 +135,22 @@ describe('pages of a report', () => {
     calls.push(...callsOf('d', 1))
 
     expect(await gateway()(next(first))).toMatchObject({ code: 'INVALID_CURSOR' })
+  })
+
+  test('are not begun by one version and gone on with by one of before, nor the other way round', async () => {
+    const { gateway } = asking(someCalls())
+    const nowMs = START_MS + 12 * 3_600_000
+    const read = readQuestion('usage', QUERY, nowMs)
+    if (!read.ok) throw new Error(read.problem.detail)
+    // As it named its queries, and what it went on behind.
+    const before = { tenantId: 'tnt_one', query: `/v1/reports/usage ${read.question.digest}` }
+    const made = cursors.encode({ ...before, lastKey: ['2026-10-05', 'a'], snapshotMs: nowMs }, nowMs)
+    const ofNow = pageOf(await gateway()(QUERY)).page.next_cursor ?? ''
+
+    expect(await gateway()(`${QUERY}&cursor=${made}`)).toMatchObject({
+      detail: expect.stringContaining('another query'),
+    })
+    expect(cursors.decode(ofNow, before, nowMs)).toMatchObject({ problem: { code: 'INVALID_CURSOR' } })
   })
 
   test('are of one period, also after midnight', async () => {

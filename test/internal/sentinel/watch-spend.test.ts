@@ -48,12 +48,14 @@ interface Spent {
   readonly exact?: Readonly<Record<string, string>>
   /** The store is away from this hour on. */
   readonly awayFrom?: string
+  /** It always fails for this one. */
+  readonly unreadable?: string
 }
 
-async function look(at: string, { high = {}, exact = high, awayFrom = '~' }: Spent = {}): Promise<void> {
+async function look(at: string, { high = {}, exact = high, awayFrom = '~', unreadable }: Spent = {}): Promise<void> {
   const reads: SpendReads = {
     async hourly(_, hourMs) {
-      if (text(hourMs) >= awayFrom) throw new Error('away')
+      if (text(hourMs) >= awayFrom || text(hourMs) === unreadable) throw new Error('away')
       asked.push(text(hourMs))
       return [spendOf(hourMs, high)]
     },
@@ -123,6 +125,18 @@ test('a look that ends in the middle is gone on with where it was', async () => 
   await look('2026-11-21T12:30:00Z')
 
   expect(asked).toEqual(['2026-11-21T09:00', '2026-11-21T10:00', '2026-11-21T11:00'])
+})
+
+test('the last hour is told of though one before it cannot be read', async () => {
+  await look('2026-11-21T09:30:00Z')
+  const high = { '2026-11-21T11:00': '90' }
+  await expect(look('2026-11-21T12:30:00Z', { high, unreadable: '2026-11-21T09:00' })).rejects.toThrow('away')
+  expect(told).toEqual([['2026-11-21T11:00', '90']])
+
+  asked = []
+  await look('2026-11-21T12:40:00Z', { high })
+  expect(asked).toEqual(['2026-11-21T08:00', '2026-11-21T09:00', '2026-11-21T10:00', '2026-11-21T11:00'])
+  expect(told).toHaveLength(1)
 })
 
 test('no more than a day is caught up with', async () => {

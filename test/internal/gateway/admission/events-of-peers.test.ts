@@ -35,11 +35,13 @@ test('an event is known elsewhere when one of the others has admitted it, whoeve
     },
     log,
   )
+  answerForEvents(others.connection, 'loading', () => undefined, log)
   await others.connection.flush()
   const names = ['one', 'gone', 'still', 'broken', 'two']
 
   expect(await isAdmittedElsewhere(connection, names, idOf(1))).toBe(true)
   expect(await isAdmittedElsewhere(connection, names, idOf(2))).toBeUndefined()
   expect(await isAdmittedElsewhere(connection, ['one', 'gone', 'two'], idOf(2))).toBe(false)
+  expect(await isAdmittedElsewhere(connection, ['one', 'loading'], idOf(2))).toBeUndefined()
   expect(await isAdmittedElsewhere(connection, [], idOf(1))).toBe(false)
 })
