@@ -199,7 +199,7 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
     const bearer = ofBearer(authorization, nowMs, origin)
     if (apiKey === '' || !bearer.ok) return bearer
     const key = ofKey(apiKey, nowMs)
-    // Whatever comes beside it (spec 5 rule 6).
+    // Also beside a token that is good (spec 5 rule 6); a bad one is told first.
     if (key === EXPIRED) return EXPIRED
     return key.ok && agree(key.caller, bearer.caller) ? bearer : DISAGREEING
   }
