@@ -84,6 +84,10 @@ export class Lane {
     return this.startedAt.size
   }
 
+  get waitingCount(): number {
+    return this.waiting.length
+  }
+
   get isIdle(): boolean {
     return this.waiting.length === 0 && this.inFlight === 0
   }

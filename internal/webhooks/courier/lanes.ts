@@ -69,6 +69,29 @@ export class Lanes {
     for (const lane of this.lanes.values()) if (lane.isOf(owner)) for (const task of pick(lane)) task.putOff()
   }
 
+  /**
+   * Puts off the youngest of what an owner's endpoints have waiting until no tenant has more than so much. It is shared out
+   * evenly among a tenant's endpoints: those with little keep all of it, so that a busy one costs them nothing.
+   */
+  putOffBeyond(owner: object, ofTenantMax: number): void {
+    const lanesOf = new Map<TenantLanes, Lane[]>()
+    for (const lane of this.lanes.values()) {
+      if (!lane.isOf(owner)) continue
+      const others = lanesOf.get(lane.tenant)
+      if (others === undefined) lanesOf.set(lane.tenant, [lane])
+      else others.push(lane)
+    }
+    for (const lanes of lanesOf.values()) {
+      // What one with little leaves of its share is for those after it.
+      lanes.sort((one, next) => one.waitingCount - next.waitingCount)
+      let left = ofTenantMax
+      for (const [i, lane] of lanes.entries()) {
+        for (const task of lane.takeBeyond(Math.floor(left / (lanes.length - i)))) task.putOff()
+        left -= lane.waitingCount
+      }
+    }
+  }
+
   /** Takes out what waits and is an owner's. */
   removeOf(owner: object): void {
     for (const lane of this.lanes.values()) lane.removeOf(owner)

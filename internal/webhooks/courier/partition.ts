@@ -48,8 +48,8 @@ const UNSETTLED_BYTES_MAX = 16 * 1024 * 1024
  */
 const WINDOW_SPAN_MAX = 64 * 1024
 /**
- * An endpoint that answers gets all in order, however much waits for it: it is read at its pace. Only where that has held
- * up the others for so long, its order is given up.
+ * An endpoint that answers gets all in order, however much waits for it: it is read at its pace. Only where those of a
+ * tenant have held up the others for so long, their order is given up.
  */
 const HELD_UP_MS_MAX = 10_000
 /**
@@ -334,9 +334,9 @@ class Session {
     if (log.window.span >= WINDOW_SPAN_MAX) {
       this.deps.lanes.putOff(this, (lane) => lane.takeReadBefore(longAgo))
     } else if (log.heldUpSince < longAgo) {
-      // Where none has so much, all are behind, and putting off would but cost them their order.
-      const half = Math.ceil(log.unsettled / 2)
-      this.deps.lanes.putOff(this, (lane) => lane.takeBeyond(half))
+      // By tenant, or one with several endpoints would keep all others out with none that has so much. Where no tenant has
+      // so much, it is several that are behind, and putting off would but cost them their order.
+      this.deps.lanes.putOffBeyond(this, Math.ceil(log.unsettled / 2))
     }
   }
 

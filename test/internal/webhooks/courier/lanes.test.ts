@@ -15,6 +15,8 @@ let lanes: Lanes
 /** In the order in which they began. */
 let begun: Begun[]
 let underWay: Set<Begun>
+/** By endpoint, the numbers of those that were put off. */
+let putOff: Map<string, number[]>
 beforeEach(() => {
   lanes = new Lanes({
     inFlightPerEndpoint: PER_ENDPOINT,
@@ -23,6 +25,7 @@ beforeEach(() => {
   })
   begun = []
   underWay = new Set()
+  putOff = new Map()
 })
 afterEach(() => lanes.close())
 
@@ -50,7 +53,7 @@ function give(tenantId: string, endpoint: string, count: number): void {
         begun.push(attempt)
         underWay.add(attempt)
       },
-      putOff: () => undefined,
+      putOff: () => putOff.set(to.endpointId, [...(putOff.get(to.endpointId) ?? []), number]),
     })
   }
 }
@@ -93,6 +96,24 @@ test('a place in the process that becomes free goes to a tenant that waits for o
   expect([countOf('late'), countOf('two')]).toEqual([1, IN_FLIGHT_MAX_OF_TENANT - 1])
   endFirstOf('late')
   expect([countOf('late'), countOf('two')]).toEqual([0, IN_FLIGHT_MAX_OF_TENANT])
+})
+
+test('a tenant that has too much waiting keeps what is oldest, and its endpoints share that evenly', () => {
+  give('one', 'busy', PER_ENDPOINT + 60)
+  give('one', 'quiet', PER_ENDPOINT + 5)
+  give('one', 'busier', PER_ENDPOINT + 90)
+  give('two', 'alone', PER_ENDPOINT + 70)
+  give('three', 'alone', PER_ENDPOINT + 20)
+  give('three', 'other', PER_ENDPOINT + 30)
+
+  lanes.putOffBeyond(OWNER, 50)
+
+  const range = (from: number, count: number): number[] => Array.from({ length: count }, (_, i) => from + i)
+  expect([...putOff].sort()).toEqual([
+    ['one.busier', range(PER_ENDPOINT + 23, 67)],
+    ['one.busy', range(PER_ENDPOINT + 22, 38)],
+    ['two.alone', range(PER_ENDPOINT + 50, 20)],
+  ])
 })
 
 describe('a lane whose work was taken out', () => {

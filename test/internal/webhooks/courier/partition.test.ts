@@ -16,10 +16,10 @@ const PARTITION = 0
 let stop: () => Promise<void> = async () => undefined
 afterEach(() => stop())
 
-const deliveryTo = (endpointId: string, sequence: number): Delivery =>
+const deliveryTo = (endpointId: string, sequence: number, tenantId = 'tnt_one'): Delivery =>
   untried({
     id: `dlv_${endpointId}_${sequence}`,
-    tenantId: 'tnt_one',
+    tenantId,
     endpointId,
     eventId: `evt_${sequence}`,
     type: 'apikey.rotated',
@@ -179,6 +179,9 @@ describe('an endpoint that answers', () => {
     Array.from({ length: 100 }, (_, at) => deliveryTo('whk_busy', 100 * i + at)),
   )
   const all = messages.flat().map(({ sequence }) => sequence)
+  const sequencesTo = (id: string, some: readonly Delivery[]): number[] =>
+    some.filter(({ endpointId }) => endpointId === id).map(({ sequence }) => sequence)
+  const ascending = (sequences: readonly number[]): number[] => [...sequences].sort((one, next) => one - next)
 
   test('gets all in order, however much waits for it', async () => {
     const arrived: number[] = []
@@ -212,10 +215,37 @@ describe('an endpoint that answers', () => {
     await unsettled([])
 
     const other = arrived.findIndex(({ endpointId }) => endpointId === 'whk_other')
-    const busy = arrived.filter(({ endpointId }) => endpointId === 'whk_busy').map(({ sequence }) => sequence)
-    expect(busy).toEqual([...busy].sort((one, next) => one - next))
+    const busy = sequencesTo('whk_busy', arrived)
+    expect(busy).toEqual(ascending(busy))
     expect(other).toBeLessThan(arrived.length - 1)
     expect(new Set(putOff.map(({ endpointId }) => endpointId))).toEqual(new Set(['whk_busy']))
-    expect([...busy, ...putOff.map(({ sequence }) => sequence)].sort((one, next) => one - next)).toEqual(all)
+    expect(ascending([...busy, ...putOff.map(({ sequence }) => sequence)])).toEqual(all)
+  })
+
+  test('and endpoints of a tenant that together have held up others for long are put off what is youngest of each', async () => {
+    const endpoints = ['whk_a', 'whk_b', 'whk_c']
+    const ofEvents = Array.from({ length: 3_000 }, (_, i) => endpoints.map((id) => deliveryTo(id, i)))
+    const arrived: Delivery[] = []
+    const { putOff, unsettled } = start({
+      messages: [...ofEvents, [deliveryTo('whk_other', 3_000, 'tnt_two')]],
+      inFlightPerEndpoint: 1,
+      deliver(delivery, made) {
+        arrived.push(delivery)
+        vi.advanceTimersByTime(50)
+        setImmediate(() => made(acknowledged(delivery)))
+      },
+    })
+
+    await unsettled([])
+
+    // Its delivery is read at the latest when 1,000 are through, as there is room for 8,000 then.
+    expect(arrived.findIndex(({ tenantId }) => tenantId === 'tnt_two')).toBeLessThan(500)
+    for (const id of endpoints) {
+      const [got, later] = [sequencesTo(id, arrived), sequencesTo(id, putOff)]
+      expect(got).toEqual(ascending(got))
+      expect(got.length).toBeGreaterThan(1_000)
+      expect(ascending([...got, ...later])).toEqual(Array.from({ length: 3_000 }, (_, i) => i))
+    }
+    expect(putOff.some(({ tenantId }) => tenantId === 'tnt_two')).toBe(false)
   })
 })
