@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Role } from '../internal/supervisor/children.js'
+import type { Role } from '../internal/local/supervisor/children.js'
 
 const READY_MS_MAX = 60_000
 const STOP_MS_MAX = 15_000

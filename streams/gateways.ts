@@ -2,7 +2,7 @@
  * What gateways say to one another, over core NATS: nothing here is kept, whoever is away has missed it.
  *
  * `gateways.<member>.claims`, heard by that member alone, carries two kinds of message, both binary
- * (`internal/gateway/admission/peer-messages.ts`), on one subject so that they arrive in the order in which they were sent:
+ * (`internal/ingest/peers/peer-messages.ts`), on one subject so that they arrive in the order in which they were sent:
  * - claims: a request; the keys that one event-loop turn of the sender wants to take, answered with a verdict each
  * - settlements: no answer; what became of keys that were claimed
  *

@@ -2,7 +2,7 @@ import { DiscardPolicy, RetentionPolicy, StorageType, type StreamConfig } from '
 
 /**
  * Observations that `POST /api/v1/events` took, on their way to the read model. One message carries one observation, or
- * some of one request (see `internal/observations/codec.ts` for its form).
+ * some of one request (see `internal/ingest/observations/codec.ts` for its form).
  *
  * One attributor at a time reads the whole stream, from the sequence that its checkpoint names.
  */

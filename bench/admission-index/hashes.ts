@@ -1,7 +1,7 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
-import { BodyFingerprint } from '../../internal/admission/body-fingerprint.js'
-import { hashIdempotencyKey } from '../../internal/admission/key-hash.js'
+import { hashIdempotencyKey } from '../../internal/ids/key-hash.js'
 import { sipHash128, sipKey } from '../../internal/ids/siphash.js'
+import { BodyFingerprint } from '../../internal/ingest/keys/body-fingerprint.js'
 import { type Spread, spread } from '../statistics.js'
 
 /** Nanoseconds a call, of five repeats. */

@@ -1,4 +1,5 @@
-import type { Fingerprint, KeyHash } from '../../internal/admission/key-table.js'
+import type { KeyHash } from '../../internal/ids/key-hash.js'
+import type { Fingerprint } from '../../internal/ingest/keys/key-table.js'
 
 /** Writes the key of a number: as good as random, and distinct for each of the 2^32, since it can be undone. */
 export function writeKey(i: number, key: KeyHash): void {

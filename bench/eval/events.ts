@@ -1,4 +1,4 @@
-import { FIXED_EVENT_IDS, uuidV5 } from '../../internal/replay/trace.js'
+import { FIXED_EVENT_IDS, uuidV5 } from '../../internal/local/replay/trace.js'
 import type { PlantedEvent } from './plant.js'
 
 const WEEK_MS = 7 * 86_400_000

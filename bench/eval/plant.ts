@@ -1,5 +1,5 @@
-import type { TraceRow } from '../../internal/replay/trace.js'
-import { type Random, seededRandom } from '../../internal/sandbox/random.js'
+import type { TraceRow } from '../../internal/local/replay/trace.js'
+import { type Random, seededRandom } from '../../internal/local/sandbox/random.js'
 import {
   AUDIT_SHARE,
   COMPANY,

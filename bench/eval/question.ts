@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { readTrace, type TraceRow } from '../../internal/replay/trace.js'
+import { readTrace, type TraceRow } from '../../internal/local/replay/trace.js'
 import { zero } from '../../internal/units/quantity.js'
 import { type Provenance, provenance } from '../machine.js'
 import { privateRun } from '../private-run.js'

@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { TAGS_MAX } from '../../internal/invocations/schema.js'
-import { demoEvent } from '../../internal/replay/demo-company.js'
-import { readTrace } from '../../internal/replay/trace.js'
+import { demoEvent } from '../../internal/local/replay/demo-company.js'
+import { readTrace } from '../../internal/local/replay/trace.js'
 
 /**
  * The requests that every server of this bench gets: events as the demo company sends them, from rows of the recorded

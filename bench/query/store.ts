@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
+import { answersAt } from '../../internal/local/supervisor/readiness.js'
 import type { StoreConnection } from '../../internal/store/client.js'
 import { createDatabase } from '../../internal/store/migrations/migrate.js'
-import { answersAt } from '../../internal/supervisor/readiness.js'
 import type { Processes } from '../processes.js'
 
 /** What a store of ten million records is given; the default is for a machine that runs everything else besides. */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { formatId, parseId } from '../../internal/ids/ids.js'
-import type { ServiceClient } from '../../internal/replay/client.js'
+import type { ServiceClient } from '../../internal/local/replay/client.js'
 import type { Delivering } from './delivering.js'
 
 export interface HangingLoad {

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import type { AuditAction, AuditEntry } from '../../internal/audit/audit.js'
 import { createAuditSink } from '../../internal/audit/sink.js'
+import type { AuditAction, AuditEntry } from '../../internal/auth/audit-entry.js'
 import type { Broker } from '../../internal/broker/connect.js'
 import { createPublisher } from '../../internal/broker/publisher.js'
 import { createLog } from '../../internal/telemetry/log.js'

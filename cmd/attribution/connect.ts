@@ -8,8 +8,8 @@ import {
   readConfig,
   STORE_SETTINGS,
 } from '../../internal/config/settings.js'
+import { environmentIn } from '../../internal/local/supervisor/instance.js'
 import { connectStore } from '../../internal/store/client.js'
-import { environmentIn } from '../../internal/supervisor/instance.js'
 
 /** Which instance a command is for: that of a data folder, else what the environment says. */
 export const dataDirOption = (): Option =>

@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto'
 import { Command, InvalidArgumentError } from 'commander'
-import { type Decision, decided } from '../../internal/attribution/models/decide.js'
-import { ACTIONS, audited } from '../../internal/attribution/models/routes.js'
-import type { StoredShadow } from '../../internal/attribution/models/shadow-log.js'
-import { shownModel } from '../../internal/attribution/models/show.js'
-import { chosenVersion, type StoredModel, statusOf } from '../../internal/attribution/models/version.js'
+import { type Decision, decided } from '../../internal/attribution/inference/models/decide.js'
+import { ACTIONS, audited } from '../../internal/attribution/inference/models/routes.js'
+import type { StoredShadow } from '../../internal/attribution/inference/models/shadow-log.js'
+import { shownModel } from '../../internal/attribution/inference/models/show.js'
+import { chosenVersion, type StoredModel, statusOf } from '../../internal/attribution/inference/models/version.js'
 import {
   type FinishedTraining,
   type StoredTraining,
   type TrainingRequest,
   USUAL_SEED,
-} from '../../internal/attribution/training/training.js'
+} from '../../internal/attribution/inference/training/training.js'
 import type { Broker } from '../../internal/broker/connect.js'
 import { bucketRecords } from '../../internal/broker/records.js'
 import { ConfigError } from '../../internal/config/settings.js'

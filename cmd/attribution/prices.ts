@@ -1,9 +1,9 @@
 import { readFile, stat } from 'node:fs/promises'
 import { Command, InvalidArgumentError } from 'commander'
-import { BOOK_BYTES_MAX, parseBook } from '../../internal/attribution/books/book-file.js'
-import { type BookReview, type DoubtfulRow, reviewBook } from '../../internal/attribution/books/guard.js'
-import { importBook, importedBooks, readBook } from '../../internal/attribution/books/import-book.js'
-import { loadPriceBookFile } from '../../internal/attribution/cost/price-book.js'
+import { BOOK_BYTES_MAX, parseBook } from '../../internal/attribution/valuation/books/book-file.js'
+import { type BookReview, type DoubtfulRow, reviewBook } from '../../internal/attribution/valuation/books/guard.js'
+import { importBook, importedBooks, readBook } from '../../internal/attribution/valuation/books/import-book.js'
+import { loadPriceBookFile } from '../../internal/attribution/valuation/cost/price-book.js'
 import type { Broker } from '../../internal/broker/connect.js'
 import { ConfigError } from '../../internal/config/settings.js'
 import { formatInstant, parseInstant } from '../../internal/units/instant.js'
@@ -27,7 +27,7 @@ export const pricesCommand = (): Command =>
           'Imports a price book. Calls from its first day on are priced by it that are attributed from now on; no record ' +
             'that exists is priced again. Rows that look wrong are left out, or keep the price they had, and are listed.',
         )
-        .argument('<file>', 'JSON, of the form of internal/attribution/cost/prices.data.json')
+        .argument('<file>', 'JSON, of the form of internal/attribution/valuation/cost/prices.data.json')
         .option(
           '--effective-from <time>',
           'when it begins to count, RFC 3339 in UTC; the day that the book describes',

@@ -3,12 +3,12 @@ import { join } from 'node:path'
 import { SingleBar } from 'cli-progress'
 import { Command, InvalidArgumentError } from 'commander'
 import { ConfigError } from '../../internal/config/settings.js'
-import { connectService } from '../../internal/replay/client.js'
-import { sandboxCompany } from '../../internal/sandbox/company.js'
-import { type LoadedSandbox, loadSandbox } from '../../internal/sandbox/load.js'
-import { sandboxEvents } from '../../internal/sandbox/traffic.js'
-import type { Credentials } from '../../internal/supervisor/bootstrap.js'
-import { environmentIn } from '../../internal/supervisor/instance.js'
+import { connectService } from '../../internal/local/replay/client.js'
+import { sandboxCompany } from '../../internal/local/sandbox/company.js'
+import { type LoadedSandbox, loadSandbox } from '../../internal/local/sandbox/load.js'
+import { sandboxEvents } from '../../internal/local/sandbox/traffic.js'
+import type { Credentials } from '../../internal/local/supervisor/bootstrap.js'
+import { environmentIn } from '../../internal/local/supervisor/instance.js'
 
 interface SandboxDataOptions {
   readonly dataDir: string

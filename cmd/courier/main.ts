@@ -4,6 +4,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { settingsOf, type Tenant } from '../../internal/auth/tenant.js'
 import { connectBroker, ensureStreams } from '../../internal/broker/connect.js'
 import { mirrorBucket } from '../../internal/broker/mirror.js'
 import {
@@ -23,7 +24,6 @@ import { connectStore } from '../../internal/store/client.js'
 import { insertRows } from '../../internal/store/sink.js'
 import { WEBHOOK_ATTEMPTS } from '../../internal/store/tables/webhook-attempts.js'
 import { createLog } from '../../internal/telemetry/log.js'
-import { settingsOf, type Tenant } from '../../internal/tenants/tenant.js'
 import { openCourier } from '../../internal/webhooks/courier/open.js'
 import { SIGNING_KEYS, TENANTS } from '../../streams/buckets.js'
 

@@ -1,9 +1,11 @@
 /**
  * The exporter: makes the files of export jobs out of the read model. Any number of them share the queue.
  */
-import { unitPricesIn } from '../../internal/attribution/cost/unit-prices.js'
+
 import { WatchedDirectory } from '../../internal/attribution/directory/directory.js'
 import { workloadHashes } from '../../internal/attribution/directory/workloads.js'
+import { unitPricesIn } from '../../internal/attribution/valuation/cost/unit-prices.js'
+import { settingsOf, type Tenant } from '../../internal/auth/tenant.js'
 import { connectBroker, ensureStreams } from '../../internal/broker/connect.js'
 import { mirrorBucket } from '../../internal/broker/mirror.js'
 import { createPublisher } from '../../internal/broker/publisher.js'
@@ -19,8 +21,8 @@ import {
 import { eventPublisher } from '../../internal/events/publish.js'
 import { openBlobs } from '../../internal/exports/blobs/open.js'
 import type { StoredJob } from '../../internal/exports/job.js'
-import { jobsAtOnce } from '../../internal/exports/places.js'
 import { jobQueue } from '../../internal/exports/queue.js'
+import { jobsAtOnce } from '../../internal/exports/slots.js'
 import { sweepJobs } from '../../internal/exports/sweep.js'
 import { waker } from '../../internal/exports/waiting.js'
 import { workOnJob } from '../../internal/exports/worker.js'
@@ -30,9 +32,8 @@ import { thisInstance } from '../../internal/residency/residency.js'
 import { readMasterKeys } from '../../internal/secrets/master-keys.js'
 import { signingKey } from '../../internal/secrets/signing-keys.js'
 import { connectStore } from '../../internal/store/client.js'
-import { exportSource } from '../../internal/store/queries/export-source.js'
+import { exportSource } from '../../internal/store/queries/exports/export-source.js'
 import { createLog } from '../../internal/telemetry/log.js'
-import { settingsOf, type Tenant } from '../../internal/tenants/tenant.js'
 import { CHECKPOINTS, DIRECTORY, EXPORT_PLACES, JOBS, SIGNING_KEYS, TENANTS } from '../../streams/buckets.js'
 import { EXPORTERS, EXPORTS } from '../../streams/exports.js'
 

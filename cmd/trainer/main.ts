@@ -1,7 +1,8 @@
 /** The trainer: trains, validates and publishes tenants' stage-B models, on a schedule and when it is asked to. */
 import { randomBytes } from 'node:crypto'
 import { constants, setPriority } from 'node:os'
-import { openTrainer } from '../../internal/attribution/training/open.js'
+import { openTrainer } from '../../internal/attribution/inference/training/open.js'
+import { settingsOf, type Tenant } from '../../internal/auth/tenant.js'
 import { connectBroker, ensureStreams } from '../../internal/broker/connect.js'
 import { joinMembers } from '../../internal/broker/members.js'
 import { mirrorBucket } from '../../internal/broker/mirror.js'
@@ -12,7 +13,6 @@ import { runMain, stopSignal, untilAvailable } from '../../internal/process/main
 import { readMasterKeys } from '../../internal/secrets/master-keys.js'
 import { signingKey } from '../../internal/secrets/signing-keys.js'
 import { createLog } from '../../internal/telemetry/log.js'
-import { settingsOf, type Tenant } from '../../internal/tenants/tenant.js'
 import { CHECKPOINTS, MEMBERS, SIGNING_KEYS, TENANTS } from '../../streams/buckets.js'
 
 const MINUTE_MS = 60 * 1000

@@ -18,15 +18,12 @@ import {
   TLS_SETTINGS,
   WEBHOOK_TARGET_SETTINGS,
 } from '../../internal/config/settings.js'
-import { readTls } from '../../internal/gateway/tls.js'
-import { runMain, stopSignal, untilAvailable } from '../../internal/process/main.js'
-import { readMasterKeys } from '../../internal/secrets/master-keys.js'
-import { dropMasterKeys } from '../../internal/secrets/rotation.js'
-import { banner } from '../../internal/supervisor/banner.js'
-import { bootstrapTenant } from '../../internal/supervisor/bootstrap.js'
-import { type Role, Supervisor } from '../../internal/supervisor/children.js'
-import { runDemo } from '../../internal/supervisor/demo.js'
-import { inherited, inheritedForS3 } from '../../internal/supervisor/environment.js'
+import { readTls } from '../../internal/http/tls.js'
+import { banner } from '../../internal/local/supervisor/banner.js'
+import { bootstrapTenant } from '../../internal/local/supervisor/bootstrap.js'
+import { type Role, Supervisor } from '../../internal/local/supervisor/children.js'
+import { runDemo } from '../../internal/local/supervisor/demo.js'
+import { inherited, inheritedForS3 } from '../../internal/local/supervisor/environment.js'
 import {
   freePort,
   openInstance,
@@ -34,11 +31,14 @@ import {
   takeOver,
   writePrivate,
   writeRunFile,
-} from '../../internal/supervisor/instance.js'
-import { natsServerRole } from '../../internal/supervisor/nats-server.js'
-import { COURIER_NODE_FLAGS, GATEWAY_NODE_FLAGS } from '../../internal/supervisor/processes.js'
-import { answersAt } from '../../internal/supervisor/readiness.js'
-import { fillSandbox } from '../../internal/supervisor/sandbox.js'
+} from '../../internal/local/supervisor/instance.js'
+import { natsServerRole } from '../../internal/local/supervisor/nats-server.js'
+import { COURIER_NODE_FLAGS, GATEWAY_NODE_FLAGS } from '../../internal/local/supervisor/processes.js'
+import { answersAt } from '../../internal/local/supervisor/readiness.js'
+import { fillSandbox } from '../../internal/local/supervisor/sandbox.js'
+import { runMain, stopSignal, untilAvailable } from '../../internal/process/main.js'
+import { readMasterKeys } from '../../internal/secrets/master-keys.js'
+import { dropMasterKeys } from '../../internal/secrets/rotation.js'
 import { createLog } from '../../internal/telemetry/log.js'
 
 /** `dist/cmd/<role>/main.js` */

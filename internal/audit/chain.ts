@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import type { AuditEntry } from './audit.js'
-import { type CanonicalValue, canonicalJson } from './canonical-json.js'
+import type { AuditEntry } from '../auth/audit-entry.js'
+import { type CanonicalValue, canonicalJson } from '../text/canonical-json.js'
 
 /**
  * The chain of one tenant's audit log. Each record says its place in it, and its hash is SHA-256 of the hash before it

@@ -1,4 +1,4 @@
-import { canonicalJson } from './canonical-json.js'
+import { canonicalJson } from '../text/canonical-json.js'
 import type { RepeatedEntry } from './chain.js'
 
 /** The form of one message of AUDIT: an entry as JSON. */

@@ -1,8 +1,9 @@
 import { z } from 'zod'
-import { exampleId, PAGE_PARAMETERS, pageOf, timeText } from '../gateway/contract/fields.js'
-import { json, type Operation } from '../gateway/contract/operation.js'
+import { AUDIT_ACTIONS, AUDIT_OUTCOMES } from '../auth/audit-entry.js'
+import { json, type Operation } from '../http/contract/operation.js'
+import { PAGE_PARAMETERS, pageOf } from '../http/contract/page.js'
 import { PROBLEMS } from '../problems/catalogue.js'
-import { AUDIT_ACTIONS, AUDIT_OUTCOMES } from './audit.js'
+import { exampleId, timeText } from '../text/answer-fields.js'
 
 /** What the audit log's route promises (design section 7). */
 

@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { KV } from '@nats-io/kv'
 import { isLostRace } from '../broker/errors.js'
-import { canonicalJson } from './canonical-json.js'
+import { canonicalJson } from '../text/canonical-json.js'
 import type { ChainHead } from './chain.js'
 
 /**

@@ -1,5 +1,5 @@
+import type { AuditEntry } from '../auth/audit-entry.js'
 import { KeyedBudgets } from '../auth/keyed-budgets.js'
-import type { AuditEntry } from './audit.js'
 import type { RepeatedEntry } from './chain.js'
 
 /** Refusals of one caller and action that are recorded one by one, and how fast they may go on. */

@@ -1,5 +1,5 @@
 import type { AuditLogRow } from '../store/tables/audit-log.js'
-import { type CanonicalValue, canonicalJson } from './canonical-json.js'
+import { type CanonicalValue, canonicalJson } from '../text/canonical-json.js'
 import type { AuditRecord } from './chain.js'
 
 export const toRow = (record: AuditRecord): AuditLogRow => ({

@@ -1,5 +1,5 @@
+import { HEAD_LOST } from '../auth/audit-entry.js'
 import { AUDIT_LOG_KEPT_DAYS, type AuditLogRow } from '../store/tables/audit-log.js'
-import { HEAD_LOST } from './audit.js'
 import { CHAIN_START, hashOf } from './chain.js'
 import type { ReadHead, SignedDay } from './heads.js'
 import { toRecord } from './rows.js'

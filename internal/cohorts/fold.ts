@@ -4,7 +4,7 @@
  * people together. So neither a group nor the difference between a parent and what is shown of it tells of fewer than
  * five. A group in which nobody appears stays.
  */
-import { COHORT_MIN } from '../tenants/tenant.js'
+import { COHORT_MIN } from '../auth/tenant.js'
 import { isSmall, type People, unionOf } from './people.js'
 
 /** A group of the finest grain. */

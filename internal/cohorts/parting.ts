@@ -1,5 +1,5 @@
-import { Few } from './few.js'
 import { type Dimensions, type Group, groupAt, isWithin, type Lattice, type Rollup } from './lattice.js'
+import { Few } from './small-cohort.js'
 
 /**
  * How an answer by a finer rollup's groups parts the cells: into the groups that are shown, what each group of a coarser

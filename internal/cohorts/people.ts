@@ -1,4 +1,4 @@
-import { COHORT_MIN } from '../tenants/tenant.js'
+import { COHORT_MIN } from '../auth/tenant.js'
 
 /**
  * The people of a group: hashes of their identities, ascending, each once; the smallest `PEOPLE_KEPT` of them at most.

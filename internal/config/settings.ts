@@ -1,6 +1,6 @@
 import { REGION_PATTERN } from '../residency/residency.js'
-import { RETRY_MAXIMA_MS, RETRY_STOP_MS } from '../webhooks/retry-schedule.js'
-import { parseNetworks, parseResolvers } from '../webhooks/target-url.js'
+import { parseNetworks, parseResolvers } from './networks.js'
+import { RETRY_MAXIMA_MS, RETRY_STOP_MS } from './webhook-retries.js'
 
 /**
  * Every setting of every role, one a line: flag, environment variable, default, unit in the name, bounds.

@@ -1,9 +1,8 @@
 import { z } from 'zod'
-import { COST_BASES } from '../attribution/cost/cost-details.js'
-import { FOOTPRINT_BASES } from '../attribution/energy/footprint-details.js'
-import { CONFIDENCE_BANDS, DEGRADATION_STATES, STAGE_ORIGINS } from '../attribution/interpretation.js'
-import { HEALTH_STATUSES } from '../connectors/connector.js'
-import { decimalText, idOf, timeText } from '../gateway/contract/fields.js'
+import { COST_BASES, FOOTPRINT_BASES } from '../records/bases.js'
+import { HEALTH_STATUSES } from '../records/connector-health.js'
+import { CONFIDENCE_BANDS, DEGRADATION_STATES, STAGE_ORIGINS } from '../records/interpretation.js'
+import { decimalText, idOf, timeText } from '../text/answer-fields.js'
 import type { ExactNumber } from './exact-json.js'
 
 /** The event types, a closed list (spec 6.1). Within a major version of the event schema none goes or changes (spec 9). */

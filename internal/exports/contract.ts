@@ -1,15 +1,7 @@
 import { z } from 'zod'
-import {
-  count,
-  decimalText,
-  exampleId,
-  idInPath,
-  idOf,
-  PAGE_PARAMETERS,
-  pageOf,
-  timeText,
-} from '../gateway/contract/fields.js'
-import { json, type Operation } from '../gateway/contract/operation.js'
+import { json, type Operation } from '../http/contract/operation.js'
+import { PAGE_PARAMETERS, pageOf } from '../http/contract/page.js'
+import { count, decimalText, exampleId, idInPath, idOf, timeText } from '../text/answer-fields.js'
 import { FOCUS_VERSIONS } from './focus/columns.js'
 import { FAILURE_REASONS, JOB_STATUSES } from './job.js'
 import { FILE_FORMATS, GROUPINGS } from './request.js'

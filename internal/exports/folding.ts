@@ -1,4 +1,4 @@
-import { COHORT_MIN } from '../tenants/tenant.js'
+import { COHORT_MIN } from '../auth/tenant.js'
 
 /** What a root (a provider's month) has below it: groups of calls, with all their meters. 5 people stand for 5 and more. */
 export interface FoldingFacts {

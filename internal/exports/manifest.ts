@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
-import type { StagedTotals } from '../store/queries/export-groups.js'
-import { COHORT_MIN } from '../tenants/tenant.js'
+import { COHORT_MIN } from '../auth/tenant.js'
+import type { StagedTotals } from '../store/queries/exports/export-groups.js'
 import type { Manifest } from './contract.js'
 import { columnsOf, type FocusColumn, LEFT_OUT_FIELDS } from './focus/columns.js'
 import type { StoredFile } from './job.js'
-import type { Reckoning } from './reckoning.js'
 import { DAY_MS, type ExportRequest, startOfDay } from './request.js'
+import type { Reckoning } from './totals.js'
 
 /** What a manifest is made of. */
 export interface Facts {

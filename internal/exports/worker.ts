@@ -7,7 +7,7 @@ import type { Logger } from '../telemetry/log.js'
 import { type ExporterDeps, exportJob, prefixOf } from './exporter.js'
 import { type FailureReason, hasEnded, type StoredJob } from './job.js'
 import { JobHold, JobLost } from './job-hold.js'
-import { takePlace } from './places.js'
+import { takePlace } from './slots.js'
 import { ExportFailed, Unavailable } from './unavailable.js'
 
 export interface WorkerDeps extends ExporterDeps {

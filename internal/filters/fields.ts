@@ -6,7 +6,7 @@ import {
   OUTPUT_STATES,
   PATHWAY_CATEGORIES,
   STAGE_ORIGINS,
-} from '../attribution/interpretation.js'
+} from '../records/interpretation.js'
 
 /** By which fields records may be filtered and sorted, and how (spec 4.2, design section 6). Data; `parse.ts` reads by it. */
 

@@ -1,5 +1,5 @@
 import { idHex, parseId } from '../ids/ids.js'
-import { hasBytesAtMost, isPlainText } from '../intake/plain-text.js'
+import { hasBytesAtMost, isPlainText } from '../text/plain-text.js'
 import { parseInstant } from '../units/instant.js'
 import { formatQuantity, parseQuantity } from '../units/quantity.js'
 import { type FieldType, TEXT_BYTES_MAX } from './fields.js'

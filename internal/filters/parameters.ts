@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import type { Parameters } from '../gateway/contract/operation.js'
 import { FIELDS, type Field, LIST_MAX, type Operator, SORT_FIELDS } from './fields.js'
 import { describeOperand } from './operand.js'
 import { DEFAULT_SORT, formatSort } from './parse.js'
@@ -19,7 +18,7 @@ const ASKS: Readonly<Record<Operator, string>> = {
 
 const LIST = `At most ${LIST_MAX}, parted by commas; a comma within a value is \`\\,\` and a backslash before either \`\\\\\`.`
 
-export const FILTER_PARAMETERS: Parameters = Object.fromEntries(
+export const FILTER_PARAMETERS: Readonly<Record<string, z.ZodType>> = Object.fromEntries(
   Object.entries(FIELDS).flatMap(([name, { type, operators, description, example }]: [string, Field]) =>
     operators.map((operator) => {
       const operand = operator === 'contains' ? ({ kind: 'text' } as const) : type
@@ -34,7 +33,7 @@ export const FILTER_PARAMETERS: Parameters = Object.fromEntries(
   ),
 )
 
-export const SORT_PARAMETER: Parameters = {
+export const SORT_PARAMETER: Readonly<Record<string, z.ZodType>> = {
   sort: z
     .enum(SORT_FIELDS.flatMap((field) => [field, `-${field}`] as const))
     .optional()

@@ -1,5 +1,5 @@
-import { badParameter, namedOnce, readPairs } from '../gateway/query-string.js'
 import type { Problem } from '../problems/catalogue.js'
+import { badParameter, namedOnce, readPairs } from '../text/query-string.js'
 import { type Condition, digestOf, formatSort, isFilterName, parseFilters, parseSort, type Sort } from './parse.js'
 
 export interface FilteredQuery {

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { AMOUNT_TEXT, instant, name, plainText, uuid } from '../intake/plain-text.js'
+import { AMOUNT_TEXT, instant, name, plainText, uuid } from '../text/plain-text.js'
 import { SERVICE_TIERS } from './invocation.js'
 
 /**

@@ -1,5 +1,5 @@
-import { readEventTime } from '../intake/event-time.js'
-import { isAmount } from '../intake/plain-text.js'
+import { readEventTime } from '../text/event-time.js'
+import { isAmount } from '../text/plain-text.js'
 import { SERVICE_TIERS } from './invocation.js'
 import { type InvocationEvent, invocationEvent } from './schema.js'
 

@@ -1,8 +1,8 @@
-import { compileSchema } from '../intake/compile-schema.js'
-import { screenContent } from '../intake/content-keys.js'
-import { EVENT_TIME_RANGE, readEventTime } from '../intake/event-time.js'
-import { fieldError, firstOfEachPlace } from '../intake/field-errors.js'
 import type { FieldError } from '../problems/catalogue.js'
+import { compileSchema } from '../text/compile-schema.js'
+import { screenContent } from '../text/content-keys.js'
+import { EVENT_TIME_RANGE, readEventTime } from '../text/event-time.js'
+import { fieldError, firstOfEachPlace } from '../text/field-errors.js'
 import { type InvocationEvent, invocationEvent } from './schema.js'
 
 export type Validation =

@@ -1,15 +1,16 @@
 import { z } from 'zod'
-import { attributionRecord, EXAMPLE_RECORD } from '../attribution/contract.js'
+import { type HealthReport, health } from '../access/connectors/contract.js'
+import { attributionRecord, EXAMPLE_RECORD } from '../attribution/records/contract.js'
 import { SCOPES } from '../auth/scopes.js'
-import { HEALTH_STATUSES, REPORTED_STATUSES } from '../connectors/connector.js'
-import { health } from '../connectors/contract.js'
 import { FILTER_PARAMETERS, FILTERS_DESCRIPTION, SORT_PARAMETER } from '../filters/parameters.js'
-import { INGEST_INVOCATIONS } from '../gateway/admission/contract.js'
-import { BULK_EVENTS_MAX } from '../gateway/admission/limits.js'
-import { exampleId, idOf, PAGE_PARAMETERS, pageOf } from '../gateway/contract/fields.js'
-import { json, type Operation } from '../gateway/contract/operation.js'
-import { name } from '../intake/plain-text.js'
+import { json, type Operation } from '../http/contract/operation.js'
+import { PAGE_PARAMETERS, pageOf } from '../http/contract/page.js'
+import { INGEST_INVOCATIONS } from '../ingest/contract.js'
+import { BULK_EVENTS_MAX } from '../invocations/limits.js'
 import { invocationEvent } from '../invocations/schema.js'
+import { HEALTH_STATUSES } from '../records/connector-health.js'
+import { exampleId, idOf } from '../text/answer-fields.js'
+import { name } from '../text/plain-text.js'
 
 /** What the partner API takes and promises (spec 5 rule 8, design section 7). */
 
@@ -54,17 +55,6 @@ export const GET_OWN_CONNECTOR: Operation = {
   },
 }
 
-export const healthReport = z
-  .object({
-    status: z.enum(REPORTED_STATUSES),
-    reason: z
-      .string()
-      .regex(/^[a-z0-9][a-z0-9_.-]{0,63}$/, 'must be a code such as upstream_timeout')
-      .nullish()
-      .meta({ description: 'A code of its own, no text.' }),
-  })
-  .meta({ id: 'HealthReport' })
-export type HealthReport = z.infer<typeof healthReport>
 export const EXAMPLE_REPORT: HealthReport = { status: 'degraded', reason: 'upstream_timeout' }
 
 export const REPORT_HEALTH: Operation = {

@@ -1,27 +1,27 @@
-import { type AttributionRoutesDeps, answerWithPage } from '../attribution/routes.js'
+import type { StoredConnector } from '../access/connectors/connector.js'
+import { healthReport } from '../access/connectors/contract.js'
+import { type HealthDeps, reportHealth } from '../access/connectors/health.js'
+import { shownHealth } from '../access/connectors/routes.js'
+import { ISSUE_PARTNER_TOKEN, REVOKE_PARTNER_TOKEN } from '../access/oauth/contract.js'
+import { type AttributionRoutesDeps, answerWithPage } from '../attribution/records/routes.js'
 import type { Caller } from '../auth/authenticate.js'
-import type { StoredConnector } from '../connectors/connector.js'
-import { shownHealth } from '../connectors/routes.js'
-import type { BulkDeps } from '../gateway/admission/bulk.js'
-import { INGESTION, readAndAdmit } from '../gateway/admission/routes.js'
-import type { Operation } from '../gateway/contract/operation.js'
-import type { Exchange } from '../gateway/exchange.js'
-import type { Mutate } from '../gateway/mutations/mutations.js'
-import type { Route, TenantRoute } from '../gateway/route.js'
-import { ISSUE_PARTNER_TOKEN, REVOKE_PARTNER_TOKEN } from '../oauth/contract.js'
+import type { Operation } from '../http/contract/operation.js'
+import type { Exchange } from '../http/exchange.js'
+import type { Mutate } from '../http/mutations/mutations.js'
+import type { Route, TenantRoute } from '../http/route.js'
+import type { BulkDeps } from '../ingest/bulk/bulk.js'
+import { INGESTION, readAndAdmit } from '../ingest/routes.js'
 import { type Problem, problem } from '../problems/catalogue.js'
 import { type ResidencyRegion, refusalOfCrossing, thisInstance } from '../residency/residency.js'
 import {
   EXAMPLE_REPORT,
   GET_OWN_CONNECTOR,
-  healthReport,
   INGEST_PARTNER_INVOCATIONS,
   LIST_PARTNER_ATTRIBUTIONS,
   PARTNER,
   REPORT_HEALTH,
   type ShownOwnConnector,
 } from './contract.js'
-import { type HealthDeps, reportHealth } from './health.js'
 
 export interface PartnerRoutesDeps extends HealthDeps {
   readonly mutate: Mutate

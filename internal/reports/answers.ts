@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { compareKeys } from '../gateway/sorted-records.js'
+import { compareKeys } from '../http/resource/sorted-records.js'
 import { type Problem, problem } from '../problems/catalogue.js'
 import { ADOPTION, shownAdoption } from './adoption.js'
 import { Folds } from './folds.js'

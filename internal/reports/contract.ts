@@ -1,8 +1,9 @@
 import { z } from 'zod'
 import { FILTER_PARAMETERS, FILTERS_DESCRIPTION } from '../filters/parameters.js'
-import { count, decimalText, PAGE_PARAMETERS, pageOf, timeText } from '../gateway/contract/fields.js'
-import { json, type Operation, type Parameters } from '../gateway/contract/operation.js'
-import { INTERVALS, REPORT_DIMENSIONS } from '../store/queries/usage.js'
+import { json, type Operation, type Parameters } from '../http/contract/operation.js'
+import { PAGE_PARAMETERS, pageOf } from '../http/contract/page.js'
+import { INTERVALS, REPORT_DIMENSIONS } from '../store/queries/reports/usage.js'
+import { count, decimalText, timeText } from '../text/answer-fields.js'
 import { ADOPTION_DIMENSIONS, ADOPTION_INTERVALS } from './kinds.js'
 import { BOUNDED_FIGURES } from './usage.js'
 

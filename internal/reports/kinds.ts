@@ -1,4 +1,4 @@
-import { INTERVALS, type Interval, REPORT_DIMENSIONS, type ReportDimension } from '../store/queries/usage.js'
+import { INTERVALS, type Interval, REPORT_DIMENSIONS, type ReportDimension } from '../store/queries/reports/usage.js'
 import { type ReadReport, type ReportParameter, readReport } from './question.js'
 
 /** The kinds of report, and what may be asked of each. */

@@ -1,8 +1,13 @@
 import { PEOPLE_KEPT, unionOf } from '../cohorts/people.js'
 import type { Cell, Rollups } from '../cohorts/rollups.js'
 import { type Choice, type Row, type Rows, rowsHeldBy, rowsOf, type SummedCell, type Sums } from '../cohorts/rows.js'
-import type { SpreadWeights } from '../store/queries/allocation-weights.js'
-import { type Interval, REPORT_DIMENSIONS, type ReportDimension, type UsageSums } from '../store/queries/usage.js'
+import type { SpreadWeights } from '../store/queries/attribution/allocation-weights.js'
+import {
+  type Interval,
+  REPORT_DIMENSIONS,
+  type ReportDimension,
+  type UsageSums,
+} from '../store/queries/reports/usage.js'
 import type { Folds } from './folds.js'
 import type { Period } from './period.js'
 import type { ReportFilter, ReportQuestion } from './question.js'

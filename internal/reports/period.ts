@@ -1,4 +1,4 @@
-import type { Interval } from '../store/queries/usage.js'
+import type { Interval } from '../store/queries/reports/usage.js'
 import { parseInstant } from '../units/instant.js'
 
 /** The times of a report: from when to when, in which time zone. */

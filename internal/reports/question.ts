@@ -1,8 +1,8 @@
 import type { Choice } from '../cohorts/rows.js'
 import { type Condition, digestOf, isFilterName, parseFilters } from '../filters/parse.js'
-import { badParameter, namedOnce, readPairs } from '../gateway/query-string.js'
 import type { Problem } from '../problems/catalogue.js'
-import { type Interval, REPORT_DIMENSIONS, type ReportDimension } from '../store/queries/usage.js'
+import { type Interval, REPORT_DIMENSIONS, type ReportDimension } from '../store/queries/reports/usage.js'
+import { badParameter, namedOnce, readPairs } from '../text/query-string.js'
 import { DAYS_MAX, isEdge, type Period, readEdge, readZone, usualPeriod, usualStart } from './period.js'
 
 const DAY_MS = 24 * 60 * 60 * 1000

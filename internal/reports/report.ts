@@ -1,7 +1,7 @@
 import type { Row, Sums } from '../cohorts/rows.js'
-import { compareKeys } from '../gateway/sorted-records.js'
-import type { SpreadWeights } from '../store/queries/allocation-weights.js'
-import type { Interval, PeopleWanted, UsageScope, UsageSums } from '../store/queries/usage.js'
+import { compareKeys } from '../http/resource/sorted-records.js'
+import type { SpreadWeights } from '../store/queries/attribution/allocation-weights.js'
+import type { Interval, PeopleWanted, UsageScope, UsageSums } from '../store/queries/reports/usage.js'
 import { Folds } from './folds.js'
 import {
   type Ground,

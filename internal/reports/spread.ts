@@ -5,8 +5,9 @@
  * What leaves a pool is a row of another answer, of the pools alone, that could be asked for by itself; so that an
  * allocated answer, and its difference to the other one, tells nothing that answers without pools spread do not tell.
  */
-import { WEIGHT_PARTS, type Weight } from '../allocation/weights.js'
+
 import type { Row, Sums } from '../cohorts/rows.js'
+import { WEIGHT_PARTS, type Weight } from '../records/allocation-weights.js'
 
 /** How sums are spread. */
 export interface Spreading<M> {

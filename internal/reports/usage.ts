@@ -1,6 +1,6 @@
-import { WEIGHT_PARTS } from '../allocation/weights.js'
 import { PEOPLE_KEPT } from '../cohorts/people.js'
-import { USAGE_AMOUNTS, USAGE_COUNTS, type UsageAmount, type UsageCount } from '../store/queries/usage.js'
+import { WEIGHT_PARTS } from '../records/allocation-weights.js'
+import { USAGE_AMOUNTS, USAGE_COUNTS, type UsageAmount, type UsageCount } from '../store/queries/reports/usage.js'
 import { apportion } from '../units/apportion.js'
 import { formatQuantity, parseSum, plus, type Quantity, type Unit, zero } from '../units/quantity.js'
 import type { Measured } from './parts.js'

@@ -4,12 +4,12 @@
  */
 import { parentPort, workerData } from 'node:worker_threads'
 import { TooMuchToFold } from '../cohorts/parting.js'
-import { badParameter } from '../gateway/query-string.js'
 import type { Problem } from '../problems/catalogue.js'
 import { connectStore, type StoreConnection } from '../store/client.js'
 import { isTooLarge, storeProblem } from '../store/failures.js'
-import { findSpreadWeights } from '../store/queries/allocation-weights.js'
-import { usageSums } from '../store/queries/usage.js'
+import { findSpreadWeights } from '../store/queries/attribution/allocation-weights.js'
+import { usageSums } from '../store/queries/reports/usage.js'
+import { badParameter } from '../text/query-string.js'
 import { type ReportPage, type ReportTask, reportAnswers } from './answers.js'
 import { TooManyGroups } from './parts.js'
 

@@ -1,8 +1,8 @@
-import { type BudgetFilter, ceilingOf, countsSinceMs, reachedThresholds, type StoredBudget } from '../budgets/budget.js'
 import { ExactNumber } from '../events/exact-json.js'
-import type { Spend } from '../store/queries/spend.js'
+import type { Spend } from '../store/queries/reports/spend.js'
 import { formatQuantity, parseSum, type Quantity, sum } from '../units/quantity.js'
 import { type AnnounceDeps, announceOnce, isAnnounced } from './announce.js'
+import { type BudgetFilter, ceilingOf, countsSinceMs, reachedThresholds, type StoredBudget } from './budgets/budget.js'
 
 export interface BudgetReads {
   /** What a tenant's calls of a period cost, by owner, service and provider: at once, and right but for moments. */

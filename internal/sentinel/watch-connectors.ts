@@ -1,5 +1,5 @@
-import { isHealthLapsed } from '../connectors/connector.js'
-import { type HealthDeps, lapseHealth } from '../partner/health.js'
+import { isHealthLapsed } from '../access/connectors/connector.js'
+import { type HealthDeps, lapseHealth } from '../access/connectors/health.js'
 
 /**
  * Looks after what a tenant's connectors said of themselves: whoever has said nothing for long is not known to be well any

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Records } from '../broker/records.js'
-import { type AwaitedLayer, awaitedLayers, isStillAwaited, type TenantCoverage } from '../coverage/awaited-layers.js'
-import { PATHWAYS, type PathwayCoverage } from '../coverage/coverage.js'
 import { type AnnounceDeps, announceOnce } from './announce.js'
+import { type AwaitedLayer, awaitedLayers, isStillAwaited, type TenantCoverage } from './coverage/awaited-layers.js'
+import { PATHWAYS, type PathwayCoverage } from './coverage/coverage.js'
 
 /** How a pathway stands, as it is kept in the bucket `coverage_states`. */
 export interface CoverageState {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Records } from '../broker/records.js'
-import type { HourlySpend } from '../store/queries/hourly-spend.js'
+import type { HourlySpend } from '../store/queries/reports/hourly-spend.js'
 import { formatQuantity, parseSum } from '../units/quantity.js'
 import { type AnnounceDeps, announceOnce, isAnnounced } from './announce.js'
 import { type Anomaly, anomalyOf, HOUR_MS } from './anomaly.js'

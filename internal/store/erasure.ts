@@ -118,7 +118,7 @@ async function moveUsage(run: (query: string) => Promise<unknown>): Promise<void
 
 /**
  * What the name weighs is given to the other and taken from the name in one insert. Readers leave out whoever something was
- * taken from (`queries/allocation-weights.ts`), so that the weights of an instant sum to 1 at any time, provided that what
+ * taken from (`store/queries/attribution/allocation-weights.ts`), so that the weights of an instant sum to 1 at any time, provided that what
  * was taken is deleted last.
  */
 async function moveWeights(run: (query: string) => Promise<unknown>): Promise<void> {

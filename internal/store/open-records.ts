@@ -1,9 +1,9 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import { connectStore, type StoreConnection } from './client.js'
 import { watchFilledCopies } from './filled-copies.js'
-import type { StoredAttribution } from './queries/attributions.js'
-import { listRecords, type RecordsQuestion } from './queries/list-records.js'
-import { sampleRecords } from './queries/record-sample.js'
+import type { StoredAttribution } from './queries/records/attributions.js'
+import { listRecords, type RecordsQuestion } from './queries/records/list-records.js'
+import { sampleRecords } from './queries/records/record-sample.js'
 import { keepRecordSamples } from './record-samples.js'
 import { createTurns } from './turns.js'
 

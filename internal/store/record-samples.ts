@@ -1,4 +1,4 @@
-import type { RecordSample } from './queries/record-sample.js'
+import type { RecordSample } from './queries/records/record-sample.js'
 
 /** Samples of the tenants that ask, kept by each process for itself: made when a tenant first asks, and anew now and then. */
 export interface RecordSamples {

@@ -1,5 +1,5 @@
 import type { ClickHouseClient } from '@clickhouse/client'
-import { landedRows } from './queries/versions.js'
+import { landedRows } from './queries/records/versions.js'
 import { insertRows } from './sink.js'
 import { ATTRIBUTIONS, type AttributionRow } from './tables/attributions.js'
 

@@ -1,4 +1,5 @@
 import { BlockList, isIPv4, isIPv6 } from 'node:net'
+import { parseNetwork } from '../config/networks.js'
 
 /**
  * Which addresses a webhook may be sent to: public ones, and what the operator has allowed besides (for development
@@ -42,15 +43,6 @@ export function addressRule(allowed: readonly string[] = []): IsAllowedAddress {
     const isPublic = globalIpv6.check(address, 'ipv6') && !specialIpv6.check(address, 'ipv6')
     return isPublic || (exceptions.check(address, 'ipv6') && !isMapped(address))
   }
-}
-
-/** @returns undefined when the text is not a network in CIDR notation */
-export function parseNetwork(text: string): { readonly address: string; readonly bits: number } | undefined {
-  const [address = '', bitsText = '', ...rest] = text.split('/')
-  const bits = Number(bitsText)
-  const bitsMax = isIPv4(address) ? 32 : isIPv6(address) && !address.includes('%') ? 128 : -1
-  if (rest.length > 0 || !/^\d{1,3}$/.test(bitsText) || bits > bitsMax) return undefined
-  return { address, bits }
 }
 
 function networks(texts: readonly string[]): BlockList {

@@ -1,9 +1,10 @@
 import { z } from 'zod'
 import { EVENT_TYPES } from '../events/contract.js'
-import { exampleId, idInPath, idOf, PAGE_PARAMETERS, pageOf, timeText } from '../gateway/contract/fields.js'
-import { json, type Operation } from '../gateway/contract/operation.js'
-import { instant } from '../intake/plain-text.js'
+import { json, type Operation } from '../http/contract/operation.js'
+import { PAGE_PARAMETERS, pageOf } from '../http/contract/page.js'
 import { REGION_PATTERN } from '../residency/residency.js'
+import { exampleId, idInPath, idOf, timeText } from '../text/answer-fields.js'
+import { instant } from '../text/plain-text.js'
 import { ATTEMPT_OUTCOMES, ATTEMPT_REASONS } from './attempt-outcomes.js'
 import { WEBHOOK_STATUSES } from './endpoint.js'
 

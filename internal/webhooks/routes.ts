@@ -1,6 +1,6 @@
-import type { Mutate } from '../gateway/mutations/mutations.js'
-import { type RecordRoutesDeps, recordRoutes } from '../gateway/record-routes.js'
-import type { Route } from '../gateway/route.js'
+import type { Mutate } from '../http/mutations/mutations.js'
+import { type RecordRoutesDeps, recordRoutes } from '../http/resource/record-routes.js'
+import type { Route } from '../http/route.js'
 import {
   changeWebhook,
   createWebhook,

@@ -1,5 +1,4 @@
 import { isIP } from 'node:net'
-import { parseNetwork } from './addresses.js'
 
 /** Where a webhook goes to, out of an address that passed. */
 export interface Target {
@@ -81,22 +80,4 @@ function refusalOfName(name: string, { takesPrivateNames, ownHosts }: TargetRule
   if (/^(?:\d+|0x[0-9a-f]*)$/.test(labels.at(-1) ?? '')) return 'names no valid host'
   const isPrivate = labels.length < 2 || PRIVATE_SUFFIXES.some((end) => name === end || name.endsWith(`.${end}`))
   return isPrivate && !takesPrivateNames ? 'names no public host' : undefined
-}
-
-/** For the configuration: networks parted by commas. @throws Error that says what is allowed */
-export function parseNetworks(text: string): readonly string[] {
-  const parts = text.split(',').map((part) => part.trim())
-  if (!parts.every((part) => parseNetwork(part) !== undefined)) {
-    throw new Error('networks in CIDR notation, parted by commas')
-  }
-  return parts
-}
-
-/** For the configuration: resolvers as `address` or `address:port`, parted by commas. @throws Error that says what is allowed */
-export function parseResolvers(text: string): readonly string[] {
-  const parts = text.split(',').map((part) => part.trim())
-  const isResolver = (part: string): boolean =>
-    isIP(part) !== 0 || isIP(part.replace(/:\d{1,5}$/, '')) === 4 || /^\[[0-9a-f:]+\]:\d{1,5}$/i.test(part)
-  if (!parts.every(isResolver)) throw new Error('addresses of resolvers, with or without a port, parted by commas')
-  return parts
 }

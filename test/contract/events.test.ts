@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { z } from 'zod'
 import { EVENT_DATA, eventEnvelope } from '../../internal/events/contract.js'
-import { toJsonSchema } from '../../internal/gateway/openapi/json-schema.js'
+import { toJsonSchema } from '../../internal/http/openapi/json-schema.js'
 import { compareWithBaseline } from '../support/contract/baselines.js'
 import { breakages, type Frozen } from '../support/contract/compatibility.js'
 import type { Schema } from '../support/contract/described.js'

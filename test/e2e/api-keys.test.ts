@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { EventEnvelope } from '../../internal/events/contract.js'
-import { freePort } from '../../internal/supervisor/instance.js'
+import { freePort } from '../../internal/local/supervisor/instance.js'
 import { EVENTS, eventsSubject } from '../../streams/events.js'
 import { type Asked, ask } from '../support/ask.js'
 import { launchGateway, wireEvent } from '../support/gateway.js'

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { COST_BASES } from '../../internal/attribution/cost/cost-details.js'
-import { loadPriceBookFile } from '../../internal/attribution/cost/price-book.js'
-import { FOOTPRINT_BASES } from '../../internal/attribution/energy/footprint-details.js'
+import { loadPriceBookFile } from '../../internal/attribution/valuation/cost/price-book.js'
+import type { Broker } from '../../internal/broker/connect.js'
+import { COST_BASES, FOOTPRINT_BASES } from '../../internal/records/bases.js'
 import {
   CONFIDENCE_BANDS,
   DEGRADATION_STATES,
@@ -13,8 +13,7 @@ import {
   OUTPUT_STATES,
   PATHWAY_CATEGORIES,
   STAGE_ORIGINS,
-} from '../../internal/attribution/interpretation.js'
-import type { Broker } from '../../internal/broker/connect.js'
+} from '../../internal/records/interpretation.js'
 import { type Ask, askAs } from '../support/ask.js'
 import { attributed, attributedAll, type ShownRecord } from '../support/attributed.js'
 import { faultsOf } from '../support/by-hand.js'

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { RULES_VERSION } from '../../internal/attribution/row.js'
+import { RULES_VERSION } from '../../internal/attribution/records/row.js'
 import { askAs, refusalOf } from '../support/ask.js'
 import { attributed, untilAttributed } from '../support/attributed.js'
 import { addTenant, command } from '../support/instance.js'

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, expect, test } from 'vitest'
-import { connectService } from '../../internal/replay/client.js'
+import { connectService } from '../../internal/local/replay/client.js'
 import { postTo, wireEvent } from '../support/gateway.js'
 import { isAlive, launchService, type RunningService } from '../support/service.js'
 import { allRecords } from '../support/trace.js'

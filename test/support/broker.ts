@@ -4,8 +4,8 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { freePort } from '../../internal/supervisor/instance.js'
-import { watchedNatsServer } from '../../internal/supervisor/nats-server.js'
+import { freePort } from '../../internal/local/supervisor/instance.js'
+import { watchedNatsServer } from '../../internal/local/supervisor/nats-server.js'
 import { natsServerBin } from './service.js'
 
 export interface RunningBroker {

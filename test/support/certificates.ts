@@ -1,7 +1,7 @@
 /** Self-signed certificates (X.509 v3, ECDSA P-256) for localhost and 127.0.0.1, made without any tool. */
 import { generateKeyPairSync, randomBytes, sign } from 'node:crypto'
 import { renameSync, writeFileSync } from 'node:fs'
-import type { TlsFiles } from '../../internal/gateway/tls.js'
+import type { TlsFiles } from '../../internal/http/tls.js'
 
 export interface Certificate {
   /** PEM. */

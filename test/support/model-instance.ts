@@ -1,6 +1,6 @@
 /** A running service with a tenant whose model serves, or can. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { StoredTraining } from '../../internal/attribution/training/training.js'
+import type { StoredTraining } from '../../internal/attribution/inference/training/training.js'
 import type { Broker } from '../../internal/broker/connect.js'
 import { TRAININGS } from '../../streams/buckets.js'
 import { type Ask, type Asked, askAs } from './ask.js'

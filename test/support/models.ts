@@ -1,6 +1,6 @@
 /** Versions of a model, as the registry holds them: a test names only what its case is about. */
-import type { Model, ModelCard } from '../../internal/attribution/learning/model.js'
-import type { StoredModel } from '../../internal/attribution/models/version.js'
+import type { Model, ModelCard } from '../../internal/attribution/inference/learning/model.js'
+import type { StoredModel } from '../../internal/attribution/inference/models/version.js'
 
 export const CARD: ModelCard = {
   format: 1,

@@ -1,5 +1,5 @@
 /** Small price books: a test names only the rows that its case is about. */
-import type { PriceBookFile, PriceRow } from '../../internal/attribution/cost/price-book.js'
+import type { PriceBookFile, PriceRow } from '../../internal/attribution/valuation/cost/price-book.js'
 
 export const bookOf = (models: readonly PriceRow[], stated: Partial<PriceBookFile> = {}): PriceBookFile => ({
   as_of: '2026-12-01',

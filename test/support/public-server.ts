@@ -1,7 +1,7 @@
 /** What a server needs to serve one route that everyone may call. */
 
-import type { PublicRoute, Route } from '../../internal/gateway/route.js'
-import type { ServerDeps } from '../../internal/gateway/server.js'
+import type { PublicRoute, Route } from '../../internal/http/route.js'
+import type { ServerDeps } from '../../internal/http/server.js'
 import { problem } from '../../internal/problems/catalogue.js'
 
 export function publicServer(

@@ -1,7 +1,7 @@
 /** What a question over records must answer, worked out row by row in the plainest way. */
 import { FIELDS, type FieldName, type FieldType } from '../../internal/filters/fields.js'
 import type { Condition, Sort } from '../../internal/filters/parse.js'
-import type { StoredAttribution } from '../../internal/store/queries/attributions.js'
+import type { StoredAttribution } from '../../internal/store/queries/records/attributions.js'
 
 type Value = string | bigint
 

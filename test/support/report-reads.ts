@@ -1,7 +1,7 @@
 /** What the read model would tell reports of some calls, in days, weeks and months of UTC and without an engine. */
 import type { UsageReads } from '../../internal/reports/report.js'
-import type { SpreadWeights } from '../../internal/store/queries/allocation-weights.js'
-import { type Interval, USAGE_COUNTS, type UsageSums } from '../../internal/store/queries/usage.js'
+import type { SpreadWeights } from '../../internal/store/queries/attribution/allocation-weights.js'
+import { type Interval, USAGE_COUNTS, type UsageSums } from '../../internal/store/queries/reports/usage.js'
 import { formatQuantity, type Quantity, sum, type Unit } from '../../internal/units/quantity.js'
 
 /** Who made it (0: nobody), what for, by which provider, and when. */

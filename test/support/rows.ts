@@ -1,5 +1,5 @@
 /** Finished rows as stage A makes them: a test names only what its case is about. */
-import { type RowPlace, toRow, type Verdict } from '../../internal/attribution/row.js'
+import { type RowPlace, toRow, type Verdict } from '../../internal/attribution/records/row.js'
 import type { AttributionRow } from '../../internal/store/tables/attributions.js'
 import { admitted, NOW_MS, type Stated } from './invocations.js'
 import { ROW_DEPS } from './stages.js'

@@ -3,9 +3,9 @@ import { existsSync, mkdtempSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { Credentials } from '../../internal/supervisor/bootstrap.js'
-import type { RunFile } from '../../internal/supervisor/instance.js'
-import { freePort } from '../../internal/supervisor/instance.js'
+import type { Credentials } from '../../internal/local/supervisor/bootstrap.js'
+import type { RunFile } from '../../internal/local/supervisor/instance.js'
+import { freePort } from '../../internal/local/supervisor/instance.js'
 import { type Launched, launch } from './processes.js'
 
 export const UP_MAIN = fileURLToPath(new URL('../../dist/cmd/up/main.js', import.meta.url))

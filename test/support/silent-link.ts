@@ -1,6 +1,6 @@
 /** A way to a nats-server that can fall silent: a peer that is frozen, or a network that drops what is sent. */
 import { createConnection, createServer, type Socket } from 'node:net'
-import { freePort } from '../../internal/supervisor/instance.js'
+import { freePort } from '../../internal/local/supervisor/instance.js'
 import { atEnd } from './at-end.js'
 
 export interface SilentLink {

@@ -4,7 +4,7 @@
  * Run it compiled: node dist/test/support/spool-process.js
  */
 import { writeSync } from 'node:fs'
-import { openSpool, type Spool } from '../../internal/spool/spool.js'
+import { openSpool, type Spool } from '../../internal/ingest/spool/spool.js'
 import { numberOf, recordOf } from './spool-records.js'
 
 const [mode, folder = '', first = '0'] = process.argv.slice(2)

@@ -3,9 +3,9 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach } from 'vitest'
-import { localFiles, type SpoolFile, type SpoolFiles } from '../../internal/spool/files.js'
-import type { SpoolIncident } from '../../internal/spool/incident.js'
-import { openSpool, type Spool, type SpoolSettings } from '../../internal/spool/spool.js'
+import { localFiles, type SpoolFile, type SpoolFiles } from '../../internal/ingest/spool/files.js'
+import type { SpoolIncident } from '../../internal/ingest/spool/incident.js'
+import { openSpool, type Spool, type SpoolSettings } from '../../internal/ingest/spool/spool.js'
 import { numberOf } from './spool-records.js'
 
 const opened: Spool[] = []

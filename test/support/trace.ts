@@ -7,8 +7,8 @@ import {
   type RecordPage,
   type ReplayedRecord,
   type ServiceClient,
-} from '../../internal/replay/client.js'
-import { readTrace, type TraceRow } from '../../internal/replay/trace.js'
+} from '../../internal/local/replay/client.js'
+import { readTrace, type TraceRow } from '../../internal/local/replay/trace.js'
 import type { RunningService } from './service.js'
 
 export const TRACE = readTrace(fileURLToPath(new URL('../../bench/data/azure-llm-2023.csv', import.meta.url)))

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { idHex } from '../../ids/ids.js'
-import type { Verdict } from '../row.js'
+import type { Verdict } from '../records/row.js'
 
 /**
  * What stage A has learned of an event after it had decided it: another verdict. It follows the event through the

@@ -1,4 +1,4 @@
-import type { RecordSource } from '../../store/queries/sources.js'
+import type { RecordSource } from '../../store/queries/records/sources.js'
 import { type HeldDeps, heldInvocations } from './held-invocations.js'
 import { type FoundEvent, IN_ANOTHER_LOG, type SeenEvent, SeenEvents } from './seen-events.js'
 

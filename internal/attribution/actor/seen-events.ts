@@ -1,5 +1,5 @@
-import { AdmissionIndex } from '../../admission/admission-index.js'
-import { hashOfInvocationId } from '../../admission/key-hash.js'
+import { hashOfInvocationId } from '../../ids/key-hash.js'
+import { AdmissionIndex } from '../../ingest/keys/admission-index.js'
 import type { Position } from '../../invocations/group.js'
 
 /** An event, and where it first entered the pipeline. */

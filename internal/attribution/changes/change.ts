@@ -1,4 +1,4 @@
-import type { Verdict } from '../row.js'
+import type { Verdict } from '../records/row.js'
 
 /** The form of one message of CHANGES: what somebody decided of a record, as JSON. */
 

@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { idInPath, idOf } from '../../gateway/contract/fields.js'
-import { json, type Operation } from '../../gateway/contract/operation.js'
-import { name } from '../../intake/plain-text.js'
-import { attributionRecord, EXAMPLE_RECORD } from '../contract.js'
+import { json, type Operation } from '../../http/contract/operation.js'
+import { idInPath, idOf } from '../../text/answer-fields.js'
+import { name } from '../../text/plain-text.js'
+import { attributionRecord, EXAMPLE_RECORD } from '../records/contract.js'
 
 /** What the routes of overrides and disputes take and promise. */
 

@@ -1,6 +1,6 @@
+import { bandOf, type Confidence, type EvidenceBasis, eligibilityOf } from '../../records/interpretation.js'
 import type { AttributionRow } from '../../store/tables/attributions.js'
-import { bandOf, type Confidence, type EvidenceBasis, eligibilityOf } from '../interpretation.js'
-import { evidenceText, type Verdict } from '../row.js'
+import { evidenceText, type Verdict } from '../records/row.js'
 import { isDisputed, isOverridden } from './decided.js'
 
 /** Evidence that a trace may add to, or take back. What an event states itself is not in it. */

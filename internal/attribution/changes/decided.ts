@@ -1,6 +1,6 @@
+import { bandOf, CONFIDENCE_CAP, eligibilityOf } from '../../records/interpretation.js'
 import type { AttributionRow } from '../../store/tables/attributions.js'
-import { bandOf, CONFIDENCE_CAP, eligibilityOf } from '../interpretation.js'
-import { RULES_VERSION } from '../row.js'
+import { RULES_VERSION } from '../records/row.js'
 import type { Decision } from './change.js'
 
 /**

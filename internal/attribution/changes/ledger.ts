@@ -1,4 +1,4 @@
-import type { Version } from '../../store/queries/versions.js'
+import type { Version } from '../../store/queries/records/versions.js'
 import type { AttributionRow } from '../../store/tables/attributions.js'
 import type { ClosedRow } from '../../store/tables/closed.js'
 import type { Change, Correcting, Decision, Promised } from './change.js'

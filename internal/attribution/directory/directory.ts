@@ -1,5 +1,5 @@
 import { unescapeToken } from '../../../streams/subjects.js'
-import type { PathwayCategory } from '../interpretation.js'
+import type { SourceEntry } from '../../records/capture-source.js'
 
 /** A service of the tenant: its owner, and other names under which events state it. */
 export interface ServiceEntry {
@@ -21,15 +21,6 @@ export interface IdentityEntry {
 export interface PrincipalEntry {
   readonly id: string
   readonly service: string
-}
-
-/** Where the tenant's events come from: a capture layer, or what only discovers that there is traffic. */
-export interface SourceEntry {
-  readonly name: string
-  /** On which its layer is expected. */
-  readonly pathway?: PathwayCategory
-  /** It names traffic and never single calls: nothing that it sends becomes a record. */
-  readonly is_discovery_only?: true
 }
 
 /** What a tenant has told about itself; read by stage A. */

@@ -1,7 +1,8 @@
 import { z } from 'zod'
-import { name } from '../../intake/plain-text.js'
-import { PATHWAY_CATEGORIES } from '../interpretation.js'
-import type { IdentityEntry, PrincipalEntry, ServiceEntry, SourceEntry } from './directory.js'
+import type { SourceEntry } from '../../records/capture-source.js'
+import { PATHWAY_CATEGORIES } from '../../records/interpretation.js'
+import { name } from '../../text/plain-text.js'
+import type { IdentityEntry, PrincipalEntry, ServiceEntry } from './directory.js'
 
 /**
  * What may stand in a directory. The routes and the import take entries by these schemas, and stage A reads nothing

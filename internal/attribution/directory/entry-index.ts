@@ -1,7 +1,8 @@
 import { unescapeToken } from '../../../streams/subjects.js'
-import { SortedRecords } from '../../gateway/sorted-records.js'
+import { SortedRecords } from '../../http/resource/sorted-records.js'
 import { idOfName, type TenantIds } from '../../ids/ids.js'
-import type { IdentityEntry, PrincipalEntry, ServiceEntry, SourceEntry } from './directory.js'
+import type { SourceEntry } from '../../records/capture-source.js'
+import type { IdentityEntry, PrincipalEntry, ServiceEntry } from './directory.js'
 import type { DirectoryKind } from './entries.js'
 
 export interface EntriesOf {

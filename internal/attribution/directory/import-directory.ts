@@ -1,7 +1,8 @@
 import type { KV } from '@nats-io/kv'
 import type { z } from 'zod'
 import { escapeToken } from '../../../streams/subjects.js'
-import type { IdentityEntry, PrincipalEntry, ServiceEntry, SourceEntry } from './directory.js'
+import type { SourceEntry } from '../../records/capture-source.js'
+import type { IdentityEntry, PrincipalEntry, ServiceEntry } from './directory.js'
 import {
   type DirectoryKind,
   identityEntry,

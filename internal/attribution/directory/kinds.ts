@@ -1,11 +1,11 @@
 import { z } from 'zod'
-import type { CanonicalValue } from '../../audit/canonical-json.js'
-import { exampleId, idOf } from '../../gateway/contract/fields.js'
-import { invalid } from '../../gateway/mutations/read-body.js'
-import { refusalOfId } from '../../gateway/own-id.js'
+import { invalid } from '../../http/mutations/read-body.js'
+import { refusalOfId } from '../../http/own-id.js'
 import type { TenantIds } from '../../ids/ids.js'
 import { type ErrorCode, type Problem, problem } from '../../problems/catalogue.js'
-import { PATHWAY_CATEGORIES } from '../interpretation.js'
+import { PATHWAY_CATEGORIES } from '../../records/interpretation.js'
+import { exampleId, idOf } from '../../text/answer-fields.js'
+import type { CanonicalValue } from '../../text/canonical-json.js'
 import type { Directory, PrincipalEntry, ServiceEntry } from './directory.js'
 import {
   CREDENTIAL_PREFIXES,

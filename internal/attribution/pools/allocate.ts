@@ -1,6 +1,6 @@
+import type { DegradationState } from '../../records/interpretation.js'
 import { formatInstant } from '../../units/instant.js'
-import type { DegradationState } from '../interpretation.js'
-import { RULES_VERSION, type Verdict } from '../row.js'
+import { RULES_VERSION, type Verdict } from '../records/row.js'
 import type { AllocationPolicy, PooledCall } from './policy.js'
 import { DEFAULT_POOL } from './pool.js'
 

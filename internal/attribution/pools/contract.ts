@@ -1,6 +1,7 @@
 import { z } from 'zod'
-import { exampleId, idInPath, idOf, PAGE_PARAMETERS, pageOf, timeText } from '../../gateway/contract/fields.js'
-import { json, type Operation } from '../../gateway/contract/operation.js'
+import { json, type Operation } from '../../http/contract/operation.js'
+import { PAGE_PARAMETERS, pageOf } from '../../http/contract/page.js'
+import { exampleId, idInPath, idOf, timeText } from '../../text/answer-fields.js'
 import type { PoolChanges, StoredPool } from './pool.js'
 
 /** What the routes of cost pools take and promise. */

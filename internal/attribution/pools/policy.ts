@@ -1,4 +1,4 @@
-import { canonicalProvider, comparableProvider } from '../provider-names.js'
+import { canonicalProvider, comparableProvider } from '../valuation/names/provider-names.js'
 import type { PoolRule, StoredPool } from './pool.js'
 
 /** What of a call decides which pool it goes to. */

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { name } from '../../intake/plain-text.js'
+import { name } from '../../text/plain-text.js'
 
 /** A cost pool: where the cost of calls is kept that nobody could be named for, and who answers for it. */
 

@@ -1,4 +1,4 @@
-import type { Place } from '../../store/queries/slices.js'
+import type { Place } from '../../store/queries/records/slices.js'
 import type { Tally, Valued } from './value-again.js'
 
 /**

@@ -2,8 +2,8 @@ import type { AdmittedInvocation } from '../../invocations/group.js'
 import type { ServiceTier } from '../../invocations/invocation.js'
 import type { AttributionRow } from '../../store/tables/attributions.js'
 import { formatQuantity } from '../../units/quantity.js'
-import type { Consumption } from '../row.js'
-import type { ResolutionEvidence } from '../stage-a/evidence.js'
+import type { Consumption } from '../records/row.js'
+import type { ResolutionEvidence } from '../stages/a/evidence.js'
 
 /**
  * An event as its record remembers it, so that the stages can attribute it again: the event itself is gone after a day.

@@ -1,9 +1,9 @@
 import type { AdmittedInvocation } from '../../invocations/group.js'
+import { eligibilityOf } from '../../records/interpretation.js'
 import type { AttributionRow } from '../../store/tables/attributions.js'
 import { formatDifference, formatQuantity, parseSum, plus, type Quantity, type Unit } from '../../units/quantity.js'
-import type { CostDetails } from '../cost/cost-details.js'
-import { eligibilityOf } from '../interpretation.js'
-import type { Consumption } from '../row.js'
+import type { Consumption } from '../records/row.js'
+import type { CostDetails } from '../valuation/cost/cost-details.js'
 import { recall } from './recall.js'
 
 /** Which records a job values anew: those without a value, or those whose cost is by one version of the price book. */

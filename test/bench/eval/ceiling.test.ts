@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { posterior } from '../../../bench/eval/ceiling.js'
 import { permuteLabels, plant } from '../../../bench/eval/plant.js'
 import { COMPANY, SHADOW, WITHHOLDINGS } from '../../../bench/eval/planted-company.js'
-import { readTrace } from '../../../internal/replay/trace.js'
+import { readTrace } from '../../../internal/local/replay/trace.js'
 
 const ROWS = readTrace(fileURLToPath(new URL('../../../bench/data/azure-llm-2023.csv', import.meta.url)))
 

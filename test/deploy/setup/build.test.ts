@@ -77,7 +77,7 @@ test('sources that do not compile fail until they are corrected', async () => {
 
 test.each([
   ['cmd/up/main.ts', 'cmd/up/main.js'],
-  ['internal/attribution/cost/prices.data.json', 'internal/attribution/cost/prices.data.json'],
+  ['internal/attribution/valuation/cost/prices.data.json', 'internal/attribution/valuation/cost/prices.data.json'],
   ['internal/attribution/README.md', undefined],
   ['internal/legacy.d.ts', undefined],
   ['bench/data/trace.csv', undefined],

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { AUDIT_ACTIONS, AUDIT_OUTCOMES } from '../../../internal/audit/audit.js'
 import type { RepeatedEntry } from '../../../internal/audit/chain.js'
 import { decodeEntry, encodeEntry } from '../../../internal/audit/codec.js'
+import { AUDIT_ACTIONS, AUDIT_OUTCOMES } from '../../../internal/auth/audit-entry.js'
 import { auditEntry } from '../../support/audit.js'
 
 const text = fc.string({ minLength: 1 })

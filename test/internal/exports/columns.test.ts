@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { RATE_PARTS } from '../../../internal/attribution/cost/rate-sheet.js'
+import { RATE_PARTS } from '../../../internal/attribution/valuation/cost/rate-sheet.js'
 import { columnsOf, FOCUS_VERSIONS } from '../../../internal/exports/focus/columns.js'
-import { METERS } from '../../../internal/store/queries/export-meters.js'
+import { METERS } from '../../../internal/store/queries/exports/export-meters.js'
 
 test('the guide names every column of our own, and no other', () => {
-  const guide = readFileSync(new URL('../../../deploy/focus.md', import.meta.url), 'utf8')
+  const guide = readFileSync(new URL('../../../deploy/docs/focus.md', import.meta.url), 'utf8')
   const table = guide.slice(guide.indexOf('## Columns of our own'), guide.indexOf('In `SkuPriceDetails`'))
   const named = [...table.matchAll(/`(x_\w+)`/g)].map(([, name]) => name)
 

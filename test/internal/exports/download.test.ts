@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Budget } from '../../../internal/auth/rate-limits.js'
 import { type DownloadRouteDeps, downloadRoute } from '../../../internal/exports/download.js'
 import { DOWNLOAD_PATH } from '../../../internal/exports/download-url.js'
-import { type RunningServer, serve } from '../../../internal/gateway/server.js'
+import { type RunningServer, serve } from '../../../internal/http/server.js'
 import { createLog } from '../../../internal/telemetry/log.js'
 import { scopeKeys, TENANT } from '../../support/scope-keys.js'
 

@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { uuidBytes } from '../../../internal/ids/ids.js'
-import { parseJson } from '../../../internal/intake/parse-json.js'
 import { writeEntry } from '../../../internal/invocations/entry-bytes.js'
 import type { InvocationEvent } from '../../../internal/invocations/schema.js'
 import { readUsualText } from '../../../internal/invocations/usual-text.js'
 import { validateInvocation } from '../../../internal/invocations/validate.js'
+import { parseJson } from '../../../internal/text/parse-json.js'
 import { idOf, NOW_MS, validEvent, wireEvent } from '../../support/invocations.js'
 
 /** What is read of a text that stands somewhere in a larger body. */

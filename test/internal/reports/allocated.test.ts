@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { WEIGHT_PARTS } from '../../../internal/allocation/weights.js'
+import { WEIGHT_PARTS } from '../../../internal/records/allocation-weights.js'
 import { readQuestion } from '../../../internal/reports/kinds.js'
 import type { Measured } from '../../../internal/reports/parts.js'
 import { type ReportRow, reportOf } from '../../../internal/reports/report.js'
 import { shownUsage, USAGE, type Usage } from '../../../internal/reports/usage.js'
-import type { SpreadWeights } from '../../../internal/store/queries/allocation-weights.js'
-import { USAGE_AMOUNTS, USAGE_COUNTS } from '../../../internal/store/queries/usage.js'
+import type { SpreadWeights } from '../../../internal/store/queries/attribution/allocation-weights.js'
+import { USAGE_AMOUNTS, USAGE_COUNTS } from '../../../internal/store/queries/reports/usage.js'
 import { DAY_MS, type ReportedCall, type ReportedSums, reportReads } from '../../support/report-reads.js'
 
 const SMALL = 5

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { fixedPeriods, readEdge, readZone } from '../../../internal/reports/period.js'
-import { INTERVALS } from '../../../internal/store/queries/usage.js'
+import { INTERVALS } from '../../../internal/store/queries/reports/usage.js'
 
 const DAY_MS = 24 * 3_600_000
 const ZONES = ['UTC', ...Intl.supportedValuesOf('timeZone')]

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { USAGE } from '../../../internal/reports/usage.js'
-import { USAGE_COUNTS } from '../../../internal/store/queries/usage.js'
+import { USAGE_COUNTS } from '../../../internal/store/queries/reports/usage.js'
 import { formatQuantity } from '../../../internal/units/quantity.js'
 
 const counts = Object.fromEntries(USAGE_COUNTS.map((name) => [name, 1])) as Record<

@@ -1,7 +1,7 @@
 import type { KV } from '@nats-io/kv'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { changedBudget, type StoredBudget } from '../../../internal/budgets/budget.js'
 import { tenantIdsCache } from '../../../internal/ids/ids.js'
+import { changedBudget, type StoredBudget } from '../../../internal/sentinel/budgets/budget.js'
 import { watchBudgets } from '../../../internal/sentinel/watch-budgets.js'
 import { ANNOUNCEMENTS } from '../../../streams/buckets.js'
 import { type Buckets, launchBuckets } from '../../support/buckets.js'

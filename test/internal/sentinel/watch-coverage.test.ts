@@ -1,11 +1,11 @@
 import type { KV } from '@nats-io/kv'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { bucketRecords, type Records } from '../../../internal/broker/records.js'
-import { type CoverageFacts, coverageOf } from '../../../internal/coverage/coverage.js'
 import { tenantIdsCache } from '../../../internal/ids/ids.js'
 import type { AnnounceDeps } from '../../../internal/sentinel/announce.js'
+import { type CoverageFacts, coverageOf } from '../../../internal/sentinel/coverage/coverage.js'
 import { type CoverageState, type Streaks, watchCoverage } from '../../../internal/sentinel/watch-coverage.js'
-import type { SeenLayer } from '../../../internal/store/queries/coverage.js'
+import type { SeenLayer } from '../../../internal/store/queries/reports/coverage.js'
 import { ANNOUNCEMENTS, COVERAGE_STATES } from '../../../streams/buckets.js'
 import { type Buckets, launchBuckets } from '../../support/buckets.js'
 

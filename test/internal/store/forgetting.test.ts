@@ -1,14 +1,17 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { WEIGHT_PARTS } from '../../../internal/allocation/weights.js'
 import { decidedRow } from '../../../internal/attribution/changes/decided.js'
-import { type Alternative, type Inference, toRow } from '../../../internal/attribution/row.js'
+import { type Alternative, type Inference, toRow } from '../../../internal/attribution/records/row.js'
 import { identityHash } from '../../../internal/ids/identity-hash.js'
+import { WEIGHT_PARTS } from '../../../internal/records/allocation-weights.js'
 import { compact } from '../../../internal/store/compaction.js'
 import { ERASED_OWNER, eraseIdentity } from '../../../internal/store/erasure.js'
 import { migrate } from '../../../internal/store/migrations/migrate.js'
-import { findAllocationWeights, findSpreadWeights } from '../../../internal/store/queries/allocation-weights.js'
-import { closedVersionsOf } from '../../../internal/store/queries/closed.js'
+import {
+  findAllocationWeights,
+  findSpreadWeights,
+} from '../../../internal/store/queries/attribution/allocation-weights.js'
+import { closedVersionsOf } from '../../../internal/store/queries/records/closed.js'
 import { deleteCallsBefore } from '../../../internal/store/retention.js'
 import { insertRows } from '../../../internal/store/sink.js'
 import { AS_OF_SNAPSHOT, snapshotParams } from '../../../internal/store/snapshot.js'

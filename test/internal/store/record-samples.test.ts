@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { RecordSample } from '../../../internal/store/queries/record-sample.js'
+import type { RecordSample } from '../../../internal/store/queries/records/record-sample.js'
 import { keepRecordSamples } from '../../../internal/store/record-samples.js'
 
 const sample = (rowsOfEach: number): RecordSample => ({ rowsOfEach, closedRows: 0, records: [] })

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { addressRule, parseNetwork } from '../../../internal/webhooks/addresses.js'
+import { parseNetwork } from '../../../internal/config/networks.js'
+import { addressRule } from '../../../internal/webhooks/addresses.js'
 
 const isAllowed = addressRule()
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type WatchedRecords, watchRecords } from '../../../internal/broker/watched-records.js'
-import type { MutationRequest } from '../../../internal/gateway/mutations/mutation.js'
+import type { MutationRequest } from '../../../internal/http/mutations/mutation.js'
 import { randomId, tenantIdsCache } from '../../../internal/ids/ids.js'
 import { createWebhook, verifyWebhook, type WebhookChangesDeps } from '../../../internal/webhooks/changes.js'
 import type { CreateBody } from '../../../internal/webhooks/contract.js'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createCursorCodec } from '../../../internal/gateway/pages.js'
+import { createCursorCodec } from '../../../internal/http/resource/pages.js'
 import { formatId, tenantIdsCache } from '../../../internal/ids/ids.js'
 import { migrate } from '../../../internal/store/migrations/migrate.js'
 import { listWebhookAttempts } from '../../../internal/store/queries/webhook-attempts.js'

@@ -1,10 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { RETRY_MAXIMA_MS, RETRY_STOP_MS } from '../../../internal/config/webhook-retries.js'
 import {
   nextAttemptAt,
   parkedUntil,
-  RETRY_MAXIMA_MS,
-  RETRY_STOP_MS,
   retryAfterMs,
   unparkedAt,
   VERIFICATION_RULES,

@@ -1,7 +1,7 @@
 /** A connector of the instance under test, and how it authenticates. */
 import { randomUUID } from 'node:crypto'
 import { SCOPES } from '../../../internal/auth/scopes.js'
-import type { Credentials } from '../../../internal/supervisor/bootstrap.js'
+import type { Credentials } from '../../../internal/local/supervisor/bootstrap.js'
 import { send } from './target.js'
 
 /** What the description gives as an example of a source system. */

@@ -4,7 +4,7 @@ import { type ActorDeps, partitionActor } from '../../../../internal/attribution
 import { HAND_ON, type Stage } from '../../../../internal/attribution/actor/stage.js'
 import { runPlannedLog } from '../../../../internal/broker/planned-log.js'
 import { purgeOnce } from '../../../../internal/broker/purge.js'
-import { admittableBytes, followRoom, withinRoom } from '../../../../internal/broker/room.js'
+import { admittableBytes, followRoom, withinRoom } from '../../../../internal/broker/stream-capacity.js'
 import { encodeEntry, encodeGroup } from '../../../../internal/invocations/group.js'
 import { INVOCATIONS, invocationsSubject, isInvocations, REPLAY_WINDOW_MS } from '../../../../streams/invocations.js'
 import { idOf, validEvent } from '../../../support/invocations.js'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { disputeBody, overrideBody } from '../../../../internal/attribution/changes/contract.js'
-import { readBody } from '../../../../internal/gateway/mutations/read-body.js'
+import { readBody } from '../../../../internal/http/mutations/read-body.js'
 
 const OVERRIDE = { service: 'search', owner: 'team-search', reason: 'It was theirs.' }
 const bytesOf = (body: object): Buffer => Buffer.from(JSON.stringify(body))

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Change } from '../../../../internal/attribution/changes/change.js'
 import { applyChanges } from '../../../../internal/attribution/changes/ledger.js'
-import { toRow, type Verdict } from '../../../../internal/attribution/row.js'
+import { toRow, type Verdict } from '../../../../internal/attribution/records/row.js'
 import { admitted, NOW_MS } from '../../../support/invocations.js'
 import { CORRELATED } from '../../../support/rows.js'
 import { ROW_DEPS } from '../../../support/stages.js'

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import type { Change } from '../../../../internal/attribution/changes/change.js'
 import { type ChangeRoutesDeps, changeRoutes } from '../../../../internal/attribution/changes/routes.js'
-import type { Mutation, MutationRequest } from '../../../../internal/gateway/mutations/mutation.js'
-import type { TenantRoute } from '../../../../internal/gateway/route.js'
+import type { Mutation, MutationRequest } from '../../../../internal/http/mutations/mutation.js'
+import type { TenantRoute } from '../../../../internal/http/route.js'
 import { formatId, tenantIdsCache } from '../../../../internal/ids/ids.js'
 
 const idsOf = tenantIdsCache(new Uint8Array(32))

@@ -1,7 +1,5 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { consumptionRules } from '../../../../internal/attribution/consumption.js'
-import { type PriceBook, priceBook } from '../../../../internal/attribution/cost/price-book.js'
 import {
   NO_TALLY,
   plusTally,
@@ -9,8 +7,10 @@ import {
   type Valued,
   valueAgain,
 } from '../../../../internal/attribution/reattribution/value-again.js'
+import { consumptionRules } from '../../../../internal/attribution/valuation/consumption.js'
+import { type PriceBook, priceBook } from '../../../../internal/attribution/valuation/cost/price-book.js'
+import type { GridSettings } from '../../../../internal/auth/tenant.js'
 import type { AttributionRow } from '../../../../internal/store/tables/attributions.js'
-import type { GridSettings } from '../../../../internal/tenants/tenant.js'
 import { formatQuantity } from '../../../../internal/units/quantity.js'
 import { admitted, idOf, NOW_MS, type Stated } from '../../../support/invocations.js'
 import { bookOf, priceRow } from '../../../support/price-books.js'

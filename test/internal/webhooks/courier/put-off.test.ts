@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
+import { RETRY_MAXIMA_MS, RETRY_STOP_MS } from '../../../../internal/config/webhook-retries.js'
 import { putOff } from '../../../../internal/webhooks/courier/deliver.js'
 import { type Delivery, untried } from '../../../../internal/webhooks/delivery.js'
-import { RETRY_MAXIMA_MS, RETRY_STOP_MS } from '../../../../internal/webhooks/retry-schedule.js'
 
 const NOW_MS = Date.parse('2026-11-21T09:30:00Z')
 const deps = (nowMs: number) => ({

@@ -1,0 +1,173 @@
+import { formatApiKey, type Mode, type StoredApiKey, storedApiKey, type WantedApiKey } from '../../auth/api-keys.js'
+import type { WatchedRecords } from '../../broker/watched-records.js'
+import type { PublishEvent } from '../../events/publish.js'
+import { inOrder } from '../../http/contract/scopes.js'
+import type { MutationRequest, Reply } from '../../http/mutations/mutation.js'
+import { invalid } from '../../http/mutations/read-body.js'
+import { noSuch, refusalOfId } from '../../http/own-id.js'
+import type { TenantIds } from '../../ids/ids.js'
+import { type Problem, problem } from '../../problems/catalogue.js'
+import { formatInstant } from '../../units/instant.js'
+import { hasRoomFor, longestDead } from './capacity.js'
+import { type CreateBody, locationOf, type RotateBody } from './contract.js'
+import { shownApiKey } from './show.js'
+import { inheritedExpiry, readExpiry, statusOf } from './status.js'
+
+export interface ApiKeyChangesDeps {
+  readonly mode: Mode
+  readonly idsOf: (tenantId: string) => TenantIds
+  readonly keys: WatchedRecords<StoredApiKey>
+  /** Forgets when a key that is known no more was last used. */
+  readonly deleteUse: (id: string) => Promise<void>
+  readonly lifeDaysMaxOf: (tenantId: string) => number
+  readonly publishEvent: PublishEvent
+  readonly clock: () => number
+}
+
+const TOO_MANY = problem('CONFLICT', 'The tenant has as many keys as it may have; revoke some first.')
+const DEAD = problem('CONFLICT', 'The key is not active, or was rotated already.')
+
+/** `POST /api/v1/api-keys`. */
+export async function createKey(
+  request: MutationRequest<CreateBody>,
+  deps: ApiKeyChangesDeps,
+): Promise<Reply | Problem> {
+  const { caller, body, isRepeat, newId } = request
+  const { tenantId } = caller
+  const made = isRepeat ? await deps.keys.read(newId('key')) : undefined
+  if (made !== undefined) return created(request, made, deps)
+
+  const nowMs = deps.clock()
+  const expiry = readExpiry(body.expires_at, nowMs, deps.lifeDaysMaxOf(tenantId))
+  if (!expiry.ok) return invalid([expiry.error])
+  if (!hasRoomFor(deps.keys.of(tenantId), nowMs)) return TOO_MANY
+  const wanted: WantedApiKey = {
+    name: body.name,
+    scopes: inOrder(body.scopes),
+    expiresAt: expiry.expiresAt,
+    ingestionLayers: body.ingestion_layers ?? undefined,
+  }
+  return created(request, await makeKey(request, wanted, nowMs, deps), deps)
+}
+
+/** `POST /api/v1/api-keys/{id}/rotate`. */
+export async function rotateKey(
+  request: MutationRequest<RotateBody>,
+  deps: ApiKeyChangesDeps,
+): Promise<Reply | Problem> {
+  const { caller, body, parameter: oldId, isRepeat, newId } = request
+  const { tenantId } = caller
+  const nowMs = deps.clock()
+  const refusal = refusalOfId('key', oldId, deps.idsOf(tenantId), WHAT)
+  if (refusal !== undefined) return refusal
+  const old = await deps.keys.read(oldId)
+  if (old?.tenant_id !== tenantId) return noSuch(WHAT)
+
+  let made = isRepeat ? await deps.keys.read(newId('key')) : undefined
+  if (made === undefined) {
+    if (!canBeReplaced(old, nowMs)) return DEAD
+    const daysMax = deps.lifeDaysMaxOf(tenantId)
+    const expiry =
+      body.expires_at == null
+        ? ({ ok: true, expiresAt: inheritedExpiry(old, nowMs, daysMax) } as const)
+        : readExpiry(body.expires_at, nowMs, daysMax)
+    if (!expiry.ok) return invalid([expiry.error])
+    if (body.overlap_seconds != null && !hasRoomFor(deps.keys.of(tenantId), nowMs)) return TOO_MANY
+    const wanted: WantedApiKey = {
+      name: old.name,
+      scopes: body.scopes == null ? old.scopes : inOrder(body.scopes),
+      expiresAt: expiry.expiresAt,
+      ingestionLayers: old.ingestion_layers,
+    }
+    // The new one first: whoever dies in between leaves a key that nobody has, not a tenant without a key.
+    made = await makeKey(request, wanted, nowMs, deps)
+  }
+
+  const { id } = made
+  const replaced = await deps.keys.change(oldId, (key) =>
+    canBeReplaced(key, nowMs) ? replacedBy(key, id, nowMs, body.overlap_seconds ?? 0) : undefined,
+  )
+  if (replaced?.replaced_by !== id) {
+    await deps.keys.delete(id)
+    return DEAD
+  }
+  await deps.publishEvent({
+    tenantId,
+    type: 'apikey.rotated',
+    cause: id,
+    data: { old_key_id: oldId, new_key_id: id },
+  })
+  return { ...created(request, made, deps), target: oldId, changes: { before: audited(old), after: audited(made) } }
+}
+
+/** `DELETE /api/v1/api-keys/{id}`. */
+export async function revokeKey(
+  { caller, parameter: id }: Pick<MutationRequest<undefined>, 'caller' | 'parameter'>,
+  { keys, idsOf, clock }: ApiKeyChangesDeps,
+): Promise<Reply | Problem> {
+  const { tenantId } = caller
+  const refusal = refusalOfId('key', id, idsOf(tenantId), WHAT)
+  if (refusal !== undefined) return refusal
+  const key = await keys.change(id, (found) =>
+    found.tenant_id !== tenantId || found.status === 'revoked' ? undefined : revokedAt(found, clock()),
+  )
+  return key?.tenant_id === tenantId ? { status: 204 } : noSuch(WHAT)
+}
+
+export const WHAT = 'API key'
+
+/** The whole key of a request, at every attempt of it. */
+const secretOf = ({ newId, newSecret }: MutationRequest<unknown>, mode: Mode): string =>
+  formatApiKey(mode, newId('key'), newSecret())
+
+/** Makes the key of a request, or finds the one that another attempt of it has made. */
+async function makeKey(
+  request: MutationRequest<unknown>,
+  wanted: WantedApiKey,
+  nowMs: number,
+  { mode, keys, deleteUse }: ApiKeyChangesDeps,
+): Promise<StoredApiKey> {
+  const { tenantId } = request.caller
+  for (const dead of longestDead(keys.of(tenantId), nowMs)) {
+    await keys.delete(dead)
+    await deleteUse(dead)
+  }
+  const id = request.newId('key')
+  const key = storedApiKey(id, secretOf(request, mode), tenantId, wanted, new Date(nowMs))
+  return keys.createOnce(id, key)
+}
+
+const created = (request: MutationRequest<unknown>, made: StoredApiKey, { mode, clock }: ApiKeyChangesDeps): Reply => ({
+  status: 201,
+  location: locationOf(made.id),
+  target: made.id,
+  body: { ...shownApiKey(made, null, clock()), secret: secretOf(request, mode) },
+  changes: { after: audited(made) },
+})
+
+/** Of a key, what the audit log keeps. */
+export const audited = ({ id, name, scopes, expires_at, ingestion_layers }: StoredApiKey) => ({
+  id,
+  name,
+  scopes,
+  expires_at,
+  ingestion_layers: ingestion_layers ?? null,
+})
+
+const canBeReplaced = (key: StoredApiKey, nowMs: number): boolean =>
+  key.replaced_by === undefined && statusOf(key, nowMs) === 'active'
+
+const revokedAt = (key: StoredApiKey, nowMs: number): StoredApiKey => ({
+  ...key,
+  status: 'revoked',
+  revoked_at: formatInstant(nowMs),
+})
+
+/** The old key's end: at once, or by an expiry that comes sooner than its own. */
+function replacedBy(key: StoredApiKey, newId: string, nowMs: number, overlapS: number): StoredApiKey {
+  const replaced: StoredApiKey = { ...key, replaced_by: newId }
+  if (overlapS === 0) return revokedAt(replaced, nowMs)
+  const endsAt = formatInstant(nowMs + overlapS * 1_000)
+  const isSooner = key.expires_at === null || Date.parse(endsAt) < Date.parse(key.expires_at)
+  return isSooner ? { ...replaced, expires_at: endsAt } : replaced
+}

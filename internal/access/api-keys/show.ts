@@ -1,0 +1,16 @@
+import type { StoredApiKey } from '../../auth/api-keys.js'
+import type { ShownApiKey } from './contract.js'
+import { statusOf } from './status.js'
+
+/** A key as its tenant sees it; neither its secret nor what the secret is checked by. */
+export const shownApiKey = (key: StoredApiKey, lastUsedAt: string | null, nowMs: number): ShownApiKey => ({
+  id: key.id,
+  name: key.name,
+  scopes: [...key.scopes],
+  expires_at: key.expires_at,
+  created_at: key.created_at,
+  last_four: key.last_four,
+  status: statusOf(key, nowMs),
+  last_used_at: lastUsedAt,
+  ingestion_layers: key.ingestion_layers === undefined ? null : [...key.ingestion_layers],
+})

@@ -1,0 +1,37 @@
+import type { KV } from '@nats-io/kv'
+import { type WatchedRecords, watchRecords } from '../../broker/watched-records.js'
+import type { StoredConnector } from './connector.js'
+
+/** The connectors of every tenant as a gateway holds them. */
+export interface OpenConnectors {
+  /** By id. */
+  readonly connectors: WatchedRecords<StoredConnector>
+  /** The connector that a client acts for. */
+  readonly withClient: (clientId: string) => StoredConnector | undefined
+}
+
+/**
+ * @param lost called once when the copy no longer follows its bucket
+ * @param forget told the id of the client whose connector has changed
+ */
+export async function openConnectors(
+  bucket: KV,
+  lost: (cause: unknown) => void,
+  forget: (clientId: string) => void,
+): Promise<OpenConnectors> {
+  const clientIds = new Map<string, string>()
+  const connectorIds = new Map<string, string>()
+  const connectors = await watchRecords<StoredConnector>(bucket, lost, (id, connector) => {
+    const clientId = connector?.client.id ?? clientIds.get(id)
+    if (clientId === undefined) return
+    if (connector === undefined) {
+      clientIds.delete(id)
+      connectorIds.delete(clientId)
+    } else {
+      clientIds.set(id, clientId)
+      connectorIds.set(clientId, id)
+    }
+    forget(clientId)
+  })
+  return { connectors, withClient: (clientId) => connectors.get(connectorIds.get(clientId) ?? '') }
+}

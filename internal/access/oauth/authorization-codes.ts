@@ -1,0 +1,83 @@
+import { createHash, randomBytes } from 'node:crypto'
+import type { KV } from '@nats-io/kv'
+import type { Scope } from '../../auth/scopes.js'
+import { isLostRace } from '../../broker/errors.js'
+
+/** What a person has granted and to whom, until the client comes for it. */
+export interface AuthorizationGrant {
+  readonly tenant_id: string
+  readonly client_id: string
+  readonly user_id: string
+  /** As the authorization request had it. */
+  readonly redirect_uri: string
+  readonly scopes: readonly Scope[]
+  /** PKCE (RFC 7636), method S256. */
+  readonly code_challenge: string
+  /** Seconds since the epoch. */
+  readonly auth_time: number
+  /** The session that the code's redemption begins. */
+  readonly session_id: string
+}
+
+interface StoredCode extends AuthorizationGrant {
+  readonly expires_at_ms: number
+  readonly is_used: boolean
+}
+
+/** Standards ask for a minute at most in practice, RFC 6749 4.1.2 for ten. */
+const CODE_LIFE_MS = 60_000
+const CODE = /^[A-Za-z0-9_-]{43}$/
+
+export type Redeemed =
+  | { readonly kind: 'redeemed'; readonly grant: AuthorizationGrant }
+  /** It was used before: what it has issued must die (RFC 6749 4.1.2). */
+  | { readonly kind: 'reused'; readonly grant: AuthorizationGrant }
+  | { readonly kind: 'unknown' }
+
+export interface AuthorizationCodes {
+  issue(grant: AuthorizationGrant, nowMs: number): Promise<string>
+  /** Uses the code up, before anything that it was sent with is checked: a guess burns it. */
+  redeem(code: string, nowMs: number): Promise<Redeemed>
+}
+
+/** @param bucket authorization_codes */
+export function storedCodes(bucket: KV): AuthorizationCodes {
+  return {
+    async issue(grant, nowMs) {
+      const code = randomBytes(32).toString('base64url')
+      const stored: StoredCode = { ...grant, expires_at_ms: nowMs + CODE_LIFE_MS, is_used: false }
+      await bucket.create(keyOf(code), JSON.stringify(stored))
+      return code
+    },
+
+    async redeem(code, nowMs) {
+      if (!CODE.test(code)) return { kind: 'unknown' }
+      for (;;) {
+        const entry = await bucket.get(keyOf(code))
+        if (entry?.operation !== 'PUT') return { kind: 'unknown' }
+        const stored = entry.json<StoredCode>()
+        if (stored.is_used) return { kind: 'reused', grant: stored }
+        try {
+          await bucket.update(keyOf(code), JSON.stringify({ ...stored, is_used: true }), entry.revision)
+        } catch (cause) {
+          // Somebody else was first with the same code: the next look finds it used.
+          if (!isLostRace(cause)) throw cause
+          continue
+        }
+        return nowMs < stored.expires_at_ms ? { kind: 'redeemed', grant: stored } : { kind: 'unknown' }
+      }
+    },
+  }
+}
+
+/** A copy of the bucket opens no code. */
+const keyOf = (code: string): string => createHash('sha256').update(code).digest('hex')
+
+const VERIFIER = /^[A-Za-z0-9._~-]{43,128}$/
+const CHALLENGE = /^[A-Za-z0-9_-]{43}$/
+
+export const isChallenge = (text: string): boolean => CHALLENGE.test(text)
+
+/** RFC 7636 4.6, S256. */
+export const isVerifierOf = (challenge: string, verifier: string): boolean =>
+  VERIFIER.test(verifier) && createHash('sha256').update(verifier).digest('base64url') === challenge

@@ -1,0 +1,39 @@
+import type { TokenParties } from '../../auth/access-tokens.js'
+import type { Mode } from '../../auth/api-keys.js'
+import type { AuditSink } from '../../auth/audit-entry.js'
+import type { Budgets } from '../../auth/rate-limits.js'
+import type { Route } from '../../http/route.js'
+import { authorizeRoutes } from './authorize-routes.js'
+import type { StoredClient } from './clients.js'
+import type { GrantDeps } from './grants.js'
+import { metadataRoutes } from './metadata-routes.js'
+import type { TokenKeys } from './token-keys.js'
+import { tokenRoutes } from './token-routes.js'
+import type { StoredUser } from './users.js'
+
+/** What the authorization server works with. */
+export interface OAuthDeps extends GrantDeps {
+  readonly mode: Mode
+  readonly parties: TokenParties
+  readonly keys: TokenKeys
+  readonly findClient: (clientId: string) => StoredClient | undefined
+  readonly findUserNamed: (tenantId: string, username: string) => StoredUser | undefined
+  /** Makes every gateway refuse a token, or all of a session. Resolves when this one does. */
+  readonly deny: (id: string) => Promise<void>
+  readonly budgetsOf: (tenantId: string, principal: string) => Budgets
+  readonly tokenLifeS: number
+  readonly auditSink: AuditSink
+  /** And clients, people and what is revoked are known as they are. */
+  readonly isBrokerUp: () => boolean
+  readonly clock: () => number
+}
+
+/**
+ * The authorization server of spec 4.1: OAuth 2.0 as RFC 9700 leaves it, for confidential clients. Its routes are
+ * public, since they authenticate the client or the person themselves.
+ */
+export const oauthRoutes = (deps: OAuthDeps): readonly Route[] => [
+  ...metadataRoutes(deps),
+  ...tokenRoutes(deps),
+  ...authorizeRoutes(deps),
+]

@@ -1,0 +1,93 @@
+import { randomBytes } from 'node:crypto'
+import { isSecretOf, type Mode, storeSecret } from '../../auth/api-keys.js'
+import type { Scope } from '../../auth/scopes.js'
+import { encodeBase32 } from '../../ids/base32.js'
+import { randomId, type TenantIds } from '../../ids/ids.js'
+
+export const GRANT_TYPES = ['client_credentials', 'authorization_code', 'refresh_token'] as const
+export type GrantType = (typeof GRANT_TYPES)[number]
+
+/** A confidential OAuth client as it is kept, under its id in the bucket clients. The secret itself is not in it. */
+export interface StoredClient {
+  readonly id: string
+  readonly tenant_id: string
+  readonly name: string
+  /** The most that a token of this client may carry. */
+  readonly scopes: readonly Scope[]
+  readonly grant_types: readonly GrantType[]
+  /** For the code flow; compared exactly (`isRegistered`). */
+  readonly redirect_uris: readonly string[]
+  /** Hex; the hash is HMAC-SHA-256 of the secret under the salt, as of an API key. */
+  readonly salt: string
+  readonly hash: string
+  readonly last_four: string
+  readonly status: 'active' | 'disabled'
+  readonly created_at: string
+}
+
+export interface WantedClient {
+  readonly name: string
+  readonly scopes: readonly Scope[]
+  readonly grantTypes: readonly GrantType[]
+  readonly redirectUris: readonly string[]
+}
+
+export interface NewClient {
+  readonly stored: StoredClient
+  /** Shown once. */
+  readonly secret: string
+}
+
+/** The secrets of production and sandbox differ in their first letters, as API keys do. */
+const PREFIX: Record<Mode, string> = { production: 'cs_live_', sandbox: 'cs_test_' }
+const SECRET = /^cs_(live|test)_[0-9a-z]{52}$/
+
+export const createClientSecret = (mode: Mode): string => formatClientSecret(mode, randomBytes(32))
+
+/** @param secret 32 bytes that nobody can guess */
+export const formatClientSecret = (mode: Mode, secret: Uint8Array): string => PREFIX[mode] + encodeBase32(secret)
+
+/** @param wanted checked: at least one scope and grant, and redirect addresses that `isRedirectUri` takes */
+export function createClient(
+  mode: Mode,
+  tenantId: string,
+  ids: TenantIds,
+  wanted: WantedClient,
+  createdAt: Date,
+): NewClient {
+  const secret = createClientSecret(mode)
+  return { secret, stored: storedClient(randomId('cli', ids), tenantId, wanted, secret, createdAt) }
+}
+
+export const storedClient = (
+  id: string,
+  tenantId: string,
+  { name, scopes, grantTypes, redirectUris }: WantedClient,
+  secret: string,
+  createdAt: Date,
+): StoredClient => ({
+  id,
+  tenant_id: tenantId,
+  name,
+  scopes,
+  grant_types: grantTypes,
+  redirect_uris: redirectUris,
+  ...storeClientSecret(secret),
+  status: 'active',
+  created_at: createdAt.toISOString(),
+})
+
+/** What is kept of a secret. */
+export const storeClientSecret = (secret: string): Pick<StoredClient, 'salt' | 'hash' | 'last_four'> => ({
+  ...storeSecret(secret),
+  last_four: secret.slice(-4),
+})
+
+/** What an unknown client is compared with, so that it takes as long as a known one. */
+const NOBODY = storeSecret(createClientSecret('production'))
+
+/** Whether the secret is the client's, of this mode, and the client may act. Takes as long for an unknown client. */
+export function isClientSecret(mode: Mode, client: StoredClient | undefined, secret: string): boolean {
+  const isRight = isSecretOf(client ?? NOBODY, secret)
+  return isRight && SECRET.test(secret) && secret.startsWith(PREFIX[mode]) && client?.status === 'active'
+}

@@ -1,0 +1,297 @@
+import { z } from 'zod'
+import { SCOPES } from '../../auth/scopes.js'
+import { json, type Operation } from '../../http/contract/operation.js'
+import type { ErrorCode } from '../../problems/catalogue.js'
+import { exampleId } from '../../text/answer-fields.js'
+import { GRANT_TYPES } from './clients.js'
+import { OAUTH_ERRORS } from './errors.js'
+
+/** What the authorization server promises (spec 2.8 and 4.1, design section 7). */
+
+const FORM = 'application/x-www-form-urlencoded'
+const one = `(${SCOPES.join('|')})`
+/** As RFC 6749 3.3 has it; the scopes are a closed set. */
+const scopeNames = () => z.string().regex(new RegExp(`^${one}( ${one})*$`))
+const clientId = () => z.string().meta({ examples: [exampleId('cli')] })
+const EXAMPLE_REDIRECT = 'http://127.0.0.1:51004/callback'
+const EXAMPLE_CHALLENGE = 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM'
+
+/** In the body, unless the client authenticates by `Authorization: Basic`. */
+const client = {
+  client_id: clientId().optional(),
+  client_secret: z.string().optional().meta({ description: 'Absent with `Authorization: Basic`.' }),
+}
+
+const OF_CLIENTS: readonly ErrorCode[] = [
+  'INVALID_CREDENTIALS',
+  'PAYLOAD_TOO_LARGE',
+  'UNSUPPORTED_MEDIA_TYPE',
+  'RATE_LIMITED',
+]
+
+/** RFC 6749 5.2, beside the members that all problems have. */
+const ERROR_MEMBERS = {
+  error: z.enum(OAUTH_ERRORS),
+  error_description: z.string(),
+}
+
+const tokenRequest = z.union([
+  z.object({ grant_type: z.literal('client_credentials'), ...client, scope: scopeNames().optional() }),
+  z.object({
+    grant_type: z.literal('authorization_code'),
+    ...client,
+    code: z.string(),
+    redirect_uri: z.string().meta({ description: 'As in the authorization request.' }),
+    code_verifier: z.string().regex(/^[A-Za-z0-9._~-]{43,128}$/),
+  }),
+  z.object({
+    grant_type: z.literal('refresh_token'),
+    ...client,
+    refresh_token: z.string(),
+    scope: scopeNames().optional(),
+  }),
+])
+
+const tokenResponse = z
+  .object({
+    access_token: z.string().meta({ description: 'A signed JWT (RFC 9068).' }),
+    token_type: z.literal('Bearer'),
+    expires_in: z.int().min(1).max(3_600).meta({ description: 'Seconds.' }),
+    scope: scopeNames().meta({ description: 'What was granted, which may be less than was asked for.' }),
+    refresh_token: z.string().optional().meta({ description: 'Of the code flow; good for one refresh.' }),
+  })
+  .meta({ id: 'TokenResponse' })
+
+const EXAMPLE_REQUEST = {
+  grant_type: 'client_credentials',
+  client_id: exampleId('cli'),
+  client_secret: 'cs_live_...',
+  scope: 'read:attribution',
+}
+
+export const ISSUE_TOKEN: Operation = {
+  id: 'issueToken',
+  tag: 'Authorization',
+  summary: 'Get an access token',
+  description:
+    'Client credentials, authorization code with PKCE (S256), or refresh (RFC 6749, RFC 7636, RFC 9700). The client ' +
+    'authenticates by `client_secret_basic` or `client_secret_post`. A refresh token is used once; one that comes again ' +
+    'ends the sign-in that it came from. Errors carry `error` and `error_description` of RFC 6749 beside the members of ' +
+    'every problem; requests that accept `application/json` get that media type. No Idempotency-Key.',
+  body: {
+    contents: {
+      [FORM]: {
+        schema: tokenRequest,
+        example: EXAMPLE_REQUEST,
+      },
+    },
+  },
+  replies: {
+    200: {
+      description: 'A token.',
+      headers: {
+        'Cache-Control': z.literal('no-store'),
+        Pragma: z.literal('no-cache'),
+        'RateLimit-Limit': z.int().min(0),
+        'RateLimit-Remaining': z.int().min(0),
+        'RateLimit-Reset': z.int().min(0),
+      },
+      contents: json(tokenResponse, {
+        access_token: 'eyJhbGciOiJSUzI1NiIsImtpZCI6Ii4uLiIsInR5cCI6ImF0K2p3dCJ9...',
+        token_type: 'Bearer',
+        expires_in: 900,
+        scope: 'read:attribution',
+      }),
+    },
+  },
+  problems: OF_CLIENTS,
+  problemMembers: ERROR_MEMBERS,
+  problemTypes: ['application/json'],
+}
+
+export const ISSUE_PARTNER_TOKEN: Operation = {
+  ...ISSUE_TOKEN,
+  id: 'issuePartnerToken',
+  tag: 'Partner',
+  summary: 'Get an access token of a connector',
+  description:
+    'Client credentials of a connector (RFC 6749 4.4), by `client_secret_basic` or `client_secret_post`. The token is good ' +
+    'for `/api/partner/v1` only. Errors as at `/v1/oauth/token`. No Idempotency-Key.',
+  body: {
+    contents: {
+      [FORM]: {
+        schema: z.object({
+          grant_type: z.literal('client_credentials'),
+          ...client,
+          scope: scopeNames().optional(),
+        }),
+        example: EXAMPLE_REQUEST,
+      },
+    },
+  },
+}
+
+export const REVOKE_TOKEN: Operation = {
+  id: 'revokeToken',
+  tag: 'Authorization',
+  summary: 'End a token',
+  description:
+    'RFC 7009. An access token ends by itself; a refresh token takes the whole sign-in with it, access tokens included. ' +
+    'When this is answered the instance that answers refuses the token; the others follow within milliseconds.',
+  body: {
+    contents: {
+      [FORM]: {
+        schema: z.object({ ...client, token: z.string().min(1), token_type_hint: z.string().optional() }),
+        example: { client_id: exampleId('cli'), client_secret: 'cs_live_...', token: 'rt_...' },
+      },
+    },
+  },
+  replies: {
+    200: {
+      description: 'The token is no longer good, if it ever was.',
+      headers: { 'Cache-Control': z.literal('no-store') },
+      contents: json(z.object({}), {}),
+    },
+  },
+  problems: OF_CLIENTS,
+  problemMembers: ERROR_MEMBERS,
+  problemTypes: ['application/json'],
+}
+
+export const REVOKE_PARTNER_TOKEN: Operation = {
+  ...REVOKE_TOKEN,
+  id: 'revokePartnerToken',
+  tag: 'Partner',
+  summary: 'End an access token of a connector',
+  description:
+    'RFC 7009, for the tokens of `/api/partner/v1/oauth/token`. When this is answered the instance that answers refuses ' +
+    'the token; the others follow within milliseconds.',
+}
+
+const REDIRECT = {
+  description: 'To the client, with `code` or `error`, `state` and `iss` (RFC 9207).',
+  headers: { Location: z.string(), 'Cache-Control': z.literal('no-store') },
+}
+
+export const SHOW_SIGN_IN: Operation = {
+  id: 'showSignIn',
+  tag: 'Authorization',
+  summary: 'The page on which a person grants a client access',
+  description:
+    'The authorization endpoint of the code flow. PKCE with S256 is needed; the redirect address must be registered, and ' +
+    'is compared exactly but for the port of a loopback address. What is wrong with client or redirect address is told ' +
+    'here, everything else to the client.',
+  query: {
+    response_type: z.string().meta({ description: '`code`.', examples: ['code'] }),
+    client_id: clientId(),
+    redirect_uri: z.string().meta({ examples: [EXAMPLE_REDIRECT] }),
+    code_challenge: z.string().meta({ examples: [EXAMPLE_CHALLENGE] }),
+    code_challenge_method: z.string().meta({ description: '`S256`.', examples: ['S256'] }),
+    scope: z
+      .string()
+      .optional()
+      .meta({ examples: ['read:attribution'] }),
+    state: z.string().max(1_024).optional(),
+  },
+  replies: {
+    200: {
+      description: 'A page with a form.',
+      headers: { 'Cache-Control': z.literal('no-store') },
+      contents: { 'text/html': { schema: z.string() } },
+    },
+    303: REDIRECT,
+  },
+  problems: ['RATE_LIMITED'],
+  problemMembers: ERROR_MEMBERS,
+  problemTypes: ['application/json', 'text/html'],
+}
+
+export const SIGN_IN: Operation = {
+  id: 'signIn',
+  tag: 'Authorization',
+  summary: 'Send the form of that page',
+  description: 'For the form alone: it needs the cookie that came with the page.',
+  body: {
+    contents: {
+      [FORM]: {
+        schema: z.object({
+          request: z.string().meta({ description: 'As the page has it.' }),
+          username: z.string().max(128).optional(),
+          password: z.string().max(256).optional(),
+          decision: z.enum(['allow', 'deny']),
+        }),
+        example: { request: '...', username: 'ada', password: '...', decision: 'allow' },
+      },
+    },
+  },
+  replies: { 303: REDIRECT },
+  problems: OF_CLIENTS,
+  problemMembers: ERROR_MEMBERS,
+  problemTypes: ['application/json', 'text/html'],
+}
+
+const CACHED = {
+  'Cache-Control': z.string().regex(/^public, max-age=\d+$/),
+  ETag: z.string(),
+}
+
+export const GET_DISCOVERY: Operation = {
+  id: 'getAuthorizationServer',
+  tag: 'Authorization',
+  summary: 'Where what is, and what is supported (RFC 8414)',
+  replies: {
+    200: {
+      description: 'The discovery document.',
+      headers: CACHED,
+      contents: json(
+        z.object({
+          issuer: z.string(),
+          authorization_endpoint: z.string(),
+          token_endpoint: z.string(),
+          jwks_uri: z.string(),
+          revocation_endpoint: z.string(),
+          scopes_supported: z.array(z.enum(SCOPES)),
+          response_types_supported: z.array(z.literal('code')),
+          response_modes_supported: z.array(z.literal('query')),
+          grant_types_supported: z.array(z.enum(GRANT_TYPES)),
+          token_endpoint_auth_methods_supported: z.array(z.string()),
+          revocation_endpoint_auth_methods_supported: z.array(z.string()),
+          code_challenge_methods_supported: z.array(z.literal('S256')),
+          authorization_response_iss_parameter_supported: z.literal(true),
+          service_documentation: z.string(),
+        }),
+      ),
+    },
+    304: { description: 'It is the one that the request names by its ETag.' },
+  },
+  problems: ['RATE_LIMITED'],
+}
+
+export const GET_KEYS: Operation = {
+  id: 'getKeys',
+  tag: 'Authorization',
+  summary: 'The public keys by which tokens are verified (RFC 7517)',
+  description: 'The key that signs, the one that will sign next, and those whose tokens are still alive.',
+  replies: {
+    200: {
+      description: 'The JWKS.',
+      headers: CACHED,
+      contents: json(
+        z.object({
+          keys: z.array(
+            z.object({
+              kty: z.literal('RSA'),
+              use: z.literal('sig'),
+              alg: z.literal('RS256'),
+              kid: z.string().meta({ description: 'RFC 7638 thumbprint.' }),
+              n: z.string(),
+              e: z.string(),
+            }),
+          ),
+        }),
+      ),
+    },
+    304: { description: 'It is the one that the request names by its ETag.' },
+  },
+  problems: ['RATE_LIMITED'],
+}

@@ -1,0 +1,110 @@
+import type { KV } from '@nats-io/kv'
+import type { Scope } from '../../auth/scopes.js'
+import { isLostRace } from '../../broker/errors.js'
+
+/**
+ * A sign-in, from the code's redemption to its last refresh: what a person has granted a client. All tokens that
+ * come from it carry its id, so that they can be revoked together (the "family" of RFC 9700 4.14).
+ */
+export interface StoredSession {
+  readonly id: string
+  readonly tenant_id: string
+  readonly client_id: string
+  readonly user_id: string
+  /** What was granted; a refresh may ask for less, never for more. */
+  readonly scopes: readonly Scope[]
+  /** When the person signed in, seconds since the epoch; a refresh does not renew it. */
+  readonly auth_time: number
+  /** How often it was refreshed: the number of the one refresh token that is good. */
+  readonly generation: number
+  readonly status: 'active' | 'revoked'
+}
+
+/** However often it is refreshed. */
+export const SESSION_LIFE_S_MAX = 30 * 24 * 60 * 60
+
+export type Refreshed =
+  | { readonly kind: 'refreshed'; readonly session: StoredSession }
+  /** An older refresh token was used again: it is in two hands, and one of them is not the client's. */
+  | { readonly kind: 'reused' }
+  | { readonly kind: 'dead' }
+
+export interface Sessions {
+  /** @returns false when it was revoked before it began: its code came a second time */
+  begin(session: StoredSession): Promise<boolean>
+  /** The session of an id, whatever its status. */
+  find(id: string): Promise<StoredSession | undefined>
+  /** Moves on to the next refresh token, once for each generation. */
+  refresh(id: string, generation: number, nowMs: number): Promise<Refreshed>
+  /**
+   * Ends it for good: no refresh any more, and no access token that came from it. Resolves when this gateway knows.
+   *
+   * @returns false when it had ended before
+   */
+  revoke(id: string): Promise<boolean>
+}
+
+/**
+ * @param bucket sessions
+ * @param denyTokensOf makes every gateway refuse the access tokens of a session
+ */
+export function storedSessions(bucket: KV, denyTokensOf: (sessionId: string) => Promise<void>): Sessions {
+  const read = async (id: string): Promise<{ session: StoredSession; revision: number } | undefined> => {
+    const entry = await bucket.get(id)
+    return entry?.operation === 'PUT' ? { session: entry.json(), revision: entry.revision } : undefined
+  }
+
+  const endSession = async (id: string): Promise<boolean> => {
+    for (;;) {
+      const found = await read(id)
+      if (found?.session.status === 'revoked') return false
+      try {
+        // One that has not begun yet is kept from beginning.
+        if (found === undefined) await bucket.create(id, JSON.stringify({ id, status: 'revoked' }))
+        else await bucket.update(id, JSON.stringify({ ...found.session, status: 'revoked' }), found.revision)
+        return true
+      } catch (cause) {
+        if (!isLostRace(cause)) throw cause
+      }
+    }
+  }
+
+  return {
+    async begin(session) {
+      try {
+        await bucket.create(session.id, JSON.stringify(session))
+        return true
+      } catch (cause) {
+        if (!isLostRace(cause)) throw cause
+        return false
+      }
+    },
+
+    find: async (id) => (await read(id))?.session,
+
+    async refresh(id, generation, nowMs) {
+      for (;;) {
+        const found = await read(id)
+        if (found === undefined || found.session.status === 'revoked') return { kind: 'dead' }
+        const { session, revision } = found
+        if (nowMs / 1_000 >= session.auth_time + SESSION_LIFE_S_MAX) return { kind: 'dead' }
+        if (generation !== session.generation) return { kind: 'reused' }
+        const next = { ...session, generation: generation + 1 }
+        try {
+          await bucket.update(id, JSON.stringify(next), revision)
+          return { kind: 'refreshed', session: next }
+        } catch (cause) {
+          // The same token came twice at once: the next look sees which of the two was second.
+          if (!isLostRace(cause)) throw cause
+        }
+      }
+    },
+
+    async revoke(id) {
+      // In this order: a token that is refreshed in between is denied as well.
+      const hasEnded = await endSession(id)
+      await denyTokensOf(id)
+      return hasEnded
+    },
+  }
+}

@@ -1,0 +1,40 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import type { Scope } from '../../auth/scopes.js'
+
+/**
+ * What a sign-in form carries through the browser: the authorization request that was checked when it was shown, in a
+ * hidden field that we have signed. It is bound to the browser by a cookie's random value, so that nobody can make a
+ * person's browser send a form that was shown to somebody else (login CSRF), and it goes stale.
+ */
+export interface SignInForm {
+  readonly clientId: string
+  readonly redirectUri: string
+  readonly scopes: readonly Scope[]
+  readonly state: string
+  readonly codeChallenge: string
+}
+
+interface SealedForm extends SignInForm {
+  readonly staleAtMs: number
+}
+
+export const FORM_LIFE_S = 10 * 60
+
+/** @param browser the value of the browser's cookie */
+export function sealForm(key: Uint8Array, form: SignInForm, browser: string, nowMs: number): string {
+  const sealed: SealedForm = { ...form, staleAtMs: nowMs + FORM_LIFE_S * 1_000 }
+  const text = Buffer.from(JSON.stringify(sealed)).toString('base64url')
+  return `${text}.${macOf(key, browser, text)}`
+}
+
+/** @returns undefined for a form that we did not make, that was shown to another browser, or that is stale */
+export function openForm(key: Uint8Array, sealed: string, browser: string, nowMs: number): SignInForm | undefined {
+  const [text = '', mac = '', ...more] = sealed.split('.')
+  const [presented, right] = [Buffer.from(mac), Buffer.from(macOf(key, browser, text))]
+  if (more.length > 0 || presented.length !== right.length || !timingSafeEqual(presented, right)) return undefined
+  const form = JSON.parse(Buffer.from(text, 'base64url').toString('utf8')) as SealedForm
+  return nowMs < form.staleAtMs ? form : undefined
+}
+
+const macOf = (key: Uint8Array, browser: string, text: string): string =>
+  createHmac('sha256', key).update(`sign-in form\0${browser}\0${text}`).digest('base64url')

@@ -1,0 +1,93 @@
+import { escapeToken } from '../../../streams/subjects.js'
+import type { Scope } from '../../auth/scopes.js'
+import { randomId, type TenantIds } from '../../ids/ids.js'
+import { type StoredPassword, storePassword } from './passwords.js'
+
+/** A person who may sign in, as kept in the bucket users under `userKey`: a username is unique within its tenant. */
+export interface StoredUser {
+  readonly id: string
+  readonly tenant_id: string
+  /** Lower case. */
+  readonly username: string
+  /** The most that a token may carry on this person's behalf. */
+  readonly scopes: readonly Scope[]
+  readonly password: StoredPassword
+  readonly status: 'active' | 'disabled'
+  readonly created_at: string
+  /** Seconds since the epoch. A sign-in before it counts no more: the password was another one then, or the person disabled. */
+  readonly signed_in_from?: number
+}
+
+/** Whether a sign-in still counts. @param authTimeS when it was, seconds since the epoch */
+export const isSignedInSince = (
+  { signed_in_from = 0 }: Pick<StoredUser, 'signed_in_from'>,
+  authTimeS: number,
+): boolean => authTimeS >= signed_in_from
+
+const USERNAME = /^[a-z0-9][a-z0-9._@+-]{0,127}$/
+
+/** @returns the one spelling under which a username is kept; undefined when it cannot be one */
+export function readUsername(text: string): string | undefined {
+  const username = text.trim().toLowerCase()
+  return USERNAME.test(username) ? username : undefined
+}
+
+export const userKey = (tenantId: string, username: string): string => `${tenantId}.${escapeToken(username)}`
+
+/** @param wanted a username as `readUsername` gives it, and a password of the right length */
+export const createUser = (
+  tenantId: string,
+  ids: TenantIds,
+  wanted: WantedUser,
+  createdAt: Date,
+): Promise<StoredUser> => storedUser(randomId('usr', ids), tenantId, wanted, createdAt)
+
+export interface WantedUser {
+  readonly username: string
+  readonly password: string
+  readonly scopes: readonly Scope[]
+}
+
+export async function storedUser(
+  id: string,
+  tenantId: string,
+  wanted: WantedUser,
+  createdAt: Date,
+): Promise<StoredUser> {
+  return {
+    id,
+    tenant_id: tenantId,
+    username: wanted.username,
+    scopes: wanted.scopes,
+    password: await storePassword(wanted.password),
+    status: 'active',
+    created_at: createdAt.toISOString(),
+  }
+}
+
+/** The people of the instance in memory, found by name to sign in and by id to check their tokens. */
+export class UserDirectory {
+  private readonly byKey = new Map<string, StoredUser>()
+  private readonly byId = new Map<string, StoredUser>()
+
+  /** Takes over a change of the bucket. @returns the ids of those whom it concerns */
+  follow(key: string, user: StoredUser | undefined): readonly string[] {
+    const before = this.byKey.get(key)
+    if (before !== undefined) this.byId.delete(before.id)
+    if (user === undefined) {
+      this.byKey.delete(key)
+    } else {
+      this.byKey.set(key, user)
+      this.byId.set(user.id, user)
+    }
+    return [...new Set([before?.id, user?.id])].filter((id) => id !== undefined)
+  }
+
+  named(tenantId: string, username: string): StoredUser | undefined {
+    return this.byKey.get(userKey(tenantId, username))
+  }
+
+  withId(id: string): StoredUser | undefined {
+    return this.byId.get(id)
+  }
+}

@@ -1,0 +1,150 @@
+import type { KV } from '@nats-io/kv'
+import { API_KEY_USES, API_KEYS, CONNECTORS, TENANTS } from '../../streams/buckets.js'
+import type { Mode, StoredApiKey } from '../auth/api-keys.js'
+import type { AuditSink } from '../auth/audit-entry.js'
+import { type Authenticator, createAuthenticator } from '../auth/authenticate.js'
+import { type BudgetExchange, createBudgetExchange } from '../auth/budget-exchange.js'
+import { type BudgetsCache, budgetsCache, type RateLimits } from '../auth/rate-limits.js'
+import { settingsOf, type Tenant } from '../auth/tenant.js'
+import type { Broker } from '../broker/connect.js'
+import { type Mirror, mirrorBucket } from '../broker/mirror.js'
+import { type WatchedRecords, watchRecords } from '../broker/watched-records.js'
+import type { MasterKeys } from '../secrets/master-keys.js'
+import type { Logger } from '../telemetry/log.js'
+import { type StoredKeyUse, trackKeyUses } from './api-keys/last-use.js'
+import { clientOf } from './connectors/connector.js'
+import { type OpenConnectors, openConnectors } from './connectors/open.js'
+import { type CredentialsWatch, watchCredentials } from './credentials-watch.js'
+import { openAuthorizationServer, type RunningAuthorizationServer } from './oauth/open.js'
+import { limitsOf } from './tenants/settings.js'
+
+export interface AccessSettings {
+  readonly broker: Broker
+  readonly isBrokerUp: () => boolean
+  readonly masterKeys: MasterKeys
+  readonly mode: Mode
+  readonly baseUrl: string
+  readonly accessTokenSeconds: number
+  /** Of every tenant that has no others. */
+  readonly instanceLimits: RateLimits
+  /** This gateway among the others; a new name at each start. */
+  readonly gatewayName: string
+  readonly auditSink: AuditSink
+  /** Called once when a watched copy no longer follows its bucket. */
+  readonly lost: (cause: unknown) => void
+  readonly log: Logger
+  readonly clock: () => number
+}
+
+/** Who may do what and how much of it, as a gateway follows it. */
+export interface RunningAccess extends OpenConnectors {
+  /** Whether all of this is current. */
+  readonly credentials: CredentialsWatch
+  readonly authenticator: Authenticator
+  /** Of the partners' own API. */
+  readonly partnerAuthenticator: Authenticator
+  readonly oauth: RunningAuthorizationServer
+  readonly tenantBucket: KV
+  readonly tenants: Mirror<Tenant>
+  readonly residencyRegionOf: (tenantId: string) => string | null
+  readonly apiKeys: WatchedRecords<StoredApiKey>
+  /** When and whether a key was last used, as far as that is stored. */
+  readonly lastUsedAt: (keyId: string) => string | null
+  readonly deleteUse: (keyId: string) => Promise<void>
+  readonly budgetsOf: BudgetsCache
+  readonly budgetExchange: BudgetExchange
+  /** Resolves when the last uses of keys are written down. */
+  close(): Promise<void>
+}
+
+/** Opens the buckets that decide about access, and follows them: what is revoked there is denied here at once. */
+export async function openAccess(settings: AccessSettings): Promise<RunningAccess> {
+  const { broker, isBrokerUp, masterKeys, mode, lost, log, clock } = settings
+  const credentials = watchCredentials({ connection: broker.connection, clock, log })
+  const authenticators: Authenticator[] = []
+  const forget = (id: string): void => {
+    for (const authenticator of authenticators) authenticator.forget(id)
+  }
+  const keyUseBucket = await broker.bucket(API_KEY_USES)
+  const keyUsesKept = await mirrorBucket<StoredKeyUse>(keyUseBucket, lost)
+  const keyUses = trackKeyUses({ bucket: keyUseBucket, stored: (keyId) => keyUsesKept.get(keyId), isBrokerUp, log })
+  const apiKeyBucket = await broker.bucket(API_KEYS)
+  const apiKeys = await watchRecords<StoredApiKey>(apiKeyBucket, lost, (keyId, key) => {
+    forget(keyId)
+    if (key === undefined) keyUses.forget(keyId)
+  })
+  credentials.add(apiKeyBucket, apiKeys)
+  const budgetExchange = createBudgetExchange({
+    connection: broker.connection,
+    self: settings.gatewayName,
+    isBrokerUp,
+    clock,
+    log,
+  })
+  const retuning: BudgetsCache[] = []
+  const tenantBucket = await broker.bucket(TENANTS)
+  const tenants = await mirrorBucket<Tenant>(tenantBucket, lost, (tenantId) => {
+    for (const budgets of retuning) budgets.retune(tenantId, clock())
+  })
+  credentials.add(tenantBucket, tenants)
+  const budgetsOf = budgetsCache(settings.instanceLimits, {
+    overridesOf: (tenantId) => limitsOf(tenants.get(tenantId), settings.instanceLimits),
+    sharing: budgetExchange.sharing,
+  })
+  retuning.push(budgetsOf)
+  budgetExchange.listen(budgetsOf)
+  const connectorBucket = await broker.bucket(CONNECTORS)
+  const { connectors, withClient } = await openConnectors(connectorBucket, lost, forget)
+  credentials.add(connectorBucket, connectors)
+  const oauth = await openAuthorizationServer({
+    bucket: (bucket) => broker.bucket(bucket),
+    masterKeys,
+    mode,
+    baseUrl: settings.baseUrl,
+    tokenLifeS: settings.accessTokenSeconds,
+    budgetsOf,
+    findPartnerClient(clientId) {
+      const connector = withClient(clientId)
+      return connector && clientOf(connector)
+    },
+    auditSink: settings.auditSink,
+    credentials,
+    forget,
+    lost,
+    log,
+    clock,
+  })
+  const authentication = { mode, budgetsOf, useOf: keyUses.of }
+  const authenticator = createAuthenticator({
+    ...authentication,
+    findKey: (keyId) => apiKeys.get(keyId),
+    judgeToken: oauth.judgeToken,
+  })
+  const partnerAuthenticator = createAuthenticator({
+    ...authentication,
+    findKey: () => undefined,
+    judgeToken: oauth.partner.judgeToken,
+  })
+  authenticators.push(authenticator, partnerAuthenticator)
+  return {
+    credentials,
+    authenticator,
+    partnerAuthenticator,
+    oauth,
+    tenantBucket,
+    tenants,
+    residencyRegionOf: (tenantId) => settingsOf(tenants.get(tenantId)).residency_region,
+    apiKeys,
+    lastUsedAt: (keyId) => keyUsesKept.get(keyId)?.at ?? null,
+    deleteUse: (keyId) => keyUseBucket.delete(keyId),
+    connectors,
+    withClient,
+    budgetsOf,
+    budgetExchange,
+    async close() {
+      credentials.stop()
+      oauth.close()
+      await keyUses.close()
+    },
+  }
+}

@@ -1,0 +1,167 @@
+import { z } from 'zod'
+import { COHORT_MIN } from '../../auth/tenant.js'
+import { json, type Operation } from '../../http/contract/operation.js'
+import { REGION_PATTERN } from '../../residency/residency.js'
+import { exampleId, idOf, timeText } from '../../text/answer-fields.js'
+import { instant, name } from '../../text/plain-text.js'
+import { parseInstant } from '../../units/instant.js'
+
+/** What the routes of a tenant's settings take and promise (design section 7). */
+
+const OWNER_FALLBACKS = ['identity', 'unassigned'] as const
+const KEY_LIFE_DAYS_MAX = 3_650
+const RETENTION_DAYS = { min: 30, max: 3_650 } as const
+const PER_SECOND_MAX = 10_000_000
+
+const perSecond = () => z.int().min(1).max(PER_SECOND_MAX)
+const ownLimit = () => z.strictObject({ per_second: perSecond(), burst: perSecond().optional() }).nullable().optional()
+
+const FACTORS_MAX = 32
+const factor = z
+  .strictObject({
+    zone: z.string().regex(/^[A-Z]{3}$/, 'must be a country by its three letters, or WOR or EEE'),
+    gco2e_per_kwh: z.string().regex(/^\d{1,6}(?:\.\d{1,9})?$/, 'must be a decimal string'),
+    source: name().meta({ description: 'Who says so. Shown in the explanation.' }),
+    from: instant().nullable().default(null),
+    to: instant().nullable().default(null).meta({ description: 'Not in the period.' }),
+  })
+  .refine(({ from, to }) => from === null || to === null || (parseInstant(from) ?? 0) < (parseInstant(to) ?? 0), {
+    path: ['to'],
+    message: 'must be later than from',
+  })
+const gridPatch = z
+  .strictObject({
+    zone: z
+      .string()
+      .regex(/^[A-Za-z0-9-]{2,32}$/, 'must be a zone such as SWE, or a cloud region')
+      .nullable()
+      .default(null),
+    factors: z.array(factor).max(FACTORS_MAX).default([]),
+  })
+  .meta({
+    id: 'GridPatch',
+    description:
+      'Where calls run that state no region, and what a kWh emits in a zone, from and to a time: of several the one that ' +
+      'began last. It counts for calls that are attributed from now on. A place that is not known leaves carbon unknown.',
+  })
+
+/** Each member that is there replaces its setting; null takes one away. */
+export const settingsPatch = z
+  .strictObject({
+    name: name().optional(),
+    owner_fallback: z.enum(OWNER_FALLBACKS).optional(),
+    require_directory: z.boolean().optional(),
+    stage_b_enabled: z.boolean().optional(),
+    residency_region: z
+      .string()
+      .regex(REGION_PATTERN, 'must be a region in lower case, such as eu-central-1')
+      .nullable()
+      .optional(),
+    grid: gridPatch.nullable().optional(),
+    api_key_max_lifetime_days: z.int().min(1).max(KEY_LIFE_DAYS_MAX).optional(),
+    retention_days: z.int().min(RETENTION_DAYS.min).max(RETENTION_DAYS.max).optional(),
+    rate_limits: z
+      .strictObject({
+        ingest: ownLimit(),
+        read: ownLimit(),
+        report: ownLimit(),
+        control: ownLimit(),
+        token: ownLimit(),
+      })
+      .nullable()
+      .optional()
+      .meta({
+        description:
+          'By class of operation, none above what the tenant has from its operator. Without `burst` it is the usual ' +
+          "one of the class; null goes back to what the operator has given, else the instance's.",
+      }),
+  })
+  .meta({ id: 'SettingsPatch' })
+export type SettingsPatch = z.infer<typeof settingsPatch>
+
+const limit = z.object({ per_second: z.number(), burst: z.number() })
+
+const settings = z
+  .object({
+    tenant_id: idOf('tnt'),
+    name: z.string(),
+    created_at: timeText(),
+    owner_fallback: z.enum(OWNER_FALLBACKS).meta({
+      description: 'Who owns a call whose owner the directory does not know: the identity as given, or nobody.',
+    }),
+    require_directory: z.boolean().meta({
+      description: 'Whether a stated service that the directory does not know is only declared, not resolved.',
+    }),
+    stage_b_enabled: z
+      .boolean()
+      .meta({ description: 'Whether trained inference may answer what the facts leave open.' }),
+    residency_region: z.string().nullable().meta({ description: "Where the tenant's data must stay; null: anywhere." }),
+    grid: z
+      .object({
+        zone: z.string().nullable(),
+        factors: z
+          .array(
+            z.object({
+              zone: z.string(),
+              gco2e_per_kwh: z.string(),
+              source: z.string(),
+              from: timeText().nullable(),
+              to: timeText().nullable(),
+            }),
+          )
+          .readonly(),
+      })
+      .nullable()
+      .meta({ description: "The tenant's own facts about its electricity; null: as the method has it." }),
+    api_key_max_lifetime_days: z.int(),
+    retention_days: z.int().meta({
+      description:
+        'How long records of calls are kept, by the day (UTC) of the call. Older ones are deleted within the hour, and ' +
+        'with them what reports say of that time.',
+    }),
+    rate_limits: z
+      .object({ ingest: limit, read: limit, report: limit, control: limit, token: limit })
+      .meta({ description: 'As they hold now, whether the tenant has set them or not.' }),
+    k: z.literal(COHORT_MIN).meta({ description: 'Cohorts of fewer people are never shown. Cannot be set.' }),
+  })
+  .meta({ id: 'Settings' })
+export type ShownSettings = z.infer<typeof settings>
+
+const EXAMPLE_SETTINGS: ShownSettings = {
+  tenant_id: exampleId('tnt'),
+  name: 'Example',
+  created_at: '2026-11-21T09:30:00.000Z',
+  owner_fallback: 'identity',
+  require_directory: false,
+  stage_b_enabled: true,
+  residency_region: 'eu-central-1',
+  grid: null,
+  api_key_max_lifetime_days: 365,
+  retention_days: 400,
+  rate_limits: {
+    ingest: { per_second: 20_000, burst: 40_000 },
+    read: { per_second: 50, burst: 200 },
+    report: { per_second: 10, burst: 50 },
+    control: { per_second: 10, burst: 50 },
+    token: { per_second: 5, burst: 20 },
+  },
+  k: COHORT_MIN,
+}
+export const EXAMPLE_PATCH: SettingsPatch = { require_directory: true, rate_limits: { read: { per_second: 20 } } }
+
+export const PATH = '/api/v1/settings'
+
+export const GET_SETTINGS: Operation = {
+  id: 'getSettings',
+  tag: 'Settings',
+  summary: 'The settings of the tenant',
+  replies: { 200: { description: 'All of them.', contents: json(settings, EXAMPLE_SETTINGS) } },
+}
+
+export const UPDATE_SETTINGS: Operation = {
+  id: 'updateSettings',
+  tag: 'Settings',
+  summary: 'Change settings of the tenant',
+  description: 'What is not named stays as it is. A member that is not known, or cannot be set, is refused.',
+  replies: { 200: { description: 'All settings as they are then.', contents: json(settings, EXAMPLE_SETTINGS) } },
+}

@@ -1,0 +1,70 @@
+import { refuseEmptyScopes, refuseNoScope } from '../../http/contract/scopes.js'
+import type { Mutate } from '../../http/mutations/mutations.js'
+import { type RecordRoutesDeps, recordRoutes } from '../../http/resource/record-routes.js'
+import type { Route } from '../../http/route.js'
+import { createUser, deleteUser, shownUser, type UserChangesDeps, updateUser, WHAT } from './changes.js'
+import {
+  CREATE_USER,
+  createBody,
+  DELETE_USER,
+  EXAMPLE_NEW,
+  EXAMPLE_PATCH,
+  GET_USER,
+  LIST_USERS,
+  PATH,
+  UPDATE_USER,
+  updateBody,
+} from './contract.js'
+
+export interface UserRoutesDeps extends UserChangesDeps, RecordRoutesDeps {
+  readonly mutate: Mutate
+}
+
+/** With a stale sign-in one could else set a password, and sign in anew with it. */
+const CHANGE = { access: 'admin:config', rateClass: 'control', needsStepUp: true } as const
+
+/** `/api/v1/users` and what is below it (design section 7). */
+export function userRoutes(deps: UserRoutesDeps): readonly Route[] {
+  const { mutate, users, findUser } = deps
+  return [
+    ...recordRoutes(
+      {
+        path: PATH,
+        prefix: 'usr',
+        what: WHAT,
+        list: LIST_USERS,
+        get: GET_USER,
+        of: users.of,
+        find: findUser,
+        show: shownUser,
+      },
+      deps,
+    ),
+    mutate({
+      ...CHANGE,
+      method: 'post',
+      path: PATH,
+      action: 'user.create',
+      operation: CREATE_USER,
+      body: { schema: createBody, example: EXAMPLE_NEW, screen: refuseNoScope },
+      handle: (request) => createUser(request, deps),
+    }),
+    mutate({
+      ...CHANGE,
+      method: 'patch',
+      path: `${PATH}/:id`,
+      action: 'user.update',
+      operation: UPDATE_USER,
+      body: { schema: updateBody, example: EXAMPLE_PATCH, screen: refuseEmptyScopes },
+      handle: (request) => updateUser(request, deps),
+    }),
+    mutate({
+      ...CHANGE,
+      method: 'del',
+      path: `${PATH}/:id`,
+      action: 'user.delete',
+      operation: DELETE_USER,
+      handle: (request) => deleteUser(request, deps),
+    }),
+  ]
+}

@@ -1,0 +1,18 @@
+import { MODEL_SHADOWS, MODELS } from '../../../../streams/buckets.js'
+import type { Broker } from '../../../broker/connect.js'
+import { watchRecords } from '../../../broker/watched-records.js'
+import type { Route } from '../../../http/route.js'
+import { type ModelRoutesDeps, modelRoutes } from './routes.js'
+import type { StoredShadow } from './shadow-log.js'
+import type { StoredModel } from './version.js'
+
+/** The routes of models, on copies of the registry. @param lost called once when a copy no longer follows its bucket */
+export async function openModelRoutes(
+  broker: Broker,
+  deps: Omit<ModelRoutesDeps, 'models' | 'shadowsOf'>,
+  lost: (cause: unknown) => void,
+): Promise<readonly Route[]> {
+  const models = await watchRecords<StoredModel>(await broker.bucket(MODELS), lost)
+  const shadows = await watchRecords<StoredShadow>(await broker.bucket(MODEL_SHADOWS), lost)
+  return modelRoutes({ ...deps, models, shadowsOf: shadows.of })
+}

@@ -1,0 +1,48 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { MODEL_ARTEFACTS, MODELS, TRAINING_LEASES, TRAININGS } from '../../../../streams/buckets.js'
+import type { Broker } from '../../../broker/connect.js'
+import { watchRecords } from '../../../broker/watched-records.js'
+import type { StoreConnection } from '../../../store/client.js'
+import type { StoredModel } from '../models/version.js'
+import { runTraining } from './run-training.js'
+import { runTrainer, type TrainerDeps } from './trainer.js'
+import type { StoredTraining } from './training.js'
+
+export interface OpenTrainerDeps
+  extends Pick<
+    TrainerDeps,
+    'member' | 'tenantIds' | 'owns' | 'isEnabled' | 'everyMs' | 'completeAsOf' | 'idsOf' | 'clock' | 'log'
+  > {
+  readonly broker: Broker
+  readonly store: StoreConnection
+  readonly onLost: (cause: unknown) => void
+}
+
+/** How long a trainer looks away when nothing is due and nobody asks. */
+const PAUSE_MS = 2_000
+
+/** The trainer of a process, until `signal` aborts. */
+export async function openTrainer(deps: OpenTrainerDeps, signal: AbortSignal): Promise<void> {
+  const { broker, store, onLost } = deps
+  let wake = new AbortController()
+  const trainings = await watchRecords<StoredTraining>(await broker.bucket(TRAININGS), onLost, () => wake.abort())
+  const models = await watchRecords<StoredModel>(await broker.bucket(MODELS), onLost)
+  signal.addEventListener('abort', () => wake.abort())
+  await runTrainer(
+    {
+      ...deps,
+      trainings,
+      models,
+      leases: await broker.bucket(TRAINING_LEASES),
+      artefacts: await broker.objects(MODEL_ARTEFACTS),
+      train: (window, seed) => runTraining({ store, window, seed }, signal),
+      async pause() {
+        await sleep(PAUSE_MS, undefined, { signal: wake.signal }).catch(() => undefined)
+        if (!signal.aborted) wake = new AbortController()
+      },
+    },
+    signal,
+  )
+  trainings.stop()
+  models.stop()
+}

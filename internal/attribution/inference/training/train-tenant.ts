@@ -1,0 +1,82 @@
+import { randomBytes } from 'node:crypto'
+import type { ObjectStore } from '@nats-io/obj'
+import type { WatchedRecords } from '../../../broker/watched-records.js'
+import { idOfName, type TenantIds } from '../../../ids/ids.js'
+import type { TrainingWindow } from '../../../store/queries/attribution/training-window.js'
+import { digestOf } from '../models/artefacts.js'
+import { promoted, type StoredModel } from '../models/version.js'
+import type { Lease } from './lease.js'
+import type { FinishedTraining, TrainingRequest } from './training.js'
+import type { TrainedOrNot } from './worker.js'
+
+export interface TrainTenantDeps {
+  readonly models: WatchedRecords<StoredModel>
+  readonly artefacts: ObjectStore
+  readonly completeAsOf: () => Promise<number>
+  readonly train: (window: TrainingWindow, seed: number) => Promise<TrainedOrNot>
+  readonly idsOf: (tenantId: string) => TenantIds
+  readonly clock: () => number
+}
+
+/** Somebody else may be at work on the tenant: what was learned is dropped. */
+export class LeaseLost extends Error {}
+
+const DAY_MS = 24 * 60 * 60 * 1000
+/** Older records say little of today's traffic. */
+const WINDOW_MS = 30 * DAY_MS
+/** Of each kind. A training of so many takes seconds to a minute of a core. */
+const RECORDS_MAX = 100_000
+
+/**
+ * Makes a version of a tenant's model and lets it serve if it passes. The same request makes one version, however often
+ * it is begun: a trainer that dies leaves at most an artefact that no version names.
+ */
+export async function trainTenant(
+  tenantId: string,
+  request: TrainingRequest,
+  lease: Pick<Lease, 'isHeld'>,
+  deps: TrainTenantDeps,
+): Promise<FinishedTraining> {
+  const { models, clock } = deps
+  const id = idOfName('mdl', deps.idsOf(tenantId), 'training', request.id)
+  const version = (await models.read(id)) ?? (await makeVersion(id, tenantId, request, lease, deps))
+  const outcome = version === undefined ? 'too_few_examples' : version.promoted_at === null ? 'candidate' : 'promoted'
+  return {
+    id: request.id,
+    outcome,
+    model_id: version?.id ?? null,
+    finished_at: new Date(clock()).toISOString(),
+  }
+}
+
+async function makeVersion(
+  id: string,
+  tenantId: string,
+  { seed, promote }: TrainingRequest,
+  lease: Pick<Lease, 'isHeld'>,
+  { models, artefacts, completeAsOf, train, clock }: TrainTenantDeps,
+): Promise<StoredModel | undefined> {
+  const asOfMs = await completeAsOf()
+  const window = { tenantId, fromMs: asOfMs - WINDOW_MS, asOfMs, recordsMax: RECORDS_MAX }
+  const trained = await train(window, seed)
+  if (trained.kind === 'too_few_examples') return undefined
+  if (!lease.isHeld()) throw new LeaseLost('another trainer may be at work on the tenant')
+
+  const { artefact, card } = trained
+  // Each attempt under a name of its own: a version's artefact is never written over.
+  const object = `${id}.${randomBytes(8).toString('hex')}`
+  await artefacts.putBlob({ name: object }, artefact)
+  const candidate: StoredModel = {
+    id,
+    tenant_id: tenantId,
+    created_at: new Date(clock()).toISOString(),
+    artefact: { object, sha256: digestOf(artefact), bytes: artefact.length },
+    card,
+    promoted_at: null,
+    recalled_at: null,
+  }
+  const wanted = promote && card.gate.isPassed ? promoted(candidate, models.of(tenantId), clock()) : candidate
+  const kept = await models.createOnce(id, wanted)
+  if (kept.artefact?.object !== object) await artefacts.delete(object)
+  return kept
+}

@@ -1,0 +1,238 @@
+import { z } from 'zod'
+import { FILTER_PARAMETERS, FILTERS_DESCRIPTION, SORT_PARAMETER } from '../../filters/parameters.js'
+import { json, type Operation } from '../../http/contract/operation.js'
+import { PAGE_PARAMETERS, pageOf } from '../../http/contract/page.js'
+import { COST_BASES, FOOTPRINT_BASES } from '../../records/bases.js'
+import {
+  CONFIDENCE_BANDS,
+  DEGRADATION_STATES,
+  EVIDENCE_BASES,
+  EXPORT_ELIGIBILITIES,
+  FRESHNESSES,
+  OUTPUT_STATES,
+  PATHWAY_CATEGORIES,
+  STAGE_ORIGINS,
+} from '../../records/interpretation.js'
+import { CHANGES } from '../../store/tables/closed.js'
+import { count, decimalText, exampleId, idInPath, idOf, timeText } from '../../text/answer-fields.js'
+import { RATE_PARTS } from '../valuation/cost/rate-sheet.js'
+import { INFERENCE_CAPS } from './explain-inference.js'
+
+/** What the attribution routes promise (spec 2.2, 2.3, 4.2; the members that design section 7 adds). */
+
+const interpretation = z
+  .object({
+    stage_origin: z.enum(STAGE_ORIGINS),
+    confidence: z.number().min(0).max(0.95),
+    confidence_band: z.enum(CONFIDENCE_BANDS),
+    evidence_basis: z.enum(EVIDENCE_BASES).meta({ description: 'The strongest evidence behind the result.' }),
+    model_version: z.string(),
+    degradation_state: z.enum(DEGRADATION_STATES),
+    freshness: z.enum(FRESHNESSES),
+    export_eligibility: z.enum(EXPORT_ELIGIBILITIES).meta({ description: 'The first reason that applies.' }),
+  })
+  .meta({ id: 'Interpretation', description: 'The evidence card.' })
+
+export const attributionRecord = z
+  .object({
+    id: idOf('attr'),
+    invocation_id: idOf('inv'),
+    provider: z.string(),
+    requested_model: z.string(),
+    served_model: z.string(),
+    service: z.string(),
+    owner: z.string(),
+    cost_usd: decimalText(),
+    energy_wh: decimalText(),
+    carbon_gco2e: decimalText(),
+    pathway_category: z.enum(PATHWAY_CATEGORIES),
+    output_state: z.enum(OUTPUT_STATES),
+    interpretation,
+    event_time: timeText().meta({ description: '`ingestion_timestamp` of the event.' }),
+    materialized_at: timeText(),
+    trace_id: z.string().nullable(),
+    input_tokens: count().nullable(),
+    output_tokens: count().nullable(),
+    cost_basis: z
+      .enum(COST_BASES)
+      .meta({ description: 'Where the cost comes from; with `unpriced` it is 0 and unknown.' }),
+    energy_basis: z.enum(FOOTPRINT_BASES),
+    carbon_basis: z.enum(FOOTPRINT_BASES),
+  })
+  .meta({ id: 'AttributionRecord' })
+
+const facts = (description: string) => z.record(z.string(), z.unknown()).meta({ description })
+
+const band = {
+  value: decimalText(),
+  basis: z.enum(FOOTPRINT_BASES),
+  min: decimalText().optional().meta({ description: 'Inner band: parameters and data centre.' }),
+  max: decimalText().optional(),
+  outer_min: decimalText().optional().meta({ description: "Outer band: the method's error against measurements." }),
+  outer_max: decimalText().optional(),
+}
+
+const explanation = z
+  .object({
+    evidence: facts('The facts that decided.'),
+    confidence: z
+      .object({
+        evidence: decimalText()
+          .nullable()
+          .meta({ description: 'What the evidence is worth; null where it was inferred.' }),
+        producer: decimalText()
+          .nullable()
+          .meta({ description: '`attribution_confidence` of the event, or the cap; null of an override.' }),
+        policy: decimalText(),
+      })
+      .meta({
+        description: 'The confidence is the least of these; of an inferred record, of its probability and caps too.',
+      }),
+    inference: z
+      .object({
+        probability: decimalText().meta({ description: 'Calibrated, of the service and owner that were chosen.' }),
+        unknown_probability: decimalText()
+          .nullable()
+          .meta({ description: 'Of its being none of those that the model knows; null for the baseline.' }),
+        caps: z
+          .array(z.object({ cap: z.enum(INFERENCE_CAPS), at: decimalText() }))
+          .meta({ description: 'The confidence is the least of these and the probability.' }),
+      })
+      .nullable()
+      .meta({ description: 'Of a record that was inferred; else null.' }),
+    alternatives: z.array(facts('Another service and owner, with its probability.')),
+    allocation: z
+      .object({
+        pool: z.string(),
+        owner: z.string(),
+        weights_as_of: timeText().nullable(),
+        window_days: z.int(),
+        weights: z.array(z.object({ service: z.string(), owner: z.string(), weight: decimalText() })).meta({
+          description:
+            'Shares of what was attributed for certain over the window, by which a report may spread the pool. They sum ' +
+            'to exactly 1; that of the pool itself stays in it.',
+        }),
+      })
+      .nullable()
+      .meta({ description: 'Of a record that is kept in a cost pool; else null.' }),
+    cost: z.object({
+      basis: z.enum(COST_BASES),
+      total_usd: decimalText(),
+      price_usd: decimalText().nullable().meta({ description: 'By the price that applies; null without one.' }),
+      estimate_difference_usd: decimalText().nullable().meta({ description: 'Estimate less price, where both exist.' }),
+      lines: z.array(
+        z.object({
+          part: z.enum(RATE_PARTS),
+          tokens: count(),
+          billed_as: z.enum(RATE_PARTS),
+          rate_usd_per_million: decimalText(),
+          amount_usd: decimalText(),
+        }),
+      ),
+      scope: z.literal('tokens'),
+      details: facts('The price row, its period and its rates.'),
+    }),
+    footprint: z.object({
+      energy_wh: z.object(band),
+      carbon_gco2e: z.object({
+        ...band,
+        parts: z.object({ usage: decimalText(), embodied: decimalText() }).optional(),
+      }),
+      uncertainty: z
+        .string()
+        .nullable()
+        .meta({ description: 'How far a modelled value may be off, in words: what the outer band says; else null.' }),
+      inputs: z.object({ output_tokens: count().nullable(), latency_ms: count().nullable() }),
+      constants: z
+        .record(z.string(), decimalText())
+        .nullable()
+        .meta({ description: 'Of the closed form, where it was used.' }),
+      details: facts('The model, the operator, the grid and the method.'),
+    }),
+    history: z
+      .array(
+        z.object({
+          valid_from: timeText(),
+          valid_to: timeText(),
+          ended_by: z.object({
+            change: z.enum(CHANGES),
+            actor: z.string().meta({ description: 'Id of the credential, or `cli`.' }),
+          }),
+          service: z.string(),
+          owner: z.string(),
+          output_state: z.enum(OUTPUT_STATES),
+          stage_origin: z.enum(STAGE_ORIGINS),
+          evidence_basis: z.enum(EVIDENCE_BASES),
+          confidence_band: z.enum(CONFIDENCE_BANDS),
+          export_eligibility: z.enum(EXPORT_ELIGIBILITIES),
+          cost_usd: decimalText(),
+          cost_basis: z.enum(COST_BASES),
+          energy_wh: decimalText(),
+          energy_basis: z.enum(FOOTPRINT_BASES),
+          carbon_gco2e: decimalText(),
+          carbon_basis: z.enum(FOOTPRINT_BASES),
+        }),
+      )
+      .meta({ description: 'What the record said before, the oldest first: empty for nearly all.' }),
+  })
+  .meta({ id: 'Explanation', description: 'How the record came about, in figures that add up again.' })
+
+export const EXAMPLE_RECORD = {
+  id: exampleId('attr'),
+  invocation_id: exampleId('inv'),
+  provider: 'openai',
+  requested_model: 'gpt-4o',
+  served_model: 'gpt-4o',
+  service: 'support-chat',
+  owner: 'team-support',
+  cost_usd: '0.0055',
+  energy_wh: '0.519405489138',
+  carbon_gco2e: '0.217231243399',
+  pathway_category: 'gateway_mediated',
+  output_state: 'deterministically_resolved',
+  interpretation: {
+    stage_origin: 'stage_a',
+    confidence: 0.95,
+    confidence_band: 'chargeback_ready',
+    evidence_basis: 'identity_and_service_resolved',
+    model_version: 'rules-3',
+    degradation_state: 'none',
+    freshness: 'fresh',
+    export_eligibility: 'eligible',
+  },
+  event_time: '2026-11-21T09:30:00.000Z',
+  materialized_at: '2026-11-21T09:30:00.480Z',
+  trace_id: null,
+  input_tokens: 1200,
+  output_tokens: 250,
+  cost_basis: 'price_book',
+  energy_basis: 'modelled',
+  carbon_basis: 'modelled',
+}
+
+export const LIST_ATTRIBUTIONS: Operation = {
+  id: 'listAttributions',
+  tag: 'Attribution',
+  summary: 'Records of a tenant by filters and sort, newest first by default',
+  description: FILTERS_DESCRIPTION,
+  query: { ...PAGE_PARAMETERS, ...SORT_PARAMETER, ...FILTER_PARAMETERS },
+  replies: {
+    200: {
+      description: 'A page of records.',
+      contents: json(pageOf(attributionRecord), { data: [EXAMPLE_RECORD], page: { limit: 50, has_more: false } }),
+    },
+  },
+}
+
+export const GET_ATTRIBUTION: Operation = {
+  id: 'getAttribution',
+  tag: 'Attribution',
+  summary: 'One record with its whole explanation',
+  parameters: { id: idInPath('attr', 'id of the record.') },
+  replies: {
+    200: {
+      description: 'The record.',
+      contents: json(attributionRecord.extend({ explanation }).meta({ id: 'ExplainedAttributionRecord' })),
+    },
+  },
+}

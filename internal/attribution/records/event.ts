@@ -1,0 +1,40 @@
+import type { NewEvent } from '../../events/event.js'
+import { formatId } from '../../ids/ids.js'
+import type { CostBasis, FootprintBasis } from '../../records/bases.js'
+import type { ConfidenceBand, DegradationState, StageOrigin } from '../../records/interpretation.js'
+import type { AttributionRow } from '../../store/tables/attributions.js'
+import { formatQuantity } from '../../units/quantity.js'
+
+/** The events whose payload is an attribution result. */
+export type AttributionEventType = 'attribution.materialized' | 'attribution.disputed' | 'attribution.override.applied'
+
+/** @param cause unlike that of any other event of the type: the same cause is the same event */
+export const attributionEvent = <T extends AttributionEventType>(
+  type: T,
+  row: AttributionRow,
+  cause: string,
+): NewEvent<AttributionEventType> => ({
+  tenantId: row.tenantId,
+  type,
+  cause,
+  // What a row holds is out of the lists that the contract names.
+  data: {
+    id: formatId('attr', row.id),
+    invocation_id: formatId('inv', row.id),
+    provider: row.provider,
+    served_model: row.servedModel,
+    service: row.service,
+    owner: row.owner,
+    cost_usd: formatQuantity(row.costUsd),
+    energy_wh: formatQuantity(row.energyWh),
+    carbon_gco2e: formatQuantity(row.carbonGco2e),
+    cost_basis: row.costBasis as CostBasis,
+    energy_basis: row.energyBasis as FootprintBasis,
+    carbon_basis: row.carbonBasis as FootprintBasis,
+  },
+  interpretation: {
+    stage_origin: row.stageOrigin as StageOrigin,
+    confidence_band: row.confidenceBand as ConfidenceBand,
+    degradation_state: row.degradationState as DegradationState,
+  },
+})

@@ -1,0 +1,166 @@
+import { CONFIDENCE_CAP, confidenceText } from '../../records/interpretation.js'
+import type { StoredWeight } from '../../store/queries/attribution/allocation-weights.js'
+import type { StoredAttributionDetail } from '../../store/queries/records/attributions.js'
+import type { StoredClosed } from '../../store/queries/records/closed.js'
+import { formatInstant, parseInstant } from '../../units/instant.js'
+import { formatQuantity, type Quantity, type Unit } from '../../units/quantity.js'
+import { WINDOW_MS } from '../pools/trailing-weights.js'
+import type { CostDetails } from '../valuation/cost/cost-details.js'
+import { type CostFacts, explainCost } from '../valuation/cost/explain-cost.js'
+import { CONSTANTS } from '../valuation/energy/closed-form.js'
+import { type Banded, explainFootprint, OUTER_BAND_IN_WORDS } from '../valuation/energy/explain-footprint.js'
+import type { FootprintDetails } from '../valuation/energy/footprint-details.js'
+import { explainInference } from './explain-inference.js'
+import { countOf } from './record.js'
+import type { Inference } from './row.js'
+
+/**
+ * How a record came about, in figures that a person can add up again. Members in wire form.
+ *
+ * @param weights of the tenant's pools as of the instant that `weightsInstantOf` says; empty for what is not allocated
+ * @param history the versions before this one
+ */
+export function explain(
+  stored: StoredAttributionDetail,
+  weights: readonly StoredWeight[],
+  history: readonly StoredClosed[],
+): object {
+  return {
+    evidence: JSON.parse(stored.evidence) as object,
+    confidence: explainConfidence(stored),
+    inference: explainInference(stored),
+    alternatives: stored.inference === '' ? [] : (JSON.parse(stored.inference) as Inference).alternatives,
+    allocation: stored.stage_origin === 'stage_c' ? explainAllocation(stored, weights) : null,
+    cost: explainStoredCost(stored),
+    footprint: explainStoredFootprint(stored),
+    history: history.map(shownVersion),
+  }
+}
+
+/** What the confidence is the least of; of an inferred record its inference's caps besides. */
+function explainConfidence(stored: StoredAttributionDetail): object {
+  const { confidence } = JSON.parse(stored.evidence) as { readonly confidence?: string }
+  const isByHand = stored.evidence_basis === 'manual_override'
+  return {
+    evidence: isByHand ? confidenceText(CONFIDENCE_CAP) : (confidence ?? null),
+    producer: isByHand ? null : confidenceText(Math.round(Number(stored.attribution_confidence) * 10_000)),
+    policy: confidenceText(CONFIDENCE_CAP),
+  }
+}
+
+/** A version that was valid for a time, and what ended it. */
+const shownVersion = ({ valid_from_ms, closed_at_ms, change, change_id: _, actor, ...version }: StoredClosed) => ({
+  valid_from: formatInstant(Number(valid_from_ms)),
+  valid_to: formatInstant(Number(closed_at_ms)),
+  ended_by: { change, actor },
+  ...version,
+})
+
+/** As of when the weights are that an allocated record names; undefined where it names none. */
+export function weightsInstantOf({ stage_origin, evidence }: StoredAttributionDetail): number | undefined {
+  if (stage_origin !== 'stage_c') return undefined
+  const { weights_as_of: text } = JSON.parse(evidence) as { readonly weights_as_of?: string }
+  return text === undefined ? undefined : parseInstant(text)
+}
+
+/** Where the cost is kept, and the shares by which a report may spread it: they sum to exactly 1. */
+function explainAllocation(stored: StoredAttributionDetail, weights: readonly StoredWeight[]): object {
+  const asOfMs = weightsInstantOf(stored)
+  return {
+    pool: stored.service,
+    owner: stored.owner,
+    weights_as_of: asOfMs === undefined ? null : formatInstant(asOfMs),
+    window_days: WINDOW_MS / DAY_MS,
+    // What nobody has a weight for stays where it is: all of it, where there are none.
+    weights: (weights.length === 0 ? ALL_STAYS : weights).map(({ service, owner, weight }) => ({
+      service: service === '' ? stored.service : service,
+      owner: service === '' ? stored.owner : owner,
+      weight,
+    })),
+  }
+}
+
+const ALL_STAYS: readonly StoredWeight[] = [{ service: '', owner: '', weight: '1' }]
+const DAY_MS = 24 * 60 * 60 * 1000
+
+function explainStoredCost(stored: StoredAttributionDetail): object {
+  const details = JSON.parse(stored.cost_details) as CostDetails
+  const { totalUsd, lines, pricedUsd, estimateDifferenceUsd, scope } = explainCost(details, costFacts(stored))
+  return {
+    basis: stored.cost_basis,
+    total_usd: formatQuantity(totalUsd),
+    price_usd: pricedUsd === undefined ? null : formatQuantity(pricedUsd),
+    estimate_difference_usd: estimateDifferenceUsd ?? null,
+    lines: lines.map(({ part, tokens, billedAs, rate, amountUsd }) => ({
+      part,
+      tokens,
+      billed_as: billedAs,
+      rate_usd_per_million: rate,
+      amount_usd: amountUsd,
+    })),
+    scope,
+    details,
+  }
+}
+
+const costFacts = (stored: StoredAttributionDetail): CostFacts => ({
+  inputTokens: countOf(stored.input_tokens) ?? undefined,
+  outputTokens: countOf(stored.output_tokens) ?? undefined,
+  cachedInputTokens: countOf(stored.cached_input_tokens) ?? undefined,
+  cacheWriteTokens: countOf(stored.cache_write_tokens) ?? undefined,
+  cacheWriteTtlSeconds: countOf(stored.cache_write_ttl_seconds) ?? undefined,
+  reasoningTokens: countOf(stored.reasoning_tokens) ?? undefined,
+  audioInputTokens: countOf(stored.audio_input_tokens) ?? undefined,
+  audioOutputTokens: countOf(stored.audio_output_tokens) ?? undefined,
+  estimatedCostUsd: stored.estimated_cost_usd ?? undefined,
+})
+
+function explainStoredFootprint(stored: StoredAttributionDetail): object {
+  const details = JSON.parse(stored.footprint_details) as FootprintDetails
+  const { energyWh, energy, carbonGco2e, carbon, carbonParts } = explainFootprint(details, {
+    outputTokens: countOf(stored.output_tokens) ?? undefined,
+    latencyMs: countOf(stored.latency_ms) ?? undefined,
+    energyWh: stored.energy_basis === 'measured' ? stored.energy_wh : undefined,
+    carbonGco2e: stored.carbon_basis === 'measured' ? stored.carbon_gco2e : undefined,
+  })
+  return {
+    energy_wh: bandsOf(energyWh, energy, stored.energy_basis),
+    carbon_gco2e: {
+      ...bandsOf(carbonGco2e, carbon, stored.carbon_basis),
+      parts: carbonParts && {
+        usage: formatQuantity(carbonParts.usage),
+        embodied: formatQuantity(carbonParts.embodied),
+      },
+    },
+    uncertainty: details.outer_band === undefined ? null : OUTER_BAND_IN_WORDS,
+    inputs: { output_tokens: countOf(stored.output_tokens), latency_ms: countOf(stored.latency_ms) },
+    constants: details.model === undefined ? null : CONSTANTS_ON_THE_WIRE,
+    details,
+  }
+}
+
+/** The constants of the closed form: with them, the inputs and the details a person can work the values out. */
+const CONSTANTS_ON_THE_WIRE = {
+  gpu_wh_per_token_and_billion: CONSTANTS.gpuWhPerTokenPerBillion,
+  gpu_wh_per_token: CONSTANTS.gpuWhPerToken,
+  seconds_per_token_and_billion: CONSTANTS.secondsPerTokenPerBillion,
+  seconds_per_token: CONSTANTS.secondsPerToken,
+  batch_requests: CONSTANTS.batchRequests,
+  gpus_per_server: CONSTANTS.gpusPerServer,
+  server_w: CONSTANTS.serverW,
+  gpu_embodied_kg: CONSTANTS.gpuEmbodiedKg,
+  server_embodied_kg: CONSTANTS.serverEmbodiedKg,
+  hardware_life_s: CONSTANTS.hardwareLifeS,
+}
+
+/** The value, the inner band of parameters and data centre, and the outer band of the method's measured error. */
+const bandsOf = <U extends Unit>(value: Quantity<U>, bands: Banded<U> | undefined, basis: string): object => ({
+  value: formatQuantity(value),
+  basis,
+  ...(bands && {
+    min: formatQuantity(bands.min),
+    max: formatQuantity(bands.max),
+    outer_min: formatQuantity(bands.outerMin),
+    outer_max: formatQuantity(bands.outerMax),
+  }),
+})

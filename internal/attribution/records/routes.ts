@@ -1,0 +1,156 @@
+import type { Caller } from '../../auth/authenticate.js'
+import { brokerProblem } from '../../broker/errors.js'
+import type { Watermark } from '../../broker/watermark.js'
+import { readFilteredQuery } from '../../filters/read.js'
+import type { Exchange } from '../../http/exchange.js'
+import { pageOf, readPosition } from '../../http/resource/collection.js'
+import type { CursorCodec } from '../../http/resource/pages.js'
+import type { Route } from '../../http/route.js'
+import { hasTagOf, idHex, parseId, type TenantIds } from '../../ids/ids.js'
+import { problem } from '../../problems/catalogue.js'
+import { storeProblem, TOO_MANY_QUERIES } from '../../store/failures.js'
+import type { StoredWeight } from '../../store/queries/attribution/allocation-weights.js'
+import type { StoredAttribution, StoredAttributionDetail } from '../../store/queries/records/attributions.js'
+import type { StoredClosed } from '../../store/queries/records/closed.js'
+import { type AttributionView, keyOf, type RecordsQuestion } from '../../store/queries/records/list-records.js'
+import type { After } from '../../store/queries/records/reading-plan.js'
+import { GET_ATTRIBUTION, LIST_ATTRIBUTIONS } from './contract.js'
+import { explain, weightsInstantOf } from './explanation.js'
+import { toRecord } from './record.js'
+import { findVisible } from './visible.js'
+
+export interface AttributionRoutesDeps {
+  /** Undefined when the tenant asks too much at a time. */
+  readonly list: (
+    question: RecordsQuestion,
+    signal: AbortSignal,
+  ) => Promise<{ readonly value: StoredAttribution[] } | undefined>
+  readonly find: (
+    tenantId: string,
+    idHex: string,
+    snapshotMs: number,
+    signal: AbortSignal,
+  ) => Promise<StoredAttributionDetail | undefined>
+  readonly watermark: Pick<Watermark, 'latest' | 'renewed'>
+  /** The versions of a record that were closed by an instant, the oldest first. */
+  readonly closedVersionsOf: (
+    tenantId: string,
+    recordId: string,
+    byMs: number,
+    signal: AbortSignal,
+  ) => Promise<readonly StoredClosed[]>
+  readonly findWeights: (tenantId: string, asOfMs: number, signal: AbortSignal) => Promise<readonly StoredWeight[]>
+  readonly cursors: CursorCodec
+  readonly idsOf: (tenantId: string) => TenantIds
+  readonly clock: () => number
+}
+
+const PATH = '/v1/attribution'
+
+/** `GET /v1/attribution` and `GET /v1/attribution/{id}` (spec 4.2). */
+export function attributionRoutes(deps: AttributionRoutesDeps): readonly Route[] {
+  return [
+    {
+      method: 'get',
+      path: PATH,
+      operation: LIST_ATTRIBUTIONS,
+      access: 'read:attribution',
+      rateClass: 'read',
+      handle: (exchange, caller) => answerWithPage(exchange, caller, PATH, deps),
+    },
+    {
+      method: 'get',
+      path: `${PATH}/:id`,
+      operation: GET_ATTRIBUTION,
+      access: 'read:attribution',
+      rateClass: 'read',
+      handle: (exchange, caller) => answerOrSayWhy(exchange, () => get(exchange, caller, deps)),
+    },
+  ]
+}
+
+/**
+ * Answers with a page of records.
+ *
+ * @param name what its cursors belong to beside sort and filters: route, and whose view it is
+ * @param view what may be seen of the tenant's records; all when absent
+ */
+export const answerWithPage = (
+  exchange: Exchange,
+  caller: Caller,
+  name: string,
+  deps: Pick<AttributionRoutesDeps, 'list' | 'watermark' | 'cursors' | 'clock'>,
+  view?: AttributionView,
+): Promise<void> => answerOrSayWhy(exchange, () => list(exchange, caller, name, deps, view))
+
+async function list(
+  exchange: Exchange,
+  { tenantId }: Caller,
+  name: string,
+  {
+    cursors,
+    clock,
+    watermark,
+    list: listRecords,
+  }: Pick<AttributionRoutesDeps, 'list' | 'watermark' | 'cursors' | 'clock'>,
+  view: AttributionView | undefined,
+): Promise<void> {
+  const signal = abortWith(exchange)
+  const read = readFilteredQuery(exchange.query)
+  if (!read.ok) return exchange.replyProblem(read.problem)
+  const { conditions, sort, digest, ...position } = read.query
+  const question = { tenantId, query: `${name} ${digest}` }
+  const page = readPosition(position, question, { cursors, nowMs: clock(), snapshotMs: await watermark.latest() })
+  if (!page.ok) return exchange.replyProblem(page.problem)
+  const { snapshotMs, limit } = page.request
+  const [value = '', lastIdHex = ''] = page.request.after ?? []
+  const after: After | undefined = page.request.after && { value, idHex: lastIdHex }
+
+  // One more than is shown tells whether there is more.
+  const rows = await listRecords({ tenantId, snapshotMs, conditions, sort, after, limit: limit + 1, view }, signal)
+  if (rows === undefined) return exchange.replyProblem(TOO_MANY_QUERIES)
+  exchange.replyJson(
+    '200 OK',
+    pageOf(page.request, rows.value, (row) => keyOf(row, sort.field), toRecord),
+  )
+}
+
+async function get(exchange: Exchange, caller: Caller, deps: AttributionRoutesDeps): Promise<void> {
+  const { tenantId } = caller
+  const id = parseId('attr', exchange.parameter)
+  if (id === undefined) return exchange.replyProblem(problem('NOT_FOUND', 'There is no such attribution.'))
+  if (!hasTagOf(id, deps.idsOf(tenantId))) {
+    return exchange.replyProblem(problem('TENANT_MISMATCH', 'The attribution belongs to another tenant.'))
+  }
+  const signal = abortWith(exchange)
+  const found = await findVisible(async (atMs) => {
+    const [record, history] = await Promise.all([
+      deps.find(tenantId, idHex(id), atMs, signal),
+      deps.closedVersionsOf(tenantId, idHex(id), atMs, signal),
+    ])
+    return record && { ...record, history }
+  }, deps.watermark)
+  if ('code' in found) return exchange.replyProblem(found)
+  const { history, ...stored } = found
+  const weightsAt = weightsInstantOf(stored)
+  const weights = weightsAt === undefined ? [] : await deps.findWeights(tenantId, weightsAt, signal)
+  exchange.replyJson('200 OK', { ...toRecord(stored), explanation: explain(stored, weights, history) })
+}
+
+/** A query whose caller has left is stopped in the engine. */
+function abortWith(exchange: Exchange): AbortSignal {
+  const controller = new AbortController()
+  exchange.onAborted(() => controller.abort())
+  return controller.signal
+}
+
+async function answerOrSayWhy(exchange: Exchange, answer: () => Promise<void>): Promise<void> {
+  try {
+    await answer()
+  } catch (cause) {
+    if (exchange.isSettled) return // the caller has left, and with it the query
+    const known = storeProblem(cause) ?? brokerProblem(cause)
+    if (known === undefined) throw cause
+    exchange.replyProblem(known)
+  }
+}

@@ -1,0 +1,61 @@
+import type { TenantSettings } from '../../../auth/tenant.js'
+import type { AdmittedInvocation } from '../../../invocations/group.js'
+import { capConfidence } from '../../../records/interpretation.js'
+import type { Directory } from '../../directory/directory.js'
+import { pooledCall } from '../../pools/allocate.js'
+import {
+  evidenceWithTrace,
+  inheritedOwner,
+  isStated,
+  ownerFacts,
+  type Resolution,
+  strongestEvidence,
+} from './evidence.js'
+import { decidedByTrace, type PartitionTraces } from './partition-traces.js'
+import { traceName } from './traces.js'
+
+export interface DecideDeps {
+  readonly directory: Directory
+  readonly settingsOf: (tenantId: string) => TenantSettings
+}
+
+/**
+ * What the facts prove of each event of a batch. First all of them tell what they prove for their traces, then each is
+ * decided: the order within a batch does not matter.
+ *
+ * @param atMs the batch's own time
+ * @returns undefined for what goes on to the next stage
+ */
+export function decideBatch(
+  events: readonly AdmittedInvocation[],
+  traces: PartitionTraces,
+  atMs: number,
+  { directory, settingsOf }: DecideDeps,
+): ReadonlyMap<AdmittedInvocation, Resolution | undefined> {
+  const decided = new Map<AdmittedInvocation, Resolution | undefined>()
+  const traced: (readonly [admitted: AdmittedInvocation, trace: string])[] = []
+  for (const admitted of events) {
+    const { invocation, tenantId, principal } = admitted
+    const own = strongestEvidence(invocation, tenantId, principal, directory, settingsOf(tenantId))
+    decided.set(admitted, own)
+    if (invocation.traceId === undefined) continue
+    const trace = traceName(tenantId, invocation.traceId)
+    traced.push([admitted, trace])
+    if (own === undefined) continue
+    const confidence = capConfidence(own.confidence, invocation.attributionConfidence)
+    const owner = inheritedOwner(own.owner, own.evidence.owner_from)
+    traces.learn(trace, { service: own.service, owner, confidence, isStated: isStated(own) }, atMs)
+  }
+  for (const [admitted, trace] of traced) {
+    const own = decided.get(admitted)
+    if (own !== undefined && isStated(own)) continue
+    const { invocation, tenantId, principal, id } = admitted
+    const owners = ownerFacts(invocation, tenantId, directory, settingsOf(tenantId))
+    const resolution = evidenceWithTrace(own, traces.correlate(trace, atMs), tenantId, owners, directory)
+    decided.set(admitted, resolution)
+    const call = pooledCall(invocation, principal)
+    const byTrace = decidedByTrace(resolution)
+    traces.keepOpen(trace, { tenantId, id, own, owners, call, byTrace }, atMs)
+  }
+  return decided
+}

@@ -1,0 +1,81 @@
+import { readCheckpoint } from '../../../broker/checkpoint.js'
+import type { EvidenceBasis } from '../../../records/interpretation.js'
+import type { TracedRecord } from '../../../store/queries/attribution/traced-records.js'
+import type { Checkpoint } from '../../actor/checkpoint.js'
+import { type HeldDeps, heldInvocations } from '../../actor/held-invocations.js'
+import { pooledCall } from '../../pools/allocate.js'
+import type { DecideDeps } from './decide.js'
+import { inheritedOwner, ownerFacts, strongestEvidence } from './evidence.js'
+import { decidedByTrace, PartitionTraces, type PartitionTracesDeps, TRACE_WINDOW_MS } from './partition-traces.js'
+import { traceName } from './traces.js'
+
+export interface LoadTracesDeps extends HeldDeps, DecideDeps, PartitionTracesDeps {
+  /** A partition's records with a trace that became valid since an instant and are valid now, the youngest first. */
+  readonly tracedRecordsSince: (partition: number, sinceMs: number, limit: number) => Promise<readonly TracedRecord[]>
+  readonly clock: () => number
+}
+
+/** Records that are looked through when a partition is taken over: at 300 bytes each about what `Traces` may hold. */
+const RECORDS_MAX = 200_000
+
+/** What stage A itself has found of an event: others of its trace are resolved by these. */
+const FACTS: ReadonlySet<string> = new Set<EvidenceBasis>([
+  'identity_and_service_resolved',
+  'service_resolved',
+  'identity_resolved',
+  'service_declared',
+  'principal_resolved',
+])
+/** What a trace may still add to. */
+const OPEN: ReadonlySet<string> = new Set<EvidenceBasis>([
+  'trace_correlated',
+  'principal_resolved',
+  'trained_inference',
+  'heuristic_baseline',
+  'allocation_policy',
+  'default_pool',
+])
+
+/**
+ * Rebuilds what a partition of stage A knows of its traces: from the records of the window, and from the events that
+ * stages B and C still hold. Of a record the stated identity is no longer known: where the directory knows no owner of
+ * its service, it falls to the owner of its trace.
+ */
+export async function loadTraces(partition: number, deps: LoadTracesDeps): Promise<PartitionTraces> {
+  const { directory, settingsOf, checkpoints, clock } = deps
+  const traces = new PartitionTraces(deps)
+  // As of the batch under way, which is formed again first.
+  const nowMs = (await readCheckpoint<Checkpoint>(checkpoints, `a.${partition}`))?.plan?.atMs ?? clock()
+
+  for await (const { invocation, tenantId, principal, id, receivedAtMs } of heldInvocations(partition, deps)) {
+    if (invocation.traceId === undefined) continue
+    const owners = ownerFacts(invocation, tenantId, directory, settingsOf(tenantId))
+    const call = pooledCall(invocation, principal)
+    const event = { tenantId, id, own: undefined, owners, call, byTrace: undefined }
+    traces.keepOpen(traceName(tenantId, invocation.traceId), event, receivedAtMs)
+  }
+  const records = await deps.tracedRecordsSince(partition, nowMs - TRACE_WINDOW_MS, RECORDS_MAX)
+  for (const record of records.toReversed()) {
+    const { tenant_id: tenantId, service, principal, evidence_basis: basis, stage_origin: stage } = record
+    const trace = traceName(tenantId, record.trace_id)
+    const atMs = Number(record.valid_from_ms)
+    const confidence = Math.round(Number(record.confidence) * 10_000)
+    if (stage === 'stage_a' && FACTS.has(basis)) {
+      const owner = inheritedOwner(record.owner, record.owner_from)
+      traces.learn(trace, { service, owner, confidence, isStated: basis !== 'principal_resolved' }, atMs)
+    }
+    if (!OPEN.has(basis)) continue
+    const event = {
+      tenantId,
+      id: Buffer.from(record.id_hex, 'hex'),
+      own: strongestEvidence({}, tenantId, principal, directory, settingsOf(tenantId)),
+      owners: NO_OWNERS,
+      call: pooledCall({ provider: record.provider, ingestionLayer: record.ingestion_layer }, principal),
+      byTrace: decidedByTrace({ evidenceBasis: basis, service, confidence }),
+    }
+    traces.keepOpen(trace, event, atMs)
+  }
+  return traces
+}
+
+const NO_OWNERS = { team: undefined, identity: undefined }

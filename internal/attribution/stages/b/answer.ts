@@ -1,0 +1,139 @@
+import type { AdmittedInvocation } from '../../../invocations/group.js'
+import { capConfidence, type DegradationState } from '../../../records/interpretation.js'
+import type { Prediction } from '../../inference/learning/model.js'
+import type { ServingBoard } from '../../inference/models/serving-board.js'
+import type { StoredModel } from '../../inference/models/version.js'
+import type { Verdict } from '../../records/row.js'
+import type { Baseline, CountedAsOf } from './baseline.js'
+import { type FactsDeps, factsOfAll } from './facts.js'
+import type { Inferences, Shadow } from './inferences.js'
+import type { LookUps } from './look-ups.js'
+import { probabilityText } from './probability.js'
+
+/** What has answered for a tenant in a batch; kept in the batch's plan. */
+export interface Served {
+  readonly state: DegradationState
+  readonly model?: string
+  /** As of when records were looked at, where any were. */
+  readonly asOf?: CountedAsOf
+}
+
+export interface AnswerDeps extends FactsDeps {
+  readonly board: Pick<ServingBoard, 'of' | 'version'>
+  readonly inference: Pick<Inferences, 'ask' | 'probe' | 'lookInShadow'>
+  readonly baseline: Pick<Baseline, 'guess'>
+}
+
+export interface Answered {
+  readonly served: Served
+  /** One or none for each of the calls. */
+  readonly verdicts: readonly (Verdict | undefined)[]
+  readonly shadow?: Shadow
+}
+
+/** Names the rules by which the baseline guesses. */
+export const BASELINE_VERSION = 'baseline-1'
+
+/**
+ * Answers a tenant's calls by what serves it now.
+ *
+ * @param planned what the batch was planned with; it then answers again
+ */
+export async function answer(
+  tenantId: string,
+  calls: readonly AdmittedInvocation[],
+  planned: Served | undefined,
+  lookUps: LookUps,
+  deps: AnswerDeps,
+): Promise<Answered> {
+  const { state, model } = servingNow(tenantId, planned, deps)
+  if (state === 'disabled') return { served: { state }, verdicts: [] }
+  const asOf = planned?.asOf ?? {}
+  if (model !== undefined) {
+    const { facts, tracesMs } = await factsOfAll(tenantId, calls, asOf.tracesMs, lookUps, deps)
+    const predictions = await deps.inference.ask(model, facts)
+    if (predictions !== undefined) {
+      const shadow = planned === undefined ? await deps.inference.lookInShadow(model, facts, predictions) : undefined
+      return {
+        served: { state, model: model.id, ...(tracesMs !== undefined && { asOf: { tracesMs } }) },
+        verdicts: predictions.map((prediction, i) => verdictOf(prediction, calls[i], model, state)),
+        ...(shadow && { shadow }),
+      }
+    }
+  } else if (planned === undefined) {
+    await deps.inference.probe(tenantId, () =>
+      factsOfAll(tenantId, calls, undefined, lookUps, deps).then(({ facts }) => facts),
+    )
+  }
+  return byBaseline(tenantId, calls, asOf, lookUps, deps)
+}
+
+function servingNow(
+  tenantId: string,
+  planned: Served | undefined,
+  { board }: AnswerDeps,
+): ReturnType<ServingBoard['of']> {
+  if (planned === undefined) return board.of(tenantId)
+  return { state: planned.state, model: planned.model === undefined ? undefined : board.version(planned.model) }
+}
+
+function verdictOf(
+  { label, probability, confidence, unknownProbability, alternatives }: Prediction,
+  admitted: AdmittedInvocation | undefined,
+  { id, card }: StoredModel,
+  degradationState: DegradationState,
+): Verdict {
+  return {
+    service: label.service,
+    owner: label.owner,
+    stageOrigin: 'stage_b',
+    evidenceBasis: 'trained_inference',
+    // What its producer doubts is left to allocation, too.
+    confidence: capConfidence(confidence, admitted?.invocation.attributionConfidence),
+    outputState: 'inferred',
+    modelVersion: id,
+    degradationState,
+    evidence: { model: id, passed_validation: card.gate.isPassed },
+    inference: {
+      probability: probabilityText(probability),
+      unknown_probability: probabilityText(unknownProbability),
+      alternatives: alternatives.map(({ label: { service, owner }, probability: of }) => ({
+        service,
+        owner,
+        probability: probabilityText(of),
+      })),
+    },
+  }
+}
+
+async function byBaseline(
+  tenantId: string,
+  calls: readonly AdmittedInvocation[],
+  plannedAsOf: CountedAsOf,
+  lookUps: LookUps,
+  { baseline }: AnswerDeps,
+): Promise<Answered> {
+  const state = 'degraded_serving'
+  const asked = calls.map(({ principal, invocation: { traceId, eventTimeMs } }) => ({
+    principal,
+    traceId,
+    eventTimeMs,
+  }))
+  const { guesses, asOf } = await baseline.guess(tenantId, asked, plannedAsOf, lookUps)
+  const verdicts = guesses.map((guess, i): Verdict | undefined => {
+    if (guess === undefined) return undefined
+    return {
+      service: guess.service,
+      owner: guess.owner,
+      stageOrigin: 'stage_b',
+      evidenceBasis: 'heuristic_baseline',
+      confidence: capConfidence(guess.confidence, calls[i]?.invocation.attributionConfidence),
+      outputState: 'inferred',
+      modelVersion: BASELINE_VERSION,
+      degradationState: state,
+      evidence: guess.evidence,
+      inference: { probability: guess.share, alternatives: guess.alternatives },
+    }
+  })
+  return { served: { state, asOf }, verdicts }
+}

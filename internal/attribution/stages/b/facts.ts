@@ -1,0 +1,87 @@
+import { identityHash } from '../../../ids/identity-hash.js'
+import { idHex } from '../../../ids/ids.js'
+import type { SipKey } from '../../../ids/siphash.js'
+import type { AdmittedInvocation } from '../../../invocations/group.js'
+import type { CountedWindow } from '../../../store/queries/attribution/resolved-classes.js'
+import type { StoredNeighbour } from '../../../store/queries/attribution/trace-neighbours.js'
+import { type EventFacts, withNeighbours } from '../../inference/learning/features.js'
+import type { LookUps } from './look-ups.js'
+import { traceWindowOf } from './trace-window.js'
+
+/** What a model may know of an admitted event. @param identityKey the tenant's, for hashing identities */
+export const factsOf = (
+  { invocation, principal, identityHash: known }: AdmittedInvocation,
+  identityKey: SipKey,
+): EventFacts => ({
+  eventTimeMs: invocation.eventTimeMs,
+  provider: invocation.provider,
+  model: invocation.servedModel ?? invocation.requestedModel,
+  ingestionLayer: invocation.ingestionLayer,
+  principal,
+  inputTokens: invocation.inputTokens,
+  outputTokens: invocation.outputTokens,
+  cachedInputTokens: invocation.cachedInputTokens,
+  reasoningTokens: invocation.reasoningTokens,
+  latencyMs: invocation.latencyMs,
+  serviceTier: invocation.serviceTier,
+  region: invocation.region,
+  identityHash:
+    invocation.attributedIdentity === undefined
+      ? undefined
+      : idHex(known ?? identityHash(identityKey, invocation.attributedIdentity)),
+  traceId: invocation.traceId,
+  tags: invocation.tags,
+  k8sNamespace: invocation.k8sNamespace,
+  k8sWorkload: invocation.k8sWorkload,
+  workloadIdentity: invocation.workloadIdentity,
+})
+
+export interface FactsDeps {
+  readonly identityKeyOf: (tenantId: string) => SipKey
+  /** Recorded calls of traces, at most so many of each. */
+  readonly neighbours: (
+    window: CountedWindow,
+    traceIds: readonly string[],
+    ofEachMax: number,
+  ) => Promise<readonly StoredNeighbour[]>
+}
+
+/** Further neighbours would not be looked at. */
+const NEIGHBOURS_MAX = 16
+
+/**
+ * What a model may know of a tenant's calls: each call's own facts, and what the others of its trace look like, those
+ * of the same batch and those that have records.
+ *
+ * @param tracesMs the instant as of which records were looked at before, to look at the same again
+ */
+export async function factsOfAll(
+  tenantId: string,
+  calls: readonly AdmittedInvocation[],
+  tracesMs: number | undefined,
+  lookUps: LookUps,
+  deps: FactsDeps,
+): Promise<{ readonly facts: readonly EventFacts[]; readonly tracesMs: number | undefined }> {
+  const identityKey = deps.identityKeyOf(tenantId)
+  const own = calls.map((admitted) => factsOf(admitted, identityKey))
+  const traced = traceWindowOf(own)
+  if (traced === undefined) return { facts: own, tracesMs: undefined }
+  const { traceIds, ...window } = traced
+  const recorded = await lookUps.within(async () => {
+    const asOfMs = tracesMs ?? (await lookUps.completeAsOf())
+    return { asOfMs, others: await deps.neighbours({ tenantId, ...window, asOfMs }, traceIds, NEIGHBOURS_MAX) }
+  })
+  const facts = withNeighbours([...own, ...(recorded?.others ?? []).map(neighbourOf)]).slice(0, own.length)
+  return { facts, tracesMs: recorded?.asOfMs }
+}
+
+const neighbourOf = ({ trace_id, provider, served_model, input_tokens }: StoredNeighbour): EventFacts => ({
+  traceId: trace_id,
+  provider,
+  model: served_model,
+  inputTokens: input_tokens === null ? undefined : Number(input_tokens),
+  // Of a neighbour nothing else counts.
+  eventTimeMs: 0,
+  ingestionLayer: '',
+  principal: '',
+})

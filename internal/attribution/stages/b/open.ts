@@ -1,0 +1,107 @@
+import type { ClickHouseClient } from '@clickhouse/client'
+import { DEGRADATIONS, MODEL_ARTEFACTS, MODEL_SHADOWS, MODELS } from '../../../../streams/buckets.js'
+import type { Broker } from '../../../broker/connect.js'
+import type { Membership } from '../../../broker/members.js'
+import { followCurrency } from '../../../broker/mirror-lag.js'
+import type { PublishEvent } from '../../../events/publish.js'
+import {
+  resolvedClassesByPrincipal,
+  resolvedClassesOfTraces,
+} from '../../../store/queries/attribution/resolved-classes.js'
+import { traceNeighbours } from '../../../store/queries/attribution/trace-neighbours.js'
+import type { Logger } from '../../../telemetry/log.js'
+import type { Stage } from '../../actor/stage.js'
+import { announceChanges } from '../../inference/models/announce-changes.js'
+import { loadModel, ModelCache } from '../../inference/models/artefacts.js'
+import { recheckFaults } from '../../inference/models/recheck-faults.js'
+import { openServingBoard, type ServingBoard } from '../../inference/models/serving-board.js'
+import { countShadow } from '../../inference/models/shadow-log.js'
+import type { StoredModel } from '../../inference/models/version.js'
+import type { RowDeps } from '../../records/row.js'
+import { Baseline } from './baseline.js'
+import { Inferences } from './inferences.js'
+import { stageB } from './stage.js'
+
+export interface InferenceDeps {
+  readonly broker: Broker
+  readonly store: ClickHouseClient
+  /** The attributors that are alive. */
+  readonly membership: Membership
+  /** This one's name among them. */
+  readonly member: string
+  readonly isEnabled: (tenantId: string) => boolean
+  readonly tenantIds: () => Iterable<string>
+  readonly completeAsOf: () => Promise<number>
+  readonly publishEvent: PublishEvent
+  /** From when on the copy of the registry is stale. */
+  readonly staleMs: number
+  readonly clock: () => number
+  readonly onLost: (cause: unknown) => void
+  readonly log: Logger
+}
+
+/** Stage B of an attributor, with the models that serve in it, and the news of how each tenant is served. */
+export interface OpenInference {
+  readonly board: ServingBoard
+  stage(rowDeps: Omit<RowDeps, 'isIndexStale'>): Stage
+  /** Resolves when the signal has aborted and nothing is under way any more. */
+  readonly stopped: Promise<unknown>
+}
+
+export async function openInference(deps: InferenceDeps, signal: AbortSignal): Promise<OpenInference> {
+  const { broker, store, membership, member, clock, log } = deps
+  const models = await broker.bucket(MODELS)
+  const board = await openServingBoard({
+    models,
+    degradations: await broker.bucket(DEGRADATIONS),
+    isEnabled: deps.isEnabled,
+    member,
+    clock,
+    onLost: deps.onLost,
+  })
+  const currency = await followCurrency(models, board, { clock, log }, signal)
+  const artefacts = await broker.objects(MODEL_ARTEFACTS)
+  const shadows = await broker.bucket(MODEL_SHADOWS)
+  const load = (version: StoredModel) => loadModel(artefacts, version)
+  const owns = (what: string): boolean => membership.owns(what)
+
+  const announcing = announceChanges({ ...deps, board, owns }, signal)
+  membership.onChange(announcing.lookAtAll)
+  const rechecking = recheckFaults({ board, load, owns }, signal)
+
+  const ticks = (): number => performance.now()
+  const inference = new Inferences({
+    board,
+    models: new ModelCache(load),
+    isLive: (name) => membership.live().includes(name),
+    member,
+    clocks: { wall: ticks, processor: processorMs },
+    log,
+  })
+  const baseline = new Baseline({
+    byPrincipal: (window) => resolvedClassesByPrincipal(store, window),
+    ofTraces: (window, traceIds) => resolvedClassesOfTraces(store, window, traceIds),
+  })
+  return {
+    board,
+    stage: (rowDeps) =>
+      stageB({
+        ...rowDeps,
+        isIndexStale: () => currency.lagMs() > deps.staleMs,
+        board,
+        inference,
+        baseline,
+        completeAsOf: deps.completeAsOf,
+        ticks,
+        neighbours: (window, traceIds, ofEachMax) => traceNeighbours(store, window, traceIds, ofEachMax),
+        countShadow: (shadow) => countShadow(shadows, shadow),
+        log,
+      }),
+    stopped: Promise.all([announcing.stopped, rechecking]),
+  }
+}
+
+function processorMs(): number {
+  const { user, system } = process.cpuUsage()
+  return (user + system) / 1_000
+}

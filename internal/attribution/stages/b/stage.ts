@@ -1,0 +1,98 @@
+import type { AdmittedInvocation } from '../../../invocations/group.js'
+import { PROVISIONAL_FLOOR } from '../../../records/interpretation.js'
+import type { Batch } from '../../actor/batch.js'
+import { eachInvocation, HAND_ON, type Stage } from '../../actor/stage.js'
+import type { ShadowOfBatch } from '../../inference/models/shadow-log.js'
+import { type RowDeps, toRow, type Verdict } from '../../records/row.js'
+import { type AnswerDeps, answer, type Served } from './answer.js'
+import { LookUps, type LookUpsDeps } from './look-ups.js'
+
+export interface StageBDeps extends RowDeps, Omit<AnswerDeps, 'identityKeyOf'>, LookUpsDeps {
+  readonly countShadow: (shadow: ShadowOfBatch) => Promise<void>
+}
+
+/**
+ * Stage B: trained inference. Mailbox `invocations.b.<partition>`. Each tenant's own model answers, or the baseline
+ * where none can; what they leave below 0.50, and all of a tenant that has switched inference off, goes on to stage C.
+ *
+ * Whatever is wrong with a model, a batch is answered: by the baseline, or by nobody.
+ */
+export const stageB = (deps: StageBDeps): Stage => ({
+  name: 'b',
+  next: 'c',
+  async open(partition) {
+    let last: { readonly token: string; readonly served: Readonly<Record<string, Served>> } | undefined
+    let shadows: readonly ShadowOfBatch[] = []
+    return {
+      async handle(batch, basis) {
+        const planned = basis === undefined ? {} : (JSON.parse(basis) as Readonly<Record<string, Served>>)
+        const { verdicts, ...rest } = await attribute(batch, planned, deps)
+        last = { token: batch.token, served: rest.served }
+        shadows = rest.shadows
+        const place = { partition, validFromMs: batch.validFromMs }
+        return eachInvocation(batch.invocations, (admitted) => {
+          const verdict = verdicts.get(admitted)
+          return verdict === undefined ? HAND_ON : toRow(admitted, verdict, place, deps)
+        })
+      },
+
+      basisOf({ token }) {
+        if (last?.token !== token) throw new Error('asked for the basis of a batch that was not the last one')
+        return JSON.stringify(last.served)
+      },
+
+      async settled({ token }) {
+        const counted = shadows.filter((shadow) => shadow.token === token)
+        shadows = []
+        for (const shadow of counted) {
+          // An evaluation that misses a batch is still one; a partition that waits for it is stalled.
+          await deps.countShadow(shadow).catch((cause: unknown) => {
+            deps.log.warn({ err: cause, model: shadow.modelId }, 'a batch is missing in the evaluation of a candidate')
+          })
+        }
+      },
+    }
+  },
+})
+
+interface Attributed {
+  /** Of those that go on there is none. */
+  readonly verdicts: ReadonlyMap<AdmittedInvocation, Verdict>
+  /** By tenant, what has answered. */
+  readonly served: Readonly<Record<string, Served>>
+  readonly shadows: readonly ShadowOfBatch[]
+}
+
+async function attribute(
+  { invocations, partition, token, validFromMs }: Batch,
+  planned: Readonly<Record<string, Served>>,
+  deps: StageBDeps,
+): Promise<Attributed> {
+  const verdicts = new Map<AdmittedInvocation, Verdict>()
+  const served: Record<string, Served> = {}
+  const shadows: ShadowOfBatch[] = []
+  const lookUps = new LookUps(deps)
+  for (const [tenantId, calls] of byTenant(invocations)) {
+    const answered = await answer(tenantId, calls, planned[tenantId], lookUps, deps)
+    served[tenantId] = answered.served
+    for (const [i, verdict] of answered.verdicts.entries()) {
+      const admitted = calls[i]
+      if (admitted !== undefined && verdict !== undefined && verdict.confidence >= PROVISIONAL_FLOOR) {
+        verdicts.set(admitted, verdict)
+      }
+    }
+    const { shadow } = answered
+    if (shadow !== undefined) shadows.push({ ...shadow, tenantId, partition, token, atMs: validFromMs })
+  }
+  return { verdicts, served, shadows }
+}
+
+function byTenant(invocations: readonly AdmittedInvocation[]): ReadonlyMap<string, readonly AdmittedInvocation[]> {
+  const groups = new Map<string, AdmittedInvocation[]>()
+  for (const admitted of invocations) {
+    const group = groups.get(admitted.tenantId)
+    if (group === undefined) groups.set(admitted.tenantId, [admitted])
+    else group.push(admitted)
+  }
+  return groups
+}

@@ -1,0 +1,60 @@
+import type { GridSettings } from '../../auth/tenant.js'
+import type { AdmittedInvocation } from '../../invocations/group.js'
+import type { Consumption } from '../records/row.js'
+import type { PriceBook } from './cost/price-book.js'
+import { priceInvocation } from './cost/price-invocation.js'
+import type { TenantPrices } from './cost/tenant-prices.js'
+import { footprint, loadFootprintTables } from './energy/footprint.js'
+import type { TenantGrid } from './energy/grid.js'
+
+/**
+ * Loads the energy and grid tables, and returns the rule that applies them and the prices to a call.
+ *
+ * @param bookAt the price book in force at a time
+ * @param pricesOf a tenant's own prices and model names, as they are now; the same object until they change
+ * @param gridOf a tenant's own facts about its electricity; the same object until they change
+ */
+export function consumptionRules(
+  bookAt: (eventTimeMs: number) => PriceBook,
+  pricesOf: (tenantId: string) => TenantPrices | undefined,
+  gridOf: (tenantId: string) => GridSettings | null,
+): (admitted: AdmittedInvocation) => Consumption {
+  const tables = loadFootprintTables()
+  return ({ invocation, tenantId }) => {
+    const prices = pricesOf(tenantId)
+    const cost = priceInvocation(invocation, bookAt(invocation.eventTimeMs), prices)
+    const { provider, servedModel, requestedModel } = invocation
+    const renamed = prices?.rename(provider, servedModel ?? requestedModel)
+    const { energyWh, energyBasis, carbonGco2e, carbonBasis, detailsJson } = footprint(invocation, tables, {
+      tenant: tenantGrid(gridOf(tenantId)),
+      renamed,
+    })
+    return {
+      costUsd: cost.costUsd,
+      costBasis: cost.basis,
+      costDetails: cost.detailsJson,
+      energyWh,
+      energyBasis,
+      carbonGco2e,
+      carbonBasis,
+      footprintDetails: detailsJson,
+    }
+  }
+}
+
+/** What the energy rules are given, the same object for the same settings: they keep what they have worked out by it. */
+function tenantGrid(settings: GridSettings | null): TenantGrid | undefined {
+  if (settings === null) return undefined
+  const known = GRIDS.get(settings)
+  if (known !== undefined) return known
+  const grid: TenantGrid = {
+    ...(settings.zone !== null && { zone: settings.zone }),
+    factors: settings.factors.map(({ zone, gco2e_per_kwh: gramsPerKwh, source, from, to }) => {
+      return { zone, gramsPerKwh, source, from: from ?? undefined, to: to ?? undefined }
+    }),
+  }
+  GRIDS.set(settings, grid)
+  return grid
+}
+
+const GRIDS = new WeakMap<GridSettings, TenantGrid>()

@@ -1,0 +1,436 @@
+/**
+ * What one AI call cost, and by which evidence: the caller's own cache, else the client's estimate, else the tenant's
+ * price, else the price book, else nothing is claimed.
+ *
+ * Exact: a rate per million tokens times a number of tokens is a finite decimal, so nothing is rounded anywhere.
+ * Fast: everything but the token counts is worked out once per model, service tier and period and then kept.
+ */
+import type { Invocation, ServiceTier } from '../../../invocations/invocation.js'
+import type { CostBasis } from '../../../records/bases.js'
+import {
+  AMOUNT_STEPS_MAX,
+  parseQuantity,
+  QUANTITY_STEPS_MAX,
+  type Quantity,
+  quantityOfSteps,
+  zero,
+} from '../../../units/quantity.js'
+import { type MatchStep, STEP_CONFIDENCE_PERCENT } from '../names/model-names.js'
+import { type AppliedPrice, COST_FLAGS, type CostDetails, type CostFlag, type UnpricedReason } from './cost-details.js'
+import type { PriceBook, PriceEntry, PricePeriod } from './price-book.js'
+import { billedAs, cliffOf, RATE_PARTS, type RatePart, type Rates, ratesOf, stepsPerToken } from './rate-sheet.js'
+import type { TenantPrices } from './tenant-prices.js'
+import { type TokenParts, tokenParts } from './token-parts.js'
+
+export interface CostResult {
+  /** 0 with basis `unpriced` means unknown, not free. */
+  readonly costUsd: Quantity<'USD'>
+  readonly basis: CostBasis
+  /** Frozen and shared by all events with the same price. */
+  readonly details: CostDetails
+  /** `details` as JSON, made once. */
+  readonly detailsJson: string
+}
+
+/** Models kept per book and tenant; beyond it the kept ones are dropped and found again. */
+export const KEPT_MODELS_MAX = 20_000
+
+export function priceInvocation(invocation: Invocation, book: PriceBook, tenant?: TenantPrices): CostResult {
+  const kept = keptFor(book, tenant)
+  if (invocation.servedFromCache === true) return kept.localCache
+
+  const { estimatedCostUsd } = invocation
+  const estimate = estimatedCostUsd === undefined ? undefined : parseQuantity<'USD'>(estimatedCostUsd)
+  const pricing = pricingAt(invocation, kept, book, tenant)
+  const outcome = pricing.kind === 'none' ? pricing.outcome : outcomeOf(invocation, pricing)
+  const { basis, details, detailsJson } = estimate === undefined ? outcome.told.alone : outcome.told.besideEstimate
+  return { costUsd: estimate ?? outcome.costUsd, basis, details, detailsJson }
+}
+
+/**
+ * The cost of these parts at these rates: the formula itself, shared with the explanation.
+ *
+ * @throws RangeError when no record can hold it
+ */
+export function costOfParts(parts: TokenParts, stepsOfPart: StepsOfPart): Quantity<'USD'> {
+  let steps = 0n
+  if (parts.input !== 0) steps += BigInt(parts.input) * stepsOfPart.input
+  if (parts.output !== 0) steps += BigInt(parts.output) * stepsOfPart.output
+  if (parts.cache_read !== 0) steps += BigInt(parts.cache_read) * stepsOfPart.cache_read
+  if (parts.cache_write !== 0) steps += BigInt(parts.cache_write) * stepsOfPart.cache_write
+  if (parts.cache_write_1h !== 0) steps += BigInt(parts.cache_write_1h) * stepsOfPart.cache_write_1h
+  if (parts.reasoning !== 0) steps += BigInt(parts.reasoning) * stepsOfPart.reasoning
+  if (parts.audio_input !== 0) steps += BigInt(parts.audio_input) * stepsOfPart.audio_input
+  if (parts.audio_output !== 0) steps += BigInt(parts.audio_output) * stepsOfPart.audio_output
+  if (parts.audio_cache_read !== 0) steps += BigInt(parts.audio_cache_read) * stepsOfPart.audio_cache_read
+  if (steps > QUANTITY_STEPS_MAX) throw new RangeError('a cost that no record can hold')
+  return quantityOfSteps<'USD'>(steps)
+}
+
+/** Steps of 1e-18 USD a token, for every part, its factors included. */
+export type StepsOfPart = Readonly<Record<RatePart, bigint>>
+
+/** Throws when a rate times its factors has more decimals than a step holds; books are checked when they are built. */
+export function stepsOfParts(rates: Rates, factors: readonly string[]): StepsOfPart {
+  const steps: Partial<Record<RatePart, bigint>> = {}
+  for (const part of RATE_PARTS) {
+    const rate = rates[billedAs(part, rates)] ?? '0'
+    const perToken = stepsPerToken(rate, factors)
+    if (perToken === undefined) throw new RangeError(`${rate} USD x ${factors.join(' x ')} cannot be held exactly`)
+    steps[part] = perToken
+  }
+  return steps as StepsOfPart
+}
+
+/** A price for the event's tokens, and how it is told. Shared by all events when there is none. */
+interface Outcome {
+  readonly costUsd: Quantity<'USD'>
+  readonly told: Told
+}
+
+interface Told {
+  readonly alone: Telling
+  /** The same price standing beside the client's estimate. */
+  readonly besideEstimate: Telling
+}
+
+interface Telling {
+  readonly basis: CostBasis
+  readonly details: CostDetails
+  readonly detailsJson: string
+}
+
+interface Pricing {
+  readonly kind: 'entry'
+  readonly book: BookName
+  readonly entry: PriceEntry
+  readonly match: readonly MatchStep[]
+  readonly region: string | undefined
+  readonly modelFrom: 'served' | 'requested'
+  /** Grows with the service tiers, cliffs, periods and flags that occur: some dozen at most. */
+  readonly priced: Map<number, PricedVariant>
+  readonly unpriced: Map<UnpricedReason, Outcome>
+}
+
+type NoPricing = { readonly kind: 'none'; readonly outcome: Outcome }
+
+interface PricedVariant {
+  readonly told: Told
+  readonly steps: StepsOfPart
+}
+
+interface KeptModel {
+  readonly ofTenant: readonly Pricing[]
+  readonly ofBook: Pricing | NoPricing
+}
+
+interface Kept {
+  readonly localCache: CostResult
+  readonly models: Map<string, KeptModel>
+}
+
+type BookName = Pick<CostDetails, 'book_as_of' | 'book_id'>
+
+const bookName = ({ asOf, id }: PriceBook): BookName => ({ book_as_of: asOf, ...(id !== undefined && { book_id: id }) })
+
+const NO_TENANT = {}
+const KEPT = new WeakMap<PriceBook, WeakMap<object, Kept>>()
+
+function keptFor(book: PriceBook, tenant: TenantPrices | undefined): Kept {
+  let ofBook = KEPT.get(book)
+  if (ofBook === undefined) {
+    ofBook = new WeakMap()
+    KEPT.set(book, ofBook)
+  }
+  const owner = tenant ?? NO_TENANT
+  let kept = ofBook.get(owner)
+  if (kept === undefined) {
+    const details: CostDetails = { basis: 'local_cache', ...bookName(book) }
+    kept = { localCache: Object.freeze({ costUsd: zero<'USD'>(), ...telling(details) }), models: new Map() }
+    ofBook.set(owner, kept)
+  }
+  return kept
+}
+
+/** The price list that decides for this event: the tenant's when one is in force, else the book's. */
+function pricingAt(
+  invocation: Invocation,
+  kept: Kept,
+  book: PriceBook,
+  tenant: TenantPrices | undefined,
+): Pricing | NoPricing {
+  const { provider, servedModel, requestedModel, region } = invocation
+  const id = `${provider}\n${servedModel ?? ''}\n${servedModel === undefined ? requestedModel : ''}\n${region ?? ''}`
+  let model = kept.models.get(id)
+  if (model === undefined) {
+    if (kept.models.size >= KEPT_MODELS_MAX) kept.models.clear()
+    model = findModel(invocation, book, tenant)
+    kept.models.set(id, model)
+  }
+  for (const pricing of model.ofTenant) {
+    const period = pricing.entry.periods[0]
+    if (period !== undefined && invocation.eventTimeMs >= period.fromMs && invocation.eventTimeMs < period.toMs) {
+      return pricing
+    }
+  }
+  return model.ofBook
+}
+
+function findModel(invocation: Invocation, book: PriceBook, tenant: TenantPrices | undefined): KeptModel {
+  const { provider, servedModel, requestedModel, region } = invocation
+  const stated = { provider, model: servedModel ?? requestedModel }
+  const modelFrom = servedModel === undefined ? 'requested' : 'served'
+  const renamed = tenant?.rename(stated.provider, stated.model)
+  const sought = renamed ?? stated
+  const how: readonly MatchStep[] = renamed === undefined ? [] : ['tenant_override']
+
+  const pricing = (entry: PriceEntry, match: readonly MatchStep[], scope: string | undefined): Pricing => ({
+    kind: 'entry',
+    book: bookName(book),
+    entry,
+    match: [...how, ...match],
+    region: scope,
+    modelFrom,
+    priced: new Map(),
+    unpriced: new Map(),
+  })
+  const found = book.find(sought.provider, sought.model, region)
+  // A negotiated price does not say what kind of model it is for; the book does.
+  const isEmbedding = found.kind === 'entry' && found.entry.isEmbedding
+  const ofTenant = (tenant?.find(sought.provider, sought.model, region) ?? []).map(({ entry, match }) =>
+    pricing(isEmbedding ? { ...entry, isEmbedding } : entry, match, region),
+  )
+  const ofBook: Pricing | NoPricing =
+    found.kind === 'entry'
+      ? pricing(found.entry, found.match, found.region)
+      : { kind: 'none', outcome: unpricedOutcome(bookName(book), found.reason) }
+  return { ofTenant, ofBook }
+}
+
+function outcomeOf(invocation: Invocation, pricing: Pricing): Outcome {
+  const { entry } = pricing
+  const inputTokens = invocation.inputTokens
+  // An embedding has no output, or none that costs anything; for everything else a missing count is unknown and never zero.
+  const outputTokens = invocation.outputTokens ?? (entry.isEmbedding ? 0 : undefined)
+  if (inputTokens === undefined || outputTokens === undefined) return unpriced(pricing, 'no_tokens')
+  const parts = tokenParts(invocation, inputTokens, outputTokens)
+  if (parts === undefined) return unpriced(pricing, 'inconsistent_tokens')
+
+  const at = periodAt(entry.periods, invocation.eventTimeMs)
+  const period = entry.periods[at]
+  if (period === undefined) return unpriced(pricing, 'no_price_in_force')
+  const window = windowAt(period, invocation.eventTimeMs)
+  const sheet = period.windows[window]?.sheet ?? period.sheet
+  const cliff = cliffOf(sheet, inputTokens, entry.isTierInclusive)
+  const serviceTier = invocation.serviceTier ?? 'standard'
+  const isBeforeFirst = invocation.eventTimeMs < period.fromMs
+  const facts = tokenFacts(invocation, parts)
+  const id =
+    facts |
+    (TIER_BITS[serviceTier] << 8) |
+    ((cliff + 1) << 10) |
+    ((window + 1) << 14) |
+    (at << 18) |
+    (isBeforeFirst ? 1 << 30 : 0)
+
+  let variant = pricing.priced.get(id)
+  if (variant === undefined) {
+    const selected = ratesOf(sheet, serviceTier, cliff)
+    const hasRates = selected.kind === 'rates' && !isAudioUnlisted(selected.rates, sheet, facts)
+    if (!hasRates) return unpriced(pricing, serviceTier === 'standard' ? 'no_price_in_force' : NO_RATE[serviceTier])
+    const applied = appliedPrice(pricing, period, window, serviceTier, cliff, selected.rates, [
+      ...(isBeforeFirst ? (['before_first_period'] as const) : []),
+      ...(period.isScheduled ? (['scheduled_price'] as const) : []),
+      ...(selected.isCliffUnlisted ? (['long_context_rate_unlisted'] as const) : []),
+      ...(entry.otherBooks === undefined ? [] : (['price_books_disagree'] as const)),
+      ...flagsOfRates(selected.rates, facts, serviceTier),
+    ])
+    const factors = (applied.multipliers ?? []).map(({ factor }) => factor)
+    variant = {
+      told: tellings(pricing.book, entry.source, { price: applied }),
+      steps: stepsOfParts(selected.rates, factors),
+    }
+    pricing.priced.set(id, variant)
+  }
+  const costUsd = costOfParts(parts, variant.steps)
+  return costUsd > AMOUNT_STEPS_MAX ? unpriced(pricing, 'beyond_range') : { costUsd, told: variant.told }
+}
+
+/** The last period that has begun, or the first when none has; an ended last period prices nothing. */
+function periodAt(periods: readonly PricePeriod[], timeMs: number): number {
+  let at = 0
+  for (let next = 1; next < periods.length; next++) {
+    if (timeMs >= (periods[next]?.fromMs ?? 0)) at = next
+  }
+  return timeMs < (periods[at]?.toMs ?? 0) ? at : -1
+}
+
+function windowAt({ windows }: PricePeriod, timeMs: number): number {
+  if (windows.length === 0) return -1
+  const minutes = Math.floor(timeMs / 60_000)
+  const days = Math.floor(minutes / 1440)
+  // 1 January 1970 was a Thursday, ISO weekday 4.
+  const weekday = ((((days + 3) % 7) + 7) % 7) + 1
+  const minute = minutes - days * 1440
+  return windows.findIndex(
+    (window) => minute >= window.fromMinute && minute < window.toMinute && window.days.includes(weekday),
+  )
+}
+
+const TIER_BITS: Readonly<Record<ServiceTier, number>> = { standard: 0, batch: 1, flex: 2, priority: 3 }
+const NO_RATE = { batch: 'no_batch_rate', flex: 'no_flex_rate', priority: 'no_priority_rate' } as const
+
+const HAS_CACHE_READ = 1
+const HAS_SHORT_WRITE = 2
+const HAS_LONG_WRITE = 4
+const HAS_WRITE_WITHOUT_TTL = 8
+const HAS_AUDIO_INPUT = 16
+const HAS_AUDIO_OUTPUT = 32
+const HAS_AUDIO_CACHED = 64
+const HAS_NO_AUDIO_SPLIT = 128
+
+/** Which kinds of tokens the event has: the bits on which flags, and so the details, depend. */
+function tokenFacts(invocation: Invocation, parts: TokenParts): number {
+  let facts = 0
+  if (parts.cache_read > 0) facts |= HAS_CACHE_READ
+  if (parts.cache_write > 0) facts |= HAS_SHORT_WRITE
+  if (parts.cache_write_1h > 0) facts |= HAS_LONG_WRITE
+  if (parts.cache_write > 0 && invocation.cacheWriteTtlSeconds === undefined) facts |= HAS_WRITE_WITHOUT_TTL
+  if (parts.audio_input > 0) facts |= HAS_AUDIO_INPUT
+  if (parts.audio_output > 0) facts |= HAS_AUDIO_OUTPUT
+  if (parts.audio_cache_read > 0) facts |= HAS_AUDIO_CACHED
+  if (invocation.audioInputTokens === undefined && invocation.audioOutputTokens === undefined) {
+    facts |= HAS_NO_AUDIO_SPLIT
+  }
+  return facts
+}
+
+/** Audio in a service tier that lists no audio rate while the ordinary price has one: unknown, not text. */
+function isAudioUnlisted(rates: Rates, sheet: Rates, facts: number): boolean {
+  const isInputUnlisted = (facts & HAS_AUDIO_INPUT) !== 0 && isLost('audio_input', rates, sheet)
+  const isOutputUnlisted = (facts & HAS_AUDIO_OUTPUT) !== 0 && isLost('audio_output', rates, sheet)
+  return isInputUnlisted || isOutputUnlisted
+}
+
+function isLost(part: RatePart, rates: Rates, sheet: Rates): boolean {
+  return rates[part] === undefined && sheet[part] !== undefined
+}
+
+function flagsOfRates(rates: Rates, facts: number, serviceTier: ServiceTier): CostFlag[] {
+  const flags: CostFlag[] = []
+  const has = (fact: number): boolean => (facts & fact) !== 0
+  const hasAudioRate = rates.audio_input !== undefined || rates.audio_output !== undefined
+  if (has(HAS_CACHE_READ) && rates.cache_read === undefined) flags.push('cache_read_rate_missing')
+  if (has(HAS_SHORT_WRITE | HAS_LONG_WRITE) && rates.cache_write === undefined && serviceTier !== 'standard') {
+    flags.push('cache_write_rate_missing')
+  }
+  if (has(HAS_LONG_WRITE) && rates.cache_write_1h === undefined && billedAs('cache_write', rates) === 'cache_write') {
+    flags.push('cache_write_1h_rate_missing')
+  }
+  if (has(HAS_WRITE_WITHOUT_TTL) && rates.cache_write_1h !== undefined) flags.push('cache_write_ttl_missing')
+  const isAudioRateMissing =
+    (has(HAS_AUDIO_INPUT) && rates.audio_input === undefined) ||
+    (has(HAS_AUDIO_OUTPUT) && rates.audio_output === undefined) ||
+    (has(HAS_AUDIO_CACHED) && rates.audio_cache_read === undefined)
+  if (isAudioRateMissing) flags.push('audio_rate_missing')
+  if (has(HAS_AUDIO_CACHED)) flags.push('audio_cache_split_assumed')
+  if (has(HAS_NO_AUDIO_SPLIT) && hasAudioRate) flags.push('audio_split_missing')
+  return flags
+}
+
+function appliedPrice(
+  { entry, match, modelFrom, region }: Pricing,
+  period: PricePeriod,
+  windowIndex: number,
+  serviceTier: ServiceTier,
+  cliff: number,
+  rates: Rates,
+  flags: readonly CostFlag[],
+): AppliedPrice {
+  const window = period.windows[windowIndex]
+  const sheet = window?.sheet ?? period.sheet
+  const tier = sheet.tiers?.[cliff]
+  const band = sheet.bands?.[cliff]
+  const hasFactor = region !== undefined && Object.hasOwn(entry.residencyFactors, region)
+  const factor = hasFactor ? entry.residencyFactors[region] : undefined
+  return {
+    source: entry.source,
+    provider: entry.provider,
+    model: entry.model,
+    ...(entry.region !== undefined && { region: entry.region }),
+    model_from: modelFrom,
+    match,
+    confidence: confidenceOf(match, flags, entry.rowFlags),
+    ...(Number.isFinite(period.fromMs) && {
+      period: {
+        from: new Date(period.fromMs).toISOString(),
+        ...(Number.isFinite(period.toMs) && { to: new Date(period.toMs).toISOString() }),
+      },
+    }),
+    ...(window && { window: { from: clock(window.fromMinute), to: clock(window.toMinute), days: window.days } }),
+    service_tier: serviceTier,
+    ...(tier && {
+      threshold: {
+        rule: entry.isTierInclusive ? ('at_or_above' as const) : ('above' as const),
+        input_tokens: tier.above,
+      },
+    }),
+    ...(band && { threshold: { rule: 'band' as const, over: band.over, up_to: band.up_to } }),
+    rate_unit: 'USD per 1000000 tokens',
+    rates,
+    ...(factor !== undefined && { multipliers: [{ name: `residency_${region}`, factor }] }),
+    ...(flags.length > 0 && { flags }),
+    ...(entry.rowFlags.length > 0 && { row_flags: entry.rowFlags }),
+    ...(entry.otherBooks !== undefined && { other_books: entry.otherBooks }),
+  }
+}
+
+/** As sure as the weakest link: a step of the name, a flag, a doubt about the row. */
+function confidenceOf(match: readonly MatchStep[], flags: readonly CostFlag[], rowFlags: readonly string[]): number {
+  const percents = [
+    95,
+    ...match.map((step) => STEP_CONFIDENCE_PERCENT[step]),
+    ...flags.map((flag) => COST_FLAGS[flag]),
+    ...rowFlags.map(() => 60),
+  ]
+  return Math.min(...percents) / 100
+}
+
+function unpriced({ book, unpriced: kept }: Pricing, reason: UnpricedReason): Outcome {
+  let outcome = kept.get(reason)
+  if (outcome === undefined) {
+    outcome = unpricedOutcome(book, reason)
+    kept.set(reason, outcome)
+  }
+  return outcome
+}
+
+function unpricedOutcome(book: BookName, reason: UnpricedReason): Outcome {
+  return { costUsd: zero<'USD'>(), told: tellings(book, 'unpriced', { reason }) }
+}
+
+function tellings(
+  book: BookName,
+  basis: CostBasis,
+  rest: { readonly price: AppliedPrice } | { readonly reason: UnpricedReason },
+): Told {
+  return {
+    alone: telling({ basis, ...book, ...rest }),
+    besideEstimate: telling({ basis: 'client_estimate', ...book, ...rest }),
+  }
+}
+
+function telling(details: CostDetails): Telling {
+  return { basis: details.basis, details: deepFrozen(details), detailsJson: JSON.stringify(details) }
+}
+
+function deepFrozen<T extends object>(value: T): T {
+  for (const inner of Object.values(value)) {
+    if (typeof inner === 'object' && inner !== null && !Object.isFrozen(inner)) deepFrozen(inner)
+  }
+  return Object.freeze(value)
+}
+
+function clock(minute: number): string {
+  return `${String(Math.floor(minute / 60)).padStart(2, '0')}:${String(minute % 60).padStart(2, '0')}`
+}

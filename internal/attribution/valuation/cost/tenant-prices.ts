@@ -1,0 +1,135 @@
+/**
+ * A tenant's own prices and model names. They win over the price book and are named in the explanation.
+ */
+import { type CandidateName, type MatchStep, modelNames } from '../names/model-names.js'
+import type { PriceEntry } from './price-book.js'
+import { isRate, isZero, RATE_PARTS, type RateSheet } from './rate-sheet.js'
+
+/** A negotiated price. Dates are RFC 3339 instants or dates (midnight UTC); `to` is not in the period. */
+export interface TenantPriceOverride {
+  readonly provider: string
+  /** Model id, compared as a whole and without regard to case. */
+  readonly model: string
+  readonly region?: string | undefined
+  readonly from: string
+  readonly to?: string | undefined
+  /** USD per 1,000,000 tokens. Only what is listed has a price: no batch rates means that batch is unpriced. */
+  readonly rates: RateSheet
+}
+
+/** What a name of the tenant's own (an Azure deployment, an inference profile, a gateway group) stands for. */
+export interface TenantModelName {
+  readonly provider: string
+  readonly model: string
+  readonly servedBy: { readonly provider: string; readonly model: string }
+}
+
+export interface TenantPrices {
+  /** Overrides for these names, best name first; the newest period first. The caller checks the time. */
+  find(provider: string, model: string, region: string | undefined): readonly TenantPriceMatch[]
+  /** What the tenant calls this model, or undefined. */
+  rename(provider: string, model: string): { readonly provider: string; readonly model: string } | undefined
+}
+
+export interface TenantPriceMatch {
+  readonly entry: PriceEntry
+  readonly match: readonly MatchStep[]
+}
+
+export type TenantPricesResult =
+  | { readonly kind: 'prices'; readonly prices: TenantPrices }
+  | {
+      readonly kind: 'invalid'
+      readonly index: number
+      readonly problem: 'period' | 'rate' | 'no_input_or_output_rate'
+    }
+
+/** Indexes a tenant's tables; compile once a change, not once an event. The first wrong override is named by its place. */
+export function tenantPrices(
+  overrides: readonly TenantPriceOverride[],
+  names: readonly TenantModelName[] = [],
+): TenantPricesResult {
+  const entries = new Map<string, PriceEntry[]>()
+  for (const [index, override] of overrides.entries()) {
+    const entry = tenantEntry(override)
+    if (typeof entry === 'string') return { kind: 'invalid', index, problem: entry }
+    const id = key(entry.provider, entry.model)
+    entries.set(id, [...(entries.get(id) ?? []), entry].sort(newestFirst))
+  }
+  const renamed = new Map(
+    names.map(({ provider, model, servedBy }) => [key(modelNames(provider, model).provider, model), servedBy]),
+  )
+
+  return {
+    kind: 'prices',
+    prices: {
+      find(provider, model, statedRegion) {
+        if (entries.size === 0) return []
+        const found = modelNames(provider, model)
+        const region = found.region ?? statedRegion?.trim().toLowerCase()
+        return [...found.candidates, ...found.opaque]
+          .filter(isLossless)
+          .flatMap(({ name, steps }) =>
+            (entries.get(key(found.provider, name)) ?? [])
+              .filter((entry) => entry.region === undefined || entry.region === region)
+              .map((entry) => ({ entry, match: steps })),
+          )
+      },
+      rename: (provider, model) =>
+        renamed.size === 0 ? undefined : renamed.get(key(modelNames(provider, model).provider, model)),
+    },
+  }
+}
+
+function tenantEntry(override: TenantPriceOverride): PriceEntry | 'period' | 'rate' | 'no_input_or_output_rate' {
+  const fromMs = Date.parse(override.from)
+  const toMs = override.to === undefined ? Number.POSITIVE_INFINITY : Date.parse(override.to)
+  if (!(fromMs < toMs)) return 'period'
+  const { rates } = override
+  if (rates.input === undefined || rates.output === undefined) return 'no_input_or_output_rate'
+  const nested = [...(rates.tiers ?? []), ...(rates.bands ?? [])]
+  for (const each of [rates, ...nested].flatMap((sheet) => [sheet, sheet.batch, sheet.flex, sheet.priority])) {
+    for (const part of RATE_PARTS) {
+      const rate = each?.[part]
+      if (rate !== undefined && !(typeof rate === 'string' && isRate(rate))) return 'rate'
+    }
+  }
+  return {
+    source: 'tenant_price',
+    provider: modelNames(override.provider, override.model).provider,
+    model: override.model,
+    region: override.region?.toLowerCase(),
+    isEmbedding: isOutputFree(rates),
+    isTierInclusive: false,
+    periods: [{ fromMs, toMs, sheet: rates, isScheduled: false, windows: [] }],
+    residencyFactors: {},
+    rowFlags: [],
+    otherBooks: undefined,
+  }
+}
+
+/** Where output costs nothing, whatever the request, an event need not say how much there was. */
+function isOutputFree(rates: RateSheet): boolean {
+  const sheets = [rates, ...(rates.tiers ?? []), ...(rates.bands ?? [])]
+  return sheets
+    .flatMap((sheet) => [sheet, sheet.batch, sheet.flex, sheet.priority])
+    .flatMap((each) => [each?.output, each?.reasoning, each?.audio_output])
+    .every((rate) => rate === undefined || isZero(rate))
+}
+
+/** A negotiated price holds for the names it was made for: dropping a date or a profile would stretch the contract. */
+function isLossless({ steps }: CandidateName): boolean {
+  return !steps.some((step) => LOSSY_STEPS.has(step))
+}
+
+const LOSSY_STEPS: ReadonlySet<MatchStep> = new Set(['profile_stripped', 'date_stripped', 'latest_stripped'])
+
+/** A price for a region before one for everywhere, then the one that began last. */
+function newestFirst(left: PriceEntry, right: PriceEntry): number {
+  const byRegion = Number(left.region === undefined) - Number(right.region === undefined)
+  return byRegion || (right.periods[0]?.fromMs ?? 0) - (left.periods[0]?.fromMs ?? 0)
+}
+
+function key(provider: string, model: string): string {
+  return `${provider}\n${model.trim().toLowerCase()}`
+}

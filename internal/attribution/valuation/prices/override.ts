@@ -1,0 +1,142 @@
+import { z } from 'zod'
+import { idOfName, type TenantIds } from '../../../ids/ids.js'
+import { instant, name } from '../../../text/plain-text.js'
+import { parseInstant } from '../../../units/instant.js'
+import { RATE_PARTS, RATE_PATTERN, type RatePart, type RateSheet } from '../cost/rate-sheet.js'
+import type { TenantPriceOverride } from '../cost/tenant-prices.js'
+import { modelNames } from '../names/model-names.js'
+
+/** A price that a tenant has negotiated: what may stand in it, how it is kept, and what the price rules are given. */
+
+/** Overrides that a tenant may have. */
+export const OVERRIDES_MAX = 2_000
+/** Thresholds of one price; published lists have two at most. */
+const THRESHOLDS_MAX = 8
+
+const rate = () => z.string().regex(RATE_PATTERN, 'must be a decimal string, 9 digits before and 12 after the point')
+
+/** `input` alone would be the name of content, which is refused wherever it stands. */
+const OTHER_PARTS = RATE_PARTS.filter((part) => part !== 'input' && part !== 'output')
+const otherRates = Object.fromEntries(OTHER_PARTS.map((part) => [`${part}_tokens`, rate().nullish()])) as {
+  [name in `${Exclude<RatePart, 'input' | 'output'>}_tokens`]: ReturnType<ReturnType<typeof rate>['nullish']>
+}
+const rates = z.object({ input_tokens: rate(), output_tokens: rate(), ...otherRates }).meta({
+  id: 'Rates',
+  description: 'USD per 1,000,000 tokens. What has no rate of its own is billed as input or output.',
+})
+const tiers = { batch: rates.nullish(), flex: rates.nullish(), priority: rates.nullish() }
+const threshold = z
+  .object({
+    above_input_tokens: z.int().min(1).max(Number.MAX_SAFE_INTEGER),
+    ...rates.partial({ input_tokens: true, output_tokens: true }).shape,
+    ...tiers,
+  })
+  .meta({
+    id: 'RatesAbove',
+    description:
+      'For requests with more input tokens, as a whole. Other rates stay, but that of cache writes of an hour where one of cache writes is stated.',
+  })
+const rateTable = rates
+  .extend({ ...tiers, thresholds: z.array(threshold).max(THRESHOLDS_MAX).nullish() })
+  .meta({ id: 'RateTable', description: 'Rates of the standard tier, and of others.' })
+
+export const overrideFields = z
+  .object({
+    provider: name(),
+    model: name().meta({ description: 'As a whole, in either case.' }),
+    region: name().nullish().meta({ description: 'Only calls in this region.' }),
+    valid_from: instant(),
+    valid_to: instant().nullish().meta({ description: 'Not in the period any more. Without end when absent.' }),
+    usd_per_million: rateTable,
+  })
+  .superRefine(({ valid_from: from, valid_to: to, usd_per_million: table }, context) => {
+    const refuse = (path: (string | number)[], message: string): void => {
+      context.addIssue({ code: 'custom', path, message })
+    }
+    if (to != null && instantOf(to) <= instantOf(from)) refuse(['valid_to'], 'must be later than valid_from')
+    const thresholds = (table.thresholds ?? []).map(({ above_input_tokens: above }) => above)
+    for (const [place, above] of thresholds.entries()) {
+      if (thresholds.indexOf(above) < place) {
+        refuse(['usd_per_million', 'thresholds', place, 'above_input_tokens'], 'is there already')
+      }
+    }
+  })
+export type OverrideFields = z.infer<typeof overrideFields>
+
+/** Rates as they are kept and shown: as they came, less what is null. */
+export type StoredRates = { readonly [member: string]: string | number | StoredRates | readonly StoredRates[] }
+
+/** An override as it is kept, under its tenant and id in the bucket price_overrides. */
+export interface StoredOverride {
+  readonly id: string
+  readonly tenant_id: string
+  readonly provider: string
+  readonly model: string
+  readonly region: string | null
+  readonly valid_from: string
+  readonly valid_to: string | null
+  readonly usd_per_million: StoredRates
+  readonly created_at: string
+}
+
+/** The id comes from what the price is for and when it begins, so that one tenant has no two prices for the same. */
+export function storedOverride(
+  fields: OverrideFields,
+  tenantId: string,
+  ids: TenantIds,
+  nowMs: number,
+): StoredOverride {
+  const { provider, model, region, valid_from: from, valid_to: to, usd_per_million: table } = fields
+  const validFrom = new Date(instantOf(from)).toISOString()
+  const names = [modelNames(provider, model).provider, model.trim().toLowerCase(), region?.trim().toLowerCase() ?? '']
+  return {
+    id: idOfName('prc', ids, 'prices', JSON.stringify([...names, validFrom])),
+    tenant_id: tenantId,
+    provider,
+    model,
+    region: region ?? null,
+    valid_from: validFrom,
+    valid_to: to == null ? null : new Date(instantOf(to)).toISOString(),
+    usd_per_million: withoutNulls(table) as StoredRates,
+    created_at: new Date(nowMs).toISOString(),
+  }
+}
+
+export const overrideKey = (tenantId: string, id: string): string => `${tenantId}.${id}`
+
+export const overrideOf = (override: StoredOverride): TenantPriceOverride => ({
+  provider: override.provider,
+  model: override.model,
+  region: override.region ?? undefined,
+  from: override.valid_from,
+  to: override.valid_to ?? undefined,
+  rates: sheetOf(override.usd_per_million),
+})
+
+/** The same in the words of the price rules. */
+function sheetOf(stored: StoredRates): RateSheet {
+  const renamed = (rated: StoredRates): Record<string, unknown> =>
+    Object.fromEntries(
+      Object.entries(rated).map(([member, value]) => {
+        if (member === 'above_input_tokens') return ['above', value]
+        if (member === 'thresholds') return ['tiers', (value as readonly StoredRates[]).map(renamed).sort(byThreshold)]
+        return typeof value === 'object'
+          ? [member, renamed(value as StoredRates)]
+          : [member.replace(/_tokens$/, ''), value]
+      }),
+    )
+  return renamed(stored)
+}
+
+const byThreshold = (one: Record<string, unknown>, other: Record<string, unknown>): number =>
+  Number(one['above']) - Number(other['above'])
+
+function withoutNulls(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutNulls)
+  if (typeof value !== 'object' || value === null) return value
+  const present = Object.entries(value).filter(([, inner]) => inner != null)
+  return Object.fromEntries(present.map(([member, inner]) => [member, withoutNulls(inner)]))
+}
+
+/** Of a text that is checked. */
+const instantOf = (text: string): number => parseInstant(text) ?? Number.NaN

@@ -1,0 +1,24 @@
+import { COHORT_MIN } from '../auth/tenant.js'
+import { isSmall, type People } from './people.js'
+
+/** Tells whether one to four people were met, and stops counting at five. */
+export class Few {
+  private readonly met: number[] = []
+
+  get isMany(): boolean {
+    return this.met.length >= COHORT_MIN
+  }
+
+  /** @returns whether five have been met */
+  add(people: People): boolean {
+    for (const person of people) {
+      if (this.isMany) break
+      if (!this.met.includes(person)) this.met.push(person)
+    }
+    return this.isMany
+  }
+
+  isSmall(): boolean {
+    return isSmall(this.met)
+  }
+}

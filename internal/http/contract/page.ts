@@ -1,0 +1,22 @@
+import { z } from 'zod'
+import { LIMIT_DEFAULT, LIMIT_MAX } from '../resource/pages.js'
+
+/** The envelope of every collection (spec 2.1). */
+export const pageOf = (record: z.ZodType) => z.object({ data: z.array(record), page: pageInfo })
+
+const pageInfo = z
+  .object({
+    next_cursor: z.string().optional().meta({ description: 'Absent on the last page.' }),
+    limit: z.int().min(1).max(LIMIT_MAX),
+    has_more: z.boolean(),
+  })
+  .meta({ id: 'Page' })
+
+/** The parameters of every collection (spec 8). */
+export const PAGE_PARAMETERS = {
+  limit: z.int().min(1).max(LIMIT_MAX).optional().meta({ description: 'Records a page.', default: LIMIT_DEFAULT }),
+  cursor: z.string().optional().meta({
+    description:
+      '`next_cursor` of the page before. Valid for an hour, and until five hours after what the first page is as of, for the same question only.',
+  }),
+} as const

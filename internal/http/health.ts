@@ -1,0 +1,185 @@
+import type { ClickHouseClient } from '@clickhouse/client'
+import { z } from 'zod'
+import type { Broker } from '../broker/connect.js'
+import type { Room } from '../broker/stream-capacity.js'
+import { EVENT_BYTES_MAX } from '../invocations/limits.js'
+import { problem } from '../problems/catalogue.js'
+import { timeText } from '../text/answer-fields.js'
+import { readQuery } from '../text/query-string.js'
+import { json, type Operation } from './contract/operation.js'
+import type { Exchange } from './exchange.js'
+import type { Route } from './route.js'
+import { CREDENTIALS_TRUSTED_MS } from './server.js'
+
+export const DEPENDENCY_STATUSES = ['up', 'down'] as const
+export type DependencyStatus = (typeof DEPENDENCY_STATUSES)[number]
+
+export interface Dependency {
+  readonly name: string
+  readonly status: DependencyStatus
+  /** When it took this status, RFC 3339. */
+  readonly since: string
+}
+
+/** Keeps what is known of one dependency; `report` is called by whoever watches it. */
+export interface DependencyWatch {
+  report(status: DependencyStatus): void
+  current(): Dependency
+  /** How long it has been down; 0 while it is up. */
+  awayMs(): number
+}
+
+export function watchDependency(name: string, clock: () => number): DependencyWatch {
+  let status: DependencyStatus = 'down'
+  let since = clock()
+  return {
+    report(next) {
+      if (next !== status) since = clock()
+      status = next
+    },
+    current: () => ({ name, status, since: new Date(since).toISOString() }),
+    awayMs: () => (status === 'up' ? 0 : Math.max(1, clock() - since)),
+  }
+}
+
+export interface HealthDeps {
+  readonly broker: DependencyWatch
+  readonly store: DependencyWatch
+  /** News of them, which can be missing while the broker answers. */
+  readonly credentials: Pick<DependencyWatch, 'current' | 'awayMs'>
+  /** Of the log: events for which it has none are refused, and do not go to the spool. */
+  readonly room: Pick<Room, 'has'>
+  /** Where events lie while the log cannot be reached. */
+  readonly spool: { readonly isEmpty: boolean; hasRoomFor(bytes: number): boolean }
+}
+
+/**
+ * `/healthz`: the process runs. `/readyz`: the dependencies answer; 503 when one is away, with what is known of each. A
+ * log without room takes no events and leaves all else as it is: that is `degraded`.
+ * `/readyz?surface=ingestion` asks only whether events can be admitted.
+ */
+export function healthRoutes({ broker, store, credentials, room, spool }: HealthDeps): readonly Route[] {
+  // While anything lies in the spool, new events go behind it: then it needs room even if the broker is back.
+  const canAdmit = (): boolean => {
+    const goesToLog = broker.awayMs() === 0 && spool.isEmpty
+    const hasRoom = goesToLog ? room.has(EVENT_BYTES_MAX) : spool.hasRoomFor(EVENT_BYTES_MAX)
+    return hasRoom && credentials.awayMs() <= CREDENTIALS_TRUSTED_MS
+  }
+  const ready = (exchange: Exchange): void => {
+    const read = readQuery(exchange.query, ['surface'])
+    if (!read.ok) return exchange.replyProblem(read.problem)
+    const { surface } = read.values
+    if (surface !== undefined && surface !== 'ingestion') return exchange.replyProblem(NO_SUCH_SURFACE)
+    const dependencies = [broker.current(), store.current(), credentials.current()]
+    const isReady = surface === 'ingestion' ? canAdmit() : dependencies.every(({ status }) => status === 'up')
+    if (!isReady) {
+      return exchange.replyProblem(
+        problem('SERVICE_UNAVAILABLE', 'What the service needs is away.', {
+          retryAfterSeconds: 1,
+          members: { readiness: 'unready', dependencies },
+        }),
+      )
+    }
+    const isWhole = dependencies.every(({ status }) => status === 'up') && canAdmit()
+    exchange.replyJson('200 OK', { status: isWhole ? 'ready' : 'degraded', dependencies })
+  }
+  return [
+    {
+      method: 'get',
+      path: '/healthz',
+      access: 'public',
+      isProbe: true,
+      operation: GET_HEALTH,
+      handle: (exchange) => exchange.replyJson('200 OK', { status: 'ok' }),
+    },
+    { method: 'get', path: '/readyz', access: 'public', isProbe: true, operation: GET_READINESS, handle: ready },
+  ]
+}
+
+const NO_SUCH_SURFACE = problem('INVALID_FILTER', 'surface may only be ingestion.')
+
+const dependency = z
+  .object({ name: z.string(), status: z.enum(DEPENDENCY_STATUSES), since: timeText() })
+  .meta({ id: 'Dependency' })
+
+const EXAMPLE_DEPENDENCIES = [
+  { name: 'broker', status: 'up', since: '2026-11-21T12:44:48.677Z' },
+  { name: 'store', status: 'up', since: '2026-11-21T12:44:49.742Z' },
+  { name: 'credentials', status: 'up', since: '2026-11-21T12:44:48.912Z' },
+]
+
+const GET_HEALTH: Operation = {
+  id: 'getHealth',
+  tag: 'Health',
+  summary: 'Whether the process runs',
+  description: 'Says nothing of its dependencies.',
+  replies: {
+    200: { description: 'It runs.', contents: json(z.object({ status: z.literal('ok') }), { status: 'ok' }) },
+  },
+}
+
+const GET_READINESS: Operation = {
+  id: 'getReadiness',
+  tag: 'Health',
+  summary: 'Whether the service can work',
+  query: {
+    surface: z
+      .literal('ingestion')
+      .optional()
+      .meta({
+        description:
+          'Asks only whether events can be taken, which goes on without the read model, and without the broker as long as ' +
+          'credentials are known to be good and there is room to keep the events.',
+      }),
+  },
+  replies: {
+    200: {
+      description:
+        'It can. `degraded`: a dependency is away which this surface does not need, or there is no room for more events.',
+      contents: json(z.object({ status: z.enum(['ready', 'degraded']), dependencies: z.array(dependency) }), {
+        status: 'ready',
+        dependencies: EXAMPLE_DEPENDENCIES,
+      }),
+    },
+  },
+  problems: ['INVALID_FILTER'],
+  problemMembers: { readiness: z.literal('unready'), dependencies: z.array(dependency) },
+}
+
+/** Follows the connection to the broker. */
+export function watchBroker(broker: Broker, clock: () => number): DependencyWatch {
+  const watch = watchDependency('broker', clock)
+  watch.report('up')
+  const follow = async (): Promise<void> => {
+    for await (const { type } of broker.connection.status()) {
+      if (type === 'disconnect') watch.report('down')
+      else if (type === 'reconnect') watch.report('up')
+    }
+  }
+  void follow()
+  return watch
+}
+
+const STORE_CHECK_EVERY_MS = 1_000
+
+/** Asks the store every second whether it answers and has its tables. */
+export function watchStore(store: ClickHouseClient, clock: () => number): DependencyWatch {
+  const watch = watchDependency('store', clock)
+  const check = async (): Promise<void> => {
+    try {
+      const signal = AbortSignal.timeout(5_000)
+      const answer = await store.query({
+        query: 'SELECT 1 FROM attributions LIMIT 0',
+        format: 'JSONEachRow',
+        abort_signal: signal,
+      })
+      await answer.json()
+      watch.report('up')
+    } catch {
+      watch.report('down')
+    }
+    setTimeout(() => void check(), STORE_CHECK_EVERY_MS).unref()
+  }
+  void check()
+  return watch
+}

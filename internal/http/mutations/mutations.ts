@@ -1,0 +1,300 @@
+import { createHmac, hkdfSync } from 'node:crypto'
+import type { AuditSink } from '../../auth/audit-entry.js'
+import type { Caller } from '../../auth/authenticate.js'
+import { isBrokerAway } from '../../broker/errors.js'
+import { formatId, type IdPrefix, type TenantIds } from '../../ids/ids.js'
+import type { KeyHash } from '../../ids/key-hash.js'
+import { bytesOf, hashIdempotencyKey } from '../../ids/key-hash.js'
+import type { SipKey } from '../../ids/siphash.js'
+import { type ErrorCode, PROBLEMS, type Problem, problem } from '../../problems/catalogue.js'
+import type { Logger } from '../../telemetry/log.js'
+import { json } from '../contract/operation.js'
+import type { Exchange } from '../exchange.js'
+import { takeFrom } from '../rate-limit.js'
+import type { TenantRoute } from '../route.js'
+import { audit, NotAudited } from './audited.js'
+import type { Claim, Claims, Known } from './claims.js'
+import { answerOf, canonicalKey, type KeptAnswer, openAnswer, refusalOf, sealAnswer } from './kept-answer.js'
+import type { Mutation } from './mutation.js'
+import { MUTATION_BYTES_MAX, type ReadBody, readBody } from './read-body.js'
+
+export interface MutationDeps {
+  readonly claims: Claims
+  readonly auditSink: AuditSink
+  readonly idsOf: (tenantId: string) => TenantIds
+  /** The tenant's key for hashing Idempotency-Keys. */
+  readonly keyHashingOf: (tenantId: string) => SipKey
+  /** The instance's, 32 bytes: what kept answers are sealed and bodies fingerprinted with. */
+  readonly secret: Uint8Array
+  readonly errorDocsUrl: string
+  readonly clock: () => number
+  readonly log: Logger
+}
+
+export type Mutate = <B = undefined>(mutation: Mutation<B>) => TenantRoute
+
+/** How long a duplicate waits for the request that came first (design section 7). */
+const WAIT_MS_MAX = 2_000
+/** A person's sign-in counts as recent for so long (design section 7). */
+const STEP_UP_S = 15 * 60
+/** At work or waiting in this process: of all tenants, and of one. */
+const OPEN_MAX = 2_000
+const OPEN_MAX_OF_TENANT = 200
+/** Number of all these routes in the hash of their keys; the record's name parts them. */
+const ROUTE = 2
+
+/** Answers that are final besides the 2xx. The others leave the key free, so that a corrected retry works. */
+const KEPT_PROBLEMS: ReadonlySet<ErrorCode> = new Set([
+  'NOT_FOUND',
+  'CONFLICT',
+  'RESIDENCY_BLOCKED',
+  'WEBHOOK_URL_REJECTED',
+])
+
+/**
+ * Makes routes of mutations. Each request has its effect once, whatever is repeated, whoever is asked and whoever dies:
+ * its Idempotency-Key is claimed before anything happens, and the answer is kept under it for 24 hours.
+ */
+export function createMutations(deps: MutationDeps): Mutate {
+  const open = new OpenMutations()
+  return (mutation) => {
+    const { method, path, access, rateClass, needsStepUp, operation, body } = mutation
+    return {
+      method,
+      path,
+      access,
+      rateClass,
+      ...(needsStepUp && { needsStepUp }),
+      chargesItself: true,
+      operation: {
+        ...operation,
+        ...(body && {
+          body: {
+            contents: json(body.schema, body.example),
+            ...(body.description !== undefined && { description: body.description }),
+            ...(body.isOptional && { isOptional: body.isOptional }),
+          },
+        }),
+      },
+      whenDenied: (exchange, caller, denial) =>
+        orUnavailable(exchange, chargeAndRefuse(exchange, caller, mutation, denial, deps), deps),
+      handle: (exchange, caller) => begin(exchange, caller, mutation, open, deps),
+    }
+  }
+}
+
+/** Counts those that are at work or wait, so that no tenant's keep out another's. */
+class OpenMutations {
+  private count = 0
+  private readonly ofTenant = new Map<string, number>()
+
+  hasRoomFor(tenantId: string): boolean {
+    return this.count < OPEN_MAX && (this.ofTenant.get(tenantId) ?? 0) < OPEN_MAX_OF_TENANT
+  }
+
+  async during(tenantId: string, work: Promise<void>): Promise<void> {
+    this.add(tenantId, 1)
+    try {
+      await work
+    } finally {
+      this.add(tenantId, -1)
+    }
+  }
+
+  private add(tenantId: string, change: 1 | -1): void {
+    this.count += change
+    const now = (this.ofTenant.get(tenantId) ?? 0) + change
+    if (now === 0) this.ofTenant.delete(tenantId)
+    else this.ofTenant.set(tenantId, now)
+  }
+}
+
+/** What concerns the head; then the body, which has to be asked for at once. */
+function begin<B>(
+  exchange: Exchange,
+  caller: Caller,
+  mutation: Mutation<B>,
+  open: OpenMutations,
+  deps: MutationDeps,
+): void | Promise<void> {
+  exchange.keepAddress() // for the audit log
+  const keyHash: KeyHash = new Int32Array(4)
+  const { idempotencyKey } = exchange.headers
+  const hasKey = hashIdempotencyKey(deps.keyHashingOf(caller.tenantId), ROUTE, idempotencyKey, keyHash)
+  const isStale = mutation.needsStepUp === true && needsNewSignIn(caller, deps.clock())
+  const refusal = isStale ? STEP_UP : hasKey ? refusalOfMediaType(exchange, mutation) : NO_KEY
+  if (refusal !== undefined) {
+    return orUnavailable(exchange, chargeAndRefuse(exchange, caller, mutation, refusal, deps), deps)
+  }
+  const refuseTooMany = (): void => exchange.replyProblem(charge(caller, mutation, deps) ?? TOO_MANY)
+  if (!open.hasRoomFor(caller.tenantId)) return refuseTooMany()
+
+  const recordKey = `mutation.${mutation.operation.id}.${Buffer.from(bytesOf(keyHash)).toString('hex')}`
+  exchange.readBody(MUTATION_BYTES_MAX, (bytes) => {
+    // Others may have come while this one's body did.
+    if (!open.hasRoomFor(caller.tenantId)) return refuseTooMany()
+    const fingerprint = createHmac('sha256', deps.secret)
+      .update(`${mutation.method} ${exchange.path}\n`)
+      .update(bytes)
+      .digest('hex')
+    const read = mutation.body && readBody(bytes, mutation.body)
+    const keyed = { exchange, caller, mutation, recordKey, key: canonicalKey(idempotencyKey), fingerprint }
+    const work = open.during(caller.tenantId, decide(keyed, read ?? { ok: true, body: undefined as B }, deps))
+    orUnavailable(exchange, work, deps).catch((cause: unknown) => exchange.fail(cause))
+  })
+}
+
+interface Keyed<B> {
+  readonly exchange: Exchange
+  readonly caller: Caller
+  readonly mutation: Mutation<B>
+  readonly recordKey: string
+  readonly key: string
+  readonly fingerprint: string
+}
+
+const needsNewSignIn = ({ authTimeS }: Caller, nowMs: number): boolean =>
+  authTimeS !== undefined && nowMs / 1_000 - authTimeS > STEP_UP_S
+
+function refusalOfMediaType<B>({ headers }: Exchange, { body }: Mutation<B>): Problem | undefined {
+  if (body === undefined) return undefined
+  const isAbsent = headers.contentLength === '' || headers.contentLength === '0'
+  const isPlainJson = /^application\/json\s*(;|$)/i.test(headers.contentType) && headers.contentEncoding === ''
+  return isPlainJson || (isAbsent && body.isOptional === true) ? undefined : NOT_JSON
+}
+
+async function decide<B>(keyed: Keyed<B>, read: ReadBody<B>, deps: MutationDeps): Promise<void> {
+  const { exchange, caller, mutation, recordKey, fingerprint } = keyed
+  if (!read.ok) {
+    const known = await deps.claims.find(recordKey, fingerprint, WAIT_MS_MAX)
+    if (known !== undefined) return answerKnown(keyed, known, deps)
+    return chargeAndRefuse(exchange, caller, mutation, read.problem, deps)
+  }
+  for (;;) {
+    const claim = await deps.claims.claim(recordKey, fingerprint, WAIT_MS_MAX)
+    if (claim.kind !== 'claimed') return answerKnown(keyed, claim, deps)
+    const limited = charge(caller, mutation, deps)
+    if (limited !== undefined) {
+      await giveUp(claim)
+      return exchange.replyProblem(limited)
+    }
+    const answer = await carryOut(keyed, read.body, claim, deps)
+    // Another attempt has taken over meanwhile: what it decides is the answer.
+    if (answer === 'overtaken') continue
+    return 'code' in answer ? exchange.replyProblem(answer) : replyKept(exchange, answer.head, answer.body)
+  }
+}
+
+function answerKnown<B>(keyed: Keyed<B>, known: Known, deps: MutationDeps): void | Promise<void> {
+  const { exchange, caller, mutation, recordKey, key } = keyed
+  switch (known.kind) {
+    case 'conflict':
+      return chargeAndRefuse(exchange, caller, mutation, CONFLICT, deps)
+    case 'busy':
+      return exchange.replyProblem(charge(caller, mutation, deps) ?? BUSY)
+    case 'decided': {
+      const { head, body, traceId } = openAnswer(deps.secret, key, recordKey, known.sealed)
+      if (traceId !== undefined) exchange.continueTrace(traceId)
+      return replyKept(exchange, `${head}\r\nIdempotency-Replayed: true`, body)
+    }
+  }
+}
+
+/** A 204 may not even have a Content-Length of 0 (RFC 9110 section 8.6). */
+const replyKept = (exchange: Exchange, head: string, body: string): void =>
+  body === '' ? exchange.replyEmpty(head) : exchange.reply(head, body)
+
+async function carryOut<B>(
+  { exchange, caller, mutation, recordKey, key }: Keyed<B>,
+  body: B,
+  claim: Claim,
+  deps: MutationDeps,
+): Promise<KeptAnswer | Problem | 'overtaken'> {
+  const { tag } = deps.idsOf(caller.tenantId)
+  try {
+    const outcome = await mutation.handle({
+      caller,
+      body,
+      parameter: exchange.parameter,
+      query: exchange.query,
+      traceId: exchange.traceId,
+      newId: (prefix) => formatId(prefix, idBytes(claim.seed, prefix, tag)),
+      newSecret: () => secretBytes(deps.secret, claim.seed, key),
+      isRepeat: claim.isRepeat,
+    })
+    await audit(deps, exchange, caller, mutation.action, outcome)
+    if ('code' in outcome && !isFinal(outcome, mutation)) {
+      await (PROBLEMS[outcome.code].status >= 500 ? claim.leave() : giveUp(claim))
+      return outcome
+    }
+    const answer = 'code' in outcome ? refusalOf(outcome, exchange, deps.errorDocsUrl) : answerOf(outcome)
+    return (await claim.decide(sealAnswer(deps.secret, key, recordKey, answer))) ? answer : 'overtaken'
+  } catch (cause) {
+    await claim.leave().catch(() => undefined)
+    if (!isUnavailable(cause)) await audit(deps, exchange, caller, mutation.action, FAILED)
+    throw cause
+  }
+}
+
+const isFinal = <B>({ code }: Problem, { mayAppear }: Mutation<B>): boolean =>
+  KEPT_PROBLEMS.has(code) && !(mayAppear && code === 'NOT_FOUND')
+
+/** This attempt had no effect. An earlier one may have had: the next has to go on with its seed, or it makes another. */
+const giveUp = (claim: Claim): Promise<void> => (claim.isRepeat ? claim.leave() : claim.withdraw())
+
+/** The tenant's tag, then what nobody can guess. */
+const idBytes = (seed: Uint8Array, prefix: IdPrefix, tag: Uint8Array): Uint8Array =>
+  Buffer.concat([tag, createHmac('sha256', seed).update(prefix).digest()]).subarray(0, 16)
+
+/**
+ * As `kept-answer.ts` seals: neither a copy of the bucket, which has the seed, nor the copy and the master key together
+ * can make it again. It takes the client's Idempotency-Key too.
+ */
+const secretBytes = (secret: Uint8Array, seed: Uint8Array, idempotencyKey: string): Uint8Array =>
+  Buffer.from(hkdfSync('sha256', secret, seed, `attribution once-only secrets v1 ${idempotencyKey}`, 32))
+
+/** Whatever is asked costs as much, also to wait in vain; only the answer to what was asked before is free. */
+const charge = <B>(caller: Caller, { rateClass }: Mutation<B>, { clock }: MutationDeps): Problem | undefined =>
+  takeFrom(caller.budgets[rateClass], 1, clock())
+
+async function chargeAndRefuse<B>(
+  exchange: Exchange,
+  caller: Caller,
+  mutation: Mutation<B>,
+  what: Problem,
+  deps: MutationDeps,
+): Promise<void> {
+  const refusal = charge(caller, mutation, deps) ?? what
+  await audit(deps, exchange, caller, mutation.action, refusal)
+  exchange.replyProblem(refusal)
+}
+
+const isUnavailable = (cause: unknown): boolean => cause instanceof NotAudited || isBrokerAway(cause)
+
+/** A broker that is away, and with it the audit log, is told with a 503: it is not our defect. */
+async function orUnavailable(exchange: Exchange, work: Promise<void>, { log }: MutationDeps): Promise<void> {
+  try {
+    await work
+  } catch (cause) {
+    if (!isUnavailable(cause)) throw cause
+    log.warn({ err: cause, trace_id: exchange.traceId }, 'a mutation could not be finished')
+    exchange.replyProblem(
+      problem('SERVICE_UNAVAILABLE', 'The outcome could not be stored; try again with the same Idempotency-Key.', {
+        retryAfterSeconds: 1,
+      }),
+    )
+  }
+}
+
+const NO_KEY = problem('IDEMPOTENCY_KEY_REQUIRED', 'Send one Idempotency-Key header, a UUID or a ULID.')
+const NOT_JSON = problem('UNSUPPORTED_MEDIA_TYPE', 'Send the body as plain application/json.')
+const CONFLICT = problem('IDEMPOTENCY_CONFLICT', 'Use a new Idempotency-Key for another request.')
+const BUSY = problem('IDEMPOTENCY_IN_PROGRESS', 'Try again in a moment, with the same Idempotency-Key.', {
+  retryAfterSeconds: 1,
+})
+const STEP_UP = problem('STEP_UP_REQUIRED', 'Sign in again; the last time was more than 15 minutes ago.', {
+  // RFC 9470 section 3.
+  challenge: `Bearer realm="attribution", error="insufficient_user_authentication", max_age=${STEP_UP_S}`,
+})
+const FAILED = problem('INTERNAL_ERROR', '')
+const TOO_MANY = problem('RATE_LIMITED', 'Too many changes are under way; try again.', { retryAfterSeconds: 1 })

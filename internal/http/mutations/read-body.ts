@@ -1,0 +1,55 @@
+import { z } from 'zod'
+import { type FieldError, type Problem, problem } from '../../problems/catalogue.js'
+import { screenContent } from '../../text/content-keys.js'
+import { firstOfEachPlace, pointerTo } from '../../text/field-errors.js'
+import { parseJson } from '../../text/parse-json.js'
+import type { Mutation } from './mutation.js'
+
+/** Bytes of a mutation's body at most. */
+export const MUTATION_BYTES_MAX = 64 * 1024
+
+export type ReadBody<B> = { readonly ok: true; readonly body: B } | { readonly ok: false; readonly problem: Problem }
+
+const refused = (what: Problem) => ({ ok: false, problem: what }) as const
+
+/**
+ * Reads a mutation's body by what is declared of it. Unknown fields are left out unless the schema is strict, content
+ * is refused at any depth.
+ */
+export function readBody<B>(
+  bytes: Buffer,
+  { schema, isOptional, screen }: NonNullable<Mutation<B>['body']>,
+): ReadBody<B> {
+  const value = bytes.length === 0 && isOptional === true ? {} : parseJson(bytes)
+  if (value === undefined) return refused(problem('MALFORMED_REQUEST', 'The body is not valid JSON in UTF-8.'))
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    return refused(invalid([{ pointer: '', detail: 'must be a JSON object' }]))
+  }
+  const { errors } = screenContent(value, fieldsOf(schema))
+  if (errors.length > 0) return refused(invalid(errors))
+  const refusal = screen?.(value as Readonly<Record<string, unknown>>)
+  if (refusal !== undefined) return refused(refusal)
+  const parsed = schema.safeParse(value)
+  if (parsed.success) return { ok: true, body: parsed.data }
+  return refused(invalid(firstOfEachPlace(parsed.error.issues.flatMap((issue) => fieldErrors(issue, value)))))
+}
+
+export const invalid = (errors: readonly FieldError[]): Problem =>
+  problem('VALIDATION_FAILED', 'The body does not match its schema.', { errors })
+
+const fieldsOf = (schema: z.ZodType): ReadonlySet<string> =>
+  new Set(schema instanceof z.ZodObject ? Object.keys(schema.shape) : [])
+
+/** Names the place and the rule; a value never shows in them. */
+function fieldErrors(issue: z.core.$ZodIssue, body: object): FieldError[] {
+  const { code, path, message } = issue
+  const pointer = path.reduce<string>((parent, key) => pointerTo(parent, String(key)), '')
+  if (code === 'unrecognized_keys') {
+    return issue.keys.map((key) => ({ pointer: pointerTo(pointer, key), detail: 'is not known, or cannot be set' }))
+  }
+  const isAbsent = code === 'invalid_type' && valueAt(body, path) === undefined
+  return [{ pointer, detail: isAbsent ? 'is required' : message }]
+}
+
+const valueAt = (value: unknown, path: readonly PropertyKey[]): unknown =>
+  path.reduce<unknown>((at, key) => (at as Record<PropertyKey, unknown> | undefined)?.[key], value)

@@ -1,0 +1,178 @@
+import type { Caller } from '../../auth/authenticate.js'
+import type { Problem } from '../../problems/catalogue.js'
+import { badParameter, readQuery } from '../../text/query-string.js'
+import type { Exchange } from '../exchange.js'
+import { type CursorCodec, LIMIT_MAX, type Page, readLimit } from './pages.js'
+import { compareKeys, type Order, type SortedRecords } from './sorted-records.js'
+
+/** How many records of a collection are asked for, and from where on. */
+export interface PagePosition {
+  readonly limit: number
+  /** Sort key of the last record that was given out; undefined on the first page. */
+  readonly after: readonly string[] | undefined
+  /** The instant as of which all pages show the collection, milliseconds since the epoch. */
+  readonly snapshotMs: number
+  /** The cursor behind a record. @param lastKey its sort key */
+  readonly cursorAfter: (lastKey: readonly string[]) => string
+}
+
+/** What is asked of a collection. */
+export interface PageRequest<F extends string = never> extends PagePosition {
+  readonly filters: { readonly [name in F]?: string }
+}
+
+export type ReadPosition =
+  | { readonly ok: true; readonly request: PagePosition }
+  | { readonly ok: false; readonly problem: Problem }
+
+export type ReadPage<F extends string> =
+  | { readonly ok: true; readonly request: PageRequest<F> }
+  | { readonly ok: false; readonly problem: Problem }
+
+/**
+ * Reads `limit`, `cursor` and the filters of a collection's request; anything else in the query is refused.
+ *
+ * @param name of the collection and its order; a cursor of another one, or of other filters, is refused
+ */
+export function readPage<const F extends string = never>(
+  exchange: Exchange,
+  { tenantId }: Caller,
+  name: string,
+  deps: {
+    readonly cursors: CursorCodec
+    readonly clock: () => number
+    /** The snapshot of a first page; now, where all that happened by now is known. */
+    readonly newestMs?: number
+  },
+  filterNames: readonly F[] = [],
+): ReadPage<F> {
+  const read = readQuery<F | 'limit' | 'cursor'>(exchange.query, ['limit', 'cursor', ...filterNames])
+  if (!read.ok) return read
+  const { limit, cursor, ...filters } = read.values as Record<string, string | undefined>
+  const asked = filterNames.flatMap((filter) => (filters[filter] === undefined ? [] : [[filter, filters[filter]]]))
+  const query = asked.length === 0 ? name : `${name} ${JSON.stringify(asked)}`
+  const { cursors } = deps
+  const nowMs = deps.clock()
+  const snapshotMs = deps.newestMs ?? nowMs
+  const page = readPosition({ limit, cursor }, { tenantId, query }, { cursors, nowMs, snapshotMs })
+  return page.ok ? { ok: true, request: { ...page.request, filters: filters as PageRequest<F>['filters'] } } : page
+}
+
+/**
+ * Reads how many records are asked for, and from where on.
+ *
+ * @param question whose records, and which: a cursor serves no other
+ * @param snapshotMs as of when a first page shows the collection, milliseconds since the epoch
+ */
+export function readPosition(
+  { limit: limitText, cursor }: { readonly limit?: string | undefined; readonly cursor?: string | undefined },
+  { tenantId, query }: { readonly tenantId: string; readonly query: string },
+  from: { readonly cursors: CursorCodec; readonly nowMs: number; readonly snapshotMs: number },
+): ReadPosition {
+  const { cursors, nowMs } = from
+  const limit = readLimit(limitText)
+  if (limit === undefined) {
+    return { ok: false, problem: badParameter('/limit', `limit must be a whole number from 1 to ${LIMIT_MAX}.`) }
+  }
+  const decoded = cursor === undefined ? undefined : cursors.decode(cursor, { tenantId, query }, nowMs)
+  if (decoded?.ok === false) return decoded
+
+  const snapshotMs = decoded?.state.snapshotMs ?? from.snapshotMs
+  return {
+    ok: true,
+    request: {
+      limit,
+      after: decoded?.state.lastKey,
+      snapshotMs,
+      cursorAfter: (lastKey) => cursors.encode({ tenantId, query, lastKey, snapshotMs }, nowMs),
+    },
+  }
+}
+
+/**
+ * The envelope around a page's records.
+ *
+ * @param rows in order, from behind `after`; one more than the limit tells that there is more
+ * @param keyOf the sort key of a row, ending with its id
+ */
+export function pageOf<T, W>(
+  { limit, cursorAfter }: PagePosition,
+  rows: readonly T[],
+  keyOf: (row: T) => readonly string[],
+  show: (row: T) => W,
+): Page<W> {
+  const shown = rows.slice(0, limit)
+  const last = shown.at(-1)
+  const hasMore = rows.length > limit
+  return {
+    data: shown.map(show),
+    page: {
+      ...(hasMore && last !== undefined ? { next_cursor: cursorAfter(keyOf(last)) } : {}),
+      limit,
+      has_more: hasMore,
+    },
+  }
+}
+
+/** One page out of what is held in memory in the order of its keys. */
+export const pageOfSorted = <T, W>(
+  request: PagePosition,
+  records: SortedRecords<T>,
+  order: Order,
+  show: (record: T) => W,
+): Page<W> =>
+  pageOf(
+    request,
+    records.behind(request.after, order, request.limit + 1),
+    ({ key }) => key,
+    ({ record }) => show(record),
+  )
+
+/**
+ * One page out of what is held in memory in no order: of a few thousand records at most. Records whose keys do not change are given out exactly once, whatever is
+ * added or removed between two pages.
+ *
+ * @param records all of the tenant's, in any order
+ */
+export function pageOfAll<T, W>(
+  request: PagePosition,
+  records: Iterable<T>,
+  keyOf: (record: T) => readonly string[],
+  order: Order,
+  show: (record: T) => W,
+): Page<W> {
+  const sign = order === 'ascending' ? 1 : -1
+  const compare = (one: readonly string[], other: readonly string[]): number => sign * compareKeys(one, other)
+  const { after, limit } = request
+  // Only what is on the page is sorted.
+  const rows: { readonly record: T; readonly key: readonly string[] }[] = []
+  for (const record of records) {
+    const key = keyOf(record)
+    if (after !== undefined && compare(key, after) <= 0) continue
+    const last = rows.at(-1)
+    if (rows.length > limit && last !== undefined && compare(key, last.key) >= 0) continue
+    rows.splice(placeOf(key, rows, compare), 0, { record, key })
+    if (rows.length > limit + 1) rows.pop()
+  }
+  return pageOf(
+    request,
+    rows,
+    ({ key }) => key,
+    ({ record }) => show(record),
+  )
+}
+
+/** Before which of the sorted rows a key belongs. */
+function placeOf(
+  key: readonly string[],
+  rows: readonly { readonly key: readonly string[] }[],
+  compare: (one: readonly string[], other: readonly string[]) => number,
+): number {
+  let [low, high] = [0, rows.length]
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (compare(rows[middle]?.key ?? [], key) <= 0) low = middle + 1
+    else high = middle
+  }
+  return low
+}

@@ -1,0 +1,28 @@
+import type { Exchange } from '../http/exchange.js'
+import { type Problem, problem } from '../problems/catalogue.js'
+
+/** What a request is answered with; a repeat of it is answered with the same. */
+export type Answer =
+  /** The bytes may be written over when the call is over that hands them on: whoever wants them later takes `kept`. */
+  { readonly kind: 'accepted'; readonly body: Uint8Array } | { readonly kind: 'refused'; readonly problem: Problem }
+
+/** What a request that waits for another is told: its answer, or that a peer decided, so that it has to look again. */
+export type Told = Answer | { readonly kind: 'elsewhere' }
+export const ELSEWHERE: Told = { kind: 'elsewhere' }
+
+/** The same, to be read at any time. */
+export const kept = (told: Told): Told =>
+  told.kind === 'accepted' ? { ...told, body: Uint8Array.from(told.body) } : told
+
+const ACCEPTED = '202 Accepted\r\nContent-Type: application/json\r\nCache-Control: no-store'
+const REPLAYED = `${ACCEPTED}\r\nIdempotency-Replayed: true`
+
+export function reply(exchange: Exchange, answer: Answer, isReplay: boolean): void {
+  if (answer.kind === 'refused') exchange.replyProblem(answer.problem)
+  else exchange.reply(isReplay ? REPLAYED : ACCEPTED, answer.body)
+}
+
+export const unavailable = (detail: string): Problem => problem('SERVICE_UNAVAILABLE', detail, { retryAfterSeconds: 1 })
+
+export const KEY_CONFLICT = problem('IDEMPOTENCY_CONFLICT', 'Use a new Idempotency-Key for another body.')
+export const TOO_MUCH = problem('RATE_LIMITED', 'Too much waits for the log; try again.', { retryAfterSeconds: 1 })

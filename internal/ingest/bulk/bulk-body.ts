@@ -1,0 +1,210 @@
+import { isAscii, isUtf8 } from 'node:buffer'
+import { BULK_BYTES_MAX, BULK_EVENTS_MAX, EVENT_BYTES_MAX } from '../../invocations/limits.js'
+import { type Problem, problem } from '../../problems/catalogue.js'
+import type { EventText } from '../check-event.js'
+import { findElements } from './array-elements.js'
+import { EventRanges, skipBlanks, skipBlanksInTurns } from './event-ranges.js'
+import { type InflatingFor, inflateGzip } from './inflate.js'
+import { findLines } from './ndjson-lines.js'
+
+/** One event of a bulk body. */
+export interface BulkItem extends EventText {
+  readonly index: number
+  /** PAYLOAD_TOO_LARGE; it then has no value. */
+  readonly problem: Problem | undefined
+}
+
+export interface BulkItems extends Iterable<BulkItem> {
+  readonly count: number
+}
+
+export type BulkBody =
+  /** At least one event. An item is to be used before the next one is asked for. */
+  | { readonly kind: 'bulk'; readonly items: BulkItems }
+  /** `application/json` that is no array: one event, inflated but not parsed, at most `EVENT_BYTES_MAX`. */
+  | { readonly kind: 'event'; readonly bytes: Buffer }
+  | { readonly kind: 'refused'; readonly problem: Problem }
+
+export interface BodyHeaders {
+  readonly contentType: string
+  readonly contentEncoding: string
+}
+
+type MediaType = 'json' | 'ndjson'
+
+const OPEN_ARRAY = 0x5b
+
+/**
+ * Whether a body must go through `openBulkBody`. False is the hot path: plain JSON that is no array, of an event's length.
+ * Header values that nobody takes count as bulk, which refuses them.
+ */
+export function isBulk({ contentType, contentEncoding }: BodyHeaders, bytes: Buffer): boolean {
+  if (bytes.length > EVENT_BYTES_MAX || contentEncoding !== '' || mediaTypeOf(contentType) !== 'json') return true
+  return bytes[skipBlanks(bytes, 0, bytes.length)] === OPEN_ARRAY
+}
+
+/**
+ * How the headers have a body read, for its fingerprint: the same bytes read in another way are another body. Plain JSON
+ * is 0, whose fingerprint is that of its bytes.
+ */
+export function readingOf({ contentType, contentEncoding }: BodyHeaders): number {
+  const isGzip = contentEncoding !== '' && codingOf(contentEncoding) === 'gzip'
+  return (mediaTypeOf(contentType) === 'ndjson' ? 1 : 0) + (isGzip ? 2 : 0)
+}
+
+/**
+ * Reads the body of a bulk request: NDJSON or a JSON array, perhaps gzip.
+ *
+ * Finds where each event begins and ends and parses none, so that the caller can work the events off in slices. What
+ * is wrong with one event is that event's problem; what leaves the events' boundaries unclear, or is too much, is the
+ * request's: PAYLOAD_TOO_LARGE, MALFORMED_REQUEST, UNSUPPORTED_MEDIA_TYPE, and VALIDATION_FAILED when there is no event.
+ *
+ * Besides the body and its inflated form it holds 8 bytes an event. Inflation is off the event loop, and the search
+ * lets others have their turn.
+ *
+ * @param bytes must not change any more: a chunk that uWebSockets.js lent has to be copied first
+ * @param request holds the inflated form; where it has no room: RATE_LIMITED
+ */
+export async function openBulkBody(headers: BodyHeaders, bytes: Buffer, request: InflatingFor): Promise<BulkBody> {
+  const mediaType = mediaTypeOf(headers.contentType)
+  if (mediaType === undefined) {
+    return refused('UNSUPPORTED_MEDIA_TYPE', 'Send application/json or application/x-ndjson.')
+  }
+  const coding = codingOf(headers.contentEncoding)
+  if (!CODINGS.includes(coding)) {
+    return refused('UNSUPPORTED_MEDIA_TYPE', 'Send the body as it is or with Content-Encoding: gzip.')
+  }
+  if (bytes.length > BULK_BYTES_MAX) {
+    return refused('PAYLOAD_TOO_LARGE', `The body may have at most ${BULK_BYTES_MAX} bytes.`)
+  }
+  if (coding !== 'gzip' || bytes.length === 0) return findEvents(mediaType, bytes)
+  const inflated = await inflateGzip(bytes, BULK_BYTES_MAX, request)
+  return inflated.ok ? findEvents(mediaType, inflated.bytes) : { kind: 'refused', problem: inflated.problem }
+}
+
+const CODINGS = ['', 'identity', 'gzip']
+const codingOf = (contentEncoding: string): string => contentEncoding.trim().toLowerCase()
+
+function mediaTypeOf(contentType: string): MediaType | undefined {
+  if (contentType === 'application/json' || /^application\/json\s*(;|$)/i.test(contentType)) return 'json'
+  if (/^application\/x-ndjson\s*(;|$)/i.test(contentType)) return 'ndjson'
+  return undefined
+}
+
+async function findEvents(mediaType: MediaType, bytes: Buffer): Promise<BulkBody> {
+  const ranges = new EventRanges()
+  const begin = await skipBlanksInTurns(bytes, 0, bytes.length)
+  if (begin === bytes.length) return noEvents()
+  if (mediaType === 'ndjson') return (await findLines(bytes, begin, ranges)) ? bulk(bytes, ranges) : tooMany()
+  if (bytes[begin] !== OPEN_ARRAY) {
+    if (bytes.length <= EVENT_BYTES_MAX) return { kind: 'event', bytes }
+    return { kind: 'refused', problem: EVENT_TOO_LARGE }
+  }
+
+  const found = await findElements(bytes, begin, ranges)
+  switch (found.kind) {
+    case 'found':
+      return ranges.count === 0 ? noEvents() : bulk(bytes, ranges)
+    case 'too_many':
+      return tooMany()
+    case 'broken':
+      return refused('MALFORMED_REQUEST', `The body is not a JSON array: at byte ${found.offset} ${found.reason}.`)
+  }
+}
+
+const bulk = (bytes: Buffer, ranges: EventRanges): BulkBody => ({
+  kind: 'bulk',
+  items: { count: ranges.count, [Symbol.iterator]: () => itemsOf(bytes, ranges) },
+})
+
+function* itemsOf(bytes: Buffer, ranges: EventRanges): Generator<BulkItem, void> {
+  const item = new Item(bytes)
+  for (let index = 0; index < ranges.count; index++) {
+    item.index = index
+    item.start = ranges.start(index)
+    item.end = ranges.end(index)
+    yield item
+  }
+}
+
+/** The item at hand, one after the other: an object less an event. */
+class Item implements BulkItem {
+  readonly bytes: Buffer
+  index = 0
+  start = 0
+  end = 0
+  private texts: Texts | undefined
+
+  constructor(bytes: Buffer) {
+    this.bytes = bytes
+  }
+
+  get problem(): Problem | undefined {
+    return this.end - this.start > EVENT_BYTES_MAX ? EVENT_TOO_LARGE : undefined
+  }
+
+  value(): unknown {
+    if (this.problem !== undefined) return undefined
+    this.texts ??= new Texts(this.bytes)
+    const text = this.texts.text(this.start, this.end)
+    if (text === undefined) return undefined
+    try {
+      return JSON.parse(text) as unknown
+    } catch {
+      return undefined
+    }
+  }
+}
+
+/** Parts of a body as strings, read one behind the other. */
+class Texts {
+  private readonly bytes: Buffer
+  private readonly isAllUtf8: boolean
+  /** Characters of ASCII stand where their bytes do: many events become one string, of which each is a part. */
+  private readonly ascii: AsciiWindow | undefined
+
+  constructor(bytes: Buffer) {
+    this.bytes = bytes
+    this.isAllUtf8 = isUtf8(bytes)
+    this.ascii = isAscii(bytes) ? new AsciiWindow(bytes) : undefined
+  }
+
+  /** @returns undefined for what is not UTF-8 */
+  text(start: number, end: number): string | undefined {
+    if (this.ascii !== undefined) return this.ascii.text(start, end)
+    if (!this.isAllUtf8 && !isUtf8(this.bytes.subarray(start, end))) return undefined
+    return this.bytes.toString('utf8', start, end)
+  }
+}
+
+/** Parts of an ASCII body as strings, read one behind the other. A string of the whole body would be a large object, whose fresh memory costs more than the decoding. */
+class AsciiWindow {
+  private readonly bytes: Buffer
+  private start = 0
+  private window = ''
+
+  constructor(bytes: Buffer) {
+    this.bytes = bytes
+  }
+
+  text(start: number, end: number): string {
+    if (end > this.start + this.window.length) {
+      this.start = start
+      this.window = this.bytes.toString('latin1', start, Math.max(end, start + WINDOW_BYTES))
+    }
+    return this.window.slice(start - this.start, end - this.start)
+  }
+}
+const WINDOW_BYTES = 32 * 1024
+
+const EVENT_TOO_LARGE = problem('PAYLOAD_TOO_LARGE', `An event may have at most ${EVENT_BYTES_MAX} bytes.`)
+
+const refused = (code: Problem['code'], detail: string, errors?: Problem['errors']): BulkBody => ({
+  kind: 'refused',
+  problem: problem(code, detail, { errors }),
+})
+
+const noEvents = (): BulkBody =>
+  refused('VALIDATION_FAILED', 'The body holds no event.', [{ pointer: '', detail: 'must hold at least one event' }])
+
+const tooMany = (): BulkBody => refused('PAYLOAD_TOO_LARGE', `The body may hold at most ${BULK_EVENTS_MAX} events.`)

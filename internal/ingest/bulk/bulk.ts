@@ -1,0 +1,255 @@
+import { takeFrom } from '../../http/rate-limit.js'
+import { ID_BYTES } from '../../ids/ids.js'
+import { hexOf } from '../../ids/key-hash.js'
+import { WAS_DUPLICATE } from '../../invocations/group.js'
+import { type Problem, problem } from '../../problems/catalogue.js'
+import {
+  type AdmissionDeps,
+  addToGroup,
+  admitSingle,
+  carried,
+  foreseeEvent,
+  isKnownEvent,
+  rememberEvent,
+  WAS_BULK,
+  whenKeyIsKnown,
+} from '../admission.js'
+import { type Answer, ELSEWHERE, KEY_CONFLICT, reply, TOO_MUCH, unavailable } from '../answers.js'
+import { checkEvent, identify, LAYER_REFUSED, newEventIds } from '../check-event.js'
+import type { Group, Settler } from '../commit/group-commit.js'
+import type { Commit } from '../commit/log-writer.js'
+import { type KeyedRequest, LOOKS_MAX, proceedInTurn, UNDECIDED } from '../commit/turn.js'
+import type { KeptRecords } from '../keys/kept-records.js'
+import { type BodyHeaders, type BulkItems, openBulkBody } from './bulk-body.js'
+import { type BulkOutcome, type BulkRecord, decodeOutcomes, encodeOutcomes } from './bulk-outcomes.js'
+import { BulkResults } from './bulk-results.js'
+import { DistinctIds } from './distinct-ids.js'
+
+export type BulkDeps = AdmissionDeps & KeptRecords<BulkRecord>
+
+/** Events worked off before others have their turn: about 3 ms. */
+const SLICE = 500
+
+/**
+ * Admits a bulk request: each event by itself, all under one Idempotency-Key. 202 when the log holds every event that
+ * was not rejected, with a result an event; 422 when none could be taken, 503 when the log did not take all: a
+ * repeat with the same key finds what was taken by its event_id.
+ *
+ * It costs as much as one event before it is looked at, whatever becomes of it: a small body may take much to open. The
+ * other events are paid for once they are counted, and only if they are not a replay.
+ *
+ * @param bytes must not change any more
+ */
+export async function admitBulk(
+  request: KeyedRequest,
+  headers: BodyHeaders,
+  bytes: Buffer,
+  deps: BulkDeps,
+): Promise<void> {
+  const { exchange, caller, key, fingerprint } = request
+  const { ingest } = caller.budgets
+  const exhausted = takeFrom(ingest, 1, deps.clock())
+  if (exhausted !== undefined) return exchange.replyProblem(exhausted)
+  const body = await openBulkBody(headers, bytes, exchange)
+  if (exchange.isSettled) return
+  if (body.kind === 'refused') return refuseUnlessUsed(body.problem, request, deps)
+  if (body.kind === 'event') return admitSingle(request, body.bytes, deps, undefined, true)
+
+  const [keyHex, fingerprintHex] = [hexOf(key), hexOf(fingerprint)]
+  const { items } = body
+
+  /** Looks for the record of the key, which is its durable memory; the index may be younger. */
+  const lookUp = async (fresh: () => void): Promise<void> => {
+    const record = await deps.findRecord(keyHex)
+    if (record === undefined) {
+      return whenKeyIsKnown(request, deps, {
+        conflict: () => exchange.replyProblem(KEY_CONFLICT),
+        // Admitted, and its record is lost or a moment away: taking it again finds every event by its id.
+        replay: fresh,
+        fresh,
+      })
+    }
+    if (record.fingerprint !== fingerprintHex) return exchange.replyProblem(KEY_CONFLICT)
+    reply(exchange, await answerAgain(request, items, record, deps), true)
+  }
+
+  const begin = (looks: number): void =>
+    proceedInTurn(request, deps, {
+      // A peer that has admitted the key has kept its record before. Where that is lost, as it may be while the broker is
+      // away, the request is taken again: every event is found by its id.
+      answerAgain: () => (looks === 0 ? ELSEWHERE : undefined),
+      again: () => (looks >= LOOKS_MAX ? exchange.replyProblem(UNDECIDED) : fail(lookUp(() => begin(looks + 1)))),
+      proceed: (turn) => {
+        const work = items.count <= deps.groups.room ? admitItems(request, items, deps) : full()
+        fail(
+          work
+            .then(async ({ answer, record }) => {
+              if (record !== undefined) {
+                deps.keys.admit(key, fingerprint, WAS_BULK, record.receivedAtMs)
+                await deps.keepRecord(keyHex, { ...record, fingerprint: fingerprintHex })
+              }
+              return answer
+            })
+            .catch((cause: unknown): Answer => {
+              exchange.fail(cause)
+              return { kind: 'refused', problem: unavailable('The request could not be finished.') }
+            })
+            .then((answer) => turn.finish(answer, WAS_BULK)),
+        )
+      },
+    })
+  const fail = (work: Promise<void>): void => void work.catch((cause: unknown) => exchange.fail(cause))
+
+  await lookUp(() => {
+    // One that never fits is told so, although the rest of it might.
+    const cost = items.count > ingest.limit ? items.count : items.count - 1
+    const limited = takeFrom(ingest, cost, deps.clock())
+    // It has to wait for all of it, the first unit included, which its repeat pays again.
+    if (limited !== undefined) return exchange.replyProblem(takeFrom(ingest, items.count, deps.clock()) ?? limited)
+    begin(0)
+  })
+}
+
+/**
+ * Refuses a body that was not opened, unless its key was used with another one, which comes before (spec 8 rule 2). One
+ * that was taken under this key and is refused now, for lack of room or by rules of today, can be repeated.
+ */
+async function refuseUnlessUsed(what: Problem, request: KeyedRequest, deps: BulkDeps): Promise<void> {
+  const { exchange, key, fingerprint } = request
+  const refuse = (): void => exchange.replyProblem(what)
+  const conflict = (): void => exchange.replyProblem(KEY_CONFLICT)
+  const record = await deps.findRecord(hexOf(key))
+  if (record === undefined) return whenKeyIsKnown(request, deps, { conflict, replay: refuse, fresh: refuse })
+  if (record.fingerprint === hexOf(fingerprint)) refuse()
+  else conflict()
+}
+
+type Admitted = { readonly answer: Answer; readonly record?: Omit<BulkRecord, 'fingerprint'> }
+
+const full = async (): Promise<Admitted> => ({ answer: { kind: 'refused', problem: TOO_MUCH } })
+
+async function admitItems(request: KeyedRequest, items: BulkItems, deps: BulkDeps): Promise<Admitted> {
+  const receivedAtMs = deps.clock()
+  const results = new BulkResults(items.count)
+  const outcomes: BulkOutcome[] = []
+  const seen = new DistinctIds(items.count)
+  const commits = new BulkCommits(seen, deps)
+  let isKeySent = false
+  // Of the event at hand: whoever keeps them copies them.
+  const ids = newEventIds()
+
+  for (const item of items) {
+    if (item.index % SLICE === SLICE - 1) await nextTurn()
+    const checked = item.problem ?? checkEvent(item, request.caller, deps, receivedAtMs, ids)
+    if ('code' in checked) {
+      results.reject(item, checked)
+      outcomes.push(checked === LAYER_REFUSED ? 'forbidden' : 'rejected')
+      continue
+    }
+    const place = seen.add(ids.id)
+    const isDuplicate = place < 0 || isKnownEvent(ids.id, deps, receivedAtMs)
+    results.accept(ids, isDuplicate)
+    outcomes.push(isDuplicate ? 'duplicate' : 'accepted')
+    // The first one brings the request's key along: the record beside the key is lost if the broker is away too long.
+    const key = isKeySent ? undefined : carried(request, isDuplicate ? WAS_BULK | WAS_DUPLICATE : WAS_BULK)
+    if (isDuplicate && key === undefined) continue
+    commits.sent(place, addToGroup(checked, item, request.caller, key, deps, commits))
+    isKeySent = true
+  }
+
+  const missed = await commits.all()
+  if (missed !== undefined) return { answer: { kind: 'refused', problem: unavailable(missed) } }
+  const answer = results.answer()
+  if (answer.kind === 'refused') return { answer }
+  return { answer, record: { receivedAtMs, outcomes: encodeOutcomes(outcomes) } }
+}
+
+/** Waits for the groups that hold a request's events. */
+class BulkCommits implements Settler {
+  private readonly ids: DistinctIds
+  private readonly deps: BulkDeps
+  /** The events of each group that is not decided yet, by the places of their ids. */
+  private readonly placesOf = new Map<Group, number[]>()
+  /** Of the event at hand. */
+  private readonly id = new Uint8Array(ID_BYTES)
+  private missed: string | undefined
+  private areAllSent = false
+  private whenAllSettled: (() => void) | undefined
+
+  constructor(ids: DistinctIds, deps: BulkDeps) {
+    this.ids = ids
+    this.deps = deps
+  }
+
+  /** @param group undefined when too much waits for the log */
+  sent(place: number, group: Group | undefined): void {
+    if (group === undefined) {
+      this.missed ??= 'Too much waits for the log; try again.'
+      return
+    }
+    const places = this.placesOf.get(group)
+    if (places === undefined) this.placesOf.set(group, [place])
+    else places.push(place)
+  }
+
+  foresee(group: Group): void {
+    for (const place of this.placesOf.get(group) ?? []) {
+      this.ids.read(place, this.id)
+      foreseeEvent(this.id, this.deps)
+    }
+  }
+
+  settled(commit: Commit, group: Group): void {
+    if (commit.kind === 'stored') {
+      const now = this.deps.clock()
+      for (const place of this.placesOf.get(group) ?? []) {
+        this.ids.read(place, this.id)
+        rememberEvent(this.id, now, this.deps)
+      }
+    } else this.missed ??= commit.detail
+    this.placesOf.delete(group)
+    if (this.areAllSent && this.placesOf.size === 0) this.whenAllSettled?.()
+  }
+
+  /** To be called when all are sent. @returns why some are not stored, undefined when all are */
+  async all(): Promise<string | undefined> {
+    this.areAllSent = true
+    if (this.placesOf.size > 0) {
+      await new Promise<void>((resolve) => {
+        this.whenAllSettled = resolve
+      })
+    }
+    return this.missed
+  }
+}
+
+/** The original answer, made again from the same bytes and the outcomes that were kept. */
+async function answerAgain(
+  { caller }: KeyedRequest,
+  items: BulkItems,
+  record: BulkRecord,
+  deps: BulkDeps,
+): Promise<Answer> {
+  const outcomes = decodeOutcomes(record.outcomes, items.count)
+  const results = new BulkResults(items.count)
+  const ids = newEventIds()
+  for (const item of items) {
+    if (item.index % SLICE === SLICE - 1) await nextTurn()
+    const outcome = outcomes[item.index]
+    if (outcome === 'accepted' || outcome === 'duplicate') {
+      const refused = identify(item, caller, deps, record.receivedAtMs, ids)
+      if (refused !== undefined) return { kind: 'refused', problem: refused }
+      results.accept(ids, outcome === 'duplicate')
+      continue
+    }
+    const rejected = item.problem ?? (outcome === 'forbidden' ? LAYER_REFUSED : undefined)
+    const checked = rejected ?? checkEvent(item, caller, deps, record.receivedAtMs, ids)
+    results.reject(item, 'code' in checked ? checked : NO_LONGER_REJECTED)
+  }
+  return results.answer()
+}
+
+/** The rules have changed since. */
+const NO_LONGER_REJECTED = problem('VALIDATION_FAILED', 'The event did not match the schema when it came.')
+
+const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))

@@ -1,0 +1,135 @@
+import type { Caller } from '../auth/authenticate.js'
+import { ID_BYTES, invocationIdBytes, isUuid, type TenantIds, uuidBytes } from '../ids/ids.js'
+import type { ParsedEvent, TextRange } from '../invocations/entry-bytes.js'
+import { readUsualText } from '../invocations/usual-text.js'
+import { validateInvocation } from '../invocations/validate.js'
+import { type Problem, problem } from '../problems/catalogue.js'
+import { KEY_CONFLICT } from './answers.js'
+import { partitionOf, partitionOfTrace } from './commit/partition.js'
+
+export interface CheckDeps {
+  readonly partitions: number
+  readonly idsOf: (tenantId: string) => TenantIds
+  /** Whether a source only discovers traffic and must not send single calls. */
+  readonly isDiscoveryOnly: (tenantId: string, ingestionLayer: string) => boolean
+}
+
+/** An event as it came. */
+export interface EventText extends TextRange {
+  /** Parses it; undefined when it is not JSON in UTF-8. */
+  value(): unknown
+}
+
+/** The two ids of an event, 16 bytes each. */
+export interface EventIds {
+  /** The UUID that its sender gave it. */
+  readonly uuid: Uint8Array
+  /** The one that `inv_` and `attr_` share. */
+  readonly id: Uint8Array
+}
+
+export const newEventIds = (): EventIds => ({ uuid: new Uint8Array(ID_BYTES), id: new Uint8Array(ID_BYTES) })
+
+/** An event that may be taken. */
+export interface CheckedEvent {
+  readonly ids: EventIds
+  readonly partition: number
+  readonly receivedAtMs: number
+  /** Absent when its text says all, and nothing else. */
+  readonly parsed: ParsedEvent | undefined
+}
+
+/**
+ * Checks an event against schema, time and the credential's layers.
+ *
+ * @param ids gets the event's
+ */
+export function checkEvent(
+  text: EventText,
+  caller: Caller,
+  deps: CheckDeps,
+  receivedAtMs: number,
+  ids: EventIds,
+): CheckedEvent | Problem {
+  const tenant = deps.idsOf(caller.tenantId)
+  const usual = readUsualText(text.bytes, text.start, text.end, receivedAtMs)
+  if (usual !== undefined) {
+    const { ingestionLayer, traceIdStart, traceIdEnd } = usual
+    const refused = refusalOf(caller, ingestionLayer, deps)
+    if (refused !== undefined) return refused
+    setIds(ids, tenant, usual.uuid)
+    const partition =
+      traceIdStart === traceIdEnd
+        ? partitionOf(tenant, undefined, ids.id, deps.partitions)
+        : partitionOfTrace(tenant, text.bytes, traceIdStart, traceIdEnd, deps.partitions)
+    return { ids, partition, receivedAtMs, parsed: undefined }
+  }
+
+  const value = text.value()
+  if (value === undefined) return MALFORMED
+  const validation = validateInvocation(value, receivedAtMs)
+  if (!validation.ok) {
+    return problem('VALIDATION_FAILED', 'The event does not match its schema.', { errors: validation.errors })
+  }
+  const { event, shape } = validation
+  const refused = refusalOf(caller, event.ingestion_layer, deps)
+  if (refused !== undefined) return refused
+  setIds(ids, tenant, uuidBytes(event.event_id, eventIdBytes))
+  const partition = partitionOf(tenant, event.trace_id, ids.id, deps.partitions)
+  return { ids, partition, receivedAtMs, parsed: { event, shape } }
+}
+
+/**
+ * Finds the ids of an event that was checked when it first came, whatever the rules or this credential say now.
+ *
+ * @param receivedAtMs the first time
+ * @returns why it is not told: the credential may not ingest events of its layer, and so not read what became of
+ *   them; or nothing that ever was an event is there, and so the key was used with another body
+ */
+export function identify(
+  text: EventText,
+  caller: Caller,
+  deps: Pick<CheckDeps, 'idsOf'>,
+  receivedAtMs: number,
+  ids: EventIds,
+): Problem | undefined {
+  const tenant = deps.idsOf(caller.tenantId)
+  const usual = readUsualText(text.bytes, text.start, text.end, receivedAtMs)
+  if (usual !== undefined) {
+    if (!mayIngest(caller, usual.ingestionLayer)) return LAYER_REFUSED
+    setIds(ids, tenant, usual.uuid)
+    return undefined
+  }
+  const { event_id: eventId, ingestion_layer: ingestionLayer } = (text.value() ?? {}) as Readonly<
+    Record<string, unknown>
+  >
+  if (typeof eventId !== 'string' || !isUuid(eventId) || typeof ingestionLayer !== 'string') return KEY_CONFLICT
+  if (!mayIngest(caller, ingestionLayer)) return LAYER_REFUSED
+  setIds(ids, tenant, uuidBytes(eventId, eventIdBytes))
+  return undefined
+}
+
+function setIds(ids: EventIds, tenant: TenantIds, uuid: Uint8Array): void {
+  for (let i = 0; i < ID_BYTES; i++) ids.uuid[i] = uuid[i] as number
+  invocationIdBytes(tenant, uuid, ids.id)
+}
+const eventIdBytes = new Uint8Array(ID_BYTES)
+
+function refusalOf(caller: Caller, ingestionLayer: string, deps: CheckDeps): Problem | undefined {
+  if (!mayIngest(caller, ingestionLayer)) return LAYER_REFUSED
+  return deps.isDiscoveryOnly(caller.tenantId, ingestionLayer) ? DISCOVERY_ONLY : undefined
+}
+
+const mayIngest = ({ ingestionLayers }: Caller, ingestionLayer: string): boolean =>
+  ingestionLayers === undefined || ingestionLayers.has(ingestionLayer)
+
+export const LAYER_REFUSED = problem('INSUFFICIENT_SCOPE', 'The credential may not ingest events of this layer.', {
+  challenge: 'Bearer realm="attribution", error="insufficient_scope"',
+})
+
+/** What only discovers traffic is never converted into attribution of single calls (spec 4.4). */
+const DISCOVERY_ONLY = problem('VALIDATION_FAILED', 'The event does not match its schema.', {
+  errors: [{ pointer: '/ingestion_layer', detail: 'must not be a source that only discovers traffic' }],
+})
+
+const MALFORMED = problem('MALFORMED_REQUEST', 'The event is not valid JSON in UTF-8.')

@@ -1,0 +1,144 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Publisher } from '../../broker/publisher.js'
+import { STREAM_FULL } from '../../broker/publisher.js'
+import type { Logger } from '../../telemetry/log.js'
+import type { Deliver, Drained, Spool } from '../spool/spool.js'
+
+/** What became of a message: in the log or durable on its way there (only this is a 202), or neither is known. */
+export type Commit = ({ readonly kind: 'stored' } | { readonly kind: 'unavailable'; readonly detail: string }) & {
+  /** The message's bytes must not change yet: the broker did not answer, and its client may still have them to send. */
+  readonly areBytesHeld?: boolean
+}
+
+/** Puts messages into the log, whatever it takes. */
+export interface LogWriter {
+  /** @param payload must not change until it is said what became of it, and then not if it is held */
+  store(subject: string, payload: Uint8Array, messageId: string): Promise<Commit>
+  /** Nothing lies in the spool. */
+  readonly isCaughtUp: boolean
+  close(): Promise<void>
+}
+
+/** One attempt; after it the log counts as away, and the message goes to the spool under the same id. */
+const ATTEMPT_MS = 1_000
+const DRAIN_EVERY_MS = 100
+
+/**
+ * Writes to JetStream, and to the spool while JetStream does not answer: the sender's traffic goes on, and each
+ * message is durable before it is acknowledged. While anything lies in the spool, new messages go behind it, so that
+ * the log gets them in order; it is drained as soon as the broker is back. A message whose acknowledgement was lost
+ * comes twice under one id, which the log or, later, the event's own id makes one.
+ */
+export function createLogWriter(publisher: Publisher, spool: Spool, isBrokerUp: () => boolean, log: Logger): LogWriter {
+  let isClosing = false
+  let draining: Promise<Drained> | undefined
+
+  const drainSoon = setInterval(() => {
+    if (draining !== undefined || spool.isEmpty || !isBrokerUp()) return
+    draining = spool
+      .drain(deliverTo(publisher))
+      .then((drained) => {
+        if (drained.delivered > 0) log.info({ delivered: drained.delivered, end: drained.kind }, 'drained the spool')
+        if (drained.kind === 'failed') log.error({ err: drained.error }, 'the spool could not be drained')
+        return drained
+      })
+      .finally(() => {
+        draining = undefined
+      })
+  }, DRAIN_EVERY_MS)
+
+  const spoolIt = async (subject: string, payload: Uint8Array, messageId: string): Promise<Commit> => {
+    const appended = await spool.append([{ subject, payload, messageId }])
+    switch (appended.kind) {
+      case 'stored':
+        return { kind: 'stored' }
+      case 'full':
+        return { kind: 'unavailable', detail: 'The log cannot be reached, and the spool is full.' }
+      case 'failed':
+        log.error({ err: appended.error }, 'the spool did not take a message')
+        return { kind: 'unavailable', detail: 'The log cannot be reached, and the spool cannot be written.' }
+    }
+  }
+
+  return {
+    get isCaughtUp() {
+      return spool.isEmpty
+    },
+
+    async store(subject, payload, messageId) {
+      if (!isBrokerUp() || !spool.isEmpty) return spoolIt(subject, payload, messageId)
+      const result = await publisher.publish(subject, payload, messageId, ATTEMPT_MS)
+      switch (result.kind) {
+        case 'stored':
+          return { kind: 'stored' }
+        case 'refused':
+          // Full means unprocessed: the spool would only hide it.
+          return {
+            kind: 'unavailable',
+            detail:
+              result.errorCode === STREAM_FULL
+                ? 'The log is full of events that are not processed yet.'
+                : 'The log refused the event.',
+          }
+        case 'unavailable':
+          return { ...(await spoolIt(subject, payload, messageId)), areBytesHeld: true }
+      }
+    },
+
+    async close() {
+      if (isClosing) return
+      isClosing = true
+      clearInterval(drainSoon)
+      await draining
+      await spool.close()
+    },
+  }
+}
+
+/**
+ * A writer that takes nothing as long as there is something to wait for: what dead gateways had spooled goes into the
+ * log first, and whoever sends an event of it again must be known for that.
+ */
+export const writerBehind = (isWaiting: () => boolean, writer: LogWriter): LogWriter => ({
+  get isCaughtUp() {
+    return writer.isCaughtUp
+  },
+  store: (...message) => (isWaiting() ? Promise.resolve(OTHERS_FIRST) : writer.store(...message)),
+  close: () => writer.close(),
+})
+
+const OTHERS_FIRST: Commit = {
+  kind: 'unavailable',
+  detail: 'What another gateway had taken before it ended is still on its way to the log.',
+}
+
+/** Brings what dead gateways had spooled into the log, then gives their folders up. Ends when none is left, or with `signal`. */
+export async function deliverOrphans(
+  spools: readonly Spool[],
+  publisher: Publisher,
+  isBrokerUp: () => boolean,
+  log: Logger,
+  signal: AbortSignal,
+): Promise<void> {
+  const deliver = deliverTo(publisher)
+  for (const spool of spools) {
+    while (!spool.isEmpty && !signal.aborted) {
+      if (isBrokerUp()) {
+        const drained = await spool.drain(async (record) => !signal.aborted && deliver(record))
+        const { delivered } = drained
+        const { folder } = spool
+        if (delivered > 0) log.info({ delivered, folder }, 'delivered what a dead gateway had spooled')
+        if (drained.kind === 'failed') {
+          log.error({ err: drained.error, folder }, 'what a dead gateway had spooled could not be read')
+        }
+      }
+      if (!spool.isEmpty) await sleep(DRAIN_EVERY_MS, undefined, { signal }).catch(() => undefined)
+    }
+    await spool.close()
+  }
+}
+
+const deliverTo =
+  (publisher: Publisher): Deliver =>
+  async ({ subject, payload, messageId }) =>
+    (await publisher.publish(subject, payload, messageId, ATTEMPT_MS)).kind === 'stored'

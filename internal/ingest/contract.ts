@@ -1,0 +1,134 @@
+import { z } from 'zod'
+import { json, type Operation } from '../http/contract/operation.js'
+import { errorCode, fieldError } from '../http/contract/problem-schema.js'
+import { BULK_BYTES_MAX, BULK_EVENTS_MAX, EVENT_BYTES_MAX } from '../invocations/limits.js'
+import { invocationEvent } from '../invocations/schema.js'
+import { exampleId, idInPath, idOf } from '../text/answer-fields.js'
+import { observationEvent } from './observations/schema.js'
+
+/** What the ingestion routes promise (spec 4.5, design section 7). */
+
+const EVENT_ID = '0f8fad5b-d9cb-469f-a165-70867728950e'
+
+const EXAMPLE_EVENT = {
+  event_id: EVENT_ID,
+  ingestion_layer: 'gateway',
+  ingestion_timestamp: '2026-11-21T09:30:00Z',
+  provider: 'openai',
+  requested_model: 'gpt-4o',
+  input_tokens: 1200,
+  output_tokens: 250,
+  attributed_service: 'support-chat',
+}
+
+const acceptedEvent = z
+  .object({
+    invocation_id: idOf('inv'),
+    event_id: z.string(),
+    status: z.literal('queued'),
+    duplicate: z.boolean().meta({ description: 'Whether the event had been taken before, under whatever key.' }),
+  })
+  .meta({ id: 'AcceptedEvent' })
+
+const eventResult = z
+  .object({
+    index: z.int().min(0).meta({ description: 'Place of the event in the request, from 0.' }),
+    event_id: z.string().optional(),
+    invocation_id: idOf('inv').optional(),
+    duplicate: z.boolean().optional(),
+    error_code: errorCode.optional().meta({ description: 'Why it was rejected.' }),
+    errors: z.array(fieldError).optional().meta({
+      description: 'The first ones; absent where those of the events before have a mebibyte.',
+    }),
+  })
+  .meta({ id: 'EventResult' })
+
+const bulkResult = z
+  .object({ accepted: z.int().min(0), rejected: z.int().min(0), results: z.array(eventResult) })
+  .meta({ id: 'BulkResult', description: 'One result an event, in the order of the request.' })
+
+export const INGEST_INVOCATIONS: Operation = {
+  id: 'ingestInvocations',
+  tag: 'Ingestion',
+  summary: 'Take one invocation event, or many',
+  description:
+    `One event as a JSON object of at most ${EVENT_BYTES_MAX} bytes, or up to ${BULK_EVENTS_MAX} as a JSON array or as ` +
+    `NDJSON, ${BULK_BYTES_MAX} bytes at most, which \`Content-Encoding: gzip\` may pack. A 202 means that every event ` +
+    'which was not rejected is stored. An event_id is taken once in seven days. Unknown fields are ignored; fields ' +
+    'under which prompts or completions travel are refused.',
+  body: {
+    contents: {
+      'application/json': {
+        schema: z.union([invocationEvent, z.array(invocationEvent).min(1).max(BULK_EVENTS_MAX)]),
+        example: EXAMPLE_EVENT,
+      },
+      'application/x-ndjson': {
+        schema: z.string().meta({ description: 'One event a line.' }),
+        example: `${JSON.stringify(EXAMPLE_EVENT)}\n`,
+      },
+    },
+  },
+  replies: {
+    202: {
+      description: 'Stored. One event is answered with its ids, many with a result each.',
+      contents: json(z.union([acceptedEvent, bulkResult]), {
+        invocation_id: exampleId('inv'),
+        event_id: EVENT_ID,
+        status: 'queued',
+        duplicate: false,
+      }),
+    },
+  },
+}
+
+export const INGEST_OBSERVATION: Operation = {
+  id: 'ingestObservation',
+  tag: 'Ingestion',
+  summary: 'Take an observation that is no single model call',
+  description: 'Such as the heartbeat of a capture layer. Coverage is worked out from it; it never becomes a record.',
+  body: {
+    contents: json(observationEvent, {
+      event_id: EVENT_ID,
+      type: 'layer.heartbeat',
+      occurred_at: '2026-11-21T09:30:00Z',
+      source: 'gateway-eu-1',
+      data: { version: '1.4.2', queue_depth: 0 },
+    }),
+  },
+  replies: {
+    202: {
+      description: 'Stored.',
+      contents: json(
+        z.object({ event_id: z.string(), status: z.literal('queued') }).meta({ id: 'AcceptedObservation' }),
+        { event_id: EVENT_ID, status: 'queued' },
+      ),
+    },
+  },
+}
+
+const fate = z
+  .object({
+    invocation_id: idOf('inv'),
+    status: z.enum(['queued', 'attributed', 'quarantined']),
+    attribution_id: idOf('attr').optional().meta({ description: 'With `attributed`.' }),
+    stage: z.string().optional().meta({ description: 'With `quarantined`: which stage could not work it off.' }),
+    reason: z.string().optional().meta({ description: 'With `quarantined`.' }),
+  })
+  .meta({ id: 'InvocationFate' })
+
+export const GET_INVOCATION: Operation = {
+  id: 'getInvocation',
+  tag: 'Ingestion',
+  summary: 'What became of an event that was taken',
+  parameters: { id: idInPath('inv', 'invocation_id of the answer to the event.') },
+  replies: {
+    200: {
+      description: 'Queued, attributed, or set aside with the reason.',
+      contents: json(fate, {
+        invocation_id: exampleId('inv'),
+        status: 'attributed',
+        attribution_id: exampleId('attr'),
+      }),
+    },
+  },
+}

@@ -1,0 +1,87 @@
+import type { KeyHash } from '../../ids/key-hash.js'
+import { bytesOf } from '../../ids/key-hash.js'
+import type { Logger } from '../../telemetry/log.js'
+import type { Fingerprint } from './key-table.js'
+
+/** What the read model says of a key: nothing, or the body it was used with. */
+export type Confirmation = 'unknown' | 'same' | 'conflict'
+
+/** Finds keys in the read model: hex of their hash to the fingerprint and the time of their admission. */
+export type FindKeys = (
+  hashes: readonly Uint8Array[],
+) => Promise<
+  ReadonlyMap<string, { readonly fingerprint: Uint8Array; readonly flags: number; readonly admittedAtMs: number }>
+>
+
+interface Question {
+  readonly hash: Uint8Array
+  readonly fingerprint: Uint8Array
+  readonly answer: (confirmation: Confirmation, admittedAtMs: number, flags: number) => void
+}
+
+/** Keys of one query. */
+const BATCH_MAX = 2_000
+/** A read model that has not answered by then is taken for away, */
+const ANSWER_MS = 500
+/** and left alone for so long. */
+const REST_MS = 1_000
+
+/**
+ * Asks the read model for keys that only a filter knows, or that came before the index was loaded; one query at a
+ * time, for all that have come up meanwhile. A read model that is away answers `unknown`: the sender's traffic goes
+ * on, and the event's own id still leaves one record.
+ */
+export function createKeyConfirmation(
+  find: FindKeys,
+  clock: () => number,
+  log: Pick<Logger, 'error'>,
+  answerWithinMs = ANSWER_MS,
+) {
+  const waiting: Question[] = []
+  let isAsking = false
+  let restsUntilMs = 0
+
+  const askAll = async (): Promise<void> => {
+    isAsking = true
+    while (waiting.length > 0) {
+      const batch = waiting.splice(0, BATCH_MAX)
+      const found = await within(answerWithinMs, find(batch.map(({ hash }) => hash))).catch(() => {
+        restsUntilMs = clock() + REST_MS
+        return new Map<string, never>()
+      })
+      for (const { hash, fingerprint, answer } of batch) {
+        const known = found.get(Buffer.from(hash).toString('hex'))
+        const isSame = known !== undefined && Buffer.compare(known.fingerprint, fingerprint) === 0
+        try {
+          if (known === undefined) answer('unknown', 0, 0)
+          else answer(isSame ? 'same' : 'conflict', known.admittedAtMs, known.flags)
+        } catch (cause) {
+          // One caller's fault must not leave the others without an answer, nor end the process.
+          log.error({ err: cause }, 'a request failed on what the read model says of its key')
+        }
+      }
+    }
+    isAsking = false
+  }
+
+  return {
+    ask(key: KeyHash, fingerprint: Fingerprint, answer: Question['answer']): void {
+      if (clock() < restsUntilMs) return answer('unknown', 0, 0)
+      waiting.push({ hash: bytesOf(key), fingerprint: bytesOf(fingerprint), answer })
+      if (!isAsking) {
+        isAsking = true
+        setImmediate(() => void askAll())
+      }
+    },
+  }
+}
+
+/** @throws Error when it takes longer, or whatever it throws */
+function within<T>(ms: number, work: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error('no answer in time')), ms)
+    work.then(resolve, reject).finally(() => clearTimeout(timer))
+  })
+}
+
+export type KeyConfirmation = ReturnType<typeof createKeyConfirmation>

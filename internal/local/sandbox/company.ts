@@ -1,0 +1,100 @@
+import type { IdentityEntry, ServiceEntry } from '../../attribution/directory/directory.js'
+import { type Random, seededRandom } from './random.js'
+
+/** A company that does not exist: the services whose calls fill a sandbox, and the people behind them. */
+export interface SandboxCompany {
+  readonly services: readonly SandboxService[]
+  /** Who works for one service only: a call that states just the identity is still resolved. */
+  readonly identities: readonly IdentityEntry[]
+}
+
+export interface SandboxService extends ServiceEntry {
+  readonly layer: string
+  readonly model: SandboxModel
+  readonly people: readonly string[]
+  /** Calls on a usual working day. */
+  readonly callsADay: number
+  /** Tokens of a usual call. */
+  readonly inputTokens: number
+  readonly outputTokens: number
+  /** Share of the calls that are steps of an agent's workflow. */
+  readonly workflowShare: number
+}
+
+/** A model as a producer names it, and what its calls may carry. */
+export interface SandboxModel {
+  readonly provider: string
+  readonly model: string
+  /** What the answer says has served it, where that is another name. */
+  readonly served?: string
+  readonly region?: string
+  readonly reasons?: true
+  readonly hears?: true
+  readonly caches?: true
+  readonly batches?: true
+  /** Runs on machines of the company's own, which measure what they use; no list has its price. */
+  readonly isOwn?: true
+}
+
+const MODELS: readonly SandboxModel[] = [
+  { provider: 'openai', model: 'gpt-4o-2024-08-06', caches: true, batches: true },
+  { provider: 'openai', model: 'gpt-4o-mini', batches: true },
+  { provider: 'openai', model: 'o3', reasons: true },
+  { provider: 'openai', model: 'gpt-4o-audio-preview', hears: true },
+  { provider: 'azure', model: 'gpt-4o', served: 'gpt-4o-2024-08-06', region: 'westeurope' },
+  { provider: 'anthropic', model: 'claude-sonnet-4-5-20250929', caches: true },
+  { provider: 'bedrock', model: 'us.anthropic.claude-sonnet-4-5-20250929-v1:0', region: 'us-east-1', caches: true },
+  { provider: 'gemini', model: 'gemini-2.5-flash' },
+  { provider: 'mistral', model: 'mistral-large-latest' },
+  { provider: 'in-house', model: 'in-house-7b', isOwn: true },
+]
+const TEAMS = [
+  'support',
+  'sales',
+  'search',
+  'payments',
+  'logistics',
+  'risk',
+  'marketing',
+  'research',
+  'people',
+  'legal',
+]
+const PURPOSES = ['assistant', 'copilot', 'classifier', 'summarizer', 'agent', 'reranker', 'translator', 'extractor']
+const LAYERS = ['application', 'sdk', 'gateway', 'proxy', 'sidecar']
+const FIRST = ['ada', 'alan', 'barbara', 'claude', 'edsger', 'frances', 'grace', 'john', 'katherine', 'radia', 'tony']
+const LAST = ['ashby', 'brandt', 'castro', 'dietrich', 'eriksen', 'fontaine', 'greco', 'hayashi', 'ivanova', 'jones']
+
+/** One service a model, so that every kind of call is there whatever the seed. */
+export function sandboxCompany(seed: number): SandboxCompany {
+  const random = seededRandom(`company ${seed}`)
+  const services = MODELS.map((model, i) => service(model, i, random))
+  return {
+    services,
+    identities: services
+      .filter(({ layer }) => layer === 'proxy' || layer === 'sidecar')
+      .flatMap(({ name, owner, people }) => people.map((person) => ({ name: person, owner, service: name }))),
+  }
+}
+
+function service(model: SandboxModel, place: number, random: Random): SandboxService {
+  const team = TEAMS[place] ?? 'platform'
+  const name = `${team}-${random.pick(PURPOSES)}`
+  // One team is too small to be shown by itself (k = 5).
+  const size = place === 0 ? 3 : random.whole(6, 18)
+  return {
+    name,
+    owner: `team-${team}`,
+    ...(random.happens(0.4) && { aliases: [`${name}-v2`] }),
+    layer: LAYERS[(place + random.whole(0, 1)) % LAYERS.length] ?? 'application',
+    model,
+    people: Array.from(
+      { length: size },
+      (_, i) => `${random.pick(FIRST)}.${random.pick(LAST)}.${team}${i}@example.com`,
+    ),
+    callsADay: random.whole(20, 70),
+    inputTokens: random.whole(300, 6_000),
+    outputTokens: random.whole(60, 900),
+    workflowShare: random.pick([0, 0, 0.3]),
+  }
+}

@@ -1,0 +1,131 @@
+import { randomBytes } from 'node:crypto'
+import { existsSync, readFileSync } from 'node:fs'
+import type { KV } from '@nats-io/kv'
+import { API_KEYS, CLIENTS, SIGNING_KEYS, TENANTS, USERS } from '../../../streams/buckets.js'
+import { createClientSecret, GRANT_TYPES, storedClient, type WantedClient } from '../../access/oauth/clients.js'
+import { createUser, userKey } from '../../access/oauth/users.js'
+import { createApiKey, type Mode, parseApiKey, type StoredApiKey, storeSecret } from '../../auth/api-keys.js'
+import { SCOPES } from '../../auth/scopes.js'
+import { DEFAULT_SETTINGS, type Tenant } from '../../auth/tenant.js'
+import type { Broker } from '../../broker/connect.js'
+import { isLostRace } from '../../broker/errors.js'
+import { ConfigError } from '../../config/settings.js'
+import { deriveTenantIds, formatId, randomId, type TenantIds } from '../../ids/ids.js'
+import type { MasterKeys } from '../../secrets/master-keys.js'
+import { signingKey } from '../../secrets/signing-keys.js'
+import { type InstanceFiles, writePrivate } from './instance.js'
+
+/** What the first user of an instance needs, in `<data-dir>/credentials.json`. */
+export interface Credentials {
+  readonly base_url: string
+  readonly tenant_id: string
+  /** An OAuth client with all scopes, for itself and for people who sign in. */
+  readonly client_id: string
+  readonly client_secret: string
+  /** All scopes. */
+  readonly api_key: string
+  /** A person with all scopes. */
+  readonly admin_username: string
+  readonly admin_password: string
+}
+
+/** Where the first client may send people back to: a program on their own machine, on any port. */
+const FIRST_REDIRECT_URIS = ['http://127.0.0.1/callback', 'http://[::1]/callback']
+
+/**
+ * Makes the first tenant and its key on the first start; later starts keep them. The file is written before the
+ * records, which are then made from it: a crash between them leaves nothing that does not work.
+ */
+export async function bootstrapTenant(
+  broker: Broker,
+  files: InstanceFiles,
+  masterKeys: MasterKeys,
+  mode: Mode,
+  baseUrl: string,
+): Promise<Credentials> {
+  const credentials = await readOrMake(broker, files, masterKeys, mode, baseUrl)
+  const presented = parseApiKey(mode, credentials.api_key)
+  if (presented === undefined) {
+    throw new ConfigError(`${files.credentials} holds no key for mode ${mode}; use another --data-dir for another mode`)
+  }
+
+  const now = new Date().toISOString()
+  const tenant: Tenant = {
+    id: credentials.tenant_id,
+    name: 'First tenant',
+    created_at: now,
+    settings: DEFAULT_SETTINGS,
+  }
+  const key: StoredApiKey = {
+    id: presented.id,
+    tenant_id: credentials.tenant_id,
+    name: 'First key, made at the first start',
+    scopes: SCOPES,
+    ...storeSecret(presented.secret),
+    last_four: credentials.api_key.slice(-4),
+    status: 'active',
+    created_at: now,
+    expires_at: null,
+  }
+  const createdAt = new Date(now)
+  await createUnlessThere(await broker.bucket(TENANTS), tenant.id, () => tenant)
+  await createUnlessThere(await broker.bucket(API_KEYS), key.id, () => key)
+  await createUnlessThere(await broker.bucket(CLIENTS), credentials.client_id, () =>
+    storedClient(credentials.client_id, tenant.id, FIRST_CLIENT, credentials.client_secret, createdAt),
+  )
+  const ids = await tenantIdsOf(broker, masterKeys, tenant.id)
+  const { admin_username: username, admin_password: password } = credentials
+  await createUnlessThere(await broker.bucket(USERS), userKey(tenant.id, username), () =>
+    createUser(tenant.id, ids, { username, password, scopes: SCOPES }, createdAt),
+  )
+  return credentials
+}
+
+const FIRST_CLIENT: WantedClient = {
+  name: 'First client, made at the first start',
+  scopes: SCOPES,
+  grantTypes: GRANT_TYPES,
+  redirectUris: FIRST_REDIRECT_URIS,
+}
+
+/** What an older version has left out of the file is made now. */
+async function readOrMake(
+  broker: Broker,
+  files: InstanceFiles,
+  masterKeys: MasterKeys,
+  mode: Mode,
+  baseUrl: string,
+): Promise<Credentials> {
+  const file = existsSync(files.credentials)
+    ? (JSON.parse(readFileSync(files.credentials, 'utf8')) as Partial<Credentials>)
+    : {}
+  const { base_url: _, ...kept } = file
+  const tenantId = kept.tenant_id ?? formatId('tnt', randomBytes(16))
+  const ids = await tenantIdsOf(broker, masterKeys, tenantId)
+  const current: Credentials = {
+    base_url: baseUrl,
+    tenant_id: tenantId,
+    client_id: randomId('cli', ids),
+    client_secret: createClientSecret(mode),
+    api_key: createApiKey(mode, tenantId, ids, { name: '', scopes: SCOPES, expiresAt: null }, new Date()).secret,
+    admin_username: 'admin',
+    admin_password: randomBytes(18).toString('base64url'),
+    ...kept,
+  }
+  const isAsKept = Object.entries(current).every(([name, value]) => file[name as keyof Credentials] === value)
+  if (!isAsKept) writePrivate(files.credentials, `${JSON.stringify(current, null, 2)}\n`)
+  return current
+}
+
+const tenantIdsOf = async (broker: Broker, masterKeys: MasterKeys, tenantId: string): Promise<TenantIds> =>
+  deriveTenantIds(await signingKey(await broker.bucket(SIGNING_KEYS), masterKeys, 'ids'), tenantId)
+
+/** @param make called only when it is not there: a password costs a while to hash */
+async function createUnlessThere(bucket: KV, key: string, make: () => object | Promise<object>): Promise<void> {
+  if ((await bucket.get(key)) !== null) return
+  try {
+    await bucket.create(key, JSON.stringify(await make()))
+  } catch (cause) {
+    if (!isLostRace(cause)) throw cause
+  }
+}

@@ -1,0 +1,191 @@
+import { randomBytes, randomInt } from 'node:crypto'
+import { createSocket, type Socket } from 'node:dgram'
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { dirname, join, resolve } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { ConfigError } from '../../config/settings.js'
+import { newMasterKey, writeMasterKeys } from '../../secrets/master-keys.js'
+import { isOurProcess } from './processes.js'
+
+/** The files of one instance in its data folder; all of them readable by their owner only. */
+export interface InstanceFiles {
+  readonly dataDir: string
+  readonly logsDir: string
+  readonly masterKey: string
+  readonly credentials: string
+  readonly run: string
+  /** The settings of the roles that run, for the command line. */
+  readonly environment: string
+}
+
+/** Passwords that only this instance's own processes use. */
+export interface InstanceSecrets {
+  readonly natsPassword: string
+  readonly storePassword: string
+}
+
+/** Process ids of an instance: of its supervisor, and of each role. */
+export interface RunFile {
+  readonly up: number
+  readonly roles: Readonly<Record<string, number>>
+}
+
+const ENVIRONMENT_FILE = 'environment.json'
+
+/**
+ * What the roles of the instance in a data folder have been told when it was last started (`ATTRIBUTION_*`), so that a
+ * command can reach it.
+ *
+ * @throws ConfigError when no instance has been started there
+ */
+export function environmentIn(dataDir: string): Readonly<Record<string, string>> {
+  const file = join(resolve(dataDir), ENVIRONMENT_FILE)
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as Record<string, string>
+  } catch (cause) {
+    throw new ConfigError(`${file} cannot be read: is ${dataDir} the data folder of a running instance?`, { cause })
+  }
+}
+
+/**
+ * Makes the data folder and its keys where they are not there yet.
+ *
+ * @param ownsMasterKey whether the master key lies in it
+ * @throws ConfigError when it cannot be written
+ */
+export function openInstance(
+  dataDir: string,
+  ownsMasterKey: boolean,
+): { files: InstanceFiles; secrets: InstanceSecrets } {
+  const folder = resolve(dataDir)
+  const files: InstanceFiles = {
+    dataDir: folder,
+    logsDir: join(folder, 'logs'),
+    masterKey: join(folder, 'master.key'),
+    credentials: join(folder, 'credentials.json'),
+    run: join(folder, 'run.json'),
+    environment: join(folder, ENVIRONMENT_FILE),
+  }
+  const secretsFile = join(folder, 'secrets.json')
+  try {
+    makeFolder(files.logsDir)
+    if (ownsMasterKey && !existsSync(files.masterKey)) writePrivate(files.masterKey, writeMasterKeys([newMasterKey()]))
+    if (!existsSync(secretsFile)) {
+      const made: InstanceSecrets = { natsPassword: randomText(), storePassword: randomText() }
+      writePrivate(secretsFile, `${JSON.stringify(made, null, 2)}\n`)
+    }
+    // Both files must be writable, not only readable: finding out now beats finding out in the middle.
+    writePrivate(join(folder, '.writable'), '')
+    rmSync(join(folder, '.writable'))
+  } catch (cause) {
+    throw new ConfigError(`the data folder ${folder} cannot be written: ${(cause as Error).message}`, { cause })
+  }
+  return { files, secrets: JSON.parse(readFileSync(secretsFile, 'utf8')) as InstanceSecrets }
+}
+
+/** Node's own recursive form never ends where a folder can neither be made nor be missing, as below /proc. */
+function makeFolder(folder: string): void {
+  if (existsSync(folder)) return
+  makeFolder(dirname(folder))
+  mkdirSync(folder, { mode: 0o700 })
+}
+
+/** Whole or not at all, readable by the owner only. */
+export function writePrivate(file: string, text: string): void {
+  const unfinished = `${file}.new`
+  writeFileSync(unfinished, text, { mode: 0o600 })
+  renameSync(unfinished, file)
+}
+
+const randomText = (): string => randomBytes(24).toString('base64url')
+
+const ORPHANS_MS_MAX = 15_000
+
+/**
+ * Takes the data folder for this process. A supervisor that still runs keeps it; what a killed one has left behind
+ * is waited for, since its processes are ending by themselves, and ended when they do not.
+ *
+ * @throws ConfigError when another supervisor runs on the folder
+ */
+export async function takeOver(files: InstanceFiles): Promise<void> {
+  if (!existsSync(files.run)) return
+  const { up, roles } = JSON.parse(readFileSync(files.run, 'utf8')) as RunFile
+  if (up !== process.pid && isOurProcess(up, 'up')) {
+    throw new ConfigError(
+      `the data folder ${files.dataDir} is in use by process ${up}; stop it, or choose another with --data-dir`,
+    )
+  }
+  const deadline = performance.now() + ORPHANS_MS_MAX
+  for (const [role, pid] of Object.entries(roles)) {
+    while (isOurProcess(pid, role)) {
+      if (performance.now() > deadline) process.kill(pid, 'SIGKILL')
+      await sleep(50)
+    }
+  }
+}
+
+export const writeRunFile = (files: InstanceFiles, roles: ReadonlyMap<string, number>): void =>
+  writePrivate(
+    files.run,
+    `${JSON.stringify({ up: process.pid, roles: Object.fromEntries(roles) } satisfies RunFile)}\n`,
+  )
+
+/** Below those that Linux (from 32768 on) and others lend to connections that go out: one might take a port before it is used. */
+const PORTS = { from: 10_000, below: 32_000, triesMax: 100 } as const
+
+/**
+ * A port on loopback that is free now, and that no other call gets, in no process of this machine, as long as this
+ * process lives: between the call and the use, and while who listens on it is started again, nobody does.
+ */
+export async function freePort(): Promise<number> {
+  for (let tries = 1; ; tries++) {
+    const port = randomInt(PORTS.from, PORTS.below)
+    const claim = createSocket('udp4')
+    try {
+      await claimPort(claim, port)
+      await requireNoListener(port)
+      return port
+    } catch (cause) {
+      claim.close()
+      if (tries === PORTS.triesMax) throw cause
+    }
+  }
+}
+
+/** The UDP port of a number says who has the TCP port: it is in nobody's way, and free again when its process ends. */
+function claimPort(claim: Socket, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    claim.once('error', reject)
+    claim.bind({ port, address: '127.0.0.1', exclusive: true }, () => {
+      claim.unref()
+      resolve()
+    })
+  })
+}
+
+async function requireNoListener(port: number): Promise<void> {
+  const server = createServer()
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, '127.0.0.1', resolve)
+  })
+  await new Promise((resolve) => server.close(resolve))
+}
+
+/**
+ * Makes sure that nobody listens on the port. uWebSockets.js would share it with a stranger without a word, and
+ * each would get a part of the requests.
+ *
+ * @throws ConfigError with one line that says what to do
+ */
+export function requireFreePort(host: string, port: number): Promise<void> {
+  return new Promise((resolvePort, reject) => {
+    const server = createServer()
+    server.once('error', (cause: NodeJS.ErrnoException) => {
+      const what = cause.code === 'EADDRINUSE' ? 'is taken by another process' : `cannot be used (${cause.code})`
+      reject(new ConfigError(`port ${port} on ${host} ${what}; choose another with --port`, { cause }))
+    })
+    server.listen({ host, port, exclusive: true }, () => server.close(() => resolvePort()))
+  })
+}

@@ -1,0 +1,227 @@
+import type { Readable } from 'node:stream'
+import type { ClickHouseClient } from '@clickhouse/client'
+import { EXPORT_GROUPS } from '../../tables/export-groups.js'
+import { isShown, type Staged } from './export-groups.js'
+import { METERS, type Meter, NO_METER } from './export-meters.js'
+
+/**
+ * The rows of a FOCUS file, out of staged groups: how each column comes about (shared rules: a group of calls passes its
+ * cost through at a price of 1 USD; tokens that the price book has priced are metered at their price).
+ */
+
+/** How a meter shows: as SkuMeter, in ids, in sentences, and in the details of a price. */
+const SHOWN: Readonly<
+  Record<Meter, readonly [skuMeter: string, slug: string, direction: string, cacheAction?: string]>
+> = {
+  input: ['Input Tokens', 'input', 'Input', 'Uncached'],
+  output: ['Output Tokens', 'output', 'Output'],
+  cache_read: ['Cache Read Tokens', 'cache-read', 'Input', 'Read'],
+  cache_write: ['Cache Write Tokens', 'cache-write', 'Input', 'Write'],
+  cache_write_1h: ['Cache Write 1 Hour Tokens', 'cache-write-1h', 'Input', 'Write'],
+  reasoning: ['Reasoning Tokens', 'reasoning', 'Output'],
+  audio_input: ['Audio Input Tokens', 'audio-input', 'Input', 'Uncached'],
+  audio_output: ['Audio Output Tokens', 'audio-output', 'Output'],
+  audio_cache_read: ['Audio Cache Read Tokens', 'audio-cache-read', 'Input', 'Read'],
+}
+
+/** A text of each meter by its number. */
+const byMeter = (passed: string, textOf: (meter: Meter) => string): string =>
+  `[${[passed, ...METERS.map(textOf)].map((text) => `'${text}'`).join(', ')}][meter + 1]`
+
+const DETAILS = byMeter('', (meter) => {
+  const [, , direction, cacheAction] = SHOWN[meter]
+  return `,"x_TokenDirection":"${direction}"${cacheAction === undefined ? '' : `,"x_TokenCacheAction":"${cacheAction}"`}`
+})
+
+/** What stands in every row. */
+export interface FocusConstants {
+  readonly tenantId: string
+  /** Display name of the tenant. */
+  readonly tenantName: string
+  /** Whoever charges the owners. */
+  readonly issuer: string
+  /** Product names of providers, where they are other than `<provider> API`. */
+  readonly products: Readonly<Record<string, string>>
+}
+
+const IS_PASSED = `meter = ${NO_METER}`
+/** 1 USD a unit and the cost as quantity, or what the price book says of a million tokens. */
+const UNIT_PRICE = `if(${IS_PASSED}, toDecimal128(1, 18), unit_price * toDecimal128(1000000, 0))`
+const SKU_ID = `concat(provider, if(served_model = '', '', concat('/', served_model)), ${byMeter('', (meter) => `/${SHOWN[meter][1]}`)})`
+const OWNER = "nullIf(owner, '')"
+const tag = (name: string, column: string): string =>
+  `if(${column} = '', '', concat('"${name}":', toJSONString(${column})))`
+
+type Instants = (date: string) => string
+
+/** An expression for each column that some version of the standard, or we, have. */
+const expressions = (instant: Instants): Readonly<Record<string, string>> => ({
+  BilledCost: 'cost',
+  BillingAccountId: '{tenant:String}',
+  BillingAccountName: "nullIf({tenant_name:String}, '')",
+  BillingCurrency: "'USD'",
+  BillingPeriodEnd: instant('addMonths(month, 1)'),
+  BillingPeriodStart: instant('month'),
+  ChargeCategory: "'Usage'",
+  ChargeClass: 'CAST(NULL AS Nullable(String))',
+  ChargeDescription: `concat('Attributed AI inference: ', provider, if(served_model = '', '', concat(' ', served_model)),
+    ${byMeter('', (meter) => ` ${SHOWN[meter][0].toLowerCase()}`)},
+    if(owner = '', '', concat(', owner ', owner)), if(service = '', '', concat(', service ', service)))`,
+  ChargeFrequency: "'Usage-Based'",
+  ChargePeriodEnd: instant('charge_end'),
+  ChargePeriodStart: instant('charge_start'),
+  ConsumedQuantity: 'CAST(consumed AS Decimal(38, 0))',
+  ConsumedUnit: "if(is_counted, 'Tokens', 'Requests')",
+  ContractedCost: 'cost',
+  ContractedUnitPrice: UNIT_PRICE,
+  EffectiveCost: 'cost',
+  HostProviderName: 'provider',
+  InvoiceIssuerName: '{issuer:String}',
+  ListCost: 'cost',
+  ListUnitPrice: UNIT_PRICE,
+  PricingCategory: `if(${IS_PASSED}, 'Other', 'Standard')`,
+  PricingQuantity: `if(${IS_PASSED}, cost, CAST(toDecimal128(tokens, 0) * toDecimal128('0.000001', 6) AS Decimal(38, 18)))`,
+  PricingUnit: `if(${IS_PASSED}, 'USD', '1000000 Tokens')`,
+  ProviderName: 'provider',
+  PublisherName: 'provider',
+  ServiceCategory: "'AI and Machine Learning'",
+  ServiceName: "transform(provider, {providers:Array(String)}, {products:Array(String)}, concat(provider, ' API'))",
+  ServiceProviderName: 'provider',
+  ServiceSubcategory: "'Generative AI'",
+  SkuId: SKU_ID,
+  SkuMeter: byMeter('Attributed Inference', (meter) => SHOWN[meter][0]),
+  SkuPriceDetails: `if(served_model = '', NULL, concat('{"x_ModelId":', toJSONString(served_model), ${DETAILS}, '}'))`,
+  SkuPriceId: `concat(${SKU_ID}, '/', if(${IS_PASSED}, 'pass-through', price))`,
+  SubAccountId: OWNER,
+  SubAccountName: OWNER,
+  SubAccountType: "if(owner = '', NULL, 'Owner')",
+  Tags: `if(owner = '' AND service = '', NULL, concat('{', ${tag('owner', 'owner')},
+    if(owner = '' OR service = '', '', ','), ${tag('service', 'service')}, '}'))`,
+  x_CarbonDioxideEquivalentGrams: 'if(carbon_known = 0, NULL, carbon_gco2e)',
+  x_CarbonIsLowerBound: 'CAST(if(carbon_known = 0, NULL, carbon_known < invocations) AS Nullable(Bool))',
+  x_CohortSuppressed: 'is_folded',
+  x_EnergyIsLowerBound: 'CAST(if(energy_known = 0, NULL, energy_known < invocations) AS Nullable(Bool))',
+  x_EnergyWattHours: 'if(energy_known = 0, NULL, energy_wh)',
+  x_InputTokenCount:
+    'if(has_calls AND input_counted = invocations, CAST(input_tokens AS Nullable(Decimal(38, 0))), NULL)',
+  x_InvocationCount: 'if(has_calls, CAST(invocations AS Nullable(Decimal(38, 0))), NULL)',
+  x_MinimumConfidence: 'confidence',
+  x_OutputTokenCount:
+    'if(has_calls AND output_counted = invocations, CAST(output_tokens AS Nullable(Decimal(38, 0))), NULL)',
+})
+
+const IS_COUNTED = `${IS_PASSED} ? input_counted = invocations AND output_counted = invocations : true`
+const COUNTED_TOKENS = `${IS_PASSED} ? input_tokens + output_tokens : tokens`
+const OF_JOB = 'job_id = {job:String} AND staging IN {stagings:Array(String)}'
+const IS_SHOWN = isShown('{folded:Array(UInt64)}')
+
+const SHOWN_GROUPS = `
+  SELECT month, charge_start, charge_end, provider, owner, service, served_model, meter, price, unit_price, cost, tokens,
+    (${IS_COUNTED}) AS is_counted, is_counted ? (${COUNTED_TOKENS}) : invocations AS consumed,
+    invocations, input_tokens, input_counted, output_tokens, output_counted,
+    energy_wh, energy_known, carbon_gco2e, carbon_known, has_calls, confidence, false AS is_folded
+  FROM ${EXPORT_GROUPS} WHERE ${OF_JOB} AND ${IS_SHOWN}`
+
+/** One row a month and provider, of its days within the period: all that may not be shown by itself. */
+const FOLDED_GROUPS = `
+  SELECT f_month AS month, greatest(f_month, toDate({from:String})) AS charge_start,
+    least(addMonths(f_month, 1), toDate({to:String})) AS charge_end, provider,
+    '' AS owner, '' AS service, '' AS served_model, toUInt8(${NO_METER}) AS meter, '' AS price, toDecimal128(1, 18) AS unit_price,
+    f_cost AS cost, toUInt64(0) AS tokens, f_counted AS is_counted, f_counted ? f_tokens : f_calls AS consumed,
+    f_calls AS invocations, f_input AS input_tokens, f_input_counted AS input_counted,
+    f_output AS output_tokens, f_output_counted AS output_counted,
+    f_energy AS energy_wh, f_energy_known AS energy_known, f_carbon AS carbon_gco2e, f_carbon_known AS carbon_known,
+    f_has_calls AS has_calls, f_confidence AS confidence, true AS is_folded
+  FROM (
+    SELECT month AS f_month, provider, sum(cost) AS f_cost, min(${IS_COUNTED}) = 1 AS f_counted, sum(${COUNTED_TOKENS}) AS f_tokens,
+      sum(invocations) AS f_calls, sum(input_tokens) AS f_input, sum(input_counted) AS f_input_counted,
+      sum(output_tokens) AS f_output, sum(output_counted) AS f_output_counted,
+      sum(energy_wh) AS f_energy, sum(energy_known) AS f_energy_known, sum(carbon_gco2e) AS f_carbon, sum(carbon_known) AS f_carbon_known,
+      max(has_calls) AS f_has_calls, min(confidence) AS f_confidence
+    FROM ${EXPORT_GROUPS} WHERE ${OF_JOB} AND NOT (${IS_SHOWN}) GROUP BY f_month, provider)`
+
+/** Every group has another key, so that the order is the same whenever it is asked for. */
+const ORDER = 'charge_start, provider, owner, service, served_model, meter, price'
+
+export interface FocusRowsQuestion extends Staged {
+  /** Which rows: those of groups that are shown, in their order; or of folded groups; or of both, month by month. */
+  readonly of: 'shown' | 'folded' | 'all'
+  /** Keys of groups that are folded beside small ones. */
+  readonly folded: readonly string[]
+  /** In their order. */
+  readonly columns: readonly string[]
+  /** First day of the period, and the day after its last, YYYY-MM-DD. */
+  readonly from: string
+  readonly to: string
+  readonly constants: FocusConstants
+}
+
+const csvInstant: Instants = (date) => `concat(toString(${date}), 'T00:00:00Z')`
+const parquetInstant: Instants = (date) => `toDateTime64(${date}, 3, 'UTC')`
+
+const SELECTS = {
+  shown: { groups: SHOWN_GROUPS, order: ORDER },
+  folded: { groups: FOLDED_GROUPS, order: ORDER },
+  all: { groups: `${SHOWN_GROUPS} UNION ALL ${FOLDED_GROUPS}`, order: `month, is_folded, ${ORDER}` },
+} as const
+
+/**
+ * Streams rows in the engine's own serialization: CSV lines (RFC 4180) without a header, packed as one gzip member (RFC
+ * 1952), of which there is none where there is no row; or a Parquet file. The same rows are the same bytes.
+ *
+ * @throws within the stream, too, when the engine fails in its midst
+ */
+export async function streamFocusRows(
+  store: ClickHouseClient,
+  question: FocusRowsQuestion,
+  format: 'csv' | 'parquet',
+  signal: AbortSignal,
+): Promise<Readable> {
+  const { jobId, stagings, of, folded, columns, from, to, constants } = question
+  const expressionOf = expressions(format === 'csv' ? csvInstant : parquetInstant)
+  const { groups, order } = SELECTS[of]
+  const selected = columns.map((name) => {
+    const expression = expressionOf[name]
+    if (expression === undefined) throw new Error(`there is no column ${name}`)
+    return `${expression} AS ${name}`
+  })
+  const result = await store.exec({
+    query: `SELECT ${selected.join(',\n')} FROM (${groups}) ORDER BY ${order} FORMAT ${format === 'csv' ? 'CSV' : 'Parquet'}`,
+    query_params: {
+      job: jobId,
+      stagings,
+      folded: folded.map(BigInt),
+      from,
+      to,
+      tenant: constants.tenantId,
+      tenant_name: constants.tenantName,
+      issuer: constants.issuer,
+      providers: Object.keys(constants.products),
+      products: Object.values(constants.products),
+    },
+    abort_signal: signal,
+    clickhouse_settings: {
+      readonly: '2',
+      format_csv_null_representation: '',
+      output_format_csv_crlf_end_of_line: 1,
+      output_format_json_escape_forward_slashes: 0,
+      ...(format === 'csv' && { ...IN_LARGE_BLOCKS, ...PACKED }),
+    },
+    ...(format === 'csv' && { http_headers: { 'Accept-Encoding': 'gzip' }, decompress_response_stream: false }),
+  })
+  return result.stream as Readable
+}
+
+/**
+ * Rows of a block are put in order at once; blocks are merged row by row, which takes five times as long. So a block is to
+ * hold a slice, if that is no larger than what two threads would have in hand by default.
+ */
+const IN_LARGE_BLOCKS = {
+  max_threads: 1,
+  max_block_size: '131072',
+  preferred_block_size_bytes: '0',
+  output_format_parallel_formatting: 0,
+} as const
+
+/** Lines repeat most of what they say: a higher level takes longer and packs them hardly better. */
+const PACKED = { enable_http_compression: 1, http_zlib_compression_level: '2' } as const

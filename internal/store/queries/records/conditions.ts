@@ -1,0 +1,120 @@
+import { FIELDS, type FieldName, type FieldType, type Operator } from '../../../filters/fields.js'
+import type { Condition } from '../../../filters/parse.js'
+import { columnOf } from '../../tables/sorted-copies.js'
+
+/** Filters as SQL conditions. Names come from the allowlist, values are bound: nothing that was sent is written into a query. */
+
+/** The parameters of one query, by name. */
+export class Bindings {
+  readonly params: Record<string, unknown> = {}
+
+  /** @returns the placeholder */
+  bind(value: string | number, type: string): string {
+    const name = `p${Object.keys(this.params).length}`
+    this.params[name] = value
+    return `{${name}:${type}}`
+  }
+}
+
+/** A condition over a record table; `false` when no record can meet it, `true` when every one does. */
+export type Clause = string | boolean
+
+export function clauseOf(condition: Condition, bindings: Bindings): Clause {
+  const { field, operator, values } = condition
+  const column = field === 'invocation_id' ? 'id' : columnOf(field)
+  const { type } = FIELDS[field] as { readonly type: FieldType }
+  switch (type.kind) {
+    case 'confidence':
+      return confidenceClause(operator, values, bindings)
+    case 'choice':
+      if (operator === 'contains') {
+        const found = type.values.filter((value) => value.includes(values[0] ?? ''))
+        return found.length === 0 ? false : compare(column, 'in', found, (value) => bindings.bind(value, 'String'))
+      }
+      break
+    case 'text':
+      if (operator === 'contains') return containsClause(field, values[0] ?? '', bindings)
+  }
+  return compare(column, operator, values, (value) => operandOf(type.kind, value, bindings))
+}
+
+/** An operand in its column's own type: another one, such as a float literal, would not use the index. */
+export function operandOf(kind: FieldType['kind'], value: string, bindings: Bindings): string {
+  switch (kind) {
+    case 'text':
+    case 'choice':
+      return bindings.bind(value, 'String')
+    case 'amount':
+      return bindings.bind(value, 'Decimal(38, 18)')
+    case 'confidence':
+      return bindings.bind(value, 'Decimal(5, 4)')
+    case 'instant':
+      return `fromUnixTimestamp64Milli(${bindings.bind(withinColumn(value), 'Int64')})`
+    case 'id':
+      return `CAST(unhex(${bindings.bind(value, 'String')}) AS FixedString(16))`
+  }
+}
+
+const COMPARISONS = { eq: '=', ne: '!=', gt: '>', gte: '>=', lt: '<', lte: '<=' } as const
+
+function compare(
+  column: string,
+  operator: Operator,
+  values: readonly string[],
+  operand: (value: string) => string,
+): string {
+  if (operator === 'in') return `${column} IN (${values.map(operand).join(', ')})`
+  return `${column} ${COMPARISONS[operator as keyof typeof COMPARISONS]} ${operand(values[0] ?? '')}`
+}
+
+/** The column's few values are searched, not its rows. */
+const containsClause = (field: FieldName, text: string, bindings: Bindings): string =>
+  `${columnOf(field)} IN (
+    SELECT value FROM attribution_values
+    WHERE tenant_id = {tenant:String} AND field = ${bindings.bind(field, 'String')}
+      AND position(value, ${bindings.bind(text, 'String')}) > 0)`
+
+/** What DateTime64 can hold; no record lies beyond. */
+const FIRST_MS = Date.UTC(1900, 0, 1)
+const LAST_MS = Date.UTC(2299, 11, 31)
+const withinColumn = (ms: string): string => String(Math.min(Math.max(Number(ms), FIRST_MS), LAST_MS))
+
+/** Confidence is stored in ten-thousandths: an operand between two of them is moved to the one that asks the same. */
+function confidenceClause(operator: Operator, values: readonly string[], bindings: Bindings): Clause {
+  const bind = (steps: number): string => operandOf('confidence', decimalOf(Math.min(steps, STEPS_MAX)), bindings)
+  const stored = values.map(stepsOf).filter(({ isExact, floor }) => isExact && floor <= STEPS_MAX)
+  const [{ floor, ceiling } = { floor: 0, ceiling: 0 }] = values.map(stepsOf)
+  switch (operator) {
+    case 'eq':
+    case 'in':
+      return stored.length === 0 ? false : `confidence IN (${stored.map((one) => bind(one.floor)).join(', ')})`
+    case 'ne':
+      return stored.length === 0 ? true : `confidence != ${bind(floor)}`
+    case 'gt':
+      return `confidence > ${bind(floor)}`
+    case 'lte':
+      return `confidence <= ${bind(floor)}`
+    case 'gte':
+      return `confidence >= ${bind(ceiling)}`
+    case 'lt':
+      return `confidence < ${bind(ceiling)}`
+    case 'contains':
+      throw new Error('no operator of a number')
+  }
+}
+
+/** Of Decimal(5, 4). */
+const STEPS_MAX = 99_999
+
+/** The ten-thousandths at and around a decimal of at most 20 digits before the point; beyond the column all are alike. */
+function stepsOf(text: string): { readonly floor: number; readonly ceiling: number; readonly isExact: boolean } {
+  const [whole = '0', fraction = ''] = text.split('.')
+  const floor = Number(`${whole}${fraction.slice(0, 4).padEnd(4, '0')}`)
+  const isExact = /^0*$/.test(fraction.slice(4))
+  return { floor, ceiling: isExact ? floor : floor + 1, isExact }
+}
+
+const decimalOf = (steps: number): string => {
+  const digits = String(steps).padStart(5, '0')
+  return `${digits.slice(0, -4)}.${digits.slice(-4)}`
+}

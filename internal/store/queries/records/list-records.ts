@@ -1,0 +1,302 @@
+import type { ClickHouseClient } from '@clickhouse/client'
+import { FIELDS, type Field, type SortField } from '../../../filters/fields.js'
+import type { Condition, Sort } from '../../../filters/parse.js'
+import { isSetTooLarge } from '../../failures.js'
+import { AS_OF_SNAPSHOT, BEGUN_BY_SNAPSHOT, snapshotParams } from '../../snapshot.js'
+import { columnOf, INDEXES_OF_GRANULES, tableSortedBy } from '../../tables/sorted-copies.js'
+import { namedRecord, RECORD, type StoredAttribution } from './attributions.js'
+import { closedAmong, versionKey } from './closed.js'
+import { Bindings, clauseOf, operandOf } from './conditions.js'
+import {
+  type After,
+  type Look,
+  leftOfValue,
+  lookAt,
+  mostSelectiveFirst,
+  ordersOf,
+  planReading,
+  type ReadingPlan,
+} from './reading-plan.js'
+import type { RecordSample } from './record-sample.js'
+
+/** A page of records by filters and sort, read from the table whose order answers it with the least reading. */
+
+/** What a partner may see of a tenant's records: those of some layers, less those that may not be taken out. */
+export interface AttributionView {
+  readonly ingestionLayers: readonly string[]
+}
+
+export interface RecordsQuestion {
+  readonly tenantId: string
+  readonly snapshotMs: number
+  /** All of them hold. */
+  readonly conditions: readonly Condition[]
+  readonly sort: Sort
+  readonly after: After | undefined
+  /** Rows at most. */
+  readonly limit: number
+  readonly view?: AttributionView | undefined
+}
+
+/** Which of the sorted copies hold all rows; one that is still being filled is not read. */
+export type IsFilled = (table: string) => boolean
+
+/**
+ * Work that a query of a page may cost at most; one that needs more is answered with an error, not with a wait. The threads
+ * yield to those of inserts, so that no reader delays what comes in.
+ */
+const READ_LIMITS = {
+  max_execution_time: 5,
+  max_memory_usage: '400000000',
+  max_threads: 2,
+  os_threads_nice_value_query: 5,
+  // What decides is read first, as it is written; what was closed is looked at for what is left.
+  optimize_move_to_prewhere: 0,
+  // Up to so many values found by text are looked for in indexes.
+  use_index_for_in_with_subqueries_max_values: '1000',
+  // Only the rows of the page are read whole, wherever their sort keys came from.
+  query_plan_optimize_lazy_materialization: 1,
+  query_plan_max_limit_for_lazy_materialization: '1000',
+  // Looked through first, the granules' indexes leave out what need not be read (20 ms); looked at one by one, all is read (120).
+  use_skip_indexes_on_data_read: 0,
+  // A page is full after few rows: no part is read ahead of its turn.
+  read_in_order_use_buffering: 0,
+} as const
+
+/**
+ * Without `use_skip_indexes`, parts would not be left out by their times either: what came in since the snapshot was read to
+ * its end, for a first match that is not there.
+ */
+const IGNORING_GRANULES = { ignore_data_skipping_indices: INDEXES_OF_GRANULES } as const
+
+/**
+ * A page that is found without the granules' indexes is found after few rows, by one thread: for two, parts are cut in pieces,
+ * and one that lies further back in the order, where perhaps nothing matches, is read for its first match, which nobody
+ * waits for (three million rows, 35 ms).
+ */
+const WITHOUT_GRANULES = { ...IGNORING_GRANULES, max_threads: 1 } as const
+
+/**
+ * Up to so many rows are rather sorted than looked for in the order of the sort: about what both ways cost alike.
+ */
+const SORTED_ROWS_MAX = 200_000
+
+/**
+ * With more closed versions of the tenant, a page's rows are held against these alone: to hold all in memory takes a sixth of
+ * a millisecond a thousand, and a job that attributes a month again closes millions.
+ */
+const CLOSED_MAX = 100_000
+/** Rounds that are read so, each of twice as many rows as the one before: where all were closed, what was not is rare. */
+const ROUNDS_MAX = 4
+/** So many times a page is read at first: some of its rows are closed. */
+const SPARE = 1.25
+
+/** Of so many pages a sample does not err by one. */
+const LONG_PAGES = 8
+
+const SHOWN_OF_VIEW = "export_eligibility != 'residency_restricted'"
+
+/**
+ * A tenant's records as of a snapshot.
+ *
+ * @param sample of the tenant's records, where there is one: the same page without it, but later
+ * @param signal aborts the query when the caller leaves
+ */
+export async function listRecords(
+  store: ClickHouseClient,
+  question: RecordsQuestion,
+  isFilled: IsFilled,
+  sample: RecordSample | undefined,
+  signal: AbortSignal,
+): Promise<StoredAttribution[]> {
+  const bindings = new Bindings()
+  const look = lookAt(question.conditions, sample)
+  const clauses = mostSelectiveFirst(question.conditions, look).map((condition) => clauseOf(condition, bindings))
+  if (clauses.includes(false)) return []
+  const { table, byGranules } = await choosePlan(store, question, isFilled, look, signal)
+
+  const { sort, after, view, limit } = question
+  const conditions = clauses.filter((clause) => typeof clause === 'string')
+  if (view !== undefined) {
+    const layers = view.ingestionLayers.map((layer) => bindings.bind(layer, 'String')).join(', ')
+    conditions.push(layers === '' ? '0' : `ingestion_layer IN (${layers})`, SHOWN_OF_VIEW)
+  }
+  const direction = sort.isDescending ? 'DESC' : 'ASC'
+  const order = ['tenant_id', columnOf(sort.field), 'id'].map((column) => `${column} ${direction}`).join(', ')
+  const settings = byGranules ? READ_LIMITS : { ...READ_LIMITS, ...WITHOUT_GRANULES }
+  const read = async ({ bounds, left }: Stretch, rowsMax: number, validity: Validity): Promise<StoredAttribution[]> => {
+    const result = await store.query({
+      query: `SELECT ${RECORD} FROM ${table} PREWHERE ${ofTenant([...conditions, ...bounds])}
+              WHERE ${[validity.clause, ...left].join(' AND ')}
+              ORDER BY ${order} LIMIT ${bindings.bind(rowsMax, 'UInt32')}`,
+      query_params: { ...snapshotParams(question.tenantId, question.snapshotMs), ...bindings.params },
+      format: 'JSONEachRow',
+      clickhouse_settings: { ...settings, max_rows_in_set: String(validity.closedMax) },
+      abort_signal: signal,
+    })
+    return (await result.json<StoredAttribution & { id_hex: string }>()).map(namedRecord)
+  }
+  const isInOrder = table === tableSortedBy(sort.field)
+  const isLong = (last: After): boolean => isInOrder && leftOfValue(last, sort, look) > LONG_PAGES * limit
+  const rowsBehind: RowsBehind = async (last, rowsMax, validity) => {
+    const stretches = last === undefined ? [EVERYTHING] : behind(last, sort, isLong, bindings)
+    const rows: StoredAttribution[] = []
+    for (const stretch of stretches) {
+      rows.push(...(await read(stretch, rowsMax - rows.length, validity)))
+      if (rows.length === rowsMax) break
+    }
+    return rows
+  }
+  try {
+    if (sample === undefined || sample.closedRows <= CLOSED_MAX) return await rowsBehind(after, limit, VALID)
+  } catch (cause) {
+    if (!isSetTooLarge(cause)) throw cause
+  }
+  return withoutClosed(store, question, rowsBehind, signal)
+}
+
+/** Which versions a query leaves out; `closedMax`: more values to hold rows against make it fail, 0: none do. */
+interface Validity {
+  readonly clause: string
+  readonly closedMax: number
+}
+const VALID: Validity = { clause: AS_OF_SNAPSHOT, closedMax: CLOSED_MAX }
+const VALID_AT_ANY_COST: Validity = { clause: AS_OF_SNAPSHOT, closedMax: 0 }
+const BEGUN: Validity = { clause: BEGUN_BY_SNAPSHOT, closedMax: 0 }
+
+/** So many rows of the question in its order, behind a record. */
+type RowsBehind = (last: After | undefined, rowsMax: number, validity: Validity) => Promise<StoredAttribution[]>
+
+/** A page of a tenant with so many closed versions that its rows are rather looked up among them. */
+async function withoutClosed(
+  store: ClickHouseClient,
+  { tenantId, snapshotMs, sort, after, limit }: RecordsQuestion,
+  rowsBehind: RowsBehind,
+  signal: AbortSignal,
+): Promise<StoredAttribution[]> {
+  const page: StoredAttribution[] = []
+  let last = after
+  for (let round = 0; round < ROUNDS_MAX; round++) {
+    const rowsMax = Math.ceil(limit * SPARE) * 2 ** round
+    const read = await rowsBehind(last, rowsMax, BEGUN)
+    const isEnd = read.length < rowsMax
+    // Versions of one record may stand side by side, and the next round begins behind all of them.
+    const rows = isEnd ? read : read.slice(0, read.findLastIndex(({ id }) => id !== read.at(-1)?.id) + 1)
+    const closed = await closedAmong(store, tenantId, rows, snapshotMs, signal)
+    page.push(...rows.filter((row) => !closed.has(versionKey(row))))
+    if (page.length >= limit || isEnd) return page.slice(0, limit)
+    const lastRow = rows.at(-1)
+    if (lastRow === undefined) break
+    const [value, idHex] = keyOf(lastRow, sort.field)
+    last = { value, idHex }
+  }
+  return [...page, ...(await rowsBehind(last, limit - page.length, VALID_AT_ANY_COST))]
+}
+
+/** A stretch of the order, in which a page is looked for. */
+interface Stretch {
+  /** For the primary index. */
+  readonly bounds: readonly string[]
+  /** For what it leaves. */
+  readonly left: readonly string[]
+}
+
+const EVERYTHING: Stretch = { bounds: [], left: [] }
+
+/**
+ * The one place where the tenant comes in: no query over records is written without it. It comes last, since the primary
+ * key leaves hardly a row of others to look at.
+ */
+const ofTenant = (conditions: readonly string[]): string =>
+  [...conditions, 'tenant_id = {tenant:String}'].map((condition) => `(${condition})`).join(' AND ')
+
+/**
+ * What comes behind a record in the order, one stretch after the other. Where few sort values are shared by many records,
+ * the index has to skip by the id too: else a page deep within one value reads all of it that comes before (1.7 million
+ * records for page 1,000 of a model). Where hardly any is shared, a plain bound is found faster, by bisection. So is the rest
+ * of one value, as a stretch of its own: as part of one question, each granule behind is looked at (10 ms for ten
+ * million records).
+ *
+ * @param isLong whether so many records are left of the value that the page is hardly ever longer
+ */
+function behind(
+  after: After,
+  { field, isDescending }: Sort,
+  isLong: (after: After) => boolean,
+  bindings: Bindings,
+): Stretch[] {
+  const { value, idHex } = after
+  const column = columnOf(field)
+  const { kind } = typeOf(field)
+  const bound = operandOf(kind, value, bindings)
+  const id = operandOf('id', idHex, bindings)
+  const than = isDescending ? '<' : '>'
+  if (kind !== 'text' && kind !== 'confidence') {
+    return [{ bounds: [`${column} ${than}= ${bound}`], left: [`(${column}, id) ${than} (${bound}, ${id})`] }]
+  }
+  const [ofValue, ofOthers] = [`${column} = ${bound} AND id ${than} ${id}`, `${column} ${than} ${bound}`]
+  if (!isLong(after)) return [{ bounds: [`${ofOthers} OR (${ofValue})`], left: [] }]
+  return [ofValue, ofOthers].map((stretch) => ({ bounds: [stretch], left: [] }))
+}
+
+const typeOf = (field: keyof typeof FIELDS): Field['type'] => FIELDS[field].type
+
+/**
+ * Where the page is looked for: as the sample advises; where that does not know, the orders of filters are asked what they
+ * would read, which takes the engine some ten milliseconds, and the order of the sort is read by the granules' indexes
+ * where that is too much.
+ */
+async function choosePlan(
+  store: ClickHouseClient,
+  { tenantId, snapshotMs, conditions, sort, after, limit }: RecordsQuestion,
+  isFilled: IsFilled,
+  look: Look | undefined,
+  signal: AbortSignal,
+): Promise<ReadingPlan> {
+  const base = tableSortedBy('event_time')
+  if (conditions.some(findsFew)) return { table: base, byGranules: true }
+  const plan = planReading({ conditions, sort, afterValue: after?.value, limit }, look, isFilled)
+  if (plan !== undefined) return plan
+  const bySort = isFilled(tableSortedBy(sort.field)) ? tableSortedBy(sort.field) : base
+  const sorted = { table: bySort, byGranules: true }
+  // What is not a value is nearly everything, as a rule.
+  const candidates = ordersOf({ conditions, sort }).filter(
+    ({ table, known }) => isFilled(table) && known.some(({ operator }) => operator !== 'ne'),
+  )
+  if (candidates.length === 0) return sorted
+
+  const bindings = new Bindings()
+  const clauses = conditions.map((condition) => clauseOf(condition, bindings)).filter((clause) => clause !== true)
+  const where = ofTenant([...clauses.map(String), BEGUN_BY_SNAPSHOT])
+  const result = await store.query({
+    query: `EXPLAIN ESTIMATE ${candidates.map(({ table }) => `SELECT 1 FROM ${table} WHERE ${where}`).join(' UNION ALL ')}`,
+    query_params: { ...snapshotParams(tenantId, snapshotMs), ...bindings.params },
+    format: 'JSONEachRow',
+    // The order of one filter knows that filter by its primary key; of further ones the granules' indexes know.
+    clickhouse_settings: conditions.length > 1 ? READ_LIMITS : { ...READ_LIMITS, ...IGNORING_GRANULES },
+    abort_signal: signal,
+  })
+  const estimates = await result.json<{ table: string; rows: string }>()
+  // A table of which nothing would be read is not among the estimates.
+  const rowsOf = new Map(estimates.map(({ table, rows }) => [table, Number(rows)]))
+  const [best] = candidates
+    .map(({ table }) => ({ table, rows: rowsOf.get(table) ?? 0 }))
+    .sort((one, other) => one.rows - other.rows)
+  return best !== undefined && best.rows <= SORTED_ROWS_MAX ? { table: best.table, byGranules: true } : sorted
+}
+
+/** Ids and traces: found in the base by their own index. */
+const findsFew = ({ field, operator }: Condition): boolean =>
+  (field === 'id' || field === 'invocation_id' || field === 'trace_id') && (operator === 'eq' || operator === 'in')
+
+/** The sort key of a record, as its cursor carries it. */
+export function keyOf(record: StoredAttribution, field: SortField): readonly [value: string, idHex: string] {
+  switch (field) {
+    case 'event_time':
+      return [record.event_time_ms, record.id]
+    case 'materialized_at':
+      return [record.valid_from_ms, record.id]
+    default:
+      return [record[field], record.id]
+  }
+}

@@ -1,0 +1,133 @@
+import type { ClickHouseClient } from '@clickhouse/client'
+import { FIELDS, type FieldName } from '../../../filters/fields.js'
+import type { Condition } from '../../../filters/parse.js'
+import { ATTRIBUTIONS } from '../../tables/attributions.js'
+import { CLOSED } from '../../tables/closed.js'
+import { columnOf } from '../../tables/sorted-copies.js'
+
+/**
+ * Some thousand of a tenant's records, from all over the time it has any: by them is judged how many records a filter
+ * finds, and how far apart they lie in an order. Numbers are rounded, and versions that were closed are among them.
+ */
+export interface RecordSample {
+  /** Records of the tenant that one of the sample stands for. */
+  readonly rowsOfEach: number
+  /** Versions of the tenant that are closed, about. */
+  readonly closedRows: number
+  /** In the order of `materialized_at`. */
+  readonly records: readonly SampledRecord[]
+}
+
+/** The fields of a record, those that are numbers or times as numbers, ids as hex. */
+export type SampledRecord = Readonly<Record<FieldName, string | number>>
+
+/** So many places of the table, and neighbours at each, a tenant's sample is taken from at most. */
+const PLACES = 192
+export const NEIGHBOURS = 16
+/** Places asked for at most, where the tenant has but a part of the table. */
+const PLACES_ASKED_MAX = 4_096
+/** Fewer say nothing, and of a tenant that has so few nothing needs to be known. */
+const RECORDS_MIN = 500
+/** A neighbour is so many rows from the next: within one granule, past calls of the same trace. */
+const STEP = 120
+
+/** It is nobody's page that waits for it. */
+const READ_LIMITS = {
+  max_execution_time: 30,
+  max_threads: 1,
+  max_memory_usage: '400000000',
+  os_threads_nice_value_query: 10,
+  use_index_for_in_with_subqueries_max_values: String(PLACES_ASKED_MAX * NEIGHBOURS),
+} as const
+
+/** @returns undefined where the tenant has too few records for one */
+export async function sampleRecords(
+  store: ClickHouseClient,
+  tenantId: string,
+  signal: AbortSignal,
+): Promise<RecordSample | undefined> {
+  const ask = async <T>(query: string, params: Record<string, unknown>): Promise<T[]> => {
+    const result = await store.query({
+      query,
+      query_params: params,
+      format: 'JSONEachRow',
+      clickhouse_settings: READ_LIMITS,
+      abort_signal: signal,
+    })
+    return result.json<T>()
+  }
+  const rowsIn = async (table: string): Promise<number> => {
+    const query = `EXPLAIN ESTIMATE SELECT 1 FROM ${table} WHERE tenant_id = {tenant:String}`
+    const estimated = await ask<{ rows: string }>(query, { tenant: tenantId })
+    return estimated.reduce((sum, { rows }) => sum + Number(rows), 0)
+  }
+  const ofTenant = await rowsIn(ATTRIBUTIONS.name)
+  if (ofTenant < RECORDS_MIN * STEP) return undefined
+  const counted = await ask<{ rows: string }>(`SELECT count() AS rows FROM ${ATTRIBUTIONS.name}`, {})
+  const rows = Number(counted[0]?.rows ?? 0)
+
+  // Rows are numbered through all parts; places that lie in other tenants' rows are not read.
+  const places = Math.min(PLACES_ASKED_MAX, Math.ceil((PLACES * rows) / ofTenant))
+  const found = await ask<Record<string, string>>(
+    `SELECT ${COLUMNS} FROM ${ATTRIBUTIONS.name} WHERE tenant_id = {tenant:String}
+       AND (_part_starting_offset + _part_offset) IN (
+         SELECT number * {distance:UInt64} + arrayJoin(range({neighbours:UInt64})) * ${STEP} FROM numbers({places:UInt64}))`,
+    { tenant: tenantId, distance: Math.floor(rows / places), neighbours: NEIGHBOURS, places },
+  )
+  if (found.length < RECORDS_MIN) return undefined
+  const texts = new Map<string, string>()
+  const records = found.map((row) => sampled(row, texts))
+  records.sort((one, other) => Number(one.materialized_at) - Number(other.materialized_at))
+  return { rowsOfEach: ofTenant / found.length, closedRows: await rowsIn(CLOSED.name), records }
+}
+
+const NAMES = (Object.keys(FIELDS) as FieldName[]).filter((name) => name !== 'invocation_id')
+const isNumber = (field: FieldName): boolean => ['amount', 'confidence', 'instant'].includes(FIELDS[field].type.kind)
+
+const COLUMNS = NAMES.map((name) => {
+  const column = columnOf(name)
+  if (name === 'id') return `lower(hex(id)) AS ${name}_sampled`
+  if (FIELDS[name].type.kind === 'instant') return `toUnixTimestamp64Milli(${column}) AS ${name}_sampled`
+  return `${column} AS ${name}_sampled`
+}).join(', ')
+
+/** Equal texts are one, so that a sample is small. */
+function sampled(row: Record<string, string>, texts: Map<string, string>): SampledRecord {
+  const of = (name: FieldName): string | number => {
+    const text = row[`${name}_sampled`] ?? ''
+    if (isNumber(name)) return Number(text)
+    const known = texts.get(text)
+    if (known === undefined) texts.set(text, text)
+    return known ?? text
+  }
+  const known = Object.fromEntries(NAMES.map((name) => [name, of(name)]))
+  return { ...known, invocation_id: known['id'] } as SampledRecord
+}
+
+/** A value as samples hold it. @param value as conditions and cursors carry it */
+export const sampledValue = (field: FieldName, value: string): string | number =>
+  isNumber(field) ? Number(value) : value
+
+/** Whether a record meets a condition, but for what rounding does to numbers. */
+export function roughly({ field, operator, values }: Condition): (record: SampledRecord) => boolean {
+  const [first = ''] = values
+  const operands = new Set(values.map((value) => sampledValue(field, value)))
+  const other = sampledValue(field, first)
+  switch (operator) {
+    case 'eq':
+    case 'in':
+      return (record) => operands.has(record[field])
+    case 'ne':
+      return (record) => record[field] !== other
+    case 'gt':
+      return (record) => record[field] > other
+    case 'gte':
+      return (record) => record[field] >= other
+    case 'lt':
+      return (record) => record[field] < other
+    case 'lte':
+      return (record) => record[field] <= other
+    case 'contains':
+      return (record) => String(record[field]).includes(first)
+  }
+}

@@ -1,0 +1,111 @@
+import type { ClickHouseClient } from '@clickhouse/client'
+import type { AttributionRow } from '../../tables/attributions.js'
+import { readRows } from './versions.js'
+
+/** A record's place in the order of a tenant's records. */
+export interface Place {
+  readonly eventTimeMs: number
+  /** Hex of the 16 bytes. */
+  readonly recordId: string
+}
+
+/** A tenant's records between two places: behind the first, up to and with the second. */
+export interface Slice {
+  readonly tenantId: string
+  readonly after: Place
+  readonly until: Place
+}
+
+/** Before every record of an instant or later. */
+export const placeBefore = (eventTimeMs: number): Place => ({ eventTimeMs: eventTimeMs - 1, recordId: 'f'.repeat(32) })
+
+const instant = (param: string): string => `fromUnixTimestamp64Milli({${param}:Int64})`
+const place = (name: string): string =>
+  `(${instant(`${name}_time`)}, CAST(unhex({${name}_id:String}) AS FixedString(16)))`
+const placeParams = (name: string, { eventTimeMs, recordId }: Place) => ({
+  [`${name}_time`]: eventTimeMs,
+  [`${name}_id`]: recordId,
+})
+
+/** The place of the record that lies `count` records behind another, or of the last before an instant; undefined behind all. */
+export async function placeBehind(
+  store: ClickHouseClient,
+  tenantId: string,
+  after: Place,
+  beforeMs: number,
+  count: number,
+): Promise<Place | undefined> {
+  const result = await store.query({
+    query: `SELECT toUnixTimestamp64Milli(max(at).1), lower(hex(max(at).2)) FROM (
+              SELECT (event_time, id) AS at FROM attributions
+              WHERE tenant_id = {tenant:String} AND event_time >= ${instant('after_time')}
+                AND event_time < ${instant('before')} AND (event_time, id) > ${place('after')}
+              ORDER BY tenant_id, event_time, id LIMIT {count:UInt32})
+            HAVING count() > 0`,
+    query_params: { tenant: tenantId, ...placeParams('after', after), before: beforeMs, count },
+    format: 'JSONCompactEachRow',
+  })
+  const [found] = await result.json<[string, string]>()
+  return found && { eventTimeMs: Number(found[0]), recordId: found[1] }
+}
+
+const IN_SLICE = `tenant_id = {tenant:String}
+  AND event_time >= ${instant('after_time')} AND event_time <= ${instant('until_time')}
+  AND (event_time, id) > ${place('after')} AND (event_time, id) <= ${place('until')}`
+
+const sliceParams = ({ tenantId, after, until }: Slice) => ({
+  tenant: tenantId,
+  ...placeParams('after', after),
+  ...placeParams('until', until),
+})
+
+/** Valid just before an instant, and not by a person's decision. */
+const undecidedBefore = (timesOfClosed: string): string => `valid_from < ${instant('before')}
+  AND evidence_basis != 'manual_override' AND output_state != 'disputed'
+  AND (id, valid_from) NOT IN (
+    SELECT id, valid_from FROM closed
+    WHERE tenant_id = {tenant:String} AND closed_at < ${instant('before')} AND ${timesOfClosed})`
+
+/** The versions of a slice that were valid just before an instant, but for those that people have decided on. */
+export const undecidedRows = (store: ClickHouseClient, slice: Slice, beforeMs: number): Promise<AttributionRow[]> =>
+  readRows(
+    store,
+    `WHERE ${IN_SLICE} AND ${undecidedBefore(
+      `event_time >= ${instant('after_time')} AND event_time <= ${instant('until_time')}`,
+    )}`,
+    { ...sliceParams(slice), before: beforeMs },
+  )
+
+/** The versions of a slice that are valid from an instant on. */
+export const rowsValidFrom = (store: ClickHouseClient, slice: Slice, validFromMs: number): Promise<AttributionRow[]> =>
+  readRows(store, `WHERE ${IN_SLICE} AND valid_from = ${instant('from')}`, { ...sliceParams(slice), from: validFromMs })
+
+/** Records of the same traces that lie outside a slice, by up to an hour: as they were valid just before an instant. */
+export const tracePeers = (store: ClickHouseClient, slice: Slice, beforeMs: number): Promise<AttributionRow[]> =>
+  readRows(
+    store,
+    `WHERE tenant_id = {tenant:String} AND NOT (${IN_SLICE}) AND ${NEAR} AND ${undecidedBefore(NEAR)}
+       AND trace_id IN (SELECT DISTINCT trace_id FROM attributions WHERE ${IN_SLICE} AND trace_id != '')
+     LIMIT ${PEERS_MAX}`,
+    { ...sliceParams(slice), before: beforeMs },
+  )
+
+const NEAR = `event_time >= ${instant('after_time')} - INTERVAL 1 HOUR AND event_time <= ${instant('until_time')} + INTERVAL 1 HOUR`
+const PEERS_MAX = 50_000
+
+/** Records and versions of a tenant whose events lie in a window: how much there is to look at, at most. */
+export async function countRecords(
+  store: ClickHouseClient,
+  tenantId: string,
+  fromMs: number,
+  toMs: number,
+): Promise<number> {
+  const result = await store.query({
+    query: `SELECT uniqExact(id) FROM attributions
+            WHERE tenant_id = {tenant:String} AND event_time >= ${instant('from')} AND event_time < ${instant('to')}`,
+    query_params: { tenant: tenantId, from: fromMs, to: toMs },
+    format: 'JSONCompactEachRow',
+  })
+  const [[count = '0'] = []] = await result.json<[string]>()
+  return Number(count)
+}

@@ -1,0 +1,98 @@
+import type { ClickHouseClient } from '@clickhouse/client'
+import type { Position } from '../../../invocations/group.js'
+import { readUint64, streamFixedRows } from '../../fixed-rows.js'
+import { idPortions } from '../../id-portions.js'
+import { ATTRIBUTIONS } from '../../tables/attributions.js'
+
+/** Which event a record came from, and where that event stood in stage A's log. */
+export interface RecordSource {
+  /** 16 bytes. */
+  readonly id: Uint8Array
+  readonly validFromMs: number
+  readonly logId: number
+  readonly position: Position
+}
+
+const COLUMNS = 'id, valid_from, source_log, source_sequence, source_index'
+const ROW_BYTES = 16 + 8 + 4 + 8 + 4
+
+function readSource(bytes: Buffer, at: number): RecordSource {
+  return {
+    id: bytes.subarray(at, at + 16),
+    validFromMs: readUint64(bytes, at + 16),
+    logId: bytes.readUInt32LE(at + 24),
+    position: { sequence: readUint64(bytes, at + 28), index: bytes.readUInt32LE(at + 36) },
+  }
+}
+
+/** The sources of a partition's records that became valid since an instant, the oldest first, as they come. */
+export function recordSourcesSince(
+  store: ClickHouseClient,
+  partition: number,
+  sinceMs: number,
+): AsyncGenerator<RecordSource> {
+  const query = `SELECT ${COLUMNS} FROM ${ATTRIBUTIONS.name}
+    WHERE source_partition = {partition:UInt16} AND valid_from >= fromUnixTimestamp64Milli({since:Int64})
+    ORDER BY valid_from`
+  return streamFixedRows(store, query, { partition, since: sinceMs }, ROW_BYTES, readSource)
+}
+
+/** An event that has a record. */
+export interface RecordedEventId {
+  /** The 16 bytes that `inv_` and `attr_` share. */
+  readonly id: Uint8Array
+  readonly validFromMs: number
+}
+
+const EVENT_ID_BYTES = 16 + 8
+
+/**
+ * The events of all tenants whose records became valid since an instant, the oldest first, as they come. An event comes
+ * once for each version of its record.
+ */
+export function recordedEventIdsSince(store: ClickHouseClient, sinceMs: number): AsyncGenerator<RecordedEventId> {
+  const query = `SELECT id, valid_from FROM ${ATTRIBUTIONS.name}
+    WHERE valid_from >= fromUnixTimestamp64Milli({since:Int64}) ORDER BY valid_from`
+  return streamFixedRows(store, query, { since: sinceMs }, EVENT_ID_BYTES, (bytes, at) => ({
+    id: bytes.subarray(at, at + 16),
+    validFromMs: readUint64(bytes, at + 16),
+  }))
+}
+
+/**
+ * Where the events with these ids came from, as far as they have records, from whichever partition; the earliest
+ * version of each.
+ */
+export async function recordSourcesOf(
+  store: ClickHouseClient,
+  ids: readonly Uint8Array[],
+  sinceMs: number,
+): Promise<RecordSource[]> {
+  const sources: RecordSource[] = []
+  for (const portion of idPortions(ids)) {
+    const query = `SELECT ${COLUMNS} FROM ${ATTRIBUTIONS.name}
+      WHERE id IN (SELECT CAST(unhex(arrayJoin({ids:Array(String)})) AS FixedString(16)))
+        AND valid_from >= fromUnixTimestamp64Milli({since:Int64})
+      ORDER BY valid_from LIMIT 1 BY id`
+    const params = { ids: portion.map(hexOf), since: sinceMs }
+    for await (const source of streamFixedRows(store, query, params, ROW_BYTES, readSource)) sources.push(source)
+  }
+  return sources
+}
+
+/** Which of the ids have a record, as lower-case hex. */
+export async function recordedIds(store: ClickHouseClient, ids: readonly Uint8Array[]): Promise<ReadonlySet<string>> {
+  const recorded = new Set<string>()
+  for (const portion of idPortions(ids)) {
+    const result = await store.query({
+      query: `SELECT DISTINCT lower(hex(id)) FROM ${ATTRIBUTIONS.name}
+              WHERE id IN (SELECT CAST(unhex(arrayJoin({ids:Array(String)})) AS FixedString(16)))`,
+      query_params: { ids: portion.map(hexOf) },
+      format: 'JSONCompactEachRow',
+    })
+    for (const [id] of await result.json<[string]>()) recorded.add(id)
+  }
+  return recorded
+}
+
+const hexOf = (id: Uint8Array): string => Buffer.from(id.buffer, id.byteOffset, id.length).toString('hex')

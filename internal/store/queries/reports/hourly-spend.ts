@@ -1,0 +1,60 @@
+import type { ClickHouseClient } from '@clickhouse/client'
+import { parseSum, type Quantity } from '../../../units/quantity.js'
+
+/** What one service, owner and provider cost hour by hour. */
+export interface HourlySpend {
+  readonly service: string
+  readonly owner: string
+  readonly provider: string
+  /** By beginning of the hour, milliseconds since the epoch; hours without spend are left out. */
+  readonly spent: ReadonlyMap<number, Quantity<'USD'>>
+  /** The first hour in reach of which anything is known. */
+  readonly firstMs: number
+}
+
+/** What an hour is compared with. */
+export interface SpendWindow {
+  /** At least so much was spent in the hour. Decimal text. */
+  readonly atLeastUsd: string
+  readonly weeks: number
+  readonly trailingHours: number
+}
+
+const READ_LIMITS = { max_execution_time: 30, max_memory_usage: '1000000000' } as const
+
+/** Of those that spent enough in an hour: that hour, the same one of the weeks before, and the hours before it. */
+export async function hourlySpendOf(
+  store: ClickHouseClient,
+  tenantId: string,
+  hourMs: number,
+  { atLeastUsd, weeks, trailingHours }: SpendWindow,
+): Promise<HourlySpend[]> {
+  const group = 'service, owner, provider'
+  const result = await store.query({
+    query: `SELECT ${group}, groupArrayIf((toUnixTimestamp(hour), toString(cost)),
+                (dateDiff('hour', hour, at) % 168 = 0 OR dateDiff('hour', hour, at) <= {trailing:UInt32})), toUnixTimestamp(min(hour))
+            FROM (
+              SELECT ${group}, toStartOfHour(bucket) AS hour, sum(cost_usd) AS cost, toDateTime({hour:UInt32}) AS at
+              FROM usage_15m
+              WHERE tenant_id = {tenant:String} AND bucket < at + INTERVAL 1 HOUR
+                AND bucket >= at - toIntervalWeek({weeks:UInt32})
+                AND (${group}) IN (
+                  SELECT ${group} FROM usage_15m
+                  WHERE tenant_id = {tenant:String} AND bucket >= toDateTime({hour:UInt32})
+                    AND bucket < toDateTime({hour:UInt32}) + INTERVAL 1 HOUR
+                  GROUP BY ${group} HAVING sum(cost_usd) >= {atLeast:Decimal(38, 18)})
+              GROUP BY ${group}, hour)
+            GROUP BY ${group}`,
+    query_params: { tenant: tenantId, hour: hourMs / 1000, atLeast: atLeastUsd, weeks, trailing: trailingHours },
+    format: 'JSONCompactEachRow',
+    clickhouse_settings: READ_LIMITS,
+  })
+  type Row = readonly [string, string, string, readonly (readonly [number, string])[], number]
+  return (await result.json<Row>()).map(([service, owner, provider, hours, firstS]) => ({
+    service,
+    owner,
+    provider,
+    spent: new Map(hours.map(([atS, cost]) => [atS * 1000, parseSum<'USD'>(cost)])),
+    firstMs: firstS * 1000,
+  }))
+}

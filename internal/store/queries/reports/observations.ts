@@ -1,0 +1,44 @@
+import type { ClickHouseClient } from '@clickhouse/client'
+import type { Position } from '../../../invocations/group.js'
+import { idPortions } from '../../id-portions.js'
+import { OBSERVATIONS_TABLE } from '../../tables/observations.js'
+
+/** An observation that is in the table, and where it stood in which log. */
+export interface ObservationSource {
+  readonly tenantId: string
+  /** A UUID in lower case. */
+  readonly eventId: string
+  readonly logId: number
+  readonly position: Position
+}
+
+/** Where the observations with these ids came from, of whichever tenants. @param eventIds UUIDs */
+export async function observationSources(
+  store: ClickHouseClient,
+  eventIds: readonly string[],
+): Promise<ObservationSource[]> {
+  const sources: ObservationSource[] = []
+  for (const portion of idPortions(eventIds)) {
+    const result = await store.query({
+      query: `SELECT tenant_id, event_id, source_log, source_sequence, source_index FROM ${OBSERVATIONS_TABLE.name}
+              WHERE event_id IN (SELECT arrayJoin({ids:Array(UUID)}))`,
+      query_params: { ids: [...portion] },
+      format: 'JSONCompactEachRow',
+    })
+    for (const row of await result.json<[string, string, number, string, number]>()) {
+      const [tenantId, eventId, logId, sequence, index] = row
+      sources.push({ tenantId, eventId, logId, position: { sequence: Number(sequence), index } })
+    }
+  }
+  return sources
+}
+
+export async function countObservations(store: ClickHouseClient, tenantId: string): Promise<number> {
+  const result = await store.query({
+    query: `SELECT count() FROM ${OBSERVATIONS_TABLE.name} WHERE tenant_id = {tenant:String}`,
+    query_params: { tenant: tenantId },
+    format: 'JSONCompactEachRow',
+  })
+  const [row] = await result.json<[string]>()
+  return Number(row?.[0] ?? 0)
+}

@@ -1,0 +1,242 @@
+import { createHash } from 'node:crypto'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { storedCodes } from '../../../../internal/access/oauth/authorization-codes.js'
+import { oauthRoutes } from '../../../../internal/access/oauth/authorization-server.js'
+import { createClient } from '../../../../internal/access/oauth/clients.js'
+import { openKeyRing } from '../../../../internal/access/oauth/key-rotation.js'
+import { partiesOf } from '../../../../internal/access/oauth/parties.js'
+import { storedSessions } from '../../../../internal/access/oauth/sessions.js'
+import { createTokenKeys } from '../../../../internal/access/oauth/token-keys.js'
+import { createUser, type StoredUser } from '../../../../internal/access/oauth/users.js'
+import type { AuditEntry } from '../../../../internal/auth/audit-entry.js'
+import { type RunningServer, serve } from '../../../../internal/http/server.js'
+import { createLog } from '../../../../internal/telemetry/log.js'
+import { AUTHORIZATION_CODES, SESSIONS, TOKEN_KEYS } from '../../../../streams/buckets.js'
+import { TENANT, TENANT_IDS } from '../../../support/api-keys.js'
+import { budgetsOf } from '../../../support/authenticators.js'
+import { openBrowser } from '../../../support/browser.js'
+import { type Buckets, launchBuckets } from '../../../support/buckets.js'
+import { masterKeysOf } from '../../../support/master-keys.js'
+import { publicServer } from '../../../support/public-server.js'
+
+const CALLBACK = 'https://client.example/callback'
+const PASSWORD = 'correct horse battery'
+const VERIFIER = 'v'.repeat(43)
+const CHALLENGE = createHash('sha256').update(VERIFIER).digest('base64url')
+const created = createClient(
+  'production',
+  TENANT,
+  TENANT_IDS,
+  {
+    name: 'Example',
+    scopes: ['read:attribution', 'admin:config'],
+    grantTypes: ['authorization_code', 'refresh_token'],
+    redirectUris: [CALLBACK],
+  },
+  new Date(),
+)
+const client = created.stored
+const NOW_MS = Date.now()
+
+let buckets: Buckets
+let server: RunningServer
+let ada: StoredUser
+let bob: StoredUser
+const audited: AuditEntry[] = []
+const denied: string[] = []
+let denyTokensOf = async (id: string): Promise<void> => void denied.push(id)
+
+beforeAll(async () => {
+  buckets = await launchBuckets()
+  const make = (username: string, scopes: StoredUser['scopes']) =>
+    createUser(TENANT, TENANT_IDS, { username, password: PASSWORD, scopes }, new Date())
+  ada = await make('ada', ['read:attribution'])
+  bob = await make('bob', ['read:reporting'])
+  const people = [ada, bob]
+  const masterKeys = masterKeysOf(1)
+  const ring = await openKeyRing(await buckets.open(TOKEN_KEYS), masterKeys, 'production', Date.now())
+  const routes = oauthRoutes({
+    mode: 'production',
+    parties: partiesOf('production', 'http://127.0.0.1'),
+    keys: createTokenKeys(masterKeys, ring),
+    findClient: (id) => (id === client.id ? client : undefined),
+    findUser: (id) => people.find((user) => user.id === id),
+    findUserNamed: (tenantId, name) => people.find((user) => user.tenant_id === tenantId && user.username === name),
+    codes: storedCodes(await buckets.open(AUTHORIZATION_CODES)),
+    sessions: storedSessions(await buckets.open(SESSIONS), async (id) => denyTokensOf(id)),
+    signInKey: new Uint8Array(32).fill(1),
+    deny: async () => undefined,
+    budgetsOf,
+    tokenLifeS: 900,
+    auditSink: { record: async (entry) => void audited.push(entry) },
+    isBrokerUp: () => true,
+    // It stands still: ten guesses may take a while.
+    clock: () => NOW_MS,
+  })
+  server = await serve({ host: '127.0.0.1', port: 0, errorDocsUrl: 'http://docs/errors' }, routes, {
+    ...publicServer('/', () => undefined).deps,
+    log: createLog('test', 'silent'),
+  })
+})
+afterAll(async () => {
+  await server.drain()
+  await buckets.close()
+})
+beforeEach(() => {
+  audited.length = 0
+})
+
+/** Of each entry what it says of a deed and of who did it. */
+const deeds = () =>
+  audited.map(({ tenantId, action, outcome, errorCode, actor, target }) => {
+    expect(tenantId).toBe(TENANT)
+    return [action, outcome, errorCode, actor, target]
+  })
+
+async function signIn(fields: Record<string, string>) {
+  const browser = openBrowser()
+  const query = new URLSearchParams({
+    response_type: 'code',
+    client_id: client.id,
+    redirect_uri: CALLBACK,
+    scope: 'read:attribution admin:config',
+    code_challenge: CHALLENGE,
+    code_challenge_method: 'S256',
+  })
+  await browser.open(`http://127.0.0.1:${server.port}/v1/oauth/authorize?${query}`)
+  return browser.submit({ decision: 'allow', ...fields })
+}
+
+async function post(path: 'token' | 'revoke', fields: Record<string, string>) {
+  const answer = await fetch(`http://127.0.0.1:${server.port}/v1/oauth/${path}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    body: new URLSearchParams({ client_id: client.id, client_secret: created.secret, ...fields }),
+  })
+  return { status: answer.status, json: (await answer.json()) as { refresh_token: string } }
+}
+const redeem = (code: string) =>
+  post('token', { grant_type: 'authorization_code', code, code_verifier: VERIFIER, redirect_uri: CALLBACK })
+const refresh = (token: string) => post('token', { grant_type: 'refresh_token', refresh_token: token })
+
+/** A person's sign-in as far as the code. */
+async function code(): Promise<string> {
+  const { location } = await signIn({ username: 'ada', password: PASSWORD })
+  return location?.searchParams.get('code') ?? ''
+}
+
+test('a right password that opens none of the scopes is written down', async () => {
+  const { location } = await signIn({ username: 'bob', password: PASSWORD })
+
+  expect(location?.searchParams.get('error')).toBe('invalid_scope')
+  expect(deeds()).toEqual([['session.sign_in', 'refused', 'INSUFFICIENT_SCOPE', bob.id, client.id]])
+})
+
+test.each(['', 'yes', 'Allow'])('what is neither a yes nor a no opens nothing: decision=%s', async (decision) => {
+  const { status, location } = await signIn({ username: 'ada', password: PASSWORD, decision })
+
+  expect([status, location]).toEqual([400, undefined])
+  expect(deeds()).toEqual([])
+})
+
+test('a token is not to be kept by caches of any age', async () => {
+  const answer = await fetch(`http://127.0.0.1:${server.port}/v1/oauth/token`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    body: new URLSearchParams({
+      client_id: client.id,
+      client_secret: created.secret,
+      grant_type: 'authorization_code',
+      code: await code(),
+      code_verifier: VERIFIER,
+      redirect_uri: CALLBACK,
+    }),
+  })
+  await answer.text()
+
+  expect([answer.status, answer.headers.get('cache-control'), answer.headers.get('pragma')]).toEqual([
+    200,
+    'no-store',
+    'no-cache',
+  ])
+})
+
+test('a person’s no is written down', async () => {
+  const { location } = await signIn({ decision: 'deny' })
+
+  expect(location?.searchParams.get('error')).toBe('access_denied')
+  expect(deeds()).toEqual([['session.sign_in', 'refused', 'INVALID_CREDENTIALS', null, client.id]])
+})
+
+test('an attempt that comes too often is written down, at whomever it was made', { timeout: 60_000 }, async () => {
+  for (let guess = 0; guess < 10; guess++) await signIn({ username: 'bob', password: `guess ${guess}` })
+
+  expect((await signIn({ username: 'bob', password: PASSWORD })).status).toBe(429)
+
+  expect(deeds().slice(9)).toEqual([
+    ['session.sign_in', 'refused', 'INVALID_CREDENTIALS', null, bob.id],
+    ['session.sign_in', 'refused', 'RATE_LIMITED', null, bob.id],
+  ])
+})
+
+test('a person whose code comes twice is signed out, once', async () => {
+  const twice = await code()
+  await redeem(twice)
+  audited.length = 0
+
+  for (let again = 0; again < 2; again++) expect((await redeem(twice)).status).toBe(400)
+
+  expect(deeds()).toEqual([
+    ['session.sign_out', 'succeeded', null, client.id, ada.id],
+    ['token.issue', 'refused', 'MALFORMED_REQUEST', client.id, client.id],
+    ['token.issue', 'refused', 'MALFORMED_REQUEST', client.id, client.id],
+  ])
+})
+
+test('a person whose refresh token comes twice is signed out, once', async () => {
+  const { json } = await redeem(await code())
+  await refresh(json.refresh_token)
+  audited.length = 0
+
+  for (let again = 0; again < 2; again++) expect((await refresh(json.refresh_token)).status).toBe(400)
+
+  expect(deeds()).toEqual([
+    ['session.sign_out', 'succeeded', null, client.id, ada.id],
+    ['token.refresh', 'refused', 'MALFORMED_REQUEST', client.id, client.id],
+    ['token.refresh', 'refused', 'MALFORMED_REQUEST', client.id, client.id],
+  ])
+})
+
+test('a person whose refresh token is revoked is signed out, once', async () => {
+  const { json } = await redeem(await code())
+  audited.length = 0
+
+  for (let again = 0; again < 2; again++) {
+    expect((await post('revoke', { token: json.refresh_token })).status).toBe(200)
+  }
+
+  expect(deeds()).toEqual([
+    ['session.sign_out', 'succeeded', null, client.id, ada.id],
+    ['token.revoke', 'succeeded', null, client.id, client.id],
+    ['token.revoke', 'succeeded', null, client.id, client.id],
+  ])
+})
+
+test.each([
+  ['revoked', async (token: string) => (await post('revoke', { token })).status],
+  ['used twice', async (token: string) => (await refresh(token)).status],
+])('a token that is %s again ends what the first attempt could not', async (_, again) => {
+  const { json } = await redeem(await code())
+  await refresh(json.refresh_token)
+  const usual = denyTokensOf
+  denyTokensOf = async () => {
+    throw new Error('the broker is away')
+  }
+  expect(await again(json.refresh_token)).toBe(500)
+  denyTokensOf = usual
+  denied.length = 0
+
+  await again(json.refresh_token)
+
+  expect(denied).toHaveLength(1)
+})

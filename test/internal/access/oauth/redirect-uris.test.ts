@@ -1,0 +1,72 @@
+import { describe, expect, test } from 'vitest'
+import { isRedirectUri, isRegistered } from '../../../../internal/access/oauth/redirect-uris.js'
+
+describe('an address may be registered', () => {
+  test.each([
+    'https://client.example/callback',
+    'https://client.example/callback?tenant=a',
+    'https://client.example:8443/',
+    'http://127.0.0.1/callback',
+    'http://127.0.0.1:51004/callback',
+    'http://[::1]/callback',
+  ])('%s', (uri) => {
+    expect(isRedirectUri(uri)).toBe(true)
+  })
+})
+
+describe('an address may not be registered', () => {
+  test.each([
+    ['plain http', 'http://client.example/callback'],
+    ['a name for loopback', 'http://localhost/callback'],
+    ['another loopback address', 'http://127.0.0.2/callback'],
+    ['another spelling of loopback', 'http://0x7f.1/callback'],
+    ['a fragment', 'https://client.example/#x'],
+    ['a user', 'https://user@client.example/'],
+    ['a script', 'javascript:alert(1)'],
+    ['data', 'data:text/html,x'],
+    ['a scheme of its own', 'com.example.app:/callback'],
+    ['no scheme', '//client.example/callback'],
+    ['no slashes', 'https:client.example'],
+    ['backslashes', 'https:\\\\client.example'],
+    ['a line break', 'https://client.example/\r\nSet-Cookie: a=b'],
+    ['letters beyond ASCII', 'https://clíent.example/'],
+    ['nothing', ''],
+    ['too much', `https://client.example/${'x'.repeat(2_048)}`],
+  ])('with %s', (_, uri) => {
+    expect(isRedirectUri(uri)).toBe(false)
+  })
+})
+
+describe('a presented address', () => {
+  const registered = ['https://client.example/callback', 'http://127.0.0.1/callback', 'http://[::1]:9/callback']
+
+  test.each([
+    'https://client.example/callback',
+    'http://127.0.0.1/callback',
+    'http://127.0.0.1:1/callback',
+    'http://127.0.0.1:65535/callback',
+    'http://[::1]/callback',
+    'http://[::1]:51004/callback',
+  ])('%s is registered', (uri) => {
+    expect(isRegistered(uri, registered)).toBe(true)
+  })
+
+  test.each([
+    'https://client.example/callback/',
+    'https://client.example/callback?x=1',
+    'https://client.example/Callback',
+    'https://CLIENT.example/callback',
+    'https://client.example:443/callback',
+    'https://client.example/a/../callback',
+    'https://client.example.attacker.example/callback',
+    'http://client.example/callback',
+    'http://127.0.0.1:51004/callback?x=1',
+    'http://127.0.0.1:51004/other',
+    'http://127.0.0.1:51004@attacker.example/callback',
+    'http://127.0.0.1.attacker.example/callback',
+    'https://127.0.0.1:51004/callback',
+    'http://127.0.0.1:x/callback',
+  ])('%s is not', (uri) => {
+    expect(isRegistered(uri, registered)).toBe(false)
+  })
+})

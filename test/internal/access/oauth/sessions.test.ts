@@ -1,0 +1,161 @@
+import type { KV } from '@nats-io/kv'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type AuthorizationGrant, storedCodes } from '../../../../internal/access/oauth/authorization-codes.js'
+import { unguessable } from '../../../../internal/access/oauth/issue-token.js'
+import {
+  SESSION_LIFE_S_MAX,
+  type Sessions,
+  type StoredSession,
+  storedSessions,
+} from '../../../../internal/access/oauth/sessions.js'
+import { AUTHORIZATION_CODES, SESSIONS } from '../../../../streams/buckets.js'
+import { type Buckets, launchBuckets } from '../../../support/buckets.js'
+import { NOW_MS } from '../../../support/invocations.js'
+
+let buckets: Buckets
+let codeBucket: KV
+let sessions: Sessions
+const denied: string[] = []
+
+beforeAll(async () => {
+  buckets = await launchBuckets()
+  codeBucket = await buckets.open(AUTHORIZATION_CODES)
+  sessions = storedSessions(await buckets.open(SESSIONS), async (id) => {
+    denied.push(id)
+  })
+})
+afterAll(() => buckets.close())
+
+const session = (): StoredSession => ({
+  id: unguessable(),
+  tenant_id: 'tnt_one',
+  client_id: 'cli_one',
+  user_id: 'usr_one',
+  scopes: ['read:attribution'],
+  auth_time: NOW_MS / 1_000,
+  generation: 0,
+  status: 'active',
+})
+
+const begun = async (): Promise<string> => {
+  const made = session()
+  expect(await sessions.begin(made)).toBe(true)
+  return made.id
+}
+
+describe('a session', () => {
+  test('moves on with each refresh', async () => {
+    const id = await begun()
+
+    expect(await sessions.refresh(id, 0, NOW_MS)).toMatchObject({ kind: 'refreshed', session: { generation: 1 } })
+    expect(await sessions.refresh(id, 1, NOW_MS)).toMatchObject({ kind: 'refreshed', session: { generation: 2 } })
+  })
+
+  test('knows a refresh token that was used before', async () => {
+    const id = await begun()
+    await sessions.refresh(id, 0, NOW_MS)
+
+    expect(await sessions.refresh(id, 0, NOW_MS)).toEqual({ kind: 'reused' })
+  })
+
+  test('takes one of many equal refreshes at once', async () => {
+    const id = await begun()
+
+    const outcomes = await Promise.all(Array.from({ length: 20 }, () => sessions.refresh(id, 0, NOW_MS)))
+
+    expect(outcomes.filter(({ kind }) => kind === 'refreshed')).toHaveLength(1)
+    expect(outcomes.filter(({ kind }) => kind === 'reused')).toHaveLength(19)
+  })
+
+  test('is dead after 30 days, however often it was refreshed', async () => {
+    const id = await begun()
+    const endMs = NOW_MS + SESSION_LIFE_S_MAX * 1_000
+
+    expect((await sessions.refresh(id, 0, endMs - 1)).kind).toBe('refreshed')
+    expect((await sessions.refresh(id, 1, endMs)).kind).toBe('dead')
+  })
+
+  test('that is revoked is dead, and its tokens are denied', async () => {
+    const id = await begun()
+
+    expect(await sessions.revoke(id)).toBe(true)
+    expect(await sessions.revoke(id)).toBe(false)
+
+    expect(await sessions.refresh(id, 0, NOW_MS)).toEqual({ kind: 'dead' })
+    expect(denied).toContain(id)
+  })
+
+  test('can be revoked again and again, and in the midst of refreshes', async () => {
+    const id = await begun()
+
+    await Promise.all([
+      ...Array.from({ length: 5 }, (_, generation) => sessions.refresh(id, generation, NOW_MS)),
+      ...Array.from({ length: 5 }, () => sessions.revoke(id)),
+    ])
+
+    expect((await sessions.find(id))?.status).toBe('revoked')
+  })
+
+  test('that was revoked before it began never begins', async () => {
+    const early = session()
+
+    await sessions.revoke(early.id)
+
+    expect(await sessions.begin(early)).toBe(false)
+    expect((await sessions.find(early.id))?.status).toBe('revoked')
+  })
+
+  test('that nobody knows is dead', async () => {
+    expect(await sessions.refresh(unguessable(), 0, NOW_MS)).toEqual({ kind: 'dead' })
+  })
+})
+
+describe('an authorization code', () => {
+  const codes = () => storedCodes(codeBucket)
+  const grant = (): AuthorizationGrant => ({
+    tenant_id: 'tnt_one',
+    client_id: 'cli_one',
+    user_id: 'usr_one',
+    redirect_uri: 'https://client.example/callback',
+    scopes: ['read:attribution'],
+    code_challenge: 'c'.repeat(43),
+    auth_time: NOW_MS / 1_000,
+    session_id: unguessable(),
+  })
+
+  test('gives what was granted, once', async () => {
+    const granted = grant()
+    const code = await codes().issue(granted, NOW_MS)
+
+    expect(await codes().redeem(code, NOW_MS + 59_999)).toMatchObject({ kind: 'redeemed', grant: granted })
+    expect(await codes().redeem(code, NOW_MS + 59_999)).toMatchObject({ kind: 'reused', grant: granted })
+  })
+
+  test('of many equal requests at once serves one', async () => {
+    const code = await codes().issue(grant(), NOW_MS)
+
+    const outcomes = await Promise.all(Array.from({ length: 20 }, () => codes().redeem(code, NOW_MS)))
+
+    expect(outcomes.filter(({ kind }) => kind === 'redeemed')).toHaveLength(1)
+    expect(outcomes.filter(({ kind }) => kind === 'reused')).toHaveLength(19)
+  })
+
+  test('is dead after a minute', async () => {
+    const code = await codes().issue(grant(), NOW_MS)
+
+    expect(await codes().redeem(code, NOW_MS + 60_000)).toEqual({ kind: 'unknown' })
+  })
+
+  test.each(['', 'x', '*', 'a.b', 'x'.repeat(43), `${'x'.repeat(42)}>`])('%j is unknown', async (text) => {
+    expect(await codes().redeem(text, NOW_MS)).toEqual({ kind: 'unknown' })
+  })
+
+  test('is not in its bucket', async () => {
+    const code = await codes().issue(grant(), NOW_MS)
+    const kept: string[] = []
+    for await (const key of await codeBucket.keys()) kept.push(key, (await codeBucket.get(key))?.string() ?? '')
+
+    expect(kept.join()).not.toContain(code)
+    expect(kept).not.toHaveLength(0)
+  })
+})

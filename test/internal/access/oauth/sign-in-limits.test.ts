@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest'
+import { signInLimits } from '../../../../internal/access/oauth/sign-in-limits.js'
+
+const waitMs = (limits: ReturnType<typeof signInLimits>, ...attempt: [string, string, number]): number =>
+  limits.exhausted(...attempt)?.waitMs ?? 0
+
+test('people who sign in take nothing from those who share their network', () => {
+  const limits = signInLimits()
+
+  for (let person = 0; person < 500; person++) {
+    expect(waitMs(limits, '192.0.2.1', `tnt_a person${person}`, 0)).toBe(0)
+    limits.succeeded('192.0.2.1', `tnt_a person${person}`)
+  }
+})
+
+test('a network from which 100 attempts have failed waits for a second for each more, and no other does', () => {
+  const limits = signInLimits()
+  for (let person = 0; person < 100; person++) {
+    expect(waitMs(limits, '192.0.2.1', `tnt_a person${person}`, 0)).toBe(0)
+    limits.failed('192.0.2.1', 0)
+  }
+
+  expect(waitMs(limits, '192.0.2.1', 'tnt_a ada', 0)).toBe(1_000)
+  expect(waitMs(limits, '192.0.2.2', 'tnt_a ada', 0)).toBe(0)
+  expect(waitMs(limits, '192.0.2.1', 'tnt_a ada', 1_000)).toBe(0)
+  limits.failed('192.0.2.1', 1_000)
+  expect(waitMs(limits, '192.0.2.1', 'tnt_a grace', 1_500)).toBe(500)
+})
+
+test('guesses at a person end after ten in a row, whoever makes them after a hundred', () => {
+  const limits = signInLimits()
+  for (let guess = 0; guess < 10; guess++) expect(waitMs(limits, '192.0.2.1', 'tnt_a ada', 0)).toBe(0)
+  expect(waitMs(limits, '192.0.2.1', 'tnt_a ada', 0)).toBe(30_000)
+
+  for (let guess = 10; guess < 100; guess++) expect(waitMs(limits, `198.51.100.${guess}`, 'tnt_a ada', 0)).toBe(0)
+  expect(waitMs(limits, '203.0.113.1', 'tnt_a ada', 0)).toBe(10_000)
+})

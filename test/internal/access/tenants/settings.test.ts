@@ -1,0 +1,214 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { settingsPatch } from '../../../../internal/access/tenants/contract.js'
+import {
+  changesBetween,
+  limitErrors,
+  limitsOf,
+  patchedByOperator,
+  patchedTenant,
+  shownSettings,
+  withGranted,
+} from '../../../../internal/access/tenants/settings.js'
+import { rateLimitsOf } from '../../../../internal/auth/rate-limits.js'
+import { DEFAULT_SETTINGS, settingsOf, type Tenant } from '../../../../internal/auth/tenant.js'
+
+const INSTANCE = rateLimitsOf({ ingest: 20_000, read: 50, report: 10, control: 10, token: 5 })
+const tenant = (settings: Partial<Tenant['settings']> = {}): Tenant => ({
+  id: 'tnt_one',
+  name: 'One',
+  created_at: '2026-11-21T00:00:00.000Z',
+  settings: { ...DEFAULT_SETTINGS, ...settings },
+})
+
+describe('shown settings', () => {
+  test('are all there, also where an older version has not written them', () => {
+    const old = { ...tenant(), settings: { owner_fallback: 'unassigned', require_directory: true } } as Tenant
+
+    expect(shownSettings(old, INSTANCE)).toEqual({
+      tenant_id: 'tnt_one',
+      name: 'One',
+      created_at: '2026-11-21T00:00:00.000Z',
+      owner_fallback: 'unassigned',
+      require_directory: true,
+      stage_b_enabled: true,
+      residency_region: null,
+      grid: null,
+      api_key_max_lifetime_days: 365,
+      retention_days: 400,
+      rate_limits: {
+        ingest: { per_second: 20_000, burst: 40_000 },
+        read: { per_second: 50, burst: 200 },
+        report: { per_second: 10, burst: 50 },
+        control: { per_second: 10, burst: 50 },
+        token: { per_second: 5, burst: 20 },
+      },
+      k: 5,
+    })
+  })
+
+  test('have the limits that hold: the tenant’s own, else the instance’s', () => {
+    const { rate_limits } = shownSettings(tenant({ rate_limits: { read: { per_second: 3 } } }), INSTANCE)
+
+    expect(rate_limits.read).toEqual({ per_second: 3, burst: 12 })
+    expect(rate_limits.report).toEqual({ per_second: 10, burst: 50 })
+  })
+})
+
+describe('a patch', () => {
+  test('changes what it names, and nothing else', () => {
+    const before = tenant({ residency_region: 'eu-central-1', rate_limits: { read: { per_second: 3 } } })
+
+    const after = patchedTenant(before, { name: 'Two', require_directory: true })
+
+    expect(after).toEqual({ ...before, name: 'Two', settings: { ...before.settings, require_directory: true } })
+  })
+
+  test('merges limits by class, and takes away what is null', () => {
+    const before = tenant({ rate_limits: { read: { per_second: 3 }, report: { per_second: 2 } } })
+    const limits = (rate_limits: Parameters<typeof patchedTenant>[1]['rate_limits']) =>
+      patchedTenant(before, { rate_limits }).settings.rate_limits
+
+    expect(limits({ read: { per_second: 4, burst: 5 } })).toEqual({
+      read: { per_second: 4, burst: 5 },
+      report: { per_second: 2 },
+    })
+    expect(limits({ read: null })).toEqual({ report: { per_second: 2 } })
+    expect(limits(null)).toBeUndefined()
+    expect(
+      patchedTenant(tenant({ residency_region: 'eu' }), { residency_region: null }).settings.residency_region,
+    ).toBe(null)
+  })
+
+  test.each([
+    { k: 4 },
+    { tenant_id: 'tnt_two' },
+    { created_at: '2026-01-01T00:00:00Z' },
+    { unknown: 1 },
+    { owner_fallback: 'nobody' },
+    { api_key_max_lifetime_days: 0 },
+    { api_key_max_lifetime_days: 3_651 },
+    { retention_days: 29 },
+    { retention_days: 3_651 },
+    { residency_region: 'EU' },
+    { name: '' },
+    { rate_limits: { bulk: { per_second: 1 } } },
+    { rate_limits: { read: { per_second: 0 } } },
+    { rate_limits: { read: { burst: 1 } } },
+    { rate_limits: { read: { per_second: 1, window: 1 } } },
+  ])('is not %j', (patch) => {
+    expect(settingsPatch.safeParse(patch).success).toBe(false)
+  })
+
+  const limit = fc.record({ per_second: fc.integer({ min: 1, max: 100 }) })
+  const patches = fc.record(
+    {
+      name: fc.string({ minLength: 1, maxLength: 20 }),
+      require_directory: fc.boolean(),
+      residency_region: fc.constantFrom(null, 'eu', 'us-east-1'),
+      retention_days: fc.integer({ min: 30, max: 3_650 }),
+      rate_limits: fc.option(fc.record({ read: fc.option(limit), report: fc.option(limit) }, { requiredKeys: [] })),
+    },
+    { requiredKeys: [] },
+  )
+
+  test('has the same effect once and twice, and its changes are what differs', () => {
+    fc.assert(
+      fc.property(patches, patches, (first, second) => {
+        const before = patchedTenant(tenant(), first)
+        const after = patchedTenant(before, second)
+
+        expect(patchedTenant(after, second)).toEqual(after)
+        const changes = changesBetween(before, after)
+        const flat = ({ name, settings }: Tenant): object => ({ name, ...settings })
+        expect({ ...flat(before), ...(changes?.after as object) }).toMatchObject(
+          Object.fromEntries(Object.entries(flat(after)).filter(([, value]) => value !== undefined)),
+        )
+        expect(changesBetween(after, after)).toBeUndefined()
+      }),
+    )
+  })
+})
+
+describe('a tenant’s own limits', () => {
+  test('may be as high as the instance’s, or as what it has already', () => {
+    expect(limitErrors(tenant(), { rate_limits: { read: { per_second: 50, burst: 200 } } }, INSTANCE)).toEqual([])
+    expect(limitErrors(tenant(), { rate_limits: { read: { per_second: 51, burst: 201 } } }, INSTANCE)).toEqual([
+      { pointer: '/rate_limits/read/per_second', detail: 'must be at most 50 here' },
+      { pointer: '/rate_limits/read/burst', detail: 'must be at most 200 here' },
+    ])
+    const granted = tenant({ rate_limits: { read: { per_second: 500 } } })
+    expect(limitErrors(granted, { rate_limits: { read: { per_second: 500, burst: 2_000 } } }, INSTANCE)).toEqual([])
+    expect(limitErrors(granted, { rate_limits: { read: { per_second: 501 } } }, INSTANCE)).toHaveLength(1)
+    expect(limitErrors(granted, { rate_limits: { read: null } }, INSTANCE)).toEqual([])
+  })
+})
+
+describe('limits that the operator gives', () => {
+  const readOf = (of: Tenant) => limitsOf(of, INSTANCE).read
+  const byItself = (of: Tenant, rate_limits: Parameters<typeof patchedTenant>[1]['rate_limits']): Tenant => {
+    expect(limitErrors(of, { rate_limits }, INSTANCE)).toEqual([])
+    return patchedTenant(withGranted(of, INSTANCE), { rate_limits })
+  }
+
+  test('below the instance’s hold whatever the tenant does', () => {
+    const lowered = patchedByOperator(tenant(), { rate_limits: { read: { per_second: 5, burst: 10 } } })
+
+    expect(readOf(lowered)).toEqual({ perSecond: 5, burst: 10 })
+    expect(limitErrors(lowered, { rate_limits: { read: { per_second: 6, burst: 11 } } }, INSTANCE)).toHaveLength(2)
+    for (const undone of [null, { read: null }, { read: { per_second: 5 } }]) {
+      expect(readOf(byItself(lowered, undone))).toEqual({ perSecond: 5, burst: 10 })
+    }
+  })
+
+  test('above the instance’s are there again after the tenant has lowered itself', () => {
+    const raised = patchedByOperator(tenant(), { rate_limits: { read: { per_second: 500 } } })
+    const low = byItself(raised, { read: { per_second: 3 } })
+
+    expect(readOf(low)).toEqual({ perSecond: 3, burst: 12 })
+    expect(readOf(byItself(low, { read: { per_second: 500 } }))).toEqual({ perSecond: 500, burst: 2_000 })
+    expect(readOf(byItself(low, null))).toEqual({ perSecond: 500, burst: 2_000 })
+  })
+
+  test('replace what the tenant had lowered, and end with null', () => {
+    const low = byItself(tenant(), { read: { per_second: 3 } })
+
+    const given = patchedByOperator(low, { rate_limits: { read: { per_second: 40 }, report: { per_second: 1 } } })
+    expect(readOf(given)).toEqual({ perSecond: 40, burst: 160 })
+    const partly = patchedByOperator(given, { rate_limits: { read: null } })
+    expect([readOf(partly), limitsOf(partly, INSTANCE).report.perSecond]).toEqual([INSTANCE.read, 1])
+    expect(patchedByOperator(given, { rate_limits: null })).toEqual(tenant())
+    expect(patchedByOperator(given, { name: 'Two' })).toEqual({ ...given, name: 'Two' })
+  })
+
+  test('stand in the settings too, by which older versions go, and in the audit log', () => {
+    const given = patchedByOperator(tenant(), { rate_limits: { read: { per_second: 5 } } })
+
+    expect(given.settings.rate_limits).toEqual({ read: { per_second: 5 } })
+    expect(changesBetween(tenant(), given)?.after).toEqual({
+      rate_limits: { read: { per_second: 5 } },
+      operator_rate_limits: { read: { per_second: 5 } },
+    })
+  })
+
+  test('that there are none is no change', () => {
+    const own = withGranted(patchedTenant(tenant(), { rate_limits: { read: { per_second: 5 } } }), INSTANCE)
+
+    expect(own.operator_rate_limits).toEqual({})
+    expect(changesBetween(tenant(), own)?.after).toEqual({ rate_limits: { read: { per_second: 5 } } })
+  })
+
+  test('of an older version are known where they are above the instance’s', () => {
+    const raised = tenant({ rate_limits: { read: { per_second: 500 } } })
+    const low = byItself(raised, { read: { per_second: 3 } })
+
+    expect(readOf(raised)).toEqual({ perSecond: 500, burst: 2_000 })
+    expect(readOf(low)).toEqual({ perSecond: 3, burst: 12 })
+    expect(readOf(byItself(low, null))).toEqual({ perSecond: 500, burst: 2_000 })
+    expect(readOf(byItself(tenant({ rate_limits: { read: { per_second: 3 } } }), null))).toEqual(INSTANCE.read)
+  })
+})
+
+test('a tenant that nobody knows has the default settings', () => {
+  expect(settingsOf(undefined)).toEqual(DEFAULT_SETTINGS)
+})

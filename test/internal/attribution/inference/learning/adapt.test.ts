@@ -1,0 +1,46 @@
+import { expect, test } from 'vitest'
+import { type AdaptInput, adapt } from '../../../../../internal/attribution/inference/learning/adapt.js'
+
+/**
+ * Two classes that resolved events show and some that only people have named, each with a feature of its own; of every
+ * class there are four unlabelled events, of which people have looked at two.
+ */
+function withOpenClasses(openClasses: number): AdaptInput {
+  const classes = 2 + openClasses
+  const resolved = Array.from({ length: 40 }, (_, i) => i % 2)
+  const unlabelled = Array.from({ length: classes * 4 }, (_, i) => i % classes)
+  const columns = [...resolved, ...unlabelled]
+  return {
+    rows: {
+      count: columns.length,
+      starts: Uint32Array.from({ length: columns.length + 1 }, (_, i) => i),
+      columns: Uint32Array.from(columns),
+      values: new Float32Array(columns.length).fill(1),
+    },
+    features: classes,
+    classes,
+    resolved: { row: Uint32Array.from(resolved.keys()), label: Uint16Array.from(resolved) },
+    unlabelled: {
+      row: Uint32Array.from(unlabelled, (_, i) => resolved.length + i),
+      contexts: [new Int32Array(unlabelled.length)],
+      known: Int16Array.from(unlabelled, (label, i) => (i < 2 * classes ? label : -1)),
+      excluded: new Int16Array(unlabelled.length).fill(-1),
+    },
+    contexts: 1,
+  }
+}
+
+test.each([1, 33, 40])('%i classes that only people have named leave a share to the others', (openClasses) => {
+  const { model, shares } = adapt(withOpenClasses(openClasses))
+
+  expect(model.parameters.every(Number.isFinite)).toBe(true)
+  expect(shares.reduce((sum, share) => sum + share, 0)).toBeCloseTo(1)
+  expect(Math.min(...shares.subarray(0, 2))).toBeGreaterThan(0)
+})
+
+test('parameters that are no numbers fail the training', () => {
+  const input = withOpenClasses(1)
+  input.rows.values.fill(Number.NaN)
+
+  expect(() => adapt(input)).toThrow('parameters that are no numbers')
+})

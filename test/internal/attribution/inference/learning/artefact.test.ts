@@ -1,0 +1,61 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { decodeModel, encodeModel } from '../../../../../internal/attribution/inference/learning/artefact.js'
+import type { Model } from '../../../../../internal/attribution/inference/learning/model.js'
+import { predict } from '../../../../../internal/attribution/inference/learning/predict.js'
+import { train } from '../../../../../internal/attribution/inference/learning/train.js'
+import { recordsOf, traffic } from './traffic.js'
+
+const EVENTS = traffic(1_500, 'artefact')
+
+function trained(): Model {
+  const result = train(recordsOf(EVENTS), { seed: 1 })
+  if (result.kind !== 'trained') throw new Error('there are enough examples')
+  return result.model
+}
+
+const MODEL = trained()
+const BYTES = encodeModel(MODEL)
+
+test('a version read back is the same version and says the same', () => {
+  const decoded = decodeModel(BYTES)
+
+  if (decoded.kind !== 'model') throw new Error(decoded.reason)
+  expect(decoded.model.card).toEqual(JSON.parse(JSON.stringify(MODEL.card)))
+  expect(encodeModel(decoded.model)).toEqual(BYTES)
+  const facts = EVENTS.slice(0, 100).map(({ facts }) => facts)
+  expect(predict(decoded.model, facts)).toEqual(predict(MODEL, facts))
+})
+
+test('a changed byte, wherever it is, is noticed', () => {
+  fc.assert(
+    fc.property(fc.nat(BYTES.length - 1), fc.integer({ min: 1, max: 255 }), (at, change) => {
+      const bytes = BYTES.slice()
+      bytes[at] = (bytes[at] ?? 0) ^ change
+
+      expect(decodeModel(bytes).kind).toBe('corrupt')
+    }),
+  )
+})
+
+test('bytes that end early, and bytes of anything else, are refused without an exception', () => {
+  fc.assert(
+    fc.property(fc.nat(BYTES.length - 1), (length) => {
+      expect(decodeModel(BYTES.subarray(0, length)).kind).toBe('corrupt')
+    }),
+  )
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
+      expect(decodeModel(bytes).kind).toBe('corrupt')
+      expect(decodeModel(Buffer.concat([Buffer.from('ATLM'), bytes])).kind).toBe('corrupt')
+    }),
+  )
+  expect(decodeModel(new Uint8Array(0))).toEqual({ kind: 'corrupt', reason: 'not_an_artefact' })
+})
+
+test('a later format is told from a broken one', () => {
+  const later = Buffer.from(BYTES)
+  later.writeUInt16LE(2, 4)
+
+  expect(decodeModel(later)).toEqual({ kind: 'corrupt', reason: 'unknown_format' })
+})

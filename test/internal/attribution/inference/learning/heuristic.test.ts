@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest'
+import { guessByHeuristic, learnHeuristic } from '../../../../../internal/attribution/inference/learning/heuristic.js'
+import { CHAT, CODE, SEARCH } from './traffic.js'
+
+const HEURISTIC = learnHeuristic([
+  { principal: 'key-1', label: CHAT },
+  { principal: 'key-1', label: CHAT },
+  { principal: 'key-1', traceId: 't1', label: SEARCH },
+  { principal: 'key-2', label: SEARCH },
+  { principal: 'key-2', label: CODE },
+])
+
+test('the most frequent class of the principal is guessed, with its share', () => {
+  expect(guessByHeuristic(HEURISTIC, { principal: 'key-1' })).toEqual({ label: CHAT, share: 2 / 3 })
+})
+
+test('the trace says more than the principal', () => {
+  expect(guessByHeuristic(HEURISTIC, { principal: 'key-1', traceId: 't1' })).toEqual({ label: SEARCH, share: 1 })
+  expect(guessByHeuristic(HEURISTIC, { principal: 'key-1', traceId: 't2' })?.label).toEqual(CHAT)
+})
+
+test('of two as frequent ones the first by name is guessed', () => {
+  expect(guessByHeuristic(HEURISTIC, { principal: 'key-2' })?.label).toEqual(CODE)
+})
+
+test('an unknown principal has no guess', () => {
+  expect(guessByHeuristic(HEURISTIC, { principal: 'key-3' })).toBeUndefined()
+})

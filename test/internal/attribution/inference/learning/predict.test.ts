@@ -1,0 +1,93 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import type { EventFacts } from '../../../../../internal/attribution/inference/learning/features.js'
+import {
+  ALTERNATIVES_MAX,
+  type Model,
+  type ModelCard,
+} from '../../../../../internal/attribution/inference/learning/model.js'
+import { confidenceOf, predict } from '../../../../../internal/attribution/inference/learning/predict.js'
+
+const CLASSES = 6
+const EVENT: EventFacts = {
+  eventTimeMs: 0,
+  provider: 'openai',
+  model: 'small',
+  ingestionLayer: 'application',
+  principal: 'key-1',
+}
+
+/** A model whose intercepts are all that it has learned. */
+const modelOf = (
+  intercepts: readonly number[],
+  contextOffsets: ReadonlyMap<string, Float32Array> = new Map(),
+  isPassed = true,
+): Model => ({
+  card: {
+    classes: Array.from({ length: CLASSES }, (_, i) => ({
+      service: `service-${i}`,
+      owner: `owner-${i}`,
+      examples: 100,
+      servedShare: 0.1,
+    })),
+    gate: { isPassed, reasons: [] },
+  } as unknown as ModelCard,
+  parameters: {
+    slots: new Uint32Array(0),
+    weights: new Float32Array(0),
+    intercepts: Float32Array.from(intercepts),
+    contextOffsets,
+    temperature: 1,
+  },
+})
+
+const logits = fc.array(fc.double({ min: -8, max: 8, noNaN: true }), {
+  minLength: CLASSES + 1,
+  maxLength: CLASSES + 1,
+})
+
+test('the best class comes first and the next best after it; with what is unknown all sum to 1', () => {
+  fc.assert(
+    fc.property(logits, (intercepts) => {
+      const [prediction] = predict(modelOf(intercepts), [EVENT])
+      if (prediction === undefined) throw new Error('there is one prediction for one event')
+
+      const known = intercepts.slice(0, CLASSES).map(Math.fround)
+      expect(known[Number(prediction.label.service.slice('service-'.length))]).toBeCloseTo(Math.max(...known), 9)
+      expect(prediction.alternatives).toHaveLength(ALTERNATIVES_MAX)
+      const ranked = [prediction.probability, ...prediction.alternatives.map(({ probability }) => probability)]
+      expect(ranked).toEqual(ranked.toSorted((one, other) => other - one))
+      expect(ranked.reduce((sum, p) => sum + p, prediction.unknownProbability)).toBeLessThanOrEqual(1 + 1e-9)
+    }),
+  )
+})
+
+test('confidence never exceeds the probability, nor 0.95, nor reaches the floor without a passed gate', () => {
+  fc.assert(
+    fc.property(fc.double({ min: 0, max: 1, noNaN: true }), fc.boolean(), (probability, isPassed) => {
+      const confidence = confidenceOf(probability, isPassed)
+
+      expect(Number.isInteger(confidence)).toBe(true)
+      expect(confidence).toBeLessThanOrEqual(probability * 10_000)
+      expect(confidence).toBeLessThanOrEqual(isPassed ? 9_500 : 7_999)
+    }),
+  )
+})
+
+test('the prior is that of the credential, else that of the layer, else that of all traffic', () => {
+  const lift = (place: number): Float32Array =>
+    Float32Array.from({ length: CLASSES + 1 }, (_, c) => (c === place ? 5 : 0))
+  const model = modelOf(
+    [1, 0, 0, 0, 0, 0, 0],
+    new Map([
+      ['application', lift(1)],
+      ['application\0key-1', lift(2)],
+    ]),
+  )
+
+  const services = predict(model, [EVENT, { ...EVENT, principal: 'key-2' }, { ...EVENT, ingestionLayer: 'proxy' }]).map(
+    ({ label }) => label.service,
+  )
+
+  expect(services).toEqual(['service-2', 'service-1', 'service-0'])
+})

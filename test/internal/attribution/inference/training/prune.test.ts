@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest'
+import { keptVersions } from '../../../../../internal/attribution/inference/training/prune.js'
+import { at, CARD, version } from '../../../../support/models.js'
+
+test('the newest versions keep their artefacts, and those that serve or may have to, however old', () => {
+  const promoted = [1, 2, 3, 4, 5].map((number) => version(number, { promoted_at: at(number) }))
+  const candidates = Array.from({ length: 30 }, (_, i) => version(100 + i))
+
+  const { artefacts, cards } = keptVersions([...candidates, ...promoted])
+
+  const newest = Array.from({ length: 10 }, (_, i) => `mdl_${120 + i}`)
+  expect([...artefacts].sort()).toEqual([...newest, 'mdl_2', 'mdl_3', 'mdl_4', 'mdl_5'].sort())
+  expect(cards.size).toBe(35)
+})
+
+test('a version that has not passed validation has not to serve for one that is recalled', () => {
+  const card = { ...CARD, gate: { isPassed: false, reasons: ['miscalibrated'] } } as const
+  const unpassed = [2, 3, 4].map((number) => version(number, { promoted_at: at(number), card }))
+  const passed = [1, 5].map((number) => version(number, { promoted_at: at(number) }))
+  const candidates = Array.from({ length: 10 }, (_, i) => version(100 + i))
+
+  const { artefacts } = keptVersions([...candidates, ...unpassed, ...passed])
+
+  expect([...artefacts].filter((id) => id.length === 5).sort()).toEqual(['mdl_1', 'mdl_5'])
+})
+
+test('cards are kept longer than artefacts, and not for ever', () => {
+  const versions = Array.from({ length: 1_000 }, (_, i) => version(i, i === 0 ? { promoted_at: at(0) } : {}))
+
+  const { artefacts, cards } = keptVersions(versions)
+
+  expect(cards.size).toBe(401)
+  expect(cards.has('mdl_0') && artefacts.has('mdl_0')).toBe(true)
+  expect([...artefacts].every((id) => cards.has(id))).toBe(true)
+})

@@ -1,0 +1,53 @@
+import { expect, test } from 'vitest'
+import { type AttributionRoutesDeps, attributionRoutes } from '../../../../internal/attribution/records/routes.js'
+import type { Caller } from '../../../../internal/auth/authenticate.js'
+import { CopyBehind } from '../../../../internal/broker/errors.js'
+import type { Exchange } from '../../../../internal/http/exchange.js'
+import { createCursorCodec } from '../../../../internal/http/resource/pages.js'
+import type { Problem } from '../../../../internal/problems/catalogue.js'
+
+/** What a list is answered with. */
+async function list(deps: Partial<AttributionRoutesDeps>): Promise<Problem | undefined> {
+  let told: Problem | undefined
+  const exchange = {
+    query: '',
+    onAborted: () => undefined,
+    replyJson: () => undefined,
+    replyProblem: (what: Problem) => {
+      told = what
+    },
+  }
+  const [route] = attributionRoutes({
+    list: async () => ({ value: [] }),
+    watermark: { latest: async () => 1, renewed: async () => 1 },
+    cursors: createCursorCodec(new Uint8Array(32)),
+    clock: () => 1,
+    ...deps,
+  } as AttributionRoutesDeps)
+  await route?.handle(exchange as unknown as Exchange, { tenantId: 'tnt_one' } as Caller)
+  return told
+}
+const failing = (cause: Error) => async () => {
+  throw cause
+}
+
+test('a store that is away is told with a 503', async () => {
+  const cause = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })
+
+  expect(await list({ list: failing(cause) })).toMatchObject({ code: 'SERVICE_UNAVAILABLE' })
+})
+
+test('a broker that cannot say up to when records are complete is, too', async () => {
+  const cause = new CopyBehind('the fence was not set')
+
+  expect(await list({ watermark: { latest: failing(cause), renewed: failing(cause) } })).toMatchObject({
+    code: 'SERVICE_UNAVAILABLE',
+  })
+})
+
+test.each([new TypeError('rows is not iterable'), new RangeError('Invalid time value'), new Error('no such place')])(
+  'a defect is thrown, so that it is logged: %s',
+  async (cause) => {
+    await expect(list({ list: failing(cause) })).rejects.toBe(cause)
+  },
+)

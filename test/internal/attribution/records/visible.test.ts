@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest'
+import { findVisible } from '../../../../internal/attribution/records/visible.js'
+
+/** A record that is valid from 1,000 on, read by a watermark that stands at each of these in turn, and then at the last. */
+async function find(instants: readonly number[], isThere = true) {
+  const asked: number[] = []
+  let at = 0
+  const next = async (): Promise<number> => instants[Math.min(at++, instants.length - 1)] ?? 0
+  const found = await findVisible(
+    async (atMs) => {
+      asked.push(atMs)
+      return isThere && atMs >= 1_000 ? { valid_from_ms: '1000' } : undefined
+    },
+    { latest: next, renewed: next },
+  )
+  return { found, asked }
+}
+
+test('a record that reads show is looked for once', async () => {
+  expect(await find([1_500])).toEqual({ found: { valid_from_ms: '1000' }, asked: [1_500] })
+})
+
+test('a record that is there before reads are complete as of it is waited for', async () => {
+  const { found, asked } = await find([900, 950, 999, 1_000])
+
+  expect(found).toEqual({ valid_from_ms: '1000' })
+  expect(asked).toEqual([900, Date.UTC(2200, 0, 1), 1_000])
+})
+
+test('one that takes too long is said to come, one that is nowhere is not found', async () => {
+  expect((await find([900])).found).toMatchObject({ code: 'SERVICE_UNAVAILABLE', retryAfterSeconds: 1 })
+  expect((await find([900], false)).found).toMatchObject({ code: 'NOT_FOUND' })
+})

@@ -1,0 +1,232 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { Verdict } from '../../../../../internal/attribution/records/row.js'
+import { decideBatch } from '../../../../../internal/attribution/stages/a/decide.js'
+import type { Resolution } from '../../../../../internal/attribution/stages/a/evidence.js'
+import type { PartitionTraces } from '../../../../../internal/attribution/stages/a/partition-traces.js'
+import { DEFAULT_SETTINGS } from '../../../../../internal/auth/tenant.js'
+import type { AdmittedInvocation } from '../../../../../internal/invocations/group.js'
+import type { Invocation } from '../../../../../internal/invocations/invocation.js'
+import { directoryOf } from '../../../../support/directory.js'
+import { admitted, idOf, NOW_MS } from '../../../../support/invocations.js'
+import { noTraces } from '../../../../support/stages.js'
+
+const directory = directoryOf({
+  services: [{ name: 'search', owner: 'team-search', aliases: ['finder'] }],
+  identities: [
+    { name: 'bot', owner: 'team-bots', service: 'crawler' },
+    { name: 'ada', owner: 'team-ada' },
+    { name: 'bob', owner: 'team-bob' },
+  ],
+  principals: [{ id: 'key_batch', service: 'nightly' }],
+})
+const SETTINGS = { ...DEFAULT_SETTINGS, require_directory: false }
+const deps = { directory, settingsOf: () => SETTINGS }
+
+interface Step {
+  readonly number: number
+  readonly principal?: string
+  readonly invocation?: Partial<Invocation>
+}
+const step = (number: number, invocation: Partial<Invocation> = {}, principal = 'key_one'): Step => ({
+  number,
+  principal,
+  invocation: { traceId: 'trace', ...invocation },
+})
+const eventOf = ({ number, ...stated }: Step): AdmittedInvocation => admitted({ ...stated, id: idOf(number) })
+
+interface Shown {
+  readonly basis: string
+  readonly service: string
+  readonly owner: string
+  readonly confidence: number
+}
+
+/** What each event ends as, batch by batch, with the corrections of earlier ones; undefined: nobody can be named. */
+async function outcome(batches: readonly (readonly Step[])[], traces: PartitionTraces = noTraces(directory)) {
+  const shown = new Map<string, Shown | undefined>()
+  for (const [i, batch] of batches.entries()) {
+    const atMs = NOW_MS + i * 1000
+    for (const [{ id }, resolution] of decideBatch(batch.map(eventOf), traces, atMs, deps)) {
+      shown.set(hex(id), resolution && shownAs(resolution))
+    }
+    await traces.look(atMs)
+    for (const { id, verdict } of traces.corrections()) {
+      shown.set(hex(id), verdict.evidenceBasis === 'default_pool' ? undefined : shownAs(verdict))
+    }
+    traces.settle()
+  }
+  return (number: number): Shown | undefined => shown.get(hex(idOf(number)))
+}
+const shownAs = ({ evidenceBasis: basis, service, owner, confidence }: Resolution | Verdict): Shown => {
+  return { basis, service, owner, confidence }
+}
+const hex = (id: Uint8Array): string => Buffer.from(id).toString('hex')
+
+describe('an event that states nothing', () => {
+  const silent = step(1)
+  const stated = step(2, { attributedService: 'finder', attributedIdentity: 'ada' })
+
+  test.each([
+    ['after the one that does', [[stated], [silent]]],
+    ['before it', [[silent], [stated]]],
+    ['in the same batch', [[silent, stated]]],
+    ['after others that came first', [[step(3)], [silent], [stated], [step(4)]]],
+  ])('is of the service that its trace was resolved to: %s', async (_, batches) => {
+    const of = await outcome(batches)
+
+    expect(of(1)).toEqual({ basis: 'trace_correlated', service: 'search', owner: 'team-search', confidence: 8_200 })
+  })
+
+  test('is not resolved by another trace', async () => {
+    const of = await outcome([[stated], [step(1, { traceId: 'another' })]])
+
+    expect(of(1)).toBeUndefined()
+  })
+
+  test('is owned by its own team, else by the owner of its trace, where the directory knows none', async () => {
+    const unlisted = step(2, { attributedService: 'unlisted', attributedIdentity: 'ada' })
+    const ofTeam = await outcome([[unlisted], [step(1, { attributedIdentity: 'bob' })]])
+    const ofTrace = await outcome([[unlisted], [step(1)]])
+
+    expect(ofTeam(1)).toMatchObject({ owner: 'team-bob' })
+    expect(ofTrace(1)).toMatchObject({ service: 'unlisted', owner: 'team-ada' })
+  })
+
+  test.each([
+    ['after it', (unlisted: Step, silent: Step) => [[unlisted], [silent]]],
+    ['before it', (unlisted: Step, silent: Step) => [[silent], [unlisted]]],
+  ])('is never owned by the person who made another call of its trace: %s', async (_, batchesOf) => {
+    const unlisted = step(2, { attributedService: 'unlisted', attributedIdentity: 'eve' })
+    const ofTrace = await outcome(batchesOf(unlisted, step(1)))
+    const oneOfTwo = await outcome([
+      [step(3, { attributedService: 'unlisted', attributedIdentity: 'ada' })],
+      [unlisted],
+      [step(1)],
+    ])
+
+    expect(ofTrace(2)).toMatchObject({ service: 'unlisted', owner: 'eve' })
+    expect(ofTrace(1)).toMatchObject({ basis: 'trace_correlated', service: 'unlisted', owner: 'unassigned' })
+    expect(oneOfTwo(1)).toMatchObject({ service: 'unlisted', owner: 'unassigned' })
+  })
+
+  test('is never surer than what it rests on', async () => {
+    const of = await outcome([[step(2, { attributedService: 'search', attributionConfidence: 0.6 })], [step(1)]])
+
+    expect(of(1)).toMatchObject({ basis: 'trace_correlated', confidence: 6_000 })
+  })
+})
+
+describe('a credential’s default service', () => {
+  const byKey = step(1, {}, 'key_batch')
+
+  test('gives way to what the trace was stated to be, before and after', async () => {
+    const stated = step(2, { attributedService: 'search' })
+    const [alone, earlier, later] = [
+      await outcome([[byKey]]),
+      await outcome([[byKey], [stated]]),
+      await outcome([[stated], [byKey]]),
+    ]
+
+    expect(alone(1)).toMatchObject({ basis: 'principal_resolved', service: 'nightly' })
+    expect(earlier(1)).toMatchObject({ basis: 'trace_correlated', service: 'search' })
+    expect(later(1)).toEqual(earlier(1))
+  })
+
+  test('stays where the statement is less certain than the credential', async () => {
+    const of = await outcome([[step(2, { attributedService: 'search', attributionConfidence: 0.7 })], [byKey]])
+
+    expect(of(1)).toMatchObject({ basis: 'principal_resolved', service: 'nightly' })
+  })
+
+  test('resolves the others of its trace, no surer than itself', async () => {
+    const of = await outcome([[step(3)], [byKey]])
+
+    expect(of(3)).toMatchObject({ basis: 'trace_correlated', service: 'nightly', confidence: 8_000 })
+  })
+})
+
+describe('a trace that was resolved to two services', () => {
+  const one = step(2, { attributedService: 'search' })
+  const other = step(3, { attributedService: 'chat' })
+
+  test.each([
+    ['that came before', [[one, other], [step(1)]]],
+    ['one after the other', [[one], [step(1)], [other]]],
+    ['that came later', [[step(1)], [one], [other]]],
+  ])('resolves nothing more, and takes back what it had resolved: %s', async (_, batches) => {
+    const of = await outcome(batches)
+
+    expect(of(1)).toBeUndefined()
+    expect(of(2)).toMatchObject({ service: 'search' })
+  })
+
+  test('leaves a credential’s default to its own event', async () => {
+    const of = await outcome([[one], [step(1, {}, 'key_batch')], [other]])
+
+    expect(of(1)).toMatchObject({ basis: 'principal_resolved' })
+  })
+})
+
+test('what was told is not told again; what was not is, as often as its batch is formed', async () => {
+  const traces = noTraces(directory)
+  decideBatch([eventOf(step(1))], traces, NOW_MS, deps)
+  await traces.look(NOW_MS)
+  traces.settle()
+
+  const later = [eventOf(step(2, { attributedService: 'search' }))]
+  for (let attempt = 0; attempt < 2; attempt++) {
+    decideBatch(later, traces, NOW_MS + 1, deps)
+    await traces.look(NOW_MS + 1)
+    expect(traces.corrections()).toMatchObject([
+      { id: idOf(1), verdict: { service: 'search', stageOrigin: 'stage_a' } },
+    ])
+  }
+  traces.settle()
+  decideBatch([eventOf(step(3, { attributedService: 'search' }))], traces, NOW_MS + 2, deps)
+  await traces.look(NOW_MS + 2)
+  expect(traces.corrections()).toEqual([])
+})
+
+test('beyond the window an event stays as it was decided', async () => {
+  const traces = noTraces(directory)
+  decideBatch([eventOf(step(1))], traces, NOW_MS, deps)
+  decideBatch([eventOf(step(2, { attributedService: 'search' }))], traces, NOW_MS + 3_600_001, deps)
+  await traces.look(NOW_MS + 3_600_001)
+
+  expect(traces.corrections()).toEqual([])
+})
+
+test('the order in which the events of traces arrive does not matter, nor how they fall into batches', async () => {
+  const drawn = fc.record({
+    traceId: fc.constantFrom('a', 'b'),
+    attributedService: fc.option(fc.constantFrom('search', 'finder', 'chat'), { nil: undefined, freq: 3 }),
+    attributedIdentity: fc.option(fc.constantFrom('bot', 'eve'), { nil: undefined, freq: 3 }),
+    attributionConfidence: fc.option(fc.constantFrom(0.5, 0.8), { nil: undefined, freq: 3 }),
+  })
+  const steps = fc
+    .array(fc.tuple(drawn, fc.constantFrom('key_one', 'key_batch')), { minLength: 1, maxLength: 10 })
+    .map((all) => all.map(([invocation, principal], number) => ({ number, principal, invocation })))
+  const shuffled = steps.chain((all) =>
+    fc.record({
+      all: fc.constant(all),
+      order: fc.shuffledSubarray(all, { minLength: all.length, maxLength: all.length }),
+      cuts: fc.array(fc.boolean(), { minLength: all.length, maxLength: all.length }),
+    }),
+  )
+  await fc.assert(
+    fc.asyncProperty(shuffled, async ({ all, order, cuts }) => {
+      const batches: Step[][] = [[]]
+      for (const [i, each] of order.entries()) {
+        if (cuts[i]) batches.push([])
+        batches.at(-1)?.push(each)
+      }
+      const [atOnce, inParts] = [await outcome([all]), await outcome(batches)]
+      // The owner may be that of any event of the trace that the others agree with at the time; all else is one.
+      const withoutOwner = (shown: Shown | undefined) => shown && { ...shown, owner: '' }
+
+      for (const { number } of all) expect(withoutOwner(inParts(number))).toEqual(withoutOwner(atOnce(number)))
+    }),
+    { numRuns: 300 },
+  )
+})

@@ -1,0 +1,57 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { expect, test } from 'vitest'
+import { traceName } from '../../../../../internal/attribution/stages/a/traces.js'
+import { noTraces } from '../../../../support/stages.js'
+
+setFlagsFromString('--expose-gc')
+const collect = runInNewContext('gc') as () => void
+
+const occupiedBytes = (): number => {
+  collect()
+  // Buffers are freed beside the program; the next collection waits for that.
+  collect()
+  const { heapUsed, arrayBuffers } = process.memoryUsage()
+  return heapUsed + arrayBuffers
+}
+
+/** Texts and ids as they come out of messages: each a copy of its own, ids as pieces of what was read. */
+const read = (text: string): string => Buffer.from(text).toString()
+const readId = (number: number): Uint8Array => {
+  const message = Buffer.alloc(1_000)
+  message.writeUInt32BE(number, 500)
+  return message.subarray(500, 516)
+}
+
+test('a trace takes 400 bytes, an open event 350, whatever the messages were that they came in', () => {
+  const count = 20_000
+  const traces = noTraces()
+  const nameOf = (i: number): string =>
+    traceName(read('tnt_2hvqzk6f3m5n7p4r8s9t0v1w2x'), read(`4bf92f3577b34da6a3ce929d${String(i).padStart(8, '0')}`))
+  const names = Array.from({ length: count }, (_, i) => nameOf(i))
+
+  const before = occupiedBytes()
+  for (const trace of names) {
+    const fact = { service: read('search'), owner: read('team-search'), confidence: 9_000, isStated: true }
+    traces.learn(trace, fact, Date.now())
+  }
+  traces.settle()
+  const withTraces = occupiedBytes()
+  for (const [i, trace] of names.entries()) {
+    const event = {
+      tenantId: read('tnt_2hvqzk6f3m5n7p4r8s9t0v1w2x'),
+      id: readId(i),
+      own: undefined,
+      owners: { team: undefined, identity: undefined },
+      call: { provider: read('openai'), ingestionLayer: read('application'), principal: read('key_one') },
+      byTrace: undefined,
+    }
+    traces.keepOpen(trace, event, Date.now())
+  }
+  const withOpenEvents = occupiedBytes()
+
+  // The names themselves were there before: 120 bytes each.
+  expect((withTraces - before) / count).toBeLessThan(400 - 120)
+  expect((withOpenEvents - withTraces) / count).toBeLessThan(350)
+  expect(traces.correlate(nameOf(count - 1), Date.now())).toMatchObject({ service: 'search' })
+})

@@ -1,0 +1,74 @@
+import { describe, expect, test } from 'vitest'
+import { SeenEvents } from '../../../../../internal/attribution/actor/seen-events.js'
+import { stageA } from '../../../../../internal/attribution/stages/a/stage.js'
+import { DEFAULT_SETTINGS } from '../../../../../internal/auth/tenant.js'
+import { directoryOf } from '../../../../support/directory.js'
+import { idOf, NOW_MS } from '../../../../support/invocations.js'
+import { batchOf, event, kindsOf, noTraces, ROW_DEPS } from '../../../../support/stages.js'
+
+const nothingSeen = () => new SeenEvents({ windowMs: 1e9, exactEventsMax: 64, find: async () => [] })
+
+describe('stage A', () => {
+  const open = (seen = nothingSeen()) =>
+    stageA({
+      ...ROW_DEPS,
+      directory: directoryOf({ services: [{ name: 'search', owner: 'team-search' }] }),
+      settingsOf: () => DEFAULT_SETTINGS,
+      loadSeen: async () => seen,
+      loadTraces: async () => noTraces(),
+    }).open(2)
+
+  test('resolves what the facts prove, hands on what they do not, and drops what it has seen', async () => {
+    const { handle } = await open()
+
+    const dispositions = await handle(
+      batchOf('a', [
+        event(1, 0, { attributedService: 'search' }),
+        event(2, 1),
+        event(1, 2),
+        event(2, 3, { attributedService: 'search' }),
+      ]),
+    )
+
+    expect(kindsOf(dispositions)).toEqual(['resolved', 'hand_on', 'drop', 'drop'])
+    expect(dispositions[0]).toMatchObject({
+      row: {
+        service: 'search',
+        owner: 'team-search',
+        stageOrigin: 'stage_a',
+        outputState: 'deterministically_resolved',
+        degradationState: 'none',
+        modelVersion: 'rules-3',
+        sourcePartition: 2,
+        validFromMs: NOW_MS + 1,
+      },
+    })
+  })
+
+  test('says the same of a batch that is formed again', async () => {
+    const { handle } = await open()
+    const batch = batchOf('a', [event(1, 0), event(1, 1), event(2, 2, { attributedService: 'search' })])
+
+    expect(await handle(batch)).toEqual(await handle(batch))
+  })
+
+  test('drops an event whose record is known from before, whatever it says now', async () => {
+    const seen = nothingSeen()
+    seen.remember(idOf(1), { sequence: 1, index: 0 }, NOW_MS)
+    const { handle } = await open(seen)
+
+    expect(kindsOf(await handle(batchOf('a', [event(1, 1, { attributedService: 'another' })])))).toEqual(['drop'])
+  })
+
+  test('fails one event that a rule cannot handle, and goes on with the rest', async () => {
+    const { handle } = await open()
+    const stated = { attributedService: 'search' }
+
+    const dispositions = await handle(
+      batchOf('a', [event(1, 0, stated), event(2, 1, { ...stated, provider: 'broken' }), event(3, 2, stated)]),
+    )
+
+    expect(kindsOf(dispositions)).toEqual(['resolved', 'failed', 'resolved'])
+    expect(dispositions[1]).toEqual({ kind: 'failed', reason: 'rule_failed: Error' })
+  })
+})

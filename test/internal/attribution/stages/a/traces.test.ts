@@ -1,0 +1,122 @@
+import { describe, expect, test } from 'vitest'
+import { type TraceFact, Traces, traceName } from '../../../../../internal/attribution/stages/a/traces.js'
+
+const traces = (options: Partial<ConstructorParameters<typeof Traces>[0]> = {}) =>
+  new Traces<string>({ windowMs: 100, tracesMax: 10, openEventsMax: 3, openEventsOfAllMax: 10, ...options })
+const fact = (service: string, stated: Partial<TraceFact> = {}): TraceFact => ({
+  service,
+  owner: `team-${service}`,
+  confidence: 9_000,
+  isStated: true,
+  ...stated,
+})
+
+describe('a trace', () => {
+  test('is of the one service that its events were resolved to, as sure as the surest of them', () => {
+    const known = traces()
+    known.learn('t', fact('search', { confidence: 7_000 }), 0)
+    known.learn('t', fact('search'), 1)
+
+    expect(known.correlate('t', 1)).toEqual({
+      kind: 'one_service',
+      service: 'search',
+      owner: 'team-search',
+      confidence: 9_000,
+      isStated: true,
+    })
+    expect(known.correlate('another', 1)).toEqual({ kind: 'nothing' })
+  })
+
+  test('has no owner when its events do not agree on one', () => {
+    const known = traces()
+    known.learn('t', fact('search', { owner: 'ada' }), 0)
+    known.learn('t', fact('search', { owner: 'bob' }), 0)
+
+    expect(known.correlate('t', 0)).toMatchObject({ service: 'search', owner: undefined })
+  })
+
+  test('of several services is contested, until all but one lie outside the window', () => {
+    const known = traces()
+    known.learn('t', fact('search'), 0)
+    known.learn('t', fact('chat'), 50)
+
+    expect(known.correlate('t', 100)).toEqual({ kind: 'contested' })
+    expect(known.correlate('t', 101)).toMatchObject({ service: 'chat' })
+    expect(known.correlate('t', 151)).toEqual({ kind: 'nothing' })
+  })
+
+  test('what a credential stands for counts only where nothing was stated', () => {
+    const known = traces()
+    known.learn('t', fact('batch', { isStated: false }), 0)
+    expect(known.correlate('t', 0)).toMatchObject({ service: 'batch', isStated: false })
+
+    known.learn('t', fact('nightly', { isStated: false }), 0)
+    expect(known.correlate('t', 0)).toEqual({ kind: 'contested' })
+
+    known.learn('t', fact('search'), 0)
+    expect(known.correlate('t', 0)).toMatchObject({ service: 'search', isStated: true })
+  })
+})
+
+describe('what is remembered', () => {
+  test('is an open event within the window, once, and as many as there may be', () => {
+    const known = traces()
+    for (const id of ['a', 'b', 'c', 'd']) known.keepOpen('t', id, id, 0)
+    known.keepOpen('t', 'a', 'a again', 10)
+    known.replaceOpen('t', 'b', 'b again')
+    known.replaceOpen('t', 'd', 'never kept')
+
+    expect([...known.openEvents('t', 100)]).toEqual([
+      ['a', 'a again'],
+      ['b', 'b again'],
+      ['c', 'c'],
+    ])
+    expect([...known.openEvents('t', 101)]).toEqual([['a', 'a again']])
+  })
+
+  test('is so many traces, those that rested longest being forgotten', () => {
+    const known = traces({ tracesMax: 2 })
+    known.learn('one', fact('search'), 0)
+    known.learn('two', fact('search'), 0)
+    known.learn('one', fact('search'), 1)
+    known.learn('three', fact('search'), 1)
+
+    expect(known.size).toBe(2)
+    expect(known.correlate('two', 1)).toEqual({ kind: 'nothing' })
+    expect(known.correlate('one', 1)).toMatchObject({ service: 'search' })
+  })
+
+  test('is so many open events of all traces, those of the traces that rested longest being forgotten', () => {
+    const known = traces({ openEventsOfAllMax: 3 })
+    for (const trace of ['one', 'two', 'three']) known.keepOpen(trace, 'a', trace, 0)
+    known.keepOpen('one', 'a', 'again', 1)
+    known.keepOpen('one', 'b', 'another', 1)
+    known.learn('one', fact('search'), 1)
+
+    expect(known.size).toBe(2)
+    expect([...known.openEvents('two', 1)]).toEqual([])
+    expect([...known.openEvents('one', 1)].map(([id]) => id)).toEqual(['a', 'b'])
+  })
+
+  test('is let go of when it has rested for the window', () => {
+    const known = traces()
+    for (const trace of ['one', 'two', 'three']) known.learn(trace, fact('search'), 0)
+    known.keepOpen('two', 'a', 'a', 50)
+    known.learn('four', fact('search'), 101)
+
+    expect(known.size).toBe(2)
+    expect([...known.openEvents('two', 101)]).toEqual([['a', 'a']])
+  })
+
+  test('has room for a service when those that it had no room beside lie outside the window', () => {
+    const known = traces()
+    for (let i = 0; i < 20; i++) known.learn('t', fact(`service-${i}`), 0)
+    known.learn('t', fact('search'), 101)
+
+    expect(known.correlate('t', 101)).toMatchObject({ kind: 'one_service', service: 'search' })
+  })
+})
+
+test('equal trace ids of two tenants are two traces', () => {
+  expect(traceName('tnt_one', 't')).not.toBe(traceName('tnt_two', 't'))
+})

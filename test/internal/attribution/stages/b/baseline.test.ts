@@ -1,0 +1,193 @@
+import { describe, expect, test, vi } from 'vitest'
+import { Baseline, type BaselineCall } from '../../../../../internal/attribution/stages/b/baseline.js'
+import { LookUps, type LookUpsDeps } from '../../../../../internal/attribution/stages/b/look-ups.js'
+import type { ClassCount, CountedWindow } from '../../../../../internal/store/queries/attribution/resolved-classes.js'
+import { createLog } from '../../../../../internal/telemetry/log.js'
+
+const HOUR_MS = 3_600_000
+const NOON_MS = Date.UTC(2026, 10, 3, 12)
+const call = (stated: Partial<BaselineCall> = {}): BaselineCall => ({
+  principal: 'key_one',
+  traceId: undefined,
+  eventTimeMs: NOON_MS,
+  ...stated,
+})
+const counts = (of: string, ...classes: readonly (readonly [service: string, n: number])[]): ClassCount[] => {
+  const total = classes.reduce((sum, [, n]) => sum + n, 0)
+  return classes.map(([service, n]) => ({ of, service, owner: `team-${service}`, n, total }))
+}
+
+let nowMs = NOON_MS
+const lookUps = (stated: Partial<LookUpsDeps> = {}) =>
+  new LookUps({
+    completeAsOf: async () => nowMs++,
+    ticks: () => performance.now(),
+    log: createLog('test', 'silent'),
+    ...stated,
+  })
+
+/** A read model that holds these counts, and writes down what it is asked. */
+function baselineOver(byPrincipal: readonly ClassCount[], ofTraces: readonly ClassCount[] = []) {
+  const asked: { readonly window: CountedWindow; readonly traces?: readonly string[] }[] = []
+  const baseline = new Baseline({
+    async byPrincipal(window) {
+      asked.push({ window })
+      return byPrincipal
+    },
+    async ofTraces(window, traces) {
+      asked.push({ window, traces })
+      return ofTraces
+    },
+  })
+  return { baseline, asked }
+}
+
+test('the baseline guesses the most frequent class of the credential, with its share as confidence', async () => {
+  const { baseline } = baselineOver(counts('key_one', ['search', 55], ['chat', 45]))
+
+  const { guesses } = await baseline.guess('tnt_one', [call()], {}, lookUps())
+
+  expect(guesses).toEqual([
+    {
+      service: 'search',
+      owner: 'team-search',
+      confidence: 5_500,
+      share: '0.5500',
+      alternatives: [{ service: 'chat', owner: 'team-chat', probability: '0.4500' }],
+      evidence: { most_frequent_of: 'principal', resolved_records: 100, of_this_class: 55 },
+    },
+  ])
+})
+
+describe('the baseline', () => {
+  test('is never surer than 0.60', async () => {
+    const { baseline } = baselineOver(counts('key_one', ['search', 100]))
+
+    expect((await baseline.guess('tnt_one', [call()], {}, lookUps())).guesses[0]?.confidence).toBe(6_000)
+  })
+
+  test('says nothing of a credential with fewer than ten resolved calls, or with none', async () => {
+    const { baseline } = baselineOver([...counts('key_one', ['search', 9]), ...counts('key_two', ['search', 10])])
+
+    const calls = [call(), call({ principal: 'key_two' }), call({ principal: 'key_three' })]
+    const { guesses } = await baseline.guess('tnt_one', calls, {}, lookUps())
+
+    expect(guesses.map((guess) => guess?.service)).toEqual([undefined, 'search', undefined])
+  })
+
+  test('names nobody in a trace of two services, whatever the majority there and of the credential', async () => {
+    const contested = counts('t1', ['chat', 2], ['search', 1])
+    const { baseline } = baselineOver(counts('key_one', ['chat', 100]), contested)
+
+    const { guesses } = await baseline.guess('tnt_one', [call({ traceId: 't1' }), call()], {}, lookUps())
+
+    expect(guesses.map((guess) => guess?.service)).toEqual([undefined, 'chat'])
+  })
+
+  test('lets the trace decide before the credential, from one call on', async () => {
+    const { baseline, asked } = baselineOver(counts('key_one', ['search', 100]), counts('t1', ['chat', 1]))
+
+    const calls = [call({ traceId: 't1' }), call({ traceId: 't2' })]
+    const { guesses } = await baseline.guess('tnt_one', calls, {}, lookUps())
+
+    expect(guesses.map((guess) => guess?.service)).toEqual(['chat', 'search'])
+    const window = { fromMs: NOON_MS - HOUR_MS, toMs: NOON_MS + HOUR_MS }
+    expect(asked[1]).toMatchObject({ traces: ['t1', 't2'], window })
+  })
+
+  test('looks at the day before the calls, whenever they come', async () => {
+    const { baseline, asked } = baselineOver([])
+
+    await baseline.guess('tnt_one', [call({ eventTimeMs: NOON_MS + 1 }), call({ eventTimeMs: 0 })], {}, lookUps())
+
+    const window = { tenantId: 'tnt_one', fromMs: NOON_MS - 23 * HOUR_MS, toMs: NOON_MS + HOUR_MS }
+    expect(asked).toMatchObject([{ window }])
+  })
+
+  test('counts a tenant once for the calls of a moment, and each tenant by itself', async () => {
+    const { baseline, asked } = baselineOver(counts('key_one', ['search', 100]))
+
+    await baseline.guess('tnt_one', [call()], {}, lookUps())
+    await baseline.guess('tnt_one', [call()], {}, lookUps())
+    await baseline.guess('tnt_two', [call()], {}, lookUps())
+
+    expect(asked.map(({ window }) => window.tenantId)).toEqual(['tnt_one', 'tnt_two'])
+  })
+
+  test('counts again within half a minute, however long counting took', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] })
+    let counted = 0
+    const baseline = new Baseline({
+      async byPrincipal() {
+        counted++
+        vi.advanceTimersByTime(2_000)
+        return []
+      },
+      ofTraces: () => Promise.reject(new Error('not asked')),
+    })
+    try {
+      await baseline.guess('tnt_one', [call()], {}, lookUps())
+      vi.advanceTimersByTime(29_000)
+      await baseline.guess('tnt_one', [call()], {}, lookUps())
+      expect(counted).toBe(1)
+
+      vi.advanceTimersByTime(1_001)
+      await baseline.guess('tnt_one', [call()], {}, lookUps())
+      expect(counted).toBe(2)
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+
+  test('counts as of the same instants when a batch is formed again, in another process', async () => {
+    const calls = [call({ traceId: 't1' })]
+    const one = baselineOver(counts('key_one', ['search', 100]), counts('t1', ['chat', 1]))
+    const other = baselineOver(counts('key_one', ['search', 100]), counts('t1', ['chat', 1]))
+    await other.baseline.guess('tnt_one', calls, {}, lookUps())
+    other.asked.length = 0
+
+    const first = await one.baseline.guess('tnt_one', calls, {}, lookUps())
+    const again = await other.baseline.guess('tnt_one', calls, { principalsMs: 7, tracesMs: 8 }, lookUps())
+
+    expect(again.guesses).toEqual(first.guesses)
+    expect(again.asOf).toEqual({ principalsMs: 7, tracesMs: 8 })
+    expect(other.asked.map(({ window }) => window.asOfMs)).toEqual([7, 8])
+  })
+
+  test('guesses by older counts, or nothing, when the read model does not answer in time', async () => {
+    let isAnswering = true
+    const never = new Promise<never>(() => undefined)
+    const baseline = new Baseline({
+      byPrincipal: () => (isAnswering ? Promise.resolve(counts('key_one', ['search', 100])) : never),
+      ofTraces: () => Promise.reject(new Error('the store is away')),
+    })
+    const calls = [call({ traceId: 't1' })]
+    const first = await baseline.guess('tnt_one', calls, {}, lookUps())
+    isAnswering = false
+
+    const again = await baseline.guess('tnt_one', calls, { principalsMs: 7 }, lookUps())
+    const unknown = await baseline.guess('tnt_two', calls, {}, lookUps())
+
+    expect(first.guesses[0]?.service).toBe('search')
+    expect(again).toEqual(first)
+    expect(unknown).toEqual({ guesses: [undefined], asOf: { principalsMs: undefined, tracesMs: undefined } })
+  })
+
+  test('waits for the read model half a second a batch, of however many tenants', async () => {
+    const never = new Promise<never>(() => undefined)
+    let asked = 0
+    const baseline = new Baseline({
+      byPrincipal: () => {
+        asked++
+        return never
+      },
+      ofTraces: () => never,
+    })
+    // The timer fires before the clock says so.
+    const ofBatch = lookUps({ ticks: () => 0 })
+
+    for (let i = 0; i < 500; i++) await baseline.guess(`tnt_${i}`, [call()], {}, ofBatch)
+
+    expect(asked).toBe(1)
+  })
+})

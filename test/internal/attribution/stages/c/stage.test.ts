@@ -1,0 +1,109 @@
+import { describe, expect, test } from 'vitest'
+import { allocationPolicy } from '../../../../../internal/attribution/pools/policy.js'
+import { stageC } from '../../../../../internal/attribution/stages/c/stage.js'
+import { batchOf, event, kindsOf, STAGE_C_DEPS } from '../../../../support/stages.js'
+
+const POOL = {
+  id: 'pool_one',
+  tenant_id: 'tnt_one',
+  name: 'shared-proxy',
+  owner: 'team-platform',
+  priority: 100,
+  rules: [{ provider: 'nobody' }, { ingestion_layer: 'proxy' }],
+  created_at: '2026-11-01T00:00:00.000Z',
+}
+
+describe('stage C', () => {
+  test('keeps what no rule takes in the default pool, far below a provisional record', async () => {
+    const { handle } = await stageC(STAGE_C_DEPS).open(2)
+
+    const dispositions = await handle(batchOf('c', [event(1, 0, { attributionConfidence: 0.95 })]))
+
+    expect(dispositions).toMatchObject([
+      {
+        kind: 'resolved',
+        row: {
+          service: 'unallocated',
+          owner: 'unallocated',
+          stageOrigin: 'stage_c',
+          evidenceBasis: 'default_pool',
+          confidence: 1_000,
+          confidenceBand: 'estimated',
+          outputState: 'unresolved',
+          degradationState: 'disabled',
+          exportEligibility: 'below_floor',
+        },
+      },
+    ])
+  })
+
+  test('keeps what a rule takes in the rule’s pool, below 0.50, and says which rule and which weights', async () => {
+    const { handle } = await stageC({ ...STAGE_C_DEPS, policyOf: () => allocationPolicy([POOL]) }).open(2)
+
+    const [taken, left] = await handle(
+      batchOf('c', [event(1, 0, { ingestionLayer: 'proxy' }), event(2, 1, { ingestionLayer: 'gateway' })]),
+    )
+
+    expect(taken).toMatchObject({
+      row: {
+        service: 'shared-proxy',
+        owner: 'team-platform',
+        evidenceBasis: 'allocation_policy',
+        confidence: 3_000,
+        confidenceBand: 'estimated',
+        outputState: 'allocated',
+        exportEligibility: 'below_floor',
+      },
+    })
+    expect(JSON.parse(taken?.kind === 'resolved' ? taken.row.evidence : '')).toEqual({
+      pool: 'shared-proxy',
+      pool_id: 'pool_one',
+      rule: { ingestion_layer: 'proxy' },
+      weights_as_of: '2026-11-03T11:00:00.000Z',
+      confidence: '0.3000',
+    })
+    expect(left).toMatchObject({ row: { service: 'unallocated' } })
+  })
+
+  test('asks for the weights of each tenant once a batch, as of the batch’s own time', async () => {
+    const asked: [string, number][] = []
+    const weightsAsOf = async (tenantId: string, nowMs: number) => {
+      asked.push([tenantId, nowMs])
+      return 0
+    }
+    const { handle } = await stageC({ ...STAGE_C_DEPS, weightsAsOf }).open(2)
+    const batch = batchOf('c', [event(1, 0), event(2, 1)])
+
+    await handle(batch)
+
+    expect(asked).toEqual([[batch.invocations[0]?.tenantId, batch.validFromMs]])
+  })
+
+  test('names no weights where none could be worked out', async () => {
+    const { handle } = await stageC({ ...STAGE_C_DEPS, weightsAsOf: async () => undefined }).open(2)
+
+    const [kept] = await handle(batchOf('c', [event(1, 0)]))
+
+    expect(JSON.parse(kept?.kind === 'resolved' ? kept.row.evidence : '')).toEqual({
+      pool: 'unallocated',
+      rule: 'default',
+      confidence: '0.1000',
+    })
+  })
+
+  test('says so when the copy of the pools lags', async () => {
+    const { handle } = await stageC({ ...STAGE_C_DEPS, isIndexStale: () => true }).open(2)
+
+    expect(await handle(batchOf('c', [event(1, 0)]))).toMatchObject([{ row: { freshness: 'index_stale' } }])
+  })
+
+  test('hands nothing on', async () => {
+    expect(stageC(STAGE_C_DEPS).next).toBeUndefined()
+    const { handle } = await stageC(STAGE_C_DEPS).open(2)
+
+    expect(kindsOf(await handle(batchOf('c', [event(1, 0), event(2, 1, { provider: 'broken' })])))).toEqual([
+      'resolved',
+      'failed',
+    ])
+  })
+})

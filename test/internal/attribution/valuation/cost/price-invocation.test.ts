@@ -1,0 +1,444 @@
+import fc from 'fast-check'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { explainCost } from '../../../../../internal/attribution/valuation/cost/explain-cost.js'
+import { loadPriceBook, type PriceBook } from '../../../../../internal/attribution/valuation/cost/price-book.js'
+import { costOfParts, priceInvocation } from '../../../../../internal/attribution/valuation/cost/price-invocation.js'
+import { RATE_PARTS } from '../../../../../internal/attribution/valuation/cost/rate-sheet.js'
+import {
+  type TenantModelName,
+  type TenantPriceOverride,
+  type TenantPrices,
+  tenantPrices,
+} from '../../../../../internal/attribution/valuation/cost/tenant-prices.js'
+import type { TokenParts } from '../../../../../internal/attribution/valuation/cost/token-parts.js'
+import type { Invocation } from '../../../../../internal/invocations/invocation.js'
+import { formatQuantity, plus } from '../../../../../internal/units/quantity.js'
+import { call } from '../../../../support/attribution-events.js'
+import { readVectors } from '../../../../support/vectors/read-vectors.js'
+
+let book: PriceBook
+beforeAll(() => {
+  book = loadPriceBook()
+})
+
+const cost = (stated: Partial<Invocation>, tenant?: TenantPrices): string => {
+  const { basis, costUsd, details } = priceInvocation(call(stated), book, tenant)
+  return [basis, formatQuantity(costUsd), ...(details.reason === undefined ? [] : [details.reason])].join(' ')
+}
+const price = (stated: Partial<Invocation>) => priceInvocation(call(stated), book).details.price
+const tenant = (overrides: TenantPriceOverride[], names: TenantModelName[] = []): TenantPrices => {
+  const result = tenantPrices(overrides, names)
+  if (result.kind === 'invalid') throw new Error(result.problem)
+  return result.prices
+}
+
+test('a cost that no record can hold is refused', () => {
+  const parts = { ...Object.fromEntries(RATE_PARTS.map((part) => [part, 0])), input: 10 } as TokenParts
+  const stepsOf = (input: bigint) => ({ input }) as Parameters<typeof costOfParts>[1]
+
+  expect(costOfParts(parts, stepsOf(10n ** 37n - 1n))).toBe(10n ** 38n - 10n)
+  expect(() => costOfParts(parts, stepsOf(10n ** 37n))).toThrow(RangeError)
+})
+
+describe('a cost of more digits than one call may cost', () => {
+  const most = Number.MAX_SAFE_INTEGER
+  const dear = (input: string) =>
+    tenant([{ provider: 'acme', model: 'acme-1', from: '2026-01-01', rates: { input, output: '999999999' } }])
+  const call = { provider: 'acme', requestedModel: 'acme-1', inputTokens: 1_000_000, outputTokens: 0 }
+
+  test('is none, and why is said', () => {
+    expect(cost({ ...call, inputTokens: most, outputTokens: most }, dear('999999999'))).toBe('unpriced 0 beyond_range')
+    expect(cost({ ...call, outputTokens: most, estimatedCostUsd: '1' }, dear('1'))).toBe(
+      'client_estimate 1 beyond_range',
+    )
+  })
+
+  test('is one of thirteen', () => {
+    const tokens = { ...call, inputTokens: 1_000_000_000_000_000 }
+
+    expect(cost(tokens, dear('999.999999999999'))).toBe('tenant_price 999999999999.999')
+    expect(cost(tokens, dear('1000'))).toBe('unpriced 0 beyond_range')
+  })
+})
+
+test.each(['constructor', '__proto__', 'toString', 'hasOwnProperty'])('%s is a name like any other', (word) => {
+  const of = (stated: Partial<Invocation>) => [cost(stated), price(stated)?.multipliers]
+
+  expect(of({ region: word })).toEqual(of({ region: 'nowhere' }))
+  expect(of({ provider: word })).toEqual(of({ provider: 'nobody' }))
+  expect(of({ requestedModel: word })).toEqual(of({ requestedModel: 'nothing' }))
+})
+
+describe('which evidence decides', () => {
+  test('3 tokens in and 7 out of gpt-4o cost exactly 0.0000775 USD', () => {
+    expect(cost({ inputTokens: 3, outputTokens: 7 })).toBe('price_book 0.0000775')
+  })
+
+  test('the client estimate wins and the book price stands beside it', () => {
+    const result = priceInvocation(call({ estimatedCostUsd: '0.0100' }), book)
+
+    expect(result.basis).toBe('client_estimate')
+    expect(formatQuantity(result.costUsd)).toBe('0.01')
+    expect(result.details.price?.rates).toEqual({ input: '2.5', output: '10', cache_read: '1.25' })
+  })
+
+  test('an estimate for a model that the book does not know stands alone, and why is said', () => {
+    expect(cost({ requestedModel: 'in-house', estimatedCostUsd: '0.5' })).toBe('client_estimate 0.5 unknown_model')
+  })
+
+  test('an answer from the own cache costs nothing, whatever was estimated', () => {
+    expect(cost({ servedFromCache: true, estimatedCostUsd: '0.5' })).toBe('local_cache 0')
+    expect(cost({ servedFromCache: false })).toBe('price_book 0.005')
+  })
+
+  test('a tenant price wins over the book while it is in force', () => {
+    const prices = tenant([
+      {
+        provider: 'azure-openai',
+        model: 'GPT-4o',
+        from: '2026-07-01',
+        to: '2026-12-01T00:00:00Z',
+        rates: { input: '1', output: '2' },
+      },
+    ])
+    const azure = { provider: 'azure', requestedModel: 'gpt-4o' }
+
+    expect(cost(azure, prices)).toBe('tenant_price 0.0015')
+    expect(cost({ ...azure, eventTimeMs: Date.UTC(2026, 11, 1) - 1 }, prices)).toBe('tenant_price 0.0015')
+    expect(cost({ ...azure, eventTimeMs: Date.UTC(2026, 11, 1) }, prices)).toBe('price_book 0.005')
+    expect(cost({ ...azure, eventTimeMs: Date.UTC(2026, 5, 30) }, prices)).toBe('price_book 0.005')
+    expect(cost({ ...azure, serviceTier: 'batch' }, prices)).toBe('unpriced 0 no_batch_rate')
+  })
+
+  test('of two tenant prices in force the one that began last holds, and one for the region before both', () => {
+    const rates = (input: string) => ({ input, output: '0' })
+    const prices = tenant([
+      { provider: 'openai', model: 'gpt-4o', region: 'eu', from: '2026-01-01', rates: rates('7') },
+      { provider: 'openai', model: 'gpt-4o', from: '2026-01-01', rates: rates('5') },
+      { provider: 'openai', model: 'gpt-4o', from: '2026-06-01', rates: rates('6') },
+    ])
+
+    expect(cost({}, prices)).toBe('tenant_price 0.006')
+    expect(cost({ eventTimeMs: Date.UTC(2026, 2) }, prices)).toBe('tenant_price 0.005')
+    expect(cost({ region: 'EU' }, prices)).toBe('tenant_price 0.007')
+  })
+
+  test('a tenant can price a provider that the book does not know', () => {
+    const prices = tenant([
+      { provider: 'Acme Cloud', model: 'acme-1', from: '2026-01-01', rates: { input: '1', output: '1' } },
+    ])
+
+    expect(cost({ provider: 'acme_cloud', requestedModel: 'acme-1' }, prices)).toBe('tenant_price 0.00125')
+  })
+
+  test.each([
+    ['bedrock', 'arn:aws:bedrock:eu-west-1:111122223333:application-inference-profile/a1B2', 'eu-west-1'],
+    ['vertex_ai', 'projects/p/locations/europe-west4/endpoints/123', undefined],
+  ])('a tenant can price what only its own account can resolve: %s %s', (provider, model, region) => {
+    const prices = tenant([
+      { provider, model, region, from: '2026-01-01', rates: { input: '1', output: '1' } },
+      { provider, model: `${model}4`, from: '2026-01-01', rates: { input: '9', output: '9' } },
+    ])
+
+    expect(cost({ provider, requestedModel: model })).toBe('unpriced 0 opaque_profile')
+    expect(cost({ provider, requestedModel: model }, prices)).toBe('tenant_price 0.00125')
+    expect(cost({ provider: 'litellm', requestedModel: `${provider}/${model}` }, prices)).toBe('tenant_price 0.00125')
+    expect(cost({ provider, requestedModel: `${model}5` }, prices)).toBe('unpriced 0 opaque_profile')
+  })
+
+  test("a tenant's own name stands for the model behind it", () => {
+    const prices = tenant(
+      [],
+      [{ provider: 'azure', model: 'Prod-Chat', servedBy: { provider: 'azure', model: 'gpt-4o' } }],
+    )
+    const event = call({ provider: 'azure.ai.openai', requestedModel: 'prod-chat' })
+
+    expect(priceInvocation(event, book, prices).details.price).toMatchObject({
+      model: 'gpt-4o',
+      match: ['tenant_override', 'exact'],
+    })
+    expect(priceInvocation(event, book).details.reason).toBe('unknown_model')
+  })
+
+  test('the served model decides, and an unknown served model is not replaced by the requested one', () => {
+    expect(price({ requestedModel: 'alias', servedModel: 'gpt-4o-mini' })).toMatchObject({
+      model: 'gpt-4o-mini',
+      model_from: 'served',
+    })
+    expect(cost({ servedModel: 'something-else' })).toBe('unpriced 0 unknown_model')
+  })
+})
+
+describe('what has no price', () => {
+  test.each<[string, Partial<Invocation>]>([
+    ['no_tokens', { inputTokens: undefined }],
+    ['no_tokens', { outputTokens: undefined }],
+    ['inconsistent_tokens', { cachedInputTokens: 1001 }],
+    ['inconsistent_tokens', { reasoningTokens: 251 }],
+    ['unknown_provider', { provider: 'acme' }],
+    ['unknown_provider', { provider: 'litellm' }],
+    ['unknown_model', { requestedModel: 'claude-sonnet-4-5' }],
+    ['unknown_model', { requestedModel: 'gpt-6.1-sol' }],
+    ['unknown_model', { provider: 'anthropic', requestedModel: 'claude-sonnet-5-5' }],
+    ['zero_priced', { provider: 'gemini', requestedModel: 'gemma-3-27b-it' }],
+    ['quarantined_price', { provider: 'azure_ai', requestedModel: 'jais-30b-chat' }],
+    ['incomplete_price', { provider: 'azure_ai', requestedModel: 'model_router' }],
+    ['no_batch_rate', { requestedModel: 'gpt-4-0613', serviceTier: 'batch' }],
+    ['no_flex_rate', { requestedModel: 'gpt-4-0613', serviceTier: 'flex' }],
+    ['no_priority_rate', { requestedModel: 'gpt-5-nano', serviceTier: 'priority' }],
+  ])('%s', (reason, stated) => {
+    expect(cost(stated)).toBe(`unpriced 0 ${reason}`)
+  })
+
+  test('an embedding at a negotiated price has none either, nor has to be told what costs nothing', () => {
+    const priced = (model: string, output: string) =>
+      tenant([{ provider: 'openai', model, from: '2026-01-01', rates: { input: '0.01', output } }])
+    const of = (model: string, output: string) =>
+      cost({ requestedModel: model, outputTokens: undefined }, priced(model, output))
+
+    expect(of('text-embedding-3-small', '0')).toBe('tenant_price 0.00001')
+    expect(of('text-embedding-3-small', '0.01')).toBe('tenant_price 0.00001')
+    expect(of('own-embedding', '0.000')).toBe('tenant_price 0.00001')
+    expect(of('own-chat', '0.01')).toBe('unpriced 0 no_tokens')
+  })
+
+  test('an embedding has no output to be missing', () => {
+    expect(cost({ requestedModel: 'text-embedding-3-small', outputTokens: undefined })).toBe('price_book 0.00002')
+  })
+})
+
+describe('rates in force', () => {
+  const o3 = (eventTimeMs: number) =>
+    cost({ requestedModel: 'o3', inputTokens: 1_000_000, outputTokens: 0, eventTimeMs })
+
+  test("the event's own time picks the period, to the millisecond", () => {
+    expect(o3(Date.UTC(2025, 5, 10) - 1)).toBe('price_book 10')
+    expect(o3(Date.UTC(2025, 5, 10))).toBe('price_book 2')
+  })
+
+  test('before the first known period the first one is taken and flagged', () => {
+    expect(price({ requestedModel: 'o3', eventTimeMs: Date.UTC(2024, 0) })).toMatchObject({
+      flags: ['before_first_period'],
+      confidence: 0.7,
+    })
+  })
+
+  test('a scheduled price is one only once it has begun, and stays doubtful', () => {
+    const flash = { provider: 'gemini', requestedModel: 'gemini-3.7-flash' }
+
+    expect(price({ ...flash, eventTimeMs: Date.UTC(2027, 0) - 1 })?.rates.input).toBe('0.75')
+    expect(price({ ...flash, eventTimeMs: Date.UTC(2027, 0) })).toMatchObject({
+      rates: { input: '1.5' },
+      flags: ['scheduled_price'],
+    })
+  })
+
+  test('peak hours have their own price, on weekdays', () => {
+    const input = (eventTimeMs: number) =>
+      price({ provider: 'deepseek', requestedModel: 'deepseek-v4-pro', eventTimeMs })?.rates.input
+
+    expect(input(Date.UTC(2026, 10, 3, 1))).toBe('1.32')
+    expect(input(Date.UTC(2026, 10, 3, 4))).toBe('0.66')
+    expect(input(Date.UTC(2026, 10, 7, 1))).toBe('0.66')
+  })
+
+  test.each([
+    ['gemini', 'gemini-2.5-pro', 200_000, false],
+    ['gemini', 'gemini-2.5-pro', 200_001, true],
+    ['xai', 'grok-4.6', 199_999, false],
+    ['xai', 'grok-4.6', 200_000, true],
+    ['openai', 'gpt-5.6-terra', 271_999, false],
+    ['openai', 'gpt-5.6-terra', 272_000, true],
+  ])('%s %s with %i tokens in: beyond the threshold %s', (provider, requestedModel, inputTokens, isBeyond) => {
+    expect(price({ provider, requestedModel, inputTokens })?.threshold !== undefined).toBe(isBeyond)
+  })
+
+  test('cached tokens count towards the threshold', () => {
+    const half = {
+      provider: 'gemini',
+      requestedModel: 'gemini-2.5-pro',
+      inputTokens: 200_001,
+      cachedInputTokens: 200_000,
+    }
+
+    expect(price(half)?.threshold).toEqual({ rule: 'above', input_tokens: 200_000 })
+  })
+
+  test('residency multiplies only where the event states it', () => {
+    const terra = { requestedModel: 'gpt-5.6-terra' }
+
+    expect(cost({ ...terra, region: 'EU' })).toBe('price_book 0.0055')
+    expect(cost({ ...terra, region: 'eu-west-1' })).toBe('price_book 0.005')
+    expect(cost(terra)).toBe('price_book 0.005')
+    expect(price({ ...terra, region: 'eu' })?.multipliers).toEqual([{ name: 'residency_eu', factor: '1.1' }])
+  })
+
+  test('writes of unknown lifetime are billed as short and flagged, those of an hour at their own rate', () => {
+    const claude = {
+      provider: 'anthropic',
+      requestedModel: 'claude-opus-5',
+      inputTokens: 1_000_000,
+      outputTokens: 0,
+      cacheWriteTokens: 1_000_000,
+    }
+    const rates = price(claude)?.rates
+
+    expect(cost(claude)).toBe(`price_book ${rates?.cache_write}`)
+    expect(price(claude)?.flags).toContain('cache_write_ttl_missing')
+    expect(cost({ ...claude, cacheWriteTtlSeconds: 3600 })).toBe(`price_book ${rates?.cache_write_1h}`)
+    expect(price({ ...claude, cacheWriteTtlSeconds: 300 })?.flags ?? []).not.toContain('cache_write_ttl_missing')
+  })
+
+  test('beyond a cliff a write for an hour costs no less than one for five minutes, and a missing rate is told', () => {
+    const long = { provider: 'anthropic', inputTokens: 300_000, outputTokens: 0, cacheWriteTokens: 300_000 }
+    const sonnet = { ...long, requestedModel: 'claude-sonnet-4-20250514' }
+
+    expect(cost({ ...sonnet, cacheWriteTtlSeconds: 300 })).toBe('price_book 2.25')
+    expect(cost({ ...sonnet, cacheWriteTtlSeconds: 3600 })).toBe('price_book 2.25')
+    expect(price({ ...sonnet, cacheWriteTtlSeconds: 3600 })?.flags).toEqual(['cache_write_1h_rate_missing'])
+  })
+
+  test('cached tokens in a batch without a rate of their own are batch input, and doubted', () => {
+    const batch = {
+      requestedModel: 'gpt-5.6-terra',
+      serviceTier: 'batch',
+      cachedInputTokens: 1000,
+      outputTokens: 0,
+    } as const
+
+    expect(cost(batch)).toBe('price_book 0.001')
+    expect(price(batch)).toMatchObject({ flags: ['cache_read_rate_missing'], confidence: 0.7 })
+  })
+
+  test('a row on which price books disagree shows both', () => {
+    expect(price({ provider: 'azure', requestedModel: 'o1-mini' })).toMatchObject({
+      flags: ['price_books_disagree'],
+      confidence: 0.6,
+      other_books: { 'genai-prices': { input: '1.1' } },
+    })
+  })
+})
+
+describe('details', () => {
+  test('events that differ only in their numbers share one frozen object and one text', () => {
+    const first = priceInvocation(call({ inputTokens: 5, eventId: 'a' }), book)
+    const second = priceInvocation(call({ inputTokens: 50_000, eventId: 'b' }), book)
+
+    expect(second.details).toBe(first.details)
+    expect(second.detailsJson).toBe(first.detailsJson)
+    expect(JSON.parse(first.detailsJson)).toEqual(first.details)
+    expect(Object.isFrozen(first.details.price?.rates)).toBe(true)
+  })
+
+  test('two books keep their prices apart', () => {
+    const empty = { ...book, asOf: '2030-01-01', find: () => ({ kind: 'none', reason: 'unknown_model' }) as const }
+
+    expect(priceInvocation(call(), empty).basis).toBe('unpriced')
+    expect(priceInvocation(call(), book).basis).toBe('price_book')
+  })
+})
+
+interface CostVector {
+  readonly why: string
+  readonly event: Partial<Invocation>
+  readonly cost_usd: string
+}
+
+// Second implementation: Python's decimal module (test/support/vectors/cost-vectors.py).
+test('over a thousand costs are those of a second implementation, to the last digit', () => {
+  const vectors = readVectors<CostVector>('cost')
+  const wrong = vectors.filter(({ event, cost_usd }) => cost(event) !== `price_book ${cost_usd}`)
+
+  expect(vectors.length).toBeGreaterThan(1000)
+  expect(wrong.map((vector) => ({ ...vector, got: cost(vector.event) }))).toEqual([])
+})
+
+// Second implementation: the npm package @pydantic/genai-prices (test/support/vectors/genai-prices-vectors.mjs).
+test('costs agree with genai-prices to 12 digits wherever the two books agree', () => {
+  const vectors = readVectors<{ readonly event: Partial<Invocation>; readonly cost_usd: number }>('genai-prices')
+  const wrong = vectors.filter(({ event, cost_usd }) => {
+    const own = Number(formatQuantity(priceInvocation(call(event), book).costUsd))
+    return Math.abs(own - cost_usd) > 1e-12 * cost_usd
+  })
+
+  expect(vectors.length).toBeGreaterThan(200)
+  expect(wrong).toEqual([])
+})
+
+describe('properties', () => {
+  const models = fc.constantFrom(
+    ['openai', 'gpt-4o'],
+    ['openai', 'gpt-5.6-terra'],
+    ['anthropic', 'claude-opus-5'],
+    ['gemini', 'gemini-2.5-pro'],
+    ['dashscope', 'qwen-plus-2025-07-28'],
+    ['deepseek', 'deepseek-v4-flash'],
+    ['xai', 'grok-4.6'],
+  )
+  const events = fc
+    .record({
+      model: models,
+      parts: fc.tuple(...Array.from({ length: 5 }, () => fc.nat({ max: 400_000 }))),
+      serviceTier: fc.constantFrom(undefined, 'standard', 'batch', 'flex', 'priority'),
+      region: fc.constantFrom(undefined, 'eu', 'us'),
+      ttl: fc.constantFrom(undefined, 300, 3600),
+      eventTimeMs: fc.integer({ min: Date.UTC(2025, 0), max: Date.UTC(2027, 5) }),
+    })
+    .map(
+      ({
+        model: [provider = '', requestedModel = ''],
+        parts: [uncached = 0, read = 0, write = 0, output = 0, thoughts = 0],
+        ttl,
+        ...rest
+      }) =>
+        call({
+          provider,
+          requestedModel,
+          inputTokens: uncached + read + write,
+          cachedInputTokens: read,
+          cacheWriteTokens: write,
+          cacheWriteTtlSeconds: ttl,
+          outputTokens: output + thoughts,
+          reasoningTokens: thoughts,
+          ...rest,
+        } as Partial<Invocation>),
+    )
+
+  test('the explanation works out the stored cost from the stored text and the event', () => {
+    fc.assert(
+      fc.property(events, (event) => {
+        const { costUsd, detailsJson } = priceInvocation(event, book)
+        return explainCost(JSON.parse(detailsJson), event).totalUsd === costUsd
+      }),
+    )
+  })
+
+  test('asking again gives the same answer', () => {
+    fc.assert(
+      fc.property(events, (event) => {
+        expect(priceInvocation(event, book)).toEqual(priceInvocation(event, loadPriceBookOnce()))
+      }),
+    )
+  })
+
+  test('two halves of the output cost as much as the whole', () => {
+    fc.assert(
+      fc.property(
+        fc.nat({ max: 100_000 }),
+        fc.nat({ max: 100_000 }),
+        fc.nat({ max: 1000 }),
+        (left, right, inputTokens) => {
+          const of = (outputTokens: number, input: number) =>
+            priceInvocation(call({ outputTokens, inputTokens: input }), book).costUsd
+          return plus(of(left, inputTokens), of(right, 0)) === of(left + right, inputTokens)
+        },
+      ),
+    )
+  })
+})
+
+let second: PriceBook | undefined
+function loadPriceBookOnce(): PriceBook {
+  second ??= loadPriceBook()
+  return second
+}

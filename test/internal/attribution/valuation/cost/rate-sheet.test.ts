@@ -1,0 +1,100 @@
+import { expect, test } from 'vitest'
+import {
+  billedAs,
+  cliffOf,
+  isRate,
+  type RateSheet,
+  ratesOf,
+  stepsPerToken,
+} from '../../../../../internal/attribution/valuation/cost/rate-sheet.js'
+
+const tiered: RateSheet = {
+  input: '2',
+  output: '8',
+  cache_read: '0.5',
+  batch: { input: '1', output: '4' },
+  priority: { input: '3', output: '9', cache_read: '0.75' },
+  tiers: [{ above: 200_000, input: '4', output: '12', priority: { input: '6', output: '15' } }],
+}
+
+test('a threshold is passed strictly above it, or from it on where the provider counts it in', () => {
+  expect([199_999, 200_000, 200_001].map((tokens) => cliffOf(tiered, tokens, false))).toEqual([-1, -1, 0])
+  expect([199_999, 200_000, 200_001].map((tokens) => cliffOf(tiered, tokens, true))).toEqual([-1, 0, 0])
+})
+
+test('bands exclude their lower and include their upper bound', () => {
+  const banded: RateSheet = {
+    bands: [
+      { over: 0, up_to: 32_000 },
+      { over: 32_000, up_to: 128_000 },
+    ],
+  }
+
+  expect([0, 1, 32_000, 32_001, 128_000, 128_001].map((tokens) => cliffOf(banded, tokens, false))).toEqual([
+    0, 0, 0, 1, 1, 1,
+  ])
+})
+
+test('a cliff replaces the rates it lists and keeps the others', () => {
+  expect(ratesOf(tiered, 'standard', 0)).toMatchObject({ rates: { input: '4', output: '12', cache_read: '0.5' } })
+})
+
+test('a cache write of an hour moves with the one of five minutes', () => {
+  const base = { input: '3', output: '15', cache_write: '3.75', cache_write_1h: '6' }
+  const beyond = (tier: object) => ratesOf({ ...base, tiers: [{ above: 200_000, input: '6', ...tier }] }, 'standard', 0)
+
+  expect(beyond({ cache_write: '7.5' })).toMatchObject({ rates: { cache_write: '7.5' } })
+  expect(beyond({ cache_write: '7.5' })).not.toHaveProperty('rates.cache_write_1h')
+  expect(beyond({ cache_write: '7.5', cache_write_1h: '12' })).toHaveProperty('rates.cache_write_1h', '12')
+  expect(beyond({})).toHaveProperty('rates.cache_write_1h', '6')
+})
+
+test('a reasoning rate equal to the output rate moves with the output rate', () => {
+  const sheet: RateSheet = { input: '1', output: '8', reasoning: '8', tiers: [{ above: 10, output: '12' }] }
+
+  expect(ratesOf(sheet, 'standard', 0)).toMatchObject({ rates: { input: '1', output: '12' } })
+  expect(ratesOf({ ...sheet, reasoning: '3' }, 'standard', 0)).toMatchObject({
+    rates: { output: '12', reasoning: '3' },
+  })
+})
+
+test('a service tier has only what is listed for it', () => {
+  expect(ratesOf(tiered, 'batch', -1)).toEqual({
+    kind: 'rates',
+    rates: { input: '1', output: '4' },
+    isCliffUnlisted: false,
+  })
+  expect(ratesOf(tiered, 'batch', 0)).toEqual({
+    kind: 'rates',
+    rates: { input: '1', output: '4' },
+    isCliffUnlisted: true,
+  })
+  expect(ratesOf(tiered, 'priority', 0)).toEqual({
+    kind: 'rates',
+    rates: { input: '6', output: '15' },
+    isCliffUnlisted: false,
+  })
+  expect(ratesOf(tiered, 'flex', -1)).toEqual({ kind: 'none', tier: 'flex' })
+  expect(ratesOf({ ...tiered, flex: { input: '1' } }, 'flex', -1)).toEqual({ kind: 'none', tier: 'flex' })
+})
+
+test('a part without a rate is billed as the next of its kind', () => {
+  expect(billedAs('cache_read', { input: '1', output: '2' })).toBe('input')
+  expect(billedAs('cache_write', { input: '1', output: '2', cache_write: '0' })).toBe('input')
+  expect(billedAs('cache_write_1h', { input: '1', output: '2', cache_write: '1.25' })).toBe('cache_write')
+  expect(billedAs('cache_write_1h', { input: '1', output: '2', cache_write: '0.0' })).toBe('input')
+  expect(billedAs('reasoning', { input: '1', output: '2' })).toBe('output')
+  expect(billedAs('audio_cache_read', { input: '1', output: '2', cache_read: '0.5' })).toBe('cache_read')
+})
+
+test('a rate a million tokens is a whole number of steps a token', () => {
+  expect(stepsPerToken('2.5', [])).toBe(2_500_000_000_000n)
+  expect(stepsPerToken('0.003625', ['1.1'])).toBe(3_987_500_000n)
+  expect(stepsPerToken('0.000000000001', [])).toBe(1n)
+  expect(stepsPerToken('0.000000000001', ['1.1'])).toBeUndefined()
+})
+
+test('a rate is a plain decimal', () => {
+  expect(['0', '12.5', '0.000000000001'].every(isRate)).toBe(true)
+  expect(['', '-1', '1e3', '.5', '0.0000000000001'].some(isRate)).toBe(false)
+})

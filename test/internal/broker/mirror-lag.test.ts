@@ -1,0 +1,73 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterEach, expect, test } from 'vitest'
+import { type Broker, connectBroker, ensureStreams } from '../../../internal/broker/connect.js'
+import { mirrorBucket } from '../../../internal/broker/mirror.js'
+import { followCurrency } from '../../../internal/broker/mirror-lag.js'
+import { createLog } from '../../../internal/telemetry/log.js'
+import { DIRECTORY } from '../../../streams/buckets.js'
+import { launchBroker } from '../../support/broker.js'
+import { linkTo } from '../../support/silent-link.js'
+
+const log = createLog('test', 'silent')
+const SIX_MINUTES_MS = 360_000
+let stopping = new AbortController()
+const brokers: Broker[] = []
+const connect = async (url: string): Promise<Broker> => {
+  const broker = await connectBroker({ url, user: '', password: '', name: 'test' })
+  brokers.push(broker)
+  return broker
+}
+afterEach(async () => {
+  stopping.abort()
+  stopping = new AbortController()
+  await Promise.all(brokers.splice(0).map((broker) => broker.connection.close()))
+})
+
+async function until(isSo: () => boolean): Promise<void> {
+  for (const end = Date.now() + 60_000; !isSo(); ) {
+    expect(Date.now()).toBeLessThan(end)
+    await sleep(5)
+  }
+}
+
+test('a copy that has come as far as its bucket lags by nothing; one that has not falls behind', async () => {
+  const { url } = await launchBroker()
+  const broker = await connect(url)
+  await ensureStreams(broker, { replicas: 1, invocationsBytesMax: 2 ** 20, observationsBytesMax: 2 ** 20 })
+  const bucket = await broker.bucket(DIRECTORY)
+  const copy = await mirrorBucket(bucket, () => undefined)
+  let now = 0
+  const deps = { clock: () => now, log, everyMs: 5 }
+  const ofCopy = await followCurrency(bucket, copy, deps, stopping.signal)
+  // A watch that has fallen silent knows the first revision, whatever comes.
+  const ofSilent = await followCurrency(bucket, { revision: () => 1 }, deps, stopping.signal)
+
+  await copy.reached(await bucket.put('tnt.services.a', '{"size":1}'))
+  await copy.reached(await bucket.put('tnt.services.a', '{"size":2}'))
+  const leftAt = now
+  for (let round = 1; round <= 3; round++) {
+    now = leftAt + round * SIX_MINUTES_MS
+    await until(() => ofCopy.lagMs() === 0)
+  }
+
+  expect(ofSilent.lagMs()).toBe(3 * SIX_MINUTES_MS)
+})
+
+test('a bucket that does not answer leaves its copy behind until it answers again', async () => {
+  const { port, url } = await launchBroker()
+  const link = await linkTo(port)
+  const near = await connect(url)
+  await ensureStreams(near, { replicas: 1, invocationsBytesMax: 2 ** 20, observationsBytesMax: 2 ** 20 })
+  const bucket = await (await connect(link.url)).bucket(DIRECTORY)
+  const copy = await mirrorBucket(bucket, () => undefined)
+  let now = 0
+  const currency = await followCurrency(bucket, copy, { clock: () => now, log, everyMs: 5 }, stopping.signal)
+  expect(currency.lagMs()).toBe(0)
+
+  // What is asked from now on is not answered until the client notices and connects anew.
+  link.fallSilent()
+  now = SIX_MINUTES_MS
+  expect(currency.lagMs()).toBe(SIX_MINUTES_MS)
+
+  await until(() => currency.lagMs() === 0)
+})

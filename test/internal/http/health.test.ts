@@ -1,0 +1,133 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { type DependencyWatch, healthRoutes, watchDependency } from '../../../internal/http/health.js'
+import { type RunningServer, serve } from '../../../internal/http/server.js'
+import { createLog } from '../../../internal/telemetry/log.js'
+import { publicServer } from '../../support/public-server.js'
+import { open, temporaryFolder } from '../../support/spool.js'
+import { recordOf } from '../../support/spool-records.js'
+
+const MINUTE_MS = 60_000
+const ROOM = 128 * 1024
+
+let now = 0
+let broker: DependencyWatch
+let store: DependencyWatch
+let credentials: DependencyWatch
+let spool: Awaited<ReturnType<typeof open>>['spool']
+let hasLogRoom = true
+let server: RunningServer
+
+beforeAll(async () => {
+  const watched = (watch: () => DependencyWatch): DependencyWatch => ({
+    report: (status) => watch().report(status),
+    current: () => watch().current(),
+    awayMs: () => watch().awayMs(),
+  })
+  const { deps } = publicServer('/', () => undefined)
+  const routes = healthRoutes({
+    broker: watched(() => broker),
+    store: watched(() => store),
+    credentials: watched(() => credentials),
+    room: { has: () => hasLogRoom },
+    spool: {
+      get isEmpty() {
+        return spool.isEmpty
+      },
+      hasRoomFor: (bytes) => spool.hasRoomFor(bytes),
+    },
+  })
+  server = await serve({ host: '127.0.0.1', port: 0, errorDocsUrl: 'http://docs/errors' }, routes, {
+    ...deps,
+    log: createLog('test', 'silent'),
+  })
+})
+afterAll(() => server.drain())
+beforeEach(async () => {
+  broker = watchDependency('broker', () => now)
+  store = watchDependency('store', () => now)
+  credentials = watchDependency('credentials', () => now)
+  for (const watch of [broker, store, credentials]) watch.report('up')
+  hasLogRoom = true
+  spool = (await open(await temporaryFolder(), { bytesMax: ROOM })).spool
+})
+
+const asked = async (query = '') => {
+  const answer = await fetch(`http://127.0.0.1:${server.port}/readyz${query}`)
+  const json = (await answer.json()) as { status: unknown; error_code?: string; readiness?: string }
+  return [answer.status, json.error_code ?? json.status]
+}
+const general = () => asked()
+const ingestion = () => asked('?surface=ingestion')
+const UNREADY = [503, 'SERVICE_UNAVAILABLE']
+/** So that no event of the greatest size fits any more. */
+const fill = () => spool.append([recordOf(1, ROOM - 1_024)])
+
+test('both are ready while everything answers', async () => {
+  expect([await general(), await ingestion()]).toEqual([
+    [200, 'ready'],
+    [200, 'ready'],
+  ])
+})
+
+test('without the read model events are taken', async () => {
+  store.report('down')
+
+  expect([await general(), await ingestion()]).toEqual([UNREADY, [200, 'degraded']])
+})
+
+test('without news of credentials nothing but events is taken, those as long as credentials are trusted', async () => {
+  credentials.report('down')
+  now += 15 * MINUTE_MS
+  expect([await general(), await ingestion()]).toEqual([UNREADY, [200, 'degraded']])
+
+  now += 1
+  expect(await ingestion()).toEqual(UNREADY)
+})
+
+test('without the broker events are taken as long as credentials are trusted', async () => {
+  broker.report('down')
+  credentials.report('down')
+  now += 15 * MINUTE_MS
+  expect([await general(), await ingestion()]).toEqual([UNREADY, [200, 'degraded']])
+
+  now += 1
+  expect(await ingestion()).toEqual(UNREADY)
+})
+
+test('without the broker events are taken as long as there is room for them', async () => {
+  broker.report('down')
+  await fill()
+
+  expect(await ingestion()).toEqual(UNREADY)
+})
+
+test('what is spooled comes first: without room no event is taken, also when the broker is back', async () => {
+  await fill()
+  expect(await ingestion()).toEqual(UNREADY)
+
+  await spool.drain(async () => true)
+  expect(await ingestion()).toEqual([200, 'ready'])
+})
+
+test('a log without room takes no events; all else goes on', async () => {
+  hasLogRoom = false
+
+  expect([await general(), await ingestion()]).toEqual([[200, 'degraded'], UNREADY])
+})
+
+test('what goes to the spool needs no room in the log', async () => {
+  hasLogRoom = false
+  broker.report('down')
+
+  expect(await ingestion()).toEqual([200, 'degraded'])
+})
+
+test.each([
+  ['?surface=reports', 'INVALID_FILTER'],
+  ['?surface=', 'INVALID_FILTER'],
+  ['?surface=ingestion&surface=ingestion', 'INVALID_FILTER'],
+  ['?surfaces=ingestion', 'INVALID_FILTER'],
+  ['?surface=%FF', 'MALFORMED_REQUEST'],
+])('%s is 400', async (query, code) => {
+  expect(await asked(query)).toEqual([400, code])
+})

@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest'
+import { answerOf, canonicalKey, openAnswer, sealAnswer } from '../../../../internal/http/mutations/kept-answer.js'
+
+const SECRET = new Uint8Array(32).fill(1)
+const KEY = '0f8fad5b-d9cb-469f-a165-70867728950e'
+const ANSWER = answerOf({ status: 201, body: { secret: 'shown once' }, location: '/things/1' })
+const sealed = sealAnswer(SECRET, KEY, 'mutation.x', ANSWER)
+
+test('an answer opens for whoever has the instance’s secret and the client’s key, where it was kept', () => {
+  expect(openAnswer(SECRET, KEY, 'mutation.x', sealed)).toEqual(ANSWER)
+})
+
+test.each<[string, Uint8Array, string, string]>([
+  ['another key of a client', SECRET, '1f8fad5b-d9cb-469f-a165-70867728950e', 'mutation.x'],
+  ['no key of a client', SECRET, '', 'mutation.x'],
+  ['another secret', new Uint8Array(32), KEY, 'mutation.x'],
+  ['another place', SECRET, KEY, 'mutation.y'],
+])('it does not open with %s', (_, secret, key, context) => {
+  expect(() => openAnswer(secret, key, context, sealed)).toThrow()
+})
+
+test('all spellings of a key are one', () => {
+  expect(canonicalKey(`"${KEY.toUpperCase()}"`)).toBe(KEY)
+})
+
+test('an answer without a body has no media type', () => {
+  expect(answerOf({ status: 204 })).toEqual({ head: '204 No Content\r\nCache-Control: no-store', body: '' })
+})

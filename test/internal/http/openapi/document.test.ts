@@ -1,0 +1,168 @@
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { json, type Operation } from '../../../../internal/http/contract/operation.js'
+import { PAGE_PARAMETERS, pageOf } from '../../../../internal/http/contract/page.js'
+import { describeRoutes } from '../../../../internal/http/openapi/document.js'
+import { type NamedSchemas, toJsonSchema } from '../../../../internal/http/openapi/json-schema.js'
+import { problemsOf } from '../../../../internal/http/openapi/problems-of.js'
+import type { Route, TenantRoute } from '../../../../internal/http/route.js'
+import { instant, name } from '../../../../internal/text/plain-text.js'
+
+const INSTANCE = { baseUrl: 'https://api.example', errorDocsUrl: 'https://api.example/docs/errors' }
+const thing = z.object({ name: z.string(), size: z.int() }).meta({ id: 'Thing' })
+
+const operation = (more: Partial<Operation> = {}): Operation => ({
+  id: 'doIt',
+  tag: 'Contract',
+  summary: 'Do it',
+  replies: { 200: { description: 'Done.', contents: json(thing) } },
+  ...more,
+})
+const route = (more: Partial<TenantRoute> = {}): TenantRoute => ({
+  method: 'get',
+  path: '/things',
+  access: 'read:attribution',
+  rateClass: 'read',
+  operation: operation(),
+  handle: () => undefined,
+  ...more,
+})
+const open: Route = { method: 'post', path: '/open', access: 'public', operation: operation(), handle: () => undefined }
+
+// biome-ignore lint/suspicious/noExplicitAny: read as its readers do
+const described = (...routes: readonly Route[]): any => JSON.parse(JSON.stringify(describeRoutes(routes, INSTANCE)))
+
+describe('what a route may refuse with follows from its declaration', () => {
+  const codes = (one: Route): string[] => [...problemsOf(one)].sort()
+  const OF_ALL = ['INTERNAL_ERROR', 'LENGTH_REQUIRED', 'MALFORMED_REQUEST', 'SERVICE_UNAVAILABLE']
+  const OF_A_CREDENTIAL = ['EXPIRED', 'INSUFFICIENT_SCOPE', 'INVALID_CREDENTIALS', 'RATE_LIMITED']
+  const with_ = (...more: readonly string[]): string[] => [...new Set([...OF_ALL, ...OF_A_CREDENTIAL, ...more])].sort()
+
+  test.each<[string, Route, string[]]>([
+    ['anyone’s', open, OF_ALL],
+    ['a credential’s', route(), with_('INVALID_FILTER')],
+    [
+      'with a parameter',
+      route({ operation: operation({ parameters: { id: z.string() } }) }),
+      with_('NOT_FOUND', 'TENANT_MISMATCH', 'INVALID_FILTER'),
+    ],
+    [
+      'a collection',
+      route({ operation: operation({ query: PAGE_PARAMETERS }) }),
+      with_('INVALID_FILTER', 'INVALID_CURSOR', 'TENANT_MISMATCH'),
+    ],
+    [
+      'a mutation',
+      route({ method: 'post', needsStepUp: true, operation: operation({ body: { contents: json(thing) } }) }),
+      with_(
+        'IDEMPOTENCY_KEY_REQUIRED',
+        'IDEMPOTENCY_CONFLICT',
+        'IDEMPOTENCY_IN_PROGRESS',
+        'PAYLOAD_TOO_LARGE',
+        'UNSUPPORTED_MEDIA_TYPE',
+        'VALIDATION_FAILED',
+        'STEP_UP_REQUIRED',
+      ),
+    ],
+    [
+      'with one of its own',
+      route({ operation: operation({ problems: ['CONFLICT'] }) }),
+      with_('CONFLICT', 'INVALID_FILTER'),
+    ],
+  ])('%s', (_, one, expected) => {
+    expect(codes(one)).toEqual(expected)
+  })
+})
+
+describe('a description', () => {
+  test('names methods, parameters and credentials as OpenAPI does', () => {
+    const { paths } = described(
+      open,
+      route({ method: 'del', path: '/things/:id', operation: operation({ parameters: { id: z.string() } }) }),
+    )
+
+    expect(paths['/open'].post.security).toEqual([])
+    expect(paths['/open'].post.parameters).toBeUndefined()
+    expect(paths['/things/{id}'].delete).toMatchObject({
+      security: [{ oauth2: ['read:attribution'] }, { apiKey: ['read:attribution'] }],
+      parameters: [
+        { name: 'id', in: 'path', required: true, schema: { type: 'string' } },
+        { $ref: '#/components/parameters/IdempotencyKey' },
+      ],
+    })
+  })
+
+  test('leaves answers open to more members, and bodies too', () => {
+    const { components } = described(route({ operation: operation({ body: { contents: json(pageOf(thing)) } }) }))
+
+    expect(JSON.stringify(components.schemas)).not.toContain('"additionalProperties":false')
+    expect(components.schemas.Thing.required).toEqual(['name', 'size'])
+  })
+
+  test('has a response for each status of its problems, with their codes', () => {
+    const { paths, components } = described(route({ method: 'post' }))
+    const { responses } = paths['/things'].post
+    const conflict = components.responses[responses['409'].$ref.replace('#/components/responses/', '')]
+
+    expect(Object.keys(responses)).toEqual([
+      '200',
+      '400',
+      '401',
+      '403',
+      '409',
+      '411',
+      '413',
+      '422',
+      '429',
+      '500',
+      '503',
+    ])
+    expect(conflict.content['application/problem+json'].schema.allOf[1].properties).toEqual({
+      status: { const: 409 },
+      error_code: { enum: ['IDEMPOTENCY_IN_PROGRESS'] },
+    })
+    expect(Object.keys(conflict.headers)).toEqual(expect.arrayContaining(['RateLimit-Remaining', 'Retry-After']))
+  })
+
+  test('refers to nothing that is not there, and holds nothing that nobody refers to', () => {
+    const text = JSON.stringify(described(open, route(), route({ method: 'post' })))
+    const referred = new Set(
+      [...text.matchAll(/"#\/components\/(\w+)\/([^"]+)"/g)].map(([, kind, name]) => `${kind} ${name}`),
+    )
+    const { securitySchemes: _, ...components } = (JSON.parse(text) as { components: Record<string, object> })
+      .components
+    const present = Object.entries(components).flatMap(([kind, all]) =>
+      Object.keys(all).map((name) => `${kind} ${name}`),
+    )
+
+    expect(present.sort()).toEqual([...referred].sort())
+  })
+})
+
+describe('a schema', () => {
+  test('goes by its name, once', () => {
+    const named: NamedSchemas = new Map()
+
+    expect(toJsonSchema(thing, 'output', named)).toEqual({ $ref: '#/components/schemas/Thing' })
+    expect(toJsonSchema(z.array(thing), 'output', named)).toEqual({
+      type: 'array',
+      items: { $ref: '#/components/schemas/Thing' },
+    })
+    expect([...named.keys()]).toEqual(['Thing'])
+  })
+
+  test('may not have the name of another', () => {
+    const named: NamedSchemas = new Map()
+    toJsonSchema(z.string().meta({ id: 'Taken' }), 'output', named)
+
+    expect(() => toJsonSchema(z.int().meta({ id: 'Taken' }), 'output', named)).toThrow('Taken')
+  })
+
+  test('says in standard words what our own keywords say', () => {
+    const schema = toJsonSchema(z.object({ at: instant(), name: name() }), 'input', new Map())
+
+    expect(schema).toMatchObject({
+      properties: { at: { format: 'date-time' }, name: { maxLength: 256, 'x-bytes-max': 256 } },
+    })
+  })
+})

@@ -1,0 +1,161 @@
+import { connect, type Socket } from 'node:net'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { Operation } from '../../../internal/http/contract/operation.js'
+import { PAGE_PARAMETERS } from '../../../internal/http/contract/page.js'
+import { type RunningServer, serve } from '../../../internal/http/server.js'
+import { createLog } from '../../../internal/telemetry/log.js'
+import { rawExchange, rawRequest } from '../../support/raw-http.js'
+import { scopeKeys } from '../../support/scope-keys.js'
+
+const operation: Operation = { id: 'ask', tag: 'Contract', summary: 'Ask', replies: { 200: { description: 'Fine.' } } }
+const paged: Operation = { ...operation, query: PAGE_PARAMETERS }
+
+let server: RunningServer
+
+beforeEach(async () => {
+  const handle = (exchange: { replyJson(status: string, value: unknown): void }) => exchange.replyJson('200 OK', {})
+  server = await serve(
+    {
+      host: '127.0.0.1',
+      port: 0,
+      errorDocsUrl: 'https://docs.example/errors',
+      // Slow enough that none comes back while the test runs.
+      addressLimit: { perSecond: 0.001, burst: 5 },
+    },
+    [
+      { method: 'get', path: '/public', access: 'public', operation, handle },
+      { method: 'get', path: '/probe', access: 'public', isProbe: true, operation, handle },
+      { method: 'get', path: '/reports', access: 'read:reporting', rateClass: 'report', operation, handle },
+      { method: 'get', path: '/records', access: 'read:attribution', rateClass: 'read', operation, handle },
+      { method: 'get', path: '/pages', access: 'read:attribution', rateClass: 'read', operation: paged, handle },
+    ],
+    {
+      authenticator: scopeKeys({ report: 0.2 }),
+      credentialsAwayMs: () => 0,
+      log: createLog('test', 'silent'),
+    },
+  )
+})
+
+afterEach(() => server.drain())
+
+const ask = (path: string, init?: RequestInit): Promise<Response> =>
+  fetch(`http://127.0.0.1:${server.port}${path}`, init)
+
+test('public routes together are limited by address, and probes are not', async () => {
+  const statuses: number[] = []
+  for (let i = 0; i < 6; i++) statuses.push((await ask('/public')).status)
+  const limited = await ask('/public')
+
+  expect(statuses).toEqual([200, 200, 200, 200, 200, 429])
+  expect(Number(limited.headers.get('retry-after'))).toBeGreaterThan(0)
+  expect([limited.headers.get('ratelimit-limit'), limited.headers.get('ratelimit-remaining')]).toEqual(['5', '0'])
+  expect(Number(limited.headers.get('ratelimit-reset'))).toBeGreaterThan(0)
+  expect(await limited.json()).toMatchObject({ error_code: 'RATE_LIMITED', tenant_id: null })
+  for (let i = 0; i < 10; i++) expect((await ask('/probe')).status).toBe(200)
+})
+
+test('a request without the scope costs as much as one with it', async () => {
+  const asReader = { headers: { 'x-api-key': 'read:attribution' } }
+
+  const statuses = [(await ask('/reports', asReader)).status, (await ask('/reports', asReader)).status]
+
+  expect(statuses).toEqual([403, 429])
+})
+
+test.each([
+  ['a path that is none', 404, '/nothing', { method: 'GET' }],
+  ['a method that a path does not take', 405, '/reports', { method: 'PATCH' }],
+  ['what a path takes', 204, '/reports', { method: 'OPTIONS' }],
+])('%s is limited by address', async (_, status, path, init) => {
+  const statuses: number[] = []
+  for (let i = 0; i < 5; i++) statuses.push((await ask(path, init)).status)
+  const limited = await ask(path, init)
+
+  expect(new Set(statuses)).toEqual(new Set([status]))
+  expect(limited.status).toBe(429)
+  expect(Number(limited.headers.get('retry-after'))).toBeGreaterThan(0)
+})
+
+test('a read that declares no parameters refuses each, but one that declares some reads its own', async () => {
+  const headers = { 'x-api-key': 'read:attribution' }
+  const refused = await ask('/records?x=1', { headers })
+
+  expect(refused.status).toBe(400)
+  expect(await refused.json()).toMatchObject({ error_code: 'INVALID_FILTER' })
+  expect((await ask('/records', { headers })).status).toBe(200)
+  expect((await ask('/pages?x=1', { headers })).status).toBe(200)
+})
+
+test('bodies that a tenant announces and does not send leave room for those of others', async () => {
+  const [announced, bytesMax] = [25, 5 * 1024 * 1024]
+  const keys = scopeKeys()
+  let open = 0
+  let whenOpen: (count: number) => void = () => undefined
+  const countOpen = (change: number): void => {
+    open += change
+    whenOpen(open)
+  }
+  const until = (count: number) =>
+    new Promise<void>((resolve) => {
+      whenOpen = (now) => now === count && resolve()
+    })
+  const takers = await serve(
+    { host: '127.0.0.1', port: 0, errorDocsUrl: 'https://docs.example/errors' },
+    [
+      {
+        method: 'post',
+        path: '/bodies',
+        access: 'any',
+        rateClass: 'ingest',
+        operation,
+        handle(exchange) {
+          exchange.readBody(bytesMax, (bytes) => exchange.replyJson('200 OK', { bytes: bytes.length }))
+          exchange.onAborted(() => countOpen(-1))
+          countOpen(1)
+        },
+      },
+    ],
+    {
+      authenticator: {
+        ...keys,
+        authenticate({ apiKey, ...rest }, nowMs, origin) {
+          const [tenantId = '', scopes = ''] = apiKey.split('/')
+          const found = keys.authenticate({ apiKey: scopes, ...rest }, nowMs, origin)
+          return found.ok ? { ok: true, caller: { ...found.caller, tenantId } } : found
+        },
+      },
+      credentialsAwayMs: () => 0,
+      log: createLog('test', 'silent'),
+    },
+  )
+  const announce = (tenant: string): string =>
+    rawRequest('POST /bodies', ['Host: a', `X-API-Key: ${tenant}/read:attribution`, `Content-Length: ${bytesMax}`])
+  const send = async (tenant: string): Promise<number> => {
+    const headers = { 'x-api-key': `${tenant}/read:attribution` }
+    const answer = await fetch(`http://127.0.0.1:${takers.port}/bodies`, {
+      method: 'POST',
+      headers,
+      body: Buffer.alloc(bytesMax),
+    })
+    return answer.status
+  }
+  const allOpen = until(announced)
+  const sockets: Socket[] = Array.from({ length: announced }, () => {
+    const socket = connect({ host: '127.0.0.1', port: takers.port })
+    socket.write(announce('slow'))
+    return socket
+  })
+  await allOpen
+
+  const [refused] = await rawExchange(takers.port, announce('slow'))
+  const other = await send('other')
+  // The two that are answered are not counted off.
+  const noneOpen = until(2)
+  for (const socket of sockets) socket.destroy()
+  await noneOpen
+
+  expect([refused?.status, other]).toEqual([429, 200])
+  expect(await send('slow')).toBe(200)
+  await takers.drain()
+})

@@ -1,0 +1,71 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import {
+  type Answered,
+  decodeAnswers,
+  decodeMessage,
+  encodeAnswers,
+  encodeClaims,
+  encodeSettlements,
+} from '../../../../internal/ingest/peers/peer-messages.js'
+
+const word = fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 })
+const words = (count: number) =>
+  fc.array(word, { minLength: count, maxLength: count }).map((values) => Int32Array.from(values))
+const sender = fc.record({ word0: word, word1: word })
+const claim = { id: fc.integer({ min: 0, max: 2 ** 32 - 1 }), key: words(4), fingerprint: words(2) }
+const claims = fc.array(fc.record(claim), { maxLength: 20 })
+const settlements = fc.array(
+  fc.record({ ...claim, isAdmitted: fc.boolean(), flags: fc.integer({ min: 0, max: 255 }) }),
+  { maxLength: 20 },
+)
+const answers = fc.array(
+  fc.oneof(
+    fc.constantFrom<Answered>({ kind: 'proceed' }, { kind: 'conflict' }, { kind: 'wait' }),
+    fc.integer({ min: 0, max: 255 }).map((flags): Answered => ({ kind: 'same', flags })),
+  ),
+  { maxLength: 20 },
+)
+
+/** Where a message stands in what was received: at any offset. */
+const received = (bytes: Uint8Array): Uint8Array => Buffer.concat([Buffer.alloc(3), bytes]).subarray(3)
+
+test('claims and settlements are read as they were written', () => {
+  fc.assert(
+    fc.property(sender, claims, settlements, (from, someClaims, someSettlements) => {
+      expect(decodeMessage(received(encodeClaims(from, someClaims)))).toEqual({
+        kind: 'claims',
+        sender: from,
+        records: someClaims,
+      })
+      expect(decodeMessage(received(encodeSettlements(from, someSettlements)))).toEqual({
+        kind: 'settlements',
+        sender: from,
+        records: someSettlements,
+      })
+    }),
+  )
+})
+
+test('answers are read as they were written, and only in their number', () => {
+  fc.assert(
+    fc.property(answers, (some) => {
+      expect(decodeAnswers(received(encodeAnswers(some)), some.length)).toEqual(some)
+      expect(decodeAnswers(encodeAnswers(some), some.length + 1)).toBeUndefined()
+    }),
+  )
+})
+
+test('what is cut off, or of another kind, is not understood', () => {
+  const message = encodeClaims({ word0: 1, word1: 2 }, [
+    { id: 1, key: new Int32Array(4), fingerprint: new Int32Array(2) },
+  ])
+  const ofAnotherKind = message.slice()
+  ofAnotherKind[0] = 77
+
+  expect([0, 5, 11, 20, message.length - 1].map((length) => decodeMessage(message.subarray(0, length)))).toEqual(
+    Array.from({ length: 5 }, () => undefined),
+  )
+  expect(decodeMessage(ofAnotherKind)).toBeUndefined()
+  expect(decodeAnswers(Uint8Array.of(9, 0), 1)).toBeUndefined()
+})

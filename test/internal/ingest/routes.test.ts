@@ -1,0 +1,174 @@
+import { randomUUID } from 'node:crypto'
+import { gzipSync } from 'node:zlib'
+import { afterEach, expect, test } from 'vitest'
+import { WAS_BULK } from '../../../internal/ingest/admission.js'
+import { decodeGroup } from '../../../internal/invocations/group.js'
+import {
+  type AdmissionGateway,
+  type AdmissionGatewayOptions,
+  startAdmissionGateway,
+} from '../../support/admission-gateway.js'
+import { type Posted, wireEvent } from '../../support/gateway.js'
+
+let gateway: AdmissionGateway
+const start = async (options?: AdmissionGatewayOptions): Promise<void> => {
+  gateway = await startAdmissionGateway(options)
+}
+afterEach(() => gateway.stop())
+
+const event = (fields?: Record<string, unknown>): string => JSON.stringify(wireEvent(fields))
+const ndjson = { 'content-type': 'application/x-ndjson' }
+const gzip = { 'content-encoding': 'gzip' }
+const verdictOf = ({ status, isReplay, text }: Posted): readonly unknown[] => [
+  status,
+  status === 202 ? isReplay : (JSON.parse(text) as { error_code: string }).error_code,
+]
+const CONFLICT = [422, 'IDEMPOTENCY_CONFLICT']
+
+test.each([
+  ['many lines, then one event', `${event()}\n${event()}\n`, ndjson, {}],
+  ['one line, then one event', event(), ndjson, {}],
+  ['one event, then one line', event(), {}, ndjson],
+  ['an array, then a line', `[${event()}]`, {}, ndjson],
+  ['gzip, then as it is', gzipSync(event()), gzip, {}],
+  ['gzip of lines, then of one event', gzipSync(event()), { ...gzip, ...ndjson }, gzip],
+])('the same bytes under one key, to be read in another way, are another body: %s', async (_, body, first, second) => {
+  await start()
+  const key = randomUUID()
+
+  const taken = await gateway.post(body, key, first)
+  const other = await gateway.post(body, key, second)
+  const again = await gateway.post(body, key, first)
+
+  expect([verdictOf(taken), verdictOf(other), verdictOf(again)]).toEqual([[202, false], CONFLICT, [202, true]])
+})
+
+test.each<[string, string, Record<string, string>, string]>([
+  ['no event', '[]', {}, 'VALIDATION_FAILED'],
+  ['half an array', '[{', {}, 'MALFORMED_REQUEST'],
+  ['too many lines', '{}\n'.repeat(5_001), ndjson, 'PAYLOAD_TOO_LARGE'],
+  ['no gzip', 'some text', gzip, 'MALFORMED_REQUEST'],
+  ['a coding that nobody takes', event(), { 'content-encoding': 'br' }, 'UNSUPPORTED_MEDIA_TYPE'],
+])('a used key with a bulk body that would be refused is a conflict: %s', async (_, body, headers, code) => {
+  await start()
+  const [bulk, unused] = [randomUUID(), randomUUID()]
+  await gateway.post(`[${event()}]`, bulk)
+
+  const answers = []
+  for (const key of [bulk, unused, unused]) answers.push(await gateway.post(body, key, headers))
+  const looks = gateway.looks()
+  await gateway.post(event(), unused)
+
+  expect(answers.map((answer) => verdictOf(answer)[1])).toEqual(['IDEMPOTENCY_CONFLICT', code, code])
+  expect(gateway.looks()).toBe(looks)
+})
+
+test('a used key that only the index knows, with a bulk body that would be refused, is a conflict', async () => {
+  await start()
+  const key = randomUUID()
+  await gateway.post(event(), key)
+
+  expect(verdictOf(await gateway.post('[]', key))).toEqual(CONFLICT)
+})
+
+test.each([
+  ['no event', `${event()}\n${event()}`],
+  ['no object', '7'],
+  ['an event without an id', event({ event_id: undefined })],
+  ['an event whose id is no UUID', event({ event_id: '7' })],
+])('a key that the read model says was admitted with a body that holds %s: 422', async (_, body) => {
+  const key = randomUUID()
+  await start({ recorded: [{ key, body, flags: WAS_BULK }] })
+
+  const answers = [await gateway.post(body, key), await gateway.post(event(), randomUUID())]
+
+  expect(answers.map(verdictOf)).toEqual([CONFLICT, [202, false]])
+})
+
+test.each([
+  ['a bomb', gzipSync(Buffer.alloc(6 * 1024 * 1024, ' ')), gzip, 413],
+  ['blanks', gzipSync(Buffer.alloc(5 * 1024 * 1024, ' ')), { ...gzip, ...ndjson }, 422],
+  ['no gzip', Buffer.from('some text that is not packed'), gzip, 400],
+  ['half an array', Buffer.from(`[${event()}`), {}, 400],
+  ['more than one event may have', Buffer.alloc(65 * 1024, ' '), {}, 422],
+])('a body that cannot be taken is paid for before it is opened: %s', async (_, body, headers, status) => {
+  await start({ ingestPerSecond: 0.5 })
+
+  const first = await gateway.post(body, randomUUID(), headers)
+  const second = await gateway.post(event(), randomUUID())
+
+  expect([first.status, second.status]).toEqual([status, 429])
+})
+
+test('a bulk request costs as much as its events, and its replay as much as one', async () => {
+  await start({ ingestPerSecond: 1 })
+  const [key, pair, one] = [randomUUID(), `[${event()},${event()}]`, `[${event()}]`]
+
+  const asMany = [await gateway.post(pair, key), await gateway.post(pair, key)]
+  await gateway.stop()
+  await start({ ingestPerSecond: 1 })
+  const asOne = [await gateway.post(one, key), await gateway.post(one, key), await gateway.post(one, key)]
+
+  expect(asMany.map(verdictOf)).toEqual([
+    [202, false],
+    [429, 'RATE_LIMITED'],
+  ])
+  expect(asOne.map(verdictOf)).toEqual([
+    [202, false],
+    [202, true],
+    [429, 'RATE_LIMITED'],
+  ])
+})
+
+test('a bulk request that never fits is told so, also when it is one event too long', async () => {
+  await start({ ingestPerSecond: 1 })
+
+  const never = await gateway.post(`[${event()},${event()},${event()}]`, randomUUID())
+
+  expect([never.status, (JSON.parse(never.text) as { detail: string }).detail]).toEqual([
+    429,
+    expect.stringContaining('at most 2 events'),
+  ])
+})
+
+test.each([
+  ['is there: a replay', true, 1],
+  ['is lost: it is taken once more, and found by its event ids', false, 2],
+])('a bulk request that its key owner knows, and whose record %s', async (_, isKept, messages) => {
+  const [key, body] = [randomUUID(), `[${event()}]`]
+  await start({ verdicts: [{ kind: 'proceed' }, { kind: 'same', flags: WAS_BULK }] })
+  const first = await gateway.post(body, key)
+  if (!isKept) gateway.records.clear()
+
+  const again = await gateway.post(body, key)
+
+  expect([first.status, again.status, again.isReplay]).toEqual([202, 202, isKept])
+  expect(gateway.stored.length).toBe(messages)
+  expect(gateway.settlements).toEqual([true])
+})
+
+test.each([
+  ['as eight single events', (body: string) => body],
+  ['in eight bulk requests', (body: string) => `[${body},${event({ trace_id: 'another' })}]`],
+])('one event with eight traces, all under way at once, goes to one partition: %s', async (_, bodyOf) => {
+  await start({ isLogHeld: true })
+  const eventId = randomUUID()
+  const bodies = Array.from({ length: 8 }, (_, i) => event({ event_id: eventId, trace_id: `trace-${i}` }))
+
+  const posted = bodies.map((body) => gateway.post(bodyOf(body), randomUUID()))
+  await gateway.underWay(8)
+  gateway.release()
+  const answers = await Promise.all(posted)
+  const later = await gateway.post(bodies[0] ?? '', randomUUID())
+
+  expect(answers.map(({ status }) => status)).toEqual(bodies.map(() => 202))
+  // None is a duplicate for certain before the log has one.
+  expect(answers.filter(({ text }) => text.includes('"duplicate":true'))).toEqual([])
+  expect(later.text).toContain('"duplicate":true')
+  const partitions = gateway.stored.flatMap((message, i) =>
+    decodeGroup(message, 1)
+      .filter(({ event: { event_id: id }, key }) => id === eventId && (key?.flags ?? 0) % 2 === 0)
+      .map(() => gateway.subjects[i]),
+  )
+  expect([partitions.length, new Set(partitions).size]).toEqual([8, 1])
+})

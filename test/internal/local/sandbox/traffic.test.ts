@@ -1,0 +1,75 @@
+import { describe, expect, test } from 'vitest'
+import { invocationEvent } from '../../../../internal/invocations/schema.js'
+import { validateInvocation } from '../../../../internal/invocations/validate.js'
+import { sandboxCompany } from '../../../../internal/local/sandbox/company.js'
+import { sandboxEvents } from '../../../../internal/local/sandbox/traffic.js'
+
+const DAY_MS = 24 * 60 * 60 * 1000
+/** A Friday, at noon. */
+const NOW_MS = Date.UTC(2026, 10, 20, 12)
+
+const eventsOf = (seed: number, days: number, nowMs = NOW_MS) => [
+  ...sandboxEvents(sandboxCompany(seed), seed, days, nowMs),
+]
+
+describe('a seed', () => {
+  test('is always the same company with the same calls', () => {
+    expect(sandboxCompany(7)).toEqual(sandboxCompany(7))
+    expect(eventsOf(7, 3)).toEqual(eventsOf(7, 3))
+  })
+
+  test('is another company with other calls than the next', () => {
+    const [one, other] = [eventsOf(7, 2), eventsOf(8, 2)]
+    const ids = new Set(one.map(({ event_id }) => event_id))
+
+    expect(sandboxCompany(7)).not.toEqual(sandboxCompany(8))
+    expect(other.filter(({ event_id }) => ids.has(event_id))).toEqual([])
+  })
+
+  test('says the same of a day whenever it is asked, and adds only what has come since', () => {
+    const before = eventsOf(7, 2)
+    const later = eventsOf(7, 4, NOW_MS + 2 * DAY_MS)
+
+    expect(later.slice(0, before.length)).toEqual(before)
+    expect(later.length).toBeGreaterThan(before.length)
+  })
+})
+
+describe('its calls', () => {
+  const events = eventsOf(1, 7)
+
+  test('are all taken by the schema, and no two are one', () => {
+    for (const event of events) expect(validateInvocation(event, NOW_MS)).toMatchObject({ ok: true, unknownFields: 0 })
+    expect(new Set(events.map(({ event_id }) => event_id)).size).toBe(events.length)
+  })
+
+  test('fill every field that the schema has', () => {
+    const used = new Set(events.flatMap((event) => Object.keys(event)))
+
+    expect(Object.keys(invocationEvent.shape).filter((field) => !used.has(field))).toEqual([])
+  })
+
+  test('come in the order of their times, from the first day’s midnight until now', () => {
+    const times = events.map(({ ingestion_timestamp }) => Date.parse(ingestion_timestamp))
+
+    expect(times).toEqual(times.toSorted((one, other) => one - other))
+    expect(times[0]).toBeGreaterThanOrEqual(Date.UTC(2026, 10, 14))
+    expect(times.at(-1)).toBeLessThanOrEqual(NOW_MS)
+  })
+
+  test('are more on a working day than at the weekend, and by day than by night', () => {
+    const count = (fits: (at: Date) => boolean) =>
+      events.filter(({ ingestion_timestamp }) => fits(new Date(ingestion_timestamp))).length
+    const ofDay = (date: number) => count((at) => at.getUTCDate() === date)
+
+    expect(ofDay(18)).toBeGreaterThan(2 * ofDay(15))
+    expect(count((at) => at.getUTCHours() === 10)).toBeGreaterThan(4 * count((at) => at.getUTCHours() === 3))
+  })
+
+  test('state a service or an identity mostly, and sometimes nothing', () => {
+    const silent = events.filter((event) => !('attributed_service' in event) && !('attributed_identity' in event))
+
+    expect(silent.length / events.length).toBeGreaterThan(0.02)
+    expect(silent.length / events.length).toBeLessThan(0.1)
+  })
+})

@@ -1,0 +1,62 @@
+import { expect, test } from 'vitest'
+import { type CoverageFacts, coverageOf } from '../../../../internal/sentinel/coverage/coverage.js'
+import type { SeenLayer } from '../../../../internal/store/queries/reports/coverage.js'
+
+const layer = (stated: Partial<SeenLayer>): SeenLayer => ({
+  pathway: 'gateway_mediated',
+  layer: 'gateway',
+  lastEventAtMs: 1_000,
+  calls: 10,
+  unattributedCalls: 0,
+  days: 0,
+  ...stated,
+})
+const of = (facts: Partial<CoverageFacts>) => coverageOf({ seen: [], observed: [], sources: [], ...facts })
+
+test('a pathway whose layers all send is covered', () => {
+  expect(of({ seen: [layer({ unattributedCalls: 1 })] })).toEqual([
+    {
+      pathway: 'gateway_mediated',
+      status: 'covered',
+      layersDeployed: ['gateway'],
+      layersMissing: [],
+      discoveryOnly: [],
+      lastEventAtMs: 1_000,
+      unattributedShare: 1_000,
+    },
+  ])
+})
+
+test('a layer of the directory that does not send is missing', () => {
+  const [pathway] = of({ seen: [layer({})], sources: [{ name: 'edge', pathway: 'gateway_mediated' }] })
+
+  expect(pathway).toMatchObject({ status: 'degraded', layersMissing: ['edge'] })
+})
+
+test('a layer that used to send is missing, one that was there for two days is not', () => {
+  const [pathway] = of({ seen: [layer({ calls: 0, days: 3 }), layer({ layer: 'trial', calls: 0, days: 2 })] })
+
+  expect(pathway).toMatchObject({ status: 'degraded', layersDeployed: [], layersMissing: ['gateway'] })
+})
+
+test('a source that is marked, or that only observations name, is discovery-only and never a layer', () => {
+  const pathways = of({
+    seen: [layer({ layer: 'firewall', pathway: 'proxy_mediated' })],
+    sources: [{ name: 'firewall', pathway: 'proxy_mediated', is_discovery_only: true }],
+    observed: [
+      { source: 'dns-log', lastAtMs: 5 },
+      { source: 'firewall', lastAtMs: 5 },
+    ],
+  })
+
+  expect(pathways).toMatchObject([
+    { pathway: 'proxy_mediated', status: 'discovery_only', layersDeployed: [], discoveryOnly: ['firewall'] },
+    { pathway: 'other', status: 'discovery_only', discoveryOnly: ['dns-log'] },
+  ])
+})
+
+test('a layer that captures calls and sends observations besides is a layer', () => {
+  expect(of({ seen: [layer({})], observed: [{ source: 'gateway', lastAtMs: 5 }] })).toMatchObject([
+    { status: 'covered', discoveryOnly: [] },
+  ])
+})

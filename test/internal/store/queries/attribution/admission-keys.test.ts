@@ -1,0 +1,123 @@
+import { randomBytes, randomInt } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { migrate } from '../../../../../internal/store/migrations/migrate.js'
+import {
+  admissionKeysSince,
+  findAdmissionKeys,
+} from '../../../../../internal/store/queries/attribution/admission-keys.js'
+import { insertRows } from '../../../../../internal/store/sink.js'
+import { ADMISSION_KEYS, type AdmissionKeyRow } from '../../../../../internal/store/tables/admission-keys.js'
+import { launchStore, type RunningStore, stopStore } from '../../../../support/store.js'
+
+const HOUR_MS = 3_600_000
+/** The rows lapse by the engine's own clock. */
+const NOW_MS = Math.floor(Date.now() / HOUR_MS) * HOUR_MS
+
+let store: RunningStore
+
+beforeAll(async () => {
+  store = await launchStore()
+  await migrate(store.client)
+})
+
+afterAll(() => stopStore(store))
+
+const key = (admittedAtMs: number, stated: Partial<AdmissionKeyRow> = {}): AdmissionKeyRow => ({
+  hash: randomBytes(16),
+  fingerprint: randomBytes(8),
+  flags: randomInt(256),
+  admittedAtMs,
+  ...stated,
+})
+const hexOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
+const shown = ({ hash, fingerprint, flags, admittedAtMs }: AdmissionKeyRow): string =>
+  `${admittedAtMs} ${hexOf(hash)} ${hexOf(fingerprint)} ${flags}`
+
+async function since(sinceMs: number): Promise<AdmissionKeyRow[]> {
+  const rows: AdmissionKeyRow[] = []
+  for await (const row of admissionKeysSince(store.client, sinceMs)) rows.push(row)
+  return rows
+}
+
+const found = async (hashes: readonly Uint8Array[], sinceMs = 0) =>
+  [...(await findAdmissionKeys(store.client, hashes, sinceMs))].map(([hash, first]) =>
+    shown({ hash: Buffer.from(hash, 'hex'), ...first }),
+  )
+
+describe('admission keys', () => {
+  test('come back as they were written, the oldest first, however many they are', async () => {
+    const rows = Array.from({ length: 30_000 }, (_, i) => key(NOW_MS - ((i * 7_919) % 30_000) * 2_000))
+    for (let from = 0; from < rows.length; from += 10_000) {
+      await insertRows(store.client, ADMISSION_KEYS, rows.slice(from, from + 10_000), `many.${from}`)
+    }
+
+    const read = await since(0)
+
+    expect(read.map(({ admittedAtMs }) => admittedAtMs)).toEqual(
+      rows.map(({ admittedAtMs }) => admittedAtMs).sort((one, other) => one - other),
+    )
+    expect(read.map(shown).sort()).toEqual(rows.map(shown).sort())
+    expect((await since(NOW_MS - 2_000_000)).length).toBe(1_001)
+  })
+
+  test('are found by their hash, also when several thousand are asked for at once, most of them unknown', async () => {
+    const rows = Array.from({ length: 1_000 }, (_, i) => key(NOW_MS - i))
+    await insertRows(store.client, ADMISSION_KEYS, rows, 'found')
+
+    const asked = [...rows.map(({ hash }) => hash), ...Array.from({ length: 11_000 }, () => randomBytes(16))]
+
+    expect((await found(asked)).sort()).toEqual(rows.map(shown).sort())
+    expect(await found([])).toEqual([])
+  })
+
+  test('of one hash count by their earliest admission since the instant', async () => {
+    const { hash } = key(0)
+    const rows = [NOW_MS - 2, NOW_MS - 1_000, NOW_MS].map((admittedAtMs) => key(admittedAtMs, { hash }))
+    for (const [i, row] of rows.entries()) await insertRows(store.client, ADMISSION_KEYS, [row], `one.${i}`)
+
+    expect(await found([hash])).toEqual([shown(rows[1] as AdmissionKeyRow)])
+    expect(await found([hash], NOW_MS - 999)).toEqual([shown(rows[0] as AdmissionKeyRow)])
+    expect(await found([hash], NOW_MS + 1)).toEqual([])
+  })
+
+  test('hold any bytes, also those that a text could not', async () => {
+    const rows = [0x00, 0x0a, 0x27, 0x5c, 0xff].map((byte) =>
+      key(NOW_MS - 123, { hash: Buffer.alloc(16, byte), fingerprint: Buffer.alloc(8, byte) }),
+    )
+    await insertRows(store.client, ADMISSION_KEYS, rows, 'bytes')
+
+    expect((await found(rows.map(({ hash }) => hash))).sort()).toEqual(rows.map(shown).sort())
+  })
+})
+
+describe('an insert that is repeated with its token', () => {
+  test('changes nothing', async () => {
+    const rows = [key(NOW_MS), key(NOW_MS - 20 * HOUR_MS)]
+
+    for (let i = 0; i < 3; i++) await insertRows(store.client, ADMISSION_KEYS, rows, 'repeated')
+
+    const read = (await since(0)).filter(({ hash }) => rows.some((row) => hexOf(row.hash) === hexOf(hash)))
+    expect(read.map(shown).sort()).toEqual(rows.map(shown).sort())
+  })
+
+  test('completes one that landed in some of its partitions only', async () => {
+    const [early, late] = [key(NOW_MS - 20 * HOUR_MS), key(NOW_MS)]
+    // What a crash between two parts leaves behind.
+    await insertRows(store.client, ADMISSION_KEYS, [early], 'half')
+
+    await insertRows(store.client, ADMISSION_KEYS, [early, late], 'half')
+
+    const read = (await since(0)).filter(({ hash }) => [early, late].some((row) => hexOf(row.hash) === hexOf(hash)))
+    expect(read.map(shown)).toEqual([early, late].map(shown))
+  })
+
+  test('means something else in another table', async () => {
+    const row = key(NOW_MS)
+    await store.client.command({ query: 'CREATE TABLE other_keys AS admission_keys' })
+    await insertRows(store.client, { ...ADMISSION_KEYS, name: 'other_keys' }, [row], 'both')
+
+    await insertRows(store.client, ADMISSION_KEYS, [row], 'both')
+
+    expect(await found([row.hash])).toEqual([shown(row)])
+  })
+})

@@ -1,0 +1,425 @@
+import fc from 'fast-check'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { closeRecords, generateRecords, LAST_AT_MS } from '../../../../../bench/query/generate.js'
+import { FIELDS, type Field, type FieldName, SORT_FIELDS } from '../../../../../internal/filters/fields.js'
+import { type Condition, parseFilters, type Sort } from '../../../../../internal/filters/parse.js'
+import { formatId } from '../../../../../internal/ids/ids.js'
+import { fillCopies } from '../../../../../internal/store/migrations/fill-copies.js'
+import { migrate } from '../../../../../internal/store/migrations/migrate.js'
+import {
+  namedRecord,
+  RECORD,
+  type StoredAttribution,
+} from '../../../../../internal/store/queries/records/attributions.js'
+import { keyOf, listRecords } from '../../../../../internal/store/queries/records/list-records.js'
+import type { After } from '../../../../../internal/store/queries/records/reading-plan.js'
+import type { RecordSample, SampledRecord } from '../../../../../internal/store/queries/records/record-sample.js'
+import { AS_OF_SNAPSHOT, snapshotParams } from '../../../../../internal/store/snapshot.js'
+import { INDEXES_OF_GRANULES, RECORD_TABLES } from '../../../../../internal/store/tables/sorted-copies.js'
+import { fieldText, inOrder, meets } from '../../../../support/record-oracle.js'
+import { launchStore, type RunningStore, stopStore } from '../../../../support/store.js'
+
+const TENANT = 'tnt_one'
+const OTHER = 'tnt_two'
+const ROWS = 4_000
+const SNAPSHOT_MS = LAST_AT_MS + 60_000
+const NEVER = new AbortController().signal
+
+let store: RunningStore
+let records: readonly StoredAttribution[]
+
+beforeAll(async () => {
+  store = await launchStore()
+  await migrate(store.client)
+  await fillCopies(store.client, NEVER)
+  for (const tenantId of [TENANT, OTHER]) {
+    for (let from = 0; from < ROWS; from += 1_000) {
+      await generateRecords(store.client, {
+        tenantId,
+        from,
+        to: from + 1_000,
+        total: ROWS,
+        seed: tenantId === TENANT ? 1 : 2,
+      })
+    }
+  }
+  await closeRecords(store.client, TENANT, 200, ROWS)
+  records = await allAsOf(SNAPSHOT_MS)
+})
+
+afterAll(() => stopStore(store))
+
+async function allAsOf(snapshotMs: number): Promise<StoredAttribution[]> {
+  const result = await store.client.query({
+    query: `SELECT ${RECORD} FROM attributions WHERE tenant_id = {tenant:String} AND ${AS_OF_SNAPSHOT}`,
+    query_params: snapshotParams(TENANT, snapshotMs),
+    format: 'JSONEachRow',
+  })
+  return (await result.json<StoredAttribution & { id_hex: string }>()).map(namedRecord)
+}
+
+interface Walk {
+  readonly conditions?: readonly Condition[]
+  readonly sort?: Sort
+  readonly limit?: number
+  readonly snapshotMs?: number
+  readonly isFilled?: (table: string) => boolean
+  readonly sample?: RecordSample | undefined
+  /** Records after which it goes no further. */
+  readonly enough?: number
+}
+
+const NEWEST_FIRST: Sort = { field: 'event_time', isDescending: true }
+
+/** Follows the pages to the end, or until there are enough. */
+async function walk({
+  conditions = [],
+  sort = NEWEST_FIRST,
+  limit = 200,
+  snapshotMs = SNAPSHOT_MS,
+  isFilled = () => true,
+  sample,
+  enough = Number.POSITIVE_INFINITY,
+}: Walk): Promise<string[]> {
+  const ids: string[] = []
+  let after: After | undefined
+  for (;;) {
+    const question = { tenantId: TENANT, snapshotMs, conditions, sort, after, limit: limit + 1 }
+    const rows = await listRecords(store.client, question, isFilled, sample, NEVER)
+    const shown = rows.slice(0, limit)
+    ids.push(...shown.map(({ id }) => id))
+    const last = shown.at(-1)
+    if (rows.length <= limit || last === undefined || ids.length >= enough) return ids
+    const [value, idHex] = keyOf(last, sort.field)
+    after = { value, idHex }
+  }
+}
+
+const names = Object.keys(FIELDS) as FieldName[]
+
+const sampleOf = (rowsOfEach: number | undefined, closedRows = 0): RecordSample | undefined =>
+  rowsOfEach === undefined
+    ? undefined
+    : { rowsOfEach, closedRows, records: records.filter((_, i) => i % 10 === 0).map(sampledRecord) }
+
+const sampledRecord = (record: StoredAttribution): SampledRecord =>
+  Object.fromEntries(
+    names.map((name) => {
+      const text = fieldText(record, name)
+      return [name, ['amount', 'confidence', 'instant'].includes(FIELDS[name].type.kind) ? Number(text) : text]
+    }),
+  ) as SampledRecord
+
+/** What a caller would write to ask for the value that a record has. */
+function writtenValue(record: StoredAttribution, field: FieldName): string {
+  const text = fieldText(record, field)
+  const { type }: Field = FIELDS[field]
+  if (type.kind === 'instant') return new Date(Number(text)).toISOString()
+  return type.kind === 'id' ? formatId(type.prefix, Buffer.from(text, 'hex')) : text
+}
+
+/** Filters about values that some record has, or nearly has. */
+const filters = (): fc.Arbitrary<readonly Condition[]> => {
+  const one = fc
+    .record({
+      field: fc.constantFrom(...names),
+      operator: fc.nat(),
+      some: fc.array(fc.nat({ max: records.length - 1 }), { minLength: 1, maxLength: 5 }),
+      cut: fc.nat({ max: 6 }),
+    })
+    .map(({ field, operator: choice, some, cut }): [string, string] => {
+      const { operators }: Field = FIELDS[field]
+      const operator = operators[choice % operators.length] ?? 'eq'
+      const values = some
+        .map((at) => writtenValue(records[at] as StoredAttribution, field))
+        .filter((text) => text !== '')
+      const [first = 'x'] = values
+      const text =
+        operator === 'contains' ? first.slice(cut) || first : operator === 'in' ? values.join(',') || 'x' : first
+      return [`filter[${field}][${operator}]`, text]
+    })
+  return fc.array(one, { maxLength: 3 }).map((parameters) => {
+    const read = parseFilters(parameters)
+    return read.ok ? read.value : []
+  })
+}
+
+const sorts = fc.record({ field: fc.constantFrom(...SORT_FIELDS), isDescending: fc.boolean() })
+
+/** Asks random questions, whose answers are looked up among all records. */
+async function holdWhatIsThere(numRuns: number): Promise<void> {
+  const tables = fc.subarray([...RECORD_TABLES])
+  const limits = fc.constantFrom(7, 50, 200)
+  // Of as many records as make one or the other order the better one; and none.
+  const samples = fc.option(fc.double({ min: 1, max: 1e5, noNaN: true }), { nil: undefined }).map(sampleOf)
+  const expected = (conditions: readonly Condition[], sort: Sort): string[] =>
+    inOrder(
+      records.filter((record) => conditions.every((condition) => meets(record, condition))),
+      sort,
+    ).map(({ id }) => id)
+
+  await fc.assert(
+    fc.asyncProperty(filters(), sorts, limits, tables, samples, async (conditions, sort, limit, filled, sample) => {
+      fc.pre(conditions.length > 0)
+      const all = expected(conditions, sort)
+      fc.pre(all.length <= 30 * limit)
+
+      const isFilled = (table: string): boolean => filled.includes(table)
+      expect(await walk({ conditions, sort, limit, isFilled, sample })).toEqual(all)
+    }),
+    { numRuns },
+  )
+}
+
+describe('the pages of a question', () => {
+  test('hold what a look at every record finds, in order, by whichever table they are read', async () => {
+    await holdWhatIsThere(80)
+  }, 300_000)
+
+  test.each(['provider', 'served_model', 'service', 'owner', 'confidence'] as const)(
+    'follow each other where a value of %s ends with a page, within it, or one behind it',
+    async (field) => {
+      for (const isDescending of [true, false]) {
+        const sort = { field, isDescending }
+        const sorted = inOrder(records, sort)
+        // Not among the first records: pages of a few take long to walk.
+        const end = sorted.findIndex((record, i) => i > 20 && record[field] !== sorted[i + 1]?.[field]) + 1
+        expect(end).toBeGreaterThan(20)
+        for (const limit of [end, Math.ceil(end / 3), end + 1, end - 1]) {
+          // The ends of some dozen values: to walk them all takes minutes.
+          const found = await walk({ sort, limit, sample: sampleOf(1e5), enough: 20 * end })
+          expect(found).toEqual(sorted.slice(0, found.length).map(({ id }) => id))
+          expect(found.length).toBeGreaterThanOrEqual(Math.min(20 * end, ROWS))
+        }
+      }
+    },
+    120_000,
+  )
+
+  test.each(SORT_FIELDS)(
+    'are in the order of %s, both ways',
+    async (field) => {
+      for (const isDescending of [true, false]) {
+        const sort = { field, isDescending }
+
+        expect(await walk({ sort, limit: 1_000 })).toEqual(inOrder(records, sort).map(({ id }) => id))
+      }
+    },
+    120_000,
+  )
+
+  test('are as of their snapshot: closed versions before it, their successors after it', async () => {
+    const before = await allAsOf(LAST_AT_MS + 5_000)
+    const walked = await walk({ sort: { field: 'owner', isDescending: false }, snapshotMs: LAST_AT_MS + 5_000 })
+
+    expect(walked).toEqual(inOrder(before, { field: 'owner', isDescending: false }).map(({ id }) => id))
+    expect(before).toHaveLength(ROWS)
+    expect(records).toHaveLength(ROWS)
+    expect(records.filter(({ owner }) => owner === 'team-overridden').length).toBeGreaterThan(50)
+    expect(before.some(({ owner }) => owner === 'team-overridden')).toBe(false)
+  })
+})
+
+describe('a filter', () => {
+  const conditionsOf = (...parameters: (readonly [string, string])[]): readonly Condition[] => {
+    const read = parseFilters(parameters)
+    if (!read.ok) throw new Error(read.fault.detail)
+    return read.value
+  }
+
+  test('never finds a record of another tenant, not even by its id', async () => {
+    const result = await store.client.query({
+      query: 'SELECT lower(hex(id)) AS id FROM attributions WHERE tenant_id = {tenant:String} LIMIT 1',
+      query_params: { tenant: OTHER },
+      format: 'JSONEachRow',
+    })
+    const [{ id = '' } = {}] = await result.json<{ id: string }>()
+    const written = formatId('attr', Buffer.from(id, 'hex'))
+
+    expect(await walk({ conditions: conditionsOf(['filter[id][eq]', written]) })).toEqual([])
+  })
+
+  test('holds whatever text it is given, and no text is more than a value', async () => {
+    const texts = [
+      "'",
+      "' OR 1=1 --",
+      '\\',
+      "\\'",
+      '{p0:String}',
+      '{tenant:String}',
+      '%',
+      'a\u{1f600}',
+      '1) OR (1=1',
+      '`',
+    ]
+    for (const text of texts) {
+      const conditions = conditionsOf(
+        ['filter[owner][eq]', text],
+        ['filter[service][contains]', text],
+        ['filter[owner][in]', text],
+      )
+
+      expect(await walk({ conditions })).toEqual([])
+      expect(
+        await walk({
+          conditions: conditionsOf(['filter[owner][ne]', text], ['filter[trace_id][ne]', text]),
+          limit: ROWS,
+        }),
+      ).toHaveLength(ROWS)
+    }
+  })
+
+  test('compares amounts to the last of their digits', async () => {
+    const record = inOrder(records, { field: 'cost_usd', isDescending: true })[100] as StoredAttribution
+    const above = `${record.cost_usd.includes('.') ? record.cost_usd : `${record.cost_usd}.`}`.padEnd(
+      record.cost_usd.indexOf('.') + 18,
+      '0',
+    )
+    const hair = `${above}1`
+
+    const ids = async (operator: string, value: string) =>
+      walk({
+        conditions: conditionsOf(
+          [`filter[cost_usd][${operator}]`, value],
+          ['filter[id][eq]', formatId('attr', Buffer.from(record.id, 'hex'))],
+        ),
+      })
+
+    expect(await ids('eq', record.cost_usd)).toEqual([record.id])
+    expect(await ids('eq', hair)).toEqual([])
+    expect(await ids('lt', hair)).toEqual([record.id])
+    expect(await ids('gte', hair)).toEqual([])
+    expect(await ids('lt', '9'.repeat(20))).toEqual([record.id])
+  })
+
+  test.each([
+    ['gt', '0.79995', (value: number) => value > 7_999.5],
+    ['gte', '0.79995', (value: number) => value >= 7_999.5],
+    ['lt', '0.80000001', (value: number) => value < 8_000.0001],
+    ['lte', '0.95', (value: number) => value <= 9_500],
+    ['lt', '99999999999999999999', () => true],
+    ['eq', '0.80001', () => false],
+    ['ne', '0.80001', () => true],
+  ] as const)('confidence[%s]=%s finds as exact arithmetic does', async (operator, text, holds) => {
+    const expected = records.filter(({ confidence }) => holds(Number(confidence) * 10_000)).length
+
+    expect(await walk({ conditions: conditionsOf([`filter[confidence][${operator}]`, text]) })).toHaveLength(expected)
+  })
+
+  test('of times beyond what a column can hold finds all or nothing', async () => {
+    expect(await walk({ conditions: conditionsOf(['filter[event_time][gt]', '9999-01-01T00:00:00Z']) })).toEqual([])
+    expect(await walk({ conditions: conditionsOf(['filter[event_time][gt]', '0101-01-01T00:00:00Z']) })).toHaveLength(
+      ROWS,
+    )
+  })
+
+  test('may have a list of 200 values', async () => {
+    const some = records.slice(0, 200)
+    const found = async (field: 'id' | 'cost_usd' | 'trace_id' | 'event_time') => {
+      const values = some.map((record) => writtenValue(record, field)).filter((text) => text !== '')
+      const conditions = conditionsOf([`filter[${field}][in]`, values.join(',')])
+      const expected = records.filter((record) => conditions.every((condition) => meets(record, condition)))
+      expect((await walk({ conditions })).sort()).toEqual(expected.map(({ id }) => id).sort())
+    }
+
+    await found('id')
+    await found('cost_usd')
+    await found('trace_id')
+    await found('event_time')
+  })
+})
+
+describe('what came in since the snapshot', () => {
+  const LATER = 'tnt_later'
+  beforeAll(async () => {
+    await store.client.command({ query: 'SYSTEM STOP MERGES' })
+    const numbers = { tenantId: LATER, total: 50_000, seed: 3 }
+    await generateRecords(store.client, { ...numbers, from: 49_000, to: 50_000 })
+    await generateRecords(store.client, { ...numbers, from: 50_000, to: 90_000, laterMs: 120_000 })
+  })
+  afterAll(() => store.client.command({ query: 'SYSTEM START MERGES' }))
+
+  test.each(SORT_FIELDS)('is not read for a page, by %s', async (field) => {
+    // A sample by which the page is found in the order of the sort, soon; and none.
+    for (const sample of [sampleOf(1e5), undefined]) {
+      let rowsRead = 0
+      const counting = {
+        query: async (params: Parameters<typeof store.client.query>[0]) => {
+          const clickhouse_settings = { ...params.clickhouse_settings, wait_end_of_query: 1 as const }
+          const result = await store.client.query({ ...params, clickhouse_settings })
+          rowsRead += Number(JSON.parse(String(result.response_headers['x-clickhouse-summary'])).read_rows)
+          return result
+        },
+      } as typeof store.client
+      const conditions = [{ field: 'stage_origin', operator: 'eq', values: ['stage_a'] }] as const
+      const sort = { field, isDescending: true }
+      const question = { tenantId: LATER, snapshotMs: SNAPSHOT_MS, conditions, sort, after: undefined, limit: 51 }
+
+      expect(await listRecords(counting, question, () => true, sample, NEVER)).toHaveLength(51)
+      expect(rowsRead).toBeGreaterThan(50)
+      // A part that came in later would be read for thousands of rows more.
+      expect(rowsRead).toBeLessThan(5_000)
+    }
+  })
+
+  test('is left out by the parts it is in, and granules’ indexes are ignored by all of their names', async () => {
+    const result = await store.client.query({
+      query:
+        'SELECT DISTINCT name FROM system.data_skipping_indices WHERE database = currentDatabase() AND table IN {tables:Array(String)}',
+      query_params: { tables: [...RECORD_TABLES] },
+      format: 'JSONCompactEachRow',
+    })
+    const names = (await result.json<[string]>()).map(([name]) => name)
+
+    expect(names.length).toBeGreaterThan(10)
+    expect(names.filter((name) => !INDEXES_OF_GRANULES.includes(`\`${name}\``))).toEqual([])
+  })
+})
+
+/** Last: it closes versions for all that follows. */
+describe('the pages of a tenant that has closed more versions than are held in memory', () => {
+  beforeAll(async () => {
+    // As a job does that attributes a provider's calls anew: each is closed, and a version of the same keys stands beside.
+    const at = new Date(LAST_AT_MS + 30_000).toISOString().replace('Z', '')
+    const run = (query: string) =>
+      store.client.command({ query, query_params: { ...snapshotParams(TENANT, LAST_AT_MS + 20_000), at } })
+    const chosen = `(SELECT * FROM attributions
+                     WHERE tenant_id = {tenant:String} AND provider = 'provider-0' AND ${AS_OF_SNAPSHOT})`
+    await run(`INSERT INTO attributions SELECT * REPLACE (
+                 {at:DateTime64(3, 'UTC')} AS valid_from, 'provider-7' AS provider, 'trained_inference' AS evidence_basis)
+               FROM ${chosen}`)
+    await run(`INSERT INTO closed (tenant_id, id, valid_from, event_time, closed_at, change)
+               SELECT tenant_id, id, valid_from, event_time, {at:DateTime64(3, 'UTC')}, 'reattribution' FROM ${chosen}`)
+    // Of records that no page shows.
+    await run(`INSERT INTO closed (tenant_id, id, valid_from, closed_at, change)
+               SELECT {tenant:String}, sipHash128(number, 77), {at:DateTime64(3, 'UTC')}, {at:DateTime64(3, 'UTC')}, 'reattribution'
+               FROM numbers(120000)`)
+    records = await allAsOf(SNAPSHOT_MS)
+  }, 60_000)
+
+  test('hold what a look at every record finds, in order', async () => {
+    expect(records).toHaveLength(ROWS)
+    await holdWhatIsThere(20)
+  }, 300_000)
+
+  test.each(['event_time', 'provider', 'owner'] as const)(
+    'have each record once, by %s',
+    async (field) => {
+      for (const limit of [40, 200]) {
+        const sort = { field, isDescending: limit === 40 }
+        const expected = inOrder(records, sort).map(({ id }) => id)
+        // A sample knows of them, or is of before.
+        const sample = sampleOf(10, limit === 40 ? 120_000 : 0)
+        expect(await walk({ sort, limit, sample })).toEqual(expected)
+      }
+    },
+    120_000,
+  )
+
+  test('are found behind as many closed versions as there are', async () => {
+    const conditions = [{ field: 'provider', operator: 'eq', values: ['provider-0'] }] as const
+
+    expect(await walk({ conditions, limit: 2 })).toEqual([])
+    expect((await walk({ conditions, snapshotMs: LAST_AT_MS + 20_000 })).length).toBeGreaterThan(1_000)
+  })
+})

@@ -1,0 +1,101 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { migrate } from '../../../../../internal/store/migrations/migrate.js'
+import {
+  type RecordSource,
+  recordedEventIdsSince,
+  recordedIds,
+  recordSourcesOf,
+  recordSourcesSince,
+} from '../../../../../internal/store/queries/records/sources.js'
+import { insertRows } from '../../../../../internal/store/sink.js'
+import { ATTRIBUTIONS, type AttributionRow } from '../../../../../internal/store/tables/attributions.js'
+import { idOf, NOW_MS } from '../../../../support/invocations.js'
+import { finishedRow } from '../../../../support/rows.js'
+import { ROW_DEPS } from '../../../../support/stages.js'
+import { launchStore, type RunningStore, stopStore } from '../../../../support/store.js'
+
+let store: RunningStore
+
+interface Place {
+  readonly number: number
+  readonly partition: number
+  readonly validFromMs: number
+}
+
+const rowOf = ({ number, ...place }: Place): AttributionRow =>
+  finishedRow({ id: idOf(number), position: { sequence: 2 ** 40 + number, index: number % 1_000 } }, place)
+
+/** A row a second, alternately of partitions 0 and 1. */
+const PLACES = Array.from({ length: 8_000 }, (_, i): Place => {
+  return { number: i + 1, partition: i % 2, validFromMs: NOW_MS + i * 1_000 }
+})
+
+beforeAll(async () => {
+  store = await launchStore()
+  await migrate(store.client)
+  // The youngest first, so that the order that comes back is not that of the inserts.
+  await insertRows(store.client, ATTRIBUTIONS, PLACES.slice(4_000).map(rowOf), 'late')
+  await insertRows(store.client, ATTRIBUTIONS, PLACES.slice(0, 4_000).map(rowOf), 'early')
+})
+
+afterAll(() => stopStore(store))
+
+async function all<T>(rows: AsyncIterable<T>): Promise<T[]> {
+  const read: T[] = []
+  for await (const row of rows) read.push(row)
+  return read
+}
+
+const numberOf = ({ id }: { readonly id: Uint8Array }): number => Buffer.from(id).readUInt32BE(4)
+const expected = ({ number, validFromMs }: Place): RecordSource => ({
+  id: Buffer.from(idOf(number)),
+  validFromMs,
+  logId: ROW_DEPS.logId,
+  position: { sequence: 2 ** 40 + number, index: number % 1_000 },
+})
+
+describe('the sources of records', () => {
+  test('of a partition come back with log and position, the oldest first, from the instant on', async () => {
+    const sinceMs = NOW_MS + 3_000_000
+
+    expect(await all(recordSourcesSince(store.client, 1, sinceMs))).toEqual(
+      PLACES.filter(({ partition, validFromMs }) => partition === 1 && validFromMs >= sinceMs).map(expected),
+    )
+    expect(await all(recordSourcesSince(store.client, 2, 0))).toEqual([])
+  })
+
+  test('are found by id, of whichever partition, also when several thousand are asked for', async () => {
+    const ids = Array.from({ length: 10_000 }, (_, i) => idOf(i + 1))
+
+    const found = await recordSourcesOf(store.client, ids, NOW_MS + 1_000)
+
+    expect(found.toSorted((one, other) => numberOf(one) - numberOf(other))).toEqual(PLACES.slice(1).map(expected))
+    expect(await recordSourcesOf(store.client, [], 0)).toEqual([])
+  })
+
+  test('of an event with several versions are those of its earliest', async () => {
+    const first = { number: 900_001, partition: 3, validFromMs: NOW_MS }
+    await insertRows(store.client, ATTRIBUTIONS, [rowOf({ ...first, validFromMs: NOW_MS + 5 })], 'version 2')
+    await insertRows(store.client, ATTRIBUTIONS, [rowOf(first)], 'version 1')
+
+    expect(await recordSourcesOf(store.client, [idOf(900_001)], 0)).toEqual([expected(first)])
+  })
+})
+
+test('the events that have a record come back with its time, the oldest first, from the instant on', async () => {
+  const sinceMs = NOW_MS + 2_000_000
+
+  const read = await all(recordedEventIdsSince(store.client, sinceMs))
+
+  const wanted = PLACES.filter(({ validFromMs }) => validFromMs >= sinceMs)
+  expect(read).toEqual(wanted.map(({ number, validFromMs }) => ({ id: Buffer.from(idOf(number)), validFromMs })))
+})
+
+test('of many ids it is told which have a record', async () => {
+  const recorded = await recordedIds(
+    store.client,
+    Array.from({ length: 12_000 }, (_, i) => idOf(i + 1)),
+  )
+
+  expect(recorded).toEqual(new Set(PLACES.map(({ number }) => Buffer.from(idOf(number)).toString('hex'))))
+})
