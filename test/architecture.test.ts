@@ -12,8 +12,23 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   internal: ['internal', 'streams'],
   streams: ['streams'],
 }
-/** They meet in streams, and in the store through functions that a main passes in. */
-const AREAS = ['attribution', 'exports', 'reports', 'webhooks', 'sentinel']
+/**
+ * The layers of internal/, lowest first: a folder imports what stands in rows above it, and nothing of its own row or of
+ * rows below. Areas share a row: they meet in streams, and in the store through functions that a main passes in.
+ */
+const LAYERS: readonly (readonly string[])[] = [
+  ['ids', 'units', 'problems', 'telemetry'],
+  ['residency', 'text'],
+  ['records', 'config', 'invocations', 'auth'],
+  ['process', 'broker', 'cohorts', 'filters'],
+  ['secrets', 'events'],
+  ['store'],
+  ['http'],
+  ['ingest'],
+  ['attribution', 'access', 'reports', 'exports', 'webhooks', 'sentinel', 'audit'],
+  // A partner's view of other areas, and what only `up` and the command line use.
+  ['partner', 'local'],
+]
 /** Who may import values of a package; its types may be named anywhere. */
 const SPEAKS: readonly (readonly [pattern: RegExp, folders: readonly string[]])[] = [
   [/^@clickhouse\//, ['internal/store/', 'cmd/']],
@@ -84,7 +99,35 @@ const FILES = FOLDERS.flatMap(sourcesOf)
 const IMPORTS = FILES.flatMap((file) => importsOf(file))
 const shown = ({ from, to }: Import): string => `${from} -> ${to}`
 const topOf = (path: string): string => path.split('/')[0] ?? ''
-const areaOf = (path: string): string | undefined => AREAS.find((area) => path.startsWith(`internal/${area}/`))
+/** The folder of internal/ that a file is in; undefined for a file of another top folder. */
+const folderOf = (path: string): string | undefined => /^internal\/([^/]+)\//.exec(path)?.[1]
+const layerOf = (folder: string): number => LAYERS.findIndex((row) => row.includes(folder))
+
+/** Groups of folders that reach each other over imports of values. */
+function circlesOf(imports: readonly Import[]): string[][] {
+  const reaches = new Map<string, Set<string>>()
+  for (const { from, to, isTypeOnly } of imports) {
+    const [one, other] = [dirname(from), dirname(to)]
+    if (isTypeOnly || one === other || !FOLDERS.includes(topOf(to))) continue
+    reaches.set(one, (reaches.get(one) ?? new Set()).add(other))
+  }
+  const reachedFrom = (start: string): Set<string> => {
+    const reached = new Set<string>()
+    const open = [start]
+    for (let folder = open.pop(); folder !== undefined; folder = open.pop()) {
+      for (const next of reaches.get(folder) ?? []) {
+        if (!reached.has(next)) open.push(next)
+        reached.add(next)
+      }
+    }
+    return reached
+  }
+  const reached = new Map([...reaches.keys()].map((folder) => [folder, reachedFrom(folder)]))
+  const circles = [...reached].flatMap(([folder, all]) =>
+    all.has(folder) ? [[...all].filter((other) => reached.get(other)?.has(folder)).sort()] : [],
+  )
+  return [...new Map(circles.map((circle) => [circle.join(), circle])).values()]
+}
 
 describe('reading imports', () => {
   const read = (code: string) => importsOf('internal/one/file.ts', code)
@@ -104,6 +147,19 @@ describe('reading imports', () => {
     expect(read("export { a } from './y.js'")).toMatchObject([{ to: 'internal/one/y.js', isTypeOnly: false }])
     expect(read("export * from './y.js'")).toMatchObject([{ to: 'internal/one/y.js', isTypeOnly: false }])
     expect(read("const p = await import('../../cmd/x.js')")).toMatchObject([{ to: 'cmd/x.js', isTypeOnly: false }])
+  })
+
+  test('finds a circle of folders, through others too, and none among types', () => {
+    const byValue = (from: string, to: string): Import => ({ from, to, isTypeOnly: false, values: ['x'] })
+    const round = [
+      byValue('internal/a/one.ts', 'internal/b/two.js'),
+      byValue('internal/b/three.ts', 'internal/c/d/four.js'),
+      byValue('internal/c/d/five.ts', 'internal/a/six.js'),
+      byValue('internal/a/one.ts', 'internal/e/seven.js'),
+    ]
+
+    expect(circlesOf(round)).toEqual([['internal/a', 'internal/b', 'internal/c/d']])
+    expect(circlesOf(round.map((each, at) => ({ ...each, isTypeOnly: at === 1 })))).toEqual([])
   })
 
   test('finds the files that there are', () => {
@@ -131,13 +187,25 @@ test('every relative import stays in the repository and names a file that is the
   expect(wrong.map(shown)).toEqual([])
 })
 
-test('areas do not import each other', () => {
+test('every folder of internal/ has one layer', () => {
+  const folders = readdirSync(join(ROOT, 'internal'), { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => name)
+
+  expect(LAYERS.flat().sort()).toEqual(folders.sort())
+})
+
+test('a folder of internal/ imports, values and types, from the layers above it only', () => {
   const wrong = IMPORTS.filter(({ from, to }) => {
-    const [one, other] = [areaOf(from), areaOf(to)]
-    return one !== undefined && other !== undefined && one !== other
+    const [one, other] = [folderOf(from), folderOf(to)]
+    return one !== undefined && other !== undefined && one !== other && layerOf(other) >= layerOf(one)
   })
 
   expect(wrong.map(shown)).toEqual([])
+})
+
+test('no folders, however deep, import values of each other in a circle', () => {
+  expect(circlesOf(IMPORTS)).toEqual([])
 })
 
 test.each(SPEAKS)('only those who speak it import values of %s: %j', (pattern, folders) => {

@@ -4,6 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { StoredConnector } from '../../internal/access/connectors/connector.js'
+import { watchHealth } from '../../internal/access/connectors/watch-health.js'
 import { WatchedDirectory } from '../../internal/attribution/directory/directory.js'
 import { settingsOf, type Tenant } from '../../internal/auth/tenant.js'
 import { connectBroker, ensureStreams } from '../../internal/broker/connect.js'
@@ -25,7 +26,6 @@ import type { StoredBudget } from '../../internal/sentinel/budgets/budget.js'
 import { readCoverage } from '../../internal/sentinel/coverage/routes.js'
 import { retentionCutoff } from '../../internal/sentinel/retention.js'
 import { watchBudgets } from '../../internal/sentinel/watch-budgets.js'
-import { watchConnectors } from '../../internal/sentinel/watch-connectors.js'
 import { type CoverageState, type Streaks, watchCoverage } from '../../internal/sentinel/watch-coverage.js'
 import { type SpendLook, type SpendScope, watchSpend } from '../../internal/sentinel/watch-spend.js'
 import { connectStore } from '../../internal/store/client.js'
@@ -165,7 +165,7 @@ runMain('sentinel', async () => {
     eachTenant(
       'connectors',
       (tenantId) =>
-        watchConnectors(tenantId, { connectors, publishEvent: eventPublisher(publish, idsOf), clock: Date.now }),
+        watchHealth(tenantId, { connectors, publishEvent: eventPublisher(publish, idsOf), clock: Date.now }),
       config.surveyEveryMs,
     ),
     eachTenant(

@@ -2,9 +2,9 @@ import { z } from 'zod'
 import { RATE_CLASSES, type RateClass } from '../auth/rate-limits.js'
 import { count } from '../text/answer-fields.js'
 import { json, type Operation } from './contract/operation.js'
-import { PAGE_PARAMETERS, pageOf } from './contract/page.js'
+import { LIMIT_DEFAULT, PAGE_PARAMETERS, pageOf } from './contract/page.js'
 import { pageOfAll, readPage } from './resource/collection.js'
-import { type CursorCodec, LIMIT_DEFAULT } from './resource/pages.js'
+import type { CursorCodec } from './resource/pages.js'
 import type { Route } from './route.js'
 
 /** What a caller may still ask for of one class (design section 7). */

@@ -4,7 +4,6 @@ import { errorCode, fieldError } from '../http/contract/problem-schema.js'
 import { BULK_BYTES_MAX, BULK_EVENTS_MAX, EVENT_BYTES_MAX } from '../invocations/limits.js'
 import { invocationEvent } from '../invocations/schema.js'
 import { exampleId, idInPath, idOf } from '../text/answer-fields.js'
-import { observationEvent } from './observations/schema.js'
 
 /** What the ingestion routes promise (spec 4.5, design section 7). */
 
@@ -77,31 +76,6 @@ export const INGEST_INVOCATIONS: Operation = {
         status: 'queued',
         duplicate: false,
       }),
-    },
-  },
-}
-
-export const INGEST_OBSERVATION: Operation = {
-  id: 'ingestObservation',
-  tag: 'Ingestion',
-  summary: 'Take an observation that is no single model call',
-  description: 'Such as the heartbeat of a capture layer. Coverage is worked out from it; it never becomes a record.',
-  body: {
-    contents: json(observationEvent, {
-      event_id: EVENT_ID,
-      type: 'layer.heartbeat',
-      occurred_at: '2026-11-21T09:30:00Z',
-      source: 'gateway-eu-1',
-      data: { version: '1.4.2', queue_depth: 0 },
-    }),
-  },
-  replies: {
-    202: {
-      description: 'Stored.',
-      contents: json(
-        z.object({ event_id: z.string(), status: z.literal('queued') }).meta({ id: 'AcceptedObservation' }),
-        { event_id: EVENT_ID, status: 'queued' },
-      ),
     },
   },
 }

@@ -4,7 +4,8 @@ import { takeFrom } from '../http/rate-limit.js'
 import type { Route } from '../http/route.js'
 import { BULK_BYTES_MAX } from '../invocations/limits.js'
 import { type Problem, problem } from '../problems/catalogue.js'
-import { admitSingle, keyOf } from './admission.js'
+import { admitSingle, keyOf } from './admission/admission.js'
+import { KEY_REQUIRED, OTHER_CHARSET } from './admission/answers.js'
 import { admitBulk, type BulkDeps } from './bulk/bulk.js'
 import { isBulk, readingOf } from './bulk/bulk-body.js'
 import { INGEST_INVOCATIONS } from './contract.js'
@@ -53,15 +54,12 @@ export function readAndAdmit(exchange: Exchange, caller: Caller, deps: BulkDeps,
   })
 }
 
-export const KEY_REQUIRED = problem('IDEMPOTENCY_KEY_REQUIRED', 'Send one Idempotency-Key header, a UUID or a ULID.')
 const OTHER_MEDIA_TYPE = problem(
   'UNSUPPORTED_MEDIA_TYPE',
   'Send application/json, one event or an array, or application/x-ndjson, in UTF-8.',
 )
 const isTaken = (contentType: string): boolean =>
   /^application\/(json|x-ndjson)\s*(;|$)/i.test(contentType) && !OTHER_CHARSET.test(contentType)
-/** JSON is UTF-8 (RFC 8259 section 8.1). */
-export const OTHER_CHARSET = /;\s*charset\s*=\s*(?!"?utf-8"?\s*(?:;|$))/i
 
 function watch(exchange: Exchange, work: Promise<void>): void {
   work.catch((cause: unknown) => exchange.fail(cause))

@@ -22,6 +22,9 @@ export interface Weight {
   readonly parts: bigint
 }
 
+/** The window of cost from which weights are computed: the last 30 days. */
+export const WEIGHT_WINDOW_MS = 30 * 24 * 60 * 60 * 1000
+
 /** Of a weight: 12 decimals. */
 export const WEIGHT_DECIMALS = 12
 export const WEIGHT_PARTS = 10n ** BigInt(WEIGHT_DECIMALS)

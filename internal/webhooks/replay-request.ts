@@ -1,7 +1,7 @@
 import type { WatchedRecords } from '../broker/watched-records.js'
 import type { MutationRequest, Reply } from '../http/mutations/mutation.js'
 import { invalid } from '../http/mutations/read-body.js'
-import { noSuch, refusalOfId } from '../http/own-id.js'
+import { noSuch, refusalOfId } from '../http/resource/own-id.js'
 import type { TenantIds } from '../ids/ids.js'
 import { type FieldError, type Problem, problem } from '../problems/catalogue.js'
 import type { ResidencyRegion } from '../residency/residency.js'

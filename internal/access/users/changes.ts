@@ -1,7 +1,7 @@
 import type { WatchedRecords } from '../../broker/watched-records.js'
 import { inOrder } from '../../http/contract/scopes.js'
 import type { MutationRequest, Reply } from '../../http/mutations/mutation.js'
-import { noSuch, refusalOfId } from '../../http/own-id.js'
+import { noSuch, refusalOfId } from '../../http/resource/own-id.js'
 import { encodeBase32 } from '../../ids/base32.js'
 import type { TenantIds } from '../../ids/ids.js'
 import { type Problem, problem } from '../../problems/catalogue.js'

@@ -14,12 +14,12 @@ import type { Version } from '../../store/queries/records/versions.js'
 import type { AttributionRow } from '../../store/tables/attributions.js'
 import type { ClosedRow } from '../../store/tables/closed.js'
 import type { Logger } from '../../telemetry/log.js'
-import { decodeSlice, isSliceMessage, type SliceMessage } from '../reattribution/job.js'
-import { prepareSlice, type SliceDeps } from '../reattribution/slice.js'
 import type { Announce } from '../records/announce.js'
 import { attributionEvent } from '../records/event.js'
 import { type Change, decodeChange } from './change.js'
+import { decodeSlice, isSliceMessage, type SliceMessage } from './job.js'
 import { applyChanges, type LedgerEntries } from './ledger.js'
+import { prepareSlice, type SliceDeps } from './slice.js'
 
 /** How far the reader has come; the value of `changes` in the bucket `checkpoints`. */
 export interface ChangesProgress extends Progress {

@@ -2,8 +2,8 @@ import { changesSubject } from '../../../streams/changes.js'
 import { type Publisher, storedOrThrow } from '../../broker/publisher.js'
 import { idHex } from '../../ids/ids.js'
 import type { Correction } from '../actor/corrections.js'
-import { encodeSlice, type SliceMessage, sliceMessageId } from '../reattribution/job.js'
 import { type Change, encodeChange } from './change.js'
+import { encodeSlice, type SliceMessage, sliceMessageId } from './job.js'
 
 /**
  * Puts changes into CHANGES. Safe to repeat: the same change is the same message, or is known by its id where it takes

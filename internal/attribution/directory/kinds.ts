@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { invalid } from '../../http/mutations/read-body.js'
-import { refusalOfId } from '../../http/own-id.js'
+import { refusalOfId } from '../../http/resource/own-id.js'
 import type { TenantIds } from '../../ids/ids.js'
 import { type ErrorCode, type Problem, problem } from '../../problems/catalogue.js'
 import { PATHWAY_CATEGORIES } from '../../records/interpretation.js'

@@ -1,9 +1,7 @@
 import { foldLeaves } from '../../cohorts/fold.js'
 import { peopleOf } from '../../cohorts/people.js'
-import { type CostOfPeople, weightSteps, weightsOf } from '../../records/allocation-weights.js'
+import { type CostOfPeople, WEIGHT_WINDOW_MS, weightSteps, weightsOf } from '../../records/allocation-weights.js'
 
-/** The window whose cost decides: the last 30 days. */
-export const WINDOW_MS = 30 * 24 * 60 * 60 * 1000
 /** Weights are worked out once an hour, for its end; a batch that lands late has landed five minutes later. */
 const EVERY_MS = 60 * 60 * 1000
 const SETTLED_MS = 5 * 60 * 1000
@@ -87,7 +85,11 @@ export function trailingWeights({
     }
   }
   const workOut = async (tenantId: string, asOfMs: number): Promise<void> => {
-    const { costs, totalSteps } = await costsOf(tenantId, { fromMs: asOfMs - WINDOW_MS, toMs: asOfMs }, WEIGHTS_MAX)
+    const { costs, totalSteps } = await costsOf(
+      tenantId,
+      { fromMs: asOfMs - WEIGHT_WINDOW_MS, toMs: asOfMs },
+      WEIGHTS_MAX,
+    )
     const { weights, staysParts } = weightsOf(costs, totalSteps)
     const areShown = shownOf(costs)
     const rows = [

@@ -1,10 +1,10 @@
+import { WEIGHT_WINDOW_MS } from '../../records/allocation-weights.js'
 import { CONFIDENCE_CAP, confidenceText } from '../../records/interpretation.js'
 import type { StoredWeight } from '../../store/queries/attribution/allocation-weights.js'
 import type { StoredAttributionDetail } from '../../store/queries/records/attributions.js'
 import type { StoredClosed } from '../../store/queries/records/closed.js'
 import { formatInstant, parseInstant } from '../../units/instant.js'
 import { formatQuantity, type Quantity, type Unit } from '../../units/quantity.js'
-import { WINDOW_MS } from '../pools/trailing-weights.js'
 import type { CostDetails } from '../valuation/cost/cost-details.js'
 import { type CostFacts, explainCost } from '../valuation/cost/explain-cost.js'
 import { CONSTANTS } from '../valuation/energy/closed-form.js'
@@ -70,7 +70,7 @@ function explainAllocation(stored: StoredAttributionDetail, weights: readonly St
     pool: stored.service,
     owner: stored.owner,
     weights_as_of: asOfMs === undefined ? null : formatInstant(asOfMs),
-    window_days: WINDOW_MS / DAY_MS,
+    window_days: WEIGHT_WINDOW_MS / DAY_MS,
     // What nobody has a weight for stays where it is: all of it, where there are none.
     weights: (weights.length === 0 ? ALL_STAYS : weights).map(({ service, owner, weight }) => ({
       service: service === '' ? stored.service : service,

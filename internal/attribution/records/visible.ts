@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Watermark } from '../../broker/watermark.js'
-import { noSuch } from '../../http/own-id.js'
+import { noSuch } from '../../http/resource/own-id.js'
 import { type Problem, problem } from '../../problems/catalogue.js'
 
 /** After every version. */

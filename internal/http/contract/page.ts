@@ -1,5 +1,8 @@
 import { z } from 'zod'
-import { LIMIT_DEFAULT, LIMIT_MAX } from '../resource/pages.js'
+
+/** Every collection's page size (spec 8). */
+export const LIMIT_DEFAULT = 50
+export const LIMIT_MAX = 200
 
 /** The envelope of every collection (spec 2.1). */
 export const pageOf = (record: z.ZodType) => z.object({ data: z.array(record), page: pageInfo })

@@ -1,8 +1,9 @@
 import type { Caller } from '../../auth/authenticate.js'
 import type { Problem } from '../../problems/catalogue.js'
 import { badParameter, readQuery } from '../../text/query-string.js'
+import { LIMIT_MAX } from '../contract/page.js'
 import type { Exchange } from '../exchange.js'
-import { type CursorCodec, LIMIT_MAX, type Page, readLimit } from './pages.js'
+import { type CursorCodec, type Page, readLimit } from './pages.js'
 import { compareKeys, type Order, type SortedRecords } from './sorted-records.js'
 
 /** How many records of a collection are asked for, and from where on. */

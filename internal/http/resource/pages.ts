@@ -1,10 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { type Problem, problem } from '../../problems/catalogue.js'
 import { SNAPSHOT_AGE_MS_MAX } from '../../store/snapshot.js'
-
-/** Every collection's page size (spec 8). */
-export const LIMIT_DEFAULT = 50
-export const LIMIT_MAX = 200
+import { LIMIT_DEFAULT, LIMIT_MAX } from '../contract/page.js'
 
 /** The envelope of every collection (spec 2.1). `next_cursor` is absent on the last page. */
 export interface Page<T> {

@@ -3,7 +3,7 @@ import type { IdPrefix, TenantIds } from '../../ids/ids.js'
 import type { Problem } from '../../problems/catalogue.js'
 import type { CanonicalValue } from '../../text/canonical-json.js'
 import type { MutationRequest, Reply } from '../mutations/mutation.js'
-import { noSuch, refusalOfId } from '../own-id.js'
+import { noSuch, refusalOfId } from './own-id.js'
 
 /** A kind of record whose changes are made and told in the same way. */
 export interface ChangedKind<T> {

@@ -4,9 +4,9 @@ import type { Scope } from '../../auth/scopes.js'
 import type { IdPrefix, TenantIds } from '../../ids/ids.js'
 import type { Operation } from '../contract/operation.js'
 import type { Exchange } from '../exchange.js'
-import { noSuch, refusalOfId } from '../own-id.js'
 import type { Route } from '../route.js'
 import { pageOfAll, readPage } from './collection.js'
+import { noSuch, refusalOfId } from './own-id.js'
 import type { CursorCodec } from './pages.js'
 
 /** A kind of record that tenants have, each under an id of its own, and look at: one by one, and as a list. */

@@ -1,7 +1,7 @@
 import { isAscii, isUtf8 } from 'node:buffer'
 import { BULK_BYTES_MAX, BULK_EVENTS_MAX, EVENT_BYTES_MAX } from '../../invocations/limits.js'
 import { type Problem, problem } from '../../problems/catalogue.js'
-import type { EventText } from '../check-event.js'
+import type { EventText } from '../admission/check-event.js'
 import { findElements } from './array-elements.js'
 import { EventRanges, skipBlanks, skipBlanksInTurns } from './event-ranges.js'
 import { type InflatingFor, inflateGzip } from './inflate.js'

@@ -1,8 +1,8 @@
 import type { InvocationEvent } from '../../invocations/schema.js'
 import { type ErrorCode, type FieldError, type Problem, problem } from '../../problems/catalogue.js'
-import { AcceptedText } from '../accepted-text.js'
-import type { Answer } from '../answers.js'
-import type { EventIds } from '../check-event.js'
+import { AcceptedText } from '../admission/accepted-text.js'
+import type { Answer } from '../admission/answers.js'
+import type { EventIds } from '../admission/check-event.js'
 import type { BulkItem } from './bulk-body.js'
 
 /** A rejected event in the answer, in wire form (design section 7). */

@@ -13,12 +13,12 @@ import {
   rememberEvent,
   WAS_BULK,
   whenKeyIsKnown,
-} from '../admission.js'
-import { type Answer, ELSEWHERE, KEY_CONFLICT, reply, TOO_MUCH, unavailable } from '../answers.js'
-import { checkEvent, identify, LAYER_REFUSED, newEventIds } from '../check-event.js'
+} from '../admission/admission.js'
+import { type Answer, ELSEWHERE, KEY_CONFLICT, reply, TOO_MUCH, unavailable } from '../admission/answers.js'
+import { checkEvent, identify, LAYER_REFUSED, newEventIds } from '../admission/check-event.js'
+import { type KeyedRequest, LOOKS_MAX, proceedInTurn, UNDECIDED } from '../admission/turn.js'
 import type { Group, Settler } from '../commit/group-commit.js'
 import type { Commit } from '../commit/log-writer.js'
-import { type KeyedRequest, LOOKS_MAX, proceedInTurn, UNDECIDED } from '../commit/turn.js'
 import type { KeptRecords } from '../keys/kept-records.js'
 import { type BodyHeaders, type BulkItems, openBulkBody } from './bulk-body.js'
 import { type BulkOutcome, type BulkRecord, decodeOutcomes, encodeOutcomes } from './bulk-outcomes.js'

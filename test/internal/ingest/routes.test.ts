@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import { afterEach, expect, test } from 'vitest'
-import { WAS_BULK } from '../../../internal/ingest/admission.js'
+import { WAS_BULK } from '../../../internal/ingest/admission/admission.js'
 import { decodeGroup } from '../../../internal/invocations/group.js'
 import {
   type AdmissionGateway,

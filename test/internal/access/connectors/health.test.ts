@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type StoredConnector, storedConnector } from '../../../../internal/access/connectors/connector.js'
 import { lapseHealth, reportHealth } from '../../../../internal/access/connectors/health.js'
+import { watchHealth } from '../../../../internal/access/connectors/watch-health.js'
 import { type WatchedRecords, watchRecords } from '../../../../internal/broker/watched-records.js'
 import type { NewEvent } from '../../../../internal/events/event.js'
-import { watchConnectors } from '../../../../internal/sentinel/watch-connectors.js'
 import { CONNECTORS } from '../../../../streams/buckets.js'
 import { type Buckets, launchBuckets } from '../../../support/buckets.js'
 
@@ -94,7 +94,7 @@ test('a connector that is gone is told so', async () => {
 })
 
 const DAY_MS = 24 * 3_600_000
-const look = (publishEvent = publish) => watchConnectors('tnt_one', { connectors, publishEvent, clock: () => nowMs })
+const look = (publishEvent = publish) => watchHealth('tnt_one', { connectors, publishEvent, clock: () => nowMs })
 
 test('a connector that has said nothing for a day is unknown, which is told once', async () => {
   const before = await report('healthy')

@@ -2,9 +2,9 @@ import { describe, expect, test, vi } from 'vitest'
 import {
   type TrailingWeightsDeps,
   trailingWeights,
-  WINDOW_MS,
   weightsInstant,
 } from '../../../../internal/attribution/pools/trailing-weights.js'
+import { WEIGHT_WINDOW_MS } from '../../../../internal/records/allocation-weights.js'
 
 const HOUR_MS = 3_600_000
 const RETRY_MS = 5 * 60_000
@@ -49,7 +49,7 @@ test('they are worked out once an hour and tenant, of the thirty days before, un
   expect(await weightsAsOf('tnt_one', at + 60_000)).toBe(NOON)
   await vi.waitFor(async () => expect(await weightsAsOf('tnt_two', at)).toBe(NOON))
 
-  const window = { fromMs: NOON - WINDOW_MS, toMs: NOON }
+  const window = { fromMs: NOON - WEIGHT_WINDOW_MS, toMs: NOON }
   expect(asked).toEqual([
     ['tnt_one', window],
     ['tnt_two', window],

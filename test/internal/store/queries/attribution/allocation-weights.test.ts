@@ -2,11 +2,11 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import {
   type TrailingWeightsDeps,
   trailingWeights,
-  WINDOW_MS,
   weightsInstant,
 } from '../../../../../internal/attribution/pools/trailing-weights.js'
 import { toRow, type Verdict } from '../../../../../internal/attribution/records/row.js'
 import { identityHash } from '../../../../../internal/ids/identity-hash.js'
+import { WEIGHT_WINDOW_MS } from '../../../../../internal/records/allocation-weights.js'
 import { migrate } from '../../../../../internal/store/migrations/migrate.js'
 import {
   findAllocationWeights,
@@ -136,7 +136,7 @@ test('weights are kept once an hour, sum to 1, and stay what they were', async (
   await worked({ costsOf, keep }, 'tnt_two', at)
 
   expect(asOfMs).toBe(weightsInstant(at))
-  expect(asOfMs - WINDOW_MS).toBeLessThan(NOW_MS)
+  expect(asOfMs - WEIGHT_WINDOW_MS).toBeLessThan(NOW_MS)
   expect(kept).toEqual([{ service: 'search', owner: 'team-search', weight: '1' }])
   expect(await findAllocationWeights(store.client, 'tnt_two', asOfMs, signal)).toEqual(kept)
   expect(await findAllocationWeights(store.client, 'tnt_one', asOfMs, signal)).toEqual([])

@@ -2,11 +2,11 @@ import type { Caller } from '../../auth/authenticate.js'
 import type { Exchange } from '../../http/exchange.js'
 import type { KeyHash } from '../../ids/key-hash.js'
 import { problem } from '../../problems/catalogue.js'
-import { type Answer, KEY_CONFLICT, kept, reply, TOO_MUCH, type Told, unavailable } from '../answers.js'
 import { FULL, type InFlight, type Outcome, type Ticket, WAITS, type Waiter } from '../keys/in-flight.js'
 import type { Confirmation } from '../keys/key-confirmation.js'
 import type { Fingerprint } from '../keys/key-table.js'
 import type { ClaimVerdict, Peers, PeerTicket } from '../peers/peers.js'
+import { type Answer, KEY_CONFLICT, kept, reply, TOO_MUCH, type Told, unavailable } from './answers.js'
 
 /** One request under its key. */
 export interface KeyedRequest {

@@ -1,11 +1,11 @@
 import type { ClickHouseClient } from '@clickhouse/client'
-import { connectStore, type StoreConnection } from './client.js'
-import { watchFilledCopies } from './filled-copies.js'
-import type { StoredAttribution } from './queries/records/attributions.js'
-import { listRecords, type RecordsQuestion } from './queries/records/list-records.js'
-import { sampleRecords } from './queries/records/record-sample.js'
-import { keepRecordSamples } from './record-samples.js'
-import { createTurns } from './turns.js'
+import { connectStore, type StoreConnection } from '../../client.js'
+import { watchFilledCopies } from '../../migrations/filled-copies.js'
+import { keepRecordSamples } from '../../record-samples.js'
+import { createTurns } from '../../turns.js'
+import type { StoredAttribution } from './attributions.js'
+import { listRecords, type RecordsQuestion } from './list-records.js'
+import { sampleRecords } from './record-sample.js'
 
 export interface Records {
   /** @returns undefined when the tenant asks too much at a time */

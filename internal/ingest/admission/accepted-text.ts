@@ -1,5 +1,5 @@
-import { ID_CHARACTERS, writeBase32 } from '../ids/base32.js'
-import { UUID_CHARACTERS, writeUuid } from '../ids/ids.js'
+import { ID_CHARACTERS, writeBase32 } from '../../ids/base32.js'
+import { UUID_CHARACTERS, writeUuid } from '../../ids/ids.js'
 import type { EventIds } from './check-event.js'
 
 /**

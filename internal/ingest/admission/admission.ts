@@ -1,12 +1,18 @@
-import type { Caller } from '../auth/authenticate.js'
-import type { Exchange } from '../http/exchange.js'
-import { takeFrom } from '../http/rate-limit.js'
-import type { KeyHash } from '../ids/key-hash.js'
-import { bytesOf, hashIdempotencyKey, hashOfInvocationId } from '../ids/key-hash.js'
-import type { SipKey } from '../ids/siphash.js'
-import type { TextRange } from '../invocations/entry-bytes.js'
-import { type AdmissionKey, WAS_DUPLICATE } from '../invocations/group.js'
-import { parseJson } from '../text/parse-json.js'
+import type { Caller } from '../../auth/authenticate.js'
+import type { Exchange } from '../../http/exchange.js'
+import { takeFrom } from '../../http/rate-limit.js'
+import type { KeyHash } from '../../ids/key-hash.js'
+import { bytesOf, hashIdempotencyKey, hashOfInvocationId } from '../../ids/key-hash.js'
+import type { SipKey } from '../../ids/siphash.js'
+import type { TextRange } from '../../invocations/entry-bytes.js'
+import { type AdmissionKey, WAS_DUPLICATE } from '../../invocations/group.js'
+import { parseJson } from '../../text/parse-json.js'
+import type { Group, GroupCommit, Settler } from '../commit/group-commit.js'
+import type { Commit } from '../commit/log-writer.js'
+import type { AdmissionIndex } from '../keys/admission-index.js'
+import type { BodyFingerprint } from '../keys/body-fingerprint.js'
+import type { Confirmation, KeyConfirmation } from '../keys/key-confirmation.js'
+import type { Fingerprint } from '../keys/key-table.js'
 import { AcceptedText } from './accepted-text.js'
 import { type Answer, KEY_CONFLICT, reply, TOO_MUCH, unavailable } from './answers.js'
 import {
@@ -18,13 +24,7 @@ import {
   identify,
   newEventIds,
 } from './check-event.js'
-import type { Group, GroupCommit, Settler } from './commit/group-commit.js'
-import type { Commit } from './commit/log-writer.js'
-import { type KeyedRequest, proceedInTurn, type Turn, type TurnDeps, type TurnHandlers } from './commit/turn.js'
-import type { AdmissionIndex } from './keys/admission-index.js'
-import type { BodyFingerprint } from './keys/body-fingerprint.js'
-import type { Confirmation, KeyConfirmation } from './keys/key-confirmation.js'
-import type { Fingerprint } from './keys/key-table.js'
+import { type KeyedRequest, proceedInTurn, type Turn, type TurnDeps, type TurnHandlers } from './turn.js'
 
 export interface AdmissionDeps extends TurnDeps, CheckDeps {
   /** Idempotency-Keys of the last 24 hours, with the fingerprints of their bodies. */

@@ -1,5 +1,5 @@
-import type { Exchange } from '../http/exchange.js'
-import { type Problem, problem } from '../problems/catalogue.js'
+import type { Exchange } from '../../http/exchange.js'
+import { type Problem, problem } from '../../problems/catalogue.js'
 
 /** What a request is answered with; a repeat of it is answered with the same. */
 export type Answer =
@@ -26,3 +26,7 @@ export const unavailable = (detail: string): Problem => problem('SERVICE_UNAVAIL
 
 export const KEY_CONFLICT = problem('IDEMPOTENCY_CONFLICT', 'Use a new Idempotency-Key for another body.')
 export const TOO_MUCH = problem('RATE_LIMITED', 'Too much waits for the log; try again.', { retryAfterSeconds: 1 })
+export const KEY_REQUIRED = problem('IDEMPOTENCY_KEY_REQUIRED', 'Send one Idempotency-Key header, a UUID or a ULID.')
+
+/** JSON is UTF-8 (RFC 8259 section 8.1). */
+export const OTHER_CHARSET = /;\s*charset\s*=\s*(?!"?utf-8"?\s*(?:;|$))/i

@@ -1,6 +1,6 @@
 import type { ClickHouseClient } from '@clickhouse/client'
-import { filledCopies } from './migrations/fill-copies.js'
-import { SORTED_COPIES } from './tables/sorted-copies.js'
+import { SORTED_COPIES } from '../tables/sorted-copies.js'
+import { filledCopies } from './fill-copies.js'
 
 export interface FilledCopies {
   /** Whether a record table holds all rows; one that does not is not read. */

@@ -1,5 +1,5 @@
-import { hasTagOf, type IdPrefix, parseId, type TenantIds } from '../ids/ids.js'
-import { type Problem, problem } from '../problems/catalogue.js'
+import { hasTagOf, type IdPrefix, parseId, type TenantIds } from '../../ids/ids.js'
+import { type Problem, problem } from '../../problems/catalogue.js'
 
 /**
  * Why an id in a path is not one of the caller's tenant. An id of another tenant is told by its tag, so that those that

@@ -1,7 +1,7 @@
 import type { ClickHouseClient } from '@clickhouse/client'
-import { landedRows } from './queries/records/versions.js'
-import { insertRows } from './sink.js'
-import { ATTRIBUTIONS, type AttributionRow } from './tables/attributions.js'
+import { insertRows } from '../../sink.js'
+import { ATTRIBUTIONS, type AttributionRow } from '../../tables/attributions.js'
+import { landedRows } from './versions.js'
 
 /**
  * Inserts versions of records exactly once, as `insertRows` does, and keeps what is derived from them (sorted copies,

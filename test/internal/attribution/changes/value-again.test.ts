@@ -6,7 +6,7 @@ import {
   tallyOf,
   type Valued,
   valueAgain,
-} from '../../../../internal/attribution/reattribution/value-again.js'
+} from '../../../../internal/attribution/changes/value-again.js'
 import { consumptionRules } from '../../../../internal/attribution/valuation/consumption.js'
 import { type PriceBook, priceBook } from '../../../../internal/attribution/valuation/cost/price-book.js'
 import type { GridSettings } from '../../../../internal/auth/tenant.js'
