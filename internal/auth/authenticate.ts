@@ -5,6 +5,7 @@ import { isSecretOf, type Mode, parseApiKey, type StoredApiKey } from './api-key
 import type { JudgeToken } from './bearer-tokens.js'
 import type { Budget, Budgets, RateLimit } from './rate-limits.js'
 import type { Scope } from './scopes.js'
+import { type Verdict, Verdicts } from './verdicts.js'
 
 /** Who calls: the tenant whose data is read or written, and the credential that acts. */
 export interface Caller {
@@ -63,16 +64,6 @@ export interface AuthenticatorDeps {
 /** When an API key was last used, milliseconds since the epoch. Each request sets it, and does nothing else for it. */
 export interface KeyUse {
   atMs: number
-}
-
-interface Verdict {
-  /** The whole credential. */
-  readonly text: string
-  readonly authentication: Authentication
-  /** It stands from here to there. */
-  readonly fromMs: number
-  readonly untilMs: number
-  readonly rests: readonly string[]
 }
 
 interface KeyVerdict extends Verdict {
@@ -147,7 +138,7 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
     if (verdict === undefined) {
       verdict = judgeKey(text)
       if (verdict === undefined) return INVALID
-      onKeys.keep(text, verdict)
+      onKeys.set(text, verdict)
     }
     // Expired comes before revoked (spec 3: "regardless of lifecycle state"). An expiry that cannot be read is past.
     if (!(nowMs < verdict.untilMs)) return EXPIRED
@@ -190,7 +181,7 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
     const verdict = judgeBearer(authorization, nowMs, mayVerify)
     if (limited !== undefined) return limited
     if (verdict === undefined) return INVALID_TOKEN
-    onTokens.keep(place, verdict)
+    onTokens.set(place, verdict)
     return verdict.authentication
   }
 
@@ -236,50 +227,3 @@ const agree = (key: Caller, bearer: Caller): boolean =>
   key.ingestionLayers === undefined &&
   key.scopes.size === bearer.scopes.size &&
   [...key.scopes].every((scope) => bearer.scopes.has(scope))
-
-/** Verdicts kept of either kind; a flood of invented credentials must not grow memory, so only verdicts on real ones are kept. */
-const VERDICTS_MAX = 10_000
-
-/** Verdicts in their places, and what they rest on. */
-class Verdicts<V extends Verdict> {
-  private readonly inPlace = new Map<string, V>()
-  private readonly placesOf = new Map<string, Set<string>>()
-  /** The place that was asked for last, which a gateway or proxy asks for again: to compare costs a fifth of hashing. */
-  private lastPlace = ''
-  private last: V | undefined
-
-  get(place: string): V | undefined {
-    if (this.last !== undefined && place === this.lastPlace) return this.last
-    this.last = this.inPlace.get(place)
-    this.lastPlace = place
-    return this.last
-  }
-
-  keep(place: string, verdict: V): void {
-    this.last = undefined
-    if (this.inPlace.size >= VERDICTS_MAX && !this.inPlace.has(place)) {
-      this.inPlace.clear()
-      this.placesOf.clear()
-    }
-    this.inPlace.set(place, verdict)
-    for (const id of verdict.rests) {
-      const places = this.placesOf.get(id) ?? new Set()
-      this.placesOf.set(id, places.add(place))
-    }
-  }
-
-  forget(id: string): void {
-    this.last = undefined
-    for (const place of this.placesOf.get(id) ?? []) {
-      for (const other of this.inPlace.get(place)?.rests ?? []) this.forgetPlace(other, place)
-      this.inPlace.delete(place)
-    }
-    this.placesOf.delete(id)
-  }
-
-  private forgetPlace(id: string, place: string): void {
-    const places = this.placesOf.get(id)
-    places?.delete(place)
-    if (places?.size === 0) this.placesOf.delete(id)
-  }
-}

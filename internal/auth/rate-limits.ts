@@ -1,3 +1,5 @@
+import { LRUCache } from 'lru-cache'
+
 /**
  * Rate limits by GCRA (the generic cell rate algorithm): a sustained rate and a burst, one number of state a budget.
  * One budget per (tenant, principal, route class), spec 8 rule 3.
@@ -168,7 +170,7 @@ export interface BudgetsOptions {
   readonly sharing?: Sharing
 }
 
-/** Principals whose budgets are kept at most; the oldest go first and begin anew, whole. */
+/** Budgets that are dropped start again, unused. */
 const PRINCIPALS_MAX = 50_000
 
 interface Principal {
@@ -178,7 +180,7 @@ interface Principal {
 }
 
 export function budgetsCache(limits: RateLimits, { overridesOf, sharing }: BudgetsOptions = {}): BudgetsCache {
-  const known = new Map<string, Principal>()
+  const known = new LRUCache<string, Principal>({ max: PRINCIPALS_MAX })
   const owners = new WeakMap<Budget, BudgetName>()
 
   const limitOf = (tenantId: string, rateClass: RateClass): RateLimit =>
@@ -188,7 +190,6 @@ export function budgetsCache(limits: RateLimits, { overridesOf, sharing }: Budge
     const key = `${tenantId} ${principal}`
     const found = known.get(key)
     if (found !== undefined) return found.budgets
-    if (known.size >= PRINCIPALS_MAX) known.delete(known.keys().next().value ?? '')
     const budgets = Object.fromEntries(
       RATE_CLASSES.map((rateClass) => {
         const budget = new Budget(limitOf(tenantId, rateClass), sharing)
