@@ -18,7 +18,7 @@ import { SHOW_SIGN_IN, SIGN_IN } from './contract.js'
 import { accepts, oauthProblem, oauthProblemForm } from './errors.js'
 import { isFormType, type Parameters, readParameters } from './form.js'
 import { unguessable } from './issue-token.js'
-import { isPasswordOf, PASSWORD_CHARACTERS_MAX, placesToSignIn } from './passwords.js'
+import { isPasswordOf, PASSWORD_CHARACTERS_MAX, slotsToSignIn } from './passwords.js'
 import { FORM_LIFE_S, openForm, type SignInForm, sealForm } from './sign-in-form.js'
 import { signInLimits } from './sign-in-limits.js'
 import { formTargetOf, problemPageForm, signInPage } from './sign-in-page.js'
@@ -116,7 +116,7 @@ export function authorizeRoutes(deps: OAuthDeps): readonly Route[] {
       exchange.budget = exhausted.budget
       return exchange.replyProblem(refusal)
     }
-    const user = await placesToSignIn.take(client.tenant_id, () => checkPassword(claimed, form.get('password') ?? ''))
+    const user = await slotsToSignIn.run(client.tenant_id, () => checkPassword(claimed, form.get('password') ?? ''))
     if (typeof user === 'string') return exchange.replyProblem(BUSY)
     if (user === undefined) {
       limits.failed(post.network, nowMs)

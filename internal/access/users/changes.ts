@@ -5,7 +5,7 @@ import { noSuch, refusalOfId } from '../../http/resource/own-id.js'
 import { encodeBase32 } from '../../ids/base32.js'
 import type { TenantIds } from '../../ids/ids.js'
 import { type Problem, problem } from '../../problems/catalogue.js'
-import { placesToSet, storePassword } from '../oauth/passwords.js'
+import { slotsToSet, storePassword } from '../oauth/passwords.js'
 import { readUsername, type StoredUser, storedUser, userKey } from '../oauth/users.js'
 import { type CreateBody, locationOf, type ShownUser, type UpdateBody } from './contract.js'
 
@@ -48,7 +48,7 @@ export async function createUser(
   if (made === undefined) {
     if (users.countOf(tenantId) >= USERS_MAX) return TOO_MANY
     const wanted = { username, password, scopes: inOrder(body.scopes) }
-    const user = await placesToSet.take(tenantId, () => storedUser(id, tenantId, wanted, new Date(clock())))
+    const user = await slotsToSet.run(tenantId, () => storedUser(id, tenantId, wanted, new Date(clock())))
     if (typeof user === 'string') return NOT_YET[user]
     made = await users.createOnce(key, user)
   }
@@ -74,7 +74,7 @@ export async function updateUser(
   const found = findUser(id)
   if (found?.tenant_id !== tenantId) return noSuch(WHAT)
   const { password: wanted } = body
-  const password = wanted === undefined ? undefined : await placesToSet.take(tenantId, () => storePassword(wanted))
+  const password = wanted === undefined ? undefined : await slotsToSet.run(tenantId, () => storePassword(wanted))
   if (typeof password === 'string') return NOT_YET[password]
 
   let before: StoredUser | undefined
