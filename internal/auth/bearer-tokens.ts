@@ -9,11 +9,11 @@ export interface JudgedToken {
   readonly scopes: readonly Scope[]
   /** Seconds since the epoch; only on a person's token. */
   readonly authTimeS: number | undefined
-  /** It is good from here to there, unless one of `rests` changes. */
+  /** It is good from here to there, unless one of `dependsOn` changes. */
   readonly notBeforeMs: number
   readonly expiresAtMs: number
-  /** Ids of what the verdict rests on: its key, client, person, sign-in, and the token's own. */
-  readonly rests: readonly string[]
+  /** Ids of what the verdict dependsOn on: its key, client, person, sign-in, and the token's own. */
+  readonly dependsOn: readonly string[]
 }
 
 /** What a client or person must still be, for their tokens to be good. */
@@ -55,7 +55,7 @@ export function bearerTokens({ read, findClient, findUser, isRevoked }: BearerTo
       authTimeS: claims.auth_time,
       notBeforeMs: (Math.max(claims.nbf, claims.iat) - CLOCK_SKEW_S) * 1_000,
       expiresAtMs: claims.exp * 1_000,
-      rests: [kid, claims.client_id, claims.sub, claims.jti, ...(claims.sid === undefined ? [] : [claims.sid])],
+      dependsOn: [kid, claims.client_id, claims.sub, claims.jti, ...(claims.sid === undefined ? [] : [claims.sid])],
     }
   }
 }
