@@ -1,21 +1,21 @@
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
 import { Limiter, LimiterPerKey } from '../../process/limiter.js'
 
-/** A password as it is kept. */
+/** The stored form of a password. */
 export interface StoredPassword {
   /** Hex. */
   readonly salt: string
   readonly hash: string
-  /** scrypt's cost, block size and parallelism, so that they can grow without losing the old. */
+  /** scrypt's cost, block size and parallelism, so that they can be raised and old hashes still verify. */
   readonly n: number
   readonly r: number
   readonly p: number
 }
 
-/** OWASP's equal of N = 2^17, p = 1 at a quarter of the memory: 32 MiB, some 0.2 s of one core. */
+/** OWASP's equivalent of N = 2^17, p = 1 with a quarter of the memory: 32 MiB, about 0.2 s of one core. */
 const COST = { n: 32_768, r: 8, p: 3 } as const
 const HASH_BYTES = 32
-/** A longer one protects no better, and hashing it would cost an attacker nothing and us something. */
+/** A longer password protects no better, and hashing it would cost us time and an attacker none. */
 export const PASSWORD_CHARACTERS_MAX = 256
 export const PASSWORD_CHARACTERS_MIN = 12
 
@@ -54,17 +54,17 @@ export const slotsToSet = new PasswordSlots(WAITING_MAX / 2, 2)
 /** To sign in: all that may run or wait, of which one tenant's people use at most half. */
 export const slotsToSignIn = new PasswordSlots(WAITING_MAX + HASHING_MAX, WAITING_MAX / 2)
 
-/** @param password checked for its length */
+/** @param password of a valid length */
 export async function storePassword(password: string): Promise<StoredPassword> {
   const salt = randomBytes(16)
   const hash = await hashing.run(() => hashOf(password, salt, COST))
   return { salt: salt.toString('hex'), hash: hash.toString('hex'), ...COST }
 }
 
-/** What the password of an unknown person is compared with, so that it takes as long as a known one's. */
+/** The password of an unknown person is compared with this, so that the check takes as long as for a known one. */
 const NOBODY: StoredPassword = { salt: '00'.repeat(16), hash: '00'.repeat(HASH_BYTES), ...COST }
 
-/** @param stored of the person; undefined when there is none: the answer is then no, after the same time */
+/** @param stored undefined for an unknown person: the result is then false, after the same time */
 export async function isPasswordOf(stored: StoredPassword | undefined, password: string): Promise<boolean> {
   const { salt, hash, n, r, p } = stored ?? NOBODY
   const presented = await hashing.run(() => hashOf(password, Buffer.from(salt, 'hex'), { n, r, p }))
@@ -75,7 +75,7 @@ type StoredCost = Pick<StoredPassword, 'n' | 'r' | 'p'>
 
 const hashOf = (password: string, salt: Uint8Array, { n, r, p }: StoredCost): Promise<Buffer> =>
   new Promise((resolve, reject) => {
-    // The same letters can be typed in two ways (RFC 8265): one form for all of them.
+    // The same characters can be typed in two ways (RFC 8265): normalize them.
     const text = password.normalize('NFC')
     scrypt(text, salt, HASH_BYTES, { N: n, r, p, maxmem: 256 * n * r }, (cause, hash) =>
       cause === null ? resolve(hash) : reject(cause),
