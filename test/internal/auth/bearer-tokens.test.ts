@@ -76,7 +76,7 @@ test.each([
   expect(judge(PERSONS_TOKEN, { client: ACTIVE, user: ACTIVE, revoked })).toBeUndefined()
 })
 
-test('a verdict names all that it dependsOn on', () => {
+test('a verdict names every id that it depends on', () => {
   expect(judge(PERSONS_TOKEN, { client: ACTIVE, user: ACTIVE })?.dependsOn).toEqual([
     KID,
     CLIENT_ID,
