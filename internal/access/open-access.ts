@@ -25,20 +25,20 @@ export interface AccessSettings {
   readonly mode: Mode
   readonly baseUrl: string
   readonly accessTokenSeconds: number
-  /** Of every tenant that has no others. */
+  /** For tenants without limits of their own. */
   readonly instanceLimits: RateLimits
-  /** This gateway among the others; a new name at each start. */
+  /** This gateway's name among the others; new at each start. */
   readonly gatewayName: string
   readonly auditSink: AuditSink
-  /** Called once when a watched copy no longer follows its bucket. */
+  /** Called once when the watch of a bucket is lost. */
   readonly lost: (cause: unknown) => void
   readonly log: Logger
   readonly clock: () => number
 }
 
-/** Who may do what and how much of it, as a gateway follows it. */
+/** A gateway's view of who may do what, and how much. */
 export interface RunningAccess extends OpenConnectors {
-  /** Whether all of this is current. */
+  /** Whether this view is current. */
   readonly credentials: CredentialsWatch
   readonly authenticator: Authenticator
   /** Of the partners' own API. */
@@ -48,16 +48,16 @@ export interface RunningAccess extends OpenConnectors {
   readonly tenants: Mirror<Tenant>
   readonly residencyRegionOf: (tenantId: string) => string | null
   readonly apiKeys: WatchedRecords<StoredApiKey>
-  /** When and whether a key was last used, as far as that is stored. */
+  /** When a key was last used; null when no use is stored. */
   readonly lastUsedAt: (keyId: string) => string | null
   readonly deleteUse: (keyId: string) => Promise<void>
   readonly budgetsOf: BudgetsCache
   readonly budgetExchange: BudgetExchange
-  /** Resolves when the last uses of keys are written down. */
+  /** Resolves when the last uses of keys are stored. */
   close(): Promise<void>
 }
 
-/** Opens the buckets that decide about access, and follows them: what is revoked there is denied here at once. */
+/** Opens and watches the buckets that decide about access: a revoked credential is refused at once. */
 export async function openAccess(settings: AccessSettings): Promise<RunningAccess> {
   const { broker, isBrokerUp, masterKeys, mode, lost, log, clock } = settings
   const credentials = watchCredentials({ connection: broker.connection, clock, log })
@@ -109,7 +109,7 @@ export async function openAccess(settings: AccessSettings): Promise<RunningAcces
     },
     auditSink: settings.auditSink,
     credentials,
-    forget,
+    onChange: forget,
     lost,
     log,
     clock,

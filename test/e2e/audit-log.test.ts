@@ -158,7 +158,7 @@ test('the command line finds it whole, and says which record somebody has altere
   const altered = await verify()
 
   expect([altered.code, altered.lines.at(-1)]).toEqual([2, '1 findings'])
-  expect(altered.lines.join('\n')).toContain('changed    the record 5 is not what was written behind the record 4')
+  expect(altered.lines.join('\n')).toContain('changed    record 5 differs from the one that was written after record 4')
   expect((await command(service, ['audit', 'verify'])).code).toBe(1)
 })
 

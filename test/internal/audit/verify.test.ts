@@ -102,7 +102,7 @@ describe('a removed record is found', () => {
   test('in the middle', async () => {
     const { findings } = await verify(ROWS.filter(({ sequence }) => sequence < 17 || sequence > 19))
 
-    expect(findings).toEqual([{ kind: 'removed', sequence: 17, detail: 'the records 17 to 19 are missing' }])
+    expect(findings).toEqual([{ kind: 'removed', sequence: 17, detail: 'records 17 to 19 are missing' }])
   })
 
   test('at the end', async () => {
@@ -148,7 +148,7 @@ test('records that were moved are found, with the place where each stood', async
         const foundAt = (here: number, there: number) => ({
           kind: 'reordered',
           sequence: here,
-          detail: `the record ${here} stood at the place ${there}`,
+          detail: `record ${here} had the sequence number ${there}`,
         })
         expect(findings).toEqual(
           one < other ? [foundAt(one, other), foundAt(other, one)] : [foundAt(other, one), foundAt(one, other)],

@@ -75,7 +75,7 @@ describe('a bearer token', () => {
   })
 
   test.each([['cli_one'], ['usr_one'], ['jti'], ['sid'], ['kid']])('is judged anew once %s has changed', (changed) => {
-    const tokens: Tokens = { good: { rests: ['kid', 'cli_one', 'usr_one', 'jti', 'sid'] } }
+    const tokens: Tokens = { good: { dependsOn: ['kid', 'cli_one', 'usr_one', 'jti', 'sid'] } }
     const { authenticator, counts } = authenticatorWith(tokens)
     authenticate(authenticator, bearer('good'), NOW_MS)
 

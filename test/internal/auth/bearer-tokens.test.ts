@@ -76,8 +76,8 @@ test.each([
   expect(judge(PERSONS_TOKEN, { client: ACTIVE, user: ACTIVE, revoked })).toBeUndefined()
 })
 
-test('a verdict names all that it rests on', () => {
-  expect(judge(PERSONS_TOKEN, { client: ACTIVE, user: ACTIVE })?.rests).toEqual([
+test('a verdict names every id that it depends on', () => {
+  expect(judge(PERSONS_TOKEN, { client: ACTIVE, user: ACTIVE })?.dependsOn).toEqual([
     KID,
     CLIENT_ID,
     USER_ID,

@@ -55,7 +55,7 @@ class Gateways {
 
   /** All say what they have given, and hear it of the others. */
   async settle(): Promise<void> {
-    for (const { exchange } of this.all) exchange.tell()
+    for (const { exchange } of this.all) exchange.flush()
     // What was said is with the broker; then it has come to everybody.
     for (const { connection } of this.all) await connection.flush()
     for (const { connection } of this.all) await connection.flush()
@@ -200,7 +200,7 @@ test('a gateway that is alone counts nothing and says nothing', async () => {
   await gateways.settle()
   await listener.flush()
 
-  expect(read.untold).toBe(0)
+  expect(read.unpublished).toBe(0)
   expect(heard).toEqual([])
   gateways.close()
   await listener.close()

@@ -120,7 +120,7 @@ describe('a budget that others give from too', () => {
 
   test('tells of what is taken only while it is shared', () => {
     const told: number[] = []
-    const sharing = { isShared: false, taken: (_: Budget, cost: number) => void told.push(cost) }
+    const sharing = { isShared: false, onTaken: (_: Budget, cost: number) => void told.push(cost) }
     const budget = new Budget({ perSecond: 10, burst: 5 }, sharing)
     budget.take(1, START_MS)
     sharing.isShared = true

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { hasRoomFor, longestDead } from '../../../../internal/access/api-keys/capacity.js'
+import { hasCapacity, longestEnded } from '../../../../internal/access/api-keys/capacity.js'
 import type { StoredApiKey } from '../../../../internal/auth/api-keys.js'
 import { apiKey } from '../../../support/api-keys.js'
 
@@ -11,9 +11,9 @@ const many = (count: number, stated: (i: number) => Partial<StoredApiKey>): Stor
 test('a thousand keys may be good at once; those that are dead do not count', () => {
   const dead = many(5, () => ({ status: 'revoked' }))
 
-  expect(hasRoomFor([...dead, ...many(999, () => ({}))], NOW)).toBe(true)
+  expect(hasCapacity([...dead, ...many(999, () => ({}))], NOW)).toBe(true)
   expect(
-    hasRoomFor(
+    hasCapacity(
       many(1_000, () => ({})),
       NOW,
     ),
@@ -27,6 +27,6 @@ test('of the dead the last thousand stay, the new one’s place counted', () => 
       : { expires_at: new Date(i).toISOString() }
   const alive = many(10, () => ({}))
 
-  expect(longestDead([...alive, ...many(999, diedAt)], NOW)).toEqual([])
-  expect(longestDead([...many(1_002, diedAt).reverse(), ...alive], NOW)).toEqual(['key_0', 'key_1', 'key_2'])
+  expect(longestEnded([...alive, ...many(999, diedAt)], NOW)).toEqual([])
+  expect(longestEnded([...many(1_002, diedAt).reverse(), ...alive], NOW)).toEqual(['key_0', 'key_1', 'key_2'])
 })

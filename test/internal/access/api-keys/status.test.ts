@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { DAY_MS, deathOf, inheritedExpiry, readExpiry, statusOf } from '../../../../internal/access/api-keys/status.js'
+import { DAY_MS, endOf, inheritedExpiry, readExpiry, statusOf } from '../../../../internal/access/api-keys/status.js'
 import { apiKey } from '../../../support/api-keys.js'
 
 const NOW = Date.UTC(2026, 10, 21, 12)
@@ -20,9 +20,9 @@ describe('a key', () => {
   })
 
   test('died when it was revoked or expired, whichever came first', () => {
-    expect(deathOf(key({ revoked_at: at(5), expires_at: at(7) }))).toBe(5)
-    expect(deathOf(key({ revoked_at: at(9), expires_at: at(7) }))).toBe(7)
-    expect(deathOf(key())).toBe(Number.POSITIVE_INFINITY)
+    expect(endOf(key({ revoked_at: at(5), expires_at: at(7) }))).toBe(5)
+    expect(endOf(key({ revoked_at: at(9), expires_at: at(7) }))).toBe(7)
+    expect(endOf(key())).toBe(Number.POSITIVE_INFINITY)
   })
 })
 
@@ -46,7 +46,7 @@ describe('an expiry', () => {
   test('is refused by its place and rule', () => {
     expect(readExpiry(at(NOW), NOW, 30)).toEqual({
       ok: false,
-      error: { pointer: '/expires_at', detail: 'must lie in the future, at most 30 days from now' },
+      error: { pointer: '/expires_at', detail: 'must be in the future, at most 30 days from now' },
     })
   })
 

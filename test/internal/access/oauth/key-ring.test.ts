@@ -9,7 +9,7 @@ import {
   replaceRing,
   rotateRing,
   SIGNS_FOR_MS,
-  withoutDead,
+  withoutExpired,
 } from '../../../../internal/access/oauth/key-ring.js'
 import { NOW_MS } from '../../../support/invocations.js'
 
@@ -44,8 +44,8 @@ test('a retired key stays published until its last token is dead, then goes', ()
   const retiredAtMs = NOW_MS + SIGNS_FOR_MS
   const rotated = rotateRing(begun, key('three'), retiredAtMs)
 
-  expect(withoutDead(rotated, retiredAtMs + RETIRED_FOR_MS - 1)).toBe(rotated)
-  expect(statesOf(withoutDead(rotated, retiredAtMs + RETIRED_FOR_MS))).toEqual({ two: 'current', three: 'next' })
+  expect(withoutExpired(rotated, retiredAtMs + RETIRED_FOR_MS - 1)).toBe(rotated)
+  expect(statesOf(withoutExpired(rotated, retiredAtMs + RETIRED_FOR_MS))).toEqual({ two: 'current', three: 'next' })
   expect(RETIRED_FOR_MS).toBeGreaterThan(60 * 60_000)
 })
 

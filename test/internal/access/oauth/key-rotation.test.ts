@@ -8,7 +8,7 @@ import {
   RETIRED_FOR_MS,
   SIGNS_FOR_MS,
 } from '../../../../internal/access/oauth/key-ring.js'
-import { openKeyRing, rotateSigningKey, tendKeyRing } from '../../../../internal/access/oauth/key-rotation.js'
+import { maintainKeyRing, openKeyRing, rotateSigningKey } from '../../../../internal/access/oauth/key-rotation.js'
 import { createTokenKeys } from '../../../../internal/access/oauth/token-keys.js'
 import { TOKEN_KEYS } from '../../../../streams/buckets.js'
 import { type Buckets, launchBuckets } from '../../../support/buckets.js'
@@ -27,7 +27,7 @@ afterAll(() => buckets.close())
 beforeEach(() => bucket.purge('production'))
 
 const open = (nowMs = NOW_MS): Promise<KeyRing> => openKeyRing(bucket, MASTER_KEYS, 'production', nowMs)
-const tend = (nowMs: number) => tendKeyRing(bucket, MASTER_KEYS, 'production', nowMs)
+const tend = (nowMs: number) => maintainKeyRing(bucket, MASTER_KEYS, 'production', nowMs)
 const rotate = (nowMs: number, how?: 'emergency') => rotateSigningKey(bucket, MASTER_KEYS, 'production', nowMs, how)
 const kidsOf = ({ keys }: KeyRing, state: string): string[] =>
   keys.filter((key) => key.state === state).map(({ kid }) => kid)

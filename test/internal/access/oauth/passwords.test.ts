@@ -1,10 +1,5 @@
 import { expect, test } from 'vitest'
-import {
-  isPasswordOf,
-  placesToSet,
-  placesToSignIn,
-  storePassword,
-} from '../../../../internal/access/oauth/passwords.js'
+import { isPasswordOf, slotsToSet, slotsToSignIn, storePassword } from '../../../../internal/access/oauth/passwords.js'
 
 /** Work that lasts until it is let go. */
 function held() {
@@ -17,13 +12,13 @@ function held() {
 
 test('a tenant sets two passwords at once, and more only when one of them is set', async () => {
   const [one, two] = [held(), held()]
-  const both = [placesToSet.take('tnt_a', one.work), placesToSet.take('tnt_a', two.work)]
+  const both = [slotsToSet.run('tnt_a', one.work), slotsToSet.run('tnt_a', two.work)]
 
-  expect(await placesToSet.take('tnt_a', async () => 'set')).toBe('tenant_busy')
-  expect(await placesToSet.take('tnt_b', async () => 'set')).toBe('set')
+  expect(await slotsToSet.run('tnt_a', async () => 'set')).toBe('tenant_busy')
+  expect(await slotsToSet.run('tnt_b', async () => 'set')).toBe('set')
   one.letGo()
   await both[0]
-  expect(await placesToSet.take('tnt_a', async () => 'set')).toBe('set')
+  expect(await slotsToSet.run('tnt_a', async () => 'set')).toBe('set')
 
   two.letGo()
   expect(await Promise.all(both)).toEqual(['set', 'set'])
@@ -32,22 +27,19 @@ test('a tenant sets two passwords at once, and more only when one of them is set
 test('all tenants together leave places to those who sign in', async () => {
   const password = 'correct horse battery'
   const stored = await storePassword(password)
-  const set = Array.from({ length: 20 }, (_, tenant) =>
-    placesToSet.take(`tnt_${tenant}`, () => storePassword(password)),
-  )
+  const set = Array.from({ length: 20 }, (_, tenant) => slotsToSet.run(`tnt_${tenant}`, () => storePassword(password)))
 
-  const signIns = Array.from({ length: 8 }, () => placesToSignIn.take('tnt_a', () => isPasswordOf(stored, password)))
+  const signIns = Array.from({ length: 8 }, () => slotsToSignIn.run('tnt_a', () => isPasswordOf(stored, password)))
   expect(await Promise.all(signIns)).toEqual(Array(8).fill(true))
 
   const outcomes = await Promise.all(set)
   expect(outcomes.filter((outcome) => outcome === 'busy')).toHaveLength(12)
-  expect(await placesToSet.take('tnt_0', async () => 'set')).toBe('set')
+  expect(await slotsToSet.run('tnt_0', async () => 'set')).toBe('set')
 }, 30_000)
 
 test('the people of one tenant who sign in leave places to those of another', async () => {
   const stored = await storePassword('correct horse battery')
-  const signIn = (tenantId: string) =>
-    placesToSignIn.take(tenantId, () => isPasswordOf(stored, 'correct horse battery'))
+  const signIn = (tenantId: string) => slotsToSignIn.run(tenantId, () => isPasswordOf(stored, 'correct horse battery'))
 
   const ofOne = Promise.all(Array.from({ length: 20 }, () => signIn('tnt_a')))
   const ofOther = await signIn('tnt_b')
@@ -58,8 +50,8 @@ test('the people of one tenant who sign in leave places to those of another', as
 
 test('a tenant whose password could not be set has its place back', async () => {
   for (let failed = 0; failed < 3; failed++) {
-    await expect(placesToSet.take('tnt_a', () => Promise.reject(new Error('no')))).rejects.toThrow('no')
+    await expect(slotsToSet.run('tnt_a', () => Promise.reject(new Error('no')))).rejects.toThrow('no')
   }
 
-  expect(await placesToSet.take('tnt_a', async () => 'set')).toBe('set')
+  expect(await slotsToSet.run('tnt_a', async () => 'set')).toBe('set')
 })

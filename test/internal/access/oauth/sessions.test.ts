@@ -72,7 +72,7 @@ describe('a session', () => {
     const endMs = NOW_MS + SESSION_LIFE_S_MAX * 1_000
 
     expect((await sessions.refresh(id, 0, endMs - 1)).kind).toBe('refreshed')
-    expect((await sessions.refresh(id, 1, endMs)).kind).toBe('dead')
+    expect((await sessions.refresh(id, 1, endMs)).kind).toBe('ended')
   })
 
   test('that is revoked is dead, and its tokens are denied', async () => {
@@ -81,7 +81,7 @@ describe('a session', () => {
     expect(await sessions.revoke(id)).toBe(true)
     expect(await sessions.revoke(id)).toBe(false)
 
-    expect(await sessions.refresh(id, 0, NOW_MS)).toEqual({ kind: 'dead' })
+    expect(await sessions.refresh(id, 0, NOW_MS)).toEqual({ kind: 'ended' })
     expect(denied).toContain(id)
   })
 
@@ -106,7 +106,7 @@ describe('a session', () => {
   })
 
   test('that nobody knows is dead', async () => {
-    expect(await sessions.refresh(unguessable(), 0, NOW_MS)).toEqual({ kind: 'dead' })
+    expect(await sessions.refresh(unguessable(), 0, NOW_MS)).toEqual({ kind: 'ended' })
   })
 })
 

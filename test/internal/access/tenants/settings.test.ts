@@ -8,7 +8,7 @@ import {
   patchedByOperator,
   patchedTenant,
   shownSettings,
-  withGranted,
+  withOperatorLimits,
 } from '../../../../internal/access/tenants/settings.js'
 import { rateLimitsOf } from '../../../../internal/auth/rate-limits.js'
 import { DEFAULT_SETTINGS, settingsOf, type Tenant } from '../../../../internal/auth/tenant.js'
@@ -134,8 +134,8 @@ describe('a tenant’s own limits', () => {
   test('may be as high as the instance’s, or as what it has already', () => {
     expect(limitErrors(tenant(), { rate_limits: { read: { per_second: 50, burst: 200 } } }, INSTANCE)).toEqual([])
     expect(limitErrors(tenant(), { rate_limits: { read: { per_second: 51, burst: 201 } } }, INSTANCE)).toEqual([
-      { pointer: '/rate_limits/read/per_second', detail: 'must be at most 50 here' },
-      { pointer: '/rate_limits/read/burst', detail: 'must be at most 200 here' },
+      { pointer: '/rate_limits/read/per_second', detail: 'must be at most 50' },
+      { pointer: '/rate_limits/read/burst', detail: 'must be at most 200' },
     ])
     const granted = tenant({ rate_limits: { read: { per_second: 500 } } })
     expect(limitErrors(granted, { rate_limits: { read: { per_second: 500, burst: 2_000 } } }, INSTANCE)).toEqual([])
@@ -148,7 +148,7 @@ describe('limits that the operator gives', () => {
   const readOf = (of: Tenant) => limitsOf(of, INSTANCE).read
   const byItself = (of: Tenant, rate_limits: Parameters<typeof patchedTenant>[1]['rate_limits']): Tenant => {
     expect(limitErrors(of, { rate_limits }, INSTANCE)).toEqual([])
-    return patchedTenant(withGranted(of, INSTANCE), { rate_limits })
+    return patchedTenant(withOperatorLimits(of, INSTANCE), { rate_limits })
   }
 
   test('below the instance’s hold whatever the tenant does', () => {
@@ -192,7 +192,7 @@ describe('limits that the operator gives', () => {
   })
 
   test('that there are none is no change', () => {
-    const own = withGranted(patchedTenant(tenant(), { rate_limits: { read: { per_second: 5 } } }), INSTANCE)
+    const own = withOperatorLimits(patchedTenant(tenant(), { rate_limits: { read: { per_second: 5 } } }), INSTANCE)
 
     expect(own.operator_rate_limits).toEqual({})
     expect(changesBetween(tenant(), own)?.after).toEqual({ rate_limits: { read: { per_second: 5 } } })
