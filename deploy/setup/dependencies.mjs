@@ -1,6 +1,6 @@
 /** The npm packages: there are exactly those of package-lock.json, or they are installed. */
-import { accessSync, constants, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
+import { accessSync, constants, existsSync, lstatSync, mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { collect } from './commands.mjs'
 import { SetUpError, step } from './steps.mjs'
 
@@ -66,6 +66,18 @@ export async function ensureDependencies(root) {
   // `install --no-save` takes the same versions, checks the same hashes, and leaves the lock alone.
   const how = isPartial(lockText) ? ['install', '--no-save'] : ['ci']
   await step('installing the dependencies (0.2 GB to fetch)', () => install(root, how))
+}
+
+/**
+ * Links the package's own program among those of its dependencies, so that npx finds it without a copy in npm's cache.
+ *
+ * @param {string} root the project's folder
+ */
+export function linkProgram(root) {
+  const link = join(root, 'node_modules', '.bin', 'attribution')
+  if (lstatSync(link, { throwIfNoEntry: false }) !== undefined) return
+  mkdirSync(dirname(link), { recursive: true })
+  symlinkSync(join('..', '..', 'deploy', 'setup', 'attribution.mjs'), link)
 }
 
 /** The package with the engine's library is 0.5 GB, and npm goes on without it when it cannot be fetched. */

@@ -9,7 +9,7 @@ import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { ensureBuild } from './build.mjs'
-import { ensureDependencies, requireEngine } from './dependencies.mjs'
+import { ensureDependencies, linkProgram, requireEngine } from './dependencies.mjs'
 import { ensureNatsServer } from './nats-server.mjs'
 import { explainFileError, SetUpError } from './steps.mjs'
 import { isAtLeast } from './versions.mjs'
@@ -34,6 +34,7 @@ export async function setUp({ ownsNats = true, ownsStore = true } = {}) {
   checkNode(process.version)
   try {
     await ensureDependencies(ROOT)
+    linkProgram(ROOT)
     if (ownsStore) requireEngine(ROOT)
     if (ownsNats) process.env.ATTRIBUTION_NATS_SERVER_BIN = await ensureNatsServer(ROOT)
     await ensureBuild(ROOT)

@@ -1,4 +1,5 @@
 import { EXPORTS, exportsSubject } from '../../streams/exports.js'
+import type { Broker } from '../broker/connect.js'
 import { NotStored } from '../broker/errors.js'
 import type { Publisher } from '../broker/publisher.js'
 import type { StoredJob } from './job.js'
@@ -23,3 +24,9 @@ export const jobQueue =
     if (result.kind === 'refused' && result.errorCode === AT_LIMIT && (await isThere(subject))) return
     throw new NotStored(`${EXPORTS.name} did not take a job: ${result.kind}`)
   }
+
+/** Whether the queue holds a message of a subject. */
+export const isQueuedIn =
+  ({ manager }: Pick<Broker, 'manager'>) =>
+  async (subject: string): Promise<boolean> =>
+    (await manager.direct.getMessage(EXPORTS.name, { last_by_subj: subject })) !== null

@@ -33,8 +33,12 @@ export interface Launched {
 }
 
 /** Starts a script with this Node, `launch('dist/cmd/store/main.js', { args: ['--store-port', '9000'] })`. */
-export function launch(script: string, options: LaunchOptions = {}): Launched {
-  const child = spawn(process.execPath, [script, ...(options.args ?? [])], {
+export const launch = (script: string, options: LaunchOptions = {}): Launched =>
+  launchCommand(process.execPath, { ...options, args: [script, ...(options.args ?? [])] })
+
+/** Starts a program, `launchCommand('npm', { args: ['start'] })`. */
+export function launchCommand(command: string, options: LaunchOptions = {}): Launched {
+  const child = spawn(command, options.args ?? [], {
     cwd: options.cwd,
     env: { ...process.env, ...options.env },
     stdio: ['pipe', 'pipe', 'pipe'],
@@ -82,7 +86,12 @@ export function launch(script: string, options: LaunchOptions = {}): Launched {
           if (found === undefined && exit === undefined) return
           waiting.delete(look)
           if (found !== undefined) resolve(found)
-          else reject(new Error(`${script} ended (${JSON.stringify(exit)}) without ${pattern}:\n${lines.join('\n')}`))
+          else
+            reject(
+              new Error(
+                `${[command, ...(options.args ?? [])].join(' ')} ended (${JSON.stringify(exit)}) without ${pattern}:\n${lines.join('\n')}`,
+              ),
+            )
         }
         waiting.add(look)
         look()
