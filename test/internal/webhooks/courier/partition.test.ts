@@ -94,8 +94,8 @@ function start({ messages, deliver, failing = [], inFlightPerEndpoint = 8 }: Giv
     readLog: async ({ stream, from, messagesMax }) =>
       stream === DELIVERIES.name ? entries.slice(from - 1, from - 1 + messagesMax) : [],
     isOwner: () => true,
-    live: () => ['one'],
-    somethingNew: (_, signal) => new Promise((resolve) => signal.addEventListener('abort', () => resolve())),
+    liveMembers: () => ['one'],
+    waitForWakeup: (_, signal) => new Promise((resolve) => signal.addEventListener('abort', () => resolve())),
     lanes,
     deliver,
     putOff: (delivery) => {
