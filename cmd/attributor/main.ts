@@ -37,12 +37,12 @@ import { readFence } from '../../internal/broker/fence.js'
 import { type LogRange, readLog } from '../../internal/broker/log.js'
 import { joinMembers } from '../../internal/broker/members.js'
 import { mirrorBucket } from '../../internal/broker/mirror.js'
-import { followCurrency } from '../../internal/broker/mirror-lag.js'
+import { followMirrorLag } from '../../internal/broker/mirror-lag.js'
 import { partitionsHeld } from '../../internal/broker/partitions.js'
 import { runPlannedLog } from '../../internal/broker/planned-log.js'
 import { createPublisher } from '../../internal/broker/publisher.js'
 import { type PurgedLog, purgeDone } from '../../internal/broker/purge.js'
-import { admittableBytes, followRoom, withinRoom } from '../../internal/broker/stream-capacity.js'
+import { admittableBytes, followStreamCapacity, withinStreamCapacity } from '../../internal/broker/stream-capacity.js'
 import { watchRecords } from '../../internal/broker/watched-records.js'
 import { followWatermark } from '../../internal/broker/watermark.js'
 import { BROKER_SETTINGS, MASTER_KEY_SETTINGS, readConfig, STORE_SETTINGS } from '../../internal/config/settings.js'
@@ -148,7 +148,7 @@ runMain('attributor', async () => {
   const followed = async <T>(from: Bucket, apply: (key: string, value: T | undefined) => void) => {
     const bucket = await broker.bucket(from)
     const copy = await mirrorBucket<T>(bucket, lost, apply)
-    const currency = await followCurrency(bucket, copy, { clock: Date.now, log }, stopping.signal)
+    const currency = await followMirrorLag(bucket, copy, { clock: Date.now, log }, stopping.signal)
     return { isIndexStale: () => currency.lagMs() > config.indexStaleSeconds * 1000 }
   }
   const directory = new WatchedDirectory()
@@ -279,7 +279,7 @@ runMain('attributor', async () => {
   ].filter(({ name }) => config.stages.includes(name))
   const changesRoom = await untilAvailable(
     'the log of changes',
-    () => followRoom(broker.manager, CHANGES.name, { log, signal: stopping.signal }),
+    () => followStreamCapacity(broker.manager, CHANGES.name, { log, signal: stopping.signal }),
     log,
   )
   const actorDeps = {
@@ -295,7 +295,7 @@ runMain('attributor', async () => {
       )
       return invocations.map(({ id }) => recorded.has(Buffer.from(id).toString('hex')))
     },
-    correct: correctionPublisher(withinRoom(publish, changesRoom), logId),
+    correct: correctionPublisher(withinStreamCapacity(publish, changesRoom), logId),
     log,
   }
   const observations = observationsActor({

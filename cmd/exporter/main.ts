@@ -10,7 +10,7 @@ import { connectBroker, ensureStreams } from '../../internal/broker/connect.js'
 import { mirrorBucket } from '../../internal/broker/mirror.js'
 import { createPublisher } from '../../internal/broker/publisher.js'
 import { followWatermark } from '../../internal/broker/watermark.js'
-import { workOff } from '../../internal/broker/work-queue.js'
+import { consumeWorkQueue } from '../../internal/broker/work-queue.js'
 import {
   BLOB_SETTINGS,
   BROKER_SETTINGS,
@@ -109,10 +109,10 @@ runMain('exporter', async () => {
     manager: broker.manager,
     stream: EXPORTS.name,
     consumer: EXPORTERS.durable_name,
-    atOnce: jobsAtOnce(config.exportsPerTenant),
+    concurrency: jobsAtOnce(config.exportsPerTenant),
     log,
   }
-  const working = workOff(queue, (work) => workOnJob(work, deps, stopping.signal), stopping.signal)
+  const working = consumeWorkQueue(queue, (work) => workOnJob(work, deps, stopping.signal), stopping.signal)
   log.info('exporting')
 
   await stopSignal()

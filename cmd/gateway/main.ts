@@ -29,7 +29,7 @@ import { settingsOf } from '../../internal/auth/tenant.js'
 import { connectBroker, ensureStreams } from '../../internal/broker/connect.js'
 import { createPublisher } from '../../internal/broker/publisher.js'
 import { bucketRecords } from '../../internal/broker/records.js'
-import { followRoom, withinRoom } from '../../internal/broker/stream-capacity.js'
+import { followStreamCapacity, withinStreamCapacity } from '../../internal/broker/stream-capacity.js'
 import { watchRecords } from '../../internal/broker/watched-records.js'
 import { followWatermark } from '../../internal/broker/watermark.js'
 import { listeningUrl } from '../../internal/config/listening-url.js'
@@ -189,7 +189,7 @@ runMain('gateway', async () => {
   const identityKeyOf = identityKeysCache(await signingKey(signingKeys, masterKeys, 'identities'))
   const changesRoom = await untilAvailable(
     'the log of changes',
-    () => followRoom(broker.manager, CHANGES.name, { log, signal: stopping.signal }),
+    () => followStreamCapacity(broker.manager, CHANGES.name, { log, signal: stopping.signal }),
     log,
   )
   const admission = await openAdmission({
@@ -276,7 +276,7 @@ runMain('gateway', async () => {
         watermark,
         find: (tenantId, id, atMs) => findAttribution(store, tenantId, id, atMs, stopping.signal),
         closedVersionsOf: (tenantId, id, byMs) => closedVersionsOf(store, tenantId, id, byMs, stopping.signal),
-        publish: changePublisher(withinRoom(publisher.publish, changesRoom)),
+        publish: changePublisher(withinStreamCapacity(publisher.publish, changesRoom)),
       }),
       ...apiKeyRoutes({
         mutate,

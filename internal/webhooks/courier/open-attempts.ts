@@ -5,13 +5,14 @@ import { guardOf, targetRulesOf } from '../open.js'
 import { refusalOfReceiver } from '../residency.js'
 import { attempt } from './attempt.js'
 import { createConnections } from './connections.js'
-import { type DeliverDeps, deliver, putOff } from './deliver.js'
-import type { Lanes } from './lanes.js'
+import { type DeliverDeps, deliver } from './deliver.js'
+import type { EndpointQueues } from './endpoint-queues.js'
 import type { CourierDeps } from './open.js'
+import { park } from './outcomes.js'
 import type { PartitionDeps } from './partition.js'
 import type { watchWebhooks } from './watch-webhooks.js'
 
-export interface Attempts extends Pick<PartitionDeps, 'deliver' | 'putOff'> {
+export interface Attempts extends Pick<PartitionDeps, 'deliver' | 'park'> {
   close(): Promise<void>
 }
 
@@ -29,7 +30,7 @@ export function openAttempts(
     clock,
   }: Pick<CourierDeps, 'broker' | 'settings' | 'masterKeys' | 'idsOf' | 'residencyRegionOf' | 'clock'>,
   webhooks: Awaited<ReturnType<typeof watchWebhooks>>,
-  lanes: Lanes,
+  queues: EndpointQueues,
 ): Attempts {
   const connections = createConnections(
     { extraCa: settings.extraCa, connectTimeoutMs: CONNECT_TIMEOUT_MS },
@@ -48,10 +49,10 @@ export function openAttempts(
     },
     rules: settings.rules,
     attempt: (request, done) => attempt(request, attemptDeps, done),
-    tellLane: (delivery, result) => {
-      const lane = lanes.of(delivery)
-      if (result.kind === 'acknowledged') lane.succeeded(clock())
-      else lane.failed(result, clock())
+    onAttempt: (delivery, result) => {
+      const queue = queues.of(delivery)
+      if (result.kind === 'acknowledged') queue.succeeded(clock())
+      else queue.failed(result, clock())
     },
     newestEvent: () => lastSequenceOf(manager, EVENTS.name),
     idsOf,
@@ -60,7 +61,7 @@ export function openAttempts(
   }
   return {
     deliver: (delivery, onOutcome, onFailure) => deliver(delivery, deliverDeps, onOutcome, onFailure),
-    putOff: (delivery) => putOff(delivery, deliverDeps),
+    park: (delivery) => park(delivery, deliverDeps),
     async close() {
       clearInterval(sweeping)
       await connections.close()

@@ -19,7 +19,7 @@ import type { StoredHealth } from '../health.js'
 import type { TargetSettings } from '../open.js'
 import type { RetryRules } from '../retry-schedule.js'
 import { runCourierLogs } from './courier-logs.js'
-import { Lanes } from './lanes.js'
+import { EndpointQueues } from './endpoint-queues.js'
 import { openAttempts } from './open-attempts.js'
 import { Partition } from './partition.js'
 import { COURIER_LOGS } from './purged-logs.js'
@@ -73,14 +73,14 @@ export async function openCourier(deps: CourierDeps): Promise<RunningCourier> {
   const health = await mirrorBucket<StoredHealth>(healthBucket, onLost)
   const checkpoints = await broker.bucket(DELIVERY_CHECKPOINTS)
   const membership = await joinMembers(await broker.bucket(MEMBERS), 'courier', member, onLost)
-  const lanes = new Lanes({
+  const queues = new EndpointQueues({
     inFlightPerEndpoint: settings.inFlightPerEndpoint,
     healthOf: health.get,
     writeHealth: async (endpointId, now) => {
       if (webhooks.find(endpointId) !== undefined) await healthBucket.put(endpointId, JSON.stringify(now))
     },
   })
-  const attempts = openAttempts(deps, webhooks, lanes)
+  const attempts = openAttempts(deps, webhooks, queues)
   const wakeups = subscribeWakeups(connection)
   const isOwner = (key: string): boolean => membership.owns(key)
   const logDeps = { checkpoints, readLog: (range: LogRange) => readLog(manager, range), isOwner, log }
@@ -92,9 +92,9 @@ export async function openCourier(deps: CourierDeps): Promise<RunningCourier> {
     logAttempts: attemptWriter(publish, log),
     liveMembers: membership.live,
     waitForWakeup: wakeups.wait,
-    lanes,
+    queues,
     deliver: attempts.deliver,
-    putOff: attempts.putOff,
+    park: attempts.park,
   }
   const running = [
     ...(await runCourierLogs(
@@ -112,7 +112,7 @@ export async function openCourier(deps: CourierDeps): Promise<RunningCourier> {
       stopping.abort()
       await Promise.all(running)
       wakeups.stop()
-      await lanes.close()
+      await queues.close()
       await attempts.close()
       webhooks.stop()
       health.stop()

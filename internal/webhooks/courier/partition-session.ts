@@ -1,15 +1,15 @@
 import type { StoredEntry } from '../../broker/log.js'
 import type { Delivery } from '../delivery.js'
 import { decodeDeliveries } from '../delivery-group.js'
-import type { LaneTask } from './lane.js'
-import type { Lanes } from './lanes.js'
+import type { AttemptTask } from './endpoint-queue.js'
+import type { EndpointQueues } from './endpoint-queues.js'
 import { OutcomeSettler, type ReadDelivery, type SettlerDeps } from './outcome-settler.js'
 import type { Outcome } from './outcomes.js'
 import type { PartitionLog } from './partition-log.js'
 import { RETRY_MS } from './pauses.js'
 
 export interface SessionDeps extends SettlerDeps {
-  readonly lanes: Lanes
+  readonly queues: EndpointQueues
   /** Makes an attempt and calls exactly one of the two callbacks, never before it returns. */
   readonly deliver: (
     delivery: Delivery,
@@ -17,7 +17,7 @@ export interface SessionDeps extends SettlerDeps {
     onFailure: (cause: unknown) => void,
   ) => void
   /** The outcome of a delivery that is rescheduled without an attempt. */
-  readonly putOff: (delivery: Delivery) => Outcome
+  readonly park: (delivery: Delivery) => Outcome
 }
 
 /**
@@ -60,7 +60,7 @@ export class PartitionSession {
       const index = first + i
       if (log.window.isSettled(index)) continue
       log.countRead(bytes)
-      this.deps.lanes.add(delivery, new DeliveryTask(this, delivery, { log, index, bytes }, readAt, mayStart))
+      this.deps.queues.add(delivery, new DeliveryTask(this, delivery, { log, index, bytes }, readAt, mayStart))
     }
   }
 
@@ -70,17 +70,17 @@ export class PartitionSession {
     log.stalledSince ??= now
     const longAgo = now - STALLED_MS_MAX
     if (log.isSpanFull) {
-      this.deps.lanes.putOff(this, (lane) => lane.takeReadBefore(longAgo))
+      this.deps.queues.park(this, (queue) => queue.takeReadBefore(longAgo))
     } else if (log.stalledSince < longAgo) {
       // Per tenant: a tenant could otherwise block all others with several endpoints, none of which has this many queued.
       // When no tenant has this many, several tenants are slow, and parking would only cost them their order.
-      this.deps.lanes.putOffBeyond(this, Math.ceil(log.unsettled / 2))
+      this.deps.queues.parkBeyond(this, Math.ceil(log.unsettled / 2))
     }
   }
 
   /** Forgets the deliveries that have not started; they stay in the log for the next owner. */
   dropWaiting(): void {
-    this.deps.lanes.removeOf(this)
+    this.deps.queues.removeOf(this)
   }
 
   outcomeOr(ms: number): Promise<void> {
@@ -97,7 +97,7 @@ export class PartitionSession {
   }
 
   park(task: DeliveryTask): void {
-    this.settler.add(task, this.deps.putOff(task.delivery))
+    this.settler.add(task, this.deps.park(task.delivery))
   }
 
   /** Repeats the attempt until there is an outcome, waiting for a broker that is unavailable. */
@@ -125,7 +125,7 @@ export class PartitionSession {
 }
 
 /** A delivery of a log, from when it is read until it is settled. A class, since every delivery makes one. */
-class DeliveryTask implements LaneTask, ReadDelivery {
+class DeliveryTask implements AttemptTask, ReadDelivery {
   readonly owner: PartitionSession
   readonly delivery: Delivery
   readonly log: PartitionLog
@@ -154,7 +154,7 @@ class DeliveryTask implements LaneTask, ReadDelivery {
     this.owner.run(this, onEnd)
   }
 
-  putOff(): void {
+  park(): void {
     this.owner.park(this)
   }
 }

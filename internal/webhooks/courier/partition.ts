@@ -94,7 +94,7 @@ export class Partition {
     ] as const
     const session = new PartitionSession(logs, this.deps, () => {
       this.confirmedAt = performance.now()
-      this.deps.lanes.pump()
+      this.deps.queues.pump()
     })
     this.confirmedAt = performance.now()
     const mayStart = (): boolean => performance.now() - this.confirmedAt < CONFIRMED_MS_MAX
