@@ -117,8 +117,8 @@ describe('refusals', () => {
   })
 
   test('an unknown option is named beside those that are known', () => {
-    expect(refusal(['port', 'demo'], ['--prot', '1'])).toBe('unknown option --prot; known are --port --demo')
-    expect(refusal(['demo'], ['serve'])).toBe('unknown option serve; known are --demo')
+    expect(refusal(['port', 'demo'], ['--prot', '1'])).toBe('unknown option --prot; known options: --port --demo')
+    expect(refusal(['demo'], ['serve'])).toBe('unknown option serve; known options: --demo')
   })
 
   test('an option of another role is unknown', () => {
