@@ -41,7 +41,7 @@ test('none may be found', async () => {
 })
 
 test.each([
-  ['nats-server: v2.9.10', /is 2\.9\.10; 2\.12 or newer is wanted/],
+  ['nats-server: v2.9.10', /is 2\.9\.10; 2\.12 or newer is required/],
   [undefined, /cannot be run/],
 ])('one that is named and says %j is an error', async (version, message) => {
   const found = firstNewEnough(candidates({ NATS_SERVER_BIN: '/named' }, root), async () => version)
