@@ -284,6 +284,6 @@ test('what makes no sense is said at once', async () => {
   await expect(
     reattribute('2026-04-01', '2026-04-02', '--reprice-book', '2026-09-23', '--fill-unpriced'),
   ).rejects.toThrow(/exclude each other/)
-  await expect(reattribute('2026-04-02', '2026-04-01')).rejects.toThrow(/from must be before to/)
+  await expect(reattribute('2026-04-02', '2026-04-01')).rejects.toThrow(/--from must be before --to/)
   await expect(reattribute('2026-04-01', '2026-04-02', '--stage-b', 'mdl_none')).rejects.toThrow(/no model/)
 })
