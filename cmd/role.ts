@@ -44,7 +44,7 @@ export interface Role<N extends SettingName> extends ConfiguredRole<N> {
   readonly store: ClickHouseClient
   /** Aborts when the process is asked to stop. */
   readonly signal: AbortSignal
-  /** Ends the process when a KV watch is lost: its copy would be stale from then on. The supervisor starts it again. */
+  /** Ends the process when a KV watch is lost, since its copy becomes stale. The supervisor restarts the process. */
   readonly lost: (cause: unknown) => void
   /** A key of the instance that derives or signs. It is created when it does not exist. */
   readonly signingKey: (name: Parameters<typeof signingKey>[2]) => Promise<Uint8Array>
