@@ -125,21 +125,24 @@ async function code(): Promise<string> {
   return location?.searchParams.get('code') ?? ''
 }
 
-test('a right password that opens none of the scopes is written down', async () => {
+test('a sign-in with the right password but none of the requested scopes is audited', async () => {
   const { location } = await signIn({ username: 'bob', password: PASSWORD })
 
   expect(location?.searchParams.get('error')).toBe('invalid_scope')
   expect(deeds()).toEqual([['session.sign_in', 'refused', 'INSUFFICIENT_SCOPE', bob.id, client.id]])
 })
 
-test.each(['', 'yes', 'Allow'])('what is neither a yes nor a no opens nothing: decision=%s', async (decision) => {
-  const { status, location } = await signIn({ username: 'ada', password: PASSWORD, decision })
+test.each(['', 'yes', 'Allow'])(
+  'a form is refused unless the decision is allow or deny: decision=%s',
+  async (decision) => {
+    const { status, location } = await signIn({ username: 'ada', password: PASSWORD, decision })
 
-  expect([status, location]).toEqual([400, undefined])
-  expect(deeds()).toEqual([])
-})
+    expect([status, location]).toEqual([400, undefined])
+    expect(deeds()).toEqual([])
+  },
+)
 
-test('a token is not to be kept by caches of any age', async () => {
+test('a token response forbids caching to HTTP/1.0 and HTTP/1.1 caches', async () => {
   const answer = await fetch(`http://127.0.0.1:${server.port}/v1/oauth/token`, {
     method: 'POST',
     headers: { 'content-type': 'application/x-www-form-urlencoded' },
@@ -161,14 +164,14 @@ test('a token is not to be kept by caches of any age', async () => {
   ])
 })
 
-test('a person’s no is written down', async () => {
+test('a person’s denial is audited', async () => {
   const { location } = await signIn({ decision: 'deny' })
 
   expect(location?.searchParams.get('error')).toBe('access_denied')
   expect(deeds()).toEqual([['session.sign_in', 'refused', 'INVALID_CREDENTIALS', null, client.id]])
 })
 
-test('an attempt that comes too often is written down, at whomever it was made', { timeout: 60_000 }, async () => {
+test('a rate-limited sign-in attempt is audited, for known and unknown people', { timeout: 60_000 }, async () => {
   for (let guess = 0; guess < 10; guess++) await signIn({ username: 'bob', password: `guess ${guess}` })
 
   expect((await signIn({ username: 'bob', password: PASSWORD })).status).toBe(429)
@@ -179,7 +182,7 @@ test('an attempt that comes too often is written down, at whomever it was made',
   ])
 })
 
-test('a person whose code comes twice is signed out, once', async () => {
+test('a person whose code is used twice is signed out, once', async () => {
   const twice = await code()
   await redeem(twice)
   audited.length = 0
@@ -193,7 +196,7 @@ test('a person whose code comes twice is signed out, once', async () => {
   ])
 })
 
-test('a person whose refresh token comes twice is signed out, once', async () => {
+test('a person whose refresh token is used twice is signed out, once', async () => {
   const { json } = await redeem(await code())
   await refresh(json.refresh_token)
   audited.length = 0
@@ -225,7 +228,7 @@ test('a person whose refresh token is revoked is signed out, once', async () => 
 test.each([
   ['revoked', async (token: string) => (await post('revoke', { token })).status],
   ['used twice', async (token: string) => (await refresh(token)).status],
-])('a token that is %s again ends what the first attempt could not', async (_, again) => {
+])('a token that is %s again completes the revocation that failed first', async (_, again) => {
   const { json } = await redeem(await code())
   await refresh(json.refresh_token)
   const usual = denyTokensOf
