@@ -81,7 +81,7 @@ test('credentials are current while their bucket answers, and outdated after fiv
   link.fallSilent()
   now += 5_000
   expect([watch.awayMs(), watch.current().status]).toEqual([0, 'up'])
-  // More than what is allowed for a process that has no processor.
+  // Longer than the pause that is tolerated in a suspended process.
   now += 5_001
   expect(watch.awayMs()).toBeGreaterThan(0)
   expect(watch.current().status).toBe('down')

@@ -22,7 +22,7 @@ const KEY = new Uint8Array(32).fill(3)
 let store: RunningStore
 let broker: LogBroker
 let heads: Heads
-/** A tenant of its own for each test. */
+/** Each test has its own tenant. */
 let tenantId: string
 
 beforeAll(async () => {
@@ -46,12 +46,12 @@ const deps = (): AuditActorDeps => ({
   log: broker.deps.log,
 })
 
-/** The writer, as one process runs it, until `stop`. */
+/** The writer in one process, until `stop`. */
 function start(changed: Partial<AuditActorDeps> = {}) {
   const stopping = new AbortController()
   const running = runPlannedLog(auditActor({ ...deps(), ...changed }), broker.deps, stopping.signal)
   return {
-    /** What a process does that dies: from here on it does nothing more. */
+    /** Simulates a crash: the process does nothing afterwards. */
     die(): never {
       stopping.abort()
       throw new Error('this process is dead')
@@ -247,7 +247,7 @@ describe('audit rows that a database administrator has altered are found', () =>
     expect(await found()).toEqual(['removed 1', 'removed 3', 'removed 6'])
   })
 
-  /** Writes the rows of the log anew, each with these columns replaced. */
+  /** Replaces the rows of the log by copies with these columns changed. */
   async function rewrite(columns: string): Promise<void> {
     const copy = `copy_${tenantId}`
     const statements = [

@@ -6,7 +6,7 @@ const NOW_MS = Date.UTC(2026, 10, 21)
 const refusal = (stated: Parameters<typeof auditEntry>[0] = {}) =>
   auditEntry({ outcome: 'refused', errorCode: 'INSUFFICIENT_SCOPE', ...stated })
 
-/** How many of so many equal refusals are recorded one by one. */
+/** How many of a number of equal refusals are recorded individually. */
 const takenOf = (limit: RefusalLimit, count: number, stated?: Parameters<typeof auditEntry>[0]): number =>
   Array.from({ length: count }, () => limit.take(refusal(stated), NOW_MS)).filter((isTaken) => isTaken).length
 

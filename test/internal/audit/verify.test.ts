@@ -8,7 +8,7 @@ import { auditEntry, auditRows } from '../../support/audit.js'
 const DAY_MS = 24 * 60 * 60 * 1000
 const START_MS = Date.UTC(2026, 10, 1)
 
-/** Ten records a day. */
+/** Ten records per day. */
 const ROWS = auditRows(
   Array.from({ length: 50 }, (_, i) =>
     auditEntry({ target: `target-${i}`, at: START_MS + Math.floor(i / 10) * DAY_MS + i }),
@@ -42,7 +42,7 @@ const verify = (rows: readonly AuditLogRow[], places = PLACES, nowMs = NOW_MS) =
   )
 const kinds = (findings: readonly AuditFinding[]) => findings.map(({ kind, sequence }) => `${kind} ${sequence}`)
 
-/** The rows with one altered. */
+/** The rows, with one altered. */
 const altered = (sequence: number, change: (row: AuditLogRow) => AuditLogRow): AuditLogRow[] =>
   ROWS.map((kept) => (kept.sequence === sequence ? change(kept) : kept))
 

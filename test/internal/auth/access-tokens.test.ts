@@ -194,7 +194,7 @@ function otherTail(character: string): string {
   return alphabet[alphabet.indexOf(character) ^ 1] as string
 }
 
-/** What jose takes, with everything that it can be told to look at, and the rules that it does not know. */
+/** Whether jose accepts the token, with all of its options, and our rules that it does not have. */
 async function referenceTakes(text: string): Promise<boolean> {
   try {
     const { payload, protectedHeader } = await jwtVerify(
@@ -241,7 +241,7 @@ const strange: fc.Arbitrary<unknown> = fc.oneof(
   fc.jsonValue(),
   fc.constantFrom('', null, true, [], {}, TENANT_ID, 'read:attribution', PARTIES.issuer, CLIENT_ID, USER_ID),
 )
-/** Good claims with some of them replaced, left out or added. */
+/** Valid claims with some replaced, removed or added. */
 const changedClaims = fc
   .tuple(
     fc.boolean(),
@@ -263,7 +263,7 @@ const changedHeader = fc
     fc.boolean(),
   )
   .map(([changes, isChanged]) => (isChanged ? { ...HEADER, ...changes } : HEADER))
-/** The same JSON as some other writer might put it. */
+/** The same JSON in another spelling. */
 const written = (value: fc.Arbitrary<object>): fc.Arbitrary<string> =>
   fc
     .tuple(value, fc.constantFrom('plain', 'plain', 'plain', 'spaced', 'repeated', 'padded', 'bytes'), fc.nat())
@@ -290,7 +290,7 @@ const signedTokens = fc
   .tuple(written(changedHeader), written(changedClaims), keys)
   .map(([header, claims, key]) => signedParts(header, claims, key))
 const GOOD = token()
-/** A good token with characters replaced, inserted or cut out. */
+/** A valid token with characters replaced, inserted or removed. */
 const brokenTokens = fc
   .tuple(fc.nat(GOOD.length), fc.nat(3), fc.string({ unit: 'binary', maxLength: 3 }))
   .map(([at, cut, inserted]) => GOOD.slice(0, at) + inserted + GOOD.slice(at + cut))
@@ -308,7 +308,7 @@ test(
       }),
       { numRuns: FUZZ_CASES },
     )
-    // Otherwise this has looked at nothing.
+    // Otherwise the test has checked nothing.
     expect(taken).toBeGreaterThan(FUZZ_CASES / 50)
   },
   FUZZ_MS_MAX,

@@ -67,7 +67,7 @@ describe('a bearer token', () => {
     ask('long', NOW_MS + 60_000)
     expect(counts.judged).toBe(2)
 
-    // Before and after its time the token is judged anew, by somebody who would refuse it.
+    // Outside its times the token is checked again, and the check now refuses it.
     for (const ms of [0, 29_999]) ask('short', NOW_MS + ms)
     expect(counts.judged).toBe(3)
     for (const ms of [-1, 30_000]) ask('short', NOW_MS + ms)

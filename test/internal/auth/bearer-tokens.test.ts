@@ -10,7 +10,7 @@ const ACTIVE: TokenHolder = {
   status: 'active',
 }
 
-/** What is said of a token when client and person are as given; undefined: nobody knows them. */
+/** The verdict on a token with this client and person; undefined: unknown. */
 const judge = (
   text: string,
   { client, user, revoked }: { client?: TokenHolder; user?: TokenHolder; revoked?: string } = {},

@@ -15,7 +15,7 @@ beforeAll(async () => {
   url = (await launchBroker()).url
 })
 
-/** One gateway's copy of the budgets, on a connection of its own. */
+/** One gateway's copy of the budgets, with its own connection. */
 interface Gateway {
   readonly name: string
   readonly connection: NatsConnection
@@ -23,7 +23,7 @@ interface Gateway {
   readonly budgetsOf: BudgetsCache
 }
 
-/** Gateways that know of one another, with one clock that only the test moves. */
+/** Gateways that share budgets, with one clock that only the test advances. */
 class Gateways {
   nowMs = START_MS
   readonly all: Gateway[] = []
@@ -48,15 +48,15 @@ class Gateways {
       live: () => this.all.map(({ name }) => name),
       onChange: (tell) => this.listeners.push(tell),
     })
-    for (const tell of this.listeners) tell()
+    for (const onChange of this.listeners) onChange()
     await this.settle()
     return gateway
   }
 
-  /** All say what they have given, and hear it of the others. */
+  /** Every gateway publishes its usage and receives that of the others. */
   async settle(): Promise<void> {
     for (const { exchange } of this.all) exchange.flush()
-    // What was said is with the broker; then it has come to everybody.
+    // The first flush sends the messages to the broker, the second one receives them.
     for (const { connection } of this.all) await connection.flush()
     for (const { connection } of this.all) await connection.flush()
   }
@@ -69,12 +69,12 @@ class Gateways {
 interface Load {
   readonly rateClass: RateClass
   readonly seconds: number
-  /** Of each gateway, a second. */
+  /** Requests per gateway and second. */
   readonly askedPerSecond: readonly number[]
   readonly cost?: number
 }
 
-/** @returns what each gateway has given, and how often any has refused */
+/** @returns how many requests each gateway allowed, and how many were refused in total */
 async function load(gateways: Gateways, { rateClass, seconds, askedPerSecond, cost = 1 }: Load) {
   let refused = 0
   const given = gateways.all.map(() => 0)
@@ -156,7 +156,7 @@ test('a burst on one gateway reaches the other before the next periodic message'
   for (let i = 0; i < 800; i++) one.budgetsOf('tnt_one', 'key_one').read.take(1, gateways.nowMs)
   await heard
   const heardAfterMs = performance.now() - startedAt
-  // Whatever came with it has come to its other listener, too.
+  // The budget exchange subscribed first, so that it has received the message too.
   await other.connection.flush()
 
   expect(heardAfterMs).toBeLessThan(80)

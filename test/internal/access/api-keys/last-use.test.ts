@@ -24,7 +24,7 @@ afterAll(async () => {
   await buckets.close()
 })
 
-/** As one gateway has it. */
+/** The tracker of one gateway. */
 async function open() {
   const bucket = await (await buckets.connect()).bucket(API_KEY_USES)
   const mirror = await mirrorBucket<StoredKeyUse>(bucket, () => undefined)

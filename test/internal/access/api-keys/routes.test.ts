@@ -52,7 +52,7 @@ async function stored(id: string): Promise<StoredApiKey | undefined> {
   return entry?.operation === 'PUT' ? entry.json<StoredApiKey>() : undefined
 }
 
-/** Whether the secret is that of the key that is kept. */
+/** Whether the secret matches the stored key. */
 async function opens(secret: string): Promise<boolean> {
   const presented = parseApiKey('production', secret)
   const key = presented && (await stored(presented.id))

@@ -25,7 +25,7 @@ const ask = (method: string, path: string, body?: unknown, more: Record<string, 
 const create = (body: object = {}, more?: Record<string, string>, at?: MutationGateway): Promise<Asked> =>
   ask('POST', PATH, { name: 'job', scopes: ['read:reporting'], ...body }, more, at)
 
-/** Whether the secret is that of the client that is kept. */
+/** Whether the secret matches the stored client. */
 async function opens(id: string, secret: string): Promise<boolean> {
   const entry = await (await gateway.broker.bucket(CLIENTS)).get(id)
   return isClientSecret('production', entry?.operation === 'PUT' ? entry.json<StoredClient>() : undefined, secret)
@@ -59,7 +59,7 @@ describe('an OAuth client that is registered', () => {
     const body = { grant_types: ['authorization_code', 'refresh_token'], redirect_uris: [CALLBACK] }
 
     expect((await create(body)).json).toMatchObject(body)
-    // Of an address the audit log keeps no more than whose it is.
+    // The audit log keeps only the origin of an address.
     expect(gateway.audited.at(-1)).toMatchObject({ changes: { after: { redirect_origins: ['https://app.example'] } } })
   })
 

@@ -61,9 +61,9 @@ test('a health change that could not be published is published before the next o
   const causes: string[] = []
   const failing = async ({ cause }: NewEvent): Promise<void> => {
     causes.push(cause)
-    throw new Error('the broker is away')
+    throw new Error('the broker is unavailable')
   }
-  await expect(report('failing', failing)).rejects.toThrow('away')
+  await expect(report('failing', failing)).rejects.toThrow('unavailable')
 
   await report('healthy')
 
@@ -75,7 +75,7 @@ test('simultaneous health reports are applied one by one, and no change is lost'
   const statuses = ['healthy', 'degraded', 'failing'] as const
   await Promise.all(Array.from({ length: 12 }, (_, i) => report(statuses[i % 3] ?? 'healthy')))
 
-  // Whoever finds a change that another has not announced yet announces it too: the same event, by its cause.
+  // A gateway that finds a change that another has not published yet publishes it too: the same event, by its cause.
   const distinct = [...new Map(published.map((event) => [event.cause, event])).values()]
   const kept = connectors.get(ID)?.health
   expect(kept?.is_announced).toBe(true)
@@ -138,7 +138,9 @@ test('a connector that never reported, or is disabled, does not lapse', async ()
 })
 
 test('a health change whose gateway crashed before publishing it is published by the sentinel', async () => {
-  await expect(report('failing', () => Promise.reject(new Error('the broker is away')))).rejects.toThrow('away')
+  await expect(report('failing', () => Promise.reject(new Error('the broker is unavailable')))).rejects.toThrow(
+    'unavailable',
+  )
   await look()
 
   expect(changes()).toEqual(['unknown failing'])

@@ -53,7 +53,7 @@ const wanted = (stated: Record<string, unknown> = {}) => ({
 const codeOf = ({ status, json }: Asked) => `${status} ${json?.error_code}`
 const register = async (stated?: Record<string, unknown>) => (await ask('POST', PATH, wanted(stated))).json
 
-/** Whether a secret opens the connector now. */
+/** Whether the connector can authenticate with the secret now. */
 const opens = (clientId: string, secret: string): boolean => {
   const connector = open.withClient(clientId)
   return isClientSecret('production', connector && clientOf(connector), secret)

@@ -70,7 +70,7 @@ beforeAll(async () => {
     tokenLifeS: 900,
     auditSink: { record: async (entry) => void audited.push(entry) },
     isBrokerUp: () => true,
-    // It stands still: ten guesses may take a while.
+    // The clock does not advance: ten password checks may take a while.
     clock: () => NOW_MS,
   })
   server = await serve({ host: '127.0.0.1', port: 0, errorDocsUrl: 'http://docs/errors' }, routes, {
@@ -86,8 +86,8 @@ beforeEach(() => {
   audited.length = 0
 })
 
-/** Of each entry what it says of a deed and of who did it. */
-const deeds = () =>
+/** The audited actions: action, outcome, error code, actor and target. */
+const auditedActions = () =>
   audited.map(({ tenantId, action, outcome, errorCode, actor, target }) => {
     expect(tenantId).toBe(TENANT)
     return [action, outcome, errorCode, actor, target]
@@ -119,7 +119,7 @@ const redeem = (code: string) =>
   post('token', { grant_type: 'authorization_code', code, code_verifier: VERIFIER, redirect_uri: CALLBACK })
 const refresh = (token: string) => post('token', { grant_type: 'refresh_token', refresh_token: token })
 
-/** A person's sign-in as far as the code. */
+/** A person's sign-in, up to the authorization code. */
 async function code(): Promise<string> {
   const { location } = await signIn({ username: 'ada', password: PASSWORD })
   return location?.searchParams.get('code') ?? ''
@@ -129,7 +129,7 @@ test('a sign-in with the right password but none of the requested scopes is audi
   const { location } = await signIn({ username: 'bob', password: PASSWORD })
 
   expect(location?.searchParams.get('error')).toBe('invalid_scope')
-  expect(deeds()).toEqual([['session.sign_in', 'refused', 'INSUFFICIENT_SCOPE', bob.id, client.id]])
+  expect(auditedActions()).toEqual([['session.sign_in', 'refused', 'INSUFFICIENT_SCOPE', bob.id, client.id]])
 })
 
 test.each(['', 'yes', 'Allow'])(
@@ -138,7 +138,7 @@ test.each(['', 'yes', 'Allow'])(
     const { status, location } = await signIn({ username: 'ada', password: PASSWORD, decision })
 
     expect([status, location]).toEqual([400, undefined])
-    expect(deeds()).toEqual([])
+    expect(auditedActions()).toEqual([])
   },
 )
 
@@ -168,7 +168,7 @@ test('a person’s denial is audited', async () => {
   const { location } = await signIn({ decision: 'deny' })
 
   expect(location?.searchParams.get('error')).toBe('access_denied')
-  expect(deeds()).toEqual([['session.sign_in', 'refused', 'INVALID_CREDENTIALS', null, client.id]])
+  expect(auditedActions()).toEqual([['session.sign_in', 'refused', 'INVALID_CREDENTIALS', null, client.id]])
 })
 
 test('a rate-limited sign-in attempt is audited, for known and unknown people', { timeout: 60_000 }, async () => {
@@ -176,7 +176,7 @@ test('a rate-limited sign-in attempt is audited, for known and unknown people', 
 
   expect((await signIn({ username: 'bob', password: PASSWORD })).status).toBe(429)
 
-  expect(deeds().slice(9)).toEqual([
+  expect(auditedActions().slice(9)).toEqual([
     ['session.sign_in', 'refused', 'INVALID_CREDENTIALS', null, bob.id],
     ['session.sign_in', 'refused', 'RATE_LIMITED', null, bob.id],
   ])
@@ -189,7 +189,7 @@ test('a person whose code is used twice is signed out, once', async () => {
 
   for (let again = 0; again < 2; again++) expect((await redeem(twice)).status).toBe(400)
 
-  expect(deeds()).toEqual([
+  expect(auditedActions()).toEqual([
     ['session.sign_out', 'succeeded', null, client.id, ada.id],
     ['token.issue', 'refused', 'MALFORMED_REQUEST', client.id, client.id],
     ['token.issue', 'refused', 'MALFORMED_REQUEST', client.id, client.id],
@@ -203,7 +203,7 @@ test('a person whose refresh token is used twice is signed out, once', async () 
 
   for (let again = 0; again < 2; again++) expect((await refresh(json.refresh_token)).status).toBe(400)
 
-  expect(deeds()).toEqual([
+  expect(auditedActions()).toEqual([
     ['session.sign_out', 'succeeded', null, client.id, ada.id],
     ['token.refresh', 'refused', 'MALFORMED_REQUEST', client.id, client.id],
     ['token.refresh', 'refused', 'MALFORMED_REQUEST', client.id, client.id],
@@ -218,7 +218,7 @@ test('a person whose refresh token is revoked is signed out, once', async () => 
     expect((await post('revoke', { token: json.refresh_token })).status).toBe(200)
   }
 
-  expect(deeds()).toEqual([
+  expect(auditedActions()).toEqual([
     ['session.sign_out', 'succeeded', null, client.id, ada.id],
     ['token.revoke', 'succeeded', null, client.id, client.id],
     ['token.revoke', 'succeeded', null, client.id, client.id],
@@ -233,7 +233,7 @@ test.each([
   await refresh(json.refresh_token)
   const usual = denyTokensOf
   denyTokensOf = async () => {
-    throw new Error('the broker is away')
+    throw new Error('the broker is unavailable')
   }
   expect(await again(json.refresh_token)).toBe(500)
   denyTokensOf = usual

@@ -14,7 +14,7 @@ const WANTED = {
 } as const
 const make = (mode: Mode = 'production') => createClient(mode, TENANT, TENANT_IDS, WANTED, new Date(0))
 
-/** What comes of a request to an authorization server that knows one client. */
+/** The result of a request to an authorization server with one client. */
 function outcomeOf(client: StoredClient, authorization: string, form: Record<string, string> = {}): string {
   const find = (id: string): StoredClient | undefined => (id === client.id ? client : undefined)
   const outcome = authenticateClient('production', find, authorization, new Map(Object.entries(form)))
@@ -92,7 +92,7 @@ test(
 
     fc.assert(
       fc.property(fc.oneof(changed, pairs, fc.string({ unit: 'binary' })), (text) => {
-        // The case of the scheme is the only freedom there is.
+        // Only the case of the scheme may differ.
         const isSame = text.slice(0, 6).toLowerCase() === 'basic ' && text.slice(6) === header.slice(6)
         if (!isSame) expect(outcomeOf(stored, text)).toBe('invalid_client')
       }),

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
 import { isPasswordOf, slotsToSet, slotsToSignIn, storePassword } from '../../../../internal/access/oauth/passwords.js'
 
-/** Work that lasts until it is let go. */
+/** Work that lasts until the test ends it. */
 function held() {
-  let letGo: () => void = () => undefined
+  let end: () => void = () => undefined
   const until = new Promise<void>((resolve) => {
-    letGo = resolve
+    end = resolve
   })
-  return { letGo, work: () => until.then(() => 'set' as const) }
+  return { end, work: () => until.then(() => 'set' as const) }
 }
 
 test('a tenant may set two passwords at once, and the next only after one of them is set', async () => {
@@ -16,11 +16,11 @@ test('a tenant may set two passwords at once, and the next only after one of the
 
   expect(await slotsToSet.run('tnt_a', async () => 'set')).toBe('tenant_busy')
   expect(await slotsToSet.run('tnt_b', async () => 'set')).toBe('set')
-  one.letGo()
+  one.end()
   await both[0]
   expect(await slotsToSet.run('tnt_a', async () => 'set')).toBe('set')
 
-  two.letGo()
+  two.end()
   expect(await Promise.all(both)).toEqual(['set', 'set'])
 })
 
