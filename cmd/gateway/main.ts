@@ -331,7 +331,7 @@ runMain('gateway', async () => {
         residencyRegionOf,
         instanceRegion: config.region === '' ? null : config.region,
         listAttempts: (question, signal) => listWebhookAttempts(store, question, signal),
-        lost,
+        onLost: lost,
       })),
       ...(await openExportRoutes({
         ...collection,
