@@ -1,44 +1,44 @@
 import { afterFailure, afterSuccess, type StoredHealth } from '../health.js'
 import type { Failed } from './attempt.js'
 
-/** Work for an endpoint: an attempt that `run` makes, or that is put off. */
+/** A delivery attempt that waits for its endpoint: either `run` makes it, or `park` reschedules it without an attempt. */
 export interface AttemptTask {
-  /** Whose it is. */
+  /** The session that has queued it. */
   readonly owner: object
-  /** When it was read from its log, by `performance.now()`; added to a queue at once. */
+  /** When it was read from its log, by `performance.now()`; it is queued at once. */
   readonly readAt: number
-  /** Whether this process may still be sure that nobody else makes it. */
+  /** Whether this process's ownership is recent enough that no other process can make the same attempt. */
   mayStart(): boolean
-  /** @param ended called once, and not before this returns */
-  run(ended: () => void): void
+  /** @param onEnd called once, never before this returns */
+  run(onEnd: () => void): void
   park(): void
 }
 
-/** In flight to an endpoint that has failed so often in a row: one. */
+/** After this many consecutive failures, only one attempt at a time is in flight. */
 const FAILURES_UNTIL_ALONE = 3
-/** In flight to an endpoint of which nothing is known yet. */
+/** Attempts in flight to an endpoint without known successes. */
 const FIRST_IN_FLIGHT = 2
-/** Waiting for an endpoint that is slow; what comes beyond that is put off. For one that is not, all that was read may. */
+/** Queue limit of a slow endpoint; further attempts are parked. The queue of any other endpoint is not limited here. */
 export const WAITING_MAX_SLOW = 16
 /**
- * Waiting for an endpoint that is slow no longer than this: until it is tried or put off its log cannot be done with it,
- * and one attempt at a time, each of seconds, would keep the last of those that wait for minutes.
+ * The longest time in the queue of a slow endpoint. A log cannot advance past a delivery until it is attempted or parked,
+ * and with one attempt of several seconds at a time, the last one in the queue would wait for minutes.
  */
 export const WAITED_MS_MAX_SLOW = 2_000
 /**
- * What makes an endpoint slow: it has failed so often in a row, or its oldest attempt has been under way for so long.
- * One that answers is not, however much waits for it: what is put off loses its place in the order.
+ * An endpoint is slow after this many consecutive failures, or when its oldest attempt has been in flight for this long.
+ * An endpoint that answers is not slow, however long its queue: parking would cost its deliveries their order.
  */
 const SLOW_FROM_FAILURES = 2
 const SLOW_AFTER_MS = 5_000
 
-/** What the queues of a tenant share. */
+/** State shared by the queues of one tenant. */
 export class TenantQueues {
   readonly id: string
-  /** There are so many. */
+  /** Number of the tenant's queues. */
   queues = 0
   inFlight = 0
-  /** EndpointQueues that had to wait for room among those of their tenant, in their order. */
+  /** Queues that wait for the tenant's in-flight limit, in their order. */
   readonly blocked = new Set<EndpointQueue>()
 
   constructor(id: string) {
@@ -47,9 +47,9 @@ export class TenantQueues {
 }
 
 /**
- * What goes to one endpoint: in its order, and no more at a time than the endpoint can be trusted with. Its limit starts
- * low, grows with each success, and falls to one while it fails, so that a receiver that hangs holds next to nothing of
- * what others need.
+ * The queue of one endpoint's attempts in this process: in order, with an adaptive limit of attempts in flight. The limit
+ * starts low, grows with each success, and falls to one while the endpoint fails, so that a receiver that hangs occupies
+ * almost nothing of the shared capacity.
  */
 export class EndpointQueue {
   readonly tenant: TenantQueues
@@ -58,10 +58,10 @@ export class EndpointQueue {
   private successes = 0
   private readonly startedAt = new Set<{ readonly at: number }>()
   private known: StoredHealth
-  /** Since `known` was made; put into it when somebody asks, since there is one a delivery. */
+  /** The last success after `known`; merged when `health` is read, since there is one per delivery. */
   private succeededAtMs: number | undefined
   private failures: number
-  /** Whether `health` is newer than what was written of it, and what that said. */
+  /** Whether `health` has unwritten changes, and whether they change its status. */
   unwritten: 'nothing' | 'detail' | 'status' = 'nothing'
   usedAt = performance.now()
 
@@ -103,12 +103,12 @@ export class EndpointQueue {
     return Math.min(this.inFlightMax, FIRST_IN_FLIGHT + this.successes)
   }
 
-  /** Whether something waits though there is room for it: it could not be started when it was taken last. */
+  /** Whether an attempt waits although the limit allows it: `take` could not start it. */
   get isHeldBack(): boolean {
     return this.waiting.length > 0 && this.inFlight < this.limit
   }
 
-  /** @returns false when there is no room: the task is then to be put off */
+  /** @returns false when the queue is full: the caller then parks the task */
   add(task: AttemptTask): boolean {
     this.usedAt = performance.now()
     if (this.waiting.length >= WAITING_MAX_SLOW && this.isSlow) return false
@@ -116,7 +116,7 @@ export class EndpointQueue {
     return true
   }
 
-  /** The next task that may start now; the caller tells its end by the function beside it. */
+  /** The next task that may start now, with a function that the caller calls when it has ended. */
   take(): { readonly task: AttemptTask; readonly end: () => void } | undefined {
     if (this.inFlight >= this.limit) return undefined
     const [task] = this.waiting
@@ -127,29 +127,29 @@ export class EndpointQueue {
     return { task, end: () => this.startedAt.delete(mark) }
   }
 
-  /** Of an endpoint that is slow: all that has waited too long, and of the others the youngest that exceed what may wait. */
+  /** Removes the tasks that a slow endpoint must park: those that have waited too long, and the newest beyond the limit. */
   excess(): readonly AttemptTask[] {
     if (!this.isSlow) return []
     return [...this.takeReadBefore(performance.now() - WAITED_MS_MAX_SLOW), ...this.takeBeyond(WAITING_MAX_SLOW)]
   }
 
-  /** Takes out the youngest of what waits: all but so many. */
+  /** Removes the newest waiting tasks, and leaves `count`. */
   takeBeyond(count: number): readonly AttemptTask[] {
     return this.waiting.splice(count)
   }
 
-  /** Takes out the oldest of what waits: it waits in the order in which it was read. */
+  /** Removes the waiting tasks that were read before `at`: the oldest, since tasks wait in the order of reading. */
   takeReadBefore(at: number): readonly AttemptTask[] {
     const kept = this.waiting.findIndex(({ readAt }) => readAt >= at)
     return this.waiting.splice(0, kept === -1 ? this.waiting.length : kept)
   }
 
-  /** Whether what waits is an owner's; that of two never waits at once. */
+  /** Whether the waiting tasks belong to an owner; those of two owners never wait at the same time. */
   isOf(owner: object): boolean {
     return this.waiting[0]?.owner === owner
   }
 
-  /** Takes out what waits and is an owner's. */
+  /** Removes an owner's waiting tasks. */
   removeOf(owner: object): void {
     this.waiting = this.waiting.filter((task) => task.owner !== owner)
   }
@@ -157,19 +157,19 @@ export class EndpointQueue {
   succeeded(nowMs: number): void {
     this.successes++
     const isFirst = this.succeededAtMs === undefined && this.known.last_success_at === null
-    this.tells(this.failures > 0 || isFirst)
+    this.markUnwritten(this.failures > 0 || isFirst)
     this.failures = 0
     this.succeededAtMs = nowMs
   }
 
   failed({ reason, status }: Pick<Failed, 'reason' | 'status'>, nowMs: number): void {
     this.successes = 0
-    this.tells(this.failures === 0)
+    this.markUnwritten(this.failures === 0)
     this.known = afterFailure(this.health, new Date(nowMs).toISOString(), reason, status)
     this.failures = this.known.consecutive_failures
   }
 
-  private tells(isStatus: boolean): void {
+  private markUnwritten(isStatus: boolean): void {
     if (isStatus || this.unwritten === 'nothing') this.unwritten = isStatus ? 'status' : 'detail'
   }
 }

@@ -9,29 +9,29 @@ export interface EndpointQueuesDeps {
   readonly writeHealth: (endpointId: string, health: StoredHealth) => Promise<void>
 }
 
-/** Whom a queue leads to, and whose it is. */
+/** The endpoint of a queue, and its tenant. */
 type Addressee = Pick<Delivery, 'endpointId' | 'tenantId'>
 
-/** Attempts under way in this process at most. */
+/** Maximum attempts in flight in this process. */
 export const IN_FLIGHT_MAX = 2_048
-/** Of them a tenant's: receivers of its that answer, and slowly, must not take the place of all others. */
+/** Maximum per tenant: one tenant's slow receivers must not use up the capacity of all others. */
 export const IN_FLIGHT_MAX_OF_TENANT = IN_FLIGHT_MAX / 4
 const SWEEP_EVERY_MS = 500
-/** Health that did not change its status is written so often at most. */
+/** The shortest interval between writes of an endpoint's health while its status does not change. */
 const HEALTH_EVERY_MS = 10_000
-/** A queue without work is forgotten after so long. */
+/** An unused queue is removed after this time. */
 const FORGOTTEN_MS = 10 * 60 * 1000
 
-/** The queues of all endpoints that this process has work for. */
+/** The queues of all endpoints that this process delivers to. They share the process's and their tenant's in-flight limits. */
 export class EndpointQueues {
   private readonly deps: EndpointQueuesDeps
   private readonly queues = new Map<string, EndpointQueue>()
   private readonly tenants = new Map<string, TenantQueues>()
   private readonly healthWrittenAt = new Map<string, number>()
-  /** EndpointQueues that had to wait for room in the process, in their order. */
+  /** Queues that wait for the process's in-flight limit, in their order. */
   private readonly blocked = new Set<EndpointQueue>()
-  /** EndpointQueues whose next task could not be started since nobody was sure whose it is. */
-  private readonly unsure = new Set<EndpointQueue>()
+  /** Queues whose next task may not start until its owner's ownership is confirmed. */
+  private readonly unconfirmed = new Set<EndpointQueue>()
   private inFlight = 0
   private readonly timer: NodeJS.Timeout
 
@@ -57,21 +57,21 @@ export class EndpointQueues {
     else task.park()
   }
 
-  /** Starts whatever may start now; called when tasks that could not be started may be. */
+  /** Starts the tasks that have waited for a confirmed ownership; called after each confirmation. */
   pump(): void {
-    const unsure = [...this.unsure]
-    this.unsure.clear()
-    for (const queue of unsure) this.start(queue)
+    const unconfirmed = [...this.unconfirmed]
+    this.unconfirmed.clear()
+    for (const queue of unconfirmed) this.start(queue)
   }
 
-  /** Puts off what an owner's endpoints have waiting: what of a queue is for `pick` to say, which takes it out. */
+  /** Parks waiting tasks of an owner. @param pick removes the tasks to park from a queue */
   park(owner: object, pick: (queue: EndpointQueue) => readonly AttemptTask[]): void {
     for (const queue of this.queues.values()) if (queue.isOf(owner)) for (const task of pick(queue)) task.park()
   }
 
   /**
-   * Puts off the youngest of what an owner's endpoints have waiting until no tenant has more than so much. It is shared out
-   * evenly among a tenant's endpoints: those with little keep all of it, so that a busy one costs them nothing.
+   * Parks the newest waiting tasks of an owner until no tenant has more than `ofTenantMax`. The limit is divided evenly
+   * among the tenant's endpoints: those with short queues keep everything, so that a busy endpoint costs them nothing.
    */
   parkBeyond(owner: object, ofTenantMax: number): void {
     const queuesOf = new Map<TenantQueues, EndpointQueue[]>()
@@ -82,7 +82,7 @@ export class EndpointQueues {
       else others.push(queue)
     }
     for (const queues of queuesOf.values()) {
-      // What one with little leaves of its share is for those after it.
+      // The unused share of a short queue goes to the longer ones after it.
       queues.sort((one, next) => one.waitingCount - next.waitingCount)
       let left = ofTenantMax
       for (const [i, queue] of queues.entries()) {
@@ -92,7 +92,7 @@ export class EndpointQueues {
     }
   }
 
-  /** Takes out what waits and is an owner's. */
+  /** Removes an owner's waiting tasks from all queues. */
   removeOf(owner: object): void {
     for (const queue of this.queues.values()) queue.removeOf(owner)
   }
@@ -124,7 +124,7 @@ export class EndpointQueues {
       }
       const next = queue.take()
       if (next === undefined) {
-        if (queue.isHeldBack) this.unsure.add(queue)
+        if (queue.isHeldBack) this.unconfirmed.add(queue)
         return
       }
       this.inFlight++
@@ -150,8 +150,8 @@ export class EndpointQueues {
   }
 
   /**
-   * Lets the first of a tenant's blocked queues that has something to start wait for room in the process, behind those of
-   * the others. One and not all: where a tenant has room and queues that are blocked, one of them is always on its way.
+   * Moves the first of a tenant's blocked queues that has a task to start to the end of the process's blocked queues. Only
+   * one: while a tenant is below its limit and has blocked queues, one of them is always in the process's list.
    */
   private release(tenant: TenantQueues): void {
     if (tenant.blocked.size === 0 || tenant.inFlight >= IN_FLIGHT_MAX_OF_TENANT) return
@@ -185,7 +185,7 @@ export class EndpointQueues {
       if (!all && queue.unwritten === 'detail' && age < HEALTH_EVERY_MS) continue
       queue.unwritten = 'nothing'
       this.healthWrittenAt.set(endpointId, now)
-      // It is told again with the next attempt.
+      // A failed write is repeated after the next attempt.
       writes.push(this.deps.writeHealth(endpointId, queue.health).catch(() => undefined))
     }
     await Promise.all(writes)

@@ -44,7 +44,7 @@ test.each([
   expect(before.value).toEqual({ done: 2 })
 })
 
-test('a write whose answer is lost is known again when it is repeated; that of another owner is not taken for it', async () => {
+test('a repeated checkpoint write whose reply was lost succeeds; another owner’s write is not mistaken for it', async () => {
   let isLost = true
   const unheard: UpdateEntry = async (key, text, revision) => {
     const written = await byPublisher(key, text, revision)

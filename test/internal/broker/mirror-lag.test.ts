@@ -30,7 +30,7 @@ async function until(isSo: () => boolean): Promise<void> {
   }
 }
 
-test('a copy that has come as far as its bucket lags by nothing; one that has not falls behind', async () => {
+test('a mirror that has reached its bucket’s revision has no lag; the lag of any other grows', async () => {
   const { url } = await launchBroker()
   const broker = await connect(url)
   await ensureStreams(broker, { replicas: 1, invocationsBytesMax: 2 ** 20, observationsBytesMax: 2 ** 20 })
@@ -53,7 +53,7 @@ test('a copy that has come as far as its bucket lags by nothing; one that has no
   expect(ofSilent.lagMs()).toBe(3 * SIX_MINUTES_MS)
 })
 
-test('a bucket that does not answer leaves its copy behind until it answers again', async () => {
+test('the lag of a mirror grows while the broker does not reply, and ends when it replies again', async () => {
   const { port, url } = await launchBroker()
   const link = await linkTo(port)
   const near = await connect(url)

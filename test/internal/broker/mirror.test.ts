@@ -20,7 +20,7 @@ const lost = (cause: unknown): never => {
   throw cause
 }
 
-test('a copy has what was written at a revision once it has reached it, also of another process', async () => {
+test('a mirror that has reached a revision holds the value written at it, also by another process', async () => {
   const mirror = await mirrorBucket<number>(await buckets.open(API_KEYS), lost)
   mirrors.push(mirror)
   const elsewhere = await (await buckets.connect()).bucket(API_KEYS)
@@ -31,7 +31,7 @@ test('a copy has what was written at a revision once it has reached it, also of 
   }
 })
 
-test('a copy whose watch has died without a word has what is written soon all the same', async () => {
+test('a mirror whose KV watch died silently is updated within seconds', async () => {
   const elsewhere = await buckets.connect()
   const told: [string, unknown][] = []
   const mirror = await mirrorBucket<number>(await buckets.open(CLIENTS), lost, (key, value) => told.push([key, value]))
@@ -56,7 +56,7 @@ test('a copy whose watch has died without a word has what is written soon all th
   expect(mirror.get('cli_new')).toBe(4)
 })
 
-test('whoever waits for a revision that a copy does not come to is told so', async () => {
+test('waiting for a revision that a mirror does not reach is rejected', async () => {
   const mirror = await mirrorBucket<number>(await buckets.open(API_KEYS), lost)
   mirrors.push(mirror)
 
@@ -65,7 +65,7 @@ test('whoever waits for a revision that a copy does not come to is told so', asy
   await expect(waited).rejects.toSatisfy(isBrokerUnavailable)
 }, 10_000)
 
-test('a copy of a bucket whose newest entries are gone has come as far as the bucket', async () => {
+test("a mirror of a bucket whose newest entries were purged reaches the bucket's revision", async () => {
   const elsewhere = await buckets.connect()
   const bucket = await elsewhere.bucket(API_KEY_USES)
   const revision = await bucket.put('key_one', '1')
@@ -77,7 +77,7 @@ test('a copy of a bucket whose newest entries are gone has come as far as the bu
   expect([mirror.revision(), [...mirror.entries()]]).toEqual([revision, []])
 })
 
-test('a copy that heard nothing for so long that no trace is left of what went has come as far as its bucket', async () => {
+test('a mirror with a dead KV watch removes keys that were purged without a delete marker', async () => {
   const elsewhere = await buckets.connect()
   const told: [string, unknown][] = []
   const mirror = await mirrorBucket<number>(await buckets.open(CONNECTORS), lost, (key, value) =>
@@ -104,7 +104,7 @@ async function forgetWatches({ manager }: Broker, stream: string): Promise<void>
   for await (const { name } of manager.consumers.list(stream)) await manager.consumers.delete(stream, name)
 }
 
-test('a copy lets go of what has expired in its bucket', async () => {
+test('a mirror removes keys that have expired in the bucket', async () => {
   const bucket = await buckets.open(REVOKED_TOKENS)
   let expired: (key: string) => void = () => undefined
   const expiry = new Promise<string>((resolve) => {

@@ -84,7 +84,7 @@ function start(
 }
 
 describe('a batch', () => {
-  test('that a dead process has planned is formed again by the next one, whatever has come since', async () => {
+  test('that a dead process has planned is formed again by the next owner, whatever messages have arrived since', async () => {
     const log = newLog()
     const tried: Done[] = []
     await log.send(3)
@@ -105,7 +105,7 @@ describe('a batch', () => {
     expect(tried[2]?.first).toBeGreaterThan(tried[1]?.last ?? 0)
   })
 
-  test('has as many messages as its log wants, the rest are the next one', async () => {
+  test('has as many messages as the log’s cut says; the rest form the next batch', async () => {
     const log = newLog()
     const sizes: number[] = []
     await log.send(5)
@@ -117,7 +117,7 @@ describe('a batch', () => {
     expect(sizes).toEqual([2, 2, 1])
   })
 
-  test('that fails is formed again by the same process, which keeps what it has in memory', async () => {
+  test('that fails is formed again by the same process, which keeps its in-memory state', async () => {
     const log = newLog()
     const tried: Done[] = []
     await log.send(2)
@@ -136,7 +136,7 @@ describe('a batch', () => {
     expect(tried.flatMap(({ sequences }) => sequences).length).toBe(3 * 2 + 2)
   })
 
-  test('that another process has carried out meanwhile is left to it, and memory starts afresh', async () => {
+  test('that another process has applied meanwhile is not applied again, and in-memory state is reset', async () => {
     const log = newLog()
     await log.send(2)
     const other: Done[] = []
@@ -166,7 +166,7 @@ describe('a batch', () => {
   })
 })
 
-describe('a batch that takes longer to prepare than a process may go without showing that it owns', () => {
+describe('a batch that takes longer to prepare than the maximum age of the proof of ownership', () => {
   /** What the clock says that a process measures with, as if it had stood still. */
   function passTime(ms: number): void {
     const before = performance.now.bind(performance)
@@ -176,7 +176,7 @@ describe('a batch that takes longer to prepare than a process may go without sho
     vi.restoreAllMocks()
   })
 
-  test('is carried out, at the first attempt', async () => {
+  test('is applied at the first attempt', async () => {
     const log = newLog()
     const tried: Done[] = []
     await log.send(2)
@@ -189,7 +189,7 @@ describe('a batch that takes longer to prepare than a process may go without sho
     expect(process.prepared()).toBe(1)
   })
 
-  test('is carried out also when it was planned by a process that is dead', async () => {
+  test('is also applied when a dead process has planned it', async () => {
     const log = newLog()
     const tried: Done[] = []
     await log.send(2)
@@ -204,7 +204,7 @@ describe('a batch that takes longer to prepare than a process may go without sho
     expect(process.prepared()).toBe(1)
   })
 
-  test('is left to another process that has carried it out meanwhile', async () => {
+  test('is not applied when another process has applied it meanwhile', async () => {
     const log = newLog()
     await log.send(2)
     const dying = start(log, () => dying.die())
@@ -238,7 +238,7 @@ describe('a batch that takes longer to prepare than a process may go without sho
   })
 })
 
-test('two processes that both take themselves for the owner never make two batches of one message', async () => {
+test('two processes that both consider themselves the owner never put one message into two batches', async () => {
   const log = newLog()
   const tried: Done[] = []
   const note = (batch: Done): void => void tried.push(batch)
@@ -255,7 +255,7 @@ test('two processes that both take themselves for the owner never make two batch
   expect(new Set(sequences).size).toBe(30 * 7)
 })
 
-test('when all is done the checkpoint says so, and a process that takes over carries nothing out again', async () => {
+test('when all messages are processed the checkpoint has no plan, and a new owner applies nothing again', async () => {
   const log = newLog()
   await log.send(3)
   const first = start(log, () => undefined)
@@ -274,7 +274,7 @@ test('when all is done the checkpoint says so, and a process that takes over car
   expect(again[0]?.first).toBeGreaterThan(said?.done ?? 0)
 })
 
-test('a checkpoint that was deleted is begun anew', async () => {
+test('a deleted checkpoint is created again', async () => {
   const log = newLog()
   await log.send(2)
   await broker.deps.checkpoints.put(log.key, JSON.stringify({ done: 1_000_000 }))

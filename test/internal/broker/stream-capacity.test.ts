@@ -12,13 +12,13 @@ import { launchLogBroker } from '../../support/planned-logs.js'
 
 const MIB = 1024 ** 2
 
-test('new work gets nine tenths of a stream, less where those would leave too little for what is under way', () => {
+test('new work may fill nine tenths of a stream, or less when the rest would be too small for work in flight', () => {
   expect([8_192, 1_000, 640].map((mib) => admittableBytes(mib * MIB) / MIB)).toEqual([7_372.8, 900, 576])
   expect([256, 100].map((mib) => admittableBytes(mib * MIB) / MIB)).toEqual([192, 36])
   expect(admittableBytes(10 * MIB) / MIB).toBeCloseTo(3)
 })
 
-test('new work is refused as by a full stream once its part is filled, whoever has filled it, and taken when there is room again', async () => {
+test('new work is refused like by a full stream once its share is full, whichever process filled it, and accepted again when there is capacity', async () => {
   const broker = await launchLogBroker({ invocationsBytesMax: 10 * MIB })
   const stopping = new AbortController()
   const follow = (): Promise<StreamCapacity> =>

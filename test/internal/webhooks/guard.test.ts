@@ -22,7 +22,7 @@ const guardOf = (allowed: readonly string[] = []): Guard =>
   createGuard({
     isAllowed: addressRule(allowed),
     resolvers: [server.address],
-    takesPrivateNames: allowed.length > 0,
+    allowsPrivateNames: allowed.length > 0,
   })
 
 const checked = (name: string, answer: DnsAnswer) => {

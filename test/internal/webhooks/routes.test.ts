@@ -55,7 +55,7 @@ beforeAll(async () => {
       clock: Date.now,
       targets: { webhookPorts: [443, 8443], webhookAllowedNetworks: [], webhookResolvers: [dns.address] },
       baseUrl: 'https://api.example.com',
-      lost(cause) {
+      onLost(cause) {
         if (!isOver) throw cause
       },
     }),

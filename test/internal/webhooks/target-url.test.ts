@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { parseNetworks, parseResolvers } from '../../../internal/config/networks.js'
 import { readTarget, type TargetRules } from '../../../internal/webhooks/target-url.js'
 
-const RULES: TargetRules = { ports: [443, 8443], takesPrivateNames: false, ownHosts: ['api.example.com'] }
+const RULES: TargetRules = { ports: [443, 8443], allowsPrivateNames: false, ownHosts: ['api.example.com'] }
 const read = (text: string) => readTarget(text, RULES)
 
 test('an address is taken apart in its canonical form', () => {
@@ -86,7 +86,7 @@ describe('a host that is an address', () => {
 })
 
 test('names without a public host may be tried where networks besides the public ones are allowed', () => {
-  expect(readTarget('https://localhost:8443/', { ...RULES, takesPrivateNames: true })).toMatchObject({
+  expect(readTarget('https://localhost:8443/', { ...RULES, allowsPrivateNames: true })).toMatchObject({
     hostname: 'localhost',
   })
 })

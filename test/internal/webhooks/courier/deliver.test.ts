@@ -75,7 +75,7 @@ async function attempted(given: Delivery, { copy, bucket }: Given) {
           change: async () => bucket,
         },
         masterKeys,
-        targetRules: { ports: [443], takesPrivateNames: false, ownHosts: [] },
+        targetRules: { ports: [443], allowsPrivateNames: false, ownHosts: [] },
         mayReceive: () => true,
         rules: { maximaMs: [1_000], stopMs: 60_000 },
         attempt(request, done) {
