@@ -10,7 +10,7 @@ import type { Exchange } from '../http/exchange.js'
 import type { Mutate } from '../http/mutations/mutations.js'
 import type { Route, TenantRoute } from '../http/route.js'
 import type { BulkDeps } from '../ingest/bulk/bulk.js'
-import { INGESTION, readAndAdmit } from '../ingest/routes.js'
+import { INGESTION, readAndAdmit } from '../ingest/invocation-routes.js'
 import { type Problem, problem } from '../problems/catalogue.js'
 import { type ResidencyRegion, refusalOfCrossing, thisInstance } from '../residency/residency.js'
 import {

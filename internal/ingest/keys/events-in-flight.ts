@@ -8,7 +8,7 @@
  *
  * It is asked for every event: typed arrays, no object.
  */
-export class EventsUnderWay {
+export class EventsInFlight {
   /** Two an event. */
   private readonly words: Int32Array
   private readonly partitions: Uint16Array

@@ -3,8 +3,8 @@ import { AdmissionIndex } from '../../../../internal/ingest/keys/admission-index
 import { InFlight, type Outcome, WAITS } from '../../../../internal/ingest/keys/in-flight.js'
 import type { Confirmation } from '../../../../internal/ingest/keys/key-confirmation.js'
 import { localKeys } from '../../../../internal/ingest/keys/local-keys.js'
-import { claimsOfPeers, LEASE_MS } from '../../../../internal/ingest/peers/claims-of-peers.js'
-import type { Answered, Sender } from '../../../../internal/ingest/peers/peer-messages.js'
+import { LEASE_MS, PeerClaims } from '../../../../internal/ingest/peers/peer-claims.js'
+import type { ClaimAnswer, Sender } from '../../../../internal/ingest/peers/peer-messages.js'
 import { createLog } from '../../../../internal/telemetry/log.js'
 import { fingerprintOf, keyOf } from '../keys/keys.js'
 
@@ -26,21 +26,21 @@ function owner(options: { isLoaded?: boolean; confirm?: () => Promise<Confirmati
   const inFlight = new InFlight<string>({ keysMax, waitingMax: 16, clock: () => 0 })
   const clock = () => time.ms
   const local = localKeys({ index, inFlight, isLoaded: () => isLoaded, confirm, elsewhere: 'elsewhere', clock })
-  const claims = claimsOfPeers(local, clock, createLog('test', 'silent'))
-  const told: Outcome<string>[] = []
+  const claims = new PeerClaims(local, clock, createLog('test', 'silent'))
+  const outcomes: Outcome<string>[] = []
   return {
     time,
     index,
     inFlight,
     claims,
-    told,
-    ask: (sender: Sender, id: number, key: number, body: number): Answered | undefined =>
+    outcomes,
+    ask: (sender: Sender, id: number, key: number, body: number): ClaimAnswer | undefined =>
       claims.answer(sender, [{ id, key: keyOf(key), fingerprint: fingerprintOf(body) }])[0],
     settle: (sender: Sender, id: number, key: number, body: number, isAdmitted: boolean, flags = 0): void =>
       claims.settle(sender, [{ id, key: keyOf(key), fingerprint: fingerprintOf(body), isAdmitted, flags }]),
     beginOwn: (key: number, body: number) =>
       inFlight.begin(keyOf(key), fingerprintOf(body), {
-        told: (outcome) => told.push(outcome),
+        onOutcome: (outcome) => outcomes.push(outcome),
         overdue: () => undefined,
       }),
   }
@@ -73,26 +73,26 @@ test('the claims of two gateways under one id are two', () => {
 })
 
 test('a key that was not admitted goes to the next in turn, be it a peer or a request of the owner', () => {
-  const { ask, settle, beginOwn, told } = owner()
+  const { ask, settle, beginOwn, outcomes } = owner()
   ask(ANNA, 1, 1, 1)
   expect(beginOwn(1, 2)).toBe(WAITS)
   ask(BEN, 1, 1, 3)
 
   settle(ANNA, 1, 1, 1, false)
 
-  expect(told.map(({ kind }) => kind)).toEqual(['proceed'])
+  expect(outcomes.map(({ kind }) => kind)).toEqual(['proceed'])
   expect(ask(BEN, 1, 1, 3)).toEqual({ kind: 'wait' })
 })
 
 test('requests of the owner that waited for a peer are told to look again, or that theirs is another body', () => {
-  const { ask, settle, beginOwn, told, index, time } = owner()
+  const { ask, settle, beginOwn, outcomes, index, time } = owner()
   ask(ANNA, 1, 1, 1)
   beginOwn(1, 1)
   beginOwn(1, 2)
 
   settle(ANNA, 1, 1, 1, true, 3)
 
-  expect(told).toEqual([{ kind: 'replay', answer: 'elsewhere' }, { kind: 'conflict' }])
+  expect(outcomes).toEqual([{ kind: 'replay', answer: 'elsewhere' }, { kind: 'conflict' }])
   expect([index.lookup(keyOf(1), fingerprintOf(1), time.ms), index.flags]).toEqual(['same', 3])
 })
 
@@ -108,17 +108,17 @@ test('a claim waits for a request of the owner and then gets what became of it',
 })
 
 test('a key that was never settled is free after its lease, and not before', () => {
-  const { ask, beginOwn, told, claims, time } = owner()
+  const { ask, beginOwn, outcomes, claims, time } = owner()
   ask(ANNA, 1, 1, 1)
   beginOwn(1, 2)
 
   time.ms += LEASE_MS - 1
   claims.sweep()
-  expect(told).toEqual([])
+  expect(outcomes).toEqual([])
   time.ms += 1
   claims.sweep()
 
-  expect(told.map(({ kind }) => kind)).toEqual(['proceed'])
+  expect(outcomes.map(({ kind }) => kind)).toEqual(['proceed'])
   expect(claims.held).toBe(0)
 })
 
@@ -147,7 +147,7 @@ test('a claim that is asked no more loses its turn to those behind it', () => {
   expect([claims.held, inFlight.keys, inFlight.waiting]).toEqual([1, 1, 0])
 })
 
-test.each<[Confirmation, Answered]>([
+test.each<[Confirmation, ClaimAnswer]>([
   ['same', { kind: 'same', flags: 0 }],
   ['conflict', { kind: 'conflict' }],
   ['unknown', { kind: 'proceed' }],

@@ -1,6 +1,6 @@
 import { afterEach, beforeAll, expect, test } from 'vitest'
 import { type Broker, connectBroker } from '../../../../internal/broker/connect.js'
-import { answerForEvents, isAdmittedElsewhere } from '../../../../internal/ingest/peers/events-of-peers.js'
+import { answerForEvents, isAdmittedElsewhere } from '../../../../internal/ingest/peers/peer-events.js'
 import { createLog } from '../../../../internal/telemetry/log.js'
 import { admittedSubject } from '../../../../streams/gateways.js'
 import { launchBroker } from '../../../support/broker.js'

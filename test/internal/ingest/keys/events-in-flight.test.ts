@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { EventsUnderWay } from '../../../../internal/ingest/keys/events-under-way.js'
+import { EventsInFlight } from '../../../../internal/ingest/keys/events-in-flight.js'
 
 /** Ids of few kinds, so that equal ones, equal chains and both at once occur; the first four bytes are the tenant's. */
 const ids = fc
@@ -18,7 +18,7 @@ const steps = fc.array(
 test('an event goes where it went first, as long as it is under way, and nothing is left of it then', () => {
   fc.assert(
     fc.property(steps, (taken) => {
-      const underWay = new EventsUnderWay(36)
+      const underWay = new EventsInFlight(36)
       const known = new Map<string, { partition: number; count: number }>()
       const begun: { readonly slot: number; readonly name: string }[] = []
       const end = (at: number): void => {
@@ -47,7 +47,7 @@ test('an event goes where it went first, as long as it is under way, and nothing
 })
 
 test('as many as there may be, and again once they are through', () => {
-  const underWay = new EventsUnderWay(1_000)
+  const underWay = new EventsInFlight(1_000)
   const idOf = (i: number): Uint8Array => {
     const id = new Uint8Array(16)
     new DataView(id.buffer).setUint32(4, Math.imul(i, 0x9e3779b1))

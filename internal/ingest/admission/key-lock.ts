@@ -5,8 +5,9 @@ import { problem } from '../../problems/catalogue.js'
 import { FULL, type InFlight, type Outcome, type Ticket, WAITS, type Waiter } from '../keys/in-flight.js'
 import type { Confirmation } from '../keys/key-confirmation.js'
 import type { Fingerprint } from '../keys/key-table.js'
-import type { ClaimVerdict, Peers, PeerTicket } from '../peers/peers.js'
-import { type Answer, KEY_CONFLICT, kept, reply, TOO_MUCH, type Told, unavailable } from './answers.js'
+import type { ClaimVerdict, PeerTicket } from '../peers/claim.js'
+import type { Peers } from '../peers/peers.js'
+import { type Answer, KEY_CONFLICT, kept, reply, type SharedAnswer, TOO_MUCH, unavailable } from './answers.js'
 
 /** One request under its key. */
 export interface KeyedRequest {
@@ -16,22 +17,22 @@ export interface KeyedRequest {
   readonly fingerprint: Fingerprint
 }
 
-export interface TurnDeps {
-  readonly inFlight: InFlight<Told>
+export interface KeyLockDeps {
+  readonly inFlight: InFlight<SharedAnswer>
   /** The other gateways: each key has one owner among them, whose verdict counts. */
   readonly peers: Pick<Peers, 'ownerOf' | 'claim' | 'settled'>
   /** Looks once more, also in the log, for a key whose owner does not answer. */
   readonly recheck: (key: KeyHash, fingerprint: Fingerprint) => Promise<Confirmation>
 }
 
-export interface TurnHandlers {
+export interface KeyLockHandlers {
   /** It is the request's turn, which must be finished once, whatever becomes of it. */
-  proceed(turn: Turn): void
+  proceed(turn: KeyLock): void
   /**
    * The answer to a request that a peer has admitted already; `elsewhere` when it has to be looked up, undefined when
    * nobody can say any more, and it has to proceed after all.
    */
-  answerAgain(flags: number): Told | undefined
+  answerAgain(flags: number): SharedAnswer | undefined
   /** Look again: a peer has decided on the key. */
   again(): void
 }
@@ -40,19 +41,19 @@ export interface TurnHandlers {
  * Lets the first request of a key go on, among all gateways; a later one waits for what becomes of it, and is told
  * the same. An owner that does not answer is decided for: the event's own id still leaves one record.
  */
-export function proceedInTurn(request: KeyedRequest, deps: TurnDeps, handlers: TurnHandlers): void {
-  new Turn(request, deps, handlers).begin()
+export function withKeyLock(request: KeyedRequest, deps: KeyLockDeps, handlers: KeyLockHandlers): void {
+  new KeyLock(request, deps, handlers).begin()
 }
 
 /** A request's turn under its key. */
-export class Turn implements Waiter<Told> {
+export class KeyLock implements Waiter<SharedAnswer> {
   private readonly request: KeyedRequest
-  private readonly deps: TurnDeps
-  private readonly handlers: TurnHandlers
+  private readonly deps: KeyLockDeps
+  private readonly handlers: KeyLockHandlers
   private ticket: Ticket = WAITS
   private peer: PeerTicket | undefined
 
-  constructor(request: KeyedRequest, deps: TurnDeps, handlers: TurnHandlers) {
+  constructor(request: KeyedRequest, deps: KeyLockDeps, handlers: KeyLockHandlers) {
     this.request = request
     this.deps = deps
     this.handlers = handlers
@@ -65,7 +66,7 @@ export class Turn implements Waiter<Told> {
     if (ticket !== WAITS) this.ask(ticket)
   }
 
-  told(outcome: Outcome<Told>): void {
+  onOutcome(outcome: Outcome<SharedAnswer>): void {
     switch (outcome.kind) {
       case 'replay':
         return this.tell(outcome.answer, true)
@@ -113,7 +114,7 @@ export class Turn implements Waiter<Told> {
       case 'conflict':
         return this.settle(false, { kind: 'refused', problem: KEY_CONFLICT }, false)
       case 'unanswered':
-        if (verdict.isUnderWay) {
+        if (verdict.isInFlight) {
           this.deps.peers.settled(verdict.ticket, false, 0)
           return this.settle(false, { kind: 'refused', problem: UNDER_WAY }, false)
         }
@@ -142,20 +143,20 @@ export class Turn implements Waiter<Told> {
     else this.settle(true, told, true)
   }
 
-  private settle(isAdmitted: boolean, told: Told, isReplay: boolean): void {
+  private settle(isAdmitted: boolean, told: SharedAnswer, isReplay: boolean): void {
     const { inFlight } = this.deps
     inFlight.settle(this.ticket, isAdmitted, inFlight.isAwaited(this.ticket) ? kept(told) : told)
     this.tell(told, isReplay)
   }
 
-  private tell(told: Told, isReplay: boolean): void {
+  private tell(told: SharedAnswer, isReplay: boolean): void {
     if (told.kind === 'elsewhere') this.handlers.again()
     else reply(this.request.exchange, told, isReplay)
   }
 }
 
 /** How often a request looks for what a peer is said to have decided. */
-export const LOOKS_MAX = 3
+export const LOOKUPS_MAX = 3
 export const UNDECIDED = unavailable('What became of the first request cannot be said now.')
 
 const UNDER_WAY = problem(
