@@ -49,7 +49,7 @@ export interface AttributorDeps {
   readonly partitions: number
   readonly invocationsBytesMax: number
   readonly staleMs: number
-  readonly lost: (cause: unknown) => void
+  readonly onLost: (cause: unknown) => void
   readonly clock: () => number
   readonly log: Logger
 }

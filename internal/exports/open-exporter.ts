@@ -27,7 +27,7 @@ export interface OpenExporterDeps extends Pick<WorkerDeps, 'perTenant' | 'worklo
   readonly instanceRegion: string | null
   readonly idsOf: (tenantId: string) => TenantIds
   /** Called once when a KV watch is lost. */
-  readonly lost: (cause: unknown) => void
+  readonly onLost: (cause: unknown) => void
   readonly clock: () => number
   readonly log: Logger
 }
@@ -43,12 +43,12 @@ export async function openExporter(
   deps: OpenExporterDeps,
   signal: AbortSignal,
 ): Promise<{ readonly stopped: Promise<unknown> }> {
-  const { broker, blobs, perTenant, lost, clock, log } = deps
-  const tenants = await mirrorBucket<Tenant>(await broker.bucket(TENANTS), lost)
+  const { broker, blobs, perTenant, onLost, clock, log } = deps
+  const tenants = await mirrorBucket<Tenant>(await broker.bucket(TENANTS), onLost)
   const jobs = await broker.bucket(JOBS)
-  const watermark = await followWatermark(await broker.bucket(CHECKPOINTS), lost, clock)
+  const watermark = await followWatermark(await broker.bucket(CHECKPOINTS), onLost, clock)
   const { publish } = createPublisher(broker.connection)
-  const watched = await mirrorBucket<StoredJob>(jobs, lost)
+  const watched = await mirrorBucket<StoredJob>(jobs, onLost)
   const enqueue = jobQueue(publish, isQueuedIn(broker))
   const working = {
     jobs,

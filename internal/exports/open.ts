@@ -17,7 +17,7 @@ import { exportRoutes } from './routes.js'
 export interface ExportsDeps {
   readonly broker: Broker
   readonly publish: Publisher['publish']
-  readonly lost: (cause: unknown) => void
+  readonly onLost: (cause: unknown) => void
   readonly mutate: Mutate
   readonly blobs: BlobStore
   /** The instance's secret for download addresses. */
@@ -36,7 +36,7 @@ export interface ExportsDeps {
 export async function openExportRoutes(deps: ExportsDeps): Promise<readonly Route[]> {
   return exportRoutes({
     ...deps,
-    jobs: await watchRecords<StoredJob>(await deps.broker.bucket(JOBS), deps.lost),
+    jobs: await watchRecords<StoredJob>(await deps.broker.bucket(JOBS), deps.onLost),
     enqueue: jobQueue(deps.publish, isQueuedIn(deps.broker)),
     tokens: createDownloadTokens(deps.downloadsKey),
     places: [thisInstance(deps.instanceRegion), deps.blobs.place],

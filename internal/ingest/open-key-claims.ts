@@ -26,7 +26,7 @@ export interface KeyClaimsSettings {
   readonly clock: () => number
   readonly log: Logger
   /** Called once when the watch on the members is lost. */
-  readonly lost: (cause: unknown) => void
+  readonly onLost: (cause: unknown) => void
 }
 
 export interface KeyClaims {
@@ -37,7 +37,7 @@ export interface KeyClaims {
 
 /** Opens the table of requests in flight and joins the other gateways, which share the ownership of keys. */
 export async function openKeyClaims(settings: KeyClaimsSettings): Promise<KeyClaims> {
-  const { broker, gatewayName, budgetExchange, keys, loader, clock, log, lost } = settings
+  const { broker, gatewayName, budgetExchange, keys, loader, clock, log, onLost } = settings
   // Read ten times per second, not once per request.
   let coarseMs = performance.now()
   const inFlight = new InFlight<SharedAnswer>({ keysMax: 65_536, waitingMax: 2_000, clock: () => coarseMs })
@@ -49,7 +49,7 @@ export async function openKeyClaims(settings: KeyClaimsSettings): Promise<KeyCla
     connection: broker.connection,
     self: gatewayName,
     join: async () => {
-      const members = await joinMembers(await broker.bucket(MEMBERS), 'gateway', gatewayName, lost)
+      const members = await joinMembers(await broker.bucket(MEMBERS), 'gateway', gatewayName, onLost)
       budgetExchange.follow(members)
       return members
     },

@@ -53,7 +53,7 @@ export interface AdmissionSettings {
   readonly clock: () => number
   readonly log: Logger
   /** Called once when the watch on a KV bucket is lost. */
-  readonly lost: (cause: unknown) => void
+  readonly onLost: (cause: unknown) => void
   /** Aborted when the gateway stops. */
   readonly stopping: AbortSignal
 }

@@ -9,7 +9,7 @@ import { launchBroker } from '../../support/broker.js'
 import { linkTo } from '../../support/silent-link.js'
 
 const log = createLog('test', 'silent')
-const lost = (cause: unknown): never => {
+const onLost = (cause: unknown): never => {
   throw cause
 }
 const brokers: Broker[] = []
@@ -49,7 +49,7 @@ async function until(isSo: () => boolean): Promise<void> {
 test('a revocation that a dead watch missed is known within seconds, without a delay for requests', async () => {
   const bucket = await elsewhere.bucket(API_KEYS)
   await bucket.put('key_one', '"active"')
-  const copy = await mirrorBucket<string>(bucket, lost)
+  const copy = await mirrorBucket<string>(bucket, onLost)
   const watch = watching(elsewhere, () => performance.now())
   watch.add(bucket, copy)
   for await (const { name } of elsewhere.manager.consumers.list('KV_api_keys')) {

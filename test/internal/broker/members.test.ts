@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => buckets.close())
 
 const MAILBOXES = ['a', 'b', 'c'].flatMap((stage) => Array.from({ length: 32 }, (_, at) => `${stage}.${at}`))
-const lost = (cause: unknown): never => {
+const onLost = (cause: unknown): never => {
   throw cause
 }
 
@@ -21,7 +21,7 @@ async function members(role: string, parts: Readonly<Record<string, readonly str
   const joined: Membership[] = []
   const names = Object.keys(parts).sort()
   for (const [name, does] of Object.entries(parts)) {
-    joined.push(await joinMembers(await buckets.open(MEMBERS), role, name, lost, does))
+    joined.push(await joinMembers(await buckets.open(MEMBERS), role, name, onLost, does))
   }
   const knowsAll = (membership: Membership): boolean => membership.live().join() === names.join()
   await Promise.all(

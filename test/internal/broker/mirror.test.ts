@@ -16,12 +16,12 @@ afterAll(async () => {
   await buckets.close()
 })
 
-const lost = (cause: unknown): never => {
+const onLost = (cause: unknown): never => {
   throw cause
 }
 
 test('a mirror that has reached a revision holds the value written at it, also by another process', async () => {
-  const mirror = await mirrorBucket<number>(await buckets.open(API_KEYS), lost)
+  const mirror = await mirrorBucket<number>(await buckets.open(API_KEYS), onLost)
   mirrors.push(mirror)
   const elsewhere = await (await buckets.connect()).bucket(API_KEYS)
 
@@ -34,7 +34,9 @@ test('a mirror that has reached a revision holds the value written at it, also b
 test('a mirror whose KV watch died silently is updated within seconds', async () => {
   const elsewhere = await buckets.connect()
   const told: [string, unknown][] = []
-  const mirror = await mirrorBucket<number>(await buckets.open(CLIENTS), lost, (key, value) => told.push([key, value]))
+  const mirror = await mirrorBucket<number>(await buckets.open(CLIENTS), onLost, (key, value) =>
+    told.push([key, value]),
+  )
   mirrors.push(mirror)
   const bucket = await elsewhere.bucket(CLIENTS)
   await mirror.reached(await bucket.put('cli_kept', '1'))
@@ -57,7 +59,7 @@ test('a mirror whose KV watch died silently is updated within seconds', async ()
 })
 
 test('waiting for a revision that a mirror does not reach is rejected', async () => {
-  const mirror = await mirrorBucket<number>(await buckets.open(API_KEYS), lost)
+  const mirror = await mirrorBucket<number>(await buckets.open(API_KEYS), onLost)
   mirrors.push(mirror)
 
   const waited = mirror.reached(mirror.revision() + 1_000)
@@ -71,7 +73,7 @@ test("a mirror of a bucket whose newest entries were purged reaches the bucket's
   const revision = await bucket.put('key_one', '1')
   await elsewhere.manager.streams.purge('KV_api_key_uses')
 
-  const mirror = await mirrorBucket<number>(await buckets.open(API_KEY_USES), lost)
+  const mirror = await mirrorBucket<number>(await buckets.open(API_KEY_USES), onLost)
   mirrors.push(mirror)
 
   expect([mirror.revision(), [...mirror.entries()]]).toEqual([revision, []])
@@ -80,7 +82,7 @@ test("a mirror of a bucket whose newest entries were purged reaches the bucket's
 test('a mirror with a dead KV watch removes keys that were purged without a delete marker', async () => {
   const elsewhere = await buckets.connect()
   const told: [string, unknown][] = []
-  const mirror = await mirrorBucket<number>(await buckets.open(CONNECTORS), lost, (key, value) =>
+  const mirror = await mirrorBucket<number>(await buckets.open(CONNECTORS), onLost, (key, value) =>
     told.push([key, value]),
   )
   mirrors.push(mirror)
@@ -110,7 +112,7 @@ test('a mirror removes keys that have expired in the bucket', async () => {
   const expiry = new Promise<string>((resolve) => {
     expired = resolve
   })
-  const mirror = await mirrorBucket<object>(bucket, lost, (key, value) => {
+  const mirror = await mirrorBucket<object>(bucket, onLost, (key, value) => {
     if (value === undefined) expired(key)
   })
   mirrors.push(mirror)

@@ -20,8 +20,8 @@ const forgotten: string[] = []
 beforeAll(async () => {
   const { url } = await launchBroker()
   gateway = await startMutationGateway(url, async (mutate, broker) => {
-    const lost = (cause: unknown) => isOver || fail(cause)
-    open = await openConnectors(await broker.bucket(CONNECTORS), lost, (clientId) => forgotten.push(clientId))
+    const onLost = (cause: unknown) => isOver || fail(cause)
+    open = await openConnectors(await broker.bucket(CONNECTORS), onLost, (clientId) => forgotten.push(clientId))
     return connectorRoutes({
       mutate,
       mode: 'production',

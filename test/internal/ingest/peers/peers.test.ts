@@ -361,9 +361,9 @@ test('an owner that falls silent leaves claims unanswered, and later its keys to
   nextRun()
   const names = ['a', 'b'].map(named)
   const [nameA = '', nameB = ''] = names
-  const lost = (): void => undefined
+  const onLost = (): void => undefined
   const join = (name: string) => async (broker: Broker) =>
-    joinMembers(await broker.bucket(MEMBERS), 'gateway', name, lost)
+    joinMembers(await broker.bucket(MEMBERS), 'gateway', name, onLost)
   const link = await linkTo(nats.port)
   const a = await gateway(nameA, join(nameA), { answerWithinMs: CLAIM_ANSWER_MS })
   const events = new EventEmitter()
