@@ -1,7 +1,14 @@
 import { readEventTime } from '../text/event-time.js'
 import { isAmount } from '../text/plain-text.js'
 import { SERVICE_TIERS } from './invocation.js'
-import { type InvocationEvent, invocationEvent } from './schema.js'
+import {
+  type InvocationEvent,
+  invocationEvent,
+  NAME,
+  OPTIONAL_AMOUNT,
+  OPTIONAL_COUNT,
+  OPTIONAL_NAME,
+} from './schema.js'
 
 /** What is read of an event of the usual form; anew with each. */
 export interface UsualEvent {
@@ -201,41 +208,29 @@ const HEX = Uint16Array.from({ length: 256 }, (_, byte) => {
 
 const amount = text(isAmount)
 const tiers: readonly string[] = SERVICE_TIERS
-/** Without tags, whose names have to be looked through for content. */
-const FIELDS: Readonly<Record<Exclude<keyof InvocationEvent, 'tags'>, Form>> = {
+/** Fields that have a form of their own. */
+const OWN_FORMS: Readonly<Partial<Record<keyof InvocationEvent, Form>>> = {
   event_id: eventId,
   ingestion_layer: layer,
   ingestion_timestamp: text((instant) => readEventTime(instant, clockMs) !== undefined),
-  provider: name,
-  requested_model: name,
-  served_model: name,
-  input_tokens: count,
-  output_tokens: count,
-  cached_input_tokens: count,
-  cache_write_tokens: count,
-  cache_write_ttl_seconds: count,
-  reasoning_tokens: count,
-  audio_input_tokens: count,
-  audio_output_tokens: count,
   service_tier: text((tier) => tiers.includes(tier)),
   served_from_cache: boolean,
-  region: name,
-  estimated_cost_usd: amount,
-  latency_ms: count,
-  attributed_identity: name,
-  attributed_service: name,
   trace_id: traceId,
-  parent_span_id: name,
   attribution_confidence: confidence,
-  k8s_namespace: name,
-  k8s_workload: name,
-  workload_identity: name,
-  energy_wh: amount,
-  carbon_gco2e: amount,
 }
-/** The fields by their places. */
-const NAMES = Object.keys(FIELDS) as (keyof typeof FIELDS)[]
-const FORMS = NAMES.map((field) => FIELDS[field])
+/** The form of every other field follows from its schema. */
+const FORM_OF_SCHEMA = new Map<unknown, Form>([
+  [NAME, name],
+  [OPTIONAL_NAME, name],
+  [OPTIONAL_COUNT, count],
+  [OPTIONAL_AMOUNT, amount],
+])
+const formOf = (field: keyof InvocationEvent): Form | undefined =>
+  OWN_FORMS[field] ?? FORM_OF_SCHEMA.get(invocationEvent.shape[field])
+/** A field without a form makes a text unusual: tags, whose names have to be looked through for content. */
+const NAMES = (Object.keys(invocationEvent.shape) as (keyof InvocationEvent)[]).filter((field) => formOf(field))
+/** By their places in `NAMES`. */
+const FORMS = NAMES.map((field) => formOf(field) as Form)
 /** Their keys as they are written, one behind the other: near one another, and read without an object between. */
 const KEYS = Buffer.from(NAMES.map((field) => `"${field}"`).join(''))
 const KEY_STARTS = new Int32Array(NAMES.length + 1)

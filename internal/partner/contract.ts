@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { type HealthReport, health } from '../access/connectors/contract.js'
-import { attributionRecord, EXAMPLE_RECORD } from '../attribution/records/contract.js'
+import { EXAMPLE_RECORD } from '../attribution/records/contract.js'
+import { attributionRecord } from '../attribution/records/record.js'
 import { SCOPES } from '../auth/scopes.js'
 import { FILTER_PARAMETERS, FILTERS_DESCRIPTION, SORT_PARAMETER } from '../filters/parameters.js'
 import { json, type Operation } from '../http/contract/operation.js'
