@@ -87,7 +87,7 @@ runMain('exporter', async () => {
   })
   const deps = {
     jobs,
-    placesInUse: await broker.bucket(EXPORT_PLACES),
+    slots: await broker.bucket(EXPORT_PLACES),
     perTenant: config.exportsPerTenant,
     wake: waker(watched, enqueue, config.exportsPerTenant),
     source: exportSource(store),

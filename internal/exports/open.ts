@@ -16,12 +16,12 @@ import { exportRoutes } from './routes.js'
 export interface ExportsDeps {
   readonly bucket: KV
   readonly publish: Publisher['publish']
-  /** Whether the stream EXPORTS holds a message of a subject. */
+  /** Whether the stream EXPORTS holds a message on a subject. */
   readonly isQueued: (subject: string) => Promise<boolean>
   readonly lost: (cause: unknown) => void
   readonly mutate: Mutate
   readonly blobs: BlobStore
-  /** The instance's secret for download addresses. */
+  /** The instance's secret that signs download URLs. */
   readonly downloadsKey: Uint8Array
   readonly instanceRegion: string | null
   readonly residencyRegionOf: (tenantId: string) => ResidencyRegion
@@ -33,7 +33,7 @@ export interface ExportsDeps {
   readonly clock: () => number
 }
 
-/** The routes of exports, on the bucket of jobs and the queue. */
+/** Connects the routes of exports to the bucket of jobs and the queue. */
 export async function openExportRoutes(deps: ExportsDeps): Promise<readonly Route[]> {
   return exportRoutes({
     ...deps,
