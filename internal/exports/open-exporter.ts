@@ -52,7 +52,7 @@ export async function openExporter(
   const enqueue = jobQueue(publish, isQueuedIn(broker))
   const working = {
     jobs,
-    placesInUse: await broker.bucket(EXPORT_PLACES),
+    slots: await broker.bucket(EXPORT_PLACES),
     perTenant,
     wake: waker(watched, enqueue, perTenant),
     source: exportSource(deps.store),

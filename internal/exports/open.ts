@@ -20,7 +20,7 @@ export interface ExportsDeps {
   readonly onLost: (cause: unknown) => void
   readonly mutate: Mutate
   readonly blobs: BlobStore
-  /** The instance's secret for download addresses. */
+  /** The instance's secret that signs download URLs. */
   readonly downloadsKey: Uint8Array
   readonly instanceRegion: string | null
   readonly residencyRegionOf: (tenantId: string) => ResidencyRegion
@@ -32,7 +32,7 @@ export interface ExportsDeps {
   readonly clock: () => number
 }
 
-/** The routes of exports, on the bucket of jobs and the queue. */
+/** Connects the routes of exports to the bucket of jobs and the queue. */
 export async function openExportRoutes(deps: ExportsDeps): Promise<readonly Route[]> {
   return exportRoutes({
     ...deps,
