@@ -8,19 +8,19 @@ import { readTls } from './tls.js'
 export interface HttpSettings {
   readonly host: string
   readonly port: number
-  /** Under which callers reach the service; empty: where it listens. */
+  /** Public URL of the service; empty: the listening address. */
   readonly baseUrl: string
-  /** Of the pages about error codes; empty: those of this service. */
+  /** Base URL of the error code pages; empty: those of this service. */
   readonly errorDocsUrl: string
   readonly tlsCertFile: string
   readonly tlsKeyFile: string
 }
 
-/** A port that is listened on, and still answers 503 to everything but `/healthz`. */
+/** A listening port that replies 503 to everything but `/healthz` until `serve` is called. */
 export interface OpenHttp {
   readonly baseUrl: string
   readonly errorDocsUrl: string
-  /** Serves the routes from now on. */
+  /** Starts serving the routes. */
   serve(routes: readonly Route[], deps: ServerDeps): Promise<RunningServer>
 }
 
