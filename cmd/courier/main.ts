@@ -41,7 +41,7 @@ runMain('courier', async () => {
       return tenant && settingsOf(tenant).residency_region
     },
     insertAttempts: (rows, token) => insertRows(store, WEBHOOK_ATTEMPTS, rows, token),
-    lost,
+    onLost: lost,
     clock: role.clock,
     log: role.log,
   })

@@ -37,7 +37,7 @@ export function candidates(env, root) {
 
 /**
  * @param {readonly Candidate[]} list
- * @param {(path: string) => Promise<string | undefined>} versionOf what it says about itself; undefined: not there
+ * @param {(path: string) => Promise<string | undefined>} versionOf the version that it prints; undefined: not found
  * @returns {Promise<string | undefined>} the path of the first that is new enough
  * @throws {SetUpError} when one was asked for by name and is not
  */

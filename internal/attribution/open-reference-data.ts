@@ -11,7 +11,7 @@ import {
 import { settingsOf, type Tenant, type TenantSettings } from '../auth/tenant.js'
 import type { Broker } from '../broker/connect.js'
 import { mirrorBucket } from '../broker/mirror.js'
-import { followCurrency } from '../broker/mirror-lag.js'
+import { followMirrorLag } from '../broker/mirror-lag.js'
 import type { Logger } from '../telemetry/log.js'
 import { WatchedDirectory } from './directory/directory.js'
 import type { StoredPool } from './pools/pool.js'
@@ -54,8 +54,8 @@ export async function openReferenceData(deps: ReferenceDataDeps, signal: AbortSi
   const followed = async <T>(from: Bucket, apply: (key: string, value: T | undefined) => void): Promise<Staleness> => {
     const bucket = await broker.bucket(from)
     const copy = await mirrorBucket<T>(bucket, lost, apply)
-    const currency = await followCurrency(bucket, copy, { clock, log }, signal)
-    return { isIndexStale: () => currency.lagMs() > deps.staleMs }
+    const mirrorLag = await followMirrorLag(bucket, copy, { clock, log }, signal)
+    return { isIndexStale: () => mirrorLag.lagMs() > deps.staleMs }
   }
   const directory = new WatchedDirectory()
   const directoryCopy = await followed(DIRECTORY, (key, value) => directory.apply(key, value))

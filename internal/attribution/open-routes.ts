@@ -3,7 +3,7 @@ import { MODEL_NAMES, POOLS, PRICE_OVERRIDES } from '../../streams/buckets.js'
 import { CHANGES } from '../../streams/changes.js'
 import type { Broker } from '../broker/connect.js'
 import type { Publisher } from '../broker/publisher.js'
-import { followRoom, withinRoom } from '../broker/stream-capacity.js'
+import { followStreamCapacity, withinStreamCapacity } from '../broker/stream-capacity.js'
 import { watchRecords } from '../broker/watched-records.js'
 import type { Watermark } from '../broker/watermark.js'
 import type { Mutate } from '../http/mutations/mutations.js'
@@ -86,13 +86,13 @@ async function openChangeRoutes(deps: OpenAttributionDeps): Promise<readonly Rou
   const { broker, store, publish, log, signal } = deps
   const room = await untilAvailable(
     'the log of changes',
-    () => followRoom(broker.manager, CHANGES.name, { log, signal }),
+    () => followStreamCapacity(broker.manager, CHANGES.name, { log, signal }),
     log,
   )
   return changeRoutes({
     ...deps,
     find: (tenantId, id, atMs) => findAttribution(store, tenantId, id, atMs, signal),
     closedVersionsOf: (tenantId, id, byMs) => closedVersionsOf(store, tenantId, id, byMs, signal),
-    publish: changePublisher(withinRoom(publish, room)),
+    publish: changePublisher(withinStreamCapacity(publish, room)),
   })
 }

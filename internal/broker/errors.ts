@@ -17,11 +17,11 @@ export const isLostRace = (cause: unknown): boolean => brokerErrorCode(cause) ==
 /**
  * The broker did not answer, or says that it cannot now. What was asked of it may have happened all the same.
  */
-export function isBrokerAway(cause: unknown): boolean {
+export function isBrokerUnavailable(cause: unknown): boolean {
   if (cause instanceof JetStreamApiError) return cause.apiError().code === 503
   return (
     cause instanceof NotStored ||
-    cause instanceof CopyBehind ||
+    cause instanceof MirrorBehind ||
     cause instanceof JetStreamError ||
     AWAY.some((kind) => cause instanceof kind) ||
     // The package does not name this one: nobody answers for JetStream.
@@ -31,7 +31,7 @@ export function isBrokerAway(cause: unknown): boolean {
 
 /** What a broker that is away means to whoever reads; undefined is not of the broker. */
 export const brokerProblem = (cause: unknown): Problem | undefined =>
-  isBrokerAway(cause)
+  isBrokerUnavailable(cause)
     ? problem('SERVICE_UNAVAILABLE', 'It cannot be known now up to when records are complete.', {
         retryAfterSeconds: 1,
       })
@@ -40,8 +40,18 @@ export const brokerProblem = (cause: unknown): Problem | undefined =>
 /** A stream did not take a message: nobody answered, or it is full. */
 export class NotStored extends Error {}
 
-/** This process does not hear what is written into a bucket. */
-export class CopyBehind extends Error {}
+/** This process's copy of a KV bucket lags behind the bucket. */
+export class MirrorBehind extends Error {}
+
+/** The KV watch that keeps a copy of a bucket up to date has ended. */
+export class KvWatchLost extends Error {
+  readonly bucket: string
+
+  constructor(bucket: string, cause: unknown) {
+    super(`KV watch lost (bucket=${bucket})`, { cause })
+    this.bucket = bucket
+  }
+}
 
 const AWAY = [
   errors.TimeoutError,
@@ -53,5 +63,5 @@ const AWAY = [
 ]
 
 /** Nobody hears what was asked: other than of one who does not answer, that is known at once. */
-export const isNobodyThere = (cause: unknown): boolean =>
+export const isNoResponders = (cause: unknown): boolean =>
   cause instanceof errors.NoRespondersError || (cause instanceof errors.RequestError && cause.isNoResponders())

@@ -94,3 +94,7 @@ export async function firstSequenceSince(manager: JetStreamManager, stream: stri
   const [first] = await readBatch(manager, stream, { start_time: new Date(sinceMs), batch: 1 })
   return first?.seq ?? Number.MAX_SAFE_INTEGER
 }
+
+/** The sequence of a stream's newest message; 0 when it never had one. */
+export const lastSequenceOf = async (manager: JetStreamManager, stream: string): Promise<number> =>
+  (await manager.streams.info(stream)).state.last_seq

@@ -4,12 +4,12 @@ import type { Logger } from '../telemetry/log.js'
 import type { Mirror } from './mirror.js'
 
 /** How far a copy of a bucket lags behind it. */
-export interface Currency {
+export interface MirrorLag {
   /** Milliseconds since the copy was last known to hold all that its bucket held. */
   lagMs(): number
 }
 
-export interface CurrencyDeps {
+export interface MirrorLagDeps {
   readonly clock: () => number
   readonly log: Logger
   /** How often the bucket is asked. */
@@ -25,12 +25,12 @@ const ASK_EVERY_MS = 10_000
  *
  * @param signal ends it
  */
-export async function followCurrency(
+export async function followMirrorLag(
   bucket: KV,
   copy: Pick<Mirror<unknown>, 'revision'>,
-  { clock, log, everyMs = ASK_EVERY_MS }: CurrencyDeps,
+  { clock, log, everyMs = ASK_EVERY_MS }: MirrorLagDeps,
   signal: AbortSignal,
-): Promise<Currency> {
+): Promise<MirrorLag> {
   let currentAt = clock()
   const ask = async (): Promise<void> => {
     const askedAt = clock()

@@ -50,7 +50,7 @@ export interface PreparedBatch<C extends Progress> {
   /** The checkpoint once all has taken effect: done up to the plan's last message, and without a plan. */
   readonly after: C
   /** Every effect of the batch, each recognisable by the batch's name, so that a repeat changes nothing. */
-  carryOut(): Promise<void>
+  applyEffects(): Promise<void>
   /** Events in it. */
   readonly size: number
   /** Whether carrying it out costs an insert. */
@@ -152,7 +152,7 @@ async function work<C extends Progress>(
     const batch = await prepare(entries, extent, before, planned)
     if (batch.plan !== planned) await hold.save({ ...before, plan: batch.plan })
     while (performance.now() - hold.provenAt > PROOF_AGE_MS_MAX) await hold.save({ ...before, plan: batch.plan })
-    await batch.carryOut()
+    await batch.applyEffects()
     // Kept in memory until the next plan is written, which says both in one write.
     hold.advance({ ...batch.after, ...(writesRecords(log.key) && { doneMs: extent.atMs }) })
     planned = undefined

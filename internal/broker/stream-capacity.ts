@@ -19,7 +19,7 @@ const KEPT_BYTES_MIN = 64 * 1024 * 1024
 const KEPT_SHARE_MAX = 0.7
 
 /** How much new work a stream takes. */
-export interface Room {
+export interface StreamCapacity {
   /** Whether a message of so many bytes may go in now; it is counted then. */
   take(bytes: number): boolean
   /** The same without counting it. */
@@ -36,11 +36,11 @@ const LOOK_EVERY_MS = 500
  * @param signal ends it
  * @throws Error when the broker does not answer the first time
  */
-export async function followRoom(
+export async function followStreamCapacity(
   manager: JetStreamManager,
   stream: string,
   { log, signal }: { readonly log: Logger; readonly signal: AbortSignal },
-): Promise<Room> {
+): Promise<StreamCapacity> {
   let limit = 0
   /** As of the last look, and what was taken by then, and in all. */
   let found = 0
@@ -74,10 +74,10 @@ export async function followRoom(
 }
 
 /** A publisher for those who bring new work: a stream without room for it is to them what a full one is. */
-export const withinRoom =
+export const withinStreamCapacity =
   (
     publish: Publisher['publish'],
-    room: Room,
+    room: StreamCapacity,
     isNewWork: (subject: string) => boolean = () => true,
   ): Publisher['publish'] =>
   (subject, payload, ...others) =>

@@ -1,7 +1,7 @@
 import type { KV } from '@nats-io/kv'
 import { FENCE, writesRecords } from '../../streams/records.js'
 import type { Progress } from './checkpoint.js'
-import { CopyBehind, isLostRace } from './errors.js'
+import { isLostRace, MirrorBehind } from './errors.js'
 import type { Fence } from './fence.js'
 import { mirrorBucket } from './mirror.js'
 
@@ -20,7 +20,7 @@ export interface Watermark {
    * An instant, milliseconds since the epoch; never before one that this process gave out earlier. At most a tenth of a
    * second old where nothing is under way, else just before what is.
    *
-   * @throws what `isBrokerAway` knows when it is and this process has not known any instant yet
+   * @throws what `isBrokerUnavailable` knows when it is and this process has not known any instant yet
    */
   latest(): Promise<number>
   /** The same, but not older than this call. */
@@ -131,7 +131,7 @@ export async function followWatermark(
 
 function within(work: Promise<void>, ms: number): Promise<void> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new CopyBehind(`the fence was not set within ${ms} ms`)), ms)
+    const timer = setTimeout(() => reject(new MirrorBehind(`the fence was not set within ${ms} ms`)), ms)
     work.then(resolve, reject).finally(() => clearTimeout(timer))
   })
 }

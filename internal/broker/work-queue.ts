@@ -20,7 +20,7 @@ export interface WorkQueue {
   readonly stream: string
   readonly consumer: string
   /** Messages in hand at once. */
-  readonly atOnce: number
+  readonly concurrency: number
   readonly log: Logger
 }
 
@@ -33,8 +33,8 @@ const RETRY_MS = 500
  *
  * @param handle must settle every message; a throw is logged and gives the message back
  */
-export async function workOff(
-  { manager, stream, consumer, atOnce, log }: WorkQueue,
+export async function consumeWorkQueue(
+  { manager, stream, consumer, concurrency, log }: WorkQueue,
   handle: (work: QueuedWork) => Promise<Settlement>,
   signal: AbortSignal,
 ): Promise<void> {
@@ -72,5 +72,5 @@ export async function workOff(
       }
     }
   }
-  await Promise.all(Array.from({ length: atOnce }, work))
+  await Promise.all(Array.from({ length: concurrency }, work))
 }

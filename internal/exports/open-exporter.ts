@@ -6,7 +6,7 @@ import type { Broker } from '../broker/connect.js'
 import { mirrorBucket } from '../broker/mirror.js'
 import { createPublisher } from '../broker/publisher.js'
 import { followWatermark } from '../broker/watermark.js'
-import { workOff } from '../broker/work-queue.js'
+import { consumeWorkQueue } from '../broker/work-queue.js'
 import { eventPublisher } from '../events/publish.js'
 import type { TenantIds } from '../ids/ids.js'
 import { thisInstance } from '../residency/residency.js'
@@ -73,13 +73,13 @@ export async function openExporter(
     manager: broker.manager,
     stream: EXPORTS.name,
     consumer: EXPORTERS.durable_name,
-    atOnce: jobsAtOnce(perTenant),
+    concurrency: jobsAtOnce(perTenant),
     log,
   }
   return {
     stopped: Promise.all([
       sweepJobs({ ...working, watched, enqueue }, SWEEP_EVERY_MS, signal),
-      workOff(queue, (work) => workOnJob(work, working, signal), signal),
+      consumeWorkQueue(queue, (work) => workOnJob(work, working, signal), signal),
     ]),
   }
 }

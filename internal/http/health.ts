@@ -1,7 +1,7 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import { z } from 'zod'
 import type { Broker } from '../broker/connect.js'
-import type { Room } from '../broker/stream-capacity.js'
+import type { StreamCapacity } from '../broker/stream-capacity.js'
 import { EVENT_BYTES_MAX } from '../invocations/limits.js'
 import { problem } from '../problems/catalogue.js'
 import { timeText } from '../text/answer-fields.js'
@@ -48,7 +48,7 @@ export interface HealthDeps {
   /** News of them, which can be missing while the broker answers. */
   readonly credentials: Pick<DependencyWatch, 'current' | 'awayMs'>
   /** Of the log: events for which it has none are refused, and do not go to the spool. */
-  readonly room: Pick<Room, 'has'>
+  readonly room: Pick<StreamCapacity, 'has'>
   /** Where events lie while the log cannot be reached. */
   readonly spool: { readonly isEmpty: boolean; hasRoomFor(bytes: number): boolean }
 }

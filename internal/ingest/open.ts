@@ -8,7 +8,7 @@ import type { BudgetExchange } from '../auth/budget-exchange.js'
 import type { Broker } from '../broker/connect.js'
 import { joinMembers } from '../broker/members.js'
 import type { Publisher } from '../broker/publisher.js'
-import { followRoom, withinRoom } from '../broker/stream-capacity.js'
+import { followStreamCapacity, withinStreamCapacity } from '../broker/stream-capacity.js'
 import type { Watermark } from '../broker/watermark.js'
 import { ConfigError } from '../config/settings.js'
 import type { HealthDeps } from '../http/health.js'
@@ -102,10 +102,10 @@ export async function openAdmission(settings: AdmissionSettings): Promise<Runnin
   const { broker, isBrokerUp, store, watermark, gatewayName, partitions, idsOf, clock, log } = settings
   const room = await untilAvailable(
     'the log',
-    () => followRoom(broker.manager, INVOCATIONS.name, { log, signal: settings.stopping }),
+    () => followStreamCapacity(broker.manager, INVOCATIONS.name, { log, signal: settings.stopping }),
     log,
   )
-  const publisher = { publish: withinRoom(settings.publisher.publish, room, isInvocations) }
+  const publisher = { publish: withinStreamCapacity(settings.publisher.publish, room, isInvocations) }
   const { spool, orphans } = await openOwnSpool(settings)
   // Keys are read from the log, once it has these. A log that is full may not take them for long: then all else is served.
   const delivered = deliverOrphans(orphans, publisher, isBrokerUp, log, settings.stopping).then(() => true)

@@ -65,7 +65,7 @@ export const fanOut = (deps: FanOutDeps): PlannedLog<FanOutProgress> => ({
         after: { done: extent.last },
         size: entries.length,
         inserts: false,
-        carryOut: () => publishAll(deliveries, planned, plan.behind, deps),
+        applyEffects: () => publishAll(deliveries, planned, plan.behind, deps),
       }
     }
   },

@@ -10,6 +10,7 @@ import {
   retriesOfEndpoint,
 } from '../../streams/retries.js'
 import type { Broker } from '../broker/connect.js'
+import { lastSequenceOf } from '../broker/log.js'
 import { mirrorBucket } from '../broker/mirror.js'
 import { type Publisher, publishOrThrow } from '../broker/publisher.js'
 import { bucketRecords } from '../broker/records.js'
@@ -77,15 +78,14 @@ export async function openWebhookRoutes(deps: OpenWebhooksDeps): Promise<readonl
   const healthBucket = await broker.bucket(WEBHOOK_HEALTH)
   const health = await mirrorBucket<StoredHealth>(healthBucket, lost)
   const healthRecords = bucketRecords<StoredHealth>(healthBucket, health.reached)
-  const newestOf = async (stream: string): Promise<number> => (await manager.streams.info(stream)).state.last_seq
   return webhookRoutes({
     ...given,
     webhooks,
     healthOf: health.get,
     targetRules: targetRulesOf(targets, baseUrl),
     guard: guardOf(targets),
-    newestEvent: () => newestOf(EVENTS.name),
-    newestDeadLetter: () => newestOf(DEADLETTERS.name),
+    newestEvent: () => lastSequenceOf(manager, EVENTS.name),
+    newestDeadLetter: () => lastSequenceOf(manager, DEADLETTERS.name),
     async deliver(delivery) {
       const partition = partitionOf(delivery.endpointId)
       await publishOrThrow(publish, dueSubject(partition), encodeDelivery(delivery), delivery.id)

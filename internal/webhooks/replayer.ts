@@ -55,14 +55,14 @@ export const replayer = (deps: ReplayerDeps): PlannedLog<Progress> => ({
       after: { done: extent.last },
       size: entries.length,
       inserts: false,
-      async carryOut() {
-        for (const { data } of entries) await carryOut(JSON.parse(Buffer.from(data).toString()) as ReplayOrder, deps)
+      async applyEffects() {
+        for (const { data } of entries) await replayPiece(JSON.parse(Buffer.from(data).toString()) as ReplayOrder, deps)
       },
     })
   },
 })
 
-async function carryOut(order: ReplayOrder, deps: ReplayerDeps): Promise<void> {
+async function replayPiece(order: ReplayOrder, deps: ReplayerDeps): Promise<void> {
   const webhook = await deps.findWebhook(order.endpoint_id)
   if (webhook?.status !== 'verified') return
   const { kind } = order.selection

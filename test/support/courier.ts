@@ -132,7 +132,7 @@ export async function launchCourierWorld(): Promise<CourierWorld> {
           tokens.add(token)
           for (const look of waiting) look()
         },
-        lost(cause) {
+        onLost(cause) {
           if (!isStopped) throw cause
         },
         clock: Date.now,

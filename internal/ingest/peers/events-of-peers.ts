@@ -1,6 +1,6 @@
 import type { NatsConnection, Subscription } from '@nats-io/transport-node'
 import { ADMITTED_ANSWER_MS, admittedSubject } from '../../../streams/gateways.js'
-import { isNobodyThere } from '../../broker/errors.js'
+import { isNoResponders } from '../../broker/errors.js'
 import type { Logger } from '../../telemetry/log.js'
 
 /**
@@ -47,7 +47,7 @@ export async function isAdmittedElsewhere(
   const answers = gateways.map((gateway) =>
     connection.request(admittedSubject(gateway), id, { timeout: ADMITTED_ANSWER_MS }).then(
       ({ data }) => data[0] === 1,
-      (cause: unknown) => (isNobodyThere(cause) ? false : undefined),
+      (cause: unknown) => (isNoResponders(cause) ? false : undefined),
     ),
   )
   const told = await Promise.all(answers)

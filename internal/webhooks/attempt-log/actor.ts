@@ -34,7 +34,7 @@ export const attemptLog = ({ insert, logId, log }: AttemptLogDeps): PlannedLog<P
         after: { done: extent.last },
         size: rows.length,
         inserts: rows.length > 0,
-        carryOut: () => insert(rows, `attempts.${extent.first}-${extent.last}`),
+        applyEffects: () => insert(rows, `attempts.${extent.first}-${extent.last}`),
       }
     }
   },

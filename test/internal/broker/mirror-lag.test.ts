@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, expect, test } from 'vitest'
 import { type Broker, connectBroker, ensureStreams } from '../../../internal/broker/connect.js'
 import { mirrorBucket } from '../../../internal/broker/mirror.js'
-import { followCurrency } from '../../../internal/broker/mirror-lag.js'
+import { followMirrorLag } from '../../../internal/broker/mirror-lag.js'
 import { createLog } from '../../../internal/telemetry/log.js'
 import { DIRECTORY } from '../../../streams/buckets.js'
 import { launchBroker } from '../../support/broker.js'
@@ -38,9 +38,9 @@ test('a copy that has come as far as its bucket lags by nothing; one that has no
   const copy = await mirrorBucket(bucket, () => undefined)
   let now = 0
   const deps = { clock: () => now, log, everyMs: 5 }
-  const ofCopy = await followCurrency(bucket, copy, deps, stopping.signal)
+  const ofCopy = await followMirrorLag(bucket, copy, deps, stopping.signal)
   // A watch that has fallen silent knows the first revision, whatever comes.
-  const ofSilent = await followCurrency(bucket, { revision: () => 1 }, deps, stopping.signal)
+  const ofSilent = await followMirrorLag(bucket, { revision: () => 1 }, deps, stopping.signal)
 
   await copy.reached(await bucket.put('tnt.services.a', '{"size":1}'))
   await copy.reached(await bucket.put('tnt.services.a', '{"size":2}'))
@@ -61,7 +61,7 @@ test('a bucket that does not answer leaves its copy behind until it answers agai
   const bucket = await (await connect(link.url)).bucket(DIRECTORY)
   const copy = await mirrorBucket(bucket, () => undefined)
   let now = 0
-  const currency = await followCurrency(bucket, copy, { clock: () => now, log, everyMs: 5 }, stopping.signal)
+  const currency = await followMirrorLag(bucket, copy, { clock: () => now, log, everyMs: 5 }, stopping.signal)
   expect(currency.lagMs()).toBe(0)
 
   // What is asked from now on is not answered until the client notices and connects anew.

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Broker } from '../../../internal/broker/connect.js'
-import { isBrokerAway } from '../../../internal/broker/errors.js'
+import { isBrokerUnavailable } from '../../../internal/broker/errors.js'
 import { type Mirror, mirrorBucket } from '../../../internal/broker/mirror.js'
 import { API_KEY_USES, API_KEYS, CLIENTS, CONNECTORS, REVOKED_TOKENS } from '../../../streams/buckets.js'
 import { type Buckets, launchBuckets } from '../../support/buckets.js'
@@ -62,7 +62,7 @@ test('whoever waits for a revision that a copy does not come to is told so', asy
 
   const waited = mirror.reached(mirror.revision() + 1_000)
 
-  await expect(waited).rejects.toSatisfy(isBrokerAway)
+  await expect(waited).rejects.toSatisfy(isBrokerUnavailable)
 }, 10_000)
 
 test('a copy of a bucket whose newest entries are gone has come as far as the bucket', async () => {

@@ -59,7 +59,7 @@ function start(
           after: { done: extent.last },
           size: entries.length,
           inserts: false,
-          async carryOut() {
+          async applyEffects() {
             const { first, last, atMs } = extent
             await effect({ first, last, atMs, sequences: entries.map(({ sequence }) => sequence) })
           },

@@ -1,6 +1,11 @@
 import { expect, test, vi } from 'vitest'
 import { type createPublisher, STREAM_FULL } from '../../../internal/broker/publisher.js'
-import { admittableBytes, followRoom, type Room, withinRoom } from '../../../internal/broker/stream-capacity.js'
+import {
+  admittableBytes,
+  followStreamCapacity,
+  type StreamCapacity,
+  withinStreamCapacity,
+} from '../../../internal/broker/stream-capacity.js'
 import { INVOCATIONS, invocationsSubject, isInvocations } from '../../../streams/invocations.js'
 import { observationsSubject } from '../../../streams/observations.js'
 import { launchLogBroker } from '../../support/planned-logs.js'
@@ -16,14 +21,14 @@ test('new work gets nine tenths of a stream, less where those would leave too li
 test('new work is refused as by a full stream once its part is filled, whoever has filled it, and taken when there is room again', async () => {
   const broker = await launchLogBroker({ invocationsBytesMax: 10 * MIB })
   const stopping = new AbortController()
-  const follow = (): Promise<Room> =>
-    followRoom(broker.manager, INVOCATIONS.name, { log: broker.deps.log, signal: stopping.signal })
+  const follow = (): Promise<StreamCapacity> =>
+    followStreamCapacity(broker.manager, INVOCATIONS.name, { log: broker.deps.log, signal: stopping.signal })
   const payload = Buffer.alloc(MIB / 2)
   let sent = 0
   const send = (publish: ReturnType<typeof createPublisher>['publish'], subject = invocationsSubject('a', 0)) =>
     publish(subject, payload, `room.${sent++}`, 5_000)
   const room = await follow()
-  const publish = withinRoom(broker.publish, room, isInvocations)
+  const publish = withinStreamCapacity(broker.publish, room, isInvocations)
 
   // Who only asks takes nothing.
   for (let i = 0; i < 100; i++) expect(room.has(payload.length)).toBe(true)
@@ -32,7 +37,7 @@ test('new work is refused as by a full stream once its part is filled, whoever h
   expect(await send(publish)).toMatchObject({ kind: 'refused', errorCode: STREAM_FULL })
   expect(await send(publish, observationsSubject('tnt_one'))).toMatchObject({ kind: 'stored' })
   // A gateway that starts now finds what the other has put in, and a stage still hands on.
-  const another = withinRoom(broker.publish, await follow(), isInvocations)
+  const another = withinStreamCapacity(broker.publish, await follow(), isInvocations)
   expect(await send(another)).toMatchObject({ kind: 'refused', errorCode: STREAM_FULL })
   expect(await send(broker.publish, invocationsSubject('b', 0))).toMatchObject({ kind: 'stored' })
 

@@ -39,7 +39,7 @@ function writer(
       after: { done: extent.last },
       size: entries.length,
       inserts: true,
-      carryOut: async () =>
+      applyEffects: async () =>
         write(
           extent.atMs,
           entries.map(({ sequence }) => sequence),

@@ -66,7 +66,7 @@ async function replayed(selection: ReplaySelection, count: number, events: reado
     const extent = { first: sequence, last: sequence, atMs: NOW_MS }
     const before = published.length
     const batch = await prepare([entry], extent, { done: sequence - 1 }, undefined)
-    await batch.carryOut()
+    await batch.applyEffects()
     return published.slice(before)
   }
   const order: ReplayOrder = {

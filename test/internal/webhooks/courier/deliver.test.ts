@@ -82,7 +82,7 @@ async function attempted(given: Delivery, { copy, bucket }: Given) {
           sent.push(request)
           queueMicrotask(() => done({ kind: 'acknowledged', status: 200, latencyMs: 1, kept: Buffer.from('') }))
         },
-        tellLane: () => undefined,
+        onAttempt: () => undefined,
         newestEvent: async () => 0,
         idsOf,
         clock: () => NOW_MS,

@@ -2,16 +2,16 @@ import { afterFailure, afterSuccess, type StoredHealth } from '../health.js'
 import type { Failed } from './attempt.js'
 
 /** Work for an endpoint: an attempt that `run` makes, or that is put off. */
-export interface LaneTask {
+export interface AttemptTask {
   /** Whose it is. */
   readonly owner: object
-  /** When it was read from its log, by `performance.now()`; added to a lane at once. */
+  /** When it was read from its log, by `performance.now()`; added to a queue at once. */
   readonly readAt: number
   /** Whether this process may still be sure that nobody else makes it. */
   mayStart(): boolean
   /** @param ended called once, and not before this returns */
   run(ended: () => void): void
-  putOff(): void
+  park(): void
 }
 
 /** In flight to an endpoint that has failed so often in a row: one. */
@@ -32,14 +32,14 @@ export const WAITED_MS_MAX_SLOW = 2_000
 const SLOW_FROM_FAILURES = 2
 const SLOW_AFTER_MS = 5_000
 
-/** What the lanes of a tenant share. */
-export class TenantLanes {
+/** What the queues of a tenant share. */
+export class TenantQueues {
   readonly id: string
   /** There are so many. */
-  lanes = 0
+  queues = 0
   inFlight = 0
-  /** Lanes that had to wait for room among those of their tenant, in their order. */
-  readonly blocked = new Set<Lane>()
+  /** EndpointQueues that had to wait for room among those of their tenant, in their order. */
+  readonly blocked = new Set<EndpointQueue>()
 
   constructor(id: string) {
     this.id = id
@@ -51,10 +51,10 @@ export class TenantLanes {
  * low, grows with each success, and falls to one while it fails, so that a receiver that hangs holds next to nothing of
  * what others need.
  */
-export class Lane {
-  readonly tenant: TenantLanes
+export class EndpointQueue {
+  readonly tenant: TenantQueues
   private readonly inFlightMax: number
-  private waiting: LaneTask[] = []
+  private waiting: AttemptTask[] = []
   private successes = 0
   private readonly startedAt = new Set<{ readonly at: number }>()
   private known: StoredHealth
@@ -65,7 +65,7 @@ export class Lane {
   unwritten: 'nothing' | 'detail' | 'status' = 'nothing'
   usedAt = performance.now()
 
-  constructor(inFlightMax: number, health: StoredHealth, tenant: TenantLanes) {
+  constructor(inFlightMax: number, health: StoredHealth, tenant: TenantQueues) {
     this.tenant = tenant
     this.inFlightMax = inFlightMax
     this.known = health
@@ -109,7 +109,7 @@ export class Lane {
   }
 
   /** @returns false when there is no room: the task is then to be put off */
-  add(task: LaneTask): boolean {
+  add(task: AttemptTask): boolean {
     this.usedAt = performance.now()
     if (this.waiting.length >= WAITING_MAX_SLOW && this.isSlow) return false
     this.waiting.push(task)
@@ -117,7 +117,7 @@ export class Lane {
   }
 
   /** The next task that may start now; the caller tells its end by the function beside it. */
-  take(): { readonly task: LaneTask; readonly end: () => void } | undefined {
+  take(): { readonly task: AttemptTask; readonly end: () => void } | undefined {
     if (this.inFlight >= this.limit) return undefined
     const [task] = this.waiting
     if (task?.mayStart() !== true) return undefined
@@ -128,18 +128,18 @@ export class Lane {
   }
 
   /** Of an endpoint that is slow: all that has waited too long, and of the others the youngest that exceed what may wait. */
-  excess(): readonly LaneTask[] {
+  excess(): readonly AttemptTask[] {
     if (!this.isSlow) return []
     return [...this.takeReadBefore(performance.now() - WAITED_MS_MAX_SLOW), ...this.takeBeyond(WAITING_MAX_SLOW)]
   }
 
   /** Takes out the youngest of what waits: all but so many. */
-  takeBeyond(count: number): readonly LaneTask[] {
+  takeBeyond(count: number): readonly AttemptTask[] {
     return this.waiting.splice(count)
   }
 
   /** Takes out the oldest of what waits: it waits in the order in which it was read. */
-  takeReadBefore(at: number): readonly LaneTask[] {
+  takeReadBefore(at: number): readonly AttemptTask[] {
     const kept = this.waiting.findIndex(({ readAt }) => readAt >= at)
     return this.waiting.splice(0, kept === -1 ? this.waiting.length : kept)
   }

@@ -1,5 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { IN_FLIGHT_MAX, IN_FLIGHT_MAX_OF_TENANT, Lanes } from '../../../../internal/webhooks/courier/lanes.js'
+import {
+  EndpointQueues,
+  IN_FLIGHT_MAX,
+  IN_FLIGHT_MAX_OF_TENANT,
+} from '../../../../internal/webhooks/courier/endpoint-queues.js'
 import { NO_HEALTH } from '../../../../internal/webhooks/health.js'
 
 const PER_ENDPOINT = 8
@@ -11,33 +15,33 @@ interface Begun {
   readonly end: () => void
 }
 
-let lanes: Lanes
+let queues: EndpointQueues
 /** In the order in which they began. */
 let begun: Begun[]
 let underWay: Set<Begun>
 /** By endpoint, the numbers of those that were put off. */
-let putOff: Map<string, number[]>
+let park: Map<string, number[]>
 beforeEach(() => {
-  lanes = new Lanes({
+  queues = new EndpointQueues({
     inFlightPerEndpoint: PER_ENDPOINT,
     healthOf: () => NO_HEALTH,
     writeHealth: async () => undefined,
   })
   begun = []
   underWay = new Set()
-  putOff = new Map()
+  park = new Map()
 })
-afterEach(() => lanes.close())
+afterEach(() => queues.close())
 
 const OWNER = {}
 
 /** Tasks for an endpoint that has answered so often that it gets all it may get at once. */
 function give(tenantId: string, endpoint: string, count: number): void {
   const to = { tenantId, endpointId: `${tenantId}.${endpoint}` }
-  const lane = lanes.of(to)
-  for (let i = 0; i < PER_ENDPOINT; i++) lane.succeeded(0)
+  const queue = queues.of(to)
+  for (let i = 0; i < PER_ENDPOINT; i++) queue.succeeded(0)
   for (let number = 0; number < count; number++) {
-    lanes.add(to, {
+    queues.add(to, {
       owner: OWNER,
       readAt: performance.now(),
       mayStart: () => true,
@@ -53,7 +57,7 @@ function give(tenantId: string, endpoint: string, count: number): void {
         begun.push(attempt)
         underWay.add(attempt)
       },
-      putOff: () => putOff.set(to.endpointId, [...(putOff.get(to.endpointId) ?? []), number]),
+      park: () => park.set(to.endpointId, [...(park.get(to.endpointId) ?? []), number]),
     })
   }
 }
@@ -106,25 +110,25 @@ test('a tenant that has too much waiting keeps what is oldest, and its endpoints
   give('three', 'alone', PER_ENDPOINT + 20)
   give('three', 'other', PER_ENDPOINT + 30)
 
-  lanes.putOffBeyond(OWNER, 50)
+  queues.parkBeyond(OWNER, 50)
 
   const range = (from: number, count: number): number[] => Array.from({ length: count }, (_, i) => from + i)
-  expect([...putOff].sort()).toEqual([
+  expect([...park].sort()).toEqual([
     ['one.busier', range(PER_ENDPOINT + 23, 67)],
     ['one.busy', range(PER_ENDPOINT + 22, 38)],
     ['two.alone', range(PER_ENDPOINT + 50, 20)],
   ])
 })
 
-describe('a lane whose work was taken out', () => {
-  const emptyLane = (tenantId: string, endpoint: string): void => {
-    const lane = lanes.of({ tenantId, endpointId: `${tenantId}.${endpoint}` })
-    lanes.putOff(OWNER, (one) => (one === lane ? one.takeBeyond(0) : []))
+describe('a queue whose work was taken out', () => {
+  const emptyQueue = (tenantId: string, endpoint: string): void => {
+    const queue = queues.of({ tenantId, endpointId: `${tenantId}.${endpoint}` })
+    queues.park(OWNER, (one) => (one === queue ? one.takeBeyond(0) : []))
   }
 
   test('while its tenant was at its limit does not keep the place from those behind it', () => {
     giveMany('one', 66, 8)
-    emptyLane('one', '64')
+    emptyQueue('one', '64')
 
     endFirstOf('one')
 
@@ -137,7 +141,7 @@ describe('a lane whose work was taken out', () => {
     for (const tenant of ['two', 'three', 'four']) giveMany(tenant, 64, 8)
     giveMany('late', 1, 1)
     endFirstOf('one')
-    emptyLane('one', '64')
+    emptyQueue('one', '64')
 
     endFirstOf('late')
 

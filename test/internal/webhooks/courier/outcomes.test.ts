@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { RETRY_MAXIMA_MS, RETRY_STOP_MS } from '../../../../internal/config/webhook-retries.js'
-import { putOff } from '../../../../internal/webhooks/courier/deliver.js'
+import { park } from '../../../../internal/webhooks/courier/outcomes.js'
 import { type Delivery, untried } from '../../../../internal/webhooks/delivery.js'
 
 const NOW_MS = Date.parse('2026-11-21T09:30:00Z')
@@ -24,8 +24,8 @@ const delivery = (more: Partial<Delivery> = {}): Delivery => ({
 })
 
 test('the time of a delivery does not run while it is put off before its first attempt', () => {
-  const first = putOff(delivery(), deps(NOW_MS))
-  const next = putOff(delivery({ parks: 1, parkedAtMs: NOW_MS }), deps(NOW_MS + RETRY_STOP_MS + 1))
+  const first = park(delivery(), deps(NOW_MS))
+  const next = park(delivery({ parks: 1, parkedAtMs: NOW_MS }), deps(NOW_MS + RETRY_STOP_MS + 1))
 
   expect(first).toMatchObject({ kind: 'again', delivery: { parks: 1, startedAtMs: undefined, parkedAtMs: NOW_MS } })
   expect(next).toMatchObject({ kind: 'again', delivery: { parks: 2, startedAtMs: undefined, parkedAtMs: NOW_MS } })
@@ -35,19 +35,19 @@ test('one that was never tried is given up in the end, so that it does not come 
   const parked = delivery({ parks: 900, parkedAtMs: NOW_MS })
   const endMs = NOW_MS + 3 * RETRY_STOP_MS
 
-  expect(putOff(parked, deps(endMs)).kind).toBe('again')
-  expect(putOff(parked, deps(endMs + 1))).toMatchObject({ kind: 'dead_lettered', record: { reason: 'expired' } })
+  expect(park(parked, deps(endMs)).kind).toBe('again')
+  expect(park(parked, deps(endMs + 1))).toMatchObject({ kind: 'dead_lettered', record: { reason: 'expired' } })
 })
 
 test('one that was tried is put off until its stop, and then given up', () => {
   const tried = delivery({ attempts: 3, startedAtMs: NOW_MS })
   const stopMs = NOW_MS + RETRY_STOP_MS
 
-  expect(putOff(tried, deps(stopMs))).toMatchObject({
+  expect(park(tried, deps(stopMs))).toMatchObject({
     kind: 'again',
     delivery: { attempts: 3, parks: 1, startedAtMs: NOW_MS, parkedAtMs: undefined },
   })
-  expect(putOff(tried, deps(stopMs + 1))).toMatchObject({
+  expect(park(tried, deps(stopMs + 1))).toMatchObject({
     kind: 'dead_lettered',
     record: { attempt: 4, reason: 'expired', nextAttemptAtMs: null },
   })
