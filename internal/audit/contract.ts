@@ -17,7 +17,9 @@ const auditRecord = z
     }),
     action: z.enum(AUDIT_ACTIONS),
     target: z.string().nullable().meta({ description: 'Id of the object of the action.' }),
-    outcome: z.enum(AUDIT_OUTCOMES).meta({ description: '`refused`: rejected (4xx). `failed`: could not be performed (5xx).' }),
+    outcome: z
+      .enum(AUDIT_OUTCOMES)
+      .meta({ description: '`refused`: rejected (4xx). `failed`: could not be performed (5xx).' }),
     error_code: z.enum(Object.keys(PROBLEMS)).nullable(),
     trace_id: z.string(),
     source_address: z.string().nullable(),
