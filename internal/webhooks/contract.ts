@@ -89,11 +89,9 @@ export type ShownWebhook = z.infer<typeof webhook>
 
 const withSecret = webhook
   .extend({
-    signing_secret: z
-      .string()
-      .meta({
-        description: 'Key of the signature of deliveries, to be used as is, including its prefix. Shown only once.',
-      }),
+    signing_secret: z.string().meta({
+      description: 'Key of the signature of deliveries, to be used as is, including its prefix. Shown only once.',
+    }),
   })
   .meta({ id: 'WebhookWithSecret' })
 

@@ -136,7 +136,7 @@ describe('the delivery log of an endpoint', () => {
     expect(refused.json.errors).toEqual([{ pointer: `/${name}`, detail: expect.any(String) }])
   })
 
-  test('refuses what it does not know, what stands twice, and a cursor of other filters', async () => {
+  test('refuses unknown and repeated parameters, and a cursor of other filters', async () => {
     const path = `/api/v1/webhooks/${ENDPOINT}/deliveries`
     const cursor = (await asked({ outcome: 'retried', limit: '2' })).json.page.next_cursor
 
@@ -149,7 +149,7 @@ describe('the delivery log of an endpoint', () => {
     expect([foreign.status, foreign.json.error_code]).toEqual([400, 'INVALID_CURSOR'])
   })
 
-  test('is there when the endpoint was removed, and for its tenant alone', async () => {
+  test('is kept after the endpoint is deleted, and visible only to its tenant', async () => {
     const path = `/api/v1/webhooks/${REMOVED}/deliveries`
 
     const first = await manager('GET', `${path}?limit=7`)
@@ -166,7 +166,7 @@ describe('the delivery log of an endpoint', () => {
     ])
   })
 
-  test('is empty for an endpoint that was sent nothing, and not found for one that never was', async () => {
+  test('is empty for an endpoint without deliveries, and not found for one that never existed', async () => {
     const empty = await manager('GET', `/api/v1/webhooks/${SILENT}/deliveries`)
     const none = await manager('GET', `/api/v1/webhooks/${idOf('whk', 9)}/deliveries`)
 

@@ -48,7 +48,7 @@ const deliveries: fc.Arbitrary<readonly Delivery[]> = fc
 const plain = (all: readonly Delivery[]) =>
   all.map(({ body, ...rest }) => ({ ...rest, body: createHash('sha256').update(body).digest('hex') }))
 
-test('deliveries come out of their groups as they went in, in their order, and every group fits into a message', () => {
+test('deliveries are decoded from groups unchanged and in order, and every group fits into a message', () => {
   fc.assert(
     fc.property(deliveries, (all) => {
       const groups = groupsOf(all)
@@ -62,7 +62,7 @@ test('deliveries come out of their groups as they went in, in their order, and e
   )
 })
 
-test('a delivery alone is read as a group of one', () => {
+test('a single encoded delivery is decoded as a group of one', () => {
   fc.assert(
     fc.property(deliveries, (all) => {
       for (const one of all.slice(0, 3)) expect(plain(decodeDeliveries(encodeDelivery(one)))).toEqual(plain([one]))
@@ -71,7 +71,7 @@ test('a delivery alone is read as a group of one', () => {
   )
 })
 
-test('what is no group is refused', () => {
+test('bytes that are not a group of deliveries are refused', () => {
   const [whole] = groupsOf([
     {
       id: 'dlv_1',

@@ -31,7 +31,7 @@ const opened = (log: FanOutDeps['log']) =>
     log,
   }).open()
 
-test('events that fell out of the log before they were read are told to the operator', async () => {
+test('events that the stream discarded before they were read are logged for the operator', async () => {
   expect(await told([5, 6], 4)).toEqual([])
   expect(await told([1], 0)).toEqual([])
   expect(await told([8, 9], 4)).toEqual([{ lost: 3, from_sequence: 5 }])

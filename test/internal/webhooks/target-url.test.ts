@@ -5,7 +5,7 @@ import { readTarget, type TargetRules } from '../../../internal/webhooks/target-
 const RULES: TargetRules = { ports: [443, 8443], allowsPrivateNames: false, ownHosts: ['api.example.com'] }
 const read = (text: string) => readTarget(text, RULES)
 
-test('an address is taken apart in its canonical form', () => {
+test('a target URL is split in its canonical form', () => {
   expect(read('HTTPS://Hooks.Example.COM.:8443/in/../to?a=b#part')).toEqual({
     href: 'https://hooks.example.com:8443/to?a=b',
     origin: 'https://hooks.example.com:8443',
@@ -85,7 +85,7 @@ describe('a host that is an address', () => {
   )
 })
 
-test('names without a public host may be tried where networks besides the public ones are allowed', () => {
+test('private host names are accepted if the operator allows non-public networks', () => {
   expect(readTarget('https://localhost:8443/', { ...RULES, allowsPrivateNames: true })).toMatchObject({
     hostname: 'localhost',
   })

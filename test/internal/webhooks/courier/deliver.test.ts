@@ -95,7 +95,7 @@ async function attempted(given: Delivery, { copy, bucket }: Given) {
   return { kind: outcome.kind, sent: sent.map(({ body }) => Buffer.from(body).toString()), reads }
 }
 
-test('what goes to an endpoint that the copy knows as verified is sent without a look into the bucket', async () => {
+test('a delivery to an endpoint that is verified in the mirror is sent without reading the bucket', async () => {
   const made = await attempted(delivery(), { copy: VERIFIED, bucket: undefined })
 
   expect(made).toEqual({ kind: 'acknowledged', sent: ['{}'], reads: 0 })
@@ -110,7 +110,7 @@ test.each([
   expect(made).toEqual({ kind: 'acknowledged', sent: ['{}'], reads: 1 })
 })
 
-test('a new challenge is sent though the copy still holds the one before', async () => {
+test('a new challenge is sent even while the mirror still has the previous one', async () => {
   const made = await attempted(challengeOf('two'), { copy: challenged('one'), bucket: challenged('two') })
 
   expect(made.sent).toEqual([expect.stringContaining('text of two')])

@@ -37,7 +37,7 @@ const signs = (secret: string, { headers, text }: Received): boolean => {
 }
 const ofEndpoint = (id: string) => (row: { readonly endpointId: string }) => row.endpointId === id
 
-test('an event arrives once, in its envelope, signed over its exact bytes, and is logged', async () => {
+test('an event is delivered once, in its envelope, signed over its exact bytes, and logged', async () => {
   const { id, secret } = await world.endpoint(at('/in?a=b'))
 
   const [cause = ''] = await world.tell(1)
@@ -73,7 +73,7 @@ test('an event arrives once, in its envelope, signed over its exact bytes, and i
   })
 })
 
-test('an endpoint gets the types that it subscribes to, of its own tenant, after it was verified', async () => {
+test('an endpoint gets only its own tenant’s events, of subscribed types, published after its verification', async () => {
   const [before = ''] = await world.tell(1)
   await world.endpoint(at('/mine'))
   await world.endpoint(at('/others'), { tenant_id: 'tnt_two' })
@@ -98,7 +98,7 @@ test('an endpoint gets the types that it subscribes to, of its own tenant, after
 })
 
 describe('an attempt that fails', () => {
-  test('is made again with the same bytes, signed anew, until a 2xx of whatever number', async () => {
+  test('is repeated with the same bytes and a new signature until any 2xx response', async () => {
     const { id, secret } = await world.endpoint(at())
     receiver.answer = (response) => void response.writeHead(receiver.received.length < 3 ? 500 : 299).end('no')
 
@@ -143,7 +143,7 @@ describe('an attempt that fails', () => {
     await elsewhere.close()
   })
 
-  test('waits as long as a receiver asks that is busy', async () => {
+  test('is repeated after the Retry-After of a busy receiver', async () => {
     const { id } = await world.endpoint(at())
     receiver.answer = (response) =>
       void (
@@ -158,7 +158,7 @@ describe('an attempt that fails', () => {
     expect((first?.nextAttemptAtMs ?? 0) - (first?.attemptedAtMs ?? 0)).toBeGreaterThanOrEqual(1_000)
   })
 
-  test('by a reset is told as a lost connection', async () => {
+  test('because of a connection reset has reason connection', async () => {
     const { id } = await world.endpoint(at())
     receiver.answer = (response) =>
       void (receiver.received.length === 1 ? response.destroy() : response.writeHead(200).end())
@@ -172,7 +172,7 @@ describe('an attempt that fails', () => {
     ])
   })
 
-  test('by a receiver that says nothing ends with its time', async () => {
+  test('because the receiver does not respond ends at the timeout', async () => {
     const { id } = await world.endpoint(at())
     receiver.answer = (response) => void (receiver.received.length > 1 && response.writeHead(200).end())
 
@@ -184,7 +184,7 @@ describe('an attempt that fails', () => {
     expect(logged[0]?.latencyMs).toBeLessThan(6_000)
   })
 
-  test('by a certificate for another host, or of nobody who is trusted, is told as such', async () => {
+  test('because of a certificate for another host, or from an untrusted authority, has reason tls', async () => {
     const { id } = await world.endpoint(`https://other.example.org:${receiver.port}/`)
 
     await world.tell(1)
@@ -194,7 +194,7 @@ describe('an attempt that fails', () => {
     expect(receiver.received).toEqual([])
   })
 
-  test('since nobody listens, or the host has no address, is one like any other', async () => {
+  test('because of a refused connection or an unresolved host is retried like any other', async () => {
     await receiver.close()
     const { id: nobody } = await world.endpoint(at())
     world.names.set('nowhere.example.com', undefined)
@@ -211,8 +211,8 @@ describe('an attempt that fails', () => {
   })
 })
 
-describe('an answer', () => {
-  test('of endless length is acknowledged by its status and read no further than 64 KiB', async () => {
+describe('a response', () => {
+  test('of endless length is acknowledged by its status, and only 64 KiB are read', async () => {
     const { id } = await world.endpoint(at())
     let written = 0
     receiver.answer = (response) => {
@@ -233,7 +233,7 @@ describe('an answer', () => {
     expect(written).toBeLessThan(8 * 1024 * 1024)
   })
 
-  test('that comes drop by drop is acknowledged by its status, and costs no more than the time of an attempt', async () => {
+  test('that trickles in is acknowledged by its status, and takes no longer than the timeout of an attempt', async () => {
     const { id } = await world.endpoint(at())
     receiver.answer = (response) => {
       response.writeHead(200)
@@ -250,7 +250,7 @@ describe('an answer', () => {
 })
 
 describe('the connection', () => {
-  test('is kept for the next event while the host still has its address', async () => {
+  test('is reused for the next event while the host still has its address', async () => {
     const { id } = await world.endpoint(at())
     for (let i = 1; i <= 5; i++) {
       await world.tell(1)
@@ -261,7 +261,7 @@ describe('the connection', () => {
     expect(receiver.connections()).toBe(1)
   })
 
-  test('goes to the address that was checked, whatever the name server says to the next question', async () => {
+  test('goes to the checked address, whatever the name server answers next', async () => {
     const other = await launchReceiver({ host: '127.0.0.2', port: receiver.port })
     world.names.set('rebinding.example.com', ['127.0.0.1'])
     const { id } = await world.endpoint(`https://rebinding.example.com:${receiver.port}/`)
@@ -282,7 +282,7 @@ describe('the connection', () => {
     await other.close()
   })
 
-  test('is not made, nor used again, when the host has an address that may not be called: the event is dead at once', async () => {
+  test('is neither opened nor reused when the host has a disallowed address: the event is dead-lettered at once', async () => {
     const name = 'moved.example.com'
     world.names.set(name, ['127.0.0.1'])
     const { id } = await world.endpoint(`https://${name}:${receiver.port}/`)
@@ -305,13 +305,13 @@ describe('the connection', () => {
   })
 })
 
-describe('what may not leave the tenant’s region', () => {
+describe('an event that may not leave the tenant’s region', () => {
   const letters = async (id: string): Promise<number[]> => {
     const { state } = await world.broker.manager.streams.info('DEADLETTERS', { subjects_filter: `deadletters.${id}` })
     return Object.values(state.subjects ?? {})
   }
 
-  test('is not sent once the region is known, though it was registered before: the event is dead at once', async () => {
+  test('is dead-lettered at once when the region is set, even for an endpoint that was registered before', async () => {
     const tenantId = 'tnt_settles'
     const { id } = await world.endpoint(at(), { tenant_id: tenantId, residency_region: 'us-east-1' })
     await world.tell(1, tenantId)
@@ -341,7 +341,7 @@ describe('what may not leave the tenant’s region', () => {
     }
   })
 
-  test('is not sent to a receiver that nobody located, nor for a tenant that nobody knows', async () => {
+  test('is not sent to a receiver without a region, nor for an unknown tenant', async () => {
     world.homes.set('tnt_settled', 'eu-central-1').set('tnt_gone', undefined)
     const { id: nowhere } = await world.endpoint(at(), { tenant_id: 'tnt_settled' })
     const { id: within } = await world.endpoint(at('/within'), {
@@ -363,7 +363,7 @@ describe('what may not leave the tenant’s region', () => {
   })
 })
 
-test('the schedule ends in a dead letter, and no attempt follows', async () => {
+test('the retry schedule ends in a dead letter, and no attempt follows', async () => {
   const { id } = await world.endpoint(at())
   receiver.answer = (response) => void response.writeHead(503).end()
 

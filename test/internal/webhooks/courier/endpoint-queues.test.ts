@@ -67,7 +67,7 @@ const giveMany = (tenantId: string, endpoints: number, count: number): void => {
 const countOf = (tenantId: string): number => [...underWay].filter((one) => one.tenantId === tenantId).length
 const endFirstOf = (tenantId: string): void => [...underWay].find((one) => one.tenantId === tenantId)?.end()
 
-test('a tenant has at most a quarter of the process under way, and another gets what is its at once', () => {
+test('a tenant has at most a quarter of the process’s attempts in flight, and another tenant’s start at once', () => {
   for (const tenant of ['one', 'two', 'three']) giveMany(tenant, 100, 16)
   giveMany('late', 1, 16)
 
@@ -75,7 +75,7 @@ test('a tenant has at most a quarter of the process under way, and another gets 
   expect(countOf('late')).toBe(PER_ENDPOINT)
 })
 
-test('the endpoints of a tenant that is at its limit get each place that becomes free in turn', () => {
+test('the endpoints of a tenant at its limit share freed capacity in turn', () => {
   giveMany('one', 100, 16)
   const full = begun.length
   const first = begun.slice(0, full)
@@ -90,7 +90,7 @@ test('the endpoints of a tenant that is at its limit get each place that becomes
   )
 })
 
-test('a place in the process that becomes free goes to a tenant that waits for one, not to one that has its share', () => {
+test('capacity that the process frees goes to a waiting tenant, not to one at its limit', () => {
   for (const tenant of ['one', 'two', 'three', 'four']) giveMany(tenant, 100, 16)
   giveMany('late', 1, 1)
   expect([underWay.size, countOf('late')]).toEqual([IN_FLIGHT_MAX, 0])
@@ -102,7 +102,7 @@ test('a place in the process that becomes free goes to a tenant that waits for o
   expect([countOf('late'), countOf('two')]).toEqual([0, IN_FLIGHT_MAX_OF_TENANT])
 })
 
-test('a tenant that has too much waiting keeps what is oldest, and its endpoints share that evenly', () => {
+test('a tenant with too many waiting attempts keeps the oldest, divided evenly among its endpoints', () => {
   give('one', 'busy', PER_ENDPOINT + 60)
   give('one', 'quiet', PER_ENDPOINT + 5)
   give('one', 'busier', PER_ENDPOINT + 90)
@@ -120,13 +120,13 @@ test('a tenant that has too much waiting keeps what is oldest, and its endpoints
   ])
 })
 
-describe('a queue whose work was taken out', () => {
+describe('a queue whose tasks were removed', () => {
   const emptyQueue = (tenantId: string, endpoint: string): void => {
     const queue = queues.of({ tenantId, endpointId: `${tenantId}.${endpoint}` })
     queues.park(OWNER, (one) => (one === queue ? one.takeBeyond(0) : []))
   }
 
-  test('while its tenant was at its limit does not keep the place from those behind it', () => {
+  test('while its tenant was at its limit does not block the queues behind it', () => {
     giveMany('one', 66, 8)
     emptyQueue('one', '64')
 
@@ -136,7 +136,7 @@ describe('a queue whose work was taken out', () => {
     expect(countOf('one')).toBe(IN_FLIGHT_MAX_OF_TENANT)
   })
 
-  test('while it waited for room in the process does not, either', () => {
+  test('while it waited for capacity of the process does not block the queues behind it', () => {
     giveMany('one', 66, 8)
     for (const tenant of ['two', 'three', 'four']) giveMany(tenant, 64, 8)
     giveMany('late', 1, 1)
@@ -150,7 +150,7 @@ describe('a queue whose work was taken out', () => {
   })
 })
 
-test('whatever ends when, no limit is exceeded, each endpoint gets its own in order, and all of it', () => {
+test('in any order of completion, no limit is exceeded and each endpoint gets all its deliveries in order', () => {
   const endpoints = 90
   const each = 25
   const tenants = ['one', 'two', 'three', 'four', 'five', 'six']

@@ -85,7 +85,7 @@ async function replay(
 }
 
 describe('verification', () => {
-  test('is sent whatever the endpoint subscribes to, and done by the echo: it then gets events from there on', async () => {
+  test('is sent regardless of the event types and completed by the echo; later events are then delivered', async () => {
     const courier = await world.courier()
     const { id } = await world.endpoint(at(), { status: 'pending' })
     receiver.answer = (response, received) =>
@@ -131,7 +131,7 @@ describe('verification', () => {
     await (await records()).delete(id)
   })
 
-  test('of a challenge that another has replaced is not sent any more', async () => {
+  test('does not send a challenge that was replaced by a newer one', async () => {
     const { id } = await world.endpoint(at(), { status: 'pending' })
     await challenge(id)
     await challenge(id)
@@ -145,7 +145,7 @@ describe('verification', () => {
   })
 })
 
-test('during a rotation a delivery verifies under the old and under the new secret', async () => {
+test('during a rotation, a delivery’s signatures verify with the old and the new secret', async () => {
   await world.courier()
   const { id, secret: old } = await world.endpoint(at())
   const next = formatSecret(randomBytes(32))
@@ -180,7 +180,7 @@ test('during a rotation a delivery verifies under the old and under the new secr
   expect([after && verifies(old, after), after && verifies(next, after)]).toEqual([false, true])
 })
 
-test('the whole schedule, at 1 : 10,000, comes to a dead letter, and its replay arrives, flagged and signed', async () => {
+test('the whole retry schedule, 10,000 times faster, ends in a dead letter, whose replay arrives flagged and signed', async () => {
   const scaled = { maximaMs: RETRY_MAXIMA_MS.map((ms) => Math.max(1, ms / 10_000)), stopMs: RETRY_STOP_MS / 10_000 }
   const courier = await world.courier({ rules: scaled })
   const { id, secret } = await world.endpoint(at())
@@ -224,7 +224,7 @@ test('the whole schedule, at 1 : 10,000, comes to a dead letter, and its replay 
 })
 
 describe('a replay', () => {
-  test('of an event, of sequences and of times brings what the endpoint subscribes to, unchanged but for the flag', async () => {
+  test('of an event, a sequence range or a time range delivers subscribed events, unchanged except for the flag', async () => {
     await world.courier()
     const { id } = await world.endpoint(at('/one'))
     const { id: later } = await world.endpoint(at('/later'), { events: ['export.failed'] })
@@ -264,7 +264,7 @@ describe('a replay', () => {
 })
 
 describe('an endpoint that hangs', () => {
-  test('delays nobody else, is tried with what is put off when it comes back, and shows it in its health', async () => {
+  test('delays no other endpoint, gets its parked deliveries when it recovers, and reports failures in its health', async () => {
     const courier = await world.courier({ timeoutMs: 1_500 })
     const hanging = await launchReceiver()
     let isHanging = true
@@ -296,7 +296,7 @@ describe('an endpoint that hangs', () => {
 })
 
 describe('several couriers', () => {
-  test('share the endpoints; what one that leaves had not sent, another sends, each event once', async () => {
+  test('share the endpoints; when one leaves, another sends its unsent deliveries, each once', async () => {
     // Nothing is to be sent again since this machine is slow.
     const patient = { timeoutMs: 30_000 }
     const [one, two] = [await world.courier(patient, 'one'), await world.courier(patient, 'two')]
@@ -317,7 +317,7 @@ describe('several couriers', () => {
   })
 })
 
-test('with one delivery in flight events arrive in the order of their sequence, which rises with their time', async () => {
+test('with one delivery in flight, events arrive in the order of their sequence and time', async () => {
   await world.courier({ inFlightPerEndpoint: 1, timeoutMs: 30_000 })
   await world.endpoint(at())
 

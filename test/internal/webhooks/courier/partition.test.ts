@@ -136,7 +136,7 @@ function start({ messages, deliver, failing = [], inFlightPerEndpoint = 8 }: Giv
   }
 }
 
-test('while an endpoint hangs all others of its part get what comes behind, and it keeps one delivery alone', async () => {
+test('while an endpoint hangs, all others of its partition get later deliveries, and only one of its own stays in flight', async () => {
   const toHanging = Array.from({ length: 30 }, (_, i) => deliveryTo('whk_hanging', i + 1))
   const toOthers = Array.from({ length: 300 }, (_, i) =>
     Array.from({ length: 100 }, (_, at) => deliveryTo(`whk_${at}`, 100 + i)),
@@ -183,7 +183,7 @@ describe('an endpoint that answers', () => {
     some.filter(({ endpointId }) => endpointId === id).map(({ sequence }) => sequence)
   const ascending = (sequences: readonly number[]): number[] => [...sequences].sort((one, next) => one - next)
 
-  test('gets all in order, however much waits for it', async () => {
+  test('gets all deliveries in order, however many wait', async () => {
     const arrived: number[] = []
     const { park, unsettled } = start({
       messages,
@@ -200,7 +200,7 @@ describe('an endpoint that answers', () => {
     expect(arrived).toEqual(all)
   })
 
-  test('but has held up others for long is put off what is youngest, and they get what is theirs', async () => {
+  test('but has stalled others for long has its newest deliveries parked, and the others get theirs', async () => {
     const arrived: Delivery[] = []
     const { park, unsettled } = start({
       messages: [...messages, [deliveryTo('whk_other', 20_000)]],
@@ -222,7 +222,7 @@ describe('an endpoint that answers', () => {
     expect(ascending([...busy, ...park.map(({ sequence }) => sequence)])).toEqual(all)
   })
 
-  test('and endpoints of a tenant that together have held up others for long are put off what is youngest of each', async () => {
+  test('shares the parking with its tenant’s other endpoints when they stall other tenants together', async () => {
     const endpoints = ['whk_a', 'whk_b', 'whk_c']
     const ofEvents = Array.from({ length: 3_000 }, (_, i) => endpoints.map((id) => deliveryTo(id, i)))
     const arrived: Delivery[] = []
