@@ -116,7 +116,7 @@ describe('a replay of a quarantined message', () => {
       },
     }
     await expect(replayQuarantined(message, dying)).rejects.toThrow('dead')
-    // The log has forgotten the id: it would take it again.
+    // The stream's duplicate window is over: it would store the id again.
     const late: ReplayDeps = {
       ...deps,
       publish: (subject, data, id, ...more) => broker.publish(subject, data, `${id}.forgotten`, ...more),

@@ -22,7 +22,7 @@ const REMOVED = idOf('whk', 2)
 const SILENT = idOf('whk', 3)
 const TYPES = ['apikey.rotated', 'export.completed', 'budget.threshold.crossed']
 
-/** An attempt a minute; of an event there are three, of as many outcomes. */
+/** One attempt per minute; three per event, each with another outcome. */
 const rowOf = (i: number, stated: Partial<AttemptRow> = {}): AttemptRow => ({
   tenantId: 'tnt_one',
   endpointId: ENDPOINT,
@@ -80,7 +80,7 @@ const at = (i: number): string => new Date(NOW_MS + i * 60_000).toISOString()
 const asked = (filters: Record<string, string>) =>
   manager('GET', `/api/v1/webhooks/${ENDPOINT}/deliveries?${new URLSearchParams(filters)}`)
 
-/** All pages, by their cursors. @returns which of the rows, in their order */
+/** Follows the cursors through all pages. @returns the rows' positions, in order */
 async function listed(filters: Record<string, string>): Promise<number[]> {
   const found: number[] = []
   for (let cursor: string | undefined, pages = 0; pages < 20; pages++) {

@@ -13,7 +13,7 @@ import { DELIVERIES } from '../../../streams/deliveries.js'
 
 const BODY_BYTES_MAX = 64 * 1024
 
-/** First attempts at events, each at some endpoints. */
+/** Deliveries without attempts, of several events to several endpoints each. */
 const deliveries: fc.Arbitrary<readonly Delivery[]> = fc
   .array(
     fc.record({
@@ -44,7 +44,7 @@ const deliveries: fc.Arbitrary<readonly Delivery[]> = fc
     ),
   )
 
-/** Comparing bodies byte by byte as arrays takes minutes. */
+/** Bodies as digests: comparing them as byte arrays takes minutes. */
 const plain = (all: readonly Delivery[]) =>
   all.map(({ body, ...rest }) => ({ ...rest, body: createHash('sha256').update(body).digest('hex') }))
 

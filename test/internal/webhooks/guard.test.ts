@@ -4,7 +4,7 @@ import { addressRule } from '../../../internal/webhooks/addresses.js'
 import { createGuard, type Guard } from '../../../internal/webhooks/guard.js'
 import { type DnsAnswer, type DnsServer, launchDnsServer } from '../../support/dns-server.js'
 
-/** Longer than anybody is given an answer that another has asked for. */
+/** Longer than an answer is shared. */
 const SHARED_MS_MAX = 21
 
 const answers = new Map<string, DnsAnswer>()
@@ -17,7 +17,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-/** Of an operator who allows some networks. */
+/** A guard of an operator who allows some networks. */
 const guardOf = (allowed: readonly string[] = []): Guard =>
   createGuard({
     isAllowed: addressRule(allowed),
@@ -83,7 +83,7 @@ test('continuous checks of a host do not wait: its answer is refreshed before it
   const asked = () => server.asked.filter((question) => question === 'busy.example.com A').length
   let waited = 0
 
-  // As long as a slow machine takes: where it stands still for longer than an answer is good for, somebody waits.
+  // On a slow machine, a stall longer than the sharing time makes a check wait: repeat until queries outnumber the waits.
   while (asked() <= waited + 3) {
     const answer = guard.check('busy.example.com')
     if (answer instanceof Promise) waited++

@@ -37,7 +37,7 @@ interface Published {
   readonly isScheduled: boolean
 }
 
-/** Carries an order out over a log of so many events. */
+/** Executes a replay order on a log with this many events. */
 async function replayed(selection: ReplaySelection, count: number, events: readonly string[] = ENDPOINT.events) {
   const published: Published[] = []
   const reads: LogRange[] = []

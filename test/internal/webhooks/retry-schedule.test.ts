@@ -92,7 +92,7 @@ describe('the next attempt', () => {
   })
 
   test('continues for about a day: nineteen of twenty chains use the whole retry period', () => {
-    // Dice that fall alike each time.
+    // A deterministic random source.
     let seed = 1
     const die = () => {
       seed = (seed * 48_271) % 2_147_483_647
@@ -106,7 +106,7 @@ describe('the next attempt', () => {
   })
 })
 
-/** Of a receiver that never answers: the attempts, milliseconds after the first. */
+/** The attempts at a receiver that never responds, in milliseconds after the first. */
 function attemptsAt(die: (attempt: number) => number): number[] {
   const chain: number[] = []
   for (let at: number | undefined = START_MS; at !== undefined && chain.length < 100; ) {

@@ -452,9 +452,9 @@ describe('a replay of one event', () => {
 
   test.each<readonly [string, () => Promise<AttemptRow[]>]>([
     ['knows nothing of it', async () => []],
-    ['knows it from another log of events', async () => [{ eventSequence: 4_000 } as AttemptRow]],
+    ['has it from another event log', async () => [{ eventSequence: 4_000 } as AttemptRow]],
     ['cannot be read', () => Promise.reject(new StoreAway('away'))],
-  ])('looks for it from the beginning when the delivery log %s', async (_, list) => {
+  ])('searches the log from the beginning when the delivery log %s', async (_, list) => {
     listAttempts = list
 
     expect(await replayed()).toMatchObject({ next: 1 })

@@ -40,7 +40,7 @@ const ofEndpoint = (id: string) => (row: { readonly endpointId: string }) => row
 test('an event is delivered once, in its envelope, signed over its exact bytes, and logged', async () => {
   const { id, secret } = await world.endpoint(at('/in?a=b'))
 
-  const [cause = ''] = await world.tell(1)
+  const [cause = ''] = await world.publishEvents(1)
   const [received] = await receiver.until(1)
   const [logged] = await courier.logged(1, ofEndpoint(id))
 
@@ -74,16 +74,16 @@ test('an event is delivered once, in its envelope, signed over its exact bytes, 
 })
 
 test('an endpoint gets only its own tenant’s events, of subscribed types, published after its verification', async () => {
-  const [before = ''] = await world.tell(1)
+  const [before = ''] = await world.publishEvents(1)
   await world.endpoint(at('/mine'))
   await world.endpoint(at('/others'), { tenant_id: 'tnt_two' })
   await world.endpoint(at('/types'), { events: ['export.failed'] })
   await world.endpoint(at('/pending'), { status: 'pending' })
 
-  const [cause = ''] = await world.tell(1)
-  const [foreign = ''] = await world.tell(1, 'tnt_two')
+  const [cause = ''] = await world.publishEvents(1)
+  const [foreign = ''] = await world.publishEvents(1, 'tnt_two')
   await receiver.until(2)
-  const [last = ''] = await world.tell(1)
+  const [last = ''] = await world.publishEvents(1)
   await receiver.until(3)
 
   expect(receiver.received.map(({ path, json }) => [path, json.data.new_key_id])).toEqual(
@@ -102,7 +102,7 @@ describe('an attempt that fails', () => {
     const { id, secret } = await world.endpoint(at())
     receiver.answer = (response) => void response.writeHead(receiver.received.length < 3 ? 500 : 299).end('no')
 
-    await world.tell(1)
+    await world.publishEvents(1)
     const received = await receiver.until(3)
     const logged = await courier.logged(3, ofEndpoint(id))
 
@@ -132,7 +132,7 @@ describe('an attempt that fails', () => {
           : response.writeHead(204)
       ).end()
 
-    await world.tell(1)
+    await world.publishEvents(1)
     const logged = await courier.logged(2, ofEndpoint(id))
 
     expect(logged.map(({ responseStatus, outcome }) => [responseStatus, outcome])).toEqual([
@@ -152,7 +152,7 @@ describe('an attempt that fails', () => {
           : response.writeHead(204)
       ).end()
 
-    await world.tell(1)
+    await world.publishEvents(1)
     const [first] = await courier.logged(2, ofEndpoint(id))
 
     expect((first?.nextAttemptAtMs ?? 0) - (first?.attemptedAtMs ?? 0)).toBeGreaterThanOrEqual(1_000)
@@ -163,7 +163,7 @@ describe('an attempt that fails', () => {
     receiver.answer = (response) =>
       void (receiver.received.length === 1 ? response.destroy() : response.writeHead(200).end())
 
-    await world.tell(1)
+    await world.publishEvents(1)
     const logged = await courier.logged(2, ofEndpoint(id))
 
     expect(logged.map(({ reason, responseStatus }) => [reason, responseStatus])).toEqual([
@@ -176,7 +176,7 @@ describe('an attempt that fails', () => {
     const { id } = await world.endpoint(at())
     receiver.answer = (response) => void (receiver.received.length > 1 && response.writeHead(200).end())
 
-    await world.tell(1)
+    await world.publishEvents(1)
     const logged = await courier.logged(2, ofEndpoint(id))
 
     expect(logged.map(({ reason }) => reason)).toEqual(['timeout', ''])
@@ -187,7 +187,7 @@ describe('an attempt that fails', () => {
   test('because of a certificate for another host, or from an untrusted authority, has reason tls', async () => {
     const { id } = await world.endpoint(`https://other.example.org:${receiver.port}/`)
 
-    await world.tell(1)
+    await world.publishEvents(1)
     const [logged] = await courier.logged(1, ofEndpoint(id))
 
     expect(logged).toMatchObject({ reason: 'tls', responseStatus: 0, outcome: 'retried' })
@@ -200,7 +200,7 @@ describe('an attempt that fails', () => {
     world.names.set('nowhere.example.com', undefined)
     const { id: nowhere } = await world.endpoint(`https://nowhere.example.com:${receiver.port}/`)
 
-    await world.tell(1)
+    await world.publishEvents(1)
 
     expect((await courier.logged(1, ofEndpoint(nobody)))[0]).toMatchObject({ reason: 'connection', outcome: 'retried' })
     expect((await courier.logged(1, ofEndpoint(nowhere)))[0]).toMatchObject({
@@ -226,7 +226,7 @@ describe('a response', () => {
       more()
     }
 
-    await world.tell(1)
+    await world.publishEvents(1)
     const [logged] = await courier.logged(1, ofEndpoint(id))
 
     expect(logged).toMatchObject({ outcome: 'acknowledged', responseStatus: 200 })
@@ -241,7 +241,7 @@ describe('a response', () => {
       response.once('close', () => clearInterval(timer))
     }
 
-    await world.tell(1)
+    await world.publishEvents(1)
     const [logged] = await courier.logged(1, ofEndpoint(id))
 
     expect(logged).toMatchObject({ outcome: 'acknowledged', responseStatus: 200 })
@@ -253,7 +253,7 @@ describe('the connection', () => {
   test('is reused for the next event while the host still has its address', async () => {
     const { id } = await world.endpoint(at())
     for (let i = 1; i <= 5; i++) {
-      await world.tell(1)
+      await world.publishEvents(1)
       await courier.logged(i, ofEndpoint(id))
     }
 
@@ -266,18 +266,18 @@ describe('the connection', () => {
     world.names.set('rebinding.example.com', ['127.0.0.1'])
     const { id } = await world.endpoint(`https://rebinding.example.com:${receiver.port}/`)
     receiver.answer = (response) => {
-      // The next question is answered with another address, which is allowed and listens on the same port.
+      // The next query gets another address, which is allowed and listens on the same port.
       world.names.set('rebinding.example.com', ['127.0.0.2'])
       response.writeHead(200).end()
     }
 
-    await world.tell(1)
+    await world.publishEvents(1)
     await courier.logged(1, ofEndpoint(id))
     const asked = world.dns.asked.filter((question) => question.startsWith('rebinding.example.com')).length
-    await world.tell(1)
+    await world.publishEvents(1)
     await courier.logged(2, ofEndpoint(id))
 
-    expect(asked).toBe(2) // once for each kind of address: nobody resolved again to connect
+    expect(asked).toBe(2) // once per address family: connecting did not resolve again
     expect([receiver.received.length, other.received.length]).toEqual([1, 1])
     await other.close()
   })
@@ -286,11 +286,11 @@ describe('the connection', () => {
     const name = 'moved.example.com'
     world.names.set(name, ['127.0.0.1'])
     const { id } = await world.endpoint(`https://${name}:${receiver.port}/`)
-    await world.tell(1)
+    await world.publishEvents(1)
     await courier.logged(1, ofEndpoint(id))
 
     world.names.set(name, ['127.0.0.1', '10.0.0.1'])
-    await world.tell(1)
+    await world.publishEvents(1)
     const [, logged] = await courier.logged(2, ofEndpoint(id))
 
     expect(logged).toMatchObject({
@@ -314,15 +314,15 @@ describe('an event that may not leave the tenant’s region', () => {
   test('is dead-lettered at once when the region is set, even for an endpoint that was registered before', async () => {
     const tenantId = 'tnt_settles'
     const { id } = await world.endpoint(at(), { tenant_id: tenantId, residency_region: 'us-east-1' })
-    await world.tell(1, tenantId)
+    await world.publishEvents(1, tenantId)
     await courier.logged(1, ofEndpoint(id))
 
     world.homes.set(tenantId, 'eu-central-1')
-    await world.tell(1, tenantId)
+    await world.publishEvents(1, tenantId)
     const [, logged] = await courier.logged(2, ofEndpoint(id))
     const health = await world.broker.bucket(WEBHOOK_HEALTH).then((bucket) => bucket.watch({ key: id }))
     world.homes.set(tenantId, null)
-    await world.tell(1, tenantId)
+    await world.publishEvents(1, tenantId)
     const [, , allowed] = await courier.logged(3, ofEndpoint(id))
 
     expect(logged).toMatchObject({
@@ -336,8 +336,8 @@ describe('an event that may not leave the tenant’s region', () => {
     expect(receiver.received).toHaveLength(2)
     expect(await letters(id)).toEqual([1])
     for await (const entry of health) {
-      const told = entry.json<StoredHealth>()
-      if (told.last_failure?.reason === 'residency_blocked') break
+      const current = entry.json<StoredHealth>()
+      if (current.last_failure?.reason === 'residency_blocked') break
     }
   })
 
@@ -350,8 +350,8 @@ describe('an event that may not leave the tenant’s region', () => {
     })
     const { id: gone } = await world.endpoint(at(), { tenant_id: 'tnt_gone', residency_region: 'eu-central-1' })
 
-    await world.tell(1, 'tnt_settled')
-    await world.tell(1, 'tnt_gone')
+    await world.publishEvents(1, 'tnt_settled')
+    await world.publishEvents(1, 'tnt_gone')
     const blocked = [...(await courier.logged(1, ofEndpoint(nowhere))), ...(await courier.logged(1, ofEndpoint(gone)))]
     await courier.logged(1, ofEndpoint(within))
 
@@ -367,7 +367,7 @@ test('the retry schedule ends in a dead letter, and no attempt follows', async (
   const { id } = await world.endpoint(at())
   receiver.answer = (response) => void response.writeHead(503).end()
 
-  await world.tell(1)
+  await world.publishEvents(1)
   const logged = await courier.logged(FAST_RULES.maximaMs.length + 1, ofEndpoint(id))
 
   expect(logged.map(({ outcome }) => outcome)).toEqual(['retried', 'retried', 'retried', 'dead_lettered'])

@@ -45,18 +45,18 @@ const acknowledged = (delivery: Delivery): Outcome => ({
 interface Given {
   readonly messages: readonly (readonly Delivery[])[]
   readonly deliver: PartitionDeps['deliver']
-  /** Endpoints that are known to fail. */
+  /** Endpoints with a failing health record. */
   readonly failing?: readonly string[]
   readonly inFlightPerEndpoint?: number
 }
 
 interface Started {
   readonly park: readonly Delivery[]
-  /** Resolves once these are all that the checkpoint says is not settled. */
+  /** Resolves once exactly these deliveries are unsettled in the checkpoint. */
   unsettled(ids: readonly string[]): Promise<void>
 }
 
-/** A part whose log holds these messages; its broker keeps everything in memory. */
+/** A partition whose log has these messages, with an in-memory broker. */
 function start({ messages, deliver, failing = [], inFlightPerEndpoint = 8 }: Given): Started {
   const entries = messages.map(
     (group, i): StoredEntry => ({
@@ -68,7 +68,7 @@ function start({ messages, deliver, failing = [], inFlightPerEndpoint = 8 }: Giv
     }),
   )
   const checkpoints = new Map<string, string>()
-  const looks = new Set<() => void>()
+  const checks = new Set<() => void>()
   const park: Delivery[] = []
   let revision = 0
   const queues = new EndpointQueues({
@@ -88,7 +88,7 @@ function start({ messages, deliver, failing = [], inFlightPerEndpoint = 8 }: Giv
     checkpoints: kept as unknown as KV,
     updateCheckpoint: async (key, text) => {
       checkpoints.set(key, text)
-      for (const look of looks) look()
+      for (const check of checks) check()
       return ++revision
     },
     readLog: async ({ stream, from, messagesMax }) =>
@@ -124,14 +124,14 @@ function start({ messages, deliver, failing = [], inFlightPerEndpoint = 8 }: Giv
     park,
     unsettled: (ids) =>
       new Promise((resolve) => {
-        const look = (): void => {
+        const check = (): void => {
           const text = checkpoints.get(deliveriesCheckpoint(PARTITION))
           if (text === undefined || leftOf(JSON.parse(text)).join() !== ids.join()) return
-          looks.delete(look)
+          checks.delete(check)
           resolve()
         }
-        looks.add(look)
-        look()
+        checks.add(check)
+        check()
       }),
   }
 }
@@ -157,11 +157,11 @@ test('while an endpoint hangs, all others of its partition get later deliveries,
   })
 
   await unsettled([toHanging[0]?.id ?? ''])
-  const underWay = hanging.length
+  const inFlight = hanging.length
   for (const answer of hanging) answer()
 
   expect(arrived.size).toBe(30_000)
-  expect(underWay).toBe(1)
+  expect(inFlight).toBe(1)
   expect(park.map(({ id }) => id).sort()).toEqual(
     toHanging
       .slice(1)
@@ -171,7 +171,7 @@ test('while an endpoint hangs, all others of its partition get later deliveries,
 })
 
 describe('an endpoint that answers', () => {
-  // What takes how long is a matter of the test and not of the machine.
+  // Durations depend on the test and not on the machine.
   beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'] }))
   afterEach(() => void vi.useRealTimers())
 
@@ -238,7 +238,7 @@ describe('an endpoint that answers', () => {
 
     await unsettled([])
 
-    // Its delivery is read at the latest when 1,000 are through, as there is room for 8,000 then.
+    // Its delivery is read after 1,000 others are settled at the latest, since up to 8,000 may be unsettled.
     expect(arrived.findIndex(({ tenantId }) => tenantId === 'tnt_two')).toBeLessThan(500)
     for (const id of endpoints) {
       const [got, later] = [sequencesTo(id, arrived), sequencesTo(id, park)]

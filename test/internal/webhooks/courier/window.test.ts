@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { DeliveryWindow } from '../../../../internal/webhooks/courier/window.js'
 
-/** Messages of a log, in their order, with gaps where other logs of the stream are; each of so many deliveries. */
+/** Messages of a log in order, with their number of deliveries, and with gaps where the stream has other logs' messages. */
 const log = fc
   .array(fc.record({ gap: fc.integer({ min: 1, max: 5 }), count: fc.integer({ min: 1, max: 7 }) }), {
     minLength: 1,
