@@ -22,7 +22,7 @@ test.each([
   '2001:200::1',
   '2000::',
   '3ffe::1',
-])('%s may be called', (address) => {
+])('address %s is allowed', (address) => {
   expect(isAllowed(address)).toBe(true)
 })
 
@@ -52,12 +52,12 @@ test.each([
   ['discard-only, segment routing, ORCHID', '100::1', '100:0:0:1::1', '5f00::1', '2001:20::1'],
   ['unique local and site-local', 'fc00::1', 'fd00:ec2::254', 'fec0::1'],
   ['not assigned', '1::1', '4000::1', 'e000::1'],
-])('%s may not be called', (_, ...addresses) => {
+])('addresses are refused: %s', (_, ...addresses) => {
   expect(addresses.filter(isAllowed)).toEqual([])
 })
 
 test.each(['', 'localhost', '0177.0.0.1', '0x7f.1', '2130706433', '127.1', '8.8.8.8 ', '[::1]', '8.8.8.8/32', '1.2.3'])(
-  'what is no address as a resolver writes it may not be called: %j',
+  'a text that is not in a resolver’s form of an address is refused: %j',
   (text) => {
     expect(isAllowed(text)).toBe(false)
   },
@@ -102,7 +102,7 @@ describe('networks that the operator allows', () => {
   })
 
   test.each(['', '127.0.0.1', '127.0.0.1/33', '::1/129', 'a/8', '127.0.0.1/8/8', '127.0.0.1/-1'])(
-    '%j is no network',
+    '%j is not a valid network',
     (text) => {
       expect(parseNetwork(text)).toBeUndefined()
     },

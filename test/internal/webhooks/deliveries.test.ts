@@ -97,22 +97,22 @@ describe('the delivery log of an endpoint', () => {
   test.each<readonly [string, Record<string, string>, (row: AttemptRow) => boolean]>([
     ['no filter', {}, () => true],
     ['an event', { event_id: idOf('evt', 4) }, ({ eventId }) => eventId === idOf('evt', 4)],
-    ['an event that it was never sent', { event_id: idOf('evt', 200) }, () => false],
+    ['an event that was never sent to it', { event_id: idOf('evt', 200) }, () => false],
     ['a type', { event_type: 'export.completed' }, ({ eventType }) => eventType === 'export.completed'],
-    ['a type that it was never sent', { event_type: 'anomaly.detected' }, () => false],
+    ['a type that was never sent to it', { event_type: 'anomaly.detected' }, () => false],
     ...ATTEMPT_OUTCOMES.map(
       (wanted) => [wanted, { outcome: wanted }, ({ outcome }: AttemptRow) => outcome === wanted] as const,
     ),
-    ['a beginning, which is within', { from: at(20) }, ({ latencyMs }) => latencyMs >= 20],
-    ['an end, which is not', { to: at(20) }, ({ latencyMs }) => latencyMs < 20],
+    ['a start time, inclusive', { from: at(20) }, ({ latencyMs }) => latencyMs >= 20],
+    ['an end time, exclusive', { to: at(20) }, ({ latencyMs }) => latencyMs < 20],
     ['a period', { from: at(10), to: at(25) }, ({ latencyMs }) => latencyMs >= 10 && latencyMs < 25],
-    ['a period in which nothing was', { from: at(25), to: at(10) }, () => false],
+    ['a period without attempts', { from: at(25), to: at(10) }, () => false],
     [
       'all of them at once',
       { event_id: idOf('evt', 4), event_type: TYPES[1] ?? '', outcome: 'retried', from: at(0), to: at(60) },
       ({ eventId, outcome }) => eventId === idOf('evt', 4) && outcome === 'retried',
     ],
-  ])('by %s has every attempt of its own once, the newest first', async (_, filters, isWanted) => {
+  ])('filtered by %s has every matching attempt once, newest first', async (_, filters, isWanted) => {
     const expected = ROWS.filter(isWanted)
       .map(({ latencyMs }) => latencyMs)
       .reverse()
@@ -129,7 +129,7 @@ describe('the delivery log of an endpoint', () => {
     ['from', 'yesterday'],
     ['to', '2026-11-21'],
     ['limit', '0'],
-  ])('refuses %s=%s and points at it', async (name, value) => {
+  ])('refuses %s=%s and names the parameter', async (name, value) => {
     const refused = await asked({ [name]: value })
 
     expect([refused.status, refused.json.error_code]).toEqual([400, 'INVALID_FILTER'])

@@ -43,7 +43,7 @@ test.each([
   ['a private one of the other kind', ['8.8.8.8', '::1']],
   ['metadata', ['169.254.169.254']],
   ['a private one in IPv6 clothes', ['::ffff:7f00:1']],
-])('a host with %s is not allowed', async (_, addresses) => {
+])('a host with %s is disallowed', async (_, addresses) => {
   expect(await checked('two.example.com', addresses)).toEqual({ kind: 'disallowed' })
 })
 

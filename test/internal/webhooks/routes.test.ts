@@ -187,7 +187,7 @@ describe('a registered endpoint', () => {
     'https://user@hooks.example.com/',
     'https://api.example.com/',
     'hooks.example.com',
-  ])('is refused with an address that may not be called, not stored, and written down: %s', async (url) => {
+  ])('is refused, not stored, and audited if its URL is not allowed: %s', async (url) => {
     const before = (await manager('GET', `${PATH}?limit=200`)).json.data.length
     const audited = gateway.audited.length
 
@@ -211,7 +211,7 @@ describe('a registered endpoint', () => {
     ['no events', { events: [] }],
     ['an unknown event', { events: ['budget.exploded'] }],
     ['no address', { url: undefined }],
-    ['an address that is no text', { url: 5 }],
+    ['a URL that is not a string', { url: 5 }],
   ])('is refused with %s', async (_, stated) => {
     expect(refusalOf(await admin('POST', PATH, wanted(stated)))).toEqual([422, 'VALIDATION_FAILED'])
   })

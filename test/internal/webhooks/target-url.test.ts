@@ -57,7 +57,7 @@ test.each([
   ['too long', `https://hooks.example.com/${'a'.repeat(2_048)}`],
   ['none', 'hooks.example.com'],
   ['none', ''],
-])('an address %s is refused: %j', (_, text) => {
+])('a target URL %s is refused: %j', (_, text) => {
   expect(typeof read(text)).toBe('string')
 })
 
@@ -73,7 +73,7 @@ describe('a host that is an address', () => {
     ['https://127.0.0.1./', '127.0.0.1'],
     ['https://[::ffff:127.0.0.1]/', '::ffff:7f00:1'],
     ['https://[0:0:0:0:0:0:0:1]/', '::1'],
-  ])('%s is judged as %s, however it is spelt', (text, hostname) => {
+  ])('%s is checked as its normalised host %s', (text, hostname) => {
     expect(read(text)).toMatchObject({ hostname })
   })
 

@@ -85,7 +85,7 @@ test('a receiver that closes each connection gets a new one per attempt', async 
 test.each([
   { headers: {}, connections: 1 },
   { headers: { connection: 'close' }, connections: 20 },
-])('what is made while an answer ends goes over its connection, where the receiver keeps it', async (receives) => {
+])('an attempt made when a response ends reuses its connection if the receiver keeps it open', async (receives) => {
   receiver.answer = (response) => void response.writeHead(204, receives.headers).end()
 
   await new Promise<void>((resolve) => {

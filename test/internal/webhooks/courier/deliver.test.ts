@@ -104,7 +104,7 @@ test('a delivery to an endpoint that is verified in the mirror is sent without r
 test.each([
   ['does not know', undefined],
   ['knows as pending', challenged('one')],
-])('an event for an endpoint that a copy which lags %s is delivered, not dropped', async (_, copy) => {
+])('an event for an endpoint that a lagging mirror %s is delivered, not dropped', async (_, copy) => {
   const made = await attempted(delivery(), { copy, bucket: VERIFIED })
 
   expect(made).toEqual({ kind: 'acknowledged', sent: ['{}'], reads: 1 })
@@ -117,9 +117,9 @@ test('a new challenge is sent even while the mirror still has the previous one',
 })
 
 test.each([
-  ['that is gone', undefined],
+  ['that was deleted', undefined],
   ['that is pending', challenged('one')],
   ['of another tenant', { ...VERIFIED, tenant_id: 'tnt_two' }],
-])('nothing is sent to an endpoint %s', async (_, bucket) => {
+])('the courier sends nothing to an endpoint %s', async (_, bucket) => {
   expect(await attempted(delivery(), { copy: undefined, bucket })).toMatchObject({ kind: 'dropped', sent: [] })
 })

@@ -122,7 +122,7 @@ describe('an attempt that fails', () => {
     ['a redirect', 302, 'status'],
     ['gone', 410, 'status'],
     ['not modified', 304, 'status'],
-  ])('by %s is one like any other, and nobody is led elsewhere', async (_, status) => {
+  ])('because of %s is retried like any other, and no redirect is followed', async (_, status) => {
     const elsewhere = await launchReceiver()
     const { id } = await world.endpoint(at())
     receiver.answer = (response) =>

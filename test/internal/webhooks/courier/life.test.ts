@@ -117,7 +117,7 @@ describe('verification', () => {
     ['no JSON', 'challenge'],
     ['a list', '["challenge"]'],
     ['too much', `{"pad":"${'x'.repeat(5_000)}","challenge":"CHALLENGE"}`],
-  ])('is not done by %s', async (_, answer) => {
+  ])('is not completed by %s', async (_, answer) => {
     const courier = await world.courier()
     const { id } = await world.endpoint(at(), { status: 'pending' })
     receiver.answer = (response, { json }) =>
