@@ -44,10 +44,10 @@ export const brokerProblem = (cause: unknown): Problem | undefined =>
 /** A stream did not store a message: no reply, or the stream is full. */
 export class NotStored extends Error {}
 
-/** This process's copy of a KV bucket lags behind the bucket. */
+/** This process's mirror of a KV bucket lags behind the bucket. */
 export class MirrorBehind extends Error {}
 
-/** The KV watch that keeps a copy of a bucket up to date has ended. */
+/** The KV watch that keeps the mirror of a bucket up to date has ended. */
 export class KvWatchLost extends Error {
   readonly bucket: string
 

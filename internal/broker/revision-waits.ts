@@ -4,7 +4,7 @@ import { MirrorBehind } from './errors.js'
 const RENEW_AFTER_MS = 1_000
 const REACHED_AFTER_MS_MAX = 5_000
 
-/** The newest revision that a copy of a bucket holds, and the callers that wait for a later one. */
+/** The newest revision that the mirror of a bucket holds, and the callers that wait for a later one. */
 export class RevisionWaits {
   private revision = 0
   private readonly waiting = new Set<() => void>()
@@ -38,7 +38,7 @@ export class RevisionWaits {
       const fail = (cause?: unknown): void => {
         settle()
         reject(
-          new MirrorBehind(`the copy of a bucket is at revision ${this.revision}, not yet at ${revision}`, { cause }),
+          new MirrorBehind(`the mirror of a bucket is at revision ${this.revision}, not yet at ${revision}`, { cause }),
         )
       }
       const renewal = setTimeout(() => renew().catch(fail), RENEW_AFTER_MS)

@@ -36,7 +36,7 @@ test('reading a log returns the requested number of messages starting at a seque
 })
 
 test('reading a log leaks no subscription', async () => {
-  // The client tells of none; whatever is open is counted where it keeps them.
+  // The client does not report its open subscriptions; count them in its internals.
   const open = () =>
     (broker.connection as unknown as { protocol: { subscriptions: { subs: Map<number, unknown> } } }).protocol
       .subscriptions.subs.size

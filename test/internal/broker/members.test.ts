@@ -16,7 +16,7 @@ const onLost = (cause: unknown): never => {
   throw cause
 }
 
-/** Members of a role of their own, each with its parts of the work, once all know of all. */
+/** Members of a role that no other test uses, each with its parts of the work, once all see each other. */
 async function members(role: string, parts: Readonly<Record<string, readonly string[] | undefined>>) {
   const joined: Membership[] = []
   const names = Object.keys(parts).sort()
@@ -28,11 +28,11 @@ async function members(role: string, parts: Readonly<Record<string, readonly str
     joined.map(
       (membership) =>
         new Promise<void>((resolve) => {
-          const look = (): void => {
+          const check = (): void => {
             if (knowsAll(membership)) resolve()
           }
-          membership.onChange(look)
-          look()
+          membership.onChange(check)
+          check()
         }),
     ),
   )

@@ -39,7 +39,7 @@ test('a mirror that has reached its bucket’s revision has no lag; the lag of a
   let now = 0
   const deps = { clock: () => now, log, everyMs: 5 }
   const ofCopy = await followMirrorLag(bucket, copy, deps, stopping.signal)
-  // A watch that has fallen silent knows the first revision, whatever comes.
+  // A silent watch stays at the first revision.
   const ofSilent = await followMirrorLag(bucket, { revision: () => 1 }, deps, stopping.signal)
 
   await copy.reached(await bucket.put('tnt.services.a', '{"size":1}'))
@@ -64,7 +64,7 @@ test('the lag of a mirror grows while the broker does not reply, and ends when i
   const currency = await followMirrorLag(bucket, copy, { clock: () => now, log, everyMs: 5 }, stopping.signal)
   expect(currency.lagMs()).toBe(0)
 
-  // What is asked from now on is not answered until the client notices and connects anew.
+  // Requests get no reply until the client notices the lost connection and reconnects.
   link.fallSilent()
   now = SIX_MINUTES_MS
   expect(currency.lagMs()).toBe(SIX_MINUTES_MS)

@@ -33,9 +33,9 @@ test('a mirror that has reached a revision holds the value written at it, also b
 
 test('a mirror whose KV watch died silently is updated within seconds', async () => {
   const elsewhere = await buckets.connect()
-  const told: [string, unknown][] = []
+  const changes: [string, unknown][] = []
   const mirror = await mirrorBucket<number>(await buckets.open(CLIENTS), onLost, (key, value) =>
-    told.push([key, value]),
+    changes.push([key, value]),
   )
   mirrors.push(mirror)
   const bucket = await elsewhere.bucket(CLIENTS)
@@ -49,7 +49,7 @@ test('a mirror whose KV watch died silently is updated within seconds', async ()
   await mirror.reached(revision)
 
   expect(Object.fromEntries(mirror.entries())).toEqual({ cli_kept: 2, cli_new: 3 })
-  expect(told.slice(2)).toEqual([
+  expect(changes.slice(2)).toEqual([
     ['cli_kept', 2],
     ['cli_gone', undefined],
     ['cli_new', 3],
@@ -81,9 +81,9 @@ test("a mirror of a bucket whose newest entries were purged reaches the bucket's
 
 test('a mirror with a dead KV watch removes keys that were purged without a delete marker', async () => {
   const elsewhere = await buckets.connect()
-  const told: [string, unknown][] = []
+  const changes: [string, unknown][] = []
   const mirror = await mirrorBucket<number>(await buckets.open(CONNECTORS), onLost, (key, value) =>
-    told.push([key, value]),
+    changes.push([key, value]),
   )
   mirrors.push(mirror)
   const bucket = await elsewhere.bucket(CONNECTORS)
@@ -96,12 +96,12 @@ test('a mirror with a dead KV watch removes keys that were purged without a dele
   await mirror.reached(revision)
 
   expect(Object.fromEntries(mirror.entries())).toEqual({ con_kept: 1 })
-  expect(told.slice(2)).toEqual([['con_gone', undefined]])
+  expect(changes.slice(2)).toEqual([['con_gone', undefined]])
   await mirror.reached(await bucket.put('con_kept', '4'))
   expect(mirror.get('con_kept')).toBe(4)
 })
 
-/** As when the node goes down that has their consumers: nobody tells those who watch. */
+/** Deletes the consumers of all watches, like the loss of their node: the watchers are not notified. */
 async function forgetWatches({ manager }: Broker, stream: string): Promise<void> {
   for await (const { name } of manager.consumers.list(stream)) await manager.consumers.delete(stream, name)
 }

@@ -13,7 +13,7 @@ beforeAll(async () => {
 
 let logs = 0
 
-/** A log of its own, and what has become of it. */
+/** A log that no other test uses. */
 function newLog() {
   const key = `log-${++logs}`
   const subject = `observations.${key}`
@@ -34,7 +34,7 @@ interface Done extends Extent {
   readonly sequences: readonly number[]
 }
 
-/** A process that reads the log. @param effect of a batch, before it is told to be done */
+/** A process that reads the log. @param effect of a batch, called before the batch is marked as done */
 function start(
   log: ReturnType<typeof newLog>,
   effect: (batch: Done) => Promise<void> | void,
@@ -167,7 +167,7 @@ describe('a batch', () => {
 })
 
 describe('a batch that takes longer to prepare than the maximum age of the proof of ownership', () => {
-  /** What the clock says that a process measures with, as if it had stood still. */
+  /** Advances the monotonic clock, as if the process had been stalled. */
   function passTime(ms: number): void {
     const before = performance.now.bind(performance)
     vi.spyOn(performance, 'now').mockImplementation(() => before() + ms)
@@ -261,7 +261,7 @@ test('when all messages are processed the checkpoint has no plan, and a new owne
   const first = start(log, () => undefined)
   await log.untilDone()
   await first.stop()
-  const said = await log.checkpoint()
+  const checkpoint = await log.checkpoint()
 
   const again: Done[] = []
   const second = start(log, (batch) => void again.push(batch))
@@ -269,9 +269,9 @@ test('when all messages are processed the checkpoint has no plan, and a new owne
   await log.untilDone()
   await second.stop()
 
-  expect(said?.plan).toBeUndefined()
+  expect(checkpoint?.plan).toBeUndefined()
   expect(again.map(({ sequences }) => sequences.length)).toEqual([1])
-  expect(again[0]?.first).toBeGreaterThan(said?.done ?? 0)
+  expect(again[0]?.first).toBeGreaterThan(checkpoint?.done ?? 0)
 })
 
 test('a deleted checkpoint is created again', async () => {

@@ -116,7 +116,7 @@ describe('a replay of a quarantined message', () => {
       },
     }
     await expect(replayQuarantined(message, dying)).rejects.toThrow('dead')
-    // The log has forgotten the id: it would take it again.
+    // The stream's duplicate window is over: it would store the id again.
     const late: ReplayDeps = {
       ...deps,
       publish: (subject, data, id, ...more) => broker.publish(subject, data, `${id}.forgotten`, ...more),
@@ -170,7 +170,7 @@ describe('a replay of a quarantined message', () => {
   test.each([
     ['of an event', 'b', (sequence: number) => `quarantine.b.${sequence}.0`, 'invocations.b.5'],
     ['of a message', 'a', (sequence: number) => `quarantine.a.${sequence}`, 'invocations.a.5'],
-  ] as const)('%s of an earlier version finds its log by its position', async (_, reader, idOf, log) => {
+  ] as const)('of %s from an earlier version finds its log by its sequence', async (_, reader, idOf, log) => {
     await publishOrThrow(broker.publish, invocationsSubject('a', 5), Buffer.from('group'), '')
     const { last_seq } = (await broker.manager.streams.info(INVOCATIONS.name)).state
     await publishOrThrow(broker.publish, quarantineSubject(reader), Buffer.from('old'), idOf(last_seq))

@@ -27,16 +27,16 @@ test('new work is refused like by a full stream once its share is full, whicheve
   let sent = 0
   const send = (publish: ReturnType<typeof createPublisher>['publish'], subject = invocationsSubject('a', 0)) =>
     publish(subject, payload, `room.${sent++}`, 5_000)
-  const room = await follow()
-  const publish = withinStreamCapacity(broker.publish, room, isInvocations)
+  const capacity = await follow()
+  const publish = withinStreamCapacity(broker.publish, capacity, isInvocations)
 
-  // Who only asks takes nothing.
-  for (let i = 0; i < 100; i++) expect(room.has(payload.length)).toBe(true)
+  // `has` counts nothing.
+  for (let i = 0; i < 100; i++) expect(capacity.has(payload.length)).toBe(true)
   for (let i = 0; i < 6; i++) expect(await send(publish)).toMatchObject({ kind: 'stored' })
-  expect(room.has(payload.length)).toBe(false)
+  expect(capacity.has(payload.length)).toBe(false)
   expect(await send(publish)).toMatchObject({ kind: 'refused', errorCode: STREAM_FULL })
   expect(await send(publish, observationsSubject('tnt_one'))).toMatchObject({ kind: 'stored' })
-  // A gateway that starts now finds what the other has put in, and a stage still hands on.
+  // A gateway that starts now counts the other's messages, and a stage can still publish.
   const another = withinStreamCapacity(broker.publish, await follow(), isInvocations)
   expect(await send(another)).toMatchObject({ kind: 'refused', errorCode: STREAM_FULL })
   expect(await send(broker.publish, invocationsSubject('b', 0))).toMatchObject({ kind: 'stored' })

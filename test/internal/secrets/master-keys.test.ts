@@ -92,7 +92,7 @@ test.each([
   ['a key and something else', `${TEXT} since 2026-11-21T13:00:00Z`],
   ['a key and no time', `${TEXT}\n${OTHER} until tomorrow`],
   ['a first key that was replaced', `${TEXT} until 2026-11-21T13:00:00Z`],
-])('a file of %s is refused in one line that does not show it', (_, content) => {
+])('a master key file with %s is refused in one line that does not show the content', (_, content) => {
   expect(() => read(content)).toThrow(
     new ConfigError(`the master key file ${file} must hold 32 bytes as base64url, first the key that seals`),
   )

@@ -139,7 +139,7 @@ describe('resealing buckets', () => {
   test('is seen by KV watches like any other change', async () => {
     await tenants.put('tnt_followed', tenantWith(1))
     const seen: string[] = []
-    const told = new Promise<void>((resolve) => {
+    const updateSeen = new Promise<void>((resolve) => {
       void mirrorBucket<{ sealed: string }>(
         tenants,
         () => undefined,
@@ -151,7 +151,7 @@ describe('resealing buckets', () => {
       )
     })
     await resealBuckets(broker, BUCKETS, BOTH)
-    await told
+    await updateSeen
 
     expect(seen.length).toBeGreaterThan(0)
   })

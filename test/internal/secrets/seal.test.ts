@@ -5,7 +5,7 @@ import { masterKeysOf } from '../../support/master-keys.js'
 
 const KEY = masterKeysOf(1)
 const OTHER_KEY = masterKeysOf(2)
-/** The bytes behind the head. */
+/** The bytes after the head. */
 const sealedBytes = (sealed: string): Buffer => Buffer.from(sealed.split('.')[3] ?? '', 'base64url')
 const withValue = (sealed: string, value: Buffer): string =>
   [...sealed.split('.').slice(0, 3), value.toString('base64url')].join('.')
@@ -97,13 +97,13 @@ describe('resealing a text', () => {
   test('replaces every sealed value in a text, and nothing else', () => {
     const kept = { id: 'cli_one', sealed_secret: seal(KEY, 'a', SECRET), nested: [{ other: seal(KEY, 'b', SECRET) }] }
     const result = resealed(both, JSON.stringify(kept))
-    const anew = JSON.parse(result.text) as typeof kept
+    const after = JSON.parse(result.text) as typeof kept
 
     expect(result).toMatchObject({ replaced: 2, unopened: 0 })
-    expect(anew.id).toBe('cli_one')
-    expect(unseal(OTHER_KEY, 'a', anew.sealed_secret).equals(SECRET)).toBe(true)
-    expect(unseal(OTHER_KEY, 'b', anew.nested[0]?.other ?? '').equals(SECRET)).toBe(true)
-    expect(() => unseal(KEY, 'a', anew.sealed_secret)).toThrow()
+    expect(after.id).toBe('cli_one')
+    expect(unseal(OTHER_KEY, 'a', after.sealed_secret).equals(SECRET)).toBe(true)
+    expect(unseal(OTHER_KEY, 'b', after.nested[0]?.other ?? '').equals(SECRET)).toBe(true)
+    expect(() => unseal(KEY, 'a', after.sealed_secret)).toThrow()
   })
 
   test('leaves values of the current key, and values that no key opens, unchanged', () => {

@@ -27,7 +27,7 @@ const startAll = (queue: EndpointQueue): (() => void)[] => {
   return ends
 }
 
-test('an endpoint of which nothing is known gets two at a time, more with each success, and never more than eight', () => {
+test('an endpoint without known health gets two attempts at a time, more with each success, and never more than eight', () => {
   const queue = queueWith(100)
 
   const atOnce = [startAll(queue).length]
@@ -40,7 +40,7 @@ test('an endpoint of which nothing is known gets two at a time, more with each s
   expect(queue.inFlight).toBe(8)
 })
 
-test('one that fails gets one at a time, until it succeeds', () => {
+test('a failing endpoint gets one attempt at a time until it succeeds', () => {
   const queue = queueWith(100)
   for (let i = 0; i < 3; i++) queue.failed({ reason: 'timeout', status: null }, 0)
 
@@ -49,7 +49,7 @@ test('one that fails gets one at a time, until it succeeds', () => {
   expect(queue.inFlight + startAll(queue).length).toBe(3)
 })
 
-test('what waits for one that fails is bounded tightly, for one that answers not at all', () => {
+test('the queue of a failing endpoint is short, and that of an endpoint that answers is unlimited', () => {
   const healthy = queueWith(20_000)
   const failing = queueWith(100)
   for (let i = 0; i < 2; i++) failing.failed({ reason: 'status', status: 500 }, 0)
@@ -60,7 +60,7 @@ test('what waits for one that fails is bounded tightly, for one that answers not
   expect(healthy.excess()).toEqual([])
 })
 
-test('nothing waits for long for one that fails, however little it is', () => {
+test('no attempt waits long in the queue of a failing endpoint, even a short one', () => {
   vi.useFakeTimers({ toFake: ['performance'] })
   try {
     const queue = queueWith(2)
@@ -80,7 +80,7 @@ test('nothing waits for long for one that fails, however little it is', () => {
   }
 })
 
-test('a task that may not start now holds back those behind it', () => {
+test('a task that may not start yet blocks those behind it', () => {
   const queue = new EndpointQueue(8, NO_HEALTH, new TenantQueues('tnt_one'))
   let isSure = false
   queue.add({ ...task(), mayStart: () => isSure })
@@ -91,7 +91,7 @@ test('a task that may not start now holds back those behind it', () => {
   expect(startAll(queue)).toHaveLength(2)
 })
 
-test('its health is that of its last attempts, and a change of status is told until it is written', () => {
+test('an endpoint’s health reflects its latest attempts, and a change of status stays marked until it is written', () => {
   const queue = queueWith(1)
   queue.failed({ reason: 'status', status: 503 }, 1_000)
   queue.failed({ reason: 'timeout', status: null }, 2_000)

@@ -16,10 +16,10 @@ interface Begun {
 }
 
 let queues: EndpointQueues
-/** In the order in which they began. */
+/** In the order in which they started. */
 let begun: Begun[]
-let underWay: Set<Begun>
-/** By endpoint, the numbers of those that were put off. */
+let inFlight: Set<Begun>
+/** By endpoint, the numbers of the parked attempts. */
 let park: Map<string, number[]>
 beforeEach(() => {
   queues = new EndpointQueues({
@@ -28,14 +28,14 @@ beforeEach(() => {
     writeHealth: async () => undefined,
   })
   begun = []
-  underWay = new Set()
+  inFlight = new Set()
   park = new Map()
 })
 afterEach(() => queues.close())
 
 const OWNER = {}
 
-/** Tasks for an endpoint that has answered so often that it gets all it may get at once. */
+/** Queues tasks for an endpoint with enough successes to get its full in-flight limit. */
 function give(tenantId: string, endpoint: string, count: number): void {
   const to = { tenantId, endpointId: `${tenantId}.${endpoint}` }
   const queue = queues.of(to)
@@ -50,12 +50,12 @@ function give(tenantId: string, endpoint: string, count: number): void {
           ...to,
           number,
           end() {
-            underWay.delete(attempt)
+            inFlight.delete(attempt)
             ended()
           },
         }
         begun.push(attempt)
-        underWay.add(attempt)
+        inFlight.add(attempt)
       },
       park: () => park.set(to.endpointId, [...(park.get(to.endpointId) ?? []), number]),
     })
@@ -64,10 +64,10 @@ function give(tenantId: string, endpoint: string, count: number): void {
 const giveMany = (tenantId: string, endpoints: number, count: number): void => {
   for (let i = 0; i < endpoints; i++) give(tenantId, `${i}`, count)
 }
-const countOf = (tenantId: string): number => [...underWay].filter((one) => one.tenantId === tenantId).length
-const endFirstOf = (tenantId: string): void => [...underWay].find((one) => one.tenantId === tenantId)?.end()
+const countOf = (tenantId: string): number => [...inFlight].filter((one) => one.tenantId === tenantId).length
+const endFirstOf = (tenantId: string): void => [...inFlight].find((one) => one.tenantId === tenantId)?.end()
 
-test('a tenant has at most a quarter of the process under way, and another gets what is its at once', () => {
+test('a tenant has at most a quarter of the process’s attempts in flight, and another tenant’s start at once', () => {
   for (const tenant of ['one', 'two', 'three']) giveMany(tenant, 100, 16)
   giveMany('late', 1, 16)
 
@@ -75,14 +75,14 @@ test('a tenant has at most a quarter of the process under way, and another gets 
   expect(countOf('late')).toBe(PER_ENDPOINT)
 })
 
-test('the endpoints of a tenant that is at its limit get each place that becomes free in turn', () => {
+test('the endpoints of a tenant at its limit share freed capacity in turn', () => {
   giveMany('one', 100, 16)
   const full = begun.length
   const first = begun.slice(0, full)
 
   for (const attempt of first.slice(0, 36 * PER_ENDPOINT)) attempt.end()
 
-  // 64 endpoints have all that they may have; the other 36 come first, in their order, and share what is freed.
+  // 64 endpoints are at their limit; the other 36 get the freed capacity first, in their order.
   const next = begun.slice(full)
   expect(countOf('one')).toBe(IN_FLIGHT_MAX_OF_TENANT)
   expect(next.slice(0, 36).map(({ endpointId }) => endpointId)).toEqual(
@@ -90,10 +90,10 @@ test('the endpoints of a tenant that is at its limit get each place that becomes
   )
 })
 
-test('a place in the process that becomes free goes to a tenant that waits for one, not to one that has its share', () => {
+test('capacity that the process frees goes to a waiting tenant, not to one at its limit', () => {
   for (const tenant of ['one', 'two', 'three', 'four']) giveMany(tenant, 100, 16)
   giveMany('late', 1, 1)
-  expect([underWay.size, countOf('late')]).toEqual([IN_FLIGHT_MAX, 0])
+  expect([inFlight.size, countOf('late')]).toEqual([IN_FLIGHT_MAX, 0])
 
   endFirstOf('two')
 
@@ -102,7 +102,7 @@ test('a place in the process that becomes free goes to a tenant that waits for o
   expect([countOf('late'), countOf('two')]).toEqual([0, IN_FLIGHT_MAX_OF_TENANT])
 })
 
-test('a tenant that has too much waiting keeps what is oldest, and its endpoints share that evenly', () => {
+test('a tenant with too many waiting attempts keeps the oldest, divided evenly among its endpoints', () => {
   give('one', 'busy', PER_ENDPOINT + 60)
   give('one', 'quiet', PER_ENDPOINT + 5)
   give('one', 'busier', PER_ENDPOINT + 90)
@@ -120,13 +120,13 @@ test('a tenant that has too much waiting keeps what is oldest, and its endpoints
   ])
 })
 
-describe('a queue whose work was taken out', () => {
+describe('a queue whose tasks were removed', () => {
   const emptyQueue = (tenantId: string, endpoint: string): void => {
     const queue = queues.of({ tenantId, endpointId: `${tenantId}.${endpoint}` })
     queues.park(OWNER, (one) => (one === queue ? one.takeBeyond(0) : []))
   }
 
-  test('while its tenant was at its limit does not keep the place from those behind it', () => {
+  test('while its tenant was at its limit does not block the queues behind it', () => {
     giveMany('one', 66, 8)
     emptyQueue('one', '64')
 
@@ -136,7 +136,7 @@ describe('a queue whose work was taken out', () => {
     expect(countOf('one')).toBe(IN_FLIGHT_MAX_OF_TENANT)
   })
 
-  test('while it waited for room in the process does not, either', () => {
+  test('while it waited for capacity of the process does not block the queues behind it', () => {
     giveMany('one', 66, 8)
     for (const tenant of ['two', 'three', 'four']) giveMany(tenant, 64, 8)
     giveMany('late', 1, 1)
@@ -150,12 +150,12 @@ describe('a queue whose work was taken out', () => {
   })
 })
 
-test('whatever ends when, no limit is exceeded, each endpoint gets its own in order, and all of it', () => {
+test('in any order of completion, no limit is exceeded and each endpoint gets all its deliveries in order', () => {
   const endpoints = 90
   const each = 25
   const tenants = ['one', 'two', 'three', 'four', 'five', 'six']
   for (const tenant of tenants) giveMany(tenant, endpoints, each)
-  // A generator of its own, so that a failure comes again.
+  // A deterministic generator, so that a failure is reproducible.
   let state = 1
   const below = (limit: number): number => {
     state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0
@@ -163,11 +163,11 @@ test('whatever ends when, no limit is exceeded, each endpoint gets its own in or
   }
 
   const most = new Map<string, number>()
-  while (underWay.size > 0) {
-    expect(underWay.size).toBeLessThanOrEqual(IN_FLIGHT_MAX)
+  while (inFlight.size > 0) {
+    expect(inFlight.size).toBeLessThanOrEqual(IN_FLIGHT_MAX)
     for (const tenant of tenants) most.set(tenant, Math.max(most.get(tenant) ?? 0, countOf(tenant)))
-    const some = [...underWay].filter(() => below(3) === 0)
-    for (const attempt of some.length === 0 ? underWay : some) attempt.end()
+    const some = [...inFlight].filter(() => below(3) === 0)
+    for (const attempt of some.length === 0 ? inFlight : some) attempt.end()
   }
 
   for (const tenant of tenants) expect(most.get(tenant)).toBeLessThanOrEqual(IN_FLIGHT_MAX_OF_TENANT)

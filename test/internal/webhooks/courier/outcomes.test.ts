@@ -23,7 +23,7 @@ const delivery = (more: Partial<Delivery> = {}): Delivery => ({
   ...more,
 })
 
-test('the time of a delivery does not run while it is put off before its first attempt', () => {
+test('the retry period of a delivery does not start while it is parked before its first attempt', () => {
   const first = park(delivery(), deps(NOW_MS))
   const next = park(delivery({ parks: 1, parkedAtMs: NOW_MS }), deps(NOW_MS + RETRY_STOP_MS + 1))
 
@@ -31,7 +31,7 @@ test('the time of a delivery does not run while it is put off before its first a
   expect(next).toMatchObject({ kind: 'again', delivery: { parks: 2, startedAtMs: undefined, parkedAtMs: NOW_MS } })
 })
 
-test('one that was never tried is given up in the end, so that it does not come back for ever', () => {
+test('a delivery that was never attempted is dead-lettered in the end', () => {
   const parked = delivery({ parks: 900, parkedAtMs: NOW_MS })
   const endMs = NOW_MS + 3 * RETRY_STOP_MS
 
@@ -39,7 +39,7 @@ test('one that was never tried is given up in the end, so that it does not come 
   expect(park(parked, deps(endMs + 1))).toMatchObject({ kind: 'dead_lettered', record: { reason: 'expired' } })
 })
 
-test('one that was tried is put off until its stop, and then given up', () => {
+test('an attempted delivery is parked until its retry period ends, and then dead-lettered', () => {
   const tried = delivery({ attempts: 3, startedAtMs: NOW_MS })
   const stopMs = NOW_MS + RETRY_STOP_MS
 

@@ -45,18 +45,18 @@ const acknowledged = (delivery: Delivery): Outcome => ({
 interface Given {
   readonly messages: readonly (readonly Delivery[])[]
   readonly deliver: PartitionDeps['deliver']
-  /** Endpoints that are known to fail. */
+  /** Endpoints with a failing health record. */
   readonly failing?: readonly string[]
   readonly inFlightPerEndpoint?: number
 }
 
 interface Started {
   readonly park: readonly Delivery[]
-  /** Resolves once these are all that the checkpoint says is not settled. */
+  /** Resolves once exactly these deliveries are unsettled in the checkpoint. */
   unsettled(ids: readonly string[]): Promise<void>
 }
 
-/** A part whose log holds these messages; its broker keeps everything in memory. */
+/** A partition whose log has these messages, with an in-memory broker. */
 function start({ messages, deliver, failing = [], inFlightPerEndpoint = 8 }: Given): Started {
   const entries = messages.map(
     (group, i): StoredEntry => ({
@@ -68,7 +68,7 @@ function start({ messages, deliver, failing = [], inFlightPerEndpoint = 8 }: Giv
     }),
   )
   const checkpoints = new Map<string, string>()
-  const looks = new Set<() => void>()
+  const checks = new Set<() => void>()
   const park: Delivery[] = []
   let revision = 0
   const queues = new EndpointQueues({
@@ -88,7 +88,7 @@ function start({ messages, deliver, failing = [], inFlightPerEndpoint = 8 }: Giv
     checkpoints: kept as unknown as KV,
     updateCheckpoint: async (key, text) => {
       checkpoints.set(key, text)
-      for (const look of looks) look()
+      for (const check of checks) check()
       return ++revision
     },
     readLog: async ({ stream, from, messagesMax }) =>
@@ -124,19 +124,19 @@ function start({ messages, deliver, failing = [], inFlightPerEndpoint = 8 }: Giv
     park,
     unsettled: (ids) =>
       new Promise((resolve) => {
-        const look = (): void => {
+        const check = (): void => {
           const text = checkpoints.get(deliveriesCheckpoint(PARTITION))
           if (text === undefined || leftOf(JSON.parse(text)).join() !== ids.join()) return
-          looks.delete(look)
+          checks.delete(check)
           resolve()
         }
-        looks.add(look)
-        look()
+        checks.add(check)
+        check()
       }),
   }
 }
 
-test('while an endpoint hangs all others of its part get what comes behind, and it keeps one delivery alone', async () => {
+test('while an endpoint hangs, all others of its partition get later deliveries, and only one of its own stays in flight', async () => {
   const toHanging = Array.from({ length: 30 }, (_, i) => deliveryTo('whk_hanging', i + 1))
   const toOthers = Array.from({ length: 300 }, (_, i) =>
     Array.from({ length: 100 }, (_, at) => deliveryTo(`whk_${at}`, 100 + i)),
@@ -157,11 +157,11 @@ test('while an endpoint hangs all others of its part get what comes behind, and 
   })
 
   await unsettled([toHanging[0]?.id ?? ''])
-  const underWay = hanging.length
+  const inFlight = hanging.length
   for (const answer of hanging) answer()
 
   expect(arrived.size).toBe(30_000)
-  expect(underWay).toBe(1)
+  expect(inFlight).toBe(1)
   expect(park.map(({ id }) => id).sort()).toEqual(
     toHanging
       .slice(1)
@@ -171,7 +171,7 @@ test('while an endpoint hangs all others of its part get what comes behind, and 
 })
 
 describe('an endpoint that answers', () => {
-  // What takes how long is a matter of the test and not of the machine.
+  // Durations depend on the test and not on the machine.
   beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'] }))
   afterEach(() => void vi.useRealTimers())
 
@@ -183,7 +183,7 @@ describe('an endpoint that answers', () => {
     some.filter(({ endpointId }) => endpointId === id).map(({ sequence }) => sequence)
   const ascending = (sequences: readonly number[]): number[] => [...sequences].sort((one, next) => one - next)
 
-  test('gets all in order, however much waits for it', async () => {
+  test('gets all deliveries in order, however many wait', async () => {
     const arrived: number[] = []
     const { park, unsettled } = start({
       messages,
@@ -200,7 +200,7 @@ describe('an endpoint that answers', () => {
     expect(arrived).toEqual(all)
   })
 
-  test('but has held up others for long is put off what is youngest, and they get what is theirs', async () => {
+  test('but has stalled others for long has its newest deliveries parked, and the others get theirs', async () => {
     const arrived: Delivery[] = []
     const { park, unsettled } = start({
       messages: [...messages, [deliveryTo('whk_other', 20_000)]],
@@ -222,7 +222,7 @@ describe('an endpoint that answers', () => {
     expect(ascending([...busy, ...park.map(({ sequence }) => sequence)])).toEqual(all)
   })
 
-  test('and endpoints of a tenant that together have held up others for long are put off what is youngest of each', async () => {
+  test('shares the parking with its tenant’s other endpoints when they stall other tenants together', async () => {
     const endpoints = ['whk_a', 'whk_b', 'whk_c']
     const ofEvents = Array.from({ length: 3_000 }, (_, i) => endpoints.map((id) => deliveryTo(id, i)))
     const arrived: Delivery[] = []
@@ -238,7 +238,7 @@ describe('an endpoint that answers', () => {
 
     await unsettled([])
 
-    // Its delivery is read at the latest when 1,000 are through, as there is room for 8,000 then.
+    // Its delivery is read after 1,000 others are settled at the latest, since up to 8,000 may be unsettled.
     expect(arrived.findIndex(({ tenantId }) => tenantId === 'tnt_two')).toBeLessThan(500)
     for (const id of endpoints) {
       const [got, later] = [sequencesTo(id, arrived), sequencesTo(id, park)]
