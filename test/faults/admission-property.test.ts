@@ -3,8 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { connectService, type ServiceClient } from '../../internal/local/replay/client.js'
+import { isAlive } from '../support/alive.js'
 import { type Posted, postTo, wireEvent } from '../support/gateway.js'
-import { isAlive, launchService, type RunningService } from '../support/service.js'
+import { launchService, type RunningService } from '../support/service.js'
 import { allRecords } from '../support/trace.js'
 
 /** ATTRIBUTION_TEST_RUNS=20 takes some minutes. */

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { isAlive } from '../support/alive.js'
 import { type Asked, ask } from '../support/ask.js'
 import { wireEvent } from '../support/gateway.js'
-import { isAlive, launchService, type RunningService } from '../support/service.js'
+import { launchService, type RunningService } from '../support/service.js'
 import { storeOf } from '../support/service-store.js'
 import { readBooks } from '../support/usage.js'
 

@@ -7,11 +7,11 @@ import { digestOf } from '../../internal/attribution/inference/models/artefacts.
 import type { StoredModel } from '../../internal/attribution/inference/models/version.js'
 import type { StoredTraining } from '../../internal/attribution/inference/training/training.js'
 import { MODEL_ARTEFACTS, MODELS, TRAININGS } from '../../streams/buckets.js'
+import { isAlive } from '../support/alive.js'
 import { attributed, attributedAll, type ShownRecord } from '../support/attributed.js'
 import { command } from '../support/instance.js'
 import { launchModelInstance, type ModelInstance, plant } from '../support/model-instance.js'
 import { plantedCall } from '../support/planted-calls.js'
-import { isAlive } from '../support/service.js'
 
 /** What is wrong with a model degrades its tenant, and nothing else; killed processes harm nothing. */
 

@@ -4,9 +4,10 @@ import { Agent } from 'undici'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { connectService, type ServiceClient } from '../../internal/local/replay/client.js'
 import { freePort } from '../../internal/local/supervisor/instance.js'
+import { isAlive } from '../support/alive.js'
 import { launchGateway, wireEvent } from '../support/gateway.js'
 import type { Launched } from '../support/processes.js'
-import { isAlive, launchService, type RunningService } from '../support/service.js'
+import { launchService, type RunningService } from '../support/service.js'
 import { allRecords } from '../support/trace.js'
 
 /** ATTRIBUTION_TEST_ROUNDS=10 takes two minutes. */

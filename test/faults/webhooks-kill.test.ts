@@ -12,11 +12,12 @@ import { tenantIdsCache } from '../../internal/ids/ids.js'
 import { readMasterKeys } from '../../internal/secrets/master-keys.js'
 import { signingKey } from '../../internal/secrets/signing-keys.js'
 import { SIGNING_KEYS } from '../../streams/buckets.js'
+import { isAlive } from '../support/alive.js'
 import { type Ask, askAs } from '../support/ask.js'
 import { type DnsServer, launchDnsServer } from '../support/dns-server.js'
 import { addTenant, connectTo, untilKnown } from '../support/instance.js'
 import { answerChallenge, launchReceiver, RECEIVER_CERTIFICATE, type Receiver } from '../support/receiver.js'
-import { isAlive, launchService, type RunningService } from '../support/service.js'
+import { launchService, type RunningService } from '../support/service.js'
 
 const TENANTS = 10
 const EVENTS_PER_SECOND = 1_000

@@ -5,7 +5,7 @@
  */
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
-import { atEnd } from './at-end.js'
+import { atEnd } from './run/at-end.js'
 
 export interface Exit {
   readonly code: number | null

@@ -1,5 +1,5 @@
 /** The whole product as a person starts it: the built `cmd/up` on a free port, with a data folder of its own. */
-import { existsSync, mkdtempSync, readFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -77,14 +77,4 @@ export function pidOf(dataDir: string, role: string): number {
   const pid = role === 'up' ? up : roles[role]
   if (pid === undefined) throw new Error(`${role} does not run`)
   return pid
-}
-
-/** Whether a process of that id runs. One that has ended and only waits for its parent to notice does not. */
-export function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return !existsSync('/proc/self/stat') || !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
-  } catch {
-    return false
-  }
 }

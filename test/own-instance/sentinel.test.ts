@@ -3,10 +3,11 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { connectBroker } from '../../internal/broker/connect.js'
 import { EVENTS } from '../../streams/events.js'
+import { isAlive } from '../support/alive.js'
 import { type Ask, askAs, refusalOf } from '../support/ask.js'
 import { attributedAll } from '../support/attributed.js'
 import { type Launched, launch } from '../support/processes.js'
-import { gatewayEnvironment, isAlive, launchService, type RunningService } from '../support/service.js'
+import { gatewayEnvironment, launchService, type RunningService } from '../support/service.js'
 
 const SENTINEL_MAIN = fileURLToPath(new URL('../../dist/cmd/sentinel/main.js', import.meta.url))
 const QUICK = ['--sentinel-every-ms', '100', '--survey-every-ms', '100']

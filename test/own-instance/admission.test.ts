@@ -3,9 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { connectService, type ServiceClient } from '../../internal/local/replay/client.js'
+import { isAlive } from '../support/alive.js'
 import { type Posted, postTo, wireEvent } from '../support/gateway.js'
 import { rawExchange, rawRequest } from '../support/raw-http.js'
-import { isAlive, launchService, type RunningService } from '../support/service.js'
+import { launchService, type RunningService } from '../support/service.js'
 import { allRecords } from '../support/trace.js'
 
 let service: RunningService

@@ -2,8 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, expect, test } from 'vitest'
 import { connectService } from '../../internal/local/replay/client.js'
+import { isAlive } from '../support/alive.js'
 import { postTo, wireEvent } from '../support/gateway.js'
-import { isAlive, launchService, type RunningService } from '../support/service.js'
+import { launchService, type RunningService } from '../support/service.js'
 import { allRecords } from '../support/trace.js'
 
 let service: RunningService

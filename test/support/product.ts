@@ -1,0 +1,33 @@
+/** The one running instance that the tests of `test/product` share: started once per worker, with a tenant per file. */
+import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import { bootstrapTenant } from '../../internal/local/supervisor/bootstrap.js'
+import { readMasterKeys } from '../../internal/secrets/master-keys.js'
+import { connectTo, untilKnown } from './instance.js'
+import { type Instance, launchService, type RunningService } from './service.js'
+
+/** Each file is about something other than limits. */
+const RATES = ['ingest', 'read', 'report', 'control', 'token'].flatMap((name) => [`--rate-${name}`, '100000'])
+
+let instance: Promise<RunningService> | undefined
+
+/**
+ * A new tenant of the shared instance, with credentials as the first tenant of an instance has them. Its caller must not
+ * stop a process, change what all tenants share, or count what other tenants do.
+ */
+export async function newTenantOfProduct(): Promise<Instance> {
+  instance ??= launchService({ args: RATES, isShared: true })
+  const { baseUrl, port, dataDir, pid } = await instance
+  const broker = await connectTo({ dataDir })
+  try {
+    const masterKeys = readMasterKeys({ masterKey: '', masterKeyFile: join(dataDir, 'master.key') })
+    const folder = join(dataDir, `tenant-${randomBytes(4).toString('hex')}`)
+    const files = { ...filesIn(dataDir), credentials: `${folder}.json` }
+    const credentials = await bootstrapTenant(broker, files, masterKeys, 'production', baseUrl)
+    await untilKnown(baseUrl, credentials.api_key)
+    await untilTokens(baseUrl, credentials)
+    return { baseUrl, port, dataDir, credentials, pid }
+  } finally {
+    await broker.close()
+  }
+}
