@@ -13,7 +13,7 @@ import { CASES, openTarget, type Sent, send, type Target } from '../support/cont
 
 let target: Target
 beforeAll(async () => {
-  target = await openTarget()
+  target = await openTarget(true)
   if (target.service !== undefined) await trainModels(target.service)
 }, 300_000)
 afterAll(() => target.stop())

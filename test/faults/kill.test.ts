@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { connectService, type ServiceClient } from '../../internal/local/replay/client.js'
+import { connectService, type ReplayedRecord, type ServiceClient } from '../../internal/local/replay/client.js'
 import { replayTrace } from '../../internal/local/replay/replay.js'
 import { FIXED_EVENT_IDS } from '../../internal/local/replay/trace.js'
 import { isAlive } from '../support/alive.js'
@@ -18,6 +18,8 @@ const ARGS = ['--rate-read', '100000']
 describe('kill -9 in the middle of a replay', () => {
   let service: RunningService
   let client: ServiceClient
+  /** All of the replay; what comes later must find them unchanged. */
+  let records: readonly ReplayedRecord[]
 
   beforeAll(async () => {
     service = await launchService({ args: ARGS })
@@ -60,7 +62,7 @@ describe('kill -9 in the middle of a replay', () => {
     const killed: string[] = []
 
     const summary = await replayTrace(TRACE, client, {
-      speed: 100,
+      speed: 200,
       eventIdNamespace: FIXED_EVENT_IDS,
       eventOf: twoModelEvent,
       onProgress: (taken) => {
@@ -71,7 +73,7 @@ describe('kill -9 in the middle of a replay', () => {
       },
     })
     await acting
-    const records = await allRecords(client)
+    records = await allRecords(client)
     const store = storeOf(service)
     const books = await readBooks(store)
     await store.close()
@@ -96,7 +98,6 @@ describe('kill -9 in the middle of a replay', () => {
   })
 
   test('a clean stop leaves no process, and the next start finds all data', async () => {
-    const before = await allRecords(client)
     const pids = ['nats', 'store', 'gateway', 'attributor', 'trainer'].map((role) => service.pid(role))
 
     const exit = await service.process.kill('SIGTERM')
@@ -105,11 +106,10 @@ describe('kill -9 in the middle of a replay', () => {
 
     expect(exit).toEqual({ code: 0, signal: null })
     expect(left).toEqual([])
-    expect(await allRecords(client)).toEqual(before)
+    expect(await allRecords(client)).toEqual(records)
   })
 
   test('a broker that has lost its data begins anew, and no batch is taken for an old one of the same numbers', async () => {
-    const before = await allRecords(client)
     await service.stop()
     rmSync(join(service.dataDir, 'nats'), { recursive: true })
     service = await launchService({ dataDir: service.dataDir, port: service.port, args: ARGS })
@@ -122,6 +122,6 @@ describe('kill -9 in the middle of a replay', () => {
       onProgress: () => undefined,
     })
 
-    expect((await allRecords(client)).length).toBe(before.length + rows.length)
+    expect((await allRecords(client)).length).toBe(records.length + rows.length)
   })
 })

@@ -26,14 +26,16 @@ export const PROJECTS: readonly Project[] = [
 const FOLDERS = ['faults', 'own-instance', 'product'] as const
 
 /**
- * The project of a test file: the folder's, or, in the folders that mirror the sources, `engine` for a file that starts
- * processes (a store, a broker, a command) by itself or through `support/`, and `unit` for every other.
+ * The project of a test file: the folder's; elsewhere `unit`, unless the file starts processes by itself or through
+ * `support/`: then `product` for the contract tests, and `engine` (a store, a broker, a command) for the others.
  *
  * @param file relative to the root, `test/internal/ids/ids.test.ts`
  */
 export function projectOf(file: string): Project['name'] {
   const folder = FOLDERS.find((name) => file.startsWith(`test/${name}/`))
-  return folder ?? (startsProcesses(file) ? 'engine' : 'unit')
+  if (folder !== undefined) return folder
+  if (!startsProcesses(file)) return 'unit'
+  return file.startsWith('test/contract/') ? 'product' : 'engine'
 }
 
 export const testFiles = (): string[] =>

@@ -1,10 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { type Ask, askAs, refusalOf } from '../support/ask.js'
 import { attributed, attributedAll, untilAttributed } from '../support/attributed.js'
-import { launchService, type RunningService } from '../support/service.js'
+import { newTenantOfProduct } from '../support/product.js'
+import type { Instance } from '../support/service.js'
 import { storeOf } from '../support/service-store.js'
 
-let service: RunningService
+let service: Instance
 let ask: Ask
 
 const DAY = '2026-10-05'
@@ -23,7 +24,7 @@ const callsOf = (service: string, from: number, to: number, stated: Record<strin
   }))
 
 beforeAll(async () => {
-  service = await launchService()
+  service = await newTenantOfProduct()
   ask = askAs(service.baseUrl, { 'x-api-key': service.credentials.api_key })
   for (const name of ['search', 'chat', 'tiny', 'sync']) {
     const told = await ask('POST', '/api/v1/directory/services', { name, owner: `team-${name}` })
@@ -38,7 +39,6 @@ beforeAll(async () => {
     { attributed_service: 'sync', ingestion_timestamp: '2026-10-06T18:45:00Z', requested_model: 'of-no-price-book' },
   ])
 })
-afterAll(() => service?.stop())
 
 const usage = async (query: string) => {
   const answer = await ask('GET', `/v1/reports/usage?${PERIOD}&${query}`)

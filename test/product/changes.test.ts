@@ -1,19 +1,19 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { tenantIdsCache } from '../../internal/ids/ids.js'
 import { type Ask, askAs, refusalOf } from '../support/ask.js'
 import { wireEvent } from '../support/gateway.js'
-import { launchService, type RunningService } from '../support/service.js'
+import { newTenantOfProduct } from '../support/product.js'
+import type { Instance } from '../support/service.js'
 
-let service: RunningService
+let service: Instance
 let ask: Ask
 
 beforeAll(async () => {
-  service = await launchService({ args: ['--rate-control', '1000', '--rate-read', '1000'] })
+  service = await newTenantOfProduct()
   ask = askAs(service.baseUrl, { 'x-api-key': service.credentials.api_key })
 })
-afterAll(() => service.stop())
 
 // biome-ignore lint/suspicious/noExplicitAny: the contract is what is being checked
 type Json = any

@@ -5,17 +5,18 @@ import { type Ask, askAs } from '../support/ask.js'
 import { attributed, attributedAll, type ShownRecord, untilAttributed } from '../support/attributed.js'
 import { degradationEvents } from '../support/degradation-events.js'
 import { connectTo } from '../support/instance.js'
-import { launchService, type RunningService } from '../support/service.js'
+import { newTenantOfProduct } from '../support/product.js'
+import type { Instance } from '../support/service.js'
 
 /** How stage B serves a tenant that has no model yet: by the baseline, or not at all. */
 
-let service: RunningService
+let service: Instance
 let broker: Broker
 let ask: Ask
 let otherKey: Ask
 
 beforeAll(async () => {
-  service = await launchService({ args: ['--rate-control', '1000', '--rate-read', '100000'] })
+  service = await newTenantOfProduct()
   broker = await connectTo(service)
   ask = askAs(service.baseUrl, { 'x-api-key': service.credentials.api_key })
   const key = await ask('POST', '/api/v1/api-keys', { name: 'Another', scopes: ['read:attribution'] })
@@ -23,7 +24,6 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await broker.close()
-  await service.stop()
 })
 
 const NOW = new Date().toISOString()

@@ -13,7 +13,8 @@ import { EVENTS, eventsSubject } from '../../streams/events.js'
 import { type Ask, askAs, refusalOf } from '../support/ask.js'
 import { exact, focusFaults, parseCsv, sumOf } from '../support/focus-rules.js'
 import { addApiKey, addTenant, connectTo, untilKnown } from '../support/instance.js'
-import { launchService, type RunningService } from '../support/service.js'
+import { newTenantOfProduct } from '../support/product.js'
+import type { Instance } from '../support/service.js'
 import { sendAll, TRACE, twoModelEvent } from '../support/trace.js'
 
 /** Chargeback files of the real trace, ordered, downloaded and read as a FinOps tool would. */
@@ -26,7 +27,7 @@ interface ApiRecord {
   readonly interpretation: { readonly confidence: number; readonly export_eligibility: string }
 }
 
-let service: RunningService
+let service: Instance
 let broker: Broker
 let ask: Ask
 let records: readonly ApiRecord[]
@@ -36,7 +37,7 @@ const OCTOBER = { from: '2026-10-01', to: '2026-10-31' }
 const OCTOBER_MS = { from: Date.UTC(2026, 9, 1), length: 31 * 24 * 60 * 60 * 1000 }
 
 beforeAll(async () => {
-  service = await launchService({ args: ['--rate-read', '100000', '--rate-control', '1000', '--rate-report', '1000'] })
+  service = await newTenantOfProduct()
   broker = await connectTo(service)
   ask = askAs(service.baseUrl, { 'x-api-key': service.credentials.api_key })
   const events = TRACE.map((row, i) => ({
@@ -49,7 +50,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await broker.close()
-  await service.stop()
   rmSync(folder, { recursive: true })
 })
 

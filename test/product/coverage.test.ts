@@ -1,19 +1,19 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { type Ask, askAs, refusalOf } from '../support/ask.js'
 import { attributed } from '../support/attributed.js'
 import { wireEvent } from '../support/invocations.js'
-import { launchService, type RunningService } from '../support/service.js'
+import { newTenantOfProduct } from '../support/product.js'
+import type { Instance } from '../support/service.js'
 
-let service: RunningService
+let service: Instance
 let ask: Ask
 
 beforeAll(async () => {
-  service = await launchService()
+  service = await newTenantOfProduct()
   ask = askAs(service.baseUrl, { 'x-api-key': service.credentials.api_key })
 })
-afterAll(() => service?.stop())
 
 const now = () => new Date().toISOString()
 const pathways = async () => (await ask('GET', '/api/v1/coverage')).json.data

@@ -3,25 +3,26 @@ import { connectService, type ReplayedRecord, type ServiceClient } from '../../i
 import { percentile, type ReplaySummary, replayTrace } from '../../internal/local/replay/replay.js'
 import { FIXED_EVENT_IDS } from '../../internal/local/replay/trace.js'
 import { formatQuantity } from '../../internal/units/quantity.js'
-import { launchService, type RunningService } from '../support/service.js'
+import { newTenantOfProduct } from '../support/product.js'
+import type { Instance } from '../support/service.js'
 import { allRecords, billOf, hundredMillionths, TRACE, twoModelEvent } from '../support/trace.js'
 
 describe('the whole real trace, through HTTP', () => {
-  let service: RunningService
+  let service: Instance
   let client: ServiceClient
   let summary: ReplaySummary
   let records: ReplayedRecord[]
 
   const replay = () =>
     replayTrace(TRACE, client, {
-      speed: 200,
+      speed: 2_000,
       eventIdNamespace: FIXED_EVENT_IDS,
       eventOf: twoModelEvent,
       onProgress: () => undefined,
     })
 
   beforeAll(async () => {
-    service = await launchService({ args: ['--rate-read', '100000'] })
+    service = await newTenantOfProduct()
     client = connectService(service.baseUrl, service.credentials.api_key, 64)
     summary = await replay()
     records = await allRecords(client)
@@ -31,7 +32,6 @@ describe('the whole real trace, through HTTP', () => {
 
   afterAll(async () => {
     await client.close()
-    await service.stop()
   })
 
   test('every event comes out as one record, and none twice', () => {

@@ -20,23 +20,26 @@ import { faultsOf } from '../support/by-hand.js'
 import { addTenant, command, connectTo, untilKnown } from '../support/instance.js'
 import { untilFirstTraining } from '../support/model-instance.js'
 import { plantedCall, sendPlanted } from '../support/planted-calls.js'
-import { launchService, type RunningService } from '../support/service.js'
+import { newTenantOfProduct } from '../support/product.js'
+import { type Instance, launchService } from '../support/service.js'
 
 /**
  * The evidence card on the running pipeline: every value of every closed list is brought about by real events, and every
  * number of every record that is met is worked out again from what the record shows.
  */
 
-let service: RunningService
+let service: Instance
 let broker: Broker
 let ask: Ask
 /** A tenant that takes a service only from its directory, names nobody by identity alone, and stays in a region. */
 let strict: Ask
+/** A tenant whose calls a model can learn from; its calls are sent and counted while other tests run. */
+let learning: Promise<{ readonly learner: Ask; readonly tenantId: string }>
 /** Every record that was met. */
 const met: ShownRecord[] = []
 
 beforeAll(async () => {
-  service = await launchService({ args: ['--rate-control', '1000', '--rate-read', '100000'] })
+  service = await newTenantOfProduct()
   broker = await connectTo(service)
   ask = askAs(service.baseUrl, { 'x-api-key': service.credentials.api_key })
   const settings = {
@@ -45,6 +48,9 @@ beforeAll(async () => {
     residency_region: 'eu-central-1',
     stage_b_enabled: false,
   } as const
+  learning = plantLearner()
+  // The test that awaits it reports its failure.
+  learning.catch(() => undefined)
   const { apiKey } = await addTenant(broker, service, settings)
   await untilKnown(service.baseUrl, apiKey)
   strict = askAs(service.baseUrl, { 'x-api-key': apiKey })
@@ -72,10 +78,21 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await broker.close()
-  await service.stop()
 })
 
 const HOUR_MS = 60 * 60 * 1000
+/** A full hour: the baseline counts the calls before the hour's end. */
+const START_MS = Math.floor(Date.now() / HOUR_MS - 3) * HOUR_MS
+
+async function plantLearner() {
+  const { id: tenantId, apiKey } = await addTenant(broker, service)
+  await untilKnown(service.baseUrl, apiKey)
+  const learner = askAs(service.baseUrl, { 'x-api-key': apiKey })
+  await untilFirstTraining(broker, tenantId)
+  await sendPlanted(learner, 6_000, START_MS)
+  return { learner, tenantId }
+}
+
 const TOKENS = { input_tokens: 1200, output_tokens: 250 }
 const MISTRAL = { ...TOKENS, provider: 'mistral', requested_model: 'mistral-large-latest' }
 const now = () => ({ ...TOKENS, ingestion_timestamp: new Date().toISOString() })
@@ -318,8 +335,6 @@ describe('eligibility', () => {
 })
 
 describe('inference', () => {
-  /** A full hour: the baseline counts the calls before the hour's end. */
-  const START_MS = Math.floor(Date.now() / HOUR_MS - 3) * HOUR_MS
   let learner: Ask
   let tenantId = ''
   const model = async (...args: string[]) => {
@@ -340,12 +355,7 @@ describe('inference', () => {
     )
 
   test('by the baseline is advice', async () => {
-    const tenant = await addTenant(broker, service)
-    tenantId = tenant.id
-    await untilKnown(service.baseUrl, tenant.apiKey)
-    learner = askAs(service.baseUrl, { 'x-api-key': tenant.apiKey })
-    await untilFirstTraining(broker, tenantId)
-    await sendPlanted(learner, 6_000, START_MS)
+    ;({ learner, tenantId } = await learning)
     const { call } = plantedCall(1, START_MS, false)
     // What the calls before were counted from is used again for a while.
     await until(learner, call, ({ interpretation }) => interpretation.evidence_basis === 'heuristic_baseline')

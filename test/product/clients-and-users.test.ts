@@ -7,31 +7,30 @@ import { openBrowser } from '../support/browser.js'
 import { launchGateway } from '../support/gateway.js'
 import { adminFields, beginFlow, discover, redeem, signIn } from '../support/oauth-client.js'
 import type { Launched } from '../support/processes.js'
-import { launchService, type RunningService } from '../support/service.js'
+import { newTenantOfProduct } from '../support/product.js'
+import type { Instance } from '../support/service.js'
 
 /** Clients and people made at one gateway, and what their tokens are worth at both. */
 
 const RECORDS = '/v1/attribution?limit=1'
-let service: RunningService
+let service: Instance
 let second: { process: Launched; baseUrl: string }
 
 beforeAll(async () => {
-  const rates = ['token', 'read', 'control'].flatMap((name) => [`--rate-${name}`, '10000'])
-  service = await launchService({ args: rates })
+  service = await newTenantOfProduct()
   const port = await freePort()
   second = { process: await launchGateway(service, port), baseUrl: `http://127.0.0.1:${port}` }
   while (!(await fetch(`${second.baseUrl}/readyz`)).ok) await sleep(20)
 })
 afterAll(async () => {
   await second.process.kill('SIGTERM')
-  await service.stop()
 })
 
 const admin = (method: string, path: string, body?: unknown, baseUrl = service.baseUrl): Promise<Asked> =>
   ask(baseUrl, method, path, { 'x-api-key': service.credentials.api_key }, body)
 
 /** The instance, with other credentials in the place of its first ones. */
-const withCredentials = (credentials: Partial<RunningService['credentials']>): RunningService => ({
+const withCredentials = (credentials: Partial<Instance['credentials']>): Instance => ({
   ...service,
   credentials: { ...service.credentials, ...credentials },
 })
@@ -86,7 +85,7 @@ test('a new person signs in, and what they have signed in with before ends with 
     scopes: ['read:attribution', 'admin:config'],
   })
   const grace = (password: string) => withCredentials({ admin_username: 'grace', admin_password: password })
-  const signInAs = async (person: RunningService) => {
+  const signInAs = async (person: Instance) => {
     const flow = await beginFlow(person)
     return { flow, tokens: await redeem(flow, await signIn(person, flow)) }
   }

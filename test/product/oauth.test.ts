@@ -1,21 +1,20 @@
 import { createLocalJWKSet, decodeJwt, jwtVerify } from 'jose'
 import * as oauth from 'oauth4webapi'
 import * as client from 'openid-client'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { type Answer, openBrowser } from '../support/browser.js'
 import { adminFields, beginFlow, discover, redeem, signIn } from '../support/oauth-client.js'
-import { launchService, type RunningService } from '../support/service.js'
+import { newTenantOfProduct } from '../support/product.js'
+import type { Instance } from '../support/service.js'
 
 const CALLBACK = 'http://127.0.0.1:51004/callback'
 const RECORDS = '/v1/attribution'
 
-let service: RunningService
+let service: Instance
 
 beforeAll(async () => {
-  service = await launchService({ args: ['--rate-token', '1000', '--rate-read', '1000', '--rate-control', '1000'] })
+  service = await newTenantOfProduct()
 })
-
-afterAll(() => service.stop())
 
 const statusWith = async (token: string): Promise<number> =>
   (await fetch(service.baseUrl + RECORDS, { headers: { authorization: `Bearer ${token}` } })).status

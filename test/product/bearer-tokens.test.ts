@@ -1,20 +1,19 @@
 import fc from 'fast-check'
 import * as client from 'openid-client'
 import { Agent, fetch as fetchFrom } from 'undici'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { FUZZ_CASES, FUZZ_MS_MAX } from '../support/fuzz.js'
 import { discover } from '../support/oauth-client.js'
-import { launchService, type RunningService } from '../support/service.js'
+import { newTenantOfProduct } from '../support/product.js'
+import type { Instance } from '../support/service.js'
 
 const RECORDS = '/v1/attribution'
 
-let service: RunningService
+let service: Instance
 
 beforeAll(async () => {
-  service = await launchService({ args: ['--rate-token', '1000', '--rate-read', '1000', '--rate-control', '1000'] })
+  service = await newTenantOfProduct()
 })
-
-afterAll(() => service.stop())
 
 describe('two credentials at once', () => {
   const statusOf = async (headers: Record<string, string>): Promise<number> =>

@@ -1,23 +1,22 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { createApiKey } from '../../internal/auth/api-keys.js'
 import { deriveTenantIds, formatId } from '../../internal/ids/ids.js'
+import { newTenantOfProduct } from '../support/product.js'
 import { rawExchange, rawRequest } from '../support/raw-http.js'
-import { launchService, type RunningService } from '../support/service.js'
+import type { Instance } from '../support/service.js'
 
 const INVOCATIONS = '/api/v1/invocations'
 const RECORDS = '/v1/attribution'
 /** Planted where content must never come back from. */
 const SECRET_TEXT = 'the-quick-brown-fox'
 
-let service: RunningService
+let service: Instance
 
 beforeAll(async () => {
-  service = await launchService()
+  service = await newTenantOfProduct()
 })
-
-afterAll(() => service.stop())
 
 const event = (fields: Record<string, unknown> = {}): Record<string, unknown> => ({
   event_id: randomUUID(),
