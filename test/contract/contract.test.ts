@@ -270,7 +270,7 @@ function requestOf(draft: Draft, ids: Known, { apiKey, bearer }: Credential, our
   }
 }
 
-test(`${CASES} requests, right and wrong, at every operation: every answer is as described`, async () => {
+test(`${CASES} valid and invalid requests to all operations get the answers that the OpenAPI description promises`, async () => {
   const { described, credentials } = target
   const wrongIn = answerChecker(described)
   const { ours, cookie } = await openSignIn(target)
@@ -337,7 +337,7 @@ test(`${CASES} requests, right and wrong, at every operation: every answer is as
 
 const pathOf = ({ path }: Sent): string => path.split('?')[0] ?? ''
 
-test('an operation that takes a key answers the same request again with the same, and says so', async () => {
+test('an operation with an Idempotency-Key answers a repeated request alike and marks the replay', async () => {
   const { described, credentials } = target
   const keyed = described.operations.filter(({ parameters }) =>
     parameters.some(({ name }) => name === 'Idempotency-Key'),

@@ -55,7 +55,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 )
 
-test('any mixture of duplicates, conflicts and restarts leaves one effect a key and one record an event', async () => {
+test('any mix of duplicates, conflicts and restarts leaves one effect per key and one record per event', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 12 }), async (steps) => {
       const keys = Array.from({ length: KEYS }, () => randomUUID())

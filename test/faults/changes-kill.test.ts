@@ -84,7 +84,7 @@ async function kill(role: string): Promise<void> {
   while (isAlive(before) || service.pid(role) === before) await sleep(20)
 }
 
-test('every change that was accepted is there exactly once, and the rollups equal the records', async () => {
+test('every accepted change is in the history exactly once, and rollups equal records, whichever process is killed', async () => {
   const killed: string[] = []
   const working = { isOver: false }
   const killing = (async () => {

@@ -67,7 +67,7 @@ async function watched(): Promise<{ until(isSo: (job: StoredJob) => boolean): Pr
   }
 }
 
-test('whenever the exporter is killed, the job comes to the file of an undisturbed one', async () => {
+test('an export job whose exporter is killed at any stage produces the same file as an undisturbed job', async () => {
   const undisturbed = await (await watched()).until(({ status }) => status === 'succeeded')
   expect(undisturbed.attempts).toBe(1)
   expect(undisturbed.result?.rows).toBeGreaterThan(500)

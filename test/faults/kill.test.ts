@@ -46,7 +46,7 @@ describe('kill -9 in the middle of a replay', () => {
     expect(orphans.filter(isAlive)).toEqual([])
   }
 
-  test('every event that got a 202 is there exactly once, whichever process dies', async () => {
+  test('every event that got a 202 has exactly one record, whichever process is killed', async () => {
     const kills: [atEvent: number, what: string, act: () => Promise<void>][] = [
       [2_000, 'store', () => kill('store')],
       [5_000, 'nats', () => kill('nats')],
@@ -87,7 +87,7 @@ describe('kill -9 in the middle of a replay', () => {
     expect(books.rollups).toEqual(books.records)
   }, 300_000)
 
-  test('after the kill of the supervisor alone, nothing of it is left running', async () => {
+  test('after a kill of the supervisor alone, none of its processes keeps running', async () => {
     const pids = ['nats', 'store', 'gateway', 'attributor', 'trainer'].map((role) => service.pid(role))
 
     await service.process.kill('SIGKILL')
@@ -97,7 +97,7 @@ describe('kill -9 in the middle of a replay', () => {
     expect((await client.page(1, undefined)).data.length).toBe(1)
   })
 
-  test('a clean stop leaves no process, and the next start finds all data', async () => {
+  test('a clean stop leaves no process, and the next start finds all records', async () => {
     const pids = ['nats', 'store', 'gateway', 'attributor', 'trainer'].map((role) => service.pid(role))
 
     const exit = await service.process.kill('SIGTERM')
@@ -109,7 +109,7 @@ describe('kill -9 in the middle of a replay', () => {
     expect(await allRecords(client)).toEqual(records)
   })
 
-  test('a broker that has lost its data begins anew, and no batch is taken for an old one of the same numbers', async () => {
+  test('a broker that lost its data starts over, and no new batch is mistaken for an old one with the same sequences', async () => {
     await service.stop()
     rmSync(join(service.dataDir, 'nats'), { recursive: true })
     service = await launchService({ dataDir: service.dataDir, port: service.port, args: ARGS })

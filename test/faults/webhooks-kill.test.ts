@@ -106,7 +106,7 @@ async function logged(
   }
 }
 
-test('under 1,000 events a second every event arrives in its order, whichever process dies', async () => {
+test('at 1,000 events per second every event is delivered in order, whichever process is killed', async () => {
   const subscribers = await Promise.all(Array.from({ length: TENANTS }, (_, i) => subscriber(`/${i}`)))
   const masterKeys = readMasterKeys({ masterKey: '', masterKeyFile: join(service.dataDir, 'master.key') })
   const idsOf = tenantIdsCache(await signingKey(await broker.bucket(SIGNING_KEYS), masterKeys, 'ids'))

@@ -60,7 +60,7 @@ async function ready(): Promise<void> {
 }
 
 describe('one key, one effect', () => {
-  test('the same key with the same body is answered again, marked as a replay, in any spelling of the key', async () => {
+  test('the same key with the same body gets the same answer, marked as a replay, in any spelling of the key', async () => {
     const body = JSON.stringify(wireEvent())
     const key = randomUUID()
 
@@ -71,7 +71,7 @@ describe('one key, one effect', () => {
     for (const { status, isReplay, text } of again) expect([status, isReplay, text]).toEqual([202, true, first.text])
   })
 
-  test('the same key with another body, be it one byte of white space: 422', async () => {
+  test('the same key with another body, even by one byte of white space, gets 422', async () => {
     const body = JSON.stringify(wireEvent())
     const key = randomUUID()
     await post(body, key)
@@ -81,7 +81,7 @@ describe('one key, one effect', () => {
     expect([answer.status, answer.body.error_code]).toEqual([422, 'IDEMPOTENCY_CONFLICT'])
   })
 
-  test('a request that was refused leaves no record: the corrected one may use its key', async () => {
+  test('a refused request leaves no record: the corrected request may use its key', async () => {
     const key = randomUUID()
 
     const refused = await post(JSON.stringify(wireEvent({ estimated_cost_usd: 1 })), key)
@@ -90,7 +90,7 @@ describe('one key, one effect', () => {
     expect([refused.status, corrected.status, corrected.isReplay]).toEqual([422, 202, false])
   })
 
-  test('of a hundred equal requests at once one takes effect and ninety-nine are told the same', async () => {
+  test('of a hundred equal concurrent requests one takes effect and ninety-nine get the same answer', async () => {
     const body = JSON.stringify(wireEvent({ requested_model: 'hundred' }))
     const key = randomUUID()
 
@@ -101,7 +101,7 @@ describe('one key, one effect', () => {
     expect(answers.filter(({ isReplay }) => !isReplay).length).toBe(1)
   })
 
-  test('of two bodies under one key at once one is taken and one is refused', async () => {
+  test('of two concurrent bodies under one key one is accepted and one is refused', async () => {
     for (let i = 0; i < 20; i++) {
       const key = randomUUID()
       const answers = await Promise.all([
@@ -112,7 +112,7 @@ describe('one key, one effect', () => {
     }
   })
 
-  test('an event under another key is a duplicate, and leaves one record', async () => {
+  test('an event that is sent again under another key is a duplicate and leaves one record', async () => {
     const body = JSON.stringify(wireEvent())
 
     const first = await post(body)
@@ -122,7 +122,7 @@ describe('one key, one effect', () => {
     expect([second.status, second.isReplay]).toEqual([202, false])
   })
 
-  test('all of it holds after a kill of the gateway, of the broker and of the store', async () => {
+  test('keys and events stay deduplicated after kills of the gateway, the broker and the store', async () => {
     const body = JSON.stringify(wireEvent())
     const key = randomUUID()
     const first = await post(body, key)
@@ -140,7 +140,7 @@ describe('one key, one effect', () => {
 })
 
 describe('rate limits', () => {
-  test('every authenticated answer says what is left', async () => {
+  test('every authenticated answer states the remaining budget', async () => {
     const { headers } = await post(JSON.stringify(wireEvent()))
 
     expect(Number(headers.get('ratelimit-limit'))).toBe(40_000)
@@ -187,7 +187,7 @@ describe('many events in one request', () => {
     expect((await post(encode([wireEvent()]), key, headers)).status).toBe(422)
   })
 
-  test('five thousand events are one request, and become as many records', async () => {
+  test('one request with five thousand events becomes five thousand records', async () => {
     const before = (await allRecords(client)).length
     const events = Array.from({ length: 5_000 }, () => wireEvent({ requested_model: 'bulk' }))
     const key = randomUUID()
@@ -202,7 +202,7 @@ describe('many events in one request', () => {
     expect(new Set(records.map(({ id }) => id)).size).toBe(records.length)
   })
 
-  test('none that could be taken: 422 with pointers; more than 5,000 or a bomb: 413; nothing at all: 422', async () => {
+  test('a bulk request gets 422 with pointers if no event is valid, 413 if it is too large or a compression bomb, and 422 if it is empty', async () => {
     const none = await post(JSON.stringify([wireEvent({ provider: 5 }), 7]))
     const many = await post(JSON.stringify(Array.from({ length: 5_001 }, () => ({}))))
     const bomb = await post(gzipSync(Buffer.alloc(50 * 1024 * 1024, ' ')), randomUUID(), { 'content-encoding': 'gzip' })
@@ -216,7 +216,7 @@ describe('many events in one request', () => {
     expect((await post('[{}', randomUUID())).status).toBe(400)
   })
 
-  test('a bulk answer is the same after a kill of the gateway', async () => {
+  test('the replay of a bulk request has the same answer after a kill of the gateway', async () => {
     const body = JSON.stringify([wireEvent(), wireEvent({ provider: 5 })])
     const key = randomUUID()
     const first = await post(body, key)
@@ -228,7 +228,7 @@ describe('many events in one request', () => {
   })
 })
 
-describe('a key that may ingest some layers only', () => {
+describe('a key with ingestion layers', () => {
   /** Posts to a path with a key of its own layers. */
   const keyFor = async (layers: readonly string[] | undefined): Promise<string> => {
     const made = await postTo(
@@ -248,7 +248,7 @@ describe('a key that may ingest some layers only', () => {
     return { ...answer, body: JSON.parse(answer.text) as Record<string, unknown> }
   }
 
-  test('takes them alone, and none if it names none; also not by a replay of what another key sent', async () => {
+  test('a key with ingestion layers admits only those layers, and none if its list is empty, also in a replay of another key’s request', async () => {
     const [all, gateways, none] = await Promise.all([keyFor(undefined), keyFor(['gateway']), keyFor([])])
     const proxied = wireEvent({ ingestion_layer: 'proxy' })
     const key = randomUUID()
@@ -272,7 +272,7 @@ describe('a key that may ingest some layers only', () => {
     expect(observed).toEqual([403, 202])
   })
 
-  test('a replay of its bulk request says the same, whoever sends it: refused stays refused', async () => {
+  test('a replay of a bulk request with refused events has the same answer for every key', async () => {
     const [all, gateways, none] = await Promise.all([keyFor(undefined), keyFor(['gateway']), keyFor([])])
     const events = [wireEvent({ ingestion_layer: 'gateway' }), wireEvent({ ingestion_layer: 'proxy' })]
     const key = randomUUID()
@@ -287,7 +287,7 @@ describe('a key that may ingest some layers only', () => {
   })
 })
 
-test('a refused event costs as much as one that is taken; a replay costs nothing', async () => {
+test('a refused event costs as much budget as an accepted one; a replay costs nothing', async () => {
   const remaining = ({ headers }: { headers: Headers }): number => Number(headers.get('ratelimit-remaining'))
   const address = `${service.baseUrl}/api/v1/invocations`
   const send = (body: string, key: string, headers = {}) =>
@@ -305,7 +305,7 @@ test('a refused event costs as much as one that is taken; a replay costs nothing
 })
 
 test.each(['x-api-key', 'host', 'idempotency-key', 'authorization'])(
-  '%s twice is refused, also if the first is empty',
+  'a request that repeats the header %s is refused, also if the first value is empty',
   async (name) => {
     const headers = {
       host: 'localhost',
@@ -328,7 +328,7 @@ test.each(['x-api-key', 'host', 'idempotency-key', 'authorization'])(
   },
 )
 
-describe('the fate of a 202', () => {
+describe('the status of an accepted event', () => {
   const fateOf = async (id: string) => {
     const answer = await fetch(`${service.baseUrl}/api/v1/invocations/${id}`, {
       headers: { 'x-api-key': service.credentials.api_key },
@@ -336,7 +336,7 @@ describe('the fate of a 202', () => {
     return { status: answer.status, body: (await answer.json()) as Record<string, unknown> }
   }
 
-  test('is queued at first and attributed soon, with the record to look at', async () => {
+  test('the status of an accepted event is queued, then attributed with a link to its record', async () => {
     const { body } = await post(JSON.stringify(wireEvent()))
     const id: string = body.invocation_id
     const seen = new Set<unknown>()
@@ -350,7 +350,7 @@ describe('the fate of a 202', () => {
     })
   })
 
-  test('is unknown for what was never sent, and nobody tells it of another tenant', async () => {
+  test('the status of an unknown event, or of another tenant’s event, is not found', async () => {
     const { body } = await post(JSON.stringify(wireEvent()))
     const own: string = body.invocation_id
     const invented = `${own.slice(0, -3)}${own.at(-3) === '0' ? '1' : '0'}${own.slice(-2)}`
@@ -375,7 +375,7 @@ describe('observations', () => {
     ...fields,
   })
 
-  test('are taken once a key, also after a kill of the gateway', async () => {
+  test('an observation is accepted once per key, also after a kill of the gateway', async () => {
     const body = observation()
     const key = randomUUID()
 
@@ -393,7 +393,7 @@ describe('observations', () => {
     expect([other.status, other.body['error_code']]).toEqual([422, 'IDEMPOTENCY_CONFLICT'])
   })
 
-  test('are refused with content, without a source, or too deep', async () => {
+  test('an observation with content, without a source, or nested too deeply is refused', async () => {
     const refused = [
       observation({ data: { prompt: 'the-quick-brown-fox' } }),
       observation({ source: undefined }),
@@ -407,12 +407,12 @@ describe('observations', () => {
   })
 })
 
-describe('while the broker is away', () => {
+describe('while the broker is down', () => {
   /** Stands still instead of dying, so that nothing restarts it. */
   const freeze = () => process.kill(service.pid('nats'), 'SIGSTOP')
   const thaw = () => process.kill(service.pid('nats'), 'SIGCONT')
 
-  test('events are taken into the spool, survive a kill of the gateway, and are attributed once it is back', async () => {
+  test('events go to the spool, survive a kill of the gateway, and are attributed once the broker is back', async () => {
     freeze()
     const bodies = Array.from({ length: 20 }, () => JSON.stringify(wireEvent({ requested_model: 'spooled' })))
     const answers = await Promise.all(bodies.map((body) => post(body)))
@@ -429,7 +429,7 @@ describe('while the broker is away', () => {
     expect(records.filter(({ invocation_id }) => ids.includes(invocation_id)).length).toBe(20)
   })
 
-  test('the key of an observation stands for its body, during that time and after it', async () => {
+  test('the key of an observation is bound to its body during and after the outage of the broker', async () => {
     const observation = {
       event_id: randomUUID(),
       type: 'a',

@@ -42,7 +42,7 @@ const codeAt = async (baseUrl: string, secret: string): Promise<string> => {
   return status === 200 ? '200' : `${status} ${json.error_code}`
 }
 
-test('a key works at both, and a revocation at one is known at the other within moments', async () => {
+test('a new key works at both gateways, and its revocation at one reaches the other within moments', async () => {
   for (let i = 0; i < 10; i++) {
     const { id, secret } = await newKey()
     const [here, there] = i % 2 === 0 ? [service, second] : [second, service]
@@ -57,7 +57,7 @@ test('a key works at both, and a revocation at one is known at the other within 
   }
 })
 
-test('a key may ingest what its layers are, and nothing when they are none', async () => {
+test('a key may ingest only its ingestion layers, and nothing when its list is empty', async () => {
   const { secret } = await newKey({ ingestion_layers: ['gateway'] })
   const nothing = await newKey({ ingestion_layers: [] })
   const post = (apiKey: string, ingestion_layer: string) =>
@@ -68,7 +68,7 @@ test('a key may ingest what its layers are, and nothing when they are none', asy
   expect((await post(nothing.secret, 'gateway')).status).toBe(403)
 })
 
-test('of a rotated key the old secret is good until the overlap ends, the new one at once at both', async () => {
+test('after a rotation the old secret is valid until the overlap ends, and the new one at both gateways at once', async () => {
   const [cut, overlapped] = [await newKey(), await newKey()]
 
   const atOnce = await admin('POST', `${PATH}/${cut.id}/rotate`)
@@ -94,7 +94,7 @@ test('of a rotated key the old secret is good until the overlap ends, the new on
   ])
 })
 
-test('what is done to keys is in the audit log, without their secrets', async () => {
+test('the audit log records every change of a key, without secrets', async () => {
   const { id, secret } = await newKey({ name: 'to be audited' })
   await admin('DELETE', `${PATH}/${id}`)
   await admin('POST', PATH, { name: 'refused', scopes: [] })
@@ -116,7 +116,7 @@ test('what is done to keys is in the audit log, without their secrets', async ()
   ])
 })
 
-test('settings are changed at one gateway and hold at the other', async () => {
+test('settings that are changed at one gateway apply at the other', async () => {
   const { json: before } = await admin('GET', '/api/v1/settings')
   expect(before).toMatchObject({ tenant_id: service.credentials.tenant_id, k: 5, api_key_max_lifetime_days: 365 })
 
@@ -174,7 +174,7 @@ test('settings are changed at one gateway and hold at the other', async () => {
   ])
 })
 
-test('the command line makes tenants whose first key works, shows and changes them', async () => {
+test('the command line creates tenants whose first key works, and shows and changes them', async () => {
   const made = await command(service, [
     'tenant',
     'create',
@@ -233,7 +233,7 @@ test('the command line makes tenants whose first key works, shows and changes th
   }
 })
 
-test('when a key was last used is known everywhere once its gateway has written it down', async () => {
+test('the last use of a key shows at every gateway once its own gateway has stored it', async () => {
   const { id, secret } = await newKey()
   const before = Date.now()
   expect(await codeAt(second.baseUrl, secret)).toBe('200')

@@ -63,7 +63,7 @@ const page = async (query: string, apiKey?: string): Promise<Shown> =>
   (await ask(query, apiKey)).json() as Promise<Shown>
 const targets = ({ data }: Shown) => data.map(({ target }) => target)
 
-test('the newest comes first, with all that is known of it', async () => {
+test('the audit log lists the newest record first, with every field', async () => {
   const { data, page: envelope } = await page('limit=1')
 
   expect(data).toEqual([
@@ -86,7 +86,7 @@ test('the newest comes first, with all that is known of it', async () => {
   expect(envelope).toEqual({ limit: 1, has_more: true, next_cursor: expect.any(String) })
 })
 
-test('following the cursor gives each record once, also while more are written', async () => {
+test('the cursor of the audit log yields each record once, also while records are being written', async () => {
   const seen: unknown[] = []
   let shown = await page('limit=7')
   for (;;) {
@@ -100,7 +100,7 @@ test('following the cursor gives each record once, also while more are written',
   expect(seen).toEqual(Array.from({ length: COUNT }, (_, i) => `target-${COUNT - 1 - i}`))
 })
 
-test('it can be narrowed by action, actor, outcome and time', async () => {
+test('the audit log can be filtered by action, actor, outcome and time', async () => {
   expect(targets(await page('action=settings.update&limit=2'))).toEqual(['target-24', 'target-23'])
   expect(targets(await page('action=webhook.create'))).toEqual([])
   expect(targets(await page('actor=key_two'))).toEqual(['target-20', 'target-15', 'target-10', 'target-5', 'target-0'])
@@ -125,7 +125,7 @@ test.each([
   expect([answer.status, ((await answer.json()) as { error_code: string }).error_code]).toEqual([400, 'INVALID_FILTER'])
 })
 
-test('a cursor serves no other question and no other tenant', async () => {
+test('a cursor of the audit log is refused with other filters and for another tenant', async () => {
   const { page: envelope } = await page('limit=1&outcome=refused')
   const other = await addTenant(broker, service)
   await untilKnown(service.baseUrl, other.apiKey)
@@ -135,7 +135,7 @@ test('a cursor serves no other question and no other tenant', async () => {
   expect((await ask(`limit=1&outcome=refused&cursor=${envelope.next_cursor}`, other.apiKey)).status).toBe(403)
 })
 
-test('it needs admin:config, and shows a tenant its own log only', async () => {
+test('the audit log needs admin:config and shows a tenant only its own records', async () => {
   const reader = await addApiKey(broker, service, tenant.id, ['read:attribution', 'read:reporting', 'webhooks:manage'])
   const other = await addTenant(broker, service)
   for (const key of [reader, other.apiKey]) await untilKnown(service.baseUrl, key)
@@ -145,7 +145,7 @@ test('it needs admin:config, and shows a tenant its own log only', async () => {
   expect(await page('', other.apiKey)).toEqual({ data: [], page: { limit: 50, has_more: false } })
 })
 
-test('the command line finds it whole, and says which record somebody has altered behind the service’s back', async () => {
+test('the command line verifies the audit log, and names a record that was altered in the store', async () => {
   const verify = () => command(service, ['audit', 'verify', '--tenant', tenant.id])
   const whole = await verify()
   expect([whole.code, whole.lines.at(-1)]).toEqual([0, 'whole'])

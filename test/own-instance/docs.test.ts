@@ -75,7 +75,7 @@ async function outputsOf(blocks: readonly CodeBlock[]): Promise<string[]> {
 }
 
 describe.sequential('the commands that documents print', () => {
-  test('those of the README work to the letter, and print what it shows', async () => {
+  test('the commands of the README run as printed and print what it shows', async () => {
     const blocks = codeBlocks(textOf('README.md')).filter((block) => !isStart(block))
     const commands = blocks.filter(isRun)
     const shown = blocks.filter(({ language }) => language === 'json').map(({ code }) => JSON.parse(code) as unknown)
@@ -90,7 +90,7 @@ describe.sequential('the commands that documents print', () => {
     )
   })
 
-  test.each(DOCUMENTS.slice(1))('those of %s succeed, and print what it shows', async (document) => {
+  test.each(DOCUMENTS.slice(1))('the commands of %s run as printed and print what it shows', async (document) => {
     const blocks = codeBlocks(textOf(document)).filter(({ mark, language }) => language !== 'sh' || mark === '')
     for (const block of blocks.filter((block) => isRun(block) && isStart(block))) await start(block)
     const commands = blocks.filter((block) => isRun(block) && !isStart(block))

@@ -45,7 +45,7 @@ function sealedValuesIn(folder: string): { readonly context: string; readonly se
   })
 }
 
-test('a rotation under traffic loses nothing, and leaves nothing that the old key opens', async () => {
+test('a rotation under traffic loses no request and leaves no value that the old key decrypts', async () => {
   const { api_key: apiKey } = service.credentials
   const oldKeyText = readFileSync(masterKeyFile(service.dataDir), 'utf8')
   const statuses: number[] = []
@@ -118,7 +118,7 @@ test('a rotation under traffic loses nothing, and leaves nothing that the old ke
   expect(again.status).toBe(200)
 })
 
-test('without --drop-old the key before still opens for a day', async () => {
+test('without --drop-old the previous key stays valid for a day', async () => {
   const [before = ''] = readFileSync(masterKeyFile(service.dataDir), 'utf8').split('\n')
   const { code } = await command(service, ['master-key', 'rotate'])
   const [after = '', replaced = '', ...rest] = readFileSync(masterKeyFile(service.dataDir), 'utf8')

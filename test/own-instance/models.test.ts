@@ -22,12 +22,12 @@ const shownModel = async (id: string) => (await instance.ask('GET', `/v1/models/
 const interpretations = async (numbers: readonly number[]) =>
   (await instance.infer(numbers)).map(({ record }) => record.interpretation)
 
-test('without enough records nothing is trained', async () => {
+test('a tenant without enough records gets no training', async () => {
   expect(await instance.train()).toEqual({ outcome: 'too_few_examples', model_id: null })
   expect((await instance.ask('GET', '/v1/models')).json.data).toEqual([])
 })
 
-test('a version that passes validation serves, and what facts leave open is inferred by it', async () => {
+test('a version that passes validation serves and infers the calls that facts do not resolve', async () => {
   await plant(instance)
 
   const { outcome, model_id } = await instance.train()
@@ -59,7 +59,7 @@ test('a version that passes validation serves, and what facts leave open is infe
   }
 })
 
-test('its card says what it was trained on and how it did', async () => {
+test('the card of a version shows its training data and its results', async () => {
   const card = await shownModel(first)
 
   expect(card).toMatchObject({
@@ -78,7 +78,7 @@ test('its card says what it was trained on and how it did', async () => {
   expect(JSON.parse(lines.join('\n'))).toEqual(card)
 })
 
-test('a call that looks like nothing that is known is not named', async () => {
+test('a call unlike all training data is not inferred', async () => {
   const strange = {
     ingestion_timestamp: new Date().toISOString(),
     provider: 'anthropic',
@@ -92,7 +92,7 @@ test('a call that looks like nothing that is known is not named', async () => {
   expect({ isSure: confidence >= 0.95, degradation_state }).toEqual({ isSure: false, degradation_state: 'none' })
 })
 
-test('a model is its tenant’s alone: another one neither sees it nor is served by it', async () => {
+test('a model belongs to its tenant: another tenant neither sees it nor is served by it', async () => {
   const other = await addTenant(instance.broker, instance.service)
   const ask = askAs(instance.service.baseUrl, { 'x-api-key': other.apiKey })
 
@@ -111,7 +111,7 @@ test('a model is its tenant’s alone: another one neither sees it nor is served
   ])
 })
 
-test('a candidate answers in the shadow: its card counts each event once, and no record is its own', async () => {
+test('a candidate answers in shadow: its card counts each event once, and it decides no record', async () => {
   const trained = await instance.train('--candidate', '--seed', '2')
   second = trained.model_id ?? ''
   expect(trained.outcome).toBe('candidate')
@@ -133,7 +133,7 @@ test('a candidate answers in the shadow: its card counts each event once, and no
   expect((await instance.untilEvents(1)).length).toBe(1)
 })
 
-test('a promotion is one change: the candidate serves, and the state stays as it is', async () => {
+test('a promotion is one change: the candidate serves and the degradation state stays', async () => {
   const { status, json } = await instance.decide(second, 'promote')
   expect({ status, of: json.status }).toEqual({ status: 200, of: 'serving' })
 
@@ -150,7 +150,7 @@ async function refusalToReattribute(model: string): Promise<string> {
   return lines.join('\n')
 }
 
-test('a recalled version is replaced by the one before it, records say so, and a restored one serves again', async () => {
+test('the previous version replaces a recalled one, records show it, and a restored version serves again', async () => {
   expect((await instance.decide(second, 'recall')).json.status).toBe('recalled')
   expect((await instance.untilEvents(2)).slice(1)).toEqual(['none model_recalled'])
   expect(await interpretations([1, 2])).toMatchObject([
@@ -174,7 +174,7 @@ test('a recalled version is replaced by the one before it, records say so, and a
   expect(await interpretations([4])).toMatchObject([{ model_version: second, degradation_state: 'none' }])
 })
 
-test('when all versions are recalled the baseline answers, as advice; a decision can be repeated and is audited', async () => {
+test('with all versions recalled the baseline answers as advice; a decision can be repeated and is audited', async () => {
   await command(instance.service, ['model', 'recall', first])
   await command(instance.service, ['model', 'recall', second])
   expect((await instance.untilEvents(6)).slice(5)).toEqual(['none degraded_serving'])

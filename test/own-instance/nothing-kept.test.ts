@@ -106,7 +106,7 @@ afterAll(async () => {
   rmSync(service.dataDir, { recursive: true, force: true })
 })
 
-test('what is planted in requests, valid or not, is found nowhere', async () => {
+test('content that is planted in valid and invalid requests appears in no file, log or answer', async () => {
   await plantInEvents()
   await plantInBulk()
   await plantInObservations()

@@ -62,7 +62,7 @@ async function change<T extends object>(bucket: typeof CLIENTS | typeof USERS, k
   await kv.put(key, JSON.stringify({ ...stored, ...changes }))
 }
 
-test('a token of one gateway opens the other, and its revocation at one closes both', async () => {
+test('a token of one gateway is valid at the other, and its revocation at one holds at both', async () => {
   const config = await discover(service)
   const { access_token: token } = await client.clientCredentialsGrant(config)
   expect(await both(bearer(token))).toEqual([200, 200])
@@ -74,7 +74,7 @@ test('a token of one gateway opens the other, and its revocation at one closes b
   await refusedByBoth(bearer(token))
 })
 
-test('a code of one gateway is redeemed once among all of them', async () => {
+test('an authorization code of one gateway is redeemed once across all gateways', async () => {
   const flow = await beginFlow(service)
   const location = await signIn(service, flow)
   const form = new URLSearchParams({
@@ -99,7 +99,7 @@ test('a code of one gateway is redeemed once among all of them', async () => {
   }
 })
 
-test('a refresh token that comes a second time at another gateway ends the family on both', async () => {
+test('a refresh token that is reused at another gateway revokes its family at both', async () => {
   const { config, access_token: first, refresh_token: used = '' } = await personTokens()
   const { access_token: newer } = await client.refreshTokenGrant(config, used)
   expect(await both(bearer(newer))).toEqual([200, 200])
@@ -118,7 +118,7 @@ test('a refresh token that comes a second time at another gateway ends the famil
   for (const token of [first, newer]) await refusedByBoth(bearer(token))
 })
 
-test('a person who is disabled is out at once on both, and back when enabled', async () => {
+test('disabling a user revokes access at both gateways at once, and enabling restores it', async () => {
   const { config, access_token: token, refresh_token: refreshToken = '' } = await personTokens()
   const key = userKey(service.credentials.tenant_id, service.credentials.admin_username)
   expect(await both(bearer(token))).toEqual([200, 200])
@@ -131,7 +131,7 @@ test('a person who is disabled is out at once on both, and back when enabled', a
   while (String(await both(bearer(token))) !== '200,200') await sleep(1)
 })
 
-test('a client that is disabled takes all of its tokens with it, and gets no more', async () => {
+test('disabling a client revokes all its tokens, and it gets no new ones', async () => {
   const config = await discover(service)
   const { access_token: own } = await client.clientCredentialsGrant(config)
   const { access_token: persons } = await personTokens()
@@ -145,7 +145,7 @@ test('a client that is disabled takes all of its tokens with it, and gets no mor
   while (String(await both(bearer(own))) !== '200,200') await sleep(1)
 })
 
-test('a signing key that is withdrawn takes its tokens with it on both; new ones are good on both', async () => {
+test('withdrawing a signing key invalidates its tokens at both gateways; new tokens are valid at both', async () => {
   const config = await discover(service)
   const { access_token: old } = await client.clientCredentialsGrant(config)
   expect(await both(bearer(old))).toEqual([200, 200])
@@ -160,7 +160,7 @@ test('a signing key that is withdrawn takes its tokens with it on both; new ones
   expect(await both(bearer(fresh))).toEqual([200, 200])
 })
 
-test('an API key that is revoked is out at once on both', async () => {
+test('a revoked API key is refused at both gateways at once', async () => {
   const apiKeys = await broker.bucket(API_KEYS)
   const headers = { 'x-api-key': service.credentials.api_key }
   const id = `key_${service.credentials.api_key.split('_')[2]}`
@@ -173,7 +173,7 @@ test('an API key that is revoked is out at once on both', async () => {
   await apiKeys.put(id, JSON.stringify(stored))
 })
 
-test('while the broker does not answer no token is issued, and the client is told to come again', async () => {
+test('while the broker does not answer, no token is issued and the client gets Retry-After', async () => {
   const { client_id, client_secret } = service.credentials
   const ask = () =>
     fetch(`${service.baseUrl}/v1/oauth/token`, {
@@ -193,7 +193,7 @@ test('while the broker does not answer no token is issued, and the client is tol
   while ((await ask()).status !== 200) await sleep(50)
 })
 
-test('sign-ins and revocations outlive the kill of every gateway and of the broker', async () => {
+test('sign-ins and revocations survive kills of every gateway and of the broker', async () => {
   const kept = await personTokens()
   const revoked = await personTokens()
   await client.tokenRevocation(revoked.config, revoked.refresh_token ?? '')

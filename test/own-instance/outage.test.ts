@@ -79,8 +79,8 @@ async function expectRecords(answers: readonly Sent[]): Promise<void> {
   expect(found.length).toBe(wanted.size)
 }
 
-describe('the broker is away', () => {
-  test('and the spool full: what was taken is kept, what is not taken is told so, and taken once there is room', async () => {
+describe('an outage of the broker', () => {
+  test('with the broker down and the spool full, accepted events are kept, others get 503, and admission resumes with free space', async () => {
     freeze()
     const { taken, refused } = await fill()
     const ready = await fetch(`${service.baseUrl}/readyz?surface=ingestion`)
@@ -94,7 +94,7 @@ describe('the broker is away', () => {
     await expectRecords([...taken, later])
   })
 
-  test('and the disk full: the same', async () => {
+  test('with the broker down and the disk full, accepted events are kept, others get 503, and admission resumes with free space', async () => {
     const gateway = String(service.pid('gateway'))
     // No file of the gateway may grow beyond this: to it, the same as a disk without room.
     execFileSync('prlimit', ['--pid', gateway, '--fsize=65536:unlimited'])
@@ -108,7 +108,7 @@ describe('the broker is away', () => {
     await expectRecords([...taken, later])
   })
 
-  test('from the start on: the gateway lives, is not ready, and refuses with a 503', async () => {
+  test('a gateway that starts without a broker is alive, not ready, and answers 503', async () => {
     const port = await freePort()
     const gateway = launch(GATEWAY_MAIN, {
       args: ['--port', String(port), '--data-dir', `${service.dataDir}/alone`],

@@ -13,7 +13,7 @@ afterAll(async () => {
   await service.stop()
 })
 
-test('a restart with fewer partitions loses nothing that was accepted, and knows it again', async () => {
+test('a restart with fewer partitions loses no accepted event and still recognises duplicates', async () => {
   const events = Array.from({ length: 40 }, () => JSON.stringify(wireEvent()))
   const send = async (body: string): Promise<boolean> => {
     const path = `${service.baseUrl}/api/v1/invocations`

@@ -77,7 +77,7 @@ async function attributed(ask: Ask, path: string, fields: Record<string, unknown
 const idsIn = ({ json }: Asked): string[] => json.data.map(({ id }: { id: string }) => id)
 
 describe('credentials', () => {
-  test('of a connector are good at the partner API, and nowhere else', async () => {
+  test('credentials of a connector are valid at the partner API only', async () => {
     const partner = await register()
     const { status, access_token, scope } = await tokenAt(`${PARTNER}/oauth/token`, partner)
 
@@ -90,7 +90,7 @@ describe('credentials', () => {
     expect(await tokenAt('/v1/oauth/token', partner)).toMatchObject({ status: 401, error: 'invalid_client' })
   })
 
-  test('of the tenant are not good at the partner API', async () => {
+  test('credentials of the tenant are not valid at the partner API', async () => {
     const { status, access_token } = await tokenAt('/v1/oauth/token', service.credentials)
 
     expect(status).toBe(200)
@@ -99,7 +99,7 @@ describe('credentials', () => {
     expect(await tokenAt(`${PARTNER}/oauth/token`, service.credentials)).toMatchObject({ status: 401 })
   })
 
-  test('end at once when the connector is disabled or deleted', async () => {
+  test('credentials end at once when their connector is disabled or deleted', async () => {
     const partner = await register()
     const ask = await asPartner(partner)
     const status = async () => (await ask('GET', `${PARTNER}/connector`)).status
@@ -113,7 +113,7 @@ describe('credentials', () => {
     expect(await status()).toBe(401)
   })
 
-  test('of one connector end when it says so, and nobody else ends them', async () => {
+  test('a connector can revoke its own tokens, and no other client can', async () => {
     const [partner, another] = [await register(), await register()]
     const { access_token: token } = await tokenAt(`${PARTNER}/oauth/token`, partner)
     const revoke = async ({ client_id, client_secret }: Omit<Partner, 'id'>, path = `${PARTNER}/oauth/revoke`) =>
@@ -136,7 +136,7 @@ describe('credentials', () => {
     expect(await revoke(partner)).toBe(200)
   })
 
-  test('see the connector as it is registered', async () => {
+  test('credentials of a connector show its registration', async () => {
     const partner = await register({ residency_lane: 'us-east-1' })
 
     expect((await (await asPartner(partner))('GET', `${PARTNER}/connector`)).json).toEqual({
@@ -152,7 +152,7 @@ describe('credentials', () => {
 })
 
 describe('events that a connector sends', () => {
-  test('are attributed as its imports, to the service that its tenant has told of it', async () => {
+  test('events of a connector are attributed as imports, to the service in the tenant’s directory', async () => {
     const partner = await register()
     const ask = await asPartner(partner)
     const told = { principal_id: partner.id, service: 'warehouse' }
@@ -167,7 +167,7 @@ describe('events that a connector sends', () => {
     expect(record).toMatchObject({ pathway_category: 'connector_import', output_state: 'deterministically_resolved' })
   })
 
-  test('of other source systems are refused, alone and among others', async () => {
+  test('events of other source systems are refused, alone and in bulk', async () => {
     const ask = await asPartner(await register())
     const of = (layer: string) => wireEvent({ ingestion_layer: layer })
 
@@ -179,7 +179,7 @@ describe('events that a connector sends', () => {
     })
   })
 
-  test('are taken once under one key', async () => {
+  test('events under one key are accepted once', async () => {
     const ask = await asPartner(await register())
     const key = { 'idempotency-key': randomUUID() }
     const event = wireEvent({ ingestion_layer: 'data-cloud' })
@@ -198,7 +198,7 @@ describe('events that a connector sends', () => {
 describe('records that a connector reads', () => {
   const LIST = `${PARTNER}/attribution`
 
-  test('are those of its source systems and its tenant, whoever sent them', async () => {
+  test('a connector reads the records of its source systems and its tenant, whichever client sent them', async () => {
     const ask = await asPartner(await register())
     const own = await attributed(ask, `${PARTNER}/invocations`, { ingestion_layer: 'data-cloud' })
     const ofTenant = await attributed(asTenant, '/api/v1/invocations', { ingestion_layer: 'data-cloud' })
@@ -215,13 +215,13 @@ describe('records that a connector reads', () => {
     expect(idsIn(await (await asPartner(await register()))('GET', LIST))).toEqual([])
   })
 
-  test('need the scope, of the connector and of the token', async () => {
+  test('reading records needs the scope in both the connector and the token', async () => {
     const ask = await asPartner(await register({ scopes: ['read:reporting'] }))
 
     expect(codeOf(await ask('GET', LIST))).toBe('403 INSUFFICIENT_SCOPE')
   })
 
-  test('come in pages whose cursors are of that connector alone', async () => {
+  test('a cursor of records is valid for its connector only', async () => {
     const [one, other] = [await asPartner(await register()), await asPartner(await register())]
     for (let i = 0; i < 3; i++) {
       await attributed(one, `${PARTNER}/invocations`, { ingestion_layer: 'data-cloud' })
@@ -234,7 +234,7 @@ describe('records that a connector reads', () => {
     expect(codeOf(await asTenant('GET', `/v1/attribution${rest}`))).toBe('400 INVALID_CURSOR')
   })
 
-  test('stay in the tenant’s region: here, and where the lane leads', async () => {
+  test('records stay in the tenant’s region, at the API and on the event stream', async () => {
     const partner = await register({ residency_lane: REGION })
     const ask = await asPartner(partner)
     const settle = async (region: string | null) => {
@@ -258,7 +258,7 @@ describe('records that a connector reads', () => {
     expect((await ask('GET', LIST)).status).toBe(200)
   })
 
-  test('leave out calls that were made in another region, which are taken all the same', async () => {
+  test('records of calls in another region are accepted but not shown to the connector', async () => {
     const ask = await asPartner(await register({ residency_lane: REGION }))
     await asTenant('PATCH', '/api/v1/settings', { residency_region: REGION })
     const send = (region: string) =>
@@ -277,7 +277,7 @@ describe('records that a connector reads', () => {
   })
 })
 
-test('health that changes is kept, and told to whoever subscribes', async () => {
+test('a change of a connector’s health is stored and emitted to subscribers', async () => {
   const partner = await register()
   const ask = await asPartner(partner)
   const report = (status: string, reason?: string) => ask('POST', `${PARTNER}/connector/health`, { status, reason })

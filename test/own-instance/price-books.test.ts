@@ -37,7 +37,7 @@ const run = async (...args: string[]) => {
   return { code, text: lines.join('\n'), json: () => JSON.parse(lines.find((line) => line.startsWith('{')) ?? '') }
 }
 
-test('a book counts from its day on, for calls of then that come from now on, and records stay', async () => {
+test('a price book applies to calls of its period that arrive after its import; existing records stay', async () => {
   const [before, after] = ['2026-11-09T23:59:59.999Z', '2026-11-10T00:00:00.000Z']
   const old = await call(after)
   expect(old.cost_usd).toBe('0.15')
@@ -69,7 +69,7 @@ test('a book counts from its day on, for calls of then that come from now on, an
   expect((await call(after)).cost_usd).toBe('0.2')
 })
 
-test('the same book is imported once, and a dry run imports nothing', async () => {
+test('importing the same price book again changes nothing, and a dry run imports nothing', async () => {
   const path = bookWith('0.2')
   const [again, dry] = [
     await run('import', path, '--json'),
@@ -82,7 +82,7 @@ test('the same book is imported once, and a dry run imports nothing', async () =
   expect(lines.filter((line) => line.startsWith('{'))).toHaveLength(1)
 })
 
-test('a row that looks wrong keeps its price until a person takes it', async () => {
+test('a suspicious row keeps its old price until a person accepts it', async () => {
   const path = bookWith('7')
   const held = await run('import', path, '--effective-from', '2026-11-11T00:00:00Z')
   expect(held.text).toContain('openai/gpt-4o-mini  output_below_input, jump')
@@ -94,7 +94,7 @@ test('a row that looks wrong keeps its price until a person takes it', async () 
   }
 })
 
-test('records of a wrong book are priced anew once the right one is there, when that is asked for', async () => {
+test('records priced by a wrong book are repriced on request once the right one is imported', async () => {
   const from = '2026-11-15T00:00:00.000Z'
   const untilPriced = async (price: string) => {
     let record = await call(from)
@@ -119,14 +119,14 @@ test('records of a wrong book are priced anew once the right one is there, when 
   expect(after.explanation.history).toMatchObject([{ cost_usd: '9', ended_by: { change: 'revaluation' } }])
 })
 
-test('a file that is no price book is refused, with what is wrong', async () => {
+test('a file that is not a price book is refused with the fault', async () => {
   const { code, text } = await run('import', bookWith('-1'))
 
   expect(code).toBe(1)
   expect(text).toMatch(/models\.\d+\.input: must be a decimal string/)
 })
 
-test("a deployment's name is priced and its energy worked out as the model behind it, once the tenant has said so", async () => {
+test("a deployment's name gets the price and energy of its model once the tenant has mapped it", async () => {
   const named = { provider: 'azure', requested_model: 'prod-chat', input_tokens: 1000, output_tokens: 250 }
   expect(await attributed(ask, named)).toMatchObject({ cost_basis: 'unpriced', energy_basis: 'unknown' })
 

@@ -38,7 +38,7 @@ async function untilQuarantined(sequence: number): Promise<void> {
   while ((await quarantineState(broker.manager)).lastSequence < sequence) await sleep(20)
 }
 
-test('what cannot be read is listed with why, put back, and comes back as another', async () => {
+test('an undecodable message is listed with its reason, replayed, and quarantined again as a new message', async () => {
   await publish(invocationsSubject('a', 0), Buffer.from('[{"prompt":"never to be told"'))
   await publish(auditSubject(null), Buffer.from('{}'))
   await untilQuarantined(2)
@@ -62,7 +62,7 @@ test('what cannot be read is listed with why, put back, and comes back as anothe
   await broker.manager.streams.purge(QUARANTINE.name)
 })
 
-test('an event is shown without the identity, and gets its record once it is put back', async () => {
+test('a quarantined event is shown without its identity and gets its record after a replay', async () => {
   const { tenant_id: tenantId, api_key } = service.credentials
   const admission = { tenantId, principal: 'key_one', id: idOf(7), receivedAtMs: Date.now() }
   const event = validEvent({ attributed_identity: 'ann@example.com', attributed_service: 'search' })
@@ -84,7 +84,7 @@ test('an event is shown without the identity, and gets its record once it is put
   expect(await records()).toHaveLength(1)
 })
 
-test('what makes no sense is said at once', async () => {
+test('an invalid quarantine command fails at once with a message', async () => {
   expect((await run('replay')).text).toContain('say which: a sequence, or --all')
   expect((await run('replay', '99')).text).toContain('there is no message 99 in quarantine')
   expect((await run('show', '0')).text).toContain('It must be a sequence')

@@ -76,7 +76,7 @@ async function kill(role: string): Promise<void> {
   while (isAlive(before) || service.pid(role) === before) await sleep(20)
 }
 
-test('a window is attributed again by the directory of now; prices, overrides and disputes stay', async () => {
+test('re-attribution of a window uses the current directory and keeps prices, overrides and disputes', async () => {
   const at = (minute: number): string => `2026-03-01T10:${String(minute).padStart(2, '0')}:00Z`
   const [aliased, identified, named, unnamed, overridden, disputed, before] = (await send([
     wireEvent({ ingestion_timestamp: at(1), attributed_service: 'old-name' }),
@@ -142,7 +142,7 @@ test('a window is attributed again by the directory of now; prices, overrides an
   expect(rollups).toEqual(records)
 })
 
-test('a job goes on behind where it was when the attributor and the store die, and nothing is there twice', async () => {
+test('a re-attribution job resumes after kills of the attributor and the store, without a duplicate version', async () => {
   const total = 24_000
   const events = Array.from({ length: total }, (_, i) =>
     wireEvent({
@@ -207,7 +207,7 @@ async function named(deployment: string): Promise<void> {
   await untilAttributed(call, { cost_basis: 'price_book' })
 }
 
-test('what had no value is valued by what is known now, as new versions; what had one keeps it', async () => {
+test('revaluation prices unpriced records with current prices, as new versions, and keeps priced ones', async () => {
   const [unpriced = ''] = await deployed('prod-chat', '2026-05-01', 3)
   const [priced = '', unknown = ''] = await send([
     wireEvent({ ingestion_timestamp: '2026-05-01T01:00:00Z', input_tokens: 7, output_tokens: 7 }),
@@ -247,7 +247,7 @@ test('what had no value is valued by what is known now, as new versions; what ha
   expect(entry).toMatchObject({ actor: 'cli', changes: { after: { valued: 'unpriced', dry_run: false } } })
 })
 
-test('a job that values goes on behind where it was when the attributor dies, and nothing is counted twice', async () => {
+test('a revaluation job resumes after a kill of the attributor and counts nothing twice', async () => {
   const total = 12_000
   await deployed('prod-batch', '2026-06-01', total)
   await named('prod-batch')
@@ -277,7 +277,7 @@ test('a job that values goes on behind where it was when the attributor dies, an
   expect(rollups).toEqual(records)
 }, 240_000)
 
-test('what makes no sense is said at once', async () => {
+test('an invalid re-attribution command fails at once with a message', async () => {
   await expect(reattribute('2026-04-01', '2026-04-02', '--dry-run')).rejects.toThrow(/goes with --fill-unpriced/)
   await expect(reattribute('2026-04-01', '2026-04-02', '--reprice-book', 'book_none')).rejects.toThrow(/no price book/)
   await expect(

@@ -47,7 +47,7 @@ describe.each(MODES)('%s', (mode) => {
     return `${status} ${json.error_code}`
   }
 
-  test('takes its own keys, tokens and client secrets', async () => {
+  test('an instance accepts keys, tokens and client secrets of its own mode', async () => {
     const { status, token } = await tokenOf(mode, mode)
 
     expect(status).toBe(200)
@@ -55,7 +55,7 @@ describe.each(MODES)('%s', (mode) => {
     expect(await asked({ authorization: `Bearer ${token}` })).toBe('200 undefined')
   })
 
-  test('refuses those of the other mode', async () => {
+  test('an instance refuses credentials of the other mode', async () => {
     const { token } = await tokenOf(other(mode), other(mode))
 
     expect(await asked({ 'x-api-key': instance(other(mode)).credentials.api_key })).toBe('401 INVALID_CREDENTIALS')
@@ -85,7 +85,7 @@ describe('a new sandbox', () => {
     ;({ data: records } = (await ask('GET', '/v1/attribution?limit=200')).json)
   })
 
-  test('holds a company and its calls by itself, as they came in by its own routes', async () => {
+  test('a new sandbox fills itself with a company and its calls, through its own routes', async () => {
     const { services, identities } = sandboxCompany(1)
     const named = (await ask('GET', '/api/v1/directory/services?limit=200')).json.data
 
@@ -95,7 +95,7 @@ describe('a new sandbox', () => {
     expect(records).toHaveLength(200)
   })
 
-  test('shows records of every kind that a reader has to cope with', () => {
+  test('a sandbox holds records of every kind that a client must handle', () => {
     const kinds = (of: (record: (typeof records)[number]) => string) => new Set(records.map(of))
 
     expect(kinds(({ interpretation }) => interpretation.stage_origin)).toEqual(new Set(['stage_a', 'stage_c']))
@@ -105,7 +105,7 @@ describe('a new sandbox', () => {
     expect(kinds(({ service }) => service).size).toBeGreaterThan(5)
   })
 
-  test('is filled again with the same seed without a record more', async () => {
+  test('filling a sandbox again with the same seed adds no record', async () => {
     const again = await command(instance('sandbox'), ['sandbox-data', '--seed', '1', '--days', '7', '--json'])
 
     expect(again.code).toBe(0)
@@ -116,7 +116,7 @@ describe('a new sandbox', () => {
   })
 })
 
-test('synthetic data is kept out of production', async () => {
+test('a production instance refuses synthetic data', async () => {
   const { code, lines } = await command(instance('production'), ['sandbox-data'])
 
   expect(code).toBe(1)

@@ -71,7 +71,7 @@ const crossings = async (budgetId: string) =>
   (await told('budget.threshold.crossed')).filter(({ data }) => data.budget_id === budgetId)
 
 describe('budgets', () => {
-  test('are made, shown, changed and deleted', async () => {
+  test('a budget can be created, shown, changed and deleted', async () => {
     const made = await budget({ filter: { owner: 'team-a', provider: null }, monthly_ceiling_usd: '2500.50' })
     expect(made).toEqual({
       id: expect.stringMatching(/^bdg_/),
@@ -102,7 +102,7 @@ describe('budgets', () => {
     expect(refusalOf(answer)).toEqual([422, 'VALIDATION_FAILED'])
   })
 
-  test('tell at 75, 100 and 150 percent, once each and in order, with exact amounts as numbers', async () => {
+  test('a budget emits an event at 75, 100 and 150 percent, once each and in order, with exact amounts as numbers', async () => {
     const { id } = await budget({ filter: { service: 'search' } })
     await attributedAll(ask, [call('search', '7.499999999999999999'), call('chat', '100')])
     await attributedAll(ask, [call('search', '0.000000000000000001')])
@@ -124,7 +124,7 @@ describe('budgets', () => {
     )
   })
 
-  test('a budget that is exceeded when it is set tells of every threshold at once', async () => {
+  test('a budget that is exceeded when it is created emits every threshold at once', async () => {
     await attributedAll(ask, [call('exceeded', '20')])
     const { id } = await budget({ filter: { service: 'exceeded' } })
 
@@ -136,7 +136,7 @@ describe('budgets', () => {
     expect(all.map(({ data }) => data.threshold)).toEqual([75, 100, 150])
   })
 
-  test('several sentinels, killed again and again, tell each threshold of each budget once', async () => {
+  test('several sentinels that are killed repeatedly emit each threshold of each budget once', async () => {
     const start = () => {
       const sentinel = launch(SENTINEL_MAIN, {
         args: ['--member-name', `further-${further.length}`, ...QUICK],
@@ -180,7 +180,7 @@ describe('budgets', () => {
 })
 
 describe('spend', () => {
-  test('an hour far above those before it is told of once', async () => {
+  test('an hour of spend far above the hours before it emits one event', async () => {
     const hour = Math.floor((Date.now() - 5 * 60_000) / 3_600_000) * 3_600_000 - 3_600_000
     const at = (hoursBefore: number) => ({
       ingestion_timestamp: new Date(hour - hoursBefore * 3_600_000 + 1).toISOString(),
@@ -210,7 +210,7 @@ describe('spend', () => {
 })
 
 describe('coverage', () => {
-  test('tells when an expected layer is missing, and when it is there', async () => {
+  test('coverage emits an event when an expected layer goes missing and when it returns', async () => {
     const layer = { ingestion_layer: 'edge-proxy' }
     await ask('POST', '/api/v1/directory/sources', { name: 'edge-proxy', pathway: 'other' })
     const degraded = await until(

@@ -52,7 +52,7 @@ const rateLimitOf = async (baseUrl: string, apiKey: string) => {
 const readOf = async (baseUrl: string, apiKey: string) =>
   (await rateLimitOf(baseUrl, apiKey)).data.find(({ route_class }) => route_class === 'read')
 
-test('two gateways give one caller its rate and its burst together once, within a tenth', async () => {
+test('two gateways together give a caller its rate and burst once, within a tenth', async () => {
   const { apiKey } = await addTenant(broker, service)
   for (const baseUrl of gateways) await untilKnown(baseUrl, apiKey)
   const startedAt = performance.now()
@@ -73,7 +73,7 @@ test('two gateways give one caller its rate and its burst together once, within 
   expect(given / due).toBeLessThan(1.1)
 })
 
-test('who has used it up at one gateway is told so by the other, and by both when to come again', async () => {
+test('a budget that is used up at one gateway is used up at the other, and both send Retry-After', async () => {
   const { apiKey } = await addTenant(broker, service, { rate_limits: { read: { per_second: 1, burst: 30 } } })
   const [one = '', other = ''] = gateways
   for (const baseUrl of gateways) await untilKnown(baseUrl, apiKey)
@@ -91,7 +91,7 @@ test('who has used it up at one gateway is told so by the other, and by both whe
   expect((await read(one, service.credentials.api_key)).isGiven).toBe(true)
 })
 
-test('a caller sees its budgets of every class, with the limits of its tenant', async () => {
+test('a caller sees its budget of every rate class, with the limits of its tenant', async () => {
   const { apiKey } = await addTenant(broker, service, { rate_limits: { report: { per_second: 3 } } })
   const [baseUrl = ''] = gateways
   await untilKnown(baseUrl, apiKey)
@@ -112,7 +112,7 @@ test('a caller sees its budgets of every class, with the limits of its tenant', 
   })
 })
 
-test('its budgets come in pages, and a parameter that nobody knows is refused', async () => {
+test('budgets come in pages, and an unknown parameter is refused', async () => {
   const { apiKey } = await addTenant(broker, service)
   const [baseUrl = ''] = gateways
   await untilKnown(baseUrl, apiKey)
@@ -132,7 +132,7 @@ test('its budgets come in pages, and a parameter that nobody knows is refused', 
   }
 })
 
-test('a change of a tenant’s limits reaches budgets that are in use', async () => {
+test('changed limits of a tenant apply to budgets in use', async () => {
   const { id, apiKey } = await addTenant(broker, service)
   for (const baseUrl of gateways) {
     await untilKnown(baseUrl, apiKey)

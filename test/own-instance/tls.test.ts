@@ -31,7 +31,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true })
 })
 
-test('the whole service speaks https, and OAuth clients need no exception for it', async () => {
+test('all routes are served over https, and OAuth clients need no exception for the certificate', async () => {
   const { base_url: baseUrl, client_id, client_secret } = service.credentials
   expect(baseUrl).toBe(`https://127.0.0.1:${service.port}`)
 
@@ -46,7 +46,7 @@ test('the whole service speaks https, and OAuth clients need no exception for it
   expect(answer.status).toBe(200)
 })
 
-test('its pages tell browsers to stay with https, and its cookie never travels without', async () => {
+test('pages send Strict-Transport-Security, and the session cookie is Secure', async () => {
   const { base_url: baseUrl, client_id } = service.credentials
   const address = new URL('/v1/oauth/authorize', baseUrl)
   address.search = String(
@@ -65,13 +65,13 @@ test('its pages tell browsers to stay with https, and its cookie never travels w
   expect(headers.get('set-cookie')).toMatch(/^__Host-sign-in=.*; Path=\/;.*; Secure$/)
 })
 
-test('a sandbox fills itself over it', async () => {
+test('a sandbox fills itself over https', async () => {
   const { code, lines } = await command(service, ['sandbox-data', '--days', '2', '--json'])
 
   expect(code).toBe(0)
   expect(JSON.parse(lines.find((line) => line.startsWith('{')) ?? '').events).toBeGreaterThan(0)
 })
 
-test('plain http is not answered', async () => {
+test('a request over plain http gets no answer', async () => {
   await expect(fetch(`http://127.0.0.1:${service.port}/healthz`)).rejects.toThrow()
 })

@@ -51,14 +51,14 @@ const CORRELATED = {
 }
 
 describe('a call that states nothing', () => {
-  test('is of the service of its trace when another call has stated it before', async () => {
+  test('a call without labels gets the service of its trace when an earlier call stated it', async () => {
     const traceId = randomUUID()
     await attributed(ask, stated(traceId))
 
     expect(await attributed(ask, silent(traceId))).toMatchObject(CORRELATED)
   })
 
-  test('becomes so when another states it later, as a new version: at what it cost before', async () => {
+  test('a call without labels gets a new version, at the same cost, when a later call states the service of the trace', async () => {
     const traceId = randomUUID()
     const first = await attributed(ask, silent(traceId))
     expect(isCorrelated(first)).toBe(false)
@@ -75,7 +75,7 @@ describe('a call that states nothing', () => {
     ])
   })
 
-  test('becomes so after the attributor was killed in between', async () => {
+  test('a call without labels gets the service of its trace although the attributor was killed in between', async () => {
     const traceIds = [randomUUID(), randomUUID()]
     const [early, late] = await attributedAll(ask, [silent(traceIds[0] ?? ''), stated(traceIds[1] ?? '')])
 
@@ -87,7 +87,7 @@ describe('a call that states nothing', () => {
     expect(await attributed(ask, silent(traceIds[1] ?? ''))).toMatchObject(CORRELATED)
   })
 
-  test('goes back to where nobody is named when its trace turns out to be of two services', async () => {
+  test('a call without labels becomes unresolved again when its trace has two services', async () => {
     const traceId = randomUUID()
     await attributed(ask, stated(traceId))
     const open = await attributed(ask, silent(traceId))
@@ -101,7 +101,7 @@ describe('a call that states nothing', () => {
     expect(await attributed(ask, silent(traceId))).toMatchObject({ service: 'unallocated', output_state: 'unresolved' })
   })
 
-  test('stays what a person has made of it', async () => {
+  test('a call without labels keeps a person’s override', async () => {
     const traceId = randomUUID()
     const first = await attributed(ask, silent(traceId))
     const decision = { service: 'batch', owner: 'team-batch', reason: 'It is the nightly job.' }
@@ -116,7 +116,7 @@ describe('a call that states nothing', () => {
   })
 })
 
-test('two hundred calls of forty workflows end alike, each as one record, in whatever order they came', async () => {
+test('two hundred calls of forty workflows end alike, each as one record, in any order of arrival', async () => {
   const ingestion_timestamp = new Date().toISOString()
   const workflows = Array.from({ length: 40 }, (_, i) => {
     const traceId = randomUUID()

@@ -40,7 +40,7 @@ async function post(baseUrl: string, body: string, key: string) {
   return answer
 }
 
-test('one key sent to both at once with different bodies: one 202, one 422', async () => {
+test('two bodies under one key, sent to both gateways at once, get one 202 and one 422', async () => {
   const outcomes = await Promise.all(
     Array.from({ length: 200 }, async () => {
       const key = randomUUID()
@@ -52,7 +52,7 @@ test('one key sent to both at once with different bodies: one 202, one 422', asy
   expect(new Set(outcomes.map(String))).toEqual(new Set(['202,422']))
 })
 
-test('one request sent to both at once takes effect once, and both are told the same', async () => {
+test('one request sent to both gateways at once takes effect once, with the same answer at both', async () => {
   const outcomes = await Promise.all(
     Array.from({ length: 200 }, async () => {
       const [key, body] = [randomUUID(), event()]
@@ -67,7 +67,7 @@ test('one request sent to both at once takes effect once, and both are told the 
   expect(outcomes.every(({ texts, replays }) => texts === 1 && replays === 1)).toBe(true)
 })
 
-test('what one has taken the other replays and defends, also after the first has died', async () => {
+test('a key admitted at one gateway is replayed and protected at the other, also after a kill of the first', async () => {
   const taken = await Promise.all(
     Array.from({ length: 40 }, async (_, i) => {
       const [key, body] = [randomUUID(), event()]
@@ -90,7 +90,7 @@ test('what one has taken the other replays and defends, also after the first has
   await check(second.baseUrl)
 })
 
-test('after all of that there is one record an event', async () => {
+test('each event has one record after all tests with two gateways', async () => {
   const last = JSON.parse((await post(second.baseUrl, event(), randomUUID())).text) as { invocation_id: string }
   while ((await client.find(last.invocation_id.replace('inv_', 'attr_'))) === undefined) await sleep(20)
   // 200 of the first test, 200 of the second, 40 of the third, and the last.
@@ -101,7 +101,7 @@ test('after all of that there is one record an event', async () => {
   expect(new Set(records.map(({ id }) => id)).size).toBe(441)
 })
 
-test('what became of an event that one has taken the other says at once', async () => {
+test('the status of an event admitted at one gateway shows at the other at once', async () => {
   const statuses: number[] = []
   for (let i = 0; i < 20; i++) {
     const taken = JSON.parse((await post(second.baseUrl, event(), randomUUID())).text) as { invocation_id: string }

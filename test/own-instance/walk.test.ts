@@ -126,7 +126,7 @@ const changing = () =>
   })
 
 test(
-  'in every sort each record comes once while others come in and change',
+  'a walk in every sort order yields each record once while records are added and changed',
   async () => {
     const writers = [inserting(), changing(), changing()]
 
@@ -147,7 +147,7 @@ test(
 )
 
 test(
-  'and though the read model is killed on the way',
+  'a walk yields each record once although the store is killed on the way',
   async () => {
     const stop = changing()
     const ids = await walk('sort=-cost_usd', (page) => {
@@ -160,7 +160,7 @@ test(
   600_000 + RECORDS,
 )
 
-test('a cursor is refused when it is altered, or of another question', async () => {
+test('a cursor that was altered, or that belongs to other filters, is refused', async () => {
   const { json } = await ask('GET', '/v1/attribution?limit=1&sort=owner&filter[provider][ne]=nobody')
   const cursor: string = json.page.next_cursor
   const withCursor = (query: string) => ask('GET', `/v1/attribution?cursor=${cursor}${query}`)
@@ -187,7 +187,7 @@ test('a cursor is refused when it is altered, or of another question', async () 
   expect(refusalOf(spoilt)).toEqual([400, 'INVALID_CURSOR'])
 })
 
-test('whatever is no question is refused, and told where', async () => {
+test('an invalid query is refused with the location of the fault', async () => {
   const wrong: readonly (readonly [query: string, pointer: string])[] = [
     ['limit=0', '/limit'],
     ['limit=201', '/limit'],
@@ -220,7 +220,7 @@ test('whatever is no question is refused, and told where', async () => {
   }
 })
 
-test('a list that fills a request line is refused, or answered', async () => {
+test('a list that fills a request line is refused or answered', async () => {
   const ids = Array.from({ length: 200 }, () => `attr_${randomUUID().replaceAll('-', '').slice(0, 26)}`).join(',')
   const answer = await fetch(`${service.baseUrl}/v1/attribution?filter[id][in]=${ids}`, {
     headers: { 'x-api-key': service.credentials.api_key },
@@ -229,7 +229,7 @@ test('a list that fills a request line is refused, or answered', async () => {
   expect([200, 400, 431]).toContain(answer.status)
 })
 
-test('who asks too much at a time is told so, and keeps nobody else waiting', async () => {
+test('a tenant with too many concurrent queries gets 429 and does not delay other tenants', async () => {
   const question = '/v1/attribution?filter[service][contains]=service&sort=energy_wh'
   const asking = Array.from({ length: 100 }, () => ask('GET', question))
   const taken = await ask('POST', '/api/v1/invocations', someEvent())
@@ -245,7 +245,7 @@ test('who asks too much at a time is told so, and keeps nobody else waiting', as
   }
 })
 
-test('queries whose callers have left make room for others', async () => {
+test('queries whose callers have disconnected free their slots', async () => {
   const leaving = new AbortController()
   const headers = { 'x-api-key': service.credentials.api_key }
   const asked = Array.from({ length: 36 }, () =>

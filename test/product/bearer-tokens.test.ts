@@ -19,7 +19,7 @@ describe('two credentials at once', () => {
   const statusOf = async (headers: Record<string, string>): Promise<number> =>
     (await fetch(service.baseUrl + RECORDS, { headers })).status
 
-  test('are taken when both are good and agree, else refused', async () => {
+  test('two credentials at once are accepted when both are valid and agree, else refused', async () => {
     const config = await discover(service)
     const same = (await client.clientCredentialsGrant(config)).access_token
     const narrower = (await client.clientCredentialsGrant(config, { scope: 'read:attribution' })).access_token
@@ -37,7 +37,7 @@ describe('two credentials at once', () => {
 const asParsed = (value: string): string => value.replace(/^[\s\x80-\xff]+|[\s\x80-\xff]+$/g, '')
 
 test(
-  'fuzzing: no header but the credential itself opens, none is answered by a 5xx or not at all',
+  'fuzzed credentials are refused, without a 5xx or a dropped connection',
   async () => {
     const { access_token: token } = await client.clientCredentialsGrant(await discover(service))
     const { api_key: apiKey, client_id: id, client_secret: secret } = service.credentials

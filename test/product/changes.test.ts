@@ -46,7 +46,7 @@ const timeless = ({ materialized_at: _, explanation: { history: __, ...explanati
 })
 
 describe('an override', () => {
-  test('attributes by hand, says so, and keeps what was said before', async () => {
+  test('an override changes the attribution, marks it as manual, and keeps the previous version', async () => {
     const before = await newRecord()
 
     const { status, json } = await override(before.id)
@@ -84,7 +84,7 @@ describe('an override', () => {
     ])
   })
 
-  test('that is undone leaves the record as it was, to the last figure', async () => {
+  test('undoing an override restores the record to the last figure', async () => {
     const before = await newRecord({ attributed_service: undefined, attribution_confidence: 0.3 })
     await override(before.id)
 
@@ -99,7 +99,7 @@ describe('an override', () => {
     ])
   })
 
-  test('of a record that is overridden is refused, and so is the undoing of none', async () => {
+  test('a second override, and undoing without an override, are refused', async () => {
     const { id } = await newRecord()
 
     expect(refusalOf(await undoOverride(id))).toEqual([409, 'CONFLICT'])
@@ -110,7 +110,7 @@ describe('an override', () => {
 })
 
 describe('a dispute', () => {
-  test('keeps the record from chargeback, and ends', async () => {
+  test('a dispute excludes a record from chargeback until it ends', async () => {
     const before = await newRecord()
 
     const { status, json } = await dispute(before.id)
@@ -127,7 +127,7 @@ describe('a dispute', () => {
     expect(timeless(await show(before.id))).toEqual(timeless(before))
   })
 
-  test('of what is overridden stays open when the override is undone, and the other way round', async () => {
+  test('a dispute outlives the undoing of an override, and an override the end of a dispute', async () => {
     const before = await newRecord()
     await override(before.id)
     const overridden = await show(before.id)
@@ -162,7 +162,7 @@ test('one request has one effect, however often it is sent', async () => {
   expect((await show(id)).explanation.history).toHaveLength(1)
 })
 
-test('of many who override a record at once, one does, and the others hear that', async () => {
+test('of many concurrent overrides of a record one succeeds and the others get a conflict', async () => {
   const { id } = await newRecord()
 
   const answers = await Promise.all(
@@ -174,7 +174,7 @@ test('of many who override a record at once, one does, and the others hear that'
   expect(await show(id)).toMatchObject({ service: won.service, explanation: { history: [{ service: 'search' }] } })
 })
 
-test('a record that is not there, or another tenant’s, is not changed', async () => {
+test('a change of a missing record, or of another tenant’s, is refused', async () => {
   const { id } = await newRecord()
   const ids = tenantIdsCache(new Uint8Array(32))('tnt_other')
   const foreign = `attr_${Buffer.from(ids.tag).toString('hex')}`.padEnd(31, '0')
@@ -200,7 +200,7 @@ test.each([
   30_000,
 )
 
-test('is audited, with what it was and is', async () => {
+test('the audit log records a change with old and new values', async () => {
   const { id } = await newRecord()
   await override(id)
   await undoOverride(id)

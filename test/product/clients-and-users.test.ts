@@ -43,7 +43,7 @@ async function untilStatus(expected: number, token: string, path?: string): Prom
   for (const gateway of [service, second]) while ((await statusAt(gateway, token, path)) !== expected);
 }
 
-test('a new client fetches tokens, which are worth what the client may do now, everywhere', async () => {
+test('tokens of a new client carry the client’s current permissions at every gateway', async () => {
   const { json: made } = await admin('POST', '/api/v1/clients', {
     name: 'Job',
     scopes: ['read:attribution', 'read:reporting'],
@@ -79,7 +79,7 @@ test('a new client fetches tokens, which are worth what the client may do now, e
   await untilStatus(401, access_token)
 })
 
-test('a new person signs in, and what they have signed in with before ends with their password', async () => {
+test('a new user signs in, and a password change ends earlier sign-ins', async () => {
   const { json: made } = await admin('POST', '/api/v1/users', {
     username: 'Grace',
     scopes: ['read:attribution', 'admin:config'],

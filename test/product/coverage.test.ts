@@ -18,7 +18,7 @@ beforeAll(async () => {
 const now = () => new Date().toISOString()
 const pathways = async () => (await ask('GET', '/api/v1/coverage')).json.data
 
-test('layers that send, layers that are missing, and sources that only discover', async () => {
+test('coverage shows deployed layers, missing layers and discovery-only sources', async () => {
   for (const source of [
     { name: 'edge-gateway', pathway: 'gateway_mediated' },
     { name: 'firewall', pathway: 'proxy_mediated', is_discovery_only: true },
@@ -45,7 +45,7 @@ test('layers that send, layers that are missing, and sources that only discover'
   ])
 })
 
-test('an invocation of a source that only discovers is refused, alone and among others', async () => {
+test('an invocation of a discovery-only source is refused, alone and in bulk', async () => {
   const event = () => wireEvent({ event_id: randomUUID(), ingestion_timestamp: now(), ingestion_layer: 'firewall' })
 
   const alone = await ask('POST', '/api/v1/invocations', event())
@@ -58,7 +58,7 @@ test('an invocation of a source that only discovers is refused, alone and among 
   expect([among.status, among.json.accepted, among.json.rejected]).toEqual([202, 1, 1])
 })
 
-test('an identity that is a workload is nobody whom a report could tell of', async () => {
+test('an identity that is a workload is not counted as a person in reports', async () => {
   const period = 'from=2026-07-01&to=2026-08-01&group_by=service'
   const call = { attributed_service: 'nightly', attributed_identity: 'cron@example.com', estimated_cost_usd: '3' }
   await attributed(ask, { ...call, ingestion_timestamp: '2026-07-05T10:00:00Z' })

@@ -30,7 +30,7 @@ const NOW = new Date().toISOString()
 const stated = (service: string) => ({ ingestion_timestamp: NOW, attributed_service: service })
 const UNSTATED = { ingestion_timestamp: NOW }
 
-test('the baseline names what facts say of most calls of the same credential, as advice', async () => {
+test('the baseline infers, as advice, the service of most resolved calls of the same credential', async () => {
   await attributedAll(ask, [
     ...Array.from({ length: 14 }, () => stated('search')),
     ...Array.from({ length: 6 }, () => stated('chat')),
@@ -58,7 +58,7 @@ test('the baseline names what facts say of most calls of the same credential, as
   })
 })
 
-test('a credential of which nothing is known is left to allocation, and no record of that is eligible', async () => {
+test('calls of a credential without resolved calls go to allocation, and their records are not eligible', async () => {
   expect(await attributed(otherKey, UNSTATED)).toMatchObject({
     service: 'unallocated',
     output_state: 'unresolved',
@@ -71,7 +71,7 @@ test('a credential of which nothing is known is left to allocation, and no recor
   })
 })
 
-test('a tenant that switches inference off has nothing inferred, and one event tells of each change', async () => {
+test('a tenant that disables inference gets none, and each change emits one event', async () => {
   const tenantId = service.credentials.tenant_id
   expect(await degradationEvents(broker, tenantId)).toEqual([])
 

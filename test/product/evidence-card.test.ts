@@ -126,7 +126,7 @@ const card = (evidence_basis: string, confidence: number, export_eligibility = '
 const SERVED = { attributed_service: 'checkout-v2' }
 
 describe('the confidence table', () => {
-  test('identity and service stated: 0.95, the service by its alias, the owner by the directory', async () => {
+  test('a stated identity and service have confidence 0.95; the alias gives the service, the directory the owner', async () => {
     expect(await recordOf({ ...SERVED, attributed_identity: 'ada' })).toMatchObject({
       service: 'checkout',
       owner: 'team-shop',
@@ -136,11 +136,11 @@ describe('the confidence table', () => {
     })
   })
 
-  test('service stated: 0.90', async () => {
+  test('a stated service has confidence 0.90', async () => {
     expect(await recordOf(SERVED)).toMatchObject({ service: 'checkout', ...card('service_resolved', 0.9) })
   })
 
-  test('only an identity that the directory maps: 0.85', async () => {
+  test('an identity that the directory maps has confidence 0.85', async () => {
     expect(await recordOf({ attributed_identity: 'bot-7' })).toMatchObject({
       service: 'crawler',
       owner: 'team-bots',
@@ -148,7 +148,7 @@ describe('the confidence table', () => {
     })
   })
 
-  test('another event of the trace: 0.82, before and after', async () => {
+  test('a service from another event of the trace has confidence 0.82, whichever event comes first', async () => {
     const trace_id = randomUUID()
     const before = await recordOf({ trace_id })
     await recordOf({ ...SERVED, trace_id })
@@ -158,7 +158,7 @@ describe('the confidence table', () => {
     expect(await shownAgain(before.id, ({ service: name }) => name === 'checkout')).toMatchObject(after)
   })
 
-  test('the credential’s default service: 0.80', async () => {
+  test('the default service of a credential has confidence 0.80', async () => {
     const made = await ask('POST', '/api/v1/api-keys', { name: 'Jobs', scopes: ['read:attribution'] })
     await ask('POST', '/api/v1/directory/principals', { principal_id: made.json.id, service: 'batch-jobs' })
     const asJobs = askAs(service.baseUrl, { 'x-api-key': made.json.secret })
@@ -168,7 +168,7 @@ describe('the confidence table', () => {
     expect(await recordOf({}, asJobs)).toMatchObject({ service: 'batch-jobs', ...card('principal_resolved', 0.8) })
   })
 
-  test('a service that a required directory does not know: 0.70, not eligible, owned by nobody', async () => {
+  test('a service that is missing in a required directory has confidence 0.70, no eligibility and no owner', async () => {
     expect(await recordOf({ attributed_service: 'rogue', attributed_identity: 'eve' }, strict)).toMatchObject({
       service: 'rogue',
       owner: 'unassigned',
@@ -181,7 +181,7 @@ describe('the confidence table', () => {
     expect(interpretation.stage_origin).toBe('stage_c')
   })
 
-  test('an owner is the identity’s team, else the identity as given', async () => {
+  test('the owner is the team of the identity, else the identity itself', async () => {
     const unlisted = { attributed_service: 'unlisted' }
     expect(await recordOf({ ...unlisted, attributed_identity: 'ada' })).toMatchObject({ owner: 'team-ada' })
     expect(await recordOf({ ...unlisted, attributed_identity: 'eve' })).toMatchObject({ owner: 'eve' })
@@ -196,7 +196,7 @@ describe('the confidence table', () => {
     [0.4999, 0.4999, 'estimated'],
     [0, 0, 'estimated'],
   ])(
-    'is capped by what the producer says of its own attribution: %s',
+    'confidence is capped by the producer’s attribution_confidence %s',
     async (attribution_confidence, confidence, band) => {
       const stated = { ...SERVED, attributed_identity: 'ada', attribution_confidence }
       expect(await recordOf(stated)).toMatchObject({ interpretation: { confidence, confidence_band: band } })
@@ -204,8 +204,8 @@ describe('the confidence table', () => {
   )
 })
 
-describe('where a call is kept that nobody could be named for', () => {
-  test('the pool that a rule names, below 0.50', async () => {
+describe('allocation of calls without a name', () => {
+  test('a call without a name goes to the pool of the matching rule, with confidence 0.30', async () => {
     expect(await recordOf({ ingestion_layer: 'proxy' }, strict)).toMatchObject({
       service: 'shared-proxy',
       owner: 'team-platform',
@@ -215,7 +215,7 @@ describe('where a call is kept that nobody could be named for', () => {
     })
   })
 
-  test('else the default pool', async () => {
+  test('a call without a name and a matching rule goes to the default pool', async () => {
     expect(await recordOf({ ingestion_layer: 'sdk' }, strict)).toMatchObject({
       service: 'unallocated',
       output_state: 'unresolved',
@@ -241,7 +241,7 @@ describe('pathways', () => {
 describe('freshness', () => {
   const ago = (ms: number) => new Date(Date.now() - ms).toISOString()
 
-  test('is that of an event which came within the hour, and of one that did not', async () => {
+  test('an event is fresh within an hour of its time and source_stale after it', async () => {
     const fresh = await recordOf({ ...SERVED, ingestion_timestamp: ago(3_500_000) })
     const stale = await recordOf({ ...SERVED, ingestion_timestamp: ago(3_700_000) })
 
@@ -249,7 +249,7 @@ describe('freshness', () => {
     expect(stale.interpretation.freshness).toBe('source_stale')
   })
 
-  test('is lost where the copy of the directory lags: here by more than nothing at all', async () => {
+  test('a record is index_stale when the mirror of the directory lags by more than --index-stale-seconds', async () => {
     const hasty = await launchService({ args: ['--index-stale-seconds', '0'] })
     const asHasty = askAs(hasty.baseUrl, { 'x-api-key': hasty.credentials.api_key })
     const record = await recordOf({ attributed_service: 'checkout' }, asHasty)
@@ -272,7 +272,7 @@ describe('cost', () => {
     expect(await recordOf({ ...SERVED, ...stated })).toMatchObject({ cost_basis, cost_usd })
   })
 
-  test('an estimate stands beside the book price, with the difference', async () => {
+  test('a client estimate is shown with the price-book cost and their difference', async () => {
     const { explanation } = await recordOf({ ...SERVED, estimated_cost_usd: '0.005' })
     expect(explanation.cost).toMatchObject({
       total_usd: '0.005',
@@ -281,7 +281,7 @@ describe('cost', () => {
     })
   })
 
-  test('what is unpriced says why, and is not eligible', async () => {
+  test('an unpriced record gives the reason and is not eligible', async () => {
     const record = await recordOf({ ...SERVED, requested_model: 'in-house' })
     expect(record).toMatchObject({
       interpretation: { export_eligibility: 'unpriced', confidence: 0.9 },
@@ -310,12 +310,12 @@ describe('energy and carbon', () => {
 })
 
 describe('eligibility', () => {
-  test('a call of another region may not leave', async () => {
+  test('a call of another region is residency_restricted', async () => {
     const record = await recordOf({ attributed_service: 'checkout', region: 'us-east-1' }, strict)
     expect(record).toMatchObject(card('service_resolved', 0.9, 'residency_restricted'))
   })
 
-  test('a disputed record is not charged back, and one that was overridden is a person’s', async () => {
+  test('a disputed record is not eligible, and an overridden one has the basis manual_override', async () => {
     const record = await recordOf(SERVED)
     await ask('POST', `/v1/attribution/${record.id}/dispute`, { reason: 'This is not our job.' })
     expect(await shownAgain(record.id)).toMatchObject({
@@ -354,7 +354,7 @@ describe('inference', () => {
       ({ interpretation }) => interpretation.degradation_state === state,
     )
 
-  test('by the baseline is advice', async () => {
+  test('inference by the baseline is advisory', async () => {
     ;({ learner, tenantId } = await learning)
     const { call } = plantedCall(1, START_MS, false)
     // What the calls before were counted from is used again for a while.
@@ -371,7 +371,7 @@ describe('inference', () => {
     })
   })
 
-  test('by a validated model, by the one before when that is recalled, and by none when it is switched off', async () => {
+  test('inference uses the validated model, the previous one after a recall, and none when disabled', async () => {
     await train('1')
     await untilState('none')
     const inferred = await recordOf(plantedCall(2, START_MS, false).call, learner)
@@ -394,7 +394,7 @@ describe('inference', () => {
   }, 240_000)
 })
 
-test('a hundred and fifty calls of all kinds come out by hand, to the last digit', async () => {
+test('a hundred and fifty varied calls match a calculation by hand, to the last digit', async () => {
   const book = loadPriceBookFile()
   const rows = book.models.filter(
     ({ region, input, output }) => region === undefined && input !== undefined && output !== undefined,
@@ -432,7 +432,7 @@ test('a hundred and fifty calls of all kinds come out by hand, to the last digit
 })
 
 describe('of all records that were met', () => {
-  test('every number comes out by hand', () => {
+  test('every number of every record matches a calculation by hand', () => {
     expect(met.flatMap(faultsOf)).toEqual([])
   })
 
@@ -448,7 +448,7 @@ describe('of all records that were met', () => {
     ['cost basis', COST_BASES, ({ cost_basis }) => cost_basis],
     ['energy basis', FOOTPRINT_BASES, ({ energy_basis }) => energy_basis],
     ['carbon basis', FOOTPRINT_BASES, ({ carbon_basis }) => carbon_basis],
-  ])('every %s of the closed list occurs, and no other', (_, all, shownOf) => {
+  ])('the records show every %s of its closed list, and no other', (_, all, shownOf) => {
     expect([...new Set(met.map(shownOf))].sort()).toEqual([...all].sort())
   })
 })

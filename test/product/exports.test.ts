@@ -119,7 +119,7 @@ describe('a file of the trace', () => {
     }
   })
 
-  test('of some days only counts the records of these days', async () => {
+  test('an export of some days contains only the records of these days', async () => {
     const { manifest } = await exported({ period: { from: '2026-10-10', to: '2026-10-12' } })
 
     const within = records.filter(({ event_time }) => event_time >= '2026-10-10' && event_time < '2026-10-13')
@@ -127,7 +127,7 @@ describe('a file of the trace', () => {
     expect(exact(manifest.exported.cost_usd)).toBe(costOf(within.filter(isExported)))
   })
 
-  test('opens in DuckDB, as CSV and as Parquet, with the types that its columns have', async () => {
+  test('an export opens in DuckDB, as CSV and Parquet, with its column types', async () => {
     const group_by = ['owner', 'service', 'served_model', 'day', 'meter']
     const csv = await exported({ group_by })
     const parquet = await exported({ group_by, file_format: 'parquet' })
@@ -184,7 +184,7 @@ describe('a file of the trace', () => {
 })
 
 describe('a job', () => {
-  test('is listed, the newest first, without addresses', async () => {
+  test('export jobs are listed newest first, without download addresses', async () => {
     const url = await order()
     await finished(url)
     const { json } = await ask('GET', '/api/v1/jobs?limit=2')
@@ -200,7 +200,7 @@ describe('a job', () => {
     expect(next.json.data.map(({ job_id }: { job_id: string }) => job_id)).not.toContain(json.data[1].job_id)
   })
 
-  test('is told of by an event', async () => {
+  test('a finished export job emits an event', async () => {
     const job = await finished(await order())
     const subject = eventsSubject(service.credentials.tenant_id, 'export.completed')
 
@@ -212,7 +212,7 @@ describe('a job', () => {
     })
   })
 
-  test('that is ordered twice with one key is one job', async () => {
+  test('an export that is ordered twice with one key is one job', async () => {
     const headers = { 'idempotency-key': randomUUID() }
     const body = { format: 'focus', period: OCTOBER }
 
@@ -225,7 +225,7 @@ describe('a job', () => {
     expect(other.headers.get('idempotency-replayed')).toBe('true')
   })
 
-  test('of another tenant is refused as one that nobody has; an unknown one of one’s own is not there', async () => {
+  test('a job of another tenant gets the same refusal as a forged id; an unknown job of the own tenant gets 404', async () => {
     const other = await addTenant(broker, service)
     await untilKnown(service.baseUrl, other.apiKey)
     const url = await order()
@@ -239,7 +239,7 @@ describe('a job', () => {
     expect((await askOther('GET', '/api/v1/jobs')).json.data).toEqual([])
   })
 
-  test('needs the scope for exports', async () => {
+  test('an export job needs the scope for exports', async () => {
     const apiKey = await addApiKey(broker, service, service.credentials.tenant_id, ['read:reporting', 'admin:config'])
     await untilKnown(service.baseUrl, apiKey)
     const askWithout = askAs(service.baseUrl, { 'x-api-key': apiKey })
@@ -251,7 +251,7 @@ describe('a job', () => {
     expect(refusalOf(await askWithout('GET', '/api/v1/jobs'))).toEqual([403, 'INSUFFICIENT_SCOPE'])
   })
 
-  test('of a tenant whose data must stay elsewhere is blocked', async () => {
+  test('an export of a tenant with another residency region is blocked', async () => {
     const other = await addTenant(broker, service, { residency_region: 'eu-central-1' })
     await untilKnown(service.baseUrl, other.apiKey)
 
@@ -276,7 +276,7 @@ describe('a job', () => {
     expect(refusalOf(answer)).toEqual([422, 'VALIDATION_FAILED'])
   })
 
-  test('whose files are removed says so', async () => {
+  test('an export job whose files were removed reports it', async () => {
     const url = await order()
     await finished(url)
     const id = url.split('/').at(-1) ?? ''
@@ -303,7 +303,7 @@ describe('a download', () => {
     whole = bytes
   })
 
-  test('needs no credential, is for one file only, and says what it is', async () => {
+  test('a download needs no credential, serves one file only, and names its type', async () => {
     const { status, headers } = await download(url)
 
     expect(status).toBe(200)
@@ -315,7 +315,7 @@ describe('a download', () => {
     expect(Number(headers.get('content-length'))).toBe(whole.length)
   })
 
-  test('goes on where it broke off', async () => {
+  test('an interrupted download resumes with a range request', async () => {
     const etag = (await download(url)).headers.get('etag') ?? ''
     const first = await download(url, { range: 'bytes=0-999' })
     const rest = await download(url, { range: 'bytes=1000-', 'if-range': etag })
@@ -328,7 +328,7 @@ describe('a download', () => {
     expect(last.bytes.equals(whole.subarray(-10))).toBe(true)
   })
 
-  test('beyond its end is refused with its length', async () => {
+  test('a range beyond the end of a download gets 416 with the length', async () => {
     const answer = await download(url, { range: `bytes=${whole.length}-` })
 
     expect(answer.status).toBe(416)
@@ -336,7 +336,7 @@ describe('a download', () => {
     expect(JSON.parse(String(answer.bytes)).error_code).toBe('RANGE_NOT_SATISFIABLE')
   })
 
-  test('of what one has already is not sent again; HEAD says what GET would', async () => {
+  test('a download answers 304 to a known ETag, and HEAD has the headers of GET', async () => {
     const etag = (await download(url)).headers.get('etag') ?? ''
     const again = await download(url, { 'if-none-match': etag })
     const head = await fetch(url, { method: 'HEAD' })
@@ -349,7 +349,7 @@ describe('a download', () => {
     ])
   })
 
-  test('by an altered address is refused', async () => {
+  test('a download with an altered address is refused', async () => {
     const last = url.at(-1) === 'A' ? 'B' : 'A'
     for (const altered of [
       `${url.slice(0, -1)}${last}`,
@@ -362,7 +362,7 @@ describe('a download', () => {
     }
   })
 
-  test('that nobody reads on is not read ahead, and one that is left is forgotten', async () => {
+  test('a stalled download is not read ahead, and an abandoned one is released', async () => {
     const leaving = new AbortController()
     const answer = await fetch(url, { signal: leaving.signal })
     leaving.abort()

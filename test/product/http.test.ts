@@ -72,7 +72,7 @@ function expectProblem({ status, headers, body }: Answer, code: string, expected
   expect(JSON.stringify(body)).not.toContain(SECRET_TEXT)
 }
 
-describe('a body that cannot be taken', () => {
+describe('a body that is refused', () => {
   test.each([
     ['not JSON', `{"event_id": ${SECRET_TEXT}`],
     ['empty', ''],
@@ -114,7 +114,7 @@ describe('a body that cannot be taken', () => {
     expectProblem(await post(body), 'VALIDATION_FAILED', 422)
   })
 
-  test('64 KiB are read; a byte more is 413', async () => {
+  test('a body of 64 KiB is read; a body of one byte more gets 413', async () => {
     const body = JSON.stringify(event())
     const padded = (bytes: number) => body.slice(0, -1) + ' '.repeat(bytes - body.length) + body.slice(-1)
 
@@ -122,23 +122,23 @@ describe('a body that cannot be taken', () => {
     expectProblem(await post(padded(65_537)), 'PAYLOAD_TOO_LARGE', 413)
   })
 
-  test('another media type, or an encoding: 415', async () => {
+  test('a body with another media type or an encoding gets 415', async () => {
     expectProblem(await post(event(), { 'content-type': 'text/plain' }), 'UNSUPPORTED_MEDIA_TYPE', 415)
     expectProblem(await post(event(), { 'content-encoding': 'br' }), 'UNSUPPORTED_MEDIA_TYPE', 415)
   })
 
   test.each([[''], ['1'], ['not-a-key'], ['"'], [`"${randomUUID()}`], ['8ZZZZZZZZZZZZZZZZZZZZZZZZZ']])(
-    'the Idempotency-Key %j: 400',
+    'a request with the Idempotency-Key %j gets 400',
     async (key) => {
       expectProblem(await post(event(), { 'idempotency-key': key }), 'IDEMPOTENCY_KEY_REQUIRED', 400)
     },
   )
 })
 
-describe('a caller who may not', () => {
+describe('a caller without permission', () => {
   const theirs = deriveTenantIds(new Uint8Array(32), 'tnt_somebody')
 
-  test('without a credential: 401 that says how to send one', async () => {
+  test('a request without a credential gets 401 with a challenge', async () => {
     const answer = await fetch(service.baseUrl + RECORDS)
 
     expect(answer.status).toBe(401)
@@ -146,7 +146,7 @@ describe('a caller who may not', () => {
     expect(await answer.json()).toMatchObject({ error_code: 'INVALID_CREDENTIALS', tenant_id: null })
   })
 
-  test("with a key that was never issued, a mistyped or another mode's key, or a token: 401", async () => {
+  test("a request with an unknown, mistyped or other mode's key, or with an invalid token, gets 401", async () => {
     const wanted = { name: 'invented', scopes: [], expiresAt: null }
     const invented = createApiKey('production', 'tnt_somebody', theirs, wanted, new Date()).secret
     const sandbox = createApiKey('sandbox', 'tnt_somebody', theirs, wanted, new Date()).secret
@@ -156,7 +156,7 @@ describe('a caller who may not', () => {
     expectProblem(await send(RECORDS, { headers: { authorization: 'Bearer x' } }), 'INVALID_CREDENTIALS', 401, RECORDS)
   })
 
-  test("for another tenant's record: 403, existing or invented alike; for an unknown one of one's own: 404", async () => {
+  test("a request for another tenant's record gets 403, whether it exists or not; for an unknown record of the own tenant 404", async () => {
     const foreign = `${RECORDS}/${formatId('attr', new Uint8Array(16).fill(9))}`
     expectProblem(await send(foreign), 'TENANT_MISMATCH', 403, foreign)
 
@@ -171,8 +171,8 @@ describe('a caller who may not', () => {
   })
 })
 
-describe('a question that cannot be answered', () => {
-  test('an unknown path: 404; another method: 405 with Allow', async () => {
+describe('a request that cannot be answered', () => {
+  test('an unknown path gets 404; another method gets 405 with Allow', async () => {
     expectProblem(await send('/v2/attribution'), 'NOT_FOUND', 404, '/v2/attribution')
 
     const answer = await send(RECORDS, { method: 'DELETE' })
@@ -194,11 +194,11 @@ describe('a question that cannot be answered', () => {
     expectProblem(await send(`${RECORDS}?${query}`), 'INVALID_FILTER', 400, RECORDS)
   })
 
-  test('bad percent-encoding: 400', async () => {
+  test('a path with invalid percent-encoding gets 400', async () => {
     expectProblem(await send(`${RECORDS}?limit=%E0%A4%A`), 'MALFORMED_REQUEST', 400, RECORDS)
   })
 
-  test('a cursor that was never minted: 400', async () => {
+  test('a forged cursor gets 400', async () => {
     for (const cursor of ['x', 'e30', '='.repeat(40), 'A'.repeat(200)]) {
       expectProblem(await send(`${RECORDS}?cursor=${cursor}`), 'INVALID_CURSOR', 400, RECORDS)
     }
@@ -217,7 +217,7 @@ describe('requests that no client would send', () => {
   ]
   const line = `POST ${INVOCATIONS}`
 
-  test('Transfer-Encoding: 411, the connection closed, and what was pipelined behind it not served', async () => {
+  test('a request with Transfer-Encoding gets 411, and its connection closes without serving pipelined requests', async () => {
     const headers = ['Host: a', key(), 'Content-Type: application/json', `Idempotency-Key: ${randomUUID()}`]
     const chunked = rawRequest(
       line,
@@ -234,7 +234,7 @@ describe('requests that no client would send', () => {
     expect(followed.map(({ status }) => status).filter((status) => status !== 411)).toEqual([])
   })
 
-  test('the same on an unknown path and on a GET', async () => {
+  test('a request with Transfer-Encoding gets 411 on an unknown path and on GET too', async () => {
     for (const target of ['GET /nowhere', `GET ${RECORDS}`, 'GET /healthz']) {
       const answers = await rawExchange(
         service.port,
@@ -257,14 +257,14 @@ describe('requests that no client would send', () => {
     expect(JSON.parse(answers[0]?.body ?? '')).toMatchObject({ error_code: 'MALFORMED_REQUEST' })
   })
 
-  test('repeated Authorization: 400', async () => {
+  test('a request that repeats Authorization gets 400', async () => {
     const headers = ['Host: a', 'Authorization: Bearer a', 'Authorization: Bearer b']
     const answers = await rawExchange(service.port, rawRequest(`GET ${RECORDS}`, headers))
 
     expect(answers.map(({ status }) => status)).toEqual([400])
   })
 
-  test('no Host, a length and an encoding together, 60 headers, a body cut short: refused in one way or another', async () => {
+  test('a request without Host, with length and encoding, with 60 headers, or with a truncated body is refused', async () => {
     const attempts = [
       rawRequest(line, whole().slice(1), body),
       rawRequest(line, [...whole(), 'Transfer-Encoding: chunked'], body),
@@ -277,8 +277,8 @@ describe('requests that no client would send', () => {
   })
 })
 
-describe('after all of that', () => {
-  test('the service is well, and the one event that was taken is all there is', async () => {
+describe('after all refused requests', () => {
+  test('after all refused requests the service is ready and holds only the accepted event', async () => {
     expect((await send('/readyz')).body).toMatchObject({ status: 'ready' })
 
     let page = await send(RECORDS)
@@ -298,7 +298,7 @@ describe('after all of that', () => {
     ])
   })
 
-  test('an event that is taken is answered with its ids, and the record explains itself', async () => {
+  test('an accepted event is answered with its ids, and its record has an explanation', async () => {
     const sent = event({ attributed_identity: 'ada', latency_ms: 900, estimated_cost_usd: '0.5', unknown_field: 1 })
     const { status, body: taken } = await post(sent)
     const id = (taken.invocation_id as string).replace('inv_', 'attr_')

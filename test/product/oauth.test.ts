@@ -32,7 +32,7 @@ const credentialFields = (): Record<string, string> => ({
 })
 
 describe('discovery', () => {
-  test('is RFC 8414 metadata whose issuer is the address that it was found under', async () => {
+  test('discovery serves RFC 8414 metadata whose issuer is its own address', async () => {
     const answer = await fetch(`${service.baseUrl}/.well-known/oauth-authorization-server`)
 
     expect(answer.headers.get('cache-control')).toBe('public, max-age=300')
@@ -44,7 +44,7 @@ describe('discovery', () => {
     })
   })
 
-  test('leads to a JWKS that verifies tokens, holds no private member, and is answered by 304 when it is known', async () => {
+  test('the JWKS verifies tokens, holds no private member, and is revalidated with 304', async () => {
     const address = (await discover(service)).serverMetadata().jwks_uri as string
     const answer = await fetch(address)
     const jwks = (await answer.json()) as { keys: Record<string, string>[] }
@@ -79,13 +79,13 @@ describe('client credentials', () => {
     expect(await statusWith(tokens.access_token)).toBe(200)
   })
 
-  test('without a scope get all that the client has, and say so', async () => {
+  test('a client that requests no scope gets all its scopes, named in the answer', async () => {
     const { scope } = await client.clientCredentialsGrant(await discover(service))
 
     expect(scope?.split(' ')).toHaveLength(5)
   })
 
-  test('make a token of exactly the claims of RFC 9068 and the spec', async () => {
+  test('an access token has exactly the claims of RFC 9068 and the specification', async () => {
     const { client_id, tenant_id } = service.credentials
     const { access_token } = await client.clientCredentialsGrant(await discover(service), { scope: 'read:reporting' })
     const claims = decodeJwt(access_token)
@@ -104,7 +104,7 @@ describe('client credentials', () => {
     })
   })
 
-  test('a token opens nothing beyond its scope, and the refusal names it', async () => {
+  test('a token grants nothing beyond its scope, and the refusal names the missing scope', async () => {
     const { access_token } = await client.clientCredentialsGrant(await discover(service), { scope: 'read:reporting' })
     const answer = await fetch(service.baseUrl + RECORDS, { headers: { authorization: `Bearer ${access_token}` } })
 
@@ -114,7 +114,7 @@ describe('client credentials', () => {
     )
   })
 
-  test('every answer carries the budget of the client', async () => {
+  test('every token answer carries the budget of the client', async () => {
     const answer = await postToken({ grant_type: 'client_credentials', ...credentialFields() })
 
     expect(answer.headers.get('ratelimit-limit')).toBe('4000')
@@ -174,7 +174,7 @@ describe('a token request that cannot be granted', () => {
     expect(await answer.json()).toMatchObject({ error: 'invalid_request', status })
   })
 
-  test('because its parameters are in the address', async () => {
+  test('a token request with parameters in the query is refused', async () => {
     const query = new URLSearchParams({ grant_type: 'client_credentials', ...credentialFields() })
     const answer = await fetch(`${service.baseUrl}/v1/oauth/token?${query}`, {
       method: 'POST',
@@ -184,7 +184,7 @@ describe('a token request that cannot be granted', () => {
     expect(await answer.json()).toMatchObject({ error: 'invalid_request' })
   })
 
-  test('because the client authenticates in two ways', async () => {
+  test('a token request that authenticates in two ways is refused', async () => {
     const { client_id, client_secret } = service.credentials
     const authorization = `Basic ${Buffer.from(`${client_id}:${client_secret}`).toString('base64')}`
     const answer = await postToken({ grant_type: 'client_credentials', ...credentialFields() }, { authorization })
@@ -192,7 +192,7 @@ describe('a token request that cannot be granted', () => {
     expect(await answer.json()).toMatchObject({ error: 'invalid_request' })
   })
 
-  test('because of its secret reaches the user of openid-client as the challenge that it is', async () => {
+  test('a token request with a wrong secret reaches openid-client as a challenge', async () => {
     const config = await client.discovery(
       new URL(service.baseUrl),
       service.credentials.client_id,
@@ -208,7 +208,7 @@ describe('a token request that cannot be granted', () => {
     })
   })
 
-  test('after many with wrong secrets from one address, says to slow down, and still serves who knows the secret', async () => {
+  test('after many wrong secrets from one address, token requests get 429, and a right secret is still served', async () => {
     const wrong = { ...credentialFields(), grant_type: 'client_credentials', client_secret: 'wrong' }
     const answers = await Promise.all(Array.from({ length: 60 }, () => postToken(wrong)))
     const limited = answers.find(({ status }) => status === 429)
@@ -231,7 +231,7 @@ describe('the sign-in page', () => {
     expect(text).toContain('<html lang="en">')
   }
 
-  test('says who asks for what, and its form may lead to that client only', async () => {
+  test('the sign-in page names the client and the scopes, and its form may redirect to that client only', async () => {
     const answer = await openBrowser().open((await beginFlow(service)).address)
 
     expect(answer.status).toBe(200)
@@ -277,7 +277,7 @@ describe('the sign-in page', () => {
     expect(Object.fromEntries(location?.searchParams ?? [])).toMatchObject({ error, state, iss: service.baseUrl })
   })
 
-  test('says the same of a wrong password and of a wrong name, and keeps the form', async () => {
+  test('the sign-in page answers a wrong password and a wrong name alike and keeps the form', async () => {
     const browser = openBrowser()
     await browser.open((await beginFlow(service)).address)
 
@@ -295,7 +295,7 @@ describe('the sign-in page', () => {
     expect((await browser.submit(adminFields(service))).status).toBe(303)
   })
 
-  test('refuses a form that another browser was shown, one without a cookie, and one from elsewhere', async () => {
+  test('the sign-in page refuses a form from another browser, without a cookie, or from another origin', async () => {
     const { address } = await beginFlow(service)
     const [victim, attacker] = [openBrowser(), openBrowser()]
     await victim.open(address)
@@ -312,7 +312,7 @@ describe('the sign-in page', () => {
     expect([swapped.status, bare.status, fromElsewhere.status]).toEqual([400, 400, 400])
   })
 
-  test('lets a person say no, and tells the client', async () => {
+  test('a user can deny the request, and the client is notified', async () => {
     const { address, state } = await beginFlow(service)
     const browser = openBrowser()
     await browser.open(address)
@@ -322,7 +322,7 @@ describe('the sign-in page', () => {
     expect(Object.fromEntries(location?.searchParams ?? [])).toMatchObject({ error: 'access_denied', state })
   })
 
-  test('stops guessing at a person after ten failures in a row', async () => {
+  test('sign-in blocks guesses after ten consecutive failures for a user', async () => {
     const browser = openBrowser()
     await browser.open((await beginFlow(service)).address)
     for (let i = 0; i < 10; i++)
@@ -337,7 +337,7 @@ describe('the sign-in page', () => {
 })
 
 describe('the code flow', () => {
-  test('through the sign-in form ends with a token of the person', async () => {
+  test('the code flow through the sign-in form ends with a token of the user', async () => {
     const flow = await beginFlow(service)
     const location = await signIn(service, flow)
     expect(location.searchParams.get('iss')).toBe(service.baseUrl)
@@ -355,7 +355,7 @@ describe('the code flow', () => {
     expect(await statusWith(tokens.access_token)).toBe(200)
   })
 
-  test('works with oauth4webapi alone as well', async () => {
+  test('the code flow works with oauth4webapi too', async () => {
     const { client_id, client_secret } = service.credentials
     const options = { [oauth.allowInsecureRequests]: true } as const
     const issuer = new URL(service.baseUrl)
@@ -381,7 +381,7 @@ describe('the code flow', () => {
     expect(await statusWith(tokens.access_token)).toBe(200)
   })
 
-  test('a wrong verifier burns the code', async () => {
+  test('a wrong PKCE verifier invalidates the code', async () => {
     const flow = await beginFlow(service)
     const location = await signIn(service, flow)
     const wrong = { ...flow, verifier: client.randomPKCECodeVerifier() }
@@ -390,7 +390,7 @@ describe('the code flow', () => {
     await expect(redeem(flow, location)).rejects.toMatchObject({ error: 'invalid_grant' })
   })
 
-  test('a code that comes twice kills what it has issued', async () => {
+  test('a reused code revokes the tokens that it issued', async () => {
     const flow = await beginFlow(service)
     const location = await signIn(service, flow)
     const tokens = await redeem(flow, location)
@@ -403,7 +403,7 @@ describe('the code flow', () => {
     })
   })
 
-  test('one code sent ten times at once is redeemed at most once, and leaves no token alive', async () => {
+  test('a code that is sent ten times at once is redeemed at most once and leaves no valid token', async () => {
     const flow = await beginFlow(service)
     const location = await signIn(service, flow)
 
@@ -423,7 +423,7 @@ describe('refresh tokens', () => {
     return { ...tokens, config: flow.config, refresh, refresh_token: tokens.refresh_token as string }
   }
 
-  test('rotate: each refresh gives a new one, and the sign-in keeps its time', async () => {
+  test('a refresh rotates the refresh token and keeps the lifetime of the sign-in', async () => {
     const { refresh, refresh_token: first, access_token } = await begin()
 
     const second = await refresh(first)
@@ -434,7 +434,7 @@ describe('refresh tokens', () => {
     expect(await statusWith(third.access_token)).toBe(200)
   })
 
-  test('used a second time end the whole family, access tokens included', async () => {
+  test('a reused refresh token revokes its whole family, access tokens included', async () => {
     const { refresh, refresh_token: first, access_token } = await begin()
     const second = await refresh(first)
 
@@ -445,7 +445,7 @@ describe('refresh tokens', () => {
     expect(await statusWith(second.access_token)).toBe(401)
   })
 
-  test('give less when less is asked for, never more', async () => {
+  test('a refresh can narrow the scope and never widen it', async () => {
     const { refresh, refresh_token } = await begin()
 
     await expect(refresh(refresh_token, { scope: 'read:attribution export:create' })).rejects.toMatchObject({
@@ -456,7 +456,7 @@ describe('refresh tokens', () => {
     expect(narrowed.scope).toBe('read:attribution')
   })
 
-  test('that a stranger makes up end nobody’s session', async () => {
+  test('a forged refresh token ends no session', async () => {
     const { refresh, refresh_token } = await begin()
     const last = refresh_token.at(-6) === 'A' ? 'B' : 'A'
     const forged = `${refresh_token.slice(0, -6)}${last}${refresh_token.slice(-5)}`
@@ -466,7 +466,7 @@ describe('refresh tokens', () => {
     expect((await refresh(refresh_token)).access_token).toBeDefined()
   })
 
-  test('revoked end the access tokens of their sign-in too', async () => {
+  test('revoking a refresh token revokes the access tokens of its sign-in', async () => {
     const { config, refresh, refresh_token, access_token } = await begin()
     expect(await statusWith(access_token)).toBe(200)
 
@@ -478,7 +478,7 @@ describe('refresh tokens', () => {
 })
 
 describe('revocation', () => {
-  test('of an access token ends that one alone, at once', async () => {
+  test('revoking an access token ends only that token, at once', async () => {
     const config = await discover(service)
     const [one, other] = [await client.clientCredentialsGrant(config), await client.clientCredentialsGrant(config)]
     expect(await statusWith(one.access_token)).toBe(200)
@@ -489,12 +489,12 @@ describe('revocation', () => {
     expect(await statusWith(other.access_token)).toBe(200)
   })
 
-  test('of something that is no token is fine', async () => {
+  test('revoking an unknown token succeeds', async () => {
     await expect(client.tokenRevocation(await discover(service), 'whatever')).resolves.toBeUndefined()
   })
 })
 
-test('the audit log says who signed in, got tokens and was refused, and holds no secret', async () => {
+test('the audit log records sign-ins, issued tokens and refusals, without secrets', async () => {
   const { credentials, baseUrl } = service
   const wanted = [
     'session.sign_in succeeded',

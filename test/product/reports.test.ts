@@ -50,7 +50,7 @@ const costs = (json: { data: Record<string, string>[] }, label: string) =>
   Object.fromEntries(json.data.map((row) => [row['folded'] ? '…' : row[label], row['cost_usd']]))
 
 describe('usage', () => {
-  test('all of a tenant is one row, whose figures are those of the records', async () => {
+  test('usage without groups is one row whose figures equal the records', async () => {
     const { data, page, report } = await usage('')
 
     expect(data).toHaveLength(1)
@@ -60,16 +60,16 @@ describe('usage', () => {
     expect(report).toMatchObject({ from: '2026-10-01T00:00:00.000Z', to: '2026-11-01T00:00:00.000Z', group_by: [] })
   })
 
-  test('a service of three people is folded, and the next smallest with it; one that nobody calls stays', async () => {
+  test('usage folds a service of three people together with the next smallest, and keeps one without people', async () => {
     expect(costs(await usage('group_by=service'), 'service')).toEqual({ search: '0.7', sync: '5', '…': '0.9' })
   })
 
-  test('the same calls under another name are not told apart either', async () => {
+  test('usage folds the same cohorts under another grouping', async () => {
     // All calls of anthropic are those of chat, which is hidden.
     expect(costs(await usage('group_by=provider'), 'provider')).toEqual({ '…': '6.6' })
   })
 
-  test('a filter that holds three people gives their parent, and says so', async () => {
+  test('a filter that matches three people reports their parent and declares it', async () => {
     const { data, report } = await usage('filter[service][eq]=tiny')
 
     expect(data).toMatchObject([{ cost_usd: '6.6' }])
@@ -78,7 +78,7 @@ describe('usage', () => {
     expect(others.report.widened_filters).toEqual(['service'])
   })
 
-  test('a filter that holds enough people, or nobody, is applied', async () => {
+  test('a filter that matches enough people, or none, is applied', async () => {
     const search = await usage('filter[service][eq]=search')
     const sync = await usage('filter[owner][contains]=sync')
 
@@ -86,7 +86,7 @@ describe('usage', () => {
     expect([sync.data[0].cost_usd, sync.report.widened_filters]).toEqual(['5', []])
   })
 
-  test('days begin where the time zone says', async () => {
+  test('days of a report begin in the requested time zone', async () => {
     const inUtc = await usage('interval=day&filter[service][eq]=sync')
     const inIndia = await usage('interval=day&filter[service][eq]=sync&time_zone=Asia/Kolkata')
 
@@ -100,7 +100,7 @@ describe('usage', () => {
     ])
   })
 
-  test('a cursor walks the rows once each', async () => {
+  test('the cursor of a report yields each row once', async () => {
     const whole = await usage('group_by=service,provider&interval=day')
     const seen: unknown[] = []
     let next = ''
@@ -114,7 +114,7 @@ describe('usage', () => {
     expect(seen.length).toBeGreaterThan(2)
   })
 
-  test('an override moves a call from one group to another', async () => {
+  test('an override moves a call to another group of the report', async () => {
     const record = await attributed(ask, {
       attributed_service: 'sync',
       ingestion_timestamp: '2026-08-05T10:00:00Z',
@@ -170,7 +170,7 @@ describe('allocated usage', () => {
     await store.close()
   }, 60_000)
 
-  test('spreads what pools hold, and says by which weights; totals stay, to the last digit', async () => {
+  test('allocated usage spreads pools by the weights shown and keeps totals to the last digit', async () => {
     const before = await allocated('group_by=service')
     const after = await allocated('group_by=service&allocate=true')
 
@@ -192,13 +192,13 @@ describe('allocated usage', () => {
     expect((await allocated('allocate=true')).data).toMatchObject([{ cost_usd: '8.000000000000000003', calls: 4 }])
   })
 
-  test('a filter by owner holds the share of the owner', async () => {
+  test('allocated usage filtered by owner holds the share of that owner', async () => {
     const { data } = await allocated('filter[owner][eq]=team-chat&allocate=true&interval=month')
 
     expect(data).toMatchObject([{ cost_usd: '2.750000000000000001', calls: 1 }])
   })
 
-  test('people are not spread', async () => {
+  test('allocated usage does not spread people', async () => {
     const answer = await ask('GET', `/v1/reports/adoption?${SEPTEMBER}&allocate=true`)
 
     expect(refusalOf(answer)).toEqual([400, 'INVALID_FILTER'])
@@ -206,7 +206,7 @@ describe('allocated usage', () => {
 })
 
 describe('adoption', () => {
-  test('counts people, of groups of five and more', async () => {
+  test('adoption counts people in groups of five or more', async () => {
     const { json } = await ask('GET', `/v1/reports/adoption?${PERIOD}&group_by=service&interval=month`)
 
     const people = Object.fromEntries(json.data.map((row: Record<string, unknown>) => [row['service'], row['people']]))
@@ -246,7 +246,7 @@ describe('what is refused', () => {
     expect(['INVALID_FILTER', 'INVALID_CURSOR']).toContain(refusalOf(answer)[1])
   })
 
-  test('a key without read:reporting', async () => {
+  test('a report request with a key without read:reporting is refused', async () => {
     const key = await ask('POST', '/api/v1/api-keys', { name: 'reader', scopes: ['read:attribution'] })
 
     const answer = await ask('GET', '/v1/reports/usage', undefined, { 'x-api-key': key.json.secret })

@@ -37,7 +37,7 @@ async function untilAttributed(stated: Record<string, unknown>, shows: Record<st
   expect(await attributed(stated)).toMatchObject(shows)
 }
 
-test('a service is attributed by its entry: by its alias too, to its owner, and to the next owner', async () => {
+test('a service is attributed by its directory entry: by alias, to its owner, and to a new owner', async () => {
   const asAlias = { attributed_service: 'checkout-v2', attributed_identity: 'ada@example.com' }
   expect(await attributed(asAlias)).toMatchObject({ service: 'checkout-v2', owner: 'ada@example.com' })
 
@@ -52,7 +52,7 @@ test('a service is attributed by its entry: by its alias too, to its owner, and 
   await untilAttributed(asAlias, { service: 'checkout-v2', owner: 'ada@example.com' })
 })
 
-test('an identity or a credential that works for one service resolves calls that state no service', async () => {
+test('an identity or credential that is mapped to one service resolves calls without a service', async () => {
   const identified = { attributed_service: undefined, attributed_identity: 'bot-7' }
   await ask('POST', '/api/v1/directory/identities', { name: 'bot-7', owner: 'team-bots', service: 'crawler' })
   await untilAttributed(identified, { service: 'crawler', owner: 'team-bots' })
@@ -63,7 +63,7 @@ test('an identity or a credential that works for one service resolves calls that
   await untilAttributed(unstated, { service: 'batch-jobs', output_state: 'deterministically_resolved' })
 })
 
-test('a negotiated price counts until it is taken back, and the explanation shows it', async () => {
+test('a negotiated price applies until it is deleted, and the explanation shows it', async () => {
   const event = { requested_model: 'o3', input_tokens: 1_000_000, output_tokens: 0 }
   const { json } = await ask('POST', '/api/v1/prices', {
     provider: 'openai',

@@ -34,13 +34,13 @@ describe('the whole real trace, through HTTP', () => {
     await client.close()
   })
 
-  test('every event comes out as one record, and none twice', () => {
+  test('every event of the trace has exactly one record', () => {
     expect(records.length).toBe(28_185)
     expect(new Set(records.map(({ id }) => id)).size).toBe(28_185)
     expect(summary.attributed).toBe(28_185)
   })
 
-  test('the token costs add up to the bill, exactly', () => {
+  test('the token costs of the trace add up to the bill exactly', () => {
     const total = records.reduce((sum, { cost_usd }) => sum + hundredMillionths(cost_usd), 0n)
 
     expect(billOf(TRACE)).toBe(53_41637450n)
@@ -48,20 +48,20 @@ describe('the whole real trace, through HTTP', () => {
     expect(formatQuantity(summary.costUsd)).toBe('53.4163745')
   })
 
-  test('pages come newest first, without a gap in their order', () => {
+  test('pages of the trace are sorted newest first throughout', () => {
     const keys = records.map(({ event_time, id }) => `${event_time} ${id}`)
 
     expect(keys).toEqual([...keys].sort().reverse())
   })
 
-  test('what states a service is resolved by facts; what states nothing is kept in the default pool', () => {
+  test('events that state a service are resolved by facts; events without labels go to the default pool', () => {
     const unresolved = records.filter(({ output_state }) => output_state === 'unresolved')
 
     expect(unresolved.length).toBe(TRACE.filter(({ rowId }) => Number(rowId.slice(5)) % 4 === 3).length)
     expect(new Set(unresolved.map(({ service: name }) => name))).toEqual(new Set(['unallocated']))
   })
 
-  test('the same events sent again are taken and change nothing', async () => {
+  test('sending the same events again is accepted and changes nothing', async () => {
     const again = await replay()
     const after = await allRecords(client)
 

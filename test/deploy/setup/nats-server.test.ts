@@ -7,20 +7,20 @@ const root = '/project'
 const local = join(root, '.local', 'bin', 'nats-server')
 const versions = (known: Record<string, string>) => async (path: string) => known[path]
 
-test('the folders of PATH are searched in order, then the one of the project', () => {
+test('nats-server is looked up in the folders of PATH in order, then in the project’s folder', () => {
   const paths = candidates({ PATH: ['/a', '', '/b'].join(delimiter) }, root).map(({ path }) => path)
 
   expect(paths).toEqual(['/a/nats-server', '/b/nats-server', local])
 })
 
-test('one that is named is the only one looked at', () => {
+test('a nats-server that is named explicitly is the only candidate', () => {
   const env = { NATS_SERVER_BIN: '/named', ATTRIBUTION_NATS_SERVER_BIN: '/other', PATH: '/a' }
 
   expect(candidates(env, root)).toEqual([{ path: '/named', isNamed: true }])
   expect(candidates({ ...env, NATS_SERVER_BIN: '' }, root)).toEqual([{ path: '/other', isNamed: true }])
 })
 
-test('the search goes on past one that is too old', async () => {
+test('a nats-server that is too old is skipped', async () => {
   const found = await firstNewEnough(
     candidates({ PATH: ['/a', '/b'].join(delimiter) }, root),
     versions({ '/a/nats-server': 'nats-server: v2.9.10', '/b/nats-server': 'nats-server: v2.12.1' }),
@@ -29,14 +29,14 @@ test('the search goes on past one that is too old', async () => {
   expect(found).toBe('/b/nats-server')
 })
 
-test('PATH comes before what was fetched earlier', async () => {
+test('a nats-server on PATH is preferred to a downloaded one', async () => {
   const both = versions({ '/a/nats-server': 'nats-server: v2.12.0', [local]: 'nats-server: v2.15.1' })
 
   expect(await firstNewEnough(candidates({ PATH: '/a' }, root), both)).toBe('/a/nats-server')
   expect(await firstNewEnough(candidates({ PATH: '/b' }, root), both)).toBe(local)
 })
 
-test('none may be found', async () => {
+test('the lookup of nats-server may find none', async () => {
   expect(await firstNewEnough(candidates({ PATH: '/a' }, root), versions({}))).toBeUndefined()
 })
 
