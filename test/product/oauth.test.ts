@@ -4,7 +4,7 @@ import * as client from 'openid-client'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { type Answer, openBrowser } from '../support/browser.js'
 import { adminFields, beginFlow, discover, redeem, signIn } from '../support/oauth-client.js'
-import { newTenantOfProduct } from '../support/product.js'
+import { newTenantOfProduct, REQUESTS_PER_SECOND } from '../support/product.js'
 import type { Instance } from '../support/service.js'
 
 const CALLBACK = 'http://127.0.0.1:51004/callback'
@@ -117,7 +117,7 @@ describe('client credentials', () => {
   test('every token answer carries the budget of the client', async () => {
     const answer = await postToken({ grant_type: 'client_credentials', ...credentialFields() })
 
-    expect(answer.headers.get('ratelimit-limit')).toBe('4000')
+    expect(answer.headers.get('ratelimit-limit')).toBe(String(4 * REQUESTS_PER_SECOND))
     expect(answer.headers.get('cache-control')).toBe('no-store')
   })
 })

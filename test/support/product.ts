@@ -7,8 +7,12 @@ import { readMasterKeys } from '../../internal/secrets/master-keys.js'
 import { connectTo, untilKnown } from './instance.js'
 import { type Instance, launchService, type RunningService } from './service.js'
 
-/** Each file is about something other than limits. */
-const RATES = ['ingest', 'read', 'report', 'control', 'token'].flatMap((name) => [`--rate-${name}`, '100000'])
+/** Of each class: these tests are about something other than limits. */
+export const REQUESTS_PER_SECOND = 100_000
+const RATES = ['ingest', 'read', 'report', 'control', 'token'].flatMap((name) => [
+  `--rate-${name}`,
+  String(REQUESTS_PER_SECOND),
+])
 
 let instance: Promise<RunningService> | undefined
 
