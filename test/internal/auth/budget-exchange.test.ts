@@ -4,8 +4,8 @@ import { type BudgetExchange, createBudgetExchange } from '../../../internal/aut
 import { type BudgetsCache, budgetsCache, type RateClass, rateLimitsOf } from '../../../internal/auth/rate-limits.js'
 import { createLog } from '../../../internal/telemetry/log.js'
 import { RATES_OF_ALL } from '../../../streams/gateways.js'
-import { atEnd } from '../../support/at-end.js'
 import { launchBroker } from '../../support/broker.js'
+import { atEnd } from '../../support/run/at-end.js'
 
 const RATES = rateLimitsOf({ ingest: 20_000, read: 200, report: 10, control: 10, token: 5 })
 const START_MS = 1_700_000_000_000

@@ -12,9 +12,9 @@ import { addMasterKey, dropMasterKeys, resealBuckets } from '../../../internal/s
 import { seal, unseal } from '../../../internal/secrets/seal.js'
 import { signingKey } from '../../../internal/secrets/signing-keys.js'
 import { API_KEYS, SIGNING_KEYS, TENANTS } from '../../../streams/buckets.js'
-import { atEnd } from '../../support/at-end.js'
 import { launchBroker, type RunningBroker } from '../../support/broker.js'
 import { masterKeysOf, masterKeyText } from '../../support/master-keys.js'
+import { atEnd } from '../../support/run/at-end.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'attribution-rotation-'))
 afterAll(() => rmSync(folder, { recursive: true }))

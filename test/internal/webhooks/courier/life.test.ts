@@ -69,7 +69,7 @@ async function challenge(id: string): Promise<void> {
 }
 
 /** The value of a key, once it has one. */
-async function valueOf(bucket: Bucket, key: string): Promise<unknown> {
+async function firstValueOf(bucket: Bucket, key: string): Promise<unknown> {
   for await (const entry of await (await world.broker.bucket(bucket)).watch({ key })) return entry.json()
   return undefined
 }
@@ -282,7 +282,7 @@ describe('an endpoint that hangs', () => {
     const healthy = await receiver.until(300)
     const tookMs = performance.now() - startedAt
     await courier.logged(1, ofEndpoint(slow))
-    const health = await valueOf(WEBHOOK_HEALTH, slow)
+    const health = await firstValueOf(WEBHOOK_HEALTH, slow)
     isHanging = false
     await courier.logged(300, (row) => row.endpointId === slow && row.outcome === 'acknowledged')
     const all = new Set(hanging.received.map(({ json }) => json.id))
