@@ -6,7 +6,7 @@ import { METERS } from '../../../internal/store/queries/exports/export-meters.js
 
 test('the guide names every column of our own, and no other', () => {
   const guide = readFileSync(new URL('../../../deploy/docs/focus.md', import.meta.url), 'utf8')
-  const table = guide.slice(guide.indexOf('## Columns of our own'), guide.indexOf('In `SkuPriceDetails`'))
+  const table = guide.slice(guide.indexOf('## Columns of the service'), guide.indexOf('In `SkuPriceDetails`'))
   const named = [...table.matchAll(/`(x_\w+)`/g)].map(([, name]) => name)
 
   for (const version of FOCUS_VERSIONS) {

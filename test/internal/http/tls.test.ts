@@ -108,7 +108,7 @@ test('a certificate without its key is not taken over; once the key is there, it
   const port = await launch()
 
   writeCertificate(files, { cert: TWO.cert, key: ONE.key })
-  expect(await nextError()).toContain('cannot be taken over')
+  expect(await nextError()).toContain('cannot reload the TLS certificate')
   expect(await shownName(port)).toBe('one')
 
   writeCertificate(files, TWO)
