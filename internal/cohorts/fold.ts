@@ -1,8 +1,8 @@
 /**
  * k = 5 over a hierarchy (spec 4.2.4, design section 6): a group in which one to four people appear is folded into its
- * parent, and so are further ones, the smallest first, until what a parent hides is at least two groups with five
- * people together. So neither a group nor the difference between a parent and what is shown of it tells of fewer than
- * five. A group in which nobody appears stays.
+ * parent, and so are further groups, the smallest first, until each parent hides at least two groups that have five
+ * people together. So neither a group nor the difference between a parent and its shown children covers one to four
+ * people. A group in which nobody appears is not folded.
  */
 import { COHORT_MIN } from '../auth/tenant.js'
 import { isSmall, type People, unionOf } from './people.js'
@@ -16,9 +16,9 @@ export interface Leaf {
 
 /**
  * How many labels each leaf keeps: all of them when it is shown, fewer when it is folded into an ancestor, none when
- * into the root. Leaves that keep the same labels, and not all, are one row: what their ancestor does not show.
+ * into the root. Leaves that keep the same labels, but not all, form one row: the hidden part of their ancestor.
  *
- * The root is never folded. Where it has fewer than five people itself, every group with people is in it.
+ * The root is never folded. If it has fewer than five people itself, every group with people is folded into it.
  */
 export function foldLeaves(leaves: readonly Leaf[]): readonly number[] {
   const kept = leaves.map(({ path }) => path.length)
@@ -39,7 +39,7 @@ const groupOf = (label: string, indexes: readonly number[], leaves: readonly Lea
   people: unionOf(indexes.map((index) => (leaves[index] as Leaf).people)),
 })
 
-/** Folds what is below a group that is shown, or is the root. @param depth labels of the group */
+/** Folds the groups below a shown group or the root. @param depth number of labels of the group */
 function foldBelow(parent: Group, depth: number, leaves: readonly Leaf[], kept: number[]): void {
   const byLabel = new Map<string, number[]>()
   for (const index of parent.indexes) {
@@ -67,13 +67,13 @@ function hiddenAmong(children: readonly Group[]): ReadonlySet<Group> {
     if (hidden.size > 1 && unionOf([...hidden].map(({ people }) => people)).length >= COHORT_MIN) break
     hidden.add(next)
   }
-  // The root's only people, beside what runs by itself: one of that is hidden with them.
+  // One group has all of the root's people, the others have none: hide one of those with it.
   if (hidden.size === 1 && empty[0] !== undefined) hidden.add(empty[0])
   return hidden
 }
 
 const hasPeople = ({ people }: Group): boolean => people.length > 0
 
-/** Few people first; the same order in every process. */
+/** Fewest people first; the same order in every process. */
 const bySize = (one: Group, other: Group): number =>
   one.people.length - other.people.length || (one.label < other.label ? -1 : 1)

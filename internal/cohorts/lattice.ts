@@ -1,4 +1,4 @@
-/** All rollups of some cells, and which of their groups are hidden. `rollups.ts` says by which rules. */
+/** All rollups of some cells, and which of their groups are hidden. The rules are in `rollups.ts`. */
 import { NOBODY, type People, unionOf } from './people.js'
 
 /** Who appears in the finest group: a value in every dimension. */
@@ -11,28 +11,28 @@ export interface Cell {
 /** A set of dimensions: bit i stands for dimension i. */
 export type Dimensions = number
 
-/** What holds given values in some of the dimensions. Groups of the same cells are one, in whichever rollups they are. */
+/** The cells that have given values in some dimensions. Groups of the same cells are one object in all their rollups. */
 export interface Group {
   /** Indexes of its cells, ascending. */
   readonly cells: readonly number[]
-  /** What `Lattice.know` finds out: who appears in it, and dimensions in which all its cells have the same value. */
+  /** Set by `Lattice.know`: who appears in it, and the dimensions in which all its cells share their value. */
   people: People
   common: Dimensions
   readonly at: { readonly rollup: Rollup; readonly place: number }[]
   isHidden: boolean
-  /** For whoever goes over groups and means to meet each once: the mark of the last time. */
+  /** Marks the group as visited: the number of the last traversal. */
   mark: number
 }
 
 /** The groups by the same dimensions. */
 export interface Rollup {
-  /** All by which its cells are told apart: no larger set of dimensions makes the same groups. */
+  /** The largest set of dimensions that makes these groups. */
   readonly dimensions: Dimensions
   /** In the order of their first cells. */
   readonly groups: Group[]
-  /** By cell: which of the groups it is in. */
+  /** By cell: the place of its group. */
   readonly places: Int32Array
-  /** Those of its groups that are hidden, in the order in which they were. They only become more. */
+  /** Its hidden groups, in the order in which they became hidden. The list only grows. */
   readonly hidden: Group[]
   /** By place: 1 where the group is hidden. */
   readonly hides: Uint8Array
@@ -44,7 +44,7 @@ export class Lattice {
   readonly cells: readonly Cell[]
   /** Each rollup once, the coarser before the finer. */
   distinct: readonly Rollup[] = []
-  /** By set of dimensions; sets that part the cells alike share theirs. */
+  /** By set of dimensions; sets that split the cells alike share a rollup. */
   private readonly rollups: Rollup[] = []
   private coarser: ReadonlyMap<Rollup, readonly Rollup[]> = new Map()
   private readonly groups = new Map<number, Group[]>()
@@ -60,7 +60,7 @@ export class Lattice {
     this.values = Array.from({ length: dimensionCount }, (_, dimension) => this.placesBy[1 << dimension] ?? NO_CELLS)
   }
 
-  /** Forms the rollups, one a step. */
+  /** Builds the rollups, one per step. */
   static *inSteps(cells: readonly Cell[], dimensionCount: number): Generator<undefined, Lattice> {
     const lattice = new Lattice(cells, dimensionCount)
     const known = new Map<number, Rollup[]>()
@@ -85,10 +85,10 @@ export class Lattice {
     return this.rollupBy(0)
   }
 
-  /** @param known rollups that are formed, by a sign of their places */
+  /** @param known rollups built so far, by a hash of their places */
   private form(dimensions: Dimensions, known: Map<number, Rollup[]>): void {
     const places = this.placesBy[dimensions] ?? NO_CELLS
-    // The root has its own: it is never hidden, which a group that happens to hold everything may be.
+    // The root needs a rollup of its own: it is never hidden, but another group that happens to hold all cells may be.
     const sign = dimensions === 0 ? ROOT_SIGN : signOfSequence(places)
     const same = known.get(sign) ?? []
     let rollup = same.find((each) => isSame(each.places, places))
@@ -128,7 +128,7 @@ export class Lattice {
     return group
   }
 
-  /** Finds out about the groups of a rollup. */
+  /** Computes people and shared dimensions of the groups of a rollup. */
   know({ groups, commons }: Rollup): void {
     for (const [place, group] of groups.entries()) {
       if (group.people.length === 0) {
@@ -139,7 +139,7 @@ export class Lattice {
     }
   }
 
-  /** Of groups; who appears in cells stays known. What is folded needs a third of the memory without. */
+  /** Drops the people of groups and keeps those of cells: a folded lattice then takes a third of the memory. */
   forgetPeople(): void {
     for (const { groups } of this.distinct) for (const group of groups) group.people = NOBODY
   }
@@ -163,7 +163,7 @@ export class Lattice {
     return this.coarser.get(rollup) ?? []
   }
 
-  /** Hides a group wherever it is. @returns whether it was shown before, and may be hidden */
+  /** Hides a group in all its rollups. @returns false if it was hidden already or is the root */
   hide(group: Group): boolean {
     if (group.isHidden || group === this.root.groups[0]) return false
     group.isHidden = true
@@ -174,7 +174,7 @@ export class Lattice {
     return true
   }
 
-  /** @returns one that no group has */
+  /** @returns a mark that no group has */
   newMark(): number {
     this.lastMark++
     return this.lastMark

@@ -2,20 +2,20 @@ import { COHORT_MIN } from '../auth/tenant.js'
 
 /**
  * The people of a group: hashes of their identities, ascending, each once; the smallest `PEOPLE_KEPT` of them at most.
- * The smallest of a union are among the smallest of its parts, so that cut lists still tell exactly whether nobody, one
- * to four people or more appear in it.
+ * The smallest hashes of a union are among the smallest of its parts, so even truncated lists give exactly whether nobody,
+ * one to four people, or more appear in the union.
  */
 export type People = readonly number[]
 
-/** More than the rule needs, so that groups can be told by their size up to it. */
+/** More than the rule needs, so that small groups can be ordered by size. */
 export const PEOPLE_KEPT = 32
 
 export const NOBODY: People = []
 
-/** Whether a group of so many people would tell of single ones: somebody appears, and fewer than five do. */
+/** Whether the group is small enough to single out a person: one to four people. */
 export const isSmall = (people: People): boolean => people.length > 0 && people.length < COHORT_MIN
 
-/** Whoever appears in any of these groups. */
+/** The people of all these groups together. */
 export function unionOf(groups: Iterable<People>): People {
   let all: People = NOBODY
   for (const people of groups) all = merged(all, people)

@@ -1,39 +1,41 @@
 /**
  * k = 5 where people choose freely what to group and filter by: which groups of all rollups of a report may be shown.
  *
- * A group is what holds given values in some of the dimensions; those of the same dimensions are a rollup, and the root
- * is the rollup by none. Which groups are shown does not depend on what is asked, only on who appears where, so that
- * filters and groupings cannot be played off against each other:
+ * A group is the set of cells with given values in some dimensions. The groups by the same dimensions are a rollup; the root
+ * is the rollup by no dimension. Which groups are shown depends only on who appears where, never on the question, so that
+ * nobody can learn about a person by comparing answers to different filters and groupings:
  *
  * 1. A group of one to four people is hidden.
- * 2. Groups of the same people's calls are hidden together: else one would tell what the other must not.
- * 3. What a group hides in any finer rollup is at least two groups, with five people together; else the next smallest
+ * 2. Groups of the same cells are hidden together: one would reveal the other.
+ * 3. In any finer rollup a group hides no group, or at least two that have five people together; else the next smallest
  *    is hidden too.
- * 4. What a group does not show of itself in a finer rollup can be told as a whole. Taken, with all else that such an
- *    answer tells, from another group that holds it, it leaves nobody or five people; else that group is hidden.
+ * 4. The hidden part of a group in a finer rollup can be computed by subtraction. Subtracting it, and everything else that
+ *    such an answer shows, from another group that contains it must leave nobody or at least five people; else that group
+ *    is hidden.
  *
  * Calls in which nobody appears hide nothing and are never hidden. The root is never hidden.
  */
+
+import { CellSplit, TooMuchToFold, WorkBudget } from './cell-split.js'
 import { createFoldMemory, type FoldMemory, foldKeyOf } from './fold-memory.js'
 import { type Cell, type Dimensions, type Group, Lattice } from './lattice.js'
-import { Looks, Parting, TooMuchToFold } from './parting.js'
 import { isSmall, unionOf } from './people.js'
 
 export type { Cell, Dimensions } from './lattice.js'
 
 export interface Rollups {
-  /** Whether the group may be shown that has these values. @param values one a dimension; others are not looked at */
+  /** Whether the group with these values may be shown. @param values one per dimension; those of other dimensions are ignored */
   isShown(dimensions: Dimensions, values: readonly string[]): boolean
   /**
-   * Whether a sum over some cells may be shown, told apart from every sum of groups of one rollup.
+   * Whether a sum over some cells may be shown next to the answer by any rollup.
    *
-   * @param values of the cells; those in which nobody appears are not looked at
+   * @param values of the cells; cells in which nobody appears are ignored
    */
   isSafe(values: readonly (readonly string[])[]): boolean
 }
 
-/** Cells that rules 3 and 4 look at, one rollup against another, again for each that has changed: some 15 s. */
-const LOOKS_MAX = 300_000_000
+/** Cells that rules 3 and 4 may visit, over all pairs of rollups and repeats: some 15 s. */
+const CELL_VISITS_MAX = 300_000_000
 
 /**
  * Folds in steps of milliseconds.
@@ -90,13 +92,13 @@ function rollupsOf(lattice: Lattice, dimensionCount: number): Rollups {
     groups.set(dimensions, byKey)
     return byKey
   }
-  let answers: readonly Parting[] | undefined
+  let answers: readonly CellSplit[] | undefined
   return {
     isShown: (dimensions, values) => !groupsBy(dimensions).get(keyOf(dimensions, values))?.isHidden,
     isSafe(values) {
       const inside = new Set(values.flatMap((each) => indexes.get(keyOf(everything, each)) ?? []))
-      answers ??= partingsOf(lattice)
-      return answers.every((parting) => parting.leavesNobodyAlone(inside))
+      answers ??= splitsOf(lattice)
+      return answers.every((split) => split.leavesNobodyAlone(inside))
     },
   }
 }
@@ -123,26 +125,26 @@ function* hideInSteps(lattice: Lattice): Generator<undefined, void> {
     yield
   }
   if (isRootSmall) return
-  const partings = lattice.distinct.flatMap((finer) =>
-    lattice.coarserThan(finer).map((coarser) => new Parting(coarser, finer, lattice)),
+  const splits = lattice.distinct.flatMap((finer) =>
+    lattice.coarserThan(finer).map((coarser) => new CellSplit(coarser, finer, lattice)),
   )
-  const looks = new Looks(LOOKS_MAX)
-  // Again and again for the coarsest rollup that does not follow the rules: what it then hides spares finer ones, and may be
-  // what others then tell of.
-  for (let i = 0; i < partings.length; ) {
-    const parting = partings[i] as Parting
+  const budget = new WorkBudget(CELL_VISITS_MAX)
+  // Restart at the coarsest rollup after each change: the groups it hides save work in finer rollups, and may break the
+  // rules in others.
+  for (let i = 0; i < splits.length; ) {
+    const split = splits[i] as CellSplit
     i++
-    if (!parting.hasChanged()) continue
-    if (parting.hideWithin(looks) || parting.hideHoldersOfRests(looks)) i = 0
+    if (!split.hasChanged()) continue
+    if (split.hideWithin(budget) || split.hideHoldersOfRests(budget)) i = 0
     yield
   }
 }
 
-/** How all answers part the cells: by any rollup's groups, with what any coarser one's do not show. */
-const partingsOf = (lattice: Lattice): readonly Parting[] =>
+/** How every possible answer splits the cells: by the groups of any rollup, with the rests of any coarser one. */
+const splitsOf = (lattice: Lattice): readonly CellSplit[] =>
   lattice.distinct
     .flatMap((finer) => {
       const coarser = finer.hidden.length === 0 ? [] : lattice.coarserThan(finer)
-      return [finer, ...coarser].map((each) => new Parting(each, finer, lattice))
+      return [finer, ...coarser].map((each) => new CellSplit(each, finer, lattice))
     })
-    .filter((parting) => !parting.isIdle())
+    .filter((split) => !split.isIdle())

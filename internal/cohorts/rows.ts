@@ -1,11 +1,11 @@
 /**
- * The rows of a report out of its cells: what may be shown is shown, what may not is in the row of its parent. Rows never
- * overlap, and together they are all that the filters hold.
+ * Makes the rows of a report from its cells: groups that may be shown get a row, the others are folded into a row of their
+ * parent. Rows never overlap, and together they cover exactly the cells that the filters match.
  */
 import { isSmall, NOBODY, type People, unionOf } from './people.js'
 import type { Dimensions, Rollups } from './rollups.js'
 
-/** What is summed over cells. */
+/** How values of cells are added. */
 export interface Sums<M> {
   readonly none: M
   plus(one: M, other: M): M
@@ -26,26 +26,26 @@ export interface Choice {
 }
 
 export interface Row<M> {
-  /** By dimension that is grouped by; undefined in those that were folded away. */
+  /** One per grouping dimension; undefined in dimensions that were folded away. */
   readonly values: readonly (string | undefined)[]
-  /** Whether it is what a parent does not show, and no group that was asked for. */
+  /** Whether the row is the hidden part of a parent rather than a requested group. */
   readonly isFolded: boolean
-  /** The groups that were asked for and are in it, by their values. */
+  /** The requested groups that the row covers, by their values. */
   readonly leaves: readonly (readonly string[])[]
   readonly sum: M
 }
 
 export interface Rows<M> {
   readonly rows: readonly Row<M>[]
-  /** Filters that were not applied, since what they hold would tell of fewer than five people. */
+  /** Filters that were not applied because they would single out fewer than five people. */
   readonly widened: readonly Choice[]
-  /** Groups that were asked for and are folded, by their values. */
+  /** Requested groups that are folded, by their values. */
   readonly hidden: readonly (readonly string[])[]
 }
 
 /**
  * @param groupBy dimensions, the coarsest first
- * @param choices all must hold; given up from the last on where they would single out people
+ * @param choices all must match; dropped one by one, the last first, while they would single out people
  */
 export function rowsOf<M>(
   cells: readonly SummedCell<M>[],
@@ -75,9 +75,9 @@ export function rowsHeldBy<M>(
 
 interface Node<M> {
   readonly path: readonly string[]
-  /** Held by the filters. */
+  /** Matched by the filters. */
   readonly inside: SummedCell<M>[]
-  /** Of the same group, and not held. */
+  /** Of the same group, not matched. */
   readonly outside: SummedCell<M>[]
   readonly children: Map<string, Node<M>>
 }
@@ -124,7 +124,7 @@ class Report<M> {
     const shown = new Set(leaves.filter((leaf) => this.isShown(leaf)))
     const rows = [...shown].map((leaf) => this.row(leaf.path, [leaf.path], leaf.inside, false, sums))
     let rest = leaves.filter((leaf) => !shown.has(leaf))
-    // Into the nearest parent that may show what is left of it.
+    // Fold into the nearest parent whose rest may be shown.
     for (let depth = this.groupBy.length - 1; depth > 0 && rest.length > 0; depth--) {
       for (const [parent, members] of byPrefix(rest, depth)) {
         const cells = members.flatMap(({ inside }) => inside)
@@ -136,7 +136,7 @@ class Report<M> {
     }
     const hidden = leaves.filter((leaf) => !shown.has(leaf)).map(({ path }) => path)
     if (rest.length === 0) return { rows, hidden }
-    // The last resort, the root, takes in more until it tells of nobody alone.
+    // The rest goes to the root, which absorbs further rows until it singles out nobody.
     const candidates = [...rows].sort((one, other) => other.people.length - one.people.length)
     let cells = rest.flatMap(({ inside }) => inside)
     let paths = pathsOf(rest)
@@ -146,16 +146,16 @@ class Report<M> {
       if (!isAnyoneLeft && groups > 1) break
       let next = candidates.length - 1
       while (isAnyoneLeft && candidates[next]?.people.length === 0) next--
-      const [taken] = candidates.splice(next, 1)
-      cells = [...cells, ...(taken?.cells ?? [])]
-      paths = [...paths, ...(taken?.leaves ?? [])]
+      const [absorbed] = candidates.splice(next, 1)
+      cells = [...cells, ...(absorbed?.cells ?? [])]
+      paths = [...paths, ...(absorbed?.leaves ?? [])]
       groups++
     }
-    const taken = rows.filter((row) => !candidates.includes(row) && !row.isFolded).map(({ path }) => path)
-    return { rows: [...candidates, this.row([], paths, cells, true, sums)], hidden: [...hidden, ...taken] }
+    const absorbed = rows.filter((row) => !candidates.includes(row) && !row.isFolded).map(({ path }) => path)
+    return { rows: [...candidates, this.row([], paths, cells, true, sums)], hidden: [...hidden, ...absorbed] }
   }
 
-  /** Whether a group may be shown as the filters hold it. */
+  /** Whether the filtered part of a group may be shown. */
   private isShown({ path, inside, outside }: Node<M>): boolean {
     const isOpen = (cell: SummedCell<M>) => cell.people.length === 0 || this.rollups.isShown(this.finest, cell.values)
     const first = inside[0] ?? outside[0]

@@ -1,8 +1,8 @@
 import { COHORT_MIN } from '../auth/tenant.js'
 import { isSmall, type People } from './people.js'
 
-/** Tells whether one to four people were met, and stops counting at five. */
-export class Few {
+/** Counts distinct people up to five, to find out whether a group has one to four of them. */
+export class SmallCohort {
   private readonly met: number[] = []
 
   get isMany(): boolean {

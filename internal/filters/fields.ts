@@ -8,13 +8,13 @@ import {
   STAGE_ORIGINS,
 } from '../records/interpretation.js'
 
-/** By which fields records may be filtered and sorted, and how (spec 4.2, design section 6). Data; `parse.ts` reads by it. */
+/** The fields by which records can be filtered and sorted, with their operators (spec 4.2, design section 6). */
 
-/** What a filter may ask (spec 4.2). */
+/** Filter operators (spec 4.2). */
 export const OPERATORS = ['eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'in', 'contains'] as const
 export type Operator = (typeof OPERATORS)[number]
 
-/** What a field holds, and with it how an operand is read. */
+/** The type of a field decides how an operand is read. */
 export type FieldType =
   /** Any text of at most 256 bytes. */
   | { readonly kind: 'text' }
@@ -97,7 +97,7 @@ export const FIELDS = {
   export_eligibility: {
     type: choice(EXPORT_ELIGIBILITIES),
     operators: EQUALITY,
-    description: 'Whether the record may be charged back, else why not.',
+    description: 'Whether the record may be charged back, or the reason why not.',
     example: 'eligible',
   },
   pathway_category: {
@@ -121,20 +121,20 @@ export const FIELDS = {
   materialized_at: {
     type: INSTANT,
     operators: ORDERED,
-    description: 'Since when the record says what it says.',
+    description: 'When this version of the record became valid.',
     example: '2026-11-21T09:30:00Z',
   },
   trace_id: {
     type: TEXT,
     operators: EQUALITY,
-    description: 'Trace of the call; records without one are those that `ne` finds.',
+    description: 'Trace of the call. `ne` also matches records without a trace.',
     example: '0af7651916cd43dd8448eb211c80319c',
   },
 } as const satisfies Readonly<Record<string, Field>>
 
 export type FieldName = keyof typeof FIELDS
 
-/** By what records may be sorted; ties are broken by `id` in the same direction. */
+/** Sort fields; ties are broken by `id` in the same direction. */
 export const SORT_FIELDS = [
   'event_time',
   'materialized_at',
@@ -149,12 +149,12 @@ export const SORT_FIELDS = [
 ] as const satisfies readonly FieldName[]
 export type SortField = (typeof SORT_FIELDS)[number]
 
-/** Fields that `contains` may look into. */
+/** Fields that support `contains`. */
 export type SearchedField = 'provider' | 'served_model' | 'service' | 'owner' | 'evidence_basis'
 
 /** Values in an `in` list. */
 export const LIST_MAX = 200
-/** Filters in one question. */
+/** Filters per query. */
 export const FILTERS_MAX = 50
-/** Bytes of a text that is compared with. */
+/** Bytes of a text operand. */
 export const TEXT_BYTES_MAX = 256

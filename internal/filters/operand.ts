@@ -5,10 +5,10 @@ import { formatQuantity, parseQuantity } from '../units/quantity.js'
 import { type FieldType, TEXT_BYTES_MAX } from './fields.js'
 
 /**
- * One operand as the read model is asked with it: text as it is, an amount or a confidence as canonical decimal text, an
+ * Reads one operand into the form that queries bind: text unchanged, an amount or a confidence as canonical decimal text, an
  * instant in milliseconds since the epoch, an id as 32 hex digits.
  *
- * @returns undefined when the text is no value of the type
+ * @returns undefined when the text is not a valid value of the type
  */
 export function readOperand(type: FieldType, text: string): string | undefined {
   switch (type.kind) {
@@ -22,7 +22,7 @@ export function readOperand(type: FieldType, text: string): string | undefined {
       return quantity === undefined ? undefined : formatQuantity(quantity)
     }
     case 'instant': {
-      // A finer fraction would be cut, and `gt` would then leave out what it should find.
+      // Truncating a finer fraction would make `gt` miss records.
       const instant = FINER_THAN_MILLISECONDS.test(text) ? undefined : parseInstant(text)
       return instant === undefined ? undefined : String(instant)
     }
@@ -35,7 +35,7 @@ export function readOperand(type: FieldType, text: string): string | undefined {
 
 const FINER_THAN_MILLISECONDS = /\.\d{4,}/
 
-/** What `readOperand` takes, in words. */
+/** Describes the values that `readOperand` accepts. */
 export function describeOperand(type: FieldType): string {
   switch (type.kind) {
     case 'text':
@@ -44,17 +44,17 @@ export function describeOperand(type: FieldType): string {
       return `one of ${type.values.join(', ')}`
     case 'amount':
     case 'confidence':
-      return 'a decimal without sign or exponent, of at most 20 digits before the point and 18 after it'
+      return 'a decimal without sign or exponent, with at most 20 digits before the point and 18 after it'
     case 'instant':
       return 'an RFC 3339 time in UTC, to the millisecond'
     case 'id':
-      return `an id that begins with ${type.prefix}_`
+      return `an id with the prefix ${type.prefix}_`
   }
 }
 
 /**
- * Splits the text of an `in` list at its commas. Within a value `\,` is a comma and `\\` a backslash; any other
- * backslash stands for itself.
+ * Splits the text of an `in` list at its commas. Within a value `\,` means a comma and `\\` a backslash; any other
+ * backslash is literal.
  */
 export function splitList(text: string): string[] {
   const values: string[] = []

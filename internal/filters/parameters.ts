@@ -3,31 +3,31 @@ import { FIELDS, type Field, LIST_MAX, type Operator, SORT_FIELDS } from './fiel
 import { describeOperand } from './operand.js'
 import { DEFAULT_SORT, formatSort } from './parse.js'
 
-/** The grammar as parameters of an operation, for its description. */
+/** The filter and sort grammar as query parameters of the OpenAPI document. */
 
 const ASKS: Readonly<Record<Operator, string>> = {
   eq: 'Equal to',
-  ne: 'Other than',
+  ne: 'Not equal to',
   gt: 'Greater than',
   gte: 'Greater than or equal to',
   lt: 'Less than',
   lte: 'Less than or equal to',
-  in: 'Any of a list',
-  contains: 'With this text within, in the same case',
+  in: 'Equal to any value of a list',
+  contains: 'Contains this text, case-sensitive',
 }
 
-const LIST = `At most ${LIST_MAX}, parted by commas; a comma within a value is \`\\,\` and a backslash before either \`\\\\\`.`
+const LIST = `At most ${LIST_MAX} comma-separated values; write a comma within a value as \`\\,\` and a backslash before a comma or backslash as \`\\\\\`.`
 
 export const FILTER_PARAMETERS: Readonly<Record<string, z.ZodType>> = Object.fromEntries(
   Object.entries(FIELDS).flatMap(([name, { type, operators, description, example }]: [string, Field]) =>
     operators.map((operator) => {
       const operand = operator === 'contains' ? ({ kind: 'text' } as const) : type
-      const taken =
+      const accepted =
         operator === 'in' ? `${LIST} Each is ${describeOperand(operand)}.` : `The value is ${describeOperand(operand)}.`
       const schema = z
         .string()
         .optional()
-        .meta({ description: `${description} ${ASKS[operator]}. ${taken}`, examples: [example] })
+        .meta({ description: `${description} ${ASKS[operator]}. ${accepted}`, examples: [example] })
       return [`filter[${name}][${operator}]`, schema]
     }),
   ),
@@ -38,13 +38,14 @@ export const SORT_PARAMETER: Readonly<Record<string, z.ZodType>> = {
     .enum(SORT_FIELDS.flatMap((field) => [field, `-${field}`] as const))
     .optional()
     .meta({
-      description: 'Ascending, or with `-` descending; records with equal values by `id` in the same direction.',
+      description:
+        'Ascending, or descending with the prefix `-`. Records with equal values are sorted by `id` in the same direction.',
       default: formatSort(DEFAULT_SORT),
     }),
 }
 
-/** What the parameters have in common, for an operation's description. */
+/** Rules that all filter parameters share, for the description of an operation. */
 export const FILTERS_DESCRIPTION =
-  'Filters are written `filter[<field>][<operator>]=<value>`, percent-encoded. They may repeat, and all of them must hold. ' +
-  'Amounts are compared exactly. `limit`, `sort` and `cursor` may not repeat; an unknown parameter is refused. A refusal ' +
-  'points to the parameter in `errors`.'
+  'Filters have the form `filter[<field>][<operator>]=<value>`, percent-encoded. They may repeat; a record must match all of ' +
+  'them. Amounts are compared exactly. `limit`, `sort` and `cursor` must not repeat; unknown parameters are rejected. The ' +
+  'problem names the parameter in `errors`.'

@@ -14,7 +14,7 @@ import { describeOperand, readOperand, splitList } from './operand.js'
 
 /** The filter and sort grammar (spec 4.2): pure, and closed against everything that `fields.ts` does not allow. */
 
-/** One filter; all of a question hold together. */
+/** One filter; a record must match all filters of a query. */
 export interface Condition {
   readonly field: FieldName
   readonly operator: Operator
@@ -29,7 +29,7 @@ export interface Sort {
 
 export const DEFAULT_SORT: Sort = { field: 'event_time', isDescending: true }
 
-/** What is wrong with a parameter, and where (RFC 6901, as if the query were an object); nothing of what was sent. */
+/** An invalid parameter: why, and where (RFC 6901, as if the query were an object). Never repeats the sent value. */
 export interface Fault {
   readonly pointer: string
   readonly detail: string
@@ -37,13 +37,13 @@ export interface Fault {
 
 export type Read<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly fault: Fault }
 
-/** Whether a parameter of this name is meant as a filter, be it a right one or not. */
+/** Whether a parameter of this name is meant as a filter, valid or not. */
 export const isFilterName = (name: string): boolean => name === 'filter' || name.startsWith('filter[')
 
-/** @param parameters name and value of each, decoded, in any order; a filter may stand several times */
+/** @param parameters name and value of each, decoded, in any order; filters may repeat */
 export function parseFilters(parameters: readonly (readonly [name: string, value: string])[]): Read<Condition[]> {
   if (parameters.length > FILTERS_MAX) {
-    return wrong('/filter', `There may be at most ${FILTERS_MAX} filters.`)
+    return wrong('/filter', `At most ${FILTERS_MAX} filters are allowed.`)
   }
   const conditions: Condition[] = []
   for (const [name, text] of parameters) {
@@ -58,22 +58,22 @@ const FILTER_NAME = /^filter\[([^[\]]*)\]\[([^[\]]*)\]$/
 
 function parseFilter(name: string, text: string): Read<Condition> {
   const [, fieldName = '', operatorName = ''] = FILTER_NAME.exec(name) ?? []
-  // Own members only: `constructor` and the like are no fields.
+  // Own members only: `constructor` is not a field.
   if (!Object.hasOwn(FIELDS, fieldName)) {
     const known = Object.keys(FIELDS).join(', ')
-    return wrong('/filter', `A filter is written filter[<field>][<operator>]=<value>; fields are ${known}.`)
+    return wrong('/filter', `A filter must have the form filter[<field>][<operator>]=<value>. Fields: ${known}.`)
   }
   const field = fieldName as FieldName
   const { type, operators }: Field = FIELDS[field]
   const operator = OPERATORS.find((known) => known === operatorName && operators.includes(known))
   if (operator === undefined) {
-    return wrong(`/filter/${field}`, `Operators of ${field} are ${operators.join(', ')}.`)
+    return wrong(`/filter/${field}`, `Operators of ${field}: ${operators.join(', ')}.`)
   }
   const pointer = `/filter/${field}/${operator}`
-  // What a value contains need be no value itself.
+  // The text to look for may be a fragment that is not a valid value of the field.
   const operandType = operator === 'contains' ? ({ kind: 'text' } as const) : type
   const texts = operator === 'in' ? splitList(text) : [text]
-  if (texts.length > LIST_MAX) return wrong(pointer, `A list may have at most ${LIST_MAX} values.`)
+  if (texts.length > LIST_MAX) return wrong(pointer, `A list may contain at most ${LIST_MAX} values.`)
   const values = new Set<string>()
   for (const one of texts) {
     const value = readOperand(operandType, one)
@@ -86,21 +86,21 @@ function parseFilter(name: string, text: string): Read<Condition> {
   return { ok: true, value: { field, operator, values: [...values] } }
 }
 
-/** @param text a field, with `-` before it for the descending order; undefined: the newest events first */
+/** @param text a field, prefixed with `-` for descending order; undefined: newest events first */
 export function parseSort(text: string | undefined): Read<Sort> {
   if (text === undefined) return { ok: true, value: DEFAULT_SORT }
   const isDescending = text.startsWith('-')
   const name = isDescending ? text.slice(1) : text
   const field = SORT_FIELDS.find((known) => known === name)
   if (field === undefined) {
-    return wrong('/sort', `sort must be one of ${SORT_FIELDS.join(', ')}, with - before it for the other direction.`)
+    return wrong('/sort', `sort must be one of ${SORT_FIELDS.join(', ')}, prefixed with - for descending order.`)
   }
   return { ok: true, value: { field, isDescending } }
 }
 
 export const formatSort = ({ field, isDescending }: Sort): string => (isDescending ? `-${field}` : field)
 
-/** The same for the same set of filters, in whatever order and spelling they came; another for another. */
+/** Equal for the same set of filters regardless of order and spelling, different for different sets. */
 export function digestOf(conditions: readonly Condition[]): string {
   const texts = conditions.map(({ field, operator, values }) => JSON.stringify([field, operator, values.toSorted()]))
   const distinct = [...new Set(texts)].sort()

@@ -7,7 +7,7 @@ export interface FilteredQuery {
   readonly sort: Sort
   readonly limit: string | undefined
   readonly cursor: string | undefined
-  /** Names sort and filters, so that a cursor can be bound to them. */
+  /** Identifies sort and filters: a cursor is valid only for the digest it was issued with. */
   readonly digest: string
 }
 
@@ -15,7 +15,7 @@ export type ReadFilteredQuery =
   | { readonly ok: true; readonly query: FilteredQuery }
   | { readonly ok: false; readonly problem: Problem }
 
-/** Reads the query string of a collection that can be filtered and sorted; anything else in it is refused. */
+/** Reads the query string of a collection that can be filtered and sorted; rejects unknown parameters. */
 export function readFilteredQuery(text: string): ReadFilteredQuery {
   const read = readPairs(text)
   if (!read.ok) return read

@@ -19,7 +19,7 @@ import {
  * event's schema besides.
  */
 
-/** What a member of a row holds, by the kind of its field. The kind also decides the stored type and the wire form. */
+/** The type of a row's member by the kind of its field. The kind also decides the stored type and the wire form. */
 export interface ValueOfKind {
   /** Text with few distinct values. */
   readonly label: string

@@ -80,7 +80,7 @@ export function bandOf(confidence: Confidence): ConfidenceBand {
 }
 
 /**
- * The evidence's confidence under both caps: the policy's, and what the producer says of its own attribution.
+ * The evidence's confidence under both caps: the policy's, and the producer's confidence in its own attribution.
  *
  * @param stated `attribution_confidence` of the event, 0 to 0.95; cut, never rounded up
  */
@@ -133,8 +133,8 @@ const PATHWAY_OF_LAYER = new Map<string, PathwayCategory>([
 const CONNECTOR_PREFIX = 'con_'
 
 /**
- * How the call reached its provider: a batch job and an agent's step say more than the layer that saw them, and so does
- * a partner that has sent it.
+ * How the call reached its provider. A batch job, an agent's step and a partner's connector take precedence over the layer
+ * that captured the call.
  *
  * @param principal id of the credential that sent it
  */
@@ -153,6 +153,6 @@ export function pathwayOf(
   return pathwayOfLayer(call.ingestionLayer)
 }
 
-/** What the layer alone tells. */
+/** The pathway that follows from the layer alone. */
 export const pathwayOfLayer = (ingestionLayer: string): PathwayCategory =>
   PATHWAY_OF_LAYER.get(ingestionLayer.toLowerCase()) ?? 'other'

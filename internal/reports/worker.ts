@@ -3,7 +3,7 @@
  * thousands, and the gateway's own thread takes in events meanwhile.
  */
 import { parentPort, workerData } from 'node:worker_threads'
-import { TooMuchToFold } from '../cohorts/parting.js'
+import { TooMuchToFold } from '../cohorts/cell-split.js'
 import type { Problem } from '../problems/catalogue.js'
 import { connectStore, type StoreConnection } from '../store/client.js'
 import { isTooLarge, storeProblem } from '../store/failures.js'

@@ -12,19 +12,19 @@ export interface StoreConnection {
   readonly password: string
   /** Need not exist yet: ClickHouse looks it up with each query. */
   readonly database: string
-  /** How many queries this client has under way at most; further ones wait in the client. */
+  /** Concurrent queries of this client; further ones wait in the client. */
   readonly connectionsMax?: number
-  /** How long a query may stay silent (no byte sent or received) before the client gives it up, in milliseconds. */
+  /** How long a query may be silent (no byte sent or received) before the client fails it, in milliseconds. */
   readonly silenceMsMax?: number
 }
 
 /**
  * Makes a client with the settings that every client of ours must send. Opens no connection yet: the first query
- * does, so this neither waits nor fails when ClickHouse is away.
+ * does, so this neither waits nor fails when ClickHouse is unavailable.
  *
- * `query` only reads: it cannot change anything, and stops in ClickHouse when its reader aborts or goes away. What
- * changes something is for `insert`, `command` and `exec`. All throw `ClickHouseError` (with `code`, a number as text, and `type`) when ClickHouse refuses them, and
- * `StoreAway` or whatever the socket threw when it is away. The caller closes the client.
+ * `query` is read-only, and ClickHouse cancels it when its reader aborts or disconnects. Changes go through `insert`,
+ * `command` and `exec`. All throw `ClickHouseError` (with `code`, a number as text, and `type`) when ClickHouse refuses
+ * them, and `StoreAway` or the error of the socket when it is unavailable. The caller closes the client.
  */
 export function connectStore(connection: StoreConnection): ClickHouseClient {
   const client = createClient({
@@ -38,7 +38,7 @@ export function connectStore(connection: StoreConnection): ClickHouseClient {
     application: 'attribution',
     max_open_connections: connection.connectionsMax ?? 16,
     request_timeout: connection.silenceMsMax ?? 60_000,
-    // What goes wrong is thrown; the client would write it to the console besides.
+    // Errors are thrown; the client would also write them to the console.
     log: { level: ClickHouseLogLevel.OFF },
     // A busy event loop may be late to drop an idle socket that ClickHouse is about to close: look before each use.
     keep_alive: { enabled: true, idle_socket_ttl: 2_500, eagerly_destroy_stale_sockets: true },
@@ -48,37 +48,37 @@ export function connectStore(connection: StoreConnection): ClickHouseClient {
       // Without these two, UInt64 and Decimal arrive as JSON numbers, and money is no longer exact.
       output_format_json_quote_64bit_integers: 1,
       output_format_json_quote_decimals: 1,
-      // Else a SELECT runs on after its reader has gone. Counts for read-only queries: see below.
+      // Else a SELECT keeps running after its reader disconnects. Applies to read-only queries: see below.
       cancel_http_readonly_queries_on_client_close: 1,
       // An insert is acknowledged once it is written, and its deduplication token counts.
       async_insert: 0,
     },
   })
-  // The client sends every query by POST, which ClickHouse does not take for read-only unless it is told. 2: settings
-  // may still come with the query.
+  // The client sends queries by POST, which ClickHouse treats as read-only only with this setting. 2 still permits settings
+  // with the query.
   const query = client.query.bind(client) as (params: QueryParams) => unknown
   client.query = ((params: QueryParams) =>
     query({ ...params, clickhouse_settings: { readonly: '2', ...params.clickhouse_settings } })) as typeof client.query
-  for (const name of ['query', 'insert', 'command', 'exec'] as const) nameFailures(client, name)
+  for (const name of ['query', 'insert', 'command', 'exec'] as const) withStoreErrors(client, name)
   return client
 }
 
-/** So that a caller can tell an engine that is away from a defect (`failures.ts`), also in the middle of its answer. */
-function nameFailures(client: ClickHouseClient, name: 'query' | 'insert' | 'command' | 'exec'): void {
-  const ask = naming(client[name].bind(client) as Asking)
-  const asked: Asking = async (...question) => {
-    const result = (await ask(...question)) as { json?: Asking; text?: Asking }
-    if (result.json) Object.assign(result, { json: naming(result.json.bind(result)) })
-    if (result.text) Object.assign(result, { text: naming(result.text.bind(result)) })
+/** Lets callers distinguish an unavailable ClickHouse from a defect (`failures.ts`), also in the middle of an answer. */
+function withStoreErrors(client: ClickHouseClient, name: 'query' | 'insert' | 'command' | 'exec'): void {
+  const ask = wrapped(client[name].bind(client) as Call)
+  const asked: Call = async (...question) => {
+    const result = (await ask(...question)) as { json?: Call; text?: Call }
+    if (result.json) Object.assign(result, { json: wrapped(result.json.bind(result)) })
+    if (result.text) Object.assign(result, { text: wrapped(result.text.bind(result)) })
     return result
   }
   Object.assign(client, { [name]: asked })
 }
 
-type Asking = (...asked: readonly unknown[]) => Promise<unknown>
+type Call = (...asked: readonly unknown[]) => Promise<unknown>
 
-const naming =
-  (ask: Asking): Asking =>
+const wrapped =
+  (ask: Call): Call =>
   async (...asked) => {
     try {
       return await ask(...asked)

@@ -5,49 +5,49 @@ import { SNAPSHOT_AGE_MS_MAX } from './snapshot.js'
 import { RECORD_TABLES } from './tables/sorted-copies.js'
 
 /**
- * Every read of a tenant leaves out what is in `closed`: some ten thousand entries cost it nothing, millions do
- * (`reattribution-in-slices.md`). People close few versions; a job that attributes a window again closes as many as it has
- * records. So versions that such a job, or a trace, has replaced are removed from the tables of records when nobody can
- * read as of then any more, and their entries move to `closed_history`, where a record's history finds them. What people
- * have decided stays: undone, a record is again what it was.
+ * Every read of a tenant's records excludes the versions in `closed`. Ten thousand entries cost nothing, millions do
+ * (`reattribution-in-slices.md`). People close few versions; a job that re-attributes a window closes one per record. So
+ * versions that such a job, or a trace, replaced are removed from the record tables once no snapshot can include them, and
+ * their entries move to `closed_history`, where the history of a record finds them. Versions closed by people's decisions
+ * stay, because undoing the decision restores them.
  */
 
-/** An hour more than a snapshot is read: for a page or an export that is under way. */
+/** An hour longer than snapshots are readable, for pages and exports in progress. */
 export const COMPACTED_AFTER_MS = SNAPSHOT_AGE_MS_MAX + 60 * 60 * 1000
-/** Fewer entries of a tenant are left where they are. */
+/** A tenant with fewer entries is not compacted. */
 const ENTRIES_MIN = 5_000
-/** More are not held in memory: a set of so many takes 200 MB. */
+/** Limits memory: a set of this size takes 200 MB. */
 const ENTRIES_AT_ONCE = 2_000_000
 const LOOK_EVERY_MS = 10 * 60 * 1000
 
 export interface CompactionDeps {
   readonly store: ClickHouseClient
   readonly isOwner: () => boolean
-  /** The newest snapshot that anybody reads as of: behind the clock while a batch is open. */
+  /** The newest readable snapshot: behind the clock while a batch is open. */
   readonly newestSnapshot: () => Promise<number>
   readonly log: Logger
 }
 
-/** Compacts now and then, until the signal aborts. What fails is tried again in the next round. */
+/** Compacts periodically until the signal aborts. Retries failures in the next round. */
 export async function compactNowAndThen(deps: CompactionDeps, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     await sleep(LOOK_EVERY_MS, undefined, { signal }).catch(() => undefined)
     if (signal.aborted || !deps.isOwner()) continue
     try {
       const tenants = await compact(deps.store, (await deps.newestSnapshot()) - COMPACTED_AFTER_MS, ENTRIES_MIN)
-      if (tenants.length > 0) deps.log.info({ tenants }, 'removed versions of records that were replaced')
+      if (tenants.length > 0) deps.log.info({ tenants }, 'removed replaced versions of records')
     } catch (cause) {
-      deps.log.warn({ err: cause }, 'versions that were replaced are not removed yet')
+      deps.log.warn({ err: cause }, 'could not remove replaced versions of records; will retry')
     }
   }
 }
 
 /**
- * One round. Each step is safe to repeat, and whoever reads between two of them sees the same.
+ * One round. Each step is safe to repeat, and reads between two steps see the same records.
  *
- * @param closedBeforeMs entries that are older
- * @param entriesMin of a tenant
- * @param entriesAtOnce about so many at a time, the oldest first
+ * @param closedBeforeMs compacts older entries only
+ * @param entriesMin per tenant; tenants with fewer are skipped
+ * @param entriesAtOnce approximate entries per step, the oldest first
  * @returns the tenants whose versions were removed
  */
 export async function compact(
@@ -78,7 +78,7 @@ const IS_REPLACED = "change IN ('reattribution', 'revaluation', 'correction')"
 const IN_SPAN =
   'closed_at >= fromUnixTimestamp64Milli({first:Int64}) AND closed_at <= fromUnixTimestamp64Milli({last:Int64})'
 
-/** When the oldest entries of a tenant were made, milliseconds since the epoch, both in it; undefined where there are none. */
+/** The time span of a tenant's oldest entries, milliseconds since the epoch, inclusive; undefined if there are none. */
 async function oldestEntries(
   store: ClickHouseClient,
   tenantId: string,
@@ -110,6 +110,6 @@ async function compactSpan(
     await run(`DELETE FROM ${table} WHERE tenant_id = {tenant:String}
                  AND (id, valid_from) IN (SELECT id, valid_from FROM closed WHERE ${ofSpan})`)
   }
-  // Last: while a version is in any table, its entry keeps it out of what is read.
+  // Last: the entry hides the version for as long as any table still holds it.
   await run(`DELETE FROM closed WHERE ${ofSpan}`)
 }

@@ -2,24 +2,24 @@ import type { ClickHouseClient } from '@clickhouse/client'
 import { RECORD_TABLES } from './tables/sorted-copies.js'
 import { USAGE_DIMENSIONS, USAGE_MEASURES } from './tables/usage.js'
 
-/** Who owns calls of those who were erased, where they owned them under their own name. */
+/** Owner of the calls that erased people owned under their own name. */
 export const ERASED_OWNER = 'erased'
 
-/** Someone whom the read model is to forget. */
+/** An identity to erase from the read model. */
 export interface ErasedIdentity {
   readonly tenantId: string
-  /** Of the identity, as 32 hex digits. */
+  /** Hash of the identity, 32 hex digits. */
   readonly hash: string
-  /** As events stated it, which is the owner where the directory knew no other. */
+  /** As stated in events; it is also the owner of calls for which the directory knew no other. */
   readonly name: string
 }
 
 /**
- * Takes someone out of the read model and leaves every sum as it was: records, and the rollups, then know as little of
- * their calls as of those that state no identity; where they owned calls under their own name, `ERASED_OWNER` does.
+ * Erases an identity from the read model without changing any sum. Afterwards records and rollups show its calls like calls
+ * that state no identity; calls that it owned under its own name belong to `ERASED_OWNER`.
  *
- * Safe to repeat, and to be repeated after it was broken off: each step looks for what is left to do. What is inserted
- * while it runs is for the next one.
+ * Safe to repeat, also after an interruption: each step looks for what is left to do. Rows inserted meanwhile are left to the
+ * next run.
  */
 export async function eraseIdentity(store: ClickHouseClient, identity: ErasedIdentity): Promise<void> {
   const { tenantId, hash, name } = identity
@@ -40,25 +40,25 @@ export async function eraseIdentity(store: ClickHouseClient, identity: ErasedIde
   await run(`ALTER TABLE usage_15m UPDATE people = mapFilter((hash, calls) -> hash != ${HASH}, people)
              WHERE tenant_id = {tenant:String} AND has(mapKeys(people), ${HASH})`)
 
-  // What is theirs already cannot be moved to them, and must not be deleted.
+  // An identity with this very name: its rows need not move, and must not be deleted.
   if (name === ERASED_OWNER) return
 
-  // Before any record is given away: the next run may find none of the name any more.
+  // Before any record changes its owner: the next run may find no record of the name any more.
   await run(`INSERT INTO attribution_values (tenant_id, field, value) SELECT tenant_id, 'owner', {erased:String}
              FROM attributions WHERE tenant_id = {tenant:String} AND owner IN ({name:String}, {erased:String}) LIMIT 1`)
   for (const table of [...RECORD_TABLES, ...CLOSED_TABLES]) {
     if (table !== BY_OWNER) await run(`ALTER TABLE ${table} UPDATE owner = {erased:String} WHERE ${OWNED}`)
   }
-  // What an override has replaced, and whom a model would have named else.
+  // Overrides keep the owner that they replaced, and inferences the alternative owners.
   for (const column of ['evidence', 'inference']) {
     await run(`ALTER TABLE attributions
                UPDATE ${column} = replaceAll(${column}, {name_in_json:String}, {erased_in_json:String})
                WHERE tenant_id = {tenant:String} AND position(${column}, {name_in_json:String}) > 0`)
   }
 
-  // In these three the owner is part of the order, which cannot be changed in place.
+  // In these three tables the owner is part of the sort key, which cannot be updated in place.
   const erased = `(SELECT id, valid_from FROM ${BY_OWNER} WHERE tenant_id = {tenant:String} AND owner = {erased:String})`
-  // Replaced outside, so that the condition still means the old owner.
+  // REPLACE in the outer query: the condition must see the old owner.
   await run(`INSERT INTO ${BY_OWNER} SELECT * REPLACE ({erased:String} AS owner)
              FROM (SELECT * FROM ${BY_OWNER} WHERE ${OWNED} AND (id, valid_from) NOT IN ${erased})`)
   await run(`DELETE FROM ${BY_OWNER} WHERE ${OWNED} AND (id, valid_from) IN ${erased}`)
@@ -68,7 +68,7 @@ export async function eraseIdentity(store: ClickHouseClient, identity: ErasedIde
              WHERE tenant_id = {tenant:String} AND field = 'owner' AND value = {name:String}`)
 }
 
-/** Only a member reads like that: within a text, quotes are escaped. */
+/** Matches a JSON member only: within a text, quotes are escaped. */
 const ownerInJson = (name: string): string => `"owner":${JSON.stringify(name)}`
 
 /** In the order in which compaction moves entries. */
@@ -80,20 +80,20 @@ const SETTINGS = {
   max_execution_time: 3_600,
   mutations_sync: '2',
   lightweight_deletes_sync: '2',
-  // One block, and so one part, whole or not at all.
+  // One block, hence one atomic part.
   max_threads: 1,
   max_insert_threads: '1',
   min_insert_block_size_rows: '10000000',
   min_insert_block_size_bytes: '1000000000',
-  // A later erasure may move rows that look just like those of an earlier one.
+  // A later erasure may move rows equal to those of an earlier one.
   deduplicate_insert_select: 'disable',
   mutations_execute_subqueries_on_initiator: 1,
   mutations_max_literal_size_to_replace: '100000000',
 } as const
 
 /**
- * What the name owns is counted against it and for the other in one insert, so that no sum of both is ever wrong; then
- * what amounts to nothing is deleted.
+ * Subtracts the usage of the name and adds it to `ERASED_OWNER` in one insert, so that the sum of both is never wrong; then
+ * deletes groups that sum to zero.
  */
 async function moveUsage(run: (query: string) => Promise<unknown>): Promise<void> {
   const key = ['tenant_id', 'bucket', ...USAGE_DIMENSIONS].join(', ')

@@ -1,16 +1,16 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import { StoreAway } from './failures.js'
 
-/** What a query may hold in memory for its sort; beyond it sorts on disk. */
+/** Memory that a query may use to sort; beyond it ClickHouse sorts on disk. */
 const SORT_BYTES_MAX = 256 * 1024 ** 2
 
 /**
- * Streams the rows of a query whose columns have fixed lengths, in RowBinary: for millions of rows, where JSON costs
- * several times as much. Reads no faster than its reader asks.
+ * Streams the rows of a query whose columns have fixed lengths, in RowBinary. For millions of rows, where JSON costs several
+ * times as much. Applies backpressure.
  *
  * @param rowBytes of one row
  * @param read makes a row of the bytes that begin at an offset; the bytes stay as they are and may be kept
- * @throws when the store is away or fails, also in mid-answer; rows that were given out until then are right
+ * @throws when the store is unavailable or fails, also in the middle of an answer; rows yielded before are valid
  */
 export async function* streamFixedRows<Row>(
   store: ClickHouseClient,
@@ -28,7 +28,7 @@ export async function* streamFixedRows<Row>(
   let rest: Buffer = Buffer.alloc(0)
   for await (const chunk of stream as AsyncIterable<Buffer>) {
     const bytes = rest.length === 0 ? chunk : Buffer.concat([rest, chunk])
-    // A failure after the first rows is told behind them, in words that end with the tag of this answer.
+    // After the first rows ClickHouse appends an error to them, as text that ends with the tag of this answer.
     if (typeof exceptionTag === 'string' && endsWith(bytes, `${exceptionTag}\r\n__exception__\r\n`)) {
       throw new StoreAway('the store failed in the middle of an answer')
     }

@@ -2,11 +2,10 @@ import type { ClickHouseClient } from '@clickhouse/client'
 import { RECORD_TABLES } from './tables/sorted-copies.js'
 
 /**
- * Deletes what is known of a tenant's calls that were made before an instant: records in all their orders, what closed
- * them, and the rollups, so that reports go on saying what the records say. Safe to repeat; a deletion that was broken
- * off is completed by the next one.
+ * Deletes a tenant's calls before an instant: records and their sorted copies, closed versions, and rollups, so that reports
+ * stay equal to the records. Safe to repeat; the next run completes an interrupted deletion.
  *
- * Deleted rows are gone from every query at once, and from the disk with the merges that follow.
+ * Queries stop seeing deleted rows at once; later merges free the disk.
  *
  * @param beforeMs milliseconds since the epoch, on the quarter of an hour
  * @returns whether there was anything to delete
@@ -24,18 +23,18 @@ export async function deleteCallsBefore(store: ClickHouseClient, tenantId: strin
 }
 
 /**
- * In this order: the copies before what they are copies of; and `closed` after all of them, since while a version is in any
- * table its entry keeps it out of what is read.
+ * The order matters: copies before their base, and `closed` after all of them, because its entry hides a closed version for
+ * as long as any table still holds it.
  */
 const TABLES = [
   ['usage_15m', 'bucket'],
   ...[...RECORD_TABLES].reverse().map((table) => [table, 'event_time'] as const),
   ['closed', 'event_time'],
-  // Where compaction moves entries to, and so after it.
+  // After `closed`, from which compaction moves entries here.
   ['closed_history', 'event_time'],
 ] as const
 
-/** A deletion waits for its turn among merges. */
+/** A deletion may wait for merges. */
 const LIMITS = { max_execution_time: 600, lightweight_deletes_sync: '2' } as const
 
 async function holdsAny(

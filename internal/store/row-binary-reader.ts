@@ -1,6 +1,6 @@
 /**
- * Reads ClickHouse's RowBinary format: what `RowBinaryWriter` writes. Texts and byte arrays are copies; the bytes that
- * are read may be let go.
+ * Reads ClickHouse's RowBinary format as `RowBinaryWriter` writes it. Texts and byte arrays are copies, so the input can be
+ * freed.
  */
 export class RowBinaryReader {
   private readonly bytes: Buffer
@@ -57,7 +57,7 @@ export class RowBinaryReader {
     return new Uint8Array(this.bytes.subarray(at, at + length))
   }
 
-  /** The 36 characters of a UUID, which comes as two little-endian halves. */
+  /** The 36 characters of a UUID, stored as two little-endian halves. */
   uuid(): string {
     const at = this.advance(16)
     const half = (from: number): string =>
@@ -74,7 +74,7 @@ export class RowBinaryReader {
       const key = this.string()
       entries.push([key, this.string()])
     }
-    // Also a key that is the name of something else, such as `__proto__`.
+    // Handles keys such as `__proto__`, which assignment would not.
     return Object.fromEntries(entries)
   }
 
@@ -90,7 +90,7 @@ export class RowBinaryReader {
   private advance(bytes: number): number {
     const from = this.at
     this.at += bytes
-    if (this.at > this.bytes.length) throw new RangeError('the rows end in the middle of one')
+    if (this.at > this.bytes.length) throw new RangeError('the bytes end in the middle of a row')
     return from
   }
 }

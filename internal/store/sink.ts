@@ -3,25 +3,25 @@ import type { ClickHouseClient } from '@clickhouse/client'
 import { RowBinaryWriter } from './row-binary.js'
 import { INDEXES_LEFT_TO_MERGES } from './tables/sorted-copies.js'
 
-/** A table as rows are written to it. */
+/** A table that accepts rows in RowBinary. */
 export interface RowBinaryTable<Row> {
   readonly name: string
   /** In the order in which `write` writes them. */
   readonly columns: readonly string[]
-  /** What a row takes as a rule: with it the buffer need not grow. */
+  /** Usual size of a row: with it the buffer rarely needs to grow. */
   readonly rowBytes: number
   readonly write: (to: RowBinaryWriter, row: Row) => void
 }
 
 /**
- * Inserts a batch exactly once: the engine drops a second insert with the same token. Whoever repeats a token must
- * repeat its rows, else they are lost (measured), so that a token names one planned batch and nothing else. Tokens of
- * different tables have nothing to do with each other.
+ * Inserts a batch exactly once: ClickHouse drops a second insert with the same token. A repeat must use the same rows:
+ * other rows under a used token are lost (measured). So a token identifies one planned batch. Tokens of different tables
+ * are independent.
  *
- * Rows of one partition land all or none. Those of several partitions land in a part each, and each is recognised by
- * the token for itself: a repeat completes what a crash has left half.
+ * The rows of one partition are stored atomically. Each partition becomes a part of its own that is deduplicated by
+ * itself, so repeating the insert completes one that a crash interrupted between partitions.
  *
- * @throws when the store is away or refuses; whether the rows landed is then not known, and a repeat is safe
+ * @throws when the store is unavailable or refuses; the rows may or may not be stored, and a repeat is safe
  */
 export async function insertRows<Row>(
   store: ClickHouseClient,
@@ -40,7 +40,7 @@ export async function insertRows<Row>(
       insert_deduplicate: 1,
       insert_deduplication_token: token,
       deduplicate_blocks_in_dependent_materialized_views: 1,
-      // One block, hence one part a partition: all of it or nothing.
+      // One block, hence one atomic part per partition.
       max_insert_block_size: '1048576',
       min_insert_block_size_rows: '1048576',
       min_insert_block_size_bytes: '0',
@@ -48,6 +48,6 @@ export async function insertRows<Row>(
       wait_end_of_query: 1,
     },
   })
-  // The answer's end is the acknowledgement; an error in mid-answer would throw here.
+  // The end of the answer is the acknowledgement; an error in the middle of it throws here.
   for await (const _ of inserted.stream);
 }

@@ -4,28 +4,28 @@ import type { AttributionRow } from '../../store/tables/attributions.js'
 import { attributionEvent } from './event.js'
 
 export interface AnnounceDeps {
-  /** Whether anybody wants to hear of a tenant's new attributions: nobody else is told, since there is one a call. */
+  /** Whether the tenant has a subscriber to new attributions. Only then are events published: there is one per call. */
   readonly isSubscribed: (tenantId: string) => boolean
   readonly publishEvent: PublishEvent
 }
 
-/** Tells that versions of records are in the read model. Safe to repeat: the same version is the same event. */
+/** Publishes events for stored versions of records. Safe to repeat: the same version is the same event. */
 export type Announce = (rows: readonly AttributionRow[]) => Promise<void>
 
-/** Published and not acknowledged at once. */
-const UNDER_WAY_MAX = 500
+/** Published events that may await their acknowledgement at the same time. */
+const IN_FLIGHT_MAX = 500
 
 export const announcer =
   ({ isSubscribed, publishEvent }: AnnounceDeps): Announce =>
   async (rows) => {
-    const wanted = new Map<string, boolean>()
-    const told = rows.filter(({ tenantId }) => {
-      const known = wanted.get(tenantId) ?? isSubscribed(tenantId)
-      wanted.set(tenantId, known)
+    const subscribed = new Map<string, boolean>()
+    const announced = rows.filter(({ tenantId }) => {
+      const known = subscribed.get(tenantId) ?? isSubscribed(tenantId)
+      subscribed.set(tenantId, known)
       return known
     })
-    for (let from = 0; from < told.length; from += UNDER_WAY_MAX) {
-      const portion = told.slice(from, from + UNDER_WAY_MAX)
+    for (let from = 0; from < announced.length; from += IN_FLIGHT_MAX) {
+      const portion = announced.slice(from, from + IN_FLIGHT_MAX)
       await Promise.all(
         portion.map((row) => publishEvent(attributionEvent('attribution.materialized', row, nameOf(row)))),
       )

@@ -16,7 +16,7 @@ import { RATE_PARTS } from '../valuation/cost/rate-sheet.js'
 import { INFERENCE_CAPS } from './explain-inference.js'
 import { attributionRecord } from './record.js'
 
-/** What the attribution routes promise (spec 2.2, 2.3, 4.2; the members that design section 7 adds). */
+/** Contract of the attribution routes (spec 2.2, 2.3, 4.2, design section 7). */
 
 const facts = (description: string) => z.record(z.string(), z.unknown()).meta({ description })
 
@@ -31,33 +31,33 @@ const band = {
 
 const explanation = z
   .object({
-    evidence: facts('The facts that decided.'),
+    evidence: facts('The facts that decided the attribution.'),
     confidence: z
       .object({
         evidence: decimalText()
           .nullable()
-          .meta({ description: 'What the evidence is worth; null where it was inferred.' }),
-        producer: decimalText()
-          .nullable()
-          .meta({ description: '`attribution_confidence` of the event, or the cap; null of an override.' }),
+          .meta({ description: 'Confidence that the evidence supports; null for an inferred record.' }),
+        producer: decimalText().nullable().meta({
+          description: '`attribution_confidence` of the event, or the cap if none is stated; null for an override.',
+        }),
         policy: decimalText(),
       })
       .meta({
-        description: 'The confidence is the least of these; of an inferred record, of its probability and caps too.',
+        description: 'The confidence is the minimum of these; for an inferred record also of its probability and caps.',
       }),
     inference: z
       .object({
-        probability: decimalText().meta({ description: 'Calibrated, of the service and owner that were chosen.' }),
-        unknown_probability: decimalText()
-          .nullable()
-          .meta({ description: 'Of its being none of those that the model knows; null for the baseline.' }),
+        probability: decimalText().meta({ description: 'Calibrated probability of the chosen service and owner.' }),
+        unknown_probability: decimalText().nullable().meta({
+          description: 'Probability that the call belongs to no service the model knows; null for the baseline.',
+        }),
         caps: z
           .array(z.object({ cap: z.enum(INFERENCE_CAPS), at: decimalText() }))
-          .meta({ description: 'The confidence is the least of these and the probability.' }),
+          .meta({ description: 'The confidence is the minimum of these caps and the probability.' }),
       })
       .nullable()
-      .meta({ description: 'Of a record that was inferred; else null.' }),
-    alternatives: z.array(facts('Another service and owner, with its probability.')),
+      .meta({ description: 'Present for an inferred record; else null.' }),
+    alternatives: z.array(facts('Another candidate service and owner, with its probability.')),
     allocation: z
       .object({
         pool: z.string(),
@@ -66,17 +66,19 @@ const explanation = z
         window_days: z.int(),
         weights: z.array(z.object({ service: z.string(), owner: z.string(), weight: decimalText() })).meta({
           description:
-            'Shares of what was attributed for certain over the window, by which a report may spread the pool. They sum ' +
-            'to exactly 1; that of the pool itself stays in it.',
+            'Shares of the cost attributed with certainty over the window, by which a report may spread the pool. They sum ' +
+            'to exactly 1; the share of the pool itself stays in it.',
         }),
       })
       .nullable()
-      .meta({ description: 'Of a record that is kept in a cost pool; else null.' }),
+      .meta({ description: 'Present for a record allocated to a cost pool; else null.' }),
     cost: z.object({
       basis: z.enum(COST_BASES),
       total_usd: decimalText(),
-      price_usd: decimalText().nullable().meta({ description: 'By the price that applies; null without one.' }),
-      estimate_difference_usd: decimalText().nullable().meta({ description: 'Estimate less price, where both exist.' }),
+      price_usd: decimalText().nullable().meta({ description: 'Cost by the applicable price; null if there is none.' }),
+      estimate_difference_usd: decimalText()
+        .nullable()
+        .meta({ description: 'Estimate minus price; null unless both exist.' }),
       lines: z.array(
         z.object({
           part: z.enum(RATE_PARTS),
@@ -98,12 +100,12 @@ const explanation = z
       uncertainty: z
         .string()
         .nullable()
-        .meta({ description: 'How far a modelled value may be off, in words: what the outer band says; else null.' }),
+        .meta({ description: 'Describes in words how far a modelled value may be off (the outer band); else null.' }),
       inputs: z.object({ output_tokens: count().nullable(), latency_ms: count().nullable() }),
       constants: z
         .record(z.string(), decimalText())
         .nullable()
-        .meta({ description: 'Of the closed form, where it was used.' }),
+        .meta({ description: 'Constants of the closed form, if it was used.' }),
       details: facts('The model, the operator, the grid and the method.'),
     }),
     history: z
@@ -130,9 +132,9 @@ const explanation = z
           carbon_basis: z.enum(FOOTPRINT_BASES),
         }),
       )
-      .meta({ description: 'What the record said before, the oldest first: empty for nearly all.' }),
+      .meta({ description: 'Earlier versions of the record, oldest first; empty for most records.' }),
   })
-  .meta({ id: 'Explanation', description: 'How the record came about, in figures that add up again.' })
+  .meta({ id: 'Explanation', description: 'How the record was computed, in figures that add up.' })
 
 export const EXAMPLE_RECORD = {
   id: exampleId('attr'),
@@ -170,7 +172,7 @@ export const EXAMPLE_RECORD = {
 export const LIST_ATTRIBUTIONS: Operation = {
   id: 'listAttributions',
   tag: 'Attribution',
-  summary: 'Records of a tenant by filters and sort, newest first by default',
+  summary: 'List attribution records by filter and sort, newest first by default',
   description: FILTERS_DESCRIPTION,
   query: { ...PAGE_PARAMETERS, ...SORT_PARAMETER, ...FILTER_PARAMETERS },
   replies: {
@@ -184,7 +186,7 @@ export const LIST_ATTRIBUTIONS: Operation = {
 export const GET_ATTRIBUTION: Operation = {
   id: 'getAttribution',
   tag: 'Attribution',
-  summary: 'One record with its whole explanation',
+  summary: 'Get one record with its full explanation',
   parameters: { id: idInPath('attr', 'id of the record.') },
   replies: {
     200: {

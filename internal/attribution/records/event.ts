@@ -8,7 +8,7 @@ import { formatQuantity } from '../../units/quantity.js'
 /** The events whose payload is an attribution result. */
 export type AttributionEventType = 'attribution.materialized' | 'attribution.disputed' | 'attribution.override.applied'
 
-/** @param cause unlike that of any other event of the type: the same cause is the same event */
+/** @param cause unique per event of the type: the same cause is the same event */
 export const attributionEvent = <T extends AttributionEventType>(
   type: T,
   row: AttributionRow,
@@ -17,7 +17,7 @@ export const attributionEvent = <T extends AttributionEventType>(
   tenantId: row.tenantId,
   type,
   cause,
-  // What a row holds is out of the lists that the contract names.
+  // The casts hold because rows contain only values of the closed lists.
   data: {
     id: formatId('attr', row.id),
     invocation_id: formatId('inv', row.id),

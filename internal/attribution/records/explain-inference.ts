@@ -2,13 +2,13 @@ import { CHARGEBACK_FLOOR, CONFIDENCE_CAP, type Confidence } from '../../records
 import { HEURISTIC_CONFIDENCE_MAX } from '../inference/learning/heuristic.js'
 import type { Inference } from './row.js'
 
-/** What may hold the confidence of an inferred record below its probability. */
+/** Caps that can keep the confidence of an inferred record below its probability. */
 export const INFERENCE_CAPS = ['policy', 'baseline', 'not_validated', 'producer'] as const
 export type InferenceCap = (typeof INFERENCE_CAPS)[number]
 
 /**
- * How the confidence of an inferred record comes about: the least of its probability and the caps, of which the
- * producer's is named where it is the one that counts. Members in wire form.
+ * Explains the confidence of an inferred record: the minimum of its probability and the caps. The producer's cap is listed
+ * only if it is the lowest. Members in wire form.
  *
  * @returns null for a record that was not inferred
  */

@@ -15,10 +15,10 @@ import type { Inference } from './row.js'
 import { quantitiesStatedIn } from './stated-fields.js'
 
 /**
- * How a record came about, in figures that a person can add up again. Members in wire form.
+ * Explains how a record was computed, in figures that a person can add up. Members in wire form.
  *
- * @param weights of the tenant's pools as of the instant that `weightsInstantOf` says; empty for what is not allocated
- * @param history the versions before this one
+ * @param weights of the tenant's pools as of `weightsInstantOf`; empty for a record that is not allocated
+ * @param history the earlier versions
  */
 export function explain(
   stored: StoredAttributionDetail,
@@ -37,7 +37,7 @@ export function explain(
   }
 }
 
-/** What the confidence is the least of; of an inferred record its inference's caps besides. */
+/** The limits whose minimum is the confidence; an inferred record has the caps of its inference besides. */
 function explainConfidence(stored: StoredAttributionDetail): object {
   const { confidence } = JSON.parse(stored.evidence) as { readonly confidence?: string }
   const isByHand = stored.evidence_basis === 'manual_override'
@@ -48,7 +48,7 @@ function explainConfidence(stored: StoredAttributionDetail): object {
   }
 }
 
-/** A version that was valid for a time, and what ended it. */
+/** An earlier version with its period of validity, and the change that ended it. */
 const shownVersion = ({ valid_from_ms, closed_at_ms, change, change_id: _, actor, ...version }: StoredClosed) => ({
   valid_from: formatInstant(Number(valid_from_ms)),
   valid_to: formatInstant(Number(closed_at_ms)),
@@ -56,14 +56,14 @@ const shownVersion = ({ valid_from_ms, closed_at_ms, change, change_id: _, actor
   ...version,
 })
 
-/** As of when the weights are that an allocated record names; undefined where it names none. */
+/** The instant of the weights that an allocated record names; undefined if it names none. */
 export function weightsInstantOf({ stage_origin, evidence }: StoredAttributionDetail): number | undefined {
   if (stage_origin !== 'stage_c') return undefined
   const { weights_as_of: text } = JSON.parse(evidence) as { readonly weights_as_of?: string }
   return text === undefined ? undefined : parseInstant(text)
 }
 
-/** Where the cost is kept, and the shares by which a report may spread it: they sum to exactly 1. */
+/** The pool that holds the cost, and the shares by which a report may spread it: they sum to exactly 1. */
 function explainAllocation(stored: StoredAttributionDetail, weights: readonly StoredWeight[]): object {
   const asOfMs = weightsInstantOf(stored)
   return {
@@ -71,7 +71,7 @@ function explainAllocation(stored: StoredAttributionDetail, weights: readonly St
     owner: stored.owner,
     weights_as_of: asOfMs === undefined ? null : formatInstant(asOfMs),
     window_days: WEIGHT_WINDOW_MS / DAY_MS,
-    // What nobody has a weight for stays where it is: all of it, where there are none.
+    // Without weights the whole cost stays in the pool.
     weights: (weights.length === 0 ? ALL_STAYS : weights).map(({ service, owner, weight }) => ({
       service: service === '' ? stored.service : service,
       owner: service === '' ? stored.owner : owner,
@@ -128,7 +128,7 @@ function explainStoredFootprint(stored: StoredAttributionDetail): object {
   }
 }
 
-/** The constants of the closed form: with them, the inputs and the details a person can work the values out. */
+/** The constants of the closed form: with the inputs and details a person can recompute the values. */
 const CONSTANTS_ON_THE_WIRE = {
   gpu_wh_per_token_and_billion: CONSTANTS.gpuWhPerTokenPerBillion,
   gpu_wh_per_token: CONSTANTS.gpuWhPerToken,

@@ -20,7 +20,7 @@ import { toRecord } from './record.js'
 import { findVisible } from './visible.js'
 
 export interface AttributionRoutesDeps {
-  /** Undefined when the tenant asks too much at a time. */
+  /** Undefined when the tenant has too many concurrent queries. */
   readonly list: (
     question: RecordsQuestion,
     signal: AbortSignal,
@@ -64,7 +64,7 @@ export function attributionRoutes(deps: AttributionRoutesDeps): readonly Route[]
       operation: GET_ATTRIBUTION,
       access: 'read:attribution',
       rateClass: 'read',
-      handle: (exchange, caller) => answerOrSayWhy(exchange, () => get(exchange, caller, deps)),
+      handle: (exchange, caller) => withStoreProblems(exchange, () => get(exchange, caller, deps)),
     },
   ]
 }
@@ -72,8 +72,8 @@ export function attributionRoutes(deps: AttributionRoutesDeps): readonly Route[]
 /**
  * Answers with a page of records.
  *
- * @param name what its cursors belong to beside sort and filters: route, and whose view it is
- * @param view what may be seen of the tenant's records; all when absent
+ * @param name route and view, to which cursors are bound besides sort and filters
+ * @param view the part of the tenant's records that the caller may see; all if absent
  */
 export const answerWithPage = (
   exchange: Exchange,
@@ -81,7 +81,7 @@ export const answerWithPage = (
   name: string,
   deps: Pick<AttributionRoutesDeps, 'list' | 'watermark' | 'cursors' | 'clock'>,
   view?: AttributionView,
-): Promise<void> => answerOrSayWhy(exchange, () => list(exchange, caller, name, deps, view))
+): Promise<void> => withStoreProblems(exchange, () => list(exchange, caller, name, deps, view))
 
 async function list(
   exchange: Exchange,
@@ -106,7 +106,7 @@ async function list(
   const [value = '', lastIdHex = ''] = page.request.after ?? []
   const after: After | undefined = page.request.after && { value, idHex: lastIdHex }
 
-  // One more than is shown tells whether there is more.
+  // One row more than the page shows whether another page follows.
   const rows = await listRecords({ tenantId, snapshotMs, conditions, sort, after, limit: limit + 1, view }, signal)
   if (rows === undefined) return exchange.replyProblem(TOO_MANY_QUERIES)
   exchange.replyJson(
@@ -118,7 +118,7 @@ async function list(
 async function get(exchange: Exchange, caller: Caller, deps: AttributionRoutesDeps): Promise<void> {
   const { tenantId } = caller
   const id = parseId('attr', exchange.parameter)
-  if (id === undefined) return exchange.replyProblem(problem('NOT_FOUND', 'There is no such attribution.'))
+  if (id === undefined) return exchange.replyProblem(problem('NOT_FOUND', 'No attribution has this id.'))
   if (!hasTagOf(id, deps.idsOf(tenantId))) {
     return exchange.replyProblem(problem('TENANT_MISMATCH', 'The attribution belongs to another tenant.'))
   }
@@ -137,18 +137,18 @@ async function get(exchange: Exchange, caller: Caller, deps: AttributionRoutesDe
   exchange.replyJson('200 OK', { ...toRecord(stored), explanation: explain(stored, weights, history) })
 }
 
-/** A query whose caller has left is stopped in the engine. */
+/** Cancels the query in ClickHouse when the client disconnects. */
 function abortWith(exchange: Exchange): AbortSignal {
   const controller = new AbortController()
   exchange.onAborted(() => controller.abort())
   return controller.signal
 }
 
-async function answerOrSayWhy(exchange: Exchange, answer: () => Promise<void>): Promise<void> {
+async function withStoreProblems(exchange: Exchange, answer: () => Promise<void>): Promise<void> {
   try {
     await answer()
   } catch (cause) {
-    if (exchange.isSettled) return // the caller has left, and with it the query
+    if (exchange.isSettled) return // the client disconnected, which cancelled the query
     const known = storeProblem(cause) ?? brokerProblem(cause)
     if (known === undefined) throw cause
     exchange.replyProblem(known)

@@ -32,17 +32,17 @@ export interface Verdict {
   readonly degradationState: DegradationState
   /** JSON-able; the same for calls with the same evidence. */
   readonly evidence: object
-  /** The figures of an inference, of this call alone. JSON-able. */
+  /** The figures of an inference for this call. JSON-able. */
   readonly inference?: Inference
 }
 
-/** What a model, or the baseline in its place, said of a call. */
+/** The result of a model for a call, or of the baseline that replaces it. */
 export interface Inference {
-  /** Of the service and owner that were chosen: what the confidence is before its caps. Decimal text with four places. */
+  /** Of the chosen service and owner; the confidence before its caps. Decimal text with four places. */
   readonly probability: string
-  /** Of its being none of the classes that the model knows. */
+  /** That the call belongs to none of the classes that the model knows. */
   readonly unknown_probability?: string
-  /** The others, the likeliest first. */
+  /** The other candidates, most likely first. */
   readonly alternatives: readonly Alternative[]
 }
 
@@ -52,7 +52,7 @@ export interface Alternative {
   readonly probability: string
 }
 
-/** What a call cost, and by which method each figure came about. */
+/** Cost and footprint of a call, with the method behind each figure. */
 export interface Consumption {
   readonly costUsd: Quantity<'USD'>
   readonly costBasis: string
@@ -64,20 +64,20 @@ export interface Consumption {
   readonly footprintDetails: string
 }
 
-/** What a stage needs to turn a verdict into a row. */
+/** Dependencies of turning a verdict into a row. */
 export interface RowDeps {
-  /** Of the log that the events are read from: when it was created, seconds since the epoch. */
+  /** When the log of the events was created, seconds since the epoch. */
   readonly logId: number
   readonly consumptionOf: (admitted: AdmittedInvocation) => Consumption
   /** The tenant's key for hashing identities. */
   readonly identityKeyOf: (tenantId: string) => SipKey
   /** Where the tenant's data must stay. */
   readonly residencyRegionOf: (tenantId: string) => ResidencyRegion
-  /** Whether the copy by which the stage decides lags its source. */
+  /** Whether the stage decides by a directory copy that lags its source. */
   readonly isIndexStale: () => boolean
 }
 
-/** Rules of stages A and C; a change of either gets a new number. */
+/** Version of the rules of stages A and C; increment it when either changes. */
 export const RULES_VERSION = 'rules-3'
 
 export interface RowPlace {
@@ -89,13 +89,13 @@ export interface RowPlace {
 const NOBODY = new Uint8Array(16)
 
 /**
- * A verdict's facts as a row keeps them, with the confidence that they are worth before any cap; an inferred one has that
- * among its figures.
+ * The evidence of a verdict as stored, with its confidence before any cap. An inferred verdict keeps its confidence in the
+ * figures of the inference instead.
  */
 export const evidenceText = ({ evidence, inference, confidence }: Verdict): string =>
   JSON.stringify(inference === undefined ? { ...evidence, confidence: confidenceText(confidence) } : evidence)
 
-/** One finished row. Pure but for the injected rules: the same inputs give the same bytes, as a repeated insert must. */
+/** Makes one row. Deterministic given the injected rules: a repeated insert must write the same bytes. */
 export function toRow(admitted: AdmittedInvocation, verdict: Verdict, place: RowPlace, deps: RowDeps): AttributionRow {
   const { invocation, tenantId } = admitted
   const consumption = deps.consumptionOf(admitted)

@@ -12,7 +12,7 @@ import type { StoredAttributionDetail } from '../../store/queries/records/attrib
 import { objectText, straightLine } from '../../text/straight-line.js'
 import { formatQuantity, parseQuantity } from '../../units/quantity.js'
 
-/** What an event states and its row keeps: copied into the row, and read back when the record is attributed again. */
+/** Fields that are copied from the event into the row, and read back when the record is attributed again. */
 export type StatedFields = Pick<Invocation, StatedMember>
 
 /** The members of a row that the event does not state. */

@@ -3,12 +3,12 @@ import type { Watermark } from '../../broker/watermark.js'
 import { noSuch } from '../../http/resource/own-id.js'
 import { type Problem, problem } from '../../problems/catalogue.js'
 
-/** After every version. */
+/** Later than every version. */
 export const END_OF_TIME_MS = Date.UTC(2200, 0, 1)
-/** How long an answer waits until reads show what the read model holds. */
+/** How long a request waits until reads are complete as of the record. */
 const VISIBLE_MS_MAX = 1_000
 
-/** So that whoever reads next, here, reads what became valid at an instant. @returns false when that takes too long */
+/** Waits until the next read of this process includes versions valid from an instant. @returns false on timeout */
 export async function untilVisible(atMs: number, watermark: Pick<Watermark, 'renewed'>): Promise<boolean> {
   const until = performance.now() + VISIBLE_MS_MAX
   while ((await watermark.renewed()) < atMs) {
@@ -19,11 +19,11 @@ export async function untilVisible(atMs: number, watermark: Pick<Watermark, 'ren
 }
 
 /**
- * A record as of the newest instant as of which reads are complete. One that is in the read model, but not complete yet, is
- * waited for: events tell of a record before the whole batch that it came with is there, and whoever hears of it asks at once.
+ * Reads a record as of the newest complete snapshot. If the record is stored but its batch is not complete yet, waits: an event
+ * announces a record before its whole batch is stored, and receivers of the event may ask for the record at once.
  *
  * @param find as of an instant
- * @returns the record; NOT_FOUND when there is none, SERVICE_UNAVAILABLE when it takes longer than a second
+ * @returns the record; NOT_FOUND if it does not exist, SERVICE_UNAVAILABLE after one second
  */
 export async function findVisible<R extends { readonly valid_from_ms: string }>(
   find: (atMs: number) => Promise<R | undefined>,
@@ -37,6 +37,6 @@ export async function findVisible<R extends { readonly valid_from_ms: string }>(
   return (await find(await watermark.latest())) ?? noSuch('attribution')
 }
 
-const NOT_YET = problem('SERVICE_UNAVAILABLE', 'The attribution is not complete yet; try again.', {
+const NOT_YET = problem('SERVICE_UNAVAILABLE', 'The attribution is not readable yet; try again.', {
   retryAfterSeconds: 1,
 })

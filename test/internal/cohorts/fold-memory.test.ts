@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { TooMuchToFold } from '../../../internal/cohorts/cell-split.js'
 import { createFoldMemory, type FoldMemory, foldKeyOf } from '../../../internal/cohorts/fold-memory.js'
-import { TooMuchToFold } from '../../../internal/cohorts/parting.js'
 import { peopleOf } from '../../../internal/cohorts/people.js'
 import { type Cell, foldInSteps, type Rollups } from '../../../internal/cohorts/rollups.js'
 

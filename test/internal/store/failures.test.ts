@@ -5,7 +5,7 @@ import { connectStore } from '../../../internal/store/client.js'
 import { storeProblem } from '../../../internal/store/failures.js'
 
 const refused = (code: string, type: string) => new ClickHouseError({ message: `Code: ${code}.`, code, type })
-const AWAY = { code: 'SERVICE_UNAVAILABLE', detail: 'The read model cannot be reached.' }
+const AWAY = { code: 'SERVICE_UNAVAILABLE', detail: 'The read model is unavailable.' }
 
 test.each([
   ['241', 'MEMORY_LIMIT_EXCEEDED'],

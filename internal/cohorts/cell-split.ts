@@ -1,35 +1,35 @@
 import { type Dimensions, type Group, groupAt, isWithin, type Lattice, type Rollup } from './lattice.js'
-import { Few } from './small-cohort.js'
+import { SmallCohort } from './small-cohort.js'
 
 /**
- * How an answer by a finer rollup's groups parts the cells: into the groups that are shown, what each group of a coarser
- * rollup does not show of itself (its rest), and what hidden groups of the coarser one do not show (the root's rest).
+ * How an answer by the groups of a finer rollup splits the cells: into the shown groups, the part of each group of a coarser
+ * rollup that the answer does not show (its rest), and the cells of hidden groups of the coarser rollup (the root's rest).
  *
- * It follows what is hidden: groups only become hidden, so rests only grow, and what was found once to keep the rules is
- * looked at again only where it has changed.
+ * Groups only ever become hidden, so rests only grow. A group that has passed the rules is checked again only after its
+ * rest has changed.
  */
-export class Parting {
+export class CellSplit {
   private readonly coarser: Rollup
   private readonly finer: Rollup
   private readonly lattice: Lattice
-  /** How many of either's hidden groups are in the rests. */
+  /** How many hidden groups of each rollup are already in the rests. */
   private coarserSeen = 0
   private finerSeen = 0
-  /** By place in the coarser rollup, and behind them the root's. */
+  /** Indexed by place in the coarser rollup; the root's rest comes last. */
   private readonly rests: Rests
-  /** Places of rests that have all the same value in more dimensions than the coarser rollup has; and of some others. */
+  /** Places of rests whose cells share their value in more dimensions than the coarser rollup has. A superset: may hold others. */
   private strays: number[] = []
-  /** Places in the coarser rollup whose rests have grown since rule 3 was last seen to. */
+  /** Places in the coarser rollup whose rests have grown since rule 3 was last checked. */
   private grown = new Set<number>()
-  /** Places of hidden groups in the coarser rollup of which more is in the root's rest since rule 4 was last seen to. */
+  /** Places of hidden groups in the coarser rollup whose cells joined the root's rest since rule 4 was last checked. */
   private sunk = new Set<number>()
-  /** What rests were when rule 4 was last seen to, and are no more. */
+  /** Earlier states of rests that changed since rule 4 was last checked. */
   private outgrown: Rest[] = []
   private isFollowed = true
   private wasFollowed = false
-  /** By place in the coarser rollup: 1 where rule 3 is kept for good. */
+  /** By place in the coarser rollup: 1 where rule 3 holds and will keep holding. */
   private readonly kept: Uint8Array
-  /** By place of a rest; once nothing more is hidden. */
+  /** By place of a rest. Computed once no more groups become hidden. */
   private restSizes: Int32Array | undefined
 
   constructor(coarser: Rollup, finer: Rollup, lattice: Lattice) {
@@ -41,15 +41,15 @@ export class Parting {
   }
 
   /**
-   * Whether it tells nothing that others do not: where the finer rollup is all hidden, the coarser one's groups are told as they
-   * are; where the coarser one is, the root tells as much.
+   * Whether the answer reveals nothing that other answers do not: if the finer rollup is all hidden, the answer shows the
+   * groups of the coarser one as they are; if the coarser rollup is all hidden, the root reveals as much.
    */
   isIdle(): boolean {
     const { coarser, finer, lattice } = this
     return isAllHidden(finer) || (coarser !== lattice.root && coarser !== finer && isAllHidden(coarser))
   }
 
-  /** Whether there is anything that the rules have not been held against. */
+  /** Whether groups became hidden that the rules have not been checked against yet. */
   hasChanged(): boolean {
     const { coarser, finer } = this
     if (this.isIdle()) return false
@@ -93,7 +93,7 @@ export class Parting {
       this.strays.push(place)
       return
     }
-    // What all of a group has in common, all of its rest has.
+    // A rest shares at least the values that its whole group shares.
     if (known === (this.coarser.groups[place] === undefined ? 0 : this.coarser.dimensions)) return
     const left = known & common & this.lattice.commonOf(rests.firsts[place] as number, first)
     if (left === known) return
@@ -102,15 +102,15 @@ export class Parting {
   }
 
   /** Rule 3. @returns whether anything was hidden */
-  hideWithin(looks: Looks): boolean {
+  hideWithin(budget: WorkBudget): boolean {
     const { coarser, finer, lattice } = this
     let hasHidden = false
     for (const place of [...this.grown].sort((one, other) => one - other)) {
       const parent = coarser.groups[place] as Group
       if (parent.isHidden || this.kept[place] === 1) continue
-      looks.take(parent.cells.length)
+      budget.spend(parent.cells.length)
       const shown: Group[] = []
-      const met = new Few()
+      const met = new SmallCohort()
       let count = 0
       for (const child of new Set(parent.cells.map((cell) => groupAt(finer, cell)))) {
         if (!child.isHidden) shown.push(child)
@@ -135,7 +135,7 @@ export class Parting {
   }
 
   /** Rule 4. @returns whether anything was hidden */
-  hideHoldersOfRests(looks: Looks): boolean {
+  hideHoldersOfRests(budget: WorkBudget): boolean {
     const { coarser, lattice, rests } = this
     const isStray = (common: Dimensions): boolean => common >= 0 && !isWithin(common, coarser.dimensions)
     const toHide: Group[] = []
@@ -144,9 +144,9 @@ export class Parting {
       const holder = groups[places[first] as number] as Group
       if (holder.isHidden || holder.mark === looked) return
       holder.mark = looked
-      if (this.leavesFew(holder, dimensions, looks)) toHide.push(holder)
+      if (this.leavesSmallCohort(holder, dimensions, budget)) toHide.push(holder)
     }
-    // What is coarser holds the rests of shown groups whole: of it, nothing is left but of the root's.
+    // A coarser group holds the rests of shown groups whole: only the root's rest can be split by it.
     const within = lattice.within(coarser.dimensions)
     for (const place of this.sunk) for (const rollup of within) look(coarser.groups[place]?.cells[0] as number, rollup)
     for (const { first, common } of this.outgrown) for (const rollup of lattice.within(common)) look(first, rollup)
@@ -165,14 +165,15 @@ export class Parting {
   }
 
   /**
-   * Whether a group holds a rest, and has one to four people in those of its cells whose parts are not all in it.
+   * Whether a group holds a rest, and one to four people remain in those of its cells that belong to parts the group does
+   * not fully contain.
    *
-   * @param dimensions by which it is a group: a part is all in it that has one of its cells, and the same values in these
+   * @param dimensions of the group: it contains a part if it holds one of the part's cells and the part shares its values in these
    */
-  private leavesFew({ cells }: Group, dimensions: Dimensions, looks: Looks): boolean {
+  private leavesSmallCohort({ cells }: Group, dimensions: Dimensions, budget: WorkBudget): boolean {
     const { coarser, finer, rests, lattice } = this
     const rootCommon = rests.commons[coarser.groups.length] as number
-    const met = new Few()
+    const met = new SmallCohort()
     let holdsRest = false
     let looked = 0
     for (const cell of cells) {
@@ -189,11 +190,11 @@ export class Parting {
       }
       if (met.add(lattice.peopleIn(cell))) break
     }
-    looks.take(looked)
+    budget.spend(looked)
     return holdsRest && met.isSmall()
   }
 
-  /** Parts: by place the finer rollup's groups, by place the rests of the coarser one's, and the root's rest. */
+  /** Parts are numbered: the groups of the finer rollup by place, then the rests of the coarser one by place, then the root's rest. */
   private partOf(cell: number): number {
     const { coarser, finer } = this
     const place = finer.places[cell] as number
@@ -202,7 +203,7 @@ export class Parting {
     return finer.groups.length + (coarser.hides[holder] === 0 ? holder : coarser.groups.length)
   }
 
-  /** Whether some cells, and all others, hold nobody or five people less all that the answer tells within them. */
+  /** Whether these cells, and likewise all others, still hold nobody or at least five people after subtracting the parts shown within them. */
   leavesNobodyAlone(inside: ReadonlySet<number>): boolean {
     const counts = new Map<number, number>()
     for (const cell of inside) {
@@ -212,7 +213,7 @@ export class Parting {
     const torn = new Set<number>()
     for (const [part, count] of counts) if (count !== this.sizeOf(part)) torn.add(part)
     if (torn.size === 0) return true
-    const [left, leftOutside] = [new Few(), new Few()]
+    const [left, leftOutside] = [new SmallCohort(), new SmallCohort()]
     for (const cell of inside) if (torn.has(this.partOf(cell)) && left.add(this.lattice.peopleIn(cell))) break
     if (left.isSmall()) return false
     for (const part of torn) {
@@ -248,13 +249,13 @@ export class Parting {
   }
 }
 
-/** Hidden groups that are told as one: one of their cells, and the dimensions in which all have the same value. */
+/** Hidden groups shown as one row: one of their cells, and the dimensions in which all share their value. */
 interface Rest {
   readonly first: number
   readonly common: Dimensions
 }
 
-/** The rests of a parting, by place. */
+/** The rests of a split, indexed by place. */
 class Rests {
   readonly firsts: Int32Array
   /** -1: there is none. */
@@ -278,16 +279,16 @@ class Rests {
 /** Folding would take too long. */
 export class TooMuchToFold extends Error {}
 
-/** How many cells may still be looked at. */
-export class Looks {
+/** How many cells folding may still visit. Bounds its time. */
+export class WorkBudget {
   private left: number
 
   constructor(left: number) {
     this.left = left
   }
 
-  /** @throws TooMuchToFold when there are none left */
-  take(count: number): void {
+  /** @throws TooMuchToFold when the budget is exhausted */
+  spend(count: number): void {
     this.left -= count
     if (this.left < 0) throw new TooMuchToFold()
   }
@@ -295,7 +296,7 @@ export class Looks {
 
 const isAllHidden = ({ hidden, groups }: Rollup): boolean => hidden.length === groups.length
 
-/** Few people first; the same order in every process. */
+/** Fewest people first; the same order in every process. */
 const bySize = (one: Group, other: Group): number =>
   one.people.length - other.people.length ||
   one.cells.length - other.cells.length ||
