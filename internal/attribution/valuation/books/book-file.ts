@@ -26,7 +26,7 @@ const name = plainText(256)
 const day = z
   .string()
   .regex(/^\d{4}-\d{2}-\d{2}$/, 'must be a day, YYYY-MM-DD')
-  .refine((text) => !Number.isNaN(Date.parse(`${text}T00:00:00Z`)), 'is no day of the calendar')
+  .refine((text) => !Number.isNaN(Date.parse(`${text}T00:00:00Z`)), 'is not a calendar date')
 const clock = z.string().regex(/^(?:[01]\d|2[0-4]):[0-5]\d$/, 'must be a time of day, HH:MM')
 const window = z.looseObject({
   from: clock,
@@ -71,7 +71,7 @@ export type ParsedBook =
   | { readonly kind: 'book'; readonly file: PriceBookFile }
   | { readonly kind: 'invalid'; readonly problems: readonly string[] }
 
-/** Reads a book. What it says wrong is told by its place, at most twenty of them. */
+/** Parses a price book. Errors name their location; at most twenty are reported. */
 export function parseBook(text: string): ParsedBook {
   let json: unknown
   try {
@@ -96,7 +96,7 @@ function duplicates({ models }: PriceBookFile): string[] {
   const seen = new Set<string>()
   return models.flatMap((each) => {
     const id = rowName(each)
-    if (seen.has(id)) return [`${id} stands there twice`]
+    if (seen.has(id)) return [`${id} is a duplicate`]
     seen.add(id)
     return []
   })
@@ -119,7 +119,7 @@ function disorders({ models, history }: PriceBookFile): string[] {
   return [...ofRows, ...ofPeriods]
 }
 
-/** What the price rules themselves refuse. */
+/** Errors found by the price rules themselves. */
 function unusable(file: PriceBookFile): string[] {
   try {
     priceBook(file)

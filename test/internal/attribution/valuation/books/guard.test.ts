@@ -201,7 +201,7 @@ describe('a file', () => {
     ['a rate with an exponent', bookOf([priceRow('m', '1e3', '2')]), 'models.0.input: '],
     ['no day', bookOf([priceRow('m', '1', '2')], { as_of: '2026-13-01' }), 'as_of: '],
     ['no rows', bookOf([]), 'models: '],
-    ['a row twice', bookOf([priceRow('m', '1', '2'), priceRow('M', '1', '2')]), 'openai/m stands there twice'],
+    ['a row twice', bookOf([priceRow('m', '1', '2'), priceRow('M', '1', '2')]), 'openai/m is a duplicate'],
     ['thresholds that fall', bookOf([priceRow('m', '1', '2', { tiers: [{ above: 2 }, { above: 1 }] })]), 'must rise'],
     [
       'periods that fall',
