@@ -1,33 +1,29 @@
 import { defineConfig } from 'vitest/config'
-import type { Reporter, TestModule } from 'vitest/node'
+import { PROJECTS, projectOf, testFiles } from './test/support/run/projects.js'
+import { flakyTests, slowestFiles } from './test/support/run/reporters.js'
+import { LongestFirst } from './test/support/run/sequence.js'
 
-/** Names what passed only when it was repeated: each is a fault, of the product or of the test, to be looked into. */
-const flakyTests: Reporter = {
-  onTestRunEnd(modules: readonly TestModule[]): void {
-    for (const module of modules) {
-      for (const test of module.children.allTests('passed')) {
-        if (!test.diagnostic()?.flaky) continue
-        console.log(`FLAKY  ${module.relativeModuleId} > ${test.fullName}`)
-        for (const { stack, message, cause } of test.result().errors ?? []) {
-          console.log(stack ?? message)
-          // fast-check tells in the cause what was wrong.
-          if (cause !== undefined) console.log('caused by', cause)
-        }
-      }
-    }
-  },
-}
+const files = testFiles()
 
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
-    globalSetup: 'test/support/run-folder.ts',
-    // Engines and brokers start inside the tests; the machine that CI has is small and shared.
-    testTimeout: 180_000,
-    hookTimeout: 300_000,
-    retry: 1,
-    reporters: ['default', flakyTests],
-    pool: 'forks',
+    globalSetup: 'test/support/run/folder.ts',
+    reporters: ['default', flakyTests, slowestFiles],
     maxWorkers: 2,
+    sequence: { sequencer: LongestFirst },
+    projects: PROJECTS.map(({ name, isolate }) => ({
+      test: {
+        name,
+        include: files.filter((file) => projectOf(file) === name),
+        setupFiles: ['test/support/run/each-file.ts'],
+        pool: 'forks',
+        isolate,
+        maxWorkers: 2,
+        retry: 1,
+        // Engines and brokers start inside the tests, and the machine of CI is small and shared.
+        testTimeout: 180_000,
+        hookTimeout: 300_000,
+      },
+    })),
   },
 })

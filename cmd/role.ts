@@ -44,8 +44,8 @@ export interface Role<N extends SettingName> extends ConfiguredRole<N> {
   readonly store: ClickHouseClient
   /** Aborts when the process is asked to stop. */
   readonly signal: AbortSignal
-  /** Ends the process when a KV watch is lost: its copy would be stale from then on. The supervisor starts it again. */
-  readonly lost: (cause: unknown) => void
+  /** Ends the process when a KV watch is lost, since its copy becomes stale. The supervisor restarts the process. */
+  readonly onLost: (cause: unknown) => void
   /** A key of the instance that derives or signs. It is created when it does not exist. */
   readonly signingKey: (name: Parameters<typeof signingKey>[2]) => Promise<Uint8Array>
   /** Joins the live processes of the role, which share its work. @param parts of the work, if not all of it */
@@ -101,7 +101,7 @@ export async function connectRole<N extends SettingName>(
   const stopping = new AbortController()
   // Every loop that pauses listens to it.
   setMaxListeners(0, stopping.signal)
-  const lost = (cause: unknown): void => {
+  const onLost = (cause: unknown): void => {
     if (stopping.signal.aborted) return
     log.fatal({ err: cause }, 'KV watch lost, exiting')
     process.exit(1)
@@ -113,10 +113,10 @@ export async function connectRole<N extends SettingName>(
     storeConnection,
     store,
     signal: stopping.signal,
-    lost,
+    onLost,
     signingKey: (key) => signingKey(signingKeys, masterKeys, key),
     async join(parts) {
-      membership = await joinMembers(await broker.bucket(MEMBERS), name, member, lost, parts)
+      membership = await joinMembers(await broker.bucket(MEMBERS), name, member, onLost, parts)
       return membership
     },
     async stopped() {

@@ -28,7 +28,7 @@ runMain('attributor', async () => {
     'memberName',
     'storeCluster',
   ])
-  const { broker, config, lost, log, signal, store } = role
+  const { broker, config, onLost, log, signal, store } = role
   const migrateStore = async (): Promise<void> => {
     await createDatabase(role.storeConnection, config.storeDatabase)
     await migrate(store, MIGRATIONS, config.storeCluster)
@@ -40,8 +40,8 @@ runMain('attributor', async () => {
 
   const checkpoints = await broker.bucket(CHECKPOINTS)
   const { publish } = createPublisher(broker.connection)
-  const subscriptions = await watchSubscriptions(broker, lost)
-  const watermark = await followWatermark(checkpoints, lost, role.clock)
+  const subscriptions = await watchSubscriptions(broker, onLost)
+  const watermark = await followWatermark(checkpoints, onLost, role.clock)
   const staleMs = config.indexStaleSeconds * 1000
   const reference = await openReferenceData({ ...role, staleMs }, signal)
   // Last, since a member that is still loading copies would own partitions without reading them.

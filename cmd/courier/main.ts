@@ -20,8 +20,8 @@ runMain('courier', async () => {
   const configured = configureRole('courier', SETTINGS)
   const extraCa = readCa(configured.config.webhookCaFile)
   const role = await connectRole(configured)
-  const { broker, config, lost, member, store } = role
-  const tenants = await mirrorBucket<Tenant>(await broker.bucket(TENANTS), lost)
+  const { broker, config, onLost, member, store } = role
+  const tenants = await mirrorBucket<Tenant>(await broker.bucket(TENANTS), onLost)
   const courier = await openCourier({
     broker,
     member,
@@ -41,7 +41,7 @@ runMain('courier', async () => {
       return tenant && settingsOf(tenant).residency_region
     },
     insertAttempts: (rows, token) => insertRows(store, WEBHOOK_ATTEMPTS, rows, token),
-    lost,
+    onLost,
     clock: role.clock,
     log: role.log,
   })

@@ -18,9 +18,9 @@ runMain('exporter', async () => {
   const role = await startRole('exporter', ['exportsPerTenant', ...BLOB_SETTINGS], {
     silenceMsMax: STORE_SILENCE_MS_MAX,
   })
-  const { broker, config, lost } = role
+  const { broker, config, onLost } = role
   const directory = new WatchedDirectory()
-  await mirrorBucket(await broker.bucket(DIRECTORY), lost, (key, value) => directory.apply(key, value))
+  await mirrorBucket(await broker.bucket(DIRECTORY), onLost, (key, value) => directory.apply(key, value))
   const identityKeyOf = identityKeysCache(await role.signingKey('identities'))
   const exporter = await openExporter(
     {
@@ -32,7 +32,7 @@ runMain('exporter', async () => {
       workloadsOf: async (tenantId) => workloadHashes(directory, tenantId, identityKeyOf(tenantId)),
       unitPricesIn,
       idsOf: tenantIdsCache(await role.signingKey('ids')),
-      lost,
+      onLost,
       clock: role.clock,
       log: role.log,
     },

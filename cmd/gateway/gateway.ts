@@ -38,7 +38,7 @@ type GatewayRole = Role<(typeof GATEWAY_SETTINGS)[number]>
 export type Gateway = Awaited<ReturnType<typeof openGateway>>
 
 export async function openGateway(role: GatewayRole, { baseUrl, errorDocsUrl }: OpenHttp) {
-  const { broker, clock, config, log, lost, signal, store } = role
+  const { broker, clock, config, log, onLost, signal, store } = role
   const brokerWatch = watchBroker(broker, clock)
   const isBrokerUp = (): boolean => brokerWatch.awayMs() === 0
   const publisher = createPublisher(broker.connection)
@@ -62,8 +62,8 @@ export async function openGateway(role: GatewayRole, { baseUrl, errorDocsUrl }: 
     instanceLimits,
     auditSink,
   })
-  const watermark = await followWatermark(await broker.bucket(CHECKPOINTS), lost, clock)
-  const directory = await openDirectory(await broker.bucket(DIRECTORY), idsOf, lost)
+  const watermark = await followWatermark(await broker.bucket(CHECKPOINTS), onLost, clock)
+  const directory = await openDirectory(await broker.bucket(DIRECTORY), idsOf, onLost)
   const admission = await openAdmission({
     ...shared,
     dataDir: config.dataDir,

@@ -15,10 +15,10 @@ import { startRole } from '../role.js'
 
 runMain('sentinel', async () => {
   const role = await startRole('sentinel', ['memberName', 'sentinelEveryMs', 'surveyEveryMs'])
-  const { broker, clock, config, lost, member } = role
+  const { broker, clock, config, onLost, member } = role
   const directory = new WatchedDirectory()
-  await mirrorBucket(await broker.bucket(DIRECTORY), lost, (key, value) => directory.apply(key, value))
-  const connectors = await watchRecords<StoredConnector>(await broker.bucket(CONNECTORS), lost)
+  await mirrorBucket(await broker.bucket(DIRECTORY), onLost, (key, value) => directory.apply(key, value))
+  const connectors = await watchRecords<StoredConnector>(await broker.bucket(CONNECTORS), onLost)
   const { publish } = createPublisher(broker.connection)
   const idsOf = tenantIdsCache(await role.signingKey('ids'))
   const publishEvent = eventPublisher(publish, idsOf)
@@ -33,7 +33,7 @@ runMain('sentinel', async () => {
       watchConnectors: (tenantId) => watchHealth(tenantId, { connectors, publishEvent, clock }),
       budgetsEveryMs: config.sentinelEveryMs,
       surveyEveryMs: config.surveyEveryMs,
-      lost,
+      onLost,
       clock,
       log: role.log,
     },

@@ -15,10 +15,10 @@ runMain('trainer', async () => {
   // Training can wait for the processes that answer callers.
   setPriority(constants.priority.PRIORITY_LOW)
   const role = await startRole('trainer', ['memberName', 'trainEveryMinutes'])
-  const { broker, config, log, lost, member } = role
-  const tenants = await mirrorBucket<Tenant>(await broker.bucket(TENANTS), lost)
+  const { broker, config, log, onLost, member } = role
+  const tenants = await mirrorBucket<Tenant>(await broker.bucket(TENANTS), onLost)
   const membership = await role.join()
-  const watermark = await followWatermark(await broker.bucket(CHECKPOINTS), lost, role.clock)
+  const watermark = await followWatermark(await broker.bucket(CHECKPOINTS), onLost, role.clock)
 
   const running = openTrainer(
     {
@@ -32,7 +32,7 @@ runMain('trainer', async () => {
       completeAsOf: watermark.renewed,
       idsOf: tenantIdsCache(await role.signingKey('ids')),
       clock: role.clock,
-      onLost: lost,
+      onLost,
       log,
     },
     role.signal,

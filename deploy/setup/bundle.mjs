@@ -15,7 +15,7 @@ import { fileURLToPath } from 'node:url'
  */
 const EXTERNAL = ['uWebSockets.js', 'ffi-rs', /^chdb(\/|$)/, /^@aws-sdk\//]
 
-/** What was bundled from what, so that an unchanged role is not bundled again. */
+/** Records the sources and outputs of each bundle, so that an unchanged role is not bundled again. */
 const RECORD = '.bundles.json'
 
 /**
@@ -61,7 +61,7 @@ export async function ensureBundles(root, sources) {
 
 /**
  * @param {string} root the project's folder
- * @returns {string[]} what bundles consist of, relative to dist/
+ * @returns {string[]} the files of all bundles, relative to dist/
  */
 export const bundledOutputs = (root) => Object.values(readRecord(root)).flatMap(({ outputs }) => Object.keys(outputs))
 

@@ -3,8 +3,8 @@ import { spawn } from 'node:child_process'
 
 /**
  * @typedef {object} Outcome
- * @property {number} code 127 when the program is not there
- * @property {string} output its stdout and stderr
+ * @property {number} code 127 when the program does not exist
+ * @property {string} output of stdout and stderr
  */
 
 /**
@@ -37,7 +37,7 @@ export function collect(command, args, options = {}) {
 }
 
 /**
- * Runs a program in the foreground: it has this process's streams and gets its signals.
+ * Runs a program in the foreground, with the streams and signals of this process.
  *
  * @param {string} command
  * @param {readonly string[]} args
@@ -57,7 +57,7 @@ export function foreground(command, args, options = {}) {
 }
 
 /**
- * Forwards SIGINT and SIGTERM, so that no child process outlives a set-up that was stopped.
+ * Forwards SIGINT and SIGTERM, so that no child outlives an interrupted set-up.
  *
  * @param {import('node:child_process').ChildProcess} child
  * @returns {() => void} stops doing so

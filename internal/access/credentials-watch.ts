@@ -61,7 +61,7 @@ export function watchCredentials({
   }
   const report = (): void => {
     const status = awayMs() === 0 ? 'up' : 'down'
-    if (dependency.current().status !== status) log.info({ status }, 'credential updates')
+    if (dependency.current().status !== status) log.info({ status }, 'status of credential updates changed')
     dependency.report(status)
   }
 

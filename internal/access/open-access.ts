@@ -31,7 +31,7 @@ export interface AccessSettings {
   readonly gatewayName: string
   readonly auditSink: AuditSink
   /** Called once when the watch of a bucket is lost. */
-  readonly lost: (cause: unknown) => void
+  readonly onLost: (cause: unknown) => void
   readonly log: Logger
   readonly clock: () => number
 }
@@ -59,17 +59,17 @@ export interface RunningAccess extends OpenConnectors {
 
 /** Opens and watches the buckets that decide about access: a revoked credential is refused at once. */
 export async function openAccess(settings: AccessSettings): Promise<RunningAccess> {
-  const { broker, isBrokerUp, masterKeys, mode, lost, log, clock } = settings
+  const { broker, isBrokerUp, masterKeys, mode, onLost, log, clock } = settings
   const credentials = watchCredentials({ connection: broker.connection, clock, log })
   const authenticators: Authenticator[] = []
   const forget = (id: string): void => {
     for (const authenticator of authenticators) authenticator.forget(id)
   }
   const keyUseBucket = await broker.bucket(API_KEY_USES)
-  const keyUsesKept = await mirrorBucket<StoredKeyUse>(keyUseBucket, lost)
+  const keyUsesKept = await mirrorBucket<StoredKeyUse>(keyUseBucket, onLost)
   const keyUses = trackKeyUses({ bucket: keyUseBucket, stored: (keyId) => keyUsesKept.get(keyId), isBrokerUp, log })
   const apiKeyBucket = await broker.bucket(API_KEYS)
-  const apiKeys = await watchRecords<StoredApiKey>(apiKeyBucket, lost, (keyId, key) => {
+  const apiKeys = await watchRecords<StoredApiKey>(apiKeyBucket, onLost, (keyId, key) => {
     forget(keyId)
     if (key === undefined) keyUses.forget(keyId)
   })
@@ -83,7 +83,7 @@ export async function openAccess(settings: AccessSettings): Promise<RunningAcces
   })
   const retuning: BudgetsCache[] = []
   const tenantBucket = await broker.bucket(TENANTS)
-  const tenants = await mirrorBucket<Tenant>(tenantBucket, lost, (tenantId) => {
+  const tenants = await mirrorBucket<Tenant>(tenantBucket, onLost, (tenantId) => {
     for (const budgets of retuning) budgets.retune(tenantId, clock())
   })
   credentials.add(tenantBucket, tenants)
@@ -94,7 +94,7 @@ export async function openAccess(settings: AccessSettings): Promise<RunningAcces
   retuning.push(budgetsOf)
   budgetExchange.listen(budgetsOf)
   const connectorBucket = await broker.bucket(CONNECTORS)
-  const { connectors, withClient } = await openConnectors(connectorBucket, lost, forget)
+  const { connectors, withClient } = await openConnectors(connectorBucket, onLost, forget)
   credentials.add(connectorBucket, connectors)
   const oauth = await openAuthorizationServer({
     bucket: (bucket) => broker.bucket(bucket),
@@ -110,7 +110,7 @@ export async function openAccess(settings: AccessSettings): Promise<RunningAcces
     auditSink: settings.auditSink,
     credentials,
     onChange: forget,
-    lost,
+    onLost,
     log,
     clock,
   })

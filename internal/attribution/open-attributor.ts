@@ -6,7 +6,7 @@ import type { Membership } from '../broker/members.js'
 import { logIdOf, type OwnedLog, type OwnedLogs } from '../broker/owned-logs.js'
 import { partitionsHeld } from '../broker/partitions.js'
 import type { Publisher } from '../broker/publisher.js'
-import { admittableBytes, followRoom, withinRoom } from '../broker/stream-capacity.js'
+import { admittableBytes, followStreamCapacity, withinStreamCapacity } from '../broker/stream-capacity.js'
 import type { Watermark } from '../broker/watermark.js'
 import type { PublishEvent } from '../events/publish.js'
 import type { identityKeysCache } from '../ids/ids.js'
@@ -49,7 +49,7 @@ export interface AttributorDeps {
   readonly partitions: number
   readonly invocationsBytesMax: number
   readonly staleMs: number
-  readonly lost: (cause: unknown) => void
+  readonly onLost: (cause: unknown) => void
   readonly clock: () => number
   readonly log: Logger
 }
@@ -92,9 +92,9 @@ async function openActorDeps(
   announce: Announce,
   signal: AbortSignal,
 ): Promise<ActorDeps> {
-  const changesRoom = await untilAvailable(
+  const changesCapacity = await untilAvailable(
     'the log of changes',
-    () => followRoom(broker.manager, CHANGES.name, { log, signal }),
+    () => followStreamCapacity(broker.manager, CHANGES.name, { log, signal }),
     log,
   )
   return {
@@ -107,7 +107,7 @@ async function openActorDeps(
       const recorded = await recordedIds(store, ids)
       return ids.map((id) => recorded.has(Buffer.from(id).toString('hex')))
     },
-    correct: correctionPublisher(withinRoom(publish, changesRoom), logId),
+    correct: correctionPublisher(withinStreamCapacity(publish, changesCapacity), logId),
     log,
   }
 }

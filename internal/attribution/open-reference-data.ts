@@ -11,7 +11,7 @@ import {
 import { settingsOf, type Tenant, type TenantSettings } from '../auth/tenant.js'
 import type { Broker } from '../broker/connect.js'
 import { mirrorBucket } from '../broker/mirror.js'
-import { followCurrency } from '../broker/mirror-lag.js'
+import { followMirrorLag } from '../broker/mirror-lag.js'
 import type { Logger } from '../telemetry/log.js'
 import { WatchedDirectory } from './directory/directory.js'
 import type { StoredPool } from './pools/pool.js'
@@ -29,7 +29,7 @@ export interface ReferenceDataDeps {
   /** Records show that a copy which decided them lagged its bucket by more than this. */
   readonly staleMs: number
   /** Called once when a KV watch is lost. */
-  readonly lost: (cause: unknown) => void
+  readonly onLost: (cause: unknown) => void
   readonly clock: () => number
   readonly log: Logger
 }
@@ -50,12 +50,12 @@ export interface ReferenceData {
 }
 
 export async function openReferenceData(deps: ReferenceDataDeps, signal: AbortSignal): Promise<ReferenceData> {
-  const { broker, lost, clock, log } = deps
+  const { broker, onLost, clock, log } = deps
   const followed = async <T>(from: Bucket, apply: (key: string, value: T | undefined) => void): Promise<Staleness> => {
     const bucket = await broker.bucket(from)
-    const copy = await mirrorBucket<T>(bucket, lost, apply)
-    const currency = await followCurrency(bucket, copy, { clock, log }, signal)
-    return { isIndexStale: () => currency.lagMs() > deps.staleMs }
+    const copy = await mirrorBucket<T>(bucket, onLost, apply)
+    const mirrorLag = await followMirrorLag(bucket, copy, { clock, log }, signal)
+    return { isIndexStale: () => mirrorLag.lagMs() > deps.staleMs }
   }
   const directory = new WatchedDirectory()
   const directoryCopy = await followed(DIRECTORY, (key, value) => directory.apply(key, value))
@@ -66,11 +66,11 @@ export async function openReferenceData(deps: ReferenceDataDeps, signal: AbortSi
     await broker.bucket(PRICE_BOOKS),
     await broker.objects(PRICE_BOOK_FILES),
     loadPriceBook(),
-    lost,
+    onLost,
     log,
   )
   const listeners: ((tenantId: string) => void)[] = []
-  const tenants = await mirrorBucket<Tenant>(await broker.bucket(TENANTS), lost, (tenantId) => {
+  const tenants = await mirrorBucket<Tenant>(await broker.bucket(TENANTS), onLost, (tenantId) => {
     for (const listener of listeners) listener(tenantId)
   })
   const settings = (tenantId: string): TenantSettings => settingsOf(tenants.get(tenantId))
@@ -91,11 +91,13 @@ export async function openReferenceData(deps: ReferenceDataDeps, signal: AbortSi
 }
 
 /** The tenants' own prices and model names. */
-async function watchPrices({ broker, lost, log }: ReferenceDataDeps): Promise<WatchedPrices> {
+async function watchPrices({ broker, onLost, log }: ReferenceDataDeps): Promise<WatchedPrices> {
   const prices = new WatchedPrices((id, what) => log.error({ id, what }, 'a price of a tenant cannot be applied'))
-  await mirrorBucket<StoredOverride>(await broker.bucket(PRICE_OVERRIDES), lost, (key, price) =>
+  await mirrorBucket<StoredOverride>(await broker.bucket(PRICE_OVERRIDES), onLost, (key, price) =>
     prices.apply(key, price),
   )
-  await mirrorBucket<StoredModelName>(await broker.bucket(MODEL_NAMES), lost, (id, name) => prices.applyName(id, name))
+  await mirrorBucket<StoredModelName>(await broker.bucket(MODEL_NAMES), onLost, (id, name) =>
+    prices.applyName(id, name),
+  )
   return prices
 }

@@ -3,7 +3,7 @@ import { MODEL_NAMES, POOLS, PRICE_OVERRIDES } from '../../streams/buckets.js'
 import { CHANGES } from '../../streams/changes.js'
 import type { Broker } from '../broker/connect.js'
 import type { Publisher } from '../broker/publisher.js'
-import { followRoom, withinRoom } from '../broker/stream-capacity.js'
+import { followStreamCapacity, withinStreamCapacity } from '../broker/stream-capacity.js'
 import { watchRecords } from '../broker/watched-records.js'
 import type { Watermark } from '../broker/watermark.js'
 import type { Mutate } from '../http/mutations/mutations.js'
@@ -40,7 +40,7 @@ export interface OpenAttributionDeps {
   readonly cursors: CursorCodec
   readonly idsOf: (tenantId: string) => TenantIds
   /** Called once when a KV watch is lost. */
-  readonly lost: (cause: unknown) => void
+  readonly onLost: (cause: unknown) => void
   /** Aborts when the process stops. */
   readonly signal: AbortSignal
   readonly clock: () => number
@@ -55,11 +55,11 @@ export interface OpenAttribution {
 
 /** The routes of records, their changes, and what decides about them: directory, prices, model names, models and pools. */
 export async function openAttributionRoutes(deps: OpenAttributionDeps): Promise<OpenAttribution> {
-  const { broker, lost } = deps
+  const { broker, onLost } = deps
   const reads = recordReads(deps)
-  const prices = await watchRecords<StoredOverride>(await broker.bucket(PRICE_OVERRIDES), lost)
-  const names = await watchRecords<StoredModelName>(await broker.bucket(MODEL_NAMES), lost)
-  const pools = await watchRecords<StoredPool>(await broker.bucket(POOLS), lost)
+  const prices = await watchRecords<StoredOverride>(await broker.bucket(PRICE_OVERRIDES), onLost)
+  const names = await watchRecords<StoredModelName>(await broker.bucket(MODEL_NAMES), onLost)
+  const pools = await watchRecords<StoredPool>(await broker.bucket(POOLS), onLost)
   return {
     reads,
     routes: [
@@ -67,7 +67,7 @@ export async function openAttributionRoutes(deps: OpenAttributionDeps): Promise<
       ...(await openChangeRoutes(deps)),
       ...directoryRoutes({ ...deps, ...deps.directory }),
       ...priceRoutes({ ...deps, prices }),
-      ...(await openModelRoutes(broker, deps, lost)),
+      ...(await openModelRoutes(broker, deps, onLost)),
       ...modelNameRoutes({ ...deps, names }),
       ...poolRoutes({ ...deps, pools }),
     ],
@@ -86,13 +86,13 @@ async function openChangeRoutes(deps: OpenAttributionDeps): Promise<readonly Rou
   const { broker, store, publish, log, signal } = deps
   const room = await untilAvailable(
     'the log of changes',
-    () => followRoom(broker.manager, CHANGES.name, { log, signal }),
+    () => followStreamCapacity(broker.manager, CHANGES.name, { log, signal }),
     log,
   )
   return changeRoutes({
     ...deps,
     find: (tenantId, id, atMs) => findAttribution(store, tenantId, id, atMs, signal),
     closedVersionsOf: (tenantId, id, byMs) => closedVersionsOf(store, tenantId, id, byMs, signal),
-    publish: changePublisher(withinRoom(publish, room)),
+    publish: changePublisher(withinStreamCapacity(publish, room)),
   })
 }

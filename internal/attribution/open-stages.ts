@@ -36,7 +36,7 @@ export interface StagesDeps {
   readonly watermark: Watermark
   readonly identityKeyOf: ReturnType<typeof identityKeysCache>
   readonly publishEvent: PublishEvent
-  readonly lost: (cause: unknown) => void
+  readonly onLost: (cause: unknown) => void
   readonly clock: () => number
   readonly log: Logger
 }
@@ -94,14 +94,14 @@ export async function openStages(deps: StagesDeps, signal: AbortSignal): Promise
 }
 
 async function openInferenceOf(deps: StagesDeps, signal: AbortSignal): Promise<OpenInference> {
-  const { reference, lost, watermark } = deps
+  const { reference, onLost, watermark } = deps
   const inference = await openInference(
     {
       ...deps,
       isEnabled: (tenantId) => reference.settingsOf(tenantId).stage_b_enabled,
       tenantIds: reference.tenantIds,
       completeAsOf: watermark.latest,
-      onLost: lost,
+      onLost,
     },
     signal,
   )

@@ -63,7 +63,7 @@ export function auditActor(deps: AuditActorDeps): PlannedLog<AuditProgress> {
           after: { done: extent.last },
           size: records.length,
           inserts: records.length > 0,
-          async carryOut() {
+          async applyEffects() {
             for (const { id, reason } of poison) {
               deps.log.error({ id, reason }, 'quarantined an unreadable audit entry')
             }

@@ -16,8 +16,10 @@ const auditRecord = z
       description: 'Id of the credential, `cli` for the command line, null without authentication.',
     }),
     action: z.enum(AUDIT_ACTIONS),
-    target: z.string().nullable().meta({ description: 'Id of what it was done to.' }),
-    outcome: z.enum(AUDIT_OUTCOMES).meta({ description: '`refused`: we said no. `failed`: we could not.' }),
+    target: z.string().nullable().meta({ description: 'Id of the object of the action.' }),
+    outcome: z
+      .enum(AUDIT_OUTCOMES)
+      .meta({ description: '`refused`: rejected (4xx). `failed`: could not be performed (5xx).' }),
     error_code: z.enum(Object.keys(PROBLEMS)).nullable(),
     trace_id: z.string(),
     source_address: z.string().nullable(),

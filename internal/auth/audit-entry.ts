@@ -102,7 +102,7 @@ export interface AuditSink {
    * Resolves once the entry is durable. To be called after the effect and before the reply, and before the reply of a
    * refusal.
    *
-   * @throws Error when the entry could not be stored: the reply is then 503, whatever the outcome of the mutation
+   * @throws Error when the entry could not be stored: the reply is then 503, even if the mutation succeeded
    */
   record(entry: AuditEntry): Promise<void>
 }

@@ -6,7 +6,7 @@ import type { Broker } from '../broker/connect.js'
 import { mirrorBucket } from '../broker/mirror.js'
 import { createPublisher } from '../broker/publisher.js'
 import { followWatermark } from '../broker/watermark.js'
-import { workOff } from '../broker/work-queue.js'
+import { consumeWorkQueue } from '../broker/work-queue.js'
 import { eventPublisher } from '../events/publish.js'
 import type { TenantIds } from '../ids/ids.js'
 import { thisInstance } from '../residency/residency.js'
@@ -27,7 +27,7 @@ export interface OpenExporterDeps extends Pick<WorkerDeps, 'perTenant' | 'worklo
   readonly instanceRegion: string | null
   readonly idsOf: (tenantId: string) => TenantIds
   /** Called once when a KV watch is lost. */
-  readonly lost: (cause: unknown) => void
+  readonly onLost: (cause: unknown) => void
   readonly clock: () => number
   readonly log: Logger
 }
@@ -43,16 +43,16 @@ export async function openExporter(
   deps: OpenExporterDeps,
   signal: AbortSignal,
 ): Promise<{ readonly stopped: Promise<unknown> }> {
-  const { broker, blobs, perTenant, lost, clock, log } = deps
-  const tenants = await mirrorBucket<Tenant>(await broker.bucket(TENANTS), lost)
+  const { broker, blobs, perTenant, onLost, clock, log } = deps
+  const tenants = await mirrorBucket<Tenant>(await broker.bucket(TENANTS), onLost)
   const jobs = await broker.bucket(JOBS)
-  const watermark = await followWatermark(await broker.bucket(CHECKPOINTS), lost, clock)
+  const watermark = await followWatermark(await broker.bucket(CHECKPOINTS), onLost, clock)
   const { publish } = createPublisher(broker.connection)
-  const watched = await mirrorBucket<StoredJob>(jobs, lost)
+  const watched = await mirrorBucket<StoredJob>(jobs, onLost)
   const enqueue = jobQueue(publish, isQueuedIn(broker))
   const working = {
     jobs,
-    placesInUse: await broker.bucket(EXPORT_PLACES),
+    slots: await broker.bucket(EXPORT_PLACES),
     perTenant,
     wake: waker(watched, enqueue, perTenant),
     source: exportSource(deps.store),
@@ -73,13 +73,13 @@ export async function openExporter(
     manager: broker.manager,
     stream: EXPORTS.name,
     consumer: EXPORTERS.durable_name,
-    atOnce: jobsAtOnce(perTenant),
+    concurrency: jobsAtOnce(perTenant),
     log,
   }
   return {
     stopped: Promise.all([
       sweepJobs({ ...working, watched, enqueue }, SWEEP_EVERY_MS, signal),
-      workOff(queue, (work) => workOnJob(work, working, signal), signal),
+      consumeWorkQueue(queue, (work) => workOnJob(work, working, signal), signal),
     ]),
   }
 }

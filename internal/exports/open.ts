@@ -17,10 +17,10 @@ import { exportRoutes } from './routes.js'
 export interface ExportsDeps {
   readonly broker: Broker
   readonly publish: Publisher['publish']
-  readonly lost: (cause: unknown) => void
+  readonly onLost: (cause: unknown) => void
   readonly mutate: Mutate
   readonly blobs: BlobStore
-  /** The instance's secret for download addresses. */
+  /** The instance's secret that signs download URLs. */
   readonly downloadsKey: Uint8Array
   readonly instanceRegion: string | null
   readonly residencyRegionOf: (tenantId: string) => ResidencyRegion
@@ -32,11 +32,11 @@ export interface ExportsDeps {
   readonly clock: () => number
 }
 
-/** The routes of exports, on the bucket of jobs and the queue. */
+/** Connects the routes of exports to the bucket of jobs and the queue. */
 export async function openExportRoutes(deps: ExportsDeps): Promise<readonly Route[]> {
   return exportRoutes({
     ...deps,
-    jobs: await watchRecords<StoredJob>(await deps.broker.bucket(JOBS), deps.lost),
+    jobs: await watchRecords<StoredJob>(await deps.broker.bucket(JOBS), deps.onLost),
     enqueue: jobQueue(deps.publish, isQueuedIn(deps.broker)),
     tokens: createDownloadTokens(deps.downloadsKey),
     places: [thisInstance(deps.instanceRegion), deps.blobs.place],

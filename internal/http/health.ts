@@ -1,7 +1,7 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import { z } from 'zod'
 import type { Broker } from '../broker/connect.js'
-import type { Room } from '../broker/stream-capacity.js'
+import type { StreamCapacity } from '../broker/stream-capacity.js'
 import { EVENT_BYTES_MAX } from '../invocations/limits.js'
 import { problem } from '../problems/catalogue.js'
 import { timeText } from '../text/answer-fields.js'
@@ -48,7 +48,7 @@ export interface HealthDeps {
   /** The mirror of credentials, which can be stale although the broker responds. */
   readonly credentials: Pick<DependencyWatch, 'current' | 'awayMs'>
   /** Capacity of the stream: events that exceed it are refused and not spooled. */
-  readonly room: Pick<Room, 'has'>
+  readonly room: Pick<StreamCapacity, 'has'>
   /** Holds events while the stream is unreachable. */
   readonly spool: { readonly isEmpty: boolean; hasRoomFor(bytes: number): boolean }
 }

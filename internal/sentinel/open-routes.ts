@@ -14,13 +14,13 @@ export interface SentinelRoutesDeps extends Omit<BudgetRoutesDeps, 'budgets'> {
   /** The sources in a tenant's directory. */
   readonly sourcesOf: CoverageReads['sourcesOf']
   /** Called once when a KV watch is lost. */
-  readonly lost: (cause: unknown) => void
+  readonly onLost: (cause: unknown) => void
 }
 
 /** The routes of budgets and coverage, which the sentinel watches. */
 export async function openSentinelRoutes(deps: SentinelRoutesDeps): Promise<readonly Route[]> {
-  const { broker, records, sourcesOf, lost } = deps
-  const budgets = await watchRecords<StoredBudget>(await broker.bucket(BUDGETS), lost)
+  const { broker, records, sourcesOf, onLost } = deps
+  const budgets = await watchRecords<StoredBudget>(await broker.bucket(BUDGETS), onLost)
   return [
     ...coverageRoutes({
       ...deps,

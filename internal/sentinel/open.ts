@@ -41,7 +41,7 @@ export interface SentinelDeps {
   /** Between two checks of a tenant's spend, coverage and connectors. */
   readonly surveyEveryMs: number
   /** Called once when a KV watch is lost. */
-  readonly lost: (cause: unknown) => void
+  readonly onLost: (cause: unknown) => void
   readonly clock: () => number
   readonly log: Logger
 }
@@ -65,7 +65,7 @@ export async function openSentinel(
   deps: SentinelDeps,
   signal: AbortSignal,
 ): Promise<{ readonly stopped: Promise<unknown> }> {
-  const tenants = await mirrorBucket<Tenant>(await deps.broker.bucket(TENANTS), deps.lost)
+  const tenants = await mirrorBucket<Tenant>(await deps.broker.bucket(TENANTS), deps.onLost)
   const checks: readonly Check[] = [
     ...(await watchChecks(deps, signal)),
     { what: 'connectors', everyMs: deps.surveyEveryMs, check: deps.watchConnectors },
@@ -97,9 +97,9 @@ async function repeatForEach(
 
 /** The checks that emit events: budgets, spend and coverage. */
 async function watchChecks(deps: SentinelDeps, signal: AbortSignal): Promise<readonly Check[]> {
-  const { broker, store, sourcesOf, surveyEveryMs, lost, clock } = deps
-  const budgets = await watchRecords<StoredBudget>(await broker.bucket(BUDGETS), lost)
-  const watermark = await followWatermark(await broker.bucket(CHECKPOINTS), lost, clock)
+  const { broker, store, sourcesOf, surveyEveryMs, onLost, clock } = deps
+  const budgets = await watchRecords<StoredBudget>(await broker.bucket(BUDGETS), onLost)
+  const watermark = await followWatermark(await broker.bucket(CHECKPOINTS), onLost, clock)
   const coverageStates = bucketRecords<CoverageState>(await broker.bucket(COVERAGE_STATES), async () => undefined)
   const spendProgress = bucketRecords<SpendProgress>(await broker.bucket(SPEND_LOOKS), async () => undefined)
   const announcing = await announcements(deps)

@@ -10,9 +10,9 @@ import type { StoredWebhook } from './endpoint.js'
  */
 export async function watchSubscriptions(
   broker: Broker,
-  lost: (cause: unknown) => void,
+  onLost: (cause: unknown) => void,
 ): Promise<(tenantId: string, event: StoredWebhook['events'][number]) => boolean> {
-  const webhooks = await watchRecords<StoredWebhook>(await broker.bucket(WEBHOOKS), lost)
+  const webhooks = await watchRecords<StoredWebhook>(await broker.bucket(WEBHOOKS), onLost)
   return (tenantId, event) =>
     [...webhooks.of(tenantId)].some(({ status, events }) => status === 'verified' && events.includes(event))
 }

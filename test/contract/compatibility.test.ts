@@ -52,7 +52,7 @@ const after = (change: (frozen: any) => void): string[] => {
 }
 const OPERATION = 'POST /things/{id}'
 
-test('nothing changed breaks nothing', () => {
+test('an unchanged API breaks no caller', () => {
   expect(after(() => undefined)).toEqual([])
 })
 
@@ -98,7 +98,7 @@ describe.each<[string, (frozen: any) => void]>([
   ['a status is gone', (f) => (f.operations[OPERATION].replies = {})],
   ['a header is gone', (f) => f.operations[OPERATION].replies['200'].headers.pop()],
 ])('%s', (_, change) => {
-  test('breaks callers', () => {
+  test('this change of the API breaks callers', () => {
     expect(after(change)).not.toEqual([])
   })
 })
@@ -127,7 +127,7 @@ describe.each<[string, (frozen: any) => void]>([
   ['a status', (f) => (f.operations[OPERATION].replies['202'] = { headers: [], contents: {} })],
   ['a header', (f) => f.operations[OPERATION].replies['200'].headers.push('Link')],
 ])('%s more', (_, change) => {
-  test('breaks nobody', () => {
+  test('this change of the API breaks no caller', () => {
     expect(after(change)).toEqual([])
   })
 })

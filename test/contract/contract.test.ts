@@ -13,7 +13,7 @@ import { CASES, openTarget, type Sent, send, type Target } from '../support/cont
 
 let target: Target
 beforeAll(async () => {
-  target = await openTarget()
+  target = await openTarget(true)
   if (target.service !== undefined) await trainModels(target.service)
 }, 300_000)
 afterAll(() => target.stop())
@@ -270,7 +270,7 @@ function requestOf(draft: Draft, ids: Known, { apiKey, bearer }: Credential, our
   }
 }
 
-test(`${CASES} requests, right and wrong, at every operation: every answer is as described`, async () => {
+test(`${CASES} valid and invalid requests to all operations get the answers that the OpenAPI description promises`, async () => {
   const { described, credentials } = target
   const wrongIn = answerChecker(described)
   const { ours, cookie } = await openSignIn(target)
@@ -337,7 +337,7 @@ test(`${CASES} requests, right and wrong, at every operation: every answer is as
 
 const pathOf = ({ path }: Sent): string => path.split('?')[0] ?? ''
 
-test('an operation that takes a key answers the same request again with the same, and says so', async () => {
+test('an operation with an Idempotency-Key answers a repeated request alike and marks the replay', async () => {
   const { described, credentials } = target
   const keyed = described.operations.filter(({ parameters }) =>
     parameters.some(({ name }) => name === 'Idempotency-Key'),

@@ -58,7 +58,7 @@ const outcomeOf = ({ status, text }: Answer): string => {
   return code === undefined ? String(status) : `${status} ${code}`
 }
 
-test('each cell has the status that the route’s declaration says, and an answer as described', async () => {
+test('every operation answers every kind of credential with the status that its route declares', async () => {
   const wrongIn = answerChecker(target.described)
   const cells: Cell[] = []
   const table: Cell[] = []
@@ -85,7 +85,7 @@ test('each cell has the status that the route’s declaration says, and an answe
   expect(faults).toEqual([])
 }, 300_000)
 
-test('a tenant named in query, header or body changes neither whose data is written nor whose is read', async () => {
+test('a tenant id in query, header or body changes neither whose data is written nor whose is read', async () => {
   const { base_url } = target.credentials
   const own = credentials.find(({ name }) => name === 'all scopes')
   const other = credentials.find(({ name }) => name === "other tenant's key")

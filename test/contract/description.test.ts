@@ -18,7 +18,7 @@ beforeAll(async () => {
 })
 afterAll(() => target.stop())
 
-test('passes the recommended rules of Redocly, its warnings included', async () => {
+test('the OpenAPI description passes the recommended rules of Redocly without a warning', async () => {
   const { text } = await send(target.credentials.base_url, { method: 'GET', path: '/openapi.json' })
   const config = await createConfig({ extends: ['recommended'], rules: { 'no-server-example.com': 'off' } })
 
@@ -30,7 +30,7 @@ test('passes the recommended rules of Redocly, its warnings included', async () 
   expect(found.filter(([rule, , at]) => rule !== 'operation-2xx-response' || at !== leadsAway)).toEqual([])
 })
 
-test('is public, cached by its ETag, and names this instance', async () => {
+test('the OpenAPI description is public, cached by ETag, and names this instance', async () => {
   const { base_url } = target.credentials
   const answer = await send(base_url, { method: 'GET', path: '/openapi.json' })
   const etag = answer.headers.get('etag') ?? ''
@@ -42,14 +42,14 @@ test('is public, cached by its ETag, and names this instance', async () => {
   expect(JSON.parse(answer.text)).toMatchObject({ openapi: '3.1.0', servers: [{ url: base_url }] })
 })
 
-test('has the closed lists of scopes and error codes', () => {
+test('the OpenAPI description lists all scopes and error codes', () => {
   const { scopes, schemas } = target.described
 
   expect(scopes).toEqual([...SCOPES])
   expect(schemas['ErrorCode']?.['enum']).toEqual(Object.keys(PROBLEMS))
 })
 
-test('gives examples that match their schemas', () => {
+test('the examples of the OpenAPI description match their schemas', () => {
   const check = schemaChecker(target.described, true)
   const wrong: unknown[] = []
   const visit = (node: unknown): void => {
@@ -86,7 +86,7 @@ describe('routes that need no credential', () => {
     'POST /v1/oauth/authorize',
   ]
 
-  test('are these and no others', () => {
+  test('only the listed operations need no credential', () => {
     const open = target.described.operations.filter(({ scope }) => scope === undefined)
 
     expect(open.map(({ method, path }) => `${method} ${path}`).sort()).toEqual([...PUBLIC].sort())
@@ -94,13 +94,13 @@ describe('routes that need no credential', () => {
 })
 
 describe('what spec section 9 freezes', () => {
-  test('the operations, their parameters, bodies and answers', () => {
+  test('operations, parameters, bodies and answers match their baseline', () => {
     const current = frozenPartOf(target.described)
 
     expect(compareWithBaseline<Frozen>('openapi', current, (before) => breakages(before, current))).toEqual([])
   })
 
-  test('the ingestion event, schema v1', () => {
+  test('the schema of the ingestion event, v1, matches its baseline', () => {
     const current = frozenPartOf(target.described)
     const only = ({ schemas }: Frozen): Frozen => ({
       scopes: [],
@@ -128,7 +128,7 @@ describe('what spec section 9 freezes', () => {
     ).toEqual([])
   })
 
-  test('the error codes, each with its status and whether to retry', () => {
+  test('error codes, with status and retryability, match their baseline', () => {
     const current: Record<string, { status: number; retryable: boolean }> = Object.fromEntries(
       Object.entries(PROBLEMS).map(([code, { status, retryable }]) => [code, { status, retryable }]),
     )

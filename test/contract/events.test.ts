@@ -17,7 +17,7 @@ const received = (id: string, schema: z.ZodType): Frozen['operations'][string] =
   },
 })
 
-test('the envelope, the event types and what their data hold are as they were promised', () => {
+test('the event envelope, types and data fields match their baseline', () => {
   const current: Frozen = {
     scopes: [],
     schemas: {},

@@ -3,8 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { connectService, type ServiceClient } from '../../internal/local/replay/client.js'
+import { isAlive } from '../support/alive.js'
 import { type Posted, postTo, wireEvent } from '../support/gateway.js'
-import { isAlive, launchService, type RunningService } from '../support/service.js'
+import { launchService, type RunningService } from '../support/service.js'
 import { allRecords } from '../support/trace.js'
 
 /** ATTRIBUTION_TEST_RUNS=20 takes some minutes. */
@@ -54,7 +55,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 )
 
-test('any mixture of duplicates, conflicts and restarts leaves one effect a key and one record an event', async () => {
+test('any mix of duplicates, conflicts and restarts leaves one effect per key and one record per event', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 12 }), async (steps) => {
       const keys = Array.from({ length: KEYS }, () => randomUUID())

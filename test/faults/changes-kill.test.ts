@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { isAlive } from '../support/alive.js'
 import { type Asked, ask } from '../support/ask.js'
 import { wireEvent } from '../support/gateway.js'
-import { isAlive, launchService, type RunningService } from '../support/service.js'
+import { launchService, type RunningService } from '../support/service.js'
 import { storeOf } from '../support/service-store.js'
 import { readBooks } from '../support/usage.js'
 
@@ -83,7 +84,7 @@ async function kill(role: string): Promise<void> {
   while (isAlive(before) || service.pid(role) === before) await sleep(20)
 }
 
-test('every change that was accepted is there exactly once, and the rollups equal the records', async () => {
+test('every accepted change is in the history exactly once, and rollups equal records, whichever process is killed', async () => {
   const killed: string[] = []
   const working = { isOver: false }
   const killing = (async () => {

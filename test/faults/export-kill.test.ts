@@ -5,10 +5,11 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Broker } from '../../internal/broker/connect.js'
 import type { StoredJob } from '../../internal/exports/job.js'
 import { JOBS } from '../../streams/buckets.js'
+import { isAlive } from '../support/alive.js'
 import { type Ask, askAs } from '../support/ask.js'
 import { wireEvent } from '../support/gateway.js'
 import { connectTo } from '../support/instance.js'
-import { isAlive, launchService, type RunningService } from '../support/service.js'
+import { launchService, type RunningService } from '../support/service.js'
 import { sendAll } from '../support/trace.js'
 
 /** An exporter that is killed in the midst of a job: another one goes on, and the file is the same, byte for byte. */
@@ -66,7 +67,7 @@ async function watched(): Promise<{ until(isSo: (job: StoredJob) => boolean): Pr
   }
 }
 
-test('whenever the exporter is killed, the job comes to the file of an undisturbed one', async () => {
+test('an export job whose exporter is killed at any stage produces the same file as an undisturbed job', async () => {
   const undisturbed = await (await watched()).until(({ status }) => status === 'succeeded')
   expect(undisturbed.attempts).toBe(1)
   expect(undisturbed.result?.rows).toBeGreaterThan(500)

@@ -3,10 +3,11 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { connectService, type ServiceClient } from '../../internal/local/replay/client.js'
+import { connectService, type ReplayedRecord, type ServiceClient } from '../../internal/local/replay/client.js'
 import { replayTrace } from '../../internal/local/replay/replay.js'
 import { FIXED_EVENT_IDS } from '../../internal/local/replay/trace.js'
-import { isAlive, launchService, type RunningService } from '../support/service.js'
+import { isAlive } from '../support/alive.js'
+import { launchService, type RunningService } from '../support/service.js'
 import { storeOf } from '../support/service-store.js'
 import { allRecords, billOf, hundredMillionths, TRACE, twoModelEvent } from '../support/trace.js'
 import { readBooks } from '../support/usage.js'
@@ -17,6 +18,8 @@ const ARGS = ['--rate-read', '100000']
 describe('kill -9 in the middle of a replay', () => {
   let service: RunningService
   let client: ServiceClient
+  /** All of the replay; what comes later must find them unchanged. */
+  let records: readonly ReplayedRecord[]
 
   beforeAll(async () => {
     service = await launchService({ args: ARGS })
@@ -43,7 +46,7 @@ describe('kill -9 in the middle of a replay', () => {
     expect(orphans.filter(isAlive)).toEqual([])
   }
 
-  test('every event that got a 202 is there exactly once, whichever process dies', async () => {
+  test('every event that got a 202 has exactly one record, whichever process is killed', async () => {
     const kills: [atEvent: number, what: string, act: () => Promise<void>][] = [
       [2_000, 'store', () => kill('store')],
       [5_000, 'nats', () => kill('nats')],
@@ -59,7 +62,7 @@ describe('kill -9 in the middle of a replay', () => {
     const killed: string[] = []
 
     const summary = await replayTrace(TRACE, client, {
-      speed: 100,
+      speed: 200,
       eventIdNamespace: FIXED_EVENT_IDS,
       eventOf: twoModelEvent,
       onProgress: (taken) => {
@@ -70,7 +73,7 @@ describe('kill -9 in the middle of a replay', () => {
       },
     })
     await acting
-    const records = await allRecords(client)
+    records = await allRecords(client)
     const store = storeOf(service)
     const books = await readBooks(store)
     await store.close()
@@ -84,7 +87,7 @@ describe('kill -9 in the middle of a replay', () => {
     expect(books.rollups).toEqual(books.records)
   }, 300_000)
 
-  test('after the kill of the supervisor alone, nothing of it is left running', async () => {
+  test('after a kill of the supervisor alone, none of its processes keeps running', async () => {
     const pids = ['nats', 'store', 'gateway', 'attributor', 'trainer'].map((role) => service.pid(role))
 
     await service.process.kill('SIGKILL')
@@ -94,8 +97,7 @@ describe('kill -9 in the middle of a replay', () => {
     expect((await client.page(1, undefined)).data.length).toBe(1)
   })
 
-  test('a clean stop leaves no process, and the next start finds all data', async () => {
-    const before = await allRecords(client)
+  test('a clean stop leaves no process, and the next start finds all records', async () => {
     const pids = ['nats', 'store', 'gateway', 'attributor', 'trainer'].map((role) => service.pid(role))
 
     const exit = await service.process.kill('SIGTERM')
@@ -104,11 +106,10 @@ describe('kill -9 in the middle of a replay', () => {
 
     expect(exit).toEqual({ code: 0, signal: null })
     expect(left).toEqual([])
-    expect(await allRecords(client)).toEqual(before)
+    expect(await allRecords(client)).toEqual(records)
   })
 
-  test('a broker that has lost its data begins anew, and no batch is taken for an old one of the same numbers', async () => {
-    const before = await allRecords(client)
+  test('a broker that lost its data starts over, and no new batch is mistaken for an old one with the same sequences', async () => {
     await service.stop()
     rmSync(join(service.dataDir, 'nats'), { recursive: true })
     service = await launchService({ dataDir: service.dataDir, port: service.port, args: ARGS })
@@ -121,6 +122,6 @@ describe('kill -9 in the middle of a replay', () => {
       onProgress: () => undefined,
     })
 
-    expect((await allRecords(client)).length).toBe(before.length + rows.length)
+    expect((await allRecords(client)).length).toBe(records.length + rows.length)
   })
 })

@@ -7,11 +7,11 @@ import { digestOf } from '../../internal/attribution/inference/models/artefacts.
 import type { StoredModel } from '../../internal/attribution/inference/models/version.js'
 import type { StoredTraining } from '../../internal/attribution/inference/training/training.js'
 import { MODEL_ARTEFACTS, MODELS, TRAININGS } from '../../streams/buckets.js'
+import { isAlive } from '../support/alive.js'
 import { attributed, attributedAll, type ShownRecord } from '../support/attributed.js'
 import { command } from '../support/instance.js'
 import { launchModelInstance, type ModelInstance, plant } from '../support/model-instance.js'
 import { plantedCall } from '../support/planted-calls.js'
-import { isAlive } from '../support/service.js'
 
 /** What is wrong with a model degrades its tenant, and nothing else; killed processes harm nothing. */
 
@@ -57,7 +57,7 @@ async function kill(role: string): Promise<void> {
 const CALL = plantedCall(1, Date.now() - 60_000, false).call
 const shownState = async () => (await attributed(instance.ask, CALL)).interpretation
 
-test('an artefact whose bytes were changed serves nobody; restored it serves again, without a restart', async () => {
+test('a corrupted model artefact does not serve; once restored it serves again without a restart', async () => {
   const object = serving.artefact?.object ?? ''
   const bytes = await artefactOf(serving)
   const damaged = Uint8Array.from(bytes)
@@ -73,7 +73,7 @@ test('an artefact whose bytes were changed serves nobody; restored it serves aga
   expect(await shownState()).toMatchObject({ degradation_state: 'none', model_version: serving.id })
 })
 
-test('an artefact that is gone serves nobody', async () => {
+test('a deleted model artefact does not serve after a restart of the attributor', async () => {
   const object = serving.artefact?.object ?? ''
   const bytes = await artefactOf(serving)
   await (await instance.broker.objects(MODEL_ARTEFACTS)).delete(object)
@@ -89,7 +89,7 @@ test('an artefact that is gone serves nobody', async () => {
   await nextEvent('degraded_serving none')
 })
 
-test('an artefact of random bytes, with the digest that its record names, serves nobody', async () => {
+test('a model artefact of random bytes does not serve although its digest matches', async () => {
   const bytes = crypto.getRandomValues(new Uint8Array(50_000))
   const id = await publish('x', bytes, serving.card)
   expect(await shownState()).toMatchObject({ degradation_state: 'degraded_serving' })
@@ -103,7 +103,7 @@ test('an artefact of random bytes, with the digest that its record names, serves
   await nextEvent('model_recalled none')
 })
 
-test('a model that takes more than its time for a batch is put aside for the baseline, and tried again later', async () => {
+test('a model that exceeds its time per batch is replaced by the baseline and retried later', async () => {
   const calls = Array.from({ length: 400 }, (_, i) => plantedCall(i, Date.now() - 600_000, false).call)
   const model = largeModel(serving.card, 20_000)
   const id = await publish('y', encodeModel(model), serving.card)
@@ -121,7 +121,7 @@ test('a model that takes more than its time for a batch is put aside for the bas
   await nextEvent('none model_recalled')
 })
 
-test('a trainer that is killed in the middle of a training harms nothing: another one makes the version, once', async () => {
+test('after kills of the trainer during a training, another trainer creates the version once', async () => {
   const before = await versions()
   const asked = command(instance.service, ['model', 'train', '--tenant', instance.tenantId, '--seed', '7', '--json'])
   await untilTraining(({ requested }) => requested !== null)
@@ -142,7 +142,7 @@ test('a trainer that is killed in the middle of a training harms nothing: anothe
   expect(digestOf(await artefactOf(await storedModel(model_id)))).toBe((await storedModel(model_id)).artefact?.sha256)
 }, 240_000)
 
-test('an attributor that is killed between promotions leaves each call with one record, of one version', async () => {
+test('kills of the attributor between promotions leave each call with one record of one version', async () => {
   const all = [serving.id, second]
   const calls = Array.from({ length: 1_500 }, (_, i) => plantedCall(i, Date.now() - 3_600_000, false).call)
   const send = async () => {

@@ -19,7 +19,7 @@ async function writeAndDie(folder: string, first: number, count: number): Promis
   return Math.max(...numbersIn(writer.lines, 'stored'))
 }
 
-test('kill -9 in the middle of appends loses no record that was answered stored, and alters none', async () => {
+test('kill -9 during appends to the spool loses and alters no record that was reported stored', async () => {
   const folder = await temporaryFolder()
   for (let round = 0; round < 6; round++) {
     // Three processes die before anybody drains: each recovers what those before it left.
@@ -43,7 +43,7 @@ test('kill -9 in the middle of appends loses no record that was answered stored,
   }
 })
 
-test('kill -9 in the middle of a drain repeats at most the record that was under way', async () => {
+test('kill -9 during a drain of the spool repeats at most the record in flight', async () => {
   const folder = await temporaryFolder()
   const { spool } = await open(folder, { segmentBytes: 20_000 })
   for (const number of upTo(400)) void spool.append([recordOf(number)])

@@ -4,9 +4,10 @@ import { Agent } from 'undici'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { connectService, type ServiceClient } from '../../internal/local/replay/client.js'
 import { freePort } from '../../internal/local/supervisor/instance.js'
+import { isAlive } from '../support/alive.js'
 import { launchGateway, wireEvent } from '../support/gateway.js'
 import type { Launched } from '../support/processes.js'
-import { isAlive, launchService, type RunningService } from '../support/service.js'
+import { launchService, type RunningService } from '../support/service.js'
 import { allRecords } from '../support/trace.js'
 
 /** ATTRIBUTION_TEST_ROUNDS=10 takes two minutes. */
@@ -50,7 +51,7 @@ const fresh = (): Sent => {
   return { body: JSON.stringify(wireEvent({ event_id: eventId })), key: randomUUID(), eventId }
 }
 
-test('both gateways and the broker killed in turn under load: each 202 is one record, and every answer is clear', async () => {
+test('with both gateways and the broker killed in turn under load, each 202 is one record and every answer is final', async () => {
   const answered = new Map<string, string>()
   const unclear: string[] = []
   let slowestMs = 0

@@ -12,11 +12,12 @@ import { tenantIdsCache } from '../../internal/ids/ids.js'
 import { readMasterKeys } from '../../internal/secrets/master-keys.js'
 import { signingKey } from '../../internal/secrets/signing-keys.js'
 import { SIGNING_KEYS } from '../../streams/buckets.js'
+import { isAlive } from '../support/alive.js'
 import { type Ask, askAs } from '../support/ask.js'
 import { type DnsServer, launchDnsServer } from '../support/dns-server.js'
 import { addTenant, connectTo, untilKnown } from '../support/instance.js'
 import { answerChallenge, launchReceiver, RECEIVER_CERTIFICATE, type Receiver } from '../support/receiver.js'
-import { isAlive, launchService, type RunningService } from '../support/service.js'
+import { launchService, type RunningService } from '../support/service.js'
 
 const TENANTS = 10
 const EVENTS_PER_SECOND = 1_000
@@ -105,7 +106,7 @@ async function logged(
   }
 }
 
-test('under 1,000 events a second every event arrives in its order, whichever process dies', async () => {
+test('at 1,000 events per second every event is delivered in order, whichever process is killed', async () => {
   const subscribers = await Promise.all(Array.from({ length: TENANTS }, (_, i) => subscriber(`/${i}`)))
   const masterKeys = readMasterKeys({ masterKey: '', masterKeyFile: join(service.dataDir, 'master.key') })
   const idsOf = tenantIdsCache(await signingKey(await broker.bucket(SIGNING_KEYS), masterKeys, 'ids'))

@@ -24,10 +24,10 @@ import { createLog } from '../../internal/telemetry/log.js'
 import { formatQuantity, sum } from '../../internal/units/quantity.js'
 import { EXPORT_PLACES, JOBS } from '../../streams/buckets.js'
 import { exportsSubject } from '../../streams/exports.js'
-import { atEnd } from './at-end.js'
 import { type FocusRow, parseCsv } from './focus-rules.js'
 import { admitted, idOf } from './invocations.js'
 import { type LogBroker, launchLogBroker } from './planned-logs.js'
+import { atEnd } from './run/at-end.js'
 import { ROW_DEPS } from './stages.js'
 import { launchStore, type RunningStore, stopStore } from './store.js'
 
@@ -69,7 +69,7 @@ export async function launchExports(): Promise<ExportBench> {
   const events: NewEvent[] = []
   const deps: WorkerDeps = {
     jobs,
-    placesInUse: await broker.bucket(EXPORT_PLACES),
+    slots: await broker.bucket(EXPORT_PLACES),
     perTenant: 2,
     wake: async () => undefined,
     source: exportSource(store.client),

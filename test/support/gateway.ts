@@ -3,13 +3,13 @@ import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Launched, launch } from './processes.js'
-import { gatewayEnvironment, type RunningService } from './service.js'
+import { gatewayEnvironment, type Instance } from './service.js'
 
 const GATEWAY_MAIN = fileURLToPath(new URL('../../dist/cmd/gateway/main.js', import.meta.url))
 
 /** On a port of its own, so that a test can say which one it asks. Resolves once it listens. */
 export async function launchGateway(
-  service: RunningService,
+  service: Instance,
   port: number,
   environment: Record<string, string> = {},
 ): Promise<Launched> {

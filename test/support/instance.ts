@@ -12,12 +12,12 @@ import { readMasterKeys } from '../../internal/secrets/master-keys.js'
 import { signingKey } from '../../internal/secrets/signing-keys.js'
 import { API_KEYS, SIGNING_KEYS, TENANTS } from '../../streams/buckets.js'
 import { type Exit, launch } from './processes.js'
-import type { RunningService } from './service.js'
+import type { Instance } from './service.js'
 
 const CLI_MAIN = fileURLToPath(new URL('../../dist/cmd/attribution/main.js', import.meta.url))
 
 /** Its caller closes it. */
-export function connectTo({ dataDir }: Pick<RunningService, 'dataDir'>): Promise<Broker> {
+export function connectTo({ dataDir }: Pick<Instance, 'dataDir'>): Promise<Broker> {
   const told = environmentIn(dataDir)
   return connectBroker({
     url: told['ATTRIBUTION_NATS_URL'] ?? '',
@@ -29,7 +29,7 @@ export function connectTo({ dataDir }: Pick<RunningService, 'dataDir'>): Promise
 
 /** Runs a command on the instance to its end. */
 export async function command(
-  { dataDir }: Pick<RunningService, 'dataDir'>,
+  { dataDir }: Pick<Instance, 'dataDir'>,
   args: readonly string[],
 ): Promise<Exit & { readonly lines: readonly string[] }> {
   const launched = launch(CLI_MAIN, { args: [...args, '--data-dir', dataDir] })
@@ -39,7 +39,7 @@ export async function command(
 /** A new tenant. @returns its id and an API key of it */
 export async function addTenant(
   broker: Broker,
-  { dataDir }: Pick<RunningService, 'dataDir'>,
+  { dataDir }: Pick<Instance, 'dataDir'>,
   settings: Partial<TenantSettings> = {},
 ): Promise<{ readonly id: string; readonly apiKey: string }> {
   const id = formatId('tnt', randomBytes(16))
@@ -56,7 +56,7 @@ export async function addTenant(
 /** A new key of a tenant. @returns its secret */
 export async function addApiKey(
   broker: Broker,
-  { dataDir }: Pick<RunningService, 'dataDir'>,
+  { dataDir }: Pick<Instance, 'dataDir'>,
   tenantId: string,
   scopes: readonly Scope[] = SCOPES,
 ): Promise<string> {

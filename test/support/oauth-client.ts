@@ -1,7 +1,7 @@
 /** openid-client, unmodified, against a gateway of a running instance, and a person who signs in. */
 import * as client from 'openid-client'
 import { openBrowser } from './browser.js'
-import type { RunningService } from './service.js'
+import type { Instance } from './service.js'
 
 const CALLBACK = 'http://127.0.0.1:51004/callback'
 
@@ -14,7 +14,7 @@ export interface Flow {
 
 /** Set up by nothing but the issuer's address and the credential of the instance's first client. */
 export const discover = (
-  { baseUrl, credentials }: RunningService,
+  { baseUrl, credentials }: Instance,
   authentication: (secret: string) => client.ClientAuth = client.ClientSecretBasic,
 ): Promise<client.Configuration> =>
   client.discovery(new URL(baseUrl), credentials.client_id, undefined, authentication(credentials.client_secret), {
@@ -23,7 +23,7 @@ export const discover = (
   })
 
 /** A code flow up to the address that the person's browser is sent to. */
-export async function beginFlow(service: RunningService): Promise<Flow> {
+export async function beginFlow(service: Instance): Promise<Flow> {
   const config = await discover(service)
   const verifier = client.randomPKCECodeVerifier()
   const state = client.randomState()
@@ -37,14 +37,14 @@ export async function beginFlow(service: RunningService): Promise<Flow> {
   return { config, verifier, state, address }
 }
 
-export const adminFields = ({ credentials }: RunningService): Record<string, string> => ({
+export const adminFields = ({ credentials }: Instance): Record<string, string> => ({
   username: credentials.admin_username,
   password: credentials.admin_password,
   decision: 'allow',
 })
 
 /** The instance's first person signs in. @returns where the browser is sent to, with the code */
-export async function signIn(service: RunningService, { address }: Flow): Promise<URL> {
+export async function signIn(service: Instance, { address }: Flow): Promise<URL> {
   const browser = openBrowser()
   await browser.open(address)
   const { status, location, text } = await browser.submit(adminFields(service))

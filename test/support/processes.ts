@@ -5,7 +5,7 @@
  */
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
-import { atEnd } from './at-end.js'
+import { atEnd, endWithRun } from './run/at-end.js'
 
 export interface Exit {
   readonly code: number | null
@@ -17,6 +17,8 @@ export interface LaunchOptions {
   /** Besides this process's own environment. */
   readonly env?: Readonly<Record<string, string>>
   readonly cwd?: string
+  /** It ends with the worker, not with the test file. */
+  readonly isShared?: boolean
 }
 
 export interface Launched {
@@ -69,10 +71,13 @@ export function launchCommand(command: string, options: LaunchOptions = {}): Lau
     })
   })
 
-  atEnd(async () => {
-    child.kill('SIGKILL')
-    await ended
-  })
+  if (options.isShared === true) endWithRun(child.pid ?? -1)
+  else {
+    atEnd(async () => {
+      child.kill('SIGKILL')
+      await ended
+    })
+  }
 
   return {
     pid: child.pid ?? -1,

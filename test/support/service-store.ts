@@ -1,10 +1,10 @@
 /** The read model of a running service, past its routes: for what only the store itself can tell. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import { connectStore } from '../../internal/store/client.js'
-import { gatewayEnvironment, type RunningService } from './service.js'
+import { gatewayEnvironment, type Instance } from './service.js'
 
 /** Its caller closes it. */
-export function storeOf(service: RunningService): ClickHouseClient {
+export function storeOf(service: Instance): ClickHouseClient {
   const { ATTRIBUTION_STORE_URL, ATTRIBUTION_STORE_USER, ATTRIBUTION_STORE_PASSWORD, ATTRIBUTION_STORE_DATABASE } =
     gatewayEnvironment(service)
   return connectStore({

@@ -1,5 +1,5 @@
 /** The whole product as a person starts it: the built `cmd/up` on a free port, with a data folder of its own. */
-import { existsSync, mkdtempSync, readFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -10,14 +10,18 @@ import { type Launched, launch } from './processes.js'
 
 export const UP_MAIN = fileURLToPath(new URL('../../dist/cmd/up/main.js', import.meta.url))
 
-export interface RunningService {
-  readonly process: Launched
+/** A running instance as its users see it. */
+export interface Instance {
   readonly baseUrl: string
   readonly port: number
   readonly dataDir: string
   readonly credentials: Credentials
   /** Process ids as they are now: `nats` is the server itself, not the shell that watches it. */
   pid(role: string): number
+}
+
+export interface RunningService extends Instance {
+  readonly process: Launched
   stop(): Promise<void>
 }
 
@@ -30,10 +34,16 @@ export function natsServerBin(): string {
   return binary
 }
 
-/** Resolves once it says that it is ready. */
-export async function launchService(
-  options: { readonly dataDir?: string; readonly port?: number; readonly args?: readonly string[] } = {},
-): Promise<RunningService> {
+export interface ServiceOptions {
+  readonly dataDir?: string
+  readonly port?: number
+  readonly args?: readonly string[]
+  /** It ends with the worker, not with the test file. */
+  readonly isShared?: boolean
+}
+
+/** Resolves once it reports that it is ready. */
+export async function launchService(options: ServiceOptions = {}): Promise<RunningService> {
   const dataDir = options.dataDir ?? privateDataDir()
   const port = options.port ?? (await freePort())
   const args = [
@@ -45,7 +55,7 @@ export async function launchService(
     natsServerBin(),
     ...(options.args ?? []),
   ]
-  const up = launch(UP_MAIN, { args })
+  const up = launch(UP_MAIN, { args, isShared: options.isShared === true })
   await up.line(/is ready/)
   return {
     process: up,
@@ -64,7 +74,7 @@ export async function launchService(
  * The environment in which `up` has started the service's gateway: another gateway with it joins the same instance.
  * (Read from /proc: these tests run on Linux.)
  */
-export function gatewayEnvironment(service: RunningService): Record<string, string> {
+export function gatewayEnvironment(service: Pick<Instance, 'pid'>): Record<string, string> {
   const variables = readFileSync(`/proc/${service.pid('gateway')}/environ`, 'utf8').split('\0')
   return Object.fromEntries(
     variables.filter((line) => line.startsWith('ATTRIBUTION_')).map((line) => line.split(/=(.*)/s).slice(0, 2)),
@@ -77,14 +87,4 @@ export function pidOf(dataDir: string, role: string): number {
   const pid = role === 'up' ? up : roles[role]
   if (pid === undefined) throw new Error(`${role} does not run`)
   return pid
-}
-
-/** Whether a process of that id runs. One that has ended and only waits for its parent to notice does not. */
-export function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return !existsSync('/proc/self/stat') || !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
-  } catch {
-    return false
-  }
 }

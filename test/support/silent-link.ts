@@ -1,7 +1,7 @@
 /** A way to a nats-server that can fall silent: a peer that is frozen, or a network that drops what is sent. */
 import { createConnection, createServer, type Socket } from 'node:net'
 import { freePort } from '../../internal/local/supervisor/instance.js'
-import { atEnd } from './at-end.js'
+import { atEnd } from './run/at-end.js'
 
 export interface SilentLink {
   readonly url: string

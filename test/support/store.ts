@@ -7,8 +7,8 @@ import { fileURLToPath } from 'node:url'
 import type { ClickHouseClient } from '@clickhouse/client'
 import { freePort } from '../../internal/local/supervisor/instance.js'
 import { connectStore, type StoreConnection } from '../../internal/store/client.js'
-import { atEnd } from './at-end.js'
 import { type Launched, launch } from './processes.js'
+import { atEnd } from './run/at-end.js'
 
 export const STORE_MAIN = fileURLToPath(new URL('../../dist/cmd/store/main.js', import.meta.url))
 export const STORE_PASSWORD = randomBytes(16).toString('hex')

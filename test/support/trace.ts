@@ -9,7 +9,7 @@ import {
   type ServiceClient,
 } from '../../internal/local/replay/client.js'
 import { readTrace, type TraceRow } from '../../internal/local/replay/trace.js'
-import type { RunningService } from './service.js'
+import type { Instance } from './service.js'
 
 export const TRACE = readTrace(fileURLToPath(new URL('../../bench/data/azure-llm-2023.csv', import.meta.url)))
 
@@ -56,7 +56,7 @@ const SENT_AT_ONCE = 1_000
 
 /** Sends events in bulk to an instance that has none, and waits for their records. @returns all of them */
 export async function sendAll(
-  { baseUrl, credentials }: Pick<RunningService, 'baseUrl' | 'credentials'>,
+  { baseUrl, credentials }: Pick<Instance, 'baseUrl' | 'credentials'>,
   events: readonly Record<string, unknown>[],
 ): Promise<ReplayedRecord[]> {
   const client = connectService(baseUrl, credentials.api_key, 4)

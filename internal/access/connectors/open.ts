@@ -16,12 +16,12 @@ export interface OpenConnectors {
  */
 export async function openConnectors(
   bucket: KV,
-  lost: (cause: unknown) => void,
+  onLost: (cause: unknown) => void,
   onChange: (clientId: string) => void,
 ): Promise<OpenConnectors> {
   const clientIds = new Map<string, string>()
   const connectorIds = new Map<string, string>()
-  const connectors = await watchRecords<StoredConnector>(bucket, lost, (id, connector) => {
+  const connectors = await watchRecords<StoredConnector>(bucket, onLost, (id, connector) => {
     const clientId = connector?.client.id ?? clientIds.get(id)
     if (clientId === undefined) return
     if (connector === undefined) {

@@ -1,7 +1,7 @@
 import { networkOf } from '../../auth/addresses.js'
 import { KeyedBudgets } from '../../auth/keyed-budgets.js'
 import type { Budget } from '../../auth/rate-limits.js'
-import { isBrokerAway } from '../../broker/errors.js'
+import { isBrokerUnavailable } from '../../broker/errors.js'
 import type { Exchange } from '../../http/exchange.js'
 import { NotAudited } from '../../http/mutations/audited.js'
 import { takeFrom } from '../../http/rate-limit.js'
@@ -86,7 +86,7 @@ export function clientRequests(
 
 /** An unreachable broker is not a defect. The write that it did not confirm may have happened all the same. */
 export function answerFailure(exchange: Exchange, cause: unknown): void {
-  if (isBrokerAway(cause) || cause instanceof NotAudited) exchange.replyProblem(CREDENTIALS_UNAVAILABLE)
+  if (isBrokerUnavailable(cause) || cause instanceof NotAudited) exchange.replyProblem(CREDENTIALS_UNAVAILABLE)
   else exchange.fail(cause)
 }
 

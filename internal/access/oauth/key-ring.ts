@@ -32,7 +32,7 @@ const DAY_MS = 24 * 60 * MINUTE_MS
 
 /** How long a key signs. */
 export const SIGNS_FOR_MS = 30 * DAY_MS
-/** How long a key is published before it signs: common clients cache a JWKS for up to 10 minutes whatever we send. */
+/** How long a key is published before it signs: common clients cache a JWKS for up to 10 minutes despite our cache headers. */
 export const PUBLISHED_BEFORE_MS = 15 * MINUTE_MS
 /** How long a retired key stays published: a token lives at most 60 minutes; the rest covers clock skew. */
 export const RETIRED_FOR_MS = 65 * MINUTE_MS

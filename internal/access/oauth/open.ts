@@ -49,7 +49,7 @@ export interface AuthorizationServerSettings {
   /** Called with the id of a changed record that verdicts may depend on: client, person, token, sign-in, token key. */
   readonly onChange: (id: string) => void
   /** Called once when the watch of a bucket is lost. */
-  readonly lost: (cause: unknown) => void
+  readonly onLost: (cause: unknown) => void
   readonly log: Logger
   readonly clock: () => number
 }
@@ -77,22 +77,22 @@ const MAINTAIN_KEYS_EVERY_MS = 60_000
 export async function openAuthorizationServer(
   settings: AuthorizationServerSettings,
 ): Promise<RunningAuthorizationServer> {
-  const { bucket, masterKeys, mode, credentials, onChange, lost, log, clock } = settings
+  const { bucket, masterKeys, mode, credentials, onChange, onLost, log, clock } = settings
   const ringBucket = await bucket(TOKEN_KEYS)
   const keys = createTokenKeys(masterKeys, await openKeyRing(ringBucket, masterKeys, mode, clock()))
-  const rings = await mirrorBucket<KeyRing>(ringBucket, lost, (changed, ring) => {
+  const rings = await mirrorBucket<KeyRing>(ringBucket, onLost, (changed, ring) => {
     // A deleted ring is created again by the next maintenance of any gateway.
     if (changed === mode && ring !== undefined) keys.follow(ring).forEach(onChange)
   })
   const clientBucket = await bucket(CLIENTS)
-  const clients = await watchRecords<StoredClient>(clientBucket, lost, onChange)
+  const clients = await watchRecords<StoredClient>(clientBucket, onLost, onChange)
   const people = new UserDirectory()
   const userBucket = await bucket(USERS)
-  const users = await watchRecords<StoredUser>(userBucket, lost, (key, user) =>
+  const users = await watchRecords<StoredUser>(userBucket, onLost, (key, user) =>
     people.follow(key, user).forEach(onChange),
   )
   const revokedBucket = await bucket(REVOKED_TOKENS)
-  const revoked = await mirrorBucket<object>(revokedBucket, lost, onChange)
+  const revoked = await mirrorBucket<object>(revokedBucket, onLost, onChange)
   credentials.add(ringBucket, rings)
   credentials.add(clientBucket, clients)
   credentials.add(userBucket, users)

@@ -32,7 +32,7 @@ export type Refreshed =
 export interface Sessions {
   /** @returns false when it was revoked before it began: its code was presented twice */
   begin(session: StoredSession): Promise<boolean>
-  /** The session of an id, whatever its status. */
+  /** The session of an id, active or revoked. */
   find(id: string): Promise<StoredSession | undefined>
   /** Advances to the next refresh token, once for each generation. */
   refresh(id: string, generation: number, nowMs: number): Promise<Refreshed>

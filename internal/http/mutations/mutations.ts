@@ -1,7 +1,7 @@
 import { createHmac, hkdfSync } from 'node:crypto'
 import type { AuditSink } from '../../auth/audit-entry.js'
 import type { Caller } from '../../auth/authenticate.js'
-import { isBrokerAway } from '../../broker/errors.js'
+import { isBrokerUnavailable } from '../../broker/errors.js'
 import { formatId, type IdPrefix, type TenantIds } from '../../ids/ids.js'
 import type { KeyHash } from '../../ids/key-hash.js'
 import { bytesOf, hashIdempotencyKey } from '../../ids/key-hash.js'
@@ -269,7 +269,7 @@ async function chargeAndRefuse<B>(
   exchange.replyProblem(refusal)
 }
 
-const isUnavailable = (cause: unknown): boolean => cause instanceof NotAudited || isBrokerAway(cause)
+const isUnavailable = (cause: unknown): boolean => cause instanceof NotAudited || isBrokerUnavailable(cause)
 
 /** Replies 503 when the broker, and with it the audit log, is unreachable: that is no defect of the gateway. */
 async function orUnavailable(exchange: Exchange, work: Promise<void>, { log }: MutationDeps): Promise<void> {

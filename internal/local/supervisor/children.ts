@@ -12,7 +12,7 @@ export interface Role {
   readonly env: Readonly<Record<string, string>>
   /** Runs before each start, for example to end what a killed predecessor left behind. */
   readonly prepare?: () => Promise<void>
-  /** Resolves when it can be used; rejects or never resolves otherwise. Called after each start. */
+  /** Resolves when the role is ready; rejects, or never resolves, otherwise. Called after the first start. */
   readonly ready: (signal: AbortSignal) => Promise<void>
 }
 
@@ -34,7 +34,7 @@ const STOP_MS_MAX = 15_000
 const LOG_BYTES_MAX = 64 * 1024 * 1024
 
 /**
- * Starts roles in order and keeps them running: a process that exits is restarted after a pause that
+ * Starts roles and keeps them running: a process that exits is restarted after a pause that
  * grows from 0.2 s to 5 s. Each gets a pipe as stdin and stops when the pipe closes, so that none outlives its supervisor.
  * Logs go to `<logsDir>/<role>.log`, which is rotated at 64 MiB (one old file is kept, as `.1`).
  */
@@ -63,7 +63,7 @@ export class Supervisor {
     await Promise.all(roles.map((role) => this.start(role)))
   }
 
-  /** Stops all roles, the last started first, each only when the one before has ended. */
+  /** Stops all roles one after the other, the last started first. */
   async stop(): Promise<void> {
     clearInterval(this.rotating)
     for (const child of this.children.toReversed()) await child.stop()

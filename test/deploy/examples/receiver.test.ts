@@ -38,7 +38,7 @@ describe.each([
 ] as const)('the verification %s', (_, isSignedBy) => {
   const [old, next] = [secretOf(), secretOf()]
 
-  test('takes what we sign, under the one secret or under either of two', () => {
+  test('the example receiver accepts our signatures under one secret or either of two', () => {
     expect(isSignedBy(BODY, sign(BODY, [old]), [old])).toBe(true)
     for (const known of [[old], [next], [old, next], [next, old]]) {
       expect(isSignedBy(BODY, sign(BODY, [next, old]), known)).toBe(true)
@@ -46,7 +46,7 @@ describe.each([
     expect(isSignedBy(BODY, sign(BODY, [next]), [old, next])).toBe(true)
   })
 
-  test('refuses another body, another secret, another time, and what is no signature', () => {
+  test('the example receiver refuses another body, secret or time, and malformed signatures', () => {
     const header = sign(BODY, [old])
     const late = Date.now() - (TOLERANCE_SECONDS + 5) * 1_000
     const plain = createHmac('sha256', old).update(BODY).digest('hex')
@@ -72,7 +72,7 @@ describe.each([
   })
 })
 
-test('the receiver starts from wherever it lies: a folder with a space, a link', async () => {
+test('the example receiver starts from a folder with a space and through a link', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'a receiver #1 '))
   cpSync(fileURLToPath(new URL('../../../deploy/examples/receiver/', import.meta.url)), folder, { recursive: true })
   const link = join(folder, 'started.mjs')
@@ -87,7 +87,7 @@ test('the receiver starts from wherever it lies: a folder with a space, a link',
   }
 })
 
-test('whatever we sign is taken, and no other bytes are', () => {
+test('the example receivers accept any body that we sign and refuse altered bytes', () => {
   const secret = secretOf()
 
   fc.assert(
@@ -128,7 +128,7 @@ describe('the receiver', () => {
   }
   const event = { id: 'evt_one', type: 'export.failed', data: {} }
 
-  test('takes an event once over retries and replays, also when a replay comes again because its answer was lost', async () => {
+  test('the example receiver processes an event once over retries and replays, also when the answer to a replay is lost', async () => {
     const { taken, deliver, stop } = await start()
     for (const sent of [event, event, { ...event, replayed: true }, { ...event, replayed: true }]) {
       expect(await deliver(sent)).toBe(204)
@@ -138,7 +138,7 @@ describe('the receiver', () => {
     stop()
   })
 
-  test('takes a replay once when it has lost the event, or was told to forget its id', async () => {
+  test('the example receiver processes a replay once when it lost the event or forgot its id', async () => {
     const seen = new Set<string>()
     const { taken, deliver, stop } = await start(seen)
     const replayed = { ...event, replayed: true }
@@ -160,7 +160,7 @@ describe('the receiver', () => {
   })
   afterAll(() => world.close())
 
-  test('takes each event of a courier once, and refuses what is signed by nobody', async () => {
+  test('the example receiver processes each event of a courier once and refuses unsigned requests', async () => {
     const secrets: string[] = []
     const taken: { readonly id: string }[] = []
     const server = createServer(
@@ -171,7 +171,7 @@ describe('the receiver', () => {
     const { port } = server.address() as { port: number }
     const { id, secret } = await world.endpoint(`https://hooks.example.com:${port}/`)
 
-    await world.tell(3)
+    await world.publishEvents(3)
     const refused = await courier.logged(3, (row) => row.endpointId === id && row.responseStatus === 401)
     secrets.push(secret)
     await courier.logged(3, (row) => row.endpointId === id && row.outcome === 'acknowledged')

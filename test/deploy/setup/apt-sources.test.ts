@@ -6,7 +6,7 @@ import { machineSources, parseLines, parseStanzas } from '../../../deploy/setup/
 
 const KEYRING = '/usr/share/keyrings/debian-archive-keyring.gpg'
 
-test('stanzas give an entry for each address of packages', () => {
+test('a deb822 stanza gives one apt source per package address', () => {
   const sources = parseStanzas(`# made by the installer
 Types: deb deb-src
 # http://archive.example/mirror/20250520T000000Z
@@ -28,7 +28,7 @@ Components: main
   ])
 })
 
-test('stanzas that are switched off, or of sources only, do not count', () => {
+test('a deb822 stanza that is disabled, or for sources only, gives no apt source', () => {
   const sources = parseStanzas(`Enabled: no
 Types: deb
 URIs: http://one.example/mirror
@@ -41,7 +41,7 @@ Suites: bookworm`)
   expect(sources).toEqual([])
 })
 
-test('a key within a stanza keeps its lines', () => {
+test('an inline key of a deb822 stanza keeps its lines', () => {
   const [source] = parseStanzas(`Types: deb
 URIs: http://one.example/mirror
 Suites: bookworm
@@ -56,7 +56,7 @@ Signed-By:
   )
 })
 
-test('lines give their address, suite and keys', () => {
+test('a one-line apt source gives its address, suite and keys', () => {
   const [one, two] = ['http://one.example/mirror', 'http://two.example/mirror']
   const sources = parseLines(`# deb http://off.example/mirror bookworm main
 deb ${one} bookworm main contrib
@@ -70,7 +70,7 @@ deb-src ${one} bookworm main
   ])
 })
 
-test('a machine has the sources of all its files, and of none that apt would not read', async () => {
+test('a machine has the apt sources of all files that apt reads, and of no others', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'apt-'))
   await mkdir(join(folder, 'sources.list.d'))
   await writeFile(join(folder, 'sources.list'), 'deb http://one.example/mirror bookworm main\n')

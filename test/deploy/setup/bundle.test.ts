@@ -41,7 +41,7 @@ beforeEach(async () => {
 
 afterEach(() => rm(project, { recursive: true, force: true }))
 
-test('a bundled main finds the data files of its modules in dist/, and what it imports later', async () => {
+test('a bundled main finds the data files of its modules in dist/, and its lazy imports', async () => {
   await ensureBundles(project, SOURCES)
 
   expect(run()).toBe('{"usd":"1"} lazy')

@@ -16,7 +16,7 @@ const zod = { version: '4.6.7', integrity: 'sha512-a' }
 const linux = { version: '1.0.0', integrity: 'sha512-l', optional: true }
 const mac = { version: '1.0.0', integrity: 'sha512-m', optional: true }
 
-test('the packages of the lock count as installed', () => {
+test('packages that match the lock file count as installed', () => {
   const locked = lock({ 'node_modules/zod': zod })
 
   expect(isInstalled(locked, note({ 'node_modules/zod': zod }))).toBe(true)
@@ -35,14 +35,14 @@ test.each(['', 'null', '{}', '{"packages":'])('half a note (%j) does not', (text
   expect(isInstalled(lock({ 'node_modules/zod': zod }), text)).toBe(false)
 })
 
-test('packages of other platforms need not be there, and those of this one need not be in the lock', () => {
+test('packages of other platforms may be missing, and those of this platform may be absent from the lock file', () => {
   const locked = lock({ 'node_modules/zod': zod, 'node_modules/lib-linux': linux })
 
   expect(isInstalled(locked, note({ 'node_modules/zod': zod }))).toBe(true)
   expect(isInstalled(locked, note({ 'node_modules/zod': zod, 'node_modules/lib-mac': mac }))).toBe(true)
 })
 
-test('a lock that lacks a platform is partial', () => {
+test('a lock file that lacks a platform is partial', () => {
   const lib = { version: '1.0.0', optionalDependencies: { 'lib-linux': '1.0.0', 'lib-mac': '1.0.0' } }
 
   expect(isPartial(lock({ 'node_modules/lib': lib, 'node_modules/lib-linux': linux }))).toBe(true)
@@ -59,7 +59,7 @@ test.each([
   ['npm error code E404\nnpm error 404 Not Found - GET /nothing\n', /^npm failed: 404 Not Found - GET \/nothing$/],
   ['Error: spawn npm ENOENT', /^npm failed: Error: spawn npm ENOENT$/],
   ['', /^npm failed: it gave no reason$/],
-])('npm saying %j is told as one line', (output, line) => {
+])('the npm output %j is reported as one line', (output, line) => {
   expect(explainNpm(output)).toMatch(line)
   expect(explainNpm(output)).not.toContain('\n')
 })

@@ -13,14 +13,14 @@ test('the folders of PATH are searched in order, then the one of the project', (
   expect(paths).toEqual(['/a/nats-server', '/b/nats-server', local])
 })
 
-test('one that is named is the only one looked at', () => {
+test('a named nats-server is the only candidate', () => {
   const env = { NATS_SERVER_BIN: '/named', ATTRIBUTION_NATS_SERVER_BIN: '/other', PATH: '/a' }
 
   expect(candidates(env, root)).toEqual([{ path: '/named', isNamed: true }])
   expect(candidates({ ...env, NATS_SERVER_BIN: '' }, root)).toEqual([{ path: '/other', isNamed: true }])
 })
 
-test('the search goes on past one that is too old', async () => {
+test('the search skips a nats-server that is too old', async () => {
   const found = await firstNewEnough(
     candidates({ PATH: ['/a', '/b'].join(delimiter) }, root),
     versions({ '/a/nats-server': 'nats-server: v2.9.10', '/b/nats-server': 'nats-server: v2.12.1' }),
@@ -29,21 +29,21 @@ test('the search goes on past one that is too old', async () => {
   expect(found).toBe('/b/nats-server')
 })
 
-test('PATH comes before what was fetched earlier', async () => {
+test('a nats-server in PATH is preferred to a fetched one', async () => {
   const both = versions({ '/a/nats-server': 'nats-server: v2.12.0', [local]: 'nats-server: v2.15.1' })
 
   expect(await firstNewEnough(candidates({ PATH: '/a' }, root), both)).toBe('/a/nats-server')
   expect(await firstNewEnough(candidates({ PATH: '/b' }, root), both)).toBe(local)
 })
 
-test('none may be found', async () => {
+test('the search may find no nats-server', async () => {
   expect(await firstNewEnough(candidates({ PATH: '/a' }, root), versions({}))).toBeUndefined()
 })
 
 test.each([
-  ['nats-server: v2.9.10', /is 2\.9\.10; 2\.12 or newer is wanted/],
+  ['nats-server: v2.9.10', /is 2\.9\.10; 2\.12 or newer is required/],
   [undefined, /cannot be run/],
-])('one that is named and says %j is an error', async (version, message) => {
+])('a named nats-server with the version output %j is an error', async (version, message) => {
   const found = firstNewEnough(candidates({ NATS_SERVER_BIN: '/named' }, root), async () => version)
 
   await expect(found).rejects.toBeInstanceOf(SetUpError)

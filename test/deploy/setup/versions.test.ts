@@ -10,7 +10,7 @@ test.each([
   expect(parseVersion(text)).toEqual(version)
 })
 
-test('a text without a version has none', () => {
+test('a text without a version number has no version', () => {
   expect(parseVersion('command not found')).toBeUndefined()
 })
 

@@ -6,7 +6,7 @@ import { DEFAULT_SETTINGS, type Tenant } from '../../../internal/auth/tenant.js'
 import { connectBroker } from '../../../internal/broker/connect.js'
 import { deriveTenantIds, formatId } from '../../../internal/ids/ids.js'
 import { API_KEYS, TENANTS } from '../../../streams/buckets.js'
-import { gatewayEnvironment, type RunningService } from '../service.js'
+import { gatewayEnvironment, type Instance } from '../service.js'
 import { PARTNER_SCOPES, partnerToken, registerPartner } from './partner.js'
 import { send, type Target } from './target.js'
 
@@ -114,7 +114,7 @@ const UNSIGNED = [
   .concat('.')
 
 /** Keys that the instance knows, put where it keeps them. */
-async function storedKeys(service: RunningService, tenantId: string): Promise<Credential[]> {
+async function storedKeys(service: Instance, tenantId: string): Promise<Credential[]> {
   const other = formatId('tnt', randomBytes(16))
   const variants: readonly (readonly [string, string, readonly Scope[], Partial<StoredApiKey>, Credential['worth']])[] =
     [

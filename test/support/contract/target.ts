@@ -7,10 +7,11 @@
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { request } from 'undici'
+import { Agent, request } from 'undici'
 import type { Credentials } from '../../../internal/local/supervisor/bootstrap.js'
+import { newTenantOfProduct } from '../product.js'
 import { acknowledge, answerChallenge, launchReceiver, RECEIVER_CERTIFICATE, type Receiver } from '../receiver.js'
-import { launchService, type RunningService } from '../service.js'
+import { type Instance, launchService } from '../service.js'
 import type { Answer } from './check-answer.js'
 import { type Described, readDescription } from './described.js'
 
@@ -20,7 +21,7 @@ export interface Target {
   readonly credentials: Credentials
   readonly described: Described
   /** Undefined for an instance from outside. */
-  readonly service: RunningService | undefined
+  readonly service: Instance | undefined
   /** The address of a webhook endpoint that may be registered and answers challenges. */
   readonly webhookUrl: string
   stop(): Promise<void>
@@ -29,10 +30,12 @@ export interface Target {
 /** Limits of a new instance: contract tests are about everything else. */
 const RATES = ['ingest', 'read', 'report', 'control', 'token'].flatMap((name) => [`--rate-${name}`, '100000'])
 
-export async function openTarget(): Promise<Target> {
+/** @param isOwn whether a new instance is the test's own: its webhooks reach a receiver, and it may be filled */
+export async function openTarget(isOwn = false): Promise<Target> {
   const file = process.env['ATTRIBUTION_CONTRACT_CREDENTIALS']
-  const receiver = file === undefined ? await launchReceiver() : undefined
-  const service = receiver && (await launchService({ args: [...RATES, ...allowing(receiver)] }))
+  const receiver = file === undefined && isOwn ? await launchReceiver() : undefined
+  const own = receiver && (await launchService({ args: [...RATES, ...allowing(receiver)] }))
+  const service = own ?? (file === undefined ? await newTenantOfProduct() : undefined)
   const credentials = service?.credentials ?? (JSON.parse(readFileSync(file ?? '', 'utf8')) as Credentials)
   const { text } = await send(credentials.base_url, { method: 'GET', path: '/openapi.json' })
   return {
@@ -41,7 +44,7 @@ export async function openTarget(): Promise<Target> {
     service,
     webhookUrl: receiver === undefined ? 'https://example.com/' : `https://127.0.0.1:${receiver.port}/`,
     async stop() {
-      await service?.stop()
+      await own?.stop()
       await receiver?.close()
     },
   }
@@ -65,12 +68,22 @@ export interface Sent {
   readonly body?: string | Buffer
 }
 
+/** So many addresses of loopback share the failed attempts of a test: a limit per address would stretch it by minutes. */
+const ADDRESSES = 200
+const agents = Array.from(
+  { length: ADDRESSES },
+  (_, i) => new Agent({ localAddress: `127.0.0.${i + 1}`, pipelining: 1, connections: 1 }),
+)
+let requests = 0
+const isLoopback = (baseUrl: string): boolean => new URL(baseUrl).hostname === '127.0.0.1'
+
 /** Sends a request, and waits when it is told to come again: a limit is no fault. */
 export async function send(baseUrl: string, sent: Sent): Promise<Answer> {
   const { method, path, headers = {}, body } = sent
   const answer = await request(baseUrl + path, {
     method: method as 'GET',
     headers,
+    ...(isLoopback(baseUrl) && { dispatcher: agents[requests++ % ADDRESSES] as Agent }),
     ...(body === undefined ? {} : { body }),
   })
   const text = await answer.body.text()

@@ -8,7 +8,7 @@ const { stored } = apiKey()
 const many = (count: number, stated: (i: number) => Partial<StoredApiKey>): StoredApiKey[] =>
   Array.from({ length: count }, (_, i) => ({ ...stored, id: `key_${i}`, ...stated(i) }))
 
-test('a thousand keys may be good at once; those that are dead do not count', () => {
+test('a tenant may have a thousand active keys; expired and revoked ones do not count', () => {
   const dead = many(5, () => ({ status: 'revoked' }))
 
   expect(hasCapacity([...dead, ...many(999, () => ({}))], NOW)).toBe(true)
@@ -20,7 +20,7 @@ test('a thousand keys may be good at once; those that are dead do not count', ()
   ).toBe(false)
 })
 
-test('of the dead the last thousand stay, the new one’s place counted', () => {
+test('of the expired and revoked keys the thousand that ended last stay, including the new one', () => {
   const diedAt = (i: number): Partial<StoredApiKey> =>
     i % 2 === 0
       ? { status: 'revoked', revoked_at: new Date(i).toISOString() }

@@ -1,0 +1,119 @@
+/**
+ * Runs the commands of the documents as they are printed, from a folder that looks like a checkout, against an instance that
+ * the README's `npm start` has started. Blocks that are marked as needing a cluster or an outside service are left out.
+ */
+import { execFile } from 'node:child_process'
+import { mkdtempSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { freePort } from '../../internal/local/supervisor/instance.js'
+import { type CodeBlock, codeBlocks, DOCUMENTS, ROOT, textOf } from '../support/docs.js'
+import { type Launched, launchCommand } from '../support/processes.js'
+
+const run = promisify(execFile)
+
+/** A folder with everything of the checkout, and with data of its own. */
+function checkout(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'attribution-docs-'))
+  for (const name of readdirSync(ROOT)) {
+    if (name !== '.git' && !name.startsWith('.data')) symlinkSync(join(ROOT, name), join(folder, name))
+  }
+  return folder
+}
+
+const folder = checkout()
+const started: Launched[] = []
+let port: number
+
+/** Starts what a block starts, on a free port, and resolves when it says that it is ready. */
+async function start({ code }: CodeBlock): Promise<number> {
+  const onPort = await freePort()
+  const process = launchCommand('bash', {
+    args: ['-c', `exec ${code.trim()}`],
+    cwd: folder,
+    env: { ATTRIBUTION_PORT: String(onPort) },
+  })
+  started.push(process)
+  await process.line(/is ready/)
+  return onPort
+}
+
+const isStart = ({ code }: CodeBlock): boolean => code.startsWith('npm start')
+const isRun = ({ language, mark }: CodeBlock): boolean => language === 'sh' && mark === ''
+
+beforeAll(async () => {
+  const first = codeBlocks(textOf('README.md')).find(isStart)
+  if (first === undefined) throw new Error('the README does not start the service')
+  port = await start(first)
+})
+
+afterAll(async () => {
+  for (const process of started) await process.kill('SIGTERM')
+})
+
+/** Ids and times differ from one instance to the next; all else must be as shown. */
+const withoutIdsAndTimes = (value: unknown): unknown =>
+  JSON.parse(
+    JSON.stringify(value)
+      .replaceAll(/"([a-z]+)_[0-9a-z]{26}"/g, '"$1_"')
+      .replaceAll(/"(since|materialized_at|created_at)":"[^"]*"/g, '"$1":""'),
+  )
+
+/** What each block prints, run one after the other in one shell that ends at the first command that fails. */
+async function outputsOf(blocks: readonly CodeBlock[]): Promise<string[]> {
+  const outputs = mkdtempSync(join(tmpdir(), 'attribution-docs-'))
+  const script = [
+    'set -eo pipefail',
+    'curl() { command curl --fail-with-body "$@"; }',
+    textOf('README.md').match(/^export API_KEY=.*$/m)?.[0],
+    ...blocks.map(({ code }, at) => `{ ${code.trim()}\n} > ${outputs}/${at}`),
+  ].join('\n')
+  await run('bash', ['-c', script.replaceAll('127.0.0.1:8080', `127.0.0.1:${port}`)], { cwd: folder })
+  return blocks.map((_, at) => readFileSync(join(outputs, String(at)), 'utf8'))
+}
+
+describe.sequential('the commands that documents print', () => {
+  test('the commands of the README run as printed and print what it shows', async () => {
+    const blocks = codeBlocks(textOf('README.md')).filter((block) => !isStart(block))
+    const commands = blocks.filter(isRun)
+    const shown = blocks.filter(({ language }) => language === 'json').map(({ code }) => JSON.parse(code) as unknown)
+
+    // All but the last two need no record; these are repeated until it is there.
+    const first = await outputsOf(commands.slice(0, -2))
+    const second = await untilRecorded(() => outputsOf(commands.slice(-2)))
+
+    expect(commands).toHaveLength(4)
+    expect([...first, ...second].map((output) => withoutIdsAndTimes(JSON.parse(output)))).toEqual(
+      shown.map(withoutIdsAndTimes),
+    )
+  })
+
+  test.each(DOCUMENTS.slice(1))('the commands of %s run as printed and print what it shows', async (document) => {
+    const blocks = codeBlocks(textOf(document)).filter(({ mark, language }) => language !== 'sh' || mark === '')
+    for (const block of blocks.filter((block) => isRun(block) && isStart(block))) await start(block)
+    const commands = blocks.filter((block) => isRun(block) && !isStart(block))
+
+    const outputs = await outputsOf(commands)
+
+    commands.forEach((command, at) => {
+      const next = blocks[blocks.indexOf(command) + 1]
+      if (next?.language !== 'json' || next.mark !== '') return
+      expect(withoutIdsAndTimes(JSON.parse(outputs[at] ?? ''))).toMatchObject(
+        withoutIdsAndTimes(JSON.parse(next.code)) as object,
+      )
+    })
+  })
+})
+
+async function untilRecorded(attempt: () => Promise<string[]>): Promise<string[]> {
+  for (;;) {
+    const outputs = await attempt().catch((cause: unknown) => {
+      // Without a record the second command has no id to ask for.
+      if (!(cause instanceof Error && 'stdout' in cause)) throw cause
+      return undefined
+    })
+    if (outputs !== undefined && !outputs[0]?.includes('"data":[]')) return outputs
+  }
+}

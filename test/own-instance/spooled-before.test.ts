@@ -1,0 +1,66 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { freePort } from '../../internal/local/supervisor/instance.js'
+import { launchGateway, type Posted, postTo, wireEvent } from '../support/gateway.js'
+import { gatewayEnvironment, launchService, type RunningService } from '../support/service.js'
+import { linkTo } from '../support/silent-link.js'
+
+let service: RunningService
+beforeAll(async () => {
+  service = await launchService({ args: ['--invocations-bytes-max', String(10 * 1024 ** 2)] })
+})
+afterAll(() => service.stop())
+
+const PATH = '/api/v1/invocations'
+/** An event of some kilobytes: sixteen tags of the greatest length. */
+const large = (): Record<string, unknown> =>
+  wireEvent({ tags: Object.fromEntries(Array.from({ length: 16 }, (_, i) => [`tag-${i}`, 'v'.repeat(256)])) })
+
+test('a gateway that starts with a spool and a full log serves requests that need no capacity, and then deduplicates the spooled events', async () => {
+  const { api_key: apiKey } = service.credentials
+  const port = await freePort()
+  const second = `http://127.0.0.1:${port}`
+  const send = (base: string, body: unknown, key: string = randomUUID()): Promise<Posted> =>
+    postTo(base + PATH, apiKey, JSON.stringify(body), key)
+  const read = (path: string) => fetch(second + path, { headers: { 'x-api-key': apiKey } })
+  const [key, event] = [randomUUID(), large()]
+
+  const environment = gatewayEnvironment(service)
+  const link = await linkTo(Number(new URL(environment['ATTRIBUTION_NATS_URL'] ?? '').port))
+  let gateway = await launchGateway(service, port, { ATTRIBUTION_NATS_URL: link.url })
+  link.fallSilent()
+  let spooled = await send(second, event, key)
+  while (spooled.status === 503) spooled = await send(second, event, key)
+  await gateway.kill('SIGKILL')
+  process.kill(service.pid('attributor'), 'SIGSTOP')
+  const fill = async (body: () => unknown): Promise<void> => {
+    while ((await send(service.baseUrl, body())).status !== 503);
+  }
+  await fill(() => Array.from({ length: 40 }, large))
+  await fill(large)
+  await fill(wireEvent)
+
+  gateway = await launchGateway(service, port)
+  const meanwhile = await Promise.all([
+    read('/v1/attribution'),
+    read('/readyz?surface=ingestion'),
+    read(`${PATH}/${(JSON.parse(spooled.text) as { invocation_id: string }).invocation_id}`),
+    send(second, large()),
+  ])
+  process.kill(service.pid('attributor'), 'SIGCONT')
+  let later = await send(second, large())
+  while (later.status === 503) later = await send(second, large())
+  const other = await send(second, large(), key)
+  const again = await send(second, event, key)
+  await gateway.kill('SIGKILL')
+
+  expect(spooled.status).toBe(202)
+  expect(meanwhile.map(({ status }) => status)).toEqual([200, 503, 503, 503])
+  expect([later.status, other.status, again.status, again.isReplay, again.text]).toEqual([
+    202,
+    422,
+    202,
+    true,
+    spooled.text,
+  ])
+})

@@ -1,0 +1,454 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { loadPriceBookFile } from '../../internal/attribution/valuation/cost/price-book.js'
+import type { Broker } from '../../internal/broker/connect.js'
+import { COST_BASES, FOOTPRINT_BASES } from '../../internal/records/bases.js'
+import {
+  CONFIDENCE_BANDS,
+  DEGRADATION_STATES,
+  EVIDENCE_BASES,
+  EXPORT_ELIGIBILITIES,
+  FRESHNESSES,
+  OUTPUT_STATES,
+  PATHWAY_CATEGORIES,
+  STAGE_ORIGINS,
+} from '../../internal/records/interpretation.js'
+import { type Ask, askAs } from '../support/ask.js'
+import { attributed, attributedAll, type ShownRecord } from '../support/attributed.js'
+import { faultsOf } from '../support/by-hand.js'
+import { addTenant, command, connectTo, untilKnown } from '../support/instance.js'
+import { untilFirstTraining } from '../support/model-instance.js'
+import { plantedCall, sendPlanted } from '../support/planted-calls.js'
+import { newTenantOfProduct } from '../support/product.js'
+import { type Instance, launchService } from '../support/service.js'
+
+/**
+ * The evidence card on the running pipeline: every value of every closed list is brought about by real events, and every
+ * number of every record that is met is worked out again from what the record shows.
+ */
+
+let service: Instance
+let broker: Broker
+let ask: Ask
+/** A tenant that takes a service only from its directory, names nobody by identity alone, and stays in a region. */
+let strict: Ask
+/** A tenant whose calls a model can learn from; its calls are sent and counted while other tests run. */
+let learning: Promise<{ readonly learner: Ask; readonly tenantId: string }>
+/** Every record that was met. */
+const met: ShownRecord[] = []
+
+beforeAll(async () => {
+  service = await newTenantOfProduct()
+  broker = await connectTo(service)
+  ask = askAs(service.baseUrl, { 'x-api-key': service.credentials.api_key })
+  const settings = {
+    require_directory: true,
+    owner_fallback: 'unassigned',
+    residency_region: 'eu-central-1',
+    stage_b_enabled: false,
+  } as const
+  learning = plantLearner()
+  // The test that awaits it reports its failure.
+  learning.catch(() => undefined)
+  const { apiKey } = await addTenant(broker, service, settings)
+  await untilKnown(service.baseUrl, apiKey)
+  strict = askAs(service.baseUrl, { 'x-api-key': apiKey })
+
+  const services = '/api/v1/directory/services'
+  await ask('POST', services, { name: 'checkout', owner: 'team-shop', aliases: ['checkout-v2'] })
+  await strict('POST', services, { name: 'checkout', owner: 'team-shop' })
+  await ask('POST', '/api/v1/directory/identities', { name: 'bot-7', owner: 'team-bots', service: 'crawler' })
+  await ask('POST', '/api/v1/directory/identities', { name: 'ada', owner: 'team-ada' })
+  await strict('POST', '/api/v1/pools', {
+    name: 'shared-proxy',
+    owner: 'team-platform',
+    rules: [{ ingestion_layer: 'proxy' }],
+  })
+  await ask('POST', '/api/v1/prices', {
+    provider: 'mistral',
+    model: 'mistral-large-latest',
+    valid_from: '2026-01-01T00:00:00Z',
+    usd_per_million: { input_tokens: '1.25', output_tokens: '3.333333' },
+  })
+  // All of them have come to the attributor when the last ones have.
+  await until(ask, { attributed_identity: 'bot-7' }, ({ service: name }) => name === 'crawler')
+  await until(strict, { ingestion_layer: 'proxy' }, ({ service: name }) => name === 'shared-proxy')
+  await until(ask, MISTRAL, ({ cost_basis }) => cost_basis === 'tenant_price')
+})
+afterAll(async () => {
+  await broker.close()
+})
+
+const HOUR_MS = 60 * 60 * 1000
+/** A full hour: the baseline counts the calls before the hour's end. */
+const START_MS = Math.floor(Date.now() / HOUR_MS - 3) * HOUR_MS
+
+async function plantLearner() {
+  const { id: tenantId, apiKey } = await addTenant(broker, service)
+  await untilKnown(service.baseUrl, apiKey)
+  const learner = askAs(service.baseUrl, { 'x-api-key': apiKey })
+  await untilFirstTraining(broker, tenantId)
+  await sendPlanted(learner, 6_000, START_MS)
+  return { learner, tenantId }
+}
+
+const TOKENS = { input_tokens: 1200, output_tokens: 250 }
+const MISTRAL = { ...TOKENS, provider: 'mistral', requested_model: 'mistral-large-latest' }
+const now = () => ({ ...TOKENS, ingestion_timestamp: new Date().toISOString() })
+
+async function until(as: Ask, call: object, shows: (record: ShownRecord) => boolean): Promise<void> {
+  for (const end = Date.now() + 120_000; !shows(await attributed(as, { ...call })); )
+    expect(Date.now()).toBeLessThan(end)
+}
+
+/** The record of a new call. */
+async function recordOf(stated: object, as = ask): Promise<ShownRecord> {
+  const record = await attributed(as, { ...now(), ...stated })
+  met.push(record)
+  return record
+}
+
+async function shownAgain(id: string, shows: (record: ShownRecord) => boolean = () => true): Promise<ShownRecord> {
+  for (;;) {
+    const { json } = await ask('GET', `/v1/attribution/${id}`)
+    if (shows(json)) {
+      met.push(json)
+      return json
+    }
+    await sleep(20)
+  }
+}
+
+const card = (evidence_basis: string, confidence: number, export_eligibility = 'eligible') => ({
+  interpretation: { evidence_basis, confidence, export_eligibility },
+})
+const SERVED = { attributed_service: 'checkout-v2' }
+
+describe('the confidence table', () => {
+  test('a stated identity and service have confidence 0.95; the alias gives the service, the directory the owner', async () => {
+    expect(await recordOf({ ...SERVED, attributed_identity: 'ada' })).toMatchObject({
+      service: 'checkout',
+      owner: 'team-shop',
+      output_state: 'deterministically_resolved',
+      ...card('identity_and_service_resolved', 0.95),
+      explanation: { evidence: { service_from: 'directory_alias', owner_from: 'directory_service' } },
+    })
+  })
+
+  test('a stated service has confidence 0.90', async () => {
+    expect(await recordOf(SERVED)).toMatchObject({ service: 'checkout', ...card('service_resolved', 0.9) })
+  })
+
+  test('an identity that the directory maps has confidence 0.85', async () => {
+    expect(await recordOf({ attributed_identity: 'bot-7' })).toMatchObject({
+      service: 'crawler',
+      owner: 'team-bots',
+      ...card('identity_resolved', 0.85),
+    })
+  })
+
+  test('a service from another event of the trace has confidence 0.82, whichever event comes first', async () => {
+    const trace_id = randomUUID()
+    const before = await recordOf({ trace_id })
+    await recordOf({ ...SERVED, trace_id })
+
+    const after = { service: 'checkout', owner: 'team-shop', ...card('trace_correlated', 0.82) }
+    expect(await recordOf({ trace_id })).toMatchObject(after)
+    expect(await shownAgain(before.id, ({ service: name }) => name === 'checkout')).toMatchObject(after)
+  })
+
+  test('the default service of a credential has confidence 0.80', async () => {
+    const made = await ask('POST', '/api/v1/api-keys', { name: 'Jobs', scopes: ['read:attribution'] })
+    await ask('POST', '/api/v1/directory/principals', { principal_id: made.json.id, service: 'batch-jobs' })
+    const asJobs = askAs(service.baseUrl, { 'x-api-key': made.json.secret })
+    await untilKnown(service.baseUrl, made.json.secret)
+    await until(asJobs, {}, ({ service: name }) => name === 'batch-jobs')
+
+    expect(await recordOf({}, asJobs)).toMatchObject({ service: 'batch-jobs', ...card('principal_resolved', 0.8) })
+  })
+
+  test('a service that is missing in a required directory has confidence 0.70, no eligibility and no owner', async () => {
+    expect(await recordOf({ attributed_service: 'rogue', attributed_identity: 'eve' }, strict)).toMatchObject({
+      service: 'rogue',
+      owner: 'unassigned',
+      ...card('service_declared', 0.7, 'below_floor'),
+    })
+  })
+
+  test('an identity that the directory does not know resolves nothing', async () => {
+    const { interpretation } = await recordOf({ attributed_identity: 'nobody@example.com' }, strict)
+    expect(interpretation.stage_origin).toBe('stage_c')
+  })
+
+  test('the owner is the team of the identity, else the identity itself', async () => {
+    const unlisted = { attributed_service: 'unlisted' }
+    expect(await recordOf({ ...unlisted, attributed_identity: 'ada' })).toMatchObject({ owner: 'team-ada' })
+    expect(await recordOf({ ...unlisted, attributed_identity: 'eve' })).toMatchObject({ owner: 'eve' })
+    expect(await recordOf(unlisted)).toMatchObject({ owner: 'unassigned' })
+  })
+
+  test.concurrent.each([
+    [0.95, 0.95, 'chargeback_ready'],
+    [0.8, 0.8, 'chargeback_ready'],
+    [0.7999, 0.7999, 'provisional'],
+    [0.5, 0.5, 'provisional'],
+    [0.4999, 0.4999, 'estimated'],
+    [0, 0, 'estimated'],
+  ])(
+    'confidence is capped by the producer’s attribution_confidence %s',
+    async (attribution_confidence, confidence, band) => {
+      const stated = { ...SERVED, attributed_identity: 'ada', attribution_confidence }
+      expect(await recordOf(stated)).toMatchObject({ interpretation: { confidence, confidence_band: band } })
+    },
+  )
+})
+
+describe('allocation of calls without a name', () => {
+  test('a call without a name goes to the pool of the matching rule, with confidence 0.30', async () => {
+    expect(await recordOf({ ingestion_layer: 'proxy' }, strict)).toMatchObject({
+      service: 'shared-proxy',
+      owner: 'team-platform',
+      output_state: 'allocated',
+      ...card('allocation_policy', 0.3, 'below_floor'),
+      explanation: { evidence: { rule: { ingestion_layer: 'proxy' } }, allocation: { pool: 'shared-proxy' } },
+    })
+  })
+
+  test('a call without a name and a matching rule goes to the default pool', async () => {
+    expect(await recordOf({ ingestion_layer: 'sdk' }, strict)).toMatchObject({
+      service: 'unallocated',
+      output_state: 'unresolved',
+      ...card('default_pool', 0.1, 'below_floor'),
+    })
+  })
+})
+
+describe('pathways', () => {
+  test.concurrent.each([
+    ['application_direct', { ingestion_layer: 'application' }],
+    ['gateway_mediated', { ingestion_layer: 'gateway' }],
+    ['proxy_mediated', { ingestion_layer: 'proxy' }],
+    ['connector_import', { ingestion_layer: 'connector' }],
+    ['other', { ingestion_layer: 'something-else' }],
+    ['batch', { ingestion_layer: 'gateway', service_tier: 'batch' }],
+    ['agent_workflow', { ingestion_layer: 'gateway', trace_id: 'workflow', parent_span_id: '1' }],
+  ])('%s', async (pathway_category, stated) => {
+    expect(await recordOf({ ...SERVED, ...stated })).toMatchObject({ pathway_category })
+  })
+})
+
+describe('freshness', () => {
+  const ago = (ms: number) => new Date(Date.now() - ms).toISOString()
+
+  test('an event is fresh within an hour of its time and source_stale after it', async () => {
+    const fresh = await recordOf({ ...SERVED, ingestion_timestamp: ago(3_500_000) })
+    const stale = await recordOf({ ...SERVED, ingestion_timestamp: ago(3_700_000) })
+
+    expect(fresh.interpretation.freshness).toBe('fresh')
+    expect(stale.interpretation.freshness).toBe('source_stale')
+  })
+
+  test('a record is index_stale when the mirror of the directory lags by more than --index-stale-seconds', async () => {
+    const hasty = await launchService({ args: ['--index-stale-seconds', '0'] })
+    const asHasty = askAs(hasty.baseUrl, { 'x-api-key': hasty.credentials.api_key })
+    const record = await recordOf({ attributed_service: 'checkout' }, asHasty)
+    await hasty.stop()
+
+    expect(record).toMatchObject({ service: 'checkout', interpretation: { freshness: 'index_stale' } })
+  })
+})
+
+describe('cost', () => {
+  test.concurrent.each([
+    ['client_estimate', '0.0123', { estimated_cost_usd: '0.0123' }],
+    ['client_estimate', '0.5', { estimated_cost_usd: '0.5', requested_model: 'in-house' }],
+    ['tenant_price', '0.00233333325', MISTRAL],
+    ['price_book', '0.0055', { provider: 'openai', requested_model: 'gpt-4o' }],
+    ['local_cache', '0', { served_from_cache: true, estimated_cost_usd: '1' }],
+    ['unpriced', '0', { requested_model: 'in-house' }],
+    ['unpriced', '0', { output_tokens: undefined }],
+  ])('%s %s', async (cost_basis, cost_usd, stated) => {
+    expect(await recordOf({ ...SERVED, ...stated })).toMatchObject({ cost_basis, cost_usd })
+  })
+
+  test('a client estimate is shown with the price-book cost and their difference', async () => {
+    const { explanation } = await recordOf({ ...SERVED, estimated_cost_usd: '0.005' })
+    expect(explanation.cost).toMatchObject({
+      total_usd: '0.005',
+      price_usd: '0.0055',
+      estimate_difference_usd: '-0.0005',
+    })
+  })
+
+  test('an unpriced record gives the reason and is not eligible', async () => {
+    const record = await recordOf({ ...SERVED, requested_model: 'in-house' })
+    expect(record).toMatchObject({
+      interpretation: { export_eligibility: 'unpriced', confidence: 0.9 },
+      explanation: { cost: { details: { reason: 'unknown_model' } } },
+    })
+  })
+})
+
+describe('energy and carbon', () => {
+  test.concurrent.each([
+    ['measured', 'measured', { energy_wh: '1.5', carbon_gco2e: '0.7' }],
+    ['measured', 'modelled', { energy_wh: '1.5', region: 'eu-north-1' }],
+    ['measured', 'unknown', { energy_wh: '1.5', region: 'mars' }],
+    ['modelled', 'measured', { carbon_gco2e: '0.1' }],
+    ['modelled', 'modelled', { latency_ms: 900 }],
+    ['modelled', 'unknown', { region: 'mars' }],
+    ['unknown', 'unknown', { requested_model: 'in-house', estimated_cost_usd: '1' }],
+    ['unknown', 'measured', { requested_model: 'in-house', carbon_gco2e: '0.1' }],
+  ])(
+    '%s energy, %s carbon; confidence and eligibility of the attribution are untouched',
+    async (energy_basis, carbon_basis, stated) => {
+      const record = await recordOf({ ...SERVED, estimated_cost_usd: '1', ...stated })
+      expect(record).toMatchObject({ energy_basis, carbon_basis, ...card('service_resolved', 0.9) })
+    },
+  )
+})
+
+describe('eligibility', () => {
+  test('a call of another region is residency_restricted', async () => {
+    const record = await recordOf({ attributed_service: 'checkout', region: 'us-east-1' }, strict)
+    expect(record).toMatchObject(card('service_resolved', 0.9, 'residency_restricted'))
+  })
+
+  test('a disputed record is not eligible, and an overridden one has the basis manual_override', async () => {
+    const record = await recordOf(SERVED)
+    await ask('POST', `/v1/attribution/${record.id}/dispute`, { reason: 'This is not our job.' })
+    expect(await shownAgain(record.id)).toMatchObject({
+      output_state: 'disputed',
+      ...card('service_resolved', 0.9, 'disputed'),
+    })
+
+    await ask('DELETE', `/v1/attribution/${record.id}/dispute`)
+    await ask('POST', `/v1/attribution/${record.id}/override`, { service: 'a', owner: 'b', reason: 'c' })
+    expect(await shownAgain(record.id)).toMatchObject({
+      service: 'a',
+      owner: 'b',
+      output_state: 'overridden',
+      ...card('manual_override', 0.95),
+    })
+  })
+})
+
+describe('inference', () => {
+  let learner: Ask
+  let tenantId = ''
+  const model = async (...args: string[]) => {
+    const { code, lines } = await command(service, ['model', ...args])
+    expect([code, lines]).toEqual([0, lines])
+    return lines
+  }
+  const train = async (seed: string): Promise<void> => {
+    expect(JSON.parse((await model('train', '--tenant', tenantId, '--seed', seed, '--json'))[0] ?? '')).toMatchObject({
+      outcome: 'promoted',
+    })
+  }
+  const untilState = (state: string) =>
+    until(
+      learner,
+      plantedCall(1, START_MS, false).call,
+      ({ interpretation }) => interpretation.degradation_state === state,
+    )
+
+  test('inference by the baseline is advisory', async () => {
+    ;({ learner, tenantId } = await learning)
+    const { call } = plantedCall(1, START_MS, false)
+    // What the calls before were counted from is used again for a while.
+    await until(learner, call, ({ interpretation }) => interpretation.evidence_basis === 'heuristic_baseline')
+
+    expect(await recordOf(call, learner)).toMatchObject({
+      output_state: 'inferred',
+      interpretation: {
+        stage_origin: 'stage_b',
+        evidence_basis: 'heuristic_baseline',
+        degradation_state: 'degraded_serving',
+        export_eligibility: 'advisory',
+      },
+    })
+  })
+
+  test('inference uses the validated model, the previous one after a recall, and none when disabled', async () => {
+    await train('1')
+    await untilState('none')
+    const inferred = await recordOf(plantedCall(2, START_MS, false).call, learner)
+    expect(inferred).toMatchObject({
+      output_state: 'inferred',
+      interpretation: { evidence_basis: 'trained_inference', degradation_state: 'none' },
+    })
+
+    await train('2')
+    const { data } = (await learner('GET', '/v1/models')).json
+    await model('recall', data[0].id)
+    await untilState('model_recalled')
+    expect(await recordOf(plantedCall(2, START_MS, false).call, learner)).toMatchObject({
+      interpretation: { evidence_basis: 'trained_inference', model_version: data[1].id },
+    })
+
+    await learner('PATCH', '/api/v1/settings', { stage_b_enabled: false })
+    await untilState('disabled')
+    await recordOf(plantedCall(2, START_MS, false).call, learner)
+  }, 240_000)
+})
+
+test('a hundred and fifty varied calls match a calculation by hand, to the last digit', async () => {
+  const book = loadPriceBookFile()
+  const rows = book.models.filter(
+    ({ region, input, output }) => region === undefined && input !== undefined && output !== undefined,
+  )
+  const calls = Array.from({ length: 150 }, (_, i) => {
+    const row = rows[(i * 997) % rows.length]
+    const input = (i * 7919) % 400_000
+    const cached = i % 3 === 0 ? Math.floor(input / 3) : undefined
+    const written = i % 4 === 0 ? Math.floor(input / 5) : undefined
+    const output = 1 + ((i * 104_729) % 9_000)
+    return {
+      ...SERVED,
+      provider: row?.provider,
+      requested_model: row?.model,
+      input_tokens: input,
+      output_tokens: output,
+      cached_input_tokens: cached,
+      cache_write_tokens: written,
+      cache_write_ttl_seconds: i % 8 === 0 ? 3_600 : undefined,
+      reasoning_tokens: i % 5 === 0 ? Math.floor(output / 2) : undefined,
+      latency_ms: i % 2 === 0 ? (i * 613) % 60_000 : undefined,
+      region: ['eu', 'us', 'eu-north-1', undefined][i % 4],
+      service_tier: (['batch', 'priority', 'flex'] as const)[i % 13],
+      estimated_cost_usd: i % 10 === 0 ? `0.0${i}1` : undefined,
+      ingestion_timestamp: new Date(Date.UTC(2026, i % 10, 1 + (i % 28), i % 24)).toISOString(),
+      attribution_confidence: i % 6 === 0 ? 0.57 : undefined,
+    }
+  })
+  const records = await attributedAll(ask, calls)
+  met.push(...records)
+
+  expect(records.filter(({ cost_basis }) => cost_basis === 'price_book').length).toBeGreaterThan(90)
+  expect(records.filter(({ energy_basis }) => energy_basis === 'modelled').length).toBeGreaterThan(40)
+  expect(records.flatMap(faultsOf)).toEqual([])
+})
+
+describe('of all records that were met', () => {
+  test('every number of every record matches a calculation by hand', () => {
+    expect(met.flatMap(faultsOf)).toEqual([])
+  })
+
+  test.each<[string, readonly string[], (record: ShownRecord) => string]>([
+    ['evidence basis', EVIDENCE_BASES, ({ interpretation }) => interpretation.evidence_basis],
+    ['stage', STAGE_ORIGINS, ({ interpretation }) => interpretation.stage_origin],
+    ['band', CONFIDENCE_BANDS, ({ interpretation }) => interpretation.confidence_band],
+    ['degradation state', DEGRADATION_STATES, ({ interpretation }) => interpretation.degradation_state],
+    ['freshness', FRESHNESSES, ({ interpretation }) => interpretation.freshness],
+    ['export eligibility', EXPORT_ELIGIBILITIES, ({ interpretation }) => interpretation.export_eligibility],
+    ['output state', OUTPUT_STATES, ({ output_state }) => output_state],
+    ['pathway', PATHWAY_CATEGORIES, ({ pathway_category }) => pathway_category],
+    ['cost basis', COST_BASES, ({ cost_basis }) => cost_basis],
+    ['energy basis', FOOTPRINT_BASES, ({ energy_basis }) => energy_basis],
+    ['carbon basis', FOOTPRINT_BASES, ({ carbon_basis }) => carbon_basis],
+  ])('the records show every %s of its closed list, and no other', (_, all, shownOf) => {
+    expect([...new Set(met.map(shownOf))].sort()).toEqual([...all].sort())
+  })
+})

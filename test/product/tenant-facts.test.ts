@@ -1,0 +1,81 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { beforeAll, expect, test } from 'vitest'
+import { type Ask, askAs } from '../support/ask.js'
+import { wireEvent } from '../support/gateway.js'
+import { newTenantOfProduct } from '../support/product.js'
+import type { Instance } from '../support/service.js'
+
+/** What a tenant tells of itself by the API counts for the calls that come next, without a restart. */
+
+let service: Instance
+let ask: Ask
+
+beforeAll(async () => {
+  service = await newTenantOfProduct()
+  ask = askAs(service.baseUrl, { 'x-api-key': service.credentials.api_key })
+})
+
+// biome-ignore lint/suspicious/noExplicitAny: the contract is what is being checked
+async function attributed(stated: Record<string, unknown>): Promise<any> {
+  const taken = await ask('POST', '/api/v1/invocations', wireEvent({ event_id: randomUUID(), ...stated }))
+  expect(taken.status).toBe(202)
+  const path = `/v1/attribution/${taken.json.invocation_id.replace('inv_', 'attr_')}`
+  for (;;) {
+    const { status, json } = await ask('GET', path)
+    if (status === 200) return json
+    await sleep(20)
+  }
+}
+
+/** The attributor hears of a change within milliseconds: events are sent until one shows it. */
+async function untilAttributed(stated: Record<string, unknown>, shows: Record<string, unknown>): Promise<void> {
+  for (const until = Date.now() + 60_000; Date.now() < until; ) {
+    const record = await attributed(stated)
+    if (Object.entries(shows).every(([member, value]) => record[member] === value)) return
+  }
+  expect(await attributed(stated)).toMatchObject(shows)
+}
+
+test('a service is attributed by its directory entry: by alias, to its owner, and to a new owner', async () => {
+  const asAlias = { attributed_service: 'checkout-v2', attributed_identity: 'ada@example.com' }
+  expect(await attributed(asAlias)).toMatchObject({ service: 'checkout-v2', owner: 'ada@example.com' })
+
+  const services = '/api/v1/directory/services'
+  const { json } = await ask('POST', services, { name: 'checkout', owner: 'team-shop', aliases: ['checkout-v2'] })
+  await untilAttributed(asAlias, { service: 'checkout', owner: 'team-shop' })
+
+  await ask('PATCH', `${services}/${json.id}`, { owner: 'team-pay' })
+  await untilAttributed(asAlias, { service: 'checkout', owner: 'team-pay' })
+
+  await ask('DELETE', `${services}/${json.id}`)
+  await untilAttributed(asAlias, { service: 'checkout-v2', owner: 'ada@example.com' })
+})
+
+test('an identity or credential that is mapped to one service resolves calls without a service', async () => {
+  const identified = { attributed_service: undefined, attributed_identity: 'bot-7' }
+  await ask('POST', '/api/v1/directory/identities', { name: 'bot-7', owner: 'team-bots', service: 'crawler' })
+  await untilAttributed(identified, { service: 'crawler', owner: 'team-bots' })
+
+  const key = `key_${service.credentials.api_key.split('_')[2]}`
+  await ask('POST', '/api/v1/directory/principals', { principal_id: key, service: 'batch-jobs' })
+  const unstated = { attributed_service: undefined, attributed_identity: undefined }
+  await untilAttributed(unstated, { service: 'batch-jobs', output_state: 'deterministically_resolved' })
+})
+
+test('a negotiated price applies until it is deleted, and the explanation shows it', async () => {
+  const event = { requested_model: 'o3', input_tokens: 1_000_000, output_tokens: 0 }
+  const { json } = await ask('POST', '/api/v1/prices', {
+    provider: 'openai',
+    model: 'o3',
+    valid_from: '2026-01-01T00:00:00Z',
+    usd_per_million: { input_tokens: '0.123', output_tokens: '1' },
+  })
+  await untilAttributed(event, { cost_usd: '0.123', cost_basis: 'tenant_price' })
+  expect(await attributed(event)).toMatchObject({
+    explanation: { cost: { basis: 'tenant_price', lines: [{ part: 'input', rate_usd_per_million: '0.123' }] } },
+  })
+
+  await ask('DELETE', `/api/v1/prices/${json.id}`)
+  await untilAttributed(event, { cost_basis: 'price_book' })
+})

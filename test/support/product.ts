@@ -1,0 +1,50 @@
+/** The one running instance that the tests of `test/product` share: started once per worker, with a tenant per file. */
+import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import { bootstrapTenant, type Credentials } from '../../internal/local/supervisor/bootstrap.js'
+import { openInstance } from '../../internal/local/supervisor/instance.js'
+import { readMasterKeys } from '../../internal/secrets/master-keys.js'
+import { connectTo, untilKnown } from './instance.js'
+import { type Instance, launchService, type RunningService } from './service.js'
+
+/** Of each class: these tests are about something other than limits. */
+export const REQUESTS_PER_SECOND = 100_000
+const RATES = ['ingest', 'read', 'report', 'control', 'token'].flatMap((name) => [
+  `--rate-${name}`,
+  String(REQUESTS_PER_SECOND),
+])
+
+let instance: Promise<RunningService> | undefined
+
+/**
+ * A new tenant of the shared instance, with credentials as the first tenant of an instance has them. Its caller must not
+ * stop a process, change what all tenants share, or count what other tenants do.
+ */
+export async function newTenantOfProduct(): Promise<Instance> {
+  instance ??= launchService({ args: RATES, isShared: true })
+  const { baseUrl, port, dataDir, pid } = await instance
+  const broker = await connectTo({ dataDir })
+  try {
+    const masterKeys = readMasterKeys({ masterKey: '', masterKeyFile: join(dataDir, 'master.key') })
+    const { files } = openInstance(dataDir, false)
+    const credentialsFile = join(dataDir, `tenant-${randomBytes(4).toString('hex')}.json`)
+    const credentials = await bootstrapTenant(
+      broker,
+      { ...files, credentials: credentialsFile },
+      masterKeys,
+      'production',
+      baseUrl,
+    )
+    await untilKnown(baseUrl, credentials.api_key)
+    await untilTokens(baseUrl, credentials)
+    return { baseUrl, port, dataDir, credentials, pid }
+  } finally {
+    await broker.close()
+  }
+}
+
+/** Resolves once the gateway knows the tenant's OAuth client. */
+async function untilTokens(baseUrl: string, { client_id, client_secret }: Credentials): Promise<void> {
+  const body = new URLSearchParams({ grant_type: 'client_credentials', client_id, client_secret })
+  while (!(await fetch(`${baseUrl}/v1/oauth/token`, { method: 'POST', body })).ok);
+}

@@ -1,0 +1,6 @@
+/** Set-up file of every project: vitest runs it anew before each test file, in a worker that many files share too. */
+import { afterAll } from 'vitest'
+import { closeOpened } from './at-end.js'
+
+// Registered first, so it runs after the hooks of the test file.
+afterAll(closeOpened)

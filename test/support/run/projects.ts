@@ -1,0 +1,72 @@
+/**
+ * The five projects of the suite, in the order in which they start. A worker that is free takes the next file of the
+ * one queue, whatever its project: long files first, so that both workers are busy to the end.
+ */
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
+
+export interface Project {
+  readonly name: 'faults' | 'own-instance' | 'product' | 'engine' | 'unit'
+  /** False: one worker process runs many files, which share its modules and what `support/` starts once per worker. */
+  readonly isolate: boolean
+}
+
+export const PROJECTS: readonly Project[] = [
+  { name: 'faults', isolate: true },
+  { name: 'own-instance', isolate: true },
+  { name: 'product', isolate: false },
+  { name: 'engine', isolate: false },
+  { name: 'unit', isolate: false },
+]
+
+/** The projects of the whole product: each is a folder of `test/`. */
+const FOLDERS = ['faults', 'own-instance', 'product'] as const
+
+/**
+ * The project of a test file: the folder's; elsewhere `unit`, unless the file starts processes by itself or through
+ * `support/`: then `product` for the contract tests, and `engine` (a store, a broker, a command) for the others.
+ *
+ * @param file relative to the root, `test/internal/ids/ids.test.ts`
+ */
+export function projectOf(file: string): Project['name'] {
+  const folder = FOLDERS.find((name) => file.startsWith(`test/${name}/`))
+  if (folder !== undefined) return folder
+  if (!startsProcesses(file)) return 'unit'
+  return file.startsWith('test/contract/') ? 'product' : 'engine'
+}
+
+export const testFiles = (): string[] =>
+  readdirSync(join(ROOT, 'test'), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.test.ts'))
+    .map((file) => `test/${file}`)
+    .sort()
+
+const IMPORT = /^(?:import|export)\s+(?!type\b)(?:[\w$*\s{},]*?\s*from\s*)?['"]([^'"]+)['"]/gm
+const known = new Map<string, boolean>()
+
+/** Whether a file of `test/` imports `node:child_process` by value, directly or through other files of `test/`. */
+function startsProcesses(file: string): boolean {
+  const found = known.get(file)
+  if (found !== undefined) return found
+  known.set(file, false)
+  const path = join(ROOT, file)
+  const starts =
+    existsSync(path) &&
+    [...readFileSync(path, 'utf8').matchAll(IMPORT)].some(([, specifier = '']) => {
+      if (specifier === 'node:child_process') return true
+      if (!specifier.startsWith('.')) return false
+      const imported = relative(ROOT, join(dirname(path), specifier.replace(/\.js$/, '.ts')))
+      return imported.startsWith('test/') && startsProcesses(imported)
+    })
+  known.set(file, starts)
+  return starts
+}
+
+export const SECONDS_FILE = join(ROOT, 'test/support/run/seconds.data.json')
+const seconds = JSON.parse(readFileSync(SECONDS_FILE, 'utf8')) as Readonly<Record<string, number>>
+
+/** Seconds that a file took when they were last noted. Files of under two seconds are not noted. */
+export const secondsOf = (file: string): number => seconds[file] ?? 1

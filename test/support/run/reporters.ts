@@ -1,0 +1,61 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import type { Reporter, TestModule } from 'vitest/node'
+import { PROJECTS, SECONDS_FILE } from './projects.js'
+
+const SHOWN = 20
+const NOTED_SECONDS_MIN = 2
+
+/** Names each test that passed only when it was repeated: a fault of the product or of the test, to be looked into. */
+export const flakyTests: Reporter = {
+  onTestRunEnd(modules: readonly TestModule[]): void {
+    for (const module of modules) {
+      for (const test of module.children.allTests('passed')) {
+        if (!test.diagnostic()?.flaky) continue
+        console.log(`FLAKY  ${module.relativeModuleId} > ${test.fullName}`)
+        for (const { stack, message, cause } of test.result().errors ?? []) {
+          console.log(stack ?? message)
+          // fast-check puts the failure itself into the cause.
+          if (cause !== undefined) console.log('caused by', cause)
+        }
+      }
+    }
+  },
+}
+
+const secondsOf = (module: TestModule): number => {
+  const { prepareDuration, environmentSetupDuration, setupDuration, collectDuration, duration } = module.diagnostic()
+  return (prepareDuration + environmentSetupDuration + setupDuration + collectDuration + duration) / 1_000
+}
+
+/**
+ * Prints the slowest files and the time of each project: its files' seconds added up, whichever worker ran them.
+ * ATTRIBUTION_RENEW_SECONDS=1 notes the seconds by which the next runs are ordered.
+ */
+export const slowestFiles: Reporter = {
+  onTestRunEnd(modules: readonly TestModule[]): void {
+    const timed = modules
+      .map((module) => ({ file: module.relativeModuleId, project: module.project.name, seconds: secondsOf(module) }))
+      .sort((a, b) => b.seconds - a.seconds)
+    if (timed.length < SHOWN) return
+
+    console.log('\nSlowest files')
+    for (const { file, seconds } of timed.slice(0, SHOWN)) console.log(`${seconds.toFixed(1).padStart(8)} s  ${file}`)
+    console.log('\nProjects')
+    for (const { name } of PROJECTS) {
+      const own = timed.filter(({ project }) => project === name)
+      const total = own.reduce((sum, { seconds }) => sum + seconds, 0)
+      if (own.length > 0) console.log(`${total.toFixed(1).padStart(8)} s  ${name} (${own.length} files)`)
+    }
+    if (process.env['ATTRIBUTION_RENEW_SECONDS'] !== undefined) noteSeconds(timed)
+  },
+}
+
+function noteSeconds(timed: readonly { readonly file: string; readonly seconds: number }[]): void {
+  const before = JSON.parse(readFileSync(SECONDS_FILE, 'utf8')) as Record<string, number>
+  for (const { file, seconds } of timed) {
+    delete before[file]
+    if (seconds >= NOTED_SECONDS_MIN) before[file] = Math.round(seconds)
+  }
+  const sorted = Object.fromEntries(Object.entries(before).sort(([, a], [, b]) => b - a))
+  writeFileSync(SECONDS_FILE, `${JSON.stringify(sorted, null, 2)}\n`)
+}
