@@ -77,7 +77,7 @@ export function parseBook(text: string): ParsedBook {
   try {
     json = JSON.parse(text)
   } catch {
-    return { kind: 'invalid', problems: ['it is not JSON'] }
+    return { kind: 'invalid', problems: ['invalid JSON'] }
   }
   const parsed = bookFile.safeParse(json)
   if (!parsed.success) {
@@ -109,12 +109,12 @@ function disorders({ models, history }: PriceBookFile): string[] {
   const ofRows = models.flatMap(({ tiers: above = [], bands = [], ...each }) =>
     rises(above.map((tier) => tier.above)) && rises(bands.flatMap(({ over, up_to }) => [over + 0.5, up_to]))
       ? []
-      : [`${rowName(each)}: thresholds and bands must rise`],
+      : [`${rowName(each)}: thresholds and bands must be ascending`],
   )
   const ofPeriods = history.flatMap(({ provider, models: names, periods }) =>
     rises(periods.map(({ from }) => Date.parse(from))) && periods.every(({ from, to }) => to === undefined || to > from)
       ? []
-      : [`history of ${provider}/${names[0]}: periods must follow one another`],
+      : [`history of ${provider}/${names[0]}: periods must be ascending`],
   )
   return [...ofRows, ...ofPeriods]
 }
