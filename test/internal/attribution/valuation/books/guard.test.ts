@@ -202,7 +202,11 @@ describe('a file', () => {
     ['no day', bookOf([priceRow('m', '1', '2')], { as_of: '2026-13-01' }), 'as_of: '],
     ['no rows', bookOf([]), 'models: '],
     ['a row twice', bookOf([priceRow('m', '1', '2'), priceRow('M', '1', '2')]), 'openai/m is a duplicate'],
-    ['thresholds that fall', bookOf([priceRow('m', '1', '2', { tiers: [{ above: 2 }, { above: 1 }] })]), 'must be ascending'],
+    [
+      'thresholds that fall',
+      bookOf([priceRow('m', '1', '2', { tiers: [{ above: 2 }, { above: 1 }] })]),
+      'must be ascending',
+    ],
     [
       'periods that fall',
       bookOf([priceRow('m', '1', '2')], {
