@@ -5,14 +5,15 @@ import type { EventType } from '../events/contract.js'
 import { eventId, type NewEvent, storedText } from '../events/event.js'
 import type { TenantIds } from '../ids/ids.js'
 
-/** An event on its way, as it is kept under its key: written down before it is told, so that it is told once. */
+/** An event under its key in the bucket: stored before the event is published, so that the event is emitted once. */
 interface Announcement {
   readonly subject: string
   readonly id: string
   readonly text: string
   readonly plannedMs: number
-  /** The last message of the subject by then: the event can only be behind it. */
+  /** Sequence of the subject's last message at that time: the event can only come after it. */
   readonly after: number
+  /** Whether the event was published. The name is stored. */
   readonly isTold: boolean
 }
 
@@ -20,24 +21,24 @@ export interface AnnounceDeps {
   /** announcements */
   readonly bucket: KV
   readonly idsOf: (tenantId: string) => TenantIds
-  /** @throws when the broker did not store it */
+  /** @throws when the broker did not store the message */
   readonly store: (subject: string, text: string, messageId: string) => Promise<void>
-  /** The last message of a subject of EVENTS; 0 without one. */
+  /** Sequence of the last message of a subject of EVENTS; 0 without one. */
   readonly lastSequence: (subject: string) => Promise<number>
-  /** Whether a message behind another holds an event. */
+  /** Whether a message after a sequence holds the event. */
   readonly isStored: (subject: string, after: number, eventId: string) => Promise<boolean>
   readonly clock: () => number
 }
 
-/** After that long the stream may no longer know a repeat by its message id (streams/events.ts). */
+/** After this time the stream may no longer recognize a duplicate by its message id (streams/events.ts). */
 const REPEAT_KNOWN_MS = 60_000
 
 /**
- * Tells of something once, however many processes see it and whenever one of them dies: what is told is fixed by
- * compare-and-set first.
+ * Emits an event exactly once, however many sentinels detect its occasion and whenever one of them crashes: the content of
+ * the event is first fixed by compare-and-set.
  *
- * @param key of the occasion in the bucket; kept for as long as the occasion may be seen again
- * @returns once it is told, by whomever
+ * @param key of the occasion in the bucket; stored for as long as the occasion may be detected again
+ * @returns once the event is published, by any sentinel
  */
 export async function announceOnce<T extends EventType>(
   key: string,
@@ -60,14 +61,14 @@ export async function announceOnce<T extends EventType>(
     }
   }
   if (planned.isTold) return
-  const mayBeForgotten = !isMine && clock() - planned.plannedMs > REPEAT_KNOWN_MS
-  if (!mayBeForgotten || !(await deps.isStored(planned.subject, planned.after, planned.id))) {
+  const mayBeUnknown = !isMine && clock() - planned.plannedMs > REPEAT_KNOWN_MS
+  if (!mayBeUnknown || !(await deps.isStored(planned.subject, planned.after, planned.id))) {
     await deps.store(planned.subject, planned.text, planned.id)
   }
   try {
     await bucket.update(key, JSON.stringify({ ...planned, isTold: true }), revision)
   } catch (cause) {
-    if (!isLostRace(cause)) throw cause // another has told it as well: the same message
+    if (!isLostRace(cause)) throw cause // another sentinel has published the same message
   }
 }
 
@@ -81,7 +82,7 @@ async function plan<T extends EventType>(
   return { subject, id, text: storedText(id, event), plannedMs: clock(), after, isTold: false }
 }
 
-/** Whether an occasion was told, or is about to be: nothing needs to be worked out for it. */
+/** Whether the event of an occasion was published, so that the occasion needs no further check. */
 export async function isAnnounced(key: string, { bucket }: Pick<AnnounceDeps, 'bucket'>): Promise<boolean> {
   const entry = await bucket.get(key)
   return entry?.operation === 'PUT' && entry.json<Announcement>().isTold

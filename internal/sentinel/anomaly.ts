@@ -1,23 +1,23 @@
 import type { Quantity } from '../units/quantity.js'
 
-/** Whether an hour's spend is out of the ordinary (design section 10): pure. */
+/** Detects anomalous hourly spend (design section 10). Pure. */
 
 export const HOUR_MS = 60 * 60 * 1000
 export const WEEK_MS = 7 * 24 * HOUR_MS
-/** The same hour of so many weeks before. */
+/** The baseline: the same hour in each of the preceding weeks. */
 export const WEEKS = 8
 const WEEKS_MIN = 4
-/** Where there are not that many weeks yet: the hours before. */
+/** The baseline while there are fewer weeks of history: the preceding hours. */
 export const TRAILING_HOURS = 72
 const TRAILING_MIN = 24
 
-/** Spend below this, or less than this above what is expected, is never worth a word: 5 USD. */
+/** Spend below 5 USD, or less than 5 USD above the expected value, is never an anomaly. */
 export const MINIMUM_USD = 5_000_000_000_000_000_000n
-/** Deviations from the baseline at which it is told. */
+/** Anomaly threshold, in robust standard deviations from the baseline. */
 const SCORE_MIN = 6
 /** The median absolute deviation of normal noise is 0.6745 of its standard deviation. */
 const MAD_PER_SIGMA = 6_745n
-/** Noise is taken for a twentieth of the median at least: a flat line is not infinitely sure of itself. */
+/** Lower bound of the noise, as a divisor of the median: with a flat baseline any change would otherwise be an anomaly. */
 const NOISE_PART = 20n
 
 export interface Anomaly {
@@ -28,9 +28,9 @@ export interface Anomaly {
 }
 
 /**
- * @param spent by hour, milliseconds since the epoch of its beginning; hours without spend may be left out
- * @param firstMs the first hour of which anything is known
- * @param hourMs the hour in question
+ * @param spent by start of the hour, milliseconds since the epoch; hours without spend may be missing
+ * @param firstMs the first hour with data
+ * @param hourMs the hour to check
  */
 export function anomalyOf(
   spent: ReadonlyMap<number, Quantity<'USD'>>,
@@ -46,7 +46,7 @@ export function anomalyOf(
   if (above < MINIMUM_USD) return undefined
   const deviation = medianOf(amounts.map((amount) => (amount < median ? median - amount : amount - median)))
   const floor = median / NOISE_PART
-  // A baseline of nothing has no noise to compare with: the minimum stands for it.
+  // A zero baseline has no noise: a tenth of the minimum is used instead.
   const noise = [deviation, floor, MINIMUM_USD / 10n].reduce((most, each) => (each > most ? each : most))
   const score = Number((above * MAD_PER_SIGMA) / (noise * 100n)) / 100
   return score < SCORE_MIN ? undefined : { observed, expected: median as Quantity<'USD'>, score }
@@ -61,7 +61,7 @@ function baselineHours(firstMs: number, hourMs: number): number[] | undefined {
   return trailing.length >= TRAILING_MIN ? trailing : undefined
 }
 
-/** The lower of the two in the middle, of an even number. */
+/** For an even count, the lower of the two middle values. */
 function medianOf(amounts: readonly bigint[]): bigint {
   const sorted = [...amounts].sort((one, other) => (one < other ? -1 : one > other ? 1 : 0))
   return sorted[(sorted.length - 1) >> 1] ?? 0n

@@ -17,7 +17,7 @@ export interface SentinelRoutesDeps extends Omit<BudgetRoutesDeps, 'budgets'> {
   readonly onLost: (cause: unknown) => void
 }
 
-/** The routes of what the sentinel watches: budgets and coverage. */
+/** The routes of budgets and coverage, which the sentinel watches. */
 export async function openSentinelRoutes(deps: SentinelRoutesDeps): Promise<readonly Route[]> {
   const { broker, records, sourcesOf, onLost } = deps
   const budgets = await watchRecords<StoredBudget>(await broker.bucket(BUDGETS), onLost)

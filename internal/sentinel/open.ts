@@ -23,7 +23,7 @@ import { type CoverageReads, readCoverage } from './coverage/routes.js'
 import { retentionCutoff } from './retention.js'
 import { watchBudgets } from './watch-budgets.js'
 import { type CoverageState, type Streaks, watchCoverage } from './watch-coverage.js'
-import { type SpendLook, type SpendScope, watchSpend } from './watch-spend.js'
+import { type SpendProgress, type SpendScope, watchSpend } from './watch-spend.js'
 
 export interface SentinelDeps {
   readonly broker: Broker
@@ -48,7 +48,7 @@ export interface SentinelDeps {
 
 const RETENTION_EVERY_MS = 60 * 60 * 1000
 
-/** What one kind of check does for one tenant. */
+/** One kind of check, per tenant. */
 interface Check {
   readonly what: string
   readonly everyMs: number
@@ -101,7 +101,7 @@ async function watchChecks(deps: SentinelDeps, signal: AbortSignal): Promise<rea
   const budgets = await watchRecords<StoredBudget>(await broker.bucket(BUDGETS), onLost)
   const watermark = await followWatermark(await broker.bucket(CHECKPOINTS), onLost, clock)
   const coverageStates = bucketRecords<CoverageState>(await broker.bucket(COVERAGE_STATES), async () => undefined)
-  const spendLooks = bucketRecords<SpendLook>(await broker.bucket(SPEND_LOOKS), async () => undefined)
+  const spendProgress = bucketRecords<SpendProgress>(await broker.bucket(SPEND_LOOKS), async () => undefined)
   const announcing = await announcements(deps)
   const spend = {
     spend: (tenantId: string, fromMs: number, toMs: number) => spendOf(store, tenantId, fromMs, toMs),
@@ -132,7 +132,7 @@ async function watchChecks(deps: SentinelDeps, signal: AbortSignal): Promise<rea
     {
       what: 'spend',
       everyMs: surveyEveryMs,
-      check: (tenantId) => watchSpend(tenantId, hours, spendLooks, announcing),
+      check: (tenantId) => watchSpend(tenantId, hours, spendProgress, announcing),
     },
     {
       what: 'coverage',

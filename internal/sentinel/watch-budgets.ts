@@ -5,21 +5,21 @@ import { type AnnounceDeps, announceOnce, isAnnounced } from './announce.js'
 import { type BudgetFilter, ceilingOf, countsSinceMs, reachedThresholds, type StoredBudget } from './budgets/budget.js'
 
 export interface BudgetReads {
-  /** What a tenant's calls of a period cost, by owner, service and provider: at once, and right but for moments. */
+  /** Cost of a tenant's calls in a period by owner, service and provider, from the rollups: fast, and briefly inexact. */
   readonly spend: (tenantId: string, fromMs: number, toMs: number) => Promise<Spend[]>
-  /** What the calls that a filter takes cost by the records, all as of one instant. */
+  /** Cost of the calls that match a filter, summed from the records as of one instant. */
   readonly exactSpend: (tenantId: string, fromMs: number, toMs: number, filter: BudgetFilter) => Promise<string>
 }
 
-/** Calls that come late count for the month in which they were made, and are looked for so long into the next. */
+/** How long into the next month late calls are still counted for the month in which they were made. */
 const LATE_MS = 3 * 24 * 60 * 60 * 1000
 
 /**
- * Tells of every threshold that a tenant's budgets have reached: once a budget, month and threshold, in order. A month
- * that had ended when a budget was set, or got another ceiling or filter, is none of its months.
+ * Emits `budget.threshold.crossed` for every threshold that a tenant's budgets have reached: once per budget, month and
+ * threshold, in ascending order. Months that ended before a budget was created, or its ceiling or filter changed, are ignored.
  *
- * The rollups say which budgets may have; a change of a record counts twice in them for some milliseconds, so that what
- * is told is summed up from the records.
+ * The rollups select candidates. They count a changed record twice for some milliseconds, so that the emitted amount is
+ * summed from the records.
  */
 export async function watchBudgets(
   tenantId: string,
@@ -36,7 +36,7 @@ export async function watchBudgets(
     const spend = await reads.spend(tenantId, fromMs, toMs)
     for (const budget of counting) {
       const ceiling = ceilingOf(budget)
-      const seen = sum(spend.filter((each) => isTaken(each, budget.filter)).map(costOf))
+      const seen = sum(spend.filter((each) => isMatch(each, budget.filter)).map(costOf))
       let exact: Quantity<'USD'> | undefined
       for (const threshold of reachedThresholds(seen, ceiling)) {
         const key = `${budget.id}.${name}.${threshold}`
@@ -78,7 +78,7 @@ function monthOf(ms: number): Month {
   return { fromMs: Date.UTC(year, month), toMs: Date.UTC(year, month + 1), name: date.toISOString().slice(0, 7) }
 }
 
-const isTaken = (spend: Spend, { owner, service, provider }: BudgetFilter): boolean =>
+const isMatch = (spend: Spend, { owner, service, provider }: BudgetFilter): boolean =>
   (owner === undefined || spend.owner === owner) &&
   (service === undefined || spend.service === service) &&
   (provider === undefined || spend.provider === provider)

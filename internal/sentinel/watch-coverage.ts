@@ -4,32 +4,32 @@ import { type AnnounceDeps, announceOnce } from './announce.js'
 import { type AwaitedLayer, awaitedLayers, isStillAwaited, type TenantCoverage } from './coverage/awaited-layers.js'
 import { PATHWAYS, type PathwayCoverage } from './coverage/coverage.js'
 
-/** How a pathway stands, as it is kept in the bucket `coverage_states`. */
+/** Coverage state of a pathway in the bucket `coverage_states`. */
 export interface CoverageState {
   readonly isDegraded: boolean
-  /** As the last change tells: when it degraded, or until it was restored. */
+  /** As of the last change: the layers missing when it degraded, or until it was restored. */
   readonly layersMissing: readonly string[]
-  /** What it takes for a pathway that is degraded to be restored; absent where an earlier version has written it. */
+  /** The layers that a degraded pathway waits for; absent when written by an earlier version. */
   readonly awaited?: readonly AwaitedLayer[]
-  /** How often it has changed. */
+  /** Number of changes so far. */
   readonly changes: number
-  /** Whether the last change was told; absent where an earlier version has written it: its announcement knows. */
+  /** Whether the event of the last change was emitted; absent when written by an earlier version: its announcement tells. */
   readonly isAnnounced?: boolean
 }
 
 const NEVER_DEGRADED: CoverageState = { isDegraded: false, layersMissing: [], changes: 0, isAnnounced: true }
 
-/** Looks in a row that must agree before a change counts, so that a layer that comes and goes is no news each time. */
-const LOOKS = 3
+/** Consecutive checks that must agree before a change counts, so that a flapping layer does not emit an event each time. */
+const CHECKS_MIN = 3
 
-/** What a sentinel has seen of a pathway in its last looks. */
-export type Streaks = Map<string, { readonly isDegraded: boolean; readonly looks: number }>
+/** Results of a sentinel's last checks, per pathway. */
+export type Streaks = Map<string, { readonly isDegraded: boolean; readonly checks: number }>
 
 /**
- * Tells when a pathway's coverage degrades and when it is restored: each change once it is kept and before the next is,
- * also when the sentinel that wrote it down died in between.
+ * Emits `coverage.degraded` and `coverage.restored`. Each change is stored first, and its event emitted before the next
+ * change is stored, even if the sentinel crashes in between.
  *
- * @param streaks of this process; another one begins to count anew
+ * @param streaks of this process; a new owner of the tenant starts counting from zero
  */
 export async function watchCoverage(
   tenantId: string,
@@ -38,19 +38,19 @@ export async function watchCoverage(
   states: Records<CoverageState>,
   deps: AnnounceDeps,
 ): Promise<void> {
-  // Also those of which nothing is known any more: they may be degraded.
+  // All pathways, even those without current data: they may be degraded.
   for (const pathway of PATHWAYS) {
     const key = `${tenantId}.${pathway}`
-    const tell = (state: CoverageState) => announce(tenantId, pathway, state, states, deps)
+    const emit = (state: CoverageState) => announce(tenantId, pathway, state, states, deps)
     const state = (await states.read(key)) ?? NEVER_DEGRADED
-    if (!state.isAnnounced) await tell(state)
+    if (!state.isAnnounced) await emit(state)
 
     const awaited = awaitedLayers(state.awaited ?? [], pathway, coverage)
     const isDegraded = awaited.some((layer) => isStillAwaited(layer, pathway, coverage))
     const before = streaks.get(key)
-    const looks = before?.isDegraded === isDegraded ? before.looks + 1 : 1
-    streaks.set(key, { isDegraded, looks })
-    const hasChanged = looks >= LOOKS && state.isDegraded !== isDegraded
+    const checks = before?.isDegraded === isDegraded ? before.checks + 1 : 1
+    streaks.set(key, { isDegraded, checks })
+    const hasChanged = checks >= CHECKS_MIN && state.isDegraded !== isDegraded
     if (!hasChanged && (!state.isDegraded || isDeepStrictEqual(awaited, state.awaited))) continue
 
     if (state === NEVER_DEGRADED) await states.createOnce(key, state)
@@ -58,22 +58,22 @@ export async function watchCoverage(
       if (found.changes !== state.changes) return undefined // another sentinel's change
       return hasChanged ? changed(found, awaited, isDegraded) : { ...found, awaited }
     })
-    if (kept?.isAnnounced === false) await tell(kept)
+    if (kept?.isAnnounced === false) await emit(kept)
   }
 }
 
-/** The state as it is after it has become another. */
+/** The state after a change. */
 function changed(
   { layersMissing, changes }: CoverageState,
   awaited: readonly AwaitedLayer[],
   isDegraded: boolean,
 ): CoverageState {
   const layers = new Set([...(isDegraded ? [] : layersMissing), ...awaited.map(({ name }) => name)])
-  const told = { isDegraded, layersMissing: [...layers].sort(), changes: changes + 1, isAnnounced: false }
-  return isDegraded ? { ...told, awaited } : told
+  const next = { isDegraded, layersMissing: [...layers].sort(), changes: changes + 1, isAnnounced: false }
+  return isDegraded ? { ...next, awaited } : next
 }
 
-/** The announcement keeps others from telling it meanwhile; it expires, and the state does not. */
+/** The announcement prevents duplicates from other sentinels meanwhile; unlike the state, it expires. */
 async function announce(
   tenantId: string,
   pathway: PathwayCoverage['pathway'],

@@ -6,51 +6,51 @@ import { type AnnounceDeps, announceOnce, isAnnounced } from './announce.js'
 import { type Anomaly, anomalyOf, HOUR_MS } from './anomaly.js'
 
 export interface SpendReads {
-  /** What those cost hour by hour that spent enough in an hour: at once, and right but for moments. */
+  /** Hourly cost, from the rollups, of the scopes with enough spend in the hour: fast, and briefly inexact. */
   readonly hourly: (tenantId: string, hourMs: number) => Promise<HourlySpend[]>
-  /** What the calls of an hour of one of them cost by the records, all as of one instant. Decimal text. */
+  /** Cost of one scope in an hour, summed from the records as of one instant. Decimal text. */
   readonly exact: (tenantId: string, hourMs: number, scope: SpendScope) => Promise<string>
 }
 
 export type SpendScope = Pick<HourlySpend, 'service' | 'owner' | 'provider'>
 
-/** How far the looks at a tenant's spend have come, as it is kept in the bucket `spend_looks`. */
-export interface SpendLook {
-  /** The newest hour that was looked at, milliseconds since the epoch of its beginning. */
+/** Progress of a tenant's spend checks, in the bucket `spend_looks`. */
+export interface SpendProgress {
+  /** Start of the newest hour checked, milliseconds since the epoch. */
   readonly hourMs: number
 }
 
-/** An hour is looked at once events of it have had so long to come. */
+/** Time to wait for late events before an hour is checked. */
 const SETTLED_MS = 5 * 60 * 1000
 
-/** A sentinel or a store that was away for longer leaves the hours before out. */
+/** After a longer outage of the sentinel or the store, older hours are skipped. */
 export const HOURS_MAX = 24
 
 /**
- * Tells of each service, owner and provider whose spend of a whole hour is out of the ordinary: of the last hour at each look,
- * since calls of it may come late, and of those since the last look, be it another sentinel's.
+ * Emits `anomaly.detected` for each service, owner and provider with anomalous spend in a full hour. Every run checks the
+ * last hour, since its calls may come late, and all hours since the last run, even that of another sentinel.
  *
- * The rollups say which may be; a change of a record counts twice in them for some moments, so that the hour of which is told is
- * summed up from the records. What it is compared with is a median of many hours, which a few that count twice hardly move.
+ * The rollups select candidates. They briefly count a changed record twice, so that the emitted hour is summed from the
+ * records. Its baseline is a median over many hours, which a few records counted twice hardly move.
  */
 export async function watchSpend(
   tenantId: string,
   reads: SpendReads,
-  looks: Records<SpendLook>,
+  progress: Records<SpendProgress>,
   deps: AnnounceDeps,
 ): Promise<void> {
   const lastMs = Math.floor((deps.clock() - SETTLED_MS) / HOUR_MS) * HOUR_MS - HOUR_MS
-  const kept = await looks.read(tenantId)
-  // The one that was looked at last once more: what came late for it was not seen by that look.
-  const firstMs = Math.max(kept?.hourMs ?? lastMs, lastMs - (HOURS_MAX - 1) * HOUR_MS)
+  const saved = await progress.read(tenantId)
+  // Includes the last hour checked: the previous run missed its late events.
+  const firstMs = Math.max(saved?.hourMs ?? lastMs, lastMs - (HOURS_MAX - 1) * HOUR_MS)
   let hourMs = Math.min(firstMs, lastMs)
   try {
     for (; hourMs <= lastMs; hourMs += HOUR_MS) {
       await watchHour(tenantId, hourMs, reads, deps)
-      await keep(tenantId, hourMs, kept, looks)
+      await saveProgress(tenantId, hourMs, saved, progress)
     }
   } catch (cause) {
-    // It is tried again at the next look; what goes on now is told even if it fails each time.
+    // The next run retries this hour. The last hour is checked even if an older one fails each time.
     if (hourMs < lastMs) await watchHour(tenantId, lastMs, reads, deps)
     throw cause
   }
@@ -82,14 +82,14 @@ const dataOf = (scope: SpendScope, hourMs: number, { observed, expected, score }
   score,
 })
 
-/** Written when an hour is looked at for the first time, once an hour as a rule. */
-async function keep(
+/** Writes only when an hour is checked for the first time, usually once per hour. */
+async function saveProgress(
   tenantId: string,
   hourMs: number,
-  kept: SpendLook | undefined,
-  looks: Records<SpendLook>,
+  saved: SpendProgress | undefined,
+  progress: Records<SpendProgress>,
 ): Promise<void> {
-  if (kept === undefined) await looks.createOnce(tenantId, { hourMs })
-  else if (hourMs > kept.hourMs)
-    await looks.change(tenantId, (found) => (found.hourMs < hourMs ? { hourMs } : undefined))
+  if (saved === undefined) await progress.createOnce(tenantId, { hourMs })
+  else if (hourMs > saved.hourMs)
+    await progress.change(tenantId, (found) => (found.hourMs < hourMs ? { hourMs } : undefined))
 }

@@ -1,19 +1,19 @@
 import { unescapeToken } from '../../../streams/subjects.js'
 import type { SourceEntry } from '../../records/capture-source.js'
 
-/** A service of the tenant: its owner, and other names under which events state it. */
+/** A service of the tenant: its owner, and other names for it in events. */
 export interface ServiceEntry {
   readonly name: string
   readonly owner: string
   readonly aliases?: readonly string[]
 }
 
-/** Someone or something that makes calls: its team, and the service it works for where there is just one. */
+/** A person or workload that makes calls: its team, and its service if there is only one. */
 export interface IdentityEntry {
   readonly name: string
   readonly owner?: string
   readonly service?: string
-  /** Something that runs by itself, and no person: it is nobody whom a report could tell of. */
+  /** A workload, not a person: reports need not hide it for privacy. */
   readonly is_workload?: true
 }
 
@@ -23,20 +23,20 @@ export interface PrincipalEntry {
   readonly service: string
 }
 
-/** What a tenant has told about itself; read by stage A. */
+/** The entries that a tenant declared; read by stage A. */
 export interface Directory {
   service(tenantId: string, name: string): ServiceEntry | undefined
   identity(tenantId: string, name: string): IdentityEntry | undefined
   principal(tenantId: string, id: string): PrincipalEntry | undefined
   source(tenantId: string, name: string): SourceEntry | undefined
   sources(tenantId: string): Iterable<SourceEntry>
-  /** Names of the identities that are no people. */
+  /** Names of the identities that are workloads. */
   workloads(tenantId: string): Iterable<string>
 }
 
 interface TenantDirectory {
   readonly services: Map<string, ServiceEntry>
-  /** Names of the services that claim an alias, sorted: of several the first counts, in every process alike. */
+  /** Services that claim an alias, sorted by name: every process uses the first. */
   readonly claimants: Map<string, readonly string[]>
   readonly identities: Map<string, IdentityEntry>
   readonly principals: Map<string, PrincipalEntry>

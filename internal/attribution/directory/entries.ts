@@ -5,20 +5,19 @@ import { name } from '../../text/plain-text.js'
 import type { IdentityEntry, PrincipalEntry, ServiceEntry } from './directory.js'
 
 /**
- * What may stand in a directory. The routes and the import take entries by these schemas, and stage A reads nothing
- * else. A `null` in an optional field is the same as absent.
+ * Schemas of directory entries, for the routes, the import and stage A. `null` in an optional field means absent.
  */
 
-/** Other names of one service. */
+/** Aliases per service. */
 export const ALIASES_MAX = 64
 
-/** Entries of a kind that a tenant may have. */
+/** Entries per tenant and kind. */
 export const ENTRIES_MAX = { services: 10_000, identities: 100_000, principals: 10_000, sources: 1_000 } as const
 
 export const DIRECTORY_KINDS = ['services', 'identities', 'principals', 'sources'] as const
 export type DirectoryKind = (typeof DIRECTORY_KINDS)[number]
 
-/** An API key, an OAuth client, a person, or a connector. */
+/** API keys, OAuth clients, users and connectors. */
 export const CREDENTIAL_PREFIXES = ['key', 'cli', 'usr', 'con'] as const
 
 const credentialId = () =>
@@ -29,30 +28,34 @@ const credentialId = () =>
 
 export const serviceFields = z.object({
   name: name(),
-  owner: name().meta({ description: 'Who answers for its cost: a team, a cost centre.' }),
-  aliases: z.array(name()).max(ALIASES_MAX).nullish().meta({ description: 'Other names under which events state it.' }),
+  owner: name().meta({ description: 'Team or cost centre that owns its cost.' }),
+  aliases: z.array(name()).max(ALIASES_MAX).nullish().meta({ description: 'Other names for the service in events.' }),
 })
 
 export const identityFields = z.object({
-  name: name().meta({ description: 'As events state it in `attributed_identity`.' }),
+  name: name().meta({ description: 'The value of `attributed_identity` in events.' }),
   owner: name().nullish().meta({ description: 'Team; owns calls of services that have no owner.' }),
-  service: name().nullish().meta({ description: 'Where it works for one only: calls that state just the identity.' }),
+  service: name().nullish().meta({
+    description: 'Service of calls that state only the identity; set it if the identity works for one service only.',
+  }),
   is_workload: z.boolean().nullish().meta({
-    description: 'Whether it runs by itself and is no person: reports then need not hide it among four others.',
+    description: 'Whether this is a workload, not a person: reports then need not hide it in a group of at least five.',
   }),
 })
 
 export const principalFields = z.object({
-  principal_id: credentialId().meta({ description: 'The credential.' }),
-  service: name().meta({ description: 'Of calls that come by it and state neither service nor identity.' }),
+  principal_id: credentialId().meta({ description: 'Id of the credential.' }),
+  service: name().meta({
+    description: 'Service of calls sent with this credential that state neither service nor identity.',
+  }),
 })
 
 export const sourceFields = z.object({
-  name: name().meta({ description: 'As events state it: in `ingestion_layer`, or in `source` of an observation.' }),
-  pathway: z.enum(PATHWAY_CATEGORIES).nullish().meta({ description: 'On which its events are expected.' }),
+  name: name().meta({ description: 'The value of `ingestion_layer` in events, or of `source` in observations.' }),
+  pathway: z.enum(PATHWAY_CATEGORIES).nullish().meta({ description: 'Pathway on which its events are expected.' }),
   is_discovery_only: z.boolean().nullish().meta({
     description:
-      'Whether it only discovers traffic and never sees single calls: invocations of this layer are refused.',
+      'Whether the source only discovers traffic and never captures single calls: invocations from this layer are refused.',
   }),
 })
 

@@ -14,7 +14,7 @@ export interface EntriesOf {
 
 export const ENTRY_PREFIXES = { services: 'svc', identities: 'idn', principals: 'prn', sources: 'src' } as const
 
-/** The id under which the API shows an entry: names, which may be those of people, stay out of addresses and logs. */
+/** The id of an entry in the API. Names, which may be those of people, stay out of URLs and logs. */
 export const entryId = (kind: DirectoryKind, name: string, ids: TenantIds): string =>
   idOfName(ENTRY_PREFIXES[kind], ids, `directory.${kind}`, name)
 
@@ -38,11 +38,11 @@ export class EntryIndex {
   /** @param value undefined when the entry was deleted */
   apply(key: string, value: unknown): void {
     const [tenantId = '', kind = '', token = ''] = key.split('.')
-    const place = `${tenantId}.${kind}`
-    const entries = this.tenants.get(place) ?? new KindEntries()
+    const tenantKind = `${tenantId}.${kind}`
+    const entries = this.tenants.get(tenantKind) ?? new KindEntries()
     const name = unescapeToken(token)
     const id = entryId(kind as DirectoryKind, name, this.idsOf(tenantId))
-    this.tenants.set(place, entries)
+    this.tenants.set(tenantKind, entries)
     entries.apply(name, id, value)
   }
 

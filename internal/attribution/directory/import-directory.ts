@@ -23,9 +23,9 @@ export interface DirectoryFile {
 }
 
 /**
- * Writes entries to a tenant's directory; those of the same name are replaced, others stay.
+ * Writes entries to a tenant's directory. Entries with the same name are replaced, others are unchanged.
  *
- * @throws Error when an entry is none; then nothing is written
+ * @throws Error when an entry is invalid; nothing is then written
  */
 export async function importDirectory(bucket: KV, tenantId: string, file: DirectoryFile): Promise<void> {
   const { services = [], identities = [], principals = [], sources = [] } = file
@@ -48,13 +48,13 @@ export async function importDirectory(bucket: KV, tenantId: string, file: Direct
   )
 }
 
-/** Where an entry is kept (streams/buckets.ts). */
+/** The key of an entry (streams/buckets.ts). */
 export const directoryKey = (tenantId: string, kind: DirectoryKind, name: string): string =>
   `${tenantId}.${kind}.${escapeToken(name)}`
 
-function checked<T>(schema: z.ZodType<T>, entry: unknown, kind: DirectoryKind, place: number): T {
+function checked<T>(schema: z.ZodType<T>, entry: unknown, kind: DirectoryKind, index: number): T {
   const parsed = schema.safeParse(entry)
   if (parsed.success) return parsed.data
   const [issue] = parsed.error.issues
-  throw new Error(`${kind}[${place}] is no entry of a directory: ${issue?.path.join('.')}: ${issue?.message}`)
+  throw new Error(`invalid directory entry ${kind}[${index}]: ${issue?.path.join('.')}: ${issue?.message}`)
 }

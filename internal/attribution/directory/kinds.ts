@@ -22,7 +22,7 @@ import {
 } from './entries.js'
 import type { EntriesOf } from './entry-index.js'
 
-/** What an entry is held against. */
+/** What `refuse` checks an entry against. */
 export interface Known {
   readonly directory: Directory
   readonly idsOf: (tenantId: string) => TenantIds
@@ -40,15 +40,15 @@ export interface EntryKind<K extends DirectoryKind, Fields, Changes>
   make(fields: Fields): EntriesOf[K]
   change(entry: EntriesOf[K], changes: Changes): EntriesOf[K]
   show(id: string, entry: EntriesOf[K]): object
-  /** For the audit log, which cannot forget: people stand in it by their ids only. */
+  /** For the audit log, which is never erased: people appear in it by id only. */
   audited(entry: EntriesOf[K]): CanonicalValue
-  /** Why the entry does not go with its tenant, or with the others that it has. */
+  /** Why the entry conflicts with the tenant's other entries, or belongs to another tenant. */
   refuse(tenantId: string, entry: EntriesOf[K], known: Known): Problem | undefined
-  /** What it refuses with, beside what every kind may meet. */
+  /** Error codes of `refuse`, beside CONFLICT. */
   readonly refusals: readonly ErrorCode[]
 }
 
-// Strict, so that whoever wants to rename an entry is told that it cannot be.
+// Strict, so that an attempt to rename an entry gets a 422.
 const serviceChanges = serviceFields.omit({ name: true }).partial({ owner: true }).strict()
 const identityChanges = identityFields.omit({ name: true }).strict()
 const sourceChanges = sourceFields.omit({ name: true }).strict()
@@ -61,8 +61,8 @@ export const SERVICES: EntryKind<'services', z.infer<typeof serviceFields>, z.in
   word: 'Service',
   plural: 'Services',
   description:
-    'A service that calls models, and who owns it. Events that state one of its aliases are attributed to it. No two ' +
-    'services share a name or an alias.',
+    'A service that calls models, and its owner. Events that state one of its aliases are attributed to it. Names and ' +
+    'aliases are unique across services.',
   nameField: 'name',
   fields: serviceFields,
   changes: serviceChanges,
@@ -80,21 +80,21 @@ export const SERVICES: EntryKind<'services', z.infer<typeof serviceFields>, z.in
     }),
   show: (id, { name, owner, aliases = [] }) => ({ id, name, owner, aliases }),
   audited: ({ name, owner, aliases }) => ({ name, owner, aliases }),
-  refuse: refuseTaken,
+  refuse: refuseClaimed,
   refusals: [],
 }
 
-/** Of two services that claim a name one would never be found by it. */
-function refuseTaken(
+/** If two services claimed the same name, one of them could never be found by it. */
+function refuseClaimed(
   tenantId: string,
   { name, aliases = [] }: ServiceEntry,
   { directory }: Known,
 ): Problem | undefined {
-  const isTaken = [name, ...aliases].some((each) => {
+  const isClaimed = [name, ...aliases].some((each) => {
     const found = directory.service(tenantId, each)
     return found !== undefined && found.name !== name
   })
-  return isTaken ? problem('CONFLICT', 'The name or an alias is that of another service.') : undefined
+  return isClaimed ? problem('CONFLICT', 'The name or an alias belongs to another service.') : undefined
 }
 
 const IDENTITY = { name: 'ada@example.com', owner: 'team-support', service: 'support-chat' }
@@ -103,8 +103,7 @@ export const IDENTITIES: EntryKind<'identities', z.infer<typeof identityFields>,
   kind: 'identities',
   word: 'Identity',
   plural: 'Identities',
-  description:
-    'Someone or something that makes calls: its team, and the service that it works for where there is just one.',
+  description: 'A person or workload that makes calls: its team, and its service if there is only one.',
   nameField: 'name',
   fields: identityFields,
   changes: identityChanges,
@@ -143,8 +142,7 @@ export const SOURCES: EntryKind<'sources', z.infer<typeof sourceFields>, z.infer
   kind: 'sources',
   word: 'Source',
   plural: 'Sources',
-  description:
-    'Where events come from: a capture layer that is expected on a pathway, or something that only discovers traffic.',
+  description: 'An origin of events: a capture layer expected on a pathway, or a source that only discovers traffic.',
   nameField: 'name',
   fields: sourceFields,
   changes: sourceChanges,
@@ -172,7 +170,7 @@ export const PRINCIPALS: EntryKind<'principals', z.infer<typeof principalFields>
   kind: 'principals',
   word: 'Principal',
   plural: 'Principals',
-  description: 'A credential whose calls come from one service, for events that state neither service nor identity.',
+  description: 'Maps a credential to a service, for events that state neither service nor identity.',
   nameField: 'principal_id',
   fields: principalFields,
   changes: principalChanges,
@@ -189,7 +187,7 @@ export const PRINCIPALS: EntryKind<'principals', z.infer<typeof principalFields>
   refusals: ['TENANT_MISMATCH'],
 }
 
-/** A credential of another tenant never calls for this one. Whether one of its own is there yet does not matter. */
+/** Refuses credentials of other tenants. A credential of its own need not exist yet. */
 function refuseForeign(tenantId: string, { id }: PrincipalEntry, { idsOf }: Known): Problem | undefined {
   const prefix = CREDENTIAL_PREFIXES.find((each) => id.startsWith(`${each}_`))
   const refusal = prefix && refusalOfId(prefix, id, idsOf(tenantId), 'credential')

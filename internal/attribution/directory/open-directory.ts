@@ -6,14 +6,14 @@ import { type Directory, WatchedDirectory } from './directory.js'
 import type { DirectoryKind } from './entries.js'
 import { type EntriesOf, EntryIndex } from './entry-index.js'
 
-/** The directory of every tenant as a gateway holds it. */
+/** The directory of every tenant, as a gateway holds it. */
 export interface OpenDirectory {
   readonly records: Records<EntriesOf[DirectoryKind]>
   readonly entries: EntryIndex
   readonly directory: Directory
 }
 
-/** @param lost called once when the copy no longer follows its bucket */
+/** @param lost called once when the KV watch is lost */
 export async function openDirectory(
   bucket: KV,
   idsOf: (tenantId: string) => TenantIds,

@@ -4,24 +4,23 @@ import { RULES_VERSION, type Verdict } from '../records/row.js'
 import type { AllocationPolicy, PooledCall } from './policy.js'
 import { DEFAULT_POOL } from './pool.js'
 
-/** An allocation says where a cost is kept, not who caused it: always below the 0.50 of a provisional record. */
+/** An allocation states where a cost is booked, not who caused it: always below the 0.50 of a provisional record. */
 const CONFIDENCE = { allocation_policy: 3_000, default_pool: 1_000 } as const
 
 export interface AllocationDeps {
   readonly policyOf: (tenantId: string) => AllocationPolicy
-  /** How stage B, which left the call to this one, serves the tenant. */
+  /** The degradation state of stage B, which passed the call on, for the tenant. */
   readonly degradationOf: (tenantId: string) => DegradationState
   /**
-   * As of which instant the weights are by which a tenant's pools may be spread, the last that are known at a time; undefined
-   * when there are none. Sees to it that they are renewed. Never throws, and does not wait for that: nobody sees what comes
-   * behind a batch until it is done.
+   * The instant of the last known weights by which reports may spread a tenant's pools; undefined when there are none. Starts
+   * their renewal in the background. Never throws and never waits for it, since an unfinished batch delays those behind it.
    */
   readonly weightsAsOf: (tenantId: string, nowMs: number) => Promise<number | undefined>
 }
 
 /**
- * Where the cost of a call is kept that nobody could be named for: the pool that a rule of the tenant names, else the
- * default pool, unresolved.
+ * Allocates the cost of an unattributed call: to the pool with a matching rule, otherwise to the default pool, as
+ * unresolved.
  *
  * @param weightsAsOfMs the instant of the weights by which the pool may be spread, if there are any
  */

@@ -1,18 +1,18 @@
 import { z } from 'zod'
 import { name } from '../../text/plain-text.js'
 
-/** A cost pool: where the cost of calls is kept that nobody could be named for, and who answers for it. */
+/** A cost pool: where the cost of unattributed calls is allocated, and who owns it. */
 
-/** The pool of what no rule takes, and its owner. */
+/** Name and owner of the pool for calls that match no rule. */
 export const DEFAULT_POOL = 'unallocated'
 
-/** Pools of a tenant. */
+/** Pools per tenant. */
 export const POOLS_MAX = 500
 export const RULES_MAX = 64
 export const PRIORITY_MAX = 1_000
-const PRIORITY_USUAL = 100
+const PRIORITY_DEFAULT = 100
 
-/** A call is taken by a rule when it meets all that the rule names. */
+/** A rule matches a call that meets all its conditions. */
 export interface PoolRule {
   readonly provider?: string
   readonly ingestion_layer?: string
@@ -20,13 +20,13 @@ export interface PoolRule {
   readonly principal_id?: string
 }
 
-/** As it is kept, under its id in the bucket `pools`. */
+/** A pool in the bucket `pools`, under its id. */
 export interface StoredPool {
   readonly id: string
   readonly tenant_id: string
   readonly name: string
   readonly owner: string
-  /** Of several pools whose rules take a call, the one with the lowest number has it, then the first by name. */
+  /** Among pools with a matching rule the lowest number wins, then the first by name. */
   readonly priority: number
   readonly rules: readonly PoolRule[]
   readonly created_at: string
@@ -37,7 +37,7 @@ export const CONDITIONS = ['provider', 'ingestion_layer', 'principal_id'] as con
 const rule = z
   .strictObject({ provider: name().nullish(), ingestion_layer: name().nullish(), principal_id: name().nullish() })
   .refine((stated) => CONDITIONS.some((condition) => stated[condition] != null), 'must name at least one condition')
-  .meta({ id: 'PoolRule', description: 'Takes calls that meet all that it names.' })
+  .meta({ id: 'PoolRule', description: 'Matches calls that meet all given conditions.' })
 
 const poolName = () => name().refine((text) => text !== DEFAULT_POOL, 'is the name of the default pool')
 const priority = () =>
@@ -45,12 +45,13 @@ const priority = () =>
     .int()
     .min(0)
     .max(PRIORITY_MAX)
-    .meta({ description: `Lower goes first; then the name decides. ${PRIORITY_USUAL} when absent.` })
-const rules = () => z.array(rule).min(1).max(RULES_MAX).meta({ description: 'Any of them takes a call.' })
+    .meta({ description: `Lower numbers win; ties are broken by name. Default: ${PRIORITY_DEFAULT}.` })
+const rules = () =>
+  z.array(rule).min(1).max(RULES_MAX).meta({ description: 'A call matches the pool if it matches any rule.' })
 
 export const poolFields = z.object({
-  name: poolName().meta({ description: 'Stands in the records as their service.' }),
-  owner: name().meta({ description: 'Who answers for its cost.' }),
+  name: poolName().meta({ description: 'Appears in records as their service.' }),
+  owner: name().meta({ description: 'Team or cost centre that owns the cost.' }),
   priority: priority().nullish(),
   rules: rules(),
 })
@@ -68,7 +69,7 @@ export const storedPool = (fields: PoolFields, id: string, tenantId: string, now
   tenant_id: tenantId,
   name: fields.name,
   owner: fields.owner,
-  priority: fields.priority ?? PRIORITY_USUAL,
+  priority: fields.priority ?? PRIORITY_DEFAULT,
   rules: storedRules(fields.rules),
   created_at: new Date(nowMs).toISOString(),
 })

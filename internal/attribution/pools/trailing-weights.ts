@@ -3,16 +3,16 @@ import { peopleOf } from '../../cohorts/people.js'
 import { Limiter } from '../../process/limiter.js'
 import { type CostOfPeople, WEIGHT_WINDOW_MS, weightSteps, weightsOf } from '../../records/allocation-weights.js'
 
-/** Weights are worked out once an hour, for its end; a batch that lands late has landed five minutes later. */
+/** Weights are computed once per hour, as of its end; late batches are stored within five minutes. */
 const EVERY_MS = 60 * 60 * 1000
 const SETTLED_MS = 5 * 60 * 1000
-/** Services and owners that have a weight of their own; the share of the others stays in the pool. */
+/** Maximum number of (service, owner) pairs with a weight; the share of all others stays in the pool. */
 export const WEIGHTS_MAX = 500
-/** Tenants whose last weights are known to be there. */
+/** Tenants whose last weights are cached. */
 const KEPT_MAX = 10_000
-/** After a failure a tenant's weights are left alone for so long: the read model is not asked for them again and again. */
+/** Wait after a failure, so that the read model is not queried in a loop. */
 const RETRY_MS = 5 * 60 * 1000
-/** Tenants whose weights are computed at a time: when an hour ends, all of them are due. */
+/** Tenants computed concurrently: when an hour ends, all of them are due. */
 const COMPUTING_MAX = 2
 
 export interface TrailingWeightsDeps {
@@ -21,7 +21,7 @@ export interface TrailingWeightsDeps {
     window: { readonly fromMs: number; readonly toMs: number },
     limit: number,
   ) => Promise<{ readonly costs: readonly CostOfPeople[]; readonly totalSteps: bigint }>
-  /** Keeps the rows once for a token: of two who work them out, the first one's stay. */
+  /** Stores the rows once per token: if two processes compute them, the first one wins. */
   readonly keep: (
     rows: readonly {
       readonly tenantId: string
@@ -29,28 +29,27 @@ export interface TrailingWeightsDeps {
       readonly service: string
       readonly owner: string
       readonly weightSteps: bigint
-      /** Whether reports may spread by it (k = 5). */
+      /** Whether reports may spread a pool by this weight (k = 5). */
       readonly isShown: boolean
     }[],
     token: string,
   ) => Promise<void>
-  /** The newest instant at or before one, as of which a tenant's weights are kept, by whatever process; a look-up of milliseconds. */
+  /** The newest instant up to `byMs` for which any process stored weights of the tenant. Takes milliseconds. */
   readonly lastKept: (tenantId: string, byMs: number) => Promise<number | undefined>
-  /** Told of weights that could not be worked out or kept. */
+  /** Called when weights could not be computed or stored. */
   readonly failed: (tenantId: string, asOfMs: number, cause: unknown) => void
 }
 
-/** The instant whose weights hold at a time: the same for all of an hour, whoever asks and however often. */
+/** The instant whose weights apply at a time: the same throughout an hour. */
 export const weightsInstant = (nowMs: number): number => Math.floor((nowMs - SETTLED_MS) / EVERY_MS) * EVERY_MS
 
 /**
- * Says as of which instant a tenant's last known weights are, and sees to it that those as of `weightsInstant(nowMs)` are
- * kept and are the next ones that are named. Rows of the read model are never changed, so that the same instant always gives
- * the same weights.
+ * Returns the instant of a tenant's last known weights, and starts computing those as of `weightsInstant(nowMs)` if they are
+ * newer. Rows of the read model never change, so that the same instant always gives the same weights.
  *
- * Never throws, and never waits for weights to be worked out: that reads a month, and until a batch is done nobody sees what
- * came after it, whosever it is. A tenant that never had any is told none (undefined), as its records stay in their pool.
- * All partitions of the process share one run for a tenant.
+ * Never throws, and never waits for the computation: it reads a month of records, and an unfinished batch delays everything
+ * behind it in its partition. Returns undefined for a tenant without weights, whose records stay in their pool.
+ * All partitions of the process share one computation per tenant.
  */
 export function trailingWeights({
   costsOf,
@@ -58,11 +57,11 @@ export function trailingWeights({
   lastKept,
   failed,
 }: TrailingWeightsDeps): (tenantId: string, nowMs: number) => Promise<number | undefined> {
-  /** Undefined for who has none; who is missing has not been looked up. */
+  /** Undefined for tenants without weights; tenants not yet looked up are missing. */
   const known = new Map<string, number | undefined>()
   const lookingUp = new Map<string, Promise<void>>()
   const failedAt = new Map<string, number>()
-  /** Tenants whose weights are being computed, or wait for it. */
+  /** Tenants whose weights are being computed or queued. */
   const renewing = new Set<string>()
   const computing = new Limiter(COMPUTING_MAX)
 
@@ -75,7 +74,7 @@ export function trailingWeights({
     failedAt.set(tenantId, nowMs)
     failed(tenantId, weightsInstant(nowMs), cause)
   }
-  const isLeftAlone = (tenantId: string, nowMs: number): boolean =>
+  const isBackingOff = (tenantId: string, nowMs: number): boolean =>
     nowMs - (failedAt.get(tenantId) ?? Number.NEGATIVE_INFINITY) < RETRY_MS
 
   const lookUp = async (tenantId: string, nowMs: number): Promise<void> => {
@@ -85,7 +84,7 @@ export function trailingWeights({
       fail(tenantId, nowMs, cause)
     }
   }
-  const workOut = async (tenantId: string, asOfMs: number): Promise<void> => {
+  const computeWeights = async (tenantId: string, asOfMs: number): Promise<void> => {
     const { costs, totalSteps } = await costsOf(
       tenantId,
       { fromMs: asOfMs - WEIGHT_WINDOW_MS, toMs: asOfMs },
@@ -94,7 +93,7 @@ export function trailingWeights({
     const { weights, staysParts } = weightsOf(costs, totalSteps)
     const areShown = shownOf(costs)
     const rows = [
-      ...weights.map((weight, place) => ({ ...weight, isShown: areShown[place] ?? false })),
+      ...weights.map((weight, index) => ({ ...weight, isShown: areShown[index] ?? false })),
       { service: '', owner: '', parts: staysParts, isShown: true },
     ]
       .filter(({ parts }) => parts > 0n)
@@ -103,7 +102,7 @@ export function trailingWeights({
   }
   const renew = async (tenantId: string, nowMs: number): Promise<void> => {
     try {
-      await workOut(tenantId, weightsInstant(nowMs))
+      await computeWeights(tenantId, weightsInstant(nowMs))
       failedAt.delete(tenantId)
       remember(tenantId, weightsInstant(nowMs))
     } catch (cause) {
@@ -114,12 +113,12 @@ export function trailingWeights({
   }
 
   return async (tenantId, nowMs) => {
-    if (isLeftAlone(tenantId, nowMs)) return known.get(tenantId)
+    if (isBackingOff(tenantId, nowMs)) return known.get(tenantId)
     if (!known.has(tenantId)) {
       const asked = lookingUp.get(tenantId) ?? lookUp(tenantId, nowMs).finally(() => lookingUp.delete(tenantId))
       lookingUp.set(tenantId, asked)
       await asked
-      if (isLeftAlone(tenantId, nowMs)) return undefined
+      if (isBackingOff(tenantId, nowMs)) return undefined
     }
     const lastMs = known.get(tenantId)
     const isOld = lastMs === undefined || lastMs < weightsInstant(nowMs)
@@ -132,8 +131,8 @@ export function trailingWeights({
 }
 
 /**
- * Which weights tell of five people or nobody, and so do those that are not told taken together. A weight is a share of
- * what its people's calls cost, so that it is folded like any figure of a report; once, whatever reports ask.
+ * Which weights may be shown: each covers at least five people or none, and so do the hidden ones together. A weight is a
+ * share of the cost of its people's calls, so that it is folded like any figure of a report, but only once for all reports.
  */
 function shownOf(costs: readonly CostOfPeople[]): readonly boolean[] {
   const leaves = costs.map(({ service, owner, people }) => ({

@@ -10,7 +10,7 @@ export class WatchedPools {
   /** @param pool undefined when it was deleted */
   apply(key: string, pool: StoredPool | undefined): void {
     this.pools.follow(key, pool)
-    // Pools change seldom, and a tenant's policy is made anew in microseconds.
+    // Pools change rarely, and rebuilding a tenant's policy takes microseconds.
     this.policies.clear()
   }
 

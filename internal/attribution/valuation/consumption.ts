@@ -42,7 +42,7 @@ export function consumptionRules(
   }
 }
 
-/** What the energy rules are given, the same object for the same settings: they keep what they have worked out by it. */
+/** Inputs of the energy rules: the same object for the same settings, since the rules cache results by it. */
 function tenantGrid(settings: GridSettings | null): TenantGrid | undefined {
   if (settings === null) return undefined
   const known = GRIDS.get(settings)

@@ -29,7 +29,7 @@ export class SortedRecords<T> {
     return this.count
   }
 
-  /** Reindexs the record with the same key. */
+  /** Replaces the record with the same key. */
   set(key: readonly string[], record: T): void {
     const at = this.chunkOf(key)
     const chunk = this.chunks[at]

@@ -5,18 +5,18 @@ import type { PathwayCoverage } from './coverage.js'
 /** A layer that has been missing since its pathway degraded. */
 export interface AwaitedLayer {
   readonly name: string
-  /** Whether the directory has held it as a layer of the pathway meanwhile, so that it can be removed from there. */
+  /** Whether the directory has declared it as a layer of the pathway since then, so that the tenant can remove it there. */
   readonly isDeclared: boolean
 }
 
-/** A tenant's coverage, and the sources of the directory by which it was worked out. */
+/** A tenant's coverage, and the directory sources from which it was computed. */
 export interface TenantCoverage {
-  /** Those of which anything is known. */
+  /** Pathways with data. */
   readonly pathways: readonly PathwayCoverage[]
   readonly sources: readonly SourceEntry[]
 }
 
-/** The layers that were awaited, and those that are missing now. */
+/** The layers awaited before, and those missing now. */
 export function awaitedLayers(
   before: readonly AwaitedLayer[],
   pathway: PathwayCategory,
@@ -30,8 +30,8 @@ export function awaitedLayers(
 }
 
 /**
- * Whether a layer that is awaited has neither come back nor been given up by the tenant. That it was away for so long
- * that nothing expects it any more is no reason to stop waiting: nothing covers the pathway in its place.
+ * Whether an awaited layer has neither resumed sending nor been removed by the tenant. A layer silent for so long that it
+ * is no longer expected is still awaited: nothing else covers the pathway in its place.
  */
 export function isStillAwaited(
   { name, isDeclared }: AwaitedLayer,
@@ -42,7 +42,7 @@ export function isStillAwaited(
   if (coverage?.layersMissing.includes(name)) return true
   if (coverage?.layersDeployed.includes(name)) return false
   if (sources.some((source) => source.name === name && source.is_discovery_only)) return false
-  // Were it in the directory still, it would be missing.
+  // If the directory still declared it, it would be among the missing layers.
   return !isDeclared
 }
 

@@ -5,7 +5,7 @@ import { PATHWAY_CATEGORIES } from '../../records/interpretation.js'
 import { timeText } from '../../text/answer-fields.js'
 import { COVERAGE_STATUSES } from './coverage.js'
 
-/** What the coverage map promises (spec 4.4, design section 7). */
+/** The API contract of the coverage map (spec 4.4, design section 7). */
 
 const layers = (description: string) => z.array(z.string()).meta({ description })
 
@@ -14,27 +14,27 @@ const pathwayCoverage = z
     pathway: z.enum(PATHWAY_CATEGORIES),
     status: z.enum(COVERAGE_STATUSES).meta({
       description:
-        '`degraded` when an expected layer is missing; `discovery_only` when traffic is only known to be there; `silent` ' +
-        'when nothing came in the last 24 hours, and nothing was expected.',
+        '`degraded`: an expected layer is missing. `discovery_only`: traffic is discovered but no layer captures its calls. ' +
+        '`silent`: no calls in the last 24 hours, and none expected.',
     }),
-    layers_deployed: layers('Capture layers by which calls came in the last 24 hours.'),
+    layers_deployed: layers('Capture layers that sent calls in the last 24 hours.'),
     layers_missing: layers(
-      "Expected, and not among them: the directory's sources of this pathway, and layers that were there on three of the " +
-        'seven days before.',
+      'Expected layers that sent none: sources of this pathway in the directory, and layers that sent calls on at least ' +
+        'three of the previous seven days.',
     ),
     discovery_only: layers(
-      'Sources that the directory marks so, or that only `/api/v1/events` names. Nothing of theirs becomes a record, and ' +
-        'invocations of a layer that is marked so are refused.',
+      'Sources that the directory marks as discovery-only, or that appear only in `/api/v1/events`. They create no records, ' +
+        'and invocations from a layer marked this way are refused.',
     ),
     last_event_at: timeText()
       .nullable()
-      .meta({ description: 'Of the newest call of 30 days, to the quarter of an hour.' }),
+      .meta({ description: 'Time of the newest call in the last 30 days, at a resolution of 15 minutes.' }),
     unattributed_share: z
       .string()
       .regex(/^[01]\.\d{4}$/)
       .nullable()
       .meta({
-        description: 'Of the calls of the last 24 hours those that nobody could be named for; null without calls.',
+        description: 'Share of the calls of the last 24 hours that are unattributed; null without calls.',
       }),
   })
   .meta({ id: 'PathwayCoverage' })
@@ -55,11 +55,11 @@ export const PATH = '/api/v1/coverage'
 export const GET_COVERAGE: Operation = {
   id: 'listCoverage',
   tag: 'Attribution',
-  summary: 'How well each pathway to the providers is seen',
+  summary: 'List capture coverage per pathway to the providers',
   query: PAGE_PARAMETERS,
   replies: {
     200: {
-      description: 'A page of pathways of which anything is known.',
+      description: 'A page of pathways with data.',
       contents: json(pageOf(pathwayCoverage), { data: [EXAMPLE], page: { limit: 50, has_more: false } }),
     },
   },

@@ -2,30 +2,30 @@ import type { SourceEntry } from '../../records/capture-source.js'
 import { PATHWAY_CATEGORIES, type PathwayCategory, pathwayOfLayer } from '../../records/interpretation.js'
 import type { ObservedSource, SeenLayer } from '../../store/queries/reports/coverage.js'
 
-/** How well the ways to the providers are seen (spec 4.4, design section 10). */
+/** Capture coverage of the pathways to the providers (spec 4.4, design section 10). */
 
 export const COVERAGE_STATUSES = ['covered', 'degraded', 'discovery_only', 'silent'] as const
 export type CoverageStatus = (typeof COVERAGE_STATUSES)[number]
 
-/** All there are, in the order of the map. */
+/** All pathways, in the order of the map. */
 export const PATHWAYS: readonly PathwayCategory[] = PATHWAY_CATEGORIES
 
 export interface PathwayCoverage {
   readonly pathway: PathwayCategory
   readonly status: CoverageStatus
-  /** Capture layers by which calls came in the last 24 hours. */
+  /** Capture layers that sent calls in the last 24 hours. */
   readonly layersDeployed: readonly string[]
-  /** Expected, and not among them. */
+  /** Expected layers that sent none. */
   readonly layersMissing: readonly string[]
-  /** Sources that tell that there is traffic and never of single calls; nothing of theirs becomes a record. */
+  /** Sources that report traffic but no single calls; they create no records. */
   readonly discoveryOnly: readonly string[]
-  /** Of the newest call, milliseconds since the epoch. */
+  /** Time of the newest call, milliseconds since the epoch. */
   readonly lastEventAtMs: number | undefined
-  /** Of the calls of the last 24 hours those that nobody could be named for, in ten-thousandths. */
+  /** Unattributed share of the calls of the last 24 hours, in ten-thousandths. */
   readonly unattributedShare: number | undefined
 }
 
-/** A layer that was there on so many of the seven days before is expected, whether it is in the directory or not. */
+/** A layer that sent calls on this many of the previous seven days is expected, even if the directory does not declare it. */
 const EXPECTED_DAYS = 3
 
 export interface CoverageFacts {
@@ -34,14 +34,14 @@ export interface CoverageFacts {
   readonly sources: Iterable<SourceEntry>
 }
 
-/** Every pathway of which anything is known, in the order of their closed list. */
+/** Every pathway with data, in the order of their closed list. */
 export function coverageOf({ seen, observed, sources }: CoverageFacts): PathwayCoverage[] {
   const declared = [...sources]
   const captures = new Set(seen.map(({ layer }) => layer))
   const known = new Set([...captures, ...declared.map(({ name }) => name)])
   const discoveries = [
     ...declared.filter(({ is_discovery_only }) => is_discovery_only).map(({ name, pathway }) => ({ name, pathway })),
-    // Named by nothing but observations: traffic is discovered there, and no layer captures it.
+    // Sources known only from observations: traffic is discovered, but no layer captures it.
     ...observed.filter(({ source }) => !known.has(source)).map(({ source }) => ({ name: source, pathway: undefined })),
   ]
   const hidden = new Set(discoveries.map(({ name }) => name))

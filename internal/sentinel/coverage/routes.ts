@@ -9,7 +9,7 @@ import type { ObservedSource, SeenLayer } from '../../store/queries/reports/cove
 import { GET_COVERAGE, PATH, type ShownCoverage } from './contract.js'
 import { coverageOf, type PathwayCoverage } from './coverage.js'
 
-/** What the map is worked out from. */
+/** Inputs of the coverage map. */
 export interface CoverageReads {
   readonly seen: (tenantId: string, nowMs: number, signal: AbortSignal) => Promise<SeenLayer[]>
   readonly observed: (tenantId: string, signal: AbortSignal) => Promise<ObservedSource[]>
@@ -17,7 +17,7 @@ export interface CoverageReads {
 }
 
 export interface CoverageRoutesDeps {
-  /** Undefined when the tenant asks too much at a time. */
+  /** Undefined when the tenant has too many queries in flight. */
   readonly read: (
     tenantId: string,
     nowMs: number,
@@ -50,7 +50,7 @@ async function list(exchange: Exchange, caller: Caller, deps: CoverageRoutesDeps
     const page = pageOfAll(read.request, pathways.value, ({ pathway }) => [pathway], 'ascending', shown)
     exchange.replyJson('200 OK', page)
   } catch (cause) {
-    if (exchange.isSettled) return // the caller has left, and with it the query
+    if (exchange.isSettled) return // the client disconnected, which aborted the query
     const known = storeProblem(cause)
     if (known === undefined) throw cause
     exchange.replyProblem(known)

@@ -62,20 +62,20 @@ const UNREADY = [503, 'SERVICE_UNAVAILABLE']
 /** So that no event of the greatest size fits any more. */
 const fill = () => spool.append([recordOf(1, ROOM - 1_024)])
 
-test('both are ready while everything answers', async () => {
+test('readiness is ready on both surfaces while all dependencies respond', async () => {
   expect([await general(), await ingestion()]).toEqual([
     [200, 'ready'],
     [200, 'ready'],
   ])
 })
 
-test('without the read model events are taken', async () => {
+test('ingestion is ready without the read model', async () => {
   store.report('down')
 
   expect([await general(), await ingestion()]).toEqual([UNREADY, [200, 'degraded']])
 })
 
-test('without news of credentials nothing but events is taken, those as long as credentials are trusted', async () => {
+test('only ingestion is ready with stale credentials, and only while they are trusted', async () => {
   credentials.report('down')
   now += 15 * MINUTE_MS
   expect([await general(), await ingestion()]).toEqual([UNREADY, [200, 'degraded']])
@@ -84,7 +84,7 @@ test('without news of credentials nothing but events is taken, those as long as 
   expect(await ingestion()).toEqual(UNREADY)
 })
 
-test('without the broker events are taken as long as credentials are trusted', async () => {
+test('ingestion is ready without the broker while credentials are trusted', async () => {
   broker.report('down')
   credentials.report('down')
   now += 15 * MINUTE_MS
@@ -94,14 +94,14 @@ test('without the broker events are taken as long as credentials are trusted', a
   expect(await ingestion()).toEqual(UNREADY)
 })
 
-test('without the broker events are taken as long as there is room for them', async () => {
+test('ingestion is ready without the broker while the spool has capacity', async () => {
   broker.report('down')
   await fill()
 
   expect(await ingestion()).toEqual(UNREADY)
 })
 
-test('what is spooled comes first: without room no event is taken, also when the broker is back', async () => {
+test('ingestion is not ready with a full spool, even after the broker is back', async () => {
   await fill()
   expect(await ingestion()).toEqual(UNREADY)
 
@@ -109,13 +109,13 @@ test('what is spooled comes first: without room no event is taken, also when the
   expect(await ingestion()).toEqual([200, 'ready'])
 })
 
-test('a log without room takes no events; all else goes on', async () => {
+test('a full stream makes ingestion unready and the service degraded', async () => {
   hasLogRoom = false
 
   expect([await general(), await ingestion()]).toEqual([[200, 'degraded'], UNREADY])
 })
 
-test('what goes to the spool needs no room in the log', async () => {
+test('ingestion that goes to the spool is ready with a full stream', async () => {
   hasLogRoom = false
   broker.report('down')
 

@@ -42,7 +42,7 @@ afterEach(() => server.drain())
 const ask = (path: string, init?: RequestInit): Promise<Response> =>
   fetch(`http://127.0.0.1:${server.port}${path}`, init)
 
-test('public routes together are limited by address, and probes are not', async () => {
+test('the rate limit per address covers all public routes except probes', async () => {
   const statuses: number[] = []
   for (let i = 0; i < 6; i++) statuses.push((await ask('/public')).status)
   const limited = await ask('/public')
@@ -77,7 +77,7 @@ test.each([
   expect(Number(limited.headers.get('retry-after'))).toBeGreaterThan(0)
 })
 
-test('a read that declares no parameters refuses each, but one that declares some reads its own', async () => {
+test('a GET route without declared query parameters refuses any, and one with declared parameters accepts them', async () => {
   const headers = { 'x-api-key': 'read:attribution' }
   const refused = await ask('/records?x=1', { headers })
 
@@ -87,7 +87,7 @@ test('a read that declares no parameters refuses each, but one that declares som
   expect((await ask('/pages?x=1', { headers })).status).toBe(200)
 })
 
-test('bodies that a tenant announces and does not send leave room for those of others', async () => {
+test('announced but unsent bodies of a tenant leave memory for other tenants', async () => {
   const [announced, bytesMax] = [25, 5 * 1024 * 1024]
   const keys = scopeKeys()
   let open = 0

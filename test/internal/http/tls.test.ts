@@ -69,7 +69,7 @@ async function untilShown(port: number, name: string): Promise<void> {
   }
 }
 
-test('requests are answered over TLS 1.2 and 1.3, under a certificate that holds', async () => {
+test('the server accepts TLS 1.2 and 1.3 with a valid certificate', async () => {
   const port = await launch()
 
   expect(await ask(port, new Agent())).toBe(200)
@@ -77,14 +77,14 @@ test('requests are answered over TLS 1.2 and 1.3, under a certificate that holds
   expect(await shownName(port, { minVersion: 'TLSv1.3' })).toBe('one')
 })
 
-test('older versions of TLS are refused', async () => {
+test('the server refuses TLS versions below 1.2', async () => {
   const port = await launch()
   const old = { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' }
 
   await expect(shownName(port, old)).rejects.toThrow('alert protocol version')
 })
 
-test('a replaced certificate is shown to new connections, while open ones go on', async () => {
+test('new connections get a replaced certificate, and open connections continue', async () => {
   const port = await launch()
   const kept = new Agent({ keepAlive: true, maxSockets: 1 })
   expect(await ask(port, kept)).toBe(200)
@@ -104,18 +104,18 @@ test('a replaced certificate is shown to new connections, while open ones go on'
   kept.destroy()
 })
 
-test('a certificate without its key is not taken over; once the key is there, it is', async () => {
+test('the server reloads a replaced certificate only once its key is replaced too', async () => {
   const port = await launch()
 
   writeCertificate(files, { cert: TWO.cert, key: ONE.key })
-  expect(await nextError()).toContain('cannot reload the TLS certificate')
+  expect(await nextError()).toContain('cannot reload')
   expect(await shownName(port)).toBe('one')
 
   writeCertificate(files, TWO)
   await untilShown(port, 'two')
 })
 
-test('a configuration that cannot be used is one line', () => {
+test('an invalid TLS configuration is reported in one line', () => {
   const read = (tlsCertFile: string, tlsKeyFile: string) => readTls({ tlsCertFile, tlsKeyFile })
   const wrong = join(folder, 'wrong')
   writeFileSync(wrong, 'not PEM')

@@ -15,28 +15,28 @@ test('spend far above that of the same hour of the week is an anomaly', () => {
   expect(anomalyOf(spent, HOUR - 8 * WEEK_MS, HOUR)).toMatchObject({ observed: usd('90'), expected: usd('10') })
 })
 
-test('spend that is usual at this hour of the week is none, however quiet the hours before were', () => {
+test('spend that is normal for this hour of the week is no anomaly, however quiet the preceding hours were', () => {
   const spent = weekly('92', ['90', '95', '88', '91'])
 
   expect(anomalyOf(spent, HOUR - 4 * WEEK_MS, HOUR)).toBeUndefined()
 })
 
-test('without four weeks the hours before are the baseline', () => {
+test('the preceding hours are the baseline while there are fewer than four weeks of history', () => {
   const hours = Array.from({ length: 48 }, (_, i) => [HOUR - (i + 1) * HOUR_MS, usd(i % 2 === 0 ? '4' : '5')] as const)
 
   expect(anomalyOf(new Map([[HOUR, usd('50')], ...hours]), HOUR - 48 * HOUR_MS, HOUR)?.expected).toBe(usd('4'))
   expect(anomalyOf(new Map([[HOUR, usd('6')], ...hours]), HOUR - 48 * HOUR_MS, HOUR)).toBeUndefined()
 })
 
-test('with hardly any past nothing is said', () => {
+test('spend without enough history is never an anomaly', () => {
   expect(anomalyOf(new Map([[HOUR, usd('1000')]]), HOUR - 23 * HOUR_MS, HOUR)).toBeUndefined()
 })
 
-test('small amounts are none, however many times the usual they are', () => {
+test('small amounts are never an anomaly, whatever their multiple of the baseline', () => {
   expect(anomalyOf(weekly('4.99', ['0.01', '0.01', '0.01', '0.01']), HOUR - 4 * WEEK_MS, HOUR)).toBeUndefined()
 })
 
-test('more spend never makes an anomaly less of one', () => {
+test('the anomaly score never decreases with more spend', () => {
   fc.assert(
     fc.property(
       fc.array(fc.nat({ max: 200 }), { minLength: 8, maxLength: 8 }),

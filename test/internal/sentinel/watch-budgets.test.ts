@@ -51,7 +51,7 @@ const months = async (id = `bdg_${budgets}`): Promise<string[]> => {
   return found.sort()
 }
 
-test('calls that come late are told of for three days after their month', async () => {
+test('late calls count towards a budget until three days after their month', async () => {
   await look(budget(), '2026-11-03T23:59:59Z')
   await look(budget({ id: 'bdg_late' }), '2026-11-04T00:00:00Z')
 
@@ -59,25 +59,25 @@ test('calls that come late are told of for three days after their month', async 
   expect(await months('bdg_late')).toEqual(['2026-11'])
 })
 
-test('a sum of more digits than an amount may have is told of', async () => {
+test('a sum with more digits than a single amount allows crosses a threshold', async () => {
   await look(budget({ created_at: '2026-11-01T00:00:00.000Z' }), '2026-11-02T00:00:00Z', '120000000000000000000')
 
   expect(await months()).toEqual(['2026-11', '2026-11', '2026-11'])
 })
 
-test('a budget does not tell of the month before it was set', async () => {
+test('a budget emits no event for the month before it was created', async () => {
   await look(budget({ created_at: '2026-11-01T00:00:00.000Z' }), '2026-11-02T00:00:00Z')
 
   expect(await months()).toEqual(['2026-11'])
 })
 
-test('a budget that was set in the last moment of a month tells of that month', async () => {
+test('a budget created in the last moment of a month emits events for that month', async () => {
   await look(budget({ created_at: '2026-10-31T23:59:59.999Z' }), '2026-11-02T00:00:00Z')
 
   expect(await months()).toEqual(['2026-10', '2026-11'])
 })
 
-test('a ceiling or filter that has changed since tells of no month that had ended by then', async () => {
+test('a budget whose ceiling or filter changed emits no event for months that had ended by then', async () => {
   const changedMs = Date.UTC(2026, 10, 1)
   for (const change of [{ monthly_ceiling_usd: '9' }, { filter: { owner: 'team-a' } }]) {
     budgets++
@@ -87,7 +87,7 @@ test('a ceiling or filter that has changed since tells of no month that had ende
   }
 })
 
-test('a new name, or the same ceiling and filter once more, is no such change', async () => {
+test('a rename, or an unchanged ceiling and filter, does not restart a budget', async () => {
   const changes = { name: 'Another', monthly_ceiling_usd: '10.00', filter: { owner: null } }
   await look(changedBudget(budget(), changes, Date.UTC(2026, 10, 1)), '2026-11-02T00:00:00Z')
 

@@ -74,7 +74,7 @@ async function forgetAnnouncements(): Promise<void> {
   for await (const key of await announcements.keys()) await announcements.purge(key)
 }
 
-test('a change is told when three looks agree on it, and once', async () => {
+test('a coverage change is emitted once, after three consecutive checks agree', async () => {
   await look({ sources: [EDGE] }, { looks: 2 })
   expect(told).toEqual([])
 
@@ -84,7 +84,7 @@ test('a change is told when three looks agree on it, and once', async () => {
   expect(told).toEqual(['coverage.degraded other edge', 'coverage.restored other edge'])
 })
 
-test('a change that was told is not told again once its announcement has expired', async () => {
+test('a coverage change is not emitted again after its announcement expired', async () => {
   await look({ sources: [EDGE] })
 
   await forgetAnnouncements()
@@ -93,7 +93,7 @@ test('a change that was told is not told again once its announcement has expired
   expect(told).toEqual(['coverage.degraded other edge'])
 })
 
-test('a change that could not be told is told at the next look, as the same event and before another', async () => {
+test('a coverage change that could not be emitted is emitted by the next check, as the same event and before any other', async () => {
   const failing: AnnounceDeps['store'] = async (_, __, id) => {
     ids.push(id)
     throw new Error('the broker is away')
@@ -106,7 +106,7 @@ test('a change that could not be told is told at the next look, as the same even
   expect(ids[1]).toBe(ids[0])
 })
 
-test('a sentinel that died after it told of a change, before it wrote that down, is followed by one that does not tell', async () => {
+test('a coverage change is not emitted again after a sentinel crashed between publishing and recording it', async () => {
   const states = bucketRecords<CoverageState>(coverageStates, async () => undefined)
   const dying: Records<CoverageState> = {
     ...states,
@@ -124,7 +124,7 @@ test('a sentinel that died after it told of a change, before it wrote that down,
   expect(told).toEqual(['coverage.degraded other edge'])
 })
 
-test('a change that an earlier version has kept and told is not told again', async () => {
+test('a coverage change stored and emitted by an earlier version is not emitted again', async () => {
   await look({ sources: [EDGE] })
   const key = `${tenantId}.other`
   await coverageStates.put(key, JSON.stringify({ isDegraded: true, layersMissing: ['edge'], changes: 1 }))
@@ -136,7 +136,7 @@ test('a change that an earlier version has kept and told is not told again', asy
   expect(told).toEqual(['coverage.degraded other edge'])
 })
 
-test('a pathway whose only source is removed from the directory, or marked there, is restored, and can degrade again', async () => {
+test('a pathway whose only source is removed from the directory, or marked discovery-only, is restored, and can degrade again', async () => {
   await look({ sources: [EDGE] })
   await look({})
   await look({ sources: [EDGE] })
@@ -153,7 +153,7 @@ test('a pathway whose only source is removed from the directory, or marked there
   expect(new Set(ids).size).toBe(5)
 })
 
-test('a layer that is gone for so long that it is expected no more is not restored by that, but when it is seen again', async () => {
+test('a pathway is not restored because its silent layer is no longer expected, but when the layer sends again', async () => {
   await look({ seen: [layer({ calls: 0 })] })
   await look({ seen: [layer({ calls: 0, days: 2 })] })
   await look({})
@@ -164,7 +164,7 @@ test('a layer that is gone for so long that it is expected no more is not restor
   expect(told).toEqual(['coverage.degraded gateway_mediated gateway', 'coverage.restored gateway_mediated gateway'])
 })
 
-test('a layer that is gone for good is restored when the directory marks it, or no longer holds it', async () => {
+test('a pathway is restored when its removed layer is marked discovery-only in the directory, or deleted there', async () => {
   const gateway = { name: 'gateway', pathway: 'gateway_mediated' } as const
   await look({ seen: [layer({ calls: 0 })] })
   await look({ sources: [{ ...gateway, is_discovery_only: true }] })
@@ -179,7 +179,7 @@ test('a layer that is gone for good is restored when the directory marks it, or 
   expect(told).toEqual([degraded, restored, degraded, restored])
 })
 
-test('a pathway is restored when every layer that went missing since it degraded is there again', async () => {
+test('a pathway is restored when every layer that went missing since it degraded sends again', async () => {
   const gone = layer({ calls: 0 })
   const other = layer({ layer: 'mesh' })
   await look({ seen: [gone, other] })
@@ -192,7 +192,7 @@ test('a pathway is restored when every layer that went missing since it degraded
   expect(told[1]).toBe('coverage.restored gateway_mediated gateway,mesh')
 })
 
-test('a pathway that an earlier version has left degraded is restored when nothing is missing', async () => {
+test('a pathway stored as degraded by an earlier version is restored when no layer is missing', async () => {
   const state = { isDegraded: true, layersMissing: ['edge'], changes: 1 }
   await coverageStates.put(`${tenantId}.other`, JSON.stringify(state))
 

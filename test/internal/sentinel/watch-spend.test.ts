@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { bucketRecords } from '../../../internal/broker/records.js'
 import { tenantIdsCache } from '../../../internal/ids/ids.js'
 import { HOUR_MS, TRAILING_HOURS } from '../../../internal/sentinel/anomaly.js'
-import { HOURS_MAX, type SpendLook, type SpendReads, watchSpend } from '../../../internal/sentinel/watch-spend.js'
+import { HOURS_MAX, type SpendProgress, type SpendReads, watchSpend } from '../../../internal/sentinel/watch-spend.js'
 import type { HourlySpend } from '../../../internal/store/queries/reports/hourly-spend.js'
 import { parseQuantity, type Quantity } from '../../../internal/units/quantity.js'
 import { ANNOUNCEMENTS, SPEND_LOOKS } from '../../../streams/buckets.js'
@@ -67,7 +67,7 @@ async function look(at: string, { high = {}, exact = high, awayFrom = '~', unrea
   await watchSpend(
     tenantId,
     reads,
-    bucketRecords<SpendLook>(looks, async () => undefined),
+    bucketRecords<SpendProgress>(looks, async () => undefined),
     {
       bucket: announcements,
       idsOf: tenantIdsCache(new Uint8Array(32)),
@@ -82,7 +82,7 @@ async function look(at: string, { high = {}, exact = high, awayFrom = '~', unrea
   )
 }
 
-test('an hour is told of once, with what the records say', async () => {
+test('an anomalous hour emits one event, with the spend summed from the records', async () => {
   const high = { '2026-11-21T08:00': '90' }
   await look('2026-11-21T09:05:00Z', { high, exact: { '2026-11-21T08:00': '80.5' } })
   await look('2026-11-21T09:06:00Z', { high })
@@ -90,7 +90,7 @@ test('an hour is told of once, with what the records say', async () => {
   expect(told).toEqual([['2026-11-21T08:00', '80.5']])
 })
 
-test('an hour that only looks high, since its records are being replaced, is not told of', async () => {
+test('an hour whose rollup is inflated by replaced records emits no anomaly', async () => {
   const high = { '2026-11-21T08:00': '90' }
   await look('2026-11-21T09:05:00Z', { high, exact: { '2026-11-21T08:00': '2' } })
   expect(told).toEqual([])
@@ -99,14 +99,14 @@ test('an hour that only looks high, since its records are being replaced, is not
   expect(told).toEqual([['2026-11-21T08:00', '90']])
 })
 
-test('whoever comes first looks at the last whole hour', async () => {
+test('the first run for a tenant checks the last full hour', async () => {
   await look('2026-11-21T09:04:59Z')
   await look('2026-11-21T09:05:00Z')
 
   expect(asked).toEqual(['2026-11-21T07:00', '2026-11-21T07:00', '2026-11-21T08:00'])
 })
 
-test('hours in which nobody looked are looked at afterwards, with the one that was looked at last', async () => {
+test('hours missed by an outage are checked afterwards, together with the last hour checked', async () => {
   await look('2026-11-21T09:30:00Z')
   asked = []
   await look('2026-11-21T12:30:00Z', { high: { '2026-11-21T09:00': '90', '2026-11-21T08:00': '70' } })
@@ -118,7 +118,7 @@ test('hours in which nobody looked are looked at afterwards, with the one that w
   ])
 })
 
-test('a look that ends in the middle is gone on with where it was', async () => {
+test('an interrupted spend check resumes where it stopped', async () => {
   await look('2026-11-21T09:30:00Z')
   await expect(look('2026-11-21T12:30:00Z', { awayFrom: '2026-11-21T10:00' })).rejects.toThrow('away')
   asked = []
@@ -127,7 +127,7 @@ test('a look that ends in the middle is gone on with where it was', async () => 
   expect(asked).toEqual(['2026-11-21T09:00', '2026-11-21T10:00', '2026-11-21T11:00'])
 })
 
-test('the last hour is told of though one before it cannot be read', async () => {
+test('the last hour is checked although an earlier one cannot be read', async () => {
   await look('2026-11-21T09:30:00Z')
   const high = { '2026-11-21T11:00': '90' }
   await expect(look('2026-11-21T12:30:00Z', { high, unreadable: '2026-11-21T09:00' })).rejects.toThrow('away')
@@ -139,7 +139,7 @@ test('the last hour is told of though one before it cannot be read', async () =>
   expect(told).toHaveLength(1)
 })
 
-test('no more than a day is caught up with', async () => {
+test('a spend check catches up with at most one day', async () => {
   await look('2026-11-11T09:30:00Z')
   asked = []
   await look('2026-11-21T09:30:00Z')
@@ -148,7 +148,7 @@ test('no more than a day is caught up with', async () => {
   expect([asked[0], asked.at(-1)]).toEqual(['2026-11-20T09:00', '2026-11-21T08:00'])
 })
 
-test('a sentinel whose clock is behind takes nothing back', async () => {
+test('a sentinel whose clock lags does not move the progress back', async () => {
   await look('2026-11-21T09:30:00Z')
   await look('2026-11-21T08:30:00Z')
   asked = []

@@ -26,7 +26,7 @@ const name = plainText(256)
 const day = z
   .string()
   .regex(/^\d{4}-\d{2}-\d{2}$/, 'must be a day, YYYY-MM-DD')
-  .refine((text) => !Number.isNaN(Date.parse(`${text}T00:00:00Z`)), 'is no day of the calendar')
+  .refine((text) => !Number.isNaN(Date.parse(`${text}T00:00:00Z`)), 'is not a calendar date')
 const clock = z.string().regex(/^(?:[01]\d|2[0-4]):[0-5]\d$/, 'must be a time of day, HH:MM')
 const window = z.looseObject({
   from: clock,
@@ -71,13 +71,13 @@ export type ParsedBook =
   | { readonly kind: 'book'; readonly file: PriceBookFile }
   | { readonly kind: 'invalid'; readonly problems: readonly string[] }
 
-/** Reads a book. What it says wrong is told by its place, at most twenty of them. */
+/** Parses a price book. Errors name their location; at most twenty are reported. */
 export function parseBook(text: string): ParsedBook {
   let json: unknown
   try {
     json = JSON.parse(text)
   } catch {
-    return { kind: 'invalid', problems: ['it is not JSON'] }
+    return { kind: 'invalid', problems: ['invalid JSON'] }
   }
   const parsed = bookFile.safeParse(json)
   if (!parsed.success) {
@@ -96,7 +96,7 @@ function duplicates({ models }: PriceBookFile): string[] {
   const seen = new Set<string>()
   return models.flatMap((each) => {
     const id = rowName(each)
-    if (seen.has(id)) return [`${id} stands there twice`]
+    if (seen.has(id)) return [`${id} is a duplicate`]
     seen.add(id)
     return []
   })
@@ -109,17 +109,17 @@ function disorders({ models, history }: PriceBookFile): string[] {
   const ofRows = models.flatMap(({ tiers: above = [], bands = [], ...each }) =>
     rises(above.map((tier) => tier.above)) && rises(bands.flatMap(({ over, up_to }) => [over + 0.5, up_to]))
       ? []
-      : [`${rowName(each)}: thresholds and bands must rise`],
+      : [`${rowName(each)}: thresholds and bands must be ascending`],
   )
   const ofPeriods = history.flatMap(({ provider, models: names, periods }) =>
     rises(periods.map(({ from }) => Date.parse(from))) && periods.every(({ from, to }) => to === undefined || to > from)
       ? []
-      : [`history of ${provider}/${names[0]}: periods must follow one another`],
+      : [`history of ${provider}/${names[0]}: periods must be ascending`],
   )
   return [...ofRows, ...ofPeriods]
 }
 
-/** What the price rules themselves refuse. */
+/** Errors found by the price rules themselves. */
 function unusable(file: PriceBookFile): string[] {
   try {
     priceBook(file)

@@ -18,7 +18,7 @@ export async function importedBooks(bucket: KV): Promise<StoredBook[]> {
 /** The file of an imported book. @throws Error when it is not there, or not the one that was imported */
 export async function readBook(files: ObjectStore, stored: StoredBook): Promise<PriceBookFile> {
   const bytes = await files.getBlob(stored.id)
-  if (bytes === null) throw new Error(`the file of the price book ${stored.id} is not there`)
+  if (bytes === null) throw new Error(`the file of price book ${stored.id} is missing`)
   return unpackBook(bytes, stored)
 }
 

@@ -10,7 +10,7 @@ import type { MatchStep } from '../names/model-names.js'
 import { LOOKUP_FAILURES } from './price-book.js'
 import type { Rates } from './rate-sheet.js'
 
-/** Why there is no price. A closed list: coverage reports count by it. */
+/** Why a call is unpriced. A closed list: coverage reports group by it. */
 export const UNPRICED_REASONS = [
   ...LOOKUP_FAILURES,
   'no_tokens',
@@ -19,32 +19,32 @@ export const UNPRICED_REASONS = [
   'no_flex_rate',
   'no_priority_rate',
   'no_price_in_force',
-  /** More than one call may cost (`deploy/decisions/amounts-of-events.md`). */
+  /** Above the maximum cost per call (`deploy/decisions/amounts-of-events.md`). */
   'beyond_range',
 ] as const
 export type UnpricedReason = (typeof UNPRICED_REASONS)[number]
 
-/** Doubts about a price, each with the confidence it leaves at most, in hundredths. */
+/** Doubts about a price, each with its upper bound on the confidence, in hundredths. */
 export const COST_FLAGS = {
-  /** The event is older than the first known price; that price was taken. */
+  /** The event is older than the first known price; that price was used. */
   before_first_period: 70,
-  /** The price was announced in advance and nobody confirmed it since. */
+  /** The price was announced in advance and not confirmed since. */
   scheduled_price: 70,
   /** No rate for cache reads is published; they were billed as input of the same service tier. */
   cache_read_rate_missing: 70,
   /** A service tier without a rate for cache writes; they were billed as input of that tier. */
   cache_write_rate_missing: 70,
-  /** A write for an hour or longer, and only a rate for short ones is published. */
+  /** A cache write for an hour or longer, while only the rate for short ones is published. */
   cache_write_1h_rate_missing: 80,
-  /** Writes of short and long lifetime cost differently and the event does not say which; short was taken. */
+  /** Writes of short and long lifetime cost differently and the event does not say which; short was assumed. */
   cache_write_ttl_missing: 90,
   /** Audio tokens at the text rate, since no other is published. */
   audio_rate_missing: 60,
   /** Audio has its own rate and the event does not say how many tokens were audio. */
   audio_split_missing: 85,
-  /** Audio and cached tokens overlap; only what cannot have been uncached was taken as cached audio. */
+  /** Audio and cached tokens overlap; only tokens that must have been cached count as cached audio. */
   audio_cache_split_assumed: 85,
-  /** Beyond a cliff nothing is listed for this service tier; its ordinary rates were taken. */
+  /** No rates above the threshold are listed for this service tier; its base rates were used. */
   long_context_rate_unlisted: 60,
   /** Another price book has another price. */
   price_books_disagree: 60,
@@ -55,9 +55,9 @@ export interface CostDetails {
   readonly basis: CostBasis
   /** Version of the price book: the day it describes. */
   readonly book_as_of: string
-  /** Of an imported price book; absent for the one that the product comes with. */
+  /** Id of an imported price book; absent for the built-in one. */
   readonly book_id?: string
-  /** Why no price applies, or none can stand beside the client's estimate. */
+  /** Why no price applies, or none can be compared with the client's estimate. */
   readonly reason?: UnpricedReason
   /** The price that was used or, with `client_estimate`, the one to compare the estimate with. */
   readonly price?: AppliedPrice
@@ -73,9 +73,9 @@ export interface AppliedPrice {
   readonly match: readonly MatchStep[]
   /** 0 to 0.95. */
   readonly confidence: number
-  /** When the price is in force, UTC; absent for an undated price. `to` is not in it. */
+  /** When the price is in force, UTC; absent for an undated price. `to` is exclusive. */
   readonly period?: { readonly from: string; readonly to?: string }
-  /** Daily hours of this price, UTC; `to` is not in them. ISO weekdays. */
+  /** Daily hours of this price, UTC; `to` is exclusive. ISO weekdays. */
   readonly window?: { readonly from: string; readonly to: string; readonly days: readonly number[] }
   readonly service_tier: ServiceTier
   /** Whole-request threshold that the request's total input passed, or the band it lies in. */
@@ -88,7 +88,7 @@ export interface AppliedPrice {
   /** Factors on all tokens. */
   readonly multipliers?: readonly { readonly name: string; readonly factor: string }[]
   readonly flags?: readonly CostFlag[]
-  /** Doubts about the row in the words of the book. */
+  /** Doubts about the row, as stated in the book. */
   readonly row_flags?: readonly string[]
   /** USD per 1,000,000 tokens in price books that disagree. */
   readonly other_books?: Readonly<Record<string, Readonly<Record<string, string>>>>

@@ -8,7 +8,7 @@ import { costOfParts, stepsOfParts } from './price-invocation.js'
 import { billedAs, RATE_PARTS, type RatePart } from './rate-sheet.js'
 import { type TokenFacts, type TokenParts, tokenParts } from './token-parts.js'
 
-/** What the explanation needs of the event; a stored record has all of it. */
+/** The fields of an event that the explanation needs; a stored record has all of them. */
 export type CostFacts = TokenFacts & Pick<Invocation, 'estimatedCostUsd'>
 
 export interface CostLine {

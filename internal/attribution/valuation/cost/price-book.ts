@@ -2,7 +2,7 @@
  * The price book: published prices of AI models, dated, indexed once at start. Pure but for `loadPriceBook`.
  *
  * A lookup takes the provider, the model and the region of an event and finds at most one entry, by whole names.
- * A model found only under another provider is no hit: whoever operates the model sets the bill.
+ * A model found only under another provider does not match: the operator of the model determines the price.
  */
 import { readFileSync } from 'node:fs'
 import { type MatchStep, modelNames } from '../names/model-names.js'

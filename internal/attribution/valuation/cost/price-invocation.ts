@@ -1,9 +1,9 @@
 /**
- * What one AI call cost, and by which evidence: the caller's own cache, else the client's estimate, else the tenant's
- * price, else the price book, else nothing is claimed.
+ * The cost of one AI call and its evidence: the caller's own cache, else the client's estimate, else the tenant's price,
+ * else the price book, else unpriced.
  *
  * Exact: a rate per million tokens times a number of tokens is a finite decimal, so nothing is rounded anywhere.
- * Fast: everything but the token counts is worked out once per model, service tier and period and then kept.
+ * Fast: everything but the token counts is computed once per model, service tier and period, then cached.
  */
 import type { Invocation, ServiceTier } from '../../../invocations/invocation.js'
 import type { CostBasis } from '../../../records/bases.js'

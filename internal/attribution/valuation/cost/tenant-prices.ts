@@ -5,19 +5,19 @@ import { type CandidateName, type MatchStep, modelNames } from '../names/model-n
 import type { PriceEntry } from './price-book.js'
 import { isRate, isZero, RATE_PARTS, type RateSheet } from './rate-sheet.js'
 
-/** A negotiated price. Dates are RFC 3339 instants or dates (midnight UTC); `to` is not in the period. */
+/** A negotiated price. Dates are RFC 3339 instants or dates (midnight UTC); `to` is exclusive. */
 export interface TenantPriceOverride {
   readonly provider: string
-  /** Model id, compared as a whole and without regard to case. */
+  /** Model id, matched exactly, ignoring case. */
   readonly model: string
   readonly region?: string | undefined
   readonly from: string
   readonly to?: string | undefined
-  /** USD per 1,000,000 tokens. Only what is listed has a price: no batch rates means that batch is unpriced. */
+  /** USD per 1,000,000 tokens. Only listed tiers are priced: without batch rates, batch calls are unpriced. */
   readonly rates: RateSheet
 }
 
-/** What a name of the tenant's own (an Azure deployment, an inference profile, a gateway group) stands for. */
+/** The model behind a tenant's own name (an Azure deployment, an inference profile, a gateway group). */
 export interface TenantModelName {
   readonly provider: string
   readonly model: string

@@ -19,7 +19,7 @@ import {
 import { carbonOfEnergy, parametersOf } from './footprint.js'
 import type { FootprintDetails } from './footprint-details.js'
 
-/** What the explanation needs of the event; a stored record has all of it. */
+/** The fields of an event that the explanation needs; a stored record has all of them. */
 export type FootprintFacts = Pick<Invocation, 'outputTokens' | 'latencyMs' | 'energyWh' | 'carbonGco2e'>
 
 /** A modelled value with its bands. Each is rounded by itself, from the exact bounds. */
@@ -34,7 +34,7 @@ export interface Banded<U extends Unit> {
   readonly outerMax: Quantity<U>
 }
 
-/** What the outer band says, in words (energy.md 2.6). */
+/** The outer band in words (energy.md 2.6). */
 export const OUTER_BAND_IN_WORDS =
   'within a factor of about 2.5 for a bfloat16 model at batch 64; more if the provider runs smaller batches'
 

@@ -15,26 +15,26 @@ export const FOOTPRINT_REASONS = [
   'zero_output_tokens',
   'not_text_output',
   'unknown_zone',
-  /** More than one call may have used (`deploy/decisions/amounts-of-events.md`). */
+  /** Above the maximum per call (`deploy/decisions/amounts-of-events.md`). */
   'beyond_range',
 ] as const
 export type FootprintReason = (typeof FOOTPRINT_REASONS)[number]
 
-/** What a reader must know beside the numbers. */
+/** Caveats that qualify the numbers. */
 export const FOOTPRINT_NOTES = [
-  /** Answered by the caller's own cache: no model ran. */
+  /** Served from the caller's own cache: no model ran. */
   'served_from_local_cache',
-  /** More than ten times as many input as output tokens: the method hardly counts reading them. */
+  /** More than ten times as many input as output tokens: the method largely ignores prefill. */
   'prefill_not_modelled',
-  /** A batch request: same formula, since nobody publishes what batching saves. */
+  /** A batch request: same formula, since providers do not publish the savings of batching. */
   'batch_same_formula',
-  /** Carbon of a measured energy: use only, without the making of the hardware. */
+  /** Carbon of a measured energy: usage only, without embodied carbon of the hardware. */
   'carbon_usage_only',
-  /** A region of many grids was stated; the operator's default zone was taken. */
+  /** The stated region spans several grids; the operator's default zone was used. */
   'region_without_single_grid',
   /** The event is older than the oldest grid table. */
   'grid_year_before_table',
-  /** The zone has no figure for the event's year; the newest was taken. */
+  /** The zone has no figure for the event's year; the newest was used. */
   'grid_newest_year_used',
 ] as const
 export type FootprintNote = (typeof FOOTPRINT_NOTES)[number]

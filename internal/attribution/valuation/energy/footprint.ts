@@ -75,7 +75,7 @@ export function footprintTables(energyFile: EnergyFile, gridFile: GridFile): Foo
 export interface FootprintOptions {
   /** The tenant's own zones and factors; hand in the same object while they do not change: results are kept by it. */
   readonly tenant?: TenantGrid | undefined
-  /** What the stated model is a name of the tenant's own for. */
+  /** The model behind the stated name, if that is the tenant's own. */
   readonly renamed?: { readonly provider: string; readonly model: string } | undefined
 }
 
@@ -179,7 +179,7 @@ export function parametersOf({ model, operator, grid: factor }: FootprintDetails
   }
 }
 
-/** A model at an operator in a zone, and what was worked out for it. */
+/** A model at an operator in a zone, with its computed factors. */
 interface KeptCall {
   readonly lookup: EnergyModelLookup
   readonly modelFrom: 'served' | 'requested'

@@ -88,7 +88,7 @@ export function grid(file: GridFile): Grid {
     if (Object.hasOwn(file.geography, name)) return file.geography[name]
     if (name === 'global-standard') return file.default_zone
     const code = name.toUpperCase()
-    // What a tenant has a factor for is a zone, though the table may have none for it.
+    // A zone with a tenant's own factor is valid, even if the table lacks it.
     const isZone = Object.hasOwn(file.zones, code) || tenant?.factors?.some((factor) => factor.zone === code) === true
     return isZone ? code : undefined
   }

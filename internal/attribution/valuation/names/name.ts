@@ -4,20 +4,20 @@ import { name } from '../../../text/plain-text.js'
 import type { TenantModelName } from '../cost/tenant-prices.js'
 import { modelNames } from './model-names.js'
 
-/** A name of a tenant's own for a model: an Azure deployment, an inference profile, a gateway's group. */
+/** A tenant's own name for a model: an Azure deployment, an inference profile, a gateway group. */
 
-/** Names that a tenant may have. */
+/** Names per tenant. */
 export const NAMES_MAX = 5_000
 
 export const nameFields = z.object({
-  provider: name().meta({ description: 'As events state it.' }),
-  name: name().meta({ description: 'As events state it in place of a model. As a whole, in either case.' }),
-  served_provider: name().nullish().meta({ description: 'Who runs the model, where that is another provider.' }),
-  served_model: name().meta({ description: 'The model that it stands for.' }),
+  provider: name().meta({ description: 'Provider as stated in events.' }),
+  name: name().meta({ description: 'Model name as stated in events; matched exactly, ignoring case.' }),
+  served_provider: name().nullish().meta({ description: 'Provider that runs the model. Default: `provider`.' }),
+  served_model: name().meta({ description: 'The model behind the name.' }),
 })
 export type NameFields = z.infer<typeof nameFields>
 
-/** As it is kept, under its id in the bucket `model_names`. */
+/** A model name in the bucket `model_names`, under its id. */
 export interface StoredModelName {
   readonly id: string
   readonly tenant_id: string
@@ -28,7 +28,7 @@ export interface StoredModelName {
   readonly created_at: string
 }
 
-/** The id comes from what is named, so that one tenant has no two meanings of one name. */
+/** The id derives from provider and name, so that a name maps to only one model per tenant. */
 export const storedName = (
   { provider, name: called, served_provider, served_model }: NameFields,
   tenantId: string,

@@ -6,23 +6,23 @@ import { RATE_PARTS, RATE_PATTERN, type RatePart, type RateSheet } from '../cost
 import type { TenantPriceOverride } from '../cost/tenant-prices.js'
 import { modelNames } from '../names/model-names.js'
 
-/** A price that a tenant has negotiated: what may stand in it, how it is kept, and what the price rules are given. */
+/** A negotiated price: its schema, its stored form, and its form for the price rules. */
 
-/** Overrides that a tenant may have. */
+/** Overrides per tenant. */
 export const OVERRIDES_MAX = 2_000
-/** Thresholds of one price; published lists have two at most. */
+/** Thresholds per price; published price lists have at most two. */
 const THRESHOLDS_MAX = 8
 
 const rate = () => z.string().regex(RATE_PATTERN, 'must be a decimal string, 9 digits before and 12 after the point')
 
-/** `input` alone would be the name of content, which is refused wherever it stands. */
+/** A field named `input` would be refused as prompt content. */
 const OTHER_PARTS = RATE_PARTS.filter((part) => part !== 'input' && part !== 'output')
 const otherRates = Object.fromEntries(OTHER_PARTS.map((part) => [`${part}_tokens`, rate().nullish()])) as {
   [name in `${Exclude<RatePart, 'input' | 'output'>}_tokens`]: ReturnType<ReturnType<typeof rate>['nullish']>
 }
 const rates = z.object({ input_tokens: rate(), output_tokens: rate(), ...otherRates }).meta({
   id: 'Rates',
-  description: 'USD per 1,000,000 tokens. What has no rate of its own is billed as input or output.',
+  description: 'USD per 1,000,000 tokens. Tokens without a rate of their own are billed as input or output.',
 })
 const tiers = { batch: rates.nullish(), flex: rates.nullish(), priority: rates.nullish() }
 const threshold = z
@@ -34,19 +34,20 @@ const threshold = z
   .meta({
     id: 'RatesAbove',
     description:
-      'For requests with more input tokens, as a whole. Other rates stay, but that of cache writes of an hour where one of cache writes is stated.',
+      'Rates for all tokens of a request with more than `above_input_tokens` input tokens. Omitted rates are those of the ' +
+      'base table, except that a stated cache write rate also applies to one-hour cache writes.',
   })
 const rateTable = rates
   .extend({ ...tiers, thresholds: z.array(threshold).max(THRESHOLDS_MAX).nullish() })
-  .meta({ id: 'RateTable', description: 'Rates of the standard tier, and of others.' })
+  .meta({ id: 'RateTable', description: 'Rates of the standard tier, and of other tiers.' })
 
 export const overrideFields = z
   .object({
     provider: name(),
-    model: name().meta({ description: 'As a whole, in either case.' }),
-    region: name().nullish().meta({ description: 'Only calls in this region.' }),
+    model: name().meta({ description: 'Matched exactly, ignoring case.' }),
+    region: name().nullish().meta({ description: 'Applies only to calls in this region.' }),
     valid_from: instant(),
-    valid_to: instant().nullish().meta({ description: 'Not in the period any more. Without end when absent.' }),
+    valid_to: instant().nullish().meta({ description: 'End of the period, exclusive. Default: no end.' }),
     usd_per_million: rateTable,
   })
   .superRefine(({ valid_from: from, valid_to: to, usd_per_million: table }, context) => {
@@ -55,18 +56,18 @@ export const overrideFields = z
     }
     if (to != null && instantOf(to) <= instantOf(from)) refuse(['valid_to'], 'must be later than valid_from')
     const thresholds = (table.thresholds ?? []).map(({ above_input_tokens: above }) => above)
-    for (const [place, above] of thresholds.entries()) {
-      if (thresholds.indexOf(above) < place) {
-        refuse(['usd_per_million', 'thresholds', place, 'above_input_tokens'], 'is there already')
+    for (const [index, above] of thresholds.entries()) {
+      if (thresholds.indexOf(above) < index) {
+        refuse(['usd_per_million', 'thresholds', index, 'above_input_tokens'], 'is a duplicate')
       }
     }
   })
 export type OverrideFields = z.infer<typeof overrideFields>
 
-/** Rates as they are kept and shown: as they came, less what is null. */
+/** Rates as stored and shown: as stated, without nulls. */
 export type StoredRates = { readonly [member: string]: string | number | StoredRates | readonly StoredRates[] }
 
-/** An override as it is kept, under its tenant and id in the bucket price_overrides. */
+/** An override in the bucket `price_overrides`, under its tenant and id. */
 export interface StoredOverride {
   readonly id: string
   readonly tenant_id: string
@@ -79,7 +80,7 @@ export interface StoredOverride {
   readonly created_at: string
 }
 
-/** The id comes from what the price is for and when it begins, so that one tenant has no two prices for the same. */
+/** The id derives from provider, model, region and start, so that a tenant cannot have two prices for the same. */
 export function storedOverride(
   fields: OverrideFields,
   tenantId: string,
@@ -113,7 +114,7 @@ export const overrideOf = (override: StoredOverride): TenantPriceOverride => ({
   rates: sheetOf(override.usd_per_million),
 })
 
-/** The same in the words of the price rules. */
+/** Converts rates to the field names of the price rules. */
 function sheetOf(stored: StoredRates): RateSheet {
   const renamed = (rated: StoredRates): Record<string, unknown> =>
     Object.fromEntries(
@@ -138,5 +139,5 @@ function withoutNulls(value: unknown): unknown {
   return Object.fromEntries(present.map(([member, inner]) => [member, withoutNulls(inner)]))
 }
 
-/** Of a text that is checked. */
+/** @param text already validated */
 const instantOf = (text: string): number => parseInstant(text) ?? Number.NaN

@@ -14,11 +14,11 @@ interface PricesOfTenant {
  */
 export class WatchedPrices {
   private readonly tenants = new Map<string, PricesOfTenant>()
-  /** A name that was deleted no longer says whose it was. */
+  /** A deletion carries no value, and thus no tenant. */
   private readonly tenantOfName = new Map<string, string>()
   private readonly onInvalid: (id: string, what: string) => void
 
-  /** @param onInvalid told of an override that no rule can apply; it is left out */
+  /** @param onInvalid called for an override that the price rules reject; it is ignored */
   constructor(onInvalid: (id: string, what: string) => void) {
     this.onInvalid = onInvalid
   }
@@ -53,7 +53,7 @@ export class WatchedPrices {
   }
 
   private compile(stored: readonly StoredOverride[], names: readonly StoredModelName[]): TenantPrices {
-    // In the order of their ids, so that every process prefers the same of two equals.
+    // Sorted by id, so that every process prefers the same one of two equal overrides.
     const overrides = stored.toSorted((one, other) => (one.id < other.id ? -1 : 1))
     for (;;) {
       const result = tenantPrices(overrides.map(overrideOf), names.map(tenantModelName))

@@ -46,7 +46,7 @@ const OTHER_TENANT = formatId('svc', new Uint8Array(16))
 const own = (prefix: IdPrefix): string => randomId(prefix, tenantIdsCache(SECRET)(TENANT))
 const CLIENT = own('cli')
 
-/** What stage A knows once it has read the bucket. */
+/** The directory as stage A reads it from the bucket. */
 async function asStageASeesIt(): Promise<WatchedDirectory> {
   const directory = new WatchedDirectory()
   const bucket = await gateway.broker.bucket(DIRECTORY)
@@ -56,7 +56,7 @@ async function asStageASeesIt(): Promise<WatchedDirectory> {
 
 const codeOf = ({ status, json }: Awaited<ReturnType<Ask>>) => `${status} ${json?.error_code}`
 
-describe('an entry that is told of', () => {
+describe('a directory entry that is added', () => {
   test.each([
     [
       SERVICES,
@@ -69,7 +69,7 @@ describe('an entry that is told of', () => {
     [IDENTITIES, { name: 'cron', owner: null, is_workload: true }, { service: null }],
     [SOURCES, { name: 'firewall', is_discovery_only: true }, { pathway: null }],
     [PRINCIPALS, { principal_id: own('key'), service: 'plain' }, {}],
-  ])('%s %j is answered with its id, and found by it and by its name', async (path, fields, more) => {
+  ])('%s %j gets an id, and is found by id and by name', async (path, fields, more) => {
     const made = await ask('POST', path, fields)
 
     expect(made.json).toEqual({ id: expect.stringMatching(/^(svc|idn|prn|src)_[0-9a-z]{26}$/), ...fields, ...more })
@@ -81,7 +81,7 @@ describe('an entry that is told of', () => {
     expect(found.json.data).toEqual([made.json])
   })
 
-  test('is what stage A reads', async () => {
+  test('is visible to stage A', async () => {
     await ask('POST', SERVICES, { name: 'read', owner: 'team-r', aliases: ['read-too'] })
     await ask('POST', IDENTITIES, { name: 'reader', owner: 'team-r', service: null })
     await ask('POST', PRINCIPALS, { principal_id: CLIENT, service: 'read' })
@@ -93,7 +93,7 @@ describe('an entry that is told of', () => {
     expect(directory.principal(TENANT, CLIENT)).toMatchObject({ service: 'read' })
   })
 
-  test('is there once, whoever tells of it at the same moment', async () => {
+  test('is created once when twelve requests add it concurrently', async () => {
     const answers = await Promise.all(
       Array.from({ length: 12 }, (_, i) => ask('POST', SERVICES, { name: 'raced', owner: `team-${i}` })),
     )
@@ -117,7 +117,7 @@ describe('an entry that is told of', () => {
     expect(refused.json.errors).toMatchObject([{ pointer }])
   })
 
-  test('whose name or alias is that of another service is refused', async () => {
+  test('is refused when its name or alias belongs to another service', async () => {
     await ask('POST', SERVICES, { name: 'taken', owner: 'a', aliases: ['taken-too'] })
 
     for (const fields of [
@@ -131,7 +131,7 @@ describe('an entry that is told of', () => {
 })
 
 test.each(['key', 'cli', 'usr', 'con'] as const)(
-  '%s_ of another tenant is no credential of this one',
+  'a principal with a %s_ id of another tenant is refused',
   async (prefix) => {
     const foreign = { principal_id: formatId(prefix, new Uint8Array(16)), service: 'plain' }
     // Bits beyond the 128: the form of an id, and none.
@@ -143,8 +143,8 @@ test.each(['key', 'cli', 'usr', 'con'] as const)(
   },
 )
 
-describe('an entry that is changed', () => {
-  test('keeps what is not named, and loses what is null', async () => {
+describe('a directory entry that is updated', () => {
+  test('keeps omitted fields and clears null fields', async () => {
     const { json } = await ask('POST', IDENTITIES, { name: 'cy', owner: 'team-a', service: 'one' })
     const path = `${IDENTITIES}/${json.id}`
 
@@ -153,7 +153,7 @@ describe('an entry that is changed', () => {
     expect((await ask('GET', path)).json).toEqual({ ...json, owner: 'team-b', service: null })
   })
 
-  test('loses no change, however many come at once', async () => {
+  test('keeps both of two concurrent updates', async () => {
     const { json } = await ask('POST', SERVICES, { name: 'busy', owner: 'team-a' })
 
     const answers = await Promise.all([
@@ -165,13 +165,13 @@ describe('an entry that is changed', () => {
     expect((await ask('GET', `${SERVICES}/${json.id}`)).json).toMatchObject({ owner: 'team-z', aliases: ['busier'] })
   })
 
-  test('keeps its name: whoever wants another is told', async () => {
+  test('cannot be renamed: the update gets a 422', async () => {
     const { json } = await ask('POST', SERVICES, { name: 'named', owner: 'team-a' })
 
     expect(codeOf(await ask('PATCH', `${SERVICES}/${json.id}`, { name: 'renamed' }))).toBe('422 VALIDATION_FAILED')
   })
 
-  test('may not take a name of another service', async () => {
+  test('cannot claim an alias of another service', async () => {
     await ask('POST', SERVICES, { name: 'holder', owner: 'a', aliases: ['held'] })
     const { json } = await ask('POST', SERVICES, { name: 'greedy', owner: 'a' })
 
@@ -179,7 +179,7 @@ describe('an entry that is changed', () => {
   })
 })
 
-test('an entry that is deleted is gone, for stage A too, and may come again', async () => {
+test('a deleted directory entry is removed for stage A too, and can be added again', async () => {
   const fields = { name: 'brief', owner: 'team-a', aliases: ['short'] }
   const { json } = await ask('POST', SERVICES, fields)
   const path = `${SERVICES}/${json.id}`
@@ -192,14 +192,17 @@ test('an entry that is deleted is gone, for stage A too, and may come again', as
   expect(await ask('POST', SERVICES, fields)).toMatchObject({ status: 201, json: { id: json.id } })
 })
 
-test.each(['GET', 'PATCH', 'DELETE'])('%s of an id that is nobody’s, or another tenant’s', async (method) => {
-  const body = method === 'PATCH' ? {} : undefined
+test.each(['GET', 'PATCH', 'DELETE'])(
+  '%s replies 403 for an entry id of another tenant and 404 for an unknown id',
+  async (method) => {
+    const body = method === 'PATCH' ? {} : undefined
 
-  expect(codeOf(await ask(method, `${SERVICES}/${OTHER_TENANT}`, body))).toBe('403 TENANT_MISMATCH')
-  expect(codeOf(await ask(method, `${SERVICES}/nothing`, body))).toBe('404 NOT_FOUND')
-})
+    expect(codeOf(await ask(method, `${SERVICES}/${OTHER_TENANT}`, body))).toBe('403 TENANT_MISMATCH')
+    expect(codeOf(await ask(method, `${SERVICES}/nothing`, body))).toBe('404 NOT_FOUND')
+  },
+)
 
-test('pages come in the order of names, each entry once, also while others are told of', async () => {
+test('pages of entries are sorted by name, with each entry once, while others are being added', async () => {
   const names = Array.from({ length: 7 }, (_, i) => `page-${i}`)
   for (const name of names) await ask('POST', IDENTITIES, { name })
   const seen: string[] = []
@@ -216,7 +219,7 @@ test('pages come in the order of names, each entry once, also while others are t
   expect(seen.filter((name) => names.includes(name))).toEqual(names)
 })
 
-test('the audit log tells who changed what, and names no person', async () => {
+test('the audit log records each change of an identity without its name', async () => {
   const traceId = randomUUID().replaceAll('-', '')
   const traced = { traceparent: `00-${traceId}-0000000000000001-00` }
   const made = await ask('POST', IDENTITIES, { name: 'dora@example.com', owner: 'team-a' }, traced)

@@ -23,8 +23,8 @@ const call = (stated: Partial<PooledCall> = {}): PooledCall => ({
 const taken = (pools: readonly StoredPool[], stated?: Partial<PooledCall>): string | undefined =>
   allocationPolicy(pools).allocate(call(stated))?.pool.name
 
-describe('a rule', () => {
-  test('takes what meets all that it names', () => {
+describe('a pool rule', () => {
+  test('matches calls that meet all its conditions', () => {
     const both = pool('both', [{ provider: 'openai', ingestion_layer: 'proxy' }])
 
     expect(taken([both])).toBe('both')
@@ -34,23 +34,23 @@ describe('a rule', () => {
     expect(taken([pool('key', [{ principal_id: 'key_one' }])], { principal: 'key_two' })).toBeUndefined()
   })
 
-  test('knows a provider by each of its names, and a layer in either case', () => {
+  test('matches all names of a provider, and layers in either case', () => {
     const bedrock = pool('bedrock', [{ provider: 'aws.bedrock', ingestion_layer: 'Proxy' }])
 
     expect(taken([bedrock], { provider: 'Bedrock', ingestionLayer: 'PROXY' })).toBe('bedrock')
   })
 })
 
-describe('of several pools', () => {
+describe('of several pools with a matching rule', () => {
   const first = pool('b', [{ provider: 'openai' }], { priority: 1 })
   const second = pool('a', [{ provider: 'openai' }])
 
-  test('the one with the lowest number has it, then the first by name', () => {
+  test('the one with the lowest priority number wins, then the first by name', () => {
     expect(taken([second, first])).toBe('b')
     expect(taken([second, pool('c', [{ provider: 'openai' }])])).toBe('a')
   })
 
-  test('the order in which they became known does not matter', () => {
+  test('the result does not depend on the order in which pools were added', () => {
     const rules = fc.array(
       fc.record({ provider: fc.constantFrom('openai', 'gemini') }, { requiredKeys: ['provider'] }),
       { minLength: 1, maxLength: 3 },
@@ -69,7 +69,7 @@ describe('of several pools', () => {
   })
 })
 
-test('a copy of the bucket has the policy of each tenant as it is now', () => {
+test('watched pools hold the current policy of each tenant', () => {
   const watched = new WatchedPools()
   const one = pool('one', [{ provider: 'openai' }])
 

@@ -38,7 +38,7 @@ const PATH = '/api/v1/pools'
 const RULES = [{ provider: 'bedrock' }, { ingestion_layer: 'proxy', principal_id: null }]
 const codeOf = ({ status, json }: Asked) => `${status} ${json?.error_code}`
 
-test('a pool that is made is shown, changed and deleted, and the audit log has each', async () => {
+test('a pool is created, read, updated and deleted, and the audit log records each change', async () => {
   const made = await ask('POST', PATH, { name: 'shared', owner: 'team-platform', rules: RULES })
 
   expect(made).toMatchObject({ status: 201 })
@@ -64,7 +64,7 @@ test('a pool that is made is shown, changed and deleted, and the audit log has e
   expect(gateway.audited[1]?.changes).toMatchObject({ before: { priority: 100 }, after: { priority: 0 } })
 })
 
-test('a tenant has one pool of a name, and none of the default pool’s', async () => {
+test('a tenant cannot have two pools with the same name, or one with the name of the default pool', async () => {
   const pool = { name: 'twice', owner: 'team', rules: RULES }
 
   expect((await ask('POST', PATH, pool)).status).toBe(201)
@@ -74,14 +74,14 @@ test('a tenant has one pool of a name, and none of the default pool’s', async 
 
 test.each([
   ['no rules', { rules: [] }],
-  ['a rule that takes everything', { rules: [{}] }],
-  ['a condition that is none', { rules: [{ tag: 'x' }] }],
-  ['a priority beyond its bounds', { rules: RULES, priority: 1001 }],
-])('%s is refused', async (_, stated) => {
+  ['a rule without conditions', { rules: [{}] }],
+  ['an unknown condition', { rules: [{ tag: 'x' }] }],
+  ['a priority out of range', { rules: RULES, priority: 1001 }],
+])('a pool with %s is refused', async (_, stated) => {
   expect(codeOf(await ask('POST', PATH, { name: 'wrong', owner: 'team', ...stated }))).toBe('422 VALIDATION_FAILED')
 })
 
-test('a pool of another tenant, be it there or not, is another tenant’s', async () => {
+test('a pool id of another tenant gets a 403, whether the pool exists or not', async () => {
   const foreign = formatId('pool', new Uint8Array(16))
 
   expect(codeOf(await ask('GET', `${PATH}/${foreign}`))).toBe('403 TENANT_MISMATCH')

@@ -25,7 +25,7 @@ async function claimed(claims: Claims, key: string, fingerprint = 'f') {
   return claim
 }
 
-test('an owner that was taken over does not decide, and its successor knows what it began', async () => {
+test('an owner that lost its claim cannot decide, and its successor has the same seed', async () => {
   const slow = await claimed(patient, 'overtaken')
   const next = await claimed(hasty, 'overtaken')
 
@@ -37,7 +37,7 @@ test('an owner that was taken over does not decide, and its successor knows what
   expect(await patient.find('overtaken', 'f', 0)).toEqual({ kind: 'decided', sealed: 'of the next' })
 })
 
-test('a key that was withdrawn is anybody’s, with a new seed', async () => {
+test('a withdrawn key can be claimed with any body, and gets a new seed', async () => {
   const first = await claimed(patient, 'withdrawn')
   await first.withdraw()
 
@@ -47,7 +47,7 @@ test('a key that was withdrawn is anybody’s, with a new seed', async () => {
   expect(second.seed).not.toEqual(first.seed)
 })
 
-test('a key that was left is the next attempt’s at once, for the same body only', async () => {
+test('a key that was left can be claimed at once, but only with the same body', async () => {
   const first = await claimed(patient, 'left')
   await first.leave()
 
@@ -56,7 +56,7 @@ test('a key that was left is the next attempt’s at once, for the same body onl
   expect({ isRepeat: second.isRepeat, seed: second.seed }).toEqual({ isRepeat: true, seed: first.seed })
 })
 
-test('renewals in between do not keep an owner from deciding', async () => {
+test('an owner can decide after its claim was renewed', async () => {
   const owner = await claimed(createClaims(await broker.bucket(IDEMPOTENCY), { leaseMs: 30 }), 'renewed')
   const bucket = await broker.bucket(IDEMPOTENCY)
   const first = (await bucket.get('renewed'))?.revision ?? 0
@@ -65,7 +65,7 @@ test('renewals in between do not keep an owner from deciding', async () => {
   expect(await owner.decide('done')).toBe(true)
 })
 
-test('of many who want a key at once, one gets it', async () => {
+test('only one of many concurrent requests claims a key', async () => {
   const standings = await Promise.all(Array.from({ length: 50 }, () => patient.claim('wanted', 'f', 0)))
 
   const kinds = standings.map(({ kind }) => kind).sort()

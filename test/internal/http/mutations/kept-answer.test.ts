@@ -6,7 +6,7 @@ const KEY = '0f8fad5b-d9cb-469f-a165-70867728950e'
 const ANSWER = answerOf({ status: 201, body: { secret: 'shown once' }, location: '/things/1' })
 const sealed = sealAnswer(SECRET, KEY, 'mutation.x', ANSWER)
 
-test('an answer opens for whoever has the instance’s secret and the client’s key, where it was kept', () => {
+test('a stored reply opens only with the instance secret, the client’s key and its own record key', () => {
   expect(openAnswer(SECRET, KEY, 'mutation.x', sealed)).toEqual(ANSWER)
 })
 
@@ -19,10 +19,10 @@ test.each<[string, Uint8Array, string, string]>([
   expect(() => openAnswer(secret, key, context, sealed)).toThrow()
 })
 
-test('all spellings of a key are one', () => {
+test('all spellings of an Idempotency-Key are normalized to one', () => {
   expect(canonicalKey(`"${KEY.toUpperCase()}"`)).toBe(KEY)
 })
 
-test('an answer without a body has no media type', () => {
+test('a stored reply without a body has no Content-Type', () => {
   expect(answerOf({ status: 204 })).toEqual({ head: '204 No Content\r\nCache-Control: no-store', body: '' })
 })

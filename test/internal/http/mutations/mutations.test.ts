@@ -100,8 +100,8 @@ function expectProblem({ status, headers, json }: Sent, expected: number, code: 
   expect(headers.get('content-type')).toBe('application/problem+json')
 }
 
-describe('a request that comes again', () => {
-  test('is answered with the same status, headers and body, and has one effect; also by another gateway', async () => {
+describe('a repeated mutation', () => {
+  test('gets the same status, headers and body and has one effect, even at another gateway', async () => {
     const { things, handle } = makesThings()
     const [one, other] = [await gateway(handle), await gateway(handle)]
     const id = randomUUID()
@@ -120,7 +120,7 @@ describe('a request that comes again', () => {
     expect(things.size).toBe(1)
   })
 
-  test('under another spelling of its key is the same request', async () => {
+  test('with another spelling of its key is the same request', async () => {
     const { things, handle } = makesThings()
     const one = await gateway(handle)
     const id = randomUUID()
@@ -135,7 +135,7 @@ describe('a request that comes again', () => {
     expect(things.size).toBe(1)
   })
 
-  test('with another body, also one that could not be taken, or on another resource: 422', async () => {
+  test('with another body, even an invalid one, or on another resource gets a 422', async () => {
     const { things, handle } = makesThings()
     const one = await gateway(handle)
     const id = randomUUID()
@@ -149,7 +149,7 @@ describe('a request that comes again', () => {
     expect(things.size).toBe(1)
   })
 
-  test('a hundred times at once, at two gateways, has one effect and one answer, and costs one request', async () => {
+  test('sent a hundred times concurrently to two gateways has one effect and one reply, and costs one request', async () => {
     const { things, handle } = makesThings()
     const limits = { controlPerSecond: 1 }
     const [one, other] = [await gateway(handle, limits), await gateway(handle, limits)]
@@ -163,7 +163,7 @@ describe('a request that comes again', () => {
     expect(sent.filter(({ isReplay }) => !isReplay)).toHaveLength(1)
   })
 
-  test('to delete: 204 again, without a body or a length', async () => {
+  test('that deletes gets a 204 again, without a body or Content-Length', async () => {
     const one = await gateway(makesThings().handle)
     const id = randomUUID()
 
@@ -179,7 +179,7 @@ describe('a request that comes again', () => {
     for (const { headers } of sent) expect(headers.get('content-length')).toBeNull()
   })
 
-  test('while the first is at work waits for it, and is told after two seconds to come again', async () => {
+  test('waits for the original request, and gets IDEMPOTENCY_IN_PROGRESS after two seconds', async () => {
     let finish: () => void = () => undefined
     const gate = new Promise<void>((resolve) => {
       finish = resolve
@@ -219,7 +219,7 @@ function gate() {
   return { open, isOpen }
 }
 
-test('one that waits in vain for the first costs as much as any other', async () => {
+test('a mutation that waits in vain for the original costs as much as any other', async () => {
   const { open, isOpen } = gate()
   const begun = gate()
   const { things, handle } = makesThings()
@@ -243,7 +243,7 @@ test('one that waits in vain for the first costs as much as any other', async ()
   expect(things.size).toBe(1)
 })
 
-test('a tenant has 200 changes under way at most, and holds up no other tenant with them', async () => {
+test('a tenant has at most 200 mutations in progress, and blocks no other tenant with them', async () => {
   const { open, isOpen } = gate()
   const full = gate()
   let begun = 0
@@ -265,7 +265,7 @@ test('a tenant has 200 changes under way at most, and holds up no other tenant w
   expect(things.size).toBe(202)
 }, 20_000)
 
-describe('an answer that is not final leaves the key free', () => {
+describe('a reply that is not final leaves the key free', () => {
   test.each<[string, unknown, Record<string, string>, number, string]>([
     ['not JSON', '{', {}, 400, 'MALFORMED_REQUEST'],
     ['a field of the wrong type', { name: 1 }, {}, 422, 'VALIDATION_FAILED'],
@@ -296,7 +296,7 @@ describe('an answer that is not final leaves the key free', () => {
     expect(things.size).toBe(0)
   })
 
-  test('and says where the body is wrong, never what stood there', async () => {
+  test('and names the invalid field, never its value', async () => {
     const one = await gateway(makesThings().handle)
 
     const { json, text } = await post(one, { name: 'fox'.repeat(50), size: 'fox', prompt: 'fox' })
@@ -320,7 +320,7 @@ describe('an answer that is not final leaves the key free', () => {
     expect(await post(one, { name: 'corrected' }, key(id))).toMatchObject({ status: 200, isReplay: false })
   })
 
-  test('what is not found and may yet appear', async () => {
+  test('a 404 for a target that may still appear', async () => {
     const { things, handle } = makesThings()
     let code: 'NOT_FOUND' | 'CONFLICT' | undefined = 'NOT_FOUND'
     const one = await gateway(async (request) => (code ? problem(code, 'not so') : handle(request)), {
@@ -390,8 +390,8 @@ test.each(['NOT_FOUND', 'CONFLICT', 'RESIDENCY_BLOCKED', 'WEBHOOK_URL_REJECTED']
   },
 )
 
-describe('an attempt that fails', () => {
-  test('is followed by one that knows it, and makes the same', async () => {
+describe('a mutation whose attempt fails', () => {
+  test('is retried with the same ids', async () => {
     const ids: string[] = []
     const one = await gateway(async ({ newId, isRepeat }) => {
       ids.push(newId('key'))
@@ -410,7 +410,7 @@ describe('an attempt that fails', () => {
     expect(one.audited.map(({ outcome }) => outcome)).toEqual(['failed', 'succeeded'])
   })
 
-  test('because the audit log takes nothing: 503, and the next has the one effect', async () => {
+  test('because the audit log is unavailable gets a 503, and the retry has the only effect', async () => {
     const { things, handle } = makesThings()
     let isAway = true
     const record = async (): Promise<void> => {
@@ -460,7 +460,7 @@ describe('an attempt that fails', () => {
     expect([...things.keys()]).toEqual(made)
   })
 
-  test('because its gateway was killed after the effect is taken over once its lease has run out', async () => {
+  test('because its gateway was killed after the effect is taken over once its lease expires', async () => {
     const start = (holdMs: number) => launch(MUTATION_GATEWAY_MAIN, { args: [broker.url, '0', String(holdMs), '1000'] })
     const [killed, second] = [start(600_000), start(0)]
     const urls = await Promise.all(
@@ -481,7 +481,7 @@ describe('an attempt that fails', () => {
     expect((await directory.status()).values).toBe(1)
   })
 
-  test('a slow owner keeps its claim beyond the lease, as long as it lives', async () => {
+  test('a slow owner keeps its claim beyond the lease while it runs', async () => {
     const { things, handle } = makesThings()
     let calls = 0
     let finish: () => void = () => undefined
@@ -535,7 +535,7 @@ describe('a sign-in', () => {
   })
 })
 
-test('the audit log has every mutation and every refusal once, and no replay', async () => {
+test('the audit log records every mutation and every refusal once, and no replay', async () => {
   const one = await gateway(makesThings().handle)
   const id = randomUUID()
 
@@ -564,7 +564,7 @@ test('the audit log has every mutation and every refusal once, and no replay', a
   expect(new Set(one.audited.map(({ sourceAddress }) => sourceAddress))).toEqual(new Set(['127.0.0.1']))
 })
 
-test('what is kept shows neither the answer nor the key, nor the body', async () => {
+test('the stored record reveals neither the reply, nor the key, nor the body', async () => {
   const one = await gateway(makesThings().handle)
   const id = randomUUID()
   const { json } = await post(one, { name: 'a-name-to-look-for' }, key(id))

@@ -38,12 +38,12 @@ const keyOf = ({ createdAt, id }: Thing): readonly string[] => [createdAt, id]
 const things = (count: number): Thing[] =>
   Array.from({ length: count }, (_, i) => ({ id: `key_${i}`, createdAt: `2026-11-0${1 + (i % 3)}` }))
 
-describe('a question', () => {
-  test('without parameters is the first page of 50', () => {
+describe('a collection request', () => {
+  test('without parameters asks for the first page of 50', () => {
     expect(asked('')).toMatchObject({ limit: 50, after: undefined, snapshotMs: NOW_MS, filters: {} })
   })
 
-  test('keeps its filters beside its page', () => {
+  test('carries its filters', () => {
     expect(asked('state=active&limit=3')).toMatchObject({ limit: 3, filters: { state: 'active' } })
   })
 
@@ -54,7 +54,7 @@ describe('a question', () => {
     },
   )
 
-  test('goes on with its own cursor only', () => {
+  test('continues with its own cursor only', () => {
     const cursor = asked('state=active').cursorAfter(['2026-11-01', 'key_1'])
 
     expect(asked(`state=active&cursor=${cursor}`)).toMatchObject({ after: ['2026-11-01', 'key_1'] })
@@ -67,7 +67,7 @@ describe('a question', () => {
   })
 })
 
-describe('the pages of what is in memory', () => {
+describe('pages of records in memory', () => {
   /** Follows the cursors to the end. @param between what happens to the records after each page */
   function walk(
     records: Thing[],
@@ -87,7 +87,7 @@ describe('the pages of what is in memory', () => {
     }
   }
 
-  test('hold each record once, in order, whatever the size of a page', () => {
+  test('contain each record once, in order, at any page size', () => {
     const sizes = fc.nat({ max: 40 })
     fc.assert(
       fc.property(sizes, fc.integer({ min: 1, max: 12 }), fc.boolean(), (count, limit, isDescending) => {
@@ -103,7 +103,7 @@ describe('the pages of what is in memory', () => {
     )
   })
 
-  test('hold each record once that was there all the time, while others come and go', () => {
+  test('contain each unchanged record once while others are added and deleted', () => {
     const records = things(20)
     const stays = records.slice(10)
 

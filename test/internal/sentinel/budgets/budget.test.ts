@@ -16,7 +16,7 @@ test.each([
   expect(reachedThresholds(usd(spent), usd('10'))).toEqual(reached)
 })
 
-test('what more spend reaches begins with what less did', () => {
+test('the thresholds reached by more spend start with those reached by less', () => {
   const amount = fc.bigInt({ min: 0n, max: 10n ** 30n })
   fc.assert(
     fc.property(amount, amount, fc.bigInt({ min: 1n, max: 10n ** 30n }), (one, more, ceiling) => {

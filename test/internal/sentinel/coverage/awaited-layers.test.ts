@@ -22,7 +22,7 @@ const coverage = (stated: Partial<PathwayCoverage>, sources: TenantCoverage['sou
 })
 const EDGE = { name: 'edge', pathway: 'batch' } as const
 
-test('what is missing joins what was awaited; that the directory has held a layer is not forgotten', () => {
+test('missing layers join the awaited ones, which remember that the directory declared them', () => {
   const before = [{ name: 'gateway', isDeclared: true }]
 
   expect(awaitedLayers(before, 'batch', coverage({ layersMissing: ['edge', 'mesh'] }, [EDGE]))).toEqual([
@@ -45,7 +45,7 @@ test.each([
   expect(isStillAwaited({ name: 'edge', isDeclared: false }, 'batch', now)).toBe(isAwaited)
 })
 
-test('a layer that is removed from the directory, or moved there to another pathway, is awaited no more unless it is expected anyway', () => {
+test('a layer removed from the directory, or moved to another pathway, is no longer awaited unless it is still expected', () => {
   const edge = { name: 'edge', isDeclared: true }
 
   expect(isStillAwaited(edge, 'batch', coverage({}))).toBe(false)

@@ -27,19 +27,19 @@ test('a pathway whose layers all send is covered', () => {
   ])
 })
 
-test('a layer of the directory that does not send is missing', () => {
+test('a layer declared in the directory that sends nothing is missing', () => {
   const [pathway] = of({ seen: [layer({})], sources: [{ name: 'edge', pathway: 'gateway_mediated' }] })
 
   expect(pathway).toMatchObject({ status: 'degraded', layersMissing: ['edge'] })
 })
 
-test('a layer that used to send is missing, one that was there for two days is not', () => {
+test('a silent layer is missing if it sent calls on three days, but not on two', () => {
   const [pathway] = of({ seen: [layer({ calls: 0, days: 3 }), layer({ layer: 'trial', calls: 0, days: 2 })] })
 
   expect(pathway).toMatchObject({ status: 'degraded', layersDeployed: [], layersMissing: ['gateway'] })
 })
 
-test('a source that is marked, or that only observations name, is discovery-only and never a layer', () => {
+test('a source marked in the directory, or named only by observations, is discovery-only and never a layer', () => {
   const pathways = of({
     seen: [layer({ layer: 'firewall', pathway: 'proxy_mediated' })],
     sources: [{ name: 'firewall', pathway: 'proxy_mediated', is_discovery_only: true }],
@@ -55,7 +55,7 @@ test('a source that is marked, or that only observations name, is discovery-only
   ])
 })
 
-test('a layer that captures calls and sends observations besides is a layer', () => {
+test('a layer that sends both calls and observations is a capture layer', () => {
   expect(of({ seen: [layer({})], observed: [{ source: 'gateway', lastAtMs: 5 }] })).toMatchObject([
     { status: 'covered', discoveryOnly: [] },
   ])

@@ -196,19 +196,23 @@ describe('a file', () => {
   })
 
   test.each<[string, unknown, string]>([
-    ['no JSON', '{', 'it is not JSON'],
+    ['no JSON', '{', 'invalid JSON'],
     ['a number for a rate', bookOf([{ ...priceRow('m', '1', '2'), input: 1 as never }]), 'models.0.input: '],
     ['a rate with an exponent', bookOf([priceRow('m', '1e3', '2')]), 'models.0.input: '],
     ['no day', bookOf([priceRow('m', '1', '2')], { as_of: '2026-13-01' }), 'as_of: '],
     ['no rows', bookOf([]), 'models: '],
-    ['a row twice', bookOf([priceRow('m', '1', '2'), priceRow('M', '1', '2')]), 'openai/m stands there twice'],
-    ['thresholds that fall', bookOf([priceRow('m', '1', '2', { tiers: [{ above: 2 }, { above: 1 }] })]), 'must rise'],
+    ['a row twice', bookOf([priceRow('m', '1', '2'), priceRow('M', '1', '2')]), 'openai/m is a duplicate'],
+    [
+      'thresholds that fall',
+      bookOf([priceRow('m', '1', '2', { tiers: [{ above: 2 }, { above: 1 }] })]),
+      'must be ascending',
+    ],
     [
       'periods that fall',
       bookOf([priceRow('m', '1', '2')], {
         history: [{ provider: 'openai', models: ['m'], periods: [period('2026-02-01'), period('2026-01-01')] }],
       }),
-      'must follow one another',
+      'must be ascending',
     ],
     [
       'a factor that makes a rate inexact',

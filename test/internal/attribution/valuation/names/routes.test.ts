@@ -42,7 +42,7 @@ const PATH = '/api/v1/model-names'
 const codeOf = ({ status, json }: Asked) => `${status} ${json?.error_code}`
 const tenantOf = () => gateway.audited[0]?.tenantId ?? ''
 
-test('a name is shown, stands for its model until it is deleted, and the audit log has both', async () => {
+test('a model name maps to its model until it is deleted, and the audit log records both changes', async () => {
   const made = await ask('POST', PATH, { provider: 'azure', name: 'Prod-Chat', served_model: 'gpt-4o' })
 
   expect(made).toMatchObject({ status: 201 })
@@ -63,14 +63,14 @@ test('a name is shown, stands for its model until it is deleted, and the audit l
   expect(gateway.audited.slice(0, 2).map(({ action }) => action)).toEqual(['model_name.create', 'model_name.delete'])
 })
 
-test('a name stands for one model, however it is written', async () => {
+test('a model name maps to only one model, ignoring case and spaces', async () => {
   const name = { provider: 'azure', name: 'fast', served_provider: 'openai', served_model: 'gpt-4o-mini' }
 
   expect((await ask('POST', PATH, name)).json.served_provider).toBe('openai')
   expect(codeOf(await ask('POST', PATH, { ...name, name: ' FAST', served_model: 'gpt-4o' }))).toBe('409 CONFLICT')
 })
 
-test('a name of another tenant is another tenant’s', async () => {
+test('a model name id of another tenant gets a 403', async () => {
   const foreign = `${PATH}/${formatId('mnm', new Uint8Array(16))}`
 
   expect(codeOf(await ask('GET', foreign))).toBe('403 TENANT_MISMATCH')

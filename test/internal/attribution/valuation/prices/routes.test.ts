@@ -49,7 +49,7 @@ const price = (stated: Record<string, unknown> = {}) => ({
 })
 const codeOf = ({ status, json }: Asked) => `${status} ${json?.error_code}`
 
-test('a price that is set is shown as it was taken, until it is taken back', async () => {
+test('a price is shown as it was set, until it is deleted', async () => {
   const table = {
     ...RATES,
     cache_read_tokens: '0.000000000001',
@@ -85,7 +85,7 @@ test('a price that is set is shown as it was taken, until it is taken back', asy
   expect(codeOf(await ask('DELETE', path))).toBe('404 NOT_FOUND')
 })
 
-test('there is one price for the same provider, model and region from one time on', async () => {
+test('a tenant cannot have two prices with the same provider, model, region and valid_from', async () => {
   const answers = await Promise.all(
     [
       price({ model: 'o3' }),
@@ -109,7 +109,7 @@ test('there is one price for the same provider, model and region from one time o
   expect(others.map(({ status }) => status)).toEqual([201, 201, 201])
 })
 
-describe('a price that is no price', () => {
+describe('an invalid price', () => {
   test.each<[string, Record<string, unknown>]>([
     ['/usd_per_million/output_tokens', { usd_per_million: { input_tokens: '2' } }],
     ['/usd_per_million/input_tokens', { usd_per_million: { ...RATES, input_tokens: 2 } }],
@@ -133,12 +133,15 @@ describe('a price that is no price', () => {
   })
 })
 
-test.each(['GET', 'DELETE'])('%s of an id that is nobody’s, or another tenant’s', async (method) => {
-  expect(codeOf(await ask(method, `${PATH}/${formatId('prc', new Uint8Array(16))}`))).toBe('403 TENANT_MISMATCH')
-  expect(codeOf(await ask(method, `${PATH}/nothing`))).toBe('404 NOT_FOUND')
-})
+test.each(['GET', 'DELETE'])(
+  '%s replies 403 for a price id of another tenant and 404 for an unknown id',
+  async (method) => {
+    expect(codeOf(await ask(method, `${PATH}/${formatId('prc', new Uint8Array(16))}`))).toBe('403 TENANT_MISMATCH')
+    expect(codeOf(await ask(method, `${PATH}/nothing`))).toBe('404 NOT_FOUND')
+  },
+)
 
-test('the audit log holds what a price was', async () => {
+test('the audit log records the price that was added and deleted', async () => {
   const { json } = await ask('POST', PATH, price({ model: 'audited' }))
   await ask('DELETE', `${PATH}/${json.id}`)
 

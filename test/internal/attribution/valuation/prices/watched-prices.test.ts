@@ -40,14 +40,14 @@ const cost = (prices: WatchedPrices, stated: Partial<Invocation> = {}, tenantId 
   return `${basis} ${formatQuantity(costUsd)}`
 }
 
-test('a price counts for its tenant, and no other', () => {
+test('a price applies to its own tenant only', () => {
   const prices = watching(override())
 
   expect(cost(prices)).toBe('tenant_price 2')
   expect(cost(prices, {}, 'tnt_two')).toMatch(/^price_book/)
 })
 
-test('a price that is set, replaced or taken back counts from then on', () => {
+test('prices that are added, replaced or deleted apply immediately', () => {
   const prices = watching()
   const first = override()
   const key = overrideKey('tnt_one', first.id)
@@ -61,13 +61,13 @@ test('a price that is set, replaced or taken back counts from then on', () => {
   expect(cost(prices)).toMatch(/^price_book/)
 })
 
-test('a tenant’s prices are worked out once a change', () => {
+test('prices of a tenant are compiled once per change', () => {
   const prices = watching(override())
 
   expect(prices.of('tnt_one')).toBe(prices.of('tnt_one'))
 })
 
-test('the period begins with its first instant and ends before its last', () => {
+test('the period of a price includes its start and excludes its end', () => {
   const prices = watching(override({ valid_from: '2026-03-01T00:00:00Z', valid_to: '2026-04-01T00:00:00Z' }))
 
   expect(cost(prices, { eventTimeMs: Date.UTC(2026, 2, 1) - 1 })).toMatch(/^price_book/)
@@ -76,7 +76,7 @@ test('the period begins with its first instant and ends before its last', () => 
   expect(cost(prices, { eventTimeMs: Date.UTC(2026, 3, 1) })).toMatch(/^price_book/)
 })
 
-test('of several in force the one for the region goes first, then the one that began last', () => {
+test('among several prices in force the one for the region wins, then the latest start', () => {
   const prices = watching(
     override({ usd_per_million: { ...FLAT, input_tokens: '5' } }),
     override({ valid_from: '2026-02-01T00:00:00Z', usd_per_million: { ...FLAT, input_tokens: '6' } }),
@@ -115,7 +115,7 @@ describe('a table of rates', () => {
   })
 })
 
-test('an override that no rule can apply is left out and told of, and the others count', () => {
+test('an invalid price is ignored and reported, and the others apply', () => {
   const told: string[] = []
   const prices = new WatchedPrices((id, what) => told.push(`${id} ${what}`))
   const good = override()
