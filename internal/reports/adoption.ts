@@ -1,14 +1,14 @@
 import type { Measured } from './parts.js'
 import type { ReportRow } from './report.js'
 
-/** Who uses what. */
+/** The people who use something, and their calls. */
 export interface Adoption {
-  /** Hashes of whoever appears, ascending, each once. */
+  /** Hashes of the people, ascending and distinct. */
   readonly people: readonly number[]
   readonly calls: number
 }
 
-/** People that are told apart in one group; one of more is counted as so many. */
+/** Maximum number of distinct people counted per group; a larger group is reported with this number. */
 const PEOPLE_MAX = 200_000
 
 export const ADOPTION: Measured<Adoption> = {
@@ -18,7 +18,7 @@ export const ADOPTION: Measured<Adoption> = {
   plus: (one, other) => ({ people: unionOf(one.people, other.people), calls: one.calls + other.calls }),
 }
 
-/** A row as it goes out. */
+/** A row in its wire form. */
 export const shownAdoption = ({ fromMs, toMs, labels, isFolded, sum }: ReportRow<Adoption>) => ({
   from: new Date(fromMs).toISOString(),
   to: new Date(toMs).toISOString(),

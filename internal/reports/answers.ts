@@ -11,35 +11,35 @@ import type { ReportQuestion } from './question.js'
 import { type Report, type ReportRow, reportOf, type UsageReads } from './report.js'
 import { shownUsage, USAGE } from './usage.js'
 
-/** What is asked of a report: plain values, which go from thread to thread. */
+/** A report request as plain values, which can be posted to another thread. */
 export interface ReportTask {
   readonly kind: ReportKind
   readonly tenantId: string
-  /** A query string that `readQuestion` takes. */
+  /** A query string that `readQuestion` accepts. */
   readonly query: string
-  /** The moment of the first page: a period that is not said ends by it. */
+  /** The time of the first page; the default period is relative to it. */
   readonly nowMs: number
-  /** Names the answer whose pages these are. */
+  /** Identifies the answer that the pages belong to. */
   readonly answerId: string
-  /** Where the page before ended; undefined for the first. */
+  /** End of the previous page; undefined for the first page. */
   readonly after: PageEnd | undefined
-  /** Rows at most. */
+  /** Maximum number of rows. */
   readonly limit: number
-  /** Hashes of the tenant's identities that are no people, as 32 hex digits. */
+  /** Hashes of the tenant's identities that are not people, as 32 hex digits. */
   readonly notPeople: readonly string[]
 }
 
 export interface PageEnd {
-  /** Of the answer that the page was cut from. */
+  /** Digest of the answer that the page belongs to. */
   readonly digest: string
-  /** Of its last row. */
+  /** Key of the last row. */
   readonly key: readonly string[]
 }
 
 export interface ReportPage {
   readonly rows: readonly ShownRow[]
   readonly scope: object
-  /** The same for the same answer, whoever worked it out; empty where no page follows. */
+  /** The same for the same answer on every gateway; empty when there is no next page. */
   readonly digest: string
 }
 
@@ -51,10 +51,10 @@ interface ShownRow {
 }
 
 /**
- * Works reports out, each whole, and gives out their pages. All pages are of one answer: one that is not kept any more, or
- * was worked out elsewhere, is worked out anew, and goes on only if nothing in it has changed.
+ * Computes complete reports and returns them page by page. All pages belong to one answer. An answer that is no longer
+ * cached, or was computed by another gateway, is computed again; the pages continue only if nothing in it has changed.
  *
- * @param kept for tests
+ * @param kept the cache, for tests
  */
 export function reportAnswers(
   reads: Omit<UsageReads, 'notPeople'>,
@@ -67,7 +67,7 @@ export function reportAnswers(
     let answer = kept.find(answerId)
     if (answer === undefined) {
       const made = await answerTo(task, reads, folds, signal)
-      // Most fit on one page, and are not asked for again.
+      // Most reports fit on one page and are not requested again.
       if (after === undefined && made.rows.length < limit) return { ...made, digest: '' }
       answer = { ...made, digest: digestOf(made) }
       kept.keep(answerId, tenantId, answer)
@@ -79,7 +79,7 @@ export function reportAnswers(
   }
 }
 
-const CHANGED_DETAIL = 'The figures have changed since the first page: ask for the report again, without a cursor.'
+const CHANGED_DETAIL = 'The figures have changed since the first page: request the report again without a cursor.'
 const CHANGED = problem('INVALID_CURSOR', CHANGED_DETAIL, { errors: [{ pointer: '/cursor', detail: CHANGED_DETAIL }] })
 
 function digestOf({ rows, scope }: Answer): string {
@@ -88,7 +88,7 @@ function digestOf({ rows, scope }: Answer): string {
   return hash.digest('base64url').slice(0, DIGEST_CHARACTERS)
 }
 
-/** 128 bits; it stands in every cursor. */
+/** 128 bits; short, because every cursor contains it. */
 const DIGEST_CHARACTERS = 22
 
 async function answerTo(
@@ -98,7 +98,7 @@ async function answerTo(
   signal: AbortSignal,
 ): Promise<Answer> {
   const read = readQuestion(kind, query, nowMs)
-  if (!read.ok) throw new Error(`a question that was read before: ${read.problem.detail}`)
+  if (!read.ok) throw new Error(`the gateway accepted this query before: ${read.problem.detail}`)
   const { question } = read
   const answer = async <M>(measured: Measured<M>, show: (row: ReportRow<M>) => object): Promise<Answer> => {
     const asked = { ...reads, notPeople: () => notPeople }

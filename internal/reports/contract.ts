@@ -7,7 +7,7 @@ import { count, decimalText, timeText } from '../text/answer-fields.js'
 import { ADOPTION_DIMENSIONS, ADOPTION_INTERVALS } from './kinds.js'
 import { BOUNDED_FIGURES } from './usage.js'
 
-/** What the reports take and promise (spec 4.2 and 8, design section 6). */
+/** The OpenAPI contract of the reports (spec 4.2 and 8, design section 6). */
 
 const TIMES: Parameters = {
   from: z
@@ -15,29 +15,28 @@ const TIMES: Parameters = {
     .optional()
     .meta({
       description:
-        'Where the period begins: a day (in the time zone), or an RFC 3339 time in UTC on the quarter of an hour. ' +
-        'Without it: the day thirty days before `to`; before today where that is not there either.',
+        'Start of the period: a day (in the time zone), or an RFC 3339 time in UTC on a quarter hour. ' +
+        'Default: the day thirty days before `to`, or thirty days before today if `to` is omitted too.',
       examples: ['2026-11-01'],
     }),
   to: z
     .string()
     .optional()
     .meta({
-      description:
-        'Where the period ends, in the same form; the day or time itself is no part of it. Without it: tonight.',
+      description: 'End of the period, exclusive, in the same format as `from`. Default: the end of today.',
       examples: ['2026-12-01'],
     }),
   time_zone: z
     .string()
     .optional()
     .meta({
-      description: 'Where days, weeks and months begin: a name of the tz database.',
+      description: 'Time zone of days, weeks and months: a name from the tz database.',
       default: 'UTC',
       examples: ['Asia/Kolkata'],
     }),
 }
 
-/** Those of the record filters that reports take. */
+/** The record filters that reports support. */
 const FILTERS: Parameters = Object.fromEntries(
   Object.entries(FILTER_PARAMETERS).filter(([name]) => {
     const [, field, operator] = /^filter\[(\w+)\]\[(\w+)\]$/.exec(name) ?? []
@@ -51,7 +50,7 @@ const groupBy = (names: readonly string[]) =>
     .string()
     .optional()
     .meta({
-      description: `Names of ${names.join(', ')}, parted by commas, the coarsest first. Without it: all together.`,
+      description: `Comma-separated dimensions out of ${names.join(', ')}, coarsest first. Default: one group for everything.`,
       examples: ['service'],
     })
 
@@ -59,7 +58,7 @@ const interval = (names: readonly [string, ...string[]]) =>
   z
     .enum(names)
     .optional()
-    .meta({ description: 'Into what the period is parted. Intervals without calls are left out.' })
+    .meta({ description: 'Splits the period into intervals. Intervals without calls are omitted.' })
 
 const rowBase = {
   from: timeText(),
@@ -67,12 +66,12 @@ const rowBase = {
   ...Object.fromEntries(REPORT_DIMENSIONS.map((name) => [name, z.string().nullable().optional()])),
   folded: z.boolean().meta({
     description:
-      'Whether the row is what its parent does not show of itself: groups in which one to four people appear, and those ' +
-      'that would tell of them by difference. Labels that were folded away are null.',
+      'Whether the row combines groups that are not shown: groups with one to four people, and groups from which those ' +
+      'could be derived as a difference. Their labels are null.',
   }),
 }
 
-/** Of many calls, each of which may state as much as a number of JSON holds exactly. */
+/** Not an integer schema: the sum of many calls may exceed the integers that JSON numbers represent exactly. */
 const tokenSum = () => z.number().min(0).meta({ type: 'integer' })
 
 const usageRow = z
@@ -84,12 +83,12 @@ const usageRow = z
     calls: count(),
     input_tokens: tokenSum(),
     output_tokens: tokenSum(),
-    cached_input_tokens: tokenSum().meta({ type: 'integer', description: 'Within `input_tokens`.' }),
-    cache_write_tokens: tokenSum().meta({ type: 'integer', description: 'Within `input_tokens`.' }),
-    reasoning_tokens: tokenSum().meta({ type: 'integer', description: 'Within `output_tokens`.' }),
-    unpriced_calls: count().meta({ description: 'Calls without a price, whose cost is not in `cost_usd`.' }),
+    cached_input_tokens: tokenSum().meta({ type: 'integer', description: 'Included in `input_tokens`.' }),
+    cache_write_tokens: tokenSum().meta({ type: 'integer', description: 'Included in `input_tokens`.' }),
+    reasoning_tokens: tokenSum().meta({ type: 'integer', description: 'Included in `output_tokens`.' }),
+    unpriced_calls: count().meta({ description: 'Calls without a price; their cost is not included in `cost_usd`.' }),
     lower_bounds: z.array(z.enum(BOUNDED_FIGURES)).meta({
-      description: 'Figures that are at least what is shown: some calls did not tell, and no price or model is known.',
+      description: 'Figures that are lower bounds, because the value is unknown for some calls.',
     }),
   })
   .meta({ id: 'UsageRow' })
@@ -97,7 +96,7 @@ const usageRow = z
 const adoptionRow = z
   .object({
     ...rowBase,
-    people: count().meta({ description: 'Distinct identities; none of workloads.' }),
+    people: count().meta({ description: 'Distinct identities, not counting workloads.' }),
     calls: count(),
   })
   .meta({ id: 'AdoptionRow' })
@@ -109,32 +108,34 @@ const report = z
     time_zone: z.string(),
     interval: z.enum(INTERVALS).nullable(),
     group_by: z.array(z.enum(REPORT_DIMENSIONS)),
-    allocated: z.boolean().meta({ description: "Whether pools' amounts are spread over those who caused the rest." }),
+    allocated: z
+      .boolean()
+      .meta({ description: 'Whether the amounts of cost pools are spread over services and owners.' }),
     allocation_weights: z
       .array(z.object({ from: timeText(), to: timeText(), as_of: timeText().nullable() }))
       .optional()
       .meta({
         description:
-          'Of allocated reports: as of when the weights are by which the pools of each month are spread, the newest by its ' +
-          'end; null where there are none, and nothing is spread.',
+          'Only in allocated reports: for each month, the time of the weights by which its pools are spread, which are the ' +
+          'latest ones at the end of the month. Null when there are none; pools are then not spread.',
       }),
     widened_filters: z.array(z.enum(REPORT_DIMENSIONS)).meta({
       description:
-        'Filters that were not applied, since what they hold, or leave out, tells of fewer than five people.',
+        'Filters that were not applied, because the matching or the excluded calls would reveal fewer than five people.',
     }),
   })
   .meta({
     id: 'ReportScope',
     description:
-      'What the rows are of. The period is wider than asked for where its edges would tell of single people.',
+      'The effective scope of the report. The period is wider than requested where its edges would reveal individual people.',
   })
 
 const answer = (row: z.ZodType) => pageOf(row).extend({ report })
 
 const COHORTS =
-  'No row, and no difference between rows, tells of fewer than five people, however selective the question is: such ' +
-  'groups are folded into their parents. Sums are exact. Figures are those of the moment of the first page; they are kept ' +
-  'for five minutes after each page, and a cursor that comes later, when they have changed, is INVALID_CURSOR. ' +
+  'No row, and no difference between rows, reveals fewer than five people, however selective the query is: such groups ' +
+  'are folded into their parents. Sums are exact. All pages show the figures as of the first page. The figures are kept ' +
+  'for five minutes after each page; a cursor used later, when they have changed, is rejected as INVALID_CURSOR. ' +
   FILTERS_DESCRIPTION
 
 const EXAMPLE_SCOPE = {
@@ -152,7 +153,7 @@ const EXAMPLE_PAGE = { limit: 50, has_more: false }
 export const USAGE_REPORT: Operation = {
   id: 'reportUsage',
   tag: 'Reports',
-  summary: 'Cost, energy, carbon, tokens and calls by groups and time',
+  summary: 'Report cost, energy, carbon, tokens and calls by group and time',
   description: COHORTS,
   query: {
     ...PAGE_PARAMETERS,
@@ -164,18 +165,18 @@ export const USAGE_REPORT: Operation = {
       .optional()
       .meta({
         description:
-          'Whether the cost, energy and carbon of cost pools is spread over services and owners, by their shares in the cost of ' +
-          'what was resolved in the thirty days before (the `weights` of an allocated record). Exact: what is spread sums up to ' +
-          'what the pools had. Calls and tokens cannot be parted and stay with their pool, and so do amounts that would tell of ' +
-          'fewer than five people, shares of those whose weight would, and pools that calls name as their service. Filters on ' +
-          '`service` and `owner` hold what is theirs after that.',
+          'Whether the cost, energy and carbon of cost pools are spread over services and owners, by their shares of the cost ' +
+          'that was resolved in the previous thirty days (the `weights` of an allocated record). The spread amounts add up ' +
+          'exactly to the amounts of the pools. Calls and tokens cannot be split and stay with their pool; so do amounts that ' +
+          'would reveal fewer than five people, shares whose weights would, and pools that calls state as their service. ' +
+          'Filters on `service` and `owner` apply after spreading.',
         default: 'false',
       }),
     ...FILTERS,
   },
   replies: {
     200: {
-      description: 'A page of rows, in order of time and labels.',
+      description: 'A page of rows, ordered by time and labels.',
       contents: json(answer(usageRow), {
         data: [
           {
@@ -203,7 +204,7 @@ export const USAGE_REPORT: Operation = {
 export const ADOPTION_REPORT: Operation = {
   id: 'reportAdoption',
   tag: 'Reports',
-  summary: 'How many people use what, over time',
+  summary: 'Report the number of people by group and time',
   description: COHORTS,
   query: {
     ...PAGE_PARAMETERS,
@@ -214,7 +215,7 @@ export const ADOPTION_REPORT: Operation = {
   },
   replies: {
     200: {
-      description: 'A page of rows, in order of time and labels.',
+      description: 'A page of rows, ordered by time and labels.',
       contents: json(answer(adoptionRow), {
         data: [{ ...EXAMPLE_ROW, people: 42, calls: 18_204 }],
         page: EXAMPLE_PAGE,

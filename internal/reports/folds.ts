@@ -1,23 +1,23 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import { createFoldMemory } from '../cohorts/fold-memory.js'
 import { type Cell, foldInSteps, type Rollups } from '../cohorts/rollups.js'
 
-/** How long one report folds before another has its turn. */
-const SLICE_MS = 20
-/** Folded within a second or so; more is folded one after the other. */
+/** Time that one report folds before it yields to others. */
+const FOLD_QUANTUM_MS = 20
+/** Up to this size a fold takes about a second; larger folds run one after the other. */
 const SMALL_CELLS_MAX = 2_000
 
 /**
- * Folds for all reports of a thread, in turns. Of large ones one is under way at a time: each would take as long as all of
- * them, and none of them be done in its time; whoever asks for the same then finds it folded.
+ * Folds for all reports of a thread, cooperatively. Only one large fold runs at a time: if they shared the thread, each
+ * would take as long as all together and none would meet its time limit. A retry finds the finished fold in memory.
  */
 export class Folds {
   private readonly memory = createFoldMemory()
   private lastLarge: Promise<unknown> = Promise.resolve()
 
   /**
-   * @param use what is done with it, after which a large one may be let go of
-   * @throws the signal's reason when the caller has left
+   * @param use consumes the rollups; large ones may be released afterwards
+   * @throws the signal's reason when the request was cancelled
    */
   async during<T>(
     cells: readonly Cell[],
@@ -25,7 +25,8 @@ export class Folds {
     signal: AbortSignal,
     use: (rollups: Rollups) => T,
   ): Promise<T> {
-    const fold = async (): Promise<T> => use(await inSlices(foldInSteps(cells, dimensionCount, this.memory), signal))
+    const fold = async (): Promise<T> =>
+      use(await cooperatively(foldInSteps(cells, dimensionCount, this.memory), signal))
     if (cells.length <= SMALL_CELLS_MAX) return fold()
     const before = this.lastLarge
     const own = (async () => {
@@ -38,12 +39,12 @@ export class Folds {
   }
 }
 
-async function inSlices<T>(steps: Generator<undefined, T>, signal: AbortSignal): Promise<T> {
+async function cooperatively<T>(steps: Generator<undefined, T>, signal: AbortSignal): Promise<T> {
   for (let since = performance.now(); ; ) {
     const step = steps.next()
     if (step.done) return step.value
-    if (performance.now() - since < SLICE_MS) continue
-    await nextTurn()
+    if (performance.now() - since < FOLD_QUANTUM_MS) continue
+    await yieldToEventLoop()
     signal.throwIfAborted()
     since = performance.now()
   }

@@ -1,8 +1,8 @@
-/** Since its last page. */
+/** Time since the last page was read. */
 const KEPT_MS = 5 * 60 * 1000
-/** Of all answers together. */
+/** Over all cached answers. */
 const ROWS_MAX = 400_000
-/** What an answer takes besides its rows, as rows: so that many small ones have a bound, too. */
+/** Overhead of an answer, counted in rows, so that many small answers are bounded as well. */
 const ANSWER_ROWS = 100
 
 interface Kept<T> {
@@ -13,8 +13,8 @@ interface Kept<T> {
 }
 
 /**
- * Answers that take more than one page, so that later pages need not be worked out anew. Where there is no room for all,
- * the tenant that takes the most loses what it has not asked for longest.
+ * Caches answers with more than one page, so that later pages need not be computed again. When the cache is full, the
+ * tenant that uses the most loses its least recently used answer.
  */
 export class KeptAnswers<T extends { readonly rows: readonly unknown[] }> {
   private readonly answers = new Map<string, Kept<T>>()

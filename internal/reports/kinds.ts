@@ -1,7 +1,7 @@
 import { INTERVALS, type Interval, REPORT_DIMENSIONS, type ReportDimension } from '../store/queries/reports/usage.js'
 import { type ReadReport, type ReportParameter, readReport } from './question.js'
 
-/** The kinds of report, and what may be asked of each. */
+/** The kinds of report, and the parameters of each. */
 
 export type ReportKind = 'usage' | 'adoption'
 
@@ -10,12 +10,12 @@ export const ADOPTION_INTERVALS = ['day', 'week', 'month'] as const
 
 const PARAMETERS = ['group_by', 'interval', 'time_zone', 'from', 'to', 'limit', 'cursor'] as const
 
-type Taken = readonly [readonly ReportParameter[], readonly ReportDimension[], readonly Interval[]]
-const TAKEN: Readonly<Record<ReportKind, Taken>> = {
+type Accepted = readonly [readonly ReportParameter[], readonly ReportDimension[], readonly Interval[]]
+const ACCEPTED: Readonly<Record<ReportKind, Accepted>> = {
   usage: [[...PARAMETERS, 'allocate'], REPORT_DIMENSIONS, INTERVALS],
   adoption: [PARAMETERS, ADOPTION_DIMENSIONS, ADOPTION_INTERVALS],
 }
 
-/** The same question, whoever reads it. */
+/** Parses a query string; the gateway and the report thread get the same result. */
 export const readQuestion = (kind: ReportKind, query: string, nowMs: number): ReadReport =>
-  readReport(query, nowMs, ...TAKEN[kind])
+  readReport(query, nowMs, ...ACCEPTED[kind])

@@ -13,60 +13,61 @@ import type { Period } from './period.js'
 import type { ReportFilter, ReportQuestion } from './question.js'
 import { SHARES_MAX, type Spreading, spreadPools } from './spread.js'
 
-/** A report's rows, fixed period by fixed period. */
+/** The rows of a report, one fixed period at a time. */
 
-/** What is summed up in a kind of report. */
+/** The measures of a kind of report. */
 export interface Measured<M> extends Sums<M> {
-  /** So many people a group are read. */
+  /** Maximum number of people read per group. */
   readonly peopleMax: number
   readonly of: (sums: UsageSums) => M
-  /** Of kinds that pools can be spread in. */
+  /** Only for kinds in which pools can be spread. */
   readonly spreading?: Spreading<M>
 }
 
-/** A question that would take more work than a report may. */
+/** The report would exceed the work limit. */
 export class TooManyGroups extends Error {}
 
-/** What groups are told by: first the time, then `REPORT_DIMENSIONS`. */
+/** Dimensions of a cell: first the time, then `REPORT_DIMENSIONS`. */
 const TIME_DIMENSION = 0
 const DIMENSION_COUNT = REPORT_DIMENSIONS.length + 1
-const placeOf = (name: ReportDimension): number => REPORT_DIMENSIONS.indexOf(name) + 1
-const OWNER = placeOf('owner')
-const SERVICE = placeOf('service')
+const dimensionOf = (name: ReportDimension): number => REPORT_DIMENSIONS.indexOf(name) + 1
+const OWNER = dimensionOf('owner')
+const SERVICE = dimensionOf('service')
 
-/** Whether rows are told apart by their time within a fixed period; months are such periods themselves. */
+/** Whether a fixed period has several intervals; months are fixed periods themselves. */
 export const hasTime = (interval: Interval | undefined): interval is Exclude<Interval, 'month'> =>
   interval !== undefined && interval !== 'month'
 
-/** A month, and by which weights its pools are spread. */
+/** A month with the weights by which its pools are spread. */
 export interface Month extends Period {
   readonly spreadBy: SpreadWeights | undefined
 }
 
-/** What the rows of one fixed period are made of. */
-export interface Ground<M> {
+/** The folded cells of one fixed period, from which its rows are computed. */
+export interface FoldedPeriod<M> {
   readonly period: Period
   readonly cells: readonly SummedCell<M>[]
   readonly rollups: Rollups
   readonly buckets: ReadonlyMap<string, Period>
-  /** Services that are nothing but pools. */
+  /** Services that are only pools. */
   readonly pools: ReadonlySet<string>
 }
 
-export interface Part<M> extends Rows<M> {
+/** The rows of one fixed period. */
+export interface PeriodRows<M> extends Rows<M> {
   readonly period: Period
-  /** How many shares pools were spread in. */
+  /** Number of shares that pools were spread into. */
   readonly shares: number
   readonly buckets: ReadonlyMap<string, Period>
 }
 
-/** @param use what is done with it */
-export function onGround<M, T>(
+/** Folds the sums of a fixed period. @param use consumes the result, which is released afterwards */
+export function withFolded<M, T>(
   period: Period,
   sums: readonly UsageSums[],
   measured: Measured<M>,
   { folds, signal }: { readonly folds: Folds; readonly signal: AbortSignal },
-  use: (ground: Ground<M>) => T,
+  use: (folded: FoldedPeriod<M>) => T,
 ): Promise<T> {
   const buckets = new Map<string, Period>()
   const cells: SummedCell<M>[] = sums.map((each) => {
@@ -89,18 +90,18 @@ export function onGround<M, T>(
   )
 }
 
-/** The rows of a fixed period, of which the question may want a part. */
-export function partOf<M>(
-  ground: Ground<M>,
+/** Computes the rows of a fixed period, or of the part of it within the requested period. */
+export function periodRowsOf<M>(
+  folded: FoldedPeriod<M>,
   question: ReportQuestion,
   filters: readonly ReportFilter[],
   months: readonly Month[],
   measured: Measured<M>,
-): Part<M> {
+): PeriodRows<M> {
   const { groupBy, interval, period: asked } = question
-  const dimensions = groupBy.map(placeOf)
+  const dimensions = groupBy.map(dimensionOf)
   const path = hasTime(interval) ? [TIME_DIMENSION, ...dimensions] : dimensions
-  const { period, cells, rollups, buckets } = ground
+  const { period, cells, rollups, buckets } = folded
   const time: Choice = {
     dimension: TIME_DIMENSION,
     holds: (key) => {
@@ -116,7 +117,7 @@ export function partOf<M>(
   const { spreading } = measured
   if (spreading === undefined || weights.length === 0) return { ...part, rows: rows.map(withoutCells), shares: 0 }
   const applied = choices.filter((choice) => !widened.includes(choice))
-  const pools = poolsOf(ground, path, applied, measured)
+  const pools = poolsOf(folded, path, applied, measured)
   const shares = pools.length * weights.length
   if (shares > SHARES_MAX) throw new TooManyGroups()
   const ofOwners = applied.filter(isOfOwners)
@@ -131,12 +132,12 @@ export function partOf<M>(
   return { ...part, rows: spread.map(withoutCells), shares }
 }
 
-/** What a row was made of is not to be kept until all other periods are read. */
+/** Drops a row's cells, which would otherwise stay in memory until all periods are read. */
 const withoutCells = <M>({ values, isFolded, leaves, sum }: Row<M>): Row<M> => ({ values, isFolded, leaves, sum })
 
-/** What may be told of pools: the answer to the same question of them alone. */
+/** The pool rows that may be shown: the answer to the same query restricted to pools. */
 function poolsOf<M>(
-  { cells, rollups, pools }: Ground<M>,
+  { cells, rollups, pools }: FoldedPeriod<M>,
   path: readonly number[],
   applied: readonly Choice[],
   measured: Measured<M>,
@@ -154,7 +155,7 @@ const poolsBy = (path: readonly number[]): number[] => [
 ]
 
 const isOfOwners = ({ dimension }: Choice): boolean => dimension === OWNER || dimension === SERVICE
-/** Not the period, which is one of the choices too. */
+/** Whether a choice is a filter and not the requested period. */
 export const isFilter = ({ dimension }: Choice): boolean => dimension !== TIME_DIMENSION
 
 export const lies = (bucket: Period, period: Period): boolean =>

@@ -1,9 +1,9 @@
 import type { Interval } from '../store/queries/reports/usage.js'
 import { parseInstant } from '../units/instant.js'
 
-/** The times of a report: from when to when, in which time zone. */
+/** The period and time zone of a report. */
 
-/** Milliseconds since the epoch; the end is no part of it. */
+/** Milliseconds since the epoch; the end is exclusive. */
 export interface Period {
   readonly fromMs: number
   readonly toMs: number
@@ -11,32 +11,32 @@ export interface Period {
 
 const QUARTER_MS = 15 * 60 * 1000
 const DAY_MS = 24 * 60 * 60 * 1000
-/** What a report is about that does not say where its period begins. */
-const DAYS_USUAL = 30
+/** Default length of the period. */
+const DAYS_DEFAULT = 30
 export const DAYS_MAX = 1_100
 
-/** Rollups count seconds in 32 bits, which end in February 2106; a period may be widened to its months. */
+/** Rollups store seconds in 32 bits, which end in February 2106; a period may be widened to whole months. */
 const LAST_EDGE_MS = Date.UTC(2106, 0, 1)
 
-/** Whether a period may begin or end there. */
+/** Whether a period may start or end at this instant. */
 export const isEdge = (ms: number): boolean => ms >= 0 && ms <= LAST_EDGE_MS && ms % QUARTER_MS === 0
 
 const ZONES: ReadonlySet<string> = new Set(['UTC', ...Intl.supportedValuesOf('timeZone')])
 
-/** @returns the zone's name as the tz database has it; undefined when there is none of that name */
+/** @returns the canonical name of the tz database; undefined for an unknown name */
 export function readZone(text: string): string | undefined {
   try {
-    // Offsets such as +02:00 are zones to some engines: they know no summer time, so they are not taken.
+    // Some JavaScript engines accept offsets such as +02:00. They ignore daylight saving time, so they are rejected.
     if (!/^[A-Za-z]/.test(text)) return undefined
     const name = new Intl.DateTimeFormat('en', { timeZone: text }).resolvedOptions().timeZone
-    // Here there are names besides (SystemV/PST8) that the read model does not have.
+    // Node also knows names (SystemV/PST8) that ClickHouse does not.
     return ZONES.has(name) || /^Etc\/GMT[+-]\d+$/.test(name) ? name : undefined
   } catch {
     return undefined
   }
 }
 
-/** Made once a zone: that takes ten times as long as to ask it. */
+/** Cached per zone: creating a formatter takes ten times as long as using it. */
 const clocks = new Map<string, Intl.DateTimeFormat>()
 
 function clockOf(zone: string): Intl.DateTimeFormat {
@@ -56,7 +56,7 @@ function clockOf(zone: string): Intl.DateTimeFormat {
   return clock
 }
 
-/** Milliseconds that a zone's clocks are ahead of UTC at an instant. */
+/** Offset of a zone from UTC at an instant, in milliseconds. */
 function offsetMs(zone: string, ms: number): number {
   const parts = clockOf(zone).formatToParts(ms)
   const part = (name: string): number => Number(parts.find(({ type }) => type === name)?.value)
@@ -65,22 +65,22 @@ function offsetMs(zone: string, ms: number): number {
 }
 
 /**
- * The instant at which a day begins in a zone: from then on it is that day, or later. It is a midnight, or where clocks go
- * forward over midnight, that moment.
+ * The instant at which a day starts in a zone: midnight, or the moment of the change when clocks go forward across
+ * midnight.
  *
  * @param dayMs midnight of that day, as if the zone were UTC
  */
 function startOfDay(dayMs: number, zone: string): number {
   const localMs = (ms: number): number => ms + offsetMs(zone, ms)
   const [before, after] = [dayMs - offsetMs(zone, dayMs - DAY_MS), dayMs - offsetMs(zone, dayMs + DAY_MS)]
-  // Where clocks go back there may be two: over midnight, the second counts; to midnight, the first.
+  // When clocks go back there may be two midnights: if they go back across midnight, the second counts; if to midnight, the first.
   const midnights = [before, after].filter((ms) => localMs(ms) === dayMs && localMs(ms - 1000) < dayMs)
   return midnights.length === 0 ? before : Math.max(...midnights)
 }
 
 const DATE = /^(\d{4})-(\d{2})-(\d{2})$/
 
-/** A day's beginning in the zone, or an instant. @returns undefined for what is neither, or no edge */
+/** Parses a day (its start in the zone) or an instant. @returns undefined for anything else, or when no period may start or end there */
 export function readEdge(text: string, zone: string): number | undefined {
   const [, year, month, day] = DATE.exec(text) ?? []
   if (year === undefined) {
@@ -92,23 +92,23 @@ export function readEdge(text: string, zone: string): number | undefined {
   return isEdge(ms) ? ms : undefined
 }
 
-/** Midnight of an instant's day, as if the zone were UTC. */
+/** Midnight of the instant's day, as if the zone were UTC. */
 const dayOf = (zone: string, ms: number): number => Math.floor((ms + offsetMs(zone, ms)) / DAY_MS) * DAY_MS
 
-/** The beginning of the day thirty days before. */
-export const usualStart = (zone: string, ms: number): number =>
-  Math.max(0, startOfDay(dayOf(zone, ms) - DAYS_USUAL * DAY_MS, zone))
+/** The start of the day thirty days before. */
+export const defaultStart = (zone: string, ms: number): number =>
+  Math.max(0, startOfDay(dayOf(zone, ms) - DAYS_DEFAULT * DAY_MS, zone))
 
-/** The last thirty days, and today. */
-export const usualPeriod = (zone: string, nowMs: number): Period => ({
-  fromMs: usualStart(zone, nowMs),
+/** The last thirty days and today. */
+export const defaultPeriod = (zone: string, nowMs: number): Period => ({
+  fromMs: defaultStart(zone, nowMs),
   toMs: startOfDay(dayOf(zone, nowMs) + DAY_MS, zone),
 })
 
 /**
- * The periods for each of which it is decided once which groups may be shown: months of the zone, and its days where the
- * question is of parts of a day. A week belongs to the month in which it begins, so that months of weeks begin with the
- * first week that does.
+ * The fixed periods for which it is decided, once for each, which groups may be shown: calendar months of the zone, or
+ * days when the interval is shorter than a day. A week belongs to the month in which it starts, so with weekly intervals
+ * a month starts with its first such week.
  */
 export function fixedPeriods({ fromMs, toMs }: Period, interval: Interval | undefined, zone: string): Period[] {
   const isOfDays = interval === '15m' || interval === 'hour'

@@ -3,7 +3,7 @@ import { type Condition, digestOf, isFilterName, parseFilters } from '../filters
 import type { Problem } from '../problems/catalogue.js'
 import { type Interval, REPORT_DIMENSIONS, type ReportDimension } from '../store/queries/reports/usage.js'
 import { badParameter, namedOnce, readPairs } from '../text/query-string.js'
-import { DAYS_MAX, isEdge, type Period, readEdge, readZone, usualPeriod, usualStart } from './period.js'
+import { DAYS_MAX, defaultPeriod, defaultStart, isEdge, type Period, readEdge, readZone } from './period.js'
 
 const DAY_MS = 24 * 60 * 60 * 1000
 
@@ -16,11 +16,11 @@ export interface ReportQuestion {
   readonly isAllocating: boolean
   readonly limit: string | undefined
   readonly cursor: string | undefined
-  /** Names all that decides what is answered, so that a cursor can be bound to it. */
+  /** Identifies everything that affects the result, so that a cursor can be bound to it. */
   readonly digest: string
 }
 
-/** All filters on one dimension together. */
+/** All filters on one dimension, combined. */
 export interface ReportFilter extends Choice {
   readonly name: ReportDimension
 }
@@ -33,16 +33,16 @@ const PARAMETERS = ['group_by', 'interval', 'time_zone', 'from', 'to', 'allocate
 export type ReportParameter = (typeof PARAMETERS)[number]
 
 /**
- * Reads the query string of a report, strictly.
+ * Parses the query string of a report, strictly.
  *
- * @param taken which parameters the report has, beside filters
- * @param groups by what it may be grouped
- * @param intervals into what it may be parted
+ * @param accepted parameters of the report, in addition to filters
+ * @param groups dimensions it may be grouped by
+ * @param intervals intervals it may be split into
  */
 export function readReport(
   text: string,
   nowMs: number,
-  taken: readonly ReportParameter[],
+  accepted: readonly ReportParameter[],
   groups: readonly ReportDimension[],
   intervals: readonly Interval[],
 ): ReadReport {
@@ -52,21 +52,21 @@ export function readReport(
   if (!parsed.ok) return refused(parsed.fault.pointer, parsed.fault.detail)
   const named = namedOnce(
     read.pairs.filter(([name]) => !isFilterName(name)),
-    taken,
+    accepted,
   )
   if (!named.ok) return named
   const values: { readonly [name in ReportParameter]?: string } = named.values
 
   const groupBy = values.group_by === undefined ? [] : values.group_by.split(',')
   if (new Set(groupBy).size < groupBy.length || !groupBy.every((name) => groups.some((known) => known === name))) {
-    return refused('/group_by', `group_by must name some of ${groups.join(', ')}, parted by commas, each once.`)
+    return refused('/group_by', `group_by must be a comma-separated list of ${groups.join(', ')}, without repetition.`)
   }
   const interval = intervals.find((known) => known === values.interval)
   if (values.interval !== undefined && interval === undefined) {
     return refused('/interval', `interval must be one of ${intervals.join(', ')}.`)
   }
   const zone = readZone(values.time_zone ?? 'UTC')
-  if (zone === undefined) return refused('/time_zone', 'time_zone must be a name of the tz database.')
+  if (zone === undefined) return refused('/time_zone', 'time_zone must be a name from the tz database.')
   if (values.allocate !== undefined && values.allocate !== 'true' && values.allocate !== 'false') {
     return refused('/allocate', 'allocate must be true or false.')
   }
@@ -98,14 +98,14 @@ interface Refusal {
   readonly detail: string
 }
 
-/** From `from` and `to`, and from filters by time that name the edges of a period; all hold together. */
+/** The intersection of `from`, `to` and the filters on event_time. */
 function readPeriod(
   { from, to }: { readonly from?: string; readonly to?: string },
   conditions: readonly Condition[],
   zone: string,
   nowMs: number,
 ): Period | Refusal {
-  const usual = usualPeriod(zone, nowMs)
+  const defaults = defaultPeriod(zone, nowMs)
   const edges = { from: [] as number[], to: [] as number[] }
   for (const [name, text] of [['from', from] as const, ['to', to] as const]) {
     if (text === undefined) continue
@@ -121,18 +121,19 @@ function readPeriod(
     }
     edges[operator === 'gte' ? 'from' : 'to'].push(ms)
   }
-  const toMs = edges.to.length === 0 ? usual.toMs : Math.min(...edges.to)
-  const begins = edges.to.length === 0 ? usual.fromMs : usualStart(zone, toMs)
+  const toMs = edges.to.length === 0 ? defaults.toMs : Math.min(...edges.to)
+  const begins = edges.to.length === 0 ? defaults.fromMs : defaultStart(zone, toMs)
   const fromMs = edges.from.length === 0 ? begins : Math.max(...edges.from)
-  if (fromMs >= toMs) return { pointer: '/from', detail: 'The period must begin before it ends.' }
-  if (toMs - fromMs > DAYS_MAX * DAY_MS) return { pointer: '/from', detail: `A period has at most ${DAYS_MAX} days.` }
+  if (fromMs >= toMs) return { pointer: '/from', detail: 'from must be before to.' }
+  if (toMs - fromMs > DAYS_MAX * DAY_MS)
+    return { pointer: '/from', detail: `The period must not exceed ${DAYS_MAX} days.` }
   return { fromMs, toMs }
 }
 
 const EDGE =
-  'The edges of a period are days (YYYY-MM-DD, in the time zone), or RFC 3339 times in UTC on the quarter hour, from 1970 to 2105.'
+  'from and to must be days (YYYY-MM-DD, in the time zone), or RFC 3339 times in UTC on a quarter hour, from 1970 to 2105.'
 const TIME_FILTER =
-  'Reports take filter[event_time][gte] and filter[event_time][lt], on the quarter of an hour, from 1970 to 2105.'
+  'Reports support only filter[event_time][gte] and filter[event_time][lt], on a quarter hour, from 1970 to 2105.'
 
 function readFilters(conditions: readonly Condition[]): ReportFilter[] | Refusal {
   const byName = new Map<ReportDimension, Condition[]>()
@@ -143,7 +144,7 @@ function readFilters(conditions: readonly Condition[]): ReportFilter[] | Refusal
       const known = [...REPORT_DIMENSIONS, 'event_time'].join(', ')
       return {
         pointer: `/filter/${condition.field}`,
-        detail: `Reports are of groups, not of single calls: they can be filtered by ${known}.`,
+        detail: `Reports can be filtered only by ${known}.`,
       }
     }
     byName.set(name, [...(byName.get(name) ?? []), condition])
@@ -155,7 +156,7 @@ function readFilters(conditions: readonly Condition[]): ReportFilter[] | Refusal
   })
 }
 
-/** Dimensions are texts, for which the grammar knows these operators. */
+/** Dimensions are strings; the filter grammar allows only these operators for strings. */
 function isMet({ operator, values }: Condition, value: string): boolean {
   if (operator === 'contains') return value.includes(values[0] ?? '')
   return values.includes(value) === (operator !== 'ne')

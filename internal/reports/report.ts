@@ -4,22 +4,22 @@ import type { SpreadWeights } from '../store/queries/attribution/allocation-weig
 import type { Interval, PeopleWanted, UsageScope, UsageSums } from '../store/queries/reports/usage.js'
 import { Folds } from './folds.js'
 import {
-  type Ground,
+  type FoldedPeriod,
   hasTime,
   isFilter,
   lies,
   type Measured,
   type Month,
-  onGround,
-  type Part,
-  partOf,
+  type PeriodRows,
+  periodRowsOf,
   TooManyGroups,
+  withFolded,
 } from './parts.js'
 import { fixedPeriods, type Period } from './period.js'
 import type { ReportQuestion } from './question.js'
 import { SHARES_MAX } from './spread.js'
 
-/** What reports are worked out from. */
+/** The reads that a report needs. */
 export interface UsageReads {
   readonly sums: (
     scope: UsageScope,
@@ -28,18 +28,18 @@ export interface UsageReads {
     people: PeopleWanted,
     signal: AbortSignal,
   ) => Promise<UsageSums[]>
-  /** Hashes of a tenant's identities that are no people, as 32 hex digits. */
+  /** Hashes of a tenant's identities that are not people, as 32 hex digits. */
   readonly notPeople: (tenantId: string) => readonly string[]
-  /** By which a tenant's pools are spread, as of a time or the newest before. */
+  /** The latest weights for spreading a tenant's pools, at or before a time. */
   readonly weights: (tenantId: string, byMs: number, signal: AbortSignal) => Promise<SpreadWeights | undefined>
 }
 
 export interface ReportRow<M> {
-  /** In order of time, then of labels; what is folded comes last within its time. */
+  /** Sort key: time, then labels; folded rows come last within their time. */
   readonly key: readonly string[]
   readonly fromMs: number
   readonly toMs: number
-  /** By dimension that is grouped by; null in those that were folded away. */
+  /** By grouped dimension; null if folded. */
   readonly labels: Readonly<Record<string, string | null>>
   readonly isFolded: boolean
   readonly sum: M
@@ -47,22 +47,22 @@ export interface ReportRow<M> {
 
 export interface Report<M> {
   readonly rows: readonly ReportRow<M>[]
-  /** As asked for, or wider. */
+  /** The requested period, or a wider one. */
   readonly period: Period
   /** Names of filters that were not applied. */
   readonly widened: readonly string[]
-  /** As of when the weights are by which pools were spread, month by month; empty where nothing was to be spread. */
+  /** For each month, the time of the weights by which its pools were spread; empty if the report is not allocated. */
   readonly spreadBy: readonly (Period & { readonly asOfMs: number | undefined })[]
 }
 
-/** Groups with people in a month at most: what telling them apart costs grows faster than they do. */
+/** Maximum number of groups with people per month: the cost of folding grows faster than their number. */
 const GROUPS_MAX = 60_000
 
 /**
- * What a tenant's usage is by groups, of which none tells of fewer than five people.
+ * Computes a tenant's usage by groups, none of which reveals fewer than five people.
  *
- * Which groups may be shown is decided for whole months (`fixedPeriods`), and the period that is asked for is a filter
- * by their days like any other, so that periods cannot be played off against each other either.
+ * Which groups may be shown is decided for whole months (`fixedPeriods`). The requested period is then a filter on days
+ * like any other filter, so that the difference between two periods reveals nothing either.
  */
 export async function reportOf<M>(
   tenantId: string,
@@ -76,7 +76,7 @@ export async function reportOf<M>(
   const people = { peopleMax: measured.peopleMax, excluded: reads.notPeople(tenantId) }
   const periods = fixedPeriods(asked, interval, zone)
   const [first, last] = [periods[0] ?? asked, periods.at(-1) ?? asked]
-  // Months are decided with their days: by themselves they would show groups that days, and no interval, hide.
+  // Months are folded by day. Folded as a whole, they would show groups that daily reports, and reports without an interval, hide.
   const finest = hasTime(interval) ? interval : 'day'
   const readings = readingsOf(periods, interval)
   const read = async (of: readonly Period[]): Promise<UsageSums[]> => {
@@ -89,13 +89,13 @@ export async function reportOf<M>(
     own: Period,
     into: readonly Period[],
     sums: readonly UsageSums[],
-    toPart: (ground: Ground<M>) => Part<M>,
-  ): Promise<Part<M>> => {
+    toPart: (folded: FoldedPeriod<M>) => PeriodRows<M>,
+  ): Promise<PeriodRows<M>> => {
     const its = sums.filter(({ bucket }) => ownerOf(bucket, into) === own)
-    return onGround(own, its, measured, { folds, signal }, toPart)
+    return withFolded(own, its, measured, { folds, signal }, toPart)
   }
   let shares = 0
-  const counted = (part: Part<M>): Part<M> => {
+  const counted = (part: PeriodRows<M>): PeriodRows<M> => {
     shares += part.shares
     if (shares > SHARES_MAX) throw new TooManyGroups()
     return part
@@ -110,39 +110,39 @@ export async function reportOf<M>(
   const begun = isExact ? asked : { fromMs: first.fromMs, toMs: last.fromMs + 1 }
   const months = question.isAllocating ? await monthsOf(tenantId, begun, zone, reads, signal) : []
   if (isExact) {
-    // Nobody to hide: as asked for, to the quarter of an hour.
-    const exact = async (period: Period, into: readonly Period[]): Promise<Part<M>[]> => {
+    // No people in any group, so nothing to hide: use the requested period to the quarter hour.
+    const exact = async (period: Period, into: readonly Period[]): Promise<PeriodRows<M>[]> => {
       const sums = await reads.sums({ tenantId, ...period }, interval, zone, people, signal)
-      const parts: Part<M>[] = []
+      const parts: PeriodRows<M>[] = []
       for (const own of into) {
-        const toPart = (ground: Ground<M>) => partOf(ground, question, question.filters, months, measured)
+        const toPart = (folded: FoldedPeriod<M>) => periodRowsOf(folded, question, question.filters, months, measured)
         parts.push(counted(await partIn(own, into, sums, toPart)))
       }
       return parts
     }
-    const isParted = interval === 'month' || months.length > 1
-    const parted = isParted ? fixedPeriods(asked, undefined, zone).map((month) => within(month, asked)) : [asked]
-    const parts: Part<M>[] = []
-    if (interval !== undefined) parts.push(...(await exact(asked, parted)))
-    else for (const period of parted) parts.push(...(await exact(period, [period])))
+    const isSplit = interval === 'month' || months.length > 1
+    const split = isSplit ? fixedPeriods(asked, undefined, zone).map((month) => within(month, asked)) : [asked]
+    const parts: PeriodRows<M>[] = []
+    if (interval !== undefined) parts.push(...(await exact(asked, split)))
+    else for (const period of split) parts.push(...(await exact(period, [period])))
     return toReport(question, parts, question.filters.length, { isExact, months, measured })
   }
-  // The rows of a month are of all of it.
+  // Rows per month cover the whole month.
   const wide = interval === 'month' ? { ...question, period: { fromMs: first.fromMs, toMs: last.toMs } } : question
   let kept = question.filters.length
-  // One period after the other, since all of a year together would take much memory. Where a later one gives up a filter,
-  // those before have to do without it too.
-  const made = new Map<Period, { readonly part: Part<M>; readonly kept: number }>()
-  const isToMake = (period: Period): boolean => made.get(period)?.kept !== kept
-  while (periods.some(isToMake)) {
+  // One period after the other, because a whole year would need too much memory. When a later period has to drop a
+  // filter, the earlier ones are computed again without it.
+  const made = new Map<Period, { readonly part: PeriodRows<M>; readonly kept: number }>()
+  const isPending = (period: Period): boolean => made.get(period)?.kept !== kept
+  while (periods.some(isPending)) {
     for (const of of readings) {
-      if (!of.some(isToMake)) continue
+      if (!of.some(isPending)) continue
       const sums = ahead?.of === of ? ahead.sums : await read(of)
       ahead = undefined
-      for (const own of of.filter(isToMake)) {
-        const part = await partIn(own, of, sums, (ground) => {
+      for (const own of of.filter(isPending)) {
+        const part = await partIn(own, of, sums, (folded) => {
           for (;;) {
-            const tried = partOf(ground, wide, question.filters.slice(0, kept), months, measured)
+            const tried = periodRowsOf(folded, wide, question.filters.slice(0, kept), months, measured)
             const least = kept - tried.widened.filter(isFilter).length
             if (least === kept) return tried
             kept = least
@@ -159,7 +159,7 @@ export async function reportOf<M>(
 
 const isInhabited = ({ people }: UsageSums): boolean => people.length > 0
 
-/** So many days are read at a time; months each by itself. */
+/** Number of days per query; months are queried one by one. */
 const DAYS_READ = 7
 
 function readingsOf(periods: readonly Period[], interval: Interval | undefined): Period[][] {
@@ -177,7 +177,7 @@ const within = (period: Period, bounds: Period): Period => ({
   toMs: Math.min(period.toMs, bounds.toMs),
 })
 
-/** Of the same months whatever the interval, so that what is spread in the parts of a month sums up to the month's. */
+/** The same months for every interval, so that the spread amounts within a month add up to those of the month. */
 const monthsOf = (tenantId: string, period: Period, zone: string, reads: UsageReads, signal: AbortSignal) =>
   Promise.all(
     fixedPeriods(period, undefined, zone).map(
@@ -188,10 +188,10 @@ const monthsOf = (tenantId: string, period: Period, zone: string, reads: UsageRe
     ),
   )
 
-/** @param kept so many of the filters were applied */
+/** @param kept number of filters that were applied */
 function toReport<M>(
   question: ReportQuestion,
-  parts: readonly Part<M>[],
+  parts: readonly PeriodRows<M>[],
   kept: number,
   {
     isExact,
@@ -200,7 +200,7 @@ function toReport<M>(
   }: { readonly isExact: boolean; readonly months: readonly Month[]; readonly measured: Measured<M> },
 ): Report<M> {
   const { filters, period: asked, interval, zone } = question
-  const isWider = (part: Part<M>): boolean => part.widened.some((choice) => !isFilter(choice))
+  const isWider = (part: PeriodRows<M>): boolean => part.widened.some((choice) => !isFilter(choice))
   const edges = parts.filter(isWider).flatMap(({ period }) => [period])
   const snapped = parts.flatMap(({ buckets }) =>
     isExact ? [] : [...buckets.values()].filter((bucket) => lies(bucket, asked)),
@@ -226,8 +226,8 @@ function toReport<M>(
   }
 }
 
-/** One row a group over all periods; what any of them folds is folded in all. */
-function merged<M>(parts: readonly Part<M>[], { none, plus }: Sums<M>): Row<M>[] {
+/** Merges the periods into one row per group; a group folded in any period is folded in all. */
+function merged<M>(parts: readonly PeriodRows<M>[], { none, plus }: Sums<M>): Row<M>[] {
   const [only] = parts
   if (only !== undefined && parts.length === 1) return [...only.rows]
   const hidden = new Set(parts.flatMap((part) => part.hidden.map((path) => JSON.stringify(path))))
@@ -246,7 +246,7 @@ function merged<M>(parts: readonly Part<M>[], { none, plus }: Sums<M>): Row<M>[]
   return [...shown.values(), ...(rest === undefined ? [] : [rest])]
 }
 
-/** @param bucket the row's; undefined where it is of the whole period */
+/** @param bucket the row's interval; undefined if the row covers the whole period */
 function toReportRow<M>(
   { values, isFolded, sum }: Row<M>,
   { groupBy, interval }: ReportQuestion,
@@ -255,7 +255,7 @@ function toReportRow<M>(
 ): ReportRow<M> {
   const labels = hasTime(interval) ? values.slice(1) : values
   const { fromMs, toMs } = bucket ?? period
-  // Folded rows of the whole period come behind those of its intervals.
+  // Folded rows of the whole period come after those of its intervals.
   const time = bucket === undefined && interval !== undefined ? LAST : ''
   return {
     key: [`${time}${new Date(fromMs).toISOString()}`, isFolded ? '1' : '0', ...groupBy.map((_, i) => labels[i] ?? '')],

@@ -9,13 +9,13 @@ import type { ReportThread } from './thread.js'
 
 export interface ReportRoutesDeps {
   readonly thread: Pick<ReportThread, 'answer'>
-  /** Hashes of a tenant's identities that are no people, as 32 hex digits. */
+  /** Hashes of a tenant's identities that are not people, as 32 hex digits. */
   readonly notPeople: (tenantId: string) => readonly string[]
   readonly cursors: CursorCodec
   readonly clock: () => number
 }
 
-/** `GET /v1/reports/usage` and `GET /v1/reports/adoption` (design section 6). */
+/** The routes of reports: `GET /v1/reports/usage` and `GET /v1/reports/adoption` (design section 6). */
 export function reportRoutes(deps: ReportRoutesDeps): readonly Route[] {
   const route = (kind: ReportKind, operation: Route['operation']): Route => ({
     method: 'get',
@@ -40,7 +40,7 @@ async function answer(
   const { query } = exchange
   const read = readQuestion(kind, query, nowMs)
   if (!read.ok) return exchange.replyProblem(read.problem)
-  // The second form of its cursors, which name their answer: a version of before must not take them for its own.
+  // Version 2 of the cursor format, which identifies the answer: older releases must reject these cursors.
   const name = `${pathOf(kind)} 2 ${read.question.digest}`
   const position = readPosition(read.question, { tenantId, query: name }, { cursors, nowMs, snapshotMs: nowMs })
   if (!position.ok) return exchange.replyProblem(position.problem)
@@ -55,11 +55,11 @@ async function answer(
     kind,
     tenantId,
     query,
-    // A later page is of the period that the first one was of, whatever the time is now.
+    // Later pages cover the period of the first page, not one relative to the current time.
     nowMs: snapshotMs,
     answerId,
     after,
-    // One more than is shown tells whether there is more.
+    // One extra row shows whether there is another page.
     limit: limit + 1,
     notPeople: notPeople(tenantId),
   }
@@ -75,7 +75,7 @@ async function answer(
     )
     exchange.replyJson('200 OK', { ...page, report: scope })
   } catch (cause) {
-    // The caller has left, and with it the question.
+    // Otherwise the client has disconnected and there is nobody to reply to.
     if (!exchange.isSettled) throw cause
   }
 }

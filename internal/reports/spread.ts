@@ -1,67 +1,67 @@
 /**
- * Allocated reports: what cost pools hold is spread over those who caused the rest, by stage C's weights (design
- * sections 5 and 6). Amounts are: cost, energy, carbon. What cannot be parted stays: calls, tokens and people.
+ * Allocated reports: the amounts of cost pools (cost, energy, carbon) are spread over services and owners by stage C's
+ * weights (design sections 5 and 6). Calls, tokens and people cannot be split and stay with the pool.
  *
- * What leaves a pool is a row of another answer, of the pools alone, that could be asked for by itself; so that an
- * allocated answer, and its difference to the other one, tells nothing that answers without pools spread do not tell.
+ * The spread amounts are exactly the rows of a report on the pools alone, which could be requested by itself. So an
+ * allocated report, and its difference to the unallocated one, reveals nothing that unallocated reports do not.
  */
 
 import type { Row, Sums } from '../cohorts/rows.js'
 import { WEIGHT_PARTS, type Weight } from '../records/allocation-weights.js'
 
-/** How sums are spread. */
+/** How the sums of one kind of report are spread. */
 export interface Spreading<M> {
-  /** Of a sum's amounts, exactly: the shares sum to them. @param portions of `WEIGHT_PARTS`, and together as many */
+  /** Splits the amounts of a sum; the shares add up to them exactly. @param portions add up to `WEIGHT_PARTS` */
   shares(sum: M, portions: readonly bigint[]): readonly M[]
-  /** A sum less the amounts of a part of it. */
+  /** Subtracts the amounts of a part from a sum. */
   lessAmounts(sum: M, part: M): M
 }
 
-/** Dimensions, by their place in a cell's values. */
-export interface SpreadPlaces {
+/** Indexes of dimensions in a cell's values. */
+export interface SpreadDimensions {
   readonly owner: number
   readonly service: number
-  /** Of the answer's rows. */
+  /** Dimensions of the report's rows. */
   readonly groupBy: readonly number[]
-  /** Of the pools' rows: those of the answer, and owner and service. */
+  /** Dimensions of the pools' rows: those of the report, plus owner and service. */
   readonly poolsBy: readonly number[]
 }
 
-/** Values by dimension; of others undefined. */
+/** Values by dimension; undefined for dimensions that are not grouped by. */
 type Values = readonly (string | undefined)[]
 
-/** Rows that spreading may work out at most, of which it then makes fewer. */
+/** Maximum number of shares that spreading may compute. */
 export const SHARES_MAX = 200_000
 
 /**
- * @param rows of the answer, nothing spread
- * @param pools what may be told of pools, with the filters of the answer but those on owner and service; folded rows of
- *   it stay where they are
- * @param weights of those who get a part; what they leave of 1 stays
- * @param isHeld whether the answer's filters on owner and service hold values
+ * @param rows of the report, before spreading
+ * @param pools the rows of the pools that may be shown, with all filters of the report except those on owner and service;
+ *   folded rows are not spread
+ * @param weights of the receivers; the remainder to 1 stays with the pool
+ * @param isHeld whether values pass the report's filters on owner and service
  */
 export function spreadPools<M>(
   rows: readonly Row<M>[],
   pools: readonly Row<M>[],
   weights: readonly Weight[],
-  { owner, service, groupBy, poolsBy }: SpreadPlaces,
+  { owner, service, groupBy, poolsBy }: SpreadDimensions,
   isHeld: (values: Values) => boolean,
   sums: Sums<M> & Spreading<M>,
 ): Row<M>[] {
   const spread = [...rows]
-  const places = new Map<string, number>()
-  for (const [place, { leaves }] of rows.entries()) {
-    for (const leaf of leaves) places.set(JSON.stringify(leaf), place)
+  const indexOf = new Map<string, number>()
+  for (const [index, { leaves }] of rows.entries()) {
+    for (const leaf of leaves) indexOf.set(JSON.stringify(leaf), index)
   }
-  /** Changes the row that has the values, or makes one. */
+  /** Changes the row with the values, or adds one. */
   const change = (values: Values, changed: (sum: M) => M): void => {
     if (!isHeld(values)) return
     const leaf = groupBy.map((dimension) => values[dimension] ?? '')
     const key = JSON.stringify(leaf)
-    const place = places.get(key) ?? spread.length
-    places.set(key, place)
-    const row = spread[place] ?? { values: leaf, leaves: [leaf], isFolded: false, sum: sums.none }
-    spread[place] = { ...row, sum: changed(row.sum) }
+    const index = indexOf.get(key) ?? spread.length
+    indexOf.set(key, index)
+    const row = spread[index] ?? { values: leaf, leaves: [leaf], isFolded: false, sum: sums.none }
+    spread[index] = { ...row, sum: changed(row.sum) }
   }
 
   const given = weights.reduce((sum, { parts }) => sum + parts, 0n)

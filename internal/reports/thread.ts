@@ -10,70 +10,69 @@ export type ReportAnswer =
   | { readonly ok: true; readonly page: ReportPage }
   | { readonly ok: false; readonly problem: Problem }
 
-/** Works reports out beside the event loop. */
+/** Computes reports in a worker thread, off the event loop. */
 export interface ReportThread {
   /**
-   * @param signal of a caller who may leave
-   * @returns a problem where the question is too large, too much is asked at a time, or the thread or the read model
-   *   fails
-   * @throws on a defect, and the signal's reason when the caller has left
+   * @param signal aborts when the client disconnects
+   * @returns a problem when the report is too large, too many reports are in flight, or the thread or ClickHouse fails
+   * @throws on a bug, and the signal's reason when the client has disconnected
    */
   answer(task: ReportTask, signal: AbortSignal): Promise<ReportAnswer>
-  /** Those who wait get a problem. */
+  /** Pending requests get a problem. */
   close(): Promise<void>
 }
 
-/** Reports per tenant that run at a time. */
+/** Concurrent reports per tenant. */
 const RUNNING_MAX = 2
 /** Reports per tenant that wait, and for how long, before they are refused. */
 const WAIT = { waitingMax: 16, waitMsMax: 10_000 } as const
-/** Of all tenants, in the thread at a time. */
+/** Concurrent reports in the thread, over all tenants. */
 const TASKS_MAX = 32
-/** Of one report: a reading takes ten seconds at most, a folding some. What a month has got to by then need not be folded again. */
+/** Time limit per report. One query takes up to ten seconds, folding a few more. Months that are folded by then are not folded again on retry. */
 const ANSWER_MS_MAX = 30_000
-/** Within which a thread tells that it has left a report; one that tells nothing for so long hangs. */
-const LEAVING_MS_MAX = 30_000
-/** Of the thread: a report that needs more ends it, and not the gateway. */
+/** Time in which the thread must confirm a cancellation; a thread that sends nothing for so long is considered hung. */
+const CANCEL_MS_MAX = 30_000
+/** Heap limit of the thread: a report that needs more crashes the thread and not the gateway. */
 const MEMORY_MB_MAX = 1_024
 
-const BUSY = problem('SERVICE_UNAVAILABLE', 'Too many reports are being worked out; try again.', {
+const BUSY = problem('SERVICE_UNAVAILABLE', 'Too many reports are in progress; try again later.', {
   retryAfterSeconds: 2,
 })
-const TOO_MANY = problem('RATE_LIMITED', 'Too many reports of the tenant are being worked out; try again.', {
+const TOO_MANY = problem('RATE_LIMITED', 'Too many reports of this tenant are in progress; try again later.', {
   retryAfterSeconds: 1,
 })
-const ENDED = problem(
+const TIMED_OUT = problem(
   'SERVICE_UNAVAILABLE',
-  'The report could not be worked out in time; try again, or ask for less.',
+  'The report timed out; try again, or request a shorter period or fewer groups.',
   {
     retryAfterSeconds: 5,
   },
 )
 
-/** @param limits for tests, as is the script that the thread runs */
+/** @param options script and limits, for tests */
 export function openReportThread(
   connection: StoreConnection,
   log: Logger,
-  { script = SCRIPT, answerMsMax = ANSWER_MS_MAX, leavingMsMax = LEAVING_MS_MAX, tasksMax = TASKS_MAX } = {},
+  { script = SCRIPT, answerMsMax = ANSWER_MS_MAX, cancelMsMax = CANCEL_MS_MAX, tasksMax = TASKS_MAX } = {},
 ): ReportThread {
   const reports = new LimiterPerKey(RUNNING_MAX)
   let current: ReturnType<typeof startThread> | undefined
   let lastId = 0
 
-  /** Undefined: the thread ended, or had to be. */
+  /** Resolves with undefined when the thread has ended or was terminated. */
   async function ask(task: ReportTask, signal: AbortSignal): Promise<FromWorker | undefined> {
     if (current?.isOver ?? true) current = startThread(script, connection, log)
     const thread = current as ReturnType<typeof startThread>
     lastId += 1
     const id = lastId
-    const leave = (): void => thread.tell({ kind: 'leave', id })
-    const overdue = setTimeout(() => thread.giveUp(id, leavingMsMax), answerMsMax)
-    signal.addEventListener('abort', leave, { once: true })
+    const cancel = (): void => thread.send({ kind: 'cancel', id })
+    const overdue = setTimeout(() => thread.giveUp(id, cancelMsMax), answerMsMax)
+    signal.addEventListener('abort', cancel, { once: true })
     try {
       return await thread.ask(id, task)
     } finally {
       clearTimeout(overdue)
-      signal.removeEventListener('abort', leave)
+      signal.removeEventListener('abort', cancel)
     }
   }
 
@@ -83,11 +82,11 @@ export function openReportThread(
         if (current !== undefined && !current.isOver && current.waiting.size >= tasksMax) {
           return { ok: false, problem: BUSY }
         }
-        const told = await ask(task, signal)
+        const outcome = await ask(task, signal)
         signal.throwIfAborted()
-        if (told === undefined || told.kind === 'left') return { ok: false, problem: ENDED }
-        if (told.kind === 'failed') throw new Error('a report failed', { cause: told.cause })
-        return told.kind === 'page' ? { ok: true, page: told.page } : { ok: false, problem: told.problem }
+        if (outcome === undefined || outcome.kind === 'cancelled') return { ok: false, problem: TIMED_OUT }
+        if (outcome.kind === 'failed') throw new Error('the report failed', { cause: outcome.cause })
+        return outcome.kind === 'page' ? { ok: true, page: outcome.page } : { ok: false, problem: outcome.problem }
       }
       const answered = await reports.tryRun(task.tenantId, run, { ...WAIT, signal })
       return answered?.value ?? { ok: false, problem: TOO_MANY }
@@ -105,8 +104,8 @@ function startThread(script: URL, connection: StoreConnection, log: Logger) {
     workerData: connection,
     resourceLimits: { maxOldGenerationSizeMb: MEMORY_MB_MAX },
   })
-  const waiting = new Map<number, (told: FromWorker | undefined) => void>()
-  let told = 0
+  const waiting = new Map<number, (outcome: FromWorker | undefined) => void>()
+  let messages = 0
   let isEnding = false
   const thread = {
     isOver: false,
@@ -114,18 +113,18 @@ function startThread(script: URL, connection: StoreConnection, log: Logger) {
     ask: (id: number, task: ReportTask) =>
       new Promise<FromWorker | undefined>((resolve) => {
         waiting.set(id, resolve)
-        thread.tell({ kind: 'ask', id, task })
+        thread.send({ kind: 'ask', id, task })
       }),
-    tell: (message: ToWorker): void => worker.postMessage(message),
-    /** A report that is not answered in time. A thread that does not even leave it is ended, with all that wait for it. */
-    giveUp(id: number, leavingMsMax: number): void {
-      const toldBefore = told
-      thread.tell({ kind: 'leave', id })
+    send: (message: ToWorker): void => worker.postMessage(message),
+    /** Cancels a report that timed out. A thread that does not even confirm that is terminated, and all pending reports fail. */
+    giveUp(id: number, cancelMsMax: number): void {
+      const messagesBefore = messages
+      thread.send({ kind: 'cancel', id })
       setTimeout(() => {
-        if (thread.isOver || told > toldBefore) return
-        log.error({ waiting: waiting.size }, 'the thread of reports hangs, and is ended')
+        if (thread.isOver || messages > messagesBefore) return
+        log.error({ waiting: waiting.size }, 'report thread is hung; terminating it')
         void thread.end()
-      }, leavingMsMax).unref()
+      }, cancelMsMax).unref()
     },
     async end(): Promise<void> {
       isEnding = true
@@ -138,13 +137,13 @@ function startThread(script: URL, connection: StoreConnection, log: Logger) {
     waiting.clear()
   }
   worker.on('message', (message: FromWorker) => {
-    told += 1
+    messages += 1
     waiting.get(message.id)?.(message)
     waiting.delete(message.id)
   })
-  // Out of memory, or a defect of the thread itself: those who wait are told, and the next question starts another.
+  // Out of memory, or a bug in the thread: pending reports fail, and the next one starts a new thread.
   const endedByItself = (why: object): void => {
-    if (!thread.isOver && !isEnding) log.error({ ...why, waiting: waiting.size }, 'the thread of reports ended')
+    if (!thread.isOver && !isEnding) log.error({ ...why, waiting: waiting.size }, 'report thread exited unexpectedly')
     over()
   }
   worker.on('error', (cause) => endedByItself({ err: cause }))

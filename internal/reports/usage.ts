@@ -6,11 +6,11 @@ import { formatQuantity, parseSum, plus, type Quantity, type Unit, zero } from '
 import type { Measured } from './parts.js'
 import type { ReportRow } from './report.js'
 
-/** What calls amount to. */
+/** Sums over calls. */
 export interface Usage {
   readonly counts: Readonly<Record<UsageCount, number>>
   readonly amounts: Readonly<Record<UsageAmount, Quantity<Unit>>>
-  /** Amounts that hold shares of a pool which lacks the part of some calls. */
+  /** Amounts that include shares of a pool in which the value of some calls is unknown. */
   readonly lackingShares: readonly UsageAmount[]
 }
 
@@ -50,7 +50,7 @@ export const USAGE: Measured<Usage> = {
   },
 }
 
-/** Counts that a row shows by themselves. */
+/** Counts that are fields of a row. */
 export const SHOWN_COUNTS = [
   'calls',
   'input_tokens',
@@ -61,7 +61,7 @@ export const SHOWN_COUNTS = [
   'unpriced_calls',
 ] as const satisfies readonly UsageCount[]
 
-/** Which count says that a figure lacks the part of some calls. */
+/** For each figure, the count of calls whose value is unknown. */
 const MISSING = {
   cost_usd: 'unpriced_calls',
   energy_wh: 'energy_unknown_calls',
@@ -72,7 +72,7 @@ const MISSING = {
 type BoundedFigure = keyof typeof MISSING
 export const BOUNDED_FIGURES = Object.keys(MISSING) as [BoundedFigure, ...BoundedFigure[]]
 
-/** A row as it goes out. */
+/** A row in its wire form. */
 export const shownUsage = ({
   fromMs,
   toMs,

@@ -1,6 +1,6 @@
 /**
- * The thread in which a gateway's reports are read and folded: which groups may be shown takes seconds where there are
- * thousands, and the gateway's own thread takes in events meanwhile.
+ * The worker thread that reads and folds a gateway's reports. Deciding which groups may be shown takes seconds when there
+ * are thousands of them, and the main thread must keep admitting events.
  */
 import { parentPort, workerData } from 'node:worker_threads'
 import { TooMuchToFold } from '../cohorts/cell-split.js'
@@ -13,19 +13,19 @@ import { badParameter } from '../text/query-string.js'
 import { type ReportPage, type ReportTask, reportAnswers } from './answers.js'
 import { TooManyGroups } from './parts.js'
 
-/** What the thread is told. */
+/** Messages to the thread. */
 export type ToWorker =
   | { readonly kind: 'ask'; readonly id: number; readonly task: ReportTask }
-  /** Nobody waits for the answer any more. */
-  | { readonly kind: 'leave'; readonly id: number }
+  /** The result is no longer needed. */
+  | { readonly kind: 'cancel'; readonly id: number }
 
-/** What it tells, once for each task. */
+/** Messages from the thread, one per task. */
 export type FromWorker = { readonly id: number } & (
   | { readonly kind: 'page'; readonly page: ReportPage }
   | { readonly kind: 'refused'; readonly problem: Problem }
-  /** As it was told to, before there was an answer. */
-  | { readonly kind: 'left' }
-  /** A defect. */
+  /** Cancelled before the report was complete. */
+  | { readonly kind: 'cancelled' }
+  /** A bug. */
   | { readonly kind: 'failed'; readonly cause: unknown }
 )
 
@@ -36,7 +36,7 @@ const read = async <T>(reading: Promise<T>): Promise<T> => {
   try {
     return await reading
   } catch (cause) {
-    throw new ReadFailed('the read model did not answer', { cause })
+    throw new ReadFailed('the read model query failed', { cause })
   }
 }
 const answer = reportAnswers(
@@ -46,26 +46,26 @@ const answer = reportAnswers(
   },
   Date.now,
 )
-const underWay = new Map<number, AbortController>()
+const inFlight = new Map<number, AbortController>()
 
 parentPort?.on('message', (message: ToWorker) => {
-  if (message.kind === 'leave') underWay.get(message.id)?.abort()
+  if (message.kind === 'cancel') inFlight.get(message.id)?.abort()
   else void work(message.id, message.task)
 })
 
 async function work(id: number, task: ReportTask): Promise<void> {
-  const leaving = new AbortController()
-  underWay.set(id, leaving)
-  parentPort?.postMessage(await told(id, task, leaving.signal))
-  underWay.delete(id)
+  const cancelling = new AbortController()
+  inFlight.set(id, cancelling)
+  parentPort?.postMessage(await outcomeOf(id, task, cancelling.signal))
+  inFlight.delete(id)
 }
 
-async function told(id: number, task: ReportTask, signal: AbortSignal): Promise<FromWorker> {
+async function outcomeOf(id: number, task: ReportTask, signal: AbortSignal): Promise<FromWorker> {
   try {
     const page = await answer(task, signal)
     return 'code' in page ? { id, kind: 'refused', problem: page } : { id, kind: 'page', page }
   } catch (cause) {
-    if (signal.aborted) return { id, kind: 'left' }
+    if (signal.aborted) return { id, kind: 'cancelled' }
     const problem = problemOf(cause)
     return problem === undefined ? { id, kind: 'failed', cause } : { id, kind: 'refused', problem }
   }
@@ -74,7 +74,7 @@ async function told(id: number, task: ReportTask, signal: AbortSignal): Promise<
 function problemOf(cause: unknown): Problem | undefined {
   const reading = cause instanceof ReadFailed ? cause.cause : undefined
   if (cause instanceof TooManyGroups || cause instanceof TooMuchToFold || isTooLarge(reading)) {
-    const detail = 'The report has too many groups: ask for a shorter period, or for weeks in place of days.'
+    const detail = 'The report has too many groups: request a shorter period, or weeks instead of days.'
     return badParameter('/group_by', detail)
   }
   return reading === undefined ? undefined : storeProblem(reading)

@@ -6,30 +6,30 @@ import { type AdmittedInvocation, decodeGroup, type EventName, identifyEntries }
 import type { Checkpoint, HandOver } from './checkpoint.js'
 import { type Correction, decodeCorrections, isCorrection } from './corrections.js'
 
-/** What a stage handles at once. Formed again from the same messages it is the same, down to `token` and `validFromMs`. */
+/** The unit of work of a stage. Forming it again from the same messages gives the same batch, including `token` and `validFromMs`. */
 export interface Batch {
   readonly stage: StageName
   readonly partition: number
-  /** Names the batch for every effect: a repeated one is recognised by it. */
+  /** Identifies the batch in every effect, so that repeats are recognized. */
   readonly token: string
   readonly validFromMs: number
   readonly invocations: readonly AdmittedInvocation[]
 }
 
-/** A message or an event that its stage cannot handle, and the events that are concerned, as far as they are known. */
+/** A message or an event that its stage cannot handle, with the affected events as far as they are known. */
 export interface PoisonEvents extends Poison {
   readonly events: readonly EventName[]
 }
 
 export interface FormedBatch {
   readonly batch: Batch
-  /** What an earlier stage has learned of events that it had handed on before these. */
+  /** Corrections from an earlier stage, for events that it handed over before these. */
   readonly corrections: readonly Correction[]
   readonly poison: readonly PoisonEvents[]
   readonly handedOver: HandOver | undefined
 }
 
-/** Puts the planned messages together, leaving out hand-overs that have taken effect already. */
+/** Forms a batch from the planned messages, skipping hand-overs that have already taken effect. */
 export function formBatch(
   stage: StageName,
   partition: number,
@@ -60,7 +60,7 @@ export function formBatch(
   return { batch: { stage, partition, token, validFromMs: plan.atMs, invocations }, corrections, poison, handedOver }
 }
 
-/** The message id of a part of what a batch hands on. @param source stage and partition, for example `a0` */
+/** The message id of one part of a batch's hand-over. @param source stage and partition, for example `a0` */
 export const handOverId = (source: string, { last, part }: HandOver): string => `hand.${source}.${last}.${part}`
 
 function parseHandOverId(messageId: string): HandOver | undefined {

@@ -3,14 +3,14 @@ import { idHex } from '../../ids/ids.js'
 import type { Verdict } from '../records/row.js'
 
 /**
- * What stage A has learned of an event after it had decided it: another verdict. It follows the event through the
- * mailboxes of the later stages and comes out behind it, when the event has its record or never will; there the record's
- * version is replaced, if it still rests on less (the changes' reader decides).
+ * A later verdict of stage A on an event that it has already processed. It follows the event through the mailboxes of the
+ * later stages and arrives after it, when the event has its record or never will. The changes actor then replaces the
+ * record's version if it still rests on weaker evidence.
  *
- * A correction that comes twice changes nothing the second time.
+ * Applying a correction twice has no further effect.
  */
 export interface Correction extends Learned {
-  /** The batch that it was learned from: with the event it names the correction. */
+  /** The batch that caused it; identifies the correction together with the event. */
   readonly cause: string
 }
 
@@ -28,7 +28,7 @@ interface WireCorrection {
   readonly c: string
 }
 
-/** Corrections of a message; a message of events is an array, and one of these an object. */
+/** Maximum number of corrections per message. A message of events is a JSON array, one of corrections an object. */
 const CORRECTIONS_MAX = 500
 
 export const encodeCorrections = (corrections: readonly Correction[]): Uint8Array =>
@@ -40,7 +40,7 @@ export const encodeCorrections = (corrections: readonly Correction[]): Uint8Arra
     }),
   )
 
-/** @throws Error when the bytes have not that form; the message is then poison */
+/** @throws Error when the bytes are not valid corrections; the message is then poison */
 export function decodeCorrections(data: Uint8Array): Correction[] {
   const { corrections } = JSON.parse(Buffer.from(data.buffer, data.byteOffset, data.length).toString('utf8')) as {
     readonly corrections: readonly WireCorrection[]
@@ -48,7 +48,7 @@ export function decodeCorrections(data: Uint8Array): Correction[] {
   return corrections.map(({ t, i, v, c }) => {
     const isOne =
       typeof t === 'string' && typeof c === 'string' && /^[0-9a-f]{32}$/.test(i) && typeof v?.service === 'string'
-    if (!isOne) throw new Error('this has not the form of a correction')
+    if (!isOne) throw new Error('not a valid correction')
     return { tenantId: t, id: Buffer.from(i, 'hex'), verdict: v, cause: c }
   })
 }

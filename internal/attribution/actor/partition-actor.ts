@@ -15,26 +15,26 @@ import { type Correction, correctionMessages } from './corrections.js'
 import { type Rerouted, reroute, routingOf } from './routing.js'
 import type { Disposition, OpenStage, Stage } from './stage.js'
 
-/** What every actor is given: the next stage's mailbox, and the read model. */
+/** Dependencies of every actor: the next stage's mailbox and the read model. */
 export interface ActorDeps {
   readonly publish: Publisher['publish']
   /**
-   * Each of these three keeps rows once for a token, which names the batch and what of it they are.
+   * These three are idempotent by token, which identifies the batch and the kind of rows.
    *
-   * @param isRepeat an earlier attempt may have inserted rows, perhaps by another directory or model: then what it has
-   *   inserted counts, also for what is derived from it
+   * @param isRepeat an earlier attempt may have inserted rows, perhaps with another directory or model: its rows then count,
+   *   also for everything derived from them
    */
   readonly insert: (rows: readonly AttributionRow[], token: string, isRepeat: boolean) => Promise<void>
   readonly recordKeys: (rows: readonly AdmissionKeyRow[], token: string) => Promise<void>
   readonly recordQuarantined: (rows: readonly QuarantinedRow[], token: string) => Promise<void>
-  /** For each of the events, whether the read model holds a record of it. */
+  /** For each event, whether the read model has a record of it. */
   readonly hasRecord: (invocations: readonly AdmittedInvocation[]) => Promise<readonly boolean[]>
-  /** Hands corrections that have come behind their events to whoever replaces versions of records. */
+  /** Publishes corrections that have followed their events through all stages. */
   readonly correct: (corrections: readonly Correction[]) => Promise<void>
   readonly log: Logger
 }
 
-/** A mailbox `invocations.<stage>.<partition>` with its stage, to be run as a planned log. */
+/** Runs a stage on its mailbox `invocations.<stage>.<partition>`, as a planned log. */
 export function partitionActor(stage: Stage, partition: number, deps: ActorDeps): PlannedLog<Checkpoint> {
   return {
     key: `${stage.name}.${partition}`,
@@ -80,13 +80,13 @@ function prepared(
     size: formed.batch.invocations.length,
     inserts: effects.rows.length > 0 || effects.keys.length > 0,
     async applyEffects() {
-      await carryOut(stage, formed, plan.last, effects, isRepeat, deps)
+      await applyEffects(stage, formed, plan.last, effects, isRepeat, deps)
       await open.settled?.(formed.batch)
     },
   }
 }
 
-/** What a batch does to the world. */
+/** The effects of a batch. */
 interface Effects {
   readonly keys: readonly AdmissionKeyRow[]
   readonly poison: readonly PoisonEvents[]
@@ -132,8 +132,8 @@ const groupsOf = (invocations: readonly AdmittedInvocation[]): Uint8Array[] =>
     encodeGroup,
   )
 
-/** Every effect of a batch, each recognisable by the batch's name, so that a repeat changes nothing. */
-async function carryOut(
+/** Applies all effects of a batch. Each is keyed by the batch, so that a repeat changes nothing. */
+async function applyEffects(
   stage: Stage,
   { batch }: FormedBatch,
   last: number,
@@ -144,7 +144,7 @@ async function carryOut(
   await deps.recordKeys(keys, `${batch.token}.keys`)
 
   for (const { id, reason } of poison) {
-    deps.log.error({ stage: stage.name, partition: batch.partition, id, reason }, 'quarantined what cannot be handled')
+    deps.log.error({ stage: stage.name, partition: batch.partition, id, reason }, 'quarantined a poison message')
   }
   await quarantine(deps.publish, quarantineSubject(stage.name), poison)
   const quarantined = poison.flatMap(({ events, reason }) =>
@@ -155,12 +155,12 @@ async function carryOut(
   await deps.recordQuarantined(quarantined, `${batch.token}.quarantined.${digestOf(quarantined)}`)
 
   for (const [part, payload] of handedOn.entries()) {
-    if (stage.next === undefined) throw new Error('the last stage has nobody to hand on to')
+    if (stage.next === undefined) throw new Error('the last stage has no next stage to hand over to')
     const id = handOverId(`${stage.name}${batch.partition}`, { last, part })
     await publishOrThrow(deps.publish, invocationsSubject(stage.next, batch.partition), payload, id)
   }
   await deps.insert(rows, batch.token, isRepeat)
-  // Behind the rows and the events: whoever comes to a correction can rely on it that its event is decided.
+  // After the rows and the events, so that a correction is never processed before its event is attributed.
   if (stage.next === undefined) return deps.correct(corrections)
   const next = invocationsSubject(stage.next, batch.partition)
   for (const { id, data } of correctionMessages(`${stage.name}${batch.partition}.${last}`, corrections)) {
@@ -169,8 +169,8 @@ async function carryOut(
 }
 
 /**
- * Of the events in their order. A release between two attempts may change what can be handled: those rows then have a
- * name of their own, rather than being taken for the first ones and lost.
+ * Digest of the events in order. A new release between two attempts may quarantine other events: their rows then have
+ * another token, and are not dropped as duplicates of the first ones.
  */
 function digestOf(rows: readonly QuarantinedRow[]): string {
   const hash = createHash('sha256')

@@ -2,19 +2,19 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from '../../telemetry/log.js'
 
 export interface ReadPartitionsDeps {
-  /** Of the setting: where new events go. */
+  /** The configured number of partitions, which new events are published to. */
   readonly partitions: number
-  /** The partitions that hold messages now. */
+  /** The partitions that currently hold messages. */
   readonly held: () => Promise<Iterable<number>>
   readonly log: Logger
 }
 
-/** So long may the first events of a partition wait that only another process's setting knows. */
-const LOOK_EVERY_MS = 2_000
+/** Maximum wait of the first events in a partition beyond this process's setting. */
+const POLL_MS = 2_000
 
 /**
- * Begins to read partitions: those of the setting at once, any other as soon as it is seen to hold messages. So nothing
- * that was accepted is left behind where the setting becomes smaller, or gateways have a larger one.
+ * Starts reading partitions: the configured ones immediately, any other as soon as it holds messages. So no accepted event
+ * is left behind when the setting is reduced, or when gateways have a larger one.
  *
  * @param read called once for each partition
  * @returns when `signal` has aborted; `read` is not called after that
@@ -34,11 +34,12 @@ export async function readPartitions(
     try {
       const others = [...(await held())].filter((partition) => !known.has(partition))
       if (signal.aborted) return
-      if (others.length > 0) log.warn({ partitions, others }, 'other partitions than the setting says hold events')
+      if (others.length > 0)
+        log.warn({ partitions, others }, 'partitions beyond the configured number hold events; reading them too')
       for (const partition of others) begin(partition)
     } catch (cause) {
-      log.debug({ err: cause }, 'the log does not say which partitions it holds')
+      log.debug({ err: cause }, 'could not list the partitions that hold events; will retry')
     }
-    await sleep(LOOK_EVERY_MS, undefined, { signal }).catch(() => undefined)
+    await sleep(POLL_MS, undefined, { signal }).catch(() => undefined)
   }
 }

@@ -2,12 +2,12 @@ import type { AdmittedInvocation } from '../../invocations/group.js'
 import { type Disposition, DROP, HAND_ON } from './stage.js'
 
 /**
- * Which events of a batch go on to the next stage, as part of its plan. A batch that is formed again after a crash
- * may meet a changed directory or model; its events must still go where they went, else one could end in two
- * records or in none.
+ * Which events of a batch are handed to the next stage, as part of its plan. When a batch is formed again after a crash, the
+ * directory or model may have changed; its events must still be routed as before, or one could end up with two records or
+ * with none.
  *
- * Base64 of a bit an event, least significant first; empty when none goes on. Each later attempt that hands on more
- * adds what it added, after a comma: what was handed on keeps its place, and with it the ids of its messages.
+ * Base64 of one bit per event, least significant first; empty when none is handed over. A later attempt that hands over
+ * more events appends them after a comma, so that earlier messages keep their order and their ids.
  */
 export type Routing = string
 
@@ -17,18 +17,18 @@ export const routingOf = (dispositions: readonly Disposition[]): Routing =>
 export interface Rerouted {
   readonly dispositions: readonly Disposition[]
   /**
-   * Events that were resolved when the batch was planned and could not be later, by the attempt that found it; they
-   * go on after the planned ones.
+   * Events that were resolved when the batch was planned but not in a later attempt, grouped by attempt; they are handed
+   * over after the planned ones.
    */
   readonly late: readonly (readonly AdmittedInvocation[])[]
-  /** To be written to the plan, where it is another, before anything is handed on. */
+  /** If changed, must be written to the plan before anything is handed over. */
   readonly routing: Routing
 }
 
 /**
- * Brings a batch that was formed again to its planned routing.
+ * Applies the planned routing to a batch that was formed again.
  *
- * @param hasRecord whether the event's record is in the read model: then its insert had landed before the crash
+ * @param hasRecord whether the read model has the event's record, which means that it was inserted before the crash
  */
 export async function reroute(
   invocations: readonly AdmittedInvocation[],

@@ -5,7 +5,7 @@ import type { AttributionRow } from '../../store/tables/attributions.js'
 import type { Batch } from './batch.js'
 import type { Learned } from './corrections.js'
 
-/** What a stage makes of one event. */
+/** The result of a stage for one event. */
 export type Disposition =
   | { readonly kind: 'resolved'; readonly row: AttributionRow }
   | { readonly kind: 'hand_on' }
@@ -16,39 +16,38 @@ export const HAND_ON: Disposition = { kind: 'hand_on' }
 export const DROP: Disposition = { kind: 'drop' }
 
 /**
- * A stage: a function over a batch without effects, and the state it keeps in memory for its partition. The state can always
- * be rebuilt.
+ * A stage: a side-effect-free function over a batch, with in-memory state per partition that can always be rebuilt.
  */
 export interface Stage {
   readonly name: StageName
   readonly next: StageName | undefined
-  /** Called when a partition is taken over, before its first batch. */
+  /** Called when this process takes over a partition, before its first batch. */
   open(partition: number): Promise<OpenStage>
 }
 
 export interface OpenStage {
   /**
-   * One disposition for each of the batch's invocations, in their order. It may look things up; of the same batch
-   * formed again it says the same.
+   * Returns one disposition per invocation of the batch, in order. It may do lookups, but must return the same result when
+   * the same batch is formed again.
    *
-   * @param basis what `basisOf` said of the batch when it was planned
+   * @param basis the result of `basisOf` when the batch was planned
    */
   handle(batch: Batch, basis?: string): Promise<readonly Disposition[]>
   /**
-   * What of the changing world the dispositions of the batch that was just handled rest on (which model has served),
-   * to be kept in its plan: formed again, perhaps by another process, the batch rests on the same.
+   * The changing state that the dispositions of the batch just handled depend on (which model served). It is stored in the
+   * plan, so that a repeat, perhaps in another process, depends on the same state.
    */
   basisOf?(batch: Batch): string
   /**
-   * Other verdicts on events of earlier batches, learned from the batch that was just handled. The same until `settled`
-   * is called; what has been told then need not be told again.
+   * New verdicts on events of earlier batches, learned from the batch just handled. Returns the same until `settled` is
+   * called, and does not repeat them after that.
    */
   correctionsOf?(batch: Batch): readonly Learned[]
-  /** Called when all effects of the batch have happened; again when it is formed again. */
+  /** Called after all effects of the batch have been applied; again if the batch is repeated. */
   settled?(batch: Batch): Promise<void>
 }
 
-/** Applies a rule event by event; one that throws is poison, and the rest of the batch goes on. */
+/** Applies a rule to each event. An event whose rule throws is poison; the rest of the batch continues. */
 export const eachInvocation = (
   invocations: readonly AdmittedInvocation[],
   rule: (invocation: AdmittedInvocation, i: number) => AttributionRow | Disposition,

@@ -21,32 +21,32 @@ import { decodeSlice, isSliceMessage, type SliceMessage } from './job.js'
 import { applyChanges, type LedgerEntries } from './ledger.js'
 import { prepareSlice, type SliceDeps } from './slice.js'
 
-/** How far the reader has come; the value of `changes` in the bucket `checkpoints`. */
+/** Progress of the reader; the value of `changes` in the bucket `checkpoints`. */
 export interface ChangesProgress extends Progress {
   readonly plan?: ChangesPlan
 }
 
 export interface ChangesPlan extends Extent {
-  /** Of a slice of a job: where it ends; null where the job does. */
+  /** For a slice of a job: its end; null at the end of the job. */
   readonly until?: Place | null
 }
 
 export interface ChangesActorDeps {
   readonly publish: Publisher['publish']
   readonly publishEvent: PublishEvent
-  /** All versions of records before an instant, the oldest first. @param ids hex */
+  /** All versions of records before an instant, oldest first. @param ids hex */
   readonly versionsBefore: (tenantId: string, ids: readonly string[], beforeMs: number) => Promise<readonly Version[]>
-  /** Each keeps rows once for a token. */
+  /** Both are idempotent by token. */
   readonly insert: (rows: readonly AttributionRow[], token: string) => Promise<void>
   readonly close: (rows: readonly ClosedRow[], token: string) => Promise<void>
   readonly announce: Announce
-  /** Takes an entry of the audit log once under its id, for as long as a batch is likely to be repeated. */
+  /** Appends an entry to the audit log; idempotent by id, for as long as a batch may be repeated. */
   readonly audit: (entry: AuditEntry, id: string) => Promise<void>
   readonly slices: Omit<SliceDeps, 'insert' | 'close' | 'announce'>
   readonly log: Logger
 }
 
-/** What is told of a decision; of the others, that there is another attribution. */
+/** The event of each kind of change; undefined: only the new attribution is announced. */
 const EVENT_OF = {
   override: 'attribution.override.applied',
   dispute: 'attribution.disputed',
@@ -57,9 +57,9 @@ const EVENT_OF = {
 } as const satisfies Record<Change['decision']['kind'], string | undefined>
 
 /**
- * Carries out changes of records: the new version, the end of the one before (and with it its reversal in the rollups),
- * and what is told of it, each once. Versions are read as they were before the batch, so that a batch that is formed
- * again comes to the same. A slice of a window that is attributed again is a batch of its own.
+ * Applies changes of records, each exactly once: inserts the new version, closes the previous one (which reverses it in the
+ * rollups) and publishes the events. Versions are read as of before the batch, so that a repeated batch gives the same
+ * result. A slice of a reattribution job is a batch of its own.
  */
 export function changesActor(deps: ChangesActorDeps): PlannedLog<ChangesProgress> {
   return {
@@ -87,8 +87,7 @@ export function changesActor(deps: ChangesActorDeps): PlannedLog<ChangesProgress
         size: changes.length,
         inserts: rows.length > 0,
         async applyEffects() {
-          for (const { id, reason } of poison)
-            deps.log.error({ id, reason }, 'quarantined a change that cannot be read')
+          for (const { id, reason } of poison) deps.log.error({ id, reason }, 'quarantined an undecodable change')
           await quarantine(deps.publish, quarantineSubject('changes'), poison)
           await deps.insert(rows, tokenOf(extent))
           await deps.close(closed, tokenOf(extent))
@@ -104,7 +103,7 @@ export function changesActor(deps: ChangesActorDeps): PlannedLog<ChangesProgress
   }
 }
 
-/** The request was answered with a 202 and entered as succeeded; what became of it is known only now. */
+/** The request was answered with 202 and audited as succeeded; only now is it known to be refused. */
 const refusalOf = (
   { tenantId, recordId, actor, decision: { decided, traceId } }: LedgerEntries['broken'][number],
   at: number,
@@ -121,7 +120,7 @@ const refusalOf = (
 
 const tokenOf = ({ first, last }: Extent): string => `changes.${first}-${last}`
 
-/** One that cannot be read is poison like any other message. */
+/** An undecodable slice message is poison like any other message. */
 function sliceIn([entry]: readonly LogEntry[]): SliceMessage | undefined {
   if (entry === undefined || !isSliceMessage(entry.messageId)) return undefined
   try {
@@ -144,7 +143,7 @@ async function preparedSlice(
     after: { done: extent.last },
     size: prepared.size,
     inserts: prepared.size > 0,
-    applyEffects: () => prepared.carryOut(tokenOf(extent)),
+    applyEffects: () => prepared.applyEffects(tokenOf(extent)),
   }
 }
 

@@ -4,21 +4,21 @@ import type { Batch } from '../actor/batch.js'
 import type { Disposition, Stage } from '../actor/stage.js'
 import { isUnnamed, recall } from './recall.js'
 
-/** The stages with what they know now, in their order; their rows keep what the calls cost and consumed. */
+/** The stages in order, with their current knowledge; their rows keep cost and consumption of the calls. */
 export type StagesAgain = (rowOf: (admitted: AdmittedInvocation) => AttributionRow) => readonly Stage[]
 
 export interface Again {
-  /** New versions, of those records alone whose attribution is another now. */
+  /** New versions of the records whose attribution has changed. */
   readonly changed: readonly AttributionRow[]
-  /** Records that would be attributed to somebody whose name is not kept: they stay as they are. */
+  /** Number of records that would be attributed to an identity whose name is not stored; they stay unchanged. */
   readonly unnamed: number
 }
 
 /**
- * Attributes records again, by the stages' own rules and what they know now.
+ * Re-attributes records with the stages' own rules and current knowledge.
  *
- * @param peers other records of the same traces: they tell what they state, and stay as they are
- * @param basisOf what a stage is to rest on, in place of what serves now
+ * @param peers other records of the same traces: they contribute evidence and stay unchanged
+ * @param basisOf the basis that a stage must use instead of the current one
  * @param validFromMs of the new versions
  */
 export async function attributeAgain(
@@ -45,7 +45,7 @@ export async function attributeAgain(
   const wanted = new Set(recalled.slice(0, rows.length))
   const found = (admitted: AdmittedInvocation): AttributionRow => {
     const row = rowOf.get(admitted)
-    if (row === undefined) throw new Error('a stage was given an event of no record')
+    if (row === undefined) throw new Error('a stage returned an event without a record')
     return row
   }
 
@@ -66,7 +66,7 @@ export async function attributeAgain(
   return { changed, unnamed }
 }
 
-/** A model has so many milliseconds for a batch: those are as large here as they are when events come. */
+/** Models have a time limit per batch, so batches must be as small as in live traffic. */
 const INFERRED_AT_ONCE = 500
 
 async function dispositionsOf(
@@ -76,7 +76,7 @@ async function dispositionsOf(
   validFromMs: number,
 ): Promise<readonly Disposition[]> {
   const open = await stage.open(0)
-  // Stage A sees all at once: events of one trace tell of each other.
+  // Stage A needs all events at once, because events of one trace provide evidence for each other.
   const portion = stage.name === 'a' ? Math.max(1, events.length) : INFERRED_AT_ONCE
   const dispositions: Disposition[] = []
   for (let from = 0; from < events.length; from += portion) {
@@ -87,7 +87,7 @@ async function dispositionsOf(
   return dispositions
 }
 
-/** Who a call is attributed to, by what, is new; what it was stays. */
+/** Replaces the attribution; the facts of the call stay. */
 const withAttributionOf = (row: AttributionRow, again: AttributionRow): AttributionRow => ({
   ...row,
   validFromMs: again.validFromMs,
@@ -106,8 +106,8 @@ const withAttributionOf = (row: AttributionRow, again: AttributionRow): Attribut
   inference: again.inference,
 })
 
-/** What makes a version worth writing. Other words for the same attribution do not. */
-const TELLING = [
+/** Fields that justify a new version. A different explanation of the same attribution does not. */
+const COMPARED_FIELDS = [
   'service',
   'owner',
   'outputState',
@@ -121,4 +121,4 @@ const TELLING = [
 ] as const satisfies readonly (keyof AttributionRow)[]
 
 const isOther = (before: AttributionRow, after: AttributionRow): boolean =>
-  TELLING.some((member) => before[member] !== after[member])
+  COMPARED_FIELDS.some((member) => before[member] !== after[member])

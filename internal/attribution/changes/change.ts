@@ -1,6 +1,6 @@
 import type { Verdict } from '../records/row.js'
 
-/** The form of one message of CHANGES: what somebody decided of a record, as JSON. */
+/** One message of the stream CHANGES, as JSON: a change of one record. */
 
 export type Decision =
   | { readonly kind: 'override'; readonly service: string; readonly owner: string; readonly reason: string }
@@ -8,15 +8,15 @@ export type Decision =
   | { readonly kind: 'dispute'; readonly reason: string }
   | { readonly kind: 'undo_dispute' }
 
-/** What stage A has learned of an event after it was decided: not a person's decision, and it yields to one. */
+/** A later verdict of stage A on an event that was already attributed. A person's decision takes precedence. */
 export interface Correcting {
   readonly kind: 'correction'
   readonly verdict: Verdict
 }
 
 /**
- * Comes behind a decision, with its id, when whoever asked for it was answered before it took effect: if it then cannot,
- * that is for the audit log to say.
+ * Follows a decision, with the same id, when its request was answered with 202 before it took effect: if the decision is
+ * then refused, the refusal goes to the audit log.
  */
 export interface Promised {
   readonly kind: 'promised'
@@ -25,29 +25,29 @@ export interface Promised {
   readonly traceId: string
 }
 
-/** A decision, of what, and whose. */
+/** A change of one record, with its actor. */
 export interface Change {
-  /** `chg_...` of a request, the same at its every attempt; of a correction what it was learned from. */
+  /** `chg_...` for a request, the same for each attempt; for a correction, derived from the batch that caused it. */
   readonly id: string
   readonly tenantId: string
   /** Hex of the record's 16 bytes. */
   readonly recordId: string
-  /** Id of the credential; of a correction the stage. */
+  /** Id of the credential; for a correction, the stage. */
   readonly actor: string
   readonly decision: Decision | Correcting | Promised
 }
 
-/** What somebody has asked for. */
-export interface AskedChange extends Change {
+/** A change requested through the API. */
+export interface RequestedChange extends Change {
   readonly decision: Decision
 }
 
 export const encodeChange = (change: Change): Uint8Array => Buffer.from(JSON.stringify(change))
 
-/** @throws Error when the bytes have not that form; the message is then poison */
+/** @throws Error when the bytes are not a valid change; the message is then poison */
 export function decodeChange(data: Uint8Array): Change {
   const change = JSON.parse(Buffer.from(data.buffer, data.byteOffset, data.length).toString('utf8')) as Change
-  if (!isWhole(change)) throw new Error('this has not the form of a change')
+  if (!isWhole(change)) throw new Error('not a valid change')
   const { id, tenantId, recordId, actor, decision } = change
   return { id, tenantId, recordId, actor, decision }
 }

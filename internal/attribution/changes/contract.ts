@@ -5,14 +5,17 @@ import { name } from '../../text/plain-text.js'
 import { EXAMPLE_RECORD } from '../records/contract.js'
 import { attributionRecord } from '../records/record.js'
 
-/** What the routes of overrides and disputes take and promise. */
+/** The OpenAPI contract of overrides and disputes. */
 
 const reason = () =>
-  name().meta({ description: 'Why, for those who look at the record later. At most 256 bytes; never content.' })
+  name().meta({
+    description:
+      'Reason, shown to anyone who inspects the record later. At most 256 bytes; must not contain prompt or response content.',
+  })
 
 export const overrideBody = z.object({
-  service: name().meta({ description: 'The service that the call is attributed to.' }),
-  owner: name().meta({ description: 'The owner that the call is attributed to.' }),
+  service: name().meta({ description: 'Service to attribute the call to.' }),
+  owner: name().meta({ description: 'Owner to attribute the call to.' }),
   reason: reason(),
 })
 export type OverrideBody = z.infer<typeof overrideBody>
@@ -29,8 +32,9 @@ export const EXAMPLE_DISPUTE: DisputeBody = { reason: 'This is not our batch job
 
 const accepted = {
   description:
-    'It is kept and takes effect in its turn, if the record is then in a state for it, but had none yet. The same request, ' +
-    'sent again with its Idempotency-Key, gets the same answer; the record tells when it has, the audit log if it was refused.',
+    'The change is queued and has not taken effect yet. It is applied in order if the record is in a suitable state by then. ' +
+    'A repeated request with the same Idempotency-Key gets the same response. The record shows when the change has taken ' +
+    'effect; the audit log shows if it was refused.',
   contents: json(z.object({ id: idOf('attr'), status: z.literal('queued') })),
 }
 
@@ -43,24 +47,24 @@ const TAG = 'Attribution'
 export const OVERRIDE_ATTRIBUTION: Operation = {
   id: 'overrideAttribution',
   tag: TAG,
-  summary: 'Attribute a record by hand',
+  summary: 'Override an attribution',
   description:
-    'The record gets a new version: `output_state` overridden, `evidence_basis` manual_override, `confidence` 0.95. Earlier ' +
-    'versions stay, in the history of its explanation. A record that is overridden is not overridden again (409): undo the ' +
-    'first. A dispute stays open.',
+    'Adds a new version of the record with `output_state` overridden, `evidence_basis` manual_override and `confidence` 0.95. ' +
+    'Earlier versions remain in the history of its explanation. Returns 409 if the record is already overridden: undo that ' +
+    'override first. An open dispute stays open.',
   parameters,
   problems: [...problems],
-  replies: { 200: changed('The record as it is now.'), 202: accepted },
+  replies: { 200: changed('The changed record.'), 202: accepted },
 }
 
 export const UNDO_OVERRIDE: Operation = {
   id: 'undoAttributionOverride',
   tag: TAG,
   summary: 'Undo an override',
-  description: 'The record is again what it was before. 409 when it is not overridden.',
+  description: 'Restores the record as it was before the override. Returns 409 if the record is not overridden.',
   parameters,
   problems: [...problems],
-  replies: { 204: { description: 'It is undone.' }, 202: accepted },
+  replies: { 204: { description: 'The override is undone.' }, 202: accepted },
 }
 
 export const DISPUTE_ATTRIBUTION: Operation = {
@@ -68,19 +72,19 @@ export const DISPUTE_ATTRIBUTION: Operation = {
   tag: TAG,
   summary: 'Dispute a record',
   description:
-    'The record keeps its service and owner, and is not charged back while it is disputed: `output_state` and ' +
-    '`export_eligibility` are disputed. 409 when it is disputed already.',
+    'The record keeps its service and owner but is excluded from chargeback while it is disputed: `output_state` and ' +
+    '`export_eligibility` become disputed. Returns 409 if the record is already disputed.',
   parameters,
   problems: [...problems],
-  replies: { 200: changed('The record as it is now.'), 202: accepted },
+  replies: { 200: changed('The changed record.'), 202: accepted },
 }
 
 export const UNDO_DISPUTE: Operation = {
   id: 'undoAttributionDispute',
   tag: TAG,
   summary: 'Withdraw a dispute',
-  description: 'The record is again what it was before. 409 when it is not disputed.',
+  description: 'Restores the record as it was before the dispute. Returns 409 if the record is not disputed.',
   parameters,
   problems: [...problems],
-  replies: { 204: { description: 'It is withdrawn.' }, 202: accepted },
+  replies: { 204: { description: 'The dispute is withdrawn.' }, 202: accepted },
 }

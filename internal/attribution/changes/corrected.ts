@@ -3,7 +3,7 @@ import type { AttributionRow } from '../../store/tables/attributions.js'
 import { evidenceText, type Verdict } from '../records/row.js'
 import { isDisputed, isOverridden } from './decided.js'
 
-/** Evidence that a trace may add to, or take back. What an event states itself is not in it. */
+/** Evidence that a later verdict from the trace may replace. Facts that the event states itself are not included. */
 const CORRECTABLE: ReadonlySet<string> = new Set<EvidenceBasis>([
   'trace_correlated',
   'principal_resolved',
@@ -14,8 +14,8 @@ const CORRECTABLE: ReadonlySet<string> = new Set<EvidenceBasis>([
 ])
 
 /**
- * Whether stage A's later verdict replaces a version. What a person has decided stands; undone, the record is again what
- * it was before.
+ * Whether stage A's later verdict replaces a version. A person's decision takes precedence; when it is undone, the record
+ * returns to what it was before the decision.
  */
 export function isCorrectable(row: AttributionRow, verdict: Verdict): boolean {
   if (isOverridden(row) || isDisputed(row) || !CORRECTABLE.has(row.evidenceBasis)) return false
@@ -26,7 +26,7 @@ export function isCorrectable(row: AttributionRow, verdict: Verdict): boolean {
   return !isSame
 }
 
-/** The version by another verdict: who it is attributed to is new; what it cost and consumed stays. */
+/** A new version with another verdict: the attribution changes; cost and consumption stay. */
 export function correctedRow(row: AttributionRow, verdict: Verdict, validFromMs: number): AttributionRow {
   const { service, owner, stageOrigin, evidenceBasis, outputState, modelVersion, degradationState } = verdict
   const confidence = confidenceOf(row, verdict)

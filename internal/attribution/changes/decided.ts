@@ -4,8 +4,8 @@ import { RULES_VERSION } from '../records/row.js'
 import type { Decision } from './change.js'
 
 /**
- * What people have decided of a record, over what the stages made of it. Both can hold at once: a record that is
- * overridden can be disputed, and one that is disputed overridden.
+ * People's decisions on a record, on top of the result of the stages. A record can be overridden and disputed at the same
+ * time.
  */
 export interface Decided {
   readonly override?: Override
@@ -25,10 +25,10 @@ export interface Dispute {
   readonly actor: string
 }
 
-/** Why a decision cannot be taken: the record is not in the state for it. */
+/** Why a decision is refused: the record is not in a suitable state. */
 export type DecisionRefusal = 'already_overridden' | 'not_overridden' | 'already_disputed' | 'not_disputed'
 
-/** What tells a record's state: of a row, or of a record as it is shown. */
+/** The fields that determine a record's state, from a row or from a shown record. */
 export interface DecidedState {
   readonly evidenceBasis: string
   readonly outputState: string
@@ -37,7 +37,7 @@ export interface DecidedState {
 export const isOverridden = ({ evidenceBasis }: DecidedState): boolean => evidenceBasis === 'manual_override'
 export const isDisputed = ({ outputState }: DecidedState): boolean => outputState === 'disputed'
 
-/** Pure. A second override or dispute needs the first to be undone: nobody overwrites another's decision unseen. */
+/** Pure. A second override or dispute requires undoing the first, so that nobody overwrites another person's decision unnoticed. */
 export function refusalOf(state: DecidedState, { kind }: Decision): DecisionRefusal | undefined {
   switch (kind) {
     case 'override':
@@ -51,7 +51,7 @@ export function refusalOf(state: DecidedState, { kind }: Decision): DecisionRefu
   }
 }
 
-/** What was decided of the record whose version this is. */
+/** The decisions that a version includes. */
 export function decidedOf(row: AttributionRow): Decided {
   const { override, dispute } = JSON.parse(row.evidence) as DecidedEvidence
   return {
@@ -61,7 +61,7 @@ export function decidedOf(row: AttributionRow): Decided {
   }
 }
 
-/** Of an evidence card's facts, those that this module writes. */
+/** The facts of an evidence card that this module writes. */
 interface DecidedEvidence {
   readonly override?: Omit<Override, 'service' | 'owner'>
   readonly dispute?: Dispute
@@ -87,10 +87,10 @@ export function withDecision(decided: Decided, decision: Decision, actor: string
 }
 
 /**
- * A record's version by what was decided. Pure: without a decision it is what the stages made, to the last byte but for
- * when it is valid from.
+ * A version of a record with decisions applied. Pure: without decisions it is identical to the result of the stages, except
+ * for `validFromMs`.
  *
- * @param base the newest version that no decision is part of
+ * @param base the latest version without decisions
  */
 export function decidedRow(base: AttributionRow, { override, dispute }: Decided, validFromMs: number): AttributionRow {
   const attributed = override === undefined ? base : overriddenRow(base, override)
@@ -106,7 +106,7 @@ export function decidedRow(base: AttributionRow, { override, dispute }: Decided,
   }
 }
 
-/** An override is a fact that somebody has stated: stage A's, and as certain as anything may be (design section 5). */
+/** An override is a stated fact, so it counts as stage A with the highest confidence (design section 5). */
 function overriddenRow(base: AttributionRow, { service, owner, reason, actor }: Override): AttributionRow {
   const { stageOrigin, evidenceBasis, confidence } = base
   const replaced = {

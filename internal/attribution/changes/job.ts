@@ -2,38 +2,38 @@ import type { Place } from '../../store/queries/records/slices.js'
 import type { Tally, Valued } from './value-again.js'
 
 /**
- * A job that attributes a window of a tenant's records again, or values them anew; the value of its id in the bucket `reattributions`. It is
- * worked off in slices, each of which is a message of CHANGES: so it meets people's decisions in one order, and goes on
- * behind the last slice whoever dies.
+ * A job that re-attributes or revalues a time window of a tenant's records; stored under its id in the bucket
+ * `reattributions`. It is processed in slices, each of which is a message of CHANGES: so it is ordered relative to people's
+ * decisions, and resumes after the last slice when a process crashes.
  */
 export interface ReattributionJob {
   readonly id: string
   readonly tenant_id: string
-  /** Of events, milliseconds since the epoch: from, and before. */
+  /** Event time range, milliseconds since the epoch; the end is exclusive. */
   readonly from_ms: number
   readonly to_ms: number
-  /** The stage B model that answers, whatever serves now; null: what serves now. */
+  /** The stage B model to use; null: the one that is serving. */
   readonly model: string | null
-  /** Which records it values anew; absent of one that attributes them again. */
+  /** The records to revalue; absent for a job that re-attributes. */
   readonly valued?: Valued
-  /** Counts what it would change, and changes nothing. */
+  /** Counts what would change without changing anything. */
   readonly dry_run?: true
-  /** Who has asked for it. */
+  /** Who requested the job. */
   readonly actor: string
   readonly created_at: string
   readonly status: 'running' | 'done' | 'cancelled'
-  /** Number of the slice that comes next, from 0, and where it begins. */
+  /** Number of the next slice, from 0, and its start. */
   readonly next: number
   readonly after: Place
-  /** Records that were looked at; that got a new version; that stay since a name is not kept. */
+  /** Records processed; records with a new version; records unchanged because an identity's name is not stored. */
   readonly seen: number
   readonly changed: number
   readonly unnamed: number
-  /** What the new versions of one that values have changed. */
+  /** For a revaluation: what the new versions changed. */
   readonly tally?: Tally
 }
 
-/** What a message of CHANGES says of a job. */
+/** The message of CHANGES that triggers a slice of a job. */
 export interface SliceMessage {
   readonly jobId: string
   readonly slice: number
@@ -46,9 +46,9 @@ const PREFIX = 'reattribution.'
 
 export const encodeSlice = (message: SliceMessage): Uint8Array => Buffer.from(JSON.stringify(message))
 
-/** @throws Error when the bytes have not that form */
+/** @throws Error when the bytes are not a valid slice message */
 export function decodeSlice(data: Uint8Array): SliceMessage {
   const { jobId, slice } = JSON.parse(Buffer.from(data).toString('utf8')) as SliceMessage
-  if (typeof jobId !== 'string' || !Number.isSafeInteger(slice)) throw new Error('this names no slice of a job')
+  if (typeof jobId !== 'string' || !Number.isSafeInteger(slice)) throw new Error('not a valid slice message')
   return { jobId, slice }
 }

@@ -5,22 +5,22 @@ import type { Change, Correcting, Decision, Promised } from './change.js'
 import { correctedRow, isCorrectable } from './corrected.js'
 import { decidedOf, decidedRow, isDisputed, isOverridden, refusalOf, withDecision } from './decided.js'
 
-/** What changes do to the read model: versions that begin, and versions that end. */
+/** The effects of changes on the read model: new versions and closed versions. */
 export interface LedgerEntries {
   readonly rows: readonly AttributionRow[]
   readonly closed: readonly ClosedRow[]
-  /** The changes that took effect, each with the version that it made. */
+  /** The changes that took effect, each with its new version. */
   readonly applied: readonly { readonly change: Change; readonly row: AttributionRow }[]
-  /** Of decisions that took no effect, though whoever asked was told that they would in their turn. */
+  /** Decisions that were refused after their request had been answered with 202. */
   readonly broken: readonly (Change & { readonly decision: Promised })[]
 }
 
 /**
- * Applies changes to records in their order. Pure: the same versions and changes make the same entries, as a repeated
- * batch must. A change that took effect before is passed over, and so is one that its record is not in the state for:
- * whoever asked for it sees that it closed nothing, or was promised what is `broken` then.
+ * Applies changes to records in order. Pure: the same versions and changes give the same entries, as a repeated batch
+ * requires. Skips a change that took effect earlier, and one for which the record is not in a suitable state: its request
+ * sees that it closed no version, or was answered with 202 and is then in `broken`.
  *
- * @param versionsOf all versions of a record before the batch, the oldest first; none where there is no such record
+ * @param versionsOf all versions of a record before the batch, oldest first; empty if the record does not exist
  * @param atMs the batch's instant
  */
 export function applyChanges(
@@ -47,7 +47,7 @@ export function applyChanges(
     const current = history[at]?.row
     const base = history.findLast(({ row }) => !isOverridden(row) && !isDisputed(row))?.row
     if (current === undefined || base === undefined || isApplied) continue
-    // Two changes of one record in one batch begin at two instants, so that each version has its own.
+    // Two changes of one record in one batch get distinct instants, so that every version has its own.
     const validFromMs = Math.max(atMs, current.validFromMs + 1)
     const row =
       decision.kind === 'correction'
@@ -65,7 +65,7 @@ export function applyChanges(
   return { rows, closed, applied, broken }
 }
 
-/** Undefined where the record is not in the state for it. */
+/** @returns undefined when the record is not in a suitable state */
 const decided = (
   current: AttributionRow,
   base: AttributionRow,

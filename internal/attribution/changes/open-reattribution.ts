@@ -29,7 +29,7 @@ export interface ReattributionDeps {
   readonly allocation: AllocationDeps & Pick<RowDeps, 'isIndexStale'>
 }
 
-/** What a slice of a job is worked off with: the stages as they are now, without memory of what they have seen. */
+/** Connects the dependencies of reattribution slices: the current stages, without memory of events they have seen. */
 export async function openReattribution(
   deps: ReattributionDeps,
 ): Promise<Omit<SliceDeps, 'insert' | 'close' | 'announce'>> {

@@ -6,8 +6,8 @@ import { type Change, encodeChange } from './change.js'
 import { encodeSlice, type SliceMessage, sliceMessageId } from './job.js'
 
 /**
- * Puts changes into CHANGES. Safe to repeat: the same change is the same message, or is known by its id where it takes
- * effect.
+ * Publishes changes to CHANGES. Safe to repeat: JetStream deduplicates the message, and later repeats are recognized by the
+ * change id when they are applied.
  */
 export const changePublisher =
   (publish: Publisher['publish']) =>
@@ -16,10 +16,10 @@ export const changePublisher =
 
 const messageIdOf = ({ id, decision }: Change): string => (decision.kind === 'promised' ? `${id}.promised` : id)
 
-/** Published and not acknowledged at once. */
-const UNDER_WAY_MAX = 500
+/** Maximum number of unacknowledged publishes. */
+const IN_FLIGHT_MAX = 500
 
-/** Puts what stage A has learned into CHANGES, behind the events that it is about. @param logId of stage A's log */
+/** Publishes stage A's corrections to CHANGES, after the events that they concern. @param logId of stage A's log */
 export const correctionPublisher = (publish: Publisher['publish'], logId: number) => {
   const publishChange = changePublisher(publish)
   return async (corrections: readonly Correction[]): Promise<void> => {
@@ -35,12 +35,12 @@ export const correctionPublisher = (publish: Publisher['publish'], logId: number
   }
 }
 
-/** In their order, a record once in each: of two that are under way at once either may be refused and come behind the other. */
+/** In order, with each record at most once per portion: if two corrections of a record are in flight, a retry may reorder them. */
 function* portionsOf(corrections: readonly Correction[]): Generator<readonly Correction[]> {
   let portion = new Map<string, Correction>()
   for (const correction of corrections) {
     const record = idHex(correction.id)
-    if (portion.size >= UNDER_WAY_MAX || portion.has(record)) {
+    if (portion.size >= IN_FLIGHT_MAX || portion.has(record)) {
       yield [...portion.values()]
       portion = new Map()
     }
@@ -49,7 +49,7 @@ function* portionsOf(corrections: readonly Correction[]): Generator<readonly Cor
   if (portion.size > 0) yield [...portion.values()]
 }
 
-/** Puts a slice of a job in its place among the changes. */
+/** Publishes a slice of a job to CHANGES. */
 export const slicePublisher =
   (publish: Publisher['publish']) =>
   (tenantId: string, slice: SliceMessage): Promise<number> =>

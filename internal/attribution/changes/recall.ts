@@ -5,13 +5,13 @@ import { eventOf } from '../records/stated-fields.js'
 import type { ResolutionEvidence } from '../stages/a/evidence.js'
 
 /**
- * An event as its record remembers it, so that the stages can attribute it again: the event itself is gone after a day.
+ * Reconstructs an event from its record, so that the stages can re-attribute it: the event itself is deleted after a day.
  *
- * Everything that decides is in the row but one: an identity is kept as a hash only. Its text is known where the
- * record's owner is the identity itself, or where the directory knows an identity with that hash. Else there is a name
- * in its place that nobody has, by which the stages still see that an identity was stated (`isUnnamed`).
+ * The row contains everything that matters except the identity, which is stored only as a hash. Its name is known if the
+ * record's owner is the identity itself, or if the directory has an identity with that hash. Otherwise a placeholder that no
+ * real identity can have shows the stages that an identity was stated (`isUnnamed`).
  *
- * @param nameOf the identity of the tenant's directory that has a hash, by its hex
+ * @param nameOf looks up an identity of the tenant's directory by the hex of its hash
  */
 export function recall(row: AttributionRow, nameOf: (hash: string) => string | undefined): AdmittedInvocation {
   const evidence = JSON.parse(row.evidence) as Partial<ResolutionEvidence>
@@ -34,7 +34,7 @@ export function recall(row: AttributionRow, nameOf: (hash: string) => string | u
   }
 }
 
-/** What a call cost and consumed is what it was: to attribute it again never reprices it (`value-again.ts` does). */
+/** Re-attribution never changes cost and consumption; `value-again.ts` does that. */
 export const keptConsumption = (row: AttributionRow): Consumption => ({
   costUsd: row.costUsd,
   costBasis: row.costBasis,
@@ -46,10 +46,10 @@ export const keptConsumption = (row: AttributionRow): Consumption => ({
   footprintDetails: row.footprintDetails,
 })
 
-/** Whether an owner is an identity whose name nobody knows any more. */
+/** Whether an owner is a placeholder for an identity whose name is unknown. */
 export const isUnnamed = (owner: string): boolean => owner.startsWith(UNNAMED)
 
-/** No event can state it: it has a control character. */
+/** Events cannot contain it, because control characters are rejected. */
 const UNNAMED = '\u0000'
 const NOBODY = '0'.repeat(32)
 
@@ -64,5 +64,5 @@ function identityOf(
   return nameOf(hash) ?? `${UNNAMED}${hash}`
 }
 
-/** The stages pass events on in their wire form; these stay where they are. */
+/** The wire form is needed only to hand events on, which does not happen here. */
 const NOT_HANDED_ON = {} as AdmittedInvocation['event']

@@ -11,7 +11,7 @@ import type { StoredAttributionDetail } from '../../store/queries/records/attrib
 import type { StoredClosed } from '../../store/queries/records/closed.js'
 import { toRecord } from '../records/record.js'
 import { END_OF_TIME_MS, findVisible, untilVisible } from '../records/visible.js'
-import type { AskedChange, Change, Decision } from './change.js'
+import type { Change, Decision, RequestedChange } from './change.js'
 import {
   DISPUTE_ATTRIBUTION,
   disputeBody,
@@ -28,11 +28,11 @@ export interface ChangeRoutesDeps {
   readonly mutate: Mutate
   readonly idsOf: (tenantId: string) => TenantIds
   readonly watermark: Watermark
-  /** A record as of an instant. */
+  /** Finds a record as of an instant. */
   readonly find: (tenantId: string, recordId: string, atMs: number) => Promise<StoredAttributionDetail | undefined>
   readonly closedVersionsOf: (tenantId: string, recordId: string, byMs: number) => Promise<readonly StoredClosed[]>
   /**
-   * Makes a change durable, in the order in which it will take effect.
+   * Stores a change durably, in the order in which changes take effect.
    *
    * @returns its sequence in CHANGES
    * @throws NotStored
@@ -41,9 +41,9 @@ export interface ChangeRoutesDeps {
 }
 
 const WHAT = 'attribution'
-// An event that was admitted has its record some moments later.
+// The record of an admitted event appears only moments later.
 const DECLARED = { access: 'admin:config', rateClass: 'control', mayAppear: true } as const
-/** How long a change may take until it is only said to be kept. */
+/** Time to wait for a change to take effect before answering 202. */
 const EFFECT_MS_MAX = 3_000
 
 /** `/v1/attribution/{id}/override` and `/dispute` (design sections 7 and 10). */
@@ -89,7 +89,7 @@ export function changeRoutes(deps: ChangeRoutesDeps): readonly TenantRoute[] {
   ]
 }
 
-/** A store that is away is told with a 503: what was published stays published, and the next attempt finds it. */
+/** Replies 503 when ClickHouse is unavailable: a published change stays published, and a retry finds it. */
 async function decide(
   request: MutationRequest<unknown>,
   decision: Decision,
@@ -99,7 +99,7 @@ async function decide(
   const refusal = refusalOfId('attr', request.parameter, deps.idsOf(tenantId), WHAT)
   const id = parseId('attr', request.parameter)
   if (refusal !== undefined || id === undefined) return refusal ?? noSuch(WHAT)
-  const change: AskedChange = {
+  const change: RequestedChange = {
     id: request.newId('chg'),
     tenantId,
     recordId: idHex(id),
@@ -110,7 +110,7 @@ async function decide(
     findVisible((atMs) => deps.find(tenantId, change.recordId, atMs), deps.watermark),
   )
   if ('code' in before) return before
-  // An earlier attempt of this request may have brought the record into the state that forbids it.
+  // Skipped for a repeated request: its first attempt may have changed the state already.
   const conflict = request.isRepeat ? undefined : refusalOf(stateOf(before), decision)
   if (conflict !== undefined) return problem('CONFLICT', CONFLICTS[conflict])
 
@@ -123,19 +123,19 @@ async function decide(
 }
 
 async function outcomeOf(
-  { id, tenantId, recordId, decision }: AskedChange,
+  { id, tenantId, recordId, decision }: RequestedChange,
   before: StoredAttributionDetail,
   parameter: string,
   deps: ChangeRoutesDeps,
 ): Promise<Reply | Problem> {
   const history = await deps.closedVersionsOf(tenantId, recordId, END_OF_TIME_MS)
   const closed = history.find(({ change_id }) => change_id === id)
-  // Another change of the record came first, and it is not in the state for this one any more.
+  // Another change took effect first, so that the record was no longer in a suitable state for this one.
   if (closed === undefined) return problem('CONFLICT', CONFLICTS[CONFLICT_OF[decision.kind]])
   const changedAtMs = Number(closed.closed_at_ms)
   const after = await deps.find(tenantId, recordId, changedAtMs)
-  if (after === undefined) throw new Error('a changed record has no version')
-  // Whoever reads the record next, here, reads what the answer says.
+  if (after === undefined) throw new Error('the changed record has no current version')
+  // The next read on this gateway must show the same version as this response.
   await untilVisible(changedAtMs, deps.watermark)
   const changes = { before: auditedOf(before), after: auditedOf(after) }
   if (decision.kind === 'undo_override' || decision.kind === 'undo_dispute') {
@@ -170,9 +170,9 @@ const auditedOf = ({ service, owner, output_state, evidence_basis, confidence }:
 }
 
 const CONFLICTS: Readonly<Record<DecisionRefusal, string>> = {
-  already_overridden: 'The attribution is overridden already; undo that first.',
+  already_overridden: 'The attribution is already overridden; undo that override first.',
   not_overridden: 'The attribution is not overridden.',
-  already_disputed: 'The attribution is disputed already.',
+  already_disputed: 'The attribution is already disputed.',
   not_disputed: 'The attribution is not disputed.',
 }
 const CONFLICT_OF: Readonly<Record<Decision['kind'], DecisionRefusal>> = {

@@ -15,29 +15,29 @@ export interface SliceDeps {
   readonly tracePeers: (slice: Slice, beforeMs: number) => Promise<readonly AttributionRow[]>
   readonly rowsValidFrom: (slice: Slice, validFromMs: number) => Promise<readonly AttributionRow[]>
   readonly stages: StagesAgain
-  /** By the books, prices and tables of now. */
+  /** With the current price books, prices and tables. */
   readonly consumptionOf: RowDeps['consumptionOf']
   /** The identities of the tenant's directory. */
   readonly identityNames: (tenantId: string) => Iterable<string>
-  /** Hex of the hash that rows keep of an identity. */
+  /** The hash of an identity as stored in rows, hex. */
   readonly hashOf: (tenantId: string, identity: string) => string
   readonly publishSlice: (tenantId: string, message: SliceMessage) => Promise<unknown>
-  /** Each keeps rows once for a token. */
+  /** Both are idempotent by token. */
   readonly insert: (rows: readonly AttributionRow[], token: string) => Promise<void>
   readonly close: (rows: readonly ClosedRow[], token: string) => Promise<void>
   readonly announce: Announce
 }
 
-/** Large enough that its inserts cost little for each record, small enough that a person's decision waits a second at most. */
+/** Large enough to keep the cost of inserts per record low, small enough that a person's decision waits at most a second. */
 const SLICE_RECORDS = 10_000
 
-/** A slice that is about to be worked off. */
+/** A slice that is ready to be applied. */
 export interface PreparedSlice {
-  /** Its end, to be kept in the plan; null where the job has come to its end, or is not to go on. */
+  /** Its end, stored in the plan; null when the job is finished or cancelled. */
   readonly until: Place | null
   /** Records in it. */
   readonly size: number
-  carryOut(token: string): Promise<void>
+  applyEffects(token: string): Promise<void>
 }
 
 /**
@@ -53,9 +53,9 @@ export async function prepareSlice(
   deps: SliceDeps,
 ): Promise<PreparedSlice> {
   const job = await deps.jobs.read(message.jobId)
-  // The message came twice.
+  // A redelivered message.
   if (job === undefined || job.next !== message.slice) return NOTHING
-  // What is planned may have taken effect in part: it is carried out to its end, also when the job is to end meanwhile.
+  // A planned slice may have taken effect in part, so it is completed even if the job is cancelled in the meantime.
   const isCancelled = job.status !== 'running'
   if (isCancelled && (plannedUntil === undefined || plannedUntil === null)) return NOTHING
   const until =
@@ -63,11 +63,11 @@ export async function prepareSlice(
       ? ((await deps.placeBehind(job.tenant_id, job.after, job.to_ms, SLICE_RECORDS)) ?? null)
       : plannedUntil
   if (until === null) {
-    return { until, size: 0, carryOut: () => advance(job, { status: 'done' }, deps) }
+    return { until, size: 0, applyEffects: () => advance(job, { status: 'done' }, deps) }
   }
   const slice = { tenantId: job.tenant_id, after: job.after, until }
   const before = await deps.undecidedRows(slice, atMs)
-  // What an earlier attempt has inserted stands: the directory or the model may be others by now.
+  // Rows inserted by an earlier attempt are kept: the directory or the model may have changed since.
   const landed = plannedUntil === undefined ? [] : versionsOf(idsOf(before), await deps.rowsValidFrom(slice, atMs))
   const again = landed.length > 0 ? { changed: landed, unnamed: 0 } : await madeAgain(job, before, slice, atMs, deps)
   const tally = job.valued && plusTally(job.tally ?? NO_TALLY, tallyOf(before, again.changed, job.valued))
@@ -75,13 +75,13 @@ export async function prepareSlice(
   return {
     until,
     size: SLICE_RECORDS,
-    async carryOut(token) {
+    async applyEffects(token) {
       if (job.dry_run !== true) {
         await deps.insert(again.changed, token)
         await deps.close(closed, token)
         await deps.announce(again.changed)
       }
-      // Before the job goes on: an attempt that dies in between publishes it again, and it is taken once.
+      // Before the job advances: if the process crashes in between, the next attempt publishes it again, and it is applied once.
       if (!isCancelled) await deps.publishSlice(job.tenant_id, { jobId: job.id, slice: job.next + 1 })
       const { seen, changed, unnamed } = job
       await advance(
@@ -100,9 +100,9 @@ export async function prepareSlice(
   }
 }
 
-const NOTHING: PreparedSlice = { until: null, size: 0, carryOut: async () => undefined }
+const NOTHING: PreparedSlice = { until: null, size: 0, applyEffects: async () => undefined }
 
-/** What becomes of a slice's records by what is known now. */
+/** Re-attributes or revalues the records of a slice with current knowledge. */
 async function madeAgain(
   job: ReattributionJob,
   before: readonly AttributionRow[],
@@ -121,7 +121,7 @@ async function madeAgain(
   })
 }
 
-/** A job that begins. */
+/** The initial state of a job. */
 export const newJob = (
   asked: Pick<ReattributionJob, 'id' | 'tenant_id' | 'from_ms' | 'to_ms' | 'model' | 'valued' | 'dry_run' | 'actor'>,
   nowMs: number,
@@ -137,7 +137,7 @@ export const newJob = (
   ...(asked.valued && { tally: NO_TALLY }),
 })
 
-/** As stage B plans what serves a tenant. */
+/** In the format of stage B's plan. */
 const basisOfModel = (tenantId: string, model: string): string =>
   JSON.stringify({ [tenantId]: { state: 'none', model } })
 
@@ -157,13 +157,13 @@ function closedBy(
   })
 }
 
-/** Those of rows that are versions of certain records: others, which came in the same millisecond, may lie among them. */
+/** The rows that are versions of certain records; rows of other records from the same millisecond are filtered out. */
 const versionsOf = (ids: ReadonlySet<string>, rows: readonly AttributionRow[]): AttributionRow[] =>
   rows.filter(({ id }) => ids.has(hexOf(id)))
 
 const idsOf = (rows: readonly AttributionRow[]): ReadonlySet<string> => new Set(rows.map(({ id }) => hexOf(id)))
 
-/** Of the tenant's directory; worked out when it is first asked for. */
+/** Lookup in the tenant's directory, built on first use. */
 function namesByHash(tenantId: string, { identityNames, hashOf }: SliceDeps): (hash: string) => string | undefined {
   let names: Map<string, string> | undefined
   return (hash) => {

@@ -11,7 +11,7 @@ async function all<R>(results: AsyncIterable<R>): Promise<R[]> {
 }
 
 describe('work ahead', () => {
-  test('comes in the order of the items, with no more under way than may be', async () => {
+  test('yields results in the order of the items, with at most the given number in flight', async () => {
     let [underWay, most] = [0, 0]
     const work = async (ms: number) => {
       most = Math.max(most, ++underWay)
@@ -24,7 +24,7 @@ describe('work ahead', () => {
     expect(most).toBe(2)
   })
 
-  test('ends with what fails first in the order, and only when the others have ended', async () => {
+  test('throws the first error in the order of the items, after all other tasks have ended', async () => {
     const ended: number[] = []
     const work = async (item: number, signal: AbortSignal) => {
       if (item === 1) throw new Error('no')
@@ -37,7 +37,7 @@ describe('work ahead', () => {
     expect(ended).toEqual([2, 3])
   })
 
-  test('tells what is under way that nobody wants it when its reader leaves', async () => {
+  test('aborts tasks in flight when its reader stops', async () => {
     const told: number[] = []
     const work = async (item: number, signal: AbortSignal) => {
       signal.addEventListener('abort', () => told.push(item))
@@ -51,7 +51,7 @@ describe('work ahead', () => {
     expect(told).toEqual([1, 2])
   })
 
-  test('hands on what its caller aborts with', async () => {
+  test('throws the reason with which its caller aborts', async () => {
     const caller = new AbortController()
     const work = (_: number, signal: AbortSignal) =>
       new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))

@@ -6,12 +6,12 @@ const tokens = createDownloadTokens(new Uint8Array(32).fill(1))
 const PERMISSION = { tenantId: 'tnt_a', jobId: 'job_a', download: 'file', expiresAtMs: 1_000 } as const
 const TOKEN = tokens.issue(PERMISSION)
 
-test('permits what it was made for, until it expires', () => {
+test('a download token permits its file until it expires', () => {
   expect(tokens.read(TOKEN, 999)).toEqual(PERMISSION)
   expect(tokens.read(TOKEN, 1_000)).toBeUndefined()
 })
 
-test('altered in any character, or cut, or made longer, it permits nothing', () => {
+test('a download token that is altered, shortened or extended permits nothing', () => {
   for (let at = 0; at < TOKEN.length; at++) {
     for (const other of ['A', 'B', '-', '_', '%']) {
       if (TOKEN[at] === other) continue
@@ -23,11 +23,11 @@ test('altered in any character, or cut, or made longer, it permits nothing', () 
   expect(tokens.read(`${TOKEN}=`, 0)).toBeUndefined()
 })
 
-test('of another instance it permits nothing', () => {
+test('a download token of another instance permits nothing', () => {
   expect(createDownloadTokens(new Uint8Array(32).fill(2)).read(TOKEN, 0)).toBeUndefined()
 })
 
-test('whatever stands in its place permits nothing', () => {
+test('text that is not a download token permits nothing', () => {
   fc.assert(
     fc.property(
       fc.string(),

@@ -30,7 +30,7 @@ beforeAll(async () => {
 
 const AWAY = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })
 
-describe('a job that is disturbed', () => {
+describe('an export job that is interrupted', () => {
   const tenant = newTenant()
   const body = { group_by: ['owner', 'service', 'day', 'meter'] as ('owner' | 'service' | 'day' | 'meter')[] }
   let undisturbed: Exported
@@ -60,7 +60,7 @@ describe('a job that is disturbed', () => {
     return { source, calls: () => calls }
   }
 
-  test('wherever the store goes away, another attempt comes to the same file', async () => {
+  test('gives the same file in another attempt, wherever the store fails', async () => {
     const counting = failingAt(0)
     await bench.work(await bench.order(tenant, body), { source: counting.source })
     const steps = counting.calls()
@@ -80,7 +80,7 @@ describe('a job that is disturbed', () => {
     }
   })
 
-  test('an exporter that is asked to stop gives the job back, and keeps what it has done', async () => {
+  test('is returned to the queue with its progress when its exporter stops', async () => {
     const job = await bench.order(tenant, body)
     const stopping = new AbortController()
     const source = {
@@ -99,7 +99,7 @@ describe('a job that is disturbed', () => {
     expect((await bench.read(job)).result?.file.sha256).toBe(undisturbed.job.result?.file.sha256)
   })
 
-  test('one that is taken up too late to be read as of its beginning begins anew', async () => {
+  test('starts over when its snapshot is too old', async () => {
     const job = await bench.order(tenant, body)
     await bench.work(job, { source: failingAt(9).source })
     const { work } = await bench.read(job)
@@ -117,7 +117,7 @@ describe('a job that is disturbed', () => {
     expect((await bench.read(job)).result?.file.sha256).toBe(undisturbed.job.result?.file.sha256)
   })
 
-  test('one that was begun by an exporter that folded meter by meter begins anew', async () => {
+  test('starts over when an exporter that folded meter by meter had started it', async () => {
     const job = await bench.order(tenant, body)
     await bench.work(job, { source: failingAt(9).source })
     const begun = await bench.read(job)
@@ -138,7 +138,7 @@ describe('a job that is disturbed', () => {
     expect((await bench.read(job)).result?.file.sha256).toBe(undisturbed.job.result?.file.sha256)
   })
 
-  test('groups or parts that are lost meanwhile are made again', async () => {
+  test('stages lost groups and writes lost parts again', async () => {
     const job = await bench.order(tenant, body)
     await bench.work(job, { source: failingAt(9).source })
     const { work } = await bench.read(job)
@@ -189,14 +189,14 @@ describe('a job that is disturbed', () => {
     expect(await staged.json()).toEqual([['0']])
   })
 
-  test('a Parquet file is the same, byte for byte, whenever it is made', async () => {
+  test('gives the same Parquet file, byte for byte, every time', async () => {
     const files = await Promise.all([1, 2].map(() => bench.exported(tenant, { ...body, file_format: 'parquet' })))
 
     const [one, other] = files.map(({ manifest }) => manifest.file.sha256)
     expect(one).toBe(other)
   })
 
-  test('two exporters that have the same job make one file, and tell of it once', async () => {
+  test('gives one file and one event when two exporters process it', async () => {
     const job = await bench.order(tenant, body)
 
     await Promise.all([bench.work(job), bench.work(job)])
@@ -208,7 +208,7 @@ describe('a job that is disturbed', () => {
   })
 })
 
-describe('a job that fails', () => {
+describe('an export job that fails', () => {
   const failed = async (deps: Partial<WorkerDeps>, tenant = newTenant()) => {
     await bench.insert(byPeople(tenant, 5))
     const job = await bench.order(tenant)
@@ -244,7 +244,7 @@ describe('a job that fails', () => {
     expect((await failed({}, tenant)).failure).toBe('floor_unknown')
   })
 
-  test('when rows do not come to the sum of their records', async () => {
+  test('fails when the totals of the rows differ from those of the records', async () => {
     const source = {
       ...bench.deps.source,
       sumStaged: async (...args: Parameters<ExportSource['sumStaged']>) => ({
@@ -256,7 +256,7 @@ describe('a job that fails', () => {
     expect((await failed({ source })).failure).toBe('totals_differ')
   })
 
-  test('what is away is waited for, ten times', async () => {
+  test('is retried ten times while a dependency is unavailable', async () => {
     const tenant = newTenant()
     const source = { ...bench.deps.source, summarizeRecords: () => Promise.reject(AWAY) }
     const job = await bench.order(tenant, {}, { attempts: 8 })
@@ -295,7 +295,7 @@ const heldUntil = (held: Promise<void>): ExportSource => ({
   },
 })
 
-test("a tenant's backlog waits for itself, not others for it", async () => {
+test("a tenant's backlog does not delay the jobs of other tenants", async () => {
   const [many, one] = [newTenant(), newTenant()]
   await bench.insert([...byPeople(many, 5), ...byPeople(one, 5)])
   const enqueue = jobQueue(bench.broker.publish, async () => true)
@@ -344,7 +344,7 @@ test("a tenant's backlog waits for itself, not others for it", async () => {
   expect(new Set(ends)).toEqual(new Set(['succeeded']))
 })
 
-test('a tenant has no more jobs running than it may', async () => {
+test('a tenant has at most its allowed number of running jobs', async () => {
   const tenant = newTenant()
   await bench.insert(byPeople(tenant, 5))
   const jobs = await Promise.all([1, 2, 3].map(() => bench.order(tenant)))

@@ -19,7 +19,7 @@ const packed = gzipSync(
   Array.from({ length: ROWS }, (_, i) => `${i * 7},"row ${i % 97}","${'x'.repeat(i % 31)}"\r\n`).join(''),
 )
 
-test('a member is passed on as it is, and its rows are counted, however its bytes come', async () => {
+test('a gzip member is passed through unchanged and its rows are counted, however it is chunked', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(fc.integer({ min: 0, max: packed.length }), { maxLength: 20 }), async (cuts) => {
       const places = [0, ...cuts.toSorted((a, b) => a - b), packed.length]
@@ -31,11 +31,11 @@ test('a member is passed on as it is, and its rows are counted, however its byte
   )
 })
 
-test('nothing holds no rows', async () => {
+test('empty input has no rows', async () => {
   expect(await read(from([]))).toEqual({ bytes: Buffer.alloc(0), rows: 0 })
 })
 
-test('what is no member, or not a whole one, fails', async () => {
+test('input that is not a complete gzip member fails', async () => {
   const altered = Buffer.from(packed)
   altered[packed.length - 5] = ~(packed[packed.length - 5] ?? 0)
   for (const bytes of [Buffer.from('a,b\r\n'), packed.subarray(0, -1), packed.subarray(0, 1_000), altered]) {
@@ -47,7 +47,7 @@ test('what is no member, or not a whole one, fails', async () => {
   }
 })
 
-test('a source that fails fails as it does', async () => {
+test('an error of the source is passed on', async () => {
   const failing = async function* () {
     yield packed.subarray(0, 1_000)
     throw new Error('the source is gone')

@@ -7,7 +7,7 @@ const PERIOD = { from: '2026-01-10', to: '2026-03-20' }
 const shown = (slices: ReturnType<typeof planSlices>) =>
   slices.map(({ fromMs, toMs, chargeStart, chargeEnd }) => [dayOf(fromMs), dayOf(toMs), chargeStart, chargeEnd])
 
-test('the months of a period are cut to it, and leave no day out', () => {
+test('the months of a period are clipped to it and cover every day', () => {
   expect(shown(monthsOf({ from: '2025-12-31', to: '2026-02-01' }))).toEqual([
     ['2025-12-31', '2026-01-01', '2025-12-31', '2026-01-01'],
     ['2026-01-01', '2026-02-01', '2026-01-01', '2026-02-01'],
@@ -15,7 +15,7 @@ test('the months of a period are cut to it, and leave no day out', () => {
   ])
 })
 
-test('by month, a slice is what of the period lies in the month', () => {
+test('by month, a slice is the part of the period within the month', () => {
   const records = new Map([
     ['2026-01-31', 1],
     ['2026-03-01', 5_000_000],
@@ -45,7 +45,7 @@ test('by day, a slice is a run of days of one month with at most a million recor
   ])
 })
 
-test('every day with a record lies in just one slice, in their order, whatever the records', () => {
+test('every day with records is in exactly one slice, in order, for any records', () => {
   const days = fc.uniqueArray(fc.nat(400), { maxLength: 60 })
   fc.assert(
     fc.property(days, fc.boolean(), fc.nat(3_000_000), (numbers, isByDay, most) => {

@@ -19,7 +19,7 @@ const job = (tenant_id: string, id: string, minute: number, status: StoredJob['s
   is_cleared: false,
 })
 
-test("a tenant's turn is that of its oldest jobs which wait, as many as it has places", () => {
+test("a tenant's next jobs are its oldest queued ones, as many as it has slots", () => {
   const jobs = [
     job('a', 'job_4', 4),
     job('a', 'job_3', 3),

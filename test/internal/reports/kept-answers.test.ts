@@ -15,7 +15,7 @@ function keeping(rowsMax?: number) {
   }
 }
 
-test('an answer is kept for five minutes after its last page', () => {
+test('an answer is cached for five minutes after its last page', () => {
   const { keep, isKept, pass } = keeping()
   keep('one', 'tnt_one', 10)
 
@@ -27,7 +27,7 @@ test('an answer is kept for five minutes after its last page', () => {
   expect(isKept('one')).toBe(false)
 })
 
-test('a tenant that asks for much loses its own oldest answers, and no other tenant any', () => {
+test('a tenant that fills the cache evicts its own oldest answers and none of other tenants', () => {
   const { keep, isKept } = keeping(1_000)
   keep('small', 'tnt_small', 100)
   for (const id of ['a', 'b', 'c', 'd', 'e', 'f']) keep(id, 'tnt_large', 200)
@@ -36,7 +36,7 @@ test('a tenant that asks for much loses its own oldest answers, and no other ten
   expect(['a', 'b', 'c', 'd', 'e', 'f'].filter(isKept)).toEqual(['e', 'f'])
 })
 
-test('what was asked for last is kept longest', () => {
+test('the least recently used answer is evicted first', () => {
   const { keep, isKept } = keeping(1_000)
   for (const id of ['a', 'b', 'c']) keep(id, 'tnt_one', 200)
 
@@ -46,7 +46,7 @@ test('what was asked for last is kept longest', () => {
   expect(['a', 'b', 'c', 'd'].filter(isKept)).toEqual(['a', 'c', 'd'])
 })
 
-test('small answers have a bound too, and one that is too large for all room is not kept', () => {
+test('small answers are bounded too, and an answer larger than the cache is not cached', () => {
   const { keep, isKept } = keeping(1_000)
   const ids = Array.from({ length: 100 }, (_, i) => `${i}`)
   for (const id of ids) keep(id, 'tnt_one', 2)
@@ -56,7 +56,7 @@ test('small answers have a bound too, and one that is too large for all room is 
   expect(isKept('large')).toBe(false)
 })
 
-test('one that is kept again takes its room once', () => {
+test('an answer that is cached again counts once', () => {
   const { keep, isKept } = keeping(1_000)
   for (let i = 0; i < 10; i++) keep('one', 'tnt_one', 500)
   keep('two', 'tnt_one', 200)

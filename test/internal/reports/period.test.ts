@@ -28,7 +28,7 @@ test.each([
   expect(new Date(startOf(day, zone)).toISOString()).toBe(at)
 })
 
-test('from its beginning on it is that day, and before it was not, in all zones', () => {
+test('a day starts at the first instant with its date, in all time zones', () => {
   const anyDay = fc.integer({ min: Date.UTC(2012, 0, 1) / DAY_MS, max: Date.UTC(2040, 0, 1) / DAY_MS })
   fc.assert(
     fc.property(anyZone, anyDay, (zone, number) => {
@@ -47,7 +47,7 @@ test('from its beginning on it is that day, and before it was not, in all zones'
   )
 })
 
-test('fixed periods follow each other without a gap and hold what was asked for, in all zones', () => {
+test('fixed periods are contiguous and cover the requested period, in all time zones', () => {
   const anyEdge = fc.integer({ min: Date.UTC(2008, 0, 1) / 900_000, max: Date.UTC(2030, 0, 1) / 900_000 })
   const anyLength = fc.integer({ min: 1, max: 90 * 96 })
   const anyInterval = fc.constantFrom(undefined, ...INTERVALS)
@@ -66,7 +66,7 @@ test('fixed periods follow each other without a gap and hold what was asked for,
   )
 })
 
-test('weeks belong to the month in which they begin, whichever of their days was asked for', () => {
+test('weeks belong to the month in which they start, whichever of their days was requested', () => {
   const november = { fromMs: Date.UTC(2026, 10, 2), toMs: Date.UTC(2026, 11, 7) }
 
   for (const day of ['2026-11-02', '2026-11-29', '2026-12-01', '2026-12-06']) {
@@ -75,7 +75,7 @@ test('weeks belong to the month in which they begin, whichever of their days was
   }
 })
 
-test('zones are those that the tz database has', () => {
+test('time zones are the names of the tz database', () => {
   expect(['Europe/Berlin', 'US/Pacific', 'UTC', 'Etc/UTC', 'Etc/GMT+5'].map(readZone)).toEqual([
     'Europe/Berlin',
     'America/Los_Angeles',

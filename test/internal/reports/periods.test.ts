@@ -82,7 +82,7 @@ async function ask(calls: readonly ReportedCall[], question: ReportQuestion) {
   return report.rows.map(({ sum }) => sum)
 }
 
-test('groups, filters, days, months and periods that overlap tell of nobody alone', async () => {
+test('overlapping groups, filters, days, months and periods reveal no individual people', async () => {
   let toldApart = 0
   let answered = 0
   await fc.assert(
@@ -110,7 +110,7 @@ test('groups, filters, days, months and periods that overlap tell of nobody alon
   expect(toldApart / answered).toBeGreaterThan(0.1)
 })
 
-test('a week is whole, whatever part of it the period has', async () => {
+test('a report by week covers whole weeks, whatever part the period contains', async () => {
   const call = (person: number, day: string) => ({ person, service: 'x', provider: 'p', atMs: Date.parse(day) })
   const calls = [1, 2, 3, 4, 5].map((person) => call(person, '2026-11-30')).concat(call(6, '2026-12-02'))
   const reads = reportReads(calls)
@@ -134,7 +134,7 @@ test('a week is whole, whatever part of it the period has', async () => {
   }
 })
 
-test('what a month shows of groups is what a question without an interval shows of it', async () => {
+test('a report by month shows the same groups as a report without an interval', async () => {
   const call = (person: number, at: string, service: string, provider: string) => ({
     person,
     service,
@@ -158,7 +158,7 @@ test('what a month shows of groups is what a question without an interval shows 
   expect(await shown('&interval=month')).toEqual(await shown(''))
 })
 
-test('months are rows of their own, whole where anybody appears', async () => {
+test('a report by month has a row per month, which covers the whole month if people appear', async () => {
   const calls = [10, 11].flatMap((month) =>
     [1, 2, 3, 4, 5].map((person) => ({ person, service: 'x', provider: 'p', atMs: Date.UTC(2026, month, person) })),
   )

@@ -20,6 +20,6 @@ test.each([
   ['to=1970-01-02', '1970-01-01T00:00:00.000Z', '1970-01-02T00:00:00.000Z'],
   // Clocks go back in between.
   ['to=2026-11-20&time_zone=Europe/Berlin', '2026-10-20T22:00:00.000Z', '2026-11-19T23:00:00.000Z'],
-])('what begins nowhere begins thirty days before its end, or before today: %s', (query, from, to) => {
+])('the default period starts thirty days before its end, or before today: %s', (query, from, to) => {
   expect(periodOf(query)).toEqual([from, to])
 })

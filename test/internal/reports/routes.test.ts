@@ -81,7 +81,7 @@ const next = (told: Page | Problem): string => `${QUERY}&cursor=${pageOf(told).p
 const servicesIn = (told: Page | Problem): string[] => pageOf(told).data.map(({ service }) => service)
 
 describe('pages of a report', () => {
-  test('are of the first page’s moment while its answer is kept, whatever comes in', async () => {
+  test('show the figures of the first page while its answer is cached, whatever is ingested', async () => {
     const calls = someCalls()
     const { gateway, readings } = asking(calls)
     const ask = gateway()
@@ -100,7 +100,7 @@ describe('pages of a report', () => {
     expect(readings()).toBe(afterFirst)
   })
 
-  test('go on where the answer is gone and nothing has changed, at another gateway too', async () => {
+  test('continue after the answer was evicted if nothing has changed, at another gateway too', async () => {
     const { gateway, pass } = asking(someCalls())
     const [one, other] = [gateway(), gateway()]
 
@@ -112,7 +112,7 @@ describe('pages of a report', () => {
     expect([first, second, third].flatMap(servicesIn)).toEqual(['a', 'b', 'c'])
   })
 
-  test('end where the answer is gone and figures have changed: a mix is never shown', async () => {
+  test('are rejected after the answer was evicted and figures have changed: pages never mix figures', async () => {
     const calls = someCalls()
     const { gateway, pass } = asking(calls)
     const ask = gateway()
@@ -127,7 +127,7 @@ describe('pages of a report', () => {
     expect(servicesIn(await ask(QUERY))).toEqual(['a'])
   })
 
-  test('end at another gateway, too, that reads other figures', async () => {
+  test('are rejected at another gateway that reads other figures', async () => {
     const calls = someCalls()
     const { gateway } = asking(calls)
     const first = await gateway()(QUERY)
@@ -137,7 +137,7 @@ describe('pages of a report', () => {
     expect(await gateway()(next(first))).toMatchObject({ code: 'INVALID_CURSOR' })
   })
 
-  test('are not begun by one version and gone on with by one of before, nor the other way round', async () => {
+  test('cannot be continued by an older release, nor the other way round', async () => {
     const { gateway } = asking(someCalls())
     const nowMs = START_MS + 12 * 3_600_000
     const read = readQuestion('usage', QUERY, nowMs)
@@ -153,7 +153,7 @@ describe('pages of a report', () => {
     expect(cursors.decode(ofNow, before, nowMs)).toMatchObject({ problem: { code: 'INVALID_CURSOR' } })
   })
 
-  test('are of one period, also after midnight', async () => {
+  test('cover one period, also after midnight', async () => {
     const { gateway, pass } = asking(someCalls())
     const ask = gateway()
     pass(11.5 * 60 * MINUTE_MS)
@@ -168,7 +168,7 @@ describe('pages of a report', () => {
   })
 })
 
-test('a report of one page is not kept for a second', async () => {
+test('a report with one page is not cached', async () => {
   const { gateway, readings } = asking(someCalls())
   const ask = gateway()
   const query = 'group_by=service&from=2026-10-01&to=2026-11-01'

@@ -12,12 +12,12 @@ const SCRIPT = new URL(
     const page = (id, task) =>
       parentPort.postMessage({ id, kind: 'page', page: { rows: [], scope: { query: task.query }, digest: '' } })
     parentPort.on('message', (message) => {
-      if (message.kind === 'leave') return parentPort.postMessage({ id: message.id, kind: 'left' })
+      if (message.kind === 'cancel') return parentPort.postMessage({ id: message.id, kind: 'cancelled' })
       const { id, task } = message
       if (task.query === 'die') process.exit(1)
       if (task.query === 'throw') throw new Error('a defect of the thread')
       if (task.query === 'hang') for (;;) {}
-      if (task.query === 'fail') return parentPort.postMessage({ id, kind: 'failed', cause: new Error('a defect') })
+      if (task.query === 'fail') return parentPort.postMessage({ id, kind: 'failed', cause: new Error('a bug') })
       if (task.query === 'silent') return
       if (task.query === 'wait') Atomics.wait(workerData.gate, 0, 0)
       page(id, task)
@@ -30,7 +30,7 @@ const opened: ReportThread[] = []
 afterEach(async () => {
   for (const thread of opened.splice(0)) await thread.close()
 })
-function open(limits: { answerMsMax?: number; leavingMsMax?: number; tasksMax?: number } = {}) {
+function open(limits: { answerMsMax?: number; cancelMsMax?: number; tasksMax?: number } = {}) {
   const gate = new Int32Array(new SharedArrayBuffer(4))
   const connection = { ...CONNECTION, gate }
   const log = createLog('test', 'silent')
@@ -59,7 +59,7 @@ const answered = (query: string) => ({ ok: true, page: { rows: [], scope: { quer
 const refused = (code: string) => ({ ok: false, problem: { code } })
 
 describe('a report', () => {
-  test('is worked out while the event loop turns', async () => {
+  test('is computed while the event loop keeps running', async () => {
     const { ask, openGate } = open()
     const answer = ask('wait')
 
@@ -69,14 +69,14 @@ describe('a report', () => {
     expect(await answer).toEqual(answered('wait'))
   })
 
-  test('that fails is thrown, and the thread goes on', async () => {
+  test('that fails rejects, and the thread keeps answering', async () => {
     const { ask } = open()
 
-    await expect(ask('fail')).rejects.toThrow('a report failed')
+    await expect(ask('fail')).rejects.toThrow('the report failed')
     expect(await ask('next')).toEqual(answered('next'))
   })
 
-  test('whose caller leaves is told to the thread, and is no answer', async () => {
+  test('whose client disconnects is cancelled in the thread and rejects', async () => {
     const { ask } = open()
     const leaving = new AbortController()
     const answer = ask('silent', 'tnt_one', leaving.signal)
@@ -88,26 +88,29 @@ describe('a report', () => {
 })
 
 describe('a thread', () => {
-  test.each(['die', 'throw'])('that ends by itself (%s) is told to all who wait, logged and replaced', async (end) => {
-    const { ask, logged } = open()
-    const waiting = ask('silent', 'tnt_two')
+  test.each(['die', 'throw'])(
+    'of reports that exits unexpectedly (%s) fails all pending reports, is logged and replaced',
+    async (end) => {
+      const { ask, logged } = open()
+      const waiting = ask('silent', 'tnt_two')
 
-    expect(await ask(end)).toMatchObject(refused('SERVICE_UNAVAILABLE'))
-    expect(await waiting).toMatchObject(refused('SERVICE_UNAVAILABLE'))
-    expect(await ask('next')).toEqual(answered('next'))
-    expect(logged.mock.calls.map(([, message]) => message)).toEqual(['the thread of reports ended'])
-  })
+      expect(await ask(end)).toMatchObject(refused('SERVICE_UNAVAILABLE'))
+      expect(await waiting).toMatchObject(refused('SERVICE_UNAVAILABLE'))
+      expect(await ask('next')).toEqual(answered('next'))
+      expect(logged.mock.calls.map(([, message]) => message)).toEqual(['report thread exited unexpectedly'])
+    },
+  )
 
-  test('that hangs is ended, logged and replaced', async () => {
-    const { ask, logged } = open({ answerMsMax: 4_000, leavingMsMax: 1_000 })
+  test('of reports that hangs is terminated, logged and replaced', async () => {
+    const { ask, logged } = open({ answerMsMax: 4_000, cancelMsMax: 1_000 })
 
     expect(await ask('hang')).toMatchObject(refused('SERVICE_UNAVAILABLE'))
     expect(await ask('next')).toEqual(answered('next'))
     expect(logged).toHaveBeenCalledOnce()
   })
 
-  test('leaves what takes too long, and others who wait get theirs', async () => {
-    const { ask, logged } = open({ answerMsMax: 4_000, leavingMsMax: 1_000 })
+  test('of reports cancels a report that times out and answers the others', async () => {
+    const { ask, logged } = open({ answerMsMax: 4_000, cancelMsMax: 1_000 })
     const overdue = ask('silent', 'tnt_one')
 
     expect(await overdue).toMatchObject(refused('SERVICE_UNAVAILABLE'))
@@ -115,7 +118,7 @@ describe('a thread', () => {
     expect(logged).not.toHaveBeenCalled()
   })
 
-  test('takes so many tasks at a time, and refuses the next at once', async () => {
+  test('of reports refuses further reports at its limit of concurrent tasks', async () => {
     const { ask, openGate } = open({ tasksMax: 2 })
     const first = ask('wait', 'tnt_one')
     const second = ask('next', 'tnt_two')
@@ -126,7 +129,7 @@ describe('a thread', () => {
     expect(await second).toEqual(answered('next'))
   })
 
-  test('that is closed answers those who wait', async () => {
+  test('of reports fails pending reports when it is closed', async () => {
     const { thread, ask, logged } = open()
     const waiting = ask('silent')
 

@@ -30,7 +30,7 @@ function report(calls: readonly ReportedCall[], signal: AbortSignal, folds = new
 }
 const never = new AbortController().signal
 
-test('a small report has its turn while a large one is folded', async () => {
+test('a small report is answered while a large one is folded', async () => {
   const ended: string[] = []
   const large = report(MANY, never).then(() => ended.push('large'))
   const small = report(FEW, never).then(() => ended.push('small'))
@@ -40,7 +40,7 @@ test('a small report has its turn while a large one is folded', async () => {
   expect(ended).toEqual(['small', 'large'])
 })
 
-test('a large report whose caller leaves before its turn leaves it to the next', async () => {
+test('a large report that is cancelled while it waits lets the next one run', async () => {
   const folds = new Folds()
   const leaving = new AbortController()
   const left = new Error('the caller has left')
@@ -53,7 +53,7 @@ test('a large report whose caller leaves before its turn leaves it to the next',
   expect((await third).rows).toEqual((await first).rows)
 })
 
-test('a report whose caller leaves is folded no further', async () => {
+test('folding stops when the report is cancelled', async () => {
   const leaving = new AbortController()
   const left = new Error('the caller has left')
   setImmediate(() => leaving.abort(left))
@@ -61,7 +61,7 @@ test('a report whose caller leaves is folded no further', async () => {
   await expect(report(MANY, leaving.signal)).rejects.toBe(left)
 })
 
-test('a filter that one month cannot apply is applied in none, and months are read one by one', async () => {
+test('a filter that cannot be applied in one month is applied in none, and months are read one by one', async () => {
   const month = (index: number): number => Date.UTC(2026, index, 5)
   const calls = (index: number, service: string, people: number): ReportedCall[] =>
     Array.from({ length: people }, (_, i) => ({ person: 1 + i, service, provider: 'one', atMs: month(index) }))

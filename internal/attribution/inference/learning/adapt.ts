@@ -115,7 +115,7 @@ export function adapt(input: AdaptInput): Adapted {
     }
     estimate = next
   }
-  if (!model.parameters.every(Number.isFinite)) throw new Error('a model has parameters that are no numbers')
+  if (!model.parameters.every(Number.isFinite)) throw new Error('the model has non-finite parameters')
   return { model, shares: estimate.shares, mixes: estimate.mixes }
 }
 

@@ -54,7 +54,7 @@ export function announceChanges(deps: AnnounceDeps, signal: AbortSignal): Announ
       try {
         await settle(tenantId, deps)
       } catch (cause) {
-        deps.log.warn({ err: cause, tenantId }, 'how a tenant is served could not be written down yet')
+        deps.log.warn({ err: cause, tenantId }, 'could not save the serving state of a tenant yet; will retry')
         waiting.add(tenantId)
         await sleep(RETRY_MS, undefined, { signal }).catch(() => undefined)
       }

@@ -4,72 +4,84 @@ import { PAGE_PARAMETERS, pageOf } from '../../../http/contract/page.js'
 import { count, exampleId, idInPath, idOf, timeText } from '../../../text/answer-fields.js'
 import { MODEL_STATUSES } from './version.js'
 
-/** What the routes of models promise (design sections 5 and 7). */
+/** The OpenAPI contract of models (design sections 5 and 7). */
 
 const share = () => z.number().min(0).max(1)
 const label = { service: z.string(), owner: z.string() }
 
 const quality = z
   .object({
-    n: count().meta({ description: 'Events that it was tried on.' }),
+    n: count().meta({ description: 'Number of evaluated events.' }),
     accuracy: share(),
-    heuristic_accuracy: share().meta({ description: 'Of the heuristic baseline, on the same events.' }),
-    majority_accuracy: share().meta({ description: 'Of always saying the most frequent class.' }),
-    calibration_error: share().meta({ description: 'Expected calibration error, less what chance shows.' }),
+    heuristic_accuracy: share().meta({ description: 'Accuracy of the heuristic baseline on the same events.' }),
+    majority_accuracy: share().meta({ description: 'Accuracy of always predicting the most frequent class.' }),
+    calibration_error: share().meta({ description: 'Expected calibration error, minus the error expected by chance.' }),
     precision_at_floor: share()
       .nullable()
-      .meta({ description: 'Of the events at or above 0.80, how many are right; null when there are none.' }),
+      .meta({ description: 'Share of correct predictions among events at or above 0.80; null when there are none.' }),
     share_at_floor: share(),
   })
   .meta({ id: 'ModelQuality' })
 
 const shadow = z.object({
-  against: idOf('mdl').meta({ description: 'The version that served meanwhile.' }),
+  against: idOf('mdl').meta({ description: 'The version that served during the evaluation.' }),
   since: timeText(),
   events: count(),
-  agreed: count().meta({ description: 'Both name the same service and owner.' }),
-  serving_ready: count().meta({ description: 'At or above 0.80 by the version that served.' }),
+  agreed: count().meta({ description: 'Events for which both versions predict the same service and owner.' }),
+  serving_ready: count().meta({ description: 'Events at or above 0.80 in the serving version.' }),
   candidate_ready: count(),
-  ready_for_another: count().meta({ description: 'At or above 0.80 by both, for different services or owners.' }),
-  serving_left: count().meta({ description: 'Below 0.50, and so left to allocation.' }),
+  ready_for_another: count().meta({
+    description: 'Events at or above 0.80 in both versions, with different services or owners.',
+  }),
+  serving_left: count().meta({
+    description: 'Events below 0.50 in the serving version, which are left to allocation.',
+  }),
   candidate_left: count(),
   changes: z
     .array(z.object({ from: z.object(label), to: z.object(label), events: count() }))
-    .meta({ description: 'What would change most often.' }),
+    .meta({ description: 'The most frequent changes of service or owner.' }),
 })
 
 const model = z
   .object({
-    id: idOf('mdl').meta({ description: '`model_version` of the records that it has made.' }),
+    id: idOf('mdl').meta({ description: '`model_version` of the records that this version attributed.' }),
     status: z.enum(MODEL_STATUSES),
     created_at: timeText(),
     promoted_at: timeText().nullable(),
     recalled_at: timeText().nullable(),
-    can_serve: z.boolean().meta({ description: 'False once the version is too old: only its card is kept.' }),
+    can_serve: z
+      .boolean()
+      .meta({ description: 'False when the version is too old to serve: only its model card is retained.' }),
     seed: count(),
     classes: z.array(
       z.object({
         ...label,
         examples: count(),
-        served_share: share().meta({ description: 'Estimated share of the traffic that facts leave open.' }),
+        served_share: share().meta({ description: 'Estimated share of the traffic that stage A does not resolve.' }),
       }),
     ),
     data_window: z.object({ from: timeText(), to: timeText(), validation_from: timeText() }),
     examples: z.object({ resolved: count(), unresolved: count(), overrides: count(), disputes: count() }),
-    unknown_share: share().meta({ description: 'Share of the traffic left open that looks like no class.' }),
+    unknown_share: share().meta({
+      description: 'Share of the traffic not resolved by stage A that does not resemble any class.',
+    }),
     validation: z.object({
-      passed: z.boolean().meta({ description: 'Without it the version stays below 0.80, also when it is promoted.' }),
-      reasons: z.array(z.string()).meta({ description: 'Why it has not passed.' }),
+      passed: z
+        .boolean()
+        .meta({ description: 'If false, the confidence of the version stays below 0.80, even when it is promoted.' }),
+      reasons: z.array(z.string()).meta({ description: 'Reasons why validation failed.' }),
       served_traffic: quality,
-      audits: quality.nullable().meta({ description: 'On overrides that were kept from training; null without any.' }),
+      audits: quality
+        .nullable()
+        .meta({ description: 'Quality on overrides held out from training; null when there are none.' }),
     }),
     calibration_curve: z.array(
       z.object({ from: share(), to: share(), n: z.number(), mean_probability: share(), accuracy: share() }),
     ),
     feature_importance: z.array(z.object({ feature: z.string(), accuracy_lost: z.number() })),
-    shadow: shadow.nullable().meta({ description: 'How it would have answered live traffic as a candidate.' }),
+    shadow: shadow.nullable().meta({ description: 'Shadow evaluation of the version on live traffic as a candidate.' }),
   })
-  .meta({ id: 'Model', description: "A version of the tenant's model of trained inference, with its card." })
+  .meta({ id: 'Model', description: "A version of the tenant's trained inference model, with its model card." })
 export type ShownModel = z.infer<typeof model>
 
 const EXAMPLE_QUALITY = {
@@ -105,16 +117,16 @@ const EXAMPLE_MODEL: ShownModel = {
 }
 
 const shown = json(model, EXAMPLE_MODEL)
-const parameters = { id: idInPath('mdl', '`model_version` of a record, or `id` of the list.') }
+const parameters = { id: idInPath('mdl', '`model_version` of a record, or `id` from the list of model versions.') }
 
 export const LIST_MODELS: Operation = {
   id: 'listModels',
   tag: 'Models',
-  summary: "Versions of the tenant's model, the newest first",
+  summary: 'List model versions, newest first',
   query: PAGE_PARAMETERS,
   replies: {
     200: {
-      description: 'A page.',
+      description: 'A page of model versions.',
       contents: json(pageOf(model), { data: [EXAMPLE_MODEL], page: { limit: 50, has_more: false } }),
     },
   },
@@ -123,9 +135,9 @@ export const LIST_MODELS: Operation = {
 export const GET_MODEL: Operation = {
   id: 'getModel',
   tag: 'Models',
-  summary: 'One version with its card',
+  summary: 'Get a model version',
   parameters,
-  replies: { 200: { description: 'The version.', contents: shown } },
+  replies: { 200: { description: 'The model version.', contents: shown } },
 }
 
 const decision = (id: string, summary: string, description: string): Operation => ({
@@ -135,22 +147,22 @@ const decision = (id: string, summary: string, description: string): Operation =
   description,
   parameters,
   problems: ['CONFLICT'],
-  replies: { 200: { description: 'The version as it is then.', contents: shown } },
+  replies: { 200: { description: 'The changed model version.', contents: shown } },
 })
 
 export const PROMOTE_MODEL = decision(
   'promoteModel',
-  'Let a version serve',
-  'From now on, in the place of the one that does. A version that has not passed validation stays below 0.80.',
+  'Promote a model version',
+  'The version replaces the one that is serving. The confidence of a version that has not passed validation stays below 0.80.',
 )
 export const RECALL_MODEL = decision(
   'recallModel',
-  'Take a version out of service',
-  'The version that served before it serves, and records say `model_recalled`; without one the heuristic baseline ' +
-    'does, and records say `degraded_serving`. Records that exist stay as they are.',
+  'Recall a model version',
+  'Takes the version out of service. The previously serving version takes over, and new records have `model_recalled`; if ' +
+    'there is none, the heuristic baseline takes over, and new records have `degraded_serving`. Existing records do not change.',
 )
 export const RESTORE_MODEL = decision(
   'restoreModel',
-  'Undo the recall of a version',
-  'It serves again if it did before.',
+  'Restore a recalled model version',
+  'Undoes the recall. The version serves again if it was serving before.',
 )

@@ -74,7 +74,7 @@ async function decide(
   })
   if (before === undefined || after === undefined) return noSuch(WHAT)
   if (outcome?.kind === 'gone') {
-    return problem('CONFLICT', 'The version is too old to serve: only its card is kept.')
+    return problem('CONFLICT', 'The version is too old to serve: only its model card is retained.')
   }
   return { status: 200, body: show(after, deps), changes: { before: audited(before), after: audited(after) } }
 }

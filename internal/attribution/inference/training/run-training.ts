@@ -21,7 +21,7 @@ export async function runTraining(task: TrainingTask, signal: AbortSignal): Prom
     return await new Promise<TrainedOrNot>((resolve, reject) => {
       worker.once('message', resolve)
       worker.once('error', reject)
-      worker.once('exit', (code) => reject(new Error(`the training ended with ${code} and without a result`)))
+      worker.once('exit', (code) => reject(new Error(`the training worker exited with code ${code} without a result`)))
     })
   } finally {
     signal.removeEventListener('abort', stop)

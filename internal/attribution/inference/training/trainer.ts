@@ -35,7 +35,7 @@ export async function runTrainer(deps: TrainerDeps, signal: AbortSignal): Promis
     try {
       if (deps.clock() - sweptAt > DAY_MS) {
         const orphans = await removeOrphans(deps.models, deps.artefacts, deps.clock())
-        if (orphans > 0) deps.log.info({ orphans }, 'removed artefacts that no version names')
+        if (orphans > 0) deps.log.info({ orphans }, 'removed orphaned model artefacts')
         sweptAt = deps.clock()
       }
       const next = nextTenant(deps)
@@ -44,7 +44,7 @@ export async function runTrainer(deps: TrainerDeps, signal: AbortSignal): Promis
         if (isDone) continue
       }
     } catch (cause) {
-      if (!signal.aborted) deps.log.warn({ err: cause }, 'a trainer could not go on; it tries again')
+      if (!signal.aborted) deps.log.warn({ err: cause }, 'training loop failed; will retry')
     }
     await deps.pause()
   }
@@ -88,7 +88,7 @@ async function workOn(
     return true
   } catch (cause) {
     if (signal.aborted) return false
-    log.error({ err: cause, tenantId }, 'a training failed')
+    log.error({ err: cause, tenantId }, 'model training failed')
     if (cause instanceof LeaseLost) return false
     const failed = (attempts.get(key) ?? 0) + 1
     attempts.set(key, failed)

@@ -10,7 +10,7 @@ import { BATCH_MS_MAX, type Clocks, infer } from './infer.js'
 export interface InferencesDeps {
   readonly board: Pick<ServingBoard, 'version' | 'candidateOf' | 'faultOf' | 'meet' | 'mend'>
   readonly models: ModelCache
-  /** Whether a process that has met a fault still runs. */
+  /** Whether the process that reported a fault is still running. */
   readonly isLive: (member: string) => boolean
   /** Name of this process. */
   readonly member: string
@@ -24,30 +24,30 @@ export interface Shadow {
   readonly counts: ShadowCounts
 }
 
-/** Of a batch, so many events are shown to a candidate. */
+/** Maximum number of events per batch that a candidate is evaluated on. */
 const SHADOW_EVENTS_MAX = 500
-/** A model that was too slow is tried again so often. */
+/** Retry interval of a model that was too slow. */
 const TRY_EVERY_MS = 10_000
 
-/** Asks models, and notes which of them cannot answer. */
+/** Runs models, and records which of them have faults. */
 export class Inferences {
   private readonly deps: InferencesDeps
-  /** Versions that were over the limit in their last batch. */
+  /** Versions that exceeded the time limit in their last batch. */
   private readonly late = new Set<string>()
-  /** When a version was found too slow, or tried again. */
+  /** When a version was found too slow or was last retried. */
   private readonly triedAt = new Map<string, number>()
 
   constructor(deps: InferencesDeps) {
     this.deps = deps
   }
 
-  /** @returns undefined when the version cannot answer; everybody knows of its fault from then on */
+  /** @returns undefined when the version has a fault, which is published to all processes */
   async ask(version: StoredModel, events: readonly EventFacts[]): Promise<readonly Prediction[] | undefined> {
     const { board, models, clocks, log } = this.deps
     const { id } = version
     const loaded = await models.get(version)
     if (loaded.kind === 'fault') {
-      log.error({ model: id, fault: loaded.fault, err: loaded.cause }, 'a model cannot be read')
+      log.error({ model: id, fault: loaded.fault, err: loaded.cause }, 'could not load a model')
       board.meet(version, loaded.fault)
       return undefined
     }
@@ -58,20 +58,20 @@ export class Inferences {
         else this.late.delete(id)
         return inferred.predictions
       }
-      log.error({ model: id, events: events.length }, 'a model is too slow')
+      log.error({ model: id, events: events.length }, 'a model exceeded its time limit')
       this.late.delete(id)
       this.triedAt.set(id, clocks.wall())
       board.meet(version, 'slow')
     } catch (cause) {
-      log.error({ model: id, err: cause }, 'a model fails at events')
+      log.error({ model: id, err: cause }, 'a model failed on a batch')
       board.meet(version, 'corrupt')
     }
     return undefined
   }
 
   /**
-   * Tries the tenant's version, if it was too slow, with the events at hand and half of the time: when it is well
-   * within it, it serves again from the next batch on.
+   * Retries the tenant's version, if it was too slow, with the current events and half of the time limit: if it stays within
+   * that, it serves again, starting with the next batch.
    */
   async probe(tenantId: string, events: () => Promise<readonly EventFacts[]>): Promise<void> {
     const { board, models, clocks, member, isLive } = this.deps
@@ -88,8 +88,8 @@ export class Inferences {
   }
 
   /**
-   * Shows a part of what a version has answered to the tenant's candidate, if there is one. No record is touched, and
-   * what is wrong with a candidate concerns nobody yet.
+   * Evaluates the tenant's candidate, if there is one, on part of the events that the serving version answered. No record is
+   * changed, and a failing candidate has no effect on serving.
    */
   async lookInShadow(
     serving: StoredModel,
@@ -108,7 +108,7 @@ export class Inferences {
         return { modelId: candidate.id, against: serving.id, counts }
       }
     } catch (cause) {
-      log.warn({ err: cause, model: candidate.id }, 'a candidate fails at events')
+      log.warn({ err: cause, model: candidate.id }, 'a candidate model failed on a batch')
     }
     this.triedAt.set(candidate.id, clocks.wall())
     return undefined

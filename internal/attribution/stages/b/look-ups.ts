@@ -1,19 +1,19 @@
 import type { Logger } from '../../../telemetry/log.js'
 
 export interface LookUpsDeps {
-  /** An instant as of which the read model is complete, and as fresh as that can be. */
+  /** The latest instant up to which the read model is complete. */
   readonly completeAsOf: () => Promise<number>
-  /** Milliseconds of the wall, which only rise. */
+  /** Monotonic clock, milliseconds. */
   readonly ticks: () => number
   readonly log: Logger
 }
 
-/** What a batch waits for the read model at most, in all. */
+/** Maximum total wait of a batch for the read model. */
 const BATCH_MS_MAX = 500
 
 /**
- * What stage B looks up in the read model for one batch. It is attributed with what is known in time: a read model that
- * is slow, or a batch of very many tenants, leaves calls to allocation and stalls nothing.
+ * Stage B's lookups in the read model for one batch. The batch is attributed with the results that arrive in time: when
+ * ClickHouse is slow, or the batch has very many tenants, calls are left to allocation and processing does not stall.
  */
 export class LookUps {
   private readonly deps: LookUpsDeps
@@ -30,7 +30,7 @@ export class LookUps {
     return this.instant
   }
 
-  /** @returns undefined when it fails, or does not come in time; it then goes on for whoever else wants it */
+  /** @returns undefined on failure or timeout; after a timeout the query continues for other callers */
   async within<T>(work: () => Promise<T>): Promise<T | undefined> {
     const { ticks, log } = this.deps
     if (this.leftMs <= 0) return undefined
@@ -46,7 +46,7 @@ export class LookUps {
     try {
       return await Promise.race([
         work().catch((cause: unknown) => {
-          log.warn({ err: cause }, 'the read model does not answer stage B')
+          log.warn({ err: cause }, 'stage B lookup in the read model failed')
           return undefined
         }),
         late,

@@ -37,7 +37,7 @@ export const stageB = (deps: StageBDeps): Stage => ({
       },
 
       basisOf({ token }) {
-        if (last?.token !== token) throw new Error('asked for the basis of a batch that was not the last one')
+        if (last?.token !== token) throw new Error('basisOf was called for a batch other than the last one handled')
         return JSON.stringify(last.served)
       },
 
@@ -47,7 +47,10 @@ export const stageB = (deps: StageBDeps): Stage => ({
         for (const shadow of counted) {
           // An evaluation that misses a batch is still one; a partition that waits for it is stalled.
           await deps.countShadow(shadow).catch((cause: unknown) => {
-            deps.log.warn({ err: cause, model: shadow.modelId }, 'a batch is missing in the evaluation of a candidate')
+            deps.log.warn(
+              { err: cause, model: shadow.modelId },
+              'could not record a batch in the shadow evaluation of a candidate model',
+            )
           })
         }
       },

@@ -1,8 +1,8 @@
 import type { PricedKind } from './export-records.js'
 
 /**
- * Kinds of tokens that have prices of their own, and a row each in a file by meter. The place in the list, from 1, is
- * the meter's number in staged groups.
+ * Kinds of tokens with their own prices; each has its own row in a file by meter. The position in the list, from 1, is the
+ * meter's number in staged groups.
  */
 export const METERS = [
   'input',
@@ -16,13 +16,13 @@ export const METERS = [
   'audio_cache_read',
 ] as const
 export type Meter = (typeof METERS)[number]
-/** Of a row that passes its cost through. */
+/** The meter number of a row that passes its cost through. */
 export const NO_METER = 0
 
-/** From this lifetime on a cache write is billed at the one-hour rate, in seconds. */
+/** Minimum lifetime in seconds at which a cache write is billed at the one-hour rate. */
 const LONG_CACHE_TTL_S = 3_600
 
-/** A meter whose tokens occur, and the expression that counts them in a record. */
+/** A meter that occurs in the records, and the SQL expression that counts its tokens in a record. */
 export interface CountedMeter {
   readonly meter: Meter
   readonly number: number
@@ -30,8 +30,9 @@ export interface CountedMeter {
 }
 
 /**
- * How the tokens of a record part into meters, as the price book parts them (`attribution/valuation/cost/token-parts.ts`): the
- * parts add up to input and output. What does not occur in any of the kinds costs nothing to count.
+ * How the tokens of a record are split into meters, in the same way as the price book splits them
+ * (`attribution/valuation/cost/token-parts.ts`): the meters add up to input and output. Meters that do not occur are not
+ * counted, which saves time.
  */
 export function countedMeters(kinds: readonly PricedKind[]): readonly CountedMeter[] {
   const some = (fact: 'cached' | 'written' | 'reasoned' | 'heard' | 'spoken'): boolean =>
@@ -62,7 +63,7 @@ export function countedMeters(kinds: readonly PricedKind[]): readonly CountedMet
     audio_output: spoken,
     audio_cache_read: heardCached,
   }
-  return METERS.map((meter, place) => ({ meter, number: place + 1, tokens: tokensOf[meter] })).filter(
+  return METERS.map((meter, index) => ({ meter, number: index + 1, tokens: tokensOf[meter] })).filter(
     ({ tokens }) => tokens !== '0',
   )
 }

@@ -3,18 +3,18 @@ import { asOfSnapshotWithin, BEGUN_BY_SNAPSHOT, snapshotParams } from '../../sna
 import { ATTRIBUTIONS } from '../../tables/attributions.js'
 import { CLOSED } from '../../tables/closed.js'
 
-/** Which records an export reads: a tenant's, of events in some days, as of an instant. */
+/** The records that an export reads: one tenant, a time range, as of an instant. */
 export interface ExportSelection {
   readonly tenantId: string
   readonly asOfMs: number
-  /** Milliseconds since the epoch; the end is not in it. */
+  /** Milliseconds since the epoch; the end is exclusive. */
   readonly fromMs: number
   readonly toMs: number
-  /** Whether versions of such records were closed by then. */
+  /** Whether versions of these records were closed by then. */
   readonly hasClosed: boolean
 }
 
-/** At least this confidence, the floor of chargeback (spec 2.3), whatever the record says of itself. */
+/** The confidence floor of chargeback (spec 2.3), checked independently of the record's eligibility. */
 const REACHES_FLOOR = "confidence >= toDecimal32('0.8', 4)"
 export const IS_EXPORTED = `export_eligibility = 'eligible' AND ${REACHES_FLOOR}`
 
@@ -30,7 +30,7 @@ export const selectionParams = ({ tenantId, asOfMs, fromMs, toMs }: Omit<ExportS
   to: toMs,
 })
 
-/** Whether versions of records in these days were closed by that instant. */
+/** Whether any versions of records in the time range were closed by that instant. */
 export async function hasClosedVersions(
   store: ClickHouseClient,
   selection: Omit<ExportSelection, 'hasClosed'>,
@@ -46,18 +46,18 @@ export async function hasClosedVersions(
   return (await result.json()).length > 0
 }
 
-/** Records by whether they are exported, or why not. */
+/** Count and cost of records, by eligibility. */
 export interface Summary {
   /** YYYY-MM-DD; empty: all days of the selection together. */
   readonly day: string
-  /** `eligible`, or why the records are left out. */
+  /** `eligible`, or the reason why the records are left out. */
   readonly reason: string
   readonly count: string
   /** USD. */
   readonly cost: string
 }
 
-/** @param isByDay whether they are summed up day by day */
+/** @param isByDay whether to sum by day */
 export async function summarizeRecords(
   store: ClickHouseClient,
   selection: ExportSelection,
@@ -66,7 +66,7 @@ export async function summarizeRecords(
 ): Promise<Summary[]> {
   const [date, day] = isByDay ? ['toDate(event_time) AS date,', 'toString(date)'] : ['', "''"]
   const result = await store.query({
-    // By as little as is asked for: any second key takes half as long again.
+    // Group by as few keys as possible: a second key makes the query half as slow again.
     query: `SELECT part.1 AS reason, sum(part.2) AS count, sum(part.3) AS cost, ${day} AS day
             FROM (
               SELECT ${date} export_eligibility AS eligibility, count() AS records, sum(cost_usd) AS usd,
@@ -84,13 +84,13 @@ export async function summarizeRecords(
   return result.json<Summary>()
 }
 
-/** One way in which the price book has priced records. */
+/** Records that the price book priced in the same way. */
 export interface PricedKind {
   /** `cost_details` of the records. */
   readonly details: string
   /** Its `cityHash64`. */
   readonly hash: string
-  /** Which facts occur among its records. */
+  /** Kinds of tokens that occur in these records. */
   readonly cached: boolean
   readonly written: boolean
   readonly reasoned: boolean
@@ -99,8 +99,8 @@ export interface PricedKind {
 }
 
 /**
- * How the tenant's records of the period are priced, and maybe how some more are: what no exported record has makes no row,
- * and to look at each record for whether it is exported takes three times as long.
+ * Finds how the tenant's records of the period are priced, possibly including a few others. Kinds without an exported record
+ * produce no rows, and checking each record for eligibility would take three times as long.
  */
 export async function findPricedKinds(
   store: ClickHouseClient,

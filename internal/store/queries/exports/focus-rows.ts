@@ -5,11 +5,11 @@ import { METERS, type Meter, NO_METER } from './export-meters.js'
 import { isShown, type Staged } from './staged-groups.js'
 
 /**
- * The rows of a FOCUS file, out of staged groups: how each column comes about (shared rules: a group of calls passes its
- * cost through at a price of 1 USD; tokens that the price book has priced are metered at their price).
+ * The rows of a FOCUS file, computed from staged groups. A group of calls passes its cost through at a unit price of 1 USD;
+ * tokens that the price book priced are metered at their price.
  */
 
-/** How a meter shows: as SkuMeter, in ids, in sentences, and in the details of a price. */
+/** Texts of a meter: SkuMeter, slug in ids, and the details of its price. */
 const SHOWN: Readonly<
   Record<Meter, readonly [skuMeter: string, slug: string, direction: string, cacheAction?: string]>
 > = {
@@ -24,7 +24,7 @@ const SHOWN: Readonly<
   audio_cache_read: ['Audio Cache Read Tokens', 'audio-cache-read', 'Input', 'Read'],
 }
 
-/** A text of each meter by its number. */
+/** SQL array of a text per meter, indexed by the meter's number. */
 const byMeter = (passed: string, textOf: (meter: Meter) => string): string =>
   `[${[passed, ...METERS.map(textOf)].map((text) => `'${text}'`).join(', ')}][meter + 1]`
 
@@ -33,19 +33,19 @@ const DETAILS = byMeter('', (meter) => {
   return `,"x_TokenDirection":"${direction}"${cacheAction === undefined ? '' : `,"x_TokenCacheAction":"${cacheAction}"`}`
 })
 
-/** What stands in every row. */
+/** Values that are the same in every row. */
 export interface FocusConstants {
   readonly tenantId: string
   /** Display name of the tenant. */
   readonly tenantName: string
-  /** Whoever charges the owners. */
+  /** The party that charges the owners. */
   readonly issuer: string
-  /** Product names of providers, where they are other than `<provider> API`. */
+  /** Product names of providers where they differ from `<provider> API`. */
   readonly products: Readonly<Record<string, string>>
 }
 
 const IS_PASSED = `meter = ${NO_METER}`
-/** 1 USD a unit and the cost as quantity, or what the price book says of a million tokens. */
+/** 1 USD per unit with the cost as quantity, or the price book's price per million tokens. */
 const UNIT_PRICE = `if(${IS_PASSED}, toDecimal128(1, 18), unit_price * toDecimal128(1000000, 0))`
 const SKU_ID = `concat(provider, if(served_model = '', '', concat('/', served_model)), ${byMeter('', (meter) => `/${SHOWN[meter][1]}`)})`
 const OWNER = "nullIf(owner, '')"
@@ -54,7 +54,7 @@ const tag = (name: string, column: string): string =>
 
 type Instants = (date: string) => string
 
-/** An expression for each column that some version of the standard, or we, have. */
+/** The SQL expression of each standard and custom column. */
 const expressions = (instant: Instants): Readonly<Record<string, string>> => ({
   BilledCost: 'cost',
   BillingAccountId: '{tenant:String}',
@@ -122,7 +122,7 @@ const SHOWN_GROUPS = `
     energy_wh, energy_known, carbon_gco2e, carbon_known, has_calls, confidence, false AS is_folded
   FROM ${EXPORT_GROUPS} WHERE ${OF_JOB} AND ${IS_SHOWN}`
 
-/** One row a month and provider, of its days within the period: all that may not be shown by itself. */
+/** One row per month and provider, for the days within the period: everything that may not be shown separately. */
 const FOLDED_GROUPS = `
   SELECT f_month AS month, greatest(f_month, toDate({from:String})) AS charge_start,
     least(addMonths(f_month, 1), toDate({to:String})) AS charge_end, provider,
@@ -140,15 +140,15 @@ const FOLDED_GROUPS = `
       max(has_calls) AS f_has_calls, min(confidence) AS f_confidence
     FROM ${EXPORT_GROUPS} WHERE ${OF_JOB} AND NOT (${IS_SHOWN}) GROUP BY f_month, provider)`
 
-/** Every group has another key, so that the order is the same whenever it is asked for. */
+/** Unique per group, so that the order is always the same. */
 const ORDER = 'charge_start, provider, owner, service, served_model, meter, price'
 
 export interface FocusRowsQuestion extends Staged {
-  /** Which rows: those of groups that are shown, in their order; or of folded groups; or of both, month by month. */
+  /** Which rows: shown groups, folded groups, or both, month by month. */
   readonly of: 'shown' | 'folded' | 'all'
-  /** Keys of groups that are folded beside small ones. */
+  /** Keys of groups folded in addition to the small ones. */
   readonly folded: readonly string[]
-  /** In their order. */
+  /** In output order. */
   readonly columns: readonly string[]
   /** First day of the period, and the day after its last, YYYY-MM-DD. */
   readonly from: string
@@ -166,10 +166,10 @@ const SELECTS = {
 } as const
 
 /**
- * Streams rows in the engine's own serialization: CSV lines (RFC 4180) without a header, packed as one gzip member (RFC
- * 1952), of which there is none where there is no row; or a Parquet file. The same rows are the same bytes.
+ * Streams rows as serialized by ClickHouse: CSV lines (RFC 4180) without a header, compressed as one gzip member (RFC 1952),
+ * or nothing if there are no rows; or a Parquet file. The same rows always give the same bytes.
  *
- * @throws within the stream, too, when the engine fails in its midst
+ * @throws also from the stream, when ClickHouse fails midway
  */
 export async function streamFocusRows(
   store: ClickHouseClient,
@@ -182,7 +182,7 @@ export async function streamFocusRows(
   const { groups, order } = SELECTS[of]
   const selected = columns.map((name) => {
     const expression = expressionOf[name]
-    if (expression === undefined) throw new Error(`there is no column ${name}`)
+    if (expression === undefined) throw new Error(`unknown column ${name}`)
     return `${expression} AS ${name}`
   })
   const result = await store.exec({
@@ -213,8 +213,8 @@ export async function streamFocusRows(
 }
 
 /**
- * Rows of a block are put in order at once; blocks are merged row by row, which takes five times as long. So a block is to
- * hold a slice, if that is no larger than what two threads would have in hand by default.
+ * Rows within a block are sorted at once, but blocks are merged row by row, which takes five times as long. So a block should
+ * hold a whole slice, as long as that is no larger than what two threads would buffer by default.
  */
 const IN_LARGE_BLOCKS = {
   max_threads: 1,
@@ -223,5 +223,5 @@ const IN_LARGE_BLOCKS = {
   output_format_parallel_formatting: 0,
 } as const
 
-/** Lines repeat most of what they say: a higher level takes longer and packs them hardly better. */
+/** The lines are highly repetitive: a higher level takes longer and hardly compresses better. */
 const PACKED = { enable_http_compression: 1, http_zlib_compression_level: '2' } as const

@@ -1,20 +1,20 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 
-/** What records tell of a capture layer on a pathway. */
+/** Records seen from one capture layer on one pathway. */
 export interface SeenLayer {
   readonly pathway: string
   readonly layer: string
-  /** Of its newest call, to the quarter of an hour; milliseconds since the epoch. */
+  /** Time of the latest call, to the quarter hour; milliseconds since the epoch. */
   readonly lastEventAtMs: number
-  /** In the last 24 hours. */
+  /** Calls in the last 24 hours. */
   readonly calls: number
-  /** Of those: attributed to nobody. */
+  /** Of these, calls attributed to nobody. */
   readonly unattributedCalls: number
-  /** Days of the seven before these hours on which it was seen. */
+  /** Days with calls among the seven days before the last 24 hours. */
   readonly days: number
 }
 
-/** A source of observations, and when it was last heard of; milliseconds since the epoch. */
+/** A source of observations, and the time of its latest one; milliseconds since the epoch. */
 export interface ObservedSource {
   readonly source: string
   readonly lastAtMs: number
@@ -22,7 +22,7 @@ export interface ObservedSource {
 
 const READ_LIMITS = { max_execution_time: 10, max_memory_usage: '500000000' } as const
 
-/** Layers that a tenant's calls of the last thirty days came by. */
+/** Capture layers of a tenant's calls in the last thirty days. */
 export async function seenLayers(
   store: ClickHouseClient,
   tenantId: string,
@@ -55,7 +55,7 @@ export async function seenLayers(
   }))
 }
 
-/** What a tenant's observations of the last thirty days came from. */
+/** Sources of a tenant's observations in the last thirty days. */
 export async function observedSources(
   store: ClickHouseClient,
   tenantId: string,

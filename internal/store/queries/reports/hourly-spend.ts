@@ -1,20 +1,20 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import { parseSum, type Quantity } from '../../../units/quantity.js'
 
-/** What one service, owner and provider cost hour by hour. */
+/** Hourly cost of one combination of service, owner and provider. */
 export interface HourlySpend {
   readonly service: string
   readonly owner: string
   readonly provider: string
-  /** By beginning of the hour, milliseconds since the epoch; hours without spend are left out. */
+  /** By start of the hour, milliseconds since the epoch; hours without spend are omitted. */
   readonly spent: ReadonlyMap<number, Quantity<'USD'>>
-  /** The first hour in reach of which anything is known. */
+  /** The first hour with data in the queried range. */
   readonly firstMs: number
 }
 
-/** What an hour is compared with. */
+/** The hours that an hour is compared with. */
 export interface SpendWindow {
-  /** At least so much was spent in the hour. Decimal text. */
+  /** Minimum spend in the hour. Decimal text. */
   readonly atLeastUsd: string
   readonly weeks: number
   readonly trailingHours: number
@@ -22,7 +22,7 @@ export interface SpendWindow {
 
 const READ_LIMITS = { max_execution_time: 30, max_memory_usage: '1000000000' } as const
 
-/** Of those that spent enough in an hour: that hour, the same one of the weeks before, and the hours before it. */
+/** For each combination with enough spend in an hour: that hour, the same hour in previous weeks, and the preceding hours. */
 export async function hourlySpendOf(
   store: ClickHouseClient,
   tenantId: string,

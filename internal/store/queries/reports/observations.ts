@@ -3,7 +3,7 @@ import type { Position } from '../../../invocations/group.js'
 import { idPortions } from '../../id-portions.js'
 import { OBSERVATIONS_TABLE } from '../../tables/observations.js'
 
-/** An observation that is in the table, and where it stood in which log. */
+/** A stored observation with its position in the log that it came from. */
 export interface ObservationSource {
   readonly tenantId: string
   /** A UUID in lower case. */
@@ -12,7 +12,7 @@ export interface ObservationSource {
   readonly position: Position
 }
 
-/** Where the observations with these ids came from, of whichever tenants. @param eventIds UUIDs */
+/** Finds the log positions of observations, across all tenants. @param eventIds UUIDs */
 export async function observationSources(
   store: ClickHouseClient,
   eventIds: readonly string[],

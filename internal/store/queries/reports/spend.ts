@@ -3,7 +3,7 @@ import { asOfSnapshotWithin, snapshotParams } from '../../snapshot.js'
 import { ATTRIBUTIONS } from '../../tables/attributions.js'
 import { IN_PERIOD } from '../exports/export-records.js'
 
-/** What calls cost, by who and what caused it. */
+/** Cost of calls by owner, service and provider. */
 export interface Spend {
   readonly owner: string
   readonly service: string
@@ -14,7 +14,7 @@ export interface Spend {
 
 const READ_LIMITS = { max_execution_time: 30, max_memory_usage: '1000000000' } as const
 
-/** Of a tenant's calls of a period, from the rollups: milliseconds since the epoch, on the quarter of an hour. */
+/** A tenant's cost in a period, from the rollups. The edges are milliseconds since the epoch, on a quarter hour. */
 export async function spendOf(
   store: ClickHouseClient,
   tenantId: string,
@@ -34,7 +34,7 @@ export async function spendOf(
   )
 }
 
-/** What those of a tenant's calls of a period cost that have some values, by the records as of an instant. Decimal text. */
+/** Cost of a tenant's calls in a period that match a filter, from the records as of an instant. Decimal text. */
 export async function exactSpendOf(
   store: ClickHouseClient,
   tenantId: string,

@@ -1,6 +1,6 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 
-/** By what reports group and filter: the coarser questions first. */
+/** Dimensions that reports group and filter by, coarsest first. */
 export const REPORT_DIMENSIONS = [
   'owner',
   'service',
@@ -11,9 +11,9 @@ export const REPORT_DIMENSIONS = [
 ] as const
 export type ReportDimension = (typeof REPORT_DIMENSIONS)[number]
 
-/** Amounts, as exact decimal text. */
+/** Amounts as exact decimal text. */
 export const USAGE_AMOUNTS = ['cost_usd', 'energy_wh', 'carbon_gco2e'] as const
-/** Counts. The unknown ones say of how many calls an amount or the tokens are missing in the sum. */
+/** Counts. The `_unknown_` ones count calls whose amount or tokens are missing in the sum. */
 export const USAGE_COUNTS = [
   'calls',
   'input_tokens',
@@ -37,8 +37,8 @@ const startOfMonth = (at: string): string =>
   `toStartOfDay(toDateTime(toStartOfMonth(${at}, {zone:String}), {zone:String}), {zone:String})`
 
 /**
- * Where a bucket begins and ends in a time zone, which has days of 23 and 25 hours. The end is where the next one begins, found
- * from within it: a day after the beginning is an hour beside it where clocks are changed at midnight.
+ * Start and end of a bucket in a time zone, where days may have 23 or 25 hours. The end is computed from an instant within
+ * the next bucket: start plus one day would be off by an hour when clocks change.
  */
 const BUCKETS: Readonly<Record<Interval, readonly [start: string, end: string]>> = {
   '15m': ['bucket', 'start + INTERVAL 15 MINUTE'],
@@ -53,35 +53,35 @@ const BUCKETS: Readonly<Record<Interval, readonly [start: string, end: string]>>
 
 export interface UsageScope {
   readonly tenantId: string
-  /** Milliseconds since the epoch, on the quarter of an hour: at or after. */
+  /** Milliseconds since the epoch, on a quarter hour; inclusive. */
   readonly fromMs: number
-  /** The same: before. */
+  /** The same; exclusive. */
   readonly toMs: number
 }
 
 /** Sums of the finest groups of one interval. */
 export interface UsageSums {
-  /** Of the interval, not cut by the scope; undefined where there is none. */
+  /** The whole interval, not clipped to the scope; undefined without intervals. */
   readonly bucket: { readonly fromMs: number; readonly toMs: number } | undefined
-  /** In the order of `REPORT_DIMENSIONS`. */
+  /** Values in the order of `REPORT_DIMENSIONS`. */
   readonly labels: readonly string[]
-  /** Whether stage C keeps it in a pool. */
+  /** Whether stage C attributed it to a pool. */
   readonly isPooled: boolean
   readonly counts: Readonly<Record<UsageCount, number>>
   readonly amounts: Readonly<Record<UsageAmount, string>>
-  /** Hashes of 48 bits of whoever appears, ascending, each once. */
+  /** 48-bit hashes of the people, ascending and distinct. */
   readonly people: readonly number[]
 }
 
-/** Of whom a question wants to know. */
+/** Which people to return. */
 export interface PeopleWanted {
-  /** So many of each group at most, those with the smallest hashes. */
+  /** Maximum per group; those with the smallest hashes. */
   readonly peopleMax: number
-  /** Hashes of identities that are no people, as 32 hex digits. */
+  /** Hashes of identities that are not people, as 32 hex digits. */
   readonly excluded: readonly string[]
 }
 
-/** Rows that a report may read at most; one that needs more is refused, not cut. */
+/** Maximum number of rows that a report may read; a report that needs more is refused, not truncated. */
 export const USAGE_ROWS_MAX = 200_000
 const READ_LIMITS = {
   max_execution_time: 10,
@@ -94,12 +94,12 @@ const WITHIN =
   'tenant_id = {tenant:String} AND bucket >= toDateTime({from:UInt32}) AND bucket < toDateTime({to:UInt32})'
 const within = ({ tenantId, fromMs, toMs }: UsageScope) => ({
   tenant: tenantId,
-  // A month of 1970 may have begun in 1969.
+  // A month of 1970 may have started in 1969.
   from: Math.max(0, Math.floor(fromMs / 1000)),
   to: Math.floor(toMs / 1000),
 })
 
-/** Whoever appears in the rows of a group. */
+/** The people in the rows of a group. */
 const PRESENT = `arraySlice(arraySort(arrayMap(hash -> reinterpretAsUInt64(substring(hash, 1, 6)),
   arrayFilter(hash -> lower(hex(hash)) NOT IN {excluded:Array(String)},
     mapKeys(mapFilter((hash, calls) -> calls > 0, sumMap(people)))))), 1, {most:UInt32})`
@@ -108,9 +108,9 @@ const wanted = ({ peopleMax, excluded }: PeopleWanted) => ({ most: peopleMax, ex
 type SumsRow = readonly [fromS: number, toS: number, isPooled: number, people: string[], ...rest: string[]]
 
 /**
- * In one order, so that the same figures are folded alike whenever they are asked for, at every gateway.
+ * Sums of the rollups in a fixed order, so that every gateway folds the same figures in the same way.
  *
- * @param zone name of a time zone; decides where intervals of an hour and more begin
+ * @param zone name of a time zone; determines the start of intervals of an hour and more
  */
 export async function usageSums(
   store: ClickHouseClient,

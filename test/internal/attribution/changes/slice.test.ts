@@ -86,7 +86,7 @@ function begin(stated: Pick<ReattributionJob, 'valued' | 'dry_run'> = {}, record
     /** Plans the slice, and dies when its versions are inserted and not closed. */
     async dieBeforeClosing() {
       isAway = true
-      await expect((await prepare()).carryOut('token')).rejects.toThrow('away')
+      await expect((await prepare()).applyEffects('token')).rejects.toThrow('away')
       isAway = false
     },
     cancel() {
@@ -109,7 +109,7 @@ test('a slice of a job that was cancelled before it was planned does nothing', a
   const { prepare, cancel, services, published, job } = begin()
   cancel()
 
-  await (await prepare()).carryOut('token')
+  await (await prepare()).applyEffects('token')
 
   expect(services()).toEqual(['search'])
   expect(published).toEqual([])
@@ -121,7 +121,7 @@ test('a planned slice is carried out to its end though its job was cancelled mea
   await dieBeforeClosing()
   cancel()
 
-  await (await prepare(UNTIL)).carryOut('token')
+  await (await prepare(UNTIL)).applyEffects('token')
 
   expect(services()).toEqual(['search', 'chat'])
   expect(closed).toEqual([`${hex(RECORD)} ${RECORD.validFromMs}`])
@@ -133,7 +133,7 @@ test('a cancelled job does not become done by a plan of its end', async () => {
   const { prepare, cancel, job } = begin()
   cancel()
 
-  await (await prepare(null)).carryOut('token')
+  await (await prepare(null)).applyEffects('token')
 
   expect(job().status).toBe('cancelled')
 })
@@ -142,7 +142,7 @@ test('what an earlier attempt has inserted stands', async () => {
   const { prepare, alsoComes, services, closed } = begin()
   alsoComes({ ...RECORD, service: 'by an older directory', validFromMs: AT_MS })
 
-  await (await prepare(UNTIL)).carryOut('token')
+  await (await prepare(UNTIL)).applyEffects('token')
 
   expect(services()).toEqual(['search', 'by an older directory'])
   expect(closed).toEqual([`${hex(RECORD)} ${RECORD.validFromMs}`])
@@ -152,7 +152,7 @@ test('a record that came in the same millisecond is not taken for what an earlie
   const { prepare, alsoComes, services, closed } = begin()
   alsoComes(finishedRow({ id: new Uint8Array(idOf(2)) }, { validFromMs: AT_MS }))
 
-  await (await prepare(UNTIL)).carryOut('token')
+  await (await prepare(UNTIL)).applyEffects('token')
 
   expect(services()).toEqual(['search', 'search', 'chat'])
   expect(closed).toEqual([`${hex(RECORD)} ${RECORD.validFromMs}`])
@@ -165,7 +165,7 @@ describe('a job that values anew', () => {
   test('writes new versions that keep who is attributed, and says what they change', async () => {
     const { prepare, costs, services, changes, job } = begin({ valued }, OF_A_BOOK)
 
-    await (await prepare()).carryOut('token')
+    await (await prepare()).applyEffects('token')
 
     expect(costs()).toEqual(['0', '2.5'])
     expect(services()).toEqual(['search', 'search'])
@@ -177,7 +177,7 @@ describe('a job that values anew', () => {
     const { prepare, dieBeforeClosing, costs, closed, job } = begin({ valued }, OF_A_BOOK)
     await dieBeforeClosing()
 
-    await (await prepare(UNTIL)).carryOut('token')
+    await (await prepare(UNTIL)).applyEffects('token')
 
     expect(costs()).toEqual(['0', '2.5'])
     expect(closed).toEqual([`${hex(RECORD)} ${RECORD.validFromMs}`])
@@ -187,7 +187,7 @@ describe('a job that values anew', () => {
   test('says the same in a dry run, goes on, and writes nothing', async () => {
     const { prepare, costs, closed, published, job } = begin({ valued, dry_run: true }, OF_A_BOOK)
 
-    await (await prepare()).carryOut('token')
+    await (await prepare()).applyEffects('token')
 
     expect(costs()).toEqual(['0'])
     expect([closed, published]).toEqual([[], [1]])

@@ -64,7 +64,7 @@ describe.each(['directory', 's3'])('blobs in %s', (name) => {
     expect(digest(await whole(blobs.read(`tnt_a/job_${size}/file`)))).toBe(digest(bytes))
   })
 
-  test('a range is just those bytes, from the first to the last', async () => {
+  test('a range returns exactly its bytes, first and last included', async () => {
     const blobs = storeNamed(name)
     await blobs.write('tnt_a/job_r/file', inPieces(Buffer.from('0123456789'), 3))
 
@@ -72,7 +72,7 @@ describe.each(['directory', 's3'])('blobs in %s', (name) => {
     expect(String(await whole(blobs.read('tnt_a/job_r/file', { first: 9, last: 9 })))).toBe('9')
   })
 
-  test('a write that fails in its midst leaves what was there before, and nothing else', async () => {
+  test('a write that fails midway leaves only the previous blob', async () => {
     const blobs = storeNamed(name)
     await blobs.write('tnt_a/job_f/file', inPieces(Buffer.from('before'), 6))
     const failing = async function* () {
@@ -94,7 +94,7 @@ describe.each(['directory', 's3'])('blobs in %s', (name) => {
     expect(String(await whole(blobs.read('tnt_a/job_w/file')))).toBe('second')
   })
 
-  test('what lies below a prefix is removed, and nothing beside it; also when there is nothing', async () => {
+  test('exactly the blobs below a prefix are deleted, also if there are none', async () => {
     const blobs = storeNamed(name)
     for (const key of ['tnt_b/job_1/file', 'tnt_b/job_1/parts/0', 'tnt_b/job_12/file']) {
       await blobs.write(key, inPieces(Buffer.from('x'), 1))
@@ -108,12 +108,12 @@ describe.each(['directory', 's3'])('blobs in %s', (name) => {
     expect(await blobs.size('tnt_b/job_12/file')).toBe(1)
   })
 
-  test('says where it is', () => {
+  test('reports its location', () => {
     expect(storeNamed(name).place.region).toBe('eu-central-1')
   })
 })
 
-test('a directory takes no key that leads out of it', async () => {
+test('a directory store rejects a key outside of it', async () => {
   const blobs = storeNamed('directory')
 
   await expect(blobs.write('../elsewhere', inPieces(Buffer.from('x'), 1))).rejects.toThrow()
