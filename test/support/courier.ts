@@ -19,16 +19,16 @@ export const MASTER_KEYS = masterKeysOf(7)
 export const idsOf = tenantIdsCache(new Uint8Array(32).fill(7))
 export const TENANT = 'tnt_one'
 
-/** Nobody wants to wait for hours. */
+/** Short retries: the defaults take hours. */
 export const FAST_RULES = { maximaMs: [20, 20, 20], stopMs: 60_000 }
 
 export interface CourierWorld {
   readonly url: string
   readonly broker: Broker
   readonly dns: DnsServer
-  /** What the name server answers, by name; every other name is 127.0.0.1. */
+  /** Answers of the name server, by name; every other name resolves to 127.0.0.1. */
   readonly names: Map<string, DnsAnswer>
-  /** Where tenants' data stays; those that are not in it may have it anywhere, and one with undefined is unknown. */
+  /** Residency regions by tenant: a missing tenant has none, and one with undefined is unknown. */
   readonly homes: Map<string, ResidencyRegion | undefined>
   readonly publishEvent: PublishEvent
   /** Publishes `count` events with causes of their own. @returns their causes */
@@ -38,7 +38,7 @@ export interface CourierWorld {
   /** Starts a courier; it is stopped with the world. */
   courier(settings?: Partial<CourierSettings>, member?: string): Promise<StartedCourier>
   stopCouriers(): Promise<void>
-  /** So that what a test leaves behind is no work for the couriers of the next. */
+  /** So that the couriers of the next test find no endpoint of this one. */
   removeEndpoints(): Promise<void>
   close(): Promise<void>
 }

@@ -78,7 +78,7 @@ const agents = Array.from(
 let requests = 0
 const isLoopback = (baseUrl: string): boolean => new URL(baseUrl).hostname === '127.0.0.1'
 
-/** Sends a request, and waits when it is told to come again: a limit is no fault. */
+/** Sends a request. */
 export async function send(baseUrl: string, sent: Sent): Promise<Answer> {
   const { method, path, headers = {}, body } = sent
   const answer = await request(baseUrl + path, {
