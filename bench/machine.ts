@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { cpus, release, totalmem } from 'node:os'
 
-/** Where and from what a figure comes; absolute figures compare only where these are equal. */
+/** Machine and versions of a figure; absolute figures compare only where these are equal. */
 export interface Provenance {
   readonly date: string
   readonly commit: string

@@ -27,7 +27,7 @@ function atLeast(least: number) {
   return (text: string): number => {
     const value = Number(text)
     if (!Number.isInteger(value) || value < least)
-      throw new InvalidArgumentError(`It must be a whole number from ${least} on.`)
+      throw new InvalidArgumentError(`It must be a whole number, ${least} or more.`)
     return value
   }
 }
@@ -117,11 +117,13 @@ program
 
 program
   .command('eval')
-  .description('what the product says of events whose labels were withheld, beside the truth (npm run eval)')
+  .description('compares attributions of events whose labels were withheld with the truth (npm run eval)')
   .option('--seed <number>', 'of the planting', atLeast(1), 1)
   .option('--in-process <count>', 'so many seeds from that one on, by the mathematics alone', atLeast(0), 0)
   .addOption(
-    new Option('--only <names...>', 'these trials; what the file has of others stays').choices(TRIAL_NAMES).default([]),
+    new Option('--only <names...>', 'run these trials; results of others stay in the file')
+      .choices(TRIAL_NAMES)
+      .default([]),
   )
   .action(async (options: { seed: number; inProcess: number; only: string[] }) => {
     await evaluate({ ...options, checkout: CHECKOUT, natsServerBin: natsServerBin() }, stopping.signal)

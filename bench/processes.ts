@@ -48,7 +48,7 @@ export class Processes {
     return child.pid ?? -1
   }
 
-  /** Runs a program to its end. @returns what it wrote to stdout @throws Error when its exit code is not 0 */
+  /** Runs a program to its end. @returns its stdout @throws Error when its exit code is not 0 */
   async run(
     name: string,
     command: string,

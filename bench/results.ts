@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 
 /** Result files: JSON, one a question, committed with the change they belong to. */
 
-/** @returns what an earlier run has left, if any */
+/** @returns the result of an earlier run, if any */
 export const readResult = <T>(file: string): T | undefined =>
   existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as T) : undefined
 

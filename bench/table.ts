@@ -1,4 +1,4 @@
-/** Rows as text with columns of equal width; the first column is a name, the others are figures and stand right. */
+/** Rows as text with columns of equal width; the first column is a name, the others are figures, aligned right. */
 export function table(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => (row[column] ?? '').length)))
   const line = (row: readonly string[]): string =>

@@ -1,32 +1,32 @@
 import { DiscardPolicy, RetentionPolicy, StorageType, type StreamConfig } from '@nats-io/jetstream'
 
 /**
- * What somebody did or was refused, on its way to the audit log in the read model. One message carries one entry
- * (see `internal/audit/codec.ts` for its form).
+ * Audit entries (actions that were done or refused) on their way to the audit log in the read model. One message carries
+ * one entry, encoded by `internal/audit/codec.ts`.
  *
- * One attributor at a time reads the whole stream, from the sequence that its checkpoint names.
+ * One attributor at a time reads the whole stream, starting at the sequence in its checkpoint.
  */
 export const AUDIT = {
   name: 'AUDIT',
   subjects: ['audit.*'],
   storage: StorageType.File,
   retention: RetentionPolicy.Limits,
-  discard: DiscardPolicy.New, // full means that a mutation hears no, never that what was done is forgotten
-  max_bytes: 512 * 1024 ** 2, // a million entries that nobody could read yet
-  max_age: 0, // age would drop what is not in the read model; the attributor purges what is
+  discard: DiscardPolicy.New, // a full stream refuses mutations; it never drops an entry
+  max_bytes: 512 * 1024 ** 2, // about a million unread entries
+  max_age: 0, // an age limit would drop entries that are not in the read model yet; the attributor purges those that are
   max_msg_size: 256 * 1024,
   duplicate_window: 120_000_000_000, // ns; a sink repeats an unanswered publish for seconds, not minutes
   allow_direct: true,
 } satisfies Partial<StreamConfig>
 
-/** @param tenantId null for what concerns the instance itself */
+/** @param tenantId null for entries of the instance itself */
 export const auditSubject = (tenantId: string | null): string => `audit.${auditLogName(tenantId)}`
 
-/** The one reader's, of every tenant. */
+/** All tenants' entries, for the stream's one reader. */
 export const AUDIT_OF_ALL = 'audit.*'
 
 /** Key of the reader's checkpoint. */
 export const AUDIT_CHECKPOINT = 'audit'
 
-/** A tenant's log by name, a token of subjects and keys: no tenant id begins like the instance's. */
+/** The name of a tenant's log, usable as a token of subjects and keys. No tenant id can equal `instance`. */
 export const auditLogName = (tenantId: string | null): string => tenantId ?? 'instance'

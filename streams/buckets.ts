@@ -1,50 +1,50 @@
 /**
- * Every KV bucket: what a key and a value are, who writes, who watches. Values are JSON text.
- * Writes are compare-and-set wherever two writers could meet.
+ * Every KV bucket: its keys and values, who writes them, who watches them. Values are JSON text.
+ * Where two writers could write the same key, writes are compare-and-set.
  */
 export interface Bucket {
   readonly name: string
   readonly history: number
   readonly ttlMs?: number
-  /** How long the mark stays by which a watched copy learns that an entry has expired; without one it never does. */
+  /** How long the marker of an expired entry is kept. Without markers, a KV watch never reports that an entry has expired. */
   readonly expiryMarkMs?: number
 }
 
-/** Where larger things are kept, whole, each under a name. */
+/** An object store: larger values, each under a name. */
 export interface ObjectBucket {
   readonly name: string
 }
 
-/** `<tenant id>` -> tenant and its settings. Written by the command line and the settings routes; watched by gateway and attributor. */
+/** `<tenant id>` -> a tenant and its settings. Written by the command line and the settings routes; watched by gateways and attributors. */
 export const TENANTS = { name: 'tenants', history: 1 } as const satisfies Bucket
 
 /** `<key id>` -> an API key: tenant, scopes, salt and hash of the secret, expiry, status. Watched by gateways: a revocation reaches each in milliseconds. */
 export const API_KEYS = { name: 'api_keys', history: 1 } as const satisfies Bucket
 
-/** `<key id>` -> when the key was last used, to within a minute. Written by gateways, at most once a minute a key; watched by them. */
+/** `<key id>` -> when the key was last used, to within a minute. Written by gateways, at most once per key and minute; watched by gateways. */
 export const API_KEY_USES = { name: 'api_key_uses', history: 1 } as const satisfies Bucket
 
-/** `<client id>` -> an OAuth client: tenant, scopes, grants, redirect addresses, salt and hash of the secret, status. Watched by gateways. */
+/** `<client id>` -> an OAuth client: tenant, scopes, grants, redirect URIs, salt and hash of the secret, status. Watched by gateways. */
 export const CLIENTS = { name: 'clients', history: 1 } as const satisfies Bucket
 
-/** `<tenant id>.<escaped username>` -> a person who may sign in: scopes, password hash, status. Watched by gateways. */
+/** `<tenant id>.<escaped username>` -> a user who may sign in: scopes, password hash, status. Watched by gateways. */
 export const USERS = { name: 'users', history: 1 } as const satisfies Bucket
 
-/** `<mode>` -> the ring of keys that sign access tokens, private parts sealed. Compare-and-set, so that gateways rotate once. Watched by gateways. */
+/** `<mode>` -> the key ring that signs access tokens, with private keys sealed. Compare-and-set, so that only one gateway rotates. Watched by gateways. */
 export const TOKEN_KEYS = { name: 'token_keys', history: 1 } as const satisfies Bucket
 
-/** `<hex SHA-256 of the code>` -> an authorization code. Outlives its minute, so that its second use is known as one. */
+/** `<hex SHA-256 of the code>` -> an authorization code. Kept longer than its one minute of validity, so that a second use is detected. */
 export const AUTHORIZATION_CODES = {
   name: 'authorization_codes',
   history: 1,
   ttlMs: 10 * 60 * 1000,
 } as const satisfies Bucket
 
-/** `<session id>` -> what a person has granted a client, and which refresh token is its newest. Gone when not refreshed for a week. */
+/** `<session id>` -> a user's grant to a client, and the newest refresh token. Expires when not refreshed for a week. */
 export const SESSIONS = { name: 'sessions', history: 1, ttlMs: 7 * 24 * 60 * 60 * 1000 } as const satisfies Bucket
 
 /**
- * `<session id>` or `<jti>` -> whose access tokens are refused before they expire. Stays longer than any of them lives.
+ * `<session id>` or `<jti>` -> access tokens that are refused before they expire. Kept longer than the lifetime of a token.
  * Watched by gateways: a revocation reaches each in milliseconds.
  */
 export const REVOKED_TOKENS = {
@@ -58,8 +58,8 @@ export const REVOKED_TOKENS = {
 export const DIRECTORY = { name: 'directory', history: 1 } as const satisfies Bucket
 
 /**
- * `<job id>` -> an export job: what was asked, its state, how far it has come, its file. Compare-and-set fences an
- * exporter that has lost it. Watched by gateways and exporters. Gone when nothing has changed for 40 days.
+ * `<job id>` -> an export job: its request, state, progress and file. Compare-and-set fences an exporter that has lost
+ * the job. Watched by gateways and exporters. Expires 40 days after the last change.
  */
 export const JOBS = {
   name: 'jobs',
@@ -68,30 +68,30 @@ export const JOBS = {
   expiryMarkMs: 60 * 1000,
 } as const satisfies Bucket
 
-/** `<tenant id>.<place>` -> the export job that holds one of the places in which a tenant's jobs may run at once. Compare-and-set. Gone when not renewed. */
+/** `<tenant id>.<slot>` -> the export job that holds one of the tenant's slots for concurrent jobs. Compare-and-set. Expires when not renewed. */
 export const EXPORT_PLACES = { name: 'export_places', history: 1, ttlMs: 15_000 } as const satisfies Bucket
 
 /** `<tenant id>.<price id>` -> a price that the tenant has negotiated. Watched by attributors and gateways. */
 export const PRICE_OVERRIDES = { name: 'price_overrides', history: 1 } as const satisfies Bucket
 
-/** `<book id>` -> a price book that was imported: from when on it counts, and the digest of its file. Written by the command line, never changed; watched by attributors. */
+/** `<book id>` -> an imported price book: the start of its validity, and the digest of its file. Written by the command line, never changed; watched by attributors. */
 export const PRICE_BOOKS = { name: 'price_books', history: 1 } as const satisfies Bucket
 
-/** `<book id>` -> the file of that price book, gzipped. Written once, before the book is. */
+/** `<book id>` -> the gzipped file of a price book. Written once, before the book's entry in `price_books`. */
 export const PRICE_BOOK_FILES = { name: 'price_book_files' } as const satisfies ObjectBucket
 
-/** `<name id>` -> what a name of a tenant's own (a deployment, an inference profile) stands for. Watched by attributors and gateways. */
+/** `<name id>` -> the model behind a tenant's own name for it (a deployment, an inference profile). Watched by attributors and gateways. */
 export const MODEL_NAMES = { name: 'model_names', history: 1 } as const satisfies Bucket
 
-/** `<pool id>` -> a cost pool of a tenant: its owner, and the rules by which calls go to it. Watched by attributors and gateways. */
+/** `<pool id>` -> a tenant's cost pool: its owner, and the rules that assign calls to it. Watched by attributors and gateways. */
 export const POOLS = { name: 'pools', history: 1 } as const satisfies Bucket
 
 /** `<budget id>` -> a ceiling on a tenant's monthly spend. Watched by gateways and sentinels. */
 export const BUDGETS = { name: 'budgets', history: 1 } as const satisfies Bucket
 
 /**
- * `<budget id>.<YYYY-MM>.<threshold>`, or another occasion -> an event that is told once: planned, then told. Compare-and-
- * set, so that several sentinels tell of it together. Gone when the occasion can no longer be seen.
+ * `<budget id>.<YYYY-MM>.<threshold>`, or another cause -> an event that is emitted once: planned, then emitted.
+ * Compare-and-set, so that several sentinels emit it only once. Expires when its cause can no longer be detected.
  */
 export const ANNOUNCEMENTS = {
   name: 'announcements',
@@ -99,60 +99,61 @@ export const ANNOUNCEMENTS = {
   ttlMs: 62 * 24 * 60 * 60 * 1000,
 } as const satisfies Bucket
 
-/** `<tenant id>.<pathway>` -> whether the pathway's coverage is degraded and which layers it takes to be restored, how often that has changed, and whether the last change was told. Compare-and-set by sentinels. */
+/** `<tenant id>.<pathway>` -> whether the pathway's coverage is degraded, which layers must be seen to restore it, the number of changes, and whether the last change was emitted as an event. Compare-and-set by sentinels. */
 export const COVERAGE_STATES = { name: 'coverage_states', history: 1 } as const satisfies Bucket
 
-/** `<tenant id>` -> the newest hour whose spend was looked at, so that none is left out. Compare-and-set by sentinels. */
+/** `<tenant id>` -> the newest hour whose spend was checked for anomalies, so that no hour is skipped. Compare-and-set by sentinels. */
 export const SPEND_LOOKS = { name: 'spend_looks', history: 1 } as const satisfies Bucket
 
-/** `<connector id>` -> a partner that acts for a tenant: scopes, source systems, lane, salt and hash of its secret, status, health. Watched by gateways. */
+/** `<connector id>` -> a partner connector that acts for a tenant: scopes, source systems, residency lane, salt and hash of its secret, status, health. Watched by gateways. */
 export const CONNECTORS = { name: 'connectors', history: 1 } as const satisfies Bucket
 
 /**
- * `<model id>` -> a version of a tenant's model: whether it is validated, promoted, recalled, where its artefact lies,
- * and its card. Written by trainers, gateways and the command line; watched by attributors and gateways.
+ * `<model id>` -> a version of a tenant's model: whether it is validated, promoted or recalled, the name of its artefact,
+ * and its model card. Written by trainers, gateways and the command line; watched by attributors and gateways.
  */
 export const MODELS = { name: 'models', history: 1 } as const satisfies Bucket
 
-/** Artefacts of models, each under the name that its version in `models` gives. Written once, by a trainer. */
+/** Model artefacts, each under the name in its version's entry in `models`. Written once, by a trainer. */
 export const MODEL_ARTEFACTS = { name: 'model_artefacts' } as const satisfies ObjectBucket
 
 /**
- * `<tenant id>` -> how the tenant is served by stage B (spec 2.3, `degradation_state`), and what is wrong with its
+ * `<tenant id>` -> the serving state of stage B for the tenant (spec 2.3, `degradation_state`), and the fault of its
  * model. Written and watched by attributors.
  */
 export const DEGRADATIONS = { name: 'degradations', history: 1 } as const satisfies Bucket
 
-/** `<model id>.<partition>` -> how a candidate would have answered where another version did. Written by attributors, watched by gateways. */
+/** `<model id>.<partition>` -> shadow results: how a candidate would have answered in place of the promoted version. Written by attributors, watched by gateways. */
 export const MODEL_SHADOWS = { name: 'model_shadows', history: 1 } as const satisfies Bucket
 
-/** `<tenant id>` -> what was asked of the trainers last, and what came of the last training. Written by trainers and the command line. */
+/** `<tenant id>` -> the latest training request, and the result of the latest training. Written by trainers and the command line. */
 export const TRAININGS = { name: 'trainings', history: 1 } as const satisfies Bucket
 
-/** `<tenant id>` -> which trainer works on the tenant; gone when it no longer says so. */
+/** `<tenant id>` -> the trainer that works on the tenant; expires when the trainer no longer renews it. */
 export const TRAINING_LEASES = { name: 'training_leases', history: 1, ttlMs: 30_000 } as const satisfies Bucket
 
-/** `<webhook id>` -> an endpoint: address, event types, sealed signing secrets and challenge, status. Written by gateways, and by couriers that verify it; watched by both. */
+/** `<webhook id>` -> a webhook endpoint: URL, event types, sealed signing secrets and challenge, status. Written by gateways, and by couriers when they verify it; watched by both. */
 export const WEBHOOKS = { name: 'webhooks', history: 1 } as const satisfies Bucket
 
-/** `<webhook id>` -> how its deliveries went last. Written by the courier that owns it, seldom; watched by gateways, which delete it with its endpoint. */
+/** `<webhook id>` -> the endpoint's delivery health. Written by the courier that owns the endpoint, every few seconds at most; watched by gateways, which delete it with the endpoint. */
 export const WEBHOOK_HEALTH = { name: 'webhook_health', history: 1 } as const satisfies Bucket
 
-/** `<log>` -> how far couriers have come with it. Apart from `checkpoints`: written some hundred times a second. */
+/** `<log>` -> the couriers' checkpoint of that log. Separate from `checkpoints`, since it is written some hundred times per second. */
 export const DELIVERY_CHECKPOINTS = { name: 'delivery_checkpoints', history: 1 } as const satisfies Bucket
 
 /**
- * `<stage>.<partition>`, or the name of another log -> what is done and what is planned. Compare-and-set fences a stale
- * owner. `fence` -> the newest instant that may have been given out as a snapshot (`records.ts`). Watched by gateways.
+ * `<stage>.<partition>`, or the name of another log -> the sequence up to which it is done, and the planned batch.
+ * Compare-and-set fences a stale owner. `fence` -> the newest instant that may have been used as a snapshot
+ * (`records.ts`). Watched by gateways.
  */
 export const CHECKPOINTS = { name: 'checkpoints', history: 1 } as const satisfies Bucket
 
-/** `<job id>` -> a job that attributes a window of records again or values it anew, and how far it is. Written by the command line and the changes' reader; compare-and-set. */
+/** `<job id>` -> a job that re-attributes or revalues a window of records, and its progress. Written by the command line and the reader of CHANGES; compare-and-set. */
 export const REATTRIBUTIONS = { name: 'reattributions', history: 1 } as const satisfies Bucket
 
 /**
- * `<hex digest of a quarantined message and its id>` -> that it is being put back into its log, or was. Written by the command
- * line. A repeat after a crash, or a second copy of the message, finds by it what has arrived.
+ * `<hex digest of a quarantined message and its id>` -> that its replay has started, or finished. Written by the command
+ * line. A retry after a crash, or a second copy of the message, uses it to find the message that was already replayed.
  */
 export const QUARANTINE_REPLAYS = {
   name: 'quarantine_replays',
@@ -160,26 +161,26 @@ export const QUARANTINE_REPLAYS = {
   ttlMs: 40 * 24 * 60 * 60 * 1000,
 } as const satisfies Bucket
 
-/** `<purpose>` -> a secret key, sealed by the master key: ids, cursors, identities. */
+/** `<purpose>` -> one of the instance's secret keys, sealed by the master key (ids, cursors, identities, …). */
 export const SIGNING_KEYS = { name: 'signing_keys', history: 1 } as const satisfies Bucket
 
-/** `bulk.<hex of a key's hash>` -> what became of each event of a bulk request, so that a replay gets the same answer. `observation.<hex>`, the same of an observation. `mutation.<operation>.<hex>` -> who works on a mutation, then its sealed answer; compare-and-set. Gone after 24 hours. */
+/** `bulk.<hex of a key's hash>` -> the result of each event of a bulk request, so that a repeat gets the same response. `observation.<hex>` -> the same for an observation. `mutation.<operation>.<hex>` -> the gateway that executes a mutation, then its sealed response; compare-and-set. Expires after 24 hours. */
 export const IDEMPOTENCY = { name: 'idempotency', history: 1, ttlMs: 24 * 60 * 60 * 1000 } as const satisfies Bucket
 
 /**
- * `<audit log>` -> the last record of a tenant's audit log (its sequence, hash and time), signed: a log that ends before
- * it, or holds another there, was cut or rewritten. Written by the log's one writer.
+ * `<audit log>` -> the last record of a tenant's audit log (its sequence, hash and time), signed. A log that ends before
+ * it, or has a different record there, was truncated or rewritten. Written by the log's one writer.
  */
 export const AUDIT_HEADS = { name: 'audit_heads', history: 1 } as const satisfies Bucket
 
-/** `<audit log>.<YYYY-MM-DD>` -> the same as it was at the end of that day. Kept a month longer than the log's records. */
+/** `<audit log>.<YYYY-MM-DD>` -> the last record at the end of that day, signed likewise. Kept a month longer than the log's records. */
 export const AUDIT_DAYS = {
   name: 'audit_days',
   history: 1,
   ttlMs: 430 * 24 * 60 * 60 * 1000,
 } as const satisfies Bucket
 
-/** `<role>.<member id>` -> heartbeat of a live process, and which parts of the role's work it does; gone after the TTL. Watched by attributors, who share out partitions by it. */
+/** `<role>.<member id>` -> heartbeat of a live process, and the parts of the role's work that it does; expires after the TTL. Watched by the processes of the role, which divide its work by it. */
 export const MEMBERS = { name: 'members', history: 1, ttlMs: 5_000 } as const satisfies Bucket
 
 export const BUCKETS: readonly Bucket[] = [

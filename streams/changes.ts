@@ -1,27 +1,27 @@
 import { DiscardPolicy, RetentionPolicy, StorageType, type StreamConfig } from '@nats-io/jetstream'
 
 /**
- * Changes of records that exist: overrides, disputes and what undoes them, in the order in which they take effect. One
- * message carries one change (see `internal/attribution/changes/change.ts` for its form), its id as message id; a promise
- * that a change was answered with comes behind it.
+ * Changes of existing records (overrides, disputes, and their withdrawals) in the order in which they take effect. One
+ * message carries one change, encoded by `internal/attribution/changes/change.ts`, with the change's id as message id. A
+ * `promised` message follows a change whose requester got a response before the change took effect.
  *
- * One attributor at a time reads the whole stream, from the sequence that its checkpoint names
- * (`CHANGES_CHECKPOINT` in records.ts): two changes of one record meet in one reader, and neither is lost.
+ * One attributor at a time reads the whole stream, starting at the sequence in its checkpoint (`CHANGES_CHECKPOINT` in
+ * records.ts). Since one reader applies all changes, two changes of one record are both kept.
  */
 export const CHANGES = {
   name: 'CHANGES',
   subjects: ['changes.*'],
   storage: StorageType.File,
   retention: RetentionPolicy.Limits,
-  discard: DiscardPolicy.New, // full means that a change is refused, never that one is forgotten
-  max_bytes: 256 * 1024 ** 2, // 400,000 changes that nobody could carry out yet, and room for slices (`room.ts`)
-  max_age: 0, // age would drop what has no effect yet; the attributor purges what has
+  discard: DiscardPolicy.New, // a full stream refuses changes; it never drops one
+  max_bytes: 256 * 1024 ** 2, // about 400,000 changes to apply, and capacity for the slices of jobs (`stream-capacity.ts`)
+  max_age: 0, // an age limit would drop changes that have not taken effect; the attributor purges those that have
   max_msg_size: 64 * 1024,
-  duplicate_window: 120_000_000_000, // ns; a later repeat is known by the change's id in the read model
+  duplicate_window: 120_000_000_000, // ns; a later repeat is recognised by the change's id in the read model
   allow_direct: true,
 } satisfies Partial<StreamConfig>
 
 export const changesSubject = (tenantId: string): string => `changes.${tenantId}`
 
-/** The one reader's, of every tenant. */
+/** All tenants' changes, for the stream's one reader. */
 export const CHANGES_OF_ALL = 'changes.*'

@@ -1,37 +1,39 @@
 import { DiscardPolicy, RetentionPolicy, StorageType, type StreamConfig } from '@nats-io/jetstream'
 
 /**
- * Events on their way to webhook endpoints, those of one part that are published together in a message (see
- * `internal/webhooks/delivery-group.ts` for its form), parted by endpoint. Written by the fan-out alone, which foretells each sequence: what it has under way at
- * once is stored in order, and none twice. Each part is read by the one courier that owns it, from the sequence that its
- * checkpoint names. What is not an event's first way (challenges, replays, retries) is in RETRIES.
+ * Events on their way to webhook endpoints, partitioned by endpoint. One message carries the deliveries of one partition
+ * that are published together, encoded by `internal/webhooks/delivery-group.ts`.
+ *
+ * The fan-out is the only writer. It states the expected sequence of each message, so that its concurrent publishes are
+ * stored in order and none is stored twice. The one courier that owns a partition reads it, starting at the sequence in
+ * its checkpoint. All other deliveries (challenges, replays, retries) are in RETRIES.
  */
 export const DELIVERIES = {
   name: 'DELIVERIES',
   subjects: ['deliveries.*'],
   storage: StorageType.File,
   retention: RetentionPolicy.Limits,
-  discard: DiscardPolicy.New, // full means that the fan-out waits, never that a delivery vanishes
+  discard: DiscardPolicy.New, // a full stream makes the fan-out wait; it never drops a delivery
   max_bytes: 1024 ** 3,
-  max_age: 0, // age would drop what was never tried; couriers purge what is done
+  max_age: 0, // an age limit would drop deliveries that were never attempted; couriers purge those that are done
   max_msg_size: 128 * 1024,
   duplicate_window: 1_000_000_000, // ns; not used
   allow_direct: true,
 } satisfies Partial<StreamConfig>
 
-/** Of endpoints among couriers. Not a setting: with another number what waits would be read by nobody. */
+/** Partitions of the endpoints, divided among couriers. Not a setting: with a different number, stored deliveries would be read by nobody. */
 export const DELIVERY_PARTITIONS = 4
 
 export const deliveriesSubject = (partition: number): string => `deliveries.${partition}`
 
-/** Key of a part's checkpoint, and what its owner owns. */
+/** Key of a partition's checkpoint; also the name under which couriers own the partition. */
 export const deliveriesCheckpoint = (partition: number): string => `deliveries.${partition}`
 
-/** Heard by couriers, over core NATS and without content: a part has something new. Who misses it looks soon anyway. */
+/** Core NATS subject of an empty message to couriers: the partition has new deliveries. A courier that misses it polls soon. */
 export const deliveriesWake = (partition: number): string => `wake.deliveries.${partition}`
 
-/** Key of the checkpoint of whoever makes deliveries of events. */
+/** Key of the checkpoint of the fan-out of events. */
 export const FAN_OUT_CHECKPOINT = 'fan-out'
 
-/** Done deliveries stay so long that a batch which is fanned out once more finds which of it is there. */
+/** How long finished deliveries are kept, so that a repeated fan-out batch finds those that it has already published. */
 export const DELIVERED_KEPT_MS = 5 * 60 * 1000

@@ -5,20 +5,21 @@ export const STAGES = ['a', 'b', 'c'] as const
 export type StageName = (typeof STAGES)[number]
 
 /**
- * Admitted events on their way through the stages. One message carries a group of events of one partition
- * (see `internal/invocations/group.ts` for its form).
+ * Admitted events on their way through the stages. One message carries a group of events of one partition, encoded by
+ * `internal/invocations/group.ts`.
  *
- * Each (stage, partition) is read by the one attributor that owns it, from the sequence that its checkpoint
- * names (`checkpoints` in buckets.ts); the checkpoint, not a consumer, says what is done.
+ * The one attributor that owns a (stage, partition) reads it, starting at the sequence in its checkpoint (`checkpoints`
+ * in buckets.ts). The checkpoint records progress; there is no consumer.
  */
 export const INVOCATIONS = {
   name: 'INVOCATIONS',
   subjects: ['invocations.*.*'],
   storage: StorageType.File,
-  retention: RetentionPolicy.Limits, // a replay must still find what was done
-  // Full means that the gateway hears no, never that old events vanish. Gateways leave room for the stages (`room.ts`).
+  retention: RetentionPolicy.Limits, // a replay must still find processed events
+  // A full stream refuses events at the gateway; it never drops old ones. Gateways reserve capacity for the stages
+  // (`stream-capacity.ts`).
   discard: DiscardPolicy.New,
-  max_age: 0, // age would drop what no actor has read; the attributor purges what is done
+  max_age: 0, // an age limit would drop unread events; the attributor purges processed ones
   max_msg_size: 8 * 1024 * 1024,
   duplicate_window: 120_000_000_000, // ns; a gateway repeats an unanswered publish for seconds, not minutes
   allow_direct: true,
@@ -26,20 +27,20 @@ export const INVOCATIONS = {
 
 export const invocationsSubject = (stage: StageName, partition: number): string => `invocations.${stage}.${partition}`
 
-/** Those of every stage and partition. */
+/** The events of all stages and partitions. */
 export const INVOCATIONS_OF_ALL = 'invocations.*.*'
 
 export const isInvocations = (subject: string): boolean => subject.startsWith('invocations.')
 
 export const partitionOfSubject = (subject: string): number => Number(subject.split('.')[2])
 
-/** What the broker must take as one message (`max_payload`, of which this is the default), headers and all. */
+/** The least `max_payload` that the broker must have, headers included; also its default. */
 export const PAYLOAD_BYTES_MIN = 1024 * 1024
-/** Of one message; those that are written here have some hundred bytes. */
+/** Reserved for a message's headers; actual ones have a few hundred bytes. */
 const HEADER_BYTES_MAX = 4 * 1024
 
-/** Bytes of one group at most: what every broker takes, large enough that a full group is cheap. */
+/** Maximum size of one group: within every broker's `max_payload`, and large enough that a full group is cheap per event. */
 export const GROUP_BYTES_MAX = PAYLOAD_BYTES_MIN - HEADER_BYTES_MAX
 
-/** Done events stay this long, so that a window can be replayed. */
+/** How long processed events are kept, so that a window can be replayed. */
 export const REPLAY_WINDOW_MS = 24 * 60 * 60 * 1000

@@ -5,15 +5,16 @@ import { INVOCATIONS, type StageName } from './invocations.js'
 import { OBSERVATIONS } from './observations.js'
 
 /**
- * What a reader of a log could not handle: kept until an operator replays or deletes it. A message has the bytes of what it
- * was, or of one event of it; why it is here and where it came from stand in its headers (`internal/broker/quarantine.ts`).
+ * Poison messages: messages, or single events of them, that a reader of a log could not handle. Kept until an operator
+ * replays or deletes them. A message has the original bytes; its headers give the reason and the log that it came from
+ * (`internal/broker/quarantine.ts`).
  */
 export const QUARANTINE = {
   name: 'QUARANTINE',
   subjects: ['quarantine.*'],
   storage: StorageType.File,
   retention: RetentionPolicy.Limits,
-  discard: DiscardPolicy.New, // never dropped to make room: a full quarantine stops the stage and is seen
+  discard: DiscardPolicy.New, // never drops a message: a full quarantine stops the stage, which operators notice
   max_bytes: 1024 ** 3,
   max_age: 0,
   duplicate_window: 120_000_000_000,
@@ -24,17 +25,17 @@ export type QuarantineReader = StageName | 'observations' | 'audit' | 'changes'
 
 export const quarantineSubject = (reader: QuarantineReader): string => `quarantine.${reader}`
 
-/** Those of every reader. */
+/** The quarantined messages of all readers. */
 export const QUARANTINE_OF_ALL = 'quarantine.*'
 
-/** Where a reader's messages come from. */
+/** The log that a reader reads. */
 export interface QuarantinedLog {
   readonly stream: string
-  /** How their subjects begin; one more token follows. */
+  /** Prefix of its subjects; one more token follows. */
   readonly subjects: string
 }
 
-/** @returns undefined for a reader that only a newer version has */
+/** @returns undefined for a reader that only a newer version knows */
 export function logOfQuarantined(reader: string): QuarantinedLog | undefined {
   switch (reader) {
     case 'a':

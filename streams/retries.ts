@@ -1,17 +1,18 @@
 import { DiscardPolicy, RetentionPolicy, StorageType, type StreamConfig } from '@nats-io/jetstream'
 
 /**
- * Deliveries that wait for their next attempt, as message schedules (ADR-51): one on `retries.at.<partition>.<endpoint>.<delivery>` becomes a message on `retries.due.<partition>` when its time has come. A second schedule of a delivery
- * takes the place of the first. `replays.*` are orders to deliver once more, a piece at a time.
+ * Deliveries that wait for their next attempt, as message schedules (ADR-51): a schedule on
+ * `retries.at.<partition>.<endpoint>.<delivery>` becomes a message on `retries.due.<partition>` when it is due. A second
+ * schedule of the same delivery replaces the first. `replays.*` holds replay orders, which are executed in batches.
  */
 export const RETRIES = {
   name: 'RETRIES',
   subjects: ['retries.>', 'replays.>'],
   storage: StorageType.File,
   retention: RetentionPolicy.Limits,
-  discard: DiscardPolicy.Old, // the broker allows schedules no other; without a limit nothing is ever discarded
+  discard: DiscardPolicy.Old, // the only policy that the broker allows with schedules; without limits nothing is discarded
   max_bytes: -1,
-  max_age: 0, // couriers purge what is done
+  max_age: 0, // couriers purge finished deliveries
   max_msg_size: 128 * 1024,
   duplicate_window: 120_000_000_000, // ns
   allow_direct: true,
@@ -20,21 +21,21 @@ export const RETRIES = {
 
 export const retrySubject = (partition: number, endpointId: string, deliveryId: string): string =>
   `retries.at.${partition}.${endpointId}.${deliveryId}`
-/** Every retry that an endpoint waits for. */
+/** All scheduled retries of an endpoint. */
 export const retriesOfEndpoint = (partition: number, endpointId: string): string =>
   `retries.at.${partition}.${endpointId}.*`
 export const dueSubject = (partition: number): string => `retries.due.${partition}`
 
-/** Key of the checkpoint of a part's due retries; owned with the deliveries of the part. */
+/** Key of the checkpoint of a partition's due retries; the owner of the partition's deliveries owns it, too. */
 export const dueCheckpoint = (partition: number): string => `retries.due.${partition}`
 
-/** Replays to be carried out, in their order. */
+/** Replay orders to execute, in their order. */
 export const REPLAYS_SUBJECT = 'replays.asked'
-/** Schedules of the next piece of a replay. */
+/** Subject of the schedule of a replay's next batch. */
 export const replaySchedule = (replayId: string): string => `replays.at.${replayId}`
 export const REPLAYS_CHECKPOINT = 'replays'
 
-/** Deliveries that were given up, by endpoint; kept for a month, and of one endpoint at most so many. */
+/** Dead letters: deliveries whose last attempt failed, by endpoint. Kept for a month, up to a limit per endpoint. */
 export const DEADLETTERS = {
   name: 'DEADLETTERS',
   subjects: ['deadletters.*'],
@@ -43,7 +44,7 @@ export const DEADLETTERS = {
   discard: DiscardPolicy.Old,
   max_bytes: 1024 ** 3,
   max_age: 30 * 24 * 60 * 60 * 1_000_000_000, // ns
-  max_msgs_per_subject: 100_000, // one endpoint's must not push out the others'
+  max_msgs_per_subject: 100_000, // one endpoint's dead letters must not displace the others'
   max_msg_size: 128 * 1024,
   duplicate_window: 120_000_000_000, // ns
   allow_direct: true,
@@ -51,20 +52,20 @@ export const DEADLETTERS = {
 
 export const deadLettersSubject = (endpointId: string): string => `deadletters.${endpointId}`
 
-/** What became of attempts, on its way to the delivery log in the read model. One message carries those of one moment. */
+/** Delivery attempts and their results, on their way to the delivery log in the read model. One message carries the attempts that a courier has settled together. */
 export const ATTEMPTS = {
   name: 'ATTEMPTS',
   subjects: ['attempts'],
   storage: StorageType.File,
   retention: RetentionPolicy.Limits,
-  discard: DiscardPolicy.New, // full means that couriers wait: an attempt that nobody could read of is not made
+  discard: DiscardPolicy.New, // a full stream makes couriers wait: no attempt is made that could not be logged
   max_bytes: 256 * 1024 ** 2,
-  max_age: 0, // the writer of the log purges what is in it
+  max_age: 0, // couriers purge records that are in the delivery log
   max_msg_size: 1024 * 1024,
   duplicate_window: 120_000_000_000, // ns
   allow_direct: true,
 } satisfies Partial<StreamConfig>
 
 export const ATTEMPTS_SUBJECT = 'attempts'
-/** Key of the checkpoint of the delivery log's one writer. */
+/** Key of the checkpoint of the one writer of the delivery log. */
 export const ATTEMPTS_CHECKPOINT = 'attempts'

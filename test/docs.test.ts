@@ -30,7 +30,7 @@ test.each(DOCUMENTS)('the commands of %s run in the tests, or are marked with wh
 
 test('the index of decisions lists every decision once, with a subject, a status and a date', () => {
   const rows = [
-    ...textOf('deploy/decisions/README.md').matchAll(/^\| \[[^\]]+\]\(([^)]+)\) \| ([^|]+) \| ([^|]+) \|$/gm),
+    ...textOf('deploy/decisions/README.md').matchAll(/^\| \[[^\]]+\]\(([^)]+)\) +\| ([^|]+?) +\| ([^|]+?) +\|$/gm),
   ]
 
   expect(rows.map(([, path = '']) => `deploy/decisions/${path}`).sort()).toEqual([...DECISIONS].sort())

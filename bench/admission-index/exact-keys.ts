@@ -3,13 +3,13 @@ import { mixed, writeFingerprint, writeKey } from './keys.js'
 import { residentBytes } from './memory.js'
 import { Stretches } from './stretches.js'
 
-/** What it is like with so many keys in the table, over the last twentieth of the way. */
+/** Figures with this many keys in the table, over the last twentieth of the run. */
 export interface Mark {
   readonly keys: number
   /** A look-up and an admission of a new key, or a look-up of a duplicate; making the key included, some 30 ns. */
   readonly ns_per_request: number
   readonly accounted_bytes_per_key: number
-  /** What the process has grown by, with what the collector has not yet given back. */
+  /** Growth of the process, including memory that the collector has not released yet. */
   readonly resident_bytes_per_key: number
 }
 
@@ -37,7 +37,7 @@ const WINDOW_MS = 24 * 3_600_000
 const PERIOD_MS = 3_600_000
 
 /**
- * All keys within what the exact table may hold, with duplicates of random earlier ones, half of them conflicts.
+ * All keys within the capacity of the exact table, with duplicates of random earlier ones, half of them conflicts.
  *
  * @param keys a multiple of 2,000
  */

@@ -1,7 +1,7 @@
 import { randomFillSync } from 'node:crypto'
 import { residentBytes } from './memory.js'
 
-/** What one would write instead: a Map from the key's text to its record. */
+/** The plain alternative: a Map from the key's text to its record. */
 export interface PlainMap {
   readonly keys: number
   readonly ns_per_request: number

@@ -7,7 +7,7 @@ import { PerformanceObserver } from 'node:perf_hooks'
  * quickest pass counts.
  */
 export class Stretches {
-  /** Longest of all passes, whatever it was that took so long. */
+  /** Longest of all passes, for whatever reason. */
   longestOnceMs = 0
   /** Pauses of the collector, its concurrent work left out. */
   longestCollectionMs = 0
@@ -40,7 +40,7 @@ export class Stretches {
     return this.quickestMs.subarray(from, to).reduce((sum, ms) => sum + ms, 0)
   }
 
-  /** The observer is told of collections some event-loop turns after them. */
+  /** The observer is notified of collections some event-loop turns after them. */
   async close(): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, 50))
     this.note(this.observer.takeRecords())

@@ -192,7 +192,7 @@ async function insertAll(store: ClickHouseClient, rows: readonly AttributionRow[
   return (performance.now() - startedAt) / 1_000
 }
 
-/** Each stage alone in a process of its own, on what the stage before has left it. */
+/** Each stage alone in a process of its own, on the output of the stage before it. */
 async function eachStage(
   events: number,
   folder: string,

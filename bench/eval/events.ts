@@ -11,7 +11,7 @@ export const mondayBefore = (nowMs: number, lengthMs: number): number =>
 
 export const personName = (person: number): string => `person-${person}@example.com`
 
-/** What a producer sends of a planted event: service and caller only as far as the planting says. */
+/** The part of a planted event that a producer sends: service and caller only as the planting states. */
 export function wireEvent(event: PlantedEvent, startMs: number): Record<string, unknown> {
   return {
     event_id: uuidV5(FIXED_EVENT_IDS, event.rowId),

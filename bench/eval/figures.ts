@@ -1,6 +1,6 @@
 import { formatQuantity, type Quantity, sum } from '../../internal/units/quantity.js'
 
-/** What was said of one judged event, and what is true. */
+/** The answer for one judged event, and the truth. */
 export interface Verdict {
   /** Nobody: below 0.50, where a record names a pool and no service. */
   readonly said: { readonly service: string; readonly owner: string } | undefined

@@ -177,7 +177,7 @@ function at<T>(list: readonly T[], index: number): T {
   return value
 }
 
-/** The same world with the labels dealt out anew among the events that carry one: they mean nothing any more. */
+/** The same world with the labels permuted among the events that carry one, so that they mean nothing. */
 export function permuteLabels(world: PlantedWorld, seed: string): PlantedWorld {
   const random = seededRandom(`permutation ${seed}`)
   const dealt = world.events.filter(({ isLabelled }) => isLabelled).map(({ service, owner }) => ({ service, owner }))

@@ -15,7 +15,7 @@ export const MODELS = [
   { provider: 'mistral', model: 'mistral-large-latest' },
 ] as const
 
-/** Credentials that the events come with; those of the application layer are told apart by service, the others shared. */
+/** Credentials that the events come with; those of the application layer are separate per service, the others shared. */
 export const PRINCIPALS = ['web-apps', 'back-office', 'gateway', 'proxy', 'sidecar'] as const
 export type PrincipalName = (typeof PRINCIPALS)[number]
 
@@ -180,7 +180,7 @@ export const WITHHOLDINGS: readonly Withholding[] = [
 
 /** The trace's hour is stretched to this many days, so that it has nights and weekends; order and bursts stay. */
 export const STRETCHED_DAYS = 21
-/** Of the stretched time, from the start: what the product learns from. What comes later is judged. */
+/** Share of the stretched time, from the start, from which the product learns. Later events are judged. */
 export const HISTORY_SHARE = 0.7
 /** Share of the history's withheld events that people look at, with audits. */
 export const AUDIT_SHARE = 0.05

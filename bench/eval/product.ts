@@ -49,7 +49,7 @@ export interface ProductRecord {
 
 const mainOf = (role: string): string => fileURLToPath(new URL(`../../cmd/${role}/main.js`, import.meta.url))
 
-/** Far above what is asked for here: limits are not what is looked at. */
+/** Far above the load here: limits are not under test. */
 const RATE = '100000'
 const CONNECTIONS = 16
 const PAGE = 200

@@ -32,7 +32,7 @@ export interface EvalOptions {
   readonly natsServerBin: string
   /** Of the planting; 1 is the company as it is written down, others move its figures. */
   readonly seed: number
-  /** So many seeds from `seed` on, without the product: the mathematics alone. */
+  /** This many seeds, beginning with `seed`, without the product: the mathematics alone. */
   readonly inProcess: number
   /** Names of trials; the others' results stay as they are. Empty: all. */
   readonly only: readonly string[]
@@ -95,7 +95,7 @@ async function evaluateProduct(rows: readonly TraceRow[], product: Product, opti
     permuted: [],
   }
   const from = provenance(options.checkout)
-  // Written after each trial: what is measured is kept, however the run ends.
+  // Written after each trial: figures are kept, however the run ends.
   const keep = (more: Partial<Results>): void => {
     results = { ...results, ...more }
     writeResult(file, { question: QUESTION, ...results, bars: barsOf(results.outcomes, results.permuted) })
@@ -214,7 +214,7 @@ interface Bar {
   readonly isMet: boolean
 }
 
-/** What is wanted, fixed before anything was measured. */
+/** The bars, fixed before anything was measured. */
 function barsOf(outcomes: readonly Outcome[], permuted: readonly Permuted[]): Bar[] {
   const bars = outcomes.flatMap((outcome): Bar[] => {
     const { withholding, audits, seed, product, ceiling, heuristic, majority } = outcome

@@ -9,7 +9,7 @@ import type { Verdict } from './figures.js'
 import type { PlantedEvent, PlantedWorld } from './plant.js'
 import { type PlantedService, SHADOW } from './planted-company.js'
 
-/** What others would have said of the judged events: two baselines, and the best that is possible. */
+/** Answers of others for the judged events: two baselines, and the best possible answer. */
 
 const PROVISIONAL = 0.5
 const CAP = 0.95

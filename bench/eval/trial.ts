@@ -9,7 +9,7 @@ import type { Product, ProductRecord, ProductTenant } from './product.js'
 
 /**
  * One tenant's way through the product: its directory, the history of its events, what people look at, a training, and
- * then the events that are judged. What the product knows of them is what it was sent.
+ * then the events that are judged. The product knows only what was sent.
  */
 export interface Trial {
   readonly judged: readonly PlantedEvent[]

@@ -175,7 +175,7 @@ class Bench {
     return spawn(process.execPath, [main], { env: this.env, stdio: ['pipe', 'ignore', 'inherit'] })
   }
 
-  /** Does something, and adds what processor time it took: of the store, the exporter, and whoever reads by hand. */
+  /** Runs an action and adds its processor time: of the store, the exporter, and the hand-written reader. */
   async timed<T>(work: () => Promise<T>): Promise<Timed<T>> {
     const core = (): number =>
       [this.storePid, this.exporter.pid ?? -1, process.pid].reduce(
@@ -223,7 +223,7 @@ class Bench {
       onStep(now)
       if (now.status === 'failed') throw new Error(`the export failed: ${now.failure}`)
       if (now.status === 'succeeded') endedMs ??= performance.now() - startedAt
-      // What it has staged is removed before the next thing is measured.
+      // Remove the staged groups before the next measurement.
       if (now.result === null || endedMs === undefined || !now.is_cleared) continue
       return { ms: endedMs, rows: now.result.rows, fileBytes: now.result.file.bytes, sha256: now.result.file.sha256 }
     }

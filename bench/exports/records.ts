@@ -10,7 +10,7 @@ const MODELS = 84
 
 /** @returns how many bytes they take on disk */
 export async function makeRecords(store: ClickHouseClient, records: number): Promise<number> {
-  // What is fed by an insert is not what is measured here, and would take longer than the rest.
+  // The views fed by an insert are not measured here, and would take longer than the rest.
   const views = await store.query({
     query: `SELECT name FROM system.tables WHERE database = currentDatabase() AND engine = 'MaterializedView'`,
     format: 'JSONCompactEachRow',

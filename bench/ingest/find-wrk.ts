@@ -18,7 +18,7 @@ interface DebianPackages {
 /**
  * The wrk on PATH, else the one fetched before, else one fetched now from Debian with the library it needs.
  *
- * @param checkout folder of the repository; what is fetched lies in its .local/debian
+ * @param checkout folder of the repository; fetched packages are in its .local/debian
  * @returns undefined, after a line on stderr with the reason, where there is none to be had
  */
 export async function ensureWrk(checkout: string): Promise<Wrk | undefined> {

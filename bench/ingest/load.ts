@@ -8,7 +8,7 @@ export interface Load {
   readonly pauseMs: number
 }
 
-/** What a load brought back. Anything but 202 and every broken connection has made the run fail before this. */
+/** The result of a load. Anything but 202, and every broken connection, has failed the run before this. */
 export interface LoadResult {
   readonly eventsPerSecond: number
   /** 202s that the generator has seen. */

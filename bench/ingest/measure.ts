@@ -4,7 +4,7 @@ import type { Load, LoadGenerator, LoadResult } from './load.js'
 import { sendExactly } from './node-load.js'
 import type { Ground, Server } from './servers.js'
 
-/** One load on one server, and what it took. */
+/** One load on one server, and its cost. */
 export interface Measurement extends LoadResult {
   /** Microseconds of processor time an event, all threads; undefined where there is no /proc. */
   readonly serverCpuUs: number | undefined

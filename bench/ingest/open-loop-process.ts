@@ -1,5 +1,5 @@
 /**
- * Requests at a constant rate, whatever the answers: each millisecond as many as are due, over a pool of keep-alive
+ * Requests at a constant rate, independent of the answers: each millisecond as many as are due, over a pool of keep-alive
  * connections; what finds none free waits for one. Latency counts from the instant a request was due, so that a stall of
  * the server, or of this process, is in the figure of every request that met it (no coordinated omission).
  *

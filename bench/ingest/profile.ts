@@ -10,7 +10,7 @@ const ROWS = 40
 /** A regular expression's name is its text. */
 const NAME_LENGTH_MAX = 70
 
-/** What is read of a .cpuprofile. */
+/** The parts of a .cpuprofile that are read. */
 interface CpuProfile {
   readonly nodes: readonly {
     readonly id: number
@@ -57,12 +57,12 @@ export async function profileGateway(
     .map(([name, micros]) => [name, (micros / events).toFixed(2), `${((micros / total) * 100).toFixed(1)} %`])
   process.stdout.write(`
 With the profiler on: ${Math.round(measured.eventsPerSecond)} events/s, ${measured.serverCpuUs?.toFixed(1) ?? '-'} us of processor time an event,
-${(total / events).toFixed(1)} us of it in JavaScript and what it calls, which are the rows. ${file}
+${(total / events).toFixed(1)} us of it in JavaScript and its callees, which are the rows. ${file}
 
 ${table([['function', 'us/event', 'share'], ...rows])}`)
 }
 
-/** Microseconds by function, without what it calls; most first. */
+/** Self time in microseconds by function, largest first. */
 function selfTimes({ nodes, samples, timeDeltas }: CpuProfile): [name: string, micros: number][] {
   const names = new Map(nodes.map(({ id, callFrame }) => [id, nameOf(callFrame)]))
   const micros = new Map<string, number>()

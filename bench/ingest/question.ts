@@ -47,7 +47,7 @@ export interface IngestOptions {
   readonly repeats: number
   readonly seconds: number
   readonly connections: number
-  /** What the requests carry. */
+  /** Credential of the requests. */
   readonly credential: 'key' | 'jwt'
   /** Instead of measuring: profile the gateway under this load. */
   readonly profile: boolean
@@ -114,7 +114,7 @@ async function answer(options: IngestOptions, folder: string, processes: Process
 
   for (let i = 0; i < repeats; i++) {
     say(`repeat ${i + 1} of ${repeats}`)
-    // Ours stands in the middle, next to both others; who comes first changes.
+    // The gateway runs in the middle, next to both others; the order of the others alternates.
     const order: readonly ServerName[] = i % 2 === 0 ? ['bare', 'ours', 'fastify'] : ['fastify', 'ours', 'bare']
     for (const name of order) bench.keep(name, await bench.run(name, full))
   }
@@ -131,12 +131,12 @@ async function answer(options: IngestOptions, folder: string, processes: Process
     bench.keep('light ours', await bench.run('ours', light))
   }
 
-  say('counting what the log holds')
+  say('counting the events in the log')
   const eventsPerMessage = await stored.check(bench.sentTo('ours'))
   await checkMessages(ground.broker.manager, FASTIFY_STREAM, bench.sentTo('fastify'))
 
   say('once more with the attributor running')
-  // They shall work on what comes from now on, not on what lies there.
+  // They should process new events, not the backlog.
   await ground.broker.manager.streams.purge(INVOCATIONS.name)
   bench.others = [storePid, await startAttributor(ground, storePort)]
   await bench.run('ours', full)
@@ -159,7 +159,7 @@ async function answer(options: IngestOptions, folder: string, processes: Process
   say(`written to ${file}`)
 }
 
-/** Runs loads, and remembers what was sent where. */
+/** Runs loads, and remembers which requests went where. */
 class Bench {
   /** Process ids of ours that run beside server and broker. */
   others: readonly number[] = []

@@ -95,7 +95,7 @@ const NAMES: readonly (readonly [label: string, name: string])[] = [
   ['light ours', 'light load: gateway'],
 ]
 
-/** @param earlierResult of an earlier run, whose ratios stand beside these where the generator was the same */
+/** @param earlierResult of an earlier run, whose ratios are printed beside these if the generator was the same */
 export function printReport(result: IngestResult, earlierResult: IngestResult | undefined): void {
   const before = earlierResult?.generator === result.generator ? earlierResult : undefined
   // A generator that is slower than the bare server measures itself there, and would let the gateway look good.

@@ -191,7 +191,7 @@ export const says =
     }
   }
 
-/** What every role is told. */
+/** Settings of every role. */
 export const roleEnv = ({ files, nats, storePassword }: Ground, storeUrl: string): Record<string, string> => ({
   ATTRIBUTION_DATA_DIR: files.dataDir,
   ATTRIBUTION_MASTER_KEY_FILE: files.masterKey,

@@ -16,7 +16,7 @@ export class StoredEvents {
   }
 
   /**
-   * Reads what has come since the last call and holds it against what the generator was told.
+   * Reads the events since the last call and compares them with the generator's answers.
    *
    * @throws Error when an event that was answered with 202 is missing, when there are more than were sent, or when
    *   one is there twice

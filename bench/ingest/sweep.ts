@@ -159,12 +159,12 @@ export async function sweep(
 
 interface SweepLoad {
   readonly generator: LoadGenerator
-  /** What the probes beside the load send. */
+  /** Requests of the probes beside the load. */
   readonly requestsFile: string
   readonly connections: number
 }
 
-/** Runs loads, and holds what the gateways answered against the log. */
+/** Runs loads, and compares the gateways' answers with the log. */
 class SweepBench {
   /** Events that were answered with 202 and found in the log. */
   counted = 0

@@ -20,7 +20,7 @@ interface WrkReport {
 
 /**
  * wrk with one thread. It tells only statuses from 400 on from the rest; that the rest are 202s is checked by a probe
- * beside it, and by what the log holds.
+ * beside it, and by the content of the log.
  *
  * @param script what makes requests of the file: load.lua or bulk.lua
  */

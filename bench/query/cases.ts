@@ -3,7 +3,7 @@ import { type Condition, parseFilters } from '../../internal/filters/parse.js'
 import { BY_LABELS, columnOf, LABEL_FIELDS, tableSortedBy } from '../../internal/store/tables/sorted-copies.js'
 
 /**
- * What the bench asks: for every field that may be filtered, filters that match nothing, a few, some and nearly all
+ * The queries of the bench: for every filter field, filters that match nothing, a few, some and nearly all
  * records; and combinations. Each beside what a person would write in SQL for it.
  */
 export interface Filter {
@@ -66,7 +66,7 @@ const list = (field: string, values: readonly string[]): Filter => ({
   kind: 'single',
 })
 
-/** A person knows what the values of a column are, too. */
+/** A person also knows the values of a column. */
 const contains = (field: string, value: string): Filter => ({
   name: `${field}[contains]=${value}`,
   conditions: parsed([[`filter[${field}][contains]`, value]]),

@@ -46,7 +46,7 @@ export interface QueryOptions {
 
 const TENANT = 'tnt_bench'
 const SNAPSHOT_MS = LAST_AT_MS + 60_000
-/** What comes in while it is asked is valid after the snapshot, so that every answer can be checked. */
+/** Records that arrive during the queries are valid after the snapshot, so that every answer can be checked. */
 const AFTER_SNAPSHOT_MS = 120_000
 const LIMIT = 50
 const DEEP_PAGE = 1_000
@@ -190,7 +190,7 @@ async function measure(
   }
   const ours: number[] = []
   let ids: string[] = []
-  // Once to warm up: what is measured is not the first look at a file.
+  // Once to warm up: the first read of a file is not measured.
   for (let repeat = 0; repeat <= repeats; repeat++) {
     const startedAt = performance.now()
     const rows = await listRecords(store, question, (table) => tables.has(table), sample, never)
@@ -200,9 +200,9 @@ async function measure(
   ours.sort((one, other) => one - other)
   let byHand = Number.POSITIVE_INFINITY
   for (const from of new Set([tableSortedBy(sort.field), ...filter.tables.filter((table) => tables.has(table))])) {
-    // What is slow already is not tried again.
+    // A slow query is not tried again.
     for (let repeat = 0; repeat < Math.max(3, repeats); repeat++) {
-      // What it takes too long for, or too much memory, is no way to write it.
+      // A query that takes too long or too much memory is not a usable alternative.
       const answer = await askByHand(store, filter, sort, after, from).catch(unlessTooMuch)
       if (answer === undefined) break
       const [ms, found] = answer
@@ -277,7 +277,7 @@ async function positionBefore(
 }
 
 async function knownValues(store: ClickHouseClient, rows: number): Promise<Known> {
-  // The exact quantiles of more do not fit in what the store may keep in memory.
+  // The exact quantiles of more rows exceed the store's memory limit.
   const every = Math.ceil(rows / 10_000_000)
   const one = async <T>(text: string): Promise<T> => {
     const result = await store.query({ query: text, query_params: { tenant: TENANT, every }, format: 'JSONEachRow' })

@@ -5,7 +5,7 @@ import type { StoreConnection } from '../../internal/store/client.js'
 import { createDatabase } from '../../internal/store/migrations/migrate.js'
 import type { Processes } from '../processes.js'
 
-/** What a store of ten million records is given; the default is for a machine that runs everything else besides. */
+/** Memory of a store with ten million records; the default is for a machine that also runs everything else. */
 const MEMORY_BYTES_MAX = 6 * 1024 ** 3
 
 /** A store of its own with an empty database. @returns how to reach it */

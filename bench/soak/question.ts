@@ -15,7 +15,7 @@ import { table } from '../table.js'
 /**
  * Question: does anything grow without bound?
  *
- * Events at a constant rate through gateway, broker, attributor and store. Half-way the broker stands still for ten
+ * Events at a constant rate through gateway, broker, attributor and store. Half-way the broker stops for ten
  * seconds, so that the spool fills and is drained. Memory and open files of each process, bytes of the spool and of the
  * log are read each ten seconds. What may grow with the number of events is the admission index, up to its own limit:
  * 96 bytes an event, a key and an event id.

@@ -1,8 +1,8 @@
 /**
- * What a user would write: a loop of `undici` requests on each connection, the same body to the same receiver, and
+ * The plain alternative: a loop of `undici` requests on each connection, the same body to the same receiver, and
  * nothing else. Prints requests a second, and microseconds of processor time a request.
  *
- * In its favour, as with the courier: certificates are read once, TLS sessions are taken up again, and what is measured
+ * In its favour, as with the courier: certificates are read once, TLS sessions are resumed, and what is measured
  * comes behind requests that are not.
  */
 import { readFileSync } from 'node:fs'

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { Processes } from '../processes.js'
 
-/** What the name server of the question calls the receiver. */
+/** Host name of the receiver at the bench's name server. */
 export const RECEIVER_HOST = 'receiver.example.com'
 
 /** A certificate for localhost that is its own authority. Made by openssl, which every system of ours has. */

@@ -17,7 +17,7 @@ import { type Ground, roleEnv, roleMain, says } from '../ingest/servers.js'
 import { RECEIVER_HOST, writeLocalCertificate } from './certificate.js'
 import type { ReceiverStats } from './receiver-process.js'
 
-/** A courier, a receiver and a name server, and what they have to do. */
+/** A courier, a receiver and a name server, and their work. */
 export class Delivering {
   /** Of the receiver. */
   readonly origin: string
@@ -129,7 +129,7 @@ export class Delivering {
     await publishOrThrow(this.publish, eventsSubject(tenantId, 'apikey.rotated'), Buffer.from(text), id)
   }
 
-  /** What came to the receiver since it was asked last. */
+  /** Deliveries that the receiver got since the last call. */
   async stats(): Promise<ReceiverStats> {
     const answered = await request(`${this.origin}/stats`, { dispatcher: this.agent })
     return (await answered.body.json()) as ReceiverStats
@@ -138,7 +138,7 @@ export class Delivering {
   /**
    * Looks at the receiver until it has got so much.
    *
-   * @param measured called with what came between two looks; it says how much of it counts
+   * @param measured called with the deliveries between two polls; returns how many of them count
    * @throws Error when nothing more comes
    */
   async until(wanted: number, measured: (stats: ReceiverStats) => number): Promise<void> {

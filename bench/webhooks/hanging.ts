@@ -29,11 +29,11 @@ export interface Beside {
 /** Deliveries a second. */
 export const STEADY_PER_SECOND = 200
 const ENDPOINTS_A_TENANT = 100
-/** Until the first attempts at those that hang have run out of time, and what came meanwhile is put off. */
+/** Until the first attempts at hanging endpoints have timed out, and deliveries that arrived meanwhile are delayed. */
 const WARM_UP_SECONDS = 12
 const INVOCATION_EVERY_MS = 250
 const LOOK_EVERY_MS = 20
-/** Nor more often than this share of what has passed: those who look at what is slow would make it slower. */
+/** Nor more often than this share of the elapsed time: polling a slow system would slow it down. */
 const LOOK_EVERY_SHARE = 0.1
 const VISIBLE_MS_MAX = 30_000
 

@@ -105,8 +105,8 @@ async function bareRate(
 }
 
 /**
- * From when the courier, that stood still while events were published, goes on until the receiver has the last: whoever
- * publishes is no part of it, and all that the courier does is.
+ * From the continuation of the courier, which is stopped while events are published, until the receiver has the last one:
+ * publishing is excluded, and all work of the courier is included.
  */
 async function courierRate(
   tenantId: string,

@@ -24,11 +24,11 @@ export const auditCommand = (): Command =>
   new Command('audit').description('The audit log.').addCommand(
     new Command('verify')
       .description(
-        'Checks the hash chain of an audit log and the places of it that were signed. Exit code 2 when a record was ' +
-          'changed, removed, reordered or slipped in.',
+        'Verifies the hash chain of an audit log and its signed heads. Exit code 2 when a record was changed, removed, ' +
+          'reordered or inserted.',
       )
-      .option('--tenant <id>', 'the tenant whose log it is')
-      .option('--instance', 'the log of what concerns the instance itself')
+      .option('--tenant <id>', 'verify the log of this tenant')
+      .option('--instance', 'verify the log of the instance itself')
       .addOption(dataDirOption())
       .option('--json', 'print the result as JSON')
       .action(runVerify),
@@ -38,7 +38,7 @@ const EXIT_FOUND = 2
 
 async function runVerify(options: VerifyOptions): Promise<void> {
   if ((options.tenant === undefined) === (options.instance === undefined)) {
-    throw new Error('say whose log: --tenant <id> or --instance')
+    throw new Error('name a log: --tenant <id> or --instance')
   }
   const tenantId = options.tenant ?? null
   const config = readInstanceConfig(options)
@@ -61,5 +61,5 @@ async function runVerify(options: VerifyOptions): Promise<void> {
 function asText(log: string, { records, first, last, signed, findings }: AuditVerification): string {
   const extent = records === 0 ? 'no record' : `${records} records, ${first} to ${last}, signed up to ${signed}`
   const found = findings.map(({ kind, detail }) => `  ${kind.padEnd(10)} ${detail}\n`).join('')
-  return `${log}: ${extent}\n${found}${findings.length === 0 ? 'whole' : `${findings.length} findings`}\n`
+  return `${log}: ${extent}\n${found}${findings.length === 0 ? 'intact' : `${findings.length} findings`}\n`
 }

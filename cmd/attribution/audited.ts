@@ -5,7 +5,7 @@ import type { Broker } from '../../internal/broker/connect.js'
 import { createPublisher } from '../../internal/broker/publisher.js'
 import { createLog } from '../../internal/telemetry/log.js'
 
-/** Writes down what a command has done. @param tenantId to whom; null for the instance itself */
+/** Records an action of a command in the audit log. @param tenantId of the audit log; null: the instance's */
 export async function recordByCli(
   broker: Broker,
   action: AuditAction,

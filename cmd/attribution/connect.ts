@@ -11,9 +11,12 @@ import {
 import { environmentIn } from '../../internal/local/supervisor/instance.js'
 import { connectStore } from '../../internal/store/client.js'
 
-/** Which instance a command is for: that of a data folder, else what the environment says. */
+/** Names the instance of a command: by its data folder, or by the ATTRIBUTION_* variables. */
 export const dataDirOption = (): Option =>
-  new Option('--data-dir <folder>', 'data folder of an instance on this machine; without it the environment counts')
+  new Option(
+    '--data-dir <folder>',
+    'data folder of an instance on this machine. Default: the ATTRIBUTION_* environment variables',
+  )
 
 export interface InstanceOption {
   readonly dataDir?: string
@@ -21,7 +24,7 @@ export interface InstanceOption {
 
 const CONNECT_MS_MAX = 5_000
 
-/** The settings that a command needs, of the instance that it is for. */
+/** The settings of the instance that a command works on. */
 export const readInstanceConfig = ({ dataDir }: InstanceOption) =>
   readConfig(
     [...BROKER_SETTINGS, ...STORE_SETTINGS, ...MASTER_KEY_SETTINGS, 'mode'],
@@ -31,9 +34,9 @@ export const readInstanceConfig = ({ dataDir }: InstanceOption) =>
 
 type InstanceConfig = ReturnType<typeof readInstanceConfig>
 
-/** @throws ConfigError when it does not answer within five seconds */
+/** @throws ConfigError when the broker does not answer within five seconds */
 export async function connectInstanceBroker(config: InstanceConfig): Promise<Broker> {
-  if (config.natsUrl === '') throw new ConfigError('say which instance: --data-dir, or ATTRIBUTION_NATS_URL')
+  if (config.natsUrl === '') throw new ConfigError('name an instance: --data-dir <folder>, or ATTRIBUTION_NATS_URL')
   const { natsUrl: url, natsUser: user, natsPassword: password } = config
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {

@@ -27,10 +27,13 @@ export const demoCommand = (): Command =>
   new Command('demo')
     .description('Imports a small directory and replays a recorded trace as live traffic against a running service.')
     .requiredOption('--credentials <file>', 'credentials.json of the data folder')
-    .option('--file <trace>', 'the trace', TRACE_FILE)
-    .option('--speed <factor>', 'how many times faster than recorded', readSpeed, 60)
+    .option('--file <trace>', 'the recorded trace, CSV', TRACE_FILE)
+    .option('--speed <factor>', 'speed of the replay, as a multiple of the recorded speed', readSpeed, 60)
     .addOption(
-      new Option('--event-ids <which>', 'fresh: new events at each replay; fixed: the same events again')
+      new Option(
+        '--event-ids <which>',
+        'fresh: new event ids at each replay; fixed: the same ids, so that a second replay is deduplicated',
+      )
         .choices(['fresh', 'fixed'])
         .default('fresh'),
     )
@@ -39,7 +42,7 @@ export const demoCommand = (): Command =>
 
 function readSpeed(text: string): number {
   const speed = Number(text)
-  if (!(speed > 0) || !Number.isFinite(speed)) throw new InvalidArgumentError('It must be a number above 0.')
+  if (!(speed > 0) || !Number.isFinite(speed)) throw new InvalidArgumentError('It must be a number greater than 0.')
   return speed
 }
 
@@ -55,7 +58,7 @@ async function runDemo(options: DemoOptions): Promise<void> {
     ATTRIBUTION_NATS_PASSWORD: password,
     ATTRIBUTION_TLS_CERT_FILE: certFile,
   } = process.env
-  if (url === undefined) throw new Error('ATTRIBUTION_NATS_URL must say where the broker is')
+  if (url === undefined) throw new Error('ATTRIBUTION_NATS_URL must be set to the address of the broker')
   const broker = await connectBroker({ url, user: user ?? '', password: password ?? '', name: 'attribution-cli' })
   await importDirectory(await broker.bucket(DIRECTORY), credentials.tenant_id, {
     services: DEMO_SERVICES,
@@ -109,6 +112,6 @@ function asText(summary: ReplaySummary, baseUrl: string): string {
   carbon             ${json.carbon_gco2e} gCO2e
   202 to visible     p50 ${json.visible_after_ms.p50} ms, p99 ${json.visible_after_ms.p99} ms
 
-  Look at them: curl -H "X-API-Key: $API_KEY" "${baseUrl}/v1/attribution?limit=5"
+  List them: curl -H "X-API-Key: $API_KEY" "${baseUrl}/v1/attribution?limit=5"
 `
 }

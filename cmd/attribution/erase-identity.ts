@@ -26,15 +26,15 @@ interface EraseOptions extends InstanceOption {
 export const eraseIdentityCommand = (): Command =>
   new Command('erase-identity')
     .description(
-      'Forgets a person, as the GDPR gives the right to: records and rollups keep their sums and no longer tell who called, ' +
-        `calls that the person owned belong to "${ERASED_OWNER}", and the directory loses the entry. Run it again when it ` +
-        'was broken off. The log keeps events for 24 hours, published events and files of exports for their own time ' +
-        '(30 and 7 days); stop sending the identity first.',
+      'Erases a person (GDPR, right to erasure): records and rollups keep their totals without the identity of the caller, ' +
+        `calls that the person owned belong to "${ERASED_OWNER}", and the directory entry is deleted. If the command is ` +
+        'interrupted, run it again. Stop sending the identity first: the log keeps events for 24 hours, published events ' +
+        'are kept for 30 days and export files for 7 days.',
     )
-    .requiredOption('--tenant <id>', 'whose it is')
-    .requiredOption('--identity <text>', 'as events state it in attributed_identity')
+    .requiredOption('--tenant <id>', 'tenant of the identity')
+    .requiredOption('--identity <text>', 'the identity, as sent in attributed_identity')
     .addOption(dataDirOption())
-    .option('--json', 'print what was done as JSON')
+    .option('--json', 'print the result as JSON')
     .action(run)
 
 async function run({ tenant: tenantId, identity, ...options }: EraseOptions): Promise<void> {
@@ -47,7 +47,7 @@ async function run({ tenant: tenantId, identity, ...options }: EraseOptions): Pr
     const keys = await broker.bucket(SIGNING_KEYS)
     const identityKeyOf = identityKeysCache(await signingKey(keys, masterKeys, 'identities'))
     const ids = deriveTenantIds(await signingKey(keys, masterKeys, 'ids'), tenantId)
-    // The audit log cannot forget: the person stands in it by the id alone.
+    // Audit entries are never erased: they name the person by id only.
     const id = entryId('identities', identity, ids)
     const directory = await broker.bucket(DIRECTORY)
     await directory.delete(directoryKey(tenantId, 'identities', identity))
@@ -55,7 +55,7 @@ async function run({ tenant: tenantId, identity, ...options }: EraseOptions): Pr
     await eraseIdentity(store, { tenantId, hash, name: identity })
     await recordByCli(broker, 'identity.erase', id, {}, tenantId)
     const done = { identity_id: id, tenant_id: tenantId, erased: true }
-    process.stdout.write(options.json === true ? `${JSON.stringify(done)}\n` : `${id} is erased\n`)
+    process.stdout.write(options.json === true ? `${JSON.stringify(done)}\n` : `${id} erased\n`)
   } finally {
     await broker.close()
     await store.close()

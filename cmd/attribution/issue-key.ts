@@ -10,7 +10,7 @@ import { signingKey } from '../../internal/secrets/signing-keys.js'
 import { API_KEYS, SIGNING_KEYS } from '../../streams/buckets.js'
 import { recordByCli } from './audited.js'
 
-/** Makes a key that lives as long as the tenant's settings let it. */
+/** Creates an API key with the longest lifetime that the tenant's settings allow. */
 export async function issueKey(
   broker: Broker,
   masterKeys: MasterKeys,

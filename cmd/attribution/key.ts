@@ -15,10 +15,12 @@ interface CreateOptions extends InstanceOption {
 export const keyCommand = (): Command =>
   new Command('key').description('API keys.').addCommand(
     new Command('create')
-      .description('Makes an API key of a tenant, as for one whose last key is lost, and prints it this once.')
-      .requiredOption('--tenant <id>', 'whose it is')
-      .option('--name <text>', 'what it is for', 'Made on the command line')
-      .option('--scopes <list>', `parted by commas, out of ${SCOPES.join(',')}`, readScopes, SCOPES)
+      .description(
+        'Creates an API key for a tenant, for example when its last key is lost. The key is shown only once.',
+      )
+      .requiredOption('--tenant <id>', 'tenant of the key')
+      .option('--name <text>', 'name of the key', 'Made on the command line')
+      .option('--scopes <list>', `comma-separated list of ${SCOPES.join(', ')}`, readScopes, SCOPES)
       .addOption(dataDirOption())
       .option('--json', 'print the key as JSON')
       .action(runCreate),
@@ -27,7 +29,8 @@ export const keyCommand = (): Command =>
 function readScopes(text: string): readonly Scope[] {
   const names = text.split(',')
   const scopes = SCOPES.filter((scope) => names.includes(scope))
-  if (scopes.length !== new Set(names).size) throw new InvalidArgumentError(`It must be out of ${SCOPES.join(',')}.`)
+  if (scopes.length !== new Set(names).size)
+    throw new InvalidArgumentError(`It must be a comma-separated list of ${SCOPES.join(', ')}.`)
   return scopes
 }
 
@@ -42,6 +45,6 @@ async function runCreate({ tenant: tenantId, name, scopes, ...options }: CreateO
   process.stdout.write(
     options.json === true
       ? `${JSON.stringify(shown)}\n`
-      : `${key.secret}\n(shown this once; expires ${key.expiresAt})\n`,
+      : `${key.secret}\n(shown only once; expires ${key.expiresAt})\n`,
   )
 }

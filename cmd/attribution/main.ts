@@ -1,4 +1,4 @@
-/** The command line. One file a command; `attribution <command> --help` says what each needs. */
+/** The command line. One file per command; `attribution <command> --help` lists its options. */
 import { Command } from 'commander'
 import { auditCommand } from './audit.js'
 import { demoCommand } from './demo.js'
@@ -29,7 +29,7 @@ const program = new Command('attribution')
   .addCommand(sandboxDataCommand())
 
 program.parseAsync().then(
-  // A command may have said that it found something.
+  // A command may have set another exit code.
   () => process.exit(),
   (cause: unknown) => {
     process.stderr.write(`attribution: ${cause instanceof Error ? cause.message : String(cause)}\n`)

@@ -10,36 +10,36 @@ import { connectInstanceBroker, dataDirOption, type InstanceOption, readInstance
 
 export const masterKeyCommand = (): Command =>
   new Command('master-key')
-    .description('The key that seals every other secret.')
+    .description('The master key, which encrypts every other secret.')
     .addCommand(
       new Command('rotate')
         .description(
-          'Puts a new key into the master key file and seals everything anew by it, while the service runs. The key ' +
-            'before it goes on to open for 24 hours, should something sealed by it come back.',
+          'Adds a new key to the master key file and re-encrypts every secret with it, while the service runs. The old key ' +
+            'can still decrypt for 24 hours, in case a backup brings back a secret that it encrypted.',
         )
-        .option('--drop-old', 'drop the keys before it at once')
+        .option('--drop-old', 'remove the old keys at once')
         .addOption(dataDirOption())
         .action(runRotate),
     )
     .addCommand(
       new Command('reseal')
         .description(
-          'Seals everything anew by the first of the master keys, where those are given otherwise than in a file that ' +
-            'this command may write.',
+          'Re-encrypts every secret with the first master key, for instances whose master keys are not in a file that ' +
+            'this command can write.',
         )
         .addOption(dataDirOption())
         .action(runReseal),
     )
 
-/** A process that had asked for the key just before the change has written what it sealed by then. */
+/** By then a process that read the key just before the change has stored what it sealed. */
 const SETTLED_MS = 3_000
 
 async function runRotate(options: InstanceOption & { readonly dropOld?: true }): Promise<void> {
   const config = readInstanceConfig(options)
   if (config.masterKey !== '') {
     throw new ConfigError(
-      'the master key comes from ATTRIBUTION_MASTER_KEY: put a new one before it, parted by a comma, restart every ' +
-        'process with both, and run "attribution master-key reseal"',
+      'the master key comes from ATTRIBUTION_MASTER_KEY: set the variable to the new key, a comma and the old key, ' +
+        'restart every process, and run "attribution master-key reseal"',
     )
   }
   const file = config.masterKeyFile
@@ -50,7 +50,7 @@ async function runRotate(options: InstanceOption & { readonly dropOld?: true }):
   dropMasterKeys(file, options.dropOld === true ? Number.POSITIVE_INFINITY : Date.now())
   await recordByCli(broker, 'master_key.rotate', after, { before: { key: before }, after: { key: after } })
   await broker.close()
-  say(`sealed ${result.replaced} values anew by the key ${after}, which replaces ${before}`, result)
+  printResult(`re-encrypted ${result.replaced} secrets with key ${after}, which replaces ${before}`, result)
 }
 
 async function runReseal(options: InstanceOption): Promise<void> {
@@ -59,10 +59,10 @@ async function runReseal(options: InstanceOption): Promise<void> {
   const broker = await connectInstanceBroker(config)
   const result = await resealAll(broker, keys)
   await broker.close()
-  say(`sealed ${result.replaced} values anew by the key ${keys.current().id}`, result)
+  printResult(`re-encrypted ${result.replaced} secrets with key ${keys.current().id}`, result)
 }
 
-/** Until nobody has sealed anything by another key any more. */
+/** Repeats until a pass finds no secret that is sealed with another key. */
 async function resealAll(broker: Broker, keys: MasterKeys): Promise<Resealed> {
   let replaced = 0
   for (;;) {
@@ -73,9 +73,9 @@ async function resealAll(broker: Broker, keys: MasterKeys): Promise<Resealed> {
   }
 }
 
-function say(line: string, { unopened }: Resealed): void {
+function printResult(line: string, { unopened }: Resealed): void {
   process.stdout.write(`${line}\n`)
   if (unopened === 0) return
-  process.stderr.write(`${unopened} sealed values open with none of the master keys; they were left as they are\n`)
+  process.stderr.write(`${unopened} secrets cannot be decrypted with any of the master keys; they are unchanged\n`)
   process.exitCode = 2
 }

@@ -25,35 +25,35 @@ interface JsonOption extends InstanceOption {
 
 export const modelCommand = (): Command =>
   new Command('model')
-    .description("Tenants' models of trained inference: what was trained, and what serves.")
+    .description("Tenants' trained models for stage B: versions, training, and the version that serves.")
     .addCommand(
       new Command('train')
-        .description('Has a version trained now, and waits for what comes of it.')
+        .description('Trains a version now and waits for the outcome.')
         .requiredOption('--tenant <id>')
-        .option('--candidate', 'keep it as a candidate, also when it passes validation')
-        .option('--seed <number>', 'the same records and seed make the same version', readSeed, USUAL_SEED)
-        .option('--no-wait', 'only ask for it')
+        .option('--candidate', 'keep the version as a candidate even if it passes validation')
+        .option('--seed <number>', 'the same records and the same seed give the same version', readSeed, USUAL_SEED)
+        .option('--no-wait', 'request the training and return at once')
         .addOption(dataDirOption())
-        .option('--json', 'print it as JSON')
+        .option('--json', 'print the result as JSON')
         .action(runTrain),
     )
     .addCommand(
       new Command('list')
-        .description("Lists a tenant's versions, the newest first.")
+        .description("Lists a tenant's versions, newest first.")
         .requiredOption('--tenant <id>')
         .addOption(dataDirOption())
-        .option('--json', 'print them as JSON, one a line')
+        .option('--json', 'print one JSON object per line')
         .action(runList),
     )
     .addCommand(
       new Command('show')
-        .description("Shows a version's card, as JSON.")
+        .description("Prints a version's model card as JSON.")
         .argument('<version>')
         .addOption(dataDirOption())
         .action(runShow),
     )
-    .addCommand(decisionCommand('promote', 'Lets a version serve from now on, in the place of the one that does.'))
-    .addCommand(decisionCommand('recall', 'Takes a version out of service: the one that served before it serves.'))
+    .addCommand(decisionCommand('promote', 'Makes a version the serving one.'))
+    .addCommand(decisionCommand('recall', 'Takes a version out of service: the previous serving version serves again.'))
     .addCommand(decisionCommand('restore', 'Undoes a recall.'))
 
 const decisionCommand = (decision: Decision, description: string): Command =>
@@ -65,7 +65,8 @@ const decisionCommand = (decision: Decision, description: string): Command =>
 
 function readSeed(text: string): number {
   const seed = Number(text)
-  if (!/^\d+$/.test(text) || seed > 0xffff_ffff) throw new InvalidArgumentError('It must be a whole number of 32 bits.')
+  if (!/^\d+$/.test(text) || seed > 0xffff_ffff)
+    throw new InvalidArgumentError('It must be an unsigned 32-bit integer.')
   return seed
 }
 
@@ -108,18 +109,18 @@ async function runTrain(options: TrainOptions): Promise<void> {
       ? `${JSON.stringify({ outcome, model_id })}\n`
       : `${outcome.replaceAll('_', ' ')}${model_id === null ? '' : `  ${model_id}`}\n`,
   )
-  if (outcome === 'failed') throw new ConfigError("the training failed: the trainer's log says why")
+  if (outcome === 'failed') throw new ConfigError('training failed: see the log of the trainer')
 }
 
-/** Waits for a training to be done; one that was asked for later may take its place. */
+/** Waits for the end of a training. A later request may replace it. */
 async function outcomeOf(broker: Broker, tenantId: string, requestId: string): Promise<FinishedTraining> {
   for await (const entry of await (await broker.bucket(TRAININGS)).watch({ key: tenantId })) {
     if (entry.operation !== 'PUT') continue
     const { requested, last } = entry.json<StoredTraining>()
     if (last?.id === requestId) return last
-    if (requested?.id !== requestId) throw new ConfigError('somebody else has asked for another training since')
+    if (requested?.id !== requestId) throw new ConfigError('a later request replaced this training')
   }
-  throw new ConfigError('the connection to the broker ended')
+  throw new ConfigError('lost the connection to the broker')
 }
 
 async function runList(options: JsonOption & { readonly tenant: string }): Promise<void> {
@@ -160,19 +161,19 @@ async function runDecision(decision: Decision, id: string, options: InstanceOpti
   const versions = await versionsOf(broker, tenantId)
   const records = bucketRecords<StoredModel>(await broker.bucket(MODELS), async () => undefined)
   let before: StoredModel | undefined
-  let isGone = false
+  let isRemoved = false
   const after = await records.change(id, (version) => {
     before = version
     const outcome = decided(version, decision, versions, Date.now())
-    isGone = outcome.kind === 'gone'
+    isRemoved = outcome.kind === 'gone'
     return outcome.kind === 'decided' && outcome.version !== version ? outcome.version : undefined
   })
   if (before === undefined || after === undefined) throw unknownVersion(id)
-  if (isGone) throw new ConfigError('the version is too old to serve: only its card is kept')
+  if (isRemoved) throw new ConfigError('the version is too old to serve: only its model card is kept')
   await recordByCli(broker, ACTIONS[decision], id, { before: audited(before), after: audited(after) }, tenantId)
   const status = statusOf(after, chosenVersion(await versionsOf(broker, tenantId)))
   await broker.close()
-  process.stdout.write(`${id} is ${status === 'serving' ? 'the version that serves' : `a ${status} version`} now\n`)
+  process.stdout.write(`${id} is now ${status === 'serving' ? 'the serving version' : `a ${status} version`}\n`)
 }
 
 async function findVersion(broker: Broker, id: string): Promise<StoredModel> {
@@ -181,7 +182,7 @@ async function findVersion(broker: Broker, id: string): Promise<StoredModel> {
   return version
 }
 
-const unknownVersion = (id: string): ConfigError => new ConfigError(`there is no model version ${id}`)
+const unknownVersion = (id: string): ConfigError => new ConfigError(`model version ${id} does not exist`)
 
 async function versionsOf(broker: Broker, tenantId: string): Promise<StoredModel[]> {
   const versions: StoredModel[] = []

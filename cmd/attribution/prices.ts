@@ -20,28 +20,33 @@ interface ImportOptions extends InstanceOption {
 
 export const pricesCommand = (): Command =>
   new Command('prices')
-    .description('The price book.')
+    .description('The price books.')
     .addCommand(
       new Command('import')
         .description(
-          'Imports a price book. Calls from its first day on are priced by it that are attributed from now on; no record ' +
-            'that exists is priced again. Rows that look wrong are left out, or keep the price they had, and are listed.',
+          'Imports a price book. It prices the calls since its effective date that are attributed after the import; ' +
+            'existing records keep their price. Rows that look wrong are left out, or keep their previous price, and are listed.',
         )
-        .argument('<file>', 'JSON, of the form of internal/attribution/valuation/cost/prices.data.json')
+        .argument('<file>', 'JSON in the format of internal/attribution/valuation/cost/prices.data.json')
         .option(
           '--effective-from <time>',
-          'when it begins to count, RFC 3339 in UTC; the day that the book describes',
+          'when the book comes into force, RFC 3339 in UTC. Default: the as_of date of the book',
           readInstant,
         )
-        .option('--accept <row>', 'a row that was looked at, provider/model; may be repeated', collect, [])
-        .option('--dry-run', 'say what it would do, and do nothing')
+        .option(
+          '--accept <row>',
+          'accept this row (provider/model) although it looks wrong; may be repeated',
+          collect,
+          [],
+        )
+        .option('--dry-run', 'print the changes without importing the book')
         .addOption(dataDirOption())
-        .option('--json', 'print what was done as JSON')
+        .option('--json', 'print the result as JSON')
         .action(runImport),
     )
     .addCommand(
       new Command('list')
-        .description('Lists the imported price books, as JSON, one a line; the one that begins last goes first.')
+        .description('Lists the imported price books, one JSON object per line, latest effective date first.')
         .addOption(dataDirOption())
         .action(runList),
     )
@@ -50,7 +55,7 @@ const collect = (row: string, rows: readonly string[]): readonly string[] => [..
 
 function readInstant(text: string): string {
   const instant = parseInstant(text)
-  if (instant === undefined) throw new InvalidArgumentError('It must be like 2026-12-01T00:00:00Z.')
+  if (instant === undefined) throw new InvalidArgumentError('It must be a time such as 2026-12-01T00:00:00Z.')
   return formatInstant(instant)
 }
 
@@ -64,21 +69,21 @@ async function runImport(path: string, options: ImportOptions): Promise<void> {
     const before = newest === undefined ? loadPriceBookFile() : await readBook(files, newest)
     const review = reviewBook(parsed, before, new Set(options.accept))
     const effectiveFrom = options.effectiveFrom ?? `${parsed.as_of}T00:00:00.000Z`
-    if (options.dryRun === true) return tell({ book: null, review, effectiveFrom }, options)
+    if (options.dryRun === true) return print({ book: null, review, effectiveFrom }, options)
 
     const { book, wasThere } = await importBook(bucket, files, review.file, { effectiveFrom, nowMs: Date.now() })
     if (!wasThere) await audit(broker, book.id, review, effectiveFrom)
-    tell({ book: book.id, review, effectiveFrom }, options)
+    print({ book: book.id, review, effectiveFrom }, options)
   } finally {
     await broker.close()
   }
 }
 
 async function readFileAsBook(path: string) {
-  if ((await stat(path)).size > BOOK_BYTES_MAX) throw new ConfigError(`${path} is larger than any price book`)
+  if ((await stat(path)).size > BOOK_BYTES_MAX) throw new ConfigError(`${path} is too large for a price book`)
   const parsed = parseBook(await readFile(path, 'utf8'))
   if (parsed.kind === 'book') return parsed.file
-  throw new ConfigError(`${path} is no price book:\n  ${parsed.problems.join('\n  ')}`)
+  throw new ConfigError(`${path} is not a price book:\n  ${parsed.problems.join('\n  ')}`)
 }
 
 const audit = (broker: Broker, id: string, review: BookReview, effectiveFrom: string): Promise<void> => {
@@ -96,28 +101,28 @@ const audit = (broker: Broker, id: string, review: BookReview, effectiveFrom: st
   return recordByCli(broker, 'price_book.import', id, { after })
 }
 
-interface Told {
-  /** Null of a dry run. */
+interface ImportResult {
+  /** Null for a dry run. */
   readonly book: string | null
   readonly review: BookReview
   readonly effectiveFrom: string
 }
 
-function tell({ book, review, effectiveFrom }: Told, { json }: ImportOptions): void {
+function print({ book, review, effectiveFrom }: ImportResult, { json }: ImportOptions): void {
   const { file, added, changed, removed, quarantined, held } = review
-  const told = { book, as_of: file.as_of, effective_from: effectiveFrom, rows: file.models.length }
-  const say = (text: string): void => void process.stdout.write(`${text}\n`)
-  if (json === true) return say(JSON.stringify({ ...told, added, changed, removed, quarantined, held }))
-  say(`${book ?? '(not imported)'}: ${told.rows} rows as of ${told.as_of}, in force from ${effectiveFrom}`)
-  say(`${added} added, ${changed} changed, ${removed} removed`)
-  list('left out, calls of them are unpriced', quarantined, say)
-  list('held: they keep the price they had; take them with --accept', held, say)
+  const summary = { book, as_of: file.as_of, effective_from: effectiveFrom, rows: file.models.length }
+  const write = (text: string): void => void process.stdout.write(`${text}\n`)
+  if (json === true) return write(JSON.stringify({ ...summary, added, changed, removed, quarantined, held }))
+  write(`${book ?? '(not imported)'}: ${summary.rows} rows as of ${summary.as_of}, in force from ${effectiveFrom}`)
+  write(`${added} added, ${changed} changed, ${removed} removed`)
+  list('rows left out, their calls are unpriced', quarantined, write)
+  list('rows held back, they keep their previous price; accept them with --accept', held, write)
 }
 
-function list(what: string, rows: readonly DoubtfulRow[], say: (text: string) => void): void {
+function list(what: string, rows: readonly DoubtfulRow[], write: (text: string) => void): void {
   if (rows.length === 0) return
-  say(`${rows.length} ${what}:`)
-  for (const { name, doubts } of rows) say(`  ${name}  ${doubts.join(', ')}`)
+  write(`${rows.length} ${what}:`)
+  for (const { name, doubts } of rows) write(`  ${name}  ${doubts.join(', ')}`)
 }
 
 async function runList(options: InstanceOption): Promise<void> {

@@ -37,37 +37,39 @@ const LIST_MAX = 1_000
 
 export const quarantineCommand = (): Command =>
   new Command('quarantine')
-    .description('What could not be handled: messages of the logs, and single events, kept until they are replayed.')
+    .description(
+      'The quarantine: messages and single events that could not be processed, kept until they are replayed.',
+    )
     .addCommand(
       new Command('list')
-        .description('Lists what is in quarantine, the oldest first.')
-        .option('--from <sequence>', 'begins at this one', readSequence, 1)
-        .option('--limit <number>', `how many at most, up to ${LIST_MAX}`, readLimit, 50)
+        .description('Lists the quarantined messages, oldest first.')
+        .option('--from <sequence>', 'start at this sequence', readSequence, 1)
+        .option('--limit <number>', `messages to list, ${LIST_MAX} at most`, readLimit, 50)
         .addOption(dataDirOption())
-        .option('--json', 'print them as JSON, one a line')
+        .option('--json', 'print one JSON object per line')
         .action(runList),
     )
     .addCommand(
       new Command('show')
         .description(
-          'Shows one, as JSON: where it came from, why it is here, and the events in it as far as they can be read. ' +
-            'Identities are shown as records keep them, by a hash.',
+          'Prints a quarantined message as JSON: its log, the reason, and the events in it as far as they are readable. ' +
+            'Identities are shown as hashes, as in records.',
         )
-        .argument('<sequence>', 'as `list` says', readSequence)
+        .argument('<sequence>', 'sequence of the message in `list`', readSequence)
         .addOption(dataDirOption())
         .action(runShow),
     )
     .addCommand(
       new Command('replay')
         .description(
-          'Puts messages back into the logs that they came from, and takes them out of quarantine: for when a release ' +
-            'handles them. One that cannot be handled again comes back as another. Run it again when it was broken off.',
+          'Moves messages back from quarantine to their logs, for a release that can process them. A message that fails ' +
+            'again returns to quarantine under a new sequence. If the command is interrupted, run it again.',
         )
-        .argument('[sequence]', 'as `list` says', readSequence)
-        .option('--all', 'all that are there now, the oldest first')
-        .option('--log <subject>', 'where to put it, whatever is known of that, such as invocations.a.0')
+        .argument('[sequence]', 'sequence of the message in `list`', readSequence)
+        .option('--all', 'all messages that are in quarantine now, oldest first')
+        .option('--log <subject>', 'subject to publish it to, such as invocations.a.0, instead of the recorded one')
         .addOption(dataDirOption())
-        .option('--json', 'print what was done as JSON')
+        .option('--json', 'print the result as JSON')
         .action(runReplay),
     )
 
@@ -78,7 +80,7 @@ function readSequence(text: string): number {
 
 function readLimit(text: string): number {
   const limit = readSequence(text)
-  if (limit > LIST_MAX) throw new InvalidArgumentError(`It must be ${LIST_MAX} at most.`)
+  if (limit > LIST_MAX) throw new InvalidArgumentError(`It must be at most ${LIST_MAX}.`)
   return limit
 }
 
@@ -89,7 +91,7 @@ async function runList({ from, limit, ...options }: ListOptions): Promise<void> 
     let listed = 0
     for await (const message of quarantinedFrom(broker.manager, from)) {
       if (listed++ === limit) {
-        process.stderr.write(`there are more: --from ${message.sequence}\n`)
+        process.stderr.write(`more messages: --from ${message.sequence}\n`)
         break
       }
       const shown = shownOf(message)
@@ -117,7 +119,7 @@ async function runShow(sequence: number, options: InstanceOption): Promise<void>
 
 async function runReplay(sequence: number | undefined, options: ReplayOptions): Promise<void> {
   if ((sequence === undefined) === (options.all === undefined)) {
-    throw new ConfigError('say which: a sequence, or --all')
+    throw new ConfigError('name a sequence, or use --all')
   }
   if (options.all === true && options.log !== undefined) throw new ConfigError('--log is for one message')
   const broker = await connectInstanceBroker(readInstanceConfig(options))
@@ -127,7 +129,7 @@ async function runReplay(sequence: number | undefined, options: ReplayOptions): 
   const done = { replayed: 0, left: 0 }
   try {
     if (sequence === undefined) {
-      // Those that come back meanwhile are behind it.
+      // Messages that fail again come after it.
       const { lastSequence } = await quarantineState(broker.manager)
       for await (const message of quarantinedFrom(broker.manager, 1)) {
         if (message.sequence > lastSequence) break
@@ -158,19 +160,19 @@ async function replay(
     return
   }
   done.left++
-  process.stderr.write(`${message.sequence} stays: ${WHY[kind]}\n`)
+  process.stderr.write(`${message.sequence} was not replayed: ${WHY[kind]}\n`)
 }
 
 const WHY = {
-  unknown_log: 'nothing tells any more which log it came from; --log says it',
+  unknown_log: 'its log is not recorded; name it with --log',
   doubtful:
-    'an earlier replay was broken off so long ago that the log no longer tells whether it arrived; where its events have ' +
-    'no records, --log replays it again',
+    'an earlier replay was interrupted too long ago to tell whether the message arrived; if its events have no records, ' +
+    'replay it again with --log',
 } as const
 
 async function find(sequence: number, { manager }: Parameters<typeof recordByCli>[0]): Promise<Quarantined> {
   const message = await findQuarantinedMessage(manager, sequence)
-  if (message === undefined) throw new ConfigError(`there is no message ${sequence} in quarantine`)
+  if (message === undefined) throw new ConfigError(`message ${sequence} is not in quarantine`)
   return message
 }
 
@@ -178,7 +180,7 @@ function checkedLog({ reader }: Quarantined, log: string | undefined): string | 
   if (log === undefined) return undefined
   const { subjects = '' } = logOfQuarantined(reader) ?? {}
   if (subjects !== '' && log.startsWith(subjects) && /^\w+$/.test(log.slice(subjects.length))) return log
-  throw new ConfigError(`--log must be one that ${reader} reads: ${subjects}<name>`)
+  throw new ConfigError(`--log must be a subject that ${reader} reads: ${subjects}<name>`)
 }
 
 const shownOf = (message: Quarantined) => ({

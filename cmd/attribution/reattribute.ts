@@ -40,31 +40,32 @@ interface ReattributeOptions extends InstanceOption {
   readonly json?: true
 }
 
-const LOOK_EVERY_MS = 200
-/** A job that has not moved for so long may have lost its next message with the process that was to send it. */
+const POLL_EVERY_MS = 200
+/** After this time without progress the job's next message may have been lost with the process that was to publish it. */
 const STALLED_MS = 10_000
 
 export const reattributeCommand = (): Command =>
   new Command('reattribute')
     .description(
-      'Attributes records of a window again, by the directory, the pools and the models of now: where somebody else is ' +
-        'found, the record gets a new version. Prices, energy and carbon stay, unless --fill-unpriced or --reprice-book ' +
-        'asks for them and nothing else; what people have overridden or disputed stays. The job goes on in the service when this command ends, and behind where it was when the service does.',
+      'Re-attributes the records of a time window with the current directory, pools and models. A record with another ' +
+        'result gets a new version. Cost, energy and carbon are unchanged; with --fill-unpriced or --reprice-book only ' +
+        'they change. Overridden and disputed records are unchanged. The job runs in the service: it continues when this ' +
+        'command ends, and after a restart of the service.',
     )
-    .option('--tenant <id>', 'whose records')
-    .option('--from <time>', 'of the first events: a date, or RFC 3339 in UTC', readTime)
-    .option('--to <time>', 'before this time', readTime)
-    .option('--stage-b <model>', 'id of the model that answers in stage B, whichever serves now')
+    .option('--tenant <id>', 'tenant of the records')
+    .option('--from <time>', 'start of the window, inclusive: a date, or RFC 3339 in UTC', readTime)
+    .option('--to <time>', 'end of the window, exclusive', readTime)
+    .option('--stage-b <model>', 'model version for stage B, instead of the serving one')
     .option(
       '--fill-unpriced',
-      'values records without a cost, energy or carbon, by the books, prices and tables of now; what has a value keeps it',
+      'adds missing cost, energy and carbon from the current price books and tables; existing values are unchanged',
     )
-    .option('--reprice-book <id>', 'prices records anew whose cost is by this version of the price book')
-    .option('--dry-run', 'counts what either of the two would change, and changes nothing')
-    .option('--job <id>', 'follows a job that is under way, or has stalled, in place of beginning one')
-    .option('--cancel', 'ends the job: versions that it has made stay')
+    .option('--reprice-book <id>', 're-prices records whose cost comes from this version of the price book')
+    .option('--dry-run', 'with one of these two: counts the changes without making them')
+    .option('--job <id>', 'follows an existing job, and resumes it if it has stalled, instead of starting one')
+    .option('--cancel', 'cancels the job; versions that it has created stay')
     .addOption(dataDirOption())
-    .option('--json', 'print what came of it as JSON')
+    .option('--json', 'print the result as JSON')
     .action(run)
 
 function readTime(text: string): number {
@@ -88,7 +89,7 @@ async function run(options: ReattributeOptions): Promise<void> {
             await signingKey(await broker.bucket(SIGNING_KEYS), readMasterKeys(config), 'ids'),
           )
         : await jobs.read(options.job)
-    if (job === undefined) throw new ConfigError(`there is no job ${options.job}`)
+    if (job === undefined) throw new ConfigError(`job ${options.job} does not exist`)
     if (options.cancel === true) {
       await jobs.change(job.id, (now) => (now.status === 'running' ? { ...now, status: 'cancelled' } : undefined))
     }
@@ -109,27 +110,27 @@ async function begin(
 ): Promise<ReattributionJob> {
   const { tenant, from, to, stageB, dryRun } = options
   if (tenant === undefined || from === undefined || to === undefined || from >= to) {
-    throw new ConfigError('say --tenant, --from and --to, or --job; from must be before to')
+    throw new ConfigError('--tenant, --from and --to are required, or --job; --from must be before --to')
   }
   const valued = valuedBy(options)
   if (dryRun === true && valued === undefined) {
-    throw new ConfigError('--dry-run goes with --fill-unpriced or --reprice-book')
+    throw new ConfigError('--dry-run requires --fill-unpriced or --reprice-book')
   }
   if (valued !== undefined && valued !== 'unpriced') await checkBook(valued.book, broker)
   const known = await (await broker.bucket(TENANTS)).get(tenant)
-  if (known?.operation !== 'PUT') throw new ConfigError(`there is no tenant ${tenant}`)
+  if (known?.operation !== 'PUT') throw new ConfigError(`tenant ${tenant} does not exist`)
   if (stageB !== undefined) {
     if (!settingsOf(known.json<Tenant>()).stage_b_enabled) {
-      throw new ConfigError('the tenant has switched inference off')
+      throw new ConfigError('inference (stage B) is disabled for the tenant')
     }
     const entry = await (await broker.bucket(MODELS)).get(stageB)
     const model = entry?.operation === 'PUT' ? entry.json<StoredModel>() : undefined
-    // A model never answers for another tenant than the one it has learned from.
+    // A model never serves another tenant than the one it was trained for.
     if (model?.tenant_id !== tenant) throw new ConfigError(`the tenant has no model ${stageB}`)
     if (model.recalled_at !== null) throw new ConfigError(`the model ${stageB} was recalled`)
   }
   const id = randomId('rea', deriveTenantIds(idsKey, tenant))
-  const asked = {
+  const request = {
     id,
     tenant_id: tenant,
     from_ms: from,
@@ -139,7 +140,7 @@ async function begin(
     ...(dryRun && { dry_run: dryRun }),
     actor: 'cli',
   }
-  const job = await jobs.createOnce(id, newJob(asked, Date.now()))
+  const job = await jobs.createOnce(id, newJob(request, Date.now()))
   await recordByCli(broker, 'attribution.reattribute', id, { after: shown(job) }, tenant)
   await slicePublisher(createPublisher(broker.connection).publish)(tenant, { jobId: id, slice: 0 })
   return job
@@ -147,17 +148,17 @@ async function begin(
 
 function valuedBy({ fillUnpriced, repriceBook, stageB }: ReattributeOptions): Valued | undefined {
   if ([fillUnpriced, repriceBook, stageB].filter((option) => option !== undefined).length > 1) {
-    throw new ConfigError('say one of --stage-b, --fill-unpriced and --reprice-book')
+    throw new ConfigError('--stage-b, --fill-unpriced and --reprice-book exclude each other')
   }
   if (fillUnpriced === true) return 'unpriced'
   return repriceBook === undefined ? undefined : { book: repriceBook }
 }
 
-/** One that the product comes or came with is named by the day that it describes. */
+/** A built-in price book has its date as its id. */
 async function checkBook(id: string, broker: Broker): Promise<void> {
   if (/^\d{4}-\d\d-\d\d$/.test(id)) return
   const books = await importedBooks(await broker.bucket(PRICE_BOOKS))
-  if (!books.some((book) => book.id === id)) throw new ConfigError(`there is no price book ${id}`)
+  if (!books.some((book) => book.id === id)) throw new ConfigError(`price book ${id} does not exist`)
 }
 
 async function follow(
@@ -187,7 +188,7 @@ async function follow(
         movedAt = performance.now()
       }
       last = now
-      await sleep(LOOK_EVERY_MS)
+      await sleep(POLL_EVERY_MS)
     }
   } finally {
     bar.stop()
@@ -218,12 +219,12 @@ const asText = (job: ReattributionJob): string =>
   job.tally === undefined ? attributedText(job) : valuedText(job, job.tally)
 
 const attributedText = ({ id, status, seen, changed, unnamed }: ReattributionJob): string =>
-  `  ${id} ${status}: ${seen} records, ${changed} attributed anew` +
-  `${unnamed === 0 ? '' : `, ${unnamed} left as they are, since the name of their identity is not kept`}\n`
+  `  ${id} ${status}: ${seen} records, ${changed} re-attributed` +
+  `${unnamed === 0 ? '' : `, ${unnamed} unchanged, because the name of their identity is not stored`}\n`
 
 const valuedText = ({ id, status, seen, changed, dry_run }: ReattributionJob, tally: Tally): string =>
-  `  ${id} ${status}: ${seen} records, ${changed} ${dry_run === true ? 'would be ' : ''}valued anew\n` +
-  `    cost of ${tally.cost_records}, by ${tally.cost_usd} USD in all\n` +
-  `    energy of ${tally.energy_records}, by ${tally.energy_wh} Wh\n` +
-  `    carbon of ${tally.carbon_records}, by ${tally.carbon_gco2e} gCO2e\n` +
-  `    ${tally.left} left as they are, in part or whole: what is known now has no other value for them\n`
+  `  ${id} ${status}: ${seen} records, ${changed} ${dry_run === true ? 'would be ' : ''}re-valued\n` +
+  `    cost of ${tally.cost_records} records, total change: ${tally.cost_usd} USD\n` +
+  `    energy of ${tally.energy_records} records, total change: ${tally.energy_wh} Wh\n` +
+  `    carbon of ${tally.carbon_records} records, total change: ${tally.carbon_gco2e} gCO2e\n` +
+  `    ${tally.left} records unchanged, at least in part: there is no new value for them\n`

@@ -22,12 +22,12 @@ const DAYS_MAX = 90
 export const sandboxDataCommand = (): Command =>
   new Command('sandbox-data')
     .description(
-      'Fills a running sandbox with synthetic data: a company that does not exist, its services and people, and their ' +
-        'calls of the last days. The same seed is the same data; a second run adds only the days that have come since.',
+      'Fills a running sandbox with synthetic data: a fictional company, its services and people, and their calls of the ' +
+        'last days. The same seed gives the same data; a second run adds only the days since the first.',
     )
     .option('--data-dir <folder>', 'data folder of the sandbox', '.data')
-    .option('--seed <number>', 'which company', wholeNumber(0, 2 ** 31 - 1), 1)
-    .option('--days <count>', 'how far back, today included', wholeNumber(1, DAYS_MAX), 7)
+    .option('--seed <number>', 'seed of the company', wholeNumber(0, 2 ** 31 - 1), 1)
+    .option('--days <count>', 'number of days, including today', wholeNumber(1, DAYS_MAX), 7)
     .option('--json', 'print the summary as JSON')
     .action(run)
 
@@ -44,7 +44,7 @@ function wholeNumber(min: number, max: number): (text: string) => number {
 async function run({ dataDir, seed, days, json }: SandboxDataOptions): Promise<void> {
   const { base_url: baseUrl, api_key: apiKey } = readCredentials(join(dataDir, 'credentials.json'))
   if (!apiKey.startsWith('ak_test_')) {
-    throw new ConfigError(`${dataDir} is no sandbox: synthetic data does not go among real records`)
+    throw new ConfigError(`${dataDir} is not a sandbox: synthetic data cannot be added to real records`)
   }
   const nowMs = Date.now()
   const expected = [...sandboxEvents(sandboxCompany(seed), seed, days, nowMs)].length
@@ -74,4 +74,4 @@ function readCredentials(file: string): Pick<Credentials, 'base_url' | 'api_key'
 
 const asText = ({ services, identities, events, duplicates }: LoadedSandbox, seed: number): string =>
   `  sandbox data of seed ${seed}: ${services} services, ${identities} identities, ${events} calls` +
-  `${duplicates === 0 ? '' : ` (${duplicates} were there already)`}\n`
+  `${duplicates === 0 ? '' : ` (${duplicates} already existed)`}\n`

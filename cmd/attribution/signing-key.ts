@@ -11,10 +11,10 @@ export const signingKeyCommand = (): Command =>
   new Command('signing-key').description('The key that signs access tokens.').addCommand(
     new Command('rotate')
       .description(
-        'Lets the next published key sign from now on, on every gateway. Tokens of the key before stay good until ' +
-          'they expire. Gateways do this by themselves every 30 days.',
+        'Makes the next published key the signing key of every gateway. Tokens of the old key stay valid until they ' +
+          'expire. Gateways rotate the key themselves every 30 days.',
       )
-      .option('--emergency', 'the key was stolen: every token that it has signed is refused at once')
+      .option('--emergency', 'for a stolen key: every token that it signed is rejected at once')
       .addOption(dataDirOption())
       .action(runRotate),
   )
@@ -34,14 +34,14 @@ async function runRotate(options: InstanceOption & { readonly emergency?: true }
         after: { key: rotation.kid, how },
       })
       await broker.close()
-      process.stdout.write(`the key ${rotation.kid} signs from now on, in the place of ${before}\n`)
+      process.stdout.write(`key ${rotation.kid} is now the signing key; it replaces ${before}\n`)
       return
     case 'too_soon':
       throw new ConfigError(
-        `the next key was published a moment ago, and not everyone knows it: wait until ` +
+        `the next key was published too recently for every client to know it: wait until ` +
           `${new Date(rotation.againAtMs).toISOString()}, or use --emergency`,
       )
     case 'lost_race':
-      throw new ConfigError('somebody else has rotated the key in the same moment')
+      throw new ConfigError('another process rotated the key at the same time')
   }
 }

@@ -23,23 +23,27 @@ export const tenantCommand = (): Command =>
     .description('The tenants of the instance.')
     .addCommand(
       new Command('create')
-        .description('Makes a tenant and its first API key, which has all scopes and is printed this once.')
-        .requiredOption('--name <text>', 'what it is called', readName)
-        .option('--settings <json>', 'settings other than the usual, as PATCH /api/v1/settings takes them', readPatch)
+        .description('Creates a tenant and its first API key. The key has all scopes and is shown only once.')
+        .requiredOption('--name <text>', 'name of the tenant', readName)
+        .option(
+          '--settings <json>',
+          'settings that differ from the defaults, as in the body of PATCH /api/v1/settings',
+          readPatch,
+        )
         .addOption(dataDirOption())
-        .option('--json', 'print it as JSON')
+        .option('--json', 'print the result as JSON')
         .action(runCreate),
     )
     .addCommand(
       new Command('list')
-        .description('Lists the tenants, the oldest first.')
+        .description('Lists the tenants, oldest first.')
         .addOption(dataDirOption())
-        .option('--json', 'print them as JSON, one a line')
+        .option('--json', 'print one JSON object per line')
         .action(runList),
     )
     .addCommand(
       new Command('show')
-        .description('Shows a tenant and its settings, as JSON.')
+        .description('Prints a tenant and its settings as JSON.')
         .argument('<id>')
         .addOption(dataDirOption())
         .action(runShow),
@@ -47,10 +51,10 @@ export const tenantCommand = (): Command =>
     .addCommand(
       new Command('update')
         .description(
-          'Changes settings of a tenant. The rate limits are then the most that it can set itself, above or below the usual.',
+          'Changes settings of a tenant. Rate limits that are set here become the highest that the tenant itself can set.',
         )
         .argument('<id>')
-        .requiredOption('--settings <json>', 'as PATCH /api/v1/settings takes them', readPatch)
+        .requiredOption('--settings <json>', 'settings to change, as in the body of PATCH /api/v1/settings', readPatch)
         .addOption(dataDirOption())
         .action(runUpdate),
     )
@@ -76,22 +80,22 @@ async function runCreate(
   const config = readInstanceConfig(options)
   const masterKeys = readMasterKeys(config)
   const broker = await connectInstanceBroker(config)
-  const usual: Tenant = {
+  const defaults: Tenant = {
     id: formatId('tnt', randomBytes(16)),
     name: options.name,
     created_at: new Date().toISOString(),
     settings: DEFAULT_SETTINGS,
   }
-  const tenant = patchedByOperator(usual, options.settings ?? {})
+  const tenant = patchedByOperator(defaults, options.settings ?? {})
   await (await broker.bucket(TENANTS)).create(tenant.id, JSON.stringify(tenant))
-  const changes = { after: { name: tenant.name, ...changesBetween(usual, tenant)?.after } }
+  const changes = { after: { name: tenant.name, ...changesBetween(defaults, tenant)?.after } }
   await recordByCli(broker, 'tenant.create', tenant.id, changes, tenant.id)
   const key = await issueKey(broker, masterKeys, config.mode, tenant, { name: 'First key', scopes: SCOPES })
   await broker.close()
   process.stdout.write(
     options.json === true
       ? `${JSON.stringify({ tenant_id: tenant.id, name: tenant.name, api_key: key.secret, expires_at: key.expiresAt })}\n`
-      : `tenant   ${tenant.id}\napi key  ${key.secret}\n(the key has all scopes, is shown this once, and expires ${key.expiresAt})\n`,
+      : `tenant   ${tenant.id}\napi key  ${key.secret}\n(the key has all scopes, is shown only once, and expires ${key.expiresAt})\n`,
   )
 }
 
@@ -133,11 +137,11 @@ async function runUpdate(id: string, options: InstanceOption & { readonly settin
   process.stdout.write(`${JSON.stringify({ ...after, settings: settingsOf(after) }, null, 2)}\n`)
 }
 
-/** @throws ConfigError when there is none */
+/** @throws ConfigError when the tenant does not exist */
 export async function findTenant(broker: Broker, id: string): Promise<Tenant> {
   const entry = await (await broker.bucket(TENANTS)).get(id)
   if (entry?.operation !== 'PUT') throw unknownTenant(id)
   return entry.json<Tenant>()
 }
 
-const unknownTenant = (id: string): ConfigError => new ConfigError(`there is no tenant ${id}`)
+const unknownTenant = (id: string): ConfigError => new ConfigError(`tenant ${id} does not exist`)

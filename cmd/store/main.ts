@@ -1,42 +1,25 @@
 /**
  * The embedded ClickHouse engine for one machine, behind ClickHouse's own HTTP interface on loopback.
  *
- * `node dist/cmd/store/main.js --data-dir DIR --store-port N`, password in ATTRIBUTION_STORE_PASSWORD. Its files lie
- * in `DIR/store`. Prints one line on stdout when it answers; stops on SIGTERM, SIGINT, and when its stdin is a pipe
- * that ends, which is how it follows a parent that was killed. Exit code 1 and one line on stderr when it cannot run.
+ * `node dist/cmd/store/main.js --data-dir DIR --store-port N`, password in ATTRIBUTION_STORE_PASSWORD. Its files are in
+ * `DIR/store`. Prints one line on stdout when it answers. Stops on SIGTERM, on SIGINT, and when its stdin is a pipe that
+ * closes, as it does when the parent is killed. Exits with code 1 and one line on stderr when it cannot run.
  */
 import { fstatSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import { ConfigError, readConfig } from '../../internal/config/settings.js'
+import { ConfigError } from '../../internal/config/settings.js'
 import { EngineStartError, LISTEN_HOST, startEngine } from '../../internal/store/engine/engine.js'
 import { AUDIT_LOG } from '../../internal/store/tables/audit-log.js'
+import { readStoreConfig } from './store-config.js'
 
-function readStoreConfig() {
-  // ATTRIBUTION_HOST is where the gateway listens. The store would take it for its own, and listens on loopback only.
-  const { ATTRIBUTION_HOST: _, ...env } = process.env
-  const wanted = [
-    'host',
-    'dataDir',
-    'storePort',
-    'storeUser',
-    'storePassword',
-    'storeDatabase',
-    'storeMemoryBytesMax',
-  ] as const
-  const config = readConfig(wanted, process.argv.slice(2), env)
-  if (config.host !== LISTEN_HOST) throw new ConfigError(`--host must be ${LISTEN_HOST}: the store serves one machine`)
-  if (config.storePassword === '') throw new ConfigError('ATTRIBUTION_STORE_PASSWORD must be set')
-  return config
-}
-
-/** Resolves when it is time to stop. */
-function stopAsked(): Promise<void> {
+/** Resolves when the process is asked to stop. */
+function stopRequested(): Promise<void> {
   return new Promise((resolve) => {
     process.once('SIGTERM', () => resolve())
     process.once('SIGINT', () => resolve())
     const stdin = fstatSync(0)
     if (stdin.isFIFO() || stdin.isSocket()) {
-      // An error of the pipe, too, means that nobody is at its other end.
+      // An error of the pipe also means that the parent has exited.
       process.stdin.on('error', () => resolve())
       process.stdin.resume().once('close', () => resolve())
     }
@@ -44,14 +27,14 @@ function stopAsked(): Promise<void> {
 }
 
 /**
- * Ends the process with one line. Where the engine may be running that is by a kill, which its data survives: an exit
- * would wait for the engine's threads, for ever.
+ * Ends the process with one line. If the engine may be running, by SIGKILL, which its data survives: an exit would wait
+ * forever for the engine's threads.
  */
 function fail(error: unknown): void {
   const isExpected = error instanceof ConfigError || error instanceof EngineStartError
   const reason = error instanceof Error && !isExpected ? error.stack : (error as Error).message
   try {
-    // At once, for there is no time for a stream. Whoever read our errors may be gone.
+    // Synchronously: the process ends before a stream is flushed. The reader of stderr may have exited.
     writeSync(process.stderr.fd, `store: ${reason}\n`)
   } finally {
     if (!isExpected) process.kill(process.pid, 'SIGKILL')
@@ -59,13 +42,13 @@ function fail(error: unknown): void {
   }
 }
 
-// Node's own answer to what nobody caught is an exit.
+// Node would exit on an uncaught exception, which waits for the engine's threads.
 process.on('uncaughtException', fail)
 
 try {
-  const asked = stopAsked()
-  const config = readStoreConfig()
-  // The engine takes its time zone from here; columns and texts without one are meant in UTC.
+  const requested = stopRequested()
+  const config = readStoreConfig(process.argv.slice(2), process.env)
+  // The engine reads its time zone from TZ; columns and texts without a time zone are in UTC.
   Object.assign(process.env, { TZ: 'UTC' })
   const engine = await startEngine({
     folder: join(config.dataDir, 'store'),
@@ -76,8 +59,8 @@ try {
   })
   console.log(`store ready on ${LISTEN_HOST}:${config.storePort}`)
 
-  const stopped = await Promise.race([asked.then(() => true), engine.ended.then(() => false)])
-  if (!stopped) throw new Error('the engine ended unasked')
+  const stopped = await Promise.race([requested.then(() => true), engine.ended.then(() => false)])
+  if (!stopped) throw new Error('the engine stopped unexpectedly')
   await engine.stop()
   process.exit(0)
 } catch (error) {

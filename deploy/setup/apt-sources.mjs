@@ -10,7 +10,7 @@ import { join } from 'node:path'
  */
 
 /**
- * @param {string} text of a `.sources` file: stanzas parted by empty lines
+ * @param {string} text of a `.sources` file: stanzas separated by empty lines
  * @returns {AptSource[]} one for each address of packages that is not switched off
  */
 export function parseStanzas(text) {

@@ -1,4 +1,4 @@
-/** dist/: what the sources compile to, the files they read, and nothing of sources that are gone. */
+/** dist/: the compiled sources, the bundles of the roles, the data files, and no outputs of deleted sources. */
 import { createHash } from 'node:crypto'
 import {
   copyFileSync,
@@ -11,6 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { bundledOutputs, ensureBundles } from './bundle.mjs'
 import { collect } from './commands.mjs'
 import { SetUpError, step } from './steps.mjs'
 
@@ -18,7 +19,7 @@ import { SetUpError, step } from './steps.mjs'
 const SOURCE_FOLDERS = ['cmd', 'internal', 'streams', 'bench', 'test']
 
 /**
- * What dist/ must hold for a source; undefined for what stays out of it.
+ * The file in dist/ for a source; undefined for sources without one.
  *
  * @param {string} source relative to the project
  * @returns {string | undefined} relative to dist/
@@ -34,7 +35,7 @@ export async function ensureBuild(root) {
   const dist = join(root, 'dist')
   const sources = SOURCE_FOLDERS.flatMap((folder) => filesUnder(root, folder))
   const outputs = new Map(sources.flatMap((source) => pairOf(source)))
-  removeStale(dist, new Set(outputs.keys()))
+  removeStale(dist, new Set([...outputs.keys(), ...bundledOutputs(root)]))
 
   const stamp = join(dist, '.built')
   const wanted = fingerprint(root, ['tsconfig.json', 'package-lock.json', ...outputs.values()])
@@ -42,7 +43,7 @@ export async function ensureBuild(root) {
   if (isComplete && existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return
 
   await step('building', async () => {
-    // The compiler trusts its record, and would not write again what somebody has deleted.
+    // The compiler trusts its record and would not write a deleted output again.
     if (!isComplete) rmSync(join(dist, '.tsbuildinfo'), { force: true })
     rmSync(stamp, { force: true })
     const { code, output } = await collect(process.execPath, [compiler(root), '-p', root], { cwd: root })
@@ -52,6 +53,7 @@ export async function ensureBuild(root) {
       mkdirSync(dirname(join(dist, target)), { recursive: true })
       copyFileSync(join(root, source), join(dist, target))
     }
+    await ensureBundles(root, sources)
     writeFileSync(stamp, wanted)
   })
 }

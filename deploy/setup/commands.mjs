@@ -3,12 +3,12 @@ import { spawn } from 'node:child_process'
 
 /**
  * @typedef {object} Outcome
- * @property {number} code 127 when the program is not there
- * @property {string} output what it wrote to stdout and stderr
+ * @property {number} code 127 when the program does not exist
+ * @property {string} output of stdout and stderr
  */
 
 /**
- * Runs a program to its end and collects what it says. Never rejects.
+ * Runs a program to its end and collects its output. Never rejects.
  *
  * @param {string} command
  * @param {readonly string[]} args
@@ -37,7 +37,7 @@ export function collect(command, args, options = {}) {
 }
 
 /**
- * Runs a program in the foreground: it has this process's streams and gets its signals.
+ * Runs a program in the foreground, with the streams and signals of this process.
  *
  * @param {string} command
  * @param {readonly string[]} args
@@ -57,7 +57,7 @@ export function foreground(command, args, options = {}) {
 }
 
 /**
- * Hands SIGINT and SIGTERM on, so that nothing of ours outlives a set-up that was told to end.
+ * Forwards SIGINT and SIGTERM, so that no child outlives an interrupted set-up.
  *
  * @param {import('node:child_process').ChildProcess} child
  * @returns {() => void} stops doing so

@@ -1,15 +1,15 @@
-/** The npm packages: there are exactly those of package-lock.json, or they are installed. */
-import { accessSync, constants, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
+/** Installs the npm packages unless exactly those of package-lock.json are installed. */
+import { accessSync, constants, existsSync, lstatSync, mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { collect } from './commands.mjs'
 import { SetUpError, step } from './steps.mjs'
 
 /**
- * npm notes in `node_modules/.package-lock.json` what it has installed, and does so last: the note is the stamp, and
- * it also holds after somebody's own `npm install`.
+ * npm writes `node_modules/.package-lock.json`, its record of installed packages, last. The record also holds after a
+ * manual `npm install`.
  *
  * @param {string} lockText package-lock.json
- * @param {string} noteText npm's note
+ * @param {string} noteText npm's record
  * @returns {boolean}
  */
 export function isInstalled(lockText, noteText) {
@@ -19,7 +19,7 @@ export function isInstalled(lockText, noteText) {
   for (const [path, wanted] of Object.entries(locked)) {
     if (path === '') continue
     const there = installed[path]
-    // Optional packages of other platforms are in the lock and never in the note.
+    // Optional packages of other platforms are in the lock and never in the record.
     if (there === undefined ? !wanted.optional : !isSame(there, wanted)) return false
   }
   // Nor is every optional package in the lock: see `isPartial`.
@@ -27,8 +27,8 @@ export function isInstalled(lockText, noteText) {
 }
 
 /**
- * Whether the lock lacks packages that other packages want for some platform. A registry mirror that has them for one
- * platform only makes such a lock; everything else in it counts, but `npm ci` refuses it as a whole.
+ * Whether the lock lacks packages that other packages need on some platforms. A registry mirror with the packages of one
+ * platform leads to such a lock. Its versions and hashes are valid, but `npm ci` rejects it.
  *
  * @param {string} lockText package-lock.json
  * @returns {boolean}
@@ -63,12 +63,24 @@ export async function ensureDependencies(root) {
   const note = join(root, 'node_modules', '.package-lock.json')
   const lockText = readFileSync(join(root, 'package-lock.json'), 'utf8')
   if (existsSync(note) && isInstalled(lockText, readFileSync(note, 'utf8'))) return
-  // `install --no-save` takes the same versions, checks the same hashes, and leaves the lock alone.
+  // `install --no-save` installs the same versions, verifies the same hashes, and does not change the lock.
   const how = isPartial(lockText) ? ['install', '--no-save'] : ['ci']
   await step('installing the dependencies (0.2 GB to fetch)', () => install(root, how))
 }
 
-/** The package with the engine's library is 0.5 GB, and npm goes on without it when it cannot be fetched. */
+/**
+ * Links the package's own program among those of its dependencies, so that npx finds it without a copy in npm's cache.
+ *
+ * @param {string} root the project's folder
+ */
+export function linkProgram(root) {
+  const link = join(root, 'node_modules', '.bin', 'attribution')
+  if (lstatSync(link, { throwIfNoEntry: false }) !== undefined) return
+  mkdirSync(dirname(link), { recursive: true })
+  symlinkSync(join('..', '..', 'deploy', 'setup', 'attribution.mjs'), link)
+}
+
+/** The package of the engine's library (0.5 GB) is optional: npm continues when it cannot be fetched. */
 export function requireEngine(/** @type {string} */ root) {
   const platform = `${process.platform}-${process.arch}`
   const folders = [`lib-${platform}`, `lib-${platform}-gnu`].map((name) => join(root, 'node_modules', '@chdb', name))
@@ -86,7 +98,7 @@ export function requireEngine(/** @type {string} */ root) {
 async function install(root, how) {
   const npm = process.env.npm_execpath
   const [command, ...first] = npm === undefined ? ['npm'] : [process.execPath, npm]
-  // npm's own pauses between attempts, 10 s and more for each package, would make minutes of a missing network.
+  // With npm's default pauses, 10 s and more per package, a missing network would take minutes to report.
   const attempts = ['--fetch-retries=2', '--fetch-retry-mintimeout=500', '--fetch-retry-maxtimeout=3000']
   const ownCache = hasNpmCache() ? undefined : join(root, '.local', 'npm-cache')
   const cache = ownCache === undefined ? [] : ['--cache', ownCache]
@@ -97,7 +109,7 @@ async function install(root, how) {
   if (code !== 0) throw new SetUpError(explainNpm(output))
 }
 
-/** An account without a home has none. */
+/** An account without a home folder has no npm cache. */
 function hasNpmCache() {
   const cache = process.env.npm_config_cache ?? join(process.env.HOME ?? '/nonexistent', '.npm')
   try {
@@ -131,11 +143,10 @@ export function explainNpm(output) {
     return `npm cannot reach its registry (${code}); check the network, or "npm config get registry" and the proxy settings`
   }
   if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') {
-    return `npm cannot write (${code}); make this folder yours, or copy the project to one that is`
+    return `npm cannot write (${code}); change the owner of this folder, or copy the project to a folder of yours`
   }
   if (code === 'ENOSPC') return 'the disk is full; the dependencies take 0.8 GB'
-  if (code === 'EUSAGE')
-    return 'package.json and package-lock.json do not belong together; run "npm install" and commit both'
+  if (code === 'EUSAGE') return 'package.json and package-lock.json do not match; run "npm install" and commit both'
   const reason = errors.find((line) => !line.startsWith('code ')) ?? output.trim().split('\n')[0]
   return `npm failed: ${reason || 'it gave no reason'}`
 }

@@ -1,4 +1,4 @@
-/** The message broker: one that is there and new enough, or a fetched one. */
+/** Finds a nats-server that is new enough, or fetches one. */
 import { accessSync, constants, mkdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { collect } from './commands.mjs'
@@ -6,7 +6,7 @@ import { debianSuite, fetchDebianPackage } from './debian-package.mjs'
 import { SetUpError, step } from './steps.mjs'
 import { isAtLeast, parseVersion } from './versions.mjs'
 
-/** The first with message schedules, which the retries of webhooks rest on. */
+/** The first version with message schedules, which webhook retries use. */
 export const NATS_SERVER_LEAST = '2.12'
 
 const SUITES = ['forky', 'sid']
@@ -15,11 +15,11 @@ const HOW = `install nats-server ${NATS_SERVER_LEAST} or newer (macOS: brew inst
 /**
  * @typedef {object} Candidate
  * @property {string} path
- * @property {boolean} isNamed the one that was asked for by name: it must do
+ * @property {boolean} isNamed named in the environment: no other one may replace it
  */
 
 /**
- * Where a nats-server may be, in the order to look.
+ * The paths where a nats-server may be, in the order of the search.
  *
  * @param {Readonly<Record<string, string | undefined>>} env
  * @param {string} root the project's folder
@@ -37,9 +37,9 @@ export function candidates(env, root) {
 
 /**
  * @param {readonly Candidate[]} list
- * @param {(path: string) => Promise<string | undefined>} versionOf what it says about itself; undefined: not there
+ * @param {(path: string) => Promise<string | undefined>} versionOf the output of --version; undefined: cannot be run
  * @returns {Promise<string | undefined>} the path of the first that is new enough
- * @throws {SetUpError} when one was asked for by name and is not
+ * @throws {SetUpError} when a named one is not new enough
  */
 export async function firstNewEnough(list, versionOf) {
   for (const { path, isNamed } of list) {
@@ -48,7 +48,7 @@ export async function firstNewEnough(list, versionOf) {
     if (!isNamed) continue
     const what =
       version === undefined ? 'cannot be run' : `is ${parseVersion(version)?.join('.') ?? 'of no known version'}`
-    throw new SetUpError(`NATS_SERVER_BIN: ${path} ${what}; ${NATS_SERVER_LEAST} or newer is wanted`)
+    throw new SetUpError(`NATS_SERVER_BIN: ${path} ${what}; ${NATS_SERVER_LEAST} or newer is required`)
   }
   return undefined
 }
@@ -91,7 +91,7 @@ async function fetchNatsServer(root) {
   }
   const path = join(local, 'bin', 'nats-server')
   mkdirSync(join(local, 'bin'), { recursive: true })
-  // Renamed into its place: half a file must never be found there.
+  // Atomic: a partial file must never be found there.
   renameSync(join(folder, inside), path)
   rmSync(folder, { recursive: true, force: true })
   return path

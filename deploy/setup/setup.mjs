@@ -1,15 +1,15 @@
 /**
- * Makes a fresh machine with nothing but Node and npm able to run the project: packages, nats-server, build. Without
- * root and without touching the system: everything goes into node_modules/, .local/ and dist/ of this folder. What is
- * already there is left alone, so that a second start costs next to nothing.
+ * Prepares a machine that has only Node and npm to run the project: packages, nats-server, build. Needs no root and does
+ * not change the system: everything goes into node_modules/, .local/ and dist/ of this folder. Skips what is already
+ * there, so that a second start costs almost nothing.
  *
- * No dependency may be imported here, since none is installed yet.
+ * Must not import dependencies statically, since they are not installed yet.
  */
 import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { ensureBuild } from './build.mjs'
-import { ensureDependencies, requireEngine } from './dependencies.mjs'
+import { ensureDependencies, linkProgram, requireEngine } from './dependencies.mjs'
 import { ensureNatsServer } from './nats-server.mjs'
 import { explainFileError, SetUpError } from './steps.mjs'
 import { isAtLeast } from './versions.mjs'
@@ -24,16 +24,17 @@ export const ROOT = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
  */
 
 /**
- * Does what is still to be done, in order. Names the nats-server that was found in this process's environment, as
- * ATTRIBUTION_NATS_SERVER_BIN, for the roles that are started from here.
+ * Runs the steps that are still missing, in order. Sets ATTRIBUTION_NATS_SERVER_BIN in the environment of this process, for
+ * the roles that it starts.
  *
  * @param {SetUpOptions} [options]
- * @throws {SetUpError} one line that says what to do
+ * @throws {SetUpError} one line that says how to correct it
  */
 export async function setUp({ ownsNats = true, ownsStore = true } = {}) {
   checkNode(process.version)
   try {
     await ensureDependencies(ROOT)
+    linkProgram(ROOT)
     if (ownsStore) requireEngine(ROOT)
     if (ownsNats) process.env.ATTRIBUTION_NATS_SERVER_BIN = await ensureNatsServer(ROOT)
     await ensureBuild(ROOT)
@@ -46,5 +47,5 @@ export async function setUp({ ownsNats = true, ownsStore = true } = {}) {
 function checkNode(running) {
   const { engines } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
   const least = engines.node.replace('>=', '')
-  if (!isAtLeast(running, least)) throw new SetUpError(`this is Node ${running}; Node ${least} or newer is wanted`)
+  if (!isAtLeast(running, least)) throw new SetUpError(`this is Node ${running}; Node ${least} or newer is required`)
 }

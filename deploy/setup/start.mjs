@@ -1,4 +1,4 @@
-/** `npm start`: the set-up, then everything at once, in this process, with the arguments given. */
+/** `npm start`: runs the set-up, then the role `up` in this process, with the same arguments. */
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { ROOT, setUp } from './setup.mjs'

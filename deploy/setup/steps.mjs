@@ -1,13 +1,13 @@
 /**
- * How the set-up speaks: one short line on stderr for each thing that had to be done, with the time it took, and one
- * clear line when it cannot go on. Nothing is said about what was already there.
+ * The output of the set-up: one short line on stderr per step, with its duration, and one line when it fails. Steps that
+ * have nothing to do print nothing.
  */
 
-/** The set-up cannot go on. The message is one line that says what is wrong and what to do about it. */
+/** The set-up has failed. The message is one line that says what is wrong and how to correct it. */
 export class SetUpError extends Error {}
 
 /**
- * Runs a piece of work that takes a while and says so.
+ * Runs a step that takes a while and prints its name and duration.
  *
  * @template T
  * @param {string} what in the form "installing the dependencies"
@@ -28,7 +28,7 @@ export async function step(what, work) {
 }
 
 /**
- * Runs a main of the set-up: what it cannot do becomes one line on stderr and exit code 1.
+ * Runs a main of the set-up. A SetUpError ends the process with one line on stderr and exit code 1.
  *
  * @param {() => Promise<void>} main
  */
@@ -43,7 +43,7 @@ export async function runSetUpMain(main) {
 }
 
 /**
- * A failure of the file system as one line; anything else as it is.
+ * Turns an error of the file system into a SetUpError; returns other errors unchanged.
  *
  * @param {unknown} error
  * @returns {unknown}
@@ -52,7 +52,7 @@ export function explainFileError(error) {
   const { code, path } = /** @type {NodeJS.ErrnoException} */ (error)
   if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') {
     return new SetUpError(
-      `${path} cannot be written (${code}); make the folder yours, or copy the project to one that is`,
+      `${path} cannot be written (${code}); change the owner of the folder, or copy the project to a folder of yours`,
     )
   }
   if (code === 'ENOSPC') return new SetUpError(`the disk is full (${path}); the set-up needs about 1.5 GB`)

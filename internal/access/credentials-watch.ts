@@ -4,11 +4,11 @@ import type { Mirror } from '../broker/mirror.js'
 import { type Dependency, watchDependency } from '../http/health.js'
 import type { Logger } from '../telemetry/log.js'
 
-/** Whether this gateway's copies of what decides about access are those of the broker. */
+/** Whether this gateway's copies of the access records are up to date with the broker. */
 export interface CredentialsWatch {
-  /** Watches a copy too. */
+  /** Adds a copy to watch. */
   add(bucket: KV, copy: Pick<Mirror<unknown>, 'reached'>): void
-  /** For how long something may have been revoked that is not known here; 0 while the copies are current. */
+  /** For how long this gateway may have missed a revocation; 0 while the copies are current. */
   awayMs(): number
   current(): Dependency
   stop(): void
@@ -18,31 +18,31 @@ export interface CredentialsWatchDeps {
   readonly connection: Pick<NatsConnection, 'status'>
   readonly clock: () => number
   readonly log: Logger
-  /** Milliseconds that only go forward, for tests. */
+  /** A monotonic clock in milliseconds, for tests. */
   readonly now?: () => number
 }
 
 interface Watched {
   readonly bucket: KV
   readonly copy: Pick<Mirror<unknown>, 'reached'>
-  /** As of when it is known to be current, by `now`. */
+  /** The latest instant at which it was known to be current, by `now`. */
   currentAt: number
 }
 
-/** One request a bucket, which its stream's leader answers from memory. */
-const ASK_EVERY_MS = 1_000
-const ASK_AGAIN_MS = 200
-/** A question that is lost times out after 2 s; the next answer is in time. */
-const UNHEARD_MS_MAX = 5_000
-const MOVE_EVERY_MS = 500
-/** A turn that came so much too late: the process stood still, or had no processor. */
-const STOOD_MS_MIN = 500
-const STOOD_MS_MAX = 5_000
+/** One request per bucket, which its stream's leader answers from memory. */
+const CHECK_EVERY_MS = 1_000
+const RECHECK_AFTER_MS = 200
+/** A lost request times out after 2 s; the reply to the next one is still in time. */
+const UNCONFIRMED_MS_MAX = 5_000
+const TICK_EVERY_MS = 500
+/** A tick that is this much late shows that the process was suspended or had no processor time. */
+const PAUSE_MS_MIN = 500
+const PAUSE_MS_MAX = 5_000
 
 /**
- * Asks each bucket every second how far it has come, and lets its copy come as far. A connection that stands proves
- * nothing: a watch dies without a word when its consumer does (a broker's node that goes down, a gateway that was cut
- * off for minutes). After a reconnection nothing counts as known before all have answered.
+ * Reads the last sequence of each bucket every second, and waits until its copy has reached it. An open connection proves
+ * nothing: a watch ends silently with its consumer (after the failure of a broker node, or when the gateway was cut off for
+ * minutes). After a reconnection, the copies count as current only once every bucket has been checked.
  */
 export function watchCredentials({
   connection,
@@ -54,79 +54,80 @@ export function watchCredentials({
   const dependency = watchDependency('credentials', clock)
   let isConnected = true
   let isConfirmed = true
-  let cuts = 0
+  let disconnects = 0
   const awayMs = (): number => {
-    const unheardMs = now() - Math.min(...copies.map(({ currentAt }) => currentAt), now())
-    return isConfirmed && unheardMs <= UNHEARD_MS_MAX ? 0 : Math.max(1, unheardMs)
+    const unconfirmedMs = now() - Math.min(...copies.map(({ currentAt }) => currentAt), now())
+    return isConfirmed && unconfirmedMs <= UNCONFIRMED_MS_MAX ? 0 : Math.max(1, unconfirmedMs)
   }
-  const note = (): void => {
+  const report = (): void => {
     const status = awayMs() === 0 ? 'up' : 'down'
-    if (dependency.current().status !== status) log.info({ status }, 'news of credentials')
+    if (dependency.current().status !== status) log.info({ status }, 'status of credential updates changed')
     dependency.report(status)
   }
 
-  const askOf = async (watched: Watched): Promise<void> => {
-    const askedAt = now()
+  const checkOne = async (watched: Watched): Promise<void> => {
+    const checkedAt = now()
     await watched.copy.reached((await watched.bucket.status()).streamInfo.state.last_seq)
-    watched.currentAt = Math.max(watched.currentAt, askedAt)
+    watched.currentAt = Math.max(watched.currentAt, checkedAt)
   }
   /** @returns whether all are current */
-  const ask = async (): Promise<boolean> => {
-    const cutsBefore = cuts
-    const asked = await Promise.allSettled(copies.map(askOf))
-    const failed = asked.find((each) => each.status === 'rejected')
+  const check = async (): Promise<boolean> => {
+    const disconnectsBefore = disconnects
+    const checks = await Promise.allSettled(copies.map(checkOne))
+    const failed = checks.find((each) => each.status === 'rejected')
     if (failed !== undefined) {
-      log.debug({ err: failed.reason }, 'a bucket that decides about access does not answer, or its copy is behind')
-    } else if (cuts === cutsBefore) isConfirmed = true
-    note()
+      log.debug({ err: failed.reason }, 'access bucket does not answer, or its copy lags behind')
+    } else if (disconnects === disconnectsBefore) isConfirmed = true
+    report()
     return failed === undefined
   }
-  /** While this process stands still nothing is heard, and nobody is to blame for it; up to a limit, since much may happen. */
-  let movedAt = performance.now()
-  const moving = setInterval(() => {
-    const stoodMs = performance.now() - movedAt - MOVE_EVERY_MS
-    if (stoodMs > STOOD_MS_MIN) for (const watched of copies) watched.currentAt += Math.min(stoodMs, STOOD_MS_MAX)
-    movedAt = performance.now()
-  }, MOVE_EVERY_MS)
-  moving.unref()
+  // While this process is suspended it receives nothing, which is no sign of a lost watch. Only up to a limit: a long pause
+  // may have missed revocations.
+  let tickedAt = performance.now()
+  const ticking = setInterval(() => {
+    const pauseMs = performance.now() - tickedAt - TICK_EVERY_MS
+    if (pauseMs > PAUSE_MS_MIN) for (const watched of copies) watched.currentAt += Math.min(pauseMs, PAUSE_MS_MAX)
+    tickedAt = performance.now()
+  }, TICK_EVERY_MS)
+  ticking.unref()
   const follow = async (): Promise<void> => {
     for await (const { type } of connection.status()) {
       if (type === 'disconnect') {
-        cuts++
+        disconnects++
         isConnected = false
         isConfirmed = false
-        note()
+        report()
       } else if (type === 'reconnect') {
         isConnected = true
-        void ask()
+        void check()
       }
     }
   }
   let isStopped = false
   let timer: NodeJS.Timeout
-  const goOn = (areCurrent: boolean): void => {
+  const scheduleNext = (areCurrent: boolean): void => {
     if (isStopped) return
     timer = setTimeout(
-      () => void (isConnected ? ask() : Promise.resolve(false)).then(goOn),
-      areCurrent && awayMs() === 0 ? ASK_EVERY_MS : ASK_AGAIN_MS,
+      () => void (isConnected ? check() : Promise.resolve(false)).then(scheduleNext),
+      areCurrent && awayMs() === 0 ? CHECK_EVERY_MS : RECHECK_AFTER_MS,
     )
     timer.unref()
   }
 
-  note()
+  report()
   void follow()
-  goOn(true)
+  scheduleNext(true)
   return {
     add: (bucket, copy) => void copies.push({ bucket, copy, currentAt: now() }),
     awayMs,
     current() {
-      note()
+      report()
       return dependency.current()
     },
     stop() {
       isStopped = true
       clearTimeout(timer)
-      clearInterval(moving)
+      clearInterval(ticking)
     },
   }
 }

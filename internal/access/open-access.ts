@@ -25,20 +25,20 @@ export interface AccessSettings {
   readonly mode: Mode
   readonly baseUrl: string
   readonly accessTokenSeconds: number
-  /** Of every tenant that has no others. */
+  /** For tenants without limits of their own. */
   readonly instanceLimits: RateLimits
-  /** This gateway among the others; a new name at each start. */
+  /** This gateway's name among the others; new at each start. */
   readonly gatewayName: string
   readonly auditSink: AuditSink
-  /** Called once when a watched copy no longer follows its bucket. */
-  readonly lost: (cause: unknown) => void
+  /** Called once when the watch of a bucket is lost. */
+  readonly onLost: (cause: unknown) => void
   readonly log: Logger
   readonly clock: () => number
 }
 
-/** Who may do what and how much of it, as a gateway follows it. */
+/** A gateway's view of who may do what, and how much. */
 export interface RunningAccess extends OpenConnectors {
-  /** Whether all of this is current. */
+  /** Whether this view is current. */
   readonly credentials: CredentialsWatch
   readonly authenticator: Authenticator
   /** Of the partners' own API. */
@@ -48,28 +48,28 @@ export interface RunningAccess extends OpenConnectors {
   readonly tenants: Mirror<Tenant>
   readonly residencyRegionOf: (tenantId: string) => string | null
   readonly apiKeys: WatchedRecords<StoredApiKey>
-  /** When and whether a key was last used, as far as that is stored. */
+  /** When a key was last used; null when no use is stored. */
   readonly lastUsedAt: (keyId: string) => string | null
   readonly deleteUse: (keyId: string) => Promise<void>
   readonly budgetsOf: BudgetsCache
   readonly budgetExchange: BudgetExchange
-  /** Resolves when the last uses of keys are written down. */
+  /** Resolves when the last uses of keys are stored. */
   close(): Promise<void>
 }
 
-/** Opens the buckets that decide about access, and follows them: what is revoked there is denied here at once. */
+/** Opens and watches the buckets that decide about access: a revoked credential is refused at once. */
 export async function openAccess(settings: AccessSettings): Promise<RunningAccess> {
-  const { broker, isBrokerUp, masterKeys, mode, lost, log, clock } = settings
+  const { broker, isBrokerUp, masterKeys, mode, onLost, log, clock } = settings
   const credentials = watchCredentials({ connection: broker.connection, clock, log })
   const authenticators: Authenticator[] = []
   const forget = (id: string): void => {
     for (const authenticator of authenticators) authenticator.forget(id)
   }
   const keyUseBucket = await broker.bucket(API_KEY_USES)
-  const keyUsesKept = await mirrorBucket<StoredKeyUse>(keyUseBucket, lost)
+  const keyUsesKept = await mirrorBucket<StoredKeyUse>(keyUseBucket, onLost)
   const keyUses = trackKeyUses({ bucket: keyUseBucket, stored: (keyId) => keyUsesKept.get(keyId), isBrokerUp, log })
   const apiKeyBucket = await broker.bucket(API_KEYS)
-  const apiKeys = await watchRecords<StoredApiKey>(apiKeyBucket, lost, (keyId, key) => {
+  const apiKeys = await watchRecords<StoredApiKey>(apiKeyBucket, onLost, (keyId, key) => {
     forget(keyId)
     if (key === undefined) keyUses.forget(keyId)
   })
@@ -83,7 +83,7 @@ export async function openAccess(settings: AccessSettings): Promise<RunningAcces
   })
   const retuning: BudgetsCache[] = []
   const tenantBucket = await broker.bucket(TENANTS)
-  const tenants = await mirrorBucket<Tenant>(tenantBucket, lost, (tenantId) => {
+  const tenants = await mirrorBucket<Tenant>(tenantBucket, onLost, (tenantId) => {
     for (const budgets of retuning) budgets.retune(tenantId, clock())
   })
   credentials.add(tenantBucket, tenants)
@@ -94,7 +94,7 @@ export async function openAccess(settings: AccessSettings): Promise<RunningAcces
   retuning.push(budgetsOf)
   budgetExchange.listen(budgetsOf)
   const connectorBucket = await broker.bucket(CONNECTORS)
-  const { connectors, withClient } = await openConnectors(connectorBucket, lost, forget)
+  const { connectors, withClient } = await openConnectors(connectorBucket, onLost, forget)
   credentials.add(connectorBucket, connectors)
   const oauth = await openAuthorizationServer({
     bucket: (bucket) => broker.bucket(bucket),
@@ -109,8 +109,8 @@ export async function openAccess(settings: AccessSettings): Promise<RunningAcces
     },
     auditSink: settings.auditSink,
     credentials,
-    forget,
-    lost,
+    onChange: forget,
+    onLost,
     log,
     clock,
   })

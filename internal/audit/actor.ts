@@ -14,12 +14,12 @@ import { decodeEntry, encodeEntry } from './codec.js'
 import type { Heads } from './heads.js'
 import { toRow } from './rows.js'
 
-/** How far the writer has come; the value of `audit` in the bucket `checkpoints`. */
+/** The writer's progress; the value of `audit` in the bucket `checkpoints`. */
 export interface AuditProgress extends Progress {
   readonly plan?: AuditPlan
 }
 
-/** A batch goes behind the records that were the last when it was planned, whoever forms it again. */
+/** A batch is chained to the records that were last when it was planned, also when another process forms it again. */
 export interface AuditPlan extends Extent {
   /** By the log's name. */
   readonly heads: Readonly<Record<string, ChainHead>>
@@ -27,7 +27,7 @@ export interface AuditPlan extends Extent {
 
 export interface AuditActorDeps {
   readonly publish: Publisher['publish']
-  /** Keeps rows once for a token. */
+  /** Inserts rows once per token. */
   readonly insert: (rows: readonly AuditLogRow[], token: string) => Promise<void>
   /** The last record of each of these tenants in the table. @param tenantIds empty text: the instance's */
   readonly lastOf: (
@@ -38,8 +38,8 @@ export interface AuditActorDeps {
 }
 
 /**
- * Writes the audit logs: moves entries from the stream AUDIT to the read model, each once, chained by tenant, and signs
- * the place that each log has come to.
+ * Writes the audit logs: moves entries from the stream AUDIT to the read model, each once, chained by tenant, and signs the
+ * new head of each log.
  */
 export function auditActor(deps: AuditActorDeps): PlannedLog<AuditProgress> {
   return {
@@ -63,9 +63,9 @@ export function auditActor(deps: AuditActorDeps): PlannedLog<AuditProgress> {
           after: { done: extent.last },
           size: records.length,
           inserts: records.length > 0,
-          async carryOut() {
+          async applyEffects() {
             for (const { id, reason } of poison) {
-              deps.log.error({ id, reason }, 'quarantined an audit entry that cannot be read')
+              deps.log.error({ id, reason }, 'quarantined an unreadable audit entry')
             }
             await quarantine(deps.publish, quarantineSubject('audit'), poison)
             await deps.insert(records.map(toRow), `audit.${extent.first}-${extent.last}`)
@@ -106,9 +106,9 @@ function chainedBy(heads: Readonly<Record<string, ChainHead>>, entries: readonly
 }
 
 /**
- * Where the logs stand that this process has not written to yet. The signed place counts, even when the table ends
- * elsewhere: then records were removed or slipped in, and the gap or the double that the next ones leave shows it. A log
- * that was written to and has no place that we have signed gets a record that says so before it is signed again.
+ * Reads the heads of logs that this process has not written to yet. The signed head counts, even when the table ends at
+ * another record: then records were removed or added, which the next ones reveal by a gap or a repeated sequence. A log with
+ * records but without a valid signed head gets a record that says so before it is signed again.
  */
 async function learnHeads(
   tenantIds: readonly (string | null)[],
@@ -129,20 +129,23 @@ async function learnHeads(
       await recordLoss(tenantId, signed.kind, head, atMs, deps)
     }
     if (signed.kind === 'forged' || head.sequence !== inTable.sequence || head.hash !== inTable.hash) {
-      const places = { signed: signed.kind === 'signed' ? signed.head.sequence : signed.kind, stored: inTable.sequence }
-      log.error({ audit_log: name, ...places }, 'an audit log does not end where it was signed; verify it')
+      const sequences = {
+        signed: signed.kind === 'signed' ? signed.head.sequence : signed.kind,
+        stored: inTable.sequence,
+      }
+      log.error({ audit_log: name, ...sequences }, 'audit log does not end at its signed head; run audit verify')
     }
     known.set(name, { sequence: head.sequence, hash: head.hash })
   }
 }
 
-/** The last record that the table has, or the place at the end of a day where that lies behind it. */
+/** The last record in the table, or a later signed head of a day. */
 async function furthestOf(name: string, inTable: ChainHead, heads: AuditActorDeps['heads']): Promise<ChainHead> {
   const { days } = await heads.readDays(name)
   return days.reduce((one: ChainHead, other) => (other.sequence > one.sequence ? other : one), inTable)
 }
 
-/** Into the stream, so that it is chained as every entry is; durable before the log's place is signed again. */
+/** Publishes to the stream, so that the entry is chained like every other; durable before the log's head is signed again. */
 function recordLoss(
   tenantId: string | null,
   signed: 'missing' | 'forged',
@@ -162,7 +165,7 @@ function recordLoss(
     changes: { before: { signed }, after: { sequence } },
     repeats: 1,
   }
-  // A batch that fails is formed again, by whoever comes next: the same loss is told once.
+  // A failed batch is formed again, perhaps by another process: the id prevents a second entry for the same loss.
   const id = `${HEAD_LOST}.${auditLogName(tenantId)}.${sequence}`
   return publishOrThrow(publish, auditSubject(tenantId), encodeEntry(entry), id)
 }

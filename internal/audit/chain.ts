@@ -3,9 +3,9 @@ import type { AuditEntry } from '../auth/audit-entry.js'
 import { type CanonicalValue, canonicalJson } from '../text/canonical-json.js'
 
 /**
- * The chain of one tenant's audit log. Each record says its place in it, and its hash is SHA-256 of the hash before it
- * (32 bytes; zeros before the first) and of the record's RFC 8785 canonical JSON without `hash`, so that whoever holds
- * the records can work every hash out again.
+ * The hash chain of one tenant's audit log. Each record has its sequence number, and its hash is SHA-256 of the previous
+ * hash (32 bytes; zeros before the first) and of the record's RFC 8785 canonical JSON without `hash`, so that anyone with
+ * the records can compute every hash again.
  */
 export interface AuditRecord {
   /** 1, 2, 3 and so on within the tenant's log. */
@@ -22,13 +22,13 @@ export interface AuditRecord {
   readonly trace_id: string
   readonly source_address: string | null
   readonly changes: CanonicalValue
-  /** How many equal refusals it stands for: above 1 when they came faster than they are recorded. */
+  /** Number of equal refusals that it represents: above 1 when they exceeded the recording rate. */
   readonly repeats: number
   /** 64 hex digits. */
   readonly hash: string
 }
 
-/** A place in a chain: the last record up to it. */
+/** The last record of a chain, or of a part of it. */
 export interface ChainHead {
   readonly sequence: number
   /** 64 hex digits. */
@@ -37,10 +37,10 @@ export interface ChainHead {
 
 export const CHAIN_START: ChainHead = { sequence: 0, hash: '0'.repeat(64) }
 
-/** An entry as it is kept: with how many equal ones it stands for. */
+/** An entry with the number of equal ones that it represents. */
 export type RepeatedEntry = AuditEntry & { readonly repeats: number }
 
-/** The record that an entry becomes behind a head. */
+/** The record of an entry that follows a head. */
 export function chained(head: ChainHead, entry: RepeatedEntry): AuditRecord {
   const record = {
     sequence: head.sequence + 1,
@@ -59,7 +59,7 @@ export function chained(head: ChainHead, entry: RepeatedEntry): AuditRecord {
   return { ...record, hash: hashOf(head.hash, record) }
 }
 
-/** The hash that a record must have behind another. @throws TypeError when it holds what has no canonical form */
+/** The hash of a record after the previous hash. @throws TypeError when the record has no canonical form */
 export function hashOf(previousHash: string, { hash: _, ...record }: Omit<AuditRecord, 'hash'> & { hash?: string }) {
   return createHash('sha256').update(Buffer.from(previousHash, 'hex')).update(canonicalJson(record)).digest('hex')
 }

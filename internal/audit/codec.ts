@@ -1,25 +1,25 @@
 import { canonicalJson } from '../text/canonical-json.js'
 import type { RepeatedEntry } from './chain.js'
 
-/** The form of one message of AUDIT: an entry as JSON. */
+/** The payload of a message of AUDIT: an entry as JSON. */
 
-/** Past it, the read model's dates would wrap. */
+/** Later dates would overflow in the read model. */
 const AT_MS_MAX = Date.UTC(2100, 0, 1)
 
-/** @throws TypeError for what could not be read back or chained, so that it is not stored in the first place */
+/** @throws TypeError for an entry that could not be decoded or chained later, so that it is never stored */
 export function encodeEntry(entry: RepeatedEntry): Uint8Array {
-  if (!isWhole(entry)) throw new TypeError('this has not the form of an audit entry')
+  if (!isWhole(entry)) throw new TypeError('not an audit entry')
   return Buffer.from(canonicalJson({ ...entry }))
 }
 
 /**
- * Reads a message back. An action or code that this process does not know comes from a newer one, and stays as it is.
+ * Decodes a message. An unknown action or code comes from a newer version, and is kept.
  *
- * @throws Error when the bytes have not that form; the message is then poison
+ * @throws Error when the bytes are not an entry; the message is then poison
  */
 export function decodeEntry(data: Uint8Array): RepeatedEntry {
   const entry = JSON.parse(Buffer.from(data.buffer, data.byteOffset, data.length).toString('utf8')) as RepeatedEntry
-  if (!isWhole(entry)) throw new Error('this has not the form of an audit entry')
+  if (!isWhole(entry)) throw new Error('not an audit entry')
   const { tenantId, actor, action, target, outcome, errorCode, traceId, at, sourceAddress, changes, repeats } = entry
   canonicalJson(changes ?? null)
   return {
@@ -52,5 +52,5 @@ function isWhole(entry: RepeatedEntry): boolean {
   )
 }
 
-/** The empty text stands for null in the read model, so that it cannot stand for itself. */
+/** The read model stores null as the empty text, so that an entry cannot contain the empty text itself. */
 const isText = (value: unknown): boolean => typeof value === 'string' && value !== ''

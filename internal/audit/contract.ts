@@ -5,33 +5,38 @@ import { PAGE_PARAMETERS, pageOf } from '../http/contract/page.js'
 import { PROBLEMS } from '../problems/catalogue.js'
 import { exampleId, timeText } from '../text/answer-fields.js'
 
-/** What the audit log's route promises (design section 7). */
+/** The contract of the audit log route (design section 7). */
 
 const auditRecord = z
   .object({
-    sequence: z.int().min(1).meta({ description: 'Its place in the log: 1, 2, 3 and so on without a gap.' }),
+    sequence: z.int().min(1).meta({ description: 'Number of the record in the log: 1, 2, 3 and so on without a gap.' }),
     tenant_id: z.string(),
     created_at: timeText(),
     actor: z.string().nullable().meta({
-      description: 'Id of the credential, `cli` for the command line, null when nobody was authenticated.',
+      description: 'Id of the credential, `cli` for the command line, null without authentication.',
     }),
     action: z.enum(AUDIT_ACTIONS),
-    target: z.string().nullable().meta({ description: 'Id of what it was done to.' }),
-    outcome: z.enum(AUDIT_OUTCOMES).meta({ description: '`refused`: we said no. `failed`: we could not.' }),
+    target: z.string().nullable().meta({ description: 'Id of the object of the action.' }),
+    outcome: z
+      .enum(AUDIT_OUTCOMES)
+      .meta({ description: '`refused`: rejected (4xx). `failed`: could not be performed (5xx).' }),
     error_code: z.enum(Object.keys(PROBLEMS)).nullable(),
     trace_id: z.string(),
     source_address: z.string().nullable(),
     changes: z
       .object({ before: z.unknown().optional(), after: z.unknown().optional() })
       .nullable()
-      .meta({ description: 'A configuration before and after, without secrets.' }),
-    repeats: z.int().min(1).meta({ description: 'How many equal refusals it stands for, which came at once.' }),
+      .meta({ description: 'The configuration before and after, without secrets.' }),
+    repeats: z
+      .int()
+      .min(1)
+      .meta({ description: 'Number of equal refusals in quick succession that this record represents.' }),
     hash: z
       .string()
       .regex(/^[0-9a-f]{64}$/)
       .meta({
         description:
-          'SHA-256 of the hash of the record before (32 bytes; zeros before the first) and of the RFC 8785 canonical ' +
+          'SHA-256 of the hash of the previous record (32 bytes; zeros before the first) and of the RFC 8785 canonical ' +
           'JSON of this record without `hash`.',
       }),
   })
@@ -56,18 +61,18 @@ const EXAMPLE_RECORD = {
 export const LIST_AUDIT_LOG: Operation = {
   id: 'listAuditLog',
   tag: 'Audit',
-  summary: 'What was done and refused in the tenant, the newest first',
+  summary: "List the tenant's audit records, newest first",
   query: {
     ...PAGE_PARAMETERS,
-    action: z.enum(AUDIT_ACTIONS).optional().meta({ description: 'Only this action.' }),
+    action: z.enum(AUDIT_ACTIONS).optional().meta({ description: 'Only records of this action.' }),
     actor: z
       .string()
       .regex(/^(?:cli|[a-z]{3}_[0-9a-z]{1,64})$/)
       .optional()
-      .meta({ description: 'Only what this credential did.' }),
-    outcome: z.enum(AUDIT_OUTCOMES).optional().meta({ description: 'Only this outcome.' }),
-    from: timeText().optional().meta({ description: 'At or after.' }),
-    to: timeText().optional().meta({ description: 'Before.' }),
+      .meta({ description: 'Only records of this credential.' }),
+    outcome: z.enum(AUDIT_OUTCOMES).optional().meta({ description: 'Only records with this outcome.' }),
+    from: timeText().optional().meta({ description: 'Only records at or after this time.' }),
+    to: timeText().optional().meta({ description: 'Only records before this time.' }),
   },
   replies: {
     200: {

@@ -5,36 +5,36 @@ import { canonicalJson } from '../text/canonical-json.js'
 import type { ChainHead } from './chain.js'
 
 /**
- * Signed places of audit logs, kept apart from their records: without them the records at a log's end could be removed,
- * or all of them worked out anew, and the chain would still hold.
+ * Signed heads of audit logs, stored apart from the records: without them, somebody could remove records at a log's end, or
+ * compute the whole chain again, without a trace.
  */
 export interface SignedHead extends ChainHead {
   /** Of the record, RFC 3339. */
   readonly created_at: string
-  /** The first record of the day, where it is the place at the end of a day. */
+  /** The first record of the day, for the head at the end of a day. */
   readonly from?: number
-  /** 64 hex digits: HMAC-SHA-256 under the instance's key for it, over the bucket's key and the rest. */
+  /** 64 hex digits: HMAC-SHA-256 with the instance's key for audit logs, over the bucket key and the other fields. */
   readonly signature: string
 }
 
-/** The place at the end of a day: `from` is there. */
+/** The head at the end of a day, which has `from`. */
 export type SignedDay = SignedHead & { readonly from: number }
 
 export type ReadHead =
   | { readonly kind: 'signed'; readonly head: SignedHead }
   | { readonly kind: 'missing' }
-  /** Nobody with the instance's key has written it. */
+  /** Not signed with the instance's key. */
   | { readonly kind: 'forged' }
 
 export interface Heads {
   /** The last record of a log. @param log its name */
   read(log: string): Promise<ReadHead>
-  /** The last record of each day that is kept, and the days whose signature is not ours. */
+  /** The stored heads of days, and the days whose signature is invalid. */
   readDays(log: string): Promise<{ readonly days: readonly SignedDay[]; readonly forged: readonly string[] }>
   /**
-   * Moves a log's place on, and that of its day. A place that lies behind what is kept changes nothing.
+   * Advances the head of a log and of its day. A head before the stored one changes nothing.
    *
-   * @param from the first record that this place adds
+   * @param from the first record that this head adds
    */
   keep(log: string, head: ChainHead & { readonly created_at: string }, from: number, nowMs: number): Promise<void>
 }
@@ -55,10 +55,10 @@ export function signedHeads(heads: KV, days: KV, key: Uint8Array): Heads {
       const ours = sign(name, head)
       return signature.length === ours.length && timingSafeEqual(signature, ours)
     } catch {
-      return false // a value of another form
+      return false // not a head
     }
   }
-  /** Signed with its bucket and key: a day's place cannot stand in for the log's. */
+  /** Part of the signature, so that a day's head cannot be used as the log's. */
   const nameOf = (bucket: 'head' | 'day', name: string): string => `${bucket}.${name}`
 
   const put = async (

@@ -2,18 +2,18 @@ import type { AuditEntry } from '../auth/audit-entry.js'
 import { KeyedBudgets } from '../auth/keyed-budgets.js'
 import type { RepeatedEntry } from './chain.js'
 
-/** Refusals of one caller and action that are recorded one by one, and how fast they may go on. */
+/** Refusals of one caller and action that are recorded individually. */
 const SAME = { perSecond: 0.1, burst: 20 }
-/** The same of all refusals of a tenant, so that changing callers or addresses cannot fill a log either. */
+/** Refusals of a whole tenant, so that changing callers or addresses cannot fill a log either. */
 const OF_TENANT = { perSecond: 1, burst: 200 }
-/** Callers and actions that are told apart at most. */
+/** Combinations of caller and action with a budget of their own. */
 const NAMES_MAX = 10_000
-/** Of those, ones with refusals that are not recorded yet; the rest of a tenant's is counted together. */
+/** Combinations with unrecorded refusals; beyond that, those of a tenant are counted together. */
 const HELD_MAX = 1_000
 
 /**
- * Lets through as many refusals as a log is to take, and counts the others: these go as one entry, the last of them,
- * with how many it stands for. So no flood fills a log, and none is hidden by another.
+ * Limits the rate at which refusals are recorded, and counts the others: those become one entry, the last of them, with
+ * their number. So no flood fills a log or hides another flood.
  */
 export class RefusalLimit {
   private readonly same = new KeyedBudgets(SAME, NAMES_MAX)
@@ -25,12 +25,12 @@ export class RefusalLimit {
     const name = nameOf(entry)
     const own = this.same.of(name, nowMs)
     if (own.remaining(nowMs) > 0 && this.takeOfTenant(entry, nowMs)) return own.take(1, nowMs) === 0
-    const place = this.held.has(name) || this.held.size < HELD_MAX ? name : String(entry.tenantId)
-    this.held.set(place, { ...entry, repeats: (this.held.get(place)?.repeats ?? 0) + 1 })
+    const key = this.held.has(name) || this.held.size < HELD_MAX ? name : String(entry.tenantId)
+    this.held.set(key, { ...entry, repeats: (this.held.get(key)?.repeats ?? 0) + 1 })
     return false
   }
 
-  /** What was counted and may be recorded now; with `all` whatever was counted. */
+  /** The counted refusals that may be recorded now; with `all`, every counted one. */
   release(nowMs: number, all = false): RepeatedEntry[] {
     const released: RepeatedEntry[] = []
     for (const [name, entry] of this.held) {
@@ -46,6 +46,6 @@ export class RefusalLimit {
   }
 }
 
-/** Who is not authenticated is told by the address. */
+/** A caller without authentication is identified by its address. */
 const nameOf = ({ tenantId, actor, sourceAddress, action }: AuditEntry): string =>
   `${tenantId} ${actor ?? sourceAddress} ${action}`

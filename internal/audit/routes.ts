@@ -23,7 +23,7 @@ const PATH = '/api/v1/audit-log'
 const FILTERS = ['action', 'actor', 'outcome', 'from', 'to'] as const
 type Filters = { readonly [K in (typeof FILTERS)[number]]?: string }
 
-/** `GET /api/v1/audit-log` (design section 7): what was done and refused in the caller's tenant, the newest first. */
+/** `GET /api/v1/audit-log` (design section 7): the audit records of the caller's tenant, newest first. */
 export function auditRoutes(deps: AuditRoutesDeps): readonly Route[] {
   return [
     {
@@ -53,7 +53,7 @@ async function list(exchange: Exchange, caller: Caller, deps: AuditRoutesDeps): 
         tenantId: caller.tenantId,
         before: last === undefined ? undefined : Number(last),
         ...filters,
-        // One more than is shown tells whether there is more.
+        // One more than the page shows whether there is another page.
         limit: request.limit + 1,
       },
       abort.signal,
@@ -63,17 +63,17 @@ async function list(exchange: Exchange, caller: Caller, deps: AuditRoutesDeps): 
       pageOf(request, rows, ({ sequence }) => [String(sequence)], shownAs),
     )
   } catch (cause) {
-    if (exchange.isSettled) return // the caller has left, and with it the query
+    if (exchange.isSettled) return // the caller has disconnected, which aborted the query
     const known = storeProblem(cause)
     if (known === undefined) throw cause
     exchange.replyProblem(known)
   }
 }
 
-/** A row that somebody has altered is shown without what cannot be read; that it was is for `audit verify` to say. */
+/** An altered row is shown without its unreadable part; `audit verify` reports the alteration. */
 const shownAs = (row: AuditLogRow): AuditRecord => {
   const record = toRecord(row) ?? toRecord({ ...row, changes: 'null' })
-  if (record === undefined) throw new Error('a row of the audit log has no form')
+  if (record === undefined) throw new Error('unreadable audit log row')
   return record
 }
 

@@ -18,7 +18,7 @@ export const toRow = (record: AuditRecord): AuditLogRow => ({
   repeats: record.repeats,
 })
 
-/** @returns undefined when the row's `changes` is not the one text that its value has: somebody else wrote it */
+/** @returns undefined when the row's `changes` is not canonical JSON: then another program wrote it */
 export function toRecord(row: AuditLogRow): AuditRecord | undefined {
   const changes = canonicalOf(row.changes)
   if (changes === undefined) return undefined

@@ -14,28 +14,27 @@ export interface AuditSinkDeps {
 }
 
 export interface RunningAuditSink extends AuditSink {
-  /** Records what was counted and not recorded yet. */
+  /** Records the counted refusals that are not recorded yet. */
   close(): Promise<void>
 }
 
 /**
- * Takes single entries of who carries out what was asked for earlier: each once under its id, for as long as the stream
- * knows it.
+ * Records entries of jobs that perform earlier requests: each once per id, within the stream's deduplication window.
  */
 export const auditOnce =
   (publish: Publisher['publish']) =>
   (entry: AuditEntry, id: string): Promise<void> =>
     publishOrThrow(publish, auditSubject(entry.tenantId), encodeEntry({ ...entry, repeats: 1 }), id)
 
-/** How often refusals that were only counted are recorded. */
+/** How often counted refusals are recorded. */
 const RELEASE_EVERY_MS = 10_000
 const ATTEMPTS_MAX = 2
 
 /**
- * Takes entries into the stream AUDIT, from where they come into the audit log. An entry is durable once the broker has
- * acknowledged it; one that was not acknowledged in 2 s is published once more under the same id.
+ * Publishes entries to the stream AUDIT, from which they are written to the audit log. An entry is durable once the broker
+ * has acknowledged it; without an acknowledgement in 2 s it is published once more under the same id.
  *
- * Refusals are limited in rate (`RefusalLimit`): those that come faster are counted and recorded together later.
+ * Refusals are limited in rate (`RefusalLimit`): those beyond it are counted and recorded together later.
  */
 export function createAuditSink({ publish, clock, log }: AuditSinkDeps): RunningAuditSink {
   const refusals = new RefusalLimit()
@@ -54,7 +53,7 @@ export function createAuditSink({ publish, clock, log }: AuditSinkDeps): Running
     for (const entry of refusals.release(clock(), all)) {
       await store(entry).catch((cause: unknown) => {
         const { tenantId, action, repeats } = entry
-        log.error({ err: cause, tenantId, action, repeats }, 'refusals were not recorded')
+        log.error({ err: cause, tenantId, action, repeats }, 'could not record refusals')
       })
     }
   }

@@ -4,31 +4,31 @@ import { CHAIN_START, hashOf } from './chain.js'
 import type { ReadHead, SignedDay } from './heads.js'
 import { toRecord } from './rows.js'
 
-/** What is wrong with an audit log, and where. */
+/** A defect of an audit log, and where it is. */
 export interface AuditFinding {
   /**
-   * - changed: the record is not what was written, or its hash is not
-   * - removed: records are missing, in the middle, at the end, or at the beginning before they were due to go
-   * - reordered: the record stood at another place
-   * - repeated: several records claim one place
-   * - rewritten: the chain holds and is another one than was signed
-   * - unsigned: nobody has signed how far the log goes, or the place was lost once and the log taken up again
+   * - changed: the record or its hash differs from the original
+   * - removed: records are missing in the middle, at the end, or at the beginning before the end of their retention
+   * - reordered: the record had another sequence number
+   * - repeated: several records have the same sequence number
+   * - rewritten: the chain is consistent, but it differs from the signed one
+   * - unsigned: the log has no signed head, or continued after its signed head was lost
    * - forged: a signature is not the instance's
    */
   readonly kind: 'changed' | 'removed' | 'reordered' | 'repeated' | 'rewritten' | 'unsigned' | 'forged'
-  /** The first record that it concerns; 0 when it concerns none. */
+  /** The first affected record; 0 when none is. */
   readonly sequence: number
   readonly detail: string
 }
 
 export interface AuditVerification {
   readonly records: number
-  /** The first and the last record that there are; 0 when there is none. */
+  /** The first and last record; 0 without records. */
   readonly first: number
   readonly last: number
-  /** The last record whose place is signed; what comes behind it has been written in these moments. */
+  /** The last signed record; later ones were written just now. */
   readonly signed: number
-  /** In the order in which they were found; the first thousand. */
+  /** In the order of detection; at most 1000. */
   readonly findings: readonly AuditFinding[]
 }
 
@@ -40,23 +40,23 @@ export interface SignedPlaces {
 }
 
 const FINDINGS_MAX = 1_000
-/** To tell a moved record from a changed one costs the cube of how many there are. */
+/** To distinguish moved records from changed ones costs the cube of their number. */
 const MOVED_MAX = 32
 const DAY_MS = 24 * 60 * 60 * 1000
 
 const NOTHING_SIGNED = { sequence: 0, created_at: new Date(0).toISOString() }
 
-/** A record that its hash does not fit, behind this one. */
+/** A record whose hash does not match after this previous one. */
 interface Misfit {
   readonly row: AuditLogRow
   readonly previous: string
 }
 
 /**
- * Checks a whole log: every record against its hash and the one before, and the places that were signed.
+ * Checks a whole log: every record against its hash and the previous record, and against the signed heads.
  *
  * @param rows of one log, by sequence
- * @param places read before `rows`, so that what they name is in the table
+ * @param places signed heads, read before `rows`, so that their records are in the table
  */
 export async function verifyAuditLog(
   rows: AsyncIterable<AuditLogRow>,
@@ -71,10 +71,10 @@ export async function verifyAuditLog(
   const expected = new Map(signed.map(({ sequence, hash }) => [sequence, hash]))
 
   const misfits: Misfit[] = []
-  // A day less: of a day it is the last record whose time is known.
+  // A day less: only the time of a day's last record is known.
   const dueMs = nowMs - (AUDIT_LOG_KEPT_DAYS - 1) * DAY_MS
   let [records, first, last, lastAtMs] = [0, 0, 0, 0]
-  /** Either may be what the next record goes behind: the hash that stands here, or the one that should. */
+  /** The next record may follow either: the stored hash, or the hash that the record should have. */
   let previous: readonly string[] = [CHAIN_START.hash]
   for await (const row of rows) {
     records++
@@ -83,41 +83,39 @@ export async function verifyAuditLog(
       checkBeginning(row, places.days, dueMs, find)
     }
     if (records > 1 && row.sequence === last) {
-      find('repeated', row.sequence, `several records have the place ${row.sequence}`)
+      find('repeated', row.sequence, `several records have the sequence number ${row.sequence}`)
       continue
     }
     if (row.action === HEAD_LOST) {
-      const detail = `how far the log went was not signed any more when it was taken up again before ${row.sequence}: records may be missing`
+      const detail = `the signed head was missing when the log continued with ${row.sequence}: earlier records may be missing`
       find('unsigned', row.sequence, detail)
     }
     const isBehind = row.sequence === last + 1
-    // Records go in whole months: one that is due may stand before others that have gone.
+    // Retention deletes whole months: an expired record may remain before deleted ones.
     if (last > 0 && !isBehind && lastAtMs > dueMs) {
-      find('removed', last + 1, `the records ${last + 1} to ${row.sequence - 1} are missing`)
+      find('removed', last + 1, `records ${last + 1} to ${row.sequence - 1} are missing`)
     }
     last = row.sequence
     lastAtMs = row.createdAtMs
-    // What a missing record's hash was is known where its place was signed.
+    // The hash of a missing record is known where it was signed.
     const before = isBehind ? previous : [expected.get(row.sequence - 1)].filter((hash) => hash !== undefined)
     const fitting = before.find((hash) => hashBehind(hash, row) === row.hash)
     const signedHash = expected.get(row.sequence)
     if (before.length > 0 && fitting === undefined) misfits.push({ row, previous: before[0] as string })
     else if (signedHash !== undefined && signedHash !== row.hash) {
-      find('rewritten', row.sequence, `the record ${row.sequence} is not the one that was signed`)
+      find('rewritten', row.sequence, `record ${row.sequence} differs from the signed one`)
     }
     const computed = fitting === undefined && before[0] !== undefined ? hashBehind(before[0], row) : undefined
     previous = computed === undefined ? [row.hash] : [row.hash, computed]
   }
   findings.push(...explained(misfits).slice(0, FINDINGS_MAX - findings.length))
 
-  for (const date of places.forged)
-    find('forged', 0, `the place at the end of ${date} has not been signed by this instance`)
-  if (places.head.kind === 'forged')
-    find('forged', 0, 'the place of the last record has not been signed by this instance')
-  if (places.head.kind === 'missing' && records > 0) find('unsigned', last, 'nobody has signed how far the log goes')
+  for (const date of places.forged) find('forged', 0, `the head of ${date} was not signed by this instance`)
+  if (places.head.kind === 'forged') find('forged', 0, 'the head of the log was not signed by this instance')
+  if (places.head.kind === 'missing' && records > 0) find('unsigned', last, 'the log has no signed head')
   const furthest = signed.reduce((one, other) => (other.sequence > one.sequence ? other : one), NOTHING_SIGNED)
   if (last < furthest.sequence && Date.parse(furthest.created_at) > dueMs) {
-    find('removed', last + 1, `the records ${last + 1} to ${furthest.sequence} are missing at the end`)
+    find('removed', last + 1, `records ${last + 1} to ${furthest.sequence} are missing at the end`)
   }
   return { records, first, last, signed: Math.min(furthest.sequence, last), findings }
 }
@@ -127,7 +125,7 @@ function hashBehind(previous: string, row: AuditLogRow): string | undefined {
   return record && hashOf(previous, record)
 }
 
-/** A log that does not begin at 1 has lost only what was old enough to go, as far as the days tell. */
+/** A log that does not begin at 1 must have lost only records past their retention, according to the heads of days. */
 function checkBeginning(
   { sequence }: AuditLogRow,
   days: readonly SignedDay[],
@@ -136,11 +134,11 @@ function checkBeginning(
 ): void {
   const early = days.find((day) => day.from < sequence && Date.parse(day.created_at) > dueMs)
   if (early !== undefined) {
-    find('removed', early.from, `records before ${sequence} are missing and were not old enough to go`)
+    find('removed', early.from, `records before ${sequence} are missing before the end of their retention`)
   }
 }
 
-/** What the misfits are: moved, or changed; or right, where only the record before was moved. */
+/** Classifies misfits as moved or changed; a record is correct where only the previous one was moved. */
 function explained(misfits: readonly Misfit[]): AuditFinding[] {
   const candidates = misfits.length <= MOVED_MAX ? misfits : []
   const hashes = candidates.map(({ row }) => row.hash)
@@ -149,14 +147,14 @@ function explained(misfits: readonly Misfit[]): AuditFinding[] {
     if (hashes.some((hash) => hashBehind(hash, row) === row.hash)) return []
     const origin = candidates.find((other) => {
       const moved = { ...row, sequence: other.row.sequence }
-      const stoodBehind = (hash: string) => [row.hash, other.row.hash].includes(hashBehind(hash, moved) ?? '')
-      return other.row !== row && [other.previous, ...hashes].some(stoodBehind)
+      const followed = (hash: string) => [row.hash, other.row.hash].includes(hashBehind(hash, moved) ?? '')
+      return other.row !== row && [other.previous, ...hashes].some(followed)
     })
     if (origin !== undefined) {
-      const detail = `the record ${sequence} stood at the place ${origin.row.sequence}`
+      const detail = `record ${sequence} had the sequence number ${origin.row.sequence}`
       return [{ kind: 'reordered', sequence, detail }]
     }
-    const detail = `the record ${sequence} is not what was written behind the record ${sequence - 1}`
+    const detail = `record ${sequence} differs from the one that was written after record ${sequence - 1}`
     return [{ kind: 'changed', sequence, detail }]
   })
 }

@@ -2,11 +2,11 @@ import { type KeyObject, verify } from 'node:crypto'
 import { SCOPES, type Scope } from './scopes.js'
 
 /**
- * Access tokens as RFC 9068 and spec 5 shape them: JWTs signed with RS256, and every check of one that needs no
- * knowledge of clients or revocations.
+ * Access tokens in the form of RFC 9068 and spec 5: JWTs signed with RS256, and every check that needs no knowledge of
+ * clients or revocations.
  *
- * We are the only issuer, so that a token is taken in exactly the form that we write: anything else (other base64
- * or JSON spellings of the same content, repeated members, further header parameters) is refused unread.
+ * This service is the only issuer, so that it accepts a token only in exactly the form that it writes: anything else (other
+ * base64 or JSON spellings of the same content, repeated members, further header parameters) is refused unread.
  */
 export interface AccessTokenClaims {
   readonly iss: string
@@ -15,22 +15,22 @@ export interface AccessTokenClaims {
   readonly sub: string
   readonly client_id: string
   readonly tenant_id: string
-  /** Names of scopes, parted by single spaces. */
+  /** Names of scopes, separated by single spaces. */
   readonly scope: string
   readonly jti: string
-  /** Seconds since the epoch, as all times here. */
+  /** Seconds since the epoch, like all times here. */
   readonly iat: number
   readonly nbf: number
   readonly exp: number
-  /** When the person signed in; on a person's tokens only. */
+  /** When the person signed in; only on a person's token. */
   readonly auth_time?: number
-  /** The sign-in that the token came from; on a person's tokens only. */
+  /** The sign-in that the token came from; only on a person's token. */
   readonly sid?: string
 }
 
-/** Production and sandbox differ in both, and in their keys. */
+/** Production and sandbox differ in both, and in their signing keys. */
 export interface TokenParties {
-  /** `iss`: where the discovery document is, without a trailing slash. */
+  /** `iss`: the address of the discovery document, without a trailing slash. */
   readonly issuer: string
   readonly audience: string
 }
@@ -42,7 +42,7 @@ export const TOKEN_LIFE_S_MAX = 3_600
 /** How far the clocks of two gateways may differ. */
 export const CLOCK_SKEW_S = 30
 
-/** Whether a signature may be verified now for whoever sent it. */
+/** Whether the sender's budget allows to verify a signature now. */
 export type MayVerify = () => boolean
 
 export interface ReadToken {
@@ -61,11 +61,11 @@ const USER = /^usr_[0-9a-z]{26}$/
 const UNGUESSABLE = /^[A-Za-z0-9_-]{22,64}$/
 
 /**
- * Reads a token and checks everything that it says of itself.
+ * Reads a token and checks its content and signature.
  *
  * @param findKey a published key by its kid
- * @param mayVerify asked of a token that says everything right, before its signature is verified
- * @returns undefined for whatever is not a good token of ours now; why is nobody's business
+ * @param mayVerify called for a token with correct content, before its signature is verified
+ * @returns undefined for a text that is not a valid token now; the reason is deliberately not given
  */
 export function readAccessToken(
   token: string,
@@ -90,18 +90,18 @@ export function readAccessToken(
   if (key === undefined) return undefined
 
   if (claims['iss'] !== issuer || claims['aud'] !== audience) return undefined
-  if (!areTimesGood(claims, nowMs / 1_000) || !areNamesGood(claims)) return undefined
+  if (!areTimesValid(claims, nowMs / 1_000) || !areNamesValid(claims)) return undefined
   const scopes = readScopes(claims['scope'])
   if (scopes === undefined) return undefined
 
-  // Last, since it costs most.
+  // Last, because it is the most costly check.
   if (!mayVerify()) return undefined
   const signed = Buffer.from(token.slice(0, headerText.length + 1 + claimsText.length), 'latin1')
   if (!verify('RSA-SHA256', signed, key, signature)) return undefined
   return { claims: claims as unknown as AccessTokenClaims, kid, scopes }
 }
 
-function areTimesGood({ iat, nbf, exp, auth_time: authTime }: Record<string, unknown>, nowS: number): boolean {
+function areTimesValid({ iat, nbf, exp, auth_time: authTime }: Record<string, unknown>, nowS: number): boolean {
   if (!isInstant(iat) || !isInstant(nbf) || !isInstant(exp)) return false
   if (authTime !== undefined && (!isInstant(authTime) || authTime > nowS + CLOCK_SKEW_S)) return false
   return (
@@ -115,7 +115,7 @@ function areTimesGood({ iat, nbf, exp, auth_time: authTime }: Record<string, unk
 
 const isInstant = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
 
-function areNamesGood(claims: Record<string, unknown>): boolean {
+function areNamesValid(claims: Record<string, unknown>): boolean {
   const { sub, client_id: clientId, tenant_id: tenantId, jti, sid, auth_time: authTime } = claims
   if (!matches(tenantId, TENANT) || !matches(clientId, CLIENT) || !matches(jti, UNGUESSABLE)) return false
   // A client acts for itself, or for a person who has signed in.
@@ -132,7 +132,7 @@ function readScopes(value: unknown): readonly Scope[] | undefined {
   return known.length === names.length ? known : undefined
 }
 
-/** @returns the bytes of a canonical base64url text: no other text stands for the same bytes */
+/** @returns the bytes of a base64url text; undefined unless it is the canonical encoding of them */
 function decodePart(text: string): Buffer | undefined {
   const bytes = Buffer.from(text, 'base64url')
   return bytes.toString('base64url') === text ? bytes : undefined
@@ -141,8 +141,8 @@ function decodePart(text: string): Buffer | undefined {
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /**
- * @returns the JSON object, if it is written as `JSON.stringify` would write it. A repeated member, white space, a
- *   number that is no finite decimal in its shortest form: all of them are lost in reading and so found here.
+ * @returns the JSON object, if it is written as `JSON.stringify` writes it. Parsing loses repeated members, white space and
+ *   unusual spellings of numbers, so that the comparison finds them.
  */
 function readObject(text: string): Record<string, unknown> | undefined {
   const bytes = decodePart(text)
@@ -153,7 +153,7 @@ function readObject(text: string): Record<string, unknown> | undefined {
     const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
     return isObject && JSON.stringify(value) === json ? (value as Record<string, unknown>) : undefined
   } catch {
-    // Neither UTF-8 nor JSON; whoever sent it is told the same as for every bad token.
+    // Not UTF-8 or not JSON; the reply is the same as for every invalid token.
     return undefined
   }
 }

@@ -1,20 +1,20 @@
 import { KeyedBudgets } from './keyed-budgets.js'
 import type { Budget, RateLimit } from './rate-limits.js'
 
-/** What one address may ask of the routes that need no credential, together. */
+/** Requests per address to all routes that need no credential. */
 const PER_ADDRESS: RateLimit = { perSecond: 50, burst: 200 }
-/** Addresses that are told apart at most: some 10 MB. */
+/** About 10 MB. */
 const ADDRESSES_MAX = 50_000
 
-/** The budgets of addresses, for what is asked before anybody is authenticated. */
+/** Budgets per address, for requests before authentication. */
 export function addressBudgets(limit: RateLimit = PER_ADDRESS): (address: string, nowMs: number) => Budget {
   const budgets = new KeyedBudgets(limit, ADDRESSES_MAX)
   return (address, nowMs) => budgets.of(networkOf(address), nowMs)
 }
 
 /**
- * What counts as one address: an IPv4 address, and the first 64 bits of an IPv6 address, which one customer has all to
- * itself.
+ * The network that counts as one address: an IPv4 address, or the first 64 bits of an IPv6 address, which belong to one
+ * customer.
  *
  * @param address as `plainAddress` gives it
  */
@@ -22,9 +22,9 @@ export const networkOf = (address: string): string =>
   address.includes(':') ? address.split(':').slice(0, 4).join(':') : address
 
 /**
- * An IPv4 address that was mapped into IPv6 is itself again.
+ * Converts an IPv4-mapped IPv6 address to the IPv4 address; others are unchanged.
  *
- * @param address as uWebSockets.js writes it: IPv6 in full
+ * @param address as written by uWebSockets.js: IPv6 without abbreviation
  */
 export function plainAddress(address: string): string {
   const mapped = MAPPED_IPV4.exec(address)

@@ -3,17 +3,17 @@ import { encodeBase32 } from '../ids/base32.js'
 import { randomId, type TenantIds } from '../ids/ids.js'
 import type { Scope } from './scopes.js'
 
-/** Production and sandbox refuse each other's keys by their first letters. */
+/** Production and sandbox refuse each other's keys by their prefix. */
 export type Mode = 'production' | 'sandbox'
 const PREFIX: Record<Mode, string> = { production: 'ak_live_', sandbox: 'ak_test_' }
 
-/** A key as it is kept, under its id in the bucket api_keys. The secret itself is not in it. */
+/** The stored form of a key, under its id in the bucket `api_keys`. It does not contain the secret itself. */
 export interface StoredApiKey {
   readonly id: string
   readonly tenant_id: string
   readonly name: string
   readonly scopes: readonly Scope[]
-  /** Layers whose events the key may ingest; absent: all of them. */
+  /** Layers whose events the key may ingest; absent: all. */
   readonly ingestion_layers?: readonly string[]
   /** Hex; the hash is HMAC-SHA-256 of the secret under the salt. */
   readonly salt: string
@@ -24,7 +24,7 @@ export interface StoredApiKey {
   /** Null: never. */
   readonly expires_at: string | null
   readonly revoked_at?: string
-  /** Id of the key that a rotation has put in its place. */
+  /** Id of the key that replaced it in a rotation. */
   readonly replaced_by?: string
 }
 
@@ -43,11 +43,11 @@ const KEY = /^(ak_live_|ak_test_)([0-9a-z]{26})_([0-9a-z]{52})([0-9a-z]{6})$/
 
 export interface NewApiKey {
   readonly stored: StoredApiKey
-  /** The whole key, shown once. */
+  /** The complete key, shown only once. */
   readonly secret: string
 }
 
-/** A key with an id and a secret of its own. */
+/** A key with a new id and secret. */
 export function createApiKey(
   mode: Mode,
   tenantId: string,
@@ -60,7 +60,7 @@ export function createApiKey(
   return { secret, stored: storedApiKey(id, secret, tenantId, wanted, createdAt) }
 }
 
-/** The whole key, as its user gets it. @param secret 32 bytes that nobody can guess */
+/** The complete key in the form that its user receives. @param secret 32 random bytes */
 export function formatApiKey(mode: Mode, id: string, secret: Uint8Array): string {
   const unchecked = `${PREFIX[mode]}${id.slice('key_'.length)}_${encodeBase32(secret)}`
   return unchecked + checksum(unchecked)
@@ -86,13 +86,13 @@ export const storedApiKey = (
   expires_at: expiresAt,
 })
 
-/** What a presented text claims to be: the key's id and the secret to check against it. */
+/** The id that a presented text claims, and the secret to check. */
 export interface PresentedApiKey {
   readonly id: string
   readonly secret: string
 }
 
-/** @returns undefined for a text that no instance of this mode ever issued: wrong form, checksum or mode */
+/** @returns undefined for a text that no instance of this mode can have issued: wrong form, checksum or mode */
 export function parseApiKey(mode: Mode, text: string): PresentedApiKey | undefined {
   const match = KEY.exec(text)
   if (match === null || match[1] !== PREFIX[mode]) return undefined
@@ -102,7 +102,7 @@ export function parseApiKey(mode: Mode, text: string): PresentedApiKey | undefin
   return { id: `key_${id}`, secret }
 }
 
-/** What is kept of a secret. */
+/** The stored form of a secret. */
 export function storeSecret(secret: string): Pick<StoredApiKey, 'salt' | 'hash'> {
   const salt = randomBytes(16)
   return { salt: salt.toString('hex'), hash: hashSecret(salt, secret).toString('hex') }
@@ -113,6 +113,6 @@ export const isSecretOf = (stored: Pick<StoredApiKey, 'salt' | 'hash'>, secret: 
 
 const hashSecret = (salt: Uint8Array, secret: string): Buffer => createHmac('sha256', salt).update(secret).digest()
 
-/** Tells a mistyped key from a wrong one before any look-up, and lets secret scanners recognise ours. */
+/** Detects a mistyped key without a look-up, and lets secret scanners recognise our keys. */
 const checksum = (text: string): string =>
   encodeBase32(createHash('sha256').update(text).digest()).slice(0, CHECKSUM_CHARACTERS)

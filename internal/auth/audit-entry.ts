@@ -2,8 +2,8 @@ import type { ErrorCode } from '../problems/catalogue.js'
 import type { CanonicalValue } from '../text/canonical-json.js'
 
 /**
- * What is audited: the closed list, `<what>.<done to it>`. Ingestion is not in it, since what it takes is its own
- * record; nor is a read.
+ * The closed list of audited actions, `<object>.<verb>`. Ingestion is not in it, because each event has a record of its own;
+ * neither are reads.
  */
 export const AUDIT_ACTIONS = [
   'api_key.create',
@@ -22,9 +22,6 @@ export const AUDIT_ACTIONS = [
   'connector.report_health',
   'coverage.update',
   'directory.put',
-  'budget.create',
-  'budget.update',
-  'budget.delete',
   'directory.delete',
   'export.create',
   'identity.erase',
@@ -71,41 +68,41 @@ export const AUDIT_ACTIONS = [
 ] as const
 export type AuditAction = (typeof AUDIT_ACTIONS)[number]
 
-/** Written by the writer of the logs itself: the signed place of this log was gone, so that records may be too. */
+/** Recorded by the writer of the logs itself: the signed head of this log was missing, so that records may be missing too. */
 export const HEAD_LOST = 'audit.head_lost' satisfies AuditAction
 
 export const AUDIT_OUTCOMES = ['succeeded', 'refused', 'failed'] as const
-/** `refused`: we said no (4xx). `failed`: we could not (5xx). */
+/** `refused`: rejected by us (4xx). `failed`: we were unable to perform it (5xx). */
 export type AuditOutcome = (typeof AUDIT_OUTCOMES)[number]
 
-/** One thing that somebody did or was refused. */
+/** One action, performed or refused. */
 export interface AuditEntry {
-  /** Whose log it goes to; null for what concerns the instance itself (its keys, a tenant that is not known). */
+  /** The tenant whose log it belongs to; null for the instance itself (its keys, an unknown tenant). */
   readonly tenantId: string | null
-  /** Id of the credential (`key_`, `cli_`, `usr_`), `cli` for the command line, null when nobody was authenticated. */
+  /** Id of the credential (`key_`, `cli_`, `usr_`), `cli` for the command line, null without authentication. */
   readonly actor: string | null
   readonly action: AuditAction
-  /** Id of what it was done to; null when there is none, as for a refused creation. */
+  /** Id of the object; null without one, as for a refused creation. */
   readonly target: string | null
   readonly outcome: AuditOutcome
-  /** Why not; null when it succeeded. */
+  /** Null when it succeeded. */
   readonly errorCode: ErrorCode | null
-  /** 32 hex digits: of the request. */
+  /** Of the request: 32 hex digits. */
   readonly traceId: string
   /** Milliseconds since the epoch. */
   readonly at: number
   /** Of the peer, as text. */
   readonly sourceAddress?: string
-  /** A configuration before and after; never a secret, a token, content, or an address with its query. */
+  /** A configuration before and after; never with a secret, a token, content, or the query of an address. */
   readonly changes?: { readonly before?: CanonicalValue; readonly after?: CanonicalValue }
 }
 
 export interface AuditSink {
   /**
-   * Resolves once the entry is durable. Called when the effect is there and before it is answered, and before a
-   * refusal is.
+   * Resolves once the entry is durable. To be called after the effect and before the reply, and before the reply of a
+   * refusal.
    *
-   * @throws Error when it could not be made durable: the mutation is then answered with 503, whatever it came to
+   * @throws Error when the entry could not be stored: the reply is then 503, even if the mutation succeeded
    */
   record(entry: AuditEntry): Promise<void>
 }

@@ -5,6 +5,7 @@ import { isSecretOf, type Mode, parseApiKey, type StoredApiKey } from './api-key
 import type { JudgeToken } from './bearer-tokens.js'
 import type { Budget, Budgets, RateLimit } from './rate-limits.js'
 import type { Scope } from './scopes.js'
+import { type Verdict, Verdicts } from './verdicts.js'
 
 /** Who calls: the tenant whose data is read or written, and the credential that acts. */
 export interface Caller {
@@ -14,9 +15,9 @@ export interface Caller {
   readonly scopes: ReadonlySet<Scope>
   /** Layers whose events it may ingest; undefined: all. */
   readonly ingestionLayers: ReadonlySet<string> | undefined
-  /** When the person for whom it acts signed in, seconds since the epoch; absent where it acts for itself. */
+  /** When the person on whose behalf it acts signed in, seconds since the epoch; absent where it acts for itself. */
   readonly authTimeS?: number | undefined
-  /** What its principal may still ask for, shared by all of the principal's credentials. */
+  /** The principal's budgets of requests, shared by all of its credentials. */
   readonly budgets: Budgets
 }
 
@@ -25,7 +26,7 @@ export type Authentication =
   | {
       readonly ok: false
       readonly problem: Problem
-      /** That of the address, when too many of its attempts have failed, or too many of its tokens are new. */
+      /** The budget of the address, when it has too many failed attempts or sends too many new tokens. */
       readonly exhausted?: Budget
     }
 
@@ -36,14 +37,14 @@ export interface Credentials {
   readonly authorization: string
 }
 
-/** Where credentials come from. Its address is asked for only when they are new or fail. */
+/** Where credentials come from. Its address is read only when they are new or fail. */
 export interface Origin {
   readonly address: string
 }
 
 export interface Authenticator {
   authenticate(credentials: Credentials, nowMs: number, origin: Origin): Authentication
-  /** Forgets the verdicts that rest on an API key, token, token key, client, person or sign-in; to be called when it changes. */
+  /** Drops the verdicts that depend on an API key, token, token key, client, person or sign-in; to be called when it changes. */
   forget(id: string): void
 }
 
@@ -52,11 +53,11 @@ export interface AuthenticatorDeps {
   readonly findKey: (keyId: string) => StoredApiKey | undefined
   readonly judgeToken: JudgeToken
   readonly budgetsOf: (tenantId: string, principal: string) => Budgets
-  /** Where the uses of an API key are noted. */
+  /** Where the uses of an API key are recorded. */
   readonly useOf: (keyId: string) => KeyUse
-  /** How many attempts of one address may fail; the usual of what needs no credential unless told. */
+  /** Failed attempts per address. Default: the limit of routes that need no credential. */
   readonly failureLimit?: RateLimit
-  /** How many signatures are verified for one address. */
+  /** Signatures verified per address. */
   readonly signatureLimit?: RateLimit
 }
 
@@ -65,24 +66,14 @@ export interface KeyUse {
   atMs: number
 }
 
-interface Verdict {
-  /** The whole credential. */
-  readonly text: string
-  readonly authentication: Authentication
-  /** It stands from here to there. */
-  readonly fromMs: number
-  readonly untilMs: number
-  readonly rests: readonly string[]
-}
-
 interface KeyVerdict extends Verdict {
   readonly use: KeyUse
 }
 
-/** A verdict on a token is made anew after a minute, should word of a change ever be missed. */
+/** A verdict on a token is reached again after a minute, in case a change was missed. */
 const TOKEN_VERDICT_MS = 60_000
 
-const TOKEN_PLACE_CHARACTERS = 43
+const SIGNATURE_END_CHARACTERS = 43
 
 /** Some tens of microseconds each: as many as take a tenth of one core. */
 const SIGNATURES_PER_ADDRESS: RateLimit = { perSecond: 2_000, burst: 4_000 }
@@ -96,31 +87,55 @@ const BAD_TOKEN = 'Bearer realm="attribution", error="invalid_token"'
 const MISSING = refused('INVALID_CREDENTIALS', 'Send X-API-Key or Authorization: Bearer.')
 const INVALID = refused('INVALID_CREDENTIALS', 'The credential is not valid.')
 const INVALID_TOKEN = refused('INVALID_CREDENTIALS', 'The credential is not valid.', BAD_TOKEN)
-const DISAGREEING = refused('INVALID_CREDENTIALS', 'The two credentials do not agree; send one.', BAD_TOKEN)
-const TOO_MANY_FAILURES = 'Too many attempts to authenticate have failed; try again later.'
-const TOO_MANY_TOKENS = 'Too many tokens come from this address; try again.'
+const DISAGREEING = refused('INVALID_CREDENTIALS', 'The API key and the token do not match; send only one.', BAD_TOKEN)
+const TOO_MANY_FAILURES = 'Too many failed authentication attempts; try again later.'
+const TOO_MANY_TOKENS = 'Too many new tokens from this address; try again later.'
 const EXPIRED = refused('EXPIRED', 'The API key has expired.')
 
 /**
- * Checks credentials against the watched copies of keys, clients, people and revocations. Verdicts are cached; a
- * change of what one rests on empties it at once, and its times are looked at on every call.
+ * Checks credentials against the watched copies of keys, clients, people and revocations. Verdicts are cached; a change of
+ * a record that one depends on drops it at once, and its times are checked on every call.
  *
- * An API key and a token sent together must both be good, of one tenant and with the same scopes and layers; the
- * token then is the credential that acts. Anything else is refused, whichever of the two is at fault; a key that has
- * expired is told so.
+ * An API key and a token sent together must both be valid, belong to one tenant and have the same scopes and layers; the
+ * token is then the credential that acts. Any other pair is refused, whichever of the two is at fault, but an expired key
+ * beside a valid token is reported as expired.
  *
- * Failures are limited by address, and hold up nobody who shares it: what is good is let in however many have failed.
- * Only signatures cost something to verify. They have a budget of their own, far larger, from which nothing is taken for
- * what is no token that we could have signed, nor for a token that is known.
+ * Failures are limited per address, and affect nobody else at the same address: a valid credential is always accepted.
+ * Only signatures are costly to verify. They have a far larger budget of their own, which neither a text that cannot be
+ * our token nor a known token uses.
  */
 export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
-  const { mode, findKey, judgeToken, budgetsOf, useOf, failureLimit, signatureLimit = SIGNATURES_PER_ADDRESS } = deps
-  const failuresOf = addressBudgets(failureLimit)
-  const signaturesOf = addressBudgets(signatureLimit)
-  const onKeys = new Verdicts<KeyVerdict>()
-  const onTokens = new Verdicts<Verdict>()
+  const failuresOf = addressBudgets(deps.failureLimit)
+  const ofKey = keyAuthenticator(deps)
+  const ofBearer = bearerAuthenticator(deps)
 
-  const judgeKey = (text: string): KeyVerdict | undefined => {
+  const judge = ({ apiKey, authorization }: Credentials, nowMs: number, origin: Origin): Authentication => {
+    if (authorization === '') return apiKey === '' ? MISSING : ofKey.authenticate(apiKey, nowMs)
+    const bearer = ofBearer.authenticate(authorization, nowMs, origin)
+    if (apiKey === '' || !bearer.ok) return bearer
+    const key = ofKey.authenticate(apiKey, nowMs)
+    // Also beside a valid token (spec 5 rule 6); an invalid token is reported first.
+    if (key === EXPIRED) return EXPIRED
+    return key.ok && agree(key.caller, bearer.caller) ? bearer : DISAGREEING
+  }
+
+  return {
+    authenticate(credentials, nowMs, origin) {
+      const judged = judge(credentials, nowMs, origin)
+      if (judged.ok || judged.exhausted !== undefined) return judged
+      return takeOne(failuresOf(origin.address, nowMs), nowMs, TOO_MANY_FAILURES) ?? judged
+    },
+    forget(id) {
+      ofKey.forget(id)
+      ofBearer.forget(id)
+    },
+  }
+}
+
+function keyAuthenticator({ mode, findKey, budgetsOf, useOf }: AuthenticatorDeps) {
+  const verdicts = new Verdicts<KeyVerdict>()
+
+  const judge = (text: string): KeyVerdict | undefined => {
     const presented = parseApiKey(mode, text)
     const stored = presented && findKey(presented.id)
     if (presented === undefined || stored === undefined || !isSecretOf(stored, presented.secret)) return undefined
@@ -137,25 +152,33 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
       authentication: stored.status === 'active' ? { ok: true, caller } : INVALID,
       fromMs: 0,
       untilMs: stored.expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(stored.expires_at),
-      rests: [stored.id],
+      dependsOn: [stored.id],
       use: useOf(stored.id),
     }
   }
 
-  const ofKey = (text: string, nowMs: number): Authentication => {
-    let verdict = onKeys.get(text)
-    if (verdict === undefined) {
-      verdict = judgeKey(text)
-      if (verdict === undefined) return INVALID
-      onKeys.keep(text, verdict)
-    }
-    // Expired comes before revoked (spec 3: "regardless of lifecycle state"). An expiry that cannot be read is past.
-    if (!(nowMs < verdict.untilMs)) return EXPIRED
-    if (verdict.authentication.ok) verdict.use.atMs = nowMs
-    return verdict.authentication
+  return {
+    authenticate(text: string, nowMs: number): Authentication {
+      let verdict = verdicts.get(text)
+      if (verdict === undefined) {
+        verdict = judge(text)
+        if (verdict === undefined) return INVALID
+        verdicts.set(text, verdict)
+      }
+      // Expired comes before revoked (spec 3: "regardless of lifecycle state"). An expiry that cannot be read is past.
+      if (!(nowMs < verdict.untilMs)) return EXPIRED
+      if (verdict.authentication.ok) verdict.use.atMs = nowMs
+      return verdict.authentication
+    },
+    forget: (id: string): void => verdicts.forget(id),
   }
+}
 
-  const judgeBearer = (authorization: string, nowMs: number, mayVerify: MayVerify): Verdict | undefined => {
+function bearerAuthenticator({ judgeToken, budgetsOf, signatureLimit = SIGNATURES_PER_ADDRESS }: AuthenticatorDeps) {
+  const verdicts = new Verdicts<Verdict>()
+  const signaturesOf = addressBudgets(signatureLimit)
+
+  const judge = (authorization: string, nowMs: number, mayVerify: MayVerify): Verdict | undefined => {
     const token = BEARER.exec(authorization)?.[1]
     const judged = token === undefined ? undefined : judgeToken(token, nowMs, mayVerify)
     if (judged === undefined) return undefined
@@ -172,56 +195,34 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
       authentication: { ok: true, caller },
       fromMs: judged.notBeforeMs,
       untilMs: Math.min(judged.expiresAtMs, nowMs + TOKEN_VERDICT_MS),
-      rests: judged.rests,
+      dependsOn: judged.dependsOn,
     }
   }
-
-  const ofBearer = (authorization: string, nowMs: number, origin: Origin): Authentication => {
-    // Found by the end of its signature, and then compared: to hash all of a token would cost ten times as much.
-    const place = authorization.slice(-TOKEN_PLACE_CHARACTERS)
-    const known = onTokens.get(place)
-    const isKnown = known?.text === authorization
-    if (isKnown && nowMs < known.untilMs && nowMs >= known.fromMs) return known.authentication
-    let limited: Authentication | undefined
-    const mayVerify = (): boolean => {
-      if (!isKnown) limited = taken(signaturesOf(origin.address, nowMs), nowMs, TOO_MANY_TOKENS)
-      return limited === undefined
-    }
-    const verdict = judgeBearer(authorization, nowMs, mayVerify)
-    if (limited !== undefined) return limited
-    if (verdict === undefined) return INVALID_TOKEN
-    onTokens.keep(place, verdict)
-    return verdict.authentication
-  }
-
-  const judge = ({ apiKey, authorization }: Credentials, nowMs: number, origin: Origin): Authentication => {
-    if (authorization === '') return apiKey === '' ? MISSING : ofKey(apiKey, nowMs)
-    const bearer = ofBearer(authorization, nowMs, origin)
-    if (apiKey === '' || !bearer.ok) return bearer
-    const key = ofKey(apiKey, nowMs)
-    // Also beside a token that is good (spec 5 rule 6); a bad one is told first.
-    if (key === EXPIRED) return EXPIRED
-    return key.ok && agree(key.caller, bearer.caller) ? bearer : DISAGREEING
-  }
-
-  /** Takes the failure from its address. */
-  const counted = (failure: Authentication, nowMs: number, origin: Origin): Authentication =>
-    taken(failuresOf(origin.address, nowMs), nowMs, TOO_MANY_FAILURES) ?? failure
 
   return {
-    authenticate(credentials, nowMs, origin) {
-      const judged = judge(credentials, nowMs, origin)
-      return judged.ok || judged.exhausted !== undefined ? judged : counted(judged, nowMs, origin)
+    authenticate(authorization: string, nowMs: number, origin: Origin): Authentication {
+      // Found by the end of its signature, then compared: to hash all of a token would cost ten times as much.
+      const signatureEnd = authorization.slice(-SIGNATURE_END_CHARACTERS)
+      const known = verdicts.get(signatureEnd)
+      const isKnown = known?.text === authorization
+      if (isKnown && nowMs < known.untilMs && nowMs >= known.fromMs) return known.authentication
+      let limited: Authentication | undefined
+      const mayVerify = (): boolean => {
+        if (!isKnown) limited = takeOne(signaturesOf(origin.address, nowMs), nowMs, TOO_MANY_TOKENS)
+        return limited === undefined
+      }
+      const verdict = judge(authorization, nowMs, mayVerify)
+      if (limited !== undefined) return limited
+      if (verdict === undefined) return INVALID_TOKEN
+      verdicts.set(signatureEnd, verdict)
+      return verdict.authentication
     },
-    forget(id) {
-      onKeys.forget(id)
-      onTokens.forget(id)
-    },
+    forget: (id: string): void => verdicts.forget(id),
   }
 }
 
 /** Takes one from the budget of an address. @returns the refusal when it is exhausted */
-function taken(budget: Budget, nowMs: number, detail: string): Authentication | undefined {
+function takeOne(budget: Budget, nowMs: number, detail: string): Authentication | undefined {
   const waitMs = budget.take(1, nowMs)
   if (waitMs === 0) return undefined
   const retryAfterSeconds = Math.max(1, Math.ceil(waitMs / 1_000))
@@ -236,50 +237,3 @@ const agree = (key: Caller, bearer: Caller): boolean =>
   key.ingestionLayers === undefined &&
   key.scopes.size === bearer.scopes.size &&
   [...key.scopes].every((scope) => bearer.scopes.has(scope))
-
-/** Verdicts kept of either kind; a flood of invented credentials must not grow memory, so only verdicts on real ones are kept. */
-const VERDICTS_MAX = 10_000
-
-/** Verdicts in their places, and what they rest on. */
-class Verdicts<V extends Verdict> {
-  private readonly inPlace = new Map<string, V>()
-  private readonly placesOf = new Map<string, Set<string>>()
-  /** The place that was asked for last, which a gateway or proxy asks for again: to compare costs a fifth of hashing. */
-  private lastPlace = ''
-  private last: V | undefined
-
-  get(place: string): V | undefined {
-    if (this.last !== undefined && place === this.lastPlace) return this.last
-    this.last = this.inPlace.get(place)
-    this.lastPlace = place
-    return this.last
-  }
-
-  keep(place: string, verdict: V): void {
-    this.last = undefined
-    if (this.inPlace.size >= VERDICTS_MAX && !this.inPlace.has(place)) {
-      this.inPlace.clear()
-      this.placesOf.clear()
-    }
-    this.inPlace.set(place, verdict)
-    for (const id of verdict.rests) {
-      const places = this.placesOf.get(id) ?? new Set()
-      this.placesOf.set(id, places.add(place))
-    }
-  }
-
-  forget(id: string): void {
-    this.last = undefined
-    for (const place of this.placesOf.get(id) ?? []) {
-      for (const other of this.inPlace.get(place)?.rests ?? []) this.forgetPlace(other, place)
-      this.inPlace.delete(place)
-    }
-    this.placesOf.delete(id)
-  }
-
-  private forgetPlace(id: string, place: string): void {
-    const places = this.placesOf.get(id)
-    places?.delete(place)
-    if (places?.size === 0) this.placesOf.delete(id)
-  }
-}

@@ -1,7 +1,7 @@
 import { type AccessTokenClaims, CLOCK_SKEW_S, type MayVerify, type ReadToken } from './access-tokens.js'
 import type { Scope } from './scopes.js'
 
-/** A token that is good now, as far as anybody knows who follows the buckets. */
+/** A token that is valid now, according to the watched buckets. */
 export interface JudgedToken {
   readonly tenantId: string
   /** `cli_` or `usr_`. */
@@ -9,19 +9,19 @@ export interface JudgedToken {
   readonly scopes: readonly Scope[]
   /** Seconds since the epoch; only on a person's token. */
   readonly authTimeS: number | undefined
-  /** It is good from here to there, unless one of `rests` changes. */
+  /** The token is valid from this instant to the next one, unless one of `dependsOn` changes. */
   readonly notBeforeMs: number
   readonly expiresAtMs: number
-  /** Ids of what the verdict rests on: its key, client, person, sign-in, and the token's own. */
-  readonly rests: readonly string[]
+  /** Ids of the records that the verdict depends on: signing key, client, person, sign-in, and the token itself. */
+  readonly dependsOn: readonly string[]
 }
 
-/** What a client or person must still be, for their tokens to be good. */
+/** The current state of a client or person, which their tokens depend on. */
 export interface TokenHolder {
   readonly tenant_id: string
   readonly scopes: readonly Scope[]
   readonly status: 'active' | 'disabled'
-  /** Seconds since the epoch; a person's sign-in before it counts no more. */
+  /** Seconds since the epoch; a person's earlier sign-ins are invalid. */
   readonly signed_in_from?: number
 }
 
@@ -35,7 +35,7 @@ export interface BearerTokenDeps {
 
 export type JudgeToken = (token: string, nowMs: number, mayVerify: MayVerify) => JudgedToken | undefined
 
-/** Checks a token and everybody who stands behind it. What they may no longer do, the token may not either. */
+/** Checks a token, its client and its person. The token has only the scopes that these still have. */
 export function bearerTokens({ read, findClient, findUser, isRevoked }: BearerTokenDeps): JudgeToken {
   return (token, nowMs, mayVerify) => {
     const found = read(token, nowMs, mayVerify)
@@ -55,7 +55,7 @@ export function bearerTokens({ read, findClient, findUser, isRevoked }: BearerTo
       authTimeS: claims.auth_time,
       notBeforeMs: (Math.max(claims.nbf, claims.iat) - CLOCK_SKEW_S) * 1_000,
       expiresAtMs: claims.exp * 1_000,
-      rests: [kid, claims.client_id, claims.sub, claims.jti, ...(claims.sid === undefined ? [] : [claims.sid])],
+      dependsOn: [kid, claims.client_id, claims.sub, claims.jti, ...(claims.sid === undefined ? [] : [claims.sid])],
     }
   }
 }

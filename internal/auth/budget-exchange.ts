@@ -4,52 +4,52 @@ import type { Logger } from '../telemetry/log.js'
 import { type Budget, type BudgetsCache, RATE_CLASSES, type Sharing } from './rate-limits.js'
 
 /**
- * Several gateways give from the same budgets: each says every 100 ms what it has given, sooner when that is a part of
- * a burst that matters, and the others take it from their own copy of the budget. What two give at the same moment can
- * go beyond the burst; it is then a debt of the budget, paid back before anything else is given, so that over time the
- * gateways together keep to the sustained rate and the burst. A gateway that is alone counts nothing and says nothing.
+ * Several gateways share the same budgets: each publishes every 100 ms how much it has used of them, sooner when that is a
+ * relevant part of a burst, and the others charge it to their own copy of the budget. Simultaneous use on two gateways can
+ * exceed the burst; the excess is then a debt of the budget, which is repaid before further requests are allowed. Over time
+ * the gateways together keep to the sustained rate and the burst. A single gateway counts and publishes nothing.
  */
 export interface BudgetExchange {
-  /** To be handed to the budgets. */
+  /** To be passed to the budgets. */
   readonly sharing: Sharing
   /**
-   * Begins to listen. To be called before this gateway joins the others, so that it hears what they tell a newcomer.
+   * Subscribes. To be called before this gateway joins the others, so that it receives what they send to a newcomer.
    *
-   * @param budgetsOf whose budgets have this `sharing`
+   * @param budgetsOf budgets with this `sharing`
    */
   listen(budgetsOf: BudgetsCache): void
-  /** Begins to speak, while there are others. */
+  /** Publishes from then on, while there are other gateways. */
   follow(members: GatewayMembers): void
-  /** Says what has been given and not been said yet. */
-  tell(): void
-  /** Says what is left to say, and falls silent. */
+  /** Publishes the usage that is not published yet. */
+  flush(): void
+  /** Publishes the remaining usage, and nothing after it. */
   stop(): void
 }
 
 export interface GatewayMembers {
   /** Names of the live gateways. */
   live(): readonly string[]
-  onChange(tell: () => void): void
+  onChange(onChange: () => void): void
 }
 
 export interface BudgetExchangeDeps {
   readonly connection: NatsConnection
   /** This gateway's name. */
   readonly self: string
-  /** Without a broker nothing is said: the copies go on by themselves. */
+  /** Without a broker nothing is published: each copy continues by itself. */
   readonly isBrokerUp: () => boolean
   readonly clock: () => number
   readonly log: Logger
 }
 
-/** What has been given from a budget in secret is told at once when it is this part of its burst. */
-const TELLING_SHARE = 0.02
+/** Unpublished usage of a budget is published soon when it reaches this share of its burst. */
+const FLUSH_SHARE = 0.02
 /** But not more often than this. */
-const AT_ONCE_EVERY_MS = 5
-/** Budgets in one message: some 80 kB. */
+const FLUSH_SOON_MS = 5
+/** Budgets per message: about 80 kB. */
 const BUDGETS_MAX = 1_000
 
-/** `given` is to be charged, `used` is what is used in all. */
+/** `given` is usage to charge, `used` is the total usage. */
 interface RatesMessage {
   readonly kind: 'given' | 'used'
   readonly budgets: readonly (readonly [tenantId: string, principal: string, rateClass: number, count: number])[]
@@ -58,7 +58,7 @@ interface RatesMessage {
 export function createBudgetExchange(deps: BudgetExchangeDeps): BudgetExchange {
   const { connection, self, isBrokerUp, clock, log } = deps
   let cache: BudgetsCache | undefined
-  let untold: Budget[] = []
+  let unpublished: Budget[] = []
   let others: ReadonlySet<string> = new Set()
   let timer: NodeJS.Timeout | undefined
   let soon: NodeJS.Timeout | undefined
@@ -66,14 +66,15 @@ export function createBudgetExchange(deps: BudgetExchangeDeps): BudgetExchange {
 
   const sharing = {
     isShared: false,
-    taken(budget: Budget, cost: number): void {
-      if (budget.untold === 0) untold.push(budget)
-      budget.untold += cost
-      if (soon === undefined && budget.untold >= budget.limit * TELLING_SHARE) soon = setTimeout(tell, AT_ONCE_EVERY_MS)
+    onTaken(budget: Budget, cost: number): void {
+      if (budget.unpublished === 0) unpublished.push(budget)
+      budget.unpublished += cost
+      if (soon === undefined && budget.unpublished >= budget.limit * FLUSH_SHARE)
+        soon = setTimeout(flush, FLUSH_SOON_MS)
     },
   }
 
-  const say = (kind: RatesMessage['kind'], counted: readonly (readonly [Budget, number])[]): void => {
+  const publish = (kind: RatesMessage['kind'], counted: readonly (readonly [Budget, number])[]): void => {
     for (let from = 0; from < counted.length; from += BUDGETS_MAX) {
       const budgets = counted.slice(from, from + BUDGETS_MAX).flatMap(([budget, count]) => {
         const name = cache?.nameOf(budget)
@@ -86,35 +87,35 @@ export function createBudgetExchange(deps: BudgetExchangeDeps): BudgetExchange {
     }
   }
 
-  function tell(): void {
+  function flush(): void {
     clearTimeout(soon)
     soon = undefined
-    const given = untold.map((budget) => [budget, budget.untold] as const)
-    untold = []
-    for (const [budget] of given) budget.untold = 0
-    if (sharing.isShared && isBrokerUp()) say('given', given)
+    const given = unpublished.map((budget) => [budget, budget.unpublished] as const)
+    unpublished = []
+    for (const [budget] of given) budget.unpublished = 0
+    if (sharing.isShared && isBrokerUp()) publish('given', given)
   }
 
-  /** Who has just come, or was out of hearing, is told what is used. */
-  const look = (live: readonly string[]): void => {
+  /** A gateway that has joined, or was disconnected, receives the total usage. */
+  const updateMembers = (live: readonly string[]): void => {
     const now = new Set(live.filter((name) => name !== self))
-    const hasCome = [...now].some((name) => !others.has(name))
+    const hasJoined = [...now].some((name) => !others.has(name))
     others = now
     sharing.isShared = now.size > 0 && !isStopped
     clearInterval(timer)
-    timer = sharing.isShared ? setInterval(tell, RATES_EVERY_MS) : undefined
-    if (!sharing.isShared) tell()
-    if (!hasCome || cache === undefined || !isBrokerUp()) return
+    timer = sharing.isShared ? setInterval(flush, RATES_EVERY_MS) : undefined
+    if (!sharing.isShared) flush()
+    if (!hasJoined || cache === undefined || !isBrokerUp()) return
     const nowMs = clock()
     const used: [Budget, number][] = []
     for (const budget of cache.all()) {
       const count = budget.used(nowMs)
       if (count > 0) used.push([budget, count])
     }
-    say('used', used)
+    publish('used', used)
   }
 
-  const hear = (message: Msg, budgetsOf: BudgetsCache): void => {
+  const onMessage = (message: Msg, budgetsOf: BudgetsCache): void => {
     if (message.subject === ratesSubject(self)) return
     const nowMs = clock()
     const { kind, budgets } = message.json<RatesMessage>()
@@ -135,22 +136,22 @@ export function createBudgetExchange(deps: BudgetExchangeDeps): BudgetExchange {
         callback: (error, message) => {
           try {
             if (error !== null) throw error
-            hear(message, budgetsOf)
+            onMessage(message, budgetsOf)
           } catch (cause) {
-            log.warn({ err: cause }, 'what another gateway has given could not be read')
+            log.warn({ err: cause }, 'dropped an unreadable budget message of another gateway')
           }
         },
       })
     },
     follow(members) {
-      members.onChange(() => look(members.live()))
-      look(members.live())
+      members.onChange(() => updateMembers(members.live()))
+      updateMembers(members.live())
     },
-    tell,
+    flush,
     stop() {
-      tell()
+      flush()
       isStopped = true
-      look([])
+      updateMembers([])
     },
   }
 }

@@ -1,20 +1,21 @@
+import { LRUCache } from 'lru-cache'
 import { Budget, type RateLimit } from './rate-limits.js'
 
-/** How many of the oldest budgets are looked at for one that is whole again, before the oldest goes as it is. */
-const LOOKED_AT_MAX = 8
+/** How many of the least recently used budgets are checked for an unused one before the first of them is dropped. */
+const CHECKED_MAX = 8
 
 /**
- * Budgets by name, for whoever has none of their own: an address, a caller whose refusals are counted. Bounded: when
- * there are too many, one that is whole goes, which is as good as new, else the oldest.
+ * Budgets by name, for callers without a principal: an address, a caller whose refusals are counted. At most `namesMax`:
+ * a full map first drops a budget that has refilled, since a new one is worth the same. Otherwise, somebody who tries many
+ * names could get rid of a budget that is exhausted.
  */
 export class KeyedBudgets {
-  private readonly budgets = new Map<string, Budget>()
+  private readonly budgets: LRUCache<string, Budget>
   private readonly limit: RateLimit
-  private readonly namesMax: number
 
   constructor(limit: RateLimit, namesMax: number) {
     this.limit = limit
-    this.namesMax = namesMax
+    this.budgets = new LRUCache({ max: namesMax })
   }
 
   get size(): number {
@@ -24,26 +25,26 @@ export class KeyedBudgets {
   of(name: string, nowMs: number): Budget {
     const known = this.budgets.get(name)
     if (known !== undefined) return known
-    if (this.budgets.size >= this.namesMax) this.makeRoom(nowMs)
+    if (this.budgets.size >= this.budgets.max) this.dropRefilled(nowMs)
     const budget = new Budget(this.limit)
     this.budgets.set(name, budget)
     return budget
   }
 
-  /** What was taken so far no longer counts. */
+  /** Earlier use no longer counts. */
   forget(name: string): void {
     this.budgets.delete(name)
   }
 
-  private makeRoom(nowMs: number): void {
-    let looked = 0
-    for (const [name, budget] of this.budgets) {
-      if (budget.used(nowMs) === 0) {
+  /** Where none of those checked has refilled, the cache drops the least recently used. */
+  private dropRefilled(nowMs: number): void {
+    let checked = 0
+    for (const name of this.budgets.rkeys()) {
+      if (this.budgets.peek(name)?.used(nowMs) === 0) {
         this.budgets.delete(name)
         return
       }
-      if (++looked === LOOKED_AT_MAX) break
+      if (++checked === CHECKED_MAX) return
     }
-    this.budgets.delete(this.budgets.keys().next().value ?? '')
   }
 }

@@ -1,5 +1,7 @@
+import { LRUCache } from 'lru-cache'
+
 /**
- * Rate limits by GCRA (the generic cell rate algorithm): a sustained rate and a burst, one number of state a budget.
+ * Rate limits by GCRA (the generic cell rate algorithm): a sustained rate and a burst, one number of state per budget.
  * One budget per (tenant, principal, route class), spec 8 rule 3.
  */
 export const RATE_CLASSES = ['ingest', 'read', 'report', 'control', 'token'] as const
@@ -8,13 +10,13 @@ export type RateClass = (typeof RATE_CLASSES)[number]
 export interface RateLimit {
   /** Sustained, per second. */
   readonly perSecond: number
-  /** What may come at once; also the `RateLimit-Limit` that callers see. */
+  /** Requests that may arrive at once; also the `RateLimit-Limit` that callers see. */
   readonly burst: number
 }
 
 export type RateLimits = Readonly<Record<RateClass, RateLimit>>
 
-/** How far the burst goes beyond a second's rate (design section 7). */
+/** The default burst, as a multiple of the rate per second (design section 7). */
 const BURST_FACTOR: Readonly<Record<RateClass, number>> = { ingest: 2, read: 4, report: 5, control: 5, token: 4 }
 
 export const rateLimitsOf = (perSecond: Readonly<Record<RateClass, number>>): RateLimits =>
@@ -22,27 +24,27 @@ export const rateLimitsOf = (perSecond: Readonly<Record<RateClass, number>>): Ra
     RATE_CLASSES.map((name) => [name, { perSecond: perSecond[name], burst: perSecond[name] * BURST_FACTOR[name] }]),
   ) as RateLimits
 
-/** Told of what is taken while several gateways give from the same budgets. */
+/** Notified of usage while several gateways share the same budgets. */
 export interface Sharing {
   readonly isShared: boolean
-  taken(budget: Budget, cost: number): void
+  onTaken(budget: Budget, cost: number): void
 }
 
-const ALONE: Sharing = { isShared: false, taken: () => undefined }
+const ALONE: Sharing = { isShared: false, onTaken: () => undefined }
 
 /** One caller's budget of one class. */
 export class Budget {
   /** Sustained, per second. */
   perSecond = 0
-  /** What may come at once. */
+  /** Requests that may arrive at once. */
   limit = 0
-  /** What was taken here and the other gateways have not been told yet. */
-  untold = 0
+  /** Usage on this gateway that is not published to the others yet. */
+  unpublished = 0
   private costMs = 0
   private burstMs = 0
-  /** The theoretical arrival time: when the budget would be whole again. */
+  /** The theoretical arrival time: when the budget will have refilled. */
   private wholeAtMs = 0
-  /** The lines of the answers of one group, which go out together. */
+  /** Cached header lines: the replies to one group of requests are sent together. */
   private lines = ''
   private linesNowMs = 0
   private linesWholeAtMs = -1
@@ -54,46 +56,46 @@ export class Budget {
   }
 
   /**
-   * Takes `cost` at once or nothing.
+   * Takes `cost`, all or nothing.
    *
-   * @returns 0 when taken, else the milliseconds after which the same would be; Infinity when it never fits
+   * @returns 0 when taken, else the milliseconds to wait before it can be taken; Infinity when it exceeds the burst
    */
   take(cost: number, nowMs: number): number {
     const next = Math.max(this.wholeAtMs, nowMs) + cost * this.costMs
     const waitMs = next - this.burstMs - nowMs
     if (waitMs <= 1e-6) {
       this.wholeAtMs = next
-      if (this.sharing.isShared) this.sharing.taken(this, cost)
+      if (this.sharing.isShared) this.sharing.onTaken(this, cost)
       return 0
     }
     return cost > this.limit ? Number.POSITIVE_INFINITY : waitMs
   }
 
-  /** Milliseconds until one can be taken; 0 when it can be now. */
+  /** Milliseconds until one can be taken; 0 when one can be taken now. */
   waitMs(nowMs: number): number {
     const waitMs = Math.max(this.wholeAtMs, nowMs) + this.costMs - this.burstMs - nowMs
     return waitMs <= 1e-6 ? 0 : waitMs
   }
 
   /**
-   * Takes what another gateway has given, whether it fits or not: what goes beyond the burst is a debt, which is paid
-   * before anything else is given, so that the gateways together keep to the rate.
+   * Charges the usage of another gateway, whether it fits or not. Usage beyond the burst is a debt that is repaid before
+   * anything else can be taken, so that the gateways together keep to the rate.
    */
   charge(cost: number, nowMs: number): void {
     this.wholeAtMs = Math.max(this.wholeAtMs, nowMs) + cost * this.costMs
   }
 
-  /** What is taken and not paid back by time yet. */
+  /** Usage that time has not refilled yet. */
   used(nowMs: number): number {
     return Math.max(0, this.wholeAtMs - nowMs) / this.costMs
   }
 
-  /** Takes as much as is used elsewhere, unless more is used here: for a gateway that has just come. */
+  /** Raises the usage to that of another gateway, unless it is higher here: for a gateway that has just joined. */
   raise(used: number, nowMs: number): void {
     this.wholeAtMs = Math.max(this.wholeAtMs, nowMs + used * this.costMs)
   }
 
-  /** Gives it another limit; what was used stays used. */
+  /** Changes the limit; usage is kept. */
   tune({ perSecond, burst }: RateLimit, nowMs = 0): void {
     const used = this.costMs === 0 ? 0 : this.used(nowMs)
     this.perSecond = perSecond
@@ -109,7 +111,7 @@ export class Budget {
     return Math.max(0, Math.floor((this.burstMs - usedMs) / this.costMs + 1e-6))
   }
 
-  /** The fields that every authenticated answer carries (spec 8 rule 3), as header lines behind a status line. */
+  /** The header lines of every authenticated reply (spec 8 rule 3), to follow a status line. */
   headerLines(nowMs: number): string {
     if (nowMs !== this.linesNowMs || this.wholeAtMs !== this.linesWholeAtMs) {
       this.linesNowMs = nowMs
@@ -119,7 +121,7 @@ export class Budget {
     return this.lines
   }
 
-  /** Whole seconds until there is more than now: the next whole unit; 0 when the budget is whole. */
+  /** Whole seconds until `remaining` increases by one; 0 when the budget is unused. */
   resetSeconds(nowMs: number): number {
     const remaining = this.remaining(nowMs)
     if (remaining >= this.limit) return 0
@@ -130,12 +132,12 @@ export class Budget {
 
 export type Budgets = Readonly<Record<RateClass, Budget>>
 
-/** A tenant's setting `rate_limits`; without a burst it is the usual one of the class. */
+/** A tenant's setting `rate_limits`; the default burst is that of the class. */
 export type RateLimitSettings = {
   readonly [K in RateClass]?: { readonly per_second: number; readonly burst?: number }
 }
 
-/** A tenant's own limits, of the classes that have one. */
+/** A tenant's own limits, for the classes that have one. */
 export type RateLimitOverrides = { readonly [K in RateClass]?: RateLimit }
 
 export const rateLimitOverrides = (settings: RateLimitSettings = {}): RateLimitOverrides =>
@@ -157,7 +159,7 @@ export interface BudgetName {
 /** The budgets of each (tenant, principal). */
 export interface BudgetsCache {
   (tenantId: string, principal: string): Budgets
-  /** Brings a tenant's budgets to its limits as they are now. */
+  /** Applies a tenant's current limits to its budgets. */
   retune(tenantId: string, nowMs: number): void
   nameOf(budget: Budget): BudgetName | undefined
   all(): Iterable<Budget>
@@ -168,7 +170,7 @@ export interface BudgetsOptions {
   readonly sharing?: Sharing
 }
 
-/** Principals whose budgets are kept at most; the oldest go first and begin anew, whole. */
+/** Budgets that are dropped start again, unused. */
 const PRINCIPALS_MAX = 50_000
 
 interface Principal {
@@ -178,7 +180,7 @@ interface Principal {
 }
 
 export function budgetsCache(limits: RateLimits, { overridesOf, sharing }: BudgetsOptions = {}): BudgetsCache {
-  const known = new Map<string, Principal>()
+  const known = new LRUCache<string, Principal>({ max: PRINCIPALS_MAX })
   const owners = new WeakMap<Budget, BudgetName>()
 
   const limitOf = (tenantId: string, rateClass: RateClass): RateLimit =>
@@ -188,7 +190,6 @@ export function budgetsCache(limits: RateLimits, { overridesOf, sharing }: Budge
     const key = `${tenantId} ${principal}`
     const found = known.get(key)
     if (found !== undefined) return found.budgets
-    if (known.size >= PRINCIPALS_MAX) known.delete(known.keys().next().value ?? '')
     const budgets = Object.fromEntries(
       RATE_CLASSES.map((rateClass) => {
         const budget = new Budget(limitOf(tenantId, rateClass), sharing)

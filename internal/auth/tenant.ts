@@ -1,38 +1,38 @@
 import type { RateLimitSettings } from './rate-limits.js'
 
-/** A tenant as it is kept under its id in the bucket `tenants`. */
+/** A tenant, stored under its id in the bucket `tenants`. */
 export interface Tenant {
   readonly id: string
   readonly name: string
   readonly created_at: string
   readonly settings: TenantSettings
   /**
-   * What its operator has given it, by class, in place of the instance's: its own settings only go below. Versions that do
-   * not know the field keep it, and go by the settings alone.
+   * Limits set by the operator, by class, in place of the instance's; the tenant's own settings can only lower them. Versions
+   * that do not know the field keep it, and use the settings alone.
    */
   readonly operator_rate_limits?: RateLimitSettings
 }
 
 export interface TenantSettings {
-  /** Who owns a call whose service and identity have no owner in the directory: the identity as given, or nobody. */
+  /** Owner of a call whose service and identity have no owner in the directory: the identity as given, or nobody. */
   readonly owner_fallback: 'identity' | 'unassigned'
-  /** A stated service that the directory does not know is then only declared, not resolved. */
+  /** Whether a stated service that is not in the directory counts as declared only, not as resolved. */
   readonly require_directory: boolean
-  /** Whether trained inference may answer for what the facts leave open. */
+  /** Whether trained inference may attribute calls that the facts leave open. */
   readonly stage_b_enabled: boolean
-  /** Where the tenant's data must stay; null: anywhere. */
+  /** Region in which the tenant's data must stay; null: any. */
   readonly residency_region: string | null
-  /** Where the tenant's calls run, and what power emits there; null: as the method has it. */
+  /** Where the tenant's calls run, and the emissions of electricity there; null: the defaults of the method. */
   readonly grid: GridSettings | null
-  /** How long an API key may live at most. */
+  /** Maximum lifetime of an API key. */
   readonly api_key_max_lifetime_days: number
-  /** How long records of calls are kept, by the day of the call; a sentinel deletes what is older. */
+  /** Retention of call records, by the day of the call; a sentinel deletes older ones. */
   readonly retention_days: number
-  /** The tenant's own rate limits; those of its operator or the instance where it has none. */
+  /** The tenant's own rate limits. Default: those of its operator or the instance. */
   readonly rate_limits?: RateLimitSettings
 }
 
-/** A tenant's own facts about its electricity: hourly data, market-based contracts. */
+/** A tenant's own data about its electricity: hourly data, market-based contracts. */
 export interface GridSettings {
   /** Zone or cloud region of calls that state no region. */
   readonly zone: string | null
@@ -41,9 +41,9 @@ export interface GridSettings {
     readonly zone: string
     /** Decimal text. */
     readonly gco2e_per_kwh: string
-    /** Who says so; shown in the explanation. */
+    /** Source of the figure; shown in the explanation. */
     readonly source: string
-    /** RFC 3339; `to` is not in the period. Without dates the factor always holds. */
+    /** RFC 3339; `to` is exclusive. Without dates the factor always applies. */
     readonly from: string | null
     readonly to: string | null
   }[]
@@ -59,9 +59,9 @@ export const DEFAULT_SETTINGS: TenantSettings = {
   retention_days: 400,
 }
 
-/** A cohort of fewer people is never shown (spec 4.2). Not a tenant's to set. */
+/** A cohort of fewer people is never shown (spec 4.2). A tenant cannot set it. */
 export const COHORT_MIN = 5
 
-/** A tenant's settings; what an older version has not written is as by default. */
+/** A tenant's settings, with defaults for fields that an older version did not write. */
 export const settingsOf = (tenant: Tenant | undefined): TenantSettings =>
   tenant === undefined ? DEFAULT_SETTINGS : { ...DEFAULT_SETTINGS, ...tenant.settings }

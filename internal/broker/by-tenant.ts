@@ -1,9 +1,9 @@
-/** The records of a watched bucket, each under a key of its own, by tenant. */
+/** An index by tenant of the records of a watched bucket. */
 export class ByTenant<T extends { readonly tenant_id: string }> {
   private readonly records = new Map<string, Map<string, T>>()
   private readonly tenantOf = new Map<string, string>()
 
-  /** Takes over a change of the bucket. @param record undefined when it is gone */
+  /** Applies a change of the bucket. @param record undefined when it was deleted */
   follow(key: string, record: T | undefined): void {
     const before = this.tenantOf.get(key)
     if (before !== undefined && before !== record?.tenant_id) this.remove(before, key)
@@ -14,7 +14,7 @@ export class ByTenant<T extends { readonly tenant_id: string }> {
     this.records.set(tenantId, ofTenant.set(key, record))
   }
 
-  /** All records of a tenant, in the order in which they came: one that changes keeps its place. */
+  /** All records of a tenant, in the order in which they were added; a changed record keeps its position. */
   of(tenantId: string): Iterable<T> {
     return this.records.get(tenantId)?.values() ?? []
   }

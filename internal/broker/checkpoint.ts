@@ -3,17 +3,17 @@ import { isLostRace, NotStored, WRONG_LAST_SEQUENCE } from './errors.js'
 import { type Publisher, TIMEOUT_MS } from './publisher.js'
 
 /**
- * How far the reader of a log has come. It is written before a batch takes effect, by compare-and-set: whoever loses
- * the race is no longer the owner and must not act.
+ * A log reader's progress. It is written by compare-and-set before a batch takes effect: a reader that loses the race is no
+ * longer the owner and must not apply the batch.
  */
 export interface Progress {
   /** Everything up to this sequence has taken effect. */
   readonly done: number
-  /** The instant of the last batch that has taken effect. A later one's is later, so that no two share one. */
+  /** The instant of the last batch that has taken effect. Instants rise strictly from batch to batch. */
   readonly doneMs?: number
-  /** The instant of a batch that is being made and not planned yet: what is to be seen as of it or later is under way. */
+  /** The instant of a batch that is being prepared and not yet planned: a snapshot at or after it would be incomplete. */
   readonly reservedMs?: number
-  /** The batch that is about to take effect: exactly these messages, whoever forms it again. */
+  /** The batch that is about to take effect: exactly these messages, also when another process prepares it again. */
   readonly plan?: Extent
 }
 
@@ -25,20 +25,20 @@ export interface Extent {
   readonly atMs: number
 }
 
-/** Somebody else has moved the checkpoint since it was read. */
+/** Another process has written the checkpoint since it was read. */
 export class OwnershipLost extends Error {}
 
-/** How far a log's reader has come, for those who only look; undefined where nobody has read it yet. */
+/** A log's checkpoint, for reading only; undefined when nobody has read the log yet. */
 export async function readCheckpoint<C extends Progress>(bucket: KV, key: string): Promise<C | undefined> {
   const entry = await bucket.get(key)
-  // A deleted key leaves a mark without a value.
+  // A deleted key leaves a marker without a value.
   return entry?.operation === 'PUT' ? entry.json<C>() : undefined
 }
 
-/** Writes a bucket's entry where its revision is still this one. @returns the new revision; @throws where it is not */
+/** Writes a bucket's entry if its revision is still `revision`. @returns the new revision; @throws when it is not */
 export type UpdateEntry = (key: string, text: string, revision: number) => Promise<number>
 
-/** `KV.update` by way of a publisher, for those who write hundreds of times a second: it costs a quarter of the time. */
+/** `KV.update` through a publisher, for writers with hundreds of writes per second: it takes a quarter of the time. */
 export const entryUpdater =
   (publish: Publisher['publish'], bucket: string): UpdateEntry =>
   async (key, text, revision) => {
@@ -46,12 +46,12 @@ export const entryUpdater =
     const result = await publish(`$KV.${bucket}.${key}`, Buffer.from(text), '', TIMEOUT_MS, more)
     if (result.kind === 'stored') return result.sequence
     if (result.kind === 'refused' && result.errorCode === WRONG_LAST_SEQUENCE) {
-      throw new OwnershipLost(`${key} was moved by another owner`)
+      throw new OwnershipLost(`${key} was written by another owner`)
     }
-    throw new NotStored(`${bucket} did not take ${key}: ${result.kind}`)
+    throw new NotStored(`${bucket} did not store ${key}: ${result.kind}`)
   }
 
-/** One owner's hold of a checkpoint. */
+/** A checkpoint as its owner reads and writes it, fenced by the entry's revision. */
 export class CheckpointHold<C extends Progress> {
   private readonly bucket: KV
   private readonly update: UpdateEntry
@@ -60,7 +60,7 @@ export class CheckpointHold<C extends Progress> {
   private currentRevision: number
   private isWritten = true
   private provenAtMs: number
-  /** What was sent and not answered: it may have been written. */
+  /** The last write that got no reply: it may have been stored. */
   private unanswered: string | undefined
 
   private constructor(bucket: KV, update: UpdateEntry, key: string, current: C, revision: number, readAtMs: number) {
@@ -72,7 +72,7 @@ export class CheckpointHold<C extends Progress> {
     this.provenAtMs = readAtMs
   }
 
-  /** @param initial written where there is no checkpoint yet */
+  /** @param initial written when there is no checkpoint yet */
   static async take<C extends Progress>(
     bucket: KV,
     key: string,
@@ -96,29 +96,29 @@ export class CheckpointHold<C extends Progress> {
     return this.current
   }
 
-  /** Of what was last read or written here; another process's write changes it. */
+  /** The revision that was last read or written here; a write by another process changes it. */
   get revision(): number {
     return this.currentRevision
   }
 
-  /** When nobody else had written yet for sure, on the clock of `performance.now()`. */
+  /** The last time at which certainly no other process had written, by `performance.now()`. */
   get provenAt(): number {
     return this.provenAtMs
   }
 
-  /** Whether everybody can read the value; false after `advance`. */
+  /** Whether the value is stored; false after `advance`. */
   get isSaved(): boolean {
     return this.isWritten
   }
 
-  /** Moves on without writing; the next `save` writes it. Until then a new owner carries the last plan out again. */
+  /** Sets the value without writing it; the next `save` does. Until then, a new owner would apply the last plan again. */
   advance(next: C): void {
     this.current = next
     this.isWritten = false
   }
 
   /**
-   * Safe to repeat with the same value after a failure, though the broker may have written it and died before it said so.
+   * Safe to repeat with the same value after a failure, even when the broker has stored it and died before it replied.
    *
    * @throws OwnershipLost when another owner has written since
    */
@@ -142,7 +142,7 @@ export class CheckpointHold<C extends Progress> {
       }
       const entry = this.unanswered === text ? await this.bucket.get(this.key) : null
       if (entry?.operation === 'PUT' && entry.string() === text) return entry.revision
-      throw new OwnershipLost(`${this.key} was moved by another owner`, { cause })
+      throw new OwnershipLost(`${this.key} was written by another owner`, { cause })
     }
   }
 }

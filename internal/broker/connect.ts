@@ -19,7 +19,7 @@ export interface BrokerSettings {
   readonly url: string
   readonly user: string
   readonly password: string
-  /** Shown by the broker for this connection: the role and its process. */
+  /** The connection's name in the broker's monitoring: the role and its process. */
   readonly name: string
 }
 
@@ -32,10 +32,10 @@ export interface Broker {
 }
 
 /**
- * Connects to NATS, waiting for it as long as it takes, and reconnects for ever.
- * A request to the broker fails after 2 s, so that no caller hangs on a broker that is away.
+ * Connects to NATS, waits for it without a time limit, and reconnects without one. A JetStream request fails after 2 s,
+ * so that no caller hangs on an unavailable broker.
  *
- * @throws ConfigError when the broker's messages are too small for what is published
+ * @throws ConfigError when the broker's `max_payload` is too small
  */
 export async function connectBroker({ url, user, password, name }: BrokerSettings): Promise<Broker> {
   const connection = await connect({
@@ -48,14 +48,14 @@ export async function connectBroker({ url, user, password, name }: BrokerSetting
     reconnectJitter: 100,
     pingInterval: 5_000,
     maxPingOut: 2,
-    // Stack traces of every request cost half of the client's time (measured).
+    // Capturing a stack trace per request takes half of the client's time (measured).
     noAsyncTraces: true,
   })
   const payloadBytesMax = connection.info?.max_payload ?? 0
   if (payloadBytesMax < PAYLOAD_BYTES_MIN) {
     await connection.close()
     throw new ConfigError(
-      `the broker takes messages of ${payloadBytesMax} bytes at most: set its max_payload to ${PAYLOAD_BYTES_MIN} or more`,
+      `the broker accepts messages of at most ${payloadBytesMax} bytes: set its max_payload to ${PAYLOAD_BYTES_MIN} or more`,
     )
   }
   const manager = await jetstreamManager(connection, { timeout: 2_000, checkAPI: false })
@@ -73,15 +73,15 @@ export async function connectBroker({ url, user, password, name }: BrokerSetting
 
 export interface StreamSettings {
   readonly replicas: number
-  /** Bytes of INVOCATIONS at most; nine tenths full (`room.ts`) means 503 at the gateway, never a loss. */
+  /** Maximum bytes of INVOCATIONS; at nine tenths (`stream-capacity.ts`) the gateway replies 503, and nothing is lost. */
   readonly invocationsBytesMax: number
   /** The same of OBSERVATIONS. */
   readonly observationsBytesMax: number
-  /** Of EVENTS, whose oldest make room for new ones. A log that is larger stays so: to shrink it would drop events. */
+  /** Maximum bytes of EVENTS, which discards its oldest. A stream that is larger keeps its size: shrinking it would drop events. */
   readonly eventsBytesMax?: number
 }
 
-/** Creates every stream and bucket, or brings those that exist to their declared form. Safe to repeat, also by several roles at once. */
+/** Creates every stream and bucket, and updates existing ones to their declared configuration. Safe to repeat, also by several roles concurrently. */
 export async function ensureStreams(broker: Broker, settings: StreamSettings): Promise<void> {
   const { replicas, invocationsBytesMax, observationsBytesMax, eventsBytesMax = EVENTS.max_bytes } = settings
   const declared = [
@@ -104,7 +104,7 @@ export async function ensureStreams(broker: Broker, settings: StreamSettings): P
     } catch (cause) {
       const code = brokerErrorCode(cause)
       if (code !== STREAM_NAME_IN_USE && code !== NO_ROOM) throw cause
-      // Room for another one of its size is looked for before whether it is there.
+      // The broker checks the disk space before it checks whether the stream already exists.
       if (code === NO_ROOM && !(await isThere(broker, config.name)))
         throw new Error(noRoomFor(config, declared), { cause })
       const kept = config.name === EVENTS.name ? { max_bytes: await atLeastAsNow(broker, eventsBytesMax) } : {}
@@ -125,7 +125,7 @@ export async function ensureStreams(broker: Broker, settings: StreamSettings): P
   for (const { name } of OBJECT_BUCKETS) await objm.create(name, { replicas })
 }
 
-/** A role that was not told of a larger size would else drop the oldest events at its start. */
+/** A role that is configured with a smaller size would otherwise drop the oldest events when it starts. */
 async function atLeastAsNow(broker: Broker, bytesMax: number): Promise<number> {
   return Math.max(bytesMax, (await broker.manager.streams.info(EVENTS.name)).config.max_bytes)
 }
@@ -142,12 +142,12 @@ async function isThere(broker: Broker, stream: string): Promise<boolean> {
 
 function noRoomFor(config: Sized, all: readonly Sized[]): string {
   const bytes = all.reduce((sum, { max_bytes = 0 }) => sum + Math.max(0, max_bytes), 0)
-  return `nats-server has no room on its disk to set aside ${config.max_bytes} bytes for ${config.name}, nor ${bytes} for all logs: \
-where it is not told by max_file_store, it takes three quarters of what is free at its start`
+  return `nats-server cannot reserve ${config.max_bytes} bytes of disk for stream ${config.name} (all streams need ${bytes}): \
+free some disk space or set max_file_store; by default it uses three quarters of the space that is free when it starts`
 }
 type Sized = { readonly name: string; readonly max_bytes?: number }
 
-/** JetStream's errors: a stream of that name has another configuration; the disk is set aside for others; no such stream. */
+/** JetStream's errors: a stream of that name has another configuration; insufficient storage to reserve; no such stream. */
 const STREAM_NAME_IN_USE = 10_058
 const NO_ROOM = 10_047
 const NO_SUCH_STREAM = 10_059

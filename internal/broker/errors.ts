@@ -2,7 +2,7 @@ import { JetStreamApiError, JetStreamError } from '@nats-io/jetstream'
 import { errors } from '@nats-io/transport-node'
 import { type Problem, problem } from '../problems/catalogue.js'
 
-/** The code that a JetStream error carries: 404 for "no such message", 10xxx for API errors. */
+/** The code of a JetStream error: 404 for "no such message", 10xxx for API errors. */
 export const brokerErrorCode = (cause: unknown): number | undefined => {
   if (!(cause instanceof Error) || !('code' in cause)) return undefined
   return typeof cause.code === 'number' ? cause.code : undefined
@@ -11,37 +11,51 @@ export const brokerErrorCode = (cause: unknown): number | undefined => {
 /** JetStream's error 10071: the expected sequence is no longer the last one. */
 export const WRONG_LAST_SEQUENCE = 10_071
 
-/** Another writer was first: the expected revision is no longer the last one, or the key exists. */
+/** Another writer came first: the expected revision is no longer the last one, or the key exists. */
 export const isLostRace = (cause: unknown): boolean => brokerErrorCode(cause) === WRONG_LAST_SEQUENCE
 
 /**
- * The broker did not answer, or says that it cannot now. What was asked of it may have happened all the same.
+ * The broker did not reply, or replied that it is temporarily unavailable. It may have executed the request nevertheless.
  */
-export function isBrokerAway(cause: unknown): boolean {
+export function isBrokerUnavailable(cause: unknown): boolean {
   if (cause instanceof JetStreamApiError) return cause.apiError().code === 503
   return (
     cause instanceof NotStored ||
-    cause instanceof CopyBehind ||
+    cause instanceof MirrorBehind ||
     cause instanceof JetStreamError ||
     AWAY.some((kind) => cause instanceof kind) ||
-    // The package does not name this one: nobody answers for JetStream.
+    // The client has no class for this error: no responder for JetStream.
     (cause instanceof Error && cause.message === 'jetstream is not enabled')
   )
 }
 
-/** What a broker that is away means to whoever reads; undefined is not of the broker. */
+/** The problem of a read that failed because the broker is unavailable; undefined for any other cause. */
 export const brokerProblem = (cause: unknown): Problem | undefined =>
-  isBrokerAway(cause)
-    ? problem('SERVICE_UNAVAILABLE', 'It cannot be known now up to when records are complete.', {
-        retryAfterSeconds: 1,
-      })
+  isBrokerUnavailable(cause)
+    ? problem(
+        'SERVICE_UNAVAILABLE',
+        'The message broker is unavailable, so the instant up to which records are complete is unknown.',
+        {
+          retryAfterSeconds: 1,
+        },
+      )
     : undefined
 
-/** A stream did not take a message: nobody answered, or it is full. */
+/** A stream did not store a message: no reply, or the stream is full. */
 export class NotStored extends Error {}
 
-/** This process does not hear what is written into a bucket. */
-export class CopyBehind extends Error {}
+/** This process's mirror of a KV bucket lags behind the bucket. */
+export class MirrorBehind extends Error {}
+
+/** The KV watch that keeps the mirror of a bucket up to date has ended. */
+export class KvWatchLost extends Error {
+  readonly bucket: string
+
+  constructor(bucket: string, cause: unknown) {
+    super(`KV watch lost (bucket=${bucket})`, { cause })
+    this.bucket = bucket
+  }
+}
 
 const AWAY = [
   errors.TimeoutError,
@@ -52,6 +66,6 @@ const AWAY = [
   errors.DrainingConnectionError,
 ]
 
-/** Nobody hears what was asked: other than of one who does not answer, that is known at once. */
-export const isNobodyThere = (cause: unknown): boolean =>
+/** The request's subject has no subscriber. The broker reports that at once, unlike a subscriber that does not reply. */
+export const isNoResponders = (cause: unknown): boolean =>
   cause instanceof errors.NoRespondersError || (cause instanceof errors.RequestError && cause.isNoResponders())

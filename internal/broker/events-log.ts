@@ -1,12 +1,12 @@
 import type { JetStreamManager } from '@nats-io/jetstream'
 import { EVENTS } from '../../streams/events.js'
 
-/** The sequence of the last event of a subject; 0 when there is none. */
+/** The sequence of the newest event of a subject; 0 when there is none. */
 export async function lastEventSequence(manager: JetStreamManager, subject: string): Promise<number> {
   return (await manager.streams.getMessage(EVENTS.name, { last_by_subj: subject }))?.seq ?? 0
 }
 
-/** Whether one of the events of a subject behind a sequence has an id. */
+/** Whether the event with an id is among the events of a subject after a sequence. */
 export async function holdsEvent(
   manager: JetStreamManager,
   subject: string,

@@ -2,15 +2,15 @@ import type { JetStreamManager } from '@nats-io/jetstream'
 import { CHECKPOINTS } from '../../streams/buckets.js'
 import { FENCE } from '../../streams/records.js'
 
-/** The value of `fence` in the bucket `checkpoints`. It only rises. */
+/** The value of `fence` in the bucket `checkpoints`. It never decreases. */
 export interface Fence {
-  /** Milliseconds since the epoch. Whatever is reserved later lies behind it. */
+  /** Milliseconds since the epoch. Instants reserved after it was set are later. */
   readonly fencedMs: number
 }
 
 /**
- * The fence as it is now, 0 where there is none yet. The stream's leader is asked: one that follows it may not know the
- * newest yet.
+ * The current fence; 0 when there is none yet. Reads from the stream's leader, since a follower may not have the newest
+ * value yet.
  */
 export async function readFence(manager: JetStreamManager): Promise<number> {
   const message = await manager.streams.getMessage(`KV_${CHECKPOINTS.name}`, {

@@ -1,17 +1,17 @@
 import type { JetStreamManager, StoredMsg } from '@nats-io/jetstream'
 import { brokerErrorCode } from './errors.js'
 
-/** One message of a stream: its place, the id its publisher gave it, and its bytes. */
+/** One message of a stream: its sequence, the message id that its publisher set, and its bytes. */
 export interface LogEntry {
   readonly sequence: number
   readonly messageId: string
   readonly data: Uint8Array
 }
 
-/** With all that its stream knows of it. */
+/** A message with its subject and timestamp. */
 export interface StoredEntry extends LogEntry {
   readonly subject: string
-  /** When the stream took it, RFC 3339 in UTC with nine digits behind the point: texts in the order of their times. */
+  /** When it was stored, RFC 3339 in UTC with nine fractional digits: the texts sort like the times. */
   readonly storedAt: string
 }
 
@@ -25,27 +25,27 @@ export interface LogRange {
 }
 
 /**
- * Reads a part of a stream by sequence, without a consumer (direct get, ADR-31): the same range gives the same
- * messages, whoever asks and however often. Empty when the subject has nothing at or after `from` yet.
+ * Reads a range of a stream by sequence, without a consumer (direct get, ADR-31): the same range always gives the same
+ * messages. Empty when the subject has nothing at or after `from` yet.
  *
- * @throws Error when the broker does not answer
+ * @throws Error when the broker does not reply
  */
 export async function readLog(manager: JetStreamManager, range: LogRange): Promise<StoredEntry[]> {
   return (await readMessages(manager, range)).map(entryOf)
 }
 
-/** The same with all headers. */
+/** Like `readLog`, with all headers. */
 export function readMessages(manager: JetStreamManager, range: LogRange): Promise<StoredMsg[]> {
   const { stream, subject, from, messagesMax, bytesMax } = range
   return readBatch(manager, stream, { seq: from, batch: messagesMax, max_bytes: bytesMax, next_by_subj: subject })
 }
 
-/** Without a message, or the end of the batch, for so long a batch has failed: its answer was lost with a broker. */
+/** A batch fails when neither a message nor its end arrives for this long: the replies were lost with a broker. */
 const STALLED_MS = 5_000
 
 /**
- * Reads a batch by direct get. Not as an iterator: the client's leaves its subscription behind at every batch, and waits
- * for ever for the end of one whose broker died in the middle (@nats-io/jetstream 3.4, seen).
+ * Reads a batch by direct get. Not with the client's iterator: it leaks a subscription per batch, and waits for ever for
+ * the end of a batch whose broker died in the middle (observed in @nats-io/jetstream 3.4).
  */
 function readBatch(
   manager: JetStreamManager,
@@ -57,7 +57,7 @@ function readBatch(
     let stop: () => void = () => undefined
     const stalled = setTimeout(() => {
       stop()
-      reject(new Error(`a batch of ${stream} was not answered to its end`))
+      reject(new Error(`reading a batch of stream ${stream} stalled`))
     }, STALLED_MS)
     const callback = (done: { readonly err?: Error } | null, message: StoredMsg): void => {
       if (done === null) {
@@ -83,14 +83,18 @@ const entryOf = ({ seq, subject, timestamp, header, data }: StoredMsg): StoredEn
   data,
 })
 
-/** The broker leaves zeros at the end of a time away. */
+/** The broker omits trailing zeros of a timestamp. */
 export function nineDigits(time: string): string {
   const [seconds = '', digits = ''] = time.slice(0, -1).split('.')
   return `${seconds}.${digits.padEnd(9, '0')}Z`
 }
 
-/** The sequence of the first message at or after an instant; beyond all when there is none. */
+/** The sequence of the first message at or after an instant; `MAX_SAFE_INTEGER` when there is none. */
 export async function firstSequenceSince(manager: JetStreamManager, stream: string, sinceMs: number): Promise<number> {
   const [first] = await readBatch(manager, stream, { start_time: new Date(sinceMs), batch: 1 })
   return first?.seq ?? Number.MAX_SAFE_INTEGER
 }
+
+/** The sequence of a stream's newest message; 0 when it never had one. */
+export const lastSequenceOf = async (manager: JetStreamManager, stream: string): Promise<number> =>
+  (await manager.streams.info(stream)).state.last_seq

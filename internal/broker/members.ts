@@ -2,18 +2,19 @@ import { createHash } from 'node:crypto'
 import type { KV } from '@nats-io/kv'
 import { mirrorBucket } from './mirror.js'
 
-/** The live processes of a role, and which of them owns what. */
+/** The live processes of a role, and the ownership of the role's work among them. */
 export interface Membership {
   /**
-   * Whether this process is the owner among those that are alive now.
+   * Whether this process is the owner among the live members.
    *
+   * @param name the unit of work, such as a checkpoint
    * @param part only members that do this part of the role's work can own it
    */
-  owns(what: string, part?: string): boolean
-  /** Names of the members that are alive now, this one among them, sorted. */
+  owns(name: string, part?: string): boolean
+  /** Names of the live members, including this one, sorted. */
   live(): readonly string[]
-  /** Calls back when `live` has changed: at once when a member comes or leaves, within a second when one lapses. */
-  onChange(tell: () => void): void
+  /** Calls back when `live` has changed: at once when a member joins or leaves, within a second when one expires. */
+  onChange(listener: () => void): void
   leave(): Promise<void>
 }
 
@@ -21,26 +22,27 @@ export interface Membership {
 interface Heartbeat {
   readonly at: string
   readonly pid: number
-  /** Which parts of the role's work the member does; every one where it does not say. */
+  /** The parts of the role's work that the member does; all of them when absent. */
   readonly parts?: readonly string[]
 }
 
-interface Heard extends Pick<Heartbeat, 'parts'> {
+interface SeenMember extends Pick<Heartbeat, 'parts'> {
+  /** When its last heartbeat arrived, by `performance.now()`. */
   readonly at: number
 }
 
 const HEARTBEAT_MS = 1_000
-/** A member that was not heard of for so long is dead to the others. */
-const LAPSED_MS = 3_000
+/** Members whose last heartbeat is older than this count as dead. */
+const EXPIRED_MS = 3_000
 
 /**
- * Joins the members of a role and shares out ownership by rendezvous hashing: each thing belongs to the live member
- * with the highest hash of both names, so that a change of members moves as few things as possible. For moments two
- * members may disagree; whatever they own must be fenced by its own compare-and-set.
+ * Joins the members of a role and assigns ownership by rendezvous hashing: a key belongs to the live member with the
+ * highest hash of both names, so that a change of members moves as few keys as possible. Two members may briefly disagree:
+ * all owned work must be fenced by a compare-and-set of its own.
  *
  * @param bucket members
- * @param member unique among the role's processes; a restarted one under its old name takes up its share at once
- * @param parts of the role's work, where this process does not do all of it
+ * @param member unique among the role's processes; one that restarts under its old name regains its share at once
+ * @param parts the parts of the role's work that this process does, when it does not do all of them
  */
 export async function joinMembers(
   bucket: KV,
@@ -49,66 +51,66 @@ export async function joinMembers(
   onLost: (cause: unknown) => void,
   parts?: readonly string[],
 ): Promise<Membership> {
-  const heard = new Map<string, Heard>()
+  const members = new Map<string, SeenMember>()
   const keyOf = (name: string): string => `${role}.${name}`
   const own = keyOf(member)
 
   const live = (): readonly string[] => {
     const now = performance.now()
     const names = [member]
-    for (const [key, { at }] of heard) {
-      if (key !== own && now - at <= LAPSED_MS) names.push(key.slice(role.length + 1))
+    for (const [key, { at }] of members) {
+      if (key !== own && now - at <= EXPIRED_MS) names.push(key.slice(role.length + 1))
     }
     return names.sort()
   }
   const listeners: (() => void)[] = []
-  let known = member
-  const look = (): void => {
+  let lastLive = member
+  const notifyIfChanged = (): void => {
     const now = performance.now()
-    for (const [key, { at }] of heard) if (now - at > LAPSED_MS) heard.delete(key)
-    const seen = live().join('\n')
-    if (seen === known) return
-    known = seen
-    for (const tell of listeners) tell()
+    for (const [key, { at }] of members) if (now - at > EXPIRED_MS) members.delete(key)
+    const nowLive = live().join('\n')
+    if (nowLive === lastLive) return
+    lastLive = nowLive
+    for (const listener of listeners) listener()
   }
 
-  const hear = (key: string, { parts: does }: Pick<Heartbeat, 'parts'>): void => {
-    heard.set(key, { at: performance.now(), ...(does !== undefined && { parts: does }) })
+  const onHeartbeat = (key: string, { parts: does }: Pick<Heartbeat, 'parts'>): void => {
+    members.set(key, { at: performance.now(), ...(does !== undefined && { parts: does }) })
   }
   const mirror = await mirrorBucket<Heartbeat>(bucket, onLost, (key, heartbeat) => {
     if (!key.startsWith(`${role}.`)) return
-    if (heartbeat === undefined) heard.delete(key)
-    else hear(key, heartbeat)
-    look()
+    if (heartbeat === undefined) members.delete(key)
+    else onHeartbeat(key, heartbeat)
+    notifyIfChanged()
   })
-  const said = { pid: process.pid, ...(parts !== undefined && { parts }) }
-  const beat = async (): Promise<void> => {
-    await bucket.put(own, JSON.stringify({ at: new Date().toISOString(), ...said } satisfies Heartbeat))
+  const self = { pid: process.pid, ...(parts !== undefined && { parts }) }
+  const sendHeartbeat = async (): Promise<void> => {
+    await bucket.put(own, JSON.stringify({ at: new Date().toISOString(), ...self } satisfies Heartbeat))
   }
-  await beat()
-  hear(own, said)
-  // A missed beat is not an error: the broker is away, and then for all members alike.
+  await sendHeartbeat()
+  onHeartbeat(own, self)
+  // A missed heartbeat is not an error: the broker is then unavailable to all members alike.
   const timer = setInterval(() => {
-    // After a stall of this process the others' beats are there, but not read yet.
-    setImmediate(look)
-    void beat().catch(() => undefined)
+    // After a stall of this process, the others' heartbeats have arrived but are not read yet.
+    setImmediate(notifyIfChanged)
+    void sendHeartbeat().catch(() => undefined)
   }, HEARTBEAT_MS)
 
   return {
-    owns(what, part) {
+    owns(name, part) {
       const now = performance.now()
       const does = (of: Pick<Heartbeat, 'parts'>): boolean => part === undefined || (of.parts?.includes(part) ?? true)
-      if (!does(said)) return false
-      const ownScore = score(own, what)
-      for (const [key, member] of heard) {
-        if (key === own || now - member.at > LAPSED_MS || !does(member)) continue
-        if (score(key, what) > ownScore) return false
+      if (!does(self)) return false
+      const ownScore = score(own, name)
+      for (const [key, member] of members) {
+        if (key === own || now - member.at > EXPIRED_MS || !does(member)) continue
+        if (score(key, name) > ownScore) return false
       }
       return true
     },
     live,
-    onChange(tell) {
-      listeners.push(tell)
+    onChange(listener) {
+      listeners.push(listener)
     },
     async leave() {
       clearInterval(timer)
@@ -120,8 +122,8 @@ export async function joinMembers(
 
 const scores = new Map<string, string>()
 
-function score(key: string, what: string): string {
-  const both = `${key}\n${what}`
+function score(member: string, name: string): string {
+  const both = `${member}\n${name}`
   let known = scores.get(both)
   if (known === undefined) {
     if (scores.size > 10_000) scores.clear()

@@ -3,34 +3,34 @@ import type { KV } from '@nats-io/kv'
 import type { Logger } from '../telemetry/log.js'
 import type { Mirror } from './mirror.js'
 
-/** How far a copy of a bucket lags behind it. */
-export interface Currency {
-  /** Milliseconds since the copy was last known to hold all that its bucket held. */
+/** How far a mirror of a KV bucket lags behind the bucket. */
+export interface MirrorLag {
+  /** Milliseconds since the mirror was last known to be up to date. */
   lagMs(): number
 }
 
-export interface CurrencyDeps {
+export interface MirrorLagDeps {
   readonly clock: () => number
   readonly log: Logger
-  /** How often the bucket is asked. */
+  /** How often the bucket is polled. */
   readonly everyMs?: number
 }
 
-/** A lag is told in minutes; asked more often, it would only load the broker. */
+/** The lag is reported in minutes; polling more often would only load the broker. */
 const ASK_EVERY_MS = 10_000
 
 /**
- * Asks a bucket again and again what its newest revision is, and whether its copy has come as far. A watch that has
- * fallen silent, and a bucket that does not answer, both let the lag grow: what cannot be known to be current is not.
+ * Polls a bucket's newest revision and compares the mirror's with it. The lag grows while the watch is silent and while the
+ * bucket does not reply: a mirror that is not known to be up to date counts as lagging.
  *
  * @param signal ends it
  */
-export async function followCurrency(
+export async function followMirrorLag(
   bucket: KV,
   copy: Pick<Mirror<unknown>, 'revision'>,
-  { clock, log, everyMs = ASK_EVERY_MS }: CurrencyDeps,
+  { clock, log, everyMs = ASK_EVERY_MS }: MirrorLagDeps,
   signal: AbortSignal,
-): Promise<Currency> {
+): Promise<MirrorLag> {
   let currentAt = clock()
   const ask = async (): Promise<void> => {
     const askedAt = clock()
@@ -38,7 +38,7 @@ export async function followCurrency(
       const { streamInfo } = await bucket.status()
       if (copy.revision() >= streamInfo.state.last_seq) currentAt = askedAt
     } catch (cause) {
-      if (!signal.aborted) log.warn({ err: cause }, 'a bucket does not say how new it is')
+      if (!signal.aborted) log.warn({ err: cause }, 'could not read the newest revision of a KV bucket')
     }
   }
   const follow = async (): Promise<void> => {

@@ -1,13 +1,13 @@
 import type { ObjectStore } from '@nats-io/obj'
 
-/** What came of reading an object. */
+/** The result of reading an object. */
 export type ReadObject =
   | { readonly kind: 'object'; readonly bytes: Uint8Array }
-  /** There is none of that name. */
+  /** No object has that name. */
   | { readonly kind: 'missing' }
   /** Its bytes are not the ones that were written. */
   | { readonly kind: 'corrupt' }
-  /** The broker did not give it in time; a part of it may be lost. */
+  /** The broker did not deliver it in time; a part of it may be lost. */
   | { readonly kind: 'unavailable'; readonly cause: unknown }
 
 /** Reads an object whole. Never throws. */
@@ -21,7 +21,7 @@ export async function readObject(store: ObjectStore, name: string, timeoutMs: nu
   try {
     const found = await Promise.race([store.get(name), timeout])
     if (found === null) return { kind: 'missing' }
-    // Told by the stream, too; unheard it would end the process.
+    // The stream reports the same error; unhandled, this rejection would end the process.
     found.error.catch(() => undefined)
     reader = found.data.getReader() as ReadableStreamDefaultReader<Uint8Array>
     const chunks: Uint8Array[] = []

@@ -6,34 +6,35 @@ import { CheckpointHold, type Extent, OwnershipLost, type Progress } from './che
 import type { LogRange, StoredEntry } from './log.js'
 
 /**
- * A part of a stream that one owner at a time reads in batches, each of which takes effect exactly once: it is planned
- * in a checkpoint by compare-and-set, carried out by effects that know its name, and then done. After a crash the same
- * messages are formed into the same batch, by whoever owns it then.
+ * A subject of a stream that one owner at a time reads in batches, each of which takes effect exactly once: the batch is
+ * planned in a checkpoint by compare-and-set, applied by effects that are keyed by its name, and then marked as done. After
+ * a crash, the next owner forms the same batch from the same messages.
  */
 export interface PlannedLog<C extends Progress> {
-  /** Of its checkpoint, and what it is owned by. */
+  /** Key of its checkpoint; also the name under which it is owned. */
   readonly key: string
   readonly stream: string
   readonly subject: string
   /** The checkpoint of a log that nobody has read yet. */
   readonly initial: C
-  /** How many of the messages that come next are a batch, at least one; all of them where it is absent. */
+  /** How many of the next messages form a batch, at least one; all of them when absent. */
   readonly cut?: (entries: readonly StoredEntry[]) => number
-  /** How many messages are read for a batch at most; as many as for any other where it is absent. */
+  /** Maximum messages per batch; the default applies when absent. */
   readonly messagesMax?: number
   /**
-   * Called when the log is taken over, before its first batch: what it keeps in memory starts afresh. After a failure
-   * it stays, if no other process has been the owner meanwhile.
+   * Called when this process takes over the log, before its first batch, to start with fresh in-memory state. After a
+   * failure the state is kept if no other process has been the owner meanwhile.
    */
   open(): Promise<PrepareBatch<C>>
 }
 
 /**
- * Makes a batch of messages. It may look things up and must change nothing.
+ * Prepares a batch of messages. It may read, and must change nothing.
  *
  * @param extent names the batch: the planned one, or that of these messages
  * @param before the checkpoint as it is
- * @param planned set when the batch is formed again; it must then come to the same effects, as far as they have happened
+ * @param planned set when the batch is prepared again; the result must then have the same effects as far as they have
+ *   already been applied
  */
 export type PrepareBatch<C extends Progress> = (
   entries: readonly StoredEntry[],
@@ -45,15 +46,15 @@ export type PrepareBatch<C extends Progress> = (
 export type PlanOf<C extends Progress> = NonNullable<C['plan']>
 
 export interface PreparedBatch<C extends Progress> {
-  /** To be written before anything takes effect, unless it is `planned` itself. */
+  /** Written before anything takes effect, unless it is `planned` itself. */
   readonly plan: PlanOf<C>
-  /** The checkpoint once all has taken effect: done up to the plan's last message, and without a plan. */
+  /** The checkpoint after all effects: done up to the plan's last message, and without a plan. */
   readonly after: C
-  /** Every effect of the batch, each recognisable by the batch's name, so that a repeat changes nothing. */
-  carryOut(): Promise<void>
-  /** Events in it. */
+  /** Applies all effects of the batch, each keyed by the batch's name, so that a repeat changes nothing. */
+  applyEffects(): Promise<void>
+  /** Number of events. */
   readonly size: number
-  /** Whether carrying it out costs an insert. */
+  /** Whether applying it inserts into ClickHouse. */
   readonly inserts: boolean
 }
 
@@ -61,7 +62,7 @@ export interface PlannedLogDeps {
   readonly checkpoints: KV
   readonly readLog: (range: LogRange) => Promise<StoredEntry[]>
   readonly isOwner: (key: string) => boolean
-  /** The fence (`fence.ts`) as it is now. */
+  /** Reads the current fence (`fence.ts`). */
   readonly readFence: () => Promise<number>
   readonly clock: () => number
   readonly log: Logger
@@ -69,30 +70,31 @@ export interface PlannedLogDeps {
 
 const BATCH_MESSAGES_MAX = 1_000
 const BATCH_BYTES_MAX = 6 * 1024 * 1024
-/** A batch of so many events, or bytes, is worth its insert. */
+/** A batch of at least this many events or bytes is full: large enough to insert without a pause. */
 const FULL_EVENTS = 5_000
 const FULL_BYTES = BATCH_BYTES_MAX / 2
-/** How long a log that was found empty is left alone. */
+/** Pause before a log that was empty is read again. */
 const IDLE_MS = 50
 /**
- * Whoever has inserted waits, unless the batch was full: until so long after its beginning, and so many times as long as it
- * took, up to a limit. An insert costs the engine a tenth of a second of a processor and more, however few rows it has, and
- * what arrives meanwhile travels as one (`deploy/decisions/two-partitions-and-paced-inserts.md`).
+ * A reader pauses after an insert, unless the batch was full: until `INSERT_EVERY_MS` after the batch began, and for at
+ * least `PAUSE_TO_BATCH` times as long as the batch took, up to `PAUSE_MS_MAX`. An insert costs ClickHouse a tenth of a
+ * second of CPU time or more, however few rows it has, and events that arrive during the pause share one insert
+ * (`deploy/decisions/two-partitions-and-paced-inserts.md`).
  */
 const INSERT_EVERY_MS = 250
 const PAUSE_TO_BATCH = 2
 const PAUSE_MS_MAX = 500
-/** After a failure of a dependency. */
+/** Pause after a failure of a dependency. */
 const RETRY_MS = 500
 /**
- * Before a batch takes effect its owner has shown within this time that it still owns. One that has not, since it stood
- * still (stopped, swapped out) or was long in preparing, writes its plan once more, which shows it.
+ * A batch takes effect only when its owner has proved its ownership within this time. An owner that has not, since it was
+ * stalled (stopped, swapped out) or took long to prepare, writes its plan again, which proves it.
  */
 const PROOF_AGE_MS_MAX = 20_000
 
 /**
- * Reads a log until `signal` aborts, which it obeys between batches. A dependency that is away is waited for; another
- * owner's write ends the hold, and the checkpoint is read anew.
+ * Reads a log until `signal` aborts, which it checks between batches. It waits for unavailable dependencies. When another
+ * owner has written the checkpoint, this process stops and reads the checkpoint again.
  */
 export async function runPlannedLog<C extends Progress>(
   planned: PlannedLog<C>,
@@ -117,7 +119,7 @@ export async function runPlannedLog<C extends Progress>(
       }
     } catch (cause) {
       if (cause instanceof OwnershipLost) log.info('another process owns this log now')
-      else log.warn({ err: cause }, 'a batch could not be finished; it will be formed again')
+      else log.warn({ err: cause }, 'could not finish a batch; will retry')
       await pause(RETRY_MS, signal)
     }
   }
@@ -139,7 +141,7 @@ async function work<C extends Progress>(
 
     const [first, last] = [entries[0], entries.at(-1)]
     if (first === undefined || last === undefined) {
-      // All is done: says so, that nobody waits for a plan that has been carried out.
+      // Nothing is left to do: clear the plan, so that no snapshot waits for a batch that was applied.
       const isOpen = planned !== undefined || before.reservedMs !== undefined
       if (isOpen || !hold.isSaved) await hold.save(settled(before, planned))
       planned = undefined
@@ -152,15 +154,15 @@ async function work<C extends Progress>(
     const batch = await prepare(entries, extent, before, planned)
     if (batch.plan !== planned) await hold.save({ ...before, plan: batch.plan })
     while (performance.now() - hold.provenAt > PROOF_AGE_MS_MAX) await hold.save({ ...before, plan: batch.plan })
-    await batch.carryOut()
-    // Kept in memory until the next plan is written, which says both in one write.
+    await batch.applyEffects()
+    // Kept in memory: the write of the next plan includes it.
     hold.advance({ ...batch.after, ...(writesRecords(log.key) && { doneMs: extent.atMs }) })
     planned = undefined
     if (!batch.inserts) continue
     const bytes = entries.reduce((sum, { data }) => sum + data.length, 0)
     const isFull = entries.length === BATCH_MESSAGES_MAX || batch.size >= FULL_EVENTS || bytes >= FULL_BYTES
     if (isFull) continue
-    // Else what was inserted would stay unseen through the pause.
+    // Otherwise the inserted rows would stay invisible during the pause.
     if (writesRecords(log.key)) await hold.save(hold.value)
     const tookMs = performance.now() - readAt
     await pause(Math.max(INSERT_EVERY_MS - tookMs, Math.min(PAUSE_TO_BATCH * tookMs, PAUSE_MS_MAX)), signal)
@@ -169,25 +171,25 @@ async function work<C extends Progress>(
 }
 
 /**
- * Reserves the instant of the next batch: behind every snapshot that anybody has read. Until the batch is done, none is
- * given out that reaches it (`watermark.ts`).
+ * Reserves the instant of the next batch, later than every snapshot that was read. Until the batch is done, no snapshot at
+ * or after that instant is used (`watermark.ts`).
  */
 async function reserve<C extends Progress>(hold: CheckpointHold<C>, deps: PlannedLogDeps): Promise<number> {
   let atMs = deps.clock()
   for (let fencedMs = 0; ; atMs = Math.max(deps.clock(), fencedMs + 1)) {
     atMs = Math.max(atMs, (hold.value.doneMs ?? 0) + 1)
     await hold.save({ ...hold.value, reservedMs: atMs })
-    // Asked after the reservation: a fence that comes still later is set by one who sees it.
+    // Read after the reservation: whoever sets a still later fence sees the reservation.
     fencedMs = await deps.readFence()
     if (fencedMs < atMs) return atMs
   }
 }
 
-/** A checkpoint with nothing under way. @param carriedOut its plan, which was found done */
-function settled<C extends Progress>(checkpoint: C, carriedOut: Extent | undefined): C {
+/** A checkpoint without a plan and a reservation. @param applied its plan, which turned out to be done */
+function settled<C extends Progress>(checkpoint: C, applied: Extent | undefined): C {
   const { plan: _, reservedMs: __, ...rest } = checkpoint
   // Both are optional in every checkpoint.
-  return { ...rest, ...(carriedOut !== undefined && { doneMs: carriedOut.atMs }) } as C
+  return { ...rest, ...(applied !== undefined && { doneMs: applied.atMs }) } as C
 }
 
 async function readNext<C extends Progress>(
@@ -200,7 +202,7 @@ async function readNext<C extends Progress>(
   return cut === undefined || entries.length === 0 ? entries : entries.slice(0, cut(entries))
 }
 
-/** The planned messages, all of them that the stream still holds, in as many reads as it takes. */
+/** All planned messages that the stream still holds, in as many reads as needed. */
 async function readPlanned(
   range: Pick<LogRange, 'stream' | 'subject'>,
   plan: Extent,

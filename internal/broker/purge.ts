@@ -6,11 +6,11 @@ import { type Progress, readCheckpoint } from './checkpoint.js'
 import { firstSequenceSince } from './log.js'
 import type { PlannedLog } from './planned-log.js'
 
-/** A log whose done part is removed from its stream. */
+/** A log whose finished messages are purged from its stream. */
 export interface PurgedLog extends Pick<PlannedLog<Progress>, 'key' | 'stream' | 'subject'> {
-  /** Of the stream, or of what of it is for new work. */
+  /** Capacity of the stream, or the part of it that is for new work. */
   readonly bytesMax: number
-  /** What is done stays this long; for ever where the stream itself lets it age. */
+  /** How long finished messages are kept; undefined when only the stream's own age limit removes them. */
   readonly keepMs: number | undefined
 }
 
@@ -22,15 +22,15 @@ export interface PurgeDeps {
 }
 
 const PURGE_EVERY_MS = 15_000
-/** Above this share of `bytesMax` what is done is purged even when it could still stay. */
+/** Above this share of `bytesMax`, finished messages are purged before `keepMs` is over. */
 const CROWDED_SHARE = 0.8
 
 /**
- * Removes from streams what is done: older than it is to be kept, or anything done while the stream is fuller than it
- * should be. What is not done is never removed, so that a full stream means unprocessed messages. Each owner purges its
- * own subjects.
+ * Purges finished messages from streams: those older than `keepMs`, and all of them while the stream is crowded.
+ * Unfinished messages are never purged, so that a full stream means unprocessed messages. Each owner purges its own
+ * subjects.
  *
- * @param logs read at each round: others may be added
+ * @param logs read at each round, so that logs may be added
  */
 export async function purgeDone(deps: PurgeDeps, logs: readonly PurgedLog[], signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
@@ -39,12 +39,12 @@ export async function purgeDone(deps: PurgeDeps, logs: readonly PurgedLog[], sig
     try {
       await purgeOnce(deps, logs, Date.now())
     } catch (cause) {
-      deps.log.warn({ err: cause }, 'a log was not purged; the next round will')
+      deps.log.warn({ err: cause }, 'could not purge a log; the next round will retry')
     }
   }
 }
 
-/** One round. @param nowMs decides what is older than it is to be kept */
+/** One round. @param nowMs the time from which ages are counted */
 export async function purgeOnce(deps: PurgeDeps, logs: readonly PurgedLog[], nowMs: number): Promise<void> {
   const infos = new Map<string, StreamState>()
   for (const { key, stream, subject, bytesMax, keepMs } of logs) {

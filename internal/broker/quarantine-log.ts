@@ -7,27 +7,27 @@ import { type Publisher, storedOrThrow } from './publisher.js'
 import { LOG_HEADER, MESSAGE_ID_HEADER, REASON_HEADER } from './quarantine.js'
 import type { Records } from './records.js'
 
-/** A message of QUARANTINE. What its headers would say is undefined where a version before them has put it there. */
+/** A message of QUARANTINE. Header fields are undefined on messages from a version that set no headers. */
 export interface Quarantined {
   readonly sequence: number
   /** RFC 3339 in UTC. */
   readonly quarantinedAt: string
-  /** Who could not handle it: `a`, `b`, `c`, `observations`, `audit` or `changes`. */
+  /** The reader that could not handle it: `a`, `b`, `c`, `observations`, `audit` or `changes`. */
   readonly reader: string
   /** Made by `poisonReason`. */
   readonly reason: string | undefined
   /** Subject that it came from. */
   readonly log: string | undefined
-  /** That it had there; undefined of a part of a message, too. */
+  /** Its original message id; also undefined for a single event of a message. */
   readonly messageId: string | undefined
-  /** Under which it was quarantined. */
+  /** Its message id in QUARANTINE. */
   readonly id: string
   readonly data: Uint8Array
 }
 
 const BATCH_BYTES_MAX = 8 * 1024 * 1024
 
-/** The messages of QUARANTINE from a sequence on, in their order. */
+/** The messages of QUARANTINE with at least the given sequence, in order. */
 export async function* quarantinedFrom(manager: JetStreamManager, from: number): AsyncGenerator<Quarantined> {
   const range = { stream: QUARANTINE.name, subject: QUARANTINE_OF_ALL, messagesMax: 100, bytesMax: BATCH_BYTES_MAX }
   for (let next = from; ; ) {
@@ -39,7 +39,7 @@ export async function* quarantinedFrom(manager: JetStreamManager, from: number):
   }
 }
 
-/** One of them; undefined where there is none of that sequence. */
+/** The message with a sequence; undefined when there is none. */
 export async function findQuarantinedMessage(
   manager: JetStreamManager,
   sequence: number,
@@ -48,7 +48,7 @@ export async function findQuarantinedMessage(
   return found === null ? undefined : quarantinedOf(found)
 }
 
-/** How many there are, and the last sequence that was given to any. */
+/** The number of messages, and the last sequence ever assigned. */
 export async function quarantineState(manager: JetStreamManager): Promise<{ messages: number; lastSequence: number }> {
   const { state } = await manager.streams.info(QUARANTINE.name)
   return { messages: state.messages, lastSequence: state.last_seq }
@@ -65,12 +65,12 @@ const quarantinedOf = ({ seq, timestamp, subject, header, data }: StoredMsg): Qu
   data,
 })
 
-/** That a message is being put back; the value of its digest in the bucket `quarantine_replays`. */
+/** The state of a replay; the value in the bucket `quarantine_replays` under the message's digest. */
 export interface ReplayMark {
-  /** The last sequence of the log's stream before, and when that was, milliseconds since the epoch. */
+  /** The stream's last sequence before the replay, and when it was read, milliseconds since the epoch. */
   readonly after: number
   readonly at_ms: number
-  /** Sequence that it has there. */
+  /** The replayed message's sequence in the stream. */
   readonly stored?: number
 }
 
@@ -82,18 +82,19 @@ export interface ReplayDeps {
 }
 
 /**
- * - unknown_log: nothing tells which log it came from
- * - doubtful: an earlier attempt was broken off, and the log no longer tells whether it has arrived
+ * - unknown_log: the log that it came from cannot be determined
+ * - doubtful: an earlier attempt was interrupted, and the log no longer shows whether the message was stored
  */
 export type Replay =
   | { readonly kind: 'replayed'; readonly log: string; readonly stored: number }
   | { readonly kind: 'unknown_log' | 'doubtful' }
 
 /**
- * Puts a message back into the log that it came from, once, and then takes it out of QUARANTINE. Broken off anywhere, it
- * can be repeated: the log knows the message's id for two minutes, and the mark tells from where on to look for it later.
+ * Publishes a message once to the log that it came from, and then deletes it from QUARANTINE. It can be repeated after an
+ * interruption at any point: the stream deduplicates by message id for two minutes, and after that the stored mark says
+ * where to start searching for the message.
  *
- * @param statedLog subject to put it into, whatever is known of it and of earlier attempts; one of its reader's
+ * @param statedLog subject to publish to, overriding the known origin and earlier attempts; one of its reader's subjects
  */
 export async function replayQuarantined(
   message: Quarantined,
@@ -105,7 +106,7 @@ export async function replayQuarantined(
   if (origin === undefined || log === undefined) return { kind: 'unknown_log' }
 
   const name = createHash('sha256').update(`${message.id}\n`).update(message.data).digest('hex')
-  // Readers know a correction and a slice of a job by how its id begins, and so does a repeat.
+  // Readers recognise a correction and a slice of a job by the prefix of its id, so the replay keeps the original id in front.
   const messageId = `${message.messageId ?? 'quarantined'}.replay.${name.slice(0, 32)}`
   const { last_seq: after } = (await manager.streams.info(origin.stream)).state
   const mark = await marks.createOnce(name, { after, at_ms: clock() })
@@ -121,7 +122,7 @@ export async function replayQuarantined(
   return { kind: 'replayed', log, stored }
 }
 
-/** The message with an id that a log has taken behind a sequence. */
+/** The sequence of the message with an id, among the log's messages after a sequence. */
 async function sequenceOf(
   messageId: string,
   { stream, subjects }: QuarantinedLog,
@@ -138,7 +139,7 @@ async function sequenceOf(
   }
 }
 
-/** What is done is purged from logs: then it cannot be told any more whether something has arrived. */
+/** Processed messages are purged: after that the log no longer shows whether the message was stored. */
 async function isDoubtful(
   { after, at_ms }: ReplayMark,
   stream: string,
@@ -148,12 +149,12 @@ async function isDoubtful(
   return nowMs - at_ms > REPLAY_WINDOW_MS - DOUBT_MS || (await manager.streams.info(stream)).state.first_seq > after + 1
 }
 
-/** Of clocks that differ. */
+/** Allowance for clock differences. */
 const DOUBT_MS = 60 * 60 * 1000
 
 /**
- * Of a message without headers: its id has the sequence that it, or the message of stage A that it is an event of, has in
- * its stream; which holds it for a day.
+ * The log of a message without headers. Its id contains the stream sequence of the message, or of the stage A message that
+ * the event was part of; the stream keeps that message for a day.
  */
 async function logByPosition({ id, reader }: Quarantined, manager: JetStreamManager): Promise<string | undefined> {
   const match = /^quarantine\.([a-z]+)\.(\d+)(?:\.\d+)?$/.exec(id)
@@ -167,7 +168,7 @@ async function logByPosition({ id, reader }: Quarantined, manager: JetStreamMana
 
 async function remove(sequence: number, manager: JetStreamManager): Promise<void> {
   try {
-    // With its bytes: they may tell of a person.
+    // Securely erased: the bytes may contain personal data.
     await manager.streams.deleteMessage(QUARANTINE.name, sequence, true)
   } catch (cause) {
     if ((await manager.direct.getMessage(QUARANTINE.name, { seq: sequence })) !== null) throw cause

@@ -1,17 +1,17 @@
 import { type Publisher, publishOrThrow } from './publisher.js'
 
-/** Headers of a message of QUARANTINE, which has the bytes of what is poison as its own. */
+/** Headers of a message of QUARANTINE; its body is the poison message's. */
 export const REASON_HEADER = 'Attribution-Reason'
 export const LOG_HEADER = 'Attribution-Log'
 export const MESSAGE_ID_HEADER = 'Attribution-Message-Id'
 
-/** A message, or a part of one, that its reader cannot handle, and why. */
+/** A message, or a single event of one, that its reader cannot handle, and the reason. */
 export interface Poison {
-  /** Names it, so that it is kept once; replayed and poison again, it has another. */
+  /** Identifies it, so that it is kept once; a replayed message that is poison again has another id. */
   readonly id: string
-  /** Subject of the log that it was read from. */
+  /** Subject that it was read from. */
   readonly log: string
-  /** That it had there; absent of a part of a message. */
+  /** Its original message id; absent for a single event of a message. */
   readonly messageId?: string
   readonly data: Uint8Array
   /** Made by `poisonReason`. */
@@ -19,19 +19,19 @@ export interface Poison {
 }
 
 /**
- * - unreadable_message: its bytes have not the form that they should have
- * - rule_failed: a rule threw at an event of valid form
+ * - unreadable_message: its bytes could not be decoded
+ * - rule_failed: a rule threw on a well-formed event
  */
 export type PoisonKind = 'unreadable_message' | 'rule_failed'
 
 /**
- * Why something is poison: out of a closed list, with the error's class. Never the error's message, which may quote
- * what a tenant sent (that of JSON.parse does).
+ * The reason for quarantining a message: a kind from a closed list, and the error's class. Never the error's message, which
+ * may quote a tenant's data (that of JSON.parse does).
  */
 export const poisonReason = (kind: PoisonKind, cause: unknown): string =>
   `${kind}: ${cause instanceof Error ? cause.constructor.name : typeof cause}`
 
-/** Keeps what is poison in QUARANTINE, with why and where it came from. @param subject of whoever could not handle it */
+/** Stores poison messages in QUARANTINE, with the reason and their origin. @param subject the reader's subject in QUARANTINE */
 export async function quarantine(
   publish: Publisher['publish'],
   subject: string,

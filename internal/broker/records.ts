@@ -1,32 +1,32 @@
 import type { KV } from '@nats-io/kv'
 import { isLostRace } from './errors.js'
 
-/** The records of a bucket, as one who changes them sees them: read from the bucket, written by compare-and-set. */
+/** The records of a bucket for writers: read from the bucket itself, written by compare-and-set. */
 export interface Records<T> {
   read(key: string): Promise<T | undefined>
   /**
-   * Writes a record unless there is one already under its key.
+   * Creates a record unless its key already has one.
    *
-   * @returns the record that is there then
+   * @returns the created or the existing record
    */
   createOnce(key: string, record: T): Promise<T>
   /**
-   * Replaces a record by what `change` makes of it, whoever else writes.
+   * Replaces a record by the result of `change`, safe against concurrent writers.
    *
-   * @param change called again with the newer record when another writer was first; undefined leaves it as it is
-   * @returns the record as it is then; undefined when there is none
+   * @param change called again with the newer record when another writer came first; returns undefined to leave it unchanged
+   * @returns the resulting record; undefined when there is none
    */
   change(key: string, change: (record: T) => T | undefined): Promise<T | undefined>
   /**
    * Deletes a record.
    *
-   * @param isMeant whether it is the one to delete, and not another that has come under its key
-   * @returns false when there is none that is meant
+   * @param isMeant whether this record is to be deleted, and not another that was created under the same key
+   * @returns false when there was no such record
    */
   delete(key: string, isMeant?: (record: T) => boolean): Promise<boolean>
 }
 
-/** @param reached resolves once this process's own copy of the bucket has a revision */
+/** @param reached resolves once this process's mirror of the bucket holds a revision */
 export function bucketRecords<T>(bucket: KV, reached: (revision: number) => Promise<void>): Records<T> {
   const find = async (key: string): Promise<{ record: T; revision: number } | undefined> => {
     const entry = await bucket.get(key)

@@ -4,49 +4,49 @@ import type { Logger } from '../telemetry/log.js'
 import { type Publisher, type PublishResult, STREAM_FULL } from './publisher.js'
 
 /**
- * Bytes of a stream, of those that it may hold, which are for work that comes from outside. The rest is for what its own
- * readers put into it: they hand a batch on before it is done, and only what is done makes room. In a stream that new work
- * could fill nothing would be done any more.
+ * The share of a stream's bytes that new work from outside may fill. The rest is reserved for the stream's own readers,
+ * which publish a batch to the next stage before they finish it, and only finished batches are purged. If new work could
+ * fill the stream, the readers could no longer make progress.
  */
 export function admittableBytes(bytesMax: number): number {
   return bytesMax - Math.min(bytesMax * KEPT_SHARE_MAX, Math.max(bytesMax * KEPT_SHARE, KEPT_BYTES_MIN))
 }
 
 const KEPT_SHARE = 0.1
-/** A batch of stage A that is in stage B's mailbox too, and one of stage B in stage C's: 7 MiB each, in four partitions. */
+/** A batch of stage A that is also in stage B's mailbox, and one of stage B in stage C's: 7 MiB each, in four partitions. */
 const KEPT_BYTES_MIN = 64 * 1024 * 1024
-/** Where a stream is smaller than that: each of its bytes may be in three mailboxes. */
+/** Upper limit of the reserve in small streams: each byte may be in three mailboxes. */
 const KEPT_SHARE_MAX = 0.7
 
-/** How much new work a stream takes. */
-export interface Room {
-  /** Whether a message of so many bytes may go in now; it is counted then. */
+/** A stream's capacity for new work. */
+export interface StreamCapacity {
+  /** Whether a message of this size may be published now; if so, it is counted. */
   take(bytes: number): boolean
-  /** The same without counting it. */
+  /** Like `take`, without counting. */
   has(bytes: number): boolean
 }
 
-/** What other processes have put in since is not counted: far less than the bytes that are kept. */
-const LOOK_EVERY_MS = 500
+/** Messages that other processes publish between two polls are not counted: they are far smaller than the reserve. */
+const POLL_EVERY_MS = 500
 
 /**
- * Follows how full a stream is. What this process puts in counts at once, what others do after half a second; while the
- * broker does not answer, what was known stands.
+ * Follows the fill level of a stream. Messages of this process count at once, those of others after half a second. While
+ * the broker does not reply, the last known level applies.
  *
- * @param signal ends it
- * @throws Error when the broker does not answer the first time
+ * @param signal stops following
+ * @throws Error when the broker does not reply the first time
  */
-export async function followRoom(
+export async function followStreamCapacity(
   manager: JetStreamManager,
   stream: string,
   { log, signal }: { readonly log: Logger; readonly signal: AbortSignal },
-): Promise<Room> {
+): Promise<StreamCapacity> {
   let limit = 0
-  /** As of the last look, and what was taken by then, and in all. */
+  /** Bytes in the stream at the last poll; bytes taken until that poll, and until now. */
   let found = 0
   let takenBefore = 0
   let taken = 0
-  const look = async (): Promise<void> => {
+  const poll = async (): Promise<void> => {
     const takenNow = taken
     const { config, state } = await manager.streams.info(stream)
     limit = config.max_bytes > 0 ? admittableBytes(config.max_bytes) : Number.POSITIVE_INFINITY
@@ -55,12 +55,12 @@ export async function followRoom(
   }
   const follow = async (): Promise<void> => {
     while (!signal.aborted) {
-      await sleep(LOOK_EVERY_MS, undefined, { signal }).catch(() => undefined)
+      await sleep(POLL_EVERY_MS, undefined, { signal }).catch(() => undefined)
       if (signal.aborted) return
-      await look().catch((cause: unknown) => log.debug({ err: cause, stream }, 'a stream does not say how full it is'))
+      await poll().catch((cause: unknown) => log.debug({ err: cause, stream }, "could not read a stream's fill level"))
     }
   }
-  await look()
+  await poll()
   void follow()
   const has = (bytes: number): boolean => found + taken - takenBefore + bytes <= limit
   return {
@@ -73,18 +73,20 @@ export async function followRoom(
   }
 }
 
-/** A publisher for those who bring new work: a stream without room for it is to them what a full one is. */
-export const withinRoom =
+/** A publisher of new work: it reports a stream without capacity for new work as full. */
+export const withinStreamCapacity =
   (
     publish: Publisher['publish'],
-    room: Room,
+    capacity: StreamCapacity,
     isNewWork: (subject: string) => boolean = () => true,
   ): Publisher['publish'] =>
   (subject, payload, ...others) =>
-    isNewWork(subject) && !room.take(payload.length) ? Promise.resolve(NO_ROOM) : publish(subject, payload, ...others)
+    isNewWork(subject) && !capacity.take(payload.length)
+      ? Promise.resolve(NO_CAPACITY)
+      : publish(subject, payload, ...others)
 
-const NO_ROOM: PublishResult = {
+const NO_CAPACITY: PublishResult = {
   kind: 'refused',
   errorCode: STREAM_FULL,
-  description: 'what is left is for work that is under way',
+  description: 'the rest of the stream is reserved for work in flight',
 }

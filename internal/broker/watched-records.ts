@@ -3,18 +3,18 @@ import { ByTenant } from './by-tenant.js'
 import { type Mirror, mirrorBucket } from './mirror.js'
 import { bucketRecords, type Records } from './records.js'
 
-/** The tenants' records of a bucket: a copy in memory to read from, and what changes them, after which the copy has it. */
+/** The tenants' records of a bucket: read from a copy in memory, changed in the bucket. A change resolves when the copy has it. */
 export interface WatchedRecords<T> extends Records<T> {
-  /** As of a moment ago. */
+  /** From the copy in memory, a moment old. */
   get(key: string): T | undefined
-  /** Those of a tenant, as of a moment ago: first what this copy began with, then the others in the order in which they came. */
+  /** A tenant's records, a moment old: first those of the initial copy, then the others in the order of their creation. */
   of(tenantId: string): Iterable<T>
   countOf(tenantId: string): number
   readonly reached: Mirror<T>['reached']
   stop(): void
 }
 
-/** Follows a bucket as `mirrorBucket` does. */
+/** Watches a bucket, as `mirrorBucket` does. */
 export async function watchRecords<T extends { readonly tenant_id: string }>(
   bucket: KV,
   onLost: (cause: unknown) => void,

@@ -1,39 +1,39 @@
 import type { KV } from '@nats-io/kv'
 import { FENCE, writesRecords } from '../../streams/records.js'
 import type { Progress } from './checkpoint.js'
-import { CopyBehind, isLostRace } from './errors.js'
+import { isLostRace, MirrorBehind } from './errors.js'
 import type { Fence } from './fence.js'
 import { mirrorBucket } from './mirror.js'
 
 /**
- * The newest instant as of which the read model is complete: every version that is valid from it or before is there, with
- * the closing of the version before, and none will be added (design section 6).
+ * The newest instant up to which the read model is complete: every record version that is valid at or before it is
+ * stored, its predecessor is closed, and none will be added (design section 6).
  *
- * Clocks decide nothing. Whoever writes records reserves their instant in the bucket `checkpoints` and then makes sure
- * that no fence at or past it was there before; whoever reads sets the fence in the same bucket, and then sees every
- * reservation that came before it. One stream's messages have one order: either the writer finds the fence and reserves
- * anew, or the reader finds the reservation and stays before it until it is done. Clocks that differ by a second make
- * rows visible a second late, never early.
+ * Correctness does not depend on clocks. A writer of records reserves their instant in the bucket `checkpoints` and then
+ * checks that no fence at or after it was set before. A reader sets the fence in the same bucket, and then sees every
+ * earlier reservation. The messages of one stream have one order: either the writer finds the fence and reserves again, or
+ * the reader finds the reservation and stays before it until the batch is done. Clocks that differ by a second make rows
+ * visible a second late, never early.
  */
 export interface Watermark {
   /**
-   * An instant, milliseconds since the epoch; never before one that this process gave out earlier. At most a tenth of a
-   * second old where nothing is under way, else just before what is.
+   * An instant, milliseconds since the epoch; never earlier than one that this process has returned before. At most a tenth
+   * of a second old when no batch is in flight, otherwise just before the earliest one in flight.
    *
-   * @throws what `isBrokerAway` knows when it is and this process has not known any instant yet
+   * @throws an error that `isBrokerUnavailable` recognises, when the broker is unavailable and no instant is known yet
    */
   latest(): Promise<number>
-  /** The same, but not older than this call. */
+  /** Like `latest`, but not older than this call. */
   renewed(): Promise<number>
-  /** The newest instant at which a writer of records is known to have been at work, be it ahead of this clock. */
+  /** The newest instant of a planned or finished batch; it may be ahead of this process's clock. */
   newestPlanned(): number
-  /** Resolves with whether a log's reader has carried out what came with a sequence, within a time at most. */
+  /** Whether a log's reader has processed the message with a sequence; waits up to `withinMs`. */
   isDone(checkpoint: string, sequence: number, withinMs: number): Promise<boolean>
 }
 
-/** How long an instant is given out again. */
+/** How long an instant is reused. */
 const REUSED_MS = 100
-/** After that long without the broker's answer the newest that is known is given out; it is old, and right. */
+/** Without a reply from the broker for this long, the newest known instant is returned: old, but correct. */
 const RENEWAL_MS_MAX = 1_000
 
 /** @param bucket checkpoints */
@@ -42,28 +42,28 @@ export async function followWatermark(
   onLost: (cause: unknown) => void,
   clock: () => number,
 ): Promise<Watermark> {
-  let fenceHeardAt = Number.NEGATIVE_INFINITY
+  let fenceSeenAt = Number.NEGATIVE_INFINITY
   const waiting = new Set<() => void>()
   const mirror = await mirrorBucket<Progress & Partial<Fence>>(bucket, onLost, (key) => {
-    if (key === FENCE) fenceHeardAt = performance.now()
-    for (const look of waiting) look()
+    if (key === FENCE) fenceSeenAt = performance.now()
+    for (const check of waiting) check()
   })
-  // What the first copy held may be of yesterday.
-  fenceHeardAt = Number.NEGATIVE_INFINITY
+  // The initial copy's fence may be from yesterday.
+  fenceSeenAt = Number.NEGATIVE_INFINITY
 
-  let given = 0
-  /** As of the moment that the copy has come to: right, whatever it has not heard yet. */
+  let newestReturned = 0
+  /** Correct as of the revision that the mirror has reached, even when it lags. */
   const known = (): number => {
     let instant = mirror.get(FENCE)?.fencedMs ?? 0
     for (const [key, { reservedMs, plan }] of mirror.entries()) {
       const openMs = plan?.atMs ?? reservedMs
       if (openMs !== undefined && writesRecords(key)) instant = Math.min(instant, openMs - 1)
     }
-    // A reservation that met the fence is made anew in a moment; what was complete stays complete.
-    given = Math.max(given, instant)
-    return given
+    // A reservation at or before the fence is about to be repeated; an instant that was complete stays complete.
+    newestReturned = Math.max(newestReturned, instant)
+    return newestReturned
   }
-  /** A writer whose clock is ahead would otherwise wait with its rows until ours has come as far. */
+  /** Otherwise the rows of a writer whose clock is ahead would stay invisible until this clock has caught up. */
   const newestDone = (): number => {
     let newest = 0
     for (const [key, { doneMs }] of mirror.entries()) {
@@ -97,7 +97,7 @@ export async function followWatermark(
   let renewing: Promise<number> | undefined
   return {
     latest() {
-      if (performance.now() - fenceHeardAt < REUSED_MS) return Promise.resolve(known())
+      if (performance.now() - fenceSeenAt < REUSED_MS) return Promise.resolve(known())
       renewing ??= renew().finally(() => {
         renewing = undefined
       })
@@ -114,16 +114,16 @@ export async function followWatermark(
     isDone(checkpoint, sequence, withinMs) {
       return new Promise((resolve) => {
         const settle = (isDone: boolean): void => {
-          waiting.delete(look)
+          waiting.delete(check)
           clearTimeout(timer)
           resolve(isDone)
         }
-        const look = (): void => {
+        const check = (): void => {
           if ((mirror.get(checkpoint)?.done ?? 0) >= sequence) settle(true)
         }
         const timer = setTimeout(() => settle(false), withinMs)
-        waiting.add(look)
-        look()
+        waiting.add(check)
+        check()
       })
     },
   }
@@ -131,7 +131,7 @@ export async function followWatermark(
 
 function within(work: Promise<void>, ms: number): Promise<void> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new CopyBehind(`the fence was not set within ${ms} ms`)), ms)
+    const timer = setTimeout(() => reject(new MirrorBehind(`the fence was not set within ${ms} ms`)), ms)
     work.then(resolve, reject).finally(() => clearTimeout(timer))
   })
 }

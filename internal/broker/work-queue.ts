@@ -2,14 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { JetStreamManager, JsMsg } from '@nats-io/jetstream'
 import type { Logger } from '../telemetry/log.js'
 
-/** A message that this process has taken from a work queue. */
+/** A work queue message that this process is working on. */
 export interface QueuedWork {
   readonly subject: string
-  /** Says that it is still worked on, so that nobody else gets it. */
+  /** Extends the ack wait, so that the message is not redelivered to another process. */
   working(): void
 }
 
-/** What becomes of a message: it is gone, comes again to whoever asks then, or is another's to settle by now. */
+/** How a message is settled: acked, redelivered after a delay, or left to the process that owns it by now. */
 export type Settlement =
   | { readonly kind: 'done' }
   | { readonly kind: 'again'; readonly afterMs: number }
@@ -19,29 +19,29 @@ export interface WorkQueue {
   readonly manager: JetStreamManager
   readonly stream: string
   readonly consumer: string
-  /** Messages in hand at once. */
-  readonly atOnce: number
+  /** Messages processed at a time. */
+  readonly concurrency: number
   readonly log: Logger
 }
 
-const ASK_MS = 2_000
+const FETCH_MS = 2_000
 const RETRY_MS = 500
 
 /**
- * Takes messages from a work queue until `signal` aborts, and waits for those in hand. Several processes share a
- * consumer: each message is in the hands of one of them.
+ * Consumes a work queue until `signal` aborts, then waits for the messages in flight. Several processes share a consumer:
+ * each message is delivered to one of them.
  *
- * @param handle must settle every message; a throw is logged and gives the message back
+ * @param handle must settle every message; an exception is logged and naks the message
  */
-export async function workOff(
-  { manager, stream, consumer, atOnce, log }: WorkQueue,
+export async function consumeWorkQueue(
+  { manager, stream, consumer, concurrency, log }: WorkQueue,
   handle: (work: QueuedWork) => Promise<Settlement>,
   signal: AbortSignal,
 ): Promise<void> {
   const queue = await manager.jetstream().consumers.get(stream, consumer)
   const next = async (): Promise<JsMsg | null> => {
     try {
-      const messages = await queue.fetch({ max_messages: 1, expires: ASK_MS })
+      const messages = await queue.fetch({ max_messages: 1, expires: FETCH_MS })
       const stop = (): void => void messages.close()
       signal.addEventListener('abort', stop, { once: true })
       try {
@@ -51,7 +51,7 @@ export async function workOff(
         signal.removeEventListener('abort', stop)
       }
     } catch (cause) {
-      log.debug({ err: cause, stream }, 'the queue did not answer')
+      log.debug({ err: cause, stream }, 'could not fetch from the work queue; will retry')
       await sleep(RETRY_MS)
       return null
     }
@@ -67,10 +67,10 @@ export async function workOff(
         if (settlement.kind === 'done') await message.ackAck()
         else if (settlement.kind === 'again') message.nak(settlement.afterMs)
       } catch (cause) {
-        log.error({ err: cause, subject: message.subject }, 'a message was given back')
+        log.error({ err: cause, subject: message.subject }, 'could not handle a message; it will be redelivered')
         message.nak(RETRY_MS)
       }
     }
   }
-  await Promise.all(Array.from({ length: atOnce }, work))
+  await Promise.all(Array.from({ length: concurrency }, work))
 }

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
 import type { Cell } from './lattice.js'
 
 const BYTES_MAX = 64 * 1024 * 1024
@@ -7,43 +8,14 @@ const BYTES_MAX = 64 * 1024 * 1024
 export type Fold = readonly Uint8Array[] | 'too much'
 
 /**
- * What was folded before, by who appears where: a month that is over is asked about again and again, by other groupings and
- * filters, and its groups stay the same. What was not asked for longest is forgotten first.
+ * Earlier folds, by which people appear in which cells: reports on a month that is over are requested again and again with
+ * other groupings and filters, and its groups stay the same.
  */
-export class FoldMemory {
-  private readonly folds = new Map<string, Fold>()
-  private bytes = 0
-  private readonly bytesMax: number
+export type FoldMemory = LRUCache<string, Fold>
 
-  constructor(bytesMax: number = BYTES_MAX) {
-    this.bytesMax = bytesMax
-  }
-
-  recall(key: string): Fold | undefined {
-    const fold = this.folds.get(key)
-    if (fold === undefined) return undefined
-    this.folds.delete(key)
-    this.folds.set(key, fold)
-    return fold
-  }
-
-  keep(key: string, fold: Fold): void {
-    this.forget(key)
-    this.folds.set(key, fold)
-    this.bytes += bytesOf(fold)
-    for (const oldest of this.folds.keys()) {
-      if (this.bytes <= this.bytesMax) break
-      this.forget(oldest)
-    }
-  }
-
-  private forget(key: string): void {
-    const fold = this.folds.get(key)
-    if (fold === undefined) return
-    this.bytes -= bytesOf(fold)
-    this.folds.delete(key)
-  }
-}
+/** @param bytesMax for tests */
+export const createFoldMemory = (bytesMax: number = BYTES_MAX): FoldMemory =>
+  new LRUCache({ maxSize: bytesMax, sizeCalculation: bytesOf })
 
 const ENTRY_BYTES = 200
 const bytesOf = (fold: Fold): number =>

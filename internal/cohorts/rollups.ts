@@ -14,7 +14,7 @@
  *
  * Calls in which nobody appears hide nothing and are never hidden. The root is never hidden.
  */
-import { FoldMemory, foldKeyOf } from './fold-memory.js'
+import { createFoldMemory, type FoldMemory, foldKeyOf } from './fold-memory.js'
 import { type Cell, type Dimensions, type Group, Lattice } from './lattice.js'
 import { Looks, Parting, TooMuchToFold } from './parting.js'
 import { isSmall, unionOf } from './people.js'
@@ -48,7 +48,7 @@ export function* foldInSteps(
 ): Generator<undefined, Rollups> {
   const sorted = [...cells].sort(byValues)
   const key = foldKeyOf(sorted, dimensionCount)
-  const known = memory.recall(key)
+  const known = memory.get(key)
   if (known === 'too much') throw new TooMuchToFold()
   const lattice = yield* Lattice.inSteps(sorted, dimensionCount)
   if (known !== undefined) lattice.hideAs(known)
@@ -56,10 +56,10 @@ export function* foldInSteps(
     try {
       yield* hideInSteps(lattice)
     } catch (cause) {
-      if (cause instanceof TooMuchToFold) memory.keep(key, 'too much')
+      if (cause instanceof TooMuchToFold) memory.set(key, 'too much')
       throw cause
     }
-    memory.keep(key, lattice.hides)
+    memory.set(key, lattice.hides)
     lattice.forgetPeople()
   }
   return rollupsOf(lattice, dimensionCount)
@@ -67,7 +67,7 @@ export function* foldInSteps(
 
 /** All at once, see `foldInSteps`. */
 export function foldRollups(cells: readonly Cell[], dimensionCount: number): Rollups {
-  const steps = foldInSteps(cells, dimensionCount, new FoldMemory())
+  const steps = foldInSteps(cells, dimensionCount, createFoldMemory())
   for (;;) {
     const step = steps.next()
     if (step.done) return step.value

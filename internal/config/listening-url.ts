@@ -1,6 +1,6 @@
 import { isIPv6 } from 'node:net'
 
-/** Where whoever listens is reached, without a slash at the end. */
+/** The URL of a listening server, without a trailing slash. */
 export const listeningUrl = (host: string, port: number, isTls: boolean): string =>
-  // RFC 3986 section 3.2.2: the colons of an IPv6 address would else be taken for the port's.
+  // RFC 3986 section 3.2.2: an IPv6 address is in brackets, which sets its colons apart from the port's.
   `${isTls ? 'https' : 'http'}://${isIPv6(host) ? `[${host}]` : host}:${port}`

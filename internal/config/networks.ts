@@ -1,6 +1,6 @@
 import { isIP, isIPv4, isIPv6 } from 'node:net'
 
-/** Networks and resolvers as settings name them. */
+/** Networks and DNS resolvers in settings. */
 
 /** @returns undefined when the text is not a network in CIDR notation */
 export function parseNetwork(text: string): { readonly address: string; readonly bits: number } | undefined {
@@ -11,20 +11,21 @@ export function parseNetwork(text: string): { readonly address: string; readonly
   return { address, bits }
 }
 
-/** For the configuration: networks parted by commas. @throws Error that says what is allowed */
+/** Parses a comma-separated list of networks. @throws Error whose message describes the format */
 export function parseNetworks(text: string): readonly string[] {
   const parts = text.split(',').map((part) => part.trim())
   if (!parts.every((part) => parseNetwork(part) !== undefined)) {
-    throw new Error('networks in CIDR notation, parted by commas')
+    throw new Error('a comma-separated list of networks in CIDR notation')
   }
   return parts
 }
 
-/** For the configuration: resolvers as `address` or `address:port`, parted by commas. @throws Error that says what is allowed */
+/** Parses a comma-separated list of resolvers, `address` or `address:port`. @throws Error whose message describes the format */
 export function parseResolvers(text: string): readonly string[] {
   const parts = text.split(',').map((part) => part.trim())
   const isResolver = (part: string): boolean =>
     isIP(part) !== 0 || isIP(part.replace(/:\d{1,5}$/, '')) === 4 || /^\[[0-9a-f:]+\]:\d{1,5}$/i.test(part)
-  if (!parts.every(isResolver)) throw new Error('addresses of resolvers, with or without a port, parted by commas')
+  if (!parts.every(isResolver))
+    throw new Error('a comma-separated list of resolvers, each an address with or without a port')
   return parts
 }

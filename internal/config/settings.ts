@@ -3,24 +3,24 @@ import { parseNetworks, parseResolvers } from './networks.js'
 import { RETRY_MAXIMA_MS, RETRY_STOP_MS } from './webhook-retries.js'
 
 /**
- * Every setting of every role, one a line: flag, environment variable, default, unit in the name, bounds.
- * Flags beat the environment, the environment beats the default. Mains call `readConfig` with the settings
- * they use; a wrong value is a `ConfigError` whose message is one line that a person can act on.
+ * Every setting of every role, one per line: flag, environment variable, default, unit in the name, bounds.
+ * Flags override the environment, which overrides the default. Mains call `readConfig` with the settings they use. An
+ * invalid value is a `ConfigError` with a message of one line that says how to correct it.
  */
 
 interface Setting<T> {
   readonly flag: string
   readonly variable: string
   readonly fallback: T | undefined
-  /** A switch stands alone on the command line; every other flag takes a value. */
+  /** A switch is a flag without a value; every other flag takes one. */
   readonly isSwitch: boolean
-  /** Returns the value, or throws an `Error` whose message says what is allowed. */
+  /** Returns the value, or throws an `Error` whose message describes the allowed values. */
   readonly parse: (text: string) => T
 }
 
 export class ConfigError extends Error {}
 
-/** Thrown for `--help`; the message is the list of the role's options. */
+/** Thrown for `--help`; the message lists the role's options. */
 export class HelpAsked extends Error {}
 
 const names = (name: string) => ({
@@ -48,13 +48,13 @@ function decimal(name: string, fallback: number, min: number, max: number): Sett
 
 function text(name: string, fallback?: string): Setting<string> {
   const parse = (value: string): string => {
-    if (value === '') throw new Error('a text that is not empty')
+    if (value === '') throw new Error('a non-empty text')
     return value
   }
   return { ...names(name), fallback, parse, isSwitch: false }
 }
 
-/** @param fallback may be empty: not said */
+/** @param fallback may be empty: not set */
 function matching(name: string, fallback: string, pattern: RegExp, what: string): Setting<string> {
   const parse = (value: string): string => {
     if (!pattern.test(value)) throw new Error(what)
@@ -80,19 +80,19 @@ function toggle(name: string): Setting<boolean> {
   return { ...names(name), fallback: false, parse, isSwitch: true }
 }
 
-/** Whole numbers parted by commas. */
+/** A comma-separated list of whole numbers. */
 function numbers(name: string, fallback: readonly number[], min: number, max: number): Setting<readonly number[]> {
   const parse = (text: string): readonly number[] => {
     const values = text.split(',').map((part) => (/^\s*\d+\s*$/.test(part) ? Number(part) : Number.NaN))
     if (!values.every((value) => value >= min && value <= max)) {
-      throw new Error(`whole numbers from ${min} to ${max}, parted by commas`)
+      throw new Error(`a comma-separated list of whole numbers from ${min} to ${max}`)
     }
     return values
   }
   return { ...names(name), fallback, parse, isSwitch: false }
 }
 
-/** Texts parted by commas; none by default. */
+/** A comma-separated list; empty by default. */
 function list(name: string, parse: (text: string) => readonly string[]): Setting<readonly string[]> {
   return { ...names(name), fallback: [], parse, isSwitch: false }
 }
@@ -100,14 +100,14 @@ function list(name: string, parse: (text: string) => readonly string[]): Setting
 function url(name: string, fallback: string, protocols: readonly string[]): Setting<string> {
   const parse = (value: string): string => {
     if (!URL.canParse(value) || !protocols.includes(new URL(value).protocol)) {
-      throw new Error(`an address that begins with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`)
+      throw new Error(`a URL that begins with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`)
     }
     return value
   }
   return { ...names(name), fallback, parse, isSwitch: false }
 }
 
-/** An address that paths are put behind: without slashes at its end. */
+/** A URL to which paths are appended: without trailing slashes. */
 const base = (setting: Setting<string>): Setting<string> => ({
   ...setting,
   parse: (value) => setting.parse(value).replace(/\/+$/, ''),
@@ -123,7 +123,7 @@ const stages: Setting<readonly Stage[]> = {
   parse: (value) => {
     const wanted = value.split(',')
     const known = STAGES.filter((stage) => wanted.includes(stage))
-    if (known.length !== wanted.length) throw new Error('stages out of a,b,c, parted by commas')
+    if (known.length !== wanted.length) throw new Error('a comma-separated list of the stages a, b and c')
     return known
   },
 }
@@ -198,7 +198,7 @@ export const SETTINGS = {
 } as const satisfies Record<string, Setting<unknown>>
 
 export type SettingName = keyof typeof SETTINGS
-/** What every role that speaks to the broker needs, and to the store. */
+/** For roles that connect to the broker. */
 export const BROKER_SETTINGS = [
   'natsUrl',
   'natsUser',
@@ -208,7 +208,7 @@ export const BROKER_SETTINGS = [
   'observationsBytesMax',
   'eventsBytesMax',
 ] as const satisfies readonly SettingName[]
-/** Of whoever opens a sealed secret: the keys themselves, or the file that holds them. */
+/** For roles that decrypt secrets: the master keys themselves, or the file with them. */
 export const MASTER_KEY_SETTINGS = ['masterKey', 'masterKeyFile'] as const satisfies readonly SettingName[]
 export const STORE_SETTINGS = [
   'storeUrl',
@@ -224,7 +224,7 @@ export const RATE_SETTINGS = [
   'rateToken',
 ] as const satisfies readonly SettingName[]
 
-/** Of whoever judges or calls the addresses of webhook endpoints. */
+/** For roles that check or call the URLs of webhook endpoints. */
 export const WEBHOOK_TARGET_SETTINGS = [
   'webhookPorts',
   'webhookAllowedNetworks',
@@ -238,7 +238,7 @@ export const COURIER_SETTINGS = [
   'webhookRetryMaximaMs',
   'webhookRetryStopMs',
 ] as const satisfies readonly SettingName[]
-/** Of whoever writes the files of exports or hands them out. */
+/** For roles that write export files or serve them. */
 export const BLOB_SETTINGS = [
   'dataDir',
   'region',
@@ -287,7 +287,7 @@ export function readConfig<N extends SettingName>(
   return config as Config<N>
 }
 
-/** The environment from which another process reads the same settings. What is not set is left to its default. */
+/** The environment from which another process reads the same settings. Settings without a value keep their defaults. */
 export function environmentOf(config: Partial<Config<SettingName>>): Record<string, string> {
   const isSet = (value: unknown): boolean =>
     value !== '' && value !== undefined && !(Array.isArray(value) && value.length === 0)
@@ -298,10 +298,10 @@ export function environmentOf(config: Partial<Config<SettingName>>): Record<stri
 function helpText(wanted: readonly SettingName[]): string {
   const lines = wanted.map((name) => {
     const { flag, variable, fallback, isSwitch }: Setting<unknown> = SETTINGS[name]
-    const usual = isSwitch ? 'off' : String(fallback) === '' ? 'none' : String(fallback)
-    return `  ${flag.padEnd(28)} ${variable.padEnd(38)} default ${usual}`
+    const shown = isSwitch ? 'off' : String(fallback) === '' ? 'none' : String(fallback)
+    return `  ${flag.padEnd(28)} ${variable.padEnd(38)} default ${shown}`
   })
-  return `Options, the environment variable of each, and its default (flags beat the environment):\n${lines.join('\n')}`
+  return `Options, with their environment variables and defaults (flags override the environment):\n${lines.join('\n')}`
 }
 
 function parseFlags(wanted: readonly SettingName[], argv: readonly string[]): Map<string, string> {
@@ -313,8 +313,8 @@ function parseFlags(wanted: readonly SettingName[], argv: readonly string[]): Ma
     const flag = equals < 0 ? argument : argument.slice(0, equals)
     const setting = known.get(flag)
     if (setting === undefined) {
-      const shown = flag.replace(/[^ -~]/g, '?') // a refusal is one line, whatever was typed
-      throw new ConfigError(`unknown option ${shown}; known are ${[...known.keys()].join(' ')}`)
+      const shown = flag.replace(/[^ -~]/g, '?') // the message stays one line, whatever the argument contains
+      throw new ConfigError(`unknown option ${shown}; known options: ${[...known.keys()].join(' ')}`)
     }
     if (equals >= 0) {
       flags.set(flag, argument.slice(equals + 1))
@@ -322,7 +322,7 @@ function parseFlags(wanted: readonly SettingName[], argv: readonly string[]): Ma
       flags.set(flag, 'true')
     } else {
       const value = argv[++i]
-      // `--data-dir --demo` forgot the folder; a value that reads like one of our flags goes behind an equals sign.
+      // `--data-dir --demo` lacks the folder. A value that equals a flag must follow an equals sign.
       if (value === undefined || known.has(value)) throw new ConfigError(`${flag} needs a value`)
       flags.set(flag, value)
     }

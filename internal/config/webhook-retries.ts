@@ -1,11 +1,11 @@
-/** When couriers try a failed delivery again, unless the settings say otherwise. */
+/** The default schedule on which couriers retry a failed delivery. */
 
 const [SECOND, MINUTE, HOUR] = [1_000, 60_000, 3_600_000]
 
 /**
- * The schedule of design section 9, and the last of it four times more (`deploy/decisions/retries-last-a-day.md`): full jitter
- * waits half of the maximum on average, so that the thirteen alone were over after 20 hours in the middle, and after 13 in one
- * of twenty. With these, nineteen of twenty have their last try at the stop.
+ * The schedule of design section 9 with its last step repeated four times (`deploy/decisions/retries-last-a-day.md`). Full
+ * jitter waits half of the maximum on average: the 13 steps alone took 20 hours in the median, and 13 hours in one of 20
+ * deliveries. With 17 steps 19 of 20 deliveries are still retried at the stop.
  */
 export const RETRY_MAXIMA_MS: readonly number[] = [
   10 * SECOND,

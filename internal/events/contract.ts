@@ -5,7 +5,7 @@ import { CONFIDENCE_BANDS, DEGRADATION_STATES, STAGE_ORIGINS } from '../records/
 import { decimalText, idOf, timeText } from '../text/answer-fields.js'
 import type { ExactNumber } from './exact-json.js'
 
-/** The event types, a closed list (spec 6.1). Within a major version of the event schema none goes or changes (spec 9). */
+/** The event types, a closed list (spec 6.1). None is removed or changed within a major version of the event schema (spec 9). */
 export const EVENT_TYPES = [
   'attribution.materialized',
   'attribution.disputed',
@@ -23,9 +23,9 @@ export const EVENT_TYPES = [
 ] as const
 export type EventType = (typeof EVENT_TYPES)[number]
 
-/** When each fires (spec 6.1). */
+/** When each event is emitted (spec 6.1). */
 export const EVENT_CAUSES: Readonly<Record<EventType, string>> = {
-  'attribution.materialized': 'A new attribution result is in the read model',
+  'attribution.materialized': 'A new attribution result is stored in the read model',
   'attribution.disputed': 'An attribution is disputed',
   'attribution.override.applied': 'A manual override is applied',
   'coverage.degraded': "A pathway's coverage degrades",
@@ -37,11 +37,11 @@ export const EVENT_CAUSES: Readonly<Record<EventType, string>> = {
   'budget.threshold.crossed': 'A budget crosses 75, 100 or 150 percent',
   'connector.health.changed': "A connector's health changes",
   'apikey.rotated': 'An API key is rotated',
-  'webhook.verification': 'A webhook endpoint is new, or asks for another challenge',
+  'webhook.verification': 'A webhook endpoint is registered, or a new challenge is requested for it',
 }
 
 const footprintBasis = () =>
-  z.enum(FOOTPRINT_BASES).meta({ description: 'With `unknown` the amount is 0 and unknown.' })
+  z.enum(FOOTPRINT_BASES).meta({ description: '`unknown`: the amount is not known and reported as 0.' })
 
 const attributed = z.object({
   id: idOf('attr'),
@@ -55,14 +55,14 @@ const attributed = z.object({
   carbon_gco2e: decimalText(),
   cost_basis: z
     .enum(COST_BASES)
-    .meta({ description: 'Where the cost comes from; with `unpriced` it is 0 and unknown.' }),
+    .meta({ description: 'Source of the cost. `unpriced`: the cost is not known and reported as 0.' }),
   energy_basis: footprintBasis(),
   carbon_basis: footprintBasis(),
 })
 
 const covered = z.object({
   pathway: z.string(),
-  layers_missing: z.array(z.string()).meta({ description: 'Capture layers that are expected and not seen.' }),
+  layers_missing: z.array(z.string()).meta({ description: 'Capture layers that are expected but were not observed.' }),
 })
 
 const exported = <const S extends string>(status: S) => z.object({ job_id: idOf('job'), status: z.literal(status) })
@@ -79,16 +79,16 @@ export const EVENT_DATA = {
   'export.failed': exported('failed'),
   'anomaly.detected': z.object({
     scope: z.object({ service: z.string(), owner: z.string(), provider: z.string() }),
-    observed: decimalText().meta({ description: 'USD of the window.' }),
-    expected: decimalText().meta({ description: 'USD, by the baseline.' }),
+    observed: decimalText().meta({ description: 'USD in the window.' }),
+    expected: decimalText().meta({ description: 'USD expected from the baseline.' }),
     window: z.object({ from: timeText(), to: timeText() }),
-    score: z.number().meta({ description: 'Deviations from the baseline.' }),
+    score: z.number().meta({ description: 'Distance from the baseline, in deviations.' }),
   }),
   'budget.threshold.crossed': z.object({
     budget_id: idOf('bdg'),
     threshold: z.union([z.literal(75), z.literal(100), z.literal(150)]).meta({ description: 'Percent.' }),
-    period_to_date_usd: z.number().meta({ description: 'Exact, as many digits as there are.' }),
-    ceiling_usd: z.number().meta({ description: 'Exact, as many digits as there are.' }),
+    period_to_date_usd: z.number().meta({ description: 'Exact decimal, not rounded.' }),
+    ceiling_usd: z.number().meta({ description: 'Exact decimal, not rounded.' }),
   }),
   'connector.health.changed': z.object({
     connector_id: idOf('con'),
@@ -96,21 +96,21 @@ export const EVENT_DATA = {
     to: z.enum(HEALTH_STATUSES),
   }),
   'apikey.rotated': z.object({
-    old_key_id: idOf('key').meta({ description: 'Good no more, or until its `expires_at`.' }),
+    old_key_id: idOf('key').meta({ description: 'Invalid at once, or valid until its `expires_at`.' }),
     new_key_id: idOf('key'),
   }),
   'webhook.verification': z.object({
-    challenge: z.string().meta({ description: 'To be sent back as `challenge` of a JSON object, with a 2xx.' }),
+    challenge: z.string().meta({ description: 'Return it as `challenge` in a JSON object, with status 2xx.' }),
   }),
 } as const satisfies { readonly [T in EventType]: z.ZodType }
 
-/** As it is published: numbers that must be exact are written as they stand (`exactNumber`). */
+/** Event data as published: amounts that must be exact are `ExactNumber`s. */
 export type EventData = { readonly [T in EventType]: Exactly<z.infer<(typeof EVENT_DATA)[T]>> }
 type Exactly<D> = {
   readonly [K in keyof D]: K extends `${string}_usd` ? (D[K] extends number ? ExactNumber : D[K]) : D[K]
 }
 
-/** Of an event whose payload is a customer-visible attribution result (spec 2.9). */
+/** The interpretation of an event whose payload is a customer-visible attribution result (spec 2.9). */
 export const eventInterpretation = z.object({
   stage_origin: z.enum(STAGE_ORIGINS),
   confidence_band: z.enum(CONFIDENCE_BANDS),
@@ -118,17 +118,17 @@ export const eventInterpretation = z.object({
 })
 export type EventInterpretation = z.infer<typeof eventInterpretation>
 
-/** What receivers get (spec 2.9); `id`, `type`, `created_at`, `tenant_id` and `sequence` are frozen. */
+/** The envelope that receivers get (spec 2.9); `id`, `type`, `created_at`, `tenant_id` and `sequence` are frozen. */
 export const eventEnvelope = z.object({
-  id: idOf('evt').meta({ description: 'The same at every delivery: what to deduplicate by.' }),
+  id: idOf('evt').meta({ description: 'The same in every delivery of the event; deduplicate by it.' }),
   type: z.enum(EVENT_TYPES),
   created_at: timeText(),
   tenant_id: idOf('tnt'),
-  sequence: z.int().min(0).meta({ description: 'Rises within one subscription.' }),
-  data: z.record(z.string(), z.unknown()).meta({ description: 'By type.' }),
+  sequence: z.int().min(0).meta({ description: 'Increases within one subscription.' }),
+  data: z.record(z.string(), z.unknown()).meta({ description: 'Its schema depends on `type`.' }),
   interpretation: eventInterpretation
     .optional()
-    .meta({ description: 'Where the payload is an attribution result that the tenant sees.' }),
-  replayed: z.literal(true).optional().meta({ description: 'There when the event was asked for once more.' }),
+    .meta({ description: 'Present when the payload is an attribution result that the tenant can see.' }),
+  replayed: z.literal(true).optional().meta({ description: 'Present when the event is delivered by a replay.' }),
 })
 export type EventEnvelope = z.infer<typeof eventEnvelope>

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 
 /**
- * A number of a JSON text that is written as its decimal says and never passes through a float: the amounts of
- * `budget.threshold.crossed` are JSON numbers (spec 2.9) and money all the same.
+ * A number that is written to JSON with its exact decimal digits and never converted to a float: the amounts of
+ * `budget.threshold.crossed` are JSON numbers (spec 2.9), but money.
  */
 export class ExactNumber {
   private readonly text: string
@@ -21,6 +21,6 @@ export class ExactNumber {
 /** `JSON.stringify`, with exact numbers as numbers. */
 export const exactJson = (value: unknown): string => JSON.stringify(value).replace(MARKED, '$1')
 
-/** Made up at each start, so that no text from outside begins like it. */
+/** Random per process start, so that no external text can contain it. */
 const MARK = `exact number ${randomBytes(16).toString('hex')} `
 const MARKED = new RegExp(`"${MARK}(-?[\\d.]+)"`, 'g')

@@ -5,7 +5,7 @@ import type { EventType } from './contract.js'
 import { eventId, type NewEvent, storedText } from './event.js'
 
 /**
- * Tells that something happened, to whoever subscribes. Safe to repeat: the same cause is the same event.
+ * Publishes an event for the webhook endpoints that subscribe to its type. Safe to repeat: the same cause is the same event.
  *
  * @throws Error when the broker did not store it
  */

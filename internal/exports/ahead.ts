@@ -1,10 +1,10 @@
 /**
- * Does a work for each of some items, the next ones begun before the first is done, and gives the results in the items'
- * order: whoever writes them down can go on from any of them.
+ * Runs a task for each item, several concurrently, and yields the results in the order of the items, so that the caller
+ * can record progress after each one.
  *
- * @param atOnce so many are under way at most
- * @param work is told by its signal when its result is no longer wanted
- * @throws what the first work that fails throws, in the items' order, once all others have ended
+ * @param atOnce maximum number of tasks in flight
+ * @param work its signal aborts when the result is no longer needed
+ * @throws the error of the first failed task, in the order of the items, after all others have ended
  */
 export async function* ahead<T, R>(
   items: readonly T[],
@@ -14,21 +14,21 @@ export async function* ahead<T, R>(
 ): AsyncGenerator<R> {
   const leaving = new AbortController()
   const both = AbortSignal.any([signal, leaving.signal])
-  const underWay: Promise<R>[] = []
+  const inFlight: Promise<R>[] = []
   let next = 0
   try {
-    while (next < items.length || underWay.length > 0) {
-      while (next < items.length && underWay.length < atOnce) {
+    while (next < items.length || inFlight.length > 0) {
+      while (next < items.length && inFlight.length < atOnce) {
         const begun = work(items[next++] as T, both)
-        // It is looked at in its turn.
+        // The error is thrown below, when it is this task's turn; this avoids an unhandled rejection until then.
         begun.catch(() => undefined)
-        underWay.push(begun)
+        inFlight.push(begun)
       }
-      const first = underWay.shift()
+      const first = inFlight.shift()
       if (first !== undefined) yield await first
     }
   } finally {
     leaving.abort()
-    await Promise.allSettled(underWay)
+    await Promise.allSettled(inFlight)
   }
 }

@@ -6,7 +6,7 @@ import { FOCUS_VERSIONS } from './focus/columns.js'
 import { FAILURE_REASONS, JOB_STATUSES } from './job.js'
 import { FILE_FORMATS, GROUPINGS } from './request.js'
 
-/** What the routes of exports promise (spec 2.5, 4.3; design section 8). */
+/** The OpenAPI contract of the export routes (spec 2.5, 4.3; design section 8). */
 
 export const PATH = '/v1/exports/focus'
 export const JOBS_PATH = '/api/v1/jobs'
@@ -27,32 +27,37 @@ const listedJob = z
   .object({
     job_id: idOf('job'),
     status: z.enum(JOB_STATUSES).meta({
-      description: '`expired`: it succeeded, and its files were removed after 7 days.',
+      description: '`expired`: the job succeeded and its files were deleted after 7 days.',
     }),
     status_url: z.string(),
     created_at: timeText(),
     finished_at: timeText().nullable(),
     format: z.literal('focus'),
     period: z.object({ from: day, to: day }),
-    group_by: z.array(z.enum(GROUPINGS)).meta({ description: 'As it was understood: provider is always in it.' }),
+    group_by: z
+      .array(z.enum(GROUPINGS))
+      .meta({ description: 'The effective grouping; `provider` is always included.' }),
     file_format: z.enum(FILE_FORMATS),
     focus_version: z.enum(FOCUS_VERSIONS),
     progress: z.object({ percent: z.int().min(0).max(100) }),
     failure: z
       .object({ reason: z.enum(FAILURE_REASONS), detail: z.string() })
       .nullable()
-      .meta({ description: 'Why it failed; null unless it did.' }),
-    rows: count().nullable().meta({ description: 'Of the file; null until it is there.' }),
-    files_expire_at: timeText().nullable().meta({ description: 'When the files are removed.' }),
+      .meta({ description: 'Why the job failed; null unless it failed.' }),
+    rows: count().nullable().meta({ description: 'Number of rows in the file; null until the file is ready.' }),
+    files_expire_at: timeText().nullable().meta({ description: 'When the files are deleted.' }),
   })
   .meta({ id: 'ExportJob' })
 export type ShownJob = z.infer<typeof listedJob>
 
 const jobWithFiles = listedJob
   .extend({
-    result_url: z.string().optional().meta({ description: 'Signed address of the file; each answer has a fresh one.' }),
-    manifest_url: z.string().optional().meta({ description: 'The same of its manifest.' }),
-    expires_at: timeText().optional().meta({ description: 'When these addresses expire.' }),
+    result_url: z
+      .string()
+      .optional()
+      .meta({ description: 'Signed download URL of the file; every response contains a new one.' }),
+    manifest_url: z.string().optional().meta({ description: 'Signed download URL of the manifest.' }),
+    expires_at: timeText().optional().meta({ description: 'When the download URLs expire.' }),
   })
   .meta({ id: 'ExportJobWithFiles' })
 export type ShownJobWithFiles = z.infer<typeof jobWithFiles>
@@ -83,17 +88,18 @@ const EXAMPLE_JOB: ShownJob = {
 export const CREATE_EXPORT: Operation = {
   id: 'createFocusExport',
   tag: 'Exports',
-  summary: 'Order a chargeback file',
+  summary: 'Create a chargeback export',
   description:
-    'A file aligned with FOCUS (Cost and Usage), made by a job: of the records that may be charged back, with at least ' +
-    'the confidence 0.80, as of when the job begins. A group in which one to four people appear is not shown: it is ' +
-    'folded into a row of its month and provider (k = 5), whose cost stays in the totals. The manifest beside the file ' +
-    'says what was left out and why, so that exported and left out are everything in the period. Amounts are what the ' +
-    'calls cost by their records: the file is a ledger of the tenant, not to be added to the bill of a provider.',
+    'Starts a job that writes a file aligned with FOCUS (Cost and Usage). The file contains the records that are eligible ' +
+    'for chargeback, with a confidence of at least 0.80, as of the start of the job. Groups with one to four people are ' +
+    'not shown: they are folded into one row per month and provider (k = 5), whose cost is included in the totals. The ' +
+    'manifest lists what was left out and why; exported and left-out records together are all records of the period. ' +
+    "Amounts are the costs of the attribution records: the file is the tenant's own ledger and must not be added to a " +
+    "provider's bill.",
   problems: ['CONFLICT', 'RESIDENCY_BLOCKED'],
   replies: {
     202: {
-      description: 'The job waits for an exporter.',
+      description: 'The job is queued.',
       contents: json(createdJob, { job_id: exampleId('job'), status: 'queued', status_url: STATUS_PATH }),
     },
   },
@@ -102,12 +108,12 @@ export const CREATE_EXPORT: Operation = {
 export const LIST_JOBS: Operation = {
   id: 'listExportJobs',
   tag: 'Exports',
-  summary: 'The export jobs of the tenant, the newest first',
-  description: 'Jobs are listed for 40 days after they ended.',
+  summary: 'List export jobs, newest first',
+  description: 'Jobs are listed for 40 days after they end.',
   query: PAGE_PARAMETERS,
   replies: {
     200: {
-      description: 'A page.',
+      description: 'A page of export jobs.',
       contents: json(pageOf(listedJob), { data: [EXAMPLE_JOB], page: { limit: 50, has_more: false } }),
     },
   },
@@ -118,11 +124,11 @@ const DOWNLOAD = 'https://localhost:8080/v1/exports/files/dl_x'
 export const GET_JOB: Operation = {
   id: 'getExportJob',
   tag: 'Exports',
-  summary: 'One export job',
+  summary: 'Get an export job',
   parameters: { id: idInPath('job', 'job_id of the export.') },
   replies: {
     200: {
-      description: 'The job; once it has succeeded, with addresses of its files.',
+      description: 'The job; after it has succeeded, with download URLs of its files.',
       contents: json(jobWithFiles, {
         ...EXAMPLE_JOB,
         result_url: DOWNLOAD,
@@ -135,13 +141,13 @@ export const GET_JOB: Operation = {
 
 const amount = z.object({ count: count(), cost_usd: decimalText() })
 
-/** What lies beside each file. */
+/** The manifest that accompanies each export file. */
 export const manifest = z
   .object({
     job_id: idOf('job'),
     tenant_id: idOf('tnt'),
     created_at: timeText(),
-    as_of: timeText().meta({ description: 'The records are those of this instant.' }),
+    as_of: timeText().meta({ description: 'The file contains the records as of this time.' }),
     period: z.object({ from: day, to: day, is_complete: z.boolean() }),
     group_by: z.array(z.enum(GROUPINGS)),
     file: z.object({
@@ -159,9 +165,9 @@ export const manifest = z
       list_cost: decimalText(),
       contracted_cost: decimalText(),
       energy_wh: decimalText(),
-      energy_is_lower_bound: z.boolean().meta({ description: 'Whether it is unknown of some of the calls.' }),
+      energy_is_lower_bound: z.boolean().meta({ description: 'Whether energy is unknown for some of the calls.' }),
       carbon_gco2e: decimalText(),
-      carbon_is_lower_bound: z.boolean().meta({ description: 'Whether it is unknown of some of the calls.' }),
+      carbon_is_lower_bound: z.boolean().meta({ description: 'Whether carbon is unknown for some of the calls.' }),
       invocations: count(),
     }),
     exported: amount,
@@ -170,7 +176,7 @@ export const manifest = z
     cohorts: z.object({ k: z.literal(5), groups_folded: count(), rows_of_folded_groups: count() }),
     delivery: z.object({ mode: z.literal('Overwrite'), correction: z.literal('Replacement'), scope: z.string() }),
     fields_left_out: z.record(z.string(), z.string()),
-    focus: z.record(z.string(), z.unknown()).meta({ description: "The standard's metadata of the file." }),
+    focus: z.record(z.string(), z.unknown()).meta({ description: 'FOCUS metadata of the file.' }),
   })
   .meta({ id: 'ExportManifest' })
 export type Manifest = z.infer<typeof manifest>
@@ -181,30 +187,30 @@ const FILE_HEADERS = {
   'Content-Disposition': z.string(),
 }
 const FILE = {
-  'application/gzip': { schema: z.string().meta({ description: 'CSV (RFC 4180), packed.' }) },
+  'application/gzip': { schema: z.string().meta({ description: 'CSV (RFC 4180), compressed with gzip.' }) },
   'application/vnd.apache.parquet': { schema: z.string() },
 }
 
 export const GET_FILE: Operation = {
   id: 'downloadExport',
   tag: 'Exports',
-  summary: 'A file of an export job',
-  description: 'By the address that the job gives, which permits it. Takes one byte range (RFC 9110 section 14).',
+  summary: 'Download an export file',
+  description: 'The signed URL from the job is the authorization. Supports a single byte range (RFC 9110 section 14).',
   parameters: {
-    token: z.string().meta({ description: 'As the job gives it.', examples: ['dl_x'] }),
+    token: z.string().meta({ description: 'Token from the download URL of the job.', examples: ['dl_x'] }),
   },
   problems: ['DOWNLOAD_URL_INVALID', 'RATE_LIMITED', 'RANGE_NOT_SATISFIABLE', 'RESIDENCY_BLOCKED'],
   replies: {
     200: {
-      description: 'The file, or its manifest.',
+      description: 'The file or its manifest.',
       headers: FILE_HEADERS,
       contents: { ...FILE, 'application/json': { schema: manifest } },
     },
     206: {
-      description: 'The bytes that were asked for.',
+      description: 'The requested byte range.',
       headers: { ...FILE_HEADERS, 'Content-Range': z.string() },
       contents: { ...FILE, 'application/json': { schema: z.string() } },
     },
-    304: { description: 'The file is the one that the request names by its ETag.' },
+    304: { description: 'The file matches the ETag in If-None-Match.' },
   },
 }

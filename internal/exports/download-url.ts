@@ -1,8 +1,8 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
 /**
- * Download addresses carry their own permission: which file, of which job and tenant, until when, signed. Whoever has
- * one needs no credential, so that they are short-lived (spec 2.5).
+ * Signed download URLs: the token names the file, job, tenant and expiry. Anyone who has the URL can download without a
+ * credential, so it is short-lived (spec 2.5).
  */
 
 export const DOWNLOAD_LIFETIME_MS = 15 * 60 * 1000
@@ -11,7 +11,7 @@ export const DOWNLOAD_PATH = '/v1/exports/files'
 export const DOWNLOADS = ['file', 'manifest'] as const
 export type Download = (typeof DOWNLOADS)[number]
 
-/** What an address permits. */
+/** The content of a token. */
 export interface Permission {
   readonly tenantId: string
   readonly jobId: string
@@ -21,14 +21,14 @@ export interface Permission {
 
 export interface DownloadTokens {
   issue(permission: Permission): string
-  /** @returns undefined for a token that was altered in any byte, or has expired */
+  /** @returns undefined for an altered or expired token */
   read(token: string, nowMs: number): Permission | undefined
 }
 
 type Payload = readonly [version: 1, tenantId: string, jobId: string, download: Download, expiresAtMs: number]
 const VERSION = 1
 const PREFIX = 'dl_'
-/** Of HMAC-SHA-256, whole. */
+/** HMAC-SHA-256, not truncated. */
 const MAC_BYTES = 32
 
 /** @param key the instance's secret for downloads, 32 bytes */
@@ -44,7 +44,7 @@ export function createDownloadTokens(key: Uint8Array): DownloadTokens {
       if (!token.startsWith(PREFIX)) return undefined
       const text = token.slice(PREFIX.length)
       const bytes = Buffer.from(text, 'base64url')
-      // Base64 has several spellings of the same bytes; only ours counts as unaltered.
+      // Base64 can encode the same bytes in several ways; only the canonical form is accepted.
       if (bytes.length <= MAC_BYTES || bytes.toString('base64url') !== text) return undefined
       const payload = bytes.subarray(MAC_BYTES)
       if (!timingSafeEqual(sign(payload), bytes.subarray(0, MAC_BYTES))) return undefined

@@ -19,21 +19,21 @@ export interface DownloadRouteDeps {
   readonly blobs: BlobStore
   readonly places: readonly Place[]
   readonly residencyRegionOf: (tenantId: string) => ResidencyRegion
-  /** What a tenant's downloads are taken from, all together. */
+  /** The rate limit budget shared by all downloads of a tenant. */
   readonly downloadBudgetOf: (tenantId: string) => Budget
-  /** Whether files may be handed out now: without news from the broker nobody knows what a tenant has changed. */
+  /** While the broker is down, changes of the tenant's residency may be missing, so files are not served. */
   readonly isBrokerUp: () => boolean
   readonly clock: () => number
 }
 
-/** `GET /v1/exports/files/{token}`: the address is the permission. Ranges go on where a download broke off. */
+/** `GET /v1/exports/files/{token}`: the signed URL is the authorization. Range requests resume interrupted downloads. */
 export const downloadRoute = (deps: DownloadRouteDeps): PublicRoute => ({
   method: 'get',
   path: `${DOWNLOAD_PATH}/:token`,
   access: 'public',
   operation: GET_FILE,
   handle(exchange) {
-    // The request is gone after this turn.
+    // uWebSockets.js recycles the request once this handler returns: read the headers now.
     const wanted = {
       range: exchange.header('range'),
       ifRange: exchange.header('if-range'),
@@ -58,7 +58,7 @@ async function download(exchange: Exchange, wanted: Wanted, deps: DownloadRouteD
   exchange.tenantId = tenantId
   const limited = limitBy(deps.downloadBudgetOf(tenantId), exchange, nowMs)
   if (limited !== undefined) return exchange.replyProblem(limited)
-  if (!deps.isBrokerUp()) return exchange.replyProblem(AWAY)
+  if (!deps.isBrokerUp()) return exchange.replyProblem(UNCHECKABLE)
   const blocked = refusalOfCrossing(deps.residencyRegionOf(tenantId), deps.places)
   if (blocked !== undefined) return exchange.replyProblem(blocked)
 
@@ -92,8 +92,15 @@ async function replyFile(
   return exchange.replyStream(head, last - first + 1, blobs.read(key, wanted))
 }
 
-const INVALID = problem('DOWNLOAD_URL_INVALID', 'Ask for the job again: its answer holds a fresh address.')
-const GONE = problem('NOT_FOUND', 'The file is not there any more.')
-const AWAY = problem('SERVICE_UNAVAILABLE', 'Whether the file may be handed out cannot be checked now.', {
-  retryAfterSeconds: 1,
-})
+const INVALID = problem(
+  'DOWNLOAD_URL_INVALID',
+  'The download URL is invalid or expired. Get the job again for a new URL.',
+)
+const GONE = problem('NOT_FOUND', 'The file is no longer available.')
+const UNCHECKABLE = problem(
+  'SERVICE_UNAVAILABLE',
+  'The data residency of the tenant cannot be checked at the moment.',
+  {
+    retryAfterSeconds: 1,
+  },
+)

@@ -1,11 +1,12 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import { type Place, type ResidencyRegion, refusalOfCrossing } from '../residency/residency.js'
-import type { ExportGrain, Slice, Staged, StagedTotals, UnitPrices } from '../store/queries/exports/export-groups.js'
+import type { ExportGrain, StagedSlice, UnitPrices } from '../store/queries/exports/export-groups.js'
 import { countedMeters } from '../store/queries/exports/export-meters.js'
 import type { ExportSelection } from '../store/queries/exports/export-records.js'
 import type { ExportSource } from '../store/queries/exports/export-source.js'
 import type { FocusRowsQuestion } from '../store/queries/exports/focus-rows.js'
+import type { Staged, StagedTotals } from '../store/queries/exports/staged-groups.js'
 import { SNAPSHOT_AGE_MS_MAX } from '../store/snapshot.js'
 import { ahead } from './ahead.js'
 import type { BlobStore } from './blobs/blob-store.js'
@@ -17,37 +18,37 @@ import { countingRows } from './packed-rows.js'
 import { PRODUCTS } from './products.js'
 import { DAY_MS, type ExportRequest, startOfDay } from './request.js'
 import { dayOf, type PlannedSlice, planSlices } from './slices.js'
-import { type Reckoning, reckonMonths } from './totals.js'
-import { asking, askingAll, ExportFailed, storing } from './unavailable.js'
+import { type PeriodTotals, sumPeriod } from './totals.js'
+import { ExportFailed, streamWithStoreErrors, withBlobErrors, withStoreErrors } from './unavailable.js'
 
-/** Slices that are staged, or parts that are written, side by side; a part takes one thread of the read model. */
+/** Slices staged, or parts written, concurrently; a part uses one thread of ClickHouse. */
 const AT_ONCE = 2
 
 export interface ExporterDeps {
   readonly source: ExportSource
   readonly blobs: BlobStore
-  /** The newest instant as of which the read model is complete. */
+  /** The latest instant up to which the read model is complete. */
   readonly newestComplete: () => Promise<number>
-  /** What stands of a tenant in its files, and where its data must stay; undefined when it is not known. */
+  /** The tenant's display name and data residency; undefined when unknown. */
   readonly findTenant: (
     tenantId: string,
   ) => { readonly name: string; readonly residencyRegion: ResidencyRegion } | undefined
-  /** What files pass and where they lie. */
+  /** Where files are processed and stored, for the residency check. */
   readonly places: readonly Place[]
-  /** Hashes of the identities of a tenant that are no people, hex. @throws when that cannot be told */
+  /** Hashes of the tenant's identities that are not people, hex. @throws when they cannot be determined */
   readonly workloadsOf: (tenantId: string) => Promise<readonly string[]>
-  /** Prices in a record's `cost_details`. */
+  /** Unit prices from a record's `cost_details`. */
   readonly unitPricesIn: (costDetails: string) => Omit<UnitPrices, 'hashes'> | undefined
   readonly clock: () => number
 }
 
 /**
- * Makes the files of a job: groups are formed in the read model and staged there, then streamed into the blob store,
- * slice by slice. What is done is written down, so that whoever takes the job over goes on from there, and comes to the
- * same file: everything is read as of one instant, and in one order.
+ * Writes the files of a job: groups are formed and staged in ClickHouse, then streamed into the blob store, slice by
+ * slice. Progress is saved, so that another exporter can resume the job and produce the same file: everything is read as
+ * of one instant and in one order.
  *
- * @returns what the job has then; the caller ends it
- * @throws ExportFailed when nobody can make it, Unavailable when something is away, JobLost when another has it
+ * @returns the result of the job; the caller saves it
+ * @throws ExportFailed when the job can never succeed, Unavailable when a dependency is down, JobLost when another exporter has taken over
  */
 export async function exportJob(
   hold: JobHold,
@@ -62,8 +63,11 @@ export async function exportJob(
   const createdAtMs = deps.clock()
   const { id: jobId, tenant_id: tenantId, request } = hold.job
   const facts = { jobId, tenantId, tenantName: tenant.name, request, asOfMs: run.work.snapshot_ms, createdAtMs, file }
-  const { reckoning } = run
-  const manifest = JSON.stringify(manifestOf({ ...facts, reckoning, totals: folding.totals }), null, 2)
+  const manifest = JSON.stringify(
+    manifestOf({ ...facts, recordTotals: run.recordTotals, totals: folding.totals }),
+    null,
+    2,
+  )
   return {
     file,
     manifest: await store(run, 'manifest.json', 'application/json', [Buffer.from(manifest)]),
@@ -72,7 +76,7 @@ export async function exportJob(
   }
 }
 
-/** Fails closed: data goes nowhere before it is known that it may. */
+/** Fails closed: no data is moved before its residency has been checked. */
 function residentTenant(tenantId: string, { findTenant, places }: ExporterDeps) {
   const tenant = findTenant(tenantId)
   if (tenant === undefined) throw new ExportFailed('residency_unknown')
@@ -88,7 +92,7 @@ interface Run extends ExporterDeps {
   readonly slices: readonly PlannedSlice[]
   readonly grain: ExportGrain
   readonly selection: ExportSelection
-  readonly reckoning: Reckoning
+  readonly recordTotals: PeriodTotals
   readonly workloads: readonly string[]
   readonly work: JobWork
 }
@@ -96,18 +100,18 @@ interface Run extends ExporterDeps {
 async function begin(hold: JobHold, deps: ExporterDeps, signal: AbortSignal): Promise<Run> {
   const { source } = deps
   const { tenant_id: tenantId, request } = hold.job
-  // As of too long ago, records would be missing: whoever comes so late begins anew.
-  const begunAsOfMs = hold.job.work?.snapshot_ms ?? Number.NEGATIVE_INFINITY
-  if (deps.clock() - begunAsOfMs > SNAPSHOT_AGE_MS_MAX) {
+  // A snapshot that is too old would miss records, so the job starts over with a new one.
+  const startedAsOfMs = hold.job.work?.snapshot_ms ?? Number.NEGATIVE_INFINITY
+  if (deps.clock() - startedAsOfMs > SNAPSHOT_AGE_MS_MAX) {
     await hold.save({ work: { snapshot_ms: await deps.newestComplete(), slices: [], parts: [] } })
   }
   const work = workOf(hold)
   const { from, to } = request.period
   const days = { tenantId, asOfMs: work.snapshot_ms, fromMs: startOfDay(from), toMs: startOfDay(to) + DAY_MS }
-  const hasClosed = await asking('internal_error', source.hasClosedVersions(days, signal))
+  const hasClosed = await withStoreErrors('internal_error', source.hasClosedVersions(days, signal))
   const selection = { ...days, hasClosed }
   const isBy = (grouping: ExportRequest['group_by'][number]): boolean => request.group_by.includes(grouping)
-  const { reckoning, exportedOf } = await reckonMonths(request.period, isBy('day'), selection, source, signal)
+  const { totals: recordTotals, exportedOf } = await sumPeriod(request.period, isBy('day'), selection, source, signal)
   return {
     ...deps,
     hold,
@@ -122,7 +126,7 @@ async function begin(hold: JobHold, deps: ExporterDeps, signal: AbortSignal): Pr
       metering: isBy('meter') ? await meteringOf(selection, deps, signal) : undefined,
     },
     selection,
-    reckoning,
+    recordTotals,
     workloads: await deps.workloadsOf(tenantId).catch((cause: unknown) => {
       throw new ExportFailed('cohorts_unknown', { cause })
     }),
@@ -131,7 +135,7 @@ async function begin(hold: JobHold, deps: ExporterDeps, signal: AbortSignal): Pr
 }
 
 function workOf({ job }: JobHold): JobWork {
-  if (job.work === null) throw new Error('the job has not begun')
+  if (job.work === null) throw new Error('the job has not started')
   return job.work
 }
 
@@ -140,7 +144,7 @@ async function meteringOf(
   { source, unitPricesIn }: ExporterDeps,
   signal: AbortSignal,
 ): Promise<ExportGrain['metering']> {
-  const kinds = await asking('internal_error', source.findPricedKinds(selection, signal))
+  const kinds = await withStoreErrors('internal_error', source.findPricedKinds(selection, signal))
   const prices = new Map<string, UnitPrices>()
   for (const { details, hash } of kinds) {
     const found = unitPricesIn(details)
@@ -151,22 +155,25 @@ async function meteringOf(
   return { meters: countedMeters(kinds), prices: [...prices.values()] }
 }
 
-/** Forms the groups of every slice that is not staged yet. */
+/** Stages the groups of every slice that is not staged yet. */
 async function stage({ hold, source, slices, selection, grain, workloads, signal }: Run): Promise<readonly string[]> {
   const { id: jobId } = hold.job
   const isThere = async ({ staging, rows }: JobWork['slices'][number]): Promise<boolean> =>
-    (await asking('internal_error', source.countStaged({ jobId, stagings: [staging] }, signal))) === rows
+    (await withStoreErrors('internal_error', source.countStaged({ jobId, stagings: [staging] }, signal))) === rows
   const kept = await Promise.all(workOf(hold).slices.map(isThere))
-  // A read model that was restored, or has let groups go by their age: they are formed anew, and come to the same.
+  // Staged groups are missing after a restore of ClickHouse or past their TTL: stage them again, with the same result.
   if (kept.includes(false)) await hold.save({ work: { ...workOf(hold), slices: [] } })
 
   const stageOne = async ([index, planned]: readonly [number, PlannedSlice], signal: AbortSignal) => {
     const { fromMs, toMs, month, chargeStart, chargeEnd } = planned
     const staging = `${index}.${randomBytes(6).toString('hex')}`
-    const slice: Slice = { jobId, staging, month, chargeStart, chargeEnd }
+    const slice: StagedSlice = { jobId, staging, month, chargeStart, chargeEnd }
     const days = { ...selection, fromMs, toMs }
-    await asking('cohorts_unknown', source.stageGroups(days, grain, slice, workloads, signal))
-    return { staging, rows: await asking('internal_error', source.countStaged({ jobId, stagings: [staging] }, signal)) }
+    await withStoreErrors('cohorts_unknown', source.stageGroups(days, grain, slice, workloads, signal))
+    return {
+      staging,
+      rows: await withStoreErrors('internal_error', source.countStaged({ jobId, stagings: [staging] }, signal)),
+    }
   }
   const left = [...slices.entries()].slice(workOf(hold).slices.length)
   for await (const staged of ahead(left, AT_ONCE, stageOne, signal)) {
@@ -178,18 +185,18 @@ async function stage({ hold, source, slices, selection, grain, workloads, signal
 }
 
 interface Folding extends Staged {
-  /** Keys of groups that are folded beside small ones. */
+  /** Keys of groups folded in addition to the small ones. */
   readonly folded: readonly string[]
   readonly totals: StagedTotals
 }
 
-/** Decides what is folded, and holds the sum of all groups against that of the records. */
-async function fold({ hold, source, reckoning, signal }: Run, stagings: readonly string[]): Promise<Folding> {
+/** Decides which groups are folded, and checks the totals of all groups against those of the records. */
+async function fold({ hold, source, recordTotals, signal }: Run, stagings: readonly string[]): Promise<Folding> {
   const staged = { jobId: hold.job.id, stagings }
-  const roots = await asking('cohorts_unknown', source.findRoots(staged, signal))
+  const roots = await withStoreErrors('cohorts_unknown', source.findRoots(staged, signal))
   const folded = roots.map(foldedBeside).filter((key) => key !== undefined)
-  const totals = await asking('cohorts_unknown', source.sumStaged(staged, folded, signal))
-  const { exported } = reckoning
+  const totals = await withStoreErrors('cohorts_unknown', source.sumStaged(staged, folded, signal))
+  const { exported } = recordTotals
   if (totals.cost !== exported.cost_usd || Number(totals.invocations) !== exported.count) {
     throw new ExportFailed('totals_differ')
   }
@@ -218,7 +225,7 @@ async function write(run: Run, folding: Folding, tenantName: string): Promise<St
 
 type Question = Omit<FocusRowsQuestion, 'of' | 'stagings'>
 
-/** The parts of a CSV file, each a gzip member or empty: of each slice what is shown, after each month what is folded. */
+/** Writes the parts of a CSV file, each a gzip member or empty: the shown rows of each slice, and after each month its folded row. */
 async function writeParts(run: Run, { stagings, totals }: Folding, question: Question): Promise<void> {
   const { hold, slices, blobs, signal } = run
   const parts = slices.flatMap(({ month }, index): Pick<FocusRowsQuestion, 'of' | 'stagings'>[] => {
@@ -226,7 +233,7 @@ async function writeParts(run: Run, { stagings, totals }: Folding, question: Que
     if (slices[index + 1]?.month === month) return [shown]
     return [shown, { of: 'folded', stagings: stagings.filter((_, other) => slices[other]?.month === month) }]
   })
-  const isThere = async ({ key }: JobWork['parts'][number]) => (await storing(blobs.size(key))) !== undefined
+  const isThere = async ({ key }: JobWork['parts'][number]) => (await withBlobErrors(blobs.size(key))) !== undefined
   if ((await Promise.all(workOf(hold).parts.map(isThere))).includes(false)) {
     await hold.save({ work: { ...workOf(hold), parts: [] } })
   }
@@ -235,7 +242,7 @@ async function writeParts(run: Run, { stagings, totals }: Folding, question: Que
     const key = `${prefixOf(hold.job)}parts/${String(index).padStart(5, '0')}`
     const counted = { rows: 0 }
     const packed = streamRows({ ...question, ...part }, 'csv', { ...run, signal })
-    await storing(blobs.write(key, countingRows(packed, counted)))
+    await withBlobErrors(blobs.write(key, countingRows(packed, counted)))
     return { key, rows: counted.rows }
   }
   const left = [...parts.entries()].slice(workOf(hold).parts.length)
@@ -258,17 +265,17 @@ async function* streamRows(
   format: 'csv' | 'parquet',
   { source, signal }: Run,
 ): AsyncGenerator<Uint8Array> {
-  const rows = await asking('internal_error', source.streamRows(question, format, signal))
-  for await (const some of askingAll('internal_error', rows)) {
+  const rows = await withStoreErrors('internal_error', source.streamRows(question, format, signal))
+  for await (const some of streamWithStoreErrors('internal_error', rows)) {
     signal.throwIfAborted()
     yield some
   }
 }
 
-/** Where everything of a job lies in the blob store. */
+/** Key prefix of a job's blobs. */
 export const prefixOf = ({ tenant_id, id }: Pick<StoredJob, 'tenant_id' | 'id'>): string => `${tenant_id}/${id}/`
 
-/** Writes a file of the job, and takes its digest on the way. */
+/** Writes a file of the job and computes its SHA-256 digest. */
 async function store(
   { hold, blobs }: Run,
   name: string,
@@ -283,6 +290,6 @@ async function store(
       yield part
     }
   }
-  const bytes = await storing(blobs.write(key, digested()))
+  const bytes = await withBlobErrors(blobs.write(key, digested()))
   return { key, name, media_type: mediaType, bytes, sha256: digest.digest('hex') }
 }

@@ -1,26 +1,26 @@
 import { COHORT_MIN } from '../auth/tenant.js'
 
-/** What a root (a provider's month) has below it: groups of calls, with all their meters. 5 people stand for 5 and more. */
+/** Counts of the groups below a root (a provider's month). A group is calls with all their meters; 5 people means 5 or more. */
 export interface FoldingFacts {
-  /** Groups in which, or in a meter of which, one to four people appear, and how many people in all of them together. */
+  /** Groups with one to four people, in total or in one of their meters; and distinct people over all of these. */
   readonly small: number
   readonly smallPeople: number
-  /** Groups in which at least five appear, and the key of the one of fewest calls. */
+  /** Groups with at least five people, and the key of the one with the fewest calls. */
   readonly large: number
   readonly smallestLarge: string
-  /** The same of groups in which nobody appears. */
+  /** The same for groups without people. */
   readonly empty: number
   readonly smallestEmpty: string
 }
 
 /**
- * Which group is folded beside the small ones (spec 4.2.4, design section 6; the rule of `internal/cohorts/fold.ts` below
- * one root): what is folded must be at least two groups with five people together, or neither hides anything: what a
- * root shows, and the row of what it does not, would tell of fewer than five. One group of five or more is enough for
- * that. Without one, everybody who appears below the root is folded already; a lone group is then joined by one in which
- * nobody appears.
+ * Chooses the group to fold together with the small ones (spec 4.2.4, design section 6; the rule of
+ * `internal/cohorts/fold.ts` below one root). At least two groups with five people in total must be folded; otherwise
+ * the folded row, or the difference between the root and its shown rows, would reveal fewer than five people. Adding one
+ * group with five or more people is enough. If there is none, everyone below the root is already folded; a single small
+ * group is then joined by a group without people.
  *
- * @returns its key; undefined when there need be, or can be, none
+ * @returns the key of the group; undefined when none is needed or available
  */
 export function foldedBeside(root: FoldingFacts): string | undefined {
   if (root.small === 0 || (root.small > 1 && root.smallPeople >= COHORT_MIN)) return undefined

@@ -1,11 +1,11 @@
 import type { ExportRequest } from './request.js'
 
-/** An export job as it is kept under its id in the bucket `jobs`. */
+/** An export job as stored under its id in the KV bucket `jobs`. */
 
 export const JOB_STATUSES = ['queued', 'running', 'succeeded', 'failed', 'expired'] as const
 export type JobStatus = (typeof JOB_STATUSES)[number]
 
-/** Why a job has failed. A closed list: callers decide by it. */
+/** Why a job has failed. A closed set that API clients rely on. */
 export const FAILURE_REASONS = [
   'residency_blocked',
   'residency_unknown',
@@ -18,11 +18,11 @@ export const FAILURE_REASONS = [
 ] as const
 export type FailureReason = (typeof FAILURE_REASONS)[number]
 
-/** A finished file: as it lies in the blob store. */
+/** A finished file in the blob store. */
 export interface StoredFile {
-  /** Its key there. */
+  /** Key in the blob store. */
   readonly key: string
-  /** As it is called when it is downloaded. */
+  /** File name of the download. */
   readonly name: string
   readonly media_type: string
   readonly bytes: number
@@ -30,17 +30,17 @@ export interface StoredFile {
   readonly sha256: string
 }
 
-/** How far a running job has come: what another exporter need not do again. */
+/** Progress of a running job, from which another exporter can resume. */
 export interface JobWork {
   /**
-   * The instant as of which everything is read, milliseconds since the epoch: a repeat reads the same rows. It was
-   * `as_of_ms` while meters were folded one by one: an exporter of before or after finds none, and begins anew, as what
-   * the other has staged and written would not fit its own.
+   * The instant as of which all records are read, milliseconds since the epoch, so that a retry reads the same rows. Older
+   * versions, which folded meters one by one, call it `as_of_ms`: an exporter of the other version finds no value and
+   * starts over, because the staged groups and written parts would not fit its own.
    */
   readonly snapshot_ms: number
-  /** Groups that are formed already, by slice: where they lie, and how many. */
+  /** Slices whose groups are staged, with the number of groups. */
   readonly slices: readonly { readonly staging: string; readonly rows: number }[]
-  /** Parts of the file that are written, in order. */
+  /** Parts of the file already written, in order. */
   readonly parts: readonly { readonly key: string; readonly rows: number }[]
 }
 
@@ -48,11 +48,11 @@ export interface StoredJob {
   readonly id: string
   readonly tenant_id: string
   readonly created_at: string
-  /** Id of the credential that asked. */
+  /** Id of the credential that created the job. */
   readonly created_by: string
   readonly status: JobStatus
   readonly request: ExportRequest
-  /** How often an exporter has begun it, and was not told to leave it to another. */
+  /** Number of attempts, not counting those that ended because the exporter was stopping. */
   readonly attempts: number
   readonly started_at: string | null
   readonly finished_at: string | null
@@ -63,26 +63,26 @@ export interface StoredJob {
     readonly file: StoredFile
     readonly manifest: StoredFile
     readonly rows: number
-    /** When the files are removed. */
+    /** When the files are deleted. */
     readonly expires_at: string
   } | null
   readonly failure: FailureReason | null
-  /** Whether everything that it had in the blob store and in staging is gone. */
+  /** Whether its temporary blobs and staged groups have been deleted. */
   readonly is_cleared: boolean
 }
 
-/** How long the files of a job are kept (design section 8). */
+/** Retention of a job's files (design section 8). */
 export const FILES_KEPT_MS = 7 * 24 * 60 * 60 * 1000
 
-/** Jobs of a tenant that have not ended, at most. */
+/** Maximum number of queued and running jobs per tenant. */
 export const OPEN_JOBS_MAX = 1_000
 
 export const hasEnded = ({ status }: StoredJob): boolean => status !== 'queued' && status !== 'running'
 
-/** Whether its files can be had now. */
+/** Whether the files can be downloaded now. */
 export const hasFiles = (job: StoredJob, nowMs: number): job is StoredJob & { readonly result: object } =>
   job.status === 'succeeded' && job.result !== null && nowMs < Date.parse(job.result.expires_at)
 
-/** As it stands to callers: files go at their time, whether somebody has come to remove them or not. */
+/** The status shown to clients: files expire on time, even before the sweep has deleted them. */
 export const statusAt = (job: StoredJob, nowMs: number): JobStatus =>
   job.status === 'succeeded' && !hasFiles(job, nowMs) ? 'expired' : job.status

@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto'
 import { COHORT_MIN } from '../auth/tenant.js'
-import type { StagedTotals } from '../store/queries/exports/export-groups.js'
+import type { StagedTotals } from '../store/queries/exports/staged-groups.js'
 import type { Manifest } from './contract.js'
 import { columnsOf, type FocusColumn, LEFT_OUT_FIELDS } from './focus/columns.js'
 import type { StoredFile } from './job.js'
 import { DAY_MS, type ExportRequest, startOfDay } from './request.js'
-import type { Reckoning } from './totals.js'
+import type { PeriodTotals } from './totals.js'
 
-/** What a manifest is made of. */
-export interface Facts {
+/** The inputs of a manifest. */
+export interface ManifestFacts {
   readonly jobId: string
   readonly tenantId: string
   readonly tenantName: string
@@ -16,12 +16,14 @@ export interface Facts {
   readonly asOfMs: number
   readonly createdAtMs: number
   readonly file: StoredFile
-  readonly reckoning: Reckoning
+  /** Of the records. */
+  readonly recordTotals: PeriodTotals
+  /** Of the file. */
   readonly totals: StagedTotals
 }
 
-export function manifestOf(facts: Facts): Manifest {
-  const { jobId, tenantId, request, asOfMs, file, reckoning, totals } = facts
+export function manifestOf(facts: ManifestFacts): Manifest {
+  const { jobId, tenantId, request, asOfMs, file, recordTotals, totals } = facts
   const { period, group_by, file_format } = request
   return {
     job_id: jobId,
@@ -50,9 +52,9 @@ export function manifestOf(facts: Facts): Manifest {
       carbon_is_lower_bound: totals.carbonKnown !== totals.invocations,
       invocations: Number(totals.invocations),
     },
-    exported: reckoning.exported,
-    left_out: [...reckoning.leftOut],
-    everything: reckoning.everything,
+    exported: recordTotals.exported,
+    left_out: [...recordTotals.leftOut],
+    everything: recordTotals.everything,
     cohorts: { k: COHORT_MIN, groups_folded: totals.foldedGroups, rows_of_folded_groups: totals.foldedRows },
     delivery: { mode: 'Overwrite', correction: 'Replacement', scope: `${period.from} to ${period.to}` },
     fields_left_out: { ...LEFT_OUT_FIELDS },
@@ -62,8 +64,8 @@ export function manifestOf(facts: Facts): Manifest {
 
 const GENERATOR = 'Attribution Service'
 
-/** The standard's metadata of a file (FOCUS 1.4, metadata). */
-function focusMetadata({ tenantId, tenantName, request, asOfMs, createdAtMs }: Facts): Record<string, unknown> {
+/** FOCUS metadata of the file (FOCUS 1.4, metadata). */
+function focusMetadata({ tenantId, tenantName, request, asOfMs, createdAtMs }: ManifestFacts): Record<string, unknown> {
   const { columns, focus_version: version, period } = request
   const definitions = columnsOf(version).filter(({ name }) => columns.includes(name))
   const instanceId = guidOf(`dataset ${tenantId}`)
@@ -104,7 +106,7 @@ function focusMetadata({ tenantId, tenantName, request, asOfMs, createdAtMs }: F
   }
 }
 
-/** As the standard writes an instant: UTC, without a fraction of a second (FOCUS 1.4, date/time format). */
+/** FOCUS date/time format: UTC, without fractions of a second (FOCUS 1.4). */
 const focusTime = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19)}Z`
 
 const DATA_TYPES = {
@@ -120,17 +122,17 @@ const definitionOf = ({ name, type, description }: FocusColumn) => ({
   DataType: DATA_TYPES[type],
   ...(type === 'decimal' && { NumericPrecision: 38, NumberScale: scaleOf(name) }),
   ...((type === 'string' || type === 'json') && { StringMaxLength: TEXT_CHARACTERS_MAX, StringEncoding: 'UTF-8' }),
-  // Whatever stands in Tags comes from the records: there are no tags of a provider.
+  // Tags come from the records only; there are no provider tags.
   ...(name === 'Tags' && { ProviderTagPrefixes: [] }),
   ...(description !== undefined && { Description: description }),
 })
 
-/** Names have 256 bytes at most; no text is made of more than four of them. */
+/** Names are limited to 256 bytes, and no text combines more than four of them. */
 const TEXT_CHARACTERS_MAX = 2_048
 const WHOLE = ['ConsumedQuantity', 'x_InputTokenCount', 'x_InvocationCount', 'x_OutputTokenCount']
 const scaleOf = (name: string): number => (name === 'x_MinimumConfidence' ? 4 : WHOLE.includes(name) ? 0 : 18)
 
-/** A GUID that is another one whenever what it stands for is (RFC 9562, version 8). */
+/** A GUID derived from the text it identifies (RFC 9562, version 8). */
 function guidOf(text: string): string {
   const hex = createHash('sha256').update(text).digest('hex')
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`

@@ -1,5 +1,6 @@
-import type { KV } from '@nats-io/kv'
+import { JOBS } from '../../streams/buckets.js'
 import type { Budget } from '../auth/rate-limits.js'
+import type { Broker } from '../broker/connect.js'
 import type { Publisher } from '../broker/publisher.js'
 import { watchRecords } from '../broker/watched-records.js'
 import type { Mutate } from '../http/mutations/mutations.js'
@@ -10,18 +11,16 @@ import { type ResidencyRegion, thisInstance } from '../residency/residency.js'
 import type { BlobStore } from './blobs/blob-store.js'
 import { createDownloadTokens } from './download-url.js'
 import type { StoredJob } from './job.js'
-import { jobQueue } from './queue.js'
+import { isQueuedIn, jobQueue } from './queue.js'
 import { exportRoutes } from './routes.js'
 
 export interface ExportsDeps {
-  readonly bucket: KV
+  readonly broker: Broker
   readonly publish: Publisher['publish']
-  /** Whether the stream EXPORTS holds a message of a subject. */
-  readonly isQueued: (subject: string) => Promise<boolean>
-  readonly lost: (cause: unknown) => void
+  readonly onLost: (cause: unknown) => void
   readonly mutate: Mutate
   readonly blobs: BlobStore
-  /** The instance's secret for download addresses. */
+  /** The instance's secret that signs download URLs. */
   readonly downloadsKey: Uint8Array
   readonly instanceRegion: string | null
   readonly residencyRegionOf: (tenantId: string) => ResidencyRegion
@@ -33,12 +32,12 @@ export interface ExportsDeps {
   readonly clock: () => number
 }
 
-/** The routes of exports, on the bucket of jobs and the queue. */
+/** Connects the routes of exports to the bucket of jobs and the queue. */
 export async function openExportRoutes(deps: ExportsDeps): Promise<readonly Route[]> {
   return exportRoutes({
     ...deps,
-    jobs: await watchRecords<StoredJob>(deps.bucket, deps.lost),
-    enqueue: jobQueue(deps.publish, deps.isQueued),
+    jobs: await watchRecords<StoredJob>(await deps.broker.bucket(JOBS), deps.onLost),
+    enqueue: jobQueue(deps.publish, isQueuedIn(deps.broker)),
     tokens: createDownloadTokens(deps.downloadsKey),
     places: [thisInstance(deps.instanceRegion), deps.blobs.place],
   })

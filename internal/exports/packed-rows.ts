@@ -3,15 +3,15 @@ import { createGunzip } from 'node:zlib'
 import { ExportFailed } from './unavailable.js'
 
 const LINE_FEED = 0x0a
-/** Rows are unpacked in pieces of so many bytes. */
+/** Chunk size when decompressing rows. */
 const PIECE_BYTES = 256 * 1024
 
 /**
- * Passes a gzip member (RFC 1952) of CSV lines on as it comes, and counts its rows: those that lie in the file, not those
- * that were asked for. Texts hold no control characters, so that each line feed ends a row. No bytes are no rows.
+ * Streams a gzip member (RFC 1952) of CSV lines through unchanged and counts its rows, so that the rows actually in the
+ * file are counted. Values contain no control characters, so every line feed ends a row. Empty input has no rows.
  *
- * @param counted has the rows at the end
- * @throws ExportFailed when it is no gzip member, or not a whole one; whatever its source throws
+ * @param counted receives the number of rows at the end
+ * @throws ExportFailed when the input is not a complete gzip member; also any error of the source
  */
 export async function* countingRows(
   packed: AsyncIterable<Uint8Array>,
@@ -22,12 +22,12 @@ export async function* countingRows(
     for (let at = lines.indexOf(LINE_FEED); at >= 0; at = lines.indexOf(LINE_FEED, at + 1)) counted.rows++
   })
   const ended = once(unpacking, 'end')
-  // What fails is told by whoever waits for it below.
+  // The error is thrown where `ended` is awaited below.
   ended.catch(() => undefined)
   try {
     let bytes = 0
     for await (const part of packed) {
-      // Of bytes that it cannot unpack, nothing is called back.
+      // The write callback is never called for bytes that cannot be decompressed.
       await unpacked(Promise.race([ended, new Promise((done) => unpacking.write(part, done))]))
       bytes += part.length
       yield part

@@ -1,4 +1,4 @@
-/** What providers call their offerings, where that is not `<provider> API`; by their names as events state them. */
+/** Product names of providers where they differ from `<provider> API`, by the provider name used in events. */
 export const PRODUCTS: Readonly<Record<string, string>> = {
   openai: 'OpenAI API',
   anthropic: 'Claude API',

@@ -18,10 +18,10 @@ import { showJob, showJobWithFiles } from './show.js'
 export interface ExportRoutesDeps extends DownloadRouteDeps {
   readonly mutate: Mutate
   readonly jobs: WatchedRecords<StoredJob>
-  /** Puts a job into the queue, unless it is there. @throws when the queue did not take it */
+  /** Puts a job into the queue unless it is already queued. @throws when the queue does not accept it */
   readonly enqueue: (job: StoredJob) => Promise<void>
   readonly residencyRegionOf: (tenantId: string) => ResidencyRegion
-  /** What a file passes and where it lies. */
+  /** Where files are processed and stored, for the residency check. */
   readonly places: readonly Place[]
   readonly baseUrl: string
   readonly cursors: CursorCodec
@@ -30,7 +30,7 @@ export interface ExportRoutesDeps extends DownloadRouteDeps {
 
 const ACCESS = { access: 'export:create', method: 'get', rateClass: 'read' } as const
 
-/** `POST /v1/exports/focus`, `GET /api/v1/jobs[/{job_id}]` and the download of files (spec 4.3, design section 8). */
+/** The routes of exports: `POST /v1/exports/focus`, `GET /api/v1/jobs[/{job_id}]` and file downloads (spec 4.3, design section 8). */
 export const exportRoutes = (deps: ExportRoutesDeps): readonly Route[] => [
   deps.mutate({
     method: 'post',
@@ -63,7 +63,7 @@ export const exportRoutes = (deps: ExportRoutesDeps): readonly Route[] => [
       const id = exchange.parameter
       const refusal = refusalOfId('job', id, deps.idsOf(tenantId), 'job')
       if (refusal !== undefined) return exchange.replyProblem(refusal)
-      // Asked for at once, another gateway may have it before this one's copy does.
+      // Right after creation on another gateway, the job may not have reached this gateway's mirror yet.
       const job = deps.jobs.get(id) ?? (await deps.jobs.read(id))
       if (job?.tenant_id !== tenantId) return exchange.replyProblem(noSuch('job'))
       exchange.replyJson('200 OK', showJobWithFiles(job, deps.clock(), deps))
@@ -84,7 +84,7 @@ async function create(
 
   const id = newId('job')
   if (jobs.get(id) === undefined && openJobsOf(jobs.of(tenantId)) >= OPEN_JOBS_MAX) {
-    return problem('CONFLICT', `${OPEN_JOBS_MAX} jobs have not ended yet, as many as there may be.`)
+    return problem('CONFLICT', `Limit reached: at most ${OPEN_JOBS_MAX} queued or running export jobs per tenant.`)
   }
   const job = await jobs.createOnce(id, {
     id,

@@ -3,16 +3,16 @@ import { JOBS_PATH } from './contract.js'
 import { DOWNLOAD_LIFETIME_MS, DOWNLOAD_PATH, type Download, type DownloadTokens } from './download-url.js'
 import { type FailureReason, hasFiles, type StoredJob, statusAt } from './job.js'
 
-/** What a person can make of each reason. */
+/** The detail text of each failure reason. */
 const DETAILS: Readonly<Record<FailureReason, string>> = {
-  residency_blocked: "The tenant's data may not be taken to where the file would lie.",
-  residency_unknown: 'Where the data of the tenant must stay could not be found out.',
-  cohorts_unknown: 'How many people stand behind the rows could not be found out.',
-  floor_unknown: 'Which records may be charged back could not be found out.',
-  totals_differ: 'The rows did not come to the sum of their records; nothing was published.',
-  store_unavailable: 'The read model could not be reached for too long; order the export again.',
-  files_unavailable: 'The file could not be written for too long; order the export again.',
-  internal_error: 'Something unexpected happened; order the export again, and tell us the job_id if it stays.',
+  residency_blocked: "The tenant's data residency does not allow the location where the file would be stored.",
+  residency_unknown: "The tenant's data residency could not be determined.",
+  cohorts_unknown: 'The number of people per group could not be determined.',
+  floor_unknown: 'The records eligible for chargeback could not be determined.',
+  totals_differ: 'The totals of the rows differ from the totals of the records; no file was published.',
+  store_unavailable: 'The read model was unavailable for too long; create the export again.',
+  files_unavailable: 'The file store was unavailable for too long; create the export again.',
+  internal_error: 'An unexpected error occurred; create the export again, and report the job_id if it fails again.',
 }
 
 export function showJob(job: StoredJob, nowMs: number): ShownJob {
@@ -35,7 +35,7 @@ export function showJob(job: StoredJob, nowMs: number): ShownJob {
   }
 }
 
-/** The same with addresses of its files, while there are any. */
+/** The job with download URLs, while its files are available. */
 export function showJobWithFiles(
   job: StoredJob,
   nowMs: number,

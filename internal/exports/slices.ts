@@ -4,24 +4,24 @@ import { DAY_MS, startOfDay } from './request.js'
 export interface PlannedSlice {
   /** First day of the month, YYYY-MM-DD. */
   readonly month: string
-  /** Of its records, milliseconds since the epoch; the end is not in it. */
+  /** Time range of its records, milliseconds since the epoch; the end is exclusive. */
   readonly fromMs: number
   readonly toMs: number
-  /** The days of the period in that month, YYYY-MM-DD; the end is not in it. */
+  /** The days of the period in that month, YYYY-MM-DD; the end is exclusive. */
   readonly chargeStart: string
   readonly chargeEnd: string
 }
 
-/** So many records make a slice of days: enough that a query is worth it, and few enough to do again after a crash. */
+/** Target size of a slice of days: large enough to make a query worthwhile, small enough to repeat after a crash. */
 const SLICE_RECORDS = 1_000_000
 
 interface Period {
-  /** Its first day and its last, YYYY-MM-DD. */
+  /** First and last day, both inclusive, YYYY-MM-DD. */
   readonly from: string
   readonly to: string
 }
 
-/** What lies of a period in each of its months, in their order. */
+/** Splits a period into its calendar months, in order. */
 export function monthsOf({ from, to }: Period): readonly PlannedSlice[] {
   const endMs = startOfDay(to) + DAY_MS
   const months: PlannedSlice[] = []
@@ -36,10 +36,10 @@ export function monthsOf({ from, to }: Period): readonly PlannedSlice[] {
 }
 
 /**
- * Parts a period into slices: whole months, since a row by month cannot be parted; by day, runs of days. Months without
- * a record have none. The same period and records give the same slices.
+ * Splits a period into slices: whole months, because a row per month cannot be split; with daily rows, runs of days.
+ * Months without records have no slice. The same period and records always give the same slices.
  *
- * @param recordsOf records that are exported, by day; where rows have no day, a month's may all stand at one of its days
+ * @param recordsOf exported records by day; without daily rows, all records of a month may be counted on one of its days
  */
 export function planSlices(
   period: Period,
@@ -76,5 +76,5 @@ function startOfNextMonth(month: string): number {
   return Date.UTC(first.getUTCFullYear(), first.getUTCMonth() + 1, 1)
 }
 
-/** The day of an instant, YYYY-MM-DD in UTC. */
+/** The UTC day of an instant, YYYY-MM-DD. */
 export const dayOf = (instantMs: number): string => new Date(instantMs).toISOString().slice(0, 10)

@@ -1,30 +1,30 @@
 import type { KV } from '@nats-io/kv'
 import { isLostRace } from '../broker/errors.js'
 
-/** A place in which one of a tenant's jobs runs. */
-export interface Place {
-  /** Says that it is still used. @throws Error when it fell to another, or the broker is away */
+/** One of a tenant's slots for running jobs, occupied by a job. */
+export interface JobSlot {
+  /** Extends the slot's expiry. @throws Error when another job has taken the slot, or the broker is unavailable */
   renew(): Promise<void>
-  leave(): Promise<void>
+  release(): Promise<void>
 }
 
-/** Jobs that an exporter has in hand at once: one more than a tenant has places, so that its jobs leave room for another's. */
+/** Jobs that an exporter processes concurrently: one more than a tenant has slots, so that one tenant cannot block the others. */
 export const jobsAtOnce = (perTenant: number): number => perTenant + 1
 
 /**
- * Takes one of the places of a tenant, so that its jobs leave room for those of others. A place that is not renewed
- * for as long as the bucket keeps an entry is free again.
+ * Takes one of a tenant's slots. Slots limit the jobs that a tenant runs concurrently. A slot that is not renewed within
+ * the TTL of the bucket is free again.
  *
  * @param bucket export_places
- * @returns undefined when all are taken
+ * @returns undefined when all slots are taken
  */
-export async function takePlace(
+export async function takeSlot(
   bucket: KV,
   tenantId: string,
   jobId: string,
-  places: number,
-): Promise<Place | undefined> {
-  for (let number = 0; number < places; number++) {
+  slots: number,
+): Promise<JobSlot | undefined> {
+  for (let number = 0; number < slots; number++) {
     const key = `${tenantId}.${number}`
     try {
       let revision = await bucket.create(key, JSON.stringify({ job_id: jobId }))
@@ -32,7 +32,7 @@ export async function takePlace(
         async renew() {
           revision = await bucket.update(key, JSON.stringify({ job_id: jobId }), revision)
         },
-        async leave() {
+        async release() {
           try {
             await bucket.delete(key, { previousSeq: revision })
           } catch (cause) {

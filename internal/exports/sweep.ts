@@ -11,16 +11,16 @@ import { clear } from './worker.js'
 export interface SweepDeps extends Pick<ExporterDeps, 'source' | 'blobs' | 'clock'> {
   readonly jobs: KV
   readonly watched: Pick<Mirror<StoredJob>, 'entries'>
-  /** Jobs of one tenant that run at once. */
+  /** Maximum number of concurrent jobs per tenant. */
   readonly perTenant: number
   readonly enqueue: (job: StoredJob) => Promise<void>
   readonly log: Logger
 }
 
-/** A job that has waited so long may have been forgotten: whoever made it died before it was in the queue. */
-const FORGOTTEN_MS = 60_000
+/** After this time a queued job is published again: the gateway that created it may have crashed before publishing it. */
+const REQUEUE_AFTER_MS = 60_000
 
-/** Looks after jobs that nobody works on, until `signal` aborts. Any number of exporters may do so. */
+/** Sweeps the jobs at an interval until `signal` aborts. Any number of exporters may do so concurrently. */
 export async function sweepJobs(deps: SweepDeps, everyMs: number, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     await sweepOnce(deps)
@@ -28,7 +28,7 @@ export async function sweepJobs(deps: SweepDeps, everyMs: number, signal: AbortS
   }
 }
 
-/** Removes files whose time is over, clears what ended jobs have left, and puts forgotten jobs into the queue again. */
+/** Deletes expired files, cleans up after ended jobs, and publishes jobs that are missing in the queue. */
 export async function sweepOnce({ watched, jobs, enqueue, perTenant, clock, log, ...deps }: SweepDeps): Promise<void> {
   const nowMs = clock()
   const next = nextJobs(
@@ -41,14 +41,15 @@ export async function sweepOnce({ watched, jobs, enqueue, perTenant, clock, log,
       if (isExpired || (hasEnded(job) && !job.is_cleared)) {
         const hold = await JobHold.take(jobs, job.id)
         if (hold === undefined) continue
-        // First said, then done: nobody is given an address of what is being removed.
+        // Save the status first, so that no download URL is issued for files that are being deleted.
         if (isExpired) await hold.save({ status: 'expired', is_cleared: false })
         await clear(hold, deps)
-      } else if ((job.status === 'running' || next.has(job)) && nowMs - Date.parse(job.created_at) > FORGOTTEN_MS) {
+      } else if ((job.status === 'running' || next.has(job)) && nowMs - Date.parse(job.created_at) > REQUEUE_AFTER_MS) {
         await enqueue(job)
       }
     } catch (cause) {
-      if (!(cause instanceof JobLost)) log.warn({ err: cause, job_id: job.id }, 'a job could not be looked after now')
+      if (!(cause instanceof JobLost))
+        log.warn({ err: cause, job_id: job.id }, 'could not sweep an export job; will retry')
     }
   }
 }

@@ -3,27 +3,27 @@ import type { ExportSource } from '../store/queries/exports/export-source.js'
 import { formatQuantity, parseSum, sum } from '../units/quantity.js'
 import type { ExportRequest } from './request.js'
 import { monthsOf } from './slices.js'
-import { asking, ExportFailed } from './unavailable.js'
+import { ExportFailed, withStoreErrors } from './unavailable.js'
 
-/** Why records are left out; a record with another reason is not understood, and its file not made. */
+/** Known reasons for leaving records out. A record with another reason fails the export. */
 const REASONS = ['eligible', 'residency_restricted', 'disputed', 'advisory', 'unpriced', 'below_floor']
 
-/** Records of some kind: how many, and what they cost. */
+/** Count and cost of some records. */
 export interface Amount {
   readonly count: number
   /** USD. */
   readonly cost_usd: string
 }
 
-/** What of a period is exported, and what is left out and why. */
-export interface Reckoning {
+/** Totals of a period's records: exported, left out by reason, and all. */
+export interface PeriodTotals {
   readonly exported: Amount
   readonly leftOut: readonly (Amount & { readonly reason: string })[]
   readonly everything: Amount
 }
 
-/** Exactly. */
-function reckon(summaries: readonly Summary[]): Reckoning {
+/** Exact sums, nothing rounded. */
+function totalsOf(summaries: readonly Summary[]): PeriodTotals {
   const amountOf = (some: readonly Summary[]): Amount => ({
     count: some.reduce((total, { count }) => total + Number(count), 0),
     cost_usd: formatQuantity(sum(some.map(({ cost }) => parseSum<'USD'>(cost)))),
@@ -38,28 +38,28 @@ function reckon(summaries: readonly Summary[]): Reckoning {
 }
 
 /**
- * Sums the records of a period up, in a way of its own: what the file comes to is held against it.
+ * Sums up the records of a period, independently of the staged groups: the totals of the file are checked against it.
  *
- * @returns beside it, how many records are exported: by day, or of each month by the first of its days that lies in the period
- * @throws ExportFailed when a record is not understood, or the read model refuses; Unavailable when that is away
+ * @returns the totals, and the number of exported records by day, or by month, keyed by the month's first day in the period
+ * @throws ExportFailed when a record has an unknown reason or ClickHouse refuses the query; Unavailable when ClickHouse is down
  */
-export async function reckonMonths(
+export async function sumPeriod(
   period: ExportRequest['period'],
   isByDay: boolean,
   selection: ExportSelection,
   source: Pick<ExportSource, 'summarizeRecords'>,
   signal: AbortSignal,
-): Promise<{ readonly reckoning: Reckoning; readonly exportedOf: ReadonlyMap<string, number> }> {
+): Promise<{ readonly totals: PeriodTotals; readonly exportedOf: ReadonlyMap<string, number> }> {
   const summaries: Summary[] = []
   const exportedOf = new Map<string, number>()
   for (const { chargeStart, fromMs, toMs } of monthsOf(period)) {
     const month = { ...selection, fromMs, toMs }
-    const ofMonth = await asking('floor_unknown', source.summarizeRecords(month, isByDay, signal))
+    const ofMonth = await withStoreErrors('floor_unknown', source.summarizeRecords(month, isByDay, signal))
     if (ofMonth.some(({ reason }) => !REASONS.includes(reason))) throw new ExportFailed('floor_unknown')
     summaries.push(...ofMonth)
     for (const { day, reason, count } of ofMonth) {
       if (reason === 'eligible') exportedOf.set(isByDay ? day : chargeStart, Number(count))
     }
   }
-  return { reckoning: reckon(summaries), exportedOf }
+  return { totals: totalsOf(summaries), exportedOf }
 }

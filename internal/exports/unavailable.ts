@@ -1,7 +1,7 @@
 import { storeProblem } from '../store/failures.js'
 import type { FailureReason } from './job.js'
 
-/** A job that cannot come to an end, whoever tries. */
+/** The job can never succeed; retrying is pointless. */
 export class ExportFailed extends Error {
   readonly reason: FailureReason
 
@@ -11,51 +11,51 @@ export class ExportFailed extends Error {
   }
 }
 
-/** Something that a job needs is away: it may be there the next time. */
+/** A dependency of the job is unavailable; a retry may succeed. */
 export class Unavailable extends Error {
   readonly reason: FailureReason
 
   constructor(reason: FailureReason, options?: ErrorOptions) {
-    super(`not now: ${reason}`, options)
+    super(`the export must be retried: ${reason}`, options)
     this.reason = reason
   }
 }
 
-/** Tells of a blob store that it is away. */
-export async function storing<T>(work: Promise<T>): Promise<T> {
+/** Turns errors of the blob store into `Unavailable`. */
+export async function withBlobErrors<T>(work: Promise<T>): Promise<T> {
   try {
     return await work
   } catch (cause) {
-    // What has a name keeps it: a blob store also passes on what the source of its bytes throws.
-    throw hasName(cause) ? cause : new Unavailable('files_unavailable', { cause })
+    // Keep classified errors: the blob store also rethrows errors of the stream that it reads from.
+    throw isClassified(cause) ? cause : new Unavailable('files_unavailable', { cause })
   }
 }
 
 /**
- * Tells of the read model whether it is away, or does not answer such a question at all.
+ * Turns errors of ClickHouse into `Unavailable` when it is down, or into `ExportFailed` when it refuses the query.
  *
- * @param refused what cannot be known without the answer
+ * @param refused the failure reason of a refused query
  */
-export async function asking<T>(refused: FailureReason, answer: Promise<T>): Promise<T> {
+export async function withStoreErrors<T>(refused: FailureReason, answer: Promise<T>): Promise<T> {
   try {
     return await answer
   } catch (cause) {
-    throw nameOf(cause, refused)
+    throw classified(cause, refused)
   }
 }
 
-/** The same of rows as they come. */
-export async function* askingAll<T>(refused: FailureReason, rows: AsyncIterable<T>): AsyncGenerator<T> {
+/** Like `withStoreErrors`, for a stream of rows. */
+export async function* streamWithStoreErrors<T>(refused: FailureReason, rows: AsyncIterable<T>): AsyncGenerator<T> {
   try {
     yield* rows
   } catch (cause) {
-    throw nameOf(cause, refused)
+    throw classified(cause, refused)
   }
 }
 
-const nameOf = (cause: unknown, refused: FailureReason): Error =>
+const classified = (cause: unknown, refused: FailureReason): Error =>
   storeProblem(cause) === undefined
     ? new ExportFailed(refused, { cause })
     : new Unavailable('store_unavailable', { cause })
 
-const hasName = (cause: unknown): boolean => cause instanceof Unavailable || cause instanceof ExportFailed
+const isClassified = (cause: unknown): boolean => cause instanceof Unavailable || cause instanceof ExportFailed

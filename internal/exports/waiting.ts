@@ -2,8 +2,8 @@ import type { Mirror } from '../broker/mirror.js'
 import type { StoredJob } from './job.js'
 
 /**
- * Jobs that wait, and whose turn within their tenant it is: as many as a tenant has places, the oldest first. The queue
- * needs to hold no others: they would only stand before what other tenants have ordered.
+ * The queued jobs that are next for their tenant, oldest first, as many as a tenant has slots. The stream holds no
+ * others: they would only delay the jobs of other tenants.
  */
 export function nextJobs(jobs: Iterable<StoredJob>, perTenant: number): ReadonlySet<StoredJob> {
   const waiting = [...jobs].filter(({ status }) => status === 'queued')
@@ -20,7 +20,7 @@ export function nextJobs(jobs: Iterable<StoredJob>, perTenant: number): Readonly
   )
 }
 
-/** Puts a tenant's jobs whose turn it is into the queue. */
+/** Publishes a tenant's next jobs to the queue. */
 export const waker =
   (
     watched: Pick<Mirror<StoredJob>, 'entries'>,

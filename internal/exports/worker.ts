@@ -7,71 +7,75 @@ import type { Logger } from '../telemetry/log.js'
 import { type ExporterDeps, exportJob, prefixOf } from './exporter.js'
 import { type FailureReason, hasEnded, type StoredJob } from './job.js'
 import { JobHold, JobLost } from './job-hold.js'
-import { takePlace } from './slots.js'
+import { takeSlot } from './slots.js'
 import { ExportFailed, Unavailable } from './unavailable.js'
 
 export interface WorkerDeps extends ExporterDeps {
   /** jobs */
   readonly jobs: KV
   /** export_places */
-  readonly placesInUse: KV
-  /** Jobs of one tenant that run at once, over all exporters. */
+  readonly slots: KV
+  /** Maximum number of concurrent jobs per tenant, over all exporters. */
   readonly perTenant: number
-  /** Puts the jobs of a tenant whose turn it is into the queue, after one that ran has left its place. */
+  /** Publishes a tenant's next jobs to the queue, after a job has released its slot. */
   readonly wake: (tenantId: string) => Promise<void>
   readonly publishEvent: PublishEvent
   readonly log: Logger
 }
 
-/** Attempts of a job at most: one that ends its exporter each time must not go round for ever. */
+/** A job that crashes its exporter every time must not be retried forever. */
 const ATTEMPTS_MAX = 10
 const BACKOFF_MS_MAX = 60_000
-/** How often an exporter says that it works on a job: well within the time after which the job is given to another. */
-const BEAT_MS = 4_000
-/** How soon a job that was begun is looked at again, whose tenant has as many running as it may. */
-const PLACE_RETRY_MS = 1_000
+/** Heartbeat interval: well below the ack wait after which the broker redelivers the job to another exporter. */
+const HEARTBEAT_MS = 4_000
+/** Redelivery delay of a started job whose tenant has no free slot. */
+const SLOT_RETRY_MS = 1_000
 
 const DONE: Settlement = { kind: 'done' }
 const again = (afterMs: number): Settlement => ({ kind: 'again', afterMs })
 
 /**
- * Works on one message of the queue: makes its job's files, or gives the job back. Every step is safe to repeat, by
- * whoever gets the job next.
+ * Processes one message of the queue: writes the job's files, or returns the job to the queue. Every step is safe to
+ * repeat by this or another exporter.
  *
- * @param stopping when it aborts, the job is left to another exporter
+ * @param stopping when it aborts, the job is returned to the queue for another exporter
  */
 export async function workOnJob(work: QueuedWork, deps: WorkerDeps, stopping: AbortSignal): Promise<Settlement> {
   const hold = await JobHold.take(deps.jobs, jobOfExportsSubject(work.subject))
   if (hold === undefined) return DONE
-  // Whoever ended it may have died before it said so.
+  // The exporter that ended the job may have crashed before it published the event.
   if (hasEnded(hold.job)) return conclude(hold, deps)
   const { id, tenant_id: tenantId } = hold.job
-  const place = await takePlace(deps.placesInUse, tenantId, id, deps.perTenant)
-  // A job that has not begun leaves the queue, which goes on to those of other tenants, until its tenant has a place.
-  if (place === undefined) return hold.job.status === 'queued' ? DONE : again(PLACE_RETRY_MS)
+  const slot = await takeSlot(deps.slots, tenantId, id, deps.perTenant)
+  // A job that has not started leaves the queue until its tenant has a free slot, so that other tenants' jobs proceed.
+  if (slot === undefined) return hold.job.status === 'queued' ? DONE : again(SLOT_RETRY_MS)
 
   const log = deps.log.child({ job_id: id, tenant_id: tenantId })
   const lost = new AbortController()
-  const beat = setInterval(() => {
+  const heartbeat = setInterval(() => {
     work.working()
-    place.renew().catch((cause: unknown) => lost.abort(cause))
-  }, BEAT_MS)
+    slot.renew().catch((cause: unknown) => lost.abort(cause))
+  }, HEARTBEAT_MS)
   try {
     const signal = AbortSignal.any([stopping, lost.signal])
-    // Each slice that is counted again after a restart listens.
+    // After a restart every staged slice is counted again, and each query adds a listener.
     setMaxListeners(0, signal)
     return await attempt(hold, deps, signal, log)
   } catch (cause) {
     if (cause instanceof JobLost) {
-      log.info('another exporter has the job')
-      // Ours is an earlier delivery of the message that the other has in hand.
+      log.info('another exporter has taken over the job')
+      // This is an earlier delivery of the message that the other exporter is processing.
       return { kind: 'elsewhere' }
     }
     throw cause
   } finally {
-    clearInterval(beat)
-    await place.leave().catch((cause: unknown) => log.warn({ err: cause }, 'a place was left to its expiry'))
-    await deps.wake(tenantId).catch((cause: unknown) => log.warn({ err: cause }, 'who waits is left to the next sweep'))
+    clearInterval(heartbeat)
+    await slot
+      .release()
+      .catch((cause: unknown) => log.warn({ err: cause }, 'could not release a job slot; it expires by itself'))
+    await deps
+      .wake(tenantId)
+      .catch((cause: unknown) => log.warn({ err: cause }, 'could not queue waiting jobs; the next sweep does'))
   }
 }
 
@@ -83,22 +87,22 @@ async function attempt(hold: JobHold, deps: WorkerDeps, signal: AbortSignal, log
   try {
     const result = await exportJob(hold, deps, signal)
     await hold.save({ status: 'succeeded', percent: 100, result, finished_at: now() })
-    log.info({ rows: result.rows, bytes: result.file.bytes, attempts }, 'exported')
+    log.info({ rows: result.rows, bytes: result.file.bytes, attempts }, 'export succeeded')
     return conclude(hold, deps)
   } catch (cause) {
     if (cause instanceof JobLost) throw cause
     if (signal.aborted) {
-      // It did not fail: however often exporters are restarted, a job keeps the attempts that it has.
+      // Restarts of exporters do not use up a job's attempts.
       await hold.save({ attempts: attempts - 1 })
-      log.info('left a job to another exporter')
+      log.info('exporter is stopping; returned the job to the queue')
       return again(0)
     }
     if (cause instanceof ExportFailed) {
-      log.warn({ err: cause }, 'an export failed')
+      log.warn({ err: cause }, 'export failed, not retryable')
       return fail(hold, cause.reason, deps, log)
     }
     const reason = cause instanceof Unavailable ? cause.reason : 'internal_error'
-    log.warn({ err: cause, attempts }, 'an export could not be made now')
+    log.warn({ err: cause, attempts }, 'export attempt failed')
     if (attempts >= ATTEMPTS_MAX) return fail(hold, reason, deps, log)
     return again(Math.min(BACKOFF_MS_MAX, 500 * 2 ** attempts))
   }
@@ -106,11 +110,11 @@ async function attempt(hold: JobHold, deps: WorkerDeps, signal: AbortSignal, log
 
 async function fail(hold: JobHold, reason: FailureReason, deps: WorkerDeps, log: Logger): Promise<Settlement> {
   await hold.save({ status: 'failed', failure: reason, finished_at: new Date(deps.clock()).toISOString() })
-  log.error({ reason }, 'an export has failed')
+  log.error({ reason }, 'export job failed')
   return conclude(hold, deps)
 }
 
-/** Tells of an ended job, and removes what it needs no more. */
+/** Publishes the event of an ended job and removes its temporary data. */
 async function conclude(hold: JobHold, { publishEvent, ...deps }: WorkerDeps): Promise<Settlement> {
   const { id, tenant_id: tenantId, status } = hold.job
   if (status === 'succeeded') {
@@ -122,7 +126,7 @@ async function conclude(hold: JobHold, { publishEvent, ...deps }: WorkerDeps): P
   return DONE
 }
 
-/** Of a job that has files, only what they were made from goes. */
+/** Removes staged groups and blobs; the files of a succeeded job stay. */
 export async function clear(hold: JobHold, { source, blobs }: Pick<ExporterDeps, 'source' | 'blobs'>): Promise<void> {
   const { id, status }: StoredJob = hold.job
   await source.clearStaged(id)

@@ -11,15 +11,15 @@ const CODES = Object.keys(PROBLEMS) as ErrorCode[]
 const GET_ERROR_PAGE: Operation = {
   id: 'getErrorPage',
   tag: 'Contract',
-  summary: 'What an error code means, for people',
-  parameters: { code: z.enum(CODES).meta({ description: 'error_code of a problem.', examples: ['RATE_LIMITED'] }) },
+  summary: 'Get the documentation page of an error code',
+  parameters: { code: z.enum(CODES).meta({ description: '`error_code` of a problem.', examples: ['RATE_LIMITED'] }) },
   replies: {
-    200: { description: 'A page.', contents: { 'text/html': { schema: z.string() } } },
-    304: { description: 'The page is the one that the request names by its ETag.' },
+    200: { description: 'An HTML page.', contents: { 'text/html': { schema: z.string() } } },
+    304: { description: 'Not modified: If-None-Match matches the current ETag.' },
   },
 }
 
-/** `GET /docs/errors/{code}`: the page behind `type` and `docs_url` of a problem. */
+/** `GET /docs/errors/{code}`: the page that `type` and `docs_url` of a problem link to. */
 export function errorPageRoutes(isHttps: boolean): readonly Route[] {
   const headers = [`Content-Type: ${HTML_TYPE}`, ...pageHeaders(isHttps).map(([name, value]) => `${name}: ${value}`)]
   const pages = new Map<string, ReturnType<typeof publicDocument>>(
@@ -33,7 +33,7 @@ export function errorPageRoutes(isHttps: boolean): readonly Route[] {
       operation: GET_ERROR_PAGE,
       handle(exchange) {
         const page = pages.get(exchange.parameter)
-        if (page === undefined) exchange.replyProblem(problem('NOT_FOUND', 'There is no such error code.'))
+        if (page === undefined) exchange.replyProblem(problem('NOT_FOUND', 'Unknown error code.'))
         else replyDocument(exchange, page)
       },
     },
@@ -47,7 +47,7 @@ function pageOf(code: ErrorCode): string {
     `<p>${title}</p>
 <dl>
 <dt>HTTP status</dt><dd>${status}</dd>
-<dt>Worth a retry as it is</dt><dd>${retryable ? 'yes' : 'no'}</dd>
+<dt>Retryable without changes</dt><dd>${retryable ? 'yes' : 'no'}</dd>
 <dt>What to do</dt><dd>${REMEDIES[code]}</dd>
 </dl>`,
   )

@@ -19,7 +19,7 @@ export interface RequestHeaders {
   traceparent: string
 }
 
-/** Written out: a copy of another object costs a multiple, and every request takes one. */
+/** A literal: copying an object costs several times as much, and every request needs one. */
 const noHeaders = (): RequestHeaders => ({
   host: '',
   contentLength: '',
@@ -37,19 +37,19 @@ type ReadHeaders =
   | { readonly ok: true; readonly headers: RequestHeaders }
   | { readonly ok: false; readonly repeated: string }
 
-/** What `readHeaders` is reading; uWebSockets.js calls back within the call, so that one callback serves all requests. */
+/** State of `readHeaders`. uWebSockets.js calls back synchronously, so that one callback serves all requests. */
 let reading = noHeaders()
 let repeated = ''
 let seen = 0
 const readHeader = (name: string, value: string): void => {
   if (!keep(name, value)) return
-  // The names differ in length.
+  // Our header names differ in length.
   const bit = 1 << name.length
   if ((seen & bit) !== 0) repeated = name
   seen |= bit
 }
 
-/** Keeps a header that is one of ours. The names differ in length, so that few characters are compared. */
+/** Keeps the header if we need it. Our header names differ in length, so that few strings are compared. */
 function keep(name: string, value: string): boolean {
   switch (name.length) {
     case 4:
@@ -94,8 +94,8 @@ function keep(name: string, value: string): boolean {
 }
 
 /**
- * Reads the headers in one pass. `getHeader` would show only the first of several equal fields, so that a
- * repeated one is found here and refused: two hops could each believe another of them.
+ * Reads the headers in one pass. `getHeader` would show only the first of several equal fields, so
+ * duplicates are detected here and refused: two hops could otherwise each use a different one.
  */
 export function readHeaders(request: HttpRequest): ReadHeaders {
   reading = noHeaders()
@@ -105,22 +105,22 @@ export function readHeaders(request: HttpRequest): ReadHeaders {
   return repeated === '' ? { ok: true, headers: reading } : { ok: false, repeated }
 }
 
-/** What the server wants to know of an exchange. */
+/** Callbacks from an exchange to its server. */
 export interface ExchangeHooks {
   /**
-   * Room for a body that comes in parts, or grows; false when too much is held already, by all or by its tenant. Given
-   * back by `settled`.
+   * Reserves memory for a body that arrives in chunks or is decoded; false when all tenants together, or this one, hold
+   * too much already. `settled` releases it.
    *
-   * @param tenantId null where nobody is authenticated
+   * @param tenantId null before authentication
    */
   hold(bytes: number, tenantId: string | null): boolean
-  /** @param tenantId the one for whom bytes are held */
+  /** @param tenantId whose reservation is released */
   settled(heldBytes: number, tenantId: string | null): void
-  /** @param isAnswered whether an answer has begun, and there can be no other */
+  /** @param isAnswered whether a reply has begun, so that no other can be sent */
   failed(exchange: Exchange, cause: unknown, isAnswered?: boolean): void
 }
 
-/** What `Exchange.reply` is writing: `cork` calls back within the call. */
+/** State of `Exchange.reply`: `cork` calls back synchronously. */
 let answering: HttpResponse
 let answerHead: Buffer = Buffer.alloc(0)
 let answerBody: string | Uint8Array = ''
@@ -129,8 +129,8 @@ const writeAnswer = (): void => {
 }
 
 /**
- * A head with its lines as bytes. The answers of a group have the same ones, and uWebSockets.js takes bytes at a fraction
- * of what a string costs: 0.6 us less a request.
+ * The status line and headers as bytes, cached. Replies of one batch share them, and uWebSockets.js writes bytes faster
+ * than strings: 0.6 us less per request.
  */
 function headBytes(head: string, lines: string): Buffer {
   if (head !== lastHead || lines !== lastLines) {
@@ -144,7 +144,7 @@ let lastHead = ''
 let lastLines = ''
 let lastHeadBytes: Buffer = Buffer.alloc(0)
 
-/** One request and its answer. Exactly one of the `reply` methods has effect; none has after the client left. */
+/** One request and its reply. Only the first `reply` call has an effect; none has one after the client disconnected. */
 export class Exchange {
   readonly path: string
   readonly query: string
@@ -152,11 +152,11 @@ export class Exchange {
   readonly parameter: string
   /** The caller's tenant, for problem bodies; null before authentication. */
   tenantId: string | null = null
-  /** The budget that the caller's fields show; none before authentication. */
+  /** The rate-limit budget shown in the RateLimit headers; undefined before authentication. */
   budget: Budget | undefined
-  /** Its path where that may be written down; a path that is a permission may not. */
+  /** Path for the log, where the real one is a capability URL and must not be logged. */
   loggedPath: string | undefined
-  /** How its problems are written, where not plainly. */
+  /** How problems are rendered, if not as `application/problem+json`. */
   problemForm: ProblemForm | undefined
   private settled = false
   private readonly hooks: ExchangeHooks
@@ -191,33 +191,33 @@ export class Exchange {
     })
   }
 
-  /** True once answered, or when the client has gone. */
+  /** True once a reply was sent or the client disconnected. */
   get isSettled(): boolean {
     return this.settled
   }
 
-  /** The first value of a header that few routes ask for; empty when absent. Only until the route's handler returns. */
+  /** The first value of a header that few routes need; empty when absent. Valid only until the route's handler returns. */
   header(name: string): string {
     return this.request.getHeader(name)
   }
 
-  /** Called when the client leaves before it was answered. */
+  /** Registers a callback for a client that disconnects before the reply. */
   onAborted(stop: () => void): void {
     this.whenAborted = stop
   }
 
-  /** The peer's. Whoever wants it in a later turn calls `keepAddress` in the handler's own. */
+  /** Address of the peer. To read it after the handler returned, call `keepAddress` within the handler. */
   get address(): string {
     this.peer ??= plainAddress(Buffer.from(this.response.getRemoteAddressAsText()).toString('latin1'))
     return this.peer
   }
 
-  /** uWebSockets.js forgets the address when the caller leaves. */
+  /** uWebSockets.js drops the address when the client disconnects. */
   keepAddress(): void {
     this.peer ??= this.address
   }
 
-  /** 32 hex digits: of the caller's traceparent, else our own. */
+  /** 32 hex digits: from the caller's traceparent, otherwise generated. */
   get traceId(): string {
     if (this.trace === '') {
       const given = /^00-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}$/.exec(this.headers.traceparent)?.[1]
@@ -226,14 +226,14 @@ export class Exchange {
     return this.trace
   }
 
-  /** Goes on in the trace of an answer that is given again, unless the caller named one of its own. */
+  /** Continues the trace of a replayed reply, unless the caller sent a traceparent. */
   continueTrace(traceId: string): void {
     if (this.headers.traceparent === '') this.trace = traceId
   }
 
-  /** Room for bytes that are worked with beside the body, until it is answered; false when too much is held already. */
+  /** Reserves memory beside the body's until the reply; false when too much is held already. */
   hold(bytes: number): boolean {
-    // All that a request holds is its first tenant's: one that a body names comes after the body.
+    // The tenant at the first reservation pays for all of them: a tenant named in the body is known only later.
     const heldFor = this.heldBytes === 0 ? this.tenantId : this.heldFor
     if (this.settled || !this.hooks.hold(bytes, heldFor)) return false
     this.heldFor = heldFor
@@ -242,13 +242,13 @@ export class Exchange {
   }
 
   /**
-   * Reads the whole body, `bytesMax` at most, and gives it to `then` once. A longer one is refused and the
-   * connection closed. Bytes that are lent are the caller's to read only within `then`.
+   * Reads the whole body of up to `bytesMax` bytes and passes it to `then` once. A longer one is refused and the
+   * connection closed. Lent bytes are valid only within `then`.
    */
   readBody(bytesMax: number, then: (bytes: Buffer, areLent: boolean) => void): void {
     const announced = Number(this.headers.contentLength)
     if (!Number.isSafeInteger(announced) || announced < 0) {
-      this.refuseAndClose(problem('MALFORMED_REQUEST', 'The Content-Length is no length.'))
+      this.refuseAndClose(problem('MALFORMED_REQUEST', 'Content-Length is not a valid integer.'))
       return
     }
     if (announced > bytesMax) {
@@ -264,7 +264,7 @@ export class Exchange {
     this.response.onData((chunk, isLast) => {
       if (this.settled) return
       if (isLast && body === undefined) return this.guard(then, Buffer.from(chunk), true)
-      // uWebSockets.js takes the chunk's memory back after this call, and parts a body by its announced length.
+      // uWebSockets.js reuses the chunk's memory after this call, and never delivers more than Content-Length bytes.
       if (body === undefined) {
         if (this.heldBytes === 0 && !this.hold(announced)) return this.refuseAndClose(TOO_MANY_BODIES)
         body = Buffer.allocUnsafeSlow(announced)
@@ -275,7 +275,7 @@ export class Exchange {
     })
   }
 
-  /** A throw in a callback of uWebSockets.js would end the process. */
+  /** An exception in a uWebSockets.js callback would end the process. */
   private guard(then: (bytes: Buffer, areLent: boolean) => void, bytes: Buffer, areLent: boolean): void {
     try {
       then(bytes, areLent)
@@ -298,8 +298,8 @@ export class Exchange {
   }
 
   /**
-   * A reply whose body comes in parts, never faster than the client takes it. Once the first part is on its way a
-   * failure can only be told by an end before the announced one.
+   * A streamed reply, with backpressure from the client. After the first part is sent, a failure can only be signalled
+   * by closing the connection before Content-Length bytes.
    *
    * @param head as of `reply`
    * @param size of the whole body, bytes; more than 0
@@ -360,8 +360,8 @@ export class Exchange {
   }
 
   /**
-   * Answers and closes the connection. Within the handler a closing answer would still let a pipelined request be
-   * served, so that it is given in the next turn (measured on this build of uWebSockets.js).
+   * Replies and closes the connection. Closing within the handler would still serve a pipelined request, so the reply is
+   * sent on the next event-loop turn (measured on this build of uWebSockets.js).
    */
   refuseAndClose(problem: Problem): void {
     if (this.settled) return
@@ -375,18 +375,18 @@ export class Exchange {
     })
   }
 
-  /** Logs an unexpected failure and answers it with a 500. */
+  /** Logs an unexpected failure and replies 500. */
   fail(cause: unknown): void {
     this.hooks.failed(this, cause)
   }
 
-  /** What every answer carries beside its own headers: the caller's budget, and the trace where anybody knows of one. */
+  /** Headers common to all replies: RateLimit fields of the caller, and traceparent if there is a trace. */
   private commonLines(): string {
     const lines = this.budget === undefined ? '' : this.budget.headerLines(turnNow())
     return this.trace === '' && this.headers.traceparent === '' ? lines : lines + this.traceLine()
   }
 
-  /** Our own place in the trace (W3C Trace Context); nothing is sampled here. */
+  /** Our own span in the trace (W3C Trace Context); the gateway samples nothing. */
   private traceLine(): string {
     return `\r\ntraceparent: 00-${this.traceId}-${randomBytes(8).toString('hex')}-00`
   }
@@ -402,16 +402,16 @@ export class Exchange {
   }
 }
 
-/** uWebSockets.js writes the status text as it is, so that fixed headers can ride on it in one call. */
+/** uWebSockets.js writes the status text verbatim, so that headers can be appended to it in one call. */
 const headOf = ({ status, headers }: RenderedProblem): string =>
   headers.reduce((head, [name, value]) => `${head}\r\n${name}: ${value}`, status)
 
-/** Smaller bodies come in one part as a rule: they are counted only if they do not. */
+/** Smaller bodies usually arrive in one chunk; memory is reserved for them only otherwise. */
 const SMALL_BODY_BYTES = 64 * 1024
 
-export const TOO_MANY_BODIES = problem('RATE_LIMITED', 'Too many bodies are on their way; try again.', {
+export const TOO_MANY_BODIES = problem('RATE_LIMITED', 'Too many request bodies in flight; retry later.', {
   retryAfterSeconds: 1,
 })
 
 const tooLarge = (bytesMax: number): Problem =>
-  problem('PAYLOAD_TOO_LARGE', `The body may have at most ${bytesMax} bytes.`)
+  problem('PAYLOAD_TOO_LARGE', `The body exceeds the limit of ${bytesMax} bytes.`)

@@ -1,7 +1,7 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import { z } from 'zod'
 import type { Broker } from '../broker/connect.js'
-import type { Room } from '../broker/stream-capacity.js'
+import type { StreamCapacity } from '../broker/stream-capacity.js'
 import { EVENT_BYTES_MAX } from '../invocations/limits.js'
 import { problem } from '../problems/catalogue.js'
 import { timeText } from '../text/answer-fields.js'
@@ -17,11 +17,11 @@ export type DependencyStatus = (typeof DEPENDENCY_STATUSES)[number]
 export interface Dependency {
   readonly name: string
   readonly status: DependencyStatus
-  /** When it took this status, RFC 3339. */
+  /** When the status last changed, RFC 3339. */
   readonly since: string
 }
 
-/** Keeps what is known of one dependency; `report` is called by whoever watches it. */
+/** The last reported status of one dependency. */
 export interface DependencyWatch {
   report(status: DependencyStatus): void
   current(): Dependency
@@ -45,21 +45,21 @@ export function watchDependency(name: string, clock: () => number): DependencyWa
 export interface HealthDeps {
   readonly broker: DependencyWatch
   readonly store: DependencyWatch
-  /** News of them, which can be missing while the broker answers. */
+  /** The mirror of credentials, which can be stale although the broker responds. */
   readonly credentials: Pick<DependencyWatch, 'current' | 'awayMs'>
-  /** Of the log: events for which it has none are refused, and do not go to the spool. */
-  readonly room: Pick<Room, 'has'>
-  /** Where events lie while the log cannot be reached. */
+  /** Capacity of the stream: events that exceed it are refused and not spooled. */
+  readonly room: Pick<StreamCapacity, 'has'>
+  /** Holds events while the stream is unreachable. */
   readonly spool: { readonly isEmpty: boolean; hasRoomFor(bytes: number): boolean }
 }
 
 /**
- * `/healthz`: the process runs. `/readyz`: the dependencies answer; 503 when one is away, with what is known of each. A
- * log without room takes no events and leaves all else as it is: that is `degraded`.
- * `/readyz?surface=ingestion` asks only whether events can be admitted.
+ * `/healthz`: the process runs. `/readyz`: the dependencies respond; 503 when one is down, with the status of each. A full
+ * stream refuses events but affects nothing else: that is `degraded`.
+ * `/readyz?surface=ingestion` checks only whether events can be admitted.
  */
 export function healthRoutes({ broker, store, credentials, room, spool }: HealthDeps): readonly Route[] {
-  // While anything lies in the spool, new events go behind it: then it needs room even if the broker is back.
+  // While the spool is not empty, new events are appended to it: it needs capacity even after the broker is back.
   const canAdmit = (): boolean => {
     const goesToLog = broker.awayMs() === 0 && spool.isEmpty
     const hasRoom = goesToLog ? room.has(EVENT_BYTES_MAX) : spool.hasRoomFor(EVENT_BYTES_MAX)
@@ -74,7 +74,7 @@ export function healthRoutes({ broker, store, credentials, room, spool }: Health
     const isReady = surface === 'ingestion' ? canAdmit() : dependencies.every(({ status }) => status === 'up')
     if (!isReady) {
       return exchange.replyProblem(
-        problem('SERVICE_UNAVAILABLE', 'What the service needs is away.', {
+        problem('SERVICE_UNAVAILABLE', 'A required dependency is unavailable.', {
           retryAfterSeconds: 1,
           members: { readiness: 'unready', dependencies },
         }),
@@ -96,7 +96,7 @@ export function healthRoutes({ broker, store, credentials, room, spool }: Health
   ]
 }
 
-const NO_SUCH_SURFACE = problem('INVALID_FILTER', 'surface may only be ingestion.')
+const NO_SUCH_SURFACE = problem('INVALID_FILTER', 'surface must be ingestion.')
 
 const dependency = z
   .object({ name: z.string(), status: z.enum(DEPENDENCY_STATUSES), since: timeText() })
@@ -111,31 +111,34 @@ const EXAMPLE_DEPENDENCIES = [
 const GET_HEALTH: Operation = {
   id: 'getHealth',
   tag: 'Health',
-  summary: 'Whether the process runs',
-  description: 'Says nothing of its dependencies.',
+  summary: 'Liveness probe',
+  description: 'Does not check dependencies.',
   replies: {
-    200: { description: 'It runs.', contents: json(z.object({ status: z.literal('ok') }), { status: 'ok' }) },
+    200: {
+      description: 'The process is running.',
+      contents: json(z.object({ status: z.literal('ok') }), { status: 'ok' }),
+    },
   },
 }
 
 const GET_READINESS: Operation = {
   id: 'getReadiness',
   tag: 'Health',
-  summary: 'Whether the service can work',
+  summary: 'Readiness probe',
   query: {
     surface: z
       .literal('ingestion')
       .optional()
       .meta({
         description:
-          'Asks only whether events can be taken, which goes on without the read model, and without the broker as long as ' +
-          'credentials are known to be good and there is room to keep the events.',
+          'Checks only whether events can be accepted. Ingestion continues without the read model, and without the broker as ' +
+          'long as cached credentials are valid and the spool has capacity.',
       }),
   },
   replies: {
     200: {
       description:
-        'It can. `degraded`: a dependency is away which this surface does not need, or there is no room for more events.',
+        'Ready. `degraded`: a dependency that this surface does not need is down, or no more events can be accepted.',
       contents: json(z.object({ status: z.enum(['ready', 'degraded']), dependencies: z.array(dependency) }), {
         status: 'ready',
         dependencies: EXAMPLE_DEPENDENCIES,
@@ -146,7 +149,7 @@ const GET_READINESS: Operation = {
   problemMembers: { readiness: z.literal('unready'), dependencies: z.array(dependency) },
 }
 
-/** Follows the connection to the broker. */
+/** Watches the connection to the broker. */
 export function watchBroker(broker: Broker, clock: () => number): DependencyWatch {
   const watch = watchDependency('broker', clock)
   watch.report('up')
@@ -162,7 +165,7 @@ export function watchBroker(broker: Broker, clock: () => number): DependencyWatc
 
 const STORE_CHECK_EVERY_MS = 1_000
 
-/** Asks the store every second whether it answers and has its tables. */
+/** Checks every second that the store responds and has its tables. */
 export function watchStore(store: ClickHouseClient, clock: () => number): DependencyWatch {
   const watch = watchDependency('store', clock)
   const check = async (): Promise<void> => {

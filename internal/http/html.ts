@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-/** The few pages that we serve without the console: plain documents without scripts. */
+/** HTML pages served without the console: plain documents without scripts. */
 
 const STYLE = `
 :root { color-scheme: light dark; }
@@ -17,7 +17,7 @@ button { font: inherit; padding: .5rem 1.25rem; margin: 1.5rem .5rem 0 0; }
 
 export const HTML_TYPE = 'text/html; charset=utf-8'
 
-/** No script runs, nothing is fetched, nobody frames the page; the one style is named by its hash. */
+/** No scripts, no fetches, no framing; the only stylesheet is allowed by its hash. */
 const POLICY = [
   "default-src 'none'",
   `style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`,
@@ -26,10 +26,10 @@ const POLICY = [
 ]
 
 /**
- * The headers of a page, beside its type and what is said of caching.
+ * The headers of a page, except Content-Type and Cache-Control.
  *
- * @param isHttps whether we are reached by https; browsers pass over HSTS elsewhere
- * @param formTargets where a form of the page may lead beside to us, redirects included; a page without a form names none
+ * @param isHttps whether the service is reached over HTTPS; browsers ignore HSTS otherwise
+ * @param formTargets origins a form of the page may submit or redirect to, beside our own; empty for a page without a form
  */
 export function pageHeaders(
   isHttps: boolean,
@@ -40,13 +40,13 @@ export function pageHeaders(
     ['Content-Security-Policy', [...POLICY, formAction].join('; ')],
     ['X-Frame-Options', 'DENY'],
     ['X-Content-Type-Options', 'nosniff'],
-    // What stands in an address of ours is nobody else's; a form must still show us where it comes from.
+    // Our URLs must not leak to other sites; a form submission still needs its Origin header.
     ['Referrer-Policy', formTargets.length === 0 ? 'no-referrer' : 'same-origin'],
     ...(isHttps ? [['Strict-Transport-Security', 'max-age=31536000'] as const] : []),
   ]
 }
 
-/** @param content HTML; whatever is not ours in it must be escaped */
+/** @param content HTML; foreign text in it must already be escaped */
 export const htmlPage = (title: string, content: string): string => `<!doctype html>
 <html lang="en">
 <head>
@@ -72,5 +72,5 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 }
 
-/** For text and for attributes in quotation marks. */
+/** For text and quoted attributes. */
 export const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? '')

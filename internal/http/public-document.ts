@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 import type { Exchange } from './exchange.js'
 
-/** Something that everyone may read and keep for a while: no tenant's data is in it. */
+/** A public, cacheable document without tenant data. */
 export interface PublicDocument {
   readonly body: string
   readonly etag: string
-  /** Header lines beside those of caching. */
+  /** Header lines except the caching ones. */
   readonly headers: readonly string[]
 }
 
@@ -17,7 +17,7 @@ export const publicDocument = (body: string, headers: readonly string[]): Public
   headers,
 })
 
-/** Answers with the document, or with a 304 to whoever has it already (RFC 9110 section 13.1.2). */
+/** Replies with the document, or 304 if If-None-Match has its ETag (RFC 9110 section 13.1.2). */
 export function replyDocument(exchange: Exchange, { body, etag, headers }: PublicDocument): void {
   const lines = [...headers, `Cache-Control: public, max-age=${MAX_AGE_S}`, `ETag: ${etag}`].join('\r\n')
   const held = exchange

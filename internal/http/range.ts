@@ -1,4 +1,4 @@
-/** Which bytes of a representation a request wants (RFC 9110 section 14). */
+/** The byte range that a request asks for (RFC 9110 section 14). */
 export type WantedRange =
   | { readonly kind: 'whole' }
   | { readonly kind: 'part'; readonly first: number; readonly last: number }
@@ -7,11 +7,11 @@ export type WantedRange =
 const WHOLE: WantedRange = { kind: 'whole' }
 
 /**
- * Reads a Range header. A request for several ranges at once, in another unit or of a form that is none is answered
- * with the whole, as the standard allows.
+ * Parses a Range header. Several ranges, other units and malformed values select the whole representation, as the standard
+ * allows.
  *
- * @param header empty when there is none
- * @param ifRange the If-Range header; unless it is the strong `etag`, what the client holds is another representation
+ * @param header empty when absent
+ * @param ifRange the If-Range header; unless it equals the strong `etag`, the client holds another representation
  * @param size of the whole, bytes
  */
 export function wantedRange(header: string, ifRange: string, etag: string, size: number): WantedRange {

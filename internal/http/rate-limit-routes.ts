@@ -7,15 +7,15 @@ import { pageOfAll, readPage } from './resource/collection.js'
 import type { CursorCodec } from './resource/pages.js'
 import type { Route } from './route.js'
 
-/** What a caller may still ask for of one class (design section 7). */
+/** The caller's rate limit for one route class (design section 7). */
 const rateLimit = z
   .object({
     route_class: z.enum(RATE_CLASSES),
-    limit: z.number().meta({ description: 'Sustained, per second.' }),
-    burst: z.number().meta({ description: 'What may come at once.' }),
-    remaining: count().meta({ description: 'What may come now.' }),
+    limit: z.number().meta({ description: 'Sustained rate per second.' }),
+    burst: z.number().meta({ description: 'Maximum burst.' }),
+    remaining: count().meta({ description: 'Currently available.' }),
     reset_seconds: count().meta({
-      description: 'Whole seconds until more may come than now; 0 while `remaining` is `burst`.',
+      description: 'Whole seconds until `remaining` increases; 0 while it equals `burst`.',
     }),
   })
   .meta({ id: 'RateLimit' })
@@ -23,11 +23,11 @@ const rateLimit = z
 const LIST_RATE_LIMITS: Operation = {
   id: 'listRateLimits',
   tag: 'Limits',
-  summary: 'What the caller may still ask for, of every class of routes',
+  summary: 'List the rate limits of the caller, per route class',
   query: PAGE_PARAMETERS,
   replies: {
     200: {
-      description: 'A page of its budgets, one of each class.',
+      description: 'A page of rate limits, one per route class.',
       contents: json(pageOf(rateLimit), {
         data: [{ route_class: 'read', limit: 50, burst: 200, remaining: 199, reset_seconds: 1 }],
         page: { limit: LIMIT_DEFAULT, has_more: false },
@@ -43,7 +43,7 @@ export interface RateLimitRoutesDeps {
   readonly clock: () => number
 }
 
-/** `GET /api/v1/rate-limit`: the caller's budgets, of every class. */
+/** `GET /api/v1/rate-limit`: the caller's budget per route class. */
 export function rateLimitRoutes(deps: RateLimitRoutesDeps): readonly Route[] {
   return [
     {
@@ -66,11 +66,11 @@ export function rateLimitRoutes(deps: RateLimitRoutesDeps): readonly Route[] {
             reset_seconds: budget.resetSeconds(nowMs),
           }
         }
-        exchange.replyJson('200 OK', pageOfAll(read.request, RATE_CLASSES, placeOf, 'ascending', show))
+        exchange.replyJson('200 OK', pageOfAll(read.request, RATE_CLASSES, rankOf, 'ascending', show))
       },
     },
   ]
 }
 
-/** In the order of their list. */
-const placeOf = (name: RateClass): readonly string[] => [String(RATE_CLASSES.indexOf(name))]
+/** In the order of `RATE_CLASSES`. */
+const rankOf = (name: RateClass): readonly string[] => [String(RATE_CLASSES.indexOf(name))]

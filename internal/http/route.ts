@@ -11,41 +11,41 @@ interface RouteBase {
   readonly method: Method
   /** Path with `:name` for a parameter. */
   readonly path: string
-  /** What it promises. Read at start only. */
+  /** Its API contract. Read at start only. */
   readonly operation: Operation
 }
 
-/** A route that anyone may call; the spec and the design name every one of them. */
+/** A route without authentication; the spec and the design list all of them. */
 export interface PublicRoute extends RouteBase {
   readonly access: 'public'
-  /** Asked by whoever watches the process, and not limited by address. */
+  /** A health probe, exempt from the rate limit per address. */
   readonly isProbe?: true
-  /** Limits its callers by who they say they are, and not all those together who share an address. */
+  /** Applies a rate limit of its own, per claimed identity, in place of the one per address. */
   readonly limitsItself?: true
   readonly handle: (exchange: Exchange) => void | Promise<void>
 }
 
-/** A route that needs a credential: with a scope, or `any` live one (ingestion has no scope of its own). */
+/** A route that needs a credential with a given scope, or with `any` scope (ingestion has no scope of its own). */
 export interface TenantRoute extends RouteBase {
   readonly access: 'any' | Scope
-  /** Takes the tokens of partners' connectors and no other credential; the other routes take all but these. */
+  /** Accepts only tokens of partner connectors, which no other route accepts. */
   readonly isForPartners?: true
-  /** The budget that a request is taken from. */
+  /** The budget that a request is charged to. */
   readonly rateClass: RateClass
-  /** Whether it takes from the budget itself: what its body holds, and nothing for a replay. */
+  /** Charges the budget itself: by the number of events in the body, and nothing for a replay. */
   readonly chargesItself?: true
-  /** Whether it goes on while the broker is away (fail-open for the customer's traffic); all others are refused. */
+  /** Keeps working while the broker is unreachable (fail open for customer traffic); all other routes reply 503. */
   readonly isIngestion?: true
-  /** Whether a person who acts through a token must have signed in a moment ago. */
+  /** A user who acts through a token must have signed in recently. */
   readonly needsStepUp?: true
-  /** Answers a caller whose scopes do not reach, in place of the server. */
+  /** Replies to a caller with insufficient scopes, in place of the server. */
   readonly whenDenied?: (exchange: Exchange, caller: Caller, denial: Problem) => Promise<void>
   readonly handle: (exchange: Exchange, caller: Caller) => void | Promise<void>
 }
 
-/** One declaration a route. The server knows no other way to answer, so that a route without one cannot exist. */
+/** The declaration of a route. The server serves nothing else, so every route has one. */
 export type Route = PublicRoute | TenantRoute
 
-/** Reads that declare no parameter are refused with one, as all others are with one that they do not declare. */
+/** Undeclared query parameters are refused; for authenticated reads that declare none, the server does that itself. */
 export const takesNoQuery = ({ access, method, operation }: Route): boolean =>
   access !== 'public' && method === 'get' && operation.query === undefined

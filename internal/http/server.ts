@@ -14,27 +14,27 @@ export interface ServerSettings {
   readonly host: string
   readonly port: number
   readonly errorDocsUrl: string
-  /** What one address may ask of the public routes together; the usual unless told. */
+  /** Rate limit per address over all public routes. Default: that of `addressBudgets`. */
   readonly addressLimit?: RateLimit
-  /** Serves https where it is given; the files may be replaced at any time. */
+  /** Enables HTTPS. The files may be replaced at any time. */
   readonly tls?: TlsFiles | undefined
 }
 
 export interface ServerDeps {
   readonly authenticator: Authenticator
-  /** Of the partner routes; without it there can be none. */
+  /** Required if there are partner routes. */
   readonly partnerAuthenticator?: Authenticator
-  /** How long there has been no news of credentials; 0 while what is known of them is current. */
+  /** For how long the credential mirror has been stale; 0 while it is current. */
   readonly credentialsAwayMs: () => number
   readonly log: Logger
 }
 
-/** Without news of them, ingestion trusts the last known credentials for so long; every other route not at all. */
+/** How long ingestion trusts stale credentials. All other routes require current ones. */
 export const CREDENTIALS_TRUSTED_MS = 15 * 60 * 1000
 
 export interface RunningServer {
   readonly port: number
-  /** Takes no new connection, and resolves when every request that has come in is answered. */
+  /** Accepts no new connections; resolves when every open request has its reply. */
   drain(): Promise<void>
 }
 
@@ -85,20 +85,20 @@ function register(
   answerOtherMethods(app, routes, beginUnknown)
   app.any('/*', (response, request) => {
     const exchange = beginUnknown(fitting(response, request), request)
-    exchange?.replyProblem(problem('NOT_FOUND', 'No route has this path.'))
+    exchange?.replyProblem(problem('NOT_FOUND', 'No such path.'))
   })
 }
 
-/** Bodies over 64 KiB that are on their way or being worked off, as long as they were announced, all together, */
+/** Total announced bytes of request bodies over 64 KiB that are being received or processed, over all tenants. */
 const BODY_BYTES_HELD_MAX = 256 * 1024 * 1024
-/** and of one tenant: however slowly it sends them, there is room for others. */
+/** The same per tenant, so that a tenant with slow uploads leaves memory for the others. */
 const TENANT_BODY_BYTES_HELD_MAX = BODY_BYTES_HELD_MAX / 2
 
-/** Counts the requests that are not answered yet, and answers those that fail. */
+/** Counts open requests and replies to those that fail. */
 class OpenRequests implements ExchangeHooks {
   private count = 0
   private heldBytes = 0
-  /** By tenant, of those that hold any. */
+  /** Per tenant; only tenants that hold bytes. */
   private readonly heldBytesOf = new Map<string | null, number>()
   private whenNone: (() => void) | undefined
   private readonly log: Logger
@@ -148,7 +148,7 @@ interface Served extends ServerDeps {
   readonly budgetOfAddress: ReturnType<typeof addressBudgets>
 }
 
-/** The one wrapper of every route: credential, rate, scope, then the route; a throw becomes a 500. */
+/** Wraps every route: credential, rate limit, scope, then the handler; an exception becomes a 500. */
 function answer(exchange: Exchange, route: Route, deps: Served): void {
   try {
     if (route.access === 'public') {
@@ -171,7 +171,7 @@ function limitAddress(exchange: Exchange, { budgetOfAddress }: Served): Problem 
   return limitBy(budgetOfAddress(exchange.address, nowMs), exchange, nowMs)
 }
 
-/** Why a caller is not let in, and who it is where that is known. */
+/** Why a request is denied, and its caller if known. */
 type Refusal = Problem & { readonly deniedCaller?: Caller }
 
 function refuse(exchange: Exchange, route: TenantRoute, refusal: Refusal, { log }: ServerDeps): void {
@@ -182,11 +182,11 @@ function refuse(exchange: Exchange, route: TenantRoute, refusal: Refusal, { log 
 
 function admitCaller(exchange: Exchange, route: TenantRoute, deps: ServerDeps): Caller | Refusal {
   if (deps.credentialsAwayMs() > (route.isIngestion === true ? CREDENTIALS_TRUSTED_MS : 0)) {
-    return problem('SERVICE_UNAVAILABLE', 'Credentials cannot be checked now.', { retryAfterSeconds: 1 })
+    return problem('SERVICE_UNAVAILABLE', 'Credentials cannot be verified right now.', { retryAfterSeconds: 1 })
   }
   const nowMs = turnNow()
   const authenticator = route.isForPartners === true ? deps.partnerAuthenticator : deps.authenticator
-  if (authenticator === undefined) throw new Error(`nobody authenticates partners for ${route.path}`)
+  if (authenticator === undefined) throw new Error(`no partner authenticator for ${route.path}`)
   const authentication = authenticator.authenticate(exchange.headers, nowMs, exchange)
   if (!authentication.ok) {
     exchange.budget = authentication.exhausted
@@ -196,27 +196,28 @@ function admitCaller(exchange: Exchange, route: TenantRoute, deps: ServerDeps): 
   const budget = caller.budgets[route.rateClass]
   exchange.tenantId = caller.tenantId
   exchange.budget = budget
-  // Before anything else is looked at: what is refused costs as much as what is answered.
+  // Before all other checks: a refused request costs as much as a served one.
   const limited = route.chargesItself === true ? undefined : takeFrom(budget, 1, nowMs)
   if (limited !== undefined) return limited
   if (route.access === 'any' ? caller.scopes.size === 0 : !caller.scopes.has(route.access)) {
     return { ...insufficientScope(route.access), deniedCaller: caller }
   }
-  if (exchange.query !== '' && takesNoQuery(route)) return problem('INVALID_FILTER', 'This takes no parameters.')
+  if (exchange.query !== '' && takesNoQuery(route))
+    return problem('INVALID_FILTER', 'This endpoint accepts no query parameters.')
   return caller
 }
 
-/** RFC 6750 section 3.1. A credential without any scope may do nothing. */
+/** RFC 6750 section 3.1. A credential without scopes grants nothing. */
 const insufficientScope = (access: TenantRoute['access']): Problem =>
   access === 'any'
-    ? problem('INSUFFICIENT_SCOPE', 'This needs a credential with at least one scope.', {
+    ? problem('INSUFFICIENT_SCOPE', 'The credential needs at least one scope.', {
         challenge: 'Bearer realm="attribution", error="insufficient_scope"',
       })
-    : problem('INSUFFICIENT_SCOPE', `This needs the scope ${access}.`, {
+    : problem('INSUFFICIENT_SCOPE', `The credential needs the scope ${access}.`, {
         challenge: `Bearer realm="attribution", error="insufficient_scope", scope="${access}"`,
       })
 
-/** Checks what concerns every request; undefined when it was refused here. */
+/** The checks common to all requests. @returns undefined when the request was refused */
 function beginExchange(
   response: HttpResponse,
   request: HttpRequest,
@@ -227,12 +228,12 @@ function beginExchange(
   const read = readHeaders(request)
   if (!read.ok) {
     const exchange = new Exchange(response, request, NO_HEADERS, settings.errorDocsUrl, open)
-    exchange.refuseAndClose(problem('MALFORMED_REQUEST', `The header ${read.repeated} may stand only once.`))
+    exchange.refuseAndClose(problem('MALFORMED_REQUEST', `Header ${read.repeated} must not be repeated.`))
     return undefined
   }
   const exchange = new Exchange(response, request, read.headers, settings.errorDocsUrl, open)
   if (read.headers.transferEncoding !== '') {
-    // This parser's chunked decoding is lenient, so that two hops could see different bodies.
+    // uWebSockets.js decodes chunked bodies leniently, so that two hops could see different bodies.
     exchange.refuseAndClose(
       problem('LENGTH_REQUIRED', 'Send the body with a Content-Length, not with Transfer-Encoding.'),
     )
@@ -241,7 +242,7 @@ function beginExchange(
   const { host } = read.headers
   if (host !== lastHost) {
     if (!HOST.test(host)) {
-      exchange.refuseAndClose(problem('MALFORMED_REQUEST', 'The request needs one Host header that names a host.'))
+      exchange.refuseAndClose(problem('MALFORMED_REQUEST', 'Exactly one valid Host header is required.'))
       return undefined
     }
     lastHost = host
@@ -249,7 +250,7 @@ function beginExchange(
   if (exchange.path !== lastPath || exchange.query !== '') {
     if (!PLAIN_TARGET.test(exchange.path) || !PLAIN_TARGET.test(exchange.query)) {
       exchange.refuseAndClose(
-        problem('MALFORMED_REQUEST', 'The request target may hold visible ASCII characters only.'),
+        problem('MALFORMED_REQUEST', 'The request target must contain visible ASCII characters only.'),
       )
       return undefined
     }
@@ -259,11 +260,11 @@ function beginExchange(
 }
 
 const PLAIN_TARGET = /^[\x21-\x7e]*$/
-/** RFC 9112 section 3.2: exactly one, and valid; a repeated one was refused before. */
+/** RFC 9112 section 3.2: exactly one, and valid; duplicates were refused before. */
 const HOST = /^(?:[A-Za-z0-9_.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::\d{1,5})?$/
-/** The last valid one, which almost always comes again. */
+/** Cache of the last valid Host: almost every request repeats it. */
 let lastHost = ''
-/** Also of a valid target. */
+/** Cache of the last valid path. */
 let lastPath = ''
 
 function watch(pending: void | Promise<void>, exchange: Exchange, log: Logger): void {
@@ -276,12 +277,12 @@ function fail(exchange: Exchange, cause: unknown, log: Logger): void {
 }
 
 function logFailure({ traceId, path, loggedPath = path }: Exchange, cause: unknown, log: Logger): void {
-  log.error({ err: cause, trace_id: traceId, path: loggedPath }, 'a request failed unexpectedly')
+  log.error({ err: cause, trace_id: traceId, path: loggedPath }, 'request failed unexpectedly')
 }
 
 /**
- * Listens while the service cannot work yet: alive, not ready, and 503 for the rest, each on a connection that is
- * closed behind the answer, so that the next one reaches the service once it is there.
+ * Listens while the service starts: `/healthz` replies 200, everything else 503. Each reply closes its connection, so that
+ * the next request opens a new one and reaches the service once it is ready.
  *
  * @returns stops listening
  */
@@ -293,7 +294,7 @@ export async function serveUnready(settings: ServerSettings, log: Logger): Promi
   )
   app.any('/*', (response, request) => {
     beginExchange(response, request, settings, open)?.refuseAndClose(
-      problem('SERVICE_UNAVAILABLE', 'The service is starting: it has not reached its broker yet.', {
+      problem('SERVICE_UNAVAILABLE', 'The service is starting and not connected to its broker yet.', {
         retryAfterSeconds: 1,
       }),
     )
@@ -306,8 +307,8 @@ const createApp = ({ tls }: ServerSettings): TemplatedApp =>
   tls === undefined ? uWS.App() : uWS.SSLApp({ cert_file_name: tls.certFile, key_file_name: tls.keyFile })
 
 /**
- * Listens, and with TLS does so anew whenever the certificate is replaced: new connections go to a second server on
- * the same port, those that are open end where they began.
+ * Listens; with TLS, opens a second server on the same port whenever the certificate is replaced. New connections go to
+ * the second server, open ones finish on the first.
  */
 async function listenAndFollow(
   settings: ServerSettings,
@@ -325,9 +326,9 @@ async function listenAndFollow(
     const before = socket
     socket = await open(port)
     uWS.us_listen_socket_close(before)
-    log.info('took over a new certificate')
+    log.info('TLS certificate reloaded')
   }
-  const refused = (cause: unknown): void => log.error({ err: cause }, 'a new certificate cannot be taken over')
+  const refused = (cause: unknown): void => log.error({ err: cause }, 'cannot reload the TLS certificate')
   const stopFollowing = settings.tls === undefined ? () => undefined : followTlsFiles(settings.tls, takeOver, refused)
   return {
     port,
@@ -346,7 +347,7 @@ async function listen(app: TemplatedApp, { host, port }: ServerSettings): Promis
   return socket
 }
 
-/** OPTIONS says what a path takes; every method that it does not take is a 405. */
+/** OPTIONS lists the methods of a path; any other method is a 405. */
 function answerOtherMethods(
   app: TemplatedApp,
   routes: readonly Route[],
@@ -361,7 +362,7 @@ function answerOtherMethods(
     })
     app.any(path, (response, request) => {
       const exchange = begin(fitting(response, request), request)
-      exchange?.replyProblem(problem('METHOD_NOT_ALLOWED', `This path takes ${allow}.`, { allow }))
+      exchange?.replyProblem(problem('METHOD_NOT_ALLOWED', `Allowed methods: ${allow}.`, { allow }))
     })
   }
 }
@@ -372,8 +373,8 @@ const fitting = (response: HttpResponse, request: HttpRequest): HttpResponse =>
   request.getMethod() === 'head' ? withoutBody(response) : response
 
 /**
- * Answers HEAD: what GET would, with its length and without its body (RFC 9110 section 9.3.2). The length is written
- * as a header: after one that is told to `endWithoutBody` this build of uWebSockets.js serves the connection no more.
+ * Turns a GET reply into a HEAD reply: same headers and length, no body (RFC 9110 section 9.3.2). The length is written as
+ * a header: when it is passed to `endWithoutBody`, this build of uWebSockets.js stops serving the connection.
  */
 function withoutBody(response: HttpResponse): HttpResponse {
   let head = ''

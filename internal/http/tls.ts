@@ -2,73 +2,73 @@ import { readFileSync, statSync } from 'node:fs'
 import { createSecureContext } from 'node:tls'
 import { type Config, ConfigError } from '../config/settings.js'
 
-/** PEM files: the certificate with its chain behind it, and its private key. */
+/** PEM files: the certificate followed by its chain, and its private key. */
 export interface TlsFiles {
   readonly certFile: string
   readonly keyFile: string
 }
 
 /**
- * The files of the configuration; undefined for plain http.
+ * The configured files; undefined for plain HTTP.
  *
- * @throws ConfigError with one line that says what to do
+ * @throws ConfigError with one actionable line
  */
 export function readTls({
   tlsCertFile: certFile,
   tlsKeyFile: keyFile,
 }: Config<'tlsCertFile' | 'tlsKeyFile'>): TlsFiles | undefined {
   if (certFile === '' && keyFile === '') return undefined
-  if (certFile === '' || keyFile === '') throw new ConfigError('--tls-cert-file and --tls-key-file go together')
+  if (certFile === '' || keyFile === '')
+    throw new ConfigError('--tls-cert-file and --tls-key-file must be set together')
   try {
     checkTlsFiles({ certFile, keyFile })
   } catch (cause) {
     const reason = (cause as Error).message
-    throw new ConfigError(`the certificate ${certFile} with the key ${keyFile} cannot be used: ${reason}`, { cause })
+    throw new ConfigError(`cannot use TLS certificate ${certFile} with key ${keyFile}: ${reason}`, { cause })
   }
   return { certFile, keyFile }
 }
 
-/** @throws Error that says what is wrong with them, for example that the key is another certificate's */
+/** @throws Error that names the defect, for example a key that does not match the certificate */
 export function checkTlsFiles({ certFile, keyFile }: TlsFiles): void {
   createSecureContext({ cert: readFileSync(certFile), key: readFileSync(keyFile) })
 }
 
-const LOOK_EVERY_MS = 2_000
+const POLL_EVERY_MS = 2_000
 
 /**
- * Looks every two seconds whether the files have been replaced, and takes the new ones over. Asked for by time and
- * not by file events, since a mounted secret changes by a link somewhere above it.
+ * Checks every two seconds whether the files were replaced, and reloads them. Polling, because file events miss a mounted
+ * secret: Kubernetes replaces a symlink in a parent directory.
  *
- * @param takeOver called with files that fit together
- * @param failed called once for each change that cannot be taken over (yet): the two files are not replaced in the
- *   same instant
- * @returns stops looking
+ * @param takeOver called when the new certificate and key match
+ * @param failed called once per change that cannot be loaded, or not yet: the two files are not replaced atomically
+ * @returns stops polling
  */
 export function followTlsFiles(
   files: TlsFiles,
   takeOver: () => Promise<void>,
   failed: (cause: unknown) => void,
 ): () => void {
-  let taken = stateOf(files)
+  let loaded = stateOf(files)
   let refused = ''
-  const look = async (): Promise<void> => {
+  const poll = async (): Promise<void> => {
     const now = stateOf(files)
-    if (now === taken) return
+    if (now === loaded) return
     try {
       checkTlsFiles(files)
       await takeOver()
-      taken = now
+      loaded = now
     } catch (cause) {
       if (now !== refused) failed(cause)
       refused = now
     }
   }
-  const timer = setInterval(() => void look(), LOOK_EVERY_MS)
+  const timer = setInterval(() => void poll(), POLL_EVERY_MS)
   timer.unref()
   return () => clearInterval(timer)
 }
 
-/** A text that changes with the files. */
+/** A string that changes whenever the files do. */
 const stateOf = ({ certFile, keyFile }: TlsFiles): string =>
   [certFile, keyFile]
     .map((file) => {

@@ -1,6 +1,6 @@
 /**
- * The time, read once an event-loop turn: many requests are worked off in one, and each asks several times. It lags by no
- * more than the turn takes.
+ * The current time, read once per event-loop turn: one turn serves many requests, and each asks several times. It lags by
+ * at most the duration of the turn.
  *
  * @returns milliseconds since the epoch
  */

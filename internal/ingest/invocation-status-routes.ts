@@ -6,7 +6,7 @@ import { problem } from '../problems/catalogue.js'
 import { storeProblem } from '../store/failures.js'
 import { GET_INVOCATION } from './contract.js'
 
-export interface FateDeps {
+export interface InvocationStatusDeps {
   readonly idsOf: (tenantId: string) => TenantIds
   /** Whether the event has a record. */
   readonly isAttributed: (tenantId: string, idHex: string) => Promise<boolean>
@@ -21,7 +21,7 @@ export interface FateDeps {
 }
 
 /** `GET /api/v1/invocations/{invocation_id}`: what became of a 202. */
-export function fateRoutes(deps: FateDeps): readonly Route[] {
+export function invocationStatusRoutes(deps: InvocationStatusDeps): readonly Route[] {
   return [
     {
       method: 'get',
@@ -34,7 +34,7 @@ export function fateRoutes(deps: FateDeps): readonly Route[] {
   ]
 }
 
-async function answer(exchange: Exchange, tenantId: string, deps: FateDeps): Promise<void> {
+async function answer(exchange: Exchange, tenantId: string, deps: InvocationStatusDeps): Promise<void> {
   const id = parseId('inv', exchange.parameter)
   if (id === undefined) return exchange.replyProblem(UNKNOWN)
   if (!hasTagOf(id, deps.idsOf(tenantId))) {

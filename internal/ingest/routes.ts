@@ -1,66 +1,22 @@
-import type { Caller } from '../auth/authenticate.js'
-import type { Exchange } from '../http/exchange.js'
-import { takeFrom } from '../http/rate-limit.js'
 import type { Route } from '../http/route.js'
-import { BULK_BYTES_MAX } from '../invocations/limits.js'
-import { type Problem, problem } from '../problems/catalogue.js'
-import { admitSingle, keyOf } from './admission/admission.js'
-import { KEY_REQUIRED, OTHER_CHARSET } from './admission/answers.js'
-import { admitBulk, type BulkDeps } from './bulk/bulk.js'
-import { isBulk, readingOf } from './bulk/bulk-body.js'
-import { INGEST_INVOCATIONS } from './contract.js'
+import type { BulkDeps } from './bulk/bulk.js'
+import { admissionRoutes } from './invocation-routes.js'
+import { type InvocationStatusDeps, invocationStatusRoutes } from './invocation-status-routes.js'
+import { type ObservationDeps, observationRoutes } from './observations/routes.js'
+
+export interface IngestRoutesDeps {
+  readonly invocations: BulkDeps
+  readonly observations: ObservationDeps
+  readonly invocationStatus: InvocationStatusDeps
+}
 
 /**
- * `POST /api/v1/invocations`: one event, or many as a JSON array or NDJSON, perhaps gzip. A 202 means that the log,
- * or the spool while the log is away, holds every event that was accepted.
+ * All routes of the ingest area: `POST /api/v1/invocations`, `POST /api/v1/events` and
+ * `GET /api/v1/invocations/{invocation_id}`. `openAdmission` supplies the dependencies and returns these routes as
+ * `routes`, so that the gateway's main only concatenates them with the routes of the other areas.
  */
-export const admissionRoutes = (deps: BulkDeps): readonly Route[] => [
-  {
-    ...INGESTION,
-    path: '/api/v1/invocations',
-    operation: INGEST_INVOCATIONS,
-    handle: (exchange, caller) => readAndAdmit(exchange, caller, deps),
-  },
+export const ingestRoutes = (deps: IngestRoutesDeps): readonly Route[] => [
+  ...admissionRoutes(deps.invocations),
+  ...observationRoutes(deps.observations),
+  ...invocationStatusRoutes(deps.invocationStatus),
 ]
-
-/** What is declared of every route that takes events. */
-export const INGESTION = {
-  method: 'post',
-  access: 'any',
-  rateClass: 'ingest',
-  chargesItself: true,
-  isIngestion: true,
-} as const
-
-/** @param route its number in the hash of its keys: keys live per (tenant, route, key) */
-export function readAndAdmit(exchange: Exchange, caller: Caller, deps: BulkDeps, route?: number): void {
-  const key = keyOf(exchange, caller, deps, route)
-  // What is refused costs the caller as much as what is taken.
-  const refuse = (what: Problem): void =>
-    exchange.replyProblem(takeFrom(caller.budgets.ingest, 1, deps.clock()) ?? what)
-  if (key === undefined) return refuse(KEY_REQUIRED)
-  const { contentType, contentEncoding } = exchange.headers
-  if (contentType !== 'application/json' && !isTaken(contentType)) return refuse(OTHER_MEDIA_TYPE)
-  exchange.readBody(BULK_BYTES_MAX, (bytes, areLent) => {
-    const fingerprint = new Int32Array(2)
-    const isAscii = deps.fingerprints.of(bytes, fingerprint)
-    fingerprint[0] = (fingerprint[0] ?? 0) ^ readingOf({ contentType, contentEncoding })
-    const request = { exchange, caller, key, fingerprint }
-    if (isBulk({ contentType, contentEncoding }, bytes)) {
-      const kept = areLent ? Buffer.copyBytesFrom(bytes) : bytes
-      return watch(exchange, admitBulk(request, { contentType, contentEncoding }, kept, deps))
-    }
-    admitSingle(request, bytes, deps, isAscii)
-  })
-}
-
-const OTHER_MEDIA_TYPE = problem(
-  'UNSUPPORTED_MEDIA_TYPE',
-  'Send application/json, one event or an array, or application/x-ndjson, in UTF-8.',
-)
-const isTaken = (contentType: string): boolean =>
-  /^application\/(json|x-ndjson)\s*(;|$)/i.test(contentType) && !OTHER_CHARSET.test(contentType)
-
-function watch(exchange: Exchange, work: Promise<void>): void {
-  work.catch((cause: unknown) => exchange.fail(cause))
-}

@@ -1,5 +1,6 @@
 import { GROUP_BYTES_MAX } from '../../streams/invocations.js'
 import { idHex } from '../ids/ids.js'
+import { camelCase, objectText, straightLine } from '../text/straight-line.js'
 import { parseInstant } from '../units/instant.js'
 import type { Invocation } from './invocation.js'
 import { type InvocationEvent, invocationEvent } from './schema.js'
@@ -220,36 +221,17 @@ function parseKey(text: string, flags: number): AdmissionKey {
 function fromWire(event: InvocationEvent): Invocation {
   const eventTimeMs = parseInstant(event.ingestion_timestamp)
   if (eventTimeMs === undefined) throw new Error('an admitted event has no valid ingestion_timestamp')
-  return {
-    eventId: event.event_id.toLowerCase(),
-    ingestionLayer: event.ingestion_layer,
-    eventTimeMs,
-    provider: event.provider,
-    requestedModel: event.requested_model,
-    servedModel: event.served_model ?? undefined,
-    inputTokens: event.input_tokens ?? undefined,
-    outputTokens: event.output_tokens ?? undefined,
-    cachedInputTokens: event.cached_input_tokens ?? undefined,
-    cacheWriteTokens: event.cache_write_tokens ?? undefined,
-    cacheWriteTtlSeconds: event.cache_write_ttl_seconds ?? undefined,
-    reasoningTokens: event.reasoning_tokens ?? undefined,
-    audioInputTokens: event.audio_input_tokens ?? undefined,
-    audioOutputTokens: event.audio_output_tokens ?? undefined,
-    serviceTier: event.service_tier ?? undefined,
-    servedFromCache: event.served_from_cache ?? undefined,
-    region: event.region ?? undefined,
-    estimatedCostUsd: event.estimated_cost_usd ?? undefined,
-    latencyMs: event.latency_ms ?? undefined,
-    attributedIdentity: event.attributed_identity ?? undefined,
-    attributedService: event.attributed_service ?? undefined,
-    traceId: event.trace_id ?? undefined,
-    parentSpanId: event.parent_span_id ?? undefined,
-    attributionConfidence: event.attribution_confidence ?? undefined,
-    tags: event.tags ?? undefined,
-    k8sNamespace: event.k8s_namespace ?? undefined,
-    k8sWorkload: event.k8s_workload ?? undefined,
-    workloadIdentity: event.workload_identity ?? undefined,
-    energyWh: event.energy_wh ?? undefined,
-    carbonGco2e: event.carbon_gco2e ?? undefined,
-  }
+  return membersOf(event, eventTimeMs)
 }
+
+/** The members of an invocation, in the order of the event's schema. */
+const membersOf: (event: InvocationEvent, eventTimeMs: number) => Invocation = straightLine(
+  ['event', 'eventTimeMs'],
+  `return ${objectText(
+    [...FIELDS].map((field) => {
+      if (field === 'ingestion_timestamp') return ['eventTimeMs', 'eventTimeMs']
+      if (field === 'event_id') return ['eventId', 'event.event_id.toLowerCase()']
+      return [camelCase(field), `event.${field} ?? undefined`]
+    }),
+  )}`,
+)

@@ -8,45 +8,53 @@ import { SERVICE_TIERS } from './invocation.js'
  *
  * Every string has a maximum and no control characters, so that no field can carry a prompt. `null` in an
  * optional field is the same as absent.
+ *
+ * `input_tokens` is the total: cache reads and writes are parts of it. `output_tokens` includes reasoning (energy.md 6.5).
  */
 
-const tokens = () => z.int().min(0).max(Number.MAX_SAFE_INTEGER)
-const amount = () => z.string().regex(AMOUNT_TEXT)
+/** Optional fields of the same form share a schema, so that the hot path's reader can tell their form (`usual-text.ts`). */
+export const OPTIONAL_COUNT = z.int().min(0).max(Number.MAX_SAFE_INTEGER).nullish()
+export const OPTIONAL_AMOUNT = z.string().regex(AMOUNT_TEXT).nullish()
+export const NAME = name()
+export const OPTIONAL_NAME = name().nullish()
 
 export const TAGS_MAX = 16
 
 export const invocationEvent = z
   .object({
     event_id: uuid(),
-    ingestion_layer: name(),
+    ingestion_layer: NAME,
     ingestion_timestamp: instant(),
-    provider: name(),
-    requested_model: name(),
-    served_model: name().nullish(),
-    input_tokens: tokens().nullish(),
-    output_tokens: tokens().nullish(),
-    cached_input_tokens: tokens().nullish(),
-    cache_write_tokens: tokens().nullish(),
-    cache_write_ttl_seconds: tokens().nullish(),
-    reasoning_tokens: tokens().nullish(),
-    audio_input_tokens: tokens().nullish(),
-    audio_output_tokens: tokens().nullish(),
+    provider: NAME,
+    requested_model: NAME,
+    served_model: OPTIONAL_NAME,
+    input_tokens: OPTIONAL_COUNT,
+    output_tokens: OPTIONAL_COUNT,
+    cached_input_tokens: OPTIONAL_COUNT,
+    cache_write_tokens: OPTIONAL_COUNT,
+    cache_write_ttl_seconds: OPTIONAL_COUNT,
+    reasoning_tokens: OPTIONAL_COUNT,
+    audio_input_tokens: OPTIONAL_COUNT,
+    audio_output_tokens: OPTIONAL_COUNT,
     service_tier: z.enum(SERVICE_TIERS).nullish(),
+    // Answered by the caller's own response cache: nothing was bought from the provider.
     served_from_cache: z.boolean().nullish(),
-    region: name().nullish(),
-    estimated_cost_usd: amount().nullish(),
-    latency_ms: tokens().nullish(),
-    attributed_identity: name().nullish(),
-    attributed_service: name().nullish(),
-    trace_id: name().nullish(),
-    parent_span_id: name().nullish(),
+    region: OPTIONAL_NAME,
+    // Decimal text, as every amount.
+    estimated_cost_usd: OPTIONAL_AMOUNT,
+    latency_ms: OPTIONAL_COUNT,
+    attributed_identity: OPTIONAL_NAME,
+    attributed_service: OPTIONAL_NAME,
+    trace_id: OPTIONAL_NAME,
+    parent_span_id: OPTIONAL_NAME,
     attribution_confidence: z.number().min(0).max(0.95).nullish(),
     tags: z.record(plainText(64), plainText(256)).meta({ maxProperties: TAGS_MAX }).nullish(),
-    k8s_namespace: name().nullish(),
-    k8s_workload: name().nullish(),
-    workload_identity: name().nullish(),
-    energy_wh: amount().nullish(),
-    carbon_gco2e: amount().nullish(),
+    k8s_namespace: OPTIONAL_NAME,
+    k8s_workload: OPTIONAL_NAME,
+    workload_identity: OPTIONAL_NAME,
+    // Measured by the caller.
+    energy_wh: OPTIONAL_AMOUNT,
+    carbon_gco2e: OPTIONAL_AMOUNT,
   })
   .meta({ id: 'InvocationEvent', description: 'Invocation event, schema v1.' })
 

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { type HealthReport, health } from '../access/connectors/contract.js'
-import { attributionRecord, EXAMPLE_RECORD } from '../attribution/records/contract.js'
+import { EXAMPLE_RECORD } from '../attribution/records/contract.js'
+import { attributionRecord } from '../attribution/records/record.js'
 import { SCOPES } from '../auth/scopes.js'
 import { FILTER_PARAMETERS, FILTERS_DESCRIPTION, SORT_PARAMETER } from '../filters/parameters.js'
 import { json, type Operation } from '../http/contract/operation.js'
@@ -12,7 +13,7 @@ import { HEALTH_STATUSES } from '../records/connector-health.js'
 import { exampleId, idOf } from '../text/answer-fields.js'
 import { name } from '../text/plain-text.js'
 
-/** What the partner API takes and promises (spec 5 rule 8, design section 7). */
+/** The contract of the partner API (spec 5 rule 8, design section 7). */
 
 export const PARTNER = '/api/partner/v1'
 
@@ -28,7 +29,7 @@ const ownConnector = z
     residency_lane: z.string().nullable(),
     health,
   })
-  .meta({ id: 'OwnConnector', description: 'The connector as it sees itself.' })
+  .meta({ id: 'OwnConnector', description: 'The connector of the credential.' })
 export type ShownOwnConnector = z.infer<typeof ownConnector>
 
 const EXAMPLE_CONNECTOR: ShownOwnConnector = {
@@ -49,7 +50,7 @@ const EXAMPLE_CONNECTOR: ShownOwnConnector = {
 export const GET_OWN_CONNECTOR: Operation = {
   id: 'getOwnConnector',
   tag,
-  summary: 'What the connector is registered for',
+  summary: 'Get the own connector',
   replies: {
     200: { description: 'The connector of the credential.', contents: json(ownConnector, EXAMPLE_CONNECTOR) },
   },
@@ -60,9 +61,11 @@ export const EXAMPLE_REPORT: HealthReport = { status: 'degraded', reason: 'upstr
 export const REPORT_HEALTH: Operation = {
   id: 'reportConnectorHealth',
   tag,
-  summary: 'Say how the connector is',
-  description: `Of ${HEALTH_STATUSES.join(', ')}. A change is told to whoever subscribes to \`connector.health.changed\`.`,
-  replies: { 200: { description: 'As it is known now.', contents: json(ownConnector, EXAMPLE_CONNECTOR) } },
+  summary: 'Report the health of the connector',
+  description: `One of ${HEALTH_STATUSES.join(', ')}. A change emits the event \`connector.health.changed\`.`,
+  replies: {
+    200: { description: 'The connector with its current health.', contents: json(ownConnector, EXAMPLE_CONNECTOR) },
+  },
 }
 
 const partnerEvent = invocationEvent
@@ -75,10 +78,10 @@ export const INGEST_PARTNER_INVOCATIONS: Operation = {
   ...INGEST_INVOCATIONS,
   id: 'ingestPartnerInvocations',
   tag,
-  summary: "Take invocation events of the connector's source systems",
+  summary: "Ingest invocation events of the connector's source systems",
   description:
-    'As `POST /api/v1/invocations`, for events whose `ingestion_layer` is one of the source systems; others are ' +
-    'INSUFFICIENT_SCOPE.',
+    'Like `POST /api/v1/invocations`, for events whose `ingestion_layer` is one of the source systems of the connector. ' +
+    'Other events fail with INSUFFICIENT_SCOPE.',
   body: {
     contents: {
       ...INGEST_INVOCATIONS.body?.contents,
@@ -90,10 +93,10 @@ export const INGEST_PARTNER_INVOCATIONS: Operation = {
 export const LIST_PARTNER_ATTRIBUTIONS: Operation = {
   id: 'listPartnerAttributions',
   tag,
-  summary: "Records of the connector's source systems by filters and sort, newest first by default",
+  summary: "List records of the connector's source systems, with filters; newest first by default",
   description:
-    'RESIDENCY_BLOCKED where this instance, or the lane of the connector, is not in the region of the tenant. Records ' +
-    `of calls that were made in another region are not shown. ${FILTERS_DESCRIPTION}`,
+    'Fails with RESIDENCY_BLOCKED if this instance, or the lane of the connector, is outside the region of the tenant. ' +
+    `Records of calls that were made in another region are omitted. ${FILTERS_DESCRIPTION}`,
   query: { ...PAGE_PARAMETERS, ...SORT_PARAMETER, ...FILTER_PARAMETERS },
   problems: ['RESIDENCY_BLOCKED'],
   replies: {

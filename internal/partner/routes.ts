@@ -10,7 +10,7 @@ import type { Exchange } from '../http/exchange.js'
 import type { Mutate } from '../http/mutations/mutations.js'
 import type { Route, TenantRoute } from '../http/route.js'
 import type { BulkDeps } from '../ingest/bulk/bulk.js'
-import { INGESTION, readAndAdmit } from '../ingest/routes.js'
+import { INGESTION, readAndAdmit } from '../ingest/invocation-routes.js'
 import { type Problem, problem } from '../problems/catalogue.js'
 import { type ResidencyRegion, refusalOfCrossing, thisInstance } from '../residency/residency.js'
 import {
@@ -30,27 +30,27 @@ export interface PartnerRoutesDeps extends HealthDeps {
   /** The connector that a client acts for. */
   readonly withClient: (clientId: string) => StoredConnector | undefined
   readonly residencyRegionOf: (tenantId: string) => ResidencyRegion
-  /** Where this instance is; null when nobody has said. */
+  /** Null when it is not configured. */
   readonly instanceRegion: string | null
   readonly attributions: Pick<AttributionRoutesDeps, 'list' | 'watermark' | 'cursors' | 'clock'>
   readonly admission: BulkDeps
 }
 
-/** Number of the ingestion route in the hash of its keys, beside those of the tenants' own routes. */
+/** The route's number in the hash of Idempotency-Keys; the tenants' own routes have other numbers. */
 const INGESTION_ROUTE = 3
 
 /**
- * `/api/partner/v1`: what a partner may do for a tenant, by its connector (spec 5 rule 8). Every route takes the
- * connector from the credential: no parameter widens what it may see or send.
+ * `/api/partner/v1`: the operations of a partner on behalf of a tenant, through a connector (spec 5 rule 8). Every route
+ * takes the connector from the credential: no parameter extends its access.
  */
 export function partnerRoutes(deps: PartnerRoutesDeps): readonly Route[] {
   const { mutate, withClient } = deps
-  /** A connector that was removed a moment ago has no credential any more. */
+  /** The credential of a connector that was removed a moment ago is no longer valid. */
   const asConnector =
     (handle: (exchange: Exchange, caller: Caller, connector: StoredConnector) => void | Promise<void>) =>
     (exchange: Exchange, caller: Caller): void | Promise<void> => {
       const connector = withClient(caller.principal)
-      return connector === undefined ? exchange.replyProblem(GONE) : handle(exchange, caller, connector)
+      return connector === undefined ? exchange.replyProblem(CONNECTOR_REMOVED) : handle(exchange, caller, connector)
     }
 
   return [
@@ -76,7 +76,7 @@ export function partnerRoutes(deps: PartnerRoutesDeps): readonly Route[] {
         async handle({ caller, body }) {
           const connector = withClient(caller.principal)
           const reported = connector && (await reportHealth(connector.id, body, deps))
-          if (reported === undefined) return GONE
+          if (reported === undefined) return CONNECTOR_REMOVED
           return { status: 200, body: show(reported), target: reported.id }
         },
       }),
@@ -102,9 +102,9 @@ export function partnerRoutes(deps: PartnerRoutesDeps): readonly Route[] {
 
 const forPartners = (route: TenantRoute): TenantRoute => ({ ...route, isForPartners: true })
 
-const GONE: Problem = problem('INVALID_CREDENTIALS', 'The connector does not exist any more.')
+const CONNECTOR_REMOVED: Problem = problem('INVALID_CREDENTIALS', 'The connector no longer exists.')
 
-/** Its events are the connector's, whichever secret it came with, and of its source systems only. */
+/** Events belong to the connector, whichever of its secrets was used, and must be from its source systems. */
 const sendingFor = (caller: Caller, { id, source_systems }: StoredConnector): Caller => ({
   ...caller,
   principal: id,

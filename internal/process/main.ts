@@ -3,26 +3,26 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { ConfigError, HelpAsked } from '../config/settings.js'
 import type { Logger } from '../telemetry/log.js'
 
-/** Tells of the end of stdin where that is a pipe, which comes also when a supervisor was killed. */
-function onSupervisorGone(told: () => void): void {
+/** Calls back when stdin, if it is a pipe, closes: the supervisor has exited, perhaps by a kill. */
+function onSupervisorExit(listener: () => void): void {
   const stdin = fstatSync(0)
-  if (stdin.isFIFO() || stdin.isSocket()) process.stdin.resume().once('close', told)
+  if (stdin.isFIFO() || stdin.isSocket()) process.stdin.resume().once('close', listener)
 }
 
-/** Whether `stopSignal` has been asked for: there is something to drain. */
+/** Whether the role waits for `stopSignal`: there is something to drain. */
 let isServing = false
 
 /**
- * Runs a role's main. What the operator can mend ends the process with one line on stderr and exit code 1; a defect
- * ends it with its stack, so that the supervisor starts it again.
+ * Runs a role's main. An error that the operator can correct (ConfigError) ends the process with one line on stderr and
+ * exit code 1. A defect ends it with its stack and exit code 1; the supervisor restarts the role.
  */
 export function runMain(role: string, main: () => Promise<void>): void {
-  onSupervisorGone(() => {
-    // Whoever waits for what went with the supervisor would wait for ever.
+  onSupervisorExit(() => {
+    // A role that still waits for the broker would wait forever: the broker exits with the supervisor.
     if (!isServing) process.exit(0)
   })
   main().then(
-    // uWebSockets.js and kept connections would hold the event loop open; everything has been settled by now.
+    // Everything is drained. uWebSockets.js and kept-alive connections would keep the event loop running.
     () => process.exit(0),
     (cause: unknown) => {
       if (cause instanceof HelpAsked) {
@@ -39,24 +39,24 @@ export function runMain(role: string, main: () => Promise<void>): void {
   )
 }
 
-/** What is not settled by then is left: every promise that was made is in the log already. */
+/** A drain that takes longer is cut off. Nothing is lost: every acknowledged event is already in the log. */
 const DRAIN_MS_MAX = 10_000
 
 /**
- * Resolves when the process is asked to stop: SIGTERM, SIGINT, or the end of its supervisor. From then on the process
- * ends within `DRAIN_MS_MAX`, settled or not.
+ * Resolves when the process is asked to stop: on SIGTERM, on SIGINT, or when its supervisor exits. After that the process
+ * exits within `DRAIN_MS_MAX`, drained or not.
  */
 export async function stopSignal(): Promise<void> {
   isServing = true
   await new Promise<void>((resolve) => {
     process.once('SIGTERM', () => resolve())
     process.once('SIGINT', () => resolve())
-    onSupervisorGone(resolve)
+    onSupervisorExit(resolve)
   })
   setTimeout(() => process.exit(0), DRAIN_MS_MAX).unref()
 }
 
-/** Repeats what needs a dependency until it is there. The first failure is logged, then one in ten. */
+/** Repeats an attempt until its dependency is available. Logs the first failure and every tenth after it. */
 export async function untilAvailable<T>(what: string, attempt: () => Promise<T>, log: Logger): Promise<T> {
   for (let failures = 0; ; failures++) {
     try {

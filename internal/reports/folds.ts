@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { FoldMemory } from '../cohorts/fold-memory.js'
+import { createFoldMemory } from '../cohorts/fold-memory.js'
 import { type Cell, foldInSteps, type Rollups } from '../cohorts/rollups.js'
 
 /** How long one report folds before another has its turn. */
@@ -12,7 +12,7 @@ const SMALL_CELLS_MAX = 2_000
  * them, and none of them be done in its time; whoever asks for the same then finds it folded.
  */
 export class Folds {
-  private readonly memory = new FoldMemory()
+  private readonly memory = createFoldMemory()
   private lastLarge: Promise<unknown> = Promise.resolve()
 
   /**

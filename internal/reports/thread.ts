@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import { type Problem, problem } from '../problems/catalogue.js'
+import { LimiterPerKey } from '../process/limiter.js'
 import type { StoreConnection } from '../store/client.js'
-import { createTurns } from '../store/turns.js'
 import type { Logger } from '../telemetry/log.js'
 import type { ReportPage, ReportTask } from './answers.js'
 import type { FromWorker, ToWorker } from './worker.js'
@@ -23,8 +23,10 @@ export interface ReportThread {
   close(): Promise<void>
 }
 
-/** Reports of one tenant at a time, and those that wait for them. */
-const TURNS = { runningMax: 2, waitingMax: 16, waitMsMax: 10_000 } as const
+/** Reports per tenant that run at a time. */
+const RUNNING_MAX = 2
+/** Reports per tenant that wait, and for how long, before they are refused. */
+const WAIT = { waitingMax: 16, waitMsMax: 10_000 } as const
 /** Of all tenants, in the thread at a time. */
 const TASKS_MAX = 32
 /** Of one report: a reading takes ten seconds at most, a folding some. What a month has got to by then need not be folded again. */
@@ -54,7 +56,7 @@ export function openReportThread(
   log: Logger,
   { script = SCRIPT, answerMsMax = ANSWER_MS_MAX, leavingMsMax = LEAVING_MS_MAX, tasksMax = TASKS_MAX } = {},
 ): ReportThread {
-  const turns = createTurns(TURNS)
+  const reports = new LimiterPerKey(RUNNING_MAX)
   let current: ReturnType<typeof startThread> | undefined
   let lastId = 0
 
@@ -77,7 +79,7 @@ export function openReportThread(
 
   return {
     async answer(task, signal) {
-      const turn = await turns.take(task.tenantId, signal, async (): Promise<ReportAnswer> => {
+      const run = async (): Promise<ReportAnswer> => {
         if (current !== undefined && !current.isOver && current.waiting.size >= tasksMax) {
           return { ok: false, problem: BUSY }
         }
@@ -86,8 +88,9 @@ export function openReportThread(
         if (told === undefined || told.kind === 'left') return { ok: false, problem: ENDED }
         if (told.kind === 'failed') throw new Error('a report failed', { cause: told.cause })
         return told.kind === 'page' ? { ok: true, page: told.page } : { ok: false, problem: told.problem }
-      })
-      return turn?.value ?? { ok: false, problem: TOO_MANY }
+      }
+      const answered = await reports.tryRun(task.tenantId, run, { ...WAIT, signal })
+      return answered?.value ?? { ok: false, problem: TOO_MANY }
     },
     async close() {
       await current?.end()

@@ -2,38 +2,38 @@ import { hkdfSync, randomBytes } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
 import { ConfigError } from '../config/settings.js'
 
-/** A master key as it seals and opens: the key itself is not kept. */
+/** A master key's derived sealing key; the master key itself is not kept. */
 export interface MasterKey {
-  /** 8 characters that follow from the key and do not tell it. */
+  /** 8 characters derived from the key, which do not reveal it. */
   readonly id: string
   /** 32 bytes, derived from it. */
   readonly sealing: Uint8Array
 }
 
 /**
- * The keys that seal every other secret. The first one seals, all of them open, so that a key can be replaced while
+ * The keys that seal all other secrets. The first one seals, all of them can open, so that a key can be replaced while
  * processes run.
  */
 export interface MasterKeys {
-  /** The key that seals now. */
+  /** The key that currently seals. */
   current(): MasterKey
-  /** The key of this id; undefined when it is not, or no longer, among them. */
+  /** The key with this id; undefined when there is none, or it has expired. */
   find(id: string): MasterKey | undefined
 }
 
-/** A line of the file, or an item of the text. */
+/** One line of the master key file, or one item of the environment variable. */
 export interface MasterKeyEntry {
   /** As it was written: 32 bytes as base64url or base64. */
   readonly text: string
-  /** Milliseconds since the epoch; from then on the key opens nothing any more. */
+  /** When the key expires, milliseconds since the epoch; it then opens nothing. */
   readonly untilMs: number
 }
 
 /**
- * Reads the master keys from where the settings say: a text of one or several keys, parted by commas, or a file of one
- * a line. The file is looked at again whenever a key is asked for, and read again when it has changed.
+ * Reads the master keys from the configured source: a comma-separated text, or a file with one key per line. Whenever a key
+ * is requested, the file is checked, and read again if it has changed.
  *
- * @throws ConfigError with one line that says what is wrong
+ * @throws ConfigError with a one-line explanation
  */
 export function readMasterKeys(
   { masterKey, masterKeyFile }: { readonly masterKey: string; readonly masterKeyFile: string },
@@ -46,24 +46,24 @@ export function readMasterKeys(
 
   let known = readFile(masterKeyFile)
   let keys = keysOf(known.entries, clock)
-  const look = (): MasterKeys => {
+  const refreshed = (): MasterKeys => {
     if (versionOf(masterKeyFile) === known.version) return keys
     try {
       known = readFile(masterKeyFile)
       keys = keysOf(known.entries, clock)
     } catch (cause) {
-      // What was read counts until there is something to read again.
+      // While the file is missing or invalid, the keys that were read last remain valid.
       if (!(cause instanceof ConfigError)) throw cause
     }
     return keys
   }
-  return { current: () => look().current(), find: (id) => look().find(id) }
+  return { current: () => refreshed().current(), find: (id) => refreshed().find(id) }
 }
 
 /**
- * The entries of a text, one a line: a key, and `until` an RFC 3339 time for one that was replaced.
+ * Parses a text with one entry per line: a key, followed by `until` and an RFC 3339 time if it was replaced.
  *
- * @param source named when it is wrong
+ * @param source names the text in the error
  * @throws ConfigError
  */
 export function parseMasterKeys(text: string, source: string): MasterKeyEntry[] {
@@ -95,7 +95,7 @@ export function masterKeyOf({ text }: Pick<MasterKeyEntry, 'text'>): MasterKey {
 function keysOf(entries: readonly MasterKeyEntry[], clock: () => number): MasterKeys {
   const keys = entries.map((entry) => ({ ...masterKeyOf(entry), untilMs: entry.untilMs }))
   return {
-    // The first one is good for ever: `parseMasterKeys` has seen to it.
+    // The first key never expires: `parseMasterKeys` checks that.
     current: () => keys[0] as MasterKey,
     find: (id) => keys.find((key) => key.id === id && clock() < key.untilMs),
   }
@@ -113,11 +113,11 @@ function entryOf(line: string, source: string): MasterKeyEntry {
 const malformed = (source: string): ConfigError =>
   new ConfigError(`${source} must hold 32 bytes as base64url, first the key that seals`)
 
-/** Node's decoder passes over what is no base64, and would make some key of many a wrong file. Plain base64 is as good. */
+/** Checked because Node's decoder skips invalid characters and would derive a key from almost any file. Plain base64 is accepted, too. */
 const KEY = /^[A-Za-z0-9+/_-]{43}=?$/
 
 function readFile(file: string): { readonly entries: readonly MasterKeyEntry[]; readonly version: string } {
-  // The version first: a file that changes in between is read again.
+  // The version is read first, so that a file that changes in between is read again.
   const version = versionOf(file)
   let text: string
   try {
@@ -128,7 +128,7 @@ function readFile(file: string): { readonly entries: readonly MasterKeyEntry[]; 
   return { entries: parseMasterKeys(text, `the master key file ${file}`), version }
 }
 
-/** Other when the file was replaced or written; empty when it is not there. */
+/** Changes when the file is replaced or written; empty when the file does not exist. */
 function versionOf(file: string): string {
   const status = statSync(file, { throwIfNoEntry: false })
   return status === undefined ? '' : `${status.ino} ${status.mtimeMs} ${status.size}`

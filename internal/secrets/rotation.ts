@@ -15,17 +15,17 @@ import {
 import { resealed } from './seal.js'
 
 /**
- * How long a master key that was replaced still opens: for what a process that was cut off from everything sealed
- * meanwhile, or an operator puts back.
+ * How long a replaced master key can still open values: those that a disconnected process has sealed meanwhile, or that an
+ * operator restores from a backup.
  */
 export const REPLACED_KEY_OPENS_MS = 24 * 60 * 60 * 1000
 
 /**
- * Puts a new key in front of those of a file: it seals from now on, and the others still open. Processes that use the
- * file see it at once.
+ * Adds a new key at the top of a master key file: it seals from now on, and the others can still open. Processes that use
+ * the file see it at once.
  *
- * @returns the ids of the key that sealed before and of the one that seals now
- * @throws ConfigError when the file cannot be read or written, or another rotation is under way
+ * @returns the ids of the previous and the new sealing key
+ * @throws ConfigError when the file cannot be read or written, or another rotation is in progress
  */
 export function addMasterKey(file: string, nowMs: number): { readonly before: string; readonly after: string } {
   const added = newMasterKey()
@@ -38,14 +38,14 @@ export function addMasterKey(file: string, nowMs: number): { readonly before: st
   return { before: masterKeyOf(before[0] as MasterKeyEntry).id, after: masterKeyOf(added).id }
 }
 
-/** Removes the keys of a file that open nothing any more at an instant; with Infinity all but the one that seals. */
+/** Removes the keys that have expired at an instant; with Infinity, all except the sealing key. */
 export function dropMasterKeys(file: string, nowMs: number): void {
   const hasDropped = ({ untilMs }: MasterKeyEntry) => untilMs <= nowMs
   if (!parseMasterKeys(readFileSync(file, 'utf8'), file).some((entry, i) => i > 0 && hasDropped(entry))) return
   changeMasterKeys(file, (entries) => entries.filter((entry, i) => i === 0 || !hasDropped(entry)))
 }
 
-/** Reads and replaces a file as one: of two that do so at once the other one is refused. @returns what was in it */
+/** Reads and replaces a file exclusively: of two concurrent changes, one is refused. @returns the previous entries */
 function changeMasterKeys(
   file: string,
   change: (entries: readonly MasterKeyEntry[]) => readonly MasterKeyEntry[],
@@ -57,14 +57,14 @@ function changeMasterKeys(
   } catch (cause) {
     const isTaken = (cause as NodeJS.ErrnoException).code === 'EEXIST'
     const reason = isTaken
-      ? 'is there: another rotation is under way, or was cut off; then remove it'
-      : 'cannot be made'
+      ? 'exists: another rotation is in progress, or was interrupted; in the latter case remove the file'
+      : 'cannot be created'
     throw new ConfigError(`${unfinished} ${reason}`, { cause })
   }
   try {
     const entries = parseMasterKeys(readFileSync(file, 'utf8'), `the master key file ${file}`)
     writeFileSync(descriptor, writeMasterKeys(change(entries)))
-    // A new key must be on disk before anything is sealed by it.
+    // A new key must be on disk before anything is sealed with it.
     fsyncSync(descriptor)
     renameSync(unfinished, file)
     return entries
@@ -76,21 +76,21 @@ function changeMasterKeys(
   }
 }
 
-const READ_AT_ONCE = 256
+const CONCURRENT_READS = 256
 
 export interface Resealed {
-  /** Values that were sealed anew. */
+  /** Number of resealed values. */
   readonly replaced: number
-  /** Values that no key opens; they stay as they are. */
+  /** Number of values that no key opens; they are unchanged. */
   readonly unopened: number
 }
 
 /**
- * Seals anew whatever another master key than the current one has sealed in these buckets, by compare-and-set, so that
- * a value that somebody changes meanwhile is taken as it has become.
+ * Reseals all values in these buckets that a master key other than the current one has sealed. Writes are compare-and-set:
+ * a value that changes meanwhile is read again.
  *
- * The value that was there is overwritten on disk: else it would lie in the stream's file until that is compacted, for
- * one who has the old key. To be repeated when it was cut off.
+ * The previous value is erased on disk; otherwise a holder of the old key could read it in the stream's file until that is
+ * compacted. Repeat it after an interruption.
  */
 export async function resealBuckets(broker: Broker, buckets: readonly Bucket[], keys: MasterKeys): Promise<Resealed> {
   const sum = { replaced: 0, unopened: 0 }
@@ -99,8 +99,8 @@ export async function resealBuckets(broker: Broker, buckets: readonly Bucket[], 
     const names: string[] = []
     for await (const name of await bucket.keys()) names.push(name)
     const stale: string[] = []
-    for (let from = 0; from < names.length; from += READ_AT_ONCE) {
-      const some = names.slice(from, from + READ_AT_ONCE)
+    for (let from = 0; from < names.length; from += CONCURRENT_READS) {
+      const some = names.slice(from, from + CONCURRENT_READS)
       const entries = await Promise.all(some.map((name) => bucket.get(name)))
       for (const [i, entry] of entries.entries()) {
         const { replaced, unopened } = resealed(keys, entry?.string() ?? '')
@@ -110,7 +110,7 @@ export async function resealBuckets(broker: Broker, buckets: readonly Bucket[], 
     }
     if (stale.length === 0) continue
 
-    // What is overwritten stays a message until it is erased.
+    // Keep one more version per key, so that the overwritten message still exists to be erased.
     await keepVersions(broker, declared, declared.history + 1)
     try {
       for (const name of stale) sum.replaced += await resealValue(broker, declared, bucket, name, keys)

@@ -2,12 +2,11 @@ import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import type { MasterKeys } from './master-keys.js'
 
 /**
- * Seals small secrets at rest under a master key. A copy of the KV buckets without the master key opens none of them.
+ * Seals small secrets at rest under a master key. A copy of the KV buckets is useless without the master key.
  *
- * Form: `sealed.<key id>.<context>.<value>`, where `context` (for example `signing_keys.ids`) says what is sealed, and
- * is authenticated, so that one sealed value cannot stand in for another; in base64url. `value` is as `sealUnder` makes
- * it. So a sealed value can be found in whatever it is kept in, and sealed anew under another master key by one who
- * does not know what it is for.
+ * Format: `sealed.<key id>.<context>.<value>`. `context` (for example `signing_keys.ids`) names the secret; it is base64url
+ * and authenticated, so that one sealed value cannot be substituted for another. `value` is the result of `sealUnder`. With
+ * this format, sealed values can be found in any text and resealed under another master key without knowing their purpose.
  */
 export function seal(keys: MasterKeys, context: string, secret: Uint8Array): string {
   const { id, sealing } = keys.current()
@@ -27,9 +26,9 @@ export function unseal(keys: MasterKeys, context: string, sealed: string): Buffe
 }
 
 /**
- * Replaces every value in a text that another master key has sealed by one that the current key has.
+ * Reseals every sealed value in a text that was not sealed with the current master key.
  *
- * @returns the text, and how many were replaced, and how many could not be opened and stay as they are
+ * @returns the text, the number of resealed values, and the number of values that could not be opened and are unchanged
  */
 export function resealed(keys: MasterKeys, text: string): { text: string; replaced: number; unopened: number } {
   let [replaced, unopened] = [0, 0]
@@ -38,9 +37,9 @@ export function resealed(keys: MasterKeys, text: string): { text: string; replac
     if (keyId === currentId) return sealed
     const context = Buffer.from(name, 'base64url').toString('utf8')
     try {
-      const anew = seal(keys, context, unseal(keys, context, sealed))
+      const result = seal(keys, context, unseal(keys, context, sealed))
       replaced++
-      return anew
+      return result
     } catch {
       unopened++
       return sealed
@@ -58,11 +57,11 @@ const NONCE_BYTES = 12
 const TAG_BYTES = 16
 
 /**
- * Seals under one key with AES-256-GCM: for what is bound to a key of its own.
+ * Seals under one given key with AES-256-GCM, for values that have a key of their own.
  *
  * @param key 32 bytes
  * @param context authenticated with it
- * @returns base64url of 12 bytes nonce, the ciphertext and 16 bytes tag
+ * @returns base64url of a 12-byte nonce, the ciphertext and a 16-byte tag
  */
 export function sealUnder(key: Uint8Array, context: string, secret: Uint8Array): string {
   const nonce = randomBytes(NONCE_BYTES)
@@ -82,6 +81,6 @@ export function openUnder(key: Uint8Array, context: string, sealed: string): Buf
   try {
     return Buffer.concat([opened, decipher.final()])
   } catch {
-    return undefined // what did not come of this key: the only thing that `final` can say
+    return undefined // `final` throws only when authentication fails
   }
 }

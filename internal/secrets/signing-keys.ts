@@ -5,7 +5,17 @@ import { ConfigError } from '../config/settings.js'
 import type { MasterKeys } from './master-keys.js'
 import { seal, unseal } from './seal.js'
 
-/** The instance's own secrets: what ids derive from, what signs cursors, what identities and Idempotency-Keys are hashed with, what signs the audit log, what signs refresh tokens and sign-in forms, what seals the answers of mutations, what signs download addresses. */
+/**
+ * The instance's own secret keys, by use:
+ *
+ * - ids: derives ids
+ * - cursors: signs cursors
+ * - identities, admission: hash identities and Idempotency-Keys
+ * - audit: signs the audit log
+ * - sign-ins: signs refresh tokens and sign-in forms
+ * - mutations: seals the stored responses of mutations
+ * - downloads: signs download URLs
+ */
 export type KeyPurpose =
   | 'ids'
   | 'cursors'
@@ -17,10 +27,10 @@ export type KeyPurpose =
   | 'downloads'
 
 /**
- * The instance's key for a purpose, 32 bytes; made by whoever asks first, the same for all from then on.
+ * The instance's key for a purpose, 32 bytes. The first caller creates it; all processes then use the same key.
  *
  * @param bucket signing_keys
- * @throws ConfigError when the master key is another one
+ * @throws ConfigError when the master key does not open it
  */
 export async function signingKey(bucket: KV, masterKeys: MasterKeys, purpose: KeyPurpose): Promise<Uint8Array> {
   const context = `signing_keys.${purpose}`
@@ -36,6 +46,6 @@ export async function signingKey(bucket: KV, masterKeys: MasterKeys, purpose: Ke
   try {
     return unseal(masterKeys, context, existing.string())
   } catch (cause) {
-    throw new ConfigError(`${(cause as Error).message}: is it the one that this data was sealed with?`, { cause })
+    throw new ConfigError(`${(cause as Error).message}: was this data sealed with a different master key?`, { cause })
   }
 }

@@ -1,3 +1,5 @@
+import { LRUCache } from 'lru-cache'
+import { Limiter } from '../process/limiter.js'
 import type { RecordSample } from './queries/records/record-sample.js'
 
 /** Samples of the tenants that ask, kept by each process for itself: made when a tenant first asks, and anew now and then. */
@@ -10,7 +12,7 @@ export interface RecordSamples {
 
 /** What is common and what is rare changes slowly. */
 const NEW_AFTER_MS = 10 * 60 * 1000
-/** Some megabyte each; the tenant that has not asked for longest is forgotten. */
+/** A sample takes about 1 MB. */
 const TENANTS_MAX = 32
 
 interface Kept {
@@ -23,20 +25,21 @@ export function keepRecordSamples(
   load: (tenantId: string, signal: AbortSignal) => Promise<RecordSample | undefined>,
   clock: () => number = Date.now,
 ): RecordSamples {
-  const tenants = new Map<string, Kept>()
+  const tenants = new LRUCache<string, Kept>({ max: TENANTS_MAX })
   const closing = new AbortController()
-  // One at a time: nobody waits for them.
-  let last: Promise<unknown> = Promise.resolve()
+  // One at a time, since no request waits for them.
+  const loading = new Limiter(1)
 
   const renew = (tenantId: string, before: RecordSample | undefined): Kept => {
     const kept: Kept = { sample: before, askedAtMs: clock() }
-    last = last
-      .then(() => (closing.signal.aborted ? undefined : load(tenantId, closing.signal)))
+    loading
+      .run(async () => (closing.signal.aborted ? undefined : load(tenantId, closing.signal)))
       .then((sample) => {
         kept.sample = sample ?? before
       })
       // Pages are found without it.
       .catch(() => undefined)
+    tenants.set(tenantId, kept)
     return kept
   }
 
@@ -44,15 +47,7 @@ export function keepRecordSamples(
     of(tenantId) {
       const known = tenants.get(tenantId)
       const isOld = known === undefined || clock() - known.askedAtMs > NEW_AFTER_MS
-      const kept = isOld ? renew(tenantId, known?.sample) : known
-      // The one that asked last stands last.
-      tenants.delete(tenantId)
-      tenants.set(tenantId, kept)
-      for (const [oldest] of tenants) {
-        if (tenants.size <= TENANTS_MAX) break
-        tenants.delete(oldest)
-      }
-      return kept.sample
+      return (isOld ? renew(tenantId, known?.sample) : known).sample
     },
     close: () => closing.abort(),
   }

@@ -2,12 +2,12 @@ import { BlockList, isIPv4, isIPv6 } from 'node:net'
 import { parseNetwork } from '../config/networks.js'
 
 /**
- * Which addresses a webhook may be sent to: public ones, and what the operator has allowed besides (for development
- * and tests). A pure rule over addresses as a resolver or the URL parser writes them; every other spelling is refused.
+ * The addresses that a webhook may be sent to: public ones, and networks that the operator allows in addition (for
+ * development and tests). A pure rule over addresses in the form that a resolver or the URL parser writes; any other
+ * spelling is refused.
  *
- * IPv6: only 2000::/3, so that whatever is mapped, embedded, link-local, multicast or not assigned is out, less what is
- * special within it. IPv4: all but what is special (IANA's special-purpose registries, and the address under which
- * Azure's hosts reach their platform).
+ * IPv6: 2000::/3 except its special-purpose blocks, which excludes mapped, embedded, link-local, multicast and unassigned
+ * addresses. IPv4: all except special-purpose blocks (IANA's registries, and the address of Azure's host platform).
  */
 const SPECIAL_IPV4 = [
   '0.0.0.0/8',
@@ -28,12 +28,12 @@ const SPECIAL_IPV4 = [
   '168.63.129.16/32',
 ] as const
 const GLOBAL_IPV6 = ['2000::/3'] as const
-/** Teredo, ORCHID, benchmarking and anycast; documentation; 6to4, which holds an IPv4 address; documentation again. */
+/** Teredo, ORCHID, benchmarking and anycast; documentation; 6to4, which embeds an IPv4 address; documentation. */
 const SPECIAL_IPV6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'] as const
 
 export type IsAllowedAddress = (address: string) => boolean
 
-/** @param allowed networks in CIDR notation that are taken besides the public addresses; `parseNetwork` has read them */
+/** @param allowed networks in CIDR notation, allowed in addition to public addresses; valid according to `parseNetwork` */
 export function addressRule(allowed: readonly string[] = []): IsAllowedAddress {
   const exceptions = networks(allowed)
   return (address) => {
@@ -60,5 +60,5 @@ const globalIpv6 = networks(GLOBAL_IPV6)
 const specialIpv6 = networks(SPECIAL_IPV6)
 const mapped = networks(['::ffff:0:0/96'])
 
-/** `BlockList` takes an IPv4 address in IPv6 clothes for the IPv4 address: an exception for one is none for the other. */
+/** `BlockList` treats an IPv4-mapped IPv6 address as the IPv4 address; an exception for the latter must not allow the former. */
 const isMapped = (address: string): boolean => mapped.check(address, 'ipv6')

@@ -1,20 +1,19 @@
-/** What an attempt came to (spec 3). */
+/** The outcome of a delivery attempt (spec 3). */
 export const ATTEMPT_OUTCOMES = ['acknowledged', 'retried', 'dead_lettered'] as const
 export type AttemptOutcome = (typeof ATTEMPT_OUTCOMES)[number]
 
 /**
- * Why an attempt was not acknowledged, a closed list: what a stranger's server or network said is never kept.
+ * Why an attempt was not acknowledged. A closed list: error texts of receivers or networks are never stored.
  *
- * - status: an answer other than 2xx
- * - wrong_challenge: a 2xx to `webhook.verification` without the challenge in it
- * - timeout: no answer in time
- * - connection: refused, reset, or ended before the answer did
- * - tls: the certificate is not good for the host, or the handshake failed
- * - unresolved: the resolver knows no address, or did not answer
- * - disallowed_address: the host has an address that may not be called; no connection was made
- * - residency_blocked: it would have left the region in which its tenant's data stays, or nobody knows that region; no
- *   connection was made
- * - expired: its time was up before it could be tried
+ * - status: a response other than 2xx
+ * - wrong_challenge: a 2xx response to `webhook.verification` without the challenge
+ * - timeout: no response in time
+ * - connection: refused, reset, or closed before the response was complete
+ * - tls: the certificate is not valid for the host, or the handshake failed
+ * - unresolved: the resolver has no address, or did not answer
+ * - disallowed_address: the host has an address that is not allowed; no connection was made
+ * - residency_blocked: the event would have left its tenant's data region, or that region is unknown; no connection was made
+ * - expired: the retry period ended before the attempt could start
  */
 export const ATTEMPT_REASONS = [
   'status',

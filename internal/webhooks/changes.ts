@@ -33,12 +33,12 @@ export interface WebhookChangesDeps {
   readonly masterKeys: MasterKeys
   readonly targetRules: TargetRules
   readonly guard: Guard
-  /** Sends a delivery on its way. @throws NotStored */
+  /** Queues a delivery. @throws NotStored */
   readonly deliver: (delivery: Delivery) => Promise<void>
-  /** The sequence of the newest event there is. */
+  /** The sequence of the newest event. */
   readonly newestEvent: () => Promise<number>
-  /** Drops what is left of an endpoint: its retries, its dead letters and its health. */
-  readonly dropRest: (id: string) => Promise<void>
+  /** Deletes the retries, dead letters and health of a deleted endpoint. */
+  readonly deleteRemains: (id: string) => Promise<void>
   readonly idsOf: (tenantId: string) => TenantIds
   readonly residencyRegionOf: (tenantId: string) => ResidencyRegion
   readonly instanceRegion: ResidencyRegion
@@ -46,7 +46,7 @@ export interface WebhookChangesDeps {
 }
 
 export const WHAT = 'webhook endpoint'
-/** Of one tenant. */
+/** Per tenant. */
 const WEBHOOKS_MAX = 100
 
 /** `POST /api/v1/webhooks`. */
@@ -94,17 +94,17 @@ export async function createWebhook(
   }
 }
 
-const TOO_MANY = problem('CONFLICT', `There are ${WEBHOOKS_MAX} webhook endpoints, as many as there may be.`)
+const TOO_MANY = problem('CONFLICT', `Limit reached: at most ${WEBHOOKS_MAX} webhook endpoints per tenant.`)
 
-/** Whether there was no room for an endpoint any more when it came: whoever makes some at once sees room for each. */
+/** Whether an endpoint exceeds the tenant's limit. Checked again after creation, since concurrent requests can all pass the first check. */
 function isOneTooMany(
   { id, tenant_id: tenantId }: StoredWebhook,
   isRepeat: boolean,
   webhooks: WatchedRecords<StoredWebhook>,
 ): boolean {
   const ids = [...webhooks.of(tenantId)].map((each) => each.id)
-  // What was there before an endpoint that was just made is ahead of it, in the copy of every gateway. One that an
-  // attempt that died has left may be older than the copy, which then does not know its place: all others count.
+  // Every gateway's copy lists older endpoints before a new one. An endpoint that an interrupted request has created may be
+  // older than this copy, so that its position is unknown: all other endpoints count.
   const ahead = isRepeat ? ids.length - 1 : ids.indexOf(id)
   return ahead >= WEBHOOKS_MAX
 }
@@ -134,13 +134,13 @@ export async function deleteWebhook(
   if (refusal !== undefined) return refusal
   const before = await deps.webhooks.read(id)
   if (before === undefined && !isRepeat) return noSuch(WHAT)
-  // First the endpoint, so that nothing new comes for it.
+  // The endpoint first, so that nothing new is queued for it.
   if (before !== undefined) await deps.webhooks.delete(id)
-  await deps.dropRest(id)
+  await deps.deleteRemains(id)
   return { status: 204, ...(before !== undefined && { changes: { before: audited(before) } }) }
 }
 
-/** `POST /api/v1/webhooks/{id}/verify`: a new challenge, or the confirmation of one (spec 3). */
+/** `POST /api/v1/webhooks/{id}/verify`: sends a new challenge, or confirms one (spec 3). */
 export async function verifyWebhook(
   { caller: { tenantId }, parameter: id, body, isRepeat }: MutationRequest<VerifyBody>,
   deps: WebhookChangesDeps,
@@ -164,7 +164,7 @@ export async function verifyWebhook(
   })
   if (before === undefined || after === undefined) return noSuch(WHAT)
   if (crossing !== undefined) return crossing
-  // A confirmation may have done so itself, in an attempt that nobody was told of.
+  // A repeated confirmation may have verified the endpoint itself, in an attempt whose response was lost.
   const mayBeItsOwn = answer !== undefined && isRepeat
   if (before.status === 'verified' && !mayBeItsOwn) return VERIFIED_ALREADY
   const changes = { before: audited(before), after: audited(after) }
@@ -173,12 +173,12 @@ export async function verifyWebhook(
     return { status: 202, body: show(after, deps), changes }
   }
   if (after.status !== 'verified') {
-    return invalid([{ pointer: '/challenge', detail: 'is not what was sent last, or was sent too long ago' }])
+    return invalid([{ pointer: '/challenge', detail: 'is not the latest challenge, or has expired' }])
   }
   return { status: 200, body: show(after, deps), changes }
 }
 
-const VERIFIED_ALREADY = problem('CONFLICT', 'The webhook endpoint is verified.')
+const VERIFIED_ALREADY = problem('CONFLICT', 'The webhook endpoint is already verified.')
 
 /** `POST /api/v1/webhooks/{id}/rotate-secret`. */
 export async function rotateSecret(
@@ -196,7 +196,7 @@ export async function rotateSecret(
   const after = await webhooks.change(id, (webhook) => {
     before = webhook
     const [newest] = webhook.secrets
-    // An attempt of the same request that nobody was told of has put it in.
+    // An earlier attempt of the same request, whose response was lost, has already added the secret.
     if (newest !== undefined && isSecret(masterKeys, id, newest, secret)) return undefined
     const changed = withSecret(webhook, stored, nowMs)
     isFull = changed === undefined
@@ -204,7 +204,10 @@ export async function rotateSecret(
   })
   if (before === undefined || after === undefined) return noSuch(WHAT)
   if (isFull)
-    return problem('CONFLICT', 'Too many secrets of this webhook endpoint are still good; wait for the oldest.')
+    return problem(
+      'CONFLICT',
+      'Too many secrets of this webhook endpoint are still valid; wait until the oldest expires.',
+    )
   return {
     status: 200,
     body: { ...show(after, deps), signing_secret: secret },
@@ -212,7 +215,7 @@ export async function rotateSecret(
   }
 }
 
-/** Why an endpoint may not be registered. The same words whatever a host resolves to: they must not tell of our network. */
+/** Why an endpoint may not be registered. The text does not depend on the resolved addresses, so that it reveals nothing about the internal network. */
 async function refusalOf(
   tenantId: string,
   url: string,
@@ -220,24 +223,24 @@ async function refusalOf(
   { targetRules, guard, residencyRegionOf, instanceRegion }: WebhookChangesDeps,
 ): Promise<Problem | undefined> {
   const target = readTarget(url, targetRules)
-  if (typeof target === 'string') return problem('WEBHOOK_URL_REJECTED', `The address ${target}.`)
+  if (typeof target === 'string') return problem('WEBHOOK_URL_REJECTED', `The URL ${target}.`)
   const crossing = refusalOfReceiver(residencyRegionOf(tenantId), instanceRegion, { residency_region: region })
   if (crossing !== undefined) return crossing
   const { kind } = await guard.check(target.hostname)
   return kind === 'allowed'
     ? undefined
-    : problem('WEBHOOK_URL_REJECTED', 'The host of the address does not resolve to public addresses, and to no others.')
+    : problem('WEBHOOK_URL_REJECTED', "The URL's host resolves to a non-public address, or not at all.")
 }
 
 function canonicalUrl(url: string, { targetRules }: WebhookChangesDeps): string {
   const target = readTarget(url, targetRules)
-  if (typeof target === 'string') throw new Error('the address was not checked')
+  if (typeof target === 'string') throw new Error('the URL was not checked')
   return target.href
 }
 
 const newChallenge = () => ({ id: randomBytes(12).toString('hex'), text: randomBytes(32).toString('base64url') })
 
-/** Straight to the endpoint, never through EVENTS. The courier puts the challenge in, which stays sealed until then. */
+/** Queues a challenge for one endpoint, bypassing EVENTS. The courier inserts the challenge, which stays sealed until then. */
 async function sendChallenge(webhook: StoredWebhook, { idsOf, deliver }: WebhookChangesDeps): Promise<void> {
   const { id, tenant_id: tenantId, challenge } = webhook
   if (challenge === null) return

@@ -8,22 +8,22 @@ import { instant } from '../text/plain-text.js'
 import { ATTEMPT_OUTCOMES, ATTEMPT_REASONS } from './attempt-outcomes.js'
 import { WEBHOOK_STATUSES } from './endpoint.js'
 
-/** What the routes of webhook endpoints take and promise (spec 2.7, 6.2; design section 9). */
+/** Requests and responses of the webhook routes (spec 2.7, 6.2; design section 9). */
 
 const eventTypes = () => z.array(z.enum(EVENT_TYPES)).min(1).max(EVENT_TYPES.length)
-/** Whatever is wrong with an address has a code of its own (`WEBHOOK_URL_REJECTED`), so that any text passes here. */
+/** Any text passes here: an invalid URL has an error code of its own (`WEBHOOK_URL_REJECTED`). */
 const url = () => z.string().min(1).max(8_192)
 
 export const createBody = z
   .object({
-    url: url().meta({ description: 'https, on an allowed port, of a host that has public addresses only.' }),
+    url: url().meta({ description: 'https, on an allowed port, of a host with public addresses only.' }),
     events: eventTypes(),
     residency_region: z
       .string()
       .regex(REGION_PATTERN, 'must be a region in lower case, such as eu-central-1')
       .nullish()
       .meta({
-        description: "Where what is sent goes. The tenant's own region when absent; null: nobody knows.",
+        description: "Region of the receiver. Default: the tenant's region; null: unknown.",
       }),
   })
   .meta({ id: 'NewWebhook' })
@@ -35,7 +35,7 @@ export type ChangeBody = z.infer<typeof changeBody>
 export const verifyBody = z
   .strictObject({
     challenge: z.string().min(1).max(256).nullish().meta({
-      description: 'What the receiver was sent. Without it a new challenge is sent.',
+      description: 'The challenge that the receiver got. Without it, a new challenge is sent.',
     }),
   })
   .meta({ id: 'WebhookVerification' })
@@ -45,14 +45,14 @@ export const replayBody = z
   .strictObject({
     event_id: idOf('evt').max(64).optional(),
     from_sequence: z.int().min(1).optional(),
-    to_sequence: z.int().min(1).optional().meta({ description: 'The last one; without it the newest of now.' }),
+    to_sequence: z.int().min(1).optional().meta({ description: 'Inclusive. Default: the newest event.' }),
     from: instant().optional(),
-    to: instant().optional().meta({ description: 'Before; without it until now.' }),
+    to: instant().optional().meta({ description: 'Exclusive. Default: now.' }),
     dead_letters: z.literal(true).optional(),
   })
   .meta({
     id: 'WebhookReplay',
-    description: 'One of: an event, a range of sequences, a range of time, the dead letters.',
+    description: 'Exactly one of: an event, a range of sequences, a time range, or the dead letters.',
   })
 export type ReplayBody = z.infer<typeof replayBody>
 
@@ -66,7 +66,7 @@ export const webhookHealth = z
     last_failure_at: timeText().nullable(),
     last_failure: z.object({ reason: z.enum(ATTEMPT_REASONS), response_status: z.int().nullable() }).nullable(),
   })
-  .meta({ id: 'WebhookHealth', description: 'How deliveries went last; to within some seconds.' })
+  .meta({ id: 'WebhookHealth', description: 'State of the latest deliveries, up to a few seconds old.' })
 export type ShownHealth = z.infer<typeof webhookHealth>
 
 const webhook = z
@@ -78,9 +78,9 @@ const webhook = z
     residency_region: z.string().nullable(),
     created_at: timeText(),
     verified_at: timeText().nullable(),
-    secret_rotated_at: timeText().meta({ description: 'When the newest secret was made.' }),
+    secret_rotated_at: timeText().meta({ description: 'When the newest secret was created.' }),
     previous_secret_expires_at: timeText().nullable().meta({
-      description: 'Until then deliveries are signed with the secret before it, too.',
+      description: 'Until then, deliveries are also signed with the previous secret.',
     }),
     health: webhookHealth,
   })
@@ -89,9 +89,9 @@ export type ShownWebhook = z.infer<typeof webhook>
 
 const withSecret = webhook
   .extend({
-    signing_secret: z
-      .string()
-      .meta({ description: 'Keys the signature of deliveries, as it stands. Shown this once.' }),
+    signing_secret: z.string().meta({
+      description: 'Key of the signature of deliveries, to be used as is, including its prefix. Shown only once.',
+    }),
   })
   .meta({ id: 'WebhookWithSecret' })
 
@@ -101,18 +101,18 @@ const replayed = z
 
 const attempt = z
   .object({
-    delivery_id: idOf('dlv').meta({ description: 'One an event and endpoint, and one a replay.' }),
+    delivery_id: idOf('dlv').meta({ description: 'One per event and endpoint, and one more per replay.' }),
     event_id: idOf('evt'),
     event_type: z.enum(EVENT_TYPES),
     sequence: z.int().min(0),
     attempt: z.int().min(1),
     attempted_at: timeText(),
-    response_status: z.int().nullable().meta({ description: 'Null: there was no answer.' }),
+    response_status: z.int().nullable().meta({ description: 'Null: no response.' }),
     latency_ms: z.int().min(0),
     outcome: z.enum(ATTEMPT_OUTCOMES).meta({
-      description: '`retried`: another attempt follows. `dead_lettered`: it was the last.',
+      description: '`retried`: another attempt follows. `dead_lettered`: this was the last attempt.',
     }),
-    reason: z.enum(ATTEMPT_REASONS).nullable().meta({ description: 'Why it was not acknowledged.' }),
+    reason: z.enum(ATTEMPT_REASONS).nullable().meta({ description: 'Why the attempt was not acknowledged.' }),
     next_attempt_at: timeText().nullable(),
     replayed: z.boolean(),
   })
@@ -171,16 +171,16 @@ const EXAMPLE_ATTEMPT: ShownAttempt = {
 export const PATH = '/api/v1/webhooks'
 
 const tag = 'Webhooks'
-const parameters = { id: idInPath('whk', 'id of the endpoint.') }
+const parameters = { id: idInPath('whk', 'Id of the endpoint.') }
 
 export const LIST_WEBHOOKS: Operation = {
   id: 'listWebhooks',
   tag,
-  summary: 'The webhook endpoints of the tenant, the newest first',
+  summary: "List the tenant's webhook endpoints, newest first",
   query: PAGE_PARAMETERS,
   replies: {
     200: {
-      description: 'A page.',
+      description: 'A page of endpoints.',
       contents: json(pageOf(webhook), { data: [EXAMPLE_WEBHOOK], page: { limit: 50, has_more: false } }),
     },
   },
@@ -189,7 +189,7 @@ export const LIST_WEBHOOKS: Operation = {
 export const GET_WEBHOOK: Operation = {
   id: 'getWebhook',
   tag,
-  summary: 'One webhook endpoint, and how its deliveries went last',
+  summary: 'Get a webhook endpoint and its delivery health',
   parameters,
   replies: { 200: { description: 'The endpoint.', contents: json(webhook, EXAMPLE_WEBHOOK) } },
 }
@@ -199,8 +199,8 @@ export const CREATE_WEBHOOK: Operation = {
   tag,
   summary: 'Register a webhook endpoint',
   description:
-    'The endpoint is pending and gets one event, `webhook.verification`, whatever it subscribes to. Once it answers that ' +
-    'with a 2xx and a JSON object that holds the `challenge`, it is verified and gets the events of its types from then on.',
+    'A new endpoint is pending and gets one event, `webhook.verification`, regardless of its event types. When it responds ' +
+    'with a 2xx and a JSON object that contains the `challenge`, it is verified and gets later events of its types.',
   problems: ['WEBHOOK_URL_REJECTED', 'RESIDENCY_BLOCKED', 'CONFLICT'],
   replies: {
     201: {
@@ -215,18 +215,18 @@ export const CHANGE_WEBHOOK: Operation = {
   tag,
   summary: "Change an endpoint's event types",
   description:
-    'Its address stays; another address is another endpoint. What waits for another attempt still arrives, whatever its type.',
+    'The URL cannot be changed; register another endpoint instead. Deliveries that wait for a retry are still sent, regardless of their type.',
   parameters,
-  replies: { 200: { description: 'As it is now.', contents: json(webhook, EXAMPLE_WEBHOOK) } },
+  replies: { 200: { description: 'The changed endpoint.', contents: json(webhook, EXAMPLE_WEBHOOK) } },
 }
 
 export const DELETE_WEBHOOK: Operation = {
   id: 'deleteWebhook',
   tag,
-  summary: 'Remove a webhook endpoint',
-  description: 'Nothing is sent to it any more, and what waited for it is dropped. Its delivery log stays.',
+  summary: 'Delete a webhook endpoint',
+  description: 'Nothing more is sent to it, and its queued deliveries are dropped. Its delivery log is kept.',
   parameters,
-  replies: { 204: { description: 'It is gone.' } },
+  replies: { 204: { description: 'Deleted.' } },
 }
 
 export const VERIFY_WEBHOOK: Operation = {
@@ -234,13 +234,13 @@ export const VERIFY_WEBHOOK: Operation = {
   tag,
   summary: 'Send a new challenge, or confirm one',
   description:
-    'Without `challenge` a new one is sent and the one before is good no more. With it the endpoint is verified, as if it ' +
-    'had answered: for a receiver that logs what it gets and answers nothing.',
+    'Without `challenge`, a new challenge is sent and the previous one becomes invalid. With `challenge`, the endpoint is ' +
+    'verified as if it had responded: for receivers that log requests and return no body.',
   parameters,
   problems: ['CONFLICT', 'VALIDATION_FAILED', 'RESIDENCY_BLOCKED'],
   replies: {
-    200: { description: 'It is verified.', contents: json(webhook, EXAMPLE_WEBHOOK) },
-    202: { description: 'A new challenge is on its way.', contents: json(webhook, EXAMPLE_PENDING) },
+    200: { description: 'The verified endpoint.', contents: json(webhook, EXAMPLE_WEBHOOK) },
+    202: { description: 'A new challenge was queued.', contents: json(webhook, EXAMPLE_PENDING) },
   },
 }
 
@@ -248,7 +248,8 @@ export const ROTATE_WEBHOOK_SECRET: Operation = {
   id: 'rotateWebhookSecret',
   tag,
   summary: "Replace an endpoint's signing secret",
-  description: 'For 24 hours deliveries are signed with both: `Service-Signature` then has a `v1` of each.',
+  description:
+    'For 24 hours, deliveries are signed with both secrets: `Service-Signature` then has one `v1` per secret.',
   parameters,
   problems: ['CONFLICT'],
   replies: {
@@ -262,17 +263,17 @@ export const ROTATE_WEBHOOK_SECRET: Operation = {
 export const REPLAY_WEBHOOK: Operation = {
   id: 'replayWebhook',
   tag,
-  summary: 'Deliver events once more',
+  summary: 'Replay events',
   description:
-    'An event by its id, of whatever type; those of a range that the endpoint subscribes to; or its dead letters, which ' +
-    'are then no dead letters any more. They keep their `id`, `sequence` and `created_at`, say `"replayed": true`, carry ' +
-    '`Service-Replayed: true` and are signed anew. Events are kept for 30 days, or for as long as the log of the instance lasts; ' +
-    '`attribution.materialized` goes there only while some verified endpoint of the tenant subscribes to it.',
+    'Replays an event by id, of any type; the events of a range that the endpoint subscribes to; or its dead letters, which ' +
+    'are removed from the dead letters. Replayed events keep their `id`, `sequence` and `created_at`, have `"replayed": true` and the ' +
+    'header `Service-Replayed: true`, and are signed again. Events are kept for 30 days, or less when the event log of the instance is full; ' +
+    '`attribution.materialized` is stored only while a verified endpoint of the tenant subscribes to it.',
   parameters,
   problems: ['CONFLICT', 'RESIDENCY_BLOCKED'],
   replies: {
     202: {
-      description: 'They are on their way.',
+      description: 'The replay was queued.',
       contents: json(replayed, { webhook_id: exampleId('whk'), status: 'queued', selection: EXAMPLE_REPLAY }),
     },
   },
@@ -281,16 +282,16 @@ export const REPLAY_WEBHOOK: Operation = {
 export const LIST_DELIVERIES: Operation = {
   id: 'listDeliveries',
   tag,
-  summary: 'The attempts to deliver to an endpoint, the newest first',
-  description: 'Kept for 400 days, also where the endpoint was removed.',
+  summary: "List an endpoint's delivery attempts, newest first",
+  description: 'Attempts are kept for 400 days, also after the endpoint is deleted.',
   parameters,
   query: {
     ...PAGE_PARAMETERS,
-    event_id: idOf('evt').optional().meta({ description: 'Only of this event.' }),
-    event_type: z.enum(EVENT_TYPES).optional().meta({ description: 'Only of this type.' }),
-    outcome: z.enum(ATTEMPT_OUTCOMES).optional().meta({ description: 'Only with this outcome.' }),
-    from: timeText().optional().meta({ description: 'Attempted at or after.' }),
-    to: timeText().optional().meta({ description: 'Attempted before.' }),
+    event_id: idOf('evt').optional().meta({ description: 'Only attempts of this event.' }),
+    event_type: z.enum(EVENT_TYPES).optional().meta({ description: 'Only attempts of events of this type.' }),
+    outcome: z.enum(ATTEMPT_OUTCOMES).optional().meta({ description: 'Only attempts with this outcome.' }),
+    from: timeText().optional().meta({ description: 'Only attempts at or after this time.' }),
+    to: timeText().optional().meta({ description: 'Only attempts before this time.' }),
   },
   replies: {
     200: {

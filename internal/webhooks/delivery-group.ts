@@ -1,30 +1,30 @@
 import type { EventType } from '../events/contract.js'
 import { type Delivery, decodeDelivery, untried } from './delivery.js'
 
-/** An event on its first way to endpoints of one part; the bodies stand behind all heads, in their order. */
+/** The head of an event with its first deliveries to the endpoints of one partition. The bodies follow all heads, in the same order. */
 type PackedEvent = readonly [
   tenantId: string,
   eventId: string,
   type: EventType,
   sequence: number,
   bodyBytes: number,
-  /** Delivery and endpoint in turn. */
+  /** Delivery id and endpoint id, alternating. */
   ids: readonly string[],
 ]
 
-/** Deliveries of a message at most. */
+/** Maximum deliveries per message. */
 export const GROUP_DELIVERIES_MAX = 100
-/** A message is not begun anew below this; one delivery may be larger. */
+/** Maximum bytes per message; a single delivery may be larger. */
 const GROUP_BYTES_MAX = 60 * 1024
-/** Of a head, about, besides the ids. */
+/** Approximate size of a head without the ids, and of a pair of ids. */
 const HEAD_BYTES = 120
 const IDS_BYTES = 68
 
 /**
- * Parts deliveries, in their order, into messages: what is published together costs the broker and the courier a message
- * and not one each.
+ * Groups deliveries into messages and keeps their order: a group costs the broker and the courier one message instead of
+ * one per delivery.
  *
- * @param deliveries those of an event one behind the other
+ * @param deliveries grouped by event
  */
 export function groupsOf(deliveries: readonly Delivery[]): readonly (readonly Delivery[])[] {
   const groups: Delivery[][] = []
@@ -38,7 +38,7 @@ export function groupsOf(deliveries: readonly Delivery[]): readonly (readonly De
       group = []
       bytes = 0
     }
-    // In a new group the body comes with it.
+    // A new group repeats the event's head and body.
     bytes += group.length > 0 ? more : IDS_BYTES + HEAD_BYTES + delivery.body.length
     group.push(delivery)
   }
@@ -46,7 +46,7 @@ export function groupsOf(deliveries: readonly Delivery[]): readonly (readonly De
   return groups
 }
 
-/** A line of JSON, an array, then the bodies as they are. @param deliveries first attempts, none of them replayed */
+/** Encodes a group as a line with a JSON array followed by the raw bodies. @param deliveries without attempts, none replayed */
 export function encodeGroup(deliveries: readonly Delivery[]): Buffer {
   const heads: PackedEvent[] = []
   const parts: Uint8Array[] = [EMPTY]
@@ -67,7 +67,7 @@ const EMPTY = new Uint8Array()
 const ARRAY = '['.charCodeAt(0)
 
 /**
- * The deliveries of a message, be they a group or one alone.
+ * Decodes a message that holds a group or a single delivery.
  *
  * @throws Error when the bytes are neither
  */

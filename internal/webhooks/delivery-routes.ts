@@ -60,11 +60,11 @@ async function list(exchange: Exchange, caller: Caller, deps: DeliveryRoutesDeps
     const before =
       log === undefined || sequence === undefined || index === undefined ? undefined : { log, sequence, index }
     const rows = await deps.listAttempts(
-      // One more than is shown tells whether there is more.
+      // One extra row tells whether there is a next page.
       { tenantId, endpointId: id, before, ...filters, limit: request.limit + 1 },
       abort.signal,
     )
-    // The log of an endpoint that was removed stays; of one that never was there is nothing.
+    // The log of a deleted endpoint is kept, so that only an endpoint that never existed has no rows at all.
     const isNarrowed = before !== undefined || Object.values(filters).some((filter) => filter !== undefined)
     if (rows.length === 0 && !isNarrowed && deps.webhooks.get(id)?.tenant_id !== tenantId) {
       return exchange.replyProblem(noSuch(WHAT))
@@ -73,7 +73,7 @@ async function list(exchange: Exchange, caller: Caller, deps: DeliveryRoutesDeps
       [sourceLog, sourceSequence, sourceIndex].map(String)
     exchange.replyJson('200 OK', pageOf(request, rows, keyOf, shownAttempt))
   } catch (cause) {
-    if (exchange.isSettled) return // the caller has left, and with it the query
+    if (exchange.isSettled) return // the caller has disconnected, which cancelled the query
     const known = storeProblem(cause)
     if (known === undefined) throw cause
     exchange.replyProblem(known)

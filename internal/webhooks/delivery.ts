@@ -10,19 +10,19 @@ export interface Delivery {
   readonly type: EventType
   readonly sequence: number
   readonly isReplayed: boolean
-  /** Attempts that were made. */
+  /** Number of attempts made. */
   readonly attempts: number
-  /** How often it was put off since its endpoint had more than it could take. */
+  /** How often it was parked (rescheduled without an attempt) since the last attempt, because its endpoint had no capacity. */
   readonly parks: number
-  /** When it was first tried, milliseconds since the epoch; undefined before. Its time runs from then. */
+  /** When the first attempt was made, milliseconds since the epoch; undefined before. The retry period starts then. */
   readonly startedAtMs: number | undefined
-  /** When it was first put off, of one that was not tried yet. */
+  /** When it was first parked; only before the first attempt. */
   readonly parkedAtMs: number | undefined
-  /** The exact bytes that are sent, at every attempt; empty for `webhook.verification`, whose challenge is sealed. */
+  /** The exact bytes that every attempt sends; empty for `webhook.verification`, whose challenge is sealed. */
   readonly body: Uint8Array
 }
 
-/** A delivery that was not tried yet. Written out: each that is made or read takes this way, and a copy by spreading costs more. */
+/** A delivery without attempts. The fields are written out, since spreading is slower and every delivery passes here. */
 export const untried = ({
   id,
   tenantId,
@@ -47,7 +47,7 @@ export const untried = ({
   body,
 })
 
-/** Short names: a message an event and endpoint. */
+/** The head of an encoded delivery. Short names, since there is one message per event and endpoint. */
 interface Head {
   readonly d: string
   readonly t: string
@@ -58,11 +58,11 @@ interface Head {
   readonly r?: 1
   readonly n?: number
   readonly p?: number
-  /** When it was first tried; until then, when it was first put off. */
+  /** When the first attempt was made; before that, when it was first parked. */
   readonly b?: number
 }
 
-/** A line of JSON, then the body as it is. */
+/** Encodes a delivery as a line of JSON followed by the raw body. */
 export function encodeDelivery(delivery: Delivery): Buffer {
   const { id, tenantId, endpointId, eventId, type, sequence, isReplayed, attempts, parks, body } = delivery
   const sinceMs = attempts > 0 ? delivery.startedAtMs : delivery.parkedAtMs
@@ -81,12 +81,12 @@ export function encodeDelivery(delivery: Delivery): Buffer {
   return Buffer.concat([Buffer.from(`${JSON.stringify(head)}\n`), body])
 }
 
-/** @throws Error when the bytes are no delivery */
+/** @throws Error when the bytes are not an encoded delivery */
 export function decodeDelivery(bytes: Uint8Array): Delivery {
   const end = bytes.indexOf(0x0a)
-  if (end < 0) throw new Error('a delivery has no head')
+  if (end < 0) throw new Error('the delivery has no head')
   const head = JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, end).toString()) as Head
-  if (typeof head.d !== 'string' || typeof head.w !== 'string') throw new Error('a delivery names no endpoint')
+  if (typeof head.d !== 'string' || typeof head.w !== 'string') throw new Error('the delivery has no endpoint')
   const isTried = head.n !== undefined
   return {
     id: head.d,
@@ -104,7 +104,7 @@ export function decodeDelivery(bytes: Uint8Array): Delivery {
   }
 }
 
-/** The part of an endpoint's deliveries. FNV-1a: endpoint ids are random, any hash parts them evenly. */
+/** The partition of an endpoint's deliveries. FNV-1a suffices: endpoint ids are random, so any hash spreads them evenly. */
 export function partitionOf(endpointId: string): number {
   let hash = 0x811c9dc5
   for (let i = 0; i < endpointId.length; i++) hash = Math.imul(hash ^ endpointId.charCodeAt(i), 0x01000193)

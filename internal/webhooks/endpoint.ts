@@ -6,27 +6,27 @@ import { seal, unseal } from '../secrets/seal.js'
 
 export const WEBHOOK_STATUSES = ['pending', 'verified'] as const
 
-/** A webhook endpoint as it is kept under its id in the bucket webhooks (spec 2.7). */
+/** A webhook endpoint as stored under its id in the bucket webhooks (spec 2.7). */
 export interface StoredWebhook {
   readonly id: string
   readonly tenant_id: string
   readonly url: string
   readonly events: readonly EventType[]
-  /** Where what it gets goes. */
+  /** Region of the receiver. */
   readonly residency_region: ResidencyRegion
   readonly status: (typeof WEBHOOK_STATUSES)[number]
-  /** The newest first: it, and those before it that are still good. */
+  /** Newest first: the current secret, and previous ones until they expire. */
   readonly secrets: readonly StoredSecret[]
-  /** The one that would verify it now. */
+  /** The latest challenge; only this one can verify the endpoint. */
   readonly challenge: StoredChallenge | null
   readonly verified_at: string | null
-  /** Events up to this sequence of EVENTS are not its own: they came before it was verified. */
+  /** Events up to this sequence of EVENTS are not delivered to it: they were published before it was verified. */
   readonly starts_after: number
   readonly created_at: string
 }
 
 export interface StoredSecret {
-  /** Of the text that starts with `whsec_`. */
+  /** The sealed text, which starts with `whsec_`. */
   readonly sealed: string
   readonly created_at: string
   /** Null: until it is replaced. */
@@ -34,18 +34,18 @@ export interface StoredSecret {
 }
 
 export interface StoredChallenge {
-  /** Names the event that carries it. */
+  /** Identifies the event that carries it. */
   readonly id: string
   readonly sealed: string
   readonly created_at: string
   readonly expires_at: string
 }
 
-/** How long the secret that was replaced is signed with beside the new one. */
+/** How long deliveries are also signed with a replaced secret. */
 export const ROTATION_OVERLAP_MS = 24 * 60 * 60 * 1000
-/** Secrets that are good at once: a header carries a signature of each. */
+/** Maximum number of valid secrets per endpoint: the signature header has one signature per secret. */
 export const SECRETS_MAX = 4
-/** How long a challenge can be answered. */
+/** How long a challenge is valid. */
 const CHALLENGE_LIFE_MS = 24 * 60 * 60 * 1000
 
 export const formatSecret = (bytes: Uint8Array): string => `whsec_${Buffer.from(bytes).toString('base64')}`
@@ -62,7 +62,7 @@ export const storeSecret = (keys: MasterKeys, id: string, secret: string, create
 export const isSecret = (keys: MasterKeys, id: string, { sealed }: StoredSecret, secret: string): boolean =>
   unseal(keys, secretContext(id), sealed).toString() === secret
 
-/** @param challenge nobody can guess it */
+/** @param challenge an unguessable text */
 export const storeChallenge = (
   keys: MasterKeys,
   id: string,
@@ -78,7 +78,7 @@ export const storeChallenge = (
 export const challengeText = (keys: MasterKeys, id: string, { sealed }: StoredChallenge): string =>
   unseal(keys, challengeContext(id), sealed).toString()
 
-/** Whether a text is what was sent to the endpoint, and in time. */
+/** Whether an answer equals the endpoint's challenge, and the challenge has not expired. */
 export function answersChallenge(
   keys: MasterKeys,
   { id, challenge }: Pick<StoredWebhook, 'id' | 'challenge'>,
@@ -90,7 +90,7 @@ export function answersChallenge(
   return expected.length === given.length && timingSafeEqual(expected, given)
 }
 
-/** Proven to be its tenant's: events after `startsAfter` are delivered to it. One that is verified stays as it is. */
+/** The endpoint as verified: events after `startsAfter` are delivered to it. An endpoint that is already verified is unchanged. */
 export const verified = (webhook: StoredWebhook, startsAfter: number, nowMs: number): StoredWebhook =>
   webhook.status === 'verified'
     ? webhook
@@ -102,14 +102,14 @@ export const verified = (webhook: StoredWebhook, startsAfter: number, nowMs: num
         starts_after: startsAfter,
       }
 
-/** Those of its secrets that are good at an instant. */
+/** The endpoint's secrets that are valid at an instant. */
 export const secretsAt = ({ secrets }: Pick<StoredWebhook, 'secrets'>, nowMs: number): readonly StoredSecret[] =>
   secrets.filter(({ expires_at }) => expires_at === null || nowMs < Date.parse(expires_at))
 
 /**
- * With another secret; those before it stay good for the overlap, or for as long as they had anyway.
+ * The endpoint with a new secret. Previous secrets stay valid for the overlap, or until their own expiry.
  *
- * @returns undefined when there would be too many
+ * @returns undefined when the endpoint would have too many valid secrets
  */
 export function withSecret(webhook: StoredWebhook, secret: StoredSecret, nowMs: number): StoredWebhook | undefined {
   const overlapEnds = new Date(nowMs + ROTATION_OVERLAP_MS).toISOString()
@@ -117,6 +117,6 @@ export function withSecret(webhook: StoredWebhook, secret: StoredSecret, nowMs: 
   return before.length >= SECRETS_MAX ? undefined : { ...webhook, secrets: [secret, ...before] }
 }
 
-/** What signs a delivery at an instant, the newest first. */
+/** The keys that sign a delivery at an instant, newest first. */
 export const signingKeys = (keys: MasterKeys, webhook: StoredWebhook, nowMs: number): readonly KeyObject[] =>
   secretsAt(webhook, nowMs).map(({ sealed }) => createSecretKey(unseal(keys, secretContext(webhook.id), sealed)))

@@ -17,36 +17,36 @@ export interface FanOutProgress extends Progress {
 }
 
 interface FanOutPlan extends Extent {
-  /** The last sequence of DELIVERIES when the batch was planned: what comes behind it is the batch's. */
+  /** The last sequence of DELIVERIES when the batch was planned: later messages belong to the batch. */
   readonly behind: number
 }
 
 export interface FanOutDeps {
-  /** A tenant's endpoints, once the copy has caught up with all that was written before the call. */
+  /** Looks up a tenant's endpoints, after the copy has caught up with all writes before this call. */
   readonly current: () => Promise<(tenantId: string) => Iterable<StoredWebhook>>
   readonly publish: Publisher['publish']
   /** The last sequence of DELIVERIES. */
   readonly lastDelivery: () => Promise<number>
-  /** Messages of DELIVERIES behind a sequence. */
+  /** Messages of DELIVERIES after a sequence. */
   readonly deliveriesAfter: (sequence: number) => Promise<readonly StoredEntry[]>
-  /** Tells couriers, who need not hear it. */
+  /** Wakes the couriers of a partition; the message may be lost. */
   readonly wake: (subject: string) => void
   readonly idsOf: (tenantId: string) => TenantIds
   readonly log: Logger
 }
 
-/** Of a batch at most: beyond that the first of many events would wait for the others. */
+/** Maximum events per batch: in a larger batch, the first event would wait for all others. */
 const EVENTS_MAX = 250
-/** Messages published and not acknowledged at once. */
-const UNDER_WAY_MAX = 64
+/** Maximum publishes in flight. */
+const IN_FLIGHT_MAX = 64
 
 /**
- * Makes each event a delivery to every endpoint that subscribes to its type and was verified before it, each once and in
- * the order of events.
+ * Creates one delivery per event and endpoint, for endpoints that subscribe to the event's type and were verified before
+ * it, in the order of the events.
  *
- * It is the only writer of DELIVERIES and foretells the sequence of each message. So a message that is lost takes all
- * behind it with it, two that believe to own the log cannot both write, and after a crash what is behind the plan's mark
- * is what has been written of the batch.
+ * The fan-out is the only writer of DELIVERIES and publishes each message with its expected sequence. Therefore a lost
+ * message makes all later ones fail, two processes that both consider themselves the owner cannot both write, and after a
+ * crash the messages after the plan's `behind` are those of the batch that were stored.
  */
 export const fanOut = (deps: FanOutDeps): PlannedLog<FanOutProgress> => ({
   key: FAN_OUT_CHECKPOINT,
@@ -59,25 +59,25 @@ export const fanOut = (deps: FanOutDeps): PlannedLog<FanOutProgress> => ({
       const webhooksOf = await deps.current()
       const deliveries = entries.flatMap((entry) => deliveriesOf(entry, webhooksOf, deps))
       const plan = planned ?? { ...extent, behind: await deps.lastDelivery() }
-      if (planned === undefined) tellOfGap(entries, before.done, deps.log)
+      if (planned === undefined) logGap(entries, before.done, deps.log)
       return {
         plan,
         after: { done: extent.last },
         size: entries.length,
         inserts: false,
-        carryOut: () => publishAll(deliveries, planned, plan.behind, deps),
+        applyEffects: () => publishAll(deliveries, planned, plan.behind, deps),
       }
     }
   },
 })
 
-/** What fell out of the log before any courier read it is delivered to nobody: an operator has to know. */
-function tellOfGap([first]: readonly StoredEntry[], done: number, log: Logger): void {
+/** Events that the stream discarded before a courier read them are not delivered: the operator has to know. */
+function logGap([first]: readonly StoredEntry[], done: number, log: Logger): void {
   const lost = (first?.sequence ?? 0) - 1 - done
   if (lost > 0)
     log.error(
       { lost, from_sequence: done + 1 },
-      'events fell out of the log, full or too old, before any courier read them: nobody is told',
+      'stream EVENTS discarded events (size or age limit) before a courier read them; they will not be delivered',
     )
 }
 
@@ -94,7 +94,7 @@ function deliveriesOf(
   if (endpoints.length === 0) return []
   const text = envelopeText(Buffer.from(data).toString(), { sequence, createdAt: storedAt, isReplayed: false })
   if (text === undefined || !EVENT_TYPES.includes(type)) {
-    log.error({ sequence, subject }, 'passed over what is no event')
+    log.error({ sequence, subject }, 'skipped an undecodable event message')
     return []
   }
   const body = Buffer.from(text)
@@ -123,11 +123,11 @@ async function publishAll(
   if (deliveries.length === 0) return
   let last = planned === undefined ? behind : await deps.lastDelivery()
   const written = last === behind ? NONE : await writtenBehind(behind, deps)
-  const messages = byPart(deliveries).flatMap((ofPart, partition) =>
-    groupsOf(unwritten(ofPart, written)).map((group) => ({ partition, group })),
+  const messages = byPartition(deliveries).flatMap((ofPartition, partition) =>
+    groupsOf(unwritten(ofPartition, written)).map((group) => ({ partition, group })),
   )
-  for (let from = 0; from < messages.length; from += UNDER_WAY_MAX) {
-    const some = messages.slice(from, from + UNDER_WAY_MAX)
+  for (let from = 0; from < messages.length; from += IN_FLIGHT_MAX) {
+    const some = messages.slice(from, from + IN_FLIGHT_MAX)
     await Promise.all(
       some.map(({ partition, group }) =>
         publishOrThrow(deps.publish, deliveriesSubject(partition), encodeGroup(group), '', { lastSequence: last++ }),
@@ -137,10 +137,10 @@ async function publishAll(
   }
 }
 
-function byPart(deliveries: readonly Delivery[]): readonly (readonly Delivery[])[] {
-  const parts: Delivery[][] = Array.from({ length: DELIVERY_PARTITIONS }, () => [])
-  for (const delivery of deliveries) parts[partitionOf(delivery.endpointId)]?.push(delivery)
-  return parts
+function byPartition(deliveries: readonly Delivery[]): readonly (readonly Delivery[])[] {
+  const partitions: Delivery[][] = Array.from({ length: DELIVERY_PARTITIONS }, () => [])
+  for (const delivery of deliveries) partitions[partitionOf(delivery.endpointId)]?.push(delivery)
+  return partitions
 }
 
 const NONE: ReadonlySet<string> = new Set()
@@ -148,8 +148,8 @@ const NONE: ReadonlySet<string> = new Set()
 const writtenBehind = async (behind: number, deps: FanOutDeps): Promise<ReadonlySet<string>> =>
   new Set((await deps.deliveriesAfter(behind)).flatMap(({ data }) => decodeDeliveries(data).map(({ id }) => id)))
 
-/** What of a part is not written yet: what is, was written in order, so that all before something written is, too. */
-function unwritten(ofPart: readonly Delivery[], written: ReadonlySet<string>): readonly Delivery[] {
-  const lastWritten = ofPart.findLastIndex(({ id }) => written.has(id))
-  return ofPart.slice(lastWritten + 1)
+/** A partition's deliveries that are not stored yet. They are stored in order: all before a stored one are stored, too. */
+function unwritten(ofPartition: readonly Delivery[], written: ReadonlySet<string>): readonly Delivery[] {
+  const lastWritten = ofPartition.findLastIndex(({ id }) => written.has(id))
+  return ofPartition.slice(lastWritten + 1)
 }

@@ -3,11 +3,11 @@ import { isIP } from 'node:net'
 import type { IsAllowedAddress } from './addresses.js'
 
 /**
- * The part of the SSRF rules that asks a resolver: a host may be called when every address it has is allowed. Asked at
- * registration and again before each delivery, whose connection goes to an address of that very answer.
+ * The SSRF rule that needs a resolver: a host may be called when all its addresses are allowed. Checked at registration
+ * and again before each delivery, whose connection uses an address of that answer.
  */
 export interface Guard {
-  /** @returns no promise where the answer is there already: the host is an address, or was asked for a moment ago */
+  /** @returns no promise when the answer is already known: the host is an address, or was resolved a moment ago */
   check(hostname: string): Checked | Promise<Checked>
 }
 
@@ -15,42 +15,42 @@ export type Checked =
   | { readonly kind: 'allowed'; readonly addresses: readonly string[] }
   /** At least one address is not allowed. */
   | { readonly kind: 'disallowed' }
-  /** The resolver knows no address, or did not answer. */
+  /** The resolver has no address, or did not answer. */
   | { readonly kind: 'unresolved' }
 
 export interface GuardSettings {
   readonly isAllowed: IsAllowedAddress
-  /** `address:port` of the resolvers to ask; those of the machine when there is none. */
+  /** `address:port` of the resolvers; the system's resolvers when empty. */
   readonly resolvers: readonly string[]
-  /** Whether names of this machine itself may be tried: only where networks besides the public ones are allowed. */
-  readonly takesPrivateNames: boolean
+  /** Whether `localhost` may be called: only when the operator allows non-public networks. */
+  readonly allowsPrivateNames: boolean
 }
 
 const QUERY_TIMEOUT_MS = 1_500
 const QUERY_TRIES = 2
 /**
- * Whoever asks so soon after a question was sent is given its answer: an endpoint that takes thousands of deliveries a
- * second is not asked about thousands of times. No older than it would be if it came from a resolver that far away.
+ * An answer is reused for this long after its query was sent, so that an endpoint with thousands of deliveries per second
+ * does not cause thousands of queries. It is as old as an answer from a resolver with this round-trip time.
  */
 const SHARED_MS = 20
-/** From this age of an answer on the next is asked for while it is still given, so that nobody stands still for it. */
-const ASKED_ANEW_MS = 10
+/** Above this age, the answer is refreshed in the background while it is still used, so that no delivery waits for it. */
+const REFRESH_AFTER_MS = 10
 
-/** What `localhost`, and whatever ends in it, stands for: no resolver is asked (RFC 6761 section 6.3). */
+/** Addresses of `localhost` and its subdomains, without asking a resolver (RFC 6761 section 6.3). */
 const LOOPBACK = ['127.0.0.1', '::1']
 const isLocalhost = (hostname: string): boolean => hostname === 'localhost' || hostname.endsWith('.localhost')
 
-export function createGuard({ isAllowed, resolvers, takesPrivateNames }: GuardSettings): Guard {
-  // Asks over the network and not by getaddrinfo, whose few threads one slow name server would hold for all.
+export function createGuard({ isAllowed, resolvers, allowsPrivateNames }: GuardSettings): Guard {
+  // Queries over the network instead of getaddrinfo, whose few threads one slow name server would block for all.
   const resolver = new dns.Resolver({ timeout: QUERY_TIMEOUT_MS, tries: QUERY_TRIES })
   if (resolvers.length > 0) resolver.setServers(resolvers)
   const judge = (addresses: readonly string[]): Checked =>
     addresses.every(isAllowed) ? { kind: 'allowed', addresses } : { kind: 'disallowed' }
-  // Who allows one of the two means that one: the other is this list's, and no resolver's that could be another's tomorrow.
+  // An operator who allows only one of the two addresses gets that one. No resolver is involved that could return others.
   const loopback = LOOPBACK.filter(isAllowed)
   const localhost: Checked = loopback.length > 0 ? { kind: 'allowed', addresses: loopback } : { kind: 'disallowed' }
 
-  const answerAbout = async (hostname: string): Promise<Checked> => {
+  const resolve = async (hostname: string): Promise<Checked> => {
     try {
       const [ipv4, ipv6] = await Promise.all([
         answerOf(resolver.resolve4(hostname)),
@@ -59,53 +59,53 @@ export function createGuard({ isAllowed, resolvers, takesPrivateNames }: GuardSe
       const addresses = [...ipv4, ...ipv6]
       return addresses.length === 0 ? { kind: 'unresolved' } : judge(addresses)
     } catch {
-      // Half an answer is none: the other half might not be allowed.
+      // A partial answer is not used: the missing addresses might be disallowed.
       return { kind: 'unresolved' }
     }
   }
   const hosts = new Map<string, Host>()
-  const ask = (hostname: string, host: Host): Promise<Checked> => {
+  const query = (hostname: string, host: Host): Promise<Checked> => {
     const atMs = performance.now()
-    host.asking = answerAbout(hostname).then((answer) => {
-      host.asking = undefined
+    host.pending = resolve(hostname).then((answer) => {
+      host.pending = undefined
       host.last = { atMs, answer }
       const forget = (): void => {
-        if (host.last?.atMs === atMs && host.asking === undefined) hosts.delete(hostname)
+        if (host.last?.atMs === atMs && host.pending === undefined) hosts.delete(hostname)
       }
       setTimeout(forget, Math.max(0, atMs + SHARED_MS - performance.now()))
       return answer
     })
-    return host.asking
+    return host.pending
   }
 
   return {
     check(hostname) {
       if (isIP(hostname) !== 0) return judge([hostname])
-      if (takesPrivateNames && isLocalhost(hostname)) return localhost
+      if (allowsPrivateNames && isLocalhost(hostname)) return localhost
       const host = hosts.get(hostname) ?? {}
-      const { last, asking } = host
+      const { last, pending } = host
       const ageMs = last === undefined ? Number.POSITIVE_INFINITY : performance.now() - last.atMs
       if (last === undefined || ageMs >= SHARED_MS) {
         hosts.set(hostname, host)
-        return asking ?? ask(hostname, host)
+        return pending ?? query(hostname, host)
       }
-      if (ageMs >= ASKED_ANEW_MS && asking === undefined) void ask(hostname, host)
+      if (ageMs >= REFRESH_AFTER_MS && pending === undefined) void query(hostname, host)
       return last.answer
     },
   }
 }
 
-/** What is known of a host. */
+/** The latest resolution of a host, and the one in flight. */
 interface Host {
-  /** The answer that came last, and when its question was sent. */
+  /** The latest answer, and when its query was sent. */
   last?: { readonly atMs: number; readonly answer: Checked }
-  asking?: Promise<Checked> | undefined
+  pending?: Promise<Checked> | undefined
 }
 
-/** Of one kind there may be none; any other failure counts for the whole. */
-async function answerOf(asked: Promise<string[]>): Promise<string[]> {
+/** A host may lack addresses of one family; any other failure fails the whole resolution. */
+async function answerOf(query: Promise<string[]>): Promise<string[]> {
   try {
-    return await asked
+    return await query
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException
     if (code === dns.NODATA || code === dns.NOTFOUND) return []

@@ -1,7 +1,7 @@
 import type { AttemptReason } from './attempt-outcomes.js'
 import type { ShownHealth } from './contract.js'
 
-/** How deliveries to an endpoint went last; the value of the bucket webhook_health. */
+/** Delivery health of an endpoint; a value of the bucket webhook_health. */
 export interface StoredHealth {
   readonly consecutive_failures: number
   readonly last_success_at: string | null

@@ -10,6 +10,7 @@ import {
   retriesOfEndpoint,
 } from '../../streams/retries.js'
 import type { Broker } from '../broker/connect.js'
+import { lastSequenceOf } from '../broker/log.js'
 import { mirrorBucket } from '../broker/mirror.js'
 import { type Publisher, publishOrThrow } from '../broker/publisher.js'
 import { bucketRecords } from '../broker/records.js'
@@ -24,20 +25,20 @@ import { replayMessageId } from './orders.js'
 import { type WebhookRoutesDeps, webhookRoutes } from './routes.js'
 import type { TargetRules } from './target-url.js'
 
-/** What the operator allows to be called. */
+/** The targets that the operator allows. */
 export interface TargetSettings {
   readonly webhookPorts: readonly number[]
   readonly webhookAllowedNetworks: readonly string[]
   readonly webhookResolvers: readonly string[]
 }
 
-/** @param baseUrl of this service, which must not be made to call itself */
+/** @param baseUrl URL of this service, which webhooks must not target */
 export const targetRulesOf = (
   { webhookPorts, webhookAllowedNetworks }: TargetSettings,
   baseUrl: string,
 ): TargetRules => ({
   ports: webhookPorts,
-  takesPrivateNames: takesPrivateNames(webhookAllowedNetworks),
+  allowsPrivateNames: allowsPrivateNames(webhookAllowedNetworks),
   ownHosts: baseUrl === '' ? [] : [new URL(baseUrl).hostname],
 })
 
@@ -45,10 +46,10 @@ export const guardOf = ({ webhookAllowedNetworks, webhookResolvers }: TargetSett
   createGuard({
     isAllowed: addressRule(webhookAllowedNetworks),
     resolvers: webhookResolvers,
-    takesPrivateNames: takesPrivateNames(webhookAllowedNetworks),
+    allowsPrivateNames: allowsPrivateNames(webhookAllowedNetworks),
   })
 
-const takesPrivateNames = (allowedNetworks: readonly string[]): boolean => allowedNetworks.length > 0
+const allowsPrivateNames = (allowedNetworks: readonly string[]): boolean => allowedNetworks.length > 0
 
 type Given =
   | 'mutate'
@@ -65,27 +66,26 @@ export interface OpenWebhooksDeps extends Pick<WebhookRoutesDeps, Given> {
   readonly publish: Publisher['publish']
   readonly targets: TargetSettings
   readonly baseUrl: string
-  /** Called once when a copy no longer follows its bucket. */
-  readonly lost: (cause: unknown) => void
+  /** Called once when the watch of a KV bucket is lost. */
+  readonly onLost: (cause: unknown) => void
 }
 
-/** The routes of webhook endpoints, on the streams and buckets of a broker. */
+/** The routes of webhook endpoints, backed by a broker's streams and buckets. */
 export async function openWebhookRoutes(deps: OpenWebhooksDeps): Promise<readonly Route[]> {
-  const { broker, publish, targets, baseUrl, lost, ...given } = deps
+  const { broker, publish, targets, baseUrl, onLost, ...given } = deps
   const { connection, manager } = broker
-  const webhooks = await watchRecords<StoredWebhook>(await broker.bucket(WEBHOOKS), lost)
+  const webhooks = await watchRecords<StoredWebhook>(await broker.bucket(WEBHOOKS), onLost)
   const healthBucket = await broker.bucket(WEBHOOK_HEALTH)
-  const health = await mirrorBucket<StoredHealth>(healthBucket, lost)
+  const health = await mirrorBucket<StoredHealth>(healthBucket, onLost)
   const healthRecords = bucketRecords<StoredHealth>(healthBucket, health.reached)
-  const newestOf = async (stream: string): Promise<number> => (await manager.streams.info(stream)).state.last_seq
   return webhookRoutes({
     ...given,
     webhooks,
     healthOf: health.get,
     targetRules: targetRulesOf(targets, baseUrl),
     guard: guardOf(targets),
-    newestEvent: () => newestOf(EVENTS.name),
-    newestDeadLetter: () => newestOf(DEADLETTERS.name),
+    newestEvent: () => lastSequenceOf(manager, EVENTS.name),
+    newestDeadLetter: () => lastSequenceOf(manager, DEADLETTERS.name),
     async deliver(delivery) {
       const partition = partitionOf(delivery.endpointId)
       await publishOrThrow(publish, dueSubject(partition), encodeDelivery(delivery), delivery.id)
@@ -93,10 +93,10 @@ export async function openWebhookRoutes(deps: OpenWebhooksDeps): Promise<readonl
     },
     order: (order) =>
       publishOrThrow(publish, REPLAYS_SUBJECT, Buffer.from(JSON.stringify(order)), replayMessageId(order)),
-    async dropRest(id) {
+    async deleteRemains(id) {
       await manager.streams.purge(RETRIES.name, { filter: retriesOfEndpoint(partitionOf(id), id) })
       await manager.streams.purge(DEADLETTERS.name, { filter: deadLettersSubject(id) })
-      // Last: a courier writes none once its copy of the endpoints no longer has this one.
+      // Last: a courier stops writing health once its copy of the endpoints no longer has this one.
       await healthRecords.delete(id)
     },
   })

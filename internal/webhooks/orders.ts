@@ -1,21 +1,21 @@
-/** An order to deliver events once more, a piece at a time; a message of `replays.asked`, as JSON. */
+/** An order to replay events, executed in batches; a message of `replays.asked`, as JSON. */
 export interface ReplayOrder {
-  /** Of the request that gave it. */
+  /** Derived from the request. */
   readonly id: string
   readonly tenant_id: string
   readonly endpoint_id: string
   readonly selection: ReplaySelection
-  /** The first sequence that is still to be looked at. */
+  /** The first sequence of the next batch. */
   readonly next: number
-  /** The last one, of when it was asked for. */
+  /** The last sequence to replay; fixed when the replay was requested. */
   readonly until: number
 }
 
 export type ReplaySelection =
   | { readonly kind: 'event'; readonly event_id: string }
-  /** Those that the endpoint subscribes to, between these times where they are given; RFC 3339 in UTC. */
+  /** Events that the endpoint subscribes to, within these times if given; RFC 3339 in UTC. */
   | { readonly kind: 'range'; readonly from?: string; readonly before?: string }
   | { readonly kind: 'dead_letters' }
 
-/** Names the piece that begins at `next`, so that it is taken once. */
+/** Message id of the batch that starts at `next`, so that it is stored once. */
 export const replayMessageId = ({ id, next }: ReplayOrder): string => `${id}.${next}`

@@ -25,10 +25,10 @@ export interface ReplayDeps extends Pick<DeliveryRoutesDeps, 'listAttempts'> {
   readonly instanceRegion: ResidencyRegion
 }
 
-/** The delivery log is waited for no longer. */
-const KNOWN_WITHIN_MS = 1_000
+/** Time limit of the query to the delivery log. */
+const QUERY_TIMEOUT_MS = 1_000
 
-/** `POST /api/v1/webhooks/{id}/replay` (spec 6.2.4): takes the order; couriers carry it out. */
+/** `POST /api/v1/webhooks/{id}/replay` (spec 6.2.4): publishes a replay order, which couriers execute. */
 export async function replayWebhook(
   { caller: { tenantId }, parameter: id, body, newId }: MutationRequest<ReplayBody>,
   deps: ReplayDeps,
@@ -51,7 +51,7 @@ export async function replayWebhook(
     tenant_id: tenantId,
     endpoint_id: id,
     selection: read,
-    // One beyond the newest is of a log that was lost, and says nothing of this one.
+    // A sequence beyond the newest is from an earlier event log that was lost, and does not apply to this one.
     next: known !== undefined && known <= newest ? known : (body.from_sequence ?? 1),
     until: Math.min(body.to_sequence ?? newest, newest),
   })
@@ -63,9 +63,9 @@ export async function replayWebhook(
 }
 
 /**
- * Where an event stands that the endpoint was sent before: couriers need not look for it through all of the log.
+ * The sequence of an event that was delivered to the endpoint before, which saves couriers a search through the whole log.
  *
- * @returns undefined when the delivery log has none of it yet, or does not say in time
+ * @returns undefined when the delivery log has no attempt of it yet, or does not answer in time
  */
 async function sequenceOf(
   eventId: string,
@@ -76,7 +76,7 @@ async function sequenceOf(
   const any = { before: undefined, eventType: undefined, outcome: undefined, fromMs: undefined, toMs: undefined }
   const question = { ...any, tenantId, endpointId, eventId, limit: 1 }
   try {
-    const [row] = await listAttempts(question, AbortSignal.timeout(KNOWN_WITHIN_MS))
+    const [row] = await listAttempts(question, AbortSignal.timeout(QUERY_TIMEOUT_MS))
     return row?.eventSequence
   } catch (cause) {
     if (storeProblem(cause) === undefined) throw cause
@@ -96,20 +96,20 @@ function readSelection(body: ReplayBody, ids: TenantIds): ReplaySelection | Prob
   const isBySequence = first !== undefined || last !== undefined
   const isByTime = from !== undefined || to !== undefined
   const ways = [eventId !== undefined, isBySequence, isByTime, deadLetters !== undefined].filter(Boolean).length
-  if (ways !== 1) return wrong('', 'must name an event, one range, or the dead letters')
+  if (ways !== 1) return wrong('', 'must select exactly one of: an event, a range, or the dead letters')
   if (deadLetters) return { kind: 'dead_letters' }
   if (eventId !== undefined) {
     return refusalOfId('evt', eventId, ids, 'event') ?? { kind: 'event', event_id: eventId }
   }
   if (isBySequence) {
     if (first === undefined) return wrong('/from_sequence', 'is required')
-    if (last !== undefined && last < first) return wrong('/to_sequence', 'comes before from_sequence')
+    if (last !== undefined && last < first) return wrong('/to_sequence', 'must not be less than from_sequence')
     return { kind: 'range' }
   }
   if (from === undefined) return wrong('/from', 'is required')
   const fromMs = parseInstant(from) ?? 0
   const toMs = to === undefined ? undefined : (parseInstant(to) ?? 0)
-  if (toMs !== undefined && toMs <= fromMs) return wrong('/to', 'comes before from')
+  if (toMs !== undefined && toMs <= fromMs) return wrong('/to', 'must be later than from')
   return {
     kind: 'range',
     from: new Date(fromMs).toISOString(),

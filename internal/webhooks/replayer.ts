@@ -32,17 +32,17 @@ export interface ReplayerDeps {
   readonly log: Logger
 }
 
-/** Events or dead letters that a piece of a replay looks at. */
-const PIECE_MESSAGES = 500
-/** Of a replay of one event, which may have to be looked for through all of the log; a piece delivers it or nothing. */
-const SEARCHED_MESSAGES = 4_000
-const PIECE_BYTES = 4 * 1024 * 1024
-/** After a piece that delivers, so that a long replay leaves room for what is due; one that finds nothing is followed at once. */
-const PIECE_EVERY_MS = 500
+/** Events or dead letters read per batch of a replay. */
+const BATCH_MESSAGES = 500
+/** Events read per batch when searching for a single event, possibly through the whole log. */
+const SEARCH_MESSAGES = 4_000
+const BATCH_BYTES = 4 * 1024 * 1024
+/** Pause after a batch with deliveries, so that a long replay does not delay due retries; a batch without any has none. */
+const BATCH_EVERY_MS = 500
 
 /**
- * Carries out replays (spec 6.2.4), a piece at a time: each piece makes its deliveries and orders the next. What is
- * replayed is due at once, in the log of retries, so that it does not stand before the tenants' new events.
+ * Executes replays (spec 6.2.4) in batches: each batch publishes its deliveries and orders the next batch. Replayed
+ * deliveries go to the log of due retries, so that they do not delay tenants' new events.
  */
 export const replayer = (deps: ReplayerDeps): PlannedLog<Progress> => ({
   key: REPLAYS_CHECKPOINT,
@@ -55,44 +55,44 @@ export const replayer = (deps: ReplayerDeps): PlannedLog<Progress> => ({
       after: { done: extent.last },
       size: entries.length,
       inserts: false,
-      async carryOut() {
-        for (const { data } of entries) await carryOut(JSON.parse(Buffer.from(data).toString()) as ReplayOrder, deps)
+      async applyEffects() {
+        for (const { data } of entries) await replayBatch(JSON.parse(Buffer.from(data).toString()) as ReplayOrder, deps)
       },
     })
   },
 })
 
-async function carryOut(order: ReplayOrder, deps: ReplayerDeps): Promise<void> {
+async function replayBatch(order: ReplayOrder, deps: ReplayerDeps): Promise<void> {
   const webhook = await deps.findWebhook(order.endpoint_id)
   if (webhook?.status !== 'verified') return
   const { kind } = order.selection
-  const piece = kind === 'dead_letters' ? await deadLetters(order, deps) : await events(order, webhook, deps)
+  const batch = kind === 'dead_letters' ? await deadLetters(order, deps) : await events(order, webhook, deps)
   const partition = partitionOf(order.endpoint_id)
   await Promise.all(
-    piece.deliveries.map((delivery) =>
+    batch.deliveries.map((delivery) =>
       publishOrThrow(deps.publish, dueSubject(partition), encodeDelivery(delivery), delivery.id),
     ),
   )
-  for (const sequence of piece.consumed) await deps.deleteDeadLetter(sequence)
-  if (piece.next === undefined || piece.next > order.until) return
-  const following = { ...order, next: piece.next }
+  for (const sequence of batch.consumed) await deps.deleteDeadLetter(sequence)
+  if (batch.next === undefined || batch.next > order.until) return
+  const following = { ...order, next: batch.next }
   const payload = Buffer.from(JSON.stringify(following))
   const messageId = replayMessageId(following)
-  // Behind the orders that wait already: no search holds up another replay for longer than a piece takes.
-  if (piece.deliveries.length === 0) return publishOrThrow(deps.publish, REPLAYS_SUBJECT, payload, messageId)
-  const schedule = { atMs: deps.clock() + PIECE_EVERY_MS, subject: REPLAYS_SUBJECT }
+  // Queued after the waiting orders: a search delays another replay by one batch at most.
+  if (batch.deliveries.length === 0) return publishOrThrow(deps.publish, REPLAYS_SUBJECT, payload, messageId)
+  const schedule = { atMs: deps.clock() + BATCH_EVERY_MS, subject: REPLAYS_SUBJECT }
   await publishOrThrow(deps.publish, replaySchedule(order.id), payload, messageId, { schedule })
 }
 
-interface Piece {
+interface ReplayBatch {
   readonly deliveries: readonly Delivery[]
-  /** Sequences of dead letters that are none any more. */
+  /** Sequences of dead letters to delete. */
   readonly consumed: readonly number[]
-  /** Where the next piece begins; undefined when there is none. */
+  /** The first sequence of the next batch; undefined when there is none. */
   readonly next: number | undefined
 }
 
-async function events(order: ReplayOrder, webhook: StoredWebhook, deps: ReplayerDeps): Promise<Piece> {
+async function events(order: ReplayOrder, webhook: StoredWebhook, deps: ReplayerDeps): Promise<ReplayBatch> {
   const { tenant_id: tenantId, selection, until } = order
   const from = selection.kind === 'range' ? selection.from : undefined
   const start = from === undefined ? order.next : Math.max(order.next, await deps.firstEventSince(Date.parse(from)))
@@ -100,8 +100,8 @@ async function events(order: ReplayOrder, webhook: StoredWebhook, deps: Replayer
     stream: EVENTS.name,
     subject: `events.${tenantId}.>`,
     from: start,
-    messagesMax: selection.kind === 'event' ? SEARCHED_MESSAGES : PIECE_MESSAGES,
-    bytesMax: PIECE_BYTES,
+    messagesMax: selection.kind === 'event' ? SEARCH_MESSAGES : BATCH_MESSAGES,
+    bytesMax: BATCH_BYTES,
   })
   const within = entries.filter(
     ({ sequence, storedAt }) =>
@@ -135,7 +135,7 @@ function deliveryOf(
 ): Delivery[] {
   const text = envelopeText(Buffer.from(data).toString(), { sequence, createdAt: storedAt, isReplayed: true })
   if (text === undefined) {
-    deps.log.error({ sequence, subject }, 'passed over what is no event')
+    deps.log.error({ sequence, subject }, 'skipped an undecodable event message')
     return []
   }
   return [
@@ -152,13 +152,13 @@ function deliveryOf(
   ]
 }
 
-async function deadLetters(order: ReplayOrder, deps: ReplayerDeps): Promise<Piece> {
+async function deadLetters(order: ReplayOrder, deps: ReplayerDeps): Promise<ReplayBatch> {
   const entries = await deps.readLog({
     stream: DEADLETTERS.name,
     subject: deadLettersSubject(order.endpoint_id),
     from: order.next,
-    messagesMax: PIECE_MESSAGES,
-    bytesMax: PIECE_BYTES,
+    messagesMax: BATCH_MESSAGES,
+    bytesMax: BATCH_BYTES,
   })
   const within = entries.filter(({ sequence }) => sequence <= order.until)
   const deliveries = within.map(({ data }): Delivery => {
@@ -178,5 +178,5 @@ async function deadLetters(order: ReplayOrder, deps: ReplayerDeps): Promise<Piec
   }
 }
 
-const replayedId = ({ tenant_id, id }: ReplayOrder, what: string, { idsOf }: ReplayerDeps): string =>
-  idOfName('dlv', idsOf(tenant_id), id, what)
+const replayedId = ({ tenant_id, id }: ReplayOrder, originalId: string, { idsOf }: ReplayerDeps): string =>
+  idOfName('dlv', idsOf(tenant_id), id, originalId)

@@ -3,8 +3,8 @@ import { type ResidencyRegion, refusalOfCrossing, thisInstance } from '../reside
 import type { StoredWebhook } from './endpoint.js'
 
 /**
- * Why what is a tenant's may not go to a receiver of its own; undefined when it may. Asked when an endpoint is
- * registered and again before each delivery: a tenant may choose its region later.
+ * Why a tenant's data may not be sent to one of its receivers; undefined when it may. Checked when an endpoint is
+ * registered and again before each delivery, since the tenant may set its region later.
  *
  * @param home the tenant's region
  */

@@ -1,42 +1,43 @@
-/** When a delivery that failed is tried again (spec 6.2.3, design section 9). */
+/** When a failed delivery is retried (spec 6.2.3, design section 9). */
 export interface RetryRules {
-  /** The longest wait before each further attempt, milliseconds: as many as there are further attempts. */
+  /** The longest wait before each retry, milliseconds; one entry per retry. */
   readonly maximaMs: readonly number[]
-  /** After the first attempt no other begins later than this. */
+  /** The retry period: no attempt starts later than this after the first. */
   readonly stopMs: number
 }
 
 const [SECOND, MINUTE, HOUR] = [1_000, 60_000, 3_600_000]
 
-/** A challenge is sent five times within ten minutes. */
+/** A challenge is sent up to five times within ten minutes. */
 export const VERIFICATION_RULES: RetryRules = {
   maximaMs: [10 * SECOND, 30 * SECOND, 2 * MINUTE, 5 * MINUTE],
   stopMs: 10 * MINUTE,
 }
 
-/** A receiver that asks for patience gets as much (RFC 9110 section 10.2.3). */
+/** The longest `Retry-After` that is honoured (RFC 9110 section 10.2.3). */
 const RETRY_AFTER_MS_MAX = HOUR
 
 /**
- * The last try comes so long before the stop: what is scheduled is fired a quarter of a second late, and after the stop nothing
- * is tried any more.
+ * The last attempt is scheduled this long before the end of the retry period: schedules fire up to a quarter of a second
+ * late, and no attempt is made after the period.
  */
 const BEFORE_STOP_MS = MINUTE
 const BEFORE_STOP_PART = 1 / 20
 
-/** A delivery with an attempt behind it. */
+/** A delivery after an attempt. */
 export interface Tried {
-  /** Attempts that were made, this one among them. */
+  /** Number of attempts made, including this one. */
   readonly attempts: number
-  /** When the first one was made, milliseconds since the epoch. */
+  /** When the first attempt was made, milliseconds since the epoch. */
   readonly startedAtMs: number
-  /** What the receiver asked for; undefined where it did not. */
+  /** The receiver's `Retry-After`; undefined without one. */
   readonly retryAfterMs?: number | undefined
 }
 
 /**
- * When to try again: with full jitter, so that what failed together does not come back together. What would come after the
- * stop is tried just before it, whatever the receiver asked for: the alternative is not to be tried at all.
+ * When to retry, with full jitter, so that deliveries that failed together are not retried together. An attempt that would
+ * be due after the end of the retry period is made just before it, regardless of `Retry-After`: otherwise it would not be
+ * made at all.
  *
  * @param random from 0 to 1
  * @returns milliseconds since the epoch; undefined when the attempt was the last
@@ -55,21 +56,21 @@ export function nextAttemptAt(
 }
 
 /**
- * The end of a delivery that its endpoint never had room for: three days by the default, so that a receiver that hangs
- * over a weekend misses nothing. Without an end, what comes to one that never answers would fill the log of retries.
+ * When a delivery that was parked and never attempted is given up: after three days by default, so that a receiver that
+ * hangs over a weekend misses nothing. Without a limit, deliveries to a receiver that never responds would fill RETRIES.
  */
 export const parkedUntil = (parkedAtMs: number, { stopMs }: RetryRules): number => parkedAtMs + 3 * stopMs
 
 /**
- * When a delivery that its endpoint has no room for comes back: soon at first, then less often, up to the third of the
- * maxima (minutes); at least half of it, since what waits is not getting less by asking.
+ * When a parked delivery is due again: soon at first, then less often, up to the third of the maxima (minutes). At least
+ * half of the maximum, since checking more often does not shorten the endpoint's queue.
  */
 export function unparkedAt(parks: number, { maximaMs }: RetryRules, nowMs: number, random: number): number {
   const maximum = maximaMs[Math.min(parks, 2, maximaMs.length - 1)] ?? 0
   return nowMs + Math.round(maximum * (0.5 + random / 2))
 }
 
-/** The seconds or the date of a `Retry-After`, as a wait from now; undefined when it is neither. */
+/** The wait that a `Retry-After` of seconds or a date asks for; undefined when it is neither. */
 export function retryAfterMs(text: string | undefined, nowMs: number): number | undefined {
   if (text === undefined) return undefined
   if (/^\d{1,9}$/.test(text)) return Number(text) * 1_000

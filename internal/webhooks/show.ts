@@ -2,7 +2,7 @@ import type { ShownWebhook } from './contract.js'
 import { type StoredWebhook, secretsAt } from './endpoint.js'
 import { type StoredHealth, shownHealth } from './health.js'
 
-/** An endpoint as the API shows it. */
+/** An endpoint as the API returns it. */
 export function shownWebhook(webhook: StoredWebhook, health: StoredHealth | undefined, nowMs: number): ShownWebhook {
   const [newest, previous] = secretsAt(webhook, nowMs)
   return {
@@ -19,7 +19,7 @@ export function shownWebhook(webhook: StoredWebhook, health: StoredHealth | unde
   }
 }
 
-/** Of an endpoint, what the audit log keeps: paths and queries of receivers are often secrets, so that only the host stays. */
+/** An endpoint as the audit log keeps it: only the URL's origin, since paths and queries of receivers often contain secrets. */
 export const audited = ({ id, url, events, status, residency_region, secrets }: StoredWebhook) => ({
   id,
   origin: new URL(url).origin,

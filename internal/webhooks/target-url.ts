@@ -1,12 +1,12 @@
 import { isIP } from 'node:net'
 
-/** Where a webhook goes to, out of an address that passed. */
+/** The target of a webhook, from a URL that passed the checks. */
 export interface Target {
-  /** Canonical; what is stored, shown and called. */
+  /** The canonical URL; stored, returned and called. */
   readonly href: string
   /** `https://name:port`. */
   readonly origin: string
-  /** A name in lower case without a dot at its end, or an address without brackets. */
+  /** A lower-case name without a trailing dot, or an address without brackets. */
   readonly hostname: string
   readonly port: number
   /** Path and query. */
@@ -14,15 +14,15 @@ export interface Target {
 }
 
 export interface TargetRules {
-  /** Ports that may be called. */
+  /** Allowed ports. */
   readonly ports: readonly number[]
-  /** Whether names that stand for no public host may be tried: only where networks besides the public ones are allowed. */
-  readonly takesPrivateNames: boolean
+  /** Whether private names may be used: only when the operator allows non-public networks. */
+  readonly allowsPrivateNames: boolean
   /** Names of this service itself. */
   readonly ownHosts: readonly string[]
 }
 
-/** Why an address is refused, in words for its owner. */
+/** Why a URL is refused: the rest of a sentence that starts with "The URL". */
 export type TargetRefusal = string
 
 const URL_CHARACTERS_MAX = 2_048
@@ -46,21 +46,22 @@ const PRIVATE_SUFFIXES = [
 ]
 
 /**
- * Reads the address of a webhook endpoint: the part of the SSRF rules that needs no resolver.
+ * Parses the URL of a webhook endpoint and applies the SSRF rules that need no resolver.
  *
- * The WHATWG parser folds every spelling of a host (octal, hexadecimal, short and full-width IPv4, percent-encoding,
- * international names) into one, so that what is judged is the parsed host, never the text.
+ * The WHATWG parser normalises every spelling of a host (octal, hexadecimal, short and full-width IPv4, percent-encoding,
+ * international names), so that the checks apply to the parsed host and never to the text.
  */
 export function readTarget(text: string, rules: TargetRules): Target | TargetRefusal {
   if (text.length > URL_CHARACTERS_MAX) return `has more than ${URL_CHARACTERS_MAX} characters`
-  // The parser drops tabs and line feeds, trims spaces and turns backslashes: what it repairs was not meant for it.
-  if (!/^[\x21-\x5b\x5d-\x7e]+$/.test(text)) return 'holds characters that do not belong into an address'
-  if (!/^https:\/\/[^/]/i.test(text)) return 'does not begin with https://'
-  if (!URL.canParse(text)) return 'is not an address'
+  // The parser drops tabs and line feeds, trims spaces and converts backslashes: refuse texts that it would have to repair.
+  if (!/^[\x21-\x5b\x5d-\x7e]+$/.test(text)) return 'contains invalid characters'
+  if (!/^https:\/\/[^/]/i.test(text)) return 'does not start with https://'
+  if (!URL.canParse(text)) return 'is not valid'
   const url = new URL(text)
-  if (url.username !== '' || url.password !== '' || /^https:\/\/[^/?#]*@/i.test(text)) return 'holds a user name'
+  if (url.username !== '' || url.password !== '' || /^https:\/\/[^/?#]*@/i.test(text))
+    return 'contains user information'
   const port = url.port === '' ? 443 : Number(url.port)
-  if (!rules.ports.includes(port)) return `names a port other than ${rules.ports.join(', ')}`
+  if (!rules.ports.includes(port)) return `has a port other than ${rules.ports.join(', ')}`
 
   const literal = url.hostname.replace(/^\[(.*)\]$/, '$1')
   const isLiteral = isIP(literal) !== 0
@@ -72,12 +73,13 @@ export function readTarget(text: string, rules: TargetRules): Target | TargetRef
   return { href: url.href, origin: url.origin, hostname, port, path: `${url.pathname}${url.search}` }
 }
 
-function refusalOfName(name: string, { takesPrivateNames, ownHosts }: TargetRules): TargetRefusal | undefined {
+function refusalOfName(name: string, { allowsPrivateNames, ownHosts }: TargetRules): TargetRefusal | undefined {
   const labels = name.split('.')
-  if (name.length > NAME_CHARACTERS_MAX || !labels.every((label) => LABEL.test(label))) return 'names no valid host'
-  if (ownHosts.includes(name)) return 'leads back to this service'
-  // A name whose last label is a number is an address that somebody misspelt (WHATWG URL, ends-in-a-number).
-  if (/^(?:\d+|0x[0-9a-f]*)$/.test(labels.at(-1) ?? '')) return 'names no valid host'
+  if (name.length > NAME_CHARACTERS_MAX || !labels.every((label) => LABEL.test(label)))
+    return 'has an invalid host name'
+  if (ownHosts.includes(name)) return 'points to this service'
+  // A name whose last label is a number is a malformed address (WHATWG URL, ends-in-a-number).
+  if (/^(?:\d+|0x[0-9a-f]*)$/.test(labels.at(-1) ?? '')) return 'has an invalid host name'
   const isPrivate = labels.length < 2 || PRIVATE_SUFFIXES.some((end) => name === end || name.endsWith(`.${end}`))
-  return isPrivate && !takesPrivateNames ? 'names no public host' : undefined
+  return isPrivate && !allowsPrivateNames ? 'does not have a public host name' : undefined
 }

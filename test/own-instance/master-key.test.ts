@@ -65,7 +65,7 @@ test('a rotation under traffic loses no request and leaves no value that the old
   isRotating = false
   await Promise.all(sending)
 
-  expect([rotated.code, rotated.lines]).toEqual([0, [expect.stringMatching(/^sealed [1-9]\d* values anew by the key/)]])
+  expect([rotated.code, rotated.lines]).toEqual([0, [expect.stringMatching(/^re-encrypted [1-9]\d* secrets with key/)]])
   expect(statuses.length).toBeGreaterThan(10)
   expect(new Set(statuses)).toEqual(new Set([202]))
   expect(readFileSync(masterKeyFile(service.dataDir), 'utf8')).not.toContain(oldKeyText.trim())

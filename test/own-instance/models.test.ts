@@ -164,7 +164,7 @@ test('the previous version replaces a recalled one, records show it, and a resto
   // A tenant that switches inference off has nothing inferred, by whichever version.
   await instance.ask('PATCH', '/api/v1/settings', { stage_b_enabled: false })
   expect((await instance.untilEvents(3)).slice(2)).toEqual(['model_recalled disabled'])
-  expect(await refusalToReattribute(first)).toContain('switched inference off')
+  expect(await refusalToReattribute(first)).toContain('inference (stage B) is disabled')
   expect(await interpretations([3])).toMatchObject([{ stage_origin: 'stage_c', degradation_state: 'disabled' }])
   await instance.ask('PATCH', '/api/v1/settings', { stage_b_enabled: true })
   expect((await instance.untilEvents(4)).slice(3)).toEqual(['disabled model_recalled'])

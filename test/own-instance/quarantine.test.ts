@@ -50,7 +50,7 @@ test('an undecodable message is listed with its reason, replayed, and quarantine
     ['audit.instance', 'unreadable_message: Error'],
     ['invocations.a.0', 'unreadable_message: SyntaxError'],
   ])
-  expect((await run('list', '--limit', '1')).text).toMatch(/there are more: --from 2/)
+  expect((await run('list', '--limit', '1')).text).toMatch(/more messages: --from 2/)
   expect((await run('list', '--from', '3')).text).toContain('2 in quarantine')
 
   const replayed = await run('replay', '--all', '--json')
@@ -85,7 +85,7 @@ test('a quarantined event is shown without its identity and gets its record afte
 })
 
 test('an invalid quarantine command fails at once with a message', async () => {
-  expect((await run('replay')).text).toContain('say which: a sequence, or --all')
-  expect((await run('replay', '99')).text).toContain('there is no message 99 in quarantine')
+  expect((await run('replay')).text).toContain('name a sequence, or use --all')
+  expect((await run('replay', '99')).text).toContain('message 99 is not in quarantine')
   expect((await run('show', '0')).text).toContain('It must be a sequence')
 })

@@ -120,5 +120,5 @@ test('a production instance refuses synthetic data', async () => {
   const { code, lines } = await command(instance('production'), ['sandbox-data'])
 
   expect(code).toBe(1)
-  expect(lines.join('\n')).toContain('is no sandbox')
+  expect(lines.join('\n')).toContain('is not a sandbox')
 })

@@ -288,7 +288,7 @@ describe('the sign-in page', () => {
       expect(answer.status).toBe(401)
       expectPage(answer)
       expect(answer.text).toContain('role="alert"')
-      expect(answer.text).toContain('The user name or the password is not right.')
+      expect(answer.text).toContain('The user name or password is wrong.')
       expect(answer.text).not.toContain('wrong"')
     }
     expect(wrongName.text).toContain('&lt;nobody&gt;')

@@ -4,14 +4,14 @@ import { BUCKETS } from '../../streams/buckets.js'
 import { INVOCATIONS } from '../../streams/invocations.js'
 import { QUARANTINE } from '../../streams/quarantine.js'
 
-test('every bucket has its own name, of characters that a stream name may hold', () => {
+test('every bucket has a unique name that is valid in a stream name', () => {
   const names = BUCKETS.map(({ name }) => name)
 
   expect(new Set(names).size).toBe(names.length)
   for (const name of names) expect(name).toMatch(/^[a-z_]+$/)
 })
 
-test('only heartbeats, announcements, leases, ended jobs, sign-ins, revocations, kept answers, replays and the days of the audit log expire by themselves', () => {
+test('only buckets of heartbeats, announcements, leases, ended jobs, sign-ins, revocations, stored responses, replays and daily audit heads have a TTL', () => {
   expect(BUCKETS.filter((bucket) => bucket.ttlMs !== undefined).map(({ name }) => name)).toEqual([
     'authorization_codes',
     'sessions',

@@ -9,11 +9,11 @@ const userTexts = fc.oneof(
   fc.string({ unit: fc.constantFrom('.', '*', '>', ' ', '\t', '\n', '\r', '/', '\\', 'a', 'é', '😀'), maxLength: 64 }),
 )
 
-test('unescaping what was escaped gives the same text', () => {
+test('unescaping an escaped subject token gives the original text', () => {
   fc.assert(fc.property(userTexts, (text) => unescapeToken(escapeToken(text)) === text))
 })
 
-test('an escaped text holds nothing that parts or widens a subject, nor what a KV key refuses', () => {
+test('an escaped subject token has no separators, no wildcards, and only characters that a KV key allows', () => {
   fc.assert(
     fc.property(
       userTexts.filter((text) => text !== ''),
@@ -24,13 +24,13 @@ test('an escaped text holds nothing that parts or widens a subject, nor what a K
   )
 })
 
-test('two texts never share a token', () => {
+test('two texts never have the same subject token', () => {
   fc.assert(
     fc.property(userTexts, userTexts, (one, other) => (escapeToken(one) === escapeToken(other)) === (one === other)),
   )
 })
 
-test('a mailbox is named by stage and partition, a quarantine by stage', () => {
+test('a mailbox subject names the stage and partition, a quarantine subject the reader', () => {
   expect(STAGES.map((stage) => invocationsSubject(stage, 12))).toEqual([
     'invocations.a.12',
     'invocations.b.12',

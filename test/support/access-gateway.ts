@@ -22,10 +22,10 @@ export interface AccessOptions {
 export const accessRoutes =
   (options: AccessOptions = {}) =>
   async (mutate: Mutate, broker: Broker): Promise<readonly Route[]> => {
-    const lost = (): void => undefined
-    const clients = await watchRecords<StoredClient>(await broker.bucket(CLIENTS), lost)
+    const onLost = (): void => undefined
+    const clients = await watchRecords<StoredClient>(await broker.bucket(CLIENTS), onLost)
     const people = new UserDirectory()
-    const users = await watchRecords<StoredUser>(await broker.bucket(USERS), lost, (key, user) => {
+    const users = await watchRecords<StoredUser>(await broker.bucket(USERS), onLost, (key, user) => {
       people.follow(key, user)
     })
     const deps = { mutate, idsOf, cursors: createCursorCodec(SECRET), clock: Date.now }

@@ -4,10 +4,11 @@ import { serve } from '../../internal/http/server.js'
 import { deriveTenantIds } from '../../internal/ids/ids.js'
 import type { KeyHash } from '../../internal/ids/key-hash.js'
 import { bytesOf, hashIdempotencyKey } from '../../internal/ids/key-hash.js'
-import { ELSEWHERE, type Told } from '../../internal/ingest/admission/answers.js'
+import { ELSEWHERE, type SharedAnswer } from '../../internal/ingest/admission/answers.js'
 import type { BulkRecord } from '../../internal/ingest/bulk/bulk-outcomes.js'
-import { createGroupCommit } from '../../internal/ingest/commit/group-commit.js'
+import { GroupCommit } from '../../internal/ingest/commit/group-commit.js'
 import type { Commit } from '../../internal/ingest/commit/log-writer.js'
+import { admissionRoutes } from '../../internal/ingest/invocation-routes.js'
 import { AdmissionIndex } from '../../internal/ingest/keys/admission-index.js'
 import { BodyFingerprint } from '../../internal/ingest/keys/body-fingerprint.js'
 import { InFlight } from '../../internal/ingest/keys/in-flight.js'
@@ -15,8 +16,7 @@ import { type Confirmation, createKeyConfirmation } from '../../internal/ingest/
 import type { Fingerprint } from '../../internal/ingest/keys/key-table.js'
 import { localKeys } from '../../internal/ingest/keys/local-keys.js'
 import { type ObservationRecord, observationRoutes } from '../../internal/ingest/observations/routes.js'
-import type { ClaimVerdict, PeerTicket } from '../../internal/ingest/peers/peers.js'
-import { admissionRoutes } from '../../internal/ingest/routes.js'
+import type { ClaimVerdict, PeerTicket } from '../../internal/ingest/peers/claim.js'
 import { createLog } from '../../internal/telemetry/log.js'
 import { type Posted, postTo } from './gateway.js'
 import { scopeKeys, TENANT } from './scope-keys.js'
@@ -111,8 +111,8 @@ export async function startAdmissionGateway(options: AdmissionGatewayOptions = {
     settled: (_: PeerTicket, isAdmitted: boolean) => void settlements.push(isAdmitted),
   }
   const keys = index(true)
-  const inFlight = new InFlight<Told>({ keysMax: 1_000, waitingMax: 1_000, clock: () => 0 })
-  const ofPeers = localKeys<Told>({
+  const inFlight = new InFlight<SharedAnswer>({ keysMax: 1_000, waitingMax: 1_000, clock: () => 0 })
+  const ofPeers = localKeys<SharedAnswer>({
     index: keys,
     inFlight,
     isLoaded: () => true,
@@ -129,7 +129,7 @@ export async function startAdmissionGateway(options: AdmissionGatewayOptions = {
     recheck: async (): Promise<Confirmation> => 'unknown',
     fingerprints,
     confirmation: createKeyConfirmation(async () => found, Date.now, log),
-    groups: createGroupCommit(writer, 2),
+    groups: new GroupCommit(writer, 2),
     partitions: 2,
     idsOf: () => ids,
     keyHashingOf: () => ids.sip,

@@ -27,7 +27,7 @@ const judgedToken = (stated: Partial<JudgedToken>): JudgedToken => ({
   authTimeS: undefined,
   notBeforeMs: 0,
   expiresAtMs: Number.POSITIVE_INFINITY,
-  rests: ['cli_one'],
+  dependsOn: ['cli_one'],
   ...stated,
 })
 

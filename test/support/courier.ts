@@ -19,34 +19,34 @@ export const MASTER_KEYS = masterKeysOf(7)
 export const idsOf = tenantIdsCache(new Uint8Array(32).fill(7))
 export const TENANT = 'tnt_one'
 
-/** Short retries: the defaults take hours. */
+/** The retry schedule, shortened for tests. */
 export const FAST_RULES = { maximaMs: [20, 20, 20], stopMs: 60_000 }
 
 export interface CourierWorld {
   readonly url: string
   readonly broker: Broker
   readonly dns: DnsServer
-  /** Answers of the name server, by name; every other name resolves to 127.0.0.1. */
+  /** Answers of the name server, by name; any other name resolves to 127.0.0.1. */
   readonly names: Map<string, DnsAnswer>
-  /** Residency regions by tenant: a missing tenant has none, and one with undefined is unknown. */
+  /** Tenants' data regions; a tenant that is not listed has none, and one with undefined is unknown. */
   readonly homes: Map<string, ResidencyRegion | undefined>
   readonly publishEvent: PublishEvent
   /** Publishes `count` events with causes of their own. @returns their causes */
-  tell(count: number, tenantId?: string): Promise<readonly string[]>
+  publishEvents(count: number, tenantId?: string): Promise<readonly string[]>
   /** A verified endpoint. @returns its id and secret */
   endpoint(url: string, more?: Partial<StoredWebhook>): Promise<{ readonly id: string; readonly secret: string }>
   /** Starts a courier; it is stopped with the world. */
   courier(settings?: Partial<CourierSettings>, member?: string): Promise<StartedCourier>
   stopCouriers(): Promise<void>
-  /** So that the couriers of the next test find no endpoint of this one. */
+  /** Deletes the endpoints, so that the next test's couriers have no deliveries of this one. */
   removeEndpoints(): Promise<void>
   close(): Promise<void>
 }
 
 export interface StartedCourier extends RunningCourier {
-  /** Of the delivery log, in its order. */
+  /** Rows of the delivery log, in order. */
   readonly attempts: readonly AttemptRow[]
-  /** Resolves once so many attempts, that match, are in the delivery log. */
+  /** Resolves once the delivery log has this many matching attempts. */
   logged(count: number, matches?: (row: AttemptRow) => boolean): Promise<readonly AttemptRow[]>
 }
 
@@ -70,7 +70,7 @@ export async function launchCourierWorld(): Promise<CourierWorld> {
     names,
     homes,
     publishEvent,
-    async tell(count, tenantId = TENANT) {
+    async publishEvents(count, tenantId = TENANT) {
       const causes = Array.from({ length: count }, () => randomBytes(8).toString('hex'))
       await Promise.all(
         causes.map((cause) =>
@@ -130,9 +130,9 @@ export async function launchCourierWorld(): Promise<CourierWorld> {
         async insertAttempts(rows, token) {
           if (!tokens.has(token)) attempts.push(...rows)
           tokens.add(token)
-          for (const look of waiting) look()
+          for (const check of waiting) check()
         },
-        lost(cause) {
+        onLost(cause) {
           if (!isStopped) throw cause
         },
         clock: Date.now,
@@ -149,14 +149,14 @@ export async function launchCourierWorld(): Promise<CourierWorld> {
         attempts,
         logged: (count, matches = () => true) =>
           new Promise((resolve) => {
-            const look = (): void => {
+            const check = (): void => {
               const found = attempts.filter(matches)
               if (found.length < count) return
-              waiting.delete(look)
+              waiting.delete(check)
               resolve(found)
             }
-            waiting.add(look)
-            look()
+            waiting.add(check)
+            check()
           }),
         stop,
       }

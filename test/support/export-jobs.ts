@@ -69,7 +69,7 @@ export async function launchExports(): Promise<ExportBench> {
   const events: NewEvent[] = []
   const deps: WorkerDeps = {
     jobs,
-    placesInUse: await broker.bucket(EXPORT_PLACES),
+    slots: await broker.bucket(EXPORT_PLACES),
     perTenant: 2,
     wake: async () => undefined,
     source: exportSource(store.client),

@@ -27,10 +27,10 @@ export const idsOf = tenantIdsCache(SECRET)
 export const keyRoutes =
   ({ clock = Date.now, lifeDaysMax = 365, keys, publishEvent }: KeyGatewayOptions = {}) =>
   async (mutate: Mutate, broker: Broker): Promise<readonly Route[]> => {
-    const lost = (): void => undefined
-    const real = await watchRecords<StoredApiKey>(await broker.bucket(API_KEYS), lost)
+    const onLost = (): void => undefined
+    const real = await watchRecords<StoredApiKey>(await broker.bucket(API_KEYS), onLost)
     const useBucket = await broker.bucket(API_KEY_USES)
-    const uses = await mirrorBucket<StoredKeyUse>(useBucket, lost)
+    const uses = await mirrorBucket<StoredKeyUse>(useBucket, onLost)
     const publish = eventPublisher(createPublisher(broker.connection).publish, idsOf)
     return apiKeyRoutes({
       mutate,

@@ -1,9 +1,9 @@
 /**
- * A webhook receiver: verifies, answers the challenge, takes each event once, and answers before it works.
+ * A webhook receiver: verifies signatures, answers the challenge, processes each event once, and answers before processing.
  *
  *   WEBHOOK_SECRETS=whsec_... PORT=8443 TLS_CERT=cert.pem TLS_KEY=key.pem node receiver.mjs
  *
- * `WEBHOOK_SECRETS` holds one secret, or during a rotation the new and the old one, parted by a comma.
+ * `WEBHOOK_SECRETS` holds one secret, or during a rotation the new and the old one, comma-separated.
  *
  * The secret comes with the answer to the registration, and the challenge is sent at once: a receiver that does not know the
  * secret yet answers 401. Start it again with the secret; a later try of the challenge arrives within minutes, and
@@ -18,11 +18,11 @@ const BODY_BYTES_MAX = 1024 * 1024
 
 /**
  * @param {object} options
- * @param {() => readonly string[]} options.secrets those that are good now
- * @param {(event: any) => void} options.take is given each event once; keep it, and work on it later
- * @param {{ has(id: string): boolean, add(id: string): unknown }} [options.seen] ids of the events that were taken;
- *   keep them where they outlive the process, for 31 days: an event can be replayed for 30, and is retried for one. An
- *   event that is to be taken once more is replayed after its id was forgotten here
+ * @param {() => readonly string[]} options.secrets the secrets that are valid now
+ * @param {(event: any) => void} options.take receives each event once; store it, and process it later
+ * @param {{ has(id: string): boolean, add(id: string): unknown }} [options.seen] ids of processed events;
+ *   keep them outside the process, for 31 days: an event can be replayed for 30, and is retried for one. To process an
+ *   event again, remove its id before the replay
  * @returns {(request: import('node:http').IncomingMessage, response: import('node:http').ServerResponse) => void}
  */
 export function createReceiver({ secrets, take, seen = new Set() }) {
@@ -36,8 +36,8 @@ export function createReceiver({ secrets, take, seen = new Set() }) {
         response.writeHead(200, { 'content-type': 'application/json' })
         return void response.end(JSON.stringify({ challenge: event.data.challenge }))
       }
-      // Delivery is at least once, also that of a replay: the id stays the same over retries and replays, and a replay
-      // of what was lost here is not among those that were taken.
+      // Delivery is at least once, for replays too: the id stays the same over retries and replays, and the id of an event
+      // that was lost here is not in the set.
       if (!seen.has(event.id)) take(event)
       seen.add(event.id)
       response.writeHead(204).end()

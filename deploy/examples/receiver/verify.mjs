@@ -1,5 +1,5 @@
 /**
- * Verifies what the Attribution Service delivers to a webhook endpoint. No dependency; Node 18 or newer.
+ * Verifies the signature of deliveries of the Attribution Service. No dependency; Node 18 or newer.
  *
  * The header `Service-Signature` is `t=<unix seconds>,v1=<hex>`, where `v1` is the HMAC-SHA256 of `<t>.<body>` keyed by
  * the endpoint's signing secret, the whole text with `whsec_`. While a secret is being rotated there are two `v1`, one a
@@ -12,7 +12,7 @@ export const TOLERANCE_SECONDS = 300
 /**
  * @param {Uint8Array} body the exact bytes that came, before anything has parsed them
  * @param {string | undefined} header `Service-Signature`
- * @param {readonly string[]} secrets those that are good now: one, or during a rotation two
+ * @param {readonly string[]} secrets the valid ones: one, or two during a rotation
  * @param {number} nowSeconds unix time
  * @returns {boolean} whether the service has signed these bytes, a short while ago
  */

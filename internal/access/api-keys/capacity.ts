@@ -1,23 +1,23 @@
 import type { StoredApiKey } from '../../auth/api-keys.js'
-import { deathOf, statusOf } from './status.js'
+import { endOf, statusOf } from './status.js'
 
-/** Keys of a tenant that are good at once, at most. */
-const ACTIVE_MAX = 1_000
-/** Keys of a tenant that are good no more and still known: those that died last. */
-const DEAD_MAX = 1_000
+/** Active keys per tenant. */
+export const ACTIVE_MAX = 1_000
+/** Expired and revoked keys per tenant that stay listed: those that ended last. */
+const ENDED_MAX = 1_000
 
-export function hasRoomFor(keys: Iterable<StoredApiKey>, nowMs: number): boolean {
+export function hasCapacity(keys: Iterable<StoredApiKey>, nowMs: number): boolean {
   let active = 0
   for (const key of keys) if (statusOf(key, nowMs) === 'active') active++
   return active < ACTIVE_MAX
 }
 
-/** Ids of the keys to forget, so that there is room for one more: those that have been dead longest. */
-export function longestDead(keys: Iterable<StoredApiKey>, nowMs: number): readonly string[] {
-  const dead = [...keys].filter((key) => statusOf(key, nowMs) !== 'active')
-  if (dead.length < DEAD_MAX) return []
-  return dead
-    .sort((one, other) => deathOf(one) - deathOf(other))
-    .slice(0, dead.length - DEAD_MAX + 1)
+/** Ids of the keys to delete, so that one more can be created: those that ended first. */
+export function longestEnded(keys: Iterable<StoredApiKey>, nowMs: number): readonly string[] {
+  const ended = [...keys].filter((key) => statusOf(key, nowMs) !== 'active')
+  if (ended.length < ENDED_MAX) return []
+  return ended
+    .sort((one, other) => endOf(one) - endOf(other))
+    .slice(0, ended.length - ENDED_MAX + 1)
     .map(({ id }) => id)
 }

@@ -8,7 +8,7 @@ import { noSuch, refusalOfId } from '../../http/resource/own-id.js'
 import type { TenantIds } from '../../ids/ids.js'
 import { type Problem, problem } from '../../problems/catalogue.js'
 import { formatInstant } from '../../units/instant.js'
-import { hasRoomFor, longestDead } from './capacity.js'
+import { ACTIVE_MAX, hasCapacity, longestEnded } from './capacity.js'
 import { type CreateBody, locationOf, type RotateBody } from './contract.js'
 import { shownApiKey } from './show.js'
 import { inheritedExpiry, readExpiry, statusOf } from './status.js'
@@ -17,15 +17,15 @@ export interface ApiKeyChangesDeps {
   readonly mode: Mode
   readonly idsOf: (tenantId: string) => TenantIds
   readonly keys: WatchedRecords<StoredApiKey>
-  /** Forgets when a key that is known no more was last used. */
+  /** Deletes the last use of a deleted key. */
   readonly deleteUse: (id: string) => Promise<void>
   readonly lifeDaysMaxOf: (tenantId: string) => number
   readonly publishEvent: PublishEvent
   readonly clock: () => number
 }
 
-const TOO_MANY = problem('CONFLICT', 'The tenant has as many keys as it may have; revoke some first.')
-const DEAD = problem('CONFLICT', 'The key is not active, or was rotated already.')
+const TOO_MANY = problem('CONFLICT', `Limit reached: at most ${ACTIVE_MAX} active keys per tenant; revoke some first.`)
+const NOT_ACTIVE = problem('CONFLICT', 'The key is not active, or was already rotated.')
 
 /** `POST /api/v1/api-keys`. */
 export async function createKey(
@@ -40,7 +40,7 @@ export async function createKey(
   const nowMs = deps.clock()
   const expiry = readExpiry(body.expires_at, nowMs, deps.lifeDaysMaxOf(tenantId))
   if (!expiry.ok) return invalid([expiry.error])
-  if (!hasRoomFor(deps.keys.of(tenantId), nowMs)) return TOO_MANY
+  if (!hasCapacity(deps.keys.of(tenantId), nowMs)) return TOO_MANY
   const wanted: WantedApiKey = {
     name: body.name,
     scopes: inOrder(body.scopes),
@@ -65,21 +65,21 @@ export async function rotateKey(
 
   let made = isRepeat ? await deps.keys.read(newId('key')) : undefined
   if (made === undefined) {
-    if (!canBeReplaced(old, nowMs)) return DEAD
+    if (!canBeReplaced(old, nowMs)) return NOT_ACTIVE
     const daysMax = deps.lifeDaysMaxOf(tenantId)
     const expiry =
       body.expires_at == null
         ? ({ ok: true, expiresAt: inheritedExpiry(old, nowMs, daysMax) } as const)
         : readExpiry(body.expires_at, nowMs, daysMax)
     if (!expiry.ok) return invalid([expiry.error])
-    if (body.overlap_seconds != null && !hasRoomFor(deps.keys.of(tenantId), nowMs)) return TOO_MANY
+    if (body.overlap_seconds != null && !hasCapacity(deps.keys.of(tenantId), nowMs)) return TOO_MANY
     const wanted: WantedApiKey = {
       name: old.name,
       scopes: body.scopes == null ? old.scopes : inOrder(body.scopes),
       expiresAt: expiry.expiresAt,
       ingestionLayers: old.ingestion_layers,
     }
-    // The new one first: whoever dies in between leaves a key that nobody has, not a tenant without a key.
+    // The new key first: a crash in between leaves a key that nobody uses, and not a tenant without a key.
     made = await makeKey(request, wanted, nowMs, deps)
   }
 
@@ -89,7 +89,7 @@ export async function rotateKey(
   )
   if (replaced?.replaced_by !== id) {
     await deps.keys.delete(id)
-    return DEAD
+    return NOT_ACTIVE
   }
   await deps.publishEvent({
     tenantId,
@@ -116,11 +116,11 @@ export async function revokeKey(
 
 export const WHAT = 'API key'
 
-/** The whole key of a request, at every attempt of it. */
+/** The complete key of a request, the same at every attempt. */
 const secretOf = ({ newId, newSecret }: MutationRequest<unknown>, mode: Mode): string =>
   formatApiKey(mode, newId('key'), newSecret())
 
-/** Makes the key of a request, or finds the one that another attempt of it has made. */
+/** Creates the key of a request, or finds the one that an earlier attempt created. */
 async function makeKey(
   request: MutationRequest<unknown>,
   wanted: WantedApiKey,
@@ -128,9 +128,9 @@ async function makeKey(
   { mode, keys, deleteUse }: ApiKeyChangesDeps,
 ): Promise<StoredApiKey> {
   const { tenantId } = request.caller
-  for (const dead of longestDead(keys.of(tenantId), nowMs)) {
-    await keys.delete(dead)
-    await deleteUse(dead)
+  for (const endedId of longestEnded(keys.of(tenantId), nowMs)) {
+    await keys.delete(endedId)
+    await deleteUse(endedId)
   }
   const id = request.newId('key')
   const key = storedApiKey(id, secretOf(request, mode), tenantId, wanted, new Date(nowMs))
@@ -145,7 +145,7 @@ const created = (request: MutationRequest<unknown>, made: StoredApiKey, { mode, 
   changes: { after: audited(made) },
 })
 
-/** Of a key, what the audit log keeps. */
+/** The part of a key that the audit log keeps. */
 export const audited = ({ id, name, scopes, expires_at, ingestion_layers }: StoredApiKey) => ({
   id,
   name,
@@ -163,7 +163,7 @@ const revokedAt = (key: StoredApiKey, nowMs: number): StoredApiKey => ({
   revoked_at: formatInstant(nowMs),
 })
 
-/** The old key's end: at once, or by an expiry that comes sooner than its own. */
+/** Ends the old key: at once, or by an expiry that is sooner than its own. */
 function replacedBy(key: StoredApiKey, newId: string, nowMs: number, overlapS: number): StoredApiKey {
   const replaced: StoredApiKey = { ...key, replaced_by: newId }
   if (overlapS === 0) return revokedAt(replaced, nowMs)

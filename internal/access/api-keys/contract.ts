@@ -7,9 +7,9 @@ import { exampleId, idInPath, idOf, timeText } from '../../text/answer-fields.js
 import { instant, name } from '../../text/plain-text.js'
 import { KEY_STATUSES } from './status.js'
 
-/** What the routes of API keys take and promise (spec 2.6, 4.4, 5; design section 7). */
+/** The contract of the API key routes (spec 2.6, 4.4, 5; design section 7). */
 
-/** Of an old key that may go on beside the new one, seconds. */
+/** How long an old key may stay valid beside the new one, seconds. */
 export const OVERLAP_S_MAX = 86_400
 const LAYERS_MAX = 32
 
@@ -18,10 +18,10 @@ export const createBody = z
     name: name(),
     scopes: wantedScopes(),
     expires_at: instant().nullish().meta({
-      description: "Within the tenant's maximum lifetime; without it the key lives as long as that.",
+      description: "Within the tenant's maximum key lifetime. Default: as late as that allows.",
     }),
     ingestion_layers: z.array(name()).max(LAYERS_MAX).nullish().meta({
-      description: 'Layers whose events it may ingest; an empty list: none. Without it: all.',
+      description: 'Layers whose events the key may ingest. An empty list: none. Default: all.',
     }),
   })
   .meta({ id: 'NewApiKey' })
@@ -29,10 +29,10 @@ export type CreateBody = z.infer<typeof createBody>
 
 export const rotateBody = z
   .object({
-    scopes: wantedScopes().nullish().meta({ description: 'Those of the old key without it.' }),
-    expires_at: instant().nullish().meta({ description: 'That of the old key without it.' }),
+    scopes: wantedScopes().nullish().meta({ description: 'Default: those of the old key.' }),
+    expires_at: instant().nullish().meta({ description: 'Default: that of the old key.' }),
     overlap_seconds: z.int().min(0).max(OVERLAP_S_MAX).nullish().meta({
-      description: 'How long the old secret stays good; without it it dies at once.',
+      description: 'How long the old key stays valid, in seconds. Default: it is revoked at once.',
     }),
   })
   .meta({ id: 'ApiKeyRotation' })
@@ -43,18 +43,23 @@ const apiKey = z
     id: idOf('key'),
     name: z.string(),
     scopes: z.array(z.enum(SCOPES)),
-    expires_at: timeText().nullable().meta({ description: 'Null: never.' }),
+    expires_at: timeText().nullable().meta({ description: 'Null: the key does not expire.' }),
     created_at: timeText(),
     last_four: z.string().meta({ description: 'The last characters of the secret.' }),
     status: z.enum(KEY_STATUSES),
-    last_used_at: timeText().nullable().meta({ description: 'To within a minute or two; null: not yet.' }),
-    ingestion_layers: z.array(z.string()).nullable().meta({ description: 'Null: all.' }),
+    last_used_at: timeText()
+      .nullable()
+      .meta({ description: 'Accurate to within one or two minutes. Null: never used.' }),
+    ingestion_layers: z
+      .array(z.string())
+      .nullable()
+      .meta({ description: 'Layers whose events the key may ingest. Null: all.' }),
   })
   .meta({ id: 'ApiKey' })
 export type ShownApiKey = z.infer<typeof apiKey>
 
 const createdApiKey = apiKey
-  .extend({ secret: z.string().meta({ description: 'What goes into X-API-Key. Shown this once.' }) })
+  .extend({ secret: z.string().meta({ description: 'The value for X-API-Key. Shown only once.' }) })
   .meta({ id: 'CreatedApiKey' })
 
 const EXAMPLE_KEY: ShownApiKey = {
@@ -79,13 +84,13 @@ export const EXAMPLE_ROTATION: RotateBody = { overlap_seconds: 3_600 }
 export const PATH = '/api/v1/api-keys'
 export const locationOf = (id: string): string => `${PATH}/${id}`
 
-const KEY_IN_PATH = { id: idInPath('key', 'Of the key.') }
+const KEY_IN_PATH = { id: idInPath('key', 'Id of the key.') }
 
 export const LIST_API_KEYS: Operation = {
   id: 'listApiKeys',
   tag: 'Access',
-  summary: 'The API keys of the tenant, the newest first',
-  description: 'Of the keys that are good no more the last thousand stay listed.',
+  summary: "List the tenant's API keys, newest first",
+  description: 'Of the expired and revoked keys, the 1000 that ended last stay listed.',
   query: PAGE_PARAMETERS,
   replies: {
     200: {
@@ -98,7 +103,7 @@ export const LIST_API_KEYS: Operation = {
 export const GET_API_KEY: Operation = {
   id: 'getApiKey',
   tag: 'Access',
-  summary: 'One API key',
+  summary: 'Get an API key',
   parameters: KEY_IN_PATH,
   replies: { 200: { description: 'The key.', contents: json(apiKey, EXAMPLE_KEY) } },
 }
@@ -108,7 +113,7 @@ export const CREATE_API_KEY: Operation = {
   tag: 'Access',
   summary: 'Create an API key',
   description:
-    'Its scopes are fixed from then on. A tenant may have a thousand keys that are good; one more is CONFLICT.',
+    'The scopes of a key cannot be changed later. A tenant may have at most 1000 active keys; one more is CONFLICT.',
   replies: {
     201: { description: 'The key, with its secret.', contents: json(createdApiKey, EXAMPLE_CREATED) },
   },
@@ -118,11 +123,11 @@ export const CREATE_API_KEY: Operation = {
 export const ROTATE_API_KEY: Operation = {
   id: 'rotateApiKey',
   tag: 'Access',
-  summary: 'Put a new API key in the place of one',
+  summary: 'Replace an API key by a new one',
   description:
-    'The new key has an id and a secret of its own. Only a key that is active is rotated, and only once; else it is ' +
-    'CONFLICT. Emits `apikey.rotated`. Whoever rotates the very key that it calls with leaves an overlap, to be able ' +
-    'to repeat the request.',
+    'The new key has its own id and secret. Only an active key can be rotated, and only once; otherwise the reply is ' +
+    'CONFLICT. Emits `apikey.rotated`. To rotate the key that authenticates the request, set an overlap: without it, the ' +
+    'request cannot be repeated.',
   parameters: KEY_IN_PATH,
   replies: {
     201: { description: 'The new key, with its secret.', contents: json(createdApiKey, EXAMPLE_CREATED) },
@@ -134,7 +139,7 @@ export const REVOKE_API_KEY: Operation = {
   id: 'revokeApiKey',
   tag: 'Access',
   summary: 'Revoke an API key',
-  description: 'For good, and at once at every gateway. A key that is revoked already is answered alike.',
+  description: 'Permanently, and at once on every gateway. Revoking a revoked key succeeds as well.',
   parameters: KEY_IN_PATH,
-  replies: { 204: { description: 'It is revoked.' } },
+  replies: { 204: { description: 'Revoked.' } },
 }

@@ -3,35 +3,38 @@ import type { KeyUse } from '../../auth/authenticate.js'
 import { isLostRace } from '../../broker/errors.js'
 import type { Logger } from '../../telemetry/log.js'
 
-/** As it is kept, under the key's id in the bucket api_key_uses. */
+/** The stored form, under the key's id in the bucket `api_key_uses`. */
 export interface StoredKeyUse {
   readonly at: string
 }
 
 export interface KeyUses {
-  /** Where the uses of a key by this process are noted. */
+  /** Where this process records the uses of a key. */
   of(keyId: string): KeyUse
-  /** The key is known no more. */
+  /** To be called when the key is deleted. */
   forget(keyId: string): void
-  /** Writes down what is new. */
+  /** Stores the uses since the last flush. */
   flush(): Promise<void>
-  /** Writes down what is new, and stops doing so. */
+  /** Stores the uses since the last flush, and stops the periodic flush. */
   close(): Promise<void>
 }
 
 export interface KeyUsesDeps {
   readonly bucket: KV
-  /** What is kept, as of a moment ago. */
+  /** The stored use, from the watched copy. */
   readonly stored: (keyId: string) => StoredKeyUse | undefined
   readonly isBrokerUp: () => boolean
   readonly log: Logger
 }
 
-/** What is kept of a key is this much older than its last use at most, and written this often at most. */
+/** A stored use is at most this much older than the real one, and is written at most this often. */
 const COARSE_MS = 60_000
-const AT_ONCE = 64
+const WRITES_MAX = 64
 
-/** Follows when keys were last used: noted in memory at each use, written at most once a minute a key, by whichever gateway is first. */
+/**
+ * Tracks when keys were last used: in memory at each use, and stored at most once per minute and key by whichever gateway is
+ * first.
+ */
 export function trackKeyUses({ bucket, stored, isBrokerUp, log }: KeyUsesDeps): KeyUses {
   const uses = new Map<string, KeyUse>()
 
@@ -46,20 +49,20 @@ export function trackKeyUses({ bucket, stored, isBrokerUp, log }: KeyUsesDeps): 
     try {
       await (entry === null ? bucket.create(keyId, text) : bucket.update(keyId, text, entry.revision))
     } catch (cause) {
-      // Another gateway has just written as good a time.
+      // Another gateway has just stored an equally recent time.
       if (!isLostRace(cause)) throw cause
     }
   }
 
   const flush = async (): Promise<void> => {
     const fresh = [...uses].filter(([keyId, { atMs }]) => atMs > 0 && isStale(stored(keyId), atMs))
-    for (let from = 0; from < fresh.length && isBrokerUp(); from += AT_ONCE) {
-      await Promise.all(fresh.slice(from, from + AT_ONCE).map(([keyId, { atMs }]) => write(keyId, atMs)))
+    for (let from = 0; from < fresh.length && isBrokerUp(); from += WRITES_MAX) {
+      await Promise.all(fresh.slice(from, from + WRITES_MAX).map(([keyId, { atMs }]) => write(keyId, atMs)))
     }
   }
-  const flushOrSayWhy = (): Promise<void> =>
-    flush().catch((cause: unknown) => log.warn({ err: cause }, 'when keys were last used could not be written down'))
-  const timer = setInterval(() => void flushOrSayWhy(), COARSE_MS)
+  const flushOrLog = (): Promise<void> =>
+    flush().catch((cause: unknown) => log.warn({ err: cause }, 'could not store the last uses of API keys; will retry'))
+  const timer = setInterval(() => void flushOrLog(), COARSE_MS)
   timer.unref()
 
   return {
@@ -72,7 +75,7 @@ export function trackKeyUses({ bucket, stored, isBrokerUp, log }: KeyUsesDeps): 
     flush,
     async close() {
       clearInterval(timer)
-      await flushOrSayWhy()
+      await flushOrLog()
     },
   }
 }

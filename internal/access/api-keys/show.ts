@@ -2,7 +2,7 @@ import type { StoredApiKey } from '../../auth/api-keys.js'
 import type { ShownApiKey } from './contract.js'
 import { statusOf } from './status.js'
 
-/** A key as its tenant sees it; neither its secret nor what the secret is checked by. */
+/** The API's form of a key, without its secret and the secret's hash. */
 export const shownApiKey = (key: StoredApiKey, lastUsedAt: string | null, nowMs: number): ShownApiKey => ({
   id: key.id,
   name: key.name,

@@ -7,12 +7,12 @@ export const DAY_MS = 24 * 60 * 60 * 1000
 export const KEY_STATUSES = ['active', 'expired', 'revoked'] as const
 export type KeyStatus = (typeof KEY_STATUSES)[number]
 
-/** What a key is good for now. Expired comes first, whatever else it is (spec 3). */
+/** The status of a key. Expired takes precedence over revoked (spec 3). */
 export const statusOf = ({ status, expires_at }: StoredApiKey, nowMs: number): KeyStatus =>
   expires_at !== null && nowMs >= Date.parse(expires_at) ? 'expired' : status
 
-/** When it died, or will; Infinity for one that lives on. */
-export const deathOf = ({ revoked_at, expires_at }: StoredApiKey): number =>
+/** When a key ended, or will end, milliseconds since the epoch; Infinity without an end. */
+export const endOf = ({ revoked_at, expires_at }: StoredApiKey): number =>
   Math.min(...[revoked_at, expires_at].map((at) => (at == null ? Number.POSITIVE_INFINITY : Date.parse(at))))
 
 export type ReadExpiry =
@@ -22,7 +22,7 @@ export type ReadExpiry =
 /**
  * When a new key expires (spec 5 rule 6).
  *
- * @param wanted an RFC 3339 time in UTC, already checked; absent: as late as may be
+ * @param wanted a valid RFC 3339 time in UTC; absent: as late as the maximum lifetime allows
  * @param daysMax the tenant's maximum lifetime
  */
 export function readExpiry(wanted: string | null | undefined, nowMs: number, daysMax: number): ReadExpiry {
@@ -31,11 +31,11 @@ export function readExpiry(wanted: string | null | undefined, nowMs: number, day
   if (expiresAtMs > nowMs && expiresAtMs <= latestMs) return { ok: true, expiresAt: formatInstant(expiresAtMs) }
   return {
     ok: false,
-    error: { pointer: '/expires_at', detail: `must lie in the future, at most ${daysMax} days from now` },
+    error: { pointer: '/expires_at', detail: `must be in the future, at most ${daysMax} days from now` },
   }
 }
 
-/** Until when a key lives that takes the place of another and is told no expiry: as long as that one, within the maximum. */
+/** When a rotated key without a requested expiry expires: with the old key, within the maximum lifetime. */
 export const inheritedExpiry = ({ expires_at }: StoredApiKey, nowMs: number, daysMax: number): string =>
   formatInstant(
     Math.min(expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(expires_at), nowMs + daysMax * DAY_MS),

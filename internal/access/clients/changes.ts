@@ -17,9 +17,9 @@ export interface ClientChangesDeps {
 }
 
 export const WHAT = 'client'
-/** Clients of a tenant, at most. */
+/** Per tenant. */
 const CLIENTS_MAX = 1_000
-const TOO_MANY = problem('CONFLICT', 'The tenant has as many clients as it may have; delete some first.')
+const TOO_MANY = problem('CONFLICT', `Limit reached: at most ${CLIENTS_MAX} clients per tenant; delete some first.`)
 
 /** `POST /api/v1/clients`. */
 export async function createClient(
@@ -48,7 +48,7 @@ export async function createClient(
   }
 }
 
-/** `PATCH /api/v1/clients/{id}`. Scopes may become fewer; more need a new secret (spec 5 rule 5). */
+/** `PATCH /api/v1/clients/{id}`. It can remove scopes; to add some needs a new secret (spec 5 rule 5). */
 export async function updateClient(
   { caller, body, parameter: id }: Pick<MutationRequest<UpdateBody>, 'caller' | 'body' | 'parameter'>,
   { clients, idsOf }: ClientChangesDeps,
@@ -110,19 +110,19 @@ export async function deleteClient(
 const wideningOf = (before: StoredClient, after: StoredClient): readonly FieldError[] =>
   after.scopes.every((scope) => before.scopes.includes(scope))
     ? []
-    : [{ pointer: '/scopes', detail: 'may only lose scopes here; rotate the secret to give others' }]
+    : [{ pointer: '/scopes', detail: 'must not add scopes; rotate the secret to add some' }]
 
-/** What one grant needs of another, and of the addresses. */
+/** Grant types that need another grant type, or a redirect address. */
 function faultsOf(
   grantTypes: StoredClient['grant_types'],
   redirectUris: StoredClient['redirect_uris'],
 ): readonly FieldError[] {
   const hasCode = grantTypes.includes('authorization_code')
   if (hasCode && redirectUris.length === 0) {
-    return [{ pointer: '/redirect_uris', detail: 'must have an address for authorization_code' }]
+    return [{ pointer: '/redirect_uris', detail: 'must contain an address for authorization_code' }]
   }
   if (!hasCode && grantTypes.includes('refresh_token')) {
-    return [{ pointer: '/grant_types', detail: 'must have authorization_code beside refresh_token' }]
+    return [{ pointer: '/grant_types', detail: 'must contain authorization_code if it contains refresh_token' }]
   }
   return []
 }
@@ -136,7 +136,7 @@ const patchedClient = (client: StoredClient, patch: UpdateBody): StoredClient =>
   status: patch.status ?? client.status,
 })
 
-/** A client as its tenant sees it. */
+/** The API's form of a client. */
 export const shownClient = (client: StoredClient): ShownClient => ({
   id: client.id,
   name: client.name,
@@ -148,7 +148,7 @@ export const shownClient = (client: StoredClient): ShownClient => ({
   last_four: client.last_four,
 })
 
-/** Of a client, what the audit log keeps: of its addresses the origins, since a query may hold anything. */
+/** The part of a client that the audit log keeps: only the origins of its addresses, since a query may contain anything. */
 const audited = ({ name, scopes, grant_types, redirect_uris, status }: StoredClient) => ({
   name,
   scopes,

@@ -8,7 +8,7 @@ import { name } from '../../text/plain-text.js'
 import { GRANT_TYPES } from '../oauth/clients.js'
 import { isRedirectUri, REDIRECT_URI_LENGTH_MAX } from '../oauth/redirect-uris.js'
 
-/** What the routes of OAuth clients take and promise (spec 4.1, 5; design section 7). */
+/** The contract of the OAuth client routes (spec 4.1, 5; design section 7). */
 
 const REDIRECT_URIS_MAX = 20
 const STATUSES = ['active', 'disabled'] as const
@@ -20,7 +20,7 @@ const redirectUris = () =>
       z
         .string()
         .max(REDIRECT_URI_LENGTH_MAX)
-        .refine(isRedirectUri, 'must be https, or http to a loopback address; without a fragment')
+        .refine(isRedirectUri, 'must be https, or http to a loopback address, without a fragment')
         .meta({ examples: ['https://app.example/callback'] }),
     )
     .max(REDIRECT_URIS_MAX)
@@ -29,9 +29,10 @@ export const createBody = z
   .object({
     name: name(),
     scopes: wantedScopes(),
-    grant_types: grantTypes().nullish().meta({ description: '`client_credentials` alone without it.' }),
+    grant_types: grantTypes().nullish().meta({ description: 'Default: `client_credentials` only.' }),
     redirect_uris: redirectUris().nullish().meta({
-      description: 'Where people may be sent back to, for `authorization_code`; compared character by character.',
+      description:
+        'Addresses to which people may be redirected, for `authorization_code`. Compared character by character.',
     }),
   })
   .meta({ id: 'NewClient' })
@@ -40,7 +41,7 @@ export type CreateBody = z.infer<typeof createBody>
 export const updateBody = z
   .strictObject({
     name: name().optional(),
-    scopes: wantedScopes().optional().meta({ description: 'None that it does not have already.' }),
+    scopes: wantedScopes().optional().meta({ description: 'Only scopes that the client already has.' }),
     grant_types: grantTypes().optional(),
     redirect_uris: redirectUris().optional(),
     status: z.enum(STATUSES).optional(),
@@ -49,7 +50,7 @@ export const updateBody = z
 export type UpdateBody = z.infer<typeof updateBody>
 
 export const rotateBody = z
-  .strictObject({ scopes: wantedScopes().nullish().meta({ description: 'Those of before when absent.' }) })
+  .strictObject({ scopes: wantedScopes().nullish().meta({ description: 'Default: unchanged.' }) })
   .meta({ id: 'ClientRotation' })
 export type RotateBody = z.infer<typeof rotateBody>
 
@@ -57,7 +58,7 @@ const client = z
   .object({
     id: idOf('cli').meta({ description: 'The `client_id`.' }),
     name: z.string(),
-    scopes: z.array(z.enum(SCOPES)).meta({ description: 'The most that a token of this client may carry.' }),
+    scopes: z.array(z.enum(SCOPES)).meta({ description: 'The scopes that tokens of this client may have.' }),
     grant_types: z.array(z.enum(GRANT_TYPES)),
     redirect_uris: z.array(z.string()),
     status: z.enum(STATUSES),
@@ -68,7 +69,7 @@ const client = z
 export type ShownClient = z.infer<typeof client>
 
 const clientWithSecret = client
-  .extend({ client_secret: z.string().meta({ description: 'Shown this once.' }) })
+  .extend({ client_secret: z.string().meta({ description: 'Shown only once.' }) })
   .meta({ id: 'ClientWithSecret' })
 
 const EXAMPLE_CLIENT: ShownClient = {
@@ -89,12 +90,12 @@ export const EXAMPLE_ROTATION: RotateBody = {}
 export const PATH = '/api/v1/clients'
 export const locationOf = (id: string): string => `${PATH}/${id}`
 
-const CLIENT_IN_PATH = { id: idInPath('cli', 'Of the client.') }
+const CLIENT_IN_PATH = { id: idInPath('cli', 'Id of the client.') }
 
 export const LIST_CLIENTS: Operation = {
   id: 'listClients',
   tag: 'Access',
-  summary: 'The OAuth clients of the tenant, the newest first',
+  summary: "List the tenant's OAuth clients, newest first",
   query: PAGE_PARAMETERS,
   replies: {
     200: {
@@ -107,7 +108,7 @@ export const LIST_CLIENTS: Operation = {
 export const GET_CLIENT: Operation = {
   id: 'getClient',
   tag: 'Access',
-  summary: 'One OAuth client',
+  summary: 'Get an OAuth client',
   parameters: CLIENT_IN_PATH,
   replies: { 200: { description: 'The client.', contents: json(client, EXAMPLE_CLIENT) } },
 }
@@ -116,7 +117,7 @@ export const CREATE_CLIENT: Operation = {
   id: 'createClient',
   tag: 'Access',
   summary: 'Register an OAuth client',
-  description: 'A confidential client. A tenant may have a thousand; one more is CONFLICT.',
+  description: 'A confidential client. A tenant may have at most 1000; one more is CONFLICT.',
   replies: {
     201: { description: 'The client, with its secret.', contents: json(clientWithSecret, EXAMPLE_WITH_SECRET) },
   },
@@ -128,20 +129,20 @@ export const UPDATE_CLIENT: Operation = {
   tag: 'Access',
   summary: 'Change an OAuth client, or disable it',
   description:
-    'What is not named stays. Scopes can be taken away only: others come with a new secret. Its tokens may do less from ' +
-    'now on where it may, and nothing at all while it is disabled.',
+    'Omitted fields are unchanged. Scopes can only be removed; rotate the secret to add some. Removed scopes apply to ' +
+    'existing tokens at once, and all tokens are refused while the client is disabled.',
   parameters: CLIENT_IN_PATH,
-  replies: { 200: { description: 'The client as it is then.', contents: json(client, EXAMPLE_CLIENT) } },
+  replies: { 200: { description: 'The updated client.', contents: json(client, EXAMPLE_CLIENT) } },
   problems: ['NO_SCOPE'],
 }
 
 export const ROTATE_CLIENT_SECRET: Operation = {
   id: 'rotateClientSecret',
   tag: 'Access',
-  summary: 'Give an OAuth client another secret',
+  summary: 'Replace the secret of an OAuth client',
   description:
-    'The old one is good no more. Tokens that it has brought stay good until they expire. New scopes come with a new ' +
-    'secret only.',
+    'The old secret is refused at once. Tokens that it obtained stay valid until they expire. Scopes can be added only ' +
+    'together with a new secret.',
   parameters: CLIENT_IN_PATH,
   replies: {
     200: { description: 'The client, with its new secret.', contents: json(clientWithSecret, EXAMPLE_WITH_SECRET) },
@@ -153,7 +154,7 @@ export const DELETE_CLIENT: Operation = {
   id: 'deleteClient',
   tag: 'Access',
   summary: 'Delete an OAuth client',
-  description: 'Its tokens and the sign-ins that it was granted are good no more.',
+  description: 'Its tokens and sign-ins are invalid at once.',
   parameters: CLIENT_IN_PATH,
-  replies: { 204: { description: 'It is gone.' } },
+  replies: { 204: { description: 'Deleted.' } },
 }

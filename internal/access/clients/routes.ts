@@ -31,10 +31,10 @@ export interface ClientRoutesDeps extends ClientChangesDeps, RecordRoutesDeps {
   readonly mutate: Mutate
 }
 
-/** With a stale sign-in one could else make a client, and with it a token that needs no sign-in. */
+/** Otherwise a stale sign-in could create a client, and with it tokens that need no sign-in. */
 const CHANGE = { access: 'admin:config', rateClass: 'control', needsStepUp: true } as const
 
-/** `/api/v1/clients` and what is below it (design section 7). */
+/** The routes of `/api/v1/clients` (design section 7). */
 export function clientRoutes(deps: ClientRoutesDeps): readonly Route[] {
   const { mutate, clients } = deps
   return [

@@ -5,18 +5,18 @@ import { type StoredClient, storeClientSecret } from '../oauth/clients.js'
 
 export const CONNECTOR_STATUSES = ['active', 'disabled'] as const
 
-/** A partner's system that sends events and reads records for a tenant, as it is kept under its id in the bucket connectors. */
+/** A partner's system that sends events and reads records for a tenant, stored under its id in the bucket `connectors`. */
 export interface StoredConnector {
   readonly id: string
   readonly tenant_id: string
   readonly name: string
   readonly scopes: readonly Scope[]
-  /** Values of `ingestion_layer`: what it may send, and whose records it may read. */
+  /** Values of `ingestion_layer` whose events it may send and whose records it may read. */
   readonly source_systems: readonly string[]
-  /** Where what it reads goes. */
+  /** The region to which the data that it reads is transferred. */
   readonly residency_lane: ResidencyRegion
   readonly status: (typeof CONNECTOR_STATUSES)[number]
-  /** How it authenticates; no other record knows this client, so that it ends with the connector. */
+  /** Its credentials. The client is stored nowhere else, so that it is deleted with the connector. */
   readonly client: Pick<StoredClient, 'id' | 'salt' | 'hash' | 'last_four'>
   readonly health: StoredHealth
   readonly created_at: string
@@ -24,14 +24,14 @@ export interface StoredConnector {
 
 export interface StoredHealth {
   readonly status: HealthStatus
-  /** Before `since`. */
+  /** The status before `since`. */
   readonly was: HealthStatus
   readonly since: string
   readonly reason: string | null
   readonly reported_at: string | null
-  /** How often it has changed. */
+  /** Number of changes of the status. */
   readonly changes: number
-  /** Whether the change has been published. What is not yet is published before the next change. */
+  /** Whether the last change has been published. An unpublished one is published before the next change. */
   readonly is_announced: boolean
 }
 
@@ -70,7 +70,7 @@ export const storedConnector = (
   created_at: createdAt,
 })
 
-/** The client of a connector as the authorization server takes it. */
+/** The client of a connector, for the authorization server. */
 export const clientOf = ({ tenant_id, name, scopes, status, client, created_at }: StoredConnector): StoredClient => ({
   ...client,
   tenant_id,
@@ -82,7 +82,7 @@ export const clientOf = ({ tenant_id, name, scopes, status, client, created_at }
   created_at,
 })
 
-/** With the secret of another time; the one before is good no more. */
+/** The connector with a new secret, which replaces the old one. */
 export const withSecret = (
   connector: StoredConnector,
   secret: string,
@@ -93,25 +93,25 @@ export const withSecret = (
   client: { id: connector.client.id, ...storeClientSecret(secret) },
 })
 
-/** @param at when it is so */
+/** @param at when the report was received */
 export function withHealth(
   connector: StoredConnector,
-  heard: Pick<StoredHealth, 'status' | 'reason' | 'reported_at'>,
+  reported: Pick<StoredHealth, 'status' | 'reason' | 'reported_at'>,
   at: string,
 ): StoredConnector {
   const { health } = connector
-  if (health.status === heard.status) return { ...connector, health: { ...health, ...heard } }
+  if (health.status === reported.status) return { ...connector, health: { ...health, ...reported } }
   return {
     ...connector,
-    health: { ...heard, was: health.status, since: at, changes: health.changes + 1, is_announced: false },
+    health: { ...reported, was: health.status, since: at, changes: health.changes + 1, is_announced: false },
   }
 }
 
-/** A report is believed for so long: a connector that has said nothing for a day is not known to be as it said. */
-const BELIEVED_MS = 24 * 60 * 60 * 1000
+/** A report counts for a day. */
+const REPORT_VALID_MS = 24 * 60 * 60 * 1000
 
-/** Whether what a connector last said of itself is too old to go by. */
+/** Whether a connector's last report is too old to rely on. */
 export const isHealthLapsed = ({ status, health }: StoredConnector, nowMs: number): boolean =>
   status === 'active' &&
   health.status !== 'unknown' &&
-  nowMs - Date.parse(health.reported_at ?? health.since) >= BELIEVED_MS
+  nowMs - Date.parse(health.reported_at ?? health.since) >= REPORT_VALID_MS

@@ -8,11 +8,11 @@ import { exampleId, idInPath, idOf, timeText } from '../../text/answer-fields.js
 import { name } from '../../text/plain-text.js'
 import { CONNECTOR_STATUSES } from './connector.js'
 
-/** What the routes of connectors take and promise (spec 5 rule 8, design section 7). */
+/** The contract of the connector routes (spec 5 rule 8, design section 7). */
 
 const SOURCE_SYSTEMS_MAX = 32
 
-/** Nobody becomes an administrator by being a partner (spec 5 rule 8). */
+/** A partner cannot be an administrator (spec 5 rule 8). */
 const PARTNER_SCOPES = SCOPES.filter((scope) => scope !== 'admin:config')
 const scopes = () =>
   z
@@ -21,11 +21,11 @@ const scopes = () =>
     .max(PARTNER_SCOPES.length)
 const sourceSystems = () =>
   z.array(name()).min(1).max(SOURCE_SYSTEMS_MAX).meta({
-    description: 'Values of `ingestion_layer`: what the connector may send, and whose records it may read.',
+    description: 'Values of `ingestion_layer` whose events the connector may send and whose records it may read.',
   })
 const lane = () =>
   z.string().regex(REGION_PATTERN, 'must be a region in lower case, such as eu-central-1').nullish().meta({
-    description: "Where what it reads goes. The tenant's own region when absent.",
+    description: "Region to which the data that the connector reads is transferred. Default: the tenant's own region.",
   })
 
 export const createBody = z
@@ -37,18 +37,20 @@ export const changeBody = z
   .strictObject({
     name: name().optional(),
     source_systems: sourceSystems().optional(),
-    residency_lane: lane().meta({ description: 'Null: nowhere; it then reads nothing of a tenant that has a region.' }),
+    residency_lane: lane().meta({
+      description: 'Null: no region. The connector then cannot read records of a tenant with a residency region.',
+    }),
     status: z.enum(CONNECTOR_STATUSES).optional(),
   })
   .meta({ id: 'ConnectorChanges' })
 export type ChangeBody = z.infer<typeof changeBody>
 
 export const rotateBody = z
-  .strictObject({ scopes: scopes().nullish().meta({ description: 'Those of before when absent.' }) })
+  .strictObject({ scopes: scopes().nullish().meta({ description: 'Default: unchanged.' }) })
   .meta({ id: 'ConnectorRotation' })
 export type RotateBody = z.infer<typeof rotateBody>
 
-/** What a connector says of itself. */
+/** A connector's report of its own health. */
 export const healthReport = z
   .object({
     status: z.enum(REPORTED_STATUSES),
@@ -56,19 +58,17 @@ export const healthReport = z
       .string()
       .regex(/^[a-z0-9][a-z0-9_.-]{0,63}$/, 'must be a code such as upstream_timeout')
       .nullish()
-      .meta({ description: 'A code of its own, no text.' }),
+      .meta({ description: "A code of the connector's choice, not free text." }),
   })
   .meta({ id: 'HealthReport' })
 export type HealthReport = z.infer<typeof healthReport>
 
 export const health = z
   .object({
-    status: z
-      .enum(HEALTH_STATUSES)
-      .meta({ description: 'What it said last; unknown when it has said nothing for a day.' }),
+    status: z.enum(HEALTH_STATUSES).meta({ description: 'As last reported; unknown without a report for a day.' }),
     since: timeText(),
     reason: z.string().nullable(),
-    reported_at: timeText().nullable().meta({ description: 'When it last said anything; null: never.' }),
+    reported_at: timeText().nullable().meta({ description: 'Time of the last report. Null: none yet.' }),
   })
   .meta({ id: 'ConnectorHealth' })
 
@@ -89,7 +89,7 @@ const connector = z
 export type ShownConnector = z.infer<typeof connector>
 
 const withSecret = connector
-  .extend({ client_secret: z.string().meta({ description: 'For the partner token endpoint. Shown this once.' }) })
+  .extend({ client_secret: z.string().meta({ description: 'For the partner token endpoint. Shown only once.' }) })
   .meta({ id: 'ConnectorWithSecret' })
 
 export const EXAMPLE_NEW: CreateBody = {
@@ -123,16 +123,16 @@ const EXAMPLE_WITH_SECRET = { ...EXAMPLE_CONNECTOR, client_secret: 'cs_live_...'
 export const PATH = '/api/v1/connectors'
 
 const tag = 'Connectors'
-const parameters = { id: idInPath('con', 'id of the connector.') }
+const parameters = { id: idInPath('con', 'Id of the connector.') }
 
 export const LIST_CONNECTORS: Operation = {
   id: 'listConnectors',
   tag,
-  summary: 'The connectors of the tenant, the newest first',
+  summary: "List the tenant's connectors, newest first",
   query: PAGE_PARAMETERS,
   replies: {
     200: {
-      description: 'A page.',
+      description: 'A page of connectors.',
       contents: json(pageOf(connector), { data: [EXAMPLE_CONNECTOR], page: { limit: 50, has_more: false } }),
     },
   },
@@ -141,7 +141,7 @@ export const LIST_CONNECTORS: Operation = {
 export const GET_CONNECTOR: Operation = {
   id: 'getConnector',
   tag,
-  summary: 'One connector, and how it is',
+  summary: 'Get a connector with its health',
   parameters,
   replies: { 200: { description: 'The connector.', contents: json(connector, EXAMPLE_CONNECTOR) } },
 }
@@ -151,39 +151,40 @@ export const CREATE_CONNECTOR: Operation = {
   tag,
   summary: 'Register a connector',
   description:
-    'A partner that acts for this tenant under `/api/partner/v1`, by client credentials, and nowhere else. It gets these ' +
-    'scopes, source systems and lane, and nothing that is not named. `admin:config` cannot be given.',
+    'A partner that acts for this tenant under `/api/partner/v1`, by client credentials, and nowhere else. It has only the ' +
+    'scopes, source systems and residency lane of the request. `admin:config` cannot be granted.',
   problems: ['NO_SCOPE', 'CONFLICT'],
-  replies: { 201: { description: 'The connector, with the secret.', contents: json(withSecret, EXAMPLE_WITH_SECRET) } },
+  replies: { 201: { description: 'The connector, with its secret.', contents: json(withSecret, EXAMPLE_WITH_SECRET) } },
 }
 
 export const CHANGE_CONNECTOR: Operation = {
   id: 'updateConnector',
   tag,
   summary: 'Change a connector',
-  description: 'What the body does not name stays. One that is disabled is refused at once, and its tokens with it.',
+  description: 'Omitted fields are unchanged. A disabled connector and its tokens are refused at once.',
   parameters,
-  replies: { 200: { description: 'As it is now.', contents: json(connector, EXAMPLE_CONNECTOR) } },
+  replies: { 200: { description: 'The updated connector.', contents: json(connector, EXAMPLE_CONNECTOR) } },
 }
 
 export const ROTATE_CONNECTOR_SECRET: Operation = {
   id: 'rotateConnectorSecret',
   tag,
-  summary: "Replace a connector's secret",
+  summary: 'Replace the secret of a connector',
   description:
-    'The old secret is good no more; tokens that are out live on until they expire. New scopes come with a new secret only.',
+    'The old secret is refused at once; existing tokens stay valid until they expire. Scopes can be added only together ' +
+    'with a new secret.',
   parameters,
   problems: ['NO_SCOPE'],
   replies: {
-    200: { description: 'The connector, with the new secret.', contents: json(withSecret, EXAMPLE_WITH_SECRET) },
+    200: { description: 'The connector, with its new secret.', contents: json(withSecret, EXAMPLE_WITH_SECRET) },
   },
 }
 
 export const DELETE_CONNECTOR: Operation = {
   id: 'deleteConnector',
   tag,
-  summary: 'Remove a connector',
-  description: 'Its credentials and tokens are refused at once. What it has sent stays.',
+  summary: 'Delete a connector',
+  description: 'Its credentials and tokens are refused at once. The events that it sent are kept.',
   parameters,
-  replies: { 204: { description: 'It is gone.' } },
+  replies: { 204: { description: 'Deleted.' } },
 }

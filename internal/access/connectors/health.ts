@@ -10,9 +10,9 @@ export interface HealthDeps {
 }
 
 /**
- * Takes a connector's report of its health.
+ * Stores a connector's report of its health.
  *
- * @returns the connector as it is then; undefined when it is gone
+ * @returns the updated connector; undefined when it was deleted
  */
 export const reportHealth = (
   id: string,
@@ -24,7 +24,7 @@ export const reportHealth = (
     return withHealth(connector, { status, reason: reason ?? null, reported_at: at }, at)
   })
 
-/** Whose last report is too old is `unknown` from then on. */
+/** Sets the health to `unknown` when the last report is too old. */
 export const lapseHealth = (id: string, deps: HealthDeps): Promise<StoredConnector | undefined> =>
   changeHealth(id, deps, (connector) => {
     if (!isHealthLapsed(connector, deps.clock())) return undefined
@@ -37,8 +37,8 @@ export const lapseHealth = (id: string, deps: HealthDeps): Promise<StoredConnect
   })
 
 /**
- * Each change is published once it is kept and before the next is, also when the one who took it died in between; the same
- * change again is the same event.
+ * Publishes each change after it is stored and before the next one is, even if the process that stored it crashed in
+ * between. Publishing a change again repeats the same event.
  */
 async function changeHealth(
   id: string,
@@ -61,14 +61,14 @@ async function changeHealth(
   }
 
   let connector = await connectors.read(id)
-  let isTaken = false
+  let isStored = false
   while (connector !== undefined) {
     if (!connector.health.is_announced) connector = await announce(connector)
-    else if (isTaken) return connector
+    else if (isStored) return connector
     else {
       connector = await connectors.change(id, (found) => {
-        isTaken = found.health.is_announced
-        return isTaken ? changed(found) : undefined
+        isStored = found.health.is_announced
+        return isStored ? changed(found) : undefined
       })
     }
   }

@@ -2,7 +2,7 @@ import type { KV } from '@nats-io/kv'
 import { type WatchedRecords, watchRecords } from '../../broker/watched-records.js'
 import type { StoredConnector } from './connector.js'
 
-/** The connectors of every tenant as a gateway holds them. */
+/** A gateway's copy of all tenants' connectors. */
 export interface OpenConnectors {
   /** By id. */
   readonly connectors: WatchedRecords<StoredConnector>
@@ -11,17 +11,17 @@ export interface OpenConnectors {
 }
 
 /**
- * @param lost called once when the copy no longer follows its bucket
- * @param forget told the id of the client whose connector has changed
+ * @param lost called once when the watch of the bucket is lost
+ * @param onChange called with the id of the client whose connector has changed
  */
 export async function openConnectors(
   bucket: KV,
-  lost: (cause: unknown) => void,
-  forget: (clientId: string) => void,
+  onLost: (cause: unknown) => void,
+  onChange: (clientId: string) => void,
 ): Promise<OpenConnectors> {
   const clientIds = new Map<string, string>()
   const connectorIds = new Map<string, string>()
-  const connectors = await watchRecords<StoredConnector>(bucket, lost, (id, connector) => {
+  const connectors = await watchRecords<StoredConnector>(bucket, onLost, (id, connector) => {
     const clientId = connector?.client.id ?? clientIds.get(id)
     if (clientId === undefined) return
     if (connector === undefined) {
@@ -31,7 +31,7 @@ export async function openConnectors(
       clientIds.set(id, clientId)
       connectorIds.set(clientId, id)
     }
-    forget(clientId)
+    onChange(clientId)
   })
   return { connectors, withClient: (clientId) => connectors.get(connectorIds.get(clientId) ?? '') }
 }

@@ -37,10 +37,10 @@ export interface ConnectorRoutesDeps extends RecordRoutesDeps {
   readonly residencyRegionOf: (tenantId: string) => ResidencyRegion
 }
 
-/** A partner acts without a sign-in of its own: with a stale one nobody widens what it reaches. */
+/** A partner acts without a sign-in: a stale sign-in of an administrator must not extend a partner's access. */
 const CHANGE = { access: 'admin:config', rateClass: 'control', needsStepUp: true } as const
 const WHAT = 'connector'
-/** Of one tenant. */
+/** Per tenant. */
 const CONNECTORS_MAX = 100
 
 /** `/api/v1/connectors`: the partners that act for a tenant. */
@@ -105,7 +105,7 @@ async function create(request: MutationRequest<CreateBody>, deps: ConnectorRoute
   let made = isRepeat ? await connectors.read(id) : undefined
   if (made === undefined) {
     if (connectors.countOf(tenantId) >= CONNECTORS_MAX) {
-      return problem('CONFLICT', `There are ${CONNECTORS_MAX} connectors, as many as there may be.`)
+      return problem('CONFLICT', `Limit reached: at most ${CONNECTORS_MAX} connectors per tenant.`)
     }
     const wanted = {
       name: body.name,
@@ -174,7 +174,7 @@ async function remove(
   const refusal = refusalOfId('con', id, idsOf(tenantId), WHAT)
   if (refusal !== undefined) return refusal
   const before = await connectors.read(id)
-  // An attempt of the same request that nobody was told of may have removed it.
+  // An earlier attempt of the same request, whose reply was lost, may have deleted it.
   if (before === undefined) return isRepeat ? { status: 204 } : noSuch(WHAT)
   await connectors.delete(id)
   return { status: 204, changes: { before: audited(before) } }
@@ -200,7 +200,7 @@ export const shownHealth = ({ status, since, reason, reported_at }: StoredConnec
   reported_at,
 })
 
-/** Of a connector, what the audit log keeps. */
+/** The part of a connector that the audit log keeps. */
 const audited = ({ id, name, scopes, source_systems, residency_lane, status, client }: StoredConnector) => ({
   id,
   name,

@@ -2,8 +2,8 @@ import { isHealthLapsed } from './connector.js'
 import { type HealthDeps, lapseHealth } from './health.js'
 
 /**
- * Checks the health of a tenant's connectors: one that has not reported for long becomes `unknown`, and a change that its
- * gateway could not announce is announced.
+ * Checks the health of a tenant's connectors: without a recent report it becomes `unknown`, and a change that a gateway
+ * could not publish is published.
  */
 export async function watchHealth(tenantId: string, deps: HealthDeps): Promise<void> {
   for (const connector of [...deps.connectors.of(tenantId)]) {

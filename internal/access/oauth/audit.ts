@@ -4,32 +4,32 @@ import type { Exchange } from '../../http/exchange.js'
 import { NotAudited } from '../../http/mutations/audited.js'
 import { PROBLEMS, type Problem } from '../../problems/catalogue.js'
 
-/** What somebody has done with tokens, or was refused. */
-export interface TokenDeed {
+/** An audited action on a token or session. */
+export interface TokenAction {
   readonly action: Extract<AuditAction, `token.${string}` | `session.${string}`>
-  /** Of the client, also of one that only says that it is it; null when nobody knows it. */
+  /** The client's tenant, also where the client only claims its id; null when the client is unknown. */
   readonly tenantId: string | null
-  /** The client or person who was authenticated; null when nobody was. */
+  /** The client or person that authenticated; null when none did. */
   readonly actor: string | null
   readonly target: string | null
-  /** Why it was refused; undefined when it was done. */
+  /** Undefined when the action succeeded. */
   readonly refusal?: Problem
 }
 
 /**
- * Writes down a deed before it is answered.
+ * Records an action in the audit log, before the request is answered.
  *
- * @throws NotAudited when the log does not take it
+ * @throws NotAudited when the audit log does not accept the entry
  */
-export async function recordDeed(
+export async function recordTokenAction(
   { auditSink, clock }: { readonly auditSink: AuditSink; readonly clock: () => number },
   { traceId, address }: Exchange,
-  { refusal, ...deed }: TokenDeed,
+  { refusal, ...action }: TokenAction,
 ): Promise<void> {
   const isFailure = refusal !== undefined && PROBLEMS[refusal.code].status >= 500
   try {
     await auditSink.record({
-      ...deed,
+      ...action,
       outcome: refusal === undefined ? 'succeeded' : isFailure ? 'failed' : 'refused',
       errorCode: refusal?.code ?? null,
       traceId,
@@ -37,11 +37,11 @@ export async function recordDeed(
       ...(address !== '' && { sourceAddress: address }),
     })
   } catch (cause) {
-    throw new NotAudited('the audit log does not take an entry', { cause })
+    throw new NotAudited('the audit log did not accept an entry', { cause })
   }
 }
 
-/** Writes down that the instance itself has put a new key in the place of the one that signed, since that was due. */
+/** Records that the instance itself rotated the signing key, because a rotation was due. */
 export const recordRotation = (
   auditSink: AuditSink,
   { before, after }: { readonly before: string; readonly after: string },

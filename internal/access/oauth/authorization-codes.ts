@@ -3,19 +3,19 @@ import type { KV } from '@nats-io/kv'
 import type { Scope } from '../../auth/scopes.js'
 import { isLostRace } from '../../broker/errors.js'
 
-/** What a person has granted and to whom, until the client comes for it. */
+/** A person's grant to a client, until the client redeems its code. */
 export interface AuthorizationGrant {
   readonly tenant_id: string
   readonly client_id: string
   readonly user_id: string
-  /** As the authorization request had it. */
+  /** As in the authorization request. */
   readonly redirect_uri: string
   readonly scopes: readonly Scope[]
   /** PKCE (RFC 7636), method S256. */
   readonly code_challenge: string
   /** Seconds since the epoch. */
   readonly auth_time: number
-  /** The session that the code's redemption begins. */
+  /** The session that begins when the code is redeemed. */
   readonly session_id: string
 }
 
@@ -24,19 +24,19 @@ interface StoredCode extends AuthorizationGrant {
   readonly is_used: boolean
 }
 
-/** Standards ask for a minute at most in practice, RFC 6749 4.1.2 for ten. */
+/** RFC 6749 4.1.2 allows ten minutes; a minute is common practice. */
 const CODE_LIFE_MS = 60_000
 const CODE = /^[A-Za-z0-9_-]{43}$/
 
 export type Redeemed =
   | { readonly kind: 'redeemed'; readonly grant: AuthorizationGrant }
-  /** It was used before: what it has issued must die (RFC 6749 4.1.2). */
+  /** It was used before: the tokens that it issued must be revoked (RFC 6749 4.1.2). */
   | { readonly kind: 'reused'; readonly grant: AuthorizationGrant }
   | { readonly kind: 'unknown' }
 
 export interface AuthorizationCodes {
   issue(grant: AuthorizationGrant, nowMs: number): Promise<string>
-  /** Uses the code up, before anything that it was sent with is checked: a guess burns it. */
+  /** Uses the code up before the other parameters are checked: a wrong guess invalidates it. */
   redeem(code: string, nowMs: number): Promise<Redeemed>
 }
 
@@ -60,7 +60,7 @@ export function storedCodes(bucket: KV): AuthorizationCodes {
         try {
           await bucket.update(keyOf(code), JSON.stringify({ ...stored, is_used: true }), entry.revision)
         } catch (cause) {
-          // Somebody else was first with the same code: the next look finds it used.
+          // Another request redeemed the same code first: the next read finds it used.
           if (!isLostRace(cause)) throw cause
           continue
         }
@@ -70,7 +70,7 @@ export function storedCodes(bucket: KV): AuthorizationCodes {
   }
 }
 
-/** A copy of the bucket opens no code. */
+/** Hashed, so that nobody can redeem a code from a copy of the bucket. */
 const keyOf = (code: string): string => createHash('sha256').update(code).digest('hex')
 
 const VERIFIER = /^[A-Za-z0-9._~-]{43,128}$/

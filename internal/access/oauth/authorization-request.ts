@@ -5,20 +5,20 @@ import type { Parameters } from './form.js'
 import { grantableScopes } from './grants.js'
 import { isRegistered } from './redirect-uris.js'
 
-/** What a client asks a person for, checked. */
+/** A client's request for a person's consent, validated. */
 export interface AuthorizationRequest {
   readonly client: StoredClient
   readonly redirectUri: string
-  /** What the client may be granted; the person may have less. */
+  /** The scopes that the client may be granted; the person may have fewer. */
   readonly scopes: readonly Scope[]
-  /** Empty when there was none. */
+  /** Empty when absent. */
   readonly state: string
   readonly codeChallenge: string
 }
 
 export type ReadAuthorizationRequest =
-  | { readonly kind: 'good'; readonly request: AuthorizationRequest }
-  /** The client is told by way of the person's browser (RFC 6749 4.1.2.1). */
+  | { readonly kind: 'valid'; readonly request: AuthorizationRequest }
+  /** The error goes to the client over the person's browser (RFC 6749 4.1.2.1). */
   | {
       readonly kind: 'refused'
       readonly error: RedirectedError
@@ -26,7 +26,7 @@ export type ReadAuthorizationRequest =
       readonly redirectUri: string
       readonly state: string
     }
-  /** Nobody knows whose address that is: the person is told, and nobody is redirected. */
+  /** The redirect address cannot be trusted: the person sees the error, and nobody is redirected. */
   | { readonly kind: 'untrusted'; readonly detail: string }
 
 export type RedirectedError =
@@ -43,12 +43,12 @@ export function readAuthorizationRequest(
   parameters: Parameters | undefined,
   findClient: (id: string) => StoredClient | undefined,
 ): ReadAuthorizationRequest {
-  if (parameters === undefined) return untrusted('A parameter stands twice, or the address cannot be read.')
+  if (parameters === undefined) return untrusted('A parameter is repeated, or the query is not percent-encoded UTF-8.')
   const client = findClient(parameters.get('client_id') ?? '')
   const redirectUri = parameters.get('redirect_uri')
-  if (client?.status !== 'active') return untrusted('The client is not known.')
+  if (client?.status !== 'active') return untrusted('The client is unknown or disabled.')
   if (redirectUri === undefined || !isRegistered(redirectUri, client.redirect_uris)) {
-    return untrusted('The redirect_uri is not one that the client has registered.')
+    return untrusted('The redirect_uri is not registered for the client.')
   }
   const state = parameters.get('state') ?? ''
   const refused = (error: RedirectedError, detail: string): ReadAuthorizationRequest => ({
@@ -58,9 +58,10 @@ export function readAuthorizationRequest(
     redirectUri,
     state,
   })
-  if (state.length > STATE_CHARACTERS_MAX) return untrusted(`The state may have ${STATE_CHARACTERS_MAX} characters.`)
+  if (state.length > STATE_CHARACTERS_MAX)
+    return untrusted(`The state may have at most ${STATE_CHARACTERS_MAX} characters.`)
   const responseType = parameters.get('response_type')
-  if (responseType === undefined) return refused('invalid_request', 'A response_type is needed.')
+  if (responseType === undefined) return refused('invalid_request', 'The response_type is missing.')
   if (responseType !== 'code') return refused('unsupported_response_type', 'The response_type must be code.')
   if (!client.grant_types.includes('authorization_code')) {
     return refused('unauthorized_client', 'The client may not use the authorization code grant.')
@@ -70,24 +71,22 @@ export function readAuthorizationRequest(
   }
   const codeChallenge = parameters.get('code_challenge') ?? ''
   if (parameters.get('code_challenge_method') !== 'S256' || !isChallenge(codeChallenge)) {
-    return refused('invalid_request', 'PKCE with the method S256 is needed.')
+    return refused('invalid_request', 'PKCE with code_challenge_method S256 is required.')
   }
   const scopes = grantableScopes(parameters.get('scope'), client.scopes)
-  if (scopes === undefined) return refused('invalid_scope', 'A scope is not known, or none is left.')
-  return { kind: 'good', request: { client, redirectUri, scopes, state, codeChallenge } }
+  if (scopes === undefined)
+    return refused('invalid_scope', 'A scope is unknown, or the client may use none of those requested.')
+  return { kind: 'valid', request: { client, redirectUri, scopes, state, codeChallenge } }
 }
 
 const untrusted = (detail: string): ReadAuthorizationRequest => ({ kind: 'untrusted', detail })
 
-/**
- * The address of an answer: the parameters behind those that the redirect address has, and who answers (RFC 9207).
- */
-export function answerAddress(
-  redirectUri: string,
-  issuer: string,
-  state: string,
-  answer: { readonly code: string } | { readonly error: RedirectedError; readonly error_description: string },
-): string {
+export type AuthorizationAnswer =
+  | { readonly code: string }
+  | { readonly error: RedirectedError; readonly error_description: string }
+
+/** The address of an answer: its parameters after those of the redirect address, with the issuer (RFC 9207). */
+export function answerAddress(redirectUri: string, issuer: string, state: string, answer: AuthorizationAnswer): string {
   const parameters = new URLSearchParams({ ...answer, ...(state === '' ? {} : { state }), iss: issuer })
   return `${redirectUri}${redirectUri.includes('?') ? '&' : '?'}${parameters}`
 }

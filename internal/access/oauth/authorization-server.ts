@@ -11,25 +11,25 @@ import type { TokenKeys } from './token-keys.js'
 import { tokenRoutes } from './token-routes.js'
 import type { StoredUser } from './users.js'
 
-/** What the authorization server works with. */
+/** Dependencies of the authorization server. */
 export interface OAuthDeps extends GrantDeps {
   readonly mode: Mode
   readonly parties: TokenParties
   readonly keys: TokenKeys
   readonly findClient: (clientId: string) => StoredClient | undefined
   readonly findUserNamed: (tenantId: string, username: string) => StoredUser | undefined
-  /** Makes every gateway refuse a token, or all of a session. Resolves when this one does. */
+  /** Makes every gateway refuse a token, or all tokens of a session. Resolves when this gateway refuses it. */
   readonly deny: (id: string) => Promise<void>
   readonly budgetsOf: (tenantId: string, principal: string) => Budgets
   readonly tokenLifeS: number
   readonly auditSink: AuditSink
-  /** And clients, people and what is revoked are known as they are. */
+  /** And whether the copies of clients, people and revocations are current. */
   readonly isBrokerUp: () => boolean
   readonly clock: () => number
 }
 
 /**
- * The authorization server of spec 4.1: OAuth 2.0 as RFC 9700 leaves it, for confidential clients. Its routes are
+ * The authorization server of spec 4.1: OAuth 2.0 as restricted by RFC 9700, for confidential clients. Its routes are
  * public, since they authenticate the client or the person themselves.
  */
 export const oauthRoutes = (deps: OAuthDeps): readonly Route[] => [

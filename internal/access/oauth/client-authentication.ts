@@ -9,7 +9,7 @@ export type ClientAuthentication =
   | {
       readonly ok: false
       readonly problem: OAuthProblem
-      /** Whose id was named, for the audit log; undefined when it is nobody's. */
+      /** The client whose id was sent, for the audit log; undefined for an unknown id. */
       readonly named?: StoredClient | undefined
     }
 
@@ -17,10 +17,10 @@ const refused = (error: 'invalid_request' | 'invalid_client', detail: string): C
   ok: false,
   problem: oauthProblem(error, detail),
 })
-const UNKNOWN = oauthProblem('invalid_client', 'The client is not known, or its secret is wrong.')
+const UNKNOWN = oauthProblem('invalid_client', 'Unknown client or wrong secret.')
 
 /**
- * Which client asks, by `client_secret_basic` or `client_secret_post` (RFC 6749 2.3.1), one of them only.
+ * Authenticates a client by `client_secret_basic` or `client_secret_post` (RFC 6749 2.3.1), but not by both.
  *
  * @param authorization value of the header, empty when absent
  */
@@ -38,8 +38,10 @@ export function authenticateClient(
   }
   if (posted !== undefined) return refused('invalid_request', 'The client must authenticate in one way only.')
   const basic = readBasic(authorization)
-  if (basic === undefined) return refused('invalid_client', 'The Authorization header is not that of a client.')
-  if (named !== undefined && named !== basic.id) return refused('invalid_request', 'Two clients are named.')
+  if (basic === undefined)
+    return refused('invalid_client', 'The Authorization header must be Basic with client id and secret.')
+  if (named !== undefined && named !== basic.id)
+    return refused('invalid_request', 'client_id and the Authorization header name different clients.')
   return check(mode, findClient, basic.id, basic.secret)
 }
 

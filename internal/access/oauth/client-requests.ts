@@ -1,12 +1,12 @@
 import { networkOf } from '../../auth/addresses.js'
 import { KeyedBudgets } from '../../auth/keyed-budgets.js'
 import type { Budget } from '../../auth/rate-limits.js'
-import { isBrokerAway } from '../../broker/errors.js'
+import { isBrokerUnavailable } from '../../broker/errors.js'
 import type { Exchange } from '../../http/exchange.js'
 import { NotAudited } from '../../http/mutations/audited.js'
 import { takeFrom } from '../../http/rate-limit.js'
 import { type Problem, problem } from '../../problems/catalogue.js'
-import { recordDeed, type TokenDeed } from './audit.js'
+import { recordTokenAction, type TokenAction } from './audit.js'
 import type { OAuthDeps } from './authorization-server.js'
 import { authenticateClient } from './client-authentication.js'
 import type { StoredClient } from './clients.js'
@@ -16,28 +16,30 @@ import { isFormType, type Parameters, readParameters } from './form.js'
 const BODY_BYTES_MAX = 16 * 1024
 
 /**
- * Failed authentications an address: a client's secret has 256 random bits, so that this is there to keep noise down.
- * It never holds up a client that authenticates, whoever else shares its address.
+ * Failed authentications per address. A client secret has 256 random bits, so that guessing is hopeless: the limit keeps
+ * the audit log quiet. It never affects a client that authenticates, even from the same address.
  */
 const FAILURES_PER_ADDRESS = { perSecond: 1, burst: 20 } as const
 
 const ADDRESSES_MAX = 20_000
 
-const TOO_MANY_FAILURES = 'Too many attempts to authenticate have failed; try again later.'
+const TOO_MANY_FAILURES = 'Too many failed authentication attempts; try again later.'
 
-export const AWAY = problem('SERVICE_UNAVAILABLE', 'Credentials cannot be checked now.', { retryAfterSeconds: 1 })
+export const CREDENTIALS_UNAVAILABLE = problem('SERVICE_UNAVAILABLE', 'Credentials cannot be checked at the moment.', {
+  retryAfterSeconds: 1,
+})
 
-/** What a route does for an authenticated client. */
+/** Handles a route's request from an authenticated client. */
 export type ServeClient = (exchange: Exchange, client: StoredClient, form: Parameters) => Promise<void>
 
 /**
- * The frame of the routes that clients post a form to: reads it, authenticates the client, takes from its budget.
+ * The common part of the routes to which clients post a form: reads it, authenticates the client, charges its budget.
  *
- * @param action what a client that does not authenticate is refused, for the audit log
+ * @param action audited as refused when the client does not authenticate
  */
 export function clientRequests(
   deps: OAuthDeps,
-  action: TokenDeed['action'],
+  action: TokenAction['action'],
   serve: ServeClient,
 ): (exchange: Exchange) => void {
   const failures = new KeyedBudgets(FAILURES_PER_ADDRESS, ADDRESSES_MAX)
@@ -49,7 +51,7 @@ export function clientRequests(
       const waitMs = budget.take(1, nowMs)
       if (waitMs > 0) return refuseAttempt(exchange, TOO_MANY_FAILURES, { budget, waitMs })
       const [tenantId, target] = [named?.tenant_id ?? null, named?.id ?? null]
-      await recordDeed(deps, exchange, { action, tenantId, actor: null, target, refusal: problem })
+      await recordTokenAction(deps, exchange, { action, tenantId, actor: null, target, refusal: problem })
     }
     exchange.replyProblem(problem)
   }
@@ -57,7 +59,7 @@ export function clientRequests(
   const serveForm = async (exchange: Exchange, body: Buffer): Promise<void> => {
     const form = readParameters(body.toString('utf8'))
     if (form === undefined) {
-      const detail = 'A parameter stands twice, or the form cannot be read.'
+      const detail = 'A parameter is repeated, or the form is not percent-encoded UTF-8.'
       return exchange.replyProblem(oauthProblem('invalid_request', detail))
     }
     const authentication = authenticateClient(deps.mode, deps.findClient, exchange.headers.authorization, form)
@@ -82,22 +84,22 @@ export function clientRequests(
   }
 }
 
-/** A broker that is away is no defect; what was asked of it may have happened all the same. */
+/** An unreachable broker is not a defect. The write that it did not confirm may have happened all the same. */
 export function answerFailure(exchange: Exchange, cause: unknown): void {
-  if (isBrokerAway(cause) || cause instanceof NotAudited) exchange.replyProblem(AWAY)
+  if (isBrokerUnavailable(cause) || cause instanceof NotAudited) exchange.replyProblem(CREDENTIALS_UNAVAILABLE)
   else exchange.fail(cause)
 }
 
-/** Why the body need not be read. */
+/** @returns why the body is not read; undefined where it is */
 function unreadable(exchange: Exchange, deps: OAuthDeps): Problem | undefined {
-  if (!deps.isBrokerUp()) return AWAY
+  if (!deps.isBrokerUp()) return CREDENTIALS_UNAVAILABLE
   // Parameters in an address end up in logs (RFC 6749 2.3.1).
-  if (exchange.query !== '') return oauthProblem('invalid_request', 'The parameters belong into the body.')
+  if (exchange.query !== '') return oauthProblem('invalid_request', 'Send the parameters in the body.')
   if (isFormType(exchange.headers.contentType)) return undefined
   return problem('UNSUPPORTED_MEDIA_TYPE', 'The body must be application/x-www-form-urlencoded.')
 }
 
-/** What has no attempt left, and how long until it has one. */
+/** A budget without attempts left, and how long until it has one. */
 export interface Exhausted {
   readonly budget: Budget
   readonly waitMs: number

@@ -7,7 +7,7 @@ import { randomId, type TenantIds } from '../../ids/ids.js'
 export const GRANT_TYPES = ['client_credentials', 'authorization_code', 'refresh_token'] as const
 export type GrantType = (typeof GRANT_TYPES)[number]
 
-/** A confidential OAuth client as it is kept, under its id in the bucket clients. The secret itself is not in it. */
+/** A confidential OAuth client, stored under its id in the bucket `clients`, without the secret itself. */
 export interface StoredClient {
   readonly id: string
   readonly tenant_id: string
@@ -44,10 +44,10 @@ const SECRET = /^cs_(live|test)_[0-9a-z]{52}$/
 
 export const createClientSecret = (mode: Mode): string => formatClientSecret(mode, randomBytes(32))
 
-/** @param secret 32 bytes that nobody can guess */
+/** @param secret 32 random bytes */
 export const formatClientSecret = (mode: Mode, secret: Uint8Array): string => PREFIX[mode] + encodeBase32(secret)
 
-/** @param wanted checked: at least one scope and grant, and redirect addresses that `isRedirectUri` takes */
+/** @param wanted validated: at least one scope and grant, and redirect addresses that `isRedirectUri` accepts */
 export function createClient(
   mode: Mode,
   tenantId: string,
@@ -77,16 +77,16 @@ export const storedClient = (
   created_at: createdAt.toISOString(),
 })
 
-/** What is kept of a secret. */
+/** The stored form of a secret. */
 export const storeClientSecret = (secret: string): Pick<StoredClient, 'salt' | 'hash' | 'last_four'> => ({
   ...storeSecret(secret),
   last_four: secret.slice(-4),
 })
 
-/** What an unknown client is compared with, so that it takes as long as a known one. */
+/** Unknown clients are compared with this, so that the check takes as long as for a known client. */
 const NOBODY = storeSecret(createClientSecret('production'))
 
-/** Whether the secret is the client's, of this mode, and the client may act. Takes as long for an unknown client. */
+/** Whether the secret is the client's, of this mode, and the client is active. Takes equally long for an unknown client. */
 export function isClientSecret(mode: Mode, client: StoredClient | undefined, secret: string): boolean {
   const isRight = isSecretOf(client ?? NOBODY, secret)
   return isRight && SECRET.test(secret) && secret.startsWith(PREFIX[mode]) && client?.status === 'active'

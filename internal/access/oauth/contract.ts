@@ -6,11 +6,11 @@ import { exampleId } from '../../text/answer-fields.js'
 import { GRANT_TYPES } from './clients.js'
 import { OAUTH_ERRORS } from './errors.js'
 
-/** What the authorization server promises (spec 2.8 and 4.1, design section 7). */
+/** The contract of the authorization server (spec 2.8 and 4.1, design section 7). */
 
 const FORM = 'application/x-www-form-urlencoded'
 const one = `(${SCOPES.join('|')})`
-/** As RFC 6749 3.3 has it; the scopes are a closed set. */
+/** The syntax of RFC 6749 3.3, with our closed set of scopes. */
 const scopeNames = () => z.string().regex(new RegExp(`^${one}( ${one})*$`))
 const clientId = () => z.string().meta({ examples: [exampleId('cli')] })
 const EXAMPLE_REDIRECT = 'http://127.0.0.1:51004/callback'
@@ -19,7 +19,7 @@ const EXAMPLE_CHALLENGE = 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM'
 /** In the body, unless the client authenticates by `Authorization: Basic`. */
 const client = {
   client_id: clientId().optional(),
-  client_secret: z.string().optional().meta({ description: 'Absent with `Authorization: Basic`.' }),
+  client_secret: z.string().optional().meta({ description: 'Omit with `Authorization: Basic`.' }),
 }
 
 const OF_CLIENTS: readonly ErrorCode[] = [
@@ -29,7 +29,7 @@ const OF_CLIENTS: readonly ErrorCode[] = [
   'RATE_LIMITED',
 ]
 
-/** RFC 6749 5.2, beside the members that all problems have. */
+/** RFC 6749 5.2, in addition to the members of every problem. */
 const ERROR_MEMBERS = {
   error: z.enum(OAUTH_ERRORS),
   error_description: z.string(),
@@ -57,8 +57,8 @@ const tokenResponse = z
     access_token: z.string().meta({ description: 'A signed JWT (RFC 9068).' }),
     token_type: z.literal('Bearer'),
     expires_in: z.int().min(1).max(3_600).meta({ description: 'Seconds.' }),
-    scope: scopeNames().meta({ description: 'What was granted, which may be less than was asked for.' }),
-    refresh_token: z.string().optional().meta({ description: 'Of the code flow; good for one refresh.' }),
+    scope: scopeNames().meta({ description: 'The granted scopes, which may be fewer than requested.' }),
+    refresh_token: z.string().optional().meta({ description: 'In the code flow only; valid for one refresh.' }),
   })
   .meta({ id: 'TokenResponse' })
 
@@ -75,9 +75,9 @@ export const ISSUE_TOKEN: Operation = {
   summary: 'Get an access token',
   description:
     'Client credentials, authorization code with PKCE (S256), or refresh (RFC 6749, RFC 7636, RFC 9700). The client ' +
-    'authenticates by `client_secret_basic` or `client_secret_post`. A refresh token is used once; one that comes again ' +
-    'ends the sign-in that it came from. Errors carry `error` and `error_description` of RFC 6749 beside the members of ' +
-    'every problem; requests that accept `application/json` get that media type. No Idempotency-Key.',
+    'authenticates by `client_secret_basic` or `client_secret_post`. A refresh token can be used once; a second use ends ' +
+    'its sign-in. Errors have `error` and `error_description` of RFC 6749 in addition to the members of every problem, and ' +
+    'the media type `application/json` where the request accepts it. Takes no Idempotency-Key.',
   body: {
     contents: {
       [FORM]: {
@@ -88,7 +88,7 @@ export const ISSUE_TOKEN: Operation = {
   },
   replies: {
     200: {
-      description: 'A token.',
+      description: 'The access token.',
       headers: {
         'Cache-Control': z.literal('no-store'),
         Pragma: z.literal('no-cache'),
@@ -113,10 +113,10 @@ export const ISSUE_PARTNER_TOKEN: Operation = {
   ...ISSUE_TOKEN,
   id: 'issuePartnerToken',
   tag: 'Partner',
-  summary: 'Get an access token of a connector',
+  summary: 'Get an access token for a connector',
   description:
-    'Client credentials of a connector (RFC 6749 4.4), by `client_secret_basic` or `client_secret_post`. The token is good ' +
-    'for `/api/partner/v1` only. Errors as at `/v1/oauth/token`. No Idempotency-Key.',
+    'Client credentials of a connector (RFC 6749 4.4), by `client_secret_basic` or `client_secret_post`. The token is ' +
+    'valid for `/api/partner/v1` only. Errors as for `/v1/oauth/token`. Takes no Idempotency-Key.',
   body: {
     contents: {
       [FORM]: {
@@ -134,10 +134,10 @@ export const ISSUE_PARTNER_TOKEN: Operation = {
 export const REVOKE_TOKEN: Operation = {
   id: 'revokeToken',
   tag: 'Authorization',
-  summary: 'End a token',
+  summary: 'Revoke a token',
   description:
-    'RFC 7009. An access token ends by itself; a refresh token takes the whole sign-in with it, access tokens included. ' +
-    'When this is answered the instance that answers refuses the token; the others follow within milliseconds.',
+    'RFC 7009. Revoking an access token affects that token alone; revoking a refresh token ends its sign-in and all its ' +
+    'access tokens. The gateway that replies refuses the token from then, the others within milliseconds.',
   body: {
     contents: {
       [FORM]: {
@@ -148,7 +148,7 @@ export const REVOKE_TOKEN: Operation = {
   },
   replies: {
     200: {
-      description: 'The token is no longer good, if it ever was.',
+      description: 'The token is not valid, or no longer.',
       headers: { 'Cache-Control': z.literal('no-store') },
       contents: json(z.object({}), {}),
     },
@@ -162,25 +162,25 @@ export const REVOKE_PARTNER_TOKEN: Operation = {
   ...REVOKE_TOKEN,
   id: 'revokePartnerToken',
   tag: 'Partner',
-  summary: 'End an access token of a connector',
+  summary: 'Revoke an access token of a connector',
   description:
-    'RFC 7009, for the tokens of `/api/partner/v1/oauth/token`. When this is answered the instance that answers refuses ' +
-    'the token; the others follow within milliseconds.',
+    'RFC 7009, for tokens from `/api/partner/v1/oauth/token`. The gateway that replies refuses the token from then, the ' +
+    'others within milliseconds.',
 }
 
 const REDIRECT = {
-  description: 'To the client, with `code` or `error`, `state` and `iss` (RFC 9207).',
+  description: 'Redirect to the client, with `code` or `error`, `state` and `iss` (RFC 9207).',
   headers: { Location: z.string(), 'Cache-Control': z.literal('no-store') },
 }
 
 export const SHOW_SIGN_IN: Operation = {
   id: 'showSignIn',
   tag: 'Authorization',
-  summary: 'The page on which a person grants a client access',
+  summary: 'Show the sign-in page on which a person grants a client access',
   description:
-    'The authorization endpoint of the code flow. PKCE with S256 is needed; the redirect address must be registered, and ' +
-    'is compared exactly but for the port of a loopback address. What is wrong with client or redirect address is told ' +
-    'here, everything else to the client.',
+    'The authorization endpoint of the code flow. PKCE with S256 is required. The redirect address must be registered and ' +
+    'is compared exactly, except for the port of a loopback address. An invalid client or redirect address is reported ' +
+    'on this page; every other error goes to the client.',
   query: {
     response_type: z.string().meta({ description: '`code`.', examples: ['code'] }),
     client_id: clientId(),
@@ -195,7 +195,7 @@ export const SHOW_SIGN_IN: Operation = {
   },
   replies: {
     200: {
-      description: 'A page with a form.',
+      description: 'The page with the sign-in form.',
       headers: { 'Cache-Control': z.literal('no-store') },
       contents: { 'text/html': { schema: z.string() } },
     },
@@ -209,13 +209,13 @@ export const SHOW_SIGN_IN: Operation = {
 export const SIGN_IN: Operation = {
   id: 'signIn',
   tag: 'Authorization',
-  summary: 'Send the form of that page',
-  description: 'For the form alone: it needs the cookie that came with the page.',
+  summary: 'Submit the sign-in form',
+  description: 'Only for the form of the sign-in page: the request needs the cookie that the page sets.',
   body: {
     contents: {
       [FORM]: {
         schema: z.object({
-          request: z.string().meta({ description: 'As the page has it.' }),
+          request: z.string().meta({ description: 'The hidden field of the form.' }),
           username: z.string().max(128).optional(),
           password: z.string().max(256).optional(),
           decision: z.enum(['allow', 'deny']),
@@ -238,7 +238,7 @@ const CACHED = {
 export const GET_DISCOVERY: Operation = {
   id: 'getAuthorizationServer',
   tag: 'Authorization',
-  summary: 'Where what is, and what is supported (RFC 8414)',
+  summary: 'Get the authorization server metadata: endpoints and supported features (RFC 8414)',
   replies: {
     200: {
       description: 'The discovery document.',
@@ -262,7 +262,7 @@ export const GET_DISCOVERY: Operation = {
         }),
       ),
     },
-    304: { description: 'It is the one that the request names by its ETag.' },
+    304: { description: 'The document still has the ETag of If-None-Match.' },
   },
   problems: ['RATE_LIMITED'],
 }
@@ -270,8 +270,8 @@ export const GET_DISCOVERY: Operation = {
 export const GET_KEYS: Operation = {
   id: 'getKeys',
   tag: 'Authorization',
-  summary: 'The public keys by which tokens are verified (RFC 7517)',
-  description: 'The key that signs, the one that will sign next, and those whose tokens are still alive.',
+  summary: 'Get the public keys that verify access tokens (RFC 7517)',
+  description: 'The current signing key, the next one, and retired keys whose tokens may still be valid.',
   replies: {
     200: {
       description: 'The JWKS.',
@@ -291,7 +291,7 @@ export const GET_KEYS: Operation = {
         }),
       ),
     },
-    304: { description: 'It is the one that the request names by its ETag.' },
+    304: { description: 'The document still has the ETag of If-None-Match.' },
   },
   problems: ['RATE_LIMITED'],
 }

@@ -1,12 +1,12 @@
 import { decodeFormText } from '../../text/query-string.js'
 
 /**
- * Parameters of OAuth requests, in a form body or a query (RFC 6749 3.1 and 3.2): each at most once, an empty one as
- * if it were absent, unknown ones passed over.
+ * Parameters of OAuth requests, in a form body or a query (RFC 6749 3.1 and 3.2): each at most once. Empty ones count as
+ * absent, unknown ones are ignored.
  */
 export type Parameters = ReadonlyMap<string, string>
 
-/** @returns undefined when a parameter comes twice, or the text is not percent-encoded UTF-8 */
+/** @returns undefined when a parameter is repeated, or the text is not percent-encoded UTF-8 */
 export function readParameters(text: string): Parameters | undefined {
   const parameters = new Map<string, string>()
   const seen = new Set<string>()

@@ -12,16 +12,16 @@ export interface GrantDeps {
   readonly codes: AuthorizationCodes
   readonly sessions: Sessions
   readonly findUser: (userId: string) => StoredUser | undefined
-  /** 32 bytes, for sign-ins. */
+  /** 32 bytes: the instance's key for refresh tokens and sign-in forms. */
   readonly signInKey: Uint8Array
 }
 
-/** What a grant has come to: whose access token to sign, and the next refresh token. */
+/** The outcome of a grant: the subject of the access token to sign, and the next refresh token. */
 export type Granted =
   | { readonly ok: true; readonly subject: TokenSubject; readonly refreshToken?: string }
   | { readonly ok: false; readonly problem: OAuthProblem; readonly ended?: EndedSignIn }
 
-/** A sign-in that is over because what may come once has come twice. */
+/** A sign-in that was ended because its single-use code or refresh token was used twice. */
 export interface EndedSignIn {
   readonly tenantId: string
   readonly userId: string
@@ -32,17 +32,17 @@ const refused = (error: OAuthProblem['error'], detail: string): Granted & { read
   problem: oauthProblem(error, detail),
 })
 
-/** Why a code or refresh token is not good is not told: it may be a stranger who asks. */
+/** The reasons are not given: the caller may be an attacker. */
 const BAD_CODE = refused('invalid_grant', 'The authorization code is not valid.')
 const BAD_REFRESH_TOKEN = refused('invalid_grant', 'The refresh token is not valid.')
-const BAD_SCOPE = refused('invalid_scope', 'A scope is not known, or none is left that may be granted.')
+const BAD_SCOPE = refused('invalid_scope', 'A scope is unknown, or none of those requested may be granted.')
 
 type Grant = (client: StoredClient, form: Parameters, deps: GrantDeps, nowMs: number) => Promise<Granted>
 
-/** Carries out the grant that a token request asks for, by an authenticated client. */
+/** Performs the grant of an authenticated client's token request. */
 export async function grant(client: StoredClient, form: Parameters, deps: GrantDeps, nowMs: number): Promise<Granted> {
   const wanted = form.get('grant_type')
-  if (wanted === undefined) return refused('invalid_request', 'A grant_type is needed.')
+  if (wanted === undefined) return refused('invalid_request', 'The grant_type is missing.')
   const known = (Object.keys(GRANTS) as GrantType[]).find((type) => type === wanted)
   if (known === undefined) return refused('unsupported_grant_type', 'The grant_type is not supported.')
   if (!client.grant_types.includes(known)) {
@@ -59,7 +59,7 @@ const clientCredentials: Grant = async (client, form) => {
 
 const authorizationCode: Grant = async (client, form, { codes, sessions, findUser, signInKey }, nowMs) => {
   const [code, verifier] = [form.get('code'), form.get('code_verifier')]
-  if (code === undefined) return refused('invalid_request', 'A code is needed.')
+  if (code === undefined) return refused('invalid_request', 'The code is missing.')
   const redeemed = await codes.redeem(code, nowMs)
   if (redeemed.kind === 'unknown') return BAD_CODE
   const { grant: granted } = redeemed
@@ -81,7 +81,7 @@ const authorizationCode: Grant = async (client, form, { codes, sessions, findUse
     scopes: granted.scopes,
     person: { userId: user.id, authTimeS: granted.auth_time, sessionId: granted.session_id },
   }
-  // The session is kept also for a client without refresh tokens: by it the tokens can be revoked.
+  // A client without refresh tokens has a session too: its access tokens are revoked by it.
   const began = await sessions.begin({
     id: granted.session_id,
     tenant_id: granted.tenant_id,
@@ -100,22 +100,22 @@ const authorizationCode: Grant = async (client, form, { codes, sessions, findUse
 
 const refresh: Grant = async (client, form, { sessions, findUser, signInKey }, nowMs) => {
   const text = form.get('refresh_token')
-  if (text === undefined) return refused('invalid_request', 'A refresh_token is needed.')
+  if (text === undefined) return refused('invalid_request', 'The refresh_token is missing.')
   const presented = readRefreshToken(signInKey, text)
   if (presented === undefined) return BAD_REFRESH_TOKEN
   const { sessionId, generation } = presented
   const session = await sessions.find(sessionId)
   if (session?.client_id !== client.id) return BAD_REFRESH_TOKEN
   if (session.status === 'revoked') {
-    // Whoever has ended it may have failed before its tokens were denied.
+    // The request that ended it may have failed before it denied the tokens.
     await sessions.revoke(sessionId)
     return BAD_REFRESH_TOKEN
   }
   const user = findUser(session.user_id)
   if (user?.status !== 'active' || !isSignedInSince(user, session.auth_time)) return BAD_REFRESH_TOKEN
 
-  // Never more than was granted, and never more than client and person may do today. Checked before the token is
-  // used up, so that the client can correct itself.
+  // Never more than was granted, nor more than client and person may have now. Checked before the token is used up, so
+  // that the client can correct its request.
   const asked = readScopes(form.get('scope')) ?? (form.has('scope') ? [] : session.scopes)
   if (asked.length === 0 || !asked.every((scope) => session.scopes.includes(scope))) return BAD_SCOPE
   const scopes = asked.filter((scope) => client.scopes.includes(scope) && user.scopes.includes(scope))
@@ -145,9 +145,9 @@ const GRANTS: Readonly<Record<GrantType, Grant>> = {
 }
 
 /**
- * The scopes of a request that may be granted: all that may be when it names none; else those of them that it names.
+ * The scopes to grant: those requested that are allowed, or all allowed ones when the request names none.
  *
- * @returns undefined when it names an unknown one, or none is left
+ * @returns undefined when a requested scope is unknown, or none is left
  */
 export function grantableScopes(asked: string | undefined, allowed: readonly Scope[]): readonly Scope[] | undefined {
   if (asked === undefined) return allowed.length === 0 ? undefined : allowed
@@ -155,7 +155,7 @@ export function grantableScopes(asked: string | undefined, allowed: readonly Sco
   return left === undefined || left.length === 0 ? undefined : left
 }
 
-/** @returns undefined when one is not known. Their order and repetition do not matter (RFC 6749 3.3). */
+/** @returns undefined when one is unknown. Their order and repetition do not matter (RFC 6749 3.3). */
 function readScopes(text: string | undefined): readonly Scope[] | undefined {
   if (text === undefined) return undefined
   const names = new Set(text.split(' '))

@@ -4,7 +4,7 @@ import { type AccessTokenClaims, ALGORITHM, TOKEN_TYPE, type TokenParties } from
 import type { Scope } from '../../auth/scopes.js'
 import type { SigningKey } from './token-keys.js'
 
-/** On whose behalf a token is issued. */
+/** On whose behalf a token is issued, and for which scopes. */
 export interface TokenSubject {
   readonly tenantId: string
   readonly clientId: string
@@ -13,7 +13,7 @@ export interface TokenSubject {
   readonly person?: { readonly userId: string; readonly authTimeS: number; readonly sessionId: string }
 }
 
-/** `jti` and `sid`. */
+/** A value for `jti` and `sid`: 128 random bits. */
 export const unguessable = (): string => randomBytes(16).toString('base64url')
 
 /** Signs an access token (RFC 9068). @param lifeS seconds, `TOKEN_LIFE_S_MAX` at most */

@@ -1,10 +1,10 @@
 /**
- * The keys that sign access tokens, and when each is published, signs and dies. Pure: who stores the ring and who
- * makes keys is elsewhere.
+ * The keys that sign access tokens, and when each is published, signs and expires. Pure: the ring is stored, and keys are
+ * generated, elsewhere.
  *
- * There is always one `current` key, which signs, and one `next`, which only stands in the JWKS: whoever verifies
- * knows it long before the first token that it signs. A `retired` key stays published until the last token that it
- * signed is dead. `kid` is the RFC 7638 thumbprint.
+ * There is always one `current` key, which signs, and one `next` key, which is only published in the JWKS: verifiers know
+ * it long before the first token that it signs. A `retired` key stays published until the last token that it signed has
+ * expired. `kid` is the RFC 7638 thumbprint.
  */
 export interface TokenKey {
   readonly kid: string
@@ -20,7 +20,7 @@ export interface TokenKey {
   readonly retired_at: string | null
 }
 
-/** A key as it is made, before it has a place in the ring. */
+/** A new key, before it is added to the ring. */
 export type NewTokenKey = Pick<TokenKey, 'kid' | 'n' | 'e' | 'sealed_private_key'>
 
 export interface KeyRing {
@@ -32,12 +32,12 @@ const DAY_MS = 24 * 60 * MINUTE_MS
 
 /** How long a key signs. */
 export const SIGNS_FOR_MS = 30 * DAY_MS
-/** How long a key is published before it signs: common clients keep a JWKS for up to 10 minutes whatever we say. */
+/** How long a key is published before it signs: common clients cache a JWKS for up to 10 minutes despite our cache headers. */
 export const PUBLISHED_BEFORE_MS = 15 * MINUTE_MS
-/** How long a retired key stays published: a token lives 60 minutes at most; the rest covers clocks that differ. */
+/** How long a retired key stays published: a token lives at most 60 minutes; the rest covers clock skew. */
 export const RETIRED_FOR_MS = 65 * MINUTE_MS
 
-/** The first ring: nobody knows any key yet, so that the current one need not have been announced. */
+/** The first ring: no verifier has cached any key yet, so that the current one needs no announcement. */
 export function beginRing(current: NewTokenKey, next: NewTokenKey, nowMs: number): KeyRing {
   const at = new Date(nowMs).toISOString()
   return {
@@ -62,7 +62,7 @@ export const mayRotateAtMs = (ring: KeyRing): number =>
 export const isRotationDue = (ring: KeyRing, nowMs: number): boolean =>
   nowMs >= Date.parse(keyInState(ring, 'current').signing_since ?? '') + SIGNS_FOR_MS && nowMs >= mayRotateAtMs(ring)
 
-/** The next key signs from now on, the current one retires, and a new next key is published. */
+/** The next key becomes current, the current one retires, and a new next key is published. */
 export function rotateRing(ring: KeyRing, fresh: NewTokenKey, nowMs: number): KeyRing {
   const at = new Date(nowMs).toISOString()
   const moved = ring.keys.map((key): TokenKey => {
@@ -70,17 +70,17 @@ export function rotateRing(ring: KeyRing, fresh: NewTokenKey, nowMs: number): Ke
     return key.state === 'next' ? { ...key, state: 'current', signing_since: at } : key
   })
   const next: TokenKey = { ...fresh, state: 'next', published_at: at, signing_since: null, retired_at: null }
-  return withoutDead({ keys: [...moved, next] }, nowMs)
+  return withoutExpired({ keys: [...moved, next] }, nowMs)
 }
 
-/** The same, but every key that has signed so far is gone at once, and with it every token: for a stolen key. */
+/** The same, but every key that has signed so far is removed at once, which invalidates every token: for a stolen key. */
 export function replaceRing(ring: KeyRing, fresh: NewTokenKey, nowMs: number): KeyRing {
   const { keys } = rotateRing(ring, fresh, nowMs)
   return { keys: keys.filter(({ state }) => state !== 'retired') }
 }
 
-/** The ring without keys whose last token is dead; the same ring when it has none. */
-export function withoutDead(ring: KeyRing, nowMs: number): KeyRing {
+/** The ring without keys whose last token has expired; the same ring when it has none. */
+export function withoutExpired(ring: KeyRing, nowMs: number): KeyRing {
   const alive = ring.keys.filter(
     ({ retired_at }) => retired_at === null || nowMs < Date.parse(retired_at) + RETIRED_FOR_MS,
   )

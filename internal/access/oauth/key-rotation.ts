@@ -14,12 +14,12 @@ import {
   type NewTokenKey,
   replaceRing,
   rotateRing,
-  withoutDead,
+  withoutExpired,
 } from './key-ring.js'
 
 const generate = promisify(generateKeyPair)
 
-/** What a sealed private key is sealed for: it cannot stand in for another. */
+/** The context that a private key is sealed with, so that one cannot be substituted for another. */
 export const privateKeyContext = (kid: string): string => `token_keys.${kid}`
 
 /** A new RSA key of 2048 bits. */
@@ -35,7 +35,7 @@ export async function makeTokenKey(masterKeys: MasterKeys): Promise<NewTokenKey>
 }
 
 /**
- * The instance's ring of a mode, made by whoever asks first.
+ * The instance's ring of a mode, created by the first process that needs it.
  *
  * @param bucket token_keys
  */
@@ -55,16 +55,16 @@ export async function openKeyRing(bucket: KV, masterKeys: MasterKeys, mode: Mode
 
 export type Rotation =
   | { readonly kind: 'rotated'; readonly kid: string }
-  /** The next key was published too short a time ago: verifiers would not know it yet. */
+  /** The next key was published too recently: verifiers may not know it yet. */
   | { readonly kind: 'too_soon'; readonly againAtMs: number }
-  /** Somebody else rotated in the same moment. */
+  /** Another process rotated at the same moment. */
   | { readonly kind: 'lost_race' }
 
 /**
- * Lets the next key sign from now on, at once on every gateway.
+ * Makes the next key sign, at once on every gateway.
  *
- * @param how `planned`: tokens of the old key stay good; `emergency`: they die at once, and verifiers that have not
- *   fetched the next key yet answer 401 until they do
+ * @param how `planned`: tokens of the old key stay valid; `emergency`: they become invalid at once, and verifiers that have
+ *   not fetched the next key yet answer 401 until they do
  */
 export async function rotateSigningKey(
   bucket: KV,
@@ -75,7 +75,7 @@ export async function rotateSigningKey(
 ): Promise<Rotation> {
   await openKeyRing(bucket, masterKeys, mode, nowMs)
   const entry = await bucket.get(mode)
-  if (entry === null) throw new Error(`the ring of token keys of ${mode} has vanished`)
+  if (entry === null) throw new Error(`the ring of token keys of ${mode} was deleted`)
   const ring = entry.json<KeyRing>()
   const againAtMs = mayRotateAtMs(ring)
   if (how === 'planned' && nowMs < againAtMs) return { kind: 'too_soon', againAtMs }
@@ -87,11 +87,11 @@ export async function rotateSigningKey(
 }
 
 /**
- * Does what the ring's age asks for: a rotation when it is due, else letting go of dead keys.
+ * Maintains the ring: rotates it when that is due, otherwise removes expired keys.
  *
- * @returns the ids of the key that signed and of the one that signs now, to the one of all gateways that rotated
+ * @returns the ids of the old and new signing keys, on the gateway that rotated; undefined on all others
  */
-export async function tendKeyRing(
+export async function maintainKeyRing(
   bucket: KV,
   masterKeys: MasterKeys,
   mode: Mode,
@@ -104,11 +104,11 @@ export async function tendKeyRing(
   }
   const ring = entry.json<KeyRing>()
   const isDue = isRotationDue(ring, nowMs)
-  const tended = isDue ? rotateRing(ring, await makeTokenKey(masterKeys), nowMs) : withoutDead(ring, nowMs)
-  // Of several gateways that see the same need one is first; the others follow what it wrote.
-  const isWritten = tended !== ring && (await replace(bucket, mode, tended, entry.revision))
+  const maintained = isDue ? rotateRing(ring, await makeTokenKey(masterKeys), nowMs) : withoutExpired(ring, nowMs)
+  // Several gateways may try at once: one writes, and the others receive its ring.
+  const isWritten = maintained !== ring && (await replace(bucket, mode, maintained, entry.revision))
   return isDue && isWritten
-    ? { before: keyInState(ring, 'current').kid, after: keyInState(tended, 'current').kid }
+    ? { before: keyInState(ring, 'current').kid, after: keyInState(maintained, 'current').kid }
     : undefined
 }
 

@@ -27,7 +27,7 @@ import { storedCodes } from './authorization-codes.js'
 import { type OAuthDeps, oauthRoutes } from './authorization-server.js'
 import type { StoredClient } from './clients.js'
 import type { KeyRing } from './key-ring.js'
-import { openKeyRing, tendKeyRing } from './key-rotation.js'
+import { maintainKeyRing, openKeyRing } from './key-rotation.js'
 import { partiesOf, partnerPartiesOf } from './parties.js'
 import { storedSessions } from './sessions.js'
 import { createTokenKeys } from './token-keys.js'
@@ -41,15 +41,15 @@ export interface AuthorizationServerSettings {
   readonly baseUrl: string
   readonly tokenLifeS: number
   readonly budgetsOf: (tenantId: string, principal: string) => Budgets
-  /** The client of a partner's connector; `clients` holds none of them. */
+  /** The client of a partner's connector; `clients` does not contain these. */
   readonly findPartnerClient: (clientId: string) => StoredClient | undefined
   readonly auditSink: AuditSink
-  /** Told of the copies on which it rests; while they are not current, nobody is let in. */
+  /** Watches the copies that tokens depend on; while these are not current, no request is authenticated. */
   readonly credentials: Pick<CredentialsWatch, 'add' | 'awayMs'>
-  /** Told the id of whatever changes on which a verdict may rest: client, person, token, sign-in, token key. */
-  readonly forget: (id: string) => void
-  /** Called once when a watched copy no longer follows its bucket. */
-  readonly lost: (cause: unknown) => void
+  /** Called with the id of a changed record that verdicts may depend on: client, person, token, sign-in, token key. */
+  readonly onChange: (id: string) => void
+  /** Called once when the watch of a bucket is lost. */
+  readonly onLost: (cause: unknown) => void
   readonly log: Logger
   readonly clock: () => number
 }
@@ -57,7 +57,7 @@ export interface AuthorizationServerSettings {
 export interface RunningAuthorizationServer {
   readonly routes: readonly Route[]
   readonly judgeToken: JudgeToken
-  /** The same for partners, whose tokens are good for their own API only. */
+  /** The same for partners, whose tokens are valid for their own API only. */
   readonly partner: {
     readonly issueTokenAt: (path: string, operation: Operation) => Route
     readonly revokeTokenAt: (path: string, operation: Operation) => Route
@@ -71,28 +71,28 @@ export interface RunningAuthorizationServer {
   close(): void
 }
 
-const TEND_KEYS_EVERY_MS = 60_000
+const MAINTAIN_KEYS_EVERY_MS = 60_000
 
-/** Opens the buckets, follows those that decide about tokens, and keeps the signing keys fresh. */
+/** Opens the buckets, watches those that decide about tokens, and rotates the signing keys when that is due. */
 export async function openAuthorizationServer(
   settings: AuthorizationServerSettings,
 ): Promise<RunningAuthorizationServer> {
-  const { bucket, masterKeys, mode, credentials, forget, lost, log, clock } = settings
+  const { bucket, masterKeys, mode, credentials, onChange, onLost, log, clock } = settings
   const ringBucket = await bucket(TOKEN_KEYS)
   const keys = createTokenKeys(masterKeys, await openKeyRing(ringBucket, masterKeys, mode, clock()))
-  const rings = await mirrorBucket<KeyRing>(ringBucket, lost, (changed, ring) => {
-    // A ring that somebody has deleted is made anew by whoever tends it next.
-    if (changed === mode && ring !== undefined) keys.follow(ring).forEach(forget)
+  const rings = await mirrorBucket<KeyRing>(ringBucket, onLost, (changed, ring) => {
+    // A deleted ring is created again by the next maintenance of any gateway.
+    if (changed === mode && ring !== undefined) keys.follow(ring).forEach(onChange)
   })
   const clientBucket = await bucket(CLIENTS)
-  const clients = await watchRecords<StoredClient>(clientBucket, lost, forget)
+  const clients = await watchRecords<StoredClient>(clientBucket, onLost, onChange)
   const people = new UserDirectory()
   const userBucket = await bucket(USERS)
-  const users = await watchRecords<StoredUser>(userBucket, lost, (key, user) =>
-    people.follow(key, user).forEach(forget),
+  const users = await watchRecords<StoredUser>(userBucket, onLost, (key, user) =>
+    people.follow(key, user).forEach(onChange),
   )
   const revokedBucket = await bucket(REVOKED_TOKENS)
-  const revoked = await mirrorBucket<object>(revokedBucket, lost, forget)
+  const revoked = await mirrorBucket<object>(revokedBucket, onLost, onChange)
   credentials.add(ringBucket, rings)
   credentials.add(clientBucket, clients)
   credentials.add(userBucket, users)
@@ -107,15 +107,15 @@ export async function openAuthorizationServer(
   const { findPartnerClient } = settings
   const findClient = (id: string): StoredClient | undefined => clients.get(id)
   const findUser = (id: string): StoredUser | undefined => people.withId(id)
-  const tend = async (): Promise<void> => {
-    const rotated = await tendKeyRing(ringBucket, masterKeys, mode, clock())
+  const maintainKeys = async (): Promise<void> => {
+    const rotated = await maintainKeyRing(ringBucket, masterKeys, mode, clock())
     if (rotated !== undefined) await recordRotation(settings.auditSink, rotated, clock())
   }
-  const tending = setInterval(() => {
+  const maintenance = setInterval(() => {
     if (!areCredentialsCurrent()) return
-    tend().catch((cause: unknown) => log.warn({ err: cause }, 'the token keys could not be tended'))
-  }, TEND_KEYS_EVERY_MS)
-  tending.unref()
+    maintainKeys().catch((cause: unknown) => log.warn({ err: cause }, 'could not maintain the token signing keys'))
+  }, MAINTAIN_KEYS_EVERY_MS)
+  maintenance.unref()
 
   const deps: OAuthDeps = {
     mode,
@@ -154,7 +154,7 @@ export async function openAuthorizationServer(
     users,
     findUser,
     close() {
-      clearInterval(tending)
+      clearInterval(maintenance)
       for (const mirror of [rings, clients, users, revoked]) mirror.stop()
     },
   }

@@ -2,8 +2,8 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 
 /**
  * Refresh tokens: `rt_` and base64url of a session's id (16 bytes), the number of the token within it (4 bytes, big
- * endian) and the HMAC-SHA-256 of both. Nothing of them is stored: only we can make one, so that a number below the
- * session's is a token that was used before, and never a guess with which a stranger could end the session.
+ * endian) and the HMAC-SHA-256 of both. They are not stored: only this service can create one, so that a number below the
+ * session's means a token that was used before, and never a guess by which an attacker could end the session.
  */
 export interface RefreshToken {
   readonly sessionId: string
@@ -24,7 +24,7 @@ export function formatRefreshToken(key: Uint8Array, { sessionId, generation }: R
   return PREFIX + Buffer.concat([head, mac]).toString('base64url')
 }
 
-/** @returns undefined for whatever we did not make */
+/** @returns undefined for a text that this service did not issue */
 export function readRefreshToken(key: Uint8Array, text: string): RefreshToken | undefined {
   if (!TOKEN.test(text)) return undefined
   const head = Buffer.from(text.slice(PREFIX.length), 'base64url').subarray(0, HEAD_BYTES)

@@ -3,43 +3,43 @@ import type { Scope } from '../../auth/scopes.js'
 import { isLostRace } from '../../broker/errors.js'
 
 /**
- * A sign-in, from the code's redemption to its last refresh: what a person has granted a client. All tokens that
- * come from it carry its id, so that they can be revoked together (the "family" of RFC 9700 4.14).
+ * A sign-in, from the redemption of its code to its last refresh: a person's grant to a client. All tokens that come from
+ * it carry its id, so that they can be revoked together (the "family" of RFC 9700 4.14).
  */
 export interface StoredSession {
   readonly id: string
   readonly tenant_id: string
   readonly client_id: string
   readonly user_id: string
-  /** What was granted; a refresh may ask for less, never for more. */
+  /** The granted scopes; a refresh may request fewer, never more. */
   readonly scopes: readonly Scope[]
   /** When the person signed in, seconds since the epoch; a refresh does not renew it. */
   readonly auth_time: number
-  /** How often it was refreshed: the number of the one refresh token that is good. */
+  /** How often it was refreshed: the number of the only refresh token that is valid. */
   readonly generation: number
   readonly status: 'active' | 'revoked'
 }
 
-/** However often it is refreshed. */
+/** Refreshes do not extend it. */
 export const SESSION_LIFE_S_MAX = 30 * 24 * 60 * 60
 
 export type Refreshed =
   | { readonly kind: 'refreshed'; readonly session: StoredSession }
-  /** An older refresh token was used again: it is in two hands, and one of them is not the client's. */
+  /** An older refresh token was used again: somebody besides the client may have it. */
   | { readonly kind: 'reused' }
-  | { readonly kind: 'dead' }
+  | { readonly kind: 'ended' }
 
 export interface Sessions {
-  /** @returns false when it was revoked before it began: its code came a second time */
+  /** @returns false when it was revoked before it began: its code was presented twice */
   begin(session: StoredSession): Promise<boolean>
-  /** The session of an id, whatever its status. */
+  /** The session of an id, active or revoked. */
   find(id: string): Promise<StoredSession | undefined>
-  /** Moves on to the next refresh token, once for each generation. */
+  /** Advances to the next refresh token, once for each generation. */
   refresh(id: string, generation: number, nowMs: number): Promise<Refreshed>
   /**
-   * Ends it for good: no refresh any more, and no access token that came from it. Resolves when this gateway knows.
+   * Ends it for good, and with it its refresh token and access tokens. Resolves when this gateway refuses them.
    *
-   * @returns false when it had ended before
+   * @returns false when it had already ended
    */
   revoke(id: string): Promise<boolean>
 }
@@ -59,7 +59,7 @@ export function storedSessions(bucket: KV, denyTokensOf: (sessionId: string) => 
       const found = await read(id)
       if (found?.session.status === 'revoked') return false
       try {
-        // One that has not begun yet is kept from beginning.
+        // A session that has not begun yet must not begin later.
         if (found === undefined) await bucket.create(id, JSON.stringify({ id, status: 'revoked' }))
         else await bucket.update(id, JSON.stringify({ ...found.session, status: 'revoked' }), found.revision)
         return true
@@ -85,23 +85,23 @@ export function storedSessions(bucket: KV, denyTokensOf: (sessionId: string) => 
     async refresh(id, generation, nowMs) {
       for (;;) {
         const found = await read(id)
-        if (found === undefined || found.session.status === 'revoked') return { kind: 'dead' }
+        if (found === undefined || found.session.status === 'revoked') return { kind: 'ended' }
         const { session, revision } = found
-        if (nowMs / 1_000 >= session.auth_time + SESSION_LIFE_S_MAX) return { kind: 'dead' }
+        if (nowMs / 1_000 >= session.auth_time + SESSION_LIFE_S_MAX) return { kind: 'ended' }
         if (generation !== session.generation) return { kind: 'reused' }
         const next = { ...session, generation: generation + 1 }
         try {
           await bucket.update(id, JSON.stringify(next), revision)
           return { kind: 'refreshed', session: next }
         } catch (cause) {
-          // The same token came twice at once: the next look sees which of the two was second.
+          // The same token was sent twice at once: the next read shows which request was second.
           if (!isLostRace(cause)) throw cause
         }
       }
     },
 
     async revoke(id) {
-      // In this order: a token that is refreshed in between is denied as well.
+      // In this order, so that a token that is refreshed in between is denied too.
       const hasEnded = await endSession(id)
       await denyTokensOf(id)
       return hasEnded

@@ -2,9 +2,9 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Scope } from '../../auth/scopes.js'
 
 /**
- * What a sign-in form carries through the browser: the authorization request that was checked when it was shown, in a
- * hidden field that we have signed. It is bound to the browser by a cookie's random value, so that nobody can make a
- * person's browser send a form that was shown to somebody else (login CSRF), and it goes stale.
+ * The state that a sign-in form carries through the browser: the authorization request that was validated when the page was
+ * shown, in a hidden field with our signature. A cookie's random value binds it to the browser, so that nobody can make a
+ * person's browser submit a form that was shown to somebody else (login CSRF). It expires.
  */
 export interface SignInForm {
   readonly clientId: string
@@ -15,25 +15,25 @@ export interface SignInForm {
 }
 
 interface SealedForm extends SignInForm {
-  readonly staleAtMs: number
+  readonly expiresAtMs: number
 }
 
 export const FORM_LIFE_S = 10 * 60
 
 /** @param browser the value of the browser's cookie */
 export function sealForm(key: Uint8Array, form: SignInForm, browser: string, nowMs: number): string {
-  const sealed: SealedForm = { ...form, staleAtMs: nowMs + FORM_LIFE_S * 1_000 }
+  const sealed: SealedForm = { ...form, expiresAtMs: nowMs + FORM_LIFE_S * 1_000 }
   const text = Buffer.from(JSON.stringify(sealed)).toString('base64url')
   return `${text}.${macOf(key, browser, text)}`
 }
 
-/** @returns undefined for a form that we did not make, that was shown to another browser, or that is stale */
+/** @returns undefined for a form that this service did not sign, that belongs to another browser, or that has expired */
 export function openForm(key: Uint8Array, sealed: string, browser: string, nowMs: number): SignInForm | undefined {
   const [text = '', mac = '', ...more] = sealed.split('.')
   const [presented, right] = [Buffer.from(mac), Buffer.from(macOf(key, browser, text))]
   if (more.length > 0 || presented.length !== right.length || !timingSafeEqual(presented, right)) return undefined
   const form = JSON.parse(Buffer.from(text, 'base64url').toString('utf8')) as SealedForm
-  return nowMs < form.staleAtMs ? form : undefined
+  return nowMs < form.expiresAtMs ? form : undefined
 }
 
 const macOf = (key: Uint8Array, browser: string, text: string): string =>

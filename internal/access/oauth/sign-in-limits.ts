@@ -2,17 +2,17 @@ import { KeyedBudgets } from '../../auth/keyed-budgets.js'
 import type { Budget } from '../../auth/rate-limits.js'
 import type { Exhausted } from './client-requests.js'
 
-/** Attempts to sign in: those from a network that fail, at one person from a network, at one person from anywhere. */
+/** Sign-in attempts: failed ones per network, all per person and network, and all per person. */
 const FAILURES_PER_NETWORK = { perSecond: 1, burst: 100 } as const
 const PER_PERSON_AND_NETWORK = { perSecond: 1 / 30, burst: 10 } as const
 const PER_PERSON = { perSecond: 1 / 10, burst: 100 } as const
 
-/** Names that are told apart at most, of each kind. */
+/** Budgets of each kind. */
 const NAMES_MAX = 20_000
 
 /**
- * Attempts to sign in, of which those before a success no longer count against the person. Successes take nothing from
- * a network: many people may share one.
+ * Limits sign-in attempts. After a success, earlier attempts no longer count against the person. Successes do not use a
+ * network's budget: many people may share one.
  */
 export function signInLimits() {
   const networks = new KeyedBudgets(FAILURES_PER_NETWORK, NAMES_MAX)
@@ -21,12 +21,12 @@ export function signInLimits() {
   const pairOf = (network: string, person: string): string => `${network} ${person}`
   const exhaustedOf = (budget: Budget, waitMs: number): Exhausted | undefined =>
     waitMs > 0 ? { budget, waitMs } : undefined
-  const take = (budgets: KeyedBudgets, whom: string, nowMs: number): Exhausted | undefined => {
-    const budget = budgets.of(whom, nowMs)
+  const take = (budgets: KeyedBudgets, name: string, nowMs: number): Exhausted | undefined => {
+    const budget = budgets.of(name, nowMs)
     return exhaustedOf(budget, budget.take(1, nowMs))
   }
   return {
-    /** Takes an attempt. @returns what has none left */
+    /** Counts an attempt. @returns the budget that has none left */
     exhausted(network: string, person: string, nowMs: number): Exhausted | undefined {
       const ofNetwork = networks.of(network, nowMs)
       return (

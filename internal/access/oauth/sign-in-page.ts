@@ -2,16 +2,16 @@ import type { Scope } from '../../auth/scopes.js'
 import { escapeHtml, HTML_TYPE, htmlPage, pageHeaders } from '../../http/html.js'
 import type { ProblemForm } from '../../problems/render.js'
 
-/** What the page says: who asks for what, and what was wrong before. */
+/** The content of the page: who requests which access, and why an earlier attempt failed. */
 export interface SignInPage {
   readonly clientName: string
   readonly redirectUri: string
   readonly scopes: readonly Scope[]
   /** The hidden field. */
   readonly form: string
-  /** What was typed before; never the password. */
+  /** As typed before; the password is never repeated. */
   readonly username: string
-  /** Why the person sees the page again; empty the first time. */
+  /** Why the attempt failed; empty the first time. */
   readonly failure: string
 }
 
@@ -23,7 +23,7 @@ const MEANING: Readonly<Record<Scope, string>> = {
   'admin:config': 'Change keys, budgets and settings of the tenant',
 }
 
-/** CSP knows no IPv6 addresses: a loopback one is covered by its scheme. */
+/** CSP cannot express IPv6 addresses: for the loopback one it allows the scheme. */
 export function formTargetOf(redirectUri: string): string {
   const { origin, hostname } = new URL(redirectUri)
   return hostname.startsWith('[') ? 'http:' : origin
@@ -32,7 +32,7 @@ export function formTargetOf(redirectUri: string): string {
 export const signInPage = ({ clientName, redirectUri, scopes, form, username, failure }: SignInPage): string =>
   htmlPage(
     'Sign in',
-    `<p><strong>${escapeHtml(clientName)}</strong> at ${escapeHtml(new URL(redirectUri).host)} asks for access to:</p>
+    `<p><strong>${escapeHtml(clientName)}</strong> at ${escapeHtml(new URL(redirectUri).host)} requests access to:</p>
 <ul>${scopes.map((scope) => `<li>${MEANING[scope]}</li>`).join('')}</ul>
 ${failure === '' ? '' : `<p class="failure" role="alert" id="failure">${escapeHtml(failure)}</p>`}
 <form method="post" action="/v1/oauth/authorize">
@@ -46,14 +46,14 @@ ${failure === '' ? '' : `<p class="failure" role="alert" id="failure">${escapeHt
 </form>`,
   )
 
-/** Problems as a browser shows them. */
+/** Problems as a page for browsers. */
 export const problemPageForm = (isHttps: boolean): ProblemForm => ({
   contentType: HTML_TYPE,
   headers: pageHeaders(isHttps),
   write: ({ detail, error_code, trace_id }) =>
     htmlPage(
-      'Sign-in is not possible',
+      'Sign-in failed',
       `<p role="alert">${escapeHtml(detail)}</p>
-<p>Go back to the application and start again. When you ask for help, say this: ${error_code} ${trace_id}</p>`,
+<p>Return to the application and start again. If you ask for help, quote: ${error_code} ${trace_id}</p>`,
     ),
 })

@@ -10,9 +10,9 @@ export interface SigningKey {
   readonly privateKey: KeyObject
 }
 
-/** What a gateway knows of the ring: who signs, by whom it verifies, what it publishes. */
+/** A gateway's view of the ring: the signing key, the keys that verify, and the published document. */
 export interface TokenKeys {
-  /** Takes over the ring as it is now. @returns the kids that are no longer good */
+  /** Adopts a new state of the ring. @returns the kids that are no longer valid */
   follow(ring: KeyRing): readonly string[]
   signer(): SigningKey
   publicKey(kid: string): KeyObject | undefined

@@ -2,7 +2,7 @@ import { readAccessToken } from '../../auth/access-tokens.js'
 import type { Operation } from '../../http/contract/operation.js'
 import type { Exchange } from '../../http/exchange.js'
 import type { Route } from '../../http/route.js'
-import { recordDeed } from './audit.js'
+import { recordTokenAction } from './audit.js'
 import type { OAuthDeps } from './authorization-server.js'
 import { clientRequests } from './client-requests.js'
 import type { StoredClient } from './clients.js'
@@ -21,7 +21,7 @@ export const tokenRoutes = (deps: OAuthDeps): readonly Route[] => [
   revokeTokenRoute('/v1/oauth/revoke', REVOKE_TOKEN, deps),
 ]
 
-/** A token endpoint: for the clients that `deps` finds, of the audience that it names. */
+/** A token endpoint, for the clients and the audience of `deps`. */
 export const issueTokenRoute = (path: string, operation: Operation, deps: OAuthDeps): Route => ({
   method: 'post',
   path,
@@ -31,16 +31,16 @@ export const issueTokenRoute = (path: string, operation: Operation, deps: OAuthD
   handle: clientRequests(deps, 'token.issue', async (exchange, client, form) => {
     const nowMs = deps.clock()
     const action = form.get('grant_type') === 'refresh_token' ? 'token.refresh' : 'token.issue'
-    const deed = { action, tenantId: client.tenant_id, actor: client.id, target: client.id } as const
+    const entry = { action, tenantId: client.tenant_id, actor: client.id, target: client.id } as const
     const granted = await grant(client, form, deps, nowMs)
     if (!granted.ok) {
       if (granted.ended !== undefined) await recordEnd(deps, exchange, client, granted.ended)
-      await recordDeed(deps, exchange, { ...deed, refusal: granted.problem })
+      await recordTokenAction(deps, exchange, { ...entry, refusal: granted.problem })
       return exchange.replyProblem(granted.problem)
     }
     const { subject, refreshToken } = granted
     const token = await issueAccessToken(deps.parties, deps.keys.signer(), subject, deps.tokenLifeS, nowMs)
-    await recordDeed(deps, exchange, { ...deed, target: subject.person?.userId ?? client.id })
+    await recordTokenAction(deps, exchange, { ...entry, target: subject.person?.userId ?? client.id })
     // RFC 6749 section 5.1.
     exchange.replyJson('200 OK\r\nPragma: no-cache', {
       access_token: token,
@@ -52,7 +52,7 @@ export const issueTokenRoute = (path: string, operation: Operation, deps: OAuthD
   }),
 })
 
-/** A revocation endpoint, likewise. */
+/** A revocation endpoint, for the clients and the audience of `deps`. */
 export const revokeTokenRoute = (path: string, operation: Operation, deps: OAuthDeps): Route => ({
   method: 'post',
   path,
@@ -61,32 +61,32 @@ export const revokeTokenRoute = (path: string, operation: Operation, deps: OAuth
   operation,
   handle: clientRequests(deps, 'token.revoke', async (exchange, client, form) => {
     const token = form.get('token')
-    if (token === undefined) return exchange.replyProblem(oauthProblem('invalid_request', 'A token is needed.'))
-    const deed = { action: 'token.revoke', tenantId: client.tenant_id, actor: client.id, target: client.id } as const
+    if (token === undefined) return exchange.replyProblem(oauthProblem('invalid_request', 'The token is missing.'))
+    const entry = { action: 'token.revoke', tenantId: client.tenant_id, actor: client.id, target: client.id } as const
     const revoked = await revoke(token, client, deps)
     if (revoked !== 'other_clients') {
       if (revoked !== 'done') await recordEnd(deps, exchange, client, revoked)
-      await recordDeed(deps, exchange, deed)
-      // An unknown token is as good as revoked (RFC 7009 2.2); its hint says nothing that it does not say itself.
+      await recordTokenAction(deps, exchange, entry)
+      // An unknown token counts as revoked (RFC 7009 2.2). The hint is ignored: the token shows its type itself.
       return exchange.replyJson('200 OK', {})
     }
-    await recordDeed(deps, exchange, { ...deed, refusal: OTHER_CLIENTS })
+    await recordTokenAction(deps, exchange, { ...entry, refusal: OTHER_CLIENTS })
     exchange.replyProblem(OTHER_CLIENTS)
   }),
 })
 
 const OTHER_CLIENTS = oauthProblem('invalid_grant', 'The token was issued to another client.')
 
-/** A person is signed out: by the client that revokes or misuses what it has, be it a client of another tenant. */
+/** Records that a person was signed out by a client that revoked or misused a token, even a client of another tenant. */
 const recordEnd = (deps: OAuthDeps, exchange: Exchange, client: StoredClient, { tenantId, userId }: EndedSignIn) =>
-  recordDeed(deps, exchange, {
+  recordTokenAction(deps, exchange, {
     action: 'session.sign_out',
     tenantId,
     actor: client.tenant_id === tenantId ? client.id : null,
     target: userId,
   })
 
-/** @returns `other_clients` when the token is another client's (RFC 7009 2.1), and the sign-in that has ended with it */
+/** @returns `other_clients` for another client's token (RFC 7009 2.1); the sign-in, where the revocation ended one */
 async function revoke(
   token: string,
   client: StoredClient,
@@ -96,7 +96,7 @@ async function revoke(
   if (refreshToken !== undefined) {
     const session = await deps.sessions.find(refreshToken.sessionId)
     if (session === undefined) return 'done'
-    // One that has ended is ended again: the first attempt may have ended before its tokens were denied.
+    // A session that has ended is revoked again: the first attempt may have failed before it denied the tokens.
     if (session.client_id !== client.id) return session.status === 'active' ? 'other_clients' : 'done'
     const hasEnded = await deps.sessions.revoke(session.id)
     return hasEnded ? { tenantId: session.tenant_id, userId: session.user_id } : 'done'

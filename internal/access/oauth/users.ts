@@ -3,7 +3,7 @@ import type { Scope } from '../../auth/scopes.js'
 import { randomId, type TenantIds } from '../../ids/ids.js'
 import { type StoredPassword, storePassword } from './passwords.js'
 
-/** A person who may sign in, as kept in the bucket users under `userKey`: a username is unique within its tenant. */
+/** A person who may sign in, stored in the bucket `users` under `userKey`: a username is unique within its tenant. */
 export interface StoredUser {
   readonly id: string
   readonly tenant_id: string
@@ -14,11 +14,11 @@ export interface StoredUser {
   readonly password: StoredPassword
   readonly status: 'active' | 'disabled'
   readonly created_at: string
-  /** Seconds since the epoch. A sign-in before it counts no more: the password was another one then, or the person disabled. */
+  /** Seconds since the epoch. Earlier sign-ins are invalid: the password has changed since, or the person was disabled. */
   readonly signed_in_from?: number
 }
 
-/** Whether a sign-in still counts. @param authTimeS when it was, seconds since the epoch */
+/** Whether a sign-in is still valid. @param authTimeS seconds since the epoch */
 export const isSignedInSince = (
   { signed_in_from = 0 }: Pick<StoredUser, 'signed_in_from'>,
   authTimeS: number,
@@ -26,7 +26,7 @@ export const isSignedInSince = (
 
 const USERNAME = /^[a-z0-9][a-z0-9._@+-]{0,127}$/
 
-/** @returns the one spelling under which a username is kept; undefined when it cannot be one */
+/** @returns the spelling under which a username is stored; undefined for an invalid one */
 export function readUsername(text: string): string | undefined {
   const username = text.trim().toLowerCase()
   return USERNAME.test(username) ? username : undefined
@@ -65,12 +65,12 @@ export async function storedUser(
   }
 }
 
-/** The people of the instance in memory, found by name to sign in and by id to check their tokens. */
+/** All people of the instance in memory, by name for sign-ins and by id for checks of their tokens. */
 export class UserDirectory {
   private readonly byKey = new Map<string, StoredUser>()
   private readonly byId = new Map<string, StoredUser>()
 
-  /** Takes over a change of the bucket. @returns the ids of those whom it concerns */
+  /** Applies a change of the bucket. @returns the ids of the affected people */
   follow(key: string, user: StoredUser | undefined): readonly string[] {
     const before = this.byKey.get(key)
     if (before !== undefined) this.byId.delete(before.id)

@@ -6,7 +6,7 @@ import { exampleId, idOf, timeText } from '../../text/answer-fields.js'
 import { instant, name } from '../../text/plain-text.js'
 import { parseInstant } from '../../units/instant.js'
 
-/** What the routes of a tenant's settings take and promise (design section 7). */
+/** The contract of the settings routes (design section 7). */
 
 const OWNER_FALLBACKS = ['identity', 'unassigned'] as const
 const KEY_LIFE_DAYS_MAX = 3_650
@@ -19,11 +19,11 @@ const ownLimit = () => z.strictObject({ per_second: perSecond(), burst: perSecon
 const FACTORS_MAX = 32
 const factor = z
   .strictObject({
-    zone: z.string().regex(/^[A-Z]{3}$/, 'must be a country by its three letters, or WOR or EEE'),
+    zone: z.string().regex(/^[A-Z]{3}$/, 'must be a three-letter country code, or WOR or EEE'),
     gco2e_per_kwh: z.string().regex(/^\d{1,6}(?:\.\d{1,9})?$/, 'must be a decimal string'),
-    source: name().meta({ description: 'Who says so. Shown in the explanation.' }),
+    source: name().meta({ description: 'Source of the figure. Shown in the explanation.' }),
     from: instant().nullable().default(null),
-    to: instant().nullable().default(null).meta({ description: 'Not in the period.' }),
+    to: instant().nullable().default(null).meta({ description: 'The end of the period, exclusive.' }),
   })
   .refine(({ from, to }) => from === null || to === null || (parseInstant(from) ?? 0) < (parseInstant(to) ?? 0), {
     path: ['to'],
@@ -41,11 +41,11 @@ const gridPatch = z
   .meta({
     id: 'GridPatch',
     description:
-      'Where calls run that state no region, and what a kWh emits in a zone, from and to a time: of several the one that ' +
-      'began last. It counts for calls that are attributed from now on. A place that is not known leaves carbon unknown.',
+      'The zone of calls that state no region, and emissions per kWh by zone and period; of several that apply, the one ' +
+      'with the latest `from`. Applies to calls that are attributed after the change. In an unknown zone, carbon stays unknown.',
   })
 
-/** Each member that is there replaces its setting; null takes one away. */
+/** Each member replaces its setting; null removes it. */
 export const settingsPatch = z
   .strictObject({
     name: name().optional(),
@@ -72,8 +72,8 @@ export const settingsPatch = z
       .optional()
       .meta({
         description:
-          'By class of operation, none above what the tenant has from its operator. Without `burst` it is the usual ' +
-          "one of the class; null goes back to what the operator has given, else the instance's.",
+          'By class of operation, each at most the limit set by the operator. Default of `burst`: the default of the class. ' +
+          "Null restores the operator's limit, or else the instance's.",
       }),
   })
   .meta({ id: 'SettingsPatch' })
@@ -87,15 +87,18 @@ const settings = z
     name: z.string(),
     created_at: timeText(),
     owner_fallback: z.enum(OWNER_FALLBACKS).meta({
-      description: 'Who owns a call whose owner the directory does not know: the identity as given, or nobody.',
+      description: 'Owner of a call whose owner is not in the directory: the identity as given, or nobody.',
     }),
     require_directory: z.boolean().meta({
-      description: 'Whether a stated service that the directory does not know is only declared, not resolved.',
+      description: 'Whether a stated service that is not in the directory counts as declared only, not as resolved.',
     }),
     stage_b_enabled: z
       .boolean()
-      .meta({ description: 'Whether trained inference may answer what the facts leave open.' }),
-    residency_region: z.string().nullable().meta({ description: "Where the tenant's data must stay; null: anywhere." }),
+      .meta({ description: 'Whether trained inference may attribute calls that the facts leave open.' }),
+    residency_region: z
+      .string()
+      .nullable()
+      .meta({ description: "Region in which the tenant's data must stay. Null: any." }),
     grid: z
       .object({
         zone: z.string().nullable(),
@@ -112,16 +115,16 @@ const settings = z
           .readonly(),
       })
       .nullable()
-      .meta({ description: "The tenant's own facts about its electricity; null: as the method has it." }),
+      .meta({ description: "The tenant's own data about its electricity. Null: the defaults of the method." }),
     api_key_max_lifetime_days: z.int(),
     retention_days: z.int().meta({
       description:
-        'How long records of calls are kept, by the day (UTC) of the call. Older ones are deleted within the hour, and ' +
-        'with them what reports say of that time.',
+        'Retention of call records, by the day (UTC) of the call. Older ones are deleted within an hour, and reports no ' +
+        'longer include them.',
     }),
     rate_limits: z
       .object({ ingest: limit, read: limit, report: limit, control: limit, token: limit })
-      .meta({ description: 'As they hold now, whether the tenant has set them or not.' }),
+      .meta({ description: 'The limits in force, whether or not the tenant has set them.' }),
     k: z.literal(COHORT_MIN).meta({ description: 'Cohorts of fewer people are never shown. Cannot be set.' }),
   })
   .meta({ id: 'Settings' })
@@ -154,14 +157,14 @@ export const PATH = '/api/v1/settings'
 export const GET_SETTINGS: Operation = {
   id: 'getSettings',
   tag: 'Settings',
-  summary: 'The settings of the tenant',
-  replies: { 200: { description: 'All of them.', contents: json(settings, EXAMPLE_SETTINGS) } },
+  summary: "Get the tenant's settings",
+  replies: { 200: { description: 'All settings.', contents: json(settings, EXAMPLE_SETTINGS) } },
 }
 
 export const UPDATE_SETTINGS: Operation = {
   id: 'updateSettings',
   tag: 'Settings',
-  summary: 'Change settings of the tenant',
-  description: 'What is not named stays as it is. A member that is not known, or cannot be set, is refused.',
-  replies: { 200: { description: 'All settings as they are then.', contents: json(settings, EXAMPLE_SETTINGS) } },
+  summary: "Change the tenant's settings",
+  description: 'Omitted fields are unchanged. A field that is unknown or cannot be set is refused.',
+  replies: { 200: { description: 'All settings after the change.', contents: json(settings, EXAMPLE_SETTINGS) } },
 }

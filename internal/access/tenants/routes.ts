@@ -7,7 +7,7 @@ import { invalid } from '../../http/mutations/read-body.js'
 import type { Route } from '../../http/route.js'
 import type { FieldError, Problem } from '../../problems/catalogue.js'
 import { EXAMPLE_PATCH, GET_SETTINGS, PATH, type SettingsPatch, settingsPatch, UPDATE_SETTINGS } from './contract.js'
-import { changesBetween, limitErrors, patchedTenant, shownSettings, withGranted } from './settings.js'
+import { changesBetween, limitErrors, patchedTenant, shownSettings, withOperatorLimits } from './settings.js'
 
 export interface SettingsRoutesDeps {
   readonly mutate: Mutate
@@ -51,7 +51,7 @@ async function updateSettings(
       before = tenant
       errors = limitErrors(tenant, body, instanceLimits)
       if (errors.length > 0) return undefined
-      return patchedTenant(body.rate_limits === undefined ? tenant : withGranted(tenant, instanceLimits), body)
+      return patchedTenant(body.rate_limits === undefined ? tenant : withOperatorLimits(tenant, instanceLimits), body)
     }),
   )
   if (errors.length > 0) return invalid(errors)
@@ -64,7 +64,7 @@ async function updateSettings(
   }
 }
 
-/** Whoever calls has a tenant: it is made before its first credential, and stays. */
+/** Every caller has a tenant: it is created before its first credential and is not deleted. */
 function present(tenant: Tenant | undefined): Tenant {
   if (tenant === undefined) throw new Error('the caller has no tenant')
   return tenant

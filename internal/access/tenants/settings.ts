@@ -10,7 +10,7 @@ import type { FieldError } from '../../problems/catalogue.js'
 import type { CanonicalValue } from '../../text/canonical-json.js'
 import type { SettingsPatch, ShownSettings } from './contract.js'
 
-/** A tenant's settings as it sees them. @param instanceLimits hold where neither the tenant nor its operator says otherwise */
+/** The API's form of the settings. @param instanceLimits apply where neither the tenant nor its operator has set others */
 export function shownSettings(tenant: Tenant, instanceLimits: RateLimits): ShownSettings {
   const { rate_limits: _, ...settings } = settingsOf(tenant)
   const limits = limitsOf(tenant, instanceLimits)
@@ -25,7 +25,7 @@ export function shownSettings(tenant: Tenant, instanceLimits: RateLimits): Shown
   }
 }
 
-/** The tenant with a patch of its own merged in. */
+/** The tenant after a patch by the tenant itself. */
 export function patchedTenant(tenant: Tenant, { name, rate_limits, ...patch }: SettingsPatch): Tenant {
   const { rate_limits: own, ...before } = settingsOf(tenant)
   const limits = rate_limits === undefined ? own : mergedLimits(own, rate_limits)
@@ -48,66 +48,67 @@ function mergedLimits(
 }
 
 /**
- * The tenant with a patch of its operator merged in: the limits of this one are the most that the tenant can have. They are
- * written into its settings as well, where versions look that know no others.
+ * The tenant after a patch by its operator, whose rate limits are the maximum for the tenant. They are written into its
+ * settings as well, for older versions that read only these.
  */
 export function patchedByOperator(tenant: Tenant, patch: SettingsPatch): Tenant {
   const { operator_rate_limits: before, ...rest } = patchedTenant(tenant, patch)
-  const given = patch.rate_limits === undefined ? before : mergedLimits(before, patch.rate_limits)
-  return { ...rest, ...(given !== undefined && { operator_rate_limits: given }) }
+  const operatorLimits = patch.rate_limits === undefined ? before : mergedLimits(before, patch.rate_limits)
+  return { ...rest, ...(operatorLimits !== undefined && { operator_rate_limits: operatorLimits }) }
 }
 
-/** The limits that hold for a tenant. */
+/** The limits in force for a tenant. */
 export function limitsOf(tenant: Tenant | undefined, instanceLimits: RateLimits): RateLimits {
   const own = rateLimitOverrides(settingsOf(tenant).rate_limits)
-  const most = mostOf(tenant, instanceLimits)
-  return byClass((name) => byPart(Math.min, most[name], own[name] ?? most[name]))
+  const maximum = maximumOf(tenant, instanceLimits)
+  return byClass((name) => byField(Math.min, maximum[name], own[name] ?? maximum[name]))
 }
 
 /**
- * What a tenant may have: what its operator has given it, else the instance's. Where nothing says what the operator has
- * given, an older version wrote the settings, and more than the instance's there is the operator's, who had none but these.
+ * The maximum limits of a tenant: those set by its operator, or else the instance's. Where the operator's limits are absent,
+ * an older version wrote the settings: limits above the instance's can then only come from the operator.
  */
-function mostOf(tenant: Tenant | undefined, instanceLimits: RateLimits): RateLimits {
+function maximumOf(tenant: Tenant | undefined, instanceLimits: RateLimits): RateLimits {
   const given = rateLimitOverrides(tenant?.operator_rate_limits)
   const own = tenant?.operator_rate_limits === undefined ? rateLimitOverrides(settingsOf(tenant).rate_limits) : {}
-  return byClass((name) => given[name] ?? byPart(Math.max, instanceLimits[name], own[name] ?? instanceLimits[name]))
+  return byClass((name) => given[name] ?? byField(Math.max, instanceLimits[name], own[name] ?? instanceLimits[name]))
 }
 
-/** The tenant, with what its settings show to be its operator's written down as such, so that it can come back to it. */
-export function withGranted(tenant: Tenant, instanceLimits: RateLimits): Tenant {
-  const most = mostOf(tenant, instanceLimits)
-  const granted = RATE_CLASSES.filter(
-    (name) => most[name].perSecond > instanceLimits[name].perSecond || most[name].burst > instanceLimits[name].burst,
-  ).map((name) => [name, { per_second: most[name].perSecond, burst: most[name].burst }])
-  return { ...tenant, operator_rate_limits: { ...Object.fromEntries(granted), ...tenant.operator_rate_limits } }
+/** The tenant with operator limits that are only in its settings made explicit, so that it can return to them later. */
+export function withOperatorLimits(tenant: Tenant, instanceLimits: RateLimits): Tenant {
+  const maximum = maximumOf(tenant, instanceLimits)
+  const fromOperator = RATE_CLASSES.filter(
+    (name) =>
+      maximum[name].perSecond > instanceLimits[name].perSecond || maximum[name].burst > instanceLimits[name].burst,
+  ).map((name) => [name, { per_second: maximum[name].perSecond, burst: maximum[name].burst }])
+  return { ...tenant, operator_rate_limits: { ...Object.fromEntries(fromOperator), ...tenant.operator_rate_limits } }
 }
 
 const byClass = (limit: (name: keyof RateLimits) => RateLimit): RateLimits =>
   Object.fromEntries(RATE_CLASSES.map((name) => [name, limit(name)])) as unknown as RateLimits
 
-const byPart = (choose: typeof Math.min, one: RateLimit, other: RateLimit): RateLimit => ({
+const byField = (choose: typeof Math.min, one: RateLimit, other: RateLimit): RateLimit => ({
   perSecond: choose(one.perSecond, other.perSecond),
   burst: choose(one.burst, other.burst),
 })
 
-/** A tenant may lower its limits, and raise them again to what it has without its own. Else it could take from others (spec 8 rule 3). */
+/** A tenant may lower its limits, and raise them up to its maximum; beyond that it would take from others (spec 8 rule 3). */
 export function limitErrors(tenant: Tenant, { rate_limits }: SettingsPatch, instanceLimits: RateLimits): FieldError[] {
-  const most = mostOf(tenant, instanceLimits)
+  const maximum = maximumOf(tenant, instanceLimits)
   return RATE_CLASSES.flatMap((name) => {
     const wanted = rate_limits?.[name]
     if (wanted == null) return []
-    const parts = [
-      ['per_second', wanted.per_second, most[name].perSecond],
-      ['burst', wanted.burst ?? 0, most[name].burst],
+    const fields = [
+      ['per_second', wanted.per_second, maximum[name].perSecond],
+      ['burst', wanted.burst ?? 0, maximum[name].burst],
     ] as const
-    return parts
+    return fields
       .filter(([, value, max]) => value > max)
-      .map(([part, , max]) => ({ pointer: `/rate_limits/${name}/${part}`, detail: `must be at most ${max} here` }))
+      .map(([field, , max]) => ({ pointer: `/rate_limits/${name}/${field}`, detail: `must be at most ${max}` }))
   })
 }
 
-/** What a change has changed, for the audit log; undefined when nothing. */
+/** The settings that differ, for the audit log; undefined when none does. */
 export function changesBetween(
   before: Tenant,
   after: Tenant,
@@ -122,7 +123,7 @@ export function changesBetween(
 type Flat = { readonly [setting: string]: CanonicalValue | undefined }
 const flat = (tenant: Tenant): Flat => {
   const { name, operator_rate_limits: given = {} } = tenant
-  // That its operator has given nothing is written down with its first limits, and changes nothing.
+  // An empty set of operator limits is stored with the tenant's first limits, and is no change.
   const stated = Object.keys(given).length > 0 && { operator_rate_limits: given }
   return { name, ...settingsOf(tenant), ...stated } as unknown as Flat
 }

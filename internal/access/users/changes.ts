@@ -5,7 +5,7 @@ import { noSuch, refusalOfId } from '../../http/resource/own-id.js'
 import { encodeBase32 } from '../../ids/base32.js'
 import type { TenantIds } from '../../ids/ids.js'
 import { type Problem, problem } from '../../problems/catalogue.js'
-import { placesToSet, storePassword } from '../oauth/passwords.js'
+import { slotsToSet, storePassword } from '../oauth/passwords.js'
 import { readUsername, type StoredUser, storedUser, userKey } from '../oauth/users.js'
 import { type CreateBody, locationOf, type ShownUser, type UpdateBody } from './contract.js'
 
@@ -18,17 +18,17 @@ export interface UserChangesDeps {
 }
 
 export const WHAT = 'user'
-/** People of a tenant, at most. */
+/** Per tenant. */
 const USERS_MAX = 10_000
-/** Of a password that is made up: five bits each. */
+/** Of a generated password: five bits per character. */
 const PASSWORD_CHARACTERS = 24
 
-const TAKEN = problem('CONFLICT', 'The username is taken.')
-const TOO_MANY = problem('CONFLICT', 'The tenant has as many people as it may have; delete some first.')
-/** By why a password cannot be set yet. */
-const NOT_YET = {
-  busy: problem('SERVICE_UNAVAILABLE', 'Too many passwords are being checked; try again.', { retryAfterSeconds: 1 }),
-  tenant_busy: problem('RATE_LIMITED', 'The tenant is setting as many passwords as it may at once; try again.', {
+const USERNAME_IN_USE = problem('CONFLICT', 'The username is already in use.')
+const TOO_MANY = problem('CONFLICT', `Limit reached: at most ${USERS_MAX} people per tenant; delete some first.`)
+/** Problems when a password cannot be hashed yet, by reason. */
+const PASSWORD_BUSY = {
+  busy: problem('SERVICE_UNAVAILABLE', 'Too many passwords are being hashed; try again.', { retryAfterSeconds: 1 }),
+  tenant_busy: problem('RATE_LIMITED', 'The tenant is setting too many passwords at once; try again.', {
     retryAfterSeconds: 1,
   }),
 }
@@ -40,7 +40,7 @@ export async function createUser(
 ): Promise<Reply | Problem> {
   const { tenantId } = caller
   const username = readUsername(body.username)
-  if (username === undefined) throw new Error('a username that was checked cannot be one')
+  if (username === undefined) throw new Error('a validated username is invalid')
   const [id, key] = [newId('usr'), userKey(tenantId, username)]
   const password = body.password ?? encodeBase32(newSecret()).slice(0, PASSWORD_CHARACTERS)
 
@@ -48,12 +48,12 @@ export async function createUser(
   if (made === undefined) {
     if (users.countOf(tenantId) >= USERS_MAX) return TOO_MANY
     const wanted = { username, password, scopes: inOrder(body.scopes) }
-    const user = await placesToSet.take(tenantId, () => storedUser(id, tenantId, wanted, new Date(clock())))
-    if (typeof user === 'string') return NOT_YET[user]
+    const user = await slotsToSet.run(tenantId, () => storedUser(id, tenantId, wanted, new Date(clock())))
+    if (typeof user === 'string') return PASSWORD_BUSY[user]
     made = await users.createOnce(key, user)
   }
-  // Else it is what another attempt of this request has made.
-  if (made.id !== id) return TAKEN
+  // With the same id, an earlier attempt of this request created it.
+  if (made.id !== id) return USERNAME_IN_USE
   return {
     status: 201,
     location: locationOf(id),
@@ -74,8 +74,8 @@ export async function updateUser(
   const found = findUser(id)
   if (found?.tenant_id !== tenantId) return noSuch(WHAT)
   const { password: wanted } = body
-  const password = wanted === undefined ? undefined : await placesToSet.take(tenantId, () => storePassword(wanted))
-  if (typeof password === 'string') return NOT_YET[password]
+  const password = wanted === undefined ? undefined : await slotsToSet.run(tenantId, () => storePassword(wanted))
+  if (typeof password === 'string') return PASSWORD_BUSY[password]
 
   let before: StoredUser | undefined
   const after = await users.change(userKey(tenantId, found.username), (user) => {
@@ -86,7 +86,7 @@ export async function updateUser(
       scopes: body.scopes === undefined ? user.scopes : inOrder(body.scopes),
       status: body.status ?? user.status,
       ...(password && { password }),
-      // Whoever is let in again signs in again. Of a sign-in of the same second nobody knows which came first.
+      // Ends earlier sign-ins, and those of the same second, whose order is unknown.
       ...((password || body.status === 'disabled') && { signed_in_from: Math.floor(clock() / 1_000) + 1 }),
     }
   })
@@ -109,7 +109,7 @@ export async function deleteUser(
   return isDeleted || isRepeat ? { status: 204 } : noSuch(WHAT)
 }
 
-/** A person as their tenant sees them. */
+/** The API's form of a person. */
 export const shownUser = ({ id, username, scopes, status, created_at }: StoredUser): ShownUser => ({
   id,
   username,
@@ -118,5 +118,5 @@ export const shownUser = ({ id, username, scopes, status, created_at }: StoredUs
   created_at,
 })
 
-/** Of a person, what the audit log keeps. */
+/** The part of a person that the audit log keeps. */
 const audited = ({ username, scopes, status }: StoredUser) => ({ username, scopes, status })

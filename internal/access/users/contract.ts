@@ -6,7 +6,7 @@ import { wantedScopes } from '../../http/contract/scopes.js'
 import { exampleId, idInPath, idOf, timeText } from '../../text/answer-fields.js'
 import { PASSWORD_CHARACTERS_MAX, PASSWORD_CHARACTERS_MIN } from '../oauth/passwords.js'
 
-/** What the routes of people take and promise (design section 7). */
+/** The contract of the user routes (design section 7). */
 
 const STATUSES = ['active', 'disabled'] as const
 
@@ -17,9 +17,9 @@ export const createBody = z
     username: z
       .string()
       .regex(/^[A-Za-z0-9][A-Za-z0-9._@+-]{0,127}$/, 'does not have the required form')
-      .meta({ description: 'Unique within the tenant; kept in lower case.' }),
+      .meta({ description: 'Unique within the tenant. Stored in lower case.' }),
     scopes: wantedScopes(),
-    password: password().nullish().meta({ description: 'One is made up without it.' }),
+    password: password().nullish().meta({ description: 'Default: a generated one.' }),
   })
   .meta({ id: 'NewUser' })
 export type CreateBody = z.infer<typeof createBody>
@@ -28,7 +28,7 @@ export const updateBody = z
   .strictObject({
     scopes: wantedScopes().optional(),
     status: z.enum(STATUSES).optional(),
-    password: password().optional().meta({ description: 'A new one; it ends every sign-in with the old one.' }),
+    password: password().optional().meta({ description: 'A new password; it ends all sign-ins of the person.' }),
   })
   .meta({ id: 'UserPatch' })
 export type UpdateBody = z.infer<typeof updateBody>
@@ -37,7 +37,7 @@ const user = z
   .object({
     id: idOf('usr'),
     username: z.string(),
-    scopes: z.array(z.enum(SCOPES)).meta({ description: "The most that a token may carry on this person's behalf." }),
+    scopes: z.array(z.enum(SCOPES)).meta({ description: "The scopes that tokens on this person's behalf may have." }),
     status: z.enum(STATUSES),
     created_at: timeText(),
   })
@@ -46,7 +46,7 @@ export type ShownUser = z.infer<typeof user>
 
 const createdUser = user
   .extend({
-    password: z.string().optional().meta({ description: 'Where it was made up; shown this once.' }),
+    password: z.string().optional().meta({ description: 'Only a generated password. Shown only once.' }),
   })
   .meta({ id: 'CreatedUser' })
 
@@ -63,12 +63,12 @@ export const EXAMPLE_PATCH: UpdateBody = { status: 'disabled' }
 export const PATH = '/api/v1/users'
 export const locationOf = (id: string): string => `${PATH}/${id}`
 
-const USER_IN_PATH = { id: idInPath('usr', 'Of the person.') }
+const USER_IN_PATH = { id: idInPath('usr', 'Id of the person.') }
 
 export const LIST_USERS: Operation = {
   id: 'listUsers',
   tag: 'Access',
-  summary: 'The people of the tenant, the newest first',
+  summary: "List the tenant's people, newest first",
   query: PAGE_PARAMETERS,
   replies: {
     200: {
@@ -81,7 +81,7 @@ export const LIST_USERS: Operation = {
 export const GET_USER: Operation = {
   id: 'getUser',
   tag: 'Access',
-  summary: 'One person',
+  summary: 'Get a person',
   parameters: USER_IN_PATH,
   replies: { 200: { description: 'The person.', contents: json(user, EXAMPLE_USER) } },
 }
@@ -89,8 +89,9 @@ export const GET_USER: Operation = {
 export const CREATE_USER: Operation = {
   id: 'createUser',
   tag: 'Access',
-  summary: 'Let a person sign in',
-  description: 'A username that is taken is CONFLICT, and so is one person more than ten thousand.',
+  summary: 'Create a person who may sign in',
+  description:
+    'A username that is already in use is CONFLICT. A tenant may have at most 10000 people; one more is CONFLICT.',
   replies: {
     201: {
       description: 'The person.',
@@ -103,12 +104,12 @@ export const CREATE_USER: Operation = {
 export const UPDATE_USER: Operation = {
   id: 'updateUser',
   tag: 'Access',
-  summary: 'Change what a person may do, their password, or disable them',
+  summary: "Change a person's scopes or password, or disable them",
   description:
-    'What is not named stays. Tokens on their behalf may do less from now on where they may, and nothing at all once ' +
-    'they are disabled: who is let in again signs in again.',
+    'Omitted fields are unchanged. Removed scopes apply at once to existing tokens on their behalf. Disabling a person ' +
+    'ends all their sign-ins: after being enabled, they must sign in again.',
   parameters: USER_IN_PATH,
-  replies: { 200: { description: 'The person as they are then.', contents: json(user, EXAMPLE_USER) } },
+  replies: { 200: { description: 'The updated person.', contents: json(user, EXAMPLE_USER) } },
   problems: ['NO_SCOPE'],
 }
 
@@ -116,7 +117,7 @@ export const DELETE_USER: Operation = {
   id: 'deleteUser',
   tag: 'Access',
   summary: 'Delete a person',
-  description: 'Tokens on their behalf are good no more.',
+  description: 'Tokens on their behalf are refused at once.',
   parameters: USER_IN_PATH,
-  replies: { 204: { description: 'They are gone.' } },
+  replies: { 204: { description: 'Deleted.' } },
 }

@@ -20,10 +20,10 @@ export interface UserRoutesDeps extends UserChangesDeps, RecordRoutesDeps {
   readonly mutate: Mutate
 }
 
-/** With a stale sign-in one could else set a password, and sign in anew with it. */
+/** Otherwise a stale sign-in could set a password, and sign in again with it. */
 const CHANGE = { access: 'admin:config', rateClass: 'control', needsStepUp: true } as const
 
-/** `/api/v1/users` and what is below it (design section 7). */
+/** The routes of `/api/v1/users` (design section 7). */
 export function userRoutes(deps: UserRoutesDeps): readonly Route[] {
   const { mutate, users, findUser } = deps
   return [

@@ -79,7 +79,7 @@ function prepared(
     after: { done: plan.last, ...(formed.handedOver === undefined ? {} : { handedOver: formed.handedOver }) },
     size: formed.batch.invocations.length,
     inserts: effects.rows.length > 0 || effects.keys.length > 0,
-    async carryOut() {
+    async applyEffects() {
       await carryOut(stage, formed, plan.last, effects, isRepeat, deps)
       await open.settled?.(formed.batch)
     },

@@ -86,7 +86,7 @@ export function changesActor(deps: ChangesActorDeps): PlannedLog<ChangesProgress
         after: { done: extent.last },
         size: changes.length,
         inserts: rows.length > 0,
-        async carryOut() {
+        async applyEffects() {
           for (const { id, reason } of poison)
             deps.log.error({ id, reason }, 'quarantined a change that cannot be read')
           await quarantine(deps.publish, quarantineSubject('changes'), poison)
@@ -144,7 +144,7 @@ async function preparedSlice(
     after: { done: extent.last },
     size: prepared.size,
     inserts: prepared.size > 0,
-    carryOut: () => prepared.carryOut(tokenOf(extent)),
+    applyEffects: () => prepared.carryOut(tokenOf(extent)),
   }
 }
 

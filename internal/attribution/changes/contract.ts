@@ -2,7 +2,8 @@ import { z } from 'zod'
 import { json, type Operation } from '../../http/contract/operation.js'
 import { idInPath, idOf } from '../../text/answer-fields.js'
 import { name } from '../../text/plain-text.js'
-import { attributionRecord, EXAMPLE_RECORD } from '../records/contract.js'
+import { EXAMPLE_RECORD } from '../records/contract.js'
+import { attributionRecord } from '../records/record.js'
 
 /** What the routes of overrides and disputes take and promise. */
 

@@ -1,8 +1,7 @@
 import type { AdmittedInvocation } from '../../invocations/group.js'
-import type { ServiceTier } from '../../invocations/invocation.js'
 import type { AttributionRow } from '../../store/tables/attributions.js'
-import { formatQuantity } from '../../units/quantity.js'
 import type { Consumption } from '../records/row.js'
+import { eventOf } from '../records/stated-fields.js'
 import type { ResolutionEvidence } from '../stages/a/evidence.js'
 
 /**
@@ -16,35 +15,12 @@ import type { ResolutionEvidence } from '../stages/a/evidence.js'
  */
 export function recall(row: AttributionRow, nameOf: (hash: string) => string | undefined): AdmittedInvocation {
   const evidence = JSON.parse(row.evidence) as Partial<ResolutionEvidence>
-  const invocation = {
-    eventId: row.eventId,
-    ingestionLayer: row.ingestionLayer,
-    eventTimeMs: row.eventTimeMs,
-    provider: row.provider,
-    requestedModel: row.requestedModel,
+  const invocation = eventOf(row, {
     servedModel: row.servedModel,
-    inputTokens: row.inputTokens,
-    outputTokens: row.outputTokens,
-    cachedInputTokens: row.cachedInputTokens,
-    cacheWriteTokens: row.cacheWriteTokens,
-    cacheWriteTtlSeconds: row.cacheWriteTtlSeconds,
-    reasoningTokens: row.reasoningTokens,
-    audioInputTokens: row.audioInputTokens,
-    audioOutputTokens: row.audioOutputTokens,
-    serviceTier: row.serviceTier === '' ? undefined : (row.serviceTier as ServiceTier),
-    servedFromCache: row.servedFromCache,
-    region: textOf(row.region),
-    estimatedCostUsd: row.estimatedCostUsd === undefined ? undefined : formatQuantity(row.estimatedCostUsd),
-    latencyMs: row.latencyMs,
     attributedIdentity: identityOf(row, evidence, nameOf),
     attributedService: evidence.stated_service,
-    traceId: textOf(row.traceId),
     attributionConfidence: row.attributionConfidence / 10_000,
-    tags: row.tags,
-    k8sNamespace: textOf(row.k8sNamespace),
-    k8sWorkload: textOf(row.k8sWorkload),
-    workloadIdentity: textOf(row.workloadIdentity),
-  }
+  })
   return {
     tenantId: row.tenantId,
     principal: row.principal,
@@ -87,8 +63,6 @@ function identityOf(
   if (evidence.owner_from === 'event_identity') return row.owner
   return nameOf(hash) ?? `${UNNAMED}${hash}`
 }
-
-const textOf = (text: string): string | undefined => (text === '' ? undefined : text)
 
 /** The stages pass events on in their wire form; these stay where they are. */
 const NOT_HANDED_ON = {} as AdmittedInvocation['event']

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { invalid } from '../../http/mutations/read-body.js'
 import { refusalOfId } from '../../http/resource/own-id.js'
+import type { ResourceContract } from '../../http/resource/resource-operations.js'
 import type { TenantIds } from '../../ids/ids.js'
 import { type ErrorCode, type Problem, problem } from '../../problems/catalogue.js'
 import { PATHWAY_CATEGORIES } from '../../records/interpretation.js'
@@ -27,20 +28,14 @@ export interface Known {
   readonly idsOf: (tenantId: string) => TenantIds
 }
 
-/** What the routes of one kind of entry are made of. */
-export interface EntryKind<K extends DirectoryKind, Fields, Changes> {
+/** One kind of directory entry: its contract and its rules. */
+export interface EntryKind<K extends DirectoryKind, Fields, Changes>
+  extends Pick<ResourceContract<Fields, Changes>, 'word' | 'plural' | 'record' | 'fields' | 'example'> {
   readonly kind: K
-  /** As operation ids and sentences have it: `Service`. */
-  readonly word: string
-  readonly plural: string
   readonly description: string
-  /** The member that names an entry among the others of its kind; it never changes. */
+  /** The field that identifies an entry among those of its kind; it never changes. */
   readonly nameField: 'name' | 'principal_id'
-  readonly fields: z.ZodType<Fields>
   readonly changes: z.ZodType<Changes>
-  /** In wire form. */
-  readonly record: z.ZodType
-  readonly example: { readonly fields: object; readonly changes: object; readonly record: object }
   nameOf(entry: EntriesOf[K]): string
   make(fields: Fields): EntriesOf[K]
   change(entry: EntriesOf[K], changes: Changes): EntriesOf[K]

@@ -17,11 +17,11 @@ export interface OpenDirectory {
 export async function openDirectory(
   bucket: KV,
   idsOf: (tenantId: string) => TenantIds,
-  lost: (cause: unknown) => void,
+  onLost: (cause: unknown) => void,
 ): Promise<OpenDirectory> {
   const entries = new EntryIndex(idsOf)
   const directory = new WatchedDirectory()
-  const copy = await mirrorBucket<EntriesOf[DirectoryKind]>(bucket, lost, (key, value) => {
+  const copy = await mirrorBucket<EntriesOf[DirectoryKind]>(bucket, onLost, (key, value) => {
     entries.apply(key, value)
     directory.apply(key, value)
   })

@@ -1,5 +1,6 @@
 import { foldLeaves } from '../../cohorts/fold.js'
 import { peopleOf } from '../../cohorts/people.js'
+import { Limiter } from '../../process/limiter.js'
 import { type CostOfPeople, WEIGHT_WINDOW_MS, weightSteps, weightsOf } from '../../records/allocation-weights.js'
 
 /** Weights are worked out once an hour, for its end; a batch that lands late has landed five minutes later. */
@@ -11,8 +12,8 @@ export const WEIGHTS_MAX = 500
 const KEPT_MAX = 10_000
 /** After a failure a tenant's weights are left alone for so long: the read model is not asked for them again and again. */
 const RETRY_MS = 5 * 60 * 1000
-/** Tenants whose weights are worked out at once: at the turn of an hour it is all of them. */
-const WORKED_OUT_AT_ONCE = 2
+/** Tenants whose weights are computed at a time: when an hour ends, all of them are due. */
+const COMPUTING_MAX = 2
 
 export interface TrailingWeightsDeps {
   readonly costsOf: (
@@ -61,9 +62,9 @@ export function trailingWeights({
   const known = new Map<string, number | undefined>()
   const lookingUp = new Map<string, Promise<void>>()
   const failedAt = new Map<string, number>()
-  /** Whose weights are to be worked out, the first first, and since when. */
-  const waiting = new Map<string, number>()
-  const underWay = new Set<string>()
+  /** Tenants whose weights are being computed, or wait for it. */
+  const renewing = new Set<string>()
+  const computing = new Limiter(COMPUTING_MAX)
 
   const remember = (tenantId: string, asOfMs: number | undefined): void => {
     if (known.size >= KEPT_MAX) known.clear()
@@ -100,19 +101,15 @@ export function trailingWeights({
       .map(({ parts, ...row }) => ({ tenantId, asOfMs, ...row, weightSteps: weightSteps(parts) }))
     await keep(rows, `weights.${tenantId}.${asOfMs}`)
   }
-  const renew = async (): Promise<void> => {
-    for (const [tenantId, nowMs] of waiting) {
-      waiting.delete(tenantId)
-      underWay.add(tenantId)
-      try {
-        await workOut(tenantId, weightsInstant(nowMs))
-        failedAt.delete(tenantId)
-        remember(tenantId, weightsInstant(nowMs))
-      } catch (cause) {
-        fail(tenantId, nowMs, cause)
-      } finally {
-        underWay.delete(tenantId)
-      }
+  const renew = async (tenantId: string, nowMs: number): Promise<void> => {
+    try {
+      await workOut(tenantId, weightsInstant(nowMs))
+      failedAt.delete(tenantId)
+      remember(tenantId, weightsInstant(nowMs))
+    } catch (cause) {
+      fail(tenantId, nowMs, cause)
+    } finally {
+      renewing.delete(tenantId)
     }
   }
 
@@ -126,9 +123,9 @@ export function trailingWeights({
     }
     const lastMs = known.get(tenantId)
     const isOld = lastMs === undefined || lastMs < weightsInstant(nowMs)
-    if (isOld && !underWay.has(tenantId) && !waiting.has(tenantId)) {
-      waiting.set(tenantId, nowMs)
-      if (underWay.size < WORKED_OUT_AT_ONCE) void renew()
+    if (isOld && !renewing.has(tenantId)) {
+      renewing.add(tenantId)
+      void computing.run(() => renew(tenantId, nowMs))
     }
     return lastMs
   }

@@ -5,61 +5,18 @@ import { PAGE_PARAMETERS, pageOf } from '../../http/contract/page.js'
 import { COST_BASES, FOOTPRINT_BASES } from '../../records/bases.js'
 import {
   CONFIDENCE_BANDS,
-  DEGRADATION_STATES,
   EVIDENCE_BASES,
   EXPORT_ELIGIBILITIES,
-  FRESHNESSES,
   OUTPUT_STATES,
-  PATHWAY_CATEGORIES,
   STAGE_ORIGINS,
 } from '../../records/interpretation.js'
 import { CHANGES } from '../../store/tables/closed.js'
-import { count, decimalText, exampleId, idInPath, idOf, timeText } from '../../text/answer-fields.js'
+import { count, decimalText, exampleId, idInPath, timeText } from '../../text/answer-fields.js'
 import { RATE_PARTS } from '../valuation/cost/rate-sheet.js'
 import { INFERENCE_CAPS } from './explain-inference.js'
+import { attributionRecord } from './record.js'
 
 /** What the attribution routes promise (spec 2.2, 2.3, 4.2; the members that design section 7 adds). */
-
-const interpretation = z
-  .object({
-    stage_origin: z.enum(STAGE_ORIGINS),
-    confidence: z.number().min(0).max(0.95),
-    confidence_band: z.enum(CONFIDENCE_BANDS),
-    evidence_basis: z.enum(EVIDENCE_BASES).meta({ description: 'The strongest evidence behind the result.' }),
-    model_version: z.string(),
-    degradation_state: z.enum(DEGRADATION_STATES),
-    freshness: z.enum(FRESHNESSES),
-    export_eligibility: z.enum(EXPORT_ELIGIBILITIES).meta({ description: 'The first reason that applies.' }),
-  })
-  .meta({ id: 'Interpretation', description: 'The evidence card.' })
-
-export const attributionRecord = z
-  .object({
-    id: idOf('attr'),
-    invocation_id: idOf('inv'),
-    provider: z.string(),
-    requested_model: z.string(),
-    served_model: z.string(),
-    service: z.string(),
-    owner: z.string(),
-    cost_usd: decimalText(),
-    energy_wh: decimalText(),
-    carbon_gco2e: decimalText(),
-    pathway_category: z.enum(PATHWAY_CATEGORIES),
-    output_state: z.enum(OUTPUT_STATES),
-    interpretation,
-    event_time: timeText().meta({ description: '`ingestion_timestamp` of the event.' }),
-    materialized_at: timeText(),
-    trace_id: z.string().nullable(),
-    input_tokens: count().nullable(),
-    output_tokens: count().nullable(),
-    cost_basis: z
-      .enum(COST_BASES)
-      .meta({ description: 'Where the cost comes from; with `unpriced` it is 0 and unknown.' }),
-    energy_basis: z.enum(FOOTPRINT_BASES),
-    carbon_basis: z.enum(FOOTPRINT_BASES),
-  })
-  .meta({ id: 'AttributionRecord' })
 
 const facts = (description: string) => z.record(z.string(), z.unknown()).meta({ description })
 

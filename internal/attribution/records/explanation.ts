@@ -6,13 +6,13 @@ import type { StoredClosed } from '../../store/queries/records/closed.js'
 import { formatInstant, parseInstant } from '../../units/instant.js'
 import { formatQuantity, type Quantity, type Unit } from '../../units/quantity.js'
 import type { CostDetails } from '../valuation/cost/cost-details.js'
-import { type CostFacts, explainCost } from '../valuation/cost/explain-cost.js'
+import { explainCost } from '../valuation/cost/explain-cost.js'
 import { CONSTANTS } from '../valuation/energy/closed-form.js'
 import { type Banded, explainFootprint, OUTER_BAND_IN_WORDS } from '../valuation/energy/explain-footprint.js'
 import type { FootprintDetails } from '../valuation/energy/footprint-details.js'
 import { explainInference } from './explain-inference.js'
-import { countOf } from './record.js'
 import type { Inference } from './row.js'
+import { quantitiesStatedIn } from './stated-fields.js'
 
 /**
  * How a record came about, in figures that a person can add up again. Members in wire form.
@@ -85,7 +85,7 @@ const DAY_MS = 24 * 60 * 60 * 1000
 
 function explainStoredCost(stored: StoredAttributionDetail): object {
   const details = JSON.parse(stored.cost_details) as CostDetails
-  const { totalUsd, lines, pricedUsd, estimateDifferenceUsd, scope } = explainCost(details, costFacts(stored))
+  const { totalUsd, lines, pricedUsd, estimateDifferenceUsd, scope } = explainCost(details, quantitiesStatedIn(stored))
   return {
     basis: stored.cost_basis,
     total_usd: formatQuantity(totalUsd),
@@ -103,23 +103,12 @@ function explainStoredCost(stored: StoredAttributionDetail): object {
   }
 }
 
-const costFacts = (stored: StoredAttributionDetail): CostFacts => ({
-  inputTokens: countOf(stored.input_tokens) ?? undefined,
-  outputTokens: countOf(stored.output_tokens) ?? undefined,
-  cachedInputTokens: countOf(stored.cached_input_tokens) ?? undefined,
-  cacheWriteTokens: countOf(stored.cache_write_tokens) ?? undefined,
-  cacheWriteTtlSeconds: countOf(stored.cache_write_ttl_seconds) ?? undefined,
-  reasoningTokens: countOf(stored.reasoning_tokens) ?? undefined,
-  audioInputTokens: countOf(stored.audio_input_tokens) ?? undefined,
-  audioOutputTokens: countOf(stored.audio_output_tokens) ?? undefined,
-  estimatedCostUsd: stored.estimated_cost_usd ?? undefined,
-})
-
 function explainStoredFootprint(stored: StoredAttributionDetail): object {
   const details = JSON.parse(stored.footprint_details) as FootprintDetails
+  const { outputTokens, latencyMs } = quantitiesStatedIn(stored)
   const { energyWh, energy, carbonGco2e, carbon, carbonParts } = explainFootprint(details, {
-    outputTokens: countOf(stored.output_tokens) ?? undefined,
-    latencyMs: countOf(stored.latency_ms) ?? undefined,
+    outputTokens,
+    latencyMs,
     energyWh: stored.energy_basis === 'measured' ? stored.energy_wh : undefined,
     carbonGco2e: stored.carbon_basis === 'measured' ? stored.carbon_gco2e : undefined,
   })
@@ -133,7 +122,7 @@ function explainStoredFootprint(stored: StoredAttributionDetail): object {
       },
     },
     uncertainty: details.outer_band === undefined ? null : OUTER_BAND_IN_WORDS,
-    inputs: { output_tokens: countOf(stored.output_tokens), latency_ms: countOf(stored.latency_ms) },
+    inputs: { output_tokens: outputTokens ?? null, latency_ms: latencyMs ?? null },
     constants: details.model === undefined ? null : CONSTANTS_ON_THE_WIRE,
     details,
   }

@@ -1,80 +1,123 @@
+import { z } from 'zod'
 import { formatId } from '../../ids/ids.js'
+import {
+  type FieldKind,
+  type FieldName,
+  type KindOf,
+  type NamesWith,
+  type RECORD_FIELDS,
+  type RecordField,
+  WIRE_GROUPS,
+  type WireGroup,
+  wireFields,
+} from '../../records/fields.js'
 import type { StoredAttribution } from '../../store/queries/records/attributions.js'
+import { storedName } from '../../store/queries/records/stored-fields.js'
+import { count, decimalText, idOf, timeText } from '../../text/answer-fields.js'
+import { objectText, straightLine } from '../../text/straight-line.js'
 
-/** An attribution record as the API shows it (spec 2.2 and 2.3, and the members that design section 7 adds). */
-export interface AttributionRecord {
+/** The wire form of an attribution record (spec 2.2 and 2.3, design section 7), out of the table of its fields. */
+
+/** How a kind of field appears on the wire: its schema, and source text that makes it from a stored value. */
+interface WireForm {
+  readonly schema: (field: RecordField) => z.ZodType
+  readonly text: (stored: string) => string
+}
+
+const amount: WireForm = { schema: decimalText, text: (stored) => stored }
+const label: WireForm = {
+  schema: ({ values, isOptional }) => {
+    const schema = values === undefined ? z.string() : z.enum(values)
+    return isOptional ? schema.nullable() : schema
+  },
+  text: (stored) => stored,
+}
+
+/** The kinds that have a wire form. */
+const WIRE_FORMS: Readonly<Partial<Record<FieldKind, WireForm>>> = {
+  label,
+  text: label,
+  usd: amount,
+  wh: amount,
+  gco2e: amount,
+  // Counts are at most 2^53 - 1 (checked at admission).
+  count: { schema: () => count().nullable(), text: (stored) => `${stored} === null ? null : Number(${stored})` },
+  instant: { schema: timeText, text: (stored) => `new Date(Number(${stored})).toISOString()` },
+  // A number on the wire, as the spec has it; compared and stored as an exact decimal.
+  confidence: { schema: () => z.number().min(0).max(0.95), text: (stored) => `Number(${stored})` },
+}
+
+interface WireOfKind extends Partial<Record<FieldKind, unknown>> {
+  readonly count: number | null
+  readonly confidence: number
+}
+type Entry<Name extends FieldName> = Extract<(typeof RECORD_FIELDS)[number], { readonly name: Name }>
+type WireName<Name extends FieldName> =
+  Entry<Name> extends { readonly wireName: infer Renamed extends string } ? Renamed : Name
+type WireValue<Name extends FieldName> =
+  KindOf<Name> extends 'count' | 'confidence'
+    ? WireOfKind[KindOf<Name>]
+    : Entry<Name> extends { readonly isOptional: true }
+      ? string | null
+      : string
+type WireMembers<Names extends FieldName> = { readonly [Name in Names as WireName<Name>]: WireValue<Name> }
+
+export type Interpretation = WireMembers<NamesWith<{ readonly wire: 'interpretation' }>>
+export type AttributionRecord = {
   readonly id: string
   readonly invocation_id: string
-  readonly provider: string
-  readonly requested_model: string
-  readonly served_model: string
-  readonly service: string
-  readonly owner: string
-  readonly cost_usd: string
-  readonly energy_wh: string
-  readonly carbon_gco2e: string
-  readonly pathway_category: string
-  readonly output_state: string
   readonly interpretation: Interpretation
-  readonly event_time: string
-  readonly materialized_at: string
-  readonly trace_id: string | null
-  readonly input_tokens: number | null
-  readonly output_tokens: number | null
-  readonly cost_basis: string
-  readonly energy_basis: string
-  readonly carbon_basis: string
+} & WireMembers<NamesWith<{ readonly wire: Exclude<WireGroup, 'interpretation'> }>>
+
+function formOf({ name, kind }: RecordField): WireForm {
+  const form = WIRE_FORMS[kind]
+  if (form === undefined) throw new Error(`${name}: fields of kind ${kind} have no wire form`)
+  return form
 }
 
-export interface Interpretation {
-  readonly stage_origin: string
-  /** Shown as a number, as the spec has it; compared and stored as an exact decimal. */
-  readonly confidence: number
-  readonly confidence_band: string
-  readonly evidence_basis: string
-  readonly model_version: string
-  readonly degradation_state: string
-  readonly freshness: string
-  readonly export_eligibility: string
+const wireNameOf = ({ name, wireName }: RecordField): string => wireName ?? name
+
+function schemaOf(field: RecordField): z.ZodType {
+  const schema = formOf(field).schema(field)
+  return field.description === undefined ? schema : schema.meta({ description: field.description })
 }
 
-export function toRecord(stored: StoredAttribution): AttributionRecord {
-  const id = Buffer.from(stored.id, 'hex')
-  return {
-    id: formatId('attr', id),
-    invocation_id: formatId('inv', id),
-    provider: stored.provider,
-    requested_model: stored.requested_model,
-    served_model: stored.served_model,
-    service: stored.service,
-    owner: stored.owner,
-    cost_usd: stored.cost_usd,
-    energy_wh: stored.energy_wh,
-    carbon_gco2e: stored.carbon_gco2e,
-    pathway_category: stored.pathway_category,
-    output_state: stored.output_state,
-    interpretation: {
-      stage_origin: stored.stage_origin,
-      confidence: Number(stored.confidence),
-      confidence_band: stored.confidence_band,
-      evidence_basis: stored.evidence_basis,
-      model_version: stored.model_version,
-      degradation_state: stored.degradation_state,
-      freshness: stored.freshness,
-      export_eligibility: stored.export_eligibility,
-    },
-    event_time: isoOf(stored.event_time_ms),
-    materialized_at: isoOf(stored.valid_from_ms),
-    trace_id: stored.trace_id === '' ? null : stored.trace_id,
-    input_tokens: countOf(stored.input_tokens),
-    output_tokens: countOf(stored.output_tokens),
-    cost_basis: stored.cost_basis,
-    energy_basis: stored.energy_basis,
-    carbon_basis: stored.carbon_basis,
-  }
+function textOf(field: RecordField): string {
+  const stored = `stored.${storedName(field)}`
+  return field.isOptional ? `${stored} === '' ? null : ${stored}` : formOf(field).text(stored)
 }
 
-const isoOf = (ms: string): string => new Date(Number(ms)).toISOString()
+const schemasOf = (group: WireGroup): Record<string, z.ZodType> =>
+  Object.fromEntries(wireFields(group).map((field) => [wireNameOf(field), schemaOf(field)]))
 
-/** Token counts are at most 2^53 - 1 (checked at admission). */
-export const countOf = (text: string | null): number | null => (text === null ? null : Number(text))
+const interpretation = z
+  .object(schemasOf('interpretation'))
+  .meta({ id: 'Interpretation', description: 'The evidence card.' })
+
+export const attributionRecord = z
+  .object({
+    id: idOf('attr'),
+    invocation_id: idOf('inv'),
+    ...Object.fromEntries(
+      WIRE_GROUPS.flatMap((group) =>
+        group === 'interpretation' ? [['interpretation', interpretation]] : Object.entries(schemasOf(group)),
+      ),
+    ),
+  })
+  .meta({ id: 'AttributionRecord' })
+
+const membersOf = (group: WireGroup) => wireFields(group).map((field) => [wireNameOf(field), textOf(field)] as const)
+
+/** Lists have a thousand records per page, so this is generated member by member. */
+export const toRecord: (stored: StoredAttribution) => AttributionRecord = straightLine(
+  ['stored'],
+  `const id = Buffer.from(stored.id, 'hex')
+  return ${objectText([
+    ['id', "formatId('attr', id)"],
+    ['invocation_id', "formatId('inv', id)"],
+    ...WIRE_GROUPS.flatMap((group) =>
+      group === 'interpretation' ? [[group, objectText(membersOf(group))] as const] : membersOf(group),
+    ),
+  ])}`,
+  { formatId, Buffer },
+)

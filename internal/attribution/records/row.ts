@@ -17,7 +17,8 @@ import {
 } from '../../records/interpretation.js'
 import { isRestricted, type ResidencyRegion } from '../../residency/residency.js'
 import type { AttributionRow } from '../../store/tables/attributions.js'
-import { parseQuantity, type Quantity } from '../../units/quantity.js'
+import type { Quantity } from '../../units/quantity.js'
+import { rowOf } from './stated-fields.js'
 
 /** Who a call is attributed to, by which stage, on what evidence. */
 export interface Verdict {
@@ -100,15 +101,11 @@ export function toRow(admitted: AdmittedInvocation, verdict: Verdict, place: Row
   const consumption = deps.consumptionOf(admitted)
   const attributionConfidence = capConfidence(CONFIDENCE_CAP, invocation.attributionConfidence)
   const confidence = Math.min(verdict.confidence, attributionConfidence)
-  return {
+  return rowOf(invocation, {
     tenantId,
     id: admitted.id,
-    eventId: invocation.eventId,
-    eventTimeMs: invocation.eventTimeMs,
     validFromMs: place.validFromMs,
 
-    provider: invocation.provider,
-    requestedModel: invocation.requestedModel,
     servedModel: invocation.servedModel ?? invocation.requestedModel,
     service: verdict.service,
     owner: verdict.owner,
@@ -141,36 +138,15 @@ export function toRow(admitted: AdmittedInvocation, verdict: Verdict, place: Row
     footprintDetails: consumption.footprintDetails,
     inference: verdict.inference === undefined ? '' : JSON.stringify(verdict.inference),
 
-    inputTokens: invocation.inputTokens,
-    outputTokens: invocation.outputTokens,
-    cachedInputTokens: invocation.cachedInputTokens,
-    cacheWriteTokens: invocation.cacheWriteTokens,
-    cacheWriteTtlSeconds: invocation.cacheWriteTtlSeconds,
-    reasoningTokens: invocation.reasoningTokens,
-    audioInputTokens: invocation.audioInputTokens,
-    audioOutputTokens: invocation.audioOutputTokens,
-    latencyMs: invocation.latencyMs,
-    estimatedCostUsd:
-      invocation.estimatedCostUsd === undefined ? undefined : parseQuantity(invocation.estimatedCostUsd),
-    serviceTier: invocation.serviceTier ?? '',
-    servedFromCache: invocation.servedFromCache ?? false,
-    region: invocation.region ?? '',
-
-    ingestionLayer: invocation.ingestionLayer,
     principal: admitted.principal,
     identityHash: hashIdentity(admitted, deps),
-    traceId: invocation.traceId ?? '',
-    tags: invocation.tags,
-    k8sNamespace: invocation.k8sNamespace ?? '',
-    k8sWorkload: invocation.k8sWorkload ?? '',
-    workloadIdentity: invocation.workloadIdentity ?? '',
 
     receivedAtMs: admitted.receivedAtMs,
     sourceLog: deps.logId,
     sourcePartition: place.partition,
     sourceSequence: admitted.position.sequence,
     sourceIndex: admitted.position.index,
-  }
+  })
 }
 
 function hashIdentity({ invocation, tenantId, identityHash: known }: AdmittedInvocation, deps: RowDeps): Uint8Array {

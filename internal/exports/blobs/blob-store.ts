@@ -1,20 +1,20 @@
 import type { Place } from '../../residency/residency.js'
 
 /**
- * Where the files of exports lie. A key is a path of names, `<tenant id>/<job id>/<name>`. A blob is there whole or not
- * at all, and a repeat of a write leaves what it writes.
+ * Storage of export files. A key is a path, `<tenant id>/<job id>/<name>`. Writes are atomic: a blob exists completely or
+ * not at all, and writing it again replaces it.
  *
- * Everything rejects when the store is away.
+ * All methods reject when the store is unavailable.
  */
 export interface BlobStore {
-  /** Where it is, for residency. */
+  /** Location of the store, for the residency check. */
   readonly place: Place
-  /** Writes a blob as it comes, with bounded memory. @returns its bytes */
+  /** Streams a blob into the store with bounded memory. @returns its size in bytes */
   write(key: string, parts: AsyncIterable<Uint8Array>): Promise<number>
-  /** @returns undefined when there is no such blob */
+  /** @returns undefined when the blob does not exist */
   size(key: string): Promise<number | undefined>
-  /** Reads bytes as they come. @param range of the first and the last byte; the whole without it */
+  /** Streams a blob. @param range first and last byte, both inclusive; default: the whole blob */
   read(key: string, range?: { readonly first: number; readonly last: number }): AsyncIterable<Uint8Array>
-  /** Removes every blob whose key begins with a prefix that ends at a slash. Safe to repeat. */
+  /** Deletes every blob under a prefix, which ends with a slash. Safe to repeat. */
   removeUnder(prefix: string): Promise<void>
 }

@@ -10,16 +10,16 @@ import type { BlobStore } from './blob-store.js'
 const READ_BYTES = 256 * 1024
 
 /**
- * Blobs as files below a folder: of one machine, or of a volume that gateways and exporters share.
+ * A blob store in a directory, on one machine or on a volume shared by gateways and exporters.
  *
- * @param region of the instance, whose disk it is
+ * @param region of the instance, since the disk belongs to it
  */
 export function directoryBlobs(folder: string, region: string | null): BlobStore {
   const root = resolve(folder)
   const pathOf = (key: string): string => {
     const path = join(root, ...key.split('/'))
-    // Keys are made of our own ids; whatever else comes here is a defect.
-    if (!path.startsWith(root + sep)) throw new Error('a blob has a key outside of its store')
+    // Keys consist of generated ids, so a key outside the root is a bug.
+    if (!path.startsWith(root + sep)) throw new Error('the blob key is outside of the store')
     return path
   }
   return {
@@ -28,7 +28,7 @@ export function directoryBlobs(folder: string, region: string | null): BlobStore
     async write(key, parts) {
       const path = pathOf(key)
       await mkdir(dirname(path), { recursive: true, mode: 0o700 })
-      // Seen under its name only when it is whole and on the disk.
+      // The blob gets its name only after it is complete and flushed to disk.
       const partial = `${path}.${randomBytes(6).toString('hex')}.partial`
       try {
         await pipeline(

@@ -4,11 +4,11 @@ import { directoryBlobs } from './directory.js'
 
 export interface BlobSettings {
   readonly dataDir: string
-  /** Empty: within the data folder. */
+  /** Empty: a folder in the data directory. */
   readonly exportsDir: string
-  /** Of the instance; empty: not said. */
+  /** Of the instance; empty: unknown. */
   readonly region: string
-  /** Empty: a directory. */
+  /** Empty: files are stored in a directory instead. */
   readonly exportsS3Bucket: string
   readonly exportsS3Endpoint: string
   readonly exportsS3Region: string
@@ -16,13 +16,13 @@ export interface BlobSettings {
   readonly exportsS3SecretKey: string
 }
 
-/** The blob store that the settings name. */
+/** Opens the configured blob store. */
 export async function openBlobs(settings: BlobSettings): Promise<BlobStore> {
   const { dataDir, exportsDir, region, exportsS3Bucket: bucket } = settings
   if (bucket === '') {
     return directoryBlobs(exportsDir === '' ? join(dataDir, 'exports') : exportsDir, region === '' ? null : region)
   }
-  // A large library, which is loaded only where it is used.
+  // The AWS SDK is large: load it only when it is used.
   const { s3Blobs } = await import('./s3.js')
   return s3Blobs({
     bucket,

@@ -16,33 +16,33 @@ import type { BlobStore } from './blob-store.js'
 
 export interface S3Settings {
   readonly bucket: string
-  /** Of a store other than AWS's own; empty: that. */
+  /** Of an S3-compatible store; empty: AWS S3. */
   readonly endpoint: string
-  /** Of the bucket, as its cloud names it. */
+  /** Region of the bucket, as named by the cloud provider. */
   readonly region: string
-  /** Both empty: as the environment has them (role, profile, variables of AWS). */
+  /** Both empty: the default AWS credential chain (role, profile, environment variables). */
   readonly accessKey: string
   readonly secretKey: string
 }
 
-/** Of an upload in parts: above the 5 MiB that a part must have, and small enough that 10,000 of them are a file of 80 GB. */
+/** Part size of multipart uploads: above the minimum of 5 MiB; 10,000 parts allow a file of 80 GB. */
 const PART_BYTES = 8 * 1024 * 1024
-/** Keys of one request to remove. */
-const REMOVED_AT_ONCE = 1_000
+/** Maximum number of keys per DeleteObjects request. */
+const DELETE_KEYS_MAX = 1_000
 
-/** Blobs as objects of a bucket of S3, or of a store that speaks like it. */
+/** A blob store in a bucket of S3 or of an S3-compatible store. */
 export function s3Blobs({ bucket, endpoint, region, accessKey, secretKey }: S3Settings): BlobStore {
   const client = new S3Client({
     region,
     ...(endpoint !== '' && { endpoint, forcePathStyle: true }),
     ...(accessKey !== '' && { credentials: { accessKeyId: accessKey, secretAccessKey: secretKey } }),
-    // Other stores do not know the newer checksums; TLS and the manifest's digest stand for the bytes.
+    // Some S3-compatible stores do not support the newer checksums; TLS and the manifest's digest protect the content.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
   })
   const of = (key: string) => ({ Bucket: bucket, Key: key })
 
-  /** Several parts, of which a failure leaves nothing behind. */
+  /** Multipart upload; a failure aborts it, so that no parts remain. */
   const upload = async (key: string, first: Buffer, rest: AsyncIterator<Buffer>): Promise<number> => {
     const { UploadId } = await client.send(new CreateMultipartUploadCommand(of(key)))
     const parts: CompletedPart[] = []
@@ -56,7 +56,7 @@ export function s3Blobs({ bucket, endpoint, region, accessKey, secretKey }: S3Se
       }
       await client.send(new CompleteMultipartUploadCommand({ ...of(key), UploadId, MultipartUpload: { Parts: parts } }))
     } catch (cause) {
-      // What is not taken back here goes by the bucket's own rule for uploads that nobody finished.
+      // If this fails too, the bucket's lifecycle rule for incomplete uploads removes the parts.
       await client.send(new AbortMultipartUploadCommand({ ...of(key), UploadId })).catch(() => undefined)
       throw cause
     }
@@ -94,14 +94,14 @@ export function s3Blobs({ bucket, endpoint, region, accessKey, secretKey }: S3Se
     async removeUnder(prefix) {
       for (;;) {
         const listed = await client.send(
-          new ListObjectsV2Command({ Bucket: bucket, Prefix: prefix, MaxKeys: REMOVED_AT_ONCE }),
+          new ListObjectsV2Command({ Bucket: bucket, Prefix: prefix, MaxKeys: DELETE_KEYS_MAX }),
         )
         const keys = (listed.Contents ?? []).flatMap(({ Key }) => (Key === undefined ? [] : [{ Key }]))
         if (keys.length === 0) return
         const { Errors } = await client.send(
           new DeleteObjectsCommand({ Bucket: bucket, Delete: { Objects: keys, Quiet: true } }),
         )
-        if (Errors !== undefined && Errors.length > 0) throw new Error(`${Errors.length} objects could not be removed`)
+        if (Errors !== undefined && Errors.length > 0) throw new Error(`${Errors.length} objects could not be deleted`)
       }
     },
   }
@@ -117,7 +117,7 @@ async function* prepended<T>(first: T, rest: AsyncIterable<T>): AsyncGenerator<T
   yield* rest
 }
 
-/** The same bytes in blocks of one size, the last but shorter. */
+/** Regroups the bytes into blocks of equal size; the last may be shorter. */
 async function* inBlocks(parts: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
   let held: Uint8Array[] = []
   let bytes = 0

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
 
 /**
- * The columns of our FOCUS exports: which of the standard's Cost and Usage dataset we have, and the custom ones that we
- * add. Facts of the standard stand in `columns.data.json` (FOCUS 1.4, CC BY 4.0).
+ * The columns of FOCUS exports: the supported columns of the standard's Cost and Usage dataset, and custom columns. The
+ * facts of the standard are in `columns.data.json` (FOCUS 1.4, CC BY 4.0).
  */
 
-/** 1.2 for tools that lag: ProviderName and PublisherName back, later columns out. */
+/** 1.2 is for tools that lag behind: it includes ProviderName and PublisherName and omits later columns. */
 export const FOCUS_VERSIONS = ['1.4', '1.2'] as const
 export type FocusVersion = (typeof FOCUS_VERSIONS)[number]
 
@@ -15,7 +15,7 @@ export interface FocusColumn {
   readonly name: string
   readonly type: ColumnType
   readonly nullable: boolean
-  /** What a person wants to know of it; only of custom columns, the standard describes its own. */
+  /** Only for custom columns; the standard describes its own. */
   readonly description?: string
 }
 
@@ -26,14 +26,14 @@ interface StandardColumn {
   readonly introduced: string
 }
 
-/** The file is part of the product, so its shape is a fact and not an input. */
+/** Not validated: the file is part of the product. */
 const STANDARD = (
   JSON.parse(readFileSync(new URL('./columns.data.json', import.meta.url), 'utf8')) as {
     readonly columns: readonly StandardColumn[]
   }
 ).columns
 
-/** Of the standard's columns, those that a ledger of attributed calls can fill. */
+/** Columns of the standard that attribution records can fill. */
 const FILLED = [
   'BilledCost',
   'BillingAccountId',
@@ -73,7 +73,7 @@ const FILLED = [
   'Tags',
 ] as const
 
-/** Removed by 1.4; in 1.2 mandatory. */
+/** Mandatory in 1.2, removed in 1.4. */
 const REMOVED: readonly FocusColumn[] = [
   { name: 'ProviderName', type: 'string', nullable: false },
   { name: 'PublisherName', type: 'string', nullable: false },
@@ -86,59 +86,60 @@ const CUSTOM: readonly FocusColumn[] = [
     type: 'decimal',
     nullable: true,
     description:
-      'Carbon dioxide equivalent of the calls, grams: measured by the caller or modelled from tokens and the grid. Null when unknown of all of them. Grams of different methods do not compare.',
+      'Carbon dioxide equivalent of the calls, grams: measured by the caller or modelled from tokens and the grid. Null when unknown for all of them. Grams from different methods are not comparable.',
   },
   {
     name: 'x_CarbonIsLowerBound',
     type: 'boolean',
     nullable: true,
     description:
-      'Whether carbon is unknown of some of the calls, so that the figure leaves them out. Null where the figure is.',
+      'Whether carbon is unknown for some of the calls, which the figure then excludes. Null when the figure is null.',
   },
   {
     name: 'x_CohortSuppressed',
     type: 'boolean',
     nullable: false,
     description:
-      'Whether the row stands for groups in which too few people appear to be shown (k = 5). Such a row has no owner, service or model; its cost is part of the totals.',
+      'Whether the row combines groups with too few people to be shown (k = 5). Such a row has no owner, service or model; its cost is included in the totals.',
   },
   {
     name: 'x_EnergyIsLowerBound',
     type: 'boolean',
     nullable: true,
     description:
-      'Whether energy is unknown of some of the calls, so that the figure leaves them out. Null where the figure is.',
+      'Whether energy is unknown for some of the calls, which the figure then excludes. Null when the figure is null.',
   },
   {
     name: 'x_EnergyWattHours',
     type: 'decimal',
     nullable: true,
     description:
-      'Energy of the calls, watt-hours: measured by the caller or modelled from tokens. Null when unknown of all of them.',
+      'Energy of the calls, watt-hours: measured by the caller or modelled from tokens. Null when unknown for all of them.',
   },
   {
     name: 'x_InputTokenCount',
     type: 'decimal',
     nullable: true,
-    description: 'Input tokens, those from and to a cache included. Null when a call of the row lacks its count.',
+    description:
+      'Input tokens, including cache reads and writes. Null when the count is missing for a call of the row.',
   },
   {
     name: 'x_InvocationCount',
     type: 'decimal',
     nullable: true,
-    description: 'Calls to a model. Null where another row of the same calls has it.',
+    description: 'Number of model calls. Null when another row of the same calls carries the count.',
   },
   {
     name: 'x_MinimumConfidence',
     type: 'decimal',
     nullable: false,
-    description: 'The lowest confidence of an attribution in the row, 0.80 to 0.95.',
+    description: 'The lowest confidence among the attributions in the row, 0.80 to 0.95.',
   },
   {
     name: 'x_OutputTokenCount',
     type: 'decimal',
     nullable: true,
-    description: 'Output tokens, reasoning included. Null when a call of the row lacks its count.',
+    description: 'Output tokens, including reasoning. Null when the count is missing for a call of the row.',
   },
 ]
 
@@ -151,7 +152,7 @@ const standard = (name: string): FocusColumn & { readonly introduced: string } =
 
 const NUMBERED = (version: string): number => Number(version.replace('.', '')) // 1.4 -> 14: one digit each
 
-/** The columns of a version's export in the order that the standard wants: its own by name, then custom ones by name. */
+/** The columns of a version's export in the order of the standard: its own by name, then custom ones by name. */
 export function columnsOf(version: FocusVersion): readonly FocusColumn[] {
   const own = FILLED.map(standard)
     .filter(({ introduced }) => NUMBERED(introduced) <= NUMBERED(version))
@@ -160,7 +161,7 @@ export function columnsOf(version: FocusVersion): readonly FocusColumn[] {
   return [...all.toSorted((one, other) => (one.name < other.name ? -1 : 1)), ...CUSTOM]
 }
 
-/** Every column that some version has. */
+/** All columns of any version. */
 export const COLUMN_NAMES: readonly [string, ...string[]] = [
   'BilledCost',
   ...new Set(
@@ -170,22 +171,22 @@ export const COLUMN_NAMES: readonly [string, ...string[]] = [
   ),
 ]
 
-/** What our records have and the files have not (FOCUS, dataset completeness), with the reason. */
+/** Record fields that are not in the files, with the reason (FOCUS, dataset completeness). */
 export const LEFT_OUT_FIELDS: Readonly<Record<string, string>> = {
   id: 'rows are aggregates',
   invocation_id: 'rows are aggregates',
-  attributed_identity: 'never leaves the service; people show as cohorts of five or more only',
+  attributed_identity: 'never leaves the service; people appear only in cohorts of five or more',
   trace_id: 'rows are aggregates',
-  requested_model: 'the model that served counts; see SkuPriceDetails',
+  requested_model: 'only the served model is exported; see SkuPriceDetails',
   confidence_band: 'every exported record is chargeback_ready; see x_MinimumConfidence',
-  stage_origin: 'of the single record; see its evidence card',
-  evidence_basis: 'of the single record; see its evidence card',
-  pathway_category: 'of the single record',
-  output_state: 'of the single record',
-  degradation_state: 'of the single record',
-  freshness: 'of the single record',
-  model_version: 'of the single record; see its evidence card',
-  latency_ms: 'no charge depends on it',
-  region: 'where a call ran is not known of most calls',
-  tags: "the producer's tags may name people, and no group is formed by them",
+  stage_origin: 'applies to a single record; see its evidence card',
+  evidence_basis: 'applies to a single record; see its evidence card',
+  pathway_category: 'applies to a single record',
+  output_state: 'applies to a single record',
+  degradation_state: 'applies to a single record',
+  freshness: 'applies to a single record',
+  model_version: 'applies to a single record; see its evidence card',
+  latency_ms: 'does not affect any charge',
+  region: 'unknown for most calls',
+  tags: "the producer's tags may name people, and rows are not grouped by them",
 }

@@ -3,29 +3,29 @@ import type { ErrorCode } from '../../problems/catalogue.js'
 
 /** The areas of the API, in the order in which its description lists them. */
 export const TAGS = {
-  Ingestion: 'Events that capture layers send.',
-  Attribution: 'Records of who and what caused a call, with their evidence.',
-  Models: 'What trained inference has learned, and what of it serves.',
-  Reports: 'What calls amount to, and how many people make them, by groups and time.',
-  Budgets: 'Ceilings on what calls may cost, and what is told when they are reached.',
-  Access: 'Who may call, and with what: API keys, OAuth clients, people.',
-  Settings: 'How the tenant wants the service to work.',
-  Audit: 'What was done and refused.',
-  Limits: 'What a caller may still ask for.',
-  Authorization: 'Access tokens: who gets them, how they end, how to verify them.',
-  Exports: 'Chargeback files for FinOps tools (FOCUS), made by jobs.',
-  Directory: 'What a tenant tells of itself: its services, identities, credentials and sources.',
-  Prices: 'What a tenant pays, where that is not the list price.',
-  Webhooks: 'Where events are sent to, what became of each, and the events themselves.',
-  Pools: 'Where the cost of calls is kept that nobody could be named for.',
-  Connectors: 'Partners that send and read for a tenant.',
-  Partner: 'What a connector may ask for itself.',
-  Health: 'Whether the process runs, and whether it can work.',
-  Contract: 'What the service says of itself.',
+  Ingestion: 'Events sent by capture layers.',
+  Attribution: 'Attribution records: who and what caused each call, with evidence.',
+  Models: 'Trained inference models: versions, model cards, promotion and recall.',
+  Reports: 'Cost, usage and user counts of calls, grouped by dimension and time.',
+  Budgets: 'Monthly cost ceilings; crossing a threshold emits an event.',
+  Access: 'API keys, OAuth clients and users.',
+  Settings: 'Settings of the tenant.',
+  Audit: 'Audit log of actions performed and refused.',
+  Limits: 'Rate limits of the caller.',
+  Authorization: 'OAuth 2.0 access tokens: issue, revoke, verify.',
+  Exports: 'Chargeback files for FinOps tools (FOCUS), produced by asynchronous jobs.',
+  Directory: 'Services, identities, principals and sources that a tenant declares.',
+  Prices: 'Negotiated prices and model names of the tenant.',
+  Webhooks: 'Webhook endpoints, deliveries and event payloads.',
+  Pools: 'Cost pools: where the cost of unattributed calls is allocated.',
+  Connectors: 'Partner systems that send and read data on behalf of a tenant.',
+  Partner: 'API for partner connectors.',
+  Health: 'Liveness and readiness.',
+  Contract: 'The API description and the error pages.',
 } as const
 export type Tag = keyof typeof TAGS
 
-/** Values in a path or a query, by name. What stands there is read as the schema's type; `meta` describes it. */
+/** Path or query parameters by name. Values are parsed as the schema's type; `meta` describes them. */
 export type Parameters = Readonly<Record<string, z.ZodType>>
 
 /** A body of one media type. */
@@ -40,13 +40,13 @@ export type Contents = Readonly<Record<string, Content>>
 export interface BodyContract {
   readonly description?: string
   readonly contents: Contents
-  /** Whether an empty body stands for one without members. */
+  /** Whether an empty body is accepted and read as `{}`. */
   readonly isOptional?: true
 }
 
 export interface ReplyContract {
   readonly description: string
-  /** Beside those that every reply of its kind carries. */
+  /** In addition to the headers common to all such replies. */
   readonly headers?: Readonly<Record<string, z.ZodType>>
   /** Absent: no body. */
   readonly contents?: Contents
@@ -55,12 +55,12 @@ export interface ReplyContract {
 export type ReplyStatus = 200 | 201 | 202 | 204 | 206 | 302 | 303 | 304
 
 /**
- * What a route promises its callers. Data, read at start: the OpenAPI description is made of it, and the tests fire
- * at it. What follows from the rest of a route's declaration (credential, key, rate limit, and the problems of these)
- * is not repeated here.
+ * The contract of a route, as data that is read at start: the OpenAPI description is generated from it, and the contract
+ * tests send requests to it. Whatever follows from the rest of the route's declaration (credential, Idempotency-Key, rate
+ * limit and their problems) is not repeated here.
  */
 export interface Operation {
-  /** Its name in generated clients; frozen within a major version. */
+  /** Method name in generated clients; frozen within a major version. */
   readonly id: string
   readonly summary: string
   readonly description?: string
@@ -70,11 +70,11 @@ export interface Operation {
   readonly query?: Parameters
   readonly body?: BodyContract
   readonly replies: Readonly<Partial<Record<ReplyStatus, ReplyContract>>>
-  /** Problems of its own, beside those that follow from the declaration. */
+  /** Problems that do not follow from the declaration. */
   readonly problems?: readonly ErrorCode[]
-  /** What its problem bodies may hold beside the members that all have. */
+  /** Extension members of its problem bodies. */
   readonly problemMembers?: Readonly<Record<string, z.ZodType>>
-  /** Media types in which its problems are written beside `application/problem+json`, for those who ask for them. */
+  /** Media types of its problems beside `application/problem+json`, selected by the Accept header. */
   readonly problemTypes?: readonly ('application/json' | 'text/html')[]
 }
 

@@ -17,9 +17,9 @@ const pageInfo = z
 
 /** The parameters of every collection (spec 8). */
 export const PAGE_PARAMETERS = {
-  limit: z.int().min(1).max(LIMIT_MAX).optional().meta({ description: 'Records a page.', default: LIMIT_DEFAULT }),
+  limit: z.int().min(1).max(LIMIT_MAX).optional().meta({ description: 'Records per page.', default: LIMIT_DEFAULT }),
   cursor: z.string().optional().meta({
     description:
-      '`next_cursor` of the page before. Valid for an hour, and until five hours after what the first page is as of, for the same question only.',
+      '`next_cursor` of the previous page, for the same query only. Expires after one hour, and at the latest five hours after the snapshot time of the first page.',
   }),
 } as const

@@ -4,17 +4,17 @@ import { type ErrorCode, PROBLEMS } from '../../problems/catalogue.js'
 /** The closed list (spec 7.4). */
 export const errorCode = z.enum(Object.keys(PROBLEMS) as ErrorCode[]).meta({ id: 'ErrorCode' })
 
-/** One thing wrong with a body or a query (RFC 9457 section 3.1.1, its example). */
+/** One error in a body or a query (RFC 9457 section 3.1.1, its example). */
 export const fieldError = z
   .object({
     pointer: z.string().meta({
-      description: 'Where, a JSON pointer into the body, or into the query as if it were an object (RFC 6901).',
+      description: 'JSON Pointer (RFC 6901) into the body, or into the query read as an object.',
     }),
-    detail: z.string().meta({ description: 'Why; never the value.' }),
+    detail: z.string().meta({ description: 'The rule that was broken; never the value itself.' }),
   })
   .meta({ id: 'FieldError' })
 
-/** The members of every 4xx and 5xx (spec 7.2). An operation's description names the codes that it answers with. */
+/** The members of every 4xx and 5xx (spec 7.2). Each operation lists its own codes. */
 export const problemDetails = z
   .object({
     type: z.string(),
@@ -24,8 +24,8 @@ export const problemDetails = z
     instance: z.string().meta({ description: 'Path of the request.' }),
     error_code: errorCode,
     trace_id: z.string().regex(/^[0-9a-f]{32}$/),
-    tenant_id: z.string().nullable().meta({ description: "The caller's own; null before authentication." }),
+    tenant_id: z.string().nullable().meta({ description: 'Tenant of the caller; null before authentication.' }),
     docs_url: z.string(),
-    errors: z.array(fieldError).optional().meta({ description: 'What is wrong with the body or the query.' }),
+    errors: z.array(fieldError).optional().meta({ description: 'Errors in the body or the query.' }),
   })
   .meta({ id: 'Problem', description: 'Problem details (RFC 9457).' })

@@ -2,18 +2,18 @@ import { z } from 'zod'
 import { SCOPES, type Scope } from '../../auth/scopes.js'
 import { type Problem, problem } from '../../problems/catalogue.js'
 
-/** What a credential is to be given: at least one of the closed set. */
+/** The scopes of a new credential: at least one of the closed set. */
 export const wantedScopes = () => z.array(z.enum(SCOPES)).min(1).max(SCOPES.length)
 
-/** As it is kept: in the order of the closed set, each once. */
+/** As stored: in the order of the closed set, without duplicates. */
 export const inOrder = (scopes: readonly Scope[]): readonly Scope[] => SCOPES.filter((scope) => scopes.includes(scope))
 
-const NO_SCOPE = problem('NO_SCOPE', 'Name at least one scope.')
+const NO_SCOPE = problem('NO_SCOPE', 'At least one scope is required.')
 
-/** Refuses a new credential without scopes (spec 5 rule 6), by whatever it says that it has none. */
+/** Refuses a new credential without scopes (spec 5 rule 6), whether the field is absent, null or empty. */
 export const refuseNoScope = ({ scopes }: Readonly<Record<string, unknown>>): Problem | undefined =>
   scopes == null ? NO_SCOPE : refuseEmptyScopes({ scopes })
 
-/** The same where the scopes need not be named, and then stay. */
+/** The same for an update, where an absent field leaves the scopes unchanged. */
 export const refuseEmptyScopes = ({ scopes }: Readonly<Record<string, unknown>>): Problem | undefined =>
   Array.isArray(scopes) && scopes.length === 0 ? NO_SCOPE : undefined

@@ -4,7 +4,7 @@ import { type ErrorCode, PROBLEMS, type Problem } from '../../problems/catalogue
 import type { Exchange } from '../exchange.js'
 import type { Reply } from './mutation.js'
 
-/** Refusals that say nothing of what the caller may or wanted; a flood of them must not fill the audit log. */
+/** Refusals that reveal neither permissions nor intent; a flood of them must not fill the audit log. */
 const UNAUDITED: ReadonlySet<ErrorCode> = new Set([
   'RATE_LIMITED',
   'IDEMPOTENCY_IN_PROGRESS',
@@ -12,9 +12,9 @@ const UNAUDITED: ReadonlySet<ErrorCode> = new Set([
 ])
 
 /**
- * Writes down what a mutation came to, before it is answered.
+ * Records the outcome of a mutation before its reply is sent.
  *
- * @throws NotAudited when the log does not take it
+ * @throws NotAudited when the audit log cannot store the entry
  */
 export async function audit(
   { auditSink, clock }: { readonly auditSink: AuditSink; readonly clock: () => number },
@@ -42,12 +42,12 @@ export async function audit(
   try {
     await auditSink.record(entry)
   } catch (cause) {
-    throw new NotAudited('the audit log does not take an entry', { cause })
+    throw new NotAudited('cannot write to the audit log', { cause })
   }
 }
 
 export class NotAudited extends Error {}
 
-/** Only what has the form of an id is written down: whatever else stands in a path may be content. */
+/** Only well-formed ids are recorded: other path segments may be content. */
 const targetOf = (parameter: string): string | null =>
   /^[a-z]{3,4}_[0-9a-z]{1,32}$/.test(parameter) ? parameter : null

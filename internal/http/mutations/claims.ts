@@ -4,11 +4,11 @@ import type { KV, KvEntry } from '@nats-io/kv'
 import { isLostRace } from '../../broker/errors.js'
 
 /**
- * What is kept under an Idempotency-Key for 24 hours. While somebody works on it: who, by a seed of his own. Once
- * decided: the sealed answer.
+ * The record under an Idempotency-Key, stored for 24 hours. While a request is in progress: the seed of its owner. Once
+ * decided: the sealed reply.
  *
- * The seed outlives its owner: what a mutation makes takes its ids from it, so that the next attempt of a mutation
- * whose owner died finds what that one had made, and makes nothing twice.
+ * The seed outlives its owner: the ids of created records derive from it, so that the next attempt, after an owner crashed,
+ * finds the records of the previous one and creates nothing twice.
  */
 type KeyRecord = OpenRecord | DecidedRecord
 
@@ -17,9 +17,9 @@ interface OpenRecord {
   readonly fingerprint: string
   /** Hex, 16 random bytes. */
   readonly seed: string
-  /** From 1. The same seed with another attempt is another owner. */
+  /** Starts at 1. The same seed with another attempt number is another owner. */
   readonly attempt: number
-  /** Its owner has given up: the next attempt need not wait for the lease. */
+  /** The owner gave up: the next attempt need not wait for the lease to expire. */
   readonly isLeft?: true
 }
 
@@ -28,72 +28,72 @@ interface DecidedRecord {
   readonly sealed: string
 }
 
-/** What a key stands for already. */
+/** The state of a key that is already in use. */
 export type Known =
   | { readonly kind: 'decided'; readonly sealed: string }
   | { readonly kind: 'conflict' }
-  /** Another request works on it, for longer than one may wait. */
+  /** Another request is in progress, beyond the maximum wait. */
   | { readonly kind: 'busy' }
 
-/** The right to carry a mutation out. Ends with exactly one of the three. */
+/** The right to execute a mutation. Ends with exactly one of `decide`, `withdraw` and `leave`. */
 export interface Claim {
   readonly seed: Uint8Array
-  /** Whether an earlier attempt may have had its effect, or a part of it. */
+  /** Whether an earlier attempt may have had its effect, or part of it. */
   readonly isRepeat: boolean
-  /** @returns false when another attempt has taken over: its answer counts, whatever this one did */
+  /** @returns false when another attempt has taken over: its reply counts, whatever this one did */
   decide(sealed: string): Promise<boolean>
-  /** Nothing has happened: the key is free again, also for another body. */
+  /** Nothing was changed: frees the key, also for another body. */
   withdraw(): Promise<void>
-  /** Something may have happened: the next attempt goes on with the same seed, without waiting for the lease. */
+  /** Something may have changed: the next attempt continues with the same seed, without waiting for the lease. */
   leave(): Promise<void>
 }
 
 export interface Claims {
   /**
-   * Claims a key, unless it stands for something already. Waits for another request that works on it.
+   * Claims a key unless it is in use. Waits for another request in progress under it.
    *
    * @param key of the record
    * @param waitMsMax for another request to finish
-   * @throws Error when the broker is away
+   * @throws Error when the broker is unreachable
    */
   claim(key: string, fingerprint: string, waitMsMax: number): Promise<Known | ({ readonly kind: 'claimed' } & Claim)>
-  /** The same without claiming it. @returns undefined when nobody holds the key */
+  /** The same without claiming the key. @returns undefined when the key is free */
   find(key: string, fingerprint: string, waitMsMax: number): Promise<Known | undefined>
 }
 
 export interface ClaimSettings {
-  /** An owner that did not renew its claim for so long is taken for dead. */
+  /** An owner that has not renewed its claim for this long is considered dead. */
   readonly leaseMs: number
 }
 
 export const LEASE_MS = 10_000
-/** Between two looks at a record on which somebody works. */
-const LOOK_EVERY_MS = 25
+/** Polling interval while another request is in progress. */
+const POLL_EVERY_MS = 25
 
 /** @param bucket idempotency */
 export function createClaims(bucket: KV, { leaseMs }: ClaimSettings): Claims {
-  const looks = new Map<string, Promise<KvEntry | null>>()
-  /** All who wait for a key share one look. */
-  const lookSoon = (key: string): Promise<KvEntry | null> => {
-    let look = looks.get(key)
-    if (look === undefined) {
-      look = sleep(LOOK_EVERY_MS)
+  const polls = new Map<string, Promise<KvEntry | null>>()
+  /** All requests that wait for a key share one read. */
+  const pollSoon = (key: string): Promise<KvEntry | null> => {
+    let poll = polls.get(key)
+    if (poll === undefined) {
+      poll = sleep(POLL_EVERY_MS)
         .then(() => bucket.get(key))
-        .finally(() => looks.delete(key))
-      looks.set(key, look)
+        .finally(() => polls.delete(key))
+      polls.set(key, poll)
     }
-    return look
+    return poll
   }
 
-  /** Looks until the key stands for something, or `take` has taken it. */
-  const look = async <T>(
+  /** Polls until the key is in use, or `take` has claimed it. */
+  const pollUntilKnown = async <T>(
     key: string,
     fingerprint: string,
     waitMsMax: number,
     take: (entry: KvEntry | null, record: OpenRecord | undefined) => Promise<T | 'lost'>,
   ): Promise<Known | T> => {
     const until = performance.now() + waitMsMax
-    for (let entry = present(await bucket.get(key)); ; entry = present(await lookSoon(key))) {
+    for (let entry = present(await bucket.get(key)); ; entry = present(await pollSoon(key))) {
       const record = entry?.json<KeyRecord>()
       if (record !== undefined && record.fingerprint !== fingerprint) return { kind: 'conflict' }
       if (record !== undefined && 'sealed' in record) return { kind: 'decided', sealed: record.sealed }
@@ -107,7 +107,7 @@ export function createClaims(bucket: KV, { leaseMs }: ClaimSettings): Claims {
 
   return {
     claim: (key, fingerprint, waitMsMax) =>
-      look(key, fingerprint, waitMsMax, async (entry, found) => {
+      pollUntilKnown(key, fingerprint, waitMsMax, async (entry, found) => {
         const seed = found?.seed ?? randomBytes(16).toString('hex')
         const record: OpenRecord = { fingerprint, seed, attempt: (found?.attempt ?? 0) + 1 }
         const text = JSON.stringify(record)
@@ -119,13 +119,13 @@ export function createClaims(bucket: KV, { leaseMs }: ClaimSettings): Claims {
           throw cause
         }
       }),
-    find: (key, fingerprint, waitMsMax) => look(key, fingerprint, waitMsMax, async () => undefined),
+    find: (key, fingerprint, waitMsMax) => pollUntilKnown(key, fingerprint, waitMsMax, async () => undefined),
   }
 }
 
 const present = (entry: KvEntry | null): KvEntry | null => (entry?.operation === 'PUT' ? entry : null)
 
-/** By the broker's clock, which dated the claim and its renewals, against ours. */
+/** Compares the broker's clock, which dated the claim and its renewals, with ours. */
 const isAbandoned = (entry: KvEntry, { isLeft }: OpenRecord, leaseMs: number): boolean =>
   isLeft === true || Date.now() - entry.created.getTime() > leaseMs
 
@@ -136,7 +136,7 @@ function own(bucket: KV, key: string, record: OpenRecord, claimedRevision: numbe
     try {
       revision = await bucket.update(key, JSON.stringify(record), revision)
     } catch {
-      // Whether it is still ours shows when it is to be ended.
+      // Whether the claim is still ours is checked when it ends.
     }
   }
   const renewing = setInterval(() => {
@@ -153,7 +153,7 @@ function own(bucket: KV, key: string, record: OpenRecord, claimedRevision: numbe
         return true
       } catch (cause) {
         if (!isLostRace(cause)) throw cause
-        // A renewal whose acknowledgement was lost has moved the revision on.
+        // A renewal whose ack was lost has advanced the revision.
         const entry = present(await bucket.get(key))
         const found = entry?.json<KeyRecord>()
         const isOurs = found !== undefined && 'seed' in found && sameOwner(found, record)

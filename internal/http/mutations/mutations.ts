@@ -1,7 +1,7 @@
 import { createHmac, hkdfSync } from 'node:crypto'
 import type { AuditSink } from '../../auth/audit-entry.js'
 import type { Caller } from '../../auth/authenticate.js'
-import { isBrokerAway } from '../../broker/errors.js'
+import { isBrokerUnavailable } from '../../broker/errors.js'
 import { formatId, type IdPrefix, type TenantIds } from '../../ids/ids.js'
 import type { KeyHash } from '../../ids/key-hash.js'
 import { bytesOf, hashIdempotencyKey } from '../../ids/key-hash.js'
@@ -24,7 +24,7 @@ export interface MutationDeps {
   readonly idsOf: (tenantId: string) => TenantIds
   /** The tenant's key for hashing Idempotency-Keys. */
   readonly keyHashingOf: (tenantId: string) => SipKey
-  /** The instance's, 32 bytes: what kept answers are sealed and bodies fingerprinted with. */
+  /** The instance's secret, 32 bytes: seals stored replies and fingerprints bodies. */
   readonly secret: Uint8Array
   readonly errorDocsUrl: string
   readonly clock: () => number
@@ -33,17 +33,17 @@ export interface MutationDeps {
 
 export type Mutate = <B = undefined>(mutation: Mutation<B>) => TenantRoute
 
-/** How long a duplicate waits for the request that came first (design section 7). */
+/** How long a duplicate waits for the original request (design section 7). */
 const WAIT_MS_MAX = 2_000
-/** A person's sign-in counts as recent for so long (design section 7). */
+/** How long a user's sign-in counts as recent (design section 7). */
 const STEP_UP_S = 15 * 60
-/** At work or waiting in this process: of all tenants, and of one. */
+/** Mutations running or waiting in this process: over all tenants, and per tenant. */
 const OPEN_MAX = 2_000
 const OPEN_MAX_OF_TENANT = 200
-/** Number of all these routes in the hash of their keys; the record's name parts them. */
+/** Route number in the key hash, the same for all mutations: the record's name tells them apart. */
 const ROUTE = 2
 
-/** Answers that are final besides the 2xx. The others leave the key free, so that a corrected retry works. */
+/** Refusals that are final, like a 2xx. All others leave the key free, so that a corrected retry works. */
 const KEPT_PROBLEMS: ReadonlySet<ErrorCode> = new Set([
   'NOT_FOUND',
   'CONFLICT',
@@ -52,8 +52,8 @@ const KEPT_PROBLEMS: ReadonlySet<ErrorCode> = new Set([
 ])
 
 /**
- * Makes routes of mutations. Each request has its effect once, whatever is repeated, whoever is asked and whoever dies:
- * its Idempotency-Key is claimed before anything happens, and the answer is kept under it for 24 hours.
+ * Turns mutations into routes. Each request takes effect once, across retries, gateways and crashes: its Idempotency-Key is
+ * claimed before any effect, and the reply is stored under the key for 24 hours.
  */
 export function createMutations(deps: MutationDeps): Mutate {
   const open = new OpenMutations()
@@ -83,12 +83,12 @@ export function createMutations(deps: MutationDeps): Mutate {
   }
 }
 
-/** Counts those that are at work or wait, so that no tenant's keep out another's. */
+/** Counts mutations that run or wait, so that one tenant cannot exhaust the limit for others. */
 class OpenMutations {
   private count = 0
   private readonly ofTenant = new Map<string, number>()
 
-  hasRoomFor(tenantId: string): boolean {
+  hasCapacityFor(tenantId: string): boolean {
     return this.count < OPEN_MAX && (this.ofTenant.get(tenantId) ?? 0) < OPEN_MAX_OF_TENANT
   }
 
@@ -109,7 +109,7 @@ class OpenMutations {
   }
 }
 
-/** What concerns the head; then the body, which has to be asked for at once. */
+/** Checks the headers, then reads the body, which uWebSockets.js offers only within the handler. */
 function begin<B>(
   exchange: Exchange,
   caller: Caller,
@@ -127,12 +127,12 @@ function begin<B>(
     return orUnavailable(exchange, chargeAndRefuse(exchange, caller, mutation, refusal, deps), deps)
   }
   const refuseTooMany = (): void => exchange.replyProblem(charge(caller, mutation, deps) ?? TOO_MANY)
-  if (!open.hasRoomFor(caller.tenantId)) return refuseTooMany()
+  if (!open.hasCapacityFor(caller.tenantId)) return refuseTooMany()
 
   const recordKey = `mutation.${mutation.operation.id}.${Buffer.from(bytesOf(keyHash)).toString('hex')}`
   exchange.readBody(MUTATION_BYTES_MAX, (bytes) => {
-    // Others may have come while this one's body did.
-    if (!open.hasRoomFor(caller.tenantId)) return refuseTooMany()
+    // Others may have started while this body was being received.
+    if (!open.hasCapacityFor(caller.tenantId)) return refuseTooMany()
     const fingerprint = createHmac('sha256', deps.secret)
       .update(`${mutation.method} ${exchange.path}\n`)
       .update(bytes)
@@ -178,8 +178,8 @@ async function decide<B>(keyed: Keyed<B>, read: ReadBody<B>, deps: MutationDeps)
       await giveUp(claim)
       return exchange.replyProblem(limited)
     }
-    const answer = await carryOut(keyed, read.body, claim, deps)
-    // Another attempt has taken over meanwhile: what it decides is the answer.
+    const answer = await execute(keyed, read.body, claim, deps)
+    // Another attempt has taken over: its outcome is the reply.
     if (answer === 'overtaken') continue
     return 'code' in answer ? exchange.replyProblem(answer) : replyKept(exchange, answer.head, answer.body)
   }
@@ -204,7 +204,7 @@ function answerKnown<B>(keyed: Keyed<B>, known: Known, deps: MutationDeps): void
 const replyKept = (exchange: Exchange, head: string, body: string): void =>
   body === '' ? exchange.replyEmpty(head) : exchange.reply(head, body)
 
-async function carryOut<B>(
+async function execute<B>(
   { exchange, caller, mutation, recordKey, key }: Keyed<B>,
   body: B,
   claim: Claim,
@@ -239,21 +239,21 @@ async function carryOut<B>(
 const isFinal = <B>({ code }: Problem, { mayAppear }: Mutation<B>): boolean =>
   KEPT_PROBLEMS.has(code) && !(mayAppear && code === 'NOT_FOUND')
 
-/** This attempt had no effect. An earlier one may have had: the next has to go on with its seed, or it makes another. */
+/** This attempt had no effect, but an earlier one may have: the next must reuse its seed, or it would create a duplicate. */
 const giveUp = (claim: Claim): Promise<void> => (claim.isRepeat ? claim.leave() : claim.withdraw())
 
-/** The tenant's tag, then what nobody can guess. */
+/** The tenant's tag, then unpredictable bytes. */
 const idBytes = (seed: Uint8Array, prefix: IdPrefix, tag: Uint8Array): Uint8Array =>
   Buffer.concat([tag, createHmac('sha256', seed).update(prefix).digest()]).subarray(0, 16)
 
 /**
- * As `kept-answer.ts` seals: neither a copy of the bucket, which has the seed, nor the copy and the master key together
- * can make it again. It takes the client's Idempotency-Key too.
+ * As with the sealing in `kept-answer.ts`: neither a copy of the bucket, which holds the seed, nor that copy with the master
+ * key can derive it. The client's Idempotency-Key is needed as well.
  */
 const secretBytes = (secret: Uint8Array, seed: Uint8Array, idempotencyKey: string): Uint8Array =>
   Buffer.from(hkdfSync('sha256', secret, seed, `attribution once-only secrets v1 ${idempotencyKey}`, 32))
 
-/** Whatever is asked costs as much, also to wait in vain; only the answer to what was asked before is free. */
+/** Every request costs the same, even one that only waits; only a replay is free. */
 const charge = <B>(caller: Caller, { rateClass }: Mutation<B>, { clock }: MutationDeps): Problem | undefined =>
   takeFrom(caller.budgets[rateClass], 1, clock())
 
@@ -269,32 +269,39 @@ async function chargeAndRefuse<B>(
   exchange.replyProblem(refusal)
 }
 
-const isUnavailable = (cause: unknown): boolean => cause instanceof NotAudited || isBrokerAway(cause)
+const isUnavailable = (cause: unknown): boolean => cause instanceof NotAudited || isBrokerUnavailable(cause)
 
-/** A broker that is away, and with it the audit log, is told with a 503: it is not our defect. */
+/** Replies 503 when the broker, and with it the audit log, is unreachable: that is no defect of the gateway. */
 async function orUnavailable(exchange: Exchange, work: Promise<void>, { log }: MutationDeps): Promise<void> {
   try {
     await work
   } catch (cause) {
     if (!isUnavailable(cause)) throw cause
-    log.warn({ err: cause, trace_id: exchange.traceId }, 'a mutation could not be finished')
+    log.warn({ err: cause, trace_id: exchange.traceId }, 'mutation could not be completed')
     exchange.replyProblem(
-      problem('SERVICE_UNAVAILABLE', 'The outcome could not be stored; try again with the same Idempotency-Key.', {
+      problem('SERVICE_UNAVAILABLE', 'The outcome could not be stored; retry with the same Idempotency-Key.', {
         retryAfterSeconds: 1,
       }),
     )
   }
 }
 
-const NO_KEY = problem('IDEMPOTENCY_KEY_REQUIRED', 'Send one Idempotency-Key header, a UUID or a ULID.')
-const NOT_JSON = problem('UNSUPPORTED_MEDIA_TYPE', 'Send the body as plain application/json.')
-const CONFLICT = problem('IDEMPOTENCY_CONFLICT', 'Use a new Idempotency-Key for another request.')
-const BUSY = problem('IDEMPOTENCY_IN_PROGRESS', 'Try again in a moment, with the same Idempotency-Key.', {
-  retryAfterSeconds: 1,
-})
-const STEP_UP = problem('STEP_UP_REQUIRED', 'Sign in again; the last time was more than 15 minutes ago.', {
+const NO_KEY = problem('IDEMPOTENCY_KEY_REQUIRED', 'Send exactly one Idempotency-Key header: a UUID or a ULID.')
+const NOT_JSON = problem('UNSUPPORTED_MEDIA_TYPE', 'Send the body as application/json without Content-Encoding.')
+const CONFLICT = problem(
+  'IDEMPOTENCY_CONFLICT',
+  'This Idempotency-Key was used for a different request; use a new one.',
+)
+const BUSY = problem(
+  'IDEMPOTENCY_IN_PROGRESS',
+  'The original request is still in progress; retry with the same Idempotency-Key.',
+  {
+    retryAfterSeconds: 1,
+  },
+)
+const STEP_UP = problem('STEP_UP_REQUIRED', 'Sign in again: the last sign-in was more than 15 minutes ago.', {
   // RFC 9470 section 3.
   challenge: `Bearer realm="attribution", error="insufficient_user_authentication", max_age=${STEP_UP_S}`,
 })
 const FAILED = problem('INTERNAL_ERROR', '')
-const TOO_MANY = problem('RATE_LIMITED', 'Too many changes are under way; try again.', { retryAfterSeconds: 1 })
+const TOO_MANY = problem('RATE_LIMITED', 'Too many changes in progress; retry later.', { retryAfterSeconds: 1 })

@@ -5,7 +5,7 @@ import { firstOfEachPlace, pointerTo } from '../../text/field-errors.js'
 import { parseJson } from '../../text/parse-json.js'
 import type { Mutation } from './mutation.js'
 
-/** Bytes of a mutation's body at most. */
+/** Maximum size of a mutation's body. */
 export const MUTATION_BYTES_MAX = 64 * 1024
 
 export type ReadBody<B> = { readonly ok: true; readonly body: B } | { readonly ok: false; readonly problem: Problem }
@@ -13,8 +13,8 @@ export type ReadBody<B> = { readonly ok: true; readonly body: B } | { readonly o
 const refused = (what: Problem) => ({ ok: false, problem: what }) as const
 
 /**
- * Reads a mutation's body by what is declared of it. Unknown fields are left out unless the schema is strict, content
- * is refused at any depth.
+ * Parses and validates a mutation's body. Unknown fields are dropped unless the schema is strict; prompt and completion
+ * content is refused at any depth.
  */
 export function readBody<B>(
   bytes: Buffer,
@@ -40,12 +40,12 @@ export const invalid = (errors: readonly FieldError[]): Problem =>
 const fieldsOf = (schema: z.ZodType): ReadonlySet<string> =>
   new Set(schema instanceof z.ZodObject ? Object.keys(schema.shape) : [])
 
-/** Names the place and the rule; a value never shows in them. */
+/** Names the field and the rule, never the value. */
 function fieldErrors(issue: z.core.$ZodIssue, body: object): FieldError[] {
   const { code, path, message } = issue
   const pointer = path.reduce<string>((parent, key) => pointerTo(parent, String(key)), '')
   if (code === 'unrecognized_keys') {
-    return issue.keys.map((key) => ({ pointer: pointerTo(pointer, key), detail: 'is not known, or cannot be set' }))
+    return issue.keys.map((key) => ({ pointer: pointerTo(pointer, key), detail: 'is unknown or read-only' }))
   }
   const isAbsent = code === 'invalid_type' && valueAt(body, path) === undefined
   return [{ pointer, detail: isAbsent ? 'is required' : message }]

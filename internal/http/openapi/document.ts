@@ -15,29 +15,29 @@ export interface Instance {
   readonly errorDocsUrl: string
 }
 
-/** Of the API; its major part stands in every path. */
+/** Version of the API; its major part is in every path. */
 const API_VERSION = '1.0.0'
 
 const METHODS: Readonly<Record<Method, string>> = { get: 'get', post: 'post', patch: 'patch', del: 'delete' }
 
-interface Making {
+interface Draft {
   readonly instance: Instance
   readonly schemas: NamedSchemas
-  /** Problem responses, which many operations share. */
+  /** Problem responses, shared by many operations. */
   readonly responses: Map<string, object>
-  /** Names of the headers that are referred to. */
+  /** Names of the shared headers that responses reference. */
   readonly headers: Set<string>
 }
 
-/** Describes routes in OpenAPI 3.1, as what goes out as JSON. */
+/** Describes routes as an OpenAPI 3.1 document. */
 export function describeRoutes(routes: readonly Route[], instance: Instance): object {
-  const making: Making = { instance, schemas: new Map(), responses: new Map(), headers: new Set() }
+  const draft: Draft = { instance, schemas: new Map(), responses: new Map(), headers: new Set() }
   const paths: Record<string, Record<string, object>> = {}
   for (const route of routes) {
     const path = route.path.replace(/:(\w+)/g, '{$1}')
-    paths[path] = { ...paths[path], [METHODS[route.method]]: describeRoute(route, making) }
+    paths[path] = { ...paths[path], [METHODS[route.method]]: describeRoute(route, draft) }
   }
-  const webhooks = describeWebhooks(making.schemas)
+  const webhooks = describeWebhooks(draft.schemas)
   const usedTags = new Set<string>([...routes.map(({ operation }) => operation.tag), 'Webhooks'])
   return {
     openapi: '3.1.0',
@@ -56,18 +56,18 @@ export function describeRoutes(routes: readonly Route[], instance: Instance): ob
     components: {
       securitySchemes: securitySchemes(routes, instance),
       parameters: { IdempotencyKey: IDEMPOTENCY_KEY },
-      headers: Object.fromEntries(Object.entries(HEADERS).filter(([name]) => making.headers.has(name))),
-      responses: Object.fromEntries(making.responses),
-      schemas: Object.fromEntries(making.schemas),
+      headers: Object.fromEntries(Object.entries(HEADERS).filter(([name]) => draft.headers.has(name))),
+      responses: Object.fromEntries(draft.responses),
+      schemas: Object.fromEntries(draft.schemas),
     },
   }
 }
 
-function describeRoute(route: Route, making: Making): object {
+function describeRoute(route: Route, draft: Draft): object {
   const { operation } = route
   const parameters = [
-    ...parametersIn('path', operation.parameters, making),
-    ...parametersIn('query', operation.query, making),
+    ...parametersIn('path', operation.parameters, draft),
+    ...parametersIn('query', operation.query, draft),
     ...(needsKey(route) ? [{ $ref: '#/components/parameters/IdempotencyKey' }] : []),
   ]
   return {
@@ -78,8 +78,8 @@ function describeRoute(route: Route, making: Making): object {
     security: securityOf(route),
     ...(route.access !== 'public' && { 'x-rate-class': route.rateClass }),
     ...(parameters.length > 0 && { parameters }),
-    ...(operation.body !== undefined && { requestBody: describeBody(operation.body, making) }),
-    responses: { ...describeReplies(route, making), ...describeProblems(route, making) },
+    ...(operation.body !== undefined && { requestBody: describeBody(operation.body, draft) }),
+    responses: { ...describeReplies(route, draft), ...describeProblems(route, draft) },
   }
 }
 
@@ -90,20 +90,20 @@ const securityOf = (route: Route): object[] => {
   return [{ oauth2: scopes }, { apiKey: scopes }]
 }
 
-function parametersIn(place: 'path' | 'query', parameters: Operation['parameters'], making: Making): object[] {
+function parametersIn(location: 'path' | 'query', parameters: Operation['parameters'], draft: Draft): object[] {
   return Object.entries(parameters ?? {}).map(([name, schema]) => {
-    const { description, ...rest } = toJsonSchema(schema, 'input', making.schemas)
+    const { description, ...rest } = toJsonSchema(schema, 'input', draft.schemas)
     return {
       name,
-      in: place,
-      required: place === 'path' || !schema.safeParse(undefined).success,
+      in: location,
+      required: location === 'path' || !schema.safeParse(undefined).success,
       ...(description !== undefined && { description }),
       schema: rest,
     }
   })
 }
 
-const describeBody = ({ description, contents, isOptional }: BodyContract, { schemas }: Making): object => ({
+const describeBody = ({ description, contents, isOptional }: BodyContract, { schemas }: Draft): object => ({
   ...(description !== undefined && { description }),
   required: isOptional !== true,
   content: describeContents(contents, 'input', schemas),
@@ -117,28 +117,28 @@ const describeContents = (contents: Contents, io: 'input' | 'output', schemas: N
     ]),
   )
 
-function describeReplies(route: Route, making: Making): object {
+function describeReplies(route: Route, draft: Draft): object {
   const entries = Object.entries(route.operation.replies) as [string, ReplyContract][]
   return Object.fromEntries(
     entries.map(([status, { description, headers = {}, contents }]) => {
       const own = Object.entries(headers).map(([name, schema]) => [
         name,
-        { required: !schema.safeParse(undefined).success, schema: toJsonSchema(schema, 'output', making.schemas) },
+        { required: !schema.safeParse(undefined).success, schema: toJsonSchema(schema, 'output', draft.schemas) },
       ])
       const all = {
-        ...(route.access === 'public' ? {} : referTo([...RATE_LIMIT_HEADERS, 'Cache-Control'], making)),
-        ...(needsKey(route) ? referTo(['Idempotency-Replayed'], making) : {}),
-        ...(status === '201' ? referTo(['Location'], making) : {}),
+        ...(route.access === 'public' ? {} : referTo([...RATE_LIMIT_HEADERS, 'Cache-Control'], draft)),
+        ...(needsKey(route) ? referTo(['Idempotency-Replayed'], draft) : {}),
+        ...(status === '201' ? referTo(['Location'], draft) : {}),
         ...Object.fromEntries(own),
       }
-      const content = contents && { content: describeContents(contents, 'output', making.schemas) }
+      const content = contents && { content: describeContents(contents, 'output', draft.schemas) }
       return [status, { description, ...(Object.keys(all).length > 0 && { headers: all }), ...content }]
     }),
   )
 }
 
-/** One response a status: its codes, and the headers that come with them. */
-function describeProblems(route: Route, making: Making): object {
+/** One response per status, with its error codes and headers. */
+function describeProblems(route: Route, draft: Draft): object {
   const codesOf = new Map<number, ErrorCode[]>()
   for (const code of problemsOf(route)) {
     const { status } = PROBLEMS[code]
@@ -148,16 +148,16 @@ function describeProblems(route: Route, making: Making): object {
   return Object.fromEntries(
     [...codesOf].map(([status, codes]) => {
       const isKnownCaller = route.access !== 'public' && AFTER_AUTHENTICATION.has(status)
-      const response = () => describeProblem(status, codes, isKnownCaller, route.operation, making)
+      const response = () => describeProblem(status, codes, isKnownCaller, route.operation, draft)
       if (problemMembers !== undefined || problemTypes.length > 0) return [status, response()]
       const name = [status, ...codes, ...(isKnownCaller ? ['limited'] : [])].join('.')
-      if (!making.responses.has(name)) making.responses.set(name, response())
+      if (!draft.responses.has(name)) draft.responses.set(name, response())
       return [status, { $ref: `#/components/responses/${name}` }]
     }),
   )
 }
 
-/** Statuses with which only a caller who is known is answered, so that they show the caller's budget. */
+/** Statuses that are sent only after authentication, and therefore with the caller's RateLimit headers. */
 const AFTER_AUTHENTICATION: ReadonlySet<number> = new Set([403, 404, 409, 413, 415, 422, 429])
 
 function describeProblem(
@@ -165,11 +165,11 @@ function describeProblem(
   codes: readonly ErrorCode[],
   isKnownCaller: boolean,
   { problemMembers: members, problemTypes = [] }: Pick<Operation, 'problemMembers' | 'problemTypes'>,
-  making: Making,
+  draft: Draft,
 ): object {
-  const { instance, schemas } = making
+  const { instance, schemas } = draft
   const [first] = codes
-  if (first === undefined) throw new Error(`there is no code for ${status}`)
+  if (first === undefined) throw new Error(`no error code for status ${status}`)
   const narrowed = { status: { const: status }, error_code: { enum: codes } }
   const base = toJsonSchema(problemDetails, 'output', schemas)
   const schema: JsonSchema =
@@ -187,7 +187,7 @@ function describeProblem(
           ...(status === 401 ? ['WWW-Authenticate'] : []),
           ...(status === 429 || status === 503 ? ['Retry-After'] : []),
         ],
-        making,
+        draft,
       ),
       ...(codes.includes('IDEMPOTENCY_IN_PROGRESS') && { 'Retry-After': RETRY_AFTER_IN_PROGRESS }),
     },
@@ -226,36 +226,45 @@ const IDEMPOTENCY_KEY = {
   name: 'Idempotency-Key',
   in: 'header',
   required: true,
-  description: 'A UUID or a ULID, made up for the request and kept for its retries; bare or quoted. Kept for 24 hours.',
+  description:
+    'A UUID or a ULID, bare or quoted: a new one per request, the same one for its retries. Stored for 24 hours.',
   schema: { type: 'string', maxLength: 38 },
   example: '0f8fad5b-d9cb-469f-a165-70867728950e',
 }
 
-const whole = (description: string) => ({ description, required: true, schema: { type: 'integer', minimum: 0 } })
+const integerHeader = (description: string) => ({
+  description,
+  required: true,
+  schema: { type: 'integer', minimum: 0 },
+})
 
 const HEADERS: Readonly<Record<string, object>> = {
-  'RateLimit-Limit': whole('Requests, or events, that may come at once.'),
-  'RateLimit-Remaining': whole('What is left of them.'),
-  'RateLimit-Reset': whole('Seconds until there is more than what remains; 0 when nothing is used.'),
-  'Retry-After': whole('Seconds to wait before a retry.'),
+  'RateLimit-Limit': integerHeader('Maximum burst of requests, or of events.'),
+  'RateLimit-Remaining': integerHeader('Remaining requests, or events.'),
+  'RateLimit-Reset': integerHeader('Seconds until the remaining budget grows; 0 when the budget is full.'),
+  'Retry-After': integerHeader('Seconds to wait before a retry.'),
   'Idempotency-Replayed': {
-    description: 'There when the answer is that of an earlier request with the same key.',
+    description: 'Present when the reply is that of an earlier request with the same key.',
     schema: { type: 'string', const: 'true' },
   },
-  Location: { description: 'Path of what was made.', required: true, schema: { type: 'string' } },
+  Location: { description: 'Path of the created resource.', required: true, schema: { type: 'string' } },
   'WWW-Authenticate': {
     description: 'How to authenticate (RFC 6750, RFC 9470).',
     required: true,
     schema: { type: 'string' },
   },
-  'Cache-Control': { description: 'Not to be stored.', required: true, schema: { type: 'string', const: 'no-store' } },
+  'Cache-Control': {
+    description: 'Replies must not be cached.',
+    required: true,
+    schema: { type: 'string', const: 'no-store' },
+  },
   traceparent: {
-    description: 'The trace that the answer belongs to (W3C Trace Context).',
+    description: 'Trace of the request (W3C Trace Context).',
     required: true,
     schema: { type: 'string' },
   },
 }
-/** Of an answer that may also be a conflict, which no waiting ends. */
+/** For a 409, which may also be a conflict that no retry resolves. */
 const RETRY_AFTER_IN_PROGRESS = {
   description: 'Seconds to wait before a retry; with IDEMPOTENCY_IN_PROGRESS only.',
   required: false,
@@ -263,7 +272,7 @@ const RETRY_AFTER_IN_PROGRESS = {
 }
 const RATE_LIMIT_HEADERS = ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset']
 
-function referTo(names: readonly string[], { headers }: Making): Record<string, object> {
+function referTo(names: readonly string[], { headers }: Draft): Record<string, object> {
   for (const name of names) headers.add(name)
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
 }
@@ -274,7 +283,7 @@ function securitySchemes(routes: readonly Route[], { baseUrl }: Instance): objec
   return {
     oauth2: {
       type: 'oauth2',
-      description: 'Access tokens of this instance: signed JWTs that live for at most 60 minutes.',
+      description: 'Access tokens of this instance: signed JWTs, valid for at most 60 minutes.',
       flows: {
         clientCredentials: { tokenUrl, scopes },
         authorizationCode: {
@@ -289,13 +298,13 @@ function securitySchemes(routes: readonly Route[], { baseUrl }: Instance): objec
       type: 'apiKey',
       in: 'header',
       name: 'X-API-Key',
-      description: `A long-lived key of the tenant, with scopes out of ${SCOPES.join(', ')}.`,
+      description: `A long-lived key of the tenant, with any of the scopes ${SCOPES.join(', ')}.`,
     },
     ...(routes.some((route) => route.access !== 'public' && route.isForPartners === true) && {
       partner: {
         type: 'oauth2',
         description:
-          "Access tokens of partners' connectors. Good for the partner API only, which takes no other credential.",
+          'Access tokens of partner connectors. Valid for the partner API only, which accepts no other credential.',
         flows: { clientCredentials: { tokenUrl: `${baseUrl}/api/partner/v1/oauth/token`, scopes } },
       },
     }),

@@ -2,17 +2,17 @@ import { z } from 'zod'
 
 export type JsonSchema = { [keyword: string]: unknown }
 
-/** Schemas by their name; filled while a description is made, and its `components/schemas` in the end. */
+/** Schemas by name, collected while the document is built; they become its `components/schemas`. */
 export type NamedSchemas = Map<string, JsonSchema>
 
 /**
- * A zod schema as JSON Schema 2020-12. One that has an `id` in its meta goes to `named`, and a reference stands for it.
+ * A zod schema as JSON Schema 2020-12. A schema with an `id` in its meta is added to `named` and replaced by a reference.
  *
- * @param io which side of the schema: what callers may send, or what they get
- * @throws Error when two different schemas have one name
+ * @param io `input` for request schemas, `output` for reply schemas
+ * @throws Error when two different schemas have the same name
  */
 export function toJsonSchema(schema: z.ZodType, io: 'input' | 'output', named: NamedSchemas): JsonSchema {
-  // Within a list, so that also the outermost schema is referred to by its name.
+  // Wrapped in an array, so that the outermost schema becomes a reference too.
   const { items, $defs } = z.toJSONSchema(z.array(schema), {
     target: 'draft-2020-12',
     io,
@@ -22,7 +22,7 @@ export function toJsonSchema(schema: z.ZodType, io: 'input' | 'output', named: N
     const found = withComponentRefs(definition)
     const known = named.get(name)
     if (known !== undefined && JSON.stringify(known) !== JSON.stringify(found)) {
-      throw new Error(`two different schemas are called ${name}`)
+      throw new Error(`two different schemas are named ${name}`)
     }
     named.set(name, found)
   }
@@ -30,7 +30,7 @@ export function toJsonSchema(schema: z.ZodType, io: 'input' | 'output', named: N
 }
 
 function tidy(schema: JsonSchema, io: 'input' | 'output'): void {
-  // Callers tolerate members that they do not know (spec 9), so that no answer is closed. A body is where it says so.
+  // Clients ignore unknown members (spec 9), so that reply schemas are open. Request schemas may be closed.
   if (io === 'output' && schema['additionalProperties'] === false) delete schema['additionalProperties']
   if (isEmpty(schema['additionalProperties'])) schema['additionalProperties'] = true
   if (JSON.stringify(schema['propertyNames']) === '{"type":"string"}') delete schema['propertyNames']

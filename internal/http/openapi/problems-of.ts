@@ -2,16 +2,16 @@ import type { ErrorCode } from '../../problems/catalogue.js'
 import { PAGE_PARAMETERS } from '../contract/page.js'
 import { type Route, takesNoQuery } from '../route.js'
 
-/** What any request may meet, whoever sends it: a head that cannot be read, a service that starts or fails. */
+/** Problems of any request: malformed headers, a service that is starting or failing. */
 const OF_ALL: readonly ErrorCode[] = ['MALFORMED_REQUEST', 'LENGTH_REQUIRED', 'INTERNAL_ERROR', 'SERVICE_UNAVAILABLE']
 const OF_A_CREDENTIAL: readonly ErrorCode[] = ['INVALID_CREDENTIALS', 'EXPIRED', 'INSUFFICIENT_SCOPE', 'RATE_LIMITED']
 const OF_A_BODY: readonly ErrorCode[] = ['PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE', 'VALIDATION_FAILED']
 const OF_A_KEY: readonly ErrorCode[] = ['IDEMPOTENCY_KEY_REQUIRED', 'IDEMPOTENCY_CONFLICT']
 
-/** Whether callers must send an Idempotency-Key. Those who authenticate in the body are clients that have none (OAuth). */
+/** Whether an Idempotency-Key is required. OAuth clients, which authenticate in the body, send none. */
 export const needsKey = ({ method, access }: Route): boolean => method !== 'get' && access !== 'public'
 
-/** Every problem that a route may answer with: what follows from its declaration, and what it names itself. */
+/** Every problem that a route may reply: those that follow from its declaration, and those it lists itself. */
 export function problemsOf(route: Route): ReadonlySet<ErrorCode> {
   const { operation } = route
   const codes = new Set<ErrorCode>([...OF_ALL, ...(operation.problems ?? [])])

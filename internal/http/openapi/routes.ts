@@ -7,18 +7,18 @@ import { describeRoutes, type Instance } from './document.js'
 const GET_DESCRIPTION: Operation = {
   id: 'getOpenApi',
   tag: 'Contract',
-  summary: 'This description',
+  summary: 'Get this OpenAPI description',
   replies: {
     200: {
-      description: 'OpenAPI 3.1.',
+      description: 'OpenAPI 3.1 document.',
       contents: json(z.looseObject({ openapi: z.string() })),
     },
-    304: { description: 'The description is the one that the request names by its ETag.' },
+    304: { description: 'Not modified: If-None-Match matches the current ETag.' },
   },
 }
 
 /**
- * Adds `GET /openapi.json` to an instance's routes: what all of them promise, itself included. Made once, at start.
+ * Adds `GET /openapi.json`, which describes all routes including itself, to an instance's routes. Built once, at start.
  */
 export function withDescription(instance: Instance, routes: readonly Route[]): readonly Route[] {
   const described: readonly Route[] = [

@@ -2,8 +2,8 @@ import { EVENT_CAUSES, EVENT_DATA, EVENT_TYPES, type EventType, eventEnvelope } 
 import { type NamedSchemas, toJsonSchema } from './json-schema.js'
 
 /**
- * What is sent to webhook endpoints, as OpenAPI's `webhooks`: one request a type of event. These are answered by the
- * receiver, so that they need none of our credentials.
+ * The requests to webhook endpoints, as OpenAPI's `webhooks`: one per event type. The receiver replies to them, so that
+ * they need none of our credentials.
  */
 export const describeWebhooks = (schemas: NamedSchemas): object =>
   Object.fromEntries(EVENT_TYPES.map((type) => [type, { post: describeDelivery(type, schemas) }]))
@@ -38,15 +38,15 @@ const SIGNATURE = {
   required: true,
   description:
     '`t=<unix seconds>,v1=<hex>`: HMAC-SHA256 over `<t>.<body>`, the exact bytes, keyed by the whole text of the ' +
-    "endpoint's `signing_secret`. While a rotation overlaps there is one `v1` a secret.",
+    "endpoint's `signing_secret`. While a rotation overlaps there is one `v1` per secret.",
   schema: { type: 'string', pattern: '^t=[0-9]+(,v1=[0-9a-f]{64})+$' },
 }
 const REPLAYED = {
   name: 'Service-Replayed',
   in: 'header',
   required: false,
-  description: 'There when the event was asked for once more.',
+  description: 'Present when the event was replayed on request.',
   schema: { type: 'string', const: 'true' },
 }
-const ACKNOWLEDGED = { description: 'The event is acknowledged.' }
-const REPEATED = { description: 'The event comes again later, with the same `id`.' }
+const ACKNOWLEDGED = { description: 'The delivery is acknowledged.' }
+const REPEATED = { description: 'The delivery is retried later, with the same event `id`.' }

@@ -6,18 +6,18 @@ import type { Exchange } from '../exchange.js'
 import { type CursorCodec, type Page, readLimit } from './pages.js'
 import { compareKeys, type Order, type SortedRecords } from './sorted-records.js'
 
-/** How many records of a collection are asked for, and from where on. */
+/** Size and start of a page of a collection. */
 export interface PagePosition {
   readonly limit: number
-  /** Sort key of the last record that was given out; undefined on the first page. */
+  /** Sort key of the last record of the previous page; undefined on the first page. */
   readonly after: readonly string[] | undefined
-  /** The instant as of which all pages show the collection, milliseconds since the epoch. */
+  /** All pages show the collection as of this instant, milliseconds since the epoch. */
   readonly snapshotMs: number
-  /** The cursor behind a record. @param lastKey its sort key */
+  /** The cursor to the records after one. @param lastKey its sort key */
   readonly cursorAfter: (lastKey: readonly string[]) => string
 }
 
-/** What is asked of a collection. */
+/** A validated request for a page. */
 export interface PageRequest<F extends string = never> extends PagePosition {
   readonly filters: { readonly [name in F]?: string }
 }
@@ -31,9 +31,9 @@ export type ReadPage<F extends string> =
   | { readonly ok: false; readonly problem: Problem }
 
 /**
- * Reads `limit`, `cursor` and the filters of a collection's request; anything else in the query is refused.
+ * Reads `limit`, `cursor` and the filters from the query; any other parameter is refused.
  *
- * @param name of the collection and its order; a cursor of another one, or of other filters, is refused
+ * @param name of the collection and its order; a cursor of another collection or with other filters is refused
  */
 export function readPage<const F extends string = never>(
   exchange: Exchange,
@@ -42,7 +42,7 @@ export function readPage<const F extends string = never>(
   deps: {
     readonly cursors: CursorCodec
     readonly clock: () => number
-    /** The snapshot of a first page; now, where all that happened by now is known. */
+    /** The snapshot time of a first page. Default: now. */
     readonly newestMs?: number
   },
   filterNames: readonly F[] = [],
@@ -50,8 +50,8 @@ export function readPage<const F extends string = never>(
   const read = readQuery<F | 'limit' | 'cursor'>(exchange.query, ['limit', 'cursor', ...filterNames])
   if (!read.ok) return read
   const { limit, cursor, ...filters } = read.values as Record<string, string | undefined>
-  const asked = filterNames.flatMap((filter) => (filters[filter] === undefined ? [] : [[filter, filters[filter]]]))
-  const query = asked.length === 0 ? name : `${name} ${JSON.stringify(asked)}`
+  const stated = filterNames.flatMap((filter) => (filters[filter] === undefined ? [] : [[filter, filters[filter]]]))
+  const query = stated.length === 0 ? name : `${name} ${JSON.stringify(stated)}`
   const { cursors } = deps
   const nowMs = deps.clock()
   const snapshotMs = deps.newestMs ?? nowMs
@@ -60,10 +60,10 @@ export function readPage<const F extends string = never>(
 }
 
 /**
- * Reads how many records are asked for, and from where on.
+ * Validates `limit` and `cursor`.
  *
- * @param question whose records, and which: a cursor serves no other
- * @param snapshotMs as of when a first page shows the collection, milliseconds since the epoch
+ * @param query whose records, and which: a cursor is valid for no other
+ * @param from its `snapshotMs` is the snapshot time of a first page, milliseconds since the epoch
  */
 export function readPosition(
   { limit: limitText, cursor }: { readonly limit?: string | undefined; readonly cursor?: string | undefined },
@@ -73,7 +73,7 @@ export function readPosition(
   const { cursors, nowMs } = from
   const limit = readLimit(limitText)
   if (limit === undefined) {
-    return { ok: false, problem: badParameter('/limit', `limit must be a whole number from 1 to ${LIMIT_MAX}.`) }
+    return { ok: false, problem: badParameter('/limit', `limit must be an integer from 1 to ${LIMIT_MAX}.`) }
   }
   const decoded = cursor === undefined ? undefined : cursors.decode(cursor, { tenantId, query }, nowMs)
   if (decoded?.ok === false) return decoded
@@ -93,8 +93,8 @@ export function readPosition(
 /**
  * The envelope around a page's records.
  *
- * @param rows in order, from behind `after`; one more than the limit tells that there is more
- * @param keyOf the sort key of a row, ending with its id
+ * @param rows sorted, those after `after`; one more than the limit means that there is another page
+ * @param keyOf sort key of a row, ending with its id
  */
 export function pageOf<T, W>(
   { limit, cursorAfter }: PagePosition,
@@ -115,7 +115,7 @@ export function pageOf<T, W>(
   }
 }
 
-/** One page out of what is held in memory in the order of its keys. */
+/** One page of records held in memory and sorted. */
 export const pageOfSorted = <T, W>(
   request: PagePosition,
   records: SortedRecords<T>,
@@ -124,16 +124,16 @@ export const pageOfSorted = <T, W>(
 ): Page<W> =>
   pageOf(
     request,
-    records.behind(request.after, order, request.limit + 1),
+    records.after(request.after, order, request.limit + 1),
     ({ key }) => key,
     ({ record }) => show(record),
   )
 
 /**
- * One page out of what is held in memory in no order: of a few thousand records at most. Records whose keys do not change are given out exactly once, whatever is
- * added or removed between two pages.
+ * One page of unsorted records held in memory, a few thousand at most. Every record whose key does not change is returned
+ * exactly once, whatever is added or removed between two pages.
  *
- * @param records all of the tenant's, in any order
+ * @param records all records of the tenant, in any order
  */
 export function pageOfAll<T, W>(
   request: PagePosition,
@@ -145,14 +145,14 @@ export function pageOfAll<T, W>(
   const sign = order === 'ascending' ? 1 : -1
   const compare = (one: readonly string[], other: readonly string[]): number => sign * compareKeys(one, other)
   const { after, limit } = request
-  // Only what is on the page is sorted.
+  // Keeps only the page sorted, not the whole collection.
   const rows: { readonly record: T; readonly key: readonly string[] }[] = []
   for (const record of records) {
     const key = keyOf(record)
     if (after !== undefined && compare(key, after) <= 0) continue
     const last = rows.at(-1)
     if (rows.length > limit && last !== undefined && compare(key, last.key) >= 0) continue
-    rows.splice(placeOf(key, rows, compare), 0, { record, key })
+    rows.splice(insertionIndex(key, rows, compare), 0, { record, key })
     if (rows.length > limit + 1) rows.pop()
   }
   return pageOf(
@@ -163,8 +163,8 @@ export function pageOfAll<T, W>(
   )
 }
 
-/** Before which of the sorted rows a key belongs. */
-function placeOf(
+/** The insertion index of a key among sorted rows. */
+function insertionIndex(
   key: readonly string[],
   rows: readonly { readonly key: readonly string[] }[],
   compare: (one: readonly string[], other: readonly string[]) => number,

@@ -2,11 +2,11 @@ import { hasTagOf, type IdPrefix, parseId, type TenantIds } from '../../ids/ids.
 import { type Problem, problem } from '../../problems/catalogue.js'
 
 /**
- * Why an id in a path is not one of the caller's tenant. An id of another tenant is told by its tag, so that those that
- * exist there and those that somebody made up are answered alike.
+ * Refuses an id that cannot belong to the caller's tenant. The tag in an id identifies its tenant, so that existing and
+ * invented ids of another tenant get the same reply.
  *
- * @param what names it in a sentence: `API key`
- * @returns undefined when it may be one
+ * @param what the kind's name in a sentence: `API key`
+ * @returns undefined when the id may belong to the tenant
  */
 export function refusalOfId(prefix: IdPrefix, text: string, ids: TenantIds, what: string): Problem | undefined {
   const bytes = parseId(prefix, text)
@@ -14,4 +14,4 @@ export function refusalOfId(prefix: IdPrefix, text: string, ids: TenantIds, what
   return hasTagOf(bytes, ids) ? undefined : problem('TENANT_MISMATCH', `The ${what} belongs to another tenant.`)
 }
 
-export const noSuch = (what: string): Problem => problem('NOT_FOUND', `There is no such ${what}.`)
+export const noSuch = (what: string): Problem => problem('NOT_FOUND', `No such ${what}.`)

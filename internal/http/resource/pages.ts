@@ -10,14 +10,14 @@ export interface Page<T> {
 }
 
 /**
- * What a page continues from. It travels inside the cursor, which is stateless: signed, bound to the tenant and
- * to the query it was minted for, and expiring.
+ * The position of a page. It is the content of the cursor, which is stateless: signed, bound to the tenant and to the
+ * query it was issued for, and expiring.
  */
 export interface CursorState {
   readonly tenantId: string
-  /** Route, sort and filter digest: a cursor serves no other query. */
+  /** Route, sort and filters: a cursor is valid for no other query. */
   readonly query: string
-  /** Sort values and id of the last record given out. */
+  /** Sort values and id of the last record returned. */
   readonly lastKey: readonly string[]
   /** Milliseconds since the epoch; later pages show the collection as of this instant. */
   readonly snapshotMs: number
@@ -34,7 +34,7 @@ export interface CursorCodec {
 
 export const CURSOR_LIFETIME_MS = 60 * 60 * 1000
 const VERSION = 1
-/** Of HMAC-SHA-256, whole. */
+/** HMAC-SHA-256, not truncated. */
 const MAC_BYTES = 32
 
 type Payload = readonly [
@@ -46,7 +46,7 @@ type Payload = readonly [
   expiresAtMs: number,
 ]
 
-/** @param key the instance's secret for cursors, 32 bytes */
+/** @param key the instance's cursor signing key, 32 bytes */
 export function createCursorCodec(key: Uint8Array): CursorCodec {
   const sign = (payload: Buffer): Buffer => createHmac('sha256', key).update(payload).digest()
 
@@ -60,7 +60,7 @@ export function createCursorCodec(key: Uint8Array): CursorCodec {
 
     decode(text, expected, nowMs) {
       const bytes = Buffer.from(text, 'base64url')
-      // Base64 has several spellings of the same bytes; only ours counts as unaltered.
+      // The same bytes have several Base64 encodings; only ours counts as unmodified.
       if (bytes.length <= MAC_BYTES || bytes.toString('base64url') !== text) return refused('The cursor is not valid.')
       const payload = bytes.subarray(MAC_BYTES)
       if (!timingSafeEqual(sign(payload), bytes.subarray(0, MAC_BYTES))) return refused('The cursor is not valid.')
@@ -80,7 +80,7 @@ export function createCursorCodec(key: Uint8Array): CursorCodec {
 const refused = (detail: string) =>
   ({ ok: false, problem: problem('INVALID_CURSOR', detail, { errors: [{ pointer: '/cursor', detail }] }) }) as const
 
-/** @returns the page size, or undefined when the text is not a whole number from 1 to 200 */
+/** @returns the page size, or undefined when the text is not an integer from 1 to 200 */
 export function readLimit(text: string | undefined): number | undefined {
   if (text === undefined) return LIMIT_DEFAULT
   if (!/^[1-9]\d{0,2}$/.test(text)) return undefined

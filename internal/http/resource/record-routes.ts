@@ -5,26 +5,38 @@ import type { IdPrefix, TenantIds } from '../../ids/ids.js'
 import type { Operation } from '../contract/operation.js'
 import type { Exchange } from '../exchange.js'
 import type { Route } from '../route.js'
-import { pageOfAll, readPage } from './collection.js'
+import { type PageRequest, pageOfAll, readPage } from './collection.js'
 import { noSuch, refusalOfId } from './own-id.js'
-import type { CursorCodec } from './pages.js'
+import type { CursorCodec, Page } from './pages.js'
 
-/** A kind of record that tenants have, each under an id of its own, and look at: one by one, and as a list. */
-export interface RecordKind<T, W> {
-  /** Of the collection. */
+interface ReadContract {
+  /** Path of the collection. */
   readonly path: string
   readonly prefix: IdPrefix
-  /** Names it in a sentence. */
+  /** The kind's name in a sentence: `API key`. */
   readonly what: string
-  /** `admin:config` where it says nothing, and `control` as its class. */
+  /** Default: `admin:config`. */
   readonly access?: Scope
+  /** Default: `control`. */
   readonly rateClass?: RateClass
   readonly list: Operation
   readonly get: Operation
-  /** All of a tenant, in no order. */
+}
+
+/** How a kind of record is read, in wire form. */
+export interface ReadKind extends ReadContract {
+  /** Names of the query parameters that filter the collection. */
+  readonly filters?: readonly string[]
+  readonly page: (request: PageRequest<string>, tenantId: string) => Page<unknown>
+  readonly find: (tenantId: string, id: string) => object | undefined
+}
+
+/** A kind of record that is held in memory, each under an id of its own. */
+export interface RecordKind<T, W> extends ReadContract {
+  /** All records of a tenant, in any order. */
   readonly of: (tenantId: string) => Iterable<T>
   readonly find: (id: string) => T | undefined
-  /** As it goes out. */
+  /** The record in wire form. */
   readonly show: (record: T) => W
 }
 
@@ -34,17 +46,32 @@ export interface RecordRoutesDeps {
   readonly clock: () => number
 }
 
-interface TenantRecord {
+export interface TenantRecord {
   readonly id: string
   readonly tenant_id: string
   readonly created_at: string
 }
 
-/** The routes that show records of a kind: the list, the newest first, and each by its id. */
-export function recordRoutes<T extends TenantRecord, W>(
-  kind: RecordKind<T, W>,
+/** The routes that list records of a kind, newest first, and get each by its id. */
+export const recordRoutes = <T extends TenantRecord, W extends object>(
+  { of, find, show, ...contract }: RecordKind<T, W>,
   deps: RecordRoutesDeps,
-): readonly Route[] {
+): readonly Route[] =>
+  readRoutes(
+    {
+      ...contract,
+      page: (request, tenantId) =>
+        pageOfAll(request, of(tenantId), ({ created_at, id }) => [created_at, id], 'descending', show),
+      find(tenantId, id) {
+        const record = find(id)
+        return record?.tenant_id === tenantId ? show(record) : undefined
+      },
+    },
+    deps,
+  )
+
+/** The routes that list and get records of a kind. */
+export function readRoutes(kind: ReadKind, deps: RecordRoutesDeps): readonly Route[] {
   const { path, access = 'admin:config', rateClass = 'control', list, get } = kind
   const declared = { access, rateClass, method: 'get' } as const
   return [
@@ -58,27 +85,21 @@ export function recordRoutes<T extends TenantRecord, W>(
   ]
 }
 
-function showPage<T extends TenantRecord, W>(
-  exchange: Exchange,
-  caller: Caller,
-  { path, of, show }: RecordKind<T, W>,
-  deps: RecordRoutesDeps,
-): void {
-  const read = readPage(exchange, caller, path, deps)
+function showPage(exchange: Exchange, caller: Caller, { path, filters, page }: ReadKind, deps: RecordRoutesDeps): void {
+  const read = readPage(exchange, caller, path, deps, filters)
   if (!read.ok) return exchange.replyProblem(read.problem)
-  const keyOf = ({ created_at, id }: T) => [created_at, id]
-  exchange.replyJson('200 OK', pageOfAll(read.request, of(caller.tenantId), keyOf, 'descending', show))
+  exchange.replyJson('200 OK', page(read.request, caller.tenantId))
 }
 
-function showOne<T extends TenantRecord, W>(
+function showOne(
   exchange: Exchange,
   { tenantId }: Caller,
-  { prefix, what, find, show }: RecordKind<T, W>,
+  { prefix, what, find }: ReadKind,
   { idsOf }: RecordRoutesDeps,
 ): void {
   const refusal = refusalOfId(prefix, exchange.parameter, idsOf(tenantId), what)
   if (refusal !== undefined) return exchange.replyProblem(refusal)
-  const record = find(exchange.parameter)
-  if (record?.tenant_id !== tenantId) return exchange.replyProblem(noSuch(what))
-  exchange.replyJson('200 OK', show(record))
+  const shown = find(tenantId, exchange.parameter)
+  if (shown === undefined) return exchange.replyProblem(noSuch(what))
+  exchange.replyJson('200 OK', shown)
 }

@@ -1,4 +1,4 @@
-/** By code units, part by part: the same on every gateway, whatever its locale. */
+/** Compares element by element, by code units: the same on every gateway, whatever its locale. */
 export function compareKeys(one: readonly string[], other: readonly string[]): number {
   for (const [i, text] of one.entries()) {
     const against = other[i] ?? ''
@@ -14,12 +14,12 @@ interface Row<T> {
   readonly record: T
 }
 
-/** Rows of a chunk at most; what an insertion moves. */
+/** Maximum rows per chunk, which bounds the cost of an insertion. */
 const CHUNK_ROWS_MAX = 512
 
 /**
- * Records in the order of their keys, kept so at each change: a page of a hundred thousand costs as much as one of a
- * hundred. Chunks of sorted rows, each chunk before the next, none of them empty.
+ * Records that stay sorted by key at each change: a page costs the same among a hundred thousand records as among a
+ * hundred. A list of chunks of sorted rows; all rows of a chunk precede those of the next, and no chunk is empty.
  */
 export class SortedRecords<T> {
   private readonly chunks: Row<T>[][] = []
@@ -29,7 +29,7 @@ export class SortedRecords<T> {
     return this.count
   }
 
-  /** Takes the place of the record with the same key. */
+  /** Reindexs the record with the same key. */
   set(key: readonly string[], record: T): void {
     const at = this.chunkOf(key)
     const chunk = this.chunks[at]
@@ -38,9 +38,9 @@ export class SortedRecords<T> {
       this.count++
       return
     }
-    const place = firstNotBefore(chunk, key)
-    const isThere = isAt(chunk, place, key)
-    chunk.splice(place, isThere ? 1 : 0, { key, record })
+    const index = firstNotBefore(chunk, key)
+    const isThere = isAt(chunk, index, key)
+    chunk.splice(index, isThere ? 1 : 0, { key, record })
     if (isThere) return
     this.count++
     if (chunk.length > CHUNK_ROWS_MAX) this.chunks.splice(at + 1, 0, chunk.splice(CHUNK_ROWS_MAX >> 1))
@@ -50,44 +50,44 @@ export class SortedRecords<T> {
     const at = this.chunkOf(key)
     const chunk = this.chunks[at]
     if (chunk === undefined) return
-    const place = firstNotBefore(chunk, key)
-    if (!isAt(chunk, place, key)) return
-    chunk.splice(place, 1)
+    const index = firstNotBefore(chunk, key)
+    if (!isAt(chunk, index, key)) return
+    chunk.splice(index, 1)
     this.count--
     if (chunk.length === 0) this.chunks.splice(at, 1)
   }
 
-  /** The next so many rows behind a key, which need not be there any more; from the first one on without it. */
-  behind(key: readonly string[] | undefined, order: Order, count: number): readonly Row<T>[] {
+  /** Up to `count` rows after a key, which may have been deleted since; the first ones without a key. */
+  after(key: readonly string[] | undefined, order: Order, count: number): readonly Row<T>[] {
     const found: Row<T>[] = []
     const step = order === 'ascending' ? 1 : -1
-    let [at, place] = key === undefined ? this.end(order) : this.nextTo(key, order)
+    let [at, index] = key === undefined ? this.start(order) : this.nextTo(key, order)
     for (let chunk = this.chunks[at]; chunk !== undefined && found.length < count; chunk = this.chunks[at]) {
-      for (; place >= 0 && place < chunk.length && found.length < count; place += step) {
-        found.push(chunk[place] as Row<T>)
+      for (; index >= 0 && index < chunk.length && found.length < count; index += step) {
+        found.push(chunk[index] as Row<T>)
       }
       at += step
-      place = step > 0 ? 0 : (this.chunks[at]?.length ?? 0) - 1
+      index = step > 0 ? 0 : (this.chunks[at]?.length ?? 0) - 1
     }
     return found
   }
 
-  /** Where the rows begin that come in this order. */
-  private end(order: Order): [chunk: number, place: number] {
+  /** The position of the first row in this order. */
+  private start(order: Order): [chunk: number, index: number] {
     const last = this.chunks.length - 1
     return order === 'ascending' ? [0, 0] : [last, (this.chunks[last]?.length ?? 0) - 1]
   }
 
-  private nextTo(key: readonly string[], order: Order): [chunk: number, place: number] {
+  private nextTo(key: readonly string[], order: Order): [chunk: number, index: number] {
     const at = this.chunkOf(key)
     const chunk = this.chunks[at] ?? []
-    const place = firstNotBefore(chunk, key)
-    if (order === 'ascending') return [at, isAt(chunk, place, key) ? place + 1 : place]
-    if (place > 0) return [at, place - 1]
+    const index = firstNotBefore(chunk, key)
+    if (order === 'ascending') return [at, isAt(chunk, index, key) ? index + 1 : index]
+    if (index > 0) return [at, index - 1]
     return [at - 1, (this.chunks[at - 1]?.length ?? 0) - 1]
   }
 
-  /** The last chunk that begins at or before a key; the first one when none does. */
+  /** Index of the last chunk that starts at or before a key; 0 when none does. */
   private chunkOf(key: readonly string[]): number {
     let [low, high] = [0, this.chunks.length - 1]
     while (low < high) {
@@ -109,7 +109,7 @@ function firstNotBefore(rows: readonly Row<unknown>[], key: readonly string[]): 
   return low
 }
 
-function isAt(rows: readonly Row<unknown>[], place: number, key: readonly string[]): boolean {
-  const row = rows[place]
+function isAt(rows: readonly Row<unknown>[], index: number, key: readonly string[]): boolean {
+  const row = rows[index]
   return row !== undefined && compareKeys(row.key, key) === 0
 }

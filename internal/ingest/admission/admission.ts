@@ -7,7 +7,8 @@ import type { SipKey } from '../../ids/siphash.js'
 import type { TextRange } from '../../invocations/entry-bytes.js'
 import { type AdmissionKey, WAS_DUPLICATE } from '../../invocations/group.js'
 import { parseJson } from '../../text/parse-json.js'
-import type { Group, GroupCommit, Settler } from '../commit/group-commit.js'
+import type { Group, Settler } from '../commit/group.js'
+import type { GroupCommit } from '../commit/group-commit.js'
 import type { Commit } from '../commit/log-writer.js'
 import type { AdmissionIndex } from '../keys/admission-index.js'
 import type { BodyFingerprint } from '../keys/body-fingerprint.js'
@@ -24,9 +25,9 @@ import {
   identify,
   newEventIds,
 } from './check-event.js'
-import { type KeyedRequest, proceedInTurn, type Turn, type TurnDeps, type TurnHandlers } from './turn.js'
+import { type KeyedRequest, type KeyLock, type KeyLockDeps, type KeyLockHandlers, withKeyLock } from './key-lock.js'
 
-export interface AdmissionDeps extends TurnDeps, CheckDeps {
+export interface AdmissionDeps extends KeyLockDeps, CheckDeps {
   /** Idempotency-Keys of the last 24 hours, with the fingerprints of their bodies. */
   readonly keys: AdmissionIndex
   /** Events of the last 7 days. */
@@ -130,7 +131,7 @@ export function admitSingle(
 }
 
 /** One object a request instead of a closure for each thing that may become of it: there are many at once. */
-class SingleEvent implements KeyKnown, TurnHandlers, Settler, EventText {
+class SingleEvent implements KeyKnown, KeyLockHandlers, Settler, EventText {
   bytes: Buffer
   readonly start = 0
   readonly end: number
@@ -141,7 +142,7 @@ class SingleEvent implements KeyKnown, TurnHandlers, Settler, EventText {
   private readonly receivedAtMs: number
   /** Once it was checked and taken from the budget, which is done once. */
   private checked: CheckedEvent | undefined
-  private turn: Turn | undefined
+  private turn: KeyLock | undefined
   private flags = 0
 
   constructor(
@@ -194,10 +195,10 @@ class SingleEvent implements KeyKnown, TurnHandlers, Settler, EventText {
       if ('code' in checked) return exchange.replyProblem(checked)
       this.checked = checked
     }
-    proceedInTurn(request, deps, this)
+    withKeyLock(request, deps, this)
   }
 
-  proceed(turn: Turn): void {
+  proceed(turn: KeyLock): void {
     const { request, checked, deps } = this
     if (checked === undefined) throw new Error('an event proceeds that was not checked')
     this.turn = turn

@@ -7,11 +7,11 @@ export type Answer =
   { readonly kind: 'accepted'; readonly body: Uint8Array } | { readonly kind: 'refused'; readonly problem: Problem }
 
 /** What a request that waits for another is told: its answer, or that a peer decided, so that it has to look again. */
-export type Told = Answer | { readonly kind: 'elsewhere' }
-export const ELSEWHERE: Told = { kind: 'elsewhere' }
+export type SharedAnswer = Answer | { readonly kind: 'elsewhere' }
+export const ELSEWHERE: SharedAnswer = { kind: 'elsewhere' }
 
 /** The same, to be read at any time. */
-export const kept = (told: Told): Told =>
+export const kept = (told: SharedAnswer): SharedAnswer =>
   told.kind === 'accepted' ? { ...told, body: Uint8Array.from(told.body) } : told
 
 const ACCEPTED = '202 Accepted\r\nContent-Type: application/json\r\nCache-Control: no-store'

@@ -1,7 +1,7 @@
 import type { Caller } from '../../auth/authenticate.js'
 import { ID_BYTES, invocationIdBytes, isUuid, type TenantIds, uuidBytes } from '../../ids/ids.js'
 import type { ParsedEvent, TextRange } from '../../invocations/entry-bytes.js'
-import { readUsualText } from '../../invocations/usual-text.js'
+import { readUsualText } from '../../invocations/hot-reader.js'
 import { validateInvocation } from '../../invocations/validate.js'
 import { type Problem, problem } from '../../problems/catalogue.js'
 import { partitionOf, partitionOfTrace } from '../commit/partition.js'

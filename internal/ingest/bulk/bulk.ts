@@ -16,8 +16,8 @@ import {
 } from '../admission/admission.js'
 import { type Answer, ELSEWHERE, KEY_CONFLICT, reply, TOO_MUCH, unavailable } from '../admission/answers.js'
 import { checkEvent, identify, LAYER_REFUSED, newEventIds } from '../admission/check-event.js'
-import { type KeyedRequest, LOOKS_MAX, proceedInTurn, UNDECIDED } from '../admission/turn.js'
-import type { Group, Settler } from '../commit/group-commit.js'
+import { type KeyedRequest, LOOKUPS_MAX, UNDECIDED, withKeyLock } from '../admission/key-lock.js'
+import type { Group, Settler } from '../commit/group.js'
 import type { Commit } from '../commit/log-writer.js'
 import type { KeptRecords } from '../keys/kept-records.js'
 import { type BodyHeaders, type BulkItems, openBulkBody } from './bulk-body.js'
@@ -74,13 +74,13 @@ export async function admitBulk(
   }
 
   const begin = (looks: number): void =>
-    proceedInTurn(request, deps, {
+    withKeyLock(request, deps, {
       // A peer that has admitted the key has kept its record before. Where that is lost, as it may be while the broker is
       // away, the request is taken again: every event is found by its id.
       answerAgain: () => (looks === 0 ? ELSEWHERE : undefined),
-      again: () => (looks >= LOOKS_MAX ? exchange.replyProblem(UNDECIDED) : fail(lookUp(() => begin(looks + 1)))),
+      again: () => (looks >= LOOKUPS_MAX ? exchange.replyProblem(UNDECIDED) : fail(lookUp(() => begin(looks + 1)))),
       proceed: (turn) => {
-        const work = items.count <= deps.groups.room ? admitItems(request, items, deps) : full()
+        const work = items.count <= deps.groups.eventsAvailable ? admitItems(request, items, deps) : full()
         fail(
           work
             .then(async ({ answer, record }) => {

@@ -1,18 +1,66 @@
 import { randomBytes } from 'node:crypto'
-import { GROUP_BYTES_MAX, invocationsSubject } from '../../../streams/invocations.js'
-import { entryBytesMax, type ParsedEvent, type TextRange, writeEntry } from '../../invocations/entry-bytes.js'
+import { invocationsSubject } from '../../../streams/invocations.js'
+import { entryBytesMax, type ParsedEvent, type TextRange } from '../../invocations/entry-bytes.js'
 import type { Admission } from '../../invocations/group.js'
-import { EventsUnderWay } from '../keys/events-under-way.js'
-import type { Commit, LogWriter } from './log-writer.js'
+import { EventsInFlight } from '../keys/events-in-flight.js'
+import { appendEntry, type Group, GroupBuffers, type OpenGroup, payloadOf, type Settler } from './group.js'
+import type { LogWriter } from './log-writer.js'
 
-export interface GroupCommit {
+/** Limits on the events waiting for the log; beyond them the caller is refused at once. */
+const WAITING_EVENTS_MAX = 50_000
+const WAITING_BYTES_MAX = 64 * 1024 * 1024
+
+const NO_SLOT = -1
+
+/** The groups of one partition, of which one at a time is written to the log. */
+interface PartitionQueue {
+  readonly subject: string
+  /** Full groups, in order, then the one being filled. */
+  waiting: OpenGroup[]
+  isWriting: boolean
+}
+
+/**
+ * Group commit: events that arrive together are written together. All events added during one event-loop iteration
+ * become one message per partition, with one write in flight per partition, and that write's acknowledgement answers
+ * every event of the group. Under load, groups fill while the previous one is in flight.
+ */
+export class GroupCommit {
+  private readonly writer: LogWriter
+  private readonly queues: readonly PartitionQueue[]
+  /** Prefix of message ids, distinct per process start, so that no two gateways' groups are mistaken for each other. */
+  private readonly run = randomBytes(9).toString('base64url')
+  private readonly buffers = new GroupBuffers()
+  /** Undefined with one partition: an event can then only be in flight to that one. */
+  private readonly inFlight: EventsInFlight | undefined
+  private groupsWritten = 0
+  private waitingEvents = 0
+  private waitingBytes = 0
+  private isFlushScheduled = false
+  private idleListeners: (() => void)[] = []
+  private readonly flush = (): void => {
+    this.isFlushScheduled = false
+    for (const queue of this.queues) if (!queue.isWriting && queue.waiting.length > 0) void this.commitNext(queue)
+  }
+
+  constructor(writer: LogWriter, partitions: number) {
+    this.writer = writer
+    this.queues = Array.from({ length: partitions }, (_, partition) => ({
+      subject: invocationsSubject('a', partition),
+      waiting: [],
+      isWriting: false,
+    }))
+    // Twice: waiting events, and those of a group being settled, whose settlers may add as many again.
+    this.inFlight = partitions > 1 ? new EventsInFlight(2 * WAITING_EVENTS_MAX) : undefined
+  }
+
   /**
-   * Takes an event, whose text is copied at once.
+   * Adds an event, whose text is copied at once.
    *
-   * @param partition where it goes, unless the same event is on its way to another
-   * @param parsed as of `writeEntry`
-   * @param settler told once for each group that holds events of it
-   * @returns the group it is in, or undefined when too much waits already
+   * @param partition its destination, unless the same event is in flight to another partition
+   * @param parsed as for `writeEntry`
+   * @param settler called once per group that holds events of it
+   * @returns the event's group, or undefined when too much is waiting already
    */
   add(
     partition: number,
@@ -20,161 +68,73 @@ export interface GroupCommit {
     text: TextRange,
     parsed: ParsedEvent | undefined,
     settler: Settler,
-  ): Group | undefined
-  /** Events that can still be taken before `add` takes no more. */
-  readonly room: number
-  /** Resolves when nothing waits any more. */
-  idle(): Promise<void>
-}
-
-/** One who waits for the log. */
-export interface Settler {
-  /** Called for all of a group before the first one is settled: has what `settled` needs of large tables brought near. */
-  foresee(group: Group): void
-  settled(commit: Commit, group: Group): void
-}
-
-/** Events that go to the log in one message. */
-export interface Group {
-  readonly events: number
-}
-
-/** Events that wait for the log at most; beyond them the caller is told at once. */
-const WAITING_EVENTS_MAX = 50_000
-const WAITING_BYTES_MAX = 64 * 1024 * 1024
-/** Buffers that are kept for the groups to come. */
-const SPARE_BUFFERS_MAX = 8
-
-interface OpenGroup extends Group {
-  events: number
-  length: number
-  readonly settlers: Settler[]
-  /** Of its events in `EventsUnderWay`. */
-  readonly slots: number[]
-  readonly buffer: Buffer
-}
-
-interface Lane {
-  readonly subject: string
-  /** Groups that are full, in order, then the one that fills. */
-  waiting: OpenGroup[]
-  isBusy: boolean
-}
-
-const NONE = -1
-const OPEN_ARRAY = 0x5b
-const COMMA = 0x2c
-const CLOSE_ARRAY = 0x5d
-
-/**
- * Group commit: events that arrive together travel together. What has come in by the end of an event-loop turn
- * goes to the log as one message a partition, one write in flight a partition, and every event of the group is
- * answered by that one acknowledgement. Under load groups fill while the one before is in flight.
- */
-export function createGroupCommit(writer: LogWriter, partitions: number): GroupCommit {
-  const lanes: Lane[] = Array.from({ length: partitions }, (_, partition) => ({
-    subject: invocationsSubject('a', partition),
-    waiting: [],
-    isBusy: false,
-  }))
-  // Distinct for each start of the process, so that no two gateways' groups are taken for one another.
-  const run = randomBytes(9).toString('base64url')
-  const spareBuffers: Buffer[] = []
-  // Those that wait, and those of a group that is being settled, whose settlers may bring as many again.
-  const underWay = partitions > 1 ? new EventsUnderWay(2 * WAITING_EVENTS_MAX) : undefined
-  let groups = 0
-  let waitingEvents = 0
-  let waitingBytes = 0
-  let turnScheduled = false
-  let whenIdle: (() => void)[] = []
-
-  const endTurn = (): void => {
-    turnScheduled = false
-    for (const lane of lanes) if (!lane.isBusy && lane.waiting.length > 0) void commit(lane)
-  }
-  const scheduleTurn = (): void => {
-    if (turnScheduled) return
-    turnScheduled = true
-    setImmediate(endTurn)
-  }
-
-  const commit = async (lane: Lane): Promise<void> => {
-    const group = lane.waiting.shift()
-    if (group === undefined) return
-    lane.isBusy = true
-    const result = await writer.store(lane.subject, payloadOf(group), `${run}.${groups++}`)
-    lane.isBusy = false
-    waitingEvents -= group.events
-    waitingBytes -= group.length
-    if (result.areBytesHeld !== true) release(group)
-    for (const settler of group.settlers) settler.foresee(group)
-    for (const settler of group.settlers) settler.settled(result, group)
-    // Only now does the index know all events of the group: a settler may have brought one of them again.
-    if (underWay !== undefined) for (const slot of group.slots) underWay.end(slot)
-    // At the end of the turn in which it was acknowledged: what comes in until then goes along.
-    if (lane.waiting.length > 0) scheduleTurn()
-    if (waitingEvents === 0) {
-      for (const resolve of whenIdle) resolve()
-      whenIdle = []
-    }
-  }
-
-  /** The message of a group. Each entry left a comma behind it; the last one gives way to the bracket. */
-  const payloadOf = ({ buffer, length }: OpenGroup): Uint8Array => {
-    buffer[length - 1] = CLOSE_ARRAY
-    return buffer.subarray(0, length)
-  }
-
-  const release = ({ buffer }: OpenGroup): void => {
-    if (spareBuffers.length < SPARE_BUFFERS_MAX && buffer.length === GROUP_BYTES_MAX) spareBuffers.push(buffer)
-  }
-
-  /** The group of a lane that has room for so many bytes. */
-  const groupFor = (lane: Lane, bytes: number): OpenGroup => {
-    const last = lane.waiting.at(-1)
-    if (last !== undefined && last.length + bytes <= last.buffer.length) return last
-    const buffer =
-      bytes < GROUP_BYTES_MAX
-        ? (spareBuffers.pop() ?? Buffer.allocUnsafeSlow(GROUP_BYTES_MAX))
-        : Buffer.alloc(bytes + 1)
-    const group: OpenGroup = { events: 0, length: 1, settlers: [], slots: [], buffer }
-    buffer[0] = OPEN_ARRAY
-    waitingBytes++
-    lane.waiting.push(group)
+  ): Group | undefined {
+    const { inFlight, queues } = this
+    if (this.waitingEvents >= WAITING_EVENTS_MAX || this.waitingBytes >= WAITING_BYTES_MAX) return undefined
+    const own = queues[partition]
+    if (own === undefined) throw new RangeError(`there is no partition ${partition}`)
+    const slot = inFlight === undefined ? NO_SLOT : inFlight.begin(admission.id, partition)
+    const queue = inFlight === undefined ? own : (queues[inFlight.partitionOf(slot)] as PartitionQueue)
+    const group = this.groupFor(queue, entryBytesMax(admission, text) + 1)
+    if (slot !== NO_SLOT) group.slots.push(slot)
+    const start = group.length
+    appendEntry(group, admission, text, parsed)
+    // A bulk request adds many events in a row and is notified once.
+    if (group.settlers[group.settlers.length - 1] !== settler) group.settlers.push(settler)
+    this.waitingEvents++
+    this.waitingBytes += group.length - start
+    if (!queue.isWriting) this.scheduleFlush()
     return group
   }
 
-  return {
-    add(partition, admission, text, parsed, settler) {
-      if (waitingEvents >= WAITING_EVENTS_MAX || waitingBytes >= WAITING_BYTES_MAX) return undefined
-      const own = lanes[partition]
-      if (own === undefined) throw new RangeError(`there is no partition ${partition}`)
-      const slot = underWay === undefined ? NONE : underWay.begin(admission.id, partition)
-      const lane = underWay === undefined ? own : (lanes[underWay.partitionOf(slot)] as Lane)
-      const group = groupFor(lane, entryBytesMax(admission, text) + 1)
-      if (slot !== NONE) group.slots.push(slot)
-      const start = group.length
-      const end = writeEntry(group.buffer, start, admission, text, parsed)
-      group.buffer[end] = COMMA
-      group.length = end + 1
-      group.events++
-      // One who brings many events is told once.
-      if (group.settlers[group.settlers.length - 1] !== settler) group.settlers.push(settler)
-      waitingEvents++
-      waitingBytes += group.length - start
-      if (!lane.isBusy) scheduleTurn()
-      return group
-    },
+  /** Events that `add` still accepts before it refuses. */
+  get eventsAvailable(): number {
+    return this.waitingBytes >= WAITING_BYTES_MAX ? 0 : WAITING_EVENTS_MAX - this.waitingEvents
+  }
 
-    get room() {
-      return waitingBytes >= WAITING_BYTES_MAX ? 0 : WAITING_EVENTS_MAX - waitingEvents
-    },
+  /** Resolves when no event is waiting. */
+  idle(): Promise<void> {
+    return this.waitingEvents === 0
+      ? Promise.resolve()
+      : new Promise((resolve) => {
+          this.idleListeners.push(resolve)
+        })
+  }
 
-    idle: () =>
-      waitingEvents === 0
-        ? Promise.resolve()
-        : new Promise((resolve) => {
-            whenIdle.push(resolve)
-          }),
+  private scheduleFlush(): void {
+    if (this.isFlushScheduled) return
+    this.isFlushScheduled = true
+    setImmediate(this.flush)
+  }
+
+  private async commitNext(queue: PartitionQueue): Promise<void> {
+    const group = queue.waiting.shift()
+    if (group === undefined) return
+    queue.isWriting = true
+    const result = await this.writer.store(queue.subject, payloadOf(group), `${this.run}.${this.groupsWritten++}`)
+    queue.isWriting = false
+    this.waitingEvents -= group.events
+    this.waitingBytes -= group.length
+    if (result.areBytesHeld !== true) this.buffers.release(group)
+    for (const settler of group.settlers) settler.foresee(group)
+    for (const settler of group.settlers) settler.settled(result, group)
+    // Not earlier: a settler may have added one of these events again before the index knew all of them.
+    if (this.inFlight !== undefined) for (const slot of group.slots) this.inFlight.end(slot)
+    // At the end of this event-loop iteration: events that arrive until then join the group.
+    if (queue.waiting.length > 0) this.scheduleFlush()
+    if (this.waitingEvents === 0) {
+      for (const resolve of this.idleListeners) resolve()
+      this.idleListeners = []
+    }
+  }
+
+  /** The queue's last group if the bytes fit, else a new one. */
+  private groupFor(queue: PartitionQueue, bytes: number): OpenGroup {
+    const last = queue.waiting.at(-1)
+    if (last !== undefined && last.length + bytes <= last.buffer.length) return last
+    const group = this.buffers.newGroup(bytes)
+    this.waitingBytes++
+    queue.waiting.push(group)
+    return group
   }
 }

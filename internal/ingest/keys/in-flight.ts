@@ -41,7 +41,7 @@ export type Outcome<Answer> =
 
 /** A request that may have to wait. */
 export interface Waiter<Answer> {
-  told(outcome: Outcome<Answer>): void
+  onOutcome(outcome: Outcome<Answer>): void
   /** Its key has been under way for too long: its sender is to be told so now, whatever it comes to. */
   overdue(): void
 }
@@ -163,7 +163,7 @@ export class InFlight<Answer> {
    * Tells those whose key has been under way for longer than `ageMs`, once a key: who proceeds, and who waits for it.
    * Nothing else changes: they are still told what comes of it.
    */
-  tellOverdue(ageMs: number): void {
+  notifyOverdue(ageMs: number): void {
     const { isTaken, takenAtMs } = this
     const beforeMs = this.options.clock() - ageMs
     for (let slot = 0; slot < isTaken.length; slot++) {
@@ -189,8 +189,8 @@ export class InFlight<Answer> {
     for (const waiting of this.waitingOf[slot] ?? []) {
       const { waiter } = waiting
       const isEqual = waiting.fingerprint0 === fingerprint0 && waiting.fingerprint1 === fingerprint1
-      if (isEqual) calls.push(() => waiter.told({ kind: isAdmitted ? 'replay' : 'refused', answer }))
-      else if (isAdmitted) calls.push(() => waiter.told({ kind: 'conflict' }))
+      if (isEqual) calls.push(() => waiter.onOutcome({ kind: isAdmitted ? 'replay' : 'refused', answer }))
+      else if (isAdmitted) calls.push(() => waiter.onOutcome({ kind: 'conflict' }))
       else if (successor === undefined) successor = waiting
       else remaining.push(waiting)
     }
@@ -205,7 +205,7 @@ export class InFlight<Answer> {
       const { waiter } = successor
       this.holders[slot] = waiter
       const next = this.ticketOf(slot)
-      calls.push(() => waiter.told({ kind: 'proceed', ticket: next }))
+      calls.push(() => waiter.onOutcome({ kind: 'proceed', ticket: next }))
     }
     return calls
   }

@@ -53,7 +53,7 @@ export function localKeys<Answer>(deps: LocalKeysDeps<Answer>): LocalKeys {
     },
     begin(key, fingerprint, tell) {
       return inFlight.begin(key, fingerprint, {
-        told: (outcome) => tell(outcome.kind === 'proceed' ? outcome.ticket : undefined),
+        onOutcome: (outcome) => tell(outcome.kind === 'proceed' ? outcome.ticket : undefined),
         // The peer's own request is told by the peer.
         overdue: () => undefined,
       })

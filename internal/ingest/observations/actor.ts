@@ -40,7 +40,7 @@ export function observationsActor(deps: ObservationsActorDeps): PlannedLog<Progr
           after: { done: extent.last },
           size: observations.length,
           inserts: rows.length > 0,
-          async carryOut() {
+          async applyEffects() {
             for (const { id, reason } of poison) {
               deps.log.error({ id, reason }, 'quarantined an observation that cannot be read')
             }

@@ -10,7 +10,7 @@ import { parseJson } from '../../text/parse-json.js'
 import { type AdmissionDeps, keyOf } from '../admission/admission.js'
 import { type Answer, KEY_CONFLICT, KEY_REQUIRED, OTHER_CHARSET, reply, unavailable } from '../admission/answers.js'
 import { LAYER_REFUSED } from '../admission/check-event.js'
-import { type KeyedRequest, LOOKS_MAX, proceedInTurn, UNDECIDED } from '../admission/turn.js'
+import { type KeyedRequest, LOOKUPS_MAX, UNDECIDED, withKeyLock } from '../admission/key-lock.js'
 import type { LogWriter } from '../commit/log-writer.js'
 import type { KeptRecords } from '../keys/kept-records.js'
 import { INGEST_OBSERVATION } from './contract.js'
@@ -85,10 +85,10 @@ function read(exchange: Exchange, caller: Caller, deps: ObservationDeps): void {
       return refuseBody(problem('VALIDATION_FAILED', 'The event does not match its schema.', { errors }))
     }
     const begin = (looks: number): void =>
-      proceedInTurn(request, deps, {
+      withKeyLock(request, deps, {
         answerAgain: () => accepted(validation.event),
         // Whether the peer has admitted it says the record, which is looked for when it is the request's turn.
-        again: () => (looks >= LOOKS_MAX ? exchange.replyProblem(UNDECIDED) : begin(looks + 1)),
+        again: () => (looks >= LOOKUPS_MAX ? exchange.replyProblem(UNDECIDED) : begin(looks + 1)),
         proceed: (turn) => {
           admit(validation.event, receivedAtMs, request, deps)
             .catch((cause: unknown): Admitted => {

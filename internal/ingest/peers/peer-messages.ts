@@ -34,7 +34,7 @@ export type PeerMessage =
   | { readonly kind: 'settlements'; readonly sender: Sender; readonly records: readonly SettlementRecord[] }
 
 /** What the owner answers to one claim. */
-export type Answered =
+export type ClaimAnswer =
   | { readonly kind: 'proceed' }
   | { readonly kind: 'same'; readonly flags: number }
   | { readonly kind: 'conflict' }
@@ -91,7 +91,7 @@ export function decodeMessage(bytes: Uint8Array): PeerMessage | undefined {
   }
 }
 
-export function encodeAnswers(answers: readonly Answered[]): Uint8Array {
+export function encodeAnswers(answers: readonly ClaimAnswer[]): Uint8Array {
   const bytes = new Uint8Array(answers.length * ANSWER_BYTES)
   let at = 0
   for (const answer of answers) {
@@ -102,9 +102,9 @@ export function encodeAnswers(answers: readonly Answered[]): Uint8Array {
 }
 
 /** @returns undefined unless it has an answer, and one that there is, to each of `count` claims */
-export function decodeAnswers(bytes: Uint8Array, count: number): Answered[] | undefined {
+export function decodeAnswers(bytes: Uint8Array, count: number): ClaimAnswer[] | undefined {
   if (bytes.length !== count * ANSWER_BYTES) return undefined
-  const answers: Answered[] = []
+  const answers: ClaimAnswer[] = []
   for (let at = 0; at < bytes.length; at += ANSWER_BYTES) {
     const answer = answerOf(bytes[at], bytes[at + 1] ?? 0)
     if (answer === undefined) return undefined
@@ -115,7 +115,7 @@ export function decodeAnswers(bytes: Uint8Array, count: number): Answered[] | un
 
 const CODES = { proceed: PROCEED, same: SAME, conflict: CONFLICT, wait: WAIT } as const
 
-function answerOf(code: number | undefined, flags: number): Answered | undefined {
+function answerOf(code: number | undefined, flags: number): ClaimAnswer | undefined {
   switch (code) {
     case PROCEED:
       return { kind: 'proceed' }

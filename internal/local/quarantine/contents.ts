@@ -6,17 +6,17 @@ import { decodeGroup, identifyEntries } from '../../invocations/group.js'
 import { type InvocationEvent, invocationEvent } from '../../invocations/schema.js'
 
 /**
- * What an operator sees of an event in quarantine. Of one that does not match the schema only whose it is: what it says may
- * be anything.
+ * An event in quarantine as an operator sees it. An event that does not match the schema shows only its tenant, since its
+ * other fields may contain anything.
  */
 export interface ShownEvent {
   readonly tenant_id: string
   readonly invocation_id: string
-  /** Fields of the schema. The identity that it states is there as records keep it. */
+  /** Fields of the schema. The identity is a hash, as in records. */
   readonly event?: Omit<InvocationEvent, 'attributed_identity'> & { readonly identity_hash?: string }
 }
 
-/** Whose it is, as far as its subject or its bytes tell; none of what concerns the instance. */
+/** The tenants of a message, as far as its subject or its bytes name them; none for messages of the instance. */
 export function tenantsIn(message: Quarantined): string[] {
   const { log, reader, data } = message
   if (isOfStage(message)) return [...new Set(identifyEntries(data).map(({ tenantId }) => tenantId))]
@@ -24,7 +24,7 @@ export function tenantsIn(message: Quarantined): string[] {
   return tenant.startsWith('tnt_') ? [tenant] : []
 }
 
-/** @param hashOf hex of what records keep of a tenant's identity */
+/** @param hashOf the hash of a tenant's identity as in records, in hex */
 export function eventsIn(
   message: Quarantined,
   hashOf: (tenantId: string, identity: string) => string,
@@ -46,7 +46,7 @@ function readable({ data, sequence }: Quarantined) {
   try {
     return decodeGroup(data, sequence)
   } catch {
-    // It is here since it cannot be read.
+    // It is in quarantine because it cannot be decoded.
     return identifyEntries(data).map((name) => ({ ...name, event: undefined }))
   }
 }

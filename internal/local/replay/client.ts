@@ -4,18 +4,18 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { rootCertificates } from 'node:tls'
 import { type Dispatcher, Pool } from 'undici'
 
-/** A producer of events and a reader of records, over HTTP like any other. */
+/** A client of the HTTP API that sends events and reads records. */
 export interface ServiceClient {
-  /** Sends one event until it is taken: a repeat keeps event_id and Idempotency-Key. @returns its invocation id */
+  /** Sends one event until it is accepted; retries keep event_id and Idempotency-Key. @returns its invocation id */
   send(event: Readonly<Record<string, unknown>>): Promise<string>
-  /** Undefined while there is no such record. */
+  /** Undefined while the record does not exist. */
   find(attributionId: string): Promise<ReplayedRecord | undefined>
   page(limit: number, cursor: string | undefined): Promise<RecordPage>
   close(): Promise<void>
 }
 
 export interface HttpServiceClient extends ServiceClient {
-  /** Sends a body under a key of its own until the answer is none that passes. */
+  /** Sends a body with an Idempotency-Key of its own, and retries while the answer is transient. */
   post(path: string, mediaType: string, body: string): Promise<Answer>
 }
 
@@ -36,26 +36,26 @@ export interface RecordPage {
   readonly page: { readonly next_cursor?: string; readonly has_more: boolean }
 }
 
-/** From the first attempt of an event; beyond it the service is given up. */
+/** Retries of a request stop this long after its first attempt. */
 const GIVE_UP_MS = 120_000
 const RETRY_MS_MAX = 2_000
 
-/** What TLS says when it does not trust a certificate: as often as it is asked. */
+/** TLS errors of an untrusted certificate, which no retry changes. */
 const UNTRUSTED = /CERT|UNABLE_TO_(GET|VERIFY|DECRYPT|DECODE)|INVALID_CA/
 
-/** @param certFile PEM of the service's own certificate, trusted beside those that Node trusts; empty: only these */
+/** @param certFile PEM of the service's certificate, trusted in addition to Node's authorities; empty: none */
 export function connectService(baseUrl: string, apiKey: string, connections: number, certFile = ''): HttpServiceClient {
   const connect = certFile === '' ? {} : { ca: [...rootCertificates, readFileSync(certFile, 'utf8')] }
   const pool = new Pool(baseUrl, {
     connections,
     headersTimeout: 10_000,
     bodyTimeout: 10_000,
-    // The file may end before its root: what stands in it is trusted itself.
+    // The chain in the file may lack its root: then its certificates are themselves trusted.
     connect: { ...connect, allowPartialTrustChain: true },
   })
   const credential = { 'x-api-key': apiKey }
 
-  /** Repeats what did not get an answer, or got one that passes (429, 5xx), with a growing, jittered pause. */
+  /** Retries a request without an answer, or with a transient one (429, 5xx), with growing, jittered pauses. */
   const request = async (
     options: Pick<Dispatcher.RequestOptions, 'path' | 'method' | 'headers' | 'body'>,
   ): Promise<Answer> => {
@@ -68,7 +68,7 @@ export function connectService(baseUrl: string, apiKey: string, connections: num
           if (UNTRUSTED.test(cause.code ?? '')) {
             throw new Error(`the certificate of ${baseUrl} is not trusted: ${cause.message}`, { cause })
           }
-          // A connection that was cut: whether the request took effect is not known, and a repeat is safe.
+          // The connection was cut: the request may have taken effect, and a retry is safe.
           return { status: 0, body: cause.message }
         })
       const isPassing = answer.status === 0 || answer.status === 429 || answer.status >= 500 || isStillRunning(answer)
@@ -90,7 +90,7 @@ export function connectService(baseUrl: string, apiKey: string, connections: num
 
     async send(event) {
       const { status, body } = await post('/api/v1/invocations', 'application/json', JSON.stringify(event))
-      if (status !== 202) throw new Error(`an event was refused (${status}): ${body}`)
+      if (status !== 202) throw new Error(`an event was rejected (${status}): ${body}`)
       return (JSON.parse(body) as { invocation_id: string }).invocation_id
     },
 
@@ -112,7 +112,7 @@ export function connectService(baseUrl: string, apiKey: string, connections: num
   }
 }
 
-/** An attempt before this one, whose answer was not waited for, is still at work under the same Idempotency-Key. */
+/** An earlier attempt with the same Idempotency-Key, which timed out here, is still in flight in the service. */
 const isStillRunning = ({ status, body }: Answer): boolean =>
   status === 409 && (JSON.parse(body) as { error_code?: string }).error_code === 'IDEMPOTENCY_IN_PROGRESS'
 

@@ -3,12 +3,12 @@ import type { IdentityEntry, ServiceEntry } from '../../attribution/directory/di
 import type { TraceRow } from './trace.js'
 
 /**
- * A small company whose AI calls the recorded trace stands for. The trace says only when a call came and how many
- * tokens it had; everything else here is ours, given to each row by a fixed rule from its id.
+ * A fictional company for the calls of the recorded trace. The trace has only the time and the token counts of a call;
+ * everything else is made up here, by a fixed rule from the id of the row.
  */
 
 interface DemoService extends ServiceEntry {
-  /** Which of the trace's two kinds of traffic it sends, and its share of it in percent. */
+  /** The kind of traffic in the trace that it sends, and its share of that kind in percent. */
   readonly kind: 'code' | 'conv'
   readonly share: number
   readonly layer: string
@@ -100,7 +100,7 @@ export const DEMO_SERVICES: readonly ServiceEntry[] = SERVICES.map(({ name, owne
 
 const identityOf = (service: DemoService, person: number): string => `${service.name}-user-${person}@example.com`
 
-/** Some identities work for one service only: a call that states just them is still resolved. */
+/** Some identities work for one service only: a call that states only the identity is still resolved. */
 export const DEMO_IDENTITIES: readonly IdentityEntry[] = SERVICES.filter(({ layer }) => layer === 'proxy').flatMap(
   (service) =>
     Array.from({ length: service.people }, (_, person) => ({
@@ -110,14 +110,14 @@ export const DEMO_IDENTITIES: readonly IdentityEntry[] = SERVICES.filter(({ laye
     })),
 )
 
-/** An event in its wire form, but for its id and time. */
+/** An event in its wire form, without id and time. */
 export function demoEvent(row: TraceRow): Record<string, unknown> {
   const digest = createHash('sha256').update(row.rowId).digest()
   const percent = digest.readUInt32LE(0) % 100
   const labels = digest.readUInt32LE(4) % 100
   const service = serviceAt(row.kind, percent)
   const identity = identityOf(service, digest.readUInt32LE(8) % service.people)
-  // Most calls state their service; some only who called; a few state nothing and cannot be resolved by facts.
+  // Most calls state their service, some only the caller; a few state nothing and cannot be resolved by facts.
   const stated =
     labels < 70
       ? { attributed_service: service.aliases?.[labels % 3] ?? service.name, attributed_identity: identity }
@@ -144,5 +144,5 @@ function serviceAt(kind: string, percent: number): DemoService {
     if (rest < service.share) return service
     rest -= service.share
   }
-  throw new Error(`no service sends traffic of the kind ${kind}`)
+  throw new Error(`no service sends traffic of kind ${kind}`)
 }

@@ -4,13 +4,13 @@ import type { ServiceClient } from './client.js'
 import { type TraceRow, uuidV5 } from './trace.js'
 
 export interface ReplaySettings {
-  /** How many times faster than recorded. Gaps and order are kept. */
+  /** As a multiple of the recorded speed. The order and the relative gaps are kept. */
   readonly speed: number
-  /** Namespace of the event ids: the same one makes the same events. */
+  /** Namespace of the event ids: the same namespace gives the same ids. */
   readonly eventIdNamespace: string
-  /** The event in its wire form, but for its id and time. */
+  /** The event in its wire form, without id and time. */
   readonly eventOf: (row: TraceRow) => Readonly<Record<string, unknown>>
-  /** Called with the number of events that have been taken so far. */
+  /** Called with the number of events accepted so far. */
   readonly onProgress: (taken: number) => void
 }
 
@@ -22,20 +22,20 @@ export interface ReplaySummary {
   readonly energyWh: Quantity<'Wh'>
   readonly carbonGco2e: Quantity<'gCO2e'>
   readonly unpriced: number
-  /** From the 202 to the record's first sight in the API, milliseconds, sorted; of a sample of the events. */
+  /** Milliseconds from the 202 until the API shows the record, sorted; for a sample of the events. */
   readonly visibleAfterMs: readonly number[]
 }
 
-/** Events in flight at most; a service that is slower than the trace is waited for, and no event is left out. */
+/** Limit of events in flight: the replay waits for a service that is slower than the trace, and drops no event. */
 const IN_FLIGHT_MAX = 256
 const SAMPLES = 100
 const POLL_MS = 25
-/** How much later than it was the sight of a record may be dated, of the time that it took. */
+/** Precision of `visibleAfterMs`: the pause between two reads, as a share of the time waited. */
 const POLL_SHARE = 0.05
 const VISIBLE_MS_MAX = 60_000
 const PAGE_LIMIT = 200
 
-/** Sends a trace as live events, its times moved so that the last event is now, and reads back what came of it. */
+/** Sends a trace as live events, shifted in time so that the last event is now, and reads the resulting records. */
 export async function replayTrace(
   rows: readonly TraceRow[],
   service: ServiceClient,
@@ -87,7 +87,7 @@ export async function replayTrace(
   return { sent: rows.length, visibleAfterMs, ...(await sumRecords(service, ids, earliest)) }
 }
 
-/** `attr_` and `inv_` of one call share what follows the prefix. */
+/** The ids `attr_…` and `inv_…` of one call are equal after the prefix. */
 const attributionIdOf = (invocationId: string): string => invocationId.replace(/^inv_/, 'attr_')
 
 async function timeToSight(service: ServiceClient, invocationId: string): Promise<number> {
@@ -95,16 +95,16 @@ async function timeToSight(service: ServiceClient, invocationId: string): Promis
   for (;;) {
     if ((await service.find(attributionIdOf(invocationId))) !== undefined) return performance.now() - takenAt
     const waitedMs = performance.now() - takenAt
-    if (waitedMs > VISIBLE_MS_MAX) throw new Error(`${invocationId} did not become visible in a minute`)
-    // A service that is slow is not asked the more often for it.
+    if (waitedMs > VISIBLE_MS_MAX) throw new Error(`${invocationId} was not visible after one minute`)
+    // The pause grows, so that a slow service does not get more reads.
     await sleep(Math.max(POLL_MS, waitedMs * POLL_SHARE))
   }
 }
 
-/** An event that was sent before, under the same id, kept the time that it had then. */
+/** A duplicate of an earlier event keeps the time of the first. */
 const SENT_BEFORE_MS_MAX = 24 * 60 * 60 * 1000
 
-/** Walks the records from the newest back, until all events are found or the walk is past whatever they may be. */
+/** Reads the records, newest first, until all events are found or the records are older than any of them. */
 async function sumRecords(service: ServiceClient, ids: ReadonlySet<string>, earliestMs: number) {
   const deadline = performance.now() + VISIBLE_MS_MAX
   for (;;) {
@@ -138,13 +138,13 @@ async function sumRecords(service: ServiceClient, ids: ReadonlySet<string>, earl
 
 function exact<U extends Unit>(text: string): Quantity<U> {
   const quantity = parseQuantity<U>(text)
-  if (quantity === undefined) throw new Error('a record has an amount that is not a decimal')
+  if (quantity === undefined) throw new Error('an amount in a record is not a decimal')
   return quantity
 }
 
-/** The value below which a share of the sorted values lies (nearest rank); 0 without values. */
+/** The percentile of sorted values by nearest rank; 0 without values. */
 export const percentile = (sorted: readonly number[], share: number): number =>
   sorted[Math.max(0, Math.ceil(sorted.length * share - ROUNDING) - 1)] ?? 0
 
-/** 20 x 0.55 is 11.000000000000002 as a double, and is still rank 11. */
+/** 20 × 0.55 is 11.000000000000002 as a double, and must give rank 11. */
 const ROUNDING = 1e-9

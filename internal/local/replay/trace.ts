@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { parseInstant } from '../../units/instant.js'
 
-/** One request of a recorded trace: when it came, and how many tokens went in and out. */
+/** One request of a recorded trace: its time, and its input and output tokens. */
 export interface TraceRow {
   readonly rowId: string
   readonly arrivedAtMs: number
@@ -11,11 +11,11 @@ export interface TraceRow {
   readonly outputTokens: number
 }
 
-/** An absent count is no zero. */
+/** An absent count is not zero. */
 const TOKENS = /^\d{1,15}$/
 const HEADER = 'row_id,timestamp,kind,input_tokens,output_tokens'
 
-/** Reads a trace file (bench/data/README.md says what its columns are), in the order of its rows. */
+/** Reads a trace file in the order of its rows; bench/data/README.md describes the columns. */
 export function readTrace(file: string): TraceRow[] {
   const [header, ...lines] = readFileSync(file, 'utf8').trimEnd().split('\n')
   if (header !== HEADER) throw new Error(`${file} is not a trace: its first line must be ${HEADER}`)
@@ -30,7 +30,7 @@ export function readTrace(file: string): TraceRow[] {
   })
 }
 
-/** The trace's own namespace for event ids: with it a replay is the same events as any other. */
+/** The trace's own namespace for event ids: every replay with it sends the same events. */
 export const FIXED_EVENT_IDS = '30b7bb89-7b8c-5f47-b52b-2fd47c9baf5b'
 
 /** UUIDv5 (RFC 9562) of a name in a namespace. */

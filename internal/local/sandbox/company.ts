@@ -1,10 +1,10 @@
 import type { IdentityEntry, ServiceEntry } from '../../attribution/directory/directory.js'
 import { type Random, seededRandom } from './random.js'
 
-/** A company that does not exist: the services whose calls fill a sandbox, and the people behind them. */
+/** A fictional company: the services whose calls fill a sandbox, and the people behind them. */
 export interface SandboxCompany {
   readonly services: readonly SandboxService[]
-  /** Who works for one service only: a call that states just the identity is still resolved. */
+  /** People who work for one service only: a call that states only the identity is still resolved. */
   readonly identities: readonly IdentityEntry[]
 }
 
@@ -12,27 +12,27 @@ export interface SandboxService extends ServiceEntry {
   readonly layer: string
   readonly model: SandboxModel
   readonly people: readonly string[]
-  /** Calls on a usual working day. */
+  /** Calls per working day. */
   readonly callsADay: number
-  /** Tokens of a usual call. */
+  /** Tokens of a typical call. */
   readonly inputTokens: number
   readonly outputTokens: number
   /** Share of the calls that are steps of an agent's workflow. */
   readonly workflowShare: number
 }
 
-/** A model as a producer names it, and what its calls may carry. */
+/** A model by the name that producers send, and the fields that its calls may have. */
 export interface SandboxModel {
   readonly provider: string
   readonly model: string
-  /** What the answer says has served it, where that is another name. */
+  /** `served_model`, if it differs from the requested one. */
   readonly served?: string
   readonly region?: string
   readonly reasons?: true
   readonly hears?: true
   readonly caches?: true
   readonly batches?: true
-  /** Runs on machines of the company's own, which measure what they use; no list has its price. */
+  /** Self-hosted: its machines measure their energy, and it has no list price. */
   readonly isOwn?: true
 }
 
@@ -65,7 +65,7 @@ const LAYERS = ['application', 'sdk', 'gateway', 'proxy', 'sidecar']
 const FIRST = ['ada', 'alan', 'barbara', 'claude', 'edsger', 'frances', 'grace', 'john', 'katherine', 'radia', 'tony']
 const LAST = ['ashby', 'brandt', 'castro', 'dietrich', 'eriksen', 'fontaine', 'greco', 'hayashi', 'ivanova', 'jones']
 
-/** One service a model, so that every kind of call is there whatever the seed. */
+/** One service per model, so that every seed has every kind of call. */
 export function sandboxCompany(seed: number): SandboxCompany {
   const random = seededRandom(`company ${seed}`)
   const services = MODELS.map((model, i) => service(model, i, random))
@@ -80,7 +80,7 @@ export function sandboxCompany(seed: number): SandboxCompany {
 function service(model: SandboxModel, place: number, random: Random): SandboxService {
   const team = TEAMS[place] ?? 'platform'
   const name = `${team}-${random.pick(PURPOSES)}`
-  // One team is too small to be shown by itself (k = 5).
+  // One team is too small for a report of its own (k = 5).
   const size = place === 0 ? 3 : random.whole(6, 18)
   return {
     name,

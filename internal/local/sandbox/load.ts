@@ -3,15 +3,15 @@ import type { HttpServiceClient } from '../replay/client.js'
 import { sandboxCompany } from './company.js'
 import { sandboxEvents } from './traffic.js'
 
-/** A sandbox as its own users reach it. */
+/** A sandbox, reached through the API like its users do. */
 export type SandboxApi = Pick<HttpServiceClient, 'post'>
 
 export interface SandboxData {
   readonly seed: number
-  /** Up to now; today counts as one. */
+  /** Days of data up to now, including today. */
   readonly days: number
   readonly nowMs: number
-  /** Told how many events have been taken. */
+  /** Called with the number of events accepted so far. */
   readonly onProgress: (taken: number) => void
 }
 
@@ -19,17 +19,16 @@ export interface LoadedSandbox {
   readonly services: number
   readonly identities: number
   readonly events: number
-  /** Of the events, those that the sandbox had already. */
+  /** Events that the sandbox already had. */
   readonly duplicates: number
 }
 
 const EVENTS_A_REQUEST = 1_000
 
 /**
- * Fills a sandbox with the data of a seed, by the same routes that its users have. Safe to repeat: what is there stays
- * as it is.
+ * Fills a sandbox with the data of a seed through the public API. Safe to repeat: existing data is unchanged.
  *
- * @throws Error when something is refused
+ * @throws Error when the service rejects a request
  */
 export async function loadSandbox(
   api: SandboxApi,

@@ -1,17 +1,17 @@
 import { createHash } from 'node:crypto'
 
-/** Numbers that look random and are the same for the same seed, on every machine. */
+/** Pseudo-random numbers: the same seed gives the same numbers on every machine. */
 export interface Random {
   /** From 0, below 1. */
   share(): number
   /** Both ends included. */
   whole(min: number, max: number): number
   happens(probability: number): boolean
-  /** @throws Error when there is nothing to pick from */
+  /** @throws Error when the list is empty */
   pick<T>(list: readonly T[]): T
 }
 
-/** xoshiro128** by Blackman and Vigna, begun at the SHA-256 of the seed. */
+/** xoshiro128** by Blackman and Vigna, initialised with the SHA-256 of the seed. */
 export function seededRandom(seed: string): Random {
   const digest = createHash('sha256').update(seed).digest()
   let [a, b, c, d] = [0, 4, 8, 12].map((at) => digest.readUInt32LE(at)) as [number, number, number, number]
@@ -33,7 +33,7 @@ export function seededRandom(seed: string): Random {
     whole,
     happens: (probability) => share() < probability,
     pick: (list) => {
-      if (list.length === 0) throw new Error('there is nothing to pick from')
+      if (list.length === 0) throw new Error('the list is empty')
       return list[whole(0, list.length - 1)] as (typeof list)[number]
     },
   }

@@ -4,7 +4,7 @@ import type { SandboxCompany, SandboxModel, SandboxService } from './company.js'
 import { type Random, seededRandom } from './random.js'
 
 const DAY_MS = 24 * 60 * 60 * 1000
-/** Of a sandbox's event ids: the same seed and day make the same events, which are then taken once. */
+/** Namespace of the event ids: the same seed and day give the same ids, so that repeats are deduplicated. */
 const NAMESPACE = '6d0b6f0a-6f43-5b5e-9c37-5b1a3f0f2c11'
 /** Calls by hour of the day, UTC. */
 const HOURS = [1, 1, 1, 1, 1, 2, 4, 8, 12, 14, 14, 12, 10, 13, 14, 13, 11, 8, 5, 4, 3, 2, 2, 1].flatMap(
@@ -14,10 +14,10 @@ const WEEKEND_SHARE = 0.25
 const STEPS_MAX = 6
 
 /**
- * The calls of the last days, today's until now, oldest first. What a day holds depends on seed and date alone: later
- * runs add the days that have come since, and nothing twice.
+ * The calls of the last days up to now, oldest first. The calls of a day depend on seed and date only: later runs add new
+ * days and repeat the same events for the others.
  *
- * @param days today counts as one
+ * @param days including today
  */
 export function* sandboxEvents(
   company: SandboxCompany,
@@ -73,7 +73,7 @@ function call(
   parent: string | undefined,
 ): CallFields {
   const { model, layer, inputTokens, outputTokens } = service
-  // Skewed as real calls are: most are short, some are long.
+  // Skewed like real calls: most are short, some are long.
   const skew = (usual: number): number => Math.max(1, Math.round(usual * (0.2 + 4 * random.share() ** 3)))
   const [input, output] = [skew(inputTokens), skew(outputTokens)]
   return {
@@ -94,7 +94,7 @@ function call(
   }
 }
 
-/** Who and what made the call. Most say both, some one of them, a few nothing: those cannot be resolved by facts. */
+/** The service and identity of a call. Most calls state both, some one, a few none: those cannot be resolved by facts. */
 function statements({ name, aliases, people }: SandboxService, random: Random): Partial<CallFields> {
   const stated = random.pick([name, name, ...(aliases ?? [])])
   const person = random.pick(people)
@@ -116,7 +116,7 @@ function tokenDetails(model: SandboxModel, input: number, output: number, random
     ...(model.reasons && { reasoning_tokens: part(output) }),
     ...(model.hears && { audio_input_tokens: part(input), audio_output_tokens: part(output) }),
     ...(model.batches && random.happens(0.15) && { service_tier: 'batch' as const }),
-    // Some proxies work out a cost by themselves.
+    // Some proxies compute a cost themselves.
     ...(random.happens(0.05) && { estimated_cost_usd: `0.${String(random.whole(1, 99_999)).padStart(6, '0')}` }),
   }
 }

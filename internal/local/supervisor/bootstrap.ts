@@ -15,26 +15,26 @@ import type { MasterKeys } from '../../secrets/master-keys.js'
 import { signingKey } from '../../secrets/signing-keys.js'
 import { type InstanceFiles, writePrivate } from './instance.js'
 
-/** What the first user of an instance needs, in `<data-dir>/credentials.json`. */
+/** The credentials of the first user of an instance, in `<data-dir>/credentials.json`. */
 export interface Credentials {
   readonly base_url: string
   readonly tenant_id: string
-  /** An OAuth client with all scopes, for itself and for people who sign in. */
+  /** An OAuth client with all scopes: for client credentials and for users who sign in. */
   readonly client_id: string
   readonly client_secret: string
   /** All scopes. */
   readonly api_key: string
-  /** A person with all scopes. */
+  /** A user with all scopes. */
   readonly admin_username: string
   readonly admin_password: string
 }
 
-/** Where the first client may send people back to: a program on their own machine, on any port. */
+/** Redirect URIs of the first client: a program on the user's machine, on any port. */
 const FIRST_REDIRECT_URIS = ['http://127.0.0.1/callback', 'http://[::1]/callback']
 
 /**
- * Makes the first tenant and its key on the first start; later starts keep them. The file is written before the
- * records, which are then made from it: a crash between them leaves nothing that does not work.
+ * Creates the first tenant and its credentials on the first start; later starts keep them. The file is written before
+ * the records, which are created from it: after a crash between them, the next start completes the records.
  */
 export async function bootstrapTenant(
   broker: Broker,
@@ -43,10 +43,10 @@ export async function bootstrapTenant(
   mode: Mode,
   baseUrl: string,
 ): Promise<Credentials> {
-  const credentials = await readOrMake(broker, files, masterKeys, mode, baseUrl)
+  const credentials = await readOrCreate(broker, files, masterKeys, mode, baseUrl)
   const presented = parseApiKey(mode, credentials.api_key)
   if (presented === undefined) {
-    throw new ConfigError(`${files.credentials} holds no key for mode ${mode}; use another --data-dir for another mode`)
+    throw new ConfigError(`${files.credentials} has no key for mode ${mode}; use another --data-dir for another mode`)
   }
 
   const now = new Date().toISOString()
@@ -68,14 +68,14 @@ export async function bootstrapTenant(
     expires_at: null,
   }
   const createdAt = new Date(now)
-  await createUnlessThere(await broker.bucket(TENANTS), tenant.id, () => tenant)
-  await createUnlessThere(await broker.bucket(API_KEYS), key.id, () => key)
-  await createUnlessThere(await broker.bucket(CLIENTS), credentials.client_id, () =>
+  await createIfMissing(await broker.bucket(TENANTS), tenant.id, () => tenant)
+  await createIfMissing(await broker.bucket(API_KEYS), key.id, () => key)
+  await createIfMissing(await broker.bucket(CLIENTS), credentials.client_id, () =>
     storedClient(credentials.client_id, tenant.id, FIRST_CLIENT, credentials.client_secret, createdAt),
   )
   const ids = await tenantIdsOf(broker, masterKeys, tenant.id)
   const { admin_username: username, admin_password: password } = credentials
-  await createUnlessThere(await broker.bucket(USERS), userKey(tenant.id, username), () =>
+  await createIfMissing(await broker.bucket(USERS), userKey(tenant.id, username), () =>
     createUser(tenant.id, ids, { username, password, scopes: SCOPES }, createdAt),
   )
   return credentials
@@ -88,8 +88,8 @@ const FIRST_CLIENT: WantedClient = {
   redirectUris: FIRST_REDIRECT_URIS,
 }
 
-/** What an older version has left out of the file is made now. */
-async function readOrMake(
+/** Adds the credentials that a file of an older version lacks. */
+async function readOrCreate(
   broker: Broker,
   files: InstanceFiles,
   masterKeys: MasterKeys,
@@ -112,16 +112,16 @@ async function readOrMake(
     admin_password: randomBytes(18).toString('base64url'),
     ...kept,
   }
-  const isAsKept = Object.entries(current).every(([name, value]) => file[name as keyof Credentials] === value)
-  if (!isAsKept) writePrivate(files.credentials, `${JSON.stringify(current, null, 2)}\n`)
+  const isUnchanged = Object.entries(current).every(([name, value]) => file[name as keyof Credentials] === value)
+  if (!isUnchanged) writePrivate(files.credentials, `${JSON.stringify(current, null, 2)}\n`)
   return current
 }
 
 const tenantIdsOf = async (broker: Broker, masterKeys: MasterKeys, tenantId: string): Promise<TenantIds> =>
   deriveTenantIds(await signingKey(await broker.bucket(SIGNING_KEYS), masterKeys, 'ids'), tenantId)
 
-/** @param make called only when it is not there: a password costs a while to hash */
-async function createUnlessThere(bucket: KV, key: string, make: () => object | Promise<object>): Promise<void> {
+/** @param make called only if the key is missing: to hash a password takes a while */
+async function createIfMissing(bucket: KV, key: string, make: () => object | Promise<object>): Promise<void> {
   if ((await bucket.get(key)) !== null) return
   try {
     await bucket.create(key, JSON.stringify(await make()))

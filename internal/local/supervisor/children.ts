@@ -4,63 +4,68 @@ import { closeSync, copyFileSync, openSync, readFileSync, statSync, truncateSync
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** A process that is kept running. */
+/** A process that the supervisor keeps running. */
 export interface Role {
   readonly name: string
   readonly command: string
   readonly args: readonly string[]
   readonly env: Readonly<Record<string, string>>
-  /** Clears the way for a start, for example of what a killed predecessor left behind. */
+  /** Runs before each start, for example to end what a killed predecessor left behind. */
   readonly prepare?: () => Promise<void>
-  /** Resolves when it can be used; rejects or never resolves otherwise. Called after each start. */
+  /** Resolves when the role is ready; rejects, or never resolves, otherwise. Called after the first start. */
   readonly ready: (signal: AbortSignal) => Promise<void>
 }
 
 export interface SupervisorDeps {
   readonly logsDir: string
-  /** A line for the person who started us. */
-  readonly say: (line: string) => void
+  /** Prints a line on the terminal in which the supervisor was started. */
+  readonly print: (line: string) => void
   /** Called whenever the set of process ids has changed. */
   readonly onChange: (pids: ReadonlyMap<string, number>) => void
 }
 
 const BACKOFF_MS_FIRST = 200
 const BACKOFF_MS_MAX = 5_000
-/** A process that ran so long was well: the next restart waits the shortest time again. */
-const WELL_MS = 30_000
+/** After a run of this length the next restart waits the shortest time again. */
+const STABLE_MS = 30_000
 const READY_MS_MAX = 60_000
-/** How long a process may take to drain before it is killed. It ends itself before that. */
+/** How long a process may drain before it is killed. It ends itself earlier. */
 const STOP_MS_MAX = 15_000
 const LOG_BYTES_MAX = 64 * 1024 * 1024
 
 /**
- * Starts roles in order and keeps them running: a process that ends by itself is started again after a pause that
- * grows from 0.2 s to 5 s. Each gets a pipe as stdin and stops when it ends, so that none outlives its supervisor.
- * Logs go to `<logsDir>/<role>.log`, which is cut when it grows over 64 MiB (the last full one is kept as `.1`).
+ * Starts roles and keeps them running: a process that exits is restarted after a pause that
+ * grows from 0.2 s to 5 s. Each gets a pipe as stdin and stops when the pipe closes, so that none outlives its supervisor.
+ * Logs go to `<logsDir>/<role>.log`, which is rotated at 64 MiB (one old file is kept, as `.1`).
  */
 export class Supervisor {
   private readonly children: Child[] = []
   private readonly deps: SupervisorDeps
-  private readonly trimming: NodeJS.Timeout
+  private readonly rotating: NodeJS.Timeout
 
   constructor(deps: SupervisorDeps) {
     this.deps = deps
-    this.trimming = setInterval(() => {
-      for (const { logFile } of this.children) trimLog(logFile)
+    this.rotating = setInterval(() => {
+      for (const { logFile } of this.children) rotateLog(logFile)
     }, 30_000)
-    this.trimming.unref()
+    this.rotating.unref()
   }
 
   /** Starts a role and waits until it is ready. @throws Error with one line when it does not become ready */
   async start(role: Role): Promise<void> {
-    const child = new Child(role, join(this.deps.logsDir, `${role.name}.log`), this.deps.say, () => this.report())
+    const child = new Child(role, join(this.deps.logsDir, `${role.name}.log`), this.deps.print, () => this.report())
     this.children.push(child)
     await child.start()
   }
 
-  /** Stops all roles, the last started first, each only when the one before has ended. */
+  /** Starts roles at once and waits until all of them are ready. @throws Error when one does not become ready */
+  async startAll(roles: readonly Role[]): Promise<void> {
+    await Promise.all(roles.map((role) => this.start(role)))
+  }
+
+  /** Stops all roles one after the other, the last started first. */
   async stop(): Promise<void> {
-    clearInterval(this.trimming)
+    clearInterval(this.rotating)
     for (const child of this.children.toReversed()) await child.stop()
     this.children.length = 0
     this.report()
@@ -76,17 +81,17 @@ export class Supervisor {
 class Child {
   readonly role: Role
   readonly logFile: string
-  private readonly say: (line: string) => void
+  private readonly print: (line: string) => void
   private readonly report: () => void
   private process: ChildProcess | undefined
   private ended: Promise<unknown> = Promise.resolve()
   private isStopping = false
   private backoffMs = BACKOFF_MS_FIRST
 
-  constructor(role: Role, logFile: string, say: (line: string) => void, report: () => void) {
+  constructor(role: Role, logFile: string, print: (line: string) => void, report: () => void) {
     this.role = role
     this.logFile = logFile
-    this.say = say
+    this.print = print
     this.report = report
   }
 
@@ -96,7 +101,7 @@ class Child {
 
   async start(): Promise<void> {
     await this.role.prepare?.()
-    // Another role may have failed meanwhile.
+    // Another role may have failed in the meantime.
     if (this.isStopping) return
     this.run()
     const first = this.process
@@ -139,7 +144,7 @@ class Child {
       stdio: ['pipe', log, log],
     })
     closeSync(log)
-    // Writing to a child that has just died is no error of ours.
+    // Writing to a child that has just died is not an error of the supervisor.
     child.stdin?.on('error', () => undefined)
     this.process = child
     this.ended = Promise.race([once(child, 'exit'), once(child, 'error')]).catch(() => undefined)
@@ -152,9 +157,9 @@ class Child {
       await this.ended
       if (this.isStopping) return
       const { exitCode, signalCode } = this.process ?? {}
-      if (performance.now() - startedAt > WELL_MS) this.backoffMs = BACKOFF_MS_FIRST
-      this.say(
-        `${this.role.name} ended (${signalCode ?? `exit code ${exitCode ?? 'unknown'}`}); starting it again in ${this.backoffMs / 1000} s`,
+      if (performance.now() - startedAt > STABLE_MS) this.backoffMs = BACKOFF_MS_FIRST
+      this.print(
+        `${this.role.name} exited (${signalCode ?? `exit code ${exitCode ?? 'unknown'}`}); restarting in ${this.backoffMs / 1000} s`,
       )
       await sleep(this.backoffMs)
       this.backoffMs = Math.min(this.backoffMs * 2, BACKOFF_MS_MAX)
@@ -164,20 +169,20 @@ class Child {
     }
   }
 
-  /** What it said last, for the person who wants to know why it did not start. */
+  /** The last line of its log, which tells why it did not start. */
   private lastWords(): string {
     const lines = readFileSync(this.logFile, 'utf8').trimEnd().split('\n')
-    return lines.at(-1) || `${this.role.name} ended at once; see ${this.logFile}`
+    return lines.at(-1) || `${this.role.name} exited at once; see ${this.logFile}`
   }
 }
 
-function trimLog(file: string): void {
+function rotateLog(file: string): void {
   try {
     if (statSync(file).size <= LOG_BYTES_MAX) return
     copyFileSync(file, `${file}.1`)
-    // The writer appends, so that it goes on at the new end.
+    // The writer appends, so it continues at the new end.
     truncateSync(file)
   } catch {
-    // A log that cannot be trimmed (removed by hand, disk full) must not stop the service; the next round tries again.
+    // A log that cannot be rotated (removed by hand, disk full) must not stop the service; the next round retries.
   }
 }

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import type { InstanceFiles } from './instance.js'
 
-/** Runs `attribution demo` beside the service; what it prints goes to the terminal. */
+/** Runs `attribution demo` beside the service; its output goes to the terminal. */
 export const runDemo = (
   cliMain: string,
   files: InstanceFiles,

@@ -1,16 +1,20 @@
+import { type Config, environmentOf, type SettingName } from '../../config/settings.js'
+import type { Addresses } from './addresses.js'
+import type { InstanceFiles } from './instance.js'
+
 /**
- * What the roles get of the environment in which all of them were started, besides the settings: by name, since an
- * environment may hold secrets that are nothing to them.
+ * The environment of the roles: their settings, and a few variables of the environment in which `up` was started. Those
+ * are picked by name, since an environment may hold secrets that the roles do not need.
  */
 type Variables = Readonly<Record<string, string | undefined>>
 
-/** Certificate authorities that Node trusts besides its own: of a broker, a store or a bucket with a private one. */
+/** NODE_EXTRA_CA_CERTS: private certificate authorities of a broker, a store or a bucket. */
 const EVERY_ROLE = ['PATH', 'NODE_EXTRA_CA_CERTS']
 
-/** Of every role. */
+/** For every role. */
 export const inherited = (from: Variables): Record<string, string> => picked(from, (name) => EVERY_ROLE.includes(name))
 
-/** Of roles that read or write objects in S3, besides: where its library finds credentials (variables, or a profile below HOME). */
+/** Also for roles that use S3: where its library finds credentials (variables, or a profile below HOME). */
 export const inheritedForS3 = (from: Variables): Record<string, string> =>
   picked(from, (name) => name === 'HOME' || name.startsWith('AWS_'))
 
@@ -18,4 +22,33 @@ function picked(from: Variables, isWanted: (name: string) => boolean): Record<st
   const variables: Record<string, string> = {}
   for (const [name, value] of Object.entries(from)) if (value !== undefined && isWanted(name)) variables[name] = value
   return variables
+}
+
+/** The settings of `up` that are not for all roles: the gateway gets its address as arguments. */
+const NOT_SHARED: ReadonlySet<string> = new Set<SettingName>([
+  'host',
+  'port',
+  'demo',
+  'demoSpeed',
+  'demoEventIds',
+  'natsServerBin',
+])
+
+/** The settings of all roles as environment variables. */
+export function sharedSettings(
+  config: Partial<Config<SettingName>>,
+  { dataDir }: Pick<InstanceFiles, 'dataDir'>,
+  { baseUrl, nats, store }: Addresses,
+): Record<string, string> {
+  const shared = Object.fromEntries(Object.entries(config).filter(([name]) => !NOT_SHARED.has(name)))
+  return environmentOf({
+    ...shared,
+    baseUrl,
+    dataDir,
+    natsUrl: nats.url,
+    natsUser: nats.user,
+    natsPassword: nats.password,
+    storeUrl: store.url,
+    storePassword: store.password,
+  })
 }

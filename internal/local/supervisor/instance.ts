@@ -8,24 +8,24 @@ import { ConfigError } from '../../config/settings.js'
 import { newMasterKey, writeMasterKeys } from '../../secrets/master-keys.js'
 import { isOurProcess } from './processes.js'
 
-/** The files of one instance in its data folder; all of them readable by their owner only. */
+/** The files of one instance in its data folder, readable by their owner only. */
 export interface InstanceFiles {
   readonly dataDir: string
   readonly logsDir: string
   readonly masterKey: string
   readonly credentials: string
   readonly run: string
-  /** The settings of the roles that run, for the command line. */
+  /** The settings of the running roles, for the command line. */
   readonly environment: string
 }
 
-/** Passwords that only this instance's own processes use. */
+/** Passwords between the processes of this instance. */
 export interface InstanceSecrets {
   readonly natsPassword: string
   readonly storePassword: string
 }
 
-/** Process ids of an instance: of its supervisor, and of each role. */
+/** Process ids of an instance: its supervisor and each role. */
 export interface RunFile {
   readonly up: number
   readonly roles: Readonly<Record<string, number>>
@@ -34,10 +34,10 @@ export interface RunFile {
 const ENVIRONMENT_FILE = 'environment.json'
 
 /**
- * What the roles of the instance in a data folder have been told when it was last started (`ATTRIBUTION_*`), so that a
- * command can reach it.
+ * The settings (`ATTRIBUTION_*`) of the roles at the last start of the instance in a data folder, with which a command
+ * connects to it.
  *
- * @throws ConfigError when no instance has been started there
+ * @throws ConfigError when no instance was started there
  */
 export function environmentIn(dataDir: string): Readonly<Record<string, string>> {
   const file = join(resolve(dataDir), ENVIRONMENT_FILE)
@@ -49,9 +49,9 @@ export function environmentIn(dataDir: string): Readonly<Record<string, string>>
 }
 
 /**
- * Makes the data folder and its keys where they are not there yet.
+ * Creates the data folder and its keys if they are missing.
  *
- * @param ownsMasterKey whether the master key lies in it
+ * @param ownsMasterKey whether the master key is a file in it
  * @throws ConfigError when it cannot be written
  */
 export function openInstance(
@@ -75,7 +75,7 @@ export function openInstance(
       const made: InstanceSecrets = { natsPassword: randomText(), storePassword: randomText() }
       writePrivate(secretsFile, `${JSON.stringify(made, null, 2)}\n`)
     }
-    // Both files must be writable, not only readable: finding out now beats finding out in the middle.
+    // Later starts write these files: check now that the folder is writable.
     writePrivate(join(folder, '.writable'), '')
     rmSync(join(folder, '.writable'))
   } catch (cause) {
@@ -84,14 +84,14 @@ export function openInstance(
   return { files, secrets: JSON.parse(readFileSync(secretsFile, 'utf8')) as InstanceSecrets }
 }
 
-/** Node's own recursive form never ends where a folder can neither be made nor be missing, as below /proc. */
+/** Node's recursive mkdir never returns where a folder can neither exist nor be created, as below /proc. */
 function makeFolder(folder: string): void {
   if (existsSync(folder)) return
   makeFolder(dirname(folder))
   mkdirSync(folder, { mode: 0o700 })
 }
 
-/** Whole or not at all, readable by the owner only. */
+/** Writes atomically; readable by the owner only. */
 export function writePrivate(file: string, text: string): void {
   const unfinished = `${file}.new`
   writeFileSync(unfinished, text, { mode: 0o600 })
@@ -103,10 +103,10 @@ const randomText = (): string => randomBytes(24).toString('base64url')
 const ORPHANS_MS_MAX = 15_000
 
 /**
- * Takes the data folder for this process. A supervisor that still runs keeps it; what a killed one has left behind
- * is waited for, since its processes are ending by themselves, and ended when they do not.
+ * Takes over the data folder. The roles of a killed supervisor stop by themselves: waits for them, and kills those that
+ * have not stopped in time.
  *
- * @throws ConfigError when another supervisor runs on the folder
+ * @throws ConfigError when another supervisor is running on the folder
  */
 export async function takeOver(files: InstanceFiles): Promise<void> {
   if (!existsSync(files.run)) return
@@ -131,12 +131,12 @@ export const writeRunFile = (files: InstanceFiles, roles: ReadonlyMap<string, nu
     `${JSON.stringify({ up: process.pid, roles: Object.fromEntries(roles) } satisfies RunFile)}\n`,
   )
 
-/** Below those that Linux (from 32768 on) and others lend to connections that go out: one might take a port before it is used. */
+/** Below the ephemeral ports (on Linux 32768 and higher), which an outgoing connection might occupy before the port is used. */
 const PORTS = { from: 10_000, below: 32_000, triesMax: 100 } as const
 
 /**
- * A port on loopback that is free now, and that no other call gets, in no process of this machine, as long as this
- * process lives: between the call and the use, and while who listens on it is started again, nobody does.
+ * Reserves a free port on loopback while this process lives: no other call on this machine gets the same port before it is
+ * used, or while the process that listens on it restarts.
  */
 export async function freePort(): Promise<number> {
   for (let tries = 1; ; tries++) {
@@ -153,7 +153,7 @@ export async function freePort(): Promise<number> {
   }
 }
 
-/** The UDP port of a number says who has the TCP port: it is in nobody's way, and free again when its process ends. */
+/** Binding the UDP port reserves the TCP port of the same number; it is released when the process exits. */
 function claimPort(claim: Socket, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     claim.once('error', reject)
@@ -174,10 +174,10 @@ async function requireNoListener(port: number): Promise<void> {
 }
 
 /**
- * Makes sure that nobody listens on the port. uWebSockets.js would share it with a stranger without a word, and
- * each would get a part of the requests.
+ * Checks that no process listens on the port. uWebSockets.js would silently share the port with another process, and each
+ * would get some of the requests.
  *
- * @throws ConfigError with one line that says what to do
+ * @throws ConfigError with one line that says how to correct it
  */
 export function requireFreePort(host: string, port: number): Promise<void> {
   return new Promise((resolvePort, reject) => {

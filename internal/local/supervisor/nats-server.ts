@@ -7,8 +7,8 @@ import { type InstanceFiles, writePrivate } from './instance.js'
 import { isOurProcess } from './processes.js'
 
 /**
- * nats-server does not watch its stdin, so that a shell does: it ends the server when the pipe from the supervisor
- * closes, also when the supervisor was killed, and ends itself when the server does.
+ * nats-server does not watch its stdin; this shell script does. It stops the server when the pipe from the supervisor
+ * closes, also after a kill of the supervisor, and exits when the server exits.
  */
 const WATCHED = `
 exec 3<&0
@@ -23,13 +23,13 @@ kill $watcher 2>/dev/null
 exit $code
 `
 
-/** The command that runs a nats-server which ends when the stdin of the command does. */
+/** The command that runs a nats-server until the stdin of the command closes. */
 export const watchedNatsServer = (binary: string, args: readonly string[]) => ({
   command: '/bin/sh',
   args: ['-c', WATCHED, binary, ...args],
 })
 
-/** A private nats-server on loopback, behind a password, with its data in the instance's folder. */
+/** A private nats-server on loopback, with a password, and its data in the folder of the instance. */
 export function natsServerRole(
   binary: string,
   files: InstanceFiles,
@@ -45,16 +45,16 @@ export function natsServerRole(
     name: 'nats',
     ...watchedNatsServer(binary, ['--config', config]),
     env: {},
-    prepare: () => endOrphan(natsPidFile(files)),
+    prepare: () => killOrphan(natsPidFile(files)),
     ready: (signal) => listensOn(port, signal),
   }
 }
 
-/** Where the server writes its process id; the role's own process is the shell that watches it. */
+/** The server's pid file. The process of the role is the shell that watches the server. */
 export const natsPidFile = (files: InstanceFiles): string => join(files.dataDir, 'nats', 'nats-server.pid')
 
-/** A server whose watching shell was killed runs on and holds port and files. */
-async function endOrphan(pidFile: string): Promise<void> {
+/** Kills a server whose shell was killed: it still holds the port and the files. */
+async function killOrphan(pidFile: string): Promise<void> {
   if (!existsSync(pidFile)) return
   const pid = Number(readFileSync(pidFile, 'utf8'))
   while (pid > 0 && isOurProcess(pid, 'nats')) {
@@ -77,7 +77,7 @@ async function listensOn(port: number, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     const isOpen = await new Promise<boolean>((resolve) => {
       const socket = createConnection({ host: '127.0.0.1', port })
-      // The server greets every client once it takes requests.
+      // The server sends INFO to each client once it accepts connections.
       socket.once('data', () => {
         socket.destroy()
         resolve(true)

@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 
-/** What marks a role's command line; a process id may have been given to a stranger since it was written down. */
-const MARK: Readonly<Record<string, RegExp>> = {
+/** A pattern in each role's command line. A stored process id may belong to an unrelated process by now. */
+const COMMAND_LINES: Readonly<Record<string, RegExp>> = {
   up: /(cmd[/\\]up[/\\]main\.js|setup[/\\]start\.mjs)/,
   nats: /nats-server/,
   store: /cmd[/\\]store[/\\]main\.js/,
@@ -15,10 +15,10 @@ const MARK: Readonly<Record<string, RegExp>> = {
 }
 
 /**
- * With what Node runs a gateway. Requests wait for the log some milliseconds, a few hundred at a time: in the default
- * nursery of 16 MB each of its collections copies them, which took a tenth of the processor time an event. Bodies and
- * messages lie outside the heap and are counted with it: by the default growth each 20 MB of them had the whole heap
- * looked through, eight times a second under bulk requests, a quarter of their processor time.
+ * Node flags of a gateway. A few hundred requests at a time wait some milliseconds for the log. With the default young
+ * generation of 16 MB each scavenge copied them, which took a tenth of the processor time per event. Bodies and messages
+ * are outside the heap but count towards its growth: by default each 20 MB of them started a mark-sweep of the whole heap,
+ * eight times per second under bulk requests, a quarter of their processor time.
  */
 export const GATEWAY_NODE_FLAGS: readonly string[] = [
   '--min-semi-space-size=64',
@@ -26,13 +26,13 @@ export const GATEWAY_NODE_FLAGS: readonly string[] = [
   '--heap-growing-percent=400',
 ]
 
-/** With what Node runs a courier: what waits for its turn at the endpoints outlives a small nursery in the same way. */
+/** Node flags of a courier: deliveries that wait for their endpoint outlive a small young generation in the same way. */
 export const COURIER_NODE_FLAGS = GATEWAY_NODE_FLAGS
 
-/** Whether the process runs and is one of ours in that role. */
+/** Whether the process runs and is one of our processes in that role. */
 export function isOurProcess(pid: number, role: string): boolean {
   const commandLine = commandLineOf(pid)
-  return commandLine !== undefined && (MARK[role]?.test(commandLine) ?? false)
+  return commandLine !== undefined && (COMMAND_LINES[role]?.test(commandLine) ?? false)
 }
 
 function commandLineOf(pid: number): string | undefined {

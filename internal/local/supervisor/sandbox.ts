@@ -7,10 +7,10 @@ const SEED = 1
 const DAYS = 7
 
 /**
- * Fills a new sandbox with a week of synthetic data, beside the service that runs already; what is printed goes to the
- * terminal. Done once: a file in the data folder says so. A start that was cut short is gone through again.
+ * Fills a new sandbox with a week of synthetic data while the service runs; the output goes to the terminal. A file in
+ * the data folder marks a filled sandbox. If filling is interrupted, the next start repeats it.
  *
- * @returns undefined when it is done already
+ * @returns undefined when the sandbox is filled already
  */
 export function fillSandbox(
   cliMain: string,

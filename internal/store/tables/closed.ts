@@ -1,5 +1,6 @@
+import { type AttributionRow, FIELDS } from '../../records/fields.js'
 import type { RowBinaryTable } from '../sink.js'
-import { ATTRIBUTION_COLUMNS, type AttributionRow } from './attributions.js'
+import { CODECS, writerOf } from './field-codec.js'
 
 /** What closes a version of a record: a person's decision or its withdrawal, a job that attributes or values anew, or what its trace has told later. */
 export const CHANGES = [
@@ -26,42 +27,13 @@ export interface ClosedRow {
   readonly actor: string
 }
 
-/** What rollups count a version by: who closes it inserts its reversal by inserting these. */
-const COPIED: ReadonlySet<string> = new Set([
-  'event_time',
-  'provider',
-  'served_model',
-  'service',
-  'owner',
-  'cost_usd',
-  'energy_wh',
-  'carbon_gco2e',
-  'pathway_category',
-  'output_state',
-  'stage_origin',
-  'confidence_band',
-  'evidence_basis',
-  'degradation_state',
-  'export_eligibility',
-  'cost_basis',
-  'energy_basis',
-  'carbon_basis',
-  'input_tokens',
-  'output_tokens',
-  'cached_input_tokens',
-  'cache_write_tokens',
-  'reasoning_tokens',
-  'ingestion_layer',
-  'principal',
-  'identity_hash',
-  'workload_identity',
-])
 const KEY: ReadonlySet<string> = new Set(['tenant_id', 'id', 'valid_from'])
-const COLUMNS = ATTRIBUTION_COLUMNS.filter(([name]) => KEY.has(name) || COPIED.has(name))
+const COPIED = FIELDS.filter(({ name, isInClosed }) => KEY.has(name) || isInClosed)
+const writeVersion = writerOf(COPIED)
 
 const create = (name: string): string => `
 CREATE TABLE IF NOT EXISTS ${name} (
-${COLUMNS.map(([column, type]) => `  ${column} ${type}`).join(',\n')},
+${COPIED.map((field) => `  ${field.name} ${CODECS[field.kind].type}`).join(',\n')},
   closed_at DateTime64(3, 'UTC'),
   change LowCardinality(String),
   change_id String,
@@ -81,10 +53,10 @@ export const CREATE_CLOSED_HISTORY = create('closed_history')
 
 export const CLOSED: RowBinaryTable<ClosedRow> = {
   name: 'closed',
-  columns: [...COLUMNS.map(([name]) => name), 'closed_at', 'change', 'change_id', 'actor'],
+  columns: [...COPIED.map(({ name }) => name), 'closed_at', 'change', 'change_id', 'actor'],
   rowBytes: 300,
   write(to, { version, closedAtMs, change, changeId, actor }) {
-    for (const [, , write] of COLUMNS) write(to, version)
+    writeVersion(to, version)
     to.dateTime64(closedAtMs)
     to.string(change)
     to.string(changeId)

@@ -1,5 +1,7 @@
 import type { FieldName, SortField } from '../../filters/fields.js'
-import { ATTRIBUTION_COLUMNS, GRANULE_ROWS } from './attributions.js'
+import { FIELDS } from '../../records/fields.js'
+import { GRANULE_ROWS } from './attributions.js'
+import { CODECS } from './field-codec.js'
 
 /**
  * One table a sort key, with the columns that a page of records shows or asks by (design section 6). A materialized view
@@ -8,44 +10,11 @@ import { ATTRIBUTION_COLUMNS, GRANULE_ROWS } from './attributions.js'
  * Whatever removes or changes rows of `attributions` in place (retention, erasure) must do so in all `RECORD_TABLES`.
  */
 
-/** What a page of records shows. */
-export const SHOWN_COLUMNS = [
-  'provider',
-  'requested_model',
-  'served_model',
-  'service',
-  'owner',
-  'cost_usd',
-  'energy_wh',
-  'carbon_gco2e',
-  'pathway_category',
-  'output_state',
-  'stage_origin',
-  'confidence',
-  'confidence_band',
-  'evidence_basis',
-  'model_version',
-  'degradation_state',
-  'freshness',
-  'export_eligibility',
-  'cost_basis',
-  'energy_basis',
-  'carbon_basis',
-  'trace_id',
-  'input_tokens',
-  'output_tokens',
-] as const
-
-/** `ingestion_layer` is what partners' views are cut by. */
-const COPIED: ReadonlySet<string> = new Set([
-  'tenant_id',
-  'id',
-  'event_time',
-  'valid_from',
-  'ingestion_layer',
-  ...SHOWN_COLUMNS,
-])
-const COLUMNS = ATTRIBUTION_COLUMNS.filter(([name]) => COPIED.has(name))
+/** `ingestion_layer` decides which records a partner sees. */
+const KEY: ReadonlySet<string> = new Set(['tenant_id', 'id', 'ingestion_layer'])
+const COLUMNS = FIELDS.filter(({ name, wire }) => KEY.has(name) || wire !== undefined).map(
+  ({ name, kind }) => [name, CODECS[kind].type] as const,
+)
 
 /** The column that a sort, or a filter of the same name, goes by. */
 export const columnOf = (field: string): string => (field === 'materialized_at' ? 'valid_from' : field)

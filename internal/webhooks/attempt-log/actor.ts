@@ -6,14 +6,14 @@ import type { Logger } from '../../telemetry/log.js'
 import { decodeAttempts } from './codec.js'
 
 export interface AttemptLogDeps {
-  /** Keeps rows once for a token. */
+  /** Inserts rows; a repeat with the same token changes nothing. */
   readonly insert: (rows: readonly AttemptRow[], token: string) => Promise<void>
-  /** Of the stream: when it was created, seconds since the epoch. */
+  /** When the stream was created, seconds since the epoch: identifies this incarnation of the log. */
   readonly logId: number
   readonly log: Logger
 }
 
-/** Moves what became of attempts from the stream ATTEMPTS to the read model, each once: the delivery log (spec 6.2.4). */
+/** Moves attempt records from the stream ATTEMPTS to the delivery log in the read model, each once (spec 6.2.4). */
 export const attemptLog = ({ insert, logId, log }: AttemptLogDeps): PlannedLog<Progress> => ({
   key: ATTEMPTS_CHECKPOINT,
   stream: ATTEMPTS.name,
@@ -25,7 +25,7 @@ export const attemptLog = ({ insert, logId, log }: AttemptLogDeps): PlannedLog<P
         try {
           return decodeAttempts(data, logId, sequence)
         } catch (cause) {
-          log.error({ err: cause, sequence }, 'dropped what is no record of attempts')
+          log.error({ err: cause, sequence }, 'dropped undecodable attempt records')
           return []
         }
       })
@@ -34,7 +34,7 @@ export const attemptLog = ({ insert, logId, log }: AttemptLogDeps): PlannedLog<P
         after: { done: extent.last },
         size: rows.length,
         inserts: rows.length > 0,
-        carryOut: () => insert(rows, `attempts.${extent.first}-${extent.last}`),
+        applyEffects: () => insert(rows, `attempts.${extent.first}-${extent.last}`),
       }
     }
   },

@@ -1,7 +1,7 @@
 import type { AttemptRow } from '../../store/tables/webhook-attempts.js'
 import type { AttemptRecord } from '../courier/outcomes.js'
 
-/** A record as a message of ATTEMPTS holds it, in the order of the table's columns. */
+/** A record in a message of ATTEMPTS, in the order of the table's columns. */
 type Packed = readonly [
   tenantId: string,
   endpointId: string,
@@ -22,7 +22,7 @@ type Packed = readonly [
 export const encodeAttempts = (records: readonly AttemptRecord[]): Buffer =>
   Buffer.from(JSON.stringify(records.map(pack)))
 
-const pack = ({ delivery, attempt, attemptedAtMs, latencyMs, ...came }: AttemptRecord): Packed => [
+const pack = ({ delivery, attempt, attemptedAtMs, latencyMs, ...result }: AttemptRecord): Packed => [
   delivery.tenantId,
   delivery.endpointId,
   delivery.id,
@@ -32,17 +32,17 @@ const pack = ({ delivery, attempt, attemptedAtMs, latencyMs, ...came }: AttemptR
   attempt,
   attemptedAtMs,
   latencyMs,
-  came.status ?? 0,
-  came.outcome,
-  came.reason ?? '',
-  came.nextAttemptAtMs ?? 0,
+  result.status ?? 0,
+  result.outcome,
+  result.reason ?? '',
+  result.nextAttemptAtMs ?? 0,
   delivery.isReplayed ? 1 : 0,
 ]
 
 /**
  * @param log when the stream was created, seconds since the epoch
  * @param sequence of the message
- * @throws Error when the bytes are no such message
+ * @throws Error when the bytes are not such a message
  */
 export const decodeAttempts = (bytes: Uint8Array, log: number, sequence: number): AttemptRow[] =>
   (JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString()) as Packed[]).map(

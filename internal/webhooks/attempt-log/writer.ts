@@ -5,39 +5,39 @@ import type { Logger } from '../../telemetry/log.js'
 import type { AttemptRecord } from '../courier/outcomes.js'
 import { encodeAttempts } from './codec.js'
 
-/** Resolves once the records are stored on their way to the delivery log; waits for a broker that is away. */
+/** Resolves once the records are stored in ATTEMPTS; waits for a broker that is unavailable. */
 export type LogAttempts = (records: readonly AttemptRecord[]) => Promise<void>
 
-/** Records of a message of ATTEMPTS at most. */
+/** Maximum records per message of ATTEMPTS. */
 const RECORDS_MAX = 1_000
 const RETRY_MS = 300
 
 /**
- * Writes what all parts of a process tell in one turn of its event loop as one message. A message is repeated as it is
- * until it is stored, so that its name tells it from its repeat.
+ * Publishes the records of all partitions in one turn of the event loop as one message. A message is repeated unchanged
+ * until it is stored, and its message id deduplicates the repeats.
  */
 export function attemptWriter(publish: Publisher['publish'], log: Logger): LogAttempts {
   const store = async (records: readonly AttemptRecord[]): Promise<void> => {
     const [first] = records
     if (first === undefined) return
-    // The first attempt of a message is in no other.
+    // No other message starts with this attempt.
     const id = `${first.delivery.id}.${first.attempt}.${first.attemptedAtMs}`
     const message = encodeAttempts(records)
     for (;;) {
       try {
         return await publishOrThrow(publish, ATTEMPTS_SUBJECT, message, id)
       } catch (cause) {
-        log.warn({ err: cause }, 'attempts could not be written down; they will be')
+        log.warn({ err: cause }, 'attempt records not stored yet; will retry')
         await sleep(RETRY_MS)
       }
     }
   }
-  let told: AttemptRecord[] = []
+  let pending: AttemptRecord[] = []
   let storing: Promise<void> | undefined
   const storeAll = async (): Promise<void> => {
     await new Promise(setImmediate)
-    const all = told
-    told = []
+    const all = pending
+    pending = []
     storing = undefined
     const messages = Array.from({ length: Math.ceil(all.length / RECORDS_MAX) }, (_, i) =>
       store(all.slice(i * RECORDS_MAX, (i + 1) * RECORDS_MAX)),
@@ -46,7 +46,7 @@ export function attemptWriter(publish: Publisher['publish'], log: Logger): LogAt
   }
   return async (records) => {
     if (records.length === 0) return
-    told.push(...records)
+    pending.push(...records)
     storing ??= storeAll()
     await storing
   }

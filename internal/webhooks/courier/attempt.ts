@@ -11,7 +11,7 @@ export interface AttemptRequest {
   readonly target: Target
   readonly headers: Readonly<Record<string, string>>
   readonly body: Uint8Array
-  /** Bytes of the answer that are kept for whoever asked; beyond `ANSWER_BYTES_MAX` none is read. */
+  /** How many bytes of the response body to keep for the caller; no more than `RESPONSE_BYTES_MAX` are read. */
   readonly keepBytes: number
 }
 
@@ -22,7 +22,7 @@ export type AttemptResult =
 export interface Failed {
   readonly kind: 'failed'
   readonly reason: AttemptReason
-  /** Null: there was no answer. */
+  /** Null: there was no response. */
   readonly status: number | null
   readonly latencyMs: number
   readonly retryAfterMs: number | undefined
@@ -31,33 +31,32 @@ export interface Failed {
 export interface AttemptDeps {
   readonly guard: Guard
   readonly connections: Connections
-  /** From the question to the resolver to the last byte that is read. */
+  /** Of a whole attempt, from name resolution to the last byte that is read. */
   readonly timeoutMs: number
 }
 
-/** Of an answer at most (design section 9); what follows is not read. */
-export const ANSWER_BYTES_MAX = 64 * 1024
+/** Maximum response bytes that are read (design section 9). */
+export const RESPONSE_BYTES_MAX = 64 * 1024
 
 /**
- * Posts to a receiver once: resolves its host anew, connects to an address of that answer and to no other, follows no
- * redirect.
+ * Posts to a receiver once: resolves its host again, connects only to an address of that answer, and follows no redirect.
  *
- * @param done called once, and not before this returns. Not a promise: what is posted within the call waits on the
- *   connection of this answer already when undici looks for more, so that it neither sets the connection aside, with a
- *   timer, nor takes a further turn of the loop to see whether it was closed meanwhile.
+ * @param onResult called once, never before this returns. Not a promise: a request that is posted within the callback is
+ *   already queued on this connection when undici looks for the next one, so that undici neither marks the connection as
+ *   idle (with a timer) nor spends another event-loop turn to check whether it was closed.
  */
-export const attempt = (request: AttemptRequest, deps: AttemptDeps, done: (result: AttemptResult) => void): void =>
-  new Attempt(request, deps, done).start()
+export const attempt = (request: AttemptRequest, deps: AttemptDeps, onResult: (result: AttemptResult) => void): void =>
+  new Attempt(request, deps, onResult).start()
 
 /**
- * Reads an answer as undici brings it, up to a limit of bytes and time. In the form of handler that undici 7 has inside:
- * one in the newer form is wrapped in it, and an object made of the headers of every answer, of which we look at one of
- * few. undici 8 takes the newer form alone, and the type of this class will then say so.
+ * Reads a response up to a limit of bytes and time. It implements undici 7's internal handler interface: the newer interface
+ * costs a wrapper and an object of all headers per response, of which only one header of few responses is needed. undici 8
+ * accepts only the newer interface; the type of this class will then fail to compile.
  */
 class Attempt implements Dispatcher.DispatchHandler {
   private readonly request: AttemptRequest
   private readonly deps: AttemptDeps
-  private readonly done: (result: AttemptResult) => void
+  private readonly onResult: (result: AttemptResult) => void
   private readonly startedAt = performance.now()
   private timer: NodeJS.Timeout | undefined
   private connection: Connection | undefined
@@ -68,10 +67,10 @@ class Attempt implements Dispatcher.DispatchHandler {
   private kept: Buffer[] | undefined
   private isOver = false
 
-  constructor(request: AttemptRequest, deps: AttemptDeps, done: (result: AttemptResult) => void) {
+  constructor(request: AttemptRequest, deps: AttemptDeps, onResult: (result: AttemptResult) => void) {
     this.request = request
     this.deps = deps
-    this.done = done
+    this.onResult = onResult
   }
 
   start(): void {
@@ -102,7 +101,7 @@ class Attempt implements Dispatcher.DispatchHandler {
   onHeaders(status: number, headers: readonly Buffer[]): boolean {
     if (status < 200) return true
     this.status = status
-    if (maySayWhen(status)) this.retryAfter = headerIn(headers, 'retry-after')
+    if (mayHaveRetryAfter(status)) this.retryAfter = headerIn(headers, 'retry-after')
     return true
   }
 
@@ -113,12 +112,12 @@ class Attempt implements Dispatcher.DispatchHandler {
       this.kept.push(chunk.subarray(0, keepBytes - this.bytes))
     }
     this.bytes += chunk.length
-    if (this.bytes > ANSWER_BYTES_MAX) this.end('connection')
+    if (this.bytes > RESPONSE_BYTES_MAX) this.end('connection')
     return true
   }
 
   onComplete(): void {
-    this.abort = undefined // it is complete, and its connection can be used again
+    this.abort = undefined // the response is complete, and its connection can be reused
     this.end('connection', true)
   }
 
@@ -127,19 +126,19 @@ class Attempt implements Dispatcher.DispatchHandler {
   }
 
   /**
-   * @param without why there is no answer, where there is none: whatever has begun with a status is one
-   * @param isLater whether `start` has returned for sure
+   * @param without the reason if there is no response; anything that started with a status is a response
+   * @param isLater whether `start` has certainly returned
    */
   private end(without: AttemptReason, isLater = false): void {
     if (this.isOver) return
     this.isOver = true
     clearTimeout(this.timer)
-    // What is not complete costs its connection.
+    // An incomplete response makes its connection unusable.
     this.abort?.(OVER)
     this.connection?.release()
     const result = this.resultWithout(without)
-    if (isLater) this.done(result)
-    else queueMicrotask(() => this.done(result))
+    if (isLater) this.onResult(result)
+    else queueMicrotask(() => this.onResult(result))
   }
 
   private resultWithout(without: AttemptReason): AttemptResult {
@@ -149,15 +148,14 @@ class Attempt implements Dispatcher.DispatchHandler {
       return { kind: 'acknowledged', status, latencyMs, kept: kept === undefined ? NONE : Buffer.concat(kept) }
     }
     if (status === null && this.connection !== undefined) this.deps.connections.avoid(this.request.endpointId)
-    const askedMs = retryAfterMs(this.retryAfter, Date.now())
     const reason = status === null ? without : 'status'
-    return { kind: 'failed', reason, status, latencyMs, retryAfterMs: askedMs }
+    return { kind: 'failed', reason, status, latencyMs, retryAfterMs: retryAfterMs(this.retryAfter, Date.now()) }
   }
 }
 
-const maySayWhen = (status: number): boolean => status === 429 || status === 503
+const mayHaveRetryAfter = (status: number): boolean => status === 429 || status === 503
 
-/** Names and values in turn, as they came. */
+/** @param headers names and values, alternating, as received */
 function headerIn(headers: readonly Buffer[], name: string): string | undefined {
   const at = headers.findIndex((text, i) => i % 2 === 0 && text.toString('latin1').toLowerCase() === name)
   return at < 0 ? undefined : headers[at + 1]?.toString('latin1')
@@ -166,7 +164,7 @@ function headerIn(headers: readonly Buffer[], name: string): string | undefined 
 const NONE = Buffer.alloc(0)
 const OVER = new Error('the attempt is over')
 
-/** By code: words are the receiver's or the library's. */
+/** Decided by the error's code, never by its message, which is the receiver's or the library's. */
 function reasonOf(cause: unknown): AttemptReason {
   const code = String((cause as { readonly code?: unknown }).code ?? '')
   if (code === 'UND_ERR_CONNECT_TIMEOUT' || code === 'ETIMEDOUT') return 'timeout'

@@ -6,40 +6,40 @@ import type { Target } from '../target-url.js'
 /** Kept-alive connections to receivers, each to an address that was checked. */
 export interface Connections {
   /**
-   * A connection to an endpoint at one of the addresses that were found and allowed just now, for one request. One that
-   * is open and free is used again when its peer is still among them; those to others are closed.
+   * A connection for one request, to one of the endpoint's just resolved and allowed addresses. A free open connection is
+   * reused if its peer is still among them; connections to other addresses are closed.
    */
   take(endpointId: string, target: Target, addresses: readonly string[]): Connection
-  /** The next call tries another of the endpoint's addresses. */
+  /** Makes the next `take` try another of the endpoint's addresses. */
   avoid(endpointId: string): void
-  /** Closes what nobody has used for a while. */
+  /** Closes connections that have been unused for a while. */
   sweep(): void
   close(): Promise<void>
 }
 
-/** One to an address; what is sent over it before it is released waits for it. */
+/** A connection to one address; a request that is sent before `release` waits for the previous one. */
 export interface Connection {
   readonly client: Client
-  /** Whoever took it has no more to send. */
+  /** Returns the connection: its user has nothing more to send. */
   release(): void
 }
 
 export interface ConnectionSettings {
-  /** PEM of certificate authorities that are trusted besides the public ones; for development and tests. */
+  /** PEM of certificate authorities that are trusted in addition to the public ones; for development and tests. */
   readonly extraCa: string | undefined
   readonly connectTimeoutMs: number
 }
 
 interface Endpoint {
   peer: Peer | undefined
-  /** Counts the addresses that were avoided. */
+  /** How often `avoid` was called; selects the next address. */
   avoided: number
   usedAt: number
 }
 
 /**
- * The connections to one address: as many as have been in use at once. Not a pool of undici, which asks each of its
- * clients whether it is free, and keeps what it cannot place until one says so: a fifth of a request's processor time.
+ * The connections to one address, as many as were ever in use at the same time. Not an undici pool, which polls all its
+ * clients for a free one and queues the requests that it cannot place: that takes a fifth of a request's CPU time.
  */
 class Peer {
   readonly address: string
@@ -60,8 +60,8 @@ class Peer {
     return connection
   }
 
-  /** Closes each when its request is answered. */
-  leave(): void {
+  /** Closes each connection once its request is answered. */
+  closeWhenIdle(): void {
     for (const { client } of this.connections) client.close().catch(() => undefined)
   }
 
@@ -79,7 +79,7 @@ export function createConnections(
   rootCertificates: readonly string[],
 ): Connections {
   const endpoints = new Map<string, Endpoint>()
-  // Made once: reading the certificates for each connection costs more than the connection.
+  // Created once: parsing the certificates for each connection costs more than the connection.
   const secureContext = createSecureContext({
     minVersion: 'TLSv1.2',
     ...(extraCa !== undefined && { ca: [...rootCertificates, extraCa] }),
@@ -89,23 +89,23 @@ export function createConnections(
     const connect = buildConnector({ timeout: connectTimeoutMs, secureContext, maxCachedSessions: 2 })
     const servername = isIP(target.hostname) === 0 ? target.hostname : undefined
     const options: Client.Options = {
-      // What is sent while an answer ends (`attempt`) leaves at the end of the loop's turn, with all others of that turn,
-      // and behind what the peer may say at once: that it closes. With 2 each leaves by itself and wakes the peer for
-      // itself: a seventh more processor time (measured).
+      // A request that is posted when a response ends (`attempt`) is written at the end of the event-loop turn, together
+      // with the turn's other requests, and after a possible close by the peer was read. With 2, each request is written
+      // and wakes the peer separately: a seventh more CPU time (measured).
       pipelining: 1,
       keepAliveTimeout: IDLE_MS,
       keepAliveMaxTimeout: 2 * IDLE_MS,
-      // Each attempt has its own time limit, over all of it.
+      // Each attempt has its own overall timeout.
       headersTimeout: 0,
       bodyTimeout: 0,
       maxHeaderSize: 16 * 1024,
       connect(how, callback) {
-        // The address is what is connected to; the name is what the certificate must be good for.
+        // Connect to the checked address; the certificate must be valid for the name.
         connect({ ...how, hostname: address, ...(servername !== undefined && { servername }) }, (error, socket) => {
           if (error !== null || socket === null) return callback(error ?? new Error('no socket'), null)
           if (socket.remoteAddress !== address) {
             socket.destroy()
-            return callback(new Error('connected to another address than was checked'), null)
+            return callback(new Error('connected to an address other than the checked one'), null)
           }
           callback(null, socket)
         })
@@ -114,7 +114,7 @@ export function createConnections(
     return new Peer(address, () => new Client(target.origin, options))
   }
   const forget = (endpoint: Endpoint): void => {
-    endpoint.peer?.leave()
+    endpoint.peer?.closeWhenIdle()
     endpoint.peer = undefined
   }
 
@@ -126,7 +126,7 @@ export function createConnections(
       endpoint.usedAt = performance.now()
       if (endpoint.peer !== undefined && addresses.includes(endpoint.peer.address)) return endpoint.peer.take()
       forget(endpoint)
-      // Many networks still lead nowhere over IPv6.
+      // IPv4 first: many networks still have no IPv6 route.
       const ordered = [...addresses].sort((one, other) => Number(isIPv4(other)) - Number(isIPv4(one)))
       endpoint.peer = peerAt(target, ordered[endpoint.avoided % ordered.length] ?? '')
       return endpoint.peer.take()

@@ -10,14 +10,13 @@ export interface SettleDeps {
 }
 
 /**
- * Does what must happen because of these outcomes: what comes back is scheduled, what is given up is kept as a dead
- * letter, and every attempt goes into the delivery log. Safe to repeat as long as it is not logged, which is last: a
- * delivery has one schedule, and a dead letter one name.
+ * Applies the effects of outcomes: schedules retries, stores dead letters, and logs every attempt. The attempts are logged
+ * last, and everything before that is safe to repeat: a delivery has one schedule, and a dead letter has one message id.
  *
  * @throws NotStored
  */
 export async function settle(outcomes: readonly Outcome[], { publish, logAttempts }: SettleDeps): Promise<void> {
-  const kept = outcomes.map((outcome) => {
+  const published = outcomes.map((outcome) => {
     if (outcome.kind === 'again') {
       const { delivery, atMs } = outcome
       const partition = partitionOf(delivery.endpointId)
@@ -25,12 +24,12 @@ export async function settle(outcomes: readonly Outcome[], { publish, logAttempt
       const schedule = { atMs, subject: dueSubject(partition) }
       return publishOrThrow(publish, subject, encodeDelivery(delivery), '', { schedule })
     }
-    // A challenge that nobody answered is not sent again by itself.
+    // An unanswered challenge is not replayable: the tenant requests a new one.
     if (outcome.kind !== 'dead_lettered' || outcome.delivery.type === 'webhook.verification') return undefined
     const { delivery } = outcome
     return publishOrThrow(publish, deadLettersSubject(delivery.endpointId), encodeDelivery(delivery), delivery.id)
   })
-  await Promise.all(kept)
+  await Promise.all(published)
   await logAttempts(
     outcomes.flatMap((outcome) => (outcome.kind === 'dropped' || outcome.record === undefined ? [] : [outcome.record])),
   )

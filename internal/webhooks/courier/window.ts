@@ -1,32 +1,32 @@
-/** How far a courier has come with a log of deliveries, of which it works on many at once. */
+/** A courier's progress in a log of deliveries, which it settles out of order. */
 export interface WindowProgress {
   /** Every delivery of every message up to this sequence is settled. */
   readonly done: number
   /**
-   * Which of the deliveries behind `done` are settled too: base64 of a bit a delivery in their order, least significant
-   * first; absent when none is.
+   * The settled deliveries after `done`: base64 of one bit per delivery, in log order, least significant bit first; absent
+   * when there is none.
    */
   readonly settled?: string
 }
 
-/** Bits grow to this at first, and those of what is done are let go when they have become so many. */
+/** Initial size of the bit set; also how many bytes of done deliveries accumulate before they are dropped. */
 const BITS_BYTES_MIN = 1_024
 
 /**
- * The deliveries of a log that a courier has read and not settled, and those settled among them. Each has a place, in
- * the order of the log and within its message.
+ * The deliveries of a log from the first unsettled one to the last one read, and which of them are settled. Each has an
+ * index, in the order of the log and within its message.
  */
 export class DeliveryWindow {
   private done: number
-  /** A bit a place from `bitsFrom` on, a multiple of 8: settled, now or by whoever wrote the progress. */
+  /** One bit per index, starting at `bitsFrom` (a multiple of 8): settled here, or according to the initial progress. */
   private bits: Buffer
   private bitsFrom = 0
-  /** Places count from the first delivery behind the `done` that the window began with. */
+  /** Number of deliveries read; indexes count from the first delivery after the initial `done`. */
   private readCount = 0
-  /** In the order of the log; those before `head` are done. */
+  /** In log order; those before `head` are done. */
   private messages: { readonly sequence: number; readonly end: number }[] = []
   private head = 0
-  /** The place of the first delivery behind `done`, and of the first that is not settled. */
+  /** The index of the first delivery after `done`, and of the first unsettled one. */
   private doneCount = 0
   private settledCount = 0
   private last: number
@@ -37,21 +37,21 @@ export class DeliveryWindow {
     this.bits = Buffer.from(settled, 'base64')
   }
 
-  /** The first sequence that was not read yet. */
+  /** The first sequence that is not read yet. */
   get next(): number {
     return this.last + 1
   }
 
-  /** Deliveries from the first that is not settled to the last that was read, most of which may be settled. */
+  /** Number of deliveries from the first unsettled one to the last one read; most of them may be settled. */
   get span(): number {
     return this.readCount - this.settledCount
   }
 
   /**
-   * Takes a message of the log, in its order.
+   * Adds the next message of the log.
    *
-   * @param count of its deliveries
-   * @returns the place of its first delivery; `isSettled` says which are to be settled still
+   * @param count its number of deliveries
+   * @returns the index of its first delivery; some of its deliveries may already be settled (`isSettled`)
    */
   read(sequence: number, count: number): number {
     const first = this.readCount
@@ -62,19 +62,19 @@ export class DeliveryWindow {
     return first
   }
 
-  isSettled(place: number): boolean {
-    return place < this.settledCount || this.hasBit(place)
+  isSettled(index: number): boolean {
+    return index < this.settledCount || this.hasBit(index)
   }
 
-  settle(place: number): void {
-    const at = (place - this.bitsFrom) >> 3
+  settle(index: number): void {
+    const at = (index - this.bitsFrom) >> 3
     if (at >= this.bits.length) this.bits = Buffer.concat([this.bits], Math.max(2 * at, BITS_BYTES_MIN))
-    this.bits[at] = (this.bits[at] ?? 0) | (1 << (place & 7))
+    this.bits[at] = (this.bits[at] ?? 0) | (1 << (index & 7))
     this.advance()
   }
 
-  private hasBit(place: number): boolean {
-    return ((this.bits[(place - this.bitsFrom) >> 3] ?? 0) & (1 << (place & 7))) !== 0
+  private hasBit(index: number): boolean {
+    return ((this.bits[(index - this.bitsFrom) >> 3] ?? 0) & (1 << (index & 7))) !== 0
   }
 
   private advance(): void {
@@ -95,13 +95,13 @@ export class DeliveryWindow {
     this.bitsFrom += 8 * doneBytes
   }
 
-  /** Deliveries that were settled before and not read again yet count as settled: they stand in their places. */
+  /** Includes deliveries that the initial progress has as settled, even when they are not read again yet. */
   progress(): WindowProgress {
     const bits = this.bitsBehindDone()
     return { done: this.done, ...(bits.length > 0 && { settled: bits.toString('base64') }) }
   }
 
-  /** Without zeros at the end. */
+  /** Without trailing zero bytes. */
   private bitsBehindDone(): Buffer {
     const from = this.doneCount - this.bitsFrom
     const [skipped, shift] = [from >> 3, from & 7]

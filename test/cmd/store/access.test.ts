@@ -59,13 +59,13 @@ const QUERIES = [
   'SYSTEM STOP LISTEN HTTP',
 ]
 
-test.each(QUERIES)('%s is refused without credentials', async (query) => {
+test.each(QUERIES)('the store rejects %s without credentials', async (query) => {
   const answer = await ask(query, {})
 
   expect(answer).toEqual({ status: 401, code: null })
 })
 
-test.each(QUERIES)('%s is refused to the user without a password', async (query) => {
+test.each(QUERIES)('the store rejects %s of a user without a password', async (query) => {
   const answers = await Promise.all([
     ask(query, named('default')),
     ask(query, named('default', '')),
@@ -78,7 +78,7 @@ test.each(QUERIES)('%s is refused to the user without a password', async (query)
 })
 
 // ClickHouse prefers some ways of naming a user to others: none may open the back door behind the named one.
-test.each(QUERIES)('%s is refused when a request names a second user', async (query) => {
+test.each(QUERIES)('the store rejects %s when a request names a second user', async (query) => {
   const service = named('attribution', STORE_PASSWORD)
 
   const answers = await Promise.all([
@@ -91,7 +91,7 @@ test.each(QUERIES)('%s is refused when a request names a second user', async (qu
   for (const answer of answers) expect(answer).toEqual({ status: 403, code: '516' })
 })
 
-test('basic authorization reaches no query, with whatever user in the address', async () => {
+test('the store rejects basic authorization, whichever user the URL names', async () => {
   const headers = basic('attribution', STORE_PASSWORD)
 
   const answers = [await ask('SELECT 1', headers), await ask('SELECT 1', headers, '?user=default')]
@@ -99,19 +99,19 @@ test('basic authorization reaches no query, with whatever user in the address', 
   for (const answer of answers) expect(answer).toEqual({ status: 401, code: null })
 })
 
-test('a wrong password is refused with its code', async () => {
+test('the store rejects a wrong password with its error code', async () => {
   const answers = [await ask('SELECT 1', named('attribution', 'wrong')), await ask('SELECT 1', named('attribution'))]
 
   for (const answer of answers) expect(answer).toEqual({ status: 403, code: '516' })
 })
 
-test('after all that the data is there and the store still answers', async () => {
+test('the store keeps its data and still answers after rejected requests', async () => {
   const result = await store.client.query({ query: 'SELECT a FROM secrets', format: 'JSONEachRow' })
 
   expect(await result.json()).toEqual([{ a: 1 }])
 })
 
-test('the files with the configuration are private, and hold no password', async () => {
+test('the configuration files of the store are private and contain no password', async () => {
   const folder = join(store.dataDir, 'store')
   const files = ['config.xml', 'users.xml']
 
@@ -131,7 +131,7 @@ test.each(['0.0.0.0', '::', 'localhost', '127.0.0.2'])('the store refuses to lis
   expect(refused.lines).toEqual(['store: --host must be 127.0.0.1: the store serves one machine'])
 })
 
-test('where the gateway listens is no concern of the store', async () => {
+test('the store ignores the address of the gateway in the environment', async () => {
   const { args, env } = storeLaunch(store.dataDir, store.port)
 
   const second = launch(STORE_MAIN, { args, env: { ...env, ATTRIBUTION_HOST: '0.0.0.0' } })
@@ -140,7 +140,7 @@ test('where the gateway listens is no concern of the store', async () => {
   expect(second.lines).toEqual([expect.stringContaining('in use by another engine')])
 })
 
-test('the store wants a password', async () => {
+test('the store requires a password', async () => {
   const { args } = storeLaunch(privateFolder(), store.port)
   const { ATTRIBUTION_STORE_PASSWORD: _, ...env } = process.env
 
@@ -150,7 +150,7 @@ test('the store wants a password', async () => {
   expect(refused.lines).toEqual(['store: ATTRIBUTION_STORE_PASSWORD must be set'])
 })
 
-test('the audit log of the product’s database takes rows, and nobody can change or remove one', async () => {
+test('the audit log table accepts inserts, and nobody can change or delete a row', async () => {
   const user = named('attribution', STORE_PASSWORD)
   const rows = 'a UInt8, at DateTime) ENGINE = MergeTree PARTITION BY toYYYYMM(at) ORDER BY a'
   const statuses = async (queries: readonly string[]) => {

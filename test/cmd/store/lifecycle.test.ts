@@ -69,7 +69,7 @@ test.each(['stdin ends', 'SIGTERM', 'SIGINT'] as const)('the store stops cleanly
   expect(await isServed(store.port)).toBe(false)
 })
 
-test('a stop that is asked for before the store is ready is heeded', async () => {
+test('a stop request before the store is ready stops it', async () => {
   const early = launch(STORE_MAIN, storeLaunch(folder(), await freePort()))
 
   const exit = await early.endStdin()
@@ -77,7 +77,7 @@ test('a stop that is asked for before the store is ready is heeded', async () =>
   expect(exit).toEqual({ code: 0, signal: null })
 })
 
-test('what was inserted is there after a stop and a start', async () => {
+test('inserted rows are still there after a restart of the store', async () => {
   const dataDir = folder()
   const first = await launchStore({ dataDir })
   await createEvents(first)
@@ -90,7 +90,7 @@ test('what was inserted is there after a stop and a start', async () => {
   await stopStore(second)
 })
 
-test('a store whose parent is killed ends by itself', async () => {
+test('a store whose parent is killed exits by itself', async () => {
   const port = await freePort()
   const home = folder()
   const script = join(home, 'parent.mjs')
@@ -111,7 +111,7 @@ test('a store whose parent is killed ends by itself', async () => {
   expect(await isServed(port)).toBe(false)
 })
 
-test('a store whose parent was killed and whose folder was removed ends too', async () => {
+test('a store whose parent is killed and whose folder is removed exits by itself', async () => {
   const store = await launchStore({ dataDir: folder() })
   await createEvents(store)
   await insert(store, 1)
@@ -123,7 +123,7 @@ test('a store whose parent was killed and whose folder was removed ends too', as
   expect(await isServed(store.port)).toBe(false)
 })
 
-test('a store whose parent no longer reads what it says stops cleanly', async () => {
+test('a store whose parent no longer reads its output stops cleanly', async () => {
   const port = await freePort()
   const { args, env } = storeLaunch(folder(), port)
   const deaf = spawn(process.execPath, [STORE_MAIN, ...args], {
@@ -141,7 +141,7 @@ test('a store whose parent no longer reads what it says stops cleanly', async ()
   expect(await isServed(port)).toBe(false)
 })
 
-test('a kill in the midst of inserts loses and doubles nothing', async () => {
+test('a kill during inserts neither loses nor duplicates rows', async () => {
   const dataDir = folder()
   let store = await launchStore({ dataDir })
   await createEvents(store)
@@ -165,7 +165,7 @@ test('a kill in the midst of inserts loses and doubles nothing', async () => {
   await stopStore(store)
 })
 
-test('a port that is taken is one clear line', async () => {
+test('a store on an occupied port exits with one clear line', async () => {
   const port = await freePort()
   const stranger = createServer((socket) => socket.destroy())
   await new Promise<void>((listening) => stranger.listen(port, '127.0.0.1', listening))
@@ -179,7 +179,7 @@ test('a port that is taken is one clear line', async () => {
   stranger.close()
 })
 
-test('a folder in use is one clear line, and its engine goes on unharmed', async () => {
+test('a store on a folder in use exits with one clear line, and the other engine continues', async () => {
   const first = await launchStore({ dataDir: folder() })
   const { args } = storeLaunch(first.dataDir, await freePort())
 
@@ -193,7 +193,7 @@ test('a folder in use is one clear line, and its engine goes on unharmed', async
   await stopStore(first)
 })
 
-test('a folder that cannot be made is one clear line', async () => {
+test('a store whose folder cannot be created exits with one clear line', async () => {
   const home = folder()
   await writeFile(join(home, 'file'), '')
 
@@ -205,7 +205,7 @@ test('a folder that cannot be made is one clear line', async () => {
   ])
 })
 
-test('a platform without the engine is one clear line', async () => {
+test('a store on a platform without the engine exits with one clear line', async () => {
   const home = folder()
   await mkdir(join(home, 'empty'))
   const { args, env } = storeLaunch(home, await freePort())

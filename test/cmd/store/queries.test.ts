@@ -30,7 +30,7 @@ test('the store answers a ping, with credentials and without', async () => {
   expect(byQuery).toEqual({ success: true })
 })
 
-test('bound parameters arrive as they were sent, whatever they hold', async () => {
+test('bound parameters arrive unchanged, whatever they contain', async () => {
   const text = `it's "quoted"\n\ttabbed \\ back — and {n:UInt8}`
   const values = {
     text,
@@ -50,7 +50,7 @@ test('bound parameters arrive as they were sent, whatever they hold', async () =
   expect(found).toEqual([values])
 })
 
-test('integers of 64 bits and decimals arrive as text', async () => {
+test('64-bit integers and decimals arrive as text', async () => {
   const found = await rows(
     `SELECT toUInt64('18446744073709551615') AS u, toInt64('-9223372036854775808') AS i,
        toDecimal64('0.000000001', 9) AS small, toDecimal128('123456789012345678901234.5', 9) AS big, count() AS n`,
@@ -67,7 +67,7 @@ test('integers of 64 bits and decimals arrive as text', async () => {
   ])
 })
 
-test('the store lives in UTC', async () => {
+test('the time zone of the store is UTC', async () => {
   const found = await rows(`SELECT timezone() AS zone, toUnixTimestamp(toDateTime('2026-01-01 00:00:00')) AS at`)
 
   expect(found).toEqual([{ zone: 'UTC', at: Date.UTC(2026, 0, 1) / 1000 }])
@@ -143,7 +143,7 @@ test('a query cannot write, an insert can', async () => {
   expect(await rows('SELECT a FROM written')).toEqual([{ a: 2 }])
 })
 
-test('an error after the first rows is an error, not an end', async () => {
+test('an error after the first rows fails the query instead of ending its result', async () => {
   const result = await client.query({
     query: 'SELECT number, throwIf(number = 500000) FROM numbers(1000000) SETTINGS max_block_size = 1000',
     format: 'JSONCompactEachRow',
@@ -171,7 +171,7 @@ test('settings of one query do not leak into the next', async () => {
   expect(after).toEqual(before)
 })
 
-test('queries run beside inserts and see each insert whole', async () => {
+test('queries during inserts see each insert whole or not at all', async () => {
   await client.command({ query: 'CREATE TABLE busy (batch UInt32, n UInt32) ENGINE = MergeTree ORDER BY (batch, n)' })
   const insert = (batch: number) =>
     client.insert({
@@ -190,7 +190,7 @@ test('queries run beside inserts and see each insert whole', async () => {
   ])
 })
 
-test('a query stops when its reader goes away', async () => {
+test('a query stops when its reader disconnects', async () => {
   const query_id = randomUUID()
   const running = async (): Promise<boolean> => {
     const found = await rows('SELECT 1 FROM system.processes WHERE query_id = {query_id:String}', { query_id })

@@ -11,7 +11,7 @@ const optionsOf = (role: string): string[] =>
 /** What `up` decides by itself: it starts one of each, with all that they do. */
 const OWN = ['--member-name', '--stages']
 
-test('the main of up accepts every setting of every role', () => {
+test('the role up accepts the options of every other role', () => {
   const known = [...optionsOf('up'), ...OWN]
 
   for (const role of ['gateway', 'attributor', 'courier', 'exporter', 'sentinel', 'trainer']) {

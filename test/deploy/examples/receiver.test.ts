@@ -171,7 +171,7 @@ describe('the receiver', () => {
     const { port } = server.address() as { port: number }
     const { id, secret } = await world.endpoint(`https://hooks.example.com:${port}/`)
 
-    await world.tell(3)
+    await world.publishEvents(3)
     const refused = await courier.logged(3, (row) => row.endpointId === id && row.responseStatus === 401)
     secrets.push(secret)
     await courier.logged(3, (row) => row.endpointId === id && row.outcome === 'acknowledged')

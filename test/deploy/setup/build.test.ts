@@ -35,14 +35,14 @@ beforeEach(async () => {
 
 afterEach(() => rm(project, { recursive: true, force: true }))
 
-test('a build compiles sources and copies their data files', async () => {
+test('the build compiles sources and copies their data files', async () => {
   await ensureBuild(project)
 
   expect(await readFile(inDist('internal/one.js'), 'utf8')).toContain('one = 1')
   expect(await readFile(inDist('internal/prices.data.json'), 'utf8')).toBe('{"usd":"1"}')
 })
 
-test('a build removes the output of a deleted source', async () => {
+test('the build removes the outputs of deleted sources', async () => {
   await ensureBuild(project)
   await rm(join(project, 'test', 'one.test.ts'))
   await rm(join(project, 'internal', 'prices.data.json'))
@@ -54,7 +54,7 @@ test('a build removes the output of a deleted source', async () => {
   expect(existsSync(inDist('internal/one.js'))).toBe(true)
 })
 
-test('a build restores a deleted output', async () => {
+test('the build restores a deleted output', async () => {
   await ensureBuild(project)
   await rm(inDist('internal/one.js'))
 
@@ -63,7 +63,7 @@ test('a build restores a deleted output', async () => {
   expect(existsSync(inDist('internal/one.js'))).toBe(true)
 })
 
-test('a build fails until its sources compile', async () => {
+test('the build fails until the sources compile', async () => {
   await ensureBuild(project)
   await write('internal/one.ts', 'export const one: number = "wrong"\n')
 
@@ -81,6 +81,6 @@ test.each([
   ['internal/attribution/README.md', undefined],
   ['internal/legacy.d.ts', undefined],
   ['bench/data/trace.csv', undefined],
-])('%s becomes %s in dist/', (source, output) => {
+])('the build writes %s to %s in dist/', (source, output) => {
   expect(outputOf(source)).toBe(output)
 })

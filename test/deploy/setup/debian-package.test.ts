@@ -6,11 +6,11 @@ test('Debian is recognised by its release file', () => {
   expect(debianSuite('ID="debian"\nVERSION_CODENAME="trixie"\n')).toBe('trixie')
 })
 
-test.each(['ID=ubuntu\nID_LIKE=debian\nVERSION_CODENAME=noble\n', 'ID=alpine\n', ''])('%j is no Debian', (release) => {
+test.each(['ID=ubuntu\nID_LIKE=debian\nVERSION_CODENAME=noble\n', 'ID=alpine\n', ''])('%j is not Debian', (release) => {
   expect(debianSuite(release)).toBeUndefined()
 })
 
-test('an unreachable Debian mirror is reported as such', () => {
+test('an unreachable mirror is reported', () => {
   const output = `W: Failed to fetch http://one.example/debian/dists/sid/InRelease  Temporary failure resolving 'one.example'
 E: Some index files failed to download.
 `
@@ -18,7 +18,7 @@ E: Some index files failed to download.
   expect(explainApt(output)).toMatch(/^apt cannot reach its mirror; check the network \(.*one\.example'\)$/)
 })
 
-test('any other failure is reported in the words of apt', () => {
+test('any other failure is reported with the message of apt', () => {
   expect(explainApt('E: Unable to locate package nats-server\n')).toBe('Unable to locate package nats-server')
   expect(explainApt('')).toBe('apt gave no reason')
 })

@@ -59,7 +59,7 @@ test.each([
   ['npm error code E404\nnpm error 404 Not Found - GET /nothing\n', /^npm failed: 404 Not Found - GET \/nothing$/],
   ['Error: spawn npm ENOENT', /^npm failed: Error: spawn npm ENOENT$/],
   ['', /^npm failed: it gave no reason$/],
-])('npm saying %j is told as one line', (output, line) => {
+])('the npm output %j is reported as one line', (output, line) => {
   expect(explainNpm(output)).toMatch(line)
   expect(explainNpm(output)).not.toContain('\n')
 })

@@ -7,20 +7,20 @@ const root = '/project'
 const local = join(root, '.local', 'bin', 'nats-server')
 const versions = (known: Record<string, string>) => async (path: string) => known[path]
 
-test('nats-server is looked up in the folders of PATH in order, then in the project’s folder', () => {
+test('the folders of PATH are searched in order, then the one of the project', () => {
   const paths = candidates({ PATH: ['/a', '', '/b'].join(delimiter) }, root).map(({ path }) => path)
 
   expect(paths).toEqual(['/a/nats-server', '/b/nats-server', local])
 })
 
-test('a nats-server that is named explicitly is the only candidate', () => {
+test('a named nats-server is the only candidate', () => {
   const env = { NATS_SERVER_BIN: '/named', ATTRIBUTION_NATS_SERVER_BIN: '/other', PATH: '/a' }
 
   expect(candidates(env, root)).toEqual([{ path: '/named', isNamed: true }])
   expect(candidates({ ...env, NATS_SERVER_BIN: '' }, root)).toEqual([{ path: '/other', isNamed: true }])
 })
 
-test('a nats-server that is too old is skipped', async () => {
+test('the search skips a nats-server that is too old', async () => {
   const found = await firstNewEnough(
     candidates({ PATH: ['/a', '/b'].join(delimiter) }, root),
     versions({ '/a/nats-server': 'nats-server: v2.9.10', '/b/nats-server': 'nats-server: v2.12.1' }),
@@ -29,21 +29,21 @@ test('a nats-server that is too old is skipped', async () => {
   expect(found).toBe('/b/nats-server')
 })
 
-test('a nats-server on PATH is preferred to a downloaded one', async () => {
+test('a nats-server in PATH is preferred to a fetched one', async () => {
   const both = versions({ '/a/nats-server': 'nats-server: v2.12.0', [local]: 'nats-server: v2.15.1' })
 
   expect(await firstNewEnough(candidates({ PATH: '/a' }, root), both)).toBe('/a/nats-server')
   expect(await firstNewEnough(candidates({ PATH: '/b' }, root), both)).toBe(local)
 })
 
-test('the lookup of nats-server may find none', async () => {
+test('the search may find no nats-server', async () => {
   expect(await firstNewEnough(candidates({ PATH: '/a' }, root), versions({}))).toBeUndefined()
 })
 
 test.each([
-  ['nats-server: v2.9.10', /is 2\.9\.10; 2\.12 or newer is wanted/],
+  ['nats-server: v2.9.10', /is 2\.9\.10; 2\.12 or newer is required/],
   [undefined, /cannot be run/],
-])('one that is named and says %j is an error', async (version, message) => {
+])('a named nats-server with the version output %j is an error', async (version, message) => {
   const found = firstNewEnough(candidates({ NATS_SERVER_BIN: '/named' }, root), async () => version)
 
   await expect(found).rejects.toBeInstanceOf(SetUpError)

@@ -9,7 +9,7 @@ import { launchBroker } from '../../support/broker.js'
 import { linkTo } from '../../support/silent-link.js'
 
 const log = createLog('test', 'silent')
-const lost = (cause: unknown): never => {
+const onLost = (cause: unknown): never => {
   throw cause
 }
 const brokers: Broker[] = []
@@ -46,10 +46,10 @@ async function until(isSo: () => boolean): Promise<void> {
   }
 }
 
-test('what is revoked while a watch is dead is known in a few seconds, and nobody waits for it', async () => {
+test('a revocation that a dead watch missed is known within seconds, without a delay for requests', async () => {
   const bucket = await elsewhere.bucket(API_KEYS)
   await bucket.put('key_one', '"active"')
-  const copy = await mirrorBucket<string>(bucket, lost)
+  const copy = await mirrorBucket<string>(bucket, onLost)
   const watch = watching(elsewhere, () => performance.now())
   watch.add(bucket, copy)
   for await (const { name } of elsewhere.manager.consumers.list('KV_api_keys')) {
@@ -64,7 +64,7 @@ test('what is revoked while a watch is dead is known in a few seconds, and nobod
   copy.stop()
 }, 40_000)
 
-test('credentials are current while their bucket answers, and away once it has not for five seconds', async () => {
+test('credentials are current while their bucket answers, and outdated after five seconds without an answer', async () => {
   const link = await linkTo(port)
   const bucket = await (await connect(link.url)).bucket(API_KEYS)
   let now = 0
@@ -81,13 +81,13 @@ test('credentials are current while their bucket answers, and away once it has n
   link.fallSilent()
   now += 5_000
   expect([watch.awayMs(), watch.current().status]).toEqual([0, 'up'])
-  // More than what is allowed for a process that has no processor.
+  // Longer than the pause that is tolerated in a suspended process.
   now += 5_001
   expect(watch.awayMs()).toBeGreaterThan(0)
   expect(watch.current().status).toBe('down')
 })
 
-test('a copy that is behind is not current, however long the connection stands', async () => {
+test('a copy that lags behind is not current, even on an open connection', async () => {
   let now = 0
   const watch = watching(elsewhere, () => now)
   let asked = 0
@@ -104,7 +104,7 @@ test('a copy that is behind is not current, however long the connection stands',
   expect(watch.awayMs()).toBeGreaterThan(0)
 })
 
-test('after a reconnection nothing counts as known before every bucket was asked', async () => {
+test('after a reconnection credentials are current only once every bucket has been checked', async () => {
   const link = await linkTo(port)
   const broker = await connect(link.url)
   const bucket: Mirror<unknown>['reached'][] = []

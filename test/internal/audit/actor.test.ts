@@ -22,7 +22,7 @@ const KEY = new Uint8Array(32).fill(3)
 let store: RunningStore
 let broker: LogBroker
 let heads: Heads
-/** A tenant of its own for each test. */
+/** Each test has its own tenant. */
 let tenantId: string
 
 beforeAll(async () => {
@@ -46,12 +46,12 @@ const deps = (): AuditActorDeps => ({
   log: broker.deps.log,
 })
 
-/** The writer, as one process runs it, until `stop`. */
+/** The writer in one process, until `stop`. */
 function start(changed: Partial<AuditActorDeps> = {}) {
   const stopping = new AbortController()
   const running = runPlannedLog(auditActor({ ...deps(), ...changed }), broker.deps, stopping.signal)
   return {
-    /** What a process does that dies: from here on it does nothing more. */
+    /** Simulates a crash: the process does nothing afterwards. */
     die(): never {
       stopping.abort()
       throw new Error('this process is dead')
@@ -94,7 +94,7 @@ const targets = async (): Promise<string[]> => {
   return rows.map(({ sequence, target }) => `${sequence} ${target}`)
 }
 
-test('what is recorded comes into its tenant’s log, chained, and the place it has come to is signed', async () => {
+test('audit entries are written to their tenant’s log as a chain, and its head is signed', async () => {
   await record(
     { target: 'first' },
     { tenantId: null, actor: 'cli', action: 'signing_key.rotate' },
@@ -109,7 +109,7 @@ test('what is recorded comes into its tenant’s log, chained, and the place it 
   expect(await verify(null)).toEqual({ records: 1, first: 1, last: 1, signed: 1, findings: [] })
 })
 
-test('a batch lands once, in the same chain, wherever the process dies', async () => {
+test('a batch of audit entries is written once, in the same chain, wherever the process crashes', async () => {
   await record({ target: 'one' }, { target: 'two' })
   const first = start({ insert: async () => first.die() })
   await first.dead
@@ -141,7 +141,7 @@ test('a batch lands once, in the same chain, wherever the process dies', async (
   expect(await verify()).toMatchObject({ records: 4, signed: 4, findings: [] })
 })
 
-test('a log goes on behind its last record when the broker has lost what was signed, and says so for good', async () => {
+test('an audit log whose signed head was lost continues after its last record, and records the loss', async () => {
   await record({ target: 'one' }, { target: 'two' })
   await written()
   await (await broker.bucket(AUDIT_HEADS)).purge(tenantId)
@@ -156,7 +156,7 @@ test('a log goes on behind its last record when the broker has lost what was sig
   expect(await verify()).toMatchObject({ signed: 5, findings: [{ kind: 'unsigned', sequence: 4 }] })
 })
 
-test('a log whose loss cannot be written down is not signed again', async () => {
+test('an audit log is not signed again before the loss of its head is recorded', async () => {
   await record({ target: 'one' })
   await written()
   await (await broker.bucket(AUDIT_HEADS)).purge(tenantId)
@@ -174,7 +174,7 @@ test('a log whose loss cannot be written down is not signed again', async () => 
   expect((await verify()).findings).toMatchObject([{ kind: 'unsigned', sequence: 3 }])
 })
 
-test('a message that cannot be read is quarantined, and the others go on', async () => {
+test('an unreadable audit message is quarantined, and the others are processed', async () => {
   const data = Buffer.from('{"not":"an entry"}')
   await record({ target: 'one' })
   await publishOrThrow(broker.publish, auditSubject(tenantId), data, randomUUID())
@@ -190,7 +190,7 @@ test('a message that cannot be read is quarantined, and the others go on', async
   ])
 })
 
-test('a flood of refusals comes into the log as some records that count them all', async () => {
+test('a flood of refusals becomes a few records that count all of them', async () => {
   await record(...Array.from({ length: 200 }, () => ({ outcome: 'refused', errorCode: 'INSUFFICIENT_SCOPE' }) as const))
   await written()
 
@@ -200,7 +200,7 @@ test('a flood of refusals comes into the log as some records that count them all
   expect([records, counted, findings]).toEqual([21, 200, []])
 })
 
-test('an entry that the broker did not take is told to whoever must not go on without it', async () => {
+test('record() rejects when the broker does not accept the entry', async () => {
   const sink = createAuditSink({
     publish: async () => ({ kind: 'unavailable', reason: 'timeout' }),
     clock: Date.now,
@@ -211,7 +211,7 @@ test('an entry that the broker did not take is told to whoever must not go on wi
   await sink.close()
 })
 
-describe('rows of the table that somebody with every right has altered are found', () => {
+describe('audit rows that a database administrator has altered are found', () => {
   beforeEach(async () => {
     await record(...Array.from({ length: 6 }, (_, i) => ({ target: `target-${i + 1}`, changes: { after: { i } } })))
     await written()
@@ -247,7 +247,7 @@ describe('rows of the table that somebody with every right has altered are found
     expect(await found()).toEqual(['removed 1', 'removed 3', 'removed 6'])
   })
 
-  /** Writes the rows of the log anew, each with these columns replaced. */
+  /** Replaces the rows of the log by copies with these columns changed. */
   async function rewrite(columns: string): Promise<void> {
     const copy = `copy_${tenantId}`
     const statements = [
@@ -265,13 +265,13 @@ describe('rows of the table that somebody with every right has altered are found
     expect(await found()).toEqual(['changed 3'])
   })
 
-  test('reordered: two that changed places', async () => {
+  test('reordered: two that were swapped', async () => {
     await rewrite('transform(sequence, [2, 4], [4, 2], sequence) AS sequence')
 
     expect(await found()).toEqual(['reordered 2', 'reordered 4'])
   })
 
-  test('cut off at the end, also after a restart of the writer, which does not close the gap', async () => {
+  test('truncated at the end, also after a restart of the writer, which keeps the gap', async () => {
     await alter('DELETE WHERE sequence > 4')
     await record({ target: 'later' })
     await written()
@@ -280,7 +280,7 @@ describe('rows of the table that somebody with every right has altered are found
     expect(await found()).toEqual(['removed 5'])
   })
 
-  test('cut off at the end together with all that was signed, whatever is written behind it', async () => {
+  test('truncated at the end together with all signed heads, also after further records', async () => {
     await alter('DELETE WHERE sequence > 4')
     await (await broker.bucket(AUDIT_HEADS)).purge(tenantId)
     await (await broker.bucket(AUDIT_DAYS)).purge(`${tenantId}.${new Date().toISOString().slice(0, 10)}`)
@@ -292,7 +292,7 @@ describe('rows of the table that somebody with every right has altered are found
     expect(await found()).toEqual(['unsigned 9'])
   })
 
-  test('cut off at the end together with the last place, but not with that of the day', async () => {
+  test('truncated at the end together with the head of the log, but not that of the day', async () => {
     await alter('DELETE WHERE sequence > 4')
     await (await broker.bucket(AUDIT_HEADS)).purge(tenantId)
     await record({ target: 'later' })
@@ -301,7 +301,7 @@ describe('rows of the table that somebody with every right has altered are found
     expect((await found()).sort()).toEqual(['removed 5', 'unsigned 8'])
   })
 
-  test('slipped in behind the last, also after a restart of the writer, which does not build on it', async () => {
+  test('inserted after the last, also after a restart of the writer, which does not chain to it', async () => {
     await store.client.command({
       query: `INSERT INTO audit_log SELECT * REPLACE (7 AS sequence)
               FROM (SELECT * FROM audit_log WHERE tenant_id = '${tenantId}' AND sequence = 6)`,
@@ -312,7 +312,7 @@ describe('rows of the table that somebody with every right has altered are found
     expect(await found()).toContain('repeated 7')
   })
 
-  test('a signed place that somebody without the instance’s key has written', async () => {
+  test('a head that was signed without the instance’s key', async () => {
     const stranger = signedHeads(await broker.bucket(AUDIT_HEADS), await broker.bucket(AUDIT_DAYS), new Uint8Array(32))
     await alter('DELETE WHERE sequence > 4')
     await (await broker.bucket(AUDIT_HEADS)).purge(tenantId)

@@ -6,7 +6,7 @@ import { auditEntry } from '../../support/audit.js'
 
 const CHANGES = { before: { name: 'old' }, after: { name: 'new', rate: '0.5' } }
 
-test('a hash is SHA-256 of the hash before and of the canonical record, which anyone can work out', () => {
+test('a record’s hash is SHA-256 of the previous hash and the canonical record, and anyone can compute it', () => {
   const first = chained(CHAIN_START, auditEntry())
   const second = chained(first, auditEntry({ changes: CHANGES, sourceAddress: '192.0.2.7' }))
 
@@ -19,14 +19,14 @@ test('a hash is SHA-256 of the hash before and of the canonical record, which an
   expect(second).toMatchObject({ sequence: 2, hash: expected })
 })
 
-test('a record survives its row', () => {
+test('an audit record is unchanged by conversion to a row and back', () => {
   const record = chained(CHAIN_START, auditEntry({ tenantId: null, actor: null, target: null, changes: CHANGES }))
 
   expect(toRecord(toRow(record))).toEqual(record)
   expect(hashOf(CHAIN_START.hash, toRecord(toRow(record)) ?? record)).toBe(record.hash)
 })
 
-test('changes in another spelling than the canonical one are not ours', () => {
+test('a row whose changes are not canonical JSON is unreadable', () => {
   const row = toRow(chained(CHAIN_START, auditEntry({ changes: CHANGES })))
 
   expect(toRecord({ ...row, changes: row.changes.replace(':', ': ') })).toBeUndefined()

@@ -23,7 +23,7 @@ const entries: fc.Arbitrary<RepeatedEntry> = fc.record(
   { requiredKeys: ['tenantId', 'actor', 'action', 'target', 'outcome', 'errorCode', 'traceId', 'at', 'repeats'] },
 )
 
-test('an entry is read back as it was written', () => {
+test('an audit entry is decoded as it was encoded', () => {
   fc.assert(
     fc.property(entries, (entry) => {
       expect(decodeEntry(encodeEntry(entry))).toEqual(entry)
@@ -37,15 +37,15 @@ test.each([
   ['no outcome', JSON.stringify({ ...auditEntry(), outcome: undefined })],
   ['an empty actor, which would read as none', JSON.stringify({ ...auditEntry(), actor: '' })],
   ['a time that the read model cannot hold', JSON.stringify({ ...auditEntry(), at: Date.UTC(2200, 0) })],
-  ['a time that is no number', JSON.stringify({ ...auditEntry(), at: 'now' })],
+  ['a time that is not a number', JSON.stringify({ ...auditEntry(), at: 'now' })],
   ['changes that have no canonical form', JSON.stringify({ ...auditEntry(), changes: { after: 0.5 } })],
   ['changes that are none', JSON.stringify({ ...auditEntry(), changes: 'all' })],
   ['no repeats', JSON.stringify({ ...auditEntry(), repeats: 0 })],
-])('a message with %s is poison', (_, message) => {
+])('an audit message with %s is poison', (_, message) => {
   expect(() => decodeEntry(Buffer.from(message))).toThrow()
 })
 
-test('what has no canonical form is refused before it is stored', () => {
+test('an audit entry without a canonical form is refused before it is stored', () => {
   expect(() => encodeEntry(auditEntry({ changes: { after: { rate: 0.5 } } }))).toThrow(TypeError)
   expect(() => encodeEntry(auditEntry({ actor: '' }))).toThrow(TypeError)
 })

@@ -6,11 +6,11 @@ const NOW_MS = Date.UTC(2026, 10, 21)
 const refusal = (stated: Parameters<typeof auditEntry>[0] = {}) =>
   auditEntry({ outcome: 'refused', errorCode: 'INSUFFICIENT_SCOPE', ...stated })
 
-/** How many of so many equal refusals are recorded one by one. */
+/** How many of a number of equal refusals are recorded individually. */
 const takenOf = (limit: RefusalLimit, count: number, stated?: Parameters<typeof auditEntry>[0]): number =>
   Array.from({ length: count }, () => limit.take(refusal(stated), NOW_MS)).filter((isTaken) => isTaken).length
 
-test('the first refusals of a caller are recorded, the rest together as the last of them', () => {
+test('the first refusals of a caller are recorded individually, the rest together as the last of them', () => {
   const limit = new RefusalLimit()
 
   const taken = takenOf(limit, 1_000)
@@ -21,7 +21,7 @@ test('the first refusals of a caller are recorded, the rest together as the last
   expect(limit.release(NOW_MS)).toEqual([])
 })
 
-test('another caller, action or tenant is not hidden by a flood', () => {
+test('a flood of refusals does not hide another caller, action or tenant', () => {
   const limit = new RefusalLimit()
   takenOf(limit, 1_000)
 
@@ -30,7 +30,7 @@ test('another caller, action or tenant is not hidden by a flood', () => {
   expect(takenOf(limit, 1, { tenantId: 'tnt_two' })).toBe(1)
 })
 
-test('a flood from ever new addresses does not fill a log either, and every refusal is counted', () => {
+test('a flood of refusals from changing addresses does not fill a log, and every refusal is counted', () => {
   const limit = new RefusalLimit()
   let recorded = 0
   for (let i = 0; i < 5_000; i++) {
@@ -48,7 +48,7 @@ test('a flood from ever new addresses does not fill a log either, and every refu
   expect(released).toBe(4_800)
 })
 
-test('when the process ends all that was counted is released', () => {
+test('all counted refusals are released when the process ends', () => {
   const limit = new RefusalLimit()
   takenOf(limit, 300, { actor: 'key_one' })
   takenOf(limit, 300, { actor: 'key_two' })

@@ -8,7 +8,7 @@ import { auditEntry, auditRows } from '../../support/audit.js'
 const DAY_MS = 24 * 60 * 60 * 1000
 const START_MS = Date.UTC(2026, 10, 1)
 
-/** Ten records a day. */
+/** Ten records per day. */
 const ROWS = auditRows(
   Array.from({ length: 50 }, (_, i) =>
     auditEntry({ target: `target-${i}`, at: START_MS + Math.floor(i / 10) * DAY_MS + i }),
@@ -42,22 +42,22 @@ const verify = (rows: readonly AuditLogRow[], places = PLACES, nowMs = NOW_MS) =
   )
 const kinds = (findings: readonly AuditFinding[]) => findings.map(({ kind, sequence }) => `${kind} ${sequence}`)
 
-/** The rows with one altered. */
+/** The rows, with one altered. */
 const altered = (sequence: number, change: (row: AuditLogRow) => AuditLogRow): AuditLogRow[] =>
   ROWS.map((kept) => (kept.sequence === sequence ? change(kept) : kept))
 
-test('a log that nobody has touched is whole', async () => {
+test('an unaltered audit log has no findings', async () => {
   expect(await verify(ROWS)).toEqual({ records: 50, first: 1, last: 50, signed: 50, findings: [] })
   expect(await verify([], NOTHING_SIGNED)).toEqual({ records: 0, first: 0, last: 0, signed: 0, findings: [] })
 })
 
-test('records that have come since the last place was signed are whole too', async () => {
+test('records after the last signed head have no findings', async () => {
   const more = [...ROWS, ...auditRows([auditEntry()], row(ROWS, -1))]
 
   expect(await verify(more)).toMatchObject({ last: 51, signed: 50, findings: [] })
 })
 
-describe('a changed record is found where it stands', () => {
+describe('a changed record is found at its sequence number', () => {
   const other = fc.string({ minLength: 1, maxLength: 8 }).map((text) => `${text}!`)
   const changes: fc.Arbitrary<Partial<AuditLogRow>> = fc.oneof(
     ...(['tenantId', 'actor', 'action', 'target', 'outcome', 'errorCode', 'traceId', 'sourceAddress'] as const).map(
@@ -70,7 +70,7 @@ describe('a changed record is found where it stands', () => {
     fc.uint8Array({ minLength: 32, maxLength: 32 }).map((bytes) => ({ hash: Buffer.from(bytes).toString('hex') })),
   )
 
-  test('whichever of its columns it is', async () => {
+  test('in each of its columns', async () => {
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 50 }), changes, async (sequence, change) => {
         const { findings } = await verify(altered(sequence, (kept) => ({ ...kept, ...change })))
@@ -80,14 +80,14 @@ describe('a changed record is found where it stands', () => {
     )
   })
 
-  test('also when its hash was worked out anew: it or the next', async () => {
+  test('when its hash was computed again: at the record or the next', async () => {
     const forged = auditRows([auditEntry({ target: 'another' })], row(ROWS, 13))
     const { findings } = await verify(altered(15, () => row(forged, 0)))
 
     expect(kinds(findings)).toEqual(['changed 16'])
   })
 
-  test('also when all after it were worked out anew: at the next place that was signed', async () => {
+  test('when all later hashes were computed again: at the next signed head', async () => {
     const rewritten = auditRows(
       ROWS.slice(14).map(({ createdAtMs }) => auditEntry({ target: 'another', at: createdAtMs })),
       row(ROWS, 13),
@@ -102,7 +102,7 @@ describe('a removed record is found', () => {
   test('in the middle', async () => {
     const { findings } = await verify(ROWS.filter(({ sequence }) => sequence < 17 || sequence > 19))
 
-    expect(findings).toEqual([{ kind: 'removed', sequence: 17, detail: 'the records 17 to 19 are missing' }])
+    expect(findings).toEqual([{ kind: 'removed', sequence: 17, detail: 'records 17 to 19 are missing' }])
   })
 
   test('at the end', async () => {
@@ -110,18 +110,18 @@ describe('a removed record is found', () => {
     expect(kinds((await verify([])).findings)).toEqual(['removed 1'])
   })
 
-  test('at the end, where the last place was set back to an earlier one that was signed', async () => {
+  test('at the end, where the head was reset to an earlier signed one', async () => {
     const setBack: SignedPlaces = { ...PLACES, head: { kind: 'signed', head: dayOf(row(ROWS, 29), 1) } }
 
     expect(kinds((await verify(ROWS.slice(0, 30), setBack)).findings)).toEqual(['removed 31'])
   })
 
-  test('at the beginning, before it was due to go', async () => {
+  test('at the beginning, before the end of its retention', async () => {
     expect(kinds((await verify(ROWS.slice(3))).findings)).toEqual(['removed 1'])
     expect(kinds((await verify(ROWS.slice(13))).findings)).toEqual(['removed 1'])
   })
 
-  test('and what has gone because it was old enough is not missed', async () => {
+  test('but not one that was deleted after its retention', async () => {
     const afterDays = (days: number) => START_MS + (400 + days) * DAY_MS
 
     expect((await verify(ROWS.slice(10), PLACES, afterDays(1))).findings).toEqual([])
@@ -130,7 +130,7 @@ describe('a removed record is found', () => {
   })
 })
 
-test('records that were moved are found, with the place where each stood', async () => {
+test('moved records are found with their original sequence numbers', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.uniqueArray(fc.integer({ min: 1, max: 50 }), { minLength: 2, maxLength: 2 }),
@@ -148,7 +148,7 @@ test('records that were moved are found, with the place where each stood', async
         const foundAt = (here: number, there: number) => ({
           kind: 'reordered',
           sequence: here,
-          detail: `the record ${here} stood at the place ${there}`,
+          detail: `record ${here} had the sequence number ${there}`,
         })
         expect(findings).toEqual(
           one < other ? [foundAt(one, other), foundAt(other, one)] : [foundAt(other, one), foundAt(one, other)],
@@ -158,14 +158,14 @@ test('records that were moved are found, with the place where each stood', async
   )
 })
 
-test('a record that was slipped in is found', async () => {
+test('an inserted record is found', async () => {
   const forged = row(auditRows([auditEntry({ target: 'another' })], row(ROWS, 9)), 0)
 
   expect(kinds((await verify([...ROWS.slice(0, 11), forged, ...ROWS.slice(11)])).findings)).toEqual(['repeated 11'])
   expect(kinds((await verify([...ROWS.slice(0, 10), forged, ...ROWS.slice(10)])).findings)).toContain('repeated 11')
 })
 
-test('a place that nobody or a stranger has signed is said', async () => {
+test('an unsigned or forged head is reported', async () => {
   expect(kinds((await verify(ROWS, NOTHING_SIGNED)).findings)).toEqual(['unsigned 50'])
   const { findings } = await verify(ROWS, { ...PLACES, head: { kind: 'forged' }, forged: ['2026-11-03'] })
   expect(kinds(findings)).toEqual(['forged 0', 'forged 0'])

@@ -28,15 +28,15 @@ const read = (text: string, nowMs = NOW_MS) => readAccessToken(text, PARTIES, fi
 const STRANGERS_JWK = createPublicKey(STRANGERS_KEY).export({ format: 'jwk' })
 const isTaken = (text: string, nowMs = NOW_MS): boolean => read(text, nowMs) !== undefined
 
-describe('a good token', () => {
-  test('of a client says whose it is and what it may', () => {
+describe('a valid token', () => {
+  test('of a client contains its tenant, client and scopes', () => {
     const found = read(token({ scope: 'export:create read:attribution' }))
 
     expect(found).toMatchObject({ kid: KID, scopes: ['read:attribution', 'export:create'] })
     expect(found?.claims).toMatchObject({ sub: CLIENT_ID, client_id: CLIENT_ID, tenant_id: TENANT_ID })
   })
 
-  test('of a person says when they signed in, and where', () => {
+  test('of a person contains the time and id of the sign-in', () => {
     expect(read(token(PERSON))?.claims).toMatchObject({ sub: USER_ID, sid: PERSON.sid, auth_time: NOW_S - 60 })
   })
 
@@ -50,7 +50,7 @@ describe('a good token', () => {
   })
 })
 
-test('a signature is verified only where it may be, which is asked of what says everything right', () => {
+test('a signature is verified only with permission, which is requested only for correct content', () => {
   let asked = 0
   const readBy = (text: string, may: boolean) =>
     readAccessToken(text, PARTIES, findKey, NOW_MS, () => {
@@ -94,7 +94,7 @@ describe('a token is refused', () => {
     ['of an empty tenant', { tenant_id: '' }],
     ['of a tenant null', { tenant_id: null }],
     ['of several tenants', { tenant_id: [TENANT_ID] }],
-    ['of a tenant that is none', { tenant_id: 'usr_1' }],
+    ['of an invalid tenant id', { tenant_id: 'usr_1' }],
     ['of a tenant with more behind it', { tenant_id: `${TENANT_ID}\n` }],
     ['whose scopes are a list', { scope: ['read:attribution'] }],
     ['with an empty scope', { scope: '' }],
@@ -123,7 +123,7 @@ describe('a token is refused', () => {
     ['without a kid', { kid: undefined }],
     ['with an unknown kid', { kid: 'u'.repeat(43) }],
     ['with a kid that names a property of objects', { kid: '__proto__' }],
-    ['with a kid that is no text', { kid: [KID] }],
+    ['with a kid that is not a string', { kid: [KID] }],
     ['with critical extensions', { crit: ['exp'] }],
     ['with unencoded claims', { b64: false, crit: ['b64'] }],
     ['with its own key', { jwk: STRANGERS_JWK }],
@@ -136,9 +136,9 @@ describe('a token is refused', () => {
   })
 
   test.each([
-    ['without a word of it', {}],
-    ['and brings the key for', { jwk: STRANGERS_JWK }],
-  ])('that a stranger has signed %s', (_, header) => {
+    ['with our kid', {}],
+    ['with the key in the header', { jwk: STRANGERS_JWK }],
+  ])('that a stranger signed, %s', (_, header) => {
     expect(isTaken(token({}, header, STRANGERS_KEY))).toBe(false)
   })
 
@@ -194,7 +194,7 @@ function otherTail(character: string): string {
   return alphabet[alphabet.indexOf(character) ^ 1] as string
 }
 
-/** What jose takes, with everything that it can be told to look at, and the rules that it does not know. */
+/** Whether jose accepts the token, with all of its options, and our rules that it does not have. */
 async function referenceTakes(text: string): Promise<boolean> {
   try {
     const { payload, protectedHeader } = await jwtVerify(
@@ -241,7 +241,7 @@ const strange: fc.Arbitrary<unknown> = fc.oneof(
   fc.jsonValue(),
   fc.constantFrom('', null, true, [], {}, TENANT_ID, 'read:attribution', PARTIES.issuer, CLIENT_ID, USER_ID),
 )
-/** Good claims with some of them replaced, left out or added. */
+/** Valid claims with some replaced, removed or added. */
 const changedClaims = fc
   .tuple(
     fc.boolean(),
@@ -263,7 +263,7 @@ const changedHeader = fc
     fc.boolean(),
   )
   .map(([changes, isChanged]) => (isChanged ? { ...HEADER, ...changes } : HEADER))
-/** The same JSON as some other writer might put it. */
+/** The same JSON in another spelling. */
 const written = (value: fc.Arbitrary<object>): fc.Arbitrary<string> =>
   fc
     .tuple(value, fc.constantFrom('plain', 'plain', 'plain', 'spaced', 'repeated', 'padded', 'bytes'), fc.nat())
@@ -290,7 +290,7 @@ const signedTokens = fc
   .tuple(written(changedHeader), written(changedClaims), keys)
   .map(([header, claims, key]) => signedParts(header, claims, key))
 const GOOD = token()
-/** A good token with characters replaced, inserted or cut out. */
+/** A valid token with characters replaced, inserted or removed. */
 const brokenTokens = fc
   .tuple(fc.nat(GOOD.length), fc.nat(3), fc.string({ unit: 'binary', maxLength: 3 }))
   .map(([at, cut, inserted]) => GOOD.slice(0, at) + inserted + GOOD.slice(at + cut))
@@ -308,7 +308,7 @@ test(
       }),
       { numRuns: FUZZ_CASES },
     )
-    // Otherwise this has looked at nothing.
+    // Otherwise the test has checked nothing.
     expect(taken).toBeGreaterThan(FUZZ_CASES / 50)
   },
   FUZZ_MS_MAX,

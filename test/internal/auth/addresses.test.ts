@@ -23,7 +23,7 @@ test('an address has a budget of its own, however it is written, and its neighbo
   expect(budgetOf('2001:0db8:0001:0002:ffff:ffff:ffff:ffff', NOW_MS).remaining(NOW_MS)).toBe(1)
 })
 
-test('there are never more than so many budgets, and one that is whole goes before one that is not', () => {
+test('KeyedBudgets holds at most its maximum and drops a refilled budget before an exhausted one', () => {
   const budgets = new KeyedBudgets({ perSecond: 1, burst: 5 }, 4)
   for (const name of ['a', 'b', 'c', 'd']) if (name !== 'c') budgets.of(name, NOW_MS).take(5, NOW_MS)
   budgets.of('e', NOW_MS).take(5, NOW_MS)
@@ -35,11 +35,22 @@ test('there are never more than so many budgets, and one that is whole goes befo
   expect(budgets.of('b', NOW_MS).remaining(NOW_MS)).toBe(0)
 })
 
-test('a budget that is forgotten begins anew', () => {
+test('a KeyedBudgets budget starts again unused after forget', () => {
   const budgets = new KeyedBudgets({ perSecond: 1, burst: 5 }, 4)
   budgets.of('a', NOW_MS).take(5, NOW_MS)
 
   budgets.forget('a')
 
   expect(budgets.of('a', NOW_MS).remaining(NOW_MS)).toBe(5)
+})
+
+test('KeyedBudgets keeps an exhausted budget that is still in use and drops the least recently used one', () => {
+  const budgets = new KeyedBudgets({ perSecond: 1, burst: 5 }, 3)
+  for (const name of ['a', 'b', 'c']) budgets.of(name, NOW_MS).take(5, NOW_MS)
+  budgets.of('a', NOW_MS)
+
+  budgets.of('d', NOW_MS)
+
+  expect(budgets.of('a', NOW_MS).remaining(NOW_MS)).toBe(0)
+  expect(budgets.of('b', NOW_MS).remaining(NOW_MS)).toBe(5)
 })

@@ -4,7 +4,7 @@ import { createApiKey, isSecretOf, parseApiKey, storeSecret } from '../../../int
 import { hasTagOf, parseId } from '../../../internal/ids/ids.js'
 import { apiKey, TENANT_IDS } from '../../support/api-keys.js'
 
-describe('a new key', () => {
+describe('a new API key', () => {
   test.each([
     ['production', 'ak_live_'],
     ['sandbox', 'ak_test_'],
@@ -16,13 +16,13 @@ describe('a new key', () => {
     expect(stored.last_four).toBe(secret.slice(-4))
   })
 
-  test('has an id that is recognised as its tenant’s', () => {
+  test('has an id that is recognized as its tenant’s', () => {
     const id = parseId('key', apiKey().stored.id)
 
     expect(id && hasTagOf(id, TENANT_IDS)).toBe(true)
   })
 
-  test('is kept with what was wanted, active, and with its time', () => {
+  test('is stored as active, with the requested fields and its creation time', () => {
     const wanted = { name: 'ci', scopes: ['read:attribution'], expiresAt: '2027-01-01T00:00:00.000Z' } as const
 
     const { stored } = createApiKey('production', 'tnt_one', TENANT_IDS, wanted, new Date(0))
@@ -37,7 +37,7 @@ describe('a new key', () => {
     })
   })
 
-  test('is kept without its secret', () => {
+  test('is stored without its secret', () => {
     const { stored, secret } = apiKey()
     const shown = JSON.stringify(stored)
 
@@ -48,7 +48,7 @@ describe('a new key', () => {
     for (let at = 0; at + 8 <= random.length; at++) expect(shown).not.toContain(random.slice(at, at + 8))
   })
 
-  test('shares neither secret, salt nor hash with another', () => {
+  test('shares neither secret, salt nor hash with another key', () => {
     const [one, other] = [apiKey(), apiKey()]
 
     expect(one.secret).not.toBe(other.secret)
@@ -58,8 +58,8 @@ describe('a new key', () => {
   })
 })
 
-describe('a presented key', () => {
-  test('is taken apart into its id and its secret', () => {
+describe('a presented API key', () => {
+  test('is split into its id and its secret', () => {
     const { stored, secret } = apiKey()
 
     const presented = parseApiKey('production', secret)
@@ -79,7 +79,7 @@ describe('a presented key', () => {
     expect(parseApiKey('sandbox', secret.replace('ak_live_', 'ak_test_'))).toBeUndefined()
   })
 
-  test('is refused when any one character is another', () => {
+  test('is refused when any one character is changed', () => {
     const { secret } = apiKey()
     const places = fc.nat({ max: secret.length - 1 })
     const characters = fc.constantFrom(...'0123456789abcdefghijklmnopqrstuvwxyzA_- é')
@@ -93,7 +93,7 @@ describe('a presented key', () => {
     )
   })
 
-  test('is refused when something stands before or after it, or is missing', () => {
+  test('is refused with text before or after it, or with a part missing', () => {
     const { secret } = apiKey()
 
     for (const text of [
@@ -112,7 +112,7 @@ describe('a presented key', () => {
 })
 
 describe('a stored secret', () => {
-  test('is told from any other', () => {
+  test('matches no other secret', () => {
     fc.assert(
       fc.property(fc.string(), fc.string(), (one, other) => {
         const { stored } = apiKey()
@@ -124,7 +124,7 @@ describe('a stored secret', () => {
     )
   })
 
-  test('is salted: stored twice it is another hash', () => {
+  test('is salted: storing it twice gives different hashes', () => {
     const [one, other] = [storeSecret('same'), storeSecret('same')]
 
     expect(one.salt).toMatch(/^[0-9a-f]{32}$/)

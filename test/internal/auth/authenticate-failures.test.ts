@@ -4,7 +4,7 @@ import { apiKey } from '../../support/api-keys.js'
 import { at, authenticate, authenticatorWith, present, verdictOf } from '../../support/authenticators.js'
 import { NOW_MS } from '../../support/invocations.js'
 
-describe('an address of which too many attempts have failed', () => {
+describe('an address with too many failed attempts', () => {
   const [key, expired] = [apiKey(), apiKey({ expires_at: at(NOW_MS) })]
 
   function exhausted() {
@@ -21,7 +21,7 @@ describe('an address of which too many attempts have failed', () => {
     return { ...made, ask, failures }
   }
 
-  test('is told to come again later, whatever fails', () => {
+  test('gets RATE_LIMITED for every kind of failure', () => {
     const { ask, failures } = exhausted()
 
     const more = [ask('', 'Bearer invented'), ask('invented'), ask(expired.secret), ask('')]
@@ -36,7 +36,7 @@ describe('an address of which too many attempts have failed', () => {
     )
   })
 
-  test('is let in with a good token, new or known, and with a good API key', () => {
+  test('is still accepted with a valid token, new or known, and with a valid API key', () => {
     const { ask, authenticator } = exhausted()
     const aMinuteLater = authenticate(authenticator, present('', 'Bearer known'), NOW_MS + 61_000)
 
@@ -45,7 +45,7 @@ describe('an address of which too many attempts have failed', () => {
     expect([fresh, known, byKey, aMinuteLater].map(verdictOf)).toEqual(['ok', 'ok', 'ok', 'ok'])
   })
 
-  test('does not stand in the way of others', () => {
+  test('does not affect other addresses', () => {
     const { ask } = exhausted()
 
     expect(verdictOf(ask('', 'Bearer fresh', '192.0.2.2'))).toBe('ok')
@@ -62,7 +62,7 @@ describe('signatures', () => {
     return { ...made, ask }
   }
 
-  test('are verified for an address up to a bound, and not at all for what cannot be a token of ours', () => {
+  test('are verified up to a limit per address, and never for a text that cannot be our token', () => {
     const { ask, counts } = askedOften()
     for (let i = 0; i < 1_000; i++) ask(`garbage-${i}`)
     for (let i = 0; i < 99; i++) ask(`forged-${i}`)
@@ -75,7 +75,7 @@ describe('signatures', () => {
     expect([ask('known'), ask('fresh', '192.0.2.2')].map(verdictOf)).toEqual(['ok', 'ok'])
   })
 
-  test('that cannot be verified now are no failures', () => {
+  test('that exceed the limit do not count as failures', () => {
     const good = Array.from({ length: 100 }, (_, i) => `good-${i}`)
     const { authenticator } = authenticatorWith(Object.fromEntries(good.map((token) => [token, {}])))
     const ask = (token: string): string =>

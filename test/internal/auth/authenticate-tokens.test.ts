@@ -15,7 +15,7 @@ import { NOW_MS } from '../../support/invocations.js'
 describe('a bearer token', () => {
   const bearer = (text: string, apiKeyText = '') => present(apiKeyText, `Bearer ${text}`)
 
-  test('says whose it is, what it may and when the person signed in', () => {
+  test('identifies tenant, principal and scopes, and when the person signed in', () => {
     const { authenticator } = authenticatorWith({ good: { principal: 'usr_one', authTimeS: 1_000 } })
 
     expect(authenticate(authenticator, bearer('good'), NOW_MS)).toEqual({
@@ -48,7 +48,7 @@ describe('a bearer token', () => {
     expect(verdictOf(authenticate(authenticator, present('', authorization), NOW_MS))).toBe(expected)
   })
 
-  test('that is bad is told apart from none in the challenge only', () => {
+  test('that is invalid differs from a missing one in the challenge only', () => {
     const { authenticator } = authenticatorWith({})
     const challengeOf = (authentication: Authentication) =>
       authentication.ok ? undefined : authentication.problem.challenge
@@ -57,7 +57,7 @@ describe('a bearer token', () => {
     expect(challengeOf(authenticate(authenticator, present(''), NOW_MS))).toBeUndefined()
   })
 
-  test('is judged once a minute, and its times on every call', () => {
+  test('is checked once a minute, and its times on every call', () => {
     const token = { notBeforeMs: NOW_MS, expiresAtMs: NOW_MS + 30_000 }
     const { authenticator, counts } = authenticatorWith({ long: {}, short: token })
     const ask = (text: string, nowMs: number) => verdictOf(authenticate(authenticator, bearer(text), nowMs))
@@ -67,28 +67,31 @@ describe('a bearer token', () => {
     ask('long', NOW_MS + 60_000)
     expect(counts.judged).toBe(2)
 
-    // Before and after its time the token is judged anew, by somebody who would refuse it.
+    // Outside its times the token is checked again, and the check now refuses it.
     for (const ms of [0, 29_999]) ask('short', NOW_MS + ms)
     expect(counts.judged).toBe(3)
     for (const ms of [-1, 30_000]) ask('short', NOW_MS + ms)
     expect(counts.judged).toBe(5)
   })
 
-  test.each([['cli_one'], ['usr_one'], ['jti'], ['sid'], ['kid']])('is judged anew once %s has changed', (changed) => {
-    const tokens: Tokens = { good: { rests: ['kid', 'cli_one', 'usr_one', 'jti', 'sid'] } }
-    const { authenticator, counts } = authenticatorWith(tokens)
-    authenticate(authenticator, bearer('good'), NOW_MS)
+  test.each([['cli_one'], ['usr_one'], ['jti'], ['sid'], ['kid']])(
+    'is checked again after %s has changed',
+    (changed) => {
+      const tokens: Tokens = { good: { dependsOn: ['kid', 'cli_one', 'usr_one', 'jti', 'sid'] } }
+      const { authenticator, counts } = authenticatorWith(tokens)
+      authenticate(authenticator, bearer('good'), NOW_MS)
 
-    authenticator.forget('somebody else')
-    authenticate(authenticator, bearer('good'), NOW_MS)
-    expect(counts.judged).toBe(1)
+      authenticator.forget('somebody else')
+      authenticate(authenticator, bearer('good'), NOW_MS)
+      expect(counts.judged).toBe(1)
 
-    delete tokens['good']
-    authenticator.forget(changed)
-    expect(verdictOf(authenticate(authenticator, bearer('good'), NOW_MS))).toBe('INVALID_CREDENTIALS')
-  })
+      delete tokens['good']
+      authenticator.forget(changed)
+      expect(verdictOf(authenticate(authenticator, bearer('good'), NOW_MS))).toBe('INVALID_CREDENTIALS')
+    },
+  )
 
-  test('that is bad is not remembered', () => {
+  test('that is invalid is not cached', () => {
     const tokens: Tokens = {}
     const { authenticator } = authenticatorWith(tokens)
     expect(verdictOf(authenticate(authenticator, bearer('late'), NOW_MS))).toBe('INVALID_CREDENTIALS')
@@ -98,7 +101,7 @@ describe('a bearer token', () => {
     expect(verdictOf(authenticate(authenticator, bearer('late'), NOW_MS))).toBe('ok')
   })
 
-  test('does not pass as an API key, nor an API key as a token', () => {
+  test('is not accepted as an API key, nor an API key as a token', () => {
     const { stored, secret } = apiKey()
     const { authenticator } = authenticatorWith({ good: {} }, stored)
     authenticate(authenticator, bearer('good'), NOW_MS)
@@ -109,7 +112,7 @@ describe('a bearer token', () => {
     expect(verdictOf(authenticate(authenticator, present('', secret), NOW_MS))).toBe('INVALID_CREDENTIALS')
   })
 
-  describe('beside an API key', () => {
+  describe('a bearer token beside an API key', () => {
     const agreeing = { scopes: ['read:attribution', 'export:create'] } as const
     const [{ stored, secret }, limited, revoked, expired] = [
       apiKey(agreeing),
@@ -135,9 +138,12 @@ describe('a bearer token', () => {
       })
     })
 
-    test.each(['narrower', 'wider', 'other', 'foreign', 'unknown'])('is refused when it is %s', (text) => {
-      expect(verdictOf(authenticate(authenticator, bearer(text, secret), NOW_MS))).toBe('INVALID_CREDENTIALS')
-    })
+    test.each(['narrower', 'wider', 'other', 'foreign', 'unknown'])(
+      'is refused together with the key when it is: %s',
+      (text) => {
+        expect(verdictOf(authenticate(authenticator, bearer(text, secret), NOW_MS))).toBe('INVALID_CREDENTIALS')
+      },
+    )
 
     test.each([
       ['limited to layers', limited],
@@ -147,7 +153,7 @@ describe('a bearer token', () => {
       expect(verdictOf(authenticate(authenticator, bearer('same', key.secret), NOW_MS))).toBe('INVALID_CREDENTIALS')
     })
 
-    test.each(['same', 'other', 'foreign'])('that has expired is told so, whatever token comes with it: %s', (text) => {
+    test.each(['same', 'other', 'foreign'])('an expired key is reported as expired beside this token: %s', (text) => {
       expect(verdictOf(authenticate(authenticator, bearer(text, expired.secret), NOW_MS))).toBe('EXPIRED')
       expect(verdictOf(authenticate(authenticator, bearer(text, expired.secret), NOW_MS - 1))).toBe(
         text === 'same' ? 'ok' : 'INVALID_CREDENTIALS',

@@ -6,8 +6,8 @@ import { at, authenticate, authenticatorOf, budgetsOf, present, verdictOf } from
 import { FUZZ_CASES, FUZZ_MS_MAX } from '../../support/fuzz.js'
 import { NOW_MS } from '../../support/invocations.js'
 
-describe('a verdict', () => {
-  test('on a live key says whose it is and what it may', () => {
+describe('the verdict of the authenticator', () => {
+  test('on an active key contains its tenant, principal and scopes', () => {
     const { stored, secret } = apiKey({ scopes: ['read:reporting', 'export:create'] })
     const { authenticator } = authenticatorOf(stored)
 
@@ -23,7 +23,7 @@ describe('a verdict', () => {
     })
   })
 
-  test('notes when its key was used, unless the key is refused', () => {
+  test('records the use of the key, unless the key is refused', () => {
     const [good, revoked, expired] = [apiKey(), apiKey({ status: 'revoked' }), apiKey({ expires_at: at(NOW_MS + 1) })]
     const { authenticator, uses } = authenticatorOf(good.stored, revoked.stored, expired.stored)
 
@@ -34,7 +34,7 @@ describe('a verdict', () => {
     expect([good, revoked, expired].map(({ stored }) => uses.get(stored.id)?.atMs)).toEqual([NOW_MS + 5, 0, NOW_MS])
   })
 
-  test.each([[['gateway']], [[]]])('keeps the layers that a key is limited to: %j', (ingestion_layers) => {
+  test.each([[['gateway']], [[]]])('contains the ingestion layers of the key: %j', (ingestion_layers) => {
     const { stored, secret } = apiKey({ ingestion_layers })
     const { authenticator } = authenticatorOf(stored)
 
@@ -43,40 +43,40 @@ describe('a verdict', () => {
     })
   })
 
-  test('on nothing is INVALID_CREDENTIALS', () => {
+  test('on a request without credentials is INVALID_CREDENTIALS', () => {
     const { authenticator } = authenticatorOf()
 
     expect(verdictOf(authenticate(authenticator, present(''), NOW_MS))).toBe('INVALID_CREDENTIALS')
   })
 
-  test('on a key that nobody knows is INVALID_CREDENTIALS', () => {
+  test('on an unknown key is INVALID_CREDENTIALS', () => {
     const { authenticator } = authenticatorOf(apiKey().stored)
 
     expect(verdictOf(authenticate(authenticator, present(apiKey().secret), NOW_MS))).toBe('INVALID_CREDENTIALS')
   })
 
-  test('on a known id with another secret is INVALID_CREDENTIALS', () => {
+  test('on a known key id with a wrong secret is INVALID_CREDENTIALS', () => {
     const [one, other] = [apiKey(), apiKey()]
     const { authenticator } = authenticatorOf({ ...one.stored, id: other.stored.id })
 
     expect(verdictOf(authenticate(authenticator, present(other.secret), NOW_MS))).toBe('INVALID_CREDENTIALS')
   })
 
-  test('on a key of the other mode is INVALID_CREDENTIALS, even where it is known', () => {
+  test('on a key of the other mode is INVALID_CREDENTIALS, even if the key is stored', () => {
     const { stored, secret } = apiKey({ mode: 'sandbox' })
     const { authenticator } = authenticatorOf(stored)
 
     expect(verdictOf(authenticate(authenticator, present(secret), NOW_MS))).toBe('INVALID_CREDENTIALS')
   })
 
-  test('on a text that is no key needs no look-up', () => {
+  test('on a text without the form of a key needs no look-up', () => {
     const { authenticator, counts } = authenticatorOf()
 
     expect(verdictOf(authenticate(authenticator, present('x'.repeat(10_000)), NOW_MS))).toBe('INVALID_CREDENTIALS')
     expect(counts.lookUps).toBe(0)
   })
 
-  test('on a key beside or within an Authorization header of no token is INVALID_CREDENTIALS', () => {
+  test('on a valid key is INVALID_CREDENTIALS if an Authorization header without a token repeats or accompanies it', () => {
     const { stored, secret } = apiKey()
     const { authenticator } = authenticatorOf(stored)
 
@@ -84,7 +84,7 @@ describe('a verdict', () => {
     expect(verdictOf(authenticate(authenticator, present('', `Bearer ${secret}`), NOW_MS))).toBe('INVALID_CREDENTIALS')
   })
 
-  test('does not tell whether a key is known, revoked or mistyped', () => {
+  test('is the same for unknown, revoked and mistyped keys', () => {
     const [known, revoked] = [apiKey(), apiKey({ status: 'revoked' })]
     const { authenticator } = authenticatorOf(
       { ...known.stored, ...apiKey().stored, id: known.stored.id },
@@ -99,8 +99,8 @@ describe('a verdict', () => {
   })
 })
 
-describe('expiry', () => {
-  test('is the first instant at which a key is dead', () => {
+describe('the expiry of an API key', () => {
+  test('is the first instant at which the key is refused', () => {
     const { stored, secret } = apiKey({ expires_at: at(NOW_MS) })
     const { authenticator } = authenticatorOf(stored)
 
@@ -108,7 +108,7 @@ describe('expiry', () => {
     expect(verdictOf(authenticate(authenticator, present(secret), NOW_MS))).toBe('EXPIRED')
   })
 
-  test('is looked at on every call, cached or not', () => {
+  test('is checked on every call, also for a cached verdict', () => {
     const { stored, secret } = apiKey({ expires_at: at(NOW_MS) })
     const { authenticator } = authenticatorOf(stored)
 
@@ -119,7 +119,7 @@ describe('expiry', () => {
     expect(verdicts).toEqual(['ok', 'EXPIRED', 'ok'])
   })
 
-  test('comes before revocation', () => {
+  test('takes precedence over its revocation', () => {
     const { stored, secret } = apiKey({ expires_at: at(NOW_MS), status: 'revoked' })
     const { authenticator } = authenticatorOf(stored)
 
@@ -127,14 +127,14 @@ describe('expiry', () => {
     expect(verdictOf(authenticate(authenticator, present(secret), NOW_MS))).toBe('EXPIRED')
   })
 
-  test('is not told to whoever does not hold the secret', () => {
+  test('is not disclosed to a caller without the secret', () => {
     const [one, other] = [apiKey({ expires_at: at(0) }), apiKey()]
     const { authenticator } = authenticatorOf({ ...one.stored, id: other.stored.id })
 
     expect(verdictOf(authenticate(authenticator, present(other.secret), NOW_MS))).toBe('INVALID_CREDENTIALS')
   })
 
-  test('that cannot be read counts as past', () => {
+  test('counts as past if it cannot be parsed', () => {
     const { stored, secret } = apiKey({ expires_at: 'next year' })
     const { authenticator } = authenticatorOf(stored)
 
@@ -143,7 +143,7 @@ describe('expiry', () => {
 })
 
 describe('the cache of verdicts', () => {
-  test('asks for a key once', () => {
+  test('looks a key up once', () => {
     const { stored, secret } = apiKey()
     const { authenticator, counts } = authenticatorOf(stored)
 
@@ -169,7 +169,7 @@ describe('the cache of verdicts', () => {
     expect(verdictOf(authenticate(authenticator, present(secret), NOW_MS))).toBe(expected)
   })
 
-  test('keeps what it knows of other keys when one is forgotten', () => {
+  test('keeps the verdicts on other keys when one key is forgotten', () => {
     const [one, other] = [apiKey(), apiKey()]
     const { authenticator, counts } = authenticatorOf(one.stored, other.stored)
     for (const { secret } of [one, other]) authenticate(authenticator, present(secret), NOW_MS)
@@ -181,7 +181,7 @@ describe('the cache of verdicts', () => {
     expect(counts.lookUps).toBe(2)
   })
 
-  test('forgets again what came back after it was forgotten', () => {
+  test('forgets a key again that was looked up again after it was forgotten', () => {
     const { stored, secret } = apiKey()
     const { authenticator, bucket } = authenticatorOf(stored)
     authenticate(authenticator, present(secret), NOW_MS)
@@ -194,7 +194,7 @@ describe('the cache of verdicts', () => {
     expect(verdictOf(authenticate(authenticator, present(secret), NOW_MS))).toBe('INVALID_CREDENTIALS')
   })
 
-  test('holds no verdict on a key that is not known, so that one which appears later is taken', () => {
+  test('holds no verdict on unknown keys, so that a key that is created later is accepted', () => {
     const { stored, secret } = apiKey()
     const { authenticator, bucket } = authenticatorOf()
     expect(verdictOf(authenticate(authenticator, present(secret), NOW_MS))).toBe('INVALID_CREDENTIALS')
@@ -204,7 +204,7 @@ describe('the cache of verdicts', () => {
     expect(verdictOf(authenticate(authenticator, present(secret), NOW_MS))).toBe('ok')
   })
 
-  test('holds 10,000 verdicts and starts over with the next', () => {
+  test('holds 10,000 verdicts and is emptied before the next', () => {
     const keys = Array.from({ length: 10_001 }, () => apiKey())
     const { authenticator, counts } = authenticatorOf(...keys.map(({ stored }) => stored))
     const ask = (i: number) => authenticate(authenticator, present(keys[i]?.secret ?? ''), NOW_MS)
@@ -220,7 +220,7 @@ describe('the cache of verdicts', () => {
 })
 
 test(
-  'fuzzing: of all texts only the key itself opens, in the right header',
+  'fuzzing: the authenticator accepts no other text than the key itself, in the right header',
   () => {
     const { stored, secret } = apiKey()
     const { authenticator } = authenticatorOf(stored)

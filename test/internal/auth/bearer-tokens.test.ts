@@ -10,7 +10,7 @@ const ACTIVE: TokenHolder = {
   status: 'active',
 }
 
-/** What is said of a token when client and person are as given; undefined: nobody knows them. */
+/** The verdict on a token with this client and person; undefined: unknown. */
 const judge = (
   text: string,
   { client, user, revoked }: { client?: TokenHolder; user?: TokenHolder; revoked?: string } = {},
@@ -25,7 +25,7 @@ const judge = (
 const CLIENTS_TOKEN = token({ scope: 'read:attribution read:reporting' })
 const PERSONS_TOKEN = token({ ...PERSON, scope: 'read:attribution read:reporting' })
 
-test('a client’s token is good as long as the client is active', () => {
+test('a client’s token is valid while the client is active', () => {
   expect(judge(CLIENTS_TOKEN, { client: ACTIVE })).toMatchObject({
     tenantId: TENANT_ID,
     principal: CLIENT_ID,
@@ -37,7 +37,7 @@ test('a client’s token is good as long as the client is active', () => {
   expect(judge(CLIENTS_TOKEN)).toBeUndefined()
 })
 
-test('a person’s token acts for the person, and needs both of them', () => {
+test('a person’s token acts for the person, and needs both client and person to be active', () => {
   expect(judge(PERSONS_TOKEN, { client: ACTIVE, user: ACTIVE })).toMatchObject({
     principal: USER_ID,
     authTimeS: PERSON.auth_time,
@@ -47,7 +47,7 @@ test('a person’s token acts for the person, and needs both of them', () => {
   expect(judge(PERSONS_TOKEN, { client: ACTIVE, user: { ...ACTIVE, status: 'disabled' } })).toBeUndefined()
 })
 
-test('a person’s token counts no more when it came from a sign-in before their last password', () => {
+test('a person’s token from a sign-in before their last password change is refused', () => {
   const since = (signed_in_from: number) => ({ client: ACTIVE, user: { ...ACTIVE, signed_in_from } })
 
   expect(judge(PERSONS_TOKEN, since(PERSON.auth_time))).toMatchObject({ principal: USER_ID })
@@ -61,7 +61,7 @@ test('a token of a tenant to which its client or person does not belong is refus
   expect(judge(PERSONS_TOKEN, { client: ACTIVE, user: elsewhere })).toBeUndefined()
 })
 
-test('a token may no more than its client and person may today', () => {
+test('a token has only the scopes that its client and person have now', () => {
   const client = { ...ACTIVE, scopes: ['read:attribution', 'admin:config'] } as const
   const user = { ...ACTIVE, scopes: ['read:reporting'] } as const
 
@@ -72,12 +72,12 @@ test('a token may no more than its client and person may today', () => {
 test.each([
   ['the token', 'j'.repeat(22)],
   ['its sign-in', PERSON.sid],
-])('a revocation of %s ends it', (_, revoked) => {
+])('a revocation of its %s ends the token', (_, revoked) => {
   expect(judge(PERSONS_TOKEN, { client: ACTIVE, user: ACTIVE, revoked })).toBeUndefined()
 })
 
-test('a verdict names all that it rests on', () => {
-  expect(judge(PERSONS_TOKEN, { client: ACTIVE, user: ACTIVE })?.rests).toEqual([
+test('a verdict names every id that it depends on', () => {
+  expect(judge(PERSONS_TOKEN, { client: ACTIVE, user: ACTIVE })?.dependsOn).toEqual([
     KID,
     CLIENT_ID,
     USER_ID,

@@ -15,7 +15,7 @@ beforeAll(async () => {
   url = (await launchBroker()).url
 })
 
-/** One gateway's copy of the budgets, on a connection of its own. */
+/** One gateway's copy of the budgets, with its own connection. */
 interface Gateway {
   readonly name: string
   readonly connection: NatsConnection
@@ -23,7 +23,7 @@ interface Gateway {
   readonly budgetsOf: BudgetsCache
 }
 
-/** Gateways that know of one another, with one clock that only the test moves. */
+/** Gateways that share budgets, with one clock that only the test advances. */
 class Gateways {
   nowMs = START_MS
   readonly all: Gateway[] = []
@@ -48,15 +48,15 @@ class Gateways {
       live: () => this.all.map(({ name }) => name),
       onChange: (tell) => this.listeners.push(tell),
     })
-    for (const tell of this.listeners) tell()
+    for (const onChange of this.listeners) onChange()
     await this.settle()
     return gateway
   }
 
-  /** All say what they have given, and hear it of the others. */
+  /** Every gateway publishes its usage and receives that of the others. */
   async settle(): Promise<void> {
-    for (const { exchange } of this.all) exchange.tell()
-    // What was said is with the broker; then it has come to everybody.
+    for (const { exchange } of this.all) exchange.flush()
+    // The first flush sends the messages to the broker, the second one receives them.
     for (const { connection } of this.all) await connection.flush()
     for (const { connection } of this.all) await connection.flush()
   }
@@ -69,12 +69,12 @@ class Gateways {
 interface Load {
   readonly rateClass: RateClass
   readonly seconds: number
-  /** Of each gateway, a second. */
+  /** Requests per gateway and second. */
   readonly askedPerSecond: readonly number[]
   readonly cost?: number
 }
 
-/** @returns what each gateway has given, and how often any has refused */
+/** @returns how many requests each gateway allowed, and how many were refused in total */
 async function load(gateways: Gateways, { rateClass, seconds, askedPerSecond, cost = 1 }: Load) {
   let refused = 0
   const given = gateways.all.map(() => 0)
@@ -112,14 +112,14 @@ describe.each([2, 3])('%i gateways', (count) => {
     return { share: sum(given) / (perSecond * wanted.seconds + burst), given, refused }
   }
 
-  test('give the burst and the sustained rate together once, within a tenth, however much is asked of all', async () => {
+  test('allow the burst and the sustained rate once in total, within a tenth, under any load', async () => {
     const { share } = await run({ rateClass: 'read', seconds: 10, askedPerSecond: () => 1_000 })
 
     expect(share).toBeGreaterThan(0.9)
     expect(share).toBeLessThan(1.1)
   })
 
-  test('give it where it is asked for: to one all of it', async () => {
+  test('allow one gateway the whole budget when only it is used', async () => {
     const { share, given } = await run({
       rateClass: 'read',
       seconds: 5,
@@ -131,13 +131,13 @@ describe.each([2, 3])('%i gateways', (count) => {
     expect(given.slice(1)).toEqual(given.slice(1).map(() => 0))
   })
 
-  test('refuse nothing that is asked below the rate', async () => {
+  test('refuse nothing below the rate', async () => {
     const { refused } = await run({ rateClass: 'read', seconds: 10, askedPerSecond: () => 195 / count })
 
     expect(refused).toBe(0)
   })
 
-  test('keep to the rate with bulk requests of some thousand events too', async () => {
+  test('keep to the rate with bulk requests of some thousand events', async () => {
     const { share } = await run({ rateClass: 'ingest', seconds: 10, cost: 5_000, askedPerSecond: () => 100_000 })
 
     expect(share).toBeGreaterThan(0.9)
@@ -145,7 +145,7 @@ describe.each([2, 3])('%i gateways', (count) => {
   })
 })
 
-test('what one gateway has given without a pause is known to the other before the next regular word', async () => {
+test('a burst on one gateway reaches the other before the next periodic message', async () => {
   const gateways = new Gateways()
   const [one, other] = [await gateways.add('early-one'), await gateways.add('early-other')]
   const heard = new Promise<void>((resolve) => {
@@ -156,7 +156,7 @@ test('what one gateway has given without a pause is known to the other before th
   for (let i = 0; i < 800; i++) one.budgetsOf('tnt_one', 'key_one').read.take(1, gateways.nowMs)
   await heard
   const heardAfterMs = performance.now() - startedAt
-  // Whatever came with it has come to its other listener, too.
+  // The budget exchange subscribed first, so that it has received the message too.
   await other.connection.flush()
 
   expect(heardAfterMs).toBeLessThan(80)
@@ -164,7 +164,7 @@ test('what one gateway has given without a pause is known to the other before th
   gateways.close()
 })
 
-test('a gateway that has just come knows what the others have given', async () => {
+test('a gateway that joins learns the usage of the others', async () => {
   const gateways = new Gateways()
   const first = await gateways.add('first')
   first.budgetsOf('tnt_one', 'key_one').read.take(300, gateways.nowMs)
@@ -174,7 +174,7 @@ test('a gateway that has just come knows what the others have given', async () =
   gateways.close()
 })
 
-test('one tenant’s or principal’s exhaustion is nobody else’s', async () => {
+test('an exhausted budget affects no other tenant or principal', async () => {
   const gateways = new Gateways()
   const [one, other] = [await gateways.add('alone-one'), await gateways.add('alone-other')]
   one.budgetsOf('tnt_one', 'key_one').read.take(800, gateways.nowMs)
@@ -187,7 +187,7 @@ test('one tenant’s or principal’s exhaustion is nobody else’s', async () =
   gateways.close()
 })
 
-test('a gateway that is alone counts nothing and says nothing', async () => {
+test('a single gateway counts and publishes nothing', async () => {
   const gateways = new Gateways()
   const alone = await gateways.add('alone')
   const heard: string[] = []
@@ -200,13 +200,13 @@ test('a gateway that is alone counts nothing and says nothing', async () => {
   await gateways.settle()
   await listener.flush()
 
-  expect(read.untold).toBe(0)
+  expect(read.unpublished).toBe(0)
   expect(heard).toEqual([])
   gateways.close()
   await listener.close()
 })
 
-test('a word that cannot be read changes nothing', async () => {
+test('an unreadable budget message changes nothing', async () => {
   const gateways = new Gateways()
   const [one, other] = [await gateways.add('garbled-one'), await gateways.add('garbled-other')]
   for (const text of [

@@ -10,8 +10,8 @@ import {
 
 const START_MS = 1_000_000
 
-describe('a budget', () => {
-  test('gives its burst at once, then what its rate brings', () => {
+describe('a budget of requests', () => {
+  test('allows its burst at once, then its rate', () => {
     const budget = new Budget({ perSecond: 10, burst: 5 })
 
     const atOnce = Array.from({ length: 6 }, () => budget.take(1, START_MS))
@@ -23,7 +23,7 @@ describe('a budget', () => {
     expect(budget.take(1, START_MS + 100)).toBeGreaterThan(0)
   })
 
-  test('takes a cost whole or not at all', () => {
+  test('takes a cost in full or not at all', () => {
     const budget = new Budget({ perSecond: 10, burst: 5 })
     budget.take(3, START_MS)
 
@@ -32,14 +32,14 @@ describe('a budget', () => {
     expect(budget.take(2, START_MS)).toBe(0)
   })
 
-  test('says never to what is more than its burst', () => {
+  test('returns Infinity for a cost above its burst', () => {
     const budget = new Budget({ perSecond: 10, burst: 5 })
 
     expect(budget.take(5, START_MS)).toBe(0)
     expect(budget.take(6, START_MS + 60_000)).toBe(Number.POSITIVE_INFINITY)
   })
 
-  test('over any stretch of time grants at most its burst and what its rate brings, and never less than it says', () => {
+  test('allows over any period at most its burst plus its rate, and never less than it reports', () => {
     const step = fc.record({ waitMs: fc.integer({ min: 0, max: 500 }), cost: fc.integer({ min: 1, max: 8 }) })
     fc.assert(
       fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
@@ -58,7 +58,7 @@ describe('a budget', () => {
     )
   })
 
-  test('shows its limit, what remains and when there is more, in whole numbers', () => {
+  test('reports limit, remaining requests and reset in whole numbers', () => {
     const budget = new Budget({ perSecond: 10, burst: 50 })
     budget.take(11, START_MS)
 
@@ -68,7 +68,7 @@ describe('a budget', () => {
     expect(budget.headerLines(START_MS + 1_100)).toContain('RateLimit-Reset: 0')
   })
 
-  test('has one more after the seconds to its reset, and not a second earlier', () => {
+  test('allows one more request after the reported reset, and not a second earlier', () => {
     const used = fc.record({
       perSecond: fc.constantFrom(0.01, 0.3, 1, 10, 20_000),
       burst: fc.integer({ min: 1, max: 100 }),
@@ -91,8 +91,8 @@ describe('a budget', () => {
   })
 })
 
-describe('a budget that others give from too', () => {
-  test('owes what they have given beyond the burst, and gives nothing before that is paid', () => {
+describe('a budget that other gateways share', () => {
+  test('is in debt after their use beyond the burst, and allows nothing before the debt is repaid', () => {
     const budget = new Budget({ perSecond: 10, burst: 5 })
     budget.take(5, START_MS)
     budget.charge(10, START_MS)
@@ -102,14 +102,14 @@ describe('a budget that others give from too', () => {
     expect(budget.take(1, START_MS + 1_100)).toBe(0)
   })
 
-  test('is charged from now on when it is whole, not from when it became so', () => {
+  test('is charged from the current time when it has refilled, not from the time when it refilled', () => {
     const budget = new Budget({ perSecond: 10, burst: 5 })
     budget.charge(2, START_MS + 60_000)
 
     expect(budget.remaining(START_MS + 60_000)).toBe(3)
   })
 
-  test('takes over what is used elsewhere, unless more is used here', () => {
+  test('adopts the usage of another gateway, unless its own is higher', () => {
     const budget = new Budget({ perSecond: 10, burst: 5 })
     budget.raise(3, START_MS)
     budget.raise(2, START_MS)
@@ -118,9 +118,9 @@ describe('a budget that others give from too', () => {
     expect(budget.remaining(START_MS)).toBe(2)
   })
 
-  test('tells of what is taken only while it is shared', () => {
+  test('reports usage only while it is shared', () => {
     const told: number[] = []
-    const sharing = { isShared: false, taken: (_: Budget, cost: number) => void told.push(cost) }
+    const sharing = { isShared: false, onTaken: (_: Budget, cost: number) => void told.push(cost) }
     const budget = new Budget({ perSecond: 10, burst: 5 }, sharing)
     budget.take(1, START_MS)
     sharing.isShared = true
@@ -134,7 +134,7 @@ describe('a budget that others give from too', () => {
 describe('a tenant’s own limits', () => {
   const LIMITS = rateLimitsOf({ ingest: 10, read: 10, report: 10, control: 10, token: 10 })
 
-  test('hold for its principals and no others, with the usual burst unless it has one', () => {
+  test('apply to its own principals only, with the default burst unless it has one', () => {
     const settings = new Map<string, RateLimitSettings>([
       ['tnt_a', { read: { per_second: 2 }, report: { per_second: 1, burst: 3 } }],
     ])
@@ -156,7 +156,7 @@ describe('a tenant’s own limits', () => {
     ])
   })
 
-  test('take effect on budgets that are in use: what was used stays used', () => {
+  test('apply to budgets in use, which keep their usage', () => {
     let settings: RateLimitSettings = {}
     const budgetsOf = budgetsCache(LIMITS, { overridesOf: () => rateLimitOverrides(settings) })
     const { read } = budgetsOf('tnt_a', 'key_1')
@@ -175,7 +175,7 @@ describe('a tenant’s own limits', () => {
   })
 })
 
-test('each principal and each class has a budget of its own, and keeps it', () => {
+test('each principal has its own, lasting budget for each class', () => {
   const budgetsOf = budgetsCache(rateLimitsOf({ ingest: 1, read: 1, report: 1, control: 1, token: 1 }))
 
   budgetsOf('tnt_a', 'key_1').read.take(4, START_MS)

@@ -8,7 +8,7 @@ const steps = fc.array(
   { maxLength: 40 },
 )
 
-test('each tenant has the records that are there last, and nobody else’s', () => {
+test('an index by tenant has each tenant’s latest records and no others', () => {
   fc.assert(
     fc.property(steps, (changes) => {
       const records = new ByTenant<{ tenant_id: string; key: string; step: number }>()
@@ -30,7 +30,7 @@ test('each tenant has the records that are there last, and nobody else’s', () 
   )
 })
 
-test('a tenant’s records are in the order in which they came; one that changes keeps its place, one that comes anew is last', () => {
+test('an index by tenant keeps insertion order: a changed record keeps its position, a re-created one is last', () => {
   const records = new ByTenant<{ tenant_id: string; name: string }>()
   for (const key of ['b', 'a', 'c']) records.follow(key, { tenant_id: 'tnt_a', name: key })
 

@@ -29,22 +29,25 @@ afterAll(() => broker.close())
 test.each([
   ['by the bucket', () => undefined],
   ['by a publisher', () => byPublisher],
-])('a checkpoint written %s is read by all, and whoever held it before writes no more', async (name, update) => {
-  const key = name.replaceAll(' ', '-')
-  const before = await CheckpointHold.take(bucket, key, { done: 0 }, update())
-  await before.save({ done: 1 })
-  await before.save({ done: 2 })
-  const after = await CheckpointHold.take(bucket, key, { done: 0 }, update())
-  expect(after.value).toEqual({ done: 2 })
-  expect(after.revision).toBe(before.revision)
+])(
+  'a checkpoint written %s is visible to all processes, and its previous owner can no longer write it',
+  async (name, update) => {
+    const key = name.replaceAll(' ', '-')
+    const before = await CheckpointHold.take(bucket, key, { done: 0 }, update())
+    await before.save({ done: 1 })
+    await before.save({ done: 2 })
+    const after = await CheckpointHold.take(bucket, key, { done: 0 }, update())
+    expect(after.value).toEqual({ done: 2 })
+    expect(after.revision).toBe(before.revision)
 
-  await after.save({ done: 3 })
-  await expect(before.save({ done: 4 })).rejects.toBeInstanceOf(OwnershipLost)
-  expect(await readCheckpoint(bucket, key)).toEqual({ done: 3 })
-  expect(before.value).toEqual({ done: 2 })
-})
+    await after.save({ done: 3 })
+    await expect(before.save({ done: 4 })).rejects.toBeInstanceOf(OwnershipLost)
+    expect(await readCheckpoint(bucket, key)).toEqual({ done: 3 })
+    expect(before.value).toEqual({ done: 2 })
+  },
+)
 
-test('a write whose answer is lost is known again when it is repeated; that of another owner is not taken for it', async () => {
+test('a repeated checkpoint write whose reply was lost succeeds; another owner’s write is not mistaken for it', async () => {
   let isLost = true
   const unheard: UpdateEntry = async (key, text, revision) => {
     const written = await byPublisher(key, text, revision)

@@ -20,7 +20,7 @@ beforeAll(async () => {
 })
 afterAll(() => buckets.close())
 
-test('a part of a log is read from a sequence on, as much as is asked for, and nothing where there is nothing', async () => {
+test('reading a log returns the requested number of messages starting at a sequence, or none at its end', async () => {
   const [first, ...others] = await read(1)
 
   expect(first).toEqual({
@@ -35,8 +35,8 @@ test('a part of a log is read from a sequence on, as much as is asked for, and n
   expect(await read(5)).toEqual([])
 })
 
-test('reading leaves no subscription behind', async () => {
-  // The client tells of none; whatever is open is counted where it keeps them.
+test('reading a log leaks no subscription', async () => {
+  // The client does not report its open subscriptions; count them in its internals.
   const open = () =>
     (broker.connection as unknown as { protocol: { subscriptions: { subs: Map<number, unknown> } } }).protocol
       .subscriptions.subs.size
@@ -51,12 +51,12 @@ test('reading leaves no subscription behind', async () => {
   expect(open()).toBe(before)
 })
 
-test('the first sequence since a time is beyond all when nothing came since', async () => {
+test('the first sequence since a time is MAX_SAFE_INTEGER when there is no later message', async () => {
   expect(await firstSequenceSince(broker.manager, AUDIT.name, 0)).toBe(1)
   expect(await firstSequenceSince(broker.manager, AUDIT.name, Date.now() + 60_000)).toBe(Number.MAX_SAFE_INTEGER)
 })
 
-test('times have nine digits, in whose order texts are', () => {
+test('stored timestamps have nine fractional digits, so that they sort as text', () => {
   expect(['2026-11-21T09:30:00Z', '2026-11-21T09:30:00.5Z', '2026-11-21T09:30:00.123456789Z'].map(nineDigits)).toEqual([
     '2026-11-21T09:30:00.000000000Z',
     '2026-11-21T09:30:00.500000000Z',

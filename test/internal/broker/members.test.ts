@@ -12,27 +12,27 @@ beforeAll(async () => {
 afterAll(() => buckets.close())
 
 const MAILBOXES = ['a', 'b', 'c'].flatMap((stage) => Array.from({ length: 32 }, (_, at) => `${stage}.${at}`))
-const lost = (cause: unknown): never => {
+const onLost = (cause: unknown): never => {
   throw cause
 }
 
-/** Members of a role of their own, each with its parts of the work, once all know of all. */
+/** Members of a role that no other test uses, each with its parts of the work, once all see each other. */
 async function members(role: string, parts: Readonly<Record<string, readonly string[] | undefined>>) {
   const joined: Membership[] = []
   const names = Object.keys(parts).sort()
   for (const [name, does] of Object.entries(parts)) {
-    joined.push(await joinMembers(await buckets.open(MEMBERS), role, name, lost, does))
+    joined.push(await joinMembers(await buckets.open(MEMBERS), role, name, onLost, does))
   }
   const knowsAll = (membership: Membership): boolean => membership.live().join() === names.join()
   await Promise.all(
     joined.map(
       (membership) =>
         new Promise<void>((resolve) => {
-          const look = (): void => {
+          const check = (): void => {
             if (knowsAll(membership)) resolve()
           }
-          membership.onChange(look)
-          look()
+          membership.onChange(check)
+          check()
         }),
     ),
   )
@@ -42,7 +42,7 @@ async function members(role: string, parts: Readonly<Record<string, readonly str
 const ownersOf = (joined: readonly Membership[], what: string): number[] =>
   joined.flatMap((membership, i) => (membership.owns(what, stageOf(what)) ? [i] : []))
 
-test('a mailbox belongs to one of the members that run its stage, whatever else they run', async () => {
+test('a mailbox belongs to one of the members that run its stage, whatever other stages they run', async () => {
   const joined = await members('parted', { one: ['a'], two: ['b', 'c'], three: ['a', 'b', 'c'] })
 
   for (const what of MAILBOXES) expect(ownersOf(joined, what)).toHaveLength(1)
@@ -61,7 +61,7 @@ test('a stage that no member runs belongs to nobody', async () => {
   await one?.leave()
 })
 
-test('a member that does not say which parts it does is taken to do all, and what has no part is shared by all', async () => {
+test('a member without listed parts can own all parts, and keys without a part are shared by all members', async () => {
   const joined = await members('mixed', { old: undefined, new: ['a', 'b', 'c'] })
 
   for (const what of [...MAILBOXES, 'changes', 'audit']) expect(ownersOf(joined, what)).toHaveLength(1)

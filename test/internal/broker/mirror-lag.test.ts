@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, expect, test } from 'vitest'
 import { type Broker, connectBroker, ensureStreams } from '../../../internal/broker/connect.js'
 import { mirrorBucket } from '../../../internal/broker/mirror.js'
-import { followCurrency } from '../../../internal/broker/mirror-lag.js'
+import { followMirrorLag } from '../../../internal/broker/mirror-lag.js'
 import { createLog } from '../../../internal/telemetry/log.js'
 import { DIRECTORY } from '../../../streams/buckets.js'
 import { launchBroker } from '../../support/broker.js'
@@ -30,7 +30,7 @@ async function until(isSo: () => boolean): Promise<void> {
   }
 }
 
-test('a copy that has come as far as its bucket lags by nothing; one that has not falls behind', async () => {
+test('a mirror that has reached its bucket’s revision has no lag; the lag of any other grows', async () => {
   const { url } = await launchBroker()
   const broker = await connect(url)
   await ensureStreams(broker, { replicas: 1, invocationsBytesMax: 2 ** 20, observationsBytesMax: 2 ** 20 })
@@ -38,9 +38,9 @@ test('a copy that has come as far as its bucket lags by nothing; one that has no
   const copy = await mirrorBucket(bucket, () => undefined)
   let now = 0
   const deps = { clock: () => now, log, everyMs: 5 }
-  const ofCopy = await followCurrency(bucket, copy, deps, stopping.signal)
-  // A watch that has fallen silent knows the first revision, whatever comes.
-  const ofSilent = await followCurrency(bucket, { revision: () => 1 }, deps, stopping.signal)
+  const ofCopy = await followMirrorLag(bucket, copy, deps, stopping.signal)
+  // A silent watch stays at the first revision.
+  const ofSilent = await followMirrorLag(bucket, { revision: () => 1 }, deps, stopping.signal)
 
   await copy.reached(await bucket.put('tnt.services.a', '{"size":1}'))
   await copy.reached(await bucket.put('tnt.services.a', '{"size":2}'))
@@ -53,7 +53,7 @@ test('a copy that has come as far as its bucket lags by nothing; one that has no
   expect(ofSilent.lagMs()).toBe(3 * SIX_MINUTES_MS)
 })
 
-test('a bucket that does not answer leaves its copy behind until it answers again', async () => {
+test('the lag of a mirror grows while the broker does not reply, and ends when it replies again', async () => {
   const { port, url } = await launchBroker()
   const link = await linkTo(port)
   const near = await connect(url)
@@ -61,10 +61,10 @@ test('a bucket that does not answer leaves its copy behind until it answers agai
   const bucket = await (await connect(link.url)).bucket(DIRECTORY)
   const copy = await mirrorBucket(bucket, () => undefined)
   let now = 0
-  const currency = await followCurrency(bucket, copy, { clock: () => now, log, everyMs: 5 }, stopping.signal)
+  const currency = await followMirrorLag(bucket, copy, { clock: () => now, log, everyMs: 5 }, stopping.signal)
   expect(currency.lagMs()).toBe(0)
 
-  // What is asked from now on is not answered until the client notices and connects anew.
+  // Requests get no reply until the client notices the lost connection and reconnects.
   link.fallSilent()
   now = SIX_MINUTES_MS
   expect(currency.lagMs()).toBe(SIX_MINUTES_MS)

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Broker } from '../../../internal/broker/connect.js'
-import { isBrokerAway } from '../../../internal/broker/errors.js'
+import { isBrokerUnavailable } from '../../../internal/broker/errors.js'
 import { type Mirror, mirrorBucket } from '../../../internal/broker/mirror.js'
 import { API_KEY_USES, API_KEYS, CLIENTS, CONNECTORS, REVOKED_TOKENS } from '../../../streams/buckets.js'
 import { type Buckets, launchBuckets } from '../../support/buckets.js'
@@ -16,12 +16,12 @@ afterAll(async () => {
   await buckets.close()
 })
 
-const lost = (cause: unknown): never => {
+const onLost = (cause: unknown): never => {
   throw cause
 }
 
-test('a copy has what was written at a revision once it has reached it, also of another process', async () => {
-  const mirror = await mirrorBucket<number>(await buckets.open(API_KEYS), lost)
+test('a mirror that has reached a revision holds the value written at it, also by another process', async () => {
+  const mirror = await mirrorBucket<number>(await buckets.open(API_KEYS), onLost)
   mirrors.push(mirror)
   const elsewhere = await (await buckets.connect()).bucket(API_KEYS)
 
@@ -31,10 +31,12 @@ test('a copy has what was written at a revision once it has reached it, also of 
   }
 })
 
-test('a copy whose watch has died without a word has what is written soon all the same', async () => {
+test('a mirror whose KV watch died silently is updated within seconds', async () => {
   const elsewhere = await buckets.connect()
-  const told: [string, unknown][] = []
-  const mirror = await mirrorBucket<number>(await buckets.open(CLIENTS), lost, (key, value) => told.push([key, value]))
+  const changes: [string, unknown][] = []
+  const mirror = await mirrorBucket<number>(await buckets.open(CLIENTS), onLost, (key, value) =>
+    changes.push([key, value]),
+  )
   mirrors.push(mirror)
   const bucket = await elsewhere.bucket(CLIENTS)
   await mirror.reached(await bucket.put('cli_kept', '1'))
@@ -47,7 +49,7 @@ test('a copy whose watch has died without a word has what is written soon all th
   await mirror.reached(revision)
 
   expect(Object.fromEntries(mirror.entries())).toEqual({ cli_kept: 2, cli_new: 3 })
-  expect(told.slice(2)).toEqual([
+  expect(changes.slice(2)).toEqual([
     ['cli_kept', 2],
     ['cli_gone', undefined],
     ['cli_new', 3],
@@ -56,32 +58,32 @@ test('a copy whose watch has died without a word has what is written soon all th
   expect(mirror.get('cli_new')).toBe(4)
 })
 
-test('whoever waits for a revision that a copy does not come to is told so', async () => {
-  const mirror = await mirrorBucket<number>(await buckets.open(API_KEYS), lost)
+test('waiting for a revision that a mirror does not reach is rejected', async () => {
+  const mirror = await mirrorBucket<number>(await buckets.open(API_KEYS), onLost)
   mirrors.push(mirror)
 
   const waited = mirror.reached(mirror.revision() + 1_000)
 
-  await expect(waited).rejects.toSatisfy(isBrokerAway)
+  await expect(waited).rejects.toSatisfy(isBrokerUnavailable)
 }, 10_000)
 
-test('a copy of a bucket whose newest entries are gone has come as far as the bucket', async () => {
+test("a mirror of a bucket whose newest entries were purged reaches the bucket's revision", async () => {
   const elsewhere = await buckets.connect()
   const bucket = await elsewhere.bucket(API_KEY_USES)
   const revision = await bucket.put('key_one', '1')
   await elsewhere.manager.streams.purge('KV_api_key_uses')
 
-  const mirror = await mirrorBucket<number>(await buckets.open(API_KEY_USES), lost)
+  const mirror = await mirrorBucket<number>(await buckets.open(API_KEY_USES), onLost)
   mirrors.push(mirror)
 
   expect([mirror.revision(), [...mirror.entries()]]).toEqual([revision, []])
 })
 
-test('a copy that heard nothing for so long that no trace is left of what went has come as far as its bucket', async () => {
+test('a mirror with a dead KV watch removes keys that were purged without a delete marker', async () => {
   const elsewhere = await buckets.connect()
-  const told: [string, unknown][] = []
-  const mirror = await mirrorBucket<number>(await buckets.open(CONNECTORS), lost, (key, value) =>
-    told.push([key, value]),
+  const changes: [string, unknown][] = []
+  const mirror = await mirrorBucket<number>(await buckets.open(CONNECTORS), onLost, (key, value) =>
+    changes.push([key, value]),
   )
   mirrors.push(mirror)
   const bucket = await elsewhere.bucket(CONNECTORS)
@@ -94,23 +96,23 @@ test('a copy that heard nothing for so long that no trace is left of what went h
   await mirror.reached(revision)
 
   expect(Object.fromEntries(mirror.entries())).toEqual({ con_kept: 1 })
-  expect(told.slice(2)).toEqual([['con_gone', undefined]])
+  expect(changes.slice(2)).toEqual([['con_gone', undefined]])
   await mirror.reached(await bucket.put('con_kept', '4'))
   expect(mirror.get('con_kept')).toBe(4)
 })
 
-/** As when the node goes down that has their consumers: nobody tells those who watch. */
+/** Deletes the consumers of all watches, like the loss of their node: the watchers are not notified. */
 async function forgetWatches({ manager }: Broker, stream: string): Promise<void> {
   for await (const { name } of manager.consumers.list(stream)) await manager.consumers.delete(stream, name)
 }
 
-test('a copy lets go of what has expired in its bucket', async () => {
+test('a mirror removes keys that have expired in the bucket', async () => {
   const bucket = await buckets.open(REVOKED_TOKENS)
   let expired: (key: string) => void = () => undefined
   const expiry = new Promise<string>((resolve) => {
     expired = resolve
   })
-  const mirror = await mirrorBucket<object>(bucket, lost, (key, value) => {
+  const mirror = await mirrorBucket<object>(bucket, onLost, (key, value) => {
     if (value === undefined) expired(key)
   })
   mirrors.push(mirror)

@@ -7,7 +7,7 @@ import { launchBroker } from '../../support/broker.js'
 
 const settings = (url: string) => ({ url, user: '', password: '', name: 'test' })
 
-test('a broker as it is delivered takes a full group with its headers; a larger message is refused, not a lost connection', async () => {
+test('a broker with default settings accepts a full group with its headers; a larger message is refused without losing the connection', async () => {
   const { url } = await launchBroker()
   const broker = await connectBroker(settings(url))
   await broker.manager.streams.add({ ...INVOCATIONS, subjects: [...INVOCATIONS.subjects] })
@@ -24,11 +24,11 @@ test('a broker as it is delivered takes a full group with its headers; a larger 
   await broker.close()
 })
 
-test('a broker that takes less is told of in one line', async () => {
+test('a broker with a smaller max_payload is reported in one line', async () => {
   const { url } = await launchBroker('max_payload: 65536')
 
   const connecting = connectBroker(settings(url))
 
   await expect(connecting).rejects.toBeInstanceOf(ConfigError)
-  await expect(connecting).rejects.toThrow(/65536 bytes at most: set its max_payload to 1048576/)
+  await expect(connecting).rejects.toThrow(/at most 65536 bytes: set its max_payload to 1048576/)
 })

@@ -13,7 +13,7 @@ beforeAll(async () => {
 
 let logs = 0
 
-/** A log of its own, and what has become of it. */
+/** A log that no other test uses. */
 function newLog() {
   const key = `log-${++logs}`
   const subject = `observations.${key}`
@@ -34,7 +34,7 @@ interface Done extends Extent {
   readonly sequences: readonly number[]
 }
 
-/** A process that reads the log. @param effect of a batch, before it is told to be done */
+/** A process that reads the log. @param effect of a batch, called before the batch is marked as done */
 function start(
   log: ReturnType<typeof newLog>,
   effect: (batch: Done) => Promise<void> | void,
@@ -59,7 +59,7 @@ function start(
           after: { done: extent.last },
           size: entries.length,
           inserts: false,
-          async carryOut() {
+          async applyEffects() {
             const { first, last, atMs } = extent
             await effect({ first, last, atMs, sequences: entries.map(({ sequence }) => sequence) })
           },
@@ -84,7 +84,7 @@ function start(
 }
 
 describe('a batch', () => {
-  test('that a dead process has planned is formed again by the next one, whatever has come since', async () => {
+  test('that a dead process has planned is formed again by the next owner, whatever messages have arrived since', async () => {
     const log = newLog()
     const tried: Done[] = []
     await log.send(3)
@@ -105,7 +105,7 @@ describe('a batch', () => {
     expect(tried[2]?.first).toBeGreaterThan(tried[1]?.last ?? 0)
   })
 
-  test('has as many messages as its log wants, the rest are the next one', async () => {
+  test('has as many messages as the log’s cut says; the rest form the next batch', async () => {
     const log = newLog()
     const sizes: number[] = []
     await log.send(5)
@@ -117,7 +117,7 @@ describe('a batch', () => {
     expect(sizes).toEqual([2, 2, 1])
   })
 
-  test('that fails is formed again by the same process, which keeps what it has in memory', async () => {
+  test('that fails is formed again by the same process, which keeps its in-memory state', async () => {
     const log = newLog()
     const tried: Done[] = []
     await log.send(2)
@@ -136,7 +136,7 @@ describe('a batch', () => {
     expect(tried.flatMap(({ sequences }) => sequences).length).toBe(3 * 2 + 2)
   })
 
-  test('that another process has carried out meanwhile is left to it, and memory starts afresh', async () => {
+  test('that another process has applied meanwhile is not applied again, and in-memory state is reset', async () => {
     const log = newLog()
     await log.send(2)
     const other: Done[] = []
@@ -166,8 +166,8 @@ describe('a batch', () => {
   })
 })
 
-describe('a batch that takes longer to prepare than a process may go without showing that it owns', () => {
-  /** What the clock says that a process measures with, as if it had stood still. */
+describe('a batch that takes longer to prepare than the maximum age of the proof of ownership', () => {
+  /** Advances the monotonic clock, as if the process had been stalled. */
   function passTime(ms: number): void {
     const before = performance.now.bind(performance)
     vi.spyOn(performance, 'now').mockImplementation(() => before() + ms)
@@ -176,7 +176,7 @@ describe('a batch that takes longer to prepare than a process may go without sho
     vi.restoreAllMocks()
   })
 
-  test('is carried out, at the first attempt', async () => {
+  test('is applied at the first attempt', async () => {
     const log = newLog()
     const tried: Done[] = []
     await log.send(2)
@@ -189,7 +189,7 @@ describe('a batch that takes longer to prepare than a process may go without sho
     expect(process.prepared()).toBe(1)
   })
 
-  test('is carried out also when it was planned by a process that is dead', async () => {
+  test('is also applied when a dead process has planned it', async () => {
     const log = newLog()
     const tried: Done[] = []
     await log.send(2)
@@ -204,7 +204,7 @@ describe('a batch that takes longer to prepare than a process may go without sho
     expect(process.prepared()).toBe(1)
   })
 
-  test('is left to another process that has carried it out meanwhile', async () => {
+  test('is not applied when another process has applied it meanwhile', async () => {
     const log = newLog()
     await log.send(2)
     const dying = start(log, () => dying.die())
@@ -238,7 +238,7 @@ describe('a batch that takes longer to prepare than a process may go without sho
   })
 })
 
-test('two processes that both take themselves for the owner never make two batches of one message', async () => {
+test('two processes that both consider themselves the owner never put one message into two batches', async () => {
   const log = newLog()
   const tried: Done[] = []
   const note = (batch: Done): void => void tried.push(batch)
@@ -255,13 +255,13 @@ test('two processes that both take themselves for the owner never make two batch
   expect(new Set(sequences).size).toBe(30 * 7)
 })
 
-test('when all is done the checkpoint says so, and a process that takes over carries nothing out again', async () => {
+test('when all messages are processed the checkpoint has no plan, and a new owner applies nothing again', async () => {
   const log = newLog()
   await log.send(3)
   const first = start(log, () => undefined)
   await log.untilDone()
   await first.stop()
-  const said = await log.checkpoint()
+  const checkpoint = await log.checkpoint()
 
   const again: Done[] = []
   const second = start(log, (batch) => void again.push(batch))
@@ -269,12 +269,12 @@ test('when all is done the checkpoint says so, and a process that takes over car
   await log.untilDone()
   await second.stop()
 
-  expect(said?.plan).toBeUndefined()
+  expect(checkpoint?.plan).toBeUndefined()
   expect(again.map(({ sequences }) => sequences.length)).toEqual([1])
-  expect(again[0]?.first).toBeGreaterThan(said?.done ?? 0)
+  expect(again[0]?.first).toBeGreaterThan(checkpoint?.done ?? 0)
 })
 
-test('a checkpoint that was deleted is begun anew', async () => {
+test('a deleted checkpoint is created again', async () => {
   const log = newLog()
   await log.send(2)
   await broker.deps.checkpoints.put(log.key, JSON.stringify({ done: 1_000_000 }))

@@ -66,7 +66,7 @@ const listed = async (from = 1): Promise<Quarantined[]> => {
   return messages
 }
 
-test('a message tells who could not handle it, why, and where it came from', async () => {
+test('a quarantined message has its reader, reason and origin', async () => {
   const one = await keep({ reason: 'unreadable_message: SyntaxError', messageId: 'correct.a0.7.abc' })
   const two = await keep({ log: 'changes.tnt_one' }, 'changes')
 
@@ -80,15 +80,15 @@ test('a message tells who could not handle it, why, and where it came from', asy
   expect(await listed(two.sequence)).toEqual([two])
 })
 
-test('one of an earlier version has no reason', async () => {
+test('a quarantined message of an earlier version has no reason', async () => {
   await publishOrThrow(broker.publish, quarantineSubject('b'), Buffer.from('old'), 'quarantine.b.9.1')
   const { lastSequence } = await quarantineState(broker.manager)
 
   expect(await found(lastSequence)).toMatchObject({ reader: 'b', reason: undefined, log: undefined })
 })
 
-describe('a replay', () => {
-  test('puts the same bytes back into the log and takes them out of quarantine', async () => {
+describe('a replay of a quarantined message', () => {
+  test('publishes the same bytes to the log and deletes the message from quarantine', async () => {
     const message = await keep({ data: Buffer.from('event') })
 
     const replay = await replayQuarantined(message, deps)
@@ -98,7 +98,7 @@ describe('a replay', () => {
     expect(await listed()).toEqual([])
   })
 
-  test('keeps how the id began, by which readers know what a message is', async () => {
+  test('keeps the prefix of the message id, which readers use to recognise the kind of message', async () => {
     await replayQuarantined(await keep({ messageId: 'reattribution.rea_1.3', log: 'changes.tnt_one' }, 'changes'), deps)
 
     expect(await inLog('changes.tnt_one', CHANGES.name)).toEqual([
@@ -106,7 +106,7 @@ describe('a replay', () => {
     ])
   })
 
-  test('that dies behind the publish makes no second message, however much later it is repeated', async () => {
+  test('that died after the publish creates no second message, however much later it is repeated', async () => {
     const message = await keep()
     const dying: ReplayDeps = {
       ...deps,
@@ -116,7 +116,7 @@ describe('a replay', () => {
       },
     }
     await expect(replayQuarantined(message, dying)).rejects.toThrow('dead')
-    // The log has forgotten the id: it would take it again.
+    // The stream's duplicate window is over: it would store the id again.
     const late: ReplayDeps = {
       ...deps,
       publish: (subject, data, id, ...more) => broker.publish(subject, data, `${id}.forgotten`, ...more),
@@ -128,7 +128,7 @@ describe('a replay', () => {
     expect(await listed()).toEqual([])
   })
 
-  test('that dies before the publish was acknowledged leaves the message in quarantine', async () => {
+  test('that died before the publish was acknowledged leaves the message in quarantine', async () => {
     const message = await keep()
     const unavailable = async () => ({ kind: 'unavailable', reason: 'timeout' }) as const
 
@@ -139,7 +139,7 @@ describe('a replay', () => {
     expect(await inLog('invocations.a.3')).toHaveLength(1)
   })
 
-  test('of a second copy, which a batch that was formed again has left, adds nothing', async () => {
+  test('of a second copy, left by a repeated batch, publishes nothing', async () => {
     const data = Buffer.from('twice')
     await replayQuarantined(await keep({ id: 'a.3.7-9.7.0', data }), deps)
     await publishOrThrow(broker.publish, quarantineSubject('a'), data, '', {
@@ -154,7 +154,7 @@ describe('a replay', () => {
     expect(await listed()).toEqual([])
   })
 
-  test('that was broken off before what its log still holds stays, until it is said where to', async () => {
+  test('that was interrupted before the oldest message in the log needs an explicit log', async () => {
     const message = await keep()
     const unavailable = async () => ({ kind: 'unavailable', reason: 'timeout' }) as const
     await expect(replayQuarantined(message, { ...deps, publish: unavailable })).rejects.toThrow()
@@ -170,7 +170,7 @@ describe('a replay', () => {
   test.each([
     ['of an event', 'b', (sequence: number) => `quarantine.b.${sequence}.0`, 'invocations.b.5'],
     ['of a message', 'a', (sequence: number) => `quarantine.a.${sequence}`, 'invocations.a.5'],
-  ] as const)('%s of an earlier version finds its log by its position', async (_, reader, idOf, log) => {
+  ] as const)('of %s from an earlier version finds its log by its sequence', async (_, reader, idOf, log) => {
     await publishOrThrow(broker.publish, invocationsSubject('a', 5), Buffer.from('group'), '')
     const { last_seq } = (await broker.manager.streams.info(INVOCATIONS.name)).state
     await publishOrThrow(broker.publish, quarantineSubject(reader), Buffer.from('old'), idOf(last_seq))
@@ -179,7 +179,7 @@ describe('a replay', () => {
     expect(await replayQuarantined(await found(lastSequence), deps)).toMatchObject({ kind: 'replayed', log })
   })
 
-  test('of one whose log nobody can tell leaves it, until it is said', async () => {
+  test('of a message with an unknown log needs an explicit log', async () => {
     await publishOrThrow(broker.publish, quarantineSubject('a'), Buffer.from('old'), 'quarantine.a.99999')
     const message = await found((await quarantineState(broker.manager)).lastSequence)
 

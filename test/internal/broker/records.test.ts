@@ -22,7 +22,7 @@ afterAll(async () => {
   await buckets.close()
 })
 
-test('what is written, changed or deleted is known here when that is said', async () => {
+test('a created, changed or deleted record is visible in this process when the call resolves', async () => {
   expect(await records.createOnce('one', { count: 1 })).toEqual({ count: 1 })
   expect(mirror.get('one')).toEqual({ count: 1 })
   expect(await records.change('one', ({ count }) => ({ count: count + 1 }))).toEqual({ count: 2 })
@@ -36,7 +36,7 @@ test('what is written, changed or deleted is known here when that is said', asyn
   expect(await records.change('one', () => ({ count: 9 }))).toBeUndefined()
 })
 
-test('a record is created once, whoever else does, and anew when it was deleted', async () => {
+test('a record is created only once by concurrent writers, and again after it was deleted', async () => {
   const made = await Promise.all(Array.from({ length: 20 }, (_, count) => records.createOnce('twice', { count })))
 
   expect(new Set(made.map(({ count }) => count)).size).toBe(1)
@@ -44,7 +44,7 @@ test('a record is created once, whoever else does, and anew when it was deleted'
   expect(await records.createOnce('twice', { count: 99 })).toEqual({ count: 99 })
 })
 
-test('no change is lost among many writers', async () => {
+test('concurrent changes of a record are all applied', async () => {
   await records.createOnce('many', { count: 0 })
   const elsewhere = bucketRecords<Counter>(await (await buckets.connect()).bucket(API_KEYS), async () => undefined)
 
@@ -57,7 +57,7 @@ test('no change is lost among many writers', async () => {
   expect(await records.read('many')).toEqual({ count: 40 })
 })
 
-test('a record is deleted once, and only when it is the one that is meant', async () => {
+test('a record is deleted only once, and only if it is the intended one', async () => {
   await records.createOnce('gone', { count: 1 })
 
   expect(await records.delete('gone', ({ count }) => count === 2)).toBe(false)
@@ -68,7 +68,7 @@ test('a record is deleted once, and only when it is the one that is meant', asyn
   expect(mirror.get('gone')).toBeUndefined()
 })
 
-test('a change that is none writes nothing', async () => {
+test('a change that returns undefined writes nothing', async () => {
   await records.createOnce('still', { count: 1 })
   const bucket = await buckets.open(API_KEYS)
   const before = (await bucket.get('still'))?.revision

@@ -1,38 +1,43 @@
 import { expect, test, vi } from 'vitest'
 import { type createPublisher, STREAM_FULL } from '../../../internal/broker/publisher.js'
-import { admittableBytes, followRoom, type Room, withinRoom } from '../../../internal/broker/stream-capacity.js'
+import {
+  admittableBytes,
+  followStreamCapacity,
+  type StreamCapacity,
+  withinStreamCapacity,
+} from '../../../internal/broker/stream-capacity.js'
 import { INVOCATIONS, invocationsSubject, isInvocations } from '../../../streams/invocations.js'
 import { observationsSubject } from '../../../streams/observations.js'
 import { launchLogBroker } from '../../support/planned-logs.js'
 
 const MIB = 1024 ** 2
 
-test('new work gets nine tenths of a stream, less where those would leave too little for what is under way', () => {
+test('new work may fill nine tenths of a stream, or less when the rest would be too small for work in flight', () => {
   expect([8_192, 1_000, 640].map((mib) => admittableBytes(mib * MIB) / MIB)).toEqual([7_372.8, 900, 576])
   expect([256, 100].map((mib) => admittableBytes(mib * MIB) / MIB)).toEqual([192, 36])
   expect(admittableBytes(10 * MIB) / MIB).toBeCloseTo(3)
 })
 
-test('new work is refused as by a full stream once its part is filled, whoever has filled it, and taken when there is room again', async () => {
+test('new work is refused like by a full stream once its share is full, whichever process filled it, and accepted again when there is capacity', async () => {
   const broker = await launchLogBroker({ invocationsBytesMax: 10 * MIB })
   const stopping = new AbortController()
-  const follow = (): Promise<Room> =>
-    followRoom(broker.manager, INVOCATIONS.name, { log: broker.deps.log, signal: stopping.signal })
+  const follow = (): Promise<StreamCapacity> =>
+    followStreamCapacity(broker.manager, INVOCATIONS.name, { log: broker.deps.log, signal: stopping.signal })
   const payload = Buffer.alloc(MIB / 2)
   let sent = 0
   const send = (publish: ReturnType<typeof createPublisher>['publish'], subject = invocationsSubject('a', 0)) =>
     publish(subject, payload, `room.${sent++}`, 5_000)
-  const room = await follow()
-  const publish = withinRoom(broker.publish, room, isInvocations)
+  const capacity = await follow()
+  const publish = withinStreamCapacity(broker.publish, capacity, isInvocations)
 
-  // Who only asks takes nothing.
-  for (let i = 0; i < 100; i++) expect(room.has(payload.length)).toBe(true)
+  // `has` counts nothing.
+  for (let i = 0; i < 100; i++) expect(capacity.has(payload.length)).toBe(true)
   for (let i = 0; i < 6; i++) expect(await send(publish)).toMatchObject({ kind: 'stored' })
-  expect(room.has(payload.length)).toBe(false)
+  expect(capacity.has(payload.length)).toBe(false)
   expect(await send(publish)).toMatchObject({ kind: 'refused', errorCode: STREAM_FULL })
   expect(await send(publish, observationsSubject('tnt_one'))).toMatchObject({ kind: 'stored' })
-  // A gateway that starts now finds what the other has put in, and a stage still hands on.
-  const another = withinRoom(broker.publish, await follow(), isInvocations)
+  // A gateway that starts now counts the other's messages, and a stage can still publish.
+  const another = withinStreamCapacity(broker.publish, await follow(), isInvocations)
   expect(await send(another)).toMatchObject({ kind: 'refused', errorCode: STREAM_FULL })
   expect(await send(broker.publish, invocationsSubject('b', 0))).toMatchObject({ kind: 'stored' })
 

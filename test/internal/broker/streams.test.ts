@@ -4,7 +4,7 @@ import { brokerErrorCode } from '../../../internal/broker/errors.js'
 import { EVENTS } from '../../../streams/events.js'
 import { launchBroker } from '../../support/broker.js'
 
-test('the log of events takes the largest size that any role was told of, and drops nothing at the start of another', async () => {
+test('stream EVENTS gets the largest size that any role is configured with, and a role with a smaller size drops nothing', async () => {
   const { url } = await launchBroker()
   const broker = await connectBroker({ url, user: '', password: '', name: 'test' })
   const settings = { replicas: 1, invocationsBytesMax: 2 ** 20, observationsBytesMax: 2 ** 20 }
@@ -20,7 +20,7 @@ test('the log of events takes the largest size that any role was told of, and dr
   await broker.close()
 })
 
-test('logs that are there are taken as they are, where there is no room for others like them', async () => {
+test('existing streams are updated even when the disk could not hold a second set of them', async () => {
   const { url } = await launchBroker('jetstream { max_file_store: 16GB }')
   const broker = await connectBroker({ url, user: '', password: '', name: 'test' })
   const settings = { replicas: 1, invocationsBytesMax: 8 * 1024 ** 3, observationsBytesMax: 2 ** 20 }
@@ -34,13 +34,13 @@ test('logs that are there are taken as they are, where there is no room for othe
   await broker.close()
 })
 
-test('a disk without room for the logs is said to be so', async () => {
+test('a disk that is too small for the streams is reported as such', async () => {
   const { url } = await launchBroker('jetstream { max_file_store: 6GB }')
   const broker = await connectBroker({ url, user: '', password: '', name: 'test' })
   const settings = { replicas: 1, invocationsBytesMax: 8 * 1024 ** 3, observationsBytesMax: 2 ** 20 }
 
   await expect(ensureStreams(broker, settings)).rejects.toThrow(
-    /no room on its disk .* 8589934592 bytes for INVOCATIONS/,
+    /cannot reserve 8589934592 bytes of disk for stream INVOCATIONS/,
   )
   await broker.close()
 })

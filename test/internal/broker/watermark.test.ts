@@ -39,7 +39,7 @@ function writer(
       after: { done: extent.last },
       size: entries.length,
       inserts: true,
-      carryOut: async () =>
+      applyEffects: async () =>
         write(
           extent.atMs,
           entries.map(({ sequence }) => sequence),
@@ -61,8 +61,8 @@ let sent = 0
 const send = (key: string): Promise<void> =>
   publishOrThrow(broker.publish, subjectOf(key), Buffer.from('x'), `m${sent++}`)
 
-describe('an instant', () => {
-  test('goes on with the clock while nothing happens', async () => {
+describe('an instant of the watermark', () => {
+  test('advances with the clock while no batch is in flight', async () => {
     const watermark = await reader()
 
     const one = await watermark.renewed()
@@ -73,7 +73,7 @@ describe('an instant', () => {
     expect(Date.now() - other).toBeLessThan(1_000)
   })
 
-  test('stays before a batch until all of it is there', async () => {
+  test('stays before a batch until the batch is complete', async () => {
     const watermark = await reader()
     let written = (): void => undefined
     let finish = (): void => undefined
@@ -100,7 +100,7 @@ describe('an instant', () => {
     expect(await watermark.renewed()).toBeGreaterThanOrEqual(atMs)
   })
 
-  test('takes no notice of logs that write no records', async () => {
+  test('ignores logs that write no records', async () => {
     const watermark = await reader()
     let finish = (): void => undefined
     const isAtWork = new Promise<number>((resolve) => {
@@ -118,7 +118,7 @@ describe('an instant', () => {
     finish()
   })
 
-  test('is before what is written later by a clock that is slow', async () => {
+  test('is earlier than records that a writer with a slow clock writes afterwards', async () => {
     const watermark = await reader()
     const given = await watermark.renewed()
 
@@ -130,7 +130,7 @@ describe('an instant', () => {
     expect(atMs).toBeGreaterThan(given)
   })
 
-  test('reaches what was written by a clock that is fast', async () => {
+  test('includes records that a writer with a fast clock has written', async () => {
     const watermark = await reader()
     writer(
       'a.0',
@@ -143,7 +143,7 @@ describe('an instant', () => {
     expect(await watermark.renewed()).toBeGreaterThan(Date.now() + 50_000)
   })
 
-  test('stays before a batch whose process has died, until another has carried it out', async () => {
+  test('stays before the batch of a dead process until another process has applied it', async () => {
     const watermark = await reader()
     const tried: number[] = []
     const dying = writer('a.0', (atMs) => {
@@ -164,7 +164,7 @@ describe('an instant', () => {
   })
 })
 
-test('what was seen as of an instant is what is there as of it for ever, whoever writes, dies and reads', async () => {
+test('a snapshot at an instant never changes, whichever processes write, die and read', async () => {
   const rows: { readonly atMs: number; readonly name: string }[] = []
   const keys = ['a.0', 'a.1', 'b.0', 'changes']
   const perLog = 60

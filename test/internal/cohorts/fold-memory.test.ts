@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { FoldMemory, foldKeyOf } from '../../../internal/cohorts/fold-memory.js'
+import { createFoldMemory, type FoldMemory, foldKeyOf } from '../../../internal/cohorts/fold-memory.js'
 import { TooMuchToFold } from '../../../internal/cohorts/parting.js'
 import { peopleOf } from '../../../internal/cohorts/people.js'
 import { type Cell, foldInSteps, type Rollups } from '../../../internal/cohorts/rollups.js'
@@ -33,7 +33,7 @@ const toldBy = ({ isShown, isSafe }: Rollups, cells: readonly Cell[]) => [
 test('what was folded before is told alike, in whatever order its cells come, and without folding', () => {
   fc.assert(
     fc.property(anyCells, (cells) => {
-      const memory = new FoldMemory()
+      const memory = createFoldMemory()
       const first = fold(cells, memory)
       const again = fold(cells.toReversed(), memory)
 
@@ -59,20 +59,20 @@ test('other people, other values and other dimensions are folded by themselves',
 })
 
 test('what was not asked for longest is forgotten first', () => {
-  const memory = new FoldMemory(2_500)
+  const memory = createFoldMemory(2_500)
   const fold = [new Uint8Array(800)]
-  memory.keep('one', fold)
-  memory.keep('two', fold)
-  memory.recall('one')
-  memory.keep('three', fold)
+  memory.set('one', fold)
+  memory.set('two', fold)
+  memory.get('one')
+  memory.set('three', fold)
 
-  expect(['one', 'two', 'three'].map((key) => memory.recall(key) === fold)).toEqual([true, false, true])
+  expect(['one', 'two', 'three'].map((key) => memory.get(key) === fold)).toEqual([true, false, true])
 })
 
 test('that folding takes too long is remembered too', () => {
   const cells: Cell[] = [{ values: ['x', 'y', 'z'], people: [1, 2, 3, 4, 5] }]
-  const memory = new FoldMemory()
-  memory.keep(foldKeyOf(cells, DIMENSIONS), 'too much')
+  const memory = createFoldMemory()
+  memory.set(foldKeyOf(cells, DIMENSIONS), 'too much')
 
   expect(() => fold(cells, memory)).toThrow(TooMuchToFold)
 })

@@ -6,7 +6,7 @@ test.each([
   ['localhost', 8443, true, 'https://localhost:8443'],
   ['::1', 8080, false, 'http://[::1]:8080'],
   ['2001:db8::8', 443, true, 'https://[2001:db8::8]:443'],
-])('whoever listens at %s, port %i, is reached at %s', (host, port, isTls, url) => {
+])('a server that listens on host %s, port %i, TLS %s, has the URL %s', (host, port, isTls, url) => {
   expect(listeningUrl(host, port, isTls)).toBe(url)
   expect(URL.canParse(url)).toBe(true)
 })

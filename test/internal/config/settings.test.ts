@@ -12,8 +12,8 @@ const refusal = (wanted: readonly SettingName[], argv: readonly string[], env: R
   throw new Error('nothing was refused')
 }
 
-describe('where a value comes from', () => {
-  test('a flag beats the environment, which beats the default', () => {
+describe('the value of a setting', () => {
+  test('a flag overrides the environment, which overrides the default', () => {
     const env = { ATTRIBUTION_PORT: '9001' }
 
     expect(readConfig(['port'], ['--port', '9002'], env)).toEqual({ port: 9002 })
@@ -21,37 +21,37 @@ describe('where a value comes from', () => {
     expect(readConfig(['port'], [], {})).toEqual({ port: 8080 })
   })
 
-  test('a setting that was not asked for is neither read nor judged', () => {
+  test('a setting that the role does not use is neither read nor validated', () => {
     expect(readConfig(['host'], [], { ATTRIBUTION_PORT: 'nonsense' })).toEqual({ host: '127.0.0.1' })
   })
 
-  test('a value may follow its flag or an equals sign, and may itself hold one', () => {
+  test('a value may follow its flag or an equals sign, and may contain one', () => {
     expect(readConfig(['natsPassword'], ['--nats-password', 'a=b'], {})).toEqual({ natsPassword: 'a=b' })
     expect(readConfig(['natsPassword'], ['--nats-password=a=b'], {})).toEqual({ natsPassword: 'a=b' })
   })
 
-  test('the last of several equal flags counts', () => {
+  test('the last of several equal flags wins', () => {
     expect(readConfig(['port'], ['--port', '1', '--port=2'], {})).toEqual({ port: 2 })
   })
 
-  test('a switch stands alone, or says true or false', () => {
+  test('a switch has no value, or the value true or false', () => {
     expect(readConfig(['demo'], ['--demo'], {})).toEqual({ demo: true })
     expect(readConfig(['demo'], ['--demo=false'], { ATTRIBUTION_DEMO: 'true' })).toEqual({ demo: false })
     expect(readConfig(['demo'], [], { ATTRIBUTION_DEMO: 'true' })).toEqual({ demo: true })
     expect(readConfig(['demo'], [], {})).toEqual({ demo: false })
   })
 
-  test('a switch takes nothing from the argument after it', () => {
+  test('a switch does not consume the next argument', () => {
     expect(readConfig(['demo', 'port'], ['--demo', '--port', '1'], {})).toEqual({ demo: true, port: 1 })
   })
 
-  test('stages come in their own order, however they are listed', () => {
+  test('stages are in pipeline order, however they are listed', () => {
     expect(readConfig(['stages'], ['--stages', 'c,a'], {})).toEqual({ stages: ['a', 'c'] })
     expect(readConfig(['stages'], [], {})).toEqual({ stages: ['a', 'b', 'c'] })
   })
 })
 
-test('an address that paths are put behind has no slashes at its end', () => {
+test('a base URL has no trailing slashes', () => {
   const read = (...argv: string[]) => readConfig(['baseUrl', 'errorDocsUrl'], argv, {})
 
   expect(read('--base-url', 'https://api.example/', '--error-docs-url', 'https://docs.example/errors//')).toEqual({
@@ -89,7 +89,7 @@ describe('bounds', () => {
     for (const text of bad) expect(refusal([name], [`${flag}=${text}`])).toMatch(new RegExp(`^${flag} must be .+$`))
   })
 
-  test('any whole number of a range is read as itself', () => {
+  test('any whole number within the bounds is read unchanged', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 0, max: 65_535 }),
@@ -98,7 +98,7 @@ describe('bounds', () => {
     )
   })
 
-  test('every default lies within its own bounds, but for "not set"', () => {
+  test('every default is within its bounds, unless it means "not set"', () => {
     for (const { fallback, parse } of Object.values(SETTINGS)) {
       if (String(fallback) === '') continue
       expect(parse(String(fallback))).toEqual(fallback)
@@ -106,8 +106,8 @@ describe('bounds', () => {
   })
 })
 
-describe('refusals', () => {
-  test('a wrong value is told under the name by which it was given', () => {
+describe('a configuration error', () => {
+  test('a wrong value is reported with the flag or variable that gave it', () => {
     expect(refusal(['port'], ['--port', 'many'], { ATTRIBUTION_PORT: '1' })).toBe(
       '--port must be a whole number from 0 to 65535',
     )
@@ -116,23 +116,23 @@ describe('refusals', () => {
     )
   })
 
-  test('an unknown option is named beside those that are known', () => {
-    expect(refusal(['port', 'demo'], ['--prot', '1'])).toBe('unknown option --prot; known are --port --demo')
-    expect(refusal(['demo'], ['serve'])).toBe('unknown option serve; known are --demo')
+  test('an unknown option is reported with the known ones', () => {
+    expect(refusal(['port', 'demo'], ['--prot', '1'])).toBe('unknown option --prot; known options: --port --demo')
+    expect(refusal(['demo'], ['serve'])).toBe('unknown option serve; known options: --demo')
   })
 
-  test('an option of another role is unknown', () => {
+  test('an option of another role is reported as unknown', () => {
     expect(refusal(['port'], ['--store-port', '1'])).toContain('unknown option --store-port')
   })
 
   test.each([
     { argv: ['--port'], why: 'nothing follows' },
     { argv: ['--host', '--port', '1'], why: 'another option follows' },
-  ])('a flag without its value is named: $why', ({ argv }) => {
+  ])('a flag without a value is reported: $why', ({ argv }) => {
     expect(refusal(['host', 'port'], argv)).toBe(`${argv[0]} needs a value`)
   })
 
-  test('every refusal is one line', () => {
+  test('every configuration error is one line', () => {
     const nasty = fc.string({ unit: fc.constantFrom('-', '=', '\n', '\r', '\u2028', 'x', '1'), maxLength: 12 })
     fc.assert(
       fc.property(fc.array(nasty, { minLength: 1, maxLength: 3 }), (argv) => {
@@ -146,12 +146,12 @@ describe('refusals', () => {
     )
   })
 
-  test('a secret that is refused is not repeated in the refusal', () => {
+  test('a configuration error does not repeat a rejected secret', () => {
     expect(refusal(['natsUrl'], [], { ATTRIBUTION_NATS_URL: 'http://user:hunter2@one' })).not.toContain('hunter2')
   })
 })
 
-test('every setting has its own flag and its own variable, named alike', () => {
+test('every setting has a flag and a variable of the same name', () => {
   const settings = Object.values(SETTINGS)
 
   expect(new Set(settings.map(({ flag }) => flag)).size).toBe(settings.length)

@@ -17,7 +17,7 @@ const rotated = (cause: string, tenantId = 'tnt_one'): NewEvent<'apikey.rotated'
 })
 
 describe('an event id', () => {
-  test('is the same for the same cause, and another for another cause, type or tenant', () => {
+  test('is the same for the same cause, and different for another cause, type or tenant', () => {
     const ids = [
       eventId(idsOf('tnt_one'), 'apikey.rotated', 'key_a'),
       eventId(idsOf('tnt_one'), 'apikey.rotated', 'key_b'),
@@ -29,21 +29,21 @@ describe('an event id', () => {
     expect(new Set(ids).size).toBe(ids.length)
   })
 
-  test('is recognised as its tenant’s', () => {
+  test('identifies its tenant', () => {
     const bytes = parseId('evt', eventId(idsOf('tnt_one'), 'apikey.rotated', 'key_a'))
 
     expect(bytes && hasTagOf(bytes, idsOf('tnt_one'))).toBe(true)
   })
 })
 
-describe('in the stream', () => {
+describe('publishing an event', () => {
   let buckets: Buckets
   beforeAll(async () => {
     buckets = await launchBuckets()
   })
   afterAll(() => buckets.close())
 
-  test('an event is stored once a cause, and comes out with the stream’s sequence and time', async () => {
+  test('stores it once per cause, with the stream’s sequence and time', async () => {
     const { connection, manager } = await buckets.connect()
     const publish = eventPublisher(createPublisher(connection).publish, idsOf)
     const before = Date.now()
@@ -75,20 +75,20 @@ describe('in the stream', () => {
     expect(Object.keys(envelopes[0] ?? {})).toEqual(['id', 'type', 'created_at', 'sequence', 'tenant_id', 'data'])
   })
 
-  test('that takes no message the publisher says so', async () => {
+  test('rejects when the stream stores no message', async () => {
     const publish = eventPublisher(
       async () => ({ kind: 'refused', errorCode: 10_077, description: 'maximum bytes exceeded' }),
       idsOf,
     )
 
-    await expect(publish(rotated('key_a'))).rejects.toThrow('did not take a message')
+    await expect(publish(rotated('key_a'))).rejects.toThrow('was not stored')
   })
 })
 
 describe('the text of an envelope', () => {
   const occasion = { sequence: 7, createdAt: '2026-11-21T09:30:00.000000001Z', isReplayed: false }
 
-  test('holds the amounts of a budget as the numbers that their decimals say, beyond what a float holds', () => {
+  test('has the exact amounts of a budget, beyond the precision of a float', () => {
     const data = {
       budget_id: 'bdg_one',
       threshold: 75,
@@ -103,7 +103,7 @@ describe('the text of an envelope', () => {
     expect(JSON.parse(text)).toMatchObject({ sequence: 7, data: { ceiling_usd: 100 } })
   })
 
-  test('is the same at every delivery, and says when it was asked for once more', () => {
+  test('is the same in every delivery, except for the flag of a replay', () => {
     const stored = storedText('evt_one', rotated('key_a'))
 
     expect(envelopeText(stored, occasion)).toBe(envelopeText(stored, occasion))
@@ -113,11 +113,11 @@ describe('the text of an envelope', () => {
     })
   })
 
-  test('is none for what is no event', () => {
+  test('is undefined for bytes that are not an event', () => {
     expect(envelopeText('{"a":1}', occasion)).toBeUndefined()
   })
 })
 
-test('every type is a row of tokens that stand in a subject as they are', () => {
+test('every event type consists of valid subject tokens', () => {
   for (const type of EVENT_TYPES) expect(eventsSubject('tnt_one', type)).toMatch(/^events\.tnt_one(\.[a-z]+){2,3}$/)
 })

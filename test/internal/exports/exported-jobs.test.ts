@@ -3,7 +3,7 @@ import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { mirrorBucket } from '../../../internal/broker/mirror.js'
-import { workOff } from '../../../internal/broker/work-queue.js'
+import { consumeWorkQueue } from '../../../internal/broker/work-queue.js'
 import type { FailureReason, StoredJob } from '../../../internal/exports/job.js'
 import { jobQueue } from '../../../internal/exports/queue.js'
 import { jobsAtOnce } from '../../../internal/exports/slots.js'
@@ -317,12 +317,12 @@ test("a tenant's backlog waits for itself, not others for it", async () => {
     manager: bench.broker.manager,
     stream: EXPORTS.name,
     consumer: EXPORTERS.durable_name,
-    atOnce: jobsAtOnce(bench.deps.perTenant),
+    concurrency: jobsAtOnce(bench.deps.perTenant),
     log: bench.deps.log,
   }
   const deps = { ...bench.deps, wake: waker(watched, enqueue, bench.deps.perTenant) }
   const heldDeps = { ...deps, source: heldUntil(held) }
-  const working = workOff(
+  const working = consumeWorkQueue(
     queue,
     (work) => workOnJob(work, work.subject.startsWith(`exports.${many}.`) ? heldDeps : deps, stopping.signal),
     stopping.signal,

@@ -19,7 +19,7 @@ const TEXT = KEY.toString('base64url')
 const OTHER = Buffer.alloc(32, 9).toString('base64url')
 const idOf = (text: string): string => masterKeyOf({ text }).id
 
-test('a file of 32 bytes as base64url or base64 is read, with or without a line end', () => {
+test('a master key file with 32 bytes in base64url or base64 is read, with or without a line end', () => {
   for (const encoding of ['base64url', 'base64'] as const) {
     for (const end of ['', '\n', '\r\n']) {
       const keys = read(KEY.toString(encoding) + end)
@@ -30,7 +30,7 @@ test('a file of 32 bytes as base64url or base64 is read, with or without a line 
   }
 })
 
-test('a key’s id tells nothing of it, and neither is it what seals', () => {
+test('a master key’s id does not reveal the key, and is not the sealing key', () => {
   const { id, sealing } = masterKeyOf({ text: TEXT })
 
   expect(id).toMatch(/^[\w-]{8}$/)
@@ -38,7 +38,7 @@ test('a key’s id tells nothing of it, and neither is it what seals', () => {
   expect(Buffer.from(sealing).equals(KEY)).toBe(false)
 })
 
-test('the first of several seals, all of them open, and one that was replaced only until its time', () => {
+test('the first of several master keys seals, all of them open, and a replaced one only until it expires', () => {
   let nowMs = Date.UTC(2026, 10, 21, 12)
   const keys = read(`${TEXT}\n${OTHER} until 2026-11-21T13:00:00.000Z\n`, () => nowMs)
 
@@ -49,7 +49,7 @@ test('the first of several seals, all of them open, and one that was replaced on
   expect(keys.find('AAAAAAAA')).toBeUndefined()
 })
 
-test('a file that was replaced is read again when a key is asked for', () => {
+test('a replaced master key file is read again when a key is requested', () => {
   const keys = read(TEXT)
   writeFileSync(`${file}.new`, `${OTHER}\n${TEXT}\n`)
   renameSync(`${file}.new`, file)
@@ -58,7 +58,7 @@ test('a file that was replaced is read again when a key is asked for', () => {
   expect(keys.find(idOf(TEXT))?.id).toBe(idOf(TEXT))
 })
 
-test('a file that has gone or holds something else does not take the keys from a process that has read them', () => {
+test('a process keeps its master keys when the file is deleted or becomes invalid', () => {
   const keys = read(TEXT)
 
   for (const change of [() => writeFileSync(file, 'half'), () => rmSync(file)]) {
@@ -67,14 +67,14 @@ test('a file that has gone or holds something else does not take the keys from a
   }
 })
 
-test('a text in the environment holds them too, parted by commas, and comes before a file', () => {
+test('comma-separated master keys in the environment take precedence over a file', () => {
   const keys = readMasterKeys({ masterKey: `${TEXT},${OTHER}`, masterKeyFile: join(folder, 'none') })
 
   expect(keys.current().id).toBe(idOf(TEXT))
   expect(keys.find(idOf(OTHER))?.id).toBe(idOf(OTHER))
 })
 
-test('entries are read as they were written', () => {
+test('master key entries are read back as written', () => {
   const entries = [
     { text: TEXT, untilMs: Number.POSITIVE_INFINITY },
     { text: OTHER, untilMs: Date.UTC(2026, 10, 22) },
@@ -92,13 +92,13 @@ test.each([
   ['a key and something else', `${TEXT} since 2026-11-21T13:00:00Z`],
   ['a key and no time', `${TEXT}\n${OTHER} until tomorrow`],
   ['a first key that was replaced', `${TEXT} until 2026-11-21T13:00:00Z`],
-])('a file of %s is refused in one line that does not show it', (_, content) => {
+])('a master key file with %s is refused in one line that does not show the content', (_, content) => {
   expect(() => read(content)).toThrow(
     new ConfigError(`the master key file ${file} must hold 32 bytes as base64url, first the key that seals`),
   )
 })
 
-test('a file that is not there is named, and that there is neither file nor text', () => {
+test('a missing master key file is named in the error, as is the absence of both file and text', () => {
   const missing = join(folder, 'none')
 
   expect(() => readMasterKeys({ masterKey: '', masterKeyFile: missing })).toThrow(

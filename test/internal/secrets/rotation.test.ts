@@ -29,7 +29,7 @@ describe('a master key file', () => {
     return file
   }
 
-  test('gets a new key in front, and the one before opens for 24 hours more', () => {
+  test('gets a new first key, and the previous one still opens for 24 hours', () => {
     const file = newFile()
     const [first] = entriesOf(file)
     const { before, after } = addMasterKey(file, NOW_MS)
@@ -41,7 +41,7 @@ describe('a master key file', () => {
     expect(readMasterKeys({ masterKey: '', masterKeyFile: file }).current().id).toBe(after)
   })
 
-  test('keeps the time of keys that were replaced before, and loses those whose time is over', () => {
+  test('keeps the expiry of keys that were replaced earlier, and loses expired ones', () => {
     const file = newFile()
     addMasterKey(file, NOW_MS)
     addMasterKey(file, NOW_MS + HOUR_MS)
@@ -56,7 +56,7 @@ describe('a master key file', () => {
     expect(untils()).toEqual([Number.POSITIVE_INFINITY])
   })
 
-  test('is left as it is by a rotation while another is under way, or when it cannot be read', () => {
+  test('is unchanged by a rotation while another one is in progress, or when it cannot be read', () => {
     const file = newFile()
     const text = readFileSync(file, 'utf8')
     writeFileSync(`${file}.new`, '')
@@ -70,7 +70,7 @@ describe('a master key file', () => {
   })
 })
 
-describe('sealing buckets anew', () => {
+describe('resealing buckets', () => {
   const OLD = masterKeysOf(1)
   const BOTH = masterKeysOf(2, 1)
   const NEW = masterKeysOf(2)
@@ -96,7 +96,7 @@ describe('sealing buckets anew', () => {
   const sealedIn = async (number: number) =>
     (await tenants.get(`tnt_${number}`))?.json<{ sealed: string }>().sealed ?? ''
 
-  test('opens every value by the new key alone, and what was sealed by the old one is gone from the disk', async () => {
+  test('makes the new key open every value, and erases the values of the old key from disk', async () => {
     for (let i = 0; i < 300; i++) await tenants.put(`tnt_${i}`, tenantWith(i))
     const idsKey = await signingKey(signing, OLD, 'ids')
     const before = await sealedIn(7)
@@ -122,7 +122,7 @@ describe('sealing buckets anew', () => {
     expect(config.max_msgs_per_subject).toBe(1)
   })
 
-  test('loses no write of anybody who changes values meanwhile', async () => {
+  test('loses no concurrent write', async () => {
     for (let i = 0; i < 100; i++) await tenants.put(`tnt_${i}`, tenantWith(i))
     const writing = (async () => {
       for (let i = 0; i < 100; i++) await tenants.put(`tnt_${i}`, tenantWith(i + 1_000, i % 2 === 0 ? OLD : BOTH))
@@ -136,10 +136,10 @@ describe('sealing buckets anew', () => {
     }
   })
 
-  test('reaches those who follow a bucket like any other change', async () => {
+  test('is seen by KV watches like any other change', async () => {
     await tenants.put('tnt_followed', tenantWith(1))
     const seen: string[] = []
-    const told = new Promise<void>((resolve) => {
+    const updateSeen = new Promise<void>((resolve) => {
       void mirrorBucket<{ sealed: string }>(
         tenants,
         () => undefined,
@@ -151,12 +151,12 @@ describe('sealing buckets anew', () => {
       )
     })
     await resealBuckets(broker, BUCKETS, BOTH)
-    await told
+    await updateSeen
 
     expect(seen.length).toBeGreaterThan(0)
   })
 
-  test('leaves what no key opens, and counts it', async () => {
+  test('leaves values that no key opens, and counts them', async () => {
     const strange = tenantWith(1, masterKeysOf(9))
     await tenants.put('tnt_strange', strange)
 

@@ -5,14 +5,14 @@ import { masterKeysOf } from '../../support/master-keys.js'
 
 const KEY = masterKeysOf(1)
 const OTHER_KEY = masterKeysOf(2)
-/** The bytes behind the head. */
+/** The bytes after the head. */
 const sealedBytes = (sealed: string): Buffer => Buffer.from(sealed.split('.')[3] ?? '', 'base64url')
 const withValue = (sealed: string, value: Buffer): string =>
   [...sealed.split('.').slice(0, 3), value.toString('base64url')].join('.')
 
 const SECRET = Buffer.from('a secret')
 
-test('unsealing what was sealed gives the same bytes', () => {
+test('unsealing a sealed secret gives the same bytes', () => {
   const keys = fc.nat({ max: 255 }).map((fill) => masterKeysOf(fill))
   const texts = fc.string({ unit: 'grapheme' })
   fc.assert(
@@ -22,33 +22,33 @@ test('unsealing what was sealed gives the same bytes', () => {
   )
 })
 
-test('the sealed text is safe in JSON and in addresses, and does not show the secret', () => {
+test('a sealed text is safe in JSON and URLs, and does not contain the secret', () => {
   const sealed = seal(KEY, 'ids', SECRET)
 
   expect(sealed).toMatch(/^sealed(\.[A-Za-z0-9_-]+){3}$/)
   expect(sealedBytes(sealed).includes(SECRET)).toBe(false)
 })
 
-test('the form is the key’s id, the context, and 12 bytes of nonce, the secret’s length and 16 bytes of tag', () => {
+test('a sealed text has the key’s id, the context, a 12-byte nonce, the ciphertext and a 16-byte tag', () => {
   const sealed = seal(KEY, 'ids', SECRET)
 
   expect(sealed.split('.').slice(0, 3)).toEqual(['sealed', KEY.current().id, Buffer.from('ids').toString('base64url')])
   expect(sealedBytes(sealed)).toHaveLength(12 + SECRET.length + 16)
 })
 
-test('the same secret sealed twice looks different', () => {
+test('the same secret sealed twice gives different texts', () => {
   expect(seal(KEY, 'ids', SECRET)).not.toBe(seal(KEY, 'ids', SECRET))
 })
 
-test('another master key opens nothing', () => {
+test('a sealed secret does not open with another master key', () => {
   expect(() => unseal(OTHER_KEY, 'ids', seal(KEY, 'ids', SECRET))).toThrow('ids does not open with this master key')
 })
 
-test('a sealed value does not open in another place', () => {
+test('a sealed value does not open in another context', () => {
   expect(() => unseal(KEY, 'cursors', seal(KEY, 'ids', SECRET))).toThrow('cursors does not open with this master key')
 })
 
-test('a value of which any one bit was altered does not open, nor does one with another head', () => {
+test('a sealed value with one altered bit or another head does not open', () => {
   const sealed = seal(KEY, 'ids', SECRET)
   const bytes = sealedBytes(sealed)
   fc.assert(
@@ -65,7 +65,7 @@ test('a value of which any one bit was altered does not open, nor does one with 
   expect(() => unseal(both, 'ids', relabelled)).toThrow(/^ids /)
 })
 
-test('a value that was cut short does not open', () => {
+test('a truncated sealed value does not open', () => {
   const sealed = seal(KEY, 'ids', SECRET)
 
   for (let length = 0; length < sealed.length; length++) {
@@ -73,13 +73,13 @@ test('a value that was cut short does not open', () => {
   }
 })
 
-test('what was never sealed is told by its place, and not repeated', () => {
+test('the error for a value that is not sealed names its context and does not contain the value', () => {
   for (const text of ['', 'AA', 'sealed.a.b.c', 'plain-text-secret-that-is-longer-than-a-nonce-and-tag']) {
     expect(() => unseal(KEY, 'ids', text)).toThrow(/^ids is not a sealed secret$/)
   }
 })
 
-test('what is sealed under a key of its own opens under that key and in its context alone', () => {
+test('a value sealed under a given key opens only with that key and in its context', () => {
   const [key, other] = [new Uint8Array(32).fill(1), new Uint8Array(32).fill(2)]
   const sealed = sealUnder(key, 'answer', SECRET)
 
@@ -91,22 +91,22 @@ test('what is sealed under a key of its own opens under that key and in its cont
   }
 })
 
-describe('sealing anew', () => {
+describe('resealing a text', () => {
   const both = masterKeysOf(2, 1)
 
-  test('replaces every sealed value in whatever text holds it, and nothing else', () => {
+  test('replaces every sealed value in a text, and nothing else', () => {
     const kept = { id: 'cli_one', sealed_secret: seal(KEY, 'a', SECRET), nested: [{ other: seal(KEY, 'b', SECRET) }] }
     const result = resealed(both, JSON.stringify(kept))
-    const anew = JSON.parse(result.text) as typeof kept
+    const after = JSON.parse(result.text) as typeof kept
 
     expect(result).toMatchObject({ replaced: 2, unopened: 0 })
-    expect(anew.id).toBe('cli_one')
-    expect(unseal(OTHER_KEY, 'a', anew.sealed_secret).equals(SECRET)).toBe(true)
-    expect(unseal(OTHER_KEY, 'b', anew.nested[0]?.other ?? '').equals(SECRET)).toBe(true)
-    expect(() => unseal(KEY, 'a', anew.sealed_secret)).toThrow()
+    expect(after.id).toBe('cli_one')
+    expect(unseal(OTHER_KEY, 'a', after.sealed_secret).equals(SECRET)).toBe(true)
+    expect(unseal(OTHER_KEY, 'b', after.nested[0]?.other ?? '').equals(SECRET)).toBe(true)
+    expect(() => unseal(KEY, 'a', after.sealed_secret)).toThrow()
   })
 
-  test('leaves what the current key has sealed, and what no key opens, as it is', () => {
+  test('leaves values of the current key, and values that no key opens, unchanged', () => {
     const text = `${seal(OTHER_KEY, 'a', SECRET)} ${seal(masterKeysOf(3), 'b', SECRET)}`
 
     expect(resealed(both, text)).toEqual({ text, replaced: 0, unopened: 1 })

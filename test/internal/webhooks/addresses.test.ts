@@ -22,7 +22,7 @@ test.each([
   '2001:200::1',
   '2000::',
   '3ffe::1',
-])('%s may be called', (address) => {
+])('address %s is allowed', (address) => {
   expect(isAllowed(address)).toBe(true)
 })
 
@@ -52,18 +52,18 @@ test.each([
   ['discard-only, segment routing, ORCHID', '100::1', '100:0:0:1::1', '5f00::1', '2001:20::1'],
   ['unique local and site-local', 'fc00::1', 'fd00:ec2::254', 'fec0::1'],
   ['not assigned', '1::1', '4000::1', 'e000::1'],
-])('%s may not be called', (_, ...addresses) => {
+])('addresses are refused: %s', (_, ...addresses) => {
   expect(addresses.filter(isAllowed)).toEqual([])
 })
 
 test.each(['', 'localhost', '0177.0.0.1', '0x7f.1', '2130706433', '127.1', '8.8.8.8 ', '[::1]', '8.8.8.8/32', '1.2.3'])(
-  'what is no address as a resolver writes it may not be called: %j',
+  'a text that is not in a resolver’s form of an address is refused: %j',
   (text) => {
     expect(isAllowed(text)).toBe(false)
   },
 )
 
-test('an IPv4 address is judged by its network alone: every one of a refused network is refused', () => {
+test('an IPv4 address is judged only by its network: all addresses of a refused network are refused', () => {
   const networks = ['10.0.0.0/8', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12', '192.168.0.0/16', '224.0.0.0/3']
   const within = fc.constantFrom(...networks).chain((network) =>
     fc.nat(0xffffffff).map((random) => {
@@ -92,17 +92,17 @@ test('no IPv6 address outside 2000::/3 may be called', () => {
 describe('networks that the operator allows', () => {
   const isAllowedHere = addressRule(['127.0.0.0/8', 'fd00:1::/32'])
 
-  test('are allowed beside the public addresses, and no others', () => {
+  test('are allowed in addition to the public addresses, and no others are', () => {
     expect(['127.0.0.1', '127.9.9.9', 'fd00:1::5', '8.8.8.8'].map(isAllowedHere)).toEqual([true, true, true, true])
     expect(['10.0.0.1', 'fd00:2::5', '::1'].map(isAllowedHere)).toEqual([false, false, false])
   })
 
-  test('do not let an address in other clothes through', () => {
+  test('do not allow other spellings of their addresses', () => {
     expect(isAllowedHere('::ffff:127.0.0.1')).toBe(false)
   })
 
   test.each(['', '127.0.0.1', '127.0.0.1/33', '::1/129', 'a/8', '127.0.0.1/8/8', '127.0.0.1/-1'])(
-    '%j is no network',
+    '%j is not a valid network',
     (text) => {
       expect(parseNetwork(text)).toBeUndefined()
     },

@@ -38,11 +38,11 @@ const gateway = (index: number): WebhookChangesDeps => ({
   webhooks: copies[index % copies.length] as WatchedRecords<StoredWebhook>,
   healthOf: () => undefined,
   masterKeys: masterKeysOf(7),
-  targetRules: { ports: [443], takesPrivateNames: false, ownHosts: [] },
+  targetRules: { ports: [443], allowsPrivateNames: false, ownHosts: [] },
   guard: { check: () => ({ kind: 'allowed', addresses: [] }) },
   deliver: async (delivery) => void sent.push(delivery),
   newestEvent: async () => 0,
-  dropRest: async () => undefined,
+  deleteRemains: async () => undefined,
   idsOf,
   residencyRegionOf: () => null,
   instanceRegion: null,
@@ -78,7 +78,7 @@ const existing = async (): Promise<string[]> => {
   return found.sort()
 }
 
-test('gateways that make endpoints at once make a hundred of them, and send those their challenges', async () => {
+test('gateways that create endpoints concurrently create at most 100, and challenge those', async () => {
   const codes = await Promise.all(Array.from({ length: 130 }, (_, i) => create(gateway(i))))
 
   expect(codes.filter((code) => code === 201)).toHaveLength(100)
@@ -86,7 +86,7 @@ test('gateways that make endpoints at once make a hundred of them, and send thos
   expect(sent.map(({ endpointId }) => endpointId).sort()).toEqual(await existing())
 })
 
-test('an endpoint that is one too many, left by an attempt that died, is refused and gone when its request is repeated', async () => {
+test('an endpoint beyond the limit, left by an interrupted request, is refused and deleted when the request is repeated', async () => {
   for (let i = 0; i < 100; i++) await create(gateway(0))
   const before = await existing()
   const [first] = copies[0]?.of(tenantId) ?? []
@@ -100,7 +100,7 @@ test('an endpoint that is one too many, left by an attempt that died, is refused
   expect(sent).toHaveLength(100)
 })
 
-test('an endpoint that was made in time stays when its request is repeated', async () => {
+test('an endpoint within the limit is kept when its request is repeated', async () => {
   for (let i = 0; i < 99; i++) await create(gateway(0))
   const id = randomId('whk', idsOf(tenantId))
   await create(gateway(0), { newId: () => id })
@@ -109,7 +109,7 @@ test('an endpoint that was made in time stays when its request is repeated', asy
   expect(await existing()).toContain(id)
 })
 
-test('a confirmation that is repeated is answered as it was; another one of a verified endpoint is refused', async () => {
+test('a repeated confirmation gets the same response; a new one for a verified endpoint is refused', async () => {
   const id = randomId('whk', idsOf(tenantId))
   await create(gateway(0), { newId: () => id })
   const challenge = (await gateway(0).webhooks.read(id))?.challenge ?? undefined

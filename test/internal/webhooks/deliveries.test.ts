@@ -22,7 +22,7 @@ const REMOVED = idOf('whk', 2)
 const SILENT = idOf('whk', 3)
 const TYPES = ['apikey.rotated', 'export.completed', 'budget.threshold.crossed']
 
-/** An attempt a minute; of an event there are three, of as many outcomes. */
+/** One attempt per minute; three per event, each with another outcome. */
 const rowOf = (i: number, stated: Partial<AttemptRow> = {}): AttemptRow => ({
   tenantId: 'tnt_one',
   endpointId: ENDPOINT,
@@ -80,7 +80,7 @@ const at = (i: number): string => new Date(NOW_MS + i * 60_000).toISOString()
 const asked = (filters: Record<string, string>) =>
   manager('GET', `/api/v1/webhooks/${ENDPOINT}/deliveries?${new URLSearchParams(filters)}`)
 
-/** All pages, by their cursors. @returns which of the rows, in their order */
+/** Follows the cursors through all pages. @returns the rows' positions, in order */
 async function listed(filters: Record<string, string>): Promise<number[]> {
   const found: number[] = []
   for (let cursor: string | undefined, pages = 0; pages < 20; pages++) {
@@ -97,22 +97,22 @@ describe('the delivery log of an endpoint', () => {
   test.each<readonly [string, Record<string, string>, (row: AttemptRow) => boolean]>([
     ['no filter', {}, () => true],
     ['an event', { event_id: idOf('evt', 4) }, ({ eventId }) => eventId === idOf('evt', 4)],
-    ['an event that it was never sent', { event_id: idOf('evt', 200) }, () => false],
+    ['an event that was never sent to it', { event_id: idOf('evt', 200) }, () => false],
     ['a type', { event_type: 'export.completed' }, ({ eventType }) => eventType === 'export.completed'],
-    ['a type that it was never sent', { event_type: 'anomaly.detected' }, () => false],
+    ['a type that was never sent to it', { event_type: 'anomaly.detected' }, () => false],
     ...ATTEMPT_OUTCOMES.map(
       (wanted) => [wanted, { outcome: wanted }, ({ outcome }: AttemptRow) => outcome === wanted] as const,
     ),
-    ['a beginning, which is within', { from: at(20) }, ({ latencyMs }) => latencyMs >= 20],
-    ['an end, which is not', { to: at(20) }, ({ latencyMs }) => latencyMs < 20],
+    ['a start time, inclusive', { from: at(20) }, ({ latencyMs }) => latencyMs >= 20],
+    ['an end time, exclusive', { to: at(20) }, ({ latencyMs }) => latencyMs < 20],
     ['a period', { from: at(10), to: at(25) }, ({ latencyMs }) => latencyMs >= 10 && latencyMs < 25],
-    ['a period in which nothing was', { from: at(25), to: at(10) }, () => false],
+    ['a period without attempts', { from: at(25), to: at(10) }, () => false],
     [
       'all of them at once',
       { event_id: idOf('evt', 4), event_type: TYPES[1] ?? '', outcome: 'retried', from: at(0), to: at(60) },
       ({ eventId, outcome }) => eventId === idOf('evt', 4) && outcome === 'retried',
     ],
-  ])('by %s has every attempt of its own once, the newest first', async (_, filters, isWanted) => {
+  ])('filtered by %s has every matching attempt once, newest first', async (_, filters, isWanted) => {
     const expected = ROWS.filter(isWanted)
       .map(({ latencyMs }) => latencyMs)
       .reverse()
@@ -129,14 +129,14 @@ describe('the delivery log of an endpoint', () => {
     ['from', 'yesterday'],
     ['to', '2026-11-21'],
     ['limit', '0'],
-  ])('refuses %s=%s and points at it', async (name, value) => {
+  ])('refuses %s=%s and names the parameter', async (name, value) => {
     const refused = await asked({ [name]: value })
 
     expect([refused.status, refused.json.error_code]).toEqual([400, 'INVALID_FILTER'])
     expect(refused.json.errors).toEqual([{ pointer: `/${name}`, detail: expect.any(String) }])
   })
 
-  test('refuses what it does not know, what stands twice, and a cursor of other filters', async () => {
+  test('refuses unknown and repeated parameters, and a cursor of other filters', async () => {
     const path = `/api/v1/webhooks/${ENDPOINT}/deliveries`
     const cursor = (await asked({ outcome: 'retried', limit: '2' })).json.page.next_cursor
 
@@ -149,7 +149,7 @@ describe('the delivery log of an endpoint', () => {
     expect([foreign.status, foreign.json.error_code]).toEqual([400, 'INVALID_CURSOR'])
   })
 
-  test('is there when the endpoint was removed, and for its tenant alone', async () => {
+  test('is kept after the endpoint is deleted, and visible only to its tenant', async () => {
     const path = `/api/v1/webhooks/${REMOVED}/deliveries`
 
     const first = await manager('GET', `${path}?limit=7`)
@@ -166,7 +166,7 @@ describe('the delivery log of an endpoint', () => {
     ])
   })
 
-  test('is empty for an endpoint that was sent nothing, and not found for one that never was', async () => {
+  test('is empty for an endpoint without deliveries, and not found for one that never existed', async () => {
     const empty = await manager('GET', `/api/v1/webhooks/${SILENT}/deliveries`)
     const none = await manager('GET', `/api/v1/webhooks/${idOf('whk', 9)}/deliveries`)
 

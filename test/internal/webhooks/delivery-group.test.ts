@@ -13,7 +13,7 @@ import { DELIVERIES } from '../../../streams/deliveries.js'
 
 const BODY_BYTES_MAX = 64 * 1024
 
-/** First attempts at events, each at some endpoints. */
+/** Deliveries without attempts, of several events to several endpoints each. */
 const deliveries: fc.Arbitrary<readonly Delivery[]> = fc
   .array(
     fc.record({
@@ -44,11 +44,11 @@ const deliveries: fc.Arbitrary<readonly Delivery[]> = fc
     ),
   )
 
-/** Comparing bodies byte by byte as arrays takes minutes. */
+/** Bodies as digests: comparing them as byte arrays takes minutes. */
 const plain = (all: readonly Delivery[]) =>
   all.map(({ body, ...rest }) => ({ ...rest, body: createHash('sha256').update(body).digest('hex') }))
 
-test('deliveries come out of their groups as they went in, in their order, and every group fits into a message', () => {
+test('deliveries are decoded from groups unchanged and in order, and every group fits into a message', () => {
   fc.assert(
     fc.property(deliveries, (all) => {
       const groups = groupsOf(all)
@@ -62,7 +62,7 @@ test('deliveries come out of their groups as they went in, in their order, and e
   )
 })
 
-test('a delivery alone is read as a group of one', () => {
+test('a single encoded delivery is decoded as a group of one', () => {
   fc.assert(
     fc.property(deliveries, (all) => {
       for (const one of all.slice(0, 3)) expect(plain(decodeDeliveries(encodeDelivery(one)))).toEqual(plain([one]))
@@ -71,7 +71,7 @@ test('a delivery alone is read as a group of one', () => {
   )
 })
 
-test('what is no group is refused', () => {
+test('bytes that are not a group of deliveries are refused', () => {
   const [whole] = groupsOf([
     {
       id: 'dlv_1',

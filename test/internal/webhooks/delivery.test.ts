@@ -5,7 +5,7 @@ import { type Delivery, decodeDelivery, encodeDelivery, partitionOf } from '../.
 import { DELIVERY_PARTITIONS } from '../../../streams/deliveries.js'
 
 const atMs = fc.option(fc.maxSafeNat(), { nil: undefined })
-/** One that was tried has the time of that, one that was not may have that of when it was put off. */
+/** An attempted delivery has the time of its first attempt; one without attempts may have the time of its first parking. */
 const life = fc.oneof(
   fc.record({ attempts: fc.integer({ min: 1, max: 20 }), startedAtMs: atMs, parkedAtMs: fc.constant(undefined) }),
   fc.record({ attempts: fc.constant(0), startedAtMs: fc.constant(undefined), parkedAtMs: atMs }),
@@ -26,7 +26,7 @@ const delivery: fc.Arbitrary<Delivery> = fc
   })
   .map(({ life, ...rest }) => ({ ...rest, ...life }))
 
-test('a delivery comes out as it went in, its body byte by byte', () => {
+test('a delivery is decoded as it was encoded, with the exact bytes of its body', () => {
   fc.assert(
     fc.property(delivery, (one) => {
       const { body, ...rest } = decodeDelivery(encodeDelivery(one))
@@ -35,13 +35,13 @@ test('a delivery comes out as it went in, its body byte by byte', () => {
   )
 })
 
-test('what is no delivery is refused', () => {
+test('bytes that are not a delivery are refused', () => {
   for (const text of ['', '{}', '{}\n', 'null\n', '{"d":1,"w":2}\n', 'x\n']) {
     expect(() => decodeDelivery(Buffer.from(text))).toThrow()
   }
 })
 
-test('endpoints are shared out evenly among the parts', () => {
+test('endpoints are spread evenly over the partitions', () => {
   const counts = Array.from({ length: DELIVERY_PARTITIONS }, () => 0)
   for (let i = 0; i < 10_000; i++) {
     const part = partitionOf(`whk_${i.toString(36).padStart(8, '0')}`)

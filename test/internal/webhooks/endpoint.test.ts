@@ -35,7 +35,7 @@ const endpoint = (secret: string): StoredWebhook => ({
   created_at: new Date(NOW_MS).toISOString(),
 })
 
-test('a secret is kept sealed and comes out as it went in', () => {
+test('a webhook secret is stored sealed and unsealed unchanged', () => {
   const secret = secretText()
 
   const webhook = endpoint(secret)
@@ -45,7 +45,7 @@ test('a secret is kept sealed and comes out as it went in', () => {
   expect(signingKeys(masterKeys, webhook, NOW_MS).map((key) => key.export().toString())).toEqual([secret])
 })
 
-test('a secret that was replaced signs beside the new one for 24 hours, and then no more', () => {
+test('a replaced webhook secret also signs for 24 hours, and not after that', () => {
   const [old, next] = [secretText(), secretText()]
 
   const rotated = withSecret(endpoint(old), stored(next), NOW_MS) as StoredWebhook
@@ -56,7 +56,7 @@ test('a secret that was replaced signs beside the new one for 24 hours, and then
   expect(signing(NOW_MS + 24 * HOUR_MS)).toEqual([next])
 })
 
-test('a second rotation leaves the first its time, and more than a few at once are refused', () => {
+test('a second rotation does not extend the first overlap, and too many valid secrets are refused', () => {
   const texts = [secretText(), secretText(), secretText(), secretText(), secretText()]
   const [first = '', ...others] = texts
 
@@ -72,7 +72,7 @@ test('a second rotation leaves the first its time, and more than a few at once a
   expect(withSecret(three, stored(secretText()), NOW_MS + 24 * HOUR_MS)).toBeDefined()
 })
 
-test('a challenge is answered by its own text only, and for a day', () => {
+test('a challenge is answered only by its own text, within a day', () => {
   const webhook = endpoint(secretText())
 
   expect(answersChallenge(masterKeys, webhook, 'what was sent', NOW_MS)).toBe(true)
@@ -83,7 +83,7 @@ test('a challenge is answered by its own text only, and for a day', () => {
   expect(JSON.stringify(webhook)).not.toContain('what was sent')
 })
 
-test('a signature is the hex HMAC-SHA256 of time and exact bytes, one a secret', () => {
+test('a signature header has one hex HMAC-SHA256 of time and exact bytes per secret', () => {
   fc.assert(
     fc.property(
       fc.uint8Array(),

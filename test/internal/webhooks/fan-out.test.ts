@@ -11,7 +11,7 @@ const entry = (sequence: number): StoredEntry => ({
   data: Buffer.from('{}'),
 })
 
-async function told(sequences: readonly number[], done: number): Promise<unknown[]> {
+async function gapsLogged(sequences: readonly number[], done: number): Promise<unknown[]> {
   const errors: unknown[] = []
   const prepare = await opened({ error: (fields: unknown) => void errors.push(fields) } as FanOutDeps['log'])
   const entries = sequences.map(entry)
@@ -31,8 +31,8 @@ const opened = (log: FanOutDeps['log']) =>
     log,
   }).open()
 
-test('events that fell out of the log before they were read are told to the operator', async () => {
-  expect(await told([5, 6], 4)).toEqual([])
-  expect(await told([1], 0)).toEqual([])
-  expect(await told([8, 9], 4)).toEqual([{ lost: 3, from_sequence: 5 }])
+test('events that the stream discarded before they were read are logged for the operator', async () => {
+  expect(await gapsLogged([5, 6], 4)).toEqual([])
+  expect(await gapsLogged([1], 0)).toEqual([])
+  expect(await gapsLogged([8, 9], 4)).toEqual([{ lost: 3, from_sequence: 5 }])
 })

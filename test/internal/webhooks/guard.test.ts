@@ -4,7 +4,7 @@ import { addressRule } from '../../../internal/webhooks/addresses.js'
 import { createGuard, type Guard } from '../../../internal/webhooks/guard.js'
 import { type DnsAnswer, type DnsServer, launchDnsServer } from '../../support/dns-server.js'
 
-/** Longer than anybody is given an answer that another has asked for. */
+/** Longer than an answer is shared. */
 const SHARED_MS_MAX = 21
 
 const answers = new Map<string, DnsAnswer>()
@@ -17,12 +17,12 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-/** Of an operator who allows some networks. */
+/** A guard of an operator who allows some networks. */
 const guardOf = (allowed: readonly string[] = []): Guard =>
   createGuard({
     isAllowed: addressRule(allowed),
     resolvers: [server.address],
-    takesPrivateNames: allowed.length > 0,
+    allowsPrivateNames: allowed.length > 0,
   })
 
 const checked = (name: string, answer: DnsAnswer) => {
@@ -30,7 +30,7 @@ const checked = (name: string, answer: DnsAnswer) => {
   return guard.check(name)
 }
 
-test('a host is allowed with all of its addresses, of both kinds', async () => {
+test('a host is allowed if all its IPv4 and IPv6 addresses are', async () => {
   expect(await checked('one.example.com', ['8.8.8.8', '2606:4700::1111'])).toEqual({
     kind: 'allowed',
     addresses: ['8.8.8.8', '2606:4700:0:0:0:0:0:1111'].map((ip) => expect.stringMatching(ip.slice(0, 6))),
@@ -43,24 +43,24 @@ test.each([
   ['a private one of the other kind', ['8.8.8.8', '::1']],
   ['metadata', ['169.254.169.254']],
   ['a private one in IPv6 clothes', ['::ffff:7f00:1']],
-])('a host with %s is not allowed', async (_, addresses) => {
+])('a host with %s is disallowed', async (_, addresses) => {
   expect(await checked('two.example.com', addresses)).toEqual({ kind: 'disallowed' })
 })
 
-test('a host without an address, and one whose resolver fails, is not resolved', async () => {
+test('a host without an address, or with a failing resolver, is unresolved', async () => {
   expect(await checked('none.example.com', undefined)).toEqual({ kind: 'unresolved' })
   expect(await checked('empty.example.com', [])).toEqual({ kind: 'unresolved' })
   expect(await checked('broken.example.com', 'fails')).toEqual({ kind: 'unresolved' })
 })
 
-test('a resolver that does not answer is not waited for for long', async () => {
+test('a resolver that does not answer times out soon', async () => {
   const startedAt = performance.now()
 
   expect(await checked('silent.example.com', 'silent')).toEqual({ kind: 'unresolved' })
   expect(performance.now() - startedAt).toBeLessThan(8_000)
 })
 
-test('a host is asked for anew, so that a changed answer counts; only those that ask at almost the same time share it', async () => {
+test('a host is resolved again for each check, except that nearly simultaneous checks share an answer', async () => {
   const asked = () => server.asked.filter((question) => question === 'moving.example.com A').length
 
   const [first, same] = await Promise.all([
@@ -78,12 +78,12 @@ test('a host is asked for anew, so that a changed answer counts; only those that
   expect(asked()).toBe(3)
 })
 
-test('whoever asks all the time does not wait for each answer: the next is asked for before the last is too old', async () => {
+test('continuous checks of a host do not wait: its answer is refreshed before it expires', async () => {
   answers.set('busy.example.com', ['8.8.8.8'])
   const asked = () => server.asked.filter((question) => question === 'busy.example.com A').length
   let waited = 0
 
-  // As long as a slow machine takes: where it stands still for longer than an answer is good for, somebody waits.
+  // On a slow machine, a stall longer than the sharing time makes a check wait: repeat until queries outnumber the waits.
   while (asked() <= waited + 3) {
     const answer = guard.check('busy.example.com')
     if (answer instanceof Promise) waited++
@@ -92,7 +92,7 @@ test('whoever asks all the time does not wait for each answer: the next is asked
   }
 })
 
-test('a host that is an address is judged without asking', async () => {
+test('a host that is an address is checked without a resolver', async () => {
   const before = server.asked.length
 
   expect([await guard.check('127.0.0.1'), await guard.check('::1'), await guard.check('8.8.8.8')]).toEqual([
@@ -103,7 +103,7 @@ test('a host that is an address is judged without asking', async () => {
   expect(server.asked.length).toBe(before)
 })
 
-test('localhost is this machine where networks of it are allowed, and no resolver is asked', async () => {
+test('localhost is the loopback address if the operator allows its network, without a resolver', async () => {
   const before = server.asked.length
 
   for (const name of ['localhost', 'hooks.localhost']) {
@@ -117,7 +117,7 @@ test('localhost is this machine where networks of it are allowed, and no resolve
   expect(server.asked.length).toBe(before)
 })
 
-test('where no network is allowed localhost is a name like any other', async () => {
+test('localhost is a name like any other if the operator allows no network', async () => {
   expect(await checked('localhost', ['127.0.0.1'])).toEqual({ kind: 'disallowed' })
   expect(await guardOf(['127.0.0.0/8']).check('notlocalhost')).toEqual({ kind: 'unresolved' })
 })

@@ -37,7 +37,7 @@ interface Published {
   readonly isScheduled: boolean
 }
 
-/** Carries an order out over a log of so many events. */
+/** Executes a replay order on a log with this many events. */
 async function replayed(selection: ReplaySelection, count: number, events: readonly string[] = ENDPOINT.events) {
   const published: Published[] = []
   const reads: LogRange[] = []
@@ -66,7 +66,7 @@ async function replayed(selection: ReplaySelection, count: number, events: reado
     const extent = { first: sequence, last: sequence, atMs: NOW_MS }
     const before = published.length
     const batch = await prepare([entry], extent, { done: sequence - 1 }, undefined)
-    await batch.carryOut()
+    await batch.applyEffects()
     return published.slice(before)
   }
   const order: ReplayOrder = {
@@ -93,7 +93,7 @@ async function replayed(selection: ReplaySelection, count: number, events: reado
   }
 }
 
-test('one event among many is looked for in large pieces, each of which orders the next at once', async () => {
+test('the search for one event reads large batches, each of which orders the next at once', async () => {
   const { pieces, orders, sequences } = await replayed({ kind: 'event', event_id: idOf(9_999) }, 10_000)
 
   expect(sequences).toEqual([9_999])
@@ -104,14 +104,14 @@ test('one event among many is looked for in large pieces, each of which orders t
   ])
 })
 
-test('an event that is not there is looked for once through the log, and no further than when it was asked for', async () => {
+test('the search for a missing event reads the log once, up to the time of the request', async () => {
   const { reads, sequences } = await replayed({ kind: 'event', event_id: idOf(20_000) }, 10_000)
 
   expect(sequences).toEqual([])
   expect(reads.map(({ from }) => from)).toEqual([1, 4_001, 8_001])
 })
 
-test('pieces of a range that deliver leave room for what is due; those without anything wanted do not wait', async () => {
+test('batches of a range replay pause after deliveries, and not when nothing matched', async () => {
   const wanted = await replayed({ kind: 'range' }, 1_200, ['apikey.rotated'])
   const unwanted = await replayed({ kind: 'range' }, 1_200, ['export.failed'])
 

@@ -13,7 +13,7 @@ const RULES = { maximaMs: RETRY_MAXIMA_MS, stopMs: RETRY_STOP_MS }
 const START_MS = Date.parse('2026-11-21T09:30:00Z')
 const HOUR_MS = 3_600_000
 
-test('the waits are those of the design, the last of them four times more, and no attempt begins more than 24 hours after the first', () => {
+test('the retry waits match the design, the longest is repeated four times, and no attempt starts more than 24 hours after the first', () => {
   const text = RETRY_MAXIMA_MS.map((ms) =>
     ms < 60_000 ? `${ms / 1_000}s` : ms < HOUR_MS ? `${ms / 60_000}m` : `${ms / HOUR_MS}h`,
   )
@@ -22,7 +22,7 @@ test('the waits are those of the design, the last of them four times more, and n
   expect(RETRY_STOP_MS).toBe(24 * HOUR_MS)
 })
 
-test('a challenge is tried five times within ten minutes, however the dice fall', () => {
+test('a challenge is sent five times within ten minutes, whatever the jitter', () => {
   let atMs = START_MS
   let attempts = 1
   for (let next: number | undefined = atMs; next !== undefined; attempts++) {
@@ -35,7 +35,7 @@ test('a challenge is tried five times within ten minutes, however the dice fall'
 })
 
 describe('the next attempt', () => {
-  test('comes within the maximum of its turn, evenly spread', () => {
+  test('comes within the maximum of its retry, uniformly distributed', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: RETRY_MAXIMA_MS.length }),
@@ -49,13 +49,13 @@ describe('the next attempt', () => {
     )
   })
 
-  test('is none after the last one', () => {
+  test('does not follow the last retry', () => {
     const attempts = RETRY_MAXIMA_MS.length + 1
 
     expect(nextAttemptAt({ attempts, startedAtMs: START_MS }, RULES, START_MS, 0)).toBeUndefined()
   })
 
-  test('comes a minute before the stop where it would come later, and none comes after that', () => {
+  test('comes a minute before the end of the retry period at the latest, and none follows', () => {
     const lastMs = START_MS + RETRY_STOP_MS - 60_000
     const nextAt = (nowMs: number, retryAfterMs = 0) =>
       nextAttemptAt({ attempts: 9, startedAtMs: START_MS, retryAfterMs }, RULES, nowMs, 0.5)
@@ -66,13 +66,13 @@ describe('the next attempt', () => {
     expect(nextAt(lastMs + 60_000)).toBeUndefined()
   })
 
-  test('comes a twentieth of the time before the stop where a minute is much', () => {
+  test('comes a twentieth of a short retry period before its end', () => {
     const rules = { maximaMs: [60_000, 60_000], stopMs: 8_000 }
 
     expect(nextAttemptAt({ attempts: 1, startedAtMs: START_MS }, rules, START_MS, 1)).toBe(START_MS + 7_600)
   })
 
-  test('waits as long as the receiver asks, up to an hour', () => {
+  test('honours Retry-After up to an hour', () => {
     const askedFor = (askedMs: number) =>
       nextAttemptAt({ attempts: 1, startedAtMs: START_MS, retryAfterMs: askedMs }, RULES, START_MS, 0)
 
@@ -80,7 +80,7 @@ describe('the next attempt', () => {
     expect(askedFor(50 * HOUR_MS)).toBe(START_MS + HOUR_MS)
   })
 
-  test('always ends: every chain of attempts is over by the stop', () => {
+  test('always ends: every chain of attempts ends within the retry period', () => {
     fc.assert(
       fc.property(fc.array(fc.double({ min: 0, max: 1, noNaN: true })), (dice) => {
         const chain = attemptsAt((i) => dice[i] ?? 0)
@@ -91,8 +91,8 @@ describe('the next attempt', () => {
     )
   })
 
-  test('goes on for about a day: nineteen chains of twenty are tried until the stop', () => {
-    // Dice that fall alike each time.
+  test('continues for about a day: nineteen of twenty chains use the whole retry period', () => {
+    // A deterministic random source.
     let seed = 1
     const die = () => {
       seed = (seed * 48_271) % 2_147_483_647
@@ -106,7 +106,7 @@ describe('the next attempt', () => {
   })
 })
 
-/** Of a receiver that never answers: the attempts, milliseconds after the first. */
+/** The attempts at a receiver that never responds, in milliseconds after the first. */
 function attemptsAt(die: (attempt: number) => number): number[] {
   const chain: number[] = []
   for (let at: number | undefined = START_MS; at !== undefined && chain.length < 100; ) {
@@ -116,18 +116,18 @@ function attemptsAt(die: (attempt: number) => number): number[] {
   return chain
 }
 
-test('what was put off comes back within minutes, less often each time', () => {
+test('a parked delivery is due again within minutes, at growing intervals', () => {
   expect([0, 1, 2, 3, 50].map((parks) => unparkedAt(parks, RULES, 0, 1))).toEqual([
     10_000, 60_000, 300_000, 300_000, 300_000,
   ])
   expect(unparkedAt(2, RULES, 0, 0)).toBe(150_000)
 })
 
-test('what was never tried is kept for three days', () => {
+test('a parked delivery without attempts is kept for three days', () => {
   expect(parkedUntil(START_MS, RULES)).toBe(START_MS + 72 * HOUR_MS)
 })
 
-test('Retry-After is seconds or a date, and anything else is nothing', () => {
+test('Retry-After is seconds or a date, and anything else is ignored', () => {
   expect(retryAfterMs('120', START_MS)).toBe(120_000)
   expect(retryAfterMs(new Date(START_MS + 5_000).toUTCString(), START_MS)).toBe(5_000)
   expect(retryAfterMs(new Date(START_MS - 5_000).toUTCString(), START_MS)).toBe(0)

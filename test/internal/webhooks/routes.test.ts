@@ -55,7 +55,7 @@ beforeAll(async () => {
       clock: Date.now,
       targets: { webhookPorts: [443, 8443], webhookAllowedNetworks: [], webhookResolvers: [dns.address] },
       baseUrl: 'https://api.example.com',
-      lost(cause) {
+      onLost(cause) {
         if (!isOver) throw cause
       },
     }),
@@ -92,8 +92,8 @@ const ids = tenantIdsCache(SECRET)
 const invented = (prefix: 'whk' | 'evt', tenantId = 'tnt_one'): string =>
   formatId(prefix, Buffer.concat([ids(tenantId).tag, Buffer.alloc(12, 9)]))
 
-describe('an endpoint that is registered', () => {
-  test('is pending, shows its secret once, and is found by its id and in the list', async () => {
+describe('a registered endpoint', () => {
+  test('is pending, returns its secret only once, and is found by id and in the list', async () => {
     const made = await admin('POST', PATH, wanted({ events: ['export.failed', 'export.completed', 'export.failed'] }))
     const { signing_secret: secret, ...shown } = made.json
     const found = await manager('GET', `${PATH}/${shown.id}`)
@@ -125,7 +125,7 @@ describe('an endpoint that is registered', () => {
     expect(JSON.stringify(await stored(shown.id))).not.toContain(secret)
   })
 
-  test('is sent its challenge straight, which lies in the stream by reference only', async () => {
+  test('gets its challenge directly, and the stream has only a reference to it', async () => {
     const { id } = await register()
 
     const range = { stream: RETRIES.name, subject: dueSubject(partitionOf(id)), from: 1 }
@@ -139,7 +139,7 @@ describe('an endpoint that is registered', () => {
     expect(sent?.body.length).toBe(0)
   })
 
-  test('is the same one when its request is repeated, with the same secret', async () => {
+  test('is returned again, with the same secret, when the request is repeated', async () => {
     const key = { 'idempotency-key': randomUUID() }
 
     const made = await admin('POST', PATH, wanted(), key)
@@ -149,7 +149,7 @@ describe('an endpoint that is registered', () => {
     expect(again.headers.get('idempotency-replayed')).toBe('true')
   })
 
-  test('needs admin:config; webhooks:manage alone does for everything else, and for nothing does another scope', async () => {
+  test('needs admin:config to be created; webhooks:manage is sufficient and necessary for everything else', async () => {
     const { id } = await register()
     const reader = askAs(gateway.url, { 'x-api-key': 'read:attribution,read:reporting,export:create,admin:config' })
 
@@ -187,7 +187,7 @@ describe('an endpoint that is registered', () => {
     'https://user@hooks.example.com/',
     'https://api.example.com/',
     'hooks.example.com',
-  ])('is refused with an address that may not be called, not stored, and written down: %s', async (url) => {
+  ])('is refused, not stored, and audited if its URL is not allowed: %s', async (url) => {
     const before = (await manager('GET', `${PATH}?limit=200`)).json.data.length
     const audited = gateway.audited.length
 
@@ -200,7 +200,7 @@ describe('an endpoint that is registered', () => {
     ])
   })
 
-  test('does not tell a host that is inside from one that is nowhere', async () => {
+  test('is refused with the same text for an internal and an unresolved host', async () => {
     const inside = await admin('POST', PATH, wanted({ url: 'https://inside.example.com/' }))
     const nowhere = await admin('POST', PATH, wanted({ url: 'https://nowhere.example.com/' }))
 
@@ -211,12 +211,12 @@ describe('an endpoint that is registered', () => {
     ['no events', { events: [] }],
     ['an unknown event', { events: ['budget.exploded'] }],
     ['no address', { url: undefined }],
-    ['an address that is no text', { url: 5 }],
+    ['a URL that is not a string', { url: 5 }],
   ])('is refused with %s', async (_, stated) => {
     expect(refusalOf(await admin('POST', PATH, wanted(stated)))).toEqual([422, 'VALIDATION_FAILED'])
   })
 
-  test('is refused where its events would leave the tenant’s region', async () => {
+  test('is refused if its events would leave the tenant’s region', async () => {
     residencyRegion = 'eu-central-1'
     try {
       expect(refusalOf(await admin('POST', PATH, wanted({ residency_region: 'us-east-1' })))).toEqual([
@@ -239,7 +239,7 @@ describe('an endpoint that is registered', () => {
   })
 })
 
-test('an endpoint from before the tenant chose its region is verified and gets replays only within it', async () => {
+test('an endpoint that is older than the tenant’s region is verified and gets replays only within that region', async () => {
   const [pending, ready] = [await register({ residency_region: 'us-east-1' }), await register()]
   await verify(ready.id)
   const challenge = await challengeOf(pending.id)
@@ -262,7 +262,7 @@ test('an endpoint from before the tenant chose its region is verified and gets r
 })
 
 describe('an endpoint of another tenant', () => {
-  test('and one that somebody made up for it are refused alike; an unknown one of one’s own is not found', async () => {
+  test('and a made-up id of that tenant are refused alike; an unknown id of the caller’s tenant is not found', async () => {
     const foreign = invented('whk', 'tnt_two')
 
     for (const path of [foreign, `${foreign}/deliveries`]) {
@@ -275,7 +275,7 @@ describe('an endpoint of another tenant', () => {
 })
 
 describe('the events of an endpoint', () => {
-  test('can be changed, and its address cannot', async () => {
+  test('can be changed, and its URL cannot', async () => {
     const { id, url } = await register()
 
     const changed = await manager('PATCH', `${PATH}/${id}`, { events: ['export.failed'] })
@@ -288,7 +288,7 @@ describe('the events of an endpoint', () => {
 })
 
 describe('verification', () => {
-  test('is done by whoever brings the challenge that was sent, and by no other', async () => {
+  test('succeeds only with the challenge that was sent', async () => {
     const { id } = await register()
 
     const wrong = await manager('POST', `${PATH}/${id}/verify`, { challenge: 'made-up' })
@@ -303,7 +303,7 @@ describe('verification', () => {
     expect((await stored(id)).challenge).toBeNull()
   })
 
-  test('takes a new challenge on demand, after which the old one is good no more', async () => {
+  test('can be restarted with a new challenge, which invalidates the old one', async () => {
     const { id } = await register()
     const old = await challengeOf(id)
 
@@ -318,7 +318,7 @@ describe('verification', () => {
 })
 
 describe('the secret of an endpoint', () => {
-  test('is replaced by another, which is shown once; the old one stays good for 24 hours', async () => {
+  test('is replaced by one that is returned only once; the old one stays valid for 24 hours', async () => {
     const { id, signing_secret: old } = await register()
 
     const rotated = await manager('POST', `${PATH}/${id}/rotate-secret`)
@@ -330,14 +330,14 @@ describe('the secret of an endpoint', () => {
     expect((await manager('GET', `${PATH}/${id}`)).json).toEqual(shown)
   })
 
-  test('is not replaced by a person who signed in long ago', async () => {
+  test('is not rotated by a user who signed in long ago', async () => {
     const { id } = await register()
     const stale = askAs(gateway.url, { 'x-api-key': `webhooks:manage@${Math.floor(Date.now() / 1_000) - 3_600}` })
 
     expect(refusalOf(await stale('POST', `${PATH}/${id}/rotate-secret`))).toEqual([401, 'STEP_UP_REQUIRED'])
   })
 
-  test('is refused another when four are good at once', async () => {
+  test('is not rotated while four are valid', async () => {
     const { id } = await register()
     for (let i = 0; i < 3; i++) expect((await manager('POST', `${PATH}/${id}/rotate-secret`)).status).toBe(200)
 
@@ -346,7 +346,7 @@ describe('the secret of an endpoint', () => {
 })
 
 describe('a replay', () => {
-  test('is ordered by event, range of sequence or time, or of the dead letters', async () => {
+  test('is requested by event, sequence range, time range, or for the dead letters', async () => {
     const { id } = await register()
     await verify(id)
     const event = invented('evt')
@@ -382,7 +382,7 @@ describe('a replay', () => {
     })
   })
 
-  test('stands in the audit log with what was asked for', async () => {
+  test('is in the audit log with its selection', async () => {
     const { id } = await register()
     await verify(id)
     const written = gateway.audited.length
@@ -411,7 +411,7 @@ describe('a replay', () => {
     expect(refusalOf(await manager('POST', `${PATH}/${id}/replay`, body))).toEqual([422, 'VALIDATION_FAILED'])
   })
 
-  test('of another tenant’s event, and to an endpoint that is not verified, is refused', async () => {
+  test('of another tenant’s event, or to an unverified endpoint, is refused', async () => {
     const { id } = await register()
 
     const foreign = await manager('POST', `${PATH}/${id}/replay`, { event_id: invented('evt', 'tnt_two') })
@@ -436,7 +436,7 @@ describe('a replay of one event', () => {
     return orderOf(id)
   }
 
-  test('begins where the delivery log says that it stands', async () => {
+  test('starts at the event’s sequence in the delivery log', async () => {
     await tellEvents(3)
     let asked: AttemptQuestion | undefined
     listAttempts = async (question) => {
@@ -452,17 +452,17 @@ describe('a replay of one event', () => {
 
   test.each<readonly [string, () => Promise<AttemptRow[]>]>([
     ['knows nothing of it', async () => []],
-    ['knows it from another log of events', async () => [{ eventSequence: 4_000 } as AttemptRow]],
+    ['has it from another event log', async () => [{ eventSequence: 4_000 } as AttemptRow]],
     ['cannot be read', () => Promise.reject(new StoreAway('away'))],
-  ])('looks for it from the beginning when the delivery log %s', async (_, list) => {
+  ])('searches the log from the beginning when the delivery log %s', async (_, list) => {
     listAttempts = list
 
     expect(await replayed()).toMatchObject({ next: 1 })
   })
 })
 
-describe('an endpoint that is removed', () => {
-  test('leaves nothing of its health behind', async () => {
+describe('a deleted endpoint', () => {
+  test('leaves no health record', async () => {
     const [removed, kept] = [await register(), await register()]
     const bucket = await gateway.broker.bucket(WEBHOOK_HEALTH)
     for (const { id } of [removed, kept]) await bucket.put(id, JSON.stringify(NO_HEALTH))
@@ -473,7 +473,7 @@ describe('an endpoint that is removed', () => {
     expect((await bucket.get(kept.id))?.operation).toBe('PUT')
   })
 
-  test('is gone, and what is asked of it then is not found', async () => {
+  test('is not found afterwards', async () => {
     const { id } = await register()
 
     expect((await manager('DELETE', `${PATH}/${id}`)).status).toBe(204)
@@ -482,7 +482,7 @@ describe('an endpoint that is removed', () => {
   })
 })
 
-test('what is done to endpoints is written down without paths, queries and secrets', async () => {
+test('changes of endpoints are audited without URL paths, queries and secrets', async () => {
   const before = gateway.audited.length
   const { id, signing_secret: secret } = await register({ url: 'https://hooks.example.com/T0K3N?key=k3y' })
   await verify(id)

@@ -2,10 +2,10 @@ import { describe, expect, test } from 'vitest'
 import { parseNetworks, parseResolvers } from '../../../internal/config/networks.js'
 import { readTarget, type TargetRules } from '../../../internal/webhooks/target-url.js'
 
-const RULES: TargetRules = { ports: [443, 8443], takesPrivateNames: false, ownHosts: ['api.example.com'] }
+const RULES: TargetRules = { ports: [443, 8443], allowsPrivateNames: false, ownHosts: ['api.example.com'] }
 const read = (text: string) => readTarget(text, RULES)
 
-test('an address is taken apart in its canonical form', () => {
+test('a target URL is split in its canonical form', () => {
   expect(read('HTTPS://Hooks.Example.COM.:8443/in/../to?a=b#part')).toEqual({
     href: 'https://hooks.example.com:8443/to?a=b',
     origin: 'https://hooks.example.com:8443',
@@ -57,7 +57,7 @@ test.each([
   ['too long', `https://hooks.example.com/${'a'.repeat(2_048)}`],
   ['none', 'hooks.example.com'],
   ['none', ''],
-])('an address %s is refused: %j', (_, text) => {
+])('a target URL %s is refused: %j', (_, text) => {
   expect(typeof read(text)).toBe('string')
 })
 
@@ -73,7 +73,7 @@ describe('a host that is an address', () => {
     ['https://127.0.0.1./', '127.0.0.1'],
     ['https://[::ffff:127.0.0.1]/', '::ffff:7f00:1'],
     ['https://[0:0:0:0:0:0:0:1]/', '::1'],
-  ])('%s is judged as %s, however it is spelt', (text, hostname) => {
+  ])('%s is checked as its normalised host %s', (text, hostname) => {
     expect(read(text)).toMatchObject({ hostname })
   })
 
@@ -85,8 +85,8 @@ describe('a host that is an address', () => {
   )
 })
 
-test('names without a public host may be tried where networks besides the public ones are allowed', () => {
-  expect(readTarget('https://localhost:8443/', { ...RULES, takesPrivateNames: true })).toMatchObject({
+test('private host names are accepted if the operator allows non-public networks', () => {
+  expect(readTarget('https://localhost:8443/', { ...RULES, allowsPrivateNames: true })).toMatchObject({
     hostname: 'localhost',
   })
 })

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { ObjectStore } from '@nats-io/obj'
+import { LRUCache } from 'lru-cache'
 import { readObject } from '../../../broker/objects.js'
 import { decodeModel } from '../learning/artefact.js'
 import type { Model } from '../learning/model.js'
@@ -26,46 +27,39 @@ export async function loadModel(store: ObjectStore, { artefact }: StoredModel): 
 
 export const digestOf = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
 
-/** Bytes of artefacts whose models are kept in memory; what was not asked for longest goes first. */
+/** Bytes of artefacts whose models are kept in memory. */
 const KEPT_BYTES_MAX = 256 * 1024 * 1024
+
+interface CachedModel {
+  readonly loading: Promise<LoadedModel>
+  readonly bytes: number
+}
 
 /** The models that this process has in memory. */
 export class ModelCache {
   private readonly load: (version: StoredModel) => Promise<LoadedModel>
-  private readonly bytesMax: number
-  private readonly kept = new Map<string, { readonly loading: Promise<LoadedModel>; readonly bytes: number }>()
-  private bytes = 0
+  private readonly cached: LRUCache<string, CachedModel>
 
   constructor(load: (version: StoredModel) => Promise<LoadedModel>, bytesMax = KEPT_BYTES_MAX) {
     this.load = load
-    this.bytesMax = bytesMax
+    this.cached = new LRUCache({
+      maxSize: bytesMax,
+      // The cache refuses a value above its maximum, and a larger model would be read again for each batch: it counts as
+      // the whole cache instead.
+      sizeCalculation: ({ bytes }) => Math.min(Math.max(1, bytes), bytesMax),
+    })
   }
 
-  /** A version in memory, read when it is not there yet. A fault is not kept: the next one who asks reads again. */
+  /** A version in memory, read when it is not there yet. A fault is not cached: the next call reads again. */
   get(version: StoredModel): Promise<LoadedModel> {
     const { id } = version
-    const known = this.kept.get(id)
-    if (known !== undefined) {
-      this.kept.delete(id)
-      this.kept.set(id, known)
-      return known.loading
-    }
-    const bytes = version.artefact?.bytes ?? 0
+    const known = this.cached.get(id)
+    if (known !== undefined) return known.loading
     const loading = this.load(version).then((loaded) => {
-      if (loaded.kind === 'fault') this.drop(id)
+      if (loaded.kind === 'fault') this.cached.delete(id)
       return loaded
     })
-    this.kept.set(id, { loading, bytes })
-    this.bytes += bytes
-    for (const oldest of this.kept.keys()) {
-      if (this.bytes <= this.bytesMax || oldest === id) break
-      this.drop(oldest)
-    }
+    this.cached.set(id, { loading, bytes: version.artefact?.bytes ?? 0 })
     return loading
-  }
-
-  private drop(id: string): void {
-    this.bytes -= this.kept.get(id)?.bytes ?? 0
-    this.kept.delete(id)
   }
 }

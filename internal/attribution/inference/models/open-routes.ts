@@ -10,9 +10,9 @@ import type { StoredModel } from './version.js'
 export async function openModelRoutes(
   broker: Broker,
   deps: Omit<ModelRoutesDeps, 'models' | 'shadowsOf'>,
-  lost: (cause: unknown) => void,
+  onLost: (cause: unknown) => void,
 ): Promise<readonly Route[]> {
-  const models = await watchRecords<StoredModel>(await broker.bucket(MODELS), lost)
-  const shadows = await watchRecords<StoredShadow>(await broker.bucket(MODEL_SHADOWS), lost)
+  const models = await watchRecords<StoredModel>(await broker.bucket(MODELS), onLost)
+  const shadows = await watchRecords<StoredShadow>(await broker.bucket(MODEL_SHADOWS), onLost)
   return modelRoutes({ ...deps, models, shadowsOf: shadows.of })
 }

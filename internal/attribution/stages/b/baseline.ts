@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import type { ClassCount, CountedWindow } from '../../../store/queries/attribution/resolved-classes.js'
 import { HEURISTIC_CONFIDENCE_MAX } from '../../inference/learning/heuristic.js'
 import type { Alternative } from '../../records/row.js'
@@ -64,7 +65,7 @@ interface Counted {
 /** The most frequent service and owner of the same trace, else of the same principal, as facts have resolved them. */
 export class Baseline {
   private readonly deps: BaselineDeps
-  private readonly counted = new Map<string, Counted>()
+  private readonly counted = new LRUCache<string, Counted>({ max: COUNTED_MAX })
 
   constructor(deps: BaselineDeps) {
     this.deps = deps
@@ -112,20 +113,12 @@ export class Baseline {
       const classes = byWhat(await this.deps.byPrincipal(window))
       const now = performance.now()
       const untilMs = now + Math.min(KEPT_MS_MAX, Math.max(KEPT_MS_MIN, KEPT_PER_COUNTED * (now - from)))
-      return this.keep(key, { asOfMs, classes, untilMs })
+      const fresh = { asOfMs, classes, untilMs }
+      this.counted.set(key, fresh)
+      return fresh
     })
     // Counts of a moment ago are better than none.
     return counted ?? known
-  }
-
-  private keep(key: string, counted: Counted): Counted {
-    this.counted.delete(key)
-    this.counted.set(key, counted)
-    for (const oldest of this.counted.keys()) {
-      if (this.counted.size <= COUNTED_MAX) break
-      this.counted.delete(oldest)
-    }
-    return counted
   }
 
   private async traces(

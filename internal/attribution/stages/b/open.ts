@@ -2,7 +2,7 @@ import type { ClickHouseClient } from '@clickhouse/client'
 import { DEGRADATIONS, MODEL_ARTEFACTS, MODEL_SHADOWS, MODELS } from '../../../../streams/buckets.js'
 import type { Broker } from '../../../broker/connect.js'
 import type { Membership } from '../../../broker/members.js'
-import { followCurrency } from '../../../broker/mirror-lag.js'
+import { followMirrorLag } from '../../../broker/mirror-lag.js'
 import type { PublishEvent } from '../../../events/publish.js'
 import {
   resolvedClassesByPrincipal,
@@ -59,7 +59,7 @@ export async function openInference(deps: InferenceDeps, signal: AbortSignal): P
     clock,
     onLost: deps.onLost,
   })
-  const currency = await followCurrency(models, board, { clock, log }, signal)
+  const currency = await followMirrorLag(models, board, { clock, log }, signal)
   const artefacts = await broker.objects(MODEL_ARTEFACTS)
   const shadows = await broker.bucket(MODEL_SHADOWS)
   const load = (version: StoredModel) => loadModel(artefacts, version)

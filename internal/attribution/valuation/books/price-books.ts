@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import { type PriceBook, type PriceBookFile, priceBook } from '../cost/price-book.js'
 import type { StoredBook } from './version.js'
 
@@ -19,7 +20,7 @@ export class PriceBooks {
   private readonly shipped: PriceBook
   /** The one that begins last goes first; of two that begin together, the one that was imported last. */
   private known: readonly KnownBook[] = []
-  private readonly ready = new Map<string, PriceBook>()
+  private readonly ready = new LRUCache<string, PriceBook>({ max: READY_MAX })
   /** Nearly all calls are of the same book. */
   private last: PriceBook | undefined
 
@@ -45,13 +46,7 @@ export class PriceBooks {
     if (this.last?.id === id) return this.last
     const ready = this.ready.get(id) ?? priceBook(read(), id)
     this.last = ready
-    // Back to the end: what was used last is dropped last.
-    this.ready.delete(id)
     this.ready.set(id, ready)
-    if (this.ready.size > READY_MAX) {
-      const [oldest] = this.ready.keys()
-      if (oldest !== undefined) this.ready.delete(oldest)
-    }
     return ready
   }
 }

@@ -1,9 +1,10 @@
 import type { ClickHouseClient } from '@clickhouse/client'
-import * as groups from './export-groups.js'
+import { stageGroups } from './export-groups.js'
 import * as records from './export-records.js'
 import { streamFocusRows } from './focus-rows.js'
+import * as staged from './staged-groups.js'
 
-/** Everything that an exporter asks of the read model. */
+/** The queries that an exporter runs on the read model. */
 export const exportSource = (store: ClickHouseClient) => {
   const on =
     <A extends readonly unknown[], R>(question: (store: ClickHouseClient, ...args: A) => R) =>
@@ -13,11 +14,11 @@ export const exportSource = (store: ClickHouseClient) => {
     hasClosedVersions: on(records.hasClosedVersions),
     summarizeRecords: on(records.summarizeRecords),
     findPricedKinds: on(records.findPricedKinds),
-    stageGroups: on(groups.stageGroups),
-    countStaged: on(groups.countStaged),
-    findRoots: on(groups.findRoots),
-    sumStaged: on(groups.sumStaged),
-    clearStaged: on(groups.clearStaged),
+    stageGroups: on(stageGroups),
+    countStaged: on(staged.countStaged),
+    findRoots: on(staged.findRoots),
+    sumStaged: on(staged.sumStaged),
+    clearStaged: on(staged.clearStaged),
     streamRows: on(streamFocusRows),
   }
 }

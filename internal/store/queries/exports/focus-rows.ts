@@ -1,8 +1,8 @@
 import type { Readable } from 'node:stream'
 import type { ClickHouseClient } from '@clickhouse/client'
 import { EXPORT_GROUPS } from '../../tables/export-groups.js'
-import { isShown, type Staged } from './export-groups.js'
 import { METERS, type Meter, NO_METER } from './export-meters.js'
+import { isShown, type Staged } from './staged-groups.js'
 
 /**
  * The rows of a FOCUS file, out of staged groups: how each column comes about (shared rules: a group of calls passes its

@@ -1,90 +1,19 @@
 import type { ClickHouseClient } from '@clickhouse/client'
+import { FIELDS, type NamesWith, type WireGroup } from '../../../records/fields.js'
 import { OF_ID_AS_OF_SNAPSHOT, snapshotParams } from '../../snapshot.js'
 import { ATTRIBUTIONS } from '../../tables/attributions.js'
-import { SHOWN_COLUMNS } from '../../tables/sorted-copies.js'
+import { type StoredFields, selected } from './stored-fields.js'
 
-/** A record as the read model holds it: column names, decimals as text, times as epoch milliseconds in text. */
-export interface StoredAttribution {
-  /** Hex of the 16 bytes. */
-  readonly id: string
-  readonly event_time_ms: string
-  readonly valid_from_ms: string
-  readonly provider: string
-  readonly requested_model: string
-  readonly served_model: string
-  readonly service: string
-  readonly owner: string
-  readonly cost_usd: string
-  readonly energy_wh: string
-  readonly carbon_gco2e: string
-  readonly pathway_category: string
-  readonly output_state: string
-  readonly stage_origin: string
-  readonly confidence: string
-  readonly confidence_band: string
-  readonly evidence_basis: string
-  readonly model_version: string
-  readonly degradation_state: string
-  readonly freshness: string
-  readonly export_eligibility: string
-  readonly cost_basis: string
-  readonly energy_basis: string
-  readonly carbon_basis: string
-  readonly trace_id: string
-  readonly input_tokens: string | null
-  readonly output_tokens: string | null
-}
+/** The record's wire form, as stored. */
+export type StoredAttribution = { readonly id: string } & StoredFields<NamesWith<{ readonly wire: WireGroup }>>
 
 /** The record with the facts that its explanation recomputes from. */
-export interface StoredAttributionDetail extends StoredAttribution {
-  readonly evidence: string
-  readonly cost_details: string
-  readonly footprint_details: string
-  readonly inference: string
-  readonly ingestion_layer: string
-  readonly cached_input_tokens: string | null
-  readonly cache_write_tokens: string | null
-  readonly cache_write_ttl_seconds: string | null
-  readonly reasoning_tokens: string | null
-  readonly audio_input_tokens: string | null
-  readonly audio_output_tokens: string | null
-  readonly latency_ms: string | null
-  readonly estimated_cost_usd: string | null
-  readonly service_tier: string
-  readonly served_from_cache: boolean
-  readonly region: string
-  /** What the producer says of its own attribution; the cap where it says nothing. */
-  readonly attribution_confidence: string
-}
+export type StoredAttributionDetail = StoredAttribution & StoredFields<NamesWith<{ readonly isExplained: true }>>
 
-/** What a page shows, as a SELECT list; its rows go through `namedRecord`. */
-export const RECORD = [
-  'lower(hex(id)) AS id_hex',
-  'toUnixTimestamp64Milli(event_time) AS event_time_ms',
-  'toUnixTimestamp64Milli(valid_from) AS valid_from_ms',
-  ...SHOWN_COLUMNS,
-].join(', ')
+/** The fields of `StoredAttribution` as a SELECT list; rows read by it go through `namedRecord`. */
+export const RECORD = ['lower(hex(id)) AS id_hex', ...FIELDS.filter(({ wire }) => wire).map(selected)].join(', ')
 
-const DETAIL = [
-  RECORD,
-  'evidence',
-  'cost_details',
-  'footprint_details',
-  'inference',
-  'ingestion_layer',
-  'cached_input_tokens',
-  'cache_write_tokens',
-  'cache_write_ttl_seconds',
-  'reasoning_tokens',
-  'audio_input_tokens',
-  'audio_output_tokens',
-  'latency_ms',
-  'estimated_cost_usd',
-  'service_tier',
-  'served_from_cache',
-  'region',
-  'attribution_confidence',
-].join(', ')
+const DETAIL = [RECORD, ...FIELDS.filter(({ isExplained }) => isExplained).map(selected)].join(', ')
 
 /** Work that a look-up may cost at most. */
 const READ_LIMITS = { max_execution_time: 10, max_memory_usage: '1000000000' } as const

@@ -1,19 +1,19 @@
 import type { ClickHouseClient } from '@clickhouse/client'
+import { LimiterPerKey } from '../../../process/limiter.js'
 import { connectStore, type StoreConnection } from '../../client.js'
 import { watchFilledCopies } from '../../migrations/filled-copies.js'
 import { keepRecordSamples } from '../../record-samples.js'
-import { createTurns } from '../../turns.js'
 import type { StoredAttribution } from './attributions.js'
 import { listRecords, type RecordsQuestion } from './list-records.js'
 import { sampleRecords } from './record-sample.js'
 
 export interface Records {
-  /** @returns undefined when the tenant asks too much at a time */
+  /** @returns undefined when too many queries of the tenant wait already, or this one waited for too long */
   readonly list: (
     question: RecordsQuestion,
     signal: AbortSignal,
   ) => Promise<{ readonly value: StoredAttribution[] } | undefined>
-  /** The same for another question of the tenant. */
+  /** The same for another query of the tenant. */
   readonly ask: <T>(
     tenantId: string,
     signal: AbortSignal,
@@ -22,8 +22,10 @@ export interface Records {
   close(): Promise<void>
 }
 
-/** Queries of one tenant that run at a time, and those that wait for them. */
-const TURNS = { runningMax: 4, waitingMax: 32, waitMsMax: 3_000 } as const
+/** Queries per tenant that run at a time. */
+const RUNNING_MAX = 4
+/** Queries per tenant that wait, and for how long, before they are refused. */
+const WAIT = { waitingMax: 32, waitMsMax: 3_000 } as const
 /** Of all tenants together. */
 const CONNECTIONS_MAX = 16
 
@@ -32,13 +34,15 @@ export function openRecords(connection: StoreConnection): Records {
   const store = connectStore({ ...connection, connectionsMax: CONNECTIONS_MAX })
   const copies = watchFilledCopies(store)
   const samples = keepRecordSamples((tenantId, signal) => sampleRecords(store, tenantId, signal))
-  const turns = createTurns(TURNS)
+  const queries = new LimiterPerKey(RUNNING_MAX)
   return {
     list: (question, signal) =>
-      turns.take(question.tenantId, signal, () =>
-        listRecords(store, question, copies.isFilled, samples.of(question.tenantId), signal),
+      queries.tryRun(
+        question.tenantId,
+        () => listRecords(store, question, copies.isFilled, samples.of(question.tenantId), signal),
+        { ...WAIT, signal },
       ),
-    ask: (tenantId, signal, query) => turns.take(tenantId, signal, () => query(store)),
+    ask: (tenantId, signal, query) => queries.tryRun(tenantId, () => query(store), { ...WAIT, signal }),
     async close() {
       samples.close()
       copies.close()

@@ -1,8 +1,10 @@
 import type { ClickHouseClient } from '@clickhouse/client'
+import { type AttributionRow, FIELDS } from '../../../records/fields.js'
 import { idPortions } from '../../id-portions.js'
 import { RowBinaryReader } from '../../row-binary-reader.js'
-import { ATTRIBUTION_COLUMNS, ATTRIBUTIONS, type AttributionRow } from '../../tables/attributions.js'
+import { ATTRIBUTIONS } from '../../tables/attributions.js'
 import type { Change } from '../../tables/closed.js'
+import { readerOf } from '../../tables/field-codec.js'
 
 /** A version of a record as it lies in the read model, and what has closed it. */
 export interface Version {
@@ -18,49 +20,10 @@ export interface Closing {
   readonly actor: string
 }
 
-/** How a value of a type is read; the other way round it is written in `attributions.ts`. */
-const READ: Readonly<Record<string, (from: RowBinaryReader) => unknown>> = {
-  String: (from) => from.string(),
-  'LowCardinality(String)': (from) => from.string(),
-  'FixedString(16)': (from) => from.fixed(16),
-  UUID: (from) => from.uuid(),
-  "DateTime64(3, 'UTC')": (from) => from.uint64(),
-  'Decimal(38, 18)': (from) => from.decimal128(),
-  'Nullable(Decimal(38, 18))': (from) => from.nullable(() => from.decimal128()),
-  'Decimal(5, 4)': (from) => from.int32(),
-  'Nullable(UInt64)': (from) => from.nullable(() => from.uint64()),
-  'Nullable(UInt16)': (from) => from.nullable(() => from.uint16()),
-  Bool: (from) => from.uint8() === 1,
-  UInt16: (from) => from.uint16(),
-  UInt32: (from) => from.uint32(),
-  UInt64: (from) => from.uint64(),
-  'Map(LowCardinality(String), String)': (from) => {
-    const map = from.stringMap()
-    return Object.keys(map).length === 0 ? undefined : map
-  },
-}
-
-/** Members whose name does not follow from the column's. */
-const MEMBER: Readonly<Record<string, string>> = {
-  event_time: 'eventTimeMs',
-  valid_from: 'validFromMs',
-  received_at: 'receivedAtMs',
-}
-
-const MEMBERS = ATTRIBUTION_COLUMNS.map(([column, type]) => {
-  const read = READ[type]
-  if (read === undefined) throw new Error(`${column}: rows of the type ${type} cannot be read`)
-  return { member: MEMBER[column] ?? column.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase()), read }
-})
+const readRow = readerOf(FIELDS)
 
 /** The columns of a row, in the order in which they are read. */
 const ROW_COLUMNS = ATTRIBUTIONS.columns.join(', ')
-
-function readRow(from: RowBinaryReader): AttributionRow {
-  const row: Record<string, unknown> = {}
-  for (const { member, read } of MEMBERS) row[member] = read(from)
-  return row as unknown as AttributionRow // each column's type is read as its member's
-}
 
 /**
  * Whole rows, as many as fit in memory together.

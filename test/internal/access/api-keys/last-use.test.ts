@@ -24,7 +24,7 @@ afterAll(async () => {
   await buckets.close()
 })
 
-/** As one gateway has it. */
+/** The tracker of one gateway. */
 async function open() {
   const bucket = await (await buckets.connect()).bucket(API_KEY_USES)
   const mirror = await mirrorBucket<StoredKeyUse>(bucket, () => undefined)
@@ -43,7 +43,7 @@ async function kept(keyId: string): Promise<{ value: StoredKeyUse; revision: num
   return entry === null ? undefined : { value: entry.json<StoredKeyUse>(), revision: entry.revision }
 }
 
-test('the first use is written, the next one only when a minute has passed since', async () => {
+test('the first use of a key is stored, the next one only after a minute', async () => {
   const { uses } = await open()
   const use = uses.of('key_one')
   use.atMs = NOON
@@ -60,7 +60,7 @@ test('the first use is written, the next one only when a minute has passed since
   expect((await kept('key_one'))?.value).toEqual(at(NOON + MINUTE_MS))
 })
 
-test('several gateways together write once a minute', async () => {
+test('several gateways together store the use of a key once a minute', async () => {
   const gateways = await Promise.all(Array.from({ length: 5 }, open))
   for (const [i, { uses }] of gateways.entries()) uses.of('key_two').atMs = NOON + i
 
@@ -71,7 +71,7 @@ test('several gateways together write once a minute', async () => {
   expect(await kept('key_two')).toEqual(first)
 })
 
-test('a key that nobody has used is not written, nor anything while the broker is away', async () => {
+test('nothing is stored for an unused key, or while the broker is unavailable', async () => {
   const { uses } = await open()
   uses.of('key_unused')
   await uses.flush()
@@ -86,7 +86,7 @@ test('a key that nobody has used is not written, nor anything while the broker i
   expect((await kept('key_later'))?.value).toEqual(at(NOON))
 })
 
-test('what is new is written when the gateway stops', async () => {
+test('uses are stored when the gateway stops', async () => {
   const { uses } = await open()
   uses.of('key_last').atMs = NOON
 
@@ -95,7 +95,7 @@ test('what is new is written when the gateway stops', async () => {
   expect((await kept('key_last'))?.value).toEqual(at(NOON))
 })
 
-test('a key that is known no more is not written any more', async () => {
+test('uses of a deleted key are not stored', async () => {
   const { uses } = await open()
   uses.of('key_gone').atMs = NOON
 
@@ -105,7 +105,7 @@ test('a key that is known no more is not written any more', async () => {
   expect(await kept('key_gone')).toBeUndefined()
 })
 
-test('a key has one place to note its uses', async () => {
+test('a key has one record of its uses', async () => {
   const { uses } = await open()
 
   expect(uses.of('key_same')).toBe(uses.of('key_same'))

@@ -52,7 +52,7 @@ async function stored(id: string): Promise<StoredApiKey | undefined> {
   return entry?.operation === 'PUT' ? entry.json<StoredApiKey>() : undefined
 }
 
-/** Whether the secret is that of the key that is kept. */
+/** Whether the secret matches the stored key. */
 async function opens(secret: string): Promise<boolean> {
   const presented = parseApiKey('production', secret)
   const key = presented && (await stored(presented.id))
@@ -70,8 +70,8 @@ const rotationsOf = async (oldId: string): Promise<{ sequence: number; id: strin
   return found
 }
 
-describe('a key that is created', () => {
-  test('is shown with its secret once, and kept without it', async () => {
+describe('an API key that is created', () => {
+  test('is shown with its secret once, and stored without it', async () => {
     const before = Date.now()
     const { status, headers, json } = await create({ name: 'nightly', scopes: ['export:create', 'read:attribution'] })
 
@@ -96,7 +96,7 @@ describe('a key that is created', () => {
     expect(JSON.stringify(await stored(shown.id))).not.toContain(secret.slice(-58, -6))
   })
 
-  test('may end sooner than the maximum, and take only some layers', async () => {
+  test('may expire before the maximum, and ingest only some layers', async () => {
     const expires_at = new Date(Date.now() + DAY_MS).toISOString()
     const { status, json } = await create({ expires_at, ingestion_layers: ['gateway'] })
 
@@ -112,17 +112,17 @@ describe('a key that is created', () => {
     ['scopes that are no list', { scopes: 'admin:config' }, 'VALIDATION_FAILED'],
     ['an expiry that has passed', { expires_at: '2026-01-01T00:00:00Z' }, 'VALIDATION_FAILED'],
     ['an expiry beyond the maximum', { expires_at: '2036-01-01T00:00:00Z' }, 'VALIDATION_FAILED'],
-    ['an expiry that is no time', { expires_at: 'tomorrow' }, 'VALIDATION_FAILED'],
+    ['an expiry that is not a time', { expires_at: 'tomorrow' }, 'VALIDATION_FAILED'],
     ['no name', { name: '' }, 'VALIDATION_FAILED'],
   ])('is refused with %s', async (_, body, code) => {
     expect(refusalOf(await create(body))).toEqual([422, code])
   })
 
-  test('is refused without any body member with NO_SCOPE', async () => {
+  test('is refused with NO_SCOPE for an empty body', async () => {
     expect(refusalOf(await ask('POST', PATH, {}))).toEqual([422, 'NO_SCOPE'])
   })
 
-  test('is the same key with the same secret when the request comes again', async () => {
+  test('is the same key with the same secret when the request is repeated', async () => {
     const again = { 'idempotency-key': randomUUID() }
 
     const [first, second] = [await create({}, again), await create({}, again)]
@@ -131,7 +131,7 @@ describe('a key that is created', () => {
     expect(second.json).toEqual(first.json)
   })
 
-  test('is the same key with the same secret also when the first attempt died before its answer', async () => {
+  test('is the same key with the same secret when the first attempt crashed before its reply', async () => {
     let isDying = true
     const dying = await start({
       keys: (real) => ({
@@ -155,7 +155,7 @@ describe('a key that is created', () => {
     expect(all.filter(({ created_at }) => created_at === second.json.created_at)).toHaveLength(1)
   })
 
-  test('is audited with what it may do, never with its secret', async () => {
+  test('is audited with its scopes, never with its secret', async () => {
     const { json } = await create({ name: 'audited' })
 
     expect(gateway.audited.at(-1)).toMatchObject({
@@ -168,8 +168,8 @@ describe('a key that is created', () => {
   })
 })
 
-describe('keys', () => {
-  test('are listed the newest first, each once, page by page', async () => {
+describe('API keys', () => {
+  test('are listed newest first, each once, page by page', async () => {
     const made: string[] = []
     for (let i = 0; i < 5; i++) made.push((await create({ name: `page ${i}` })).json.id)
     const seen: string[] = []
@@ -185,7 +185,7 @@ describe('keys', () => {
     expect(new Set(seen).size).toBe(seen.length)
   })
 
-  test('of another tenant are told neither from invented ones, nor changed', async () => {
+  test('of another tenant look like invented ones, and cannot be changed', async () => {
     const { stored: foreign } = apiKey({ id: randomId('key', idsOf('tnt_other')), tenant_id: 'tnt_other' })
     const bucket = await broker.bucket(API_KEYS)
     await bucket.create(foreign.id, JSON.stringify(foreign))
@@ -207,7 +207,7 @@ describe('keys', () => {
     expect(await stored(foreign.id)).toEqual(foreign)
   })
 
-  test('whose id has our tag by chance are not ours', async () => {
+  test('of another tenant whose id has our tag by chance are refused', async () => {
     const { stored: chance } = apiKey({ id: randomId('key', idsOf(TENANT)), tenant_id: 'tnt_other' })
     await (await broker.bucket(API_KEYS)).create(chance.id, JSON.stringify(chance))
 
@@ -235,8 +235,8 @@ describe('keys', () => {
   })
 })
 
-describe('a key that is revoked', () => {
-  test('stays so, and is answered alike when it is revoked again', async () => {
+describe('an API key that is revoked', () => {
+  test('stays revoked, and revoking it again succeeds', async () => {
     const { id } = (await create()).json
 
     expect((await ask('DELETE', `${PATH}/${id}`)).status).toBe(204)
@@ -249,8 +249,8 @@ describe('a key that is revoked', () => {
   })
 })
 
-describe('a key that is rotated', () => {
-  test('is replaced by one with another id and secret and the same rest, and dies at once', async () => {
+describe('an API key that is rotated', () => {
+  test('is revoked at once and replaced by one with a new id and secret and the same other fields', async () => {
     const old = (await create({ ingestion_layers: ['proxy'] })).json
 
     const { status, headers, json } = await rotate(old.id)
@@ -274,7 +274,7 @@ describe('a key that is rotated', () => {
     })
   })
 
-  test('may be given other scopes and another expiry', async () => {
+  test('may get other scopes and another expiry', async () => {
     const { id } = (await create()).json
     const expires_at = new Date(Date.now() + DAY_MS).toISOString()
 
@@ -296,7 +296,7 @@ describe('a key that is rotated', () => {
     expect(await get(id)).toMatchObject({ status: 'active' })
   })
 
-  test('lives on for the overlap, unless it would end sooner', async () => {
+  test('stays valid for the overlap, unless it expires sooner', async () => {
     const [long, short] = [
       (await create()).json,
       (await create({ expires_at: new Date(Date.now() + 60_000).toISOString() })).json,
@@ -313,7 +313,7 @@ describe('a key that is rotated', () => {
     expect(await get(short.id)).toMatchObject({ status: 'active', expires_at: short.expires_at })
   })
 
-  test('is rotated once only, and not when it is dead', async () => {
+  test('is rotated only once, and only while it is active', async () => {
     const [overlapped, revoked] = [(await create()).json, (await create()).json]
     await rotate(overlapped.id, { overlap_seconds: 60 })
     await ask('DELETE', `${PATH}/${revoked.id}`)
@@ -323,7 +323,7 @@ describe('a key that is rotated', () => {
     expect(await rotationsOf(revoked.id)).toEqual([])
   })
 
-  test('by many at once is replaced by one, and the others leave nothing behind', async () => {
+  test('by simultaneous requests is replaced by one key, and the others leave none', async () => {
     const { id } = (await create()).json
     const other = await start()
 
@@ -349,7 +349,7 @@ describe('a key that is rotated', () => {
     expect(kept.filter((createdAt) => createdAt >= made[0]?.json.created_at)).toHaveLength(1)
   })
 
-  test('is told as an event, without a secret', async () => {
+  test('is published as an event without a secret', async () => {
     const { id } = (await create()).json
     const { json } = await rotate(id)
 

@@ -25,14 +25,14 @@ const ask = (method: string, path: string, body?: unknown, more: Record<string, 
 const create = (body: object = {}, more?: Record<string, string>, at?: MutationGateway): Promise<Asked> =>
   ask('POST', PATH, { name: 'job', scopes: ['read:reporting'], ...body }, more, at)
 
-/** Whether the secret is that of the client that is kept. */
+/** Whether the secret matches the stored client. */
 async function opens(id: string, secret: string): Promise<boolean> {
   const entry = await (await gateway.broker.bucket(CLIENTS)).get(id)
   return isClientSecret('production', entry?.operation === 'PUT' ? entry.json<StoredClient>() : undefined, secret)
 }
 
-describe('a client that is registered', () => {
-  test('is shown with its secret once, and may fetch tokens for itself', async () => {
+describe('an OAuth client that is registered', () => {
+  test('is shown with its secret once, and can get tokens for itself', async () => {
     const { status, headers, json } = await create()
 
     expect(status).toBe(201)
@@ -55,11 +55,11 @@ describe('a client that is registered', () => {
     expect(JSON.stringify(gateway.audited)).not.toContain(secret)
   })
 
-  test('may send people back to its own addresses', async () => {
+  test('may redirect people to its own addresses', async () => {
     const body = { grant_types: ['authorization_code', 'refresh_token'], redirect_uris: [CALLBACK] }
 
     expect((await create(body)).json).toMatchObject(body)
-    // Of an address the audit log keeps no more than whose it is.
+    // The audit log keeps only the origin of an address.
     expect(gateway.audited.at(-1)).toMatchObject({ changes: { after: { redirect_origins: ['https://app.example'] } } })
   })
 
@@ -79,7 +79,7 @@ describe('a client that is registered', () => {
     expect(refusalOf(await create(body))).toEqual([422, code])
   })
 
-  test('is one client with one secret, also when the first attempt died before its answer', async () => {
+  test('is one client with one secret when the first attempt crashed before its reply', async () => {
     let isDying = true
     const dying = await start({
       clients: (real) => ({
@@ -105,8 +105,8 @@ describe('a client that is registered', () => {
   })
 })
 
-describe('a client', () => {
-  test('is changed in what is named, and only in what may be', async () => {
+describe('an OAuth client', () => {
+  test('is changed only in the given fields, and only in mutable ones', async () => {
     const scopes = ['read:attribution', 'read:reporting', 'export:create']
     const { client_secret: _, ...before } = (await create({ scopes })).json
     const path = `${PATH}/${before.id}`
@@ -135,7 +135,7 @@ describe('a client', () => {
     expect((await ask('GET', path)).json).toEqual(json)
   })
 
-  test('is given another secret, once a request, and the old one is good no more', async () => {
+  test('gets a new secret, once per request, and the old one is refused', async () => {
     const { id, client_secret: old } = (await create()).json
     const again = { 'idempotency-key': randomUUID() }
 
@@ -150,7 +150,7 @@ describe('a client', () => {
     expect((await ask('GET', `${PATH}/${id}`)).json.last_four).toBe(first.json.client_secret.slice(-4))
   })
 
-  test('is given other scopes with another secret only', async () => {
+  test('gets additional scopes only together with a new secret', async () => {
     const { id, client_secret: old } = (await create()).json
     const rotate = (body?: object) => ask('POST', `${PATH}/${id}/rotate-secret`, body)
 
@@ -168,7 +168,7 @@ describe('a client', () => {
     expect(refusalOf(await rotate({ scopes: ['x'] }))).toEqual([422, 'VALIDATION_FAILED'])
   })
 
-  test('is deleted for good', async () => {
+  test('is deleted permanently', async () => {
     const { id } = (await create()).json
     const again = { 'idempotency-key': randomUUID() }
 
@@ -185,7 +185,7 @@ describe('a client', () => {
     }
   })
 
-  test('of another tenant is out of reach, and what is in its place too', async () => {
+  test('of another tenant cannot be read or changed, nor can an unknown one', async () => {
     const bucket = await gateway.broker.bucket(CLIENTS)
     const [foreign, chance] = [randomId('cli', idsOf('tnt_other')), randomId('cli', idsOf(TENANT))]
     for (const id of [foreign, chance]) await bucket.create(id, JSON.stringify({ id, tenant_id: 'tnt_other' }))
@@ -207,7 +207,7 @@ describe('a client', () => {
     for (const id of [foreign, chance]) expect((await bucket.get(id))?.json()).toEqual({ id, tenant_id: 'tnt_other' })
   })
 
-  test('is changed after a recent sign-in only', async () => {
+  test('can be changed only after a recent sign-in', async () => {
     const { id } = (await create()).json
     const stale = { 'x-api-key': `admin:config@${Math.floor(Date.now() / 1_000) - 901}` }
 

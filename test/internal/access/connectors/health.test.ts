@@ -38,7 +38,7 @@ const report = (status: 'healthy' | 'degraded' | 'failing', publishEvent = publi
 }
 const changes = () => published.map(({ data }) => ('from' in data ? `${data.from} ${data.to}` : ''))
 
-test('each change is published, and what stays the same is not', async () => {
+test('each change of a connector’s health is published, and an unchanged status is not', async () => {
   for (const status of ['healthy', 'healthy', 'degraded', 'degraded', 'healthy'] as const) await report(status)
 
   expect(changes()).toEqual(['unknown healthy', 'healthy degraded', 'degraded healthy'])
@@ -50,20 +50,20 @@ test('each change is published, and what stays the same is not', async () => {
   expect(new Set(published.map(({ cause }) => cause)).size).toBe(3)
 })
 
-test('every report is noted, also one that changes nothing', async () => {
+test('every health report is stored, also one without a change', async () => {
   const first = await report('healthy')
   const again = await report('healthy')
 
   expect(again?.health).toEqual({ ...first?.health, reported_at: new Date(nowMs).toISOString() })
 })
 
-test('a change that could not be published is published with the next report, as the same event and before another', async () => {
+test('a health change that could not be published is published before the next one, as the same event', async () => {
   const causes: string[] = []
   const failing = async ({ cause }: NewEvent): Promise<void> => {
     causes.push(cause)
-    throw new Error('the broker is away')
+    throw new Error('the broker is unavailable')
   }
-  await expect(report('failing', failing)).rejects.toThrow('away')
+  await expect(report('failing', failing)).rejects.toThrow('unavailable')
 
   await report('healthy')
 
@@ -71,11 +71,11 @@ test('a change that could not be published is published with the next report, as
   expect(published[0]?.cause).toBe(causes[0])
 })
 
-test('reports that come at once are taken one by one, and no change is lost', async () => {
+test('simultaneous health reports are applied one by one, and no change is lost', async () => {
   const statuses = ['healthy', 'degraded', 'failing'] as const
   await Promise.all(Array.from({ length: 12 }, (_, i) => report(statuses[i % 3] ?? 'healthy')))
 
-  // Whoever finds a change that another has not announced yet announces it too: the same event, by its cause.
+  // A gateway that finds a change that another has not published yet publishes it too: the same event, by its cause.
   const distinct = [...new Map(published.map((event) => [event.cause, event])).values()]
   const kept = connectors.get(ID)?.health
   expect(kept?.is_announced).toBe(true)
@@ -86,7 +86,7 @@ test('reports that come at once are taken one by one, and no change is lost', as
   }
 })
 
-test('a connector that is gone is told so', async () => {
+test('a health report of a deleted connector returns undefined', async () => {
   await connectors.delete(ID)
 
   expect(await report('healthy')).toBeUndefined()
@@ -96,7 +96,7 @@ test('a connector that is gone is told so', async () => {
 const DAY_MS = 24 * 3_600_000
 const look = (publishEvent = publish) => watchHealth('tnt_one', { connectors, publishEvent, clock: () => nowMs })
 
-test('a connector that has said nothing for a day is unknown, which is told once', async () => {
+test('a connector without a report for a day becomes unknown, which is published once', async () => {
   const before = await report('healthy')
   nowMs += DAY_MS - 1
   await look()
@@ -117,7 +117,7 @@ test('a connector that has said nothing for a day is unknown, which is told once
   expect(changes().at(-1)).toBe('unknown healthy')
 })
 
-test('one that reports at the moment at which it would lapse is as it says', async () => {
+test('a connector that reports at the moment of the lapse keeps the reported status', async () => {
   await report('healthy')
   nowMs += DAY_MS
   await report('degraded')
@@ -126,7 +126,7 @@ test('one that reports at the moment at which it would lapse is as it says', asy
   expect(changes()).toEqual(['unknown healthy', 'healthy degraded'])
 })
 
-test('one that never reported, or is disabled, is left as it is', async () => {
+test('a connector that never reported, or is disabled, does not lapse', async () => {
   nowMs += 2 * DAY_MS
   await look()
   await report('failing')
@@ -137,8 +137,10 @@ test('one that never reported, or is disabled, is left as it is', async () => {
   expect(changes()).toEqual(['unknown failing'])
 })
 
-test('a change that its taker did not live to publish is published by the sentinel', async () => {
-  await expect(report('failing', () => Promise.reject(new Error('the broker is away')))).rejects.toThrow('away')
+test('a health change whose gateway crashed before publishing it is published by the sentinel', async () => {
+  await expect(report('failing', () => Promise.reject(new Error('the broker is unavailable')))).rejects.toThrow(
+    'unavailable',
+  )
   await look()
 
   expect(changes()).toEqual(['unknown failing'])

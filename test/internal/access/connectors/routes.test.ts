@@ -20,8 +20,8 @@ const forgotten: string[] = []
 beforeAll(async () => {
   const { url } = await launchBroker()
   gateway = await startMutationGateway(url, async (mutate, broker) => {
-    const lost = (cause: unknown) => isOver || fail(cause)
-    open = await openConnectors(await broker.bucket(CONNECTORS), lost, (clientId) => forgotten.push(clientId))
+    const onLost = (cause: unknown) => isOver || fail(cause)
+    open = await openConnectors(await broker.bucket(CONNECTORS), onLost, (clientId) => forgotten.push(clientId))
     return connectorRoutes({
       mutate,
       mode: 'production',
@@ -53,14 +53,14 @@ const wanted = (stated: Record<string, unknown> = {}) => ({
 const codeOf = ({ status, json }: Asked) => `${status} ${json?.error_code}`
 const register = async (stated?: Record<string, unknown>) => (await ask('POST', PATH, wanted(stated))).json
 
-/** Whether a secret opens the connector now. */
+/** Whether the connector can authenticate with the secret now. */
 const opens = (clientId: string, secret: string): boolean => {
   const connector = open.withClient(clientId)
   return isClientSecret('production', connector && clientOf(connector), secret)
 }
 
 describe('a connector that is registered', () => {
-  test('is shown with its secret once, and can authenticate with it at once', async () => {
+  test('is shown with its secret once, which authenticates at once', async () => {
     const made = await ask('POST', PATH, wanted())
 
     const { client_secret, ...shown } = made.json
@@ -84,7 +84,7 @@ describe('a connector that is registered', () => {
     expect(JSON.stringify(open.connectors.get(shown.id))).not.toContain(client_secret)
   })
 
-  test('again by the same request is the same connector with the same secret', async () => {
+  test('is the same connector with the same secret when the request is repeated', async () => {
     const key = { 'idempotency-key': randomUUID() }
 
     const [one, other] = await Promise.all([
@@ -110,7 +110,7 @@ describe('a connector that is registered', () => {
   })
 })
 
-test('what is changed counts at once, and verdicts on its tokens are made anew', async () => {
+test('a change of a connector applies at once, and its tokens are checked again', async () => {
   const { id, client_id, client_secret } = await register()
   forgotten.length = 0
 
@@ -125,7 +125,7 @@ test('what is changed counts at once, and verdicts on its tokens are made anew',
 })
 
 test.each([{ scopes: ['read:reporting'] }, { client_id: 'cli_x' }, { tenant_id: 'tnt_two' }])(
-  '%j cannot be changed',
+  'a connector refuses the change %j',
   async (change) => {
     const { id } = await register()
 
@@ -133,7 +133,7 @@ test.each([{ scopes: ['read:reporting'] }, { client_id: 'cli_x' }, { tenant_id: 
   },
 )
 
-test('a new secret ends the old one, and may come with other scopes', async () => {
+test('a new secret of a connector replaces the old one, and may add scopes', async () => {
   const { id, client_id, client_secret } = await register()
 
   const rotated = await ask('POST', `${PATH}/${id}/rotate-secret`, { scopes: ['export:create', 'read:attribution'] })
@@ -145,7 +145,7 @@ test('a new secret ends the old one, and may come with other scopes', async () =
   expect(codeOf(await ask('POST', `${PATH}/${id}/rotate-secret`, { scopes: [] }))).toBe('422 NO_SCOPE')
 })
 
-test('one is changed after a recent sign-in only', async () => {
+test('a connector can be changed only after a recent sign-in', async () => {
   const { id } = await register()
   const stale = { 'x-api-key': `admin:config@${Math.floor(Date.now() / 1_000) - 901}` }
 
@@ -159,7 +159,7 @@ test('one is changed after a recent sign-in only', async () => {
   }
 })
 
-test('one that is deleted cannot authenticate any more', async () => {
+test('a deleted connector cannot authenticate', async () => {
   const { id, client_id, client_secret } = await register()
   forgotten.length = 0
 
@@ -177,7 +177,7 @@ test.each([
   ['PATCH', ''],
   ['DELETE', ''],
   ['POST', '/rotate-secret'],
-])('%s of an id that is nobody’s, or another tenant’s', async (method, below) => {
+])('%s of an unknown or another tenant’s connector is refused', async (method, below) => {
   const body = method === 'PATCH' ? {} : undefined
   const foreign = formatId('con', new Uint8Array(16))
 
@@ -185,7 +185,7 @@ test.each([
   expect(codeOf(await ask(method, `${PATH}/nothing${below}`, body))).toBe('404 NOT_FOUND')
 })
 
-test('the audit log holds what a connector may do, and no secret', async () => {
+test('the audit log has the scopes of a connector, and no secret', async () => {
   const { id, client_secret } = await register({ name: 'audited' })
   await ask('PATCH', `${PATH}/${id}`, { name: 'audited too' })
   const rotated = await ask('POST', `${PATH}/${id}/rotate-secret`)

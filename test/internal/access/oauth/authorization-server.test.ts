@@ -70,7 +70,7 @@ beforeAll(async () => {
     tokenLifeS: 900,
     auditSink: { record: async (entry) => void audited.push(entry) },
     isBrokerUp: () => true,
-    // It stands still: ten guesses may take a while.
+    // The clock does not advance: ten password checks may take a while.
     clock: () => NOW_MS,
   })
   server = await serve({ host: '127.0.0.1', port: 0, errorDocsUrl: 'http://docs/errors' }, routes, {
@@ -86,8 +86,8 @@ beforeEach(() => {
   audited.length = 0
 })
 
-/** Of each entry what it says of a deed and of who did it. */
-const deeds = () =>
+/** The audited actions: action, outcome, error code, actor and target. */
+const auditedActions = () =>
   audited.map(({ tenantId, action, outcome, errorCode, actor, target }) => {
     expect(tenantId).toBe(TENANT)
     return [action, outcome, errorCode, actor, target]
@@ -119,27 +119,30 @@ const redeem = (code: string) =>
   post('token', { grant_type: 'authorization_code', code, code_verifier: VERIFIER, redirect_uri: CALLBACK })
 const refresh = (token: string) => post('token', { grant_type: 'refresh_token', refresh_token: token })
 
-/** A person's sign-in as far as the code. */
+/** A person's sign-in, up to the authorization code. */
 async function code(): Promise<string> {
   const { location } = await signIn({ username: 'ada', password: PASSWORD })
   return location?.searchParams.get('code') ?? ''
 }
 
-test('a right password that opens none of the scopes is written down', async () => {
+test('a sign-in with the right password but none of the requested scopes is audited', async () => {
   const { location } = await signIn({ username: 'bob', password: PASSWORD })
 
   expect(location?.searchParams.get('error')).toBe('invalid_scope')
-  expect(deeds()).toEqual([['session.sign_in', 'refused', 'INSUFFICIENT_SCOPE', bob.id, client.id]])
+  expect(auditedActions()).toEqual([['session.sign_in', 'refused', 'INSUFFICIENT_SCOPE', bob.id, client.id]])
 })
 
-test.each(['', 'yes', 'Allow'])('what is neither a yes nor a no opens nothing: decision=%s', async (decision) => {
-  const { status, location } = await signIn({ username: 'ada', password: PASSWORD, decision })
+test.each(['', 'yes', 'Allow'])(
+  'a form is refused unless the decision is allow or deny: decision=%s',
+  async (decision) => {
+    const { status, location } = await signIn({ username: 'ada', password: PASSWORD, decision })
 
-  expect([status, location]).toEqual([400, undefined])
-  expect(deeds()).toEqual([])
-})
+    expect([status, location]).toEqual([400, undefined])
+    expect(auditedActions()).toEqual([])
+  },
+)
 
-test('a token is not to be kept by caches of any age', async () => {
+test('a token response forbids caching to HTTP/1.0 and HTTP/1.1 caches', async () => {
   const answer = await fetch(`http://127.0.0.1:${server.port}/v1/oauth/token`, {
     method: 'POST',
     headers: { 'content-type': 'application/x-www-form-urlencoded' },
@@ -161,46 +164,46 @@ test('a token is not to be kept by caches of any age', async () => {
   ])
 })
 
-test('a person’s no is written down', async () => {
+test('a person’s denial is audited', async () => {
   const { location } = await signIn({ decision: 'deny' })
 
   expect(location?.searchParams.get('error')).toBe('access_denied')
-  expect(deeds()).toEqual([['session.sign_in', 'refused', 'INVALID_CREDENTIALS', null, client.id]])
+  expect(auditedActions()).toEqual([['session.sign_in', 'refused', 'INVALID_CREDENTIALS', null, client.id]])
 })
 
-test('an attempt that comes too often is written down, at whomever it was made', { timeout: 60_000 }, async () => {
+test('a rate-limited sign-in attempt is audited, for known and unknown people', { timeout: 60_000 }, async () => {
   for (let guess = 0; guess < 10; guess++) await signIn({ username: 'bob', password: `guess ${guess}` })
 
   expect((await signIn({ username: 'bob', password: PASSWORD })).status).toBe(429)
 
-  expect(deeds().slice(9)).toEqual([
+  expect(auditedActions().slice(9)).toEqual([
     ['session.sign_in', 'refused', 'INVALID_CREDENTIALS', null, bob.id],
     ['session.sign_in', 'refused', 'RATE_LIMITED', null, bob.id],
   ])
 })
 
-test('a person whose code comes twice is signed out, once', async () => {
+test('a person whose code is used twice is signed out, once', async () => {
   const twice = await code()
   await redeem(twice)
   audited.length = 0
 
   for (let again = 0; again < 2; again++) expect((await redeem(twice)).status).toBe(400)
 
-  expect(deeds()).toEqual([
+  expect(auditedActions()).toEqual([
     ['session.sign_out', 'succeeded', null, client.id, ada.id],
     ['token.issue', 'refused', 'MALFORMED_REQUEST', client.id, client.id],
     ['token.issue', 'refused', 'MALFORMED_REQUEST', client.id, client.id],
   ])
 })
 
-test('a person whose refresh token comes twice is signed out, once', async () => {
+test('a person whose refresh token is used twice is signed out, once', async () => {
   const { json } = await redeem(await code())
   await refresh(json.refresh_token)
   audited.length = 0
 
   for (let again = 0; again < 2; again++) expect((await refresh(json.refresh_token)).status).toBe(400)
 
-  expect(deeds()).toEqual([
+  expect(auditedActions()).toEqual([
     ['session.sign_out', 'succeeded', null, client.id, ada.id],
     ['token.refresh', 'refused', 'MALFORMED_REQUEST', client.id, client.id],
     ['token.refresh', 'refused', 'MALFORMED_REQUEST', client.id, client.id],
@@ -215,7 +218,7 @@ test('a person whose refresh token is revoked is signed out, once', async () => 
     expect((await post('revoke', { token: json.refresh_token })).status).toBe(200)
   }
 
-  expect(deeds()).toEqual([
+  expect(auditedActions()).toEqual([
     ['session.sign_out', 'succeeded', null, client.id, ada.id],
     ['token.revoke', 'succeeded', null, client.id, client.id],
     ['token.revoke', 'succeeded', null, client.id, client.id],
@@ -225,12 +228,12 @@ test('a person whose refresh token is revoked is signed out, once', async () => 
 test.each([
   ['revoked', async (token: string) => (await post('revoke', { token })).status],
   ['used twice', async (token: string) => (await refresh(token)).status],
-])('a token that is %s again ends what the first attempt could not', async (_, again) => {
+])('a token that is %s again completes the revocation that failed first', async (_, again) => {
   const { json } = await redeem(await code())
   await refresh(json.refresh_token)
   const usual = denyTokensOf
   denyTokensOf = async () => {
-    throw new Error('the broker is away')
+    throw new Error('the broker is unavailable')
   }
   expect(await again(json.refresh_token)).toBe(500)
   denyTokensOf = usual

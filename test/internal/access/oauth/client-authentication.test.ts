@@ -14,7 +14,7 @@ const WANTED = {
 } as const
 const make = (mode: Mode = 'production') => createClient(mode, TENANT, TENANT_IDS, WANTED, new Date(0))
 
-/** What comes of a request to an authorization server that knows one client. */
+/** The result of a request to an authorization server with one client. */
 function outcomeOf(client: StoredClient, authorization: string, form: Record<string, string> = {}): string {
   const find = (id: string): StoredClient | undefined => (id === client.id ? client : undefined)
   const outcome = authenticateClient('production', find, authorization, new Map(Object.entries(form)))
@@ -25,7 +25,7 @@ const base64 = (text: string): string => Buffer.from(text).toString('base64')
 const basic = (id: string, secret: string): string =>
   `Basic ${base64(`${encodeURIComponent(id)}:${encodeURIComponent(secret)}`)}`
 
-describe('a client', () => {
+describe('an OAuth client', () => {
   const { stored, secret } = make()
   const fields = { client_id: stored.id, client_secret: secret }
 
@@ -35,12 +35,12 @@ describe('a client', () => {
     expect(outcomeOf(stored, '', fields)).toBe(stored.id)
   })
 
-  test('may name itself in the form beside the header', () => {
+  test('may repeat its id in the form beside the header', () => {
     expect(outcomeOf(stored, basic(stored.id, secret), { client_id: stored.id })).toBe(stored.id)
     expect(outcomeOf(stored, basic(stored.id, secret), { client_id: 'cli_other' })).toBe('invalid_request')
   })
 
-  test('has both parts decoded as a form’s', () => {
+  test('has id and secret form-decoded', () => {
     const encoded = stored.id.replace('_', '%5F')
 
     expect(outcomeOf(stored, `Basic ${base64(`${encoded}:${secret.replaceAll('_', '%5F')}`)}`)).toBe(stored.id)
@@ -61,27 +61,27 @@ describe('a client', () => {
     ['by no base64', `Basic ${stored.id}:${secret}`, {}],
     ['without a colon', `Basic ${base64(stored.id)}`, {}],
     ['by broken percent-encoding', `Basic ${base64(`${stored.id}:%`)}`, {}],
-  ])('is not let in %s', (_, authorization, form) => {
+  ])('is refused %s', (_, authorization, form) => {
     expect(outcomeOf(stored, authorization, form)).toBe('invalid_client')
   })
 
-  test('that is disabled is not let in', () => {
+  test('that is disabled is refused', () => {
     expect(outcomeOf({ ...stored, status: 'disabled' }, basic(stored.id, secret))).toBe('invalid_client')
   })
 
-  test('of the sandbox is not let in, even where it is known', () => {
+  test('of the sandbox is refused, even if it is stored', () => {
     const sandbox = make('sandbox')
 
     expect(outcomeOf(sandbox.stored, basic(sandbox.stored.id, sandbox.secret))).toBe('invalid_client')
   })
 
-  test('leaves no trace of its secret in what is kept', () => {
+  test('has no part of its secret in the stored record', () => {
     expect(JSON.stringify(stored)).not.toContain(secret.slice('cs_live_'.length, -4))
   })
 })
 
 test(
-  'fuzzing: no other header opens, and none throws',
+  'fuzzing: no other Authorization header authenticates, and none throws',
   () => {
     const { stored, secret } = make()
     const header = basic(stored.id, secret)
@@ -92,7 +92,7 @@ test(
 
     fc.assert(
       fc.property(fc.oneof(changed, pairs, fc.string({ unit: 'binary' })), (text) => {
-        // The case of the scheme is the only freedom there is.
+        // Only the case of the scheme may differ.
         const isSame = text.slice(0, 6).toLowerCase() === 'basic ' && text.slice(6) === header.slice(6)
         if (!isSame) expect(outcomeOf(stored, text)).toBe('invalid_client')
       }),

@@ -7,7 +7,7 @@ const read = (text: string) => {
   return parameters && Object.fromEntries(parameters)
 }
 
-describe('parameters', () => {
+describe('parameters of an OAuth request', () => {
   test.each([
     ['', {}],
     ['a=1&b=2', { a: '1', b: '2' }],
@@ -17,7 +17,7 @@ describe('parameters', () => {
     ['&&a=1&', { a: '1' }],
     ['%61=1', { a: '1' }],
     ['__proto__=1&constructor=2', { ['__proto__']: '1', constructor: '2' }],
-  ])('%j is %j', (text, expected) => {
+  ])('are read from %j as %j', (text, expected) => {
     expect(Object.entries(read(text) ?? {})).toEqual(Object.entries(expected))
   })
 
@@ -27,11 +27,11 @@ describe('parameters', () => {
     ['one twice in two spellings', 'a=1&%61=1'],
     ['broken percent-encoding', 'a=%'],
     ['percent-encoding of no UTF-8', 'a=%ff'],
-  ])('with %s cannot be read', (_, text) => {
+  ])('with %s are refused', (_, text) => {
     expect(read(text)).toBeUndefined()
   })
 
-  test('are what was put into the form', () => {
+  test('are the fields of an encoded form', () => {
     const forms = fc.dictionary(
       fc.string({ minLength: 1, unit: 'grapheme' }),
       fc.string({ minLength: 1, unit: 'grapheme' }),
@@ -53,6 +53,6 @@ test.each([
   ['application/x-www-form-urlencoded-not', false],
   ['application/json', false],
   ['', false],
-])('%j is the type of a form: %s', (contentType, expected) => {
+])('the media type %j is that of a form: %s', (contentType, expected) => {
   expect(isFormType(contentType)).toBe(expected)
 })

@@ -9,7 +9,7 @@ import {
   replaceRing,
   rotateRing,
   SIGNS_FOR_MS,
-  withoutDead,
+  withoutExpired,
 } from '../../../../internal/access/oauth/key-ring.js'
 import { NOW_MS } from '../../../support/invocations.js'
 
@@ -18,34 +18,34 @@ const statesOf = ({ keys }: KeyRing): Record<string, string> =>
   Object.fromEntries(keys.map(({ kid, state }) => [kid, state]))
 const begun = beginRing(key('one'), key('two'), NOW_MS)
 
-test('a ring begins with a key that signs and one that is announced', () => {
+test('a new key ring has a current key that signs and a next key that is published', () => {
   expect(statesOf(begun)).toEqual({ one: 'current', two: 'next' })
 })
 
-test('a rotation lets the announced key sign, keeps the old one published, and announces another', () => {
+test('a rotation makes the next key current, keeps the old one published, and adds a new next key', () => {
   const rotated = rotateRing(begun, key('three'), NOW_MS + SIGNS_FOR_MS)
 
   expect(statesOf(rotated)).toEqual({ one: 'retired', two: 'current', three: 'next' })
 })
 
-test('a rotation is due when the key has signed for its time, not a moment earlier', () => {
+test('a rotation is due when the current key has signed for its full period, and not earlier', () => {
   expect(isRotationDue(begun, NOW_MS + SIGNS_FOR_MS - 1)).toBe(false)
   expect(isRotationDue(begun, NOW_MS + SIGNS_FOR_MS)).toBe(true)
 })
 
-test('a key may sign once it was announced for longer than verifiers keep what they have fetched', () => {
+test('a key may sign after it has been published for longer than verifiers cache a JWKS', () => {
   const rotated = rotateRing(begun, key('three'), NOW_MS + SIGNS_FOR_MS)
 
   expect(mayRotateAtMs(rotated)).toBe(NOW_MS + SIGNS_FOR_MS + PUBLISHED_BEFORE_MS)
   expect(PUBLISHED_BEFORE_MS).toBeGreaterThan(10 * 60_000)
 })
 
-test('a retired key stays published until its last token is dead, then goes', () => {
+test('a retired key stays published until its last token has expired', () => {
   const retiredAtMs = NOW_MS + SIGNS_FOR_MS
   const rotated = rotateRing(begun, key('three'), retiredAtMs)
 
-  expect(withoutDead(rotated, retiredAtMs + RETIRED_FOR_MS - 1)).toBe(rotated)
-  expect(statesOf(withoutDead(rotated, retiredAtMs + RETIRED_FOR_MS))).toEqual({ two: 'current', three: 'next' })
+  expect(withoutExpired(rotated, retiredAtMs + RETIRED_FOR_MS - 1)).toBe(rotated)
+  expect(statesOf(withoutExpired(rotated, retiredAtMs + RETIRED_FOR_MS))).toEqual({ two: 'current', three: 'next' })
   expect(RETIRED_FOR_MS).toBeGreaterThan(60 * 60_000)
 })
 
@@ -56,7 +56,7 @@ test('two rotations within an hour keep both old keys published', () => {
   expect(statesOf(twice)).toEqual({ one: 'retired', two: 'retired', three: 'current', four: 'next' })
 })
 
-test('after a theft no key that ever signed is left', () => {
+test('an emergency rotation leaves no key that has ever signed', () => {
   const rotated = rotateRing(begun, key('three'), NOW_MS)
 
   expect(statesOf(replaceRing(rotated, key('four'), NOW_MS + 1))).toEqual({ three: 'current', four: 'next' })

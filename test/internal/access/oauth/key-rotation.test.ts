@@ -8,7 +8,7 @@ import {
   RETIRED_FOR_MS,
   SIGNS_FOR_MS,
 } from '../../../../internal/access/oauth/key-ring.js'
-import { openKeyRing, rotateSigningKey, tendKeyRing } from '../../../../internal/access/oauth/key-rotation.js'
+import { maintainKeyRing, openKeyRing, rotateSigningKey } from '../../../../internal/access/oauth/key-rotation.js'
 import { createTokenKeys } from '../../../../internal/access/oauth/token-keys.js'
 import { TOKEN_KEYS } from '../../../../streams/buckets.js'
 import { type Buckets, launchBuckets } from '../../../support/buckets.js'
@@ -27,18 +27,18 @@ afterAll(() => buckets.close())
 beforeEach(() => bucket.purge('production'))
 
 const open = (nowMs = NOW_MS): Promise<KeyRing> => openKeyRing(bucket, MASTER_KEYS, 'production', nowMs)
-const tend = (nowMs: number) => tendKeyRing(bucket, MASTER_KEYS, 'production', nowMs)
+const tend = (nowMs: number) => maintainKeyRing(bucket, MASTER_KEYS, 'production', nowMs)
 const rotate = (nowMs: number, how?: 'emergency') => rotateSigningKey(bucket, MASTER_KEYS, 'production', nowMs, how)
 const kidsOf = ({ keys }: KeyRing, state: string): string[] =>
   keys.filter((key) => key.state === state).map(({ kid }) => kid)
 
-test('gateways that start at once agree on one ring', async () => {
+test('gateways that start at the same time use one key ring', async () => {
   const rings = await Promise.all(Array.from({ length: 4 }, () => open()))
 
   expect(new Set(rings.map((ring) => JSON.stringify(ring))).size).toBe(1)
 })
 
-test('a key is named by its thumbprint, of 2048 bits, and sealed', async () => {
+test('a signing key has 2048 bits, its thumbprint as kid, and is stored sealed', async () => {
   for (const { kid, n, e, sealed_private_key: sealed } of (await open()).keys) {
     const jwk = { kty: 'RSA', n, e }
 
@@ -48,20 +48,20 @@ test('a key is named by its thumbprint, of 2048 bits, and sealed', async () => {
   }
 })
 
-test('without the master key nobody signs', async () => {
+test('a key ring cannot sign without the master key', async () => {
   const ring = await open()
 
   expect(() => createTokenKeys(masterKeysOf(2), ring)).toThrow('does not open')
 })
 
-test('production and sandbox have rings of their own', async () => {
+test('production and sandbox have separate key rings', async () => {
   const sandbox = await openKeyRing(bucket, MASTER_KEYS, 'sandbox', NOW_MS)
   const kids = [...(await open()).keys, ...sandbox.keys].map(({ kid }) => kid)
 
   expect(new Set(kids).size).toBe(4)
 })
 
-test('what signs is published, and published keys hold nothing private', async () => {
+test('the signing key is published, and published keys contain nothing private', async () => {
   const ring = await open()
   const keys = createTokenKeys(MASTER_KEYS, ring)
   const { kid, privateKey } = keys.signer()
@@ -71,7 +71,7 @@ test('what signs is published, and published keys hold nothing private', async (
   expect(keys.document().body).not.toMatch(/"(d|p|q|dp|dq|qi|sealed_private_key)"/)
 })
 
-test('a rotation by hand is refused while verifiers may not know the next key, then done', async () => {
+test('a manual rotation is refused while verifiers may not know the next key, and succeeds later', async () => {
   const before = await open()
 
   expect(await rotate(NOW_MS + PUBLISHED_BEFORE_MS - 1)).toEqual({
@@ -84,7 +84,7 @@ test('a rotation by hand is refused while verifiers may not know the next key, t
   expect(kidsOf(await open(), 'retired')).toEqual(kidsOf(before, 'current'))
 })
 
-test('an emergency does not wait, and takes the old keys away at once', async () => {
+test('an emergency rotation does not wait, and removes the old keys at once', async () => {
   const before = await open()
   const keys = createTokenKeys(MASTER_KEYS, before)
 
@@ -96,7 +96,7 @@ test('an emergency does not wait, and takes the old keys away at once', async ()
   expect(keys.signer().kid).toBe(kidsOf(before, 'next')[0])
 })
 
-test('of several gateways that find a rotation due one rotates', async () => {
+test('only one of several gateways performs a due rotation', async () => {
   const before = await open()
 
   const told = await Promise.all(Array.from({ length: 4 }, () => tend(NOW_MS + SIGNS_FOR_MS)))
@@ -108,7 +108,7 @@ test('of several gateways that find a rotation due one rotates', async () => {
   expect(told.filter((one) => one !== undefined)).toEqual([rotated])
 })
 
-test('tending a ring at rest writes nothing; one with a dead key lets go of it', async () => {
+test('maintenance writes nothing to a current ring, and removes an expired key', async () => {
   await open()
   await rotate(NOW_MS + PUBLISHED_BEFORE_MS)
   const revision = async (): Promise<number | undefined> => (await bucket.get('production'))?.revision

@@ -1,53 +1,45 @@
 import { expect, test } from 'vitest'
-import {
-  isPasswordOf,
-  placesToSet,
-  placesToSignIn,
-  storePassword,
-} from '../../../../internal/access/oauth/passwords.js'
+import { isPasswordOf, slotsToSet, slotsToSignIn, storePassword } from '../../../../internal/access/oauth/passwords.js'
 
-/** Work that lasts until it is let go. */
+/** Work that lasts until the test ends it. */
 function held() {
-  let letGo: () => void = () => undefined
+  let end: () => void = () => undefined
   const until = new Promise<void>((resolve) => {
-    letGo = resolve
+    end = resolve
   })
-  return { letGo, work: () => until.then(() => 'set' as const) }
+  return { end, work: () => until.then(() => 'set' as const) }
 }
 
-test('a tenant sets two passwords at once, and more only when one of them is set', async () => {
+test('a tenant may set two passwords at once, and the next only after one of them is set', async () => {
   const [one, two] = [held(), held()]
-  const both = [placesToSet.take('tnt_a', one.work), placesToSet.take('tnt_a', two.work)]
+  const both = [slotsToSet.run('tnt_a', one.work), slotsToSet.run('tnt_a', two.work)]
 
-  expect(await placesToSet.take('tnt_a', async () => 'set')).toBe('tenant_busy')
-  expect(await placesToSet.take('tnt_b', async () => 'set')).toBe('set')
-  one.letGo()
+  expect(await slotsToSet.run('tnt_a', async () => 'set')).toBe('tenant_busy')
+  expect(await slotsToSet.run('tnt_b', async () => 'set')).toBe('set')
+  one.end()
   await both[0]
-  expect(await placesToSet.take('tnt_a', async () => 'set')).toBe('set')
+  expect(await slotsToSet.run('tnt_a', async () => 'set')).toBe('set')
 
-  two.letGo()
+  two.end()
   expect(await Promise.all(both)).toEqual(['set', 'set'])
 })
 
-test('all tenants together leave places to those who sign in', async () => {
+test('setting passwords leaves slots for people who sign in', async () => {
   const password = 'correct horse battery'
   const stored = await storePassword(password)
-  const set = Array.from({ length: 20 }, (_, tenant) =>
-    placesToSet.take(`tnt_${tenant}`, () => storePassword(password)),
-  )
+  const set = Array.from({ length: 20 }, (_, tenant) => slotsToSet.run(`tnt_${tenant}`, () => storePassword(password)))
 
-  const signIns = Array.from({ length: 8 }, () => placesToSignIn.take('tnt_a', () => isPasswordOf(stored, password)))
+  const signIns = Array.from({ length: 8 }, () => slotsToSignIn.run('tnt_a', () => isPasswordOf(stored, password)))
   expect(await Promise.all(signIns)).toEqual(Array(8).fill(true))
 
   const outcomes = await Promise.all(set)
   expect(outcomes.filter((outcome) => outcome === 'busy')).toHaveLength(12)
-  expect(await placesToSet.take('tnt_0', async () => 'set')).toBe('set')
+  expect(await slotsToSet.run('tnt_0', async () => 'set')).toBe('set')
 }, 30_000)
 
-test('the people of one tenant who sign in leave places to those of another', async () => {
+test('sign-ins of one tenant leave slots for those of another', async () => {
   const stored = await storePassword('correct horse battery')
-  const signIn = (tenantId: string) =>
-    placesToSignIn.take(tenantId, () => isPasswordOf(stored, 'correct horse battery'))
+  const signIn = (tenantId: string) => slotsToSignIn.run(tenantId, () => isPasswordOf(stored, 'correct horse battery'))
 
   const ofOne = Promise.all(Array.from({ length: 20 }, () => signIn('tnt_a')))
   const ofOther = await signIn('tnt_b')
@@ -56,10 +48,10 @@ test('the people of one tenant who sign in leave places to those of another', as
   expect((await ofOne).filter((outcome) => outcome === 'tenant_busy')).toHaveLength(12)
 }, 30_000)
 
-test('a tenant whose password could not be set has its place back', async () => {
+test('a tenant whose password could not be set gets its slot back', async () => {
   for (let failed = 0; failed < 3; failed++) {
-    await expect(placesToSet.take('tnt_a', () => Promise.reject(new Error('no')))).rejects.toThrow('no')
+    await expect(slotsToSet.run('tnt_a', () => Promise.reject(new Error('no')))).rejects.toThrow('no')
   }
 
-  expect(await placesToSet.take('tnt_a', async () => 'set')).toBe('set')
+  expect(await slotsToSet.run('tnt_a', async () => 'set')).toBe('set')
 })

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { isRedirectUri, isRegistered } from '../../../../internal/access/oauth/redirect-uris.js'
 
-describe('an address may be registered', () => {
+describe('a redirect address may be registered', () => {
   test.each([
     'https://client.example/callback',
     'https://client.example/callback?tenant=a',
@@ -14,7 +14,7 @@ describe('an address may be registered', () => {
   })
 })
 
-describe('an address may not be registered', () => {
+describe('a redirect address is refused at registration', () => {
   test.each([
     ['plain http', 'http://client.example/callback'],
     ['a name for loopback', 'http://localhost/callback'],
@@ -37,7 +37,7 @@ describe('an address may not be registered', () => {
   })
 })
 
-describe('a presented address', () => {
+describe('a presented redirect address', () => {
   const registered = ['https://client.example/callback', 'http://127.0.0.1/callback', 'http://[::1]:9/callback']
 
   test.each([
@@ -47,7 +47,7 @@ describe('a presented address', () => {
     'http://127.0.0.1:65535/callback',
     'http://[::1]/callback',
     'http://[::1]:51004/callback',
-  ])('%s is registered', (uri) => {
+  ])('%s matches a registered one', (uri) => {
     expect(isRegistered(uri, registered)).toBe(true)
   })
 
@@ -66,7 +66,7 @@ describe('a presented address', () => {
     'http://127.0.0.1.attacker.example/callback',
     'https://127.0.0.1:51004/callback',
     'http://127.0.0.1:x/callback',
-  ])('%s is not', (uri) => {
+  ])('%s matches no registered one', (uri) => {
     expect(isRegistered(uri, registered)).toBe(false)
   })
 })

@@ -7,7 +7,7 @@ import { FUZZ_CASES, FUZZ_MS_MAX } from '../../../support/fuzz.js'
 const KEY = new Uint8Array(32).fill(5)
 const generations = fc.integer({ min: 0, max: 2 ** 32 - 1 })
 
-test('reading what was written gives the same token', () => {
+test('a refresh token is read as it was written', () => {
   fc.assert(
     fc.property(generations, (generation) => {
       const token = { sessionId: unguessable(), generation }
@@ -17,14 +17,14 @@ test('reading what was written gives the same token', () => {
   )
 })
 
-test('a token of another key is none', () => {
+test('a refresh token of another key is refused', () => {
   const token = formatRefreshToken(new Uint8Array(32).fill(6), { sessionId: unguessable(), generation: 0 })
 
   expect(readRefreshToken(KEY, token)).toBeUndefined()
 })
 
 test(
-  'fuzzing: no other text is a token, not even another spelling of its bytes',
+  'fuzzing: no other text is a refresh token, not even another encoding of its bytes',
   () => {
     const good = formatRefreshToken(KEY, { sessionId: unguessable(), generation: 7 })
     const changed = fc

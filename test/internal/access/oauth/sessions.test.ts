@@ -44,21 +44,21 @@ const begun = async (): Promise<string> => {
 }
 
 describe('a session', () => {
-  test('moves on with each refresh', async () => {
+  test('advances with each refresh', async () => {
     const id = await begun()
 
     expect(await sessions.refresh(id, 0, NOW_MS)).toMatchObject({ kind: 'refreshed', session: { generation: 1 } })
     expect(await sessions.refresh(id, 1, NOW_MS)).toMatchObject({ kind: 'refreshed', session: { generation: 2 } })
   })
 
-  test('knows a refresh token that was used before', async () => {
+  test('recognizes a refresh token that was used before', async () => {
     const id = await begun()
     await sessions.refresh(id, 0, NOW_MS)
 
     expect(await sessions.refresh(id, 0, NOW_MS)).toEqual({ kind: 'reused' })
   })
 
-  test('takes one of many equal refreshes at once', async () => {
+  test('accepts one of many simultaneous refreshes with the same token', async () => {
     const id = await begun()
 
     const outcomes = await Promise.all(Array.from({ length: 20 }, () => sessions.refresh(id, 0, NOW_MS)))
@@ -67,25 +67,25 @@ describe('a session', () => {
     expect(outcomes.filter(({ kind }) => kind === 'reused')).toHaveLength(19)
   })
 
-  test('is dead after 30 days, however often it was refreshed', async () => {
+  test('ends after 30 days, regardless of refreshes', async () => {
     const id = await begun()
     const endMs = NOW_MS + SESSION_LIFE_S_MAX * 1_000
 
     expect((await sessions.refresh(id, 0, endMs - 1)).kind).toBe('refreshed')
-    expect((await sessions.refresh(id, 1, endMs)).kind).toBe('dead')
+    expect((await sessions.refresh(id, 1, endMs)).kind).toBe('ended')
   })
 
-  test('that is revoked is dead, and its tokens are denied', async () => {
+  test('that is revoked has ended, and its tokens are denied', async () => {
     const id = await begun()
 
     expect(await sessions.revoke(id)).toBe(true)
     expect(await sessions.revoke(id)).toBe(false)
 
-    expect(await sessions.refresh(id, 0, NOW_MS)).toEqual({ kind: 'dead' })
+    expect(await sessions.refresh(id, 0, NOW_MS)).toEqual({ kind: 'ended' })
     expect(denied).toContain(id)
   })
 
-  test('can be revoked again and again, and in the midst of refreshes', async () => {
+  test('can be revoked repeatedly, and during refreshes', async () => {
     const id = await begun()
 
     await Promise.all([
@@ -105,8 +105,8 @@ describe('a session', () => {
     expect((await sessions.find(early.id))?.status).toBe('revoked')
   })
 
-  test('that nobody knows is dead', async () => {
-    expect(await sessions.refresh(unguessable(), 0, NOW_MS)).toEqual({ kind: 'dead' })
+  test('that is unknown counts as ended', async () => {
+    expect(await sessions.refresh(unguessable(), 0, NOW_MS)).toEqual({ kind: 'ended' })
   })
 })
 
@@ -123,7 +123,7 @@ describe('an authorization code', () => {
     session_id: unguessable(),
   })
 
-  test('gives what was granted, once', async () => {
+  test('returns its grant once', async () => {
     const granted = grant()
     const code = await codes().issue(granted, NOW_MS)
 
@@ -131,7 +131,7 @@ describe('an authorization code', () => {
     expect(await codes().redeem(code, NOW_MS + 59_999)).toMatchObject({ kind: 'reused', grant: granted })
   })
 
-  test('of many equal requests at once serves one', async () => {
+  test('serves one of many simultaneous requests', async () => {
     const code = await codes().issue(grant(), NOW_MS)
 
     const outcomes = await Promise.all(Array.from({ length: 20 }, () => codes().redeem(code, NOW_MS)))
@@ -140,7 +140,7 @@ describe('an authorization code', () => {
     expect(outcomes.filter(({ kind }) => kind === 'reused')).toHaveLength(19)
   })
 
-  test('is dead after a minute', async () => {
+  test('expires after a minute', async () => {
     const code = await codes().issue(grant(), NOW_MS)
 
     expect(await codes().redeem(code, NOW_MS + 60_000)).toEqual({ kind: 'unknown' })
@@ -150,7 +150,7 @@ describe('an authorization code', () => {
     expect(await codes().redeem(text, NOW_MS)).toEqual({ kind: 'unknown' })
   })
 
-  test('is not in its bucket', async () => {
+  test('is not stored in readable form in its bucket', async () => {
     const code = await codes().issue(grant(), NOW_MS)
     const kept: string[] = []
     for await (const key of await codeBucket.keys()) kept.push(key, (await codeBucket.get(key))?.string() ?? '')

@@ -13,7 +13,7 @@ const FORM: SignInForm = {
 }
 const sealed = sealForm(KEY, FORM, 'browser', NOW_MS)
 
-test('a form comes back as it was shown, to the same browser, while it is fresh', () => {
+test('a sign-in form is accepted unchanged, from the same browser, until it expires', () => {
   expect(openForm(KEY, sealed, 'browser', NOW_MS + FORM_LIFE_S * 1_000 - 1)).toMatchObject(FORM)
   expect(openForm(KEY, sealed, 'browser', NOW_MS + FORM_LIFE_S * 1_000)).toBeUndefined()
   expect(openForm(KEY, sealed, 'another', NOW_MS)).toBeUndefined()
@@ -21,7 +21,7 @@ test('a form comes back as it was shown, to the same browser, while it is fresh'
   expect(openForm(new Uint8Array(32), sealed, 'browser', NOW_MS)).toBeUndefined()
 })
 
-test('no change of it is taken, and none throws', () => {
+test('a changed sign-in form is refused and never throws', () => {
   const changed = fc
     .tuple(fc.nat(sealed.length - 2), fc.nat(2), fc.string({ maxLength: 2 }))
     .map(([at, cut, inserted]) => sealed.slice(0, at) + inserted + sealed.slice(at + cut))

@@ -4,7 +4,7 @@ import { signInLimits } from '../../../../internal/access/oauth/sign-in-limits.j
 const waitMs = (limits: ReturnType<typeof signInLimits>, ...attempt: [string, string, number]): number =>
   limits.exhausted(...attempt)?.waitMs ?? 0
 
-test('people who sign in take nothing from those who share their network', () => {
+test('successful sign-ins do not use the budget of their network', () => {
   const limits = signInLimits()
 
   for (let person = 0; person < 500; person++) {
@@ -13,7 +13,7 @@ test('people who sign in take nothing from those who share their network', () =>
   }
 })
 
-test('a network from which 100 attempts have failed waits for a second for each more, and no other does', () => {
+test('a network with 100 failed attempts waits one second for each further one, without effect on other networks', () => {
   const limits = signInLimits()
   for (let person = 0; person < 100; person++) {
     expect(waitMs(limits, '192.0.2.1', `tnt_a person${person}`, 0)).toBe(0)
@@ -27,7 +27,7 @@ test('a network from which 100 attempts have failed waits for a second for each 
   expect(waitMs(limits, '192.0.2.1', 'tnt_a grace', 1_500)).toBe(500)
 })
 
-test('guesses at a person end after ten in a row, whoever makes them after a hundred', () => {
+test('password guesses for one person end after ten from one network, and after a hundred from all networks', () => {
   const limits = signInLimits()
   for (let guess = 0; guess < 10; guess++) expect(waitMs(limits, '192.0.2.1', 'tnt_a ada', 0)).toBe(0)
   expect(waitMs(limits, '192.0.2.1', 'tnt_a ada', 0)).toBe(30_000)

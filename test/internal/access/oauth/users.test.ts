@@ -13,7 +13,7 @@ const make = (username = 'ada', password = 'correct horse battery'): Promise<Sto
   createUser(TENANT, TENANT_IDS, { username, password, scopes: ['admin:config'] }, new Date(0))
 
 describe('a password', () => {
-  test('opens for whoever knows it, and for nobody else', async () => {
+  test('matches itself and no other password', async () => {
     const { password } = await make()
 
     expect(await isPasswordOf(password, 'correct horse battery')).toBe(true)
@@ -22,13 +22,13 @@ describe('a password', () => {
     expect(await isPasswordOf(undefined, '')).toBe(false)
   })
 
-  test('is the same however its letters were composed', async () => {
+  test('matches in every Unicode composition of its letters', async () => {
     const { password } = await make('ada', 'cafe\u0301 au lait, bien sur')
 
     expect(await isPasswordOf(password, 'caf\u00e9 au lait, bien sur')).toBe(true)
   })
 
-  test('is kept salted and hashed, with what the hash cost', async () => {
+  test('is stored salted and hashed, with the cost parameters of the hash', async () => {
     const [one, other] = [await make(), await make()]
 
     expect(one.password).toMatchObject({ n: 32_768, r: 8, p: 3 })
@@ -47,13 +47,13 @@ describe('a username', () => {
     ['.ada', undefined],
     ['ádá', undefined],
     ['a'.repeat(129), undefined],
-  ])('%j is %j', (text, expected) => {
+  ])('%j is stored as %j', (text, expected) => {
     expect(readUsername(text)).toBe(expected)
   })
 })
 
-describe('the people in memory', () => {
-  test('are found by tenant and name, and by id', async () => {
+describe('the directory of people in memory', () => {
+  test('finds people by tenant and name, and by id', async () => {
     const directory = new UserDirectory()
     const ada = await make()
 
@@ -64,7 +64,7 @@ describe('the people in memory', () => {
     expect(directory.withId(ada.id)).toBe(ada)
   })
 
-  test('change and go, and both are told under their ids', async () => {
+  test('returns the ids of changed and deleted people', async () => {
     const directory = new UserDirectory()
     const key = userKey(TENANT, 'ada')
     const [ada, successor] = [await make(), await make()]

@@ -8,7 +8,7 @@ import {
   patchedByOperator,
   patchedTenant,
   shownSettings,
-  withGranted,
+  withOperatorLimits,
 } from '../../../../internal/access/tenants/settings.js'
 import { rateLimitsOf } from '../../../../internal/auth/rate-limits.js'
 import { DEFAULT_SETTINGS, settingsOf, type Tenant } from '../../../../internal/auth/tenant.js'
@@ -21,8 +21,8 @@ const tenant = (settings: Partial<Tenant['settings']> = {}): Tenant => ({
   settings: { ...DEFAULT_SETTINGS, ...settings },
 })
 
-describe('shown settings', () => {
-  test('are all there, also where an older version has not written them', () => {
+describe('the settings in the API', () => {
+  test('are complete, also where an older version has not stored them', () => {
     const old = { ...tenant(), settings: { owner_fallback: 'unassigned', require_directory: true } } as Tenant
 
     expect(shownSettings(old, INSTANCE)).toEqual({
@@ -47,7 +47,7 @@ describe('shown settings', () => {
     })
   })
 
-  test('have the limits that hold: the tenant’s own, else the instance’s', () => {
+  test('show the limits in force: the tenant’s own, or else the instance’s', () => {
     const { rate_limits } = shownSettings(tenant({ rate_limits: { read: { per_second: 3 } } }), INSTANCE)
 
     expect(rate_limits.read).toEqual({ per_second: 3, burst: 12 })
@@ -55,8 +55,8 @@ describe('shown settings', () => {
   })
 })
 
-describe('a patch', () => {
-  test('changes what it names, and nothing else', () => {
+describe('a patch of the settings', () => {
+  test('changes the given fields, and nothing else', () => {
     const before = tenant({ residency_region: 'eu-central-1', rate_limits: { read: { per_second: 3 } } })
 
     const after = patchedTenant(before, { name: 'Two', require_directory: true })
@@ -64,7 +64,7 @@ describe('a patch', () => {
     expect(after).toEqual({ ...before, name: 'Two', settings: { ...before.settings, require_directory: true } })
   })
 
-  test('merges limits by class, and takes away what is null', () => {
+  test('merges limits by class, and removes those that are null', () => {
     const before = tenant({ rate_limits: { read: { per_second: 3 }, report: { per_second: 2 } } })
     const limits = (rate_limits: Parameters<typeof patchedTenant>[1]['rate_limits']) =>
       patchedTenant(before, { rate_limits }).settings.rate_limits
@@ -112,7 +112,7 @@ describe('a patch', () => {
     { requiredKeys: [] },
   )
 
-  test('has the same effect once and twice, and its changes are what differs', () => {
+  test('has the same effect once and twice, and its audited changes are the differences', () => {
     fc.assert(
       fc.property(patches, patches, (first, second) => {
         const before = patchedTenant(tenant(), first)
@@ -131,11 +131,11 @@ describe('a patch', () => {
 })
 
 describe('a tenant’s own limits', () => {
-  test('may be as high as the instance’s, or as what it has already', () => {
+  test('may be as high as the instance’s, or as the limits that it has already', () => {
     expect(limitErrors(tenant(), { rate_limits: { read: { per_second: 50, burst: 200 } } }, INSTANCE)).toEqual([])
     expect(limitErrors(tenant(), { rate_limits: { read: { per_second: 51, burst: 201 } } }, INSTANCE)).toEqual([
-      { pointer: '/rate_limits/read/per_second', detail: 'must be at most 50 here' },
-      { pointer: '/rate_limits/read/burst', detail: 'must be at most 200 here' },
+      { pointer: '/rate_limits/read/per_second', detail: 'must be at most 50' },
+      { pointer: '/rate_limits/read/burst', detail: 'must be at most 200' },
     ])
     const granted = tenant({ rate_limits: { read: { per_second: 500 } } })
     expect(limitErrors(granted, { rate_limits: { read: { per_second: 500, burst: 2_000 } } }, INSTANCE)).toEqual([])
@@ -144,14 +144,14 @@ describe('a tenant’s own limits', () => {
   })
 })
 
-describe('limits that the operator gives', () => {
+describe('limits that the operator sets', () => {
   const readOf = (of: Tenant) => limitsOf(of, INSTANCE).read
   const byItself = (of: Tenant, rate_limits: Parameters<typeof patchedTenant>[1]['rate_limits']): Tenant => {
     expect(limitErrors(of, { rate_limits }, INSTANCE)).toEqual([])
-    return patchedTenant(withGranted(of, INSTANCE), { rate_limits })
+    return patchedTenant(withOperatorLimits(of, INSTANCE), { rate_limits })
   }
 
-  test('below the instance’s hold whatever the tenant does', () => {
+  test('below the instance’s cannot be raised by the tenant', () => {
     const lowered = patchedByOperator(tenant(), { rate_limits: { read: { per_second: 5, burst: 10 } } })
 
     expect(readOf(lowered)).toEqual({ perSecond: 5, burst: 10 })
@@ -161,7 +161,7 @@ describe('limits that the operator gives', () => {
     }
   })
 
-  test('above the instance’s are there again after the tenant has lowered itself', () => {
+  test('above the instance’s are restored after the tenant has lowered its own', () => {
     const raised = patchedByOperator(tenant(), { rate_limits: { read: { per_second: 500 } } })
     const low = byItself(raised, { read: { per_second: 3 } })
 
@@ -170,7 +170,7 @@ describe('limits that the operator gives', () => {
     expect(readOf(byItself(low, null))).toEqual({ perSecond: 500, burst: 2_000 })
   })
 
-  test('replace what the tenant had lowered, and end with null', () => {
+  test('replace limits that the tenant had lowered, and end with null', () => {
     const low = byItself(tenant(), { read: { per_second: 3 } })
 
     const given = patchedByOperator(low, { rate_limits: { read: { per_second: 40 }, report: { per_second: 1 } } })
@@ -181,7 +181,7 @@ describe('limits that the operator gives', () => {
     expect(patchedByOperator(given, { name: 'Two' })).toEqual({ ...given, name: 'Two' })
   })
 
-  test('stand in the settings too, by which older versions go, and in the audit log', () => {
+  test('are written to the settings too, for older versions, and to the audit log', () => {
     const given = patchedByOperator(tenant(), { rate_limits: { read: { per_second: 5 } } })
 
     expect(given.settings.rate_limits).toEqual({ read: { per_second: 5 } })
@@ -191,14 +191,14 @@ describe('limits that the operator gives', () => {
     })
   })
 
-  test('that there are none is no change', () => {
-    const own = withGranted(patchedTenant(tenant(), { rate_limits: { read: { per_second: 5 } } }), INSTANCE)
+  test('are no audited change when there are none', () => {
+    const own = withOperatorLimits(patchedTenant(tenant(), { rate_limits: { read: { per_second: 5 } } }), INSTANCE)
 
     expect(own.operator_rate_limits).toEqual({})
     expect(changesBetween(tenant(), own)?.after).toEqual({ rate_limits: { read: { per_second: 5 } } })
   })
 
-  test('of an older version are known where they are above the instance’s', () => {
+  test('of an older version are recognized where they are above the instance’s', () => {
     const raised = tenant({ rate_limits: { read: { per_second: 500 } } })
     const low = byItself(raised, { read: { per_second: 3 } })
 
@@ -209,6 +209,6 @@ describe('limits that the operator gives', () => {
   })
 })
 
-test('a tenant that nobody knows has the default settings', () => {
+test('an unknown tenant has the default settings', () => {
   expect(settingsOf(undefined)).toEqual(DEFAULT_SETTINGS)
 })

@@ -34,8 +34,8 @@ async function stored(username: string): Promise<StoredUser | undefined> {
 const opens = async (username: string, password: string): Promise<boolean> =>
   isPasswordOf((await stored(username))?.password, password)
 
-describe('a person who is let in', () => {
-  test('has the password that was given, which is never shown', async () => {
+describe('a person who is created', () => {
+  test('has the given password, which is never shown', async () => {
     const { status, headers, json } = await create({ username: 'Ada@Example.org', password: PASSWORD })
 
     expect(status).toBe(201)
@@ -53,7 +53,7 @@ describe('a person who is let in', () => {
     expect(JSON.stringify(gateway.audited)).not.toContain(PASSWORD)
   })
 
-  test('has one that is made up, shown once, the same however often the request comes', async () => {
+  test('has a generated password by default, shown once and the same for a repeated request', async () => {
     let isDying = true
     const dying = await start({
       users: (real) => ({
@@ -79,7 +79,7 @@ describe('a person who is let in', () => {
     expect((await ask('GET', `${PATH}/${second.json.id}`)).json.password).toBeUndefined()
   })
 
-  test('has a name that nobody else of the tenant has', async () => {
+  test('has a username that is unique within the tenant', async () => {
     await create({ username: 'taken' })
 
     expect(refusalOf(await create({ username: 'TAKEN' }))).toEqual([409, 'CONFLICT'])
@@ -100,7 +100,7 @@ describe('a person who is let in', () => {
   })
 })
 
-test('a tenant that sets many passwords at once is told to wait, and takes up the same request later', async () => {
+test('a tenant that sets many passwords at once gets RATE_LIMITED, and can repeat the request later', async () => {
   const requests = Array.from({ length: 8 }, () => {
     const [key, username] = [randomUUID(), `person${named++}`]
     return () => create({ username, password: PASSWORD }, { 'idempotency-key': key })
@@ -115,7 +115,7 @@ test('a tenant that sets many passwords at once is told to wait, and takes up th
 })
 
 describe('a person', () => {
-  test('is changed in what is named, and only in what may be', async () => {
+  test('is changed only in the given fields, and only in mutable ones', async () => {
     const { password: _, ...before } = (await create()).json
     const path = `${PATH}/${before.id}`
 
@@ -132,7 +132,7 @@ describe('a person', () => {
     }
   })
 
-  test('is given another password, from which on earlier sign-ins count no more', async () => {
+  test('gets a new password, which invalidates earlier sign-ins', async () => {
     const { id, username } = (await create({ password: PASSWORD })).json
     const before = Math.floor(Date.now() / 1_000)
 
@@ -146,7 +146,7 @@ describe('a person', () => {
     expect(JSON.stringify(gateway.audited)).not.toContain(PASSWORD)
   })
 
-  test('is disabled, and let in again only by a new sign-in', async () => {
+  test('that was disabled must sign in again after being enabled', async () => {
     const { id, username } = (await create()).json
     const before = Math.floor(Date.now() / 1_000)
 
@@ -158,7 +158,7 @@ describe('a person', () => {
     expect(await stored(username)).toMatchObject({ status: 'active', signed_in_from: since })
   })
 
-  test('is deleted, and the name is free for another, whom the old id does not reach', async () => {
+  test('is deleted, and the username is free for another person with a new id', async () => {
     const { id, username } = (await create()).json
     expect((await ask('DELETE', `${PATH}/${id}`)).status).toBe(204)
     const other = (await create({ username })).json
@@ -169,7 +169,7 @@ describe('a person', () => {
     expect((await ask('GET', `${PATH}/${other.id}`)).json).toMatchObject({ id: other.id, status: 'active' })
   })
 
-  test('of another tenant is out of reach', async () => {
+  test('of another tenant cannot be read or changed', async () => {
     const theirs = randomId('usr', idsOf('tnt_other'))
 
     for (const [method, body] of [['GET'], ['PATCH', { status: 'disabled' }], ['DELETE']] as const) {
@@ -178,7 +178,7 @@ describe('a person', () => {
     }
   })
 
-  test('is changed after a recent sign-in only', async () => {
+  test('can be changed only after a recent sign-in', async () => {
     const { id } = (await create()).json
     const stale = { 'x-api-key': `admin:config@${Math.floor(Date.now() / 1_000) - 901}` }
 

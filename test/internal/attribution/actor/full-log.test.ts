@@ -4,7 +4,11 @@ import { type ActorDeps, partitionActor } from '../../../../internal/attribution
 import { HAND_ON, type Stage } from '../../../../internal/attribution/actor/stage.js'
 import { runPlannedLog } from '../../../../internal/broker/planned-log.js'
 import { purgeOnce } from '../../../../internal/broker/purge.js'
-import { admittableBytes, followRoom, withinRoom } from '../../../../internal/broker/stream-capacity.js'
+import {
+  admittableBytes,
+  followStreamCapacity,
+  withinStreamCapacity,
+} from '../../../../internal/broker/stream-capacity.js'
 import { encodeEntry, encodeGroup } from '../../../../internal/invocations/group.js'
 import { INVOCATIONS, invocationsSubject, isInvocations, REPLAY_WINDOW_MS } from '../../../../streams/invocations.js'
 import { idOf, validEvent } from '../../../support/invocations.js'
@@ -37,8 +41,8 @@ test('a log that was filled with accepted events while nobody read it empties: e
   const broker = await launchLogBroker({ invocationsBytesMax: BYTES_MAX })
   const stopping = new AbortController()
   const { signal } = stopping
-  const room = await followRoom(broker.manager, INVOCATIONS.name, { log: broker.deps.log, signal })
-  const admit = withinRoom(broker.publish, room, isInvocations)
+  const room = await followStreamCapacity(broker.manager, INVOCATIONS.name, { log: broker.deps.log, signal })
+  const admit = withinStreamCapacity(broker.publish, room, isInvocations)
   const accepted = new Set<string>()
   for (let group = 0; ; group++) {
     const ids = Array.from({ length: EVENTS_OF_GROUP }, (_, i) => idOf(group * EVENTS_OF_GROUP + i))

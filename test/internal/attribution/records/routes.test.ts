@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { type AttributionRoutesDeps, attributionRoutes } from '../../../../internal/attribution/records/routes.js'
 import type { Caller } from '../../../../internal/auth/authenticate.js'
-import { CopyBehind } from '../../../../internal/broker/errors.js'
+import { MirrorBehind } from '../../../../internal/broker/errors.js'
 import type { Exchange } from '../../../../internal/http/exchange.js'
 import { createCursorCodec } from '../../../../internal/http/resource/pages.js'
 import type { Problem } from '../../../../internal/problems/catalogue.js'
@@ -38,7 +38,7 @@ test('a store that is away is told with a 503', async () => {
 })
 
 test('a broker that cannot say up to when records are complete is, too', async () => {
-  const cause = new CopyBehind('the fence was not set')
+  const cause = new MirrorBehind('the fence was not set')
 
   expect(await list({ watermark: { latest: failing(cause), renewed: failing(cause) } })).toMatchObject({
     code: 'SERVICE_UNAVAILABLE',

@@ -26,12 +26,12 @@ describe('what was set and not deleted', () => {
         const rows = sorted(plain)
 
         expect(records.size).toBe(rows.length)
-        expect(records.behind(undefined, 'ascending', 1_000)).toEqual(rows)
-        expect(records.behind(undefined, 'descending', count)).toEqual(rows.toReversed().slice(0, count))
+        expect(records.after(undefined, 'ascending', 1_000)).toEqual(rows)
+        expect(records.after(undefined, 'descending', count)).toEqual(rows.toReversed().slice(0, count))
         const later = rows.filter(({ key }) => compareKeys(key, from) > 0)
         const earlier = rows.filter(({ key }) => compareKeys(key, from) < 0).reverse()
-        expect(records.behind(from, 'ascending', count)).toEqual(later.slice(0, count))
-        expect(records.behind(from, 'descending', count)).toEqual(earlier.slice(0, count))
+        expect(records.after(from, 'ascending', count)).toEqual(later.slice(0, count))
+        expect(records.after(from, 'descending', count)).toEqual(earlier.slice(0, count))
       }),
     )
   })
@@ -51,7 +51,7 @@ describe('what was set and not deleted', () => {
       const seen: number[] = []
       let after: readonly string[] | undefined
       for (;;) {
-        const rows = records.behind(after, order, 70)
+        const rows = records.after(after, order, 70)
         seen.push(...rows.map(({ record }) => record))
         after = rows.at(-1)?.key
         if (after === undefined) return seen
@@ -79,7 +79,7 @@ test('a page of a hundred thousand is found without looking at them', () => {
   for (let i = 0; i < 100_000; i++) records.set(keyOf(i), i)
   compared = 0
 
-  const rows = records.behind(keyOf(60_000), 'ascending', 201)
+  const rows = records.after(keyOf(60_000), 'ascending', 201)
 
   expect(rows.map(({ record }) => record)).toEqual(Array.from({ length: 201 }, (_, i) => 60_001 + i))
   expect(compared).toBeLessThan(100)

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { createGroupCommit, type Settler } from '../../../../internal/ingest/commit/group-commit.js'
+import type { Settler } from '../../../../internal/ingest/commit/group.js'
+import { GroupCommit } from '../../../../internal/ingest/commit/group-commit.js'
 import type { Commit, LogWriter } from '../../../../internal/ingest/commit/log-writer.js'
 import { decodeGroup } from '../../../../internal/invocations/group.js'
 import { idOf, NOW_MS, validEvent } from '../../../support/invocations.js'
@@ -40,7 +41,7 @@ const nobody = { foresee: () => undefined, settled: () => undefined }
 
 test('what comes in one turn is one message a partition, and each event hears of it', async () => {
   const { writer, writes, nextWrite } = heldLog()
-  const groups = createGroupCommit(writer, 2)
+  const groups = new GroupCommit(writer, 2)
   const told: string[] = []
   const settlerOf = (text: string): Settler => ({
     foresee: () => told.push(`${text} foreseen`),
@@ -70,7 +71,7 @@ test('what comes in one turn is one message a partition, and each event hears of
 
 test('while a message is on its way the next group fills, and goes when it is answered', async () => {
   const { writer, writes, nextWrite } = heldLog()
-  const groups = createGroupCommit(writer, 1)
+  const groups = new GroupCommit(writer, 1)
   const first = nextWrite()
   groups.add(0, admission, textOf('a'), undefined, nobody)
   await first
@@ -89,23 +90,23 @@ test('while a message is on its way the next group fills, and goes when it is an
 
 test('beyond its bound it takes nothing, and again when there is room', async () => {
   const { writer, writes, nextWrite } = heldLog()
-  const groups = createGroupCommit(writer, 1)
-  const room = groups.room
+  const groups = new GroupCommit(writer, 1)
+  const available = groups.eventsAvailable
   const small = textOf('m')
   const first = nextWrite()
-  for (let i = 0; i < room; i++) groups.add(0, admission, small, undefined, nobody)
+  for (let i = 0; i < available; i++) groups.add(0, admission, small, undefined, nobody)
 
   expect(groups.add(0, admission, small, undefined, nobody)).toBeUndefined()
-  expect(groups.room).toBe(0)
+  expect(groups.eventsAvailable).toBe(0)
 
   await first
   let settled = 0
-  for (const idle = groups.idle(); settled < room; await Promise.race([idle, nextWrite()])) {
+  for (const idle = groups.idle(); settled < available; await Promise.race([idle, nextWrite()])) {
     const write = writes.at(-1)
     settled += write?.models.length ?? 0
     write?.settle({ kind: 'unavailable', detail: '' })
   }
-  expect(groups.room).toBe(room)
+  expect(groups.eventsAvailable).toBe(available)
 
   const second = nextWrite()
   expect(groups.add(0, admission, small, undefined, nobody)).toMatchObject({ events: 1 })
@@ -116,7 +117,7 @@ test('beyond its bound it takes nothing, and again when there is room', async ()
 
 test('the memory of a message is used again when nobody holds it any more, and left alone until then', async () => {
   const { writer, writes, nextWrite } = heldLog()
-  const groups = createGroupCommit(writer, 1)
+  const groups = new GroupCommit(writer, 1)
   const send = async (model: string, commit: Commit) => {
     const written = nextWrite()
     groups.add(0, admission, textOf(model), undefined, nobody)
@@ -141,7 +142,7 @@ test.each<Commit>([{ kind: 'stored' }, { kind: 'unavailable', detail: '' }])(
   'an event that is under way goes to the partition of the first, until it is known what became of it: $kind',
   async (commit) => {
     const { writer, writes, nextWrite } = heldLog()
-    const groups = createGroupCommit(writer, 2)
+    const groups = new GroupCommit(writer, 2)
     const first = nextWrite()
     groups.add(1, eventOf('x'), textOf('one'), undefined, nobody)
     await first
@@ -174,7 +175,7 @@ test.each<Commit>([{ kind: 'stored' }, { kind: 'unavailable', detail: '' }])(
 
 test('one who brings an event again while its group is being settled meets the group', async () => {
   const { writer, writes, nextWrite } = heldLog()
-  const groups = createGroupCommit(writer, 2)
+  const groups = new GroupCommit(writer, 2)
   const again: Settler = {
     foresee: () => undefined,
     settled: () => void groups.add(0, eventOf('x'), textOf('again'), undefined, nobody),
@@ -198,10 +199,10 @@ test('one who brings an event again while its group is being settled meets the g
 
 test('an event that is not taken is not under way', async () => {
   const { writer, writes, nextWrite } = heldLog()
-  const groups = createGroupCommit(writer, 2)
+  const groups = new GroupCommit(writer, 2)
   const small = textOf('m')
   const first = nextWrite()
-  while (groups.room > 0) groups.add(0, admission, small, undefined, nobody)
+  while (groups.eventsAvailable > 0) groups.add(0, admission, small, undefined, nobody)
   expect(groups.add(1, eventOf('x'), small, undefined, nobody)).toBeUndefined()
 
   await first

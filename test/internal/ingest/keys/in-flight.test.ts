@@ -7,17 +7,17 @@ const overdue = (): void => {
   throw new Error('nothing was asked for')
 }
 
-/** A table and what its callers were told, in order. */
+/** A table with the outcomes that its callers received, in order. */
 function inFlight(options: { keysMax?: number; waitingMax?: number } = {}) {
   const table = new InFlight<string>({ keysMax: 8, waitingMax: 100, clock: () => 0, ...options })
-  const told: [string, Outcome<string>][] = []
+  const outcomes: [string, Outcome<string>][] = []
   const begin = (key: number, body: number, name = ''): Ticket =>
-    table.begin(keyOf(key), fingerprintOf(body), { told: (outcome) => told.push([name, outcome]), overdue })
-  return { table, told, begin }
+    table.begin(keyOf(key), fingerprintOf(body), { onOutcome: (outcome) => outcomes.push([name, outcome]), overdue })
+  return { table, outcomes, begin }
 }
 
 test('the first request of each key proceeds, and again once it is settled', () => {
-  const { table, told, begin } = inFlight()
+  const { table, outcomes, begin } = inFlight()
 
   const one = begin(1, 1)
   const two = begin(2, 1)
@@ -27,18 +27,18 @@ test('the first request of each key proceeds, and again once it is settled', () 
   expect(new Set([one, two, again]).size).toBe(3)
   expect(Math.min(one, two, again)).toBeGreaterThanOrEqual(0)
   expect(table.keys).toBe(2)
-  expect(told).toEqual([])
+  expect(outcomes).toEqual([])
 })
 
 test('when the first is admitted, equal ones get a replay and others a conflict, in their order', () => {
-  const { table, told, begin } = inFlight()
+  const { table, outcomes, begin } = inFlight()
   const first = begin(1, 1)
 
   const waiting = [begin(1, 1, 'b'), begin(1, 2, 'c'), begin(1, 1, 'd'), begin(1, 3, 'e')]
-  expect([waiting, told]).toEqual([[WAITS, WAITS, WAITS, WAITS], []])
+  expect([waiting, outcomes]).toEqual([[WAITS, WAITS, WAITS, WAITS], []])
   table.settle(first, true, '202')
 
-  expect(told).toEqual([
+  expect(outcomes).toEqual([
     ['b', { kind: 'replay', answer: '202' }],
     ['c', { kind: 'conflict' }],
     ['d', { kind: 'replay', answer: '202' }],
@@ -48,7 +48,7 @@ test('when the first is admitted, equal ones get a replay and others a conflict,
 })
 
 test('when the first is not admitted, equal ones are refused too and the first of the others takes its place', () => {
-  const { table, told, begin } = inFlight()
+  const { table, outcomes, begin } = inFlight()
   const first = begin(1, 1)
   for (const [body, name] of [
     [1, 'b'],
@@ -62,17 +62,17 @@ test('when the first is not admitted, equal ones are refused too and the first o
 
   table.settle(first, false, '503')
 
-  expect(told.slice(0, 2)).toEqual([
+  expect(outcomes.slice(0, 2)).toEqual([
     ['b', { kind: 'refused', answer: '503' }],
     ['f', { kind: 'refused', answer: '503' }],
   ])
-  const [name, outcome] = told[2] ?? []
-  expect([name, outcome?.kind, told.length]).toEqual(['c', 'proceed', 3])
+  const [name, outcome] = outcomes[2] ?? []
+  expect([name, outcome?.kind, outcomes.length]).toEqual(['c', 'proceed', 3])
   if (outcome?.kind !== 'proceed') throw new Error('c does not proceed')
 
   expect(begin(1, 2, 'g')).toBe(WAITS)
   table.settle(outcome.ticket, true, '202')
-  expect(told.slice(3)).toEqual([
+  expect(outcomes.slice(3)).toEqual([
     ['d', { kind: 'conflict' }],
     ['e', { kind: 'replay', answer: '202' }],
     ['g', { kind: 'replay', answer: '202' }],
@@ -91,7 +91,7 @@ test('a ticket is settled once', () => {
 })
 
 test('keys and waiting requests are bounded, and what was refused for that is forgotten', () => {
-  const { table, told, begin } = inFlight({ keysMax: 2, waitingMax: 2 })
+  const { table, outcomes, begin } = inFlight({ keysMax: 2, waitingMax: 2 })
   const first = begin(1, 1)
   begin(2, 1)
 
@@ -99,18 +99,18 @@ test('keys and waiting requests are bounded, and what was refused for that is fo
   expect([begin(1, 1, 'a'), begin(2, 1, 'b'), begin(1, 1, 'c')]).toEqual([WAITS, WAITS, FULL])
   table.settle(first, true, '')
 
-  expect(told.map(([name]) => name)).toEqual(['a'])
+  expect(outcomes.map(([name]) => name)).toEqual(['a'])
   expect(begin(3, 1)).toBeGreaterThanOrEqual(0)
   expect(begin(2, 2, 'd')).toBe(WAITS)
 })
 
-test('ten thousand waiting bodies that each fail at once are told one after the other, without recursion', () => {
+test('ten thousand waiting requests that each fail at once are settled one after the other, without recursion', () => {
   const table = new InFlight<number>({ keysMax: 1, waitingMax: 10_000, clock: () => 0 })
   const order: number[] = []
-  const first = table.begin(keyOf(1), fingerprintOf(0), { told: () => undefined, overdue })
+  const first = table.begin(keyOf(1), fingerprintOf(0), { onOutcome: () => undefined, overdue })
   for (let i = 1; i <= 10_000; i++) {
     table.begin(keyOf(1), fingerprintOf(i), {
-      told(outcome) {
+      onOutcome(outcome) {
         order.push(i)
         if (outcome.kind === 'proceed') table.settle(outcome.ticket, false, i)
       },
@@ -125,10 +125,10 @@ test('ten thousand waiting bodies that each fail at once are told one after the 
 })
 
 test('a callback that throws does not leave the others waiting', () => {
-  const { table, told, begin } = inFlight()
+  const { table, outcomes, begin } = inFlight()
   const first = begin(1, 1)
   table.begin(keyOf(1), fingerprintOf(1), {
-    told() {
+    onOutcome() {
       throw new Error('gone')
     },
     overdue,
@@ -137,11 +137,11 @@ test('a callback that throws does not leave the others waiting', () => {
 
   expect(() => table.settle(first, true, '202')).toThrow('gone')
 
-  expect(told).toEqual([['b', { kind: 'replay', answer: '202' }]])
+  expect(outcomes).toEqual([['b', { kind: 'replay', answer: '202' }]])
   expect(begin(1, 1)).toBeGreaterThanOrEqual(0)
 })
 
-test('in any order of events: one proceeds a key, each is told once, at most one body of a key is admitted', () => {
+test('in any order of events, one request proceeds per key, each gets one outcome, and at most one body per key is admitted', () => {
   const step = fc.oneof(
     fc.record({ kind: fc.constant('begin' as const), key: fc.nat(3), body: fc.nat(2) }),
     fc.record({ kind: fc.constant('settle' as const), which: fc.nat(3), isAdmitted: fc.boolean() }),
@@ -159,10 +159,10 @@ test('in any order of events: one proceeds a key, each is told once, at most one
           const { key, body } = event
           if (admitted.has(key)) continue // the index would have answered
           const entry = { id: ids++, key, body }
-          const told = (outcome: Outcome<string>): void => {
+          const onOutcome = (outcome: Outcome<string>): void => {
             const at = waiting.indexOf(entry)
-            if (at === -1) throw new Error('told twice')
-            // First in, first out among those of its key that are told the same.
+            if (at === -1) throw new Error('called twice')
+            // First in, first out among those of its key that get the same outcome.
             waiting.splice(at, 1)
             if (outcome.kind === 'proceed') {
               if (proceeding.has(key)) throw new Error('two proceed')
@@ -172,7 +172,7 @@ test('in any order of events: one proceeds a key, each is told once, at most one
             else if (outcome.kind === 'conflict' && admitted.get(key) === body) throw new Error('false conflict')
             else if (outcome.kind === 'refused' && outcome.answer !== `${key} ${body}`) throw new Error('not its own')
           }
-          const answer = table.begin(keyOf(key), fingerprintOf(body), { told, overdue })
+          const answer = table.begin(keyOf(key), fingerprintOf(body), { onOutcome, overdue })
           const isFull = proceeding.has(key) ? waiting.length >= 10 : proceeding.size >= 3
           if (isFull !== (answer === FULL)) throw new Error('wrong bound')
           if (answer === WAITS) waiting.push(entry)
@@ -193,14 +193,14 @@ test('in any order of events: one proceeds a key, each is told once, at most one
   )
 })
 
-test('a key that is under way for too long is said to be so, once, to all who are concerned; nothing else changes', () => {
+test('notifyOverdue notifies the holder and the waiting requests of an overdue key once, and changes nothing else', () => {
   let nowMs = 0
   const table = new InFlight<string>({ keysMax: 8, waitingMax: 8, clock: () => nowMs })
-  const told: string[] = []
+  const outcomes: string[] = []
   const begin = (key: number, body: number, name: string): Ticket =>
     table.begin(keyOf(key), fingerprintOf(body), {
-      told: ({ kind }) => told.push(`${name} ${kind}`),
-      overdue: () => told.push(`${name} overdue`),
+      onOutcome: ({ kind }) => outcomes.push(`${name} ${kind}`),
+      overdue: () => outcomes.push(`${name} overdue`),
     })
   const first = begin(1, 1, 'first')
   begin(1, 1, 'equal')
@@ -208,14 +208,14 @@ test('a key that is under way for too long is said to be so, once, to all who ar
   const young = begin(2, 1, 'young')
   begin(1, 2, 'late')
 
-  table.tellOverdue(1_000)
-  expect(told).toEqual([])
+  table.notifyOverdue(1_000)
+  expect(outcomes).toEqual([])
   nowMs = 1_000
-  table.tellOverdue(1_000)
-  table.tellOverdue(1_000)
-  expect(told.splice(0)).toEqual(['first overdue', 'equal overdue', 'late overdue'])
+  table.notifyOverdue(1_000)
+  table.notifyOverdue(1_000)
+  expect(outcomes.splice(0)).toEqual(['first overdue', 'equal overdue', 'late overdue'])
 
   table.settle(first, false, 'gone')
   table.settle(young, true, '202')
-  expect(told).toEqual(['equal refused', 'late proceed'])
+  expect(outcomes).toEqual(['equal refused', 'late proceed'])
 })

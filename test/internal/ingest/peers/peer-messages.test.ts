@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import {
-  type Answered,
+  type ClaimAnswer,
   decodeAnswers,
   decodeMessage,
   encodeAnswers,
@@ -21,8 +21,8 @@ const settlements = fc.array(
 )
 const answers = fc.array(
   fc.oneof(
-    fc.constantFrom<Answered>({ kind: 'proceed' }, { kind: 'conflict' }, { kind: 'wait' }),
-    fc.integer({ min: 0, max: 255 }).map((flags): Answered => ({ kind: 'same', flags })),
+    fc.constantFrom<ClaimAnswer>({ kind: 'proceed' }, { kind: 'conflict' }, { kind: 'wait' }),
+    fc.integer({ min: 0, max: 255 }).map((flags): ClaimAnswer => ({ kind: 'same', flags })),
   ),
   { maxLength: 20 },
 )

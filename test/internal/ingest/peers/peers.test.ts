@@ -6,15 +6,10 @@ import { joinMembers } from '../../../../internal/broker/members.js'
 import { AdmissionIndex } from '../../../../internal/ingest/keys/admission-index.js'
 import { FULL, InFlight, type Outcome, type Ticket, WAITS } from '../../../../internal/ingest/keys/in-flight.js'
 import { localKeys } from '../../../../internal/ingest/keys/local-keys.js'
-import { LEASE_MS } from '../../../../internal/ingest/peers/claims-of-peers.js'
+import type { ClaimVerdict, PeerTicket } from '../../../../internal/ingest/peers/claim.js'
+import { LEASE_MS } from '../../../../internal/ingest/peers/peer-claims.js'
 import { decodeMessage, encodeAnswers } from '../../../../internal/ingest/peers/peer-messages.js'
-import {
-  type ClaimVerdict,
-  joinPeers,
-  type PeerMembers,
-  type Peers,
-  type PeerTicket,
-} from '../../../../internal/ingest/peers/peers.js'
+import { joinPeers, type PeerMembers, type Peers } from '../../../../internal/ingest/peers/peers.js'
 import { createLog } from '../../../../internal/telemetry/log.js'
 import { MEMBERS } from '../../../../streams/buckets.js'
 import { CLAIM_ANSWER_MS, claimsSubject } from '../../../../streams/gateways.js'
@@ -131,11 +126,11 @@ async function gateway(
         const verdict = index.lookup(words, fingerprint, clock())
         if (verdict === 'same') return resolve('replayed')
         if (verdict === 'conflict') return resolve('conflict')
-        const begun = inFlight.begin(words, fingerprint, { told, overdue: () => undefined })
+        const begun = inFlight.begin(words, fingerprint, { onOutcome, overdue: () => undefined })
         if (begun === FULL) return resolve('refused')
         if (begun !== WAITS) proceed(begun)
       }
-      const told = (outcome: Outcome<Answer>): void => {
+      const onOutcome = (outcome: Outcome<Answer>): void => {
         switch (outcome.kind) {
           case 'conflict':
             return resolve('conflict')
@@ -328,7 +323,7 @@ test('the claims of one turn to one owner are one request, however many', async 
 
   const verdicts = await Promise.all(keysOwnedBy(b.name, a, 1_000).map((key) => a.claim(b.name, key, 1)))
   for (const verdict of verdicts) if (verdict.kind === 'proceed') a.peers.settled(verdict.ticket, true, 0)
-  // Answered after the settlements, which are on their way before it.
+  // ClaimAnswer after the settlements, which are on their way before it.
   const after = await a.claim(b.name, keysOwnedBy(b.name, a, 1_001)[1_000] ?? 0, 1)
   await tap.connection.flush()
 
@@ -358,7 +353,7 @@ test('the keys of an owner whose connection has closed are decided for without i
 
   const verdict = await a.claim(b.name, key, 1)
 
-  expect(verdict).toMatchObject({ kind: 'unanswered', isUnderWay: false })
+  expect(verdict).toMatchObject({ kind: 'unanswered', isInFlight: false })
   expect(await a.submit(key, 1)).toBe('admitted')
 })
 
@@ -366,9 +361,9 @@ test('an owner that falls silent leaves claims unanswered, and later its keys to
   nextRun()
   const names = ['a', 'b'].map(named)
   const [nameA = '', nameB = ''] = names
-  const lost = (): void => undefined
+  const onLost = (): void => undefined
   const join = (name: string) => async (broker: Broker) =>
-    joinMembers(await broker.bucket(MEMBERS), 'gateway', name, lost)
+    joinMembers(await broker.bucket(MEMBERS), 'gateway', name, onLost)
   const link = await linkTo(nats.port)
   const a = await gateway(nameA, join(nameA), { answerWithinMs: CLAIM_ANSWER_MS })
   const events = new EventEmitter()
@@ -386,7 +381,7 @@ test('an owner that falls silent leaves claims unanswered, and later its keys to
   link.fallSilent()
   const verdict = await a.claim(nameB, key, 1)
 
-  expect(verdict).toMatchObject({ kind: 'unanswered', isUnderWay: false })
+  expect(verdict).toMatchObject({ kind: 'unanswered', isInFlight: false })
   expect(await departure).toEqual([[nameB]])
   expect(a.peers.ownerOf(keyOf(numbered(key)))).toBeUndefined()
   await b.broker.connection.close()
@@ -428,11 +423,11 @@ test('a claim that has waited for 2 s is left to the caller, who is told that th
   await a.claim(b.name, key, 1)
 
   const waiting = c.claim(b.name, key, 2)
-  // Answered once the claim before it, of the same turn, waits.
+  // ClaimAnswer once the claim before it, of the same turn, waits.
   await c.claim(b.name, keysOwnedBy(b.name, a, 2)[1] ?? 0, 1)
   c.time.ms += 2_000
 
-  expect(await waiting).toMatchObject({ kind: 'unanswered', isUnderWay: true })
+  expect(await waiting).toMatchObject({ kind: 'unanswered', isInFlight: true })
 })
 
 test('a settlement that the owner has not confirmed is told again', async () => {

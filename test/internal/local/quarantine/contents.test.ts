@@ -21,14 +21,14 @@ const entry = (stated: Parameters<typeof validEvent>[0] = {}): string =>
 const INVOCATION = { tenant_id: 'tnt_one', invocation_id: formatId('inv', idOf(1)) }
 const hashOf = (tenantId: string, identity: string): string => `${tenantId}:${identity.length}`
 
-test('an event is shown by the fields of its schema, and its identity by a hash', () => {
+test('a quarantined event shows the fields of its schema, and its identity as a hash', () => {
   const [shown] = eventsIn(message(encodeGroup([entry({ attributed_identity: 'ann@example.com' })])), hashOf)
 
   expect(shown).toMatchObject({ ...INVOCATION, event: { provider: 'openai', identity_hash: 'tnt_one:15' } })
   expect(JSON.stringify(shown)).not.toContain('ann@')
 })
 
-test('of what does not match the schema only its ids are shown', () => {
+test('a quarantined event that does not match the schema shows only its ids', () => {
   const odd = { ...JSON.parse(entry()), e: { ...validEvent(), provider: 7, prompt: 'never to be told' } }
   const unreadable = { ...JSON.parse(entry()), r: 'never to be told' }
 
@@ -38,7 +38,7 @@ test('of what does not match the schema only its ids are shown', () => {
   expect(eventsIn(message(Buffer.from('never to be told')), hashOf)).toEqual([])
 })
 
-test('whose it is is told by the events of a stage, and by the subject of every other log', () => {
+test('the tenant of a quarantined message comes from the events of a stage, and from the subject of every other log', () => {
   const nothing = Buffer.from('{}')
 
   expect(tenantsIn(message(encodeGroup([entry(), entry()])))).toEqual(['tnt_one'])

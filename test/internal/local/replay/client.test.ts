@@ -31,15 +31,15 @@ async function page(certFile?: string, host = '127.0.0.1') {
   return service.page(1, undefined).finally(() => service.close())
 }
 
-test('a service is trusted by its own certificate', async () => {
+test('the client trusts a service by its own certificate', async () => {
   expect(await page(files.certFile)).toEqual({ data: [], page: { has_more: false } })
 })
 
-test('one that shows a certificate that nobody trusts is given up at once', async () => {
+test('the client does not retry a service with an untrusted certificate', async () => {
   await expect(page()).rejects.toThrow(/certificate.*https:\/\/127\.0\.0\.1:\d+.*self-signed/)
   await expect(page(others.certFile)).rejects.toThrow(/certificate/)
 })
 
-test('and so is one whose certificate is for another name', async () => {
+test('the client does not retry a service whose certificate is for another name', async () => {
   await expect(page(files.certFile, '127.0.0.2')).rejects.toThrow(/certificate/)
 })

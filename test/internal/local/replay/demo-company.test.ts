@@ -10,15 +10,15 @@ const SAMPLE = TRACE.filter((_, i) => i % 10 === 0)
 const serviceNames = new Set(DEMO_SERVICES.map(({ name }) => name))
 const statedNames = new Set(DEMO_SERVICES.flatMap(({ name, aliases }) => [name, ...(aliases ?? [])]))
 
-describe('the rule that gives a row to a service', () => {
-  test('is the same each time, and looks at nothing but the row', () => {
+describe('the event of a trace row', () => {
+  test('the event of a trace row depends on the row only', () => {
     const forwards = SAMPLE.map(demoEvent)
     const backwards = SAMPLE.toReversed().map(demoEvent).toReversed()
 
     expect(backwards).toEqual(forwards)
   })
 
-  test('has not changed: a replay with fixed ids is the same events as before', () => {
+  test('the events of trace rows are the same as in earlier releases', () => {
     const [first] = TRACE
 
     expect(first && demoEvent(first)).toMatchInlineSnapshot(`
@@ -33,7 +33,7 @@ describe('the rule that gives a row to a service', () => {
     `)
   })
 
-  test('takes no time or token count for an id', () => {
+  test('the event of a trace row does not depend on its time or token counts', () => {
     const [first] = TRACE
     if (first === undefined) throw new Error('the trace is empty')
     const { latency_ms, input_tokens, output_tokens, ...who } = demoEvent(first)
@@ -43,13 +43,13 @@ describe('the rule that gives a row to a service', () => {
     expect(later).toMatchObject({ ...who, input_tokens: 1, output_tokens: 2 })
   })
 
-  test('knows the kinds of the trace and no other', () => {
+  test('the demo company has services for the kinds of the trace only', () => {
     const [first] = TRACE
 
     expect(() => first && demoEvent({ ...first, kind: 'images' })).toThrow('images')
   })
 
-  test('makes events that admission takes', () => {
+  test('the events of trace rows pass the validation of admission', () => {
     for (const row of SAMPLE) {
       const event = {
         event_id: uuidV5(FIXED_EVENT_IDS, row.rowId),
@@ -62,7 +62,7 @@ describe('the rule that gives a row to a service', () => {
     }
   })
 
-  test('states every service of the company, some by an alias, some by nobody’s name', () => {
+  test('the events of trace rows state every service, some by an alias, and some an unknown service', () => {
     const events = TRACE.map(demoEvent)
     const stated = new Set(events.map(({ attributed_service }) => attributed_service))
 
@@ -75,12 +75,12 @@ describe('the rule that gives a row to a service', () => {
 })
 
 describe('the directory of the company', () => {
-  test('names each service once, and no alias that is also a name', () => {
+  test('the directory has each service once, and no alias that is also a name', () => {
     expect(serviceNames.size).toBe(DEMO_SERVICES.length)
     expect(statedNames.size).toBe(DEMO_SERVICES.reduce((sum, { aliases }) => sum + 1 + (aliases?.length ?? 0), 0))
   })
 
-  test('gives an identity to one service that there is', () => {
+  test('the directory assigns each identity to one existing service', () => {
     expect(new Set(DEMO_IDENTITIES.map(({ name }) => name)).size).toBe(DEMO_IDENTITIES.length)
     for (const { service } of DEMO_IDENTITIES) expect(serviceNames).toContain(service)
   })

@@ -65,7 +65,7 @@ const SETTINGS: ReplaySettings = {
 }
 
 describe('a replay', () => {
-  test('sends every row once, under the id that its namespace gives it', async () => {
+  test('a replay sends every row once, with the event id from its namespace', async () => {
     const service = new MemoryService()
 
     const { sent, attributed } = await replayTrace(rowsAt(0, 10, 20), service, SETTINGS)
@@ -76,7 +76,7 @@ describe('a replay', () => {
     )
   })
 
-  test('keeps order and gaps of the recorded times, whatever its speed', async () => {
+  test('a replay keeps the order and the gaps of the recorded times at any speed', async () => {
     const service = new MemoryService()
 
     await replayTrace(rowsAt(1_000, 1_007, 1_007, 5_000, 91_000), service, SETTINGS)
@@ -85,7 +85,7 @@ describe('a replay', () => {
     expect(times.map((time) => time - (times[0] ?? 0))).toEqual([0, 7, 7, 4_000, 90_000])
   })
 
-  test('tells its progress, one event at a time', async () => {
+  test('a replay reports its progress event by event', async () => {
     const progress: number[] = []
 
     await replayTrace(rowsAt(0, 0, 0), new MemoryService(), {
@@ -96,7 +96,7 @@ describe('a replay', () => {
     expect(progress).toEqual([1, 2, 3])
   })
 
-  test('waits for a service that is slower than the trace, and leaves no event out', async () => {
+  test('a replay waits for a service that is slower than the trace, and drops no event', async () => {
     const service = new MemoryService()
 
     await replayTrace(rowsAt(...Array.from({ length: 1_000 }, () => 0)), service, SETTINGS)
@@ -105,7 +105,7 @@ describe('a replay', () => {
     expect(service.inFlightMost).toBe(256)
   })
 
-  test('adds up exactly what came of its own events, over all pages', async () => {
+  test('a replay totals exactly the records of its own events, over all pages', async () => {
     const service = new MemoryService()
     service.records.push(
       record({ invocation_id: 'inv_of_another', cost_usd: '5', event_time: new Date().toISOString() }),
@@ -121,7 +121,7 @@ describe('a replay', () => {
     expect(unpriced).toBe(0)
   })
 
-  test('counts the records without a price', async () => {
+  test('a replay counts the records without a price', async () => {
     const service = new MemoryService()
     const push = service.records.unshift.bind(service.records)
     service.records.unshift = (...records) =>
@@ -134,7 +134,7 @@ describe('a replay', () => {
     })
   })
 
-  test('looks again until a record can be seen, and measures it for a sample of at most some hundred events', async () => {
+  test('a replay polls until a record is visible, and measures this for a sample of at most some hundred events', async () => {
     const service = new MemoryService()
     let looks = 0
     const find = service.find.bind(service)
@@ -148,7 +148,7 @@ describe('a replay', () => {
     expect(many.visibleAfterMs).toEqual(many.visibleAfterMs.toSorted((one, other) => one - other))
   })
 
-  test('ends with the first event that is refused', async () => {
+  test('a replay fails with the first rejected event', async () => {
     const service = new MemoryService()
     service.send = async () => {
       throw new Error('refused')
@@ -157,7 +157,7 @@ describe('a replay', () => {
     await expect(replayTrace(rowsAt(0, 1, 2), service, SETTINGS)).rejects.toThrow('refused')
   })
 
-  test('ends with a read that is refused', async () => {
+  test('a replay fails with the first rejected read', async () => {
     const service = new MemoryService()
     service.find = async () => {
       throw new Error('not readable')
@@ -166,26 +166,26 @@ describe('a replay', () => {
     await expect(replayTrace(rowsAt(0, 1, 2), service, SETTINGS)).rejects.toThrow('not readable')
   })
 
-  test('of no rows is refused', async () => {
+  test('a replay of a trace without rows fails', async () => {
     await expect(replayTrace([], new MemoryService(), SETTINGS)).rejects.toThrow('the trace has no rows')
   })
 })
 
 describe('a percentile', () => {
-  test('is the nearest rank', () => {
+  test('a percentile is the nearest rank', () => {
     const sorted = [10, 20, 30, 40]
 
     expect([0, 0.25, 0.251, 0.5, 0.99, 1].map((share) => percentile(sorted, share))).toEqual([10, 10, 20, 20, 40, 40])
     expect(percentile([], 0.5)).toBe(0)
   })
 
-  test('does not slip a rank when its share has no exact double', () => {
+  test('a percentile has the right rank when its share has no exact double', () => {
     const sorted = Array.from({ length: 20 }, (_, i) => i + 1)
 
     expect(percentile(sorted, 0.55)).toBe(11)
   })
 
-  test('has at least its share of the values at or below it, and fewer below', () => {
+  test('a percentile has at least its share of the values at or below it, and fewer below it', () => {
     const values = fc.array(fc.nat({ max: 100 }), { minLength: 1, maxLength: 200, size: 'max' })
     fc.assert(
       fc.property(values, fc.integer({ min: 1, max: 100 }), (unsorted, percent) => {

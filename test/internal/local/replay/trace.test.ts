@@ -20,25 +20,25 @@ function readLines(...lines: readonly string[]) {
 describe('the trace in the repository', () => {
   const rows = readTrace(fileURLToPath(new URL('../../../../bench/data/azure-llm-2023.csv', import.meta.url)))
 
-  test('has 28,185 rows with 40,421,844 input and 4,334,561 output tokens', () => {
+  test('the recorded trace has 28,185 rows with 40,421,844 input and 4,334,561 output tokens', () => {
     expect(rows).toHaveLength(28_185)
     expect(rows.reduce((sum, { inputTokens }) => sum + inputTokens, 0)).toBe(40_421_844)
     expect(rows.reduce((sum, { outputTokens }) => sum + outputTokens, 0)).toBe(4_334_561)
   })
 
-  test('has ids that are unique and times that rise', () => {
+  test('the recorded trace has unique ids and ascending times', () => {
     expect(new Set(rows.map(({ rowId }) => rowId)).size).toBe(rows.length)
     for (const [i, { arrivedAtMs }] of rows.entries())
       expect(arrivedAtMs).toBeGreaterThanOrEqual(rows[i - 1]?.arrivedAtMs ?? 0)
   })
 
-  test('has two kinds of traffic', () => {
+  test('the recorded trace has two kinds of traffic', () => {
     expect(new Set(rows.map(({ kind }) => kind))).toEqual(new Set(['conv', 'code']))
   })
 })
 
 describe('a trace file', () => {
-  test('is read row by row', () => {
+  test('a trace file is read row by row', () => {
     expect(readLines(HEADER, 'conv-1,2023-11-16T18:15:46.6805900Z,conv,374,44')).toEqual([
       {
         rowId: 'conv-1',
@@ -50,11 +50,11 @@ describe('a trace file', () => {
     ])
   })
 
-  test('may have a header only', () => {
+  test('a trace file may have a header only', () => {
     expect(readLines(HEADER)).toEqual([])
   })
 
-  test('of other columns is refused', () => {
+  test('a trace file with other columns is rejected', () => {
     expect(() => readLines('TIMESTAMP,ContextTokens,GeneratedTokens', 'x')).toThrow('its first line must be row_id,')
     expect(() => readLines('')).toThrow('its first line must be row_id,')
   })
@@ -69,7 +69,7 @@ describe('a trace file', () => {
     'conv-1,2023-11-16T18:15:46Z,conv,-1,1',
     'conv-1,2023-11-16T18:15:46Z,conv,1e2,1',
     '',
-  ])('with the row "%s" is refused, and the line is named', (row) => {
+  ])('a trace file with the row "%s" is rejected with its line number', (row) => {
     expect(() => readLines(HEADER, 'conv-0,2023-11-16T18:15:46Z,conv,1,1', row, 'end')).toThrow(
       /, line 3, is not a row of a trace/,
     )
@@ -77,17 +77,17 @@ describe('a trace file', () => {
 })
 
 describe('UUIDv5', () => {
-  test('of a row is the published one', () => {
+  test('the UUIDv5 of a trace row equals the published one', () => {
     expect(uuidV5(FIXED_EVENT_IDS, 'conv-00001')).toBe('1e97cac7-9f49-58d8-9757-dd783ae5ff8a')
   })
 
-  test('of www.example.com in the namespace DNS is the one of RFC 9562, A.4', () => {
+  test('the UUIDv5 of www.example.com in the DNS namespace equals that of RFC 9562, A.4', () => {
     expect(uuidV5('6ba7b810-9dad-11d1-80b4-00c04fd430c8', 'www.example.com')).toBe(
       '2ed6657d-e927-568b-95e1-2665a8aea6a2',
     )
   })
 
-  test('is a UUID of version 5 and variant 10, and another for another name or namespace', () => {
+  test('a UUIDv5 has version 5 and variant 10, and differs for another name or namespace', () => {
     fc.assert(
       fc.property(fc.uuid(), fc.uuid(), fc.string(), fc.string(), (one, other, name, otherName) => {
         const id = uuidV5(one, name)

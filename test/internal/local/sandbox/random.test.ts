@@ -7,12 +7,12 @@ const drawn = (seed: string, count: number): number[] => {
   return Array.from({ length: count }, () => random.share())
 }
 
-test('the same seed draws the same, another seed something else', () => {
+test('the same seed gives the same numbers, and another seed others', () => {
   expect(drawn('a', 50)).toEqual(drawn('a', 50))
   expect(drawn('a', 50)).not.toEqual(drawn('b', 50))
 })
 
-test('what is drawn today is drawn on every machine and in every release', () => {
+test('a seed gives the same numbers on every machine and in every release', () => {
   const random = seededRandom('attribution')
 
   expect(Array.from({ length: 5 }, () => random.whole(0, 1_000_000))).toMatchInlineSnapshot(`
@@ -26,14 +26,14 @@ test('what is drawn today is drawn on every machine and in every release', () =>
   `)
 })
 
-test('shares lie evenly between 0 and 1', () => {
+test('random shares are spread evenly between 0 and 1', () => {
   const shares = drawn('even', 20_000)
   const tenths = Array.from({ length: 10 }, (_, i) => shares.filter((share) => Math.floor(share * 10) === i).length)
 
   for (const count of tenths) expect(Math.abs(count - 2_000)).toBeLessThan(200)
 })
 
-test('a whole number lies within its bounds, and both are drawn', () => {
+test('random whole numbers are within their bounds, and reach both', () => {
   fc.assert(
     fc.property(fc.string(), fc.integer({ min: -5, max: 5 }), fc.nat({ max: 3 }), (seed, min, more) => {
       const random = seededRandom(seed)

@@ -12,13 +12,13 @@ const eventsOf = (seed: number, days: number, nowMs = NOW_MS) => [
   ...sandboxEvents(sandboxCompany(seed), seed, days, nowMs),
 ]
 
-describe('a seed', () => {
-  test('is always the same company with the same calls', () => {
+describe('the seed of a sandbox', () => {
+  test('a seed always gives the same company with the same calls', () => {
     expect(sandboxCompany(7)).toEqual(sandboxCompany(7))
     expect(eventsOf(7, 3)).toEqual(eventsOf(7, 3))
   })
 
-  test('is another company with other calls than the next', () => {
+  test('another seed gives another company with other calls', () => {
     const [one, other] = [eventsOf(7, 2), eventsOf(8, 2)]
     const ids = new Set(one.map(({ event_id }) => event_id))
 
@@ -26,7 +26,7 @@ describe('a seed', () => {
     expect(other.filter(({ event_id }) => ids.has(event_id))).toEqual([])
   })
 
-  test('says the same of a day whenever it is asked, and adds only what has come since', () => {
+  test('a later run gives the same calls for a past day, and adds only the new ones', () => {
     const before = eventsOf(7, 2)
     const later = eventsOf(7, 4, NOW_MS + 2 * DAY_MS)
 
@@ -35,21 +35,21 @@ describe('a seed', () => {
   })
 })
 
-describe('its calls', () => {
+describe('the calls of a sandbox', () => {
   const events = eventsOf(1, 7)
 
-  test('are all taken by the schema, and no two are one', () => {
+  test('sandbox calls are all valid, and each has an id of its own', () => {
     for (const event of events) expect(validateInvocation(event, NOW_MS)).toMatchObject({ ok: true, unknownFields: 0 })
     expect(new Set(events.map(({ event_id }) => event_id)).size).toBe(events.length)
   })
 
-  test('fill every field that the schema has', () => {
+  test('sandbox calls use every field of the schema', () => {
     const used = new Set(events.flatMap((event) => Object.keys(event)))
 
     expect(Object.keys(invocationEvent.shape).filter((field) => !used.has(field))).toEqual([])
   })
 
-  test('come in the order of their times, from the first day’s midnight until now', () => {
+  test('sandbox calls are in the order of their times, from midnight of the first day until now', () => {
     const times = events.map(({ ingestion_timestamp }) => Date.parse(ingestion_timestamp))
 
     expect(times).toEqual(times.toSorted((one, other) => one - other))
@@ -57,7 +57,7 @@ describe('its calls', () => {
     expect(times.at(-1)).toBeLessThanOrEqual(NOW_MS)
   })
 
-  test('are more on a working day than at the weekend, and by day than by night', () => {
+  test('sandbox calls are more frequent on working days than at weekends, and by day than by night', () => {
     const count = (fits: (at: Date) => boolean) =>
       events.filter(({ ingestion_timestamp }) => fits(new Date(ingestion_timestamp))).length
     const ofDay = (date: number) => count((at) => at.getUTCDate() === date)
@@ -66,7 +66,7 @@ describe('its calls', () => {
     expect(count((at) => at.getUTCHours() === 10)).toBeGreaterThan(4 * count((at) => at.getUTCHours() === 3))
   })
 
-  test('state a service or an identity mostly, and sometimes nothing', () => {
+  test('most sandbox calls state a service or an identity, and some state neither', () => {
     const silent = events.filter((event) => !('attributed_service' in event) && !('attributed_identity' in event))
 
     expect(silent.length / events.length).toBeGreaterThan(0.02)

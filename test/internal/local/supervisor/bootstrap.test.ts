@@ -34,7 +34,7 @@ const clientOf = async ({ client_id }: Credentials) =>
 const userOf = async ({ tenant_id, admin_username }: Credentials) =>
   (await (await broker.bucket(USERS)).get(userKey(tenant_id, admin_username)))?.json<StoredUser>()
 
-test('the first start makes credentials that work, for their owner’s eyes only', async () => {
+test('the first start creates working credentials that only their owner can read', async () => {
   const made = await bootstrap()
 
   expect(kept()).toEqual(made)
@@ -52,7 +52,7 @@ test('the first start makes credentials that work, for their owner’s eyes only
   expect(await isPasswordOf((await userOf(made))?.password, made.admin_password)).toBe(true)
 })
 
-test('later starts keep them, but for the address', async () => {
+test('later starts keep the credentials and update the base URL', async () => {
   const made = await bootstrap()
 
   expect(await bootstrap()).toEqual(made)
@@ -60,7 +60,7 @@ test('later starts keep them, but for the address', async () => {
   expect(kept().base_url).toBe('http://127.0.0.1:9000')
 })
 
-test('a file of an earlier version is completed, and keeps what it has', async () => {
+test('a credentials file of an earlier version is completed and keeps its values', async () => {
   const { tenant_id, api_key } = await bootstrap()
   writePrivate(files.credentials, JSON.stringify({ base_url: BASE_URL, tenant_id, api_key }))
 
@@ -71,7 +71,7 @@ test('a file of an earlier version is completed, and keeps what it has', async (
   expect(isClientSecret('production', await clientOf(completed), completed.client_secret)).toBe(true)
 })
 
-test('a start after a crash makes from the file the records that are missing', async () => {
+test('a start after a crash creates the missing records from the credentials file', async () => {
   const made = await bootstrap()
   const unmade = { ...made, client_id: `${made.client_id.slice(0, -2)}00`, admin_username: 'other' }
   writePrivate(files.credentials, JSON.stringify(unmade))
@@ -82,7 +82,7 @@ test('a start after a crash makes from the file the records that are missing', a
   expect(await isPasswordOf((await userOf(unmade))?.password, unmade.admin_password)).toBe(true)
 })
 
-test('a password that was changed since is not set back', async () => {
+test('a start does not reset a changed password', async () => {
   const made = await bootstrap()
   const users = await broker.bucket(USERS)
   const key = userKey(made.tenant_id, made.admin_username)

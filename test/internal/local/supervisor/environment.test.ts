@@ -13,11 +13,11 @@ const FROM = {
   https_proxy: undefined,
 }
 
-test('every role gets where programs and certificate authorities are, and nothing else', () => {
+test('every role inherits PATH and NODE_EXTRA_CA_CERTS, and no other variable', () => {
   expect(inherited(FROM)).toEqual({ PATH: '/bin', NODE_EXTRA_CA_CERTS: '/etc/ca.pem' })
   expect(inherited({})).toEqual({})
 })
 
-test('only a role that uses S3 gets the credentials of AWS, and where a profile lies', () => {
+test('only a role that uses S3 inherits the AWS credentials and HOME', () => {
   expect(inheritedForS3(FROM)).toEqual({ HOME: '/home/ada', AWS_ACCESS_KEY_ID: 'AKIA', AWS_PROFILE: 'exports' })
 })

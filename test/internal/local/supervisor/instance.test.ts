@@ -16,7 +16,7 @@ const draw = async (): Promise<number[]> => {
 }
 
 describe('a free port', () => {
-  test('is given to nobody else while the process lives that drew it, whether or not it listens', async () => {
+  test('a free port is reserved while its process lives, whether or not the process listens', async () => {
     const mine = await draw()
     const { stdout } = await promisify(execFile)(process.execPath, [
       '--input-type=module',
@@ -32,7 +32,7 @@ describe('a free port', () => {
     expect(new Set([...mine, ...theirs]).size).toBe(2 * DRAWN)
   })
 
-  test('can be listened on, and again after that', async () => {
+  test('a free port can be listened on repeatedly', async () => {
     const port = await freePort()
     for (const _ of [1, 2]) {
       const server = createServer()

@@ -28,7 +28,7 @@ const makeWith = (text: string, more: Partial<AttemptDeps>, done: (result: Attem
   attempt(request, { guard, connections, timeoutMs: 2_000, ...more }, done)
 }
 
-test('attempts one behind the other share a connection; those at once have one each, which are used again', async () => {
+test('sequential attempts share a connection; concurrent ones have one each, which are reused', async () => {
   for (const text of ['a', 'b', 'c']) expect(await make(text)).toMatchObject({ kind: 'acknowledged', status: 200 })
   expect(receiver.connections()).toBe(1)
 
@@ -40,7 +40,7 @@ test('attempts one behind the other share a connection; those at once have one e
   expect(receiver.received.every(({ headers }) => headers['host'] === `hooks.example.com:${receiver.port}`)).toBe(true)
 })
 
-test('no request is sent over a connection on which another is not answered', async () => {
+test('no request is sent over a connection with an unanswered request', async () => {
   const open = new Set<unknown>()
   let together = 0
   receiver.answer = (response) => {
@@ -57,7 +57,7 @@ test('no request is sent over a connection on which another is not answered', as
   expect([together, receiver.connections(), receiver.received.length]).toEqual([0, 8, 160])
 })
 
-test('one that runs out of time costs its connection and holds up none that follows', async () => {
+test('an attempt that times out closes its connection and delays no later attempt', async () => {
   receiver.answer = (response, { text }) => text !== 'silent' && response.writeHead(200).end()
 
   expect(await make('silent', { timeoutMs: 100 })).toMatchObject({ kind: 'failed', reason: 'timeout', status: null })
@@ -67,14 +67,14 @@ test('one that runs out of time costs its connection and holds up none that foll
   expect(receiver.connections()).toBe(2)
 })
 
-test('one whose time is up while it is connecting is not sent later', async () => {
+test('an attempt that times out while connecting is not sent later', async () => {
   expect(await make('late', { timeoutMs: 0 })).toMatchObject({ kind: 'failed', reason: 'timeout' })
   expect(await make('next')).toMatchObject({ kind: 'acknowledged' })
 
   expect(receiver.received.map(({ text }) => text)).toEqual(['next'])
 })
 
-test('a receiver that ends each connection is called anew each time', async () => {
+test('a receiver that closes each connection gets a new one per attempt', async () => {
   receiver.answer = (response) => void response.writeHead(204, { connection: 'close' }).end()
 
   for (const text of ['a', 'b', 'c']) expect(await make(text)).toMatchObject({ kind: 'acknowledged', status: 204 })
@@ -85,7 +85,7 @@ test('a receiver that ends each connection is called anew each time', async () =
 test.each([
   { headers: {}, connections: 1 },
   { headers: { connection: 'close' }, connections: 20 },
-])('what is made while an answer ends goes over its connection, where the receiver keeps it', async (receives) => {
+])('an attempt made when a response ends reuses its connection if the receiver keeps it open', async (receives) => {
   receiver.answer = (response) => void response.writeHead(204, receives.headers).end()
 
   await new Promise<void>((resolve) => {
@@ -102,7 +102,7 @@ test.each([
   expect(receiver.connections()).toBe(receives.connections)
 })
 
-test('a connection to an address that the host has no more is not used again', async () => {
+test('a connection to an address that the host no longer has is not reused', async () => {
   const other = await launchReceiver({ host: '127.0.0.2', port: receiver.port })
   await make('a')
 

@@ -58,7 +58,7 @@ interface Given {
   readonly bucket: StoredWebhook | undefined
 }
 
-/** One attempt by a courier whose receiver answers 200. @returns what it came to, what was sent, and reads of the bucket */
+/** One attempt by a courier whose receiver answers 200. @returns the outcome, the request, and the reads of the bucket */
 async function attempted(given: Delivery, { copy, bucket }: Given) {
   const sent: AttemptRequest[] = []
   let reads = 0
@@ -75,14 +75,14 @@ async function attempted(given: Delivery, { copy, bucket }: Given) {
           change: async () => bucket,
         },
         masterKeys,
-        targetRules: { ports: [443], takesPrivateNames: false, ownHosts: [] },
+        targetRules: { ports: [443], allowsPrivateNames: false, ownHosts: [] },
         mayReceive: () => true,
         rules: { maximaMs: [1_000], stopMs: 60_000 },
         attempt(request, done) {
           sent.push(request)
           queueMicrotask(() => done({ kind: 'acknowledged', status: 200, latencyMs: 1, kept: Buffer.from('') }))
         },
-        tellLane: () => undefined,
+        onAttempt: () => undefined,
         newestEvent: async () => 0,
         idsOf,
         clock: () => NOW_MS,
@@ -95,7 +95,7 @@ async function attempted(given: Delivery, { copy, bucket }: Given) {
   return { kind: outcome.kind, sent: sent.map(({ body }) => Buffer.from(body).toString()), reads }
 }
 
-test('what goes to an endpoint that the copy knows as verified is sent without a look into the bucket', async () => {
+test('a delivery to an endpoint that is verified in the mirror is sent without reading the bucket', async () => {
   const made = await attempted(delivery(), { copy: VERIFIED, bucket: undefined })
 
   expect(made).toEqual({ kind: 'acknowledged', sent: ['{}'], reads: 0 })
@@ -104,22 +104,22 @@ test('what goes to an endpoint that the copy knows as verified is sent without a
 test.each([
   ['does not know', undefined],
   ['knows as pending', challenged('one')],
-])('an event for an endpoint that a copy which lags %s is delivered, not dropped', async (_, copy) => {
+])('an event for an endpoint that a lagging mirror %s is delivered, not dropped', async (_, copy) => {
   const made = await attempted(delivery(), { copy, bucket: VERIFIED })
 
   expect(made).toEqual({ kind: 'acknowledged', sent: ['{}'], reads: 1 })
 })
 
-test('a new challenge is sent though the copy still holds the one before', async () => {
+test('a new challenge is sent even while the mirror still has the previous one', async () => {
   const made = await attempted(challengeOf('two'), { copy: challenged('one'), bucket: challenged('two') })
 
   expect(made.sent).toEqual([expect.stringContaining('text of two')])
 })
 
 test.each([
-  ['that is gone', undefined],
+  ['that was deleted', undefined],
   ['that is pending', challenged('one')],
   ['of another tenant', { ...VERIFIED, tenant_id: 'tnt_two' }],
-])('nothing is sent to an endpoint %s', async (_, bucket) => {
+])('the courier sends nothing to an endpoint %s', async (_, bucket) => {
   expect(await attempted(delivery(), { copy: undefined, bucket })).toMatchObject({ kind: 'dropped', sent: [] })
 })

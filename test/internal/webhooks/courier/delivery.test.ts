@@ -37,10 +37,10 @@ const signs = (secret: string, { headers, text }: Received): boolean => {
 }
 const ofEndpoint = (id: string) => (row: { readonly endpointId: string }) => row.endpointId === id
 
-test('an event arrives once, in its envelope, signed over its exact bytes, and is logged', async () => {
+test('an event is delivered once, in its envelope, signed over its exact bytes, and logged', async () => {
   const { id, secret } = await world.endpoint(at('/in?a=b'))
 
-  const [cause = ''] = await world.tell(1)
+  const [cause = ''] = await world.publishEvents(1)
   const [received] = await receiver.until(1)
   const [logged] = await courier.logged(1, ofEndpoint(id))
 
@@ -73,17 +73,17 @@ test('an event arrives once, in its envelope, signed over its exact bytes, and i
   })
 })
 
-test('an endpoint gets the types that it subscribes to, of its own tenant, after it was verified', async () => {
-  const [before = ''] = await world.tell(1)
+test('an endpoint gets only its own tenant’s events, of subscribed types, published after its verification', async () => {
+  const [before = ''] = await world.publishEvents(1)
   await world.endpoint(at('/mine'))
   await world.endpoint(at('/others'), { tenant_id: 'tnt_two' })
   await world.endpoint(at('/types'), { events: ['export.failed'] })
   await world.endpoint(at('/pending'), { status: 'pending' })
 
-  const [cause = ''] = await world.tell(1)
-  const [foreign = ''] = await world.tell(1, 'tnt_two')
+  const [cause = ''] = await world.publishEvents(1)
+  const [foreign = ''] = await world.publishEvents(1, 'tnt_two')
   await receiver.until(2)
-  const [last = ''] = await world.tell(1)
+  const [last = ''] = await world.publishEvents(1)
   await receiver.until(3)
 
   expect(receiver.received.map(({ path, json }) => [path, json.data.new_key_id])).toEqual(
@@ -98,11 +98,11 @@ test('an endpoint gets the types that it subscribes to, of its own tenant, after
 })
 
 describe('an attempt that fails', () => {
-  test('is made again with the same bytes, signed anew, until a 2xx of whatever number', async () => {
+  test('is repeated with the same bytes and a new signature until any 2xx response', async () => {
     const { id, secret } = await world.endpoint(at())
     receiver.answer = (response) => void response.writeHead(receiver.received.length < 3 ? 500 : 299).end('no')
 
-    await world.tell(1)
+    await world.publishEvents(1)
     const received = await receiver.until(3)
     const logged = await courier.logged(3, ofEndpoint(id))
 
@@ -122,7 +122,7 @@ describe('an attempt that fails', () => {
     ['a redirect', 302, 'status'],
     ['gone', 410, 'status'],
     ['not modified', 304, 'status'],
-  ])('by %s is one like any other, and nobody is led elsewhere', async (_, status) => {
+  ])('because of %s is retried like any other, and no redirect is followed', async (_, status) => {
     const elsewhere = await launchReceiver()
     const { id } = await world.endpoint(at())
     receiver.answer = (response) =>
@@ -132,7 +132,7 @@ describe('an attempt that fails', () => {
           : response.writeHead(204)
       ).end()
 
-    await world.tell(1)
+    await world.publishEvents(1)
     const logged = await courier.logged(2, ofEndpoint(id))
 
     expect(logged.map(({ responseStatus, outcome }) => [responseStatus, outcome])).toEqual([
@@ -143,7 +143,7 @@ describe('an attempt that fails', () => {
     await elsewhere.close()
   })
 
-  test('waits as long as a receiver asks that is busy', async () => {
+  test('is repeated after the Retry-After of a busy receiver', async () => {
     const { id } = await world.endpoint(at())
     receiver.answer = (response) =>
       void (
@@ -152,18 +152,18 @@ describe('an attempt that fails', () => {
           : response.writeHead(204)
       ).end()
 
-    await world.tell(1)
+    await world.publishEvents(1)
     const [first] = await courier.logged(2, ofEndpoint(id))
 
     expect((first?.nextAttemptAtMs ?? 0) - (first?.attemptedAtMs ?? 0)).toBeGreaterThanOrEqual(1_000)
   })
 
-  test('by a reset is told as a lost connection', async () => {
+  test('because of a connection reset has reason connection', async () => {
     const { id } = await world.endpoint(at())
     receiver.answer = (response) =>
       void (receiver.received.length === 1 ? response.destroy() : response.writeHead(200).end())
 
-    await world.tell(1)
+    await world.publishEvents(1)
     const logged = await courier.logged(2, ofEndpoint(id))
 
     expect(logged.map(({ reason, responseStatus }) => [reason, responseStatus])).toEqual([
@@ -172,11 +172,11 @@ describe('an attempt that fails', () => {
     ])
   })
 
-  test('by a receiver that says nothing ends with its time', async () => {
+  test('because the receiver does not respond ends at the timeout', async () => {
     const { id } = await world.endpoint(at())
     receiver.answer = (response) => void (receiver.received.length > 1 && response.writeHead(200).end())
 
-    await world.tell(1)
+    await world.publishEvents(1)
     const logged = await courier.logged(2, ofEndpoint(id))
 
     expect(logged.map(({ reason }) => reason)).toEqual(['timeout', ''])
@@ -184,23 +184,23 @@ describe('an attempt that fails', () => {
     expect(logged[0]?.latencyMs).toBeLessThan(6_000)
   })
 
-  test('by a certificate for another host, or of nobody who is trusted, is told as such', async () => {
+  test('because of a certificate for another host, or from an untrusted authority, has reason tls', async () => {
     const { id } = await world.endpoint(`https://other.example.org:${receiver.port}/`)
 
-    await world.tell(1)
+    await world.publishEvents(1)
     const [logged] = await courier.logged(1, ofEndpoint(id))
 
     expect(logged).toMatchObject({ reason: 'tls', responseStatus: 0, outcome: 'retried' })
     expect(receiver.received).toEqual([])
   })
 
-  test('since nobody listens, or the host has no address, is one like any other', async () => {
+  test('because of a refused connection or an unresolved host is retried like any other', async () => {
     await receiver.close()
     const { id: nobody } = await world.endpoint(at())
     world.names.set('nowhere.example.com', undefined)
     const { id: nowhere } = await world.endpoint(`https://nowhere.example.com:${receiver.port}/`)
 
-    await world.tell(1)
+    await world.publishEvents(1)
 
     expect((await courier.logged(1, ofEndpoint(nobody)))[0]).toMatchObject({ reason: 'connection', outcome: 'retried' })
     expect((await courier.logged(1, ofEndpoint(nowhere)))[0]).toMatchObject({
@@ -211,8 +211,8 @@ describe('an attempt that fails', () => {
   })
 })
 
-describe('an answer', () => {
-  test('of endless length is acknowledged by its status and read no further than 64 KiB', async () => {
+describe('a response', () => {
+  test('of endless length is acknowledged by its status, and only 64 KiB are read', async () => {
     const { id } = await world.endpoint(at())
     let written = 0
     receiver.answer = (response) => {
@@ -226,14 +226,14 @@ describe('an answer', () => {
       more()
     }
 
-    await world.tell(1)
+    await world.publishEvents(1)
     const [logged] = await courier.logged(1, ofEndpoint(id))
 
     expect(logged).toMatchObject({ outcome: 'acknowledged', responseStatus: 200 })
     expect(written).toBeLessThan(8 * 1024 * 1024)
   })
 
-  test('that comes drop by drop is acknowledged by its status, and costs no more than the time of an attempt', async () => {
+  test('that trickles in is acknowledged by its status, and takes no longer than the timeout of an attempt', async () => {
     const { id } = await world.endpoint(at())
     receiver.answer = (response) => {
       response.writeHead(200)
@@ -241,7 +241,7 @@ describe('an answer', () => {
       response.once('close', () => clearInterval(timer))
     }
 
-    await world.tell(1)
+    await world.publishEvents(1)
     const [logged] = await courier.logged(1, ofEndpoint(id))
 
     expect(logged).toMatchObject({ outcome: 'acknowledged', responseStatus: 200 })
@@ -250,10 +250,10 @@ describe('an answer', () => {
 })
 
 describe('the connection', () => {
-  test('is kept for the next event while the host still has its address', async () => {
+  test('is reused for the next event while the host still has its address', async () => {
     const { id } = await world.endpoint(at())
     for (let i = 1; i <= 5; i++) {
-      await world.tell(1)
+      await world.publishEvents(1)
       await courier.logged(i, ofEndpoint(id))
     }
 
@@ -261,36 +261,36 @@ describe('the connection', () => {
     expect(receiver.connections()).toBe(1)
   })
 
-  test('goes to the address that was checked, whatever the name server says to the next question', async () => {
+  test('goes to the checked address, whatever the name server answers next', async () => {
     const other = await launchReceiver({ host: '127.0.0.2', port: receiver.port })
     world.names.set('rebinding.example.com', ['127.0.0.1'])
     const { id } = await world.endpoint(`https://rebinding.example.com:${receiver.port}/`)
     receiver.answer = (response) => {
-      // The next question is answered with another address, which is allowed and listens on the same port.
+      // The next query gets another address, which is allowed and listens on the same port.
       world.names.set('rebinding.example.com', ['127.0.0.2'])
       response.writeHead(200).end()
     }
 
-    await world.tell(1)
+    await world.publishEvents(1)
     await courier.logged(1, ofEndpoint(id))
     const asked = world.dns.asked.filter((question) => question.startsWith('rebinding.example.com')).length
-    await world.tell(1)
+    await world.publishEvents(1)
     await courier.logged(2, ofEndpoint(id))
 
-    expect(asked).toBe(2) // once for each kind of address: nobody resolved again to connect
+    expect(asked).toBe(2) // once per address family: connecting did not resolve again
     expect([receiver.received.length, other.received.length]).toEqual([1, 1])
     await other.close()
   })
 
-  test('is not made, nor used again, when the host has an address that may not be called: the event is dead at once', async () => {
+  test('is neither opened nor reused when the host has a disallowed address: the event is dead-lettered at once', async () => {
     const name = 'moved.example.com'
     world.names.set(name, ['127.0.0.1'])
     const { id } = await world.endpoint(`https://${name}:${receiver.port}/`)
-    await world.tell(1)
+    await world.publishEvents(1)
     await courier.logged(1, ofEndpoint(id))
 
     world.names.set(name, ['127.0.0.1', '10.0.0.1'])
-    await world.tell(1)
+    await world.publishEvents(1)
     const [, logged] = await courier.logged(2, ofEndpoint(id))
 
     expect(logged).toMatchObject({
@@ -305,24 +305,24 @@ describe('the connection', () => {
   })
 })
 
-describe('what may not leave the tenant’s region', () => {
+describe('an event that may not leave the tenant’s region', () => {
   const letters = async (id: string): Promise<number[]> => {
     const { state } = await world.broker.manager.streams.info('DEADLETTERS', { subjects_filter: `deadletters.${id}` })
     return Object.values(state.subjects ?? {})
   }
 
-  test('is not sent once the region is known, though it was registered before: the event is dead at once', async () => {
+  test('is dead-lettered at once when the region is set, even for an endpoint that was registered before', async () => {
     const tenantId = 'tnt_settles'
     const { id } = await world.endpoint(at(), { tenant_id: tenantId, residency_region: 'us-east-1' })
-    await world.tell(1, tenantId)
+    await world.publishEvents(1, tenantId)
     await courier.logged(1, ofEndpoint(id))
 
     world.homes.set(tenantId, 'eu-central-1')
-    await world.tell(1, tenantId)
+    await world.publishEvents(1, tenantId)
     const [, logged] = await courier.logged(2, ofEndpoint(id))
     const health = await world.broker.bucket(WEBHOOK_HEALTH).then((bucket) => bucket.watch({ key: id }))
     world.homes.set(tenantId, null)
-    await world.tell(1, tenantId)
+    await world.publishEvents(1, tenantId)
     const [, , allowed] = await courier.logged(3, ofEndpoint(id))
 
     expect(logged).toMatchObject({
@@ -336,12 +336,12 @@ describe('what may not leave the tenant’s region', () => {
     expect(receiver.received).toHaveLength(2)
     expect(await letters(id)).toEqual([1])
     for await (const entry of health) {
-      const told = entry.json<StoredHealth>()
-      if (told.last_failure?.reason === 'residency_blocked') break
+      const current = entry.json<StoredHealth>()
+      if (current.last_failure?.reason === 'residency_blocked') break
     }
   })
 
-  test('is not sent to a receiver that nobody located, nor for a tenant that nobody knows', async () => {
+  test('is not sent to a receiver without a region, nor for an unknown tenant', async () => {
     world.homes.set('tnt_settled', 'eu-central-1').set('tnt_gone', undefined)
     const { id: nowhere } = await world.endpoint(at(), { tenant_id: 'tnt_settled' })
     const { id: within } = await world.endpoint(at('/within'), {
@@ -350,8 +350,8 @@ describe('what may not leave the tenant’s region', () => {
     })
     const { id: gone } = await world.endpoint(at(), { tenant_id: 'tnt_gone', residency_region: 'eu-central-1' })
 
-    await world.tell(1, 'tnt_settled')
-    await world.tell(1, 'tnt_gone')
+    await world.publishEvents(1, 'tnt_settled')
+    await world.publishEvents(1, 'tnt_gone')
     const blocked = [...(await courier.logged(1, ofEndpoint(nowhere))), ...(await courier.logged(1, ofEndpoint(gone)))]
     await courier.logged(1, ofEndpoint(within))
 
@@ -363,11 +363,11 @@ describe('what may not leave the tenant’s region', () => {
   })
 })
 
-test('the schedule ends in a dead letter, and no attempt follows', async () => {
+test('the retry schedule ends in a dead letter, and no attempt follows', async () => {
   const { id } = await world.endpoint(at())
   receiver.answer = (response) => void response.writeHead(503).end()
 
-  await world.tell(1)
+  await world.publishEvents(1)
   const logged = await courier.logged(FAST_RULES.maximaMs.length + 1, ofEndpoint(id))
 
   expect(logged.map(({ outcome }) => outcome)).toEqual(['retried', 'retried', 'retried', 'dead_lettered'])

@@ -42,7 +42,7 @@ const ofEndpoint = (id: string) => (row: AttemptRow) => row.endpointId === id
 const records = async () => bucketRecords<StoredWebhook>(await world.broker.bucket(WEBHOOKS), async () => undefined)
 const publish = () => createPublisher(world.broker.connection).publish
 
-/** As the gateway does. */
+/** Queues a delivery like the gateway. */
 async function challenge(id: string): Promise<void> {
   const challengeId = randomBytes(12).toString('hex')
   const text = randomBytes(32).toString('base64url')
@@ -69,7 +69,7 @@ async function challenge(id: string): Promise<void> {
 }
 
 /** The value of a key, once it has one. */
-async function told(bucket: Bucket, key: string): Promise<unknown> {
+async function firstValueOf(bucket: Bucket, key: string): Promise<unknown> {
   for await (const entry of await (await world.broker.bucket(bucket)).watch({ key })) return entry.json()
   return undefined
 }
@@ -85,19 +85,19 @@ async function replay(
 }
 
 describe('verification', () => {
-  test('is sent whatever the endpoint subscribes to, and done by the echo: it then gets events from there on', async () => {
+  test('is sent regardless of the event types and completed by the echo; later events are then delivered', async () => {
     const courier = await world.courier()
     const { id } = await world.endpoint(at(), { status: 'pending' })
     receiver.answer = (response, received) =>
       received.json.type === 'webhook.verification'
         ? answerChallenge(response, received)
         : void response.writeHead(200).end()
-    await world.tell(2)
+    await world.publishEvents(2)
 
     await challenge(id)
     const [logged] = await courier.logged(1, ofEndpoint(id))
     const webhook = await (await records()).read(id)
-    const [cause = ''] = await world.tell(1)
+    const [cause = ''] = await world.publishEvents(1)
     const received = await receiver.until(2)
 
     expect(received[0]?.json).toMatchObject({
@@ -117,7 +117,7 @@ describe('verification', () => {
     ['no JSON', 'challenge'],
     ['a list', '["challenge"]'],
     ['too much', `{"pad":"${'x'.repeat(5_000)}","challenge":"CHALLENGE"}`],
-  ])('is not done by %s', async (_, answer) => {
+  ])('is not completed by %s', async (_, answer) => {
     const courier = await world.courier()
     const { id } = await world.endpoint(at(), { status: 'pending' })
     receiver.answer = (response, { json }) =>
@@ -131,7 +131,7 @@ describe('verification', () => {
     await (await records()).delete(id)
   })
 
-  test('of a challenge that another has replaced is not sent any more', async () => {
+  test('does not send a challenge that was replaced by a newer one', async () => {
     const { id } = await world.endpoint(at(), { status: 'pending' })
     await challenge(id)
     await challenge(id)
@@ -145,7 +145,7 @@ describe('verification', () => {
   })
 })
 
-test('during a rotation a delivery verifies under the old and under the new secret', async () => {
+test('during a rotation, a delivery’s signatures verify with the old and the new secret', async () => {
   await world.courier()
   const { id, secret: old } = await world.endpoint(at())
   const next = formatSecret(randomBytes(32))
@@ -158,12 +158,12 @@ test('during a rotation a delivery verifies under the old and under the new secr
     )
   }
 
-  await world.tell(1)
+  await world.publishEvents(1)
   const [before] = await receiver.until(1)
   await (await records()).change(id, (webhook) => {
     return withSecret(webhook, storeSecret(MASTER_KEYS, id, next, new Date().toISOString()), Date.now())
   })
-  await world.tell(1)
+  await world.publishEvents(1)
   const [, during] = await receiver.until(2)
   await (await records()).change(id, (webhook) => ({
     ...webhook,
@@ -171,7 +171,7 @@ test('during a rotation a delivery verifies under the old and under the new secr
       kept.expires_at === null ? kept : { ...kept, expires_at: new Date().toISOString() },
     ),
   }))
-  await world.tell(1)
+  await world.publishEvents(1)
   const [, , after] = await receiver.until(3)
 
   expect([before && verifies(old, before), before && verifies(next, before)]).toEqual([true, false])
@@ -180,13 +180,13 @@ test('during a rotation a delivery verifies under the old and under the new secr
   expect([after && verifies(old, after), after && verifies(next, after)]).toEqual([false, true])
 })
 
-test('the whole schedule, at 1 : 10,000, comes to a dead letter, and its replay arrives, flagged and signed', async () => {
+test('the whole retry schedule, 10,000 times faster, ends in a dead letter, whose replay arrives flagged and signed', async () => {
   const scaled = { maximaMs: RETRY_MAXIMA_MS.map((ms) => Math.max(1, ms / 10_000)), stopMs: RETRY_STOP_MS / 10_000 }
   const courier = await world.courier({ rules: scaled })
   const { id, secret } = await world.endpoint(at())
   receiver.answer = (response) => void response.writeHead(500).end()
 
-  await world.tell(1)
+  await world.publishEvents(1)
   const isLast = (row: AttemptRow) => row.endpointId === id && row.outcome === 'dead_lettered'
   await courier.logged(1, isLast)
   const logged = courier.attempts.filter(ofEndpoint(id))
@@ -224,12 +224,12 @@ test('the whole schedule, at 1 : 10,000, comes to a dead letter, and its replay 
 })
 
 describe('a replay', () => {
-  test('of an event, of sequences and of times brings what the endpoint subscribes to, unchanged but for the flag', async () => {
+  test('of an event, a sequence range or a time range delivers subscribed events, unchanged except for the flag', async () => {
     await world.courier()
     const { id } = await world.endpoint(at('/one'))
     const { id: later } = await world.endpoint(at('/later'), { events: ['export.failed'] })
     const from = new Date().toISOString()
-    const causes = await world.tell(5)
+    const causes = await world.publishEvents(5)
     await world.publishEvent({
       tenantId: TENANT,
       type: 'export.failed',
@@ -264,12 +264,12 @@ describe('a replay', () => {
 })
 
 describe('an endpoint that hangs', () => {
-  test('delays nobody else, is tried with what is put off when it comes back, and shows it in its health', async () => {
+  test('delays no other endpoint, gets its parked deliveries when it recovers, and reports failures in its health', async () => {
     const courier = await world.courier({ timeoutMs: 1_500 })
     const hanging = await launchReceiver()
     let isHanging = true
     hanging.answer = (response) => void (isHanging || response.writeHead(200).end())
-    // In the same part, so that they share what there is to share.
+    // In the same partition, so that they share its limits.
     const { id: slow } = await world.endpoint(`https://hooks.example.com:${hanging.port}/`)
     let other = await world.endpoint(at())
     while (partitionOf(other.id) !== partitionOf(slow)) {
@@ -278,11 +278,11 @@ describe('an endpoint that hangs', () => {
     }
 
     const startedAt = performance.now()
-    await world.tell(300)
+    await world.publishEvents(300)
     const healthy = await receiver.until(300)
     const tookMs = performance.now() - startedAt
     await courier.logged(1, ofEndpoint(slow))
-    const health = await told(WEBHOOK_HEALTH, slow)
+    const health = await firstValueOf(WEBHOOK_HEALTH, slow)
     isHanging = false
     await courier.logged(300, (row) => row.endpointId === slow && row.outcome === 'acknowledged')
     const all = new Set(hanging.received.map(({ json }) => json.id))
@@ -296,17 +296,17 @@ describe('an endpoint that hangs', () => {
 })
 
 describe('several couriers', () => {
-  test('share the endpoints; what one that leaves had not sent, another sends, each event once', async () => {
-    // Nothing is to be sent again since this machine is slow.
+  test('share the endpoints; when one leaves, another sends its unsent deliveries, each once', async () => {
+    // A slow machine must not cause retries.
     const patient = { timeoutMs: 30_000 }
     const [one, two] = [await world.courier(patient, 'one'), await world.courier(patient, 'two')]
     const endpoints = []
     for (let i = 0; i < 12; i++) endpoints.push(await world.endpoint(at(`/${i}`)))
 
-    await world.tell(50)
+    await world.publishEvents(50)
     await receiver.until(200)
     await one.stop()
-    await world.tell(50)
+    await world.publishEvents(50)
     await receiver.until(1_200)
     await two.logged(1, ({ eventSequence }) => eventSequence > 0)
 
@@ -317,12 +317,12 @@ describe('several couriers', () => {
   })
 })
 
-test('with one delivery in flight events arrive in the order of their sequence, which rises with their time', async () => {
+test('with one delivery in flight, events arrive in the order of their sequence and time', async () => {
   await world.courier({ inFlightPerEndpoint: 1, timeoutMs: 30_000 })
   await world.endpoint(at())
 
-  await world.tell(100)
-  await world.tell(100)
+  await world.publishEvents(100)
+  await world.publishEvents(100)
   const received = (await receiver.until(200)).map(({ json }) => json)
 
   const ordered = [...received].sort((one, other) => one.sequence - other.sequence)

@@ -2,7 +2,7 @@ import type { KV } from '@nats-io/kv'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { StoredEntry } from '../../../../internal/broker/log.js'
 import { createLog } from '../../../../internal/telemetry/log.js'
-import { Lanes } from '../../../../internal/webhooks/courier/lanes.js'
+import { EndpointQueues } from '../../../../internal/webhooks/courier/endpoint-queues.js'
 import type { Outcome } from '../../../../internal/webhooks/courier/outcomes.js'
 import { Partition, type PartitionDeps } from '../../../../internal/webhooks/courier/partition.js'
 import { DeliveryWindow, type WindowProgress } from '../../../../internal/webhooks/courier/window.js'
@@ -45,18 +45,18 @@ const acknowledged = (delivery: Delivery): Outcome => ({
 interface Given {
   readonly messages: readonly (readonly Delivery[])[]
   readonly deliver: PartitionDeps['deliver']
-  /** Endpoints that are known to fail. */
+  /** Endpoints with a failing health record. */
   readonly failing?: readonly string[]
   readonly inFlightPerEndpoint?: number
 }
 
 interface Started {
-  readonly putOff: readonly Delivery[]
-  /** Resolves once these are all that the checkpoint says is not settled. */
+  readonly park: readonly Delivery[]
+  /** Resolves once exactly these deliveries are unsettled in the checkpoint. */
   unsettled(ids: readonly string[]): Promise<void>
 }
 
-/** A part whose log holds these messages; its broker keeps everything in memory. */
+/** A partition whose log has these messages, with an in-memory broker. */
 function start({ messages, deliver, failing = [], inFlightPerEndpoint = 8 }: Given): Started {
   const entries = messages.map(
     (group, i): StoredEntry => ({
@@ -68,10 +68,10 @@ function start({ messages, deliver, failing = [], inFlightPerEndpoint = 8 }: Giv
     }),
   )
   const checkpoints = new Map<string, string>()
-  const looks = new Set<() => void>()
-  const putOff: Delivery[] = []
+  const checks = new Set<() => void>()
+  const park: Delivery[] = []
   let revision = 0
-  const lanes = new Lanes({
+  const queues = new EndpointQueues({
     inFlightPerEndpoint,
     healthOf: (id) => (failing.includes(id) ? { ...NO_HEALTH, consecutive_failures: 3 } : undefined),
     writeHealth: async () => undefined,
@@ -88,18 +88,18 @@ function start({ messages, deliver, failing = [], inFlightPerEndpoint = 8 }: Giv
     checkpoints: kept as unknown as KV,
     updateCheckpoint: async (key, text) => {
       checkpoints.set(key, text)
-      for (const look of looks) look()
+      for (const check of checks) check()
       return ++revision
     },
     readLog: async ({ stream, from, messagesMax }) =>
       stream === DELIVERIES.name ? entries.slice(from - 1, from - 1 + messagesMax) : [],
     isOwner: () => true,
-    live: () => ['one'],
-    somethingNew: (_, signal) => new Promise((resolve) => signal.addEventListener('abort', () => resolve())),
-    lanes,
+    liveMembers: () => ['one'],
+    waitForWakeup: (_, signal) => new Promise((resolve) => signal.addEventListener('abort', () => resolve())),
+    queues,
     deliver,
-    putOff: (delivery) => {
-      putOff.push(delivery)
+    park: (delivery) => {
+      park.push(delivery)
       return { kind: 'again', delivery, atMs: 0 }
     },
     publish: async () => ({ kind: 'stored', sequence: 1, duplicate: false }),
@@ -111,7 +111,7 @@ function start({ messages, deliver, failing = [], inFlightPerEndpoint = 8 }: Giv
   stop = async () => {
     stopping.abort()
     await running
-    await lanes.close()
+    await queues.close()
   }
   const leftOf = (progress: WindowProgress): string[] => {
     const window = new DeliveryWindow(progress)
@@ -121,29 +121,29 @@ function start({ messages, deliver, failing = [], inFlightPerEndpoint = 8 }: Giv
     })
   }
   return {
-    putOff,
+    park,
     unsettled: (ids) =>
       new Promise((resolve) => {
-        const look = (): void => {
+        const check = (): void => {
           const text = checkpoints.get(deliveriesCheckpoint(PARTITION))
           if (text === undefined || leftOf(JSON.parse(text)).join() !== ids.join()) return
-          looks.delete(look)
+          checks.delete(check)
           resolve()
         }
-        looks.add(look)
-        look()
+        checks.add(check)
+        check()
       }),
   }
 }
 
-test('while an endpoint hangs all others of its part get what comes behind, and it keeps one delivery alone', async () => {
+test('while an endpoint hangs, all others of its partition get later deliveries, and only one of its own stays in flight', async () => {
   const toHanging = Array.from({ length: 30 }, (_, i) => deliveryTo('whk_hanging', i + 1))
   const toOthers = Array.from({ length: 300 }, (_, i) =>
     Array.from({ length: 100 }, (_, at) => deliveryTo(`whk_${at}`, 100 + i)),
   )
   const arrived = new Set<string>()
   const hanging: (() => void)[] = []
-  const { putOff, unsettled } = start({
+  const { park, unsettled } = start({
     messages: [toHanging, ...toOthers],
     failing: ['whk_hanging'],
     deliver(delivery, made) {
@@ -157,12 +157,12 @@ test('while an endpoint hangs all others of its part get what comes behind, and 
   })
 
   await unsettled([toHanging[0]?.id ?? ''])
-  const underWay = hanging.length
+  const inFlight = hanging.length
   for (const answer of hanging) answer()
 
   expect(arrived.size).toBe(30_000)
-  expect(underWay).toBe(1)
-  expect(putOff.map(({ id }) => id).sort()).toEqual(
+  expect(inFlight).toBe(1)
+  expect(park.map(({ id }) => id).sort()).toEqual(
     toHanging
       .slice(1)
       .map(({ id }) => id)
@@ -171,7 +171,7 @@ test('while an endpoint hangs all others of its part get what comes behind, and 
 })
 
 describe('an endpoint that answers', () => {
-  // What takes how long is a matter of the test and not of the machine.
+  // Durations depend on the test and not on the machine.
   beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'] }))
   afterEach(() => void vi.useRealTimers())
 
@@ -183,9 +183,9 @@ describe('an endpoint that answers', () => {
     some.filter(({ endpointId }) => endpointId === id).map(({ sequence }) => sequence)
   const ascending = (sequences: readonly number[]): number[] => [...sequences].sort((one, next) => one - next)
 
-  test('gets all in order, however much waits for it', async () => {
+  test('gets all deliveries in order, however many wait', async () => {
     const arrived: number[] = []
-    const { putOff, unsettled } = start({
+    const { park, unsettled } = start({
       messages,
       inFlightPerEndpoint: 1,
       deliver(delivery, made) {
@@ -196,13 +196,13 @@ describe('an endpoint that answers', () => {
 
     await unsettled([])
 
-    expect(putOff).toEqual([])
+    expect(park).toEqual([])
     expect(arrived).toEqual(all)
   })
 
-  test('but has held up others for long is put off what is youngest, and they get what is theirs', async () => {
+  test('but has stalled others for long has its newest deliveries parked, and the others get theirs', async () => {
     const arrived: Delivery[] = []
-    const { putOff, unsettled } = start({
+    const { park, unsettled } = start({
       messages: [...messages, [deliveryTo('whk_other', 20_000)]],
       inFlightPerEndpoint: 1,
       deliver(delivery, made) {
@@ -218,15 +218,15 @@ describe('an endpoint that answers', () => {
     const busy = sequencesTo('whk_busy', arrived)
     expect(busy).toEqual(ascending(busy))
     expect(other).toBeLessThan(arrived.length - 1)
-    expect(new Set(putOff.map(({ endpointId }) => endpointId))).toEqual(new Set(['whk_busy']))
-    expect(ascending([...busy, ...putOff.map(({ sequence }) => sequence)])).toEqual(all)
+    expect(new Set(park.map(({ endpointId }) => endpointId))).toEqual(new Set(['whk_busy']))
+    expect(ascending([...busy, ...park.map(({ sequence }) => sequence)])).toEqual(all)
   })
 
-  test('and endpoints of a tenant that together have held up others for long are put off what is youngest of each', async () => {
+  test('shares the parking with its tenant’s other endpoints when they stall other tenants together', async () => {
     const endpoints = ['whk_a', 'whk_b', 'whk_c']
     const ofEvents = Array.from({ length: 3_000 }, (_, i) => endpoints.map((id) => deliveryTo(id, i)))
     const arrived: Delivery[] = []
-    const { putOff, unsettled } = start({
+    const { park, unsettled } = start({
       messages: [...ofEvents, [deliveryTo('whk_other', 3_000, 'tnt_two')]],
       inFlightPerEndpoint: 1,
       deliver(delivery, made) {
@@ -238,14 +238,14 @@ describe('an endpoint that answers', () => {
 
     await unsettled([])
 
-    // Its delivery is read at the latest when 1,000 are through, as there is room for 8,000 then.
+    // Its delivery is read after 1,000 others are settled at the latest, since up to 8,000 may be unsettled.
     expect(arrived.findIndex(({ tenantId }) => tenantId === 'tnt_two')).toBeLessThan(500)
     for (const id of endpoints) {
-      const [got, later] = [sequencesTo(id, arrived), sequencesTo(id, putOff)]
+      const [got, later] = [sequencesTo(id, arrived), sequencesTo(id, park)]
       expect(got).toEqual(ascending(got))
       expect(got.length).toBeGreaterThan(1_000)
       expect(ascending([...got, ...later])).toEqual(Array.from({ length: 3_000 }, (_, i) => i))
     }
-    expect(putOff.some(({ tenantId }) => tenantId === 'tnt_two')).toBe(false)
+    expect(park.some(({ tenantId }) => tenantId === 'tnt_two')).toBe(false)
   })
 })

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { DeliveryWindow } from '../../../../internal/webhooks/courier/window.js'
 
-/** Messages of a log, in their order, with gaps where other logs of the stream are; each of so many deliveries. */
+/** Messages of a log in order, with their number of deliveries, and with gaps where the stream has other logs' messages. */
 const log = fc
   .array(fc.record({ gap: fc.integer({ min: 1, max: 5 }), count: fc.integer({ min: 1, max: 7 }) }), {
     minLength: 1,
@@ -16,7 +16,7 @@ const log = fc
     })
   })
 
-test('all messages before the first that is not settled are done, and nothing else', () => {
+test('exactly the messages before the first unsettled delivery are done', () => {
   const window = new DeliveryWindow({ done: 0 })
   const places = [2, 5, 9].map((sequence) => window.read(sequence, 1))
 
@@ -27,7 +27,7 @@ test('all messages before the first that is not settled are done, and nothing el
   expect([window.span, window.next]).toEqual([1, 10])
 })
 
-test('a message is done with the last of its deliveries', () => {
+test('a message is done when its last delivery is settled', () => {
   const window = new DeliveryWindow({ done: 0 })
   const first = window.read(3, 3)
 
@@ -39,7 +39,7 @@ test('a message is done with the last of its deliveries', () => {
   expect(window.progress()).toEqual({ done: 3 })
 })
 
-test('whoever goes on from a window’s progress is given what was not settled, each once, however often that happens', () => {
+test('a window that continues from stored progress gives each unsettled delivery once, however often that happens', () => {
   fc.assert(
     fc.property(
       log,
@@ -80,7 +80,7 @@ test('whoever goes on from a window’s progress is given what was not settled, 
   )
 })
 
-test('a span of tens of thousands with a few that are not settled is written in a bit each, and read back', () => {
+test('a span of tens of thousands of deliveries with few unsettled ones is stored as one bit each, and read back', () => {
   const window = new DeliveryWindow({ done: 0 })
   const left = [20_003, 41_111, 65_535]
   for (let sequence = 1; sequence <= 656; sequence++) window.read(sequence, 100)

@@ -1,0 +1,113 @@
+import { openAccess } from '../../internal/access/open-access.js'
+import { openDirectory } from '../../internal/attribution/directory/open-directory.js'
+import { createAuditSink } from '../../internal/audit/sink.js'
+import { rateLimitsOf } from '../../internal/auth/rate-limits.js'
+import { createPublisher } from '../../internal/broker/publisher.js'
+import { followWatermark } from '../../internal/broker/watermark.js'
+import { BLOB_SETTINGS, RATE_SETTINGS, TLS_SETTINGS, WEBHOOK_TARGET_SETTINGS } from '../../internal/config/settings.js'
+import { eventPublisher } from '../../internal/events/publish.js'
+import { watchBroker } from '../../internal/http/health.js'
+import { createClaims, LEASE_MS } from '../../internal/http/mutations/claims.js'
+import { createMutations } from '../../internal/http/mutations/mutations.js'
+import type { OpenHttp } from '../../internal/http/open.js'
+import { createCursorCodec } from '../../internal/http/resource/pages.js'
+import { identityKeysCache, tenantIdsCache } from '../../internal/ids/ids.js'
+import { openAdmission } from '../../internal/ingest/open.js'
+import { openRecords } from '../../internal/store/queries/records/open-records.js'
+import { CHECKPOINTS, DIRECTORY, IDEMPOTENCY } from '../../streams/buckets.js'
+import type { Role } from '../role.js'
+
+export const GATEWAY_SETTINGS = [
+  'host',
+  'port',
+  'mode',
+  'baseUrl',
+  'errorDocsUrl',
+  'partitions',
+  'spoolBytesMax',
+  'accessTokenSeconds',
+  ...BLOB_SETTINGS,
+  ...RATE_SETTINGS,
+  ...WEBHOOK_TARGET_SETTINGS,
+  ...TLS_SETTINGS,
+] as const
+
+type GatewayRole = Role<(typeof GATEWAY_SETTINGS)[number]>
+
+/** The parts on which the routes of the areas are built. */
+export type Gateway = Awaited<ReturnType<typeof openGateway>>
+
+export async function openGateway(role: GatewayRole, { baseUrl, errorDocsUrl }: OpenHttp) {
+  const { broker, clock, config, log, onLost, signal, store } = role
+  const brokerWatch = watchBroker(broker, clock)
+  const isBrokerUp = (): boolean => brokerWatch.awayMs() === 0
+  const publisher = createPublisher(broker.connection)
+  const { publish } = publisher
+  const auditSink = createAuditSink({ publish, clock, log })
+  const idsOf = tenantIdsCache(await role.signingKey('ids'))
+  // New at each start, so that no message for a previous process of this gateway reaches this one.
+  const gatewayName = `gateway-${role.member}`
+  const instanceLimits = rateLimitsOf({
+    ingest: config.rateIngest,
+    read: config.rateRead,
+    report: config.rateReport,
+    control: config.rateControl,
+    token: config.rateToken,
+  })
+  const shared = { ...role, isBrokerUp, gatewayName, baseUrl, errorDocsUrl, idsOf }
+  const access = await openAccess({
+    ...shared,
+    mode: config.mode,
+    accessTokenSeconds: config.accessTokenSeconds,
+    instanceLimits,
+    auditSink,
+  })
+  const watermark = await followWatermark(await broker.bucket(CHECKPOINTS), onLost, clock)
+  const directory = await openDirectory(await broker.bucket(DIRECTORY), idsOf, onLost)
+  const admission = await openAdmission({
+    ...shared,
+    dataDir: config.dataDir,
+    spoolBytesMax: config.spoolBytesMax,
+    partitions: config.partitions,
+    publisher,
+    watermark,
+    budgetExchange: access.budgetExchange,
+    key: await role.signingKey('admission'),
+    isDiscoveryOnly: (tenantId, layer) => directory.directory.source(tenantId, layer)?.is_discovery_only === true,
+    stopping: signal,
+  })
+  const mutate = createMutations({
+    ...shared,
+    claims: createClaims(await broker.bucket(IDEMPOTENCY), { leaseMs: LEASE_MS }),
+    auditSink,
+    keyHashingOf: admission.deps.keyHashingOf,
+    secret: await role.signingKey('mutations'),
+  })
+  const records = openRecords(role.storeConnection)
+  return {
+    ...shared,
+    mode: config.mode,
+    instanceRegion: config.region === '' ? null : config.region,
+    instanceLimits,
+    brokerWatch,
+    access,
+    residencyRegionOf: access.residencyRegionOf,
+    admission,
+    directory,
+    watermark,
+    records,
+    store,
+    mutate,
+    publish,
+    publishEvent: eventPublisher(publish, idsOf),
+    cursors: createCursorCodec(await role.signingKey('cursors')),
+    identityKeyOf: identityKeysCache(await role.signingKey('identities')),
+    /** Once no request is in flight. */
+    async drain() {
+      await access.close()
+      access.budgetExchange.stop()
+      await admission.close()
+      await auditSink.close()
+    },
+  }
+}

@@ -1,0 +1,69 @@
+import { accessRoutes } from '../../internal/access/open-routes.js'
+import { workloadHashes } from '../../internal/attribution/directory/workloads.js'
+import { openAttributionRoutes } from '../../internal/attribution/open-routes.js'
+import { auditRoutes } from '../../internal/audit/routes.js'
+import { openBlobs } from '../../internal/exports/blobs/open.js'
+import { openExportRoutes } from '../../internal/exports/open.js'
+import { errorPageRoutes } from '../../internal/http/error-pages.js'
+import { healthRoutes, watchStore } from '../../internal/http/health.js'
+import { withDescription } from '../../internal/http/openapi/routes.js'
+import { rateLimitRoutes } from '../../internal/http/rate-limit-routes.js'
+import type { Route } from '../../internal/http/route.js'
+import { partnerRoutes } from '../../internal/partner/routes.js'
+import { openReports } from '../../internal/reports/open.js'
+import { openSentinelRoutes } from '../../internal/sentinel/open-routes.js'
+import { listAuditLog } from '../../internal/store/queries/audit-log.js'
+import { listWebhookAttempts } from '../../internal/store/queries/webhook-attempts.js'
+import { openWebhookRoutes } from '../../internal/webhooks/open.js'
+import type { Gateway } from './gateway.js'
+
+export interface OpenRoutes {
+  readonly routes: readonly Route[]
+  close(): Promise<void>
+}
+
+/** Every route of the service, each area's own list after the other, and the OpenAPI document of all. */
+export async function openRoutes(gateway: Gateway): Promise<OpenRoutes> {
+  const { access, admission, config, directory, store } = gateway
+  const attribution = await openAttributionRoutes(gateway)
+  const reports = openReports({
+    ...gateway,
+    notPeople: (tenantId) => workloadHashes(directory.directory, tenantId, gateway.identityKeyOf(tenantId)),
+  })
+  const routes = [
+    ...healthRoutes({
+      broker: gateway.brokerWatch,
+      store: watchStore(store, gateway.clock),
+      credentials: access.credentials,
+      ...admission.space,
+    }),
+    ...errorPageRoutes(gateway.baseUrl.startsWith('https:')),
+    ...admission.routes,
+    ...accessRoutes(access, gateway),
+    ...attribution.routes,
+    ...reports.routes,
+    ...(await openSentinelRoutes({ ...gateway, sourcesOf: (tenantId) => directory.directory.sources(tenantId) })),
+    ...partnerRoutes({
+      ...gateway,
+      ...access.oauth.partner,
+      connectors: access.connectors,
+      withClient: access.withClient,
+      attributions: attribution.reads,
+      admission: admission.deps,
+    }),
+    ...(await openWebhookRoutes({
+      ...gateway,
+      targets: config,
+      listAttempts: (question, signal) => listWebhookAttempts(store, question, signal),
+    })),
+    ...(await openExportRoutes({
+      ...gateway,
+      blobs: await openBlobs(config),
+      downloadsKey: await gateway.signingKey('downloads'),
+      downloadBudgetOf: (tenantId) => access.budgetsOf(tenantId, 'downloads').report,
+    })),
+    ...rateLimitRoutes(gateway),
+    ...auditRoutes({ ...gateway, list: (question, signal) => listAuditLog(store, question, signal) }),
+  ]
+  return { routes: withDescription(gateway, routes), close: reports.close }
+}

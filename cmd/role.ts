@@ -1,0 +1,141 @@
+/**
+ * The skeleton that the roles share: settings, log, connections to the broker and the store, streams, membership, and a
+ * stop in order. It lies in cmd/ because it wires broker, store and secrets together and reads the environment.
+ */
+import { randomBytes } from 'node:crypto'
+import { setMaxListeners } from 'node:events'
+import type { ClickHouseClient } from '@clickhouse/client'
+import { type Broker, connectBroker, ensureStreams } from '../internal/broker/connect.js'
+import { joinMembers, type Membership } from '../internal/broker/members.js'
+import {
+  BROKER_SETTINGS,
+  type Config,
+  MASTER_KEY_SETTINGS,
+  readConfig,
+  type SettingName,
+  STORE_SETTINGS,
+} from '../internal/config/settings.js'
+import { stopSignal, untilAvailable } from '../internal/process/main.js'
+import { type MasterKeys, readMasterKeys } from '../internal/secrets/master-keys.js'
+import { signingKey } from '../internal/secrets/signing-keys.js'
+import { connectStore, type StoreConnection } from '../internal/store/client.js'
+import { createLog, type Logger } from '../internal/telemetry/log.js'
+import { MEMBERS, SIGNING_KEYS } from '../streams/buckets.js'
+
+/** The settings that every role takes, besides its own. */
+const SHARED_SETTINGS = ['logLevel', ...MASTER_KEY_SETTINGS, ...BROKER_SETTINGS, ...STORE_SETTINGS] as const
+type SharedSetting = (typeof SHARED_SETTINGS)[number]
+
+/** A role that knows its settings and has no connections yet. */
+export interface ConfiguredRole<N extends SettingName> {
+  readonly name: string
+  /** Unique among the processes of the role: the setting `--member-name`, else random. */
+  readonly member: string
+  readonly config: Config<N | SharedSetting>
+  readonly masterKeys: MasterKeys
+  readonly clock: () => number
+  readonly log: Logger
+}
+
+export interface Role<N extends SettingName> extends ConfiguredRole<N> {
+  readonly broker: Broker
+  readonly storeConnection: StoreConnection
+  /** Connects with its first query. */
+  readonly store: ClickHouseClient
+  /** Aborts when the process is asked to stop. */
+  readonly signal: AbortSignal
+  /** Ends the process when a KV watch is lost, since its copy becomes stale. The supervisor restarts the process. */
+  readonly onLost: (cause: unknown) => void
+  /** A key of the instance that derives or signs. It is created when it does not exist. */
+  readonly signingKey: (name: Parameters<typeof signingKey>[2]) => Promise<Uint8Array>
+  /** Joins the live processes of the role, which share its work. @param parts of the work, if not all of it */
+  readonly join: (parts?: readonly string[]) => Promise<Membership>
+  /** Resolves when the process is asked to stop; `signal` has aborted then. */
+  readonly stopped: () => Promise<void>
+  /** Leaves the members and closes the connections. To be called when everything else is drained. */
+  readonly close: () => Promise<void>
+}
+
+export interface ConnectOptions {
+  /** How long a query of the store may stay silent, in milliseconds. */
+  readonly silenceMsMax?: number
+}
+
+/** Reads the settings of a role. @throws ConfigError, HelpAsked */
+export function configureRole<const N extends SettingName>(name: string, settings: readonly N[]): ConfiguredRole<N> {
+  const wanted: readonly (N | SharedSetting)[] = [...new Set([...SHARED_SETTINGS, ...settings])]
+  const config = readConfig(wanted, process.argv.slice(2), process.env)
+  const { memberName = '' } = config as Partial<Config<'memberName'>>
+  return {
+    name,
+    member: memberName === '' ? randomBytes(8).toString('hex') : memberName,
+    config,
+    masterKeys: readMasterKeys(config),
+    clock: Date.now,
+    log: createLog(name, config.logLevel),
+  }
+}
+
+/** Waits for the broker, as long as it takes, and creates the streams that are missing. */
+export async function connectRole<N extends SettingName>(
+  configured: ConfiguredRole<N>,
+  options: ConnectOptions = {},
+): Promise<Role<N>> {
+  const { name, member, masterKeys, log } = configured
+  const config: Config<SharedSetting> = configured.config
+  const broker = await connectBroker({
+    url: config.natsUrl,
+    user: config.natsUser,
+    password: config.natsPassword,
+    name: `${name}-${member}`,
+  })
+  await untilAvailable('JetStream', () => ensureStreams(broker, { ...config, replicas: config.streamReplicas }), log)
+  const storeConnection = {
+    url: config.storeUrl,
+    user: config.storeUser,
+    password: config.storePassword,
+    database: config.storeDatabase,
+  }
+  const store = connectStore({ ...storeConnection, ...options })
+  const signingKeys = await broker.bucket(SIGNING_KEYS)
+  const stopping = new AbortController()
+  // Every loop that pauses listens to it.
+  setMaxListeners(0, stopping.signal)
+  const onLost = (cause: unknown): void => {
+    if (stopping.signal.aborted) return
+    log.fatal({ err: cause }, 'KV watch lost, exiting')
+    process.exit(1)
+  }
+  let membership: Membership | undefined
+  return {
+    ...configured,
+    broker,
+    storeConnection,
+    store,
+    signal: stopping.signal,
+    onLost,
+    signingKey: (key) => signingKey(signingKeys, masterKeys, key),
+    async join(parts) {
+      membership = await joinMembers(await broker.bucket(MEMBERS), name, member, onLost, parts)
+      return membership
+    },
+    async stopped() {
+      await stopSignal()
+      stopping.abort()
+    },
+    async close() {
+      await membership?.leave().catch((cause: unknown) => {
+        log.warn({ err: cause }, 'could not deregister; peers will see the heartbeat expire')
+      })
+      await broker.close()
+      await store.close()
+    },
+  }
+}
+
+/** `configureRole`, then `connectRole`: for a role that has nothing to do before it is connected. */
+export const startRole = async <const N extends SettingName>(
+  name: string,
+  settings: readonly N[],
+  options?: ConnectOptions,
+): Promise<Role<N>> => connectRole(configureRole(name, settings), options)

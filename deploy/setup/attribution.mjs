@@ -1,0 +1,14 @@
+#!/usr/bin/env node
+/** The command line as the package's program: `npx attribution` in the checkout, `attribution` after `npm link`. */
+import { existsSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+
+const main = fileURLToPath(new URL('../../dist/cmd/attribution/main.js', import.meta.url))
+if (!existsSync(main)) {
+  const folder = fileURLToPath(new URL('../..', import.meta.url))
+  process.stderr.write(
+    `attribution: the service is not built yet; run "npm start" in ${folder} first, which builds it\n`,
+  )
+  process.exit(1)
+}
+await import(main)

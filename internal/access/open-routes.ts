@@ -1,0 +1,45 @@
+import type { Mode } from '../auth/api-keys.js'
+import type { RateLimits } from '../auth/rate-limits.js'
+import { settingsOf } from '../auth/tenant.js'
+import { bucketRecords } from '../broker/records.js'
+import type { PublishEvent } from '../events/publish.js'
+import type { Mutate } from '../http/mutations/mutations.js'
+import type { CursorCodec } from '../http/resource/pages.js'
+import type { Route } from '../http/route.js'
+import type { TenantIds } from '../ids/ids.js'
+import { apiKeyRoutes } from './api-keys/routes.js'
+import { clientRoutes } from './clients/routes.js'
+import { connectorRoutes } from './connectors/routes.js'
+import type { RunningAccess } from './open-access.js'
+import { settingsRoutes } from './tenants/routes.js'
+import { userRoutes } from './users/routes.js'
+
+export interface AccessRoutesDeps {
+  readonly mutate: Mutate
+  readonly mode: Mode
+  readonly idsOf: (tenantId: string) => TenantIds
+  readonly cursors: CursorCodec
+  readonly publishEvent: PublishEvent
+  readonly instanceLimits: RateLimits
+  readonly clock: () => number
+}
+
+/** The routes of who may do what: OAuth, API keys, clients, users, tenant settings and connectors. */
+export function accessRoutes(access: RunningAccess, deps: AccessRoutesDeps): readonly Route[] {
+  const { oauth, tenants, apiKeys, connectors, residencyRegionOf } = access
+  const findTenant = tenants.get
+  return [
+    ...oauth.routes,
+    ...apiKeyRoutes({
+      ...deps,
+      keys: apiKeys,
+      deleteUse: access.deleteUse,
+      lastUsedAt: access.lastUsedAt,
+      lifeDaysMaxOf: (tenantId) => settingsOf(findTenant(tenantId)).api_key_max_lifetime_days,
+    }),
+    ...clientRoutes({ ...deps, clients: oauth.clients }),
+    ...userRoutes({ ...deps, users: oauth.users, findUser: oauth.findUser }),
+    ...settingsRoutes({ ...deps, findTenant, tenants: bucketRecords(access.tenantBucket, tenants.reached) }),
+    ...connectorRoutes({ ...deps, connectors, residencyRegionOf }),
+  ]
+}

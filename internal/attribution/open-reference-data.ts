@@ -1,0 +1,103 @@
+import {
+  type Bucket,
+  DIRECTORY,
+  MODEL_NAMES,
+  POOLS,
+  PRICE_BOOK_FILES,
+  PRICE_BOOKS,
+  PRICE_OVERRIDES,
+  TENANTS,
+} from '../../streams/buckets.js'
+import { settingsOf, type Tenant, type TenantSettings } from '../auth/tenant.js'
+import type { Broker } from '../broker/connect.js'
+import { mirrorBucket } from '../broker/mirror.js'
+import { followMirrorLag } from '../broker/mirror-lag.js'
+import type { Logger } from '../telemetry/log.js'
+import { WatchedDirectory } from './directory/directory.js'
+import type { StoredPool } from './pools/pool.js'
+import { WatchedPools } from './pools/watched-pools.js'
+import type { RowDeps } from './records/row.js'
+import { followPriceBooks } from './valuation/books/follow.js'
+import { consumptionRules } from './valuation/consumption.js'
+import { loadPriceBook } from './valuation/cost/price-book.js'
+import type { StoredModelName } from './valuation/names/name.js'
+import type { StoredOverride } from './valuation/prices/override.js'
+import { WatchedPrices } from './valuation/prices/watched-prices.js'
+
+export interface ReferenceDataDeps {
+  readonly broker: Broker
+  /** Records show that a copy which decided them lagged its bucket by more than this. */
+  readonly staleMs: number
+  /** Called once when a KV watch is lost. */
+  readonly onLost: (cause: unknown) => void
+  readonly clock: () => number
+  readonly log: Logger
+}
+
+type Staleness = Pick<RowDeps, 'isIndexStale'>
+
+/** Copies in memory of the tables by which the stages attribute and value calls. */
+export interface ReferenceData {
+  readonly directory: WatchedDirectory
+  readonly directoryCopy: Staleness
+  readonly pools: WatchedPools
+  readonly poolsCopy: Staleness
+  readonly consumptionOf: RowDeps['consumptionOf']
+  readonly settingsOf: (tenantId: string) => TenantSettings
+  readonly tenantIds: () => Iterable<string>
+  /** Adds a listener for changes of a tenant's settings. */
+  readonly onTenantChange: (listener: (tenantId: string) => void) => void
+}
+
+export async function openReferenceData(deps: ReferenceDataDeps, signal: AbortSignal): Promise<ReferenceData> {
+  const { broker, onLost, clock, log } = deps
+  const followed = async <T>(from: Bucket, apply: (key: string, value: T | undefined) => void): Promise<Staleness> => {
+    const bucket = await broker.bucket(from)
+    const copy = await mirrorBucket<T>(bucket, onLost, apply)
+    const mirrorLag = await followMirrorLag(bucket, copy, { clock, log }, signal)
+    return { isIndexStale: () => mirrorLag.lagMs() > deps.staleMs }
+  }
+  const directory = new WatchedDirectory()
+  const directoryCopy = await followed(DIRECTORY, (key, value) => directory.apply(key, value))
+  const pools = new WatchedPools()
+  const poolsCopy = await followed<StoredPool>(POOLS, (key, pool) => pools.apply(key, pool))
+  const prices = await watchPrices(deps)
+  const books = await followPriceBooks(
+    await broker.bucket(PRICE_BOOKS),
+    await broker.objects(PRICE_BOOK_FILES),
+    loadPriceBook(),
+    onLost,
+    log,
+  )
+  const listeners: ((tenantId: string) => void)[] = []
+  const tenants = await mirrorBucket<Tenant>(await broker.bucket(TENANTS), onLost, (tenantId) => {
+    for (const listener of listeners) listener(tenantId)
+  })
+  const settings = (tenantId: string): TenantSettings => settingsOf(tenants.get(tenantId))
+  return {
+    directory,
+    directoryCopy,
+    pools,
+    poolsCopy,
+    consumptionOf: consumptionRules(
+      (eventTimeMs) => books.at(eventTimeMs),
+      (tenantId) => prices.of(tenantId),
+      (tenantId) => settings(tenantId).grid,
+    ),
+    settingsOf: settings,
+    tenantIds: () => [...tenants.entries()].map(([tenantId]) => tenantId),
+    onTenantChange: (listener) => void listeners.push(listener),
+  }
+}
+
+/** The tenants' own prices and model names. */
+async function watchPrices({ broker, onLost, log }: ReferenceDataDeps): Promise<WatchedPrices> {
+  const prices = new WatchedPrices((id, what) => log.error({ id, what }, 'a price of a tenant cannot be applied'))
+  await mirrorBucket<StoredOverride>(await broker.bucket(PRICE_OVERRIDES), onLost, (key, price) =>
+    prices.apply(key, price),
+  )
+  await mirrorBucket<StoredModelName>(await broker.bucket(MODEL_NAMES), onLost, (id, name) =>
+    prices.applyName(id, name),
+  )
+  return prices
+}

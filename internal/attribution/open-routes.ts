@@ -1,0 +1,98 @@
+import type { ClickHouseClient } from '@clickhouse/client'
+import { MODEL_NAMES, POOLS, PRICE_OVERRIDES } from '../../streams/buckets.js'
+import { CHANGES } from '../../streams/changes.js'
+import type { Broker } from '../broker/connect.js'
+import type { Publisher } from '../broker/publisher.js'
+import { followStreamCapacity, withinStreamCapacity } from '../broker/stream-capacity.js'
+import { watchRecords } from '../broker/watched-records.js'
+import type { Watermark } from '../broker/watermark.js'
+import type { Mutate } from '../http/mutations/mutations.js'
+import type { CursorCodec } from '../http/resource/pages.js'
+import type { Route } from '../http/route.js'
+import type { TenantIds } from '../ids/ids.js'
+import { untilAvailable } from '../process/main.js'
+import { findAllocationWeights } from '../store/queries/attribution/allocation-weights.js'
+import { findAttribution } from '../store/queries/records/attributions.js'
+import { closedVersionsOf } from '../store/queries/records/closed.js'
+import type { Records } from '../store/queries/records/open-records.js'
+import type { Logger } from '../telemetry/log.js'
+import { changePublisher } from './changes/publish.js'
+import { changeRoutes } from './changes/routes.js'
+import type { OpenDirectory } from './directory/open-directory.js'
+import { directoryRoutes } from './directory/routes.js'
+import { openModelRoutes } from './inference/models/open-routes.js'
+import type { StoredPool } from './pools/pool.js'
+import { poolRoutes } from './pools/routes.js'
+import { type AttributionRoutesDeps, attributionRoutes } from './records/routes.js'
+import type { StoredModelName } from './valuation/names/name.js'
+import { modelNameRoutes } from './valuation/names/routes.js'
+import type { StoredOverride } from './valuation/prices/override.js'
+import { priceRoutes } from './valuation/prices/routes.js'
+
+export interface OpenAttributionDeps {
+  readonly broker: Broker
+  readonly store: ClickHouseClient
+  readonly records: Pick<Records, 'list'>
+  readonly directory: OpenDirectory
+  readonly watermark: Watermark
+  readonly publish: Publisher['publish']
+  readonly mutate: Mutate
+  readonly cursors: CursorCodec
+  readonly idsOf: (tenantId: string) => TenantIds
+  /** Called once when a KV watch is lost. */
+  readonly onLost: (cause: unknown) => void
+  /** Aborts when the process stops. */
+  readonly signal: AbortSignal
+  readonly clock: () => number
+  readonly log: Logger
+}
+
+export interface OpenAttribution {
+  readonly routes: readonly Route[]
+  /** What reads records, for the routes of partners. */
+  readonly reads: AttributionRoutesDeps
+}
+
+/** The routes of records, their changes, and what decides about them: directory, prices, model names, models and pools. */
+export async function openAttributionRoutes(deps: OpenAttributionDeps): Promise<OpenAttribution> {
+  const { broker, onLost } = deps
+  const reads = recordReads(deps)
+  const prices = await watchRecords<StoredOverride>(await broker.bucket(PRICE_OVERRIDES), onLost)
+  const names = await watchRecords<StoredModelName>(await broker.bucket(MODEL_NAMES), onLost)
+  const pools = await watchRecords<StoredPool>(await broker.bucket(POOLS), onLost)
+  return {
+    reads,
+    routes: [
+      ...attributionRoutes(reads),
+      ...(await openChangeRoutes(deps)),
+      ...directoryRoutes({ ...deps, ...deps.directory }),
+      ...priceRoutes({ ...deps, prices }),
+      ...(await openModelRoutes(broker, deps, onLost)),
+      ...modelNameRoutes({ ...deps, names }),
+      ...poolRoutes({ ...deps, pools }),
+    ],
+  }
+}
+
+const recordReads = ({ store, records, ...deps }: OpenAttributionDeps): AttributionRoutesDeps => ({
+  ...deps,
+  list: records.list,
+  find: (...question) => findAttribution(store, ...question),
+  closedVersionsOf: (...question) => closedVersionsOf(store, ...question),
+  findWeights: (...question) => findAllocationWeights(store, ...question),
+})
+
+async function openChangeRoutes(deps: OpenAttributionDeps): Promise<readonly Route[]> {
+  const { broker, store, publish, log, signal } = deps
+  const room = await untilAvailable(
+    'the log of changes',
+    () => followStreamCapacity(broker.manager, CHANGES.name, { log, signal }),
+    log,
+  )
+  return changeRoutes({
+    ...deps,
+    find: (tenantId, id, atMs) => findAttribution(store, tenantId, id, atMs, signal),
+    closedVersionsOf: (tenantId, id, byMs) => closedVersionsOf(store, tenantId, id, byMs, signal),
+    publish: changePublisher(withinStreamCapacity(publish, room)),
+  })
+}

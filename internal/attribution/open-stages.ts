@@ -1,0 +1,128 @@
+import type { ClickHouseClient } from '@clickhouse/client'
+import type { Broker } from '../broker/connect.js'
+import type { Membership } from '../broker/members.js'
+import type { PlannedLogDeps } from '../broker/planned-log.js'
+import type { Watermark } from '../broker/watermark.js'
+import type { PublishEvent } from '../events/publish.js'
+import type { identityKeysCache } from '../ids/ids.js'
+import { insertsOfLog } from '../store/log-sink.js'
+import { lastWeightsInstant, resolvedCosts } from '../store/queries/attribution/allocation-weights.js'
+import { tracedRecordsSince } from '../store/queries/attribution/traced-records.js'
+import { recordSourcesOf, recordSourcesSince } from '../store/queries/records/sources.js'
+import { ALLOCATION_WEIGHTS } from '../store/tables/allocation-weights.js'
+import type { Logger } from '../telemetry/log.js'
+import { loadSeenEvents } from './actor/load-seen.js'
+import type { Stage } from './actor/stage.js'
+import { workloadHashes } from './directory/workloads.js'
+import type { ReferenceData } from './open-reference-data.js'
+import type { AllocationDeps } from './pools/allocate.js'
+import { trailingWeights } from './pools/trailing-weights.js'
+import type { RowDeps } from './records/row.js'
+import { loadTraces } from './stages/a/load-traces.js'
+import { type StageADeps, stageA } from './stages/a/stage.js'
+import { type OpenInference, openInference } from './stages/b/open.js'
+import { stageC } from './stages/c/stage.js'
+
+export interface StagesDeps {
+  readonly broker: Broker
+  readonly store: ClickHouseClient
+  readonly reference: ReferenceData
+  /** Of INVOCATIONS. */
+  readonly logId: number
+  readonly logDeps: PlannedLogDeps
+  readonly membership: Membership
+  readonly member: string
+  readonly staleMs: number
+  readonly watermark: Watermark
+  readonly identityKeyOf: ReturnType<typeof identityKeysCache>
+  readonly publishEvent: PublishEvent
+  readonly onLost: (cause: unknown) => void
+  readonly clock: () => number
+  readonly log: Logger
+}
+
+/** The stages, and the parts of them with which a re-attribution builds its own. */
+export interface OpenStages {
+  readonly stages: readonly Stage[]
+  readonly inference: OpenInference
+  readonly rowDeps: Omit<RowDeps, 'isIndexStale'>
+  readonly facts: Pick<StageADeps, 'directory' | 'settingsOf' | 'isIndexStale'>
+  readonly allocation: AllocationDeps & Pick<RowDeps, 'isIndexStale'>
+}
+
+export async function openStages(deps: StagesDeps, signal: AbortSignal): Promise<OpenStages> {
+  const { store, reference, logId, logDeps } = deps
+  const { directory, pools, settingsOf } = reference
+  const inference = await openInferenceOf(deps, signal)
+  const rowDeps = {
+    logId,
+    consumptionOf: reference.consumptionOf,
+    identityKeyOf: deps.identityKeyOf,
+    residencyRegionOf: (tenantId: string) => settingsOf(tenantId).residency_region,
+  }
+  const facts = { directory, settingsOf, ...reference.directoryCopy }
+  const allocation = {
+    ...reference.poolsCopy,
+    degradationOf: (tenantId: string) => inference.board.of(tenantId).state,
+    policyOf: (tenantId: string) => pools.of(tenantId),
+    weightsAsOf: openWeights(deps, signal),
+  }
+  const seenDeps = {
+    ...logDeps,
+    logId,
+    recordSourcesSince: (partition: number, sinceMs: number) => recordSourcesSince(store, partition, sinceMs),
+    recordSourcesOf: (ids: readonly Uint8Array[], sinceMs: number) => recordSourcesOf(store, ids, sinceMs),
+  }
+  const traceDeps = {
+    ...logDeps,
+    ...allocation,
+    ...facts,
+    tracedRecordsSince: (partition: number, sinceMs: number, limit: number) =>
+      tracedRecordsSince(store, partition, sinceMs, limit),
+  }
+  const stages = [
+    stageA({
+      ...rowDeps,
+      ...facts,
+      loadSeen: (partition) => loadSeenEvents(partition, seenDeps),
+      loadTraces: (partition) => loadTraces(partition, traceDeps),
+    }),
+    inference.stage(rowDeps),
+    stageC({ ...rowDeps, ...allocation }),
+  ]
+  return { stages, inference, rowDeps, facts, allocation }
+}
+
+async function openInferenceOf(deps: StagesDeps, signal: AbortSignal): Promise<OpenInference> {
+  const { reference, onLost, watermark } = deps
+  const inference = await openInference(
+    {
+      ...deps,
+      isEnabled: (tenantId) => reference.settingsOf(tenantId).stage_b_enabled,
+      tenantIds: reference.tenantIds,
+      completeAsOf: watermark.latest,
+      onLost,
+    },
+    signal,
+  )
+  reference.onTenantChange(inference.board.settingsChanged)
+  return inference
+}
+
+/** The weights by which pools are spread. */
+function openWeights(deps: StagesDeps, signal: AbortSignal): AllocationDeps['weightsAsOf'] {
+  const { store, reference, logId, identityKeyOf, log } = deps
+  return trailingWeights({
+    costsOf: (tenantId, window, limit) => {
+      const workloads = workloadHashes(reference.directory, tenantId, identityKeyOf(tenantId))
+      return resolvedCosts(store, tenantId, window, limit, workloads)
+    },
+    keep: insertsOfLog(store, ALLOCATION_WEIGHTS, logId),
+    lastKept: (tenantId, byMs) => lastWeightsInstant(store, tenantId, byMs),
+    failed(tenantId, asOfMs, cause) {
+      // A query in flight at the stop is cut off; the next process that needs the weights computes them.
+      if (signal.aborted) return
+      log.error({ tenantId, asOf: new Date(asOfMs), err: cause }, 'the weights of cost pools could not be computed')
+    },
+  })
+}

@@ -1,0 +1,166 @@
+import type { Caller } from '../../auth/authenticate.js'
+import type { Exchange } from '../../http/exchange.js'
+import type { KeyHash } from '../../ids/key-hash.js'
+import { problem } from '../../problems/catalogue.js'
+import { FULL, type InFlight, type Outcome, type Ticket, WAITS, type Waiter } from '../keys/in-flight.js'
+import type { Confirmation } from '../keys/key-confirmation.js'
+import type { Fingerprint } from '../keys/key-table.js'
+import type { ClaimVerdict, PeerTicket } from '../peers/claim.js'
+import type { Peers } from '../peers/peers.js'
+import { type Answer, KEY_CONFLICT, kept, reply, type SharedAnswer, TOO_MUCH, unavailable } from './answers.js'
+
+/** One request under its key. */
+export interface KeyedRequest {
+  readonly exchange: Exchange
+  readonly caller: Caller
+  readonly key: KeyHash
+  readonly fingerprint: Fingerprint
+}
+
+export interface KeyLockDeps {
+  readonly inFlight: InFlight<SharedAnswer>
+  /** The other gateways: each key has one owner among them, whose verdict counts. */
+  readonly peers: Pick<Peers, 'ownerOf' | 'claim' | 'settled'>
+  /** Looks once more, also in the log, for a key whose owner does not answer. */
+  readonly recheck: (key: KeyHash, fingerprint: Fingerprint) => Promise<Confirmation>
+}
+
+export interface KeyLockHandlers {
+  /** It is the request's turn, which must be finished once, whatever becomes of it. */
+  proceed(turn: KeyLock): void
+  /**
+   * The answer to a request that a peer has admitted already; `elsewhere` when it has to be looked up, undefined when
+   * nobody can say any more, and it has to proceed after all.
+   */
+  answerAgain(flags: number): SharedAnswer | undefined
+  /** Look again: a peer has decided on the key. */
+  again(): void
+}
+
+/**
+ * Lets the first request of a key go on, among all gateways; a later one waits for what becomes of it, and is told
+ * the same. An owner that does not answer is decided for: the event's own id still leaves one record.
+ */
+export function withKeyLock(request: KeyedRequest, deps: KeyLockDeps, handlers: KeyLockHandlers): void {
+  new KeyLock(request, deps, handlers).begin()
+}
+
+/** A request's turn under its key. */
+export class KeyLock implements Waiter<SharedAnswer> {
+  private readonly request: KeyedRequest
+  private readonly deps: KeyLockDeps
+  private readonly handlers: KeyLockHandlers
+  private ticket: Ticket = WAITS
+  private peer: PeerTicket | undefined
+
+  constructor(request: KeyedRequest, deps: KeyLockDeps, handlers: KeyLockHandlers) {
+    this.request = request
+    this.deps = deps
+    this.handlers = handlers
+  }
+
+  begin(): void {
+    const { key, fingerprint, exchange } = this.request
+    const ticket = this.deps.inFlight.begin(key, fingerprint, this)
+    if (ticket === FULL) return exchange.replyProblem(TOO_MUCH)
+    if (ticket !== WAITS) this.ask(ticket)
+  }
+
+  onOutcome(outcome: Outcome<SharedAnswer>): void {
+    switch (outcome.kind) {
+      case 'replay':
+        return this.tell(outcome.answer, true)
+      case 'refused':
+        return this.tell(outcome.answer, false)
+      case 'conflict':
+        return this.request.exchange.replyProblem(KEY_CONFLICT)
+      case 'proceed':
+        return this.ask(outcome.ticket)
+    }
+  }
+
+  overdue(): void {
+    this.request.exchange.replyProblem(UNDER_WAY)
+  }
+
+  /**
+   * Tells the waiting ones, and the key's owner, and answers.
+   *
+   * @param answer whose bytes are read within the call
+   * @param flags kept beside the key by its owner
+   */
+  finish(answer: Answer, flags: number): void {
+    const isAdmitted = answer.kind === 'accepted'
+    this.settle(isAdmitted, answer, false)
+    if (this.peer !== undefined) this.deps.peers.settled(this.peer, isAdmitted, flags)
+  }
+
+  private ask(ticket: Ticket): void {
+    const { key, fingerprint } = this.request
+    const { peers } = this.deps
+    this.ticket = ticket
+    const owner = peers.ownerOf(key)
+    if (owner === undefined) return this.handlers.proceed(this)
+    peers.claim(owner, key, fingerprint, (verdict) => this.judged(verdict))
+  }
+
+  private judged(verdict: ClaimVerdict): void {
+    switch (verdict.kind) {
+      case 'proceed':
+        this.peer = verdict.ticket
+        return this.handlers.proceed(this)
+      case 'same':
+        return this.replay(verdict.flags)
+      case 'conflict':
+        return this.settle(false, { kind: 'refused', problem: KEY_CONFLICT }, false)
+      case 'unanswered':
+        if (verdict.isInFlight) {
+          this.deps.peers.settled(verdict.ticket, false, 0)
+          return this.settle(false, { kind: 'refused', problem: UNDER_WAY }, false)
+        }
+        return this.decideFor(verdict.ticket)
+    }
+  }
+
+  /** The owner is silent: what it has admitted is in the log or the read model. */
+  private decideFor(peer: PeerTicket): void {
+    const { key, fingerprint } = this.request
+    const decide = (found: Confirmation): void => {
+      if (found === 'unknown') {
+        this.peer = peer
+        return this.handlers.proceed(this)
+      }
+      this.deps.peers.settled(peer, found === 'same', 0)
+      if (found === 'same') this.replay(0)
+      else this.settle(false, { kind: 'refused', problem: KEY_CONFLICT }, false)
+    }
+    this.deps.recheck(key, fingerprint).then(decide, () => decide('unknown'))
+  }
+
+  private replay(flags: number): void {
+    const told = this.handlers.answerAgain(flags)
+    if (told === undefined) this.handlers.proceed(this)
+    else this.settle(true, told, true)
+  }
+
+  private settle(isAdmitted: boolean, told: SharedAnswer, isReplay: boolean): void {
+    const { inFlight } = this.deps
+    inFlight.settle(this.ticket, isAdmitted, inFlight.isAwaited(this.ticket) ? kept(told) : told)
+    this.tell(told, isReplay)
+  }
+
+  private tell(told: SharedAnswer, isReplay: boolean): void {
+    if (told.kind === 'elsewhere') this.handlers.again()
+    else reply(this.request.exchange, told, isReplay)
+  }
+}
+
+/** How often a request looks for what a peer is said to have decided. */
+export const LOOKUPS_MAX = 3
+export const UNDECIDED = unavailable('What became of the first request cannot be said now.')
+
+const UNDER_WAY = problem(
+  'SERVICE_UNAVAILABLE',
+  'A request under this key is still under way; repeat it as it was to learn what became of it.',
+  { retryAfterSeconds: 1 },
+)

@@ -1,0 +1,46 @@
+import type { ClickHouseClient } from '@clickhouse/client'
+import { CHECKPOINTS } from '../../../streams/buckets.js'
+import type { Broker } from '../../broker/connect.js'
+import { findAdmissionKeys } from '../../store/queries/attribution/admission-keys.js'
+import type { Logger } from '../../telemetry/log.js'
+import { AdmissionIndex } from './admission-index.js'
+import { admissionHistory } from './history.js'
+import { createKeyConfirmation } from './key-confirmation.js'
+import { createIndexLoader, EVENT_WINDOW_MS, type IndexLoader, KEY_WINDOW_MS, type LoadedIndex } from './load-index.js'
+
+const HOUR_MS = 60 * 60 * 1000
+/** Keys held exactly, at most 64 bytes each. Filters cover the older ones. */
+const KEYS_EXACT_MAX = 8_000_000
+const EVENTS_EXACT_MAX = 8_000_000
+
+/** Creates the empty index of admitted keys and events, with the loader that fills it from the log and the read model. */
+export async function openIndex(
+  broker: Broker,
+  store: ClickHouseClient,
+  clock: () => number,
+  log: Logger,
+): Promise<{ readonly index: LoadedIndex; readonly loader: IndexLoader }> {
+  const index = {
+    keys: new AdmissionIndex({
+      windowMs: KEY_WINDOW_MS,
+      periodMs: 4 * HOUR_MS,
+      exactKeysMax: KEYS_EXACT_MAX,
+      hasFingerprint: true,
+      filterBitsPerKey: 16,
+    }),
+    events: new AdmissionIndex({
+      windowMs: EVENT_WINDOW_MS,
+      periodMs: 24 * HOUR_MS,
+      exactKeysMax: EVENTS_EXACT_MAX,
+      hasFingerprint: false,
+      filterBitsPerKey: 16,
+    }),
+  }
+  const history = admissionHistory(broker.manager, await broker.bucket(CHECKPOINTS), store)
+  const readModel = createKeyConfirmation(
+    (hashes) => findAdmissionKeys(store, hashes, clock() - KEY_WINDOW_MS),
+    clock,
+    log,
+  )
+  return { index, loader: createIndexLoader(index, history, readModel, { clock, log }) }
+}

@@ -1,0 +1,77 @@
+import { MEMBERS } from '../../streams/buckets.js'
+import type { BudgetExchange } from '../auth/budget-exchange.js'
+import type { Broker } from '../broker/connect.js'
+import { joinMembers } from '../broker/members.js'
+import type { Logger } from '../telemetry/log.js'
+import { ELSEWHERE, type SharedAnswer } from './admission/answers.js'
+import type { AdmissionIndex } from './keys/admission-index.js'
+import { InFlight } from './keys/in-flight.js'
+import type { IndexLoader } from './keys/load-index.js'
+import { localKeys } from './keys/local-keys.js'
+import { joinPeers, type Peers } from './peers/peers.js'
+
+/**
+ * A request whose key has been in flight for this long is answered with a 503, so that no sender waits for more than
+ * 3 s, whichever dependency is unavailable: looking the key up in the log and the read model may have taken 1 s before.
+ */
+const OVERDUE_MS = 2_000
+const OVERDUE_EVERY_MS = 100
+
+export interface KeyClaimsSettings {
+  readonly broker: Broker
+  readonly gatewayName: string
+  readonly budgetExchange: Pick<BudgetExchange, 'follow'>
+  readonly keys: AdmissionIndex
+  readonly loader: IndexLoader
+  readonly clock: () => number
+  readonly log: Logger
+  /** Called once when the watch on the members is lost. */
+  readonly onLost: (cause: unknown) => void
+}
+
+export interface KeyClaims {
+  readonly inFlight: InFlight<SharedAnswer>
+  readonly peers: Peers
+  close(): Promise<void>
+}
+
+/** Opens the table of requests in flight and joins the other gateways, which share the ownership of keys. */
+export async function openKeyClaims(settings: KeyClaimsSettings): Promise<KeyClaims> {
+  const { broker, gatewayName, budgetExchange, keys, loader, clock, log, onLost } = settings
+  // Read ten times per second, not once per request.
+  let coarseMs = performance.now()
+  const inFlight = new InFlight<SharedAnswer>({ keysMax: 65_536, waitingMax: 2_000, clock: () => coarseMs })
+  const overdue = setInterval(() => {
+    coarseMs = performance.now()
+    inFlight.notifyOverdue(OVERDUE_MS)
+  }, OVERDUE_EVERY_MS)
+  const peers = await joinPeers({
+    connection: broker.connection,
+    self: gatewayName,
+    join: async () => {
+      const members = await joinMembers(await broker.bucket(MEMBERS), 'gateway', gatewayName, onLost)
+      budgetExchange.follow(members)
+      return members
+    },
+    local: localKeys<SharedAnswer>({
+      index: keys,
+      inFlight,
+      isLoaded: loader.isLoaded,
+      confirm: loader.confirm,
+      elsewhere: ELSEWHERE,
+      clock,
+    }),
+    clock: () => performance.now(),
+    log,
+  })
+  // Other gateways now own the departed gateway's keys, and do not know them yet.
+  peers.onDeparture(() => void loader.load())
+  return {
+    inFlight,
+    peers,
+    async close() {
+      clearInterval(overdue)
+      await peers.close()
+    },
+  }
+}

@@ -1,0 +1,246 @@
+import { readEventTime } from '../text/event-time.js'
+import { isAmount } from '../text/plain-text.js'
+import { SERVICE_TIERS } from './invocation.js'
+import {
+  type InvocationEvent,
+  invocationEvent,
+  NAME,
+  OPTIONAL_AMOUNT,
+  OPTIONAL_COUNT,
+  OPTIONAL_NAME,
+} from './schema.js'
+
+/** What is read of an event of the usual form; anew with each. */
+export interface UsualEvent {
+  /** The bytes of its UUID. */
+  readonly uuid: Uint8Array
+  ingestionLayer: string
+  /** Where its `trace_id` begins and ends; equal without one. */
+  traceIdStart: number
+  traceIdEnd: number
+}
+
+/** Reads a value. @returns where it ends; `UNUSUAL` when it is not surely a valid one */
+type Form = (bytes: Buffer, start: number, end: number) => number
+
+const UNUSUAL = -1
+
+/**
+ * Reads an event of the usual form from its bytes, without making objects of it, at a fraction of what it costs to
+ * parse and to check it: ASCII without escapes, the schema's fields alone, each once, without nulls, tags and line breaks
+ * within. Such a text `validateInvocation` is certain to take, and it holds nothing but what is kept. Of any other text it
+ * says only that it is not usual: whether it is valid is then to be seen.
+ *
+ * @param nowMs against which the event's time is checked
+ * @returns what was read, until the next call; undefined when the text is not usual
+ */
+export function readUsualText(bytes: Buffer, start: number, end: number, nowMs: number): UsualEvent | undefined {
+  clockMs = nowMs
+  found.traceIdStart = found.traceIdEnd = 0
+  let seen = 0
+  let previous = FORMS.length
+  let at = skipSpaces(bytes, start, end)
+  if (bytes[at] !== OPEN_OBJECT) return undefined
+  do {
+    at = skipSpaces(bytes, at + 1, end)
+    const place = fieldAt(bytes, at, end, previous)
+    const form = FORMS[place]
+    if (form === undefined || (seen & (1 << place)) !== 0) return undefined
+    seen |= 1 << place
+    previous = place
+    at = skipSpaces(bytes, at + keyLength(place), end)
+    if (at >= end || bytes[at] !== COLON) return undefined
+    at = form(bytes, skipSpaces(bytes, at + 1, end), end)
+    if (at === UNUSUAL) return undefined
+    at = skipSpaces(bytes, at, end)
+  } while (at < end && bytes[at] === COMMA)
+  if (at >= end || bytes[at] !== CLOSE_OBJECT || (seen & REQUIRED) !== REQUIRED) return undefined
+  return isBlank(bytes, at + 1, end) ? found : undefined
+}
+
+const found: UsualEvent = { uuid: new Uint8Array(16), ingestionLayer: '', traceIdStart: 0, traceIdEnd: 0 }
+let clockMs = 0
+
+/** @returns the place of the field whose key stands there; -1 when it is none of ours */
+function fieldAt(bytes: Buffer, at: number, end: number, previous: number): number {
+  const likely = following[previous] as number
+  if (isKeyAt(bytes, at, end, likely)) return likely
+  for (let place = 0; place < FORMS.length; place++) {
+    if (isKeyAt(bytes, at, end, place)) {
+      following[previous] = place
+      return place
+    }
+  }
+  return -1
+}
+
+function isKeyAt(bytes: Buffer, at: number, end: number, place: number): boolean {
+  const length = keyLength(place)
+  if (at + length > end) return false
+  const key = KEY_STARTS[place] as number
+  for (let i = 0; i < length; i++) if (bytes[at + i] !== KEYS[key + i]) return false
+  return true
+}
+
+const keyLength = (place: number): number => (KEY_STARTS[place + 1] as number) - (KEY_STARTS[place] as number)
+
+function skipSpaces(bytes: Buffer, from: number, end: number): number {
+  let at = from
+  while (at < end && bytes[at] === SPACE) at++
+  return at
+}
+
+function isBlank(bytes: Buffer, from: number, end: number): boolean {
+  for (let at = from; at < end; at++) {
+    const byte = bytes[at]
+    if (byte !== SPACE && byte !== LINE_FEED && byte !== CARRIAGE_RETURN) return false
+  }
+  return true
+}
+
+/** A string of 1 to 256 plain characters. */
+function name(bytes: Buffer, start: number, end: number): number {
+  if (start >= end || bytes[start] !== QUOTE) return UNUSUAL
+  let at = start + 1
+  while (at < end && IS_PLAIN[bytes[at] as number] === 1) at++
+  const length = at - start - 1
+  return at < end && bytes[at] === QUOTE && length >= 1 && length <= NAME_MAX ? at + 1 : UNUSUAL
+}
+
+function eventId(bytes: Buffer, start: number, end: number): number {
+  if (start + UUID_CHARACTERS + 2 > end || bytes[start] !== QUOTE) return UNUSUAL
+  const { uuid } = found
+  let at = start + 1
+  for (let i = 0; i < 16; i++) {
+    if ((i === 4 || i === 6 || i === 8 || i === 10) && bytes[at++] !== HYPHEN) return UNUSUAL
+    const byte = ((HEX[bytes[at] as number] as number) << 4) | (HEX[bytes[at + 1] as number] as number)
+    if (byte > 0xff) return UNUSUAL
+    uuid[i] = byte
+    at += 2
+  }
+  return bytes[at] === QUOTE ? at + 1 : UNUSUAL
+}
+
+/** Nearly always the one of the last event, of which no string has to be made. */
+function layer(bytes: Buffer, start: number, end: number): number {
+  const after = name(bytes, start, end)
+  if (after === UNUSUAL) return UNUSUAL
+  const { ingestionLayer: last } = found
+  let isLast = after - start - 2 === last.length
+  for (let i = 0; isLast && i < last.length; i++) isLast = bytes[start + 1 + i] === last.charCodeAt(i)
+  if (!isLast) found.ingestionLayer = bytes.toString('latin1', start + 1, after - 1)
+  return after
+}
+
+function traceId(bytes: Buffer, start: number, end: number): number {
+  const after = name(bytes, start, end)
+  found.traceIdStart = start + 1
+  found.traceIdEnd = after - 1
+  return after
+}
+
+/** A string that has to be looked at as a whole. */
+const text =
+  (isValid: (text: string) => boolean): Form =>
+  (bytes, start, end) => {
+    const after = name(bytes, start, end)
+    return after !== UNUSUAL && isValid(bytes.toString('latin1', start + 1, after - 1)) ? after : UNUSUAL
+  }
+
+/** A count that is written in digits alone, up to 15 of them. */
+function count(bytes: Buffer, start: number, end: number): number {
+  let at = start
+  while (at < end && isDigit(bytes[at])) at++
+  const digits = at - start
+  const isUsual = digits === 1 || (digits > 1 && digits <= 15 && bytes[start] !== ZERO)
+  return isUsual ? at : UNUSUAL
+}
+
+/** `true` or `false`. */
+function boolean(bytes: Buffer, start: number, end: number): number {
+  const word = bytes[start] === TRUE[0] ? TRUE : FALSE
+  if (start + word.length > end) return UNUSUAL
+  for (let i = 0; i < word.length; i++) if (bytes[start + i] !== word[i]) return UNUSUAL
+  return start + word.length
+}
+
+/** A confidence as nearly all are written: `0`, or `0.` and up to three digits. */
+function confidence(bytes: Buffer, start: number, end: number): number {
+  if (start >= end || bytes[start] !== ZERO) return UNUSUAL
+  if (start + 1 >= end || bytes[start + 1] !== POINT) return start + 1
+  const fraction = start + 2
+  let at = fraction
+  let thousandths = 0
+  for (let unit = 100; at < end && isDigit(bytes[at]); unit /= 10)
+    thousandths += unit * ((bytes[at++] as number) - ZERO)
+  const isUsual = at > fraction && at - fraction <= 3 && thousandths <= 950
+  return isUsual ? at : UNUSUAL
+}
+
+const isDigit = (byte: number | undefined): boolean => byte !== undefined && byte >= ZERO && byte <= NINE
+
+const NAME_MAX = 256
+const UUID_CHARACTERS = 36
+const SPACE = 0x20
+const LINE_FEED = 0x0a
+const CARRIAGE_RETURN = 0x0d
+const QUOTE = 0x22
+const COMMA = 0x2c
+const HYPHEN = 0x2d
+const POINT = 0x2e
+const ZERO = 0x30
+const NINE = 0x39
+const COLON = 0x3a
+const BACKSLASH = 0x5c
+const OPEN_OBJECT = 0x7b
+const CLOSE_OBJECT = 0x7d
+const TRUE = Buffer.from('true')
+const FALSE = Buffer.from('false')
+/** Printable ASCII that stands for itself in a string of JSON. */
+const IS_PLAIN = Uint8Array.from({ length: 256 }, (_, byte) =>
+  byte >= SPACE && byte <= 0x7e && byte !== QUOTE && byte !== BACKSLASH ? 1 : 0,
+)
+/** The value of a hexadecimal digit of either case; of what is none, one that leaves the range of a byte. */
+const HEX = Uint16Array.from({ length: 256 }, (_, byte) => {
+  const digit = String.fromCharCode(byte)
+  return /[0-9a-f]/i.test(digit) ? Number.parseInt(digit, 16) : 0x100
+})
+
+const amount = text(isAmount)
+const tiers: readonly string[] = SERVICE_TIERS
+/** Fields that have a form of their own. */
+const OWN_FORMS: Readonly<Partial<Record<keyof InvocationEvent, Form>>> = {
+  event_id: eventId,
+  ingestion_layer: layer,
+  ingestion_timestamp: text((instant) => readEventTime(instant, clockMs) !== undefined),
+  service_tier: text((tier) => tiers.includes(tier)),
+  served_from_cache: boolean,
+  trace_id: traceId,
+  attribution_confidence: confidence,
+}
+/** The form of every other field follows from its schema. */
+const FORM_OF_SCHEMA = new Map<unknown, Form>([
+  [NAME, name],
+  [OPTIONAL_NAME, name],
+  [OPTIONAL_COUNT, count],
+  [OPTIONAL_AMOUNT, amount],
+])
+const formOf = (field: keyof InvocationEvent): Form | undefined =>
+  OWN_FORMS[field] ?? FORM_OF_SCHEMA.get(invocationEvent.shape[field])
+/** A field without a form makes a text unusual: tags, whose names have to be looked through for content. */
+const NAMES = (Object.keys(invocationEvent.shape) as (keyof InvocationEvent)[]).filter((field) => formOf(field))
+/** By their places in `NAMES`. */
+const FORMS = NAMES.map((field) => formOf(field) as Form)
+/** Their keys as they are written, one behind the other: near one another, and read without an object between. */
+const KEYS = Buffer.from(NAMES.map((field) => `"${field}"`).join(''))
+const KEY_STARTS = new Int32Array(NAMES.length + 1)
+for (const [place, field] of NAMES.entries()) {
+  KEY_STARTS[place + 1] = (KEY_STARTS[place] as number) + field.length + 2
+}
+/** A bit each, by its place, of the fields that every event has. */
+const REQUIRED = NAMES.reduce((bits, field, place) => {
+  const isOptional = invocationEvent.shape[field].safeParse(undefined).success
+  return isOptional ? bits : bits | (1 << place)
+}, 0)
+/** The field that followed each one in the last event that had it; the last place is for what comes first. */
+const following = new Uint8Array(NAMES.length + 1)

@@ -1,0 +1,67 @@
+import { type Config, ConfigError } from '../../config/settings.js'
+import type { Addresses } from './addresses.js'
+import type { Role } from './children.js'
+import type { InstanceFiles } from './instance.js'
+import { natsServerRole } from './nats-server.js'
+import { COURIER_NODE_FLAGS, GATEWAY_NODE_FLAGS } from './processes.js'
+import { answersAt } from './readiness.js'
+
+export interface LocalRolesDeps {
+  readonly config: Config<'host' | 'port' | 'natsServerBin' | 'storeMemoryBytesMax'>
+  readonly files: InstanceFiles
+  readonly addresses: Addresses
+  /** The script of a role. */
+  readonly mainOf: (role: string) => string
+  /** The environment of a role. */
+  readonly envOf: (role: string) => Readonly<Record<string, string>>
+}
+
+/** The processes of an instance, in the order in which they start. */
+export interface LocalRoles {
+  /** The broker and the store, where they are private. */
+  readonly dependencies: readonly Role[]
+  /** An instance is ready when these are. */
+  readonly serving: readonly Role[]
+  /** Nobody waits until these are ready: their work waits in the streams. */
+  readonly background: readonly Role[]
+}
+
+/** @throws ConfigError when a private nats-server is needed and no binary is named */
+export function localRoles({ config, files, addresses, mainOf, envOf }: LocalRolesDeps): LocalRoles {
+  const { nats, store, listening, baseUrl } = addresses
+  const role = (name: string, options: Partial<Role> & { readonly nodeFlags?: readonly string[] }): Role => ({
+    name,
+    command: process.execPath,
+    env: envOf(name),
+    ready: async () => undefined,
+    ...options,
+    args: [...(options.nodeFlags ?? []), mainOf(name), ...(options.args ?? [])],
+  })
+  const dependencies: Role[] = []
+  if (nats.ownPort !== undefined) {
+    if (config.natsServerBin === '') {
+      throw new ConfigError('no nats-server is named: start with "npm start", or set --nats-server-bin')
+    }
+    dependencies.push(natsServerRole(config.natsServerBin, files, nats.ownPort, nats.user, nats.password))
+  }
+  if (store.ownPort !== undefined) {
+    const memory = ['--store-memory-bytes-max', String(config.storeMemoryBytesMax)]
+    const args = ['--data-dir', files.dataDir, '--store-port', String(store.ownPort), ...memory]
+    dependencies.push(role('store', { args, ready: answersAt(`${store.url}/ping`) }))
+  }
+  const gatewayArgs = ['--host', config.host, '--port', String(config.port), '--base-url', baseUrl]
+  const ready = answersAt(`${listening}/readyz`)
+  return {
+    dependencies,
+    serving: [
+      role('gateway', { args: gatewayArgs, ready: answersAt(`${listening}/healthz`), nodeFlags: GATEWAY_NODE_FLAGS }),
+      role('attributor', { args: ['--member-name', 'attributor-1'], ready }),
+    ],
+    background: [
+      role('courier', { args: ['--member-name', 'courier-1'], nodeFlags: COURIER_NODE_FLAGS }),
+      role('exporter', {}),
+      role('sentinel', { args: ['--member-name', 'sentinel-1'] }),
+      role('trainer', { args: ['--member-name', 'trainer-1'] }),
+    ],
+  }
+}

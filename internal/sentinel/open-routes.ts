@@ -1,0 +1,39 @@
+import { BUDGETS } from '../../streams/buckets.js'
+import type { Broker } from '../broker/connect.js'
+import { watchRecords } from '../broker/watched-records.js'
+import type { Route } from '../http/route.js'
+import type { Records } from '../store/queries/records/open-records.js'
+import { observedSources, seenLayers } from '../store/queries/reports/coverage.js'
+import type { StoredBudget } from './budgets/budget.js'
+import { type BudgetRoutesDeps, budgetRoutes } from './budgets/routes.js'
+import { type CoverageReads, coverageRoutes, readCoverage } from './coverage/routes.js'
+
+export interface SentinelRoutesDeps extends Omit<BudgetRoutesDeps, 'budgets'> {
+  readonly broker: Broker
+  readonly records: Pick<Records, 'ask'>
+  /** The sources in a tenant's directory. */
+  readonly sourcesOf: CoverageReads['sourcesOf']
+  /** Called once when a KV watch is lost. */
+  readonly onLost: (cause: unknown) => void
+}
+
+/** The routes of what the sentinel watches: budgets and coverage. */
+export async function openSentinelRoutes(deps: SentinelRoutesDeps): Promise<readonly Route[]> {
+  const { broker, records, sourcesOf, onLost } = deps
+  const budgets = await watchRecords<StoredBudget>(await broker.bucket(BUDGETS), onLost)
+  return [
+    ...coverageRoutes({
+      ...deps,
+      read: (tenantId, nowMs, signal) =>
+        records.ask(tenantId, signal, (reader) => {
+          const reads: CoverageReads = {
+            seen: (...question) => seenLayers(reader, ...question),
+            observed: (...question) => observedSources(reader, ...question),
+            sourcesOf,
+          }
+          return readCoverage(tenantId, nowMs, reads, signal)
+        }),
+    }),
+    ...budgetRoutes({ ...deps, budgets }),
+  ]
+}

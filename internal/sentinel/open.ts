@@ -1,0 +1,166 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { ClickHouseClient } from '@clickhouse/client'
+import { ANNOUNCEMENTS, BUDGETS, CHECKPOINTS, COVERAGE_STATES, SPEND_LOOKS, TENANTS } from '../../streams/buckets.js'
+import { settingsOf, type Tenant } from '../auth/tenant.js'
+import type { Broker } from '../broker/connect.js'
+import { holdsEvent, lastEventSequence } from '../broker/events-log.js'
+import type { Membership } from '../broker/members.js'
+import { mirrorBucket } from '../broker/mirror.js'
+import { type Publisher, publishOrThrow } from '../broker/publisher.js'
+import { bucketRecords } from '../broker/records.js'
+import { watchRecords } from '../broker/watched-records.js'
+import { followWatermark } from '../broker/watermark.js'
+import type { TenantIds } from '../ids/ids.js'
+import { observedSources, seenLayers } from '../store/queries/reports/coverage.js'
+import { hourlySpendOf } from '../store/queries/reports/hourly-spend.js'
+import { exactSpendOf, spendOf } from '../store/queries/reports/spend.js'
+import { deleteCallsBefore } from '../store/retention.js'
+import type { Logger } from '../telemetry/log.js'
+import { formatQuantity, quantityOfSteps } from '../units/quantity.js'
+import { HOUR_MS, MINIMUM_USD, TRAILING_HOURS, WEEKS } from './anomaly.js'
+import type { StoredBudget } from './budgets/budget.js'
+import { type CoverageReads, readCoverage } from './coverage/routes.js'
+import { retentionCutoff } from './retention.js'
+import { watchBudgets } from './watch-budgets.js'
+import { type CoverageState, type Streaks, watchCoverage } from './watch-coverage.js'
+import { type SpendLook, type SpendScope, watchSpend } from './watch-spend.js'
+
+export interface SentinelDeps {
+  readonly broker: Broker
+  readonly store: ClickHouseClient
+  readonly publish: Publisher['publish']
+  /** Shares the tenants between the sentinels. */
+  readonly membership: Pick<Membership, 'owns'>
+  readonly idsOf: (tenantId: string) => TenantIds
+  /** The sources in a tenant's directory. */
+  readonly sourcesOf: CoverageReads['sourcesOf']
+  /** Checks the health of a tenant's connectors. */
+  readonly watchConnectors: (tenantId: string) => Promise<void>
+  /** Between two checks of a tenant's budgets. */
+  readonly budgetsEveryMs: number
+  /** Between two checks of a tenant's spend, coverage and connectors. */
+  readonly surveyEveryMs: number
+  /** Called once when a KV watch is lost. */
+  readonly onLost: (cause: unknown) => void
+  readonly clock: () => number
+  readonly log: Logger
+}
+
+const RETENTION_EVERY_MS = 60 * 60 * 1000
+
+/** What one kind of check does for one tenant. */
+interface Check {
+  readonly what: string
+  readonly everyMs: number
+  readonly check: (tenantId: string) => Promise<void>
+}
+
+/**
+ * The sentinel of a process: checks budgets, spend, coverage, connectors and retention of the tenants that it owns, until
+ * `signal` aborts.
+ *
+ * @returns once it works; `stopped` resolves when no check is in flight any more
+ */
+export async function openSentinel(
+  deps: SentinelDeps,
+  signal: AbortSignal,
+): Promise<{ readonly stopped: Promise<unknown> }> {
+  const tenants = await mirrorBucket<Tenant>(await deps.broker.bucket(TENANTS), deps.onLost)
+  const checks: readonly Check[] = [
+    ...(await watchChecks(deps, signal)),
+    { what: 'connectors', everyMs: deps.surveyEveryMs, check: deps.watchConnectors },
+    { what: 'retention', everyMs: RETENTION_EVERY_MS, check: retentionCheck(deps, tenants.get) },
+  ]
+  const owned = function* (): Generator<string> {
+    for (const [tenantId] of tenants.entries()) if (deps.membership.owns(tenantId)) yield tenantId
+  }
+  return { stopped: Promise.all(checks.map((check) => repeatForEach(check, owned, deps.log, signal))) }
+}
+
+/** Repeats a check for every tenant. A failure for one does not keep the check from the others. */
+async function repeatForEach(
+  { what, everyMs, check }: Check,
+  tenantIds: () => Iterable<string>,
+  log: Logger,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    for (const tenantId of tenantIds()) {
+      if (signal.aborted) break
+      await check(tenantId).catch((cause: unknown) => {
+        if (!signal.aborted) log.error({ err: cause, tenantId }, `check of ${what} failed`)
+      })
+    }
+    await sleep(everyMs, undefined, { signal }).catch(() => undefined)
+  }
+}
+
+/** The checks that emit events: budgets, spend and coverage. */
+async function watchChecks(deps: SentinelDeps, signal: AbortSignal): Promise<readonly Check[]> {
+  const { broker, store, sourcesOf, surveyEveryMs, onLost, clock } = deps
+  const budgets = await watchRecords<StoredBudget>(await broker.bucket(BUDGETS), onLost)
+  const watermark = await followWatermark(await broker.bucket(CHECKPOINTS), onLost, clock)
+  const coverageStates = bucketRecords<CoverageState>(await broker.bucket(COVERAGE_STATES), async () => undefined)
+  const spendLooks = bucketRecords<SpendLook>(await broker.bucket(SPEND_LOOKS), async () => undefined)
+  const announcing = await announcements(deps)
+  const spend = {
+    spend: (tenantId: string, fromMs: number, toMs: number) => spendOf(store, tenantId, fromMs, toMs),
+    exactSpend: async (tenantId: string, fromMs: number, toMs: number, filter: StoredBudget['filter']) =>
+      exactSpendOf(store, tenantId, await watermark.renewed(), { fromMs, toMs }, filter),
+  }
+  const baseline = {
+    atLeastUsd: formatQuantity(quantityOfSteps<'USD'>(MINIMUM_USD)),
+    weeks: WEEKS,
+    trailingHours: TRAILING_HOURS,
+  }
+  const hours = {
+    hourly: (tenantId: string, hourMs: number) => hourlySpendOf(store, tenantId, hourMs, baseline),
+    exact: async (tenantId: string, hourMs: number, scope: SpendScope) =>
+      exactSpendOf(store, tenantId, await watermark.renewed(), { fromMs: hourMs, toMs: hourMs + HOUR_MS }, scope),
+  }
+  const coverage = {
+    seen: (tenantId: string, nowMs: number) => seenLayers(store, tenantId, nowMs, signal),
+    observed: (tenantId: string) => observedSources(store, tenantId, signal),
+  }
+  const streaks: Streaks = new Map()
+  return [
+    {
+      what: 'budgets',
+      everyMs: deps.budgetsEveryMs,
+      check: (tenantId) => watchBudgets(tenantId, [...budgets.of(tenantId)], spend, announcing),
+    },
+    {
+      what: 'spend',
+      everyMs: surveyEveryMs,
+      check: (tenantId) => watchSpend(tenantId, hours, spendLooks, announcing),
+    },
+    {
+      what: 'coverage',
+      everyMs: surveyEveryMs,
+      async check(tenantId) {
+        const sources = [...sourcesOf(tenantId)]
+        const pathways = await readCoverage(tenantId, clock(), { ...coverage, sourcesOf: () => sources }, signal)
+        await watchCoverage(tenantId, { pathways, sources }, streaks, coverageStates, announcing)
+      },
+    },
+  ]
+}
+
+const announcements = async ({ broker, publish, idsOf, clock }: SentinelDeps) => ({
+  bucket: await broker.bucket(ANNOUNCEMENTS),
+  idsOf,
+  store: (subject: string, text: string, id: string) => publishOrThrow(publish, subject, Buffer.from(text), id),
+  lastSequence: (subject: string) => lastEventSequence(broker.manager, subject),
+  isStored: (subject: string, after: number, id: string) => holdsEvent(broker.manager, subject, after, id),
+  clock,
+})
+
+/** Deletes records past the retention of a tenant. */
+const retentionCheck =
+  ({ store, clock, log }: SentinelDeps, findTenant: (tenantId: string) => Tenant | undefined): Check['check'] =>
+  async (tenantId) => {
+    const days = settingsOf(findTenant(tenantId)).retention_days
+    if (await deleteCallsBefore(store, tenantId, retentionCutoff(clock(), days))) {
+      log.info({ tenantId, days }, 'deleted records past retention')
+    }
+  }

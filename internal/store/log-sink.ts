@@ -1,0 +1,12 @@
+import type { ClickHouseClient } from '@clickhouse/client'
+import { insertRows, type RowBinaryTable } from './sink.js'
+
+/**
+ * Inserts rows once per batch of a log.
+ *
+ * @param logId tells the batches of a stream from those of its predecessor, which had the same sequences
+ */
+export const insertsOfLog =
+  <Row>(store: ClickHouseClient, table: RowBinaryTable<Row>, logId: number) =>
+  (rows: readonly Row[], token: string): Promise<void> =>
+    insertRows(store, table, rows, `${logId}.${token}`)

@@ -1,0 +1,48 @@
+import type { FieldKind, FieldName, KindOf, RecordField } from '../../../records/fields.js'
+
+/** How a field of a record is selected for `JSONEachRow`, and how it then arrives. */
+
+interface StoredOfKind extends Record<FieldKind, unknown> {
+  readonly label: string
+  readonly text: string
+  readonly uuid: string
+  /** Hex, in lower case. */
+  readonly bytes16: string
+  /** Milliseconds since the epoch. */
+  readonly instant: string
+  readonly usd: string
+  readonly wh: string
+  readonly gco2e: string
+  readonly optionalUsd: string | null
+  /** Decimal with up to four places. */
+  readonly confidence: string
+  readonly count: string | null
+  readonly flag: boolean
+  readonly tags: Readonly<Record<string, string>>
+  readonly uint16: number
+  readonly uint32: number
+  readonly uint64: string
+}
+
+/** An instant arrives as `<name>_ms`, bytes as `<name>_hex`: the column itself stays usable in the query's conditions. */
+type StoredName<Name extends FieldName> =
+  KindOf<Name> extends 'instant' ? `${Name}_ms` : KindOf<Name> extends 'bytes16' ? `${Name}_hex` : Name
+
+export type StoredFields<Names extends FieldName> = {
+  readonly [Name in Names as StoredName<Name>]: StoredOfKind[KindOf<Name>]
+}
+
+export const storedName = ({ name, kind }: Pick<RecordField, 'name' | 'kind'>): string =>
+  kind === 'instant' ? `${name}_ms` : kind === 'bytes16' ? `${name}_hex` : name
+
+/** The field in a SELECT list. */
+export function selected(field: Pick<RecordField, 'name' | 'kind'>): string {
+  switch (field.kind) {
+    case 'instant':
+      return `toUnixTimestamp64Milli(${field.name}) AS ${storedName(field)}`
+    case 'bytes16':
+      return `lower(hex(${field.name})) AS ${storedName(field)}`
+    default:
+      return field.name
+  }
+}

@@ -1,0 +1,116 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { OwnershipLost } from '../../broker/checkpoint.js'
+import type { Logger } from '../../telemetry/log.js'
+import type { Outcome } from './outcomes.js'
+import type { PartitionLog } from './partition-log.js'
+import { CONFIRM_EVERY_MS, RETRY_MS } from './pauses.js'
+import { type SettleDeps, settle } from './settle.js'
+
+export interface SettlerDeps extends SettleDeps {
+  readonly log: Logger
+}
+
+/** A delivery of a log, as far as settling it is concerned. */
+export interface ReadDelivery {
+  readonly log: PartitionLog
+  /** Its index in the log's window. */
+  readonly index: number
+  /** Its share of the bytes of its message. */
+  readonly bytes: number
+}
+
+/** Outcomes are settled in batches, at the same ticks in all partitions of a process, so that their publishes share a write. */
+const SETTLE_EVERY_MS = 10
+
+/** Collects the outcomes of a partition's deliveries and makes them durable. */
+export class OutcomeSettler {
+  private readonly logs: readonly PartitionLog[]
+  private readonly deps: SettlerDeps
+  private readonly onConfirmed: () => void
+  private pending: { readonly delivery: ReadDelivery; readonly outcome: Outcome }[] = []
+  private firstSavedAt = 0
+  private notifyOutcome: () => void = () => undefined
+  private notifyCapacity: () => void = () => undefined
+
+  /**
+   * @param logs the first one's checkpoint names the owner and confirms it
+   * @param onConfirmed called after each successful write, which proves that this process still owns the partition
+   */
+  constructor(logs: readonly PartitionLog[], deps: SettlerDeps, onConfirmed: () => void) {
+    this.logs = logs
+    this.deps = deps
+    this.onConfirmed = onConfirmed
+  }
+
+  add(delivery: ReadDelivery, outcome: Outcome): void {
+    this.pending.push({ delivery, outcome })
+    this.notifyOutcome()
+  }
+
+  /** Resolves when an outcome waits to be settled, or after `ms`. */
+  async outcomeOr(ms: number): Promise<void> {
+    if (this.pending.length > 0) return
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, ms)
+      this.notifyOutcome = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+    })
+  }
+
+  /** Resolves when outcomes were settled, which may let a log be read further, or after a timeout. */
+  async capacity(signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, CONFIRM_EVERY_MS)
+      this.notifyCapacity = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+    })
+  }
+
+  /**
+   * Makes all pending outcomes durable: first their effects, then the checkpoint. After a crash in between, the next
+   * owner repeats these attempts.
+   *
+   * @throws OwnershipLost
+   */
+  async settleOnce(): Promise<void> {
+    if (this.pending.length > 0) await sleep(SETTLE_EVERY_MS - (performance.now() % SETTLE_EVERY_MS))
+    const settled = this.pending
+    this.pending = []
+    const outcomes = settled.map(({ outcome }) => outcome)
+    await this.untilStored(() => settle(outcomes, this.deps))
+    for (const { delivery } of settled) delivery.log.settle(delivery.index, delivery.bytes)
+    const [first, ...others] = this.logs
+    for (const log of others) if (log.isChanged) await this.save(log)
+    // The first log's checkpoint is also the owner's heartbeat.
+    if (first !== undefined && (first.isChanged || performance.now() - this.firstSavedAt > CONFIRM_EVERY_MS / 2)) {
+      await this.save(first)
+      this.firstSavedAt = performance.now()
+    }
+    this.onConfirmed()
+    if (settled.length > 0) this.notifyCapacity()
+  }
+
+  private async save(log: PartitionLog): Promise<void> {
+    const { owner } = log.hold.value
+    const progress = { ...log.window.progress(), ...(owner !== undefined && { owner }) }
+    await this.untilStored(() => log.hold.save(progress))
+    log.isChanged = false
+  }
+
+  private async untilStored(store: () => Promise<void>): Promise<void> {
+    for (;;) {
+      try {
+        return await store()
+      } catch (cause) {
+        if (cause instanceof OwnershipLost) throw cause
+        this.deps.log.warn({ err: cause }, 'delivery outcomes not recorded yet; will retry')
+        await sleep(RETRY_MS)
+      }
+    }
+  }
+}

@@ -1,0 +1,47 @@
+import { expect, test } from 'vitest'
+import { eventOf } from '../../../../internal/attribution/records/stated-fields.js'
+import { admitted } from '../../../support/invocations.js'
+import { finishedRow } from '../../../support/rows.js'
+
+const FULL = {
+  servedModel: 'gpt-4o-2024-08-06',
+  inputTokens: 0,
+  outputTokens: 7,
+  cachedInputTokens: 3,
+  cacheWriteTokens: 2,
+  cacheWriteTtlSeconds: 300,
+  reasoningTokens: 1,
+  audioInputTokens: 2,
+  audioOutputTokens: 3,
+  serviceTier: 'flex',
+  servedFromCache: true,
+  region: 'eu-west-1',
+  estimatedCostUsd: '0.000123',
+  latencyMs: 1_212,
+  attributedIdentity: 'user:jane@example.org',
+  attributedService: 'support-chat',
+  traceId: '4bf92f3577b34da6a3ce929d0e0e4736',
+  attributionConfidence: 0.9,
+  tags: { team: 'search' },
+  k8sNamespace: 'prod',
+  k8sWorkload: 'web',
+  workloadIdentity: 'spiffe://x/y',
+} as const
+
+const recalled = { ...FULL, servedModel: FULL.servedModel }
+
+test('an event that states every field is the same event when its row is read back', () => {
+  const { invocation } = admitted({ invocation: FULL })
+
+  expect(eventOf(finishedRow({ invocation: FULL }), recalled)).toEqual(invocation)
+})
+
+test('an optional field that an event does not state is unknown in its row, and undefined when the row is read back', () => {
+  const row = finishedRow({
+    invocation: { region: undefined, reasoningTokens: undefined, estimatedCostUsd: undefined },
+  })
+
+  expect(row).toMatchObject({ region: '', reasoningTokens: undefined, estimatedCostUsd: undefined })
+  const { region, reasoningTokens, estimatedCostUsd } = eventOf(row, recalled)
+  expect({ region, reasoningTokens, estimatedCostUsd }).toEqual({})
+})

@@ -1,0 +1,193 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { uuidBytes } from '../../../internal/ids/ids.js'
+import { writeEntry } from '../../../internal/invocations/entry-bytes.js'
+import { readUsualText } from '../../../internal/invocations/hot-reader.js'
+import type { InvocationEvent } from '../../../internal/invocations/schema.js'
+import { validateInvocation } from '../../../internal/invocations/validate.js'
+import { parseJson } from '../../../internal/text/parse-json.js'
+import { idOf, NOW_MS, validEvent, wireEvent } from '../../support/invocations.js'
+
+/** What is read of a text that stands somewhere in a larger body. */
+function read(text: string | Buffer, before = '[', behind = ',{"provider":"x"}]') {
+  const bytes = Buffer.concat([Buffer.from(before), Buffer.from(text), Buffer.from(behind)])
+  const start = before.length
+  const usual = readUsualText(bytes, start, bytes.length - behind.length, NOW_MS)
+  if (usual === undefined) return undefined
+  const { uuid, ingestionLayer, traceIdStart, traceIdEnd } = usual
+  return { uuid: Uint8Array.from(uuid), ingestionLayer, traceId: bytes.toString('utf8', traceIdStart, traceIdEnd) }
+}
+
+/** What `read` must have found, if anything: the general way is asked. */
+function expected(text: string | Buffer) {
+  const bytes = Buffer.from(text)
+  const validation = validateInvocation(parseJson(bytes), NOW_MS)
+  if (!validation.ok) return undefined
+  const { event, shape } = validation
+  // Taken over as it came: whatever is named twice, unknown or null would be kept with it.
+  const admission = { tenantId: 'tnt_one', principal: 'key_one', id: idOf(1), receivedAtMs: NOW_MS }
+  const into = Buffer.alloc(4096)
+  const entry = into.toString('utf8', 0, writeEntry(into, 0, admission, range(bytes), { event, shape }))
+  const asItCame = into.toString('utf8', 0, writeEntry(into, 0, admission, range(bytes), undefined))
+  if (entry !== asItCame) return undefined
+  const { event_id: eventId, ingestion_layer: ingestionLayer, trace_id: traceId } = event
+  return { uuid: uuidBytes(eventId), ingestionLayer, traceId: traceId ?? '' }
+}
+const range = (bytes: Buffer) => ({ bytes, start: 0, end: bytes.length })
+
+const FULL: Partial<InvocationEvent> = {
+  served_model: 'gpt-4o-2024-08-06',
+  input_tokens: 0,
+  output_tokens: 7,
+  cached_input_tokens: 10,
+  cache_write_tokens: 123_456_789_012_345,
+  cache_write_ttl_seconds: 300,
+  reasoning_tokens: 1,
+  audio_input_tokens: 2,
+  audio_output_tokens: 3,
+  service_tier: 'flex',
+  served_from_cache: false,
+  region: 'eu-west-1',
+  estimated_cost_usd: '0.000123',
+  latency_ms: 1212,
+  attributed_identity: 'user:jane@example.org',
+  attributed_service: 'support chat {1}, [2]: ~',
+  trace_id: '4bf92f3577b34da6a3ce929d0e0e4736',
+  parent_span_id: '00f067aa0ba902b7',
+  attribution_confidence: 0.95,
+  k8s_namespace: 'prod',
+  k8s_workload: 'w'.repeat(256),
+  workload_identity: 'spiffe://x/y',
+  energy_wh: '12',
+  carbon_gco2e: '0.5',
+}
+
+describe('an event of the usual form', () => {
+  test.each([
+    ['of the required fields', wireEvent()],
+    ['of all fields', wireEvent(FULL)],
+    ['in another order', Object.fromEntries(Object.entries(wireEvent(FULL)).reverse())],
+    ['with its id in capitals', wireEvent({ event_id: '01890A5D-AC96-774B-BCCE-B302099A8057' })],
+    ['with a time of milliseconds', wireEvent({ ingestion_timestamp: '2026-11-03T11:59:59.123Z' })],
+    ['with a time of another spelling', wireEvent({ ingestion_timestamp: '2026-11-03t11:59:59.123456+00:00' })],
+    ['that was served from a cache', wireEvent({ served_from_cache: true, attribution_confidence: 0 })],
+    ['with a small confidence', wireEvent({ attribution_confidence: 0.001 })],
+  ])('%s is read', (_, event) => {
+    const text = JSON.stringify(event)
+    expect(expected(text)).toBeDefined()
+    expect(read(text)).toEqual(expected(text))
+    // As Python writes it, and with a line's end.
+    const members = Object.entries(event).map(([key, value]) => `"${key}": ${JSON.stringify(value)}`)
+    expect(read(`{${members.join(', ')}} \r\n`)).toEqual(expected(text))
+  })
+
+  test('is read for what it says, whatever the one before it said', () => {
+    const texts = ['gateway', 'proxy', 'proxy2', 'gateway'].map((layer, i) =>
+      JSON.stringify(wireEvent({ ingestion_layer: layer, ...(i % 2 === 0 ? { trace_id: `t${i}` } : {}) })),
+    )
+    expect(texts.map((text) => read(text))).toEqual(texts.map((text) => expected(text)))
+    expect(texts.map((text) => read(text)?.ingestionLayer)).toEqual(['gateway', 'proxy', 'proxy2', 'gateway'])
+    expect(texts.map((text) => read(text)?.traceId)).toEqual(['t0', '', 't2', ''])
+  })
+})
+
+describe('any other text', () => {
+  const valid = JSON.stringify(validEvent())
+  const rest = valid.slice(1, -1)
+
+  test.each([
+    ['a null', `{${rest},"region":null}`],
+    ['tags', `{${rest},"tags":{"team":"core"}}`],
+    ['a field of its own', `{${rest},"note":"x"}`],
+    ['a field that is named twice', `{"provider":"a",${rest}}`],
+    ['an escape', `{${rest},"region":"a\\u0062"}`],
+    ['an escape in a key', `{${rest},"reg\\u0069on":"a"}`],
+    ['letters beyond ASCII', `{${rest},"region":"é"}`],
+    ['a control character', `{${rest},"region":"a\tb"}`],
+    ['a delete character', `{${rest},"region":"a\x7fb"}`],
+    ['an empty name', `{${rest},"region":""}`],
+    ['a long name', `{${rest},"region":"${'x'.repeat(257)}"}`],
+    ['a number in place of a name', `{${rest},"region":1}`],
+    ['a leading zero', `{${rest},"latency_ms":01}`],
+    ['a fraction', `{${rest},"latency_ms":1.5}`],
+    ['an exponent', `{${rest},"latency_ms":1e3}`],
+    ['a negative count', `{${rest},"latency_ms":-1}`],
+    ['no count', `{${rest},"latency_ms":}`],
+    ['a count beyond the exact ones', `{${rest},"latency_ms":9007199254740993}`],
+    ['a confidence that is too high', `{${rest},"attribution_confidence":0.951}`],
+    ['a confidence of one', `{${rest},"attribution_confidence":1}`],
+    ['a confidence without digits', `{${rest},"attribution_confidence":0.}`],
+    ['no word of JSON', `{${rest},"served_from_cache":trux}`],
+    ['a tier that there is not', `{${rest},"service_tier":"fast"}`],
+    ['an amount that is none', `{${rest},"estimated_cost_usd":"1e3"}`],
+    ['a time to come', valid.replace('2026-11-03', '2027-11-03')],
+    ['a time that is none', valid.replace('T12:', 'T25:')],
+    ['an id that is none', valid.replace('01890a5d', '01890a5g')],
+    ['an id whose hyphens stand elsewhere', valid.replace('5d-ac96', '5-dac96')],
+    ['a field too few', valid.replace(',"provider":"openai"', '')],
+    ['an array', `[${valid}]`],
+    ['nothing', ''],
+    ['an empty object', '{}'],
+    ['a comma too many', `{${rest},}`],
+    ['something behind it', `${valid}x`],
+    ['another event behind it', `${valid},${valid}`],
+    ['a line break within', `{\n${rest}}`],
+    ['no end', valid.slice(0, -1)],
+    ['an end within a string', valid.slice(0, -3)],
+    ['an end within a key', `{${rest},"reg`],
+  ])('%s is left to the general way', (_, text) => {
+    expect(read(text)).toBeUndefined()
+    // Nor does it go on behind the end.
+    expect(read(text, '', '')).toBeUndefined()
+  })
+
+  const letters = fc.string({ unit: fc.constantFrom('a', '~', ' ', '"', '\\', 'é', '\n', '}', ','), maxLength: 5 })
+  const values = fc.oneof(
+    fc.constantFrom(...Object.values(wireEvent(FULL))),
+    fc.constantFrom('2026-11-03T12:00:00Z', '2027-11-03T12:00:00Z', '1969-01-01T00:00:00Z', '', 'x'.repeat(257)),
+    letters,
+    fc.nat(),
+    fc.integer(),
+    fc.double(),
+    fc.constantFrom(null, true, false, {}, [], { a: 'b' }, 0.95, 0.9501, 1e15, 1e16),
+  )
+  const keys = fc.constantFrom(...Object.keys(wireEvent(FULL)), 'tags', 'note', 'prompt', 'event', '')
+  const edits = fc.array(
+    fc.record({
+      at: fc.nat(),
+      remove: fc.nat({ max: 3 }),
+      insert: fc.oneof(
+        fc.constantFrom('', ' ', '\n', '"', ',', ':', '{', '}', '0', '9', '.', '-', 'e', '\\', '\0', 'null'),
+        letters,
+      ),
+    }),
+    { maxLength: 3 },
+  )
+
+  test('is taken only where the general way takes it over as it came', () => {
+    let taken = 0
+    fc.assert(
+      fc.property(
+        fc.subarray(Object.entries(wireEvent(FULL)), { minLength: 4 }),
+        fc.array(fc.tuple(keys, values), { maxLength: 2 }),
+        edits,
+        (own, others, all) => {
+          const members = [...own, ...others].map(([key, value]) => `${JSON.stringify(key)}:${JSON.stringify(value)}`)
+          const text = all.reduce(
+            (it, { at, remove, insert }) => {
+              const place = at % (it.length + 1)
+              return it.slice(0, place) + insert + it.slice(place + remove)
+            },
+            `{${members.join(',')}}`,
+          )
+          const usual = read(text)
+          if (usual === undefined) return
+          taken++
+          expect(usual).toEqual(expected(text))
+        },
+      ),
+      { numRuns: 10_000 },
+    )
+    expect(taken).toBeGreaterThan(100)
+  })
+})
