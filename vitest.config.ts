@@ -1,15 +1,18 @@
+import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 import { PROJECTS, projectOf, testFiles } from './test/support/run/projects.js'
 import { flakyTests, slowestFiles } from './test/support/run/reporters.js'
 import { LongestFirst } from './test/support/run/sequence.js'
 
 const files = testFiles()
+/** One more than processors: tests of the product spend half of their time waiting for timers, leases and restarts. */
+const maxWorkers = availableParallelism() + 1
 
 export default defineConfig({
   test: {
     globalSetup: 'test/support/run/folder.ts',
     reporters: ['default', flakyTests, slowestFiles],
-    maxWorkers: 2,
+    maxWorkers,
     sequence: { sequencer: LongestFirst },
     projects: PROJECTS.map(({ name, isolate }) => ({
       test: {
@@ -18,7 +21,7 @@ export default defineConfig({
         setupFiles: ['test/support/run/each-file.ts'],
         pool: 'forks',
         isolate,
-        maxWorkers: 2,
+        maxWorkers,
         retry: 1,
         // Engines and brokers start inside the tests, and the machine of CI is small and shared.
         testTimeout: 180_000,

@@ -15,7 +15,7 @@ describe('the whole real trace, through HTTP', () => {
 
   const replay = () =>
     replayTrace(TRACE, client, {
-      speed: 2_000,
+      speed: 400,
       eventIdNamespace: FIXED_EVENT_IDS,
       eventOf: twoModelEvent,
       onProgress: () => undefined,

@@ -1,4 +1,4 @@
-/** Access tokens of one issuer, good or bad in every way; a test names only what its case is about. */
+/** Access tokens of one issuer, valid or invalid in every way. A test states only the members of its case. */
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
 import type { AccessTokenClaims, TokenParties } from '../../internal/auth/access-tokens.js'
 import { exampleBits } from './ids.js'
@@ -40,7 +40,7 @@ export const PERSON = { sub: USER_ID, sid: 's'.repeat(22), auth_time: NOW_S - 60
 
 export const part = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url')
 
-/** Signs whatever stands in header and claims, as texts of base64url. */
+/** Signs any header and claims, given as base64url texts. */
 export function signedParts(header: string, claims: string, key: KeyObject = PRIVATE_KEY): string {
   const signed = `${header}.${claims}`
   return `${signed}.${sign('RSA-SHA256', Buffer.from(signed), key).toString('base64url')}`

@@ -1,4 +1,4 @@
-/** A gateway that takes events, with everything behind its log made up by the test. */
+/** A gateway that accepts events; the test supplies everything behind its log. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { serve } from '../../internal/http/server.js'
 import { deriveTenantIds } from '../../internal/ids/ids.js'
@@ -22,9 +22,9 @@ import { type Posted, postTo } from './gateway.js'
 import { scopeKeys, TENANT } from './scope-keys.js'
 
 export interface AdmissionGatewayOptions {
-  /** Keys that only the read model knows, and the bodies they came with; the index then holds no history. */
+  /** Keys and bodies that only the read model knows; the index then holds no history. */
   readonly recorded?: readonly { readonly key: string; readonly body: string; readonly flags: number }[]
-  /** The verdicts of another gateway, which owns every key: one a claim, in order, the last one for all that follow. */
+  /** Verdicts of another gateway, which owns every key: one per claim, in order; the last one repeats. */
   readonly verdicts?: readonly (Exclude<ClaimVerdict, { readonly kind: 'proceed' }> | { readonly kind: 'proceed' })[]
   readonly ingestPerSecond?: number
   /** The log answers nothing before `release`. */
@@ -39,17 +39,17 @@ export interface AdmissionGateway {
   /** Their subjects. */
   readonly subjects: readonly string[]
   release(): void
-  /** What is kept beside keys, by the hex of their hash. */
+  /** Records stored per key, by the hex of the key's hash. */
   readonly records: Map<string, BulkRecord | ObservationRecord>
-  /** How often a record was looked for. */
+  /** How often a record was looked up. */
   looks(): number
-  /** What was told to the owner of the keys. */
+  /** Outcomes that were reported to the owner of the keys. */
   readonly settlements: readonly boolean[]
-  /** Has another gateway proceed with the key of an observation, which this one owns. @returns says what became of it */
+  /** Lets another gateway proceed with the key of an observation that this one owns. @returns reports the outcome */
   proceedElsewhere(body: string, key: string): (isAdmitted: boolean) => void
   /** Resolves when so many requests wait for others under their key. */
   waiting(count: number): Promise<void>
-  /** Resolves when so many keys are under way. */
+  /** Resolves when so many keys are in flight. */
   underWay(count: number): Promise<void>
   stop(): Promise<void>
 }

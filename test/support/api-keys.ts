@@ -1,4 +1,4 @@
-/** API keys of one tenant; a test names only what its case is about. */
+/** API keys of one tenant. A test states only the members of its case. */
 import { createApiKey, type Mode, type NewApiKey, type StoredApiKey } from '../../internal/auth/api-keys.js'
 import { deriveTenantIds } from '../../internal/ids/ids.js'
 

@@ -1,4 +1,4 @@
-/** Calls of a tenant of a running service, and what became of them. */
+/** Calls of a tenant of a running service, and their records. */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Ask } from './ask.js'
@@ -15,7 +15,7 @@ export async function attributedAll(ask: Ask, calls: readonly Record<string, unk
     const some = ids.slice(from, from + IDS_MAX)
     while (!some.every((id) => found.has(id))) {
       const { status, json } = await ask('GET', `/v1/attribution?limit=${IDS_MAX}&filter[id][in]=${some.join(',')}`)
-      // Many at once may be told to come again.
+      // Too many at once get a 429.
       const records: readonly ShownRecord[] = status === 200 ? json.data : []
       for (const { id } of records) found.add(id)
       if (records.length < some.length) await sleep(100)
@@ -33,7 +33,7 @@ export async function attributedAll(ask: Ask, calls: readonly Record<string, unk
 const IDS_MAX = 100
 const READ_AT_ONCE = 8
 
-/** Sends many calls and waits until the last of them have their records: each partition works them off in order. */
+/** Sends many calls and waits for the records of the last ones: each partition processes its calls in order. */
 export async function attributeMany(ask: Ask, calls: readonly Record<string, unknown>[]): Promise<void> {
   const ids = await send(ask, calls)
   for (const id of ids.slice(-20)) await recordOf(ask, id)
@@ -49,7 +49,7 @@ async function send(ask: Ask, calls: readonly Record<string, unknown>[]): Promis
 export const attributed = async (ask: Ask, stated: Record<string, unknown>): Promise<ShownRecord> =>
   (await attributedAll(ask, [stated]))[0]
 
-/** Sends the same call until its record is as wanted: what it rests on is told to attributors in a moment. */
+/** Sends the same call until its record is as wanted: changed facts reach the attributors within moments. */
 export async function untilAttributed(
   ask: Ask,
   stated: Record<string, unknown>,

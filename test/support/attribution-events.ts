@@ -1,4 +1,4 @@
-/** An invocation for tests of pure rules: a test names only what its case is about. */
+/** An invocation for tests of pure rules. A test states only the members of its case. */
 import type { Invocation } from '../../internal/invocations/invocation.js'
 
 export function call(stated: Partial<Invocation> = {}): Invocation {

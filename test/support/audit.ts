@@ -1,4 +1,4 @@
-/** Audit entries and rows of one tenant; a test names only what its case is about. */
+/** Audit entries and rows of one tenant. A test states only the members of its case. */
 import { CHAIN_START, type ChainHead, chained, type RepeatedEntry } from '../../internal/audit/chain.js'
 import { toRow } from '../../internal/audit/rows.js'
 import type { AuditLogRow } from '../../internal/store/tables/audit-log.js'
@@ -16,7 +16,7 @@ export const auditEntry = (stated: Partial<RepeatedEntry> = {}): RepeatedEntry =
   ...stated,
 })
 
-/** The rows of these entries, one behind the other. */
+/** The rows of these entries, as one chain. */
 export function auditRows(entries: readonly RepeatedEntry[], head: ChainHead = CHAIN_START): AuditLogRow[] {
   let last = head
   return entries.map((entry) => {

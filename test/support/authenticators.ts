@@ -65,7 +65,7 @@ export function authenticatorWith(tokens: Tokens, ...keys: readonly StoredApiKey
   return { authenticator, bucket, counts, uses }
 }
 
-/** Nobody's address fails so often in these tests, but where one is told. */
+/** High enough that no address reaches it, unless a test sets it lower. */
 export const authenticate = (
   authenticator: Authenticator,
   credentials: Credentials,

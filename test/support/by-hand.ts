@@ -1,6 +1,6 @@
 /**
  * Works a record out again as a person would: from what `GET /v1/attribution/{id}` shows and nothing else, with an
- * arithmetic of its own (exact fractions; nothing of the product is imported). Says what does not come out.
+ * arithmetic of its own (exact fractions; nothing of the product is imported). Reports each difference.
  */
 // biome-ignore lint/suspicious/noExplicitAny: the contract is what is being checked
 type Json = any
@@ -30,7 +30,7 @@ function rounded(x: Fraction): Fraction {
   return [down + (up ? 1n : 0n), 10n ** 12n]
 }
 
-/** @returns what is wrong, in words; empty when every number comes out */
+/** @returns the differences, in words; empty when every number matches */
 export function faultsOf(record: Json): string[] {
   return [...certainty(record), ...cost(record), ...footprint(record), ...allocation(record), ...inference(record)].map(
     (fault) => `${record.id}: ${fault}`,

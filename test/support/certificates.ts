@@ -1,4 +1,4 @@
-/** Self-signed certificates (X.509 v3, ECDSA P-256) for localhost and 127.0.0.1, made without any tool. */
+/** Self-signed certificates (X.509 v3, ECDSA P-256) for localhost and 127.0.0.1, created without an external tool. */
 import { generateKeyPairSync, randomBytes, sign } from 'node:crypto'
 import { renameSync, writeFileSync } from 'node:fs'
 import type { TlsFiles } from '../../internal/http/tls.js'
@@ -24,7 +24,7 @@ const ECDSA_WITH_SHA256 = sequence(oid('2a8648ce3d040302'))
 const YEAR_MS = 365 * 24 * 60 * 60 * 1000
 
 /**
- * @param name common name; what tells two certificates of a test apart
+ * @param name common name; distinguishes the certificates of a test
  * @param hosts names that it is good for besides localhost and 127.0.0.1
  */
 export function makeCertificate(name: string, hosts: readonly string[] = []): Certificate {

@@ -1,4 +1,4 @@
-/** A real name server on loopback, over UDP (RFC 1035): what it answers is up to the test, at every question anew. */
+/** A real name server on loopback, over UDP (RFC 1035); the test decides each answer. */
 import { createSocket } from 'node:dgram'
 import { isIPv4 } from 'node:net'
 

@@ -1,4 +1,4 @@
-/** Export jobs on a real broker and a real store: records in, and a job made by an exporter of this process. */
+/** Export jobs on a real broker and a real store, carried out by an exporter in this process. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -37,7 +37,7 @@ export interface ExportBench {
   readonly jobs: KV
   readonly deps: WorkerDeps
   readonly folder: string
-  /** Events that were told, in their order. */
+  /** Published events, in order. */
   readonly events: readonly NewEvent[]
   insert(rows: readonly AttributionRow[]): Promise<void>
   /** Puts a job into the bucket, as the route does. */
@@ -45,7 +45,7 @@ export interface ExportBench {
   /** One delivery of its message to an exporter. */
   work(job: StoredJob, deps?: Partial<WorkerDeps>, signal?: AbortSignal): Promise<Settlement>
   read(job: StoredJob): Promise<StoredJob>
-  /** Orders, works, and reads what came of it. */
+  /** Orders a job, carries it out, and reads its files. */
   exported(tenantId: string, body?: Partial<ExportBody>, deps?: Partial<WorkerDeps>): Promise<Exported>
   bytesOf(job: StoredJob, which: 'file' | 'manifest'): Promise<Buffer>
 }
@@ -159,7 +159,7 @@ const consumptionOf = consumptionRules(
   () => null,
 )
 let tenants = 0
-/** A tenant that no other test has. */
+/** A tenant that no other test uses. */
 export const newTenant = (): string => `tnt_${++tenants}`
 
 /** USD. */
@@ -168,7 +168,7 @@ export const costOf = (rows: readonly AttributionRow[]): string =>
 
 let records = 0
 
-/** A record of October 2026 that may be charged back, priced by the book, with what the test states. */
+/** An eligible record of October 2026, priced by the price book, with the members that the test states. */
 export function record(
   tenantId: string,
   { invocation = {}, ...stated }: Stated = {},

@@ -1,4 +1,4 @@
-/** How many cases a fuzzing test tries: 2,000 with every run of the suite, as many as ATTRIBUTION_FUZZ_CASES says on demand. */
+/** Cases per fuzzing test: 2,000, or ATTRIBUTION_FUZZ_CASES. */
 export const FUZZ_CASES = Number(process.env['ATTRIBUTION_FUZZ_CASES'] ?? 2_000)
 
 /** Vitest's limit for such a test. */

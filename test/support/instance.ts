@@ -1,4 +1,4 @@
-/** What lies behind a running service: its broker, its master keys, its command line; and further tenants in it. */
+/** The internals of a running service: its broker, master keys and command line; and additional tenants. */
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -27,7 +27,7 @@ export function connectTo({ dataDir }: Pick<Instance, 'dataDir'>): Promise<Broke
   })
 }
 
-/** Runs a command on the instance to its end. */
+/** Runs a command on the instance until it exits. */
 export async function command(
   { dataDir }: Pick<Instance, 'dataDir'>,
   args: readonly string[],
@@ -68,7 +68,7 @@ export async function addApiKey(
   return secret
 }
 
-/** Asks until the service knows a key that has just been made. */
+/** Repeats a request until the service knows a new key. */
 export async function untilKnown(baseUrl: string, apiKey: string): Promise<void> {
   const ask = () => fetch(`${baseUrl}/api/v1/rate-limit`, { headers: { 'x-api-key': apiKey } })
   while ((await ask()).status === 401);

@@ -1,4 +1,4 @@
-/** Events in their wire form and as the pipeline holds them: a test names only what its case is about. */
+/** Events in their wire form and as the pipeline holds them. A test states only the members of its case. */
 import type { AdmittedInvocation } from '../../internal/invocations/group.js'
 import type { Invocation } from '../../internal/invocations/invocation.js'
 import type { InvocationEvent } from '../../internal/invocations/schema.js'
@@ -6,7 +6,7 @@ import { call } from './attribution-events.js'
 
 export const NOW_MS = Date.UTC(2026, 10, 3, 12)
 
-/** An event as a producer sends it, with the required fields and what the test states. */
+/** An event as a producer sends it, with the required fields and those that the test states. */
 export const wireEvent = (stated: Readonly<Record<string, unknown>> = {}): Record<string, unknown> => ({
   event_id: '01890a5d-ac96-774b-bcce-b302099a8057',
   ingestion_layer: 'gateway',
@@ -36,7 +36,7 @@ export const admitted = ({ invocation, ...stated }: Stated = {}): AdmittedInvoca
   invocation: call(invocation),
 })
 
-/** 16 bytes that only their number tells apart. */
+/** 16 bytes that contain their number. */
 export function idOf(number: number): Uint8Array {
   const bytes = Buffer.alloc(16)
   bytes.writeUInt32BE(number, 4)

@@ -1,4 +1,4 @@
-/** A running service with a tenant whose model serves, or can. */
+/** A running service with a tenant whose model serves or can be trained. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { StoredTraining } from '../../internal/attribution/inference/training/training.js'
 import type { Broker } from '../../internal/broker/connect.js'
@@ -15,11 +15,11 @@ export interface ModelInstance {
   readonly broker: Broker
   readonly ask: Ask
   readonly tenantId: string
-  /** Has a version trained. @param args of `attribution model train` */
+  /** Trains a version. @param args of `attribution model train` */
   train(...args: string[]): Promise<{ readonly outcome: string; readonly model_id: string | null }>
-  /** What became of calls that state no service, and which services they are of. */
+  /** Records of calls that state no service, with the services that they were planted for. */
   infer(numbers: readonly number[]): Promise<readonly { readonly planted: string; readonly record: ShownRecord }[]>
-  /** What was published of the tenant's degradation, once it is so much. */
+  /** The degradation events of the tenant, once there are so many. */
   untilEvents(count: number): Promise<readonly string[]>
   decide(id: string, decision: 'promote' | 'recall' | 'restore'): Promise<Asked>
   close(): Promise<void>
@@ -64,15 +64,15 @@ export async function launchModelInstance(): Promise<ModelInstance> {
   }
 }
 
-/** Gives the tenant what it takes to train a version that passes. */
+/** Gives the tenant enough records to train a version that passes validation. */
 export async function plant({ ask, broker, tenantId }: ModelInstance): Promise<void> {
   await untilFirstTraining(broker, tenantId)
   await sendPlanted(ask, 6_000, START_MS)
 }
 
 /**
- * A new tenant is looked at by the trainer within seconds, which finds too few examples; the next time is half an hour
- * away. Had it records by then, a version would serve that no test has asked for.
+ * The trainer examines a new tenant within seconds, finds too few examples, and examines it again half an hour later. If
+ * the tenant had records by then, a version would serve that no test has requested.
  */
 export async function untilFirstTraining(broker: Broker, tenantId: string): Promise<void> {
   for await (const entry of await (await broker.bucket(TRAININGS)).watch({ key: tenantId })) {

@@ -1,4 +1,4 @@
-/** Versions of a model, as the registry holds them: a test names only what its case is about. */
+/** Versions of a model, as the registry holds them. A test states only the members of its case. */
 import type { Model, ModelCard } from '../../internal/attribution/inference/learning/model.js'
 import type { StoredModel } from '../../internal/attribution/inference/models/version.js'
 
@@ -27,7 +27,7 @@ export const CARD: ModelCard = {
   featureImportance: [{ feature: 'model', accuracyLost: 0.2 }],
 }
 
-/** The version of this number, made at that second. */
+/** The version with this number, created at that second. */
 export const version = (number: number, stated: Partial<StoredModel> = {}): StoredModel => ({
   id: `mdl_${number}`,
   tenant_id: 'tnt_one',
@@ -41,7 +41,7 @@ export const version = (number: number, stated: Partial<StoredModel> = {}): Stor
 
 export const at = (second: number): string => new Date(Date.UTC(2026, 10, 3, 12) + second * 1_000).toISOString()
 
-/** A model that knows nothing but the shares of its classes: it says the first one of every event. */
+/** A model that knows only the shares of its classes: it infers the first one for every event. */
 export const priorModel = (card: ModelCard = CARD): Model => ({
   card,
   parameters: {

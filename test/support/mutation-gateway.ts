@@ -1,6 +1,6 @@
 /**
- * A gateway whose only routes are mutations of a test, on a real broker: several of them stand for several processes,
- * and run as a process of its own it can be killed.
+ * A gateway whose only routes are mutations of a test, on a real broker. Several of them simulate several processes; run as
+ * a process, it can be killed.
  */
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
@@ -74,7 +74,7 @@ export async function startMutationGateway(
 const thing = z.object({ name: z.string().min(1).max(64), size: z.int().min(0).optional() })
 export type Thing = z.infer<typeof thing>
 
-/** `POST /things`: whatever `handle` does with a thing. */
+/** `POST /things`, handled by `handle`. */
 export const createThing = (
   handle: Mutation<Thing>['handle'],
   more: Partial<Pick<Mutation<Thing>, 'needsStepUp' | 'mayAppear'>> = {},
@@ -112,7 +112,7 @@ export const deleteThing = (handle: Mutation<undefined>['handle']): Mutation<und
   handle,
 })
 
-/** As a process: makes things in the bucket of the directory, and says so before it goes on after `holdMs`. */
+/** As a process: creates things in the bucket of the directory, prints that, and continues after `holdMs`. */
 async function main([brokerUrl = '', port = '0', holdMs = '0', leaseMs = '0']: readonly string[]): Promise<void> {
   const gateway = await startMutationGateway(
     brokerUrl,

@@ -1,4 +1,4 @@
-/** A real broker with our streams and buckets, and what runs planned logs on it as a process that owns everything. */
+/** A real broker with our streams and buckets, and the dependencies to run planned logs on it as their only owner. */
 import type { Progress } from '../../internal/broker/checkpoint.js'
 import { type Broker, connectBroker, ensureStreams, type StreamSettings } from '../../internal/broker/connect.js'
 import { readFence } from '../../internal/broker/fence.js'
@@ -12,7 +12,7 @@ import { launchBroker } from './broker.js'
 export interface LogBroker extends Broker {
   readonly publish: Publisher['publish']
   readonly deps: PlannedLogDeps
-  /** Resolves once the checkpoint says that all that the subject holds now is done and nothing is planned. */
+  /** Resolves once the checkpoint covers everything that the subject holds now and has no plan. */
   untilDone(key: string, stream: string, subject: string): Promise<void>
 }
 

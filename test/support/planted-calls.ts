@@ -1,6 +1,6 @@
 /**
- * Calls of two services that a model can tell apart by what they look like: one asks a small model for short answers,
- * the other a large one for long ones. Every third call does not say which service it is of.
+ * Calls of two services that a model can distinguish by their features: one asks a small model for short answers,
+ * the other a large one for long ones. Every third call does not state its service.
  */
 import type { Ask } from './ask.js'
 import { attributeMany } from './attributed.js'

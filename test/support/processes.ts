@@ -1,7 +1,7 @@
 /**
- * Real processes under test: start one, wait for a line it writes, end it, see how it ended.
+ * Real processes under test: start one, wait for a line that it writes, end it, read its exit status.
  *
- * What is still running when the test file is over is killed, so that a failed test leaves nothing behind.
+ * Processes that still run at the end of the test file are killed, so that a failed test leaves none.
  */
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'

@@ -1,4 +1,4 @@
-/** Requests byte for byte, for what no HTTP client would send. */
+/** Requests byte for byte, for requests that no HTTP client would send. */
 import { connect } from 'node:net'
 
 export interface RawAnswer {
@@ -15,7 +15,7 @@ export interface RawAnswer {
 export const rawExchange = async (port: number, bytes: string | Buffer): Promise<RawAnswer[]> =>
   parseAnswers(await rawText(port, bytes))
 
-/** All that the server says to it until it closes the connection. */
+/** Everything that the server sends until it closes the connection. */
 export function rawText(port: number, bytes: string | Buffer): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect({ host: '127.0.0.1', port })

@@ -1,4 +1,4 @@
-/** Receivers of webhooks: real https servers on loopback that keep what they get. */
+/** Receivers of webhooks: real https servers on loopback that keep the requests they receive. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer, type Server } from 'node:https'
@@ -18,11 +18,11 @@ export interface Received {
 export interface Receiver {
   readonly port: number
   readonly received: readonly Received[]
-  /** Connections that were made to it. */
+  /** Connections that it has accepted. */
   connections(): number
   /** Resolves once so many requests, that match, have come. */
   until(count: number, matches?: (received: Received) => boolean): Promise<readonly Received[]>
-  /** What it answers with from now on; 200 without a body at first. */
+  /** Answers each following request; initially with 200 and no body. */
   answer: (response: ServerResponse, received: Received) => void
   close(): Promise<void>
 }
@@ -98,5 +98,5 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString()
 }
 
-/** A client that gives up is what some tests are about. */
+/** Some tests let the client give up. */
 const ignore = (): void => undefined

@@ -1,4 +1,4 @@
-/** Finished rows as stage A makes them: a test names only what its case is about. */
+/** Finished rows as stage A creates them. A test states only the members of its case. */
 import { type RowPlace, toRow, type Verdict } from '../../internal/attribution/records/row.js'
 import type { AttributionRow } from '../../internal/store/tables/attributions.js'
 import { admitted, NOW_MS, type Stated } from './invocations.js'

@@ -1,4 +1,4 @@
-/** Credentials for tests of what comes after authentication: a key says itself what it may do. */
+/** Credentials for tests of everything after authentication: the text of a key is its scope. */
 import type { Authenticator, Caller } from '../../internal/auth/authenticate.js'
 import { budgetsCache, type RateClass, rateLimitsOf } from '../../internal/auth/rate-limits.js'
 import { SCOPES, type Scope } from '../../internal/auth/scopes.js'

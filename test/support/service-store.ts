@@ -1,4 +1,4 @@
-/** The read model of a running service, past its routes: for what only the store itself can tell. */
+/** Direct access to the store of a running service, for facts that no route shows. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import { connectStore } from '../../internal/store/client.js'
 import { gatewayEnvironment, type Instance } from './service.js'

@@ -1,13 +1,13 @@
-/** A way to a nats-server that can fall silent: a peer that is frozen, or a network that drops what is sent. */
+/** A proxy to a nats-server that can fall silent, like a frozen peer or a network that drops packets. */
 import { createConnection, createServer, type Socket } from 'node:net'
 import { freePort } from '../../internal/local/supervisor/instance.js'
 import { atEnd } from './run/at-end.js'
 
 export interface SilentLink {
   readonly url: string
-  /** From now on neither end hears of the other any more, and neither sees the connection close. */
+  /** Drops all bytes in both directions without closing the connection. */
   fallSilent(): void
-  /** Closes what goes through it; what comes next goes through. */
+  /** Closes its connections and forwards new ones. */
   cut(): void
 }
 

@@ -8,7 +8,7 @@ import { openSpool, type Spool } from '../../internal/ingest/spool/spool.js'
 import { numberOf, recordOf } from './spool-records.js'
 
 const [mode, folder = '', first = '0'] = process.argv.slice(2)
-/** Written before the next record is begun, so that what is printed is a lower bound of what was done. */
+/** Written before the next record starts, so that the printed count is a lower bound. */
 const print = (line: string): unknown => writeSync(1, `${line}\n`)
 
 const opened = await openSpool({ folder, bytesMax: 1024 ** 3, segmentBytes: 20_000, onIncident: () => undefined })

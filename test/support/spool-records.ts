@@ -7,7 +7,7 @@ export const recordOf = (number: number, payloadBytes = 5 + ((number * 37) % 400
   payload: Buffer.alloc(payloadBytes, `${number}-é`),
 })
 
-/** Throws when the record is not as `recordOf` made it. */
+/** Throws when the record differs from `recordOf`. */
 export function numberOf(record: SpoolRecord): number {
   const number = Number(record.messageId.split('.')[1])
   const { subject, payload } = recordOf(number, record.payload.length)

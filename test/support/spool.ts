@@ -27,7 +27,7 @@ export interface OpenedSpool {
   readonly incidents: readonly SpoolIncident[]
 }
 
-/** Opens a spool with roomy limits, save what the test states. Closed when the test is over. */
+/** Opens a spool with high limits, except those that the test states. Closed at the end of the test. */
 export async function open(folder: string, stated: Partial<SpoolSettings> = {}): Promise<OpenedSpool> {
   const incidents: SpoolIncident[] = []
   const result = await openSpool({
@@ -42,7 +42,7 @@ export async function open(folder: string, stated: Partial<SpoolSettings> = {}):
   return { spool: result.spool, incidents }
 }
 
-/** Drains, taking `countMax` records at most, and gives the numbers of those taken. Throws when one is altered. */
+/** Drains at most `countMax` records. @returns their numbers. Throws when one was altered. */
 export async function drained(spool: Spool, countMax = Number.POSITIVE_INFINITY): Promise<number[]> {
   const numbers: number[] = []
   await spool.drain(async (record) => {
@@ -68,7 +68,7 @@ export interface Faults {
   remove?: (path: string) => void
 }
 
-/** The local disk with faults. A write that fails leaves half of its bytes behind, as a full disk does. */
+/** The local disk with faults. A failing write leaves half of its bytes, as on a full disk. */
 export function faultyFiles(faults: Faults): SpoolFiles {
   const wrap = (path: string, file: SpoolFile): SpoolFile => ({
     async write(bytes, position) {

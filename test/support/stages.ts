@@ -1,4 +1,4 @@
-/** What a stage is given besides its own rule: a batch of events, and what turns a verdict into a row. */
+/** The inputs of a stage besides its rule: a batch of events, and the dependencies that turn a verdict into a row. */
 import type { Batch } from '../../internal/attribution/actor/batch.js'
 import type { Disposition, Stage } from '../../internal/attribution/actor/stage.js'
 import type { Directory } from '../../internal/attribution/directory/directory.js'

@@ -23,14 +23,14 @@ export interface RunningStore {
   readonly client: ClickHouseClient
 }
 
-/** A new folder, removed when the test file is over. */
+/** A new folder, removed at the end of the test file. */
 export function privateFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'attribution-store-'))
   atEnd(() => rmSync(folder, { recursive: true, force: true }))
   return folder
 }
 
-/** Resolves once the store has said that it is ready. */
+/** Resolves once the store reports that it is ready. */
 export async function launchStore(options: { dataDir?: string; port?: number } = {}): Promise<RunningStore> {
   const dataDir = options.dataDir ?? privateFolder()
   const port = options.port ?? (await freePort())

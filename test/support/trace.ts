@@ -1,4 +1,4 @@
-/** The real trace as events with two models, whose bill is known, and everything that a service says of them. */
+/** The real trace as events of two models with a known bill, and the records that a service shows for them. */
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'

@@ -1,4 +1,4 @@
-/** Looks for texts in everything that an instance keeps or says. */
+/** Searches for texts in everything that an instance stores, logs or answers. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import type { ClickHouseClient } from '@clickhouse/client'

@@ -1,4 +1,4 @@
-/** Whether the rollups say what the records say, to the last digit and person. */
+/** Records and rollups in comparable form, to the last digit and person. */
 import type { ClickHouseClient } from '@clickhouse/client'
 
 /** A group of the rollups, as text: its dimensions, then its sums, then its people with how often each appears. */

@@ -127,7 +127,7 @@ export function spoilt(values: fc.Arbitrary<Json>): fc.Arbitrary<Json> {
 const isRecord = (value: Json): value is { readonly [name: string]: Json } =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** One member replaced, or taken away. */
+/** One member replaced or removed. */
 function withOneField(value: Json, at: number, other: Json | undefined): Json {
   if (Array.isArray(value)) {
     const [first, ...rest] = value as readonly Json[]

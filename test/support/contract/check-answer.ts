@@ -1,4 +1,4 @@
-/** Whether an answer keeps what the description promises of it. */
+/** Checks an answer against the OpenAPI description. */
 import { type Described, type DescribedOperation, schemaChecker } from './described.js'
 
 export interface Answer {
@@ -18,7 +18,7 @@ export interface Asked {
   readonly tenantId: string | undefined
 }
 
-/** @returns says what is wrong with an answer; nothing when all is well */
+/** @returns lists the faults of an answer; none when it is as described */
 export function answerChecker(described: Described): (asked: Asked, answer: Answer) => string[] {
   const check = schemaChecker(described, true)
   return ({ operation, path, planted, tenantId }, { status, headers, text }) => {

@@ -60,7 +60,7 @@ function freeze({ id, scope, parameters, body, responses }: DescribedOperation):
 
 const WORDS = new Set(['description', 'examples', 'example', 'title', 'default'])
 
-/** Without what is said for people. A property may have such a name, and stays. */
+/** Without texts for people. A property may have such a name, and stays. */
 function plain(node: unknown, isProperties = false): unknown {
   if (Array.isArray(node)) return node.map((inner) => plain(inner))
   if (typeof node !== 'object' || node === null) return node
@@ -71,7 +71,7 @@ function plain(node: unknown, isProperties = false): unknown {
   )
 }
 
-/** @returns what callers of the baseline would meet that breaks them, each with its place */
+/** @returns the changes that break callers of the baseline, each with its location */
 export function breakages(baseline: Frozen, current: Frozen): string[] {
   const found: string[] = []
   const compare = schemaComparison(baseline.schemas, current.schemas, (what) => found.push(what))
@@ -126,7 +126,7 @@ function operationBreakages(name: string, before: FrozenOperation, now: FrozenOp
   return found
 }
 
-/** What callers send, or what they get: a wider type is an addition in the one and retyping in the other. */
+/** Whether callers send or receive it: a wider type is an addition in a request and a break in an answer. */
 type Side = 'request' | 'reply'
 
 const LOWER_BOUNDS = ['minimum', 'exclusiveMinimum', 'minLength', 'minItems', 'minProperties']

@@ -1,4 +1,4 @@
-/** One credential of each kind that a caller may come with, and what it is worth. */
+/** One credential of each kind that a caller may present, and its permissions. */
 import { randomBytes } from 'node:crypto'
 import { createApiKey, type StoredApiKey } from '../../../internal/auth/api-keys.js'
 import { SCOPES, type Scope } from '../../../internal/auth/scopes.js'
@@ -160,7 +160,7 @@ async function storedKeys(service: Instance, tenantId: string): Promise<Credenti
   return made
 }
 
-/** The tag in a key's id plays no part in whether it is taken. */
+/** Authentication ignores the tenant tag in a key's id. */
 const makeKey = (mode: 'production' | 'sandbox', tenantId: string, scopes: readonly Scope[]) =>
   createApiKey(
     mode,

@@ -104,7 +104,7 @@ export type Check = (value: unknown) => string | undefined
  * Compiles schemas of a description.
  *
  * @param isStrict whether objects may hold nothing but what is described: callers must tolerate more, we must not send it
- * @returns a check that says what is wrong, undefined when nothing is
+ * @returns a check that returns the fault, undefined when there is none
  */
 export function schemaChecker({ schemas }: Described, isStrict: boolean): (schema: Schema) => Check {
   const ajv = new Ajv2020({ strict: false, allErrors: false })

@@ -1,6 +1,6 @@
 /**
- * The five projects of the suite, in the order in which they start. A worker that is free takes the next file of the
- * one queue, whatever its project: long files first, so that both workers are busy to the end.
+ * The five projects of the suite. They share one queue (`sequence.ts`): a free worker takes the next file, whatever its
+ * project, so that no worker is idle before the end.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
@@ -10,15 +10,15 @@ const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 
 export interface Project {
   readonly name: 'faults' | 'own-instance' | 'product' | 'engine' | 'unit'
-  /** False: one worker process runs many files, which share its modules and what `support/` starts once per worker. */
+  /** True: a worker process per file. False: a worker runs many files, which share its modules and the product. */
   readonly isolate: boolean
 }
 
 export const PROJECTS: readonly Project[] = [
   { name: 'faults', isolate: true },
   { name: 'own-instance', isolate: true },
+  { name: 'engine', isolate: true },
   { name: 'product', isolate: false },
-  { name: 'engine', isolate: false },
   { name: 'unit', isolate: false },
 ]
 
