@@ -6,7 +6,7 @@ import { type AdmittedInvocation, decodeGroup, type EventName, identifyEntries }
 import type { Checkpoint, HandOver } from './checkpoint.js'
 import { type Correction, decodeCorrections, isCorrection } from './corrections.js'
 
-/** The unit of work of a stage. Forming it again from the same messages gives the same batch, including `token` and `validFromMs`. */
+/** The unit of work of a stage. The same messages always form the same batch, including `token` and `validFromMs`. */
 export interface Batch {
   readonly stage: StageName
   readonly partition: number
@@ -16,7 +16,7 @@ export interface Batch {
   readonly invocations: readonly AdmittedInvocation[]
 }
 
-/** A message or an event that its stage cannot handle, with the affected events as far as they are known. */
+/** A message or an event that its stage cannot handle, with the affected events that could be identified. */
 export interface PoisonEvents extends Poison {
   readonly events: readonly EventName[]
 }

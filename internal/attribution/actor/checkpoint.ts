@@ -4,11 +4,11 @@ import type { Routing } from './routing.js'
 /** Progress of a (stage, partition); the value of `<stage>.<partition>` in the bucket `checkpoints`. */
 export interface Checkpoint extends Progress {
   readonly plan?: Plan
-  /** The last hand-over from the previous stage that has taken effect; repeated ones are skipped. */
+  /** The last hand-over from the previous stage that took effect; repeated hand-overs are skipped. */
   readonly handedOver?: HandOver
 }
 
-/** `atMs` is the `valid_from` of its rows. */
+/** `atMs` becomes the `valid_from` of the batch's rows. */
 export interface Plan extends Extent {
   readonly routing: Routing
   /** The basis of the stage's rule, if it can change between two attempts. */

@@ -3,14 +3,14 @@ import { idHex } from '../../ids/ids.js'
 import type { Verdict } from '../records/row.js'
 
 /**
- * A later verdict of stage A on an event that it has already processed. It follows the event through the mailboxes of the
- * later stages and arrives after it, when the event has its record or never will. The changes actor then replaces the
- * record's version if it still rests on weaker evidence.
+ * A new verdict of stage A on an event that it has already processed. The correction follows the event through the mailboxes
+ * of the later stages and arrives after it, when the event has its record or never will. The changes actor then replaces
+ * the record's version if that version still rests on weaker evidence.
  *
  * Applying a correction twice has no further effect.
  */
 export interface Correction extends Learned {
-  /** The batch that caused it; identifies the correction together with the event. */
+  /** The batch that caused the correction; with the event, it identifies the correction. */
   readonly cause: string
 }
 
@@ -28,7 +28,7 @@ interface WireCorrection {
   readonly c: string
 }
 
-/** Maximum number of corrections per message. A message of events is a JSON array, one of corrections an object. */
+/** Maximum number of corrections per message. A message with events is a JSON array; one with corrections is an object. */
 const CORRECTIONS_MAX = 500
 
 export const encodeCorrections = (corrections: readonly Correction[]): Uint8Array =>
@@ -54,12 +54,12 @@ export function decodeCorrections(data: Uint8Array): Correction[] {
 }
 
 export interface CorrectionMessage {
-  /** Names the batch and what is in it: formed again it may have learned more, which is then another message. */
+  /** Names the batch and a digest of the content: a repeated batch may have learned more, and then sends a different message. */
   readonly id: string
   readonly data: Uint8Array
 }
 
-/** @param source stage, partition and last sequence of the batch that corrects or passes on */
+/** @param source stage, partition and last sequence of the batch that creates or forwards the corrections */
 export function correctionMessages(source: string, corrections: readonly Correction[]): CorrectionMessage[] {
   const messages: CorrectionMessage[] = []
   for (let from = 0; from < corrections.length; from += CORRECTIONS_MAX) {

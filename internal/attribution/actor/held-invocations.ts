@@ -10,7 +10,7 @@ export interface HeldDeps {
   readonly checkpoints: KV
 }
 
-/** The events of a partition that stage A has handed on and that have no record yet, those of stage B first. */
+/** The events of a partition that stage A has handed over and that have no record yet: first those in stage B, then in stage C. */
 export async function* heldInvocations(
   partition: number,
   { readLog, checkpoints }: HeldDeps,
@@ -23,14 +23,14 @@ export async function* heldInvocations(
       const entries = await readLog(range)
       const last = entries.at(-1)
       if (last === undefined) break
-      for (const { data, sequence } of entries) yield* readable(data, sequence)
+      for (const { data, sequence } of entries) yield* decodeOrSkip(data, sequence)
       from = last.sequence + 1
     }
   }
 }
 
-/** A message that cannot be read is its own stage's to quarantine; one of corrections holds no events. */
-function readable(data: Uint8Array, sequence: number): readonly AdmittedInvocation[] {
+/** The stage that reads the mailbox quarantines an unreadable message; a message with corrections holds no events. */
+function decodeOrSkip(data: Uint8Array, sequence: number): readonly AdmittedInvocation[] {
   try {
     return decodeGroup(data, sequence)
   } catch {

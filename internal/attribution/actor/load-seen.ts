@@ -3,28 +3,28 @@ import { type HeldDeps, heldInvocations } from './held-invocations.js'
 import { type FoundEvent, IN_ANOTHER_LOG, type SeenEvent, SeenEvents } from './seen-events.js'
 
 export interface LoadSeenDeps extends HeldDeps {
-  /** Where a partition's records came from that became valid since an instant, the oldest first. */
+  /** The sources of a partition's records that became valid since an instant, oldest first. */
   readonly recordSourcesSince: (partition: number, sinceMs: number) => AsyncIterable<RecordSource>
-  /** Where events came from that have a record since an instant. */
+  /** The sources of these events, for those that have had a record since an instant. */
   readonly recordSourcesOf: (ids: readonly Uint8Array[], sinceMs: number) => Promise<readonly RecordSource[]>
   readonly clock: () => number
-  /** Of the log that is read now. */
+  /** Id of the log that is read now. */
   readonly logId: number
   readonly limits?: SeenLimits
 }
 
-/** How much a partition of stage A remembers. */
+/** Limits on the events that a partition of stage A remembers. */
 export interface SeenLimits {
   readonly windowMs: number
   readonly exactEventsMax: number
 }
 
-/** An event is deduplicated for seven days (design section 4); 2 million exact ones take about 100 MB. */
+/** Events are deduplicated for seven days (design section 4); 2 million exact entries take about 100 MB. */
 const LIMITS: SeenLimits = { windowMs: 7 * 24 * 60 * 60 * 1000, exactEventsMax: 2_000_000 }
 
 /**
- * Rebuilds what a partition of stage A has seen: the events that have a record, and those that stages B and C
- * still hold. What was in the batch under way is in its plan and comes again.
+ * Rebuilds the events that a partition of stage A has seen: those that have a record, and those that stages B and C still
+ * hold. The events of an unfinished batch are not needed: its plan makes stage A read them again.
  */
 export async function loadSeenEvents(partition: number, deps: LoadSeenDeps): Promise<SeenEvents> {
   const { windowMs, exactEventsMax } = deps.limits ?? LIMITS
@@ -35,14 +35,14 @@ export async function loadSeenEvents(partition: number, deps: LoadSeenDeps): Pro
     windowMs,
     exactEventsMax,
     async find(ids, nowMs) {
-      // First what is held, then what has a record: an event that moves on meanwhile is found in one or both.
+      // Held events first, then records: an event that gets its record meanwhile is found in one of them or in both.
       const held = await heldEvents(partition, deps, new Set(ids.map(hexOf)))
       const recorded = await deps.recordSourcesOf(ids, nowMs - windowMs)
       return [...recorded.map(toSeen), ...held.map((event) => ({ ...event, seenAtMs: nowMs }))]
     },
   })
   const nowMs = deps.clock()
-  // In this order for the same reason; but remembered last, since they are the youngest.
+  // Read first, for the same reason, but remembered last, because these are the youngest events.
   const held = await heldEvents(partition, deps)
   for await (const source of deps.recordSourcesSince(partition, nowMs - windowMs)) {
     const { id, position, seenAtMs } = toSeen(source)
@@ -52,7 +52,7 @@ export async function loadSeenEvents(partition: number, deps: LoadSeenDeps): Pro
   return seen
 }
 
-/** The events that stage A has handed on and that have no record yet. @param wanted hex of their ids; all if absent */
+/** Events that stage A has handed over and that have no record yet. @param wanted hex ids to return; all if absent */
 async function heldEvents(
   partition: number,
   deps: HeldDeps,

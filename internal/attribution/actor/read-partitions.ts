@@ -9,12 +9,12 @@ export interface ReadPartitionsDeps {
   readonly log: Logger
 }
 
-/** Maximum wait of the first events in a partition beyond this process's setting. */
+/** Maximum delay before the first events of a partition beyond the configured number are read. */
 const POLL_MS = 2_000
 
 /**
- * Starts reading partitions: the configured ones immediately, any other as soon as it holds messages. So no accepted event
- * is left behind when the setting is reduced, or when gateways have a larger one.
+ * Starts reading partitions: the configured ones immediately, any other as soon as it holds messages. Otherwise accepted
+ * events would stay unread when the setting is reduced, or when a gateway has a larger one.
  *
  * @param read called once for each partition
  * @returns when `signal` has aborted; `read` is not called after that

@@ -2,11 +2,11 @@ import type { AdmittedInvocation } from '../../invocations/group.js'
 import { type Disposition, DROP, HAND_ON } from './stage.js'
 
 /**
- * Which events of a batch are handed to the next stage, as part of its plan. When a batch is formed again after a crash, the
- * directory or model may have changed; its events must still be routed as before, or one could end up with two records or
- * with none.
+ * Which events of a batch are handed to the next stage; part of the batch's plan. When a batch is repeated after a crash, the
+ * directory or model may have changed. Its events must still be routed as before; otherwise an event could get two records
+ * or none.
  *
- * Base64 of one bit per event, least significant first; empty when none is handed over. A later attempt that hands over
+ * Base64 of one bit per event, least significant first; empty if no event is handed over. A later attempt that hands over
  * more events appends them after a comma, so that earlier messages keep their order and their ids.
  */
 export type Routing = string
@@ -17,8 +17,8 @@ export const routingOf = (dispositions: readonly Disposition[]): Routing =>
 export interface Rerouted {
   readonly dispositions: readonly Disposition[]
   /**
-   * Events that were resolved when the batch was planned but not in a later attempt, grouped by attempt; they are handed
-   * over after the planned ones.
+   * Events that were resolved when the batch was planned but not in a later attempt, grouped by attempt. They are handed
+   * over after the planned events.
    */
   readonly late: readonly (readonly AdmittedInvocation[])[]
   /** If changed, must be written to the plan before anything is handed over. */
@@ -26,9 +26,9 @@ export interface Rerouted {
 }
 
 /**
- * Applies the planned routing to a batch that was formed again.
+ * Applies the planned routing to a repeated batch.
  *
- * @param hasRecord whether the read model has the event's record, which means that it was inserted before the crash
+ * @param hasRecord whether the read model has the event's record, that is, whether it was inserted before the crash
  */
 export async function reroute(
   invocations: readonly AdmittedInvocation[],
@@ -36,20 +36,20 @@ export async function reroute(
   planned: Routing,
   hasRecord: (invocations: readonly AdmittedInvocation[]) => Promise<readonly boolean[]>,
 ): Promise<Rerouted> {
-  const [wentOn = none, ...wentLate] = planned.split(',').map(membership)
-  const isLate = (i: number): boolean => wentLate.some((has) => has(i))
+  const [isPlanned = none, ...addedBefore] = planned.split(',').map(membership)
+  const isLate = (i: number): boolean => addedBefore.some((has) => has(i))
 
-  const changed = dispositions.flatMap(({ kind }, i) => (kind === 'hand_on' && !wentOn(i) && !isLate(i) ? [i] : []))
+  const changed = dispositions.flatMap(({ kind }, i) => (kind === 'hand_on' && !isPlanned(i) && !isLate(i) ? [i] : []))
   const isChanged = new Set(changed)
   const recorded = changed.length === 0 ? [] : await hasRecord(invocations.filter((_, i) => isChanged.has(i)))
   const added = new Set(changed.filter((_, at) => recorded[at] !== true))
   const isAdded = (i: number): boolean => added.has(i)
   return {
     dispositions: dispositions.map((disposition, i) => {
-      if (wentOn(i)) return HAND_ON
+      if (isPlanned(i)) return HAND_ON
       return disposition.kind === 'hand_on' || isLate(i) ? DROP : disposition
     }),
-    late: [...wentLate, ...(added.size === 0 ? [] : [isAdded])].map((has) => invocations.filter((_, i) => has(i))),
+    late: [...addedBefore, ...(added.size === 0 ? [] : [isAdded])].map((has) => invocations.filter((_, i) => has(i))),
     routing: added.size === 0 ? planned : `${planned},${bitsOf(dispositions.map((_, i) => isAdded(i)))}`,
   }
 }

@@ -10,7 +10,7 @@ export type Disposition =
   | { readonly kind: 'resolved'; readonly row: AttributionRow }
   | { readonly kind: 'hand_on' }
   | { readonly kind: 'drop' }
-  | { readonly kind: 'failed'; readonly reason: string } // made by `poisonReason`
+  | { readonly kind: 'failed'; readonly reason: string } // from `poisonReason`
 
 export const HAND_ON: Disposition = { kind: 'hand_on' }
 export const DROP: Disposition = { kind: 'drop' }
