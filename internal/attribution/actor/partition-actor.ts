@@ -108,7 +108,7 @@ function effectsOf(
   const unusable = [...poison]
   for (const [i, invocation] of batch.invocations.entries()) {
     const { key, receivedAtMs } = invocation
-    // Also of an event that is dropped: the request that brought it again got its own answer.
+    // A dropped event needs its key as well: the request that repeated it got an answer of its own.
     if (key !== undefined && receivedAtMs > batch.validFromMs - ADMISSION_KEYS_KEPT_MS) {
       keys.push({ ...key, admittedAtMs: receivedAtMs })
     }

@@ -20,11 +20,11 @@ export interface DecideDeps {
 }
 
 /**
- * What the facts prove of each event of a batch. First all of them tell what they prove for their traces, then each is
- * decided: the order within a batch does not matter.
+ * Attributes each event of a batch from facts. A first pass adds the evidence of all events to their traces, a second one
+ * decides each event, so that the order within a batch does not matter.
  *
  * @param atMs the batch's own time
- * @returns undefined for what goes on to the next stage
+ * @returns per event, its resolution; undefined if the event must go to the next stage
  */
 export function decideBatch(
   events: readonly AdmittedInvocation[],

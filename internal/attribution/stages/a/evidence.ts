@@ -5,13 +5,13 @@ import type { Directory } from '../../directory/directory.js'
 import { RULES_VERSION, type Verdict } from '../../records/row.js'
 import type { Correlation } from './traces.js'
 
-/** What the facts prove of one call, and which facts those are. */
+/** The service and owner that the facts prove for one call, and the evidence for them. */
 export interface Resolution {
   readonly service: string
   readonly owner: string
   readonly evidenceBasis: EvidenceBasis
   readonly confidence: Confidence
-  /** Where service and owner come from, for the explanation. Never the identity itself. */
+  /** The sources of service and owner, for the explanation. Never contains the identity itself. */
   readonly evidence: ResolutionEvidence
 }
 
@@ -35,7 +35,7 @@ const CONFIDENCE = {
 export const UNASSIGNED = 'unassigned'
 
 /**
- * What an event proves by itself: the strongest fact decides, in the order of the table above. Nothing is inferred: an
+ * Resolves an event from its own facts. The strongest fact decides, in the order of the table above. Nothing is inferred: an
  * identity that the directory does not know resolves nothing.
  *
  * @returns undefined when no fact names the service
@@ -80,26 +80,27 @@ export function strongestEvidence(
     })
   }
   if (identity?.service !== undefined) return resolve(identity.service, 'directory_identity', () => 'identity_resolved')
-  const ofPrincipal = directory.principal(tenantId, principal)
-  if (ofPrincipal !== undefined) return resolve(ofPrincipal.service, 'directory_principal', () => 'principal_resolved')
+  const byPrincipal = directory.principal(tenantId, principal)
+  if (byPrincipal !== undefined) return resolve(byPrincipal.service, 'directory_principal', () => 'principal_resolved')
   return undefined
 }
 
 /**
- * The owner that other events of its trace may have from an event. A person's name is not: in exports and reports a call
- * without an identity is nobody's, so that a group of such calls is shown however few people it tells of (k = 5).
+ * The owner that an event passes to other events of its trace. An owner that is only the event's own identity is not passed
+ * on. Exports and reports count a call without an identity as no person, and therefore show groups of such calls even below
+ * the minimum of five people (k = 5); a person's name must not appear there as the owner.
  */
 export const inheritedOwner = (owner: string, ownerFrom: string | undefined): string | undefined =>
   ownerFrom === ('event_identity' satisfies ResolutionEvidence['owner_from']) ? undefined : owner
 
-/** Whether an event says itself whose it is; the other events of its trace then add nothing. */
+/** Whether the event itself states its service or identity; other events of its trace then add nothing. */
 export const isStated = ({ evidenceBasis }: Resolution): boolean => evidenceBasis !== 'principal_resolved'
 
-/** Who else can own a call, where the directory knows no owner of its service. */
+/** The alternative owners of a call, for a service without an owner in the directory. */
 export interface OwnerFacts {
   /** The identity's team. */
   readonly team: string | undefined
-  /** The identity as given, where the tenant's `owner_fallback` says so. */
+  /** The identity as given, if the tenant's `owner_fallback` is `identity`. */
   readonly identity: string | undefined
 }
 
@@ -114,10 +115,10 @@ export const ownerFacts = (
 })
 
 /**
- * What the trace of an event adds to what it proves by itself: the service that others of the trace were resolved to,
- * and never more certainty than they have themselves. Of equals the trace goes first, as in the table.
+ * Combines an event's own evidence with that of its trace. The trace contributes the service of its other events, with a
+ * confidence that never exceeds theirs. If both have equal confidence, the trace decides.
  *
- * @param own what the event proves by itself, if anything
+ * @param own the resolution from the event's own facts, if any
  */
 export function evidenceWithTrace(
   own: Resolution | undefined,
@@ -127,7 +128,7 @@ export function evidenceWithTrace(
   directory: Directory,
 ): Resolution | undefined {
   if (correlation.kind !== 'one_service' || (own !== undefined && isStated(own))) return own
-  // A credential's default that this event has itself is no news from another.
+  // The trace knows only a credential's default service; the event has its own credential, which decides.
   if (own !== undefined && !correlation.isStated) return own
   const confidence = Math.min(CONFIDENCE.trace_correlated, correlation.confidence)
   if (own !== undefined && own.confidence > confidence) return own
@@ -153,7 +154,7 @@ export function evidenceWithTrace(
   }
 }
 
-/** A resolution as the verdict of a record. */
+/** Turns a resolution into the verdict of a record. */
 export const verdictOf = (resolution: Resolution): Verdict => ({
   ...resolution,
   stageOrigin: 'stage_a',
@@ -162,7 +163,7 @@ export const verdictOf = (resolution: Resolution): Verdict => ({
   degradationState: 'none',
 })
 
-/** The service's owner, else the identity's team, else what the tenant's `owner_fallback` says. */
+/** The service's owner, else the identity's team, else the one that the tenant's `owner_fallback` determines. */
 function ownerOf(
   serviceOwner: string | undefined,
   identityOwner: string | undefined,

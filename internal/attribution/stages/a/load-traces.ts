@@ -10,15 +10,15 @@ import { decidedByTrace, PartitionTraces, type PartitionTracesDeps, TRACE_WINDOW
 import { traceName } from './traces.js'
 
 export interface LoadTracesDeps extends HeldDeps, DecideDeps, PartitionTracesDeps {
-  /** A partition's records with a trace that became valid since an instant and are valid now, the youngest first. */
+  /** The currently valid records of a partition that have a trace and became valid since an instant, youngest first. */
   readonly tracedRecordsSince: (partition: number, sinceMs: number, limit: number) => Promise<readonly TracedRecord[]>
   readonly clock: () => number
 }
 
-/** Records that are looked through when a partition is taken over: at 300 bytes each about what `Traces` may hold. */
+/** Maximum number of records read when a partition is taken over; at 300 bytes each, about the capacity of `Traces`. */
 const RECORDS_MAX = 200_000
 
-/** What stage A itself has found of an event: others of its trace are resolved by these. */
+/** Evidence that stage A found in an event itself. It resolves other events of the trace. */
 const FACTS: ReadonlySet<string> = new Set<EvidenceBasis>([
   'identity_and_service_resolved',
   'service_resolved',
@@ -26,7 +26,7 @@ const FACTS: ReadonlySet<string> = new Set<EvidenceBasis>([
   'service_declared',
   'principal_resolved',
 ])
-/** What a trace may still add to. */
+/** Evidence that a trace may still replace. */
 const OPEN: ReadonlySet<string> = new Set<EvidenceBasis>([
   'trace_correlated',
   'principal_resolved',
@@ -37,14 +37,14 @@ const OPEN: ReadonlySet<string> = new Set<EvidenceBasis>([
 ])
 
 /**
- * Rebuilds what a partition of stage A knows of its traces: from the records of the window, and from the events that
- * stages B and C still hold. Of a record the stated identity is no longer known: where the directory knows no owner of
- * its service, it falls to the owner of its trace.
+ * Rebuilds the traces of a partition of stage A from the records of the window and from the events that stages B and C still
+ * hold. A record no longer contains the stated identity; if its service has no owner in the directory, the owner of the
+ * trace applies.
  */
 export async function loadTraces(partition: number, deps: LoadTracesDeps): Promise<PartitionTraces> {
   const { directory, settingsOf, checkpoints, clock } = deps
   const traces = new PartitionTraces(deps)
-  // As of the batch under way, which is formed again first.
+  // The time of the unfinished batch, if there is one: it is repeated first.
   const nowMs = (await readCheckpoint<Checkpoint>(checkpoints, `a.${partition}`))?.plan?.atMs ?? clock()
 
   for await (const { invocation, tenantId, principal, id, receivedAtMs } of heldInvocations(partition, deps)) {

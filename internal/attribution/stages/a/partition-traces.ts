@@ -6,16 +6,16 @@ import { evidenceWithTrace, type OwnerFacts, type Resolution, verdictOf } from '
 import { SharedValues } from './shared-values.js'
 import { type Correlation, type TraceFact, Traces } from './traces.js'
 
-/** An event that a later one of its trace may resolve, or make doubtful again. */
+/** An event whose attribution a later event of its trace may still change: resolve it, or contest its resolution. */
 export interface OpenEvent {
   readonly tenantId: string
   /** 16 bytes. */
   readonly id: Uint8Array
-  /** What it proves by itself, if anything. */
+  /** The resolution from the event's own facts, if any. */
   readonly own: Resolution | undefined
   readonly owners: OwnerFacts
   readonly call: PooledCall
-  /** What its trace made of it last (`decidedByTrace`); undefined when the trace did not decide. */
+  /** The trace's last decision on the event (`decidedByTrace`); undefined if the trace did not decide. */
   readonly byTrace: string | undefined
 }
 
@@ -23,19 +23,20 @@ export interface PartitionTracesDeps extends AllocationDeps {
   readonly directory: Directory
 }
 
-/** How long the events of a trace count for each other, after the last of them that resolved it. */
+/** How long an event can resolve other events of its trace. Starts again with each event that resolves to the same service. */
 export const TRACE_WINDOW_MS = 60 * 60 * 1000
-/** A trace of one service takes about 400 bytes, each further one 50, an open event 350: some 80 MB a partition. */
+/** A trace takes about 400 bytes with one service, 50 per further service, and 350 per open event: about 80 MB per partition. */
 const TRACES_MAX = 100_000
 const OPEN_EVENTS_MAX = 500
 const OPEN_EVENTS_OF_ALL_MAX = 100_000
 
-/** What is kept of one; equal ones are one object. */
+/** The part of an open event that is stored as a shared value: equal ones are the same object. */
 type KeptEvent = Omit<OpenEvent, 'id'>
 
 /**
- * The traces of a partition of stage A, and what its last batch means for events that were decided before: those that a
- * trace resolves now, and those that it did resolve and that are contested now. The latter go where nobody can be named.
+ * The traces of a partition of stage A, and the corrections that its last batch causes for events of earlier batches. A trace
+ * may resolve an event only now, or it resolved an event and is contested now; the latter event is then resolved by its own
+ * facts, or goes to a cost pool.
  */
 export class PartitionTraces {
   private readonly known = new Traces<KeptEvent>({
@@ -46,9 +47,9 @@ export class PartitionTraces {
   })
   private readonly events = new SharedValues<KeptEvent>()
   private readonly deps: PartitionTracesDeps
-  /** Those of which the batch under way told something new; all after a take-over, since a batch may have died. */
+  /** Traces that the current batch added evidence to. After a takeover all traces, as the previous process may have died in a batch. */
   private readonly touched = new Set<string>()
-  private pending: { readonly corrections: readonly Learned[]; readonly settle: () => void } = NOTHING
+  private pending: { readonly corrections: readonly Learned[]; readonly settle: () => void } = NO_CORRECTIONS
 
   constructor(deps: PartitionTracesDeps) {
     this.deps = deps
@@ -67,10 +68,10 @@ export class PartitionTraces {
     this.known.keepOpen(trace, hexOf(id), this.events.of(event), atMs)
   }
 
-  /** Works out what the batch that was just decided means for earlier events. Nothing counts as told until `settle`. */
-  async look(nowMs: number): Promise<void> {
+  /** Derives the corrections that the current batch causes for earlier events. They count as sent only after `settle`. */
+  async deriveCorrections(nowMs: number): Promise<void> {
     const corrections: Learned[] = []
-    const told: (() => void)[] = []
+    const markSent: (() => void)[] = []
     for (const trace of this.touched) {
       const correlation = this.known.correlate(trace, nowMs)
       for (const [id, event] of this.known.openEvents(trace, nowMs)) {
@@ -83,13 +84,13 @@ export class PartitionTraces {
             ? allocate(tenantId, call, await this.deps.weightsAsOf(tenantId, nowMs), this.deps)
             : verdictOf(resolution)
         corrections.push({ tenantId, id: Buffer.from(id, 'hex'), verdict })
-        told.push(() => this.known.replaceOpen(trace, id, this.events.of({ ...event, byTrace })))
+        markSent.push(() => this.known.replaceOpen(trace, id, this.events.of({ ...event, byTrace })))
       }
     }
     this.pending = {
       corrections,
       settle: () => {
-        for (const tell of told) tell()
+        for (const mark of markSent) mark()
         this.touched.clear()
       },
     }
@@ -101,13 +102,13 @@ export class PartitionTraces {
 
   settle(): void {
     this.pending.settle()
-    this.pending = NOTHING
+    this.pending = NO_CORRECTIONS
   }
 }
 
-const NOTHING = { corrections: [], settle: () => undefined }
+const NO_CORRECTIONS = { corrections: [], settle: () => undefined }
 
-/** What a trace has decided of an event: another service, or another certainty, is another decision. */
+/** The trace's decision on an event, for comparison: it changes with the service and with the confidence. */
 export const decidedByTrace = (
   resolution: Pick<Resolution, 'evidenceBasis' | 'service' | 'confidence'> | undefined,
 ): string | undefined =>

@@ -1,8 +1,8 @@
 /**
- * Equal values as one object, so that what is kept many times takes its room once. It remembers a few thousand of them;
- * of what is rarer, more than one copy is kept.
+ * Returns the same object for equal values, so that frequent values are in memory only once. Only a few thousand values are
+ * remembered at a time; a rare value may exist in several copies.
  *
- * @typeParam V immutable, and what JSON can say of it
+ * @typeParam V immutable and JSON-serializable
  */
 export class SharedValues<V> {
   private readonly values = new Map<string, V>()

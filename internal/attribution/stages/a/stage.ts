@@ -7,16 +7,17 @@ import { verdictOf } from './evidence.js'
 import type { PartitionTraces } from './partition-traces.js'
 
 export interface StageADeps extends RowDeps, DecideDeps {
-  /** What the partition has seen so far, rebuilt from the read model and from what later stages still hold. */
+  /** The events that the partition has seen, rebuilt from the read model and from the mailboxes of the later stages. */
   readonly loadSeen: (partition: number) => Promise<Pick<SeenEvents, 'duplicatesIn'>>
-  /** The traces of the partition's last hour, rebuilt from the same. */
+  /** The partition's traces of the last hour, rebuilt from the same sources. */
   readonly loadTraces: (partition: number) => Promise<PartitionTraces>
 }
 
 /**
  * Stage A: attributes from facts alone (what the event states, the tenant's directory, the other events of its trace,
- * the credential). Mailbox `invocations.a.<partition>`. An event seen before is dropped here, whatever it says now; what
- * the facts do not resolve goes to `invocations.b.<same partition>`, and with it, later, what the trace has told since.
+ * the credential). Mailbox `invocations.a.<partition>`. A duplicate event is dropped here, even if its content differs. An
+ * event that the facts do not resolve goes to `invocations.b.<same partition>`; corrections from later events of its trace
+ * follow it there.
  */
 export function stageA(deps: StageADeps): Stage {
   return {
@@ -27,7 +28,7 @@ export function stageA(deps: StageADeps): Stage {
       const traces = await deps.loadTraces(partition)
       return {
         async handle({ invocations, validFromMs }) {
-          const events = invocations.filter((admitted) => !isForItsKey(admitted))
+          const events = invocations.filter((admitted) => !wasAdmittedBefore(admitted))
           const isDuplicate = await seen.duplicatesIn(events, validFromMs)
           const kept = new Set(events.filter((_, i) => isDuplicate[i] !== true))
           const decided = decideBatch(
@@ -36,7 +37,7 @@ export function stageA(deps: StageADeps): Stage {
             validFromMs,
             deps,
           )
-          await traces.look(validFromMs)
+          await traces.deriveCorrections(validFromMs)
           return eachInvocation(invocations, (admitted) => {
             if (!kept.has(admitted)) return DROP
             const resolution = decided.get(admitted)
@@ -51,5 +52,6 @@ export function stageA(deps: StageADeps): Stage {
   }
 }
 
-/** The event had been admitted before, perhaps by way of another partition. */
-const isForItsKey = ({ key }: AdmittedInvocation): boolean => key !== undefined && (key.flags & WAS_DUPLICATE) !== 0
+/** The event was admitted before, perhaps through another partition; it is here only so that its key is recorded. */
+const wasAdmittedBefore = ({ key }: AdmittedInvocation): boolean =>
+  key !== undefined && (key.flags & WAS_DUPLICATE) !== 0

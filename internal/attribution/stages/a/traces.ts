@@ -1,40 +1,40 @@
 import type { Confidence } from '../../../records/interpretation.js'
 import { SharedValues } from './shared-values.js'
 
-/** What an event of a trace proves for the others. */
+/** The evidence that an event contributes to its trace. */
 export interface TraceFact {
   readonly service: string
-  /** Undefined when it is none for others; of what is known of a trace, when its events do not agree on one. */
+  /** Undefined if the event passes no owner on, or, for merged facts, if the trace's events have different owners. */
   readonly owner: string | undefined
   readonly confidence: Confidence
   /**
-   * Whether the event itself names whose it is (by its service, or an identity that works for one). A credential's
-   * default is weaker: it counts only where nothing of the trace was stated.
+   * Whether the event itself states its service, or an identity that the directory maps to one. A credential's default
+   * service is weaker: it counts only if no event of the trace states anything.
    */
   readonly isStated: boolean
 }
 
-/** What the other events of a trace say of one that states nothing. */
+/** The evidence of a trace for an event that states nothing itself. */
 export type Correlation =
   | {
       readonly kind: 'one_service'
       readonly service: string
-      /** Undefined when they do not agree on it, or have none for others. */
+      /** Undefined if the trace's events have different owners, or pass none on. */
       readonly owner: string | undefined
-      /** The strongest of those that resolved it. */
+      /** The highest confidence among the events that resolved the trace. */
       readonly confidence: Confidence
       readonly isStated: boolean
     }
-  /** Several services were resolved: which of them it was cannot be known, and is not guessed. */
+  /** The trace's events belong to several services; no service is guessed for the others. */
   | { readonly kind: 'contested' }
-  | { readonly kind: 'nothing' }
+  | { readonly kind: 'none' }
 
 interface Known {
   fact: TraceFact
   atMs: number
 }
 
-/** There may be hundreds of thousands: what most of them lack takes no room, and arrays none for what might come. */
+/** There may be hundreds of thousands, so a trace without services or open events allocates no array or map for them. */
 interface Trace<E> {
   services: readonly Known[]
   open: Map<string, { event: E; atMs: number }> | undefined
@@ -42,41 +42,41 @@ interface Trace<E> {
 }
 
 export interface TracesOptions {
-  /** How long an event counts for the others of its trace, in milliseconds. */
+  /** How long an event counts for other events of its trace, in milliseconds. */
   readonly windowMs: number
-  /** Traces that are remembered; beyond them (by one in a hundred at most) those that have rested longest are forgotten. */
+  /** Maximum number of traces (may be exceeded by up to 1 %); beyond it the traces idle for longest are evicted. */
   readonly tracesMax: number
-  /** Events of one trace that may be corrected later. Further ones stay as they were decided. */
+  /** Maximum number of open events per trace. Further events are never corrected. */
   readonly openEventsMax: number
-  /** Such events of all traces; beyond them, as beyond `tracesMax`, traces are forgotten. */
+  /** Maximum number of open events in all traces; beyond it traces are evicted, as for `tracesMax`. */
   readonly openEventsOfAllMax: number
 }
 
 /**
- * The traces of a partition within a window: which services they were resolved to, and the events that a later one may
- * still resolve. Bounded; what it forgets stays as it was decided. Times are those of batches, so that a batch that is
- * formed again meets the same.
+ * The traces of a partition within a window: the services that each was resolved to, and its open events, that is, those
+ * that a later event may still resolve. Bounded; events of evicted traces keep their attribution. All times are batch times,
+ * so that a repeated batch finds the same state.
  *
- * @typeParam E what is kept of an open event besides its id; many are equal and should be one object
+ * @typeParam E the data kept per open event besides its id; many are equal and should be one shared object
  */
 export class Traces<E> {
   private readonly traces = new Map<string, Trace<E>>()
   private readonly facts = new SharedValues<TraceFact>()
   private readonly options: TracesOptions
   private openEventsOfAll = 0
-  /** Touches until it is looked for what is to be forgotten: the start of a map from which much was deleted is far. */
-  private untilLook: number
+  /** Calls of `touch` until the next eviction. Not on every call: iterating a map skips over all entries deleted at its start. */
+  private touchesUntilEviction: number
 
   constructor(options: TracesOptions) {
     this.options = options
-    this.untilLook = this.touchesALook
+    this.touchesUntilEviction = this.touchesPerEviction
   }
 
   get size(): number {
     return this.traces.size
   }
 
-  /** Learning the same again changes nothing. */
+  /** Idempotent. */
   learn(trace: string, fact: TraceFact, atMs: number): void {
     const touched = this.touch(trace, atMs)
     if (touched.services.some((known) => this.hasExpired(known.atMs, atMs))) {
@@ -88,7 +88,7 @@ export class Traces<E> {
       if (services.length < SERVICES_MAX) touched.services = services.concat({ fact: this.facts.of(fact), atMs })
       return
     }
-    known.fact = this.merged(known.fact, fact)
+    known.fact = this.merge(known.fact, fact)
     known.atMs = Math.max(known.atMs, atMs)
   }
 
@@ -96,13 +96,13 @@ export class Traces<E> {
     const all = (this.traces.get(trace)?.services ?? []).filter(({ atMs }) => !this.hasExpired(atMs, nowMs))
     const stated = all.filter(({ fact: { isStated } }) => isStated)
     const [first, second] = stated.length > 0 ? stated : all
-    if (first === undefined) return { kind: 'nothing' }
+    if (first === undefined) return { kind: 'none' }
     if (second !== undefined) return { kind: 'contested' }
     const { service, owner, confidence, isStated } = first.fact
     return { kind: 'one_service', service, owner, confidence, isStated }
   }
 
-  /** Keeps an event that a later one of its trace may resolve. @param id names it within the trace */
+  /** Keeps an event that a later event of its trace may resolve. @param id unique within the trace */
   keepOpen(trace: string, id: string, event: E, atMs: number): void {
     const touched = this.touch(trace, atMs)
     touched.open ??= new Map()
@@ -114,7 +114,7 @@ export class Traces<E> {
     open.set(id, { event, atMs })
   }
 
-  /** What is known of an event that is still open has changed. */
+  /** Replaces the data of an event that is still open. */
   replaceOpen(trace: string, id: string, event: E): void {
     const known = this.traces.get(trace)?.open?.get(id)
     if (known !== undefined) known.event = event
@@ -131,17 +131,17 @@ export class Traces<E> {
   private touch(name: string, atMs: number): Trace<E> {
     const trace = this.traces.get(name) ?? { services: NO_SERVICES, open: undefined, touchedAtMs: atMs }
     trace.touchedAtMs = Math.max(trace.touchedAtMs, atMs)
-    // A map keeps the order of insertion: what rests longest comes first.
+    // A map keeps the order of insertion, so the trace idle for longest is first.
     this.traces.delete(name)
     this.traces.set(name, trace)
-    if (--this.untilLook <= 0) this.forget(atMs)
+    if (--this.touchesUntilEviction <= 0) this.evict(atMs)
     return trace
   }
 
-  /** Lets go of what has rested for the window, and of what is too much. */
-  private forget(nowMs: number): void {
+  /** Removes traces that were idle for longer than the window, and then the longest idle ones while a limit is exceeded. */
+  private evict(nowMs: number): void {
     const { tracesMax, openEventsOfAllMax } = this.options
-    this.untilLook = this.touchesALook
+    this.touchesUntilEviction = this.touchesPerEviction
     for (const [name, { open, touchedAtMs }] of this.traces) {
       const isFull = this.traces.size > tracesMax || this.openEventsOfAll > openEventsOfAllMax
       if (!isFull && !this.hasExpired(touchedAtMs, nowMs)) return
@@ -150,16 +150,16 @@ export class Traces<E> {
     }
   }
 
-  private get touchesALook(): number {
+  private get touchesPerEviction(): number {
     return Math.ceil(Math.min(this.options.tracesMax, this.options.openEventsOfAllMax) / 100)
   }
 
-  private merged(known: TraceFact, { service, owner, confidence, isStated }: TraceFact): TraceFact {
-    const isNews =
+  private merge(known: TraceFact, { service, owner, confidence, isStated }: TraceFact): TraceFact {
+    const hasChanged =
       (known.owner !== undefined && known.owner !== owner) ||
       confidence > known.confidence ||
       (isStated && !known.isStated)
-    if (!isNews) return known
+    if (!hasChanged) return known
     return this.facts.of({
       service,
       owner: known.owner === owner ? owner : undefined,
@@ -175,8 +175,8 @@ export class Traces<E> {
 
 const NO_SERVICES: readonly Known[] = []
 
-/** With the second service a trace is contested; more of them say no more. */
+/** A second service already makes a trace contested; further ones matter only when others expire. */
 const SERVICES_MAX = 8
 
-/** A trace id means something within its tenant only. */
+/** Trace ids are unique only within a tenant. */
 export const traceName = (tenantId: string, traceId: string): string => `${tenantId}\n${traceId}`

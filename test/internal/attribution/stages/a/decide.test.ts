@@ -50,7 +50,7 @@ async function outcome(batches: readonly (readonly Step[])[], traces: PartitionT
     for (const [{ id }, resolution] of decideBatch(batch.map(eventOf), traces, atMs, deps)) {
       shown.set(hex(id), resolution && shownAs(resolution))
     }
-    await traces.look(atMs)
+    await traces.deriveCorrections(atMs)
     for (const { id, verdict } of traces.corrections()) {
       shown.set(hex(id), verdict.evidenceBasis === 'default_pool' ? undefined : shownAs(verdict))
     }
@@ -171,20 +171,20 @@ describe('a trace that was resolved to two services', () => {
 test('what was told is not told again; what was not is, as often as its batch is formed', async () => {
   const traces = noTraces(directory)
   decideBatch([eventOf(step(1))], traces, NOW_MS, deps)
-  await traces.look(NOW_MS)
+  await traces.deriveCorrections(NOW_MS)
   traces.settle()
 
   const later = [eventOf(step(2, { attributedService: 'search' }))]
   for (let attempt = 0; attempt < 2; attempt++) {
     decideBatch(later, traces, NOW_MS + 1, deps)
-    await traces.look(NOW_MS + 1)
+    await traces.deriveCorrections(NOW_MS + 1)
     expect(traces.corrections()).toMatchObject([
       { id: idOf(1), verdict: { service: 'search', stageOrigin: 'stage_a' } },
     ])
   }
   traces.settle()
   decideBatch([eventOf(step(3, { attributedService: 'search' }))], traces, NOW_MS + 2, deps)
-  await traces.look(NOW_MS + 2)
+  await traces.deriveCorrections(NOW_MS + 2)
   expect(traces.corrections()).toEqual([])
 })
 
@@ -192,7 +192,7 @@ test('beyond the window an event stays as it was decided', async () => {
   const traces = noTraces(directory)
   decideBatch([eventOf(step(1))], traces, NOW_MS, deps)
   decideBatch([eventOf(step(2, { attributedService: 'search' }))], traces, NOW_MS + 3_600_001, deps)
-  await traces.look(NOW_MS + 3_600_001)
+  await traces.deriveCorrections(NOW_MS + 3_600_001)
 
   expect(traces.corrections()).toEqual([])
 })

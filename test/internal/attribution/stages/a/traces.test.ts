@@ -24,7 +24,7 @@ describe('a trace', () => {
       confidence: 9_000,
       isStated: true,
     })
-    expect(known.correlate('another', 1)).toEqual({ kind: 'nothing' })
+    expect(known.correlate('another', 1)).toEqual({ kind: 'none' })
   })
 
   test('has no owner when its events do not agree on one', () => {
@@ -42,7 +42,7 @@ describe('a trace', () => {
 
     expect(known.correlate('t', 100)).toEqual({ kind: 'contested' })
     expect(known.correlate('t', 101)).toMatchObject({ service: 'chat' })
-    expect(known.correlate('t', 151)).toEqual({ kind: 'nothing' })
+    expect(known.correlate('t', 151)).toEqual({ kind: 'none' })
   })
 
   test('what a credential stands for counts only where nothing was stated', () => {
@@ -82,7 +82,7 @@ describe('what is remembered', () => {
     known.learn('three', fact('search'), 1)
 
     expect(known.size).toBe(2)
-    expect(known.correlate('two', 1)).toEqual({ kind: 'nothing' })
+    expect(known.correlate('two', 1)).toEqual({ kind: 'none' })
     expect(known.correlate('one', 1)).toMatchObject({ service: 'search' })
   })
 
