@@ -9,7 +9,7 @@ import { idOf, NOW_MS, validEvent } from '../../../support/invocations.js'
 const PLAN = { first: 10, last: 19, atMs: NOW_MS }
 const BEFORE = { done: 9 }
 
-/** A message with one event a number. */
+/** A message with one event per number. */
 function message(sequence: number, events: readonly number[], messageId = `gateway.${sequence}`): LogEntry {
   const entries = events.map((event) =>
     encodeEntry({ tenantId: 'tnt_one', principal: 'key_one', id: idOf(event), receivedAtMs: NOW_MS }, validEvent()),
@@ -22,7 +22,7 @@ const eventsOf = ({ batch }: ReturnType<typeof formBatch>): number[] =>
   batch.invocations.map(({ id }) => Buffer.from(id).readUInt32BE(4))
 
 describe('a batch', () => {
-  test('holds the events of its messages in their order, each at its position', () => {
+  test('a batch contains the events of its messages in order, each with its position', () => {
     const formed = formBatch('a', 0, PLAN, [message(10, [1, 2]), message(13, [3])], BEFORE)
 
     expect(eventsOf(formed)).toEqual([1, 2, 3])
@@ -33,13 +33,13 @@ describe('a batch', () => {
     ])
   })
 
-  test('is named by stage, partition and the planned range, and valid from the planned instant', () => {
+  test('the batch token contains stage, partition and planned range; the batch is valid from the planned instant', () => {
     const { batch } = formBatch('b', 7, PLAN, [message(12, [1])], BEFORE)
 
     expect(batch).toMatchObject({ stage: 'b', partition: 7, token: 'b.7.10-19', validFromMs: NOW_MS })
   })
 
-  test('formed again is the same', () => {
+  test('the same messages form the same batch again', () => {
     const entries = [
       message(10, [1, 2], handOver(3, 0)),
       message(11, [3], handOver(3, 1)),
@@ -49,7 +49,7 @@ describe('a batch', () => {
     expect(formBatch('b', 0, PLAN, entries, BEFORE)).toEqual(formBatch('b', 0, PLAN, entries, BEFORE))
   })
 
-  test('of another range or partition has another name', () => {
+  test('a batch with another range or partition has another token', () => {
     const tokens = [
       formBatch('a', 0, PLAN, [], BEFORE),
       formBatch('b', 0, PLAN, [], BEFORE),
@@ -64,7 +64,7 @@ describe('a batch', () => {
 })
 
 describe('poison', () => {
-  test('is named by stage and sequence, keeps its bytes, and the rest of the batch goes on', () => {
+  test('a poison message gets an id from stage and sequence, keeps its bytes, and does not stop the rest of the batch', () => {
     const data = Buffer.from('{"not":"a group"}')
 
     const formed = formBatch(
@@ -88,7 +88,7 @@ describe('poison', () => {
     ])
   })
 
-  test('leaves out the whole of its message', () => {
+  test('no event of a poison message is in the batch', () => {
     const half = encodeGroup([new TextDecoder().decode(message(10, [1]).data).slice(1, -1), '{"t":1}'])
 
     const formed = formBatch('a', 0, PLAN, [{ sequence: 10, messageId: '', data: half }], BEFORE)
@@ -97,7 +97,7 @@ describe('poison', () => {
     expect(formed.poison.map(({ reason }) => reason)).toEqual(['unreadable_message: Error'])
   })
 
-  test('names the events that can still be told from it', () => {
+  test('a poison message lists the events that can still be identified', () => {
     const [whole, other] = [1, 2].map((event) => JSON.parse(new TextDecoder().decode(message(10, [event]).data))[0])
     const entries = [whole, null, 7, { ...other, t: 8 }, { ...other, i: 'x' }, { t: 'tnt_two', i: other.i }]
     const data = Buffer.from(JSON.stringify(entries))
@@ -110,7 +110,7 @@ describe('poison', () => {
     ])
   })
 
-  test('has a reason that holds nothing of it, whatever it is', () => {
+  test('the reason of a poison message contains none of its content', () => {
     const secret = 'sk-secret-prompt'
     const texts = [secret, `"${secret}`, `{"t":"${secret}"}`, `[{"t":"${secret}"}]`, `[${secret}]`, `["${secret}"]`]
     const entries = texts.map((text, i) => ({ sequence: 10 + i, messageId: '', data: Buffer.from(text) }))
@@ -122,7 +122,7 @@ describe('poison', () => {
       expect(reason).toMatch(/^unreadable_message: [A-Z]\w*Error$|^unreadable_message: Error$/)
   })
 
-  test('that was handed over counts as handed over, so that a repeat is passed over', () => {
+  test('a poison message from a hand-over counts as handed over, so that its repetition is skipped', () => {
     const poison = { messageId: handOver(3, 0), data: Buffer.from('x') }
 
     const formed = formBatch(
@@ -141,7 +141,7 @@ describe('poison', () => {
 })
 
 describe('hand-overs', () => {
-  test('that are repeated are passed over, in the same batch and in a later one', () => {
+  test('a repeated hand-over is skipped in the same batch and in a later one', () => {
     const first = formBatch('b', 0, PLAN, [message(10, [1], handOver(3, 0)), message(11, [1], handOver(3, 0))], BEFORE)
     expect(eventsOf(first)).toEqual([1])
     expect(first.handedOver).toEqual({ last: 3, part: 0 })
@@ -159,7 +159,7 @@ describe('hand-overs', () => {
     expect(second.handedOver).toEqual({ last: 3, part: 1 })
   })
 
-  test('rise by batch, then by part, as numbers', () => {
+  test('hand-overs are ordered numerically, by batch and then by part', () => {
     const before = { done: 9, handedOver: { last: 9, part: 9 } }
     const isTaken = (last: number, part: number): boolean =>
       eventsOf(formBatch('b', 0, PLAN, [message(10, [1], handOver(last, part))], before)).length > 0
@@ -168,7 +168,7 @@ describe('hand-overs', () => {
     expect([isTaken(9, 9), isTaken(9, 8), isTaken(8, 100)]).toEqual([false, false, false])
   })
 
-  test('do not touch messages that a gateway sent, whatever their ids', () => {
+  test('messages from a gateway are never skipped as hand-overs, whatever their ids', () => {
     const before = { done: 9, handedOver: { last: 1_000_000, part: 0 } }
     const ids = ['', 'run.1', 'hand', 'hand.a0.1', 'hand.a0.1.x', 'xhand.a0.1.0', 'hand.a0.1.0.0']
     const entries = ids.map((id, i) => message(10 + i, [i + 1], id))
@@ -179,7 +179,7 @@ describe('hand-overs', () => {
     expect(formed.handedOver).toEqual(before.handedOver)
   })
 
-  test('take effect once each, however a stage repeats them and wherever batches end', () => {
+  test('each hand-over takes effect once, however a stage repeats them and wherever batches end', () => {
     // A stage publishes the parts of its batches in order. After a crash it repeats a batch from its first part.
     const publications = fc
       .array(

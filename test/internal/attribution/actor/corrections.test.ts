@@ -16,7 +16,7 @@ const correction = (number: number, service = 'search'): Correction => ({
   verdict: { ...CORRELATED, service },
 })
 
-test('corrections come back as they were sent, in messages that are no events', () => {
+test('corrections are decoded as they were encoded, and their messages are not mistaken for events', () => {
   const sent = Array.from({ length: 1_201 }, (_, i) => correction(i))
   const messages = correctionMessages('a0.9', sent)
 
@@ -24,7 +24,7 @@ test('corrections come back as they were sent, in messages that are no events', 
   expect(messages.flatMap(({ data }) => decodeCorrections(data))).toEqual(sent)
 })
 
-test('the same corrections of a batch are the same messages, others are other ones', () => {
+test('equal corrections of a batch have equal message ids; different corrections have different ids', () => {
   const idsOf = (source: string, service?: string) =>
     correctionMessages(source, [correction(1, service)]).map(({ id }) => id)
 
@@ -34,9 +34,9 @@ test('the same corrections of a batch are the same messages, others are other on
 })
 
 test.each([
-  ['no JSON', Buffer.from('{')],
+  ['invalid JSON', Buffer.from('{')],
   ['events', encodeGroup([])],
   ['a correction without its event', Buffer.from('{"corrections":[{"t":"tnt_one","v":{"service":"x"},"c":"a"}]}')],
-])('%s is poison', (_, data) => {
+])('decoding corrections rejects %s', (_, data) => {
   expect(() => decodeCorrections(data)).toThrow()
 })

@@ -17,16 +17,16 @@ import { finishedRow } from '../../../support/rows.js'
 
 const BYTES_MAX = 12 * 1024 ** 2
 const PARTITIONS = [0, 1]
-const EVENTS_OF_GROUP = 100
+const EVENTS_PER_GROUP = 100
 
-const handsOn = (name: 'a' | 'b', next: 'b' | 'c'): Stage => ({
+const handingOver = (name: 'a' | 'b', next: 'b' | 'c'): Stage => ({
   name,
   next,
   open: async () => ({ handle: async ({ invocations }) => invocations.map(() => HAND_ON) }),
 })
 const STAGES: readonly Stage[] = [
-  handsOn('a', 'b'),
-  handsOn('b', 'c'),
+  handingOver('a', 'b'),
+  handingOver('b', 'c'),
   {
     name: 'c',
     next: undefined,
@@ -37,15 +37,15 @@ const STAGES: readonly Stage[] = [
   },
 ]
 
-test('a log that was filled with accepted events while nobody read it empties: each becomes a record, once', async () => {
+test('a log that filled up while no actor read it drains completely, with one record per accepted event', async () => {
   const broker = await launchLogBroker({ invocationsBytesMax: BYTES_MAX })
   const stopping = new AbortController()
   const { signal } = stopping
-  const room = await followStreamCapacity(broker.manager, INVOCATIONS.name, { log: broker.deps.log, signal })
-  const admit = withinStreamCapacity(broker.publish, room, isInvocations)
+  const capacity = await followStreamCapacity(broker.manager, INVOCATIONS.name, { log: broker.deps.log, signal })
+  const admit = withinStreamCapacity(broker.publish, capacity, isInvocations)
   const accepted = new Set<string>()
   for (let group = 0; ; group++) {
-    const ids = Array.from({ length: EVENTS_OF_GROUP }, (_, i) => idOf(group * EVENTS_OF_GROUP + i))
+    const ids = Array.from({ length: EVENTS_PER_GROUP }, (_, i) => idOf(group * EVENTS_PER_GROUP + i))
     const entries = ids.map((id) =>
       encodeEntry(
         { tenantId: 'tnt_one', principal: 'key_one', id, receivedAtMs: Date.now(), key: undefined },

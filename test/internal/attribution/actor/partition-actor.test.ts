@@ -73,11 +73,11 @@ const actorDeps = (): ActorDeps => ({
 interface Options {
   readonly deps?: Partial<ActorDeps>
   readonly seen?: Partial<LoadSeenDeps>
-  /** In place of one that `broken` events are poison to. */
+  /** Replaces the default rule, for which `broken` events are poison. */
   readonly consumptionOf?: RowDeps['consumptionOf']
 }
 
-/** The actors of a partition, as one process runs them, until `stop`. */
+/** Runs the actors of a partition, as one process does, until `stop`. */
 function start(
   partition: number,
   stages: readonly StageName[] = ['a', 'b', 'c'],
@@ -109,10 +109,10 @@ function start(
       runPlannedLog(partitionActor(stage, partition, { ...actorDeps(), ...deps }), broker.deps, stopping.signal),
     )
   return {
-    /** What a process does that dies: from here on it does nothing more. */
+    /** Simulates the death of the process: it has no further effects. */
     die(): never {
       stopping.abort()
-      throw new Error('this process is dead')
+      throw new Error('this process has died')
     },
     dead: Promise.all(running),
     async stop() {
@@ -122,7 +122,7 @@ function start(
   }
 }
 
-/** Resolves once the stages have done all that they hold, one after the other. */
+/** Resolves when the stages, one after the other, have processed all their messages. */
 async function untilDone(partition: number, stages: readonly StageName[] = ['a', 'b', 'c']): Promise<void> {
   for (const stage of stages) {
     await broker.untilDone(`${stage}.${partition}`, INVOCATIONS.name, invocationsSubject(stage, partition))
@@ -133,7 +133,7 @@ interface Sent {
   readonly number: number
   readonly key?: AdmissionKey
   readonly receivedAtMs?: number
-  /** Stage A resolves it by that, unless it is absent. */
+  /** Stage A resolves the event by this service; absent: stage A hands it over. */
   readonly service?: string
   readonly provider?: string
 }
@@ -142,7 +142,7 @@ let messages = 0
 
 const FREE = ROW_DEPS.consumptionOf(event(1, 0))
 
-/** One message with these events, to stage A. */
+/** Sends one message with these events to stage A. */
 function send(partition: number, events: readonly Sent[]): Promise<void> {
   const entries = events.map(({ number, key, receivedAtMs = Date.now(), service, provider = 'openai' }) => {
     const admission: Admission = { tenantId: 'tnt_one', principal: 'key_one', id: idOf(number), receivedAtMs, key }
@@ -171,7 +171,7 @@ async function lines(query: string): Promise<string[][]> {
 const hex = (number: number): string => Buffer.from(idOf(number)).toString('hex')
 const among = (numbers: readonly number[]): string => numbers.map((number) => `unhex('${hex(number)}')`).join(', ')
 
-/** How many rows each of the events has, in their order. */
+/** Returns the number of rows per event, in order. */
 async function rowsOf(table: string, column: string, numbers: readonly number[]): Promise<number[]> {
   const counted = await lines(
     `SELECT lower(hex(${column})), toString(count()) FROM ${table} WHERE ${column} IN (${among(numbers)}) GROUP BY 1`,
@@ -180,15 +180,15 @@ async function rowsOf(table: string, column: string, numbers: readonly number[])
   return numbers.map((number) => counts.get(hex(number)) ?? 0)
 }
 
-describe('the keys of a batch', () => {
-  test('are recorded once an event by stage A: of resolved, handed-on and dropped ones; none where none came', async () => {
+describe('admission keys of a batch', () => {
+  test('stage A records each admission key once, also for handed-over and dropped events', async () => {
     const receivedAtMs = Date.now() - 5_000
     await send(0, [
       { number: 1, key: keyOf(11), service: 'search', receivedAtMs },
       { number: 2, key: keyOf(12), receivedAtMs },
       { number: 1, key: keyOf(13), service: 'search', receivedAtMs },
       { number: 3, service: 'search' },
-      // Known to the gateway, by way of another partition: here for its key alone.
+      // The gateway knew this event through another partition; it is sent only so that its key is recorded.
       { number: 4, key: { ...keyOf(14), flags: WAS_DUPLICATE }, service: 'search', receivedAtMs },
     ])
 
@@ -204,7 +204,7 @@ describe('the keys of a batch', () => {
     expect(row).toEqual(['0c'.repeat(8), String(receivedAtMs)])
   })
 
-  test('are there once when the process dies after them and before the rows', async () => {
+  test('admission keys are recorded once if the process dies between inserting keys and inserting records', async () => {
     await send(1, [
       { number: 21, key: keyOf(31), service: 'search' },
       { number: 22, key: keyOf(32) },
@@ -222,7 +222,7 @@ describe('the keys of a batch', () => {
     expect(await rowsOf('attributions', 'id', [21, 22])).toEqual([1, 1])
   })
 
-  test('are there once when they landed and nobody learned of it', async () => {
+  test('admission keys are recorded once if the process dies before it learns that they were inserted', async () => {
     await send(2, [{ number: 41, key: keyOf(51), service: 'search' }])
 
     const dying = start(2, ['a'], {
@@ -242,7 +242,7 @@ describe('the keys of a batch', () => {
     expect(await rowsOf('attributions', 'id', [41])).toEqual([1])
   })
 
-  test('that have lapsed before their batch was formed are left out', async () => {
+  test('admission keys that expired before their batch was formed are not recorded', async () => {
     await send(3, [{ number: 61, key: keyOf(71), service: 'search', receivedAtMs: Date.now() - 25 * HOUR_MS }])
 
     const actors = start(3)
@@ -254,8 +254,8 @@ describe('the keys of a batch', () => {
   })
 })
 
-describe('what cannot be handled', () => {
-  test('is told with stage, closed reason and time, once, also when the process dies after it', async () => {
+describe('poison in a batch', () => {
+  test('a quarantined event is recorded once with stage, reason code and time, also if the process dies afterwards', async () => {
     const beforeMs = Date.now()
     await send(4, [
       { number: 81, provider: 'broken', service: 'search' },
@@ -278,7 +278,7 @@ describe('what cannot be handled', () => {
     expect(await findQuarantined(store.client, 'tnt_one', hex(82))).toBeUndefined()
   })
 
-  test('is put back into its own partition by a replay, and comes back as another message when it is poison again', async () => {
+  test('a replay returns a quarantined message to its own partition; if still poison, it is quarantined as a new message', async () => {
     const kept = async () => {
       const all: Quarantined[] = []
       for await (const message of quarantinedFrom(broker.manager, 1)) {
@@ -307,7 +307,7 @@ describe('what cannot be handled', () => {
     expect(await rowsOf('attributions', 'id', [95, 96])).toEqual([0, 1])
   })
 
-  test('that its stage can handle by now gets its record by a replay, once', async () => {
+  test('a replayed event that its stage can now handle gets exactly one record', async () => {
     const marks = bucketRecords<ReplayMark>(await broker.bucket(QUARANTINE_REPLAYS), async () => undefined)
     await send(21, [{ number: 97, provider: 'broken', service: 'search' }])
     const before = start(21)
@@ -315,7 +315,7 @@ describe('what cannot be handled', () => {
     await before.stop()
     const found = await broker.manager.direct.getMessage('QUARANTINE', { last_by_subj: 'quarantine.a' })
     const message = await findQuarantinedMessage(broker.manager, found?.seq ?? 0)
-    if (message === undefined) throw new Error('it is not in quarantine')
+    if (message === undefined) throw new Error('the message is not in quarantine')
 
     await replayQuarantined(message, { manager: broker.manager, publish: broker.publish, marks, clock: Date.now })
     const after = start(21, ['a', 'b', 'c'], { consumptionOf: () => FREE })
@@ -325,7 +325,7 @@ describe('what cannot be handled', () => {
     expect(await rowsOf('attributions', 'id', [97])).toEqual([1])
   })
 
-  test('tells of the events of a message that cannot be read, as far as their ids can', async () => {
+  test('an unreadable message quarantines the events whose ids can be read', async () => {
     const entry = JSON.parse(
       encodeEntry({ tenantId: 'tnt_one', principal: 'key_one', id: idOf(91), receivedAtMs: 1 }, validEvent()),
     )
@@ -348,13 +348,13 @@ describe('what cannot be handled', () => {
   })
 })
 
-describe('an event that comes again', () => {
-  /** So few are known exactly that most are in filters. */
+describe('a repeated event', () => {
+  /** A small exact table, so that most events are only in filters. */
   const limits = { windowMs: 7 * 24 * HOUR_MS, exactEventsMax: 256 }
   const NUMBERS = Array.from({ length: 1_500 }, (_, i) => 10_000 + i)
   const BATCH = 50
 
-  /** Sends the events in messages of which each is a batch of its own. */
+  /** Sends the events in messages, each of which becomes a batch of its own. */
   async function sendAll(partition: number, service: (number: number) => string | undefined): Promise<void> {
     for (let from = 0; from < NUMBERS.length; from += BATCH) {
       const events = NUMBERS.slice(from, from + BATCH).map((number): Sent => {
@@ -366,7 +366,7 @@ describe('an event that comes again', () => {
     }
   }
 
-  test('is dropped long after it has left the exact table, also by the next process, and none else is', async () => {
+  test('a repeated event is dropped long after it has left the exact table, also by the next process; no other event is', async () => {
     let lookups = 0
     const seen: Partial<LoadSeenDeps> = {
       limits,
@@ -394,7 +394,7 @@ describe('an event that comes again', () => {
     expect(services.flat()).toEqual(['search', 'unallocated'])
   })
 
-  test('is dropped while stage B still holds the first, of which there is no record', async () => {
+  test('a repeated event is dropped while stage B still holds the first one, which has no record yet', async () => {
     const first = start(7, ['a'], { seen: { limits } })
     await sendAll(7, () => undefined)
     await sendAll(7, () => 'another')
@@ -412,7 +412,7 @@ describe('an event that comes again', () => {
     ])
   })
 
-  test('is its own when its batch is formed again, though only a filter knows it', async () => {
+  test('an event of a repeated batch is not its own duplicate, even if only a filter knows it', async () => {
     const numbers = Array.from({ length: 1_000 }, (_, i) => 30_000 + i)
     await send(
       8,

@@ -5,7 +5,7 @@ import { publishOrThrow } from '../../../../internal/broker/publisher.js'
 import { invocationsSubject, type StageName } from '../../../../streams/invocations.js'
 import { launchLogBroker } from '../../../support/planned-logs.js'
 
-test('partitions of the setting are read at once, others as soon as they hold messages of any stage', async () => {
+test('configured partitions are read immediately, others as soon as they hold messages of any stage', async () => {
   const broker = await launchLogBroker()
   const send = (stage: StageName, partition: number) =>
     publishOrThrow(broker.publish, invocationsSubject(stage, partition), Buffer.from('x'), `${stage}.${partition}`)
@@ -13,9 +13,9 @@ test('partitions of the setting are read at once, others as soon as they hold me
   await send('c', 12)
   const stopping = new AbortController()
   const read: number[] = []
-  let looks = 0
+  let polls = 0
   const held = async () => {
-    if (looks++ === 0) throw new Error('the broker is away')
+    if (polls++ === 0) throw new Error('the broker is unavailable')
     return partitionsHeld(broker.manager)
   }
 

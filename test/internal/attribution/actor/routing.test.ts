@@ -5,12 +5,12 @@ import { type Disposition, DROP, HAND_ON } from '../../../../internal/attributio
 import type { AttributionRow } from '../../../../internal/store/tables/attributions.js'
 import { admitted, idOf } from '../../../support/invocations.js'
 
-/** What a row holds does not matter here. */
+/** The content of the row does not matter here. */
 const RESOLVED: Disposition = { kind: 'resolved', row: {} as AttributionRow }
 const FAILED: Disposition = { kind: 'failed', reason: 'why' }
 const OF_LETTER = { r: RESOLVED, h: HAND_ON, d: DROP, f: FAILED } as const
 
-/** A letter an event: resolved, handed on, dropped, failed. */
+/** One letter per event: resolved, handed over, dropped, failed. */
 const dispositionsOf = (letters: string): Disposition[] =>
   [...letters].map((letter) => OF_LETTER[letter as keyof typeof OF_LETTER])
 const lettersOf = (dispositions: readonly Disposition[]): string =>
@@ -21,7 +21,7 @@ const eventsOf = (count: number) =>
 const indexesOf = (events: readonly { readonly position: { readonly index: number } }[]) =>
   events.map(({ position }) => position.index)
 
-/** Forms a batch again: by letters before and now, and the indexes of the events that have a record. */
+/** Repeats a batch, given the letters before and now, and the indexes of the events that have a record. */
 async function again(planned: Routing, now: string, recorded: readonly number[] = []) {
   const rerouted = await reroute(eventsOf(now.length), dispositionsOf(now), planned, async (asked) =>
     asked.map(({ position }) => recorded.includes(position.index)),
@@ -29,18 +29,18 @@ async function again(planned: Routing, now: string, recorded: readonly number[] 
   return { now: lettersOf(rerouted.dispositions), late: rerouted.late.map(indexesOf), routing: rerouted.routing }
 }
 
-describe('a routing', () => {
-  test('of a batch of which nothing goes on is empty', () => {
+describe('routing', () => {
+  test('the routing of a batch without hand-overs is empty', () => {
     expect(routingOf([])).toBe('')
     expect(routingOf(dispositionsOf('rdfr'))).toBe('')
   })
 
-  test('has a bit an event, the least significant first', () => {
+  test('the routing has one bit per event, least significant first', () => {
     expect(Buffer.from(routingOf(dispositionsOf('hrrrrrrr' + 'rh')), 'base64')).toEqual(Buffer.of(0b1, 0b10))
     expect(Buffer.from(routingOf(dispositionsOf('rrrrrrrh')), 'base64')).toEqual(Buffer.of(0b1000_0000))
   })
 
-  test('brings back the same hand-overs when nothing changed, for any batch', async () => {
+  test('for any batch, the routing reproduces the same hand-overs if nothing changed', async () => {
     await fc.assert(
       fc.asyncProperty(fc.string({ unit: fc.constantFrom('r', 'h', 'd', 'f'), maxLength: 40 }), async (letters) => {
         const planned = routingOf(dispositionsOf(letters))
@@ -51,25 +51,25 @@ describe('a routing', () => {
   })
 })
 
-describe('a batch that is formed again', () => {
-  test('hands on what it handed on, though it could resolve it now', async () => {
+describe('a repeated batch', () => {
+  test('a repeated batch hands over the planned events even if it could resolve them now', async () => {
     expect(await again(routingOf(dispositionsOf('hhhh')), 'rhdf')).toMatchObject({ now: 'hhhh', late: [] })
   })
 
-  test('hands on late what it can no longer resolve and has no record of', async () => {
+  test('a repeated batch hands over late the events that it can no longer resolve and that have no record', async () => {
     const planned = routingOf(dispositionsOf('hrrr'))
 
     expect(await again(planned, 'hhrh')).toMatchObject({ now: 'hdrd', late: [[1, 3]] })
   })
 
-  test('hands on nothing that has a record already', async () => {
+  test('a repeated batch hands over no event that already has a record', async () => {
     const planned = routingOf(dispositionsOf('hrrr'))
 
     expect(await again(planned, 'hhrh', [1, 2])).toMatchObject({ now: 'hdrd', late: [[3]] })
     expect(await again(planned, 'hhhh', [1, 2, 3])).toMatchObject({ now: 'hddd', late: [], routing: planned })
   })
 
-  test('asks the read model only about events that changed', async () => {
+  test('a repeated batch queries the read model only for events whose disposition changed', async () => {
     const asked: number[][] = []
     const planned = routingOf(dispositionsOf('hrr'))
     const ask = async (events: Parameters<typeof indexesOf>[0]) => {
@@ -83,7 +83,7 @@ describe('a batch that is formed again', () => {
     expect(asked).toEqual([[2]])
   })
 
-  test('a third time hands on late what it did the second time, and apart from it what came since', async () => {
+  test('a third attempt hands over the late events of the second one, and then separately the events that changed since', async () => {
     const second = await again(routingOf(dispositionsOf('hrrr')), 'hhrr')
     expect(second).toMatchObject({ now: 'hdrr', late: [[1]] })
 
@@ -92,13 +92,13 @@ describe('a batch that is formed again', () => {
   })
 })
 
-/** One attempt at a batch: what the rules say this time, and after how many steps the process dies. */
+/** One attempt at a batch: the dispositions of this attempt, and the number of steps before the process dies. */
 interface Attempt {
   readonly letters: string
   readonly steps: number
 }
 
-test('however often a batch is formed again, each event ends in one record or is handed on once', async () => {
+test('however often a batch is repeated, each event gets one record or is handed over once', async () => {
   const attempts = fc.integer({ min: 1, max: 6 }).chain((size) =>
     fc.array(
       fc.record({
@@ -120,8 +120,8 @@ test('however often a batch is formed again, each event ends in one record or is
 })
 
 /**
- * Carries a batch out as an actor does: routing into the plan, hand-overs in parts of one event (each kept once, by
- * its number), then the records (once, by the batch's token). Every attempt but the last dies on the way.
+ * Processes a batch as an actor does: writes the routing into the plan, hands over parts of one event (each stored once, by
+ * its number), then inserts the records (once, by the batch's token). Every attempt except the last dies on the way.
  */
 async function carryOut(attempts: readonly Attempt[]): Promise<{ records: number[]; handedOn: number[] }> {
   const size = attempts[0]?.letters.length ?? 0
@@ -145,7 +145,7 @@ async function carryOut(attempts: readonly Attempt[]): Promise<{ records: number
     let part = 0
     for (const event of [events.filter((_, at) => dispositions[at]?.kind === 'hand_on'), ...late].flat()) {
       if (left-- <= 0) break
-      // What was handed on under this number before is what counts, whatever comes now.
+      // A part that was already handed over under this number counts; a later one is ignored.
       parts[part] ??= event.position.index
       part++
     }

@@ -13,13 +13,13 @@ const DAY_MS = 86_400_000
 const at = (sequence: number, index = 0): Position => ({ sequence, index })
 const event = (number: number, position: Position): SeenEvent => ({ id: idOf(number), position })
 
-/** Everything is known exactly; whatever is looked up was not to be. */
+/** All events fit into the exact table, so that any lookup is an error. */
 const exactly = (): SeenEvents =>
   new SeenEvents({
     windowMs: 7 * DAY_MS,
     exactEventsMax: 100_000,
     find: async () => {
-      throw new Error('nothing is to be looked up')
+      throw new Error('unexpected lookup')
     },
   })
 
@@ -28,7 +28,7 @@ interface Arrival {
   readonly position: Position
 }
 
-/** A part of a log: batches of arrivals, each at its own, later position; few events, so that many repeat. */
+/** Part of a log: batches of arrivals at increasing positions, with so few distinct events that many repeat. */
 const logs = fc
   .array(fc.array(fc.integer({ min: 1, max: 12 }), { minLength: 1, maxLength: 8 }), { minLength: 1, maxLength: 8 })
   .map((messages) =>
@@ -41,8 +41,8 @@ const verdictsOn = (seen: SeenEvents, arrivals: readonly Arrival[], nowMs = NOW_
     nowMs,
   )
 
-describe('a duplicate', () => {
-  test('is an event that is known from another position: another message, or elsewhere in the same', async () => {
+describe('duplicates', () => {
+  test('an event seen at a different position, in another message or in the same one, is a duplicate', async () => {
     const seen = exactly()
 
     expect(await seen.duplicatesIn([event(1, at(5, 3)), event(1, at(5, 4))], NOW_MS)).toEqual([false, true])
@@ -50,21 +50,21 @@ describe('a duplicate', () => {
     expect(await seen.duplicatesIn([event(1, at(4))], NOW_MS)).toEqual([true])
   })
 
-  test('is not the event itself, formed again at its own position', async () => {
+  test('an event read again at its own position is not a duplicate', async () => {
     const seen = exactly()
     await seen.duplicatesIn([event(1, at(5, 3))], NOW_MS)
 
     expect(await seen.duplicatesIn([event(1, at(5, 3))], NOW_MS)).toEqual([false])
   })
 
-  test('is every event that came by another log, wherever it stands in this one', async () => {
+  test('an event seen in an earlier log is a duplicate at every position of the current log', async () => {
     const seen = exactly()
     seen.remember(idOf(1), IN_ANOTHER_LOG, NOW_MS)
 
     expect(await seen.duplicatesIn([event(1, at(1))], NOW_MS)).toEqual([true])
   })
 
-  test('is every arrival of an event but its first, for any log', async () => {
+  test('in any log, every arrival of an event except the first is a duplicate', async () => {
     await fc.assert(
       fc.asyncProperty(logs, async (log) => {
         const seen = exactly()
@@ -79,7 +79,7 @@ describe('a duplicate', () => {
     )
   })
 
-  test('stays one when the same batch is formed again, as often as it is', async () => {
+  test('a repeated batch always has the same duplicates', async () => {
     await fc.assert(
       fc.asyncProperty(logs, fc.integer({ min: 1, max: 3 }), async (log, times) => {
         const seen = exactly()
@@ -92,8 +92,8 @@ describe('a duplicate', () => {
   })
 })
 
-describe('what is remembered', () => {
-  test('tells ids apart by the tenant and by the keyed hash', async () => {
+describe('remembered events', () => {
+  test('event ids with different tenants or different keyed hashes are different events', async () => {
     const seen = exactly()
     await seen.duplicatesIn([event(1, at(1))], NOW_MS)
 
@@ -104,7 +104,7 @@ describe('what is remembered', () => {
     }
   })
 
-  test('is found whatever memory an id is a view of', async () => {
+  test('an event is recognized whichever buffer its id is a view of', async () => {
     const seen = exactly()
     const memory = Buffer.concat([Buffer.alloc(3), idOf(1)])
     seen.remember(new Uint8Array(memory.buffer, memory.byteOffset + 3, 16), at(1), NOW_MS)
@@ -112,7 +112,7 @@ describe('what is remembered', () => {
     expect(await seen.duplicatesIn([event(1, at(2))], NOW_MS)).toEqual([true])
   })
 
-  test('tells positions apart up to sequence 2^44 - 1 and index 2^20 - 1', async () => {
+  test('positions are distinguished up to sequence 2^44 - 1 and index 2^20 - 1', async () => {
     const places = [1, 2 ** 20 - 1, 2 ** 31, 2 ** 32, 2 ** 32 + 1, 2 ** 43, 2 ** 44 - 1].flatMap((sequence) =>
       [0, 1, 2 ** 19, 2 ** 20 - 1].map((index) => at(sequence, index)),
     )
@@ -125,7 +125,7 @@ describe('what is remembered', () => {
     }
   })
 
-  test('is forgotten after the window', async () => {
+  test('an event is forgotten after the window', async () => {
     const seen = exactly()
     seen.remember(idOf(1), at(1), NOW_MS)
 
@@ -134,7 +134,7 @@ describe('what is remembered', () => {
   })
 })
 
-/** More events than are known exactly, so that the older ones are in filters; what has a record can be looked up. */
+/** More events than the exact table holds: the older ones are in filters, and those with a record can be looked up. */
 function crowded(recorded: Map<string, FoundEvent>) {
   const asked: number[] = []
   const seen = new SeenEvents({
@@ -151,11 +151,11 @@ function crowded(recorded: Map<string, FoundEvent>) {
 const record = (recorded: Map<string, FoundEvent>, { id, position }: SeenEvent, seenAtMs: number): void =>
   void recorded.set(Buffer.from(id).toString('hex'), { id, position, seenAtMs })
 
-describe('beyond what is known exactly', () => {
+describe('events beyond the exact table', () => {
   const COUNT = 5_000
   const BATCH = 20
 
-  /** A week in which each event comes once, in batches, and is recorded after its batch. */
+  /** A week in which each event arrives once, in batches, and gets its record after its batch. */
   async function lived() {
     const recorded = new Map<string, FoundEvent>()
     const { seen, asked } = crowded(recorded)
@@ -169,7 +169,7 @@ describe('beyond what is known exactly', () => {
     return { seen, asked, recorded, endMs: NOW_MS + 7 * DAY_MS - stepMs }
   }
 
-  test('every event of the window is known, and every other is new', async () => {
+  test('every event of the window is a duplicate, and every other event is new', async () => {
     const { seen, endMs } = await lived()
 
     expect(seen.extent.exactEvents).toBeLessThanOrEqual(256)
@@ -182,7 +182,7 @@ describe('beyond what is known exactly', () => {
     }
   })
 
-  test('an event is its own at its own position, also when only a filter knows it', async () => {
+  test('an event at its own position is not a duplicate, even if only a filter knows it', async () => {
     const { seen, endMs } = await lived()
 
     const first = Array.from({ length: BATCH }, (_, i) => event(i + 1, at(1, i)))
@@ -190,7 +190,7 @@ describe('beyond what is known exactly', () => {
     expect(await seen.duplicatesIn(first, endMs)).toEqual(first.map(() => false))
   })
 
-  test('a batch is looked up at once, and only where a filter may hold its events', async () => {
+  test('a batch needs at most one lookup, with only the events that a filter may contain', async () => {
     const { seen, asked, endMs } = await lived()
     asked.length = 0
 
@@ -200,7 +200,7 @@ describe('beyond what is known exactly', () => {
     expect(asked).toEqual([3])
   })
 
-  test('one that a filter held by mistake is new once, and then a duplicate, also within its batch', async () => {
+  test('a false positive of a filter is new once and then a duplicate, also within its batch', async () => {
     const { seen, recorded, endMs } = await lived()
     recorded.clear() // nobody knows of those whom the filters hold
 
@@ -211,14 +211,14 @@ describe('beyond what is known exactly', () => {
     expect(await seen.duplicatesIn([event(1, at(9_001))], endMs)).toEqual([true])
   })
 
-  test('a lookup that fails fails the batch, which then comes out as it would have', async () => {
+  test('a failed lookup fails the batch; its repetition has the same result as without the failure', async () => {
     const recorded = new Map<string, FoundEvent>()
     let isAway = false
     const seen = new SeenEvents({
       windowMs: 7 * DAY_MS,
       exactEventsMax: 256,
       async find(ids) {
-        if (isAway) throw new Error('the store is away')
+        if (isAway) throw new Error('the store is unavailable')
         return ids.flatMap((id) => recorded.get(Buffer.from(id).toString('hex')) ?? [])
       },
     })
@@ -229,7 +229,7 @@ describe('beyond what is known exactly', () => {
     const batch = [event(5_000, at(9_000)), event(1, at(9_000, 1)), event(5_000, at(9_000, 2))]
 
     isAway = true
-    await expect(seen.duplicatesIn(batch, NOW_MS)).rejects.toThrow('the store is away')
+    await expect(seen.duplicatesIn(batch, NOW_MS)).rejects.toThrow('the store is unavailable')
     isAway = false
 
     expect(await seen.duplicatesIn(batch, NOW_MS)).toEqual([false, true, true])

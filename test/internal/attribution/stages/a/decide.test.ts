@@ -42,7 +42,7 @@ interface Shown {
   readonly confidence: number
 }
 
-/** What each event ends as, batch by batch, with the corrections of earlier ones; undefined: nobody can be named. */
+/** Decides the batches in order and applies the corrections. Returns the final result per event; undefined: unresolved. */
 async function outcome(batches: readonly (readonly Step[])[], traces: PartitionTraces = noTraces(directory)) {
   const shown = new Map<string, Shown | undefined>()
   for (const [i, batch] of batches.entries()) {
@@ -63,28 +63,28 @@ const shownAs = ({ evidenceBasis: basis, service, owner, confidence }: Resolutio
 }
 const hex = (id: Uint8Array): string => Buffer.from(id).toString('hex')
 
-describe('an event that states nothing', () => {
+describe('an event without stated evidence', () => {
   const silent = step(1)
   const stated = step(2, { attributedService: 'finder', attributedIdentity: 'ada' })
 
   test.each([
-    ['after the one that does', [[stated], [silent]]],
-    ['before it', [[silent], [stated]]],
+    ['sent after the stated event', [[stated], [silent]]],
+    ['sent before it', [[silent], [stated]]],
     ['in the same batch', [[silent, stated]]],
-    ['after others that came first', [[step(3)], [silent], [stated], [step(4)]]],
-  ])('is of the service that its trace was resolved to: %s', async (_, batches) => {
+    ['sent after other events of the trace', [[step(3)], [silent], [stated], [step(4)]]],
+  ])('an event without stated evidence gets the service of its trace: %s', async (_, batches) => {
     const of = await outcome(batches)
 
     expect(of(1)).toEqual({ basis: 'trace_correlated', service: 'search', owner: 'team-search', confidence: 8_200 })
   })
 
-  test('is not resolved by another trace', async () => {
+  test('an event is not resolved by another trace', async () => {
     const of = await outcome([[stated], [step(1, { traceId: 'another' })]])
 
     expect(of(1)).toBeUndefined()
   })
 
-  test('is owned by its own team, else by the owner of its trace, where the directory knows none', async () => {
+  test('if the directory has no owner of the service, the owner is the identity’s team, else the owner of the trace', async () => {
     const unlisted = step(2, { attributedService: 'unlisted', attributedIdentity: 'ada' })
     const ofTeam = await outcome([[unlisted], [step(1, { attributedIdentity: 'bob' })]])
     const ofTrace = await outcome([[unlisted], [step(1)]])
@@ -94,9 +94,9 @@ describe('an event that states nothing', () => {
   })
 
   test.each([
-    ['after it', (unlisted: Step, silent: Step) => [[unlisted], [silent]]],
-    ['before it', (unlisted: Step, silent: Step) => [[silent], [unlisted]]],
-  ])('is never owned by the person who made another call of its trace: %s', async (_, batchesOf) => {
+    ['sent after that call', (unlisted: Step, silent: Step) => [[unlisted], [silent]]],
+    ['sent before that call', (unlisted: Step, silent: Step) => [[silent], [unlisted]]],
+  ])('an event is never owned by the person who made another call of its trace: %s', async (_, batchesOf) => {
     const unlisted = step(2, { attributedService: 'unlisted', attributedIdentity: 'eve' })
     const ofTrace = await outcome(batchesOf(unlisted, step(1)))
     const oneOfTwo = await outcome([
@@ -110,7 +110,7 @@ describe('an event that states nothing', () => {
     expect(oneOfTwo(1)).toMatchObject({ service: 'unlisted', owner: 'unassigned' })
   })
 
-  test('is never surer than what it rests on', async () => {
+  test('a trace-correlated event never has more confidence than the event that resolved its trace', async () => {
     const of = await outcome([[step(2, { attributedService: 'search', attributionConfidence: 0.6 })], [step(1)]])
 
     expect(of(1)).toMatchObject({ basis: 'trace_correlated', confidence: 6_000 })
@@ -120,7 +120,7 @@ describe('an event that states nothing', () => {
 describe('a credential’s default service', () => {
   const byKey = step(1, {}, 'key_batch')
 
-  test('gives way to what the trace was stated to be, before and after', async () => {
+  test('a credential’s default service yields to the service stated in the trace, before or after it', async () => {
     const stated = step(2, { attributedService: 'search' })
     const [alone, earlier, later] = [
       await outcome([[byKey]]),
@@ -133,42 +133,42 @@ describe('a credential’s default service', () => {
     expect(later(1)).toEqual(earlier(1))
   })
 
-  test('stays where the statement is less certain than the credential', async () => {
+  test('a credential’s default service stays if the stated service has less confidence', async () => {
     const of = await outcome([[step(2, { attributedService: 'search', attributionConfidence: 0.7 })], [byKey]])
 
     expect(of(1)).toMatchObject({ basis: 'principal_resolved', service: 'nightly' })
   })
 
-  test('resolves the others of its trace, no surer than itself', async () => {
+  test('a credential’s default service resolves other events of the trace, with no more confidence than its own', async () => {
     const of = await outcome([[step(3)], [byKey]])
 
     expect(of(3)).toMatchObject({ basis: 'trace_correlated', service: 'nightly', confidence: 8_000 })
   })
 })
 
-describe('a trace that was resolved to two services', () => {
+describe('a trace with two services', () => {
   const one = step(2, { attributedService: 'search' })
   const other = step(3, { attributedService: 'chat' })
 
   test.each([
-    ['that came before', [[one, other], [step(1)]]],
-    ['one after the other', [[one], [step(1)], [other]]],
-    ['that came later', [[step(1)], [one], [other]]],
-  ])('resolves nothing more, and takes back what it had resolved: %s', async (_, batches) => {
+    ['both sent before', [[one, other], [step(1)]]],
+    ['one sent before, one after', [[one], [step(1)], [other]]],
+    ['both sent after', [[step(1)], [one], [other]]],
+  ])('a trace with two services resolves no event, and withdraws earlier resolutions: %s', async (_, batches) => {
     const of = await outcome(batches)
 
     expect(of(1)).toBeUndefined()
     expect(of(2)).toMatchObject({ service: 'search' })
   })
 
-  test('leaves a credential’s default to its own event', async () => {
+  test('a trace with two services leaves an event its own credential’s default service', async () => {
     const of = await outcome([[one], [step(1, {}, 'key_batch')], [other]])
 
     expect(of(1)).toMatchObject({ basis: 'principal_resolved' })
   })
 })
 
-test('what was told is not told again; what was not is, as often as its batch is formed', async () => {
+test('a correction is repeated with its batch until the batch is settled, and never after that', async () => {
   const traces = noTraces(directory)
   decideBatch([eventOf(step(1))], traces, NOW_MS, deps)
   await traces.deriveCorrections(NOW_MS)
@@ -188,7 +188,7 @@ test('what was told is not told again; what was not is, as often as its batch is
   expect(traces.corrections()).toEqual([])
 })
 
-test('beyond the window an event stays as it was decided', async () => {
+test('an event outside the window is not corrected', async () => {
   const traces = noTraces(directory)
   decideBatch([eventOf(step(1))], traces, NOW_MS, deps)
   decideBatch([eventOf(step(2, { attributedService: 'search' }))], traces, NOW_MS + 3_600_001, deps)
@@ -197,7 +197,7 @@ test('beyond the window an event stays as it was decided', async () => {
   expect(traces.corrections()).toEqual([])
 })
 
-test('the order in which the events of traces arrive does not matter, nor how they fall into batches', async () => {
+test('the result does not depend on the order of events or on their division into batches', async () => {
   const drawn = fc.record({
     traceId: fc.constantFrom('a', 'b'),
     attributedService: fc.option(fc.constantFrom('search', 'finder', 'chat'), { nil: undefined, freq: 3 }),
@@ -222,7 +222,7 @@ test('the order in which the events of traces arrive does not matter, nor how th
         batches.at(-1)?.push(each)
       }
       const [atOnce, inParts] = [await outcome([all]), await outcome(batches)]
-      // The owner may be that of any event of the trace that the others agree with at the time; all else is one.
+      // The owner may differ: it is the one that the events of the trace agreed on at the time. Everything else is equal.
       const withoutOwner = (shown: Shown | undefined) => shown && { ...shown, owner: '' }
 
       for (const { number } of all) expect(withoutOwner(inParts(number))).toEqual(withoutOwner(atOnce(number)))

@@ -32,8 +32,8 @@ interface Asked {
 const resolve = ({ stated = {}, principal = 'key_one', directory = COMPANY, settings = {} }: Asked) =>
   strongestEvidence(call(stated), 'tnt_one', principal, directory, { ...DEFAULT_SETTINGS, ...settings })
 
-describe('the strongest evidence', () => {
-  test('identity and service, both stated: 0.95', () => {
+describe('strongest evidence', () => {
+  test('a stated identity and service resolve with 0.95', () => {
     expect(resolve({ stated: { attributedService: 'search', attributedIdentity: ADA } })).toEqual({
       service: 'search',
       owner: 'team-search',
@@ -48,7 +48,7 @@ describe('the strongest evidence', () => {
     })
   })
 
-  test('a service stated: 0.90', () => {
+  test('a stated service resolves with 0.90', () => {
     expect(resolve({ stated: { attributedService: 'search' } })).toMatchObject({
       service: 'search',
       owner: 'team-search',
@@ -57,7 +57,7 @@ describe('the strongest evidence', () => {
     })
   })
 
-  test('only an identity stated, which the directory maps to a service: 0.85', () => {
+  test('a stated identity that the directory maps to a service resolves with 0.85', () => {
     expect(resolve({ stated: { attributedIdentity: ADA } })).toEqual({
       service: 'search',
       owner: 'team-search',
@@ -67,7 +67,7 @@ describe('the strongest evidence', () => {
     })
   })
 
-  test('the credential’s default service: 0.80', () => {
+  test('the credential’s default service resolves with 0.80', () => {
     expect(resolve({ principal: 'key_of_search' })).toEqual({
       service: 'search',
       owner: 'team-search',
@@ -77,40 +77,40 @@ describe('the strongest evidence', () => {
     })
   })
 
-  test('what is stated beats the directory, and an identity beats the credential', () => {
+  test('a stated service takes precedence over the identity’s service, which takes precedence over the credential’s', () => {
     const stated = { attributedService: 'own', attributedIdentity: ADA }
 
     expect(resolve({ stated, principal: 'key_of_scripts' })?.service).toBe('own')
     expect(resolve({ stated: { attributedIdentity: ADA }, principal: 'key_of_scripts' })?.service).toBe('search')
   })
 
-  test('an identity that the directory does not know resolves nothing, nor does one without a service', () => {
+  test('an identity unknown to the directory, or without a service there, resolves nothing', () => {
     expect(resolve({ stated: { attributedIdentity: 'stranger' } })).toBeUndefined()
     expect(resolve({ stated: { attributedIdentity: 'bob@example.com' } })).toBeUndefined()
   })
 
-  test('an identity without a service leaves the credential to speak', () => {
+  test('if the identity has no service, the credential’s default service applies', () => {
     const resolution = resolve({ stated: { attributedIdentity: 'bob@example.com' }, principal: 'key_of_scripts' })
 
     expect(resolution).toMatchObject({ service: 'scripts', owner: 'team-bob', evidenceBasis: 'principal_resolved' })
   })
 
-  test('no fact resolves nothing', () => {
+  test('an event without facts is not resolved', () => {
     expect(resolve({})).toBeUndefined()
     expect(
       resolve({ stated: { traceId: 'trace', workloadIdentity: 'spiffe://one', k8sWorkload: 'search' } }),
     ).toBeUndefined()
   })
 
-  test('of another tenant resolves nothing', () => {
+  test('evidence of another tenant resolves nothing', () => {
     const asked = [call({ attributedIdentity: ADA }), 'tnt_two', 'key_of_search', COMPANY, DEFAULT_SETTINGS] as const
 
     expect(strongestEvidence(...asked)).toBeUndefined()
   })
 })
 
-describe('a service that is stated', () => {
-  test('by an alias is shown by its name, and the explanation says both', () => {
+describe('a stated service', () => {
+  test('a service stated by an alias is recorded by name, and the explanation contains both', () => {
     expect(resolve({ stated: { attributedService: 'finder' } })).toMatchObject({
       service: 'search',
       owner: 'team-search',
@@ -118,7 +118,7 @@ describe('a service that is stated', () => {
     })
   })
 
-  test('and unknown to the directory is resolved all the same', () => {
+  test('a stated service that the directory does not know is still resolved', () => {
     expect(resolve({ stated: { attributedService: 'new' } })).toMatchObject({
       service: 'new',
       evidenceBasis: 'service_resolved',
@@ -128,7 +128,7 @@ describe('a service that is stated', () => {
   })
 
   test.each([undefined, ADA])(
-    'and unknown is only declared, 0.70, where the tenant requires the directory (identity: %s)',
+    'a stated, unknown service is only declared (0.70) if the tenant requires the directory (identity: %s)',
     (attributedIdentity) => {
       const stated = { attributedService: 'new', attributedIdentity }
 
@@ -140,7 +140,7 @@ describe('a service that is stated', () => {
     },
   )
 
-  test('and known is resolved where the tenant requires the directory, by name or alias', () => {
+  test('a stated, known service is resolved by name or alias if the tenant requires the directory', () => {
     const settings = { require_directory: true }
 
     expect(resolve({ stated: { attributedService: 'search' }, settings })?.evidenceBasis).toBe('service_resolved')
@@ -151,27 +151,27 @@ describe('a service that is stated', () => {
   })
 })
 
-describe('the owner', () => {
+describe('owner', () => {
   const ownerOf = (asked: Asked) => {
     const resolution = resolve(asked)
     return [resolution?.owner, resolution?.evidence.owner_from]
   }
 
-  test('is that of the service', () => {
+  test('the owner is the service’s owner', () => {
     expect(ownerOf({ stated: { attributedService: 'search', attributedIdentity: ADA } })).toEqual([
       'team-search',
       'directory_service',
     ])
   })
 
-  test('else the team of the identity', () => {
+  test('without a service owner, the owner is the identity’s team', () => {
     expect(ownerOf({ stated: { attributedService: 'new', attributedIdentity: ADA } })).toEqual([
       'team-ada',
       'directory_identity',
     ])
   })
 
-  test('else the identity as given', () => {
+  test('without a service owner and a team, the owner is the identity as given', () => {
     expect(ownerOf({ stated: { attributedService: 'new', attributedIdentity: 'stranger' } })).toEqual([
       'stranger',
       'event_identity',
@@ -182,7 +182,7 @@ describe('the owner', () => {
     ])
   })
 
-  test('else nobody, where the tenant wants no identities for owners or none was given', () => {
+  test('the owner is unassigned if no identity was given or the tenant does not allow identities as owners', () => {
     const settings = { owner_fallback: 'unassigned' } as const
 
     expect(ownerOf({ stated: { attributedService: 'new', attributedIdentity: 'stranger' }, settings })).toEqual([
@@ -193,7 +193,7 @@ describe('the owner', () => {
     expect(ownerOf({ principal: 'key_of_scripts' })).toEqual(['unassigned', 'none'])
   })
 
-  test('from the directory counts whatever the fallback is', () => {
+  test('an owner from the directory applies with every owner fallback', () => {
     const settings = { owner_fallback: 'unassigned' } as const
 
     expect(ownerOf({ stated: { attributedService: 'search' }, settings })).toEqual(['team-search', 'directory_service'])
@@ -204,7 +204,7 @@ describe('the owner', () => {
   })
 })
 
-test('the evidence never names the identity', () => {
+test('the evidence never contains the identity', () => {
   const services = fc.option(fc.constantFrom('search', 'finder', 'new'), { nil: undefined })
   const fallbacks = fc.constantFrom('identity', 'unassigned')
   const directories = fc.constantFrom(COMPANY, EMPTY)

@@ -9,13 +9,13 @@ const collect = runInNewContext('gc') as () => void
 
 const occupiedBytes = (): number => {
   collect()
-  // Buffers are freed beside the program; the next collection waits for that.
+  // Buffers are freed asynchronously; a second collection waits for the first to finish that.
   collect()
   const { heapUsed, arrayBuffers } = process.memoryUsage()
   return heapUsed + arrayBuffers
 }
 
-/** Texts and ids as they come out of messages: each a copy of its own, ids as pieces of what was read. */
+/** Texts and ids as decoded messages have them: each text a separate copy, each id a view of its message. */
 const read = (text: string): string => Buffer.from(text).toString()
 const readId = (number: number): Uint8Array => {
   const message = Buffer.alloc(1_000)
@@ -23,7 +23,7 @@ const readId = (number: number): Uint8Array => {
   return message.subarray(500, 516)
 }
 
-test('a trace takes 400 bytes, an open event 350, whatever the messages were that they came in', () => {
+test('a trace takes 400 bytes and an open event 350, and neither keeps its message in memory', () => {
   const count = 20_000
   const traces = noTraces()
   const nameOf = (i: number): string =>
@@ -50,7 +50,7 @@ test('a trace takes 400 bytes, an open event 350, whatever the messages were tha
   }
   const withOpenEvents = occupiedBytes()
 
-  // The names themselves were there before: 120 bytes each.
+  // The trace names were allocated before: 120 bytes each.
   expect((withTraces - before) / count).toBeLessThan(400 - 120)
   expect((withOpenEvents - withTraces) / count).toBeLessThan(350)
   expect(traces.correlate(nameOf(count - 1), Date.now())).toMatchObject({ service: 'search' })

@@ -18,7 +18,7 @@ describe('stage A', () => {
       loadTraces: async () => noTraces(),
     }).open(2)
 
-  test('resolves what the facts prove, hands on what they do not, and drops what it has seen', async () => {
+  test('stage A resolves events with evidence, hands over the others, and drops duplicates', async () => {
     const { handle } = await open()
 
     const dispositions = await handle(
@@ -45,14 +45,14 @@ describe('stage A', () => {
     })
   })
 
-  test('says the same of a batch that is formed again', async () => {
+  test('stage A returns the same result for a repeated batch', async () => {
     const { handle } = await open()
     const batch = batchOf('a', [event(1, 0), event(1, 1), event(2, 2, { attributedService: 'search' })])
 
     expect(await handle(batch)).toEqual(await handle(batch))
   })
 
-  test('drops an event whose record is known from before, whatever it says now', async () => {
+  test('stage A drops an event that already has a record, even if its content differs', async () => {
     const seen = nothingSeen()
     seen.remember(idOf(1), { sequence: 1, index: 0 }, NOW_MS)
     const { handle } = await open(seen)
@@ -60,7 +60,7 @@ describe('stage A', () => {
     expect(kindsOf(await handle(batchOf('a', [event(1, 1, { attributedService: 'another' })])))).toEqual(['drop'])
   })
 
-  test('fails one event that a rule cannot handle, and goes on with the rest', async () => {
+  test('stage A fails an event whose rule throws, and continues with the rest', async () => {
     const { handle } = await open()
     const stated = { attributedService: 'search' }
 

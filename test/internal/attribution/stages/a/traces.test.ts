@@ -12,7 +12,7 @@ const fact = (service: string, stated: Partial<TraceFact> = {}): TraceFact => ({
 })
 
 describe('a trace', () => {
-  test('is of the one service that its events were resolved to, as sure as the surest of them', () => {
+  test('a trace has the one service of its events, with the highest confidence among them', () => {
     const known = traces()
     known.learn('t', fact('search', { confidence: 7_000 }), 0)
     known.learn('t', fact('search'), 1)
@@ -27,7 +27,7 @@ describe('a trace', () => {
     expect(known.correlate('another', 1)).toEqual({ kind: 'none' })
   })
 
-  test('has no owner when its events do not agree on one', () => {
+  test('a trace has no owner if its events have different owners', () => {
     const known = traces()
     known.learn('t', fact('search', { owner: 'ada' }), 0)
     known.learn('t', fact('search', { owner: 'bob' }), 0)
@@ -35,7 +35,7 @@ describe('a trace', () => {
     expect(known.correlate('t', 0)).toMatchObject({ service: 'search', owner: undefined })
   })
 
-  test('of several services is contested, until all but one lie outside the window', () => {
+  test('a trace with several services is contested until all but one have left the window', () => {
     const known = traces()
     known.learn('t', fact('search'), 0)
     known.learn('t', fact('chat'), 50)
@@ -45,7 +45,7 @@ describe('a trace', () => {
     expect(known.correlate('t', 151)).toEqual({ kind: 'none' })
   })
 
-  test('what a credential stands for counts only where nothing was stated', () => {
+  test('a credential’s default service counts only if no event of the trace states a service', () => {
     const known = traces()
     known.learn('t', fact('batch', { isStated: false }), 0)
     expect(known.correlate('t', 0)).toMatchObject({ service: 'batch', isStated: false })
@@ -58,8 +58,8 @@ describe('a trace', () => {
   })
 })
 
-describe('what is remembered', () => {
-  test('is an open event within the window, once, and as many as there may be', () => {
+describe('memory limits of traces', () => {
+  test('each open event is kept once, within the window and up to the limit per trace', () => {
     const known = traces()
     for (const id of ['a', 'b', 'c', 'd']) known.keepOpen('t', id, id, 0)
     known.keepOpen('t', 'a', 'a again', 10)
@@ -74,7 +74,7 @@ describe('what is remembered', () => {
     expect([...known.openEvents('t', 101)]).toEqual([['a', 'a again']])
   })
 
-  test('is so many traces, those that rested longest being forgotten', () => {
+  test('beyond the maximum number of traces, the traces idle for longest are evicted', () => {
     const known = traces({ tracesMax: 2 })
     known.learn('one', fact('search'), 0)
     known.learn('two', fact('search'), 0)
@@ -86,7 +86,7 @@ describe('what is remembered', () => {
     expect(known.correlate('one', 1)).toMatchObject({ service: 'search' })
   })
 
-  test('is so many open events of all traces, those of the traces that rested longest being forgotten', () => {
+  test('beyond the maximum number of open events, the traces idle for longest are evicted', () => {
     const known = traces({ openEventsOfAllMax: 3 })
     for (const trace of ['one', 'two', 'three']) known.keepOpen(trace, 'a', trace, 0)
     known.keepOpen('one', 'a', 'again', 1)
@@ -98,7 +98,7 @@ describe('what is remembered', () => {
     expect([...known.openEvents('one', 1)].map(([id]) => id)).toEqual(['a', 'b'])
   })
 
-  test('is let go of when it has rested for the window', () => {
+  test('a trace idle for longer than the window is evicted', () => {
     const known = traces()
     for (const trace of ['one', 'two', 'three']) known.learn(trace, fact('search'), 0)
     known.keepOpen('two', 'a', 'a', 50)
@@ -108,7 +108,7 @@ describe('what is remembered', () => {
     expect([...known.openEvents('two', 101)]).toEqual([['a', 'a']])
   })
 
-  test('has room for a service when those that it had no room beside lie outside the window', () => {
+  test('a full trace accepts a new service when its earlier services have left the window', () => {
     const known = traces()
     for (let i = 0; i < 20; i++) known.learn('t', fact(`service-${i}`), 0)
     known.learn('t', fact('search'), 101)
@@ -117,6 +117,6 @@ describe('what is remembered', () => {
   })
 })
 
-test('equal trace ids of two tenants are two traces', () => {
+test('equal trace ids of two tenants are different traces', () => {
   expect(traceName('tnt_one', 't')).not.toBe(traceName('tnt_two', 't'))
 })
