@@ -69,7 +69,7 @@ export function switchedOffStageB(): Stage {
   return stageB({
     ...ROW_DEPS,
     board: { of: () => ({ state: 'disabled', model: undefined }), version: unasked },
-    inference: { ask: unasked, probe: unasked, lookInShadow: unasked },
+    inference: { predict: unasked, probe: unasked, evaluateCandidate: unasked },
     baseline: { guess: unasked },
     completeAsOf: unasked,
     ticks: () => performance.now(),

@@ -10,34 +10,34 @@ import type { Inferences, Shadow } from './inferences.js'
 import type { LookUps } from './look-ups.js'
 import { probabilityText } from './probability.js'
 
-/** What has answered for a tenant in a batch; kept in the batch's plan. */
+/** The model or baseline that answered for a tenant in a batch; stored in the batch's plan. */
 export interface Served {
   readonly state: DegradationState
   readonly model?: string
-  /** As of when records were looked at, where any were. */
+  /** The instants as of which records were read, if any were. */
   readonly asOf?: CountedAsOf
 }
 
 export interface AnswerDeps extends FactsDeps {
   readonly board: Pick<ServingBoard, 'of' | 'version'>
-  readonly inference: Pick<Inferences, 'ask' | 'probe' | 'lookInShadow'>
+  readonly inference: Pick<Inferences, 'predict' | 'probe' | 'evaluateCandidate'>
   readonly baseline: Pick<Baseline, 'guess'>
 }
 
 export interface Answered {
   readonly served: Served
-  /** One or none for each of the calls. */
+  /** One entry per call; undefined for a call without a verdict. */
   readonly verdicts: readonly (Verdict | undefined)[]
   readonly shadow?: Shadow
 }
 
-/** Names the rules by which the baseline guesses. */
+/** Identifies the rules of the baseline. */
 export const BASELINE_VERSION = 'baseline-1'
 
 /**
- * Answers a tenant's calls by what serves it now.
+ * Attributes a tenant's calls with its serving model or, if there is none or it fails, with the baseline.
  *
- * @param planned what the batch was planned with; it then answers again
+ * @param planned the result of `served` when the batch was planned; the same model or baseline is then used again
  */
 export async function answer(
   tenantId: string,
@@ -51,9 +51,10 @@ export async function answer(
   const asOf = planned?.asOf ?? {}
   if (model !== undefined) {
     const { facts, tracesMs } = await factsOfAll(tenantId, calls, asOf.tracesMs, lookUps, deps)
-    const predictions = await deps.inference.ask(model, facts)
+    const predictions = await deps.inference.predict(model, facts)
     if (predictions !== undefined) {
-      const shadow = planned === undefined ? await deps.inference.lookInShadow(model, facts, predictions) : undefined
+      const shadow =
+        planned === undefined ? await deps.inference.evaluateCandidate(model, facts, predictions) : undefined
       return {
         served: { state, model: model.id, ...(tracesMs !== undefined && { asOf: { tracesMs } }) },
         verdicts: predictions.map((prediction, i) => verdictOf(prediction, calls[i], model, state)),
@@ -88,7 +89,7 @@ function verdictOf(
     owner: label.owner,
     stageOrigin: 'stage_b',
     evidenceBasis: 'trained_inference',
-    // What its producer doubts is left to allocation, too.
+    // Below the floor the call goes to allocation, also if only its producer has low confidence.
     confidence: capConfidence(confidence, admitted?.invocation.attributionConfidence),
     outputState: 'inferred',
     modelVersion: id,
@@ -97,10 +98,10 @@ function verdictOf(
     inference: {
       probability: probabilityText(probability),
       unknown_probability: probabilityText(unknownProbability),
-      alternatives: alternatives.map(({ label: { service, owner }, probability: of }) => ({
+      alternatives: alternatives.map(({ label: { service, owner }, probability: alternative }) => ({
         service,
         owner,
-        probability: probabilityText(of),
+        probability: probabilityText(alternative),
       })),
     },
   }
@@ -114,12 +115,12 @@ async function byBaseline(
   { baseline }: AnswerDeps,
 ): Promise<Answered> {
   const state = 'degraded_serving'
-  const asked = calls.map(({ principal, invocation: { traceId, eventTimeMs } }) => ({
+  const baselineCalls = calls.map(({ principal, invocation: { traceId, eventTimeMs } }) => ({
     principal,
     traceId,
     eventTimeMs,
   }))
-  const { guesses, asOf } = await baseline.guess(tenantId, asked, plannedAsOf, lookUps)
+  const { guesses, asOf } = await baseline.guess(tenantId, baselineCalls, plannedAsOf, lookUps)
   const verdicts = guesses.map((guess, i): Verdict | undefined => {
     if (guess === undefined) return undefined
     return {

@@ -6,7 +6,7 @@ import type { LookUps } from './look-ups.js'
 import { probabilityText } from './probability.js'
 import { traceWindowOf } from './trace-window.js'
 
-/** What the fail-open baseline says of a call (spec 2.3, rule 2): what facts say of most calls like it. */
+/** The fail-open baseline's guess for a call (spec 2.3, rule 2): the most frequent result of similar calls resolved by facts. */
 export interface BaselineGuess {
   readonly service: string
   readonly owner: string
@@ -14,7 +14,7 @@ export interface BaselineGuess {
   readonly confidence: number
   readonly share: string
   readonly alternatives: readonly Alternative[]
-  /** What it is counted over, so that a person can count again. */
+  /** The counts behind the guess, so that a person can verify it. */
   readonly evidence: {
     readonly most_frequent_of: 'trace' | 'principal'
     readonly resolved_records: number
@@ -27,7 +27,7 @@ export interface BaselineDeps {
   readonly ofTraces: (window: CountedWindow, traceIds: readonly string[]) => Promise<readonly ClassCount[]>
 }
 
-/** A call of a tenant, as far as the baseline looks at it. */
+/** The fields of a call that the baseline uses. */
 export interface BaselineCall {
   readonly principal: string
   readonly traceId: string | undefined
@@ -35,21 +35,24 @@ export interface BaselineCall {
 }
 
 const HOUR_MS = 60 * 60 * 1000
-/** Of a principal, what became of its calls in so long before counts; by the calls' own time, which may be long ago. */
+/** The period before a call in which its principal's calls are counted, by event time (which may be long ago). */
 const PRINCIPAL_WINDOW_MS = 24 * HOUR_MS
-/** Fewer of a principal's calls say nothing of the next one. */
+/** With fewer resolved calls of a principal there is no guess. */
 const PRINCIPAL_RECORDS_MIN = 10
-/** Counts are used again for so long, and longer where counting took long: about a hundredth of the time goes into it. */
-const KEPT_MS_MIN = 5_000
-const KEPT_PER_COUNTED = 100
-/** What has come to be known is used within so long, however slow the read model. */
-const KEPT_MS_MAX = 30_000
-/** Tenants, each at an hour. */
-const COUNTED_MAX = 1_000
+/** Minimum time that counts are cached. After a slow query they are cached longer, so that queries take about 1 % of the time. */
+const CACHE_MS_MIN = 5_000
+const CACHE_MS_PER_QUERY_MS = 100
+/** Maximum time that counts are cached, even if the read model is slow: new records count after that. */
+const CACHE_MS_MAX = 30_000
+/** Maximum number of cached counts, each of one tenant and hour. */
+const CACHE_ENTRIES_MAX = 1_000
 
 type Classes = ReadonlyMap<string, readonly ClassCount[]>
 
-/** Instants, milliseconds since the epoch; undefined where nothing was counted. A trace is young: its counts cannot be of a moment ago. */
+/**
+ * Instants, milliseconds since the epoch; undefined if nothing was counted. Traces have an instant of their own: they are
+ * too young for cached counts.
+ */
 export interface CountedAsOf {
   readonly principalsMs?: number | undefined
   readonly tracesMs?: number | undefined
@@ -58,23 +61,23 @@ export interface CountedAsOf {
 interface Counted {
   readonly asOfMs: number
   readonly classes: Classes
-  /** Until when it is fresh, by the monotonic clock. */
+  /** End of freshness, by the monotonic clock. */
   readonly untilMs: number
 }
 
-/** The most frequent service and owner of the same trace, else of the same principal, as facts have resolved them. */
+/** Guesses the most frequent service and owner of the same trace, else of the same principal, among calls resolved by facts. */
 export class Baseline {
   private readonly deps: BaselineDeps
-  private readonly counted = new LRUCache<string, Counted>({ max: COUNTED_MAX })
+  private readonly counted = new LRUCache<string, Counted>({ max: CACHE_ENTRIES_MAX })
 
   constructor(deps: BaselineDeps) {
     this.deps = deps
   }
 
   /**
-   * One guess or none for each of a tenant's calls, in their order, and the instants as of which records were counted.
+   * Returns one guess, or undefined, per call of a tenant, in order, and the instants as of which records were counted.
    *
-   * @param asOf to count as of the same instants again
+   * @param asOf the instants of an earlier attempt, to count as of the same ones again
    */
   async guess(
     tenantId: string,
@@ -86,8 +89,8 @@ export class Baseline {
     const ofTraces = await this.traces(tenantId, calls, asOf.tracesMs, lookUps)
     const guesses = calls.map(({ principal, traceId }) => {
       const ofTrace = traceId === undefined ? undefined : ofTraces?.classes.get(traceId)
-      // Two services in one trace: nobody is named, whichever came first, and whatever the sender does else.
-      if (namesSeveral(ofTrace)) return undefined
+      // A trace with two services gets no guess, regardless of their order and of the principal's other calls.
+      if (hasSeveralServices(ofTrace)) return undefined
       const ofPrincipal = ofPrincipals?.classes.get(principal)
       return guessFrom(ofTrace, 'trace', 1) ?? guessFrom(ofPrincipal, 'principal', PRINCIPAL_RECORDS_MIN)
     })
@@ -110,14 +113,14 @@ export class Baseline {
       const asOfMs = wantedAsOfMs ?? (await lookUps.completeAsOf())
       const from = performance.now()
       const window = { tenantId, fromMs: toMs - PRINCIPAL_WINDOW_MS, toMs, asOfMs }
-      const classes = byWhat(await this.deps.byPrincipal(window))
+      const classes = groupByKey(await this.deps.byPrincipal(window))
       const now = performance.now()
-      const untilMs = now + Math.min(KEPT_MS_MAX, Math.max(KEPT_MS_MIN, KEPT_PER_COUNTED * (now - from)))
+      const untilMs = now + Math.min(CACHE_MS_MAX, Math.max(CACHE_MS_MIN, CACHE_MS_PER_QUERY_MS * (now - from)))
       const fresh = { asOfMs, classes, untilMs }
       this.counted.set(key, fresh)
       return fresh
     })
-    // Counts of a moment ago are better than none.
+    // Expired counts are better than none.
     return counted ?? known
   }
 
@@ -132,31 +135,31 @@ export class Baseline {
     const { traceIds, ...window } = traced
     return lookUps.within(async () => {
       const asOfMs = wantedAsOfMs ?? (await lookUps.completeAsOf())
-      return { asOfMs, classes: byWhat(await this.deps.ofTraces({ tenantId, ...window, asOfMs }, traceIds)) }
+      return { asOfMs, classes: groupByKey(await this.deps.ofTraces({ tenantId, ...window, asOfMs }, traceIds)) }
     })
   }
 }
 
-/** The full hour after the latest of the calls: calls of the same hour are guessed by the same counts. */
+/** The full hour after the latest call, so that calls of the same hour share the same counts. */
 const hourAfter = (calls: readonly BaselineCall[]): number =>
   (Math.floor(calls.reduce((latest, { eventTimeMs }) => Math.max(latest, eventTimeMs), 0) / HOUR_MS) + 1) * HOUR_MS
 
-function byWhat(counts: readonly ClassCount[]): Classes {
+function groupByKey(counts: readonly ClassCount[]): Classes {
   const classes = new Map<string, ClassCount[]>()
-  for (const one of counts) {
-    const others = classes.get(one.of)
-    if (others === undefined) classes.set(one.of, [one])
-    else others.push(one)
+  for (const count of counts) {
+    const others = classes.get(count.of)
+    if (others === undefined) classes.set(count.of, [count])
+    else others.push(count)
   }
   return classes
 }
 
-const namesSeveral = (classes: readonly ClassCount[] = []): boolean =>
+const hasSeveralServices = (classes: readonly ClassCount[] = []): boolean =>
   classes.some(({ service }) => service !== classes[0]?.service)
 
 function guessFrom(
   classes: readonly ClassCount[] | undefined,
-  what: BaselineGuess['evidence']['most_frequent_of'],
+  basis: BaselineGuess['evidence']['most_frequent_of'],
   recordsMin: number,
 ): BaselineGuess | undefined {
   const [most, ...others] = classes ?? []
@@ -171,6 +174,6 @@ function guessFrom(
       owner,
       probability: probabilityText(n / total),
     })),
-    evidence: { most_frequent_of: what, resolved_records: most.total, of_this_class: most.n },
+    evidence: { most_frequent_of: basis, resolved_records: most.total, of_this_class: most.n },
   }
 }

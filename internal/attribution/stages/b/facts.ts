@@ -8,7 +8,7 @@ import { type EventFacts, withNeighbours } from '../../inference/learning/featur
 import type { LookUps } from './look-ups.js'
 import { traceWindowOf } from './trace-window.js'
 
-/** What a model may know of an admitted event. @param identityKey the tenant's, for hashing identities */
+/** The facts of an admitted event that a model may use. @param identityKey the tenant's key for hashing identities */
 export const factsOf = (
   { invocation, principal, identityHash: known }: AdmittedInvocation,
   identityKey: SipKey,
@@ -38,7 +38,7 @@ export const factsOf = (
 
 export interface FactsDeps {
   readonly identityKeyOf: (tenantId: string) => SipKey
-  /** Recorded calls of traces, at most so many of each. */
+  /** Recorded calls of traces, at most `ofEachMax` per trace. */
   readonly neighbours: (
     window: CountedWindow,
     traceIds: readonly string[],
@@ -46,14 +46,14 @@ export interface FactsDeps {
   ) => Promise<readonly StoredNeighbour[]>
 }
 
-/** Further neighbours would not be looked at. */
+/** The features use no more neighbours per trace. */
 const NEIGHBOURS_MAX = 16
 
 /**
- * What a model may know of a tenant's calls: each call's own facts, and what the others of its trace look like, those
- * of the same batch and those that have records.
+ * The facts of a tenant's calls that a model may use: each call's own facts, and those of the other calls of its trace, from
+ * the same batch or from records.
  *
- * @param tracesMs the instant as of which records were looked at before, to look at the same again
+ * @param tracesMs the instant of an earlier attempt, to read records as of the same one again
  */
 export async function factsOfAll(
   tenantId: string,
@@ -80,7 +80,7 @@ const neighbourOf = ({ trace_id, provider, served_model, input_tokens }: StoredN
   provider,
   model: served_model,
   inputTokens: input_tokens === null ? undefined : Number(input_tokens),
-  // Of a neighbour nothing else counts.
+  // The features use no other facts of a neighbour.
   eventTimeMs: 0,
   ingestionLayer: '',
   principal: '',

@@ -1,39 +1,39 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import type { EventFacts } from '../../inference/learning/features.js'
 import type { Model, Prediction } from '../../inference/learning/model.js'
 import { predict } from '../../inference/learning/predict.js'
 
-/** What a model may take for a batch (design section 5); a batch of more than so many events counts as several. */
+/** Time limit of a model per batch (design section 5). For a larger batch it applies per `BATCH_EVENTS` events. */
 export const BATCH_MS_MAX = 50
 /**
- * Of it, what the model must have had of the processor: where it had less, it was not the model that took long, but
- * whatever had the processor meanwhile, and nobody else would have answered sooner.
+ * A late model is at fault only if it used more than this share of its limit as CPU time. With less, other processes had
+ * the CPU, and no other model would have answered sooner.
  */
 const PROCESSOR_SHARE = 0.5
-/** That late nobody asks whose fault it is: so many times the limit. */
-const FAR_TOO_LATE = 10
+/** At this multiple of the limit, a model is at fault regardless of its CPU time. */
+const ALWAYS_AT_FAULT = 10
 const BATCH_EVENTS = 1_000
-/** The first look at a model is short: one that is far too slow then holds the process up only for a moment. */
+/** The first slice is small, so that a model that is far too slow blocks the event loop only briefly. */
 const FIRST_EVENTS = 8
-/** Events are asked about in slices of about that long, so that others have their turn in between. */
+/** Approximate duration of a slice of events; between slices the event loop runs other work. */
 const SLICE_MS = 10
 
-/** Milliseconds, which only rise: of the wall, and of what this process has had of the processor. */
+/** Monotonic clocks in milliseconds: wall clock, and CPU time of this process. */
 export interface Clocks {
   readonly wall: () => number
   readonly processor: () => number
 }
 
 export type Inferred =
-  /** `isLate`: the batch went over the limit, once. */
+  /** `isLate`: the model exceeded its limit once in the batch. */
   | { readonly kind: 'inferred'; readonly predictions: readonly Prediction[]; readonly isLate: boolean }
   | { readonly kind: 'too_slow' }
 
 /**
- * Asks a model about events, within its time. A first time over the limit may be the machine's and is passed over; a
- * second one on end is the model's.
+ * Runs a model on events within its time limit. Exceeding the limit once is tolerated, because the machine may be the cause;
+ * exceeding it twice in a row is the model's fault.
  *
- * @param wasLate whether the batch before went over the limit
+ * @param wasLate whether the model exceeded its limit in the previous batch
  */
 export async function infer(
   model: Model,
@@ -57,19 +57,19 @@ export async function infer(
     spentMs += sliceMs
     processorMs += processor() - processorFrom
     spentEvents += slice.length
-    const isItself = processorMs > batchMsMax * PROCESSOR_SHARE || spentMs > batchMsMax * FAR_TOO_LATE
-    const isSpent = spentMs > batchMsMax
-    const isOver = isSpent && isItself
-    if (isOver && (isLate || wasLate)) return { kind: 'too_slow' }
-    if (isOver) isLate = true
-    if (isSpent || spentEvents >= BATCH_EVENTS) {
+    const isAtFault = processorMs > batchMsMax * PROCESSOR_SHARE || spentMs > batchMsMax * ALWAYS_AT_FAULT
+    const isOverLimit = spentMs > batchMsMax
+    const isExceeded = isOverLimit && isAtFault
+    if (isExceeded && (isLate || wasLate)) return { kind: 'too_slow' }
+    if (isExceeded) isLate = true
+    if (isOverLimit || spentEvents >= BATCH_EVENTS) {
       spentMs = 0
       processorMs = 0
       spentEvents = 0
     }
     const isShort = sliceMs * 2 < SLICE_MS
     sliceEvents = Math.min(BATCH_EVENTS, isShort ? sliceEvents * 2 : Math.max(FIRST_EVENTS, sliceEvents >> 1))
-    if (!isShort) await nextTurn()
+    if (!isShort) await yieldToEventLoop()
   }
   return { kind: 'inferred', predictions, isLate }
 }

@@ -27,7 +27,7 @@ export interface Shadow {
 /** Maximum number of events per batch that a candidate is evaluated on. */
 const SHADOW_EVENTS_MAX = 500
 /** Retry interval of a model that was too slow. */
-const TRY_EVERY_MS = 10_000
+const RETRY_MS = 10_000
 
 /** Runs models, and records which of them have faults. */
 export class Inferences {
@@ -42,7 +42,7 @@ export class Inferences {
   }
 
   /** @returns undefined when the version has a fault, which is published to all processes */
-  async ask(version: StoredModel, events: readonly EventFacts[]): Promise<readonly Prediction[] | undefined> {
+  async predict(version: StoredModel, events: readonly EventFacts[]): Promise<readonly Prediction[] | undefined> {
     const { board, models, clocks, log } = this.deps
     const { id } = version
     const loaded = await models.get(version)
@@ -78,7 +78,7 @@ export class Inferences {
     const fault = board.faultOf(tenantId)
     const version = fault?.kind === 'slow' ? board.version(fault.model_id) : undefined
     if (fault === undefined || version === undefined || !this.isDue(version.id)) return
-    // Where it was too slow, there it must be fast enough again.
+    // The process that found the model too slow must also find it fast enough again.
     if (fault.member !== member && isLive(fault.member)) return
     this.triedAt.set(version.id, clocks.wall())
     const loaded = await models.get(version)
@@ -91,7 +91,7 @@ export class Inferences {
    * Evaluates the tenant's candidate, if there is one, on part of the events that the serving version answered. No record is
    * changed, and a failing candidate has no effect on serving.
    */
-  async lookInShadow(
+  async evaluateCandidate(
     serving: StoredModel,
     events: readonly EventFacts[],
     served: readonly Prediction[],
@@ -100,11 +100,11 @@ export class Inferences {
     const candidate = board.candidateOf(serving.tenant_id)
     if (candidate === undefined || !this.isDue(candidate.id)) return undefined
     const loaded = await models.get(candidate)
-    const shown = events.slice(0, SHADOW_EVENTS_MAX)
+    const sample = events.slice(0, SHADOW_EVENTS_MAX)
     try {
-      const inferred = loaded.kind === 'model' ? await infer(loaded.model, shown, true, clocks) : undefined
+      const inferred = loaded.kind === 'model' ? await infer(loaded.model, sample, true, clocks) : undefined
       if (inferred?.kind === 'inferred') {
-        const counts = compared(served.slice(0, shown.length), inferred.predictions)
+        const counts = compared(served.slice(0, sample.length), inferred.predictions)
         return { modelId: candidate.id, against: serving.id, counts }
       }
     } catch (cause) {
@@ -116,6 +116,6 @@ export class Inferences {
 
   private isDue(id: string): boolean {
     const triedAt = this.triedAt.get(id)
-    return triedAt === undefined || this.deps.clocks.wall() - triedAt >= TRY_EVERY_MS
+    return triedAt === undefined || this.deps.clocks.wall() - triedAt >= RETRY_MS
   }
 }

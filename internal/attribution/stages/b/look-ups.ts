@@ -53,7 +53,7 @@ export class LookUps {
       ])
     } finally {
       clearTimeout(timer)
-      // A timer may fire a little before the clock says so: nothing is left all the same.
+      // A timer may fire slightly before its time by the clock; the budget is still used up.
       this.leftMs = isLate ? 0 : this.leftMs - (ticks() - from)
     }
   }

@@ -25,26 +25,26 @@ import { stageB } from './stage.js'
 export interface InferenceDeps {
   readonly broker: Broker
   readonly store: ClickHouseClient
-  /** The attributors that are alive. */
+  /** The live attributors. */
   readonly membership: Membership
-  /** This one's name among them. */
+  /** The name of this attributor. */
   readonly member: string
   readonly isEnabled: (tenantId: string) => boolean
   readonly tenantIds: () => Iterable<string>
   readonly completeAsOf: () => Promise<number>
   readonly publishEvent: PublishEvent
-  /** From when on the copy of the registry is stale. */
+  /** The lag at which the mirror of the model registry counts as stale. */
   readonly staleMs: number
   readonly clock: () => number
   readonly onLost: (cause: unknown) => void
   readonly log: Logger
 }
 
-/** Stage B of an attributor, with the models that serve in it, and the news of how each tenant is served. */
+/** Stage B of an attributor, with its serving models and the events about changes of each tenant's serving state. */
 export interface OpenInference {
   readonly board: ServingBoard
   stage(rowDeps: Omit<RowDeps, 'isIndexStale'>): Stage
-  /** Resolves when the signal has aborted and nothing is under way any more. */
+  /** Resolves when the signal has aborted and all work in flight has ended. */
   readonly stopped: Promise<unknown>
 }
 
@@ -59,11 +59,11 @@ export async function openInference(deps: InferenceDeps, signal: AbortSignal): P
     clock,
     onLost: deps.onLost,
   })
-  const currency = await followMirrorLag(models, board, { clock, log }, signal)
+  const mirrorLag = await followMirrorLag(models, board, { clock, log }, signal)
   const artefacts = await broker.objects(MODEL_ARTEFACTS)
   const shadows = await broker.bucket(MODEL_SHADOWS)
   const load = (version: StoredModel) => loadModel(artefacts, version)
-  const owns = (what: string): boolean => membership.owns(what)
+  const owns = (key: string): boolean => membership.owns(key)
 
   const announcing = announceChanges({ ...deps, board, owns }, signal)
   membership.onChange(announcing.lookAtAll)
@@ -87,7 +87,7 @@ export async function openInference(deps: InferenceDeps, signal: AbortSignal): P
     stage: (rowDeps) =>
       stageB({
         ...rowDeps,
-        isIndexStale: () => currency.lagMs() > deps.staleMs,
+        isIndexStale: () => mirrorLag.lagMs() > deps.staleMs,
         board,
         inference,
         baseline,

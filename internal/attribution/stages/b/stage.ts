@@ -12,10 +12,11 @@ export interface StageBDeps extends RowDeps, Omit<AnswerDeps, 'identityKeyOf'>, 
 }
 
 /**
- * Stage B: trained inference. Mailbox `invocations.b.<partition>`. Each tenant's own model answers, or the baseline
- * where none can; what they leave below 0.50, and all of a tenant that has switched inference off, goes on to stage C.
+ * Stage B: trained inference. Mailbox `invocations.b.<partition>`. Each tenant's own model attributes its calls; without a
+ * usable model, the baseline does. Calls with a confidence below 0.50, and all calls of a tenant that has switched inference
+ * off, go to stage C.
  *
- * Whatever is wrong with a model, a batch is answered: by the baseline, or by nobody.
+ * A faulty model never stops a batch: the baseline attributes its calls instead, or they go to stage C.
  */
 export const stageB = (deps: StageBDeps): Stage => ({
   name: 'b',
@@ -45,7 +46,7 @@ export const stageB = (deps: StageBDeps): Stage => ({
         const counted = shadows.filter((shadow) => shadow.token === token)
         shadows = []
         for (const shadow of counted) {
-          // An evaluation that misses a batch is still one; a partition that waits for it is stalled.
+          // A shadow evaluation may miss a batch; waiting for it would stall the partition.
           await deps.countShadow(shadow).catch((cause: unknown) => {
             deps.log.warn(
               { err: cause, model: shadow.modelId },
@@ -59,9 +60,9 @@ export const stageB = (deps: StageBDeps): Stage => ({
 })
 
 interface Attributed {
-  /** Of those that go on there is none. */
+  /** An event without a verdict goes to stage C. */
   readonly verdicts: ReadonlyMap<AdmittedInvocation, Verdict>
-  /** By tenant, what has answered. */
+  /** By tenant: the model or baseline that answered. */
   readonly served: Readonly<Record<string, Served>>
   readonly shadows: readonly ShadowOfBatch[]
 }

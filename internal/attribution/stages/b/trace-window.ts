@@ -1,11 +1,11 @@
 const HOUR_MS = 60 * 60 * 1000
-/** The steps of a workflow lie within so long of each other. */
+/** Maximum time between two steps of a workflow. */
 const TRACE_WINDOW_MS = HOUR_MS
 
-/** Traces of calls, and when their other steps can have been. */
+/** The traces of calls, and the time range in which their other steps can have happened. */
 export interface TraceWindow {
   readonly traceIds: readonly string[]
-  /** Of the calls' own times. */
+  /** The range is in event time. */
   readonly fromMs: number
   readonly toMs: number
 }

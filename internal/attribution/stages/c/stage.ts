@@ -5,8 +5,8 @@ import { type RowDeps, toRow } from '../../records/row.js'
 export interface StageCDeps extends RowDeps, AllocationDeps {}
 
 /**
- * Stage C: allocation. Mailbox `invocations.c.<partition>`. What no stage before could resolve is kept in the pool that
- * a rule of the tenant names, else in the default pool, unresolved; nothing is guessed.
+ * Stage C: allocation. Mailbox `invocations.c.<partition>`. A call that no earlier stage could attribute goes to the pool of
+ * the tenant's first matching rule, else to the default pool as unresolved; nothing is guessed.
  */
 export const stageC = (deps: StageCDeps): Stage => ({
   name: 'c',
@@ -14,10 +14,10 @@ export const stageC = (deps: StageCDeps): Stage => ({
   open: async (partition) => ({
     async handle({ invocations, validFromMs }) {
       const tenantIds = [...new Set(invocations.map(({ tenantId }) => tenantId))]
-      const instants = tenantIds.map(
+      const weights = tenantIds.map(
         async (tenantId) => [tenantId, await deps.weightsAsOf(tenantId, validFromMs)] as const,
       )
-      const weightsAsOf = new Map(await Promise.all(instants))
+      const weightsAsOf = new Map(await Promise.all(weights))
       return eachInvocation(invocations, (admitted) => {
         const { tenantId, principal, invocation } = admitted
         const verdict = allocate(tenantId, pooledCall(invocation, principal), weightsAsOf.get(tenantId), deps)

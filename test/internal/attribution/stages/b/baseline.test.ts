@@ -26,7 +26,7 @@ const lookUps = (stated: Partial<LookUpsDeps> = {}) =>
     ...stated,
   })
 
-/** A read model that holds these counts, and writes down what it is asked. */
+/** A read model with these counts that records its queries. */
 function baselineOver(byPrincipal: readonly ClassCount[], ofTraces: readonly ClassCount[] = []) {
   const asked: { readonly window: CountedWindow; readonly traces?: readonly string[] }[] = []
   const baseline = new Baseline({
@@ -60,13 +60,13 @@ test('the baseline guesses the most frequent class of the credential, with its s
 })
 
 describe('the baseline', () => {
-  test('is never surer than 0.60', async () => {
+  test('the baseline’s confidence never exceeds 0.60', async () => {
     const { baseline } = baselineOver(counts('key_one', ['search', 100]))
 
     expect((await baseline.guess('tnt_one', [call()], {}, lookUps())).guesses[0]?.confidence).toBe(6_000)
   })
 
-  test('says nothing of a credential with fewer than ten resolved calls, or with none', async () => {
+  test('the baseline makes no guess for a credential with fewer than ten resolved calls', async () => {
     const { baseline } = baselineOver([...counts('key_one', ['search', 9]), ...counts('key_two', ['search', 10])])
 
     const calls = [call(), call({ principal: 'key_two' }), call({ principal: 'key_three' })]
@@ -75,7 +75,7 @@ describe('the baseline', () => {
     expect(guesses.map((guess) => guess?.service)).toEqual([undefined, 'search', undefined])
   })
 
-  test('names nobody in a trace of two services, whatever the majority there and of the credential', async () => {
+  test('the baseline makes no guess for a trace with two services, whatever the majorities', async () => {
     const contested = counts('t1', ['chat', 2], ['search', 1])
     const { baseline } = baselineOver(counts('key_one', ['chat', 100]), contested)
 
@@ -84,7 +84,7 @@ describe('the baseline', () => {
     expect(guesses.map((guess) => guess?.service)).toEqual([undefined, 'chat'])
   })
 
-  test('lets the trace decide before the credential, from one call on', async () => {
+  test('one resolved call of the trace takes precedence over the credential', async () => {
     const { baseline, asked } = baselineOver(counts('key_one', ['search', 100]), counts('t1', ['chat', 1]))
 
     const calls = [call({ traceId: 't1' }), call({ traceId: 't2' })]
@@ -95,7 +95,7 @@ describe('the baseline', () => {
     expect(asked[1]).toMatchObject({ traces: ['t1', 't2'], window })
   })
 
-  test('looks at the day before the calls, whenever they come', async () => {
+  test('the baseline counts the 24 hours before the calls’ event time, whenever they arrive', async () => {
     const { baseline, asked } = baselineOver([])
 
     await baseline.guess('tnt_one', [call({ eventTimeMs: NOON_MS + 1 }), call({ eventTimeMs: 0 })], {}, lookUps())
@@ -104,7 +104,7 @@ describe('the baseline', () => {
     expect(asked).toMatchObject([{ window }])
   })
 
-  test('counts a tenant once for the calls of a moment, and each tenant by itself', async () => {
+  test('the baseline caches counts per tenant', async () => {
     const { baseline, asked } = baselineOver(counts('key_one', ['search', 100]))
 
     await baseline.guess('tnt_one', [call()], {}, lookUps())
@@ -114,7 +114,7 @@ describe('the baseline', () => {
     expect(asked.map(({ window }) => window.tenantId)).toEqual(['tnt_one', 'tnt_two'])
   })
 
-  test('counts again within half a minute, however long counting took', async () => {
+  test('the baseline refreshes its counts within 30 s, however long the query took', async () => {
     vi.useFakeTimers({ toFake: ['performance'] })
     let counted = 0
     const baseline = new Baseline({
@@ -139,7 +139,7 @@ describe('the baseline', () => {
     }
   })
 
-  test('counts as of the same instants when a batch is formed again, in another process', async () => {
+  test('for a repeated batch, another process counts as of the same instants', async () => {
     const calls = [call({ traceId: 't1' })]
     const one = baselineOver(counts('key_one', ['search', 100]), counts('t1', ['chat', 1]))
     const other = baselineOver(counts('key_one', ['search', 100]), counts('t1', ['chat', 1]))
@@ -154,7 +154,7 @@ describe('the baseline', () => {
     expect(other.asked.map(({ window }) => window.asOfMs)).toEqual([7, 8])
   })
 
-  test('guesses by older counts, or nothing, when the read model does not answer in time', async () => {
+  test('if the read model does not answer in time, the baseline uses expired counts or makes no guess', async () => {
     let isAnswering = true
     const never = new Promise<never>(() => undefined)
     const baseline = new Baseline({
@@ -173,7 +173,7 @@ describe('the baseline', () => {
     expect(unknown).toEqual({ guesses: [undefined], asOf: { principalsMs: undefined, tracesMs: undefined } })
   })
 
-  test('waits for the read model half a second a batch, of however many tenants', async () => {
+  test('the baseline waits at most half a second per batch for the read model, with any number of tenants', async () => {
     const never = new Promise<never>(() => undefined)
     let asked = 0
     const baseline = new Baseline({
@@ -183,7 +183,7 @@ describe('the baseline', () => {
       },
       ofTraces: () => never,
     })
-    // The timer fires before the clock says so.
+    // The timer fires before its time by the clock.
     const ofBatch = lookUps({ ticks: () => 0 })
 
     for (let i = 0; i < 500; i++) await baseline.guess(`tnt_${i}`, [call()], {}, ofBatch)

@@ -13,9 +13,9 @@ const eventsOf = (count: number): EventFacts[] =>
     principal: 'key_one',
   }))
 
-/** Clocks by which every look at the model takes so long: of the wall, and of the processor. */
+/** Clocks by which each slice takes this much wall-clock time and CPU time. */
 function takingAtEachLook(wallMs: number, processorMs: number): Clocks {
-  /** Read before and after each look, so that every second reading is later. */
+  /** The clocks are read before and after each slice, so only every second reading advances. */
   const rising = (byMs: number) => {
     let readings = 0
     return () => Math.floor(readings++ / 2 + 0.5) * byMs
@@ -29,26 +29,26 @@ const kindOf = async (events: number, clocks: Clocks, wasLate = false) => {
 }
 
 describe('a model', () => {
-  test('answers each event, in order, however many there are', async () => {
+  test('a model answers every event in order, however many there are', async () => {
     expect(await kindOf(0, takingAtEachLook(1, 1))).toBe('inferred 0 false')
     expect(await kindOf(10_001, takingAtEachLook(1, 1))).toBe('inferred 10001 false')
   })
 
-  test('that is over the limit once has answered late; a second time on end it is too slow', async () => {
+  test('a model that exceeds its limit once is late; twice in a row, it is too slow', async () => {
     expect(await kindOf(8, takingAtEachLook(60, 60))).toBe('inferred 8 true')
     expect(await kindOf(8, takingAtEachLook(60, 60), true)).toBe('too_slow')
     expect(await kindOf(80, takingAtEachLook(60, 60))).toBe('too_slow')
   })
 
-  test('that waited for a processor which others had is not slow', async () => {
+  test('a model that waited for the CPU is not too slow', async () => {
     expect(await kindOf(80, takingAtEachLook(60, 5), true)).toBe('inferred 80 false')
   })
 
-  test('that is ten times over the limit is too slow, whoever had the processor', async () => {
+  test('a model at ten times its limit is too slow, even with little CPU time', async () => {
     expect(await kindOf(80, takingAtEachLook(600, 5))).toBe('too_slow')
   })
 
-  test('may take its time again for each thousand events', async () => {
+  test('the time limit of a model starts again every thousand events', async () => {
     expect(await kindOf(20_000, takingAtEachLook(4, 4))).toBe('inferred 20000 false')
   })
 })

@@ -15,7 +15,7 @@ import { batchOf, event, kindsOf, ROW_DEPS, switchedOffStageB } from '../../../.
 const ONE = version(1)
 const TWO = version(2, { card: { ...CARD, classes: CARD.classes.toReversed() } })
 
-/** Stage B of tenants that are served by whichever version is set. */
+/** Stage B, with a serving version that the test sets. */
 function stage(stated: { readonly serving?: StoredModel; readonly candidate?: StoredModel } = {}) {
   const now = { serving: stated.serving, candidate: stated.candidate }
   const met: (readonly [id: string, kind: Fault['kind']])[] = []
@@ -61,7 +61,7 @@ const versionsIn = async (open: OpenStage, basis?: string) =>
     disposition.kind === 'resolved' ? disposition.row.modelVersion : disposition.kind,
   )
 
-test('stage B hands on everything of a tenant that has switched inference off, and asks nothing about it', async () => {
+test('stage B hands over all events of a tenant that has switched inference off, without any lookup', async () => {
   const { handle } = await switchedOffStageB().open(2)
 
   expect(kindsOf(await handle(batchOf('b', [event(1, 0, { attributedIdentity: 'ada' }), event(2, 1)])))).toEqual([
@@ -70,8 +70,8 @@ test('stage B hands on everything of a tenant that has switched inference off, a
   ])
 })
 
-describe('a batch that is formed again', () => {
-  test('rests on the version that it was planned with, whichever serves by then, in whichever process', async () => {
+describe('a repeated batch', () => {
+  test('a repeated batch uses the model version of its plan, also in another process while another version serves', async () => {
     const first = stage({ serving: ONE })
     const open = await first.stageOf.open(2)
     expect(await versionsIn(open)).toEqual([ONE.id, ONE.id])
@@ -84,7 +84,7 @@ describe('a batch that is formed again', () => {
     expect(await other.handle(batch, basis)).toEqual(await open.handle(batch))
   })
 
-  test('rests on the baseline when it did, though a model serves by then', async () => {
+  test('a repeated batch planned with the baseline uses it again, even if a model serves now', async () => {
     const open = await stage().stageOf.open(2)
     expect(await versionsIn(open)).toEqual(['hand_on', 'hand_on'])
 
@@ -94,7 +94,7 @@ describe('a batch that is formed again', () => {
   })
 })
 
-test('a version that cannot be read leaves the batch to the baseline, and its fault is told', async () => {
+test('if a model version cannot be read, the baseline attributes the batch and the fault is reported', async () => {
   const { stageOf, met, unread } = stage({ serving: ONE })
   unread.add(ONE.id)
   const open = await stageOf.open(2)
@@ -106,7 +106,7 @@ test('a version that cannot be read leaves the batch to the baseline, and its fa
   })
 })
 
-test('what the producer doubts below 0.50 is left to allocation, as what the model doubts is', async () => {
+test('an event goes to allocation if its producer’s or the model’s confidence is below 0.50', async () => {
   const open = await stage({ serving: ONE }).stageOf.open(2)
   const doubted = batchOf('b', [
     event(1, 0, { attributionConfidence: 0.49 }),
@@ -116,7 +116,7 @@ test('what the producer doubts below 0.50 is left to allocation, as what the mod
   expect(kindsOf(await open.handle(doubted))).toEqual(['hand_on', 'resolved'])
 })
 
-test('a candidate is compared in the shadow once the batch has taken effect, and never when it is formed again', async () => {
+test('a candidate’s shadow comparison is counted once the batch has taken effect, and not for a repeated batch', async () => {
   const { stageOf, shadows, now } = stage({ serving: ONE, candidate: TWO })
   const open = await stageOf.open(2)
 

@@ -14,7 +14,7 @@ const POOL = {
 }
 
 describe('stage C', () => {
-  test('keeps what no rule takes in the default pool, far below a provisional record', async () => {
+  test('stage C puts calls without a matching rule into the default pool, with a confidence far below provisional', async () => {
     const { handle } = await stageC(STAGE_C_DEPS).open(2)
 
     const dispositions = await handle(batchOf('c', [event(1, 0, { attributionConfidence: 0.95 })]))
@@ -37,7 +37,7 @@ describe('stage C', () => {
     ])
   })
 
-  test('keeps what a rule takes in the rule’s pool, below 0.50, and says which rule and which weights', async () => {
+  test('stage C puts calls with a matching rule into its pool, below 0.50, and explains rule and weights', async () => {
     const { handle } = await stageC({ ...STAGE_C_DEPS, policyOf: () => allocationPolicy([POOL]) }).open(2)
 
     const [taken, left] = await handle(
@@ -65,7 +65,7 @@ describe('stage C', () => {
     expect(left).toMatchObject({ row: { service: 'unallocated' } })
   })
 
-  test('asks for the weights of each tenant once a batch, as of the batch’s own time', async () => {
+  test('stage C reads each tenant’s weights once per batch, as of the batch’s own time', async () => {
     const asked: [string, number][] = []
     const weightsAsOf = async (tenantId: string, nowMs: number) => {
       asked.push([tenantId, nowMs])
@@ -79,7 +79,7 @@ describe('stage C', () => {
     expect(asked).toEqual([[batch.invocations[0]?.tenantId, batch.validFromMs]])
   })
 
-  test('names no weights where none could be worked out', async () => {
+  test('stage C gives no weights if none could be computed', async () => {
     const { handle } = await stageC({ ...STAGE_C_DEPS, weightsAsOf: async () => undefined }).open(2)
 
     const [kept] = await handle(batchOf('c', [event(1, 0)]))
@@ -91,13 +91,13 @@ describe('stage C', () => {
     })
   })
 
-  test('says so when the copy of the pools lags', async () => {
+  test('stage C marks records as index_stale while the mirror of the pools lags', async () => {
     const { handle } = await stageC({ ...STAGE_C_DEPS, isIndexStale: () => true }).open(2)
 
     expect(await handle(batchOf('c', [event(1, 0)]))).toMatchObject([{ row: { freshness: 'index_stale' } }])
   })
 
-  test('hands nothing on', async () => {
+  test('stage C hands nothing over', async () => {
     expect(stageC(STAGE_C_DEPS).next).toBeUndefined()
     const { handle } = await stageC(STAGE_C_DEPS).open(2)
 
