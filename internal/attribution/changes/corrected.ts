@@ -15,7 +15,7 @@ const CORRECTABLE: ReadonlySet<string> = new Set<EvidenceBasis>([
 
 /**
  * Whether stage A's later verdict replaces a version. A person's decision takes precedence; when it is undone, the record
- * returns to what it was before the decision.
+ * returns to its state before the decision.
  */
 export function isCorrectable(row: AttributionRow, verdict: Verdict): boolean {
   if (isOverridden(row) || isDisputed(row) || !CORRECTABLE.has(row.evidenceBasis)) return false

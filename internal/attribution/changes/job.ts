@@ -3,8 +3,8 @@ import type { Tally, Valued } from './value-again.js'
 
 /**
  * A job that re-attributes or revalues a time window of a tenant's records; stored under its id in the bucket
- * `reattributions`. It is processed in slices, each of which is a message of CHANGES: so it is ordered relative to people's
- * decisions, and resumes after the last slice when a process crashes.
+ * `reattributions`. It is processed in slices, each triggered by a message of CHANGES. This orders it relative to people's
+ * decisions, and lets it resume after the last completed slice when a process crashes.
  */
 export interface ReattributionJob {
   readonly id: string
@@ -29,7 +29,7 @@ export interface ReattributionJob {
   readonly seen: number
   readonly changed: number
   readonly unnamed: number
-  /** For a revaluation: what the new versions changed. */
+  /** For a revaluation: the changes that the new versions made. */
   readonly tally?: Tally
 }
 

@@ -64,5 +64,5 @@ function identityOf(
   return nameOf(hash) ?? `${UNNAMED}${hash}`
 }
 
-/** The wire form is needed only to hand events on, which does not happen here. */
+/** The wire form is needed only to hand events over, which does not happen here. */
 const NOT_HANDED_ON = {} as AdmittedInvocation['event']

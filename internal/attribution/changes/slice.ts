@@ -44,7 +44,7 @@ export interface PreparedSlice {
  * Prepares one slice of a job.
  *
  * @param atMs the batch's instant
- * @param plannedUntil what `until` was when the slice was planned
+ * @param plannedUntil the value of `until` when the slice was planned
  */
 export async function prepareSlice(
   message: SliceMessage,

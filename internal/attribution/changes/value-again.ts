@@ -6,10 +6,10 @@ import type { Consumption } from '../records/row.js'
 import type { CostDetails } from '../valuation/cost/cost-details.js'
 import { recall } from './recall.js'
 
-/** Which records a job values anew: those without a value, or those whose cost is by one version of the price book. */
+/** The records that a job revalues: those without a value, or those whose cost comes from one version of the price book. */
 export type Valued = 'unpriced' | { readonly book: string }
 
-/** What new versions make of cost, energy and carbon: of how many records, and by how much together, as decimal text. */
+/** The changes that new versions make to cost, energy and carbon: number of records, and the total difference as decimal text. */
 export interface Tally {
   readonly cost_records: number
   readonly cost_usd: string
@@ -17,7 +17,7 @@ export interface Tally {
   readonly energy_wh: string
   readonly carbon_records: number
   readonly carbon_gco2e: string
-  /** Records that the job is for and that stay without a value, or with that of the book, in part or whole. */
+  /** Selected records that still lack a value, or whose cost still comes from the book. */
   readonly left: number
 }
 
@@ -32,10 +32,10 @@ export const NO_TALLY: Tally = {
 }
 
 /**
- * Values records anew, by the books, prices and tables of now, as of the time of their events. What has a value keeps it to
- * the digit, but for the cost by a book that is to be replaced; a value is never replaced by none.
+ * Revalues records with the current price books, prices and tables, as of the time of their events. Existing values stay
+ * exactly as they are, except a cost from the book to be replaced; no value is ever removed.
  *
- * @returns new versions, of those records alone that come out otherwise
+ * @returns new versions of the records whose values change
  */
 export function valueAgain(
   rows: readonly AttributionRow[],
@@ -44,15 +44,15 @@ export function valueAgain(
   validFromMs: number,
 ): AttributionRow[] {
   return rows.flatMap((row) => {
-    if (!isMeant(row, valued)) return []
-    const consumption = consumed(row, consumptionOf)
+    if (!isSelected(row, valued)) return []
+    const consumption = currentConsumption(row, consumptionOf)
     if (consumption === undefined) return []
-    const made = { ...costOf(row, consumption, valued), ...footprintOf(row, consumption, valued) }
-    return Object.keys(made).length === 0 ? [] : [{ ...row, ...made, validFromMs }]
+    const changes = { ...costOf(row, consumption, valued), ...footprintOf(row, consumption, valued) }
+    return Object.keys(changes).length === 0 ? [] : [{ ...row, ...changes, validFromMs }]
   })
 }
 
-/** What a job's new versions change. @param before the versions that records had, of those that stay, too */
+/** Sums up the changes of a job's new versions. @param before the previous versions of all records, also of unchanged ones */
 export function tallyOf(before: readonly AttributionRow[], changed: readonly AttributionRow[], valued: Valued): Tally {
   const after = new Map(changed.map((row) => [nameOf(row), row]))
   let tally = NO_TALLY
@@ -69,7 +69,7 @@ export function tallyOf(before: readonly AttributionRow[], changed: readonly Att
       energy_wh: formatDifference(now.energyWh, row.energyWh),
       carbon_records: differs('carbonBasis', 'footprintDetails'),
       carbon_gco2e: formatDifference(now.carbonGco2e, row.carbonGco2e),
-      left: isMeant(now, valued) ? 1 : 0,
+      left: isSelected(now, valued) ? 1 : 0,
     })
   }
   return tally
@@ -88,30 +88,30 @@ export const plusTally = (one: Tally, other: Tally): Tally => ({
 const sumText = <U extends Unit>(one: string, other: string): string =>
   formatQuantity(plus(parseSum<U>(one), parseSum<U>(other)))
 
-function isMeant(row: AttributionRow, valued: Valued): boolean {
+function isSelected(row: AttributionRow, valued: Valued): boolean {
   if (valued === 'unpriced') {
     return row.costBasis === 'unpriced' || row.energyBasis === 'unknown' || row.carbonBasis === 'unknown'
   }
   return row.costBasis === 'price_book' && bookOf(row) === valued.book
 }
 
-/** The book that the product comes with has no id: the day that it describes names it. */
+/** The built-in price book has no id; it is identified by its `as_of` date. */
 function bookOf({ costDetails }: Pick<Consumption, 'costDetails'>): string | undefined {
   const { book_id, book_as_of } = JSON.parse(costDetails) as Partial<CostDetails>
   return book_id ?? book_as_of
 }
 
-/** Undefined where the rules have no answer, as for more than a record can hold: the record then stays as it is. */
-function consumed(
+/** @returns undefined if a value is out of a record's range; the record then stays unchanged */
+function currentConsumption(
   row: AttributionRow,
   consumptionOf: (admitted: AdmittedInvocation) => Consumption,
 ): Consumption | undefined {
   const admitted = recall(row, () => undefined)
   const invocation = {
     ...admitted.invocation,
-    // The row has the requested model for both where no other was stated.
+    // If the event stated no served model, the row has the requested model in both columns.
     servedModel: row.servedModel === row.requestedModel ? undefined : row.servedModel,
-    // What the caller has measured stands in the row as the value itself.
+    // Values measured by the caller are stored in the row itself.
     energyWh: row.energyBasis === 'measured' ? formatQuantity(row.energyWh) : undefined,
     carbonGco2e: row.carbonBasis === 'measured' ? formatQuantity(row.carbonGco2e) : undefined,
   }
@@ -131,7 +131,7 @@ function costOf(row: AttributionRow, consumption: Consumption, valued: Valued): 
       ? row.costBasis === 'unpriced'
       : costBasis !== 'price_book' || bookOf(consumption) !== valued.book
   if (!isReplaced) return {}
-  // Each reason before it in the list is told first, and stays.
+  // A price only removes `unpriced`; every other eligibility is independent of the price and stays.
   const exportEligibility =
     row.exportEligibility === 'unpriced'
       ? eligibilityOf({
@@ -144,7 +144,7 @@ function costOf(row: AttributionRow, consumption: Consumption, valued: Valued): 
   return { costUsd, costBasis, costDetails, exportEligibility }
 }
 
-/** Energy and carbon have one explanation, so they are taken together: where one is there, if it comes out the same again. */
+/** Energy and carbon share one explanation, so both are replaced together, and only if an existing value stays the same. */
 function footprintOf(row: AttributionRow, consumption: Consumption, valued: Valued): Partial<AttributionRow> {
   if (valued !== 'unpriced') return {}
   const { energyWh, energyBasis, carbonGco2e, carbonBasis, footprintDetails } = consumption

@@ -46,7 +46,7 @@ beforeEach(async () => {
 })
 
 let records = 0
-/** A record that the stages have made, with everything that a row can hold. */
+/** A record as the stages create it, with every column filled. */
 async function newRecord(): Promise<AttributionRow> {
   const number = ++records
   const row = toRow(
@@ -98,7 +98,7 @@ const OVERRIDE: Decision = { kind: 'override', service: 'support', owner: 'team-
 const REPEATED = { id: 'chg_once', tenantId: 'tnt_one', actor: 'key_one', decision: OVERRIDE }
 
 let announced: AttributionRow[] = []
-/** Jobs have a test of their own. */
+/** Jobs are tested elsewhere. */
 const NO_SLICES = new Proxy({} as ChangesActorDeps['slices'], {
   get: () => {
     throw new Error('there is no job here')
@@ -120,7 +120,7 @@ const realDeps = (): ChangesActorDeps => {
   }
 }
 
-/** A process that carries out changes. */
+/** A process that applies changes. */
 function start(deps: ChangesActorDeps = realDeps()) {
   const dying = new AbortController()
   return {
@@ -134,16 +134,16 @@ function start(deps: ChangesActorDeps = realDeps()) {
 
 const untilDone = () => broker.untilDone(CHANGES_CHECKPOINT, CHANGES.name, CHANGES_OF_ALL)
 const versionsOf = (row: AttributionRow) => versionsBefore(store.client, 'tnt_one', [hexOf(row)], Date.now() + 60_000)
-const told = async (): Promise<number> => (await broker.manager.streams.info(EVENTS.name)).state.messages
+const announcedCount = async (): Promise<number> => (await broker.manager.streams.info(EVENTS.name)).state.messages
 
-test('a row comes back from the read model as it was written', async () => {
+test('a row is read from the read model as it was written', async () => {
   const row = await newRecord()
 
   expect(await landedRows(store.client, [row])).toEqual([row])
   expect((await versionsOf(row)).map((version) => version.row)).toEqual([row])
 })
 
-test('each change that is sent is carried out once, in order, and told', async () => {
+test('each published change is applied once, in order, and announced by an event', async () => {
   const row = await newRecord()
   start()
   await send(row, OVERRIDE)
@@ -161,13 +161,13 @@ test('each change that is sent is carried out once, in order, and told', async (
     ['inferred', undefined],
   ])
   expect({ ...versions.at(-1)?.row, validFromMs: NOW_MS }).toEqual(row)
-  expect(await told()).toBe(2)
+  expect(await announcedCount()).toBe(2)
   expect(announced.map(({ outputState }) => outputState)).toEqual(['disputed', 'inferred'])
   const { records: sums, rollups } = await readBooks(store.client)
   expect(rollups).toEqual(sums)
 })
 
-test('what a trace corrects is told as a new attribution, once, though the process dies having told it', async () => {
+test('a correction is announced once as a new attribution, even if the process dies after announcing it', async () => {
   const row = await newRecord()
   const deps = realDeps()
   const announce = announcer({ isSubscribed: () => true, publishEvent: deps.publishEvent })
@@ -198,7 +198,7 @@ test('what a trace corrects is told as a new attribution, once, though the proce
   })
 })
 
-test('a decision that was promised and cannot be taken is audited as refused, once', async () => {
+test('a decision that was answered with 202 and then refused is audited once as refused', async () => {
   const row = await newRecord()
   const audited = async (): Promise<RepeatedEntry[]> =>
     (
@@ -252,7 +252,7 @@ test('a decision that was promised and cannot be taken is audited as refused, on
 
 const EFFECTS = ['insert', 'close', 'publishEvent'] as const
 test.each(EFFECTS.flatMap((effect) => [['before', effect] as const, ['after', effect] as const]))(
-  'a process that dies %s its %s has another carry the changes out, once',
+  'if a process dies %s its %s, another applies the changes once',
   async (when, effect) => {
     const rows = [await newRecord(), await newRecord()]
     for (const row of rows) await send(row, OVERRIDE)
@@ -275,14 +275,14 @@ test.each(EFFECTS.flatMap((effect) => [['before', effect] as const, ['after', ef
       expect(before).toMatchObject({ row, closed: { change: 'override', atMs: after?.row.validFromMs } })
       expect(after).toMatchObject({ row: { service: 'support' }, closed: undefined })
     }
-    expect(await told()).toBe(2)
+    expect(await announcedCount()).toBe(2)
     const { records: sums, rollups } = await readBooks(store.client)
     expect(rollups).toEqual(sums)
   },
   30_000,
 )
 
-test('a change that comes again long after has no effect again', async () => {
+test('a change repeated long afterwards has no further effect', async () => {
   const row = await newRecord()
   start()
   await send(row, OVERRIDE, 'chg_once')
@@ -297,7 +297,7 @@ test('a change that comes again long after has no effect again', async () => {
   expect(last).toMatchObject({ row: { outputState: 'inferred' }, closed: undefined })
 })
 
-test('what is no change is quarantined, and the next is carried out', async () => {
+test('an invalid change is quarantined, and the next one is applied', async () => {
   const row = await newRecord()
   start()
 

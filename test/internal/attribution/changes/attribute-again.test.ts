@@ -17,7 +17,7 @@ import { directoryKey, directoryOf } from '../../../support/directory.js'
 import { admitted, idOf, NOW_MS } from '../../../support/invocations.js'
 import { batchOf, noTraces, ROW_DEPS, STAGE_C_DEPS } from '../../../support/stages.js'
 
-/** Stages A and C by a directory, as they are for events that come, and for records that are attributed again. */
+/** Stages A and C with a directory, for new events and for re-attributed records. */
 const stagesBy = (directory: WatchedDirectory, rowDeps: RowDeps): readonly Stage[] => [
   stageA({
     ...rowDeps,
@@ -46,7 +46,7 @@ const fail = (): never => {
   throw new Error('not a quantity')
 }
 
-/** What the stages make of events when they come. */
+/** The records that the stages create for new events. */
 async function recorded(
   events: readonly Partial<Invocation>[],
   directory: WatchedDirectory,
@@ -93,8 +93,8 @@ const DIRECTORY = {
   ],
 }
 
-describe('records', () => {
-  test('that nothing has changed for stay as they are', async () => {
+describe('re-attributed records', () => {
+  test('records stay unchanged if the directory has not changed', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(stated, { maxLength: 12 }), async (events) => {
         const directory = directoryOf(DIRECTORY)
@@ -104,7 +104,7 @@ describe('records', () => {
     )
   })
 
-  test('are attributed as their events would be now, and cost what they cost', async () => {
+  test('records are re-attributed as new events would be now, at the same cost', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(stated, { maxLength: 12 }), async (events) => {
         const before = await recorded(events, directoryOf())
@@ -115,10 +115,10 @@ describe('records', () => {
         const asNow = await recorded(events, now)
         const by = (row: AttributionRow) => [row.service, row.owner, row.evidenceBasis, row.confidence, row.outputState]
         const after = before.map((row) => changed.find(({ id }) => Buffer.compare(id, row.id) === 0) ?? row)
-        // Whom nobody has told of is kept as a hash alone: a record that would come to be theirs stays as it is.
-        const isLeft = asNow.map(({ owner }, i) => owner === 'stranger' && before[i]?.owner !== 'stranger')
-        expect(unnamed).toBe(isLeft.filter((left) => left).length)
-        expect(after.map(by)).toEqual(asNow.map((row, i) => by(isLeft[i] ? (before[i] ?? row) : row)))
+        // An identity that the directory does not know is stored only as a hash, so no record can change to it as its owner.
+        const staysUnchanged = asNow.map(({ owner }, i) => owner === 'stranger' && before[i]?.owner !== 'stranger')
+        expect(unnamed).toBe(staysUnchanged.filter((left) => left).length)
+        expect(after.map(by)).toEqual(asNow.map((row, i) => by(staysUnchanged[i] ? (before[i] ?? row) : row)))
         for (const row of changed) {
           expect(row).toMatchObject({
             costUsd: 1_250_000_000_000_000_000n,
@@ -131,7 +131,7 @@ describe('records', () => {
   })
 })
 
-test('a record whose owner would be an identity that is kept only as a hash stays, and is counted', async () => {
+test('a record whose new owner is an identity known only by its hash stays unchanged and is counted', async () => {
   const directory = directoryOf(DIRECTORY)
   const rows = await recorded([{ attributedService: 'search', attributedIdentity: 'stranger' }], directory)
   directory.apply(directoryKey('services', 'search'), undefined)
@@ -139,19 +139,19 @@ test('a record whose owner would be an identity that is kept only as a hash stay
   expect(await again(rows, directory)).toEqual({ changed: [], unnamed: 1 })
 })
 
-test('other records of its trace tell a record what they state, and stay as they are', async () => {
-  const [told] = await recorded([{ traceId: 'one' }], directoryOf())
-  const [telling] = await recorded([{ traceId: 'one', attributedService: 'search' }], directoryOf())
-  const peer = { ...telling, id: new Uint8Array(idOf(99)) } as AttributionRow
+test('a record is re-attributed with the evidence of other records of its trace, which stay unchanged', async () => {
+  const [silent] = await recorded([{ traceId: 'one' }], directoryOf())
+  const [stating] = await recorded([{ traceId: 'one', attributedService: 'search' }], directoryOf())
+  const peer = { ...stating, id: new Uint8Array(idOf(99)) } as AttributionRow
 
-  const { changed } = await again(told === undefined ? [] : [told], directoryOf(DIRECTORY), [peer])
+  const { changed } = await again(silent === undefined ? [] : [silent], directoryOf(DIRECTORY), [peer])
 
   expect(changed.map(({ service, owner, evidenceBasis }) => [service, owner, evidenceBasis])).toEqual([
     ['search', 'team-search', 'trace_correlated'],
   ])
 })
 
-test('an event comes back from its record with all that decides', async () => {
+test('an event reconstructed from its record has all fields that determine its attribution', async () => {
   const directory = directoryOf(DIRECTORY)
   const event = {
     attributedService: 'alias',

@@ -5,7 +5,7 @@ import { readBody } from '../../../../internal/http/mutations/read-body.js'
 const OVERRIDE = { service: 'search', owner: 'team-search', reason: 'It was theirs.' }
 const bytesOf = (body: object): Buffer => Buffer.from(JSON.stringify(body))
 
-test('fields that are not known are left out', () => {
+test('unknown fields of an override or dispute are ignored', () => {
   const read = readBody(bytesOf({ ...OVERRIDE, ticket: 'SEC-1', nested: { of: ['any', 'kind'] } }), {
     schema: overrideBody,
   })
@@ -17,11 +17,14 @@ test('fields that are not known are left out', () => {
   })
 })
 
-test.each(['prompt', 'messages', 'completion', 'systemPrompt'])('content is refused, and never shown: %s', (key) => {
-  for (const body of [{ [key]: 'the fox' }, { nested: [{ [key]: 'the fox' }] }]) {
-    const read = readBody(bytesOf({ ...OVERRIDE, ...body }), { schema: overrideBody })
+test.each(['prompt', 'messages', 'completion', 'systemPrompt'])(
+  'prompt content in an override is rejected and never echoed: %s',
+  (key) => {
+    for (const body of [{ [key]: 'the fox' }, { nested: [{ [key]: 'the fox' }] }]) {
+      const read = readBody(bytesOf({ ...OVERRIDE, ...body }), { schema: overrideBody })
 
-    expect(read).toMatchObject({ ok: false, problem: { code: 'VALIDATION_FAILED' } })
-    expect(JSON.stringify(read)).not.toContain('fox')
-  }
-})
+      expect(read).toMatchObject({ ok: false, problem: { code: 'VALIDATION_FAILED' } })
+      expect(JSON.stringify(read)).not.toContain('fox')
+    }
+  },
+)

@@ -33,7 +33,7 @@ const apply = (row: ReturnType<typeof rowOf>, ...changes: Change[]) =>
   applyChanges(changes, () => [{ row, closed: undefined }], NOW_MS + 1_000)
 
 describe('a correction', () => {
-  test('replaces who a call is attributed to, and nothing of what it cost', () => {
+  test('a correction replaces the attribution of a call but not its cost', () => {
     const before = rowOf(POOLED)
     const { rows, closed } = apply(before, correction(CORRELATED))
 
@@ -56,18 +56,18 @@ describe('a correction', () => {
     expect(closed).toMatchObject([{ version: before, change: 'correction', closedAtMs: NOW_MS + 1_000 }])
   })
 
-  test('stays below what the producer says of its own attribution', () => {
+  test('a correction never exceeds the confidence that the producer stated', () => {
     expect(apply(rowOf(POOLED, 0.5), correction(CORRELATED)).rows).toMatchObject([
       { confidence: 5_000, confidenceBand: 'provisional', exportEligibility: 'below_floor' },
     ])
   })
 
-  test('that says what the record says already changes nothing, and no more when it comes again', () => {
+  test('a correction equal to the record’s attribution changes nothing, also when repeated', () => {
     expect(apply(rowOf(CORRELATED), correction(CORRELATED)).rows).toEqual([])
     expect(apply(rowOf(POOLED), correction(CORRELATED), correction(CORRELATED)).rows).toHaveLength(1)
   })
 
-  test('yields to what the event states itself, and to a person', () => {
+  test('a correction yields to evidence stated by the event, and to a person’s decision', () => {
     const stated = rowOf({ ...CORRELATED, evidenceBasis: 'service_resolved' })
     const override = change({ kind: 'override', service: 'x', owner: 'y', reason: 'z' }, 'first')
     const dispute = change({ kind: 'dispute', reason: 'z' }, 'first')
@@ -77,7 +77,7 @@ describe('a correction', () => {
     expect(apply(rowOf(POOLED), dispute, correction(CORRELATED)).rows).toMatchObject([{ outputState: 'disputed' }])
   })
 
-  test('is what an override goes back to', () => {
+  test('undoing an override restores the correction', () => {
     const override = change({ kind: 'override', service: 'x', owner: 'y', reason: 'z' }, 'second')
     const undo = change({ kind: 'undo_override' }, 'third')
     const { rows } = apply(rowOf(POOLED), correction(CORRELATED), override, undo)

@@ -23,7 +23,7 @@ const change = (decision: Decision, id = `chg_${++ids}`): Change => ({
 })
 const override = (service: string): Change => change({ kind: 'override', service, owner: 'team', reason: 'so it is' })
 
-/** A history, as the read model holds it after batches of changes. */
+/** The versions of a record in the read model after batches of changes. */
 function historyAfter(base: AttributionRow, batches: readonly (readonly Change[])[], atMs: (batch: number) => number) {
   let versions: Version[] = [{ row: base, closed: undefined }]
   const applied: string[] = []
@@ -62,8 +62,8 @@ const base = fc
 const current = (versions: readonly Version[]): AttributionRow[] =>
   versions.filter(({ closed }) => closed === undefined).map(({ row }) => row)
 
-describe('whatever is decided, in whatever batches', () => {
-  test('one version is valid at any instant, and each begins where the one before ends', () => {
+describe('for any decisions in any batches', () => {
+  test('exactly one version is valid at any instant, and each begins where the previous one ends', () => {
     fc.assert(
       fc.property(base, batches, fc.nat(3), (row, decisions, stepMs) => {
         const changes = decisions.map((batch) => batch.map((each) => change(each)))
@@ -79,7 +79,7 @@ describe('whatever is decided, in whatever batches', () => {
     )
   })
 
-  test('undoing all of it leaves the record as the stages made it, to the last byte', () => {
+  test('undoing all decisions restores the result of the stages exactly', () => {
     fc.assert(
       fc.property(base, batches, (row, decisions) => {
         const changes = decisions.map((batch) => batch.map((each) => change(each)))
@@ -92,7 +92,7 @@ describe('whatever is decided, in whatever batches', () => {
     )
   })
 
-  test('what people decided shows, and money never changes', () => {
+  test('the record shows people’s decisions, and its cost never changes', () => {
     fc.assert(
       fc.property(base, batches, (row, decisions) => {
         const changes = decisions.map((batch) => batch.map((each) => change(each)))
@@ -116,7 +116,7 @@ describe('whatever is decided, in whatever batches', () => {
     )
   })
 
-  test('a change that comes again has no effect again', () => {
+  test('a repeated change has no further effect', () => {
     fc.assert(
       fc.property(base, batches, (row, decisions) => {
         const changes = decisions.map((batch) => batch.map((each) => change(each)))
@@ -131,7 +131,7 @@ describe('whatever is decided, in whatever batches', () => {
   })
 })
 
-test('of two overrides of one record in one batch the first counts', () => {
+test('of two overrides of one record in one batch, only the first takes effect', () => {
   const [first, second] = [override('a'), override('b')]
 
   const { rows, applied } = applyChanges([first, second], () => [{ row: baseRow(), closed: undefined }], NOW_MS + 5)
@@ -140,7 +140,7 @@ test('of two overrides of one record in one batch the first counts', () => {
   expect(applied.map(({ change: { id } }) => id)).toEqual([first.id])
 })
 
-test('an override is as certain as anything may be, whatever the record was before', () => {
+test('an override has the highest confidence, whatever the previous version had', () => {
   const unresolved = baseRow({
     stageOrigin: 'stage_c',
     confidence: 1_000,
@@ -161,6 +161,6 @@ test('an override is as certain as anything may be, whatever the record was befo
   })
 })
 
-test('a record that is not there is not made', () => {
+test('a change of a nonexistent record does not create one', () => {
   expect(applyChanges([override('a')], () => [], NOW_MS)).toEqual({ rows: [], closed: [], applied: [], broken: [] })
 })

@@ -5,20 +5,20 @@ import { idHex } from '../../../../internal/ids/ids.js'
 import { idOf } from '../../../support/invocations.js'
 import { CORRELATED } from '../../../support/rows.js'
 
-/** A broker that answers when it is told to. */
-function heldBroker() {
-  const underWay: string[] = []
+/** A broker that acknowledges publishes only when `answerAll` is called. */
+function manualBroker() {
+  const inFlight: string[] = []
   const answers: ((result: PublishResult) => void)[] = []
   const publish: Publisher['publish'] = (_subject, _payload, messageId) => {
-    underWay.push(messageId)
+    inFlight.push(messageId)
     return new Promise((resolve) => answers.push(resolve))
   }
   const answerAll = async (): Promise<void> => {
-    underWay.length = 0
+    inFlight.length = 0
     for (const answer of answers.splice(0)) answer({ kind: 'stored', sequence: 1, duplicate: false })
     await new Promise(setImmediate)
   }
-  return { publish, underWay, answerAll }
+  return { publish, inFlight, answerAll }
 }
 
 const correction = (number: number, cause: string) => ({
@@ -29,28 +29,28 @@ const correction = (number: number, cause: string) => ({
 })
 const named = (number: number, cause: string): string => `7.${cause}.${idHex(idOf(number))}`
 
-test('corrections go to the broker five hundred at a time', async () => {
-  const { publish, underWay, answerAll } = heldBroker()
+test('at most five hundred corrections are in flight to the broker', async () => {
+  const { publish, inFlight, answerAll } = manualBroker()
   const corrections = Array.from({ length: 501 }, (_, number) => correction(number, 'a0.1'))
 
   const done = correctionPublisher(publish, 7)(corrections)
 
-  expect(underWay).toHaveLength(500)
+  expect(inFlight).toHaveLength(500)
   await answerAll()
-  expect(underWay).toEqual([named(500, 'a0.1')])
+  expect(inFlight).toEqual([named(500, 'a0.1')])
   await answerAll()
   await done
 })
 
-test('of two corrections of a record the second waits until the first is stored', async () => {
-  const { publish, underWay, answerAll } = heldBroker()
+test('the second of two corrections of a record is published only after the first is stored', async () => {
+  const { publish, inFlight, answerAll } = manualBroker()
   const corrections = [correction(1, 'a0.1'), correction(2, 'a0.1'), correction(1, 'a0.9')]
 
   const done = correctionPublisher(publish, 7)(corrections)
 
-  expect(underWay).toEqual([named(1, 'a0.1'), named(2, 'a0.1')])
+  expect(inFlight).toEqual([named(1, 'a0.1'), named(2, 'a0.1')])
   await answerAll()
-  expect(underWay).toEqual([named(1, 'a0.9')])
+  expect(inFlight).toEqual([named(1, 'a0.9')])
   await answerAll()
   await done
 })

@@ -8,7 +8,7 @@ import { formatId, tenantIdsCache } from '../../../../internal/ids/ids.js'
 const idsOf = tenantIdsCache(new Uint8Array(32))
 const recordId = Buffer.concat([idsOf('tnt_one').tag, Buffer.alloc(16)]).subarray(0, 16)
 
-/** What a dispute is answered with, and what is put into CHANGES for it. */
+/** Sends a dispute. Returns its answer and the changes published to CHANGES. */
 async function dispute(isDone: boolean, deps: Partial<ChangeRoutesDeps> = {}) {
   const published: Change[] = []
   const mutations: Pick<Mutation<unknown>, 'action' | 'handle'>[] = []
@@ -38,29 +38,29 @@ async function dispute(isDone: boolean, deps: Partial<ChangeRoutesDeps> = {}) {
 }
 const DISPUTE = ['chg_1', { kind: 'dispute', reason: 'not ours' }]
 
-test('what is answered before it took effect is promised, so that it is told when it is refused', async () => {
+test('a dispute answered with 202 before it took effect publishes a promise, so that a later refusal is audited', async () => {
   const { answer, published } = await dispute(false)
 
   expect(answer).toMatchObject({ status: 202 })
   expect(published).toEqual([DISPUTE, ['chg_1', { kind: 'promised', decided: 'dispute', traceId: 'a'.repeat(32) }]])
 })
 
-test('what is refused while the request waits is told by its answer alone', async () => {
+test('a dispute refused while its request waits is reported only in the answer', async () => {
   const { answer, published } = await dispute(true)
 
   expect(answer).toMatchObject({ code: 'CONFLICT' })
   expect(published).toEqual([DISPUTE])
 })
 
-test('a store that is away is told with a 503, a defect is thrown', async () => {
+test('a dispute is answered with 503 if the store is unavailable, and throws on a defect', async () => {
   const failing = (cause: Error) => ({
     find: async () => {
       throw cause
     },
   })
-  const away = Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' })
-  const defect = new TypeError('a row has no form')
+  const unavailable = Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' })
+  const defect = new TypeError('unexpected row format')
 
-  expect((await dispute(true, failing(away))).answer).toMatchObject({ code: 'SERVICE_UNAVAILABLE' })
+  expect((await dispute(true, failing(unavailable))).answer).toMatchObject({ code: 'SERVICE_UNAVAILABLE' })
   await expect(dispute(true, failing(defect))).rejects.toBe(defect)
 })

@@ -15,7 +15,7 @@ const hex = ({ id }: AttributionRow): string => Buffer.from(id).toString('hex')
 /** The only slice of its job. */
 const UNTIL = { eventTimeMs: RECORD.eventTimeMs, recordId: hex(RECORD) }
 
-/** Finds another service for whatever it is given. */
+/** Attributes every event to another service. */
 const OTHER_SERVICE: Stage = {
   name: 'a',
   next: undefined,
@@ -31,7 +31,7 @@ const BY_OTHER_BOOK: Consumption = {
   costDetails: '{"book_as_of":"2026-12-01"}',
 }
 
-/** A job of one record, and a read model that holds what is written to it. */
+/** A job of one record, and an in-memory read model. */
 function begin(stated: Pick<ReattributionJob, 'valued' | 'dry_run'> = {}, record = RECORD) {
   const asked = {
     id: 'rea_1',
@@ -83,7 +83,7 @@ function begin(stated: Pick<ReattributionJob, 'valued' | 'dry_run'> = {}, record
     prepareSlice({ jobId: job.id, slice: 0 }, AT_MS, plannedUntil, deps)
   return {
     prepare,
-    /** Plans the slice, and dies when its versions are inserted and not closed. */
+    /** Plans the slice, inserts its new versions, and dies before it closes the old ones. */
     async dieBeforeClosing() {
       isAway = true
       await expect((await prepare()).applyEffects('token')).rejects.toThrow('away')
@@ -116,7 +116,7 @@ test('a slice of a job that was cancelled before it was planned does nothing', a
   expect(job()).toMatchObject({ status: 'cancelled', next: 0 })
 })
 
-test('a planned slice is carried out to its end though its job was cancelled meanwhile, and is the last', async () => {
+test('a planned slice is completed as the last one if its job is cancelled meanwhile', async () => {
   const { prepare, dieBeforeClosing, cancel, services, closed, published, job } = begin()
   await dieBeforeClosing()
   cancel()
@@ -129,7 +129,7 @@ test('a planned slice is carried out to its end though its job was cancelled mea
   expect(job()).toMatchObject({ status: 'cancelled', next: 1, seen: 1, changed: 1 })
 })
 
-test('a cancelled job does not become done by a plan of its end', async () => {
+test('a cancelled job stays cancelled when the plan of its last slice is applied', async () => {
   const { prepare, cancel, job } = begin()
   cancel()
 
@@ -138,7 +138,7 @@ test('a cancelled job does not become done by a plan of its end', async () => {
   expect(job().status).toBe('cancelled')
 })
 
-test('what an earlier attempt has inserted stands', async () => {
+test('new versions inserted by an earlier attempt are kept', async () => {
   const { prepare, alsoComes, services, closed } = begin()
   alsoComes({ ...RECORD, service: 'by an older directory', validFromMs: AT_MS })
 
@@ -148,7 +148,7 @@ test('what an earlier attempt has inserted stands', async () => {
   expect(closed).toEqual([`${hex(RECORD)} ${RECORD.validFromMs}`])
 })
 
-test('a record that came in the same millisecond is not taken for what an earlier attempt has inserted', async () => {
+test('a record from the same millisecond is not mistaken for a version inserted by an earlier attempt', async () => {
   const { prepare, alsoComes, services, closed } = begin()
   alsoComes(finishedRow({ id: new Uint8Array(idOf(2)) }, { validFromMs: AT_MS }))
 
@@ -158,11 +158,11 @@ test('a record that came in the same millisecond is not taken for what an earlie
   expect(closed).toEqual([`${hex(RECORD)} ${RECORD.validFromMs}`])
 })
 
-describe('a job that values anew', () => {
+describe('a revaluation job', () => {
   const OF_A_BOOK = { ...RECORD, costDetails: '{"book_as_of":"2026-09-23"}' }
   const valued = { book: '2026-09-23' }
 
-  test('writes new versions that keep who is attributed, and says what they change', async () => {
+  test('a revaluation job writes new versions with the same attribution, and reports their changes', async () => {
     const { prepare, costs, services, changes, job } = begin({ valued }, OF_A_BOOK)
 
     await (await prepare()).applyEffects('token')
@@ -173,7 +173,7 @@ describe('a job that values anew', () => {
     expect(job()).toMatchObject({ next: 1, seen: 1, changed: 1, tally: { cost_records: 1, cost_usd: '2.5', left: 0 } })
   })
 
-  test('counts once what an attempt has inserted that died before it was done, and closes what that has replaced', async () => {
+  test('a revaluation job counts versions of a crashed attempt once, and closes the versions that they replace', async () => {
     const { prepare, dieBeforeClosing, costs, closed, job } = begin({ valued }, OF_A_BOOK)
     await dieBeforeClosing()
 
@@ -184,7 +184,7 @@ describe('a job that values anew', () => {
     expect(job()).toMatchObject({ changed: 1, tally: { cost_records: 1, cost_usd: '2.5' } })
   })
 
-  test('says the same in a dry run, goes on, and writes nothing', async () => {
+  test('a dry run of a revaluation job reports the same changes, continues to the next slice and writes nothing', async () => {
     const { prepare, costs, closed, published, job } = begin({ valued, dry_run: true }, OF_A_BOOK)
 
     await (await prepare()).applyEffects('token')

@@ -27,13 +27,13 @@ const consumptionOf = consumptionRules(
   () => undefined,
   () => now.grid,
 )
-/** Those of a book, until they are asked for by another. */
+/** The consumption rules, which use this book and grid until the next call. */
 const rules = (book: PriceBook, grid: GridSettings | null = null) => {
   now = { book, grid }
   return consumptionOf
 }
 
-/** A record as it came about by a book, of a call of 1,000 tokens in and 250 out. */
+/** A record of a call with 1,000 input and 250 output tokens, valued with a given book. */
 function recorded(book: PriceBook, invocation: Stated['invocation'] = {}, grid: GridSettings | null = null) {
   const stated = { id: new Uint8Array(idOf(1)), invocation: { inputTokens: 1_000, outputTokens: 250, ...invocation } }
   const consumption = rules(book, grid)(admitted(stated))
@@ -44,8 +44,8 @@ function recorded(book: PriceBook, invocation: Stated['invocation'] = {}, grid: 
 const again = (row: AttributionRow, valued: Valued, book: PriceBook, grid: GridSettings | null = null) =>
   valueAgain([row], valued, rules(book, grid), AT_MS)[0]
 
-describe('what has no value', () => {
-  test('is priced by the book that is in force now, and may be charged then; its energy stays to the digit', () => {
+describe('records without a value', () => {
+  test('an unpriced record is priced with the current book and becomes eligible; its energy stays exactly the same', () => {
     const before = recorded(EMPTY)
 
     const after = again(before, 'unpriced', RIGHT)
@@ -63,15 +63,15 @@ describe('what has no value', () => {
   test.each([
     ['advisory', 'advisory'],
     ['residency_restricted', 'residency_restricted'],
-  ])('and is %s stays so once it has a price', (before, after) => {
+  ])('an unpriced record that is %s stays so once it is priced', (before, after) => {
     expect(again({ ...recorded(EMPTY), exportEligibility: before }, 'unpriced', RIGHT)?.exportEligibility).toBe(after)
   })
 
-  test('and is below the floor is not charged', () => {
+  test('an unpriced record below the confidence floor stays ineligible once it is priced', () => {
     expect(again({ ...recorded(EMPTY), confidence: 7_999 }, 'unpriced', RIGHT)?.exportEligibility).toBe('below_floor')
   })
 
-  test('is priced by all that the price depends on', () => {
+  test('an unpriced record is valued exactly as a new event would be', () => {
     fc.assert(
       fc.property(
         fc.record({
@@ -107,7 +107,7 @@ describe('what has no value', () => {
     )
   })
 
-  test('gets its energy and carbon when it is known which model it is', () => {
+  test('a record gets energy and carbon once its model is known', () => {
     const before = {
       ...recorded(RIGHT, { requestedModel: 'prod-chat' }),
       requestedModel: 'gpt-4o',
@@ -121,7 +121,7 @@ describe('what has no value', () => {
     expect(formatQuantity(after?.energyWh ?? before.energyWh)).not.toBe('0')
   })
 
-  test('gets carbon of the energy that the caller has measured', () => {
+  test('a record gets carbon computed from the energy that the caller measured', () => {
     const nowhere = { zone: 'Atlantis', factors: [] }
     const before = recorded(RIGHT, { energyWh: '1000' }, nowhere)
     expect([before.energyBasis, before.carbonBasis]).toEqual(['measured', 'unknown'])
@@ -135,7 +135,7 @@ describe('what has no value', () => {
     ])
   })
 
-  test('stays where a value beside it would come out otherwise by the tables of now', () => {
+  test('a missing value is not filled if another value of the record would change with the current tables', () => {
     const before = {
       ...recorded(RIGHT),
       energyWh: recorded(RIGHT, { outputTokens: 1 }).energyWh,
@@ -146,7 +146,7 @@ describe('what has no value', () => {
     expect(tallyOf([before], [], 'unpriced')).toEqual({ ...NO_TALLY, left: 1 })
   })
 
-  test('stays, and is counted, where nothing is known of it now, or the rules fail at it', () => {
+  test('a record that still has no value, or is out of range, stays unchanged and is counted', () => {
     const before = recorded(EMPTY)
     const beyond = () => {
       throw new RangeError('a cost that no record can hold')
@@ -158,15 +158,15 @@ describe('what has no value', () => {
   })
 })
 
-test('what has a value keeps it, whatever the book says now', () => {
+test('an existing value stays, whatever the current book contains', () => {
   expect(again(recorded(WRONG), 'unpriced', RIGHT)).toBeUndefined()
   expect(again(recorded(EMPTY, { estimatedCostUsd: '7' }), 'unpriced', RIGHT)).toBeUndefined()
 })
 
-describe('what is priced by a book', () => {
+describe('records priced by a replaced book', () => {
   const wrong = { book: 'book_wrong' } as const
 
-  test('that was replaced is priced anew, and keeps energy and carbon', () => {
+  test('a record priced by the replaced book is repriced and keeps energy and carbon', () => {
     const before = recorded(WRONG)
 
     const after = again(before, wrong, RIGHT)
@@ -184,21 +184,21 @@ describe('what is priced by a book', () => {
     })
   })
 
-  test('stays when it is by another one, or by none', () => {
+  test('a record priced by another book, or by none, stays unchanged', () => {
     for (const row of [recorded(RIGHT), recorded(EMPTY), recorded(WRONG, { estimatedCostUsd: '7' })]) {
       expect(again(row, wrong, RIGHT)).toBeUndefined()
       expect(tallyOf([row], [], wrong)).toEqual(NO_TALLY)
     }
   })
 
-  test('stays, and is counted, while that book is in force, or the next has no price', () => {
+  test('a record stays unchanged and is counted while the book is in force or its successor has no price', () => {
     const row = recorded(WRONG, { servedModel: 'gpt-4o' })
 
     for (const book of [WRONG, EMPTY]) expect(again(row, wrong, book)).toBeUndefined()
     expect(tallyOf([row], [], wrong)).toEqual({ ...NO_TALLY, left: 1 })
   })
 
-  test('that the product came with is found by the day that it describes', () => {
+  test('records of the built-in book are found by its as_of date', () => {
     const shipped = priceBook(bookOf([priceRow('gpt-4o', '1', '1')], { as_of: '2026-09-23' }))
 
     expect(again(recorded(shipped), { book: '2026-09-23' }, RIGHT)?.costUsd).toBe(5_000_000_000_000_000n)
@@ -206,7 +206,7 @@ describe('what is priced by a book', () => {
   })
 })
 
-test('tallies add up, also where prices fall', () => {
+test('tallies add up, also when prices fall', () => {
   const [before] = [recorded(RIGHT)]
   const after = again(before, { book: 'book_right' }, WRONG)
   const fallen = tallyOf([before], after === undefined ? [] : [after], { book: 'book_right' })
