@@ -169,7 +169,7 @@ async function runDecision(decision: Decision, id: string, options: InstanceOpti
     return outcome.kind === 'decided' && outcome.version !== version ? outcome.version : undefined
   })
   if (before === undefined || after === undefined) throw unknownVersion(id)
-  if (isRemoved) throw new ConfigError('the version is too old to serve: only its model card is kept')
+  if (isRemoved) throw new ConfigError('the version is too old to serve: only its model card is retained')
   await recordByCli(broker, ACTIONS[decision], id, { before: audited(before), after: audited(after) }, tenantId)
   const status = statusOf(after, chosenVersion(await versionsOf(broker, tenantId)))
   await broker.close()

@@ -49,17 +49,17 @@ export function partitionActor(stage: Stage, partition: number, deps: ActorDeps)
         if (planned === undefined) {
           const basis = open.basisOf?.(formed.batch)
           const plan = { ...extent, routing: routingOf(dispositions), ...(basis !== undefined && { basis }) }
-          return prepared(stage, open, formed, plan, { dispositions, late: [] }, false, deps)
+          return prepareBatch(stage, open, formed, plan, { dispositions, late: [] }, false, deps)
         }
         const rerouted = await reroute(formed.batch.invocations, dispositions, planned.routing, deps.hasRecord)
         const plan = rerouted.routing === planned.routing ? planned : { ...planned, routing: rerouted.routing }
-        return prepared(stage, open, formed, plan, rerouted, true, deps)
+        return prepareBatch(stage, open, formed, plan, rerouted, true, deps)
       }
     },
   }
 }
 
-function prepared(
+function prepareBatch(
   stage: Stage,
   open: OpenStage,
   formed: FormedBatch,
@@ -91,7 +91,7 @@ interface Effects {
   readonly keys: readonly AdmissionKeyRow[]
   readonly poison: readonly PoisonEvents[]
   /** Messages for the next stage. */
-  readonly handedOn: readonly Uint8Array[]
+  readonly handOverMessages: readonly Uint8Array[]
   readonly rows: readonly AttributionRow[]
   readonly corrections: readonly Correction[]
 }
@@ -104,7 +104,7 @@ function effectsOf(
 ): Omit<Effects, 'corrections'> {
   const keys: AdmissionKeyRow[] = []
   const rows: AttributionRow[] = []
-  const handOn: AdmittedInvocation[] = []
+  const toHandOver: AdmittedInvocation[] = []
   const unusable = [...poison]
   for (const [i, invocation] of batch.invocations.entries()) {
     const { key, receivedAtMs } = invocation
@@ -114,17 +114,17 @@ function effectsOf(
     }
     const disposition = dispositions[i]
     if (disposition?.kind === 'resolved') rows.push(disposition.row)
-    else if (disposition?.kind === 'hand_on') handOn.push(invocation)
+    else if (disposition?.kind === 'hand_on') toHandOver.push(invocation)
     else if (disposition?.kind === 'failed') {
       const { sequence, index } = invocation.position
       const data = encodeGroup([encodeEntry(invocation, invocation.event, invocation.position)])
-      // Its position stays when it is replayed; the batch that it comes in again is another.
+      // A replayed event keeps its position but comes in another batch, so both are part of the id.
       const id = `${batch.token}.${sequence}.${index}`
       const log = invocationsSubject(stage.name, batch.partition)
       unusable.push({ id, data, reason: disposition.reason, log, events: [invocation] })
     }
   }
-  return { keys, poison: unusable, handedOn: [handOn, ...late].flatMap(groupsOf), rows }
+  return { keys, poison: unusable, handOverMessages: [toHandOver, ...late].flatMap(groupsOf), rows }
 }
 
 const groupsOf = (invocations: readonly AdmittedInvocation[]): Uint8Array[] =>
@@ -137,7 +137,7 @@ async function applyEffects(
   stage: Stage,
   { batch }: FormedBatch,
   last: number,
-  { keys, poison, handedOn, rows, corrections }: Effects,
+  { keys, poison, handOverMessages, rows, corrections }: Effects,
   isRepeat: boolean,
   deps: ActorDeps,
 ): Promise<void> {
@@ -154,7 +154,7 @@ async function applyEffects(
   )
   await deps.recordQuarantined(quarantined, `${batch.token}.quarantined.${digestOf(quarantined)}`)
 
-  for (const [part, payload] of handedOn.entries()) {
+  for (const [part, payload] of handOverMessages.entries()) {
     if (stage.next === undefined) throw new Error('the last stage has no next stage to hand over to')
     const id = handOverId(`${stage.name}${batch.partition}`, { last, part })
     await publishOrThrow(deps.publish, invocationsSubject(stage.next, batch.partition), payload, id)

@@ -73,8 +73,8 @@ export function changesActor(deps: ChangesActorDeps): PlannedLog<ChangesProgress
     },
     open: async () => async (entries, extent, _before, planned) => {
       const slice = sliceIn(entries)
-      if (slice !== undefined) return preparedSlice(slice, extent, planned, deps)
-      const { changes, poison } = decoded(entries)
+      if (slice !== undefined) return preparedSliceBatch(slice, extent, planned, deps)
+      const { changes, poison } = decodeChanges(entries)
       const versions = await readVersions(changes, extent.atMs, deps)
       const { rows, closed, applied, broken } = applyChanges(
         changes,
@@ -130,7 +130,7 @@ function sliceIn([entry]: readonly LogEntry[]): SliceMessage | undefined {
   }
 }
 
-async function preparedSlice(
+async function preparedSliceBatch(
   slice: SliceMessage,
   extent: Extent,
   planned: ChangesPlan | undefined,
@@ -147,7 +147,7 @@ async function preparedSlice(
   }
 }
 
-function decoded(entries: readonly StoredEntry[]) {
+function decodeChanges(entries: readonly StoredEntry[]) {
   const changes: Change[] = []
   const poison: Poison[] = []
   for (const { sequence, subject: log, messageId, data } of entries) {
@@ -161,7 +161,7 @@ function decoded(entries: readonly StoredEntry[]) {
   return { changes, poison }
 }
 
-/** By tenant and hex of the record. */
+/** @returns versions by tenant and hex id of the record */
 async function readVersions(
   changes: readonly Change[],
   beforeMs: number,

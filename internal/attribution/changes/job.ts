@@ -1,5 +1,5 @@
 import type { Place } from '../../store/queries/records/slices.js'
-import type { Tally, Valued } from './value-again.js'
+import type { Tally, Valued } from './revalue.js'
 
 /**
  * A job that re-attributes or revalues a time window of a tenant's records; stored under its id in the bucket

@@ -38,12 +38,12 @@ export function applyChanges(
     const key = `${tenantId} ${recordId}`
     const history = histories.get(key) ?? [...versionsOf(tenantId, recordId)]
     histories.set(key, history)
-    const isApplied = history.some(({ closed: closing }) => closing?.changeId === change.id)
+    const isApplied = history.some(({ closed: closure }) => closure?.changeId === change.id)
     if (decision.kind === 'promised') {
       if (!isApplied) broken.push({ ...change, decision })
       continue
     }
-    const at = history.findLastIndex(({ closed: closing }) => closing === undefined)
+    const at = history.findLastIndex(({ closed: closure }) => closure === undefined)
     const current = history[at]?.row
     const base = history.findLast(({ row }) => !isOverridden(row) && !isDisputed(row))?.row
     if (current === undefined || base === undefined || isApplied) continue

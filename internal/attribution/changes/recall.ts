@@ -34,7 +34,7 @@ export function recall(row: AttributionRow, nameOf: (hash: string) => string | u
   }
 }
 
-/** Re-attribution never changes cost and consumption; `value-again.ts` does that. */
+/** Re-attribution never changes cost and consumption; `revalue.ts` does that. */
 export const keptConsumption = (row: AttributionRow): Consumption => ({
   costUsd: row.costUsd,
   costBasis: row.costBasis,

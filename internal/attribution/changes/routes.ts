@@ -40,18 +40,18 @@ export interface ChangeRoutesDeps {
   readonly publish: (change: Change) => Promise<number>
 }
 
-const WHAT = 'attribution'
+const RESOURCE = 'attribution'
 // The record of an admitted event appears only moments later.
-const DECLARED = { access: 'admin:config', rateClass: 'control', mayAppear: true } as const
+const COMMON = { access: 'admin:config', rateClass: 'control', mayAppear: true } as const
 /** Time to wait for a change to take effect before answering 202. */
 const EFFECT_MS_MAX = 3_000
 
 /** `/v1/attribution/{id}/override` and `/dispute` (design sections 7 and 10). */
 export function changeRoutes(deps: ChangeRoutesDeps): readonly TenantRoute[] {
-  const path = (what: string): string => `/v1/attribution/:id/${what}`
+  const path = (suffix: string): string => `/v1/attribution/:id/${suffix}`
   return [
     deps.mutate({
-      ...DECLARED,
+      ...COMMON,
       method: 'post',
       path: path('override'),
       needsStepUp: true,
@@ -61,7 +61,7 @@ export function changeRoutes(deps: ChangeRoutesDeps): readonly TenantRoute[] {
       handle: (request) => decide(request, { kind: 'override', ...request.body }, deps),
     }),
     deps.mutate({
-      ...DECLARED,
+      ...COMMON,
       method: 'del',
       path: path('override'),
       needsStepUp: true,
@@ -70,7 +70,7 @@ export function changeRoutes(deps: ChangeRoutesDeps): readonly TenantRoute[] {
       handle: (request) => decide(request, { kind: 'undo_override' }, deps),
     }),
     deps.mutate({
-      ...DECLARED,
+      ...COMMON,
       method: 'post',
       path: path('dispute'),
       action: 'attribution.dispute',
@@ -79,7 +79,7 @@ export function changeRoutes(deps: ChangeRoutesDeps): readonly TenantRoute[] {
       handle: (request) => decide(request, { kind: 'dispute', ...request.body }, deps),
     }),
     deps.mutate({
-      ...DECLARED,
+      ...COMMON,
       method: 'del',
       path: path('dispute'),
       action: 'attribution.undo_dispute',
@@ -96,9 +96,9 @@ async function decide(
   deps: ChangeRoutesDeps,
 ): Promise<Reply | Problem> {
   const { tenantId } = request.caller
-  const refusal = refusalOfId('attr', request.parameter, deps.idsOf(tenantId), WHAT)
+  const refusal = refusalOfId('attr', request.parameter, deps.idsOf(tenantId), RESOURCE)
   const id = parseId('attr', request.parameter)
-  if (refusal !== undefined || id === undefined) return refusal ?? noSuch(WHAT)
+  if (refusal !== undefined || id === undefined) return refusal ?? noSuch(RESOURCE)
   const change: RequestedChange = {
     id: request.newId('chg'),
     tenantId,
@@ -106,7 +106,7 @@ async function decide(
     actor: request.caller.principal,
     decision,
   }
-  const before = await orProblem(() =>
+  const before = await withStoreErrors(() =>
     findVisible((atMs) => deps.find(tenantId, change.recordId, atMs), deps.watermark),
   )
   if ('code' in before) return before
@@ -119,7 +119,7 @@ async function decide(
     await deps.publish({ ...change, decision: { kind: 'promised', decided: decision.kind, traceId: request.traceId } })
     return queued(request.parameter)
   }
-  return orProblem(() => outcomeOf(change, before, request.parameter, deps))
+  return withStoreErrors(() => outcomeOf(change, before, request.parameter, deps))
 }
 
 async function outcomeOf(
@@ -149,7 +149,7 @@ async function outcomeOf(
   }
 }
 
-async function orProblem<T>(read: () => Promise<T>): Promise<T | Problem> {
+async function withStoreErrors<T>(read: () => Promise<T>): Promise<T | Problem> {
   try {
     return await read()
   } catch (cause) {

@@ -4,9 +4,9 @@ import type { AttributionRow } from '../../store/tables/attributions.js'
 import type { ClosedRow } from '../../store/tables/closed.js'
 import type { Announce } from '../records/announce.js'
 import type { RowDeps } from '../records/row.js'
-import { type Again, attributeAgain, type StagesAgain } from './attribute-again.js'
 import type { ReattributionJob, SliceMessage } from './job.js'
-import { NO_TALLY, plusTally, tallyOf, valueAgain } from './value-again.js'
+import { type Reattributed, type ReattributionStages, reattribute } from './reattribute.js'
+import { NO_TALLY, plusTally, revalue, tallyOf } from './revalue.js'
 
 export interface SliceDeps {
   readonly jobs: Records<ReattributionJob>
@@ -14,7 +14,7 @@ export interface SliceDeps {
   readonly undecidedRows: (slice: Slice, beforeMs: number) => Promise<readonly AttributionRow[]>
   readonly tracePeers: (slice: Slice, beforeMs: number) => Promise<readonly AttributionRow[]>
   readonly rowsValidFrom: (slice: Slice, validFromMs: number) => Promise<readonly AttributionRow[]>
-  readonly stages: StagesAgain
+  readonly stages: ReattributionStages
   /** With the current price books, prices and tables. */
   readonly consumptionOf: RowDeps['consumptionOf']
   /** The identities of the tenant's directory. */
@@ -54,10 +54,10 @@ export async function prepareSlice(
 ): Promise<PreparedSlice> {
   const job = await deps.jobs.read(message.jobId)
   // A redelivered message.
-  if (job === undefined || job.next !== message.slice) return NOTHING
+  if (job === undefined || job.next !== message.slice) return NOTHING_TO_DO
   // A planned slice may have taken effect in part, so it is completed even if the job is cancelled in the meantime.
   const isCancelled = job.status !== 'running'
-  if (isCancelled && (plannedUntil === undefined || plannedUntil === null)) return NOTHING
+  if (isCancelled && (plannedUntil === undefined || plannedUntil === null)) return NOTHING_TO_DO
   const until =
     plannedUntil === undefined
       ? ((await deps.placeBehind(job.tenant_id, job.after, job.to_ms, SLICE_RECORDS)) ?? null)
@@ -68,18 +68,22 @@ export async function prepareSlice(
   const slice = { tenantId: job.tenant_id, after: job.after, until }
   const before = await deps.undecidedRows(slice, atMs)
   // Rows inserted by an earlier attempt are kept: the directory or the model may have changed since.
-  const landed = plannedUntil === undefined ? [] : versionsOf(idsOf(before), await deps.rowsValidFrom(slice, atMs))
-  const again = landed.length > 0 ? { changed: landed, unnamed: 0 } : await madeAgain(job, before, slice, atMs, deps)
-  const tally = job.valued && plusTally(job.tally ?? NO_TALLY, tallyOf(before, again.changed, job.valued))
-  const closed = closedBy(again.changed, before, job, atMs)
+  const alreadyInserted =
+    plannedUntil === undefined ? [] : versionsOf(idsOf(before), await deps.rowsValidFrom(slice, atMs))
+  const result =
+    alreadyInserted.length > 0
+      ? { changed: alreadyInserted, unnamed: 0 }
+      : await recalculate(job, before, slice, atMs, deps)
+  const tally = job.valued && plusTally(job.tally ?? NO_TALLY, tallyOf(before, result.changed, job.valued))
+  const closed = closedBy(result.changed, before, job, atMs)
   return {
     until,
     size: SLICE_RECORDS,
     async applyEffects(token) {
       if (job.dry_run !== true) {
-        await deps.insert(again.changed, token)
+        await deps.insert(result.changed, token)
         await deps.close(closed, token)
-        await deps.announce(again.changed)
+        await deps.announce(result.changed)
       }
       // Before the job advances: if the process crashes in between, the next attempt publishes it again, and it is applied once.
       if (!isCancelled) await deps.publishSlice(job.tenant_id, { jobId: job.id, slice: job.next + 1 })
@@ -90,8 +94,8 @@ export async function prepareSlice(
           next: job.next + 1,
           after: until,
           seen: seen + before.length,
-          changed: changed + again.changed.length,
-          unnamed: unnamed + again.unnamed,
+          changed: changed + result.changed.length,
+          unnamed: unnamed + result.unnamed,
           ...(tally && { tally }),
         },
         deps,
@@ -100,20 +104,20 @@ export async function prepareSlice(
   }
 }
 
-const NOTHING: PreparedSlice = { until: null, size: 0, applyEffects: async () => undefined }
+const NOTHING_TO_DO: PreparedSlice = { until: null, size: 0, applyEffects: async () => undefined }
 
 /** Re-attributes or revalues the records of a slice with current knowledge. */
-async function madeAgain(
+async function recalculate(
   job: ReattributionJob,
   before: readonly AttributionRow[],
   slice: Slice,
   atMs: number,
   deps: SliceDeps,
-): Promise<Again> {
+): Promise<Reattributed> {
   if (job.valued !== undefined) {
-    return { changed: valueAgain(before, job.valued, deps.consumptionOf, atMs), unnamed: 0 }
+    return { changed: revalue(before, job.valued, deps.consumptionOf, atMs), unnamed: 0 }
   }
-  return attributeAgain(before, await deps.tracePeers(slice, atMs), {
+  return reattribute(before, await deps.tracePeers(slice, atMs), {
     stages: deps.stages,
     nameOf: namesByHash(job.tenant_id, deps),
     basisOf: (stage) => (stage === 'b' && job.model !== null ? basisOfModel(job.tenant_id, job.model) : undefined),
@@ -123,18 +127,21 @@ async function madeAgain(
 
 /** The initial state of a job. */
 export const newJob = (
-  asked: Pick<ReattributionJob, 'id' | 'tenant_id' | 'from_ms' | 'to_ms' | 'model' | 'valued' | 'dry_run' | 'actor'>,
+  requested: Pick<
+    ReattributionJob,
+    'id' | 'tenant_id' | 'from_ms' | 'to_ms' | 'model' | 'valued' | 'dry_run' | 'actor'
+  >,
   nowMs: number,
 ): ReattributionJob => ({
-  ...asked,
+  ...requested,
   created_at: new Date(nowMs).toISOString(),
   status: 'running',
   next: 0,
-  after: placeBefore(asked.from_ms),
+  after: placeBefore(requested.from_ms),
   seen: 0,
   changed: 0,
   unnamed: 0,
-  ...(asked.valued && { tally: NO_TALLY }),
+  ...(requested.valued && { tally: NO_TALLY }),
 })
 
 /** In the format of stage B's plan. */

@@ -329,7 +329,7 @@ describe('poison in a batch', () => {
     const entry = JSON.parse(
       encodeEntry({ tenantId: 'tnt_one', principal: 'key_one', id: idOf(91), receivedAtMs: 1 }, validEvent()),
     )
-    const secret = 'never to be told'
+    const secret = 'sk-secret-prompt'
     const data = Buffer.from(JSON.stringify([entry, { ...entry, i: hex(92), r: secret }]))
     await publish(5, data)
 

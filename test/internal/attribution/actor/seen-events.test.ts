@@ -213,12 +213,12 @@ describe('events beyond the exact table', () => {
 
   test('a failed lookup fails the batch; its repetition has the same result as without the failure', async () => {
     const recorded = new Map<string, FoundEvent>()
-    let isAway = false
+    let isUnavailable = false
     const seen = new SeenEvents({
       windowMs: 7 * DAY_MS,
       exactEventsMax: 256,
       async find(ids) {
-        if (isAway) throw new Error('the store is unavailable')
+        if (isUnavailable) throw new Error('the store is unavailable')
         return ids.flatMap((id) => recorded.get(Buffer.from(id).toString('hex')) ?? [])
       },
     })
@@ -228,9 +228,9 @@ describe('events beyond the exact table', () => {
     }
     const batch = [event(5_000, at(9_000)), event(1, at(9_000, 1)), event(5_000, at(9_000, 2))]
 
-    isAway = true
+    isUnavailable = true
     await expect(seen.duplicatesIn(batch, NOW_MS)).rejects.toThrow('the store is unavailable')
-    isAway = false
+    isUnavailable = false
 
     expect(await seen.duplicatesIn(batch, NOW_MS)).toEqual([false, true, true])
   })

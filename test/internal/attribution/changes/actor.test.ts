@@ -101,7 +101,7 @@ let announced: AttributionRow[] = []
 /** Jobs are tested elsewhere. */
 const NO_SLICES = new Proxy({} as ChangesActorDeps['slices'], {
   get: () => {
-    throw new Error('there is no job here')
+    throw new Error('unexpected job')
   },
 })
 

@@ -47,7 +47,7 @@ function begin(stated: Pick<ReattributionJob, 'valued' | 'dry_run'> = {}, record
   const closed: string[] = []
   const changes: string[] = []
   const published: number[] = []
-  let isAway = false
+  let isUnavailable = false
   const deps: SliceDeps = {
     jobs: {
       read: async () => job,
@@ -71,7 +71,7 @@ function begin(stated: Pick<ReattributionJob, 'valued' | 'dry_run'> = {}, record
       for (const row of rows) if (!versions.some((known) => isSame(known, row))) versions.push(row)
     },
     async close(rows) {
-      if (isAway) throw new Error('the store is away')
+      if (isUnavailable) throw new Error('the store is unavailable')
       for (const { version, change } of rows) {
         closed.push(`${hex(version)} ${version.validFromMs}`)
         changes.push(change)
@@ -85,9 +85,9 @@ function begin(stated: Pick<ReattributionJob, 'valued' | 'dry_run'> = {}, record
     prepare,
     /** Plans the slice, inserts its new versions, and dies before it closes the old ones. */
     async dieBeforeClosing() {
-      isAway = true
-      await expect((await prepare()).applyEffects('token')).rejects.toThrow('away')
-      isAway = false
+      isUnavailable = true
+      await expect((await prepare()).applyEffects('token')).rejects.toThrow('unavailable')
+      isUnavailable = false
     },
     cancel() {
       job = { ...job, status: 'cancelled' }

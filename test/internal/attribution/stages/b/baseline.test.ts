@@ -159,7 +159,7 @@ describe('the baseline', () => {
     const never = new Promise<never>(() => undefined)
     const baseline = new Baseline({
       byPrincipal: () => (isAnswering ? Promise.resolve(counts('key_one', ['search', 100])) : never),
-      ofTraces: () => Promise.reject(new Error('the store is away')),
+      ofTraces: () => Promise.reject(new Error('the store is unavailable')),
     })
     const calls = [call({ traceId: 't1' })]
     const first = await baseline.guess('tnt_one', calls, {}, lookUps())

@@ -37,7 +37,7 @@ export const NO_TALLY: Tally = {
  *
  * @returns new versions of the records whose values change
  */
-export function valueAgain(
+export function revalue(
   rows: readonly AttributionRow[],
   valued: Valued,
   consumptionOf: (admitted: AdmittedInvocation) => Consumption,

@@ -1,12 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import {
-  NO_TALLY,
-  plusTally,
-  tallyOf,
-  type Valued,
-  valueAgain,
-} from '../../../../internal/attribution/changes/value-again.js'
+import { NO_TALLY, plusTally, revalue, tallyOf, type Valued } from '../../../../internal/attribution/changes/revalue.js'
 import { consumptionRules } from '../../../../internal/attribution/valuation/consumption.js'
 import { type PriceBook, priceBook } from '../../../../internal/attribution/valuation/cost/price-book.js'
 import type { GridSettings } from '../../../../internal/auth/tenant.js'
@@ -42,7 +36,7 @@ function recorded(book: PriceBook, invocation: Stated['invocation'] = {}, grid: 
 }
 
 const again = (row: AttributionRow, valued: Valued, book: PriceBook, grid: GridSettings | null = null) =>
-  valueAgain([row], valued, rules(book, grid), AT_MS)[0]
+  revalue([row], valued, rules(book, grid), AT_MS)[0]
 
 describe('records without a value', () => {
   test('an unpriced record is priced with the current book and becomes eligible; its energy stays exactly the same', () => {
@@ -153,7 +147,7 @@ describe('records without a value', () => {
     }
 
     expect(again(before, 'unpriced', EMPTY)).toBeUndefined()
-    expect(valueAgain([before], 'unpriced', beyond, AT_MS)).toEqual([])
+    expect(revalue([before], 'unpriced', beyond, AT_MS)).toEqual([])
     expect(tallyOf([before], [], 'unpriced').left).toBe(1)
   })
 })

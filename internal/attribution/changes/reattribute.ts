@@ -5,9 +5,9 @@ import type { Disposition, Stage } from '../actor/stage.js'
 import { isUnnamed, recall } from './recall.js'
 
 /** The stages in order, with their current knowledge; their rows keep cost and consumption of the calls. */
-export type StagesAgain = (rowOf: (admitted: AdmittedInvocation) => AttributionRow) => readonly Stage[]
+export type ReattributionStages = (rowOf: (admitted: AdmittedInvocation) => AttributionRow) => readonly Stage[]
 
-export interface Again {
+export interface Reattributed {
   /** New versions of the records whose attribution has changed. */
   readonly changed: readonly AttributionRow[]
   /** Number of records that would be attributed to an identity whose name is not stored; they stay unchanged. */
@@ -19,9 +19,9 @@ export interface Again {
  *
  * @param peers other records of the same traces: they contribute evidence and stay unchanged
  * @param basisOf the basis that a stage must use instead of the current one
- * @param validFromMs of the new versions
+ * @param validFromMs start of validity of the new versions
  */
-export async function attributeAgain(
+export async function reattribute(
   rows: readonly AttributionRow[],
   peers: readonly AttributionRow[],
   {
@@ -30,12 +30,12 @@ export async function attributeAgain(
     basisOf,
     validFromMs,
   }: {
-    readonly stages: StagesAgain
+    readonly stages: ReattributionStages
     readonly nameOf: (hash: string) => string | undefined
     readonly basisOf: (stage: Stage['name']) => string | undefined
     readonly validFromMs: number
   },
-): Promise<Again> {
+): Promise<Reattributed> {
   const rowOf = new Map<AdmittedInvocation, AttributionRow>()
   const recalled = [...rows, ...peers].map((row) => {
     const admitted = recall(row, nameOf)
@@ -59,7 +59,7 @@ export async function attributeAgain(
       if (admitted === undefined || disposition.kind !== 'resolved' || !wanted.has(admitted)) continue
       const row = withAttributionOf(found(admitted), disposition.row)
       if (isUnnamed(row.owner)) unnamed++
-      else if (isOther(found(admitted), row)) changed.push(row)
+      else if (isReattributed(found(admitted), row)) changed.push(row)
     }
     events = events.filter((admitted, i) => dispositions[i]?.kind === 'hand_on' && wanted.has(admitted))
   }
@@ -67,7 +67,7 @@ export async function attributeAgain(
 }
 
 /** Models have a time limit per batch, so batches must be as small as in live traffic. */
-const INFERRED_AT_ONCE = 500
+const BATCH_EVENTS_MAX = 500
 
 async function dispositionsOf(
   stage: Stage,
@@ -77,7 +77,7 @@ async function dispositionsOf(
 ): Promise<readonly Disposition[]> {
   const open = await stage.open(0)
   // Stage A needs all events at once, because events of one trace provide evidence for each other.
-  const portion = stage.name === 'a' ? Math.max(1, events.length) : INFERRED_AT_ONCE
+  const portion = stage.name === 'a' ? Math.max(1, events.length) : BATCH_EVENTS_MAX
   const dispositions: Disposition[] = []
   for (let from = 0; from < events.length; from += portion) {
     const invocations = events.slice(from, from + portion)
@@ -88,22 +88,22 @@ async function dispositionsOf(
 }
 
 /** Replaces the attribution; the facts of the call stay. */
-const withAttributionOf = (row: AttributionRow, again: AttributionRow): AttributionRow => ({
+const withAttributionOf = (row: AttributionRow, stageRow: AttributionRow): AttributionRow => ({
   ...row,
-  validFromMs: again.validFromMs,
-  service: again.service,
-  owner: again.owner,
-  outputState: again.outputState,
-  stageOrigin: again.stageOrigin,
-  confidence: again.confidence,
-  confidenceBand: again.confidenceBand,
-  evidenceBasis: again.evidenceBasis,
-  modelVersion: again.modelVersion,
-  degradationState: again.degradationState,
-  freshness: again.freshness,
-  exportEligibility: again.exportEligibility,
-  evidence: again.evidence,
-  inference: again.inference,
+  validFromMs: stageRow.validFromMs,
+  service: stageRow.service,
+  owner: stageRow.owner,
+  outputState: stageRow.outputState,
+  stageOrigin: stageRow.stageOrigin,
+  confidence: stageRow.confidence,
+  confidenceBand: stageRow.confidenceBand,
+  evidenceBasis: stageRow.evidenceBasis,
+  modelVersion: stageRow.modelVersion,
+  degradationState: stageRow.degradationState,
+  freshness: stageRow.freshness,
+  exportEligibility: stageRow.exportEligibility,
+  evidence: stageRow.evidence,
+  inference: stageRow.inference,
 })
 
 /** Fields that justify a new version. A different explanation of the same attribution does not. */
@@ -120,5 +120,5 @@ const COMPARED_FIELDS = [
   'exportEligibility',
 ] as const satisfies readonly (keyof AttributionRow)[]
 
-const isOther = (before: AttributionRow, after: AttributionRow): boolean =>
+const isReattributed = (before: AttributionRow, after: AttributionRow): boolean =>
   COMPARED_FIELDS.some((member) => before[member] !== after[member])

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Stage } from '../../../../internal/attribution/actor/stage.js'
-import { attributeAgain } from '../../../../internal/attribution/changes/attribute-again.js'
+import { reattribute } from '../../../../internal/attribution/changes/reattribute.js'
 import { keptConsumption, recall } from '../../../../internal/attribution/changes/recall.js'
 import type { WatchedDirectory } from '../../../../internal/attribution/directory/directory.js'
 import type { RowDeps } from '../../../../internal/attribution/records/row.js'
@@ -64,7 +64,7 @@ async function recorded(
 }
 
 const again = (rows: readonly AttributionRow[], directory: WatchedDirectory, peers: readonly AttributionRow[] = []) =>
-  attributeAgain(rows, peers, {
+  reattribute(rows, peers, {
     stages: (rowOf) =>
       stagesBy(directory, { ...ROW_DEPS, consumptionOf: (admittedEvent) => keptConsumption(rowOf(admittedEvent)) }),
     nameOf: (hash) =>
