@@ -36,10 +36,10 @@ export async function openReattribution(
   const { broker, store, publish, directory, rowDeps, facts, stageB, allocation } = deps
   return {
     jobs: bucketRecords<ReattributionJob>(await broker.bucket(REATTRIBUTIONS), async () => undefined),
-    placeBehind: (...asked) => placeBehind(store, ...asked),
-    undecidedRows: (...asked) => undecidedRows(store, ...asked),
-    tracePeers: (...asked) => tracePeers(store, ...asked),
-    rowsValidFrom: (...asked) => rowsValidFrom(store, ...asked),
+    placeBehind: (...args) => placeBehind(store, ...args),
+    undecidedRows: (...args) => undecidedRows(store, ...args),
+    tracePeers: (...args) => tracePeers(store, ...args),
+    rowsValidFrom: (...args) => rowsValidFrom(store, ...args),
     identityNames: (tenantId) => directory.identityNames(tenantId),
     hashOf: (tenantId, identity) => idHex(identityHash(rowDeps.identityKeyOf(tenantId), identity)),
     publishSlice: slicePublisher(publish),

@@ -7,7 +7,7 @@ import type { Verdict } from '../../records/row.js'
 import type { Baseline, CountedAsOf } from './baseline.js'
 import { type FactsDeps, factsOfAll } from './facts.js'
 import type { Inferences, Shadow } from './inferences.js'
-import type { LookUps } from './look-ups.js'
+import type { Lookups } from './lookups.js'
 import { probabilityText } from './probability.js'
 
 /** The model or baseline that answered for a tenant in a batch; stored in the batch's plan. */
@@ -43,14 +43,14 @@ export async function answer(
   tenantId: string,
   calls: readonly AdmittedInvocation[],
   planned: Served | undefined,
-  lookUps: LookUps,
+  lookups: Lookups,
   deps: AnswerDeps,
 ): Promise<Answered> {
   const { state, model } = servingNow(tenantId, planned, deps)
   if (state === 'disabled') return { served: { state }, verdicts: [] }
   const asOf = planned?.asOf ?? {}
   if (model !== undefined) {
-    const { facts, tracesMs } = await factsOfAll(tenantId, calls, asOf.tracesMs, lookUps, deps)
+    const { facts, tracesMs } = await factsOfAll(tenantId, calls, asOf.tracesMs, lookups, deps)
     const predictions = await deps.inference.predict(model, facts)
     if (predictions !== undefined) {
       const shadow =
@@ -63,10 +63,10 @@ export async function answer(
     }
   } else if (planned === undefined) {
     await deps.inference.probe(tenantId, () =>
-      factsOfAll(tenantId, calls, undefined, lookUps, deps).then(({ facts }) => facts),
+      factsOfAll(tenantId, calls, undefined, lookups, deps).then(({ facts }) => facts),
     )
   }
-  return byBaseline(tenantId, calls, asOf, lookUps, deps)
+  return byBaseline(tenantId, calls, asOf, lookups, deps)
 }
 
 function servingNow(
@@ -111,7 +111,7 @@ async function byBaseline(
   tenantId: string,
   calls: readonly AdmittedInvocation[],
   plannedAsOf: CountedAsOf,
-  lookUps: LookUps,
+  lookups: Lookups,
   { baseline }: AnswerDeps,
 ): Promise<Answered> {
   const state = 'degraded_serving'
@@ -120,7 +120,7 @@ async function byBaseline(
     traceId,
     eventTimeMs,
   }))
-  const { guesses, asOf } = await baseline.guess(tenantId, baselineCalls, plannedAsOf, lookUps)
+  const { guesses, asOf } = await baseline.guess(tenantId, baselineCalls, plannedAsOf, lookups)
   const verdicts = guesses.map((guess, i): Verdict | undefined => {
     if (guess === undefined) return undefined
     return {

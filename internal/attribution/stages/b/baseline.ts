@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache'
 import type { ClassCount, CountedWindow } from '../../../store/queries/attribution/resolved-classes.js'
 import { HEURISTIC_CONFIDENCE_MAX } from '../../inference/learning/heuristic.js'
 import type { Alternative } from '../../records/row.js'
-import type { LookUps } from './look-ups.js'
+import type { Lookups } from './lookups.js'
 import { probabilityText } from './probability.js'
 import { traceWindowOf } from './trace-window.js'
 
@@ -83,10 +83,10 @@ export class Baseline {
     tenantId: string,
     calls: readonly BaselineCall[],
     asOf: CountedAsOf,
-    lookUps: LookUps,
+    lookups: Lookups,
   ): Promise<{ readonly guesses: readonly (BaselineGuess | undefined)[]; readonly asOf: CountedAsOf }> {
-    const ofPrincipals = await this.principals(tenantId, hourAfter(calls), asOf.principalsMs, lookUps)
-    const ofTraces = await this.traces(tenantId, calls, asOf.tracesMs, lookUps)
+    const ofPrincipals = await this.principals(tenantId, hourAfter(calls), asOf.principalsMs, lookups)
+    const ofTraces = await this.traces(tenantId, calls, asOf.tracesMs, lookups)
     const guesses = calls.map(({ principal, traceId }) => {
       const ofTrace = traceId === undefined ? undefined : ofTraces?.classes.get(traceId)
       // A trace with two services gets no guess, regardless of their order and of the principal's other calls.
@@ -101,7 +101,7 @@ export class Baseline {
     tenantId: string,
     toMs: number,
     wantedAsOfMs: number | undefined,
-    lookUps: LookUps,
+    lookups: Lookups,
   ): Promise<Counted | undefined> {
     const key = `${tenantId} ${toMs}`
     const known = this.counted.get(key)
@@ -109,8 +109,8 @@ export class Baseline {
       if (wantedAsOfMs === known.asOfMs) return known
       if (wantedAsOfMs === undefined && performance.now() < known.untilMs) return known
     }
-    const counted = await lookUps.within(async () => {
-      const asOfMs = wantedAsOfMs ?? (await lookUps.completeAsOf())
+    const counted = await lookups.within(async () => {
+      const asOfMs = wantedAsOfMs ?? (await lookups.completeAsOf())
       const from = performance.now()
       const window = { tenantId, fromMs: toMs - PRINCIPAL_WINDOW_MS, toMs, asOfMs }
       const classes = groupByKey(await this.deps.byPrincipal(window))
@@ -128,13 +128,13 @@ export class Baseline {
     tenantId: string,
     calls: readonly BaselineCall[],
     wantedAsOfMs: number | undefined,
-    lookUps: LookUps,
+    lookups: Lookups,
   ): Promise<Pick<Counted, 'asOfMs' | 'classes'> | undefined> {
     const traced = traceWindowOf(calls)
     if (traced === undefined) return undefined
     const { traceIds, ...window } = traced
-    return lookUps.within(async () => {
-      const asOfMs = wantedAsOfMs ?? (await lookUps.completeAsOf())
+    return lookups.within(async () => {
+      const asOfMs = wantedAsOfMs ?? (await lookups.completeAsOf())
       return { asOfMs, classes: groupByKey(await this.deps.ofTraces({ tenantId, ...window, asOfMs }, traceIds)) }
     })
   }

@@ -5,7 +5,7 @@ import type { AdmittedInvocation } from '../../../invocations/group.js'
 import type { CountedWindow } from '../../../store/queries/attribution/resolved-classes.js'
 import type { StoredNeighbour } from '../../../store/queries/attribution/trace-neighbours.js'
 import { type EventFacts, withNeighbours } from '../../inference/learning/features.js'
-import type { LookUps } from './look-ups.js'
+import type { Lookups } from './lookups.js'
 import { traceWindowOf } from './trace-window.js'
 
 /** The facts of an admitted event that a model may use. @param identityKey the tenant's key for hashing identities */
@@ -59,7 +59,7 @@ export async function factsOfAll(
   tenantId: string,
   calls: readonly AdmittedInvocation[],
   tracesMs: number | undefined,
-  lookUps: LookUps,
+  lookups: Lookups,
   deps: FactsDeps,
 ): Promise<{ readonly facts: readonly EventFacts[]; readonly tracesMs: number | undefined }> {
   const identityKey = deps.identityKeyOf(tenantId)
@@ -67,8 +67,8 @@ export async function factsOfAll(
   const traced = traceWindowOf(own)
   if (traced === undefined) return { facts: own, tracesMs: undefined }
   const { traceIds, ...window } = traced
-  const recorded = await lookUps.within(async () => {
-    const asOfMs = tracesMs ?? (await lookUps.completeAsOf())
+  const recorded = await lookups.within(async () => {
+    const asOfMs = tracesMs ?? (await lookups.completeAsOf())
     return { asOfMs, others: await deps.neighbours({ tenantId, ...window, asOfMs }, traceIds, NEIGHBOURS_MAX) }
   })
   const facts = withNeighbours([...own, ...(recorded?.others ?? []).map(neighbourOf)]).slice(0, own.length)

@@ -5,9 +5,9 @@ import { eachInvocation, HAND_ON, type Stage } from '../../actor/stage.js'
 import type { ShadowOfBatch } from '../../inference/models/shadow-log.js'
 import { type RowDeps, toRow, type Verdict } from '../../records/row.js'
 import { type AnswerDeps, answer, type Served } from './answer.js'
-import { LookUps, type LookUpsDeps } from './look-ups.js'
+import { Lookups, type LookupsDeps } from './lookups.js'
 
-export interface StageBDeps extends RowDeps, Omit<AnswerDeps, 'identityKeyOf'>, LookUpsDeps {
+export interface StageBDeps extends RowDeps, Omit<AnswerDeps, 'identityKeyOf'>, LookupsDeps {
   readonly countShadow: (shadow: ShadowOfBatch) => Promise<void>
 }
 
@@ -30,10 +30,10 @@ export const stageB = (deps: StageBDeps): Stage => ({
         const { verdicts, ...rest } = await attribute(batch, planned, deps)
         last = { token: batch.token, served: rest.served }
         shadows = rest.shadows
-        const place = { partition, validFromMs: batch.validFromMs }
+        const placement = { partition, validFromMs: batch.validFromMs }
         return eachInvocation(batch.invocations, (admitted) => {
           const verdict = verdicts.get(admitted)
-          return verdict === undefined ? HAND_ON : toRow(admitted, verdict, place, deps)
+          return verdict === undefined ? HAND_ON : toRow(admitted, verdict, placement, deps)
         })
       },
 
@@ -75,9 +75,9 @@ async function attribute(
   const verdicts = new Map<AdmittedInvocation, Verdict>()
   const served: Record<string, Served> = {}
   const shadows: ShadowOfBatch[] = []
-  const lookUps = new LookUps(deps)
+  const lookups = new Lookups(deps)
   for (const [tenantId, calls] of byTenant(invocations)) {
-    const answered = await answer(tenantId, calls, planned[tenantId], lookUps, deps)
+    const answered = await answer(tenantId, calls, planned[tenantId], lookups, deps)
     served[tenantId] = answered.served
     for (const [i, verdict] of answered.verdicts.entries()) {
       const admitted = calls[i]

@@ -271,9 +271,9 @@ describe('poison in a batch', () => {
 
     expect(await rowsOf('quarantined', 'id', [81, 82, 83])).toEqual([1, 0, 1])
     expect(await rowsOf('attributions', 'id', [81, 82, 83])).toEqual([0, 1, 0])
-    const told = await findQuarantined(store.client, 'tnt_one', hex(81))
-    expect(told).toMatchObject({ stage: 'a', reason: 'rule_failed: Error' })
-    expect(told?.quarantinedAtMs).toBeGreaterThanOrEqual(beforeMs)
+    const quarantined = await findQuarantined(store.client, 'tnt_one', hex(81))
+    expect(quarantined).toMatchObject({ stage: 'a', reason: 'rule_failed: Error' })
+    expect(quarantined?.quarantinedAtMs).toBeGreaterThanOrEqual(beforeMs)
     expect(await findQuarantined(store.client, 'tnt_one', hex(83))).toMatchObject({ stage: 'c' })
     expect(await findQuarantined(store.client, 'tnt_one', hex(82))).toBeUndefined()
   })

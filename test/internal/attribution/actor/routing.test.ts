@@ -23,8 +23,8 @@ const indexesOf = (events: readonly { readonly position: { readonly index: numbe
 
 /** Repeats a batch, given the letters before and now, and the indexes of the events that have a record. */
 async function again(planned: Routing, now: string, recorded: readonly number[] = []) {
-  const rerouted = await reroute(eventsOf(now.length), dispositionsOf(now), planned, async (asked) =>
-    asked.map(({ position }) => recorded.includes(position.index)),
+  const rerouted = await reroute(eventsOf(now.length), dispositionsOf(now), planned, async (queried) =>
+    queried.map(({ position }) => recorded.includes(position.index)),
   )
   return { now: lettersOf(rerouted.dispositions), late: rerouted.late.map(indexesOf), routing: rerouted.routing }
 }
@@ -70,17 +70,17 @@ describe('a repeated batch', () => {
   })
 
   test('a repeated batch queries the read model only for events whose disposition changed', async () => {
-    const asked: number[][] = []
+    const queried: number[][] = []
     const planned = routingOf(dispositionsOf('hrr'))
     const ask = async (events: Parameters<typeof indexesOf>[0]) => {
-      asked.push(indexesOf(events))
+      queried.push(indexesOf(events))
       return events.map(() => false)
     }
 
     await reroute(eventsOf(3), dispositionsOf('hrr'), planned, ask)
     await reroute(eventsOf(3), dispositionsOf('hrh'), planned, ask)
 
-    expect(asked).toEqual([[2]])
+    expect(queried).toEqual([[2]])
   })
 
   test('a third attempt hands over the late events of the second one, and then separately the events that changed since', async () => {
@@ -136,8 +136,8 @@ async function carryOut(attempts: readonly Attempt[]): Promise<{ records: number
     const { dispositions, late, routing } =
       plan === undefined
         ? { dispositions: fresh, late: [], routing: routingOf(fresh) }
-        : await reroute(events, fresh, plan, async (asked) =>
-            asked.map(({ position }) => records?.includes(position.index) ?? false),
+        : await reroute(events, fresh, plan, async (queried) =>
+            queried.map(({ position }) => records?.includes(position.index) ?? false),
           )
 
     if (left-- <= 0) continue

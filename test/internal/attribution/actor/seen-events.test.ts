@@ -14,7 +14,7 @@ const at = (sequence: number, index = 0): Position => ({ sequence, index })
 const event = (number: number, position: Position): SeenEvent => ({ id: idOf(number), position })
 
 /** All events fit into the exact table, so that any lookup is an error. */
-const exactly = (): SeenEvents =>
+const allExact = (): SeenEvents =>
   new SeenEvents({
     windowMs: 7 * DAY_MS,
     exactEventsMax: 100_000,
@@ -43,7 +43,7 @@ const verdictsOn = (seen: SeenEvents, arrivals: readonly Arrival[], nowMs = NOW_
 
 describe('duplicates', () => {
   test('an event seen at a different position, in another message or in the same one, is a duplicate', async () => {
-    const seen = exactly()
+    const seen = allExact()
 
     expect(await seen.duplicatesIn([event(1, at(5, 3)), event(1, at(5, 4))], NOW_MS)).toEqual([false, true])
     expect(await seen.duplicatesIn([event(1, at(6)), event(2, at(6, 1))], NOW_MS)).toEqual([true, false])
@@ -51,14 +51,14 @@ describe('duplicates', () => {
   })
 
   test('an event read again at its own position is not a duplicate', async () => {
-    const seen = exactly()
+    const seen = allExact()
     await seen.duplicatesIn([event(1, at(5, 3))], NOW_MS)
 
     expect(await seen.duplicatesIn([event(1, at(5, 3))], NOW_MS)).toEqual([false])
   })
 
   test('an event seen in an earlier log is a duplicate at every position of the current log', async () => {
-    const seen = exactly()
+    const seen = allExact()
     seen.remember(idOf(1), IN_ANOTHER_LOG, NOW_MS)
 
     expect(await seen.duplicatesIn([event(1, at(1))], NOW_MS)).toEqual([true])
@@ -67,7 +67,7 @@ describe('duplicates', () => {
   test('in any log, every arrival of an event except the first is a duplicate', async () => {
     await fc.assert(
       fc.asyncProperty(logs, async (log) => {
-        const seen = exactly()
+        const seen = allExact()
         const arrivals = log.flat()
         const first = arrivals.map(({ number }, i) => arrivals.findIndex((other) => other.number === number) === i)
 
@@ -82,7 +82,7 @@ describe('duplicates', () => {
   test('a repeated batch always has the same duplicates', async () => {
     await fc.assert(
       fc.asyncProperty(logs, fc.integer({ min: 1, max: 3 }), async (log, times) => {
-        const seen = exactly()
+        const seen = allExact()
         for (const batch of log) {
           const verdicts = await verdictsOn(seen, batch)
           for (let i = 0; i < times; i++) expect(await verdictsOn(seen, batch)).toEqual(verdicts)
@@ -94,7 +94,7 @@ describe('duplicates', () => {
 
 describe('remembered events', () => {
   test('event ids with different tenants or different keyed hashes are different events', async () => {
-    const seen = exactly()
+    const seen = allExact()
     await seen.duplicatesIn([event(1, at(1))], NOW_MS)
 
     for (let byte = 0; byte < 16; byte++) {
@@ -105,7 +105,7 @@ describe('remembered events', () => {
   })
 
   test('an event is recognized whichever buffer its id is a view of', async () => {
-    const seen = exactly()
+    const seen = allExact()
     const memory = Buffer.concat([Buffer.alloc(3), idOf(1)])
     seen.remember(new Uint8Array(memory.buffer, memory.byteOffset + 3, 16), at(1), NOW_MS)
 
@@ -116,17 +116,17 @@ describe('remembered events', () => {
     const places = [1, 2 ** 20 - 1, 2 ** 31, 2 ** 32, 2 ** 32 + 1, 2 ** 43, 2 ** 44 - 1].flatMap((sequence) =>
       [0, 1, 2 ** 19, 2 ** 20 - 1].map((index) => at(sequence, index)),
     )
-    const seen = exactly()
+    const seen = allExact()
     for (const [i, position] of places.entries()) seen.remember(idOf(i + 1), position, NOW_MS)
 
     for (const [i, known] of places.entries()) {
-      const asked = places.map((position) => event(i + 1, position))
-      expect(await seen.duplicatesIn(asked, NOW_MS)).toEqual(places.map((position) => position !== known))
+      const batch = places.map((position) => event(i + 1, position))
+      expect(await seen.duplicatesIn(batch, NOW_MS)).toEqual(places.map((position) => position !== known))
     }
   })
 
   test('an event is forgotten after the window', async () => {
-    const seen = exactly()
+    const seen = allExact()
     seen.remember(idOf(1), at(1), NOW_MS)
 
     expect(await seen.duplicatesIn([event(1, at(2))], NOW_MS + 7 * DAY_MS)).toEqual([true])
@@ -135,17 +135,17 @@ describe('remembered events', () => {
 })
 
 /** More events than the exact table holds: the older ones are in filters, and those with a record can be looked up. */
-function crowded(recorded: Map<string, FoundEvent>) {
-  const asked: number[] = []
+function overfilled(recorded: Map<string, FoundEvent>) {
+  const lookups: number[] = []
   const seen = new SeenEvents({
     windowMs: 7 * DAY_MS,
     exactEventsMax: 256,
     async find(ids) {
-      asked.push(ids.length)
+      lookups.push(ids.length)
       return ids.flatMap((id) => recorded.get(Buffer.from(id).toString('hex')) ?? [])
     },
   })
-  return { seen, asked }
+  return { seen, lookups }
 }
 
 const record = (recorded: Map<string, FoundEvent>, { id, position }: SeenEvent, seenAtMs: number): void =>
@@ -156,9 +156,9 @@ describe('events beyond the exact table', () => {
   const BATCH = 20
 
   /** A week in which each event arrives once, in batches, and gets its record after its batch. */
-  async function lived() {
+  async function afterAWeek() {
     const recorded = new Map<string, FoundEvent>()
-    const { seen, asked } = crowded(recorded)
+    const { seen, lookups } = overfilled(recorded)
     const stepMs = (7 * DAY_MS) / (COUNT / BATCH)
     for (let from = 0; from < COUNT; from += BATCH) {
       const nowMs = NOW_MS + (from / BATCH) * stepMs
@@ -166,11 +166,11 @@ describe('events beyond the exact table', () => {
       expect(await seen.duplicatesIn(batch, nowMs)).toEqual(batch.map(() => false))
       for (const one of batch) record(recorded, one, nowMs)
     }
-    return { seen, asked, recorded, endMs: NOW_MS + 7 * DAY_MS - stepMs }
+    return { seen, lookups, recorded, endMs: NOW_MS + 7 * DAY_MS - stepMs }
   }
 
   test('every event of the window is a duplicate, and every other event is new', async () => {
-    const { seen, endMs } = await lived()
+    const { seen, endMs } = await afterAWeek()
 
     expect(seen.extent.exactEvents).toBeLessThanOrEqual(256)
     expect(seen.extent.filters).toBeGreaterThan(0)
@@ -183,7 +183,7 @@ describe('events beyond the exact table', () => {
   })
 
   test('an event at its own position is not a duplicate, even if only a filter knows it', async () => {
-    const { seen, endMs } = await lived()
+    const { seen, endMs } = await afterAWeek()
 
     const first = Array.from({ length: BATCH }, (_, i) => event(i + 1, at(1, i)))
 
@@ -191,17 +191,17 @@ describe('events beyond the exact table', () => {
   })
 
   test('a batch needs at most one lookup, with only the events that a filter may contain', async () => {
-    const { seen, asked, endMs } = await lived()
-    asked.length = 0
+    const { seen, lookups, endMs } = await afterAWeek()
+    lookups.length = 0
 
     await seen.duplicatesIn([event(1, at(9_000)), event(2, at(9_000, 1)), event(1, at(9_000, 2))], endMs)
     await seen.duplicatesIn([event(COUNT, at(9_001))], endMs)
 
-    expect(asked).toEqual([3])
+    expect(lookups).toEqual([3])
   })
 
   test('a false positive of a filter is new once and then a duplicate, also within its batch', async () => {
-    const { seen, recorded, endMs } = await lived()
+    const { seen, recorded, endMs } = await afterAWeek()
     recorded.clear() // nobody knows of those whom the filters hold
 
     const batch = [event(1, at(9_000)), event(1, at(9_000, 1)), event(2, at(9_000, 2))]

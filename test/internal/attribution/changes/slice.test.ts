@@ -33,7 +33,7 @@ const BY_OTHER_BOOK: Consumption = {
 
 /** A job of one record, and an in-memory read model. */
 function begin(stated: Pick<ReattributionJob, 'valued' | 'dry_run'> = {}, record = RECORD) {
-  const asked = {
+  const requested = {
     id: 'rea_1',
     tenant_id: RECORD.tenantId,
     from_ms: 0,
@@ -42,7 +42,7 @@ function begin(stated: Pick<ReattributionJob, 'valued' | 'dry_run'> = {}, record
     actor: 'cli',
     ...stated,
   }
-  let job = newJob(asked, NOW_MS)
+  let job = newJob(requested, NOW_MS)
   const versions = [record]
   const closed: string[] = []
   const changes: string[] = []

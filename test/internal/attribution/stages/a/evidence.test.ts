@@ -22,14 +22,14 @@ const COMPANY = directoryOf({
   ],
 })
 
-interface Asked {
+interface Case {
   readonly stated?: Partial<Invocation>
   readonly principal?: string
   readonly directory?: Directory
   readonly settings?: Partial<TenantSettings>
 }
 
-const resolve = ({ stated = {}, principal = 'key_one', directory = COMPANY, settings = {} }: Asked) =>
+const resolve = ({ stated = {}, principal = 'key_one', directory = COMPANY, settings = {} }: Case) =>
   strongestEvidence(call(stated), 'tnt_one', principal, directory, { ...DEFAULT_SETTINGS, ...settings })
 
 describe('strongest evidence', () => {
@@ -103,9 +103,9 @@ describe('strongest evidence', () => {
   })
 
   test('evidence of another tenant resolves nothing', () => {
-    const asked = [call({ attributedIdentity: ADA }), 'tnt_two', 'key_of_search', COMPANY, DEFAULT_SETTINGS] as const
+    const args = [call({ attributedIdentity: ADA }), 'tnt_two', 'key_of_search', COMPANY, DEFAULT_SETTINGS] as const
 
-    expect(strongestEvidence(...asked)).toBeUndefined()
+    expect(strongestEvidence(...args)).toBeUndefined()
   })
 })
 
@@ -152,8 +152,8 @@ describe('a stated service', () => {
 })
 
 describe('owner', () => {
-  const ownerOf = (asked: Asked) => {
-    const resolution = resolve(asked)
+  const ownerOf = (stated: Case) => {
+    const resolution = resolve(stated)
     return [resolution?.owner, resolution?.evidence.owner_from]
   }
 

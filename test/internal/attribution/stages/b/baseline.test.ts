@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest'
 import { Baseline, type BaselineCall } from '../../../../../internal/attribution/stages/b/baseline.js'
-import { LookUps, type LookUpsDeps } from '../../../../../internal/attribution/stages/b/look-ups.js'
+import { Lookups, type LookupsDeps } from '../../../../../internal/attribution/stages/b/lookups.js'
 import type { ClassCount, CountedWindow } from '../../../../../internal/store/queries/attribution/resolved-classes.js'
 import { createLog } from '../../../../../internal/telemetry/log.js'
 
@@ -18,8 +18,8 @@ const counts = (of: string, ...classes: readonly (readonly [service: string, n: 
 }
 
 let nowMs = NOON_MS
-const lookUps = (stated: Partial<LookUpsDeps> = {}) =>
-  new LookUps({
+const lookups = (stated: Partial<LookupsDeps> = {}) =>
+  new Lookups({
     completeAsOf: async () => nowMs++,
     ticks: () => performance.now(),
     log: createLog('test', 'silent'),
@@ -28,24 +28,24 @@ const lookUps = (stated: Partial<LookUpsDeps> = {}) =>
 
 /** A read model with these counts that records its queries. */
 function baselineOver(byPrincipal: readonly ClassCount[], ofTraces: readonly ClassCount[] = []) {
-  const asked: { readonly window: CountedWindow; readonly traces?: readonly string[] }[] = []
+  const queries: { readonly window: CountedWindow; readonly traces?: readonly string[] }[] = []
   const baseline = new Baseline({
     async byPrincipal(window) {
-      asked.push({ window })
+      queries.push({ window })
       return byPrincipal
     },
     async ofTraces(window, traces) {
-      asked.push({ window, traces })
+      queries.push({ window, traces })
       return ofTraces
     },
   })
-  return { baseline, asked }
+  return { baseline, queries }
 }
 
 test('the baseline guesses the most frequent class of the credential, with its share as confidence', async () => {
   const { baseline } = baselineOver(counts('key_one', ['search', 55], ['chat', 45]))
 
-  const { guesses } = await baseline.guess('tnt_one', [call()], {}, lookUps())
+  const { guesses } = await baseline.guess('tnt_one', [call()], {}, lookups())
 
   expect(guesses).toEqual([
     {
@@ -63,14 +63,14 @@ describe('the baseline', () => {
   test('the baseline’s confidence never exceeds 0.60', async () => {
     const { baseline } = baselineOver(counts('key_one', ['search', 100]))
 
-    expect((await baseline.guess('tnt_one', [call()], {}, lookUps())).guesses[0]?.confidence).toBe(6_000)
+    expect((await baseline.guess('tnt_one', [call()], {}, lookups())).guesses[0]?.confidence).toBe(6_000)
   })
 
   test('the baseline makes no guess for a credential with fewer than ten resolved calls', async () => {
     const { baseline } = baselineOver([...counts('key_one', ['search', 9]), ...counts('key_two', ['search', 10])])
 
     const calls = [call(), call({ principal: 'key_two' }), call({ principal: 'key_three' })]
-    const { guesses } = await baseline.guess('tnt_one', calls, {}, lookUps())
+    const { guesses } = await baseline.guess('tnt_one', calls, {}, lookups())
 
     expect(guesses.map((guess) => guess?.service)).toEqual([undefined, 'search', undefined])
   })
@@ -79,39 +79,39 @@ describe('the baseline', () => {
     const contested = counts('t1', ['chat', 2], ['search', 1])
     const { baseline } = baselineOver(counts('key_one', ['chat', 100]), contested)
 
-    const { guesses } = await baseline.guess('tnt_one', [call({ traceId: 't1' }), call()], {}, lookUps())
+    const { guesses } = await baseline.guess('tnt_one', [call({ traceId: 't1' }), call()], {}, lookups())
 
     expect(guesses.map((guess) => guess?.service)).toEqual([undefined, 'chat'])
   })
 
   test('one resolved call of the trace takes precedence over the credential', async () => {
-    const { baseline, asked } = baselineOver(counts('key_one', ['search', 100]), counts('t1', ['chat', 1]))
+    const { baseline, queries } = baselineOver(counts('key_one', ['search', 100]), counts('t1', ['chat', 1]))
 
     const calls = [call({ traceId: 't1' }), call({ traceId: 't2' })]
-    const { guesses } = await baseline.guess('tnt_one', calls, {}, lookUps())
+    const { guesses } = await baseline.guess('tnt_one', calls, {}, lookups())
 
     expect(guesses.map((guess) => guess?.service)).toEqual(['chat', 'search'])
     const window = { fromMs: NOON_MS - HOUR_MS, toMs: NOON_MS + HOUR_MS }
-    expect(asked[1]).toMatchObject({ traces: ['t1', 't2'], window })
+    expect(queries[1]).toMatchObject({ traces: ['t1', 't2'], window })
   })
 
   test('the baseline counts the 24 hours before the calls’ event time, whenever they arrive', async () => {
-    const { baseline, asked } = baselineOver([])
+    const { baseline, queries } = baselineOver([])
 
-    await baseline.guess('tnt_one', [call({ eventTimeMs: NOON_MS + 1 }), call({ eventTimeMs: 0 })], {}, lookUps())
+    await baseline.guess('tnt_one', [call({ eventTimeMs: NOON_MS + 1 }), call({ eventTimeMs: 0 })], {}, lookups())
 
     const window = { tenantId: 'tnt_one', fromMs: NOON_MS - 23 * HOUR_MS, toMs: NOON_MS + HOUR_MS }
-    expect(asked).toMatchObject([{ window }])
+    expect(queries).toMatchObject([{ window }])
   })
 
   test('the baseline caches counts per tenant', async () => {
-    const { baseline, asked } = baselineOver(counts('key_one', ['search', 100]))
+    const { baseline, queries } = baselineOver(counts('key_one', ['search', 100]))
 
-    await baseline.guess('tnt_one', [call()], {}, lookUps())
-    await baseline.guess('tnt_one', [call()], {}, lookUps())
-    await baseline.guess('tnt_two', [call()], {}, lookUps())
+    await baseline.guess('tnt_one', [call()], {}, lookups())
+    await baseline.guess('tnt_one', [call()], {}, lookups())
+    await baseline.guess('tnt_two', [call()], {}, lookups())
 
-    expect(asked.map(({ window }) => window.tenantId)).toEqual(['tnt_one', 'tnt_two'])
+    expect(queries.map(({ window }) => window.tenantId)).toEqual(['tnt_one', 'tnt_two'])
   })
 
   test('the baseline refreshes its counts within 30 s, however long the query took', async () => {
@@ -123,16 +123,16 @@ describe('the baseline', () => {
         vi.advanceTimersByTime(2_000)
         return []
       },
-      ofTraces: () => Promise.reject(new Error('not asked')),
+      ofTraces: () => Promise.reject(new Error('unexpected query')),
     })
     try {
-      await baseline.guess('tnt_one', [call()], {}, lookUps())
+      await baseline.guess('tnt_one', [call()], {}, lookups())
       vi.advanceTimersByTime(29_000)
-      await baseline.guess('tnt_one', [call()], {}, lookUps())
+      await baseline.guess('tnt_one', [call()], {}, lookups())
       expect(counted).toBe(1)
 
       vi.advanceTimersByTime(1_001)
-      await baseline.guess('tnt_one', [call()], {}, lookUps())
+      await baseline.guess('tnt_one', [call()], {}, lookups())
       expect(counted).toBe(2)
     } finally {
       vi.useRealTimers()
@@ -143,15 +143,15 @@ describe('the baseline', () => {
     const calls = [call({ traceId: 't1' })]
     const one = baselineOver(counts('key_one', ['search', 100]), counts('t1', ['chat', 1]))
     const other = baselineOver(counts('key_one', ['search', 100]), counts('t1', ['chat', 1]))
-    await other.baseline.guess('tnt_one', calls, {}, lookUps())
-    other.asked.length = 0
+    await other.baseline.guess('tnt_one', calls, {}, lookups())
+    other.queries.length = 0
 
-    const first = await one.baseline.guess('tnt_one', calls, {}, lookUps())
-    const again = await other.baseline.guess('tnt_one', calls, { principalsMs: 7, tracesMs: 8 }, lookUps())
+    const first = await one.baseline.guess('tnt_one', calls, {}, lookups())
+    const again = await other.baseline.guess('tnt_one', calls, { principalsMs: 7, tracesMs: 8 }, lookups())
 
     expect(again.guesses).toEqual(first.guesses)
     expect(again.asOf).toEqual({ principalsMs: 7, tracesMs: 8 })
-    expect(other.asked.map(({ window }) => window.asOfMs)).toEqual([7, 8])
+    expect(other.queries.map(({ window }) => window.asOfMs)).toEqual([7, 8])
   })
 
   test('if the read model does not answer in time, the baseline uses expired counts or makes no guess', async () => {
@@ -162,11 +162,11 @@ describe('the baseline', () => {
       ofTraces: () => Promise.reject(new Error('the store is unavailable')),
     })
     const calls = [call({ traceId: 't1' })]
-    const first = await baseline.guess('tnt_one', calls, {}, lookUps())
+    const first = await baseline.guess('tnt_one', calls, {}, lookups())
     isAnswering = false
 
-    const again = await baseline.guess('tnt_one', calls, { principalsMs: 7 }, lookUps())
-    const unknown = await baseline.guess('tnt_two', calls, {}, lookUps())
+    const again = await baseline.guess('tnt_one', calls, { principalsMs: 7 }, lookups())
+    const unknown = await baseline.guess('tnt_two', calls, {}, lookups())
 
     expect(first.guesses[0]?.service).toBe('search')
     expect(again).toEqual(first)
@@ -175,19 +175,19 @@ describe('the baseline', () => {
 
   test('the baseline waits at most half a second per batch for the read model, with any number of tenants', async () => {
     const never = new Promise<never>(() => undefined)
-    let asked = 0
+    let queries = 0
     const baseline = new Baseline({
       byPrincipal: () => {
-        asked++
+        queries++
         return never
       },
       ofTraces: () => never,
     })
     // The timer fires before its time by the clock.
-    const ofBatch = lookUps({ ticks: () => 0 })
+    const ofBatch = lookups({ ticks: () => 0 })
 
     for (let i = 0; i < 500; i++) await baseline.guess(`tnt_${i}`, [call()], {}, ofBatch)
 
-    expect(asked).toBe(1)
+    expect(queries).toBe(1)
   })
 })

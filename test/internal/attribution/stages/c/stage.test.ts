@@ -66,9 +66,9 @@ describe('stage C', () => {
   })
 
   test('stage C reads each tenant’s weights once per batch, as of the batch’s own time', async () => {
-    const asked: [string, number][] = []
+    const queries: [string, number][] = []
     const weightsAsOf = async (tenantId: string, nowMs: number) => {
-      asked.push([tenantId, nowMs])
+      queries.push([tenantId, nowMs])
       return 0
     }
     const { handle } = await stageC({ ...STAGE_C_DEPS, weightsAsOf }).open(2)
@@ -76,7 +76,7 @@ describe('stage C', () => {
 
     await handle(batch)
 
-    expect(asked).toEqual([[batch.invocations[0]?.tenantId, batch.validFromMs]])
+    expect(queries).toEqual([[batch.invocations[0]?.tenantId, batch.validFromMs]])
   })
 
   test('stage C gives no weights if none could be computed', async () => {

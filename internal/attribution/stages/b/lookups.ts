@@ -1,6 +1,6 @@
 import type { Logger } from '../../../telemetry/log.js'
 
-export interface LookUpsDeps {
+export interface LookupsDeps {
   /** The latest instant up to which the read model is complete. */
   readonly completeAsOf: () => Promise<number>
   /** Monotonic clock, milliseconds. */
@@ -15,12 +15,12 @@ const BATCH_MS_MAX = 500
  * Stage B's lookups in the read model for one batch. The batch is attributed with the results that arrive in time: when
  * ClickHouse is slow, or the batch has very many tenants, calls are left to allocation and processing does not stall.
  */
-export class LookUps {
-  private readonly deps: LookUpsDeps
+export class Lookups {
+  private readonly deps: LookupsDeps
   private leftMs = BATCH_MS_MAX
   private instant: Promise<number> | undefined
 
-  constructor(deps: LookUpsDeps) {
+  constructor(deps: LookupsDeps) {
     this.deps = deps
   }
 
