@@ -10,7 +10,7 @@ export interface HeldDeps {
   readonly checkpoints: KV
 }
 
-/** The events of a partition that stage A has handed over and that have no record yet: first those in stage B, then in stage C. */
+/** Events of a partition that stage A has handed over and that have no record yet; those in stage B first, then in stage C. */
 export async function* heldInvocations(
   partition: number,
   { readLog, checkpoints }: HeldDeps,

@@ -28,7 +28,7 @@ export interface Stage {
 export interface OpenStage {
   /**
    * Returns one disposition per invocation of the batch, in order. It may do lookups, but must return the same result when
-   * the same batch is formed again.
+   * the same batch is repeated.
    *
    * @param basis the result of `basisOf` when the batch was planned
    */

@@ -35,7 +35,7 @@ export const correctionPublisher = (publish: Publisher['publish'], logId: number
   }
 }
 
-/** In order, with each record at most once per portion: if two corrections of a record are in flight, a retry may reorder them. */
+/** In order, and each record at most once per portion: a retry may reorder two corrections of a record that are in flight. */
 function* portionsOf(corrections: readonly Correction[]): Generator<readonly Correction[]> {
   let portion = new Map<string, Correction>()
   for (const correction of corrections) {

@@ -47,7 +47,10 @@ export class PartitionTraces {
   })
   private readonly events = new SharedValues<KeptEvent>()
   private readonly deps: PartitionTracesDeps
-  /** Traces that the current batch added evidence to. After a takeover all traces, as the previous process may have died in a batch. */
+  /**
+   * Traces that the current batch added evidence to. After a takeover these are all traces, because the previous process may
+   * have died in a batch.
+   */
   private readonly touched = new Set<string>()
   private pending: { readonly corrections: readonly Learned[]; readonly settle: () => void } = NO_CORRECTIONS
 

@@ -126,7 +126,7 @@ function start(deps: ChangesActorDeps = realDeps()) {
   return {
     die(): never {
       dying.abort()
-      throw new Error('this process is dead')
+      throw new Error('this process has died')
     },
     dead: runPlannedLog(changesActor(deps), broker.deps, AbortSignal.any([stopping.signal, dying.signal])),
   }

@@ -92,7 +92,7 @@ function begin(stated: Pick<ReattributionJob, 'valued' | 'dry_run'> = {}, record
     cancel() {
       job = { ...job, status: 'cancelled' }
     },
-    alsoComes: (row: AttributionRow) => void versions.push(row),
+    addRecord: (row: AttributionRow) => void versions.push(row),
     job: () => job,
     costs: () => versions.map(({ costUsd }) => formatQuantity(costUsd)),
     changes: () => changes,
@@ -139,8 +139,8 @@ test('a cancelled job stays cancelled when the plan of its last slice is applied
 })
 
 test('new versions inserted by an earlier attempt are kept', async () => {
-  const { prepare, alsoComes, services, closed } = begin()
-  alsoComes({ ...RECORD, service: 'by an older directory', validFromMs: AT_MS })
+  const { prepare, addRecord, services, closed } = begin()
+  addRecord({ ...RECORD, service: 'by an older directory', validFromMs: AT_MS })
 
   await (await prepare(UNTIL)).applyEffects('token')
 
@@ -149,8 +149,8 @@ test('new versions inserted by an earlier attempt are kept', async () => {
 })
 
 test('a record from the same millisecond is not mistaken for a version inserted by an earlier attempt', async () => {
-  const { prepare, alsoComes, services, closed } = begin()
-  alsoComes(finishedRow({ id: new Uint8Array(idOf(2)) }, { validFromMs: AT_MS }))
+  const { prepare, addRecord, services, closed } = begin()
+  addRecord(finishedRow({ id: new Uint8Array(idOf(2)) }, { validFromMs: AT_MS }))
 
   await (await prepare(UNTIL)).applyEffects('token')
 

@@ -14,7 +14,7 @@ const eventsOf = (count: number): EventFacts[] =>
   }))
 
 /** Clocks by which each slice takes this much wall-clock time and CPU time. */
-function takingAtEachLook(wallMs: number, processorMs: number): Clocks {
+function clocksPerSlice(wallMs: number, processorMs: number): Clocks {
   /** The clocks are read before and after each slice, so only every second reading advances. */
   const rising = (byMs: number) => {
     let readings = 0
@@ -30,25 +30,25 @@ const kindOf = async (events: number, clocks: Clocks, wasLate = false) => {
 
 describe('a model', () => {
   test('a model answers every event in order, however many there are', async () => {
-    expect(await kindOf(0, takingAtEachLook(1, 1))).toBe('inferred 0 false')
-    expect(await kindOf(10_001, takingAtEachLook(1, 1))).toBe('inferred 10001 false')
+    expect(await kindOf(0, clocksPerSlice(1, 1))).toBe('inferred 0 false')
+    expect(await kindOf(10_001, clocksPerSlice(1, 1))).toBe('inferred 10001 false')
   })
 
   test('a model that exceeds its limit once is late; twice in a row, it is too slow', async () => {
-    expect(await kindOf(8, takingAtEachLook(60, 60))).toBe('inferred 8 true')
-    expect(await kindOf(8, takingAtEachLook(60, 60), true)).toBe('too_slow')
-    expect(await kindOf(80, takingAtEachLook(60, 60))).toBe('too_slow')
+    expect(await kindOf(8, clocksPerSlice(60, 60))).toBe('inferred 8 true')
+    expect(await kindOf(8, clocksPerSlice(60, 60), true)).toBe('too_slow')
+    expect(await kindOf(80, clocksPerSlice(60, 60))).toBe('too_slow')
   })
 
   test('a model that waited for the CPU is not too slow', async () => {
-    expect(await kindOf(80, takingAtEachLook(60, 5), true)).toBe('inferred 80 false')
+    expect(await kindOf(80, clocksPerSlice(60, 5), true)).toBe('inferred 80 false')
   })
 
   test('a model at ten times its limit is too slow, even with little CPU time', async () => {
-    expect(await kindOf(80, takingAtEachLook(600, 5))).toBe('too_slow')
+    expect(await kindOf(80, clocksPerSlice(600, 5))).toBe('too_slow')
   })
 
   test('the time limit of a model starts again every thousand events', async () => {
-    expect(await kindOf(20_000, takingAtEachLook(4, 4))).toBe('inferred 20000 false')
+    expect(await kindOf(20_000, clocksPerSlice(4, 4))).toBe('inferred 20000 false')
   })
 })

@@ -18,9 +18,9 @@ const TWO = version(2, { card: { ...CARD, classes: CARD.classes.toReversed() } }
 /** Stage B, with a serving version that the test sets. */
 function stage(stated: { readonly serving?: StoredModel; readonly candidate?: StoredModel } = {}) {
   const now = { serving: stated.serving, candidate: stated.candidate }
-  const met: (readonly [id: string, kind: Fault['kind']])[] = []
+  const reportedFaults: (readonly [id: string, kind: Fault['kind']])[] = []
   const shadows: ShadowOfBatch[] = []
-  const unread = new Set<string>()
+  const unreadable = new Set<string>()
   const log = createLog('test', 'silent')
   const known = new Map([ONE, TWO].map((one) => [one.id, one]))
   const board = {
@@ -28,13 +28,13 @@ function stage(stated: { readonly serving?: StoredModel; readonly candidate?: St
     version: (id: string) => known.get(id),
     candidateOf: () => now.candidate,
     faultOf: () => undefined,
-    meet: ({ id }: StoredModel, kind: Fault['kind']) => void met.push([id, kind]),
+    meet: ({ id }: StoredModel, kind: Fault['kind']) => void reportedFaults.push([id, kind]),
     mend: () => undefined,
   }
   const inference = new Inferences({
     board,
     models: new ModelCache(async ({ id, card }) =>
-      unread.has(id) ? { kind: 'fault', fault: 'missing' } : { kind: 'model', model: priorModel(card) },
+      unreadable.has(id) ? { kind: 'fault', fault: 'missing' } : { kind: 'model', model: priorModel(card) },
     ),
     isLive: () => true,
     member: 'one',
@@ -52,7 +52,7 @@ function stage(stated: { readonly serving?: StoredModel; readonly candidate?: St
     countShadow: async (shadow) => void shadows.push(shadow),
     log,
   })
-  return { stageOf, now, met, shadows, unread }
+  return { stageOf, now, reportedFaults, shadows, unreadable }
 }
 
 const batch = batchOf('b', [event(1, 0), event(2, 1)])
@@ -95,12 +95,12 @@ describe('a repeated batch', () => {
 })
 
 test('if a model version cannot be read, the baseline attributes the batch and the fault is reported', async () => {
-  const { stageOf, met, unread } = stage({ serving: ONE })
-  unread.add(ONE.id)
+  const { stageOf, reportedFaults, unreadable } = stage({ serving: ONE })
+  unreadable.add(ONE.id)
   const open = await stageOf.open(2)
 
   expect(await versionsIn(open)).toEqual(['hand_on', 'hand_on'])
-  expect(met).toEqual([[ONE.id, 'missing']])
+  expect(reportedFaults).toEqual([[ONE.id, 'missing']])
   expect(JSON.parse(open.basisOf?.(batch) ?? '')).toEqual({
     tnt_one: { state: 'degraded_serving', asOf: { principalsMs: NOW_MS } },
   })
