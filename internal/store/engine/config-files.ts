@@ -1,8 +1,8 @@
 /**
  * The two files the engine reads: its configuration and its users.
  *
- * Two users. The engine's own session runs as `default`, which must have no password and cannot be told from any
- * other local account by its address. Its few rights are not enough of a lock: they would let any local account close
+ * Two users. The engine's own session runs as `default`, which must have no password and cannot be distinguished
+ * from any other local account by its address. Its few rights are not enough of a lock: they would let any local account close
  * the port, and the function `file()` reads any file of this process without asking for a right. So the HTTP server
  * itself lets `default` in nowhere: only requests that name the service user in the header `X-ClickHouse-User` reach a
  * query, and ClickHouse refuses one that names a user in a second way too. (Not so `Authorization`: a `user` in the
@@ -13,11 +13,11 @@
 import { createHash } from 'node:crypto'
 
 export interface EngineConfig {
-  /** Told to anyone who asks for `INSTANCE_PATH`: so this engine can be told from a stranger on the same port. */
+  /** Served at `INSTANCE_PATH`: distinguishes this engine from another process on the same port. */
   readonly instance: string
   readonly usersFile: string
   readonly userName: string
-  /** What queries, merges and caches may take together, in bytes. */
+  /** Memory limit of queries, merges and caches together, in bytes. */
   readonly memoryBytesMax: number
 }
 
@@ -27,7 +27,7 @@ export interface ServiceUser {
   readonly password: string
 }
 
-/** Where the engine says which one it is, without credentials. */
+/** Serves the engine's identity, without credentials. */
 export const INSTANCE_PATH = '/instance'
 
 /** The name becomes the name of an XML element. */
@@ -35,7 +35,7 @@ export const isServiceUserName = (name: string): boolean => /^[A-Za-z_]\w*$/.tes
 
 const UNAUTHORIZED = 'The store wants its service user in X-ClickHouse-User and the password in X-ClickHouse-Key.\n'
 
-/** More than the clients of one machine open together; what comes on top is refused with code 202. */
+/** More than the clients of one machine open together; further ones are refused with code 202. */
 const QUERIES_MAX = 200
 
 /** That of readers of records, behind inserts: merges on all processors would leave a page a quarter of one. */

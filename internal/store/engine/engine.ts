@@ -3,8 +3,8 @@
  *
  * libchdb contains ClickHouse's HTTP server. Two statements run it: the first opens the port, the second never ends
  * and so keeps the engine alive; to stop the engine is to kill that second statement. Everything lies under one
- * folder: `data/` is the engine's, `config.xml` and `users.xml` are written anew at each start, `lock` is held
- * while an engine runs, and `start.log` is what the engine said when it last started or stopped.
+ * folder: `data/` is the engine's, `config.xml` and `users.xml` are rewritten at each start, `lock` is held
+ * while an engine runs, and `start.log` is the engine's output of its last start or stop.
  */
 import { randomUUID } from 'node:crypto'
 import { chmodSync, fstatSync, ftruncateSync, mkdirSync, openSync, readSync, writeFileSync } from 'node:fs'
@@ -34,7 +34,7 @@ export interface Engine {
   /** Settles when the engine is over, whether stopped or not. Never rejects. */
   readonly ended: Promise<void>
   /**
-   * Stops the engine: inserts that were acknowledged are on disk, queries under way are cancelled. Waits up to 5 s for
+   * Stops the engine: acknowledged inserts are on disk, running queries are cancelled. Waits up to 5 s for
    * clients to close their connections.
    *
    * @throws EngineStuckError
@@ -97,7 +97,7 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
   return {
     ended,
     async stop() {
-      // The statement that keeps the engine alive ends with an error, which is what was asked for.
+      // The statement that keeps the engine alive ends with an error: expected on stop.
       errors.take()
       await killKeepAlive(options, ended)
       errors.giveBack()
@@ -155,9 +155,9 @@ function writePrivately(file: string, text: string): void {
 }
 
 interface Errors {
-  /** From here on what the engine says goes into the file instead of to stderr. */
+  /** Redirects the engine's output from stderr into the file. */
   take(): void
-  /** Gives stderr back. @returns what was said since `take` */
+  /** Restores stderr. @returns the output since `take` */
   giveBack(): string
 }
 
@@ -180,8 +180,8 @@ function errorsInto(file: string, libchdb: Libchdb): Errors {
 }
 
 /**
- * Waits for this very engine to answer, without credentials: a stranger who holds the port must neither be taken for
- * it nor be told the password.
+ * Waits for this very engine to answer, without credentials: another process that holds the port must not be mistaken for
+ * it, nor receive the password.
  */
 async function answers(port: number, instance: string, hasEnded: () => boolean): Promise<boolean> {
   const deadlineAt = Date.now() + START_MS_MAX

@@ -3,7 +3,7 @@
  * Distributed table in front of it has the name that every query and insert uses, so that the code is the same. Records
  * lie by tenant: all of a tenant's rows of all tables are on one shard, and subqueries stay there.
  *
- * Proved by ClickHouse's own parser and a file that shows what comes out; no cluster was at hand to run it on.
+ * Tested with ClickHouse's parser and a file with the expected statements; not tested on a real cluster.
  */
 
 /** @param cluster as the servers' configuration names it, with the macros `{shard}` and `{replica}` on each */
@@ -13,7 +13,7 @@ export function clustered(statement: string, cluster: string): readonly string[]
   const table = /^CREATE TABLE IF NOT EXISTS (\w+)/.exec(text)?.[1]
   if (table !== undefined) return [replicated(text, table, on), distributed(text, table, cluster, on)]
   if (text.startsWith('CREATE MATERIALIZED VIEW')) {
-    // A view works where the rows land.
+    // A view runs on the shard that stores the rows.
     return [
       text
         .replace(
@@ -26,7 +26,7 @@ export function clustered(statement: string, cluster: string): readonly string[]
   const altered = /^ALTER TABLE (\w+)/.exec(text)?.[1]
   if (altered !== undefined) {
     const local = text.replace(`ALTER TABLE ${altered}`, `ALTER TABLE ${altered}_local ${on}`)
-    // Columns are the only thing that the table in front knows of.
+    // The Distributed table has columns only, no indexes or settings.
     const isOfColumns = /\b(ADD|DROP|MODIFY|RENAME) COLUMN\b/.test(text)
     return isOfColumns ? [local, text.replace(`ALTER TABLE ${altered}`, `ALTER TABLE ${altered} ${on}`)] : [local]
   }
@@ -47,7 +47,7 @@ function distributed(text: string, table: string, cluster: string, on: string): 
   return `CREATE TABLE IF NOT EXISTS ${table} ${on} AS ${table}_local ENGINE = ${engine}`
 }
 
-/** What is no tenant's lies by its own key, and what there are few rows of on one shard. */
+/** Tables without a tenant are sharded by their own key; small ones live on one shard. */
 function shardBy(text: string): string {
   if (/^\s*tenant_id /m.test(text)) return 'cityHash64(tenant_id)'
   const own = /^\s*(key_hash|job_id) /m.exec(text)?.[1]

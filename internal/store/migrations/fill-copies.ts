@@ -4,22 +4,22 @@ import type { ClickHouseClient } from '@clickhouse/client'
 import { COPIED_COLUMNS, SORTED_COPIES, type SortedCopy } from '../tables/sorted-copies.js'
 
 /**
- * Fills the sorted copies with the rows that were there before their views, each exactly once, while writers go on.
+ * Fills the sorted copies with the rows older than their views, each row exactly once, while writers continue.
  *
- * A view sees the inserts that begin after it was made. So: the inserts under way are waited for, after which every row
- * without a place in the copy is in the base; the base's parts of that moment are kept aside (hard links); the inserts
- * under way then are waited for too, after which every row of those parts that has come through the view is in the copy.
- * What the parts hold and the copy does not, is what it lacks. It is worked out anew for each portion, so that a crash,
- * a repeat and a second process that does the same do no harm.
+ * A view sees only inserts that begin after its creation. So this waits for the inserts in flight: afterwards every row
+ * missing in the copy is in the base. It keeps a snapshot of the base's parts (hard links) and waits for the inserts in
+ * flight again: afterwards every row of those parts that went through the view is in the copy. The rows that the parts
+ * hold and the copy does not are missing. They are computed for each portion, so that a crash, a repeat and a second
+ * process filling at the same time do no harm.
  *
- * @param signal ends it between two portions; the next call goes on
- * @param portions the same for all who fill the same store
+ * @param signal stops between two portions; the next call continues
+ * @param portions must be the same for all processes that fill the same store
  */
 export async function fillCopies(store: ClickHouseClient, signal: AbortSignal, portions = PORTIONS): Promise<void> {
   const missing = await unfilledCopies(store)
   if (missing.length === 0) return
   await refuseWhatHasNoParts(store)
-  await insertsUnderWayAreOver(store, signal)
+  await insertsInFlightHaveEnded(store, signal)
   const aside = `${ASIDE}${Math.floor(Date.now() / 1000)}_${randomBytes(6).toString('hex')}`
   await dropLeftovers(store)
   try {
@@ -35,12 +35,12 @@ export async function fillCopies(store: ClickHouseClient, signal: AbortSignal, p
         query_params: { id },
       })
     }
-    await insertsUnderWayAreOver(store, signal)
+    await insertsInFlightHaveEnded(store, signal)
     for (const copy of missing) {
       for (const { id } of partitions) {
         for (let portion = 0; portion < portions; portion++) {
           if (signal.aborted) return
-          // Of one partition, so that the insert is one part: what another process sees of it is all or nothing.
+          // One partition at a time, so that the insert is one part and other processes see all of it or nothing.
           const where = `_partition_id = '${id}' AND cityHash64(id) % ${portions} = ${portion}`
           await fillPortion(store, copy, aside, where, `${id}.${portion}/${portions}`, signal)
           await removeDoubles(store, copy, id, where, signal)
@@ -53,11 +53,11 @@ export async function fillCopies(store: ClickHouseClient, signal: AbortSignal, p
   }
 }
 
-/** Begins the name of a table of parts that are kept aside; when it was made follows, in seconds since the epoch. */
+/** Prefix of the snapshot table's name; its creation time follows, in seconds since the epoch. */
 const ASIDE = 'attributions_before_'
 const FILLING_S_MAX = 6 * 60 * 60
 
-/** The table in front of a cluster's: it has no parts, and what its shards hold is filled on each of them. */
+/** A Distributed table has no parts: copies must be filled on each shard. */
 async function refuseWhatHasNoParts(store: ClickHouseClient): Promise<void> {
   const found = await rows<{ engine: string }>(
     store,
@@ -77,9 +77,9 @@ async function unfilledCopies(store: ClickHouseClient): Promise<readonly SortedC
   return SORTED_COPIES.filter(({ table }) => !filled.has(table))
 }
 
-/** Of a hundred million rows over some months, the portion of a month is what an insert can hold in memory. */
+/** With a hundred million rows over some months, one portion of a month fits into memory. */
 const PORTIONS = 32
-/** One block, hence one part: what is missing is inserted whole or not at all. */
+/** One block, hence one atomic part. */
 const BLOCK_ROWS_MAX = String(4 * 1024 ** 2)
 
 async function fillPortion(
@@ -95,8 +95,8 @@ async function fillPortion(
   for (let attempt = 0; !signal.aborted; attempt++) {
     const [{ count = '0' } = {}] = await rows<{ count: string }>(store, `SELECT count() AS count ${lacking}`)
     if (count === '0') return
-    // Whoever fills begins with the same token, so that of two who find rows lacking at once, one inserts them. What is still
-    // lacking then was left by a crash between the token and its rows.
+    // Every process begins with the same token, so that only one of two that find rows missing at once inserts them. Rows
+    // still missing after that were left by a crash between the token and its rows.
     const token = attempt === 0 ? `${table}.${name}` : `${table}.${name}.${attempt}.${count}`
     await store.command({
       query: `INSERT INTO ${table} (${COPIED_COLUMNS}) SELECT ${COPIED_COLUMNS} ${lacking}`,
@@ -116,8 +116,8 @@ async function fillPortion(
 }
 
 /**
- * Two inserts of the same token at the same moment have been seen to both get through (ClickHouse 26.7), once in some
- * hundred times; whichever process ends last finds it.
+ * Removes duplicates: of two simultaneous inserts with the same token both have been stored about once in a hundred times
+ * (ClickHouse 26.7). The process that ends last finds them.
  */
 async function removeDoubles(
   store: ClickHouseClient,
@@ -143,21 +143,21 @@ async function removeDoubles(
 
 const POLL_MS = 50
 
-async function insertsUnderWayAreOver(store: ClickHouseClient, signal: AbortSignal): Promise<void> {
-  const underWay = async (): Promise<string[]> => {
+async function insertsInFlightHaveEnded(store: ClickHouseClient, signal: AbortSignal): Promise<void> {
+  const inFlight = async (): Promise<string[]> => {
     const found = await rows<{ id: string }>(
       store,
       "SELECT query_id AS id FROM system.processes WHERE query_kind = 'Insert'",
     )
     return found.map(({ id }) => id)
   }
-  const before = new Set(await underWay())
-  while (before.size > 0 && (await underWay()).some((id) => before.has(id))) {
+  const before = new Set(await inFlight())
+  while (before.size > 0 && (await inFlight()).some((id) => before.has(id))) {
     await sleep(POLL_MS, undefined, { signal })
   }
 }
 
-/** Of processes that were killed. One that still fills by such a table begins anew. */
+/** Drops snapshot tables of killed processes. A process that still uses one starts over. */
 async function dropLeftovers(store: ClickHouseClient): Promise<void> {
   const leftovers = await rows<{ name: string }>(
     store,

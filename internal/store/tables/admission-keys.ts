@@ -1,18 +1,18 @@
 import type { AdmissionKey } from '../../invocations/group.js'
 import type { RowBinaryTable } from '../sink.js'
 
-/** An Idempotency-Key under which an event was admitted, kept for as long as a replay of it must be recognised. */
+/** An Idempotency-Key under which an event was admitted, kept as long as replays must be recognised. */
 export interface AdmissionKeyRow extends AdmissionKey {
   readonly admittedAtMs: number
 }
 
-/** What became known longer ago need not be recorded: no replay of it must be recognised any more. */
+/** Older keys need not be recorded: their replays no longer have to be recognised. */
 export const ADMISSION_KEYS_KEPT_MS = 25 * 60 * 60 * 1000
 
 /**
- * Sorted by key, since keys are looked up some at a time. A key is a hash, so that each lookup reads a granule of its
- * own: small ones make it 2.5 times as fast (100 keys of 10 million in 65 ms against 165, measured). Six hours make a partition: few enough to be
- * asked one by one, small enough that whole parts go soon after their last key has lapsed.
+ * Sorted by key, because keys are looked up in batches. A key is a hash, so each lookup reads a granule of its own: small
+ * granules make it 2.5 times as fast (100 keys of 10 million in 65 ms instead of 165, measured). A partition spans six hours:
+ * few enough partitions to read one by one, and short enough to drop whole parts soon after their last key expires.
  */
 export const CREATE_ADMISSION_KEYS = `
 CREATE TABLE IF NOT EXISTS admission_keys (

@@ -1,8 +1,8 @@
 import type { RowBinaryTable } from '../sink.js'
 
 /**
- * A weight by which a tenant's pools may be spread, as of an instant; those of one instant sum to exactly 1. A service
- * that is empty stands for what stays in the pool.
+ * A weight by which a tenant's pools may be spread, as of an instant; the weights of one instant sum to exactly 1. An empty
+ * service means the share that stays in the pool.
  */
 export interface AllocationWeightRow {
   readonly tenantId: string
@@ -15,7 +15,7 @@ export interface AllocationWeightRow {
   readonly isShown: boolean
 }
 
-/** Not partitioned: the weights of an instant are one part, whole or not at all, and the table stays small. */
+/** Not partitioned: the weights of an instant are one atomic part, and the table stays small. */
 export const CREATE_ALLOCATION_WEIGHTS = `
 CREATE TABLE IF NOT EXISTS allocation_weights (
   tenant_id LowCardinality(String),
@@ -28,7 +28,7 @@ ENGINE = MergeTree
 ORDER BY (tenant_id, as_of, service, owner)
 SETTINGS non_replicated_deduplication_window = 10000`
 
-/** Of weights that were kept before, nobody knows whose calls they are of: reports spread nothing by them. */
+/** How many people older weights cover is unknown, so reports do not spread by them. */
 export const ADD_SHOWN_WEIGHTS = `ALTER TABLE allocation_weights ADD COLUMN IF NOT EXISTS is_shown Bool DEFAULT false`
 
 export const ALLOCATION_WEIGHTS: RowBinaryTable<AllocationWeightRow> = {

@@ -10,15 +10,15 @@ export const ATTRIBUTION_COLUMNS: readonly (readonly [name: string, type: string
   CODECS[kind].type,
 ])
 
-/** Tokens kept against repeated inserts, over all writers; far above what can be in flight (partitions x stages). */
+/** Deduplication tokens kept, over all writers: far more than inserts can be in flight (partitions x stages). */
 const DEDUPLICATION_WINDOW = 10_000
 
-/** A record that is looked up, or of which a page shows one here and one there, costs a granule: a quarter of the usual one. */
+/** A lookup of one record reads a whole granule: a quarter of ClickHouse's default size makes it cheaper. */
 export const GRANULE_ROWS = 2_048
 
 /**
- * Partitioned by the month in which a row became valid, not by its event's month: a batch then lands in one part,
- * whole or not at all, however old its events are (deploy/decisions/partition-by-valid-from.md).
+ * Partitioned by the month in which a row became valid, not by the event's month: a batch then lands in one atomic part,
+ * however old its events are (deploy/decisions/partition-by-valid-from.md).
  */
 export const CREATE_ATTRIBUTIONS = `
 CREATE TABLE IF NOT EXISTS attributions (

@@ -1,11 +1,11 @@
 import type { RowBinaryTable } from '../sink.js'
 
-/** One record of an audit log. The empty text stands for null, also in `tenantId`: that log is the instance's. */
+/** One record of an audit log. Empty text means null, also in `tenantId`: that is the log of the instance. */
 export interface AuditLogRow {
   readonly tenantId: string
-  /** Its place in the tenant's log, from 1 on without a gap. */
+  /** Sequence number in the tenant's log: starts at 1, without gaps. */
   readonly sequence: number
-  /** 64 hex digits: chains it to the record before. */
+  /** 64 hex digits: chains the record to the previous one. */
   readonly hash: string
   readonly createdAtMs: number
   readonly actor: string
@@ -23,8 +23,8 @@ export interface AuditLogRow {
 export const AUDIT_LOG_KEPT_DAYS = 400
 
 /**
- * Append-only: the embedded engine grants nobody to change, remove or empty it (`engine/config-files.ts`), and its
- * records are chained. What is older than it is to be kept goes in whole months, so that no part is ever rewritten.
+ * Append-only: the embedded engine grants nobody the right to change, drop or truncate it (`engine/config-files.ts`), and its
+ * records are chained. Records past retention are dropped by whole months, so that no part is ever rewritten.
  */
 export const CREATE_AUDIT_LOG = `
 CREATE TABLE IF NOT EXISTS audit_log (

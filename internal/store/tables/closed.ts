@@ -2,7 +2,7 @@ import { type AttributionRow, FIELDS } from '../../records/fields.js'
 import type { RowBinaryTable } from '../sink.js'
 import { CODECS, writerOf } from './field-codec.js'
 
-/** What closes a version of a record: a person's decision or its withdrawal, a job that attributes or values anew, or what its trace has told later. */
+/** Why a version of a record was closed: a person's decision or its withdrawal, a job that re-attributed or re-valued it, or later evidence from its trace. */
 export const CHANGES = [
   'override',
   'undo_override',
@@ -14,16 +14,16 @@ export const CHANGES = [
 ] as const
 export type Change = (typeof CHANGES)[number]
 
-/** That a version is no longer valid from an instant on, and why. */
+/** Marks a version as invalid since an instant, with the reason. */
 export interface ClosedRow {
-  /** The version that is closed. */
+  /** The closed version. */
   readonly version: AttributionRow
-  /** The instant from which on the next version is valid. */
+  /** When the next version becomes valid. */
   readonly closedAtMs: number
   readonly change: Change
-  /** Of the request or the job. */
+  /** Id of the request or the job. */
   readonly changeId: string
-  /** Id of the credential that asked for it, `cli` for the command line, `stage_a` of a correction. */
+  /** Id of the requesting credential; `cli` for the command line, `stage_a` for a correction. */
   readonly actor: string
 }
 
@@ -44,11 +44,11 @@ ORDER BY (tenant_id, id, valid_from)
 SETTINGS non_replicated_deduplication_window = 10000`
 
 /**
- * The versions that are no longer valid (design section 6). Not partitioned: an insert is one part, whole or not at all.
+ * The versions that are no longer valid (design section 6). Not partitioned, so an insert is one atomic part.
  */
 export const CREATE_CLOSED = create('closed')
 
-/** Those whose rows were removed since nobody reads as of then any more (`compaction.ts`): what remains is their history. */
+/** Closed versions whose rows compaction removed (`compaction.ts`): only this history remains of them. */
 export const CREATE_CLOSED_HISTORY = create('closed_history')
 
 export const CLOSED: RowBinaryTable<ClosedRow> = {

@@ -1,10 +1,10 @@
 /**
- * Groups of records that an export job has formed: what its file is written from. A job's groups are a partition, which
- * goes when the job has ended; a slice that was begun and not finished has left rows under a name that nobody asks for.
+ * Groups of records from which an export job writes its file. The groups of a job are one partition, dropped when the job
+ * ends; an unfinished slice leaves rows under a name that no query selects.
  *
- * A group is of calls: its rows, one a meter, have the same `key`, and one of them `has_calls`. `people` counts distinct
- * identities up to 5, which stands for 5 and more, where the group has the fewest but none: in its calls or in one of
- * its meters. `people_state` counts those of its calls, for several groups together.
+ * A group is a set of calls: its rows, one per meter, share the `key`, and one of them `has_calls`. `people` is the smallest
+ * non-zero number of distinct identities among its calls and each of its meters, counted up to 5 (5 means 5 or more).
+ * `people_state` counts the identities of its calls so that several groups can be merged.
  */
 export const EXPORT_GROUPS = 'export_groups'
 

@@ -1,30 +1,30 @@
 import { uuidBytes } from '../../ids/ids.js'
 import type { RowBinaryTable } from '../sink.js'
 
-/** What POST /api/v1/events took: an observation that is no single model call, read by the coverage logic. */
+/** An observation accepted by POST /api/v1/events: not a single model call. Read by the coverage logic. */
 export interface ObservationRow {
   readonly tenantId: string
-  /** 16 bytes that derive from tenant and `eventId`. */
+  /** 16 bytes, derived from tenant and `eventId`. */
   readonly id: Uint8Array
   readonly eventId: string
   readonly type: string
   readonly source: string
   readonly occurredAtMs: number
   readonly receivedAtMs: number
-  /** Id of the credential that brought it. */
+  /** Id of the credential that sent it. */
   readonly principal: string
   readonly traceId: string
   /** JSON of an object. */
   readonly data: string
-  /** When OBSERVATIONS was created, seconds since the epoch: its sequences say nothing about another log's. */
+  /** When OBSERVATIONS was created, seconds since the epoch: sequences of different logs do not compare. */
   readonly sourceLog: number
   readonly sourceSequence: number
   readonly sourceIndex: number
 }
 
 /**
- * Kept for 30 days after they came. A batch that spans two months lands in two parts, each recognised by the token for
- * itself, so that a repeat completes what a crash has left half.
+ * Kept for 30 days after receipt. A batch that spans two months lands in two parts, each deduplicated by itself, so that
+ * repeating the insert completes one that a crash interrupted.
  */
 export const CREATE_OBSERVATIONS = `
 CREATE TABLE IF NOT EXISTS observations (

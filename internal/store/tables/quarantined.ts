@@ -1,17 +1,17 @@
 import type { RowBinaryTable } from '../sink.js'
 
-/** An event that a stage could not handle, so that whoever sent it can ask; its bytes are in the stream QUARANTINE. */
+/** An event that a stage could not handle, for the invocation status; its bytes are in the stream QUARANTINE. */
 export interface QuarantinedRow {
   readonly tenantId: string
   /** The 16 bytes that `attr_` and `inv_` share. */
   readonly id: Uint8Array
   readonly stage: string
-  /** Out of a closed list, with the error's class; never a word of the event. */
+  /** From a closed list, with the class of the error; never contains text of the event. */
   readonly reason: string
   readonly quarantinedAtMs: number
 }
 
-/** Not partitioned: an insert is one part, whole or not at all, and the table stays small. */
+/** Not partitioned: an insert is one atomic part, and the table stays small. */
 export const CREATE_QUARANTINED = `
 CREATE TABLE IF NOT EXISTS quarantined (
   tenant_id LowCardinality(String),

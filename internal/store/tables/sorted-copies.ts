@@ -4,10 +4,10 @@ import { GRANULE_ROWS } from './attributions.js'
 import { CODECS } from './field-codec.js'
 
 /**
- * One table a sort key, with the columns that a page of records shows or asks by (design section 6). A materialized view
- * feeds each with every row that goes into `attributions`, within the same insert and under the same token.
+ * One table per sort key, with the columns that a page of records shows or filters by (design section 6). A materialized view
+ * copies every row inserted into `attributions`, within the same insert and under the same token.
  *
- * Whatever removes or changes rows of `attributions` in place (retention, erasure) must do so in all `RECORD_TABLES`.
+ * Code that deletes or updates rows of `attributions` (retention, erasure) must do so in all `RECORD_TABLES`.
  */
 
 /** `ingestion_layer` decides which records a partner sees. */
@@ -16,10 +16,10 @@ const COLUMNS = FIELDS.filter(({ name, wire }) => KEY.has(name) || wire !== unde
   ({ name, kind }) => [name, CODECS[kind].type] as const,
 )
 
-/** The column that a sort, or a filter of the same name, goes by. */
+/** The column of a sort or filter field. */
 export const columnOf = (field: string): string => (field === 'materialized_at' ? 'valid_from' : field)
 
-/** Those that need a copy: `attributions` itself is in the order of `event_time`. */
+/** Sort fields that need a copy: `attributions` itself is sorted by `event_time`. */
 const COPIED_SORTS = [
   'materialized_at',
   'cost_usd',
@@ -43,8 +43,8 @@ const copyOf = (field: SortField): SortedCopy => ({ table: `attributions_by_${fi
 const COPIES_OF_SORTS: readonly SortedCopy[] = COPIED_SORTS.map(copyOf)
 
 /**
- * The labels of closed lists, those first whose rare values are asked for most: what a label finds lies together in the
- * order of all of them, in few places. Nobody sorts by it; rare labels are found there.
+ * Labels from closed lists, ordered by how often their rare values are filtered for. In a table sorted by all of them the rows
+ * of a rare label lie close together. Serves filters only, no sort field.
  */
 export const LABEL_FIELDS = [
   'output_state',
@@ -61,7 +61,7 @@ const COPY_BY_LABELS: SortedCopy = { table: BY_LABELS, key: LABEL_FIELDS }
 
 export const SORTED_COPIES: readonly SortedCopy[] = [...COPIES_OF_SORTS, COPY_BY_LABELS]
 
-/** The table in the order of a field. */
+/** The table sorted by a field. */
 export const tableSortedBy = (field: SortField): string =>
   field === 'event_time' ? 'attributions' : copyOf(field).table
 
@@ -69,15 +69,15 @@ export const tableSortedBy = (field: SortField): string =>
 export const RECORD_TABLES: readonly string[] = ['attributions', ...SORTED_COPIES.map(({ table }) => table)]
 
 /**
- * What the granules of each table know of their rows. A granule that passes such an index for one filter holds a match,
- * but for `ne`, and `in` and `eq` of a number, and one in a hundred by chance: so a page costs hardly more than one granule a
- * record, wherever in the order its records lie.
+ * Skip indexes of each table. A granule that passes such an index for one filter contains a match, except for `ne`, for `in`
+ * and `eq` of a number, and for one false positive in a hundred: so a page reads hardly more than one granule per record,
+ * wherever in the order its records lie.
  */
 const SKIP_INDEXES: readonly (readonly [column: string, type: string])[] = [
   ...['id', 'event_time', 'valid_from', 'cost_usd', 'energy_wh', 'carbon_gco2e', 'confidence'].map(
     (column) => [column, 'minmax'] as const,
   ),
-  // A list of hundreds of values costs more to look through, for all granules, than the column itself.
+  // Checking a set of hundreds of values for all granules costs more than reading the column.
   ...['served_model', 'service', 'owner'].map((column) => [column, 'bloom_filter(0.01)'] as const),
   ...[
     'provider',
@@ -92,8 +92,8 @@ const SKIP_INDEXES: readonly (readonly [column: string, type: string])[] = [
 ]
 
 /**
- * What took the place of the sets, which took up to 200 ms to look through for ten million records, where these take 2. They
- * know nothing of `ne`; the orders of labels and providers do.
+ * Bloom filters that replaced the set indexes: checking them takes 2 ms for ten million records instead of up to 200. They do
+ * not help `ne`; the copies sorted by labels and by provider do.
  */
 const IN_PLACE_OF_SETS = SKIP_INDEXES.filter(([, type]) => type.startsWith('set')).map(
   ([column]) => [column, 'bloom_filter(0.01)'] as const,
@@ -111,24 +111,24 @@ const OF_BASE: readonly (readonly [column: string, type: string])[] = [
 const namesOf = (indexes: readonly (readonly [string, string])[]): string =>
   indexes.map((index) => `\`${indexNameOf(index)}\``).join(', ')
 
-/** Every index of granules that any of the tables has, as the setting `ignore_data_skipping_indices` takes them. */
+/** All skip indexes of all tables, for the setting `ignore_data_skipping_indices`. */
 export const INDEXES_OF_GRANULES: string = `${namesOf([...SKIP_INDEXES, ...IN_PLACE_OF_SETS, ...OF_BASE])}, \`id_filter\``
 
 /**
- * Indexes that an insert leaves to the merges that follow: with them an insert of a few rows takes three times as long, and
- * the parts without are small. A name for each, as the setting `exclude_materialize_skip_indexes_on_insert` takes them.
+ * Indexes that merges build instead of inserts: building them makes an insert of a few rows three times as slow, and the parts
+ * without them are small. For the setting `exclude_materialize_skip_indexes_on_insert`.
  */
 export const INDEXES_LEFT_TO_MERGES: string = namesOf([...SKIP_INDEXES, ...IN_PLACE_OF_SETS])
 
 /**
- * What parts are made with: no statistics of columns, which no query of ours uses and which cost merges a third of their
- * work; the indexes of a small part in one file; and small compressed blocks, since the records of a page may lie far
- * apart, and each of their columns is a block to unpack.
+ * Settings of parts: no column statistics, which none of our queries uses and which cost a third of merge time; the indexes of a
+ * small part in one file; small compressed blocks, because the records of a page may lie far apart, and each of their columns
+ * is a block to decompress.
  */
 const PART_SETTINGS =
   "auto_statistics_types = '', packed_skip_index_max_bytes = 1048576, min_compress_block_size = 8192, max_compress_block_size = 65536"
 
-/** The indexes of `attributions`: for the rows to come, and then, in the background, for those that are there. */
+/** The indexes of `attributions`: for new rows at once, for existing rows in the background. */
 export const ADD_SKIP_INDEXES: readonly string[] = [
   `ALTER TABLE attributions MODIFY SETTING ${PART_SETTINGS}`,
   `ALTER TABLE attributions ${OF_BASE.map((index) => `ADD ${indexOf(index).replace('INDEX', 'INDEX IF NOT EXISTS')}`).join(', ')}`,
@@ -147,13 +147,13 @@ PARTITION BY toYYYYMM(valid_from)
 ORDER BY (${[...new Set(['tenant_id', ...key, 'id'])].join(', ')})
 SETTINGS non_replicated_deduplication_window = 10000, index_granularity = ${GRANULE_ROWS}, ${PART_SETTINGS}`
 
-/** What the view puts into a copy, and what fills one with the rows that were there before it. */
+/** The columns of a copy, for its view and for filling it with older rows. */
 export const COPIED_COLUMNS = COLUMNS.map(([name]) => name).join(', ')
 
 export const createFeed = ({ table }: SortedCopy): string =>
   `CREATE MATERIALIZED VIEW IF NOT EXISTS ${table}_feed TO ${table} AS SELECT ${COPIED_COLUMNS} FROM attributions`
 
-/** The values that the searched columns have: what `contains` is resolved against. A value may stand more than once. */
+/** Distinct values of the searchable columns, against which `contains` is resolved. May contain duplicates until a merge. */
 export const CREATE_VALUES = `
 CREATE TABLE IF NOT EXISTS attribution_values (
   tenant_id LowCardinality(String),
@@ -169,7 +169,7 @@ ARRAY JOIN ['provider', 'served_model', 'service', 'owner'] AS field,
 
 export const CREATE_VALUES_FEED = `CREATE MATERIALIZED VIEW IF NOT EXISTS attribution_values_feed TO attribution_values AS ${VALUES_OF}`
 
-/** Safe to repeat: what stands there already is merged. */
+/** Safe to repeat: duplicates are merged. */
 export const FILL_VALUES = `INSERT INTO attribution_values ${VALUES_OF}`
 
 /** Which copies hold all rows. */
@@ -178,21 +178,21 @@ CREATE TABLE IF NOT EXISTS filled_copies (table String, filled_at DateTime64(3, 
 ENGINE = MergeTree ORDER BY table`
 
 /**
- * Up to so many bytes, unpacked, a part of a copy has all columns in one file: a page, whose rows lie in most parts, opens
- * a file a part rather than one a part and column, and a merge goes through its rows once. A larger part has a file a column,
- * so that what is deleted in it does not write it anew.
+ * A part of a copy up to this uncompressed size keeps all columns in one file: a page, whose rows lie in most parts, then opens
+ * one file per part instead of one per part and column, and a merge reads its rows once. A larger part has one file per
+ * column, so that a deletion does not rewrite it.
  */
 const COMPACT_PART_BYTES_MAX = 1024 ** 3
 
 const makeCompact = ({ table }: SortedCopy): string =>
   `ALTER TABLE ${table} MODIFY SETTING min_bytes_for_wide_part = ${COMPACT_PART_BYTES_MAX}`
 
-/** For the parts to come; one that is there becomes so with its next merge. */
+/** Applies to new parts; an existing part is converted by its next merge. */
 export const MAKE_COPIES_COMPACT: readonly string[] = COPIES_OF_SORTS.map(makeCompact)
 
 /**
- * Parts of a month that are a day old become one, however unlike in size: a page reads from each part, half a millisecond
- * and more of processor time. So a record is written once more a day, while its month lasts.
+ * Parts of a month older than a day are merged into one regardless of size, because a page reads from each part, which costs
+ * half a millisecond or more of CPU. So each record of the current month is rewritten once per day.
  */
 const SETTLED_AFTER_S = 24 * 60 * 60
 
@@ -205,17 +205,17 @@ export const SETTLE_PARTS: readonly string[] = ['attributions', ...COPIES_OF_SOR
 
 const bloomsOf = ({ table, key }: SortedCopy): readonly string[] => {
   const blooms = IN_PLACE_OF_SETS.filter(([column]) => !key.includes(column))
-  // A start does not wait until parts are made anew: for ten million records 20 s a table.
+  // Startup does not wait until parts are rewritten: 20 s per table for ten million records.
   const inBackground = 'SETTINGS alter_sync = 0, mutations_sync = 0'
   return [
     `ALTER TABLE ${table} ${blooms.map((index) => `ADD ${indexOf(index).replace('INDEX', 'INDEX IF NOT EXISTS')}`).join(', ')}`,
-    // Before blooms are made: it is refused while a set is still being made, and each try would begin them anew.
+    // Before the bloom filters are built: dropping is refused while a set is still being built, and each attempt would restart them.
     `ALTER TABLE ${table} ${blooms.map(([column]) => `DROP INDEX IF EXISTS ${indexNameOf([column, 'set'])}`).join(', ')} ${inBackground}`,
     `ALTER TABLE ${table} ${blooms.map((index) => `MATERIALIZE INDEX ${indexNameOf(index)}`).join(', ')} ${inBackground}`,
   ]
 }
 
-/** For the rows to come; then, in the background, for those that are there. */
+/** For new rows at once, for existing rows in the background. */
 export const BLOOMS_FOR_SETS: readonly string[] = [
   { table: 'attributions', key: ['event_time'] },
   ...SORTED_COPIES,

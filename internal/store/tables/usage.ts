@@ -1,10 +1,10 @@
 /**
- * Usage in quarters of an hour (time zones such as +05:30 need them), by what reports group and filter by: kept by
- * materialized views, as a ledger is. Each version of a record that is inserted counts once, each that is closed counts
- * once against it, so that sums are those of the versions that are valid now.
+ * Usage per quarter of an hour (time zones such as +05:30 need it), by the dimensions of reports. Materialized views maintain
+ * it like a ledger: an inserted version of a record adds its figures once, a closed version subtracts them once, so sums
+ * cover the versions valid now.
  *
- * A change of a record inserts its new version and closes the old one in two steps: between them, some milliseconds, both
- * count. Whoever needs figures as of a snapshot asks the records.
+ * Changing a record inserts the new version and closes the old one in two steps: for some milliseconds both count. Figures as
+ * of a snapshot must be computed from the records.
  */
 const DIMENSIONS = [
   'provider',
@@ -25,8 +25,8 @@ const COUNT = 'SimpleAggregateFunction(sum, Int64)'
 const AMOUNT = 'SimpleAggregateFunction(sum, Decimal(38, 18))'
 
 /**
- * What is summed: its column, its type, and what one record adds. The `unknown` and `unpriced` ones count records whose
- * amount or tokens are 0 because nobody knows them: a sum with any of them is a lower bound.
+ * Sums: column, type, and the amount that one record adds. The `unknown` and `unpriced` counts are records whose amount or
+ * tokens are 0 because they are unknown: a sum that includes such records is a lower bound.
  */
 const MEASURES = [
   ['calls', COUNT, 'toInt64(1)'],
@@ -45,7 +45,7 @@ const MEASURES = [
   ['output_tokens_unknown_calls', COUNT, 'toInt64(isNull(output_tokens))'],
 ] as const
 
-/** The names of both, for whoever changes rows in place. */
+/** Column names, for code that updates rows in place. */
 export const USAGE_DIMENSIONS: readonly string[] = DIMENSIONS
 export const USAGE_MEASURES: readonly string[] = MEASURES.map(([name]) => name)
 
@@ -53,10 +53,10 @@ const PEOPLE = 'Map(FixedString(16), Int64)'
 
 /**
  * Sums of Int64 and Decimal(38, 18) are exact; a person is in a group when the sum of its signed counts in `people` is
- * above 0. Many rows may share a group: a query sums them.
+ * above 0. Several rows may share a group until a merge: queries must sum them.
  *
- * Not partitioned: what an insert adds is one part, whole or not at all, however old its events are. A repeated insert is
- * recognised here too, by the token of the insert that fed it.
+ * Not partitioned: each insert adds one atomic part, however old its events are. Repeated inserts are deduplicated here too, by
+ * the token of the insert that feeds the view.
  */
 export const CREATE_USAGE = `
 CREATE TABLE IF NOT EXISTS usage_15m (
@@ -78,7 +78,7 @@ ${MEASURES.map(([name, , added]) => `  sum(${sign}${qualified(added, table)}) AS
 FROM ${table}
 GROUP BY tenant_id, bucket, ${DIMENSIONS.join(', ')}`
 
-/** A measure and the column that it sums have the same name: the column is meant. */
+/** A measure and the column that it sums share a name: qualifies the column. */
 const qualified = (expression: string, table: string): string =>
   expression.replace(/\b(?:\w+_(?:usd|wh|gco2e|tokens|basis))\b/g, `${table}.$&`)
 
@@ -87,6 +87,6 @@ export const CREATE_USAGE_VIEWS = [
   `CREATE MATERIALIZED VIEW IF NOT EXISTS usage_15m_of_closed TO usage_15m AS ${usageOf('closed', '-')}`,
 ]
 
-/** The records that were there before the views. */
+/** Adds the records stored before the views existed. */
 export const FILL_USAGE = `INSERT INTO usage_15m SELECT * FROM (${usageOf('attributions', '')})
 SETTINGS insert_deduplicate = 1, insert_deduplication_token = 'usage-15m-of-records-before', max_threads = 1`

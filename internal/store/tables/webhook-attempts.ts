@@ -1,6 +1,6 @@
 import type { RowBinaryTable } from '../sink.js'
 
-/** One attempt to deliver an event to a webhook endpoint. Empty text and 0 stand for null. */
+/** One attempt to deliver an event to a webhook endpoint. Empty text and 0 mean null. */
 export interface AttemptRow {
   readonly tenantId: string
   readonly endpointId: string
@@ -16,7 +16,7 @@ export interface AttemptRow {
   readonly reason: string
   readonly nextAttemptAtMs: number
   readonly isReplayed: boolean
-  /** When ATTEMPTS was created, seconds since the epoch: its sequences say nothing about another log's. */
+  /** When ATTEMPTS was created, seconds since the epoch: sequences of different logs do not compare. */
   readonly sourceLog: number
   readonly sourceSequence: number
   readonly sourceIndex: number
@@ -24,7 +24,7 @@ export interface AttemptRow {
 
 export const ATTEMPTS_KEPT_DAYS = 400
 
-/** In the order in which the log took them: what is written later comes behind, so that pages from the end on are stable. */
+/** Sorted by log sequence: later attempts come last, so that pages read from the end are stable. */
 export const CREATE_WEBHOOK_ATTEMPTS = `
 CREATE TABLE IF NOT EXISTS webhook_attempts (
   tenant_id LowCardinality(String),

@@ -82,7 +82,7 @@ const anyQuestion: fc.Arbitrary<Question> = fc.record({
   ),
 })
 
-test('what one answer tells, less what another tells, is never of one to four people', () => {
+test('the difference of two answers never covers one to four people', () => {
   let toldApart = 0
   let answered = 0
   fc.assert(

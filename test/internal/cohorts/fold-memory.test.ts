@@ -30,7 +30,7 @@ const toldBy = ({ isShown, isSafe }: Rollups, cells: readonly Cell[]) => [
   isSafe(cells.slice(1).map(({ values }) => values)),
 ]
 
-test('what was folded before is told alike, in whatever order its cells come, and without folding', () => {
+test('a folded lattice is reused for the same cells in any order, without folding again', () => {
   fc.assert(
     fc.property(anyCells, (cells) => {
       const memory = createFoldMemory()
@@ -44,7 +44,7 @@ test('what was folded before is told alike, in whatever order its cells come, an
   )
 })
 
-test('other people, other values and other dimensions are folded by themselves', () => {
+test('other people, other values and other dimensions are folded separately', () => {
   const cells: Cell[] = [{ values: ['x', 'y'], people: [1, 2, 3] }]
 
   const keys = [
@@ -58,7 +58,7 @@ test('other people, other values and other dimensions are folded by themselves',
   expect(new Set(keys).size).toBe(keys.length)
 })
 
-test('what was not asked for longest is forgotten first', () => {
+test('the fold memory evicts the least recently used entry', () => {
   const memory = createFoldMemory(2_500)
   const fold = [new Uint8Array(800)]
   memory.set('one', fold)
@@ -69,7 +69,7 @@ test('what was not asked for longest is forgotten first', () => {
   expect(['one', 'two', 'three'].map((key) => memory.get(key) === fold)).toEqual([true, false, true])
 })
 
-test('that folding takes too long is remembered too', () => {
+test('the fold memory also remembers that folding took too long', () => {
   const cells: Cell[] = [{ values: ['x', 'y', 'z'], people: [1, 2, 3, 4, 5] }]
   const memory = createFoldMemory()
   memory.set(foldKeyOf(cells, DIMENSIONS), 'too much')

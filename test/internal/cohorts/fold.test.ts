@@ -78,7 +78,7 @@ const anyLeaves = fc.uniqueArray(
   },
 )
 
-test('no row tells of one to four people, be it a group or what its parent does not show', () => {
+test('no row covers one to four people, whether it is a group or the hidden rest of its parent', () => {
   fc.assert(
     fc.property(anyLeaves, (leaves) => {
       const kept = foldLeaves(leaves)

@@ -16,7 +16,7 @@ test('a group of one to four people is hidden, and the next smallest with it', (
   expect(rollups.isShown(MODEL, ['', 'm'])).toBe(true)
 })
 
-test('two rollups of the same calls are not played off against each other', () => {
+test('two rollups of the same calls cannot be combined to reveal a small group', () => {
   // Without b's two people, the model m is just what service a calls.
   const cells = [
     cell('a', 'm', from(1, 8)),
@@ -39,6 +39,6 @@ test('in a root of fewer than five people every group is hidden, and the root is
   expect(rollups.isShown(0, [])).toBe(true)
 })
 
-test('what nobody appears in is not known here, and shown', () => {
+test('a group in which nobody appears is shown', () => {
   expect(foldRollups([cell('a', 'm', from(1, 9))], 2).isShown(SERVICE, ['job', ''])).toBe(true)
 })

@@ -49,7 +49,7 @@ describe('a filter', () => {
     )
   })
 
-  test('of any name at all is a condition or a fault with a pointer, and never a throw', () => {
+  test('of any name is a condition or a fault with a pointer, and never throws', () => {
     const word = fc.oneof(
       fc.constantFrom(...names, ...OPERATORS, '__proto__', 'constructor', 'toString', 'hasOwnProperty', '', ']['),
       fc.string({ unit: 'binary' }),
@@ -113,7 +113,7 @@ describe('a filter', () => {
     expect(pointerOf([name, '1'])).toBe('/filter')
   })
 
-  test(`may stand ${FILTERS_MAX} times, and not once more`, () => {
+  test(`may repeat ${FILTERS_MAX} times at most`, () => {
     const some = (count: number) => Array.from({ length: count }, () => ['filter[owner][ne]', 'x'] as const)
 
     expect(conditionsOf(...some(FILTERS_MAX))).toHaveLength(FILTERS_MAX)
@@ -163,7 +163,7 @@ describe('the value of a filter', () => {
       expect([text, pointerOf([`filter[${field}][eq]`, text])]).toEqual([text, `/filter/${field}/eq`])
   })
 
-  test('of a text is taken as it is', () => {
+  test('of a text is kept unchanged', () => {
     for (const text of ["'; DROP TABLE attributions; --", '{p0:String}', '%', '\\', 'ünï😀', '<b>', '$1', "it''s"]) {
       expect(conditionsOf(['filter[owner][eq]', text])).toMatchObject([{ values: [text] }])
     }

@@ -44,7 +44,7 @@ const countIn = async (table: string): Promise<number> => {
 }
 const hexOf = ({ id }: AttributionRow): string => Buffer.from(id).toString('hex')
 
-test('what a job or a trace has replaced long ago is removed; what people decided, and what is young, stays', async () => {
+test('compaction removes old versions replaced by a job or a trace, and keeps recent ones and those closed by people', async () => {
   const rows = [1, 2, 3, 4, 5].map((number) => rowOf(number))
   const foreign = rowOf(6, 'tnt_two')
   await insertRows(store.client, ATTRIBUTIONS, [...rows, foreign], 'rows')
@@ -71,7 +71,7 @@ test('what a job or a trace has replaced long ago is removed; what people decide
   expect(before.rollups).toEqual(before.records)
 })
 
-test('many are removed a few at a time, and such as were moved before are not moved twice', async () => {
+test('compaction removes many versions in steps, and moves no entry twice', async () => {
   const rows = Array.from({ length: 9 }, (_, i) => rowOf(100 + i, 'tnt_many'))
   await insertRows(store.client, ATTRIBUTIONS, rows, 'many')
   // Three at an instant, as a job closes them.

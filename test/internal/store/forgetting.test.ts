@@ -331,7 +331,7 @@ describe('erasure', () => {
     expect(await value('count()', 'attributions_by_owner')).toBe('3')
   })
 
-  test('takes nothing from those who were erased before, should somebody be called like them', async () => {
+  test('leaves earlier erasures alone when somebody is named like the erased owner', async () => {
     await insert([rowOf('ann'), rowOf('bob')])
     await insertWeights([['search', 'ann', 10n]])
     await erase('ann')
@@ -357,7 +357,7 @@ describe('erasure', () => {
 })
 
 describe('retention', () => {
-  test('deletes what was called before a day from records, copies, closings and rollups, of one tenant', async () => {
+  test('deletes calls before a day from records, copies, closed versions and rollups of one tenant', async () => {
     const old = rowOf('ann', { eventTimeMs: NOW_MS - 40 * DAY_MS })
     await insert([old, rowOf('ann'), rowOf('ann', { eventTimeMs: NOW_MS - 40 * DAY_MS, tenantId: 'tnt_keeps' })], [old])
     const midnight = Math.floor(NOW_MS / DAY_MS) * DAY_MS - 30 * DAY_MS
@@ -371,7 +371,7 @@ describe('retention', () => {
     expect(await value('(count(), sum(calls))', 'usage_15m')).toBe('(1,1)')
     expect(await value('count()', 'attributions', 'tnt_keeps')).toBe('1')
   })
-  test('deletes the history of what was called before a day', async () => {
+  test('deletes the history of calls before a day', async () => {
     await insertCompacted(rowOf('ann', { eventTimeMs: NOW_MS - 40 * DAY_MS }))
     await insertCompacted(rowOf('ann'))
 
@@ -380,7 +380,7 @@ describe('retention', () => {
     expect(await value('count()', 'closed_history')).toBe('1')
   })
 
-  test('shows no record twice, whoever reads between two of its steps', async () => {
+  test('shows no record twice to reads between two of its steps', async () => {
     const replaced = rowOf('ann', { eventTimeMs: NOW_MS - 40 * DAY_MS })
     await insert([replaced, { ...replaced, owner: 'bob', validFromMs: NOW_MS + 1 }], [replaced])
     const found = [await timesFound()]

@@ -58,7 +58,7 @@ test('rows are read as they were written, one behind the other', () => {
   )
 })
 
-test('rows that end in the middle of one are told', () => {
+test('reading bytes that end in the middle of a row throws', () => {
   const to = new RowBinaryWriter()
   to.string('a text')
   const from = new RowBinaryReader(to.take().subarray(0, 4))

@@ -28,7 +28,7 @@ const batch = (index: number) =>
     }),
   )
 
-test('what several writers insert at the same moment under one token is there once, also in what is derived from it', async () => {
+test('rows that several writers insert at once under one token are stored once, also in derived tables', async () => {
   const writers = Array.from({ length: WRITERS }, () => connectStore(store.connection))
 
   for (let index = 0; index < BATCHES; index++) {

@@ -3,22 +3,22 @@ import { asOfSnapshotWithin, snapshotParams } from '../../snapshot.js'
 import { ATTRIBUTIONS } from '../../tables/attributions.js'
 import { IS_OWN, NOBODY_NAMED } from '../records/own-names.js'
 
-/** Which of a tenant's records a model is trained on. */
+/** The records of a tenant that a model is trained on. */
 export interface TrainingWindow {
   readonly tenantId: string
-  /** Of the events' own time, milliseconds since the epoch. */
+  /** By event time, milliseconds since the epoch. */
   readonly fromMs: number
   /** An instant as of which the read model is complete. */
   readonly asOfMs: number
-  /** Of each kind, about so many at most: a sample by trace beyond it, so that traces stay whole. */
+  /** Approximate maximum per kind; beyond it the records are sampled by trace, so that traces stay whole. */
   readonly recordsMax: number
 }
 
-/** What became of an event, and who has said so. */
+/** Outcome of an event, by who decided it. */
 export const TRAINING_KINDS = ['resolved', 'unresolved', 'override', 'dispute'] as const
 export type TrainingKind = (typeof TRAINING_KINDS)[number]
 
-/** A record as it is read for training; what was not stated is null or empty. */
+/** A record as read for training; fields that were not stated are null or empty. */
 export interface TrainingRow {
   readonly kind: TrainingKind
   readonly service: string
@@ -56,13 +56,13 @@ const KIND = `multiIf(
   stage_origin = 'stage_a', 'resolved',
   'unresolved')`
 
-/** What facts prove; a service that was only declared proves nothing. */
+/** Attributions proven by facts; a service that was only declared proves nothing. */
 const IS_PROVEN = "(stage_origin != 'stage_a' OR confidence_band = 'chargeback_ready')"
 
 const SINCE = 'event_time >= fromUnixTimestamp64Milli({from:Int64})'
 const WINDOW = `tenant_id = {tenant:String} AND ${SINCE} AND ${asOfSnapshotWithin(SINCE)} AND ${IS_PROVEN}`
 
-/** What a trace is sampled by; an event without one stands for itself. */
+/** Sampling unit: the trace, or the event itself if it has none. */
 const UNIT = "cityHash64(if(trace_id = '', hex(id), trace_id))"
 
 /** A class is who may be named for others' calls, which no person is; whether facts or somebody's decision says so. */
@@ -105,7 +105,7 @@ export async function* trainingRows(store: ClickHouseClient, window: TrainingWin
   for await (const rows of found.stream<TrainingRow>()) for (const row of rows) yield row.json()
 }
 
-/** It may take its time, and sorts on disk rather than in memory that others need. */
+/** Runs long, on one thread, and sorts on disk to leave memory to others. */
 const LIMITS = {
   max_execution_time: 600,
   max_threads: 1,

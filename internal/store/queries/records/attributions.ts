@@ -15,7 +15,7 @@ export const RECORD = ['lower(hex(id)) AS id_hex', ...FIELDS.filter(({ wire }) =
 
 const DETAIL = [RECORD, ...FIELDS.filter(({ isExplained }) => isExplained).map(selected)].join(', ')
 
-/** Work that a look-up may cost at most. */
+/** Limits of a lookup. */
 const READ_LIMITS = { max_execution_time: 10, max_memory_usage: '1000000000' } as const
 
 /** One record of a tenant as of a snapshot; undefined when there is none. */

@@ -24,7 +24,7 @@ export interface StoredClosed {
   readonly carbon_basis: string
 }
 
-/** Which of some versions of a tenant's records were closed by an instant: hex of the id and milliseconds of `valid_from`, as `versionKey` joins them. */
+/** The versions among these that were closed by an instant, as keys of `versionKey`. */
 export async function closedAmong(
   store: ClickHouseClient,
   tenantId: string,

@@ -2,7 +2,7 @@ import { FIELDS, type FieldName, type FieldType, type Operator } from '../../../
 import type { Condition } from '../../../filters/parse.js'
 import { columnOf } from '../../tables/sorted-copies.js'
 
-/** Filters as SQL conditions. Names come from the allowlist, values are bound: nothing that was sent is written into a query. */
+/** Filters as SQL conditions. Names come from the allowlist and values are bound: no client input is written into a query. */
 
 /** The parameters of one query, by name. */
 export class Bindings {
@@ -16,7 +16,7 @@ export class Bindings {
   }
 }
 
-/** A condition over a record table; `false` when no record can meet it, `true` when every one does. */
+/** A condition over a record table; `false` if no record can match, `true` if all do. */
 export type Clause = string | boolean
 
 export function clauseOf(condition: Condition, bindings: Bindings): Clause {

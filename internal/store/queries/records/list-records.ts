@@ -19,9 +19,9 @@ import {
 } from './reading-plan.js'
 import type { RecordSample } from './record-sample.js'
 
-/** A page of records by filters and sort, read from the table whose order answers it with the least reading. */
+/** A page of records by filters and sort, read from the copy that answers it with the fewest rows read. */
 
-/** What a partner may see of a tenant's records: those of some layers, less those that may not be taken out. */
+/** The part of a tenant's records that a partner may see: those of some layers, without residency-restricted ones. */
 export interface AttributionView {
   readonly ingestionLayers: readonly string[]
 }
@@ -29,21 +29,21 @@ export interface AttributionView {
 export interface RecordsQuestion {
   readonly tenantId: string
   readonly snapshotMs: number
-  /** All of them hold. */
+  /** A record must match all of them. */
   readonly conditions: readonly Condition[]
   readonly sort: Sort
   readonly after: After | undefined
-  /** Rows at most. */
+  /** Maximum rows. */
   readonly limit: number
   readonly view?: AttributionView | undefined
 }
 
-/** Which of the sorted copies hold all rows; one that is still being filled is not read. */
+/** Whether a sorted copy holds all rows; a copy that is still being filled is not read. */
 export type IsFilled = (table: string) => boolean
 
 /**
- * Work that a query of a page may cost at most; one that needs more is answered with an error, not with a wait. The threads
- * yield to those of inserts, so that no reader delays what comes in.
+ * Limits of a page query; a query that exceeds them fails instead of making the client wait. Its threads yield to those of
+ * inserts, so that readers do not delay ingestion.
  */
 const READ_LIMITS = {
   max_execution_time: 5,
@@ -54,12 +54,12 @@ const READ_LIMITS = {
   optimize_move_to_prewhere: 0,
   // Up to so many values found by text are looked for in indexes.
   use_index_for_in_with_subqueries_max_values: '1000',
-  // Only the rows of the page are read whole, wherever their sort keys came from.
+  // Reads all columns only for the rows of the page.
   query_plan_optimize_lazy_materialization: 1,
   query_plan_max_limit_for_lazy_materialization: '1000',
   // Looked through first, the granules' indexes leave out what need not be read (20 ms); looked at one by one, all is read (120).
   use_skip_indexes_on_data_read: 0,
-  // A page is full after few rows: no part is read ahead of its turn.
+  // A page is full after few rows: do not read ahead in parts.
   read_in_order_use_buffering: 0,
 } as const
 
@@ -100,7 +100,7 @@ const SHOWN_OF_VIEW = "export_eligibility != 'residency_restricted'"
  * A tenant's records as of a snapshot.
  *
  * @param sample of the tenant's records, where there is one: the same page without it, but later
- * @param signal aborts the query when the caller leaves
+ * @param signal aborts the query when the client disconnects
  */
 export async function listRecords(
   store: ClickHouseClient,
@@ -285,11 +285,11 @@ async function choosePlan(
   return best !== undefined && best.rows <= SORTED_ROWS_MAX ? { table: best.table, byGranules: true } : sorted
 }
 
-/** Ids and traces: found in the base by their own index. */
+/** Ids and traces: the base table finds them by their own indexes. */
 const findsFew = ({ field, operator }: Condition): boolean =>
   (field === 'id' || field === 'invocation_id' || field === 'trace_id') && (operator === 'eq' || operator === 'in')
 
-/** The sort key of a record, as its cursor carries it. */
+/** The sort key of a record, for its cursor. */
 export function keyOf(record: StoredAttribution, field: SortField): readonly [value: string, idHex: string] {
   switch (field) {
     case 'event_time':

@@ -6,5 +6,5 @@
 /** Of a record: whether it is owned by whoever its call states. Quotes within a text are escaped: only a member reads so. */
 export const IS_OWN = `position(evidence, '"owner_from":"event_identity"') > 0`
 
-/** In place of such a name; as where the directory knows no owner. */
+/** Replaces such a name; also used where the directory knows no owner. */
 export const NOBODY_NAMED = 'unassigned'

@@ -4,13 +4,12 @@ import { ATTRIBUTIONS, type AttributionRow } from '../../tables/attributions.js'
 import { landedRows } from './versions.js'
 
 /**
- * Inserts versions of records exactly once, as `insertRows` does, and keeps what is derived from them (sorted copies,
- * rollups) equal to them. A batch that is formed again may come to other rows, by another directory or model. If its
- * first insert reached the table but not all that is derived from it, other rows would complete what those had begun:
- * so the rows that landed are what is inserted again.
+ * Inserts versions of records exactly once, as `insertRows` does, and keeps the derived tables (sorted copies, rollups) equal
+ * to them. A repeated batch may compute other rows, because the directory or model changed. If the first insert reached the
+ * table but not all derived tables, other rows would make them differ: so a repeat inserts the stored rows again.
  *
  * @param isRepeat whether an earlier attempt may have inserted rows under the token
- * @returns the rows that are there now
+ * @returns the stored rows
  */
 export async function insertVersions(
   store: ClickHouseClient,
@@ -18,7 +17,7 @@ export async function insertVersions(
   token: string,
   isRepeat: boolean,
 ): Promise<readonly AttributionRow[]> {
-  // All rows of a batch are valid from one instant and lie in one partition: all of them have landed, or none.
+  // All rows of a batch share `valid_from` and so lie in one partition: all are stored, or none.
   const landed = isRepeat ? await landedRows(store, rows) : []
   const inserted = landed.length > 0 ? landed : rows
   await insertRows(store, ATTRIBUTIONS, inserted, token)

@@ -6,7 +6,7 @@ import { ATTRIBUTIONS } from '../../tables/attributions.js'
 import type { Change } from '../../tables/closed.js'
 import { readerOf } from '../../tables/field-codec.js'
 
-/** A version of a record as it lies in the read model, and what has closed it. */
+/** A stored version of a record, and the change that closed it. */
 export interface Version {
   readonly row: AttributionRow
   /** Undefined while it is valid. */
@@ -26,10 +26,10 @@ const readRow = readerOf(FIELDS)
 const ROW_COLUMNS = ATTRIBUTIONS.columns.join(', ')
 
 /**
- * Whole rows, as many as fit in memory together.
+ * Reads whole rows into memory.
  *
- * @param rest of the query: what follows `FROM attributions`
- * @throws when the store is away or fails
+ * @param rest the query after `FROM attributions`
+ * @throws when the store is unavailable or fails
  */
 export async function readRows(
   store: ClickHouseClient,
@@ -39,7 +39,7 @@ export async function readRows(
   const { stream } = await store.exec({
     query: `SELECT ${ROW_COLUMNS} FROM ${ATTRIBUTIONS.name} ${rest} FORMAT RowBinary`,
     query_params: { ...params },
-    // An error in the middle of an answer would look like rows: the answer begins when all of it is there.
+    // An error in the middle of an answer would look like rows: wait until the whole answer is ready.
     clickhouse_settings: { readonly: '2', wait_end_of_query: 1 },
   })
   const chunks: Buffer[] = []
@@ -52,7 +52,7 @@ export async function readRows(
 
 const IDS = 'id IN (SELECT CAST(unhex(arrayJoin({ids:Array(String)})) AS FixedString(16)))'
 
-/** What is known of records before an instant: all of their versions, the oldest first. @param ids hex */
+/** All versions of records that became valid before an instant, oldest first. @param ids hex */
 export async function versionsBefore(
   store: ClickHouseClient,
   tenantId: string,
@@ -93,7 +93,7 @@ interface StoredClosing {
   readonly actor: string
 }
 
-/** Of these versions, those that are in the read model: all of an insert, or none. */
+/** The versions among these that are stored: all of an insert, or none. */
 export async function landedRows(
   store: ClickHouseClient,
   rows: readonly Pick<AttributionRow, 'id' | 'validFromMs'>[],

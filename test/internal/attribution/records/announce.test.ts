@@ -9,7 +9,7 @@ import { finishedRow } from '../../../support/rows.js'
 
 const rowOf = (number: number, tenantId: string) => finishedRow({ id: idOf(number), tenantId })
 
-test('new attributions are told to the tenants that want to hear of them, each version once', async () => {
+test('attribution.materialized is published for subscribed tenants only, once per version', async () => {
   const broker = await launchLogBroker()
   const announce = announcer({
     isSubscribed: (tenantId) => tenantId === 'tnt_one',

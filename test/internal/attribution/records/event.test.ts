@@ -3,7 +3,7 @@ import { attributionEvent } from '../../../../internal/attribution/records/event
 import { EVENT_DATA } from '../../../../internal/events/contract.js'
 import { finishedRow } from '../../../support/rows.js'
 
-test('an event says of each amount where it comes from, so that an unknown one is not taken for 0', () => {
+test('an attribution event carries the basis of each amount, so that an unknown amount is not read as 0', () => {
   const row = { ...finishedRow(), costBasis: 'unpriced', energyBasis: 'modelled', carbonBasis: 'unknown' }
 
   const { data } = attributionEvent('attribution.materialized', row, 'a')

@@ -31,13 +31,13 @@ const failing = (cause: Error) => async () => {
   throw cause
 }
 
-test('a store that is away is told with a 503', async () => {
+test('the attribution route answers 503 when the store is unavailable', async () => {
   const cause = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })
 
   expect(await list({ list: failing(cause) })).toMatchObject({ code: 'SERVICE_UNAVAILABLE' })
 })
 
-test('a broker that cannot say up to when records are complete is, too', async () => {
+test('the attribution route answers 503 when the broker cannot give the watermark', async () => {
   const cause = new MirrorBehind('the fence was not set')
 
   expect(await list({ watermark: { latest: failing(cause), renewed: failing(cause) } })).toMatchObject({

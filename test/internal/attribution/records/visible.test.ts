@@ -16,18 +16,18 @@ async function find(instants: readonly number[], isThere = true) {
   return { found, asked }
 }
 
-test('a record that reads show is looked for once', async () => {
+test('a record that is already readable is looked up once', async () => {
   expect(await find([1_500])).toEqual({ found: { valid_from_ms: '1000' }, asked: [1_500] })
 })
 
-test('a record that is there before reads are complete as of it is waited for', async () => {
+test('a lookup waits for a record that is stored but not readable yet', async () => {
   const { found, asked } = await find([900, 950, 999, 1_000])
 
   expect(found).toEqual({ valid_from_ms: '1000' })
   expect(asked).toEqual([900, Date.UTC(2200, 0, 1), 1_000])
 })
 
-test('one that takes too long is said to come, one that is nowhere is not found', async () => {
+test('a record that stays unreadable is a 503, and an unknown record is a 404', async () => {
   expect((await find([900])).found).toMatchObject({ code: 'SERVICE_UNAVAILABLE', retryAfterSeconds: 1 })
   expect((await find([900], false)).found).toMatchObject({ code: 'NOT_FOUND' })
 })
