@@ -125,9 +125,9 @@ test('every transition is one event, in order, and the first state is none', asy
   await until(tenant_id, announced(3))
   one.enable(true)
   await until(tenant_id, announced(4))
-  one.board.meet({ ...first, promoted_at: at(1) }, 'corrupt')
+  one.board.reportFault({ ...first, promoted_at: at(1) }, 'corrupt')
   await until(tenant_id, announced(5))
-  one.board.mend(first)
+  one.board.clearFault(first)
   await until(tenant_id, announced(6))
   await put({ ...second, promoted_at: at(4) })
   await until(tenant_id, announced(7))
@@ -191,13 +191,13 @@ test('a fault that one process meets is everybody’s, and so is its end', async
   const other = await attributor('other', tenant_id, { owns: () => false })
   await until(tenant_id, ({ state }) => state === 'none')
 
-  other.board.meet(only, 'slow')
+  other.board.reportFault(only, 'slow')
   expect(other.board.of(tenant_id).state).toBe('degraded_serving')
   await until(tenant_id, announced(1))
   expect(owner.board.of(tenant_id)).toEqual({ state: 'degraded_serving', model: undefined })
   expect(owner.board.faultOf(tenant_id)).toMatchObject({ model_id: only.id, kind: 'slow', member: 'other' })
 
-  other.board.mend(only)
+  other.board.clearFault(only)
   expect(other.board.of(tenant_id).state).toBe('none')
   await until(tenant_id, announced(2))
   expect(owner.board.of(tenant_id)).toMatchObject({ state: 'none', model: { id: only.id } })
@@ -214,7 +214,7 @@ test('a tenant’s models and faults are nobody else’s', async () => {
   await put(yours)
   const process = await attributor('one', one)
 
-  process.board.meet(mine, 'missing')
+  process.board.reportFault(mine, 'missing')
 
   expect(process.board.of(one)).toEqual({ state: 'degraded_serving', model: undefined })
   expect(process.board.of(two)).toMatchObject({ state: 'none', model: { id: yours.id } })
