@@ -9,7 +9,7 @@ beforeAll(async () => {
 })
 afterAll(() => buckets.close())
 
-test('a tenant is one trainer’s at a time, and the next one’s once it is released', async () => {
+test('only one trainer at a time holds the lease of a tenant, and another can acquire it after release', async () => {
   const bucket = await buckets.open(TRAINING_LEASES)
 
   const first = await acquireLease(bucket, 'tnt_one', 'trainer-1')
@@ -23,14 +23,14 @@ test('a tenant is one trainer’s at a time, and the next one’s once it is rel
   const second = await acquireLease(bucket, 'tnt_one', 'trainer-2')
   expect(second?.isHeld()).toBe(true)
 
-  // What was released is nobody's to release again.
+  // A second release must not end the lease of the next holder.
   await first?.release()
   expect(await acquireLease(bucket, 'tnt_one', 'trainer-1')).toBeUndefined()
   await second?.release()
   await other?.release()
 })
 
-test('of many trainers that want a tenant at once, one has it', async () => {
+test('exactly one of many concurrent trainers acquires the lease of a tenant', async () => {
   const bucket = await buckets.open(TRAINING_LEASES)
 
   const leases = await Promise.all(
