@@ -149,7 +149,7 @@ describe('what has no value', () => {
   test('stays, and is counted, where nothing is known of it now, or the rules fail at it', () => {
     const before = recorded(EMPTY)
     const beyond = () => {
-      throw new RangeError('a cost that no record can hold')
+      throw new RangeError('the cost exceeds the maximum quantity of a record')
     }
 
     expect(again(before, 'unpriced', EMPTY)).toBeUndefined()
