@@ -43,7 +43,8 @@ export function priceInvocation(invocation: Invocation, book: PriceBook, tenant?
   const estimate = estimatedCostUsd === undefined ? undefined : parseQuantity<'USD'>(estimatedCostUsd)
   const pricing = pricingAt(invocation, kept, book, tenant)
   const outcome = pricing.kind === 'none' ? pricing.outcome : outcomeOf(invocation, pricing)
-  const { basis, details, detailsJson } = estimate === undefined ? outcome.told.alone : outcome.told.besideEstimate
+  const { basis, details, detailsJson } =
+    estimate === undefined ? outcome.details.alone : outcome.details.besideEstimate
   return { costUsd: estimate ?? outcome.costUsd, basis, details, detailsJson }
 }
 
@@ -85,16 +86,16 @@ export function stepsOfParts(rates: Rates, factors: readonly string[]): StepsOfP
 /** A price for the tokens of an event, and its details. Shared by all events when no price applies. */
 interface Outcome {
   readonly costUsd: Quantity<'USD'>
-  readonly told: Told
+  readonly details: OutcomeDetails
 }
 
-interface Told {
-  readonly alone: Telling
+interface OutcomeDetails {
+  readonly alone: SerialisedDetails
   /** The details when the client's estimate applies and this price is for comparison. */
-  readonly besideEstimate: Telling
+  readonly besideEstimate: SerialisedDetails
 }
 
-interface Telling {
+interface SerialisedDetails {
   readonly basis: CostBasis
   readonly details: CostDetails
   readonly detailsJson: string
@@ -115,7 +116,7 @@ interface Pricing {
 type NoPricing = { readonly kind: 'none'; readonly outcome: Outcome }
 
 interface PricedVariant {
-  readonly told: Told
+  readonly details: OutcomeDetails
   readonly steps: StepsOfPart
 }
 
@@ -146,7 +147,7 @@ function keptFor(book: PriceBook, tenant: TenantPrices | undefined): Kept {
   let kept = ofBook.get(owner)
   if (kept === undefined) {
     const details: CostDetails = { basis: 'local_cache', ...bookName(book) }
-    kept = { localCache: Object.freeze({ costUsd: zero<'USD'>(), ...telling(details) }), models: new Map() }
+    kept = { localCache: Object.freeze({ costUsd: zero<'USD'>(), ...serialised(details) }), models: new Map() }
     ofBook.set(owner, kept)
   }
   return kept
@@ -247,13 +248,13 @@ function outcomeOf(invocation: Invocation, pricing: Pricing): Outcome {
     ])
     const factors = (applied.multipliers ?? []).map(({ factor }) => factor)
     variant = {
-      told: tellings(pricing.book, entry.source, { price: applied }),
+      details: outcomeDetails(pricing.book, entry.source, { price: applied }),
       steps: stepsOfParts(selected.rates, factors),
     }
     pricing.priced.set(id, variant)
   }
   const costUsd = costOfParts(parts, variant.steps)
-  return costUsd > AMOUNT_STEPS_MAX ? unpriced(pricing, 'beyond_range') : { costUsd, told: variant.told }
+  return costUsd > AMOUNT_STEPS_MAX ? unpriced(pricing, 'beyond_range') : { costUsd, details: variant.details }
 }
 
 /** The last period that has started, or the first when none has. A last period that has ended prices nothing. */
@@ -406,21 +407,21 @@ function unpriced({ book, unpriced: kept }: Pricing, reason: UnpricedReason): Ou
 }
 
 function unpricedOutcome(book: BookName, reason: UnpricedReason): Outcome {
-  return { costUsd: zero<'USD'>(), told: tellings(book, 'unpriced', { reason }) }
+  return { costUsd: zero<'USD'>(), details: outcomeDetails(book, 'unpriced', { reason }) }
 }
 
-function tellings(
+function outcomeDetails(
   book: BookName,
   basis: CostBasis,
   rest: { readonly price: AppliedPrice } | { readonly reason: UnpricedReason },
-): Told {
+): OutcomeDetails {
   return {
-    alone: telling({ basis, ...book, ...rest }),
-    besideEstimate: telling({ basis: 'client_estimate', ...book, ...rest }),
+    alone: serialised({ basis, ...book, ...rest }),
+    besideEstimate: serialised({ basis: 'client_estimate', ...book, ...rest }),
   }
 }
 
-function telling(details: CostDetails): Telling {
+function serialised(details: CostDetails): SerialisedDetails {
   return { basis: details.basis, details: deepFrozen(details), detailsJson: JSON.stringify(details) }
 }
 

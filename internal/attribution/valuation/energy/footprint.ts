@@ -107,9 +107,9 @@ export function footprint(
     (invocation.serviceTier === 'batch' ? 8 : 0) |
     (GRID_EDITIONS.indexOf(edition) << 4) |
     ((tenantFactor + 1) << 10)
-  const tell = (why: EnergyReason | undefined, isCarbonBeyondRange: boolean): Told => {
+  const variantFor = (why: EnergyReason | undefined, isCarbonBeyondRange: boolean): FootprintVariant => {
     const idOfReason = (why === undefined ? 0 : REASONS.indexOf(why) + 1) << 6
-    return keptTelling(call, id | idOfReason | (isCarbonBeyondRange ? CARBON_BEYOND_RANGE : 0), () => {
+    return cachedVariant(call, id | idOfReason | (isCarbonBeyondRange ? CARBON_BEYOND_RANGE : 0), () => {
       const override = tenant?.factors?.[tenantFactor]
       const factor: GridFactor | undefined =
         override !== undefined
@@ -117,7 +117,7 @@ export function footprint(
           : call.zone.zone === undefined
             ? undefined
             : tables.grid.factor(call.zone.zone, edition)
-      return telling(call, tables, factor, {
+      return newVariant(call, tables, factor, {
         isEnergyMeasured: energyMeasured !== undefined,
         isCarbonMeasured: carbonMeasured !== undefined,
         reason: why,
@@ -127,32 +127,32 @@ export function footprint(
       })
     })
   }
-  let told = tell(reason, false)
+  let variant = variantFor(reason, false)
 
   const latencyMs = invocation.latencyMs === undefined ? undefined : Math.round(invocation.latencyMs)
-  let energyWh = energyMeasured ?? told.form?.energyWh(outputTokens, latencyMs)
+  let energyWh = energyMeasured ?? variant.form?.energyWh(outputTokens, latencyMs)
   if (energyMeasured === undefined && isBeyondRange(energyWh)) {
     energyWh = undefined
-    told = tell('beyond_range', false)
+    variant = variantFor('beyond_range', false)
   }
   let carbonGco2e = carbonMeasured
   if (carbonGco2e === undefined) {
     carbonGco2e =
       energyMeasured === undefined
-        ? told.form?.carbonGco2e(outputTokens, latencyMs)
-        : told.gramsPerKwh && carbonOfEnergy(energyMeasured, told.gramsPerKwh)
+        ? variant.form?.carbonGco2e(outputTokens, latencyMs)
+        : variant.gramsPerKwh && carbonOfEnergy(energyMeasured, variant.gramsPerKwh)
     if (isBeyondRange(carbonGco2e)) {
       carbonGco2e = undefined
-      told = tell(reason, true)
+      variant = variantFor(reason, true)
     }
   }
   return {
     energyWh: energyWh ?? zero<'Wh'>(),
-    energyBasis: told.details.energy_basis,
+    energyBasis: variant.details.energy_basis,
     carbonGco2e: carbonGco2e ?? zero<'gCO2e'>(),
-    carbonBasis: told.details.carbon_basis,
-    details: told.details,
-    detailsJson: told.detailsJson,
+    carbonBasis: variant.details.carbon_basis,
+    details: variant.details,
+    detailsJson: variant.detailsJson,
   }
 }
 
@@ -185,10 +185,10 @@ interface KeptCall {
   readonly modelFrom: 'served' | 'requested'
   readonly operator: Operator
   readonly zone: ZoneChoice
-  readonly told: Map<number, Told>
+  readonly variants: Map<number, FootprintVariant>
 }
 
-interface Told {
+interface FootprintVariant {
   readonly details: FootprintDetails
   readonly detailsJson: string
   /** Present when the energy is modelled. */
@@ -200,11 +200,11 @@ interface Told {
 /** A bit of the id of a footprint variant. */
 const CARBON_BEYOND_RANGE = 1 << 9
 
-function keptTelling({ told }: KeptCall, id: number, make: () => Told): Told {
-  let known = told.get(id)
+function cachedVariant({ variants }: KeptCall, id: number, make: () => FootprintVariant): FootprintVariant {
+  let known = variants.get(id)
   if (known === undefined) {
     known = make()
-    told.set(id, known)
+    variants.set(id, known)
   }
   return known
 }
@@ -276,7 +276,7 @@ function keptCall(
     modelFrom,
     operator,
     zone: tables.grid.choose({ region, inModelId: names.profile ?? names.region }, operator.zone, tenant),
-    told: new Map(),
+    variants: new Map(),
   }
   kept.calls.set(id, call)
   return call
@@ -307,7 +307,12 @@ interface Kind {
   readonly isCarbonBeyondRange: boolean
 }
 
-function telling(call: KeptCall, tables: FootprintTables, factor: GridFactor | undefined, kind: Kind): Told {
+function newVariant(
+  call: KeptCall,
+  tables: FootprintTables,
+  factor: GridFactor | undefined,
+  kind: Kind,
+): FootprintVariant {
   const { lookup, operator, zone } = call
   const model = lookup.kind === 'model' ? lookup.model : undefined
   const energyBasis: FootprintBasis = kind.isEnergyMeasured
