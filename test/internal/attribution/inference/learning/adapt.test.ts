@@ -42,5 +42,5 @@ test('adapt fails when the parameters are not finite', () => {
   const input = withOpenClasses(1)
   input.rows.values.fill(Number.NaN)
 
-  expect(() => adapt(input)).toThrow('parameters that are no numbers')
+  expect(() => adapt(input)).toThrow('non-finite parameters')
 })

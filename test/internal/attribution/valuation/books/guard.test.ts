@@ -137,7 +137,7 @@ describe('dated prices', () => {
 
   test.each<[string, Period, string]>([
     ['six times the period before', period('2026-02-01', { input: '6', output: '7' }), 'jump'],
-    ['six times what the same period was', period('2026-01-01', { input: '6', output: '7' }), 'jump'],
+    ['six times the previous price of the same period', period('2026-01-01', { input: '6', output: '7' }), 'jump'],
     ['windows of six times', period('2026-02-01', {}, peak({ input: '6', output: '7' })), 'jump'],
     ['cache reads above input', period('2026-02-01', { cache_read: '1.1' }), 'cache_read_above_input'],
     ['input and output swapped', period('2026-02-01', { input: '2', output: '1' }), 'output_below_input'],

@@ -59,7 +59,7 @@ describe('a measured footprint takes precedence over a modelled one', () => {
     expect(values(stated, tenant)).toEqual([`measured ${most}`, 'unknown 0'])
     expect(of(stated, tenant).details).toMatchObject({ energy_basis: 'measured', carbon_reason: 'beyond_range' })
     expect(of(stated, tenant).details.grid).toBeUndefined()
-    // The next event of the kind is told by itself.
+    // The next such event has its own details.
     expect(values({ ...stated, energyWh: '1' }, tenant)).toEqual(['measured 1', 'modelled 1.00000000001'])
   })
 
@@ -249,7 +249,7 @@ test('every footprint value lies within its inner band, and that within the oute
 })
 
 /**
- * What the comparison with published figures prints for this method (EcoLogits 0.11 data, default zone, modelled latency),
+ * Results of the comparison with published figures for this method (EcoLogits 0.11 data, default zone, modelled latency),
  * to two or three digits: the nearest cases to Google's, OpenAI's, Epoch AI's, Mistral's and ML.ENERGY's own figures.
  */
 test.each<[provider: string, model: string, tokens: number, minWh: number, maxWh: number]>([
