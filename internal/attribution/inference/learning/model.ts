@@ -6,7 +6,7 @@ export interface ClassLabel {
   readonly owner: string
 }
 
-/** A trained model of stage B: everything that `predict` needs, and the model card. Only `train` and `decodeModel` create one. */
+/** A trained model of stage B with its card: everything that `predict` needs. Only `train` and `decodeModel` create one. */
 export interface Model {
   readonly card: ModelCard
   readonly parameters: ModelParameters

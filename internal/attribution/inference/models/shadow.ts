@@ -38,7 +38,11 @@ export const NO_SHADOW: ShadowCounts = {
   changes: [],
 }
 
-/** @param served predictions of the serving version, and `candidate` those of the candidate, for the same events in the same order */
+/**
+ * Compares the predictions of two versions for the same events, in the same order.
+ *
+ * @param served predictions of the serving version
+ */
 export function compared(served: readonly Prediction[], candidate: readonly Prediction[]): ShadowCounts {
   let sum = NO_SHADOW
   const changes = new Map<string, ShadowChange>()

@@ -131,7 +131,12 @@ export function loadPriceBookFile(): PriceBookFile {
   return JSON.parse(readFileSync(new URL('./prices.data.json', import.meta.url), 'utf8')) as PriceBookFile
 }
 
-/** Builds the index. @param id id of an imported book. Throws on a rate that cannot be held exactly: such a book must not go into service. */
+/**
+ * Builds the index.
+ *
+ * @param id id of an imported book
+ * @throws RangeError on a rate that cannot be held exactly: such a book must not go into service
+ */
 export function priceBook(file: PriceBookFile, id?: string): PriceBook {
   const entries = new Map<string, EntriesOfModel>()
   const regionalProviders = new Set<string>()
