@@ -6,10 +6,10 @@ import type { StoredShadow } from '../../internal/attribution/inference/models/s
 import { shownModel } from '../../internal/attribution/inference/models/show.js'
 import { chosenVersion, type StoredModel, statusOf } from '../../internal/attribution/inference/models/version.js'
 import {
+  DEFAULT_SEED,
   type FinishedTraining,
   type StoredTraining,
   type TrainingRequest,
-  USUAL_SEED,
 } from '../../internal/attribution/inference/training/training.js'
 import type { Broker } from '../../internal/broker/connect.js'
 import { bucketRecords } from '../../internal/broker/records.js'
@@ -31,7 +31,7 @@ export const modelCommand = (): Command =>
         .description('Trains a version now and waits for the outcome.')
         .requiredOption('--tenant <id>')
         .option('--candidate', 'keep the version as a candidate even if it passes validation')
-        .option('--seed <number>', 'the same records and the same seed give the same version', readSeed, USUAL_SEED)
+        .option('--seed <number>', 'the same records and the same seed give the same version', readSeed, DEFAULT_SEED)
         .option('--no-wait', 'request the training and return at once')
         .addOption(dataDirOption())
         .option('--json', 'print the result as JSON')

@@ -14,7 +14,7 @@ import { idsOf } from './key-gateway.js'
 import { SECRET } from './mutation-gateway.js'
 
 export interface AccessOptions {
-  /** Stand before the real ones: to fail in the middle. */
+  /** Wrap the real ones, to inject failures. */
   readonly clients?: (real: WatchedRecords<StoredClient>) => WatchedRecords<StoredClient>
   readonly users?: (real: WatchedRecords<StoredUser>) => WatchedRecords<StoredUser>
 }

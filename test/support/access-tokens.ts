@@ -14,7 +14,7 @@ const NOW_S = NOW_MS / 1_000
 const pair = generateKeyPairSync('rsa', { modulusLength: 2048 })
 export const PRIVATE_KEY: KeyObject = pair.privateKey
 export const PUBLIC_KEY: KeyObject = pair.publicKey
-/** Nobody publishes this one. */
+/** A key that no issuer publishes. */
 export const STRANGERS_KEY: KeyObject = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey
 
 export const findKey = (kid: string): KeyObject | undefined => (kid === KID ? PUBLIC_KEY : undefined)
@@ -35,7 +35,7 @@ export const claimsOf = (claims: Record<string, unknown> = {}): AccessTokenClaim
   ...claims,
 })
 
-/** What a person's token has besides. */
+/** The additional claims of a person's token. */
 export const PERSON = { sub: USER_ID, sid: 's'.repeat(22), auth_time: NOW_S - 60 } as const
 
 export const part = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url')

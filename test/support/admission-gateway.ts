@@ -27,7 +27,7 @@ export interface AdmissionGatewayOptions {
   /** Verdicts of another gateway, which owns every key: one per claim, in order; the last one repeats. */
   readonly verdicts?: readonly (Exclude<ClaimVerdict, { readonly kind: 'proceed' }> | { readonly kind: 'proceed' })[]
   readonly ingestPerSecond?: number
-  /** The log answers nothing before `release`. */
+  /** The log replies to nothing before `release`. */
   readonly isLogHeld?: boolean
 }
 
@@ -42,19 +42,19 @@ export interface AdmissionGateway {
   /** Records stored per key, by the hex of the key's hash. */
   readonly records: Map<string, BulkRecord | ObservationRecord>
   /** How often a record was looked up. */
-  looks(): number
+  lookups(): number
   /** Outcomes that were reported to the owner of the keys. */
   readonly settlements: readonly boolean[]
   /** Lets another gateway proceed with the key of an observation that this one owns. @returns reports the outcome */
   proceedElsewhere(body: string, key: string): (isAdmitted: boolean) => void
-  /** Resolves when so many requests wait for others under their key. */
+  /** Resolves when this many requests wait for another one with the same key. */
   waiting(count: number): Promise<void>
-  /** Resolves when so many keys are in flight. */
-  underWay(count: number): Promise<void>
+  /** Resolves when this many keys are in flight. */
+  untilInFlight(count: number): Promise<void>
   stop(): Promise<void>
 }
 
-/** Number of their route in the hash of keys. */
+/** Number of the observations route in the hash of keys. */
 const OBSERVATIONS_ROUTE = 1
 const SECRET = new Uint8Array(32).fill(7)
 const DAY_MS = 24 * 60 * 60 * 1000
@@ -77,7 +77,7 @@ export async function startAdmissionGateway(options: AdmissionGatewayOptions = {
   })
   if (options.isLogHeld !== true) release()
   const records = new Map<string, BulkRecord | ObservationRecord>()
-  let looks = 0
+  let lookups = 0
   const settlements: boolean[] = []
   const ids = deriveTenantIds(SECRET, TENANT)
   const writer = {
@@ -138,7 +138,7 @@ export async function startAdmissionGateway(options: AdmissionGatewayOptions = {
   }
   const kept = <T extends BulkRecord | ObservationRecord>() => ({
     async findRecord(keyHex: string) {
-      looks++
+      lookups++
       return records.get(keyHex) as T | undefined
     },
     keepRecord: async (keyHex: string, record: T) => void records.set(keyHex, record),
@@ -168,7 +168,7 @@ export async function startAdmissionGateway(options: AdmissionGatewayOptions = {
     subjects,
     release,
     records,
-    looks: () => looks,
+    lookups: () => lookups,
     settlements,
     proceedElsewhere(body, key) {
       const [hash, fingerprint] = [new Int32Array(4), new Int32Array(2)]
@@ -183,7 +183,7 @@ export async function startAdmissionGateway(options: AdmissionGatewayOptions = {
     async waiting(count) {
       while (inFlight.waiting !== count) await nextTurn()
     },
-    async underWay(count) {
+    async untilInFlight(count) {
       while (inFlight.keys !== count) await nextTurn()
     },
     stop: () => server.drain(),

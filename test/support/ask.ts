@@ -1,4 +1,4 @@
-/** Requests as a caller of the API makes them. */
+/** Requests of an API client. */
 import { randomUUID } from 'node:crypto'
 
 export interface Asked {
@@ -8,7 +8,7 @@ export interface Asked {
   readonly json: any
 }
 
-/** @param headers beside an Idempotency-Key of its own, which they may replace */
+/** @param headers additional headers; they can replace the generated Idempotency-Key */
 export async function ask(
   baseUrl: string,
   method: string,
@@ -33,7 +33,7 @@ export const refusalOf = ({ status, json }: Asked): readonly unknown[] => [statu
 
 export type Ask = (method: string, path: string, body?: unknown, headers?: Record<string, string>) => Promise<Asked>
 
-/** @param credential headers by which every request is let in */
+/** @param credential headers that authenticate every request */
 export const askAs =
   (baseUrl: string, credential: Record<string, string>): Ask =>
   (method, path, body, headers = {}) =>

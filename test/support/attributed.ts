@@ -29,7 +29,7 @@ export async function attributedAll(ask: Ask, calls: readonly Record<string, unk
   return records
 }
 
-/** Of a filter. */
+/** Maximum number of ids in a filter. */
 const IDS_MAX = 100
 const READ_AT_ONCE = 8
 
@@ -42,14 +42,14 @@ export async function attributeMany(ask: Ask, calls: readonly Record<string, unk
 async function send(ask: Ask, calls: readonly Record<string, unknown>[]): Promise<string[]> {
   const events = calls.map((stated) => wireEvent({ event_id: randomUUID(), ...stated }))
   const taken = await ask('POST', '/api/v1/invocations', events)
-  if (taken.status !== 202) throw new Error(`not taken: ${JSON.stringify(taken.json)}`)
+  if (taken.status !== 202) throw new Error(`not accepted: ${JSON.stringify(taken.json)}`)
   return taken.json.results.map(({ invocation_id }: { invocation_id: string }) => invocation_id)
 }
 
 export const attributed = async (ask: Ask, stated: Record<string, unknown>): Promise<ShownRecord> =>
   (await attributedAll(ask, [stated]))[0]
 
-/** Sends the same call until its record is as wanted: changed facts reach the attributors within moments. */
+/** Sends the same call until its record satisfies the condition: changed facts reach the attributors within moments. */
 export async function untilAttributed(
   ask: Ask,
   stated: Record<string, unknown>,

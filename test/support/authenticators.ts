@@ -1,4 +1,4 @@
-/** Authenticators over keys and tokens that a test states. */
+/** Authenticators with the keys and tokens of a test. */
 import type { StoredApiKey } from '../../internal/auth/api-keys.js'
 import {
   type Authentication,
@@ -13,11 +13,11 @@ import { TENANT } from './api-keys.js'
 
 export const budgetsOf = budgetsCache(rateLimitsOf({ ingest: 10, read: 10, report: 10, control: 10, token: 10 }))
 
-/** None comes back while a test runs. */
+/** So slow that no token is refilled while a test runs. */
 const FAILURE_LIMIT = { perSecond: 0.001, burst: 20 }
 const SIGNATURE_LIMIT = { perSecond: 0.001, burst: 100 }
 
-/** Tokens that are good, by their text. */
+/** Valid tokens, by their text. */
 export type Tokens = Record<string, Partial<JudgedToken>>
 
 const judgedToken = (stated: Partial<JudgedToken>): JudgedToken => ({

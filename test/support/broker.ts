@@ -11,12 +11,12 @@ import { natsServerBin } from './service.js'
 export interface RunningBroker {
   readonly port: number
   readonly url: string
-  /** Where it keeps its streams. */
+  /** Folder of its streams. */
   readonly folder: string
 }
 
 /**
- * Resolves once it takes connections. Ends with this process, however that ends.
+ * Resolves once it accepts connections. Ends with this process, even if that is killed.
  *
  * @param configText in place of the server's defaults
  */
@@ -30,7 +30,7 @@ export async function launchBroker(configText?: string): Promise<RunningBroker> 
     ...['--addr', '127.0.0.1', '--port', String(port)],
     ...['--jetstream', '--store_dir', folder],
   ])
-  // The pipe that is its stdin closes with this process, and the server ends with the pipe.
+  // Its stdin is a pipe that closes with this process, and the server then exits.
   const server = spawn(command, args, { stdio: ['pipe', 'ignore', 'pipe'] })
   await new Promise<void>((resolve, reject) => {
     createInterface({ input: server.stderr }).on('line', (line) => {

@@ -1,15 +1,15 @@
-/** What a browser does with the sign-in page: opens it, keeps its cookie, fills in its form, stops at a redirect. */
+/** A browser on the sign-in page: opens it, keeps its cookie, submits its form, and stops at a redirect. */
 export interface Answer {
   readonly status: number
   readonly headers: Headers
   readonly text: string
-  /** Where it leads; undefined when it does not. */
+  /** Target of the redirect; undefined when there is none. */
   readonly location: URL | undefined
 }
 
 export interface Browser {
   open(address: string | URL): Promise<Answer>
-  /** Sends the form of the page that was opened last, with these fields beside the hidden ones. */
+  /** Submits the form of the last opened page, with these fields and the hidden ones. */
   submit(fields: Readonly<Record<string, string>>, headers?: Readonly<Record<string, string>>): Promise<Answer>
 }
 

@@ -6,7 +6,7 @@ import { launchBroker } from './broker.js'
 
 export interface Buckets {
   open(bucket: Bucket): Promise<KV>
-  /** Another process's connection. */
+  /** The connection of another process. */
   connect(): Promise<Broker>
   close(): Promise<void>
 }

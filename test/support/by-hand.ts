@@ -1,6 +1,6 @@
 /**
- * Works a record out again as a person would: from what `GET /v1/attribution/{id}` shows and nothing else, with an
- * arithmetic of its own (exact fractions; nothing of the product is imported). Reports each difference.
+ * Recomputes a record as a person would: only from the reply of `GET /v1/attribution/{id}`, with its own exact
+ * fractions (nothing of the product is imported). Reports each difference.
  */
 // biome-ignore lint/suspicious/noExplicitAny: the contract is what is being checked
 type Json = any
@@ -21,7 +21,7 @@ const isSame = (x: Fraction, y: Fraction): boolean => x[0] * y[1] === y[0] * x[1
 const sum = (all: readonly Fraction[]): Fraction => all.reduce(plus, [0n, 1n])
 const least = (all: readonly Fraction[]): Fraction => all.reduce((x, y) => (isLess(y, x) ? y : x))
 
-/** To twelve decimals, a tie to the even digit. */
+/** Rounds to twelve decimals, half to even. */
 function rounded(x: Fraction): Fraction {
   const [n, d] = times(x, [10n ** 12n, 1n])
   const down = n / d
@@ -141,7 +141,7 @@ function closedForm(details: Json, inputs: Json, constants: Json, bound: number)
   const needed = over(times(of('1.2'), of(model.total_parameters_b[bound]), of('2')), of('80'))
   let count = 1n
   while (isLess([count, 1n], needed)) count *= 2n
-  if (count !== BigInt(model.gpus[bound])) throw new Error('another number of GPUs')
+  if (count !== BigInt(model.gpus[bound])) throw new Error('the number of GPUs differs')
   const gpus: Fraction = [count, 1n]
 
   const onGpu = times(

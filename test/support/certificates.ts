@@ -25,7 +25,7 @@ const YEAR_MS = 365 * 24 * 60 * 60 * 1000
 
 /**
  * @param name common name; distinguishes the certificates of a test
- * @param hosts names that it is good for besides localhost and 127.0.0.1
+ * @param hosts names for which it is valid, in addition to localhost and 127.0.0.1
  */
 export function makeCertificate(name: string, hosts: readonly string[] = []): Certificate {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })

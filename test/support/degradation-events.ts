@@ -1,8 +1,8 @@
-/** What was published of how a tenant is served. */
+/** The published degradation events of a tenant. */
 import type { Broker } from '../../internal/broker/connect.js'
 import { EVENTS, eventsSubject } from '../../streams/events.js'
 
-/** In order: `from to`. */
+/** @returns `from to` per event, in order */
 export async function degradationEvents(broker: Broker, tenantId: string): Promise<string[]> {
   const subject = eventsSubject(tenantId, 'degradation.state.changed')
   const found: string[] = []

@@ -1,4 +1,4 @@
-/** A tenant's directory as attributors hold it, fed as the bucket feeds it. */
+/** A directory as attributors hold it, filled as from the bucket. */
 import {
   type IdentityEntry,
   type PrincipalEntry,

@@ -3,9 +3,9 @@ import { createSocket } from 'node:dgram'
 import { isIPv4 } from 'node:net'
 
 export interface DnsServer {
-  /** As a resolver is named in settings: `127.0.0.1:53535`. */
+  /** In the format of the resolver setting: `127.0.0.1:53535`. */
   readonly address: string
-  /** Names that were asked for, with the type, in their order: `hooks.example.com A`. */
+  /** Queried names with their type, in order: `hooks.example.com A`. */
   readonly asked: readonly string[]
   close(): void
 }
@@ -49,7 +49,7 @@ function questionIn(query: Buffer): { readonly name: string; readonly type: numb
   return { name: labels.join('.').toLowerCase(), type: query.readUInt16BE(at + 1), end: at + 5 }
 }
 
-/** Name by pointer to the question, class IN, lifetime 0. */
+/** The name as a pointer to the question, class IN, TTL 0. */
 function recordOf(type: number, ip: string): Buffer {
   const data = isIPv4(ip) ? Buffer.from(ip.split('.').map(Number)) : ipv6Bytes(ip)
   const head = Buffer.alloc(12)

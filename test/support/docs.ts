@@ -9,7 +9,7 @@ const inFolder = (folder: string): string[] =>
     .filter((name) => name.endsWith('.md'))
     .map((name) => `${folder}/${name}`)
 
-/** Documents that describe the product as it is; a changelog and a decision describe the day on which they were written. */
+/** Documents that describe the current product; a changelog and a decision describe the day on which they were written. */
 export const DOCUMENTS: readonly string[] = [
   'README.md',
   'CONTRIBUTING.md',
@@ -27,7 +27,7 @@ export const DECISIONS: readonly string[] = inFolder('deploy/decisions').filter(
 export const textOf = (path: string): string => readFileSync(`${ROOT}/${path}`, 'utf8')
 
 export interface CodeBlock {
-  /** Such as `sh`; empty for a drawing. */
+  /** Such as `sh`; empty for a diagram. */
   readonly language: string
   /** What follows the language, such as `needs=cluster`. */
   readonly mark: string

@@ -1,4 +1,4 @@
-/** Export jobs on a real broker and a real store, carried out by an exporter in this process. */
+/** Export jobs on a real broker and a real store, run by an exporter in this process. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -40,12 +40,12 @@ export interface ExportBench {
   /** Published events, in order. */
   readonly events: readonly NewEvent[]
   insert(rows: readonly AttributionRow[]): Promise<void>
-  /** Puts a job into the bucket, as the route does. */
+  /** Stores a job in the bucket, as the route does. */
   order(tenantId: string, body?: Partial<ExportBody>, stated?: Partial<StoredJob>): Promise<StoredJob>
-  /** One delivery of its message to an exporter. */
+  /** Delivers the message of a job to an exporter once. */
   work(job: StoredJob, deps?: Partial<WorkerDeps>, signal?: AbortSignal): Promise<Settlement>
   read(job: StoredJob): Promise<StoredJob>
-  /** Orders a job, carries it out, and reads its files. */
+  /** Orders a job, runs it, and reads its files. */
   exported(tenantId: string, body?: Partial<ExportBody>, deps?: Partial<WorkerDeps>): Promise<Exported>
   bytesOf(job: StoredJob, which: 'file' | 'manifest'): Promise<Buffer>
 }
@@ -127,7 +127,7 @@ export async function launchExports(): Promise<ExportBench> {
 
     async read({ id }) {
       const entry = await jobs.get(id)
-      if (entry === null) throw new Error('the job is gone')
+      if (entry === null) throw new Error('the job does not exist')
       return entry.json<StoredJob>()
     },
 
@@ -195,7 +195,7 @@ export function record(
   return { ...toRow(event, verdict, place, { ...ROW_DEPS, consumptionOf }), ...changed }
 }
 
-/** The same call by so many people. */
+/** The same call by this number of people. */
 export const byPeople = (tenantId: string, count: number, stated: Stated = {}, names = 'person'): AttributionRow[] =>
   Array.from({ length: count }, (_, person) =>
     record(tenantId, { ...stated, invocation: { attributedIdentity: `${names}-${person}`, ...stated.invocation } }),

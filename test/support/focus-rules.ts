@@ -1,6 +1,6 @@
 /**
- * The rules of FOCUS Cost and Usage, as the standard's own table of columns states them, over the rows of a file. Shares
- * no code with what writes the file but that table.
+ * Checks the rows of a file against the rules of FOCUS Cost and Usage, taken from the column table of the standard. Shares
+ * only that table with the code that writes the file.
  */
 import { readFileSync } from 'node:fs'
 
@@ -30,7 +30,7 @@ const TABLE = JSON.parse(
   readonly serviceSubcategoryParents: Readonly<Record<string, string>>
 }
 
-/** What a ledger of attributed calls supports: the columns that hang on these must be there. */
+/** The capabilities of a ledger of attributed calls: columns that depend on them are required. */
 const CAPABILITIES = [
   'MULTIPLE_PRICING_CATEGORIES_SUPPORTED',
   'MULTIPLE_SUB_ACCOUNT_TYPES_SUPPORTED',
@@ -41,12 +41,12 @@ const CAPABILITIES = [
   'UNIT_PRICING_SUPPORTED',
   'USAGE_MEASUREMENT_SUPPORTED',
 ]
-/** In 1.2, what took the place of the mandatory providers' columns later. */
+/** The provider columns of FOCUS 1.2, which later versions replaced. */
 const ONLY_BEFORE_14 = ['ProviderName', 'PublisherName']
 
 export type FocusRow = Readonly<Record<string, string>>
 
-/** A CSV file (RFC 4180) as its header and rows; an empty field stands for null. */
+/** A CSV file (RFC 4180) as its header and rows; an empty field means null. */
 export function parseCsv(text: string): { readonly header: readonly string[]; readonly rows: readonly FocusRow[] } {
   const lines: string[][] = []
   let fields: string[] = []
@@ -70,7 +70,7 @@ export function exact(text: string): bigint {
 }
 const ONE = 10n ** 18n
 
-/** @returns what is wrong with a file; nothing when it keeps every rule */
+/** @returns the violations in a file; empty when it satisfies every rule */
 export function focusFaults(header: readonly string[], rows: readonly FocusRow[], version: '1.4' | '1.2'): string[] {
   const faults: string[] = [...headerFaults(header, version)]
   for (const [i, row] of rows.entries()) {
@@ -103,7 +103,7 @@ function headerFaults(header: readonly string[], version: '1.4' | '1.2'): string
     ...missing.map((name) => `${name} is missing`),
     ...strange.map((name) => `${name} is neither the standard's nor a custom column`),
     ...(isOrdered ? [] : ['columns are not in the order of the standard']),
-    ...(new Set(header).size === header.length ? [] : ['a column stands twice']),
+    ...(new Set(header).size === header.length ? [] : ['a column is repeated']),
   ]
 }
 
@@ -115,7 +115,7 @@ function* rowFaults(row: FocusRow, version: '1.4' | '1.2'): Generator<string> {
       if (!column.nullable) yield `${column.name} is null`
       continue
     }
-    if (/^null$|^n\/a$|not applicable/i.test(value)) yield `${column.name} has a stand-in for null`
+    if (/^null$|^n\/a$|not applicable/i.test(value)) yield `${column.name} has a placeholder instead of null`
     if (column.allowedValues !== null && !column.allowedValues.includes(value)) yield `${column.name} is ${value}`
     const fault = formatFault(column, value)
     if (fault !== undefined) yield `${column.name} ${fault}: ${value}`
@@ -135,19 +135,19 @@ function* rowFaults(row: FocusRow, version: '1.4' | '1.2'): Generator<string> {
 
 function formatFault({ type, valueFormat, minimum }: StandardColumn, value: string): string | undefined {
   if (type === 'datetime')
-    return new RegExp(TABLE.formats.dateTime.pattern).test(value) ? undefined : 'is no date and time'
+    return new RegExp(TABLE.formats.dateTime.pattern).test(value) ? undefined : 'is not a date and time'
   if (type === 'decimal') {
-    if (!new RegExp(TABLE.formats.numeric.pattern).test(value)) return 'is no number'
+    if (!new RegExp(TABLE.formats.numeric.pattern).test(value)) return 'is not a number'
     return minimum !== null && exact(value) < BigInt(minimum) ? 'is too small' : undefined
   }
-  if (valueFormat === 'iso-4217') return /^[A-Z]{3}$/.test(value) ? undefined : 'is no currency'
-  if (valueFormat === 'unit') return isUnit(value) ? undefined : 'is no unit'
+  if (valueFormat === 'iso-4217') return /^[A-Z]{3}$/.test(value) ? undefined : 'is not a currency'
+  if (valueFormat === 'unit') return isUnit(value) ? undefined : 'is not a unit'
   if (valueFormat === 'key-value-json') {
     const object = JSON.parse(value) as Record<string, unknown>
     const isFlat = Object.values(object).every((one) => one === null || typeof one !== 'object')
     return isFlat && !Array.isArray(object) && Object.keys(object).length > 0
       ? undefined
-      : 'is no object of plain values'
+      : 'is not an object of plain values'
   }
   return undefined
 }
@@ -158,11 +158,11 @@ function isUnit(text: string): boolean {
   const plurals = [...dataSize, ...[...time, ...count].map((unit) => `${unit}s`)]
   const [, number, unit] = /^(?:(\d+) )?(.+)$/.exec(text) ?? []
   if (number !== undefined || unit === undefined) return plurals.includes(unit ?? '')
-  // A currency is the unit of what is passed through at cost: FOCUS 1.4 names no list of currencies' units.
+  // The unit of charges passed through at cost is a currency: FOCUS 1.4 has no list of currency units.
   return plurals.includes(unit) || unit === 'USD' || (singular.includes(unit.split('-')[0] ?? '') && unit.includes('-'))
 }
 
-/** What hangs together in a row that is usage, corrects nothing and has a price. */
+/** Rules for columns of a priced usage row that is not a correction. */
 function* usageFaults(row: FocusRow): Generator<string> {
   const has = (name: string): boolean => row[name] !== undefined && row[name] !== ''
   const both = (one: string, other: string): boolean =>
@@ -203,10 +203,10 @@ function* usageFaults(row: FocusRow): Generator<string> {
   if (start >= end) yield 'has an empty charge period'
   if (start < (row['BillingPeriodStart'] ?? '') || end > (row['BillingPeriodEnd'] ?? ''))
     yield 'is charged outside of its billing period'
-  if (!/-01T00:00:00Z$/.test(row['BillingPeriodStart'] ?? '')) yield 'has a billing period that is no month'
+  if (!/-01T00:00:00Z$/.test(row['BillingPeriodStart'] ?? '')) yield 'has a billing period that is not a month'
 }
 
-/** What one value fixes for all rows. */
+/** Rules across rows: columns that are determined by the value of another column. */
 function relationFaults(rows: readonly FocusRow[]): string[] {
   const faults: string[] = []
   const fixes = (one: string, others: readonly string[]): void => {

@@ -7,7 +7,7 @@ import { gatewayEnvironment, type Instance } from './service.js'
 
 const GATEWAY_MAIN = fileURLToPath(new URL('../../dist/cmd/gateway/main.js', import.meta.url))
 
-/** On a port of its own, so that a test can say which one it asks. Resolves once it listens. */
+/** Uses its own port, so that a test can choose the gateway. Resolves once it listens. */
 export async function launchGateway(
   service: Instance,
   port: number,
@@ -41,7 +41,7 @@ export interface Posted {
   readonly headers: Headers
 }
 
-/** Sends a body to a path that takes mutations. */
+/** Posts a body to a path that accepts mutations. */
 export async function postTo(
   address: string,
   apiKey: string,

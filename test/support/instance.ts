@@ -16,7 +16,7 @@ import type { Instance } from './service.js'
 
 const CLI_MAIN = fileURLToPath(new URL('../../dist/cmd/attribution/main.js', import.meta.url))
 
-/** Its caller closes it. */
+/** The caller closes the connection. */
 export function connectTo({ dataDir }: Pick<Instance, 'dataDir'>): Promise<Broker> {
   const told = environmentIn(dataDir)
   return connectBroker({

@@ -1,4 +1,4 @@
-/** Events in their wire form and as the pipeline holds them. A test states only the members of its case. */
+/** Events in wire format and as the pipeline holds them. A test states only the members of its case. */
 import type { AdmittedInvocation } from '../../internal/invocations/group.js'
 import type { Invocation } from '../../internal/invocations/invocation.js'
 import type { InvocationEvent } from '../../internal/invocations/schema.js'
@@ -16,7 +16,7 @@ export const wireEvent = (stated: Readonly<Record<string, unknown>> = {}): Recor
   ...stated,
 })
 
-/** The same, as a validator has let it through. */
+/** The same event after validation. */
 export const validEvent = (stated: Partial<InvocationEvent> = {}): InvocationEvent =>
   wireEvent(stated) as InvocationEvent
 

@@ -1,4 +1,4 @@
-/** A gateway whose only routes are those of API keys, on a real broker; several of them stand for several processes. */
+/** A gateway whose only routes are those of API keys, on a real broker; several of them simulate several processes. */
 import type { StoredKeyUse } from '../../internal/access/api-keys/last-use.js'
 import { apiKeyRoutes } from '../../internal/access/api-keys/routes.js'
 import type { StoredApiKey } from '../../internal/auth/api-keys.js'
@@ -17,7 +17,7 @@ import { SECRET } from './mutation-gateway.js'
 export interface KeyGatewayOptions {
   readonly clock?: () => number
   readonly lifeDaysMax?: number
-  /** Stands before the real ones: to fail in the middle. */
+  /** Wraps the real ones, to inject failures. */
   readonly keys?: (real: WatchedRecords<StoredApiKey>) => WatchedRecords<StoredApiKey>
   readonly publishEvent?: (real: PublishEvent) => PublishEvent
 }

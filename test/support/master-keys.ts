@@ -1,7 +1,7 @@
 /** Master keys in memory. */
 import { type MasterKeys, newMasterKey, readMasterKeys, writeMasterKeys } from '../../internal/secrets/master-keys.js'
 
-/** Keys of a fixed content, the first of which seals. */
+/** Keys with fixed content; the first one encrypts. */
 export const masterKeysOf = (...fills: readonly number[]): MasterKeys =>
   readMasterKeys({
     masterKey: fills.map((fill) => Buffer.alloc(32, fill).toString('base64url')).join(','),

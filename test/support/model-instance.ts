@@ -19,7 +19,7 @@ export interface ModelInstance {
   train(...args: string[]): Promise<{ readonly outcome: string; readonly model_id: string | null }>
   /** Records of calls that state no service, with the services that they were planted for. */
   infer(numbers: readonly number[]): Promise<readonly { readonly planted: string; readonly record: ShownRecord }[]>
-  /** The degradation events of the tenant, once there are so many. */
+  /** The degradation events of the tenant, once there are this many. */
   untilEvents(count: number): Promise<readonly string[]>
   decide(id: string, decision: 'promote' | 'recall' | 'restore'): Promise<Asked>
   close(): Promise<void>

@@ -1,4 +1,4 @@
-/** Versions of a model, as the registry holds them. A test states only the members of its case. */
+/** Model versions as stored in the registry. A test states only the members of its case. */
 import type { Model, ModelCard } from '../../internal/attribution/inference/learning/model.js'
 import type { StoredModel } from '../../internal/attribution/inference/models/version.js'
 

@@ -12,7 +12,7 @@ export interface Flow {
   readonly address: URL
 }
 
-/** Set up by nothing but the issuer's address and the credential of the instance's first client. */
+/** Configured only with the issuer URL and the credential of the instance's first client. */
 export const discover = (
   { baseUrl, credentials }: Instance,
   authentication: (secret: string) => client.ClientAuth = client.ClientSecretBasic,
@@ -22,7 +22,7 @@ export const discover = (
     execute: [client.allowInsecureRequests],
   })
 
-/** A code flow up to the address that the person's browser is sent to. */
+/** Starts a code flow, up to the authorization URL for the person's browser. */
 export async function beginFlow(service: Instance): Promise<Flow> {
   const config = await discover(service)
   const verifier = client.randomPKCECodeVerifier()
@@ -43,12 +43,12 @@ export const adminFields = ({ credentials }: Instance): Record<string, string> =
   decision: 'allow',
 })
 
-/** The instance's first person signs in. @returns where the browser is sent to, with the code */
+/** Signs in the instance's first person. @returns the redirect URL with the code */
 export async function signIn(service: Instance, { address }: Flow): Promise<URL> {
   const browser = openBrowser()
   await browser.open(address)
   const { status, location, text } = await browser.submit(adminFields(service))
-  if (status !== 303 || location === undefined) throw new Error(`the sign-in was answered with ${status}: ${text}`)
+  if (status !== 303 || location === undefined) throw new Error(`the sign-in got ${status}: ${text}`)
   return location
 }
 

@@ -5,7 +5,7 @@ import { type MutationGateway, startMutationGateway } from './mutation-gateway.j
 
 type Routes = Parameters<typeof startMutationGateway>[1]
 
-/** To be called where hooks are registered. @returns starts one more, to be called in a hook or a test */
+/** Call where hooks can be registered. @returns a function that starts one more gateway, for use in a hook or a test */
 export function ownGateways<Options>(routesOf: (options?: Options) => Routes) {
   let server: RunningBroker
   const gateways: MutationGateway[] = []

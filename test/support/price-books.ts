@@ -1,4 +1,4 @@
-/** Small price books: a test names only the rows that its case is about. */
+/** Small price books: a test states only the rows of its case. */
 import type { PriceBookFile, PriceRow } from '../../internal/attribution/valuation/cost/price-book.js'
 
 export const bookOf = (models: readonly PriceRow[], stated: Partial<PriceBookFile> = {}): PriceBookFile => ({

@@ -34,7 +34,7 @@ export interface Launched {
   endStdin(): Promise<Exit>
 }
 
-/** Starts a script with this Node, `launch('dist/cmd/store/main.js', { args: ['--store-port', '9000'] })`. */
+/** Starts a script with the current Node.js, `launch('dist/cmd/store/main.js', { args: ['--store-port', '9000'] })`. */
 export const launch = (script: string, options: LaunchOptions = {}): Launched =>
   launchCommand(process.execPath, { ...options, args: [script, ...(options.args ?? [])] })
 
@@ -53,10 +53,10 @@ export function launchCommand(command: string, options: LaunchOptions = {}): Lau
   }
   createInterface({ input: child.stdout }).on('line', arrive)
   createInterface({ input: child.stderr }).on('line', arrive)
-  // A process that was killed no longer reads what is sent to it.
+  // A write to a killed process fails: ignore it.
   child.stdin.on('error', () => undefined)
 
-  // Without what it wrote: a process that it started may still hold its streams.
+  // Does not wait for its output: a child process may keep the streams open.
   const ended = new Promise<void>((resolve) => {
     child.once('error', () => resolve())
     child.once('exit', () => resolve())

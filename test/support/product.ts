@@ -7,7 +7,7 @@ import { readMasterKeys } from '../../internal/secrets/master-keys.js'
 import { connectTo, untilKnown } from './instance.js'
 import { type Instance, launchService, type RunningService } from './service.js'
 
-/** Of each class: these tests are about something other than limits. */
+/** Rate limit of each class, high because these tests do not test limits. */
 export const REQUESTS_PER_SECOND = 100_000
 const RATES = ['ingest', 'read', 'report', 'control', 'token'].flatMap((name) => [
   `--rate-${name}`,
@@ -17,7 +17,7 @@ const RATES = ['ingest', 'read', 'report', 'control', 'token'].flatMap((name) =>
 let instance: Promise<RunningService> | undefined
 
 /**
- * A new tenant of the shared instance, with credentials as the first tenant of an instance has them. Its caller must not
+ * A new tenant of the shared instance, with the same credentials as the first tenant of an instance. The caller must not
  * stop a process, change what all tenants share, or count what other tenants do.
  */
 export async function newTenantOfProduct(): Promise<Instance> {

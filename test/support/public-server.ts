@@ -1,4 +1,4 @@
-/** What a server needs to serve one route that everyone may call. */
+/** The dependencies of a server with one public route. */
 
 import type { PublicRoute, Route } from '../../internal/http/route.js'
 import type { ServerDeps } from '../../internal/http/server.js'

@@ -10,7 +10,7 @@ export interface RawAnswer {
 /**
  * Sends bytes on a fresh connection and reads until the server closes it.
  *
- * @returns every answer that came, in order; none when the server closed without a word
+ * @returns every reply, in order; empty when the server closed without a reply
  */
 export const rawExchange = async (port: number, bytes: string | Buffer): Promise<RawAnswer[]> =>
   parseAnswers(await rawText(port, bytes))
@@ -34,7 +34,7 @@ function parseAnswers(text: string): RawAnswer[] {
   let rest = text
   while (rest !== '') {
     const end = rest.indexOf('\r\n\r\n')
-    if (end < 0) throw new Error(`not an HTTP answer: ${rest}`)
+    if (end < 0) throw new Error(`not an HTTP response: ${rest}`)
     const head = rest.slice(0, end)
     const length = Number(/^content-length: (\d+)$/im.exec(head)?.[1] ?? 0)
     answers.push({ status: Number(head.slice(9, 12)), head, body: rest.slice(end + 4, end + 4 + length) })

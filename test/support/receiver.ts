@@ -1,4 +1,4 @@
-/** Receivers of webhooks: real https servers on loopback that keep the requests they receive. */
+/** Receivers of webhooks: real HTTPS servers on loopback that record the requests they receive. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer, type Server } from 'node:https'
@@ -18,21 +18,21 @@ export interface Received {
 export interface Receiver {
   readonly port: number
   readonly received: readonly Received[]
-  /** Connections that it has accepted. */
+  /** Number of accepted connections. */
   connections(): number
-  /** Resolves once so many requests, that match, have come. */
+  /** Resolves once this many matching requests have arrived. */
   until(count: number, matches?: (received: Received) => boolean): Promise<readonly Received[]>
-  /** Answers each following request; initially with 200 and no body. */
+  /** Replies to each following request; initially with 200 and no body. */
   answer: (response: ServerResponse, received: Received) => void
   close(): Promise<void>
 }
 
-/** Good for the hosts that the tests' name server knows. */
+/** Valid for the hosts that the name server of the tests knows. */
 export const RECEIVER_CERTIFICATE: Certificate = makeCertificate('receiver', ['hooks.example.com', '*.example.com'])
 
 export const acknowledge = (response: ServerResponse): void => void response.writeHead(200).end()
 
-/** Answers a challenge as the reference does. */
+/** Answers a challenge as the API reference describes. */
 export const answerChallenge = (response: ServerResponse, { json }: Received): void => {
   const { challenge } = json.data
   response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ challenge }))

@@ -1,4 +1,4 @@
-/** What a question over records must answer, worked out row by row in the plainest way. */
+/** The expected result of a record query, computed row by row in the simplest way. */
 import { FIELDS, type FieldName, type FieldType } from '../../internal/filters/fields.js'
 import type { Condition, Sort } from '../../internal/filters/parse.js'
 import type { StoredAttribution } from '../../internal/store/queries/records/attributions.js'
@@ -11,7 +11,7 @@ const decimal = (text: string): bigint => {
   return BigInt(whole + fraction.padEnd(SCALE, '0'))
 }
 
-/** A value that compares as its type does. */
+/** A value that compares in the order of its type. */
 const comparable = ({ kind }: FieldType, text: string): Value => {
   if (kind === 'amount' || kind === 'confidence') return decimal(text)
   return kind === 'instant' ? BigInt(text) : text

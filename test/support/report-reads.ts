@@ -1,10 +1,10 @@
-/** What the read model would tell reports of some calls, in days, weeks and months of UTC and without an engine. */
+/** The usage that the read model would return for some calls, by UTC day, week and month, without an engine. */
 import type { UsageReads } from '../../internal/reports/report.js'
 import type { SpreadWeights } from '../../internal/store/queries/attribution/allocation-weights.js'
 import { type Interval, USAGE_COUNTS, type UsageSums } from '../../internal/store/queries/reports/usage.js'
 import { formatQuantity, type Quantity, sum, type Unit } from '../../internal/units/quantity.js'
 
-/** Who made it (0: nobody), what for, by which provider, and when. */
+/** A call: its person (0: none), service, provider and time. */
 export interface ReportedCall {
   readonly person: number
   readonly owner?: string
@@ -16,7 +16,7 @@ export interface ReportedCall {
   readonly isUnpriced?: boolean
 }
 
-/** Sums, and the calls that they are of. */
+/** Sums, and the calls behind them. */
 export interface ReportedSums extends UsageSums {
   readonly members: readonly number[]
 }

@@ -16,7 +16,7 @@ const VERDICT: Verdict = {
   evidence: {},
 }
 
-/** What an event gets that states nothing, when another of its trace was resolved. */
+/** The verdict for an event without facts when another event of its trace was resolved. */
 export const CORRELATED: Verdict = {
   ...VERDICT,
   evidenceBasis: 'trace_correlated',

@@ -1,5 +1,5 @@
 declare module 's3rver' {
-  /** What we use of it. */
+  /** The part of its API that the tests use. */
   export default class S3rver {
     constructor(options: {
       readonly address: string

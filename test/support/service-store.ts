@@ -3,7 +3,7 @@ import type { ClickHouseClient } from '@clickhouse/client'
 import { connectStore } from '../../internal/store/client.js'
 import { gatewayEnvironment, type Instance } from './service.js'
 
-/** Its caller closes it. */
+/** The caller closes the client. */
 export function storeOf(service: Instance): ClickHouseClient {
   const { ATTRIBUTION_STORE_URL, ATTRIBUTION_STORE_USER, ATTRIBUTION_STORE_PASSWORD, ATTRIBUTION_STORE_DATABASE } =
     gatewayEnvironment(service)

@@ -27,7 +27,7 @@ export interface RunningService extends Instance {
 
 export const privateDataDir = (): string => mkdtempSync(join(tmpdir(), 'attribution-up-'))
 
-/** The nats-server that the set-up has found. */
+/** The nats-server binary that the set-up has found. */
 export function natsServerBin(): string {
   const binary = process.env['ATTRIBUTION_NATS_SERVER_BIN']
   if (binary === undefined) throw new Error('run the tests with "npm test": it finds nats-server')
@@ -42,7 +42,7 @@ export interface ServiceOptions {
   readonly isShared?: boolean
 }
 
-/** Resolves once it reports that it is ready. */
+/** Resolves once the service reports that it is ready. */
 export async function launchService(options: ServiceOptions = {}): Promise<RunningService> {
   const dataDir = options.dataDir ?? privateDataDir()
   const port = options.port ?? (await freePort())
@@ -85,6 +85,6 @@ export function pidOf(dataDir: string, role: string): number {
   if (role === 'nats') return Number(readFileSync(join(dataDir, 'nats', 'nats-server.pid'), 'utf8'))
   const { up, roles } = JSON.parse(readFileSync(join(dataDir, 'run.json'), 'utf8')) as RunFile
   const pid = role === 'up' ? up : roles[role]
-  if (pid === undefined) throw new Error(`${role} does not run`)
+  if (pid === undefined) throw new Error(`${role} is not running`)
   return pid
 }

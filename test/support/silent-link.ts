@@ -1,4 +1,4 @@
-/** A proxy to a nats-server that can fall silent, like a frozen peer or a network that drops packets. */
+/** A proxy to a nats-server that can stop forwarding, like a frozen peer or a network that drops packets. */
 import { createConnection, createServer, type Socket } from 'node:net'
 import { freePort } from '../../internal/local/supervisor/instance.js'
 import { atEnd } from './run/at-end.js'

@@ -1,4 +1,4 @@
-/** Spools in folders of their own, and a disk that fails on demand. */
+/** Spools in separate folders, and a disk that fails on demand. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -55,10 +55,10 @@ export async function drained(spool: Spool, countMax = Number.POSITIVE_INFINITY)
 
 export const upTo = (count: number, from = 0): number[] => Array.from({ length: count }, (_, i) => from + i)
 
-/** The system's error of that code. */
+/** A system error with this code. */
 export const systemError = (code: string): Error => Object.assign(new Error(`${code}: injected`), { code })
 
-/** What a test lets go wrong; each is asked before the real thing happens, and throws. */
+/** The injected faults of a test; each is called before the real operation, and throws to make it fail. */
 export interface Faults {
   write?: (path: string, bytes: Uint8Array) => void
   datasync?: (path: string) => void

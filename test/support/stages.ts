@@ -14,7 +14,7 @@ import { zero } from '../../internal/units/quantity.js'
 import { directoryOf } from './directory.js'
 import { admitted, idOf, NOW_MS, type Stated } from './invocations.js'
 
-/** Everything is free; an event of the provider `broken` is poison. */
+/** Every call costs nothing; an event of the provider `broken` is poison. */
 export const ROW_DEPS: RowDeps = {
   logId: 1_700_000_000,
   consumptionOf: ({ invocation }) => {
@@ -55,16 +55,16 @@ export const batchOf = (stage: Batch['stage'], invocations: readonly AdmittedInv
   invocations,
 })
 
-/** The event of this number, at this place of its message. */
+/** The event with this number, at this index of its message. */
 export const event = (number: number, index: number, invocation: Stated['invocation'] = {}): AdmittedInvocation =>
   admitted({ id: idOf(number), position: { sequence: 1, index }, invocation })
 
 export const kindsOf = (dispositions: readonly Disposition[]): string[] => dispositions.map(({ kind }) => kind)
 
-/** Stage B of tenants that have all switched inference off: it hands everything on. */
+/** Stage B with inference disabled for all tenants: it passes every event to stage C. */
 export function switchedOffStageB(): Stage {
   const unasked = (): never => {
-    throw new Error('what is switched off is not asked')
+    throw new Error('inference is disabled and must not be called')
   }
   return stageB({
     ...ROW_DEPS,

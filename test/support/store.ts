@@ -1,4 +1,4 @@
-/** The built `cmd/store` as a real process, on a free port and a folder of its own. */
+/** The built `cmd/store` as a real process, with a free port and its own folder. */
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -19,7 +19,7 @@ export interface RunningStore {
   readonly port: number
   readonly dataDir: string
   readonly connection: StoreConnection
-  /** Of the database `default`. Its caller closes it. */
+  /** A client of the database `default`. The caller closes it. */
   readonly client: ClickHouseClient
 }
 
@@ -53,7 +53,7 @@ export function storeLaunch(dataDir: string, port: number) {
   }
 }
 
-/** Closes the client, then stops the store as a parent does; the engine waits for open connections. */
+/** Closes the client first, since the engine waits for open connections, then stops the store as its parent process does. */
 export async function stopStore(store: RunningStore) {
   await store.client.close()
   return store.process.endStdin()

@@ -64,7 +64,7 @@ export async function sendAll(
     for (let at = 0; at < events.length; at += SENT_AT_ONCE) {
       const body = JSON.stringify(events.slice(at, at + SENT_AT_ONCE))
       const { status, body: answer } = await client.post('/api/v1/invocations', 'application/json', body)
-      if (status !== 202 || !answer.includes('"rejected":0')) throw new Error(`not taken (${status}): ${answer}`)
+      if (status !== 202 || !answer.includes('"rejected":0')) throw new Error(`not accepted (${status}): ${answer}`)
     }
     for (;;) {
       const records = await allRecords(client)

@@ -4,17 +4,17 @@ import { join, relative } from 'node:path'
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { Broker } from '../../internal/broker/connect.js'
 
-/** The spellings in which a text may lie somewhere. */
+/** The encodings in which a text may be stored. */
 const spellingsOf = (text: string): readonly string[] => {
   const bytes = Buffer.from(text)
   return [text, bytes.toString('hex'), bytes.toString('base64url').slice(0, -1), encodeURIComponent(text)]
 }
 
-/** Which of the texts are in these bytes. */
+/** The texts that these bytes contain. */
 export const textsIn = (bytes: Buffer | string, texts: readonly string[]): string[] =>
   texts.filter((text) => spellingsOf(text).some((spelling) => bytes.includes(spelling)))
 
-/** Every file below a folder that holds one, as it lies on the disk: `<text> in <file>`. */
+/** Searches the bytes of every file below a folder. @returns `<text> in <file>` per hit */
 export function tracesInFiles(folder: string, texts: readonly string[]): string[] {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -24,7 +24,7 @@ export function tracesInFiles(folder: string, texts: readonly string[]): string[
     })
 }
 
-/** Every message of every stream, and so every value of every bucket: `<text> in <subject>`. */
+/** Searches every message of every stream, which includes every bucket value. @returns `<text> in <subject>` per hit */
 export async function tracesInBroker({ manager }: Broker, texts: readonly string[]): Promise<string[]> {
   const found: string[] = []
   for await (const { config, state } of manager.streams.list()) {
@@ -38,7 +38,7 @@ export async function tracesInBroker({ manager }: Broker, texts: readonly string
   return found
 }
 
-/** Every column of every table that can hold a text: `<text> in <table>.<column>`. */
+/** Searches every text column of every table. @returns `<text> in <table>.<column>` per hit */
 export async function tracesInStore(
   store: ClickHouseClient,
   database: string,

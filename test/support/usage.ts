@@ -1,11 +1,11 @@
-/** Records and rollups in comparable form, to the last digit and person. */
+/** Records and rollups in comparable form, exact to the last digit and person. */
 import type { ClickHouseClient } from '@clickhouse/client'
 
-/** A group of the rollups, as text: its dimensions, then its sums, then its people with how often each appears. */
+/** A group of the rollups, as text: its dimensions, then its sums, then its people with the number of calls of each. */
 type Group = readonly unknown[]
 
 export interface Books {
-  /** Summed from the versions that are valid now. */
+  /** Summed from the current versions of the records. */
   readonly records: readonly Group[]
   readonly rollups: readonly Group[]
 }

@@ -4,7 +4,7 @@ import { RATE_PARTS } from '../../../internal/attribution/valuation/cost/rate-sh
 import { columnsOf, FOCUS_VERSIONS } from '../../../internal/exports/focus/columns.js'
 import { METERS } from '../../../internal/store/queries/exports/export-meters.js'
 
-test('the guide names every column of our own, and no other', () => {
+test('the guide lists exactly our own columns', () => {
   const guide = readFileSync(new URL('../../../deploy/docs/focus.md', import.meta.url), 'utf8')
   const table = guide.slice(guide.indexOf('## Columns of the service'), guide.indexOf('In `SkuPriceDetails`'))
   const named = [...table.matchAll(/`(x_\w+)`/g)].map(([, name]) => name)
@@ -16,6 +16,6 @@ test('the guide names every column of our own, and no other', () => {
   }
 })
 
-test('meters are the parts that price lists price', () => {
+test('the meters of an export are the parts of a price list', () => {
   expect(METERS).toEqual(RATE_PARTS)
 })

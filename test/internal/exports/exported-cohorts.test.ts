@@ -6,14 +6,14 @@ import type { AttributionRow } from '../../../internal/store/tables/attributions
 import { byPeople, costOf, type ExportBench, launchExports, newTenant, record } from '../../support/export-jobs.js'
 import type { FocusRow } from '../../support/focus-rules.js'
 
-/** What a file hides, so that nobody is told by it; by an exporter on the real broker and the real store. */
+/** The groups that a file hides to protect individuals, by an exporter on a real broker and a real store. */
 
 let bench: ExportBench
 beforeAll(async () => {
   bench = await launchExports()
 })
 
-describe('groups of few people', () => {
+describe('export groups of fewer than five people', () => {
   test('are folded into a row of their month and provider, whose cost stays in the file', async () => {
     const tenant = newTenant()
     const shown = byPeople(tenant, 5, { owner: 'team-large' }, 'a')
@@ -43,7 +43,7 @@ describe('groups of few people', () => {
     expect(manifest.cohorts).toEqual({ k: 5, groups_folded: 2, rows_of_folded_groups: 1 })
   })
 
-  test('a root hides nothing, so that it is not said to, whoever appears there', async () => {
+  test('at the root are not folded, and the manifest does not claim it', async () => {
     const tenant = newTenant()
     const calls = byPeople(tenant, 3, { owner: 'small' })
     await bench.insert(calls)
@@ -56,7 +56,7 @@ describe('groups of few people', () => {
     expect(manifest.cohorts).toEqual({ k: 5, groups_folded: 0, rows_of_folded_groups: 0 })
   })
 
-  test('a lone small group takes another with it, so that no difference tells of it', async () => {
+  test('are folded with a second group, so that no difference reveals a single small one', async () => {
     const tenant = newTenant()
     await bench.insert([
       ...byPeople(tenant, 3, { owner: 'small' }, 'a'),
@@ -72,7 +72,7 @@ describe('groups of few people', () => {
     ])
   })
 
-  test('identities that are no people isolate nobody', async () => {
+  test('do not include identities that are not people', async () => {
     const tenant = newTenant()
     const job = byPeople(tenant, 1, { owner: 'batch' }, 'job')
     await bench.insert([...job, ...byPeople(tenant, 5)])
@@ -86,7 +86,7 @@ describe('groups of few people', () => {
     expect(asWorkload.rows.map((row) => row['SubAccountId'])).toEqual(['batch', 'team-search'])
   })
 
-  test('are the groups that the rule of cohorts hides, whatever the groups', async () => {
+  test('are exactly those that the cohort rule hides, for any groups', async () => {
     const group = fc.record({
       owner: fc.constantFrom('a', 'b', 'c', 'd', 'e'),
       service: fc.constantFrom('x', 'y'),
@@ -127,7 +127,7 @@ describe('groups of few people', () => {
             const isShown = ofProvider.map(({ owner, service }) =>
               shown.has(`${provider} {"owner":"${owner}","service":"${service}"}`),
             )
-            // Which of the large groups is the smallest may be another one: how many people above five is not counted.
+            // The smallest of the large groups can differ: the number of people above five is not counted.
             expect(isShown.filter(Boolean).length).toBe(kept.filter((labels) => labels === 1).length)
             for (const [i, { people }] of ofProvider.entries()) {
               if (people.length > 0 && people.length < 5) expect(isShown[i]).toBe(false)
@@ -140,7 +140,7 @@ describe('groups of few people', () => {
   })
 })
 
-describe('groups of a file by meter', () => {
+describe('export groups by meter', () => {
   const told = (rows: readonly FocusRow[]) =>
     rows.map((row) =>
       ['SubAccountId', 'SkuMeter', 'ConsumedQuantity', 'x_InvocationCount', 'x_InputTokenCount', 'x_OutputTokenCount']
@@ -148,7 +148,7 @@ describe('groups of a file by meter', () => {
         .join(' '),
     )
 
-  test('one that is folded beside a small one brings its calls with it', async () => {
+  test('that are folded with a small one include their calls', async () => {
     const tenant = newTenant()
     await bench.insert([
       ...byPeople(tenant, 6, { owner: 'team-x' }, 'a'),
@@ -161,7 +161,7 @@ describe('groups of a file by meter', () => {
     expect(manifest.cohorts).toEqual({ k: 5, groups_folded: 2, rows_of_folded_groups: 1 })
   })
 
-  test('is small where few people have tokens of a kind, and is folded with all its kinds', async () => {
+  test('are small if fewer than five people have tokens of one kind, and are folded with all their kinds', async () => {
     const tenant = newTenant()
     await bench.insert([
       ...byPeople(tenant, 6, { owner: 'large' }, 'a'),
@@ -179,7 +179,7 @@ describe('groups of a file by meter', () => {
     ])
   })
 
-  test('is small where few people have made its calls, though they have no tokens', async () => {
+  test('are small if fewer than five people made the calls, even without tokens', async () => {
     const tenant = newTenant()
     const failed = { inputTokens: 0, outputTokens: 0 }
     await bench.insert([
@@ -193,7 +193,7 @@ describe('groups of a file by meter', () => {
     expect(told(rows)).toEqual(['next Input Tokens 0 7 0 0', '- Attributed Inference 7500 7 6000 1500'])
   })
 
-  test('are shown and folded so that nothing tells of one to four people, whatever the calls', async () => {
+  test('are shown and folded so that nothing reveals one to four people, for any calls', async () => {
     const call = fc.record({
       person: fc.option(fc.nat(7)),
       input: fc.constantFrom(0, 100, 130),
@@ -204,7 +204,7 @@ describe('groups of a file by meter', () => {
       owner: fc.constantFrom('a', 'b', 'c'),
       day: fc.constantFrom('2026-10-05', '2026-10-06'),
       isPriced: fc.boolean(),
-      /** Of all five people and more, so that it can be shown. */
+      /** A call by each of at least five people, so that the group can be shown. */
       ofAll: fc.option(call),
       calls: fc.array(call, { minLength: 1, maxLength: 8 }),
     })
@@ -276,7 +276,7 @@ describe('groups of a file by meter', () => {
             groups.filter(({ label }) => rowsOf(label).length > 0 === is),
           ) as [typeof groups, typeof groups]
 
-          // What is shown is of five or more, kind by kind, and nothing of it is left out: a sum less its parts is none.
+          // Shown groups have at least five people per kind and are complete: a sum minus its parts is zero.
           for (const { label, isPriced, calls, kinds, isSmall } of shown) {
             expect(isSmall).toBe(false)
             const [first, ...others] = rowsOf(label)
@@ -295,7 +295,7 @@ describe('groups of a file by meter', () => {
             )
           }
 
-          // What is hidden is one row: of two groups and five people, or of all there are.
+          // Hidden groups form one row: at least two groups with five people, or all groups.
           const hiddenCalls = hidden.flatMap(({ calls }) => calls)
           const sumOf = (of: (call: Call) => number) => String(hiddenCalls.reduce((sum, call) => sum + of(call), 0))
           expect(

@@ -21,7 +21,7 @@ import {
   record,
 } from '../../support/export-jobs.js'
 
-/** How a job ends, whatever happens to it on the way; by an exporter on the real broker and the real store. */
+/** How a job ends despite interruptions and failures, by an exporter on a real broker and a real store. */
 
 let bench: ExportBench
 beforeAll(async () => {
@@ -45,7 +45,7 @@ describe('an export job that is interrupted', () => {
     undisturbed = await bench.exported(tenant, body)
   })
 
-  /** Fails at the n-th call of something, wherever it is. */
+  /** Fails at the n-th call of any function. */
   const failingAt = (nth: number): { readonly source: ExportSource; readonly calls: () => number } => {
     let calls = 0
     const source = Object.fromEntries(
@@ -60,7 +60,7 @@ describe('an export job that is interrupted', () => {
     return { source, calls: () => calls }
   }
 
-  test('gives the same file in another attempt, wherever the store fails', async () => {
+  test('gives the same file in the next attempt, at any failure of the store', async () => {
     const counting = failingAt(0)
     await bench.work(await bench.order(tenant, body), { source: counting.source })
     const steps = counting.calls()
@@ -151,7 +151,7 @@ describe('an export job that is interrupted', () => {
     expect((await bench.read(job)).result?.file.sha256).toBe(undisturbed.job.result?.file.sha256)
   })
 
-  test('a slice that is staged under the name of another stands beside it: the engine leaves nothing out as a repeat', async () => {
+  test('keeps a slice that is staged under the name of another one: the engine does not deduplicate it', async () => {
     await bench.store.client.command({
       query: 'ALTER TABLE export_groups MODIFY SETTING non_replicated_deduplication_window = 100',
     })
@@ -174,7 +174,7 @@ describe('an export job that is interrupted', () => {
     expect([await stageAndCount(), await stageAndCount()]).toEqual([3, 6])
   })
 
-  test('the manifest has the digest of the file that lies there; nothing else of the job is left', async () => {
+  test('leaves only the manifest and the file with the digest in the manifest', async () => {
     const { job, manifest } = undisturbed
     const file = await bench.bytesOf(job, 'file')
 
@@ -208,7 +208,7 @@ describe('an export job that is interrupted', () => {
   })
 })
 
-describe('an export job that fails', () => {
+describe('an export job', () => {
   const failed = async (deps: Partial<WorkerDeps>, tenant = newTenant()) => {
     await bench.insert(byPeople(tenant, 5))
     const job = await bench.order(tenant)
@@ -230,14 +230,14 @@ describe('an export job that fails', () => {
       { findTenant: () => ({ name: 'A', residencyRegion: 'eu' }), places: [{ name: 'here', region: null }] },
     ],
     ['cohorts_unknown', { workloadsOf: () => Promise.reject(new Error('no directory')) }],
-  ])('says %s, and leaves nothing', async (reason, deps) => {
+  ])('fails with %s, and leaves no files', async (reason, deps) => {
     const { settlement, status, failure, told, id } = await failed(deps)
 
     expect([settlement.kind, status, failure]).toEqual(['done', 'failed', reason])
     expect(told).toEqual([['export.failed', { job_id: id, status: 'failed' }]])
   })
 
-  test('for a reason to be left out that nobody knows: the floor cannot be told', async () => {
+  test('fails when a record has an unknown reason for exclusion', async () => {
     const tenant = newTenant()
     await bench.insert([record(tenant, {}, { exportEligibility: 'some_day' })])
 
@@ -267,7 +267,7 @@ describe('an export job that fails', () => {
     expect(await bench.read(job)).toMatchObject({ status: 'failed', failure: 'store_unavailable' })
   })
 
-  test('one that has ended is only told of again', async () => {
+  test('emits only its event again after it has ended', async () => {
     const tenant = newTenant()
     const { job } = await bench.exported(tenant)
     const before = bench.events.length
@@ -351,7 +351,7 @@ test('a tenant has at most its allowed number of running jobs', async () => {
   const { held, release } = hold()
   const source = heldUntil(held)
   const [one, two, three] = jobs
-  if (one === undefined || two === undefined || three === undefined) throw new Error('there are three')
+  if (one === undefined || two === undefined || three === undefined) throw new Error('expected three jobs')
 
   const running = [bench.work(one, { source }), bench.work(two, { source })]
   await expect.poll(async () => (await bench.read(two)).status).toBe('running')
@@ -359,7 +359,7 @@ test('a tenant has at most its allowed number of running jobs', async () => {
   release()
   await Promise.all(running)
 
-  // It has left the queue, and is put in again when one of the others has ended.
+  // It has left the queue, and is queued again when one of the other jobs has ended.
   expect(turnedAway.kind).toBe('done')
   expect((await bench.read(three)).status).toBe('queued')
   expect((await bench.work(three)).kind).toBe('done')

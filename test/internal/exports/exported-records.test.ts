@@ -5,15 +5,15 @@ import { parseQuantity, type Quantity } from '../../../internal/units/quantity.j
 import { byPeople, costOf, type ExportBench, launchExports, newTenant, record } from '../../support/export-jobs.js'
 import { exact, type FocusRow, sumOf } from '../../support/focus-rules.js'
 
-/** Which records are in a file, by an exporter on the real broker and the real store. */
+/** The records in a file, by an exporter on a real broker and a real store. */
 
 let bench: ExportBench
 beforeAll(async () => {
   bench = await launchExports()
 })
 
-describe('what is exported', () => {
-  test('eligible records at 0.80 and above; all else is left out, by reason, and both come to everything', async () => {
+describe('an export contains', () => {
+  test('eligible records at 0.80 and above; it counts the others by reason, and both sum to all records', async () => {
     const tenant = newTenant()
     const eligible = [...byPeople(tenant, 6), ...byPeople(tenant, 5, { confidence: 8_000, service: 'chat' })]
     const leftOut = [
@@ -22,7 +22,7 @@ describe('what is exported', () => {
       record(tenant, { invocation: { requestedModel: 'no-such-model' } }),
       record(tenant, {}, { exportEligibility: 'disputed' }),
       record(tenant, {}, { exportEligibility: 'residency_restricted' }),
-      // Whatever a record says of itself, the floor holds.
+      // The floor applies even if the record is marked as eligible.
       record(tenant, {}, { confidence: 7_999, exportEligibility: 'eligible' }),
     ]
     await bench.insert([...eligible, ...leftOut])
@@ -46,7 +46,7 @@ describe('what is exported', () => {
     expect(rows.map((row) => row['x_MinimumConfidence'])).toEqual(['0.8', '0.9'])
   })
 
-  test('by day and meter the same; what only left-out records have makes no row', async () => {
+  test('the same records by day and meter, and no row for excluded records', async () => {
     const tenant = newTenant()
     const eligible = byPeople(tenant, 6)
     const cached = { inputTokens: 900, cachedInputTokens: 100, eventTimeMs: Date.UTC(2026, 9, 3) }
@@ -72,7 +72,7 @@ describe('what is exported', () => {
     expect(manifest.everything).toEqual({ count: 9, cost_usd: costOf([...eligible, ...leftOut]) })
   })
 
-  test('days from the first to the last, both included, in UTC; rows by month, cut to the period', async () => {
+  test('all UTC days of the period, both ends inclusive, in rows by month clipped to the period', async () => {
     const tenant = newTenant()
     const times = [
       '2026-09-09T23:59:59.999Z',
@@ -101,14 +101,14 @@ describe('what is exported', () => {
     expect(manifest.period).toEqual({ from: '2026-09-10', to: '2026-11-05', is_complete: true })
   })
 
-  test('a period that has not ended says so', async () => {
+  test('a mark if the period has not ended', async () => {
     const today = new Date().toISOString().slice(0, 10)
     const { manifest } = await bench.exported(newTenant(), { period: { from: today, to: '2027-01-31' } })
 
     expect(manifest.period.is_complete).toBe(false)
   })
 
-  test('times of the standard have no fraction of a second', async () => {
+  test('times without fractional seconds, as FOCUS requires', async () => {
     const { manifest } = await bench.exported(newTenant())
 
     const times = [...JSON.stringify(manifest.focus).matchAll(/"(\d{4}-\d\d-\d\dT[^"]*)"/g)].map(([, time]) => time)
@@ -116,7 +116,7 @@ describe('what is exported', () => {
     for (const time of times) expect(time).toMatch(/T\d\d:\d\d:\d\dZ$/)
   })
 
-  test('totals say of which calls energy and carbon are unknown: of none, or else they are a lower bound', async () => {
+  test('totals with the number of calls without energy and carbon: a lower bound unless it is zero', async () => {
     const tenants = { known: newTenant(), unknown: newTenant(), none: newTenant() }
     const nobodyKnows = { energyBasis: 'unknown', energyWh: 0n as Quantity<'Wh'> } as const
     await bench.insert([
@@ -134,7 +134,7 @@ describe('what is exported', () => {
     expect(await boundsOf(tenants.none)).toEqual([false, false])
   })
 
-  test('no record at all: a header, a manifest, and no rows', async () => {
+  test('only a header and a manifest when there are no records', async () => {
     const { header, rows, manifest, job } = await bench.exported(newTenant())
 
     expect(header).toContain('BilledCost')
@@ -147,7 +147,7 @@ describe('what is exported', () => {
     })
   })
 
-  test('records as of the instant that the job has kept: neither what came later, nor what was closed by then', async () => {
+  test('records as of the snapshot of the job: no later ones, and none that were already closed', async () => {
     const tenant = newTenant()
     const before = byPeople(tenant, 5)
     const closed = byPeople(tenant, 5, { service: 'closed' })
@@ -172,7 +172,7 @@ describe('what is exported', () => {
     ])
   })
 
-  test('nothing of another tenant', async () => {
+  test('no records of other tenants', async () => {
     const [one, other] = [newTenant(), newTenant()]
     await bench.insert([...byPeople(one, 5, { service: 'ours' }), ...byPeople(other, 5, { service: 'theirs' })])
 

@@ -3,7 +3,7 @@ import type { AttributionRow } from '../../../internal/store/tables/attributions
 import { byPeople, costOf, type ExportBench, launchExports, newTenant } from '../../support/export-jobs.js'
 import { exact, type FocusRow, focusFaults, sumOf } from '../../support/focus-rules.js'
 
-/** The rows of a file and their columns, by an exporter on the real broker and the real store. */
+/** The rows of a file and their columns, by an exporter on a real broker and a real store. */
 
 let bench: ExportBench
 beforeAll(async () => {
@@ -12,7 +12,7 @@ beforeAll(async () => {
 
 const at = (day: string): number => Date.parse(`${day}T12:00:00Z`)
 
-describe('how rows are parted', () => {
+describe('the rows of an export', () => {
   const mixed = (tenant: string): AttributionRow[] => [
     ...byPeople(tenant, 7, { owner: 'a', service: 's1' }),
     ...byPeople(tenant, 7, {
@@ -66,7 +66,7 @@ describe('how rows are parted', () => {
     [undefined, '1.2'],
     [['meter'], '1.2'],
   ] as const)(
-    'by %j in FOCUS %s every rule holds, and the totals are those of the records',
+    'by %j in FOCUS %s satisfy every rule, and their totals equal those of the records',
     async (groupings, version) => {
       const group_by = groupings === undefined ? null : [...groupings]
 
@@ -84,7 +84,7 @@ describe('how rows are parted', () => {
     },
   )
 
-  test('a field that is not asked for is not told', async () => {
+  test('contain no field that was not requested', async () => {
     const { rows } = await bench.exported(tenant, { group_by: ['owner'] })
 
     expect(labels(rows, 'ServiceProviderName', 'SubAccountId', 'Tags', 'SkuId', 'SkuPriceDetails')).toEqual([
@@ -94,7 +94,7 @@ describe('how rows are parted', () => {
     ])
   })
 
-  test('day makes daily charge periods', async () => {
+  test('by day have daily charge periods', async () => {
     const { rows } = await bench.exported(tenant, { group_by: ['day'] })
 
     expect(labels(rows, 'ChargePeriodStart', 'ChargePeriodEnd', 'ServiceProviderName', 'x_InvocationCount')).toEqual([
@@ -104,7 +104,7 @@ describe('how rows are parted', () => {
     ])
   })
 
-  test('meter makes a row a kind of tokens, at the price of the book; what has an estimate is passed through', async () => {
+  test('by meter are one per kind of tokens at the book price; client estimates are passed through', async () => {
     const { rows } = await bench.exported(tenant, { group_by: ['owner', 'meter'] })
 
     expect(
@@ -132,17 +132,17 @@ describe('how rows are parted', () => {
       'openai/gpt-4o-mini/input Input Tokens Standard 7000 Tokens 0.15 0.007 1000000 Tokens 0.00105',
       'openai/gpt-4o-mini/output Output Tokens Standard 1750 Tokens 0.6 0.00175 1000000 Tokens 0.00105',
     ])
-    // Counts of a call stand in one of its rows.
+    // Only one of the rows of a call carries its counts.
     expect(labels(rows, 'x_InvocationCount', 'x_InputTokenCount').slice(0, 2)).toEqual(['7 6300', ' '])
   })
 
-  test('only the columns that are asked for, in the order of the standard', async () => {
+  test('have only the requested columns, in the order of the standard', async () => {
     const { header } = await bench.exported(tenant, { columns: ['Tags', 'x_InvocationCount', 'BilledCost'] })
 
     expect(header).toEqual(['BilledCost', 'Tags', 'x_InvocationCount'])
   })
 
-  test('1.2 names the provider as it did, and has no later column', async () => {
+  test('in FOCUS 1.2 have its provider column and no later column', async () => {
     const { header, rows } = await bench.exported(tenant, { focus_version: '1.2', group_by: ['owner'] })
 
     expect(header).not.toContain('HostProviderName')
@@ -153,7 +153,7 @@ describe('how rows are parted', () => {
     ])
   })
 
-  test('names of any kind come out as they are', async () => {
+  test('contain names unchanged', async () => {
     const strange = newTenant()
     const owner = 'a "b", c/d \\ é 💶 =1+1'
     await bench.insert(byPeople(strange, 5, { owner, service: "it's" }))

@@ -40,7 +40,7 @@ test('input that is not a complete gzip member fails', async () => {
   altered[packed.length - 5] = ~(packed[packed.length - 5] ?? 0)
   for (const bytes of [Buffer.from('a,b\r\n'), packed.subarray(0, -1), packed.subarray(0, 1_000), altered]) {
     await expect(read(from([bytes]))).rejects.toMatchObject({ reason: 'internal_error' })
-    // Also where it is looked at only with what comes behind it.
+    // The same with its bytes split over several chunks.
     await expect(read(from([bytes.subarray(0, 3), bytes.subarray(3), Buffer.alloc(0)]))).rejects.toMatchObject({
       reason: 'internal_error',
     })
@@ -50,8 +50,8 @@ test('input that is not a complete gzip member fails', async () => {
 test('an error of the source is passed on', async () => {
   const failing = async function* () {
     yield packed.subarray(0, 1_000)
-    throw new Error('the source is gone')
+    throw new Error('the source failed')
   }
 
-  await expect(read(failing())).rejects.toThrow('the source is gone')
+  await expect(read(failing())).rejects.toThrow('the source failed')
 })

@@ -4,8 +4,8 @@ import { exportBody, readRequest } from '../../../internal/exports/request.js'
 const NOW_MS = Date.parse('2026-11-21T18:00:00Z')
 const BODY = { format: 'focus', period: { from: '2026-10-01', to: '2026-10-31' } } as const
 
-/** Where a body is wrong; nothing when it is taken. */
-function wrongIn(body: unknown): string[] {
+/** The locations of the errors in a body; empty when it is accepted. */
+function errorsIn(body: unknown): string[] {
   const parsed = exportBody.safeParse(body)
   if (!parsed.success) return [...new Set(parsed.error.issues.map(({ path }) => `/${path.join('/')}`))]
   const read = readRequest(parsed.data, NOW_MS)
@@ -18,7 +18,7 @@ const requestOf = (body: Parameters<typeof readRequest>[0]) => {
   return read.request
 }
 
-describe('what is refused', () => {
+describe('an invalid export request is rejected', () => {
   test.each([
     [{}, ['/format', '/period']],
     [{ ...BODY, format: 'csv' }, ['/format']],
@@ -44,28 +44,25 @@ describe('what is refused', () => {
     [{ ...BODY, columns: ['InvoiceId'] }, ['/columns/0']],
     [{ ...BODY, columns: ['ProviderName'] }, ['/columns']],
     [{ ...BODY, columns: ['HostProviderName'], focus_version: '1.2' }, ['/columns']],
-  ])('%j at %j', (body, pointers) => {
-    expect(wrongIn(body)).toEqual(pointers)
+  ])('%j with errors at %j', (body, pointers) => {
+    expect(errorsIn(body)).toEqual(pointers)
   })
 })
 
-describe('what is taken', () => {
+describe('an export request is accepted', () => {
   test.each([
     ['one day', withPeriod('2026-10-05', '2026-10-05')],
     ['today', withPeriod('2026-11-21', '2026-11-21')],
     ['an end after today', withPeriod('2026-11-01', '2026-11-30')],
     ['366 days', withPeriod('2025-10-01', '2026-10-01')],
     ['29 February of a leap year', withPeriod('2024-02-29', '2024-02-29')],
-    [
-      'null in place of what is optional',
-      { ...BODY, group_by: null, file_format: null, focus_version: null, columns: null },
-    ],
+    ['null for optional fields', { ...BODY, group_by: null, file_format: null, focus_version: null, columns: null }],
     ['columns of the older version', { ...BODY, columns: ['ProviderName'], focus_version: '1.2' }],
   ])('%s', (_, body) => {
-    expect(wrongIn(body)).toEqual([])
+    expect(errorsIn(body)).toEqual([])
   })
 
-  test('without more than a period: CSV of FOCUS 1.4, all columns, by owner, service, provider and model', () => {
+  test('with only a period: CSV of FOCUS 1.4, all columns, by owner, service, provider and model', () => {
     const request = requestOf(BODY)
 
     expect(request).toMatchObject({
@@ -76,7 +73,7 @@ describe('what is taken', () => {
     expect(request.columns.length).toBe(45)
   })
 
-  test('provider is always in the grain, and the model with its meters', () => {
+  test('always with the provider in the grain, and with the model if by meter', () => {
     expect(requestOf({ ...BODY, group_by: ['owner'] }).group_by).toEqual(['owner', 'provider'])
     expect(requestOf({ ...BODY, group_by: ['meter'] }).group_by).toEqual(['provider', 'served_model', 'meter'])
   })

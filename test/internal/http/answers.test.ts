@@ -64,8 +64,8 @@ afterAll(() => server.drain())
 const ask = (path: string, { method = 'GET', headers = {} as Record<string, string> } = {}) =>
   fetch(url + path, { method, headers: { 'x-api-key': 'read:attribution', ...headers } })
 
-describe('methods', () => {
-  test('HEAD says what GET would, without its body', async () => {
+describe('HTTP methods', () => {
+  test('HEAD replies like GET, without a body', async () => {
     const [get, head] = [await ask('/things'), await ask('/things', { method: 'HEAD' })]
 
     expect(head.status).toBe(200)
@@ -76,7 +76,7 @@ describe('methods', () => {
   })
 
   test.each(['/things', '/nowhere', '/broken'])(
-    'HEAD %s leaves the connection in step when it is refused',
+    'HEAD %s with an error reply leaves the connection usable',
     async (path) => {
       const head = rawRequest(`HEAD ${path}`, ['Host: a'])
       const text = await rawText(server.port, head + rawRequest('GET /last', ['Host: a', 'Transfer-Encoding: chunked']))
@@ -86,7 +86,7 @@ describe('methods', () => {
     },
   )
 
-  test('OPTIONS lists what a path takes', async () => {
+  test('OPTIONS lists the methods of a path', async () => {
     const answer = await fetch(`${url}/things`, { method: 'OPTIONS' })
 
     expect(answer.status).toBe(204)
@@ -94,12 +94,15 @@ describe('methods', () => {
     expect(answer.headers.get('content-length')).toBeNull()
   })
 
-  test.each(['PUT', 'DELETE', 'PATCH'])('%s is not taken: 405 with what is', async (method) => {
-    const answers = await rawExchange(server.port, rawRequest(`${method} /things`, ['Host: a', 'Connection: close']))
+  test.each(['PUT', 'DELETE', 'PATCH'])(
+    '%s on a path without that method gets a 405 with the allowed methods',
+    async (method) => {
+      const answers = await rawExchange(server.port, rawRequest(`${method} /things`, ['Host: a', 'Connection: close']))
 
-    expect(answers.map(({ status }) => status)).toEqual([405])
-    expect(JSON.parse(answers[0]?.body ?? '')).toMatchObject({ error_code: 'METHOD_NOT_ALLOWED' })
-  })
+      expect(answers.map(({ status }) => status)).toEqual([405])
+      expect(JSON.parse(answers[0]?.body ?? '')).toMatchObject({ error_code: 'METHOD_NOT_ALLOWED' })
+    },
+  )
 })
 
 describe('the Host header', () => {
@@ -109,7 +112,7 @@ describe('the Host header', () => {
     )
 
   test.each(['a', 'api.example.com', 'api.example.com:8443', '127.0.0.1:8080', '[::1]:8080', 'a_b.c-d'])(
-    '%s is taken',
+    '%s is accepted',
     async (host) => {
       expect(await status([`Host: ${host}`])).toEqual([500])
     },
@@ -124,15 +127,15 @@ describe('the Host header', () => {
     [['Host: a b']],
     [['Host: a:port']],
     [['Host: a', 'Host: a']],
-  ])('%j is refused', async (headers) => {
+  ])('%j is rejected', async (headers) => {
     const answers = await status(headers)
 
     expect(answers.filter((code) => code < 400 || code >= 500)).toEqual([])
   })
 })
 
-describe('a refusal', () => {
-  test('names the scope that is missing, in the body and as a challenge', async () => {
+describe('an error reply', () => {
+  test('names the missing scope, in the body and as a challenge', async () => {
     const answer = await ask('/things', { headers: { 'x-api-key': 'read:reporting' } })
 
     expect(answer.status).toBe(403)
@@ -143,14 +146,14 @@ describe('a refusal', () => {
     expect(await answer.json()).toMatchObject({ error_code: 'INSUFFICIENT_SCOPE', tenant_id: TENANT })
   })
 
-  test('of a credential without scopes where any would do', async () => {
+  test('rejects a credential without scopes where any scope is enough', async () => {
     const answer = await ask('/things', { method: 'POST', headers: { 'x-api-key': 'none' } })
 
     expect(answer.status).toBe(403)
     expect(answer.headers.get('www-authenticate')).toContain('insufficient_scope')
   })
 
-  test('of what fails inside says nothing of it', async () => {
+  test('to an internal error does not reveal its details', async () => {
     const answer = await ask('/broken?secret=s3cret')
 
     expect(answer.status).toBe(500)
@@ -160,14 +163,14 @@ describe('a refusal', () => {
   })
 })
 
-describe('a trace', () => {
-  test('goes on: its id comes back, with a place of our own', async () => {
+describe('a trace context', () => {
+  test('is continued: the reply has its trace id, with a new span id', async () => {
     const answer = await ask('/things', { headers: { traceparent: PARENT } })
 
     expect(answer.headers.get('traceparent')).toMatch(new RegExp(`^00-${TRACE}-(?!b7ad6b7169203331)[0-9a-f]{16}-00$`))
   })
 
-  test('of a refusal is the same in its body and its head', async () => {
+  test('of an error reply is the same in its body and headers', async () => {
     for (const headers of [{ traceparent: PARENT }, {} as Record<string, string>]) {
       const answer = await ask('/nowhere', { headers })
       const { trace_id } = (await answer.json()) as { trace_id: string }
@@ -182,7 +185,7 @@ describe('a trace', () => {
     `ff-${TRACE}-b7ad6b7169203331-01`,
     `00-${TRACE.toUpperCase()}-b7ad6b7169203331-01`,
     'x',
-  ])('%s is none: a new one begins', async (traceparent) => {
+  ])('%s is invalid: a new trace starts', async (traceparent) => {
     const answer = await ask('/things', { headers: { traceparent } })
 
     expect(answer.headers.get('traceparent')).toMatch(/^00-[0-9a-f]{32}-[0-9a-f]{16}-00$/)
@@ -205,7 +208,7 @@ describe('the page of an error code', () => {
     expect(await answer.text()).toContain(`<h1>${code}</h1>`)
   })
 
-  test('is not sent again to who has it', async () => {
+  test('is not sent again to a client that has cached it', async () => {
     const page = `${url}/docs/errors/NOT_FOUND`
     const etag = (await fetch(page)).headers.get('etag') ?? ''
 
@@ -216,12 +219,12 @@ describe('the page of an error code', () => {
     expect((await fetch(page, { headers: { 'if-none-match': '"other"' } })).status).toBe(200)
   })
 
-  test('of a code that there is not: 404', async () => {
+  test('of an unknown code gets a 404', async () => {
     expect((await fetch(`${url}/docs/errors/NO_SUCH_CODE`)).status).toBe(404)
   })
 })
 
-test('while the service starts it is alive, not ready, and says so in the same form', async () => {
+test('a starting service is live but not ready, and replies with problem details', async () => {
   const port = await freePort()
   const stop = await serveUnready({ host: '127.0.0.1', port, errorDocsUrl: 'http://docs/errors' }, log)
   const [alive, ready, other] = await Promise.all(

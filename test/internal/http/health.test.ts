@@ -59,7 +59,7 @@ const asked = async (query = '') => {
 const general = () => asked()
 const ingestion = () => asked('?surface=ingestion')
 const UNREADY = [503, 'SERVICE_UNAVAILABLE']
-/** So that no event of the greatest size fits any more. */
+/** Fills the spool so that an event of the maximum size no longer fits. */
 const fill = () => spool.append([recordOf(1, ROOM - 1_024)])
 
 test('readiness is ready on both surfaces while all dependencies respond', async () => {
@@ -128,6 +128,6 @@ test.each([
   ['?surface=ingestion&surface=ingestion', 'INVALID_FILTER'],
   ['?surfaces=ingestion', 'INVALID_FILTER'],
   ['?surface=%FF', 'MALFORMED_REQUEST'],
-])('%s is 400', async (query, code) => {
+])('the readiness probe replies 400 to %s', async (query, code) => {
   expect(await asked(query)).toEqual([400, code])
 })

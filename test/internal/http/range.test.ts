@@ -11,11 +11,11 @@ test.each([
   ['bytes=-3', 7, 9],
   ['bytes=-99', 0, 9],
   ['Bytes=9-', 9, 9],
-])('%s of ten bytes are %i to %i', (header, first, last) => {
+])('the range %s of ten bytes is bytes %i to %i', (header, first, last) => {
   expect(wantedRange(header, '', ETAG, 10)).toEqual({ kind: 'part', first, last })
 })
 
-test.each(['bytes=10-', 'bytes=10-12', 'bytes=-0'])('%s of ten bytes is none', (header) => {
+test.each(['bytes=10-', 'bytes=10-12', 'bytes=-0'])('the range %s of ten bytes cannot be satisfied', (header) => {
   expect(wantedRange(header, '', ETAG, 10)).toEqual({ kind: 'unsatisfiable' })
 })
 
@@ -29,11 +29,11 @@ test.each([
   'bytes=0-1,3-4',
   'bytes 0-1',
   'bytes=0x1-2',
-])('%j is answered with the whole, as what is not understood, or is several at once, may be', (header) => {
+])('the Range header %j gets the whole representation: it is invalid or has several ranges', (header) => {
   expect(wantedRange(header, '', ETAG, 10)).toEqual({ kind: 'whole' })
 })
 
-test('a range counts only for the representation that If-Range names', () => {
+test('a range applies only to the representation that If-Range names', () => {
   expect(wantedRange('bytes=2-5', ETAG, ETAG, 10).kind).toBe('part')
   expect(wantedRange('bytes=2-5', '"another"', ETAG, 10).kind).toBe('whole')
   expect(wantedRange('bytes=2-5', `W/${ETAG}`, ETAG, 10).kind).toBe('whole')

@@ -19,7 +19,7 @@ beforeEach(async () => {
       host: '127.0.0.1',
       port: 0,
       errorDocsUrl: 'https://docs.example/errors',
-      // Slow enough that none comes back while the test runs.
+      // So slow that no token is refilled while the test runs.
       addressLimit: { perSecond: 0.001, burst: 5 },
     },
     [
@@ -64,9 +64,9 @@ test('a request without the scope costs as much as one with it', async () => {
 })
 
 test.each([
-  ['a path that is none', 404, '/nothing', { method: 'GET' }],
-  ['a method that a path does not take', 405, '/reports', { method: 'PATCH' }],
-  ['what a path takes', 204, '/reports', { method: 'OPTIONS' }],
+  ['an unknown path', 404, '/nothing', { method: 'GET' }],
+  ['an unsupported method', 405, '/reports', { method: 'PATCH' }],
+  ['an OPTIONS request', 204, '/reports', { method: 'OPTIONS' }],
 ])('%s is limited by address', async (_, status, path, init) => {
   const statuses: number[] = []
   for (let i = 0; i < 5; i++) statuses.push((await ask(path, init)).status)
@@ -150,7 +150,7 @@ test('announced but unsent bodies of a tenant leave memory for other tenants', a
 
   const [refused] = await rawExchange(takers.port, announce('slow'))
   const other = await send('other')
-  // The two that are answered are not counted off.
+  // The two requests that got a reply are not subtracted.
   const noneOpen = until(2)
   for (const socket of sockets) socket.destroy()
   await noneOpen

@@ -30,7 +30,7 @@ const nextError = async (): Promise<string> => String((await once(said, 'data'))
 
 async function launch(): Promise<number> {
   const { routes, deps } = publicServer('/hello', (exchange) => exchange.replyJson('200 OK', {}))
-  // Not port 0: the system gives such a one away to one listener only.
+  // Not port 0: the system gives each listener a different port.
   const settings = {
     host: '127.0.0.1',
     port: await freePort(),
@@ -42,7 +42,7 @@ async function launch(): Promise<number> {
   return server.port
 }
 
-/** The name in the certificate that a new connection is shown, which is checked as a client does. */
+/** The name in the certificate of a new connection, verified as a client does. */
 const shownName = (port: number, more: object = {}): Promise<string> =>
   new Promise((resolve, reject) => {
     const options = { host: '127.0.0.1', port, ca: [ONE.cert, TWO.cert], servername: 'localhost', ...more }
@@ -60,7 +60,7 @@ const ask = (port: number, agent: Agent): Promise<number | undefined> =>
     }).once('error', reject)
   })
 
-/** A connection that is set up in the very instant of the change is reset: then we ask again. */
+/** A connection that opens at the moment of the change is reset: retry it. */
 async function untilShown(port: number, name: string): Promise<void> {
   const shown = () => shownName(port).catch((cause: NodeJS.ErrnoException) => cause.code)
   for (let seen = await shown(); seen !== name; seen = await shown()) {
@@ -92,7 +92,7 @@ test('new connections get a replaced certificate, and open connections continue'
 
   writeCertificate(files, TWO)
   const watching = untilShown(port, 'two')
-  // The connection that was open is served on and on.
+  // The server keeps serving the open connection.
   let isDone = false
   void watching.then(() => {
     isDone = true

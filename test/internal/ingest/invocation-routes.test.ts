@@ -56,11 +56,11 @@ test.each<[string, string, Record<string, string>, string]>([
 
   const answers = []
   for (const key of [bulk, unused, unused]) answers.push(await gateway.post(body, key, headers))
-  const looks = gateway.looks()
+  const lookups = gateway.lookups()
   await gateway.post(event(), unused)
 
   expect(answers.map((answer) => verdictOf(answer)[1])).toEqual(['IDEMPOTENCY_CONFLICT', code, code])
-  expect(gateway.looks()).toBe(looks)
+  expect(gateway.lookups()).toBe(lookups)
 })
 
 test('a used key that only the index knows, with a bulk body that would be refused, is a conflict', async () => {
@@ -156,7 +156,7 @@ test.each([
   const bodies = Array.from({ length: 8 }, (_, i) => event({ event_id: eventId, trace_id: `trace-${i}` }))
 
   const posted = bodies.map((body) => gateway.post(bodyOf(body), randomUUID()))
-  await gateway.underWay(8)
+  await gateway.untilInFlight(8)
   gateway.release()
   const answers = await Promise.all(posted)
   const later = await gateway.post(bodies[0] ?? '', randomUUID())

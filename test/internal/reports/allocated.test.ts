@@ -45,10 +45,10 @@ async function ask<M>(calls: readonly ReportedCall[], query: string, measured: M
 const costs = (rows: readonly ReportRow<Usage>[], label: string) =>
   Object.fromEntries(rows.map((row) => [row.isFolded ? '…' : row.labels[label], shownUsage(row).cost_usd]))
 
-describe('pools that nobody appears in', () => {
+describe('pools without people', () => {
   const calls = [...callsOf('x', 0, 0), ...callsOf('y', 0, 0), { ...call(0, 'rest'), costSteps: 1_000n }]
 
-  test('are spread by weight, and what nobody has a weight for stays', async () => {
+  test('are spread by weight, and the share without a weight stays in the pool', async () => {
     expect(costs(await ask(calls, 'group_by=service&allocate=true', USAGE), 'service')).toEqual({
       x: '1.0000000000000004',
       y: '1.0000000000000003',
@@ -57,7 +57,7 @@ describe('pools that nobody appears in', () => {
     })
   })
 
-  test('by owner, a weight of two services is their sum', async () => {
+  test('are spread by owner with the sum of the weights of its services', async () => {
     expect(costs(await ask(calls, 'group_by=owner&allocate=true', USAGE), 'owner')).toEqual({
       'team-x': '1.0000000000000005',
       'team-y': '1.0000000000000003',
@@ -65,7 +65,7 @@ describe('pools that nobody appears in', () => {
     })
   })
 
-  test('calls and tokens stay', async () => {
+  test('keep their calls and tokens', async () => {
     const rows = await ask(calls, 'group_by=service&allocate=true', USAGE)
 
     expect(Object.fromEntries(rows.map(({ labels, sum }) => [labels['service'], sum.counts.calls]))).toEqual({
@@ -76,7 +76,7 @@ describe('pools that nobody appears in', () => {
     })
   })
 
-  test('a filter holds what is its own after spreading', async () => {
+  test('are spread before a filter applies', async () => {
     expect(costs(await ask(calls, 'group_by=service&filter[service][eq]=y&allocate=true', USAGE), 'service')).toEqual({
       y: '1.0000000000000003',
     })
@@ -85,7 +85,7 @@ describe('pools that nobody appears in', () => {
     })
   })
 
-  test('a sum with a share of what lacks prices is a lower bound', async () => {
+  test('make a sum with a share of unpriced calls a lower bound', async () => {
     const lacking = [...calls, { ...call(0, 'rest'), isUnpriced: true }]
     const bounds = async (query: string) =>
       (await ask(lacking, query, USAGE)).map((row) => [row.labels['service'], shownUsage(row).lower_bounds])
@@ -103,14 +103,14 @@ describe('pools that nobody appears in', () => {
     ])
   })
 
-  test('without weights everything stays', async () => {
+  test('keep everything without weights', async () => {
     const rows = await ask(calls, 'group_by=service&allocate=true', USAGE, { asOfMs: START_MS, weights: [] })
 
     expect(costs(rows, 'service')).toEqual(costs(await ask(calls, 'group_by=service', USAGE), 'service'))
   })
 })
 
-test('a pool of fewer than five people is not spread, as it is not shown', async () => {
+test('a pool of fewer than five people is neither shown nor spread', async () => {
   const calls = [...callsOf('x', 1, 9), ...callsOf('y', 1, 9), ...callsOf('rest', 1, 3)]
 
   expect(costs(await ask(calls, 'group_by=service&allocate=true', USAGE), 'service')).toEqual(
@@ -118,7 +118,7 @@ test('a pool of fewer than five people is not spread, as it is not shown', async
   )
 })
 
-test('a pool of five people is', async () => {
+test('a pool of five people is spread', async () => {
   const calls = [...callsOf('x', 1, 9), ...callsOf('y', 1, 9), ...callsOf('rest', 1, 5)]
 
   const { rest } = costs(await ask(calls, 'group_by=service&allocate=true', USAGE), 'service')
@@ -126,7 +126,7 @@ test('a pool of five people is', async () => {
   expect(rest).toBe('1.000000000000000003')
 })
 
-test('a pool that has its name in common with a service stays', async () => {
+test('a pool with the same name as a service is not spread', async () => {
   const calls = [...callsOf('x', 1, 9), ...callsOf('rest', 1, 9), { ...call(0, 'rest'), isPooled: false }]
 
   expect(costs(await ask(calls, 'group_by=service&allocate=true', USAGE), 'service')).toEqual(
@@ -178,11 +178,11 @@ const anyQuestion = (filter: fc.Arbitrary<string>) =>
       [names === '' ? '' : `group_by=${names}`, ...parts].filter((part) => part !== '').join('&'),
     )
 
-test('what is spread sums up to what the pools had, to the last digit, in every group of the rest', async () => {
+test('spread amounts sum to those of the pools, to the last digit, in every group', async () => {
   let changed = 0
   await fc.assert(
     fc.asyncProperty(anyCalls, anyQuestion(fc.constant('')), async (ofAWeek, question) => {
-      // Over two months, each of which is folded and spread by itself.
+      // Over two months, each of which is folded and spread separately.
       const calls = ofAWeek.map((each) => ({ ...each, atMs: START_MS + (each.atMs - START_MS) * 7 }))
       const before = await ask(calls, question, USAGE)
       const after = await ask(calls, `${question}&allocate=true`, USAGE)
@@ -196,13 +196,13 @@ test('what is spread sums up to what the pools had, to the last digit, in every 
     }),
     { numRuns: 500 },
   )
-  // Spreading nothing would sum up too.
+  // Guards against a test that spreads nothing.
   expect(changed).toBeGreaterThan(50)
 }, 120_000)
 
 const amountsOf = ({ cost_usd, energy_wh }: ReturnType<typeof shownUsage>) => [cost_usd, energy_wh]
 
-/** The calls behind each figure: what is a row's own, and of which pools it has shares. */
+/** The calls behind each figure: those of the row, and the pools that it has shares of. */
 interface Behind {
   readonly own: readonly number[]
   readonly shares: readonly (readonly number[])[]
@@ -218,7 +218,7 @@ const BEHIND: Measured<Behind> = {
   },
 }
 
-test('neither shares, nor their difference to an answer without them, tell of one to four people', async () => {
+test('neither shares nor their difference from a report without them reveal one to four people', async () => {
   const ofOwners = fc.constantFrom(
     '',
     'filter[owner][eq]=team-x',
@@ -233,7 +233,7 @@ test('neither shares, nor their difference to an answer without them, tell of on
       async (calls, asked) => {
         const peopleIn = (members: Iterable<number>) => new Set([...members].flatMap((i) => calls[i]?.person || []))
         if (peopleIn(calls.keys()).size < SMALL) return
-        // Who knows the weights knows what each share is of.
+        // A reader who knows the weights knows the pools behind each share.
         const answers: (readonly number[])[][] = []
         for (const question of asked) {
           answers.push((await ask(calls, question, BEHIND)).map(({ sum }) => sum.own))

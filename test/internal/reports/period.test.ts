@@ -17,14 +17,19 @@ function localDate(zone: string, ms: number): string {
 const startOf = (day: string, zone: string): number => readEdge(day, zone) ?? Number.NaN
 
 test.each([
-  ['where clocks go forward from midnight', 'America/Santiago', '2026-09-06', '2026-09-06T04:00:00.000Z'],
-  ['and east of there', 'Atlantic/Azores', '2026-03-29', '2026-03-29T01:00:00.000Z'],
-  ['where they go back to midnight', 'America/Havana', '2026-11-01', '2026-11-01T04:00:00.000Z'],
-  ['where they go back over it', 'America/Santiago', '2026-04-05', '2026-04-05T04:00:00.000Z'],
-  ['where a day is left out', 'Pacific/Apia', '2011-12-30', '2011-12-30T10:00:00.000Z'],
-  ['and after it', 'Pacific/Apia', '2011-12-31', '2011-12-30T10:00:00.000Z'],
-  ['on any other day', 'Europe/Berlin', '2026-03-29', '2026-03-28T23:00:00.000Z'],
-])('a day begins %s: %s, %s', (_, zone, day, at) => {
+  ['that starts when clocks go forward at midnight', 'America/Santiago', '2026-09-06', '2026-09-06T04:00:00.000Z'],
+  [
+    'that starts when clocks go forward at midnight further east',
+    'Atlantic/Azores',
+    '2026-03-29',
+    '2026-03-29T01:00:00.000Z',
+  ],
+  ['that starts when clocks go back to midnight', 'America/Havana', '2026-11-01', '2026-11-01T04:00:00.000Z'],
+  ['that starts when clocks go back across midnight', 'America/Santiago', '2026-04-05', '2026-04-05T04:00:00.000Z'],
+  ['that a time zone skips', 'Pacific/Apia', '2011-12-30', '2011-12-30T10:00:00.000Z'],
+  ['after one that a time zone skips', 'Pacific/Apia', '2011-12-31', '2011-12-30T10:00:00.000Z'],
+  ['without a clock change', 'Europe/Berlin', '2026-03-29', '2026-03-28T23:00:00.000Z'],
+])('the first instant of a day is found for a day %s: %s, %s', (_, zone, day, at) => {
   expect(new Date(startOf(day, zone)).toISOString()).toBe(at)
 })
 

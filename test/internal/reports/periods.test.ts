@@ -106,11 +106,11 @@ test('overlapping groups, filters, days, months and periods reveal no individual
     }),
     { numRuns: 400 },
   )
-  // Telling nothing apart would be safe too.
+  // Guards against a test in which no report distinguishes any groups.
   expect(toldApart / answered).toBeGreaterThan(0.1)
 })
 
-test('a report by week covers whole weeks, whatever part the period contains', async () => {
+test('a report by week covers whole weeks, even if the period contains only a part', async () => {
   const call = (person: number, day: string) => ({ person, service: 'x', provider: 'p', atMs: Date.parse(day) })
   const calls = [1, 2, 3, 4, 5].map((person) => call(person, '2026-11-30')).concat(call(6, '2026-12-02'))
   const reads = reportReads(calls)

@@ -18,7 +18,7 @@ interface Page {
   readonly report: { readonly from: string; readonly to: string }
 }
 
-/** A report's route, over gateways that work it out themselves and read the same calls. */
+/** A report route on several gateways that read the same calls. */
 function asking(calls: ReportedCall[]) {
   let nowMs = START_MS + 12 * 3_600_000
   let readings = 0
@@ -42,20 +42,20 @@ function asking(calls: ReportedCall[]) {
       clock,
     })
     return async (query: string): Promise<Page | Problem> => {
-      let told: Page | Problem | undefined
+      let reply: Page | Problem | undefined
       const exchange = {
         query,
         onAborted: () => undefined,
         replyJson: (_status: string, page: Page) => {
-          told = page
+          reply = page
         },
-        replyProblem: (what: Problem) => {
-          told = what
+        replyProblem: (problem: Problem) => {
+          reply = problem
         },
       }
       await usage?.handle(exchange as unknown as Exchange, { tenantId: 'tnt_one' } as Caller)
-      if (told === undefined) throw new Error('there was no answer')
-      return told
+      if (reply === undefined) throw new Error('no reply')
+      return reply
     }
   }
   return {
@@ -73,27 +73,27 @@ const callsOf = (service: string, people = 6): ReportedCall[] =>
 const someCalls = (): ReportedCall[] => SERVICES.flatMap((service) => callsOf(service))
 
 const QUERY = 'group_by=service&limit=1'
-const pageOf = (told: Page | Problem): Page => {
-  if ('code' in told) throw new Error(told.detail)
-  return told
+const pageOf = (reply: Page | Problem): Page => {
+  if ('code' in reply) throw new Error(reply.detail)
+  return reply
 }
-const next = (told: Page | Problem): string => `${QUERY}&cursor=${pageOf(told).page.next_cursor}`
-const servicesIn = (told: Page | Problem): string[] => pageOf(told).data.map(({ service }) => service)
+const next = (reply: Page | Problem): string => `${QUERY}&cursor=${pageOf(reply).page.next_cursor}`
+const servicesIn = (reply: Page | Problem): string[] => pageOf(reply).data.map(({ service }) => service)
 
 describe('pages of a report', () => {
-  test('show the figures of the first page while its answer is cached, whatever is ingested', async () => {
+  test('show the figures of the first page while its answer is cached, even after new events', async () => {
     const calls = someCalls()
     const { gateway, readings } = asking(calls)
     const ask = gateway()
     const seen: string[] = []
 
-    let told = await ask(QUERY)
+    let reply = await ask(QUERY)
     const afterFirst = readings()
     for (;;) {
-      seen.push(...servicesIn(told))
+      seen.push(...servicesIn(reply))
       calls.push(...callsOf('bb'))
-      if (!pageOf(told).page.has_more) break
-      told = await ask(next(told))
+      if (!pageOf(reply).page.has_more) break
+      reply = await ask(next(reply))
     }
 
     expect(seen).toEqual(SERVICES)
@@ -120,10 +120,10 @@ describe('pages of a report', () => {
 
     pass(10 * MINUTE_MS)
     calls.push(...callsOf('a', 1))
-    const told = await ask(next(first))
+    const reply = await ask(next(first))
 
-    expect(told).toMatchObject({ code: 'INVALID_CURSOR', errors: [{ pointer: '/cursor' }] })
-    expect((told as Problem).detail).toContain('have changed')
+    expect(reply).toMatchObject({ code: 'INVALID_CURSOR', errors: [{ pointer: '/cursor' }] })
+    expect((reply as Problem).detail).toContain('have changed')
     expect(servicesIn(await ask(QUERY))).toEqual(['a'])
   })
 
@@ -142,7 +142,7 @@ describe('pages of a report', () => {
     const nowMs = START_MS + 12 * 3_600_000
     const read = readQuestion('usage', QUERY, nowMs)
     if (!read.ok) throw new Error(read.problem.detail)
-    // As it named its queries, and what it went on behind.
+    // The query and position in the cursor of an older release.
     const before = { tenantId: 'tnt_one', query: `/v1/reports/usage ${read.question.digest}` }
     const made = cursors.encode({ ...before, lastKey: ['2026-10-05', 'a'], snapshotMs: nowMs }, nowMs)
     const ofNow = pageOf(await gateway()(QUERY)).page.next_cursor ?? ''
@@ -160,11 +160,11 @@ describe('pages of a report', () => {
     const first = await ask(QUERY)
 
     pass(45 * MINUTE_MS)
-    const [second, anew] = [await ask(next(first)), await ask(QUERY)]
+    const [second, repeated] = [await ask(next(first)), await ask(QUERY)]
 
     expect(servicesIn(second)).toEqual(['b'])
     expect(pageOf(second).report).toEqual(pageOf(first).report)
-    expect(pageOf(anew).report).not.toEqual(pageOf(first).report)
+    expect(pageOf(repeated).report).not.toEqual(pageOf(first).report)
   })
 })
 

@@ -5,7 +5,7 @@ import type { ReportTask } from '../../../internal/reports/answers.js'
 import { openReportThread, type ReportThread } from '../../../internal/reports/thread.js'
 import { createLog } from '../../../internal/telemetry/log.js'
 
-/** A thread that does as the query says; `wait` lasts until the gate is opened. */
+/** A thread that follows the instruction in the query; `wait` lasts until the gate opens. */
 const SCRIPT = new URL(
   `data:text/javascript,${encodeURIComponent(`
     import { parentPort, workerData } from 'node:worker_threads'
@@ -63,7 +63,7 @@ describe('a report', () => {
     const { ask, openGate } = open()
     const answer = ask('wait')
 
-    // The thread stands still until this turn of the loop has come.
+    // The thread is blocked until this turn of the event loop.
     setImmediate(openGate)
 
     expect(await answer).toEqual(answered('wait'))

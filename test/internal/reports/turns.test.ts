@@ -8,7 +8,7 @@ import { type ReportedCall, reportReads } from '../../support/report-reads.js'
 const START_MS = Date.UTC(2026, 9, 5)
 const HOUR_MS = 3_600_000
 
-/** Calls whose groups take a second or so to fold. */
+/** Calls whose groups take about a second to fold. */
 const MANY: readonly ReportedCall[] = Array.from({ length: 6_000 }, (_, i) => ({
   person: 1 + ((i * 7_919) % 300),
   service: `service-${(i * 31) % 97}`,
@@ -25,7 +25,7 @@ const FEW: readonly ReportedCall[] = Array.from({ length: 12 }, (_, i) => ({
 function report(calls: readonly ReportedCall[], signal: AbortSignal, folds = new Folds()) {
   const query = 'group_by=service&from=2026-10-01T00:00:00Z&to=2026-11-01T00:00:00Z'
   const read = readQuestion('usage', query, START_MS)
-  if (!read.ok) throw new Error('not a question')
+  if (!read.ok) throw new Error('invalid report query')
   return reportOf('tnt_one', read.question, USAGE, reportReads(calls), signal, folds)
 }
 const never = new AbortController().signal
@@ -68,7 +68,7 @@ test('a filter that cannot be applied in one month is applied in none, and month
   const all = [
     ...calls(7, 'chat', 9),
     ...calls(7, 'search', 8),
-    // In September two people search: what they do is told with what the others do.
+    // In September two people search: their calls are shown only together with those of others.
     ...calls(8, 'chat', 9),
     ...calls(8, 'search', 2),
     ...calls(9, 'chat', 9),

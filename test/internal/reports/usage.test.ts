@@ -8,7 +8,7 @@ const counts = Object.fromEntries(USAGE_COUNTS.map((name) => [name, 1])) as Reco
   number
 >
 
-test('a sum is what the read model says, however many digits it has, and is spread to the last of them', () => {
+test('a sum of usage equals that of the read model, and is spread to the last of any number of digits', () => {
   const amounts = { cost_usd: '120000000000000000000.5', energy_wh: '-1.000000000000000001', carbon_gco2e: '0' }
   const sum = USAGE.of({ counts, amounts } as Parameters<typeof USAGE.of>[0])
   const thirds = [333_333_333_333n, 333_333_333_333n, 333_333_333_334n]

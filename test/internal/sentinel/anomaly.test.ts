@@ -5,17 +5,17 @@ import { parseQuantity, type Quantity } from '../../../internal/units/quantity.j
 
 const HOUR = Date.UTC(2026, 10, 21, 9)
 const usd = (text: string): Quantity<'USD'> => parseQuantity<'USD'>(text) as Quantity<'USD'>
-/** The same hour of the weeks before, newest first, and the hour itself. */
+/** The same hour in previous weeks, newest first, and the hour itself. */
 const weekly = (now: string, before: readonly string[]) =>
   new Map([[HOUR, usd(now)], ...before.map((amount, i) => [HOUR - (i + 1) * WEEK_MS, usd(amount)] as const)])
 
-test('spend far above that of the same hour of the week is an anomaly', () => {
+test('spend far above that of the same hour in previous weeks is an anomaly', () => {
   const spent = weekly('90', ['10', '11', '9', '10', '12', '10', '8', '10'])
 
   expect(anomalyOf(spent, HOUR - 8 * WEEK_MS, HOUR)).toMatchObject({ observed: usd('90'), expected: usd('10') })
 })
 
-test('spend that is normal for this hour of the week is no anomaly, however quiet the preceding hours were', () => {
+test('spend that is normal for this hour of the week is not an anomaly after quiet hours', () => {
   const spent = weekly('92', ['90', '95', '88', '91'])
 
   expect(anomalyOf(spent, HOUR - 4 * WEEK_MS, HOUR)).toBeUndefined()
@@ -32,7 +32,7 @@ test('spend without enough history is never an anomaly', () => {
   expect(anomalyOf(new Map([[HOUR, usd('1000')]]), HOUR - 23 * HOUR_MS, HOUR)).toBeUndefined()
 })
 
-test('small amounts are never an anomaly, whatever their multiple of the baseline', () => {
+test('small amounts are never an anomaly, at any multiple of the baseline', () => {
   expect(anomalyOf(weekly('4.99', ['0.01', '0.01', '0.01', '0.01']), HOUR - 4 * WEEK_MS, HOUR)).toBeUndefined()
 })
 

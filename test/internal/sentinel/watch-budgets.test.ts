@@ -14,7 +14,7 @@ beforeAll(async () => {
 })
 afterAll(() => buckets.close())
 
-/** Each test's budget has an id of its own. */
+/** Each test has its own budget id. */
 let budgets = 0
 beforeEach(() => void budgets++)
 
@@ -28,8 +28,8 @@ const budget = (stated: Partial<StoredBudget> = {}): StoredBudget => ({
   ...stated,
 })
 
-/** A look at a tenant that has spent so much in each month. */
-async function look(watched: StoredBudget, at: string, costUsd = '8'): Promise<void> {
+/** Checks the budget of a tenant that spent this amount in each month. */
+async function check(watched: StoredBudget, at: string, costUsd = '8'): Promise<void> {
   const reads = {
     spend: async () => [{ owner: 'team-a', service: 'search', provider: 'openai', costUsd }],
     exactSpend: async () => costUsd,
@@ -44,7 +44,7 @@ async function look(watched: StoredBudget, at: string, costUsd = '8'): Promise<v
   }
   await watchBudgets('tnt_one', [watched], reads, deps)
 }
-/** Of which something was told. */
+/** The months for which the budget emitted events. */
 const months = async (id = `bdg_${budgets}`): Promise<string[]> => {
   const found: string[] = []
   for await (const key of await announcements.keys(`${id}.>`)) found.push(key.split('.')[1] ?? '')
@@ -52,27 +52,27 @@ const months = async (id = `bdg_${budgets}`): Promise<string[]> => {
 }
 
 test('late calls count towards a budget until three days after their month', async () => {
-  await look(budget(), '2026-11-03T23:59:59Z')
-  await look(budget({ id: 'bdg_late' }), '2026-11-04T00:00:00Z')
+  await check(budget(), '2026-11-03T23:59:59Z')
+  await check(budget({ id: 'bdg_late' }), '2026-11-04T00:00:00Z')
 
   expect(await months()).toEqual(['2026-10', '2026-11'])
   expect(await months('bdg_late')).toEqual(['2026-11'])
 })
 
 test('a sum with more digits than a single amount allows crosses a threshold', async () => {
-  await look(budget({ created_at: '2026-11-01T00:00:00.000Z' }), '2026-11-02T00:00:00Z', '120000000000000000000')
+  await check(budget({ created_at: '2026-11-01T00:00:00.000Z' }), '2026-11-02T00:00:00Z', '120000000000000000000')
 
   expect(await months()).toEqual(['2026-11', '2026-11', '2026-11'])
 })
 
 test('a budget emits no event for the month before it was created', async () => {
-  await look(budget({ created_at: '2026-11-01T00:00:00.000Z' }), '2026-11-02T00:00:00Z')
+  await check(budget({ created_at: '2026-11-01T00:00:00.000Z' }), '2026-11-02T00:00:00Z')
 
   expect(await months()).toEqual(['2026-11'])
 })
 
 test('a budget created in the last moment of a month emits events for that month', async () => {
-  await look(budget({ created_at: '2026-10-31T23:59:59.999Z' }), '2026-11-02T00:00:00Z')
+  await check(budget({ created_at: '2026-10-31T23:59:59.999Z' }), '2026-11-02T00:00:00Z')
 
   expect(await months()).toEqual(['2026-10', '2026-11'])
 })
@@ -81,7 +81,7 @@ test('a budget whose ceiling or filter changed emits no event for months that ha
   const changedMs = Date.UTC(2026, 10, 1)
   for (const change of [{ monthly_ceiling_usd: '9' }, { filter: { owner: 'team-a' } }]) {
     budgets++
-    await look(changedBudget(budget(), change, changedMs), '2026-11-02T00:00:00Z')
+    await check(changedBudget(budget(), change, changedMs), '2026-11-02T00:00:00Z')
 
     expect(await months()).toEqual(['2026-11'])
   }
@@ -89,7 +89,7 @@ test('a budget whose ceiling or filter changed emits no event for months that ha
 
 test('a rename, or an unchanged ceiling and filter, does not restart a budget', async () => {
   const changes = { name: 'Another', monthly_ceiling_usd: '10.00', filter: { owner: null } }
-  await look(changedBudget(budget(), changes, Date.UTC(2026, 10, 1)), '2026-11-02T00:00:00Z')
+  await check(changedBudget(budget(), changes, Date.UTC(2026, 10, 1)), '2026-11-02T00:00:00Z')
 
   expect(await months()).toEqual(['2026-10', '2026-11'])
 })

@@ -21,19 +21,19 @@ afterAll(() => buckets.close())
 
 let tenantId = 'tnt_0'
 let streaks: Streaks
-/** What was stored in EVENTS: types and layers, in order. */
-let told: string[]
+/** The events stored in EVENTS: types and layers, in order. */
+let emitted: string[]
 let ids: string[]
 beforeEach(() => {
   tenantId = `tnt_${Number(tenantId.slice(4)) + 1}`
   streaks = new Map()
-  told = []
+  emitted = []
   ids = []
 })
 
 const store: AnnounceDeps['store'] = async (_, text, id) => {
   const { type, data } = JSON.parse(text)
-  told.push(`${type} ${data.pathway} ${data.layers_missing}`)
+  emitted.push(`${type} ${data.pathway} ${data.layers_missing}`)
   ids.push(id)
 }
 
@@ -48,10 +48,10 @@ const layer = (stated: Partial<SeenLayer> = {}): SeenLayer => ({
 })
 const EDGE = { name: 'edge', pathway: 'other' } as const
 
-/** So many looks at the same facts. */
-async function look(
+/** Runs a number of checks with the same facts. */
+async function check(
   facts: Partial<CoverageFacts>,
-  { looks = 3, ...stated }: Partial<AnnounceDeps> & { looks?: number; states?: Records<CoverageState> } = {},
+  { checks = 3, ...stated }: Partial<AnnounceDeps> & { checks?: number; states?: Records<CoverageState> } = {},
 ): Promise<void> {
   const { states = bucketRecords<CoverageState>(coverageStates, async () => undefined), ...announcing } = stated
   const deps: AnnounceDeps = {
@@ -63,46 +63,46 @@ async function look(
     clock: Date.now,
     ...announcing,
   }
-  for (let i = 0; i < looks; i++) {
+  for (let i = 0; i < checks; i++) {
     const pathways = coverageOf({ seen: [], observed: [], sources: [], ...facts })
     await watchCoverage(tenantId, { pathways, sources: [...(facts.sources ?? [])] }, streaks, states, deps)
   }
 }
 
-/** As after 62 days. */
+/** Removes the announcements, as their expiry after 62 days does. */
 async function forgetAnnouncements(): Promise<void> {
   for await (const key of await announcements.keys()) await announcements.purge(key)
 }
 
 test('a coverage change is emitted once, after three consecutive checks agree', async () => {
-  await look({ sources: [EDGE] }, { looks: 2 })
-  expect(told).toEqual([])
+  await check({ sources: [EDGE] }, { checks: 2 })
+  expect(emitted).toEqual([])
 
-  await look({ sources: [EDGE] }, { looks: 5 })
-  await look({ sources: [EDGE], seen: [layer({ layer: 'edge', pathway: 'other' })] })
+  await check({ sources: [EDGE] }, { checks: 5 })
+  await check({ sources: [EDGE], seen: [layer({ layer: 'edge', pathway: 'other' })] })
 
-  expect(told).toEqual(['coverage.degraded other edge', 'coverage.restored other edge'])
+  expect(emitted).toEqual(['coverage.degraded other edge', 'coverage.restored other edge'])
 })
 
 test('a coverage change is not emitted again after its announcement expired', async () => {
-  await look({ sources: [EDGE] })
+  await check({ sources: [EDGE] })
 
   await forgetAnnouncements()
-  await look({ sources: [EDGE] })
+  await check({ sources: [EDGE] })
 
-  expect(told).toEqual(['coverage.degraded other edge'])
+  expect(emitted).toEqual(['coverage.degraded other edge'])
 })
 
 test('a coverage change that could not be emitted is emitted by the next check, as the same event and before any other', async () => {
   const failing: AnnounceDeps['store'] = async (_, __, id) => {
     ids.push(id)
-    throw new Error('the broker is away')
+    throw new Error('the broker is unavailable')
   }
-  await expect(look({ sources: [EDGE] }, { store: failing })).rejects.toThrow('away')
+  await expect(check({ sources: [EDGE] }, { store: failing })).rejects.toThrow('unavailable')
 
-  await look({ sources: [EDGE], seen: [layer({ layer: 'edge', pathway: 'other' })] })
+  await check({ sources: [EDGE], seen: [layer({ layer: 'edge', pathway: 'other' })] })
 
-  expect(told).toEqual(['coverage.degraded other edge', 'coverage.restored other edge'])
+  expect(emitted).toEqual(['coverage.degraded other edge', 'coverage.restored other edge'])
   expect(ids[1]).toBe(ids[0])
 })
 
@@ -111,39 +111,39 @@ test('a coverage change is not emitted again after a sentinel crashed between pu
   const dying: Records<CoverageState> = {
     ...states,
     change: async (key, change) => {
-      if (told.length > 0) throw new Error('killed')
+      if (emitted.length > 0) throw new Error('killed')
       return states.change(key, change)
     },
   }
-  await expect(look({ sources: [EDGE] }, { states: dying })).rejects.toThrow('killed')
+  await expect(check({ sources: [EDGE] }, { states: dying })).rejects.toThrow('killed')
 
-  await look({ sources: [EDGE] }, { looks: 1 })
+  await check({ sources: [EDGE] }, { checks: 1 })
   await forgetAnnouncements()
-  await look({ sources: [EDGE] })
+  await check({ sources: [EDGE] })
 
-  expect(told).toEqual(['coverage.degraded other edge'])
+  expect(emitted).toEqual(['coverage.degraded other edge'])
 })
 
 test('a coverage change stored and emitted by an earlier version is not emitted again', async () => {
-  await look({ sources: [EDGE] })
+  await check({ sources: [EDGE] })
   const key = `${tenantId}.other`
   await coverageStates.put(key, JSON.stringify({ isDegraded: true, layersMissing: ['edge'], changes: 1 }))
 
-  await look({ sources: [EDGE] })
+  await check({ sources: [EDGE] })
   await forgetAnnouncements()
-  await look({ sources: [EDGE] })
+  await check({ sources: [EDGE] })
 
-  expect(told).toEqual(['coverage.degraded other edge'])
+  expect(emitted).toEqual(['coverage.degraded other edge'])
 })
 
 test('a pathway whose only source is removed from the directory, or marked discovery-only, is restored, and can degrade again', async () => {
-  await look({ sources: [EDGE] })
-  await look({})
-  await look({ sources: [EDGE] })
-  await look({ sources: [{ ...EDGE, is_discovery_only: true }] })
-  await look({ sources: [EDGE] })
+  await check({ sources: [EDGE] })
+  await check({})
+  await check({ sources: [EDGE] })
+  await check({ sources: [{ ...EDGE, is_discovery_only: true }] })
+  await check({ sources: [EDGE] })
 
-  expect(told).toEqual([
+  expect(emitted).toEqual([
     'coverage.degraded other edge',
     'coverage.restored other edge',
     'coverage.degraded other edge',
@@ -154,49 +154,49 @@ test('a pathway whose only source is removed from the directory, or marked disco
 })
 
 test('a pathway is not restored because its silent layer is no longer expected, but when the layer sends again', async () => {
-  await look({ seen: [layer({ calls: 0 })] })
-  await look({ seen: [layer({ calls: 0, days: 2 })] })
-  await look({})
-  expect(told).toEqual(['coverage.degraded gateway_mediated gateway'])
+  await check({ seen: [layer({ calls: 0 })] })
+  await check({ seen: [layer({ calls: 0, days: 2 })] })
+  await check({})
+  expect(emitted).toEqual(['coverage.degraded gateway_mediated gateway'])
 
-  await look({ seen: [layer({ days: 0 })] })
+  await check({ seen: [layer({ days: 0 })] })
 
-  expect(told).toEqual(['coverage.degraded gateway_mediated gateway', 'coverage.restored gateway_mediated gateway'])
+  expect(emitted).toEqual(['coverage.degraded gateway_mediated gateway', 'coverage.restored gateway_mediated gateway'])
 })
 
 test('a pathway is restored when its removed layer is marked discovery-only in the directory, or deleted there', async () => {
   const gateway = { name: 'gateway', pathway: 'gateway_mediated' } as const
-  await look({ seen: [layer({ calls: 0 })] })
-  await look({ sources: [{ ...gateway, is_discovery_only: true }] })
-  await look({ seen: [layer({ calls: 0 })] })
-  await look({ sources: [gateway] }, { looks: 1 })
-  await look({})
+  await check({ seen: [layer({ calls: 0 })] })
+  await check({ sources: [{ ...gateway, is_discovery_only: true }] })
+  await check({ seen: [layer({ calls: 0 })] })
+  await check({ sources: [gateway] }, { checks: 1 })
+  await check({})
 
   const [degraded, restored] = [
     'coverage.degraded gateway_mediated gateway',
     'coverage.restored gateway_mediated gateway',
   ]
-  expect(told).toEqual([degraded, restored, degraded, restored])
+  expect(emitted).toEqual([degraded, restored, degraded, restored])
 })
 
 test('a pathway is restored when every layer that went missing since it degraded sends again', async () => {
   const gone = layer({ calls: 0 })
   const other = layer({ layer: 'mesh' })
-  await look({ seen: [gone, other] })
-  await look({ seen: [gone, { ...other, calls: 0 }] })
-  await look({ seen: [layer(), { ...other, calls: 0, days: 2 }] })
-  expect(told).toEqual(['coverage.degraded gateway_mediated gateway'])
+  await check({ seen: [gone, other] })
+  await check({ seen: [gone, { ...other, calls: 0 }] })
+  await check({ seen: [layer(), { ...other, calls: 0, days: 2 }] })
+  expect(emitted).toEqual(['coverage.degraded gateway_mediated gateway'])
 
-  await look({ seen: [layer(), other] })
+  await check({ seen: [layer(), other] })
 
-  expect(told[1]).toBe('coverage.restored gateway_mediated gateway,mesh')
+  expect(emitted[1]).toBe('coverage.restored gateway_mediated gateway,mesh')
 })
 
 test('a pathway stored as degraded by an earlier version is restored when no layer is missing', async () => {
   const state = { isDegraded: true, layersMissing: ['edge'], changes: 1 }
   await coverageStates.put(`${tenantId}.other`, JSON.stringify(state))
 
-  await look({})
+  await check({})
 
-  expect(told).toEqual(['coverage.degraded other edge', 'coverage.restored other edge'])
+  expect(emitted).toEqual(['coverage.degraded other edge', 'coverage.restored other edge'])
 })

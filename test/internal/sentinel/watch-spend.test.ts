@@ -11,30 +11,30 @@ import { type Buckets, launchBuckets } from '../../support/buckets.js'
 
 let buckets: Buckets
 let announcements: KV
-let looks: KV
+let checks: KV
 beforeAll(async () => {
   buckets = await launchBuckets()
   announcements = await buckets.open(ANNOUNCEMENTS)
-  looks = await buckets.open(SPEND_LOOKS)
+  checks = await buckets.open(SPEND_LOOKS)
 })
 afterAll(() => buckets.close())
 
 let tenantId = 'tnt_0'
-/** What was stored in EVENTS: beginnings of hours, and what was spent in them. */
-let told: [string, string][]
-/** Hours that were looked at. */
-let asked: string[]
+/** The events stored in EVENTS: start and spend of each hour. */
+let emitted: [string, string][]
+/** Hours that were checked. */
+let checked: string[]
 beforeEach(() => {
   tenantId = `tnt_${Number(tenantId.slice(4)) + 1}`
-  told = []
-  asked = []
+  emitted = []
+  checked = []
 })
 
 const usd = (text: string): Quantity<'USD'> => parseQuantity<'USD'>(text) as Quantity<'USD'>
 const text = (ms: number): string => new Date(ms).toISOString().slice(0, 16)
 const SCOPE = { service: 'search', owner: 'team-a', provider: 'openai' }
 
-/** Two dollars an hour, and more in some of them, by the rollups. */
+/** Two dollars per hour in the rollups, and more in some hours. */
 const spendOf = (hourMs: number, high: Readonly<Record<string, string>>): HourlySpend => {
   const hours = Array.from({ length: TRAILING_HOURS + 1 }, (_, i) => hourMs - i * HOUR_MS)
   const firstMs = hours.at(-1) ?? 0
@@ -42,21 +42,24 @@ const spendOf = (hourMs: number, high: Readonly<Record<string, string>>): Hourly
 }
 
 interface Spent {
-  /** By the rollups, by hour. */
+  /** Spend in the rollups, by hour. */
   readonly high?: Readonly<Record<string, string>>
-  /** By the records, by hour; else what the rollups say. */
+  /** Spend in the records, by hour; default: that of the rollups. */
   readonly exact?: Readonly<Record<string, string>>
-  /** The store is away from this hour on. */
-  readonly awayFrom?: string
-  /** It always fails for this one. */
+  /** The store is unavailable for this hour and later ones. */
+  readonly unavailableFrom?: string
+  /** The store always fails for this hour. */
   readonly unreadable?: string
 }
 
-async function look(at: string, { high = {}, exact = high, awayFrom = '~', unreadable }: Spent = {}): Promise<void> {
+async function check(
+  at: string,
+  { high = {}, exact = high, unavailableFrom = '~', unreadable }: Spent = {},
+): Promise<void> {
   const reads: SpendReads = {
     async hourly(_, hourMs) {
-      if (text(hourMs) >= awayFrom || text(hourMs) === unreadable) throw new Error('away')
-      asked.push(text(hourMs))
+      if (text(hourMs) >= unavailableFrom || text(hourMs) === unreadable) throw new Error('unavailable')
+      checked.push(text(hourMs))
       return [spendOf(hourMs, high)]
     },
     async exact(_, hourMs, scope) {
@@ -67,13 +70,13 @@ async function look(at: string, { high = {}, exact = high, awayFrom = '~', unrea
   await watchSpend(
     tenantId,
     reads,
-    bucketRecords<SpendProgress>(looks, async () => undefined),
+    bucketRecords<SpendProgress>(checks, async () => undefined),
     {
       bucket: announcements,
       idsOf: tenantIdsCache(new Uint8Array(32)),
       async store(_, stored) {
         const { data } = JSON.parse(stored)
-        told.push([data.window.from.slice(0, 16), data.observed])
+        emitted.push([data.window.from.slice(0, 16), data.observed])
       },
       lastSequence: async () => 0,
       isStored: async () => false,
@@ -84,75 +87,75 @@ async function look(at: string, { high = {}, exact = high, awayFrom = '~', unrea
 
 test('an anomalous hour emits one event, with the spend summed from the records', async () => {
   const high = { '2026-11-21T08:00': '90' }
-  await look('2026-11-21T09:05:00Z', { high, exact: { '2026-11-21T08:00': '80.5' } })
-  await look('2026-11-21T09:06:00Z', { high })
+  await check('2026-11-21T09:05:00Z', { high, exact: { '2026-11-21T08:00': '80.5' } })
+  await check('2026-11-21T09:06:00Z', { high })
 
-  expect(told).toEqual([['2026-11-21T08:00', '80.5']])
+  expect(emitted).toEqual([['2026-11-21T08:00', '80.5']])
 })
 
 test('an hour whose rollup is inflated by replaced records emits no anomaly', async () => {
   const high = { '2026-11-21T08:00': '90' }
-  await look('2026-11-21T09:05:00Z', { high, exact: { '2026-11-21T08:00': '2' } })
-  expect(told).toEqual([])
+  await check('2026-11-21T09:05:00Z', { high, exact: { '2026-11-21T08:00': '2' } })
+  expect(emitted).toEqual([])
 
-  await look('2026-11-21T09:06:00Z', { high })
-  expect(told).toEqual([['2026-11-21T08:00', '90']])
+  await check('2026-11-21T09:06:00Z', { high })
+  expect(emitted).toEqual([['2026-11-21T08:00', '90']])
 })
 
 test('the first run for a tenant checks the last full hour', async () => {
-  await look('2026-11-21T09:04:59Z')
-  await look('2026-11-21T09:05:00Z')
+  await check('2026-11-21T09:04:59Z')
+  await check('2026-11-21T09:05:00Z')
 
-  expect(asked).toEqual(['2026-11-21T07:00', '2026-11-21T07:00', '2026-11-21T08:00'])
+  expect(checked).toEqual(['2026-11-21T07:00', '2026-11-21T07:00', '2026-11-21T08:00'])
 })
 
 test('hours missed by an outage are checked afterwards, together with the last hour checked', async () => {
-  await look('2026-11-21T09:30:00Z')
-  asked = []
-  await look('2026-11-21T12:30:00Z', { high: { '2026-11-21T09:00': '90', '2026-11-21T08:00': '70' } })
+  await check('2026-11-21T09:30:00Z')
+  checked = []
+  await check('2026-11-21T12:30:00Z', { high: { '2026-11-21T09:00': '90', '2026-11-21T08:00': '70' } })
 
-  expect(asked).toEqual(['2026-11-21T08:00', '2026-11-21T09:00', '2026-11-21T10:00', '2026-11-21T11:00'])
-  expect(told).toEqual([
+  expect(checked).toEqual(['2026-11-21T08:00', '2026-11-21T09:00', '2026-11-21T10:00', '2026-11-21T11:00'])
+  expect(emitted).toEqual([
     ['2026-11-21T08:00', '70'],
     ['2026-11-21T09:00', '90'],
   ])
 })
 
 test('an interrupted spend check resumes where it stopped', async () => {
-  await look('2026-11-21T09:30:00Z')
-  await expect(look('2026-11-21T12:30:00Z', { awayFrom: '2026-11-21T10:00' })).rejects.toThrow('away')
-  asked = []
-  await look('2026-11-21T12:30:00Z')
+  await check('2026-11-21T09:30:00Z')
+  await expect(check('2026-11-21T12:30:00Z', { unavailableFrom: '2026-11-21T10:00' })).rejects.toThrow('unavailable')
+  checked = []
+  await check('2026-11-21T12:30:00Z')
 
-  expect(asked).toEqual(['2026-11-21T09:00', '2026-11-21T10:00', '2026-11-21T11:00'])
+  expect(checked).toEqual(['2026-11-21T09:00', '2026-11-21T10:00', '2026-11-21T11:00'])
 })
 
 test('the last hour is checked although an earlier one cannot be read', async () => {
-  await look('2026-11-21T09:30:00Z')
+  await check('2026-11-21T09:30:00Z')
   const high = { '2026-11-21T11:00': '90' }
-  await expect(look('2026-11-21T12:30:00Z', { high, unreadable: '2026-11-21T09:00' })).rejects.toThrow('away')
-  expect(told).toEqual([['2026-11-21T11:00', '90']])
+  await expect(check('2026-11-21T12:30:00Z', { high, unreadable: '2026-11-21T09:00' })).rejects.toThrow('unavailable')
+  expect(emitted).toEqual([['2026-11-21T11:00', '90']])
 
-  asked = []
-  await look('2026-11-21T12:40:00Z', { high })
-  expect(asked).toEqual(['2026-11-21T08:00', '2026-11-21T09:00', '2026-11-21T10:00', '2026-11-21T11:00'])
-  expect(told).toHaveLength(1)
+  checked = []
+  await check('2026-11-21T12:40:00Z', { high })
+  expect(checked).toEqual(['2026-11-21T08:00', '2026-11-21T09:00', '2026-11-21T10:00', '2026-11-21T11:00'])
+  expect(emitted).toHaveLength(1)
 })
 
 test('a spend check catches up with at most one day', async () => {
-  await look('2026-11-11T09:30:00Z')
-  asked = []
-  await look('2026-11-21T09:30:00Z')
+  await check('2026-11-11T09:30:00Z')
+  checked = []
+  await check('2026-11-21T09:30:00Z')
 
-  expect(asked).toHaveLength(HOURS_MAX)
-  expect([asked[0], asked.at(-1)]).toEqual(['2026-11-20T09:00', '2026-11-21T08:00'])
+  expect(checked).toHaveLength(HOURS_MAX)
+  expect([checked[0], checked.at(-1)]).toEqual(['2026-11-20T09:00', '2026-11-21T08:00'])
 })
 
 test('a sentinel whose clock lags does not move the progress back', async () => {
-  await look('2026-11-21T09:30:00Z')
-  await look('2026-11-21T08:30:00Z')
-  asked = []
-  await look('2026-11-21T09:30:00Z')
+  await check('2026-11-21T09:30:00Z')
+  await check('2026-11-21T08:30:00Z')
+  checked = []
+  await check('2026-11-21T09:30:00Z')
 
-  expect(asked).toEqual(['2026-11-21T08:00'])
+  expect(checked).toEqual(['2026-11-21T08:00'])
 })

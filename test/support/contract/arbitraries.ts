@@ -1,13 +1,13 @@
-/** Values by a JSON Schema: such as match it, and such as do not. */
+/** Arbitraries of values that match a JSON Schema, and of values that do not. */
 import fc from 'fast-check'
 import type { Described, Json, Schema } from './described.js'
 
-/** Text that is planted where content is refused, and must never come back. */
+/** Text planted where content is rejected; it must never appear in a reply. */
 export const PLANTED = 'the-quick-brown-fox'
 
 type Make = (schema: Schema) => fc.Arbitrary<Json>
 
-/** What would change the instance under the feet of the tests, which would then wait for its limits. */
+/** Fields left out because they would lower the limits of the instance under test, which would slow the tests down. */
 const LEFT_OUT: Readonly<Record<string, string>> = { SettingsPatch: 'rate_limits' }
 
 function withoutLeftOut(name: string, schema: Schema): Schema {
@@ -71,10 +71,10 @@ function textOf(schema: Schema): fc.Arbitrary<string> {
   const examples = schema['examples'] as readonly string[] | undefined
   const { examples: _, ...rest } = schema
   if (examples !== undefined) {
-    // Of a form that its schema does not tell, most texts that match are wrong.
+    // The schema does not describe the whole format: most texts that match it are invalid.
     return fc.oneof({ arbitrary: fc.constantFrom(...examples), weight: 4 }, { arbitrary: textOf(rest), weight: 1 })
   }
-  // A pattern that only keeps characters out is matched by whatever is plain.
+  // A pattern that only excludes characters is matched by any plain text.
   if (typeof pattern === 'string' && !pattern.includes('\\ud800')) return fc.stringMatching(new RegExp(pattern))
   const bytesMax = Number(schema['x-bytes-max'] ?? Number.POSITIVE_INFINITY)
   return fc
@@ -82,7 +82,7 @@ function textOf(schema: Schema): fc.Arbitrary<string> {
     .filter((text) => Buffer.byteLength(text) <= bytesMax && [...text].length <= maxLength && text.length <= maxLength)
 }
 
-/** Times that an event may have. */
+/** Valid event times. */
 const recentTimes = (): fc.Arbitrary<string> =>
   fc
     .date({ min: new Date('2026-01-01T00:00:00Z'), max: new Date(), noInvalidDate: true })
@@ -102,7 +102,7 @@ function objectOf(schema: Schema, make: Make): fc.Arbitrary<Json> {
   return fc.dictionary(keys, values, { maxKeys: Number(schema['maxProperties'] ?? 4) }) as fc.Arbitrary<Json>
 }
 
-/** Values that are mostly like those of `values`, and wrong in one place. */
+/** Values like those of `values`, but usually wrong in one place. */
 export function spoilt(values: fc.Arbitrary<Json>): fc.Arbitrary<Json> {
   const others = fc.oneof(
     fc.constantFrom<Json>(null, true, -1, 0.5, 1e21, '', 'x', [], {}, '\u0000', 'x'.repeat(2_000), [[[[]]]]),

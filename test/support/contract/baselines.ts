@@ -1,4 +1,4 @@
-/** What was promised before, in test/baselines/. */
+/** The committed baselines of the public contract, in test/baselines/. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
@@ -6,10 +6,10 @@ const fileOf = (name: string): string => fileURLToPath(new URL(`../../baselines/
 const isRenewing = process.env['ATTRIBUTION_RENEW_BASELINES'] === '1'
 
 /**
- * Compares what is there now with what was promised. When baselines are renewed, writes it, but only over one that it
- * does not break.
+ * Compares the current contract with its baseline. When baselines are renewed, replaces the baseline, unless the
+ * current contract breaks it.
  *
- * @returns what is broken
+ * @returns the breaking changes
  */
 export function compareWithBaseline<T>(name: string, current: T, faults: (before: T) => string[]): string[] {
   const file = fileOf(name)

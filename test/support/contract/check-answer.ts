@@ -1,4 +1,4 @@
-/** Checks an answer against the OpenAPI description. */
+/** Checks a reply against the OpenAPI description. */
 import { type Described, type DescribedOperation, schemaChecker } from './described.js'
 
 export interface Answer {
@@ -10,15 +10,15 @@ export interface Answer {
 
 export interface Asked {
   readonly operation: DescribedOperation
-  /** As it was sent, without its query. */
+  /** Path as sent, without the query. */
   readonly path: string
-  /** Texts that were sent and must not come back. */
+  /** Texts in the request that must not appear in the reply. */
   readonly planted: readonly string[]
-  /** Of the credential; undefined when it was none that is valid. */
+  /** Tenant of the credential; undefined without a valid credential. */
   readonly tenantId: string | undefined
 }
 
-/** @returns lists the faults of an answer; none when it is as described */
+/** @returns a function that lists the differences of a reply from the description */
 export function answerChecker(described: Described): (asked: Asked, answer: Answer) => string[] {
   const check = schemaChecker(described, true)
   return ({ operation, path, planted, tenantId }, { status, headers, text }) => {
@@ -63,7 +63,7 @@ export function answerChecker(described: Described): (asked: Asked, answer: Answ
     must(status !== 500, `fails inside: ${text}`)
     must(operation.scope === undefined || headers.get('cache-control') === 'no-store', 'may be cached')
     must(!/\n\s+at |node:internal|\.[jt]s:\d+/.test(text), 'shows a stack')
-    for (const secret of planted) must(!text.includes(secret), 'repeats what was planted')
+    for (const secret of planted) must(!text.includes(secret), 'repeats the planted text')
     return wrong
   }
 }

@@ -1,6 +1,6 @@
 /**
- * What spec 9 freezes within a major version, and whether a description still keeps it: nothing removed, renamed,
- * retyped or narrowed, and no enumeration without a member that it had. Additions are free.
+ * The part of the contract that spec 9 freezes within a major version, and a check of it: nothing may be removed, renamed,
+ * retyped or narrowed, and no enumeration may lose a member. Additions are allowed.
  */
 import type { Described, DescribedOperation, Schema } from './described.js'
 
@@ -9,7 +9,7 @@ export interface FrozenOperation {
   readonly scope: string | null
   readonly parameters: Readonly<Record<string, { readonly required: boolean; readonly schema: Schema }>>
   readonly body?: { readonly required: boolean; readonly contents: Readonly<Record<string, Schema>> }
-  /** Successes only: which problems an operation may meet can change, their form cannot. */
+  /** Success replies only: the problems of an operation can change, but not their format. */
   readonly replies: Readonly<Record<string, FrozenReply>>
 }
 
@@ -24,7 +24,7 @@ export interface Frozen {
   readonly scopes: readonly string[]
 }
 
-/** The part of a description that is frozen, without its words. */
+/** The frozen part of a description, without its texts. */
 export function frozenPartOf({ operations, schemas, scopes }: Described): Frozen {
   return {
     operations: Object.fromEntries(
@@ -60,7 +60,7 @@ function freeze({ id, scope, parameters, body, responses }: DescribedOperation):
 
 const WORDS = new Set(['description', 'examples', 'example', 'title', 'default'])
 
-/** Without texts for people. A property may have such a name, and stays. */
+/** Removes texts for people, but keeps properties with the same names. */
 function plain(node: unknown, isProperties = false): unknown {
   if (Array.isArray(node)) return node.map((inner) => plain(inner))
   if (typeof node !== 'object' || node === null) return node
@@ -75,14 +75,14 @@ function plain(node: unknown, isProperties = false): unknown {
 export function breakages(baseline: Frozen, current: Frozen): string[] {
   const found: string[] = []
   const compare = schemaComparison(baseline.schemas, current.schemas, (what) => found.push(what))
-  for (const scope of baseline.scopes) if (!current.scopes.includes(scope)) found.push(`scope ${scope} is gone`)
+  for (const scope of baseline.scopes) if (!current.scopes.includes(scope)) found.push(`scope ${scope} was removed`)
   for (const [name, schema] of Object.entries(baseline.schemas)) {
-    if (current.schemas[name] === undefined) found.push(`schema ${name} is gone`)
+    if (current.schemas[name] === undefined) found.push(`schema ${name} was removed`)
     else if (name === 'Problem') compare(schema, current.schemas[name], 'reply', name)
   }
   for (const [name, before] of Object.entries(baseline.operations)) {
     const now = current.operations[name]
-    if (now === undefined) found.push(`${name} is gone`)
+    if (now === undefined) found.push(`${name} was removed`)
     else found.push(...operationBreakages(name, before, now, compare))
   }
   return [...new Set(found)]
@@ -97,7 +97,7 @@ function operationBreakages(name: string, before: FrozenOperation, now: FrozenOp
 
   for (const [parameter, { required, schema }] of Object.entries(before.parameters)) {
     const other = now.parameters[parameter]
-    if (other === undefined) found.push(`${name}: ${parameter} is gone`)
+    if (other === undefined) found.push(`${name}: ${parameter} was removed`)
     else if (other.required && !required) found.push(`${name}: ${parameter} is required now`)
     else compare(schema, other.schema, 'request', `${name}: ${parameter}`)
   }
@@ -191,7 +191,7 @@ function schemaComparison(
       ['propertyNames', '{key}'],
     ] as const) {
       const [one, other] = [before[keyword], now[keyword]]
-      if (other === false && one !== false) report(`${place}${inside} is not taken any more`)
+      if (other === false && one !== false) report(`${place}${inside} is no longer accepted`)
       if (isSchema(one) && isSchema(other)) compare(one, other, side, `${place}${inside}`)
     }
     const parts = (before['allOf'] ?? []) as readonly Schema[]
@@ -202,7 +202,7 @@ function schemaComparison(
   const compareMembers = (before: Schema, now: Schema, side: Side, place: string): void => {
     const [members, others] = [membersOf(before), membersOf(now)]
     if (members === undefined && others !== undefined) report(`${place} is a closed list now`)
-    if (members !== undefined && others === undefined && side === 'reply') report(`${place} is no closed list any more`)
+    if (members !== undefined && others === undefined && side === 'reply') report(`${place} is no longer a closed list`)
     for (const member of members ?? []) {
       if (others !== undefined && !others.includes(member)) report(`${place} has no ${member} any more`)
     }
@@ -213,7 +213,7 @@ function schemaComparison(
     const [required, otherRequired] = [requiredOf(before), requiredOf(now)]
     for (const [name, schema] of Object.entries(properties)) {
       const other = others[name]
-      if (other === undefined) report(`${place}.${name} is gone`)
+      if (other === undefined) report(`${place}.${name} was removed`)
       else compare(schema, other, side, `${place}.${name}`)
     }
     if (side === 'request') {

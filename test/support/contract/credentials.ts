@@ -1,4 +1,4 @@
-/** One credential of each kind that a caller may present, and its permissions. */
+/** One credential of each kind that a client can present, and its permissions. */
 import { randomBytes } from 'node:crypto'
 import { createApiKey, type StoredApiKey } from '../../../internal/auth/api-keys.js'
 import { SCOPES, type Scope } from '../../../internal/auth/scopes.js'
@@ -13,11 +13,11 @@ import { send, type Target } from './target.js'
 export interface Credential {
   readonly name: string
   readonly headers: Readonly<Record<string, string>>
-  /** Why it is refused, whatever it asks for; else the scopes that it has. */
+  /** The error code for any request with an invalid credential; else its scopes. */
   readonly worth: 'INVALID_CREDENTIALS' | 'EXPIRED' | ReadonlySet<string>
-  /** Undefined when it is nobody's. */
+  /** Undefined when the credential has no tenant. */
   readonly tenantId: string | undefined
-  /** Whether it is good at the partner API, and nowhere else. */
+  /** Whether it is valid only for the partner API. */
   readonly isPartners?: true
 }
 
@@ -113,7 +113,7 @@ const UNSIGNED = [
   .join('.')
   .concat('.')
 
-/** Keys that the instance knows, put where it keeps them. */
+/** Keys written directly to the key bucket of the instance. */
 async function storedKeys(service: Instance, tenantId: string): Promise<Credential[]> {
   const other = formatId('tnt', randomBytes(16))
   const variants: readonly (readonly [string, string, readonly Scope[], Partial<StoredApiKey>, Credential['worth']])[] =

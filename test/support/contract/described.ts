@@ -1,4 +1,4 @@
-/** A served OpenAPI description as the tests read it: operations with everything that they refer to in place. */
+/** A served OpenAPI description as the tests read it: operations with all references resolved. */
 import { Ajv2020 } from 'ajv/dist/2020.js'
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json }
@@ -8,7 +8,7 @@ export interface Schema {
 
 export interface DescribedResponse {
   readonly headers: Readonly<Record<string, { readonly required: boolean; readonly schema: Schema }>>
-  /** By media type; none when there is no body. */
+  /** By media type; empty when there is no body. */
   readonly contents: ReadonlyMap<string, Schema>
 }
 
@@ -21,18 +21,18 @@ export interface DescribedParameter {
 
 export interface DescribedOperation {
   readonly id: string
-  /** In capitals. */
+  /** In upper case. */
   readonly method: string
   /** With `{name}` for a parameter. */
   readonly path: string
   readonly parameters: readonly DescribedParameter[]
-  /** By media type; undefined when it takes no body. */
+  /** By media type; undefined when the operation accepts no body. */
   readonly body: { readonly required: boolean; readonly contents: ReadonlyMap<string, Schema> } | undefined
   readonly responses: ReadonlyMap<number, DescribedResponse>
-  /** Undefined for a public operation; null where any scope does. */
+  /** Undefined for a public operation; null when any scope is enough. */
   readonly scope: string | null | undefined
   readonly rateClass: string | undefined
-  /** Whether it takes partners' tokens, and no other credential. */
+  /** Whether it accepts only tokens of partners. */
   readonly isForPartners: boolean
 }
 
@@ -43,7 +43,7 @@ export interface Described {
   readonly raw: Schema
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: a foreign document is taken apart here, and nowhere else
+// biome-ignore lint/suspicious/noExplicitAny: only this module parses the untyped document
 type Any = any
 
 export function readDescription(raw: Any): Described {
@@ -103,7 +103,7 @@ export type Check = (value: unknown) => string | undefined
 /**
  * Compiles schemas of a description.
  *
- * @param isStrict whether objects may hold nothing but what is described: callers must tolerate more, we must not send it
+ * @param isStrict whether objects may have only described members: clients must tolerate others, but we must not send any
  * @returns a check that returns the fault, undefined when there is none
  */
 export function schemaChecker({ schemas }: Described, isStrict: boolean): (schema: Schema) => Check {
@@ -128,7 +128,7 @@ export function schemaChecker({ schemas }: Described, isStrict: boolean): (schem
   }
 }
 
-/** The same schema, with every object that has properties shut against others. */
+/** The same schema, in which every object with properties allows no others. */
 function closed(node: Any): Any {
   if (Array.isArray(node)) return node.map(closed)
   if (typeof node !== 'object' || node === null) return node

@@ -3,7 +3,7 @@ import { command } from '../instance.js'
 import { sendPlanted } from '../planted-calls.js'
 import type { Instance } from '../service.js'
 
-/** Gives the instance's tenant a model that serves and one that could: no request makes one. */
+/** Trains a serving model and a candidate for the instance's tenant: no API request can create one. */
 export async function trainModels(service: Instance): Promise<void> {
   const { credentials, baseUrl } = service
   await sendPlanted(askAs(baseUrl, { 'x-api-key': credentials.api_key }), 6_000, Date.now() - 3 * 60 * 60 * 1000)

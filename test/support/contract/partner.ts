@@ -4,7 +4,7 @@ import { SCOPES } from '../../../internal/auth/scopes.js'
 import type { Credentials } from '../../../internal/local/supervisor/bootstrap.js'
 import { send } from './target.js'
 
-/** What the description gives as an example of a source system. */
+/** The source system used as the example in the description. */
 const SOURCE_SYSTEM = 'data-cloud'
 export const PARTNER_SCOPES = SCOPES.filter((scope) => scope !== 'admin:config')
 
@@ -22,11 +22,11 @@ export async function registerPartner({ base_url, api_key }: Credentials): Promi
     headers: { 'x-api-key': api_key, 'content-type': 'application/json', 'idempotency-key': randomUUID() },
     body: JSON.stringify(wanted),
   })
-  if (status !== 201) throw new Error(`a connector was refused: ${text}`)
+  if (status !== 201) throw new Error(`the connector was rejected: ${text}`)
   return JSON.parse(text) as Partner
 }
 
-/** @param scopes those of the connector without them */
+/** @param scopes default: those of the connector */
 export async function partnerToken(
   { base_url }: Credentials,
   { client_id, client_secret }: Partner,

@@ -1,8 +1,8 @@
 /**
- * The instance under the contract tests: a new one, or one that is named from outside, in production or a sandbox:
+ * The instance under the contract tests: a new one, or an existing production or sandbox instance given by environment:
  *
  *   ATTRIBUTION_CONTRACT_CREDENTIALS=FILE   JSON as `up` writes it: base_url, tenant_id, api_key
- *   ATTRIBUTION_CONTRACT_CASES=N            requests that are fired, 2,000 by default
+ *   ATTRIBUTION_CONTRACT_CASES=N            number of requests, 2,000 by default
  */
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -20,17 +20,17 @@ export const CASES = Number(process.env['ATTRIBUTION_CONTRACT_CASES'] ?? 2_000)
 export interface Target {
   readonly credentials: Credentials
   readonly described: Described
-  /** Undefined for an instance from outside. */
+  /** Undefined for an existing instance. */
   readonly service: Instance | undefined
   /** The address of a webhook endpoint that may be registered and answers challenges. */
   readonly webhookUrl: string
   stop(): Promise<void>
 }
 
-/** Limits of a new instance: contract tests are about everything else. */
+/** Limits of a new instance, high because contract tests do not test limits. */
 const RATES = ['ingest', 'read', 'report', 'control', 'token'].flatMap((name) => [`--rate-${name}`, '100000'])
 
-/** @param isOwn whether a new instance is the test's own: its webhooks reach a receiver, and it may be filled */
+/** @param isOwn whether a new instance belongs to the test alone: its webhooks reach a receiver, and it may be filled */
 export async function openTarget(isOwn = false): Promise<Target> {
   const file = process.env['ATTRIBUTION_CONTRACT_CREDENTIALS']
   const receiver = file === undefined && isOwn ? await launchReceiver() : undefined
@@ -50,7 +50,7 @@ export async function openTarget(isOwn = false): Promise<Target> {
   }
 }
 
-/** Settings by which a receiver of the test may be called. */
+/** Settings that allow webhooks to a receiver of the test. */
 function allowing(receiver: Receiver): readonly string[] {
   receiver.answer = (response, received) =>
     received.json.type === 'webhook.verification' ? answerChallenge(response, received) : acknowledge(response)
@@ -62,13 +62,13 @@ function allowing(receiver: Receiver): readonly string[] {
 
 export interface Sent {
   readonly method: string
-  /** With its query. */
+  /** Including the query. */
   readonly path: string
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string | Buffer
 }
 
-/** So many addresses of loopback share the failed attempts of a test: a limit per address would stretch it by minutes. */
+/** Number of loopback addresses that share the failed attempts of a test: with one, its rate limit would delay the test by minutes. */
 const ADDRESSES = 200
 // Without keep-alive: the instance closes an idle connection, and a request on it would fail.
 const agents = Array.from(

@@ -1,4 +1,4 @@
-/** Closes what a test file has opened when the file ends, and lists the processes that a worker shares among files. */
+/** Closes the resources of a test file when it ends, and lists the processes that a worker shares between files. */
 import { appendFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -6,7 +6,7 @@ import { join } from 'node:path'
 const endings: (() => unknown)[] = []
 
 /**
- * Calls `end` when the test file ends, after the file's own hooks; last opened, first closed: a process has ended
+ * Calls `end` when the test file ends, after the file's own hooks. The last opened is closed first: a process has ended
  * before its folder is removed. Unlike a hook of vitest, it may be registered inside a hook or a test.
  */
 export const atEnd = (end: () => unknown): void => void endings.push(end)
@@ -27,5 +27,5 @@ export async function closeOpened(): Promise<void> {
 /** Process ids, one per line. */
 export const sharedProcessesIn = (folder: string): string => join(folder, 'shared-processes')
 
-/** Notes a process that outlives its test file. Its stdin ends with the worker; the end of the run waits for it. */
+/** Records a process that outlives its test file. Its stdin closes with the worker; the end of the run waits for it. */
 export const endWithRun = (pid: number): void => appendFileSync(sharedProcessesIn(tmpdir()), `${pid}\n`)

@@ -1,4 +1,4 @@
-/** Set-up file of every project: vitest runs it anew before each test file, in a worker that many files share too. */
+/** Set-up file of every project: vitest runs it before each test file, also in a worker that many files share. */
 import { afterAll } from 'vitest'
 import { closeOpened } from './at-end.js'
 

@@ -18,7 +18,7 @@ export default function runFolder(): () => Promise<void> {
   }
 }
 
-/** The workers have ended, and with them the stdin of the processes that they shared: those now stop by themselves. */
+/** The workers have ended, which closed the stdin of their shared processes: those now stop by themselves. */
 async function endSharedProcesses(folder: string): Promise<void> {
   const file = sharedProcessesIn(folder)
   if (!existsSync(file)) return

@@ -1,5 +1,5 @@
 /**
- * The five projects of the suite. They share one queue (`sequence.ts`): a free worker takes the next file, whatever its
+ * The five projects of the suite. They share one queue (`sequence.ts`): a free worker runs the next file of any
  * project, so that no worker is idle before the end.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
@@ -68,5 +68,5 @@ function startsProcesses(file: string): boolean {
 export const SECONDS_FILE = join(ROOT, 'test/support/run/seconds.data.json')
 const seconds = JSON.parse(readFileSync(SECONDS_FILE, 'utf8')) as Readonly<Record<string, number>>
 
-/** Seconds that a file took when they were last noted. Files of under two seconds are not noted. */
+/** The last recorded duration of a file in seconds. Durations under two seconds are not recorded. */
 export const secondsOf = (file: string): number => seconds[file] ?? 1

@@ -5,7 +5,7 @@ import { PROJECTS, SECONDS_FILE } from './projects.js'
 const SHOWN = 20
 const NOTED_SECONDS_MIN = 2
 
-/** Names each test that passed only when it was repeated: a fault of the product or of the test, to be looked into. */
+/** Lists each test that passed only on a retry: a bug of the product or of the test, to be investigated. */
 export const flakyTests: Reporter = {
   onTestRunEnd(modules: readonly TestModule[]): void {
     for (const module of modules) {
@@ -28,8 +28,8 @@ const secondsOf = (module: TestModule): number => {
 }
 
 /**
- * Prints the slowest files and the time of each project: its files' seconds added up, whichever worker ran them.
- * ATTRIBUTION_RENEW_SECONDS=1 notes the seconds by which the next runs are ordered.
+ * Prints the slowest files and the time of each project, as the sum over its files in all workers.
+ * ATTRIBUTION_RENEW_SECONDS=1 records the durations that determine the order of the next runs.
  */
 export const slowestFiles: Reporter = {
   onTestRunEnd(modules: readonly TestModule[]): void {

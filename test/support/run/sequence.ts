@@ -4,7 +4,7 @@ import { PROJECTS, secondsOf } from './projects.js'
 
 /**
  * One queue for all projects. Files that are isolated come first, longest first; then project by project, since a worker
- * without isolation serves the files of one project only, and ends when another project's file is next.
+ * without isolation runs the files of one project only, and ends when a file of another project is next.
  */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

@@ -1,4 +1,4 @@
-/** Reads committed vectors: expected values that another implementation worked out (named in `made_by`). */
+/** Reads committed vectors: expected values computed by another implementation (named in `made_by`). */
 import { readFileSync } from 'node:fs'
 
 export function readVectors<V>(name: string): readonly V[] {

@@ -2,21 +2,22 @@ import { fitRegression, type LinearModel, logitsOf, logSumExp, zeroModel } from 
 import type { SparseRows } from './sparse-rows.js'
 
 /**
- * Carries what labelled traffic teaches over to traffic that has no labels.
+ * Adapts a classifier trained on labelled traffic to traffic without labels.
  *
- * Assumed: a class's calls look the same with and without labels, while its share differs between the two and between
- * capture contexts, and some unlabelled calls belong to no class that is known. That is label shift with an unknown
- * class (Saerens et al. 2002; Garg et al. 2022, open set label shift). Expectation maximisation:
+ * Assumptions: calls of a class have the same feature distribution with and without labels, but the share of the class
+ * differs between the two and between capture contexts, and some unlabelled calls belong to no known class. This is
+ * label shift with an unknown class (Saerens et al. 2002; Garg et al. 2022, open set label shift). Each round of
+ * expectation maximisation does two things:
  *
- * - labelled examples of a class weigh what the class is estimated to have of the unlabelled traffic; unlabelled ones
- *   stand for the unknown class, and for classes that only people have named (open classes), by their probability of
- *   being it. One logistic regression tells all apart;
- * - its probabilities on the unlabelled traffic, under priors by context, give the new shares. Where people have looked
- *   at a part of the traffic, what they found counts beside them.
+ * - it fits one logistic regression over all classes. The labelled examples of a class are weighted to the estimated
+ *   share of the class in the unlabelled traffic. Unlabelled events are examples of the unknown class, and of classes
+ *   known only from overrides (open classes), weighted by their probability of belonging to that class;
+ * - it estimates new shares from the probabilities on the unlabelled traffic, under one prior per context. Overrides
+ *   count in addition.
  *
- * It begins with next to nothing unknown. Any mix of classes that nowhere exceeds the unlabelled traffic is a fixed
- * point, so that the unknown grows just where the known classes cannot explain what is there. What was tried, and what
- * each try gave: bench/eval/README.md.
+ * The unknown class starts with a very small share. Any mix of classes that nowhere exceeds the unlabelled traffic is a
+ * fixed point, so the unknown class grows only where the known classes cannot explain the traffic. For the variants that
+ * were evaluated and their results, see bench/eval/README.md.
  */
 export interface AdaptInput {
   readonly rows: SparseRows
@@ -26,63 +27,64 @@ export interface AdaptInput {
   readonly resolved: { readonly row: Uint32Array; readonly label: Uint16Array }
   readonly unlabelled: {
     readonly row: Uint32Array
-    /** Contexts of each, from the general to the special, as numbers below `contexts`. */
+    /** Contexts of each event, from general to specific, as numbers below `contexts`. */
     readonly contexts: readonly Int32Array[]
-    /** The class that a person has said it is (`classes`: none of them); -1: nobody has said. */
+    /** Class that an override assigns to each event (`classes`: none of the classes); -1: no override. */
     readonly known: Int16Array
-    /** A class that a person has said it is not; -1: nobody has said. */
+    /** Class that a dispute rules out for each event; -1: no dispute. */
     readonly excluded: Int16Array
   }
   readonly contexts: number
 }
 
 export interface Adapted {
-  /** Its last class is the unknown. Its probabilities are those where classes have the shares below. */
+  /** The last class is the unknown class. The probabilities hold under the shares below. */
   readonly model: LinearModel
-  /** Of the unlabelled traffic; the last is the unknown's. Sum to 1. */
+  /** Share of each class in the unlabelled traffic; the last is that of the unknown class. They sum to 1. */
   readonly shares: Float64Array
-  /** Row-major, one row a context: each class's share of the unlabelled traffic there. */
+  /** Row-major, one row per context: share of each class in the unlabelled traffic of the context. */
   readonly mixes: Float64Array
 }
 
-/** Inverse variance of the weights: a single event can move a logit by no more than some units. */
+/** Inverse variance of the weights: limits the effect of a single event on a logit to a few units. */
 const PENALTY = 3
 const FIRST_ITERATIONS_MAX = 40
 const ITERATIONS_MAX = 8
 const TOLERANCE = 1e-5
 const ROUNDS_MAX = 15
 /**
- * Taken off the unknown's logit. Estimated densities are noisy, and noise alone would let the unknown grow round by
- * round: with it the known classes may seem to exceed the traffic by some 15 % before the unknown takes their place.
+ * Subtracted from the logit of the unknown class. Density estimates are noisy, and noise alone would make the unknown
+ * class grow in each round. With the discount, the known classes can exceed the traffic by about 15 % before the unknown
+ * class replaces them.
  */
 const UNKNOWN_DISCOUNT = 0.15
-/** What is unknown at the start, everywhere; and of each class that only people have named. */
+/** Initial share, in every context, of the unknown class and of each other open class. */
 const FIRST_UNKNOWN = 0.03
-/** All of these together have no more, however many they are. */
+/** Maximum of these initial shares together. */
 const FIRST_OPEN_MAX = 0.5
-/** A context's mix is drawn towards that of the context above it as by so many events. */
+/** Number of pseudo-events with which the mix of the parent context is added to the mix of a context. */
 const CONTEXT_STRENGTH = 50
-/** An event that people have looked at shows its class as so many resolved ones, which come from elsewhere. */
+/** Weight of an overridden event relative to a resolved event: resolved events come from other traffic. */
 const AUDIT_WEIGHT = 3
-/** The shares that are estimated without people's help count as so many events that people have looked at. */
+/** Number of overridden events that the shares estimated without overrides count as. */
 const ESTIMATED_SHARES_WEIGHT = 100
-/** Below it an unlabelled event stands for no class. */
+/** An unlabelled event with a lower probability of a class is no example of that class. */
 const RESPONSIBILITY_MIN = 1e-3
 
-/** Where the estimate stands between two rounds. */
+/** The estimate between two rounds. */
 interface Estimate {
   readonly shares: Float64Array
   readonly mixes: Float64Array
-  /** One row an unlabelled event: its probability of each class. */
+  /** One row per unlabelled event: its probability of each class. */
   readonly probabilities: Float64Array
 }
 
-/** @throws Error when no finite parameters are found: such a model must not be published */
+/** @throws Error when the parameters are not finite: such a model must not be published */
 export function adapt(input: AdaptInput): Adapted {
   const { rows, classes, resolved, unlabelled } = input
   const columns = classes + 1
   const counts = countsOf(resolved.label, columns)
-  // Classes that no resolved event shows: what they look like is learned from the unlabelled traffic, like the unknown.
+  // Classes without resolved events: they are learned from the unlabelled traffic, like the unknown class.
   const open = Array.from({ length: columns }, (_, c) => c).filter((c) => counts[c] === 0)
   const audited = Uint32Array.from(unlabelled.known.keys()).filter((i) => (unlabelled.known[i] ?? -1) >= 0)
   const examples = {
@@ -119,7 +121,7 @@ export function adapt(input: AdaptInput): Adapted {
   return { model, shares: estimate.shares, mixes: estimate.mixes }
 }
 
-/** Each class's examples weigh together what it has of the unlabelled traffic. */
+/** Weights such that the examples of each class sum to the estimated number of unlabelled events of the class. */
 function weightsOf(
   label: Uint16Array,
   resolved: number,
@@ -147,7 +149,7 @@ function weightsOf(
   return weight
 }
 
-/** Shares as among the resolved, and a little of everything open. */
+/** The shares among the resolved events, and a small share for each open class. */
 function firstEstimate({ unlabelled, contexts }: AdaptInput, counts: Float64Array, open: readonly number[]): Estimate {
   const columns = counts.length
   const total = counts.reduce((sum, count) => sum + count, 0)
@@ -175,9 +177,9 @@ function nextEstimate(input: AdaptInput, model: LinearModel, from: Estimate): Es
 }
 
 /**
- * Of each unlabelled event, under the priors of its context; what people have said stands.
+ * Class probabilities of each unlabelled event under the prior of its context. Overrides and disputes take precedence.
  *
- * @param shares those that the logits were fitted to
+ * @param shares the shares that the logits were fitted to
  */
 function probabilitiesOf(
   { classes, unlabelled }: AdaptInput,
@@ -210,7 +212,7 @@ function probabilitiesOf(
 }
 
 const SHARE_MIN = 1e-9
-/** Bounded: a class that a context has never shown stays possible there. */
+/** Bounded, so that a class without events in a context stays possible there. */
 export const logRatio = (share: number, overall: number): number =>
   Math.log((share + SHARE_MIN) / (overall + SHARE_MIN))
 
@@ -232,7 +234,7 @@ function sharesOf({ classes, unlabelled }: AdaptInput, probabilities: Float64Arr
   )
 }
 
-/** The mix of each context, drawn towards the mix of the context above it. */
+/** The mix of each context, smoothed towards the mix of its parent context. */
 function mixesOf({ classes, unlabelled, contexts }: AdaptInput, probabilities: Float64Array, shares: Float64Array) {
   const columns = classes + 1
   const mixes = new Float64Array(contexts * columns)

@@ -5,16 +5,16 @@ import type { Model, ModelParameters } from './model.js'
 import { modelCard } from './model-card.js'
 
 /**
- * A version as bytes: `ATLM`, format (u16), length of the header (u32), the header as JSON (card, feature space, names
- * of the contexts, temperature), the arrays (slots u32; weights, intercepts and offsets f32), and the first 16 bytes of
- * the SHA-256 of all that. Numbers little-endian.
+ * Binary format of a model version: `ATLM`, format (u16), length of the header (u32), the header as JSON (card, feature
+ * space, names of the contexts, temperature), the arrays (slots u32; weights, intercepts and offsets f32), and the first
+ * 16 bytes of the SHA-256 of everything before. Numbers are little-endian.
  */
 const MAGIC = Buffer.from('ATLM')
 const FORMAT = 1
 const PREFIX_BYTES = MAGIC.length + 2 + 4
 const CHECKSUM_BYTES = 16
 
-/** Weights mean something only with the features that they were learned on. */
+/** Weights are valid only with the features that they were trained on. */
 const FEATURE_SPACE = createHash('sha256')
   .update(JSON.stringify([FORMAT, FEATURE_SLOTS, FEATURE_GROUPS]))
   .digest('hex')
@@ -33,7 +33,7 @@ export type DecodedModel =
 
 export type CorruptReason = 'not_an_artefact' | 'unknown_format' | 'truncated' | 'checksum' | 'inconsistent'
 
-/** The bytes of a version, the same for the same model. */
+/** Deterministic: the same model gives the same bytes. */
 export function encodeModel({ card, parameters }: Model): Uint8Array {
   const text = Buffer.from(
     JSON.stringify({
@@ -62,7 +62,7 @@ export function encodeModel({ card, parameters }: Model): Uint8Array {
   return artefact
 }
 
-/** Reads any bytes; never throws. */
+/** Accepts any bytes; never throws. */
 export function decodeModel(bytes: Uint8Array): DecodedModel {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
   if (!buffer.subarray(0, MAGIC.length).equals(MAGIC)) return corrupt('not_an_artefact')
@@ -106,11 +106,11 @@ function parsed(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    return undefined // the schema refuses it
+    return undefined // the schema rejects it
   }
 }
 
-/** What would give a prediction that is no number, or read beyond a table. */
+/** False when the parameters would give a NaN or infinite prediction, or a read past the end of an array. */
 const areUsable = ({ slots, weights, intercepts, contextOffsets }: ModelParameters): boolean =>
   slots.every((slot) => slot < FEATURE_SLOTS) &&
   [weights, intercepts, ...contextOffsets.values()].every((array) => array.every(Number.isFinite))

@@ -1,7 +1,7 @@
 import { logSumExp } from './logistic-regression.js'
 import type { CalibrationBin } from './model.js'
 
-/** A probability that was given, whether it came true, and how much of the traffic it stands for. */
+/** A predicted probability, whether the prediction is correct, and its weight in the traffic. */
 export interface Judged {
   readonly probability: number
   readonly isRight: boolean
@@ -29,8 +29,8 @@ export function calibrationCurve(judged: readonly Judged[]): CalibrationBin[] {
 }
 
 /**
- * Expected calibration error over ten bins, less what a perfectly calibrated model would show by chance with so many
- * events (Roelofs et al. 2022: the plain estimate is biased upwards, the more so the fewer events there are).
+ * Expected calibration error over ten bins, minus the error that a perfectly calibrated model would show by chance with
+ * this number of events (Roelofs et al. 2022: the plain estimate is biased upwards, more so with fewer events).
  *
  * @returns 0 to 1
  */
@@ -47,25 +47,25 @@ export function calibrationError(judged: readonly Judged[]): number {
   }
   if (total === 0) return 0
   const plain = bins.reduce((sum, { gap }) => sum + Math.abs(gap), 0) / total
-  // The mean of the absolute value of a normal variable is its deviation times sqrt(2 / pi).
+  // The mean absolute value of a normal variable is its standard deviation times sqrt(2 / pi).
   const byChance = bins.reduce((sum, { variance }) => sum + Math.sqrt((2 * variance) / Math.PI), 0) / total
   return Math.max(0, plain - byChance)
 }
 
-/** One event's logits, and the place of what is true among them. */
+/** The logits of one event, and the index of its true class among them. */
 export interface Scored {
   readonly logits: Float64Array
   readonly truth: number
   readonly weight: number
 }
 
-/** Validation may take confidence away and never adds any: it sees less than what is served. */
+/** Validation can lower confidence but never raise it: it sees less traffic than the model will serve. */
 const TEMPERATURE_MIN = 1
 const TEMPERATURE_MAX = 8
 const GOLDEN = (Math.sqrt(5) - 1) / 2
 const STEPS = 40
 
-/** The temperature from 1 on at which the scored events are most likely (Guo et al. 2017), by golden-section search. */
+/** The temperature of at least 1 that maximises the likelihood of the scored events (Guo et al. 2017); golden-section search. */
 export function bestTemperature(scored: readonly Scored[]): number {
   if (scored.length === 0) return 1
   const loss = (logTemperature: number): number => {

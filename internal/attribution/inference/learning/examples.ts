@@ -2,7 +2,7 @@ import { contextsOf, type EventFacts } from './features.js'
 import type { ClassLabel } from './model.js'
 import type { TrainingRecord } from './train.js'
 
-/** A tenant's window, sorted by what is known of each event and split by time. */
+/** The training window of a tenant, split by time into training and validation data. */
 export interface Split {
   readonly training: Examples
   readonly validation: Examples
@@ -19,31 +19,31 @@ export interface CountedClass extends ClassLabel {
 
 export interface Examples {
   readonly resolved: readonly Labelled[]
-  /** Everything that reached stage B, looked at or not. */
+  /** All events that reached stage B, with or without an override or dispute. */
   readonly unlabelled: readonly Unlabelled[]
 }
 
 export interface Labelled {
   readonly facts: EventFacts
-  /** Number of its class; -1: of none that is learned. */
+  /** Index of the class; -1: not a class of the model. */
   readonly label: number
 }
 
 export interface Unlabelled {
   readonly facts: EventFacts
-  /** Class that a person has said it is; -1: of none that is learned; undefined: nobody has said. */
+  /** Class assigned by an override; -1: not a class of the model; undefined: no override. */
   readonly override: number | undefined
-  /** Class that a person has said it is not. */
+  /** Class that a dispute rules out. */
   readonly dispute: number | undefined
 }
 
-/** Of the records, from the start of the window: what a version is trained on. The rest validates it. */
+/** Share of the records, from the start of the window, used for training. The rest is used for validation. */
 const TRAINING_SHARE = 0.85
-/** Fewer do not show what a class looks like. */
+/** Minimum of resolved events per class: fewer do not describe a class. */
 const RESOLVED_MIN = 20
-/** People's verdicts are of exactly the traffic that is served: fewer of them tell as much. */
+/** Overrides come from exactly the traffic that the model serves, so fewer of them are enough. */
 const OVERRIDES_MIN = 8
-/** Time and memory of a training grow with them; rarer classes than these are unknown to the model. */
+/** Training time and memory grow with the number of classes. The model treats rarer classes as unknown. */
 export const CLASSES_MAX = 128
 
 const keyOf = ({ service, owner }: ClassLabel): string => JSON.stringify([service, owner])
@@ -112,7 +112,7 @@ function examplesOf(records: readonly TrainingRecord[], numbers: ReadonlyMap<str
   return { resolved, unlabelled }
 }
 
-/** Capture contexts by number, each level's below the one above it. */
+/** Numbers capture contexts; those of each level follow those of the level above. */
 export class Contexts {
   readonly #numbers = new Map<string, number>()
 
@@ -127,7 +127,7 @@ export class Contexts {
     return [...this.#numbers.keys()]
   }
 
-  /** Numbers of each event's layer, and of its layer and principal. */
+  /** Per event: the number of its layer, and the number of its layer and principal. */
   of(events: readonly { readonly facts: EventFacts }[]): [layers: Int32Array, principals: Int32Array] {
     const each = events.map(({ facts }) => contextsOf(facts))
     return [
@@ -137,7 +137,7 @@ export class Contexts {
   }
 }
 
-/** A number from 0, below 1, that looks random and follows from seed and index (MurmurHash3's last step). */
+/** A pseudorandom number in [0, 1), determined by seed and index (the finaliser of MurmurHash3). */
 export function seededShare(seed: number, index: number): number {
   let hash = Math.imul(seed ^ 0x9e3779b9, 0x85ebca6b) ^ Math.imul(index + 1, 0x27d4eb2f)
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)

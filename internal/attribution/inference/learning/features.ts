@@ -1,20 +1,20 @@
 import { type SparseRows, SparseRowsBuilder } from './sparse-rows.js'
 
-/** A name, or the place of a number under a name. */
+/** Writes a feature with a name, or with a name and an ordinal under it. */
 type Write = (group: FeatureGroup, name: string, value: number, ordinal?: number) => void
 
 /**
- * What a model may know of an event. The same facts are made from an admitted invocation when it is served and from a
- * stored row when a model is trained on it; nothing here depends on what was attributed.
+ * The facts of an event that a model may use. Serving derives them from an admitted invocation and training from a
+ * stored row, with the same result; none depends on the attribution.
  */
 export interface EventFacts {
   readonly eventTimeMs: number
   readonly provider: string
   /** The served model, else the requested one. */
   readonly model: string
-  /** Capture context: which labels an event carries depends on it, so that it moves priors and is no evidence itself. */
+  /** Capture context: it determines which labels an event carries, so it changes priors and is not itself evidence. */
   readonly ingestionLayer: string
-  /** Capture context: id of the credential that brought the event. */
+  /** Capture context: id of the credential that submitted the event. */
   readonly principal: string
   readonly inputTokens?: number | undefined
   readonly outputTokens?: number | undefined
@@ -23,26 +23,26 @@ export interface EventFacts {
   readonly latencyMs?: number | undefined
   readonly serviceTier?: string | undefined
   readonly region?: string | undefined
-  /** Hex of the tenant's keyed hash of the stated identity; absent when none was stated. */
+  /** The tenant's keyed hash of the identity in the event, in hex; absent when the event has none. */
   readonly identityHash?: string | undefined
-  /** Groups events; never a feature by itself. */
+  /** Groups events; not a feature itself. */
   readonly traceId?: string | undefined
   readonly tags?: Readonly<Record<string, string>> | undefined
   readonly k8sNamespace?: string | undefined
   readonly k8sWorkload?: string | undefined
   readonly workloadIdentity?: string | undefined
-  /** Other events of the same trace that are known when this one is looked at, as `withNeighbours` adds them. */
+  /** Other known events of the same trace, added by `withNeighbours`. */
   readonly neighbours?: readonly NeighbourFacts[] | undefined
 }
 
-/** What an event's trace says about it. */
+/** Facts of another event of the same trace. */
 export interface NeighbourFacts {
   readonly provider: string
   readonly model: string
   readonly inputTokens?: number | undefined
 }
 
-/** Groups of features, as a model card names them. */
+/** Groups of features, with the names used in a model card. */
 export const FEATURE_GROUPS = [
   'provider',
   'model',
@@ -63,11 +63,11 @@ export const FEATURE_GROUPS = [
 ] as const
 export type FeatureGroup = (typeof FEATURE_GROUPS)[number]
 
-/** Features are hashed into so many slots; two that meet share a weight. */
+/** Number of slots that features are hashed into; features that collide share a weight. */
 export const FEATURE_SLOTS = 1 << 16
 
 const HOUR_MS = 3_600_000
-/** 1 January 1970 was a Thursday: from the Monday before it to the epoch. */
+/** From Monday to the epoch: 1 January 1970 was a Thursday. */
 const EPOCH_AFTER_MONDAY_MS = 3 * 24 * HOUR_MS
 const WEEK_HOURS = 168
 const NEIGHBOURS_MAX = 16
@@ -75,17 +75,17 @@ const NEIGHBOURS_MAX = 16
 /** Steps of the piecewise linear functions, in powers of two. */
 const FINE_STEP = 0.5
 const COARSE_STEP = 1
-/** More than the logarithm of any count. */
+/** Greater than the logarithm of any count. */
 const GRID_WIDTH = 128
 
 /**
- * One sparse row an event. Quantities become the two nearest knots of a piecewise linear function of their logarithm,
- * so that neighbours in size share evidence; names become one slot each. What an event does not state has no feature
- * at all: that it is missing tells how it was captured, not who caused it.
+ * One sparse row per event. A quantity becomes the two nearest knots of a piecewise linear function of its logarithm, so
+ * that similar quantities share evidence; a name becomes one slot. A missing fact has no feature at all, because its
+ * absence depends on how the event was captured and not on who caused it.
  *
  * The capture context (layer, principal) is left out: see `contextOf`.
  *
- * @param leftOut whether a group is passed over for an event, by its index
+ * @param leftOut whether to omit a group for the event with this index
  */
 export function featuresOf(
   events: readonly EventFacts[],
@@ -135,7 +135,7 @@ function writeQuantities(write: Write, event: EventFacts): void {
   if (latencyMs !== undefined) writeKnots(write, 'latency', '', latencyMs, COARSE_STEP)
 }
 
-/** Input and output together: the four nearest knots of a grid. */
+/** Input and output tokens together: the four nearest knots of a grid. */
 function writeShape(write: Write, inputTokens: number, outputTokens: number): void {
   const [a, b] = [Math.log2(1 + inputTokens) / COARSE_STEP, Math.log2(1 + outputTokens) / COARSE_STEP]
   const [i, o] = [Math.floor(a), Math.floor(b)]
@@ -155,7 +155,7 @@ function writeKnots(write: Write, group: FeatureGroup, of: string, count: number
   if (next > 0) write(group, of, next, knot + 1)
 }
 
-/** Tenths; nothing at all is apart. */
+/** In tenths; zero has a slot of its own. */
 function writeShare(write: Write, group: FeatureGroup, part: number, whole: number): void {
   write(group, '', 1, whole === 0 ? 0 : Math.ceil((10 * Math.min(part, whole)) / whole))
 }
@@ -179,9 +179,9 @@ function writeNeighbours(write: Write, neighbours: EventFacts['neighbours']): vo
 }
 
 /**
- * Adds to each event what the others of its trace look like.
+ * Adds to each event the facts of the other events of its trace.
  *
- * @param events those that are looked at together, and those of before that are still known
+ * @param events the events of this batch, and earlier events that are still known
  */
 export function withNeighbours(events: readonly EventFacts[]): EventFacts[] {
   const byTrace = new Map<string, EventFacts[]>()
@@ -205,8 +205,8 @@ export function withNeighbours(events: readonly EventFacts[]): EventFacts[] {
 }
 
 /**
- * How an event was captured, from the general to the special. Labels are missing or there by context, and the mix of
- * services differs between contexts; what one service's calls look like does not.
+ * Capture contexts of an event, from general to specific. The context determines whether events have labels, and the
+ * mix of services differs between contexts; the features of the calls of one service do not.
  */
 export const contextsOf = ({ ingestionLayer, principal }: EventFacts): readonly [layer: string, principal: string] => [
   ingestionLayer,
@@ -228,7 +228,7 @@ function fnv1a(seed: number, text: string): number {
   return hash
 }
 
-/** MurmurHash3's last step: FNV alone leaves near values near. */
+/** The finaliser of MurmurHash3: FNV alone maps similar values to similar hashes. */
 function finish(hash: number): number {
   let mixed = hash ^ (hash >>> 16)
   mixed = Math.imul(mixed, 0x85ebca6b)

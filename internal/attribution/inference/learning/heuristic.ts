@@ -8,13 +8,13 @@ export interface Heuristic {
 
 export interface HeuristicGuess {
   readonly label: ClassLabel
-  /** Share of the labelled events of that trace or principal, 0 to 1; served at no more than 0.60. */
+  /** Share of the label among the labelled events of the trace or principal, 0 to 1; confidence is capped at 0.60. */
   readonly share: number
 }
 
 export const HEURISTIC_CONFIDENCE_MAX = 6_000
 
-/** What the heuristic looks at. */
+/** The facts that the heuristic uses. */
 export interface Correlated {
   readonly traceId?: string | undefined
   readonly principal: string

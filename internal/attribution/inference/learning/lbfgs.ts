@@ -1,6 +1,6 @@
 /**
  * Minimises a smooth function by L-BFGS (Nocedal and Wright, Numerical Optimization, algorithms 7.4 and 7.5) with a
- * backtracking line search (3.1). No randomness: the same start gives the same end.
+ * backtracking line search (3.1). Deterministic: the same start gives the same result.
  */
 export interface Minimum {
   readonly point: Float64Array
@@ -10,16 +10,16 @@ export interface Minimum {
 
 export interface LbfgsOptions {
   readonly iterationsMax: number
-  /** Ends when an iteration improves the value by less than this part of it. */
+  /** Stops when an iteration improves the value by less than this fraction of it. */
   readonly tolerance: number
 }
 
-/** Steps that the curvature is estimated from. */
+/** Number of steps used to estimate the curvature. */
 const MEMORY = 8
 const BACKTRACKS_MAX = 20
 const SUFFICIENT_DECREASE = 1e-4
 
-/** @param evaluate writes the gradient at the point to its second argument and returns the value */
+/** @param evaluate writes the gradient at the point to its second argument and returns the value at the point */
 export function minimise(
   evaluate: (point: Float64Array, gradient: Float64Array) => number,
   start: Float64Array,
@@ -35,7 +35,7 @@ export function minimise(
     let direction = descent(gradient, steps)
     let slope = dot(direction, gradient)
     if (slope >= 0) {
-      // Rounding has spoiled the estimate: begin again from the gradient.
+      // Rounding errors have made the estimate unusable: restart from the gradient.
       steps.length = 0
       direction = descent(gradient, steps)
       slope = dot(direction, gradient)

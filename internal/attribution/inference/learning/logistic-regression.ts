@@ -2,19 +2,19 @@ import { minimise } from './lbfgs.js'
 import type { SparseRows } from './sparse-rows.js'
 
 /**
- * Multinomial logistic regression on sparse rows, with a weight an example and a quadratic penalty on all weights but
- * the intercepts.
+ * Multinomial logistic regression on sparse rows, with one weight per example and a quadratic penalty on all weights
+ * except the intercepts.
  */
 export interface LinearModel {
   readonly classes: number
   readonly features: number
-  /** Intercepts, one a class; then row-major, one row a feature, one column a class. */
+  /** Intercepts, one per class; then weights, row-major: one row per feature, one column per class. */
   readonly parameters: Float64Array
 }
 
 export interface WeightedExamples {
   readonly rows: SparseRows
-  /** Row of each example; a row may be named more than once, as examples of several classes. */
+  /** Row of each example; a row can occur more than once, as an example of several classes. */
   readonly row: Uint32Array
   readonly label: Uint16Array
   /** 0 or more. */
@@ -41,7 +41,7 @@ export function fitRegression(examples: WeightedExamples, start: LinearModel, op
   return { classes, features, parameters: minimise(objective, start.parameters, options).point }
 }
 
-/** Penalised; writes its gradient. Exported for the check of the one against the other. */
+/** Includes the penalty; writes the gradient. Exported so that a test can check the gradient against the value. */
 export function negativeLogLikelihood(
   { rows, row, label, weight }: WeightedExamples,
   model: LinearModel,
@@ -82,7 +82,7 @@ export function negativeLogLikelihood(
   return value
 }
 
-/** One logit a class, for one row. */
+/** Writes one logit per class, for one row. */
 export function writeLogits(model: LinearModel, rows: SparseRows, row: number, logits: Float64Array): void {
   const { classes, parameters } = model
   const { starts, columns, values } = rows
@@ -94,7 +94,7 @@ export function writeLogits(model: LinearModel, rows: SparseRows, row: number, l
   }
 }
 
-/** All rows' logits, row-major. */
+/** The logits of all rows, row-major. */
 export function logitsOf(model: LinearModel, rows: SparseRows): Float64Array {
   const all = new Float64Array(rows.count * model.classes)
   for (let row = 0; row < rows.count; row++) {

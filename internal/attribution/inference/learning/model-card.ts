@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import type { ModelCard } from './model.js'
 
-/** The form of a model card, for reading it back from an artefact. */
+/** Schema of a model card, to parse it from an artefact. */
 
-/** Sums of floats may lie a hair above 1. */
+/** Rounding can make a sum of floats slightly greater than 1. */
 const share = () =>
   z
     .number()

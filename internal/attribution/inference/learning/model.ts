@@ -6,32 +6,32 @@ export interface ClassLabel {
   readonly owner: string
 }
 
-/** A trained Stage-B model: everything that `predict` needs, and its card. Made by `train` or `decodeModel` only. */
+/** A trained model of stage B with its card: everything that `predict` needs. Only `train` and `decodeModel` create one. */
 export interface Model {
   readonly card: ModelCard
   readonly parameters: ModelParameters
 }
 
-/** Columns are the card's classes in their order, then one for what is none of them. */
+/** Columns are the classes in the order of the card, then the unknown class. */
 export interface ModelParameters {
   /** Feature slots that have weights, ascending. */
   readonly slots: Uint32Array
-  /** Row-major: one row a slot, one column a class and one for the unknown. */
+  /** Row-major: one row per slot, one column per class and one for the unknown class. */
   readonly weights: Float32Array
-  /** One a column. */
+  /** One per column. */
   readonly intercepts: Float32Array
-  /** Log prior by capture context less the log prior overall; one entry a column. */
+  /** Log prior of the capture context minus the overall log prior; one entry per column. */
   readonly contextOffsets: ReadonlyMap<string, Float32Array>
-  /** Logits are divided by it. */
+  /** Divisor of the logits. */
   readonly temperature: number
 }
 
-/** What a tenant can read about a version (design section 5): JSON-able, no event's data in it. */
+/** The model card that a tenant can read (design section 5): serialisable as JSON, without data of any event. */
 export interface ModelCard {
   readonly format: 1
   readonly seed: number
   readonly classes: readonly CardClass[]
-  /** Event times of the examples, milliseconds since the epoch, both included. */
+  /** Event times of the examples, in milliseconds since the epoch; both bounds are inclusive. */
   readonly dataWindow: { readonly fromMs: number; readonly toMs: number; readonly validationFromMs: number }
   readonly examples: {
     readonly resolved: number
@@ -39,42 +39,42 @@ export interface ModelCard {
     readonly overrides: number
     readonly disputes: number
   }
-  /** Share of the unresolved traffic that looks like no class, 0 to 1. */
+  /** Share of the unresolved traffic that resembles no class, 0 to 1. */
   readonly unknownShare: number
-  /** On held-out resolved events weighted to the traffic that is served. */
+  /** Quality on held-out resolved events, weighted to the traffic that the model serves. */
   readonly weighted: Quality
-  /** On held-out overrides; absent when there were none. */
+  /** Quality on held-out overrides; absent when there were none. */
   readonly audited?: Quality | undefined
   readonly gate: Gate
-  /** Ascending; of the same examples as the calibration errors above. */
+  /** Ascending; computed on the weighted events. */
   readonly calibrationCurve: readonly CalibrationBin[]
-  /** Accuracy lost on the weighted validation data without the group, largest first. */
+  /** Loss of accuracy on the weighted validation data without the feature group, largest first. */
   readonly featureImportance: readonly { readonly feature: string; readonly accuracyLost: number }[]
 }
 
 export interface CardClass extends ClassLabel {
-  /** Labelled examples it was trained on. */
+  /** Number of labelled training examples. */
   readonly examples: number
-  /** Its estimated share of the unresolved traffic, 0 to 1. */
+  /** Estimated share of the class in the unresolved traffic, 0 to 1. */
   readonly servedShare: number
 }
 
 export interface Quality {
   readonly n: number
   readonly accuracy: number
-  /** Of the heuristic baseline on the same events. */
+  /** Accuracy of the heuristic baseline on the same events. */
   readonly heuristicAccuracy: number
-  /** Of always saying the class that is most frequent in the served traffic. */
+  /** Accuracy of always predicting the most frequent class of the served traffic. */
   readonly majorityAccuracy: number
-  /** Expected calibration error, 0 to 1; less what chance would show with so many events. */
+  /** Expected calibration error, 0 to 1, minus the error expected by chance with this number of events. */
   readonly calibrationError: number
-  /** Of the events with a probability of at least 0.80, the share that is right; absent when there are none. */
+  /** Share of correct predictions among events with a probability of at least 0.80; absent when there are none. */
   readonly precisionAtFloor?: number | undefined
   readonly shareAtFloor: number
 }
 
 export interface Gate {
-  /** Whether the version may be promoted; until then its confidence stays below the chargeback floor. */
+  /** Whether validation passed. If not, the confidence of the version stays below the chargeback floor. */
   readonly isPassed: boolean
   readonly reasons: readonly GateReason[]
 }
@@ -94,16 +94,16 @@ export interface CalibrationBin {
   readonly accuracy: number
 }
 
-/** What a model says of one event. */
+/** The prediction of a model for one event. */
 export interface Prediction {
   readonly label: ClassLabel
-  /** Calibrated, 0 to 1; what looks like no class lowers it. */
+  /** Calibrated, 0 to 1; lower when the event resembles no class. */
   readonly probability: number
-  /** Ten-thousandths: the probability under the policy's cap, and below the floor while the gate is not passed. */
+  /** In ten-thousandths: the probability, capped by the policy, and below the floor when the gate has not passed. */
   readonly confidence: Confidence
-  /** Calibrated probability that it is none of the classes. */
+  /** Calibrated probability that the event belongs to none of the classes. */
   readonly unknownProbability: number
-  /** The next best, best first, at most `ALTERNATIVES_MAX`. */
+  /** The next most probable classes, most probable first, at most `ALTERNATIVES_MAX`. */
   readonly alternatives: readonly Alternative[]
 }
 

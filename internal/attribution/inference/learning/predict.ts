@@ -4,7 +4,7 @@ import { logSumExp } from './logistic-regression.js'
 import { ALTERNATIVES_MAX, type Model, type ModelParameters, type Prediction } from './model.js'
 import type { SparseRows } from './sparse-rows.js'
 
-/** What a model says of each event, in order. */
+/** One prediction per event, in the order of the events. */
 export function predict(model: Model, events: readonly EventFacts[]): Prediction[] {
   const { card, parameters } = model
   const rows = featuresOf(events)
@@ -15,13 +15,13 @@ export function predict(model: Model, events: readonly EventFacts[]): Prediction
   })
 }
 
-/** The prior of the most special context that is known. */
+/** The prior of the most specific context that the model knows. */
 export function offsetsOf({ contextOffsets }: ModelParameters, event: EventFacts): Float32Array | undefined {
   const [layer, principal] = contextsOf(event)
   return contextOffsets.get(principal) ?? contextOffsets.get(layer)
 }
 
-/** One logit a class and one for the unknown, before the temperature. */
+/** Writes one logit per class and one for the unknown class, not yet divided by the temperature. */
 export function writeModelLogits(
   parameters: ModelParameters,
   rows: SparseRows,
@@ -70,11 +70,11 @@ function predictionOf({ card: { classes } }: Model, probabilities: Float64Array,
   }
 }
 
-/** Cut, never rounded up; what no gate has passed stays below the chargeback floor (design section 5, stage B). */
+/** Truncated, never rounded up. Below the chargeback floor when the gate has not passed (design section 5, stage B). */
 export const confidenceOf = (probability: number, isPassed: boolean): Confidence =>
   Math.min(Math.floor(probability * 10_000), isPassed ? CONFIDENCE_CAP : CHARGEBACK_FLOOR - 1)
 
-/** Place of each feature slot among a model's, -1 where it has no weight. */
+/** Index of each feature slot among the slots of the model; -1 when the slot has no weights. */
 function placesOf(parameters: ModelParameters): Int32Array {
   const known = PLACES.get(parameters)
   if (known !== undefined) return known

@@ -48,13 +48,13 @@ export class SparseRowsBuilder {
   }
 }
 
-/** Columns that occur, ascending, and the same rows numbered by place in that list. */
+/** The columns that occur, ascending, and the rows with columns renumbered by their index in that list. */
 export function compact(rows: SparseRows): { readonly columns: Uint32Array; readonly rows: SparseRows } {
   const columns = Uint32Array.from(new Set(rows.columns)).sort()
   return { columns, rows: renumber(rows, columns) }
 }
 
-/** The rows with their columns numbered by place in `columns`; what is not in it is left out. */
+/** The rows with columns renumbered by their index in `columns`; other columns are dropped. */
 export function renumber(rows: SparseRows, columns: Uint32Array): SparseRows {
   const places = new Map<number, number>()
   for (const [place, column] of columns.entries()) places.set(column, place)

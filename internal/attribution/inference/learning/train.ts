@@ -18,20 +18,20 @@ import {
   weightedEvents,
 } from './validation.js'
 
-/** One event of a tenant's window, with what is known of who caused it. */
+/** An event of the training window of a tenant, with its attribution outcome. */
 export interface TrainingRecord {
   readonly facts: EventFacts
   readonly outcome: Outcome
 }
 
 export type Outcome =
-  /** Stage A named it from facts. */
+  /** Stage A attributed it from facts. */
   | { readonly kind: 'resolved'; readonly label: ClassLabel }
-  /** It reached stage B, and nobody has looked at it since. */
+  /** It reached stage B and has no override or dispute. */
   | { readonly kind: 'unresolved' }
-  /** It reached stage B, and a person has said who it was. */
+  /** It reached stage B, and an override assigns it to this label. */
   | { readonly kind: 'override'; readonly label: ClassLabel }
-  /** It reached stage B, and a person has said that it was not this one. */
+  /** It reached stage B, and a dispute rules out this label. */
   | { readonly kind: 'dispute'; readonly against: ClassLabel }
 
 export interface TrainingOptions {
@@ -45,11 +45,11 @@ export type TrainingResult =
   | { readonly kind: 'too_few_examples'; readonly classes: number; readonly examples: number }
 
 const CLASSES_MIN = 2
-/** Fewer unresolved events say nothing about the traffic that is to be served. */
+/** Minimum of unresolved events: fewer do not represent the traffic that the model will serve. */
 const UNRESOLVED_MIN = 50
 
 /**
- * Trains, calibrates and validates a version on one tenant's window. Whether it may be promoted says `card.gate`.
+ * Trains, calibrates and validates a version on the window of one tenant. `card.gate` holds whether validation passed.
  * Pure; takes seconds of processor time on 100,000 records.
  */
 export function train(records: readonly TrainingRecord[], { seed }: TrainingOptions): TrainingResult {
@@ -74,8 +74,8 @@ export function train(records: readonly TrainingRecord[], { seed }: TrainingOpti
 }
 
 /**
- * Resolved events state who called far more often than those that reach stage B. The identity of as many is passed
- * over as makes the two alike: else a model would rest on what the served traffic does not say.
+ * Resolved events have an identity far more often than events that reach stage B. The identity of some resolved events
+ * is therefore ignored, so that both have the same rate: a model must not rely on a fact that the served traffic lacks.
  */
 function identityMask({ resolved, unlabelled }: Examples, seed: number): (index: number) => boolean {
   const stating = (events: readonly { readonly facts: EventFacts }[]): number =>

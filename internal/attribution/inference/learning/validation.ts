@@ -6,27 +6,27 @@ import { guessByHeuristic, type Heuristic } from './heuristic.js'
 import type { ClassLabel, Gate, GateReason, ModelParameters, Quality } from './model.js'
 import { offsetsOf, toProbabilities, writeModelLogits } from './predict.js'
 
-/** An event that validates, as the served traffic would show it. */
+/** A validation event, in the form it would have in the served traffic. */
 export interface ValidationEvent {
   readonly facts: EventFacts
-  /** Place of its class; that of the unknown when it belongs to none. */
+  /** Index of the true class; the index of the unknown class when it belongs to none. */
   readonly truth: number
-  /** How much of the served traffic it stands for. */
+  /** Weight of the event in the served traffic. */
   readonly weight: number
 }
 
-/** Share of the traffic by context and class, which held-out events are weighted to. */
+/** Traffic shares by context and class that held-out events are weighted to. */
 export interface ServedTraffic {
   readonly shares: Float64Array
-  /** Row-major, one row a context. */
+  /** Row-major, one row per context. */
   readonly mixes: Float64Array
-  /** One event of each context, for its layer and principal, and how many there are. */
+  /** Per context: the facts of one event, for its layer and principal, and the number of events. */
   readonly contexts: readonly { readonly number: number; readonly facts: EventFacts; readonly count: number }[]
 }
 
 /**
- * Held-out resolved events, weighted and put into contexts as their class is served; and held-out unresolved ones, as
- * far as they look like no class: whatever is said of these is wrong.
+ * Held-out resolved events, with the weight and context that their class has in the served traffic; and held-out
+ * unresolved events, weighted by their probability of belonging to no class: every prediction for these is wrong.
  */
 export function weightedEvents(
   { resolved, unlabelled }: Examples,
@@ -56,13 +56,13 @@ export function weightedEvents(
   ]
 }
 
-/** Held-out events that people have looked at: samples of the served traffic as it is. */
+/** Held-out events with an override: unweighted samples of the served traffic. */
 export const auditedEvents = ({ unlabelled }: Examples, unknownAt: number): ValidationEvent[] =>
   unlabelled.flatMap(({ facts, override }) =>
     override === undefined ? [] : [{ facts, truth: override < 0 ? unknownAt : override, weight: 1 }],
   )
 
-/** A context of a class, given a number from 0 to 1; more frequent ones own a larger part of that range. */
+/** Maps a number from 0 to 1 to a context of a class; more frequent contexts cover a larger part of that range. */
 function contextDraw({ mixes, contexts, shares }: ServedTraffic) {
   return (label: number, share: number): EventFacts | undefined => {
     const weights = contexts.map(({ number, count }) => count * (mixes[number * shares.length + label] ?? 0))
@@ -89,10 +89,10 @@ export function logitsOfEvents(
   })
 }
 
-/** Audits from which on they decide as much as all the rest. */
+/** Number of audits from which they count as much as the weighted events. */
 const AUDITS_MIN = 50
 
-/** Of the weighted events, and of the audits beside them when there are enough. */
+/** The best temperature on the weighted events, and also on the audits when there are enough. */
 export function calibrate(
   parameters: ModelParameters,
   weighted: readonly ValidationEvent[],
@@ -113,7 +113,7 @@ function scored(parameters: ModelParameters, events: readonly ValidationEvent[])
   return events.map(({ truth, weight }, i) => ({ logits: all[i] as Float64Array, truth, weight: weight / total }))
 }
 
-/** What the model would say of each, and whether it is right. */
+/** The most probable class of each event, and whether it is correct. */
 export function judge(
   parameters: ModelParameters,
   events: readonly ValidationEvent[],
@@ -133,7 +133,7 @@ export function judge(
   })
 }
 
-/** How much of an event's weight is right, of all. */
+/** Share of correct predictions, by weight. */
 export function accuracyOf(judged: readonly { readonly isRight: boolean; readonly weight: number }[]): number {
   let [right, total] = [0, 0]
   for (const { isRight, weight } of judged) {
@@ -177,21 +177,21 @@ export function qualityOf(
   }
 }
 
-/** What a version has to beat. */
+/** The baselines that a version must beat. */
 export interface Baselines {
   readonly heuristic: Heuristic
   readonly classes: readonly ClassLabel[]
-  /** Place of the class that is most frequent in the served traffic. */
+  /** Index of the most frequent class of the served traffic. */
   readonly majority: number
 }
 
-/** Design section 5: a version may be promoted when its error is at most this, on what it will serve. */
+/** Design section 5: a version may be promoted only when its calibration error on served traffic is at most this. */
 const CALIBRATION_ERROR_MAX = 0.05
 const VALIDATION_MIN = 100
 
 /**
- * Whether a version may be promoted: it beats the heuristic baseline and the majority class by more than chance would,
- * and is calibrated, on the weighted events and on the audits when there are enough.
+ * Whether a version may be promoted: it must beat the heuristic baseline and the majority class by more than chance, and
+ * be calibrated, on the weighted events and also on the audits when there are enough.
  */
 export function gateOf(weighted: Quality, effectiveN: number, audited: Quality | undefined): Gate {
   const reasons: GateReason[] = []
@@ -205,14 +205,14 @@ export function gateOf(weighted: Quality, effectiveN: number, audited: Quality |
   return { isPassed: reasons.length === 0, reasons }
 }
 
-/** By two standard errors of the difference of two shares. */
+/** By more than two standard errors of the difference of two shares. */
 function beatsBaselines({ accuracy, heuristicAccuracy, majorityAccuracy }: Quality, n: number): boolean {
   const best = Math.max(heuristicAccuracy, majorityAccuracy)
   const variance = (share: number): number => (share * (1 - share)) / Math.max(1, n)
   return accuracy - best > 2 * Math.sqrt(variance(accuracy) + variance(best))
 }
 
-/** Kish's: how many events of equal weight would say as much. */
+/** Kish's effective sample size: the number of events of equal weight with the same variance. */
 export function effectiveCount(events: readonly ValidationEvent[]): number {
   const sum = events.reduce((total, { weight }) => total + weight, 0)
   const squares = events.reduce((total, { weight }) => total + weight * weight, 0)

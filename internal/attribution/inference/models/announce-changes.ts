@@ -7,37 +7,38 @@ import type { ServingBoard } from './serving-board.js'
 export interface AnnounceDeps {
   readonly board: ServingBoard
   readonly tenantIds: () => Iterable<string>
-  /** Whether this process is the one that follows a tenant. */
-  readonly owns: (what: string) => boolean
+  /** Whether this process owns a key, such as the serving state of a tenant. */
+  readonly owns: (key: string) => boolean
   readonly publishEvent: PublishEvent
   readonly clock: () => number
   readonly log: Logger
 }
 
 export interface Announcing {
-  /** Another process has perhaps stopped following what falls to this one now. */
-  lookAtAll(): void
-  /** Resolves when `signal` has aborted and what was under way is settled. */
+  /** Checks all tenants again: this process may now own tenants of a process that has stopped. */
+  recheckAll(): void
+  /** Resolves when `signal` has aborted and the work in flight has settled. */
   readonly stopped: Promise<void>
 }
 
 const RETRY_MS = 500
 
 /**
- * Follows how each tenant is served, writes it down, and publishes each change once it is kept and before the next is,
- * also when the one who wrote it died in between; the same change again is the same event (spec 6.1).
+ * Watches the serving state of each tenant, stores it, and publishes one event per change: after the change is stored
+ * and before the next one is, even if the process that stored it dies in between. Publishing a change again gives the
+ * same event (spec 6.1).
  */
 export function announceChanges(deps: AnnounceDeps, signal: AbortSignal): Announcing {
   const waiting = new Set<string>()
   let wake: () => void = () => undefined
-  const look = (tenantId: string): void => {
+  const recheck = (tenantId: string): void => {
     waiting.add(tenantId)
     wake()
   }
-  const lookAtAll = (): void => {
-    for (const tenantId of deps.tenantIds()) look(tenantId)
+  const recheckAll = (): void => {
+    for (const tenantId of deps.tenantIds()) recheck(tenantId)
   }
-  deps.board.onChange(look)
+  deps.board.onChange(recheck)
   signal.addEventListener('abort', () => wake())
 
   const work = async (): Promise<void> => {
@@ -49,7 +50,7 @@ export function announceChanges(deps: AnnounceDeps, signal: AbortSignal): Announ
         })
         continue
       }
-      // Before: what changes meanwhile is looked at again.
+      // Deleted first, so that a change during the work is checked again.
       waiting.delete(tenantId)
       try {
         await settle(tenantId, deps)
@@ -60,11 +61,11 @@ export function announceChanges(deps: AnnounceDeps, signal: AbortSignal): Announ
       }
     }
   }
-  lookAtAll()
-  return { lookAtAll, stopped: work() }
+  recheckAll()
+  return { recheckAll, stopped: work() }
 }
 
-/** Brings a tenant's record, and what was published of it, to what is known here. */
+/** Brings the stored serving state of a tenant, and its published events, up to date with the serving board. */
 async function settle(tenantId: string, { board, owns, publishEvent, clock }: AnnounceDeps): Promise<void> {
   const { degradations } = board
   const isOurs = (): boolean => owns(`degradation.${tenantId}`)

@@ -11,10 +11,10 @@ export type LoadedModel =
   | { readonly kind: 'model'; readonly model: Model }
   | { readonly kind: 'fault'; readonly fault: FaultKind; readonly cause?: unknown }
 
-/** A batch waits no longer than that for a model that is not in memory yet. */
+/** Longest time that a batch waits for a model that is not in memory yet. */
 const READ_MS_MAX = 2_000
 
-/** Reads a version's artefact, whose bytes must be the ones that its trainer wrote. Never throws. */
+/** Loads the artefact of a version and checks its SHA-256. Never throws. */
 export async function loadModel(store: ObjectStore, { artefact }: StoredModel): Promise<LoadedModel> {
   if (artefact === null) return { kind: 'fault', fault: 'missing' }
   const read = await readObject(store, artefact.object, READ_MS_MAX)
@@ -27,7 +27,7 @@ export async function loadModel(store: ObjectStore, { artefact }: StoredModel): 
 
 export const digestOf = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
 
-/** Bytes of artefacts whose models are kept in memory. */
+/** Total artefact size of the models kept in memory. */
 const KEPT_BYTES_MAX = 256 * 1024 * 1024
 
 interface CachedModel {
@@ -35,7 +35,7 @@ interface CachedModel {
   readonly bytes: number
 }
 
-/** The models that this process has in memory. */
+/** The models in the memory of this process. */
 export class ModelCache {
   private readonly load: (version: StoredModel) => Promise<LoadedModel>
   private readonly cached: LRUCache<string, CachedModel>
@@ -44,13 +44,13 @@ export class ModelCache {
     this.load = load
     this.cached = new LRUCache({
       maxSize: bytesMax,
-      // The cache refuses a value above its maximum, and a larger model would be read again for each batch: it counts as
-      // the whole cache instead.
+      // The cache rejects a value above its maximum, and a larger model would then be read again for each batch: count it
+      // as the whole cache instead.
       sizeCalculation: ({ bytes }) => Math.min(Math.max(1, bytes), bytesMax),
     })
   }
 
-  /** A version in memory, read when it is not there yet. A fault is not cached: the next call reads again. */
+  /** Returns a version from memory, loading it if needed. A fault is not cached: the next call loads again. */
   get(version: StoredModel): Promise<LoadedModel> {
     const { id } = version
     const known = this.cached.get(id)

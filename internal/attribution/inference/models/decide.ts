@@ -1,20 +1,20 @@
 import { promoted, type StoredModel, servingOf } from './version.js'
 
-/** What an admin may decide about a version. */
+/** The decisions that an admin can make about a version. */
 export const DECISIONS = ['promote', 'recall', 'restore'] as const
 export type Decision = (typeof DECISIONS)[number]
 
 export type Decided =
   | { readonly kind: 'decided'; readonly version: StoredModel }
-  /** Its artefact was removed for its age. */
+  /** The artefact of the version was removed because of its age. */
   | { readonly kind: 'gone' }
 
 /**
- * A version after a decision; the same one when it is so already, so that a decision can be repeated.
+ * Applies a decision to a version. Idempotent: returns the same version when the decision already holds.
  *
- * A version that has not passed validation may be promoted by hand: it then serves below the chargeback floor.
+ * An admin can promote a version that has not passed validation: it then serves below the chargeback floor.
  *
- * @param versions of its tenant, itself among them
+ * @param versions all versions of the tenant, including this one
  */
 export function decided(
   version: StoredModel,
@@ -27,7 +27,7 @@ export function decided(
       if (version.artefact === null) return { kind: 'gone' }
       const all = [...versions]
       const { model, state } = servingOf(all, true, () => false)
-      // One that stands in for a recalled version does not stand in for it any more.
+      // A fallback for a recalled version is promoted again, so that it no longer counts as a fallback.
       if (model?.id === version.id && state === 'none') return { kind: 'decided', version }
       return { kind: 'decided', version: promoted(version, all, nowMs) }
     }

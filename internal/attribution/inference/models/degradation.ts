@@ -1,13 +1,13 @@
 import type { DegradationState } from '../../../records/interpretation.js'
 
-/** How a tenant is served by stage B, as it is kept under its id in the bucket `degradations`. */
+/** How stage B serves a tenant, stored under the tenant id in the bucket `degradations`. */
 export interface StoredDegradation {
   readonly tenant_id: string
   readonly state: DegradationState
-  /** Before the last change. */
+  /** The state before the last change. */
   readonly was: DegradationState
   readonly since: string
-  /** How often the state has changed: names each change. */
+  /** Number of changes so far; identifies each change. */
   readonly changes: number
   /** Whether the last change was published. */
   readonly is_announced: boolean
@@ -17,16 +17,16 @@ export interface StoredDegradation {
 export const FAULT_KINDS = ['missing', 'corrupt', 'unavailable', 'slow'] as const
 export type FaultKind = (typeof FAULT_KINDS)[number]
 
-/** Why a version that should serve cannot. It stays until the version was seen to be fit again. */
+/** Why a version that should serve cannot. Stored until the version has been seen to work again. */
 export interface Fault {
   readonly model_id: string
   readonly kind: FaultKind
   readonly since: string
-  /** The process that has met it. */
+  /** The process that reported the fault. */
   readonly member: string
 }
 
-/** The first that is known of a tenant: nothing has changed yet. */
+/** The initial record of a tenant, before any change. */
 export const firstDegradation = (tenantId: string, state: DegradationState, nowMs: number): StoredDegradation => ({
   tenant_id: tenantId,
   state,

@@ -6,7 +6,7 @@ import { type ModelRoutesDeps, modelRoutes } from './routes.js'
 import type { StoredShadow } from './shadow-log.js'
 import type { StoredModel } from './version.js'
 
-/** The routes of models, on copies of the registry. @param lost called once when a copy no longer follows its bucket */
+/** Opens the model routes on mirrors of the registry buckets. @param lost called once when the watch of a bucket is lost */
 export async function openModelRoutes(
   broker: Broker,
   deps: Omit<ModelRoutesDeps, 'models' | 'shadowsOf'>,

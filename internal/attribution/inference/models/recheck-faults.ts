@@ -6,12 +6,15 @@ import type { StoredModel } from './version.js'
 export interface RecheckDeps {
   readonly board: ServingBoard
   readonly load: (version: StoredModel) => Promise<LoadedModel>
-  readonly owns: (what: string) => boolean
+  readonly owns: (key: string) => boolean
 }
 
 const EVERY_MS = 10_000
 
-/** Reads artefacts that could not be read again and again; one that can be serves from then on. Until `signal` aborts. */
+/**
+ * Retries artefacts that could not be loaded, until `signal` aborts. A version whose artefact loads is cleared of its
+ * fault and serves again.
+ */
 export async function recheckFaults(deps: RecheckDeps, signal: AbortSignal, everyMs = EVERY_MS): Promise<void> {
   while (!signal.aborted) {
     await sleep(everyMs, undefined, { signal }).catch(() => undefined)
@@ -25,8 +28,8 @@ export async function recheckFaults(deps: RecheckDeps, signal: AbortSignal, ever
 async function recheck(tenantId: string, { board, load, owns }: RecheckDeps): Promise<void> {
   if (!owns(`degradation.${tenantId}`)) return
   const fault = board.faultOf(tenantId)
-  // Whether a slow one is fast enough again shows only at events.
+  // Only predictions for events show whether a slow version is fast enough again.
   if (fault === undefined || fault.kind === 'slow') return
   const version = board.version(fault.model_id)
-  if (version !== undefined && (await load(version)).kind === 'model') board.mend(version)
+  if (version !== undefined && (await load(version)).kind === 'model') board.clearFault(version)
 }

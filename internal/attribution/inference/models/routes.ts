@@ -27,7 +27,7 @@ export const ACTIONS = {
   restore: 'model.restore',
 } as const satisfies Record<Decision, AuditAction>
 
-/** `/v1/models`: the versions of a tenant's model, their cards, and what an admin decides about them. */
+/** `/v1/models`: the model versions of a tenant, their cards, and the decisions of admins about them. */
 export function modelRoutes(deps: ModelRoutesDeps): readonly Route[] {
   const kind = {
     path: PATH,
@@ -86,5 +86,5 @@ const show = (version: StoredModel, { models, shadowsOf }: ModelRoutesDeps) =>
     [...shadowsOf(version.tenant_id)].filter(({ model_id }) => model_id === version.id),
   )
 
-/** Of a version, what the audit log keeps. */
+/** The fields of a version that the audit log records. */
 export const audited = ({ promoted_at, recalled_at }: StoredModel) => ({ promoted_at, recalled_at })

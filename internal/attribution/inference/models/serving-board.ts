@@ -9,48 +9,49 @@ export interface ServingBoardDeps {
   readonly models: KV
   readonly degradations: KV
   readonly isEnabled: (tenantId: string) => boolean
-  /** Name of this process. */
+  /** Member name of this process. */
   readonly member: string
   readonly clock: () => number
   readonly onLost: (cause: unknown) => void
 }
 
-/** What serves each tenant in stage B, as far as this process knows: of the registry, of settings, of what it met itself. */
+/** What serves each tenant in stage B, derived from the model registry, tenant settings and the faults this process found. */
 export interface ServingBoard {
   of(tenantId: string): Serving
   version(id: string): StoredModel | undefined
-  /** To be looked at in the shadow of what serves now. */
+  /** The version to evaluate in the shadow of the serving one. */
   candidateOf(tenantId: string): StoredModel | undefined
-  /** What is known to be wrong with the version that should serve. */
+  /** The known fault of the version that should serve. */
   faultOf(tenantId: string): Fault | undefined
   tenantsWithFaults(): Iterable<string>
-  /** This process cannot let a version serve. Counts here at once, and everywhere once it is written down. */
-  meet(version: StoredModel, kind: FaultKind): void
-  /** The version is fit again. */
-  mend(version: StoredModel): void
-  /** Whether there is something to write into the tenant's record. */
+  /** Reports that a version cannot serve. Takes effect here at once, and in other processes once it is stored. */
+  reportFault(version: StoredModel, kind: FaultKind): void
+  /** Reports that the version works again. */
+  clearFault(version: StoredModel): void
+  /** Whether this process has findings that the tenant's record may lack. */
   hasFindings(tenantId: string): boolean
-  /** What this process has met and seen mended, written into the record. */
+  /** The record with the faults that this process has reported or cleared. */
   withFindings(degradation: StoredDegradation): StoredDegradation
-  /** The tenant's settings are perhaps others now. */
+  /** To be called when the settings of the tenant may have changed. */
   settingsChanged(tenantId: string): void
-  /** How new the registry's copy is. */
+  /** Revision that the mirror of the registry has reached. */
   readonly revision: () => number
-  /** Called when what serves a tenant may have become another. */
-  onChange(tell: (tenantId: string) => void): void
+  /** Registers a listener, called when the serving version or state of a tenant may have changed. */
+  onChange(listener: (tenantId: string) => void): void
   readonly degradations: Records<StoredDegradation>
 }
 
 export async function openServingBoard(deps: ServingBoardDeps): Promise<ServingBoard> {
   const versions = new ByTenant<StoredModel>()
-  const met = new Map<string, Fault>()
-  /** By tenant, the version that was seen to be fit. */
-  const mended = new Map<string, string>()
+  /** By tenant: the fault that this process has reported and that is not stored yet. */
+  const reported = new Map<string, Fault>()
+  /** By tenant: id of the version that this process has seen to work again. */
+  const cleared = new Map<string, string>()
   const known = new Map<string, Serving>()
   const listeners: ((tenantId: string) => void)[] = []
   const changed = (tenantId: string): void => {
     known.delete(tenantId)
-    for (const tell of listeners) tell(tenantId)
+    for (const listener of listeners) listener(tenantId)
   }
 
   const tenantOf = new Map<string, string>()
@@ -69,18 +70,18 @@ export async function openServingBoard(deps: ServingBoardDeps): Promise<ServingB
       const fault = degradation?.fault ?? undefined
       if (fault === undefined) withFaults.delete(tenantId)
       else withFaults.add(tenantId)
-      // Written down, a finding is everybody's: whoever sees that it no longer holds may say so.
-      if (fault !== undefined && fault.model_id === met.get(tenantId)?.model_id) met.delete(tenantId)
-      if (fault === undefined) mended.delete(tenantId)
+      // A stored fault belongs to all processes: any of them may clear it.
+      if (fault !== undefined && fault.model_id === reported.get(tenantId)?.model_id) reported.delete(tenantId)
+      if (fault === undefined) cleared.delete(tenantId)
       changed(tenantId)
     },
   )
 
   const faultOf = (tenantId: string): Fault | undefined => {
-    const own = met.get(tenantId)
+    const own = reported.get(tenantId)
     if (own !== undefined) return own
-    const told = degradations.get(tenantId)?.fault ?? undefined
-    return told?.model_id === mended.get(tenantId) ? undefined : told
+    const stored = degradations.get(tenantId)?.fault ?? undefined
+    return stored?.model_id === cleared.get(tenantId) ? undefined : stored
   }
 
   return {
@@ -104,30 +105,30 @@ export async function openServingBoard(deps: ServingBoardDeps): Promise<ServingB
     faultOf,
     tenantsWithFaults: () => withFaults,
 
-    meet({ id, tenant_id: tenantId }, kind) {
-      met.set(tenantId, { model_id: id, kind, since: new Date(deps.clock()).toISOString(), member: deps.member })
-      mended.delete(tenantId)
+    reportFault({ id, tenant_id: tenantId }, kind) {
+      reported.set(tenantId, { model_id: id, kind, since: new Date(deps.clock()).toISOString(), member: deps.member })
+      cleared.delete(tenantId)
       changed(tenantId)
     },
 
-    mend({ id, tenant_id: tenantId }) {
-      met.delete(tenantId)
-      mended.set(tenantId, id)
+    clearFault({ id, tenant_id: tenantId }) {
+      reported.delete(tenantId)
+      cleared.set(tenantId, id)
       changed(tenantId)
     },
 
-    hasFindings: (tenantId) => met.has(tenantId) || mended.has(tenantId),
+    hasFindings: (tenantId) => reported.has(tenantId) || cleared.has(tenantId),
 
     withFindings(degradation) {
       const { tenant_id: tenantId, fault } = degradation
-      const own = met.get(tenantId)
+      const own = reported.get(tenantId)
       if (own !== undefined) return fault?.model_id === own.model_id ? degradation : { ...degradation, fault: own }
-      return fault !== null && fault.model_id === mended.get(tenantId) ? { ...degradation, fault: null } : degradation
+      return fault !== null && fault.model_id === cleared.get(tenantId) ? { ...degradation, fault: null } : degradation
     },
 
     settingsChanged: changed,
     revision: models.revision,
-    onChange: (tell) => void listeners.push(tell),
+    onChange: (listener) => void listeners.push(listener),
     degradations: bucketRecords(deps.degradations, degradations.reached),
   }
 }

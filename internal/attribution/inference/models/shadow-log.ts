@@ -2,19 +2,19 @@ import type { KV } from '@nats-io/kv'
 import { isLostRace } from '../../../broker/errors.js'
 import { added, NO_SHADOW, type ShadowCounts } from './shadow.js'
 
-/** What a partition has counted of a candidate, as it is kept under `<model id>.<partition>` in the bucket `model_shadows`. */
+/** Shadow counts of a candidate in one partition, stored under `<model id>.<partition>` in the bucket `model_shadows`. */
 export interface StoredShadow {
   readonly tenant_id: string
   readonly model_id: string
-  /** The version that served meanwhile; a count begins anew when another one does. */
+  /** The version that served during the evaluation; the counts restart when another version serves. */
   readonly against: string
   readonly since: string
-  /** The last batch that is counted in: formed again it is not counted again. */
+  /** Token of the last counted batch: a redelivered batch is not counted twice. */
   readonly token: string
   readonly counts: ShadowCounts
 }
 
-/** One batch's part of a candidate's evaluation. */
+/** The shadow counts of one batch. */
 export interface ShadowOfBatch {
   readonly tenantId: string
   readonly modelId: string
@@ -25,7 +25,7 @@ export interface ShadowOfBatch {
   readonly atMs: number
 }
 
-/** Adds a batch to what is counted, once. */
+/** Adds a batch to the stored counts, exactly once. */
 export async function countShadow(bucket: KV, shadow: ShadowOfBatch): Promise<void> {
   const key = `${shadow.modelId}.${shadow.partition}`
   for (;;) {

@@ -1,20 +1,20 @@
 import { CHARGEBACK_FLOOR, PROVISIONAL_FLOOR } from '../../../records/interpretation.js'
 import type { ClassLabel, Prediction } from '../learning/model.js'
 
-/** How a candidate would have answered live traffic that another version answered: counts of events. */
+/** Counts of live events by how the prediction of a candidate compares with that of the serving version. */
 export interface ShadowCounts {
   readonly events: number
-  /** Both name the same service and owner. */
+  /** Both predict the same service and owner. */
   readonly agreed: number
-  /** At or above the chargeback floor, by the version that served and by the candidate. */
+  /** At or above the chargeback floor, in the serving version and in the candidate. */
   readonly serving_ready: number
   readonly candidate_ready: number
-  /** Both at or above the floor, for different services or owners. */
+  /** Both at or above the floor, with different services or owners. */
   readonly ready_for_another: number
-  /** Below 0.50, and so left to allocation. */
+  /** Below 0.50, and therefore left to allocation. */
   readonly serving_left: number
   readonly candidate_left: number
-  /** What would change most often. */
+  /** The most frequent changes of service or owner. */
   readonly changes: readonly ShadowChange[]
 }
 
@@ -24,7 +24,7 @@ export interface ShadowChange {
   readonly events: number
 }
 
-/** Changes that are told apart; further ones count as events and as no change of their own. */
+/** Maximum of listed changes; events with further changes count only in the totals. */
 const CHANGES_MAX = 50
 
 export const NO_SHADOW: ShadowCounts = {
@@ -38,7 +38,11 @@ export const NO_SHADOW: ShadowCounts = {
   changes: [],
 }
 
-/** @param served what the serving version said of each event, and `candidate` what the other one did, in the same order */
+/**
+ * Compares the predictions of two versions for the same events, in the same order.
+ *
+ * @param served predictions of the serving version
+ */
 export function compared(served: readonly Prediction[], candidate: readonly Prediction[]): ShadowCounts {
   let sum = NO_SHADOW
   const changes = new Map<string, ShadowChange>()

@@ -5,10 +5,10 @@ import type { StoredShadow } from './shadow-log.js'
 import { chosenVersion, type StoredModel, statusOf } from './version.js'
 
 /**
- * A version and its card, in wire form.
+ * A version and its model card in the format of the API.
  *
- * @param versions of its tenant
- * @param shadows what partitions have counted of it
+ * @param versions all versions of the tenant
+ * @param shadows the shadow counts of the version, one per partition
  */
 export function shownModel(
   version: StoredModel,
@@ -72,7 +72,7 @@ const shownQuality = (quality: Quality) => ({
   share_at_floor: rounded(quality.shareAtFloor),
 })
 
-/** The counts of all partitions, against the version that they met last. */
+/** Sums the counts of all partitions against the latest serving version. */
 function shownShadow(shadows: Iterable<StoredShadow>): ShownModel['shadow'] {
   const all = [...shadows].sort((one, other) => (one.since < other.since ? 1 : -1))
   const last = all[0]
@@ -89,5 +89,5 @@ function shownShadow(shadows: Iterable<StoredShadow>): ShownModel['shadow'] {
 
 const isoOf = (ms: number): string => new Date(ms).toISOString()
 
-/** Six places: more than so many examples can tell. */
+/** Six decimal places: more than the number of examples can support. */
 const rounded = (value: number): number => Math.round(value * 1e6) / 1e6

@@ -2,55 +2,55 @@ import type { DegradationState } from '../../../records/interpretation.js'
 import type { ModelCard } from '../learning/model.js'
 
 /**
- * A version of a tenant's stage-B model, as it is kept under its id in the bucket `models`. What serves follows from
- * each version's own facts, so that a promotion or a recall is one compare-and-set of one record.
+ * A version of a tenant's stage-B model, stored under its id in the bucket `models`. The serving version is derived from
+ * the fields of all versions, so that a promotion or a recall is a single compare-and-set of one record.
  */
 export interface StoredModel {
   readonly id: string
   readonly tenant_id: string
   readonly created_at: string
-  /** Null once it was removed for its age: the version can serve no more. */
+  /** Null once the artefact was removed because of its age: the version can no longer serve. */
   readonly artefact: {
-    /** Its name in the object store. */
+    /** Name in the object store. */
     readonly object: string
-    /** Hex SHA-256 of its bytes. */
+    /** SHA-256 of the bytes, in hex. */
     readonly sha256: string
     readonly bytes: number
   } | null
   readonly card: ModelCard
-  /** When it was let serve, last; null while it is a candidate. Later than that of each version promoted before. */
+  /** Time of the last promotion; null for a candidate. Later than the promotion of every version promoted before. */
   readonly promoted_at: string | null
-  /** When an admin took it out of service; null again when it is promoted again. */
+  /** Time of the recall by an admin; null again after the next promotion. */
   readonly recalled_at: string | null
 }
 
 export const MODEL_STATUSES = ['candidate', 'serving', 'previous', 'recalled'] as const
 export type ModelStatus = (typeof MODEL_STATUSES)[number]
 
-/** What answers for a tenant in stage B (spec 2.3, rules 2 to 4). */
+/** What serves a tenant in stage B (spec 2.3, rules 2 to 4). */
 export interface Serving {
   readonly state: DegradationState
-  /** Undefined where none can serve, or none may. */
+  /** Undefined when no version can or may serve. */
   readonly model: StoredModel | undefined
 }
 
 /**
- * The version that a tenant's admin and trainer want to serve: the last promoted of those that are not recalled. One that
- * stands in for a recalled version must have passed validation: nobody has asked for any other in its place.
+ * The version that should serve: the last promoted version that is not recalled. A fallback for a recalled version must
+ * have passed validation, because no admin has asked for that version to serve in its place.
  *
- * @param versions of one tenant, in any order
+ * @param versions all versions of one tenant, in any order
  */
 export function chosenVersion(versions: Iterable<StoredModel>): StoredModel | undefined {
   const all = [...versions]
   const chosen = lastPromoted(all)
-  return chosen !== undefined && standsIn(chosen, all)
+  return chosen !== undefined && isFallback(chosen, all)
     ? lastPromoted(all.filter(({ card }) => card.gate.isPassed))
     : chosen
 }
 
 /**
- * @param isEnabled the tenant's setting
- * @param isUnfit whether the version cannot serve: its artefact is missing or corrupt, or it is too slow
+ * @param isEnabled whether the tenant has inference enabled
+ * @param isUnfit whether the version cannot serve, because its artefact is missing or corrupt or it is too slow
  */
 export function servingOf(
   versions: Iterable<StoredModel>,
@@ -61,10 +61,10 @@ export function servingOf(
   const all = [...versions]
   const model = chosenVersion(all)
   if (model === undefined || isUnfit(model)) return { state: 'degraded_serving', model: undefined }
-  return { state: standsIn(model, all) ? 'model_recalled' : 'none', model }
+  return { state: isFallback(model, all) ? 'model_recalled' : 'none', model }
 }
 
-/** The version that is looked at in the shadow of the one that serves: the newest, if it was made later and nobody has decided about it. */
+/** The version to evaluate in shadow: the newest, if it was created after the serving one and never promoted or recalled. */
 export function candidateOf(versions: Iterable<StoredModel>, serving: StoredModel): StoredModel | undefined {
   let candidate: StoredModel | undefined
   for (const version of versions) {
@@ -81,13 +81,13 @@ export function statusOf(version: StoredModel, chosen: StoredModel | undefined):
 }
 
 /**
- * The version as the one that serves from now on.
+ * The version, promoted: it becomes the serving version.
  *
- * @param versions of its tenant
+ * @param versions all versions of the tenant
  */
 export function promoted(version: StoredModel, versions: Iterable<StoredModel>, nowMs: number): StoredModel {
   let atMs = nowMs
-  // Another process's clock may be ahead of this one's.
+  // The clock of another process may be ahead.
   for (const { promoted_at } of versions) if (promoted_at !== null) atMs = Math.max(atMs, Date.parse(promoted_at) + 1)
   return { ...version, promoted_at: new Date(atMs).toISOString(), recalled_at: null }
 }
@@ -100,8 +100,8 @@ function lastPromoted(versions: readonly StoredModel[]): StoredModel | undefined
   return last
 }
 
-/** Whether a version was recalled that was promoted later. */
-const standsIn = (chosen: StoredModel, versions: readonly StoredModel[]): boolean =>
+/** Whether a version promoted later was recalled. */
+const isFallback = (chosen: StoredModel, versions: readonly StoredModel[]): boolean =>
   versions.some((version) => version.recalled_at !== null && isLater(version, chosen))
 
 const isUntried = ({ promoted_at, recalled_at }: StoredModel): boolean => promoted_at === null && recalled_at === null
@@ -109,7 +109,7 @@ const isUntried = ({ promoted_at, recalled_at }: StoredModel): boolean => promot
 const isServable = ({ artefact, promoted_at, recalled_at }: StoredModel): boolean =>
   artefact !== null && promoted_at !== null && recalled_at === null
 
-/** By when they were promoted; what was never promoted comes before all. */
+/** Orders by time of promotion; versions that were never promoted come first. */
 function isLater(one: StoredModel, other: StoredModel | undefined): boolean {
   if (other === undefined) return true
   const [a, b] = [one.promoted_at ?? '', other.promoted_at ?? '']

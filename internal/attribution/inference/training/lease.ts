@@ -1,25 +1,26 @@
 import type { KV } from '@nats-io/kv'
 import { isLostRace } from '../../../broker/errors.js'
 
-/** A trainer's sole right to work on a tenant. */
+/** Gives one trainer the exclusive right to train a tenant. */
 export interface Lease {
-  /** False once another one may have it. */
+  /** False once another trainer may hold the lease. */
   isHeld(): boolean
   release(): Promise<void>
 }
 
-/** Of the bucket's 30 s. */
+/** The TTL of the bucket is 30 s. */
 const RENEW_MS = 8_000
-/** After that long without a renewal the entry may be gone. */
+/** After this time without a renewal the entry may have expired. */
 const HELD_MS = 25_000
 
 /**
- * Takes the lease of a tenant, and renews it until it is released. A trainer that dies loses it with the bucket's TTL.
+ * Acquires the lease of a tenant and renews it until it is released. The lease of a trainer that dies expires with the
+ * TTL of the bucket.
  *
  * @param bucket training_leases
- * @returns undefined while another trainer has it
+ * @returns undefined while another trainer holds the lease
  */
-export async function takeLease(bucket: KV, tenantId: string, member: string): Promise<Lease | undefined> {
+export async function acquireLease(bucket: KV, tenantId: string, member: string): Promise<Lease | undefined> {
   const value = JSON.stringify({ member })
   let renewedAt = performance.now()
   let revision: number
@@ -36,7 +37,7 @@ export async function takeLease(bucket: KV, tenantId: string, member: string): P
       revision = await bucket.update(tenantId, value, revision)
       renewedAt = at
     } catch (cause) {
-      // The broker being away for a moment costs nothing; somebody else's entry ends it.
+      // A short outage of the broker does no harm; an entry of another trainer ends this lease.
       if (isLostRace(cause)) isOver = true
     }
   }

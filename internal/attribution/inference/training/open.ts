@@ -18,10 +18,10 @@ export interface OpenTrainerDeps
   readonly onLost: (cause: unknown) => void
 }
 
-/** How long a trainer looks away when nothing is due and nobody asks. */
+/** Pause between two checks when no training is due or requested. */
 const PAUSE_MS = 2_000
 
-/** The trainer of a process, until `signal` aborts. */
+/** Runs the trainer of a process until `signal` aborts. */
 export async function openTrainer(deps: OpenTrainerDeps, signal: AbortSignal): Promise<void> {
   const { broker, store, onLost } = deps
   let wake = new AbortController()

@@ -2,19 +2,19 @@ import type { ObjectStore } from '@nats-io/obj'
 import type { WatchedRecords } from '../../../broker/watched-records.js'
 import { chosenVersion, type StoredModel } from '../models/version.js'
 
-/** Versions of a tenant whose artefacts are kept, the newest ones, beside those that may have to serve. */
+/** Number of newest versions per tenant that keep their artefacts, in addition to those that may have to serve. */
 const ARTEFACTS_KEPT = 10
-/** Versions before the one that serves that a recall can fall back to. */
+/** Number of versions before the serving one that a recall can fall back to. */
 const FALLBACKS = 3
-/** Versions of a tenant whose cards are kept: of a hundred days, at four a day. */
+/** Number of versions per tenant whose cards are kept: 100 days at four versions per day. */
 const CARDS_KEPT = 400
-/** An artefact that no version names is perhaps about to be named. */
+/** A younger artefact without a version may belong to a version that is about to be stored. */
 const ORPHAN_MS_MIN = 60 * 60 * 1000
 
 /**
- * Which versions stay, and which of them with their artefacts.
+ * The versions to keep, and which of them keep their artefacts.
  *
- * @param versions of one tenant
+ * @param versions all versions of one tenant
  */
 export function keptVersions(versions: readonly StoredModel[]): {
   readonly cards: ReadonlySet<string>
@@ -34,7 +34,10 @@ export function keptVersions(versions: readonly StoredModel[]): {
   }
 }
 
-/** Removes what is not to be kept of a tenant. A version whose artefact is gone can no longer serve, and says so first. */
+/**
+ * Removes old versions and artefacts of a tenant. A version is marked as having no artefact before its artefact is
+ * deleted, so that it is never chosen to serve without one.
+ */
 export async function prune(
   tenantId: string,
   models: WatchedRecords<StoredModel>,
@@ -50,7 +53,7 @@ export async function prune(
   for (const { id } of versions) if (!kept.cards.has(id)) await models.delete(id)
 }
 
-/** Removes artefacts that trainers have left behind which died before they could name them. */
+/** Removes the artefacts of trainers that died before they stored the version. */
 export async function removeOrphans(
   models: WatchedRecords<StoredModel>,
   artefacts: ObjectStore,

@@ -2,7 +2,7 @@ import type { TrainingRow } from '../../../store/queries/attribution/training-wi
 import type { EventFacts } from '../learning/features.js'
 import type { Outcome, TrainingRecord } from '../learning/train.js'
 
-/** A stored row as the training takes it: the same facts as stage B has of an event, and what became of it. */
+/** Converts a stored row to a training record: the same facts as stage B has of an event, and its outcome. */
 export const recordOf = (row: TrainingRow): TrainingRecord => ({ facts: factsOf(row), outcome: outcomeOf(row) })
 
 function outcomeOf({ kind, service, owner }: TrainingRow): Outcome {
@@ -17,7 +17,7 @@ function outcomeOf({ kind, service, owner }: TrainingRow): Outcome {
   }
 }
 
-const NOBODY = '0'.repeat(32)
+const NO_IDENTITY = '0'.repeat(32)
 
 const factsOf = (row: TrainingRow): EventFacts => ({
   eventTimeMs: Number(row.event_time_ms),
@@ -30,15 +30,15 @@ const factsOf = (row: TrainingRow): EventFacts => ({
   cachedInputTokens: count(row.cached_input_tokens),
   reasoningTokens: count(row.reasoning_tokens),
   latencyMs: count(row.latency_ms),
-  serviceTier: stated(row.service_tier),
-  region: stated(row.region),
-  identityHash: row.identity_hash_hex === NOBODY ? undefined : row.identity_hash_hex,
-  traceId: stated(row.trace_id),
+  serviceTier: nonEmpty(row.service_tier),
+  region: nonEmpty(row.region),
+  identityHash: row.identity_hash_hex === NO_IDENTITY ? undefined : row.identity_hash_hex,
+  traceId: nonEmpty(row.trace_id),
   tags: Object.keys(row.tags).length === 0 ? undefined : row.tags,
-  k8sNamespace: stated(row.k8s_namespace),
-  k8sWorkload: stated(row.k8s_workload),
-  workloadIdentity: stated(row.workload_identity),
+  k8sNamespace: nonEmpty(row.k8s_namespace),
+  k8sWorkload: nonEmpty(row.k8s_workload),
+  workloadIdentity: nonEmpty(row.workload_identity),
 })
 
 const count = (text: string | null): number | undefined => (text === null ? undefined : Number(text))
-const stated = (text: string): string | undefined => (text === '' ? undefined : text)
+const nonEmpty = (text: string): string | undefined => (text === '' ? undefined : text)

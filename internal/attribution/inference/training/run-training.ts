@@ -1,14 +1,14 @@
 import { Worker } from 'node:worker_threads'
 import type { TrainedOrNot, TrainingTask } from './worker.js'
 
-/** Of a training's thread: far above what the records that it may read take. */
+/** Memory limit of a training thread: far more than the maximum number of records needs. */
 const MEMORY_MB_MAX = 2_048
 
 /**
- * Trains in a thread of its own.
+ * Runs one training in a worker thread.
  *
- * @param signal ends it before it is done
- * @throws Error when it fails, or was ended
+ * @param signal terminates the training
+ * @throws Error when the training fails or is terminated
  */
 export async function runTraining(task: TrainingTask, signal: AbortSignal): Promise<TrainedOrNot> {
   const worker = new Worker(new URL('./worker.js', import.meta.url), {

@@ -18,18 +18,18 @@ export interface TrainTenantDeps {
   readonly clock: () => number
 }
 
-/** Somebody else may be at work on the tenant: what was learned is dropped. */
+/** Another trainer may be training the tenant: the result is discarded. */
 export class LeaseLost extends Error {}
 
 const DAY_MS = 24 * 60 * 60 * 1000
-/** Older records say little of today's traffic. */
+/** Older records say little about current traffic. */
 const WINDOW_MS = 30 * DAY_MS
-/** Of each kind. A training of so many takes seconds to a minute of a core. */
+/** Maximum per kind of outcome. Training on this many records takes seconds to a minute of one core. */
 const RECORDS_MAX = 100_000
 
 /**
- * Makes a version of a tenant's model and lets it serve if it passes. The same request makes one version, however often
- * it is begun: a trainer that dies leaves at most an artefact that no version names.
+ * Trains a version of a tenant's model and promotes it if it passes validation. Idempotent per request: a retry gives no
+ * second version, and a trainer that dies leaves at most an orphaned artefact.
  */
 export async function trainTenant(
   tenantId: string,
@@ -39,7 +39,7 @@ export async function trainTenant(
 ): Promise<FinishedTraining> {
   const { models, clock } = deps
   const id = idOfName('mdl', deps.idsOf(tenantId), 'training', request.id)
-  const version = (await models.read(id)) ?? (await makeVersion(id, tenantId, request, lease, deps))
+  const version = (await models.read(id)) ?? (await createVersion(id, tenantId, request, lease, deps))
   const outcome = version === undefined ? 'too_few_examples' : version.promoted_at === null ? 'candidate' : 'promoted'
   return {
     id: request.id,
@@ -49,7 +49,7 @@ export async function trainTenant(
   }
 }
 
-async function makeVersion(
+async function createVersion(
   id: string,
   tenantId: string,
   { seed, promote }: TrainingRequest,
@@ -60,10 +60,10 @@ async function makeVersion(
   const window = { tenantId, fromMs: asOfMs - WINDOW_MS, asOfMs, recordsMax: RECORDS_MAX }
   const trained = await train(window, seed)
   if (trained.kind === 'too_few_examples') return undefined
-  if (!lease.isHeld()) throw new LeaseLost('another trainer may be at work on the tenant')
+  if (!lease.isHeld()) throw new LeaseLost('lease lost: another trainer may be training the tenant')
 
   const { artefact, card } = trained
-  // Each attempt under a name of its own: a version's artefact is never written over.
+  // Each attempt has its own object name, so that the artefact of a version is never overwritten.
   const object = `${id}.${randomBytes(8).toString('hex')}`
   await artefacts.putBlob({ name: object }, artefact)
   const candidate: StoredModel = {

@@ -1,7 +1,7 @@
 import type { KV } from '@nats-io/kv'
 import type { WatchedRecords } from '../../../broker/watched-records.js'
 import type { Logger } from '../../../telemetry/log.js'
-import { takeLease } from './lease.js'
+import { acquireLease } from './lease.js'
 import { prune, removeOrphans } from './prune.js'
 import { LeaseLost, type TrainTenantDeps, trainTenant } from './train-tenant.js'
 import { dueTraining, type FinishedTraining, finished, type StoredTraining, type TrainingRequest } from './training.js'
@@ -9,25 +9,25 @@ import { dueTraining, type FinishedTraining, finished, type StoredTraining, type
 export interface TrainerDeps extends TrainTenantDeps {
   readonly trainings: WatchedRecords<StoredTraining>
   readonly leases: KV
-  /** Name of this process. */
+  /** Member name of this process. */
   readonly member: string
-  /** Whose models are to be trained. */
+  /** The tenants whose models to train. */
   readonly tenantIds: () => Iterable<string>
-  /** Whether a tenant falls to this trainer, among those that are alive. */
-  readonly owns: (what: string) => boolean
-  /** Whether a tenant's models are trained without being asked for. */
+  /** Whether this trainer, among the live trainers, owns a key. */
+  readonly owns: (key: string) => boolean
+  /** Whether the tenant has scheduled training enabled. */
   readonly isEnabled: (tenantId: string) => boolean
   readonly everyMs: number
-  /** Resolves when somebody has asked for a training, or after a while. */
+  /** Resolves when a training is requested, or after a pause. */
   readonly pause: () => Promise<void>
   readonly log: Logger
 }
 
-/** After so many attempts a training counts as failed. */
+/** Number of attempts after which a training has failed. */
 const ATTEMPTS_MAX = 3
 const DAY_MS = 24 * 60 * 60 * 1000
 
-/** Trains tenants' models, one at a time, until `signal` aborts: what is asked for first, then what is due. */
+/** Trains one tenant at a time until `signal` aborts: requested trainings first, then those that are due. */
 export async function runTrainer(deps: TrainerDeps, signal: AbortSignal): Promise<void> {
   const attempts = new Map<string, number>()
   let sweptAt = Number.NEGATIVE_INFINITY
@@ -40,7 +40,7 @@ export async function runTrainer(deps: TrainerDeps, signal: AbortSignal): Promis
       }
       const next = nextTenant(deps)
       if (next !== undefined) {
-        const isDone = await workOn(next.tenantId, next.request, attempts, deps, signal)
+        const isDone = await attemptTraining(next.tenantId, next.request, attempts, deps, signal)
         if (isDone) continue
       }
     } catch (cause) {
@@ -63,8 +63,8 @@ function nextTenant(deps: TrainerDeps): { readonly tenantId: string; readonly re
   return due
 }
 
-/** @returns whether something was done */
-async function workOn(
+/** @returns whether the training has finished or finally failed */
+async function attemptTraining(
   tenantId: string,
   request: TrainingRequest,
   attempts: Map<string, number>,
@@ -72,18 +72,18 @@ async function workOn(
   signal: AbortSignal,
 ): Promise<boolean> {
   const { trainings, leases, member, log } = deps
-  const lease = await takeLease(leases, tenantId, member)
+  const lease = await acquireLease(leases, tenantId, member)
   if (lease === undefined) return false
   const key = `${tenantId} ${request.id}`
   try {
     const startedAt = performance.now()
     const done = await trainTenant(tenantId, request, lease, deps)
     attempts.delete(key)
-    await tell(tenantId, done, trainings)
+    await recordFinished(tenantId, done, trainings)
     if (done.model_id !== null) await prune(tenantId, deps.models, deps.artefacts)
     log.info(
       { tenantId, outcome: done.outcome, model: done.model_id, ms: Math.round(performance.now() - startedAt) },
-      'trained',
+      'model training finished',
     )
     return true
   } catch (cause) {
@@ -95,14 +95,14 @@ async function workOn(
     if (failed < ATTEMPTS_MAX) return false
     attempts.delete(key)
     const finished_at = new Date(deps.clock()).toISOString()
-    await tell(tenantId, { id: request.id, outcome: 'failed', model_id: null, finished_at }, trainings)
+    await recordFinished(tenantId, { id: request.id, outcome: 'failed', model_id: null, finished_at }, trainings)
     return true
   } finally {
     await lease.release()
   }
 }
 
-async function tell(
+async function recordFinished(
   tenantId: string,
   done: FinishedTraining,
   trainings: WatchedRecords<StoredTraining>,

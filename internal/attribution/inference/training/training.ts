@@ -1,20 +1,20 @@
-/** Trainings of a tenant's models, as they are asked for and told of. */
+/** Requests for trainings of a tenant's models, and their results. */
 
-/** A tenant's entry in the bucket `trainings`. */
+/** The entry of a tenant in the bucket `trainings`. */
 export interface StoredTraining {
   readonly tenant_id: string
-  /** What is to be done; null when nothing is. */
+  /** The pending request; null when there is none. */
   readonly requested: TrainingRequest | null
-  /** What was done last. */
+  /** The last finished training. */
   readonly last: FinishedTraining | null
 }
 
 export interface TrainingRequest {
-  /** Unlike that of any other request. */
+  /** Unique per request. */
   readonly id: string
   readonly requested_at: string
   readonly seed: number
-  /** Whether a version that passes validation serves at once; else it is a candidate, whatever comes of it. */
+  /** Whether a version that passes validation is promoted at once. If false, the version is a candidate in any case. */
   readonly promote: boolean
 }
 
@@ -22,24 +22,24 @@ export const TRAINING_OUTCOMES = ['promoted', 'candidate', 'too_few_examples', '
 export type TrainingOutcome = (typeof TRAINING_OUTCOMES)[number]
 
 export interface FinishedTraining {
-  /** Of the request, or of the time that it was due at. */
+  /** Id of the request, or of the scheduled training. */
   readonly id: string
   readonly outcome: TrainingOutcome
-  /** Null where there is none. */
+  /** Null when the training created no version. */
   readonly model_id: string | null
   readonly finished_at: string
 }
 
-/** The seed of trainings that nobody has asked for. */
-export const USUAL_SEED = 1
+/** The seed of scheduled trainings. */
+export const DEFAULT_SEED = 1
 
-/** How much sooner a tenant without a version of its own is looked at again: it may have enough records by then. */
-const SOONER = 12
+/** A training without a result is retried after this fraction of the interval: by then there may be enough records. */
+const RETRIES_PER_INTERVAL = 12
 
 /**
- * What is to be done for a tenant now: what was asked for, else what is due.
+ * The training to run for a tenant now: the pending request, or else the scheduled training if it is due.
  *
- * @param everyMs from one training to the next
+ * @param everyMs interval between scheduled trainings
  */
 export function dueTraining(
   training: StoredTraining | undefined,
@@ -49,15 +49,16 @@ export function dueTraining(
   if (training?.requested != null) return training.requested
   const last = training?.last ?? undefined
   if (last !== undefined) {
-    const wait = last.outcome === 'too_few_examples' || last.outcome === 'failed' ? everyMs / SOONER : everyMs
+    const wait =
+      last.outcome === 'too_few_examples' || last.outcome === 'failed' ? everyMs / RETRIES_PER_INTERVAL : everyMs
     if (nowMs < Date.parse(last.finished_at) + wait) return undefined
   }
-  // Named by what was done before it: whoever repeats it after a crash repeats the same.
+  // The id follows from the previous training, so that a repeat after a crash has the same id.
   const id = `scheduled ${last?.finished_at ?? 'first'}`
-  return { id, requested_at: new Date(nowMs).toISOString(), seed: USUAL_SEED, promote: true }
+  return { id, requested_at: new Date(nowMs).toISOString(), seed: DEFAULT_SEED, promote: true }
 }
 
-/** With a training done: what was asked for meanwhile stays. */
+/** Records a finished training. A request that arrived in the meantime stays pending. */
 export const finished = (
   training: StoredTraining,
   { id, outcome, model_id, finished_at }: FinishedTraining,

@@ -1,6 +1,6 @@
 /**
- * One training, in a thread of its own: what it reads of a tenant ends with it, and the trainer goes on renewing its
- * lease meanwhile.
+ * Entry point of the worker thread that runs one training. The memory for the records of the tenant is freed with the
+ * thread, and the trainer can renew its lease while the training runs.
  */
 import { parentPort, workerData } from 'node:worker_threads'
 import { connectStore, type StoreConnection } from '../../../store/client.js'

@@ -8,7 +8,7 @@ import type { StoredModel } from '../../inference/models/version.js'
 import { BATCH_MS_MAX, type Clocks, infer } from './infer.js'
 
 export interface InferencesDeps {
-  readonly board: Pick<ServingBoard, 'version' | 'candidateOf' | 'faultOf' | 'meet' | 'mend'>
+  readonly board: Pick<ServingBoard, 'version' | 'candidateOf' | 'faultOf' | 'reportFault' | 'clearFault'>
   readonly models: ModelCache
   /** Whether the process that reported a fault is still running. */
   readonly isLive: (member: string) => boolean
@@ -48,7 +48,7 @@ export class Inferences {
     const loaded = await models.get(version)
     if (loaded.kind === 'fault') {
       log.error({ model: id, fault: loaded.fault, err: loaded.cause }, 'could not load a model')
-      board.meet(version, loaded.fault)
+      board.reportFault(version, loaded.fault)
       return undefined
     }
     try {
@@ -61,10 +61,10 @@ export class Inferences {
       log.error({ model: id, events: events.length }, 'a model exceeded its time limit')
       this.late.delete(id)
       this.triedAt.set(id, clocks.wall())
-      board.meet(version, 'slow')
+      board.reportFault(version, 'slow')
     } catch (cause) {
       log.error({ model: id, err: cause }, 'a model failed on a batch')
-      board.meet(version, 'corrupt')
+      board.reportFault(version, 'corrupt')
     }
     return undefined
   }
@@ -84,7 +84,7 @@ export class Inferences {
     const loaded = await models.get(version)
     if (loaded.kind === 'fault') return
     const inferred = await infer(loaded.model, await events(), true, clocks, BATCH_MS_MAX / 2).catch(() => undefined)
-    if (inferred?.kind === 'inferred') board.mend(version)
+    if (inferred?.kind === 'inferred') board.clearFault(version)
   }
 
   /**

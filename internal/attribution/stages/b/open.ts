@@ -66,7 +66,7 @@ export async function openInference(deps: InferenceDeps, signal: AbortSignal): P
   const owns = (key: string): boolean => membership.owns(key)
 
   const announcing = announceChanges({ ...deps, board, owns }, signal)
-  membership.onChange(announcing.lookAtAll)
+  membership.onChange(announcing.recheckAll)
   const rechecking = recheckFaults({ board, load, owns }, signal)
 
   const ticks = (): number => performance.now()

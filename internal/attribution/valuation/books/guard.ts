@@ -3,15 +3,15 @@ import { type RateSheet, type Rates, stepsPerToken } from '../cost/rate-sheet.js
 import { rowName } from './book-file.js'
 
 /**
- * What keeps a wrong row of a new book from pricing calls (energy.md 6.6: rows a hundred thousand times too high, input
- * and output swapped, cached tokens dearer than plain ones have all been published). Only rows that are new, or other
- * than in the book before, are looked at: the rest has been in service. A row and the dated prices of its model are one
- * thing: where there are such prices, calls are priced by them.
+ * Keeps wrong rows of a new price book from pricing calls (energy.md 6.6: published books have had rows 100,000 times too
+ * high, input and output swapped, and cached tokens more expensive than uncached ones). Only new and changed rows are
+ * checked: the others are in service already. A row is checked together with the dated prices of its model, because
+ * dated prices take precedence over the row.
  */
 export type Doubt =
-  /** Above 1000 USD per million tokens: a mistake of units. Never taken. */
+  /** Above 1000 USD per million tokens: a wrong unit. Always quarantined. */
   | 'implausible_magnitude'
-  /** Without a rate for input or output. Never taken. */
+  /** No rate for input or output. Always quarantined. */
   | 'incomplete'
   | 'cache_read_above_input'
   | 'output_below_input'
@@ -25,22 +25,22 @@ export interface DoubtfulRow {
 }
 
 export interface BookReview {
-  /** The book that may count. */
+  /** The book to put into service. */
   readonly file: PriceBookFile
   readonly added: number
   readonly changed: number
   readonly removed: number
-  /** Left out: calls of them are unpriced. */
+  /** Excluded rows: their calls are unpriced. */
   readonly quarantined: readonly DoubtfulRow[]
-  /** Held for a person: they keep the price they had, or none. */
+  /** Rows held for manual review: they keep their previous price, if any. */
   readonly held: readonly DoubtfulRow[]
 }
 
-const NEVER_TAKEN: ReadonlySet<Doubt> = new Set(['implausible_magnitude', 'incomplete'])
+const ALWAYS_QUARANTINED: ReadonlySet<Doubt> = new Set(['implausible_magnitude', 'incomplete'])
 const USD_PER_MILLION_MAX = steps('1000')
 const JUMP = 5n
 
-/** @param accepted names of rows that a person has looked at: what holds them back counts no more */
+/** @param accepted names of rows accepted in manual review: their doubts no longer hold them */
 export function reviewBook(file: PriceBookFile, before: PriceBookFile, accepted: ReadonlySet<string>): BookReview {
   const known = new Map(before.models.map((row) => [rowName(row), row]))
   const [dated, datedBefore] = [periodsByName(file), periodsByName(before)]
@@ -61,7 +61,7 @@ export function reviewBook(file: PriceBookFile, before: PriceBookFile, accepted:
     const doubts = [
       ...new Set([...(isSameRow ? [] : doubtsOf(row, old, row)), ...datedDoubts(row, periods, old, oldPeriods)]),
     ]
-    if (doubts.some((doubt) => NEVER_TAKEN.has(doubt))) quarantined.push({ name, doubts })
+    if (doubts.some((doubt) => ALWAYS_QUARANTINED.has(doubt))) quarantined.push({ name, doubts })
     else if (doubts.length > 0 && !accepted.has(name)) {
       held.push({ name, doubts })
       if (old !== undefined) models.push(old)
@@ -75,10 +75,10 @@ export function reviewBook(file: PriceBookFile, before: PriceBookFile, accepted:
   const unpriced = file.models
     .filter((row) => leftOut.has(rowName(row)))
     .map(({ provider, model }) => ({ provider, model, reason: 'held back by the guard of book updates' }))
-  const notTaken = new Set([...quarantined, ...held].map(({ name }) => name))
+  const rejected = new Set([...quarantined, ...held].map(({ name }) => name))
   const history = [
-    ...historiesOf(file, (name) => !notTaken.has(name)),
-    ...historiesOf(before, (name) => notTaken.has(name) && !leftOut.has(name)),
+    ...historiesOf(file, (name) => !rejected.has(name)),
+    ...historiesOf(before, (name) => rejected.has(name) && !leftOut.has(name)),
   ]
   return {
     file: { ...file, models, history, quarantined: [...file.quarantined, ...unpriced] },
@@ -90,7 +90,7 @@ export function reviewBook(file: PriceBookFile, before: PriceBookFile, accepted:
   }
 }
 
-/** The dated prices of each model, under the name of its row. */
+/** The dated prices of each model, by row name. */
 const periodsByName = ({ history }: PriceBookFile): ReadonlyMap<string, readonly DatedPeriod[]> =>
   new Map(
     history.flatMap(({ provider, models, periods }) =>
@@ -98,7 +98,7 @@ const periodsByName = ({ history }: PriceBookFile): ReadonlyMap<string, readonly
     ),
   )
 
-/** Dated prices of those models alone that are wanted. */
+/** The dated prices of the models that satisfy `isWanted`. */
 const historiesOf = ({ history }: PriceBookFile, isWanted: (name: string) => boolean): readonly PriceHistory[] =>
   history
     .map(({ provider, models, ...rest }) => {
@@ -108,7 +108,7 @@ const historiesOf = ({ history }: PriceBookFile, isWanted: (name: string) => boo
 
 const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(sorted(one)) === JSON.stringify(sorted(other))
 
-/** Members in the order of their names; what a row says does not depend on how it is written. */
+/** Sorts object members by name, so that a comparison does not depend on their order. */
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted)
   if (typeof value !== 'object' || value === null) return value
@@ -117,8 +117,8 @@ function sorted(value: unknown): unknown {
 }
 
 /**
- * Of what is new or other in a model's dated prices: each period and each window of one beside the same one as it was, else
- * beside what came before it.
+ * Doubts about new and changed dated prices of a model. Each period, and each window of a period, is compared with the
+ * previous version of itself, or else with the period before it.
  */
 function datedDoubts(
   row: PriceRow,
@@ -126,7 +126,7 @@ function datedDoubts(
   old: PriceRow | undefined,
   oldPeriods: readonly DatedPeriod[] | undefined,
 ): Doubt[] {
-  // The row counts at all times now.
+  // Without dated prices, the row applies at all times.
   if (periods === undefined) return hasJumped(row, oldPeriods?.at(-1)?.price) ? ['jump'] : []
   return periods.flatMap((period, at) => {
     const was = oldPeriods?.find(({ from }) => from === period.from)
@@ -167,14 +167,14 @@ const ratesIn = (rates: Rates): string[] =>
 const isAbove = (one: string | undefined, other: string | undefined): boolean =>
   one !== undefined && other !== undefined && steps(one) > steps(other)
 
-/** By more than five times, up or down. */
+/** Whether a rate changes by more than a factor of five, up or down. */
 function isJump(before: string | undefined, after: string | undefined): boolean {
   if (before === undefined || after === undefined) return false
   const [was, is] = [steps(before), steps(after)]
   return is > was * JUMP || was > is * JUMP
 }
 
-/** A rate that is checked already. */
+/** @param rate a rate that is already validated */
 function steps(rate: string): bigint {
   return stepsPerToken(rate, []) ?? 0n
 }

@@ -1,7 +1,7 @@
 /**
- * How a cost came about, in the form in which it is stored and shown (wire names). It holds no number of the single
- * event, so that all events of one model, service tier and period share one text; with the event's token counts
- * beside it a person can work the cost out by hand.
+ * How a cost was computed, in the format in which it is stored and returned (wire names). It contains no numbers of the
+ * individual event, so that all events with the same model, service tier and period share one text. With the token
+ * counts of the event, a reader can recompute the cost by hand.
  */
 
 import type { ServiceTier } from '../../../invocations/invocation.js'
@@ -24,7 +24,7 @@ export const UNPRICED_REASONS = [
 ] as const
 export type UnpricedReason = (typeof UNPRICED_REASONS)[number]
 
-/** Doubts about a price, each with its upper bound on the confidence, in hundredths. */
+/** Doubts about a price, each with the maximum confidence it allows, in hundredths. */
 export const COST_FLAGS = {
   /** The event is older than the first known price; that price was used. */
   before_first_period: 70,
@@ -32,7 +32,7 @@ export const COST_FLAGS = {
   scheduled_price: 70,
   /** No rate for cache reads is published; they were billed as input of the same service tier. */
   cache_read_rate_missing: 70,
-  /** A service tier without a rate for cache writes; they were billed as input of that tier. */
+  /** The service tier has no rate for cache writes; they were billed as input of that tier. */
   cache_write_rate_missing: 70,
   /** A cache write for an hour or longer, while only the rate for short ones is published. */
   cache_write_1h_rate_missing: 80,
@@ -46,7 +46,7 @@ export const COST_FLAGS = {
   audio_cache_split_assumed: 85,
   /** No rates above the threshold are listed for this service tier; its base rates were used. */
   long_context_rate_unlisted: 60,
-  /** Another price book has another price. */
+  /** Another price book has a different price. */
   price_books_disagree: 60,
 } as const satisfies Record<string, number>
 export type CostFlag = keyof typeof COST_FLAGS
@@ -57,7 +57,7 @@ export interface CostDetails {
   readonly book_as_of: string
   /** Id of an imported price book; absent for the built-in one. */
   readonly book_id?: string
-  /** Why no price applies, or none can be compared with the client's estimate. */
+  /** Why no price applies, or why none can be compared with the client's estimate. */
   readonly reason?: UnpricedReason
   /** The price that was used or, with `client_estimate`, the one to compare the estimate with. */
   readonly price?: AppliedPrice
@@ -78,14 +78,14 @@ export interface AppliedPrice {
   /** Daily hours of this price, UTC; `to` is exclusive. ISO weekdays. */
   readonly window?: { readonly from: string; readonly to: string; readonly days: readonly number[] }
   readonly service_tier: ServiceTier
-  /** Whole-request threshold that the request's total input passed, or the band it lies in. */
+  /** Whole-request threshold that the total input of the request exceeds, or the band that contains it. */
   readonly threshold?:
     | { readonly rule: 'above' | 'at_or_above'; readonly input_tokens: number }
     | { readonly rule: 'band'; readonly over: number; readonly up_to: number }
   readonly rate_unit: 'USD per 1000000 tokens'
-  /** As published; a part without a rate is billed as `billed_as` of the explanation says. */
+  /** Published rates; `billed_as` of the explanation shows how a part without a rate is billed. */
   readonly rates: Rates
-  /** Factors on all tokens. */
+  /** Factors applied to all tokens. */
   readonly multipliers?: readonly { readonly name: string; readonly factor: string }[]
   readonly flags?: readonly CostFlag[]
   /** Doubts about the row, as stated in the book. */

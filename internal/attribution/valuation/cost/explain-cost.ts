@@ -1,5 +1,5 @@
 /**
- * Works a stored cost out again, line by line, from its details and the event's own numbers.
+ * Recomputes a stored cost, line by line, from its details and the numbers of the event.
  */
 import type { Invocation } from '../../../invocations/invocation.js'
 import { formatDifference, formatQuantity, parseQuantity, type Quantity, zero } from '../../../units/quantity.js'
@@ -14,7 +14,7 @@ export type CostFacts = TokenFacts & Pick<Invocation, 'estimatedCostUsd'>
 export interface CostLine {
   readonly part: RatePart
   readonly tokens: number
-  /** The published rate that was used; another part's where none is published for this one. */
+  /** The part whose published rate was used; differs from `part` when no rate is published for it. */
   readonly billedAs: RatePart
   /** USD per 1,000,000 tokens, before multipliers. */
   readonly rate: string
@@ -25,11 +25,11 @@ export interface CostLine {
 export interface CostExplanation {
   /** Equal to the stored cost. */
   readonly totalUsd: Quantity<'USD'>
-  /** Of the price that applied or, with a client's estimate, of the price to compare it with; empty without one. */
+  /** Lines of the applied price or, with a client estimate, of the price to compare it with; empty without a price. */
   readonly lines: readonly CostLine[]
-  /** The lines' sum times the multipliers; undefined where no price applies. */
+  /** The sum of the lines times the multipliers; undefined when no price applies. */
   readonly pricedUsd: Quantity<'USD'> | undefined
-  /** Estimate less price, signed decimal text; only where both exist. */
+  /** Estimate minus price, as signed decimal text; only when both exist. */
   readonly estimateDifferenceUsd: string | undefined
   /** Tokens only: fees per call, second or image are not part of any figure here. */
   readonly scope: 'tokens'

@@ -1,5 +1,5 @@
 /**
- * The price book: published prices of AI models, dated, indexed once at start. Pure but for `loadPriceBook`.
+ * The price book: published, dated prices of AI models, indexed once at start. Pure except for `loadPriceBook`.
  *
  * A lookup takes the provider, the model and the region of an event and finds at most one entry, by whole names.
  * A model found only under another provider does not match: the operator of the model determines the price.
@@ -64,22 +64,22 @@ export interface PriceEntry {
   readonly model: string
   readonly region: string | undefined
   readonly isEmbedding: boolean
-  /** The provider counts the threshold itself as passed. */
+  /** Whether the provider applies the tier from the threshold itself, and not only above it. */
   readonly isTierInclusive: boolean
   /** Oldest first, without overlaps. A price without dates is one period without bounds. */
   readonly periods: readonly PricePeriod[]
   /** Factor on all tokens by data residency (`eu`, `us`). */
   readonly residencyFactors: Readonly<Record<string, string>>
-  /** Doubts about the row, in the words of the book. */
+  /** Doubts about the row, as stated in the book. */
   readonly rowFlags: readonly string[]
-  /** What other price books say, where they disagree. */
+  /** Prices of other price books that disagree. */
   readonly otherBooks: PriceRow['other']
 }
 
 export interface PricePeriod {
   /** Milliseconds since the epoch, UTC; -Infinity when the price is undated. */
   readonly fromMs: number
-  /** Not in the period; Infinity while it lasts. */
+  /** Exclusive; Infinity when the period has no end. */
   readonly toMs: number
   readonly sheet: RateSheet
   /** Announced in advance and not confirmed since. */
@@ -110,20 +110,20 @@ export type PriceLookup =
       readonly kind: 'entry'
       readonly entry: PriceEntry
       readonly match: readonly MatchStep[]
-      /** Region that the event or the name stated, lower case. */
+      /** Region from the event or the model name, in lower case. */
       readonly region: string | undefined
     }
   | { readonly kind: 'none'; readonly reason: LookupFailure }
 
 export interface PriceBook {
   readonly asOf: string
-  /** Of an imported book; undefined for the one that the product comes with. */
+  /** Id of an imported book; undefined for the built-in one. */
   readonly id: string | undefined
-  /** Not cached; `priceInvocation` keeps what it found. */
+  /** Not cached; `priceInvocation` caches the results. */
   find(provider: string, model: string, region: string | undefined): PriceLookup
 }
 
-/** Reads the book beside this file. The only I/O of the cost rules; call it once, at start. */
+/** Reads the built-in book from this directory. The only I/O of the cost rules; call it once, at start. */
 export const loadPriceBook = (): PriceBook => priceBook(loadPriceBookFile())
 
 export function loadPriceBookFile(): PriceBookFile {
@@ -131,7 +131,12 @@ export function loadPriceBookFile(): PriceBookFile {
   return JSON.parse(readFileSync(new URL('./prices.data.json', import.meta.url), 'utf8')) as PriceBookFile
 }
 
-/** Builds the index. @param id of an imported book. Throws on a rate that cannot be held exactly: such a book must not go into service. */
+/**
+ * Builds the index.
+ *
+ * @param id id of an imported book
+ * @throws RangeError on a rate that cannot be held exactly: such a book must not go into service
+ */
 export function priceBook(file: PriceBookFile, id?: string): PriceBook {
   const entries = new Map<string, EntriesOfModel>()
   const regionalProviders = new Set<string>()
@@ -183,7 +188,7 @@ export function priceBook(file: PriceBookFile, id?: string): PriceBook {
         const regional = region === undefined ? undefined : ofModel?.byRegion.get(region)
         if (regional !== undefined) return { kind: 'entry', entry: regional, match: steps, region }
         if (ofModel?.anywhere !== undefined) {
-          // A profile such as `us.` is the scope of its own row; elsewhere the region may cost more than this row says.
+          // A profile such as `us.` is the scope of its own row; in other regions the price may be higher than in this row.
           const isElsewhere =
             region !== undefined && regionalProviders.has(names.provider) && names.profile === undefined
           const match: readonly MatchStep[] = isElsewhere ? [...steps, 'region_default'] : steps
@@ -247,19 +252,20 @@ function datedPeriod(period: DatedPeriod, row: PriceRow): PricePeriod {
 }
 
 /**
- * A period states the rates that changed. Where its input and output are the row's own it is the same price list, and
- * the row adds what the period leaves out (batch, flex, audio). Thresholds never carry over: their removal is a change.
+ * A period lists the rates that changed. If its input and output rates equal those of the row, it is the same price list,
+ * and the row supplies the rates that the period omits (batch, flex, audio). Thresholds are never inherited: removing one
+ * is a change.
  */
 function withRatesOfRow(price: RateSheet, row: PriceRow): RateSheet {
   if (price.input !== row.input || price.output !== row.output) return price
   const { tiers: _tiers, bands: _bands, ...rates } = row
   if (price.tiers === undefined || row.tiers === undefined) return { ...rates, ...price }
-  // The period decides where the cliff is, the row knows the service tiers beyond it.
+  // The period defines the cliff; the row has the rates of the service tiers beyond it.
   const tiers = price.tiers.map((tier, at) => ({ ...row.tiers?.[at], ...tier }))
   return { ...rates, ...price, tiers }
 }
 
-/** Of a row's multipliers the residencies; `fast` is a speed that no event can state yet. */
+/** The residency multipliers of a row. `fast` is omitted: it is a speed that events cannot carry yet. */
 function residenciesOf(multipliers: Readonly<Record<string, string>> = {}): Record<string, string> {
   return Object.fromEntries(Object.entries(multipliers).filter(([name]) => name !== 'fast'))
 }

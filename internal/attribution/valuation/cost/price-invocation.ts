@@ -1,9 +1,9 @@
 /**
- * The cost of one AI call and its evidence: the caller's own cache, else the client's estimate, else the tenant's price,
- * else the price book, else unpriced.
+ * The cost of one AI call and its evidence: a hit in the caller's own cache, else the client's estimate, else the
+ * tenant's price, else the price book, else unpriced.
  *
  * Exact: a rate per million tokens times a number of tokens is a finite decimal, so nothing is rounded anywhere.
- * Fast: everything but the token counts is computed once per model, service tier and period, then cached.
+ * Fast: everything except the token counts is computed once per model, service tier and period, then cached.
  */
 import type { Invocation, ServiceTier } from '../../../invocations/invocation.js'
 import type { CostBasis } from '../../../records/bases.js'
@@ -28,11 +28,11 @@ export interface CostResult {
   readonly basis: CostBasis
   /** Frozen and shared by all events with the same price. */
   readonly details: CostDetails
-  /** `details` as JSON, made once. */
+  /** `details` as JSON, serialised once. */
   readonly detailsJson: string
 }
 
-/** Models kept per book and tenant; beyond it the kept ones are dropped and found again. */
+/** Maximum of cached models per book and tenant; above it the cache is cleared and filled again. */
 export const KEPT_MODELS_MAX = 20_000
 
 export function priceInvocation(invocation: Invocation, book: PriceBook, tenant?: TenantPrices): CostResult {
@@ -43,14 +43,15 @@ export function priceInvocation(invocation: Invocation, book: PriceBook, tenant?
   const estimate = estimatedCostUsd === undefined ? undefined : parseQuantity<'USD'>(estimatedCostUsd)
   const pricing = pricingAt(invocation, kept, book, tenant)
   const outcome = pricing.kind === 'none' ? pricing.outcome : outcomeOf(invocation, pricing)
-  const { basis, details, detailsJson } = estimate === undefined ? outcome.told.alone : outcome.told.besideEstimate
+  const { basis, details, detailsJson } =
+    estimate === undefined ? outcome.details.alone : outcome.details.besideEstimate
   return { costUsd: estimate ?? outcome.costUsd, basis, details, detailsJson }
 }
 
 /**
- * The cost of these parts at these rates: the formula itself, shared with the explanation.
+ * The cost of these parts at these rates; the explanation uses the same formula.
  *
- * @throws RangeError when no record can hold it
+ * @throws RangeError when the cost exceeds the maximum quantity of a record
  */
 export function costOfParts(parts: TokenParts, stepsOfPart: StepsOfPart): Quantity<'USD'> {
   let steps = 0n
@@ -63,11 +64,11 @@ export function costOfParts(parts: TokenParts, stepsOfPart: StepsOfPart): Quanti
   if (parts.audio_input !== 0) steps += BigInt(parts.audio_input) * stepsOfPart.audio_input
   if (parts.audio_output !== 0) steps += BigInt(parts.audio_output) * stepsOfPart.audio_output
   if (parts.audio_cache_read !== 0) steps += BigInt(parts.audio_cache_read) * stepsOfPart.audio_cache_read
-  if (steps > QUANTITY_STEPS_MAX) throw new RangeError('a cost that no record can hold')
+  if (steps > QUANTITY_STEPS_MAX) throw new RangeError('the cost exceeds the maximum quantity of a record')
   return quantityOfSteps<'USD'>(steps)
 }
 
-/** Steps of 1e-18 USD a token, for every part, its factors included. */
+/** Price of each part in steps of 1e-18 USD per token, including factors. */
 export type StepsOfPart = Readonly<Record<RatePart, bigint>>
 
 /** Throws when a rate times its factors has more decimals than a step holds; books are checked when they are built. */
@@ -82,19 +83,19 @@ export function stepsOfParts(rates: Rates, factors: readonly string[]): StepsOfP
   return steps as StepsOfPart
 }
 
-/** A price for the event's tokens, and how it is told. Shared by all events when there is none. */
+/** A price for the tokens of an event, and its details. Shared by all events when no price applies. */
 interface Outcome {
   readonly costUsd: Quantity<'USD'>
-  readonly told: Told
+  readonly details: OutcomeDetails
 }
 
-interface Told {
-  readonly alone: Telling
-  /** The same price standing beside the client's estimate. */
-  readonly besideEstimate: Telling
+interface OutcomeDetails {
+  readonly alone: SerialisedDetails
+  /** The details when the client's estimate applies and this price is for comparison. */
+  readonly besideEstimate: SerialisedDetails
 }
 
-interface Telling {
+interface SerialisedDetails {
   readonly basis: CostBasis
   readonly details: CostDetails
   readonly detailsJson: string
@@ -107,7 +108,7 @@ interface Pricing {
   readonly match: readonly MatchStep[]
   readonly region: string | undefined
   readonly modelFrom: 'served' | 'requested'
-  /** Grows with the service tiers, cliffs, periods and flags that occur: some dozen at most. */
+  /** One entry per occurring combination of service tier, cliff, period and flags: a few dozen at most. */
   readonly priced: Map<number, PricedVariant>
   readonly unpriced: Map<UnpricedReason, Outcome>
 }
@@ -115,7 +116,7 @@ interface Pricing {
 type NoPricing = { readonly kind: 'none'; readonly outcome: Outcome }
 
 interface PricedVariant {
-  readonly told: Told
+  readonly details: OutcomeDetails
   readonly steps: StepsOfPart
 }
 
@@ -146,13 +147,13 @@ function keptFor(book: PriceBook, tenant: TenantPrices | undefined): Kept {
   let kept = ofBook.get(owner)
   if (kept === undefined) {
     const details: CostDetails = { basis: 'local_cache', ...bookName(book) }
-    kept = { localCache: Object.freeze({ costUsd: zero<'USD'>(), ...telling(details) }), models: new Map() }
+    kept = { localCache: Object.freeze({ costUsd: zero<'USD'>(), ...serialised(details) }), models: new Map() }
     ofBook.set(owner, kept)
   }
   return kept
 }
 
-/** The price list that decides for this event: the tenant's when one is in force, else the book's. */
+/** The price list that applies to this event: the tenant's price when one is in force, else that of the book. */
 function pricingAt(
   invocation: Invocation,
   kept: Kept,
@@ -195,7 +196,7 @@ function findModel(invocation: Invocation, book: PriceBook, tenant: TenantPrices
     unpriced: new Map(),
   })
   const found = book.find(sought.provider, sought.model, region)
-  // A negotiated price does not say what kind of model it is for; the book does.
+  // A negotiated price does not include the kind of model; the book does.
   const isEmbedding = found.kind === 'entry' && found.entry.isEmbedding
   const ofTenant = (tenant?.find(sought.provider, sought.model, region) ?? []).map(({ entry, match }) =>
     pricing(isEmbedding ? { ...entry, isEmbedding } : entry, match, region),
@@ -210,7 +211,7 @@ function findModel(invocation: Invocation, book: PriceBook, tenant: TenantPrices
 function outcomeOf(invocation: Invocation, pricing: Pricing): Outcome {
   const { entry } = pricing
   const inputTokens = invocation.inputTokens
-  // An embedding has no output, or none that costs anything; for everything else a missing count is unknown and never zero.
+  // An embedding has no output that costs anything; for all other models a missing count is unknown, not zero.
   const outputTokens = invocation.outputTokens ?? (entry.isEmbedding ? 0 : undefined)
   if (inputTokens === undefined || outputTokens === undefined) return unpriced(pricing, 'no_tokens')
   const parts = tokenParts(invocation, inputTokens, outputTokens)
@@ -247,16 +248,16 @@ function outcomeOf(invocation: Invocation, pricing: Pricing): Outcome {
     ])
     const factors = (applied.multipliers ?? []).map(({ factor }) => factor)
     variant = {
-      told: tellings(pricing.book, entry.source, { price: applied }),
+      details: outcomeDetails(pricing.book, entry.source, { price: applied }),
       steps: stepsOfParts(selected.rates, factors),
     }
     pricing.priced.set(id, variant)
   }
   const costUsd = costOfParts(parts, variant.steps)
-  return costUsd > AMOUNT_STEPS_MAX ? unpriced(pricing, 'beyond_range') : { costUsd, told: variant.told }
+  return costUsd > AMOUNT_STEPS_MAX ? unpriced(pricing, 'beyond_range') : { costUsd, details: variant.details }
 }
 
-/** The last period that has begun, or the first when none has; an ended last period prices nothing. */
+/** The last period that has started, or the first when none has. A last period that has ended prices nothing. */
 function periodAt(periods: readonly PricePeriod[], timeMs: number): number {
   let at = 0
   for (let next = 1; next < periods.length; next++) {
@@ -289,7 +290,7 @@ const HAS_AUDIO_OUTPUT = 32
 const HAS_AUDIO_CACHED = 64
 const HAS_NO_AUDIO_SPLIT = 128
 
-/** Which kinds of tokens the event has: the bits on which flags, and so the details, depend. */
+/** Bits for the kinds of tokens that the event has; flags, and therefore details, depend on them. */
 function tokenFacts(invocation: Invocation, parts: TokenParts): number {
   let facts = 0
   if (parts.cache_read > 0) facts |= HAS_CACHE_READ
@@ -305,7 +306,7 @@ function tokenFacts(invocation: Invocation, parts: TokenParts): number {
   return facts
 }
 
-/** Audio in a service tier that lists no audio rate while the ordinary price has one: unknown, not text. */
+/** Whether the standard tier has an audio rate and this service tier has none: audio is then unpriced, not billed as text. */
 function isAudioUnlisted(rates: Rates, sheet: Rates, facts: number): boolean {
   const isInputUnlisted = (facts & HAS_AUDIO_INPUT) !== 0 && isLost('audio_input', rates, sheet)
   const isOutputUnlisted = (facts & HAS_AUDIO_OUTPUT) !== 0 && isLost('audio_output', rates, sheet)
@@ -385,7 +386,7 @@ function appliedPrice(
   }
 }
 
-/** As sure as the weakest link: a step of the name, a flag, a doubt about the row. */
+/** The minimum of the confidences of name match steps, flags and doubts about the row. */
 function confidenceOf(match: readonly MatchStep[], flags: readonly CostFlag[], rowFlags: readonly string[]): number {
   const percents = [
     95,
@@ -406,21 +407,21 @@ function unpriced({ book, unpriced: kept }: Pricing, reason: UnpricedReason): Ou
 }
 
 function unpricedOutcome(book: BookName, reason: UnpricedReason): Outcome {
-  return { costUsd: zero<'USD'>(), told: tellings(book, 'unpriced', { reason }) }
+  return { costUsd: zero<'USD'>(), details: outcomeDetails(book, 'unpriced', { reason }) }
 }
 
-function tellings(
+function outcomeDetails(
   book: BookName,
   basis: CostBasis,
   rest: { readonly price: AppliedPrice } | { readonly reason: UnpricedReason },
-): Told {
+): OutcomeDetails {
   return {
-    alone: telling({ basis, ...book, ...rest }),
-    besideEstimate: telling({ basis: 'client_estimate', ...book, ...rest }),
+    alone: serialised({ basis, ...book, ...rest }),
+    besideEstimate: serialised({ basis: 'client_estimate', ...book, ...rest }),
   }
 }
 
-function telling(details: CostDetails): Telling {
+function serialised(details: CostDetails): SerialisedDetails {
   return { basis: details.basis, details: deepFrozen(details), detailsJson: JSON.stringify(details) }
 }
 

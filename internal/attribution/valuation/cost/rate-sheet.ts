@@ -1,12 +1,12 @@
 /**
- * What one row of a price list says, and which of its rates apply to a request.
+ * One row of a price list, and the selection of the rates that apply to a request.
  *
  * Rates are USD per 1,000,000 tokens, exact decimal strings. A request's rates depend on its service tier and on
  * which side of a cliff its total input lies; a cliff re-prices every token of the request, never only the excess.
  */
 import type { ServiceTier } from '../../../invocations/invocation.js'
 
-/** The kinds of token that a price list may price apart. */
+/** The kinds of tokens that a price list can price separately. */
 export const RATE_PARTS = [
   'input',
   'output',
@@ -20,25 +20,25 @@ export const RATE_PARTS = [
 ] as const
 export type RatePart = (typeof RATE_PARTS)[number]
 
-/** Published rates; a part that is missing was not published. */
+/** Published rates; a missing part has no published rate. */
 export type Rates = Readonly<Partial<Record<RatePart, string>>>
 
 type DiscountTier = Exclude<ServiceTier, 'standard'>
 type TierRates = Readonly<Partial<Record<DiscountTier, Rates>>>
 
-/** Whole-request cliff: strictly above `above` input tokens (or from it on, where the provider says so). */
+/** Whole-request cliff: applies strictly above `above` input tokens, or at `above` and more if the provider includes it. */
 export type CliffTier = Rates & TierRates & { readonly above: number }
-/** Whole-request band: above `over`, up to and including `up_to` input tokens. */
+/** Whole-request band: applies above `over` up to and including `up_to` input tokens. */
 export type Band = Rates & TierRates & { readonly over: number; readonly up_to: number }
 
-/** A price as a table or a tenant states it. Unknown fields are ignored. */
+/** A price in a table or of a tenant. Unknown fields are ignored. */
 export type RateSheet = Rates &
   TierRates & {
     readonly tiers?: readonly CliffTier[]
     readonly bands?: readonly Band[]
   }
 
-/** Where a request's input lies: -1 for the base rates, else the place in `tiers` or `bands`. */
+/** The index in `tiers` or `bands` for the input of a request; -1 for the base rates. */
 export function cliffOf(sheet: RateSheet, inputTokens: number, isInclusive: boolean): number {
   if (sheet.tiers !== undefined) {
     let passed = -1
@@ -50,7 +50,7 @@ export function cliffOf(sheet: RateSheet, inputTokens: number, isInclusive: bool
   }
   if (sheet.bands !== undefined) {
     const at = sheet.bands.findIndex(({ up_to }) => inputTokens <= up_to)
-    // Longer than the last band is longer than the model takes; its last price is the one that was published.
+    // Input above the last band exceeds the context of the model: use the last published price.
     return at < 0 ? sheet.bands.length - 1 : at
   }
   return -1
@@ -63,18 +63,18 @@ export type RateSelection =
 /**
  * The published rates of a service tier beyond a cliff.
  *
- * Standard: rates that the cliff does not list keep the base rate, but for cache writes of an hour where it lists those of
- * five minutes. Batch, flex and priority: only what is listed for them counts, and a tier without input and output rates
- * has no price; half of standard is never assumed. Such a tier's rates hold beyond a cliff too when nothing else is listed
- * there (`isCliffUnlisted`).
+ * Standard: rates that the cliff does not list keep the base rate, except one-hour cache writes when the cliff lists
+ * five-minute ones. Batch, flex and priority: only rates listed for the tier apply, and a tier without input and output
+ * rates has no price; it is never assumed to cost half of standard. The rates of such a tier also apply beyond a cliff
+ * when none are listed there (`isCliffUnlisted`).
  */
 export function ratesOf(sheet: RateSheet, serviceTier: ServiceTier, cliff: number): RateSelection {
   const beyond = sheet.tiers?.[cliff] ?? sheet.bands?.[cliff]
   if (serviceTier === 'standard') {
     const base = picked(sheet)
-    // A reasoning rate equal to the output rate is the output rate: it moves with it at a cliff.
+    // A reasoning rate equal to the output rate is the output rate: it changes with it at a cliff.
     if (base.reasoning === base.output) delete base.reasoning
-    // One hour is never cheaper than five minutes: without a rate of its own beyond the cliff it moves with the other.
+    // One hour is never cheaper than five minutes: without its own rate beyond the cliff it uses the five-minute rate.
     if (beyond?.cache_write !== undefined) delete base.cache_write_1h
     return { kind: 'rates', rates: { ...base, ...(beyond && picked(beyond)) }, isCliffUnlisted: false }
   }
@@ -85,8 +85,8 @@ export function ratesOf(sheet: RateSheet, serviceTier: ServiceTier, cliff: numbe
 }
 
 /**
- * Which published rate a part is billed at: its own, else the next of its chain, at last input or output. A cache
- * write rate of 0 means no premium, so the tokens are plain input.
+ * The published rate that a part is billed at: its own, else the next of its chain, finally input or output. A cache
+ * write rate of 0 means no surcharge, so the tokens are billed as input.
  */
 export function billedAs(part: RatePart, rates: Rates): RatePart {
   for (const candidate of CHAINS[part]) {
@@ -103,7 +103,7 @@ const CHAINS: Readonly<Record<RatePart, readonly RatePart[]>> = {
   output: ['output'],
   cache_read: ['cache_read', 'input'],
   cache_write: ['cache_write', 'input'],
-  // Where only one write rate is published it holds for every lifetime; plain input would be below it.
+  // If only one write rate is published, it applies to every lifetime; the input rate would be too low.
   cache_write_1h: ['cache_write_1h', 'cache_write', 'input'],
   reasoning: ['reasoning', 'output'],
   audio_input: ['audio_input', 'input'],
@@ -111,9 +111,9 @@ const CHAINS: Readonly<Record<RatePart, readonly RatePart[]>> = {
   audio_cache_read: ['audio_cache_read', 'cache_read', 'input'],
 }
 
-/** Decimals a rate may have: 1e-6 of it is then still a whole step of 1e-18 USD. */
+/** Maximum decimals of a rate: a millionth of it is then still a whole number of steps of 1e-18 USD. */
 export const RATE_DECIMALS_MAX = 12
-/** Plain decimals, as long as a rate may be. */
+/** Plain decimals up to the maximum length of a rate. */
 export const RATE_PATTERN = /^\d{1,9}(?:\.\d{1,12})?$/
 
 export function isRate(text: string): boolean {
@@ -121,7 +121,7 @@ export function isRate(text: string): boolean {
 }
 
 /**
- * A rate times its factors, in steps of 1e-18 USD a token. Exact.
+ * A rate times its factors, in steps of 1e-18 USD per token. Exact.
  *
  * @returns undefined when the product has more decimals than a step can hold
  */

@@ -1,5 +1,5 @@
 /**
- * A tenant's own prices and model names. They win over the price book and are named in the explanation.
+ * The prices and model names of a tenant. They take precedence over the price book and appear in the explanation.
  */
 import { type CandidateName, type MatchStep, modelNames } from '../names/model-names.js'
 import type { PriceEntry } from './price-book.js'
@@ -25,9 +25,9 @@ export interface TenantModelName {
 }
 
 export interface TenantPrices {
-  /** Overrides for these names, best name first; the newest period first. The caller checks the time. */
+  /** Overrides for these names, best name first, then newest period first. The caller checks the time. */
   find(provider: string, model: string, region: string | undefined): readonly TenantPriceMatch[]
-  /** What the tenant calls this model, or undefined. */
+  /** The model behind a name of the tenant, or undefined. */
   rename(provider: string, model: string): { readonly provider: string; readonly model: string } | undefined
 }
 
@@ -44,7 +44,7 @@ export type TenantPricesResult =
       readonly problem: 'period' | 'rate' | 'no_input_or_output_rate'
     }
 
-/** Indexes a tenant's tables; compile once a change, not once an event. The first wrong override is named by its place. */
+/** Indexes the tables of a tenant; call once per change, not per event. Reports the index of the first invalid override. */
 export function tenantPrices(
   overrides: readonly TenantPriceOverride[],
   names: readonly TenantModelName[] = [],
@@ -108,7 +108,7 @@ function tenantEntry(override: TenantPriceOverride): PriceEntry | 'period' | 'ra
   }
 }
 
-/** Where output costs nothing, whatever the request, an event need not say how much there was. */
+/** Whether output is free for every request: then an event needs no output token count. */
 function isOutputFree(rates: RateSheet): boolean {
   const sheets = [rates, ...(rates.tiers ?? []), ...(rates.bands ?? [])]
   return sheets
@@ -117,14 +117,14 @@ function isOutputFree(rates: RateSheet): boolean {
     .every((rate) => rate === undefined || isZero(rate))
 }
 
-/** A negotiated price holds for the names it was made for: dropping a date or a profile would stretch the contract. */
+/** A negotiated price applies only to its exact names: dropping a date or a profile would extend the contract. */
 function isLossless({ steps }: CandidateName): boolean {
   return !steps.some((step) => LOSSY_STEPS.has(step))
 }
 
 const LOSSY_STEPS: ReadonlySet<MatchStep> = new Set(['profile_stripped', 'date_stripped', 'latest_stripped'])
 
-/** A price for a region before one for everywhere, then the one that began last. */
+/** A price for a region before one for all regions, then the latest start first. */
 function newestFirst(left: PriceEntry, right: PriceEntry): number {
   const byRegion = Number(left.region === undefined) - Number(right.region === undefined)
   return byRegion || (right.periods[0]?.fromMs ?? 0) - (left.periods[0]?.fromMs ?? 0)

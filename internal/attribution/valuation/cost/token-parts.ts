@@ -1,11 +1,11 @@
 /**
- * A request's tokens by the rate that prices them. `inputTokens` is the total, cache reads and writes are parts of it;
+ * The tokens of a request by the rate that prices them. `inputTokens` is the total; cache reads and writes are parts of it;
  * `outputTokens` includes reasoning; audio tokens are parts of the totals.
  */
 import type { Invocation } from '../../../invocations/invocation.js'
 import type { RatePart } from './rate-sheet.js'
 
-/** From this lifetime on a cache write is billed at the one-hour rate. */
+/** A cache write with at least this lifetime is billed at the one-hour rate. */
 export const LONG_CACHE_TTL_SECONDS = 3600
 
 /** The fields that a price depends on. Counts are integers, 0 or more, checked at admission; absent means unknown. */
@@ -21,10 +21,10 @@ export type TokenFacts = Pick<
   | 'audioOutputTokens'
 >
 
-/** Tokens a part, 0 or more. They add up to input + output. */
+/** Tokens per part, 0 or more. They sum to input + output. */
 export type TokenParts = Readonly<Record<RatePart, number>>
 
-/** Undefined when the stated parts do not fit into the stated totals. */
+/** Undefined when the parts exceed the totals. */
 export function tokenParts(facts: TokenFacts, inputTokens: number, outputTokens: number): TokenParts | undefined {
   const cacheRead = facts.cachedInputTokens ?? 0
   const cacheWrite = facts.cacheWriteTokens ?? 0
@@ -35,7 +35,7 @@ export function tokenParts(facts: TokenFacts, inputTokens: number, outputTokens:
   const plainOutput = outputTokens - reasoning - audioOutput
   if (uncached < 0 || plainOutput < 0 || audioInput > inputTokens) return undefined
 
-  // How much of the audio came from the cache is not stated: only what cannot have been uncached is taken as cached.
+  // Events do not carry the number of cached audio tokens: only audio that cannot be uncached counts as cached.
   const audioUncached = Math.min(audioInput, uncached)
   const audioCached = Math.min(audioInput - audioUncached, cacheRead)
   const isLongLived = (facts.cacheWriteTtlSeconds ?? 0) >= LONG_CACHE_TTL_SECONDS

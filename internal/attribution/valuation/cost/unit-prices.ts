@@ -5,19 +5,19 @@ import type { CostDetails } from './cost-details.js'
 import { stepsOfParts } from './price-invocation.js'
 import { RATE_PARTS, type RatePart } from './rate-sheet.js'
 
-/** What each kind of tokens cost where the price book priced it, factors included. */
+/** The price of each kind of tokens according to the price book, including factors. */
 export interface AppliedUnitPrices {
-  /** Names these prices, for ever: the service tier, and a digest of the amounts. */
+  /** Permanent name of these prices: the service tier and a digest of the amounts. */
   readonly price: string
   readonly serviceTier: ServiceTier
-  /** USD a token, by part. */
+  /** USD per token, by part. */
   readonly usdPerToken: Readonly<Record<RatePart, string>>
 }
 
 /**
- * The prices in a record's stored details. Token parts times these are the record's cost, to the last digit.
+ * The prices in the stored details of a record. The token parts times these prices give exactly the cost of the record.
  *
- * @returns undefined where no price of the book was applied
+ * @returns undefined when no price of the book was applied
  */
 export function unitPricesIn(costDetails: string): AppliedUnitPrices | undefined {
   const { basis, price } = JSON.parse(costDetails) as CostDetails

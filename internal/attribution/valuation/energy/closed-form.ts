@@ -2,11 +2,12 @@
  * Energy and carbon of one text generation: the closed form of EcoLogits 0.11 (doi 10.21105/joss.07471, method id
  * `ecologits-0.11`), as exact fractions.
  *
- * It is a fit of GPU energy per output token (ML.ENERGY Benchmark v3, H100, 64 requests a batch) plus the server
- * around the GPUs, times the data centre's overhead, plus a share of the hardware's making. Everything is linear in
- * output tokens and latency, so a model's coefficients are worked out once and an event costs a few multiplications.
+ * It is a fit of GPU energy per output token (ML.ENERGY Benchmark v3, H100, 64 requests per batch) plus the energy of the
+ * server around the GPUs, times the overhead of the data centre, plus a share of the hardware's embodied carbon. All of
+ * it is linear in output tokens and latency, so the coefficients of a model are computed once and an event costs a few
+ * multiplications.
  *
- * It is done twice, with every lower and with every upper parameter; the published value is the mean of the two.
+ * It is computed twice, with all lower and with all upper parameters; the published value is the mean of the two.
  */
 import { divideHalfEven } from '../../../units/half-even.js'
 import { type Quantity, quantityOfSteps, type Unit } from '../../../units/quantity.js'
@@ -33,7 +34,7 @@ export const CONSTANTS = {
   secondsPerTokenPerBillion: '0.0006785088094353663',
   /** Seconds per output token at batch 64, for models without a measured speed. */
   secondsPerToken: '0.0394373035742782446',
-  /** Requests that share a server at a time; the least certain constant of the method. */
+  /** Requests that share a server at the same time; the least certain constant of the method. */
   batchRequests: '64',
   weightBits: '16',
   memoryOverhead: '1.2',
@@ -41,7 +42,7 @@ export const CONSTANTS = {
   gpuMemoryGb: '80',
   /** AWS p5.48xlarge. */
   gpusPerServer: '8',
-  /** The server without its GPUs, W. */
+  /** Power of the server without its GPUs, W. */
   serverW: '1200',
   /** kgCO2e to make one GPU: Lees-Perasso et al. 2026 (ADEME). */
   gpuEmbodiedKg: '273',
@@ -58,15 +59,15 @@ export const FOOTPRINT_DECIMALS = 12
 export type Range = readonly [string, string]
 
 export interface Parameters {
-  /** 1e9 parameters that work on a token. */
+  /** Active parameters per token, in 1e9. */
   readonly activeB: Range
-  /** 1e9 parameters held in memory. */
+  /** Parameters in memory, in 1e9. */
   readonly totalB: Range
   readonly tokensPerSecond?: string | undefined
   readonly firstTokenS?: string | undefined
   /** Power usage effectiveness of the operator's data centres. */
   readonly pue: Range
-  /** gCO2e per kWh; without it there is energy and no carbon. */
+  /** gCO2e per kWh; without it only energy is modelled, not carbon. */
   readonly gramsPerKwh?: string | undefined
 }
 
@@ -84,15 +85,15 @@ export interface Linear {
 export interface BoundForm {
   /** Modelled seconds of the request. */
   readonly seconds: Linear
-  /** Wh; by `isLatency` with the stated or the modelled duration. */
+  /** Wh; with the duration of the event if `isLatency`, else with the modelled duration. */
   energy(isLatency: boolean): Linear
   /** gCO2e of that energy; undefined without a grid factor. */
   usage(isLatency: boolean): Linear | undefined
-  /** gCO2e of the hardware's making. */
+  /** Embodied gCO2e of the hardware. */
   embodied(isLatency: boolean): Linear
 }
 
-/** GPUs that hold the weights: the smallest power of two that is enough. */
+/** Number of GPUs that hold the weights: the smallest sufficient power of two. */
 export function gpusFor(totalB: string): number {
   const bytesPerParameter = divide(ratio(CONSTANTS.weightBits), ratio('8'))
   const memory = multiply(ratio(CONSTANTS.memoryOverhead), ratio(totalB), bytesPerParameter)
@@ -147,11 +148,11 @@ export function boundForm(parameters: Parameters, bound: Bound): BoundForm {
   }
 }
 
-/** The form of one model at one operator in one zone, ready for events. */
+/** The closed form of one model at one operator in one zone, ready to evaluate for events. */
 export interface MeanForm {
   /**
    * @param outputTokens integer above 0, reasoning included
-   * @param latencyMs integer, 0 or more; undefined when unknown. It can only lower the result
+   * @param latencyMs integer, 0 or more; undefined when unknown. A latency can only lower the result
    */
   energyWh(outputTokens: number, latencyMs: number | undefined): Quantity<'Wh'>
   /** Undefined without a grid factor. */
@@ -164,7 +165,7 @@ export function meanForm(parameters: Parameters): MeanForm {
   const isLatencyShorter = [latencyTest(lower.seconds), latencyTest(upper.seconds)] as const
   const hasCarbon = parameters.gramsPerKwh !== undefined
 
-  // Each bound takes the shorter of stated and modelled duration, so there are four combinations.
+  // Each bound uses the shorter of the event's and the modelled duration, so there are four combinations.
   const cases = CASES.map(([low, high]) => ({
     energy: integerForm(halved(sumOf([lower.energy(low), upper.energy(high)]))),
     carbon: hasCarbon ? integerForm(halved(sumOf([totalCarbon(lower, low), totalCarbon(upper, high)]))) : undefined,
@@ -185,7 +186,7 @@ export function meanForm(parameters: Parameters): MeanForm {
   }
 }
 
-/** Whether the stated latency is shorter than the modelled duration, exactly. */
+/** Tests exactly whether the latency of the event is shorter than the modelled duration. */
 export function latencyTest(seconds: Linear): (outputTokens: number, latencyMs: number) => boolean {
   const { numerators } = overCommonDenominator([seconds.perToken, seconds.constant, ratio(SECONDS_PER_MS)])
   const [perToken = 0n, constant = 0n, perMs = 0n] = numerators
@@ -195,7 +196,7 @@ export function latencyTest(seconds: Linear): (outputTokens: number, latencyMs: 
 /** Usage and embodied carbon of one bound. Throws without a grid factor. */
 export function totalCarbon(form: BoundForm, isLatency: boolean): Linear {
   const usage = form.usage(isLatency)
-  if (usage === undefined) throw new TypeError('no grid factor, no carbon')
+  if (usage === undefined) throw new TypeError('carbon needs a grid factor')
   return sumOf([usage, form.embodied(isLatency)])
 }
 
@@ -207,7 +208,7 @@ export function evaluate(form: Linear, outputTokens: number, latencyMs: number |
   )
 }
 
-/** Where Wh and gCO2e are rounded. */
+/** The only place where Wh and gCO2e are rounded. */
 export function rounded<U extends Unit>({ numerator, denominator }: Ratio): Quantity<U> {
   return quantityOfSteps<U>(divideHalfEven(numerator * PLACES, denominator) * STEPS_PER_PLACE)
 }
@@ -232,7 +233,7 @@ function scaled(form: Linear, factor: Ratio): Linear {
   }
 }
 
-/** The form over one denominator, as steps of a quantity: what the hot path evaluates. */
+/** The form over one common denominator, in steps of a quantity, for the hot path. */
 function integerForm(form: Linear): (outputTokens: number, latencyMs: number | undefined) => bigint {
   const { numerators, denominator } = overCommonDenominator([form.perToken, form.constant, form.perMs])
   const [perToken = 0n, constant = 0n, perMs = 0n] = numerators.map((numerator) => numerator * PLACES)

@@ -1,8 +1,8 @@
 /**
- * Which architecture a model name stands for, and who operates it.
+ * Finds the architecture behind a model name, and its operator.
  *
- * Two look-ups: the name gives the parameters, the provider gives the data centre. Open weights served by anyone are
- * found by anchored patterns. A name that is not listed has unknown energy; the nearest name is never taken.
+ * Two look-ups: the name gives the parameters, the provider gives the data centre. Open-weight models that anyone may
+ * serve are found by anchored patterns. A name that is not listed has unknown energy; a similar name is never used.
  */
 
 import { type MatchStep, type ModelNames, modelNames } from '../names/model-names.js'
@@ -47,7 +47,7 @@ interface ModelRow {
 }
 
 export interface EnergyModel {
-  /** `vendor/model`, or the family's name. */
+  /** `vendor/model`, or the name of the family. */
   readonly row: string
   readonly foundBy: 'row' | 'alias' | 'family'
   readonly match: readonly MatchStep[]
@@ -55,17 +55,17 @@ export interface EnergyModel {
   readonly totalB: Range
   readonly tokensPerSecond: string | undefined
   readonly firstTokenS: string | undefined
-  /** The vendor published the architecture; otherwise the parameters are EcoLogits' estimate. */
+  /** Whether the vendor published the architecture; if not, the parameters are an estimate of EcoLogits. */
   readonly isOpen: boolean
-  /** The vendor serves it itself. */
+  /** Whether the vendor serves the model itself. */
   readonly isOwnOperator: boolean
-  /** The row is of an older edition of the table: the vendor has retired the model since. */
+  /** Whether the row is from an older edition of the table: the vendor has since retired the model. */
   readonly isRetired: boolean
   readonly warnings: readonly string[]
 }
 
 export interface Operator {
-  /** Canonical provider id, `other` for one whose data centres nobody describes. */
+  /** Canonical provider id; `other` for a provider without published data centre figures. */
   readonly provider: string
   readonly isKnown: boolean
   readonly pue: Range
@@ -79,7 +79,7 @@ export type EnergyModelLookup =
 export interface EnergyModels {
   readonly asOf: string
   readonly method: string
-  /** Our measured error of the method: factors on the lower and upper bound. */
+  /** Measured error of the method: factors on the lower and upper bound. */
   readonly outerBand: Range
   find(provider: string, model: string): EnergyModelLookup
   operator(provider: string): Operator
@@ -137,14 +137,14 @@ export function energyModels(file: EnergyFile): EnergyModels {
 
 interface BareName {
   readonly name: string
-  /** Whose model the name says it is; undefined when it does not say. */
+  /** The vendor in the name; undefined when the name has none. */
   readonly vendor: string | undefined
   readonly match: readonly MatchStep[]
 }
 
 /**
- * The candidates of a name without organisation, vendor and route: what names an architecture and no longer a service.
- * An inference profile, a fine-tune and a Bedrock version change who serves or what it knows, not its size.
+ * The candidates of a name without organisation, vendor and route, so that they name an architecture and not a service.
+ * An inference profile, a fine-tune and a Bedrock version change the operator or the knowledge of a model, not its size.
  */
 function bareNames({ provider, candidates }: ModelNames): BareName[] {
   const found = new Map<string, BareName>()
@@ -170,7 +170,7 @@ function bareNames({ provider, candidates }: ModelNames): BareName[] {
       .replace(/^ft:([^:]+)(?::.*)?$/, '$1')
       .replace(/@default$/, '')
       .replace(provider === 'bedrock' ? /-v\d+(?::\d+)?$/ : /$^/, '')
-    // Gateways write Anthropic's versions with a point; Anthropic itself with a hyphen.
+    // Gateways write Anthropic versions with a dot; Anthropic itself uses a hyphen.
     const spelled = plain.startsWith('claude-') ? plain.replace(/(\d)\.(\d)/, '$1-$2') : plain
     if (spelled === bare) continue
     for (const again of modelNames(provider, spelled).candidates) {
@@ -181,7 +181,7 @@ function bareNames({ provider, candidates }: ModelNames): BareName[] {
   return [...found.values()].sort((left, right) => strength(left.match) - strength(right.match))
 }
 
-/** Steps that drop a part of the name which might have told models apart. */
+/** Steps that drop a part of the name that may distinguish models. */
 const STRIPPING: ReadonlySet<MatchStep> = new Set(['date_stripped', 'latest_stripped'])
 
 function ofRow(
@@ -230,7 +230,7 @@ function key(vendor: string, model: string): string {
   return `${vendor}\n${model.toLowerCase()}`
 }
 
-/** Models that put out speech, images or vectors: the method is for generated text. */
+/** Models whose output is speech, images or vectors: the method covers generated text only. */
 const NOT_TEXT = /(?:^|[-.])(?:embed|embedding|embeddings|tts|transcribe|image|realtime|audio)(?:[-.]|$)/i
 const BEDROCK_NAME =
   /^(?:(?:us-gov|us|eu|apac|ap|au|jp|ca|global)\.)?(ai21|amazon|anthropic|cohere|deepseek|google|meta|minimax|mistral|moonshotai|moonshot|nvidia|openai|qwen|twelvelabs|writer|xai|zai)\.(.+)$/

@@ -1,6 +1,6 @@
 /**
- * Works stored energy and carbon values out again from their details and the event's own numbers, with the ranges
- * that a single value hides.
+ * Recomputes stored energy and carbon values from their details and the numbers of the event, with the ranges that a
+ * single value hides.
  */
 import type { Invocation } from '../../../invocations/invocation.js'
 import { parseQuantity, plus, type Quantity, type Unit, zero } from '../../../units/quantity.js'
@@ -22,14 +22,14 @@ import type { FootprintDetails } from './footprint-details.js'
 /** The fields of an event that the explanation needs; a stored record has all of them. */
 export type FootprintFacts = Pick<Invocation, 'outputTokens' | 'latencyMs' | 'energyWh' | 'carbonGco2e'>
 
-/** A modelled value with its bands. Each is rounded by itself, from the exact bounds. */
+/** A modelled value with its bands. Each bound is rounded separately, from the exact value. */
 export interface Banded<U extends Unit> {
   /** The stored value. */
   readonly mean: Quantity<U>
   /** Inner band: parameters and data centre only. */
   readonly min: Quantity<U>
   readonly max: Quantity<U>
-  /** Outer band: the method's error against measurements, within a factor of about 2.5. */
+  /** Outer band: error of the method against measurements, within a factor of about 2.5. */
   readonly outerMin: Quantity<U>
   readonly outerMax: Quantity<U>
 }
@@ -39,13 +39,13 @@ export const OUTER_BAND_IN_WORDS =
   'within a factor of about 2.5 for a bfloat16 model at batch 64; more if the provider runs smaller batches'
 
 export interface FootprintExplanation {
-  /** Equal to the stored values; 0 where the basis is unknown. */
+  /** Equal to the stored values; 0 when the basis is unknown. */
   readonly energyWh: Quantity<'Wh'>
   readonly carbonGco2e: Quantity<'gCO2e'>
   /** Present when modelled by the closed form. */
   readonly energy: Banded<'Wh'> | undefined
   readonly carbon: Banded<'gCO2e'> | undefined
-  /** The parts of the stored carbon; they add up to it. */
+  /** The parts of the stored carbon; they sum to it. */
   readonly carbonParts: { readonly usage: Quantity<'gCO2e'>; readonly embodied: Quantity<'gCO2e'> } | undefined
 }
 
@@ -106,7 +106,7 @@ function modelledBands(details: FootprintDetails, { outputTokens, latencyMs }: F
     exact((form, isLatency) => form.embodied(isLatency)),
     outerBand,
   ).mean
-  // The total is rounded once; use takes the remainder, so that the parts add up to what is stored.
+  // The total is rounded once; usage is the remainder, so that the parts sum to the stored value.
   const usage = (carbon.mean - embodied) as Quantity<'gCO2e'>
   return { energy, carbon: { ...carbon, mean: plus(usage, embodied) }, carbonParts: { usage, embodied } }
 }

@@ -1,7 +1,7 @@
 /**
- * How an energy and a carbon value came about, in the form in which they are stored and shown (wire names). Like the
- * details of a cost it holds no number of the single event: with the event's output tokens and latency beside it the
- * values and their ranges can be worked out again.
+ * How an energy and a carbon value were computed, in the format in which they are stored and returned (wire names). Like
+ * the details of a cost, they contain no numbers of the individual event: with the output tokens and latency of the
+ * event, the values and their ranges can be recomputed.
  */
 import type { FootprintBasis } from '../../../records/bases.js'
 import type { MatchStep } from '../names/model-names.js'
@@ -24,9 +24,9 @@ export type FootprintReason = (typeof FOOTPRINT_REASONS)[number]
 export const FOOTPRINT_NOTES = [
   /** Served from the caller's own cache: no model ran. */
   'served_from_local_cache',
-  /** More than ten times as many input as output tokens: the method largely ignores prefill. */
+  /** More than ten times as many input tokens as output tokens: the method largely ignores prefill. */
   'prefill_not_modelled',
-  /** A batch request: same formula, since providers do not publish the savings of batching. */
+  /** A batch request: the same formula applies, since providers do not publish the savings of batching. */
   'batch_same_formula',
   /** Carbon of a measured energy: usage only, without embodied carbon of the hardware. */
   'carbon_usage_only',
@@ -44,7 +44,7 @@ export interface FootprintDetails {
   readonly carbon_basis: FootprintBasis
   readonly energy_reason?: FootprintReason
   readonly carbon_reason?: FootprintReason
-  /** Of the energy value, 0 to 0.95; absent when it is unknown. */
+  /** Confidence of the energy value, 0 to 0.95; absent when the energy is unknown. */
   readonly confidence?: number
   readonly method: string
   readonly energy_as_of: string
@@ -54,13 +54,13 @@ export interface FootprintDetails {
     readonly model_from: 'served' | 'requested'
     readonly found_by: 'row' | 'alias' | 'family'
     readonly match: readonly MatchStep[]
-    /** 1e9 parameters. */
+    /** In 1e9 parameters. */
     readonly active_parameters_b: Range
     readonly total_parameters_b: Range
     readonly tokens_per_second?: string
     readonly first_token_s?: string
     readonly gpus: readonly [number, number]
-    /** `0.9` when the row is of that older edition of the table. */
+    /** `0.9` when the row is from that older edition of the table. */
     readonly edition?: '0.9'
     readonly warnings?: readonly string[]
   }
@@ -72,7 +72,7 @@ export interface FootprintDetails {
     readonly table: '2024' | 'newest' | 'tenant'
     readonly source?: string
   }
-  /** Factors on the lower and upper bound: the method against measurements, batches near 64, 16-bit weights. */
+  /** Factors on the lower and upper bound: error of the method against measurements, for batches near 64 and 16-bit weights. */
   readonly outer_band?: Range
   readonly notes?: readonly FootprintNote[]
 }

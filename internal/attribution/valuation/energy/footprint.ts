@@ -1,8 +1,8 @@
 /**
- * Energy and carbon of one AI call: measured by the caller, else modelled, else unknown and said to be so.
+ * Energy and carbon of one AI call: measured by the caller, else modelled, else reported as unknown.
  *
- * Everything but the event's output tokens and latency is worked out once per model, operator, zone and grid year and
- * then kept, as in the cost rules.
+ * Everything except the output tokens and latency of the event is computed once per model, operator, zone and grid year
+ * and then cached, as in the cost rules.
  */
 import { readFileSync } from 'node:fs'
 import type { Invocation } from '../../../invocations/invocation.js'
@@ -48,21 +48,21 @@ export interface Footprint {
   /** 0 with basis `unknown` means unknown, not none. */
   readonly energyWh: Quantity<'Wh'>
   readonly energyBasis: FootprintBasis
-  /** Use of energy and making of the hardware, together. */
+  /** Usage plus embodied carbon of the hardware. */
   readonly carbonGco2e: Quantity<'gCO2e'>
   readonly carbonBasis: FootprintBasis
   /** Frozen and shared by all events of the same kind. */
   readonly details: FootprintDetails
-  /** `details` as JSON, made once. */
+  /** `details` as JSON, serialised once. */
   readonly detailsJson: string
 }
 
-/** Models kept per tables and tenant; beyond it the kept ones are dropped and found again. */
+/** Maximum of cached models per set of tables and tenant; above it the cache is cleared and filled again. */
 export const KEPT_MODELS_MAX = 20_000
-/** From this multiple of the output on, the input is no longer covered by the fit's own short prompts. */
+/** Input of at least this multiple of the output is not covered by the fit, which used short prompts. */
 export const PREFILL_MULTIPLE = 10
 
-/** Reads the tables beside this file. The only I/O of the energy rules; call it once, at start. */
+/** Reads the tables from this directory. The only I/O of the energy rules; call it once, at start. */
 export function loadFootprintTables(): FootprintTables {
   const read = (name: string): unknown => JSON.parse(readFileSync(new URL(name, import.meta.url), 'utf8'))
   return footprintTables(read('./energy.data.json') as EnergyFile, read('./grid.data.json') as GridFile)
@@ -73,9 +73,9 @@ export function footprintTables(energyFile: EnergyFile, gridFile: GridFile): Foo
 }
 
 export interface FootprintOptions {
-  /** The tenant's own zones and factors; hand in the same object while they do not change: results are kept by it. */
+  /** Zones and factors of the tenant. Results are cached per object: pass the same one until they change. */
   readonly tenant?: TenantGrid | undefined
-  /** The model behind the stated name, if that is the tenant's own. */
+  /** The model behind the name in the event, if that is a model name of the tenant. */
   readonly renamed?: { readonly provider: string; readonly model: string } | undefined
 }
 
@@ -88,7 +88,7 @@ export function footprint(
   const energyMeasured = invocation.energyWh === undefined ? undefined : parseQuantity<'Wh'>(invocation.energyWh)
   const carbonMeasured =
     invocation.carbonGco2e === undefined ? undefined : parseQuantity<'gCO2e'>(invocation.carbonGco2e)
-  // Measured beats modelled here as well: that no model ran is known only of what was not measured.
+  // Measured values take precedence here too: a cache hit implies zero energy only when none was measured.
   if (invocation.servedFromCache === true && energyMeasured === undefined) {
     return carbonMeasured === undefined ? kept.localCache : { ...kept.cacheWithCarbon, carbonGco2e: carbonMeasured }
   }
@@ -107,9 +107,9 @@ export function footprint(
     (invocation.serviceTier === 'batch' ? 8 : 0) |
     (GRID_EDITIONS.indexOf(edition) << 4) |
     ((tenantFactor + 1) << 10)
-  const tell = (why: EnergyReason | undefined, isCarbonBeyondRange: boolean): Told => {
+  const variantFor = (why: EnergyReason | undefined, isCarbonBeyondRange: boolean): FootprintVariant => {
     const idOfReason = (why === undefined ? 0 : REASONS.indexOf(why) + 1) << 6
-    return keptTelling(call, id | idOfReason | (isCarbonBeyondRange ? CARBON_BEYOND_RANGE : 0), () => {
+    return cachedVariant(call, id | idOfReason | (isCarbonBeyondRange ? CARBON_BEYOND_RANGE : 0), () => {
       const override = tenant?.factors?.[tenantFactor]
       const factor: GridFactor | undefined =
         override !== undefined
@@ -117,7 +117,7 @@ export function footprint(
           : call.zone.zone === undefined
             ? undefined
             : tables.grid.factor(call.zone.zone, edition)
-      return telling(call, tables, factor, {
+      return newVariant(call, tables, factor, {
         isEnergyMeasured: energyMeasured !== undefined,
         isCarbonMeasured: carbonMeasured !== undefined,
         reason: why,
@@ -127,38 +127,38 @@ export function footprint(
       })
     })
   }
-  let told = tell(reason, false)
+  let variant = variantFor(reason, false)
 
   const latencyMs = invocation.latencyMs === undefined ? undefined : Math.round(invocation.latencyMs)
-  let energyWh = energyMeasured ?? told.form?.energyWh(outputTokens, latencyMs)
+  let energyWh = energyMeasured ?? variant.form?.energyWh(outputTokens, latencyMs)
   if (energyMeasured === undefined && isBeyondRange(energyWh)) {
     energyWh = undefined
-    told = tell('beyond_range', false)
+    variant = variantFor('beyond_range', false)
   }
   let carbonGco2e = carbonMeasured
   if (carbonGco2e === undefined) {
     carbonGco2e =
       energyMeasured === undefined
-        ? told.form?.carbonGco2e(outputTokens, latencyMs)
-        : told.gramsPerKwh && carbonOfEnergy(energyMeasured, told.gramsPerKwh)
+        ? variant.form?.carbonGco2e(outputTokens, latencyMs)
+        : variant.gramsPerKwh && carbonOfEnergy(energyMeasured, variant.gramsPerKwh)
     if (isBeyondRange(carbonGco2e)) {
       carbonGco2e = undefined
-      told = tell(reason, true)
+      variant = variantFor(reason, true)
     }
   }
   return {
     energyWh: energyWh ?? zero<'Wh'>(),
-    energyBasis: told.details.energy_basis,
+    energyBasis: variant.details.energy_basis,
     carbonGco2e: carbonGco2e ?? zero<'gCO2e'>(),
-    carbonBasis: told.details.carbon_basis,
-    details: told.details,
-    detailsJson: told.detailsJson,
+    carbonBasis: variant.details.carbon_basis,
+    details: variant.details,
+    detailsJson: variant.detailsJson,
   }
 }
 
 const isBeyondRange = (amount: Quantity<Unit> | undefined): boolean => amount !== undefined && amount > AMOUNT_STEPS_MAX
 
-/** Carbon of using a measured energy; the making of the hardware is not in it. */
+/** Usage carbon of a measured energy, without the embodied carbon of the hardware. */
 export function carbonOfEnergy(energyWh: Quantity<'Wh'>, gramsPerKwh: Ratio): Quantity<'gCO2e'> {
   return rounded<'gCO2e'>({
     numerator: energyWh * gramsPerKwh.numerator,
@@ -166,7 +166,7 @@ export function carbonOfEnergy(energyWh: Quantity<'Wh'>, gramsPerKwh: Ratio): Qu
   })
 }
 
-/** The closed form's parameters as the details state them; the explanation starts from the same. */
+/** The parameters of the closed form in the details; the explanation uses the same ones. */
 export function parametersOf({ model, operator, grid: factor }: FootprintDetails): Parameters | undefined {
   if (model === undefined || operator === undefined) return undefined
   return {
@@ -185,33 +185,33 @@ interface KeptCall {
   readonly modelFrom: 'served' | 'requested'
   readonly operator: Operator
   readonly zone: ZoneChoice
-  readonly told: Map<number, Told>
+  readonly variants: Map<number, FootprintVariant>
 }
 
-interface Told {
+interface FootprintVariant {
   readonly details: FootprintDetails
   readonly detailsJson: string
   /** Present when the energy is modelled. */
   readonly form: MeanForm | undefined
-  /** Present when the carbon of a measured energy is to be worked out. */
+  /** Present when carbon is computed from a measured energy. */
   readonly gramsPerKwh: Ratio | undefined
 }
 
-/** A bit of a telling's id. */
+/** A bit of the id of a footprint variant. */
 const CARBON_BEYOND_RANGE = 1 << 9
 
-function keptTelling({ told }: KeptCall, id: number, make: () => Told): Told {
-  let known = told.get(id)
+function cachedVariant({ variants }: KeptCall, id: number, make: () => FootprintVariant): FootprintVariant {
+  let known = variants.get(id)
   if (known === undefined) {
     known = make()
-    told.set(id, known)
+    variants.set(id, known)
   }
   return known
 }
 
 interface Kept {
   readonly localCache: Footprint
-  /** The same where its carbon was measured. */
+  /** The footprint of a cache hit with measured carbon. */
   readonly cacheWithCarbon: Footprint
   readonly calls: Map<string, KeptCall>
 }
@@ -235,7 +235,7 @@ function keptFor(tables: FootprintTables, tenant: TenantGrid | undefined): Kept 
   return kept
 }
 
-/** No model ran, so 0 is a statement here and not a gap. */
+/** No model ran, so 0 is a known value here and not a missing one. */
 function localCache(tables: FootprintTables, carbonBasis: 'modelled' | 'measured'): Footprint {
   const details: FootprintDetails = {
     energy_basis: 'modelled',
@@ -276,13 +276,13 @@ function keptCall(
     modelFrom,
     operator,
     zone: tables.grid.choose({ region, inModelId: names.profile ?? names.region }, operator.zone, tenant),
-    told: new Map(),
+    variants: new Map(),
   }
   kept.calls.set(id, call)
   return call
 }
 
-/** The same, told to be by the tenant's own name. */
+/** The look-up result, marked as found by a model name of the tenant. */
 const foundByName = (lookup: EnergyModelLookup): EnergyModelLookup =>
   lookup.kind === 'none'
     ? lookup
@@ -307,7 +307,12 @@ interface Kind {
   readonly isCarbonBeyondRange: boolean
 }
 
-function telling(call: KeptCall, tables: FootprintTables, factor: GridFactor | undefined, kind: Kind): Told {
+function newVariant(
+  call: KeptCall,
+  tables: FootprintTables,
+  factor: GridFactor | undefined,
+  kind: Kind,
+): FootprintVariant {
   const { lookup, operator, zone } = call
   const model = lookup.kind === 'model' ? lookup.model : undefined
   const energyBasis: FootprintBasis = kind.isEnergyMeasured
@@ -388,7 +393,7 @@ function notesOf(kind: Kind, isModelled: boolean, factor: GridFactor | undefined
 
 const MEASURED_PERCENT = 95
 
-/** How far the energy value may be trusted, in hundredths; undefined when there is none. */
+/** Confidence of the energy value, in hundredths; undefined when there is no value. */
 function confidencePercent(
   basis: FootprintBasis,
   model: EnergyModel | undefined,

@@ -1,8 +1,8 @@
 /**
- * In which electricity grid a call ran, and what a kWh emits there.
+ * The electricity grid that a call ran in, and its emissions per kWh.
  *
- * Yearly averages of generation, life-cycle, location-based (Our World in Data / Ember through EcoLogits 0.11.2), all
- * zones on one basis. Clean-energy purchases are not counted; a tenant that wants them brings its own factors.
+ * Yearly averages of generation, life-cycle, location-based (Our World in Data / Ember through EcoLogits 0.11.2), on the
+ * same basis for all zones. Clean-energy purchases are not counted; a tenant that wants them sets its own factors.
  */
 
 /** `grid.data.json`. gCO2e per kWh, decimal strings; zones are ISO 3166-1 alpha-3, WOR the world, EEE Europe. */
@@ -10,14 +10,14 @@ export interface GridFile {
   readonly as_of: string
   readonly default_zone: string
   readonly zones: Readonly<Record<string, { readonly g: string; readonly g_2024?: string }>>
-  /** Geographies of inference profiles and data zones; null where no single grid is meant. */
+  /** Geographies of inference profiles and data zones; null for a geography with several grids. */
   readonly geography: Readonly<Record<string, string | null>>
   readonly regions: readonly { readonly region: string; readonly zone: string }[]
 }
 
-/** A tenant's own facts about where its calls run and what power emits there. They win. */
+/** Zone and emission factors set by a tenant. They take precedence over the table. */
 export interface TenantGrid {
-  /** Zone of every event that states no region. */
+  /** Zone of events without a region. */
   readonly zone?: string | undefined
   readonly factors?: readonly TenantGridFactor[] | undefined
 }
@@ -26,9 +26,9 @@ export interface TenantGridFactor {
   readonly zone: string
   /** gCO2e per kWh, plain decimal. */
   readonly gramsPerKwh: string
-  /** Who says so; shown in the explanation. */
+  /** Source of the factor; shown in the explanation. */
   readonly source: string
-  /** RFC 3339; `to` is not in the period. Without dates it always holds. */
+  /** RFC 3339; `to` is exclusive. A factor without dates always applies. */
   readonly from?: string | undefined
   readonly to?: string | undefined
 }
@@ -37,10 +37,10 @@ export const ZONE_ORIGINS = ['event_region', 'tenant', 'model_id', 'operator_def
 export type ZoneOrigin = (typeof ZONE_ORIGINS)[number]
 
 export interface ZoneChoice {
-  /** Undefined: a place was stated that the table does not know, so the factor is unknown. */
+  /** Undefined when the event's place is not in the table, so that the factor is unknown. */
   readonly zone: string | undefined
   readonly from: ZoneOrigin
-  /** A geography without a single grid was stated (`apac`), so the operator's default stands in. */
+  /** Whether the event's geography has several grids (`apac`), so that the operator's default zone is used. */
   readonly hasNoSingleGrid: boolean
 }
 
@@ -64,14 +64,14 @@ export interface StatedPlace {
   readonly inModelId: string | undefined
 }
 
-/** Which of the two yearly tables an event's year (UTC) takes. */
+/** Selects one of the two yearly tables by the year (UTC) of an event. */
 export const GRID_EDITIONS = ['before_2024', '2024_2025', 'newest'] as const
 export type GridEdition = (typeof GRID_EDITIONS)[number]
 
 const YEAR_2024_MS = Date.UTC(2024, 0)
 const YEAR_2026_MS = Date.UTC(2026, 0)
 
-/** The 2024 table is for events of 2024 and 2025, and the nearest there is for older ones. */
+/** The 2024 table applies to events of 2024 and 2025, and is the nearest one for older events. */
 export function gridEdition(eventTimeMs: number): GridEdition {
   if (eventTimeMs >= YEAR_2026_MS) return 'newest'
   return eventTimeMs >= YEAR_2024_MS ? '2024_2025' : 'before_2024'
@@ -80,7 +80,7 @@ export function gridEdition(eventTimeMs: number): GridEdition {
 export function grid(file: GridFile): Grid {
   const zoneByRegion = new Map(file.regions.map(({ region, zone }) => [region.toLowerCase(), zone]))
 
-  /** null: a geography of many grids; undefined: not a place we know. */
+  /** null: a geography with several grids; undefined: an unknown place. */
   const zoneOf = (place: string, tenant: TenantGrid | undefined): string | null | undefined => {
     const name = place.trim().toLowerCase()
     const zone = zoneByRegion.get(name)
@@ -123,7 +123,7 @@ export function grid(file: GridFile): Grid {
   }
 }
 
-/** Place in `factors` of the tenant's factor for a zone at a time, the one that began last; -1 without one. */
+/** Index in `factors` of the tenant's factor for a zone at a time, with the latest start; -1 when there is none. */
 export function tenantFactorAt(tenant: TenantGrid | undefined, zone: string | undefined, timeMs: number): number {
   let found = -1
   let foundFromMs = Number.NEGATIVE_INFINITY

@@ -1,14 +1,14 @@
 /**
- * From the model name of an event to the names under which a table may list it.
+ * Maps the model name of an event to the names under which a table may list the model.
  *
  * Providers and proxies spell one model in many ways: `gpt-4o-2024-08-06`, `openai/gpt-4o`, `azure/eu/gpt-4o`,
  * `us.anthropic.claude-sonnet-4-5-20250929-v1:0`, ARNs, resource paths. A short, ordered list of rewrites turns the
- * name into candidates; a table is then asked for each of them as a whole string. No prefix, substring or fuzzy match:
- * those give a model the numbers of its neighbour. Each rewrite is recorded, so that an explanation can name it.
+ * name into candidates, and each candidate is looked up in a table as a whole string. There is no prefix, substring or
+ * fuzzy match: it would give a model the numbers of a similar one. Each rewrite is recorded for the explanation.
  */
 import { canonicalProvider, comparableProvider, isGateway } from './provider-names.js'
 
-/** What was done to a name, in the order of the attempts. `region_default` is the table's step, not the name's. */
+/** Rewrites of a name, in the order of the attempts. `region_default` is a step of the table look-up. */
 export const MATCH_STEPS = [
   'provider_alias',
   'gateway_prefix',
@@ -23,7 +23,7 @@ export const MATCH_STEPS = [
 ] as const
 export type MatchStep = (typeof MATCH_STEPS)[number]
 
-/** How sure a row found by this step is, in hundredths. A chain is as sure as its weakest step. */
+/** Confidence of a row found by this step, in hundredths. A chain has the confidence of its weakest step. */
 export const STEP_CONFIDENCE_PERCENT: Readonly<Record<MatchStep, number>> = {
   provider_alias: 95,
   gateway_prefix: 95,
@@ -38,28 +38,28 @@ export const STEP_CONFIDENCE_PERCENT: Readonly<Record<MatchStep, number>> = {
 }
 
 export interface CandidateName {
-  /** Lower case; to be compared with a table's names as a whole. */
+  /** In lower case; compared as a whole with the names of a table. */
   readonly name: string
   readonly steps: readonly MatchStep[]
 }
 
 export interface ModelNames {
-  /** Canonical id, or the comparable form of a provider that nobody lists. */
+  /** Canonical id, or the normalised name of an unknown provider. */
   readonly provider: string
   readonly isKnownProvider: boolean
   /** Best first. Empty when the name is opaque. */
   readonly candidates: readonly CandidateName[]
-  /** An opaque name as a whole, for what a tenant knows of its own account. Empty for every other. */
+  /** An opaque name as a whole, to look up in the tenant's own tables. Empty for any other name. */
   readonly opaque: readonly CandidateName[]
-  /** Price or location scope inside the name: `eu` of `azure/eu/...`, the region of an ARN, a Vertex location. */
+  /** Price or location scope in the name: `eu` of `azure/eu/...`, the region of an ARN, a Vertex location. */
   readonly region: string | undefined
   /** Geography of a Bedrock inference profile: `us` of `us.anthropic...`. */
   readonly profile: string | undefined
-  /** The name points at something only the customer's account can resolve (an application inference profile). */
+  /** Whether only the customer's account can resolve the name (an application inference profile). */
   readonly isOpaque: boolean
 }
 
-/** All names under which the model may be listed. Pure; callers keep the result per (provider, model). */
+/** All names under which the model may be listed. Pure; callers cache the result per (provider, model). */
 export function modelNames(statedProvider: string, statedModel: string): ModelNames {
   const provider = canonicalProvider(statedProvider)
   if (provider === undefined && isGateway(statedProvider)) {
@@ -103,7 +103,7 @@ function namesOf(
     rewritten(candidate, 'profile_stripped', profileStripped(provider)),
   )
 
-  // A weaker rewrite is tried only after every stronger one, on all forms of the name: a listed name always wins.
+  // A weaker rewrite is tried only after all stronger ones, on all forms of the name: a listed name always takes precedence.
   for (const family of [plain, withoutProfile]) {
     const forms = family.flatMap(({ name, steps }) =>
       vendorForms(name).map(
@@ -170,7 +170,7 @@ function stripPrefixes(
   return { names, region, isOpaque: false }
 }
 
-/** What follows one leading segment that says nothing about the model: gateway, own vendor, route, folder, region. */
+/** The rest after one leading segment that is not part of the model: gateway, own vendor, route, folder, region. */
 function firstSegment(provider: string, name: string): { rest: string; region?: string } | undefined {
   if (name.startsWith(FIREWORKS_FOLDER)) return { rest: name.slice(FIREWORKS_FOLDER.length) }
   const slash = name.indexOf('/')
@@ -200,7 +200,7 @@ function rewritten(candidate: CandidateName, step: MatchStep, rewrite: (name: st
   return [{ name, steps: [...inexact(candidate.steps), step] }]
 }
 
-/** A rewritten name is no exact hit; that it came from behind a prefix stays true. */
+/** A rewritten name is not an exact match; the prefix step remains. */
 function inexact(steps: readonly MatchStep[]): MatchStep[] {
   return steps.filter((step) => step !== 'exact')
 }
@@ -226,6 +226,6 @@ const RESPELLINGS: readonly ((name: string) => string)[] = [
   (name) => name.replace(/^gpt-3\.5(?=-|$)/, 'gpt-35'),
   // The context window in a Bedrock id: the same model at the same price.
   (name) => name.replace(/:\d+k$/, ''),
-  // A fine-tune is billed at its base's own fine-tune row, never at the plain base price.
+  // A fine-tune is billed at the fine-tune row of its base model, never at the base price.
   (name) => name.replace(/^(ft:[^:]+):.*$/, '$1'),
 ]

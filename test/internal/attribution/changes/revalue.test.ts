@@ -143,7 +143,7 @@ describe('records without a value', () => {
   test('a record that still has no value, or is out of range, stays unchanged and is counted', () => {
     const before = recorded(EMPTY)
     const beyond = () => {
-      throw new RangeError('a cost that no record can hold')
+      throw new RangeError('the cost exceeds the maximum quantity of a record')
     }
 
     expect(again(before, 'unpriced', EMPTY)).toBeUndefined()

@@ -53,7 +53,7 @@ describe('a service', () => {
 describe('an alias', () => {
   const BILLING: ServiceEntry = { name: 'billing', owner: 'team-money' }
 
-  test('gives way to a service of that name', () => {
+  test('yields to a service with the same name', () => {
     const finder = { name: 'finder', owner: 'team-finder' }
 
     expect(directoryOf({ services: [finder, SEARCH] }).service('tnt_one', 'finder')).toEqual(finder)
@@ -61,7 +61,7 @@ describe('an alias', () => {
   })
 
   test.each(['first', 'last'])(
-    'that moves to another service is found there, also when the one it left is told of it %s',
+    'that moves to another service is found there, even if the update of its former service arrives %s',
     (order) => {
       const directory = directoryOf({ services: [SEARCH, BILLING] })
       const left = { ...SEARCH, aliases: ['search-api'] }
@@ -75,7 +75,7 @@ describe('an alias', () => {
     },
   )
 
-  test('means the same in every process, in whatever order it was told', () => {
+  test('resolves to the same service in every process, in any order of updates', () => {
     const services = fc.uniqueArray(
       fc.record({
         name: fc.constantFrom('a', 'b', 'c', 'd'),
@@ -108,7 +108,7 @@ describe('an alias', () => {
   })
 })
 
-test('identities and principals are found by name, replaced and deleted', () => {
+test('directory identities and principals can be found by name, replaced and deleted', () => {
   const ada = { name: 'ada@example.com', owner: 'team-a', service: 'search' }
   const directory = directoryOf({ identities: [ada], principals: [{ id: 'key_1', service: 'search' }] })
   expect(directory.identity('tnt_one', 'ada@example.com')).toEqual(ada)
@@ -123,7 +123,7 @@ test('identities and principals are found by name, replaced and deleted', () => 
   expect(directory.principal('tnt_one', 'key_1')).toBeUndefined()
 })
 
-test('an entry of a kind that is not known changes nothing', () => {
+test('a directory entry of an unknown kind is ignored', () => {
   const directory = directoryOf({ services: [SEARCH] })
 
   directory.apply('tnt_one.pools.c2VhcmNo', { name: 'search' })

@@ -134,11 +134,11 @@ test.each(['key', 'cli', 'usr', 'con'] as const)(
   'a principal with a %s_ id of another tenant is refused',
   async (prefix) => {
     const foreign = { principal_id: formatId(prefix, new Uint8Array(16)), service: 'plain' }
-    // Bits beyond the 128: the form of an id, and none.
-    const none = { ...foreign, principal_id: `${foreign.principal_id.slice(0, -1)}1` }
+    // The unused bits are set: it looks like an id, but is not valid.
+    const invalid = { ...foreign, principal_id: `${foreign.principal_id.slice(0, -1)}1` }
 
     expect(codeOf(await ask('POST', PRINCIPALS, foreign))).toBe('403 TENANT_MISMATCH')
-    expect(codeOf(await ask('POST', PRINCIPALS, none))).toBe('422 VALIDATION_FAILED')
+    expect(codeOf(await ask('POST', PRINCIPALS, invalid))).toBe('422 VALIDATION_FAILED')
     expect(codeOf(await ask('POST', PRINCIPALS, { ...foreign, principal_id: own(prefix) }))).toBe('201 undefined')
   },
 )
@@ -202,7 +202,7 @@ test.each(['GET', 'PATCH', 'DELETE'])(
   },
 )
 
-test('pages of entries are sorted by name, with each entry once, while others are being added', async () => {
+test('pages of directory entries are sorted by name and contain each entry once while others are added', async () => {
   const names = Array.from({ length: 7 }, (_, i) => `page-${i}`)
   for (const name of names) await ask('POST', IDENTITIES, { name })
   const seen: string[] = []

@@ -41,11 +41,11 @@ describe('a pool rule', () => {
   })
 })
 
-describe('of several pools with a matching rule', () => {
+describe('when several pools have a matching rule', () => {
   const first = pool('b', [{ provider: 'openai' }], { priority: 1 })
   const second = pool('a', [{ provider: 'openai' }])
 
-  test('the one with the lowest priority number wins, then the first by name', () => {
+  test('the pool with the lowest priority number applies, then the first by name', () => {
     expect(taken([second, first])).toBe('b')
     expect(taken([second, pool('c', [{ provider: 'openai' }])])).toBe('a')
   })

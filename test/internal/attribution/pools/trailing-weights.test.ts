@@ -13,7 +13,7 @@ const failed = (_tenantId: string, _asOfMs: number, cause: unknown) => {
   throw cause
 }
 
-test('the weights of an hour hold from five minutes after its end', () => {
+test('the pool weights of an hour apply from five minutes after its end', () => {
   expect(weightsInstant(NOON + 5 * 60_000 - 1)).toBe(NOON - HOUR_MS)
   expect(weightsInstant(NOON + 5 * 60_000)).toBe(NOON)
   expect(weightsInstant(NOON + HOUR_MS)).toBe(NOON)
@@ -22,7 +22,7 @@ test('the weights of an hour hold from five minutes after its end', () => {
 const lastKept = async () => undefined
 const NO_COSTS: TrailingWeightsDeps['costsOf'] = async () => ({ costs: [], totalSteps: 0n })
 
-/** A promise, and what settles it. */
+/** A promise and the function that resolves it. */
 function gate() {
   let open = (): void => undefined
   const opened = new Promise<void>((resolve) => {
@@ -31,7 +31,7 @@ function gate() {
   return { open, opened }
 }
 
-test('they are worked out once an hour and tenant, of the thirty days before, under a name of their own', async () => {
+test('pool weights are computed once per hour and tenant, from the previous 30 days, with a unique name', async () => {
   const asked: unknown[] = []
   const kept: unknown[] = []
   const weightsAsOf = trailingWeights({
@@ -64,8 +64,8 @@ test('they are worked out once an hour and tenant, of the thirty days before, un
   ])
 })
 
-describe('while weights are worked out', () => {
-  test('the last ones are named at once, and one run serves all who ask', async () => {
+describe('while pool weights are computed', () => {
+  test('the previous weights are returned at once, and one computation serves all callers', async () => {
     const { open, opened } = gate()
     let runs = 0
     const weightsAsOf = trailingWeights({
@@ -87,7 +87,7 @@ describe('while weights are worked out', () => {
     expect(runs).toBe(1)
   })
 
-  test('who never had any has none', async () => {
+  test('a tenant without previous weights has none', async () => {
     const costsOf = () => new Promise<never>(() => undefined)
     const weightsAsOf = trailingWeights({ costsOf, keep: async () => undefined, lastKept, failed })
 
@@ -95,7 +95,7 @@ describe('while weights are worked out', () => {
     expect(await weightsAsOf('tnt_one', NOON)).toBeUndefined()
   })
 
-  test('others wait for their turn, two tenants at a time', async () => {
+  test('other tenants wait: two are computed at a time', async () => {
     const { open, opened } = gate()
     const begun: string[] = []
     const weightsAsOf = trailingWeights({
@@ -117,7 +117,7 @@ describe('while weights are worked out', () => {
   })
 })
 
-test('those of the hour that another process has kept are not worked out again', async () => {
+test('pool weights that another process has stored for the hour are not computed again', async () => {
   const looked: unknown[] = []
   const weightsAsOf = trailingWeights({
     costsOf: () => Promise.reject(new Error('asked for the costs')),
@@ -134,7 +134,7 @@ test('those of the hour that another process has kept are not worked out again',
   expect(looked).toEqual([['tnt_one', NOON]])
 })
 
-describe('weights that cannot be worked out or kept', () => {
+describe('pool weights that cannot be computed or stored', () => {
   const failing = (fails: (asOfMs: number) => boolean) => {
     const attempts: number[] = []
     const told: unknown[] = []
@@ -150,7 +150,7 @@ describe('weights that cannot be worked out or kept', () => {
     return { attempts, told, weightsAsOf }
   }
 
-  test('are told of, and tried again five minutes later', async () => {
+  test('are logged, and retried five minutes later', async () => {
     let isAway = true
     const { attempts, told, weightsAsOf } = failing(() => isAway)
 
@@ -164,7 +164,7 @@ describe('weights that cannot be worked out or kept', () => {
     expect(told).toHaveLength(1)
   })
 
-  test('leave the last ones in their place', async () => {
+  test('leave the previous weights in use', async () => {
     const { told, weightsAsOf } = failing((asOfMs) => asOfMs > NOON)
 
     await vi.waitFor(async () => expect(await weightsAsOf('tnt_one', NOON + HOUR_MS)).toBe(NOON))
@@ -174,7 +174,7 @@ describe('weights that cannot be worked out or kept', () => {
     expect(await weightsAsOf('tnt_one', NOON + 2 * HOUR_MS + RETRY_MS)).toBe(NOON)
   })
 
-  test('are those whose parts are more than their total, too', async () => {
+  test('include weights whose parts exceed their total', async () => {
     const told: unknown[] = []
     const weightsAsOf = trailingWeights({
       costsOf: async () => ({ costs: [{ service: 'a', owner: 'b', costSteps: 2n, people: [] }], totalSteps: 1n }),
@@ -187,14 +187,14 @@ describe('weights that cannot be worked out or kept', () => {
     await vi.waitFor(() => expect(told).toEqual([new RangeError('the parts are more than their total')]))
   })
 
-  test('or of which nobody says whether there are any, are none until it is asked again', async () => {
+  test('are absent until the next attempt if the stored ones cannot be read', async () => {
     const told: unknown[] = []
     let isAway = true
     const weightsAsOf = trailingWeights({
       costsOf: () => new Promise(() => undefined),
       keep: async () => undefined,
       async lastKept(_tenantId, byMs) {
-        if (isAway) throw new Error('away')
+        if (isAway) throw new Error('unavailable')
         return byMs
       },
       failed: (...failure) => told.push(failure),
@@ -204,11 +204,11 @@ describe('weights that cannot be worked out or kept', () => {
     isAway = false
     expect(await weightsAsOf('tnt_one', NOON + RETRY_MS - 1)).toBeUndefined()
     expect(await weightsAsOf('tnt_one', NOON + RETRY_MS)).toBe(NOON)
-    expect(told).toEqual([['tnt_one', NOON - HOUR_MS, new Error('away')]])
+    expect(told).toEqual([['tnt_one', NOON - HOUR_MS, new Error('unavailable')]])
   })
 })
 
-test('a weight that tells of one to four people is not shown, and neither is what it could be told by', async () => {
+test('a pool weight that reveals one to four people is hidden, and so is any weight it could be derived from', async () => {
   const people = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, i) => from + i)
   const cost = (service: string, of: readonly number[]) => ({ service, owner: 'team', costSteps: 1n, people: of })
   const shown: Record<string, boolean> = {}

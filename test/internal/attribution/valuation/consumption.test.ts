@@ -25,7 +25,7 @@ const factor = (stated: Partial<GridSettings['factors'][number]> = {}) => ({
   ...stated,
 })
 
-test("a tenant's own zone holds for calls that state no region", () => {
+test("a tenant's grid zone applies to calls without a region", () => {
   expect(carbonOf(null)).toBe('384.4 operator_default newest')
   expect(carbonOf({ zone: 'SWE', factors: [] })).toBe('35.26 tenant newest')
   expect(carbonOf({ zone: 'eu-north-1', factors: [] })).toBe('35.26 tenant newest')
@@ -33,7 +33,7 @@ test("a tenant's own zone holds for calls that state no region", () => {
   expect(carbonOf({ zone: 'Atlantis', factors: [] })).toBe('0')
 })
 
-test("a tenant's own factor wins in its zone and time, the one that began last", () => {
+test("a tenant's grid factor takes precedence in its zone and period, the latest start first", () => {
   const factors = [factor(), factor({ gco2e_per_kwh: '9', source: 'November', from: '2026-11-01T00:00:00Z' })]
   const past = { eventTimeMs: Date.UTC(2026, 9, 31) }
 
@@ -43,7 +43,7 @@ test("a tenant's own factor wins in its zone and time, the one that began last",
   expect(carbonOf({ zone: null, factors })).toBe('384.4 operator_default newest')
 })
 
-test('another tenant’s facts are not mixed in, and new ones count at once', () => {
+test('grid settings of a tenant do not affect other tenants, and changes apply at once', () => {
   let grid: GridSettings | null = { zone: 'SWE', factors: [] }
   const rules = consumptionRules(
     () => book,

@@ -8,7 +8,7 @@ import type { BlobStore } from '../../../../internal/exports/blobs/blob-store.js
 import { directoryBlobs } from '../../../../internal/exports/blobs/directory.js'
 import { s3Blobs } from '../../../../internal/exports/blobs/s3.js'
 
-/** Both stores keep the same promises; S3's is asked of a server that speaks S3 over http. */
+/** Both stores have the same contract; the S3 store runs against an S3 server over HTTP. */
 
 const folder = mkdtempSync(join(tmpdir(), 'attribution-blobs-'))
 const server = new S3rver({
@@ -77,10 +77,10 @@ describe.each(['directory', 's3'])('blobs in %s', (name) => {
     await blobs.write('tnt_a/job_f/file', inPieces(Buffer.from('before'), 6))
     const failing = async function* () {
       yield randomBytes(17 * 1024 * 1024)
-      throw new Error('the source is gone')
+      throw new Error('the source failed')
     }
 
-    await expect(blobs.write('tnt_a/job_f/file', failing())).rejects.toThrow('the source is gone')
+    await expect(blobs.write('tnt_a/job_f/file', failing())).rejects.toThrow('the source failed')
 
     expect(String(await whole(blobs.read('tnt_a/job_f/file')))).toBe('before')
     if (name === 'directory') expect(readdirSync(join(folder, 'directory/tnt_a/job_f'))).toEqual(['file'])

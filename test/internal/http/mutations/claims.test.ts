@@ -5,7 +5,7 @@ import { IDEMPOTENCY } from '../../../../streams/buckets.js'
 import { launchBroker } from '../../../support/broker.js'
 
 let broker: Broker
-/** Two processes; the second takes an owner for dead very soon. */
+/** Two processes; for the second, leases expire after a very short time. */
 let patient: Claims
 let hasty: Claims
 

@@ -11,11 +11,11 @@ test('a stored reply opens only with the instance secret, the client’s key and
 })
 
 test.each<[string, Uint8Array, string, string]>([
-  ['another key of a client', SECRET, '1f8fad5b-d9cb-469f-a165-70867728950e', 'mutation.x'],
-  ['no key of a client', SECRET, '', 'mutation.x'],
+  ['another Idempotency-Key', SECRET, '1f8fad5b-d9cb-469f-a165-70867728950e', 'mutation.x'],
+  ['no Idempotency-Key', SECRET, '', 'mutation.x'],
   ['another secret', new Uint8Array(32), KEY, 'mutation.x'],
-  ['another place', SECRET, KEY, 'mutation.y'],
-])('it does not open with %s', (_, secret, key, context) => {
+  ['another record key', SECRET, KEY, 'mutation.y'],
+])('a stored reply does not open with %s', (_, secret, key, context) => {
   expect(() => openAnswer(secret, key, context, sealed)).toThrow()
 })
 

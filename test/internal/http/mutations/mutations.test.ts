@@ -29,7 +29,7 @@ afterAll(async () => {
 
 type Handle = (request: MutationRequest<Thing>) => Promise<Reply | Problem>
 
-/** Makes things in memory that its gateways share, as they would share a store. */
+/** Creates things in memory that all its gateways share, like a store. */
 function makesThings() {
   const things = new Map<string, Thing>()
   const handle: Handle = async ({ body, newId }) => {
@@ -210,7 +210,7 @@ describe('a repeated mutation', () => {
   })
 })
 
-/** Lets nobody through before it is opened. */
+/** Blocks all callers until it is opened. */
 function gate() {
   let open: () => void = () => undefined
   const isOpen = new Promise<void>((resolve) => {
@@ -219,7 +219,7 @@ function gate() {
   return { open, isOpen }
 }
 
-test('a mutation that waits in vain for the original costs as much as any other', async () => {
+test('a mutation that waits for the original until its timeout costs one request', async () => {
   const { open, isOpen } = gate()
   const begun = gate()
   const { things, handle } = makesThings()
@@ -269,14 +269,14 @@ describe('a reply that is not final leaves the key free', () => {
   test.each<[string, unknown, Record<string, string>, number, string]>([
     ['not JSON', '{', {}, 400, 'MALFORMED_REQUEST'],
     ['a field of the wrong type', { name: 1 }, {}, 422, 'VALIDATION_FAILED'],
-    ['a field that is missing', {}, {}, 422, 'VALIDATION_FAILED'],
-    ['no object', '[]', {}, 422, 'VALIDATION_FAILED'],
+    ['a missing field', {}, {}, 422, 'VALIDATION_FAILED'],
+    ['a body that is not an object', '[]', {}, 422, 'VALIDATION_FAILED'],
     ['content', { name: 'a', messages: 'x' }, {}, 422, 'VALIDATION_FAILED'],
     ['another media type', { name: 'a' }, { 'content-type': 'text/plain' }, 415, 'UNSUPPORTED_MEDIA_TYPE'],
-    ['packed', { name: 'a' }, { 'content-encoding': 'gzip' }, 415, 'UNSUPPORTED_MEDIA_TYPE'],
+    ['a compressed body', { name: 'a' }, { 'content-encoding': 'gzip' }, 415, 'UNSUPPORTED_MEDIA_TYPE'],
     ['another scope', { name: 'a' }, { 'x-api-key': 'read:attribution' }, 403, 'INSUFFICIENT_SCOPE'],
     ['no credential', { name: 'a' }, { 'x-api-key': '' }, 401, 'INVALID_CREDENTIALS'],
-    ['too long', { name: 'x'.repeat(65_536) }, {}, 413, 'PAYLOAD_TOO_LARGE'],
+    ['a body that is too long', { name: 'x'.repeat(65_536) }, {}, 413, 'PAYLOAD_TOO_LARGE'],
   ])('%s', async (_, body, headers, status, code) => {
     const { things, handle } = makesThings()
     const one = await gateway(handle)
@@ -288,13 +288,16 @@ describe('a reply that is not final leaves the key free', () => {
     expect(things.size).toBe(1)
   })
 
-  test.each(['', '1', 'not-a-key', `"${UUID}`, `${UUID}, ${UUID}`])('no key: %j', async (idempotencyKey) => {
-    const { things, handle } = makesThings()
-    const one = await gateway(handle)
+  test.each(['', '1', 'not-a-key', `"${UUID}`, `${UUID}, ${UUID}`])(
+    'without a valid Idempotency-Key: %j',
+    async (idempotencyKey) => {
+      const { things, handle } = makesThings()
+      const one = await gateway(handle)
 
-    expectProblem(await post(one, { name: 'a' }, key(idempotencyKey)), 400, 'IDEMPOTENCY_KEY_REQUIRED')
-    expect(things.size).toBe(0)
-  })
+      expectProblem(await post(one, { name: 'a' }, key(idempotencyKey)), 400, 'IDEMPOTENCY_KEY_REQUIRED')
+      expect(things.size).toBe(0)
+    },
+  )
 
   test('and names the invalid field, never its value', async () => {
     const one = await gateway(makesThings().handle)
@@ -310,7 +313,7 @@ describe('a reply that is not final leaves the key free', () => {
     expect(text + other.text).not.toContain('fox')
   })
 
-  test.each(['TENANT_MISMATCH', 'NO_SCOPE', 'VALIDATION_FAILED'] as const)('a refusal with %s', async (code) => {
+  test.each(['TENANT_MISMATCH', 'NO_SCOPE', 'VALIDATION_FAILED'] as const)('an error reply with %s', async (code) => {
     let isRefused = true
     const one = await gateway(async () => (isRefused ? problem(code, 'not so') : { status: 200, body: {} }))
     const id = randomUUID()
@@ -360,7 +363,7 @@ test.each<[string, number, Record<string, string>]>([
   ['another scope', 403, { 'x-api-key': 'read:attribution' }],
   ['an old sign-in', 401, { 'x-api-key': 'admin:config@1' }],
   ['the key of another request', 422, key(UUID)],
-])('what is refused for %s costs a request', async (_, status, headers) => {
+])('a mutation rejected for %s costs a request', async (_, status, headers) => {
   const one = await gateway(makesThings().handle, { controlPerSecond: 1, needsStepUp: true })
   if (status === 422) await post(one, { name: 'another' }, headers)
 
@@ -371,7 +374,7 @@ test.each<[string, number, Record<string, string>]>([
 })
 
 test.each(['NOT_FOUND', 'CONFLICT', 'RESIDENCY_BLOCKED', 'WEBHOOK_URL_REJECTED'] as const)(
-  '%s is final, and given again',
+  'a reply with %s is final and is repeated',
   async (code) => {
     let calls = 0
     const one = await gateway(async () => {
@@ -414,7 +417,7 @@ describe('a mutation whose attempt fails', () => {
     const { things, handle } = makesThings()
     let isAway = true
     const record = async (): Promise<void> => {
-      if (isAway) throw new Error('no place')
+      if (isAway) throw new Error('unavailable')
     }
     const one = await gateway(handle, { auditSink: { record } })
     const id = randomUUID()
@@ -436,7 +439,7 @@ describe('a mutation whose attempt fails', () => {
     const { things, handle } = makesThings()
     let isAway = true
     const record = async (): Promise<void> => {
-      if (isAway) throw new Error('no place')
+      if (isAway) throw new Error('unavailable')
     }
     let isRefused = false
     const refusing: Handle = async (request) => (isRefused ? problem('NO_SCOPE', 'not now') : handle(request))
@@ -499,7 +502,7 @@ describe('a mutation whose attempt fails', () => {
         await gate
         return handle(request)
       },
-      // Less than the two seconds that the other waits, more than a busy machine stands still.
+      // Less than the two seconds that the other request waits, but longer than the pauses of a busy machine.
       { leaseMs: 1_200 },
     )
     const id = randomUUID()
@@ -515,12 +518,12 @@ describe('a mutation whose attempt fails', () => {
   })
 })
 
-describe('a sign-in', () => {
+describe('a mutation that requires a recent sign-in, with a sign-in', () => {
   const nowS = Math.floor(Date.now() / 1_000)
 
   test.each([
-    ['of a moment ago', `admin:config@${nowS - 60}`, 201],
-    ['none, since nobody is acted for', 'admin:config', 201],
+    ['of one minute ago', `admin:config@${nowS - 60}`, 201],
+    ['that does not apply, since no person is involved', 'admin:config', 201],
     ['of 16 minutes ago', `admin:config@${nowS - 960}`, 401],
   ])('%s', async (_, apiKey, status) => {
     const one = await gateway(makesThings().handle, { needsStepUp: true })

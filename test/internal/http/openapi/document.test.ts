@@ -29,20 +29,20 @@ const route = (more: Partial<TenantRoute> = {}): TenantRoute => ({
 })
 const open: Route = { method: 'post', path: '/open', access: 'public', operation: operation(), handle: () => undefined }
 
-// biome-ignore lint/suspicious/noExplicitAny: read as its readers do
+// biome-ignore lint/suspicious/noExplicitAny: read as clients read it
 const described = (...routes: readonly Route[]): any => JSON.parse(JSON.stringify(describeRoutes(routes, INSTANCE)))
 
-describe('what a route may refuse with follows from its declaration', () => {
+describe('the problems of a route follow from its declaration', () => {
   const codes = (one: Route): string[] => [...problemsOf(one)].sort()
   const OF_ALL = ['INTERNAL_ERROR', 'LENGTH_REQUIRED', 'MALFORMED_REQUEST', 'SERVICE_UNAVAILABLE']
   const OF_A_CREDENTIAL = ['EXPIRED', 'INSUFFICIENT_SCOPE', 'INVALID_CREDENTIALS', 'RATE_LIMITED']
   const with_ = (...more: readonly string[]): string[] => [...new Set([...OF_ALL, ...OF_A_CREDENTIAL, ...more])].sort()
 
   test.each<[string, Route, string[]]>([
-    ['anyone’s', open, OF_ALL],
-    ['a credential’s', route(), with_('INVALID_FILTER')],
+    ['a public route', open, OF_ALL],
+    ['a route with a credential', route(), with_('INVALID_FILTER')],
     [
-      'with a parameter',
+      'a route with a parameter',
       route({ operation: operation({ parameters: { id: z.string() } }) }),
       with_('NOT_FOUND', 'TENANT_MISMATCH', 'INVALID_FILTER'),
     ],
@@ -65,7 +65,7 @@ describe('what a route may refuse with follows from its declaration', () => {
       ),
     ],
     [
-      'with one of its own',
+      'a route with its own problem',
       route({ operation: operation({ problems: ['CONFLICT'] }) }),
       with_('CONFLICT', 'INVALID_FILTER'),
     ],
@@ -74,8 +74,8 @@ describe('what a route may refuse with follows from its declaration', () => {
   })
 })
 
-describe('a description', () => {
-  test('names methods, parameters and credentials as OpenAPI does', () => {
+describe('an OpenAPI description', () => {
+  test('has methods, parameters and security schemes as OpenAPI defines them', () => {
     const { paths } = described(
       open,
       route({ method: 'del', path: '/things/:id', operation: operation({ parameters: { id: z.string() } }) }),
@@ -92,7 +92,7 @@ describe('a description', () => {
     })
   })
 
-  test('leaves answers open to more members, and bodies too', () => {
+  test('allows additional members in replies and bodies', () => {
     const { components } = described(route({ operation: operation({ body: { contents: json(pageOf(thing)) } }) }))
 
     expect(JSON.stringify(components.schemas)).not.toContain('"additionalProperties":false')
@@ -124,7 +124,7 @@ describe('a description', () => {
     expect(Object.keys(conflict.headers)).toEqual(expect.arrayContaining(['RateLimit-Remaining', 'Retry-After']))
   })
 
-  test('refers to nothing that is not there, and holds nothing that nobody refers to', () => {
+  test('has no dangling references and no unused components', () => {
     const text = JSON.stringify(described(open, route(), route({ method: 'post' })))
     const referred = new Set(
       [...text.matchAll(/"#\/components\/(\w+)\/([^"]+)"/g)].map(([, kind, name]) => `${kind} ${name}`),
@@ -139,8 +139,8 @@ describe('a description', () => {
   })
 })
 
-describe('a schema', () => {
-  test('goes by its name, once', () => {
+describe('a named schema', () => {
+  test('is defined once, under its name', () => {
     const named: NamedSchemas = new Map()
 
     expect(toJsonSchema(thing, 'output', named)).toEqual({ $ref: '#/components/schemas/Thing' })
@@ -151,14 +151,14 @@ describe('a schema', () => {
     expect([...named.keys()]).toEqual(['Thing'])
   })
 
-  test('may not have the name of another', () => {
+  test('cannot have the name of another schema', () => {
     const named: NamedSchemas = new Map()
     toJsonSchema(z.string().meta({ id: 'Taken' }), 'output', named)
 
     expect(() => toJsonSchema(z.int().meta({ id: 'Taken' }), 'output', named)).toThrow('Taken')
   })
 
-  test('says in standard words what our own keywords say', () => {
+  test('expresses our own keywords in standard ones', () => {
     const schema = toJsonSchema(z.object({ at: instant(), name: name() }), 'input', new Map())
 
     expect(schema).toMatchObject({

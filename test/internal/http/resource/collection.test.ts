@@ -48,7 +48,7 @@ describe('a collection request', () => {
   })
 
   test.each(['limit=0', 'limit=201', 'limit=x', 'limit=1&limit=2', 'offset=1', 'state=a&state=b'])(
-    '%s: 400',
+    'with %s gets a 400',
     (query) => {
       expect(codeOf(query)).toBe('INVALID_FILTER')
     },
@@ -68,7 +68,7 @@ describe('a collection request', () => {
 })
 
 describe('pages of records in memory', () => {
-  /** Follows the cursors to the end. @param between what happens to the records after each page */
+  /** Follows the cursors to the end. @param between changes the records after each page */
   function walk(
     records: Thing[],
     limit: number,

@@ -29,14 +29,14 @@ const codeOf = (...question: Parameters<typeof read>): string => {
   return cursor.ok ? 'ok' : cursor.problem.code
 }
 
-/** A text that is signed as ours are, whatever it says. */
+/** Any content, signed like a real cursor. */
 function signed(content: unknown, key: Uint8Array = KEY): string {
   const payload = Buffer.from(JSON.stringify(content))
   return Buffer.concat([createHmac('sha256', key).update(payload).digest(), payload]).toString('base64url')
 }
 
 describe('a cursor', () => {
-  test('read back is the state it was made of', () => {
+  test('decodes to the state it was encoded from', () => {
     const states = fc.record({
       tenantId: fc.string(),
       query: fc.string({ unit: 'grapheme' }),
@@ -50,11 +50,11 @@ describe('a cursor', () => {
     )
   })
 
-  test('needs no escaping in an address', () => {
+  test('needs no escaping in a URL', () => {
     expect(encodeURIComponent(minted)).toBe(minted)
   })
 
-  test('with any one character changed is refused', () => {
+  test('with any character changed is rejected', () => {
     const places = fc.nat({ max: minted.length - 1 })
     const characters = fc.constantFrom(...'ABCXYZabcxyz0189-_+/=. é\n')
     fc.assert(
@@ -67,7 +67,7 @@ describe('a cursor', () => {
     )
   })
 
-  test('with any one bit changed is refused', () => {
+  test('with any bit changed is rejected', () => {
     const bytes = Buffer.from(minted, 'base64url')
     for (let bit = 0; bit < bytes.length * 8; bit++) {
       const altered = Buffer.from(bytes)
@@ -77,7 +77,7 @@ describe('a cursor', () => {
     }
   })
 
-  test('cut short or made longer is refused', () => {
+  test('that is truncated or extended is rejected', () => {
     for (let length = 0; length < minted.length; length++)
       expect(codeOf(minted.slice(0, length))).toBe('INVALID_CURSOR')
     for (const more of ['A', 'AA', 'AAA', 'AAAA', '=', '==', ' ', '\n', '%3D']) {
@@ -86,12 +86,12 @@ describe('a cursor', () => {
     }
   })
 
-  test('in another spelling of the same bytes is refused', () => {
-    // One byte more than a whole number of groups, so that the last character has unused bits.
+  test('in another encoding of the same bytes is rejected', () => {
+    // One byte more than a multiple of three, so that the last character has unused bits.
     const state = [0, 1, 2]
       .map((more) => ({ ...STATE, query: 'q'.repeat(more) }))
       .find((each) => codec.encode(each, NOW_MS).length % 4 === 2)
-    if (state === undefined) throw new Error('one of three lengths leaves unused bits')
+    if (state === undefined) throw new Error('no length leaves unused bits')
     const text = codec.encode(state, NOW_MS)
     const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
     const sameBytes = text.slice(0, -1) + alphabet[alphabet.indexOf(text.slice(-1)) + 1]
@@ -102,30 +102,30 @@ describe('a cursor', () => {
     expect(codeOf(Buffer.from(text, 'base64url').toString('base64'), { query: state.query })).toBe('INVALID_CURSOR')
   })
 
-  test('signed with another key is refused', () => {
+  test('signed with another key is rejected', () => {
     const foreign = createCursorCodec(new Uint8Array(32).fill(4)).encode(STATE, NOW_MS)
 
     expect(codeOf(foreign)).toBe('INVALID_CURSOR')
   })
 
-  test('of another version is refused', () => {
+  test('of another version is rejected', () => {
     const content = (version: number) => [version, tenantId, query, STATE.lastKey, NOW_MS, NOW_MS + 1]
 
     expect(codeOf(signed(content(1)))).toBe('ok')
     expect(codeOf(signed(content(2)))).toBe('INVALID_CURSOR')
   })
 
-  test.each(['', 'A', 'null', 'eyJ9', '0', 'x'.repeat(10_000)])('that was never one is refused', (text) => {
+  test.each(['', 'A', 'null', 'eyJ9', '0', 'x'.repeat(10_000)])('that the service never issued is rejected', (text) => {
     expect(codeOf(text)).toBe('INVALID_CURSOR')
   })
 
-  test('lives an hour from when it was made', () => {
+  test('is valid for one hour', () => {
     expect(codeOf(minted, {}, NOW_MS + CURSOR_LIFETIME_MS - 1)).toBe('ok')
     expect(codeOf(minted, {}, NOW_MS + CURSOR_LIFETIME_MS)).toBe('INVALID_CURSOR')
     expect(CURSOR_LIFETIME_MS).toBe(3_600_000)
   })
 
-  test('dies before what its walk should have seen is removed, however young it is', () => {
+  test('expires before records of its snapshot are removed, even within the hour', () => {
     const atMs = NOW_MS + SNAPSHOT_AGE_MS_MAX - 60_000
     const late = codec.encode(STATE, atMs)
 
@@ -134,7 +134,7 @@ describe('a cursor', () => {
     expect(SNAPSHOT_AGE_MS_MAX + CURSOR_LIFETIME_MS).toBeLessThanOrEqual(COMPACTED_AFTER_MS)
   })
 
-  test('of another tenant is TENANT_MISMATCH as long as it lives, whatever query it was made for', () => {
+  test('of another tenant gets TENANT_MISMATCH until it expires, for any query', () => {
     const elsewhere = { tenantId: 'tnt_two' }
 
     expect(codeOf(minted, elsewhere)).toBe('TENANT_MISMATCH')
@@ -144,13 +144,13 @@ describe('a cursor', () => {
     expect(codeOf(`${minted}A`, elsewhere)).toBe('INVALID_CURSOR')
   })
 
-  test('used with another query is refused', () => {
+  test('used with another query is rejected', () => {
     expect(codeOf(minted, { query: '/v1/attribution event_time' })).toBe('INVALID_CURSOR')
   })
 })
 
-describe('limit', () => {
-  test('is 50 where nothing is said', () => {
+describe('the limit parameter', () => {
+  test('is 50 by default', () => {
     expect(readLimit(undefined)).toBe(50)
   })
 
@@ -159,7 +159,7 @@ describe('limit', () => {
     ['9', 9],
     ['50', 50],
     ['200', 200],
-  ])('may be %s', (text, limit) => {
+  ])('can be %s', (text, limit) => {
     expect(readLimit(text)).toBe(limit)
   })
 
@@ -181,7 +181,7 @@ describe('limit', () => {
     '٥',
     'all',
     'NaN',
-  ])('may not be "%s"', (text) => {
+  ])('cannot be "%s"', (text) => {
     expect(readLimit(text)).toBeUndefined()
   })
 })

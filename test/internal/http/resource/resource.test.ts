@@ -104,7 +104,7 @@ const ONE = { name: 'one', size: 1 }
 describe('a resource', () => {
   const { routes, call } = mutationsOf(THINGS)
 
-  test('names its operations after its word, and spaces it in sentences', () => {
+  test('names its operations after itself, with spaces in summaries', () => {
     expect(routes.map(({ method, path, operation: { id, summary } }) => [method, path, id, summary])).toEqual([
       ['get', '/things', 'listIceThings', 'List ice things, newest first'],
       ['get', '/things/:id', 'getIceThing', 'Get an ice thing'],
@@ -155,7 +155,7 @@ describe('a resource', () => {
     expect(await withRandomIds.call('post', { body: { ...ONE, size: 2 } })).toMatchObject({ status: 201, body: ONE })
   })
 
-  test('writes nothing that `refuse` refuses', async () => {
+  test('does not write a record that `refuse` rejects', async () => {
     const parameter = idOfThing('one')
 
     expect(await call('post', { body: LARGE })).toMatchObject({ code: 'CONFLICT' })

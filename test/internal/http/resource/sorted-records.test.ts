@@ -5,14 +5,14 @@ import { compareKeys, SortedRecords } from '../../../../internal/http/resource/s
 const keys = fc.tuple(fc.constantFrom('a', 'b', 'ä', '🦊', ''), fc.integer({ min: 0, max: 30 }).map(String))
 const steps = fc.array(fc.tuple(keys, fc.boolean()), { maxLength: 200 })
 
-/** In order, by the plainest means. */
+/** The expected order, computed by a plain sort. */
 const sorted = (plain: ReadonlyMap<string, number>) =>
   [...plain]
     .map(([key, record]) => ({ key: JSON.parse(key) as string[], record }))
     .sort((one, other) => compareKeys(one.key, other.key))
 
-describe('what was set and not deleted', () => {
-  test('comes in order, behind whichever key, either way, as many as asked for', () => {
+describe('sorted records', () => {
+  test('are returned in either order after any key, up to the requested number', () => {
     fc.assert(
       fc.property(steps, keys, fc.integer({ min: 1, max: 40 }), (changes, from, count) => {
         const records = new SortedRecords<number>()
@@ -36,7 +36,7 @@ describe('what was set and not deleted', () => {
     )
   })
 
-  test('does so across its chunks, in whatever order they fill and empty', () => {
+  test('are returned across chunks, in any order of insertions and deletions', () => {
     const numbers = Array.from({ length: 5_000 }, (_, i) => (i * 3_571) % 5_000)
     const keyOf = (number: number) => [String(number).padStart(4, '0')]
     const records = new SortedRecords<number>()
@@ -64,7 +64,7 @@ describe('what was set and not deleted', () => {
   })
 })
 
-test('a page of a hundred thousand is found without looking at them', () => {
+test('a page of 100,000 sorted records is found without reading all of them', () => {
   const records = new SortedRecords<number>()
   let compared = 0
   const keyOf = (number: number): readonly string[] => {

@@ -74,5 +74,5 @@ test('a used key with a body that would be refused is a conflict; the body that 
     [202, false],
   ])
   // One look each, the first request's included.
-  expect(gateway.looks()).toBe(8)
+  expect(gateway.lookups()).toBe(8)
 })

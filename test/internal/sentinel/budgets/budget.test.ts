@@ -12,7 +12,7 @@ test.each([
   ['10', [75, 100]],
   ['15', [75, 100, 150]],
   ['0', []],
-])('of a ceiling of 10, %s reaches %j', (spent, reached) => {
+])('spend of %s reaches the thresholds %j of a ceiling of 10', (spent, reached) => {
   expect(reachedThresholds(usd(spent), usd('10'))).toEqual(reached)
 })
 

@@ -2,8 +2,8 @@ import { expect, test } from 'vitest'
 import { type AdaptInput, adapt } from '../../../../../internal/attribution/inference/learning/adapt.js'
 
 /**
- * Two classes that resolved events show and some that only people have named, each with a feature of its own; of every
- * class there are four unlabelled events, of which people have looked at two.
+ * Two classes with resolved events and some that are known only from overrides, each with its own feature. Every class
+ * has four unlabelled events, two of them with an override.
  */
 function withOpenClasses(openClasses: number): AdaptInput {
   const classes = 2 + openClasses
@@ -30,7 +30,7 @@ function withOpenClasses(openClasses: number): AdaptInput {
   }
 }
 
-test.each([1, 33, 40])('%i classes that only people have named leave a share to the others', (openClasses) => {
+test.each([1, 33, 40])('%i classes known only from overrides leave a share for the other classes', (openClasses) => {
   const { model, shares } = adapt(withOpenClasses(openClasses))
 
   expect(model.parameters.every(Number.isFinite)).toBe(true)
@@ -38,9 +38,9 @@ test.each([1, 33, 40])('%i classes that only people have named leave a share to 
   expect(Math.min(...shares.subarray(0, 2))).toBeGreaterThan(0)
 })
 
-test('parameters that are no numbers fail the training', () => {
+test('adapt fails when the parameters are not finite', () => {
   const input = withOpenClasses(1)
   input.rows.values.fill(Number.NaN)
 
-  expect(() => adapt(input)).toThrow('parameters that are no numbers')
+  expect(() => adapt(input)).toThrow('non-finite parameters')
 })

@@ -10,14 +10,14 @@ const EVENTS = traffic(1_500, 'artefact')
 
 function trained(): Model {
   const result = train(recordsOf(EVENTS), { seed: 1 })
-  if (result.kind !== 'trained') throw new Error('there are enough examples')
+  if (result.kind !== 'trained') throw new Error('training found too few examples')
   return result.model
 }
 
 const MODEL = trained()
 const BYTES = encodeModel(MODEL)
 
-test('a version read back is the same version and says the same', () => {
+test('a decoded model equals the encoded one and gives the same predictions', () => {
   const decoded = decodeModel(BYTES)
 
   if (decoded.kind !== 'model') throw new Error(decoded.reason)
@@ -27,7 +27,7 @@ test('a version read back is the same version and says the same', () => {
   expect(predict(decoded.model, facts)).toEqual(predict(MODEL, facts))
 })
 
-test('a changed byte, wherever it is, is noticed', () => {
+test('an artefact with any changed byte is corrupt', () => {
   fc.assert(
     fc.property(fc.nat(BYTES.length - 1), fc.integer({ min: 1, max: 255 }), (at, change) => {
       const bytes = BYTES.slice()
@@ -38,7 +38,7 @@ test('a changed byte, wherever it is, is noticed', () => {
   )
 })
 
-test('bytes that end early, and bytes of anything else, are refused without an exception', () => {
+test('truncated artefacts and other bytes are corrupt, without an exception', () => {
   fc.assert(
     fc.property(fc.nat(BYTES.length - 1), (length) => {
       expect(decodeModel(BYTES.subarray(0, length)).kind).toBe('corrupt')
@@ -53,7 +53,7 @@ test('bytes that end early, and bytes of anything else, are refused without an e
   expect(decodeModel(new Uint8Array(0))).toEqual({ kind: 'corrupt', reason: 'not_an_artefact' })
 })
 
-test('a later format is told from a broken one', () => {
+test('an artefact of a later format is reported as unknown_format', () => {
   const later = Buffer.from(BYTES)
   later.writeUInt16LE(2, 4)
 

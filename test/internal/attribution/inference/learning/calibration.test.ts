@@ -17,7 +17,7 @@ const judged = fc.array(
   }),
 )
 
-test('the bins of a curve hold every event once, ascend, and state what lies in them', () => {
+test('the bins of a calibration curve ascend, contain each event once, and show the events in them', () => {
   fc.assert(
     fc.property(judged, (events) => {
       const curve = calibrationCurve(events)
@@ -40,12 +40,12 @@ const draws = (count: number, probability: (p: number) => number): Judged[] => {
   })
 }
 
-test('what comes true as often as it was said has no calibration error, with few events as with many', () => {
+test('probabilities that come true as often as predicted have no calibration error, with few or many events', () => {
   expect(calibrationError(draws(10_000, (p) => p))).toBeLessThan(0.01)
   expect(calibrationError(draws(100, (p) => p))).toBeLessThan(0.05)
 })
 
-test('what comes true less often has the difference as its error', () => {
+test('the calibration error of overconfident probabilities is the difference to the observed rate', () => {
   const error = calibrationError(draws(10_000, (p) => Math.max(0, p - 0.2)))
 
   expect(error).toBeGreaterThan(0.15)
@@ -61,13 +61,13 @@ const scoredWith = (factor: number): Scored[] => {
   })
 }
 
-test('logits that are too large by a factor get that factor as their temperature', () => {
+test('the temperature of logits that are too large by a factor is that factor', () => {
   const temperature = bestTemperature(scoredWith(3))
 
   expect(temperature).toBeGreaterThan(2.7)
   expect(temperature).toBeLessThan(3.3)
 })
 
-test('logits that are too small stay as they are: nothing becomes more certain by validation', () => {
+test('logits that are too small are unchanged: validation never raises confidence', () => {
   expect(bestTemperature(scoredWith(0.5))).toBeCloseTo(1, 3)
 })

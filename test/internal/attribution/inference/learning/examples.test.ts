@@ -22,7 +22,7 @@ const record = (minute: number, outcome: Outcome): TrainingRecord => ({
 const times = (count: number, outcome: Outcome): TrainingRecord[] =>
   Array.from({ length: count }, (_, minute) => record(minute, outcome))
 
-test('what validates is later than all that is trained on, and nothing is lost', () => {
+test('all validation examples are later than all training examples, and none is lost', () => {
   fc.assert(
     fc.property(fc.array(fc.nat(1_000), { minLength: 1 }), (minutes) => {
       const { training, validation, validationFromMs } = splitByTime(
@@ -36,21 +36,21 @@ test('what validates is later than all that is trained on, and nothing is lost',
   )
 })
 
-test('a class needs enough examples before the validation begins; people’s verdicts need be fewer', () => {
+test('a class needs enough examples in the training data, and fewer when they are overrides', () => {
   const { classes } = splitByTime([
     ...times(100, { kind: 'resolved', label: CHAT }),
     ...times(15, { kind: 'resolved', label: SEARCH }),
     ...times(10, { kind: 'override', label: SHADOW }),
   ])
 
-  // Of the 125, the last 15 % in time validate: all of them of the first class.
+  // The last 15 % of the 125 are validation data: all of them are of the first class.
   expect(classes).toEqual([
     { ...CHAT, resolved: 81, overrides: 0 },
     { ...SHADOW, resolved: 0, overrides: 10 },
   ])
 })
 
-test('of too many classes those with the most examples are kept', () => {
+test('above the maximum number of classes, those with the most examples are kept', () => {
   const many = Array.from({ length: CLASSES_MAX + 5 }, (_, i) =>
     times(30 + i, { kind: 'resolved', label: { service: `service-${i}`, owner: 'team' } }),
   )
@@ -62,7 +62,7 @@ test('of too many classes those with the most examples are kept', () => {
   expect(classes.map(({ service }) => service)).toContain('service-5')
 })
 
-test('verdicts of people stay with the events that nobody had named, with the class they name or rule out', () => {
+test('overrides and disputes belong to unlabelled events, with the class they assign or rule out', () => {
   const { training, classes } = splitByTime([
     ...times(100, { kind: 'resolved', label: CHAT }),
     record(1, { kind: 'override', label: CHAT }),
@@ -78,7 +78,7 @@ test('verdicts of people stay with the events that nobody had named, with the cl
   ])
 })
 
-test('seeded shares lie from 0 to 1, evenly, and follow from seed and index', () => {
+test('seeded shares are uniform from 0 to 1 and determined by seed and index', () => {
   const shares = Array.from({ length: 10_000 }, (_, i) => seededShare(7, i))
 
   expect(shares.every((share) => share >= 0 && share < 1)).toBe(true)

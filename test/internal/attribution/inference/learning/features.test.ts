@@ -20,18 +20,18 @@ const featuresOfOne = (facts: EventFacts): Map<number, number> => {
   return new Map(Array.from(columns, (column, k) => [column, values[k] ?? 0]))
 }
 
-test('how an event was captured is no feature', () => {
+test('the capture context of an event is not a feature', () => {
   expect(featuresOfOne({ ...FACTS, ingestionLayer: 'proxy', principal: 'key-2' })).toEqual(featuresOfOne(FACTS))
 })
 
-test('what is not stated adds nothing, so that its absence tells nothing', () => {
+test('a missing fact adds no feature', () => {
   const stated = featuresOfOne({ ...FACTS, identityHash: 'ab', inputTokens: 100, region: 'eu', tags: { a: 'b' } })
 
   expect([...featuresOfOne(FACTS).keys()].every((slot) => stated.has(slot))).toBe(true)
   expect(featuresOfOne({ ...FACTS, region: '', identityHash: '' })).toEqual(featuresOfOne(FACTS))
 })
 
-test('features lie within their space, with values from 0 to 1', () => {
+test('features are within the feature space, with values from 0 to 1', () => {
   fc.assert(
     fc.property(
       fc.record({
@@ -55,21 +55,21 @@ test('features lie within their space, with values from 0 to 1', () => {
 const similarity = (one: Map<number, number>, other: Map<number, number>): number =>
   [...one].reduce((sum, [slot, value]) => sum + value * (other.get(slot) ?? 0), 0)
 
-test('events of nearly one size have nearly the same features, and those of another have not', () => {
+test('events of similar size have similar features, and events of different size do not', () => {
   const of = (inputTokens: number) => featuresOfOne({ ...FACTS, inputTokens, outputTokens: 50 })
 
   expect(similarity(of(1_000), of(1_020))).toBeGreaterThan(similarity(of(1_000), of(2_000)))
   expect(similarity(of(1_000), of(2_000))).toBeGreaterThan(similarity(of(1_000), of(30_000)))
 })
 
-test('the same hour of two weeks has the same features', () => {
+test('the same hour in two weeks has the same features', () => {
   const later = { ...FACTS, eventTimeMs: FACTS.eventTimeMs + 7 * 86_400_000 }
 
   expect(featuresOfOne(later)).toEqual(featuresOfOne(FACTS))
   expect(featuresOfOne({ ...FACTS, eventTimeMs: FACTS.eventTimeMs + 3_600_000 })).not.toEqual(featuresOfOne(FACTS))
 })
 
-test('the other events of its trace, and only they, are an event’s neighbours', () => {
+test('the neighbours of an event are exactly the other events of its trace', () => {
   const events = [
     { ...FACTS, traceId: 't1' },
     { ...FACTS, traceId: 't1', model: 'large' },

@@ -10,19 +10,19 @@ const HEURISTIC = learnHeuristic([
   { principal: 'key-2', label: CODE },
 ])
 
-test('the most frequent class of the principal is guessed, with its share', () => {
+test('the heuristic guesses the most frequent class of the principal, with its share', () => {
   expect(guessByHeuristic(HEURISTIC, { principal: 'key-1' })).toEqual({ label: CHAT, share: 2 / 3 })
 })
 
-test('the trace says more than the principal', () => {
+test('the heuristic prefers the trace to the principal', () => {
   expect(guessByHeuristic(HEURISTIC, { principal: 'key-1', traceId: 't1' })).toEqual({ label: SEARCH, share: 1 })
   expect(guessByHeuristic(HEURISTIC, { principal: 'key-1', traceId: 't2' })?.label).toEqual(CHAT)
 })
 
-test('of two as frequent ones the first by name is guessed', () => {
+test('among equally frequent classes the heuristic guesses the first by name', () => {
   expect(guessByHeuristic(HEURISTIC, { principal: 'key-2' })?.label).toEqual(CODE)
 })
 
-test('an unknown principal has no guess', () => {
+test('the heuristic has no guess for an unknown principal', () => {
   expect(guessByHeuristic(HEURISTIC, { principal: 'key-3' })).toBeUndefined()
 })

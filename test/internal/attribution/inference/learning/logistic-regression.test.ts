@@ -42,7 +42,7 @@ const parameters = fc
   })
   .map((list) => Float64Array.from(list))
 
-test('the gradient is the derivative of the value', () => {
+test('the gradient of the likelihood equals its numerical derivative', () => {
   fc.assert(
     fc.property(examples, parameters, (some, point) => {
       const model = { classes: CLASSES, features: FEATURES, parameters: point }
@@ -63,7 +63,7 @@ test('the gradient is the derivative of the value', () => {
   )
 })
 
-test('a fit never ends above its start, and at its end the gradient is flat', () => {
+test('a fit never ends above its start, and its gradient is zero at the end', () => {
   fc.assert(
     fc.property(examples, (some) => {
       const start = zeroModel(CLASSES, FEATURES)
@@ -81,7 +81,7 @@ test('a fit never ends above its start, and at its end the gradient is flat', ()
   )
 })
 
-test('an example of twice the weight is the same as the example twice', () => {
+test('an example with twice the weight counts the same as two examples', () => {
   const rows = new SparseRowsBuilder(2)
   rows.add(0, 1)
   rows.endRow()
@@ -106,7 +106,7 @@ test('an example of twice the weight is the same as the example twice', () => {
   }
 })
 
-test('L-BFGS finds the bottom of Rosenbrock’s valley', () => {
+test('L-BFGS finds the minimum of the Rosenbrock function', () => {
   const { point, value } = minimise(
     (at, gradient) => {
       const [x = 0, y = 0] = at

@@ -17,7 +17,7 @@ const EVENT: EventFacts = {
   principal: 'key-1',
 }
 
-/** A model whose intercepts are all that it has learned. */
+/** A model with intercepts only. */
 const modelOf = (
   intercepts: readonly number[],
   contextOffsets: ReadonlyMap<string, Float32Array> = new Map(),
@@ -46,11 +46,11 @@ const logits = fc.array(fc.double({ min: -8, max: 8, noNaN: true }), {
   maxLength: CLASSES + 1,
 })
 
-test('the best class comes first and the next best after it; with what is unknown all sum to 1', () => {
+test('a prediction has the most probable class, then the alternatives; with the unknown class they sum to 1', () => {
   fc.assert(
     fc.property(logits, (intercepts) => {
       const [prediction] = predict(modelOf(intercepts), [EVENT])
-      if (prediction === undefined) throw new Error('there is one prediction for one event')
+      if (prediction === undefined) throw new Error('no prediction for the event')
 
       const known = intercepts.slice(0, CLASSES).map(Math.fround)
       expect(known[Number(prediction.label.service.slice('service-'.length))]).toBeCloseTo(Math.max(...known), 9)
@@ -62,7 +62,7 @@ test('the best class comes first and the next best after it; with what is unknow
   )
 })
 
-test('confidence never exceeds the probability, nor 0.95, nor reaches the floor without a passed gate', () => {
+test('confidence is at most the probability and 0.95, and below the floor unless the gate has passed', () => {
   fc.assert(
     fc.property(fc.double({ min: 0, max: 1, noNaN: true }), fc.boolean(), (probability, isPassed) => {
       const confidence = confidenceOf(probability, isPassed)
@@ -74,7 +74,7 @@ test('confidence never exceeds the probability, nor 0.95, nor reaches the floor 
   )
 })
 
-test('the prior is that of the credential, else that of the layer, else that of all traffic', () => {
+test('the prior of a prediction is that of the credential, else of the layer, else of all traffic', () => {
   const lift = (place: number): Float32Array =>
     Float32Array.from({ length: CLASSES + 1 }, (_, c) => (c === place ? 5 : 0))
   const model = modelOf(

@@ -3,12 +3,12 @@ import type { ClassLabel } from '../../../../../internal/attribution/inference/l
 import type { TrainingRecord } from '../../../../../internal/attribution/inference/learning/train.js'
 import { type Random, seededRandom } from '../../../../../internal/local/sandbox/random.js'
 
-/** Traffic of services that differ in model and size, of which one layer's events carry labels and another's do not. */
+/** Traffic of services that differ in model and size; events of one layer carry labels and those of the other do not. */
 
 export const CHAT: ClassLabel = { service: 'chat', owner: 'team-a' }
 export const SEARCH: ClassLabel = { service: 'search', owner: 'team-b' }
 export const CODE: ClassLabel = { service: 'code', owner: 'team-c' }
-/** Never labelled by itself. */
+/** Its events never have labels. */
 export const SHADOW: ClassLabel = { service: 'shadow', owner: 'team-d' }
 
 interface Look {
@@ -16,7 +16,7 @@ interface Look {
   readonly model: string
   readonly inputTokens: number
   readonly outputTokens: number
-  /** Of the labelled and of the unlabelled layer's events. */
+  /** Shares of the events of the labelled and of the unlabelled layer. */
   readonly shares: readonly [application: number, proxy: number]
 }
 
@@ -54,14 +54,14 @@ export function traffic(count: number, seed: string, { withShadow = false } = {}
   })
 }
 
-/** @param looksAt whether people have said of an unlabelled event who it was */
+/** @param isOverridden whether an unlabelled event has an override that names the true class */
 export const recordsOf = (
   events: readonly TrafficEvent[],
-  looksAt: (index: number) => boolean = () => false,
+  isOverridden: (index: number) => boolean = () => false,
 ): TrainingRecord[] =>
   events.map(({ facts, truth, isLabelled }, i) => {
     if (isLabelled) return { facts, outcome: { kind: 'resolved', label: truth } }
-    return { facts, outcome: looksAt(i) ? { kind: 'override', label: truth } : { kind: 'unresolved' } }
+    return { facts, outcome: isOverridden(i) ? { kind: 'override', label: truth } : { kind: 'unresolved' } }
   })
 
 function draw(random: Random, looks: readonly Look[], layer: 0 | 1): Look {
@@ -70,9 +70,9 @@ function draw(random: Random, looks: readonly Look[], layer: 0 | 1): Look {
     rest -= look.shares[layer]
     if (rest < 0) return look
   }
-  throw new Error('the shares sum to what was drawn from')
+  throw new Error('the drawn number exceeds the sum of the shares')
 }
 
-/** Box and Muller. */
+/** Box-Muller transform. */
 const normal = (random: Random): number =>
   Math.sqrt(-2 * Math.log(1 - random.share())) * Math.cos(2 * Math.PI * random.share())

@@ -10,11 +10,11 @@ const FLOOR = 8_000
 
 function trained(records: readonly TrainingRecord[], seed = 1): Model {
   const result = train(records, { seed })
-  if (result.kind !== 'trained') throw new Error('there are enough examples')
+  if (result.kind !== 'trained') throw new Error('training found too few examples')
   return result.model
 }
 
-/** What it says of later unlabelled events. */
+/** The model's predictions for later unlabelled events, compared with the truth. */
 function judged(model: Model, later: readonly TrafficEvent[]) {
   const unlabelled = later.filter(({ isLabelled }) => !isLabelled)
   const predictions = predict(
@@ -27,13 +27,13 @@ function judged(model: Model, later: readonly TrafficEvent[]) {
 const isRight = ({ label, truth }: ReturnType<typeof judged>[number]): boolean => label.service === truth.service
 const share = <T>(list: readonly T[], is: (one: T) => boolean): number => list.filter(is).length / list.length
 
-test('the same records and seed give the same bytes', () => {
+test('training with the same records and seed gives the same bytes', () => {
   const records = recordsOf(traffic(2_000, 'same'))
 
   expect(encodeModel(trained(records))).toEqual(encodeModel(trained(records)))
 })
 
-test('it finds the mix of services where labels never are, and is right there as often as it says', () => {
+test('a trained model finds the mix of services in unlabelled traffic and is calibrated there', () => {
   const model = trained(recordsOf(traffic(4_000, 'shift')))
   const events = judged(model, traffic(2_000, 'shift later'))
 
@@ -53,16 +53,16 @@ describe('a service that is never labelled', () => {
   const later = traffic(2_000, 'shadow later', { withShadow: true })
   const ofShadow = (events: ReturnType<typeof judged>) => events.filter(({ truth }) => truth === SHADOW)
 
-  test('is not taken for another', () => {
+  test('is not predicted to be another service', () => {
     const model = trained(recordsOf(history))
     const shadow = ofShadow(judged(model, later))
 
-    // A third of the unlabelled traffic.
+    // Its share is a third of the unlabelled traffic.
     expect(model.card.unknownShare).toBeGreaterThan(0.2)
     expect(share(shadow, ({ confidence }) => confidence >= FLOOR)).toBeLessThan(0.03)
   })
 
-  test('becomes a class once people have named some of its events', () => {
+  test('becomes a class once some of its events have overrides', () => {
     const model = trained(recordsOf(history, (i) => i % 20 === 0))
     const shadow = ofShadow(judged(model, later))
 
@@ -71,7 +71,7 @@ describe('a service that is never labelled', () => {
   })
 })
 
-test('labels that mean nothing pass no gate, and nothing that rests on them is ready for chargeback', () => {
+test('a model trained on random labels does not pass the gate, and no prediction of it reaches the chargeback floor', () => {
   const random = seededRandom('permuted')
   const events = traffic(4_000, 'permuted')
   const labels = events.filter(({ isLabelled }) => isLabelled).map(({ truth }) => truth)
@@ -88,7 +88,7 @@ test('labels that mean nothing pass no gate, and nothing that rests on them is r
   expect(share(later, ({ confidence }) => confidence >= FLOOR)).toBe(0)
 })
 
-test('a disputed class is no longer what an event counts for', () => {
+test('a dispute moves an event out of the disputed class', () => {
   const events = traffic(3_000, 'dispute', { withShadow: true })
   const records = recordsOf(events)
   const mistaken = events.map(({ truth, isLabelled }) => truth === SHADOW && !isLabelled)
@@ -103,7 +103,7 @@ test('a disputed class is no longer what an event counts for', () => {
   expect(sharesOf(after)).toBeLessThanOrEqual(sharesOf(before))
 })
 
-test('too little to learn from gives no version', () => {
+test('training on too few examples gives no model', () => {
   const events = traffic(4_000, 'few')
 
   expect(train([], { seed: 1 })).toEqual({ kind: 'too_few_examples', classes: 0, examples: 0 })

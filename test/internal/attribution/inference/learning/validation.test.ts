@@ -16,36 +16,36 @@ const GOOD: Quality = {
 const reasonsOf = (weighted: Partial<Quality>, n = 1_000, audited?: Partial<Quality>): readonly string[] =>
   gateOf({ ...GOOD, ...weighted }, n, audited && { ...GOOD, ...audited }).reasons
 
-test('what beats both baselines and is calibrated passes', () => {
+test('a calibrated model that beats both baselines passes the gate', () => {
   expect(gateOf(GOOD, 1_000, undefined)).toEqual({ isPassed: true, reasons: [] })
   expect(gateOf(GOOD, 1_000, { ...GOOD, n: 60 })).toEqual({ isPassed: true, reasons: [] })
 })
 
-test('a calibration error of 0.05 passes, and one above it does not', () => {
+test('a calibration error of 0.05 passes the gate, and a greater one does not', () => {
   expect(reasonsOf({ calibrationError: 0.05 })).toEqual([])
   expect(reasonsOf({ calibrationError: 0.0501 })).toEqual(['miscalibrated'])
 })
 
-test('either baseline has to be beaten, by more than chance would', () => {
+test('the gate requires that a model beats each baseline by more than chance', () => {
   expect(reasonsOf({ heuristicAccuracy: 0.79 })).toEqual(['beats_no_baseline'])
   expect(reasonsOf({ majorityAccuracy: 0.79 })).toEqual(['beats_no_baseline'])
-  // The same difference, of a hundred times the events, is no chance.
+  // The same difference with a hundred times as many events is significant.
   expect(reasonsOf({ majorityAccuracy: 0.79 }, 100_000)).toEqual([])
 })
 
-test('audits count once there are enough of them, and then as much as all the rest', () => {
+test('the gate checks audits only when there are enough of them, and then as strictly as the weighted events', () => {
   const wrong = { accuracy: 0.3, calibrationError: 0.4 }
 
   expect(reasonsOf({}, 1_000, { ...wrong, n: 49 })).toEqual([])
   expect(reasonsOf({}, 1_000, { ...wrong, n: 50 })).toEqual(['beats_no_baseline_on_audits', 'miscalibrated_on_audits'])
 })
 
-test('too few events to validate on pass nothing', () => {
+test('the gate does not pass with too few validation events', () => {
   expect(reasonsOf({}, 99)).toEqual(['too_few_validation_examples'])
   expect(reasonsOf({}, 100)).toEqual([])
 })
 
-test('events of equal weight count each, and an event of all the weight counts alone', () => {
+test('the effective count of n events of equal weight is n, and one of a single event with all the weight is 1', () => {
   const events = (weights: readonly number[]) =>
     weights.map((weight) => ({
       facts: { eventTimeMs: 0, provider: '', model: '', ingestionLayer: '', principal: '' },

@@ -30,7 +30,7 @@ afterAll(() => buckets.close())
 
 const silent = createLog('test', 'silent')
 
-/** An attributor, as far as it tells how tenants are served. */
+/** The part of an attributor that announces how tenants are served. */
 async function attributor(member: string, tenantId: string, stated: Partial<AnnounceDeps> = {}) {
   let isEnabled = true
   const stopping = new AbortController()
@@ -40,7 +40,7 @@ async function attributor(member: string, tenantId: string, stated: Partial<Anno
     isEnabled: () => isEnabled,
     member,
     clock: Date.now,
-    // Its connection closes with the test file.
+    // The connection closes with the test file.
     onLost: () => undefined,
   })
   const announcing = announceChanges(
@@ -70,7 +70,7 @@ async function attributor(member: string, tenantId: string, stated: Partial<Anno
   }
 }
 
-/** Resolves once the tenant's record is as wanted. */
+/** Resolves once the tenant's record satisfies the condition. */
 async function until(
   tenantId: string,
   wanted: (degradation: StoredDegradation) => boolean,
@@ -87,7 +87,7 @@ const announced =
   (degradation: StoredDegradation): boolean =>
     degradation.changes === changes && degradation.is_announced
 
-/** What was published of a tenant, in order: from and to. */
+/** The published state changes of a tenant, in order, as "from to". */
 async function eventsOf(tenantId: string): Promise<string[]> {
   const subject = eventsSubject(tenantId, 'degradation.state.changed')
   const found: string[] = []
@@ -109,7 +109,7 @@ const put = async (model: StoredModel): Promise<void> => {
 const idOf = (tenantId: string, number: number): string =>
   `mdl_${createHash('sha256').update(`${tenantId} ${number}`).digest('hex').slice(0, 20)}`
 
-test('every transition is one event, in order, and the first state is none', async () => {
+test('each change of the serving state is published as one event, in order; the first state is not an event', async () => {
   const tenant_id = 'tnt_transitions'
   const one = await attributor('one', tenant_id)
   await until(tenant_id, ({ changes }) => changes === 0)
@@ -125,9 +125,9 @@ test('every transition is one event, in order, and the first state is none', asy
   await until(tenant_id, announced(3))
   one.enable(true)
   await until(tenant_id, announced(4))
-  one.board.meet({ ...first, promoted_at: at(1) }, 'corrupt')
+  one.board.reportFault({ ...first, promoted_at: at(1) }, 'corrupt')
   await until(tenant_id, announced(5))
-  one.board.mend(first)
+  one.board.clearFault(first)
   await until(tenant_id, announced(6))
   await put({ ...second, promoted_at: at(4) })
   await until(tenant_id, announced(7))
@@ -152,7 +152,7 @@ test('every transition is one event, in order, and the first state is none', asy
   ])
 })
 
-test('a change is one event also when the one who wrote it dies before or after it is published', async () => {
+test('a change of the serving state is one event even if its process dies before or after publishing it', async () => {
   const tenant_id = 'tnt_deaths'
   const only = version(1, { id: idOf(tenant_id, 1), tenant_id, promoted_at: at(1) })
   let left = 0
@@ -160,7 +160,7 @@ test('a change is one event also when the one who wrote it dies before or after 
     return async (event) => {
       if (when === 'after') await publish(event)
       left++
-      // Never settles: what a process does that is gone.
+      // Never settles, like a process that has died.
       await new Promise(() => undefined)
     }
   }
@@ -183,7 +183,7 @@ test('a change is one event also when the one who wrote it dies before or after 
   expect([before.board.of(tenant_id).state, after.board.of(tenant_id).state]).toEqual(['none', 'none'])
 })
 
-test('a fault that one process meets is everybody’s, and so is its end', async () => {
+test('a fault that one process reports or clears takes effect in all processes', async () => {
   const tenant_id = 'tnt_faults'
   const only = version(1, { id: idOf(tenant_id, 1), tenant_id, promoted_at: at(1) })
   await put(only)
@@ -191,13 +191,13 @@ test('a fault that one process meets is everybody’s, and so is its end', async
   const other = await attributor('other', tenant_id, { owns: () => false })
   await until(tenant_id, ({ state }) => state === 'none')
 
-  other.board.meet(only, 'slow')
+  other.board.reportFault(only, 'slow')
   expect(other.board.of(tenant_id).state).toBe('degraded_serving')
   await until(tenant_id, announced(1))
   expect(owner.board.of(tenant_id)).toEqual({ state: 'degraded_serving', model: undefined })
   expect(owner.board.faultOf(tenant_id)).toMatchObject({ model_id: only.id, kind: 'slow', member: 'other' })
 
-  other.board.mend(only)
+  other.board.clearFault(only)
   expect(other.board.of(tenant_id).state).toBe('none')
   await until(tenant_id, announced(2))
   expect(owner.board.of(tenant_id)).toMatchObject({ state: 'none', model: { id: only.id } })
@@ -206,7 +206,7 @@ test('a fault that one process meets is everybody’s, and so is its end', async
   expect(await eventsOf(tenant_id)).toEqual(['none degraded_serving', 'degraded_serving none'])
 })
 
-test('a tenant’s models and faults are nobody else’s', async () => {
+test('models and faults of a tenant do not affect other tenants', async () => {
   const [one, two] = ['tnt_mine', 'tnt_yours']
   const mine = version(1, { id: idOf(one, 1), tenant_id: one, promoted_at: at(1) })
   const yours = version(1, { id: idOf(two, 1), tenant_id: two, promoted_at: at(1) })
@@ -214,7 +214,7 @@ test('a tenant’s models and faults are nobody else’s', async () => {
   await put(yours)
   const process = await attributor('one', one)
 
-  process.board.meet(mine, 'missing')
+  process.board.reportFault(mine, 'missing')
 
   expect(process.board.of(one)).toEqual({ state: 'degraded_serving', model: undefined })
   expect(process.board.of(two)).toMatchObject({ state: 'none', model: { id: yours.id } })

@@ -16,7 +16,7 @@ function countingCache(load: (id: string) => LoadedModel = () => ({ kind: 'model
   return { cache, loads }
 }
 
-test('the model cache drops the least recently used models above its bytes', async () => {
+test('the model cache evicts the least recently used models above its maximum size', async () => {
   const { cache, loads } = countingCache()
   for (const id of ['a', 'b', 'a', 'c', 'a', 'b']) await cache.get(version(id, 40))
 
@@ -32,7 +32,7 @@ test('a model larger than the whole model cache is still kept until another is n
   expect(loads).toEqual(['small', 'large', 'small'])
 })
 
-test('a model without an artefact takes part in the model cache', async () => {
+test('the model cache accepts a model without an artefact', async () => {
   const { cache, loads } = countingCache()
   for (let batch = 0; batch < 2; batch++) await cache.get({ id: 'none', artefact: null } as unknown as StoredModel)
 

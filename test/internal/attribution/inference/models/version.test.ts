@@ -14,8 +14,8 @@ const fit = () => false
 const UNPASSED = { ...CARD, gate: { isPassed: false, reasons: ['miscalibrated'] } } as const
 const idOf = ({ model, state }: ReturnType<typeof servingOf>) => ({ id: model?.id, state })
 
-describe('what serves a tenant', () => {
-  test('is the last promoted version, whatever order they come in', () => {
+describe('the serving version of a tenant', () => {
+  test('is the last promoted version, in any order of versions', () => {
     const versions = [version(1, { promoted_at: at(1) }), version(3), version(2, { promoted_at: at(5) })]
 
     for (const order of [versions, versions.toReversed()]) {
@@ -23,18 +23,18 @@ describe('what serves a tenant', () => {
     }
   })
 
-  test('is nobody where no version was promoted, and the tenant is served by the baseline', () => {
+  test('is undefined when no version was promoted: the baseline serves', () => {
     expect(idOf(servingOf([], true, fit))).toEqual({ id: undefined, state: 'degraded_serving' })
     expect(idOf(servingOf([version(1)], true, fit))).toEqual({ id: undefined, state: 'degraded_serving' })
   })
 
-  test('is the version before when the last one is recalled, and says so', () => {
+  test('is the previous version after a recall, with the state model_recalled', () => {
     const versions = [version(1, { promoted_at: at(1) }), version(2, { promoted_at: at(2), recalled_at: at(3) })]
 
     expect(idOf(servingOf(versions, true, fit))).toEqual({ id: 'mdl_1', state: 'model_recalled' })
   })
 
-  test('is the last version before a recalled one that has passed validation, else the baseline', () => {
+  test('is, after a recall, the last previous version that has passed validation, else the baseline serves', () => {
     const recalled = version(3, { promoted_at: at(3), recalled_at: at(4) })
     const unpassed = version(2, { promoted_at: at(2), card: UNPASSED })
 
@@ -46,7 +46,7 @@ describe('what serves a tenant', () => {
     expect(chosenVersion([unpassed, recalled])).toBeUndefined()
   })
 
-  test('is one that has not passed validation where it was promoted by hand, also after a recall', () => {
+  test('can be a version that has not passed validation if an admin promoted it, also after a recall', () => {
     const versions = [
       version(1, { promoted_at: at(1) }),
       version(2, { promoted_at: at(2), recalled_at: at(3) }),
@@ -56,7 +56,7 @@ describe('what serves a tenant', () => {
     expect(idOf(servingOf(versions, true, fit))).toEqual({ id: 'mdl_3', state: 'none' })
   })
 
-  test('is the version promoted after a recall, and nothing is recalled any more', () => {
+  test('is the version promoted after a recall, and the state is no longer model_recalled', () => {
     const versions = [
       version(1, { promoted_at: at(1) }),
       version(2, { promoted_at: at(2), recalled_at: at(3) }),
@@ -66,7 +66,7 @@ describe('what serves a tenant', () => {
     expect(idOf(servingOf(versions, true, fit))).toEqual({ id: 'mdl_3', state: 'none' })
   })
 
-  test('stays as it is when a version is recalled that does not serve, or never did', () => {
+  test('is unchanged when another version is recalled', () => {
     const versions = [
       version(1, { promoted_at: at(1), recalled_at: at(9) }),
       version(2, { promoted_at: at(2) }),
@@ -76,28 +76,28 @@ describe('what serves a tenant', () => {
     expect(idOf(servingOf(versions, true, fit))).toEqual({ id: 'mdl_2', state: 'none' })
   })
 
-  test('is nobody when all promoted versions are recalled', () => {
+  test('is undefined when all promoted versions are recalled', () => {
     const versions = [version(1, { promoted_at: at(1), recalled_at: at(3) })]
 
     expect(idOf(servingOf(versions, true, fit))).toEqual({ id: undefined, state: 'degraded_serving' })
   })
 
-  test('is the baseline and not an older version when the chosen one is unfit', () => {
+  test('is undefined when the chosen version is unfit: the baseline serves, not an older version', () => {
     const versions = [version(1, { promoted_at: at(1) }), version(2, { promoted_at: at(2) })]
     const isUnfit = ({ id }: StoredModel) => id === 'mdl_2'
 
     expect(idOf(servingOf(versions, true, isUnfit))).toEqual({ id: undefined, state: 'degraded_serving' })
   })
 
-  test('is nobody when the tenant has switched inference off, whatever there is', () => {
+  test('is undefined when the tenant has disabled inference', () => {
     const versions = [version(1, { promoted_at: at(1) }), version(2, { promoted_at: at(2), recalled_at: at(3) })]
 
     expect(idOf(servingOf(versions, false, fit))).toEqual({ id: undefined, state: 'disabled' })
   })
 })
 
-describe('a promotion', () => {
-  test('serves, whatever was promoted before and by whichever clock', () => {
+describe('a promoted version', () => {
+  test('serves, even if the clock that promoted the previous version was ahead', () => {
     const facts = fc.record({
       promoted: fc.option(fc.integer({ min: 0, max: 100 }), { nil: undefined }),
       recalled: fc.boolean(),
@@ -123,7 +123,7 @@ describe('a promotion', () => {
   })
 })
 
-test('each version has one status', () => {
+test('each model version has one status', () => {
   const versions = [
     version(1, { promoted_at: at(1) }),
     version(2, { promoted_at: at(2) }),
@@ -135,7 +135,7 @@ test('each version has one status', () => {
   expect(versions.map((one) => statusOf(one, chosen))).toEqual(['previous', 'serving', 'candidate', 'recalled'])
 })
 
-test('the candidate is the newest version that was made after the one that serves and never promoted or recalled', () => {
+test('the candidate is the newest version that was created after the serving one and never promoted or recalled', () => {
   const serving = version(2, { promoted_at: at(2) })
 
   expect(candidateOf([version(1), serving], serving)).toBeUndefined()

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { takeLease } from '../../../../../internal/attribution/inference/training/lease.js'
+import { acquireLease } from '../../../../../internal/attribution/inference/training/lease.js'
 import { TRAINING_LEASES } from '../../../../../streams/buckets.js'
 import { type Buckets, launchBuckets } from '../../../../support/buckets.js'
 
@@ -9,31 +9,33 @@ beforeAll(async () => {
 })
 afterAll(() => buckets.close())
 
-test('a tenant is one trainer’s at a time, and the next one’s once it is released', async () => {
+test('only one trainer at a time holds the lease of a tenant, and another can acquire it after release', async () => {
   const bucket = await buckets.open(TRAINING_LEASES)
 
-  const first = await takeLease(bucket, 'tnt_one', 'trainer-1')
+  const first = await acquireLease(bucket, 'tnt_one', 'trainer-1')
   expect(first?.isHeld()).toBe(true)
-  expect(await takeLease(bucket, 'tnt_one', 'trainer-2')).toBeUndefined()
-  const other = await takeLease(bucket, 'tnt_two', 'trainer-2')
+  expect(await acquireLease(bucket, 'tnt_one', 'trainer-2')).toBeUndefined()
+  const other = await acquireLease(bucket, 'tnt_two', 'trainer-2')
   expect(other?.isHeld()).toBe(true)
 
   await first?.release()
   expect(first?.isHeld()).toBe(false)
-  const second = await takeLease(bucket, 'tnt_one', 'trainer-2')
+  const second = await acquireLease(bucket, 'tnt_one', 'trainer-2')
   expect(second?.isHeld()).toBe(true)
 
-  // What was released is nobody's to release again.
+  // A second release must not end the lease of the next holder.
   await first?.release()
-  expect(await takeLease(bucket, 'tnt_one', 'trainer-1')).toBeUndefined()
+  expect(await acquireLease(bucket, 'tnt_one', 'trainer-1')).toBeUndefined()
   await second?.release()
   await other?.release()
 })
 
-test('of many trainers that want a tenant at once, one has it', async () => {
+test('exactly one of many concurrent trainers acquires the lease of a tenant', async () => {
   const bucket = await buckets.open(TRAINING_LEASES)
 
-  const leases = await Promise.all(Array.from({ length: 20 }, (_, i) => takeLease(bucket, 'tnt_three', `trainer-${i}`)))
+  const leases = await Promise.all(
+    Array.from({ length: 20 }, (_, i) => acquireLease(bucket, 'tnt_three', `trainer-${i}`)),
+  )
 
   expect(leases.filter((lease) => lease !== undefined).length).toBe(1)
   await Promise.all(leases.map((lease) => lease?.release()))

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { keptVersions } from '../../../../../internal/attribution/inference/training/prune.js'
 import { at, CARD, version } from '../../../../support/models.js'
 
-test('the newest versions keep their artefacts, and those that serve or may have to, however old', () => {
+test('the newest versions keep their artefacts, and so do older ones that serve or may have to', () => {
   const promoted = [1, 2, 3, 4, 5].map((number) => version(number, { promoted_at: at(number) }))
   const candidates = Array.from({ length: 30 }, (_, i) => version(100 + i))
 
@@ -13,7 +13,7 @@ test('the newest versions keep their artefacts, and those that serve or may have
   expect(cards.size).toBe(35)
 })
 
-test('a version that has not passed validation has not to serve for one that is recalled', () => {
+test('a version that has not passed validation is not kept as a fallback for a recall', () => {
   const card = { ...CARD, gate: { isPassed: false, reasons: ['miscalibrated'] } } as const
   const unpassed = [2, 3, 4].map((number) => version(number, { promoted_at: at(number), card }))
   const passed = [1, 5].map((number) => version(number, { promoted_at: at(number) }))
@@ -24,7 +24,7 @@ test('a version that has not passed validation has not to serve for one that is 
   expect([...artefacts].filter((id) => id.length === 5).sort()).toEqual(['mdl_1', 'mdl_5'])
 })
 
-test('cards are kept longer than artefacts, and not for ever', () => {
+test('model cards are kept longer than artefacts, but not forever', () => {
   const versions = Array.from({ length: 1_000 }, (_, i) => version(i, i === 0 ? { promoted_at: at(0) } : {}))
 
   const { artefacts, cards } = keptVersions(versions)

@@ -24,25 +24,25 @@ const training = (stated: Partial<StoredTraining> = {}): StoredTraining => ({
   ...stated,
 })
 
-test('a tenant that was never trained for is due, and one that was is due after the interval', () => {
+test('a first training of a tenant is due at once, and the next one after the interval', () => {
   expect(dueTraining(undefined, NOON_MS, DAY_MS)).toMatchObject({ id: 'scheduled first', seed: 1, promote: true })
   const trained = training({ last: last('promoted', NOON_MS) })
   expect(dueTraining(trained, NOON_MS + DAY_MS - 1, DAY_MS)).toBeUndefined()
   expect(dueTraining(trained, NOON_MS + DAY_MS, DAY_MS)).toMatchObject({ id: `scheduled ${at(NOON_MS)}` })
 })
 
-test.each(['too_few_examples', 'failed'] as const)('after "%s" it is due sooner', (outcome) => {
+test.each(['too_few_examples', 'failed'] as const)('a training is due sooner after "%s"', (outcome) => {
   const tried = training({ last: last(outcome, NOON_MS) })
   expect(dueTraining(tried, NOON_MS + DAY_MS / 12 - 1, DAY_MS)).toBeUndefined()
   expect(dueTraining(tried, NOON_MS + DAY_MS / 12, DAY_MS)).toBeDefined()
 })
 
-test('what was asked for is done as it was asked for, whenever the last one was', () => {
+test('a requested training runs as requested, no matter when the last one finished', () => {
   const asked = training({ requested: request('asked'), last: last('promoted', NOON_MS) })
   expect(dueTraining(asked, NOON_MS, DAY_MS)).toEqual(request('asked'))
 })
 
-test('a training that is done takes its request away, and not one that has come since', () => {
+test('a finished training removes its own request, but not a later one', () => {
   const done = { ...last('promoted', NOON_MS), id: 'asked' }
   expect(finished(training({ requested: request('asked') }), done)).toEqual(training({ last: done }))
   const since = training({ requested: request('another') })

@@ -28,8 +28,8 @@ function stage(stated: { readonly serving?: StoredModel; readonly candidate?: St
     version: (id: string) => known.get(id),
     candidateOf: () => now.candidate,
     faultOf: () => undefined,
-    meet: ({ id }: StoredModel, kind: Fault['kind']) => void reportedFaults.push([id, kind]),
-    mend: () => undefined,
+    reportFault: ({ id }: StoredModel, kind: Fault['kind']) => void reportedFaults.push([id, kind]),
+    clearFault: () => undefined,
   }
   const inference = new Inferences({
     board,

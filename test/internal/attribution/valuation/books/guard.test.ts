@@ -17,7 +17,7 @@ const review = (row: PriceRow, before: readonly PriceRow[] = [], accepted: reado
   )
 
 describe('a new book', () => {
-  test('says what is new, other and gone, and takes it', () => {
+  test('is accepted, with the numbers of added, changed and removed rows', () => {
     const before = bookOf([priceRow('same', '1', '2'), priceRow('other', '1', '2'), priceRow('gone', '1', '2')])
     const file = bookOf([priceRow('same', '1', '2'), priceRow('other', '2', '4'), priceRow('new', '1', '2')])
 
@@ -31,21 +31,21 @@ describe('a new book', () => {
     })
   })
 
-  test('is the same however its members are ordered', () => {
+  test('is unchanged when only the order of members differs', () => {
     const before = bookOf([{ output: '2', input: '1', model: 'm', provider: 'openai' }])
     const file = bookOf([{ provider: 'openai', model: 'm', input: '1', output: '2' }])
 
     expect(reviewBook(file, before, new Set())).toMatchObject({ added: 0, changed: 0, removed: 0 })
   })
 
-  test('of today holds nothing back from itself', () => {
+  test('that equals the built-in book holds no rows', () => {
     const today = loadPriceBookFile()
 
     expect(reviewBook(today, today, new Set())).toMatchObject({ added: 0, changed: 0, held: [], quarantined: [] })
   })
 })
 
-describe('a row that looks wrong', () => {
+describe('a doubtful row', () => {
   test.each([
     ['a unit too high', priceRow('m', '2500', '10'), 'implausible_magnitude'],
     [
@@ -54,7 +54,7 @@ describe('a row that looks wrong', () => {
       'implausible_magnitude',
     ],
     ['no output', { provider: 'openai', model: 'm', input: '1' }, 'incomplete'],
-  ])('is left out for good: %s', (_, row, doubt) => {
+  ])('is quarantined, even if accepted: %s', (_, row, doubt) => {
     const { file, quarantined, held } = review(row, [], ['openai/m'])
 
     expect(quarantined).toMatchObject([{ name: 'openai/m', doubts: expect.arrayContaining([doubt]) }])
@@ -65,13 +65,13 @@ describe('a row that looks wrong', () => {
   test.each([
     ['cache reads above input', priceRow('m', '1', '2', { cache_read: '1.1' }), 'cache_read_above_input'],
     [
-      'the same beyond a threshold',
+      'cache reads above input beyond a threshold',
       priceRow('m', '1', '2', { tiers: [{ above: 10, input: '2', cache_read: '3' }] }),
       'cache_read_above_input',
     ],
     ['input and output swapped', priceRow('m', '2', '1'), 'output_below_input'],
-    ['nothing on one side', priceRow('m', '0', '1'), 'zero_on_one_side'],
-  ])('is held for a person: %s', (_, row, doubt) => {
+    ['a zero rate for input only', priceRow('m', '0', '1'), 'zero_on_one_side'],
+  ])('is held for manual review: %s', (_, row, doubt) => {
     const { file, held } = review(row)
 
     expect(held).toEqual([{ name: 'openai/m', doubts: [doubt] }])
@@ -84,20 +84,20 @@ describe('a row that looks wrong', () => {
     ['5.000001', ['jump'], '1'],
     ['0.2', [], '0.2'],
     ['0.199999', ['jump'], '1'],
-  ])('has jumped by more than five times: from 1 to %s', (input, doubts, priced) => {
+  ])('is held when its price changes by more than a factor of five: from 1 to %s', (input, doubts, priced) => {
     const { file, held } = review(priceRow('m', input, '30'), [priceRow('m', '1', '30')])
 
     expect(held.flatMap(({ doubts: of }) => of)).toEqual(doubts)
     expect(file.models.find(({ model }) => model === 'm')?.input).toBe(priced)
   })
 
-  test('and stands in the book before is no news', () => {
+  test('is accepted if it is unchanged from the previous book', () => {
     const odd = priceRow('m', '2', '1')
 
     expect(review(odd, [odd])).toMatchObject({ held: [], quarantined: [] })
   })
 
-  test('an embedding has no output to be below or beside', () => {
+  test('for an embedding needs no output rate', () => {
     expect(review(priceRow('m', '1', '0', { mode: 'embedding' }))).toMatchObject({ held: [], quarantined: [] })
   })
 })
@@ -137,7 +137,7 @@ describe('dated prices', () => {
 
   test.each<[string, Period, string]>([
     ['six times the period before', period('2026-02-01', { input: '6', output: '7' }), 'jump'],
-    ['six times what the same period was', period('2026-01-01', { input: '6', output: '7' }), 'jump'],
+    ['six times the previous price of the same period', period('2026-01-01', { input: '6', output: '7' }), 'jump'],
     ['windows of six times', period('2026-02-01', {}, peak({ input: '6', output: '7' })), 'jump'],
     ['cache reads above input', period('2026-02-01', { cache_read: '1.1' }), 'cache_read_above_input'],
     ['input and output swapped', period('2026-02-01', { input: '2', output: '1' }), 'output_below_input'],
@@ -150,12 +150,12 @@ describe('dated prices', () => {
     expect(reviewed.held).toContainEqual({ name: 'openai/m', doubts: expect.arrayContaining([doubt]) })
     expect(priceOf(reviewed)).toBe('1')
     expect(reviewed.file.history).toContainEqual({ provider: 'openai', models: ['m'], periods: [period('2026-01-01')] })
-    const taken = reviewBook(file, before, new Set(['openai/m']))
-    expect(taken).toMatchObject({ held: [], changed: 2 })
-    expect(taken.file.history).toEqual(file.history)
+    const accepted = reviewBook(file, before, new Set(['openai/m']))
+    expect(accepted).toMatchObject({ held: [], changed: 2 })
+    expect(accepted.file.history).toEqual(file.history)
   })
 
-  test('of a model that had none are held beside the price that it had', () => {
+  test('of a model without dated prices are compared with its previous price and held', () => {
     const file = dated([period('2026-02-01', { input: '7', output: '6' })], ['m'])
 
     expect(reviewBook(file, bookOf([row, other]), new Set())).toMatchObject({
@@ -165,14 +165,14 @@ describe('dated prices', () => {
     expect(reviewBook(file, bookOf([other]), new Set()).file).toMatchObject({ models: [other], history: [] })
   })
 
-  test('that are gone leave a price that counts at all times', () => {
+  test('that are removed leave a price that applies at all times', () => {
     const dear = dated([period('2026-01-01', { input: '6', output: '7' })], ['m'])
 
     expect(reviewBook(bookOf([row, other]), dear, new Set()).held).toEqual([{ name: 'openai/m', doubts: ['jump'] }])
     expect(reviewBook(bookOf([row, other]), before, new Set())).toMatchObject({ held: [], changed: 2 })
   })
 
-  test('are no news where they stand in the book before, and news of a model alone that has others', () => {
+  test('are accepted if unchanged from the previous book, and checked per model if changed', () => {
     const odd = period('2026-01-01', { input: '2', output: '1' })
     const ended = { ...odd, to: '2026-02-01' }
 
@@ -184,31 +184,31 @@ describe('dated prices', () => {
   })
 })
 
-describe('a file', () => {
+describe('a price book file', () => {
   const problemsOf = (file: unknown): readonly string[] => {
     const parsed = parseBook(typeof file === 'string' ? file : JSON.stringify(file))
     return parsed.kind === 'invalid' ? parsed.problems : []
   }
   const period = (from: string, input = '1') => ({ from, price: { input, output: '2' } })
 
-  test('is a book when it has the form of today’s', () => {
+  test('is valid in the format of the built-in book', () => {
     expect(parseBook(JSON.stringify(loadPriceBookFile()))).toEqual({ kind: 'book', file: loadPriceBookFile() })
   })
 
   test.each<[string, unknown, string]>([
-    ['no JSON', '{', 'invalid JSON'],
+    ['invalid JSON', '{', 'invalid JSON'],
     ['a number for a rate', bookOf([{ ...priceRow('m', '1', '2'), input: 1 as never }]), 'models.0.input: '],
     ['a rate with an exponent', bookOf([priceRow('m', '1e3', '2')]), 'models.0.input: '],
-    ['no day', bookOf([priceRow('m', '1', '2')], { as_of: '2026-13-01' }), 'as_of: '],
+    ['an invalid date', bookOf([priceRow('m', '1', '2')], { as_of: '2026-13-01' }), 'as_of: '],
     ['no rows', bookOf([]), 'models: '],
     ['a row twice', bookOf([priceRow('m', '1', '2'), priceRow('M', '1', '2')]), 'openai/m is a duplicate'],
     [
-      'thresholds that fall',
+      'descending thresholds',
       bookOf([priceRow('m', '1', '2', { tiers: [{ above: 2 }, { above: 1 }] })]),
       'must be ascending',
     ],
     [
-      'periods that fall',
+      'descending periods',
       bookOf([priceRow('m', '1', '2')], {
         history: [{ provider: 'openai', models: ['m'], periods: [period('2026-02-01'), period('2026-01-01')] }],
       }),
@@ -219,7 +219,7 @@ describe('a file', () => {
       bookOf([priceRow('m', '0.000000000001', '2', { residency_multiplier: { eu: '1.1' } })]),
       'cannot be held exactly',
     ],
-  ])('is none with %s', (_, file, problem) => {
+  ])('is invalid with %s', (_, file, problem) => {
     expect(problemsOf(file).join('\n')).toContain(problem)
   })
 })

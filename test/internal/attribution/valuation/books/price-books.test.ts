@@ -29,7 +29,7 @@ const stored = (id: string, stated: Partial<StoredBook> = {}): StoredBook => ({
 })
 const file = (input: string) => bookOf([priceRow('gpt-4o', input, '100')])
 
-test('the book in force at a call’s own time prices it', () => {
+test('a call is priced by the price book in force at its event time', () => {
   const books = new PriceBooks(shipped)
   expect(books.at(Number.MAX_SAFE_INTEGER).id).toBeUndefined()
 
@@ -42,7 +42,7 @@ test('the book in force at a call’s own time prices it', () => {
   expect(books.at(Date.UTC(2027, 0)).id).toBe('january')
 })
 
-test('of two that begin together the one that was imported last holds, in whatever order they became known', () => {
+test('of two price books with the same start the one imported last applies, in any order of arrival', () => {
   const correction = stored('correction', { imported_at: '2026-12-03T00:00:00.000Z' })
   for (const order of [
     [stored('first'), correction],
@@ -54,7 +54,7 @@ test('of two that begin together the one that was imported last holds, in whatev
   }
 })
 
-test('a book is read when a call first needs it, and again when many others were needed meanwhile', () => {
+test('a price book is loaded when a call first needs it, and again after it was evicted', () => {
   const read: number[] = []
   const books = new PriceBooks(shipped)
   for (let i = 0; i < 20; i++) {
@@ -73,7 +73,7 @@ test('a book is read when a call first needs it, and again when many others were
   expect(read.filter((i) => i === 0)).toHaveLength(2)
 })
 
-test('a file that is not the one that was imported prices nothing', () => {
+test('a price book file whose digest differs from the imported one prices no calls', () => {
   const { bytes, sha256 } = packBook(file('1'))
   const other = packBook(file('2'))
 
@@ -81,7 +81,7 @@ test('a file that is not the one that was imported prices nothing', () => {
   expect(() => unpackBook(other.bytes, stored('one', { sha256 }))).toThrow('not the one')
 })
 
-test('a book that is imported reaches who follows, and is imported once', async () => {
+test('an imported price book reaches its watchers, and a repeated import has no effect', async () => {
   const elsewhere = await buckets.connect()
   const [bucket, files] = [await elsewhere.bucket(PRICE_BOOKS), await elsewhere.objects(PRICE_BOOK_FILES)]
   const asked = { effectiveFrom: '2026-12-01T00:00:00.000Z', nowMs: DECEMBER_MS }

@@ -7,7 +7,7 @@ import { call } from '../../../../support/attribution-events.js'
 
 const book = loadPriceBook()
 
-test('each line is tokens times rate, and the lines times the multiplier are the total', () => {
+test('each line of a cost explanation is tokens times rate, and their sum times the multiplier is the total', () => {
   const event = call({ requestedModel: 'gpt-5.6-terra', region: 'eu', cachedInputTokens: 400, reasoningTokens: 50 })
   const { details, costUsd } = priceInvocation(event, book)
 
@@ -23,7 +23,7 @@ test('each line is tokens times rate, and the lines times the multiplier are the
   expect(formatQuantity(explanation.totalUsd)).toBe('0.004708')
 })
 
-test('beside an estimate stand the priced lines and the signed difference', () => {
+test('the explanation of an estimate shows the priced lines and the signed difference', () => {
   const event = call({ estimatedCostUsd: '0.004' })
   const explanation = explainCost(priceInvocation(event, book).details, event)
 
@@ -32,7 +32,7 @@ test('beside an estimate stand the priced lines and the signed difference', () =
   expect(explanation.estimateDifferenceUsd).toBe('-0.001')
 })
 
-test('an unpriced event has no lines and no priced amount', () => {
+test('the explanation of an unpriced event has no lines and no priced amount', () => {
   const event = call({ requestedModel: 'unheard-of' })
 
   expect(explainCost(priceInvocation(event, book).details, event)).toEqual({

@@ -28,7 +28,7 @@ const find = (provider: string, model: string, region?: string) => {
   return found.kind === 'none' ? found.reason : [found.entry.model, found.entry.region, ...found.match]
 }
 
-test('a row for the region wins over the row for everywhere', () => {
+test('a price book row for the region takes precedence over the row for all regions', () => {
   expect(find('azure', 'gpt-4o', 'EU')).toEqual(['gpt-4o', 'eu', 'exact'])
   expect(find('azure', 'azure/eu/gpt-4o')).toEqual(['gpt-4o', 'eu', 'prefix'])
   expect(find('bedrock', 'arn:aws-us-gov:bedrock:us-gov-west-1::foundation-model/amazon.nova-pro-v1:0')).toEqual([
@@ -38,15 +38,15 @@ test('a row for the region wins over the row for everywhere', () => {
   ])
 })
 
-test('a region without a row takes the row for everywhere and says so', () => {
+test('a region without a price book row uses the row for all regions, marked region_default', () => {
   expect(find('azure', 'gpt-4o', 'us')).toEqual(['gpt-4o', undefined, 'exact', 'region_default'])
 })
 
-test('a region says nothing where the provider has one price everywhere', () => {
+test('a region is ignored when the provider has one price for all regions', () => {
   expect(find('openai', 'gpt-4o', 'westeurope')).toEqual(['gpt-4o', undefined, 'exact'])
 })
 
-test('a profile has its own row and falls back to the plain one', () => {
+test('an inference profile uses its own row or else that of the plain model', () => {
   expect(find('bedrock', 'us.amazon.nova-pro-v1:0', 'us-east-1')).toEqual([
     'us.amazon.nova-pro-v1:0',
     undefined,
@@ -55,17 +55,17 @@ test('a profile has its own row and falls back to the plain one', () => {
   expect(find('bedrock', 'eu.amazon.nova-pro-v1:0')).toEqual(['amazon.nova-pro-v1:0', undefined, 'profile_stripped'])
 })
 
-test('a name that begins like another model is another model', () => {
+test('a model name that only starts like a listed model is not found', () => {
   expect(['gpt-4', 'gpt-4o-mini', 'gpt-4oo', 'xgpt-4o'].map((model) => find('openai', model))).toEqual(
     Array(4).fill('unknown_model'),
   )
 })
 
-test('a model of another provider is unknown here', () => {
+test('a model of another provider is not found', () => {
   expect(find('bedrock', 'gpt-4o')).toBe('unknown_model')
 })
 
-test('each failure says why', () => {
+test('each failed price look-up has a reason', () => {
   expect(find('acme', 'gpt-4o')).toBe('unknown_provider')
   expect(find('openai', 'preview')).toBe('zero_priced')
   expect(find('openai', 'half')).toBe('incomplete_price')
@@ -73,13 +73,13 @@ test('each failure says why', () => {
   expect(find('bedrock', 'arn:aws:bedrock:us-east-1:1:application-inference-profile/x')).toBe('opaque_profile')
 })
 
-test('a rate that cannot be held exactly keeps a book out of service', () => {
+test('a price book with a rate that cannot be held exactly is rejected', () => {
   const wrong = { ...file, models: [{ provider: 'openai', model: 'x', input: '1e-6', output: '1' }] }
 
   expect(() => priceBook(wrong)).toThrow(/cannot be held exactly/)
 })
 
-test('the book that ships is whole: every row is found under its own name', () => {
+test('every row of the built-in price book is found under its own name', () => {
   const shipped = loadPriceBook()
 
   expect(shipped.asOf).toMatch(/^\d{4}-\d\d-\d\d$/)

@@ -32,7 +32,7 @@ const tenant = (overrides: TenantPriceOverride[], names: TenantModelName[] = [])
   return result.prices
 }
 
-test('a cost that no record can hold is refused', () => {
+test('a cost above the maximum quantity of a record is rejected', () => {
   const parts = { ...Object.fromEntries(RATE_PARTS.map((part) => [part, 0])), input: 10 } as TokenParts
   const stepsOf = (input: bigint) => ({ input }) as Parameters<typeof costOfParts>[1]
 
@@ -40,20 +40,20 @@ test('a cost that no record can hold is refused', () => {
   expect(() => costOfParts(parts, stepsOf(10n ** 37n))).toThrow(RangeError)
 })
 
-describe('a cost of more digits than one call may cost', () => {
+describe('a cost above the maximum per call', () => {
   const most = Number.MAX_SAFE_INTEGER
   const dear = (input: string) =>
     tenant([{ provider: 'acme', model: 'acme-1', from: '2026-01-01', rates: { input, output: '999999999' } }])
   const call = { provider: 'acme', requestedModel: 'acme-1', inputTokens: 1_000_000, outputTokens: 0 }
 
-  test('is none, and why is said', () => {
+  test('is unpriced with the reason beyond_range', () => {
     expect(cost({ ...call, inputTokens: most, outputTokens: most }, dear('999999999'))).toBe('unpriced 0 beyond_range')
     expect(cost({ ...call, outputTokens: most, estimatedCostUsd: '1' }, dear('1'))).toBe(
       'client_estimate 1 beyond_range',
     )
   })
 
-  test('is one of thirteen', () => {
+  test('starts at 1e12 USD', () => {
     const tokens = { ...call, inputTokens: 1_000_000_000_000_000 }
 
     expect(cost(tokens, dear('999.999999999999'))).toBe('tenant_price 999999999999.999')
@@ -61,20 +61,23 @@ describe('a cost of more digits than one call may cost', () => {
   })
 })
 
-test.each(['constructor', '__proto__', 'toString', 'hasOwnProperty'])('%s is a name like any other', (word) => {
-  const of = (stated: Partial<Invocation>) => [cost(stated), price(stated)?.multipliers]
+test.each(['constructor', '__proto__', 'toString', 'hasOwnProperty'])(
+  'the model name %s has no special meaning',
+  (word) => {
+    const of = (stated: Partial<Invocation>) => [cost(stated), price(stated)?.multipliers]
 
-  expect(of({ region: word })).toEqual(of({ region: 'nowhere' }))
-  expect(of({ provider: word })).toEqual(of({ provider: 'nobody' }))
-  expect(of({ requestedModel: word })).toEqual(of({ requestedModel: 'nothing' }))
-})
+    expect(of({ region: word })).toEqual(of({ region: 'nowhere' }))
+    expect(of({ provider: word })).toEqual(of({ provider: 'nobody' }))
+    expect(of({ requestedModel: word })).toEqual(of({ requestedModel: 'nothing' }))
+  },
+)
 
-describe('which evidence decides', () => {
-  test('3 tokens in and 7 out of gpt-4o cost exactly 0.0000775 USD', () => {
+describe('the cost of a call', () => {
+  test('is exactly 0.0000775 USD for 3 input and 7 output tokens of gpt-4o', () => {
     expect(cost({ inputTokens: 3, outputTokens: 7 })).toBe('price_book 0.0000775')
   })
 
-  test('the client estimate wins and the book price stands beside it', () => {
+  test('is the client estimate if there is one, with the book price for comparison', () => {
     const result = priceInvocation(call({ estimatedCostUsd: '0.0100' }), book)
 
     expect(result.basis).toBe('client_estimate')
@@ -82,16 +85,16 @@ describe('which evidence decides', () => {
     expect(result.details.price?.rates).toEqual({ input: '2.5', output: '10', cache_read: '1.25' })
   })
 
-  test('an estimate for a model that the book does not know stands alone, and why is said', () => {
+  test('is the client estimate for a model without a book price, with the reason', () => {
     expect(cost({ requestedModel: 'in-house', estimatedCostUsd: '0.5' })).toBe('client_estimate 0.5 unknown_model')
   })
 
-  test('an answer from the own cache costs nothing, whatever was estimated', () => {
+  test('is zero for a hit in the local cache, even with an estimate', () => {
     expect(cost({ servedFromCache: true, estimatedCostUsd: '0.5' })).toBe('local_cache 0')
     expect(cost({ servedFromCache: false })).toBe('price_book 0.005')
   })
 
-  test('a tenant price wins over the book while it is in force', () => {
+  test('is the tenant price while it is in force, not the book price', () => {
     const prices = tenant([
       {
         provider: 'azure-openai',
@@ -110,7 +113,7 @@ describe('which evidence decides', () => {
     expect(cost({ ...azure, serviceTier: 'batch' }, prices)).toBe('unpriced 0 no_batch_rate')
   })
 
-  test('of two tenant prices in force the one that began last holds, and one for the region before both', () => {
+  test('is the tenant price for the region, else the one with the latest start', () => {
     const rates = (input: string) => ({ input, output: '0' })
     const prices = tenant([
       { provider: 'openai', model: 'gpt-4o', region: 'eu', from: '2026-01-01', rates: rates('7') },
@@ -123,7 +126,7 @@ describe('which evidence decides', () => {
     expect(cost({ region: 'EU' }, prices)).toBe('tenant_price 0.007')
   })
 
-  test('a tenant can price a provider that the book does not know', () => {
+  test('can be a tenant price of a provider that the book does not know', () => {
     const prices = tenant([
       { provider: 'Acme Cloud', model: 'acme-1', from: '2026-01-01', rates: { input: '1', output: '1' } },
     ])
@@ -146,7 +149,7 @@ describe('which evidence decides', () => {
     expect(cost({ provider, requestedModel: `${model}5` }, prices)).toBe('unpriced 0 opaque_profile')
   })
 
-  test("a tenant's own name stands for the model behind it", () => {
+  test("is that of the model behind a tenant's model name", () => {
     const prices = tenant(
       [],
       [{ provider: 'azure', model: 'Prod-Chat', servedBy: { provider: 'azure', model: 'gpt-4o' } }],
@@ -160,7 +163,7 @@ describe('which evidence decides', () => {
     expect(priceInvocation(event, book).details.reason).toBe('unknown_model')
   })
 
-  test('the served model decides, and an unknown served model is not replaced by the requested one', () => {
+  test('depends on the served model, and never on the requested one if a served one is present', () => {
     expect(price({ requestedModel: 'alias', servedModel: 'gpt-4o-mini' })).toMatchObject({
       model: 'gpt-4o-mini',
       model_from: 'served',
@@ -169,7 +172,7 @@ describe('which evidence decides', () => {
   })
 })
 
-describe('what has no price', () => {
+describe('a call is unpriced', () => {
   test.each<[string, Partial<Invocation>]>([
     ['no_tokens', { inputTokens: undefined }],
     ['no_tokens', { outputTokens: undefined }],
@@ -190,7 +193,7 @@ describe('what has no price', () => {
     expect(cost(stated)).toBe(`unpriced 0 ${reason}`)
   })
 
-  test('an embedding at a negotiated price has none either, nor has to be told what costs nothing', () => {
+  test('an embedding at a negotiated price needs no output count if its output is free', () => {
     const priced = (model: string, output: string) =>
       tenant([{ provider: 'openai', model, from: '2026-01-01', rates: { input: '0.01', output } }])
     const of = (model: string, output: string) =>
@@ -202,7 +205,7 @@ describe('what has no price', () => {
     expect(of('own-chat', '0.01')).toBe('unpriced 0 no_tokens')
   })
 
-  test('an embedding has no output to be missing', () => {
+  test('an embedding needs no output count', () => {
     expect(cost({ requestedModel: 'text-embedding-3-small', outputTokens: undefined })).toBe('price_book 0.00002')
   })
 })
@@ -211,19 +214,19 @@ describe('rates in force', () => {
   const o3 = (eventTimeMs: number) =>
     cost({ requestedModel: 'o3', inputTokens: 1_000_000, outputTokens: 0, eventTimeMs })
 
-  test("the event's own time picks the period, to the millisecond", () => {
+  test('the event time selects the price period, to the millisecond', () => {
     expect(o3(Date.UTC(2025, 5, 10) - 1)).toBe('price_book 10')
     expect(o3(Date.UTC(2025, 5, 10))).toBe('price_book 2')
   })
 
-  test('before the first known period the first one is taken and flagged', () => {
+  test('an event before the first price period uses that period and is flagged', () => {
     expect(price({ requestedModel: 'o3', eventTimeMs: Date.UTC(2024, 0) })).toMatchObject({
       flags: ['before_first_period'],
       confidence: 0.7,
     })
   })
 
-  test('a scheduled price is one only once it has begun, and stays doubtful', () => {
+  test('a scheduled price applies only from its start, and stays flagged', () => {
     const flash = { provider: 'gemini', requestedModel: 'gemini-3.7-flash' }
 
     expect(price({ ...flash, eventTimeMs: Date.UTC(2027, 0) - 1 })?.rates.input).toBe('0.75')
@@ -233,7 +236,7 @@ describe('rates in force', () => {
     })
   })
 
-  test('peak hours have their own price, on weekdays', () => {
+  test('peak hours on weekdays have their own price', () => {
     const input = (eventTimeMs: number) =>
       price({ provider: 'deepseek', requestedModel: 'deepseek-v4-pro', eventTimeMs })?.rates.input
 
@@ -264,7 +267,7 @@ describe('rates in force', () => {
     expect(price(half)?.threshold).toEqual({ rule: 'above', input_tokens: 200_000 })
   })
 
-  test('residency multiplies only where the event states it', () => {
+  test('the residency multiplier applies only to events with that residency', () => {
     const terra = { requestedModel: 'gpt-5.6-terra' }
 
     expect(cost({ ...terra, region: 'EU' })).toBe('price_book 0.0055')
@@ -273,7 +276,7 @@ describe('rates in force', () => {
     expect(price({ ...terra, region: 'eu' })?.multipliers).toEqual([{ name: 'residency_eu', factor: '1.1' }])
   })
 
-  test('writes of unknown lifetime are billed as short and flagged, those of an hour at their own rate', () => {
+  test('cache writes without a lifetime are billed as short and flagged, and one-hour writes have their own rate', () => {
     const claude = {
       provider: 'anthropic',
       requestedModel: 'claude-opus-5',
@@ -289,7 +292,7 @@ describe('rates in force', () => {
     expect(price({ ...claude, cacheWriteTtlSeconds: 300 })?.flags ?? []).not.toContain('cache_write_ttl_missing')
   })
 
-  test('beyond a cliff a write for an hour costs no less than one for five minutes, and a missing rate is told', () => {
+  test('beyond a cliff a one-hour cache write costs at least as much as a five-minute one, and a missing rate is flagged', () => {
     const long = { provider: 'anthropic', inputTokens: 300_000, outputTokens: 0, cacheWriteTokens: 300_000 }
     const sonnet = { ...long, requestedModel: 'claude-sonnet-4-20250514' }
 
@@ -298,7 +301,7 @@ describe('rates in force', () => {
     expect(price({ ...sonnet, cacheWriteTtlSeconds: 3600 })?.flags).toEqual(['cache_write_1h_rate_missing'])
   })
 
-  test('cached tokens in a batch without a rate of their own are batch input, and doubted', () => {
+  test('cached tokens of a batch without a cache rate are billed as batch input and flagged', () => {
     const batch = {
       requestedModel: 'gpt-5.6-terra',
       serviceTier: 'batch',
@@ -310,7 +313,7 @@ describe('rates in force', () => {
     expect(price(batch)).toMatchObject({ flags: ['cache_read_rate_missing'], confidence: 0.7 })
   })
 
-  test('a row on which price books disagree shows both', () => {
+  test('a row on which price books disagree shows both prices', () => {
     expect(price({ provider: 'azure', requestedModel: 'o1-mini' })).toMatchObject({
       flags: ['price_books_disagree'],
       confidence: 0.6,
@@ -319,8 +322,8 @@ describe('rates in force', () => {
   })
 })
 
-describe('details', () => {
-  test('events that differ only in their numbers share one frozen object and one text', () => {
+describe('cost details', () => {
+  test('are one shared frozen object and text for events that differ only in their numbers', () => {
     const first = priceInvocation(call({ inputTokens: 5, eventId: 'a' }), book)
     const second = priceInvocation(call({ inputTokens: 50_000, eventId: 'b' }), book)
 
@@ -330,7 +333,7 @@ describe('details', () => {
     expect(Object.isFrozen(first.details.price?.rates)).toBe(true)
   })
 
-  test('two books keep their prices apart', () => {
+  test('of two price books are cached separately', () => {
     const empty = { ...book, asOf: '2030-01-01', find: () => ({ kind: 'none', reason: 'unknown_model' }) as const }
 
     expect(priceInvocation(call(), empty).basis).toBe('unpriced')
@@ -345,7 +348,7 @@ interface CostVector {
 }
 
 // Second implementation: Python's decimal module (test/support/vectors/cost-vectors.py).
-test('over a thousand costs are those of a second implementation, to the last digit', () => {
+test('more than a thousand costs equal those of a second implementation, to the last digit', () => {
   const vectors = readVectors<CostVector>('cost')
   const wrong = vectors.filter(({ event, cost_usd }) => cost(event) !== `price_book ${cost_usd}`)
 
@@ -365,7 +368,7 @@ test('costs agree with genai-prices to 12 digits wherever the two books agree', 
   expect(wrong).toEqual([])
 })
 
-describe('properties', () => {
+describe('cost properties', () => {
   const models = fc.constantFrom(
     ['openai', 'gpt-4o'],
     ['openai', 'gpt-5.6-terra'],
@@ -404,7 +407,7 @@ describe('properties', () => {
         } as Partial<Invocation>),
     )
 
-  test('the explanation works out the stored cost from the stored text and the event', () => {
+  test('the explanation recomputes the stored cost from the stored details and the event', () => {
     fc.assert(
       fc.property(events, (event) => {
         const { costUsd, detailsJson } = priceInvocation(event, book)
@@ -413,7 +416,7 @@ describe('properties', () => {
     )
   })
 
-  test('asking again gives the same answer', () => {
+  test('pricing is deterministic', () => {
     fc.assert(
       fc.property(events, (event) => {
         expect(priceInvocation(event, book)).toEqual(priceInvocation(event, loadPriceBookOnce()))

@@ -17,12 +17,12 @@ const tiered: RateSheet = {
   tiers: [{ above: 200_000, input: '4', output: '12', priority: { input: '6', output: '15' } }],
 }
 
-test('a threshold is passed strictly above it, or from it on where the provider counts it in', () => {
+test('a price threshold applies strictly above it, or at it and above if it is inclusive', () => {
   expect([199_999, 200_000, 200_001].map((tokens) => cliffOf(tiered, tokens, false))).toEqual([-1, -1, 0])
   expect([199_999, 200_000, 200_001].map((tokens) => cliffOf(tiered, tokens, true))).toEqual([-1, 0, 0])
 })
 
-test('bands exclude their lower and include their upper bound', () => {
+test('price bands exclude their lower bound and include their upper bound', () => {
   const banded: RateSheet = {
     bands: [
       { over: 0, up_to: 32_000 },
@@ -39,7 +39,7 @@ test('a cliff replaces the rates it lists and keeps the others', () => {
   expect(ratesOf(tiered, 'standard', 0)).toMatchObject({ rates: { input: '4', output: '12', cache_read: '0.5' } })
 })
 
-test('a cache write of an hour moves with the one of five minutes', () => {
+test('a one-hour cache write changes with the five-minute one at a cliff', () => {
   const base = { input: '3', output: '15', cache_write: '3.75', cache_write_1h: '6' }
   const beyond = (tier: object) => ratesOf({ ...base, tiers: [{ above: 200_000, input: '6', ...tier }] }, 'standard', 0)
 
@@ -58,7 +58,7 @@ test('a reasoning rate equal to the output rate moves with the output rate', () 
   })
 })
 
-test('a service tier has only what is listed for it', () => {
+test('a service tier has only the rates listed for it', () => {
   expect(ratesOf(tiered, 'batch', -1)).toEqual({
     kind: 'rates',
     rates: { input: '1', output: '4' },
@@ -78,7 +78,7 @@ test('a service tier has only what is listed for it', () => {
   expect(ratesOf({ ...tiered, flex: { input: '1' } }, 'flex', -1)).toEqual({ kind: 'none', tier: 'flex' })
 })
 
-test('a part without a rate is billed as the next of its kind', () => {
+test('a part without a rate is billed at the next rate of its chain', () => {
   expect(billedAs('cache_read', { input: '1', output: '2' })).toBe('input')
   expect(billedAs('cache_write', { input: '1', output: '2', cache_write: '0' })).toBe('input')
   expect(billedAs('cache_write_1h', { input: '1', output: '2', cache_write: '1.25' })).toBe('cache_write')
@@ -87,7 +87,7 @@ test('a part without a rate is billed as the next of its kind', () => {
   expect(billedAs('audio_cache_read', { input: '1', output: '2', cache_read: '0.5' })).toBe('cache_read')
 })
 
-test('a rate a million tokens is a whole number of steps a token', () => {
+test('a rate per million tokens is a whole number of steps per token', () => {
   expect(stepsPerToken('2.5', [])).toBe(2_500_000_000_000n)
   expect(stepsPerToken('0.003625', ['1.1'])).toBe(3_987_500_000n)
   expect(stepsPerToken('0.000000000001', [])).toBe(1n)

@@ -18,11 +18,11 @@ test.each([
   ['rate', override({ rates: { input: '2', output: '-8' } })],
   ['rate', override({ rates: { input: '2', output: '8', tiers: [{ above: 1, input: '1e3' }] } })],
   ['no_input_or_output_rate', override({ rates: { input: '2' } })],
-])('a wrong %s is named by its place', (problem, wrong) => {
+])('an invalid %s is reported with its index', (problem, wrong) => {
   expect(tenantPrices([override(), wrong])).toEqual({ kind: 'invalid', index: 1, problem })
 })
 
-test('a negotiated price is not stretched over names that only resemble it', () => {
+test('a negotiated price does not apply to similar names', () => {
   const result = tenantPrices([override()])
   const find = (model: string) =>
     result.kind === 'prices' ? result.prices.find('openai', model, undefined).length : -1

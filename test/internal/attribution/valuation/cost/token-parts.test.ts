@@ -13,14 +13,14 @@ test('cached and written tokens are parts of the input, reasoning is part of the
   })
 })
 
-test('a write is long-lived from one hour on', () => {
+test('a cache write is long-lived if it lasts at least one hour', () => {
   const written = (cacheWriteTtlSeconds: number) => tokenParts({ cacheWriteTokens: 10, cacheWriteTtlSeconds }, 10, 0)
 
   expect(written(3599)).toMatchObject({ cache_write: 10, cache_write_1h: 0 })
   expect(written(3600)).toMatchObject({ cache_write: 0, cache_write_1h: 10 })
 })
 
-test('only audio that cannot have been uncached is taken as cached', () => {
+test('only audio that cannot be uncached counts as cached', () => {
   expect(tokenParts({ cachedInputTokens: 80, audioInputTokens: 50 }, 100, 0)).toMatchObject({
     input: 0,
     audio_input: 20,
@@ -29,14 +29,14 @@ test('only audio that cannot have been uncached is taken as cached', () => {
   })
 })
 
-test('parts that do not fit into their total are no parts', () => {
+test('token parts that exceed their total are rejected', () => {
   expect(tokenParts({ cachedInputTokens: 60, cacheWriteTokens: 41 }, 100, 0)).toBeUndefined()
   expect(tokenParts({ reasoningTokens: 11 }, 0, 10)).toBeUndefined()
   expect(tokenParts({ reasoningTokens: 6, audioOutputTokens: 5 }, 0, 10)).toBeUndefined()
   expect(tokenParts({ audioInputTokens: 11 }, 10, 0)).toBeUndefined()
 })
 
-test('the parts add up to input plus output and none is negative', () => {
+test('token parts sum to input plus output, and none is negative', () => {
   const count = fc.nat({ max: 1000 })
   fc.assert(
     fc.property(

@@ -22,7 +22,7 @@ const gpt4o: Parameters = {
   gramsPerKwh: '384.4',
 }
 
-test('250 tokens of gpt-4o in the USA, figure by figure', () => {
+test('the closed form gives the published figures for 250 tokens of gpt-4o in the USA', () => {
   const [low, high] = [boundForm(gpt4o, 0), boundForm(gpt4o, 1)]
   const show = (form: Linear | undefined): string =>
     form === undefined ? '' : formatQuantity(rounded(evaluate(form, 250, undefined)))
@@ -36,18 +36,18 @@ test('250 tokens of gpt-4o in the USA, figure by figure', () => {
   expect(meanForm(gpt4o).carbonGco2e(250, undefined)).toBe(217231243399000000n)
 })
 
-test('GPUs are the smallest power of two that holds the weights', () => {
+test('the number of GPUs is the smallest power of two that holds the weights', () => {
   expect(['0.1', '33.3', '33.4', '66', '67', '440', '2000'].map(gpusFor)).toEqual([1, 1, 2, 2, 4, 16, 64])
 })
 
-test('without a grid factor there is energy and no carbon', () => {
+test('the closed form without a grid factor gives energy but no carbon', () => {
   const form = meanForm({ ...gpt4o, gramsPerKwh: undefined })
 
   expect(form.energyWh(250, undefined)).toBe(meanForm(gpt4o).energyWh(250, undefined))
   expect(form.carbonGco2e(250, undefined)).toBeUndefined()
 })
 
-test('a stated latency can only lower the result, and more tokens can only raise it', () => {
+test('a latency can only lower the modelled energy, and more tokens can only raise it', () => {
   const forms = [gpt4o, { ...gpt4o, tokensPerSecond: undefined, firstTokenS: undefined }].map(meanForm)
   fc.assert(
     fc.property(
@@ -63,7 +63,7 @@ test('a stated latency can only lower the result, and more tokens can only raise
   )
 })
 
-test('the constants are those of the table that ships', () => {
+test('the constants of the closed form equal those of the built-in table', () => {
   const file = JSON.parse(readFileSync('internal/attribution/valuation/energy/energy.data.json', 'utf8'))
   const of = (name: string): string => file.constants[name].value
 

@@ -45,7 +45,7 @@ test.each([
   expect(row(provider, model)).toBe(reason)
 })
 
-test('an operator that nobody describes has the wide range and the world as its zone', () => {
+test('an operator without published figures has the wide range and the world zone', () => {
   expect(models.operator('openai')).toEqual({ provider: 'openai', isKnown: true, pue: ['1.2', '1.2'], zone: 'USA' })
   expect(models.operator('deepinfra')).toEqual({
     provider: 'other',

@@ -6,7 +6,7 @@ import { call } from '../../../../support/attribution-events.js'
 
 const tables = loadFootprintTables()
 
-test('the bands and parts of 250 tokens of gpt-4o', () => {
+test('the footprint explanation of 250 tokens of gpt-4o has the expected bands and parts', () => {
   const { details } = footprint(call(), tables)
 
   const { energy, carbon, carbonParts } = explainFootprint(details, { outputTokens: 250 })
@@ -22,7 +22,7 @@ test('the bands and parts of 250 tokens of gpt-4o', () => {
   expect(carbonParts && Object.values(carbonParts).map(formatQuantity)).toEqual(['0.199659470025', '0.017571773374'])
 })
 
-test('a measured energy has no band and no embodied part', () => {
+test('the explanation of a measured energy has no band and no embodied part', () => {
   const event = call({ energyWh: '2', region: 'FRA' })
 
   const explanation = explainFootprint(footprint(event, tables).details, event)
@@ -34,7 +34,7 @@ test('a measured energy has no band and no embodied part', () => {
   ])
 })
 
-test('what is unknown has nothing to explain', () => {
+test('the explanation of an unknown footprint is empty', () => {
   const event = call({ requestedModel: 'gpt-99' })
 
   expect(explainFootprint(footprint(event, tables).details, event)).toEqual({

@@ -18,37 +18,40 @@ const values = (stated: Partial<Invocation>, tenant?: TenantGrid): string[] => {
   return [`${energyBasis} ${formatQuantity(energyWh)}`, `${carbonBasis} ${formatQuantity(carbonGco2e)}`]
 }
 
-test('250 tokens of gpt-4o take 0.519405489138 Wh and 0.217231243399 g', () => {
+test('250 tokens of gpt-4o consume 0.519405489138 Wh and emit 0.217231243399 gCO2e', () => {
   expect(values({})).toEqual(['modelled 0.519405489138', 'modelled 0.217231243399'])
 })
 
-test.each(['constructor', '__proto__', 'toString', 'hasOwnProperty'])('%s is a name like any other', (word) => {
-  expect(of({ provider: word })).toEqual(of({ provider: 'nobody' }))
-  expect(of({ region: word })).toEqual(of({ region: 'nowhere' }))
-  expect(of({ requestedModel: `${word}/${word}` })).toEqual(of({ requestedModel: 'nobody/nothing' }))
-})
+test.each(['constructor', '__proto__', 'toString', 'hasOwnProperty'])(
+  'the model name %s has no special meaning',
+  (word) => {
+    expect(of({ provider: word })).toEqual(of({ provider: 'nobody' }))
+    expect(of({ region: word })).toEqual(of({ region: 'nowhere' }))
+    expect(of({ requestedModel: `${word}/${word}` })).toEqual(of({ requestedModel: 'nobody/nothing' }))
+  },
+)
 
-describe('measured beats modelled', () => {
-  test('both measured', () => {
+describe('a measured footprint takes precedence over a modelled one', () => {
+  test('for energy and carbon', () => {
     expect(values({ energyWh: '1.50', carbonGco2e: '0.7' })).toEqual(['measured 1.5', 'measured 0.7'])
     expect(of({ energyWh: '1.50', carbonGco2e: '0.7' }).details).toMatchObject({ confidence: 0.95 })
   })
 
-  test('carbon of a measured energy is its use in the zone, and no more', () => {
+  test('carbon of a measured energy is its usage in the zone, without embodied carbon', () => {
     expect(values({ energyWh: '1.5', region: 'eu-north-1' })).toEqual(['measured 1.5', 'modelled 0.05289'])
     expect(of({ energyWh: '1.5' }).details.notes).toEqual(['carbon_usage_only'])
   })
 
-  test('measured energy of a model nobody knows still has a zone', () => {
+  test('measured energy of an unknown model still has a zone', () => {
     expect(values({ energyWh: '1', requestedModel: 'in-house' })).toEqual(['measured 1', 'modelled 0.3844'])
   })
 
-  test('measured energy at an unknown place has no carbon', () => {
+  test('measured energy in an unknown place has no carbon', () => {
     expect(values({ energyWh: '1', region: 'mars' })).toEqual(['measured 1', 'unknown 0'])
     expect(of({ energyWh: '1', region: 'mars' }).details.carbon_reason).toBe('unknown_zone')
   })
 
-  test('carbon of more digits than one call may have is unknown, and its energy stays', () => {
+  test('carbon above the maximum per call is unknown, and its measured energy is kept', () => {
     const most = '999999999999'
     const tenant: TenantGrid = { factors: [{ zone: 'SWE', gramsPerKwh: '1000.00000001', source: 'own' }] }
     const stated = { energyWh: most, region: 'eu-north-1' }
@@ -56,11 +59,11 @@ describe('measured beats modelled', () => {
     expect(values(stated, tenant)).toEqual([`measured ${most}`, 'unknown 0'])
     expect(of(stated, tenant).details).toMatchObject({ energy_basis: 'measured', carbon_reason: 'beyond_range' })
     expect(of(stated, tenant).details.grid).toBeUndefined()
-    // The next event of the kind is told by itself.
+    // The next such event has its own details.
     expect(values({ ...stated, energyWh: '1' }, tenant)).toEqual(['measured 1', 'modelled 1.00000000001'])
   })
 
-  test('also of an answer from the own cache, where nothing else was taken', () => {
+  test('for a hit in the local cache', () => {
     const cached = { servedFromCache: true, region: 'eu-north-1' }
 
     expect(values({ ...cached, energyWh: '1.5' })).toEqual(['measured 1.5', 'modelled 0.05289'])
@@ -73,12 +76,12 @@ describe('measured beats modelled', () => {
     })
   })
 
-  test('measured carbon stands beside modelled energy', () => {
+  test('measured carbon is combined with modelled energy', () => {
     expect(values({ carbonGco2e: '0.1' })).toEqual(['modelled 0.519405489138', 'measured 0.1'])
   })
 })
 
-test("a tenant's own name stands for the model behind it, and the explanation says so", () => {
+test("a tenant's model name has the footprint of the model behind it, shown in the explanation", () => {
   const event = call({ provider: 'azure', requestedModel: 'prod-chat' })
   const renamed = { provider: 'azure', model: 'gpt-4o' }
   const plain = footprint(call({ provider: 'azure', requestedModel: 'gpt-4o' }), tables)
@@ -89,7 +92,7 @@ test("a tenant's own name stands for the model behind it, and the explanation sa
   expect(plain.details.model?.match).toEqual(['exact'])
 })
 
-describe('unknown stays unknown', () => {
+describe('a footprint is unknown', () => {
   test.each<[string, Partial<Invocation>]>([
     ['unknown_model', { requestedModel: 'gpt-99' }],
     ['unknown_model', { servedModel: 'gpt-99' }],
@@ -103,7 +106,7 @@ describe('unknown stays unknown', () => {
     expect(of(stated).details.confidence).toBeUndefined()
   })
 
-  test('more energy than one call may use, and the carbon of it', () => {
+  test('energy above the maximum per call is unknown, and so is its carbon', () => {
     const stated = { outputTokens: Number.MAX_SAFE_INTEGER }
 
     expect(values(stated)).toEqual(['unknown 0', 'unknown 0'])
@@ -112,7 +115,7 @@ describe('unknown stays unknown', () => {
     expect(explainFootprint(of(stated).details, call(stated))).toMatchObject({ energyWh: 0n, carbonGco2e: 0n })
   })
 
-  test('more carbon than one call may have beside energy that it may use', () => {
+  test('carbon above the maximum per call is unknown, and its modelled energy is kept', () => {
     const tenant: TenantGrid = { factors: [{ zone: 'USA', gramsPerKwh: '999999.9', source: 'own' }] }
     const stated = { outputTokens: 10 ** 13, latencyMs: 1 }
     const { details, energyWh, carbonGco2e } = of(stated, tenant)
@@ -122,17 +125,17 @@ describe('unknown stays unknown', () => {
     expect(explainFootprint(details, call(stated))).toMatchObject({ energyWh, carbonGco2e })
   })
 
-  test('an unknown place leaves the energy', () => {
+  test('an unknown place makes only the carbon unknown', () => {
     expect(values({ region: 'mars' })).toEqual(['modelled 0.519405489138', 'unknown 0'])
   })
 
-  test('an answer from the own cache took nothing, which is known', () => {
+  test('a hit in the local cache has a known footprint of zero', () => {
     expect(values({ servedFromCache: true, outputTokens: undefined })).toEqual(['modelled 0', 'modelled 0'])
     expect(of({ servedFromCache: true }).details.notes).toEqual(['served_from_local_cache'])
   })
 })
 
-describe('confidence and notes', () => {
+describe('footprint confidence and notes', () => {
   test.each<[number, Partial<Invocation>]>([
     [0.6, { region: 'us-east-1' }],
     [0.55, {}],
@@ -147,7 +150,7 @@ describe('confidence and notes', () => {
     expect(of(stated).details.confidence).toBe(confidence)
   })
 
-  test('what the method leaves out is said', () => {
+  test('notes list what the method does not cover', () => {
     expect(of({ inputTokens: 2501, serviceTier: 'batch', region: 'apac', eventTimeMs: 0 }).details.notes).toEqual([
       'prefill_not_modelled',
       'batch_same_formula',
@@ -157,8 +160,8 @@ describe('confidence and notes', () => {
   })
 })
 
-describe("a tenant's own grid", () => {
-  test('its zone replaces the default and its factor the table', () => {
+describe("a tenant's grid", () => {
+  test('replaces the default zone and the factor of the table', () => {
     const tenant: TenantGrid = { zone: 'FRA', factors: [{ zone: 'FRA', gramsPerKwh: '10', source: 'supply contract' }] }
 
     expect(of({ energyWh: '1' }, tenant).details.grid).toEqual({
@@ -172,7 +175,7 @@ describe("a tenant's own grid", () => {
     expect(values({ energyWh: '1' })[1]).toBe('modelled 0.3844')
   })
 
-  test('a zone that the table does not know is one where the tenant has a factor for it, in its period', () => {
+  test('can add a zone that the table lacks, during the period of its factor', () => {
     const caf: TenantGrid = {
       zone: 'CAF',
       factors: [{ zone: 'CAF', gramsPerKwh: '10', source: 'own', from: '2026-01-01T00:00:00Z' }],
@@ -185,7 +188,7 @@ describe("a tenant's own grid", () => {
   })
 })
 
-test('events that differ only in their numbers share one frozen object and one text', () => {
+test('footprint details are one shared frozen object and text for events that differ only in their numbers', () => {
   const [first, second] = [of({ outputTokens: 200, latencyMs: 5 }), of({ outputTokens: 201 })]
 
   expect(second.details).toBe(first.details)
@@ -207,7 +210,7 @@ interface EnergyVector {
 }
 
 // Second implementation: Python's decimal module (test/support/vectors/energy-vectors.py).
-test('values and bands are those of a second implementation, to the last digit', () => {
+test('footprint values and bands equal those of a second implementation, to the last digit', () => {
   const vectors = readVectors<EnergyVector>('energy')
   const got = vectors.map(({ event }) => {
     const { energyWh, carbonGco2e, details } = of(event)
@@ -230,7 +233,7 @@ test('values and bands are those of a second implementation, to the last digit',
   expect(got).toEqual(vectors)
 })
 
-test('every value lies within its inner band, and that within the outer one', () => {
+test('every footprint value lies within its inner band, and that within the outer band', () => {
   const outside = readVectors<EnergyVector>('energy').filter(({ event }) => {
     const { energyWh, carbonGco2e, details } = of(event)
     const { energy, carbon } = explainFootprint(details, event)
@@ -246,7 +249,7 @@ test('every value lies within its inner band, and that within the outer one', ()
 })
 
 /**
- * What the comparison with published figures prints for this method (EcoLogits 0.11 data, default zone, modelled latency),
+ * Results of the comparison with published figures for this method (EcoLogits 0.11 data, default zone, modelled latency),
  * to two or three digits: the nearest cases to Google's, OpenAI's, Epoch AI's, Mistral's and ML.ENERGY's own figures.
  */
 test.each<[provider: string, model: string, tokens: number, minWh: number, maxWh: number]>([
@@ -266,7 +269,7 @@ test.each<[provider: string, model: string, tokens: number, minWh: number, maxWh
   ['huggingface', 'meta-llama/Llama-3.1-70B-Instruct', 352, 0.21, 0.22],
   ['deepinfra', 'Qwen/Qwen3-235B-A22B', 879, 0.68, 0.96],
   ['deepinfra', 'deepseek-ai/DeepSeek-V3.1', 849, 3.07, 4.34],
-])('%s %s, %i tokens: the published range', (provider, requestedModel, outputTokens, minWh, maxWh) => {
+])('%s %s with %i tokens is within the published range', (provider, requestedModel, outputTokens, minWh, maxWh) => {
   const { details } = of({ provider, requestedModel, outputTokens })
   const { energy } = explainFootprint(details, { outputTokens })
   const off = (value: Quantity<'Wh'> | undefined, printed: number): number =>
@@ -276,7 +279,7 @@ test.each<[provider: string, model: string, tokens: number, minWh: number, maxWh
   expect(off(energy?.max, maxWh)).toBeLessThan(0.025)
 })
 
-test('the explanation works out the stored values from the stored text and the event', () => {
+test('the explanation recomputes the stored footprint from the stored details and the event', () => {
   const events = fc.record({
     model: fc.constantFrom(
       ['openai', 'gpt-4o'],

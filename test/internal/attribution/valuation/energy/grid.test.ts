@@ -12,27 +12,27 @@ const choose = (region?: string, inModelId?: string, tenant?: TenantGrid): strin
   return [zone ?? 'unknown', from, ...(hasNoSingleGrid ? ['no single grid'] : [])].join(' ')
 }
 
-test('what the event states comes first, then the tenant, the model id, the operator', () => {
+test('the grid zone comes from the event, else the tenant, else the model id, else the operator', () => {
   expect(choose('eu-north-1', 'us', { zone: 'FRA' })).toBe('SWE event_region')
   expect(choose(undefined, 'us', { zone: 'FRA' })).toBe('FRA tenant')
   expect(choose(undefined, 'eu')).toBe('EEE model_id')
   expect(choose()).toBe('USA operator_default')
 })
 
-test('regions of all clouds, geographies and zone codes are places', () => {
+test('cloud regions, geographies and zone codes resolve to grid zones', () => {
   const places = ['us-central1', 'FranceCentral', 'ap-southeast-2', 'jp', 'global', 'global-standard', 'deu']
 
   expect(places.map((place) => choose(place).split(' ')[0])).toEqual(['USA', 'FRA', 'AUS', 'JPN', 'WOR', 'WOR', 'DEU'])
 })
 
-test('a geography of many grids leaves the default, and a place nobody knows stays unknown', () => {
+test('a geography with several grids uses the default zone, and an unknown place has no zone', () => {
   expect(choose('apac')).toBe('USA operator_default no single grid')
   expect(choose('mars')).toBe('unknown event_region')
   expect(choose('CAF')).toBe('unknown event_region')
   expect(choose('constructor')).toBe('unknown event_region')
 })
 
-test('the table is that of the year of the event', () => {
+test('the grid table is selected by the year of the event', () => {
   expect([Date.UTC(2024, 0) - 1, Date.UTC(2024, 0), Date.UTC(2026, 0) - 1, Date.UTC(2026, 0)].map(gridEdition)).toEqual(
     ['before_2024', '2024_2025', '2024_2025', 'newest'],
   )
@@ -43,7 +43,7 @@ test('the table is that of the year of the event', () => {
   expect(grid.factor('CAF', 'newest')).toBeUndefined()
 })
 
-test("a tenant's factor holds in its period, the one that began last first", () => {
+test("a tenant's grid factor applies in its period, the latest start first", () => {
   const factor = (from: string | undefined, to?: string) => ({
     zone: 'USA',
     gramsPerKwh: '1',

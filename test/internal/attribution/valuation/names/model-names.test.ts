@@ -5,11 +5,11 @@ import { modelNames } from '../../../../../internal/attribution/valuation/names/
 const names = (provider: string, model: string): string[] =>
   modelNames(provider, model).candidates.map(({ name, steps }) => `${name} (${steps.join(', ')})`)
 
-test('the name as sent comes first, in lower case', () => {
+test('the first candidate is the model name as sent, in lower case', () => {
   expect(names('openai', 'GPT-4o')).toEqual(['gpt-4o (exact)'])
 })
 
-test('own vendor, gateway, route and resource path are stripped', () => {
+test('vendor, gateway, route and resource path are stripped from a model name', () => {
   expect(names('openai', 'openai/gpt-4o')).toContain('gpt-4o (prefix)')
   expect(names('bedrock', 'litellm/bedrock/converse/amazon.nova-pro-v1:0')).toContain('amazon.nova-pro-v1:0 (prefix)')
   expect(names('gemini', 'models/gemini-2.5-pro')).toContain('gemini-2.5-pro (prefix)')
@@ -20,14 +20,14 @@ test('own vendor, gateway, route and resource path are stripped', () => {
   ])
 })
 
-test('a foreign author stays part of the name', () => {
+test('the author of a third-party model stays part of its name', () => {
   expect(names('openrouter', 'openrouter/openai/gpt-4o')).toEqual([
     'openrouter/openai/gpt-4o (exact)',
     'openai/gpt-4o (prefix)',
   ])
 })
 
-test('regions inside a name are kept aside', () => {
+test('a region in a model name is extracted', () => {
   expect(modelNames('azure', 'azure/eu/gpt-4o').region).toBe('eu')
   expect(modelNames('bedrock', 'bedrock/us-gov-west-1/amazon.nova-pro-v1:0').region).toBe('us-gov-west-1')
   expect(
@@ -38,7 +38,7 @@ test('regions inside a name are kept aside', () => {
   )
 })
 
-test('an inference profile names its geography, an application profile nothing', () => {
+test('an inference profile contains its geography, and an application profile is opaque', () => {
   const profile = modelNames(
     'bedrock',
     'arn:aws:bedrock:us-east-1:123456789012:inference-profile/us.amazon.nova-pro-v1:0',
@@ -53,7 +53,7 @@ test('an inference profile names its geography, an application profile nothing',
   expect(application).toMatchObject({ isOpaque: true, candidates: [] })
 })
 
-test('respellings, dates and latest are tried in that order', () => {
+test('candidates are respellings, then the name without date, then without latest', () => {
   expect(names('vertex_ai', 'claude-haiku-4-5@20251001')).toEqual([
     'claude-haiku-4-5@20251001 (exact)',
     'claude-haiku-4-5-20251001 (vendor_form)',
@@ -67,7 +67,7 @@ test('respellings, dates and latest are tried in that order', () => {
   ])
 })
 
-test('a fine-tune becomes its base fine-tune and never the plain base', () => {
+test('a fine-tune maps to the fine-tune row of its base model, never to the base model', () => {
   expect(names('openai', 'ft:gpt-4o-2024-08-06:org::id')).toEqual([
     'ft:gpt-4o-2024-08-06:org::id (exact)',
     'ft:gpt-4o-2024-08-06 (vendor_form)',
@@ -75,7 +75,7 @@ test('a fine-tune becomes its base fine-tune and never the plain base', () => {
   ])
 })
 
-test('a gateway needs the vendor in the name', () => {
+test('a gateway model name needs its vendor', () => {
   expect(modelNames('litellm', 'anthropic/claude-opus-5')).toMatchObject({
     provider: 'anthropic',
     isKnownProvider: true,
@@ -83,7 +83,7 @@ test('a gateway needs the vendor in the name', () => {
   expect(modelNames('litellm', 'claude-opus-5')).toMatchObject({ provider: 'litellm', isKnownProvider: false })
 })
 
-test('any text is answered, with names that are no longer than what was sent plus a point', () => {
+test('any text gives candidates that are at most one character longer than the text', () => {
   fc.assert(
     fc.property(fc.string({ maxLength: 60 }), fc.string({ maxLength: 120 }), (provider, model) => {
       const { candidates } = modelNames(provider, model)

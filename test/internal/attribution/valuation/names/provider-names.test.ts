@@ -12,11 +12,11 @@ test.each([
   ['x_ai', 'xai'],
   ['mistral_ai', 'mistral'],
   ['text-completion-openai', 'openai'],
-])('%s is %s', (name, id) => {
+])('the provider name %s maps to %s', (name, id) => {
   expect(canonicalProvider(name)).toBe(id)
 })
 
-test('a name that only resembles a provider is none', () => {
+test('a name that only resembles a provider maps to none', () => {
   expect(['open', 'openai2', 'my openai', ''].map(canonicalProvider)).toEqual([
     undefined,
     undefined,
@@ -25,7 +25,7 @@ test('a name that only resembles a provider is none', () => {
   ])
 })
 
-test('a gateway bills nobody by itself', () => {
+test('a gateway is not a billing provider', () => {
   expect(isGateway('LiteLLM')).toBe(true)
   expect(canonicalProvider('litellm')).toBeUndefined()
 })
