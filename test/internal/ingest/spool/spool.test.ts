@@ -168,7 +168,7 @@ describe('draining', () => {
     await appendAll(spool, [1])
     const running = spool.drain(async () => true)
 
-    expect(() => spool.drain(async () => true)).toThrow('drained already')
+    expect(() => spool.drain(async () => true)).toThrow('already being drained')
 
     await running
   })
