@@ -127,7 +127,7 @@ export class InFlight<Answer> {
   /**
    * Reports the outcome of a request that proceeded. Callbacks run before it returns, unless it is called from one.
    *
-   * @throws RangeError for a ticket that is settled already
+   * @throws RangeError for a ticket that is already settled
    */
   settle(ticket: Ticket, isAdmitted: boolean, answer: Answer): void {
     const slot = ticket % this.options.keysMax

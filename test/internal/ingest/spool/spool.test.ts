@@ -173,7 +173,7 @@ describe('draining', () => {
     await running
   })
 
-  test('what is appended meanwhile comes after, in the same drain', async () => {
+  test('records appended meanwhile are delivered last, in the same drain', async () => {
     const { spool } = await open(await temporaryFolder(), { segmentBytes: 2_000 })
     await appendAll(spool, upTo(10))
     const taken: number[] = []
