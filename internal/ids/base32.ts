@@ -1,5 +1,5 @@
 /**
- * Base32 in Crockford's alphabet, lower case. Its characters stand in ASCII order, so that encoded ids of equal
+ * Base32 in Crockford's alphabet, lower case. Its characters are in ASCII order, so that encoded ids of equal
  * length sort as their bytes do. Canonical: unused low bits of the last character are zero.
  */
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz'

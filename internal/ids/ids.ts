@@ -44,7 +44,7 @@ export function parseId(prefix: IdPrefix, text: string): Uint8Array | undefined 
   return decodeBase32(text.slice(prefix.length + 1), ID_BYTES)
 }
 
-/** What is needed to make and to recognise ids of one tenant; derived once and kept. */
+/** Keys for creating and recognising the ids of one tenant; derived once and kept. */
 export interface TenantIds {
   readonly tag: Uint8Array
   readonly sip: SipKey
@@ -106,9 +106,9 @@ export function invocationIdBytes(ids: TenantIds, eventId: Uint8Array, into?: Ui
 }
 
 /**
- * The id of what has a name within its tenant: the same name has the same id, and only the instance can work it out.
+ * The id of a named object within its tenant: the same name has the same id, and only the instance can compute it.
  *
- * @param namespace what is named; names of another one have other ids
+ * @param namespace kind of the named object; equal names in different namespaces have different ids
  */
 export function idOfName(prefix: IdPrefix, ids: TenantIds, namespace: string, name: string): string {
   sipHash128(ids.sip, Buffer.from(`${namespace}\n${name}`), hashed)

@@ -5,7 +5,7 @@ import { BULK_BYTES_MAX, BULK_EVENTS_MAX, EVENT_BYTES_MAX } from '../invocations
 import { invocationEvent } from '../invocations/schema.js'
 import { exampleId, idInPath, idOf } from '../text/answer-fields.js'
 
-/** What the ingestion routes promise (spec 4.5, design section 7). */
+/** Contract of the ingestion routes (spec 4.5, design section 7). */
 
 const EVENT_ID = '0f8fad5b-d9cb-469f-a165-70867728950e'
 
@@ -25,35 +25,35 @@ const acceptedEvent = z
     invocation_id: idOf('inv'),
     event_id: z.string(),
     status: z.literal('queued'),
-    duplicate: z.boolean().meta({ description: 'Whether the event had been taken before, under whatever key.' }),
+    duplicate: z.boolean().meta({ description: 'Whether the event had been accepted before, under any key.' }),
   })
   .meta({ id: 'AcceptedEvent' })
 
 const eventResult = z
   .object({
-    index: z.int().min(0).meta({ description: 'Place of the event in the request, from 0.' }),
+    index: z.int().min(0).meta({ description: 'Zero-based position of the event in the request.' }),
     event_id: z.string().optional(),
     invocation_id: idOf('inv').optional(),
     duplicate: z.boolean().optional(),
     error_code: errorCode.optional().meta({ description: 'Why it was rejected.' }),
     errors: z.array(fieldError).optional().meta({
-      description: 'The first ones; absent where those of the events before have a mebibyte.',
+      description: 'The first errors; omitted once the errors of earlier events exceed one mebibyte.',
     }),
   })
   .meta({ id: 'EventResult' })
 
 const bulkResult = z
   .object({ accepted: z.int().min(0), rejected: z.int().min(0), results: z.array(eventResult) })
-  .meta({ id: 'BulkResult', description: 'One result an event, in the order of the request.' })
+  .meta({ id: 'BulkResult', description: 'One result per event, in the order of the request.' })
 
 export const INGEST_INVOCATIONS: Operation = {
   id: 'ingestInvocations',
   tag: 'Ingestion',
-  summary: 'Take one invocation event, or many',
+  summary: 'Ingest one invocation event, or many',
   description:
     `One event as a JSON object of at most ${EVENT_BYTES_MAX} bytes, or up to ${BULK_EVENTS_MAX} as a JSON array or as ` +
     `NDJSON, ${BULK_BYTES_MAX} bytes at most, which \`Content-Encoding: gzip\` may pack. A 202 means that every event ` +
-    'which was not rejected is stored. An event_id is taken once in seven days. Unknown fields are ignored; fields ' +
+    'which was not rejected is stored. An event_id is accepted once in seven days. Unknown fields are ignored; fields ' +
     'under which prompts or completions travel are refused.',
   body: {
     contents: {
@@ -62,7 +62,7 @@ export const INGEST_INVOCATIONS: Operation = {
         example: EXAMPLE_EVENT,
       },
       'application/x-ndjson': {
-        schema: z.string().meta({ description: 'One event a line.' }),
+        schema: z.string().meta({ description: 'One event per line.' }),
         example: `${JSON.stringify(EXAMPLE_EVENT)}\n`,
       },
     },
@@ -93,7 +93,7 @@ const fate = z
 export const GET_INVOCATION: Operation = {
   id: 'getInvocation',
   tag: 'Ingestion',
-  summary: 'What became of an event that was taken',
+  summary: 'Status of an accepted event',
   parameters: { id: idInPath('inv', 'invocation_id of the answer to the event.') },
   replies: {
     200: {

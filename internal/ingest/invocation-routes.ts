@@ -11,8 +11,8 @@ import { isBulk, readingOf } from './bulk/bulk-body.js'
 import { INGEST_INVOCATIONS } from './contract.js'
 
 /**
- * `POST /api/v1/invocations`: one event, or many as a JSON array or NDJSON, perhaps gzip. A 202 means that the log,
- * or the spool while the log is away, holds every event that was accepted.
+ * `POST /api/v1/invocations`: one event, or many as a JSON array or NDJSON, optionally gzip. A 202 means that the log,
+ * or the spool while the log is unavailable, holds every event that was accepted.
  */
 export const admissionRoutes = (deps: BulkDeps): readonly Route[] => [
   {
@@ -23,7 +23,7 @@ export const admissionRoutes = (deps: BulkDeps): readonly Route[] => [
   },
 ]
 
-/** What is declared of every route that takes events. */
+/** Declaration shared by all routes that ingest events. */
 export const INGESTION = {
   method: 'post',
   access: 'any',
@@ -35,12 +35,12 @@ export const INGESTION = {
 /** @param route its number in the hash of its keys: keys live per (tenant, route, key) */
 export function readAndAdmit(exchange: Exchange, caller: Caller, deps: BulkDeps, route?: number): void {
   const key = keyOf(exchange, caller, deps, route)
-  // What is refused costs the caller as much as what is taken.
+  // A refused event costs the caller as much as an accepted one.
   const refuse = (what: Problem): void =>
     exchange.replyProblem(takeFrom(caller.budgets.ingest, 1, deps.clock()) ?? what)
   if (key === undefined) return refuse(KEY_REQUIRED)
   const { contentType, contentEncoding } = exchange.headers
-  if (contentType !== 'application/json' && !isTaken(contentType)) return refuse(OTHER_MEDIA_TYPE)
+  if (contentType !== 'application/json' && !isSupported(contentType)) return refuse(OTHER_MEDIA_TYPE)
   exchange.readBody(BULK_BYTES_MAX, (bytes, areLent) => {
     const fingerprint = new Int32Array(2)
     const isAscii = deps.fingerprints.of(bytes, fingerprint)
@@ -58,7 +58,7 @@ const OTHER_MEDIA_TYPE = problem(
   'UNSUPPORTED_MEDIA_TYPE',
   'Send application/json, one event or an array, or application/x-ndjson, in UTF-8.',
 )
-const isTaken = (contentType: string): boolean =>
+const isSupported = (contentType: string): boolean =>
   /^application\/(json|x-ndjson)\s*(;|$)/i.test(contentType) && !OTHER_CHARSET.test(contentType)
 
 function watch(exchange: Exchange, work: Promise<void>): void {

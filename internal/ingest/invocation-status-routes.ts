@@ -16,11 +16,11 @@ export interface InvocationStatusDeps {
   ) => Promise<{ readonly stage: string; readonly reason: string } | undefined>
   /** Whether the event was admitted, as far as this gateway knows. */
   readonly isAdmitted: (id: Uint8Array) => boolean
-  /** The same as far as the others know. */
+  /** Whether it was admitted, as far as the other gateways know. */
   readonly isAdmittedElsewhere: (id: Uint8Array) => Promise<boolean | undefined>
 }
 
-/** `GET /api/v1/invocations/{invocation_id}`: what became of a 202. */
+/** `GET /api/v1/invocations/{invocation_id}`: status of an accepted event. */
 export function invocationStatusRoutes(deps: InvocationStatusDeps): readonly Route[] {
   return [
     {
@@ -62,6 +62,10 @@ async function answer(exchange: Exchange, tenantId: string, deps: InvocationStat
 }
 
 const UNKNOWN = problem('NOT_FOUND', 'No such invocation was admitted in the last seven days.')
-const UNDECIDED = problem('SERVICE_UNAVAILABLE', 'Another gateway may have admitted it, and does not answer now.', {
-  retryAfterSeconds: 1,
-})
+const UNDECIDED = problem(
+  'SERVICE_UNAVAILABLE',
+  'Another gateway may have admitted it, but it does not answer at present.',
+  {
+    retryAfterSeconds: 1,
+  },
+)

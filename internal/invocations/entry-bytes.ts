@@ -28,20 +28,20 @@ export interface TextRange {
   readonly end: number
 }
 
-/** What an entry takes at most, so that its writer can see to the room. */
+/** Upper bound of an entry's bytes, so that its writer can reserve the space. */
 export const entryBytesMax = ({ tenantId, principal }: Admission, { start, end }: TextRange): number =>
   (tenantId.length + principal.length) * ESCAPED_BYTES_MAX + FIXED_BYTES_MAX + end - start
 
 /** A character of a JSON text takes six bytes at most, as `\u0000`. */
 const ESCAPED_BYTES_MAX = 6
-/** Everything but tenant, principal and text; numbers may grow when they are written anew (`9e15`). */
+/** Everything but tenant, principal and text; numbers may grow when they are rewritten (`9e15`). */
 const FIXED_BYTES_MAX = 1024
 
 /**
  * Writes one entry, without what parts it from others.
  *
  * @param text of the event
- * @param parsed what was made of the text; undefined for one that is known to hold nothing but what is kept
+ * @param parsed the parsed text; undefined if the text is known to hold only fields that are kept
  * @returns where it ends
  */
 export function writeEntry(
@@ -130,7 +130,7 @@ function headBytesOf(admission: Admission): Buffer {
 let lastHead = ''
 let lastHeadBytes = Buffer.alloc(0)
 
-/** What stands between the id and the key, or the event where there is no key; many events have one millisecond. */
+/** The bytes between the id and the key, or the event if there is no key; many events share one millisecond. */
 function timeBytes(receivedAtMs: number, hasKey: boolean): Buffer {
   if (receivedAtMs !== lastTimeMs) {
     lastTimeMs = receivedAtMs

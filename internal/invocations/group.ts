@@ -7,7 +7,7 @@ import { type InvocationEvent, invocationEvent } from './schema.js'
 
 /**
  * The form of one INVOCATIONS message: a JSON array of admitted events. Only the fields of the schema are written,
- * each once: what a producer sent beside them is not kept anywhere.
+ * each once: other fields that a producer sent are not kept anywhere.
  */
 
 /** An admitted event with what admission knows about it. */
@@ -23,9 +23,9 @@ export interface AdmittedInvocation {
   /** The Idempotency-Key it was admitted with, where there was one. Stage A records it; later stages do not see it. */
   readonly key: AdmissionKey | undefined
   readonly invocation: Invocation
-  /** What rows keep of the identity that the event stated, where the event itself is no longer known. */
+  /** The stored form of the identity that the event stated, if the event itself is no longer available. */
   readonly identityHash?: Uint8Array
-  /** The same event in its wire form, as it is handed on to the next stage. */
+  /** The same event in its wire form, as it is passed to the next stage. */
   readonly event: InvocationEvent
 }
 
@@ -40,7 +40,7 @@ export interface AdmissionKey {
   readonly hash: Uint8Array
   /** 8 bytes: keyed hash of the request's body. */
   readonly fingerprint: Uint8Array
-  /** 0 to 255: what a replay's answer must say beside what the body says. */
+  /** 0 to 255: facts that a replay's answer needs besides the body. */
   readonly flags: number
 }
 
@@ -80,7 +80,7 @@ export interface Admission {
  * One entry as text; `encodeGroup` puts entries together.
  *
  * @param event as `JSON.parse` made it: its text then names each field once, however often the producer's did
- * @param position where the event first entered the pipeline, when it is handed on; its key is then left behind, since
+ * @param position where the event first entered the pipeline, when it is passed on; its key is then omitted, since
  *   stage A has recorded it
  */
 export function encodeEntry(admission: Admission, event: InvocationEvent, position?: Position): string {
@@ -180,7 +180,7 @@ export function decodeGroup(data: Uint8Array, sequence: number): AdmittedInvocat
 /** Which event something is about. */
 export type EventName = Pick<AdmittedInvocation, 'tenantId' | 'id'>
 
-/** The events of a message that `decodeGroup` cannot read, as far as they can still be told. */
+/** The events of a message that `decodeGroup` cannot read, as far as they can be identified. */
 export function identifyEntries(data: Uint8Array): EventName[] {
   let entries: unknown
   try {

@@ -10,7 +10,7 @@ import {
   OPTIONAL_NAME,
 } from './schema.js'
 
-/** What is read of an event of the usual form; anew with each. */
+/** The fields read from an event in the common form; overwritten by each call. */
 export interface UsualEvent {
   /** The bytes of its UUID. */
   readonly uuid: Uint8Array
@@ -26,13 +26,13 @@ type Form = (bytes: Buffer, start: number, end: number) => number
 const UNUSUAL = -1
 
 /**
- * Reads an event of the usual form from its bytes, without making objects of it, at a fraction of what it costs to
+ * Reads an event in the common form from its bytes, without making objects of it, at a fraction of what it costs to
  * parse and to check it: ASCII without escapes, the schema's fields alone, each once, without nulls, tags and line breaks
- * within. Such a text `validateInvocation` is certain to take, and it holds nothing but what is kept. Of any other text it
+ * within. `validateInvocation` certainly accepts such a text, and it holds only fields that are kept. Of any other text it
  * says only that it is not usual: whether it is valid is then to be seen.
  *
  * @param nowMs against which the event's time is checked
- * @returns what was read, until the next call; undefined when the text is not usual
+ * @returns the fields, valid until the next call; undefined if the text is not in the common form
  */
 export function readUsualText(bytes: Buffer, start: number, end: number, nowMs: number): UsualEvent | undefined {
   clockMs = nowMs
@@ -61,7 +61,7 @@ export function readUsualText(bytes: Buffer, start: number, end: number, nowMs: 
 const found: UsualEvent = { uuid: new Uint8Array(16), ingestionLayer: '', traceIdStart: 0, traceIdEnd: 0 }
 let clockMs = 0
 
-/** @returns the place of the field whose key stands there; -1 when it is none of ours */
+/** @returns the index of the field with the key at this offset; -1 if it is not in the schema */
 function fieldAt(bytes: Buffer, at: number, end: number, previous: number): number {
   const likely = following[previous] as number
   if (isKeyAt(bytes, at, end, likely)) return likely
@@ -196,11 +196,11 @@ const OPEN_OBJECT = 0x7b
 const CLOSE_OBJECT = 0x7d
 const TRUE = Buffer.from('true')
 const FALSE = Buffer.from('false')
-/** Printable ASCII that stands for itself in a string of JSON. */
+/** Printable ASCII that needs no escape in a JSON string. */
 const IS_PLAIN = Uint8Array.from({ length: 256 }, (_, byte) =>
   byte >= SPACE && byte <= 0x7e && byte !== QUOTE && byte !== BACKSLASH ? 1 : 0,
 )
-/** The value of a hexadecimal digit of either case; of what is none, one that leaves the range of a byte. */
+/** The value of a hexadecimal digit of either case; for other bytes, one outside the range of a byte. */
 const HEX = Uint16Array.from({ length: 256 }, (_, byte) => {
   const digit = String.fromCharCode(byte)
   return /[0-9a-f]/i.test(digit) ? Number.parseInt(digit, 16) : 0x100
@@ -242,5 +242,5 @@ const REQUIRED = NAMES.reduce((bits, field, place) => {
   const isOptional = invocationEvent.shape[field].safeParse(undefined).success
   return isOptional ? bits : bits | (1 << place)
 }, 0)
-/** The field that followed each one in the last event that had it; the last place is for what comes first. */
+/** The field that followed each one in the last event that had it; the last index is for the first field. */
 const following = new Uint8Array(NAMES.length + 1)

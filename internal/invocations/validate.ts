@@ -15,7 +15,7 @@ export type Validation =
     }
   | { readonly ok: false; readonly errors: readonly FieldError[] }
 
-/** What is known of the text that an event was parsed from, if it holds nothing but what is kept of the event. */
+/** Facts about the text that an event was parsed from, if the text holds only fields that are kept. */
 export interface TextShape {
   /** Members, of which each is named once. */
   readonly members: number
@@ -33,7 +33,7 @@ const KNOWN_FIELDS = new Set(Object.keys(invocationEvent.shape))
  * Checks one event against schema v1.
  *
  * @param value a parsed JSON value
- * @returns the event, or what is wrong with it: pointers and reasons, never values
+ * @returns the event, or its errors: pointers and reasons, never values
  */
 export function validateInvocation(value: unknown, nowMs: number): Validation {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {

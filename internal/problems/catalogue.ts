@@ -1,6 +1,6 @@
 /**
  * The closed list of error codes (spec 7, design section 7). Within a major version none is removed or reused.
- * `title` is constant per code; what happened this time goes into the problem's `detail`.
+ * `title` is constant per code; the specific cause goes into the problem's `detail`.
  */
 export const PROBLEMS = {
   IDEMPOTENCY_KEY_REQUIRED: {
@@ -21,8 +21,8 @@ export const PROBLEMS = {
   INSUFFICIENT_SCOPE: { status: 403, retryable: false, title: 'The credential lacks the required scope.' },
   TENANT_MISMATCH: { status: 403, retryable: false, title: 'The resource belongs to another tenant.' },
   DOWNLOAD_URL_INVALID: { status: 403, retryable: false, title: 'The download address was altered or has expired.' },
-  NOT_FOUND: { status: 404, retryable: false, title: 'There is no such resource.' },
-  METHOD_NOT_ALLOWED: { status: 405, retryable: false, title: 'The resource does not know this method.' },
+  NOT_FOUND: { status: 404, retryable: false, title: 'The resource does not exist.' },
+  METHOD_NOT_ALLOWED: { status: 405, retryable: false, title: 'The resource does not support this method.' },
   CONFLICT: { status: 409, retryable: false, title: 'The resource is not in a state that allows this.' },
   IDEMPOTENCY_IN_PROGRESS: {
     status: 409,
@@ -40,7 +40,7 @@ export const PROBLEMS = {
   WEBHOOK_URL_REJECTED: { status: 422, retryable: false, title: 'The webhook address is not a public https address.' },
   RATE_LIMITED: { status: 429, retryable: true, title: 'The rate limit is exhausted.' },
   INTERNAL_ERROR: { status: 500, retryable: true, title: 'An unexpected error occurred.' },
-  SERVICE_UNAVAILABLE: { status: 503, retryable: true, title: 'The service cannot take this request now.' },
+  SERVICE_UNAVAILABLE: { status: 503, retryable: true, title: 'The service cannot handle this request at present.' },
 } as const
 
 export type ErrorCode = keyof typeof PROBLEMS
@@ -62,9 +62,9 @@ export interface Problem {
   readonly challenge?: string | undefined
   /** Methods of the path; for 405. */
   readonly allow?: string | undefined
-  /** `Content-Range` of what there is (RFC 9110 section 14.4); for 416. */
+  /** `Content-Range` with the file's length (RFC 9110 section 14.4); for 416. */
   readonly contentRange?: string | undefined
-  /** Members beside those that all problems have (RFC 9457 section 3.2). */
+  /** Members in addition to those of all problems (RFC 9457 section 3.2). */
   readonly members?: Readonly<Record<string, unknown>> | undefined
 }
 

@@ -1,6 +1,6 @@
 import { type ErrorCode, type FieldError, PROBLEMS, type Problem } from './catalogue.js'
 
-/** What a problem says beside itself: where it happened, and to whom. */
+/** Context of a problem: the request path, and the tenant. */
 export interface ProblemContext {
   /** Path of the request without its query, which may carry secrets. */
   readonly instance: string

@@ -1,8 +1,8 @@
 import { type Problem, problem } from '../problems/catalogue.js'
 
 /**
- * Where a tenant's data may be (spec 5.5 and 7, design section 7). The one place of the rule, for whatever takes data
- * out: exports, downloads, webhooks, partners.
+ * Where a tenant's data may be stored (spec 5.5 and 7, design section 7). The single place of the rule, for every
+ * part that sends data out: exports, downloads, webhooks, partners.
  *
  * A tenant without a region may have its data anywhere. One that has a region names it as its cloud does, and nothing
  * is read into the name: `eu` holds no `eu-west-2`, which is London.
@@ -16,7 +16,7 @@ export type ResidencyRegion = string | null
 
 /** Somewhere that data passes or goes to; null when nobody has said where it is. */
 export interface Place {
-  /** As it stands in a sentence: `this instance`. */
+  /** Its name within a sentence: `this instance`. */
   readonly name: string
   readonly region: string | null
 }

@@ -14,7 +14,7 @@ export const idOf = (prefix: IdPrefix) =>
     .regex(new RegExp(`^${prefix}_[0-9a-z]+$`))
     .meta({ examples: [exampleId(prefix)] })
 
-/** An id in a path: whatever stands there, since what has not the form of an id is a 404. */
+/** An id in a path, as any text: a malformed id is a 404. */
 export const idInPath = (prefix: IdPrefix, description: string) =>
   z.string().meta({ description, examples: [exampleId(prefix)] })
 

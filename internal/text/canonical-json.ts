@@ -1,5 +1,5 @@
 /**
- * What has one canonical text here: JSON whose numbers are whole and exact. Other numbers (a rate, a price) are given
+ * Values with one canonical text: JSON whose numbers are whole and exact. Other numbers (a rate, a price) are given
  * as decimal strings, as everywhere on the wire.
  */
 export type CanonicalValue =

@@ -2,7 +2,7 @@ import type { FieldError } from '../problems/catalogue.js'
 import { ERRORS_MAX, pointerTo } from './field-errors.js'
 
 /**
- * Names under which prompts and completions travel. They are refused at any depth, whatever their value, in the
+ * Names under which prompts and completions travel. They are refused at any depth, with any value, in the
  * spelling of snake_case, camelCase or kebab-case alike.
  */
 const CONTENT_KEYS = new Set(
@@ -17,7 +17,7 @@ export const isContentKey = (key: string): boolean => CONTENT_KEYS.has(key.repla
 
 const DEPTH_MAX = 16
 
-/** What is found in an event. */
+/** Findings in an event. */
 export interface Screened {
   /** Fields that the schema does not name. */
   readonly unknownFields: number
@@ -34,7 +34,7 @@ export interface Screened {
 /**
  * Looks for content keys through a whole event, the fields that nobody reads included.
  *
- * @param knownFields the schema's own; they are not content keys, whatever they are called
+ * @param knownFields the schema's own; they are never content keys
  */
 export function screenContent(event: object, knownFields: ReadonlySet<string>): Screened {
   const errors: FieldError[] = []
@@ -74,7 +74,7 @@ const USUAL_FIELDS_MAX = 32
 const usualFields: string[] = Array.from({ length: USUAL_FIELDS_MAX }, () => '')
 let usualOf: ReadonlySet<string> | undefined
 
-/** What is written besides keys and values: quotes, colon and comma of a member; the braces of an object, less a comma. */
+/** Characters written besides keys and values: quotes, colon and comma of a member; the braces of an object, less a comma. */
 const MEMBER_SIGNS = 4
 const BRACES = 1
 
@@ -92,7 +92,7 @@ function textLengthOf(value: unknown): number {
   }
 }
 
-/** NaN for those that an exponent can make shorter (`9e15`), and for what is not zero or above. */
+/** NaN for those that an exponent can make shorter (`9e15`), and for values that are not 0 or more. */
 function numberLength(value: number): number {
   if (value >= 0 && value < 1_000) {
     if (Number.isInteger(value)) return value < 10 ? 1 : value < 100 ? 2 : 3

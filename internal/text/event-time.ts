@@ -7,7 +7,7 @@ const EARLIEST_MS = Date.UTC(1970, 0, 1)
 
 export const EVENT_TIME_RANGE = 'must lie between 1970 and 24 hours from now'
 
-/** @returns milliseconds since the epoch; undefined when it is no time in UTC, or not one at which an event can be */
+/** @returns milliseconds since the epoch; undefined if it is not a time in UTC, or outside the range for events */
 export function readEventTime(text: string, nowMs: number): number | undefined {
   const eventTimeMs = parseInstant(text)
   const isPossible = eventTimeMs !== undefined && eventTimeMs <= nowMs + FUTURE_MS_MAX && eventTimeMs >= EARLIEST_MS

@@ -1,7 +1,7 @@
 import type { ErrorObject } from 'ajv'
 import type { FieldError } from '../problems/catalogue.js'
 
-/** Errors told of one event at most. */
+/** Limit of errors reported per event. */
 export const ERRORS_MAX = 20
 
 /** A key that the sender chose could hold content itself, so that only a short plain one is named. */

@@ -2,7 +2,7 @@ import { isAscii, isUtf8 } from 'node:buffer'
 
 /**
  * @param isKnownAscii where that was seen already
- * @returns undefined for what is not JSON in UTF-8
+ * @returns undefined if the bytes are not JSON in UTF-8
  */
 export function parseJson(bytes: Buffer, isKnownAscii = isAscii(bytes)): unknown {
   // Most events are ASCII, which needs no decoding.

@@ -6,11 +6,11 @@ import { parseInstant } from '../units/instant.js'
  * no field can carry a prompt.
  */
 
-/** What is said of a text that does not match its pattern; the pattern itself would help nobody. */
+/** The message for a text that does not match its pattern; the pattern itself would not help the reader. */
 const FORM = 'does not have the required form'
 
 /** Neither control characters nor lone surrogates. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it keeps out
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern excludes them
 export const PLAIN_TEXT = /^(?:[^\u0000-\u001f\u007f-\u009f\ud800-\udfff]|[\ud800-\udbff][\udc00-\udfff])*$/
 
 /** What `PLAIN_TEXT` says, at a third of the cost for short ASCII. */
@@ -46,7 +46,7 @@ export const uuid = () => z.string().regex(UUID_TEXT, FORM)
 export const DECIMAL_TEXT = /^\d{1,20}(\.\d{1,18})?$/
 
 /**
- * What one event may state of its cost, energy and carbon. A hundred million of the largest still sum up within the read
+ * Limits of the cost, energy and carbon of one event. A hundred million of the largest still sum up within the read
  * model's columns (`deploy/decisions/amounts-of-events.md`).
  */
 export const AMOUNT_TEXT = /^\d{1,12}(\.\d{1,18})?$/

@@ -43,7 +43,7 @@ export function namedOnce<const K extends string>(
   for (const [key, value] of pairs) {
     const name = known.find((candidate) => candidate === key)
     if (name === undefined) return refused('', `Known parameters are ${known.join(', ')}.`)
-    if (Object.hasOwn(values, name)) return refused(`/${name}`, `The parameter ${name} may stand only once.`)
+    if (Object.hasOwn(values, name)) return refused(`/${name}`, `The parameter ${name} must not be repeated.`)
     values[name] = value
   }
   return { ok: true, values }

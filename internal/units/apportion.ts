@@ -1,5 +1,5 @@
 /**
- * Parts a total by the largest remainder: each share is the exact one cut to whole steps, and what is then missing goes,
+ * Splits a total by the largest remainder: each share is the exact one cut to whole steps, and what is then missing goes,
  * a step each, to those that lost most; of equal ones to the first. The shares sum to the total. Below 0 it is the mirror
  * image.
  *

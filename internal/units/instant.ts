@@ -13,7 +13,7 @@ export function parseInstant(text: string): number | undefined {
   return instant
 }
 
-/** An event's time is read again right after it was checked. Only texts of the usual form are held, which are short. */
+/** An event's time is read again right after it was checked. Only texts in the common form are cached, which are short. */
 let lastUsual = ''
 let lastInstant: number | undefined
 
@@ -21,7 +21,7 @@ let lastInstant: number | undefined
  * The two spellings that nearly all producers use, `YYYY-MM-DDTHH:MM:SS.mmmZ` and `YYYY-MM-DDTHH:MM:SSZ`, at a sixth
  * of the cost.
  *
- * @returns undefined for whatever is not surely such an instant: the general form then decides
+ * @returns undefined if the text is not certainly such an instant: the general form then decides
  */
 function parseUsual(text: string): number | undefined {
   const { length } = text
@@ -43,7 +43,7 @@ function parseUsual(text: string): number | undefined {
   const minute = twoDigits(text, 14)
   const second = twoDigits(text, 17)
   const millisecond = hasMilliseconds ? digit(text, 20) * 100 + twoDigits(text, 21) : 0
-  // NaN, for what is no digit, fails every comparison; a month that is none has no days. 29 February is left to the
+  // NaN, for a non-digit, fails every comparison; an invalid month has no days. 29 February is left to the
   // general form.
   const isInRange =
     year >= 100 &&
@@ -107,7 +107,7 @@ function parseGeneral(text: string): number | undefined {
     milliseconds,
   )
   const back = new Date(instant)
-  // Date.UTC rolls over what is out of range, and moves the years 0 to 99.
+  // Date.UTC rolls over values out of range, and moves the years 0 to 99.
   const isExact =
     back.getUTCFullYear() === Number(year) &&
     back.getUTCMonth() === Number(month) - 1 &&

@@ -44,7 +44,7 @@ export function parseQuantity<U extends Unit>(text: string): Quantity<U> | undef
  */
 export function parseSum<U extends Unit>(text: string): Quantity<U> {
   const match = /^(-?)(\d{1,39})(?:\.(\d{1,18}))?$/.exec(text)
-  if (match === null) throw new RangeError('a sum that is no decimal')
+  if (match === null) throw new RangeError('the sum is not a decimal')
   const [, sign = '', whole = '', decimals = ''] = match
   return BigInt(`${sign}${whole}${decimals.padEnd(QUANTITY_SCALE, '0')}`) as Quantity<U>
 }

@@ -3,11 +3,11 @@ import { UUID_CHARACTERS, writeUuid } from '../../ids/ids.js'
 import type { EventIds } from './check-event.js'
 
 /**
- * The text of what is answered for an accepted event, as bytes. It is the same but for the two ids, which are written
- * into it; a text put together of strings costs several times as much.
+ * The response body for an accepted event, as bytes. Only the two ids differ, and are written into it; concatenating
+ * strings costs several times as much.
  */
 export class AcceptedText {
-  /** With `"duplicate":false`, which is the longer one. */
+  /** With `"duplicate":false`, the longer form. */
   private readonly accepted: Buffer
   private readonly duplicate: Buffer
   private readonly invocationIdAt: number
@@ -22,7 +22,7 @@ export class AcceptedText {
     this.eventIdAt = this.accepted.indexOf(eventId)
   }
 
-  /** @returns to be read before the next call */
+  /** @returns valid until the next call */
   of({ id, uuid }: EventIds, isDuplicate: boolean): Buffer {
     const text = isDuplicate ? this.duplicate : this.accepted
     writeBase32(id, text, this.invocationIdAt)

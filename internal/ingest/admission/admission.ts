@@ -32,7 +32,7 @@ export interface AdmissionDeps extends KeyLockDeps, CheckDeps {
   readonly keys: AdmissionIndex
   /** Events of the last 7 days. */
   readonly events: AdmissionIndex
-  /** Whether `keys` holds what was admitted before this process; until then the read model is asked for each. */
+  /** Whether `keys` holds the whole history; until then each new key is looked up in the read model. */
   readonly isLoaded: () => boolean
   readonly fingerprints: BodyFingerprint
   readonly confirmation: KeyConfirmation
@@ -44,13 +44,13 @@ export interface AdmissionDeps extends KeyLockDeps, CheckDeps {
 
 /** Number of the route in the hash of its keys: keys live per (tenant, route, key). */
 const ROUTE = 0
-/** What the index remembers of a key's answer, beside `WAS_DUPLICATE`. */
+/** Flags of a key's answer in the index, besides `WAS_DUPLICATE`. */
 export const WAS_BULK = 2
 
 const NO_FINGERPRINT: Fingerprint = new Int32Array(2)
 const eventKey: KeyHash = new Int32Array(4)
 
-/** The key of the entry that is being encoded, which reads it at once: a fresh view a request costs a microsecond. */
+/** The key of the entry that is being encoded, which reads it at once: a new view per request costs a microsecond. */
 const carriedHash = new Int32Array(4)
 const carriedFingerprint = new Int32Array(2)
 const CARRIED = { hash: bytesOf(carriedHash), fingerprint: bytesOf(carriedFingerprint), flags: 0 }
@@ -74,7 +74,7 @@ export function keyOf(
   return hashIdempotencyKey(hashing, route, exchange.headers.idempotencyKey, key) ? key : undefined
 }
 
-/** Who asked what is known of a key; told once. */
+/** Handlers for the result of a key lookup; one of them is called, once. */
 export interface KeyKnown {
   fresh(): void
   /** @param flags the index's */
@@ -82,27 +82,27 @@ export interface KeyKnown {
   conflict(): void
 }
 
-/** What is known of a request's key: told at once or, where only the read model knows, later. */
+/** Looks a request's key up; reports at once or, where the read model must be queried, later. */
 export function whenKeyIsKnown(
   { exchange, key, fingerprint }: KeyedRequest,
   deps: AdmissionDeps,
-  tell: KeyKnown,
+  on: KeyKnown,
   nowMs = deps.clock(),
 ): void {
   const verdict = deps.keys.lookup(key, fingerprint, nowMs)
-  if (verdict === 'same') return tell.replay(deps.keys.flags)
-  if (verdict === 'conflict') return tell.conflict()
-  if (verdict === 'new' && deps.isLoaded()) return tell.fresh()
+  if (verdict === 'same') return on.replay(deps.keys.flags)
+  if (verdict === 'conflict') return on.conflict()
+  if (verdict === 'new' && deps.isLoaded()) return on.fresh()
   const decide = (confirmation: Confirmation, admittedAtMs: number, flags: number): void => {
     if (confirmation === 'unknown') {
-      // Another request may have brought the key meanwhile.
+      // Another request with the key may have been admitted meanwhile.
       const now = deps.keys.lookup(key, fingerprint, deps.clock())
-      if (now === 'same') return tell.replay(deps.keys.flags)
-      return now === 'conflict' ? tell.conflict() : tell.fresh()
+      if (now === 'same') return on.replay(deps.keys.flags)
+      return now === 'conflict' ? on.conflict() : on.fresh()
     }
-    if (confirmation === 'conflict') return tell.conflict()
+    if (confirmation === 'conflict') return on.conflict()
     deps.keys.admit(key, fingerprint, flags, admittedAtMs)
-    tell.replay(flags)
+    on.replay(flags)
   }
   deps.confirmation.ask(key, fingerprint, (...confirmed) => {
     try {
@@ -114,11 +114,11 @@ export function whenKeyIsKnown(
 }
 
 /**
- * Admits one event that came alone, or says why not.
+ * Admits one event sent on its own, or refuses it with a problem.
  *
  * @param bytes read only within this call
- * @param isAscii where that is known already
- * @param isPaid whether it was taken from the caller's budget already
+ * @param isAscii if already known
+ * @param isPaid whether the caller's budget was already charged
  */
 export function admitSingle(
   request: KeyedRequest,
@@ -130,7 +130,7 @@ export function admitSingle(
   new SingleEvent(request, bytes, deps, isAscii, isPaid).admit()
 }
 
-/** One object a request instead of a closure for each thing that may become of it: there are many at once. */
+/** One object per request instead of one closure per outcome: many requests are in flight at once. */
 class SingleEvent implements KeyKnown, KeyLockHandlers, Settler, EventText {
   bytes: Buffer
   readonly start = 0
@@ -140,7 +140,7 @@ class SingleEvent implements KeyKnown, KeyLockHandlers, Settler, EventText {
   private readonly isAscii: boolean | undefined
   private readonly isPaid: boolean
   private readonly receivedAtMs: number
-  /** Once it was checked and taken from the budget, which is done once. */
+  /** Set once the event is checked and the budget charged, which happens once. */
   private checked: CheckedEvent | undefined
   private turn: KeyLock | undefined
   private flags = 0
@@ -163,7 +163,7 @@ class SingleEvent implements KeyKnown, KeyLockHandlers, Settler, EventText {
 
   admit(): void {
     whenKeyIsKnown(this.request, this.deps, this, this.receivedAtMs)
-    // The bytes are only lent: what could not be decided within the call has to read them later.
+    // The bytes are only lent for this call: copy them if the decision comes later.
     const isRead = this.turn !== undefined || this.request.exchange.isSettled
     this.bytes = isRead ? NO_BYTES : Buffer.from(this.bytes)
   }
@@ -179,7 +179,7 @@ class SingleEvent implements KeyKnown, KeyLockHandlers, Settler, EventText {
   replay(flags: number): void {
     const { request, deps } = this
     const ids = newEventIds()
-    // What the first request was told is not for everybody who has its bytes.
+    // The first request's answer must not be shown to everybody who has its bytes.
     const refused = identify(this, request.caller, deps, this.receivedAtMs, ids)
     if (refused !== undefined) return request.exchange.replyProblem(refused)
     reply(request.exchange, accepted(ids, flags), true)
@@ -200,9 +200,9 @@ class SingleEvent implements KeyKnown, KeyLockHandlers, Settler, EventText {
 
   proceed(turn: KeyLock): void {
     const { request, checked, deps } = this
-    if (checked === undefined) throw new Error('an event proceeds that was not checked')
+    if (checked === undefined) throw new Error('an unchecked event proceeds')
     this.turn = turn
-    // An event that is known goes to the log too, for its key: actors drop it, and the key is remembered.
+    // A known event also goes to the log, for its key: the actors drop the event, and the key is recorded.
     this.flags = isKnownEvent(checked.ids.id, deps, checked.receivedAtMs) ? WAS_DUPLICATE : 0
     const group = addToGroup(checked, this, request.caller, carried(request, this.flags), deps, this)
     this.bytes = NO_BYTES
@@ -227,14 +227,14 @@ class SingleEvent implements KeyKnown, KeyLockHandlers, Settler, EventText {
       rememberEvent(checked.ids.id, now, deps)
       turn.finish(accepted(checked.ids, flags), flags)
     } catch (cause) {
-      // The other events of the group have their answers to come.
+      // The other events of the group still need their answers.
       request.exchange.fail(cause)
     }
   }
 
-  /** The original answer, made again from the same bytes. */
+  /** The original answer, recomputed from the same bytes. */
   answerAgain(flags: number): Answer {
-    if (this.checked === undefined) throw new Error('an event is answered again that was not checked')
+    if (this.checked === undefined) throw new Error('an unchecked event is replayed')
     return accepted(this.checked.ids, flags)
   }
 
@@ -245,7 +245,7 @@ class SingleEvent implements KeyKnown, KeyLockHandlers, Settler, EventText {
 
 const NO_BYTES = Buffer.alloc(0)
 
-/** Whether the event was admitted before, under whatever key. What only a filter knows is left to the actors. */
+/** Whether the event was admitted before, under any key. Events that only a filter reports are left to the actors. */
 export function isKnownEvent(id: Uint8Array, deps: Pick<AdmissionDeps, 'events'>, nowMs: number): boolean {
   hashOfInvocationId(id, eventKey)
   return deps.events.lookup(eventKey, NO_FINGERPRINT, nowMs) === 'same'
@@ -256,7 +256,7 @@ export function rememberEvent(id: Uint8Array, admittedAtMs: number, deps: Pick<A
   deps.events.admit(eventKey, NO_FINGERPRINT, 0, admittedAtMs)
 }
 
-/** Before many of `rememberEvent`. */
+/** Prefetch before many calls of `rememberEvent`. */
 export function foreseeEvent(id: Uint8Array, deps: Pick<AdmissionDeps, 'events'>): void {
   hashOfInvocationId(id, eventKey)
   deps.events.touch(eventKey)
@@ -266,8 +266,8 @@ export function foreseeEvent(id: Uint8Array, deps: Pick<AdmissionDeps, 'events'>
  * Puts a checked event on its way to the log.
  *
  * @param text the event's own; copied at once
- * @param key that is to be remembered with it; read at once
- * @returns undefined when too much waits already
+ * @param key recorded with the event; read at once
+ * @returns undefined when too many events are waiting
  */
 export function addToGroup(
   { ids, partition, receivedAtMs, parsed }: CheckedEvent,
@@ -285,7 +285,7 @@ const ACCEPTED_BODY = new AcceptedText(
   (invocationId, eventId, duplicate) =>
     `{"invocation_id":"${invocationId}","event_id":"${eventId}","status":"queued","duplicate":${duplicate}}`,
 )
-/** @returns to be read before the next call */
+/** @returns valid until the next call */
 const accepted = (ids: EventIds, flags: number): Answer => ({
   kind: 'accepted',
   body: ACCEPTED_BODY.of(ids, (flags & WAS_DUPLICATE) !== 0),

@@ -1,16 +1,16 @@
 import type { Exchange } from '../../http/exchange.js'
 import { type Problem, problem } from '../../problems/catalogue.js'
 
-/** What a request is answered with; a repeat of it is answered with the same. */
+/** The answer to a request; a repeat of the request gets the same answer. */
 export type Answer =
-  /** The bytes may be written over when the call is over that hands them on: whoever wants them later takes `kept`. */
+  /** The bytes may be overwritten after the call that passes them; use `kept` to read them later. */
   { readonly kind: 'accepted'; readonly body: Uint8Array } | { readonly kind: 'refused'; readonly problem: Problem }
 
-/** What a request that waits for another is told: its answer, or that a peer decided, so that it has to look again. */
+/** The outcome for a waiting request: the answer, or that a peer decided, so that the key must be looked up again. */
 export type SharedAnswer = Answer | { readonly kind: 'elsewhere' }
 export const ELSEWHERE: SharedAnswer = { kind: 'elsewhere' }
 
-/** The same, to be read at any time. */
+/** A copy of the answer that stays valid. */
 export const kept = (told: SharedAnswer): SharedAnswer =>
   told.kind === 'accepted' ? { ...told, body: Uint8Array.from(told.body) } : told
 
@@ -25,7 +25,9 @@ export function reply(exchange: Exchange, answer: Answer, isReplay: boolean): vo
 export const unavailable = (detail: string): Problem => problem('SERVICE_UNAVAILABLE', detail, { retryAfterSeconds: 1 })
 
 export const KEY_CONFLICT = problem('IDEMPOTENCY_CONFLICT', 'Use a new Idempotency-Key for another body.')
-export const TOO_MUCH = problem('RATE_LIMITED', 'Too much waits for the log; try again.', { retryAfterSeconds: 1 })
+export const TOO_MUCH = problem('RATE_LIMITED', 'Too many events are waiting for the log; try again.', {
+  retryAfterSeconds: 1,
+})
 export const KEY_REQUIRED = problem('IDEMPOTENCY_KEY_REQUIRED', 'Send one Idempotency-Key header, a UUID or a ULID.')
 
 /** JSON is UTF-8 (RFC 8259 section 8.1). */

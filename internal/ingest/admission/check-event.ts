@@ -10,11 +10,11 @@ import { KEY_CONFLICT } from './answers.js'
 export interface CheckDeps {
   readonly partitions: number
   readonly idsOf: (tenantId: string) => TenantIds
-  /** Whether a source only discovers traffic and must not send single calls. */
+  /** Whether a source is discovery-only and must not send single calls. */
   readonly isDiscoveryOnly: (tenantId: string, ingestionLayer: string) => boolean
 }
 
-/** An event as it came. */
+/** An event as received. */
 export interface EventText extends TextRange {
   /** Parses it; undefined when it is not JSON in UTF-8. */
   value(): unknown
@@ -22,27 +22,27 @@ export interface EventText extends TextRange {
 
 /** The two ids of an event, 16 bytes each. */
 export interface EventIds {
-  /** The UUID that its sender gave it. */
+  /** The UUID assigned by its sender. */
   readonly uuid: Uint8Array
-  /** The one that `inv_` and `attr_` share. */
+  /** The id shared by `inv_` and `attr_`. */
   readonly id: Uint8Array
 }
 
 export const newEventIds = (): EventIds => ({ uuid: new Uint8Array(ID_BYTES), id: new Uint8Array(ID_BYTES) })
 
-/** An event that may be taken. */
+/** An event that passed all checks. */
 export interface CheckedEvent {
   readonly ids: EventIds
   readonly partition: number
   readonly receivedAtMs: number
-  /** Absent when its text says all, and nothing else. */
+  /** Absent if the text holds exactly the fields to keep. */
   readonly parsed: ParsedEvent | undefined
 }
 
 /**
  * Checks an event against schema, time and the credential's layers.
  *
- * @param ids gets the event's
+ * @param ids receives the event's ids
  */
 export function checkEvent(
   text: EventText,
@@ -80,11 +80,11 @@ export function checkEvent(
 }
 
 /**
- * Finds the ids of an event that was checked when it first came, whatever the rules or this credential say now.
+ * Finds the ids of an event that was checked on its first arrival, independent of the current rules and credential.
  *
- * @param receivedAtMs the first time
- * @returns why it is not told: the credential may not ingest events of its layer, and so not read what became of
- *   them; or nothing that ever was an event is there, and so the key was used with another body
+ * @param receivedAtMs time of the first arrival
+ * @returns a refusal if the credential may not ingest events of this layer, and so not read their status; or if the body
+ * can never have been an event, so that the key was used with another body
  */
 export function identify(
   text: EventText,
@@ -127,7 +127,7 @@ export const LAYER_REFUSED = problem('INSUFFICIENT_SCOPE', 'The credential may n
   challenge: 'Bearer realm="attribution", error="insufficient_scope"',
 })
 
-/** What only discovers traffic is never converted into attribution of single calls (spec 4.4). */
+/** Discovery-only sources are never converted into attribution of single calls (spec 4.4). */
 const DISCOVERY_ONLY = problem('VALIDATION_FAILED', 'The event does not match its schema.', {
   errors: [{ pointer: '/ingestion_layer', detail: 'must not be a source that only discovers traffic' }],
 })

@@ -21,25 +21,25 @@ export interface KeyLockDeps {
   readonly inFlight: InFlight<SharedAnswer>
   /** The other gateways: each key has one owner among them, whose verdict counts. */
   readonly peers: Pick<Peers, 'ownerOf' | 'claim' | 'settled'>
-  /** Looks once more, also in the log, for a key whose owner does not answer. */
+  /** Looks a key up again, also in the log, when its owner does not answer. */
   readonly recheck: (key: KeyHash, fingerprint: Fingerprint) => Promise<Confirmation>
 }
 
 export interface KeyLockHandlers {
-  /** It is the request's turn, which must be finished once, whatever becomes of it. */
+  /** It is the request's turn, which must be finished exactly once, whatever the outcome. */
   proceed(turn: KeyLock): void
   /**
-   * The answer to a request that a peer has admitted already; `elsewhere` when it has to be looked up, undefined when
-   * nobody can say any more, and it has to proceed after all.
+   * The answer to a request that a peer has already admitted; `elsewhere` if it must be looked up, undefined if the answer
+   * is lost and the request must proceed after all.
    */
   answerAgain(flags: number): SharedAnswer | undefined
-  /** Look again: a peer has decided on the key. */
+  /** Look the key up again: a peer has decided on it. */
   again(): void
 }
 
 /**
- * Lets the first request of a key go on, among all gateways; a later one waits for what becomes of it, and is told
- * the same. An owner that does not answer is decided for: the event's own id still leaves one record.
+ * Lets the first request of a key proceed, across all gateways; a later one waits for its outcome and gets the same
+ * answer. If the key's owner does not answer, this gateway decides: deduplication by event_id still leaves one record.
  */
 export function withKeyLock(request: KeyedRequest, deps: KeyLockDeps, handlers: KeyLockHandlers): void {
   new KeyLock(request, deps, handlers).begin()
@@ -69,9 +69,9 @@ export class KeyLock implements Waiter<SharedAnswer> {
   onOutcome(outcome: Outcome<SharedAnswer>): void {
     switch (outcome.kind) {
       case 'replay':
-        return this.tell(outcome.answer, true)
+        return this.answer(outcome.answer, true)
       case 'refused':
-        return this.tell(outcome.answer, false)
+        return this.answer(outcome.answer, false)
       case 'conflict':
         return this.request.exchange.replyProblem(KEY_CONFLICT)
       case 'proceed':
@@ -80,14 +80,14 @@ export class KeyLock implements Waiter<SharedAnswer> {
   }
 
   overdue(): void {
-    this.request.exchange.replyProblem(UNDER_WAY)
+    this.request.exchange.replyProblem(IN_FLIGHT)
   }
 
   /**
-   * Tells the waiting ones, and the key's owner, and answers.
+   * Notifies the waiting requests and the key's owner, and answers.
    *
    * @param answer whose bytes are read within the call
-   * @param flags kept beside the key by its owner
+   * @param flags the owner keeps them with the key
    */
   finish(answer: Answer, flags: number): void {
     const isAdmitted = answer.kind === 'accepted'
@@ -116,13 +116,13 @@ export class KeyLock implements Waiter<SharedAnswer> {
       case 'unanswered':
         if (verdict.isInFlight) {
           this.deps.peers.settled(verdict.ticket, false, 0)
-          return this.settle(false, { kind: 'refused', problem: UNDER_WAY }, false)
+          return this.settle(false, { kind: 'refused', problem: IN_FLIGHT }, false)
         }
         return this.decideFor(verdict.ticket)
     }
   }
 
-  /** The owner is silent: what it has admitted is in the log or the read model. */
+  /** The owner is silent: its admissions are in the log or the read model. */
   private decideFor(peer: PeerTicket): void {
     const { key, fingerprint } = this.request
     const decide = (found: Confirmation): void => {
@@ -138,29 +138,29 @@ export class KeyLock implements Waiter<SharedAnswer> {
   }
 
   private replay(flags: number): void {
-    const told = this.handlers.answerAgain(flags)
-    if (told === undefined) this.handlers.proceed(this)
-    else this.settle(true, told, true)
+    const answer = this.handlers.answerAgain(flags)
+    if (answer === undefined) this.handlers.proceed(this)
+    else this.settle(true, answer, true)
   }
 
-  private settle(isAdmitted: boolean, told: SharedAnswer, isReplay: boolean): void {
+  private settle(isAdmitted: boolean, answer: SharedAnswer, isReplay: boolean): void {
     const { inFlight } = this.deps
-    inFlight.settle(this.ticket, isAdmitted, inFlight.isAwaited(this.ticket) ? kept(told) : told)
-    this.tell(told, isReplay)
+    inFlight.settle(this.ticket, isAdmitted, inFlight.isAwaited(this.ticket) ? kept(answer) : answer)
+    this.answer(answer, isReplay)
   }
 
-  private tell(told: SharedAnswer, isReplay: boolean): void {
-    if (told.kind === 'elsewhere') this.handlers.again()
-    else reply(this.request.exchange, told, isReplay)
+  private answer(answer: SharedAnswer, isReplay: boolean): void {
+    if (answer.kind === 'elsewhere') this.handlers.again()
+    else reply(this.request.exchange, answer, isReplay)
   }
 }
 
-/** How often a request looks for what a peer is said to have decided. */
+/** How often a request looks up a decision that a peer has reported. */
 export const LOOKUPS_MAX = 3
-export const UNDECIDED = unavailable('What became of the first request cannot be said now.')
+export const UNDECIDED = unavailable('The outcome of the first request is not known at present; try again.')
 
-const UNDER_WAY = problem(
+const IN_FLIGHT = problem(
   'SERVICE_UNAVAILABLE',
-  'A request under this key is still under way; repeat it as it was to learn what became of it.',
+  'A request with this Idempotency-Key is still in flight; repeat it unchanged to get its outcome.',
   { retryAfterSeconds: 1 },
 )

@@ -15,16 +15,16 @@ const CLOSE_ARRAY = 0x5d
 const OPEN_OBJECT = 0x7b
 const CLOSE_OBJECT = 0x7d
 
-/** Far beyond any event; the scanner keeps a byte a level. */
+/** Far beyond any event; the scanner keeps one byte per level. */
 const DEPTH_MAX = 1_000
 
 /**
  * Finds the elements of a JSON array without parsing them, so that one that is malformed does not cost the others.
  *
- * It looks at brackets, commas and strings only. Where these do not tell clearly where an element ends, the whole array
+ * It looks at brackets, commas and strings only. If the end of an element is ambiguous, the whole array
  * is broken: brackets that do not match, a bare control character in a string (whose closing quote is then likely
- * missing), an element that is missing between commas, anything behind the array. The rest of JSON's grammar is left to
- * whoever parses the elements: an array that is found here and whose elements all parse is valid JSON, and vice versa
+ * missing), an element that is missing between commas, anything after the array. The rest of JSON's grammar is left to
+ * the parser of the elements: an array that is found here and whose elements all parse is valid JSON, and vice versa
  * (down to a depth of 1,000).
  *
  * Bytes of 0x80 and above never look like any of these, in valid UTF-8 or not.

@@ -19,7 +19,7 @@ export interface BulkItems extends Iterable<BulkItem> {
 }
 
 export type BulkBody =
-  /** At least one event. An item is to be used before the next one is asked for. */
+  /** At least one event. Use an item before requesting the next one. */
   | { readonly kind: 'bulk'; readonly items: BulkItems }
   /** `application/json` that is no array: one event, inflated but not parsed, at most `EVENT_BYTES_MAX`. */
   | { readonly kind: 'event'; readonly bytes: Buffer }
@@ -36,7 +36,7 @@ const OPEN_ARRAY = 0x5b
 
 /**
  * Whether a body must go through `openBulkBody`. False is the hot path: plain JSON that is no array, of an event's length.
- * Header values that nobody takes count as bulk, which refuses them.
+ * Unsupported header values count as bulk, which refuses them.
  */
 export function isBulk({ contentType, contentEncoding }: BodyHeaders, bytes: Buffer): boolean {
   if (bytes.length > EVENT_BYTES_MAX || contentEncoding !== '' || mediaTypeOf(contentType) !== 'json') return true
@@ -44,7 +44,7 @@ export function isBulk({ contentType, contentEncoding }: BodyHeaders, bytes: Buf
 }
 
 /**
- * How the headers have a body read, for its fingerprint: the same bytes read in another way are another body. Plain JSON
+ * How the headers have the body read, as part of its fingerprint: the same bytes read differently are another body. Plain JSON
  * is 0, whose fingerprint is that of its bytes.
  */
 export function readingOf({ contentType, contentEncoding }: BodyHeaders): number {
@@ -53,17 +53,17 @@ export function readingOf({ contentType, contentEncoding }: BodyHeaders): number
 }
 
 /**
- * Reads the body of a bulk request: NDJSON or a JSON array, perhaps gzip.
+ * Reads the body of a bulk request: NDJSON or a JSON array, optionally gzip.
  *
- * Finds where each event begins and ends and parses none, so that the caller can work the events off in slices. What
- * is wrong with one event is that event's problem; what leaves the events' boundaries unclear, or is too much, is the
- * request's: PAYLOAD_TOO_LARGE, MALFORMED_REQUEST, UNSUPPORTED_MEDIA_TYPE, and VALIDATION_FAILED when there is no event.
+ * Finds where each event begins and ends and parses none, so that the caller can process the events in slices. An error
+ * within one event rejects that event; unclear event boundaries or an exceeded limit refuse the request:
+ * PAYLOAD_TOO_LARGE, MALFORMED_REQUEST, UNSUPPORTED_MEDIA_TYPE, and VALIDATION_FAILED when there is no event.
  *
- * Besides the body and its inflated form it holds 8 bytes an event. Inflation is off the event loop, and the search
- * lets others have their turn.
+ * Besides the body and its inflated form it holds 8 bytes per event. Inflation runs off the event loop, and the
+ * search yields to it.
  *
  * @param bytes must not change any more: a chunk that uWebSockets.js lent has to be copied first
- * @param request holds the inflated form; where it has no room: RATE_LIMITED
+ * @param request holds the inflated form; without memory for it: RATE_LIMITED
  */
 export async function openBulkBody(headers: BodyHeaders, bytes: Buffer, request: InflatingFor): Promise<BulkBody> {
   const mediaType = mediaTypeOf(headers.contentType)
@@ -72,7 +72,7 @@ export async function openBulkBody(headers: BodyHeaders, bytes: Buffer, request:
   }
   const coding = codingOf(headers.contentEncoding)
   if (!CODINGS.includes(coding)) {
-    return refused('UNSUPPORTED_MEDIA_TYPE', 'Send the body as it is or with Content-Encoding: gzip.')
+    return refused('UNSUPPORTED_MEDIA_TYPE', 'Send the body uncompressed or with Content-Encoding: gzip.')
   }
   if (bytes.length > BULK_BYTES_MAX) {
     return refused('PAYLOAD_TOO_LARGE', `The body may have at most ${BULK_BYTES_MAX} bytes.`)
@@ -127,7 +127,7 @@ function* itemsOf(bytes: Buffer, ranges: EventRanges): Generator<BulkItem, void>
   }
 }
 
-/** The item at hand, one after the other: an object less an event. */
+/** The current item, reused: one object less per event. */
 class Item implements BulkItem {
   readonly bytes: Buffer
   index = 0
@@ -156,7 +156,7 @@ class Item implements BulkItem {
   }
 }
 
-/** Parts of a body as strings, read one behind the other. */
+/** Substrings of a body, read in order. */
 class Texts {
   private readonly bytes: Buffer
   private readonly isAllUtf8: boolean
@@ -169,7 +169,7 @@ class Texts {
     this.ascii = isAscii(bytes) ? new AsciiWindow(bytes) : undefined
   }
 
-  /** @returns undefined for what is not UTF-8 */
+  /** @returns undefined for invalid UTF-8 */
   text(start: number, end: number): string | undefined {
     if (this.ascii !== undefined) return this.ascii.text(start, end)
     if (!this.isAllUtf8 && !isUtf8(this.bytes.subarray(start, end))) return undefined
@@ -177,7 +177,7 @@ class Texts {
   }
 }
 
-/** Parts of an ASCII body as strings, read one behind the other. A string of the whole body would be a large object, whose fresh memory costs more than the decoding. */
+/** Substrings of an ASCII body, read in order. A string of the whole body would be a large object, whose fresh memory costs more than the decoding. */
 class AsciiWindow {
   private readonly bytes: Buffer
   private start = 0

@@ -1,11 +1,11 @@
 /**
- * What became of each event of a bulk request, in a quarter of a byte each: with it and the same bytes the same
- * answer can be made again. An event is rejected for what it says, or forbidden to the credential that brought it.
+ * Outcomes of the events of a bulk request, two bits each: from them and the same bytes the same answer can be
+ * recomputed. An event is rejected for what it says, or forbidden to the credential that brought it.
  */
 export const OUTCOMES = ['accepted', 'duplicate', 'rejected', 'forbidden'] as const
 export type BulkOutcome = (typeof OUTCOMES)[number]
 
-/** As it is kept beside the request's key. */
+/** The record kept with the request's key. */
 export interface BulkRecord {
   /** Hex of the body's fingerprint. */
   readonly fingerprint: string

@@ -13,11 +13,11 @@ interface Rejected {
   readonly errors?: readonly FieldError[]
 }
 
-/** Field errors of a request of which nothing is taken. */
+/** Field errors in the answer to a request without any accepted event. */
 const ERRORS_MAX = 100
 /** Of one event among many: fewer than of one that comes alone, since there may be five thousand. */
 const EVENT_ERRORS_MAX = 5
-/** Of all events together; what comes behind is told by its code alone. */
+/** For all events together; later errors are reported by code only. */
 const ERROR_BYTES_MAX = 1024 * 1024
 
 /** What follows the index of an accepted event, and the comma behind it. */
@@ -31,14 +31,14 @@ const ZERO = 0x30
 /** Where the results begin; the head, whose numbers are known last, is written to end there. */
 const HEAD_BYTES = 64
 
-/** The answer to a bulk request, written while its events are worked off; a result each, in order. */
+/** The answer to a bulk request, written while its events are processed; one result per event, in order. */
 export class BulkResults {
   private bytes: Buffer
   private length = HEAD_BYTES
   private count = 0
   private rejected = 0
   private errorBytes = 0
-  /** What is told when nothing is taken. */
+  /** Field errors reported when no event is accepted. */
   private readonly firstErrors: FieldError[] = []
 
   /** @param count of events, as many results are expected */
@@ -64,7 +64,7 @@ export class BulkResults {
     const eventId = (item.value() as Partial<InvocationEvent> | undefined | null)?.event_id
     const rejected: Rejected = {
       index,
-      // Only what has the form of an id is echoed.
+      // Only a well-formed id is echoed.
       ...(typeof eventId === 'string' && /^[0-9a-fA-F-]{36}$/.test(eventId) ? { event_id: eventId } : {}),
       error_code: code,
       ...(this.errorBytes < ERROR_BYTES_MAX ? { errors: own } : {}),
@@ -78,7 +78,7 @@ export class BulkResults {
     this.count++
   }
 
-  /** 202 with all results, or 422 when no event could be taken. To be called once, at last. */
+  /** 202 with all results, or 422 when no event was accepted. Call it once, at the end. */
   answer(): Answer {
     const { count, rejected, bytes, firstErrors: errors } = this
     if (rejected < count) {
@@ -89,7 +89,7 @@ export class BulkResults {
       const end = this.length - 1 + bytes.write(']}', this.length - 1, 'latin1')
       return { kind: 'accepted', body: bytes.subarray(start, end) }
     }
-    return { kind: 'refused', problem: problem('VALIDATION_FAILED', 'None of the events could be taken.', { errors }) }
+    return { kind: 'refused', problem: problem('VALIDATION_FAILED', 'No event was accepted.', { errors }) }
   }
 
   /** `{"index":` and the number, at the end of what is written. */
@@ -101,7 +101,7 @@ export class BulkResults {
     for (; unit >= 1; unit = Math.floor(unit / 10)) bytes[this.length++] = ZERO + (Math.floor(index / unit) % 10)
   }
 
-  /** Room for so many bytes, and for the end. */
+  /** Ensures space for this many bytes, and for the end. */
   private makeRoom(bytes: number): void {
     if (this.length + bytes + 2 <= this.bytes.length) return
     const larger = Buffer.allocUnsafe(2 * (this.bytes.length + bytes))

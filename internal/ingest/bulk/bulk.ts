@@ -27,16 +27,16 @@ import { DistinctIds } from './distinct-ids.js'
 
 export type BulkDeps = AdmissionDeps & KeptRecords<BulkRecord>
 
-/** Events worked off before others have their turn: about 3 ms. */
+/** Events processed before yielding to the event loop: about 3 ms. */
 const SLICE = 500
 
 /**
  * Admits a bulk request: each event by itself, all under one Idempotency-Key. 202 when the log holds every event that
- * was not rejected, with a result an event; 422 when none could be taken, 503 when the log did not take all: a
- * repeat with the same key finds what was taken by its event_id.
+ * was not rejected, with one result per event; 422 when none is accepted, 503 when the log did not store all: a
+ * repeat with the same key recognises the stored events by their event_id.
  *
- * It costs as much as one event before it is looked at, whatever becomes of it: a small body may take much to open. The
- * other events are paid for once they are counted, and only if they are not a replay.
+ * The caller's budget is charged for one event before the body is read, whatever the outcome: a small body may be costly
+ * to open. The other events are charged once they are counted, and only if the request is not a replay.
  *
  * @param bytes must not change any more
  */
@@ -64,7 +64,7 @@ export async function admitBulk(
     if (record === undefined) {
       return whenKeyIsKnown(request, deps, {
         conflict: () => exchange.replyProblem(KEY_CONFLICT),
-        // Admitted, and its record is lost or a moment away: taking it again finds every event by its id.
+        // Admitted, but its record is lost or not written yet: admitting it again recognises every event by its id.
         replay: fresh,
         fresh,
       })
@@ -73,12 +73,12 @@ export async function admitBulk(
     reply(exchange, await answerAgain(request, items, record, deps), true)
   }
 
-  const begin = (looks: number): void =>
+  const begin = (lookups: number): void =>
     withKeyLock(request, deps, {
-      // A peer that has admitted the key has kept its record before. Where that is lost, as it may be while the broker is
-      // away, the request is taken again: every event is found by its id.
-      answerAgain: () => (looks === 0 ? ELSEWHERE : undefined),
-      again: () => (looks >= LOOKUPS_MAX ? exchange.replyProblem(UNDECIDED) : fail(lookUp(() => begin(looks + 1)))),
+      // A peer that has admitted the key has kept its record before. If that is lost, as it may be while the broker is
+      // unavailable, the request is admitted again: every event is recognised by its id.
+      answerAgain: () => (lookups === 0 ? ELSEWHERE : undefined),
+      again: () => (lookups >= LOOKUPS_MAX ? exchange.replyProblem(UNDECIDED) : fail(lookUp(() => begin(lookups + 1)))),
       proceed: (turn) => {
         const work = items.count <= deps.groups.eventsAvailable ? admitItems(request, items, deps) : full()
         fail(
@@ -101,7 +101,7 @@ export async function admitBulk(
   const fail = (work: Promise<void>): void => void work.catch((cause: unknown) => exchange.fail(cause))
 
   await lookUp(() => {
-    // One that never fits is told so, although the rest of it might.
+    // A request that exceeds the whole budget is refused as such, although its remainder might fit.
     const cost = items.count > ingest.limit ? items.count : items.count - 1
     const limited = takeFrom(ingest, cost, deps.clock())
     // It has to wait for all of it, the first unit included, which its repeat pays again.
@@ -111,8 +111,8 @@ export async function admitBulk(
 }
 
 /**
- * Refuses a body that was not opened, unless its key was used with another one, which comes before (spec 8 rule 2). One
- * that was taken under this key and is refused now, for lack of room or by rules of today, can be repeated.
+ * Refuses a body that was not opened, unless its key was used with another one, which comes before (spec 8 rule 2). A
+ * request accepted under this key but refused now, for lack of memory or by current rules, can be repeated.
  */
 async function refuseUnlessUsed(what: Problem, request: KeyedRequest, deps: BulkDeps): Promise<void> {
   const { exchange, key, fingerprint } = request
@@ -135,7 +135,7 @@ async function admitItems(request: KeyedRequest, items: BulkItems, deps: BulkDep
   const seen = new DistinctIds(items.count)
   const commits = new BulkCommits(seen, deps)
   let isKeySent = false
-  // Of the event at hand: whoever keeps them copies them.
+  // Ids of the current event: copy them to keep them.
   const ids = newEventIds()
 
   for (const item of items) {
@@ -150,7 +150,7 @@ async function admitItems(request: KeyedRequest, items: BulkItems, deps: BulkDep
     const isDuplicate = place < 0 || isKnownEvent(ids.id, deps, receivedAtMs)
     results.accept(ids, isDuplicate)
     outcomes.push(isDuplicate ? 'duplicate' : 'accepted')
-    // The first one brings the request's key along: the record beside the key is lost if the broker is away too long.
+    // The first event carries the request's key: the key's record is lost if the broker is unavailable for too long.
     const key = isKeySent ? undefined : carried(request, isDuplicate ? WAS_BULK | WAS_DUPLICATE : WAS_BULK)
     if (isDuplicate && key === undefined) continue
     commits.sent(place, addToGroup(checked, item, request.caller, key, deps, commits))
@@ -168,9 +168,9 @@ async function admitItems(request: KeyedRequest, items: BulkItems, deps: BulkDep
 class BulkCommits implements Settler {
   private readonly ids: DistinctIds
   private readonly deps: BulkDeps
-  /** The events of each group that is not decided yet, by the places of their ids. */
+  /** The events of each unsettled group, by the index of their ids. */
   private readonly placesOf = new Map<Group, number[]>()
-  /** Of the event at hand. */
+  /** Of the current event. */
   private readonly id = new Uint8Array(ID_BYTES)
   private missed: string | undefined
   private areAllSent = false
@@ -181,10 +181,10 @@ class BulkCommits implements Settler {
     this.deps = deps
   }
 
-  /** @param group undefined when too much waits for the log */
+  /** @param group undefined when too many events are waiting for the log */
   sent(place: number, group: Group | undefined): void {
     if (group === undefined) {
-      this.missed ??= 'Too much waits for the log; try again.'
+      this.missed ??= 'Too many events are waiting for the log; try again.'
       return
     }
     const places = this.placesOf.get(group)
@@ -211,7 +211,7 @@ class BulkCommits implements Settler {
     if (this.areAllSent && this.placesOf.size === 0) this.whenAllSettled?.()
   }
 
-  /** To be called when all are sent. @returns why some are not stored, undefined when all are */
+  /** Call it when all are sent. @returns why some are not stored, undefined when all are */
   async all(): Promise<string | undefined> {
     this.areAllSent = true
     if (this.placesOf.size > 0) {
@@ -223,7 +223,7 @@ class BulkCommits implements Settler {
   }
 }
 
-/** The original answer, made again from the same bytes and the outcomes that were kept. */
+/** The original answer, recomputed from the same bytes and the kept outcomes. */
 async function answerAgain(
   { caller }: KeyedRequest,
   items: BulkItems,
@@ -250,6 +250,9 @@ async function answerAgain(
 }
 
 /** The rules have changed since. */
-const NO_LONGER_REJECTED = problem('VALIDATION_FAILED', 'The event did not match the schema when it came.')
+const NO_LONGER_REJECTED = problem(
+  'VALIDATION_FAILED',
+  'The event did not match the schema when it was first received.',
+)
 
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))

@@ -1,10 +1,10 @@
 import { ID_BYTES } from '../../ids/ids.js'
 
-/** Tells which 16-byte ids came before among those of one request, and keeps them. Their bytes must be as good as random. */
+/** Detects repeated 16-byte ids within one request, and keeps the ids. Their bytes must be as good as random. */
 export class DistinctIds {
   private count = 0
   private readonly bytes: Uint8Array
-  /** Open addressing: 1 + the place of an id, 0 for none. */
+  /** Open addressing: 1 + the index of an id, 0 for none. */
   private readonly slots: Uint16Array
 
   /** @param idsMax how many will be added at most, up to 32,768 */
@@ -13,7 +13,7 @@ export class DistinctIds {
     this.slots = new Uint16Array(2 ** Math.ceil(Math.log2(2 * idsMax + 2)))
   }
 
-  /** @returns its place, from 0 on; -1 when it was added before */
+  /** @returns its index, from 0; -1 if it was added before */
   add(id: Uint8Array): number {
     const { bytes, slots } = this
     const mask = slots.length - 1
@@ -29,7 +29,7 @@ export class DistinctIds {
     return place
   }
 
-  /** Copies the id at a place. */
+  /** Copies the id at an index. */
   read(place: number, into: Uint8Array): void {
     for (let i = 0; i < ID_BYTES; i++) into[i] = this.bytes[place * ID_BYTES + i] as number
   }

@@ -1,10 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { BULK_EVENTS_MAX } from '../../invocations/limits.js'
 
-/** Looked at without letting others have their turn: about half a millisecond. */
+/** Bytes scanned before yielding to the event loop: about half a millisecond. */
 export const SLICE_BYTES = 256 * 1024
 
-/** Where the events of a bulk body stand in its bytes: two numbers an event, however long the events are. */
+/** Byte ranges of the events of a bulk body: two numbers per event. */
 export class EventRanges {
   private readonly offsets = new Uint32Array(2 * BULK_EVENTS_MAX)
   count = 0
@@ -31,7 +31,7 @@ export class EventRanges {
 export const isBlank = (byte: number | undefined): boolean =>
   byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09
 
-/** @returns the offset of the first byte from `from` on that is not blank, `to` when there is none */
+/** @returns the offset of the first byte at or after `from` that is not blank, `to` when there is none */
 export function skipBlanks(bytes: Uint8Array, from: number, to: number): number {
   let at = from
   while (at < to && isBlank(bytes[at])) at++

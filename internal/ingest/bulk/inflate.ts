@@ -16,19 +16,19 @@ const GZIP_BYTES_MIN = 20
 /**
  * Inflates a gzip body, off the event loop. Stops at the limit: a bomb costs no more than a body that is allowed.
  *
- * Exactly one member is taken (an empty one before it changes nothing and is not noticed): where bodies of several
- * were allowed, two readers could take different ends of one.
+ * Accepts exactly one member (an empty one before it has no effect and is not noticed): with several, two readers could
+ * disagree on where the body ends.
  *
  * @param bytes must not change until this has settled
  * @param bytesMax of the inflated body
- * @param request holds what the body is inflated to; nothing is inflated any more once its sender has gone
- * @returns MALFORMED_REQUEST or PAYLOAD_TOO_LARGE when it is not to be taken, RATE_LIMITED when there is no room
+ * @param request holds what the body is inflated to; inflation stops once its sender has disconnected
+ * @returns MALFORMED_REQUEST or PAYLOAD_TOO_LARGE when it is refused, RATE_LIMITED without memory for it
  */
 export function inflateGzip(bytes: Buffer, bytesMax: number, request: InflatingFor): Promise<Inflated> {
   return new Promise((resolve) => {
     if (bytes.length < GZIP_BYTES_MIN) return resolve(malformed(BROKEN))
-    // A body that says another length than it has is not taken. One that says too much is inflated only to tell whether it
-    // is too long or broken, and not kept.
+    // A body whose stated length is wrong is refused. One that states too much is inflated only to find out whether it is
+    // too long or broken, and not kept.
     const announced = bytes.readUInt32LE(bytes.length - 4)
     const keptBytes = announced <= bytesMax ? announced : 0
     if (!request.hold(keptBytes)) return resolve({ ok: false, problem: TOO_MANY_BODIES })
@@ -45,16 +45,16 @@ export function inflateGzip(bytes: Buffer, bytesMax: number, request: InflatingF
     })
     gunzip.on('error', () => resolve(malformed(BROKEN)))
     gunzip.on('end', () => {
-      // Zlib passes over what follows a zero byte, and goes on with what looks like a further member; the trailer of
+      // zlib ignores bytes after a zero byte, and continues with anything like a further member; the trailer of
       // the last one then states another length than that of the whole.
       const isOneMember = gunzip.bytesWritten === bytes.length && announced === size
       if (isOneMember) resolve({ ok: true, bytes: inflated })
-      else resolve(malformed('The body must be one gzip member with nothing behind it.'))
+      else resolve(malformed('The body must be exactly one gzip member without trailing bytes.'))
     })
     gunzip.end(bytes)
   })
 }
 
-const BROKEN = 'The body is not valid gzip, or is cut short.'
+const BROKEN = 'The body is not valid gzip, or is truncated.'
 
 const malformed = (detail: string): Inflated => ({ ok: false, problem: problem('MALFORMED_REQUEST', detail) })

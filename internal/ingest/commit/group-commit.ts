@@ -72,7 +72,7 @@ export class GroupCommit {
     const { inFlight, queues } = this
     if (this.waitingEvents >= WAITING_EVENTS_MAX || this.waitingBytes >= WAITING_BYTES_MAX) return undefined
     const own = queues[partition]
-    if (own === undefined) throw new RangeError(`there is no partition ${partition}`)
+    if (own === undefined) throw new RangeError(`partition ${partition} does not exist`)
     const slot = inFlight === undefined ? NO_SLOT : inFlight.begin(admission.id, partition)
     const queue = inFlight === undefined ? own : (queues[inFlight.partitionOf(slot)] as PartitionQueue)
     const group = this.groupFor(queue, entryBytesMax(admission, text) + 1)

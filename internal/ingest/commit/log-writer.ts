@@ -4,30 +4,30 @@ import { STREAM_FULL } from '../../broker/publisher.js'
 import type { Logger } from '../../telemetry/log.js'
 import type { Deliver, Drained, Spool } from '../spool/spool.js'
 
-/** What became of a message: in the log or durable on its way there (only this is a 202), or neither is known. */
+/** Outcome of a write: the message is in the log or durable in the spool (only this is a 202), or it is unknown. */
 export type Commit = ({ readonly kind: 'stored' } | { readonly kind: 'unavailable'; readonly detail: string }) & {
   /** The message's bytes must not change yet: the broker did not answer, and its client may still have them to send. */
   readonly areBytesHeld?: boolean
 }
 
-/** Puts messages into the log, whatever it takes. */
+/** Writes messages to the log. */
 export interface LogWriter {
-  /** @param payload must not change until it is said what became of it, and then not if it is held */
+  /** @param payload must not change until the outcome is known, and not afterwards if it is held */
   store(subject: string, payload: Uint8Array, messageId: string): Promise<Commit>
-  /** Nothing lies in the spool. */
+  /** Whether the spool is empty. */
   readonly isCaughtUp: boolean
   close(): Promise<void>
 }
 
-/** One attempt; after it the log counts as away, and the message goes to the spool under the same id. */
+/** Time for one attempt; then the log counts as unavailable, and the message goes to the spool under the same id. */
 const ATTEMPT_MS = 1_000
 const DRAIN_EVERY_MS = 100
 
 /**
- * Writes to JetStream, and to the spool while JetStream does not answer: the sender's traffic goes on, and each
- * message is durable before it is acknowledged. While anything lies in the spool, new messages go behind it, so that
- * the log gets them in order; it is drained as soon as the broker is back. A message whose acknowledgement was lost
- * comes twice under one id, which the log or, later, the event's own id makes one.
+ * Writes to JetStream, and to the spool while JetStream does not answer: the sender's traffic continues, and each
+ * message is durable before it is acknowledged. While the spool is not empty, new messages are appended to it, so that
+ * the log gets them in order; it is drained as soon as the broker is back. A message whose acknowledgement was lost is
+ * sent twice under one id; the log or, later, the event_id deduplicates it.
  */
 export function createLogWriter(publisher: Publisher, spool: Spool, isBrokerUp: () => boolean, log: Logger): LogWriter {
   let isClosing = false
@@ -55,8 +55,8 @@ export function createLogWriter(publisher: Publisher, spool: Spool, isBrokerUp: 
       case 'full':
         return { kind: 'unavailable', detail: 'The log cannot be reached, and the spool is full.' }
       case 'failed':
-        log.error({ err: appended.error }, 'the spool did not take a message')
-        return { kind: 'unavailable', detail: 'The log cannot be reached, and the spool cannot be written.' }
+        log.error({ err: appended.error }, 'a message could not be written to the spool')
+        return { kind: 'unavailable', detail: 'The log cannot be reached, and writing to the spool failed.' }
     }
   }
 
@@ -96,8 +96,8 @@ export function createLogWriter(publisher: Publisher, spool: Spool, isBrokerUp: 
 }
 
 /**
- * A writer that takes nothing as long as there is something to wait for: what dead gateways had spooled goes into the
- * log first, and whoever sends an event of it again must be known for that.
+ * A writer that refuses messages while the spools of dead gateways are being delivered: their events go to the log first,
+ * so that a repeat of one of them is recognised.
  */
 export const writerBehind = (isWaiting: () => boolean, writer: LogWriter): LogWriter => ({
   get isCaughtUp() {
@@ -109,10 +109,10 @@ export const writerBehind = (isWaiting: () => boolean, writer: LogWriter): LogWr
 
 const OTHERS_FIRST: Commit = {
   kind: 'unavailable',
-  detail: 'What another gateway had taken before it ended is still on its way to the log.',
+  detail: 'Events accepted by a gateway that has ended are still being delivered to the log.',
 }
 
-/** Brings what dead gateways had spooled into the log, then gives their folders up. Ends when none is left, or with `signal`. */
+/** Delivers the spools of dead gateways to the log, then releases their folders. Ends when none is left, or with `signal`. */
 export async function deliverOrphans(
   spools: readonly Spool[],
   publisher: Publisher,
@@ -127,9 +127,9 @@ export async function deliverOrphans(
         const drained = await spool.drain(async (record) => !signal.aborted && deliver(record))
         const { delivered } = drained
         const { folder } = spool
-        if (delivered > 0) log.info({ delivered, folder }, 'delivered what a dead gateway had spooled')
+        if (delivered > 0) log.info({ delivered, folder }, 'delivered the spool of a dead gateway')
         if (drained.kind === 'failed') {
-          log.error({ err: drained.error, folder }, 'what a dead gateway had spooled could not be read')
+          log.error({ err: drained.error, folder }, 'the spool of a dead gateway could not be read')
         }
       }
       if (!spool.isEmpty) await sleep(DRAIN_EVERY_MS, undefined, { signal }).catch(() => undefined)

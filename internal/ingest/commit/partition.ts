@@ -1,10 +1,10 @@
 import type { TenantIds } from '../../ids/ids.js'
 
 /**
- * Which partition an event belongs to: by its trace where it has one, so that the events of one workflow meet in
- * one actor, else by itself. Every gateway of an instance answers alike, and so it does after a restart.
+ * The partition of an event: by its trace if it has one, so that one actor gets all events of a workflow, else by its
+ * own id. The result is the same on every gateway of an instance, and after a restart.
  *
- * Seeded with the tenant's secret, so that equal trace ids of two tenants need not meet. That is no defence against a
+ * Seeded with the tenant's secret, so that equal trace ids of two tenants need not share a partition. That is no defence against a
  * producer who wants all its events in one partition: it need only send one trace.
  *
  * @param id the 16 bytes of the event's own id
@@ -25,7 +25,7 @@ export function partitionOf(
   return lastHash % partitions
 }
 
-/** `partitionOf` of a trace id of ASCII that stands in bytes, from `start` to `end`. */
+/** `partitionOf` for an ASCII trace id given as the bytes from `start` to `end`. */
 export function partitionOfTrace(
   { sip }: TenantIds,
   bytes: Uint8Array,
@@ -39,7 +39,7 @@ export function partitionOfTrace(
   return finalized(hash) % partitions
 }
 
-/** The last trace, which the next event often is of too. */
+/** The latest trace: the next event often has the same one. */
 let lastTraceId = ''
 let lastSeed = 0
 let lastHash = hashOf('', 0)

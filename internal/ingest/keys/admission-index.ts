@@ -3,32 +3,32 @@ import { Bloom, bestHashes } from './bloom.js'
 import { type Fingerprint, GENERATION_MAX, KeyTable } from './key-table.js'
 
 /**
- * Which keys were admitted within a window: of Idempotency-Keys the last 24 hours, of event ids the last 168.
+ * The keys admitted within a window: 24 hours for Idempotency-Keys, 168 hours for event ids.
  *
- * As many of the youngest as `exactKeysMax` allows are known exactly, the older ones through Bloom filters only: when
- * the exact table is three quarters full, its oldest generations move into filters until half of it is free. Below
- * that load every verdict is exact for the whole window. Whatever a filter holds is confirmed by the caller.
+ * The youngest keys, up to `exactKeysMax`, are held exactly, older ones in Bloom filters only: when the exact table is
+ * three quarters full, its oldest generations move into filters until half of it is free. Below that load every
+ * verdict is exact for the whole window. The caller confirms a key that a filter reports.
  *
- * A generation ends with its period of `periodMs` or when a quarter of the exact table is its own; it is what moves
- * and what expires in one. The work is cut into steps of one segment of the table, done every some admissions
- * (`STEP_EVERY_ADMISSIONS_MAX`): about 0.5 ms each at 10 million keys, never all at once.
+ * Keys move and expire one generation at a time. A generation ends with its period of `periodMs`, or when it fills a
+ * quarter of the exact table. The work is done in steps of one table segment, one step per number of admissions
+ * (`STEP_EVERY_ADMISSIONS_MAX`): about 0.5 ms per step at 10 million keys, never all at once.
  *
- * A key that was refused never gets in, hence there is no way to take one out: persist first, then `admit`.
+ * Keys cannot be removed: persist the event first, then call `admit`, so that a refused key never enters the index.
  */
 export interface AdmissionIndexOptions {
-  /** How long a key is known, in milliseconds; longer by less than a second, since seconds are kept, rounded up. */
+  /** How long a key is known, in milliseconds; up to one second longer, since times are kept in seconds, rounded up. */
   readonly windowMs: number
   /**
-   * What a filter spans. A filter goes as a whole when its youngest key has left the window, so it may answer 'maybe'
-   * for a key that is up to one period older. Every filter is asked for every new key, and their false positives
-   * add up: 24 filters cost four times the time and the confirmations of 6.
+   * The time that one filter covers. A filter is dropped as a whole when its youngest key leaves the window, so it may
+   * answer 'maybe' for a key up to one period older. Every new key is looked up in every filter, and their false
+   * positives add up: 24 filters cost four times the time and the confirmations of 6.
    */
   readonly periodMs: number
-  /** Keys in the exact table at most; one takes at most 64 bytes, 48 on average. */
+  /** Limit of keys in the exact table; a key takes at most 64 bytes, 48 on average. */
   readonly exactKeysMax: number
-  /** Whether a key comes with a body to compare: Idempotency-Keys do, event ids do not. */
+  /** Whether keys have a body fingerprint to compare: Idempotency-Keys do, event ids do not. */
   readonly hasFingerprint: boolean
-  /** 16 bits: 1 in 1,000 new keys is a 'maybe' by mistake, for each filter; 12 bits: 5, 20 bits: 0.25. */
+  /** False positives per filter and 1,000 new keys: 1 at 16 bits, 5 at 12 bits, 0.25 at 20 bits. */
   readonly filterBitsPerKey: number
 }
 
@@ -36,31 +36,31 @@ export interface AdmissionIndexOptions {
  * - new: not admitted within the window, for certain
  * - same: admitted, with this fingerprint
  * - conflict: admitted, with another fingerprint
- * - maybe: a filter holds it; ask the read model
+ * - maybe: a filter reports it; ask the read model
  */
 export type Verdict = 'new' | 'same' | 'conflict' | 'maybe'
 
 interface Generation {
   readonly period: number
-  /** Of its records in the exact table, or that were there when it moved. */
+  /** Keys of the generation in the exact table, or that were there when it moved. */
   keys: number
   newestAtS: number
   filter: Filter | undefined
 }
 
-/** Of one period, or a part of it when there was more than expected. */
+/** Covers one period, or a part of it if there were more keys than expected. */
 interface Filter {
   readonly period: number
   readonly bloom: Bloom
   readonly keysMax: number
-  /** Keys that were promised room. */
+  /** Keys for which capacity is reserved. */
   keys: number
   newestAtS: number
 }
 
-/** At 10 million keys a step takes some 0.8 ms: spread over so many admissions it adds 3 us to each. */
+/** At 10 million keys a step takes some 0.8 ms: spread over 256 admissions it adds 3 us to each. */
 const STEP_EVERY_ADMISSIONS_MAX = 256
-/** More would make a step too long; with fewer, what is known of the segments itself leaves the processor's caches. */
+/** With more keys per segment a step takes too long; with fewer, the segment descriptors no longer fit in CPU caches. */
 const SEGMENT_KEYS = 32_768
 const SEGMENTS_MIN = 2
 const SEGMENTS_MAX = 8_192
@@ -69,20 +69,20 @@ export class AdmissionIndex {
   private readonly options: AdmissionIndexOptions
   private readonly table: KeyTable
   private readonly filterHashes: number
-  /** By age; the generation numbered `firstGeneration + i` stands at i. The last one is the current one. */
+  /** Oldest first; generation number `firstGeneration + i` is at index i. The last one is the current one. */
   private readonly generations: Generation[] = []
   private firstGeneration = 0
   private filters: Filter[] = []
   private readonly stepEveryAdmissions: number
   private admissionsUntilStep: number
-  /** What is being moved: all generations up to this one, from this segment on. */
+  /** The move in progress: all generations up to `upTo`; `segment` is the next one to process. */
   private moving: { readonly upTo: number; segment: number } | undefined
   private hitFlags = 0
 
   constructor(options: AdmissionIndexOptions) {
     const { windowMs, periodMs, exactKeysMax, hasFingerprint } = options
-    if (!(periodMs >= 1_000 && periodMs <= windowMs)) throw new RangeError('a period is a second to the whole window')
-    if (!(exactKeysMax >= 64)) throw new RangeError('the exact table holds 64 keys or more')
+    if (!(periodMs >= 1_000 && periodMs <= windowMs)) throw new RangeError('periodMs must be from 1,000 to windowMs')
+    if (!(exactKeysMax >= 64)) throw new RangeError('exactKeysMax must be at least 64')
     this.options = options
     this.filterHashes = bestHashes(options.filterBitsPerKey)
     const segments = 2 ** Math.ceil(Math.log2(exactKeysMax / SEGMENT_KEYS))
@@ -90,13 +90,13 @@ export class AdmissionIndex {
       segments: Math.min(SEGMENTS_MAX, Math.max(SEGMENTS_MIN, segments)),
       hasFingerprint,
     })
-    // A whole move ends within a sixteenth of the table's admissions, of which a quarter is kept free.
+    // A whole move ends within exactKeysMax / 16 admissions; a quarter of the table is kept free for them.
     const perMove = Math.floor(exactKeysMax / 16 / this.table.segmentCount)
     this.stepEveryAdmissions = Math.max(1, Math.min(STEP_EVERY_ADMISSIONS_MAX, perMove))
     this.admissionsUntilStep = this.stepEveryAdmissions
   }
 
-  /** @param fingerprint of the body; of no effect in an index without fingerprints, which never says 'conflict' */
+  /** @param fingerprint of the body; ignored in an index without fingerprints, which never returns 'conflict' */
   lookup(key: KeyHash, fingerprint: Fingerprint, nowMs: number): Verdict {
     if (this.table.find(key) && this.isLive(this.table.admittedAtS, nowMs)) {
       this.hitFlags = this.table.flags
@@ -108,24 +108,25 @@ export class AdmissionIndex {
     return 'new'
   }
 
-  /** To be called for many keys that are about to be admitted, one behind the other: see `KeyTable.touch`. */
+  /** Prefetch: call it for many keys in a row before they are looked up and admitted. See `KeyTable.touch`. */
   touch(key: KeyHash): void {
     this.table.touch(key)
   }
 
-  /** 0 to 255: what was given to `admit` for the key of the last `lookup`, if that said 'same' or 'conflict'. */
+  /** 0 to 255: the flags passed to `admit` for the key of the last `lookup`, if that returned 'same' or 'conflict'. */
   get flags(): number {
     return this.hitFlags
   }
 
   /**
-   * Marks a key as admitted. To be called when the event is persisted, in whatever order that is known: one that is
-   * known exactly and still within its window stays as it is, and the answer is false.
+   * Marks a key as admitted. Call it when the event is persisted; the order of calls does not matter. A key that is held
+   * exactly and still within its window is left unchanged.
    *
-   * On start, and for a 'maybe' that the read model has confirmed, the time is that of the admission, in the past.
+   * On start, and for a 'maybe' that the read model has confirmed, pass the past time of the admission.
    *
    * @param flags 0 to 255, the caller's own
    * @param admittedAtMs not before 1970
+   * @returns false if the key was left unchanged
    */
   admit(key: KeyHash, fingerprint: Fingerprint, flags: number, admittedAtMs: number): boolean {
     if (--this.admissionsUntilStep <= 0) {
@@ -147,7 +148,7 @@ export class AdmissionIndex {
   }
 
   /**
-   * Does a step of what `admit` does every so often. For times without admissions, when nothing would expire else.
+   * Does one step of the work that `admit` does at intervals. Call it while there are no admissions, or nothing expires.
    *
    * @returns whether there is more to do
    */
@@ -167,12 +168,12 @@ export class AdmissionIndex {
     return true
   }
 
-  /** Keys known exactly. */
+  /** Keys in the exact table. */
   get exactKeys(): number {
     return this.table.size
   }
 
-  /** Of the exact table. */
+  /** Memory of the exact table. */
   get exactBytes(): number {
     return this.table.bytes
   }
@@ -189,7 +190,7 @@ export class AdmissionIndex {
     return nowMs <= admittedAtS * 1_000 + this.options.windowMs
   }
 
-  /** The generation of a key that is admitted now. A clock that goes back stays in the generation it has reached. */
+  /** The generation for a key admitted now. If the clock goes back, the current generation is kept. */
   private currentGeneration(admittedAtMs: number): Generation {
     const { periodMs, exactKeysMax } = this.options
     const period = Math.floor(admittedAtMs / periodMs)
@@ -199,7 +200,7 @@ export class AdmissionIndex {
     if (current !== undefined && period <= current.period && current.keys < exactKeysMax / 4 && !isMoving)
       return current
     if (this.firstGeneration + this.generations.length > GENERATION_MAX) {
-      // At one a second this takes half a year, at one an hour 1,900 years.
+      // At one generation per second this takes half a year, at one per hour 1,900 years.
       throw new RangeError('the admission index has run out of generations')
     }
     const generation: Generation = {
@@ -212,7 +213,7 @@ export class AdmissionIndex {
     return generation
   }
 
-  /** Drops filters that have expired; then says what to move, if anything: what has expired, or fills the table. */
+  /** Drops expired filters, then returns the next move, if any: of expired generations, or because the table is full. */
   private nextMove(nowMs: number): { upTo: number; segment: number } | undefined {
     if (this.filters.some(({ newestAtS }) => !this.isLive(newestAtS, nowMs))) {
       this.filters = this.filters.filter(({ newestAtS }) => this.isLive(newestAtS, nowMs))
@@ -232,15 +233,15 @@ export class AdmissionIndex {
     return count === 0 ? undefined : { upTo: this.firstGeneration + count - 1, segment: 0 }
   }
 
-  /** Finds or makes room for a generation that moves. */
+  /** Finds or creates a filter with capacity for a generation that moves. */
   private filterFor({ period, keys, newestAtS }: Generation): Filter {
-    const keysOf = (wanted: number): number =>
-      this.filters.reduce((sum, filter) => sum + (filter.period === wanted ? filter.keys : 0), 0)
+    const keysOf = (periodNumber: number): number =>
+      this.filters.reduce((sum, filter) => sum + (filter.period === periodNumber ? filter.keys : 0), 0)
     let filter = this.filters.find(
       (candidate) => candidate.period === period && candidate.keysMax - candidate.keys >= keys,
     )
     if (filter === undefined) {
-      // Room for as much as the period before had, or else as this one has had already: few filters, bounded slack.
+      // Sized like the previous period, bounded by what this period has had so far: few filters, bounded slack.
       const known = keysOf(period)
       const expected = Math.min(keysOf(period - 1) - known, 4 * (known + keys))
       const keysMax = Math.max(keys, known, expected)

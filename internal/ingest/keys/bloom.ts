@@ -2,20 +2,20 @@ import type { KeyHash } from '../../ids/key-hash.js'
 
 /**
  * Bloom filter in blocks of 512 bits, one cache line (Putze, Sanders and Singler, "Cache-, Hash- and Space-Efficient
- * Bloom Filters", 2009). All bits of a key lie in one block: asking and adding touch one line of memory whatever the
- * size, where the classic layout touches up to ten. It pays with more false positives at equal size, about twice as
- * many at 16 bits a key.
+ * Bloom Filters", 2009). All bits of a key lie in one block: a lookup or an insert touches one cache line at any filter
+ * size; the classic layout touches up to ten. The cost is more false positives at equal size, about twice as many at
+ * 16 bits per key.
  *
- * The 128-bit hash is never hashed again: its first word names the block, the fourth draws the bits in it. Blocks
- * stand in the order of the first word, as segments of a `KeyTable` do: a segment that moves into a filter touches
- * one stretch of it, and of its memory, which the system hands out page by page as it is first touched.
+ * The 128-bit hash is not hashed again: its first word selects the block, its fourth word the bits in it. Blocks are
+ * ordered by the first word, as the segments of a `KeyTable` are: moving a segment into a filter touches one
+ * contiguous range of it, and the operating system allocates pages only when they are first touched.
  */
 export class Bloom {
   /** Keys added. */
   size = 0
   private readonly bits: Int32Array
   private readonly blocks: number
-  /** Bits a key. */
+  /** Bits that each key sets. */
   readonly hashes: number
 
   private constructor(bits: Int32Array, hashes: number) {
@@ -25,13 +25,13 @@ export class Bloom {
   }
 
   /**
-   * @param keysMax keys for which the rate of false positives holds; more may be added, the rate then rises
+   * @param keysMax keys up to which the expected rate of false positives holds; beyond that the rate rises
    * @param bitsPerKey 4 to 40
    * @param hashes bits that a key sets, 1 to 32
    */
   static forKeys(keysMax: number, bitsPerKey: number, hashes = bestHashes(bitsPerKey)): Bloom {
-    if (!(bitsPerKey >= 4 && bitsPerKey <= 40)) throw new RangeError('a filter has 4 to 40 bits a key')
-    if (!(hashes >= 1 && hashes <= HASHES_MAX)) throw new RangeError('a key sets 1 to 32 bits')
+    if (!(bitsPerKey >= 4 && bitsPerKey <= 40)) throw new RangeError('bitsPerKey must be from 4 to 40')
+    if (!(hashes >= 1 && hashes <= HASHES_MAX)) throw new RangeError('hashes must be from 1 to 32')
     const blocks = Math.max(1, Math.ceil((keysMax * bitsPerKey) / BLOCK_BITS))
     return new Bloom(new Int32Array(blocks * BLOCK_WORDS), hashes)
   }
@@ -40,27 +40,27 @@ export class Bloom {
     return this.bits.byteLength
   }
 
-  /** @param at where the key's four words begin */
+  /** @param at index of the key's first of four words */
   add(key: KeyHash, at = 0): void {
     const { bits } = this
     const base = this.baseOf(key[at] ?? 0)
-    let drawn = key[at + 3] ?? 0
+    let random = key[at + 3] ?? 0
     for (let i = 0; i < this.hashes; i++) {
-      drawn = next(drawn)
-      const word = base + (drawn >>> 28)
-      bits[word] = (bits[word] ?? 0) | (1 << ((drawn >>> 23) & 31))
+      random = next(random)
+      const word = base + (random >>> 28)
+      bits[word] = (bits[word] ?? 0) | (1 << ((random >>> 23) & 31))
     }
     this.size++
   }
 
-  /** False: the key was certainly not added. True: it was, or this is one of the false positives. */
+  /** False: the key was certainly not added. True: it was added, or this is a false positive. */
   has(key: KeyHash): boolean {
     const { bits } = this
     const base = this.baseOf(key[0] ?? 0)
-    let drawn = key[3] ?? 0
+    let random = key[3] ?? 0
     for (let i = 0; i < this.hashes; i++) {
-      drawn = next(drawn)
-      if (((bits[base + (drawn >>> 28)] ?? 0) & (1 << ((drawn >>> 23) & 31))) === 0) return false
+      random = next(random)
+      if (((bits[base + (random >>> 28)] ?? 0) & (1 << ((random >>> 23) & 31))) === 0) return false
     }
     return true
   }
@@ -76,7 +76,7 @@ export class Bloom {
     return bytes
   }
 
-  /** @returns undefined for bytes that `toBytes` has not made */
+  /** @returns undefined for bytes that `toBytes` did not produce */
   static fromBytes(bytes: Uint8Array): Bloom | undefined {
     const bodyBytes = bytes.length - HEADER_BYTES
     if (bodyBytes < BLOCK_WORDS * 4 || bodyBytes % (BLOCK_WORDS * 4) !== 0) return undefined
@@ -108,13 +108,13 @@ const HASHES_MAX = 32
 
 /**
  * The next 32 pseudo-random bits (linear congruential, Numerical Recipes' constants), of which the highest nine are
- * used. Two words start different sequences, so that two keys of a block share all bits only by chance.
+ * used. Different seed words start different sequences: two keys of one block share all bits only by chance.
  */
-const next = (drawn: number): number => (Math.imul(drawn, 1664525) + 1013904223) | 0
+const next = (random: number): number => (Math.imul(random, 1664525) + 1013904223) | 0
 
 /**
- * The expected share of false positives of a full filter: the classic formula for one block, over the Poisson
- * distribution of the keys that a block gets.
+ * The expected false positive rate of a full filter: the classic formula for one block, averaged over the Poisson
+ * distribution of keys per block.
  */
 export function falsePositiveRate(bitsPerKey: number, hashes: number): number {
   const mean = BLOCK_BITS / bitsPerKey
@@ -128,8 +128,8 @@ export function falsePositiveRate(bitsPerKey: number, hashes: number): number {
 }
 
 /**
- * How many bits a key sets for the fewest false positives; in blocks a little below the classic bitsPerKey * ln 2.
- * Takes milliseconds: to be asked once.
+ * The number of bits to set per key for the fewest false positives; for blocks a little below the classic bitsPerKey * ln 2.
+ * Takes milliseconds: call it once and keep the result.
  */
 export function bestHashes(bitsPerKey: number): number {
   let best = 1

@@ -1,21 +1,21 @@
 import type { Fingerprint } from './key-table.js'
 
 /**
- * Tells one request body from another: 64 bits over the raw bytes, keyed, not cryptographic.
+ * Distinguishes request bodies: 64 bits over the raw bytes, keyed, not cryptographic.
  *
  * Two bodies that were not made to collide do so with a chance of about 2^-64. A sender who knew the key could make
  * two bodies under one Idempotency-Key that count as the same, and would deceive nobody but themselves: the second
  * is answered as a repeat of the first.
  *
- * Four words are taken a round, two pairs of lanes in turn. Each word goes into both lanes of its pair, turned
+ * Each round reads four words, two pairs of lanes in turn. Each word goes into both lanes of its pair, turned
  * differently, so that no difference of two words cancels out in both for certain.
  */
 export class BodyFingerprint {
   private readonly seed: Int32Array
 
-  /** @param secret 16 bytes; equal on all gateways, since one asks the other whether bodies are the same */
+  /** @param secret 16 bytes; equal on all gateways, since they compare fingerprints with each other */
   constructor(secret: Uint8Array) {
-    if (secret.length !== 16) throw new RangeError('the secret of body fingerprints has 16 bytes')
+    if (secret.length !== 16) throw new RangeError('the secret of body fingerprints must have 16 bytes')
     this.seed = new Int32Array(Uint8Array.from(secret).buffer)
   }
 

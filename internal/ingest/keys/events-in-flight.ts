@@ -1,18 +1,18 @@
 /**
- * Events on their way to the log, each with its partition. The same event that comes meanwhile with another trace goes
- * there too: stage A tells an event from its repeat within a partition only, and the admission index does not know the
- * first one before the log has it. It goes as an event, not as a duplicate, since the first may not get there.
+ * Events on their way to the log, each with its partition. If the same event arrives meanwhile with another trace, it
+ * goes to the same partition: stage A recognises repeats only within a partition, and the admission index does not know
+ * the first one before the log has it. It is sent as an event, not as a duplicate, since the first write may fail.
  *
- * An event is told by 64 bits of its id's hash. Two that share them meet in one partition, which costs one of them the
- * company of its trace and nothing else.
+ * Events are identified by 64 bits of the hash of their id. Two events that share them go to one partition: one of them
+ * is then separated from its trace, with no other effect.
  *
- * It is asked for every event: typed arrays, no object.
+ * On the hot path of every event: typed arrays, no objects.
  */
 export class EventsInFlight {
-  /** Two an event. */
+  /** Two words per event. */
   private readonly words: Int32Array
   private readonly partitions: Uint16Array
-  /** How often the event of a slot is under way; 0 for a free one. */
+  /** How often the event of a slot is in flight; 0 for a free slot. */
   private readonly counts: Int32Array
   /** The slot after this one in its chain, or in that of free ones. */
   private readonly nextSlots: Int32Array
@@ -20,7 +20,7 @@ export class EventsInFlight {
   private firstFree = 0
   private eventCount = 0
 
-  /** @param eventsMax that are under way at once */
+  /** @param eventsMax limit of events in flight */
   constructor(eventsMax: number) {
     this.words = new Int32Array(2 * eventsMax)
     this.partitions = new Uint16Array(eventsMax)
@@ -28,16 +28,16 @@ export class EventsInFlight {
     this.nextSlots = Int32Array.from({ length: eventsMax }, (_, slot) => (slot + 1 < eventsMax ? slot + 1 : NONE))
   }
 
-  /** Different ones. */
+  /** Distinct events in flight. */
   get events(): number {
     return this.eventCount
   }
 
   /**
    * @param id 16 bytes, keyed hash from the fifth on (`invocationIdBytes`)
-   * @param partition where it goes unless it is under way to another already
-   * @returns its slot, to be given to `end` once it is known what became of it
-   * @throws RangeError when too much is under way
+   * @param partition its destination, unless it is already in flight to another one
+   * @returns its slot; pass it to `end` when the outcome is known
+   * @throws RangeError when too many events are in flight
    */
   begin(id: Uint8Array, partition: number): number {
     const { words, nextSlots, chains } = this
@@ -52,7 +52,7 @@ export class EventsInFlight {
       }
     }
     const slot = this.firstFree
-    if (slot === NONE) throw new RangeError('more events are under way than there may be')
+    if (slot === NONE) throw new RangeError('too many events are in flight')
     this.firstFree = nextSlots[slot] as number
     words[2 * slot] = word0
     words[2 * slot + 1] = word1
@@ -64,12 +64,12 @@ export class EventsInFlight {
     return slot
   }
 
-  /** Of the event in a slot. */
+  /** Partition of the event in a slot. */
   partitionOf(slot: number): number {
     return this.partitions[slot] as number
   }
 
-  /** Ends one `begin` that gave this slot. */
+  /** Ends one `begin` that returned this slot. */
   end(slot: number): void {
     const count = (this.counts[slot] as number) - 1
     this.counts[slot] = count
@@ -91,7 +91,7 @@ export class EventsInFlight {
 }
 
 const NONE = -1
-/** A power of two. Few events are under way at a time: a chain for each that may be would leave the nearest caches. */
+/** A power of two. Few events are in flight at a time: one chain per possible event would not fit in the CPU caches. */
 const CHAINS = 16_384
 const CHAIN_MASK = CHAINS - 1
 

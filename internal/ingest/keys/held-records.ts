@@ -3,17 +3,17 @@ interface HeldRecord {
   readonly atMs: number
 }
 
-/** Texts by a key, of which the oldest go first when there are too many or too old ones. */
+/** Texts by key, limited in memory and age: the oldest are dropped first. */
 export class HeldRecords {
   private readonly options: HeldRecordsOptions
-  /** By age. */
+  /** Oldest first. */
   private readonly records = new Map<string, HeldRecord>()
   /**
-   * Goes on where it was: one that begins anew would pass all that was deleted before the first, of which a full map has
-   * some ten thousand.
+   * Kept between calls: a new iterator would first skip all entries deleted before the oldest one, some ten thousand in a
+   * full map.
    */
   private byAge = this.records.entries()
-  private eldest: [key: string, record: HeldRecord] | undefined
+  private oldestEntry: [key: string, record: HeldRecord] | undefined
   private bytes = 0
   private droppedCount = 0
 
@@ -25,7 +25,7 @@ export class HeldRecords {
     return this.records.size
   }
 
-  /** How many had to go. */
+  /** Number of records dropped for memory or age. */
   get dropped(): number {
     return this.droppedCount
   }
@@ -40,9 +40,9 @@ export class HeldRecords {
     this.records.set(key, { text, atMs: this.options.clock() })
     this.bytes += bytesOf(key, text)
     for (;;) {
-      const eldest = this.findEldest()
-      if (eldest === undefined || (this.bytes <= this.options.bytesMax && !this.isTooOld(eldest[1]))) break
-      this.drop(eldest[0])
+      const oldestEntry = this.findOldest()
+      if (oldestEntry === undefined || (this.bytes <= this.options.bytesMax && !this.isTooOld(oldestEntry[1]))) break
+      this.drop(oldestEntry[0])
     }
   }
 
@@ -53,7 +53,7 @@ export class HeldRecords {
     this.bytes -= bytesOf(key, record.text)
   }
 
-  /** So many of the oldest at most. */
+  /** The oldest records, at most `count`. */
   oldest(count: number): (readonly [key: string, text: string])[] {
     const found: (readonly [string, string])[] = []
     for (const [key, record] of this.records) {
@@ -64,18 +64,18 @@ export class HeldRecords {
     return found
   }
 
-  private findEldest(): [key: string, record: HeldRecord] | undefined {
-    while (this.eldest === undefined || this.records.get(this.eldest[0]) !== this.eldest[1]) {
+  private findOldest(): [key: string, record: HeldRecord] | undefined {
+    while (this.oldestEntry === undefined || this.records.get(this.oldestEntry[0]) !== this.oldestEntry[1]) {
       let next = this.byAge.next()
       if (next.done === true) {
-        // It has come to the end once, and would not see what was added since.
+        // A finished iterator does not see entries added later.
         this.byAge = this.records.entries()
         next = this.byAge.next()
       }
       if (next.done === true) return undefined
-      this.eldest = next.value
+      this.oldestEntry = next.value
     }
-    return this.eldest
+    return this.oldestEntry
   }
 
   private isTooOld({ atMs }: { readonly atMs: number }): boolean {
@@ -89,12 +89,12 @@ export class HeldRecords {
 }
 
 export interface HeldRecordsOptions {
-  /** Of all, as they lie in memory; an estimate. */
+  /** Estimated memory of all records. */
   readonly bytesMax: number
   readonly ageMsMax: number
   readonly clock: () => number
 }
 
-/** What an entry of the map costs beside its characters. */
+/** Memory per map entry besides its characters. */
 const ENTRY_BYTES = 150
 const bytesOf = (key: string, text: string): number => ENTRY_BYTES + key.length + text.length

@@ -2,35 +2,35 @@ import type { KeyHash } from '../../ids/key-hash.js'
 import type { Fingerprint } from './key-table.js'
 
 /**
- * Requests under way, by the hash of their key: the first one proceeds, the others wait for what becomes of it.
+ * Requests in flight, by the hash of their key: the first one proceeds, the others wait for its outcome.
  *
  * - the first is admitted: equal ones get its answer as a replay, others a conflict
- * - it is not admitted: equal ones get its answer too (the same body would fare the same, and a wait is not doubled);
+ * - it is not admitted: equal ones get its answer too (the same body would have the same result, and no request waits twice);
  *   the first of the others proceeds in its place, and the rest go on waiting, for that one
  *
- * The index is to be asked before `begin`, and told of an admission before `settle`: then no request slips between.
+ * Look the key up in the index before `begin`, and add an admitted key to it before `settle`: this closes the race.
  * All in one event-loop turn. A request that nobody waits for costs a slot in typed arrays, no object and no promise.
  *
  * `Answer` is what the first was answered with, handed to the waiting ones as it is.
  */
 export interface InFlightOptions {
-  /** Keys under way at most. */
+  /** Limit of keys in flight. */
   readonly keysMax: number
-  /** Requests that wait at most, over all keys. */
+  /** Limit of waiting requests, over all keys. */
   readonly waitingMax: number
-  /** Milliseconds, never going back. */
+  /** Milliseconds, monotonic. */
   readonly clock: () => number
 }
 
-/** Names a request that proceeds, 0 or more; never given twice. */
+/** Identifies a request that proceeds, 0 or more; never reused. */
 export type Ticket = number
 
 /** From `begin`: the request waits, its callback will be called. */
 export const WAITS = -1
-/** From `begin`: too much is under way; the waiter is not told. */
+/** From `begin`: too many keys or requests are in flight; the waiter is not called. */
 export const FULL = -2
 
-/** What a waiting request is told, once. */
+/** The outcome reported to a waiting request, once. */
 export type Outcome<Answer> =
   | { readonly kind: 'replay'; readonly answer: Answer }
   | { readonly kind: 'conflict' }
@@ -42,7 +42,7 @@ export type Outcome<Answer> =
 /** A request that may have to wait. */
 export interface Waiter<Answer> {
   onOutcome(outcome: Outcome<Answer>): void
-  /** Its key has been under way for too long: its sender is to be told so now, whatever it comes to. */
+  /** Its key has been in flight for too long: answer its sender now, whatever the later outcome. */
   overdue(): void
 }
 
@@ -61,7 +61,7 @@ interface Settlement<Answer> {
 const NONE = -1
 /** Words of a slot: hash, fingerprint. */
 const SLOT_WORDS = 6
-/** A power of two. Few keys are under way at a time: a chain for each that may be would leave the nearest caches. */
+/** A power of two. Few keys are in flight at a time: one chain per possible key would not fit in the CPU caches. */
 const CHAINS_MAX = 4_096
 
 export class InFlight<Answer> {
@@ -73,9 +73,9 @@ export class InFlight<Answer> {
   private firstFree = 0
   /** A slot's number of uses: a ticket is uses * keysMax + slot, and void once its use is over. */
   private readonly uses: Float64Array
-  private readonly isTaken: Uint8Array
-  /** When the key of a slot was taken; infinity once that was found to be too long ago. */
-  private readonly takenAtMs: Float64Array
+  private readonly isOccupied: Uint8Array
+  /** When the slot was occupied; infinity once its key has been reported as overdue. */
+  private readonly occupiedAtMs: Float64Array
   /** Who proceeds. */
   private readonly holders: (Waiter<Answer> | undefined)[]
   private readonly waitingOf: (Waiting<Answer>[] | undefined)[]
@@ -91,13 +91,13 @@ export class InFlight<Answer> {
     this.nextSlots = Int32Array.from({ length: keysMax }, (_, slot) => (slot + 1 < keysMax ? slot + 1 : NONE))
     this.chains = new Int32Array(Math.min(CHAINS_MAX, 2 ** Math.ceil(Math.log2(keysMax + 1)))).fill(NONE)
     this.uses = new Float64Array(keysMax)
-    this.isTaken = new Uint8Array(keysMax)
-    this.takenAtMs = new Float64Array(keysMax)
+    this.isOccupied = new Uint8Array(keysMax)
+    this.occupiedAtMs = new Float64Array(keysMax)
     this.holders = Array.from({ length: keysMax }, () => undefined)
     this.waitingOf = Array.from({ length: keysMax }, () => undefined)
   }
 
-  /** Keys under way. */
+  /** Keys in flight. */
   get keys(): number {
     return this.keyCount
   }
@@ -108,8 +108,8 @@ export class InFlight<Answer> {
   }
 
   /**
-   * @param waiter told once and later, if the answer is `WAITS`; those of a key are told in the order in which they
-   *   began
+   * @param waiter called once and later, if `WAITS` is returned; the waiters of a key are called in the order of their
+   *   `begin`
    * @returns the ticket of a request that proceeds, `WAITS` or `FULL`
    */
   begin(key: KeyHash, fingerprint: Fingerprint, waiter: Waiter<Answer>): Ticket {
@@ -125,15 +125,15 @@ export class InFlight<Answer> {
   }
 
   /**
-   * Says what became of a request that proceeded. Callbacks run before it returns, unless it is called from one.
+   * Reports the outcome of a request that proceeded. Callbacks run before it returns, unless it is called from one.
    *
-   * @throws RangeError for a ticket that is settled already
+   * @throws RangeError for a ticket that is already settled
    */
   settle(ticket: Ticket, isAdmitted: boolean, answer: Answer): void {
     const slot = ticket % this.options.keysMax
-    if (this.isTaken[slot] !== 1 || this.ticketOf(slot) !== ticket)
-      throw new RangeError('the ticket is settled already')
-    // From here on the ticket is void; the key stays under way while others wait for it.
+    if (this.isOccupied[slot] !== 1 || this.ticketOf(slot) !== ticket)
+      throw new RangeError('the ticket is already settled')
+    // The ticket is now void; the key stays in flight while other requests wait for it.
     this.uses[slot] = (this.uses[slot] ?? 0) + 1
     if (this.waitingOf[slot] === undefined) {
       this.free(slot)
@@ -150,7 +150,7 @@ export class InFlight<Answer> {
         try {
           call()
         } catch (cause) {
-          // One caller's fault must not leave the others waiting for ever; it is thrown when they are told.
+          // One failing callback must not leave the others waiting for ever; its error is thrown after all have been called.
           failure ??= { cause }
         }
       }
@@ -160,21 +160,21 @@ export class InFlight<Answer> {
   }
 
   /**
-   * Tells those whose key has been under way for longer than `ageMs`, once a key: who proceeds, and who waits for it.
-   * Nothing else changes: they are still told what comes of it.
+   * Calls `overdue` once per key that has been in flight for longer than `ageMs`: on its request and on those waiting for
+   * it. Nothing else changes: they still get the outcome.
    */
   notifyOverdue(ageMs: number): void {
-    const { isTaken, takenAtMs } = this
+    const { isOccupied, occupiedAtMs } = this
     const beforeMs = this.options.clock() - ageMs
-    for (let slot = 0; slot < isTaken.length; slot++) {
-      if (isTaken[slot] !== 1 || (takenAtMs[slot] ?? 0) > beforeMs) continue
-      takenAtMs[slot] = Number.POSITIVE_INFINITY
+    for (let slot = 0; slot < isOccupied.length; slot++) {
+      if (isOccupied[slot] !== 1 || (occupiedAtMs[slot] ?? 0) > beforeMs) continue
+      occupiedAtMs[slot] = Number.POSITIVE_INFINITY
       this.holders[slot]?.overdue()
       for (const { waiter } of this.waitingOf[slot] ?? []) waiter.overdue()
     }
   }
 
-  /** Whether requests wait for what becomes of the one with this ticket. */
+  /** Whether requests wait for the outcome of the one with this ticket. */
   isAwaited(ticket: Ticket): boolean {
     return this.waitingOf[ticket % this.options.keysMax] !== undefined
   }
@@ -240,8 +240,8 @@ export class InFlight<Answer> {
     const chain = this.chainOf(key[1] ?? 0)
     this.nextSlots[slot] = this.chains[chain] ?? NONE
     this.chains[chain] = slot
-    this.isTaken[slot] = 1
-    this.takenAtMs[slot] = this.options.clock()
+    this.isOccupied[slot] = 1
+    this.occupiedAtMs[slot] = this.options.clock()
     this.holders[slot] = holder
     this.keyCount++
     return this.ticketOf(slot)
@@ -259,7 +259,7 @@ export class InFlight<Answer> {
     }
     this.nextSlots[slot] = this.firstFree
     this.firstFree = slot
-    this.isTaken[slot] = 0
+    this.isOccupied[slot] = 0
     this.holders[slot] = undefined
     this.keyCount--
   }

@@ -3,9 +3,9 @@ import { isLostRace } from '../../broker/errors.js'
 import type { Logger } from '../../telemetry/log.js'
 import { HeldRecords } from './held-records.js'
 
-/** What is kept beside a request's key for 24 hours, so that a replay gets the same answer also after a restart. */
+/** Records kept with a request's key for 24 hours, so that a replay gets the same answer even after a restart. */
 export interface KeptRecords<T> {
-  /** Undefined when nothing is kept, or nobody can say in time: the sender's traffic goes on. */
+  /** Undefined if there is no record, or the broker does not answer in time: the sender's traffic continues. */
   readonly findRecord: (keyHex: string) => Promise<T | undefined>
   /** Resolves when the bucket has it or, while the broker does not answer, this process holds it. */
   readonly keepRecord: (keyHex: string, record: T) => Promise<void>
@@ -17,9 +17,9 @@ export interface KeptRecordsDeps {
   readonly log: Pick<Logger, 'error' | 'info'>
 }
 
-/** A broker that stands still must not hold a request for longer. */
+/** An unresponsive broker must not hold up a request for longer, */
 const PATIENCE_MS = 500
-/** After that nobody waits for it to write, for so long: a request waits for it, for the log and for it again. */
+/** and afterwards no write waits for it for this long: a request waits for it, for the log, and for it again. */
 const REST_MS = 2_000
 const KEPT_MS = 24 * 60 * 60 * 1000
 /** Some 150,000 records of observations, or 18,000 of the largest bulk requests. */
@@ -27,15 +27,15 @@ const HELD_BYTES_MAX = 32 * 1024 * 1024
 /** Some 37,000 or 4,500. */
 const RECENT_BYTES_MAX = 8 * 1024 * 1024
 const WRITE_EVERY_MS = 100
-/** Written at once. */
+/** Concurrent writes. */
 const WRITES_MAX = 64
 
 /**
- * Records in the bucket. What cannot be written while the broker is away is held here, answered from here, and written
- * when it is back; a process that is killed before loses it, while the events themselves lie in the spool. The last ones
- * that were written are held too, for the time when the bucket cannot be read.
+ * Records in the bucket. While the broker is unavailable, records are held in memory, served from memory, and written
+ * once it is back; if the process is killed before that they are lost, but the events themselves are in the spool. The
+ * latest written records are held too, for times when the bucket cannot be read.
  *
- * What another gateway has kept nobody can say without the broker.
+ * Records of other gateways cannot be read without the broker.
  *
  * @param bucket idempotency
  */
@@ -50,11 +50,11 @@ export function keptRecords<T>(bucket: KV, kind: string, { isBrokerUp, clock, lo
     restsUntilMs = clock() + REST_MS
   }
 
-  /** Writes what is held, oldest first, until the broker does not take it. */
+  /** Writes the held records, oldest first, until a write fails. */
   const writeHeld = async (): Promise<void> => {
     let count = 0
     const write = async ([keyHex, text]: readonly [string, string]): Promise<void> => {
-      // What stands there came before: from another gateway, or by an attempt that nobody answered in time.
+      // An existing record is older: from another gateway, or from a write whose answer came too late.
       const isCreated = await soon(bucket.create(`${kind}.${keyHex}`, text)).then(
         () => true,
         (cause: unknown) => {
@@ -66,12 +66,12 @@ export function keptRecords<T>(bucket: KV, kind: string, { isBrokerUp, clock, lo
       unwritten.delete(keyHex)
       count++
     }
-    for (let isTaken = true; isTaken && unwritten.size > 0 && isBrokerUp(); ) {
+    for (let isAccepted = true; isAccepted && unwritten.size > 0 && isBrokerUp(); ) {
       const results = await Promise.allSettled(unwritten.oldest(WRITES_MAX).map(write))
-      isTaken = results.every(({ status }) => status === 'fulfilled')
+      isAccepted = results.every(({ status }) => status === 'fulfilled')
     }
-    if (count > 0) log.info({ kind, count, left: unwritten.size }, 'wrote records that had been held')
-    if (unwritten.dropped > lost) log.error({ kind, count: unwritten.dropped - lost }, 'records beside keys are lost')
+    if (count > 0) log.info({ kind, count, left: unwritten.size }, 'wrote the idempotency records held in memory')
+    if (unwritten.dropped > lost) log.error({ kind, count: unwritten.dropped - lost }, 'idempotency records lost')
     lost = unwritten.dropped
   }
   const writeSoon = setInterval(() => {
@@ -107,17 +107,17 @@ export function keptRecords<T>(bucket: KV, kind: string, { isBrokerUp, clock, lo
   }
   return {
     records,
-    /** Writes what is held if the broker takes it now. */
+    /** Tries once more to write the held records. */
     async close(): Promise<void> {
       clearInterval(writeSoon)
       await writing
       await writeHeld()
-      if (unwritten.size > 0) log.error({ kind, count: unwritten.size }, 'records beside keys are lost')
+      if (unwritten.size > 0) log.error({ kind, count: unwritten.size }, 'idempotency records lost')
     },
   }
 }
 
-/** Whether it was done in time. */
+/** Whether the work succeeded in time. */
 const isDone = (work: Promise<unknown>): Promise<boolean> =>
   soon(work).then(
     () => true,

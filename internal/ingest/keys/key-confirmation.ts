@@ -3,7 +3,7 @@ import { bytesOf } from '../../ids/key-hash.js'
 import type { Logger } from '../../telemetry/log.js'
 import type { Fingerprint } from './key-table.js'
 
-/** What the read model says of a key: nothing, or the body it was used with. */
+/** Result of looking a key up in the read model: unknown, or used with the same or another body. */
 export type Confirmation = 'unknown' | 'same' | 'conflict'
 
 /** Finds keys in the read model: hex of their hash to the fingerprint and the time of their admission. */
@@ -21,15 +21,15 @@ interface Question {
 
 /** Keys of one query. */
 const BATCH_MAX = 2_000
-/** A read model that has not answered by then is taken for away, */
+/** A read model that has not answered within this time counts as unavailable, */
 const ANSWER_MS = 500
-/** and left alone for so long. */
+/** and is not queried again for this long. */
 const REST_MS = 1_000
 
 /**
- * Asks the read model for keys that only a filter knows, or that came before the index was loaded; one query at a
- * time, for all that have come up meanwhile. A read model that is away answers `unknown`: the sender's traffic goes
- * on, and the event's own id still leaves one record.
+ * Looks keys up in the read model that only a filter reports, or that arrived before the index was loaded. One query at
+ * a time, for all keys that have accumulated. If the read model is unavailable the result is `unknown`: the sender's
+ * traffic continues, and deduplication by event_id still leaves one record.
  */
 export function createKeyConfirmation(
   find: FindKeys,
@@ -56,8 +56,8 @@ export function createKeyConfirmation(
           if (known === undefined) answer('unknown', 0, 0)
           else answer(isSame ? 'same' : 'conflict', known.admittedAtMs, known.flags)
         } catch (cause) {
-          // One caller's fault must not leave the others without an answer, nor end the process.
-          log.error({ err: cause }, 'a request failed on what the read model says of its key')
+          // One failing callback must not leave the others without an answer, nor end the process.
+          log.error({ err: cause }, 'a request failed after its key was looked up in the read model')
         }
       }
     }
@@ -76,7 +76,7 @@ export function createKeyConfirmation(
   }
 }
 
-/** @throws Error when it takes longer, or whatever it throws */
+/** @throws Error when the work takes longer, or the error of the work itself */
 function within<T>(ms: number, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(new Error('no answer in time')), ms)

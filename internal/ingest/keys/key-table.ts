@@ -4,23 +4,23 @@ import { CAPACITY, LOAD_MIN, NOTE_WORDS, SegmentSlots, SIZE, SIZE_MAX, START, ST
 /**
  * Exact table of admitted keys in typed arrays: 128 bits of key hash to a small record. No allocation per call.
  *
- * Records stand one behind the other in the order in which they came, 6 words of 32 bits each (24 bytes), with a body's
- * fingerprint 8 (32 bytes), in chunks that are given back when all their generations have gone. They are found through
- * slots of two words, 32 bits of the hash and the record's number: open addressing, linear probing. A look for a new key,
- * which nearly all are, thus touches one or two lines of memory, and adding it writes next to what was added before.
+ * Records are stored in insertion order, 6 words of 32 bits each (24 bytes), or 8 (32 bytes) with a body fingerprint, in
+ * chunks that are freed when all their generations have been removed. Slots of two words point to them, 32 bits of the
+ * hash and the record number: open addressing, linear probing. Nearly all lookups are for new keys and touch one or two
+ * cache lines; an insert writes next to the previous one.
  *
- * The slots are cut into segments by the first bits of the hash, each of which grows on its own when it is 70 % full, so
- * that no call moves more than one segment's slots. A segment is between 47 and 70 % full (beyond its first few keys):
- * over all segments a key takes some 48 bytes with fingerprint and 40 without, slots that wait to be given back included.
+ * The first bits of the hash divide the slots into segments. Each segment grows on its own when it is 70 % full, so that
+ * no call moves more than one segment's slots. A segment is between 47 and 70 % full (after its first few keys): on
+ * average a key takes some 48 bytes with a fingerprint and 40 without, including slots not yet freed.
  */
 
 /** 64 bits of a body's fingerprint as two words. */
 export type Fingerprint = Int32Array
 
 export interface KeyTableOptions {
-  /** A power of two from 2 on; with `n` keys one segment, and so the longest single call, has about n / segments. */
+  /** A power of two, at least 2. With `n` keys the longest single call handles one segment, about n / segments keys. */
   readonly segments: number
-  /** Without, records are shorter and `add` ignores the fingerprint. */
+  /** If false, records are shorter and `add` ignores the fingerprint. */
   readonly hasFingerprint: boolean
 }
 
@@ -35,10 +35,10 @@ const WORDS_WITHOUT = 6
 /** The largest generation number that a record holds. */
 export const GENERATION_MAX = 0xff_ffff
 
-/** Of a chunk: 128 KB with fingerprints. A power of two. */
+/** Records per chunk (128 KB with fingerprints). A power of two. */
 const CHUNK_RECORDS = 4_096
 const CHUNK_SHIFT = 12
-/** Chunks are numbered by what is left of 32 bits, over and over. */
+/** Chunk numbers use the remaining bits of 32 and wrap around. */
 const CHUNK_NUMBERS = 2 ** (32 - CHUNK_SHIFT)
 
 export class KeyTable {
@@ -49,28 +49,28 @@ export class KeyTable {
   private readonly slots: SegmentSlots
   private readonly notes: Int32Array
   private readonly recordWords: number
-  /** The oldest first; the last one fills. */
+  /** Oldest first; new records go to the last one. */
   private readonly chunks: Int32Array[] = []
-  /** Number of the first chunk, and so of its records. */
+  /** Number of the first chunk; gives the numbers of its records. */
   private firstChunk = 0
-  /** The number of the next record; none is 0. Counts up to 32 bits and begins again. */
+  /** The number of the next record, never 0. Wraps around at 32 bits. */
   private nextRecord = 1
-  /** Each generation that is held, with the number of its first record; the oldest first. */
+  /** Each generation held, with the number of its first record; oldest first. */
   private readonly firstRecords: { readonly generation: number; readonly record: number }[] = []
   private foundNote = 0
   private foundSlots: Int32Array = NO_WORDS
   private foundSlot = 0
-  /** The record that was found, and where it stands. */
+  /** The chunk of the record found, and the index of its first word. */
   private foundWords: Int32Array = NO_WORDS
   private foundAt = 0
-  /** What `touch` has read: of no meaning, but a compiler leaves out a read that nobody uses. */
+  /** Sink for the reads of `touch`: the compiler would remove a read whose value is unused. */
   private touched = 0
-  /** Where a segment's slots are copied that is rebuilt at its own capacity. */
+  /** Scratch copy of a segment's slots while the segment is rebuilt at the same capacity. */
   private spareSlots = new Int32Array(0)
 
   constructor({ segments, hasFingerprint }: KeyTableOptions) {
     if (segments < 2 || segments > 1 << 20 || (segments & (segments - 1)) !== 0) {
-      throw new RangeError('segments is a power of two from 2 on')
+      throw new RangeError('segments must be a power of two, at least 2')
     }
     this.segmentCount = segments
     this.segmentShift = Math.clz32(segments) + 1
@@ -79,12 +79,12 @@ export class KeyTable {
     this.notes = this.slots.notes
   }
 
-  /** Of all slots and records, slack and working space included. */
+  /** Memory of all slots and records, including slack and scratch space. */
   get bytes(): number {
     return this.slots.bytes + this.spareSlots.byteLength + this.chunks.length * CHUNK_RECORDS * this.recordWords * 4
   }
 
-  /** Whether the key is held; if so, the getters speak of its record until the next call. */
+  /** Whether the key is held; if so, the getters read its record until the next call. */
   find(key: KeyHash): boolean {
     const word0 = key[0] as number
     const word1 = key[1] as number
@@ -113,8 +113,8 @@ export class KeyTable {
   }
 
   /**
-   * Reads where the key's look begins, so that it is near when `find` or `add` comes: those of many keys one behind the
-   * other wait for memory together, not each for its own.
+   * Prefetches the slot where the lookup of the key begins, for a later `find` or `add`: called for many keys in a row,
+   * their cache misses overlap instead of adding up.
    */
   touch(key: KeyHash): void {
     const { notes } = this
@@ -124,22 +124,22 @@ export class KeyTable {
     this.touched ^= slots[(notes[note + START] as number) + 2 * home + 1] as number
   }
 
-  /** Seconds since 1970, of the record that was found. */
+  /** Of the record found, in seconds since 1970. */
   get admittedAtS(): number {
     return this.foundWord(ADMITTED_AT) >>> 0
   }
 
-  /** 0 to 255, of the record that was found. */
+  /** Of the record found, 0 to 255. */
   get flags(): number {
     return this.foundWord(META) & 0xff
   }
 
-  /** 0 to `GENERATION_MAX`, of the record that was found. */
+  /** Of the record found, 0 to `GENERATION_MAX`. */
   get generation(): number {
     return this.foundWord(META) >>> 8
   }
 
-  /** Whether the record that was found has this fingerprint; true in a table without fingerprints. */
+  /** Whether the record found has this fingerprint; true in a table without fingerprints. */
   hasFingerprint(fingerprint: Fingerprint): boolean {
     return (
       this.recordWords === WORDS_WITHOUT ||
@@ -148,11 +148,12 @@ export class KeyTable {
   }
 
   /**
-   * Adds a key. A key that is held stays as it is: then the answer is false and the getters speak of its record.
+   * Adds a key. A key that is already held is left unchanged; the getters then read its record.
    *
    * @param admittedAtS seconds since 1970, 32 bits without sign
    * @param flags 0 to 255
-   * @param generation 0 to `GENERATION_MAX`, never less than before
+   * @param generation 0 to `GENERATION_MAX`, never less than in an earlier call
+   * @returns false if the key was already held
    */
   add(key: KeyHash, fingerprint: Fingerprint, admittedAtS: number, flags: number, generation: number): boolean {
     if (this.find(key)) return false
@@ -170,7 +171,7 @@ export class KeyTable {
     return true
   }
 
-  /** Puts a new record in the place of the one that was found; parameters as for `add`. */
+  /** Replaces the record found with a new one; parameters as for `add`. */
   renew(fingerprint: Fingerprint, admittedAtS: number, flags: number, generation: number): void {
     const { foundWords: words, foundAt: at } = this
     const [word0, word1, word2, word3] = [words[at], words[at + 1], words[at + 2], words[at + 3]] as number[]
@@ -179,15 +180,15 @@ export class KeyTable {
   }
 
   /**
-   * Removes one segment's records of all generations up to and including `generation`. Takes the time of reading the
-   * segment's slots once; shrinks them when little is left. When all segments are done, `release` gives back the memory.
+   * Removes one segment's records of all generations up to and including `generation`. Reads the segment's slots once and
+   * shrinks them when few keys remain. After all segments are done, `release` frees the memory of the records.
    *
-   * @param removed is told each record's generation, and where its hash stands
+   * @param onRemoved called per record, with its generation and the index `at` of its hash in `words`
    */
   removeUpTo(
     generation: number,
     segment: number,
-    removed: (generation: number, words: Int32Array, at: number) => void,
+    onRemoved: (generation: number, words: Int32Array, at: number) => void,
   ): void {
     const { notes } = this
     const note = segment * NOTE_WORDS
@@ -203,8 +204,8 @@ export class KeyTable {
       if (this.ageOf(record) >= bound) kept++
       else {
         const words = this.chunkOf(record)
-        const at = this.placeOf(record)
-        removed((words[at + META] as number) >>> 8, words, at)
+        const at = this.indexOf(record)
+        onRemoved((words[at + META] as number) >>> 8, words, at)
       }
     }
     if (kept === size) return
@@ -214,27 +215,27 @@ export class KeyTable {
     this.size += kept - size
   }
 
-  /** Gives back the memory of generations up to and including this one, of which all segments are rid. */
+  /** Frees the memory of generations up to and including this one, after `removeUpTo` has run for every segment. */
   release(generation: number): void {
     const bound = this.ageOf(this.firstRecordAfter(generation))
     while ((this.firstRecords[0]?.generation ?? Number.POSITIVE_INFINITY) <= generation) this.firstRecords.shift()
-    // The last one fills.
+    // New records go to the last chunk.
     const whole = Math.min(this.chunks.length - 1, Math.floor(bound / CHUNK_RECORDS))
     if (whole <= 0) return
     this.chunks.splice(0, whole)
     this.firstChunk = (this.firstChunk + whole) % CHUNK_NUMBERS
   }
 
-  /** Whether a record is of the key that has these words besides its second. */
+  /** Whether a record belongs to the key with these words; the caller has compared the second word. */
   private isAt(record: number, word0: number, word2: number, word3: number): boolean {
     const words = this.chunkOf(record)
-    const at = this.placeOf(record)
+    const at = this.indexOf(record)
     this.foundWords = words
     this.foundAt = at
     return words[at] === word0 && words[at + 2] === word2 && words[at + 3] === word3
   }
 
-  /** A new record, which the slot that was found names from now on. */
+  /** Appends a record and points the slot found at it. */
   private append(word0: number, word1: number, word2: number, word3: number, generation: number): void {
     const record = this.nextRecord | 0
     if (this.ageOf(record) >= this.chunks.length * CHUNK_RECORDS) {
@@ -242,7 +243,7 @@ export class KeyTable {
     }
     if ((this.firstRecords.at(-1)?.generation ?? -1) < generation) this.firstRecords.push({ generation, record })
     const words = this.chunkOf(record)
-    const at = this.placeOf(record)
+    const at = this.indexOf(record)
     words[at] = word0
     words[at + 1] = word1
     words[at + 2] = word2
@@ -263,7 +264,7 @@ export class KeyTable {
     words[at + FINGERPRINT + 1] = fingerprint[1] as number
   }
 
-  /** How many records before it there is room for: numbers begin again, ages do not. */
+  /** Position of a record counted from the first chunk: unlike record numbers, this does not wrap around. */
   private ageOf(record: number): number {
     return (record - (this.firstChunk << CHUNK_SHIFT)) >>> 0
   }
@@ -272,16 +273,16 @@ export class KeyTable {
     return this.chunks[this.ageOf(record) >>> CHUNK_SHIFT] as Int32Array
   }
 
-  private placeOf(record: number): number {
+  private indexOf(record: number): number {
     return (record & (CHUNK_RECORDS - 1)) * this.recordWords
   }
 
-  /** The number of the first record of a generation beyond this one, be it there or to come. */
+  /** The number of the first record of a later generation, or of the next record if there is none yet. */
   private firstRecordAfter(generation: number): number {
     return this.firstRecords.find((first) => first.generation > generation)?.record ?? this.nextRecord
   }
 
-  /** Places the slots again whose records are of this age or younger, in their order, which is that of their homes. */
+  /** Reinserts the slots whose records have at least this age number, in slot order, which is the order of their homes. */
   private rebuild(segment: number, steps: number, bound: number): void {
     const { notes } = this
     const note = segment * NOTE_WORDS
@@ -293,7 +294,7 @@ export class KeyTable {
     if (isMoving) {
       this.slots.enter(segment, steps)
     } else {
-      // In place: the hourly removal of a generation passes over the whole table and would else leave as much garbage.
+      // In place: removing a generation rewrites the whole table every period; new arrays would leave as much garbage.
       if (this.spareSlots.length < words) this.spareSlots = new Int32Array(words)
       this.spareSlots.set(old.subarray(from, from + words))
       old.fill(0, from, from + words)

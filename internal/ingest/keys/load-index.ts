@@ -7,7 +7,7 @@ import type { AdmissionIndex } from './admission-index.js'
 import type { Confirmation, KeyConfirmation } from './key-confirmation.js'
 import type { Fingerprint } from './key-table.js'
 
-/** What was admitted before this process, and where it is found. */
+/** Sources of the keys and events admitted before this process started. */
 export interface AdmissionHistory {
   /** Events in the log that stage A has not recorded yet. */
   pending(): AsyncIterable<AdmittedInvocation>
@@ -30,23 +30,23 @@ export interface LoadedIndex {
 export const KEY_WINDOW_MS = 24 * 60 * 60 * 1000
 export const EVENT_WINDOW_MS = 7 * 24 * 60 * 60 * 1000
 
-/** A peer that has fallen silent has admitted nothing since: what was loaded after that holds all of it. */
+/** A silent peer admits nothing more: a load that began after its last admission is complete. */
 const RELOAD_AFTER_MS = 1_000
 
-/** Rows taken in before others have their turn. */
-const SLICE = 2_000
+/** Rows loaded before yielding to the event loop. */
+const YIELD_EVERY_ROWS = 2_000
 const NO_FINGERPRINT: Fingerprint = new Int32Array(2)
 
 export interface IndexLoader {
-  /** Whether the index holds what was admitted elsewhere and before; until then each new key is to be confirmed. */
+  /** Whether the index holds the whole history; until then each new key must be confirmed. */
   isLoaded(): boolean
   readonly confirmation: KeyConfirmation
   confirm(key: KeyHash, fingerprint: Fingerprint): Promise<Confirmation>
-  /** The same when a key's owner does not answer: what it may have admitted is looked for in log and read model. */
+  /** `confirm` for a key whose owner does not answer: searches the log and the read model for its admissions. */
   recheck(key: KeyHash, fingerprint: Fingerprint): Promise<Confirmation>
   /**
-   * Loads the history, on start and when a peer has gone. Resolves when what only the log knows is in: until then the
-   * first request must wait, since nobody could say whether its key is new. The read model's part follows behind.
+   * Loads the history, on start and when a peer has departed. Resolves when the part that only the log holds is loaded:
+   * the first request must wait for it, since its key may not be new. The read model's part is loaded afterwards.
    */
   load(): Promise<void>
 }
@@ -90,7 +90,7 @@ export function createIndexLoader(
       .then(() => {
         if (own !== loads) return
         isLoaded = true
-        log.info({ keys: index.keys.exactKeys, events: index.events.exactKeys }, 'the admission index is loaded')
+        log.info({ keys: index.keys.exactKeys, events: index.events.exactKeys }, 'admission index loaded')
       })
     return pending
   }
@@ -110,7 +110,7 @@ export function createIndexLoader(
   }
 }
 
-/** Brings what only the log knows into the index. */
+/** Adds the keys and events that only the log holds. */
 async function loadPending(history: AdmissionHistory, { keys, events }: LoadedIndex): Promise<void> {
   for await (const { id, key, receivedAtMs } of history.pending()) {
     if (key !== undefined) keys.admit(wordsOf(key.hash), wordsOf(key.fingerprint), key.flags, receivedAtMs)
@@ -118,16 +118,16 @@ async function loadPending(history: AdmissionHistory, { keys, events }: LoadedIn
   }
 }
 
-/** Brings what the read model knows into the index. */
+/** Adds the keys and events that the read model holds. */
 async function loadRecorded(history: AdmissionHistory, index: LoadedIndex, nowMs: number): Promise<void> {
-  let taken = 0
+  let loaded = 0
   for await (const { hash, fingerprint, flags, admittedAtMs } of history.keysSince(nowMs - KEY_WINDOW_MS)) {
     index.keys.admit(wordsOf(hash), wordsOf(fingerprint), flags, admittedAtMs)
-    if (++taken % SLICE === 0) await nextTurn()
+    if (++loaded % YIELD_EVERY_ROWS === 0) await nextTurn()
   }
   for await (const { id, validFromMs } of history.eventsSince(nowMs - EVENT_WINDOW_MS)) {
     index.events.admit(eventKeyOf(id), NO_FINGERPRINT, 0, validFromMs)
-    if (++taken % SLICE === 0) await nextTurn()
+    if (++loaded % YIELD_EVERY_ROWS === 0) await nextTurn()
   }
 }
 
@@ -140,7 +140,7 @@ function eventKeyOf(id: Uint8Array): KeyHash {
   return key
 }
 
-/** A broker that is away must not hold a request: what only the log knows is then not known. */
+/** An unavailable broker must not hold up a request; keys that only the log holds are then unknown. */
 const PATIENCE_MS = 500
 
 const soon = (work: Promise<void>): Promise<void> =>

@@ -1,24 +1,24 @@
 /**
- * The slots of a table that is cut into segments, each of which grows by half on its own.
+ * The slots of a table divided into segments, each of which grows on its own, by half per step.
  *
- * The segments begin with capacities that are spread over one step of growth: at any size some are about to grow and
- * some have just grown, hence neither memory per key nor the time for growing comes in waves.
+ * The initial capacities are spread over one growth step: at any table size some segments are about to grow and some
+ * have just grown, so neither memory per key nor the time spent growing comes in waves.
  *
- * Neighbouring segments, which have about the same capacity, stand in one array, an arena, and where each stands is noted
- * in one line of memory: an array object a segment would cost five lines, one after the other, that are seldom in the
- * processor's caches. An arena goes when its last segment has moved to another.
+ * Neighbouring segments have about the same capacity and share one array, an arena. A descriptor of one cache line says
+ * where a segment's slots are: one array object per segment would cost five dependent reads that are rarely in a CPU
+ * cache. An arena is freed when its last segment has moved to another.
  */
 export class SegmentSlots {
-  /** What is noted of segment `i` begins at `i * NOTE_WORDS`. */
+  /** The descriptor of segment `i` begins at `i * NOTE_WORDS`. */
   readonly notes: Int32Array
-  /** Of all arenas. */
+  /** Memory of all arenas. */
   bytes = 0
   private readonly segments: number
   private readonly segmentsPerArena: number
-  /** By their numbers; those that were left are empty. */
+  /** Indexed by arena number; freed ones are `NO_ARENA`. */
   private readonly arenas: Arena[] = []
 
-  /** @param segments a power of two from 2 on */
+  /** @param segments a power of two, at least 2 */
   constructor(segments: number) {
     this.segments = segments
     this.segmentsPerArena = Math.min(SEGMENTS_PER_ARENA, segments)
@@ -27,14 +27,14 @@ export class SegmentSlots {
   }
 
   /**
-   * The array in which the segment noted there has its slots, from `START` on. Two words a slot: 32 bits of the hash, and
-   * the number of its record; 0 marks a free slot.
+   * The array with the slots of the segment whose descriptor begins at `note`; the first slot is at its `START`. Two words
+   * per slot: 32 bits of the hash, and the number of its record; 0 marks a free slot.
    */
   at(note: number): Int32Array {
     return (this.arenas[this.notes[note + ARENA] as number] as Arena).slots
   }
 
-  /** Gives a segment empty slots for so many steps of growth. Those that it had are its own until `leave`. */
+  /** Gives a segment empty slots of the capacity after `steps` growth steps. Its former slots are kept until `leave`. */
   enter(segment: number, steps: number): void {
     const { notes, segmentsPerArena } = this
     const arenasPerStep = this.segments / segmentsPerArena
@@ -50,7 +50,7 @@ export class SegmentSlots {
     arena.users++
     const capacity = this.capacityOf(segment, steps)
     const start = 2 * extent * (segment % segmentsPerArena)
-    // It may have been here before.
+    // The segment may have used this arena before.
     arena.slots.fill(0, start, start + 2 * capacity)
     const note = segment * NOTE_WORDS
     notes[note + ARENA] = number
@@ -60,7 +60,7 @@ export class SegmentSlots {
     notes[note + STEPS] = steps
   }
 
-  /** To be told for each segment that has gone to other slots, with the array of those that it had. */
+  /** Releases the former slots of one segment after `enter` has moved it; `slots` is their array. */
   leave(slots: Int32Array): void {
     const number = this.arenas.findIndex((arena) => arena.slots === slots)
     const arena = this.arenas[number]
@@ -69,7 +69,7 @@ export class SegmentSlots {
     this.bytes -= slots.byteLength
   }
 
-  /** The fewest steps, up to these, after which a segment has room for so many keys. */
+  /** The smallest number of growth steps, at most `stepsMax`, with capacity for this many keys in the segment. */
   stepsFor(segment: number, keys: number, stepsMax: number): number {
     let steps = stepsMax
     while (steps > 0 && keys < sizeMaxOf(this.capacityOf(segment, steps - 1))) steps--
@@ -81,39 +81,39 @@ export class SegmentSlots {
   }
 }
 
-/** Words of what is noted of a segment, and which they are. */
+/** Words per segment descriptor; the constants below are offsets in it. */
 export const NOTE_WORDS = 8
-/** The number of its arena. */
+/** Arena number. */
 const ARENA = 0
-/** Where its slots begin in the arena's array. */
+/** Index of the segment's first slot in the arena's array. */
 export const START = 1
-/** In slots. */
+/** Number of slots. */
 export const CAPACITY = 2
-/** Keys in it. */
+/** Keys in the segment. */
 export const SIZE = 3
-/** Keys at most before it grows. */
+/** Number of keys at which the segment grows. */
 export const SIZE_MAX = 4
-/** Steps of growth taken. */
+/** Growth steps done. */
 export const STEPS = 5
 
-/** The slots of neighbouring segments that have taken as many steps. */
+/** The slots of neighbouring segments with the same number of growth steps. */
 interface Arena {
   readonly slots: Int32Array
-  /** Segments that have their slots in it. */
+  /** Number of segments with slots in it. */
   users: number
 }
 const NO_ARENA: Arena = { slots: new Int32Array(0), users: 0 }
 
 /**
- * A power of two. With fewer, there are more arrays to be kept near; with more, it takes longer to make one, at once, and
- * more memory waits for its last segment to leave.
+ * A power of two. With fewer segments per arena there are more arrays to keep in CPU caches; with more, allocating one
+ * takes longer and more memory is held until the last segment leaves.
  */
 const SEGMENTS_PER_ARENA = 8
 
 const CAPACITY_MIN = 8
 const GROWTH = 1.5
 const LOAD_MAX = 0.7
-/** Below what growth leaves (0.7 / 1.5 = 0.467), lest a segment shrink and grow in turn. */
+/** Below the load after growth (0.7 / 1.5 = 0.467), so that a segment does not alternately shrink and grow. */
 export const LOAD_MIN = 0.45
 
 const capacityAfter = (steps: number): number => Math.round(CAPACITY_MIN * GROWTH ** steps)

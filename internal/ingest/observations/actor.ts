@@ -14,7 +14,7 @@ export interface ObservationsActorDeps {
   readonly publish: Publisher['publish']
   /** Keeps rows once for a token. */
   readonly insert: (rows: readonly ObservationRow[], token: string) => Promise<void>
-  /** Where the observations with these event ids came from that are in the table, of whichever tenants. */
+  /** Positions of the stored observations with these event ids, across tenants. */
   readonly sourcesOf: (eventIds: readonly string[]) => Promise<readonly ObservationSource[]>
   /** Of the stream that is read now: when it was created, seconds since the epoch. */
   readonly logId: number
@@ -42,7 +42,7 @@ export function observationsActor(deps: ObservationsActorDeps): PlannedLog<Progr
           inserts: rows.length > 0,
           async applyEffects() {
             for (const { id, reason } of poison) {
-              deps.log.error({ id, reason }, 'quarantined an observation that cannot be read')
+              deps.log.error({ id, reason }, 'quarantined an unreadable observation')
             }
             await quarantine(deps.publish, quarantineSubject('observations'), poison)
             await deps.insert(rows, `observations.${extent.first}-${extent.last}`)
@@ -68,8 +68,8 @@ function decoded(entries: readonly StoredEntry[]) {
 }
 
 /**
- * Leaves out what the table holds from another position than its own, and all but the first of a batch. What it holds
- * from the very same position is an earlier attempt at this batch, whose rows must be the same.
+ * Drops observations that the table holds from another position, and repeats within the batch. Rows stored from the same
+ * position are from an earlier attempt at this batch, and must be written identically.
  */
 async function withoutKnown(
   observations: readonly AdmittedObservation[],

@@ -4,15 +4,15 @@ import { type ObservationEvent, observationEvent } from './schema.js'
 
 /**
  * The form of one OBSERVATIONS message: a JSON array of admitted observations of one tenant. Only the fields of the
- * schema are written: what a producer sent beside them is not kept anywhere.
+ * schema are written: other fields that a producer sent are not kept anywhere.
  */
 
 const FIELDS = Object.keys(observationEvent.shape) as (keyof ObservationEvent)[]
 
-/** What admission knows about it. */
+/** Facts known at admission. */
 export interface ObservationAdmission {
   readonly tenantId: string
-  /** Id of the credential that brought it. */
+  /** Id of the credential that sent it. */
   readonly principal: string
   /** 16 bytes that derive from tenant and event id. */
   readonly id: Uint8Array
@@ -64,7 +64,7 @@ export const encodeObservations = (entries: readonly string[]): Uint8Array => Bu
 /**
  * Reads a message back.
  *
- * @throws Error when the bytes have not that form; the message is then poison
+ * @throws Error when the bytes do not have that form: a poison message
  */
 export function decodeObservations(data: Uint8Array, sequence: number): AdmittedObservation[] {
   const entries = JSON.parse(Buffer.from(data.buffer, data.byteOffset, data.length).toString('utf8')) as Entry[]
@@ -80,7 +80,7 @@ export function decodeObservations(data: Uint8Array, sequence: number): Admitted
       e.data !== null
     // Here it is one poison message; later it would fail the insert of a whole batch, again and again.
     if (!isWhole || occurredAtMs === undefined || !isInstant(occurredAtMs)) {
-      throw new Error(`entry ${index} has not the form of an observation`)
+      throw new Error(`entry ${index} is not an observation`)
     }
     return {
       tenantId: t,

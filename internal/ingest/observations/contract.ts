@@ -4,12 +4,12 @@ import { observationEvent } from './schema.js'
 
 const EVENT_ID = '0f8fad5b-d9cb-469f-a165-70867728950e'
 
-/** What the route of observations promises (spec 4.5). */
+/** Contract of the observations route (spec 4.5). */
 export const INGEST_OBSERVATION: Operation = {
   id: 'ingestObservation',
   tag: 'Ingestion',
-  summary: 'Take an observation that is no single model call',
-  description: 'Such as the heartbeat of a capture layer. Coverage is worked out from it; it never becomes a record.',
+  summary: 'Ingest an observation that is not a single model call',
+  description: 'Such as the heartbeat of a capture layer. Coverage is computed from it; it never becomes a record.',
   body: {
     contents: json(observationEvent, {
       event_id: EVENT_ID,

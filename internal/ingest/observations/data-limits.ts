@@ -9,7 +9,7 @@ export const DATA_TEXT_BYTES_MAX = 256
 export const DATA_BYTES_MAX = 8 * 1024
 
 /**
- * Checks what a schema cannot say of an event's `data`: its size as a whole, and that nothing in it is long enough to
+ * Checks the limits of an event's `data` that a schema cannot express: its total size, and that nothing in it is long enough to
  * carry a prompt.
  *
  * @param data of a parsed JSON body
@@ -45,7 +45,7 @@ function valueFault(value: unknown, depth: number, count: { keys: number }): str
   if (typeof value === 'string' && !isShort(value, DATA_TEXT_BYTES_MAX)) {
     return `must have texts of at most ${DATA_TEXT_BYTES_MAX} bytes without control characters`
   }
-  // JSON.parse makes Infinity of 1e999, which JSON could not write back.
+  // JSON.parse turns 1e999 into Infinity, which JSON cannot represent.
   if (typeof value === 'number' && !Number.isFinite(value)) return 'must have finite numbers'
   return typeof value === 'object' && value !== null ? faultWithin(value, depth + 1, count) : undefined
 }

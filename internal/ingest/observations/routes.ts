@@ -17,7 +17,7 @@ import { INGEST_OBSERVATION } from './contract.js'
 import type { ObservationEvent } from './schema.js'
 import { validateObservation } from './validate.js'
 
-/** What is kept beside the key of an observation. */
+/** The record kept with the key of an observation. */
 export interface ObservationRecord {
   /** Hex of the body's fingerprint. */
   readonly fingerprint: string
@@ -38,7 +38,7 @@ export interface ObservationDeps extends AdmissionDeps, KeptRecords<ObservationR
 /** Number of the route in the hash of its keys. */
 const ROUTE = 1
 
-/** `POST /api/v1/events`: an observation that is no single model call. A 202 means that the log holds it. */
+/** `POST /api/v1/events`: an observation that is not a single model call. A 202 means that the log holds it. */
 export function observationRoutes(deps: ObservationDeps): readonly Route[] {
   return [
     {
@@ -57,7 +57,7 @@ export function observationRoutes(deps: ObservationDeps): readonly Route[] {
 function read(exchange: Exchange, caller: Caller, deps: ObservationDeps): void {
   // Observations have no layer: a credential that may ingest some may send them, one that may ingest none may not.
   if (caller.ingestionLayers?.size === 0) return exchange.replyProblem(LAYER_REFUSED)
-  // What is refused costs the caller as much as what is taken.
+  // A refused event costs the caller as much as an accepted one.
   const refuse = (what: Problem): void =>
     exchange.replyProblem(takeFrom(caller.budgets.ingest, 1, deps.clock()) ?? what)
   const key = keyOf(exchange, caller, deps, ROUTE)
@@ -84,11 +84,11 @@ function read(exchange: Exchange, caller: Caller, deps: ObservationDeps): void {
       const { errors } = validation
       return refuseBody(problem('VALIDATION_FAILED', 'The event does not match its schema.', { errors }))
     }
-    const begin = (looks: number): void =>
+    const begin = (lookups: number): void =>
       withKeyLock(request, deps, {
         answerAgain: () => accepted(validation.event),
-        // Whether the peer has admitted it says the record, which is looked for when it is the request's turn.
-        again: () => (looks >= LOOKUPS_MAX ? exchange.replyProblem(UNDECIDED) : begin(looks + 1)),
+        // The record shows whether the peer has admitted it; it is looked up when it is the request's turn.
+        again: () => (lookups >= LOOKUPS_MAX ? exchange.replyProblem(UNDECIDED) : begin(lookups + 1)),
         proceed: (turn) => {
           admit(validation.event, receivedAtMs, request, deps)
             .catch((cause: unknown): Admitted => {

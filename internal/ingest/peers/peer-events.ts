@@ -4,8 +4,8 @@ import { isNoResponders } from '../../broker/errors.js'
 import type { Logger } from '../../telemetry/log.js'
 
 /**
- * Until its record is there only the gateway that has admitted an event knows of it: whoever is asked for it elsewhere
- * asks the others. Ids are not exchanged ahead, since few are ever asked for.
+ * Until its record is written, only the gateway that admitted an event knows it: another gateway that gets a request for
+ * it queries its peers. Ids are not exchanged in advance, since few are ever requested.
  */
 
 const ADMITTED = Uint8Array.of(1)
@@ -14,7 +14,7 @@ const UNKNOWN = Uint8Array.of(0)
 /**
  * Answers the other gateways, until the subscription ends.
  *
- * @param isAdmitted undefined while that cannot be told: no answer is given then, and whoever asks knows as much
+ * @param isAdmitted undefined while that is not known: the request then gets no answer, which means the same
  */
 export function answerForEvents(
   connection: NatsConnection,
@@ -29,15 +29,15 @@ export function answerForEvents(
         const told = isAdmitted(message.data)
         if (told !== undefined) message.respond(told ? ADMITTED : UNKNOWN)
       } catch (cause) {
-        log.error({ err: cause }, 'another gateway that asked for an event could not be answered')
+        log.error({ err: cause }, 'could not answer a peer gateway that asked for an event')
       }
     },
   })
 }
 
 /**
- * Whether one of these gateways has admitted the event; undefined when none says so and one of them does not answer, though it
- * is there. One that is gone has left what it had admitted to the log, and another has loaded it.
+ * Whether one of these gateways has admitted the event; undefined when none confirms it and a live one does not
+ * answer. The admissions of a departed gateway are in the log, and another gateway has loaded them.
  */
 export async function isAdmittedElsewhere(
   connection: NatsConnection,

@@ -2,21 +2,21 @@ import type { KeyHash } from '../../ids/key-hash.js'
 import type { Fingerprint } from '../keys/key-table.js'
 
 /**
- * The messages of `gateways.<member>.claims` in bytes. Little-endian words of 32 bits: a head that says kind and
- * sender, then records of one length; the number of records follows from the message's length. An answer has two bytes a
- * claim, in the claims' order.
+ * The messages of `gateways.<member>.claims` in bytes. Little-endian words of 32 bits: a head with kind and
+ * sender, then records of fixed length; the number of records follows from the message's length. An answer has two bytes
+ * per claim, in the order of the claims.
  *
- * A change of form is a new number of kind: a gateway that does not know a kind does not answer it, and its peers then
+ * A change of format needs a new kind number: a gateway that does not know a kind does not answer it, and its peers then
  * decide for themselves.
  */
 
-/** Which process a claim is of: random, drawn at its start. */
+/** Identifies the process that sent a claim: random, drawn at its start. */
 export interface Sender {
   readonly word0: number
   readonly word1: number
 }
 
-/** @param id distinct among the sender's claims of the last hours, 32 bits without sign; the same when it is asked again */
+/** @param id distinct among the sender's claims of the last hours, 32 bits without sign; the same when the claim is repeated */
 export interface ClaimRecord {
   readonly id: number
   readonly key: KeyHash
@@ -33,7 +33,7 @@ export type PeerMessage =
   | { readonly kind: 'claims'; readonly sender: Sender; readonly records: readonly ClaimRecord[] }
   | { readonly kind: 'settlements'; readonly sender: Sender; readonly records: readonly SettlementRecord[] }
 
-/** What the owner answers to one claim. */
+/** The owner's answer to one claim. */
 export type ClaimAnswer =
   | { readonly kind: 'proceed' }
   | { readonly kind: 'same'; readonly flags: number }
@@ -101,7 +101,7 @@ export function encodeAnswers(answers: readonly ClaimAnswer[]): Uint8Array {
   return bytes
 }
 
-/** @returns undefined unless it has an answer, and one that there is, to each of `count` claims */
+/** @returns undefined unless it holds a known answer to each of `count` claims */
 export function decodeAnswers(bytes: Uint8Array, count: number): ClaimAnswer[] | undefined {
   if (bytes.length !== count * ANSWER_BYTES) return undefined
   const answers: ClaimAnswer[] = []

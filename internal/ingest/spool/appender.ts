@@ -2,7 +2,7 @@ import { type SpoolFile, type SpoolFiles, writeAll } from './files.js'
 import { asError } from './incident.js'
 import { type Segment, segmentPath } from './segment.js'
 
-/** `stored` is durable: it outlives kill -9 and a power cut. `failed` carries ENOSPC, EIO and the like as its code. */
+/** `stored` is durable: it survives kill -9 and a power loss. `failed` carries ENOSPC, EIO and the like as its code. */
 export type Appended =
   | { readonly kind: 'stored' }
   | { readonly kind: 'full' }
@@ -16,12 +16,12 @@ interface Waiting {
 
 const STORED: Appended = { kind: 'stored' }
 
-/** Bytes of one write at most, except that a single append is never parted. */
+/** Limit of bytes per write, except that a single append is never split. */
 const BATCH_BYTES_MAX = 4 * 1024 * 1024
 
 /**
- * Writes records to the newest segment, one write and one fsync at a time: whatever is added while they are under way
- * shares the next ones.
+ * Writes records to the newest segment, one write and one fsync at a time: records added while they are in flight
+ * share the next ones.
  */
 export class Appender {
   private readonly folder: string
@@ -57,12 +57,12 @@ export class Appender {
       this.queuedBytes += size
       if (this.isFlushing) return
       this.isFlushing = true
-      // Not yet: what is added in this same turn shares the first write.
+      // Deferred: records added in this same turn share the first write.
       queueMicrotask(() => void this.flush())
     })
   }
 
-  /** Resolves when the write that is under way has settled. */
+  /** Resolves when the write in flight has settled. */
   flushed(): Promise<void> {
     if (!this.isFlushing) return Promise.resolve()
     return new Promise((resolve) => {
@@ -78,7 +78,7 @@ export class Appender {
     await file.close()
   }
 
-  /** Waits for what is queued, and closes the file. */
+  /** Waits for the queued records, and closes the file. */
   async close(): Promise<void> {
     while (this.isFlushing) await this.flushed()
     if (this.active !== undefined) await this.retire(this.active.segment)
@@ -136,7 +136,7 @@ export class Appender {
     }
   }
 
-  /** @throws the system's error when no new segment can be made */
+  /** @throws the system's error when no new segment can be created */
   private async activeFor(size: number): Promise<{ readonly segment: Segment; readonly file: SpoolFile }> {
     if (this.active !== undefined && this.active.segment.size > 0) {
       if (this.active.segment.size + size > this.segmentBytes) await this.retire(this.active.segment)
@@ -159,9 +159,9 @@ export class Appender {
   }
 
   /**
-   * Removes what a failed write left behind the last good record. Where even that fails the file is not written to
-   * again: a reader stops at the segment's size, and after a restart the rest is at worst delivered, which the repeat
-   * that its sender was asked for then finds by its event_id.
+   * Removes the bytes that a failed write left after the last good record. If even that fails, the file is not written to
+   * again: a reader stops at the segment's size. After a restart the rest may be delivered; the event_id then
+   * deduplicates the repeat that the sender was asked for.
    */
   private async cutBack(segment: Segment, file: SpoolFile): Promise<void> {
     try {

@@ -6,7 +6,7 @@ export interface SpoolFile {
   write(bytes: Uint8Array, position: number): Promise<number>
   /** @returns how many bytes were read; 0 at the end of the file */
   read(into: Uint8Array, position: number): Promise<number>
-  /** Resolves when what was written outlives a power cut. */
+  /** Resolves when the written bytes survive a power loss. */
   datasync(): Promise<void>
   truncate(bytes: number): Promise<void>
   close(): Promise<void>
@@ -14,20 +14,20 @@ export interface SpoolFile {
 
 /** The spool's whole view of the disk, so that a test can let it be full or broken. */
 export interface SpoolFiles {
-  /** Makes the folder and those above it, where they are missing. */
+  /** Creates the folder and its missing parents. */
   makeFolder(folder: string): Promise<void>
   /** Fails unless the folder is empty. */
   removeFolder(folder: string): Promise<void>
   /** Names in the folder. */
   list(folder: string): Promise<readonly string[]>
-  /** Makes what was created in the folder outlive a power cut. */
+  /** Makes new directory entries survive a power loss. */
   syncFolder(folder: string): Promise<void>
   /** Fails when the file exists. */
   create(path: string): Promise<SpoolFile>
   /** Fails when the file does not exist. */
   open(path: string): Promise<SpoolFile>
   size(path: string): Promise<number>
-  /** It may be gone already. */
+  /** Succeeds if the file does not exist. */
   remove(path: string): Promise<void>
 }
 
@@ -63,7 +63,7 @@ export async function writeAll(file: SpoolFile, bytes: Uint8Array, position: num
   let done = 0
   while (done < bytes.length) {
     const written = await file.write(bytes.subarray(done), position + done)
-    if (written === 0) throw new Error('the disk takes no more bytes of a file')
+    if (written === 0) throw new Error('the disk accepted no bytes of a write')
     done += written
   }
 }

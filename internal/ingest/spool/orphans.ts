@@ -11,11 +11,11 @@ export interface Adopted {
 }
 
 /**
- * Takes over the spools of dead processes: a gateway that restarts uses a folder of its own, and what the one before
- * had taken must still reach the log. Folders of living processes, this one included, are left alone; of several
- * gateways that ask at once each orphan goes to at most one.
+ * Takes over the spools of dead processes: a restarted gateway uses a new folder, and the events that its predecessor
+ * accepted must still reach the log. Folders of living processes, this one included, are left alone; if several
+ * gateways call at once, each orphan goes to at most one.
  *
- * @param parent the folder that holds one folder a spool, and nothing else
+ * @param parent the folder that holds one folder per spool, and nothing else
  */
 export async function adoptOrphans(parent: string, settings: Omit<SpoolSettings, 'folder'>): Promise<Adopted> {
   const spools: Spool[] = []

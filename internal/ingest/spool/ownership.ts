@@ -7,7 +7,7 @@ import { asError } from './incident.js'
 
 export type Claim =
   | { readonly kind: 'owned'; release(): Promise<void> }
-  /** A living process has it; its pid as it sees itself. */
+  /** A living process owns it; `pid` is its pid in its own namespace. */
   | { readonly kind: 'taken'; readonly pid: number }
   | { readonly kind: 'failed'; readonly error: Error }
 
@@ -102,7 +102,7 @@ async function listen(path: string): Promise<Server> {
   const server = createServer((socket) => socket.destroy())
   server.listen(path)
   await once(server, 'listening')
-  // The lock must not keep the process running that holds it.
+  // The lock must not keep its process alive.
   server.unref()
   return server
 }

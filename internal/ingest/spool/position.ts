@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { readAll, type SpoolFile, type SpoolFiles, writeAll } from './files.js'
 
-/** Everything before it is delivered. */
+/** Everything before this position is delivered. */
 export interface Position {
   readonly segment: number
   readonly offset: number
@@ -13,14 +13,14 @@ const NAME = 'position'
 const BYTES = 24
 
 /**
- * Each save outlives the process at once, and a power cut after this many. What is delivered again after one carries
- * the same message id; what the broker no longer remembers is recognised by its event_id.
+ * Each save survives the end of the process; after this many a sync makes them survive a power loss. Records delivered
+ * again after one carry the same message id; if the broker no longer remembers it, the event_id deduplicates them.
  */
 const SAVES_PER_SYNC = 64
 
-/** How far the spool is drained, in one small file that is overwritten in place. */
+/** Stores how far the spool is drained, in one small file that is overwritten in place. */
 export interface PositionFile {
-  /** As it was when the file was opened; the very start when there was none, or an unreadable one. */
+  /** The position when the file was opened; the start if the file was missing or unreadable. */
   readonly saved: Position
   /** @throws the system's error */
   save(position: Position): Promise<void>
@@ -55,7 +55,7 @@ async function read(file: SpoolFile): Promise<Position> {
   const bytes = Buffer.alloc(BYTES)
   await readAll(file, bytes, 0)
   const position = { segment: Number(bytes.readBigUInt64LE(0)), offset: Number(bytes.readBigUInt64LE(8)) }
-  // A wrong position would skip records; the start only repeats some.
+  // A wrong position would skip records; restarting from the beginning only repeats some.
   return encode(position).equals(bytes) ? position : START
 }
 

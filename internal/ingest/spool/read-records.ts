@@ -1,7 +1,7 @@
 import { readAll, type SpoolFile } from './files.js'
 import { decodeRecord, HEADER_BYTES, type SpoolRecord, statedBytes } from './record.js'
 
-/** What stands in a segment from one offset to the next. */
+/** The content of a segment from one offset to the next. */
 export type Found =
   | { readonly kind: 'record'; readonly record: SpoolRecord; readonly end: number }
   | { readonly kind: 'damaged'; readonly offset: number; readonly end: number }
@@ -12,8 +12,8 @@ const CHUNK_BYTES = 256 * 1024
 /**
  * Reads a segment's records in order, holding one chunk or one record in memory.
  *
- * A damaged record is skipped alone where its stated length still leads to a good one; otherwise, since nothing says
- * where the next begins, the rest of the range is damaged.
+ * A damaged record is skipped alone where its stated length still leads to a good one; otherwise, since the start of the
+ * next one is unknown, the rest of the range is damaged.
  *
  * @param from where a record begins
  * @param to where the last one ends, as far as it is known
@@ -76,7 +76,7 @@ class Window {
   async view(at: number, end: number): Promise<Buffer | undefined> {
     if (end > this.to) return undefined
     if (at < this.start || end > this.start + this.bytes.length) {
-      // Memory of its own each time: records that were given out go on pointing into the one before.
+      // A new buffer each time: records already returned still point into the previous one.
       const chunk = Buffer.allocUnsafeSlow(Math.min(Math.max(end - at, CHUNK_BYTES), this.to - at))
       const read = await readAll(this.file, chunk, at)
       this.bytes = chunk.subarray(0, read)

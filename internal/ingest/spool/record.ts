@@ -15,7 +15,7 @@ export interface SpoolRecord {
  * message id (2), length of the subject (2), message id, subject, payload.
  *
  * The checksum is the beginning of a SHA-256 over a format name, the length and the body: Node's own CRC32 is younger
- * than the oldest Node that we run on, and this costs 0.6 ms a MiB beside an fsync of several.
+ * than the oldest Node that we run on, and this costs 0.6 ms per MiB, next to an fsync of several ms.
  */
 const FORMAT = 'attribution-spool-1'
 const CHECKSUM_BYTES = 8
@@ -54,7 +54,7 @@ export function statedBytes(header: Buffer): number | undefined {
 
 /**
  * @param bytes exactly one record, as long as its header states
- * @returns the record, its payload a view of `bytes`; undefined when it is not as it was written
+ * @returns the record, its payload a view of `bytes`; undefined if it is damaged
  */
 export function decodeRecord(bytes: Buffer): SpoolRecord | undefined {
   if (!checksum(bytes).equals(bytes.subarray(4, HEADER_BYTES))) return undefined

@@ -5,8 +5,8 @@ import { readRecords } from './read-records.js'
 import { type Segment, segmentNumber, segmentPath } from './segment.js'
 
 /**
- * Finds what an earlier process left in the folder: removes segments that are delivered, cuts the torn tail that a
- * kill left at the end of the last one, and counts what is good. Reads every byte once, a chunk at a time.
+ * Recovers the segments that an earlier process left in the folder: removes delivered segments, truncates a torn write at
+ * the end of the last one, and counts the intact records. Reads every byte once, a chunk at a time.
  *
  * @param delivered how far the folder is drained
  * @returns the segments that hold records, oldest first
@@ -52,7 +52,7 @@ async function recoverSegment(
       }
       const { offset, end } = found
       const where = { segment: number, offset, bytes: end - offset }
-      // Only where the last write went can it have been cut short; elsewhere the drain meets and reports the damage.
+      // Only the last write can be torn; the drain detects and reports damage elsewhere.
       if (!isLast || end < size) continue
       await file.truncate(offset)
       await file.datasync()

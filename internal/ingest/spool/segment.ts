@@ -9,7 +9,7 @@ export interface Segment {
   size: number
   /** Everything before this offset is delivered. */
   deliveredTo: number
-  /** Records from there on. */
+  /** Records after that offset. */
   records: number
 }
 
@@ -24,7 +24,7 @@ export function segmentNumber(name: string): number | undefined {
   return digits === undefined ? undefined : Number(digits)
 }
 
-/** Bytes on disk: what is delivered counts until its segment is gone. */
+/** Bytes on disk: delivered records count until their segment is removed. */
 export const bytesOf = (segments: readonly Segment[]): number => segments.reduce((sum, { size }) => sum + size, 0)
 
 /** Records that wait for delivery. */

@@ -12,9 +12,9 @@ import { bytesOf, recordsOf, type Segment } from './segment.js'
 export interface SpoolSettings {
   /** Of this spool alone, on a disk of this machine. */
   readonly folder: string
-  /** Bytes on disk at most; what is beyond them is `full`. Delivered records count until their segment is removed. */
+  /** Limit of bytes on disk; appends beyond it are answered `full`. Delivered records count until their segment is removed. */
   readonly bytesMax: number
-  /** A new file begins when the newest would become larger. Space comes back a file at a time. */
+  /** A new file begins when the newest would become larger. Space is freed one file at a time. */
   readonly segmentBytes: number
   readonly onIncident: (incident: SpoolIncident) => void
   readonly files?: SpoolFiles
@@ -26,7 +26,7 @@ export type Opened =
   | { readonly kind: 'taken'; readonly pid: number }
   | { readonly kind: 'failed'; readonly error: Error }
 
-/** Why a drain ended. What was delivered before stays delivered, whatever the reason. */
+/** Why a drain ended. Records delivered before stay delivered in every case. */
 export type Drained =
   /** Nothing waits, and nothing is being appended. */
   | { readonly kind: 'empty'; readonly delivered: number }
@@ -35,17 +35,17 @@ export type Drained =
   /** The disk could not be read, or `deliver` rejected. */
   | { readonly kind: 'failed'; readonly delivered: number; readonly error: Error }
 
-/** @returns whether the log has the record now; its payload is the callee's to keep */
+/** @returns whether the log has the record now; the callee may keep its payload */
 export type Deliver = (record: SpoolRecord) => Promise<boolean>
 
-/** Memory for what waits to be written, when the disk is slower than the senders. */
+/** Memory for records waiting to be written, when the disk is slower than the senders. */
 const QUEUED_BYTES_MAX = 64 * 1024 * 1024
 
 /**
- * Opens the spool of one gateway: what it takes while the log cannot be reached, durable and in order.
+ * Opens the spool of one gateway: it stores messages, durable and in order, while the log cannot be reached.
  *
- * Claims the folder, which is made when it is missing, and recovers what an earlier process left in it: every record
- * whose append was answered `stored` and that is not delivered yet.
+ * Claims the folder, creating it if it is missing, and recovers the records of an earlier process: every record whose
+ * append was answered `stored` and that is not delivered yet.
  */
 export async function openSpool(settings: SpoolSettings): Promise<Opened> {
   const { folder, onIncident, files = localFiles } = settings
@@ -95,7 +95,7 @@ export class Spool {
     this.segments = segments
     this.position = position
     this.release = release
-    // Higher than the saved position's too: a segment of that number would be taken for delivered.
+    // Higher than the saved position's too: a segment of that number would count as delivered.
     const nextNumber = Math.max(position.saved.segment, segments.at(-1)?.number ?? 0) + 1
     this.appender = new Appender(folder, files, segments, segmentBytes, nextNumber)
   }
@@ -121,8 +121,8 @@ export class Spool {
   }
 
   /**
-   * Stores records behind all others, together. Resolves when they are durable, and then never loses them; `full` is
-   * said at once. Whoever is told `failed` must not take the records for gone: a crash in mid-write can leave some.
+   * Stores records behind all others, together. Resolves when they are durable, and then never loses them; resolves at
+   * once with `full`. After `failed` some records may still be on disk: a crash in mid-write can leave them.
    */
   async append(records: readonly SpoolRecord[]): Promise<Appended> {
     if (this.isClosed) return { kind: 'failed', error: new Error('the spool is closed') }
@@ -141,15 +141,15 @@ export class Spool {
   }
 
   /**
-   * Delivers from the oldest record on, one at a time, until nothing is left or the first refusal; what is appended
-   * meanwhile comes after. A segment is removed once all of it is delivered.
+   * Delivers records one at a time, oldest first, until none is left or one is refused; records appended
+   * meanwhile come last. A segment is removed once all of it is delivered.
    *
-   * The position is saved after each record: a kill -9 repeats at most the one that was under way, with its message id.
+   * The position is saved after each record: a kill -9 repeats at most the record in flight, with its message id.
    *
-   * @throws Error when a drain is under way already
+   * @throws Error when a drain is already running
    */
   drain(deliver: Deliver): Promise<Drained> {
-    if (this.draining !== undefined) throw new Error('the spool is being drained already')
+    if (this.draining !== undefined) throw new Error('the spool is already being drained')
     this.draining = this.drainAll(deliver).finally(() => {
       this.draining = undefined
     })
@@ -157,8 +157,8 @@ export class Spool {
   }
 
   /**
-   * Waits for what is being appended and delivered, and gives the folder up. An empty spool's folder is removed, so
-   * that none is left behind by each gateway that ever ran.
+   * Waits for appends and deliveries in flight, and releases the folder. An empty spool's folder is removed, so that
+   * gateways do not leave folders behind.
    */
   async close(): Promise<void> {
     if (this.isClosed) return
@@ -180,9 +180,9 @@ export class Spool {
   private async drainAll(deliver: Deliver): Promise<Drained> {
     let delivered = 0
     const counted: Deliver = async (record) => {
-      const isTaken = await deliver(record)
-      if (isTaken) delivered++
-      return isTaken
+      const isDelivered = await deliver(record)
+      if (isDelivered) delivered++
+      return isDelivered
     }
     try {
       for (;;) {
@@ -246,7 +246,7 @@ export class Spool {
     try {
       await this.position.save({ segment: number, offset: deliveredTo })
     } catch (cause) {
-      // Better twice, and recognised, than not at all from a disk that is failing.
+      // On a failing disk a repeated delivery, which is deduplicated, is better than a lost record.
       this.settings.onIncident({ kind: 'position_not_saved', error: asError(cause) })
     }
   }

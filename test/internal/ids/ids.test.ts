@@ -130,7 +130,7 @@ describe('ids', () => {
     expect(idHex(second)).toBe('f'.repeat(32))
   })
 
-  test('an id of another type is not taken', () => {
+  test('an id of another type is refused', () => {
     expect(parseId('attr', randomId('inv', mine))).toBeUndefined()
     expect(parseId('attr', 'attr_')).toBeUndefined()
   })

@@ -71,7 +71,7 @@ test('each character of a key counts', () => {
   }
 })
 
-test('what is neither a UUID nor a ULID is refused and leaves the words alone', () => {
+test('a text that is neither a UUID nor a ULID is refused and leaves the words unchanged', () => {
   const uuid = 'b1e7d3a0-5b1c-4f6e-9a55-3d2f1c0b9a87'
   const ulid = '01ARZ3NDEKTSV4RRFFQ69G5FAV'
   const refused = [

@@ -120,7 +120,7 @@ test('a bulk request costs as much as its events, and its replay as much as one'
   ])
 })
 
-test('a bulk request that never fits is told so, also when it is one event too long', async () => {
+test('a bulk request that exceeds the whole budget is refused as such, even by one event', async () => {
   await start({ ingestPerSecond: 1 })
 
   const never = await gateway.post(`[${event()},${event()},${event()}]`, randomUUID())

@@ -48,12 +48,12 @@ describe('an entry in bytes', () => {
     }
   })
 
-  test('takes the text over as it came, its blanks and spelling included', () => {
+  test('copies the text unchanged, including its blanks and spelling', () => {
     const text = JSON.stringify(validEvent({ attribution_confidence: 0.5 }), null, 2).replace('0.5', '5e-1')
     expect(written(received(text))).toContain(`"e":${text}}`)
   })
 
-  test('takes a text over that says all without having been parsed', () => {
+  test('copies an unparsed text that holds exactly the fields to keep', () => {
     const { text, event } = received(JSON.stringify(validEvent()))
     const into = Buffer.alloc(entryBytesMax(admission, text))
     const end = writeEntry(into, 0, admission, text, undefined)
@@ -152,7 +152,7 @@ describe('what is not kept', () => {
     )
   })
 
-  test('numbers that grow when they are written anew have room', () => {
+  test('numbers that grow when they are rewritten fit', () => {
     const counts = ['input_tokens', 'output_tokens', 'latency_ms', 'reasoning_tokens'].map((name) => `"${name}":9e15`)
     const what = received(`{${required},${counts.join(',')},"region":null}`)
     expect(written(what)).toContain('9000000000000000')

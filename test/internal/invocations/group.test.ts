@@ -116,7 +116,7 @@ describe('a group read back', () => {
     )
   })
 
-  test('holds who sent each event and when it was taken', () => {
+  test('holds the sender of each event and its time of acceptance', () => {
     const entry = encodeEntry(
       { tenantId: 'tnt_é', principal: 'key_x', id: idOf(0xfffefdfc), receivedAtMs: NOW_MS + 1 },
       validEvent(),
@@ -139,7 +139,7 @@ describe('a group read back', () => {
     expect(JSON.parse(group.toString())[0].k).toBe(Buffer.concat([key.hash, key.fingerprint]).toString('base64'))
   })
 
-  test('keeps the key to stage A: an event that is handed on leaves it behind', () => {
+  test('keeps the key for stage A: an event passed to the next stage has none', () => {
     const key = { hash: Buffer.alloc(16, 1), fingerprint: Buffer.alloc(8, 2), flags: 0 }
 
     const entry = encodeEntry({ ...admission, key }, validEvent(), { sequence: 3, index: 8 })
@@ -161,7 +161,7 @@ describe('a group read back', () => {
 })
 
 describe('the position of an event', () => {
-  test('is that of its message and its place in it, where the entry says nothing else', () => {
+  test('is that of its message and its index in it, unless the entry states another', () => {
     const entries = [encodeEntry(admission, validEvent()), encodeEntry(admission, validEvent())]
 
     expect(decodeGroup(encodeGroup(entries), 7).map(({ position }) => position)).toEqual([
@@ -170,7 +170,7 @@ describe('the position of an event', () => {
     ])
   })
 
-  test('stays that of stage A when the event is handed on', () => {
+  test('stays that of stage A when the event is passed to the next stage', () => {
     const entries = [
       encodeEntry(admission, validEvent(), { sequence: 3, index: 8 }),
       encodeEntry(admission, validEvent()),
@@ -195,14 +195,14 @@ describe('an entry', () => {
     expect(entry).toContain(`"i":"${Buffer.from(idOf(77)).toString('hex')}"`)
   })
 
-  test('keeps neither nulls nor what the schema does not name', () => {
+  test('keeps neither nulls nor fields outside the schema', () => {
     const event = { ...validEvent(), region: null, note: 'a text', t: 'tnt_two' } as InvocationEvent
 
     expect(readBack(event)).toMatchObject({ tenantId: 'tnt_one', event: validEvent() })
     expect(encodeEntry(admission, event)).not.toMatch(/note|region|tnt_two/)
   })
 
-  test('keeps what the schema names and nothing else, whatever came beside it', () => {
+  test('keeps exactly the schema fields, whatever other fields were sent', () => {
     fc.assert(
       fc.property(events, extras, (event, { unknown, nulls, early }) => {
         const stated = Object.entries(event)
@@ -236,7 +236,7 @@ describe('an entry', () => {
     )
   })
 
-  test('is of its own tenant and principal, whoever was written before', () => {
+  test('has its own tenant and principal, regardless of earlier entries', () => {
     // More principals than are remembered, some of two tenants, some that need escaping.
     const senders = Array.from({ length: 3000 }, (_, i) => ({
       tenantId: `tnt_"${i % 2}`,
@@ -287,7 +287,7 @@ describe('splitting into groups', () => {
     expect(splitIntoGroups(['1', large, '2']).map(bytesOf)).toEqual([3, GROUP_BYTES_MAX + 3, 3])
   })
 
-  test('nothing makes no group', () => {
+  test('an empty list makes no group', () => {
     expect(splitIntoGroups([])).toEqual([])
   })
 

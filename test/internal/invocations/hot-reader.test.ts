@@ -62,7 +62,7 @@ const FULL: Partial<InvocationEvent> = {
   carbon_gco2e: '0.5',
 }
 
-describe('an event of the usual form', () => {
+describe('an event in the common form', () => {
   test.each([
     ['of the required fields', wireEvent()],
     ['of all fields', wireEvent(FULL)],
@@ -81,7 +81,7 @@ describe('an event of the usual form', () => {
     expect(read(`{${members.join(', ')}} \r\n`)).toEqual(expected(text))
   })
 
-  test('is read for what it says, whatever the one before it said', () => {
+  test('is read independently of the event before it', () => {
     const texts = ['gateway', 'proxy', 'proxy2', 'gateway'].map((layer, i) =>
       JSON.stringify(wireEvent({ ingestion_layer: layer, ...(i % 2 === 0 ? { trace_id: `t${i}` } : {}) })),
     )
@@ -164,7 +164,7 @@ describe('any other text', () => {
     { maxLength: 3 },
   )
 
-  test('is taken only where the general way takes it over as it came', () => {
+  test('is accepted only if the general path copies it unchanged', () => {
     let taken = 0
     fc.assert(
       fc.property(

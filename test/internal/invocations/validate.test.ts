@@ -61,7 +61,7 @@ describe('the event as a whole', () => {
     expect(refusedAt({ [field]: null })).toEqual([`/${field}`])
   })
 
-  test.each([[null], [[]], [[wireEvent()]], ['text'], [1], [true], [undefined]])('%j is no event', (value) => {
+  test.each([[null], [[]], [[wireEvent()]], ['text'], [1], [true], [undefined]])('%j is not an event', (value) => {
     expect(validateInvocation(value, NOW_MS)).toEqual({
       ok: false,
       errors: [{ pointer: '', detail: 'must be a JSON object' }],
@@ -75,7 +75,7 @@ describe('the event as a whole', () => {
     expect(validation.ok && keptOf(validation)).toEqual(wireEvent())
   })
 
-  test('each field that is wrong is told, once', () => {
+  test('each invalid field is reported once', () => {
     expect(refusedAt({ provider: '', input_tokens: -1, tags: { a: 1 } }).sort()).toEqual([
       '/input_tokens',
       '/provider',
@@ -83,7 +83,7 @@ describe('the event as a whole', () => {
     ])
   })
 
-  test('at most 20 errors are told', () => {
+  test('at most 20 errors are reported', () => {
     const many = Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`k${i}`, { prompt: 'x' }]))
 
     expect(refusedAt(many)).toHaveLength(20)
@@ -139,7 +139,7 @@ describe('names', () => {
     ])
   })
 
-  test('a text is taken exactly when it has 1 to 256 bytes and neither control characters nor lone surrogates', () => {
+  test('a text is accepted exactly when it has 1 to 256 bytes and neither control characters nor lone surrogates', () => {
     const units = fc.oneof(
       { weight: 100, arbitrary: fc.constantFrom('a', ' ', '"', '\\', 'é', '€', '😀', '\u2028') },
       { weight: 1, arbitrary: fc.constantFrom('\0', '\n', '\u001f', '\u007f', '\u009f', '\ud83d', '\ude00') },
@@ -297,7 +297,7 @@ describe('tags', () => {
     }
   })
 
-  test('the limit in bytes is told', () => {
+  test('the error states the limit in bytes', () => {
     expect(errorsOf(validate({ tags: { ['é'.repeat(33)]: 'v' } }))[0]?.detail).toBe('must have at most 64 bytes')
     expect(errorsOf(validate({ tags: { k: 'é'.repeat(129) } }))[0]?.detail).toBe('must have at most 256 bytes')
   })
@@ -426,7 +426,7 @@ describe('content', () => {
     }
   })
 
-  test('what is nested 16 deep is looked at, and deeper is refused', () => {
+  test('an event is checked to a depth of 16, and refused if it is deeper', () => {
     const nested = (depth: number): unknown => (depth === 0 ? 1 : { inner: nested(depth - 1) })
 
     expect(validate({ vendor: nested(16) }).ok).toBe(true)
@@ -459,7 +459,7 @@ describe('content', () => {
     )
   })
 
-  test('every error says where and why in full', () => {
+  test('every error states its pointer and its full reason', () => {
     const values = fc.oneof(
       fc.string({ maxLength: 300, size: 'max' }),
       fc.double(),

@@ -64,7 +64,7 @@ describe('a body', () => {
   test('has the nine members of the spec and no other', () => {
     expect(bodyOf('NOT_FOUND')).toEqual({
       type: 'https://docs.example/errors/NOT_FOUND',
-      title: 'There is no such resource.',
+      title: 'The resource does not exist.',
       status: 404,
       detail: 'what happened',
       instance: '/v1/attribution',
@@ -98,7 +98,7 @@ describe('a body', () => {
     expect(bodyOf('VALIDATION_FAILED')).not.toHaveProperty('errors')
   })
 
-  test('of INTERNAL_ERROR says nothing of what happened', () => {
+  test('of INTERNAL_ERROR reveals nothing about the cause', () => {
     const errors = [{ pointer: '/inner', detail: 'what happened' }]
 
     const body = bodyOf('INTERNAL_ERROR', { errors })
@@ -107,7 +107,7 @@ describe('a body', () => {
     expect(JSON.stringify(body)).not.toContain('what happened')
   })
 
-  test('is JSON whatever the path holds', () => {
+  test('is JSON for any path', () => {
     const { body } = render('NOT_FOUND', {}, { instance: '/v1/"\\\n\u2028é' })
 
     expect(JSON.parse(body)).toMatchObject({ instance: '/v1/"\\\n\u2028é' })
@@ -125,12 +125,12 @@ describe('the head', () => {
     expect(headerOf(code, 'WWW-Authenticate') !== undefined).toBe(PROBLEMS[code].status === 401)
   })
 
-  test('of a 405 lists the methods that there are', () => {
+  test('of a 405 lists the supported methods', () => {
     expect(headerOf('METHOD_NOT_ALLOWED', 'Allow', { allow: 'GET, POST' })).toBe('GET, POST')
     expect(headerOf('NOT_FOUND', 'Allow')).toBeUndefined()
   })
 
-  test.each(['RATE_LIMITED', 'SERVICE_UNAVAILABLE'] as const)('of %s says when to come again', (code) => {
+  test.each(['RATE_LIMITED', 'SERVICE_UNAVAILABLE'] as const)('of %s says when to retry', (code) => {
     expect(headerOf(code, 'Retry-After', { retryAfterSeconds: 3 })).toBe('3')
     expect(headerOf(code, 'Retry-After', { retryAfterSeconds: 0 })).toBe('0')
     expect(headerOf(code, 'Retry-After')).toBeUndefined()

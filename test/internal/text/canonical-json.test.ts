@@ -39,7 +39,7 @@ test('strings, literals and whole numbers are written as RFC 8785 3.2.2 writes t
   expect(canonicalJson([0, -0, -1, 9_007_199_254_740_991])).toBe('[0,0,-1,9007199254740991]')
 })
 
-test('what is read back is what was written, and is written the same again', () => {
+test('canonical JSON reads back unchanged, and is written the same again', () => {
   fc.assert(
     fc.property(values, (value) => {
       const text = canonicalJson(value)

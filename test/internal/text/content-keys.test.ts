@@ -5,7 +5,7 @@ import { screenContent } from '../../../internal/text/content-keys.js'
 const KNOWN = new Set(['a', 'b', 'c', 'd'])
 const OTHERS = new Set(['b', 'x'])
 
-test('fields are known by their schema, whatever stood in their place in the events before', () => {
+test('fields are recognised by their schema, regardless of earlier events', () => {
   const keys = fc.uniqueArray(fc.constantFrom('a', 'b', 'c', 'd', 'x', 'y', 'constructor'), { maxLength: 6 })
   const events = fc.array(fc.tuple(keys, fc.constantFrom(KNOWN, OTHERS)), { minLength: 1, maxLength: 8 })
 

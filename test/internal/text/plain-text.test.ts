@@ -12,7 +12,7 @@ const texts = fc.oneof(
   }),
 )
 
-test('the function says of every text what the pattern says', () => {
+test('the function agrees with the pattern for every text', () => {
   fc.assert(
     fc.property(texts, (text) => isPlainText(text) === PLAIN_TEXT.test(text)),
     { numRuns: 2_000 },
@@ -31,7 +31,7 @@ test('the function for UUIDs too', () => {
   )
 })
 
-test('an amount is what its pattern says', () => {
+test('an amount matches its pattern', () => {
   const texts = fc.oneof(
     fc.stringMatching(/^\d{0,14}(\.\d{0,20})?$/),
     fc.string({ unit: fc.constantFrom('0', '9', '.', '-', 'e', '+', ' ', '٣'), maxLength: 6 }),

@@ -8,7 +8,7 @@ const codeOf = (query: string): string => {
   return result.ok ? 'ok' : result.problem.code
 }
 
-test('what a standard encoder writes is read as it was', () => {
+test('the output of a standard encoder is decoded to the original values', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme' }), fc.string({ unit: 'grapheme' }), (limit, cursor) => {
       const expected = { ok: true, values: { limit, cursor } }
@@ -29,7 +29,7 @@ test('a parameter without a value is empty, not absent', () => {
   expect(read('limit=')).toEqual({ ok: true, values: { limit: '' } })
 })
 
-test('only the first equals sign parts name and value', () => {
+test('only the first equals sign separates name and value', () => {
   expect(read('cursor=a=b==')).toEqual({ ok: true, values: { cursor: 'a=b==' } })
 })
 
@@ -77,7 +77,7 @@ test.each([
   expect(codeOf(query)).toBe('MALFORMED_REQUEST')
 })
 
-test('a refusal names what is known and repeats nothing of the query', () => {
+test('a refusal names the known parameters and repeats nothing of the query', () => {
   const result = read('secret-name=secret-value')
 
   expect(result).toMatchObject({ ok: false, problem: { detail: 'Known parameters are limit, cursor.' } })

@@ -21,7 +21,7 @@ test.each(['', '+01:00', '-00:01', '+0000', '+00', ' Z', 'UTC', '+00:00:00'])(
   },
 )
 
-test('date and time are parted by a T of either case and by nothing else', () => {
+test('only a T of either case separates date and time', () => {
   expect(parseInstant('2026-11-03t12:00:00Z')).toBe(NOON)
   expect(parseInstant('2026-11-03 12:00:00Z')).toBeUndefined()
 })
@@ -76,7 +76,7 @@ test.each([
   expect(parseInstant(text)).toBeUndefined()
 })
 
-describe('the usual spelling, which has a path of its own', () => {
+describe('the common form, which has its own code path', () => {
   /** The same instant in a spelling that takes the general path. */
   const generally = (body: string) => parseInstant(`${body}+00:00`)
   const padded = (value: number, digits = 2) => String(value).padStart(digits, '0')
@@ -158,7 +158,7 @@ describe('the usual spelling, which has a path of its own', () => {
     },
   )
 
-  test('what was read before makes no difference', () => {
+  test('the result does not depend on earlier reads', () => {
     const texts = fc.constantFrom(
       '2026-11-03T12:00:00Z',
       '2026-11-03T12:00:00.001Z',

@@ -7,7 +7,7 @@ test('a decimal is read exactly and reduced', () => {
   expect(ratio('440')).toEqual({ numerator: 440n, denominator: 1n })
 })
 
-test('what is no plain decimal is refused', () => {
+test('a text that is not a plain decimal is refused', () => {
   for (const text of ['', '-1', '1e3', '.5', '1.']) expect(() => ratio(text)).toThrow(RangeError)
   expect(() => divide(ratio('1'), ratio('0'))).toThrow(RangeError)
 })

@@ -97,7 +97,7 @@ describe('a JSON array', () => {
     expect(outcomes(await open(JSON_BODY, bytes))).toEqual(['é', MALFORMED, 'é'])
   })
 
-  test('others have their turn while a large one is searched', async () => {
+  test('a large array is scanned in slices that yield to the event loop', async () => {
     const element = `"${'x'.repeat(50_000)}"`
     const text = `[${Array(100).fill(element).join(',')}]`
     let turns = 0
@@ -115,7 +115,7 @@ describe('a JSON array', () => {
     expect(turns).toBeGreaterThan(10)
   })
 
-  test('with nothing in it is no request', async () => {
+  test('an empty array is refused', async () => {
     for (const text of ['[]', ' [ \n] ']) {
       expect(await openText(JSON_BODY, text)).toMatchObject({
         kind: 'refused',
@@ -165,7 +165,7 @@ describe('NDJSON', () => {
     expect(outcomes(await open(NDJSON_BODY, bytes))).toEqual(['é', MALFORMED, 'é'])
   })
 
-  test('may hold more blanks than are looked at in one turn, before and behind each event', async () => {
+  test('may hold more blanks than one slice scans, before and after each event', async () => {
     const blanks = ' '.repeat(600_000)
     const found = [
       await openText(NDJSON_BODY, `${blanks}1${blanks}\n${blanks}2${blanks}`),
@@ -178,7 +178,7 @@ describe('NDJSON', () => {
     ])
   })
 
-  test('lets others have their turn while its blanks are passed over', async () => {
+  test('yields to the event loop while its blanks are skipped', async () => {
     let turns = 0
     const counting = setInterval(() => turns++, 0)
     for (const headers of [NDJSON_BODY, JSON_BODY]) await openText(headers, ' '.repeat(BULK_BYTES_MAX))
@@ -187,7 +187,7 @@ describe('NDJSON', () => {
     expect(turns).toBeGreaterThan(2)
   })
 
-  test('of blank lines only is no request', async () => {
+  test('a body of blank lines only is refused', async () => {
     for (const text of ['', '\n', ' \r\n\t\n', '\n'.repeat(BULK_BYTES_MAX)]) {
       expect(refusal(await openText(NDJSON_BODY, text))).toBe('VALIDATION_FAILED')
     }
@@ -220,7 +220,7 @@ describe('limits', () => {
     ])
   })
 
-  test('a body of 5 MiB is taken, a longer one is too large', async () => {
+  test('a body of 5 MiB is accepted, a longer one is too large', async () => {
     const largest = `1${' '.repeat(BULK_BYTES_MAX - 3)}\n2`
 
     expect(outcomes(await openText(NDJSON_BODY, largest))).toEqual([1, 2])
@@ -255,7 +255,7 @@ describe('headers', () => {
     expect(refusal(await open({ contentType, contentEncoding }, Buffer.from('[1]')))).toBe('UNSUPPORTED_MEDIA_TYPE')
   })
 
-  test('JSON that is no array is one event, inflated and not parsed', async () => {
+  test('JSON that is not an array is one event, inflated and not parsed', async () => {
     const bytes = Buffer.from(' {"a":1')
 
     expect(await open(JSON_BODY, bytes)).toEqual({ kind: 'event', bytes })
@@ -266,7 +266,7 @@ describe('headers', () => {
     expect(refusal(await openText(JSON_BODY, ' '.repeat(EVENT_BYTES_MAX) + 1))).toBe('PAYLOAD_TOO_LARGE')
   })
 
-  test('only plain JSON that is no array may take the way of single events', () => {
+  test('only plain JSON that is not an array takes the single-event path', () => {
     expect(isBulk(JSON_BODY, Buffer.from('\n {"a":1}'))).toBe(false)
     expect(isBulk(JSON_BODY, Buffer.from(''))).toBe(false)
     expect(isBulk(JSON_BODY, Buffer.from('\r\n\t [1]'))).toBe(true)

@@ -27,7 +27,7 @@ function answered(results: BulkResults): { bytes: number; body: Results } {
   return { bytes: answer.body.length, body: JSON.parse(Buffer.from(answer.body).toString()) as Results }
 }
 
-test('five errors of an event are told, and how many more there are', () => {
+test('a result reports five errors of an event and the number of further ones', () => {
   const results = new BulkResults(3)
   results.accept(newEventIds(), false)
   results.reject(item(1), errors(5))
@@ -40,7 +40,7 @@ test('five errors of an event are told, and how many more there are', () => {
   expect(body.results[2]?.errors?.[5]).toEqual({ pointer: '', detail: 'has 15 more errors' })
 })
 
-test('past a mebibyte of errors an event is told its code alone', () => {
+test('past one mebibyte of errors a result holds the error code only', () => {
   const results = new BulkResults(5_000)
   results.accept(newEventIds(), false)
   for (let i = 1; i < 5_000; i++) results.reject(item(i), errors(20, `/${'x'.repeat(1_000)}`))
@@ -52,7 +52,7 @@ test('past a mebibyte of errors an event is told its code alone', () => {
   expect(body.results.at(-1)).toEqual({ index: 4_999, error_code: 'VALIDATION_FAILED' })
 })
 
-test('of a request of which nothing is taken the first hundred errors are told', () => {
+test('a request without accepted events is answered with its first hundred errors', () => {
   const results = new BulkResults(200)
   for (let i = 0; i < 200; i++) results.reject(item(i), errors(2))
 

@@ -7,7 +7,7 @@ const ids = fc
   .tuple(fc.nat(3), fc.constantFrom(0, 1, 255), fc.nat(2))
   .map(([place, byte, last]) => Uint8Array.from([9, 9, 9, 9, place, 0, 0, byte, ...Array(7).fill(byte), last]))
 
-test('an id is new once, whatever came between', () => {
+test('an id is new once, regardless of the ids in between', () => {
   fc.assert(
     fc.property(fc.array(ids, { maxLength: 60 }), (added) => {
       const distinct = new DistinctIds(added.length)
@@ -26,7 +26,7 @@ test('an id is new once, whatever came between', () => {
   )
 })
 
-test('as many ids as one request may hold', () => {
+test('the set holds as many ids as one request may have', () => {
   const distinct = new DistinctIds(5_000)
   const idOf = (i: number): Uint8Array => {
     const id = new Uint8Array(16)

@@ -22,7 +22,7 @@ const noise = (bytes: number): Buffer => {
   return content
 }
 
-test('what was deflated comes back, up to exactly the limit', async () => {
+test('a deflated body is inflated unchanged, up to exactly the limit', async () => {
   for (const content of [Buffer.from('x'), noise(300_000), Buffer.alloc(LIMIT, 'ab')]) {
     const inflated = await inflateGzip(gzipSync(content), LIMIT, ALONE)
 
@@ -125,7 +125,7 @@ describe('what a body is inflated to', () => {
     expect(held).toEqual([10, 0])
   })
 
-  test('is not inflated further once its sender has gone', async () => {
+  test('is not inflated further once its sender has disconnected', async () => {
     const content = noise(LIMIT)
     const gone = await inflateGzip(gzipSync(content), LIMIT, { hold: () => true, isSettled: true })
 

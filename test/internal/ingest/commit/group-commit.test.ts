@@ -39,7 +39,7 @@ const textOf = (model: string) => {
 }
 const nobody = { foresee: () => undefined, settled: () => undefined }
 
-test('what comes in one turn is one message a partition, and each event hears of it', async () => {
+test('events of one turn become one message per partition, and each event is notified', async () => {
   const { writer, writes, nextWrite } = heldLog()
   const groups = new GroupCommit(writer, 2)
   const told: string[] = []
@@ -69,7 +69,7 @@ test('what comes in one turn is one message a partition, and each event hears of
   expect(told.filter((line) => line.startsWith('b'))).toEqual(['b foreseen', 'b stored'])
 })
 
-test('while a message is on its way the next group fills, and goes when it is answered', async () => {
+test('while a message is in flight the next group fills, and is sent after the acknowledgement', async () => {
   const { writer, writes, nextWrite } = heldLog()
   const groups = new GroupCommit(writer, 1)
   const first = nextWrite()
@@ -88,7 +88,7 @@ test('while a message is on its way the next group fills, and goes when it is an
   expect(new Set(writes.map(({ messageId }) => messageId)).size).toBe(2)
 })
 
-test('beyond its bound it takes nothing, and again when there is room', async () => {
+test('group commit refuses events beyond its limit, and accepts them again below it', async () => {
   const { writer, writes, nextWrite } = heldLog()
   const groups = new GroupCommit(writer, 1)
   const available = groups.eventsAvailable
@@ -115,7 +115,7 @@ test('beyond its bound it takes nothing, and again when there is room', async ()
   await groups.idle()
 })
 
-test('the memory of a message is used again when nobody holds it any more, and left alone until then', async () => {
+test('the buffer of a message is reused only after nobody holds it', async () => {
   const { writer, writes, nextWrite } = heldLog()
   const groups = new GroupCommit(writer, 1)
   const send = async (model: string, commit: Commit) => {
@@ -173,7 +173,7 @@ test.each<Commit>([{ kind: 'stored' }, { kind: 'unavailable', detail: '' }])(
   },
 )
 
-test('one who brings an event again while its group is being settled meets the group', async () => {
+test('an event added again while its group is being settled joins the same partition', async () => {
   const { writer, writes, nextWrite } = heldLog()
   const groups = new GroupCommit(writer, 2)
   const again: Settler = {
@@ -197,7 +197,7 @@ test('one who brings an event again while its group is being settled meets the g
   ])
 })
 
-test('an event that is not taken is not under way', async () => {
+test('a refused event is not in flight', async () => {
   const { writer, writes, nextWrite } = heldLog()
   const groups = new GroupCommit(writer, 2)
   const small = textOf('m')

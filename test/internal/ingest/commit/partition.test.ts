@@ -44,7 +44,7 @@ const KINDS: readonly (readonly [string, (i: number) => string])[] = [
 ]
 
 describe('events of a trace', () => {
-  test('meet in one partition, whatever their ids', () => {
+  test('go to one partition, regardless of their ids', () => {
     fc.assert(
       fc.property(traces, ids, ids, partitionCounts, (trace, one, other, partitions) => {
         const partition = partitionOf(mine, trace, one, partitions)

@@ -98,7 +98,7 @@ for (const offsetMs of [0, 1, 999, HOUR_MS - 1, -1, -SECOND_MS, HOUR_MS / 2]) {
   })
 }
 
-test('an expired key is admitted anew, with its new body, for another window', () => {
+test('an expired key is admitted again, with its new body, for another window', () => {
   const admitted = index()
   admitted.admit(keyOf(1), BODY, 1, NOW_MS)
   const laterMs = NOW_MS + DAY_MS + 1

@@ -27,7 +27,7 @@ test('a key that was added is always found, and the share of others is what the 
   )
 })
 
-test('a filter costs its bits a key, and sets as many of them as give the fewest false positives', () => {
+test('a filter uses the given bits per key, and sets the number of bits with the fewest false positives', () => {
   const filter = Bloom.forKeys(1_000_000, 12)
 
   expect(filter.bytes / 1_000_000).toBeCloseTo(1.5, 2)

@@ -15,7 +15,7 @@ const steps = fc.array(
   { maxLength: 80 },
 )
 
-test('an event goes where it went first, as long as it is under way, and nothing is left of it then', () => {
+test('an event goes to its first partition while it is in flight, and leaves no trace afterwards', () => {
   fc.assert(
     fc.property(steps, (taken) => {
       const underWay = new EventsInFlight(36)

@@ -34,7 +34,7 @@ test('as many of the last ones as there is room for are held, until they are too
   )
 })
 
-test('those that had to go are counted, those that were taken out are not', () => {
+test('dropped records are counted, deleted ones are not', () => {
   const held = new HeldRecords({ bytesMax: BYTES_MAX, ageMsMax: AGE_MS_MAX, clock: () => 0 })
   for (let i = 0; i < 12; i++) held.set(String(i), TEXT)
   held.delete('11')

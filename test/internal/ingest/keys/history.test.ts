@@ -9,7 +9,7 @@ import { launchLogBroker } from '../../../support/planned-logs.js'
 
 const NO_STORE = {} as ClickHouseClient
 
-test('what is admitted and not recorded is found in every partition, whatever the setting is now', async () => {
+test('admitted but unrecorded events are found in every partition, independent of the current setting', async () => {
   const broker = await launchLogBroker()
   const send = async (partition: number, number: number): Promise<void> => {
     const admission = {

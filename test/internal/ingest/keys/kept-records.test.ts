@@ -40,7 +40,7 @@ afterAll(() => Promise.all(brokers.map((broker) => broker.close())))
 const one: Kept = { fingerprint: '1' }
 const two: Kept = { fingerprint: '2' }
 
-test('what is kept while the broker is away is found here at once, and everywhere once it is back', async () => {
+test('a record kept while the broker is unavailable is found here at once, and everywhere once it is back', async () => {
   let isUp = false
   const here = open(() => isUp)
   const elsewhere = open()
@@ -57,7 +57,7 @@ test('what is kept while the broker is away is found here at once, and everywher
   await elsewhere.close()
 })
 
-test('a broker that stands still is the same as one that is away', async () => {
+test('an unresponsive broker counts as unavailable', async () => {
   const here = openLinked()
   const elsewhere = open()
   const [before, meanwhile] = [randomUUID(), randomUUID()]
@@ -74,7 +74,7 @@ test('a broker that stands still is the same as one that is away', async () => {
   await elsewhere.close()
 })
 
-test('what was written before the broker went is found here', async () => {
+test('a record written before the broker became unavailable is found here', async () => {
   let isUp = true
   const here = open(() => isUp)
   const key = randomUUID()

@@ -7,7 +7,7 @@ const log = createLog('test', 'silent')
 const key = new Int32Array([1, 2, 3, 4])
 const fingerprint = new Int32Array([5, 6])
 
-test('what the read model knows of a key is told by its fingerprint', async () => {
+test('the read model confirms a key by its fingerprint', async () => {
   const hash = Buffer.from(bytesOf(key)).toString('hex')
   const found = new Map([[hash, { fingerprint: Uint8Array.from(bytesOf(fingerprint)), flags: 1, admittedAtMs: 7 }]])
   const confirmation = createKeyConfirmation(

@@ -113,7 +113,7 @@ test('a removal that finds nothing changes nothing', () => {
   expect([table.size, table.bytes]).toEqual([100, bytes])
 })
 
-test('the number of segments is a power of two from 2 on', () => {
+test('the number of segments must be a power of two, at least 2', () => {
   for (const segments of [0, 1, 3, 2 ** 21]) {
     expect(() => new KeyTable({ segments, hasFingerprint: true })).toThrow(RangeError)
   }

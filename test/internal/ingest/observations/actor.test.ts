@@ -79,7 +79,7 @@ async function lines(query: string): Promise<unknown[]> {
   return result.json()
 }
 
-test('observations of every tenant come into the table with all that they say', async () => {
+test('observations of every tenant are stored with all their fields', async () => {
   await send('tnt_one', [1, 2])
   await send('tnt_two', [1])
 
@@ -105,7 +105,7 @@ test('observations of every tenant come into the table with all that they say', 
   ])
 })
 
-test('an event id counts once a tenant, by its first arrival: in a message, a batch, and ever after', async () => {
+test('an event id counts once per tenant, by its first arrival, within a message, a batch and across batches', async () => {
   await send('tnt_three', [10, 11, 10], 'first')
   await send('tnt_three', [11], 'second')
   const actor = start()
@@ -145,7 +145,7 @@ test('a batch lands once when the process dies before its insert, or after it, o
   ])
 })
 
-test('what came by another log is known too, and its sequences do not make a batch of this one a repeat', async () => {
+test('observations from another log are recognised, and their sequences do not make a batch of this log a repeat', async () => {
   await send('tnt_five', [30])
   const before = start()
   await untilDone()
@@ -165,7 +165,7 @@ test('what came by another log is known too, and its sequences do not make a bat
   ])
 })
 
-test('a message that cannot be read is quarantined, and the others go on', async () => {
+test('an unreadable message is quarantined, and the others are processed', async () => {
   const data = Buffer.from('{"not":"observations"}')
   await send('tnt_six', [40])
   await publish('tnt_six', data)
@@ -184,7 +184,7 @@ test('a message that cannot be read is quarantined, and the others go on', async
   ])
 })
 
-test('a stream that is full of what is done makes room; one that is full of what is not refuses', async () => {
+test('a stream full of processed messages purges them; a stream full of unprocessed messages refuses new ones', async () => {
   const fill = async (tenantId: string): Promise<number> => {
     for (let sent = 0; ; sent++) {
       const data = encodeObservations([entryOf(tenantId, 1_000 + sent, 'x'.repeat(60_000))])

@@ -27,7 +27,7 @@ const event = (stated: Partial<ObservationEvent> = {}): ObservationEvent => ({
 const readBack = (...entries: readonly string[]) => decodeObservations(encodeObservations(entries), 9)
 
 describe('an observation read back', () => {
-  test('holds every field, who sent it, when it was taken and where it stands', () => {
+  test('holds every field, its sender, its time of acceptance and its position', () => {
     const [, read] = readBack(encodeObservation(admission, event()), encodeObservation(admission, event()))
 
     expect(read).toEqual({
@@ -51,7 +51,7 @@ describe('an observation read back', () => {
     }
   })
 
-  test('has nothing that the schema does not name', () => {
+  test('has no field outside the schema', () => {
     const entry = encodeObservation(admission, { ...event(), note: 'a text' } as ObservationEvent)
 
     expect(entry).not.toContain('note')
@@ -65,7 +65,7 @@ test('a message may hold no observation', () => {
 describe('poison', () => {
   const entry = JSON.parse(encodeObservation(admission, event())) as Record<string, unknown>
 
-  test.each(['', '[', 'null', '{}', '[null]', '[1]', '[{}]', '[[]]'])('"%s" is no message', (text) => {
+  test.each(['', '[', 'null', '{}', '[null]', '[1]', '[{}]', '[[]]'])('"%s" is not a message', (text) => {
     expect(() => decodeObservations(Buffer.from(text), 9)).toThrow(Error)
   })
 

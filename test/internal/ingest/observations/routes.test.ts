@@ -18,7 +18,7 @@ beforeEach(async () => {
 })
 afterEach(() => gateway.stop())
 
-test('one that waits for a peer which then does not admit it is stored itself', async () => {
+test('an observation that waits for a peer is stored here if the peer does not admit it', async () => {
   const [key, body] = [randomUUID(), observation()]
   const settle = gateway.proceedElsewhere(body, key)
 
@@ -32,7 +32,7 @@ test('one that waits for a peer which then does not admit it is stored itself', 
   expect(gateway.stored.length).toBe(1)
 })
 
-test('one that waits for a peer which admits it is a replay by the record that the peer has kept', async () => {
+test("an observation that waits for a peer is a replay of the peer's record if the peer admits it", async () => {
   const [key, body] = [randomUUID(), observation()]
   await gateway.post(body, key, {}, PATH)
   const settle = gateway.proceedElsewhere(body, key)

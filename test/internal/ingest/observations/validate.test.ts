@@ -45,7 +45,7 @@ describe('the event as a whole', () => {
     expect(refusedAt({ [field]: null })).toEqual([`/${field}`])
   })
 
-  test.each([[null], [[]], [[observation()]], ['text'], [1], [true], [undefined]])('%j is no event', (value) => {
+  test.each([[null], [[]], [[observation()]], ['text'], [1], [true], [undefined]])('%j is not an event', (value) => {
     expect(validateObservation(value, NOW_MS)).toEqual({
       ok: false,
       errors: [{ pointer: '', detail: 'must be a JSON object' }],
@@ -67,7 +67,7 @@ describe('the event as a whole', () => {
     expect(validate({ trace_id: null })).toEqual(validate({}))
   })
 
-  test('each field that is wrong is told, once', () => {
+  test('each invalid field is reported once', () => {
     expect(refusedAt({ event_id: 'x', type: '', source: 7, trace_id: 7, data: [] }).sort()).toEqual([
       '/data',
       '/event_id',
@@ -124,7 +124,7 @@ describe('data', () => {
     expect(validation.ok && JSON.stringify(validation.event.data)).toBe(JSON.stringify(data))
   })
 
-  test.each([['text'], [1], [true], [[]], [[1]]])('%j is no data', (data) => {
+  test.each([['text'], [1], [true], [[]], [[1]]])('%j is not valid data', (data) => {
     expect(errorsOf(validate({ data }))).toEqual([{ pointer: '/data', detail: 'must be object' }])
   })
 
@@ -136,7 +136,7 @@ describe('data', () => {
     expect(faultOf(lists(DATA_DEPTH_MAX + 1))).toBe('must not be nested more than 5 deep')
   })
 
-  test('however deep it is, it is refused without a crash', () => {
+  test('data of any excessive depth is refused without a crash', () => {
     const deep = JSON.parse(`${'{"a":'.repeat(9_000)}1${'}'.repeat(9_000)}`)
 
     expect(validate({ data: deep }).ok).toBe(false)
@@ -209,12 +209,12 @@ describe('content', () => {
     },
   )
 
-  test('keys that only remind of it are taken', () => {
+  test('keys that merely resemble content keys are accepted', () => {
     expect(faultOf({ input_tokens: 5, prompts_total: 1, outputs_per_minute: 2 })).toBe('')
   })
 })
 
-test('of any value only a valid event is taken, and only what the schema names is kept', () => {
+test('only a valid event is accepted, and only schema fields are kept, for any value', () => {
   const data = fc.dictionary(fc.string(), fc.jsonValue(), { noNullPrototype: true, maxKeys: 5 })
   const events = fc.record(
     { data, source: fc.string(), type: fc.string(), trace_id: fc.option(fc.string()), more: fc.jsonValue() },

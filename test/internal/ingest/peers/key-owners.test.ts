@@ -20,7 +20,7 @@ test('a gateway that is alone owns every key and has no peers', () => {
   expect([owners.ownerOf(keyOf(1)), owners.peers]).toEqual([undefined, []])
 })
 
-test('all members name the same owner, in whatever order they know of each other', () => {
+test('all members name the same owner, in any order of discovery', () => {
   fc.assert(
     fc.property(memberLists, fc.nat(), (members, key) => {
       const named = members.map((self, i) =>

@@ -46,7 +46,7 @@ function owner(options: { isLoaded?: boolean; confirm?: () => Promise<Confirmati
   }
 }
 
-test('a key that nobody has is given to the first that asks, and what became of it is told to the others', () => {
+test('a free key is granted to the first claim, and its outcome is reported to the others', () => {
   const { ask, settle, claims } = owner()
 
   expect([ask(ANNA, 1, 1, 1), ask(BEN, 1, 1, 2), ask(BEN, 2, 1, 1)]).toEqual([
@@ -60,7 +60,7 @@ test('a key that nobody has is given to the first that asks, and what became of 
   expect(claims.held).toBe(0)
 })
 
-test('a claim that is asked again because its answer was lost gets the same answer', () => {
+test('a claim repeated because its answer was lost gets the same answer', () => {
   const { ask } = owner()
 
   expect([ask(ANNA, 1, 1, 1), ask(ANNA, 1, 1, 1)]).toEqual([{ kind: 'proceed' }, { kind: 'proceed' }])
@@ -84,7 +84,7 @@ test('a key that was not admitted goes to the next in turn, be it a peer or a re
   expect(ask(BEN, 1, 1, 3)).toEqual({ kind: 'wait' })
 })
 
-test('requests of the owner that waited for a peer are told to look again, or that theirs is another body', () => {
+test('requests of the owner that waited for a peer look the key up again, or conflict if their body differs', () => {
   const { ask, settle, beginOwn, outcomes, index, time } = owner()
   ask(ANNA, 1, 1, 1)
   beginOwn(1, 1)
@@ -96,7 +96,7 @@ test('requests of the owner that waited for a peer are told to look again, or th
   expect([index.lookup(keyOf(1), fingerprintOf(1), time.ms), index.flags]).toEqual(['same', 3])
 })
 
-test('a claim waits for a request of the owner and then gets what became of it', () => {
+test('a claim waits for a request of the owner and then gets its outcome', () => {
   const { ask, beginOwn, index, inFlight, time } = owner()
   const own = beginOwn(1, 1)
   expect([ask(ANNA, 1, 1, 1), ask(ANNA, 2, 1, 2)]).toEqual([{ kind: 'wait' }, { kind: 'wait' }])
@@ -134,7 +134,7 @@ test('a settlement after the lease still makes the key known, and settling twice
   expect([ask(BEN, 1, 1, 1), ask(BEN, 2, 1, 2)]).toEqual([{ kind: 'same', flags: 5 }, { kind: 'conflict' }])
 })
 
-test('a claim that is asked no more loses its turn to those behind it', () => {
+test('a claim that is no longer repeated loses its turn to the next ones', () => {
   const { ask, settle, claims, inFlight, time } = owner()
   ask(ANNA, 1, 1, 1)
   ask(BEN, 1, 1, 2)
@@ -172,7 +172,7 @@ test('two claims that were confirmed as unknown do not both proceed', async () =
   expect([ask(ANNA, 1, 1, 1), ask(BEN, 1, 1, 2)]).toEqual([{ kind: 'proceed' }, { kind: 'wait' }])
 })
 
-test('a confirmation that fails is asked for again', async () => {
+test('a failed confirmation is requested again', async () => {
   const confirm = vi.fn<() => Promise<Confirmation>>()
   confirm.mockRejectedValueOnce(new Error('away'))
   confirm.mockResolvedValue('unknown')
@@ -186,7 +186,7 @@ test('a confirmation that fails is asked for again', async () => {
   expect(ask(ANNA, 1, 1, 1)).toEqual({ kind: 'proceed' })
 })
 
-test('when no more keys fit under way a claim waits and leaves nothing behind', () => {
+test('a claim waits and is not held when no more keys fit in flight', () => {
   const { ask, claims, settle } = owner({ keysMax: 1 })
   ask(ANNA, 1, 1, 1)
 

@@ -56,7 +56,7 @@ test('answers are read as they were written, and only in their number', () => {
   )
 })
 
-test('what is cut off, or of another kind, is not understood', () => {
+test('a truncated message, or one of another kind, is not decoded', () => {
   const message = encodeClaims({ word0: 1, word1: 2 }, [
     { id: 1, key: new Int32Array(4), fingerprint: new Int32Array(2) },
   ])

@@ -226,7 +226,7 @@ async function playedBy(
   await connection.flush()
 }
 
-test('of different bodies under one key on two gateways at once one is admitted, the other conflicts', async () => {
+test('one of two different bodies sent at once under one key to two gateways is admitted, the other conflicts', async () => {
   const [a, b] = await gateways('a', 'b')
   if (a === undefined || b === undefined) throw new Error('unreachable')
 
@@ -237,7 +237,7 @@ test('of different bodies under one key on two gateways at once one is admitted,
   for (const pair of fates) expect([...pair].sort()).toEqual(['admitted', 'conflict'])
 })
 
-test('of equal bodies under one key on three gateways at once one is admitted, the others are replays', async () => {
+test('one of equal bodies sent at once under one key to three gateways is admitted, the others are replays', async () => {
   const all = await gateways('a', 'b', 'c')
 
   const fates = await Promise.all(
@@ -247,7 +247,7 @@ test('of equal bodies under one key on three gateways at once one is admitted, t
   for (const three of fates) expect([...three].sort()).toEqual(['admitted', 'replayed', 'replayed'])
 })
 
-test('however requests interleave, a key is admitted once and the same bodies fare the same', async () => {
+test('a key is admitted once and equal bodies get equal answers under any interleaving', async () => {
   const all = await gateways('a', 'b', 'c')
   const request = fc.record({
     gateway: fc.nat(2),
@@ -308,7 +308,7 @@ test('a key that was admitted elsewhere is known to every gateway through its ow
   expect(await b.submit(key, 1)).toBe('replayed')
 })
 
-test('the claims of one turn to one owner are one request, however many', async () => {
+test('all claims of one turn to one owner are sent as one request', async () => {
   const [a, b] = await gateways('a', 'b')
   if (a === undefined || b === undefined) throw new Error('unreachable')
   const tap = await connected('tap')
@@ -332,7 +332,7 @@ test('the claims of one turn to one owner are one request, however many', async 
   expect(heard).toEqual(['1000 claims', '1000 settlements', '1 claims'])
 })
 
-test('what an owner does not understand is left unanswered, and others are heard', async () => {
+test('an owner leaves an undecodable message unanswered and answers the others', async () => {
   const [a, b] = await gateways('a', 'b')
   if (a === undefined || b === undefined) throw new Error('unreachable')
   const { connection } = await connected('stranger')
@@ -416,7 +416,7 @@ test('a key that is never settled goes to another gateway when its lease is over
   expect(await fate).toBe('admitted')
 })
 
-test('a claim that has waited for 2 s is left to the caller, who is told that the key is under way', async () => {
+test('a claim that has waited for 2 s is left to the caller, with the note that the key is in flight', async () => {
   const [a, b, c] = await gateways('a', 'b', 'c')
   if (a === undefined || b === undefined || c === undefined) throw new Error('unreachable')
   const key = keyOwnedBy(b.name, a)
@@ -430,7 +430,7 @@ test('a claim that has waited for 2 s is left to the caller, who is told that th
   expect(await waiting).toMatchObject({ kind: 'unanswered', isInFlight: true })
 })
 
-test('a settlement that the owner has not confirmed is told again', async () => {
+test('a settlement that the owner has not confirmed is sent again', async () => {
   nextRun()
   const events = new EventEmitter()
   let settlements = 0
@@ -450,7 +450,7 @@ test('a settlement that the owner has not confirmed is told again', async () => 
   await toldAgain
 })
 
-test('what was admitted while its owner departed is told to the owner that the key has now', async () => {
+test('a key admitted while its owner departed is reported to its new owner', async () => {
   nextRun()
   const names = ['a', 'b', 'c'].map(named)
   const [nameA = '', nameB = '', nameC = ''] = names
@@ -468,7 +468,7 @@ test('what was admitted while its owner departed is told to the owner that the k
   expect(await a.claim(nameC, key, 1)).toEqual({ kind: 'same', flags: 4 })
 })
 
-test('closing leaves the claims that are under way to their callers', async () => {
+test('closing leaves the claims in flight to their callers', async () => {
   nextRun()
   await playedBy(named('b'), () => undefined)
   const a = await gateway(named('a'), async () => membersOf([named('a'), named('b')]))

@@ -13,7 +13,7 @@ const failWith = (code: string) => (): never => {
 }
 
 describe.each(CODES)('%s', (code) => {
-  test.each(STEPS)('in %s is told, and what was stored before and after is whole', async (step) => {
+  test.each(STEPS)('in %s is reported, and records stored before and after it are intact', async (step) => {
     const folder = await temporaryFolder()
     const faults: Faults = {}
     const { spool } = await open(folder, { files: faultyFiles(faults), segmentBytes: step === 'create' ? 1 : 10_000 })
@@ -60,7 +60,7 @@ test('a failed write fails every append that shared it, and the next one is trie
   expect(await drained(spool)).toEqual([7])
 })
 
-test('a write that can neither be finished nor taken back is not read, and not written to again', async () => {
+test('a write that can neither be finished nor undone is not read, and its file is not written to again', async () => {
   const faults: Faults = {}
   const { spool, incidents } = await open(await temporaryFolder(), { files: faultyFiles(faults) })
   await spool.append([recordOf(0)])
@@ -132,7 +132,7 @@ test('a folder that cannot be made or read is a failure, not a throw', async () 
   await open(folder) // nothing holds it
 })
 
-test('whatever fails and when, what is stored comes out whole and in order, also after a restart', async () => {
+test('stored records are delivered intact and in order after any failure, also after a restart', async () => {
   const faulty = fc.record({ step: fc.constantFrom(...STEPS, 'truncate' as const), atCall: fc.nat({ max: 12 }) })
   await fc.assert(
     fc.asyncProperty(

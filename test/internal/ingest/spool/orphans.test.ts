@@ -9,7 +9,7 @@ import { recordOf } from '../../../support/spool-records.js'
 const SCRIPT = 'dist/test/support/spool-process.js'
 const settings = { bytesMax: 1024 ** 3, segmentBytes: 20_000, onIncident: () => undefined }
 
-test('what dead gateways left is adopted, delivered and cleared away; the living keep theirs', async () => {
+test('spools of dead gateways are adopted, delivered and removed; living gateways keep theirs', async () => {
   const parent = await temporaryFolder()
   const dead = ['one', 'two'].map((name) => launch(SCRIPT, { args: ['write', join(parent, name)] }))
   for (const gateway of dead) await gateway.line(/^stored 30$/)

@@ -53,7 +53,7 @@ test('zeros, which a file has where a power cut left it unwritten, state no reco
   expect(statedBytes(Buffer.alloc(HEADER_BYTES))).toBeUndefined()
 })
 
-test('the largest record is taken, and one byte more is not', () => {
+test('the largest record is accepted, and one byte more is refused', () => {
   const overhead = encode({ messageId: 'a', subject: 'b', payload: new Uint8Array(0) }).length
   const largest = RECORD_BYTES_MAX - overhead
 
@@ -63,7 +63,7 @@ test('the largest record is taken, and one byte more is not', () => {
   expect(encodeRecord({ messageId: 'a', subject: 'b', payload: new Uint8Array(largest + 1) })).toBeUndefined()
 })
 
-test('a message id or a subject of more than 65,535 bytes is not taken', () => {
+test('a message id or a subject of more than 65,535 bytes is refused', () => {
   const payload = new Uint8Array(1)
 
   expect(encodeRecord({ messageId: 'a'.repeat(65_535), subject: 'b'.repeat(65_535), payload })).toBeDefined()

@@ -188,7 +188,7 @@ test('segments that were delivered and not yet removed are not delivered again',
   expect(await drained(spool)).toEqual([2, 3])
 })
 
-test('a new segment is never taken for a delivered one', async () => {
+test('a new segment never counts as delivered', async () => {
   const folder = await temporaryFolder()
   await spoolWith(folder, [2, 2])
   const before = await open(folder)

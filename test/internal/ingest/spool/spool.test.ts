@@ -168,12 +168,12 @@ describe('draining', () => {
     await appendAll(spool, [1])
     const running = spool.drain(async () => true)
 
-    expect(() => spool.drain(async () => true)).toThrow('drained already')
+    expect(() => spool.drain(async () => true)).toThrow('already being drained')
 
     await running
   })
 
-  test('what is appended meanwhile comes after, in the same drain', async () => {
+  test('records appended meanwhile are delivered last, in the same drain', async () => {
     const { spool } = await open(await temporaryFolder(), { segmentBytes: 2_000 })
     await appendAll(spool, upTo(10))
     const taken: number[] = []
