@@ -1,11 +1,12 @@
 /** A nats-server with JetStream for a test file, on a free port of loopback and a folder of its own. */
 import { spawn } from 'node:child_process'
-import { mkdtempSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { freePort } from '../../internal/local/supervisor/instance.js'
 import { watchedNatsServer } from '../../internal/local/supervisor/nats-server.js'
+import { atEnd } from './run/at-end.js'
 import { natsServerBin } from './service.js'
 
 export interface RunningBroker {
@@ -16,7 +17,7 @@ export interface RunningBroker {
 }
 
 /**
- * Resolves once it accepts connections. Ends with this process, even if that is killed.
+ * Resolves once it accepts connections. Ends with the test file, or with this process, even if that is killed.
  *
  * @param configText in place of the server's defaults
  */
@@ -38,6 +39,12 @@ export async function launchBroker(configText?: string): Promise<RunningBroker> 
     })
     server.once('error', reject)
     server.once('close', (code) => reject(new Error(`nats-server ended with ${code}`)))
+  })
+  const ended = new Promise<void>((resolve) => server.once('close', () => resolve()))
+  atEnd(async () => {
+    server.stdin.end()
+    await ended
+    rmSync(folder, { recursive: true, force: true })
   })
   return { port, url: `nats://127.0.0.1:${port}`, folder }
 }

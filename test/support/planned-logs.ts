@@ -8,6 +8,7 @@ import { createPublisher, type Publisher } from '../../internal/broker/publisher
 import { createLog } from '../../internal/telemetry/log.js'
 import { CHECKPOINTS } from '../../streams/buckets.js'
 import { launchBroker } from './broker.js'
+import { atEnd } from './run/at-end.js'
 
 export interface LogBroker extends Broker {
   readonly publish: Publisher['publish']
@@ -16,10 +17,12 @@ export interface LogBroker extends Broker {
   untilDone(key: string, stream: string, subject: string): Promise<void>
 }
 
-/** Ends with this process, as its server does. */
+/** Ends with the test file, as its server does. */
 export async function launchLogBroker(settings: Partial<StreamSettings> = {}): Promise<LogBroker> {
   const { url } = await launchBroker()
   const broker = await connectBroker({ url, user: '', password: '', name: 'test' })
+  // A test may have closed it.
+  atEnd(() => broker.connection.isClosed() || broker.connection.close())
   await ensureStreams(broker, {
     replicas: 1,
     invocationsBytesMax: 1024 ** 3,

@@ -17,7 +17,7 @@ beforeEach(async () => {
 afterEach(() => stopping.abort())
 
 const fail = (cause: unknown): void => {
-  throw cause
+  if (!stopping.signal.aborted) throw cause
 }
 const reader = (clock: () => number = Date.now): Promise<Watermark> =>
   followWatermark(broker.deps.checkpoints, fail, clock)

@@ -172,3 +172,22 @@ test.each([
   )
   expect([partitions.length, new Set(partitions).size]).toEqual([8, 1])
 })
+
+test('no request gets a 202 before the log holds its events', async () => {
+  await start({ isLogHeld: true })
+  const answered: number[] = []
+  const posted = [event(), `[${event()},${event()}]`].map(async (body) => {
+    answered.push((await gateway.post(body, randomUUID())).status)
+  })
+  await gateway.untilInFlight(2)
+
+  // Another request is answered meanwhile: an early 202 would have arrived before it.
+  const refused = await gateway.post('{', randomUUID())
+  const answeredEarly = [...answered]
+  gateway.release()
+  await Promise.all(posted)
+
+  expect([refused.status, answeredEarly]).toEqual([400, []])
+  expect(answered).toEqual([202, 202])
+  expect(gateway.stored.length).toBeGreaterThan(0)
+})

@@ -102,11 +102,16 @@ async function columnsWith(word: string): Promise<string[]> {
                 SELECT table FROM system.columns WHERE database = currentDatabase() AND name = 'tenant_id')`,
     format: 'JSONCompactEachRow',
   })
-  const columns = await result.json<[string, string]>()
+  const columnsOf = new Map<string, string[]>()
+  for (const [table, name] of await result.json<[string, string]>()) {
+    columnsOf.set(table, [...(columnsOf.get(table) ?? []), name])
+  }
   const found: string[] = []
-  for (const [table, name] of columns) {
-    if ((await value(`countIf(position(toString(${name}), '${word}') > 0)`, table)) !== '0')
-      found.push(`${table}.${name}`)
+  for (const [table, columns] of columnsOf) {
+    // One query per table: there are some hundred columns.
+    const counts = columns.map((name) => `countIf(position(toString(${name}), '${word}') > 0)`)
+    const values = JSON.parse(await value(`[${counts.join()}]`, table)) as number[]
+    found.push(...columns.filter((_, at) => values[at] !== 0).map((name) => `${table}.${name}`))
   }
   return found
 }
@@ -287,9 +292,11 @@ describe('erasure', () => {
     const brokenOffAfter = (steps: number) => {
       let left = steps
       return watched(async () => {
-        sums.add((await weightsShown()).reduce((sum, [, , tenths]) => sum + tenths, 0))
         left -= 1
-        if (left === 0) throw brokenOff
+        if (left > 0) return
+        // The steps before this one found nothing left to do: what they leave was looked at in earlier runs.
+        sums.add((await weightsShown()).reduce((sum, [, , tenths]) => sum + tenths, 0))
+        throw brokenOff
       })
     }
 

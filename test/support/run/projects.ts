@@ -17,7 +17,7 @@ export interface Project {
 export const PROJECTS: readonly Project[] = [
   { name: 'faults', isolate: true },
   { name: 'own-instance', isolate: true },
-  { name: 'engine', isolate: true },
+  { name: 'engine', isolate: false },
   { name: 'product', isolate: false },
   { name: 'unit', isolate: false },
 ]

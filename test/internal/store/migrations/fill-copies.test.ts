@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, expect, test } from 'vitest'
 import { generateRecords } from '../../../../bench/query/generate.js'
 import { fillCopies, filledCopies } from '../../../../internal/store/migrations/fill-copies.js'
@@ -14,6 +15,7 @@ const BEFORE = MIGRATIONS.slice(
 const PORTIONS = 4
 const TENANT = 'tnt_one'
 const TOTAL = 1_000_000
+const WRITE_EVERY_MS = 250
 
 let store: RunningStore
 afterEach(() => stopStore(store))
@@ -42,6 +44,8 @@ function write(first: number): () => Promise<number> {
       const from = to
       to += 40
       await generateRecords(store.client, { tenantId: TENANT, from, to, total: TOTAL })
+      // As an attributor paces its inserts: without a pause the writers take the processor from those who fill.
+      await sleep(WRITE_EVERY_MS)
     }
   })()
   return async () => {
