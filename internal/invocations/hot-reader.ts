@@ -1,14 +1,7 @@
 import { readEventTime } from '../text/event-time.js'
 import { isAmount } from '../text/plain-text.js'
 import { SERVICE_TIERS } from './invocation.js'
-import {
-  type InvocationEvent,
-  invocationEvent,
-  NAME,
-  OPTIONAL_AMOUNT,
-  OPTIONAL_COUNT,
-  OPTIONAL_NAME,
-} from './schema.js'
+import { EVENT_FIELDS, type InvocationEvent, NAME, OPTIONAL_AMOUNT, OPTIONAL_COUNT, OPTIONAL_NAME } from './schema.js'
 
 /** The fields read from an event in the common form; overwritten by each call. */
 export interface UsualEvent {
@@ -226,9 +219,11 @@ const FORM_OF_SCHEMA = new Map<unknown, Form>([
   [OPTIONAL_AMOUNT, amount],
 ])
 const formOf = (field: keyof InvocationEvent): Form | undefined =>
-  OWN_FORMS[field] ?? FORM_OF_SCHEMA.get(invocationEvent.shape[field])
-/** A field without a form makes a text unusual: tags, whose names have to be looked through for content. */
-const NAMES = (Object.keys(invocationEvent.shape) as (keyof InvocationEvent)[]).filter((field) => formOf(field))
+  OWN_FORMS[field] ?? FORM_OF_SCHEMA.get(EVENT_FIELDS[field])
+/** An event with a field without a form goes to the full validator: tags, whose keys must be searched for content keys. */
+const NAMES = (Object.keys(EVENT_FIELDS) as (keyof InvocationEvent)[]).filter((field) => formOf(field))
+// A field beyond would silently share another field's bit.
+if (NAMES.length > 32) throw new RangeError('the fast reader marks fields in 32 bits')
 /** By their places in `NAMES`. */
 const FORMS = NAMES.map((field) => formOf(field) as Form)
 /** Their keys as they are written, one behind the other: near one another, and read without an object between. */
@@ -239,7 +234,7 @@ for (const [place, field] of NAMES.entries()) {
 }
 /** A bit each, by its place, of the fields that every event has. */
 const REQUIRED = NAMES.reduce((bits, field, place) => {
-  const isOptional = invocationEvent.shape[field].safeParse(undefined).success
+  const isOptional = EVENT_FIELDS[field].safeParse(undefined).success
   return isOptional ? bits : bits | (1 << place)
 }, 0)
 /** The field that followed each one in the last event that had it; the last index is for the first field. */

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { AMOUNT_TEXT, instant, name, plainText, uuid } from '../text/plain-text.js'
+import { EVENT_FIELD_DESCRIPTIONS } from './field-descriptions.js'
 import { SERVICE_TIERS } from './invocation.js'
 
 /**
@@ -12,7 +13,7 @@ import { SERVICE_TIERS } from './invocation.js'
  * `input_tokens` is the total: cache reads and writes are parts of it. `output_tokens` includes reasoning (energy.md 6.5).
  */
 
-/** Optional fields of the same form share a schema, so that the hot path's reader can tell their form (`usual-text.ts`). */
+/** Optional fields of the same form share a schema, so that the hot path's reader can tell their form (`hot-reader.ts`). */
 export const OPTIONAL_COUNT = z.int().min(0).max(Number.MAX_SAFE_INTEGER).nullish()
 export const OPTIONAL_AMOUNT = z.string().regex(AMOUNT_TEXT).nullish()
 export const NAME = name()
@@ -20,42 +21,54 @@ export const OPTIONAL_NAME = name().nullish()
 
 export const TAGS_MAX = 16
 
+/** The forms of the fields, in their order. The hot path's reader finds a field's form by its schema here. */
+export const EVENT_FIELDS = {
+  event_id: uuid(),
+  ingestion_layer: NAME,
+  ingestion_timestamp: instant(),
+  provider: NAME,
+  requested_model: NAME,
+  served_model: OPTIONAL_NAME,
+  input_tokens: OPTIONAL_COUNT,
+  output_tokens: OPTIONAL_COUNT,
+  cached_input_tokens: OPTIONAL_COUNT,
+  cache_write_tokens: OPTIONAL_COUNT,
+  cache_write_ttl_seconds: OPTIONAL_COUNT,
+  reasoning_tokens: OPTIONAL_COUNT,
+  audio_input_tokens: OPTIONAL_COUNT,
+  audio_output_tokens: OPTIONAL_COUNT,
+  service_tier: z.enum(SERVICE_TIERS).nullish(),
+  // Answered by the caller's own response cache: nothing was bought from the provider.
+  served_from_cache: z.boolean().nullish(),
+  region: OPTIONAL_NAME,
+  // Decimal text, as every amount.
+  estimated_cost_usd: OPTIONAL_AMOUNT,
+  latency_ms: OPTIONAL_COUNT,
+  attributed_identity: OPTIONAL_NAME,
+  attributed_service: OPTIONAL_NAME,
+  trace_id: OPTIONAL_NAME,
+  parent_span_id: OPTIONAL_NAME,
+  attribution_confidence: z.number().min(0).max(0.95).nullish(),
+  tags: z.record(plainText(64), plainText(256)).meta({ maxProperties: TAGS_MAX }).nullish(),
+  k8s_namespace: OPTIONAL_NAME,
+  k8s_workload: OPTIONAL_NAME,
+  workload_identity: OPTIONAL_NAME,
+  // Measured by the caller.
+  energy_wh: OPTIONAL_AMOUNT,
+  carbon_gco2e: OPTIONAL_AMOUNT,
+} as const
+
+/** The same fields, each with its description. */
+const described = <T extends Readonly<Record<keyof typeof EVENT_FIELDS, z.ZodType>>>(fields: T): T =>
+  Object.fromEntries(
+    Object.entries(fields).map(([name, form]) => [
+      name,
+      form.meta({ ...form.meta(), description: EVENT_FIELD_DESCRIPTIONS[name as keyof typeof EVENT_FIELDS] }),
+    ]),
+  ) as T
+
 export const invocationEvent = z
-  .object({
-    event_id: uuid(),
-    ingestion_layer: NAME,
-    ingestion_timestamp: instant(),
-    provider: NAME,
-    requested_model: NAME,
-    served_model: OPTIONAL_NAME,
-    input_tokens: OPTIONAL_COUNT,
-    output_tokens: OPTIONAL_COUNT,
-    cached_input_tokens: OPTIONAL_COUNT,
-    cache_write_tokens: OPTIONAL_COUNT,
-    cache_write_ttl_seconds: OPTIONAL_COUNT,
-    reasoning_tokens: OPTIONAL_COUNT,
-    audio_input_tokens: OPTIONAL_COUNT,
-    audio_output_tokens: OPTIONAL_COUNT,
-    service_tier: z.enum(SERVICE_TIERS).nullish(),
-    // Answered by the caller's own response cache: nothing was bought from the provider.
-    served_from_cache: z.boolean().nullish(),
-    region: OPTIONAL_NAME,
-    // Decimal text, as every amount.
-    estimated_cost_usd: OPTIONAL_AMOUNT,
-    latency_ms: OPTIONAL_COUNT,
-    attributed_identity: OPTIONAL_NAME,
-    attributed_service: OPTIONAL_NAME,
-    trace_id: OPTIONAL_NAME,
-    parent_span_id: OPTIONAL_NAME,
-    attribution_confidence: z.number().min(0).max(0.95).nullish(),
-    tags: z.record(plainText(64), plainText(256)).meta({ maxProperties: TAGS_MAX }).nullish(),
-    k8s_namespace: OPTIONAL_NAME,
-    k8s_workload: OPTIONAL_NAME,
-    workload_identity: OPTIONAL_NAME,
-    // Measured by the caller.
-    energy_wh: OPTIONAL_AMOUNT,
-    carbon_gco2e: OPTIONAL_AMOUNT,
-  })
+  .object(described(EVENT_FIELDS))
   .meta({ id: 'InvocationEvent', description: 'Invocation event, schema v1.' })
 
 /** A valid event in its wire form; times are still text. */

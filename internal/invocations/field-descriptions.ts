@@ -1,0 +1,60 @@
+import type { InvocationEvent } from './schema.js'
+
+/** Meaning and unit of each field of an invocation event, for the OpenAPI document. */
+export const EVENT_FIELD_DESCRIPTIONS: Readonly<Record<keyof InvocationEvent, string>> = {
+  event_id:
+    'UUID that the producer assigns to the event. Events are deduplicated by it: one event_id is admitted once ' +
+    'in seven days. Retries keep it.',
+  ingestion_layer:
+    'Layer that captured the call, such as `application`, `gateway` or `proxy`. With service_tier and trace_id ' +
+    "it determines the record's pathway_category.",
+  ingestion_timestamp:
+    'Time of the call: RFC 3339 in UTC, from 1970 to at most 24 hours after arrival. Prices, report periods and ' +
+    'freshness refer to it.',
+  provider: 'Provider that sold the call, such as `openai` or `anthropic`.',
+  requested_model: 'Model that the caller requested, as named in the request.',
+  served_model: 'Model that answered, as named in the response. Default: requested_model.',
+  input_tokens:
+    "Number of all input tokens, including those read from and written to the provider's prompt cache and audio " +
+    'tokens. Absent means unknown, not zero.',
+  output_tokens: 'Number of all output tokens, including reasoning and audio tokens. Absent means unknown, not zero.',
+  cached_input_tokens: "Number of input tokens read from the provider's prompt cache; part of input_tokens.",
+  cache_write_tokens: "Number of input tokens written to the provider's prompt cache; part of input_tokens.",
+  cache_write_ttl_seconds:
+    'Lifetime of the prompt-cache entry that this call wrote, in seconds. It selects the price of ' +
+    'cache_write_tokens.',
+  reasoning_tokens: 'Number of reasoning (thinking) tokens; part of output_tokens.',
+  audio_input_tokens: 'Number of audio input tokens; part of input_tokens.',
+  audio_output_tokens: 'Number of audio output tokens; part of output_tokens.',
+  service_tier: "Service tier that the provider's response stated; it selects the price.",
+  served_from_cache:
+    "True if the caller's own response cache answered and nothing was bought from the provider: the cost is " +
+    'then 0.',
+  region:
+    "Cloud region in which the call was made, as the provider names it. If it differs from the tenant's " +
+    "residency region, the record's export_eligibility is residency_restricted.",
+  estimated_cost_usd:
+    'Cost of the call in USD as the producer computed it: a decimal string. It takes precedence over price ' +
+    'overrides and the price book.',
+  latency_ms: 'Duration of the call in milliseconds.',
+  attributed_identity:
+    'Identity that made the call, such as a user or a service account. Records keep only a keyed hash of it.',
+  attributed_service: 'Service that made the call. If the directory knows it, the call is attributed to it.',
+  trace_id: 'Id of the trace or agent workflow that the call belongs to; it correlates the calls of one workflow.',
+  parent_span_id: 'Id of the span within trace_id that made the call.',
+  attribution_confidence:
+    "Producer's confidence in attributed_identity and attributed_service, a number from 0 to 0.95. It caps the " +
+    "record's confidence.",
+  tags:
+    'At most 16 key-value pairs that describe the call, for example `team` or `environment`. Keys have at most ' +
+    '64 bytes, values at most 256; keys under which prompts or completions travel are refused.',
+  k8s_namespace: 'Kubernetes namespace of the calling workload.',
+  k8s_workload: 'Kubernetes workload (such as the Deployment or Job) that made the call.',
+  workload_identity: 'Workload identity of the caller, such as its SPIFFE ID.',
+  energy_wh:
+    'Energy that the caller measured for the call, in watt-hours: a decimal string. Absent: the service models ' +
+    'it.',
+  carbon_gco2e:
+    'Emissions that the caller measured for the call, in grams of CO2 equivalent: a decimal string. Absent: the ' +
+    'service models them.',
+}
