@@ -179,7 +179,7 @@ async function reserve<C extends Progress>(hold: CheckpointHold<C>, deps: Planne
   for (let fencedMs = 0; ; atMs = Math.max(deps.clock(), fencedMs + 1)) {
     atMs = Math.max(atMs, (hold.value.doneMs ?? 0) + 1)
     await hold.save({ ...hold.value, reservedMs: atMs })
-    // Read after the reservation: whoever sets a still later fence sees the reservation.
+    // Read after the reservation: a reader that sets a later fence sees the reservation.
     fencedMs = await deps.readFence()
     if (fencedMs < atMs) return atMs
   }
