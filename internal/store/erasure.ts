@@ -18,7 +18,7 @@ export interface ErasedIdentity {
  * Erases an identity from the read model without changing any sum. Afterwards records and rollups show its calls like calls
  * that state no identity; calls that it owned under its own name belong to `ERASED_OWNER`.
  *
- * Safe to repeat, also after an interruption: each step looks for what is left to do. Rows inserted meanwhile are left to the
+ * Safe to repeat, also after an interruption: each step handles only the rows that remain. Rows inserted meanwhile are left to the
  * next run.
  */
 export async function eraseIdentity(store: ClickHouseClient, identity: ErasedIdentity): Promise<void> {
