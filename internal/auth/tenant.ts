@@ -28,8 +28,19 @@ export interface TenantSettings {
   readonly api_key_max_lifetime_days: number
   /** Retention of call records, by the day of the call; a sentinel deletes older ones. */
   readonly retention_days: number
+  /** Tag keys whose values are dimensions of records and reports. */
+  readonly dimensions: readonly DeclaredDimension[]
   /** The tenant's own rate limits. Default: those of its operator or the instance. */
   readonly rate_limits?: RateLimitSettings
+}
+
+/** A tag key that a tenant has declared as a dimension. */
+export interface DeclaredDimension {
+  readonly key: string
+  /** Whether its values name people. */
+  readonly personal: boolean
+  /** RFC 3339. Records from before it have no value of the key. */
+  readonly declared_at: string
 }
 
 /** A tenant's own data about its electricity: hourly data, market-based contracts. */
@@ -57,6 +68,7 @@ export const DEFAULT_SETTINGS: TenantSettings = {
   grid: null,
   api_key_max_lifetime_days: 365,
   retention_days: 400,
+  dimensions: [],
 }
 
 /** A cohort of fewer people is never shown (spec 4.2). A tenant cannot set it. */

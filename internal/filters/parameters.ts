@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { FIELDS, type Field, LIST_MAX, type Operator, SORT_FIELDS } from './fields.js'
+import { TAG_PREFIX } from '../records/dimensions.js'
+import { FIELDS, type Field, LIST_MAX, type Operator, SORT_FIELDS, TAG_FIELD } from './fields.js'
 import { describeOperand } from './operand.js'
 import { DEFAULT_SORT, formatSort } from './parse.js'
 
@@ -18,8 +19,17 @@ const ASKS: Readonly<Record<Operator, string>> = {
 
 const LIST = `At most ${LIST_MAX} comma-separated values; write a comma within a value as \`\\,\` and a backslash before a comma or backslash as \`\\\\\`.`
 
+/** Stands for every field of a declared tag key. */
+const TAG_PATTERN: readonly [string, Field] = [
+  `${TAG_PREFIX}<key>`,
+  {
+    ...TAG_FIELD,
+    description: 'One parameter per tag key that the tenant has declared (`dimensions` of its settings), in any case.',
+  },
+]
+
 export const FILTER_PARAMETERS: Readonly<Record<string, z.ZodType>> = Object.fromEntries(
-  Object.entries(FIELDS).flatMap(([name, { type, operators, description, example }]: [string, Field]) =>
+  [...Object.entries<Field>(FIELDS), TAG_PATTERN].flatMap(([name, { type, operators, description, example }]) =>
     operators.map((operator) => {
       const operand = operator === 'contains' ? ({ kind: 'text' } as const) : type
       const accepted =

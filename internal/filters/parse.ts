@@ -1,9 +1,18 @@
 import { createHash } from 'node:crypto'
 import {
+  type Dimension,
+  isTagField,
+  keyOfTagField,
+  TAG_PREFIX,
+  type TagField,
+  tagFieldOf,
+} from '../records/dimensions.js'
+import {
   FIELDS,
   FILTERS_MAX,
-  type Field,
   type FieldName,
+  type FilterField,
+  fieldOf,
   LIST_MAX,
   OPERATORS,
   type Operator,
@@ -16,7 +25,7 @@ import { describeOperand, readOperand, splitList } from './operand.js'
 
 /** One filter; a record must match all filters of a query. */
 export interface Condition {
-  readonly field: FieldName
+  readonly field: FilterField
   readonly operator: Operator
   /** As `readOperand` gives them: one, or for `in` one or more, each once. */
   readonly values: readonly string[]
@@ -40,14 +49,20 @@ export type Read<T> = { readonly ok: true; readonly value: T } | { readonly ok: 
 /** Whether a parameter of this name is meant as a filter, valid or not. */
 export const isFilterName = (name: string): boolean => name === 'filter' || name.startsWith('filter[')
 
-/** @param parameters name and value of each, decoded, in any order; filters may repeat */
-export function parseFilters(parameters: readonly (readonly [name: string, value: string])[]): Read<Condition[]> {
+/**
+ * @param parameters name and value of each, decoded, in any order; filters may repeat
+ * @param declared the tag keys that the tenant has declared
+ */
+export function parseFilters(
+  parameters: readonly (readonly [name: string, value: string])[],
+  declared: readonly Pick<Dimension, 'key'>[] = [],
+): Read<Condition[]> {
   if (parameters.length > FILTERS_MAX) {
     return wrong('/filter', `At most ${FILTERS_MAX} filters are allowed.`)
   }
   const conditions: Condition[] = []
   for (const [name, text] of parameters) {
-    const read = parseFilter(name, text)
+    const read = parseFilter(name, text, declared)
     if (!read.ok) return read
     conditions.push(read.value)
   }
@@ -56,15 +71,12 @@ export function parseFilters(parameters: readonly (readonly [name: string, value
 
 const FILTER_NAME = /^filter\[([^[\]]*)\]\[([^[\]]*)\]$/
 
-function parseFilter(name: string, text: string): Read<Condition> {
+function parseFilter(name: string, text: string, declared: readonly Pick<Dimension, 'key'>[]): Read<Condition> {
   const [, fieldName = '', operatorName = ''] = FILTER_NAME.exec(name) ?? []
-  // Own members only: `constructor` is not a field.
-  if (!Object.hasOwn(FIELDS, fieldName)) {
-    const known = Object.keys(FIELDS).join(', ')
-    return wrong('/filter', `A filter must have the form filter[<field>][<operator>]=<value>. Fields: ${known}.`)
-  }
-  const field = fieldName as FieldName
-  const { type, operators }: Field = FIELDS[field]
+  const read = isTagField(fieldName) ? parseTagField(fieldName, declared) : parseFieldName(fieldName)
+  if (!read.ok) return read
+  const field = read.value
+  const { type, operators } = fieldOf(field)
   const operator = OPERATORS.find((known) => known === operatorName && operators.includes(known))
   if (operator === undefined) {
     return wrong(`/filter/${field}`, `Operators of ${field}: ${operators.join(', ')}.`)
@@ -84,6 +96,21 @@ function parseFilter(name: string, text: string): Read<Condition> {
     values.add(value)
   }
   return { ok: true, value: { field, operator, values: [...values] } }
+}
+
+function parseFieldName(name: string): Read<FieldName> {
+  // Own members only: `constructor` is not a field.
+  if (Object.hasOwn(FIELDS, name)) return { ok: true, value: name as FieldName }
+  const known = [...Object.keys(FIELDS), `${TAG_PREFIX}<declared key>`].join(', ')
+  return wrong('/filter', `A filter must have the form filter[<field>][<operator>]=<value>. Fields: ${known}.`)
+}
+
+/** The field of a declared tag key, however its case is written. */
+export function parseTagField(name: TagField, declared: readonly Pick<Dimension, 'key'>[]): Read<TagField> {
+  const field = tagFieldOf(keyOfTagField(name))
+  if (declared.some(({ key }) => tagFieldOf(key) === field)) return { ok: true, value: field }
+  const keys = declared.length === 0 ? 'none' : declared.map(({ key }) => key).join(', ')
+  return wrong('/filter/tags', `The tag key is not declared. Declared keys: ${keys}.`)
 }
 
 /** @param text a field, prefixed with `-` for descending order; undefined: newest events first */
