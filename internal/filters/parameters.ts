@@ -13,7 +13,7 @@ const ASKS: Readonly<Record<Operator, string>> = {
   lt: 'Less than',
   lte: 'Less than or equal to',
   in: 'Equal to any value of a list',
-  contains: 'Contains this text, case-sensitive',
+  contains: 'Contains this text; case is ignored, unlike with `eq`, `ne` and `in`',
 }
 
 const LIST = `At most ${LIST_MAX} comma-separated values; write a comma within a value as \`\\,\` and a backslash before a comma or backslash as \`\\\\\`.`
