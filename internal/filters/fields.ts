@@ -1,4 +1,4 @@
-import { isTagField, type TagField } from '../records/dimensions.js'
+import { type Dimension, isTagField, TAG_PREFIX, type TagField, tagFieldOf } from '../records/dimensions.js'
 import {
   CONFIDENCE_BANDS,
   DEGRADATION_STATES,
@@ -38,9 +38,9 @@ export interface Field {
   readonly example: string
 }
 
-const EQUALITY = ['eq', 'ne', 'in'] as const
-const ORDERED = [...EQUALITY, 'gt', 'gte', 'lt', 'lte'] as const
-const SEARCHED = [...EQUALITY, 'contains'] as const
+export const EQUALITY = ['eq', 'ne', 'in'] as const
+export const ORDERED = [...EQUALITY, 'gt', 'gte', 'lt', 'lte'] as const
+export const SEARCHED = [...EQUALITY, 'contains'] as const
 
 const TEXT = { kind: 'text' } as const
 const AMOUNT = { kind: 'amount' } as const
@@ -147,6 +147,25 @@ export const TAG_FIELD: Field = {
 
 /** A field by which records can be filtered. */
 export type FilterField = FieldName | TagField
+
+/** Fields with those of the tag keys that a tenant has declared. */
+export const withTags = <F extends string>(
+  fields: Readonly<Record<F, Field>>,
+  declared: readonly Pick<Dimension, 'key'>[],
+): Readonly<Record<F | TagField, Field>> => {
+  const tags: Record<TagField, Field> = {}
+  for (const { key } of declared) tags[tagFieldOf(key)] = TAG_FIELD
+  return { ...fields, ...tags } as Readonly<Record<F | TagField, Field>>
+}
+
+/** Fields with one that stands for every declared tag key, for the OpenAPI document. */
+export const withTagPattern = (fields: Readonly<Record<string, Field>>): Readonly<Record<string, Field>> => ({
+  ...fields,
+  [`${TAG_PREFIX}<key>`]: {
+    ...TAG_FIELD,
+    description: 'One parameter per tag key that the tenant has declared (`dimensions` of its settings), in any case.',
+  },
+})
 
 export const fieldOf = (field: FilterField): Field => (isTagField(field) ? TAG_FIELD : FIELDS[field])
 

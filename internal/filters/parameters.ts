@@ -1,6 +1,5 @@
 import { z } from 'zod'
-import { TAG_PREFIX } from '../records/dimensions.js'
-import { FIELDS, type Field, LIST_MAX, type Operator, SORT_FIELDS, TAG_FIELD } from './fields.js'
+import { FIELDS, type Field, LIST_MAX, type Operator, SORT_FIELDS, withTagPattern } from './fields.js'
 import { describeOperand } from './operand.js'
 import { DEFAULT_SORT, formatSort } from './parse.js'
 
@@ -14,34 +13,29 @@ const ASKS: Readonly<Record<Operator, string>> = {
   lt: 'Less than',
   lte: 'Less than or equal to',
   in: 'Equal to any value of a list',
-  contains: 'Contains this text, case-sensitive',
+  contains: 'Contains this text; case is ignored, unlike with `eq`, `ne` and `in`',
 }
 
 const LIST = `At most ${LIST_MAX} comma-separated values; write a comma within a value as \`\\,\` and a backslash before a comma or backslash as \`\\\\\`.`
 
-/** Stands for every field of a declared tag key. */
-const TAG_PATTERN: readonly [string, Field] = [
-  `${TAG_PREFIX}<key>`,
-  {
-    ...TAG_FIELD,
-    description: 'One parameter per tag key that the tenant has declared (`dimensions` of its settings), in any case.',
-  },
-]
+/** The parameters by which a collection with these fields is filtered. */
+export const filterParameters = (fields: Readonly<Record<string, Field>>): Readonly<Record<string, z.ZodType>> =>
+  Object.fromEntries(
+    Object.entries(fields).flatMap(([name, { type, operators, description, example }]) =>
+      operators.map((operator) => {
+        const operand = operator === 'contains' ? ({ kind: 'text' } as const) : type
+        const each = describeOperand(operand)
+        const accepted = operator === 'in' ? `${LIST} Each is ${each}.` : `The value is ${each}.`
+        const schema = z
+          .string()
+          .optional()
+          .meta({ description: `${description} ${ASKS[operator]}. ${accepted}`, examples: [example] })
+        return [`filter[${name}][${operator}]`, schema]
+      }),
+    ),
+  )
 
-export const FILTER_PARAMETERS: Readonly<Record<string, z.ZodType>> = Object.fromEntries(
-  [...Object.entries<Field>(FIELDS), TAG_PATTERN].flatMap(([name, { type, operators, description, example }]) =>
-    operators.map((operator) => {
-      const operand = operator === 'contains' ? ({ kind: 'text' } as const) : type
-      const accepted =
-        operator === 'in' ? `${LIST} Each is ${describeOperand(operand)}.` : `The value is ${describeOperand(operand)}.`
-      const schema = z
-        .string()
-        .optional()
-        .meta({ description: `${description} ${ASKS[operator]}. ${accepted}`, examples: [example] })
-      return [`filter[${name}][${operator}]`, schema]
-    }),
-  ),
-)
+export const FILTER_PARAMETERS = filterParameters(withTagPattern(FIELDS))
 
 export const SORT_PARAMETER: Readonly<Record<string, z.ZodType>> = {
   sort: z

@@ -1,18 +1,10 @@
 import { createHash } from 'node:crypto'
-import {
-  type Dimension,
-  isTagField,
-  keyOfTagField,
-  TAG_PREFIX,
-  type TagField,
-  tagFieldOf,
-} from '../records/dimensions.js'
+import { isTagField, keyOfTagField, tagFieldOf } from '../records/dimensions.js'
 import {
   FIELDS,
   FILTERS_MAX,
-  type FieldName,
+  type Field,
   type FilterField,
-  fieldOf,
   LIST_MAX,
   OPERATORS,
   type Operator,
@@ -24,8 +16,8 @@ import { describeOperand, readOperand, splitList } from './operand.js'
 /** The filter and sort grammar (spec 4.2): pure, and closed against everything that `fields.ts` does not allow. */
 
 /** One filter; a record must match all filters of a query. */
-export interface Condition {
-  readonly field: FilterField
+export interface Condition<F extends string = FilterField> {
+  readonly field: F
   readonly operator: Operator
   /** As `readOperand` gives them: one, or for `in` one or more, each once. */
   readonly values: readonly string[]
@@ -50,19 +42,25 @@ export type Read<T> = { readonly ok: true; readonly value: T } | { readonly ok: 
 export const isFilterName = (name: string): boolean => name === 'filter' || name.startsWith('filter[')
 
 /**
- * @param parameters name and value of each, decoded, in any order; filters may repeat
- * @param declared the tag keys that the tenant has declared
+ * @param parameters name and value of each, decoded; filters may repeat
+ * @param fields that may be filtered by; default: those of records
+ * @returns the filters in the order of the parameters
  */
+export function parseFilters(parameters: readonly (readonly [name: string, value: string])[]): Read<Condition[]>
+export function parseFilters<F extends string>(
+  parameters: readonly (readonly [name: string, value: string])[],
+  fields: Readonly<Record<F, Field>>,
+): Read<Condition<F>[]>
 export function parseFilters(
   parameters: readonly (readonly [name: string, value: string])[],
-  declared: readonly Pick<Dimension, 'key'>[] = [],
-): Read<Condition[]> {
+  fields: Readonly<Record<string, Field>> = FIELDS,
+): Read<Condition<string>[]> {
   if (parameters.length > FILTERS_MAX) {
     return wrong('/filter', `At most ${FILTERS_MAX} filters are allowed.`)
   }
-  const conditions: Condition[] = []
+  const conditions: Condition<string>[] = []
   for (const [name, text] of parameters) {
-    const read = parseFilter(name, text, declared)
+    const read = parseFilter(name, text, fields)
     if (!read.ok) return read
     conditions.push(read.value)
   }
@@ -71,12 +69,13 @@ export function parseFilters(
 
 const FILTER_NAME = /^filter\[([^[\]]*)\]\[([^[\]]*)\]$/
 
-function parseFilter(name: string, text: string, declared: readonly Pick<Dimension, 'key'>[]): Read<Condition> {
-  const [, fieldName = '', operatorName = ''] = FILTER_NAME.exec(name) ?? []
-  const read = isTagField(fieldName) ? parseTagField(fieldName, declared) : parseFieldName(fieldName)
-  if (!read.ok) return read
-  const field = read.value
-  const { type, operators } = fieldOf(field)
+function parseFilter(name: string, text: string, fields: Readonly<Record<string, Field>>): Read<Condition<string>> {
+  const [, written = '', operatorName = ''] = FILTER_NAME.exec(name) ?? []
+  const field = isTagField(written) ? tagFieldOf(keyOfTagField(written)) : written
+  // Own members only: `constructor` is not a field.
+  const found = Object.hasOwn(fields, field) ? fields[field] : undefined
+  if (found === undefined) return unknownField(field, fields)
+  const { type, operators } = found
   const operator = OPERATORS.find((known) => known === operatorName && operators.includes(known))
   if (operator === undefined) {
     return wrong(`/filter/${field}`, `Operators of ${field}: ${operators.join(', ')}.`)
@@ -98,19 +97,16 @@ function parseFilter(name: string, text: string, declared: readonly Pick<Dimensi
   return { ok: true, value: { field, operator, values: [...values] } }
 }
 
-function parseFieldName(name: string): Read<FieldName> {
-  // Own members only: `constructor` is not a field.
-  if (Object.hasOwn(FIELDS, name)) return { ok: true, value: name as FieldName }
-  const known = [...Object.keys(FIELDS), `${TAG_PREFIX}<declared key>`].join(', ')
-  return wrong('/filter', `A filter must have the form filter[<field>][<operator>]=<value>. Fields: ${known}.`)
-}
-
-/** The field of a declared tag key, however its case is written. */
-export function parseTagField(name: TagField, declared: readonly Pick<Dimension, 'key'>[]): Read<TagField> {
-  const field = tagFieldOf(keyOfTagField(name))
-  if (declared.some(({ key }) => tagFieldOf(key) === field)) return { ok: true, value: field }
-  const keys = declared.length === 0 ? 'none' : declared.map(({ key }) => key).join(', ')
-  return wrong('/filter/tags', `The tag key is not declared. Declared keys: ${keys}.`)
+function unknownField(field: string, fields: Readonly<Record<string, Field>>) {
+  const known = Object.keys(fields)
+  if (isTagField(field)) {
+    const keys = known.filter(isTagField).map(keyOfTagField)
+    return wrong('/filter/tags', `The tag key is not declared. Declared keys: ${keys.join(', ') || 'none'}.`)
+  }
+  return wrong(
+    '/filter',
+    `A filter must have the form filter[<field>][<operator>]=<value>. Fields: ${known.join(', ')}.`,
+  )
 }
 
 /** @param text a field, prefixed with `-` for descending order; undefined: newest events first */
@@ -128,7 +124,7 @@ export function parseSort(text: string | undefined): Read<Sort> {
 export const formatSort = ({ field, isDescending }: Sort): string => (isDescending ? `-${field}` : field)
 
 /** Equal for the same set of filters regardless of order and spelling, different for different sets. */
-export function digestOf(conditions: readonly Condition[]): string {
+export function digestOf(conditions: readonly Condition<string>[]): string {
   const texts = conditions.map(({ field, operator, values }) => JSON.stringify([field, operator, values.toSorted()]))
   const distinct = [...new Set(texts)].sort()
   return createHash('sha256').update(distinct.join('\n')).digest('base64url').slice(0, DIGEST_CHARACTERS)

@@ -1,4 +1,5 @@
 /** The expected result of a record query, computed row by row in the simplest way. */
+import { containsText } from '../../internal/filters/contains.js'
 import { type FieldType, type FilterField, fieldOf } from '../../internal/filters/fields.js'
 import type { Condition, Sort } from '../../internal/filters/parse.js'
 import { isTagField, keyOfTagField, NOT_DECLARED, pairStart } from '../../internal/records/dimensions.js'
@@ -46,7 +47,9 @@ const bytewise = (one: Value, other: Value): number =>
 export function meets(record: StoredAttribution, { field, operator, values }: Condition): boolean {
   const { type } = fieldOf(field)
   const text = textOf(record, field)
-  if (operator === 'contains') return !(isTagField(field) && text === NOT_DECLARED) && text.includes(values[0] ?? '')
+  if (operator === 'contains') {
+    return !(isTagField(field) && text === NOT_DECLARED) && containsText(text, values[0] ?? '')
+  }
   const own = comparable(type, text)
   const compared = values.map((value) => bytewise(own, comparable(type, value)))
   const [first = 0] = compared

@@ -5,7 +5,7 @@ import {
   type RateLimits,
   rateLimitOverrides,
 } from '../../auth/rate-limits.js'
-import { COHORT_MIN, type DeclaredDimension, settingsOf, type Tenant, type TenantSettings } from '../../auth/tenant.js'
+import { type DeclaredDimension, settingsOf, type Tenant, type TenantSettings } from '../../auth/tenant.js'
 import type { FieldError } from '../../problems/catalogue.js'
 import { foldKey } from '../../records/dimensions.js'
 import type { CanonicalValue } from '../../text/canonical-json.js'
@@ -22,7 +22,7 @@ export function shownSettings(tenant: Tenant, instanceLimits: RateLimits): Shown
     created_at: tenant.created_at,
     ...settings,
     rate_limits: Object.fromEntries(shown) as ShownSettings['rate_limits'],
-    k: COHORT_MIN,
+    k: settings.min_cohort,
   }
 }
 

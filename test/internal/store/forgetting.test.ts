@@ -389,7 +389,10 @@ describe('retention', () => {
   })
 
   test('forgets values of declared tags that no record has any more, and no other values', async () => {
-    const tagged = (eventTimeMs: number, team: string) => ({ ...rowOf('ann', { eventTimeMs }), dimensions: [`team\t${team}`] })
+    const tagged = (eventTimeMs: number, team: string) => ({
+      ...rowOf('ann', { eventTimeMs }),
+      dimensions: [`team\t${team}`],
+    })
     await insert([tagged(NOW_MS - 40 * DAY_MS, 'old'), tagged(NOW_MS - 40 * DAY_MS, 'both'), tagged(NOW_MS, 'both')])
 
     await deleteCallsBefore(store.client, tenantId, NOW_MS - 30 * DAY_MS)

@@ -1,3 +1,4 @@
+import { containsText, foldCase, foldCaseSql } from '../../../filters/contains.js'
 import { FIELDS, type FieldName, type FieldType, type Operator } from '../../../filters/fields.js'
 import type { Condition } from '../../../filters/parse.js'
 import { isTagField, keyOfTagField, NOT_DECLARED, pairOf, pairStart } from '../../../records/dimensions.js'
@@ -30,7 +31,7 @@ export function clauseOf(condition: Condition, bindings: Bindings): Clause {
       return confidenceClause(operator, values, bindings)
     case 'choice':
       if (operator === 'contains') {
-        const found = type.values.filter((value) => value.includes(values[0] ?? ''))
+        const found = type.values.filter((value) => containsText(value, values[0] ?? ''))
         return found.length === 0 ? false : compare(column, 'in', found, (value) => bindings.bind(value, 'String'))
       }
       break
@@ -75,7 +76,7 @@ const containsClause = (field: FieldName, text: string, bindings: Bindings): str
   `${columnOf(field)} IN (
     SELECT value FROM attribution_values
     WHERE tenant_id = {tenant:String} AND field = ${bindings.bind(field, 'String')}
-      AND position(value, ${bindings.bind(text, 'String')}) > 0)`
+      AND position(${foldCaseSql('value')}, ${bindings.bind(foldCase(text), 'String')}) > 0)`
 
 /**
  * A tag is found as a pair of key and value, by the index of pairs. Records from before the declaration have no pair of the
@@ -87,7 +88,7 @@ function tagClause(key: string, operator: Operator, values: readonly string[], b
       SELECT groupArray(value) FROM attribution_values
       WHERE tenant_id = {tenant:String} AND field = '${VALUES_OF_TAGS}'
         AND startsWith(value, ${bindings.bind(pairStart(key), 'String')})
-        AND position(substring(value, ${pairStartBytes(key) + 1}), ${bindings.bind(values[0] ?? '', 'String')}) > 0))`
+        AND position(${foldCaseSql(`substring(value, ${pairStartBytes(key) + 1})`)}, ${bindings.bind(foldCase(values[0] ?? ''), 'String')}) > 0))`
   }
   const pairs = values.filter((value) => value !== NOT_DECLARED).map((value) => pairOf(key, value))
   const found = [

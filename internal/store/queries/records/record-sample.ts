@@ -1,4 +1,5 @@
 import type { ClickHouseClient } from '@clickhouse/client'
+import { foldCase } from '../../../filters/contains.js'
 import { FIELDS, type FieldName, type FilterField } from '../../../filters/fields.js'
 import type { Condition } from '../../../filters/parse.js'
 import { isTagField, keyOfTagField, NOT_DECLARED, pairStart } from '../../../records/dimensions.js'
@@ -141,7 +142,9 @@ export function roughly({ field, operator, values }: Condition): (record: Sample
       return (record) => valueIn(record, field) < other
     case 'lte':
       return (record) => valueIn(record, field) <= other
-    case 'contains':
-      return (record) => String(valueIn(record, field)).includes(first)
+    case 'contains': {
+      const part = foldCase(first)
+      return (record) => foldCase(String(valueIn(record, field))).includes(part)
+    }
   }
 }
