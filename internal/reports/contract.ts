@@ -82,11 +82,13 @@ const rowBase = {
       'one where these alone would be too few. The labels that they do not share are null.',
   }),
   groups: count().optional().meta({ description: 'Only in folded rows: how many groups it combines.' }),
-  people: count().nullable().meta({
-    description:
-      'Distinct identities, not counting workloads. Null where a folded row has fewer than `min_cohort`, because the whole ' +
-      'interval has.',
-  }),
+  people: count()
+    .nullable()
+    .meta({
+      description:
+        'Distinct identities, not counting workloads. Null where a folded row has fewer than `min_cohort`, because the whole ' +
+        'interval has.',
+    }),
 }
 
 /** Not an integer schema: the sum of many calls may exceed the integers that JSON numbers represent exactly. */

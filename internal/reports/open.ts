@@ -1,6 +1,7 @@
-import { LimiterPerKey } from '../process/limiter.js'
 import type { Route } from '../http/route.js'
+import { LimiterPerKey } from '../process/limiter.js'
 import { connectStore, type StoreConnection } from '../store/client.js'
+import { findSpreadWeights } from '../store/queries/attribution/allocation-weights.js'
 import { hasClosedIn, readAnswer, readStaged, stageAnswer } from '../store/queries/reports/answer.js'
 import type { ReportReads } from './report.js'
 import { type ReportRoutesDeps, reportRoutes } from './routes.js'
@@ -32,6 +33,7 @@ export function openReports(deps: OpenReportsDeps): OpenReports {
   })
   const reports = new LimiterPerKey(RUNNING_MAX)
   const reads: ReportReads = {
+    weights: (...asked) => findSpreadWeights(store, ...asked),
     hasClosed: (of, signal) => hasClosedIn(store, of, signal),
     read: (query, limit, signal) => readAnswer(store, query, limit, signal),
     stage: (query, signal) => stageAnswer(store, query, signal),

@@ -103,3 +103,18 @@ export const defaultPeriod = (zone: string, nowMs: number): Period => ({
   fromMs: defaultStart(zone, nowMs),
   toMs: startOfDay(dayOf(zone, nowMs) + DAY_MS, zone),
 })
+
+/** The calendar months of the zone that a period touches. */
+export function monthsOf({ fromMs, toMs }: Period, zone: string): Period[] {
+  const months: Period[] = []
+  for (let atMs = fromMs; atMs < toMs; ) {
+    const date = new Date(dayOf(zone, atMs))
+    const [first, next] = [0, 1].map((add) =>
+      startOfDay(Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + add), zone),
+    )
+    if (first === undefined || next === undefined || next <= atMs) throw new Error(`no month after ${atMs} in ${zone}`)
+    months.push({ fromMs: first, toMs: next })
+    atMs = next
+  }
+  return months
+}

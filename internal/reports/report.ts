@@ -1,10 +1,13 @@
+import type { SpreadWeights } from '../store/queries/attribution/allocation-weights.js'
 import type { AnswerPage, ReportQuery } from '../store/queries/reports/answer.js'
 import { FIGURE_NAMES, type FigureName } from '../store/queries/reports/figures.js'
-import type { Period } from './period.js'
+import { monthsOf, type Period } from './period.js'
 import type { ReportQuestion } from './question.js'
 
 /** The reads that a report needs. */
 export interface ReportReads {
+  /** The latest weights for spreading a tenant's pools, at or before a time. */
+  readonly weights: (tenantId: string, byMs: number, signal: AbortSignal) => Promise<SpreadWeights | undefined>
   readonly hasClosed: (of: Period & { tenantId: string; snapshotMs: number }, signal: AbortSignal) => Promise<boolean>
   readonly read: (query: ReportQuery, limit: number, signal: AbortSignal) => Promise<AnswerPage>
   readonly stage: (query: ReportQuery, signal: AbortSignal) => Promise<string>
@@ -22,6 +25,7 @@ export interface ReportOf {
   readonly snapshotMs: number
   readonly notPeople: readonly string[]
   readonly cohortMin: number
+  readonly months: readonly WeighedMonth[]
 }
 
 /** Where a page begins; what a cursor holds. */
@@ -32,6 +36,25 @@ export interface Position {
   /** How many filters the answer holds. */
   readonly kept: number
 }
+
+/** A month, and the time of the weights by which its pools are spread. */
+export interface WeighedMonth extends Period {
+  readonly spreadBy: SpreadWeights | undefined
+}
+
+/** The months of an allocated report; none otherwise. */
+export const weighedMonths = (
+  { isAllocating, period, zone }: ReportQuestion,
+  tenantId: string,
+  reads: Pick<ReportReads, 'weights'>,
+  signal: AbortSignal,
+): Promise<WeighedMonth[]> =>
+  Promise.all(
+    (isAllocating ? monthsOf(period, zone) : []).map(async (month) => ({
+      ...month,
+      spreadBy: await reads.weights(tenantId, month.toMs, signal),
+    })),
+  )
 
 export interface ReportPage extends AnswerPage {
   /** How many of the filters hold; the others were dropped. */
@@ -94,9 +117,7 @@ async function readOrStaged(
   signal: AbortSignal,
 ): Promise<ReportPage> {
   const page = await reads.read(query, limit, signal)
-  return page.totals.rows > limit
-    ? staged(query, kept, limit, reads, signal)
-    : { ...page, kept, next: undefined }
+  return page.totals.rows > limit ? staged(query, kept, limit, reads, signal) : { ...page, kept, next: undefined }
 }
 
 async function staged(
@@ -135,4 +156,5 @@ const queryOf = (question: ReportQuestion, of: ReportOf, kept: number, hasClosed
   figures: FIGURES[question.kind],
   cohortMin: of.cohortMin,
   sort: question.sort,
+  spreadBy: of.months.map(({ fromMs, toMs, spreadBy }) => ({ fromMs, toMs, weights: spreadBy?.weights ?? [] })),
 })

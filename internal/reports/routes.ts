@@ -9,7 +9,15 @@ import { storeProblem, TOO_MANY_QUERIES } from '../store/failures.js'
 import { formatQuantity, parseSum } from '../units/quantity.js'
 import { ADOPTION_REPORT, USAGE_REPORT } from './contract.js'
 import { type ReportKind, type ReportQuestion, readReport } from './question.js'
-import { firstPage, laterPage, type Position, type ReportPage, type ReportReads } from './report.js'
+import {
+  firstPage,
+  laterPage,
+  type Position,
+  type ReportPage,
+  type ReportReads,
+  type WeighedMonth,
+  weighedMonths,
+} from './report.js'
 import { type ShownBy, shownAdoption, shownPeriod, shownUsage } from './rows.js'
 
 export interface ReportRoutesDeps {
@@ -77,7 +85,8 @@ async function answer(
   if (!asked.ok) return exchange.replyProblem(asked.problem)
   const { question } = asked
   const cohortMin = deps.cohortMin(tenantId)
-  const of = { tenantId, snapshotMs, notPeople: deps.notPeople(tenantId), cohortMin }
+  const months = await weighedMonths(question, tenantId, reads, signal)
+  const of = { tenantId, snapshotMs, notPeople: deps.notPeople(tenantId), cohortMin, months }
 
   const position = after === undefined ? undefined : positionOf(after)
   const answered = await deps.inTurn(tenantId, signal, () =>
@@ -98,7 +107,7 @@ async function answer(
       limit,
       has_more: next !== undefined,
     },
-    report: scopeOf(question, answered.value),
+    report: scopeOf(question, answered.value, months),
   })
 }
 
@@ -126,12 +135,18 @@ function suppressionOf({ filters }: ReportQuestion, kept: number) {
   }
 }
 
-const scopeOf = (question: ReportQuestion, { totals, kept }: ReportPage) => ({
+const scopeOf = (question: ReportQuestion, { totals, kept }: ReportPage, months: readonly WeighedMonth[]) => ({
   ...shownPeriod(question.period),
   time_zone: question.zone,
   interval: question.interval ?? null,
   group_by: question.groupBy,
   allocated: question.isAllocating,
+  ...(question.isAllocating && {
+    allocation_weights: months.map(({ spreadBy, ...month }) => ({
+      ...shownPeriod(month),
+      as_of: spreadBy === undefined ? null : new Date(spreadBy.asOfMs).toISOString(),
+    })),
+  }),
   widened_filters: [...new Set(question.filters.slice(kept).map(({ field }) => field))],
   rows: totals.rows,
   total_cost_usd: formatQuantity(parseSum<'USD'>(totals.costUsd)),

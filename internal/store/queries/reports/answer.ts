@@ -9,6 +9,7 @@ import type { DimensionName } from './dimensions.js'
 import { type FigureName, figureColumn } from './figures.js'
 import { type Grouping, groupsSql, labelColumn, PEOPLE, QUERY_BYTES_MAX, type ReportScope, START } from './groups.js'
 import { intervalEnd } from './intervals.js'
+import { type SpreadMonth, spreadSql } from './spread-pools.js'
 
 /** The answer to a report: grouped, folded, sorted and paged by ClickHouse. */
 export interface ReportQuery {
@@ -18,6 +19,8 @@ export interface ReportQuery {
   /** k of the cohort rule. */
   readonly cohortMin: number
   readonly sort: ReportSort
+  /** Months by whose weights pools are spread; undefined: they are not. */
+  readonly spreadBy?: readonly SpreadMonth[] | undefined
 }
 
 /** By time, a label, a figure or the number of people; by a quotient of two figures. */
@@ -155,17 +158,20 @@ function rowsSql(query: ReportQuery, bindings: Bindings) {
   const { scope, grouping, figures, cohortMin, sort } = query
   const own = grouping.groupBy.map((_, i) => labelColumn(i))
   const folds = foldsIntervals(query)
-  const from = foldedSql(
+  const labels = folds ? [START, ...own] : own
+  const folded = foldedSql(
     {
       from: `(${groupsSql(scope, grouping, figures, bindings)})`,
       root: folds ? [] : [START],
-      labels: folds ? [START, ...own] : own,
+      labels,
       people: PEOPLE,
       cost: figureColumn('cost_usd'),
       figures: Object.fromEntries(figures.map((name) => [figureColumn(name), 'sum'])),
     },
     cohortMin,
   )
+  const spreading = { scope, grouping, figures, months: query.spreadBy ?? [], cohortMin, leaf: labels.length }
+  const from = spreadSql(folded, spreading, bindings)
   const count = `finalizeAggregation(${PEOPLE})`
   const keyOf = (key: SortKey): string => {
     switch (key.kind) {

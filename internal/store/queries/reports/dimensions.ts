@@ -65,11 +65,15 @@ export function dimensionSql(name: DimensionName): string {
 }
 
 /** SQL of a filter on a dimension. Values are bound. */
-export function dimensionCondition(
-  { field, operator, values }: Condition<DimensionName>,
+export const dimensionCondition = (condition: Condition<DimensionName>, bindings: Pick<Bindings, 'bind'>): string =>
+  conditionOn(dimensionSql(condition.field), condition, bindings)
+
+/** The same on another expression of the dimension's value. */
+export function conditionOn(
+  value: string,
+  { operator, values }: Condition<DimensionName>,
   bindings: Pick<Bindings, 'bind'>,
 ): string {
-  const value = dimensionSql(field)
   if (operator === 'contains') {
     return `position(${foldCaseSql(value)}, ${bindings.bind(foldCase(values[0] ?? ''), 'String')}) > 0`
   }

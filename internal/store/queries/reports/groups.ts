@@ -36,12 +36,15 @@ export const labelColumn = (index: number): string => `g${index}`
 /**
  * The query of the groups of a report: `START` (without an interval a constant), a column per label, `PEOPLE` (state of
  * `uniqExact`) and the figures. The parameters `tenant` and `snapshot` are those of `snapshotParams`.
+ *
+ * @param only a further condition over records
  */
 export function groupsSql(
   { hasClosed, fromMs, toMs, filters, notPeople }: ReportScope,
   { groupBy, interval, zone }: Grouping,
   figures: readonly FigureName[],
   bindings: Bindings,
+  only = 'true',
 ): string {
   const period = `event_time >= fromUnixTimestamp64Milli(${bindings.bind(fromMs, 'Int64')})
     AND event_time < fromUnixTimestamp64Milli(${bindings.bind(toMs, 'Int64')})`
@@ -50,6 +53,7 @@ export function groupsSql(
     period,
     hasClosed ? asOfSnapshotWithin(period) : BEGUN_BY_SNAPSHOT,
     ...filters.map((filter) => dimensionCondition(filter, bindings)),
+    only,
   ]
   const start = intervalStart(interval, "toDateTime(event_time, 'UTC')", bindings.bind(zone, 'String'))
   const labels = groupBy.map((name, i) => `${dimensionSql(name)} AS ${labelColumn(i)}`)
