@@ -2,6 +2,7 @@ import { accessRoutes } from '../../internal/access/open-routes.js'
 import { workloadHashes } from '../../internal/attribution/directory/workloads.js'
 import { openAttributionRoutes } from '../../internal/attribution/open-routes.js'
 import { auditRoutes } from '../../internal/audit/routes.js'
+import { settingsOf } from '../../internal/auth/tenant.js'
 import { openBlobs } from '../../internal/exports/blobs/open.js'
 import { openExportRoutes } from '../../internal/exports/open.js'
 import { errorPageRoutes } from '../../internal/http/error-pages.js'
@@ -29,6 +30,7 @@ export async function openRoutes(gateway: Gateway): Promise<OpenRoutes> {
   const reports = openReports({
     ...gateway,
     notPeople: (tenantId) => workloadHashes(directory.directory, tenantId, gateway.identityKeyOf(tenantId)),
+    cohortMin: (tenantId) => settingsOf(access.tenants.get(tenantId)).min_cohort,
   })
   const routes = [
     ...healthRoutes({

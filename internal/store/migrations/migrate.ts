@@ -8,6 +8,7 @@ import { CREATE_CLOSED, CREATE_CLOSED_HISTORY } from '../tables/closed.js'
 import { CREATE_EXPORT_GROUPS } from '../tables/export-groups.js'
 import { CREATE_OBSERVATIONS } from '../tables/observations.js'
 import { CREATE_QUARANTINED } from '../tables/quarantined.js'
+import { CREATE_REPORT_ROWS } from '../tables/report-rows.js'
 import {
   ADD_DIMENSIONS,
   ADD_SKIP_INDEXES,
@@ -62,6 +63,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 17, name: 'copy by labels', statements: CREATE_COPY_BY_LABELS },
   { version: 18, name: 'blooms for sets', statements: BLOOMS_FOR_SETS },
   { version: 19, name: 'declared tags', statements: ADD_DIMENSIONS },
+  { version: 20, name: 'rows of reports', statements: [CREATE_REPORT_ROWS] },
 ]
 
 /** Creates the database unless it is there. An account that may not create one needs it made beforehand. */

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { readQuestion } from '../../../internal/reports/kinds.js'
+import { readReport } from '../../../internal/reports/question.js'
 
 const NOW_MS = Date.UTC(2026, 10, 23, 10, 30)
 
 const periodOf = (query: string): readonly [from: string, to: string] => {
-  const read = readQuestion('usage', query, NOW_MS)
+  const read = readReport('usage', query, NOW_MS, [])
   if (!read.ok) throw new Error(read.problem.detail)
   const { fromMs, toMs } = read.question.period
   return [new Date(fromMs).toISOString(), new Date(toMs).toISOString()]
@@ -22,4 +22,24 @@ test.each([
   ['to=2026-11-20&time_zone=Europe/Berlin', '2026-10-20T22:00:00.000Z', '2026-11-19T23:00:00.000Z'],
 ])('the default period starts thirty days before its end, or before today: %s', (query, from, to) => {
   expect(periodOf(query)).toEqual([from, to])
+})
+
+test('declared tags are groups, filters and a sort, in any case of their key; others are refused with the declared ones', () => {
+  const declared = [{ key: 'Team' }, { key: 'env' }]
+  const read = (query: string) => readReport('usage', query, NOW_MS, declared)
+
+  expect(read('group_by=service,tags.TEAM&filter[tags.env][eq]=&sort=-tags.Team')).toMatchObject({
+    question: {
+      groupBy: ['service', 'tags.team'],
+      filters: [{ field: 'tags.env', operator: 'eq', values: [''] }],
+      sort: [{ key: { kind: 'label', name: 'tags.team' }, isDescending: true }],
+    },
+  })
+  for (const query of ['group_by=tags.release', 'group_by=tags.team,tags.TEAM', 'filter[tags.release][eq]=7']) {
+    const refused = read(query)
+    expect([query, refused.ok ? undefined : refused.problem.detail]).toEqual([
+      query,
+      expect.stringMatching(/team, (tags\.)?env/),
+    ])
+  }
 })

@@ -80,12 +80,20 @@ function tagSql(field: TagField): string {
 }
 
 /** SQL of a filter on a dimension. Values are bound, and the query has the parameter `tenant`. */
-export function dimensionCondition(
+export const dimensionCondition = (
   { field, operator, values }: Condition<GroupField>,
   bindings: Pick<Bindings, 'bind'>,
+): string =>
+  isTagField(field)
+    ? tagClause(keyOfTagField(field), operator, values, bindings)
+    : conditionOn(dimensionSql(field), { field, operator, values }, bindings)
+
+/** The same on another expression of the dimension's value. */
+export function conditionOn(
+  value: string,
+  { operator, values }: Condition<GroupField>,
+  bindings: Pick<Bindings, 'bind'>,
 ): string {
-  if (isTagField(field)) return tagClause(keyOfTagField(field), operator, values, bindings)
-  const value = dimensionSql(field)
   if (operator === 'contains') {
     return `position(${foldCaseSql(value)}, ${bindings.bind(foldCase(values[0] ?? ''), 'String')}) > 0`
   }

@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { generateRecords } from '../../../../../bench/query/generate.js'
-import { tagFieldOf } from '../../../../../internal/records/dimensions.js'
+import { generateRecords, LAST_AT_MS } from '../../../../../bench/query/generate.js'
+import { type TagField, tagFieldOf } from '../../../../../internal/records/dimensions.js'
 import { migrate } from '../../../../../internal/store/migrations/migrate.js'
 import { Bindings } from '../../../../../internal/store/queries/records/conditions.js'
 import { dimensionCondition, dimensionSql } from '../../../../../internal/store/queries/reports/dimensions.js'
+import { groupsSql, PEOPLE } from '../../../../../internal/store/queries/reports/groups.js'
+import { snapshotParams } from '../../../../../internal/store/snapshot.js'
 import { launchStore, type RunningStore, stopStore } from '../../../../support/store.js'
 
 const TENANT = 'tnt_one'
@@ -51,4 +53,35 @@ test.each([
   const where = dimensionCondition({ field: FIELD, operator, values }, bindings)
 
   expect(await counts(where, bindings.params)).toEqual(expected)
+})
+
+test('a tag that names people is the person of the calls of its group; elsewhere they are those that the calls state', async () => {
+  const people = async (personalTags: readonly TagField[]): Promise<Record<string, number>> => {
+    const bindings = new Bindings()
+    const scope = {
+      tenantId: TENANT,
+      hasClosed: false,
+      snapshotMs: LAST_AT_MS + 60_000,
+      filters: [],
+      notPeople: [],
+      personalTags,
+    }
+    const groups = groupsSql(
+      { ...scope, fromMs: 0, toMs: LAST_AT_MS },
+      { groupBy: [FIELD], interval: undefined, zone: 'UTC' },
+      [],
+      bindings,
+    )
+    const result = await store.client.query({
+      query: `SELECT g0, finalizeAggregation(${PEOPLE}) FROM (${groups})`,
+      query_params: { ...snapshotParams(TENANT, scope.snapshotMs), ...bindings.params },
+      format: 'JSONCompactEachRow',
+    })
+    return Object.fromEntries((await result.json<[string, string]>()).map(([value, count]) => [value, Number(count)]))
+  }
+  const stated = await people([])
+
+  expect(stated['Team-0']).toBeGreaterThan(5)
+  expect(await people([FIELD])).toEqual({ ...stated, 'Team-0': 1, 'Team-1': 1 })
+  expect(await people([tagFieldOf('env')])).toEqual(stated)
 })
