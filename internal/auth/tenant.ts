@@ -28,6 +28,8 @@ export interface TenantSettings {
   readonly api_key_max_lifetime_days: number
   /** Retention of call records, by the day of the call; a sentinel deletes older ones. */
   readonly retention_days: number
+  /** Time zone of the periods of budgets that state none: a name of the tz database. */
+  readonly time_zone: string
   /** The tenant's own rate limits. Default: those of its operator or the instance. */
   readonly rate_limits?: RateLimitSettings
 }
@@ -57,6 +59,7 @@ export const DEFAULT_SETTINGS: TenantSettings = {
   grid: null,
   api_key_max_lifetime_days: 365,
   retention_days: 400,
+  time_zone: 'UTC',
 }
 
 /** A cohort of fewer people is never shown (spec 4.2). A tenant cannot set it. */

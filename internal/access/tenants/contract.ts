@@ -5,6 +5,7 @@ import { REGION_PATTERN } from '../../residency/residency.js'
 import { exampleId, idOf, timeText } from '../../text/answer-fields.js'
 import { instant, name } from '../../text/plain-text.js'
 import { parseInstant } from '../../units/instant.js'
+import { readZone } from '../../units/time-zone.js'
 
 /** The contract of the settings routes (design section 7). */
 
@@ -60,6 +61,11 @@ export const settingsPatch = z
     grid: gridPatch.nullable().optional(),
     api_key_max_lifetime_days: z.int().min(1).max(KEY_LIFE_DAYS_MAX).optional(),
     retention_days: z.int().min(RETENTION_DAYS.min).max(RETENTION_DAYS.max).optional(),
+    time_zone: z
+      .string()
+      .max(64)
+      .refine((text) => readZone(text) !== undefined, 'must be a name from the tz database')
+      .optional(),
     rate_limits: z
       .strictObject({
         ingest: ownLimit(),
@@ -122,6 +128,10 @@ const settings = z
         'Retention of call records, by the day (UTC) of the call. Older ones are deleted within an hour, and reports no ' +
         'longer include them.',
     }),
+    time_zone: z.string().meta({
+      description: 'Time zone of the periods of budgets that state none: a name from the tz database.',
+      examples: ['Europe/Berlin'],
+    }),
     rate_limits: z
       .object({ ingest: limit, read: limit, report: limit, control: limit, token: limit })
       .meta({ description: 'The limits in force, whether or not the tenant has set them.' }),
@@ -141,6 +151,7 @@ const EXAMPLE_SETTINGS: ShownSettings = {
   grid: null,
   api_key_max_lifetime_days: 365,
   retention_days: 400,
+  time_zone: 'UTC',
   rate_limits: {
     ingest: { per_second: 20_000, burst: 40_000 },
     read: { per_second: 50, burst: 200 },

@@ -2,54 +2,244 @@ import type { ClickHouseClient } from '@clickhouse/client'
 import { asOfSnapshotWithin, snapshotParams } from '../../snapshot.js'
 import { ATTRIBUTIONS } from '../../tables/attributions.js'
 import { IN_PERIOD } from '../exports/export-records.js'
+import { Bindings } from '../records/conditions.js'
 
-/** Cost of calls by owner, service and provider. */
-export interface Spend {
-  readonly owner: string
-  readonly service: string
-  readonly provider: string
+/** Dimensions by which spend can be selected and grouped. */
+export const SPEND_DIMENSIONS = [
+  'owner',
+  'service',
+  'provider',
+  'served_model',
+  'pathway_category',
+  'ingestion_layer',
+  'output_state',
+  'confidence_band',
+  'stage_origin',
+  'export_eligibility',
+] as const
+export type SpendDimension = (typeof SPEND_DIMENSIONS)[number]
+
+/** Selects calls that match all its fields; an empty filter selects all calls. */
+export type SpendFilter = { readonly [D in SpendDimension]?: string }
+
+/** Milliseconds since the epoch, on a quarter hour; the end is exclusive. */
+export interface SpendWindow {
+  readonly fromMs: number
+  readonly toMs: number
+}
+
+export interface SpendSelection extends SpendWindow {
+  readonly filter: SpendFilter
+}
+
+/** Cost of the calls of one group in a window. */
+export interface GroupSpend {
+  readonly group: string
   /** Decimal text. */
   readonly costUsd: string
 }
 
 const READ_LIMITS = { max_execution_time: 30, max_memory_usage: '1000000000' } as const
 
-/** A tenant's cost in a period, from the rollups. The edges are milliseconds since the epoch, on a quarter hour. */
+/** Sums per query: their conditions and parameters are part of its URL. */
+const SUMS_MAX = 100
+
+/**
+ * Cost of calls by selection, from the rollups: one query for many selections, however many groups the tenant has. Decimal
+ * texts in the order of the selections. For some milliseconds a record that changes counts twice.
+ */
 export async function spendOf(
   store: ClickHouseClient,
   tenantId: string,
-  fromMs: number,
-  toMs: number,
-): Promise<Spend[]> {
-  const result = await store.query({
-    query: `SELECT owner, service, provider, sum(cost_usd) FROM usage_15m
-            WHERE tenant_id = {tenant:String} AND bucket >= toDateTime({from:UInt32}) AND bucket < toDateTime({to:UInt32})
-            GROUP BY owner, service, provider`,
-    query_params: { tenant: tenantId, from: fromMs / 1000, to: toMs / 1000 },
-    format: 'JSONCompactEachRow',
-    clickhouse_settings: READ_LIMITS,
-  })
-  return (await result.json<readonly [string, string, string, string]>()).map(
-    ([owner, service, provider, costUsd]) => ({ owner, service, provider, costUsd }),
-  )
+  selections: readonly SpendSelection[],
+  signal?: AbortSignal,
+): Promise<string[]> {
+  const spent: string[] = []
+  for (let at = 0; at < selections.length; at += SUMS_MAX) {
+    const chunk = selections.slice(at, at + SUMS_MAX)
+    const bindings = new Bindings()
+    const sums = chunk.map(
+      (selection) =>
+        `sumIf(cost_usd, ${[inBuckets(selection, bindings), ...equal(selection.filter, bindings)].join(' AND ')})`,
+    )
+    const [row = []] = await rows<readonly string[]>(
+      store,
+      `SELECT ${sums.join(', ')} FROM usage_15m WHERE tenant_id = {tenant:String} AND ${inBuckets(spanOf(chunk), bindings)}`,
+      { ...bindings.params, tenant: tenantId },
+      signal,
+    )
+    spent.push(...row)
+  }
+  return spent
 }
 
-/** Cost of a tenant's calls in a period that match a filter, from the records as of an instant. Decimal text. */
+/** The groups of a dimension, and windows of which each is summed on its own. */
+export interface GroupSelection {
+  readonly filter: SpendFilter
+  readonly per: SpendDimension
+}
+
+/**
+ * Groups whose cost reaches an amount in at least one of several windows, from the rollups, in one query.
+ *
+ * @param windows `atLeastUsd` is decimal text
+ * @returns their cost in each window
+ */
+export async function groupsAbove(
+  store: ClickHouseClient,
+  tenantId: string,
+  { filter, per }: GroupSelection,
+  windows: readonly (SpendWindow & { readonly atLeastUsd: string })[],
+  signal?: AbortSignal,
+): Promise<{ readonly group: string; readonly costsUsd: readonly string[] }[]> {
+  const bindings = new Bindings()
+  const sums = windows.map((window, i) => `sumIf(cost_usd, ${inBuckets(window, bindings)}) AS s${i}`)
+  const reached = windows.map(({ atLeastUsd }, i) => `s${i} >= ${bindings.bind(atLeastUsd, 'Decimal(76, 18)')}`)
+  const found = await rows<readonly [string, ...string[]]>(
+    store,
+    `SELECT ${per}, ${sums.join(', ')} FROM usage_15m
+     WHERE ${[OF_TENANT, inBuckets(spanOf(windows), bindings), ...ofGroups({ filter, per }, bindings)].join(' AND ')}
+     GROUP BY ${per} HAVING ${reached.join(' OR ')}`,
+    { ...bindings.params, tenant: tenantId },
+    signal,
+  )
+  return found.map(([group, ...costsUsd]) => ({ group, costsUsd }))
+}
+
+/** The groups of a dimension that cost most in a window, from the rollups, with the number and the cost of all groups. */
+export async function topGroups(
+  store: ClickHouseClient,
+  tenantId: string,
+  selection: GroupSelection,
+  window: SpendWindow,
+  limit: number,
+  signal?: AbortSignal,
+): Promise<{ readonly count: number; readonly costUsd: string; readonly top: readonly GroupSpend[] }> {
+  const bindings = new Bindings()
+  const where = [OF_TENANT, inBuckets(window, bindings), ...ofGroups(selection, bindings)].join(' AND ')
+  const found = await rows<readonly [string, string, string, string]>(
+    store,
+    `SELECT value, cost, count() OVER (), sum(cost) OVER () FROM (
+       SELECT ${selection.per} AS value, sum(cost_usd) AS cost FROM usage_15m WHERE ${where} GROUP BY value HAVING sum(calls) > 0
+     ) ORDER BY cost DESC, value LIMIT {most:UInt32}`,
+    { ...bindings.params, tenant: tenantId, most: limit },
+    signal,
+  )
+  const [, , count = '0', costUsd = '0'] = found[0] ?? []
+  return { count: Number(count), costUsd, top: found.map(([group, cost]) => ({ group, costUsd: cost })) }
+}
+
+/**
+ * A page of the groups of a dimension, from the records as of an instant: the highest cost first, then by name.
+ *
+ * @param after cost and name of the last group of the previous page
+ */
+export async function listGroups(
+  store: ClickHouseClient,
+  tenantId: string,
+  snapshotMs: number,
+  { filter, per, fromMs, toMs }: GroupSelection & SpendWindow,
+  { after, limit }: { readonly after: GroupSpend | undefined; readonly limit: number },
+  signal?: AbortSignal,
+): Promise<GroupSpend[]> {
+  const bindings = new Bindings()
+  const where = [OF_TENANT, IN_PERIOD, ...ofGroups({ filter, per }, bindings), asOfSnapshotWithin(IN_PERIOD)].join(
+    ' AND ',
+  )
+  const rest = after && {
+    cost: bindings.bind(after.costUsd, 'Decimal(38, 18)'),
+    value: bindings.bind(after.group, 'String'),
+  }
+  const beyond = rest && `HAVING cost < ${rest.cost} OR (cost = ${rest.cost} AND value > ${rest.value})`
+  const found = await rows<readonly [string, string]>(
+    store,
+    `SELECT ${per} AS value, sum(cost_usd) AS cost FROM ${ATTRIBUTIONS.name} WHERE ${where}
+     GROUP BY value ${beyond ?? ''} ORDER BY cost DESC, value LIMIT {most:UInt32}`,
+    { ...bindings.params, ...snapshotParams(tenantId, snapshotMs), from: fromMs, to: toMs, most: limit },
+    signal,
+  )
+  return found.map(([group, costUsd]) => ({ group, costUsd }))
+}
+
+/** Cost of a tenant's calls in a window that match a filter, from the records as of an instant. Decimal text. */
 export async function exactSpendOf(
   store: ClickHouseClient,
   tenantId: string,
   snapshotMs: number,
-  { fromMs, toMs }: { readonly fromMs: number; readonly toMs: number },
-  filter: { readonly owner?: string; readonly service?: string; readonly provider?: string },
+  { fromMs, toMs }: SpendWindow,
+  filter: SpendFilter,
 ): Promise<string> {
-  const named = (['owner', 'service', 'provider'] as const).filter((name) => filter[name] !== undefined)
-  const asked = [IN_PERIOD, ...named.map((name) => `${name} = {${name}:String}`)].join(' AND ')
+  const bindings = new Bindings()
+  const where = [OF_TENANT, IN_PERIOD, ...equal(filter, bindings), asOfSnapshotWithin(IN_PERIOD)].join(' AND ')
+  const [row] = await rows<readonly [string]>(store, `SELECT sum(cost_usd) FROM ${ATTRIBUTIONS.name} WHERE ${where}`, {
+    ...bindings.params,
+    ...snapshotParams(tenantId, snapshotMs),
+    from: fromMs,
+    to: toMs,
+  })
+  return row?.[0] ?? '0'
+}
+
+/** Names are part of the query's URL: of more groups, all are read. */
+const NAMED_MAX = 500
+
+/** The same for groups of a dimension. Other groups may be returned as well. */
+export async function exactGroupSpendOf(
+  store: ClickHouseClient,
+  tenantId: string,
+  snapshotMs: number,
+  { filter, per, fromMs, toMs }: GroupSelection & SpendWindow,
+  groups: readonly string[],
+): Promise<GroupSpend[]> {
+  const bindings = new Bindings()
+  const named =
+    groups.length > NAMED_MAX
+      ? ofGroups({ filter, per }, bindings)
+      : [...equal(filter, bindings), `${per} IN (${groups.map((group) => bindings.bind(group, 'String')).join(', ')})`]
+  const found = await rows<readonly [string, string]>(
+    store,
+    `SELECT ${per}, sum(cost_usd) FROM ${ATTRIBUTIONS.name}
+     WHERE ${[OF_TENANT, IN_PERIOD, ...named, asOfSnapshotWithin(IN_PERIOD)].join(' AND ')} GROUP BY ${per}`,
+    { ...bindings.params, ...snapshotParams(tenantId, snapshotMs), from: fromMs, to: toMs },
+  )
+  return found.map(([group, costUsd]) => ({ group, costUsd }))
+}
+
+const OF_TENANT = 'tenant_id = {tenant:String}'
+
+/** Names of columns come from the list of dimensions only; values are bound. */
+const equal = (filter: SpendFilter, bindings: Bindings): string[] =>
+  SPEND_DIMENSIONS.flatMap((name) => {
+    const value = filter[name]
+    return value === undefined ? [] : [`${name} = ${bindings.bind(value, 'String')}`]
+  })
+
+/** Calls without a value of the dimension belong to no group. */
+const ofGroups = ({ filter, per }: GroupSelection, bindings: Bindings): string[] => [
+  ...equal(filter, bindings),
+  `${per} != ''`,
+]
+
+const inBuckets = ({ fromMs, toMs }: SpendWindow, bindings: Bindings): string =>
+  `bucket >= toDateTime(${bindings.bind(fromMs / 1000, 'UInt32')}) AND bucket < toDateTime(${bindings.bind(toMs / 1000, 'UInt32')})`
+
+const spanOf = (windows: readonly SpendWindow[]): SpendWindow => ({
+  fromMs: Math.min(...windows.map(({ fromMs }) => fromMs)),
+  toMs: Math.max(...windows.map(({ toMs }) => toMs)),
+})
+
+async function rows<R>(
+  store: ClickHouseClient,
+  query: string,
+  params: Readonly<Record<string, unknown>>,
+  signal?: AbortSignal,
+): Promise<R[]> {
   const result = await store.query({
-    query: `SELECT sum(cost_usd) FROM ${ATTRIBUTIONS.name}
-            WHERE tenant_id = {tenant:String} AND ${asked} AND ${asOfSnapshotWithin(IN_PERIOD)}`,
-    query_params: { ...snapshotParams(tenantId, snapshotMs), ...filter, from: fromMs, to: toMs },
+    query,
+    query_params: params,
     format: 'JSONCompactEachRow',
     clickhouse_settings: READ_LIMITS,
+    ...(signal && { abort_signal: signal }),
   })
-  return (await result.json<readonly [string]>())[0]?.[0] ?? '0'
+  return result.json<R>()
 }
