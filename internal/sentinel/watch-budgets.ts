@@ -1,5 +1,6 @@
 import type { WatchedRecords } from '../broker/watched-records.js'
-import type { GroupSelection, SpendDimension, SpendSelection, SpendWindow } from '../store/queries/reports/spend.js'
+import type { DimensionName } from '../store/queries/reports/dimensions.js'
+import type { GroupSelection, SpendSelection, SpendWindow } from '../store/queries/reports/spend.js'
 import { formatQuantity, parseSum, type Quantity, quantityOfSteps } from '../units/quantity.js'
 import { type AnnounceDeps, announceOnce } from './announce.js'
 import { type Budget, reachedThresholds } from './budgets/budget.js'
@@ -123,7 +124,7 @@ async function watchWhole(
 /** All groups of a budget. */
 async function watchGroups(
   tenantId: string,
-  budget: Budget & { readonly per: SpendDimension },
+  budget: Budget & { readonly per: DimensionName },
   periods: readonly Period[],
   reads: BudgetReads,
   deps: WatchBudgetsDeps,

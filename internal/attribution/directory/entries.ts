@@ -26,13 +26,13 @@ const credentialId = () =>
     .regex(new RegExp(`^(${CREDENTIAL_PREFIXES.join('|')})_[0-9a-hjkmnp-tv-z]{26}$`), 'must be the id of a credential')
     .meta({ examples: ['key_7v3k9q2m4x8n5c1r6t0w3y9zb0'] })
 
-export const serviceFields = z.object({
+export const serviceFields = z.strictObject({
   name: name(),
   owner: name().meta({ description: 'Team or cost centre that owns its cost.' }),
   aliases: z.array(name()).max(ALIASES_MAX).nullish().meta({ description: 'Other names for the service in events.' }),
 })
 
-export const identityFields = z.object({
+export const identityFields = z.strictObject({
   name: name().meta({ description: 'The value of `attributed_identity` in events.' }),
   owner: name().nullish().meta({ description: 'Team; owns calls of services that have no owner.' }),
   service: name().nullish().meta({
@@ -43,14 +43,14 @@ export const identityFields = z.object({
   }),
 })
 
-export const principalFields = z.object({
+export const principalFields = z.strictObject({
   principal_id: credentialId().meta({ description: 'Id of the credential.' }),
   service: name().meta({
     description: 'Service of calls sent with this credential that state neither service nor identity.',
   }),
 })
 
-export const sourceFields = z.object({
+export const sourceFields = z.strictObject({
   name: name().meta({ description: 'The value of `ingestion_layer` in events, or of `source` in observations.' }),
   pathway: z.enum(PATHWAY_CATEGORIES).nullish().meta({ description: 'Pathway on which its events are expected.' }),
   is_discovery_only: z.boolean().nullish().meta({

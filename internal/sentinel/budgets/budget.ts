@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { FIELDS, type Field } from '../../filters/fields.js'
-import { SPEND_DIMENSIONS, type SpendDimension, type SpendFilter } from '../../store/queries/reports/spend.js'
+import { DIMENSION_NAMES, DIMENSIONS, type DimensionName } from '../../store/queries/reports/dimensions.js'
+import type { SpendFilter } from '../../store/queries/reports/spend.js'
 import { DECIMAL_TEXT, name } from '../../text/plain-text.js'
 import { parseQuantity, type Quantity } from '../../units/quantity.js'
 import { readZone } from '../../units/time-zone.js'
@@ -36,7 +36,7 @@ export interface StoredBudget {
   /** Canonical name of the tz database. Absent: the tenant's time zone. */
   readonly time_zone?: string
   /** The ceiling applies to each value of this dimension on its own. */
-  readonly per?: SpendDimension
+  readonly per?: DimensionName
   /** Percent, ascending. Absent: the standard ones. */
   readonly thresholds?: readonly number[]
   readonly created_at: string
@@ -49,7 +49,7 @@ export interface Budget {
   readonly id: string
   readonly name: string
   readonly filter: SpendFilter
-  readonly per: SpendDimension | undefined
+  readonly per: DimensionName | undefined
   readonly period: PeriodKind
   readonly zone: string
   /** Decimal text as it was stated. */
@@ -84,14 +84,14 @@ const ceilingTextOf = ({ ceiling_usd, monthly_ceiling_usd }: StoredBudget): stri
   ceiling_usd ?? monthly_ceiling_usd ?? ''
 
 /** A value of a dimension: one of its closed list, or a name. */
-function valueSchema(dimension: SpendDimension): z.ZodType<string> {
-  const type = (FIELDS as Readonly<Record<string, Field>>)[dimension]?.type
-  return type?.kind === 'choice' ? z.enum(type.values) : name()
+function valueSchema(dimension: DimensionName): z.ZodType<string> {
+  const { type } = DIMENSIONS[dimension]
+  return type.kind === 'choice' ? z.enum(type.values as readonly string[]) : name()
 }
 
-type FilterShape = { readonly [D in SpendDimension]: z.ZodOptional<z.ZodNullable<z.ZodType<string>>> }
+type FilterShape = { readonly [D in DimensionName]: z.ZodOptional<z.ZodNullable<z.ZodType<string>>> }
 const filter = z
-  .strictObject(Object.fromEntries(SPEND_DIMENSIONS.map((each) => [each, valueSchema(each).nullish()])) as FilterShape)
+  .strictObject(Object.fromEntries(DIMENSION_NAMES.map((each) => [each, valueSchema(each).nullish()])) as FilterShape)
   .meta({ description: 'Selects the calls that match all given fields. Default: all calls.' })
 
 const ceiling = () =>
@@ -126,7 +126,7 @@ const rule = {
       examples: ['Europe/Berlin'],
     }),
   per: z
-    .enum(SPEND_DIMENSIONS)
+    .enum(DIMENSION_NAMES)
     .nullish()
     .meta({
       description:
@@ -219,12 +219,12 @@ function storedRule(before: StoredRule, stated: Omit<BudgetChanges, 'name'>): St
 const canonicalZone = (zone: string | null): string | undefined => (zone === null ? undefined : readZone(zone))
 
 const storedFilter = (stated: BudgetFields['filter']): SpendFilter =>
-  Object.fromEntries(SPEND_DIMENSIONS.flatMap((each) => (stated?.[each] == null ? [] : [[each, stated[each]]])))
+  Object.fromEntries(DIMENSION_NAMES.flatMap((each) => (stated?.[each] == null ? [] : [[each, stated[each]]])))
 
 function isSameRule(one: StoredRule, other: StoredRule): boolean {
   const comparable = ({ filter, period = 'month', thresholds = STANDARD_THRESHOLDS, ...rest }: StoredRule) =>
     JSON.stringify([
-      SPEND_DIMENSIONS.map((each) => filter[each] ?? null),
+      DIMENSION_NAMES.map((each) => filter[each] ?? null),
       period,
       String(parseQuantity(ceilingTextOf(rest as StoredBudget))),
       rest.time_zone,

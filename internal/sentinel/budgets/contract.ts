@@ -3,7 +3,7 @@ import { EVENT_TYPES } from '../../events/contract.js'
 import { json, type Operation } from '../../http/contract/operation.js'
 import { PAGE_PARAMETERS, pageOf } from '../../http/contract/page.js'
 import type { ResourceContract } from '../../http/resource/resource-operations.js'
-import { SPEND_DIMENSIONS } from '../../store/queries/reports/spend.js'
+import { DIMENSION_NAMES } from '../../store/queries/reports/dimensions.js'
 import { count, decimalText, exampleId, idInPath, idOf, timeText } from '../../text/answer-fields.js'
 import { type BudgetChanges, type BudgetFields, budgetChanges, budgetFields } from './budget.js'
 import { FORECAST_AFTER } from './figures.js'
@@ -76,9 +76,9 @@ const budget = z
   .object({
     id: idOf('bdg'),
     name: z.string(),
-    filter: z.object(Object.fromEntries(SPEND_DIMENSIONS.map((name) => [name, z.string().optional()]))),
+    filter: z.object(Object.fromEntries(DIMENSION_NAMES.map((name) => [name, z.string().optional()]))),
     per: z
-      .enum(SPEND_DIMENSIONS)
+      .enum(DIMENSION_NAMES)
       .nullable()
       .meta({ description: 'The ceiling is one of each value of this dimension.' }),
     period: z.enum(PERIODS),

@@ -1,26 +1,13 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import { asOfSnapshotWithin, snapshotParams } from '../../snapshot.js'
 import { ATTRIBUTIONS } from '../../tables/attributions.js'
+import { USAGE_DIMENSIONS } from '../../tables/usage.js'
 import { IN_PERIOD } from '../exports/export-records.js'
 import { Bindings } from '../records/conditions.js'
-
-/** Dimensions by which spend can be selected and grouped. */
-export const SPEND_DIMENSIONS = [
-  'owner',
-  'service',
-  'provider',
-  'served_model',
-  'pathway_category',
-  'ingestion_layer',
-  'output_state',
-  'confidence_band',
-  'stage_origin',
-  'export_eligibility',
-] as const
-export type SpendDimension = (typeof SPEND_DIMENSIONS)[number]
+import { DIMENSION_NAMES, type DimensionName, dimensionSql } from './dimensions.js'
 
 /** Selects calls that match all its fields; an empty filter selects all calls. */
-export type SpendFilter = { readonly [D in SpendDimension]?: string }
+export type SpendFilter = { readonly [D in DimensionName]?: string }
 
 /** Milliseconds since the epoch, on a quarter hour; the end is exclusive. */
 export interface SpendWindow {
@@ -45,8 +32,49 @@ const READ_LIMITS = { max_execution_time: 30, max_memory_usage: '1000000000' } a
 const SUMS_MAX = 100
 
 /**
- * Cost of calls by selection, from the rollups: one query for many selections, however many groups the tenant has. Decimal
- * texts in the order of the selections. For some milliseconds a record that changes counts twice.
+ * What current spend is summed from: the rollups where they have all dimensions that are asked for, else the records. For
+ * some milliseconds a record that changes may count twice in either.
+ */
+interface Source {
+  /** Table and condition on the tenant and a span of time. */
+  readonly from: (span: SpendWindow, bindings: Bindings) => string
+  readonly within: (window: SpendWindow, bindings: Bindings) => string
+  /** Whether there are calls. */
+  readonly hasCalls: string
+}
+
+const ROLLUPS: Source = {
+  from: (span, bindings) => `usage_15m WHERE ${OF_TENANT} AND ${ROLLUPS.within(span, bindings)}`,
+  within: ({ fromMs, toMs }, bindings) =>
+    `bucket >= toDateTime(${bindings.bind(fromMs / 1000, 'UInt32')}) AND bucket < toDateTime(${bindings.bind(toMs / 1000, 'UInt32')})`,
+  hasCalls: 'sum(calls) > 0',
+}
+
+/** Later than any version: all that are stored have begun, and all that are closed count as closed. */
+const NEWEST_MS = Date.UTC(2200, 0)
+
+const RECORDS: Source = {
+  from(span, bindings) {
+    const within = RECORDS.within(span, bindings)
+    const snapshot = bindings.bind(NEWEST_MS, 'Int64')
+    return `${ATTRIBUTIONS.name} WHERE ${OF_TENANT} AND ${within} AND ${asOfSnapshotWithin(within).replaceAll('{snapshot:Int64}', snapshot)}`
+  },
+  within: ({ fromMs, toMs }, bindings) =>
+    `event_time >= fromUnixTimestamp64Milli(${bindings.bind(fromMs, 'Int64')}) AND event_time < fromUnixTimestamp64Milli(${bindings.bind(toMs, 'Int64')})`,
+  hasCalls: 'count() > 0',
+}
+
+const IN_ROLLUPS: ReadonlySet<string> = new Set<DimensionName>(
+  DIMENSION_NAMES.filter((name) => name === 'pool' || USAGE_DIMENSIONS.includes(name)),
+)
+const sourceOf = (filter: SpendFilter, per?: DimensionName): Source =>
+  [...Object.keys(filter), ...(per === undefined ? [] : [per])].every((name) => IN_ROLLUPS.has(name))
+    ? ROLLUPS
+    : RECORDS
+
+/**
+ * Cost of calls by selection: one query for many selections, however many groups the tenant has. Decimal texts in the order
+ * of the selections.
  */
 export async function spendOf(
   store: ClickHouseClient,
@@ -55,20 +83,23 @@ export async function spendOf(
   signal?: AbortSignal,
 ): Promise<string[]> {
   const spent: string[] = []
-  for (let at = 0; at < selections.length; at += SUMS_MAX) {
-    const chunk = selections.slice(at, at + SUMS_MAX)
-    const bindings = new Bindings()
-    const sums = chunk.map(
-      (selection) =>
-        `sumIf(cost_usd, ${[inBuckets(selection, bindings), ...equal(selection.filter, bindings)].join(' AND ')})`,
-    )
-    const [row = []] = await rows<readonly string[]>(
-      store,
-      `SELECT ${sums.join(', ')} FROM usage_15m WHERE tenant_id = {tenant:String} AND ${inBuckets(spanOf(chunk), bindings)}`,
-      { ...bindings.params, tenant: tenantId },
-      signal,
-    )
-    spent.push(...row)
+  for (const source of [ROLLUPS, RECORDS]) {
+    const indexes = [...selections.keys()].filter((i) => sourceOf(selections[i]?.filter ?? {}) === source)
+    for (let at = 0; at < indexes.length; at += SUMS_MAX) {
+      const chunk = indexes.slice(at, at + SUMS_MAX)
+      const asked = chunk.map((i) => selections[i] as SpendSelection)
+      const bindings = new Bindings()
+      const sums = asked.map(
+        (each) => `sumIf(cost_usd, ${[source.within(each, bindings), ...equal(each.filter, bindings)].join(' AND ')})`,
+      )
+      const [row = []] = await rows<readonly string[]>(
+        store,
+        `SELECT ${sums.join(', ')} FROM ${source.from(spanOf(asked), bindings)}`,
+        { ...bindings.params, tenant: tenantId },
+        signal,
+      )
+      for (const [place, i] of chunk.entries()) spent[i] = row[place] ?? '0'
+    }
   }
   return spent
 }
@@ -76,11 +107,11 @@ export async function spendOf(
 /** The groups of a dimension, and windows of which each is summed on its own. */
 export interface GroupSelection {
   readonly filter: SpendFilter
-  readonly per: SpendDimension
+  readonly per: DimensionName
 }
 
 /**
- * Groups whose cost reaches an amount in at least one of several windows, from the rollups, in one query.
+ * Groups whose cost reaches an amount in at least one of several windows, in one query.
  *
  * @param windows `atLeastUsd` is decimal text
  * @returns their cost in each window
@@ -93,20 +124,21 @@ export async function groupsAbove(
   signal?: AbortSignal,
 ): Promise<{ readonly group: string; readonly costsUsd: readonly string[] }[]> {
   const bindings = new Bindings()
-  const sums = windows.map((window, i) => `sumIf(cost_usd, ${inBuckets(window, bindings)}) AS s${i}`)
+  const source = sourceOf(filter, per)
+  const sums = windows.map((window, i) => `sumIf(cost_usd, ${source.within(window, bindings)}) AS s${i}`)
   const reached = windows.map(({ atLeastUsd }, i) => `s${i} >= ${bindings.bind(atLeastUsd, 'Decimal(76, 18)')}`)
   const found = await rows<readonly [string, ...string[]]>(
     store,
-    `SELECT ${per}, ${sums.join(', ')} FROM usage_15m
-     WHERE ${[OF_TENANT, inBuckets(spanOf(windows), bindings), ...ofGroups({ filter, per }, bindings)].join(' AND ')}
-     GROUP BY ${per} HAVING ${reached.join(' OR ')}`,
+    `SELECT ${dimensionSql(per)} AS value, ${sums.join(', ')}
+     FROM ${source.from(spanOf(windows), bindings)} AND ${ofGroups({ filter, per }, bindings).join(' AND ')}
+     GROUP BY value HAVING ${reached.join(' OR ')}`,
     { ...bindings.params, tenant: tenantId },
     signal,
   )
   return found.map(([group, ...costsUsd]) => ({ group, costsUsd }))
 }
 
-/** The groups of a dimension that cost most in a window, from the rollups, with the number and the cost of all groups. */
+/** The groups of a dimension that cost most in a window, with the number and the cost of all groups. */
 export async function topGroups(
   store: ClickHouseClient,
   tenantId: string,
@@ -116,11 +148,12 @@ export async function topGroups(
   signal?: AbortSignal,
 ): Promise<{ readonly count: number; readonly costUsd: string; readonly top: readonly GroupSpend[] }> {
   const bindings = new Bindings()
-  const where = [OF_TENANT, inBuckets(window, bindings), ...ofGroups(selection, bindings)].join(' AND ')
+  const source = sourceOf(selection.filter, selection.per)
+  const where = `${source.from(window, bindings)} AND ${ofGroups(selection, bindings).join(' AND ')}`
   const found = await rows<readonly [string, string, string, string]>(
     store,
     `SELECT value, cost, count() OVER (), sum(cost) OVER () FROM (
-       SELECT ${selection.per} AS value, sum(cost_usd) AS cost FROM usage_15m WHERE ${where} GROUP BY value HAVING sum(calls) > 0
+       SELECT ${dimensionSql(selection.per)} AS value, sum(cost_usd) AS cost FROM ${where} GROUP BY value HAVING ${source.hasCalls}
      ) ORDER BY cost DESC, value LIMIT {most:UInt32}`,
     { ...bindings.params, tenant: tenantId, most: limit },
     signal,
@@ -153,7 +186,7 @@ export async function listGroups(
   const beyond = rest && `HAVING cost < ${rest.cost} OR (cost = ${rest.cost} AND value > ${rest.value})`
   const found = await rows<readonly [string, string]>(
     store,
-    `SELECT ${per} AS value, sum(cost_usd) AS cost FROM ${ATTRIBUTIONS.name} WHERE ${where}
+    `SELECT ${dimensionSql(per)} AS value, sum(cost_usd) AS cost FROM ${ATTRIBUTIONS.name} WHERE ${where}
      GROUP BY value ${beyond ?? ''} ORDER BY cost DESC, value LIMIT {most:UInt32}`,
     { ...bindings.params, ...snapshotParams(tenantId, snapshotMs), from: fromMs, to: toMs, most: limit },
     signal,
@@ -195,11 +228,14 @@ export async function exactGroupSpendOf(
   const named =
     groups.length > NAMED_MAX
       ? ofGroups({ filter, per }, bindings)
-      : [...equal(filter, bindings), `${per} IN (${groups.map((group) => bindings.bind(group, 'String')).join(', ')})`]
+      : [
+          ...equal(filter, bindings),
+          `${dimensionSql(per)} IN (${groups.map((group) => bindings.bind(group, 'String')).join(', ')})`,
+        ]
   const found = await rows<readonly [string, string]>(
     store,
-    `SELECT ${per}, sum(cost_usd) FROM ${ATTRIBUTIONS.name}
-     WHERE ${[OF_TENANT, IN_PERIOD, ...named, asOfSnapshotWithin(IN_PERIOD)].join(' AND ')} GROUP BY ${per}`,
+    `SELECT ${dimensionSql(per)} AS value, sum(cost_usd) FROM ${ATTRIBUTIONS.name}
+     WHERE ${[OF_TENANT, IN_PERIOD, ...named, asOfSnapshotWithin(IN_PERIOD)].join(' AND ')} GROUP BY value`,
     { ...bindings.params, ...snapshotParams(tenantId, snapshotMs), from: fromMs, to: toMs },
   )
   return found.map(([group, costUsd]) => ({ group, costUsd }))
@@ -209,19 +245,16 @@ const OF_TENANT = 'tenant_id = {tenant:String}'
 
 /** Names of columns come from the list of dimensions only; values are bound. */
 const equal = (filter: SpendFilter, bindings: Bindings): string[] =>
-  SPEND_DIMENSIONS.flatMap((name) => {
+  DIMENSION_NAMES.flatMap((name) => {
     const value = filter[name]
-    return value === undefined ? [] : [`${name} = ${bindings.bind(value, 'String')}`]
+    return value === undefined ? [] : [`${dimensionSql(name)} = ${bindings.bind(value, 'String')}`]
   })
 
 /** Calls without a value of the dimension belong to no group. */
 const ofGroups = ({ filter, per }: GroupSelection, bindings: Bindings): string[] => [
   ...equal(filter, bindings),
-  `${per} != ''`,
+  `${dimensionSql(per)} != ''`,
 ]
-
-const inBuckets = ({ fromMs, toMs }: SpendWindow, bindings: Bindings): string =>
-  `bucket >= toDateTime(${bindings.bind(fromMs / 1000, 'UInt32')}) AND bucket < toDateTime(${bindings.bind(toMs / 1000, 'UInt32')})`
 
 const spanOf = (windows: readonly SpendWindow[]): SpendWindow => ({
   fromMs: Math.min(...windows.map(({ fromMs }) => fromMs)),

@@ -37,6 +37,7 @@ describe('the settings in the API', () => {
       api_key_max_lifetime_days: 365,
       retention_days: 400,
       time_zone: 'UTC',
+      min_cohort: 5,
       rate_limits: {
         ingest: { per_second: 20_000, burst: 40_000 },
         read: { per_second: 50, burst: 200 },
