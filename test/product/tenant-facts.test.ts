@@ -114,6 +114,10 @@ test('a tag key that is declared is a member and a filter of the records that co
   expect(undeclared).toMatchObject({ status: 400, json: { error_code: 'INVALID_FILTER' } })
   expect(undeclared.json.detail).toContain('team, author')
 
+  const report = await ask('GET', '/v1/reports/usage?group_by=tags.Team,service&filter[tags.author][eq]=')
+  expect([report.status, report.json.report.group_by]).toEqual([200, ['tags.team', 'service']])
+  expect((await ask('GET', '/v1/reports/usage?group_by=tags.release')).status).toBe(400)
+
   await ask('POST', `/v1/attribution/${record.id}/override`, { service: 'pay', owner: 'team-of-tags', reason: 'known' })
   await expect
     .poll(() => found('filter[owner][eq]=team-of-tags'), { timeout: 60_000 })

@@ -2377,3 +2377,20 @@ ALTER TABLE attribution_values_feed ON CLUSTER attribution
     ARRAY JOIN
         arrayConcat(['provider', 'served_model', 'service', 'owner'], arrayMap(pair -> 'tags', dimensions)) AS field,
         arrayConcat([toString(provider), toString(served_model), toString(service), toString(owner)], CAST(dimensions, 'Array(String)')) AS value);
+
+CREATE TABLE IF NOT EXISTS report_rows_local ON CLUSTER attribution
+(
+    `tenant_id` LowCardinality(String),
+    `answer` FixedString(16),
+    `position` UInt64,
+    `row` String,
+    `staged_at` DateTime('UTC') DEFAULT now()
+)
+ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/report_rows', '{replica}')
+PARTITION BY toStartOfHour(staged_at)
+ORDER BY (tenant_id, answer, position)
+TTL staged_at + toIntervalHour(6)
+SETTINGS ttl_only_drop_parts = 1, index_granularity = 1024;
+
+CREATE TABLE IF NOT EXISTS report_rows ON CLUSTER attribution AS report_rows_local
+ENGINE = Distributed(attribution, currentDatabase(), report_rows_local, cityHash64(tenant_id));
