@@ -44,7 +44,11 @@ export async function openRoutes(gateway: Gateway): Promise<OpenRoutes> {
     ...accessRoutes(access, gateway),
     ...attribution.routes,
     ...reports.routes,
-    ...(await openSentinelRoutes({ ...gateway, sourcesOf: (tenantId) => directory.directory.sources(tenantId) })),
+    ...(await openSentinelRoutes({
+      ...gateway,
+      sourcesOf: (tenantId) => directory.directory.sources(tenantId),
+      zoneOf: (tenantId) => settingsOf(access.tenants.get(tenantId)).time_zone,
+    })),
     ...partnerRoutes({
       ...gateway,
       ...access.oauth.partner,

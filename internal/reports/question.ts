@@ -6,10 +6,9 @@ import type { ReportSort } from '../store/queries/reports/answer.js'
 import { DIMENSION_NAMES, DIMENSIONS, type DimensionName } from '../store/queries/reports/dimensions.js'
 import { INTERVALS, type Interval } from '../store/queries/reports/intervals.js'
 import { badParameter, namedOnce, readPairs } from '../text/query-string.js'
-import { DAYS_MAX, defaultPeriod, defaultStart, isEdge, type Period, readEdge, readZone } from './period.js'
+import { DAY_MS, readZone } from '../units/time-zone.js'
+import { DAYS_MAX, defaultPeriod, defaultStart, isEdge, type Period, readEdge } from './period.js'
 import { readSort } from './sort.js'
-
-const DAY_MS = 24 * 60 * 60 * 1000
 
 export type ReportKind = 'usage' | 'adoption'
 
