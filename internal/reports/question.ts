@@ -48,7 +48,7 @@ export function readReport(
   kind: ReportKind,
   text: string,
   nowMs: number,
-  declared: readonly Pick<Dimension, 'key'>[],
+  declared: readonly Pick<Dimension, 'key'>[] = [],
 ): ReadReport {
   const read = readPairs(text)
   if (!read.ok) return read

@@ -25,7 +25,8 @@ export interface ReportOf {
   readonly tenantId: string
   readonly snapshotMs: number
   readonly notPeople: readonly string[]
-  readonly personalTags: readonly TagField[]
+  /** Default: none. */
+  readonly personalTags?: readonly TagField[]
   readonly cohortMin: number
   readonly months: readonly WeighedMonth[]
 }
@@ -153,7 +154,7 @@ const queryOf = (question: ReportQuestion, of: ReportOf, kept: number, hasClosed
     ...question.period,
     filters: question.filters.slice(0, kept),
     notPeople: of.notPeople,
-    personalTags: of.personalTags,
+    personalTags: of.personalTags ?? [],
   },
   grouping: question,
   figures: FIGURES[question.kind],

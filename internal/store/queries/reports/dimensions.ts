@@ -83,15 +83,15 @@ function tagSql(field: TagField): string {
 export const dimensionCondition = (
   { field, operator, values }: Condition<GroupField>,
   bindings: Pick<Bindings, 'bind'>,
-): string =>
-  isTagField(field)
-    ? tagClause(keyOfTagField(field), operator, values, bindings)
-    : conditionOn(dimensionSql(field), { field, operator, values }, bindings)
+): string {
+  if (isTagField(field)) return tagClause(keyOfTagField(field), operator, values, bindings)
+  return conditionOn(dimensionSql(field), { operator, values }, bindings)
+}
 
-/** The same on another expression of the dimension's value. */
+/** The same on another expression of a dimension's value. */
 export function conditionOn(
   value: string,
-  { operator, values }: Condition<GroupField>,
+  { operator, values }: Pick<Condition<string>, 'operator' | 'values'>,
   bindings: Pick<Bindings, 'bind'>,
 ): string {
   if (operator === 'contains') {
