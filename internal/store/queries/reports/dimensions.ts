@@ -80,7 +80,7 @@ function tagSql(field: TagField): string {
 }
 
 /** SQL of a filter on a dimension. Values are bound, and the query has the parameter `tenant`. */
-export const dimensionCondition = (
+export function dimensionCondition(
   { field, operator, values }: Condition<GroupField>,
   bindings: Pick<Bindings, 'bind'>,
 ): string {
