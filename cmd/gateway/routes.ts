@@ -2,6 +2,7 @@ import { accessRoutes } from '../../internal/access/open-routes.js'
 import { workloadHashes } from '../../internal/attribution/directory/workloads.js'
 import { openAttributionRoutes } from '../../internal/attribution/open-routes.js'
 import { auditRoutes } from '../../internal/audit/routes.js'
+import { eventLogRoutes } from '../../internal/event-log/routes.js'
 import { openBlobs } from '../../internal/exports/blobs/open.js'
 import { openExportRoutes } from '../../internal/exports/open.js'
 import { errorPageRoutes } from '../../internal/http/error-pages.js'
@@ -13,6 +14,7 @@ import { partnerRoutes } from '../../internal/partner/routes.js'
 import { openReports } from '../../internal/reports/open.js'
 import { openSentinelRoutes } from '../../internal/sentinel/open-routes.js'
 import { listAuditLog } from '../../internal/store/queries/audit-log.js'
+import { listEvents } from '../../internal/store/queries/event-log.js'
 import { listWebhookAttempts } from '../../internal/store/queries/webhook-attempts.js'
 import { openWebhookRoutes } from '../../internal/webhooks/open.js'
 import type { Gateway } from './gateway.js'
@@ -63,6 +65,11 @@ export async function openRoutes(gateway: Gateway): Promise<OpenRoutes> {
       downloadBudgetOf: (tenantId) => access.budgetsOf(tenantId, 'downloads').report,
     })),
     ...rateLimitRoutes(gateway),
+    ...eventLogRoutes({
+      ...gateway,
+      list: (question, signal) => listEvents(store, question, signal),
+      keptDays: config.eventLogDays,
+    }),
     ...auditRoutes({ ...gateway, list: (question, signal) => listAuditLog(store, question, signal) }),
   ]
   return { routes: withDescription(gateway, routes), close: reports.close }

@@ -26,6 +26,7 @@ export const UP_SETTINGS = [
   'natsServerBin',
   ...MASTER_KEY_SETTINGS,
   ...BROKER_SETTINGS,
+  'eventLogDays',
   'spoolBytesMax',
   'sentinelEveryMs',
   'surveyEveryMs',

@@ -26,6 +26,8 @@ export interface OwnedLogs {
   readonly deps: PlannedLogDeps
   /** @param clock dates the batches; that of the process unless it is given */
   run<C extends Progress>(log: OwnedLog<C>, clock?: () => number): void
+  /** Runs a log of a stream that keeps what is done. */
+  read<C extends Progress>(log: PlannedLog<C>): void
   /** Resolves when the signal has aborted and no batch is in flight. */
   stopped(): Promise<unknown>
 }
@@ -53,6 +55,7 @@ export function openOwnedLogs(
       running.push(runPlannedLog(owned, { ...deps, clock: ownClock }, signal))
       purged.push(owned)
     },
+    read: (log) => running.push(runPlannedLog(log, deps, signal)),
     stopped: () => Promise.all([...running, purging]),
   }
 }

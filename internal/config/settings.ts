@@ -154,6 +154,7 @@ export const SETTINGS = {
   invocationsBytesMax: integer('invocations-bytes-max', 8 * 1024 ** 3, 1024 ** 2, 2 ** 50),
   observationsBytesMax: integer('observations-bytes-max', 1024 ** 3, 1024 ** 2, 2 ** 50),
   eventsBytesMax: integer('events-bytes-max', 1024 ** 3, 1024 ** 2, 2 ** 50),
+  eventLogDays: integer('event-log-days', 90, 1, 3_650),
 
   storeUrl: url('store-url', '', ['http:', 'https:']),
   storeUser: text('store-user', 'attribution'),
