@@ -19,7 +19,7 @@ export interface EventLogDeps {
   readonly log: Logger
 }
 
-/** Nobody waits for the log of events: one read per second costs nothing while there are none. */
+/** Nobody waits for the log of events, and most of what it passes over is `attribution.materialized`: so it reads once per second. */
 const PACE_MS = 1_000
 
 /**

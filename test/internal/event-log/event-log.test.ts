@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { nextArrival } from '../../../internal/broker/arrivals.js'
 import type { Progress } from '../../../internal/broker/checkpoint.js'
 import { readFence } from '../../../internal/broker/fence.js'
 import { lastSequenceOf, readLog } from '../../../internal/broker/log.js'
@@ -48,6 +49,7 @@ beforeAll(async () => {
   deps = {
     checkpoints: await gateway.broker.bucket(CHECKPOINTS),
     readLog: (range) => readLog(manager, range),
+    nextArrival: (subject) => nextArrival(gateway.broker.connection, subject),
     isOwner: () => true,
     readFence: () => readFence(manager),
     clock: Date.now,
