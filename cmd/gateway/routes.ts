@@ -14,7 +14,7 @@ import { partnerRoutes } from '../../internal/partner/routes.js'
 import { openReports } from '../../internal/reports/open.js'
 import { openSentinelRoutes } from '../../internal/sentinel/open-routes.js'
 import { listAuditLog } from '../../internal/store/queries/audit-log.js'
-import { listEvents } from '../../internal/store/queries/event-log.js'
+import { type EventQuestion, listEvents } from '../../internal/store/queries/event-log.js'
 import { listWebhookAttempts } from '../../internal/store/queries/webhook-attempts.js'
 import { openWebhookRoutes } from '../../internal/webhooks/open.js'
 import type { Gateway } from './gateway.js'
@@ -32,6 +32,10 @@ export async function openRoutes(gateway: Gateway): Promise<OpenRoutes> {
     ...gateway,
     notPeople: (tenantId) => workloadHashes(directory.directory, tenantId, gateway.identityKeyOf(tenantId)),
   })
+  const eventLog = {
+    listEvents: (question: EventQuestion, signal: AbortSignal) => listEvents(store, question, signal),
+    keptDays: config.eventLogDays,
+  }
   const routes = [
     ...healthRoutes({
       broker: gateway.brokerWatch,
@@ -44,7 +48,11 @@ export async function openRoutes(gateway: Gateway): Promise<OpenRoutes> {
     ...accessRoutes(access, gateway),
     ...attribution.routes,
     ...reports.routes,
-    ...(await openSentinelRoutes({ ...gateway, sourcesOf: (tenantId) => directory.directory.sources(tenantId) })),
+    ...(await openSentinelRoutes({
+      ...gateway,
+      ...eventLog,
+      sourcesOf: (tenantId) => directory.directory.sources(tenantId),
+    })),
     ...partnerRoutes({
       ...gateway,
       ...access.oauth.partner,
@@ -65,11 +73,7 @@ export async function openRoutes(gateway: Gateway): Promise<OpenRoutes> {
       downloadBudgetOf: (tenantId) => access.budgetsOf(tenantId, 'downloads').report,
     })),
     ...rateLimitRoutes(gateway),
-    ...eventLogRoutes({
-      ...gateway,
-      list: (question, signal) => listEvents(store, question, signal),
-      keptDays: config.eventLogDays,
-    }),
+    ...eventLogRoutes({ ...gateway, ...eventLog }),
     ...auditRoutes({ ...gateway, list: (question, signal) => listAuditLog(store, question, signal) }),
   ]
   return { routes: withDescription(gateway, routes), close: reports.close }

@@ -13,7 +13,7 @@ import { parseInstant } from '../units/instant.js'
 import { LIST_EVENTS, PATH } from './contract.js'
 
 export interface EventLogRoutesDeps {
-  readonly list: (question: EventQuestion, signal: AbortSignal) => Promise<ListedEvent[]>
+  readonly listEvents: (question: EventQuestion, signal: AbortSignal) => Promise<ListedEvent[]>
   /** Older events are not listed, even if the store has not removed them yet. */
   readonly keptDays: number
   readonly cursors: CursorCodec
@@ -48,7 +48,7 @@ async function list(exchange: Exchange, caller: Caller, deps: EventLogRoutesDeps
   try {
     const [log, sequence] = (request.after ?? []).map(Number)
     const before = log === undefined || sequence === undefined ? undefined : { log, sequence }
-    const events = await deps.list(
+    const events = await deps.listEvents(
       // One more than the page shows whether there is another page.
       { tenantId: caller.tenantId, before, ...filters, limit: request.limit + 1 },
       abort.signal,

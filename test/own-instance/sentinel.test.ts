@@ -206,6 +206,13 @@ describe('spend', () => {
         },
       },
     ])
+    const listed = await until(
+      async () => (await ask('GET', '/api/v1/anomalies?service=spiky')).json.data,
+      (found) => found.length > 0,
+    )
+    expect(listed).toMatchObject([{ id: anomalies[0].id, observed_usd: '400', expected_usd: '2' }])
+    const log = await ask('GET', '/api/v1/events/log?type=anomaly.detected&limit=1')
+    expect(log.json.data).toMatchObject([anomalies[0]])
   })
 })
 

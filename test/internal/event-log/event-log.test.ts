@@ -39,7 +39,7 @@ beforeAll(async () => {
   const { url } = await launchBroker()
   gateway = await startMutationGateway(url, () =>
     eventLogRoutes({
-      list: (question, signal) => listEvents(store.client, question, signal),
+      listEvents: (question, signal) => listEvents(store.client, question, signal),
       keptDays: 90,
       cursors: createCursorCodec(SECRET),
       clock: () => nowMs,
