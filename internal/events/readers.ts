@@ -18,6 +18,7 @@ export const SCOPE_OF_EVENT: Readonly<Record<EventType, Scope | null>> = {
   'budget.threshold.crossed': 'read:reporting',
   'connector.health.changed': 'admin:config',
   'apikey.rotated': 'admin:config',
+  'capacity.warning': 'admin:config', // limits are raised, or avoided, by configuration
   'webhook.verification': null, // sent to one endpoint only, with its challenge
 }
 
