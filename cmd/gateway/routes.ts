@@ -2,6 +2,7 @@ import { accessRoutes } from '../../internal/access/open-routes.js'
 import { workloadHashes } from '../../internal/attribution/directory/workloads.js'
 import { openAttributionRoutes } from '../../internal/attribution/open-routes.js'
 import { auditRoutes } from '../../internal/audit/routes.js'
+import { settingsOf } from '../../internal/auth/tenant.js'
 import { eventLogRoutes } from '../../internal/event-log/routes.js'
 import { openBlobs } from '../../internal/exports/blobs/open.js'
 import { openExportRoutes } from '../../internal/exports/open.js'
@@ -52,6 +53,7 @@ export async function openRoutes(gateway: Gateway): Promise<OpenRoutes> {
       ...gateway,
       ...eventLog,
       sourcesOf: (tenantId) => directory.directory.sources(tenantId),
+      zoneOf: (tenantId) => settingsOf(access.tenants.get(tenantId)).time_zone,
     })),
     ...partnerRoutes({
       ...gateway,

@@ -16,6 +16,7 @@ export const SCOPE_OF_EVENT: Readonly<Record<EventType, Scope | null>> = {
   'export.failed': 'export:create',
   'anomaly.detected': 'read:reporting',
   'budget.threshold.crossed': 'read:reporting',
+  'budget.threshold.custom': 'read:reporting',
   'connector.health.changed': 'admin:config',
   'apikey.rotated': 'admin:config',
   'capacity.warning': 'admin:config', // limits are raised, or avoided, by configuration
