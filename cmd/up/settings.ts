@@ -24,6 +24,7 @@ export const UP_SETTINGS = [
   'indexStaleSeconds',
   'trainEveryMinutes',
   'natsServerBin',
+  'withoutRoles',
   ...MASTER_KEY_SETTINGS,
   ...BROKER_SETTINGS,
   'eventLogDays',

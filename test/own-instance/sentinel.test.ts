@@ -19,7 +19,7 @@ let broker: Awaited<ReturnType<typeof connectBroker>>
 const further: Launched[] = []
 
 beforeAll(async () => {
-  service = await launchService({ args: QUICK })
+  service = await launchService({ roles: ['sentinel'], args: QUICK })
   ask = askAs(service.baseUrl, { 'x-api-key': service.credentials.api_key })
   const { ATTRIBUTION_NATS_URL, ATTRIBUTION_NATS_USER, ATTRIBUTION_NATS_PASSWORD } = gatewayEnvironment(service)
   broker = await connectBroker({

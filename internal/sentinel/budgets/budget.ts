@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { DIMENSIONS_MAX, foldKey } from '../../records/dimensions.js'
 import { DIMENSION_NAMES, DIMENSIONS, type DimensionName } from '../../store/queries/reports/dimensions.js'
 import type { SpendFilter } from '../../store/queries/reports/spend.js'
 import { DECIMAL_TEXT, name } from '../../text/plain-text.js'
@@ -91,7 +92,16 @@ function valueSchema(dimension: DimensionName): z.ZodType<string> {
 
 type FilterShape = { readonly [D in DimensionName]: z.ZodOptional<z.ZodNullable<z.ZodType<string>>> }
 const filter = z
-  .strictObject(Object.fromEntries(DIMENSION_NAMES.map((each) => [each, valueSchema(each).nullish()])) as FilterShape)
+  .strictObject({
+    ...(Object.fromEntries(DIMENSION_NAMES.map((each) => [each, valueSchema(each).nullish()])) as FilterShape),
+    tags: z
+      .record(name(), name())
+      .refine((tags) => Object.keys(tags).length <= DIMENSIONS_MAX, `must have at most ${DIMENSIONS_MAX} members`)
+      .nullish()
+      .meta({
+        description: 'Values of tags, by key. The tenant has declared the keys (`dimensions` of its settings).',
+      }),
+  })
   .meta({ description: 'Selects the calls that match all given fields. Default: all calls.' })
 
 const ceiling = () =>
@@ -218,13 +228,19 @@ function storedRule(before: StoredRule, stated: Omit<BudgetChanges, 'name'>): St
 
 const canonicalZone = (zone: string | null): string | undefined => (zone === null ? undefined : readZone(zone))
 
-const storedFilter = (stated: BudgetFields['filter']): SpendFilter =>
-  Object.fromEntries(DIMENSION_NAMES.flatMap((each) => (stated?.[each] == null ? [] : [[each, stated[each]]])))
+const storedFilter = (stated: BudgetFields['filter']): SpendFilter => {
+  const tags = Object.entries(stated?.tags ?? {}).map(([key, value]) => [foldKey(key), value] as const)
+  return {
+    ...Object.fromEntries(DIMENSION_NAMES.flatMap((each) => (stated?.[each] == null ? [] : [[each, stated[each]]]))),
+    ...(tags.length > 0 && { tags: Object.fromEntries(tags) }),
+  }
+}
 
 function isSameRule(one: StoredRule, other: StoredRule): boolean {
   const comparable = ({ filter, period = 'month', thresholds = STANDARD_THRESHOLDS, ...rest }: StoredRule) =>
     JSON.stringify([
       DIMENSION_NAMES.map((each) => filter[each] ?? null),
+      Object.entries(filter.tags ?? {}).sort(([key], [otherKey]) => (key < otherKey ? -1 : 1)),
       period,
       String(parseQuantity(ceilingTextOf(rest as StoredBudget))),
       rest.time_zone,

@@ -3,7 +3,7 @@ import { EVENT_TYPES } from '../../events/contract.js'
 import { json, type Operation } from '../../http/contract/operation.js'
 import { PAGE_PARAMETERS, pageOf } from '../../http/contract/page.js'
 import type { ResourceContract } from '../../http/resource/resource-operations.js'
-import { DIMENSION_NAMES } from '../../store/queries/reports/dimensions.js'
+import { DIMENSION_NAMES, type DimensionName } from '../../store/queries/reports/dimensions.js'
 import { count, decimalText, exampleId, idInPath, idOf, timeText } from '../../text/answer-fields.js'
 import { type BudgetChanges, type BudgetFields, budgetChanges, budgetFields } from './budget.js'
 import { FORECAST_AFTER } from './figures.js'
@@ -72,11 +72,16 @@ const current = z
   })
   .meta({ id: 'BudgetPeriod' })
 
+type ShownFilter = { readonly [D in DimensionName]: z.ZodOptional<z.ZodString> }
+
 const budget = z
   .object({
     id: idOf('bdg'),
     name: z.string(),
-    filter: z.object(Object.fromEntries(DIMENSION_NAMES.map((name) => [name, z.string().optional()]))),
+    filter: z.object({
+      ...(Object.fromEntries(DIMENSION_NAMES.map((name) => [name, z.string().optional()])) as ShownFilter),
+      tags: z.record(z.string(), z.string()).optional().meta({ description: 'Values of tags, by key in lower case.' }),
+    }),
     per: z
       .enum(DIMENSION_NAMES)
       .nullable()

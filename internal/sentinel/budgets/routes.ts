@@ -5,13 +5,15 @@ import { eventId } from '../../events/event.js'
 import type { PublishEvent } from '../../events/publish.js'
 import type { Exchange } from '../../http/exchange.js'
 import type { MutationRequest, Reply } from '../../http/mutations/mutation.js'
+import { invalid } from '../../http/mutations/read-body.js'
 import { type PagePosition, pageOf, readPage } from '../../http/resource/collection.js'
 import { noSuch, refusalOfId } from '../../http/resource/own-id.js'
 import { replyFromStore } from '../../http/resource/record-routes.js'
 import { type ResourceDeps, resource, watchedCollection } from '../../http/resource/resource.js'
 import type { Route } from '../../http/route.js'
 import type { Problem } from '../../problems/catalogue.js'
-import type { GroupSelection, GroupSpend, SpendWindow } from '../../store/queries/reports/spend.js'
+import { type Dimension, foldKey } from '../../records/dimensions.js'
+import type { GroupSelection, GroupSpend, SpendFilter, SpendWindow } from '../../store/queries/reports/spend.js'
 import { BUDGETS_MAX, type Budget, changedBudget, readBudget, type StoredBudget, storedBudget } from './budget.js'
 import {
   BUDGET,
@@ -44,6 +46,8 @@ export interface BudgetRoutesDeps extends ResourceDeps {
   readonly crossings: Pick<WatchedRecords<StoredCrossings>, 'get'>
   /** The time zone of a tenant's budgets that state none. */
   readonly zoneOf: (tenantId: string) => string
+  /** The tag keys that a tenant has declared. */
+  readonly dimensionsOf: (tenantId: string) => readonly Dimension[]
   /** Asks the read model; undefined when the tenant has too many queries in flight. */
   readonly ask: <T>(
     tenantId: string,
@@ -68,6 +72,7 @@ export function budgetRoutes(deps: BudgetRoutesDeps): readonly Route[] {
           const id = newId(BUDGET.prefix)
           return { id, key: id, record: storedBudget(fields, id, tenantId, clock()) }
         },
+        refuse: (tenantId, { filter }) => undeclaredTag(filter, deps.dimensionsOf(tenantId)),
         update: { action: 'budget.update', apply: (budget, changes) => changedBudget(budget, changes, clock()) },
         show: (stored) => shownBudget(stored, deps),
         complete: (tenantId, records, signal) =>
@@ -105,6 +110,14 @@ export function budgetRoutes(deps: BudgetRoutesDeps): readonly Route[] {
       handle: (request) => sendTest(request, deps),
     }),
   ]
+}
+
+/** A budget on a tag that no record has as a dimension would never be crossed. */
+function undeclaredTag({ tags = {} }: SpendFilter, declared: readonly Dimension[]): Problem | undefined {
+  const known = declared.map(({ key }) => foldKey(key))
+  const unknown = Object.keys(tags).some((key) => !known.includes(key))
+  const detail = `must be declared tag keys: ${known.join(', ') || 'none is'}`
+  return unknown ? invalid([{ pointer: '/filter/tags', detail }]) : undefined
 }
 
 type Found = Pick<BudgetRoutesDeps, 'budgets' | 'zoneOf'>

@@ -6,7 +6,6 @@ import { identityHash } from '../../../internal/ids/identity-hash.js'
 import { WEIGHT_PARTS } from '../../../internal/records/allocation-weights.js'
 import { compact } from '../../../internal/store/compaction.js'
 import { ERASED_OWNER, eraseIdentity } from '../../../internal/store/erasure.js'
-import { migrate } from '../../../internal/store/migrations/migrate.js'
 import {
   findAllocationWeights,
   findSpreadWeights,
@@ -22,15 +21,14 @@ import { EVENT_LOG } from '../../../internal/store/tables/event-log.js'
 import { RECORD_TABLES } from '../../../internal/store/tables/sorted-copies.js'
 import { admitted, idOf, NOW_MS } from '../../support/invocations.js'
 import { ROW_DEPS } from '../../support/stages.js'
-import { launchStore, type RunningStore, stopStore } from '../../support/store.js'
+import { launchMigratedStore, type RunningStore, stopStore } from '../../support/store.js'
 import { readBooks } from '../../support/usage.js'
 
 const DAY_MS = 86_400_000
 
 let store: RunningStore
 beforeAll(async () => {
-  store = await launchStore()
-  await migrate(store.client)
+  store = await launchMigratedStore()
 })
 afterAll(() => stopStore(store))
 

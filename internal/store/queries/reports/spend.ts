@@ -1,13 +1,17 @@
 import type { ClickHouseClient } from '@clickhouse/client'
+import { tagFieldOf } from '../../../records/dimensions.js'
 import { asOfSnapshotWithin, snapshotParams } from '../../snapshot.js'
 import { ATTRIBUTIONS } from '../../tables/attributions.js'
 import { USAGE_DIMENSIONS } from '../../tables/usage.js'
 import { IN_PERIOD } from '../exports/export-records.js'
 import { Bindings } from '../records/conditions.js'
-import { DIMENSION_NAMES, type DimensionName, dimensionSql } from './dimensions.js'
+import { DIMENSION_NAMES, type DimensionName, dimensionCondition, dimensionSql } from './dimensions.js'
 
 /** Selects calls that match all its fields; an empty filter selects all calls. */
-export type SpendFilter = { readonly [D in DimensionName]?: string }
+export type SpendFilter = { readonly [D in DimensionName]?: string } & {
+  /** Values of declared tags, by folded key. */
+  readonly tags?: Readonly<Record<string, string>>
+}
 
 /** Milliseconds since the epoch, on a quarter hour; the end is exclusive. */
 export interface SpendWindow {
@@ -244,11 +248,15 @@ export async function exactGroupSpendOf(
 const OF_TENANT = 'tenant_id = {tenant:String}'
 
 /** Names of columns come from the list of dimensions only; values are bound. */
-const equal = (filter: SpendFilter, bindings: Bindings): string[] =>
-  DIMENSION_NAMES.flatMap((name) => {
+const equal = (filter: SpendFilter, bindings: Bindings): string[] => [
+  ...DIMENSION_NAMES.flatMap((name) => {
     const value = filter[name]
     return value === undefined ? [] : [`${dimensionSql(name)} = ${bindings.bind(value, 'String')}`]
-  })
+  }),
+  ...Object.entries(filter.tags ?? {}).map(([key, value]) =>
+    dimensionCondition({ field: tagFieldOf(key), operator: 'eq', values: [value] }, bindings),
+  ),
+]
 
 /** Calls without a value of the dimension belong to no group. */
 const ofGroups = ({ filter, per }: GroupSelection, bindings: Bindings): string[] => [

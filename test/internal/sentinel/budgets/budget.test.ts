@@ -145,6 +145,23 @@ describe('a budget', () => {
   })
 })
 
+test('a budget filters by declared tags under their folded keys, and another value is another rule', () => {
+  const of = (tags: Record<string, string>) =>
+    storedBudget(
+      budgetFields.parse({ name: 'A', ceiling_usd: '1', filter: { owner: 'o', tags } }),
+      'bdg_one',
+      'tnt_one',
+      1,
+    )
+  const budget = of({ Team: 'Payments' })
+
+  expect(budget.filter).toEqual({ owner: 'o', tags: { team: 'Payments' } })
+  const changes = (tags: Record<string, string>) => budgetChanges.parse({ filter: { owner: 'o', tags } })
+  expect(changedBudget(budget, changes({ TEAM: 'Payments' }), 2).changed_at).toBeUndefined()
+  expect(changedBudget(budget, changes({ team: 'payments' }), 2).changed_at).toBeDefined()
+  expect(budgetFields.safeParse({ name: 'A', ceiling_usd: '1', filter: { tags: { team: '' } } }).success).toBe(false)
+})
+
 describe('a change of a budget', () => {
   const changed = (stated: object, change: object): Budget =>
     read(changedBudget(created(stated), budgetChanges.parse(change), CREATED_MS + 1))

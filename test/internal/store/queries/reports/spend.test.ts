@@ -45,7 +45,8 @@ const record = (i: number): AttributionRow => {
     stageOrigin: i % 4 === 0 ? ('stage_c' as const) : ('stage_a' as const),
   }
   const costUsd = quantityOfSteps<'USD'>(BigInt(i + 1) * STEPS_PER_UNIT + 1n)
-  return { ...finishedRow({ id: idOf(i + 1), invocation }, { verdict }), costUsd }
+  const dimensions = i % 6 === 0 ? [] : [`team\tteam-${i % 2}`]
+  return { ...finishedRow({ id: idOf(i + 1), invocation }, { verdict }), costUsd, dimensions }
 }
 const OLD = Array.from({ length: 40 }, (_, i) => record(i))
 /** The first ten records have another owner since, and another tenant has the same records. */
@@ -210,4 +211,20 @@ describe.each(['owner', 'service', 'pool', 'requested_model'] as const)('spend p
 
     expect(new Set(found)).toEqual(new Set([first, second]))
   })
+})
+
+test('a filter on a declared tag sums the records that have its value, with the other fields of the filter', async () => {
+  const costOf = (rows: readonly AttributionRow[]) => formatQuantity(sum(rows.map(({ costUsd }) => costUsd)))
+  const tagged = CURRENT.filter(({ dimensions }) => dimensions.includes('team\tteam-1'))
+  const filter: SpendFilter = { provider: 'openai', tags: { team: 'team-1' } }
+  const expected = [costOf(tagged), costOf(tagged.filter(({ provider }) => provider === 'openai'))]
+
+  expect(tagged.length).toBeGreaterThan(10)
+  expect(
+    await spendOf(store.client, 'tnt_one', [
+      { filter: { tags: { team: 'team-1' } }, ...WHOLE },
+      { filter, ...WHOLE },
+    ]),
+  ).toEqual(expected)
+  expect(await exactSpendOf(store.client, 'tnt_one', LATER_MS, WHOLE, filter)).toBe(expected[1])
 })
