@@ -3,6 +3,7 @@ import { workloadHashes } from '../../internal/attribution/directory/workloads.j
 import { openAttributionRoutes } from '../../internal/attribution/open-routes.js'
 import { auditRoutes } from '../../internal/audit/routes.js'
 import { settingsOf } from '../../internal/auth/tenant.js'
+import { eventLogRoutes } from '../../internal/event-log/routes.js'
 import { openBlobs } from '../../internal/exports/blobs/open.js'
 import { openExportRoutes } from '../../internal/exports/open.js'
 import { errorPageRoutes } from '../../internal/http/error-pages.js'
@@ -14,6 +15,7 @@ import { partnerRoutes } from '../../internal/partner/routes.js'
 import { openReports } from '../../internal/reports/open.js'
 import { openSentinelRoutes } from '../../internal/sentinel/open-routes.js'
 import { listAuditLog } from '../../internal/store/queries/audit-log.js'
+import { type EventQuestion, listEvents } from '../../internal/store/queries/event-log.js'
 import { listWebhookAttempts } from '../../internal/store/queries/webhook-attempts.js'
 import { openWebhookRoutes } from '../../internal/webhooks/open.js'
 import type { Gateway } from './gateway.js'
@@ -32,6 +34,10 @@ export async function openRoutes(gateway: Gateway): Promise<OpenRoutes> {
     notPeople: (tenantId) => workloadHashes(directory.directory, tenantId, gateway.identityKeyOf(tenantId)),
     cohortMin: (tenantId) => settingsOf(access.tenants.get(tenantId)).min_cohort,
   })
+  const eventLog = {
+    listEvents: (question: EventQuestion, signal: AbortSignal) => listEvents(store, question, signal),
+    keptDays: config.eventLogDays,
+  }
   const routes = [
     ...healthRoutes({
       broker: gateway.brokerWatch,
@@ -46,6 +52,7 @@ export async function openRoutes(gateway: Gateway): Promise<OpenRoutes> {
     ...reports.routes,
     ...(await openSentinelRoutes({
       ...gateway,
+      ...eventLog,
       sourcesOf: (tenantId) => directory.directory.sources(tenantId),
       zoneOf: (tenantId) => settingsOf(access.tenants.get(tenantId)).time_zone,
     })),
@@ -69,6 +76,7 @@ export async function openRoutes(gateway: Gateway): Promise<OpenRoutes> {
       downloadBudgetOf: (tenantId) => access.budgetsOf(tenantId, 'downloads').report,
     })),
     ...rateLimitRoutes(gateway),
+    ...eventLogRoutes({ ...gateway, ...eventLog }),
     ...auditRoutes({ ...gateway, list: (question, signal) => listAuditLog(store, question, signal) }),
   ]
   return { routes: withDescription(gateway, routes), close: reports.close }
