@@ -2397,6 +2397,7 @@ SETTINGS replicated_deduplication_window = 10000;
 
 CREATE TABLE IF NOT EXISTS event_log ON CLUSTER attribution AS event_log_local
 ENGINE = Distributed(attribution, currentDatabase(), event_log_local, cityHash64(tenant_id));
+
 CREATE TABLE IF NOT EXISTS report_rows_local ON CLUSTER attribution
 (
     `tenant_id` LowCardinality(String),

@@ -1,12 +1,11 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { generateRecords, LAST_AT_MS } from '../../../../../bench/query/generate.js'
 import { type TagField, tagFieldOf } from '../../../../../internal/records/dimensions.js'
-import { migrate } from '../../../../../internal/store/migrations/migrate.js'
 import { Bindings } from '../../../../../internal/store/queries/records/conditions.js'
 import { dimensionCondition, dimensionSql } from '../../../../../internal/store/queries/reports/dimensions.js'
 import { groupsSql, PEOPLE } from '../../../../../internal/store/queries/reports/groups.js'
 import { snapshotParams } from '../../../../../internal/store/snapshot.js'
-import { launchStore, type RunningStore, stopStore } from '../../../../support/store.js'
+import { launchMigratedStore, type RunningStore, stopStore } from '../../../../support/store.js'
 
 const TENANT = 'tnt_one'
 /** A key that would be SQL if it were written into a query as it is. */
@@ -15,8 +14,7 @@ const FIELD = tagFieldOf(KEY)
 
 let store: RunningStore
 beforeAll(async () => {
-  store = await launchStore()
-  await migrate(store.client)
+  store = await launchMigratedStore()
   const pair = (value: string): string =>
     `concat(unhex('${Buffer.from(`${FIELD.slice(5)}\t`).toString('hex')}'), ${value})`
   await generateRecords(store.client, {
