@@ -23,6 +23,12 @@ export function clustered(statement: string, cluster: string): readonly string[]
         .replaceAll(/\bFROM (\w+)/g, 'FROM $1_local AS $1'),
     ]
   }
+  const fed = /^ALTER TABLE (\w+) MODIFY QUERY/.exec(text)?.[1]
+  if (fed !== undefined) {
+    return [
+      text.replace(`ALTER TABLE ${fed}`, `ALTER TABLE ${fed} ${on}`).replaceAll(/\bFROM (\w+)/g, 'FROM $1_local AS $1'),
+    ]
+  }
   const altered = /^ALTER TABLE (\w+)/.exec(text)?.[1]
   if (altered !== undefined) {
     const local = text.replace(`ALTER TABLE ${altered}`, `ALTER TABLE ${altered}_local ${on}`)

@@ -10,6 +10,7 @@ import { CREATE_OBSERVATIONS } from '../tables/observations.js'
 import { CREATE_QUARANTINED } from '../tables/quarantined.js'
 import {
   ADD_SKIP_INDEXES,
+  addShownColumn,
   BLOOMS_FOR_SETS,
   CREATE_COPY_BY_LABELS,
   CREATE_SORTED_COPIES,
@@ -60,6 +61,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 16, name: 'parts that settle', statements: SETTLE_PARTS },
   { version: 17, name: 'copy by labels', statements: CREATE_COPY_BY_LABELS },
   { version: 18, name: 'blooms for sets', statements: BLOOMS_FOR_SETS },
+  { version: 19, name: 'what contests an attribution', statements: addShownColumn('contested', 'export_eligibility') },
 ]
 
 /** Creates the database unless it is there. An account that may not create one needs it made beforehand. */

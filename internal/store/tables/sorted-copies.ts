@@ -1,5 +1,5 @@
 import type { FieldName, SortField } from '../../filters/fields.js'
-import { FIELDS } from '../../records/fields.js'
+import { FIELDS, type FieldName as RecordFieldName } from '../../records/fields.js'
 import { GRANULE_ROWS } from './attributions.js'
 import { CODECS } from './field-codec.js'
 
@@ -152,6 +152,17 @@ export const COPIED_COLUMNS = COLUMNS.map(([name]) => name).join(', ')
 
 export const createFeed = ({ table }: SortedCopy): string =>
   `CREATE MATERIALIZED VIEW IF NOT EXISTS ${table}_feed TO ${table} AS SELECT ${COPIED_COLUMNS} FROM attributions`
+
+/** Gives every record table a column that a field added later needs, and its feed the new column. */
+export const addShownColumn = (name: RecordFieldName, after: RecordFieldName): readonly string[] => {
+  const type = COLUMNS.find(([column]) => column === name)?.[1]
+  return [
+    ...RECORD_TABLES.map((table) => `ALTER TABLE ${table} ADD COLUMN IF NOT EXISTS ${name} ${type} AFTER ${after}`),
+    ...SORTED_COPIES.map(
+      ({ table }) => `ALTER TABLE ${table}_feed MODIFY QUERY SELECT ${COPIED_COLUMNS} FROM attributions`,
+    ),
+  ]
+}
 
 /** Distinct values of the searchable columns, against which `contains` is resolved. May contain duplicates until a merge. */
 export const CREATE_VALUES = `

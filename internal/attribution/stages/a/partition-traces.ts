@@ -113,7 +113,7 @@ const NO_CORRECTIONS = { corrections: [], settle: () => undefined }
 
 /** The trace's decision on an event, for comparison: it changes with the service and with the confidence. */
 export const decidedByTrace = (
-  resolution: Pick<Resolution, 'evidenceBasis' | 'service' | 'confidence'> | undefined,
+  resolution: (Pick<Resolution, 'service' | 'confidence'> & { readonly evidenceBasis: string }) | undefined,
 ): string | undefined =>
   resolution?.evidenceBasis === 'trace_correlated' ? `${resolution.service}\n${resolution.confidence}` : undefined
 

@@ -7,11 +7,8 @@ export interface TraceFact {
   /** Undefined if the event passes no owner on, or, for merged facts, if the trace's events have different owners. */
   readonly owner: string | undefined
   readonly confidence: Confidence
-  /**
-   * Whether the event itself states its service, or an identity that the directory maps to one. A credential's default
-   * service is weaker: it counts only if no event of the trace states anything.
-   */
-  readonly isStated: boolean
+  /** Rank of the evidence: a weaker fact counts only if no event of the trace has a stronger one. */
+  readonly strength: number
 }
 
 /** The evidence of a trace for an event that states nothing itself. */
@@ -23,7 +20,8 @@ export type Correlation =
       readonly owner: string | undefined
       /** The highest confidence among the events that resolved the trace. */
       readonly confidence: Confidence
-      readonly isStated: boolean
+      /** The rank of the strongest evidence among them. */
+      readonly strength: number
     }
   /** The trace's events belong to several services; no service is guessed for the others. */
   | { readonly kind: 'contested' }
@@ -94,12 +92,13 @@ export class Traces<E> {
 
   correlate(trace: string, nowMs: number): Correlation {
     const all = (this.traces.get(trace)?.services ?? []).filter(({ atMs }) => !this.hasExpired(atMs, nowMs))
-    const stated = all.filter(({ fact: { isStated } }) => isStated)
-    const [first, second] = stated.length > 0 ? stated : all
+    let strongest = 0
+    for (const { fact } of all) strongest = Math.max(strongest, fact.strength)
+    const [first, second] = all.filter(({ fact: { strength } }) => strength === strongest)
     if (first === undefined) return { kind: 'none' }
     if (second !== undefined) return { kind: 'contested' }
-    const { service, owner, confidence, isStated } = first.fact
-    return { kind: 'one_service', service, owner, confidence, isStated }
+    const { service, owner, confidence, strength } = first.fact
+    return { kind: 'one_service', service, owner, confidence, strength }
   }
 
   /** Keeps an event that a later event of its trace may resolve. @param id unique within the trace */
@@ -154,17 +153,15 @@ export class Traces<E> {
     return Math.ceil(Math.min(this.options.tracesMax, this.options.openEventsOfAllMax) / 100)
   }
 
-  private merge(known: TraceFact, { service, owner, confidence, isStated }: TraceFact): TraceFact {
+  private merge(known: TraceFact, { service, owner, confidence, strength }: TraceFact): TraceFact {
     const hasChanged =
-      (known.owner !== undefined && known.owner !== owner) ||
-      confidence > known.confidence ||
-      (isStated && !known.isStated)
+      (known.owner !== undefined && known.owner !== owner) || confidence > known.confidence || strength > known.strength
     if (!hasChanged) return known
     return this.facts.of({
       service,
       owner: known.owner === owner ? owner : undefined,
       confidence: Math.max(known.confidence, confidence),
-      isStated: known.isStated || isStated,
+      strength: Math.max(known.strength, strength),
     })
   }
 

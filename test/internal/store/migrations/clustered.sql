@@ -36,6 +36,7 @@ CREATE TABLE IF NOT EXISTS attributions_local ON CLUSTER attribution
     `degradation_state` LowCardinality(String),
     `freshness` LowCardinality(String),
     `export_eligibility` LowCardinality(String),
+    `contested` LowCardinality(String),
     `cost_basis` LowCardinality(String),
     `energy_basis` LowCardinality(String),
     `carbon_basis` LowCardinality(String),
@@ -606,6 +607,7 @@ CREATE TABLE IF NOT EXISTS attributions_by_materialized_at_local ON CLUSTER attr
     `degradation_state` LowCardinality(String),
     `freshness` LowCardinality(String),
     `export_eligibility` LowCardinality(String),
+    `contested` LowCardinality(String),
     `cost_basis` LowCardinality(String),
     `energy_basis` LowCardinality(String),
     `carbon_basis` LowCardinality(String),
@@ -663,6 +665,7 @@ AS SELECT
     degradation_state,
     freshness,
     export_eligibility,
+    contested,
     cost_basis,
     energy_basis,
     carbon_basis,
@@ -696,6 +699,7 @@ CREATE TABLE IF NOT EXISTS attributions_by_cost_usd_local ON CLUSTER attribution
     `degradation_state` LowCardinality(String),
     `freshness` LowCardinality(String),
     `export_eligibility` LowCardinality(String),
+    `contested` LowCardinality(String),
     `cost_basis` LowCardinality(String),
     `energy_basis` LowCardinality(String),
     `carbon_basis` LowCardinality(String),
@@ -753,6 +757,7 @@ AS SELECT
     degradation_state,
     freshness,
     export_eligibility,
+    contested,
     cost_basis,
     energy_basis,
     carbon_basis,
@@ -786,6 +791,7 @@ CREATE TABLE IF NOT EXISTS attributions_by_energy_wh_local ON CLUSTER attributio
     `degradation_state` LowCardinality(String),
     `freshness` LowCardinality(String),
     `export_eligibility` LowCardinality(String),
+    `contested` LowCardinality(String),
     `cost_basis` LowCardinality(String),
     `energy_basis` LowCardinality(String),
     `carbon_basis` LowCardinality(String),
@@ -843,6 +849,7 @@ AS SELECT
     degradation_state,
     freshness,
     export_eligibility,
+    contested,
     cost_basis,
     energy_basis,
     carbon_basis,
@@ -876,6 +883,7 @@ CREATE TABLE IF NOT EXISTS attributions_by_carbon_gco2e_local ON CLUSTER attribu
     `degradation_state` LowCardinality(String),
     `freshness` LowCardinality(String),
     `export_eligibility` LowCardinality(String),
+    `contested` LowCardinality(String),
     `cost_basis` LowCardinality(String),
     `energy_basis` LowCardinality(String),
     `carbon_basis` LowCardinality(String),
@@ -933,6 +941,7 @@ AS SELECT
     degradation_state,
     freshness,
     export_eligibility,
+    contested,
     cost_basis,
     energy_basis,
     carbon_basis,
@@ -966,6 +975,7 @@ CREATE TABLE IF NOT EXISTS attributions_by_confidence_local ON CLUSTER attributi
     `degradation_state` LowCardinality(String),
     `freshness` LowCardinality(String),
     `export_eligibility` LowCardinality(String),
+    `contested` LowCardinality(String),
     `cost_basis` LowCardinality(String),
     `energy_basis` LowCardinality(String),
     `carbon_basis` LowCardinality(String),
@@ -1023,6 +1033,7 @@ AS SELECT
     degradation_state,
     freshness,
     export_eligibility,
+    contested,
     cost_basis,
     energy_basis,
     carbon_basis,
@@ -1056,6 +1067,7 @@ CREATE TABLE IF NOT EXISTS attributions_by_provider_local ON CLUSTER attribution
     `degradation_state` LowCardinality(String),
     `freshness` LowCardinality(String),
     `export_eligibility` LowCardinality(String),
+    `contested` LowCardinality(String),
     `cost_basis` LowCardinality(String),
     `energy_basis` LowCardinality(String),
     `carbon_basis` LowCardinality(String),
@@ -1113,6 +1125,7 @@ AS SELECT
     degradation_state,
     freshness,
     export_eligibility,
+    contested,
     cost_basis,
     energy_basis,
     carbon_basis,
@@ -1146,6 +1159,7 @@ CREATE TABLE IF NOT EXISTS attributions_by_served_model_local ON CLUSTER attribu
     `degradation_state` LowCardinality(String),
     `freshness` LowCardinality(String),
     `export_eligibility` LowCardinality(String),
+    `contested` LowCardinality(String),
     `cost_basis` LowCardinality(String),
     `energy_basis` LowCardinality(String),
     `carbon_basis` LowCardinality(String),
@@ -1203,6 +1217,7 @@ AS SELECT
     degradation_state,
     freshness,
     export_eligibility,
+    contested,
     cost_basis,
     energy_basis,
     carbon_basis,
@@ -1236,6 +1251,7 @@ CREATE TABLE IF NOT EXISTS attributions_by_service_local ON CLUSTER attribution
     `degradation_state` LowCardinality(String),
     `freshness` LowCardinality(String),
     `export_eligibility` LowCardinality(String),
+    `contested` LowCardinality(String),
     `cost_basis` LowCardinality(String),
     `energy_basis` LowCardinality(String),
     `carbon_basis` LowCardinality(String),
@@ -1293,6 +1309,7 @@ AS SELECT
     degradation_state,
     freshness,
     export_eligibility,
+    contested,
     cost_basis,
     energy_basis,
     carbon_basis,
@@ -1326,6 +1343,7 @@ CREATE TABLE IF NOT EXISTS attributions_by_owner_local ON CLUSTER attribution
     `degradation_state` LowCardinality(String),
     `freshness` LowCardinality(String),
     `export_eligibility` LowCardinality(String),
+    `contested` LowCardinality(String),
     `cost_basis` LowCardinality(String),
     `energy_basis` LowCardinality(String),
     `carbon_basis` LowCardinality(String),
@@ -1383,6 +1401,7 @@ AS SELECT
     degradation_state,
     freshness,
     export_eligibility,
+    contested,
     cost_basis,
     energy_basis,
     carbon_basis,
@@ -1523,6 +1542,7 @@ CREATE TABLE IF NOT EXISTS attributions_by_labels_local ON CLUSTER attribution
     `degradation_state` LowCardinality(String),
     `freshness` LowCardinality(String),
     `export_eligibility` LowCardinality(String),
+    `contested` LowCardinality(String),
     `cost_basis` LowCardinality(String),
     `energy_basis` LowCardinality(String),
     `carbon_basis` LowCardinality(String),
@@ -1580,6 +1600,7 @@ AS SELECT
     degradation_state,
     freshness,
     export_eligibility,
+    contested,
     cost_basis,
     energy_basis,
     carbon_basis,
@@ -1916,3 +1937,419 @@ SETTINGS alter_sync = 0, mutations_sync = 0;
 ALTER TABLE attributions_by_labels_local ON CLUSTER attribution
     (MATERIALIZE INDEX provider_bloom_filter)
 SETTINGS alter_sync = 0, mutations_sync = 0;
+
+ALTER TABLE attributions_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `contested` LowCardinality(String) AFTER export_eligibility);
+
+ALTER TABLE attributions ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `contested` LowCardinality(String) AFTER export_eligibility);
+
+ALTER TABLE attributions_by_materialized_at_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `contested` LowCardinality(String) AFTER export_eligibility);
+
+ALTER TABLE attributions_by_materialized_at ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `contested` LowCardinality(String) AFTER export_eligibility);
+
+ALTER TABLE attributions_by_cost_usd_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `contested` LowCardinality(String) AFTER export_eligibility);
+
+ALTER TABLE attributions_by_cost_usd ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `contested` LowCardinality(String) AFTER export_eligibility);
+
+ALTER TABLE attributions_by_energy_wh_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `contested` LowCardinality(String) AFTER export_eligibility);
+
+ALTER TABLE attributions_by_energy_wh ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `contested` LowCardinality(String) AFTER export_eligibility);
+
+ALTER TABLE attributions_by_carbon_gco2e_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `contested` LowCardinality(String) AFTER export_eligibility);
+
+ALTER TABLE attributions_by_carbon_gco2e ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `contested` LowCardinality(String) AFTER export_eligibility);
+
+ALTER TABLE attributions_by_confidence_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `contested` LowCardinality(String) AFTER export_eligibility);
+
+ALTER TABLE attributions_by_confidence ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `contested` LowCardinality(String) AFTER export_eligibility);
+
+ALTER TABLE attributions_by_provider_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `contested` LowCardinality(String) AFTER export_eligibility);
+
+ALTER TABLE attributions_by_provider ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `contested` LowCardinality(String) AFTER export_eligibility);
+
+ALTER TABLE attributions_by_served_model_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `contested` LowCardinality(String) AFTER export_eligibility);
+
+ALTER TABLE attributions_by_served_model ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `contested` LowCardinality(String) AFTER export_eligibility);
+
+ALTER TABLE attributions_by_service_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `contested` LowCardinality(String) AFTER export_eligibility);
+
+ALTER TABLE attributions_by_service ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `contested` LowCardinality(String) AFTER export_eligibility);
+
+ALTER TABLE attributions_by_owner_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `contested` LowCardinality(String) AFTER export_eligibility);
+
+ALTER TABLE attributions_by_owner ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `contested` LowCardinality(String) AFTER export_eligibility);
+
+ALTER TABLE attributions_by_labels_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `contested` LowCardinality(String) AFTER export_eligibility);
+
+ALTER TABLE attributions_by_labels ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `contested` LowCardinality(String) AFTER export_eligibility);
+
+ALTER TABLE attributions_by_materialized_at_feed ON CLUSTER attribution
+    (MODIFY QUERY
+    SELECT
+        tenant_id,
+        id,
+        event_time,
+        valid_from,
+        provider,
+        requested_model,
+        served_model,
+        service,
+        owner,
+        cost_usd,
+        energy_wh,
+        carbon_gco2e,
+        pathway_category,
+        output_state,
+        stage_origin,
+        confidence,
+        confidence_band,
+        evidence_basis,
+        model_version,
+        degradation_state,
+        freshness,
+        export_eligibility,
+        contested,
+        cost_basis,
+        energy_basis,
+        carbon_basis,
+        input_tokens,
+        output_tokens,
+        ingestion_layer,
+        trace_id
+    FROM attributions_local AS attributions);
+
+ALTER TABLE attributions_by_cost_usd_feed ON CLUSTER attribution
+    (MODIFY QUERY
+    SELECT
+        tenant_id,
+        id,
+        event_time,
+        valid_from,
+        provider,
+        requested_model,
+        served_model,
+        service,
+        owner,
+        cost_usd,
+        energy_wh,
+        carbon_gco2e,
+        pathway_category,
+        output_state,
+        stage_origin,
+        confidence,
+        confidence_band,
+        evidence_basis,
+        model_version,
+        degradation_state,
+        freshness,
+        export_eligibility,
+        contested,
+        cost_basis,
+        energy_basis,
+        carbon_basis,
+        input_tokens,
+        output_tokens,
+        ingestion_layer,
+        trace_id
+    FROM attributions_local AS attributions);
+
+ALTER TABLE attributions_by_energy_wh_feed ON CLUSTER attribution
+    (MODIFY QUERY
+    SELECT
+        tenant_id,
+        id,
+        event_time,
+        valid_from,
+        provider,
+        requested_model,
+        served_model,
+        service,
+        owner,
+        cost_usd,
+        energy_wh,
+        carbon_gco2e,
+        pathway_category,
+        output_state,
+        stage_origin,
+        confidence,
+        confidence_band,
+        evidence_basis,
+        model_version,
+        degradation_state,
+        freshness,
+        export_eligibility,
+        contested,
+        cost_basis,
+        energy_basis,
+        carbon_basis,
+        input_tokens,
+        output_tokens,
+        ingestion_layer,
+        trace_id
+    FROM attributions_local AS attributions);
+
+ALTER TABLE attributions_by_carbon_gco2e_feed ON CLUSTER attribution
+    (MODIFY QUERY
+    SELECT
+        tenant_id,
+        id,
+        event_time,
+        valid_from,
+        provider,
+        requested_model,
+        served_model,
+        service,
+        owner,
+        cost_usd,
+        energy_wh,
+        carbon_gco2e,
+        pathway_category,
+        output_state,
+        stage_origin,
+        confidence,
+        confidence_band,
+        evidence_basis,
+        model_version,
+        degradation_state,
+        freshness,
+        export_eligibility,
+        contested,
+        cost_basis,
+        energy_basis,
+        carbon_basis,
+        input_tokens,
+        output_tokens,
+        ingestion_layer,
+        trace_id
+    FROM attributions_local AS attributions);
+
+ALTER TABLE attributions_by_confidence_feed ON CLUSTER attribution
+    (MODIFY QUERY
+    SELECT
+        tenant_id,
+        id,
+        event_time,
+        valid_from,
+        provider,
+        requested_model,
+        served_model,
+        service,
+        owner,
+        cost_usd,
+        energy_wh,
+        carbon_gco2e,
+        pathway_category,
+        output_state,
+        stage_origin,
+        confidence,
+        confidence_band,
+        evidence_basis,
+        model_version,
+        degradation_state,
+        freshness,
+        export_eligibility,
+        contested,
+        cost_basis,
+        energy_basis,
+        carbon_basis,
+        input_tokens,
+        output_tokens,
+        ingestion_layer,
+        trace_id
+    FROM attributions_local AS attributions);
+
+ALTER TABLE attributions_by_provider_feed ON CLUSTER attribution
+    (MODIFY QUERY
+    SELECT
+        tenant_id,
+        id,
+        event_time,
+        valid_from,
+        provider,
+        requested_model,
+        served_model,
+        service,
+        owner,
+        cost_usd,
+        energy_wh,
+        carbon_gco2e,
+        pathway_category,
+        output_state,
+        stage_origin,
+        confidence,
+        confidence_band,
+        evidence_basis,
+        model_version,
+        degradation_state,
+        freshness,
+        export_eligibility,
+        contested,
+        cost_basis,
+        energy_basis,
+        carbon_basis,
+        input_tokens,
+        output_tokens,
+        ingestion_layer,
+        trace_id
+    FROM attributions_local AS attributions);
+
+ALTER TABLE attributions_by_served_model_feed ON CLUSTER attribution
+    (MODIFY QUERY
+    SELECT
+        tenant_id,
+        id,
+        event_time,
+        valid_from,
+        provider,
+        requested_model,
+        served_model,
+        service,
+        owner,
+        cost_usd,
+        energy_wh,
+        carbon_gco2e,
+        pathway_category,
+        output_state,
+        stage_origin,
+        confidence,
+        confidence_band,
+        evidence_basis,
+        model_version,
+        degradation_state,
+        freshness,
+        export_eligibility,
+        contested,
+        cost_basis,
+        energy_basis,
+        carbon_basis,
+        input_tokens,
+        output_tokens,
+        ingestion_layer,
+        trace_id
+    FROM attributions_local AS attributions);
+
+ALTER TABLE attributions_by_service_feed ON CLUSTER attribution
+    (MODIFY QUERY
+    SELECT
+        tenant_id,
+        id,
+        event_time,
+        valid_from,
+        provider,
+        requested_model,
+        served_model,
+        service,
+        owner,
+        cost_usd,
+        energy_wh,
+        carbon_gco2e,
+        pathway_category,
+        output_state,
+        stage_origin,
+        confidence,
+        confidence_band,
+        evidence_basis,
+        model_version,
+        degradation_state,
+        freshness,
+        export_eligibility,
+        contested,
+        cost_basis,
+        energy_basis,
+        carbon_basis,
+        input_tokens,
+        output_tokens,
+        ingestion_layer,
+        trace_id
+    FROM attributions_local AS attributions);
+
+ALTER TABLE attributions_by_owner_feed ON CLUSTER attribution
+    (MODIFY QUERY
+    SELECT
+        tenant_id,
+        id,
+        event_time,
+        valid_from,
+        provider,
+        requested_model,
+        served_model,
+        service,
+        owner,
+        cost_usd,
+        energy_wh,
+        carbon_gco2e,
+        pathway_category,
+        output_state,
+        stage_origin,
+        confidence,
+        confidence_band,
+        evidence_basis,
+        model_version,
+        degradation_state,
+        freshness,
+        export_eligibility,
+        contested,
+        cost_basis,
+        energy_basis,
+        carbon_basis,
+        input_tokens,
+        output_tokens,
+        ingestion_layer,
+        trace_id
+    FROM attributions_local AS attributions);
+
+ALTER TABLE attributions_by_labels_feed ON CLUSTER attribution
+    (MODIFY QUERY
+    SELECT
+        tenant_id,
+        id,
+        event_time,
+        valid_from,
+        provider,
+        requested_model,
+        served_model,
+        service,
+        owner,
+        cost_usd,
+        energy_wh,
+        carbon_gco2e,
+        pathway_category,
+        output_state,
+        stage_origin,
+        confidence,
+        confidence_band,
+        evidence_basis,
+        model_version,
+        degradation_state,
+        freshness,
+        export_eligibility,
+        contested,
+        cost_basis,
+        energy_basis,
+        carbon_basis,
+        input_tokens,
+        output_tokens,
+        ingestion_layer,
+        trace_id
+    FROM attributions_local AS attributions);

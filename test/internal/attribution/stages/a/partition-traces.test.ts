@@ -32,7 +32,7 @@ test('a trace takes 400 bytes and an open event 350, and neither keeps its messa
 
   const before = occupiedBytes()
   for (const trace of names) {
-    const fact = { service: read('search'), owner: read('team-search'), confidence: 9_000, isStated: true }
+    const fact = { service: read('search'), owner: read('team-search'), confidence: 9_000, strength: 4 }
     traces.learn(trace, fact, Date.now())
   }
   traces.settle()

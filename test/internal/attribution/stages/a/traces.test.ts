@@ -7,7 +7,7 @@ const fact = (service: string, stated: Partial<TraceFact> = {}): TraceFact => ({
   service,
   owner: `team-${service}`,
   confidence: 9_000,
-  isStated: true,
+  strength: 4,
   ...stated,
 })
 
@@ -22,7 +22,7 @@ describe('a trace', () => {
       service: 'search',
       owner: 'team-search',
       confidence: 9_000,
-      isStated: true,
+      strength: 4,
     })
     expect(known.correlate('another', 1)).toEqual({ kind: 'none' })
   })
@@ -47,14 +47,14 @@ describe('a trace', () => {
 
   test('a credential’s default service counts only if no event of the trace states a service', () => {
     const known = traces()
-    known.learn('t', fact('batch', { isStated: false }), 0)
-    expect(known.correlate('t', 0)).toMatchObject({ service: 'batch', isStated: false })
+    known.learn('t', fact('batch', { strength: 1 }), 0)
+    expect(known.correlate('t', 0)).toMatchObject({ service: 'batch', strength: 1 })
 
-    known.learn('t', fact('nightly', { isStated: false }), 0)
+    known.learn('t', fact('nightly', { strength: 1 }), 0)
     expect(known.correlate('t', 0)).toEqual({ kind: 'contested' })
 
     known.learn('t', fact('search'), 0)
-    expect(known.correlate('t', 0)).toMatchObject({ service: 'search', isStated: true })
+    expect(known.correlate('t', 0)).toMatchObject({ service: 'search', strength: 4 })
   })
 })
 
