@@ -30,6 +30,8 @@ export interface TenantSettings {
   readonly api_key_max_lifetime_days: number
   /** Retention of call records, by the day of the call; a sentinel deletes older ones. */
   readonly retention_days: number
+  /** Cohorts of fewer people are never shown: k of the cohort rule, 5 or more (spec 4.2). */
+  readonly min_cohort: number
   /** The tenant's own rate limits. Default: those of its operator or the instance. */
   readonly rate_limits?: RateLimitSettings
 }
@@ -51,6 +53,11 @@ export interface GridSettings {
   }[]
 }
 
+/** The least that a tenant may set as `min_cohort` (spec 4.2). */
+export const COHORT_MIN = 5
+/** The most: groups of more people are no cohorts. */
+export const COHORT_MAX = 50
+
 /**
  * How a stated service that is not in the directory counts: `declared` (0.70, not for chargeback) or `resolved`; `auto` is
  * `declared` as soon as the directory has services.
@@ -67,10 +74,8 @@ export const DEFAULT_SETTINGS: TenantSettings = {
   grid: null,
   api_key_max_lifetime_days: 365,
   retention_days: 400,
+  min_cohort: COHORT_MIN,
 }
-
-/** A cohort of fewer people is never shown (spec 4.2). A tenant cannot set it. */
-export const COHORT_MIN = 5
 
 /** A tenant's settings, with defaults for fields that an older version did not write. */
 export function settingsOf(tenant: Tenant | undefined): TenantSettings {

@@ -1,6 +1,7 @@
 import type { KV } from '@nats-io/kv'
 import { stageOf } from '../../streams/records.js'
 import type { Logger } from '../telemetry/log.js'
+import { nextArrival } from './arrivals.js'
 import type { Progress } from './checkpoint.js'
 import type { Broker } from './connect.js'
 import { readFence } from './fence.js'
@@ -35,10 +36,11 @@ export function openOwnedLogs(
   { broker, checkpoints, membership, clock, log }: OwnedLogsDeps,
   signal: AbortSignal,
 ): OwnedLogs {
-  const { manager } = broker
+  const { connection, manager } = broker
   const deps: PlannedLogDeps = {
     checkpoints,
     readLog: (range) => readLog(manager, range),
+    nextArrival: (subject) => nextArrival(connection, subject),
     isOwner: (key) => membership.owns(key, stageOf(key)),
     readFence: () => readFence(manager),
     clock,

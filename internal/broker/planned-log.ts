@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { KV } from '@nats-io/kv'
 import { writesRecords } from '../../streams/records.js'
 import type { Logger } from '../telemetry/log.js'
+import { type Arrival, IdleReader } from './arrivals.js'
 import { CheckpointHold, type Extent, OwnershipLost, type Progress } from './checkpoint.js'
 import type { LogRange, StoredEntry } from './log.js'
 
@@ -17,6 +18,8 @@ export interface PlannedLog<C extends Progress> {
   readonly subject: string
   /** The checkpoint of a log that nobody has read yet. */
   readonly initial: C
+  /** Whether its messages come from schedules: the broker then writes them by itself, and nobody hears them arrive. */
+  readonly isScheduled?: boolean
   /** How many of the next messages form a batch, at least one; all of them when absent. */
   readonly cut?: (entries: readonly StoredEntry[]) => number
   /** Maximum messages per batch; the default applies when absent. */
@@ -61,6 +64,8 @@ export interface PreparedBatch<C extends Progress> {
 export interface PlannedLogDeps {
   readonly checkpoints: KV
   readonly readLog: (range: LogRange) => Promise<StoredEntry[]>
+  /** Waits for the next message of a subject (`arrivals.ts`). */
+  readonly nextArrival: (subject: string) => Arrival
   readonly isOwner: (key: string) => boolean
   /** Reads the current fence (`fence.ts`). */
   readonly readFence: () => Promise<number>
@@ -73,8 +78,8 @@ const BATCH_BYTES_MAX = 6 * 1024 * 1024
 /** A batch of at least this many events or bytes is full: large enough to insert without a pause. */
 const FULL_EVENTS = 5_000
 const FULL_BYTES = BATCH_BYTES_MAX / 2
-/** Pause before a log that was empty is read again. */
-const IDLE_MS = 50
+/** Pause before a process that does not own a log looks again whether it does. */
+const NOT_OWNED_MS = 50
 /**
  * A reader pauses after an insert, unless the batch was full: until `INSERT_EVERY_MS` after the batch began, and for at
  * least `PAUSE_TO_BATCH` times as long as the batch took, up to `PAUSE_MS_MAX`. An insert costs ClickHouse a tenth of a
@@ -105,15 +110,16 @@ export async function runPlannedLog<C extends Progress>(
   let last: { readonly prepare: PrepareBatch<C>; readonly revision: number } | undefined
   while (!signal.aborted) {
     if (!deps.isOwner(planned.key)) {
-      await pause(IDLE_MS, signal)
+      await pause(NOT_OWNED_MS, signal)
       continue
     }
+    const idle = new IdleReader(planned.isScheduled === true ? undefined : () => deps.nextArrival(planned.subject))
     try {
       const hold = await CheckpointHold.take(deps.checkpoints, planned.key, planned.initial)
       const prepare = last?.revision === hold.revision ? last.prepare : await planned.open()
       log.debug({ done: hold.value.done }, 'took over a log')
       try {
-        await work(planned, prepare, hold, deps, signal)
+        await work(planned, prepare, hold, idle, deps, signal)
       } finally {
         last = { prepare, revision: hold.revision }
       }
@@ -121,6 +127,8 @@ export async function runPlannedLog<C extends Progress>(
       if (cause instanceof OwnershipLost) log.info('another process owns this log now')
       else log.warn({ err: cause }, 'could not finish a batch; will retry')
       await pause(RETRY_MS, signal)
+    } finally {
+      idle.wake()
     }
   }
 }
@@ -129,6 +137,7 @@ async function work<C extends Progress>(
   log: PlannedLog<C>,
   prepare: PrepareBatch<C>,
   hold: CheckpointHold<C>,
+  idle: IdleReader,
   deps: PlannedLogDeps,
   signal: AbortSignal,
 ): Promise<void> {
@@ -145,9 +154,10 @@ async function work<C extends Progress>(
       const isOpen = planned !== undefined || before.reservedMs !== undefined
       if (isOpen || !hold.isSaved) await hold.save(settled(before, planned))
       planned = undefined
-      await pause(IDLE_MS, signal)
+      await idle.pause(signal)
       continue
     }
+    idle.wake()
 
     const atMs = planned?.atMs ?? (writesRecords(log.key) ? await reserve(hold, deps) : deps.clock())
     const extent = planned ?? { first: first.sequence, last: last.sequence, atMs }

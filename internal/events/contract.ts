@@ -65,6 +65,16 @@ const covered = z.object({
   layers_missing: z.array(z.string()).meta({ description: 'Capture layers that are expected but were not observed.' }),
 })
 
+const restored = covered.extend({
+  layers_missing: z.array(z.string()).meta({ description: 'Capture layers that were missing until now.' }),
+  layers_restored: z.array(z.string()).meta({ description: 'Of `layers_missing`: those that send calls again.' }),
+  layers_removed: z.array(z.string()).meta({
+    description:
+      'Of `layers_missing`: those no longer expected, since the directory no longer declares them for this pathway or marks ' +
+      'them as discovery-only.',
+  }),
+})
+
 const exported = <const S extends string>(status: S) => z.object({ job_id: idOf('job'), status: z.literal(status) })
 
 /** `data` by type (spec 2.9, design section 9). Never content, never a secret. */
@@ -73,7 +83,7 @@ export const EVENT_DATA = {
   'attribution.disputed': attributed,
   'attribution.override.applied': attributed,
   'coverage.degraded': covered,
-  'coverage.restored': covered,
+  'coverage.restored': restored,
   'degradation.state.changed': z.object({ from: z.enum(DEGRADATION_STATES), to: z.enum(DEGRADATION_STATES) }),
   'export.completed': exported('succeeded'),
   'export.failed': exported('failed'),

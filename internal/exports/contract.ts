@@ -100,6 +100,7 @@ export const CREATE_EXPORT: Operation = {
   replies: {
     202: {
       description: 'The job is queued.',
+      headers: { Location: z.string().meta({ description: 'Path of the job, as `status_url`.' }) },
       contents: json(createdJob, { job_id: exampleId('job'), status: 'queued', status_url: STATUS_PATH }),
     },
   },

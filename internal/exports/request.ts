@@ -28,10 +28,10 @@ const date = (example: string) =>
 const distinct = <T>(values: readonly T[]): boolean => new Set(values).size === values.length
 
 export const exportBody = z
-  .object({
+  .strictObject({
     format: z.literal('focus'),
     period: z
-      .object({
+      .strictObject({
         from: date('2026-10-01').meta({ description: 'First day, UTC; not after today.' }),
         to: date('2026-10-31').meta({
           description: `Last day, inclusive; a period has at most ${PERIOD_DAYS_MAX} days. If it is after today, the manifest marks the period as incomplete.`,

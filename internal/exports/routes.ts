@@ -108,6 +108,7 @@ async function create(
   return {
     status: 202,
     body: { job_id: id, status: 'queued', status_url },
+    location: status_url,
     target: id,
     changes: { after: { period: { ...period }, group_by: [...group_by], file_format } },
   }

@@ -35,9 +35,9 @@ export interface Field {
   readonly example: string
 }
 
-const EQUALITY = ['eq', 'ne', 'in'] as const
-const ORDERED = [...EQUALITY, 'gt', 'gte', 'lt', 'lte'] as const
-const SEARCHED = [...EQUALITY, 'contains'] as const
+export const EQUALITY = ['eq', 'ne', 'in'] as const
+export const ORDERED = [...EQUALITY, 'gt', 'gte', 'lt', 'lte'] as const
+export const SEARCHED = [...EQUALITY, 'contains'] as const
 
 const TEXT = { kind: 'text' } as const
 const AMOUNT = { kind: 'amount' } as const

@@ -13,25 +13,29 @@ const ASKS: Readonly<Record<Operator, string>> = {
   lt: 'Less than',
   lte: 'Less than or equal to',
   in: 'Equal to any value of a list',
-  contains: 'Contains this text, case-sensitive',
+  contains: 'Contains this text; case is ignored, unlike with `eq`, `ne` and `in`',
 }
 
 const LIST = `At most ${LIST_MAX} comma-separated values; write a comma within a value as \`\\,\` and a backslash before a comma or backslash as \`\\\\\`.`
 
-export const FILTER_PARAMETERS: Readonly<Record<string, z.ZodType>> = Object.fromEntries(
-  Object.entries(FIELDS).flatMap(([name, { type, operators, description, example }]: [string, Field]) =>
-    operators.map((operator) => {
-      const operand = operator === 'contains' ? ({ kind: 'text' } as const) : type
-      const accepted =
-        operator === 'in' ? `${LIST} Each is ${describeOperand(operand)}.` : `The value is ${describeOperand(operand)}.`
-      const schema = z
-        .string()
-        .optional()
-        .meta({ description: `${description} ${ASKS[operator]}. ${accepted}`, examples: [example] })
-      return [`filter[${name}][${operator}]`, schema]
-    }),
-  ),
-)
+/** The parameters by which a collection with these fields is filtered. */
+export const filterParameters = (fields: Readonly<Record<string, Field>>): Readonly<Record<string, z.ZodType>> =>
+  Object.fromEntries(
+    Object.entries(fields).flatMap(([name, { type, operators, description, example }]) =>
+      operators.map((operator) => {
+        const operand = operator === 'contains' ? ({ kind: 'text' } as const) : type
+        const each = describeOperand(operand)
+        const accepted = operator === 'in' ? `${LIST} Each is ${each}.` : `The value is ${each}.`
+        const schema = z
+          .string()
+          .optional()
+          .meta({ description: `${description} ${ASKS[operator]}. ${accepted}`, examples: [example] })
+        return [`filter[${name}][${operator}]`, schema]
+      }),
+    ),
+  )
+
+export const FILTER_PARAMETERS = filterParameters(FIELDS)
 
 export const SORT_PARAMETER: Readonly<Record<string, z.ZodType>> = {
   sort: z

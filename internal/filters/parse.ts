@@ -15,8 +15,8 @@ import { describeOperand, readOperand, splitList } from './operand.js'
 /** The filter and sort grammar (spec 4.2): pure, and closed against everything that `fields.ts` does not allow. */
 
 /** One filter; a record must match all filters of a query. */
-export interface Condition {
-  readonly field: FieldName
+export interface Condition<F extends string = FieldName> {
+  readonly field: F
   readonly operator: Operator
   /** As `readOperand` gives them: one, or for `in` one or more, each once. */
   readonly values: readonly string[]
@@ -40,14 +40,26 @@ export type Read<T> = { readonly ok: true; readonly value: T } | { readonly ok: 
 /** Whether a parameter of this name is meant as a filter, valid or not. */
 export const isFilterName = (name: string): boolean => name === 'filter' || name.startsWith('filter[')
 
-/** @param parameters name and value of each, decoded, in any order; filters may repeat */
-export function parseFilters(parameters: readonly (readonly [name: string, value: string])[]): Read<Condition[]> {
+/**
+ * @param parameters name and value of each, decoded; filters may repeat
+ * @param fields that may be filtered by; default: those of records
+ * @returns the filters in the order of the parameters
+ */
+export function parseFilters(parameters: readonly (readonly [name: string, value: string])[]): Read<Condition[]>
+export function parseFilters<F extends string>(
+  parameters: readonly (readonly [name: string, value: string])[],
+  fields: Readonly<Record<F, Field>>,
+): Read<Condition<F>[]>
+export function parseFilters(
+  parameters: readonly (readonly [name: string, value: string])[],
+  fields: Readonly<Record<string, Field>> = FIELDS,
+): Read<Condition<string>[]> {
   if (parameters.length > FILTERS_MAX) {
     return wrong('/filter', `At most ${FILTERS_MAX} filters are allowed.`)
   }
-  const conditions: Condition[] = []
+  const conditions: Condition<string>[] = []
   for (const [name, text] of parameters) {
-    const read = parseFilter(name, text)
+    const read = parseFilter(name, text, fields)
     if (!read.ok) return read
     conditions.push(read.value)
   }
@@ -56,15 +68,15 @@ export function parseFilters(parameters: readonly (readonly [name: string, value
 
 const FILTER_NAME = /^filter\[([^[\]]*)\]\[([^[\]]*)\]$/
 
-function parseFilter(name: string, text: string): Read<Condition> {
-  const [, fieldName = '', operatorName = ''] = FILTER_NAME.exec(name) ?? []
+function parseFilter(name: string, text: string, fields: Readonly<Record<string, Field>>): Read<Condition<string>> {
+  const [, field = '', operatorName = ''] = FILTER_NAME.exec(name) ?? []
   // Own members only: `constructor` is not a field.
-  if (!Object.hasOwn(FIELDS, fieldName)) {
-    const known = Object.keys(FIELDS).join(', ')
+  const found = Object.hasOwn(fields, field) ? fields[field] : undefined
+  if (found === undefined) {
+    const known = Object.keys(fields).join(', ')
     return wrong('/filter', `A filter must have the form filter[<field>][<operator>]=<value>. Fields: ${known}.`)
   }
-  const field = fieldName as FieldName
-  const { type, operators }: Field = FIELDS[field]
+  const { type, operators } = found
   const operator = OPERATORS.find((known) => known === operatorName && operators.includes(known))
   if (operator === undefined) {
     return wrong(`/filter/${field}`, `Operators of ${field}: ${operators.join(', ')}.`)
@@ -101,7 +113,7 @@ export function parseSort(text: string | undefined): Read<Sort> {
 export const formatSort = ({ field, isDescending }: Sort): string => (isDescending ? `-${field}` : field)
 
 /** Equal for the same set of filters regardless of order and spelling, different for different sets. */
-export function digestOf(conditions: readonly Condition[]): string {
+export function digestOf(conditions: readonly Condition<string>[]): string {
   const texts = conditions.map(({ field, operator, values }) => JSON.stringify([field, operator, values.toSorted()]))
   const distinct = [...new Set(texts)].sort()
   return createHash('sha256').update(distinct.join('\n')).digest('base64url').slice(0, DIGEST_CHARACTERS)

@@ -1,4 +1,5 @@
 import type { Choice } from '../cohorts/rows.js'
+import { containsText } from '../filters/contains.js'
 import { type Condition, digestOf, isFilterName, parseFilters } from '../filters/parse.js'
 import type { Problem } from '../problems/catalogue.js'
 import { type Interval, REPORT_DIMENSIONS, type ReportDimension } from '../store/queries/reports/usage.js'
@@ -158,7 +159,7 @@ function readFilters(conditions: readonly Condition[]): ReportFilter[] | Refusal
 
 /** Dimensions are strings; the filter grammar allows only these operators for strings. */
 function isMet({ operator, values }: Condition, value: string): boolean {
-  if (operator === 'contains') return value.includes(values[0] ?? '')
+  if (operator === 'contains') return containsText(value, values[0] ?? '')
   return values.includes(value) === (operator !== 'ne')
 }
 

@@ -3,7 +3,7 @@ import type { Broker } from '../broker/connect.js'
 import { watchRecords } from '../broker/watched-records.js'
 import type { Route } from '../http/route.js'
 import type { Records } from '../store/queries/records/open-records.js'
-import { observedSources, seenLayers } from '../store/queries/reports/coverage.js'
+import { observedSources, seenLayers, withNewestCalls } from '../store/queries/reports/coverage.js'
 import type { StoredBudget } from './budgets/budget.js'
 import { type BudgetRoutesDeps, budgetRoutes } from './budgets/routes.js'
 import { type CoverageReads, coverageRoutes, readCoverage } from './coverage/routes.js'
@@ -27,7 +27,8 @@ export async function openSentinelRoutes(deps: SentinelRoutesDeps): Promise<read
       read: (tenantId, nowMs, signal) =>
         records.ask(tenantId, signal, (reader) => {
           const reads: CoverageReads = {
-            seen: (...question) => seenLayers(reader, ...question),
+            seen: async (...question) =>
+              withNewestCalls(reader, tenantId, await seenLayers(reader, ...question), signal),
             observed: (...question) => observedSources(reader, ...question),
             sourcesOf,
           }

@@ -1,14 +1,17 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Records } from '../broker/records.js'
+import type { PathwayCategory } from '../records/interpretation.js'
 import { type AnnounceDeps, announceOnce } from './announce.js'
 import { type AwaitedLayer, awaitedLayers, isStillAwaited, type TenantCoverage } from './coverage/awaited-layers.js'
-import { PATHWAYS, type PathwayCoverage } from './coverage/coverage.js'
+import { PATHWAYS } from './coverage/coverage.js'
 
 /** Coverage state of a pathway in the bucket `coverage_states`. */
 export interface CoverageState {
   readonly isDegraded: boolean
   /** As of the last change: the layers missing when it degraded, or until it was restored. */
   readonly layersMissing: readonly string[]
+  /** Of these, at the last restoration, the layers that send calls again; absent when written by an earlier version. */
+  readonly layersRestored?: readonly string[]
   /** The layers that a degraded pathway waits for; absent when written by an earlier version. */
   readonly awaited?: readonly AwaitedLayer[]
   /** Number of changes so far. */
@@ -56,7 +59,7 @@ export async function watchCoverage(
     if (state === NEVER_DEGRADED) await states.createOnce(key, state)
     const kept = await states.change(key, (found) => {
       if (found.changes !== state.changes) return undefined // another sentinel's change
-      return hasChanged ? changed(found, awaited, isDegraded) : { ...found, awaited }
+      return hasChanged ? changed(found, awaited, isDegraded, deployedOn(pathway, coverage)) : { ...found, awaited }
     })
     if (kept?.isAnnounced === false) await emit(kept)
   }
@@ -67,28 +70,44 @@ function changed(
   { layersMissing, changes }: CoverageState,
   awaited: readonly AwaitedLayer[],
   isDegraded: boolean,
+  deployed: readonly string[],
 ): CoverageState {
   const layers = new Set([...(isDegraded ? [] : layersMissing), ...awaited.map(({ name }) => name)])
   const next = { isDegraded, layersMissing: [...layers].sort(), changes: changes + 1, isAnnounced: false }
-  return isDegraded ? { ...next, awaited } : next
+  if (isDegraded) return { ...next, awaited }
+  return { ...next, layersRestored: next.layersMissing.filter((layer) => deployed.includes(layer)) }
 }
+
+const deployedOn = (pathway: PathwayCategory, { pathways }: TenantCoverage): readonly string[] =>
+  pathways.find((each) => each.pathway === pathway)?.layersDeployed ?? []
 
 /** The announcement prevents duplicates from other sentinels meanwhile; unlike the state, it expires. */
 async function announce(
   tenantId: string,
-  pathway: PathwayCoverage['pathway'],
-  { isDegraded, layersMissing, changes }: CoverageState,
+  pathway: PathwayCategory,
+  state: CoverageState,
   states: Records<CoverageState>,
   deps: AnnounceDeps,
 ): Promise<void> {
+  const { isDegraded, changes } = state
+  const layersMissing = [...state.layersMissing]
+  const layersRestored = [...(state.layersRestored ?? layersMissing)]
+  const common = { tenantId, cause: `${pathway} ${changes}` }
   await announceOnce(
     `${tenantId}.coverage.${pathway}.${changes}`,
-    async () => ({
-      tenantId,
-      type: isDegraded ? ('coverage.degraded' as const) : ('coverage.restored' as const),
-      cause: `${pathway} ${changes}`,
-      data: { pathway, layers_missing: [...layersMissing] },
-    }),
+    async () =>
+      isDegraded
+        ? { ...common, type: 'coverage.degraded', data: { pathway, layers_missing: layersMissing } }
+        : {
+            ...common,
+            type: 'coverage.restored',
+            data: {
+              pathway,
+              layers_missing: layersMissing,
+              layers_restored: layersRestored,
+              layers_removed: layersMissing.filter((layer) => !layersRestored.includes(layer)),
+            },
+          },
     deps,
   )
   await states.change(`${tenantId}.${pathway}`, (found) =>

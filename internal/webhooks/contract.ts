@@ -15,7 +15,7 @@ const eventTypes = () => z.array(z.enum(EVENT_TYPES)).min(1).max(EVENT_TYPES.len
 const url = () => z.string().min(1).max(8_192)
 
 export const createBody = z
-  .object({
+  .strictObject({
     url: url().meta({ description: 'https, on an allowed port, of a host with public addresses only.' }),
     events: eventTypes(),
     residency_region: z

@@ -49,6 +49,7 @@ export const replayer = (deps: ReplayerDeps): PlannedLog<Progress> => ({
   stream: RETRIES.name,
   subject: REPLAYS_SUBJECT,
   initial: { done: 0 },
+  isScheduled: true,
   async open() {
     return async (entries, extent, _before, planned) => ({
       plan: planned ?? extent,

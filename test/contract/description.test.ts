@@ -1,8 +1,10 @@
+import { randomUUID } from 'node:crypto'
 import { createConfig, lintFromString } from '@redocly/openapi-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { SCOPES } from '../../internal/auth/scopes.js'
 import { PROBLEMS } from '../../internal/problems/catalogue.js'
 import { compareWithBaseline } from '../support/contract/baselines.js'
+import { exampleOf, openObjects, withUnknownMember } from '../support/contract/bodies.js'
 import { breakages, type Frozen, frozenPartOf } from '../support/contract/compatibility.js'
 import { schemaChecker } from '../support/contract/described.js'
 import { openTarget, send, type Target } from '../support/contract/target.js'
@@ -90,6 +92,63 @@ describe('routes that need no credential', () => {
     const open = target.described.operations.filter(({ scope }) => scope === undefined)
 
     expect(open.map(({ method, path }) => `${method} ${path}`).sort()).toEqual([...PUBLIC].sort())
+  })
+})
+
+describe('unknown members of request bodies', () => {
+  /**
+   * Events and reports of other systems, which may be newer than this instance, and OAuth requests (RFC 6749 section 3.2):
+   * unknown members are ignored and, in events, counted. Every other body is closed; a new exception must be listed here.
+   */
+  const OPEN = [
+    'ingestInvocations',
+    'ingestObservation',
+    'ingestPartnerInvocations',
+    'reportConnectorHealth',
+    'issueToken',
+    'issuePartnerToken',
+    'revokeToken',
+    'revokePartnerToken',
+    'signIn',
+  ]
+  const UNKNOWN = 'no_such_member'
+
+  test('are described as refused at any depth of every body, except in the listed operations', () => {
+    const open = openObjects(target.described)
+
+    expect([...new Set(open.map(([id]) => id))].sort()).toEqual([...OPEN].sort())
+  })
+
+  test('are refused with their pointer by every other mutation, also in nested objects and where it takes no body', async () => {
+    const { described, credentials } = target
+    const mutations = described.operations.filter(
+      ({ id, method, scope }) => method !== 'GET' && scope !== undefined && !OPEN.includes(id),
+    )
+    const wrong: unknown[] = []
+    for (const operation of mutations) {
+      for (const [pointer, body] of withUnknownMember(exampleOf(described, operation), UNKNOWN)) {
+        const { status, text } = await send(credentials.base_url, {
+          method: operation.method,
+          path: operation.path.replace(/\{\w+\}/g, 'unknown'),
+          headers: {
+            'x-api-key': credentials.api_key,
+            'content-type': 'application/json',
+            'idempotency-key': randomUUID(),
+          },
+          body: JSON.stringify(body),
+        })
+        const { error_code: code, errors = [] } = JSON.parse(text) as {
+          error_code?: string
+          errors?: readonly { pointer: string }[]
+        }
+        const isNamed = errors.some((error) => error.pointer === pointer)
+        if (status !== 422 || code !== 'VALIDATION_FAILED' || !isNamed)
+          wrong.push([operation.id, pointer, status, text])
+      }
+    }
+
+    expect(mutations.length).toBeGreaterThan(30)
+    expect(wrong).toEqual([])
   })
 })
 

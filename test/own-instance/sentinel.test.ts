@@ -211,8 +211,8 @@ describe('spend', () => {
 
 describe('coverage', () => {
   test('coverage emits an event when an expected layer goes missing and when it returns', async () => {
-    const layer = { ingestion_layer: 'edge-proxy' }
-    await ask('POST', '/api/v1/directory/sources', { name: 'edge-proxy', pathway: 'other' })
+    const layer = { ingestion_layer: 'edge-gateway' }
+    await ask('POST', '/api/v1/directory/sources', { name: 'edge-gateway', pathway: 'gateway_mediated' })
     const degraded = await until(
       async () => told('coverage.degraded'),
       (found) => found.length > 0,
@@ -223,7 +223,7 @@ describe('coverage', () => {
       (found) => found.length > 0,
     )
 
-    expect(degraded).toMatchObject([{ data: { pathway: 'other', layers_missing: ['edge-proxy'] } }])
-    expect(restored).toMatchObject([{ data: { pathway: 'other', layers_missing: ['edge-proxy'] } }])
+    expect(degraded).toMatchObject([{ data: { pathway: 'gateway_mediated', layers_missing: ['edge-gateway'] } }])
+    expect(restored).toMatchObject([{ data: { pathway: 'gateway_mediated', layers_restored: ['edge-gateway'] } }])
   })
 })

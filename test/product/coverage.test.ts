@@ -25,7 +25,8 @@ test('coverage shows deployed layers, missing layers and discovery-only sources'
   ]) {
     expect((await ask('POST', '/api/v1/directory/sources', source)).status).toBe(201)
   }
-  await attributed(ask, { ingestion_timestamp: now(), attributed_service: 'search' })
+  const calledAt = new Date(Date.now() - 3_600_000).toISOString()
+  await attributed(ask, { ingestion_timestamp: calledAt, attributed_service: 'search' })
   const observation = { event_id: randomUUID(), type: 'flow', occurred_at: now(), source: 'dns-log', data: {} }
   expect((await ask('POST', '/api/v1/events', observation)).status).toBe(202)
   while (!(await pathways()).some(({ pathway }: { pathway: string }) => pathway === 'other')) await sleep(50)
@@ -37,12 +38,23 @@ test('coverage shows deployed layers, missing layers and discovery-only sources'
       layers_deployed: ['gateway'],
       layers_missing: ['edge-gateway'],
       discovery_only: [],
-      last_event_at: expect.stringMatching(/Z$/),
+      last_event_at: calledAt,
       unattributed_share: '0.0000',
     },
     expect.objectContaining({ pathway: 'other', status: 'discovery_only', discovery_only: ['dns-log'] }),
     expect.objectContaining({ pathway: 'proxy_mediated', status: 'discovery_only', discovery_only: ['firewall'] }),
   ])
+})
+
+test('a declared source is deployed as soon as it sends a call, whatever its layer is called', async () => {
+  await attributed(ask, { ingestion_timestamp: now(), attributed_service: 'search', ingestion_layer: 'edge-gateway' })
+
+  expect((await pathways())[0]).toMatchObject({
+    pathway: 'gateway_mediated',
+    status: 'covered',
+    layers_deployed: ['edge-gateway', 'gateway'],
+    layers_missing: [],
+  })
 })
 
 test('an invocation of a discovery-only source is refused, alone and in bulk', async () => {

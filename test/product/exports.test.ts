@@ -54,8 +54,13 @@ afterAll(async () => {
 })
 
 const order = async (body: Record<string, unknown> = {}): Promise<string> => {
-  const { status, json } = await ask('POST', '/v1/exports/focus', { format: 'focus', period: OCTOBER, ...body })
+  const { status, headers, json } = await ask('POST', '/v1/exports/focus', {
+    format: 'focus',
+    period: OCTOBER,
+    ...body,
+  })
   expect([status, json.status, json.status_url]).toEqual([202, 'queued', `/api/v1/jobs/${json.job_id}`])
+  expect(headers.get('location')).toBe(json.status_url)
   return json.status_url
 }
 

@@ -1,4 +1,5 @@
 /** A real broker with our streams and buckets, and the dependencies to run planned logs on it as their only owner. */
+import { nextArrival } from '../../internal/broker/arrivals.js'
 import type { Progress } from '../../internal/broker/checkpoint.js'
 import { type Broker, connectBroker, ensureStreams, type StreamSettings } from '../../internal/broker/connect.js'
 import { readFence } from '../../internal/broker/fence.js'
@@ -36,6 +37,7 @@ export async function launchLogBroker(settings: Partial<StreamSettings> = {}): P
     deps: {
       checkpoints,
       readLog: (range: LogRange) => readLog(broker.manager, range),
+      nextArrival: (subject) => nextArrival(broker.connection, subject),
       isOwner: () => true,
       readFence: () => readFence(broker.manager),
       clock: Date.now,

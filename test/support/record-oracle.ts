@@ -1,4 +1,5 @@
 /** The expected result of a record query, computed row by row in the simplest way. */
+import { containsText } from '../../internal/filters/contains.js'
 import { FIELDS, type FieldName, type FieldType } from '../../internal/filters/fields.js'
 import type { Condition, Sort } from '../../internal/filters/parse.js'
 import type { StoredAttribution } from '../../internal/store/queries/records/attributions.js'
@@ -41,7 +42,7 @@ const bytewise = (one: Value, other: Value): number =>
 export function meets(record: StoredAttribution, { field, operator, values }: Condition): boolean {
   const type: FieldType = FIELDS[field].type
   const text = textOf(record, field)
-  if (operator === 'contains') return text.includes(values[0] ?? '')
+  if (operator === 'contains') return containsText(text, values[0] ?? '')
   const own = comparable(type, text)
   const compared = values.map((value) => bytewise(own, comparable(type, value)))
   const [first = 0] = compared

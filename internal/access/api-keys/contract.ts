@@ -14,7 +14,7 @@ export const OVERLAP_S_MAX = 86_400
 const LAYERS_MAX = 32
 
 export const createBody = z
-  .object({
+  .strictObject({
     name: name(),
     scopes: wantedScopes(),
     expires_at: instant().nullish().meta({
@@ -28,7 +28,7 @@ export const createBody = z
 export type CreateBody = z.infer<typeof createBody>
 
 export const rotateBody = z
-  .object({
+  .strictObject({
     scopes: wantedScopes().nullish().meta({ description: 'Default: those of the old key.' }),
     expires_at: instant().nullish().meta({ description: 'Default: that of the old key.' }),
     overlap_seconds: z.int().min(0).max(OVERLAP_S_MAX).nullish().meta({

@@ -26,7 +26,7 @@ const redirectUris = () =>
     .max(REDIRECT_URIS_MAX)
 
 export const createBody = z
-  .object({
+  .strictObject({
     name: name(),
     scopes: wantedScopes(),
     grant_types: grantTypes().nullish().meta({ description: 'Default: `client_credentials` only.' }),

@@ -29,7 +29,7 @@ const lane = () =>
   })
 
 export const createBody = z
-  .object({ name: name(), scopes: scopes(), source_systems: sourceSystems(), residency_lane: lane() })
+  .strictObject({ name: name(), scopes: scopes(), source_systems: sourceSystems(), residency_lane: lane() })
   .meta({ id: 'NewConnector' })
 export type CreateBody = z.infer<typeof createBody>
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { COHORT_MIN, UNDECLARED_SERVICES } from '../../auth/tenant.js'
+import { COHORT_MAX, COHORT_MIN, UNDECLARED_SERVICES } from '../../auth/tenant.js'
 import { json, type Operation } from '../../http/contract/operation.js'
 import { REGION_PATTERN } from '../../residency/residency.js'
 import { exampleId, idOf, timeText } from '../../text/answer-fields.js'
@@ -63,6 +63,7 @@ export const settingsPatch = z
     grid: gridPatch.nullable().optional(),
     api_key_max_lifetime_days: z.int().min(1).max(KEY_LIFE_DAYS_MAX).optional(),
     retention_days: z.int().min(RETENTION_DAYS.min).max(RETENTION_DAYS.max).optional(),
+    min_cohort: z.int().min(COHORT_MIN).max(COHORT_MAX).optional(),
     rate_limits: z
       .strictObject({
         ingest: ownLimit(),
@@ -133,7 +134,12 @@ const settings = z
     rate_limits: z
       .object({ ingest: limit, read: limit, report: limit, control: limit, token: limit })
       .meta({ description: 'The limits in force, whether or not the tenant has set them.' }),
-    k: z.literal(COHORT_MIN).meta({ description: 'Cohorts of fewer people are never shown. Cannot be set.' }),
+    min_cohort: z.int().meta({
+      description:
+        'Reports, adoption and exports show no group of fewer people: it is folded into its parent. Applies to the next ' +
+        'report and export.',
+    }),
+    k: z.number().meta({ description: 'The same as `min_cohort`.' }),
   })
   .meta({ id: 'Settings' })
 export type ShownSettings = z.infer<typeof settings>
@@ -150,6 +156,7 @@ const EXAMPLE_SETTINGS: ShownSettings = {
   grid: null,
   api_key_max_lifetime_days: 365,
   retention_days: 400,
+  min_cohort: COHORT_MIN,
   rate_limits: {
     ingest: { per_second: 20_000, burst: 40_000 },
     read: { per_second: 50, burst: 200 },

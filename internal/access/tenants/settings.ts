@@ -5,7 +5,7 @@ import {
   type RateLimits,
   rateLimitOverrides,
 } from '../../auth/rate-limits.js'
-import { COHORT_MIN, settingsOf, type Tenant, type TenantSettings } from '../../auth/tenant.js'
+import { settingsOf, type Tenant, type TenantSettings } from '../../auth/tenant.js'
 import type { FieldError } from '../../problems/catalogue.js'
 import type { CanonicalValue } from '../../text/canonical-json.js'
 import type { SettingsPatch, ShownSettings } from './contract.js'
@@ -21,7 +21,7 @@ export function shownSettings(tenant: Tenant, instanceLimits: RateLimits): Shown
     created_at: tenant.created_at,
     ...settings,
     rate_limits: Object.fromEntries(shown) as ShownSettings['rate_limits'],
-    k: COHORT_MIN,
+    k: settings.min_cohort,
   }
 }
 

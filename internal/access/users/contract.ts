@@ -13,7 +13,7 @@ const STATUSES = ['active', 'disabled'] as const
 const password = () => z.string().min(PASSWORD_CHARACTERS_MIN).max(PASSWORD_CHARACTERS_MAX)
 
 export const createBody = z
-  .object({
+  .strictObject({
     username: z
       .string()
       .regex(/^[A-Za-z0-9][A-Za-z0-9._@+-]{0,127}$/, 'does not have the required form')

@@ -13,14 +13,14 @@ const reason = () =>
       'Reason, shown to anyone who inspects the record later. At most 256 bytes; must not contain prompt or response content.',
   })
 
-export const overrideBody = z.object({
+export const overrideBody = z.strictObject({
   service: name().meta({ description: 'Service to attribute the call to.' }),
   owner: name().meta({ description: 'Owner to attribute the call to.' }),
   reason: reason(),
 })
 export type OverrideBody = z.infer<typeof overrideBody>
 
-export const disputeBody = z.object({ reason: reason() })
+export const disputeBody = z.strictObject({ reason: reason() })
 export type DisputeBody = z.infer<typeof disputeBody>
 
 export const EXAMPLE_OVERRIDE: OverrideBody = {

@@ -31,7 +31,7 @@ const credentialId = () =>
 const serviceName = () =>
   name().refine((text) => nameDoubt(text) === undefined, 'must not contain hidden characters or mix scripts')
 
-export const serviceFields = z.object({
+export const serviceFields = z.strictObject({
   name: serviceName(),
   owner: name().meta({ description: 'Team or cost centre that owns its cost.' }),
   aliases: z
@@ -41,7 +41,7 @@ export const serviceFields = z.object({
     .meta({ description: 'Other names for the service in events.' }),
 })
 
-export const identityFields = z.object({
+export const identityFields = z.strictObject({
   name: name().meta({ description: 'The value of `attributed_identity` in events.' }),
   owner: name().nullish().meta({ description: 'Team; owns calls of services that have no owner.' }),
   service: serviceName().nullish().meta({
@@ -52,7 +52,7 @@ export const identityFields = z.object({
   }),
 })
 
-export const principalFields = z.object({
+export const principalFields = z.strictObject({
   principal_id: credentialId().meta({ description: 'Id of the credential.' }),
   service: serviceName().meta({
     description: 'Service of calls sent with this credential that state neither service nor identity.',
@@ -67,7 +67,7 @@ export const principalFields = z.object({
     }),
 })
 
-export const sourceFields = z.object({
+export const sourceFields = z.strictObject({
   name: name().meta({ description: 'The value of `ingestion_layer` in events, or of `source` in observations.' }),
   pathway: z.enum(PATHWAY_CATEGORIES).nullish().meta({ description: 'Pathway on which its events are expected.' }),
   is_discovery_only: z.boolean().nullish().meta({

@@ -49,7 +49,7 @@ const priority = () =>
 const rules = () =>
   z.array(rule).min(1).max(RULES_MAX).meta({ description: 'A call matches the pool if it matches any rule.' })
 
-export const poolFields = z.object({
+export const poolFields = z.strictObject({
   name: poolName().meta({ description: 'Appears in records as their service.' }),
   owner: name().meta({ description: 'Team or cost centre that owns the cost.' }),
   priority: priority().nullish(),

@@ -51,7 +51,7 @@ export interface Mutation<B> {
   readonly needsStepUp?: true
   readonly action: AuditAction
   readonly operation: Omit<Operation, 'body'>
-  /** Absent: a request body is ignored. */
+  /** Absent: a request body with members is refused. */
   readonly body?: {
     readonly schema: z.ZodType<B>
     readonly example?: unknown

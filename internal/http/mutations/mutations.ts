@@ -16,7 +16,7 @@ import { audit, NotAudited } from './audited.js'
 import type { Claim, Claims, Known } from './claims.js'
 import { answerOf, canonicalKey, type KeptAnswer, openAnswer, refusalOf, sealAnswer } from './kept-answer.js'
 import type { Mutation } from './mutation.js'
-import { MUTATION_BYTES_MAX, type ReadBody, readBody } from './read-body.js'
+import { MUTATION_BYTES_MAX, type ReadBody, readBody, readNoBody } from './read-body.js'
 
 export interface MutationDeps {
   readonly claims: Claims
@@ -137,9 +137,9 @@ function begin<B>(
       .update(`${mutation.method} ${exchange.path}\n`)
       .update(bytes)
       .digest('hex')
-    const read = mutation.body && readBody(bytes, mutation.body)
+    const read = mutation.body === undefined ? (readNoBody(bytes) as ReadBody<B>) : readBody(bytes, mutation.body)
     const keyed = { exchange, caller, mutation, recordKey, key: canonicalKey(idempotencyKey), fingerprint }
-    const work = open.during(caller.tenantId, decide(keyed, read ?? { ok: true, body: undefined as B }, deps))
+    const work = open.during(caller.tenantId, decide(keyed, read, deps))
     orUnavailable(exchange, work, deps).catch((cause: unknown) => exchange.fail(cause))
   })
 }

@@ -13,8 +13,8 @@ export type ReadBody<B> = { readonly ok: true; readonly body: B } | { readonly o
 const refused = (what: Problem) => ({ ok: false, problem: what }) as const
 
 /**
- * Parses and validates a mutation's body. Unknown fields are dropped unless the schema is strict; prompt and completion
- * content is refused at any depth.
+ * Parses and validates a mutation's body. Schemas are closed: an unknown member is refused, not ignored, because it is often
+ * a misspelt limit or filter. Prompt and completion content is refused at any depth.
  */
 export function readBody<B>(
   bytes: Buffer,
@@ -32,6 +32,21 @@ export function readBody<B>(
   const parsed = schema.safeParse(value)
   if (parsed.success) return { ok: true, body: parsed.data }
   return refused(invalid(firstOfEachPlace(parsed.error.issues.flatMap((issue) => fieldErrors(issue, value)))))
+}
+
+/** Refuses the members of a body where the mutation takes none. An empty object is accepted: some clients always send one. */
+export function readNoBody(bytes: Buffer): ReadBody<undefined> {
+  const value = bytes.length === 0 ? {} : parseJson(bytes)
+  if (value === undefined) return refused(problem('MALFORMED_REQUEST', 'The body is not valid JSON in UTF-8.'))
+  if (value === null) return { ok: true, body: undefined }
+  if (typeof value !== 'object' || Array.isArray(value)) {
+    return refused(invalid([{ pointer: '', detail: 'must be empty: this operation takes no body' }]))
+  }
+  const errors = Object.keys(value).map((key) => ({
+    pointer: pointerTo('', key),
+    detail: 'is unknown: this operation takes no body',
+  }))
+  return errors.length === 0 ? { ok: true, body: undefined } : refused(invalid(firstOfEachPlace(errors)))
 }
 
 export const invalid = (errors: readonly FieldError[]): Problem =>

@@ -26,7 +26,10 @@ export function problemsOf(route: Route): ReadonlySet<ErrorCode> {
   if (isCollection(route)) add(['INVALID_CURSOR', 'TENANT_MISMATCH'])
   if (operation.body !== undefined) add(OF_A_BODY)
   if (needsKey(route)) add(OF_A_KEY)
-  if (needsKey(route) && route.isIngestion !== true) add(['IDEMPOTENCY_IN_PROGRESS', 'PAYLOAD_TOO_LARGE'])
+  // A mutation without a body refuses the members of one.
+  if (needsKey(route) && route.isIngestion !== true) {
+    add(['IDEMPOTENCY_IN_PROGRESS', 'PAYLOAD_TOO_LARGE', 'VALIDATION_FAILED'])
+  }
   if (route.needsStepUp === true) add(['STEP_UP_REQUIRED'])
   return codes
 }

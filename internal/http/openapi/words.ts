@@ -19,9 +19,9 @@ sandbox credentials. Unknown paths (404) and methods (405) are refused before th
 
 **Amounts and times.** Money, energy and carbon are decimal strings, in an event with at most 12 digits before the point and 18
 after it; times are RFC 3339 in UTC. Identifiers are opaque.
-Unknown fields of a body are ignored, unless its schema is closed (\`additionalProperties: false\`), as those of updates are:
-there they are a 422. Clients must ignore unknown members of a reply. Prompt and completion content is refused anywhere in a
-request.
+An unknown member of a body is a 422 with its pointer. Only the bodies of events, observations, connector health and OAuth,
+whose senders may be newer than this instance, are open: there it is ignored. Clients must ignore unknown members of a reply.
+Prompt and completion content is refused anywhere in a request.
 
 **Collections** are paged by \`cursor\` and \`limit\` (1 to 200, default 50). \`next_cursor\` is absent on the last page. A
 cursor is bound to the tenant and the query, and valid for one hour.

@@ -42,7 +42,7 @@ const ceiling = () =>
     .refine((text) => (parseQuantity(text) ?? 0n) > 0n, 'must be above 0')
     .meta({ description: 'USD per calendar month (UTC).', examples: ['2500.00'] })
 
-export const budgetFields = z.object({ name: name(), filter: filter.nullish(), monthly_ceiling_usd: ceiling() })
+export const budgetFields = z.strictObject({ name: name(), filter: filter.nullish(), monthly_ceiling_usd: ceiling() })
 export type BudgetFields = z.infer<typeof budgetFields>
 
 export const budgetChanges = z.strictObject({

@@ -41,7 +41,10 @@ export function isStillAwaited(
   const coverage = pathways.find((each) => each.pathway === pathway)
   if (coverage?.layersMissing.includes(name)) return true
   if (coverage?.layersDeployed.includes(name)) return false
-  if (sources.some((source) => source.name === name && source.is_discovery_only)) return false
+  const source = sources.find((each) => each.name === name)
+  if (source?.is_discovery_only) return false
+  // The directory declares the layer for another pathway: its calls count there.
+  if (source?.pathway !== undefined && source.pathway !== pathway) return false
   // If the directory still declared it, it would be among the missing layers.
   return !isDeclared
 }

@@ -17,9 +17,12 @@ const pathwayCoverage = z
         '`degraded`: an expected layer is missing. `discovery_only`: traffic is discovered but no layer captures its calls. ' +
         '`silent`: no calls in the last 24 hours, and none expected.',
     }),
-    layers_deployed: layers('Capture layers that sent calls in the last 24 hours.'),
+    layers_deployed: layers(
+      'Capture layers that sent calls in the last 24 hours. A layer that the directory declares as a source counts for the ' +
+        'pathway declared there.',
+    ),
     layers_missing: layers(
-      'Expected layers that sent none: sources of this pathway in the directory, and layers that sent calls on at least ' +
+      'Expected layers that sent none: sources that the directory declares for this pathway, and layers that sent calls on at least ' +
         'three of the previous seven days.',
     ),
     discovery_only: layers(
@@ -28,7 +31,11 @@ const pathwayCoverage = z
     ),
     last_event_at: timeText()
       .nullable()
-      .meta({ description: 'Time of the newest call in the last 30 days, at a resolution of 15 minutes.' }),
+      .meta({
+        description:
+          'Event time of the newest call in the last 30 days; where no layer captures calls, of the newest observation of a ' +
+          'discovery-only source. Null without any.',
+      }),
     unattributed_share: z
       .string()
       .regex(/^[01]\.\d{4}$/)

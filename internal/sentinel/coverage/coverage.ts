@@ -19,7 +19,7 @@ export interface PathwayCoverage {
   readonly layersMissing: readonly string[]
   /** Sources that report traffic but no single calls; they create no records. */
   readonly discoveryOnly: readonly string[]
-  /** Time of the newest call, milliseconds since the epoch. */
+  /** Event time of the newest call, or on a pathway without calls of the newest observation; milliseconds since the epoch. */
   readonly lastEventAtMs: number | undefined
   /** Unattributed share of the calls of the last 24 hours, in ten-thousandths. */
   readonly unattributedShare: number | undefined
@@ -45,19 +45,24 @@ export function coverageOf({ seen, observed, sources }: CoverageFacts): PathwayC
     ...observed.filter(({ source }) => !known.has(source)).map(({ source }) => ({ name: source, pathway: undefined })),
   ]
   const hidden = new Set(discoveries.map(({ name }) => name))
+  const layers = seen
+    .filter(({ layer }) => !hidden.has(layer))
+    .map((each) => ({ ...each, pathway: countedOn(each, declared) }))
 
   return PATHWAYS.flatMap((pathway) => {
-    const own = seen.filter((layer) => layer.pathway === pathway && !hidden.has(layer.layer))
-    const deployed = own.filter(({ calls }) => calls > 0).map(({ layer }) => layer)
-    const expected = [
-      ...declared.filter((each) => each.pathway === pathway && !each.is_discovery_only).map(({ name }) => name),
-      ...own.filter(({ days }) => days >= EXPECTED_DAYS).map(({ layer }) => layer),
-    ]
+    const own = layers.filter((layer) => layer.pathway === pathway)
+    const ofDirectory = new Set(
+      declared.filter((each) => each.pathway === pathway && !each.is_discovery_only).map(({ name }) => name),
+    )
+    // A layer of the directory counts for its pathway even if all its calls were batches or steps of agents.
+    const present = layers.filter((each) => each.pathway === pathway || ofDirectory.has(each.layer))
+    const deployed = present.filter(({ calls }) => calls > 0).map(({ layer }) => layer)
+    const expected = [...ofDirectory, ...own.filter(({ days }) => days >= EXPECTED_DAYS).map(({ layer }) => layer)]
     const missing = expected.filter((layer) => !deployed.includes(layer))
     const discoveryOnly = discoveries
       .filter((each) => (each.pathway ?? pathwayOfLayer(each.name)) === pathway)
       .map(({ name }) => name)
-    if (own.length + missing.length + discoveryOnly.length === 0) return []
+    if (present.length + missing.length + discoveryOnly.length === 0) return []
     const calls = own.reduce((sum, each) => sum + each.calls, 0)
     const unattributed = own.reduce((sum, each) => sum + each.unattributedCalls, 0)
     return [
@@ -67,12 +72,24 @@ export function coverageOf({ seen, observed, sources }: CoverageFacts): PathwayC
         layersDeployed: inOrder(deployed),
         layersMissing: inOrder(missing),
         discoveryOnly: inOrder(discoveryOnly),
-        lastEventAtMs: own.length === 0 ? undefined : Math.max(...own.map(({ lastEventAtMs }) => lastEventAtMs)),
+        lastEventAtMs: newestOf(present) ?? newestOf(observed.filter(({ source }) => discoveryOnly.includes(source))),
         unattributedShare: calls === 0 ? undefined : Math.round((unattributed * 10_000) / calls),
       },
     ]
   })
 }
+
+/**
+ * The pathway for which a layer counts: the one that the directory declares, where the calls' own pathway only follows from
+ * the layer's name. A pathway that the calls themselves tell (a batch, an agent's step, a connector) stays.
+ */
+function countedOn({ pathway, layer }: SeenLayer, declared: readonly SourceEntry[]): string {
+  if (pathway !== pathwayOfLayer(layer)) return pathway
+  return declared.find(({ name, is_discovery_only }) => name === layer && !is_discovery_only)?.pathway ?? pathway
+}
+
+const newestOf = (seen: readonly { readonly lastEventAtMs: number }[]): number | undefined =>
+  seen.length === 0 ? undefined : Math.max(...seen.map(({ lastEventAtMs }) => lastEventAtMs))
 
 function statusOf(
   deployed: readonly string[],

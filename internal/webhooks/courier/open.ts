@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events'
 import { DELIVERY_CHECKPOINTS, MEMBERS, WEBHOOK_HEALTH } from '../../../streams/buckets.js'
 import { DELIVERY_PARTITIONS } from '../../../streams/deliveries.js'
+import { nextArrival } from '../../broker/arrivals.js'
 import { entryUpdater } from '../../broker/checkpoint.js'
 import type { Broker } from '../../broker/connect.js'
 import { readFence } from '../../broker/fence.js'
@@ -81,9 +82,15 @@ export async function openCourier(deps: CourierDeps): Promise<RunningCourier> {
     },
   })
   const attempts = openAttempts(deps, webhooks, queues)
-  const wakeups = subscribeWakeups(connection)
+  const wakeups = subscribeWakeups(broker, log)
   const isOwner = (key: string): boolean => membership.owns(key)
-  const logDeps = { checkpoints, readLog: (range: LogRange) => readLog(manager, range), isOwner, log }
+  const logDeps = {
+    checkpoints,
+    readLog: (range: LogRange) => readLog(manager, range),
+    nextArrival: (subject: string) => nextArrival(connection, subject),
+    isOwner,
+    log,
+  }
   const partitionDeps = {
     ...logDeps,
     self: member,
@@ -91,7 +98,7 @@ export async function openCourier(deps: CourierDeps): Promise<RunningCourier> {
     publish,
     logAttempts: attemptWriter(publish, log),
     liveMembers: membership.live,
-    waitForWakeup: wakeups.wait,
+    wakeups,
     queues,
     deliver: attempts.deliver,
     park: attempts.park,

@@ -4,11 +4,11 @@ import { GROUP_DELIVERIES_MAX } from '../delivery-group.js'
 import type { PartitionLog } from './partition-log.js'
 import type { PartitionSession } from './partition-session.js'
 import { RETRY_MS, sleepUntilAborted } from './pauses.js'
+import type { Wakeups } from './wakeups.js'
 
 export interface ReaderDeps {
   readonly readLog: (range: LogRange) => Promise<StoredEntry[]>
-  /** Resolves when the partition's wake-up subject gets a message, after a timeout, or on abort. */
-  readonly waitForWakeup: (partition: number, signal: AbortSignal) => Promise<void>
+  readonly wakeups: Pick<Wakeups, 'count' | 'wait'>
   readonly log: Logger
 }
 
@@ -38,6 +38,8 @@ export async function readPartitionLog(
         await session.capacity(signal)
         continue
       }
+      // Counted before the read, which may miss what a wake-up during it reports.
+      const wakeups = deps.wakeups.count(partition)
       const entries = await deps.readLog({
         stream: log.stream,
         subject: log.subject,
@@ -49,7 +51,7 @@ export async function readPartitionLog(
       for (const entry of entries) session.accept(log, entry, mayStart)
       if (entries.length > 0) continue
       log.stalledSince = undefined
-      await deps.waitForWakeup(partition, signal)
+      await deps.wakeups.wait(partition, wakeups, signal)
     } catch (cause) {
       if (signal.aborted) return
       log.stalledSince = undefined

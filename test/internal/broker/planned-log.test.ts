@@ -1,6 +1,7 @@
 import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { EMPTY_READS_MAX } from '../../../internal/broker/arrivals.js'
 import type { Extent, Progress } from '../../../internal/broker/checkpoint.js'
-import { type PlannedLog, runPlannedLog } from '../../../internal/broker/planned-log.js'
+import { type PlannedLog, type PlannedLogDeps, runPlannedLog } from '../../../internal/broker/planned-log.js'
 import { publishOrThrow } from '../../../internal/broker/publisher.js'
 import { OBSERVATIONS } from '../../../streams/observations.js'
 import { type LogBroker, launchLogBroker } from '../../support/planned-logs.js'
@@ -39,6 +40,7 @@ function start(
   log: ReturnType<typeof newLog>,
   effect: (batch: Done) => Promise<void> | void,
   { preparing, ...limits }: Pick<PlannedLog<Progress>, 'messagesMax'> & { preparing?: () => Promise<void> | void } = {},
+  deps: PlannedLogDeps = broker.deps,
 ) {
   const stopping = new AbortController()
   let opened = 0
@@ -67,7 +69,7 @@ function start(
       }
     },
   }
-  const running = runPlannedLog(planned, broker.deps, stopping.signal)
+  const running = runPlannedLog(planned, deps, stopping.signal)
   return {
     opened: () => opened,
     prepared: () => prepared,
@@ -286,4 +288,37 @@ test('a deleted checkpoint is created again', async () => {
   await process.stop()
 
   expect(read.flatMap(({ sequences }) => sequences)).toHaveLength(2)
+})
+
+test('a quiet log is not read again until its next message is published', async () => {
+  const log = newLog()
+  const applied: Done[] = []
+  let reads = 0
+  let listened = (): void => undefined
+  const isQuiet = new Promise<void>((resolve) => {
+    listened = resolve
+  })
+  const deps: PlannedLogDeps = {
+    ...broker.deps,
+    readLog(range) {
+      reads++
+      return broker.deps.readLog(range)
+    },
+    nextArrival(subject) {
+      const arrival = broker.deps.nextArrival(subject)
+      listened()
+      // It does not look by itself.
+      return { ...arrival, within: (_, signal) => arrival.within(600_000, signal) }
+    },
+  }
+
+  const process = start(log, (batch) => void applied.push(batch), {}, deps)
+  await isQuiet
+  const readsBefore = reads
+  await log.send(1)
+  await log.untilDone()
+  await process.stop()
+
+  expect(readsBefore).toBe(EMPTY_READS_MAX + 1)
+  expect(applied.map(({ sequences }) => sequences.length)).toEqual([1])
 })

@@ -23,17 +23,21 @@ let tenantId = 'tnt_0'
 let streaks: Streaks
 /** The events stored in EVENTS: types and layers, in order. */
 let emitted: string[]
+/** `data` of these. */
+let payloads: Record<string, unknown>[]
 let ids: string[]
 beforeEach(() => {
   tenantId = `tnt_${Number(tenantId.slice(4)) + 1}`
   streaks = new Map()
   emitted = []
+  payloads = []
   ids = []
 })
 
 const store: AnnounceDeps['store'] = async (_, text, id) => {
   const { type, data } = JSON.parse(text)
   emitted.push(`${type} ${data.pathway} ${data.layers_missing}`)
+  payloads.push(data)
   ids.push(id)
 }
 
@@ -197,6 +201,28 @@ test('a pathway stored as degraded by an earlier version is restored when no lay
   await coverageStates.put(`${tenantId}.other`, JSON.stringify(state))
 
   await check({})
+
+  expect(emitted).toEqual(['coverage.degraded other edge', 'coverage.restored other edge'])
+})
+
+test('a restoration tells which layers send again, and which are no longer expected', async () => {
+  const mesh = { name: 'mesh', pathway: 'other' } as const
+  await check({ sources: [EDGE, mesh] })
+
+  await check({ sources: [EDGE], seen: [layer({ layer: 'edge', pathway: 'other' })] })
+
+  expect(payloads[1]).toEqual({
+    pathway: 'other',
+    layers_missing: ['edge', 'mesh'],
+    layers_restored: ['edge'],
+    layers_removed: ['mesh'],
+  })
+})
+
+test('a pathway is restored when its missing layer is declared for another pathway', async () => {
+  const gateway = layer({ layer: 'edge', pathway: 'other' })
+  await check({ seen: [{ ...gateway, calls: 0 }] })
+  await check({ seen: [gateway], sources: [{ name: 'edge', pathway: 'gateway_mediated' }] })
 
   expect(emitted).toEqual(['coverage.degraded other edge', 'coverage.restored other edge'])
 })

@@ -9,7 +9,7 @@ import { modelNames } from './model-names.js'
 /** Names per tenant. */
 export const NAMES_MAX = 5_000
 
-export const nameFields = z.object({
+export const nameFields = z.strictObject({
   provider: name().meta({ description: 'Provider as stated in events.' }),
   name: name().meta({ description: 'Model name as stated in events; matched exactly, ignoring case.' }),
   served_provider: name().nullish().meta({ description: 'Provider that runs the model. Default: `provider`.' }),

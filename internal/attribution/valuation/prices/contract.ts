@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { ResourceContract } from '../../../http/resource/resource-operations.js'
 import { exampleId, idOf, timeText } from '../../../text/answer-fields.js'
-import { type OverrideFields, overrideFields } from './override.js'
+import { type OverrideFields, overrideFields, shownRates } from './override.js'
 
 /** The API contract of a tenant's negotiated prices (design section 7). */
 
@@ -13,7 +13,7 @@ const price = z
     region: z.string().nullable(),
     valid_from: timeText(),
     valid_to: timeText().nullable(),
-    usd_per_million: overrideFields.shape.usd_per_million,
+    usd_per_million: shownRates,
     created_at: timeText(),
   })
   .meta({ id: 'Price' })

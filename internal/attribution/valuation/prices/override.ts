@@ -20,35 +20,41 @@ const OTHER_PARTS = RATE_PARTS.filter((part) => part !== 'input' && part !== 'ou
 const otherRates = Object.fromEntries(OTHER_PARTS.map((part) => [`${part}_tokens`, rate().nullish()])) as {
   [name in `${Exclude<RatePart, 'input' | 'output'>}_tokens`]: ReturnType<ReturnType<typeof rate>['nullish']>
 }
-const rates = z.object({ input_tokens: rate(), output_tokens: rate(), ...otherRates }).meta({
-  id: 'Rates',
-  description: 'USD per 1,000,000 tokens. Tokens without a rate of their own are billed as input or output.',
-})
-const tiers = { batch: rates.nullish(), flex: rates.nullish(), priority: rates.nullish() }
-const threshold = z
-  .object({
+/** Schemas of rates. Requests are closed: a misspelt rate would silently bill its tokens as input or output. */
+function rateTableOf(io: 'request' | 'reply') {
+  const object = io === 'request' ? z.strictObject : (z.object as unknown as typeof z.strictObject)
+  const named = (name: string): string => (io === 'request' ? `New${name}` : name)
+  const rates = object({ input_tokens: rate(), output_tokens: rate(), ...otherRates }).meta({
+    id: named('Rates'),
+    description: 'USD per 1,000,000 tokens. Tokens without a rate of their own are billed as input or output.',
+  })
+  const tiers = { batch: rates.nullish(), flex: rates.nullish(), priority: rates.nullish() }
+  const threshold = object({
     above_input_tokens: z.int().min(1).max(Number.MAX_SAFE_INTEGER),
     ...rates.partial({ input_tokens: true, output_tokens: true }).shape,
     ...tiers,
-  })
-  .meta({
-    id: 'RatesAbove',
+  }).meta({
+    id: named('RatesAbove'),
     description:
       'Rates for all tokens of a request with more than `above_input_tokens` input tokens. Omitted rates are those of the ' +
       'base table, except that a stated cache write rate also applies to one-hour cache writes.',
   })
-const rateTable = rates
-  .extend({ ...tiers, thresholds: z.array(threshold).max(THRESHOLDS_MAX).nullish() })
-  .meta({ id: 'RateTable', description: 'Rates of the standard tier, and of other tiers.' })
+  return rates
+    .extend({ ...tiers, thresholds: z.array(threshold).max(THRESHOLDS_MAX).nullish() })
+    .meta({ id: named('RateTable'), description: 'Rates of the standard tier, and of other tiers.' })
+}
+
+/** The rates of an override in a reply. */
+export const shownRates = rateTableOf('reply')
 
 export const overrideFields = z
-  .object({
+  .strictObject({
     provider: name(),
     model: name().meta({ description: 'Matched exactly, ignoring case.' }),
     region: name().nullish().meta({ description: 'Applies only to calls in this region.' }),
     valid_from: instant(),
     valid_to: instant().nullish().meta({ description: 'End of the period, exclusive. Default: no end.' }),
-    usd_per_million: rateTable,
+    usd_per_million: rateTableOf('request'),
   })
   .superRefine(({ valid_from: from, valid_to: to, usd_per_million: table }, context) => {
     const refuse = (path: (string | number)[], message: string): void => {

@@ -1,3 +1,4 @@
+import { containsText, foldCase, foldCaseSql } from '../../../filters/contains.js'
 import { FIELDS, type FieldName, type FieldType, type Operator } from '../../../filters/fields.js'
 import type { Condition } from '../../../filters/parse.js'
 import { columnOf } from '../../tables/sorted-copies.js'
@@ -28,7 +29,7 @@ export function clauseOf(condition: Condition, bindings: Bindings): Clause {
       return confidenceClause(operator, values, bindings)
     case 'choice':
       if (operator === 'contains') {
-        const found = type.values.filter((value) => value.includes(values[0] ?? ''))
+        const found = type.values.filter((value) => containsText(value, values[0] ?? ''))
         return found.length === 0 ? false : compare(column, 'in', found, (value) => bindings.bind(value, 'String'))
       }
       break
@@ -72,7 +73,7 @@ const containsClause = (field: FieldName, text: string, bindings: Bindings): str
   `${columnOf(field)} IN (
     SELECT value FROM attribution_values
     WHERE tenant_id = {tenant:String} AND field = ${bindings.bind(field, 'String')}
-      AND position(value, ${bindings.bind(text, 'String')}) > 0)`
+      AND position(${foldCaseSql('value')}, ${bindings.bind(foldCase(text), 'String')}) > 0)`
 
 /** What DateTime64 can hold; no record lies beyond. */
 const FIRST_MS = Date.UTC(1900, 0, 1)

@@ -1,4 +1,5 @@
 import type { ClickHouseClient } from '@clickhouse/client'
+import { foldCase } from '../../../filters/contains.js'
 import { FIELDS, type FieldName } from '../../../filters/fields.js'
 import type { Condition } from '../../../filters/parse.js'
 import { ATTRIBUTIONS } from '../../tables/attributions.js'
@@ -127,7 +128,9 @@ export function roughly({ field, operator, values }: Condition): (record: Sample
       return (record) => record[field] < other
     case 'lte':
       return (record) => record[field] <= other
-    case 'contains':
-      return (record) => String(record[field]).includes(first)
+    case 'contains': {
+      const part = foldCase(first)
+      return (record) => foldCase(String(record[field])).includes(part)
+    }
   }
 }

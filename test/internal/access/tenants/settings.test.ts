@@ -61,6 +61,7 @@ describe('the settings in the API', () => {
       grid: null,
       api_key_max_lifetime_days: 365,
       retention_days: 400,
+      min_cohort: 5,
       rate_limits: {
         ingest: { per_second: 20_000, burst: 40_000 },
         read: { per_second: 50, burst: 200 },

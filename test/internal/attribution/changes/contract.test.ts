@@ -5,16 +5,13 @@ import { readBody } from '../../../../internal/http/mutations/read-body.js'
 const OVERRIDE = { service: 'search', owner: 'team-search', reason: 'It was theirs.' }
 const bytesOf = (body: object): Buffer => Buffer.from(JSON.stringify(body))
 
-test('unknown fields of an override or dispute are ignored', () => {
-  const read = readBody(bytesOf({ ...OVERRIDE, ticket: 'SEC-1', nested: { of: ['any', 'kind'] } }), {
-    schema: overrideBody,
-  })
+test('unknown members of an override or dispute are rejected by name', () => {
+  const read = readBody(bytesOf({ ...OVERRIDE, ticket: 'SEC-1' }), { schema: overrideBody })
+  const dispute = readBody(bytesOf({ reason: 'Not ours.', service: 'search' }), { schema: disputeBody })
 
-  expect(read).toEqual({ ok: true, body: OVERRIDE })
-  expect(readBody(bytesOf({ reason: 'Not ours.', service: 'search' }), { schema: disputeBody })).toEqual({
-    ok: true,
-    body: { reason: 'Not ours.' },
-  })
+  const errors = (pointer: string) => ({ errors: [{ pointer, detail: 'is unknown or read-only' }] })
+  expect(read).toMatchObject({ ok: false, problem: { code: 'VALIDATION_FAILED', ...errors('/ticket') } })
+  expect(dispute).toMatchObject({ ok: false, problem: errors('/service') })
 })
 
 test.each(['prompt', 'messages', 'completion', 'systemPrompt'])(

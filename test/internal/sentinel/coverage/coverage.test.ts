@@ -44,8 +44,8 @@ test('a source marked in the directory, or named only by observations, is discov
     seen: [layer({ layer: 'firewall', pathway: 'proxy_mediated' })],
     sources: [{ name: 'firewall', pathway: 'proxy_mediated', is_discovery_only: true }],
     observed: [
-      { source: 'dns-log', lastAtMs: 5 },
-      { source: 'firewall', lastAtMs: 5 },
+      { source: 'dns-log', lastEventAtMs: 5 },
+      { source: 'firewall', lastEventAtMs: 5 },
     ],
   })
 
@@ -56,7 +56,35 @@ test('a source marked in the directory, or named only by observations, is discov
 })
 
 test('a layer that sends both calls and observations is a capture layer', () => {
-  expect(of({ seen: [layer({})], observed: [{ source: 'gateway', lastAtMs: 5 }] })).toMatchObject([
+  expect(of({ seen: [layer({})], observed: [{ source: 'gateway', lastEventAtMs: 5 }] })).toMatchObject([
     { status: 'covered', discoveryOnly: [] },
   ])
+})
+
+test('a layer that the directory declares counts for the pathway declared there, whatever it is called', () => {
+  const sources = [{ name: 'edge', pathway: 'gateway_mediated' } as const]
+  const called = layer({ layer: 'edge', pathway: 'other', lastEventAtMs: 7_000 })
+
+  expect(of({ seen: [called], sources })).toMatchObject([
+    {
+      pathway: 'gateway_mediated',
+      status: 'covered',
+      layersDeployed: ['edge'],
+      layersMissing: [],
+      lastEventAtMs: 7_000,
+    },
+  ])
+})
+
+test('a declared layer that sends only batches is present on its own pathway, and batches stay batches', () => {
+  const sources = [{ name: 'edge', pathway: 'gateway_mediated' } as const]
+
+  expect(of({ seen: [layer({ layer: 'edge', pathway: 'batch' })], sources })).toMatchObject([
+    { pathway: 'gateway_mediated', status: 'covered', layersDeployed: ['edge'], unattributedShare: undefined },
+    { pathway: 'batch', status: 'covered', layersDeployed: ['edge'], unattributedShare: 0 },
+  ])
+})
+
+test('the newest observation dates a pathway on which nothing captures calls', () => {
+  expect(of({ observed: [{ source: 'dns-log', lastEventAtMs: 5 }] })).toMatchObject([{ lastEventAtMs: 5 }])
 })

@@ -95,7 +95,10 @@ function start({ messages, deliver, failing = [], inFlightPerEndpoint = 8 }: Giv
       stream === DELIVERIES.name ? entries.slice(from - 1, from - 1 + messagesMax) : [],
     isOwner: () => true,
     liveMembers: () => ['one'],
-    waitForWakeup: (_, signal) => new Promise((resolve) => signal.addEventListener('abort', () => resolve())),
+    wakeups: {
+      count: () => 0,
+      wait: (_, __, signal) => new Promise((resolve) => signal.addEventListener('abort', () => resolve())),
+    },
     queues,
     deliver,
     park: (delivery) => {

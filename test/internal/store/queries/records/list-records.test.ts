@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { closeRecords, generateRecords, LAST_AT_MS } from '../../../../../bench/query/generate.js'
+import { foldCase, foldCaseSql } from '../../../../../internal/filters/contains.js'
 import { FIELDS, type Field, type FieldName, SORT_FIELDS } from '../../../../../internal/filters/fields.js'
 import { type Condition, parseFilters, type Sort } from '../../../../../internal/filters/parse.js'
 import { formatId } from '../../../../../internal/ids/ids.js'
@@ -134,8 +135,15 @@ const filters = (): fc.Arbitrary<readonly Condition[]> => {
         .map((at) => writtenValue(records[at] as StoredAttribution, field))
         .filter((text) => text !== '')
       const [first = 'x'] = values
+      const fragment = first.slice(cut) || first
       const text =
-        operator === 'contains' ? first.slice(cut) || first : operator === 'in' ? values.join(',') || 'x' : first
+        operator === 'contains'
+          ? cut % 2 === 0
+            ? fragment
+            : fragment.toUpperCase()
+          : operator === 'in'
+            ? values.join(',') || 'x'
+            : first
       return [`filter[${field}][${operator}]`, text]
     })
   return fc.array(one, { maxLength: 3 }).map((parameters) => {
@@ -268,6 +276,29 @@ describe('a filter', () => {
         }),
       ).toHaveLength(ROWS)
     }
+  })
+
+  test('ignores the case of text that must be contained, and of no other', async () => {
+    const { service } = records[0] as StoredAttribution
+    const upper = service.toUpperCase()
+    const of = async (operator: string) => walk({ conditions: conditionsOf([`filter[service][${operator}]`, upper]) })
+
+    expect((await of('contains')).length).toBeGreaterThan(0)
+    expect(await of('eq')).toEqual([])
+    expect(await of('in')).toEqual([])
+  })
+
+  test('folds the case of any text as the engine does', async () => {
+    const random = fc.sample(fc.string({ unit: 'grapheme', maxLength: 40 }), { numRuns: 2_000, seed: 7 })
+    const texts = ['ΣΊΣΥΦΟΣ', 'ς', 'Straße', 'İzmir', 'ǅ', 'Åse', ...random]
+    const result = await store.client.query({
+      query: `SELECT arrayMap(text -> ${foldCaseSql('text')}, {texts:Array(String)})`,
+      query_params: { texts },
+      format: 'JSONCompactEachRow',
+    })
+    const [[folded = []] = []] = await result.json<[string[]]>()
+
+    expect(folded).toEqual(texts.map(foldCase))
   })
 
   test('compares amounts to the last of their digits', async () => {

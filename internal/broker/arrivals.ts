@@ -1,0 +1,93 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { NatsConnection } from '@nats-io/transport-node'
+
+/** Reports the next message that is published on a subject. */
+export interface Arrival {
+  /**
+   * Resolves when a message has been published since this was made, after `ms`, or when `signal` aborts.
+   *
+   * @returns whether a message has been published
+   */
+  within(ms: number, signal: AbortSignal): Promise<boolean>
+  stop(): void
+}
+
+/**
+ * Waits for the next message of a subject by a core NATS subscription, which ends with that message. It reports messages
+ * that publishers send, not those that the broker writes by itself (schedules), and one that is on its way at the call may
+ * be missed: the caller still looks by itself now and then.
+ */
+export function nextArrival(connection: NatsConnection, subject: string): Arrival {
+  let hasArrived = false
+  let wake = (): void => undefined
+  const subscription = connection.subscribe(subject, {
+    max: 1,
+    // Without the right to subscribe nothing ever arrives.
+    callback: (cause) => {
+      if (cause !== null) return
+      hasArrived = true
+      wake()
+    },
+  })
+  return {
+    // Not with `AbortSignal.any`, which keeps what it makes for as long as the process's signal lives.
+    within: (ms, signal) =>
+      new Promise((resolve) => {
+        const settle = (): void => {
+          clearTimeout(timer)
+          signal.removeEventListener('abort', settle)
+          resolve(hasArrived)
+        }
+        const timer = setTimeout(settle, ms)
+        wake = settle
+        if (hasArrived || signal.aborted) return settle()
+        signal.addEventListener('abort', settle)
+      }),
+    stop: () => subscription.unsubscribe(),
+  }
+}
+
+/** Pause before a log that was empty is read again. */
+const IDLE_MS = 50
+/** A log that was empty this many times in a row is quiet: its reader waits for the next message instead of reading. */
+export const EMPTY_READS_MAX = 10
+/** Maximum pause of a quiet log, in case a message was missed. */
+const QUIET_MS = 1_000
+/** Pause of a log whose messages the broker writes by itself: schedules fire in sweeps of a quarter of a second. */
+const SCHEDULED_MS = 200
+
+/**
+ * Paces the reads of a log that has nothing to read. Ten readers that each looked twenty times per second kept an idle
+ * instance at a fifth of a processor.
+ */
+export class IdleReader {
+  private readonly listen: (() => Arrival) | undefined
+  private arrival: Arrival | undefined
+  private emptyReads = 0
+
+  /** @param listen waits for the next message of the log; undefined when the broker writes them by itself */
+  constructor(listen: (() => Arrival) | undefined) {
+    this.listen = listen
+  }
+
+  /** To be awaited after a read that found nothing. */
+  async pause(signal: AbortSignal): Promise<void> {
+    this.emptyReads++
+    if (this.emptyReads <= EMPTY_READS_MAX) return pause(IDLE_MS, signal)
+    if (this.listen === undefined) return pause(SCHEDULED_MS, signal)
+    // The read that follows the subscription finds what was published before it.
+    const ms = this.arrival === undefined ? IDLE_MS : QUIET_MS
+    this.arrival ??= this.listen()
+    if (await this.arrival.within(ms, signal)) this.wake()
+  }
+
+  /** To be called when the log is not idle, and when its reader ends. */
+  wake(): void {
+    this.arrival?.stop()
+    this.arrival = undefined
+    this.emptyReads = 0
+  }
+}
+
+const pause = (ms: number, signal: AbortSignal): Promise<void> =>
+  sleep(ms, undefined, { signal }).catch(() => undefined)

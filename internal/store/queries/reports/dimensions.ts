@@ -1,0 +1,78 @@
+import { foldCase, foldCaseSql } from '../../../filters/contains.js'
+import { EQUALITY, type Field, SEARCHED } from '../../../filters/fields.js'
+import type { Condition } from '../../../filters/parse.js'
+import { COST_BASES } from '../../../records/bases.js'
+import {
+  CONFIDENCE_BANDS,
+  EXPORT_ELIGIBILITIES,
+  OUTPUT_STATES,
+  PATHWAY_CATEGORIES,
+  STAGE_ORIGINS,
+} from '../../../records/interpretation.js'
+import type { Bindings } from '../records/conditions.js'
+
+/**
+ * The dimensions that reports group and filter by, in the one place that declares them: adding an entry makes it a value of
+ * `group_by`, filters of reports and budgets, and a member of their rows.
+ */
+export interface Dimension extends Field {
+  /** SQL over a record: its value, a text without NULL. Default: the column of the same name. */
+  readonly sql?: string
+  /** Whether `usage_1d` has the columns of `sql`; else records are read. */
+  readonly isInDays: boolean
+}
+
+const TEXT = { kind: 'text' } as const
+const text = (description: string, example: string) =>
+  ({ type: TEXT, operators: SEARCHED, description, example }) as const
+const choice = <V extends string>(values: readonly V[], description: string, example: V) =>
+  ({ type: { kind: 'choice', values }, operators: EQUALITY, description, example }) as const
+
+export const DIMENSIONS = {
+  owner: { ...text('Attributed owner.', 'team-support'), isInDays: true },
+  service: { ...text('Attributed service.', 'support-chat'), isInDays: true },
+  provider: { ...text('Provider of the model.', 'openai'), isInDays: true },
+  served_model: { ...text('Model that served the call.', 'gpt-4o'), isInDays: true },
+  requested_model: { ...text('Model that the call asked for.', 'gpt-4o'), isInDays: true },
+  pathway_category: {
+    ...choice(PATHWAY_CATEGORIES, 'How the call reached its provider.', 'application_direct'),
+    isInDays: true,
+  },
+  ingestion_layer: { ...text('Layer that captured the call.', 'gateway'), isInDays: true },
+  output_state: { ...choice(OUTPUT_STATES, 'State of the result.', 'inferred'), isInDays: true },
+  confidence_band: { ...choice(CONFIDENCE_BANDS, 'Band of the confidence.', 'chargeback_ready'), isInDays: true },
+  stage_origin: { ...choice(STAGE_ORIGINS, 'Stage that produced the result.', 'stage_a'), isInDays: true },
+  export_eligibility: {
+    ...choice(EXPORT_ELIGIBILITIES, 'Whether the call may be charged back, or the reason why not.', 'eligible'),
+    isInDays: true,
+  },
+  region: { ...text('Region that the call states; empty if it states none.', 'eu-central-1'), isInDays: true },
+  cost_basis: { ...choice(COST_BASES, 'Where the cost comes from.', 'price_book'), isInDays: true },
+  pool: {
+    ...text('Cost pool that the call was allocated to; empty if it was attributed to a service.', 'unallocated'),
+    sql: "if(stage_origin = 'stage_c', toString(service), '')",
+    isInDays: true,
+  },
+} as const satisfies Readonly<Record<string, Dimension>>
+
+export type DimensionName = keyof typeof DIMENSIONS
+export const DIMENSION_NAMES = Object.keys(DIMENSIONS) as [DimensionName, ...DimensionName[]]
+
+/** SQL of a dimension's value in a row of records or of `usage_1d`. */
+export function dimensionSql(name: DimensionName): string {
+  const { sql }: Dimension = DIMENSIONS[name]
+  return sql ?? name
+}
+
+/** SQL of a filter on a dimension. Values are bound. */
+export function dimensionCondition(
+  { field, operator, values }: Condition<DimensionName>,
+  bindings: Pick<Bindings, 'bind'>,
+): string {
+  const value = dimensionSql(field)
+  if (operator === 'contains') {
+    return `position(${foldCaseSql(value)}, ${bindings.bind(foldCase(values[0] ?? ''), 'String')}) > 0`
+  }
+  const listed = `${value} IN (${values.map((each) => bindings.bind(each, 'String')).join(', ')})`
+  return operator === 'ne' ? `NOT (${listed})` : listed
+}
