@@ -34,6 +34,7 @@ export function decideBatch(
   deps: DecideDeps,
 ): ReadonlyMap<AdmittedInvocation, Resolution | undefined> {
   const { directory, settingsOf } = deps
+  const timeOf = ({ invocation: { eventTimeMs } }: AdmittedInvocation) => ({ atMs, eventTimeMs })
   const decided = new Map<AdmittedInvocation, Resolution | undefined>()
   const traced: (readonly [admitted: AdmittedInvocation, trace: string])[] = []
   for (const admitted of events) {
@@ -46,18 +47,22 @@ export function decideBatch(
     if (own === undefined) continue
     const confidence = capConfidence(own.confidence, invocation.attributionConfidence)
     const owner = inheritedOwner(own.owner, own.evidence.owner_from)
-    traces.learn(trace, { service: own.service, owner, confidence, strength: STRENGTH[own.evidenceBasis] }, atMs)
+    traces.learn(
+      trace,
+      { service: own.service, owner, confidence, strength: STRENGTH[own.evidenceBasis] },
+      timeOf(admitted),
+    )
   }
   for (const [admitted, trace] of traced) {
     const own = decided.get(admitted)
     if (own !== undefined && isStated(own)) continue
     const { invocation, tenantId, principal, id } = admitted
     const owners = ownerFacts(invocation, tenantId, directory, settingsOf(tenantId))
-    const resolution = evidenceWithTrace(own, traces.correlate(trace, atMs), tenantId, owners, directory)
+    const resolution = evidenceWithTrace(own, traces.correlate(trace, timeOf(admitted)), tenantId, owners, directory)
     decided.set(admitted, resolution)
     const call = pooledCall(invocation, principal)
     const byTrace = decidedByTrace(resolution)
-    traces.keepOpen(trace, { tenantId, id, own, owners, call, byTrace }, atMs)
+    traces.keepOpen(trace, { tenantId, id, own, owners, call, byTrace }, timeOf(admitted))
   }
   return decided
 }

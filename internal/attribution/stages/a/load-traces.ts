@@ -44,18 +44,21 @@ export async function loadTraces(partition: number, deps: LoadTracesDeps): Promi
     const owners = ownerFacts(invocation, tenantId, directory, settingsOf(tenantId))
     const call = pooledCall(invocation, principal)
     const event = { tenantId, id, own: undefined, owners, call, byTrace: undefined }
-    traces.keepOpen(traceName(tenantId, invocation.traceId), event, receivedAtMs)
+    traces.keepOpen(traceName(tenantId, invocation.traceId), event, {
+      atMs: receivedAtMs,
+      eventTimeMs: invocation.eventTimeMs,
+    })
   }
   const records = await deps.tracedRecordsSince(partition, nowMs - TRACE_WINDOW_MS, RECORDS_MAX)
   for (const record of records.toReversed()) {
     const { tenant_id: tenantId, service, principal, stage_origin: stage } = record
     const basis: EvidenceBasis = record.evidence_basis
     const trace = traceName(tenantId, record.trace_id)
-    const atMs = Number(record.valid_from_ms)
+    const time = { atMs: Number(record.valid_from_ms), eventTimeMs: Number(record.event_time_ms) }
     const confidence = Math.round(Number(record.confidence) * 10_000)
     if (stage === 'stage_a' && isFact(basis)) {
       const owner = inheritedOwner(record.owner, record.owner_from)
-      traces.learn(trace, { service, owner, confidence, strength: STRENGTH[basis] }, atMs)
+      traces.learn(trace, { service, owner, confidence, strength: STRENGTH[basis] }, time)
     }
     if (!OPEN.has(basis)) continue
     const event = {
@@ -66,7 +69,7 @@ export async function loadTraces(partition: number, deps: LoadTracesDeps): Promi
       call: pooledCall({ provider: record.provider, ingestionLayer: record.ingestion_layer }, principal),
       byTrace: decidedByTrace({ evidenceBasis: basis, service, confidence }),
     }
-    traces.keepOpen(trace, event, atMs)
+    traces.keepOpen(trace, event, time)
   }
   return traces
 }
