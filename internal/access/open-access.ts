@@ -5,7 +5,7 @@ import type { AuditSink } from '../auth/audit-entry.js'
 import { type Authenticator, createAuthenticator } from '../auth/authenticate.js'
 import { type BudgetExchange, createBudgetExchange } from '../auth/budget-exchange.js'
 import { type BudgetsCache, budgetsCache, type RateLimits } from '../auth/rate-limits.js'
-import { settingsOf, type Tenant } from '../auth/tenant.js'
+import { retentionCutoff, settingsOf, type Tenant } from '../auth/tenant.js'
 import type { Broker } from '../broker/connect.js'
 import { type Mirror, mirrorBucket } from '../broker/mirror.js'
 import { type WatchedRecords, watchRecords } from '../broker/watched-records.js'
@@ -47,6 +47,8 @@ export interface RunningAccess extends OpenConnectors {
   readonly tenantBucket: KV
   readonly tenants: Mirror<Tenant>
   readonly residencyRegionOf: (tenantId: string) => string | null
+  /** The instant before which a tenant keeps no calls. */
+  readonly retainedFromMs: (tenantId: string, nowMs: number) => number
   readonly apiKeys: WatchedRecords<StoredApiKey>
   /** When a key was last used; null when no use is stored. */
   readonly lastUsedAt: (keyId: string) => string | null
@@ -134,6 +136,7 @@ export async function openAccess(settings: AccessSettings): Promise<RunningAcces
     tenantBucket,
     tenants,
     residencyRegionOf: (tenantId) => settingsOf(tenants.get(tenantId)).residency_region,
+    retainedFromMs: (tenantId, nowMs) => retentionCutoff(nowMs, settingsOf(tenants.get(tenantId)).retention_days),
     apiKeys,
     lastUsedAt: (keyId) => keyUsesKept.get(keyId)?.at ?? null,
     deleteUse: (keyId) => keyUseBucket.delete(keyId),

@@ -96,3 +96,9 @@ function undeclaredOf({ undeclared_services: known = 'auto', require_directory: 
 
 /** Stages ask for the settings of each event's tenant; a changed tenant is another object. */
 const SETTINGS = new WeakMap<Tenant, TenantSettings>()
+
+const DAY_MS = 24 * 60 * 60 * 1000
+
+/** Calls before this instant are past the tenant's retention: whole days, so that reports never show part of a day. */
+export const retentionCutoff = (nowMs: number, days: number): number =>
+  Math.floor(nowMs / DAY_MS) * DAY_MS - days * DAY_MS
