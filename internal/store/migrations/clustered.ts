@@ -23,11 +23,9 @@ export function clustered(statement: string, cluster: string): readonly string[]
         .replaceAll(/\bFROM (\w+)/g, 'FROM $1_local AS $1'),
     ]
   }
-  const fed = /^ALTER TABLE (\w+) MODIFY QUERY/.exec(text)?.[1]
-  if (fed !== undefined) {
-    return [
-      text.replace(`ALTER TABLE ${fed}`, `ALTER TABLE ${fed} ${on}`).replaceAll(/\bFROM (\w+)/g, 'FROM $1_local AS $1'),
-    ]
+  const view = /^ALTER TABLE (\w+) MODIFY QUERY /.exec(text)?.[1]
+  if (view !== undefined) {
+    return [text.replace(view, `${view} ${on}`).replaceAll(/\bFROM (\w+)/g, 'FROM $1_local AS $1')]
   }
   const altered = /^ALTER TABLE (\w+)/.exec(text)?.[1]
   if (altered !== undefined) {

@@ -9,8 +9,9 @@ import { CREATE_EXPORT_GROUPS } from '../tables/export-groups.js'
 import { CREATE_OBSERVATIONS } from '../tables/observations.js'
 import { CREATE_QUARANTINED } from '../tables/quarantined.js'
 import {
+  ADD_CONTESTED,
+  ADD_DIMENSIONS,
   ADD_SKIP_INDEXES,
-  addShownColumn,
   BLOOMS_FOR_SETS,
   CREATE_COPY_BY_LABELS,
   CREATE_SORTED_COPIES,
@@ -61,7 +62,8 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 16, name: 'parts that settle', statements: SETTLE_PARTS },
   { version: 17, name: 'copy by labels', statements: CREATE_COPY_BY_LABELS },
   { version: 18, name: 'blooms for sets', statements: BLOOMS_FOR_SETS },
-  { version: 19, name: 'what contests an attribution', statements: addShownColumn('contested', 'export_eligibility') },
+  { version: 19, name: 'declared tags', statements: ADD_DIMENSIONS },
+  { version: 20, name: 'what contests an attribution', statements: ADD_CONTESTED },
 ]
 
 /** Creates the database unless it is there. An account that may not create one needs it made beforehand. */

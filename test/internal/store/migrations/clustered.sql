@@ -62,6 +62,7 @@ CREATE TABLE IF NOT EXISTS attributions_local ON CLUSTER attribution
     `identity_hash` FixedString(16),
     `trace_id` String,
     `tags` Map(LowCardinality(String), String),
+    `dimensions` Array(LowCardinality(String)),
     `k8s_namespace` LowCardinality(String),
     `k8s_workload` LowCardinality(String),
     `workload_identity` LowCardinality(String),
@@ -607,7 +608,6 @@ CREATE TABLE IF NOT EXISTS attributions_by_materialized_at_local ON CLUSTER attr
     `degradation_state` LowCardinality(String),
     `freshness` LowCardinality(String),
     `export_eligibility` LowCardinality(String),
-    `contested` LowCardinality(String),
     `cost_basis` LowCardinality(String),
     `energy_basis` LowCardinality(String),
     `carbon_basis` LowCardinality(String),
@@ -665,7 +665,6 @@ AS SELECT
     degradation_state,
     freshness,
     export_eligibility,
-    contested,
     cost_basis,
     energy_basis,
     carbon_basis,
@@ -699,7 +698,6 @@ CREATE TABLE IF NOT EXISTS attributions_by_cost_usd_local ON CLUSTER attribution
     `degradation_state` LowCardinality(String),
     `freshness` LowCardinality(String),
     `export_eligibility` LowCardinality(String),
-    `contested` LowCardinality(String),
     `cost_basis` LowCardinality(String),
     `energy_basis` LowCardinality(String),
     `carbon_basis` LowCardinality(String),
@@ -757,7 +755,6 @@ AS SELECT
     degradation_state,
     freshness,
     export_eligibility,
-    contested,
     cost_basis,
     energy_basis,
     carbon_basis,
@@ -791,7 +788,6 @@ CREATE TABLE IF NOT EXISTS attributions_by_energy_wh_local ON CLUSTER attributio
     `degradation_state` LowCardinality(String),
     `freshness` LowCardinality(String),
     `export_eligibility` LowCardinality(String),
-    `contested` LowCardinality(String),
     `cost_basis` LowCardinality(String),
     `energy_basis` LowCardinality(String),
     `carbon_basis` LowCardinality(String),
@@ -849,7 +845,6 @@ AS SELECT
     degradation_state,
     freshness,
     export_eligibility,
-    contested,
     cost_basis,
     energy_basis,
     carbon_basis,
@@ -883,7 +878,6 @@ CREATE TABLE IF NOT EXISTS attributions_by_carbon_gco2e_local ON CLUSTER attribu
     `degradation_state` LowCardinality(String),
     `freshness` LowCardinality(String),
     `export_eligibility` LowCardinality(String),
-    `contested` LowCardinality(String),
     `cost_basis` LowCardinality(String),
     `energy_basis` LowCardinality(String),
     `carbon_basis` LowCardinality(String),
@@ -941,7 +935,6 @@ AS SELECT
     degradation_state,
     freshness,
     export_eligibility,
-    contested,
     cost_basis,
     energy_basis,
     carbon_basis,
@@ -975,7 +968,6 @@ CREATE TABLE IF NOT EXISTS attributions_by_confidence_local ON CLUSTER attributi
     `degradation_state` LowCardinality(String),
     `freshness` LowCardinality(String),
     `export_eligibility` LowCardinality(String),
-    `contested` LowCardinality(String),
     `cost_basis` LowCardinality(String),
     `energy_basis` LowCardinality(String),
     `carbon_basis` LowCardinality(String),
@@ -1033,7 +1025,6 @@ AS SELECT
     degradation_state,
     freshness,
     export_eligibility,
-    contested,
     cost_basis,
     energy_basis,
     carbon_basis,
@@ -1067,7 +1058,6 @@ CREATE TABLE IF NOT EXISTS attributions_by_provider_local ON CLUSTER attribution
     `degradation_state` LowCardinality(String),
     `freshness` LowCardinality(String),
     `export_eligibility` LowCardinality(String),
-    `contested` LowCardinality(String),
     `cost_basis` LowCardinality(String),
     `energy_basis` LowCardinality(String),
     `carbon_basis` LowCardinality(String),
@@ -1125,7 +1115,6 @@ AS SELECT
     degradation_state,
     freshness,
     export_eligibility,
-    contested,
     cost_basis,
     energy_basis,
     carbon_basis,
@@ -1159,7 +1148,6 @@ CREATE TABLE IF NOT EXISTS attributions_by_served_model_local ON CLUSTER attribu
     `degradation_state` LowCardinality(String),
     `freshness` LowCardinality(String),
     `export_eligibility` LowCardinality(String),
-    `contested` LowCardinality(String),
     `cost_basis` LowCardinality(String),
     `energy_basis` LowCardinality(String),
     `carbon_basis` LowCardinality(String),
@@ -1217,7 +1205,6 @@ AS SELECT
     degradation_state,
     freshness,
     export_eligibility,
-    contested,
     cost_basis,
     energy_basis,
     carbon_basis,
@@ -1251,7 +1238,6 @@ CREATE TABLE IF NOT EXISTS attributions_by_service_local ON CLUSTER attribution
     `degradation_state` LowCardinality(String),
     `freshness` LowCardinality(String),
     `export_eligibility` LowCardinality(String),
-    `contested` LowCardinality(String),
     `cost_basis` LowCardinality(String),
     `energy_basis` LowCardinality(String),
     `carbon_basis` LowCardinality(String),
@@ -1309,7 +1295,6 @@ AS SELECT
     degradation_state,
     freshness,
     export_eligibility,
-    contested,
     cost_basis,
     energy_basis,
     carbon_basis,
@@ -1343,7 +1328,6 @@ CREATE TABLE IF NOT EXISTS attributions_by_owner_local ON CLUSTER attribution
     `degradation_state` LowCardinality(String),
     `freshness` LowCardinality(String),
     `export_eligibility` LowCardinality(String),
-    `contested` LowCardinality(String),
     `cost_basis` LowCardinality(String),
     `energy_basis` LowCardinality(String),
     `carbon_basis` LowCardinality(String),
@@ -1401,7 +1385,6 @@ AS SELECT
     degradation_state,
     freshness,
     export_eligibility,
-    contested,
     cost_basis,
     energy_basis,
     carbon_basis,
@@ -1542,7 +1525,6 @@ CREATE TABLE IF NOT EXISTS attributions_by_labels_local ON CLUSTER attribution
     `degradation_state` LowCardinality(String),
     `freshness` LowCardinality(String),
     `export_eligibility` LowCardinality(String),
-    `contested` LowCardinality(String),
     `cost_basis` LowCardinality(String),
     `energy_basis` LowCardinality(String),
     `carbon_basis` LowCardinality(String),
@@ -1600,7 +1582,6 @@ AS SELECT
     degradation_state,
     freshness,
     export_eligibility,
-    contested,
     cost_basis,
     energy_basis,
     carbon_basis,
@@ -1939,6 +1920,466 @@ ALTER TABLE attributions_by_labels_local ON CLUSTER attribution
 SETTINGS alter_sync = 0, mutations_sync = 0;
 
 ALTER TABLE attributions_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `dimensions` Array(LowCardinality(String)) AFTER tags);
+
+ALTER TABLE attributions ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `dimensions` Array(LowCardinality(String)) AFTER tags);
+
+ALTER TABLE attributions_by_materialized_at_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `dimensions` Array(LowCardinality(String)));
+
+ALTER TABLE attributions_by_materialized_at ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `dimensions` Array(LowCardinality(String)));
+
+ALTER TABLE attributions_by_cost_usd_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `dimensions` Array(LowCardinality(String)));
+
+ALTER TABLE attributions_by_cost_usd ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `dimensions` Array(LowCardinality(String)));
+
+ALTER TABLE attributions_by_energy_wh_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `dimensions` Array(LowCardinality(String)));
+
+ALTER TABLE attributions_by_energy_wh ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `dimensions` Array(LowCardinality(String)));
+
+ALTER TABLE attributions_by_carbon_gco2e_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `dimensions` Array(LowCardinality(String)));
+
+ALTER TABLE attributions_by_carbon_gco2e ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `dimensions` Array(LowCardinality(String)));
+
+ALTER TABLE attributions_by_confidence_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `dimensions` Array(LowCardinality(String)));
+
+ALTER TABLE attributions_by_confidence ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `dimensions` Array(LowCardinality(String)));
+
+ALTER TABLE attributions_by_provider_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `dimensions` Array(LowCardinality(String)));
+
+ALTER TABLE attributions_by_provider ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `dimensions` Array(LowCardinality(String)));
+
+ALTER TABLE attributions_by_served_model_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `dimensions` Array(LowCardinality(String)));
+
+ALTER TABLE attributions_by_served_model ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `dimensions` Array(LowCardinality(String)));
+
+ALTER TABLE attributions_by_service_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `dimensions` Array(LowCardinality(String)));
+
+ALTER TABLE attributions_by_service ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `dimensions` Array(LowCardinality(String)));
+
+ALTER TABLE attributions_by_owner_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `dimensions` Array(LowCardinality(String)));
+
+ALTER TABLE attributions_by_owner ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `dimensions` Array(LowCardinality(String)));
+
+ALTER TABLE attributions_by_labels_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `dimensions` Array(LowCardinality(String)));
+
+ALTER TABLE attributions_by_labels ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `dimensions` Array(LowCardinality(String)));
+
+ALTER TABLE attributions_local ON CLUSTER attribution
+    (ADD INDEX IF NOT EXISTS dimensions_bloom_filter dimensions TYPE bloom_filter(0.01) GRANULARITY 1);
+
+ALTER TABLE attributions_by_materialized_at_local ON CLUSTER attribution
+    (ADD INDEX IF NOT EXISTS dimensions_bloom_filter dimensions TYPE bloom_filter(0.01) GRANULARITY 1);
+
+ALTER TABLE attributions_by_cost_usd_local ON CLUSTER attribution
+    (ADD INDEX IF NOT EXISTS dimensions_bloom_filter dimensions TYPE bloom_filter(0.01) GRANULARITY 1);
+
+ALTER TABLE attributions_by_energy_wh_local ON CLUSTER attribution
+    (ADD INDEX IF NOT EXISTS dimensions_bloom_filter dimensions TYPE bloom_filter(0.01) GRANULARITY 1);
+
+ALTER TABLE attributions_by_carbon_gco2e_local ON CLUSTER attribution
+    (ADD INDEX IF NOT EXISTS dimensions_bloom_filter dimensions TYPE bloom_filter(0.01) GRANULARITY 1);
+
+ALTER TABLE attributions_by_confidence_local ON CLUSTER attribution
+    (ADD INDEX IF NOT EXISTS dimensions_bloom_filter dimensions TYPE bloom_filter(0.01) GRANULARITY 1);
+
+ALTER TABLE attributions_by_provider_local ON CLUSTER attribution
+    (ADD INDEX IF NOT EXISTS dimensions_bloom_filter dimensions TYPE bloom_filter(0.01) GRANULARITY 1);
+
+ALTER TABLE attributions_by_served_model_local ON CLUSTER attribution
+    (ADD INDEX IF NOT EXISTS dimensions_bloom_filter dimensions TYPE bloom_filter(0.01) GRANULARITY 1);
+
+ALTER TABLE attributions_by_service_local ON CLUSTER attribution
+    (ADD INDEX IF NOT EXISTS dimensions_bloom_filter dimensions TYPE bloom_filter(0.01) GRANULARITY 1);
+
+ALTER TABLE attributions_by_owner_local ON CLUSTER attribution
+    (ADD INDEX IF NOT EXISTS dimensions_bloom_filter dimensions TYPE bloom_filter(0.01) GRANULARITY 1);
+
+ALTER TABLE attributions_by_labels_local ON CLUSTER attribution
+    (ADD INDEX IF NOT EXISTS dimensions_bloom_filter dimensions TYPE bloom_filter(0.01) GRANULARITY 1);
+
+ALTER TABLE attributions_by_materialized_at_feed ON CLUSTER attribution
+    (MODIFY QUERY
+    SELECT
+        tenant_id,
+        id,
+        event_time,
+        valid_from,
+        provider,
+        requested_model,
+        served_model,
+        service,
+        owner,
+        cost_usd,
+        energy_wh,
+        carbon_gco2e,
+        pathway_category,
+        output_state,
+        stage_origin,
+        confidence,
+        confidence_band,
+        evidence_basis,
+        model_version,
+        degradation_state,
+        freshness,
+        export_eligibility,
+        cost_basis,
+        energy_basis,
+        carbon_basis,
+        input_tokens,
+        output_tokens,
+        ingestion_layer,
+        trace_id,
+        dimensions
+    FROM attributions_local AS attributions);
+
+ALTER TABLE attributions_by_cost_usd_feed ON CLUSTER attribution
+    (MODIFY QUERY
+    SELECT
+        tenant_id,
+        id,
+        event_time,
+        valid_from,
+        provider,
+        requested_model,
+        served_model,
+        service,
+        owner,
+        cost_usd,
+        energy_wh,
+        carbon_gco2e,
+        pathway_category,
+        output_state,
+        stage_origin,
+        confidence,
+        confidence_band,
+        evidence_basis,
+        model_version,
+        degradation_state,
+        freshness,
+        export_eligibility,
+        cost_basis,
+        energy_basis,
+        carbon_basis,
+        input_tokens,
+        output_tokens,
+        ingestion_layer,
+        trace_id,
+        dimensions
+    FROM attributions_local AS attributions);
+
+ALTER TABLE attributions_by_energy_wh_feed ON CLUSTER attribution
+    (MODIFY QUERY
+    SELECT
+        tenant_id,
+        id,
+        event_time,
+        valid_from,
+        provider,
+        requested_model,
+        served_model,
+        service,
+        owner,
+        cost_usd,
+        energy_wh,
+        carbon_gco2e,
+        pathway_category,
+        output_state,
+        stage_origin,
+        confidence,
+        confidence_band,
+        evidence_basis,
+        model_version,
+        degradation_state,
+        freshness,
+        export_eligibility,
+        cost_basis,
+        energy_basis,
+        carbon_basis,
+        input_tokens,
+        output_tokens,
+        ingestion_layer,
+        trace_id,
+        dimensions
+    FROM attributions_local AS attributions);
+
+ALTER TABLE attributions_by_carbon_gco2e_feed ON CLUSTER attribution
+    (MODIFY QUERY
+    SELECT
+        tenant_id,
+        id,
+        event_time,
+        valid_from,
+        provider,
+        requested_model,
+        served_model,
+        service,
+        owner,
+        cost_usd,
+        energy_wh,
+        carbon_gco2e,
+        pathway_category,
+        output_state,
+        stage_origin,
+        confidence,
+        confidence_band,
+        evidence_basis,
+        model_version,
+        degradation_state,
+        freshness,
+        export_eligibility,
+        cost_basis,
+        energy_basis,
+        carbon_basis,
+        input_tokens,
+        output_tokens,
+        ingestion_layer,
+        trace_id,
+        dimensions
+    FROM attributions_local AS attributions);
+
+ALTER TABLE attributions_by_confidence_feed ON CLUSTER attribution
+    (MODIFY QUERY
+    SELECT
+        tenant_id,
+        id,
+        event_time,
+        valid_from,
+        provider,
+        requested_model,
+        served_model,
+        service,
+        owner,
+        cost_usd,
+        energy_wh,
+        carbon_gco2e,
+        pathway_category,
+        output_state,
+        stage_origin,
+        confidence,
+        confidence_band,
+        evidence_basis,
+        model_version,
+        degradation_state,
+        freshness,
+        export_eligibility,
+        cost_basis,
+        energy_basis,
+        carbon_basis,
+        input_tokens,
+        output_tokens,
+        ingestion_layer,
+        trace_id,
+        dimensions
+    FROM attributions_local AS attributions);
+
+ALTER TABLE attributions_by_provider_feed ON CLUSTER attribution
+    (MODIFY QUERY
+    SELECT
+        tenant_id,
+        id,
+        event_time,
+        valid_from,
+        provider,
+        requested_model,
+        served_model,
+        service,
+        owner,
+        cost_usd,
+        energy_wh,
+        carbon_gco2e,
+        pathway_category,
+        output_state,
+        stage_origin,
+        confidence,
+        confidence_band,
+        evidence_basis,
+        model_version,
+        degradation_state,
+        freshness,
+        export_eligibility,
+        cost_basis,
+        energy_basis,
+        carbon_basis,
+        input_tokens,
+        output_tokens,
+        ingestion_layer,
+        trace_id,
+        dimensions
+    FROM attributions_local AS attributions);
+
+ALTER TABLE attributions_by_served_model_feed ON CLUSTER attribution
+    (MODIFY QUERY
+    SELECT
+        tenant_id,
+        id,
+        event_time,
+        valid_from,
+        provider,
+        requested_model,
+        served_model,
+        service,
+        owner,
+        cost_usd,
+        energy_wh,
+        carbon_gco2e,
+        pathway_category,
+        output_state,
+        stage_origin,
+        confidence,
+        confidence_band,
+        evidence_basis,
+        model_version,
+        degradation_state,
+        freshness,
+        export_eligibility,
+        cost_basis,
+        energy_basis,
+        carbon_basis,
+        input_tokens,
+        output_tokens,
+        ingestion_layer,
+        trace_id,
+        dimensions
+    FROM attributions_local AS attributions);
+
+ALTER TABLE attributions_by_service_feed ON CLUSTER attribution
+    (MODIFY QUERY
+    SELECT
+        tenant_id,
+        id,
+        event_time,
+        valid_from,
+        provider,
+        requested_model,
+        served_model,
+        service,
+        owner,
+        cost_usd,
+        energy_wh,
+        carbon_gco2e,
+        pathway_category,
+        output_state,
+        stage_origin,
+        confidence,
+        confidence_band,
+        evidence_basis,
+        model_version,
+        degradation_state,
+        freshness,
+        export_eligibility,
+        cost_basis,
+        energy_basis,
+        carbon_basis,
+        input_tokens,
+        output_tokens,
+        ingestion_layer,
+        trace_id,
+        dimensions
+    FROM attributions_local AS attributions);
+
+ALTER TABLE attributions_by_owner_feed ON CLUSTER attribution
+    (MODIFY QUERY
+    SELECT
+        tenant_id,
+        id,
+        event_time,
+        valid_from,
+        provider,
+        requested_model,
+        served_model,
+        service,
+        owner,
+        cost_usd,
+        energy_wh,
+        carbon_gco2e,
+        pathway_category,
+        output_state,
+        stage_origin,
+        confidence,
+        confidence_band,
+        evidence_basis,
+        model_version,
+        degradation_state,
+        freshness,
+        export_eligibility,
+        cost_basis,
+        energy_basis,
+        carbon_basis,
+        input_tokens,
+        output_tokens,
+        ingestion_layer,
+        trace_id,
+        dimensions
+    FROM attributions_local AS attributions);
+
+ALTER TABLE attributions_by_labels_feed ON CLUSTER attribution
+    (MODIFY QUERY
+    SELECT
+        tenant_id,
+        id,
+        event_time,
+        valid_from,
+        provider,
+        requested_model,
+        served_model,
+        service,
+        owner,
+        cost_usd,
+        energy_wh,
+        carbon_gco2e,
+        pathway_category,
+        output_state,
+        stage_origin,
+        confidence,
+        confidence_band,
+        evidence_basis,
+        model_version,
+        degradation_state,
+        freshness,
+        export_eligibility,
+        cost_basis,
+        energy_basis,
+        carbon_basis,
+        input_tokens,
+        output_tokens,
+        ingestion_layer,
+        trace_id,
+        dimensions
+    FROM attributions_local AS attributions);
+
+ALTER TABLE attribution_values_feed ON CLUSTER attribution
+    (MODIFY QUERY
+    SELECT DISTINCT
+        tenant_id,
+        field,
+        value
+    FROM attributions_local AS attributions
+    ARRAY JOIN
+        arrayConcat(['provider', 'served_model', 'service', 'owner'], arrayMap(pair -> 'tags', dimensions)) AS field,
+        arrayConcat([toString(provider), toString(served_model), toString(service), toString(owner)], CAST(dimensions, 'Array(String)')) AS value);
+
+ALTER TABLE attributions_local ON CLUSTER attribution
     (ADD COLUMN IF NOT EXISTS `contested` LowCardinality(String) AFTER export_eligibility);
 
 ALTER TABLE attributions ON CLUSTER attribution
@@ -2036,7 +2477,8 @@ ALTER TABLE attributions_by_materialized_at_feed ON CLUSTER attribution
         input_tokens,
         output_tokens,
         ingestion_layer,
-        trace_id
+        trace_id,
+        dimensions
     FROM attributions_local AS attributions);
 
 ALTER TABLE attributions_by_cost_usd_feed ON CLUSTER attribution
@@ -2071,7 +2513,8 @@ ALTER TABLE attributions_by_cost_usd_feed ON CLUSTER attribution
         input_tokens,
         output_tokens,
         ingestion_layer,
-        trace_id
+        trace_id,
+        dimensions
     FROM attributions_local AS attributions);
 
 ALTER TABLE attributions_by_energy_wh_feed ON CLUSTER attribution
@@ -2106,7 +2549,8 @@ ALTER TABLE attributions_by_energy_wh_feed ON CLUSTER attribution
         input_tokens,
         output_tokens,
         ingestion_layer,
-        trace_id
+        trace_id,
+        dimensions
     FROM attributions_local AS attributions);
 
 ALTER TABLE attributions_by_carbon_gco2e_feed ON CLUSTER attribution
@@ -2141,7 +2585,8 @@ ALTER TABLE attributions_by_carbon_gco2e_feed ON CLUSTER attribution
         input_tokens,
         output_tokens,
         ingestion_layer,
-        trace_id
+        trace_id,
+        dimensions
     FROM attributions_local AS attributions);
 
 ALTER TABLE attributions_by_confidence_feed ON CLUSTER attribution
@@ -2176,7 +2621,8 @@ ALTER TABLE attributions_by_confidence_feed ON CLUSTER attribution
         input_tokens,
         output_tokens,
         ingestion_layer,
-        trace_id
+        trace_id,
+        dimensions
     FROM attributions_local AS attributions);
 
 ALTER TABLE attributions_by_provider_feed ON CLUSTER attribution
@@ -2211,7 +2657,8 @@ ALTER TABLE attributions_by_provider_feed ON CLUSTER attribution
         input_tokens,
         output_tokens,
         ingestion_layer,
-        trace_id
+        trace_id,
+        dimensions
     FROM attributions_local AS attributions);
 
 ALTER TABLE attributions_by_served_model_feed ON CLUSTER attribution
@@ -2246,7 +2693,8 @@ ALTER TABLE attributions_by_served_model_feed ON CLUSTER attribution
         input_tokens,
         output_tokens,
         ingestion_layer,
-        trace_id
+        trace_id,
+        dimensions
     FROM attributions_local AS attributions);
 
 ALTER TABLE attributions_by_service_feed ON CLUSTER attribution
@@ -2281,7 +2729,8 @@ ALTER TABLE attributions_by_service_feed ON CLUSTER attribution
         input_tokens,
         output_tokens,
         ingestion_layer,
-        trace_id
+        trace_id,
+        dimensions
     FROM attributions_local AS attributions);
 
 ALTER TABLE attributions_by_owner_feed ON CLUSTER attribution
@@ -2316,7 +2765,8 @@ ALTER TABLE attributions_by_owner_feed ON CLUSTER attribution
         input_tokens,
         output_tokens,
         ingestion_layer,
-        trace_id
+        trace_id,
+        dimensions
     FROM attributions_local AS attributions);
 
 ALTER TABLE attributions_by_labels_feed ON CLUSTER attribution
@@ -2351,5 +2801,6 @@ ALTER TABLE attributions_by_labels_feed ON CLUSTER attribution
         input_tokens,
         output_tokens,
         ingestion_layer,
-        trace_id
+        trace_id,
+        dimensions
     FROM attributions_local AS attributions);

@@ -4,7 +4,7 @@ import { migrate } from '../../../../internal/store/migrations/migrate.js'
 import { insertRows } from '../../../../internal/store/sink.js'
 import { ATTRIBUTIONS } from '../../../../internal/store/tables/attributions.js'
 import {
-  addShownColumn,
+  ADD_CONTESTED,
   COPIED_COLUMNS,
   RECORD_TABLES,
   SORTED_COPIES,
@@ -43,7 +43,7 @@ test('a column added to tables in use is in every copy of a row that is inserted
   }
   for (const table of RECORD_TABLES) await store.client.command({ query: `ALTER TABLE ${table} DROP COLUMN contested` })
   for (const attempt of ['first', 'repeated']) {
-    for (const query of addShownColumn('contested', 'export_eligibility')) await store.client.command({ query })
+    for (const query of ADD_CONTESTED) await store.client.command({ query })
     await insertRows(store.client, ATTRIBUTIONS, [contestedRow(attempt)], attempt)
   }
 
