@@ -162,6 +162,7 @@ export const EXAMPLE_RECORD = {
     degradation_state: 'none',
     freshness: 'fresh',
     export_eligibility: 'eligible',
+    contested: null,
   },
   event_time: '2026-11-21T09:30:00.000Z',
   materialized_at: '2026-11-21T09:30:00.480Z',
