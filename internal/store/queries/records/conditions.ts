@@ -82,7 +82,12 @@ const containsClause = (field: FieldName, text: string, bindings: Bindings): str
  * A tag is found as a pair of key and value, by the index of pairs. Records from before the declaration have no pair of the
  * key, those without the tag one with an empty value.
  */
-function tagClause(key: string, operator: Operator, values: readonly string[], bindings: Bindings): Clause {
+export function tagClause(
+  key: string,
+  operator: Operator,
+  values: readonly string[],
+  bindings: Pick<Bindings, 'bind'>,
+): string {
   if (operator === 'contains') {
     return `hasAny(dimensions, (
       SELECT groupArray(value) FROM attribution_values
