@@ -1,12 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ClickHouseClient } from '@clickhouse/client'
-<<<<<<< HEAD
-import { ANNOUNCEMENTS, BUDGETS, CHECKPOINTS, COVERAGE_STATES, SPEND_LOOKS, TENANTS } from '../../streams/buckets.js'
-import { retentionCutoff, settingsOf, type Tenant } from '../auth/tenant.js'
-=======
 import { ANNOUNCEMENTS, CHECKPOINTS, COVERAGE_STATES, SPEND_LOOKS, TENANTS } from '../../streams/buckets.js'
-import { settingsOf, type Tenant } from '../auth/tenant.js'
->>>>>>> main
+import { retentionCutoff, settingsOf, type Tenant } from '../auth/tenant.js'
 import type { Broker } from '../broker/connect.js'
 import { holdsEvent, lastEventSequence } from '../broker/events-log.js'
 import type { Membership } from '../broker/members.js'
@@ -24,11 +19,6 @@ import { formatQuantity, quantityOfSteps } from '../units/quantity.js'
 import { HOUR_MS, MINIMUM_USD, TRAILING_HOURS, WEEKS } from './anomaly.js'
 import { openBudgetChecks } from './budget-checks.js'
 import { type CoverageReads, readCoverage } from './coverage/routes.js'
-<<<<<<< HEAD
-import { watchBudgets } from './watch-budgets.js'
-=======
-import { retentionCutoff } from './retention.js'
->>>>>>> main
 import { type CoverageState, type Streaks, watchCoverage } from './watch-coverage.js'
 import { type SpendProgress, type SpendScope, watchSpend } from './watch-spend.js'
 

@@ -64,11 +64,8 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 17, name: 'copy by labels', statements: CREATE_COPY_BY_LABELS },
   { version: 18, name: 'blooms for sets', statements: BLOOMS_FOR_SETS },
   { version: 19, name: 'declared tags', statements: ADD_DIMENSIONS },
-<<<<<<< HEAD
-  { version: 20, name: 'what contests an attribution', statements: ADD_CONTESTED },
-=======
   { version: 20, name: 'log of events', statements: [CREATE_EVENT_LOG] },
->>>>>>> main
+  { version: 21, name: 'what contests an attribution', statements: ADD_CONTESTED },
 ]
 
 /** Creates the database unless it is there. An account that may not create one needs it made beforehand. */

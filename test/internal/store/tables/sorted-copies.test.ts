@@ -1,7 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { generateRecords } from '../../../../bench/query/generate.js'
-<<<<<<< HEAD
-import { migrate } from '../../../../internal/store/migrations/migrate.js'
 import { insertRows } from '../../../../internal/store/sink.js'
 import { ATTRIBUTIONS } from '../../../../internal/store/tables/attributions.js'
 import {
@@ -12,11 +10,7 @@ import {
 } from '../../../../internal/store/tables/sorted-copies.js'
 import { idOf } from '../../../support/invocations.js'
 import { finishedRow } from '../../../support/rows.js'
-import { launchStore, type RunningStore, stopStore } from '../../../support/store.js'
-=======
-import { RECORD_TABLES } from '../../../../internal/store/tables/sorted-copies.js'
 import { launchMigratedStore, type RunningStore, stopStore } from '../../../support/store.js'
->>>>>>> main
 
 /** More than the engine itself would put into one file, 10 MiB of any table. */
 const ROWS = 80_000
