@@ -5,7 +5,7 @@ import { ADD_SHOWN_WEIGHTS, CREATE_ALLOCATION_WEIGHTS } from '../tables/allocati
 import { ADD_ATTRIBUTION_CONFIDENCE, ADD_ATTRIBUTION_INFERENCE, CREATE_ATTRIBUTIONS } from '../tables/attributions.js'
 import { CREATE_AUDIT_LOG } from '../tables/audit-log.js'
 import { CREATE_CLOSED, CREATE_CLOSED_HISTORY } from '../tables/closed.js'
-import { CREATE_EXPORT_GROUPS } from '../tables/export-groups.js'
+import { ADD_FOLDED_BY_LEVELS, CREATE_EXPORT_FOLDS, CREATE_EXPORT_GROUPS } from '../tables/export-groups.js'
 import { CREATE_OBSERVATIONS } from '../tables/observations.js'
 import { CREATE_QUARANTINED } from '../tables/quarantined.js'
 import {
@@ -60,6 +60,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 16, name: 'parts that settle', statements: SETTLE_PARTS },
   { version: 17, name: 'copy by labels', statements: CREATE_COPY_BY_LABELS },
   { version: 18, name: 'blooms for sets', statements: BLOOMS_FOR_SETS },
+  { version: 19, name: 'exports folded by levels', statements: [...ADD_FOLDED_BY_LEVELS, CREATE_EXPORT_FOLDS] },
 ]
 
 /** Creates the database unless it is there. An account that may not create one needs it made beforehand. */
