@@ -29,8 +29,8 @@ export async function foldGroups(
   fold: string,
   signal: AbortSignal,
 ): Promise<void> {
-  if (labels.length === 0) return
   const isSmall = `people_count < ${k}`
+  if (labels.length === 0 || !(await hasGroups(store, { jobId, stagings }, isSmall, signal))) return
   const from = `(SELECT ${[...ROOT, ...labels].join(', ')}, persons, calls_cost, [key] AS keys FROM ${EXPORT_GROUPS}
     WHERE ${WITH_PEOPLE} AND (${isSmall} OR key IN (${mayJoin(labels, isSmall)})))`
   const figures = { calls_cost: 'sum', keys: 'groupArrayArray' }
@@ -43,6 +43,22 @@ export async function foldGroups(
     abort_signal: signal,
     clickhouse_settings: { deduplicate_insert_select: 'disable' },
   })
+}
+
+/** Whether anything can fold; analyzing the statement that folds takes longer than this. */
+async function hasGroups(
+  store: ClickHouseClient,
+  { jobId, stagings }: StagedGroups,
+  isSmall: string,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const result = await store.query({
+    query: `SELECT 1 FROM ${EXPORT_GROUPS} WHERE ${WITH_PEOPLE} AND ${isSmall} LIMIT 1`,
+    query_params: { job: jobId, stagings },
+    format: 'JSONCompactEachRow',
+    abort_signal: signal,
+  })
+  return (await result.json()).length > 0
 }
 
 /**
