@@ -100,17 +100,19 @@ export interface Generated {
   readonly seed?: number
   /** Makes all of their times later. */
   readonly laterMs?: number
+  /** SQL of the pairs of declared tags, by the number `n` of the record. */
+  readonly dimensions?: string
 }
 
 /** Inserts records by their numbers, in the order of their times, as batches come. */
 export async function generateRecords(
   store: ClickHouseClient,
-  { tenantId, from, to, total, seed = 0, laterMs = 0 }: Generated,
+  { tenantId, from, to, total, seed = 0, laterMs = 0, dimensions = '[]' }: Generated,
 ): Promise<void> {
   await store.command({
-    query: `INSERT INTO attributions (tenant_id, ${COLUMNS.join(', ')})
+    query: `INSERT INTO attributions (tenant_id, ${COLUMNS.join(', ')}, dimensions)
             WITH ${EXPRESSIONS.map(([name, sql]) => `${sql} AS ${name}`).join(',\n')}
-            SELECT {tenant:String}, ${COLUMNS.join(', ')}
+            SELECT {tenant:String}, ${COLUMNS.join(', ')}, ${dimensions}
             FROM (SELECT number AS n FROM numbers({from:UInt64}, {count:UInt64}))`,
     query_params: {
       tenant: tenantId,

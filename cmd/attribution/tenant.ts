@@ -86,7 +86,7 @@ async function runCreate(
     created_at: new Date().toISOString(),
     settings: DEFAULT_SETTINGS,
   }
-  const tenant = patchedByOperator(defaults, options.settings ?? {})
+  const tenant = patchedByOperator(defaults, options.settings ?? {}, Date.now())
   await (await broker.bucket(TENANTS)).create(tenant.id, JSON.stringify(tenant))
   const changes = { after: { name: tenant.name, ...changesBetween(defaults, tenant)?.after } }
   await recordByCli(broker, 'tenant.create', tenant.id, changes, tenant.id)
@@ -129,7 +129,7 @@ async function runUpdate(id: string, options: InstanceOption & { readonly settin
   const records = bucketRecords<Tenant>(await broker.bucket(TENANTS), async () => undefined)
   const after = await records.change(id, (tenant) => {
     before = tenant
-    return patchedByOperator(tenant, options.settings)
+    return patchedByOperator(tenant, options.settings, Date.now())
   })
   if (before === undefined || after === undefined) throw unknownTenant(id)
   await recordByCli(broker, 'tenant.update', id, changesBetween(before, after) ?? {}, id)

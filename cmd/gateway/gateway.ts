@@ -92,6 +92,7 @@ export async function openGateway(role: GatewayRole, { baseUrl, errorDocsUrl }: 
     brokerWatch,
     access,
     residencyRegionOf: access.residencyRegionOf,
+    dimensionsOf: access.dimensionsOf,
     admission,
     directory,
     watermark,

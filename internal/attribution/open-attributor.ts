@@ -12,6 +12,7 @@ import type { PublishEvent } from '../events/publish.js'
 import type { identityKeysCache } from '../ids/ids.js'
 import { untilAvailable } from '../process/main.js'
 import { insertsOfLog } from '../store/log-sink.js'
+import { storedPairs } from '../store/queries/attribution/tag-values.js'
 import { recordedIds } from '../store/queries/records/sources.js'
 import { versionsBefore } from '../store/queries/records/versions.js'
 import { insertVersions } from '../store/queries/records/versions-sink.js'
@@ -29,6 +30,8 @@ import { correctionPublisher } from './changes/publish.js'
 import type { ReferenceData } from './open-reference-data.js'
 import { type OpenStages, openStages } from './open-stages.js'
 import { type Announce, announcer } from './records/announce.js'
+import { ValueLimit } from './tags/value-limit.js'
+import { valueWarning } from './tags/value-warning.js'
 
 export interface AttributorDeps {
   readonly broker: Broker
@@ -87,7 +90,7 @@ export async function openAttributor(
 }
 
 async function openActorDeps(
-  { broker, store, publish, log }: AttributorDeps,
+  { broker, store, publish, publishEvent, clock, log }: AttributorDeps,
   logId: number,
   announce: Announce,
   signal: AbortSignal,
@@ -97,9 +100,15 @@ async function openActorDeps(
     () => followStreamCapacity(broker.manager, CHANGES.name, { log, signal }),
     log,
   )
+  const tagValues = new ValueLimit({
+    storedPairs: (tenantId, foldedKey, limit) => storedPairs(store, tenantId, foldedKey, limit),
+    warn: valueWarning({ publishEvent, clock, log }),
+    clock: () => performance.now(),
+  })
   return {
     publish,
-    insert: async (rows, token, isRepeat) => announce(await insertVersions(store, rows, `${logId}.${token}`, isRepeat)),
+    insert: async (rows, token, isRepeat) =>
+      announce(await insertVersions(store, await tagValues.apply(rows), `${logId}.${token}`, isRepeat)),
     recordKeys: insertsOfLog(store, ADMISSION_KEYS, logId),
     recordQuarantined: insertsOfLog(store, QUARANTINED, logId),
     async hasRecord(invocations) {

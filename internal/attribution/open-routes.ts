@@ -11,6 +11,7 @@ import type { CursorCodec } from '../http/resource/pages.js'
 import type { Route } from '../http/route.js'
 import type { TenantIds } from '../ids/ids.js'
 import { untilAvailable } from '../process/main.js'
+import type { Dimension } from '../records/dimensions.js'
 import { findAllocationWeights } from '../store/queries/attribution/allocation-weights.js'
 import { findAttribution } from '../store/queries/records/attributions.js'
 import { closedVersionsOf } from '../store/queries/records/closed.js'
@@ -39,6 +40,8 @@ export interface OpenAttributionDeps {
   readonly mutate: Mutate
   readonly cursors: CursorCodec
   readonly idsOf: (tenantId: string) => TenantIds
+  /** The tag keys that a tenant has declared. */
+  readonly dimensionsOf: (tenantId: string) => readonly Dimension[]
   /** Called once when a KV watch is lost. */
   readonly onLost: (cause: unknown) => void
   /** Aborts when the process stops. */

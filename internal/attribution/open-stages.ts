@@ -59,6 +59,7 @@ export async function openStages(deps: StagesDeps, signal: AbortSignal): Promise
     consumptionOf: reference.consumptionOf,
     identityKeyOf: deps.identityKeyOf,
     residencyRegionOf: (tenantId: string) => settingsOf(tenantId).residency_region,
+    dimensionsOf: (tenantId: string) => settingsOf(tenantId).dimensions,
   }
   const facts = { directory, settingsOf, ...reference.directoryCopy }
   const allocation = {

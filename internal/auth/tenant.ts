@@ -28,10 +28,21 @@ export interface TenantSettings {
   readonly api_key_max_lifetime_days: number
   /** Retention of call records, by the day of the call; a sentinel deletes older ones. */
   readonly retention_days: number
+  /** Tag keys whose values are dimensions of records and reports. */
+  readonly dimensions: readonly DeclaredDimension[]
   /** Cohorts of fewer people are never shown: k of the cohort rule, 5 or more (spec 4.2). */
   readonly min_cohort: number
   /** The tenant's own rate limits. Default: those of its operator or the instance. */
   readonly rate_limits?: RateLimitSettings
+}
+
+/** A tag key that a tenant has declared as a dimension. */
+export interface DeclaredDimension {
+  readonly key: string
+  /** Whether its values name people. */
+  readonly personal: boolean
+  /** RFC 3339. Records from before it have no value of the key. */
+  readonly declared_at: string
 }
 
 /** A tenant's own data about its electricity: hourly data, market-based contracts. */
@@ -64,6 +75,7 @@ export const DEFAULT_SETTINGS: TenantSettings = {
   grid: null,
   api_key_max_lifetime_days: 365,
   retention_days: 400,
+  dimensions: [],
   min_cohort: COHORT_MIN,
 }
 

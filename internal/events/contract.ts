@@ -5,7 +5,7 @@ import { CONFIDENCE_BANDS, DEGRADATION_STATES, STAGE_ORIGINS } from '../records/
 import { decimalText, idOf, timeText } from '../text/answer-fields.js'
 import type { ExactNumber } from './exact-json.js'
 
-/** The event types, a closed list (spec 6.1). None is removed or changed within a major version of the event schema (spec 9). */
+/** The event types: those of spec 6.1, and further ones of ours at the end. None is removed or changed within a major version of the event schema (spec 9). */
 export const EVENT_TYPES = [
   'attribution.materialized',
   'attribution.disputed',
@@ -20,6 +20,7 @@ export const EVENT_TYPES = [
   'connector.health.changed',
   'apikey.rotated',
   'webhook.verification',
+  'capacity.warning',
 ] as const
 export type EventType = (typeof EVENT_TYPES)[number]
 
@@ -38,6 +39,7 @@ export const EVENT_CAUSES: Readonly<Record<EventType, string>> = {
   'connector.health.changed': "A connector's health changes",
   'apikey.rotated': 'An API key is rotated',
   'webhook.verification': 'A webhook endpoint is registered, or a new challenge is requested for it',
+  'capacity.warning': 'The tenant has reached one of its own limits',
 }
 
 const footprintBasis = () =>
@@ -111,6 +113,11 @@ export const EVENT_DATA = {
   }),
   'webhook.verification': z.object({
     challenge: z.string().meta({ description: 'Return it as `challenge` in a JSON object, with status 2xx.' }),
+  }),
+  'capacity.warning': z.object({
+    capacity: z.enum(['tag_values']).meta({ description: '`tag_values`: distinct values of a declared tag key.' }),
+    subject: z.string().meta({ description: 'For `tag_values`: the tag key, in lower case.' }),
+    limit: z.int().meta({ description: 'Values past it are counted under `(other values)`.' }),
   }),
 } as const satisfies { readonly [T in EventType]: z.ZodType }
 

@@ -1,3 +1,4 @@
+import { type Dimension, isTagField, TAG_PREFIX, type TagField, tagFieldOf } from '../records/dimensions.js'
 import {
   CONFIDENCE_BANDS,
   DEGRADATION_STATES,
@@ -27,6 +28,8 @@ export type FieldType =
   /** RFC 3339 in UTC, to the millisecond. */
   | { readonly kind: 'instant' }
   | { readonly kind: 'id'; readonly prefix: 'attr' | 'inv' }
+  /** Any text of at most 256 bytes; the empty one means calls without the tag. */
+  | { readonly kind: 'tag' }
 
 export interface Field {
   readonly type: FieldType
@@ -133,6 +136,38 @@ export const FIELDS = {
 } as const satisfies Readonly<Record<string, Field>>
 
 export type FieldName = keyof typeof FIELDS
+
+/** The field of a declared tag key. */
+export const TAG_FIELD: Field = {
+  type: { kind: 'tag' },
+  operators: SEARCHED,
+  description: 'Value of a declared tag key.',
+  example: 'payments',
+}
+
+/** A field by which records can be filtered. */
+export type FilterField = FieldName | TagField
+
+/** Fields with those of the tag keys that a tenant has declared. */
+export const withTags = <F extends string>(
+  fields: Readonly<Record<F, Field>>,
+  declared: readonly Pick<Dimension, 'key'>[],
+): Readonly<Record<F | TagField, Field>> => {
+  const tags: Record<TagField, Field> = {}
+  for (const { key } of declared) tags[tagFieldOf(key)] = TAG_FIELD
+  return { ...fields, ...tags } as Readonly<Record<F | TagField, Field>>
+}
+
+/** Fields with one that stands for every declared tag key, for the OpenAPI document. */
+export const withTagPattern = (fields: Readonly<Record<string, Field>>): Readonly<Record<string, Field>> => ({
+  ...fields,
+  [`${TAG_PREFIX}<key>`]: {
+    ...TAG_FIELD,
+    description: 'One parameter per tag key that the tenant has declared (`dimensions` of its settings), in any case.',
+  },
+})
+
+export const fieldOf = (field: FilterField): Field => (isTagField(field) ? TAG_FIELD : FIELDS[field])
 
 /** Sort fields; ties are broken by `id` in the same direction. */
 export const SORT_FIELDS = [

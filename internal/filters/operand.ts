@@ -13,7 +13,9 @@ import { type FieldType, TEXT_BYTES_MAX } from './fields.js'
 export function readOperand(type: FieldType, text: string): string | undefined {
   switch (type.kind) {
     case 'text':
-      return text !== '' && isPlainText(text) && hasBytesAtMost(text, TEXT_BYTES_MAX) ? text : undefined
+      return text === '' ? undefined : plainText(text)
+    case 'tag':
+      return plainText(text)
     case 'choice':
       return type.values.includes(text) ? text : undefined
     case 'amount':
@@ -33,6 +35,9 @@ export function readOperand(type: FieldType, text: string): string | undefined {
   }
 }
 
+const plainText = (text: string): string | undefined =>
+  isPlainText(text) && hasBytesAtMost(text, TEXT_BYTES_MAX) ? text : undefined
+
 const FINER_THAN_MILLISECONDS = /\.\d{4,}/
 
 /** Describes the values that `readOperand` accepts. */
@@ -40,6 +45,8 @@ export function describeOperand(type: FieldType): string {
   switch (type.kind) {
     case 'text':
       return `a text of 1 to ${TEXT_BYTES_MAX} bytes without control characters`
+    case 'tag':
+      return `a text of at most ${TEXT_BYTES_MAX} bytes without control characters; empty: calls without the tag`
     case 'choice':
       return `one of ${type.values.join(', ')}`
     case 'amount':

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto'
+import { isTagField, keyOfTagField, tagFieldOf } from '../records/dimensions.js'
 import {
   FIELDS,
   FILTERS_MAX,
   type Field,
-  type FieldName,
+  type FilterField,
   LIST_MAX,
   OPERATORS,
   type Operator,
@@ -15,7 +16,7 @@ import { describeOperand, readOperand, splitList } from './operand.js'
 /** The filter and sort grammar (spec 4.2): pure, and closed against everything that `fields.ts` does not allow. */
 
 /** One filter; a record must match all filters of a query. */
-export interface Condition<F extends string = FieldName> {
+export interface Condition<F extends string = FilterField> {
   readonly field: F
   readonly operator: Operator
   /** As `readOperand` gives them: one, or for `in` one or more, each once. */
@@ -69,13 +70,11 @@ export function parseFilters(
 const FILTER_NAME = /^filter\[([^[\]]*)\]\[([^[\]]*)\]$/
 
 function parseFilter(name: string, text: string, fields: Readonly<Record<string, Field>>): Read<Condition<string>> {
-  const [, field = '', operatorName = ''] = FILTER_NAME.exec(name) ?? []
+  const [, written = '', operatorName = ''] = FILTER_NAME.exec(name) ?? []
+  const field = isTagField(written) ? tagFieldOf(keyOfTagField(written)) : written
   // Own members only: `constructor` is not a field.
   const found = Object.hasOwn(fields, field) ? fields[field] : undefined
-  if (found === undefined) {
-    const known = Object.keys(fields).join(', ')
-    return wrong('/filter', `A filter must have the form filter[<field>][<operator>]=<value>. Fields: ${known}.`)
-  }
+  if (found === undefined) return unknownField(field, fields)
   const { type, operators } = found
   const operator = OPERATORS.find((known) => known === operatorName && operators.includes(known))
   if (operator === undefined) {
@@ -96,6 +95,18 @@ function parseFilter(name: string, text: string, fields: Readonly<Record<string,
     values.add(value)
   }
   return { ok: true, value: { field, operator, values: [...values] } }
+}
+
+function unknownField(field: string, fields: Readonly<Record<string, Field>>) {
+  const known = Object.keys(fields)
+  if (isTagField(field)) {
+    const keys = known.filter(isTagField).map(keyOfTagField)
+    return wrong('/filter/tags', `The tag key is not declared. Declared keys: ${keys.join(', ') || 'none'}.`)
+  }
+  return wrong(
+    '/filter',
+    `A filter must have the form filter[<field>][<operator>]=<value>. Fields: ${known.join(', ')}.`,
+  )
 }
 
 /** @param text a field, prefixed with `-` for descending order; undefined: newest events first */

@@ -1,5 +1,7 @@
 import type { Problem } from '../problems/catalogue.js'
+import type { Dimension } from '../records/dimensions.js'
 import { badParameter, namedOnce, readPairs } from '../text/query-string.js'
+import { FIELDS, withTags } from './fields.js'
 import { type Condition, digestOf, formatSort, isFilterName, parseFilters, parseSort, type Sort } from './parse.js'
 
 export interface FilteredQuery {
@@ -15,11 +17,18 @@ export type ReadFilteredQuery =
   | { readonly ok: true; readonly query: FilteredQuery }
   | { readonly ok: false; readonly problem: Problem }
 
-/** Reads the query string of a collection that can be filtered and sorted; rejects unknown parameters. */
-export function readFilteredQuery(text: string): ReadFilteredQuery {
+/**
+ * Reads the query string of a collection that can be filtered and sorted; rejects unknown parameters.
+ *
+ * @param declared the tag keys that the tenant has declared
+ */
+export function readFilteredQuery(text: string, declared: readonly Pick<Dimension, 'key'>[]): ReadFilteredQuery {
   const read = readPairs(text)
   if (!read.ok) return read
-  const filters = parseFilters(read.pairs.filter(([name]) => isFilterName(name)))
+  const filters = parseFilters(
+    read.pairs.filter(([name]) => isFilterName(name)),
+    withTags(FIELDS, declared),
+  )
   if (!filters.ok) return { ok: false, problem: badParameter(filters.fault.pointer, filters.fault.detail) }
   const others = namedOnce(
     read.pairs.filter(([name]) => !isFilterName(name)),

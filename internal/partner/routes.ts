@@ -32,7 +32,7 @@ export interface PartnerRoutesDeps extends HealthDeps {
   readonly residencyRegionOf: (tenantId: string) => ResidencyRegion
   /** Null when it is not configured. */
   readonly instanceRegion: string | null
-  readonly attributions: Pick<AttributionRoutesDeps, 'list' | 'watermark' | 'cursors' | 'clock'>
+  readonly attributions: Pick<AttributionRoutesDeps, 'list' | 'watermark' | 'cursors' | 'dimensionsOf' | 'clock'>
   readonly admission: BulkDeps
 }
 

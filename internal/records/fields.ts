@@ -38,6 +38,8 @@ export interface ValueOfKind {
   readonly count: number | undefined
   readonly flag: boolean
   readonly tags: Readonly<Record<string, string>> | undefined
+  /** Of `dimensions.ts`: declared tag keys, each with its value. */
+  readonly pairs: readonly string[]
   readonly uint16: number
   readonly uint32: number
   readonly uint64: number
@@ -161,7 +163,16 @@ export const RECORD_FIELDS = [
   // Hash of the stated identity with the tenant's key; zeros if none was stated.
   { name: 'identity_hash', kind: 'bytes16', isInClosed: true },
   { name: 'trace_id', kind: 'text', isStated: true, isOptional: true, wire: 'trace' },
-  { name: 'tags', kind: 'tags', isStated: true },
+  { name: 'tags', kind: 'tags', isStated: true, isExplained: true },
+  {
+    name: 'dimensions',
+    kind: 'pairs',
+    wire: 'trace',
+    wireName: 'tags',
+    description:
+      'The tags whose keys the tenant has declared (`dimensions` of `/api/v1/settings`), by key; null: the event has no such ' +
+      'tag. `(not declared)`: the record is older than the declaration. `(other values)`: the key has too many distinct values.',
+  },
   { name: 'k8s_namespace', kind: 'label', isStated: true, isOptional: true },
   { name: 'k8s_workload', kind: 'label', isStated: true, isOptional: true },
   { name: 'workload_identity', kind: 'label', isStated: true, isOptional: true, isInClosed: true },

@@ -1,5 +1,5 @@
 import type { ClickHouseClient } from '@clickhouse/client'
-import { RECORD_TABLES } from './tables/sorted-copies.js'
+import { RECORD_TABLES, VALUES_OF_TAGS } from './tables/sorted-copies.js'
 import { USAGE_DIMENSIONS, USAGE_MEASURES } from './tables/usage.js'
 
 /** Owner of the calls that erased people owned under their own name. */
@@ -16,7 +16,8 @@ export interface ErasedIdentity {
 
 /**
  * Erases an identity from the read model without changing any sum. Afterwards records and rollups show its calls like calls
- * that state no identity; calls that it owned under its own name belong to `ERASED_OWNER`.
+ * that state no identity; calls that it owned under its own name belong to `ERASED_OWNER`, and a tag with its name as the value has
+ * that value instead, whether or not its key is declared.
  *
  * Safe to repeat, also after an interruption: each step handles only the rows that remain. Rows inserted meanwhile are left to the
  * next run.
@@ -45,9 +46,16 @@ export async function eraseIdentity(store: ClickHouseClient, identity: ErasedIde
 
   // Before any record changes its owner: the next run may find no record of the name any more.
   await run(`INSERT INTO attribution_values (tenant_id, field, value) SELECT tenant_id, 'owner', {erased:String}
-             FROM attributions WHERE tenant_id = {tenant:String} AND owner IN ({name:String}, {erased:String}) LIMIT 1`)
+             FROM attributions WHERE tenant_id = {tenant:String} AND owner IN ({name:String}, {erased:String}) LIMIT 1
+             UNION ALL SELECT tenant_id, field, ${erasedPair('value')} FROM attribution_values
+             WHERE tenant_id = {tenant:String} AND field = '${VALUES_OF_TAGS}' AND ${namesPerson('value')}`)
   for (const table of [...RECORD_TABLES, ...CLOSED_TABLES]) {
-    if (table !== BY_OWNER) await run(`ALTER TABLE ${table} UPDATE owner = {erased:String} WHERE ${OWNED}`)
+    const updates = [
+      ...(table === BY_OWNER ? [] : [`UPDATE owner = {erased:String} WHERE ${OWNED}`]),
+      ...(RECORD_TABLES.includes(table) ? [ERASE_DIMENSIONS] : []),
+      ...(table === 'attributions' ? [ERASE_TAGS] : []),
+    ]
+    await run(`ALTER TABLE ${table} ${updates.join(', ')}`)
   }
   // Overrides keep the owner that they replaced, and inferences the alternative owners.
   for (const column of ['evidence', 'inference']) {
@@ -65,8 +73,18 @@ export async function eraseIdentity(store: ClickHouseClient, identity: ErasedIde
   await moveUsage(run)
   await moveWeights(run)
   await run(`DELETE FROM attribution_values
-             WHERE tenant_id = {tenant:String} AND field = 'owner' AND value = {name:String}`)
+             WHERE tenant_id = {tenant:String} AND (field = 'owner' AND value = {name:String}
+               OR field = '${VALUES_OF_TAGS}' AND ${namesPerson('value')})`)
 }
+
+/** Of a pair of a declared tag: whether its value is the name; the pair without it. */
+const namesPerson = (pair: string): string => `substring(${pair}, position(${pair}, '\\t') + 1) = {name:String}`
+const erasedPair = (pair: string): string => `concat(substring(${pair}, 1, position(${pair}, '\\t')), {erased:String})`
+
+const ERASE_DIMENSIONS = `UPDATE dimensions = arrayMap(pair -> if(${namesPerson('pair')}, ${erasedPair('pair')}, toString(pair)), dimensions)
+  WHERE tenant_id = {tenant:String} AND arrayExists(pair -> ${namesPerson('pair')}, dimensions)`
+const ERASE_TAGS = `UPDATE tags = mapApply((key, tag) -> (key, if(tag = {name:String}, {erased:String}, tag)), tags)
+  WHERE tenant_id = {tenant:String} AND has(mapValues(tags), {name:String})`
 
 /** Matches a JSON member only: within a text, quotes are escaped. */
 const ownerInJson = (name: string): string => `"owner":${JSON.stringify(name)}`

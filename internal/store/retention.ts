@@ -1,5 +1,5 @@
 import type { ClickHouseClient } from '@clickhouse/client'
-import { RECORD_TABLES } from './tables/sorted-copies.js'
+import { RECORD_TABLES, VALUES_OF_TAGS } from './tables/sorted-copies.js'
 
 /**
  * Deletes a tenant's calls before an instant: records and their sorted copies, closed versions, and rollups, so that reports
@@ -19,8 +19,17 @@ export async function deleteCallsBefore(store: ClickHouseClient, tenantId: strin
     await store.command({ query: `DELETE FROM ${table} WHERE ${where}`, query_params, clickhouse_settings: LIMITS })
     hasDeleted = true
   }
+  if (hasDeleted) await store.command({ query: FORGET_TAG_VALUES, query_params, clickhouse_settings: LIMITS })
   return hasDeleted
 }
+
+/**
+ * Values of declared tags that no record has any more do not count against the limit of distinct values. One that a new record
+ * states in this very moment is added again by its next record.
+ */
+const FORGET_TAG_VALUES = `DELETE FROM attribution_values
+  WHERE tenant_id = {tenant:String} AND field = '${VALUES_OF_TAGS}' AND value NOT IN (
+    SELECT DISTINCT arrayJoin(dimensions) FROM attributions WHERE tenant_id = {tenant:String})`
 
 /**
  * The order matters: copies before their base, and `closed` after all of them, because its entry hides a closed version for

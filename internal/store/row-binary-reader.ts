@@ -78,6 +78,12 @@ export class RowBinaryReader {
     return Object.fromEntries(entries)
   }
 
+  strings(): string[] {
+    const texts: string[] = []
+    for (let left = this.varint(); left > 0; left--) texts.push(this.string())
+    return texts
+  }
+
   private varint(): number {
     let value = 0
     for (let factor = 1; ; factor *= 128) {

@@ -115,6 +115,12 @@ export class RowBinaryWriter {
     }
   }
 
+  strings(texts: readonly string[]): void {
+    this.reserve(5)
+    this.varint(texts.length)
+    for (const text of texts) this.string(text)
+  }
+
   private varint(value: number): void {
     let rest = value
     while (rest >= 128) {

@@ -79,3 +79,43 @@ test('a negotiated price applies until it is deleted, and the explanation shows 
   await ask('DELETE', `/api/v1/prices/${json.id}`)
   await untilAttributed(event, { cost_basis: 'price_book' })
 })
+
+test('a tag key that is declared is a member and a filter of the records that come next', async () => {
+  const stated = { attributed_service: 'checkout', tags: { Team: 'payments', release: '7' } }
+  const older = await attributed(stated)
+  expect(older).toMatchObject({ tags: {}, event_tags: stated.tags })
+  expect((await ask('GET', '/v1/attribution?filter[tags.team][eq]=payments')).json.detail).toContain('none')
+
+  const declared = await ask('PATCH', '/api/v1/settings', {
+    dimensions: [{ key: 'team' }, { key: 'author', personal: true }],
+  })
+  expect(declared.json.dimensions).toMatchObject([
+    { key: 'team', personal: false },
+    { key: 'author', personal: true },
+  ])
+  await expect.poll(async () => (await attributed(stated)).tags.team, { timeout: 60_000 }).toBe('payments')
+  const record = await attributed(stated)
+
+  expect(record).toMatchObject({ tags: { team: 'payments', author: null }, event_tags: stated.tags })
+  const found = async (filter: string) => {
+    const { json } = await ask('GET', `/v1/attribution?limit=200&sort=cost_usd&${filter}`)
+    return json.data.map(({ id, tags }: typeof record) => [id, tags])
+  }
+  expect(await found('filter[tags.TEAM][eq]=payments')).toContainEqual([record.id, record.tags])
+  expect(await found('filter[tags.team][contains]=PAY&filter[tags.author][eq]=')).toContainEqual([
+    record.id,
+    record.tags,
+  ])
+  expect(await found('filter[tags.team][eq]=(not declared)')).toContainEqual([
+    older.id,
+    { team: '(not declared)', author: '(not declared)' },
+  ])
+  const undeclared = await ask('GET', '/v1/attribution?filter[tags.release][eq]=7')
+  expect(undeclared).toMatchObject({ status: 400, json: { error_code: 'INVALID_FILTER' } })
+  expect(undeclared.json.detail).toContain('team, author')
+
+  await ask('POST', `/v1/attribution/${record.id}/override`, { service: 'pay', owner: 'team-of-tags', reason: 'known' })
+  await expect
+    .poll(() => found('filter[owner][eq]=team-of-tags'), { timeout: 60_000 })
+    .toEqual([[record.id, record.tags]])
+})

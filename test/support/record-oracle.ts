@@ -1,7 +1,8 @@
 /** The expected result of a record query, computed row by row in the simplest way. */
 import { containsText } from '../../internal/filters/contains.js'
-import { FIELDS, type FieldName, type FieldType } from '../../internal/filters/fields.js'
+import { type FieldType, type FilterField, fieldOf } from '../../internal/filters/fields.js'
 import type { Condition, Sort } from '../../internal/filters/parse.js'
+import { isTagField, keyOfTagField, NOT_DECLARED, pairStart } from '../../internal/records/dimensions.js'
 import type { StoredAttribution } from '../../internal/store/queries/records/attributions.js'
 
 type Value = string | bigint
@@ -18,7 +19,11 @@ const comparable = ({ kind }: FieldType, text: string): Value => {
   return kind === 'instant' ? BigInt(text) : text
 }
 
-function textOf(record: StoredAttribution, field: FieldName): string {
+function textOf(record: StoredAttribution, field: FilterField): string {
+  if (isTagField(field)) {
+    const start = pairStart(keyOfTagField(field))
+    return record.dimensions.find((pair) => pair.startsWith(start))?.slice(start.length) ?? NOT_DECLARED
+  }
   switch (field) {
     case 'event_time':
       return record.event_time_ms
@@ -40,9 +45,11 @@ const bytewise = (one: Value, other: Value): number =>
     : order(one, other)
 
 export function meets(record: StoredAttribution, { field, operator, values }: Condition): boolean {
-  const type: FieldType = FIELDS[field].type
+  const { type } = fieldOf(field)
   const text = textOf(record, field)
-  if (operator === 'contains') return containsText(text, values[0] ?? '')
+  if (operator === 'contains') {
+    return !(isTagField(field) && text === NOT_DECLARED) && containsText(text, values[0] ?? '')
+  }
   const own = comparable(type, text)
   const compared = values.map((value) => bytewise(own, comparable(type, value)))
   const [first = 0] = compared
@@ -64,7 +71,7 @@ export function meets(record: StoredAttribution, { field, operator, values }: Co
 }
 
 export function inOrder(records: readonly StoredAttribution[], { field, isDescending }: Sort): StoredAttribution[] {
-  const type: FieldType = FIELDS[field].type
+  const { type } = fieldOf(field)
   const sign = isDescending ? -1 : 1
   const keyed = records.map((record) => ({ record, key: comparable(type, textOf(record, field)) }))
   return keyed

@@ -32,6 +32,7 @@ export const ROW_DEPS: RowDeps = {
   },
   identityKeyOf: (tenantId) => deriveTenantIds(new Uint8Array(32), tenantId).sip,
   residencyRegionOf: () => null,
+  dimensionsOf: () => [],
   isIndexStale: () => false,
 }
 

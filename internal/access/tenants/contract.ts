@@ -1,9 +1,10 @@
 import { z } from 'zod'
 import { COHORT_MAX, COHORT_MIN } from '../../auth/tenant.js'
 import { json, type Operation } from '../../http/contract/operation.js'
+import { DIMENSIONS_MAX, foldKey, TAG_VALUES_MAX } from '../../records/dimensions.js'
 import { REGION_PATTERN } from '../../residency/residency.js'
 import { exampleId, idOf, timeText } from '../../text/answer-fields.js'
-import { instant, name } from '../../text/plain-text.js'
+import { instant, name, plainText } from '../../text/plain-text.js'
 import { parseInstant } from '../../units/instant.js'
 
 /** The contract of the settings routes (design section 7). */
@@ -45,6 +46,32 @@ const gridPatch = z
       'with the latest `from`. Applies to calls that are attributed after the change. In an unknown zone, carbon stays unknown.',
   })
 
+const TAG_KEY_BYTES_MAX = 64
+const dimension = z.strictObject({
+  key: plainText(TAG_KEY_BYTES_MAX)
+    .regex(/^[^\s[\],](?:[^[\],]*[^\s[\],])?$/, 'must not contain brackets or commas, nor begin or end with a space')
+    .meta({
+      description: `Key of the tag in events, at most ${TAG_KEY_BYTES_MAX} bytes. Events may spell it in other case.`,
+    }),
+  personal: z.boolean().default(false).meta({
+    description:
+      'Whether its values name people. They then count as people in reports, which show no group of fewer than five.',
+  }),
+})
+const dimensionsPatch = z
+  .array(dimension)
+  .max(DIMENSIONS_MAX)
+  .refine(
+    (all) => new Set(all.map(({ key }) => foldKey(key))).size === all.length,
+    'must not repeat a key, whatever its case',
+  )
+  .meta({
+    description:
+      `Tag keys, at most ${DIMENSIONS_MAX}, whose values become members, filters and groups of records, reports and exports: the ` +
+      'whole list, which replaces the one before. Applies to calls that are attributed after the change. A removed key keeps its ' +
+      'values, and shows them again when it is declared again.',
+  })
+
 /** Each member replaces its setting; null removes it. */
 export const settingsPatch = z
   .strictObject({
@@ -60,6 +87,7 @@ export const settingsPatch = z
     grid: gridPatch.nullable().optional(),
     api_key_max_lifetime_days: z.int().min(1).max(KEY_LIFE_DAYS_MAX).optional(),
     retention_days: z.int().min(RETENTION_DAYS.min).max(RETENTION_DAYS.max).optional(),
+    dimensions: dimensionsPatch.optional(),
     min_cohort: z.int().min(COHORT_MIN).max(COHORT_MAX).optional(),
     rate_limits: z
       .strictObject({
@@ -123,6 +151,14 @@ const settings = z
         'Retention of call records, by the day (UTC) of the call. Older ones are deleted within an hour, and reports no ' +
         'longer include them.',
     }),
+    dimensions: z
+      .array(z.object({ key: z.string(), personal: z.boolean(), declared_at: timeText() }))
+      .readonly()
+      .meta({
+        description:
+          'Tag keys that are dimensions. Records of calls that were attributed before `declared_at` have the value `(not declared)`. ' +
+          `Of each key ${TAG_VALUES_MAX} values are told apart, further ones are \`(other values)\`.`,
+      }),
     rate_limits: z
       .object({ ingest: limit, read: limit, report: limit, control: limit, token: limit })
       .meta({ description: 'The limits in force, whether or not the tenant has set them.' }),
@@ -147,6 +183,7 @@ const EXAMPLE_SETTINGS: ShownSettings = {
   grid: null,
   api_key_max_lifetime_days: 365,
   retention_days: 400,
+  dimensions: [{ key: 'team', personal: false, declared_at: '2026-11-21T09:30:00.000Z' }],
   min_cohort: COHORT_MIN,
   rate_limits: {
     ingest: { per_second: 20_000, burst: 40_000 },

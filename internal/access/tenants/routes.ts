@@ -14,6 +14,7 @@ export interface SettingsRoutesDeps {
   readonly findTenant: (id: string) => Tenant | undefined
   readonly tenants: Records<Tenant>
   readonly instanceLimits: RateLimits
+  readonly clock: () => number
 }
 
 const ACCESS = { access: 'admin:config', rateClass: 'control', path: PATH } as const
@@ -42,7 +43,7 @@ export function settingsRoutes(deps: SettingsRoutesDeps): readonly Route[] {
 
 async function updateSettings(
   { caller, body }: Pick<MutationRequest<SettingsPatch>, 'caller' | 'body'>,
-  { tenants, instanceLimits }: SettingsRoutesDeps,
+  { tenants, instanceLimits, clock }: SettingsRoutesDeps,
 ): Promise<Reply | Problem> {
   let before: Tenant | undefined
   let errors: readonly FieldError[] = []
@@ -51,7 +52,8 @@ async function updateSettings(
       before = tenant
       errors = limitErrors(tenant, body, instanceLimits)
       if (errors.length > 0) return undefined
-      return patchedTenant(body.rate_limits === undefined ? tenant : withOperatorLimits(tenant, instanceLimits), body)
+      const limited = body.rate_limits === undefined ? tenant : withOperatorLimits(tenant, instanceLimits)
+      return patchedTenant(limited, body, clock())
     }),
   )
   if (errors.length > 0) return invalid(errors)

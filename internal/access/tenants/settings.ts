@@ -5,8 +5,9 @@ import {
   type RateLimits,
   rateLimitOverrides,
 } from '../../auth/rate-limits.js'
-import { settingsOf, type Tenant, type TenantSettings } from '../../auth/tenant.js'
+import { type DeclaredDimension, settingsOf, type Tenant, type TenantSettings } from '../../auth/tenant.js'
 import type { FieldError } from '../../problems/catalogue.js'
+import { foldKey } from '../../records/dimensions.js'
 import type { CanonicalValue } from '../../text/canonical-json.js'
 import type { SettingsPatch, ShownSettings } from './contract.js'
 
@@ -26,17 +27,33 @@ export function shownSettings(tenant: Tenant, instanceLimits: RateLimits): Shown
 }
 
 /** The tenant after a patch by the tenant itself. */
-export function patchedTenant(tenant: Tenant, { name, rate_limits, ...patch }: SettingsPatch): Tenant {
+export function patchedTenant(
+  tenant: Tenant,
+  { name, rate_limits, dimensions, ...patch }: SettingsPatch,
+  nowMs: number,
+): Tenant {
   const { rate_limits: own, ...before } = settingsOf(tenant)
   const limits = rate_limits === undefined ? own : mergedLimits(own, rate_limits)
   const stated = Object.entries(patch).filter(([, value]) => value !== undefined)
   const settings: TenantSettings = {
     ...before,
     ...(Object.fromEntries(stated) as Partial<TenantSettings>),
+    ...(dimensions && { dimensions: dimensionsAfter(before.dimensions, dimensions, nowMs) }),
     ...(limits !== undefined && Object.keys(limits).length > 0 && { rate_limits: limits }),
   }
   return { ...tenant, name: name ?? tenant.name, settings }
 }
+
+/** A key that was declared before keeps the time of its declaration. */
+const dimensionsAfter = (
+  before: readonly DeclaredDimension[],
+  patch: NonNullable<SettingsPatch['dimensions']>,
+  nowMs: number,
+): readonly DeclaredDimension[] =>
+  patch.map((dimension) => {
+    const known = before.find(({ key }) => foldKey(key) === foldKey(dimension.key))
+    return { ...dimension, declared_at: known?.declared_at ?? new Date(nowMs).toISOString() }
+  })
 
 function mergedLimits(
   own: RateLimitSettings | undefined,
@@ -51,8 +68,8 @@ function mergedLimits(
  * The tenant after a patch by its operator, whose rate limits are the maximum for the tenant. They are written into its
  * settings as well, for older versions that read only these.
  */
-export function patchedByOperator(tenant: Tenant, patch: SettingsPatch): Tenant {
-  const { operator_rate_limits: before, ...rest } = patchedTenant(tenant, patch)
+export function patchedByOperator(tenant: Tenant, patch: SettingsPatch, nowMs: number): Tenant {
+  const { operator_rate_limits: before, ...rest } = patchedTenant(tenant, patch, nowMs)
   const operatorLimits = patch.rate_limits === undefined ? before : mergedLimits(before, patch.rate_limits)
   return { ...rest, ...(operatorLimits !== undefined && { operator_rate_limits: operatorLimits }) }
 }

@@ -6,6 +6,7 @@ import { noSuch, refusalOfId } from '../../http/resource/own-id.js'
 import type { TenantRoute } from '../../http/route.js'
 import { idHex, parseId, type TenantIds } from '../../ids/ids.js'
 import { type Problem, problem } from '../../problems/catalogue.js'
+import type { Dimension } from '../../records/dimensions.js'
 import { storeProblem } from '../../store/failures.js'
 import type { StoredAttributionDetail } from '../../store/queries/records/attributions.js'
 import type { StoredClosed } from '../../store/queries/records/closed.js'
@@ -28,6 +29,8 @@ export interface ChangeRoutesDeps {
   readonly mutate: Mutate
   readonly idsOf: (tenantId: string) => TenantIds
   readonly watermark: Watermark
+  /** The tag keys that a tenant has declared. */
+  readonly dimensionsOf: (tenantId: string) => readonly Dimension[]
   /** Finds a record as of an instant. */
   readonly find: (tenantId: string, recordId: string, atMs: number) => Promise<StoredAttributionDetail | undefined>
   readonly closedVersionsOf: (tenantId: string, recordId: string, byMs: number) => Promise<readonly StoredClosed[]>
@@ -143,7 +146,7 @@ async function outcomeOf(
   }
   return {
     status: 200,
-    body: toRecord(after),
+    body: toRecord(after, deps.dimensionsOf(tenantId)),
     target: parameter,
     changes: { ...changes, after: { ...changes.after, reason: decision.reason } },
   }

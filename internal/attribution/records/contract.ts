@@ -136,6 +136,10 @@ const explanation = z
   })
   .meta({ id: 'Explanation', description: 'How the record was computed, in figures that add up.' })
 
+const eventTags = z
+  .record(z.string(), z.string())
+  .meta({ description: 'All tags of the event, as it stated them, whether or not their keys are declared.' })
+
 export const EXAMPLE_RECORD = {
   id: exampleId('attr'),
   invocation_id: exampleId('inv'),
@@ -162,6 +166,7 @@ export const EXAMPLE_RECORD = {
   event_time: '2026-11-21T09:30:00.000Z',
   materialized_at: '2026-11-21T09:30:00.480Z',
   trace_id: null,
+  tags: { team: 'payments' },
   input_tokens: 1200,
   output_tokens: 250,
   cost_basis: 'price_book',
@@ -191,7 +196,9 @@ export const GET_ATTRIBUTION: Operation = {
   replies: {
     200: {
       description: 'The record.',
-      contents: json(attributionRecord.extend({ explanation }).meta({ id: 'ExplainedAttributionRecord' })),
+      contents: json(
+        attributionRecord.extend({ event_tags: eventTags, explanation }).meta({ id: 'ExplainedAttributionRecord' }),
+      ),
     },
   },
 }

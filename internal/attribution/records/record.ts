@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { formatId } from '../../ids/ids.js'
+import { type Dimension, declaredTags } from '../../records/dimensions.js'
 import {
   type FieldKind,
   type FieldName,
@@ -43,6 +44,10 @@ const WIRE_FORMS: Readonly<Partial<Record<FieldKind, WireForm>>> = {
   // Counts are at most 2^53 - 1 (checked at admission).
   count: { schema: () => count().nullable(), text: (stored) => `${stored} === null ? null : Number(${stored})` },
   instant: { schema: timeText, text: (stored) => `new Date(Number(${stored})).toISOString()` },
+  pairs: {
+    schema: () => z.record(z.string(), z.string().nullable()),
+    text: (stored) => `declaredTags(dimensions, ${stored})`,
+  },
   // A number on the wire, as the spec has it; compared and stored as an exact decimal.
   confidence: { schema: () => z.number().min(0).max(0.95), text: (stored) => `Number(${stored})` },
 }
@@ -50,12 +55,13 @@ const WIRE_FORMS: Readonly<Partial<Record<FieldKind, WireForm>>> = {
 interface WireOfKind extends Partial<Record<FieldKind, unknown>> {
   readonly count: number | null
   readonly confidence: number
+  readonly pairs: Readonly<Record<string, string | null>>
 }
 type Entry<Name extends FieldName> = Extract<(typeof RECORD_FIELDS)[number], { readonly name: Name }>
 type WireName<Name extends FieldName> =
   Entry<Name> extends { readonly wireName: infer Renamed extends string } ? Renamed : Name
 type WireValue<Name extends FieldName> =
-  KindOf<Name> extends 'count' | 'confidence'
+  KindOf<Name> extends 'count' | 'confidence' | 'pairs'
     ? WireOfKind[KindOf<Name>]
     : Entry<Name> extends { readonly isOptional: true }
       ? string | null
@@ -108,10 +114,11 @@ export const attributionRecord = z
 
 const membersOf = (group: WireGroup) => wireFields(group).map((field) => [wireNameOf(field), textOf(field)] as const)
 
-/** Lists have a thousand records per page, so this is generated member by member. */
-export const toRecord: (stored: StoredAttribution) => AttributionRecord = straightLine(
-  ['stored'],
-  `const id = Buffer.from(stored.id, 'hex')
+/** Lists have a thousand records per page, so this is generated member by member. @param dimensions the tenant's */
+export const toRecord: (stored: StoredAttribution, dimensions: readonly Dimension[]) => AttributionRecord =
+  straightLine(
+    ['stored', 'dimensions'],
+    `const id = Buffer.from(stored.id, 'hex')
   return ${objectText([
     ['id', "formatId('attr', id)"],
     ['invocation_id', "formatId('inv', id)"],
@@ -119,5 +126,5 @@ export const toRecord: (stored: StoredAttribution) => AttributionRecord = straig
       group === 'interpretation' ? [[group, objectText(membersOf(group))] as const] : membersOf(group),
     ),
   ])}`,
-  { formatId, Buffer },
-)
+    { formatId, Buffer, declaredTags },
+  )

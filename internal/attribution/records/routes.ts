@@ -8,6 +8,7 @@ import type { CursorCodec } from '../../http/resource/pages.js'
 import type { Route } from '../../http/route.js'
 import { hasTagOf, idHex, parseId, type TenantIds } from '../../ids/ids.js'
 import { problem } from '../../problems/catalogue.js'
+import type { Dimension } from '../../records/dimensions.js'
 import { storeProblem, TOO_MANY_QUERIES } from '../../store/failures.js'
 import type { StoredWeight } from '../../store/queries/attribution/allocation-weights.js'
 import type { StoredAttribution, StoredAttributionDetail } from '../../store/queries/records/attributions.js'
@@ -42,8 +43,12 @@ export interface AttributionRoutesDeps {
   readonly findWeights: (tenantId: string, asOfMs: number, signal: AbortSignal) => Promise<readonly StoredWeight[]>
   readonly cursors: CursorCodec
   readonly idsOf: (tenantId: string) => TenantIds
+  /** The tag keys that a tenant has declared. */
+  readonly dimensionsOf: (tenantId: string) => readonly Dimension[]
   readonly clock: () => number
 }
+
+type ListDeps = Pick<AttributionRoutesDeps, 'list' | 'watermark' | 'cursors' | 'dimensionsOf' | 'clock'>
 
 const PATH = '/v1/attribution'
 
@@ -79,7 +84,7 @@ export const answerWithPage = (
   exchange: Exchange,
   caller: Caller,
   name: string,
-  deps: Pick<AttributionRoutesDeps, 'list' | 'watermark' | 'cursors' | 'clock'>,
+  deps: ListDeps,
   view?: AttributionView,
 ): Promise<void> => withStoreProblems(exchange, () => list(exchange, caller, name, deps, view))
 
@@ -87,16 +92,12 @@ async function list(
   exchange: Exchange,
   { tenantId }: Caller,
   name: string,
-  {
-    cursors,
-    clock,
-    watermark,
-    list: listRecords,
-  }: Pick<AttributionRoutesDeps, 'list' | 'watermark' | 'cursors' | 'clock'>,
+  { cursors, clock, watermark, dimensionsOf, list: listRecords }: ListDeps,
   view: AttributionView | undefined,
 ): Promise<void> {
   const signal = abortWith(exchange)
-  const read = readFilteredQuery(exchange.query)
+  const dimensions = dimensionsOf(tenantId)
+  const read = readFilteredQuery(exchange.query, dimensions)
   if (!read.ok) return exchange.replyProblem(read.problem)
   const { conditions, sort, digest, ...position } = read.query
   const question = { tenantId, query: `${name} ${digest}` }
@@ -111,7 +112,12 @@ async function list(
   if (rows === undefined) return exchange.replyProblem(TOO_MANY_QUERIES)
   exchange.replyJson(
     '200 OK',
-    pageOf(page.request, rows.value, (row) => keyOf(row, sort.field), toRecord),
+    pageOf(
+      page.request,
+      rows.value,
+      (row) => keyOf(row, sort.field),
+      (row) => toRecord(row, dimensions),
+    ),
   )
 }
 
@@ -134,7 +140,11 @@ async function get(exchange: Exchange, caller: Caller, deps: AttributionRoutesDe
   const { history, ...stored } = found
   const weightsAt = weightsInstantOf(stored)
   const weights = weightsAt === undefined ? [] : await deps.findWeights(tenantId, weightsAt, signal)
-  exchange.replyJson('200 OK', { ...toRecord(stored), explanation: explain(stored, weights, history) })
+  exchange.replyJson('200 OK', {
+    ...toRecord(stored, deps.dimensionsOf(tenantId)),
+    event_tags: stored.tags,
+    explanation: explain(stored, weights, history),
+  })
 }
 
 /** Cancels the query in ClickHouse when the client disconnects. */

@@ -1,6 +1,7 @@
 import { identityHash } from '../../ids/identity-hash.js'
 import type { SipKey } from '../../ids/siphash.js'
 import type { AdmittedInvocation } from '../../invocations/group.js'
+import { type Dimension, pairsOf } from '../../records/dimensions.js'
 import {
   bandOf,
   CONFIDENCE_CAP,
@@ -73,6 +74,8 @@ export interface RowDeps {
   readonly identityKeyOf: (tenantId: string) => SipKey
   /** Where the tenant's data must stay. */
   readonly residencyRegionOf: (tenantId: string) => ResidencyRegion
+  /** The tag keys that the tenant has declared; the same object until they change. */
+  readonly dimensionsOf: (tenantId: string) => readonly Dimension[]
   /** Whether the stage decides by a directory copy that lags its source. */
   readonly isIndexStale: () => boolean
 }
@@ -140,6 +143,7 @@ export function toRow(admitted: AdmittedInvocation, verdict: Verdict, place: Row
 
     principal: admitted.principal,
     identityHash: hashIdentity(admitted, deps),
+    dimensions: pairsOf(deps.dimensionsOf(tenantId), invocation.tags),
 
     receivedAtMs: admitted.receivedAtMs,
     sourceLog: deps.logId,

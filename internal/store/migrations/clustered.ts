@@ -23,6 +23,10 @@ export function clustered(statement: string, cluster: string): readonly string[]
         .replaceAll(/\bFROM (\w+)/g, 'FROM $1_local AS $1'),
     ]
   }
+  const view = /^ALTER TABLE (\w+) MODIFY QUERY /.exec(text)?.[1]
+  if (view !== undefined) {
+    return [text.replace(view, `${view} ${on}`).replaceAll(/\bFROM (\w+)/g, 'FROM $1_local AS $1')]
+  }
   const altered = /^ALTER TABLE (\w+)/.exec(text)?.[1]
   if (altered !== undefined) {
     const local = text.replace(`ALTER TABLE ${altered}`, `ALTER TABLE ${altered}_local ${on}`)

@@ -9,6 +9,7 @@ import { ADD_FOLDED_BY_LEVELS, CREATE_EXPORT_FOLDS, CREATE_EXPORT_GROUPS } from 
 import { CREATE_OBSERVATIONS } from '../tables/observations.js'
 import { CREATE_QUARANTINED } from '../tables/quarantined.js'
 import {
+  ADD_DIMENSIONS,
   ADD_SKIP_INDEXES,
   BLOOMS_FOR_SETS,
   CREATE_COPY_BY_LABELS,
@@ -60,7 +61,8 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 16, name: 'parts that settle', statements: SETTLE_PARTS },
   { version: 17, name: 'copy by labels', statements: CREATE_COPY_BY_LABELS },
   { version: 18, name: 'blooms for sets', statements: BLOOMS_FOR_SETS },
-  { version: 19, name: 'exports folded by levels', statements: [...ADD_FOLDED_BY_LEVELS, CREATE_EXPORT_FOLDS] },
+  { version: 19, name: 'declared tags', statements: ADD_DIMENSIONS },
+  { version: 20, name: 'exports folded by levels', statements: [...ADD_FOLDED_BY_LEVELS, CREATE_EXPORT_FOLDS] },
 ]
 
 /** Creates the database unless it is there. An account that may not create one needs it made beforehand. */

@@ -40,6 +40,11 @@ export const CODECS: Readonly<Record<FieldKind, Codec>> = {
     write: (value) => `to.stringMap(${value})`,
     read: 'undefinedIfEmpty(from.stringMap())',
   },
+  pairs: {
+    type: 'Array(LowCardinality(String))',
+    write: (value) => `to.strings(${value})`,
+    read: 'from.strings()',
+  },
   uint16: { type: 'UInt16', write: (value) => `to.uint16(${value})`, read: 'from.uint16()' },
   uint32: { type: 'UInt32', write: (value) => `to.uint32(${value})`, read: 'from.uint32()' },
   uint64: { type: 'UInt64', write: (value) => `to.uint64(${value})`, read: 'from.uint64()' },

@@ -16,6 +16,10 @@ const COLUMNS = FIELDS.filter(({ name, wire }) => KEY.has(name) || wire !== unde
   ({ name, kind }) => [name, CODECS[kind].type] as const,
 )
 
+/** Added by a later step of the schema: the steps that create copies do not know it. */
+const DIMENSIONS = 'dimensions'
+const FIRST_COLUMNS = COLUMNS.filter(([name]) => name !== DIMENSIONS)
+
 /** The column of a sort or filter field. */
 export const columnOf = (field: string): string => (field === 'materialized_at' ? 'valid_from' : field)
 
@@ -111,14 +115,17 @@ const OF_BASE: readonly (readonly [column: string, type: string])[] = [
 const namesOf = (indexes: readonly (readonly [string, string])[]): string =>
   indexes.map((index) => `\`${indexNameOf(index)}\``).join(', ')
 
+/** A filter on a tag is a search for a pair of key and value. */
+const DIMENSIONS_INDEX = [DIMENSIONS, 'bloom_filter(0.01)'] as const
+
 /** All skip indexes of all tables, for the setting `ignore_data_skipping_indices`. */
-export const INDEXES_OF_GRANULES: string = `${namesOf([...SKIP_INDEXES, ...IN_PLACE_OF_SETS, ...OF_BASE])}, \`id_filter\``
+export const INDEXES_OF_GRANULES: string = `${namesOf([...SKIP_INDEXES, ...IN_PLACE_OF_SETS, ...OF_BASE, DIMENSIONS_INDEX])}, \`id_filter\``
 
 /**
  * Indexes that merges build instead of inserts: building them makes an insert of a few rows three times as slow, and the parts
  * without them are small. For the setting `exclude_materialize_skip_indexes_on_insert`.
  */
-export const INDEXES_LEFT_TO_MERGES: string = namesOf([...SKIP_INDEXES, ...IN_PLACE_OF_SETS])
+export const INDEXES_LEFT_TO_MERGES: string = namesOf([...SKIP_INDEXES, ...IN_PLACE_OF_SETS, DIMENSIONS_INDEX])
 
 /**
  * Settings of parts: no column statistics, which none of our queries uses and which cost a third of merge time; the indexes of a
@@ -137,7 +144,7 @@ export const ADD_SKIP_INDEXES: readonly string[] = [
 
 export const createSortedCopy = ({ table, key }: SortedCopy): string => `
 CREATE TABLE IF NOT EXISTS ${table} (
-${COLUMNS.map(([name, type]) => `  ${name} ${type}`).join(',\n')},
+${FIRST_COLUMNS.map(([name, type]) => `  ${name} ${type}`).join(',\n')},
 ${SKIP_INDEXES.filter(([column]) => !key.includes(column))
   .map((index) => `  ${indexOf(index)}`)
   .join(',\n')}
@@ -151,9 +158,9 @@ SETTINGS non_replicated_deduplication_window = 10000, index_granularity = ${GRAN
 export const COPIED_COLUMNS = COLUMNS.map(([name]) => name).join(', ')
 
 export const createFeed = ({ table }: SortedCopy): string =>
-  `CREATE MATERIALIZED VIEW IF NOT EXISTS ${table}_feed TO ${table} AS SELECT ${COPIED_COLUMNS} FROM attributions`
+  `CREATE MATERIALIZED VIEW IF NOT EXISTS ${table}_feed TO ${table} AS SELECT ${FIRST_COLUMNS.map(([name]) => name).join(', ')} FROM attributions`
 
-/** Distinct values of the searchable columns, against which `contains` is resolved. May contain duplicates until a merge. */
+/** Distinct values of the searchable columns and pairs of declared tags, against which `contains` is resolved. May contain duplicates until a merge. */
 export const CREATE_VALUES = `
 CREATE TABLE IF NOT EXISTS attribution_values (
   tenant_id LowCardinality(String),
@@ -231,4 +238,28 @@ export const CREATE_COPY_BY_LABELS: readonly string[] = [
   makeCompact(COPY_BY_LABELS),
   settle(BY_LABELS),
   createFeed(COPY_BY_LABELS),
+]
+
+/** The field of pairs of declared tags in `attribution_values`. */
+export const VALUES_OF_TAGS = 'tags'
+
+/**
+ * The column of declared tags, in the records and in every copy. One column of pairs, not one per key: an insert pays for a
+ * column in each of the tables, and a tenant without dimensions pays for one that is empty.
+ */
+export const ADD_DIMENSIONS: readonly string[] = [
+  ...RECORD_TABLES.map(
+    (table) =>
+      `ALTER TABLE ${table} ADD COLUMN IF NOT EXISTS ${DIMENSIONS} ${CODECS.pairs.type}${table === 'attributions' ? ' AFTER tags' : ''}`,
+  ),
+  ...RECORD_TABLES.map(
+    (table) => `ALTER TABLE ${table} ADD ${indexOf(DIMENSIONS_INDEX).replace('INDEX', 'INDEX IF NOT EXISTS')}`,
+  ),
+  ...SORTED_COPIES.map(
+    ({ table }) => `ALTER TABLE ${table}_feed MODIFY QUERY SELECT ${COPIED_COLUMNS} FROM attributions`,
+  ),
+  `ALTER TABLE attribution_values_feed MODIFY QUERY SELECT DISTINCT tenant_id, field, value FROM attributions
+ARRAY JOIN arrayConcat(['provider', 'served_model', 'service', 'owner'], arrayMap(pair -> '${VALUES_OF_TAGS}', ${DIMENSIONS})) AS field,
+  arrayConcat([toString(provider), toString(served_model), toString(service), toString(owner)],
+    CAST(${DIMENSIONS}, 'Array(String)')) AS value`,
 ]

@@ -224,10 +224,14 @@ describe('erasure', () => {
     await insert([replaced, overridden, { ...rowOf('bob'), inference: inferenceOf([['search', name]]) }], [replaced])
     await insertCompacted(rowOf(name))
     await insertWeights([['search', name, 10n]])
+    await insert([{ ...rowOf('bob'), tags: { author: name, release: '7' }, dimensions: [`author\t${name}`, 'team\t'] }])
     expect(await columnsWith('neill')).toEqual(
       expect.arrayContaining([
         'allocation_weights.owner',
         'attribution_values.value',
+        'attributions.dimensions',
+        'attributions.tags',
+        'attributions_by_owner.dimensions',
         'attributions.evidence',
         'attributions.inference',
         'closed_history.owner',
@@ -237,6 +241,11 @@ describe('erasure', () => {
     await erase(name)
 
     expect(await columnsWith('neill')).toEqual([])
+    for (const table of ['attributions', 'attributions_by_owner']) {
+      expect(await value('max(dimensions)', table)).toBe(`['author\\t${ERASED_OWNER}','team\\t']`)
+    }
+    expect(await value('max(tags)', 'attributions')).toBe(`{'author':'${ERASED_OWNER}','release':'7'}`)
+    expect(await value("countIf(field = 'tags' AND value = 'author\\terased')", 'attribution_values')).toBe('1')
   })
 
   test('changes nothing in the evidence and the figures of a record but the owner', async () => {
@@ -378,6 +387,22 @@ describe('retention', () => {
     expect(await value('(count(), sum(calls))', 'usage_15m')).toBe('(1,1)')
     expect(await value('count()', 'attributions', 'tnt_keeps')).toBe('1')
   })
+
+  test('forgets values of declared tags that no record has any more, and no other values', async () => {
+    const tagged = (eventTimeMs: number, team: string) => ({
+      ...rowOf('ann', { eventTimeMs }),
+      dimensions: [`team\t${team}`],
+    })
+    await insert([tagged(NOW_MS - 40 * DAY_MS, 'old'), tagged(NOW_MS - 40 * DAY_MS, 'both'), tagged(NOW_MS, 'both')])
+
+    await deleteCallsBefore(store.client, tenantId, NOW_MS - 30 * DAY_MS)
+
+    const values = await value('arraySort(groupUniqArray((field, value)))', 'attribution_values')
+    expect(values).toContain(`('tags','team\\tboth')`)
+    expect(values).not.toContain('old')
+    expect(values).toContain("('owner','ann')")
+  })
+
   test('deletes the history of calls before a day', async () => {
     await insertCompacted(rowOf('ann', { eventTimeMs: NOW_MS - 40 * DAY_MS }))
     await insertCompacted(rowOf('ann'))

@@ -1,7 +1,8 @@
 import { containsText, foldCase, foldCaseSql } from '../../../filters/contains.js'
 import { FIELDS, type FieldName, type FieldType, type Operator } from '../../../filters/fields.js'
 import type { Condition } from '../../../filters/parse.js'
-import { columnOf } from '../../tables/sorted-copies.js'
+import { isTagField, keyOfTagField, NOT_DECLARED, pairOf, pairStart } from '../../../records/dimensions.js'
+import { columnOf, VALUES_OF_TAGS } from '../../tables/sorted-copies.js'
 
 /** Filters as SQL conditions. Names come from the allowlist and values are bound: no client input is written into a query. */
 
@@ -22,6 +23,7 @@ export type Clause = string | boolean
 
 export function clauseOf(condition: Condition, bindings: Bindings): Clause {
   const { field, operator, values } = condition
+  if (isTagField(field)) return tagClause(keyOfTagField(field), operator, values, bindings)
   const column = field === 'invocation_id' ? 'id' : columnOf(field)
   const { type } = FIELDS[field] as { readonly type: FieldType }
   switch (type.kind) {
@@ -43,6 +45,7 @@ export function clauseOf(condition: Condition, bindings: Bindings): Clause {
 export function operandOf(kind: FieldType['kind'], value: string, bindings: Bindings): string {
   switch (kind) {
     case 'text':
+    case 'tag':
     case 'choice':
       return bindings.bind(value, 'String')
     case 'amount':
@@ -74,6 +77,38 @@ const containsClause = (field: FieldName, text: string, bindings: Bindings): str
     SELECT value FROM attribution_values
     WHERE tenant_id = {tenant:String} AND field = ${bindings.bind(field, 'String')}
       AND position(${foldCaseSql('value')}, ${bindings.bind(foldCase(text), 'String')}) > 0)`
+
+/**
+ * A tag is found as a pair of key and value, by the index of pairs. Records from before the declaration have no pair of the
+ * key, those without the tag one with an empty value.
+ */
+export function tagClause(
+  key: string,
+  operator: Operator,
+  values: readonly string[],
+  bindings: Pick<Bindings, 'bind'>,
+): string {
+  if (operator === 'contains') {
+    return `hasAny(dimensions, (
+      SELECT groupArray(value) FROM attribution_values
+      WHERE tenant_id = {tenant:String} AND field = '${VALUES_OF_TAGS}'
+        AND startsWith(value, ${bindings.bind(pairStart(key), 'String')})
+        AND position(${foldCaseSql(`substring(value, ${pairStartBytes(key) + 1})`)}, ${bindings.bind(foldCase(values[0] ?? ''), 'String')}) > 0))`
+  }
+  const pairs = values.filter((value) => value !== NOT_DECLARED).map((value) => pairOf(key, value))
+  const found = [
+    ...(pairs.length === 1 ? [`has(dimensions, ${bindings.bind(pairs[0] ?? '', 'String')})`] : []),
+    ...(pairs.length > 1
+      ? [`hasAny(dimensions, [${pairs.map((pair) => bindings.bind(pair, 'String')).join(', ')}])`]
+      : []),
+    ...(pairs.length < values.length
+      ? [`NOT arrayExists(pair -> startsWith(pair, ${bindings.bind(pairStart(key), 'String')}), dimensions)`]
+      : []),
+  ].join(' OR ')
+  return operator === 'ne' ? `NOT (${found})` : found
+}
+
+const pairStartBytes = (key: string): number => Buffer.byteLength(pairStart(key))
 
 /** What DateTime64 can hold; no record lies beyond. */
 const FIRST_MS = Date.UTC(1900, 0, 1)

@@ -1,7 +1,7 @@
-import { type FieldName, SORT_FIELDS } from '../../../filters/fields.js'
+import { type FilterField, SORT_FIELDS } from '../../../filters/fields.js'
 import type { Condition, Sort } from '../../../filters/parse.js'
 import { BY_LABELS, LABEL_FIELDS, tableSortedBy } from '../../tables/sorted-copies.js'
-import { NEIGHBOURS, type RecordSample, roughly, type SampledRecord, sampledValue } from './record-sample.js'
+import { NEIGHBOURS, type RecordSample, roughly, type SampledRecord, sampledValue, valueIn } from './record-sample.js'
 
 /**
  * Where a page of records is looked for, judged by a sample: a rule without reads.
@@ -129,7 +129,7 @@ export function ordersOf({ conditions, sort }: Pick<PlannedQuestion, 'conditions
   ].filter(({ known }) => known.length > 0)
 }
 
-const isLabel = (field: FieldName): boolean => (LABEL_FIELDS as readonly FieldName[]).includes(field)
+const isLabel = (field: FilterField): boolean => (LABEL_FIELDS as readonly FilterField[]).includes(field)
 
 /** For each record of the sample 1 or 0. */
 type Marks = Uint8Array
@@ -216,7 +216,7 @@ function rowsInGaps(marks: readonly boolean[], density: number): number {
 const isWide = (condition: Condition, { sample, meeting }: Found): boolean => {
   if (condition.operator !== 'contains') return false
   const marks = meeting([condition])
-  const values = sample.records.filter((_, i) => marks[i] === 1).map((record) => record[condition.field])
+  const values = sample.records.filter((_, i) => marks[i] === 1).map((record) => valueIn(record, condition.field))
   return new Set(values).size > VALUES_MAX
 }
 

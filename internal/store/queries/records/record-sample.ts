@@ -1,7 +1,8 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import { foldCase } from '../../../filters/contains.js'
-import { FIELDS, type FieldName } from '../../../filters/fields.js'
+import { FIELDS, type FieldName, type FilterField } from '../../../filters/fields.js'
 import type { Condition } from '../../../filters/parse.js'
+import { isTagField, keyOfTagField, NOT_DECLARED, pairStart } from '../../../records/dimensions.js'
 import { ATTRIBUTIONS } from '../../tables/attributions.js'
 import { CLOSED } from '../../tables/closed.js'
 import { columnOf } from '../../tables/sorted-copies.js'
@@ -20,7 +21,7 @@ export interface RecordSample {
 }
 
 /** The fields of a record, those that are numbers or times as numbers, ids as hex. */
-export type SampledRecord = Readonly<Record<FieldName, string | number>>
+export type SampledRecord = Readonly<Record<FieldName, string | number>> & { readonly dimensions: readonly string[] }
 
 /** So many places of the table, and neighbours at each, a tenant's sample is taken from at most. */
 const PLACES = 192
@@ -69,7 +70,7 @@ export async function sampleRecords(
 
   // Rows are numbered through all parts; places that lie in other tenants' rows are not read.
   const places = Math.min(PLACES_ASKED_MAX, Math.ceil((PLACES * rows) / ofTenant))
-  const found = await ask<Record<string, string>>(
+  const found = await ask<SampledRow>(
     `SELECT ${COLUMNS} FROM ${ATTRIBUTIONS.name} WHERE tenant_id = {tenant:String}
        AND (_part_starting_offset + _part_offset) IN (
          SELECT number * {distance:UInt64} + arrayJoin(range({neighbours:UInt64})) * ${STEP} FROM numbers({places:UInt64}))`,
@@ -82,6 +83,8 @@ export async function sampleRecords(
   return { rowsOfEach: ofTenant / found.length, closedRows: await rowsIn(CLOSED.name), records }
 }
 
+type SampledRow = Readonly<Record<`${string}_sampled`, string>> & { readonly dimensions: readonly string[] }
+
 const NAMES = (Object.keys(FIELDS) as FieldName[]).filter((name) => name !== 'invocation_id')
 const isNumber = (field: FieldName): boolean => ['amount', 'confidence', 'instant'].includes(FIELDS[field].type.kind)
 
@@ -90,24 +93,35 @@ const COLUMNS = NAMES.map((name) => {
   if (name === 'id') return `lower(hex(id)) AS ${name}_sampled`
   if (FIELDS[name].type.kind === 'instant') return `toUnixTimestamp64Milli(${column}) AS ${name}_sampled`
   return `${column} AS ${name}_sampled`
-}).join(', ')
+})
+  .concat('dimensions')
+  .join(', ')
 
 /** Equal texts are one, so that a sample is small. */
-function sampled(row: Record<string, string>, texts: Map<string, string>): SampledRecord {
-  const of = (name: FieldName): string | number => {
-    const text = row[`${name}_sampled`] ?? ''
-    if (isNumber(name)) return Number(text)
+function sampled(row: SampledRow, texts: Map<string, string>): SampledRecord {
+  const shared = (text: string): string => {
     const known = texts.get(text)
     if (known === undefined) texts.set(text, text)
     return known ?? text
   }
-  const known = Object.fromEntries(NAMES.map((name) => [name, of(name)]))
-  return { ...known, invocation_id: known['id'] } as SampledRecord
+  const of = (name: FieldName): string | number => {
+    const text = row[`${name}_sampled`] ?? ''
+    return isNumber(name) ? Number(text) : shared(text)
+  }
+  const known: Record<string, unknown> = Object.fromEntries(NAMES.map((name) => [name, of(name)]))
+  return { ...known, invocation_id: known['id'], dimensions: row.dimensions.map(shared) } as unknown as SampledRecord
 }
 
 /** A value as samples hold it. @param value as conditions and cursors carry it */
-export const sampledValue = (field: FieldName, value: string): string | number =>
-  isNumber(field) ? Number(value) : value
+export const sampledValue = (field: FilterField, value: string): string | number =>
+  !isTagField(field) && isNumber(field) ? Number(value) : value
+
+/** The value of a field of a sampled record. */
+export function valueIn(record: SampledRecord, field: FilterField): string | number {
+  if (!isTagField(field)) return record[field]
+  const start = pairStart(keyOfTagField(field))
+  return record.dimensions.find((pair) => pair.startsWith(start))?.slice(start.length) ?? NOT_DECLARED
+}
 
 /** Whether a record meets a condition, but for what rounding does to numbers. */
 export function roughly({ field, operator, values }: Condition): (record: SampledRecord) => boolean {
@@ -117,20 +131,20 @@ export function roughly({ field, operator, values }: Condition): (record: Sample
   switch (operator) {
     case 'eq':
     case 'in':
-      return (record) => operands.has(record[field])
+      return (record) => operands.has(valueIn(record, field))
     case 'ne':
-      return (record) => record[field] !== other
+      return (record) => valueIn(record, field) !== other
     case 'gt':
-      return (record) => record[field] > other
+      return (record) => valueIn(record, field) > other
     case 'gte':
-      return (record) => record[field] >= other
+      return (record) => valueIn(record, field) >= other
     case 'lt':
-      return (record) => record[field] < other
+      return (record) => valueIn(record, field) < other
     case 'lte':
-      return (record) => record[field] <= other
+      return (record) => valueIn(record, field) <= other
     case 'contains': {
       const part = foldCase(first)
-      return (record) => foldCase(String(record[field])).includes(part)
+      return (record) => foldCase(String(valueIn(record, field))).includes(part)
     }
   }
 }

@@ -19,6 +19,7 @@ interface StoredOfKind extends Record<FieldKind, unknown> {
   readonly count: string | null
   readonly flag: boolean
   readonly tags: Readonly<Record<string, string>>
+  readonly pairs: readonly string[]
   readonly uint16: number
   readonly uint32: number
   readonly uint64: string

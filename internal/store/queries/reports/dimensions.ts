@@ -2,6 +2,7 @@ import { foldCase, foldCaseSql } from '../../../filters/contains.js'
 import { EQUALITY, type Field, SEARCHED } from '../../../filters/fields.js'
 import type { Condition } from '../../../filters/parse.js'
 import { COST_BASES } from '../../../records/bases.js'
+import { isTagField, keyOfTagField, NOT_DECLARED, pairStart, type TagField } from '../../../records/dimensions.js'
 import {
   CONFIDENCE_BANDS,
   EXPORT_ELIGIBILITIES,
@@ -9,7 +10,7 @@ import {
   PATHWAY_CATEGORIES,
   STAGE_ORIGINS,
 } from '../../../records/interpretation.js'
-import type { Bindings } from '../records/conditions.js'
+import { type Bindings, tagClause } from '../records/conditions.js'
 
 /**
  * The dimensions that reports group and filter by, in the one place that declares them: adding an entry makes it a value of
@@ -58,17 +59,32 @@ export const DIMENSIONS = {
 export type DimensionName = keyof typeof DIMENSIONS
 export const DIMENSION_NAMES = Object.keys(DIMENSIONS) as [DimensionName, ...DimensionName[]]
 
-/** SQL of a dimension's value in a row of records or of `usage_1d`. */
-export function dimensionSql(name: DimensionName): string {
+/** A dimension, or the field of a tag key that the tenant has declared. */
+export type GroupField = DimensionName | TagField
+
+/** SQL of a dimension's value in a row of records or of `usage_1d`; of a tag's value in a row of records. */
+export function dimensionSql(name: GroupField): string {
+  if (isTagField(name)) return tagSql(name)
   const { sql }: Dimension = DIMENSIONS[name]
   return sql ?? name
 }
 
-/** SQL of a filter on a dimension. Values are bound. */
+/**
+ * The value of a tag: empty for calls without it, `NOT_DECLARED` for those from before the declaration. The key is written as hex
+ * digits, so that it is never read as SQL.
+ */
+function tagSql(field: TagField): string {
+  const start = Buffer.from(pairStart(keyOfTagField(field)))
+  const pair = `arrayFirst(pair -> startsWith(pair, unhex('${start.toString('hex')}')), dimensions)`
+  return `if(empty(${pair}), '${NOT_DECLARED}', substring(${pair}, ${start.length + 1}))`
+}
+
+/** SQL of a filter on a dimension. Values are bound, and the query has the parameter `tenant`. */
 export function dimensionCondition(
-  { field, operator, values }: Condition<DimensionName>,
+  { field, operator, values }: Condition<GroupField>,
   bindings: Pick<Bindings, 'bind'>,
 ): string {
+  if (isTagField(field)) return tagClause(keyOfTagField(field), operator, values, bindings)
   const value = dimensionSql(field)
   if (operator === 'contains') {
     return `position(${foldCaseSql(value)}, ${bindings.bind(foldCase(values[0] ?? ''), 'String')}) > 0`

@@ -5,8 +5,8 @@ import {
   changesBetween,
   limitErrors,
   limitsOf,
-  patchedByOperator,
-  patchedTenant,
+  patchedByOperator as patchedByOperatorAt,
+  patchedTenant as patchedTenantAt,
   shownSettings,
   withOperatorLimits,
 } from '../../../../internal/access/tenants/settings.js'
@@ -14,6 +14,10 @@ import { rateLimitsOf } from '../../../../internal/auth/rate-limits.js'
 import { DEFAULT_SETTINGS, settingsOf, type Tenant } from '../../../../internal/auth/tenant.js'
 
 const INSTANCE = rateLimitsOf({ ingest: 20_000, read: 50, report: 10, control: 10, token: 5 })
+const NOW_MS = Date.UTC(2026, 10, 24)
+const patchedTenant = (of: Tenant, patch: Parameters<typeof patchedTenantAt>[1]) => patchedTenantAt(of, patch, NOW_MS)
+const patchedByOperator = (of: Tenant, patch: Parameters<typeof patchedTenantAt>[1]) =>
+  patchedByOperatorAt(of, patch, NOW_MS)
 const tenant = (settings: Partial<Tenant['settings']> = {}): Tenant => ({
   id: 'tnt_one',
   name: 'One',
@@ -36,6 +40,7 @@ describe('the settings in the API', () => {
       grid: null,
       api_key_max_lifetime_days: 365,
       retention_days: 400,
+      dimensions: [],
       min_cohort: 5,
       rate_limits: {
         ingest: { per_second: 20_000, burst: 40_000 },
@@ -97,8 +102,36 @@ describe('a patch of the settings', () => {
     { rate_limits: { read: { per_second: 0 } } },
     { rate_limits: { read: { burst: 1 } } },
     { rate_limits: { read: { per_second: 1, window: 1 } } },
+    { dimensions: [{ key: '' }] },
+    { dimensions: [{ key: 'a[b]' }] },
+    { dimensions: [{ key: 'a,b' }] },
+    { dimensions: [{ key: ' a' }] },
+    { dimensions: [{ key: 'k'.repeat(65) }] },
+    { dimensions: [{ key: 'team', person: true }] },
+    { dimensions: [{ key: 'team' }, { key: 'Team' }] },
+    { dimensions: [{ key: 'caf\u00e9' }, { key: 'CAFE\u0301' }] },
+    { dimensions: Array.from({ length: 9 }, (_, i) => ({ key: `key-${i}` })) },
+    { dimensions: null },
   ])('is not %j', (patch) => {
     expect(settingsPatch.safeParse(patch).success).toBe(false)
+  })
+
+  test('replaces the list of dimensions; a key that stays keeps the time of its declaration', () => {
+    const parsed = (dimensions: object[]) => settingsPatch.parse({ dimensions })
+    const first = patchedTenantAt(tenant(), parsed([{ key: 'team' }, { key: 'env' }]), NOW_MS - 1_000)
+
+    const second = patchedTenant(first, parsed([{ key: 'Team', personal: true }, { key: 'k'.repeat(64) }]))
+
+    expect(second.settings.dimensions).toEqual([
+      { key: 'Team', personal: true, declared_at: '2026-11-23T23:59:59.000Z' },
+      { key: 'k'.repeat(64), personal: false, declared_at: '2026-11-24T00:00:00.000Z' },
+    ])
+    expect(patchedTenant(second, { require_directory: true }).settings.dimensions).toEqual(second.settings.dimensions)
+    expect(changesBetween(first, second)).toEqual({
+      before: { dimensions: first.settings.dimensions },
+      after: { dimensions: second.settings.dimensions },
+    })
+    expect(patchedTenant(second, parsed([])).settings.dimensions).toEqual([])
   })
 
   const limit = fc.record({ per_second: fc.integer({ min: 1, max: 100 }) })

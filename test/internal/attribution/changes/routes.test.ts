@@ -21,6 +21,7 @@ async function dispute(isDone: boolean, deps: Partial<ChangeRoutesDeps> = {}) {
     watermark: { latest: async () => 1, isDone: async () => isDone } as unknown as ChangeRoutesDeps['watermark'],
     find: async () => ({ evidence_basis: 'service_resolved', output_state: 'inferred' }) as never,
     closedVersionsOf: async () => [],
+    dimensionsOf: () => [],
     publish: async (change) => published.push(change),
     ...deps,
   })

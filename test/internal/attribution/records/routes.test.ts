@@ -21,6 +21,7 @@ async function list(deps: Partial<AttributionRoutesDeps>): Promise<Problem | und
     list: async () => ({ value: [] }),
     watermark: { latest: async () => 1, renewed: async () => 1 },
     cursors: createCursorCodec(new Uint8Array(32)),
+    dimensionsOf: () => [],
     clock: () => 1,
     ...deps,
   } as AttributionRoutesDeps)

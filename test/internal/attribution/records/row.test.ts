@@ -29,7 +29,10 @@ const VERDICT: Verdict = {
   evidence: { service_from: 'event' },
 }
 
+const DECLARED = [{ key: 'team', personal: false }]
+
 const depsOf = (consumption: Partial<Consumption> = {}): RowDeps => ({
+  dimensionsOf: () => DECLARED,
   logId: 1_700_000_000,
   consumptionOf: () => ({ ...CONSUMPTION, ...consumption }),
   identityKeyOf: (tenantId) => deriveTenantIds(new Uint8Array(32).fill(5), tenantId).sip,
@@ -87,6 +90,12 @@ describe('a row', () => {
     const stated = { invocation: { attributedIdentity: 'ada', tags: { b: '1', a: '2' }, estimatedCostUsd: '0.1' } }
 
     expect(bytesOf(rowOf({ stated })).equals(bytesOf(rowOf({ stated })))).toBe(true)
+  })
+
+  test('has all tags of its event, and those that the tenant has declared as dimensions', () => {
+    const tags = { Team: 'payments', release: '7' }
+
+    expect(rowOf({ stated: { invocation: { tags } } })).toMatchObject({ tags, dimensions: ['team\tpayments'] })
   })
 
   test('serves the requested model where no other is stated', () => {

@@ -61,6 +61,7 @@ CREATE TABLE IF NOT EXISTS attributions_local ON CLUSTER attribution
     `identity_hash` FixedString(16),
     `trace_id` String,
     `tags` Map(LowCardinality(String), String),
+    `dimensions` Array(LowCardinality(String)),
     `k8s_namespace` LowCardinality(String),
     `k8s_workload` LowCardinality(String),
     `workload_identity` LowCardinality(String),
@@ -1916,6 +1917,466 @@ SETTINGS alter_sync = 0, mutations_sync = 0;
 ALTER TABLE attributions_by_labels_local ON CLUSTER attribution
     (MATERIALIZE INDEX provider_bloom_filter)
 SETTINGS alter_sync = 0, mutations_sync = 0;
+
+ALTER TABLE attributions_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `dimensions` Array(LowCardinality(String)) AFTER tags);
+
+ALTER TABLE attributions ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `dimensions` Array(LowCardinality(String)) AFTER tags);
+
+ALTER TABLE attributions_by_materialized_at_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `dimensions` Array(LowCardinality(String)));
+
+ALTER TABLE attributions_by_materialized_at ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `dimensions` Array(LowCardinality(String)));
+
+ALTER TABLE attributions_by_cost_usd_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `dimensions` Array(LowCardinality(String)));
+
+ALTER TABLE attributions_by_cost_usd ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `dimensions` Array(LowCardinality(String)));
+
+ALTER TABLE attributions_by_energy_wh_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `dimensions` Array(LowCardinality(String)));
+
+ALTER TABLE attributions_by_energy_wh ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `dimensions` Array(LowCardinality(String)));
+
+ALTER TABLE attributions_by_carbon_gco2e_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `dimensions` Array(LowCardinality(String)));
+
+ALTER TABLE attributions_by_carbon_gco2e ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `dimensions` Array(LowCardinality(String)));
+
+ALTER TABLE attributions_by_confidence_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `dimensions` Array(LowCardinality(String)));
+
+ALTER TABLE attributions_by_confidence ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `dimensions` Array(LowCardinality(String)));
+
+ALTER TABLE attributions_by_provider_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `dimensions` Array(LowCardinality(String)));
+
+ALTER TABLE attributions_by_provider ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `dimensions` Array(LowCardinality(String)));
+
+ALTER TABLE attributions_by_served_model_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `dimensions` Array(LowCardinality(String)));
+
+ALTER TABLE attributions_by_served_model ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `dimensions` Array(LowCardinality(String)));
+
+ALTER TABLE attributions_by_service_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `dimensions` Array(LowCardinality(String)));
+
+ALTER TABLE attributions_by_service ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `dimensions` Array(LowCardinality(String)));
+
+ALTER TABLE attributions_by_owner_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `dimensions` Array(LowCardinality(String)));
+
+ALTER TABLE attributions_by_owner ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `dimensions` Array(LowCardinality(String)));
+
+ALTER TABLE attributions_by_labels_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `dimensions` Array(LowCardinality(String)));
+
+ALTER TABLE attributions_by_labels ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `dimensions` Array(LowCardinality(String)));
+
+ALTER TABLE attributions_local ON CLUSTER attribution
+    (ADD INDEX IF NOT EXISTS dimensions_bloom_filter dimensions TYPE bloom_filter(0.01) GRANULARITY 1);
+
+ALTER TABLE attributions_by_materialized_at_local ON CLUSTER attribution
+    (ADD INDEX IF NOT EXISTS dimensions_bloom_filter dimensions TYPE bloom_filter(0.01) GRANULARITY 1);
+
+ALTER TABLE attributions_by_cost_usd_local ON CLUSTER attribution
+    (ADD INDEX IF NOT EXISTS dimensions_bloom_filter dimensions TYPE bloom_filter(0.01) GRANULARITY 1);
+
+ALTER TABLE attributions_by_energy_wh_local ON CLUSTER attribution
+    (ADD INDEX IF NOT EXISTS dimensions_bloom_filter dimensions TYPE bloom_filter(0.01) GRANULARITY 1);
+
+ALTER TABLE attributions_by_carbon_gco2e_local ON CLUSTER attribution
+    (ADD INDEX IF NOT EXISTS dimensions_bloom_filter dimensions TYPE bloom_filter(0.01) GRANULARITY 1);
+
+ALTER TABLE attributions_by_confidence_local ON CLUSTER attribution
+    (ADD INDEX IF NOT EXISTS dimensions_bloom_filter dimensions TYPE bloom_filter(0.01) GRANULARITY 1);
+
+ALTER TABLE attributions_by_provider_local ON CLUSTER attribution
+    (ADD INDEX IF NOT EXISTS dimensions_bloom_filter dimensions TYPE bloom_filter(0.01) GRANULARITY 1);
+
+ALTER TABLE attributions_by_served_model_local ON CLUSTER attribution
+    (ADD INDEX IF NOT EXISTS dimensions_bloom_filter dimensions TYPE bloom_filter(0.01) GRANULARITY 1);
+
+ALTER TABLE attributions_by_service_local ON CLUSTER attribution
+    (ADD INDEX IF NOT EXISTS dimensions_bloom_filter dimensions TYPE bloom_filter(0.01) GRANULARITY 1);
+
+ALTER TABLE attributions_by_owner_local ON CLUSTER attribution
+    (ADD INDEX IF NOT EXISTS dimensions_bloom_filter dimensions TYPE bloom_filter(0.01) GRANULARITY 1);
+
+ALTER TABLE attributions_by_labels_local ON CLUSTER attribution
+    (ADD INDEX IF NOT EXISTS dimensions_bloom_filter dimensions TYPE bloom_filter(0.01) GRANULARITY 1);
+
+ALTER TABLE attributions_by_materialized_at_feed ON CLUSTER attribution
+    (MODIFY QUERY
+    SELECT
+        tenant_id,
+        id,
+        event_time,
+        valid_from,
+        provider,
+        requested_model,
+        served_model,
+        service,
+        owner,
+        cost_usd,
+        energy_wh,
+        carbon_gco2e,
+        pathway_category,
+        output_state,
+        stage_origin,
+        confidence,
+        confidence_band,
+        evidence_basis,
+        model_version,
+        degradation_state,
+        freshness,
+        export_eligibility,
+        cost_basis,
+        energy_basis,
+        carbon_basis,
+        input_tokens,
+        output_tokens,
+        ingestion_layer,
+        trace_id,
+        dimensions
+    FROM attributions_local AS attributions);
+
+ALTER TABLE attributions_by_cost_usd_feed ON CLUSTER attribution
+    (MODIFY QUERY
+    SELECT
+        tenant_id,
+        id,
+        event_time,
+        valid_from,
+        provider,
+        requested_model,
+        served_model,
+        service,
+        owner,
+        cost_usd,
+        energy_wh,
+        carbon_gco2e,
+        pathway_category,
+        output_state,
+        stage_origin,
+        confidence,
+        confidence_band,
+        evidence_basis,
+        model_version,
+        degradation_state,
+        freshness,
+        export_eligibility,
+        cost_basis,
+        energy_basis,
+        carbon_basis,
+        input_tokens,
+        output_tokens,
+        ingestion_layer,
+        trace_id,
+        dimensions
+    FROM attributions_local AS attributions);
+
+ALTER TABLE attributions_by_energy_wh_feed ON CLUSTER attribution
+    (MODIFY QUERY
+    SELECT
+        tenant_id,
+        id,
+        event_time,
+        valid_from,
+        provider,
+        requested_model,
+        served_model,
+        service,
+        owner,
+        cost_usd,
+        energy_wh,
+        carbon_gco2e,
+        pathway_category,
+        output_state,
+        stage_origin,
+        confidence,
+        confidence_band,
+        evidence_basis,
+        model_version,
+        degradation_state,
+        freshness,
+        export_eligibility,
+        cost_basis,
+        energy_basis,
+        carbon_basis,
+        input_tokens,
+        output_tokens,
+        ingestion_layer,
+        trace_id,
+        dimensions
+    FROM attributions_local AS attributions);
+
+ALTER TABLE attributions_by_carbon_gco2e_feed ON CLUSTER attribution
+    (MODIFY QUERY
+    SELECT
+        tenant_id,
+        id,
+        event_time,
+        valid_from,
+        provider,
+        requested_model,
+        served_model,
+        service,
+        owner,
+        cost_usd,
+        energy_wh,
+        carbon_gco2e,
+        pathway_category,
+        output_state,
+        stage_origin,
+        confidence,
+        confidence_band,
+        evidence_basis,
+        model_version,
+        degradation_state,
+        freshness,
+        export_eligibility,
+        cost_basis,
+        energy_basis,
+        carbon_basis,
+        input_tokens,
+        output_tokens,
+        ingestion_layer,
+        trace_id,
+        dimensions
+    FROM attributions_local AS attributions);
+
+ALTER TABLE attributions_by_confidence_feed ON CLUSTER attribution
+    (MODIFY QUERY
+    SELECT
+        tenant_id,
+        id,
+        event_time,
+        valid_from,
+        provider,
+        requested_model,
+        served_model,
+        service,
+        owner,
+        cost_usd,
+        energy_wh,
+        carbon_gco2e,
+        pathway_category,
+        output_state,
+        stage_origin,
+        confidence,
+        confidence_band,
+        evidence_basis,
+        model_version,
+        degradation_state,
+        freshness,
+        export_eligibility,
+        cost_basis,
+        energy_basis,
+        carbon_basis,
+        input_tokens,
+        output_tokens,
+        ingestion_layer,
+        trace_id,
+        dimensions
+    FROM attributions_local AS attributions);
+
+ALTER TABLE attributions_by_provider_feed ON CLUSTER attribution
+    (MODIFY QUERY
+    SELECT
+        tenant_id,
+        id,
+        event_time,
+        valid_from,
+        provider,
+        requested_model,
+        served_model,
+        service,
+        owner,
+        cost_usd,
+        energy_wh,
+        carbon_gco2e,
+        pathway_category,
+        output_state,
+        stage_origin,
+        confidence,
+        confidence_band,
+        evidence_basis,
+        model_version,
+        degradation_state,
+        freshness,
+        export_eligibility,
+        cost_basis,
+        energy_basis,
+        carbon_basis,
+        input_tokens,
+        output_tokens,
+        ingestion_layer,
+        trace_id,
+        dimensions
+    FROM attributions_local AS attributions);
+
+ALTER TABLE attributions_by_served_model_feed ON CLUSTER attribution
+    (MODIFY QUERY
+    SELECT
+        tenant_id,
+        id,
+        event_time,
+        valid_from,
+        provider,
+        requested_model,
+        served_model,
+        service,
+        owner,
+        cost_usd,
+        energy_wh,
+        carbon_gco2e,
+        pathway_category,
+        output_state,
+        stage_origin,
+        confidence,
+        confidence_band,
+        evidence_basis,
+        model_version,
+        degradation_state,
+        freshness,
+        export_eligibility,
+        cost_basis,
+        energy_basis,
+        carbon_basis,
+        input_tokens,
+        output_tokens,
+        ingestion_layer,
+        trace_id,
+        dimensions
+    FROM attributions_local AS attributions);
+
+ALTER TABLE attributions_by_service_feed ON CLUSTER attribution
+    (MODIFY QUERY
+    SELECT
+        tenant_id,
+        id,
+        event_time,
+        valid_from,
+        provider,
+        requested_model,
+        served_model,
+        service,
+        owner,
+        cost_usd,
+        energy_wh,
+        carbon_gco2e,
+        pathway_category,
+        output_state,
+        stage_origin,
+        confidence,
+        confidence_band,
+        evidence_basis,
+        model_version,
+        degradation_state,
+        freshness,
+        export_eligibility,
+        cost_basis,
+        energy_basis,
+        carbon_basis,
+        input_tokens,
+        output_tokens,
+        ingestion_layer,
+        trace_id,
+        dimensions
+    FROM attributions_local AS attributions);
+
+ALTER TABLE attributions_by_owner_feed ON CLUSTER attribution
+    (MODIFY QUERY
+    SELECT
+        tenant_id,
+        id,
+        event_time,
+        valid_from,
+        provider,
+        requested_model,
+        served_model,
+        service,
+        owner,
+        cost_usd,
+        energy_wh,
+        carbon_gco2e,
+        pathway_category,
+        output_state,
+        stage_origin,
+        confidence,
+        confidence_band,
+        evidence_basis,
+        model_version,
+        degradation_state,
+        freshness,
+        export_eligibility,
+        cost_basis,
+        energy_basis,
+        carbon_basis,
+        input_tokens,
+        output_tokens,
+        ingestion_layer,
+        trace_id,
+        dimensions
+    FROM attributions_local AS attributions);
+
+ALTER TABLE attributions_by_labels_feed ON CLUSTER attribution
+    (MODIFY QUERY
+    SELECT
+        tenant_id,
+        id,
+        event_time,
+        valid_from,
+        provider,
+        requested_model,
+        served_model,
+        service,
+        owner,
+        cost_usd,
+        energy_wh,
+        carbon_gco2e,
+        pathway_category,
+        output_state,
+        stage_origin,
+        confidence,
+        confidence_band,
+        evidence_basis,
+        model_version,
+        degradation_state,
+        freshness,
+        export_eligibility,
+        cost_basis,
+        energy_basis,
+        carbon_basis,
+        input_tokens,
+        output_tokens,
+        ingestion_layer,
+        trace_id,
+        dimensions
+    FROM attributions_local AS attributions);
+
+ALTER TABLE attribution_values_feed ON CLUSTER attribution
+    (MODIFY QUERY
+    SELECT DISTINCT
+        tenant_id,
+        field,
+        value
+    FROM attributions_local AS attributions
+    ARRAY JOIN
+        arrayConcat(['provider', 'served_model', 'service', 'owner'], arrayMap(pair -> 'tags', dimensions)) AS field,
+        arrayConcat([toString(provider), toString(served_model), toString(service), toString(owner)], CAST(dimensions, 'Array(String)')) AS value);
 
 ALTER TABLE export_groups_local ON CLUSTER attribution
     (ADD COLUMN IF NOT EXISTS `requested_model` LowCardinality(String) AFTER served_model);

@@ -22,6 +22,7 @@ const VALUES: Readonly<Record<FieldKind, fc.Arbitrary<unknown>>> = {
   flag: fc.boolean(),
   // A map without entries is read as undefined.
   tags: fc.option(fc.dictionary(texts, texts, { minKeys: 1 }), { nil: undefined }),
+  pairs: fc.array(texts, { maxLength: 9 }),
   uint16: fc.nat(2 ** 16 - 1),
   uint32: fc.nat(2 ** 32 - 1),
   uint64: fc.maxSafeNat(),

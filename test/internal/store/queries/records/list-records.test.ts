@@ -2,7 +2,14 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { closeRecords, generateRecords, LAST_AT_MS } from '../../../../../bench/query/generate.js'
 import { foldCase, foldCaseSql } from '../../../../../internal/filters/contains.js'
-import { FIELDS, type Field, type FieldName, SORT_FIELDS } from '../../../../../internal/filters/fields.js'
+import {
+  FIELDS,
+  type FieldName,
+  type FilterField,
+  fieldOf,
+  SORT_FIELDS,
+  withTags,
+} from '../../../../../internal/filters/fields.js'
 import { type Condition, parseFilters, type Sort } from '../../../../../internal/filters/parse.js'
 import { formatId } from '../../../../../internal/ids/ids.js'
 import { fillCopies } from '../../../../../internal/store/migrations/fill-copies.js'
@@ -26,6 +33,11 @@ const ROWS = 4_000
 const SNAPSHOT_MS = LAST_AT_MS + 60_000
 const NEVER = new AbortController().signal
 
+const DECLARED = [{ key: 'team' }, { key: 'feature' }]
+/** A tenth is older than the declaration, a fifth of the rest has no team. */
+const DIMENSIONS = `if(n % 10 = 0, [], [concat('team\\t', if(n % 5 = 1, '', concat('Team-', toString(n % 7)))),
+  concat('feature\\t', ['search', 'chat', '(other values)', 'a,b'][1 + n % 4])])`
+
 let store: RunningStore
 let records: readonly StoredAttribution[]
 
@@ -41,6 +53,7 @@ beforeAll(async () => {
         to: from + 1_000,
         total: ROWS,
         seed: tenantId === TENANT ? 1 : 2,
+        dimensions: DIMENSIONS,
       })
     }
   }
@@ -57,6 +70,10 @@ async function allAsOf(snapshotMs: number): Promise<StoredAttribution[]> {
     format: 'JSONEachRow',
   })
   return (await result.json<StoredAttribution & { id_hex: string }>()).map(namedRecord)
+}
+
+interface Tagged {
+  readonly team: string | undefined
 }
 
 interface Walk {
@@ -97,6 +114,7 @@ async function walk({
 }
 
 const names = Object.keys(FIELDS) as FieldName[]
+const filtered: readonly FilterField[] = [...names, 'tags.team', 'tags.feature']
 
 const sampleOf = (rowsOfEach: number | undefined, closedRows = 0): RecordSample | undefined =>
   rowsOfEach === undefined
@@ -104,17 +122,20 @@ const sampleOf = (rowsOfEach: number | undefined, closedRows = 0): RecordSample 
     : { rowsOfEach, closedRows, records: records.filter((_, i) => i % 10 === 0).map(sampledRecord) }
 
 const sampledRecord = (record: StoredAttribution): SampledRecord =>
-  Object.fromEntries(
-    names.map((name) => {
-      const text = fieldText(record, name)
-      return [name, ['amount', 'confidence', 'instant'].includes(FIELDS[name].type.kind) ? Number(text) : text]
-    }),
-  ) as SampledRecord
+  ({
+    ...Object.fromEntries(
+      names.map((name) => {
+        const text = fieldText(record, name)
+        return [name, ['amount', 'confidence', 'instant'].includes(FIELDS[name].type.kind) ? Number(text) : text]
+      }),
+    ),
+    dimensions: record.dimensions,
+  }) as SampledRecord
 
 /** What a caller would write to ask for the value that a record has. */
-function writtenValue(record: StoredAttribution, field: FieldName): string {
+function writtenValue(record: StoredAttribution, field: FilterField): string {
   const text = fieldText(record, field)
-  const { type }: Field = FIELDS[field]
+  const { type } = fieldOf(field)
   if (type.kind === 'instant') return new Date(Number(text)).toISOString()
   return type.kind === 'id' ? formatId(type.prefix, Buffer.from(text, 'hex')) : text
 }
@@ -123,13 +144,13 @@ function writtenValue(record: StoredAttribution, field: FieldName): string {
 const filters = (): fc.Arbitrary<readonly Condition[]> => {
   const one = fc
     .record({
-      field: fc.constantFrom(...names),
+      field: fc.constantFrom(...filtered),
       operator: fc.nat(),
       some: fc.array(fc.nat({ max: records.length - 1 }), { minLength: 1, maxLength: 5 }),
       cut: fc.nat({ max: 6 }),
     })
     .map(({ field, operator: choice, some, cut }): [string, string] => {
-      const { operators }: Field = FIELDS[field]
+      const { operators } = fieldOf(field)
       const operator = operators[choice % operators.length] ?? 'eq'
       const values = some
         .map((at) => writtenValue(records[at] as StoredAttribution, field))
@@ -147,7 +168,7 @@ const filters = (): fc.Arbitrary<readonly Condition[]> => {
       return [`filter[${field}][${operator}]`, text]
     })
   return fc.array(one, { maxLength: 3 }).map((parameters) => {
-    const read = parseFilters(parameters)
+    const read = parseFilters(parameters, withTags(FIELDS, DECLARED))
     return read.ok ? read.value : []
   })
 }
@@ -231,7 +252,7 @@ describe('the pages of a question', () => {
 
 describe('a filter', () => {
   const conditionsOf = (...parameters: (readonly [string, string])[]): readonly Condition[] => {
-    const read = parseFilters(parameters)
+    const read = parseFilters(parameters, withTags(FIELDS, DECLARED))
     if (!read.ok) throw new Error(read.fault.detail)
     return read.value
   }
@@ -343,6 +364,27 @@ describe('a filter', () => {
     expect(await walk({ conditions: conditionsOf(['filter[event_time][gt]', '0101-01-01T00:00:00Z']) })).toHaveLength(
       ROWS,
     )
+  })
+
+  test.each([
+    ['eq', '', ({ team }: Tagged) => team === ''],
+    ['eq', 'Team-3', ({ team }: Tagged) => team === 'Team-3'],
+    ['eq', 'team-3', () => false],
+    ['ne', 'Team-3', ({ team }: Tagged) => team !== 'Team-3'],
+    ['ne', '', ({ team }: Tagged) => team !== ''],
+    ['eq', '(not declared)', ({ team }: Tagged) => team === undefined],
+    ['ne', '(not declared)', ({ team }: Tagged) => team !== undefined],
+    ['in', 'Team-3,,(not declared)', ({ team }: Tagged) => team === 'Team-3' || team === '' || team === undefined],
+    ['in', 'Team-3,Team-4', ({ team }: Tagged) => team === 'Team-3' || team === 'Team-4'],
+    ['contains', 'AM-3', ({ team }: Tagged) => team === 'Team-3'],
+    ['contains', 'search', () => false],
+  ] as const)('tags.team[%s]=%s finds what the pairs of the records say', async (operator, text, holds) => {
+    const expected = records.filter(({ dimensions }) => holds({ team: dimensions[0]?.split('\t')[1] }))
+
+    const found = await walk({ conditions: conditionsOf([`filter[tags.TEAM][${operator}]`, text]), limit: ROWS })
+
+    expect(found.sort()).toEqual(expected.map(({ id }) => id).sort())
+    expect(expected.length > 0).toBe(text !== 'team-3' && text !== 'search')
   })
 
   test('may have a list of 200 values', async () => {

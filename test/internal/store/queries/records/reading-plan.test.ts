@@ -23,6 +23,7 @@ const sampleWith = (change: (i: number) => Partial<SampledRecord>, rowsOfEach = 
     const known: SampledRecord = {
       id: (((i * 7_919) % ROWS) / ROWS).toString(16).slice(2).padEnd(32, '0'),
       invocation_id: '',
+      dimensions: [],
       provider: `provider-${i % 7}`,
       served_model: `model-${i % 11}`,
       service: `service-${i % 13}`,

@@ -1,0 +1,54 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { generateRecords } from '../../../../../bench/query/generate.js'
+import { tagFieldOf } from '../../../../../internal/records/dimensions.js'
+import { migrate } from '../../../../../internal/store/migrations/migrate.js'
+import { Bindings } from '../../../../../internal/store/queries/records/conditions.js'
+import { dimensionCondition, dimensionSql } from '../../../../../internal/store/queries/reports/dimensions.js'
+import { launchStore, type RunningStore, stopStore } from '../../../../support/store.js'
+
+const TENANT = 'tnt_one'
+/** A key that would be SQL if it were written into a query as it is. */
+const KEY = "tèam') OR (''='"
+const FIELD = tagFieldOf(KEY)
+
+let store: RunningStore
+beforeAll(async () => {
+  store = await launchStore()
+  await migrate(store.client)
+  const pair = (value: string): string =>
+    `concat(unhex('${Buffer.from(`${FIELD.slice(5)}\t`).toString('hex')}'), ${value})`
+  await generateRecords(store.client, {
+    tenantId: TENANT,
+    from: 0,
+    to: 100,
+    total: 100,
+    dimensions: `multiIf(n < 10, [], n < 30, ['env\\tprod', ${pair("''")}], [${pair("concat('Team-', toString(n % 2))")}, 'env\\tTeam-0'])`,
+  })
+})
+afterAll(() => stopStore(store))
+
+async function counts(where = '1', params: Readonly<Record<string, unknown>> = {}): Promise<Record<string, number>> {
+  const result = await store.client.query({
+    query: `SELECT ${dimensionSql(FIELD)} AS value, count() FROM attributions
+            WHERE tenant_id = {tenant:String} AND (${where}) GROUP BY value`,
+    query_params: { tenant: TENANT, ...params },
+    format: 'JSONCompactEachRow',
+  })
+  return Object.fromEntries((await result.json<[string, string]>()).map(([value, count]) => [value, Number(count)]))
+}
+
+test('a declared tag groups records by its value, those without it and those from before its declaration apart', async () => {
+  expect(await counts()).toEqual({ '(not declared)': 10, '': 20, 'Team-0': 35, 'Team-1': 35 })
+})
+
+test.each([
+  ['eq', ['Team-0'], { 'Team-0': 35 }],
+  ['ne', ['Team-0'], { '(not declared)': 10, '': 20, 'Team-1': 35 }],
+  ['in', ['', '(not declared)'], { '(not declared)': 10, '': 20 }],
+  ['contains', ['AM-1'], { 'Team-1': 35 }],
+] as const)('a filter %s %j on a declared tag selects the groups that it names', async (operator, values, expected) => {
+  const bindings = new Bindings()
+  const where = dimensionCondition({ field: FIELD, operator, values }, bindings)
+
+  expect(await counts(where, bindings.params)).toEqual(expected)
+})
