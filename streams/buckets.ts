@@ -86,11 +86,22 @@ export const MODEL_NAMES = { name: 'model_names', history: 1 } as const satisfie
 /** `<pool id>` -> a tenant's cost pool: its owner, and the rules that assign calls to it. Watched by attributors and gateways. */
 export const POOLS = { name: 'pools', history: 1 } as const satisfies Bucket
 
-/** `<budget id>` -> a ceiling on a tenant's monthly spend. Watched by gateways and sentinels. */
+/** `<budget id>` -> a ceiling on a tenant's spend per period. Watched by gateways and sentinels. */
 export const BUDGETS = { name: 'budgets', history: 1 } as const satisfies Bucket
 
 /**
- * `<budget id>.<YYYY-MM>.<threshold>`, or another cause -> an event that is emitted once: planned, then emitted.
+ * `<budget id>.<period>.<part of the groups>` -> when the thresholds of each group were crossed in the period. Written by
+ * sentinels by compare-and-set, once the event is emitted; deleted some days after the period, and expire later than any
+ * quarter in which they were written. Watched by gateways and sentinels.
+ */
+export const BUDGET_CROSSINGS = {
+  name: 'budget_crossings',
+  history: 1,
+  ttlMs: 120 * 24 * 60 * 60 * 1000,
+} as const satisfies Bucket
+
+/**
+ * `<budget id>.<period>[.<group>].<threshold>`, or another cause -> an event that is emitted once: planned, then emitted.
  * Compare-and-set, so that several sentinels emit it only once. Expires when its cause can no longer be detected.
  */
 export const ANNOUNCEMENTS = {
@@ -200,6 +211,7 @@ export const BUCKETS: readonly Bucket[] = [
   POOLS,
   CONNECTORS,
   BUDGETS,
+  BUDGET_CROSSINGS,
   ANNOUNCEMENTS,
   COVERAGE_STATES,
   SPEND_LOOKS,

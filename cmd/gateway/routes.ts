@@ -2,6 +2,7 @@ import { accessRoutes } from '../../internal/access/open-routes.js'
 import { workloadHashes } from '../../internal/attribution/directory/workloads.js'
 import { openAttributionRoutes } from '../../internal/attribution/open-routes.js'
 import { auditRoutes } from '../../internal/audit/routes.js'
+import { settingsOf } from '../../internal/auth/tenant.js'
 import { openBlobs } from '../../internal/exports/blobs/open.js'
 import { openExportRoutes } from '../../internal/exports/open.js'
 import { errorPageRoutes } from '../../internal/http/error-pages.js'
@@ -42,7 +43,11 @@ export async function openRoutes(gateway: Gateway): Promise<OpenRoutes> {
     ...accessRoutes(access, gateway),
     ...attribution.routes,
     ...reports.routes,
-    ...(await openSentinelRoutes({ ...gateway, sourcesOf: (tenantId) => directory.directory.sources(tenantId) })),
+    ...(await openSentinelRoutes({
+      ...gateway,
+      sourcesOf: (tenantId) => directory.directory.sources(tenantId),
+      zoneOf: (tenantId) => settingsOf(access.tenants.get(tenantId)).time_zone,
+    })),
     ...partnerRoutes({
       ...gateway,
       ...access.oauth.partner,

@@ -11,6 +11,7 @@ export const AUDIT_ACTIONS = [
   'api_key.revoke',
   'budget.create',
   'budget.update',
+  'budget.test',
   'budget.delete',
   'client.create',
   'client.update',

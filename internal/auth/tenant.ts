@@ -30,6 +30,8 @@ export interface TenantSettings {
   readonly retention_days: number
   /** Tag keys whose values are dimensions of records and reports. */
   readonly dimensions: readonly DeclaredDimension[]
+  /** Time zone of the periods of budgets that state none: a name of the tz database. */
+  readonly time_zone: string
   /** Cohorts of fewer people are never shown: k of the cohort rule, 5 or more (spec 4.2). */
   readonly min_cohort: number
   /** The tenant's own rate limits. Default: those of its operator or the instance. */
@@ -76,6 +78,7 @@ export const DEFAULT_SETTINGS: TenantSettings = {
   api_key_max_lifetime_days: 365,
   retention_days: 400,
   dimensions: [],
+  time_zone: 'UTC',
   min_cohort: COHORT_MIN,
 }
 

@@ -27,6 +27,8 @@ export interface Watermark {
   renewed(): Promise<number>
   /** The newest instant of a planned or finished batch; it may be ahead of this process's clock. */
   newestPlanned(): number
+  /** Counts the progress of writers: while it is the same, no record was stored or closed. */
+  progress(): number
   /** Whether a log's reader has processed the message with a sequence; waits up to `withinMs`. */
   isDone(checkpoint: string, sequence: number, withinMs: number): Promise<boolean>
 }
@@ -43,9 +45,11 @@ export async function followWatermark(
   clock: () => number,
 ): Promise<Watermark> {
   let fenceSeenAt = Number.NEGATIVE_INFINITY
+  let progress = 0
   const waiting = new Set<() => void>()
   const mirror = await mirrorBucket<Progress & Partial<Fence>>(bucket, onLost, (key) => {
     if (key === FENCE) fenceSeenAt = performance.now()
+    if (writesRecords(key)) progress++
     for (const check of waiting) check()
   })
   // The initial copy's fence may be from yesterday.
@@ -111,6 +115,7 @@ export async function followWatermark(
       }
       return newest
     },
+    progress: () => progress,
     isDone(checkpoint, sequence, withinMs) {
       return new Promise((resolve) => {
         const settle = (isDone: boolean): void => {

@@ -21,6 +21,7 @@ export const EVENT_TYPES = [
   'apikey.rotated',
   'webhook.verification',
   'capacity.warning',
+  'budget.threshold.custom',
 ] as const
 export type EventType = (typeof EVENT_TYPES)[number]
 
@@ -40,6 +41,7 @@ export const EVENT_CAUSES: Readonly<Record<EventType, string>> = {
   'apikey.rotated': 'An API key is rotated',
   'webhook.verification': 'A webhook endpoint is registered, or a new challenge is requested for it',
   'capacity.warning': 'The tenant has reached one of its own limits',
+  'budget.threshold.custom': 'A budget crosses another of its thresholds',
 }
 
 const footprintBasis = () =>
@@ -79,6 +81,22 @@ const restored = covered.extend({
 
 const exported = <const S extends string>(status: S) => z.object({ job_id: idOf('job'), status: z.literal(status) })
 
+const crossed = <const T extends z.ZodType>(threshold: T) =>
+  z.object({
+    budget_id: idOf('bdg'),
+    threshold,
+    period_to_date_usd: z.number().meta({ description: 'Exact decimal, not rounded.' }),
+    ceiling_usd: z.number().meta({ description: 'Exact decimal, not rounded. Of a budget per group: for the group.' }),
+    group: z
+      .object({ dimension: z.string(), value: z.string() })
+      .optional()
+      .meta({ description: 'The group that crossed the threshold. Only of a budget with `per`.' }),
+    test: z
+      .literal(true)
+      .optional()
+      .meta({ description: 'Present when the event was requested as a test; nothing was crossed.' }),
+  })
+
 /** `data` by type (spec 2.9, design section 9). Never content, never a secret. */
 export const EVENT_DATA = {
   'attribution.materialized': attributed,
@@ -96,12 +114,9 @@ export const EVENT_DATA = {
     window: z.object({ from: timeText(), to: timeText() }),
     score: z.number().meta({ description: 'Distance from the baseline, in deviations.' }),
   }),
-  'budget.threshold.crossed': z.object({
-    budget_id: idOf('bdg'),
-    threshold: z.union([z.literal(75), z.literal(100), z.literal(150)]).meta({ description: 'Percent.' }),
-    period_to_date_usd: z.number().meta({ description: 'Exact decimal, not rounded.' }),
-    ceiling_usd: z.number().meta({ description: 'Exact decimal, not rounded.' }),
-  }),
+  'budget.threshold.crossed': crossed(
+    z.union([z.literal(75), z.literal(100), z.literal(150)]).meta({ description: 'Percent.' }),
+  ),
   'connector.health.changed': z.object({
     connector_id: idOf('con'),
     from: z.enum(HEALTH_STATUSES),
@@ -119,6 +134,7 @@ export const EVENT_DATA = {
     subject: z.string().meta({ description: 'For `tag_values`: the tag key, in lower case.' }),
     limit: z.int().meta({ description: 'Values past it are counted under `(other values)`.' }),
   }),
+  'budget.threshold.custom': crossed(z.int().meta({ description: 'Percent; any other than 75, 100 and 150.' })),
 } as const satisfies { readonly [T in EventType]: z.ZodType }
 
 /** Event data as published: amounts that must be exact are `ExactNumber`s. */

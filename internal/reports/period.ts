@@ -1,7 +1,8 @@
 import type { Interval } from '../store/queries/reports/usage.js'
 import { parseInstant } from '../units/instant.js'
+import { DAY_MS, dayOf, startOfDay } from '../units/time-zone.js'
 
-/** The period and time zone of a report. */
+/** The period of a report. */
 
 /** Milliseconds since the epoch; the end is exclusive. */
 export interface Period {
@@ -10,7 +11,6 @@ export interface Period {
 }
 
 const QUARTER_MS = 15 * 60 * 1000
-const DAY_MS = 24 * 60 * 60 * 1000
 /** Default length of the period. */
 const DAYS_DEFAULT = 30
 export const DAYS_MAX = 1_100
@@ -20,63 +20,6 @@ const LAST_EDGE_MS = Date.UTC(2106, 0, 1)
 
 /** Whether a period may start or end at this instant. */
 export const isEdge = (ms: number): boolean => ms >= 0 && ms <= LAST_EDGE_MS && ms % QUARTER_MS === 0
-
-const ZONES: ReadonlySet<string> = new Set(['UTC', ...Intl.supportedValuesOf('timeZone')])
-
-/** @returns the canonical name of the tz database; undefined for an unknown name */
-export function readZone(text: string): string | undefined {
-  try {
-    // Some JavaScript engines accept offsets such as +02:00. They ignore daylight saving time, so they are rejected.
-    if (!/^[A-Za-z]/.test(text)) return undefined
-    const name = new Intl.DateTimeFormat('en', { timeZone: text }).resolvedOptions().timeZone
-    // Node also knows names (SystemV/PST8) that ClickHouse does not.
-    return ZONES.has(name) || /^Etc\/GMT[+-]\d+$/.test(name) ? name : undefined
-  } catch {
-    return undefined
-  }
-}
-
-/** Cached per zone: creating a formatter takes ten times as long as using it. */
-const clocks = new Map<string, Intl.DateTimeFormat>()
-
-function clockOf(zone: string): Intl.DateTimeFormat {
-  const known = clocks.get(zone)
-  if (known !== undefined) return known
-  const clock = new Intl.DateTimeFormat('en-US', {
-    timeZone: zone,
-    hourCycle: 'h23',
-    year: 'numeric',
-    month: 'numeric',
-    day: 'numeric',
-    hour: 'numeric',
-    minute: 'numeric',
-    second: 'numeric',
-  })
-  clocks.set(zone, clock)
-  return clock
-}
-
-/** Offset of a zone from UTC at an instant, in milliseconds. */
-function offsetMs(zone: string, ms: number): number {
-  const parts = clockOf(zone).formatToParts(ms)
-  const part = (name: string): number => Number(parts.find(({ type }) => type === name)?.value)
-  const local = Date.UTC(part('year'), part('month') - 1, part('day'), part('hour'), part('minute'), part('second'))
-  return local - Math.floor(ms / 1000) * 1000
-}
-
-/**
- * The instant at which a day starts in a zone: midnight, or the moment of the change when clocks go forward across
- * midnight.
- *
- * @param dayMs midnight of that day, as if the zone were UTC
- */
-function startOfDay(dayMs: number, zone: string): number {
-  const localMs = (ms: number): number => ms + offsetMs(zone, ms)
-  const [before, after] = [dayMs - offsetMs(zone, dayMs - DAY_MS), dayMs - offsetMs(zone, dayMs + DAY_MS)]
-  // When clocks go back there may be two midnights: if they go back across midnight, the second counts; if to midnight, the first.
-  const midnights = [before, after].filter((ms) => localMs(ms) === dayMs && localMs(ms - 1000) < dayMs)
-  return midnights.length === 0 ? before : Math.max(...midnights)
-}
 
 const DATE = /^(\d{4})-(\d{2})-(\d{2})$/
 
@@ -91,9 +34,6 @@ export function readEdge(text: string, zone: string): number | undefined {
   const ms = dayMs === undefined ? Number.NaN : startOfDay(dayMs, zone)
   return isEdge(ms) ? ms : undefined
 }
-
-/** Midnight of the instant's day, as if the zone were UTC. */
-const dayOf = (zone: string, ms: number): number => Math.floor((ms + offsetMs(zone, ms)) / DAY_MS) * DAY_MS
 
 /** The start of the day thirty days before. */
 export const defaultStart = (zone: string, ms: number): number =>

@@ -4,9 +4,8 @@ import { type Condition, digestOf, isFilterName, parseFilters } from '../filters
 import type { Problem } from '../problems/catalogue.js'
 import { type Interval, REPORT_DIMENSIONS, type ReportDimension } from '../store/queries/reports/usage.js'
 import { badParameter, namedOnce, readPairs } from '../text/query-string.js'
-import { DAYS_MAX, defaultPeriod, defaultStart, isEdge, type Period, readEdge, readZone } from './period.js'
-
-const DAY_MS = 24 * 60 * 60 * 1000
+import { DAY_MS, readZone } from '../units/time-zone.js'
+import { DAYS_MAX, defaultPeriod, defaultStart, isEdge, type Period, readEdge } from './period.js'
 
 export interface ReportQuestion {
   readonly groupBy: readonly ReportDimension[]

@@ -38,13 +38,13 @@ const REPEAT_KNOWN_MS = 60_000
  * the event is first fixed by compare-and-set.
  *
  * @param key of the occasion in the bucket; stored for as long as the occasion may be detected again
- * @returns once the event is published, by any sentinel
+ * @returns once the event is published, by any sentinel: when it was planned, milliseconds since the epoch
  */
 export async function announceOnce<T extends EventType>(
   key: string,
   event: () => Promise<NewEvent<T>>,
   deps: AnnounceDeps,
-): Promise<void> {
+): Promise<number> {
   const { bucket, clock } = deps
   const known = await bucket.get(key)
   let planned = known?.operation === 'PUT' ? known.json<Announcement>() : undefined
@@ -60,7 +60,7 @@ export async function announceOnce<T extends EventType>(
       return announceOnce(key, event, deps)
     }
   }
-  if (planned.isTold) return
+  if (planned.isTold) return planned.plannedMs
   const mayBeUnknown = !isMine && clock() - planned.plannedMs > REPEAT_KNOWN_MS
   if (!mayBeUnknown || !(await deps.isStored(planned.subject, planned.after, planned.id))) {
     await deps.store(planned.subject, planned.text, planned.id)
@@ -70,6 +70,7 @@ export async function announceOnce<T extends EventType>(
   } catch (cause) {
     if (!isLostRace(cause)) throw cause // another sentinel has published the same message
   }
+  return planned.plannedMs
 }
 
 async function plan<T extends EventType>(

@@ -1,14 +1,16 @@
-import { BUDGETS } from '../../streams/buckets.js'
+import { BUDGET_CROSSINGS, BUDGETS } from '../../streams/buckets.js'
 import type { Broker } from '../broker/connect.js'
 import { watchRecords } from '../broker/watched-records.js'
 import type { Route } from '../http/route.js'
 import type { Records } from '../store/queries/records/open-records.js'
 import { observedSources, seenLayers, withNewestCalls } from '../store/queries/reports/coverage.js'
+import { listGroups, spendOf, topGroups } from '../store/queries/reports/spend.js'
 import type { StoredBudget } from './budgets/budget.js'
+import type { StoredCrossings } from './budgets/crossings.js'
 import { type BudgetRoutesDeps, budgetRoutes } from './budgets/routes.js'
 import { type CoverageReads, coverageRoutes, readCoverage } from './coverage/routes.js'
 
-export interface SentinelRoutesDeps extends Omit<BudgetRoutesDeps, 'budgets'> {
+export interface SentinelRoutesDeps extends Omit<BudgetRoutesDeps, 'budgets' | 'crossings' | 'ask'> {
   readonly broker: Broker
   readonly records: Pick<Records, 'ask'>
   /** The sources in a tenant's directory. */
@@ -21,6 +23,7 @@ export interface SentinelRoutesDeps extends Omit<BudgetRoutesDeps, 'budgets'> {
 export async function openSentinelRoutes(deps: SentinelRoutesDeps): Promise<readonly Route[]> {
   const { broker, records, sourcesOf, onLost } = deps
   const budgets = await watchRecords<StoredBudget>(await broker.bucket(BUDGETS), onLost)
+  const crossings = await watchRecords<StoredCrossings>(await broker.bucket(BUDGET_CROSSINGS), onLost)
   return [
     ...coverageRoutes({
       ...deps,
@@ -35,6 +38,19 @@ export async function openSentinelRoutes(deps: SentinelRoutesDeps): Promise<read
           return readCoverage(tenantId, nowMs, reads, signal)
         }),
     }),
-    ...budgetRoutes({ ...deps, budgets }),
+    ...budgetRoutes({
+      ...deps,
+      budgets,
+      crossings,
+      ask: (tenantId, signal, question) =>
+        records.ask(tenantId, signal, (reader) =>
+          question({
+            spend: (selections) => spendOf(reader, tenantId, selections, signal),
+            topGroups: (selection, window, limit) => topGroups(reader, tenantId, selection, window, limit, signal),
+            listGroups: (snapshotMs, selection, page) =>
+              listGroups(reader, tenantId, snapshotMs, selection, page, signal),
+          }),
+        ),
+    }),
   ]
 }

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ClickHouseClient } from '@clickhouse/client'
-import { ANNOUNCEMENTS, BUDGETS, CHECKPOINTS, COVERAGE_STATES, SPEND_LOOKS, TENANTS } from '../../streams/buckets.js'
+import { ANNOUNCEMENTS, CHECKPOINTS, COVERAGE_STATES, SPEND_LOOKS, TENANTS } from '../../streams/buckets.js'
 import { settingsOf, type Tenant } from '../auth/tenant.js'
 import type { Broker } from '../broker/connect.js'
 import { holdsEvent, lastEventSequence } from '../broker/events-log.js'
@@ -8,20 +8,18 @@ import type { Membership } from '../broker/members.js'
 import { mirrorBucket } from '../broker/mirror.js'
 import { type Publisher, publishOrThrow } from '../broker/publisher.js'
 import { bucketRecords } from '../broker/records.js'
-import { watchRecords } from '../broker/watched-records.js'
-import { followWatermark } from '../broker/watermark.js'
+import { followWatermark, type Watermark } from '../broker/watermark.js'
 import type { TenantIds } from '../ids/ids.js'
 import { observedSources, seenLayers } from '../store/queries/reports/coverage.js'
 import { hourlySpendOf } from '../store/queries/reports/hourly-spend.js'
-import { exactSpendOf, spendOf } from '../store/queries/reports/spend.js'
+import { exactSpendOf } from '../store/queries/reports/spend.js'
 import { deleteCallsBefore } from '../store/retention.js'
 import type { Logger } from '../telemetry/log.js'
 import { formatQuantity, quantityOfSteps } from '../units/quantity.js'
 import { HOUR_MS, MINIMUM_USD, TRAILING_HOURS, WEEKS } from './anomaly.js'
-import type { StoredBudget } from './budgets/budget.js'
+import { openBudgetChecks } from './budget-checks.js'
 import { type CoverageReads, readCoverage } from './coverage/routes.js'
 import { retentionCutoff } from './retention.js'
-import { watchBudgets } from './watch-budgets.js'
 import { type CoverageState, type Streaks, watchCoverage } from './watch-coverage.js'
 import { type SpendProgress, type SpendScope, watchSpend } from './watch-spend.js'
 
@@ -49,7 +47,7 @@ export interface SentinelDeps {
 const RETENTION_EVERY_MS = 60 * 60 * 1000
 
 /** One kind of check, per tenant. */
-interface Check {
+export interface Check {
   readonly what: string
   readonly everyMs: number
   readonly check: (tenantId: string) => Promise<void>
@@ -66,8 +64,10 @@ export async function openSentinel(
   signal: AbortSignal,
 ): Promise<{ readonly stopped: Promise<unknown> }> {
   const tenants = await mirrorBucket<Tenant>(await deps.broker.bucket(TENANTS), deps.onLost)
+  const watermark = await followWatermark(await deps.broker.bucket(CHECKPOINTS), deps.onLost, deps.clock)
   const checks: readonly Check[] = [
-    ...(await watchChecks(deps, signal)),
+    ...(await openBudgetChecks({ ...deps, watermark, findTenant: tenants.get }, await announcements(deps))),
+    ...(await watchChecks(deps, watermark, signal)),
     { what: 'connectors', everyMs: deps.surveyEveryMs, check: deps.watchConnectors },
     { what: 'retention', everyMs: RETENTION_EVERY_MS, check: retentionCheck(deps, tenants.get) },
   ]
@@ -95,19 +95,12 @@ async function repeatForEach(
   }
 }
 
-/** The checks that emit events: budgets, spend and coverage. */
-async function watchChecks(deps: SentinelDeps, signal: AbortSignal): Promise<readonly Check[]> {
-  const { broker, store, sourcesOf, surveyEveryMs, onLost, clock } = deps
-  const budgets = await watchRecords<StoredBudget>(await broker.bucket(BUDGETS), onLost)
-  const watermark = await followWatermark(await broker.bucket(CHECKPOINTS), onLost, clock)
+/** The checks that emit events about spend and coverage. */
+async function watchChecks(deps: SentinelDeps, watermark: Watermark, signal: AbortSignal): Promise<readonly Check[]> {
+  const { broker, store, sourcesOf, surveyEveryMs, clock } = deps
   const coverageStates = bucketRecords<CoverageState>(await broker.bucket(COVERAGE_STATES), async () => undefined)
   const spendProgress = bucketRecords<SpendProgress>(await broker.bucket(SPEND_LOOKS), async () => undefined)
   const announcing = await announcements(deps)
-  const spend = {
-    spend: (tenantId: string, fromMs: number, toMs: number) => spendOf(store, tenantId, fromMs, toMs),
-    exactSpend: async (tenantId: string, fromMs: number, toMs: number, filter: StoredBudget['filter']) =>
-      exactSpendOf(store, tenantId, await watermark.renewed(), { fromMs, toMs }, filter),
-  }
   const baseline = {
     atLeastUsd: formatQuantity(quantityOfSteps<'USD'>(MINIMUM_USD)),
     weeks: WEEKS,
@@ -124,11 +117,6 @@ async function watchChecks(deps: SentinelDeps, signal: AbortSignal): Promise<rea
   }
   const streaks: Streaks = new Map()
   return [
-    {
-      what: 'budgets',
-      everyMs: deps.budgetsEveryMs,
-      check: (tenantId) => watchBudgets(tenantId, [...budgets.of(tenantId)], spend, announcing),
-    },
     {
       what: 'spend',
       everyMs: surveyEveryMs,

@@ -1,86 +1,207 @@
-import { ExactNumber } from '../events/exact-json.js'
-import type { Spend } from '../store/queries/reports/spend.js'
-import { formatQuantity, parseSum, type Quantity, sum } from '../units/quantity.js'
-import { type AnnounceDeps, announceOnce, isAnnounced } from './announce.js'
-import { type BudgetFilter, ceilingOf, countsSinceMs, reachedThresholds, type StoredBudget } from './budgets/budget.js'
+import type { WatchedRecords } from '../broker/watched-records.js'
+import type { DimensionName } from '../store/queries/reports/dimensions.js'
+import type { GroupSelection, SpendSelection, SpendWindow } from '../store/queries/reports/spend.js'
+import { formatQuantity, parseSum, type Quantity, quantityOfSteps } from '../units/quantity.js'
+import { type AnnounceDeps, announceOnce } from './announce.js'
+import { type Budget, reachedThresholds } from './budgets/budget.js'
+import { amountAt, crossingEvent } from './budgets/crossing-event.js'
+import {
+  type Crossed,
+  type Crossing,
+  crossedOf,
+  groupKey,
+  keepCrossings,
+  type StoredCrossings,
+  WHOLE,
+} from './budgets/crossings.js'
+import { type Period, periodOf } from './budgets/period.js'
 
 export interface BudgetReads {
-  /** Cost of a tenant's calls in a period by owner, service and provider, from the rollups: fast, and briefly inexact. */
-  readonly spend: (tenantId: string, fromMs: number, toMs: number) => Promise<Spend[]>
-  /** Cost of the calls that match a filter, summed from the records as of one instant. */
-  readonly exactSpend: (tenantId: string, fromMs: number, toMs: number, filter: BudgetFilter) => Promise<string>
+  /** Cost of calls by selection, from the rollups: one query, fast, and briefly inexact. Decimal texts. */
+  readonly spend: (tenantId: string, selections: readonly SpendSelection[]) => Promise<readonly string[]>
+  /** Groups whose cost reaches an amount in one of the windows, from the rollups, with their cost in each: one query. */
+  readonly groupsAbove: (
+    tenantId: string,
+    selection: GroupSelection,
+    windows: readonly (SpendWindow & { readonly atLeastUsd: string })[],
+  ) => Promise<readonly { readonly group: string; readonly costsUsd: readonly string[] }[]>
+  /** Cost of the calls of a selection, summed from the records as of one instant. */
+  readonly exactSpend: (tenantId: string, selection: SpendSelection) => Promise<string>
+  /** The same by group; others than the named groups may be returned as well. */
+  readonly exactGroupSpend: (
+    tenantId: string,
+    selection: GroupSelection & SpendWindow,
+    groups: readonly string[],
+  ) => Promise<readonly { readonly group: string; readonly costUsd: string }[]>
 }
 
-/** How long into the next month late calls are still counted for the month in which they were made. */
-const LATE_MS = 3 * 24 * 60 * 60 * 1000
+export interface WatchBudgetsDeps extends AnnounceDeps {
+  readonly crossings: Pick<WatchedRecords<StoredCrossings>, 'get' | 'createOnce' | 'change'>
+}
+
+/** How long after its end a period still counts late calls. */
+export const LATE_MS = 3 * 24 * 60 * 60 * 1000
+
+/** Groups whose crossings are announced before they are kept. */
+const GROUPS_AT_ONCE = 256
+/** Groups whose crossings are announced concurrently. */
+const ANNOUNCED_AT_ONCE = 16
 
 /**
- * Emits `budget.threshold.crossed` for every threshold that a tenant's budgets have reached: once per budget, month and
- * threshold, in ascending order. Months that ended before a budget was created, or its ceiling or filter changed, are ignored.
+ * Emits an event for every threshold that a tenant's budgets have reached: once per budget, period, group and threshold, in
+ * ascending order. Periods that ended before a budget was created, or its rule changed, are ignored.
  *
- * The rollups select candidates. They count a changed record twice for some milliseconds, so that the emitted amount is
- * summed from the records.
+ * One query finds what the budgets without groups have spent, and one per budget the groups that may have reached a
+ * threshold, however many groups there are. The rollups behind them count a changed record twice for some milliseconds, so
+ * that the emitted amount is summed from the records. Whether a threshold was crossed before is known from a copy in memory.
  */
 export async function watchBudgets(
   tenantId: string,
-  budgets: readonly StoredBudget[],
+  budgets: readonly Budget[],
   reads: BudgetReads,
-  deps: AnnounceDeps,
+  deps: WatchBudgetsDeps,
 ): Promise<void> {
   const nowMs = deps.clock()
-  const months = [...new Set([monthOf(nowMs - LATE_MS), monthOf(nowMs)].map((month) => JSON.stringify(month)))]
-  for (const month of months) {
-    const { fromMs, toMs, name } = JSON.parse(month) as Month
-    const counting = budgets.filter((budget) => countsSinceMs(budget) < toMs)
-    if (counting.length === 0) continue
-    const spend = await reads.spend(tenantId, fromMs, toMs)
-    for (const budget of counting) {
-      const ceiling = ceilingOf(budget)
-      const seen = sum(spend.filter((each) => isMatch(each, budget.filter)).map(costOf))
-      let exact: Quantity<'USD'> | undefined
-      for (const threshold of reachedThresholds(seen, ceiling)) {
-        const key = `${budget.id}.${name}.${threshold}`
-        if (await isAnnounced(key, deps)) continue
-        exact ??= parseSum(await reads.exactSpend(tenantId, fromMs, toMs, budget.filter))
-        const spent = exact
-        if (!reachedThresholds(spent, ceiling).includes(threshold)) break
-        await announceOnce(
-          key,
-          async () => ({
-            tenantId,
-            type: 'budget.threshold.crossed',
-            cause: key,
-            data: {
-              budget_id: budget.id,
-              threshold,
-              period_to_date_usd: new ExactNumber(formatQuantity(spent)),
-              ceiling_usd: new ExactNumber(formatQuantity(ceiling)),
-            },
-          }),
-          deps,
-        )
-      }
+  const watched = budgets
+    .filter(({ thresholds }) => thresholds.length > 0)
+    .map((budget) => ({ budget, periods: watchedPeriods(budget, nowMs) }))
+  await watchWhole(
+    tenantId,
+    watched.filter(({ budget }) => budget.per === undefined),
+    reads,
+    deps,
+  )
+  for (const { budget, periods } of watched) {
+    const { per } = budget
+    if (per !== undefined && periods.length > 0) await watchGroups(tenantId, { ...budget, per }, periods, reads, deps)
+  }
+}
+
+/** The periods for which a budget emits events: the current one, and those whose late calls still count. */
+export function watchedPeriods(
+  { period: kind, zone, countsSinceMs }: Pick<Budget, 'period' | 'zone' | 'countsSinceMs'>,
+  nowMs: number,
+): Period[] {
+  const periods: Period[] = []
+  for (let atMs = nowMs - LATE_MS; atMs <= nowMs; ) {
+    const period = periodOf(kind, zone, atMs)
+    if (period.toMs > countsSinceMs) periods.push(period)
+    atMs = period.toMs
+  }
+  return periods
+}
+
+interface Watched {
+  readonly budget: Budget
+  readonly periods: readonly Period[]
+}
+
+/** A budget in a period, without groups. */
+async function watchWhole(
+  tenantId: string,
+  watched: readonly Watched[],
+  reads: BudgetReads,
+  deps: WatchBudgetsDeps,
+): Promise<void> {
+  const open = watched.flatMap(({ budget, periods }) =>
+    periods
+      .filter((period) => uncrossed(budget, crossedOf(deps.crossings.get, budget, period, WHOLE)).length > 0)
+      .map((period) => ({ budget, period, selection: { filter: budget.filter, ...windowOf(period) } })),
+  )
+  if (open.length === 0) return
+  const spent = await reads.spend(
+    tenantId,
+    open.map(({ selection }) => selection),
+  )
+  for (const [i, { budget, period, selection }] of open.entries()) {
+    const group = groupOf(budget, period, undefined, deps)
+    if (dueThresholds(budget, group, parseSum(spent[i] ?? '0')).length === 0) continue
+    const exact = parseSum<'USD'>(await reads.exactSpend(tenantId, selection))
+    await keepCrossings(deps.crossings, tenantId, budget, period, await announce(tenantId, budget, group, exact, deps))
+  }
+}
+
+/** All groups of a budget. */
+async function watchGroups(
+  tenantId: string,
+  budget: Budget & { readonly per: DimensionName },
+  periods: readonly Period[],
+  reads: BudgetReads,
+  deps: WatchBudgetsDeps,
+): Promise<void> {
+  const selection = { filter: budget.filter, per: budget.per }
+  const atLeastUsd = formatQuantity(amountAt(budget, budget.thresholds[0] ?? 0))
+  const found = await reads.groupsAbove(
+    tenantId,
+    selection,
+    periods.map((period) => ({ ...windowOf(period), atLeastUsd })),
+  )
+  for (const [i, period] of periods.entries()) {
+    const due = found.flatMap(({ group: value, costsUsd }) => {
+      const group = groupOf(budget, period, value, deps)
+      return dueThresholds(budget, group, parseSum(costsUsd[i] ?? '0')).length > 0 ? [group] : []
+    })
+    if (due.length === 0) continue
+    const values = due.map(({ value }) => value ?? '')
+    const spent = await reads.exactGroupSpend(tenantId, { ...selection, ...windowOf(period) }, values)
+    const costs = new Map(spent.map(({ group, costUsd }) => [group, parseSum<'USD'>(costUsd)]))
+    for (let at = 0; at < due.length; at += GROUPS_AT_ONCE) {
+      const groups = due.slice(at, at + GROUPS_AT_ONCE)
+      const crossings = await concurrently(groups, ANNOUNCED_AT_ONCE, (group) =>
+        announce(tenantId, budget, group, costs.get(group.value ?? '') ?? quantityOfSteps(0n), deps),
+      )
+      await keepCrossings(deps.crossings, tenantId, budget, period, crossings.flat())
     }
   }
 }
 
-interface Month {
-  readonly fromMs: number
-  readonly toMs: number
-  /** `YYYY-MM` */
-  readonly name: string
+/** A group of a budget in a period; the only one of a budget without groups has no value. */
+interface Group {
+  readonly key: string
+  readonly value: string | undefined
+  readonly period: Period
+  readonly crossed: Crossed
 }
 
-/** The UTC month of an instant. */
-function monthOf(ms: number): Month {
-  const date = new Date(ms)
-  const [year, month] = [date.getUTCFullYear(), date.getUTCMonth()]
-  return { fromMs: Date.UTC(year, month), toMs: Date.UTC(year, month + 1), name: date.toISOString().slice(0, 7) }
+function groupOf(budget: Budget, period: Period, value: string | undefined, deps: WatchBudgetsDeps): Group {
+  const key = budget.per === undefined || value === undefined ? WHOLE : groupKey(budget.per, value)
+  return { key, value, period, crossed: crossedOf(deps.crossings.get, budget, period, key) }
 }
 
-const isMatch = (spend: Spend, { owner, service, provider }: BudgetFilter): boolean =>
-  (owner === undefined || spend.owner === owner) &&
-  (service === undefined || spend.service === service) &&
-  (provider === undefined || spend.provider === provider)
+const windowOf = ({ fromMs, toMs }: Period): SpendWindow => ({ fromMs, toMs })
 
-const costOf = ({ costUsd }: Spend): Quantity<'USD'> => parseSum(costUsd)
+const uncrossed = ({ thresholds }: Budget, crossed: Crossed): number[] =>
+  thresholds.filter((percent) => crossed[percent] === undefined)
+
+/** Thresholds that are reached and were not crossed before, ascending. */
+const dueThresholds = (budget: Budget, { crossed }: Group, spent: Quantity<'USD'>): number[] =>
+  reachedThresholds(spent, { ...budget, thresholds: uncrossed(budget, crossed) })
+
+/** Emits the events that are due, one after the other. @returns the crossings, to be kept */
+async function announce(
+  tenantId: string,
+  budget: Budget,
+  group: Group,
+  spent: Quantity<'USD'>,
+  deps: WatchBudgetsDeps,
+): Promise<Crossing[]> {
+  const crossings: Crossing[] = []
+  for (const threshold of dueThresholds(budget, group, spent)) {
+    const ofGroup = group.key === WHOLE ? '' : `.${group.key}`
+    const key = `${budget.id}.${group.period.name}${ofGroup}.${threshold}`
+    const event = () => crossingEvent(tenantId, { budget, threshold, spent, group: group.value, cause: key })
+    crossings.push({ group: group.key, threshold, atMs: await announceOnce(key, async () => event(), deps) })
+  }
+  return crossings
+}
+
+/** Results in the order of the items; at most so many at a time. */
+async function concurrently<T, R>(items: readonly T[], most: number, work: (item: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = []
+  let next = 0
+  const worker = async (): Promise<void> => {
+    for (let at = next++; at < items.length; at = next++) results[at] = await work(items[at] as T)
+  }
+  await Promise.all(Array.from({ length: Math.min(most, items.length) }, worker))
+  return results
+}

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -63,12 +64,19 @@ const call = (attributedService: string, cost: string, stated: Record<string, un
   ...stated,
 })
 const budget = async (stated: Record<string, unknown>) => {
-  const made = await ask('POST', '/api/v1/budgets', { name: 'A budget', monthly_ceiling_usd: '10', ...stated })
+  const made = await ask('POST', '/api/v1/budgets', {
+    name: 'A budget',
+    ...(stated['ceiling_usd'] === undefined && { monthly_ceiling_usd: '10' }),
+    ...stated,
+  })
   expect(made.status).toBe(201)
   return made.json
 }
 const crossings = async (budgetId: string) =>
   (await told('budget.threshold.crossed')).filter(({ data }) => data.budget_id === budgetId)
+
+const customCrossings = async (budgetId: string) =>
+  (await told('budget.threshold.custom')).filter(({ data }) => data.budget_id === budgetId)
 
 describe('budgets', () => {
   test('a budget can be created, shown, changed and deleted', async () => {
@@ -77,14 +85,33 @@ describe('budgets', () => {
       id: expect.stringMatching(/^bdg_/),
       name: 'A budget',
       filter: { owner: 'team-a' },
+      per: null,
+      period: 'month',
+      time_zone: 'UTC',
+      ceiling_usd: '2500.50',
       monthly_ceiling_usd: '2500.50',
+      thresholds: [75, 100, 150],
       created_at: expect.stringMatching(/Z$/),
     })
 
     const path = `/api/v1/budgets/${made.id}`
-    const changed = await ask('PATCH', path, { monthly_ceiling_usd: '3000', filter: null })
-    expect(changed.json).toEqual({ ...made, filter: {}, monthly_ceiling_usd: '3000' })
-    expect((await ask('GET', '/api/v1/budgets')).json.data).toContainEqual(changed.json)
+    const changed = await ask('PATCH', path, {
+      ceiling_usd: '3000',
+      period: 'week',
+      time_zone: 'Asia/Tokyo',
+      filter: null,
+    })
+    expect(changed.json).toEqual({
+      ...made,
+      filter: {},
+      period: 'week',
+      time_zone: 'Asia/Tokyo',
+      ceiling_usd: '3000',
+      monthly_ceiling_usd: null,
+    })
+    const shown = await ask('GET', path)
+    expect(shown.json).toEqual({ ...changed.json, current: expect.objectContaining({ spent_usd: expect.any(String) }) })
+    expect((await ask('GET', '/api/v1/budgets')).json.data).toContainEqual(expect.objectContaining(changed.json))
     expect((await ask('DELETE', path)).status).toBe(204)
     expect(refusalOf(await ask('GET', path))).toEqual([404, 'NOT_FOUND'])
   })
@@ -96,6 +123,7 @@ describe('budgets', () => {
     { monthly_ceiling_usd: '1e3' },
     { filter: { identity: 'ada' } },
     { name: '' },
+    { period: 'week' },
   ])('%j is refused', async (stated) => {
     const answer = await ask('POST', '/api/v1/budgets', { name: 'B', monthly_ceiling_usd: '10', ...stated })
 
@@ -122,6 +150,93 @@ describe('budgets', () => {
     expect((await texts('budget.threshold.crossed')).filter((text) => text.includes(id))[0]).toContain(
       `"data":{"budget_id":"${id}","threshold":75,"period_to_date_usd":7.5,"ceiling_usd":10}`,
     )
+    const { current } = (await ask('GET', `/api/v1/budgets/${id}`)).json
+    expect(current).toMatchObject({ spent_usd: '15.5', percent: '155.00' })
+    expect(current.crossings.map(({ threshold }: { threshold: number }) => threshold)).toEqual([75, 100, 150])
+    for (const { crossed_at } of current.crossings) expect(crossed_at).toMatch(/Z$/)
+  })
+
+  test('a budget per owner emits each owner’s crossings with its name, and shows all owners in pages', async () => {
+    await ask('POST', '/api/v1/directory/services', { name: 'grouped-a', owner: 'team-grouped-a' })
+    await ask('POST', '/api/v1/directory/services', { name: 'grouped-b', owner: 'team-grouped-b' })
+    const filter = { ingestion_layer: 'grouped' }
+    const { id } = await budget({ ceiling_usd: '10', per: 'owner', thresholds: [50, 100], filter })
+    await attributedAll(ask, [
+      call('grouped-a', '12', filter),
+      call('grouped-b', '5', filter),
+      call('grouped-b', '100', { ingestion_layer: 'other' }),
+    ])
+
+    const events = await until(
+      async () => [...(await crossings(id)), ...(await customCrossings(id))],
+      (found) => found.length === 3,
+    )
+    const { current } = (await ask('GET', `/api/v1/budgets/${id}`)).json
+    const first = (await ask('GET', `/api/v1/budgets/${id}/groups?limit=1`)).json
+    const second = (await ask('GET', `/api/v1/budgets/${id}/groups?limit=1&cursor=${first.page.next_cursor}`)).json
+
+    expect(events.map(({ type, data }) => [type, data.threshold, data.group]).toSorted()).toEqual([
+      ['budget.threshold.crossed', 100, { dimension: 'owner', value: 'team-grouped-a' }],
+      ['budget.threshold.custom', 50, { dimension: 'owner', value: 'team-grouped-a' }],
+      ['budget.threshold.custom', 50, { dimension: 'owner', value: 'team-grouped-b' }],
+    ])
+    expect(current).toMatchObject({
+      spent_usd: '17',
+      percent: null,
+      groups: {
+        count: 2,
+        crossed: [
+          { threshold: 50, count: 2 },
+          { threshold: 100, count: 1 },
+        ],
+        top: [
+          { value: 'team-grouped-a', spent_usd: '12', percent: '120.00' },
+          { value: 'team-grouped-b', spent_usd: '5', percent: '50.00' },
+        ],
+      },
+    })
+    expect([...first.data, ...second.data]).toMatchObject([
+      { value: 'team-grouped-a', spent_usd: '12', crossings: [{ crossed_at: expect.any(String) }, expect.anything()] },
+      { value: 'team-grouped-b', spent_usd: '5', crossings: [expect.anything(), { crossed_at: null }] },
+    ])
+    expect(second.page).toEqual({ limit: 1, has_more: false })
+  })
+
+  test('a test event of a budget is marked, sent once per key, audited, and uses up no threshold', async () => {
+    const { id } = await budget({
+      ceiling_usd: '10',
+      per: 'service',
+      filter: { service: 'tested' },
+      thresholds: [75, 90],
+    })
+    const path = `/api/v1/budgets/${id}/test`
+    const key = randomUUID()
+    const sent = await ask('POST', path, undefined, { 'idempotency-key': key })
+    const again = await ask('POST', path, undefined, { 'idempotency-key': key })
+    const custom = await ask('POST', path, { threshold: 90 })
+    const events = [...(await crossings(id)), ...(await customCrossings(id))]
+    await attributedAll(ask, [call('tested', '7.5')])
+    const all = await until(
+      () => crossings(id),
+      (found) => found.length === 2,
+    )
+
+    expect([sent.status, again.status, custom.status]).toEqual([202, 202, 202])
+    expect(again.json).toEqual(sent.json)
+    const group = { dimension: 'service', value: 'test' }
+    const data = { budget_id: id, ceiling_usd: 10, group, test: true }
+    expect(events).toMatchObject([
+      { id: sent.json.event_id, data: { ...data, threshold: 75, period_to_date_usd: 7.5 } },
+      { id: custom.json.event_id, data: { ...data, threshold: 90, period_to_date_usd: 9 } },
+    ])
+    expect(all[1].data).toMatchObject({ threshold: 75, group: { dimension: 'service', value: 'tested' } })
+    expect(all[1].data.test).toBe(undefined)
+    const entries = await until(
+      async () => (await ask('GET', '/api/v1/audit-log')).json.data,
+      (found: { action: string }[]) => found.filter(({ action }) => action === 'budget.test').length >= 2,
+    )
+    expect(entries).toContainEqual(expect.objectContaining({ action: 'budget.test', target: id, outcome: 'succeeded' }))
+    expect(refusalOf(await ask('POST', path, { threshold: 0 }))).toEqual([422, 'VALIDATION_FAILED'])
   })
 
   test('a budget that is exceeded when it is created emits every threshold at once', async () => {

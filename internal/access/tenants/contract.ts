@@ -6,6 +6,7 @@ import { REGION_PATTERN } from '../../residency/residency.js'
 import { exampleId, idOf, timeText } from '../../text/answer-fields.js'
 import { instant, name, plainText } from '../../text/plain-text.js'
 import { parseInstant } from '../../units/instant.js'
+import { readZone } from '../../units/time-zone.js'
 
 /** The contract of the settings routes (design section 7). */
 
@@ -88,6 +89,11 @@ export const settingsPatch = z
     api_key_max_lifetime_days: z.int().min(1).max(KEY_LIFE_DAYS_MAX).optional(),
     retention_days: z.int().min(RETENTION_DAYS.min).max(RETENTION_DAYS.max).optional(),
     dimensions: dimensionsPatch.optional(),
+    time_zone: z
+      .string()
+      .max(64)
+      .refine((text) => readZone(text) !== undefined, 'must be a name from the tz database')
+      .optional(),
     min_cohort: z.int().min(COHORT_MIN).max(COHORT_MAX).optional(),
     rate_limits: z
       .strictObject({
@@ -159,6 +165,10 @@ const settings = z
           'Tag keys that are dimensions. Records of calls that were attributed before `declared_at` have the value `(not declared)`. ' +
           `Of each key ${TAG_VALUES_MAX} values are told apart, further ones are \`(other values)\`.`,
       }),
+    time_zone: z.string().meta({
+      description: 'Time zone of the periods of budgets that state none: a name from the tz database.',
+      examples: ['Europe/Berlin'],
+    }),
     rate_limits: z
       .object({ ingest: limit, read: limit, report: limit, control: limit, token: limit })
       .meta({ description: 'The limits in force, whether or not the tenant has set them.' }),
@@ -184,6 +194,7 @@ const EXAMPLE_SETTINGS: ShownSettings = {
   api_key_max_lifetime_days: 365,
   retention_days: 400,
   dimensions: [{ key: 'team', personal: false, declared_at: '2026-11-21T09:30:00.000Z' }],
+  time_zone: 'UTC',
   min_cohort: COHORT_MIN,
   rate_limits: {
     ingest: { per_second: 20_000, burst: 40_000 },

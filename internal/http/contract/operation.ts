@@ -7,7 +7,7 @@ export const TAGS = {
   Attribution: 'Attribution records: who and what caused each call, with evidence.',
   Models: 'Trained inference models: versions, model cards, promotion and recall.',
   Reports: 'Cost, usage and user counts of calls, grouped by dimension and time.',
-  Budgets: 'Monthly cost ceilings; crossing a threshold emits an event.',
+  Budgets: 'Cost ceilings per day, week, month or quarter; crossing a threshold emits an event.',
   Access: 'API keys, OAuth clients and users.',
   Settings: 'Settings of the tenant.',
   Audit: 'Audit log of actions performed and refused.',

@@ -1,7 +1,9 @@
 import type { Caller } from '../../auth/authenticate.js'
 import type { RateClass } from '../../auth/rate-limits.js'
 import type { Scope } from '../../auth/scopes.js'
+import { brokerProblem } from '../../broker/errors.js'
 import type { IdPrefix, TenantIds } from '../../ids/ids.js'
+import { storeProblem, TOO_MANY_QUERIES } from '../../store/failures.js'
 import type { Operation } from '../contract/operation.js'
 import type { Exchange } from '../exchange.js'
 import type { Route } from '../route.js'
@@ -23,11 +25,23 @@ interface ReadContract {
   readonly get: Operation
 }
 
+/**
+ * Completes the records of an answer with figures that are not held in memory.
+ *
+ * @returns the records in the same order; undefined when the tenant has too many queries in flight
+ */
+export type CompleteRecords = (
+  tenantId: string,
+  records: readonly object[],
+  signal: AbortSignal,
+) => Promise<{ readonly value: readonly object[] } | undefined>
+
 /** How a kind of record is read, in wire form. */
 export interface ReadKind extends ReadContract {
+  readonly complete?: CompleteRecords
   /** Names of the query parameters that filter the collection. */
   readonly filters?: readonly string[]
-  readonly page: (request: PageRequest<string>, tenantId: string) => Page<unknown>
+  readonly page: (request: PageRequest<string>, tenantId: string) => Page<object>
   readonly find: (tenantId: string, id: string) => object | undefined
 }
 
@@ -85,21 +99,59 @@ export function readRoutes(kind: ReadKind, deps: RecordRoutesDeps): readonly Rou
   ]
 }
 
-function showPage(exchange: Exchange, caller: Caller, { path, filters, page }: ReadKind, deps: RecordRoutesDeps): void {
+function showPage(
+  exchange: Exchange,
+  caller: Caller,
+  { path, filters, page, complete }: ReadKind,
+  deps: RecordRoutesDeps,
+): void | Promise<void> {
   const read = readPage(exchange, caller, path, deps, filters)
   if (!read.ok) return exchange.replyProblem(read.problem)
-  exchange.replyJson('200 OK', page(read.request, caller.tenantId))
+  const shown = page(read.request, caller.tenantId)
+  if (complete === undefined) return exchange.replyJson('200 OK', shown)
+  return replyFromStore(exchange, async (signal) => {
+    const data = await complete(caller.tenantId, shown.data, signal)
+    return data && { value: { ...shown, data: data.value } }
+  })
 }
 
 function showOne(
   exchange: Exchange,
   { tenantId }: Caller,
-  { prefix, what, find }: ReadKind,
+  { prefix, what, find, complete }: ReadKind,
   { idsOf }: RecordRoutesDeps,
-): void {
+): void | Promise<void> {
   const refusal = refusalOfId(prefix, exchange.parameter, idsOf(tenantId), what)
   if (refusal !== undefined) return exchange.replyProblem(refusal)
   const shown = find(tenantId, exchange.parameter)
   if (shown === undefined) return exchange.replyProblem(noSuch(what))
-  exchange.replyJson('200 OK', shown)
+  if (complete === undefined) return exchange.replyJson('200 OK', shown)
+  return replyFromStore(exchange, async (signal) => {
+    const records = await complete(tenantId, [shown], signal)
+    return records && { value: records.value[0] }
+  })
+}
+
+/**
+ * Replies from the read model. A disconnected client cancels its queries; an unavailable read model or broker is a 503.
+ *
+ * @param answer replies, or returns undefined when the tenant has too many queries in flight
+ */
+export async function replyFromStore(
+  exchange: Exchange,
+  answer: (signal: AbortSignal) => Promise<{ readonly value: unknown } | undefined>,
+): Promise<void> {
+  const abort = new AbortController()
+  exchange.onAborted(() => abort.abort())
+  try {
+    const found = await answer(abort.signal)
+    if (exchange.isSettled) return
+    if (found === undefined) return exchange.replyProblem(TOO_MANY_QUERIES)
+    exchange.replyJson('200 OK', found.value)
+  } catch (cause) {
+    if (exchange.isSettled) return // the client disconnected, which aborted the query
+    const known = storeProblem(cause) ?? brokerProblem(cause)
+    if (known === undefined) throw cause
+    exchange.replyProblem(known)
+  }
 }

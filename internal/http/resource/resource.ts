@@ -10,7 +10,7 @@ import type { Route } from '../route.js'
 import { type PageRequest, pageOfAll } from './collection.js'
 import { noSuch, refusalOfId } from './own-id.js'
 import type { CursorCodec, Page } from './pages.js'
-import { readRoutes, type TenantRecord } from './record-routes.js'
+import { type CompleteRecords, readRoutes, type TenantRecord } from './record-routes.js'
 import { nounOf, nounsOf, type ResourceContract, resourceOperations } from './resource-operations.js'
 import type { Order } from './sorted-records.js'
 
@@ -33,6 +33,8 @@ export interface Resource<T, Fields, Changes> extends ResourceContract<Fields, C
   readonly refuse?: (tenantId: string, record: T) => Problem | undefined
   /** The record in wire form. */
   show(record: T, id: string): object
+  /** Completes the records of a GET. */
+  readonly complete?: CompleteRecords
   /** The record as the audit log keeps it. */
   audited(record: T): CanonicalValue
 }
@@ -80,6 +82,7 @@ export function resource<T, Fields, Changes>(
         filters: Object.keys(kind.filters ?? {}),
         page: (request, tenantId) => collection.page(request, tenantId, kind.show),
         find: (tenantId, id) => show(collection.get(tenantId, id), id),
+        ...(kind.complete && { complete: kind.complete }),
       },
       deps,
     ),

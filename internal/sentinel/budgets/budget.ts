@@ -1,91 +1,257 @@
 import { z } from 'zod'
+import { DIMENSIONS_MAX, foldKey } from '../../records/dimensions.js'
+import { DIMENSION_NAMES, DIMENSIONS, type DimensionName } from '../../store/queries/reports/dimensions.js'
+import type { SpendFilter } from '../../store/queries/reports/spend.js'
 import { DECIMAL_TEXT, name } from '../../text/plain-text.js'
 import { parseQuantity, type Quantity } from '../../units/quantity.js'
+import { readZone } from '../../units/time-zone.js'
+import { PERIODS, type PeriodKind } from './period.js'
 
-/** A ceiling on the cost of calls in a UTC month (design section 10). */
+/** A ceiling on the cost of calls in a period (design section 10). */
 
 /** Budgets per tenant. */
 export const BUDGETS_MAX = 500
 
-/** Percent of the ceiling at which an event is emitted, ascending (spec 6.1). */
-export const THRESHOLDS = [75, 100, 150] as const
-export type Threshold = (typeof THRESHOLDS)[number]
+/** Percent of the ceiling at which `budget.threshold.crossed` is emitted, ascending (spec 6.1). */
+export const STANDARD_THRESHOLDS = [75, 100, 150] as const
+export type StandardThreshold = (typeof STANDARD_THRESHOLDS)[number]
+export const isStandard = (percent: number): percent is StandardThreshold =>
+  STANDARD_THRESHOLDS.some((standard) => standard === percent)
 
-/** Selects calls that match all its fields; an empty filter selects all calls. */
-export interface BudgetFilter {
-  readonly owner?: string
-  readonly service?: string
-  readonly provider?: string
-}
-export const FILTERED = ['owner', 'service', 'provider'] as const satisfies readonly (keyof BudgetFilter)[]
+const THRESHOLDS_MAX = 12
+const PERCENT_MAX = 1_000
 
-/** A budget in the bucket `budgets`, under its id. */
+/** A budget in the bucket `budgets`, under its id, as this version or an earlier one has written it. */
 export interface StoredBudget {
   readonly id: string
   readonly tenant_id: string
   readonly name: string
-  readonly filter: BudgetFilter
-  /** Decimal text, above 0. */
-  readonly monthly_ceiling_usd: string
+  /** Selects calls that match all its fields; an empty filter selects all calls. */
+  readonly filter: SpendFilter
+  /** Decimal text, above 0: the ceiling of a budget of a month, the only period that earlier versions know. */
+  readonly monthly_ceiling_usd?: string
+  /** The same for another period. */
+  readonly ceiling_usd?: string
+  /** Absent: month. */
+  readonly period?: PeriodKind
+  /** Canonical name of the tz database. Absent: the tenant's time zone. */
+  readonly time_zone?: string
+  /** The ceiling applies to each value of this dimension on its own. */
+  readonly per?: DimensionName
+  /** Percent, ascending. Absent: the standard ones. */
+  readonly thresholds?: readonly number[]
   readonly created_at: string
-  /** When its ceiling or filter last changed; absent if neither has. */
+  /** When its rule last changed (all but its name); absent if it has not. */
   readonly changed_at?: string
 }
 
+/** A budget with its defaults. */
+export interface Budget {
+  readonly id: string
+  readonly name: string
+  readonly filter: SpendFilter
+  readonly per: DimensionName | undefined
+  readonly period: PeriodKind
+  readonly zone: string
+  /** Decimal text as it was stated. */
+  readonly ceilingText: string
+  readonly ceiling: Quantity<'USD'>
+  /** Percent, ascending. */
+  readonly thresholds: readonly number[]
+  /** Since when its rule applies, milliseconds since the epoch. */
+  readonly countsSinceMs: number
+}
+
+/** @param tenantZone applies to budgets that state no time zone */
+export function readBudget(stored: StoredBudget, tenantZone: string): Budget {
+  const ceilingText = ceilingTextOf(stored)
+  const ceiling = parseQuantity<'USD'>(ceilingText)
+  if (ceiling === undefined) throw new Error('a stored budget has no valid ceiling')
+  return {
+    id: stored.id,
+    name: stored.name,
+    filter: stored.filter,
+    per: stored.per,
+    period: stored.period ?? 'month',
+    zone: stored.time_zone ?? readZone(tenantZone) ?? 'UTC',
+    ceilingText,
+    ceiling,
+    thresholds: stored.thresholds ?? STANDARD_THRESHOLDS,
+    countsSinceMs: Date.parse(stored.changed_at ?? stored.created_at),
+  }
+}
+
+const ceilingTextOf = ({ ceiling_usd, monthly_ceiling_usd }: StoredBudget): string =>
+  ceiling_usd ?? monthly_ceiling_usd ?? ''
+
+/** A value of a dimension: one of its closed list, or a name. */
+function valueSchema(dimension: DimensionName): z.ZodType<string> {
+  const { type } = DIMENSIONS[dimension]
+  return type.kind === 'choice' ? z.enum(type.values as readonly string[]) : name()
+}
+
+type FilterShape = { readonly [D in DimensionName]: z.ZodOptional<z.ZodNullable<z.ZodType<string>>> }
 const filter = z
-  .strictObject({ owner: name().nullish(), service: name().nullish(), provider: name().nullish() })
+  .strictObject({
+    ...(Object.fromEntries(DIMENSION_NAMES.map((each) => [each, valueSchema(each).nullish()])) as FilterShape),
+    tags: z
+      .record(name(), name())
+      .refine((tags) => Object.keys(tags).length <= DIMENSIONS_MAX, `must have at most ${DIMENSIONS_MAX} members`)
+      .nullish()
+      .meta({
+        description: 'Values of tags, by key. The tenant has declared the keys (`dimensions` of its settings).',
+      }),
+  })
   .meta({ description: 'Selects the calls that match all given fields. Default: all calls.' })
+
 const ceiling = () =>
   z
     .string()
     .regex(DECIMAL_TEXT)
     .refine((text) => (parseQuantity(text) ?? 0n) > 0n, 'must be above 0')
-    .meta({ description: 'USD per calendar month (UTC).', examples: ['2500.00'] })
 
-export const budgetFields = z.strictObject({ name: name(), filter: filter.nullish(), monthly_ceiling_usd: ceiling() })
+const rule = {
+  filter: filter.nullish(),
+  ceiling_usd: ceiling()
+    .optional()
+    .meta({ description: 'USD per period, above 0. With `per`: for each group.', examples: ['2500.00'] }),
+  monthly_ceiling_usd: ceiling()
+    .optional()
+    .meta({
+      description:
+        'The same as `ceiling_usd` with `period` `month`. Both may be stated only if they are equal, and no other period.',
+      examples: ['2500.00'],
+    }),
+  period: z
+    .enum(PERIODS)
+    .optional()
+    .meta({ description: 'Calendar period in the time zone; weeks start on Monday.', default: 'month' }),
+  time_zone: z
+    .string()
+    .max(64)
+    .refine((text) => readZone(text) !== undefined, 'must be a name from the tz database')
+    .nullish()
+    .meta({
+      description: "A name from the tz database. Default, and null: the tenant's `time_zone` (settings).",
+      examples: ['Europe/Berlin'],
+    }),
+  per: z
+    .enum(DIMENSION_NAMES)
+    .nullish()
+    .meta({
+      description:
+        'Applies the ceiling to each value of this dimension on its own, also to values that appear later. Calls without ' +
+        'a value belong to no group.',
+      examples: ['owner'],
+    }),
+  thresholds: z
+    .array(z.int().min(1).max(PERCENT_MAX))
+    .max(THRESHOLDS_MAX)
+    .refine((all) => new Set(all).size === all.length, 'must not repeat a threshold')
+    .nullish()
+    .meta({
+      description:
+        'Percent of the ceiling. 75, 100 and 150 emit `budget.threshold.crossed`, all others `budget.threshold.custom`. ' +
+        'Default, and null: 75, 100 and 150. An empty list: no events.',
+      examples: [[50, 75, 90, 100]],
+    }),
+}
+
+interface StatedCeiling {
+  readonly ceiling_usd?: string | undefined
+  readonly monthly_ceiling_usd?: string | undefined
+  readonly period?: PeriodKind | undefined
+}
+
+/** Whether what a body says in the form of earlier versions agrees with what it says in the new one. */
+function agrees({ ceiling_usd, monthly_ceiling_usd, period }: StatedCeiling): boolean {
+  if (monthly_ceiling_usd === undefined) return true
+  const isSame = ceiling_usd === undefined || parseQuantity(ceiling_usd) === parseQuantity(monthly_ceiling_usd)
+  return isSame && (period ?? 'month') === 'month'
+}
+const AGREES = {
+  path: ['monthly_ceiling_usd'],
+  message: 'must be equal to ceiling_usd, and without another period than month',
+}
+
+export const budgetFields = z
+  .strictObject({ name: name(), ...rule })
+  .refine(agrees, AGREES)
+  .refine(({ ceiling_usd, monthly_ceiling_usd }) => ceiling_usd !== undefined || monthly_ceiling_usd !== undefined, {
+    path: ['ceiling_usd'],
+    message: 'is required',
+  })
 export type BudgetFields = z.infer<typeof budgetFields>
 
-export const budgetChanges = z.strictObject({
-  name: name().optional(),
-  filter: filter.nullish(),
-  monthly_ceiling_usd: ceiling().optional(),
-})
+export const budgetChanges = z.strictObject({ name: name().optional(), ...rule }).refine(agrees, AGREES)
 export type BudgetChanges = z.infer<typeof budgetChanges>
 
 export const storedBudget = (fields: BudgetFields, id: string, tenantId: string, nowMs: number): StoredBudget => ({
   id,
   tenant_id: tenantId,
   name: fields.name,
-  filter: storedFilter(fields.filter),
-  monthly_ceiling_usd: fields.monthly_ceiling_usd,
+  ...storedRule({ filter: {} }, fields),
   created_at: new Date(nowMs).toISOString(),
 })
 
 export function changedBudget(budget: StoredBudget, changes: BudgetChanges, nowMs: number): StoredBudget {
-  const changed: StoredBudget = {
-    ...budget,
-    name: changes.name ?? budget.name,
-    filter: changes.filter === undefined ? budget.filter : storedFilter(changes.filter),
-    monthly_ceiling_usd: changes.monthly_ceiling_usd ?? budget.monthly_ceiling_usd,
+  const { id, tenant_id, name, created_at, changed_at, ...before } = budget
+  const after = storedRule(before, changes)
+  const changedAt = isSameRule(before, after) ? changed_at : new Date(nowMs).toISOString()
+  return {
+    id,
+    tenant_id,
+    name: changes.name ?? name,
+    ...after,
+    created_at,
+    ...(changedAt !== undefined && { changed_at: changedAt }),
   }
-  const isSameRule =
-    ceilingOf(changed) === ceilingOf(budget) &&
-    FILTERED.every((field) => changed.filter[field] === budget.filter[field])
-  return isSameRule ? changed : { ...changed, changed_at: new Date(nowMs).toISOString() }
 }
 
-const storedFilter = (stated: BudgetFields['filter']): BudgetFilter =>
-  Object.fromEntries(FILTERED.flatMap((field) => (stated?.[field] == null ? [] : [[field, stated[field]]])))
+type StoredRule = Omit<StoredBudget, 'id' | 'tenant_id' | 'name' | 'created_at' | 'changed_at'>
 
-export const ceilingOf = ({ monthly_ceiling_usd }: StoredBudget): Quantity<'USD'> => {
-  const ceiling = parseQuantity<'USD'>(monthly_ceiling_usd)
-  if (ceiling === undefined) throw new Error('a stored budget has no valid ceiling')
-  return ceiling
+/** A rule after what a body states; what it omits is unchanged. */
+function storedRule(before: StoredRule, stated: Omit<BudgetChanges, 'name'>): StoredRule {
+  const period = stated.monthly_ceiling_usd === undefined ? (stated.period ?? before.period ?? 'month') : 'month'
+  const ceiling = stated.ceiling_usd ?? stated.monthly_ceiling_usd ?? ceilingTextOf(before as StoredBudget)
+  const zone = stated.time_zone === undefined ? before.time_zone : canonicalZone(stated.time_zone)
+  const per = stated.per === undefined ? before.per : stated.per
+  const thresholds = stated.thresholds === undefined ? before.thresholds : stated.thresholds
+  return {
+    filter: stated.filter === undefined ? before.filter : storedFilter(stated.filter),
+    ...(period === 'month' ? { monthly_ceiling_usd: ceiling } : { ceiling_usd: ceiling, period }),
+    ...(zone !== undefined && { time_zone: zone }),
+    ...(per != null && { per }),
+    ...(thresholds != null && { thresholds: thresholds.toSorted((one, other) => one - other) }),
+  }
 }
 
-/** Since when its current ceiling and filter apply, milliseconds since the epoch. */
-export const countsSinceMs = ({ changed_at, created_at }: StoredBudget): number => Date.parse(changed_at ?? created_at)
+const canonicalZone = (zone: string | null): string | undefined => (zone === null ? undefined : readZone(zone))
+
+const storedFilter = (stated: BudgetFields['filter']): SpendFilter => {
+  const tags = Object.entries(stated?.tags ?? {}).map(([key, value]) => [foldKey(key), value] as const)
+  return {
+    ...Object.fromEntries(DIMENSION_NAMES.flatMap((each) => (stated?.[each] == null ? [] : [[each, stated[each]]]))),
+    ...(tags.length > 0 && { tags: Object.fromEntries(tags) }),
+  }
+}
+
+function isSameRule(one: StoredRule, other: StoredRule): boolean {
+  const comparable = ({ filter, period = 'month', thresholds = STANDARD_THRESHOLDS, ...rest }: StoredRule) =>
+    JSON.stringify([
+      DIMENSION_NAMES.map((each) => filter[each] ?? null),
+      Object.entries(filter.tags ?? {}).sort(([key], [otherKey]) => (key < otherKey ? -1 : 1)),
+      period,
+      String(parseQuantity(ceilingTextOf(rest as StoredBudget))),
+      rest.time_zone,
+      rest.per,
+      thresholds,
+    ])
+  return comparable(one) === comparable(other)
+}
 
 /** Thresholds that an amount reaches, ascending. Exact. */
-export const reachedThresholds = (spent: Quantity<'USD'>, ceiling: Quantity<'USD'>): Threshold[] =>
-  THRESHOLDS.filter((percent) => spent * 100n >= ceiling * BigInt(percent))
+export const reachedThresholds = (
+  spent: Quantity<'USD'>,
+  { ceiling, thresholds }: Pick<Budget, 'ceiling' | 'thresholds'>,
+): number[] => thresholds.filter((percent) => spent * 100n >= ceiling * BigInt(percent))

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { fixedPeriods, readEdge, readZone } from '../../../internal/reports/period.js'
+import { fixedPeriods, readEdge } from '../../../internal/reports/period.js'
 import { INTERVALS } from '../../../internal/store/queries/reports/usage.js'
 
 const DAY_MS = 24 * 3_600_000
@@ -78,20 +78,4 @@ test('weeks belong to the month in which they start, whichever of their days was
     const fromMs = startOf(day, 'UTC')
     expect(fixedPeriods({ fromMs, toMs: fromMs + DAY_MS }, 'week', 'UTC')).toEqual([november])
   }
-})
-
-test('time zones are the names of the tz database', () => {
-  expect(['Europe/Berlin', 'US/Pacific', 'UTC', 'Etc/UTC', 'Etc/GMT+5'].map(readZone)).toEqual([
-    'Europe/Berlin',
-    'America/Los_Angeles',
-    'UTC',
-    'UTC',
-    'Etc/GMT+5',
-  ])
-  expect(['SystemV/PST8', '+02:00', 'Mars/Olympus', ''].map(readZone)).toEqual([
-    undefined,
-    undefined,
-    undefined,
-    undefined,
-  ])
 })

@@ -41,6 +41,7 @@ describe('the settings in the API', () => {
       api_key_max_lifetime_days: 365,
       retention_days: 400,
       dimensions: [],
+      time_zone: 'UTC',
       min_cohort: 5,
       rate_limits: {
         ingest: { per_second: 20_000, burst: 40_000 },
@@ -96,6 +97,8 @@ describe('a patch of the settings', () => {
     { api_key_max_lifetime_days: 3_651 },
     { retention_days: 29 },
     { retention_days: 3_651 },
+    { time_zone: '+02:00' },
+    { time_zone: 'Mars/Olympus' },
     { residency_region: 'EU' },
     { name: '' },
     { rate_limits: { bulk: { per_second: 1 } } },
