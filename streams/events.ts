@@ -18,5 +18,11 @@ export const EVENTS = {
   allow_direct: true,
 } satisfies Partial<StreamConfig>
 
+/** All tenants' events, for readers of the whole stream. */
+export const EVENTS_OF_ALL = 'events.>'
+
+/** Key of the checkpoint of the reader that writes the log of events. */
+export const EVENT_LOG_CHECKPOINT = 'event-log'
+
 /** @param type one of a closed list; its dots separate tokens, so that `events.*.attribution.>` matches all attribution events */
 export const eventsSubject = (tenantId: string, type: string): string => `events.${tenantId}.${type}`

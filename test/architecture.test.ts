@@ -25,7 +25,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['store'],
   ['http'],
   ['ingest'],
-  ['attribution', 'access', 'reports', 'exports', 'webhooks', 'sentinel', 'audit'],
+  ['attribution', 'access', 'reports', 'exports', 'webhooks', 'sentinel', 'audit', 'event-log'],
   // A partner's view of other areas, and what only `up` and the command line use.
   ['partner', 'local'],
 ]

@@ -1,6 +1,6 @@
 /**
  * The attributor: runs the actors of stages A, B and C on the partitions that this process owns, and the readers of
- * observations, changes and audit entries where this process owns them.
+ * observations, changes, audit entries and events where this process owns them.
  */
 import { openAttributor } from '../../internal/attribution/open-attributor.js'
 import { openReferenceData } from '../../internal/attribution/open-reference-data.js'
@@ -9,11 +9,13 @@ import { auditOnce } from '../../internal/audit/sink.js'
 import { openOwnedLogs } from '../../internal/broker/owned-logs.js'
 import { createPublisher } from '../../internal/broker/publisher.js'
 import { followWatermark } from '../../internal/broker/watermark.js'
+import { openEventLog } from '../../internal/event-log/open.js'
 import { eventPublisher } from '../../internal/events/publish.js'
 import { identityKeysCache, tenantIdsCache } from '../../internal/ids/ids.js'
 import { openObservations } from '../../internal/ingest/observations/open.js'
 import { runMain, untilAvailable } from '../../internal/process/main.js'
 import { compactNowAndThen } from '../../internal/store/compaction.js'
+import { keepEventsFor } from '../../internal/store/migrations/event-log-days.js'
 import { fillCopies } from '../../internal/store/migrations/fill-copies.js'
 import { createDatabase, MIGRATIONS, migrate } from '../../internal/store/migrations/migrate.js'
 import { watchSubscriptions } from '../../internal/webhooks/subscriptions.js'
@@ -27,11 +29,13 @@ runMain('attributor', async () => {
     'stages',
     'memberName',
     'storeCluster',
+    'eventLogDays',
   ])
   const { broker, config, onLost, log, signal, store } = role
   const migrateStore = async (): Promise<void> => {
     await createDatabase(role.storeConnection, config.storeDatabase)
     await migrate(store, MIGRATIONS, config.storeCluster)
+    await keepEventsFor(store, config.eventLogDays, config.storeCluster)
   }
   await untilAvailable('the store', migrateStore, log)
   const filling = fillCopies(store, signal).catch((cause: unknown) => {
@@ -49,6 +53,7 @@ runMain('attributor', async () => {
   const logs = openOwnedLogs({ ...role, checkpoints, membership }, signal)
   logs.run(await openObservations({ ...role, publish, bytesMax: config.observationsBytesMax }))
   logs.run(await openAuditLog({ ...role, publish, key: await role.signingKey('audit') }))
+  logs.read(await openEventLog(role))
   const attributor = await openAttributor(
     {
       ...role,

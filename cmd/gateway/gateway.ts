@@ -26,6 +26,7 @@ export const GATEWAY_SETTINGS = [
   'partitions',
   'spoolBytesMax',
   'accessTokenSeconds',
+  'eventLogDays',
   ...BLOB_SETTINGS,
   ...RATE_SETTINGS,
   ...WEBHOOK_TARGET_SETTINGS,

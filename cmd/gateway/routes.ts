@@ -3,6 +3,7 @@ import { workloadHashes } from '../../internal/attribution/directory/workloads.j
 import { openAttributionRoutes } from '../../internal/attribution/open-routes.js'
 import { auditRoutes } from '../../internal/audit/routes.js'
 import { settingsOf } from '../../internal/auth/tenant.js'
+import { eventLogRoutes } from '../../internal/event-log/routes.js'
 import { openBlobs } from '../../internal/exports/blobs/open.js'
 import { openExportRoutes } from '../../internal/exports/open.js'
 import { errorPageRoutes } from '../../internal/http/error-pages.js'
@@ -14,6 +15,7 @@ import { partnerRoutes } from '../../internal/partner/routes.js'
 import { openReports } from '../../internal/reports/open.js'
 import { openSentinelRoutes } from '../../internal/sentinel/open-routes.js'
 import { listAuditLog } from '../../internal/store/queries/audit-log.js'
+import { type EventQuestion, listEvents } from '../../internal/store/queries/event-log.js'
 import { listWebhookAttempts } from '../../internal/store/queries/webhook-attempts.js'
 import { openWebhookRoutes } from '../../internal/webhooks/open.js'
 import type { Gateway } from './gateway.js'
@@ -31,6 +33,10 @@ export async function openRoutes(gateway: Gateway): Promise<OpenRoutes> {
     ...gateway,
     notPeople: (tenantId) => workloadHashes(directory.directory, tenantId, gateway.identityKeyOf(tenantId)),
   })
+  const eventLog = {
+    listEvents: (question: EventQuestion, signal: AbortSignal) => listEvents(store, question, signal),
+    keptDays: config.eventLogDays,
+  }
   const routes = [
     ...healthRoutes({
       broker: gateway.brokerWatch,
@@ -45,6 +51,7 @@ export async function openRoutes(gateway: Gateway): Promise<OpenRoutes> {
     ...reports.routes,
     ...(await openSentinelRoutes({
       ...gateway,
+      ...eventLog,
       sourcesOf: (tenantId) => directory.directory.sources(tenantId),
       zoneOf: (tenantId) => settingsOf(access.tenants.get(tenantId)).time_zone,
     })),
@@ -68,6 +75,7 @@ export async function openRoutes(gateway: Gateway): Promise<OpenRoutes> {
       downloadBudgetOf: (tenantId) => access.budgetsOf(tenantId, 'downloads').report,
     })),
     ...rateLimitRoutes(gateway),
+    ...eventLogRoutes({ ...gateway, ...eventLog }),
     ...auditRoutes({ ...gateway, list: (question, signal) => listAuditLog(store, question, signal) }),
   ]
   return { routes: withDescription(gateway, routes), close: reports.close }

@@ -27,6 +27,8 @@ export interface OwnedLogs {
   readonly deps: PlannedLogDeps
   /** @param clock dates the batches; that of the process unless it is given */
   run<C extends Progress>(log: OwnedLog<C>, clock?: () => number): void
+  /** Runs a log of a stream that keeps what is done. */
+  read<C extends Progress>(log: PlannedLog<C>): void
   /** Resolves when the signal has aborted and no batch is in flight. */
   stopped(): Promise<unknown>
 }
@@ -55,6 +57,7 @@ export function openOwnedLogs(
       running.push(runPlannedLog(owned, { ...deps, clock: ownClock }, signal))
       purged.push(owned)
     },
+    read: (log) => running.push(runPlannedLog(log, deps, signal)),
     stopped: () => Promise.all([...running, purging]),
   }
 }

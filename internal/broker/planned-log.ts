@@ -24,6 +24,8 @@ export interface PlannedLog<C extends Progress> {
   readonly cut?: (entries: readonly StoredEntry[]) => number
   /** Maximum messages per batch; the default applies when absent. */
   readonly messagesMax?: number
+  /** Pause after every batch that was not full, of a log that nobody waits for; the default applies when absent. */
+  readonly paceMs?: number
   /**
    * Called when this process takes over the log, before its first batch, to start with fresh in-memory state. After a
    * failure the state is kept if no other process has been the owner meanwhile.
@@ -168,14 +170,15 @@ async function work<C extends Progress>(
     // Kept in memory: the write of the next plan includes it.
     hold.advance({ ...batch.after, ...(writesRecords(log.key) && { doneMs: extent.atMs }) })
     planned = undefined
-    if (!batch.inserts) continue
+    if (!batch.inserts && log.paceMs === undefined) continue
     const bytes = entries.reduce((sum, { data }) => sum + data.length, 0)
     const isFull = entries.length === BATCH_MESSAGES_MAX || batch.size >= FULL_EVENTS || bytes >= FULL_BYTES
     if (isFull) continue
     // Otherwise the inserted rows would stay invisible during the pause.
     if (writesRecords(log.key)) await hold.save(hold.value)
     const tookMs = performance.now() - readAt
-    await pause(Math.max(INSERT_EVERY_MS - tookMs, Math.min(PAUSE_TO_BATCH * tookMs, PAUSE_MS_MAX)), signal)
+    const pauseMs = Math.max(INSERT_EVERY_MS - tookMs, Math.min(PAUSE_TO_BATCH * tookMs, PAUSE_MS_MAX))
+    await pause(log.paceMs ?? pauseMs, signal)
   }
   if (!hold.isSaved) await hold.save(hold.value)
 }

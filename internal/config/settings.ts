@@ -113,6 +113,22 @@ const base = (setting: Setting<string>): Setting<string> => ({
   parse: (value) => setting.parse(value).replace(/\/+$/, ''),
 })
 
+/** The roles that `up` can leave out. */
+export const BACKGROUND_ROLES = ['courier', 'exporter', 'sentinel', 'trainer'] as const
+export type BackgroundRole = (typeof BACKGROUND_ROLES)[number]
+
+const withoutRoles: Setting<readonly BackgroundRole[]> = {
+  ...names('without-roles'),
+  fallback: [],
+  isSwitch: false,
+  parse: (value) => {
+    const wanted = value.split(',')
+    const known = BACKGROUND_ROLES.filter((role) => wanted.includes(role))
+    if (known.length !== wanted.length) throw new Error(`a comma-separated list of ${BACKGROUND_ROLES.join(', ')}`)
+    return known
+  },
+}
+
 const STAGES = ['a', 'b', 'c'] as const
 type Stage = (typeof STAGES)[number]
 
@@ -139,6 +155,7 @@ export const SETTINGS = {
   errorDocsUrl: base(text('error-docs-url', '')),
   tlsCertFile: text('tls-cert-file', ''),
   tlsKeyFile: text('tls-key-file', ''),
+  withoutRoles,
 
   demo: toggle('demo'),
   demoSpeed: decimal('speed', 60, 0.01, 1_000_000),
@@ -154,6 +171,7 @@ export const SETTINGS = {
   invocationsBytesMax: integer('invocations-bytes-max', 8 * 1024 ** 3, 1024 ** 2, 2 ** 50),
   observationsBytesMax: integer('observations-bytes-max', 1024 ** 3, 1024 ** 2, 2 ** 50),
   eventsBytesMax: integer('events-bytes-max', 1024 ** 3, 1024 ** 2, 2 ** 50),
+  eventLogDays: integer('event-log-days', 90, 1, 3_650),
 
   storeUrl: url('store-url', '', ['http:', 'https:']),
   storeUser: text('store-user', 'attribution'),

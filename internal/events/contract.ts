@@ -111,7 +111,12 @@ export const EVENT_DATA = {
     scope: z.object({ service: z.string(), owner: z.string(), provider: z.string() }),
     observed: decimalText().meta({ description: 'USD in the window.' }),
     expected: decimalText().meta({ description: 'USD expected from the baseline.' }),
-    window: z.object({ from: timeText(), to: timeText() }),
+    window: z.object({ from: timeText(), to: timeText() }).meta({ description: 'The hour.' }),
+    observed_until: timeText().meta({
+      description:
+        'End of the part of the window that `observed` covers. Before the end of the window, the hour was still running: what it ' +
+        'had spent by then was anomalous for a whole hour.',
+    }),
     score: z.number().meta({ description: 'Distance from the baseline, in deviations.' }),
   }),
   'budget.threshold.crossed': crossed(

@@ -351,7 +351,12 @@ export class Exchange {
   }
 
   replyJson(status: string, value: unknown): void {
-    this.reply(`${status}\r\nContent-Type: application/json\r\nCache-Control: no-store`, JSON.stringify(value))
+    this.replyJsonText(status, JSON.stringify(value))
+  }
+
+  /** @param text JSON whose numbers have more digits than a float holds */
+  replyJsonText(status: string, text: string): void {
+    this.reply(`${status}\r\nContent-Type: application/json\r\nCache-Control: no-store`, text)
   }
 
   replyProblem(problem: Problem): void {

@@ -1,7 +1,7 @@
 import type { Caller } from '../auth/authenticate.js'
 import type { RateClass } from '../auth/rate-limits.js'
 import type { Scope } from '../auth/scopes.js'
-import type { Problem } from '../problems/catalogue.js'
+import { type Problem, problem } from '../problems/catalogue.js'
 import type { Operation } from './contract/operation.js'
 import type { Exchange } from './exchange.js'
 
@@ -25,9 +25,9 @@ export interface PublicRoute extends RouteBase {
   readonly handle: (exchange: Exchange) => void | Promise<void>
 }
 
-/** A route that needs a credential with a given scope, or with `any` scope (ingestion has no scope of its own). */
+/** A route that needs a credential with a given scope, with one of several, or with `any` (ingestion has no scope of its own). */
 export interface TenantRoute extends RouteBase {
-  readonly access: 'any' | Scope
+  readonly access: 'any' | Scope | readonly Scope[]
   /** Accepts only tokens of partner connectors, which no other route accepts. */
   readonly isForPartners?: true
   /** The budget that a request is charged to. */
@@ -41,6 +41,27 @@ export interface TenantRoute extends RouteBase {
   /** Replies to a caller with insufficient scopes, in place of the server. */
   readonly whenDenied?: (exchange: Exchange, caller: Caller, denial: Problem) => Promise<void>
   readonly handle: (exchange: Exchange, caller: Caller) => void | Promise<void>
+}
+
+/** Whether a credential with these scopes may call a route. One without scopes may call none. */
+export const isAdmitted = (access: TenantRoute['access'], scopes: ReadonlySet<Scope>): boolean =>
+  access === 'any' ? scopes.size > 0 : scopesOf(access).some((scope) => scopes.has(scope))
+
+/** The scopes of which a route needs one; none when any scope is enough. */
+export const scopesOf = (access: TenantRoute['access']): readonly Scope[] => {
+  if (access === 'any') return []
+  return typeof access === 'string' ? [access] : access
+}
+
+/** RFC 6750 section 3.1. */
+export function insufficientScope(access: TenantRoute['access']): Problem {
+  const scopes = scopesOf(access)
+  const needed = scopes.length === 0 ? 'at least one scope' : `the scope ${scopes.join(' or ')}`
+  // The attribute lists scopes that are required together: with alternatives, the first is enough.
+  const scope = scopes[0] === undefined ? '' : `, scope="${scopes[0]}"`
+  return problem('INSUFFICIENT_SCOPE', `The credential needs ${needed}.`, {
+    challenge: `Bearer realm="attribution", error="insufficient_scope"${scope}`,
+  })
 }
 
 /** The declaration of a route. The server serves nothing else, so every route has one. */

@@ -6,7 +6,7 @@ import { type Problem, problem } from '../problems/catalogue.js'
 import type { Logger } from '../telemetry/log.js'
 import { Exchange, type ExchangeHooks, NO_HEADERS, readHeaders } from './exchange.js'
 import { limitBy, takeFrom } from './rate-limit.js'
-import { type Method, type Route, type TenantRoute, takesNoQuery } from './route.js'
+import { insufficientScope, isAdmitted, type Method, type Route, type TenantRoute, takesNoQuery } from './route.js'
 import { followTlsFiles, type TlsFiles } from './tls.js'
 import { turnNow } from './turn-clock.js'
 
@@ -199,23 +199,13 @@ function admitCaller(exchange: Exchange, route: TenantRoute, deps: ServerDeps): 
   // Before all other checks: a refused request costs as much as a served one.
   const limited = route.chargesItself === true ? undefined : takeFrom(budget, 1, nowMs)
   if (limited !== undefined) return limited
-  if (route.access === 'any' ? caller.scopes.size === 0 : !caller.scopes.has(route.access)) {
+  if (!isAdmitted(route.access, caller.scopes)) {
     return { ...insufficientScope(route.access), deniedCaller: caller }
   }
   if (exchange.query !== '' && takesNoQuery(route))
     return problem('INVALID_FILTER', 'This endpoint accepts no query parameters.')
   return caller
 }
-
-/** RFC 6750 section 3.1. A credential without scopes grants nothing. */
-const insufficientScope = (access: TenantRoute['access']): Problem =>
-  access === 'any'
-    ? problem('INSUFFICIENT_SCOPE', 'The credential needs at least one scope.', {
-        challenge: 'Bearer realm="attribution", error="insufficient_scope"',
-      })
-    : problem('INSUFFICIENT_SCOPE', `The credential needs the scope ${access}.`, {
-        challenge: `Bearer realm="attribution", error="insufficient_scope", scope="${access}"`,
-      })
 
 /** The checks common to all requests. @returns undefined when the request was refused */
 function beginExchange(

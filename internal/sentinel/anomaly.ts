@@ -30,7 +30,7 @@ export interface Anomaly {
 /**
  * @param spent by start of the hour, milliseconds since the epoch; hours without spend may be missing
  * @param firstMs the first hour with data
- * @param hourMs the hour to check
+ * @param hourMs the hour to check; if it is still running, its spend so far
  */
 export function anomalyOf(
   spent: ReadonlyMap<number, Quantity<'USD'>>,

@@ -5,12 +5,15 @@ import type { Route } from '../http/route.js'
 import type { Records } from '../store/queries/records/open-records.js'
 import { observedSources, seenLayers, withNewestCalls } from '../store/queries/reports/coverage.js'
 import { listGroups, spendOf, topGroups } from '../store/queries/reports/spend.js'
+import { type AnomalyRoutesDeps, anomalyRoutes } from './anomalies/routes.js'
 import type { StoredBudget } from './budgets/budget.js'
 import type { StoredCrossings } from './budgets/crossings.js'
 import { type BudgetRoutesDeps, budgetRoutes } from './budgets/routes.js'
 import { type CoverageReads, coverageRoutes, readCoverage } from './coverage/routes.js'
 
-export interface SentinelRoutesDeps extends Omit<BudgetRoutesDeps, 'budgets' | 'crossings' | 'ask'> {
+export interface SentinelRoutesDeps
+  extends Omit<BudgetRoutesDeps, 'budgets' | 'crossings' | 'ask'>,
+    Pick<AnomalyRoutesDeps, 'listEvents' | 'keptDays'> {
   readonly broker: Broker
   readonly records: Pick<Records, 'ask'>
   /** The sources in a tenant's directory. */
@@ -19,7 +22,7 @@ export interface SentinelRoutesDeps extends Omit<BudgetRoutesDeps, 'budgets' | '
   readonly onLost: (cause: unknown) => void
 }
 
-/** The routes of budgets and coverage, which the sentinel watches. */
+/** The routes of budgets, coverage and anomalies, which the sentinel watches. */
 export async function openSentinelRoutes(deps: SentinelRoutesDeps): Promise<readonly Route[]> {
   const { broker, records, sourcesOf, onLost } = deps
   const budgets = await watchRecords<StoredBudget>(await broker.bucket(BUDGETS), onLost)
@@ -38,6 +41,7 @@ export async function openSentinelRoutes(deps: SentinelRoutesDeps): Promise<read
           return readCoverage(tenantId, nowMs, reads, signal)
         }),
     }),
+    ...anomalyRoutes(deps),
     ...budgetRoutes({
       ...deps,
       budgets,

@@ -27,8 +27,12 @@ const SETTLED_MS = 5 * 60 * 1000
 export const HOURS_MAX = 24
 
 /**
- * Emits `anomaly.detected` for each service, owner and provider with anomalous spend in a full hour. Every run checks the
- * last hour, since its calls may come late, and all hours since the last run, even that of another sentinel.
+ * Emits `anomaly.detected` once for each service, owner and provider and each hour in which its spend is anomalous. Every run
+ * checks the last full hour, since its calls may come late, all hours since the last run, even that of another sentinel, and the
+ * hour that is running.
+ *
+ * A running hour is compared with whole hours. What is announced then holds for the complete hour too, since spend only grows:
+ * no share of an hour is assumed, so that a job at the start of each hour is no anomaly.
  *
  * The rollups select candidates. They briefly count a changed record twice, so that the emitted hour is summed from the
  * records. Its baseline is a median over many hours, which a few records counted twice hardly move.
@@ -39,7 +43,26 @@ export async function watchSpend(
   progress: Records<SpendProgress>,
   deps: AnnounceDeps,
 ): Promise<void> {
-  const lastMs = Math.floor((deps.clock() - SETTLED_MS) / HOUR_MS) * HOUR_MS - HOUR_MS
+  const nowMs = deps.clock()
+  const lastMs = Math.floor((nowMs - SETTLED_MS) / HOUR_MS) * HOUR_MS - HOUR_MS
+  try {
+    await watchFullHours(tenantId, lastMs, reads, progress, deps)
+  } finally {
+    // Shortly after the full hour these are two: one that late calls may still reach, and one that has begun.
+    for (let hourMs = lastMs + HOUR_MS; hourMs <= nowMs; hourMs += HOUR_MS) {
+      await watchHour(tenantId, hourMs, reads, deps)
+    }
+  }
+}
+
+/** The hours since the last run, up to the last that late calls no longer reach. */
+async function watchFullHours(
+  tenantId: string,
+  lastMs: number,
+  reads: SpendReads,
+  progress: Records<SpendProgress>,
+  deps: AnnounceDeps,
+): Promise<void> {
   const saved = await progress.read(tenantId)
   // Includes the last hour checked: the previous run missed its late events.
   const firstMs = Math.max(saved?.hourMs ?? lastMs, lastMs - (HOURS_MAX - 1) * HOUR_MS)
@@ -68,17 +91,18 @@ async function watchHour(tenantId: string, hourMs: number, reads: SpendReads, de
     if (anomaly === undefined) continue
     await announceOnce(
       key,
-      async () => ({ tenantId, type: 'anomaly.detected', cause, data: dataOf(scope, hourMs, anomaly) }),
+      async () => ({ tenantId, type: 'anomaly.detected', cause, data: dataOf(scope, hourMs, anomaly, deps.clock()) }),
       deps,
     )
   }
 }
 
-const dataOf = (scope: SpendScope, hourMs: number, { observed, expected, score }: Anomaly) => ({
+const dataOf = (scope: SpendScope, hourMs: number, { observed, expected, score }: Anomaly, nowMs: number) => ({
   scope,
   observed: formatQuantity(observed),
   expected: formatQuantity(expected),
   window: { from: new Date(hourMs).toISOString(), to: new Date(hourMs + HOUR_MS).toISOString() },
+  observed_until: new Date(Math.min(nowMs, hourMs + HOUR_MS)).toISOString(),
   score,
 })
 

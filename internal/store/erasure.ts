@@ -1,4 +1,5 @@
 import type { ClickHouseClient } from '@clickhouse/client'
+import { EVENT_LOG } from './tables/event-log.js'
 import { RECORD_TABLES, VALUES_OF_TAGS } from './tables/sorted-copies.js'
 import { USAGE_DIMENSIONS, USAGE_MEASURES } from './tables/usage.js'
 
@@ -63,6 +64,10 @@ export async function eraseIdentity(store: ClickHouseClient, identity: ErasedIde
                UPDATE ${column} = replaceAll(${column}, {name_in_json:String}, {erased_in_json:String})
                WHERE tenant_id = {tenant:String} AND position(${column}, {name_in_json:String}) > 0`)
   }
+
+  await run(`ALTER TABLE ${EVENT_LOG.name}
+             UPDATE envelope = replaceAll(envelope, {name_in_json:String}, {erased_in_json:String})
+             WHERE tenant_id = {tenant:String} AND position(envelope, {name_in_json:String}) > 0`)
 
   // In these three tables the owner is part of the sort key, which cannot be updated in place.
   const erased = `(SELECT id, valid_from FROM ${BY_OWNER} WHERE tenant_id = {tenant:String} AND owner = {erased:String})`

@@ -1,5 +1,5 @@
 import { DELIVERY_PARTITIONS, deliveriesSubject, deliveriesWake, FAN_OUT_CHECKPOINT } from '../../streams/deliveries.js'
-import { EVENTS } from '../../streams/events.js'
+import { EVENTS, EVENTS_OF_ALL } from '../../streams/events.js'
 import type { Extent, Progress } from '../broker/checkpoint.js'
 import type { StoredEntry } from '../broker/log.js'
 import type { PlannedLog } from '../broker/planned-log.js'
@@ -51,7 +51,7 @@ const IN_FLIGHT_MAX = 64
 export const fanOut = (deps: FanOutDeps): PlannedLog<FanOutProgress> => ({
   key: FAN_OUT_CHECKPOINT,
   stream: EVENTS.name,
-  subject: 'events.>',
+  subject: EVENTS_OF_ALL,
   initial: { done: 0 },
   messagesMax: EVENTS_MAX,
   async open() {

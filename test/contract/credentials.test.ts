@@ -40,7 +40,8 @@ function expected(operation: DescribedOperation, credential: Credential, publicO
   if (scope === undefined) return publicOutcome
   if (!isOfThisApi(operation, credential)) return '401 INVALID_CREDENTIALS'
   if (typeof worth === 'string') return `401 ${worth}`
-  if (scope === null ? worth.size === 0 : !worth.has(scope)) return '403 INSUFFICIENT_SCOPE'
+  if (scope === null ? worth.size === 0 : !scope.split(' or ').some((each) => worth.has(each)))
+    return '403 INSUFFICIENT_SCOPE'
   if (operation.parameters.some(({ name }) => name === 'Idempotency-Key')) return '400 IDEMPOTENCY_KEY_REQUIRED'
   if (operation.parameters.some(({ place }) => place === 'path')) return '404 NOT_FOUND'
   return operation.parameters.some(({ place, required }) => place === 'query' && required)

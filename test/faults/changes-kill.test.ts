@@ -13,7 +13,7 @@ import { readBooks } from '../support/usage.js'
 let service: RunningService
 
 beforeAll(async () => {
-  service = await launchService({ args: ['--rate-control', '100000', '--rate-read', '100000'] })
+  service = await launchService({ roles: [], args: ['--rate-control', '100000', '--rate-read', '100000'] })
 })
 afterAll(() => service.stop())
 

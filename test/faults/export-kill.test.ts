@@ -20,7 +20,7 @@ let jobs: KV
 let ask: Ask
 
 beforeAll(async () => {
-  service = await launchService({ args: ['--rate-control', '1000', '--rate-read', '10000'] })
+  service = await launchService({ roles: ['exporter'], args: ['--rate-control', '1000', '--rate-read', '10000'] })
   broker = await connectTo(service)
   jobs = await broker.bucket(JOBS)
   ask = askAs(service.baseUrl, { 'x-api-key': service.credentials.api_key })

@@ -27,7 +27,7 @@ async function launchSecond(): Promise<void> {
 }
 
 beforeAll(async () => {
-  service = await launchService({ args: ['--rate-read', '100000'] })
+  service = await launchService({ roles: [], args: ['--rate-read', '100000'] })
   client = connectService(service.baseUrl, service.credentials.api_key, 16)
   secondPort = await freePort()
   await launchSecond()

@@ -39,6 +39,7 @@ beforeAll(async () => {
   const caFile = join(mkdtempSync(join(tmpdir(), 'attribution-ca-')), 'ca.pem')
   writeFileSync(caFile, RECEIVER_CERTIFICATE.cert)
   service = await launchService({
+    roles: ['courier'],
     args: [
       ...['--webhook-allowed-networks', '127.0.0.0/8', '--webhook-resolvers', dns.address],
       ...['--webhook-ports', String(receiver.port), '--webhook-ca-file', caFile, '--webhook-in-flight', '1'],

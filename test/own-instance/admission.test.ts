@@ -13,7 +13,7 @@ let service: RunningService
 let client: ServiceClient
 
 beforeAll(async () => {
-  service = await launchService({ args: ['--rate-read', '100000'] })
+  service = await launchService({ roles: [], args: ['--rate-read', '100000'] })
   client = connectService(service.baseUrl, service.credentials.api_key, 16)
 })
 

@@ -16,7 +16,7 @@ let service: RunningService
 let second: { process: Launched; baseUrl: string }
 
 beforeAll(async () => {
-  service = await launchService({ args: ['--rate-control', '10000', '--rate-read', '10000'] })
+  service = await launchService({ roles: [], args: ['--rate-control', '10000', '--rate-read', '10000'] })
   const port = await freePort()
   second = { process: await launchGateway(service, port), baseUrl: `http://127.0.0.1:${port}` }
   while (!(await fetch(`${second.baseUrl}/readyz`)).ok) await sleep(20)

@@ -27,7 +27,7 @@ const record = ({ tenantId = tenant.id, ...stated }: Partial<AuditEntry>): Promi
 }
 
 beforeAll(async () => {
-  service = await launchService({ args: ['--rate-control', '1000'] })
+  service = await launchService({ roles: [], args: ['--rate-control', '1000'] })
   broker = await connectTo(service)
   sink = createAuditSink({
     publish: createPublisher(broker.connection).publish,
@@ -153,7 +153,7 @@ test('the command line verifies the audit log, and names a record that was alter
   await broker.close()
   await service.stop()
   await alter(`ALTER TABLE attribution.audit_log UPDATE actor = 'key_nobody' WHERE sequence = 5`)
-  service = await launchService({ dataDir: service.dataDir })
+  service = await launchService({ roles: [], dataDir: service.dataDir })
   broker = await connectTo(service)
   const altered = await verify()
 

@@ -21,7 +21,7 @@ const launchSecond = async () => {
 }
 
 beforeAll(async () => {
-  service = await launchService()
+  service = await launchService({ roles: [] })
   second = await launchSecond()
 })
 
@@ -111,7 +111,7 @@ test('a rotation under traffic loses no request and leaves no value that the old
   expect(stranger.lines.join('\n')).toContain('does not open with this master key')
 
   // The folder itself goes on under its new key.
-  service = await launchService({ dataDir: service.dataDir })
+  service = await launchService({ roles: [], dataDir: service.dataDir })
   stopped = false
   second = await launchSecond()
   const again = await fetch(`${service.baseUrl}/v1/attribution?limit=1`, { headers: { 'x-api-key': apiKey } })

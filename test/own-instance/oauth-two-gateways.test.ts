@@ -20,7 +20,7 @@ let second: { readonly process: Launched; readonly baseUrl: string }
 let broker: Broker
 
 beforeAll(async () => {
-  service = await launchService({ args: ['--rate-token', '1000', '--rate-read', '100000'] })
+  service = await launchService({ roles: [], args: ['--rate-token', '1000', '--rate-read', '100000'] })
   const port = await freePort()
   second = { process: await launchGateway(service, port), baseUrl: `http://127.0.0.1:${port}` }
   while (!(await fetch(`${second.baseUrl}/readyz`)).ok) await sleep(20)

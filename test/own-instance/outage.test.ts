@@ -17,7 +17,10 @@ let service: RunningService
 let client: ServiceClient
 
 beforeAll(async () => {
-  service = await launchService({ args: ['--rate-read', '100000', '--spool-bytes-max', String(SPOOL_BYTES_MAX)] })
+  service = await launchService({
+    roles: [],
+    args: ['--rate-read', '100000', '--spool-bytes-max', String(SPOOL_BYTES_MAX)],
+  })
   client = connectService(service.baseUrl, service.credentials.api_key, 16)
 })
 

@@ -21,7 +21,7 @@ test('a restart with fewer partitions loses no accepted event and still recognis
     expect(status).toBe(202)
     return (JSON.parse(text) as { duplicate: boolean }).duplicate
   }
-  service = await launchService({ args: ['--partitions', '4'] })
+  service = await launchService({ roles: [], args: ['--partitions', '4'] })
   const attributor = service.pid('attributor')
   process.kill(attributor, 'SIGSTOP')
   expect(await Promise.all(events.map(send))).toEqual(events.map(() => false))
@@ -29,7 +29,12 @@ test('a restart with fewer partitions loses no accepted event and still recognis
   process.kill(attributor, 'SIGKILL')
   while (isAlive(attributor)) await sleep(20)
 
-  service = await launchService({ dataDir: service.dataDir, port: service.port, args: ['--partitions', '1'] })
+  service = await launchService({
+    roles: [],
+    dataDir: service.dataDir,
+    port: service.port,
+    args: ['--partitions', '1'],
+  })
 
   expect(await Promise.all(events.map(send))).toEqual(events.map(() => true))
   const client = connectService(service.baseUrl, service.credentials.api_key, 1)

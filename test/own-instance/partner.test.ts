@@ -20,7 +20,7 @@ let asTenant: Ask
 
 beforeAll(async () => {
   const rates = ['control', 'read', 'token'].flatMap((name) => [`--rate-${name}`, '10000'])
-  service = await launchService({ args: ['--region', REGION, ...rates] })
+  service = await launchService({ roles: [], args: ['--region', REGION, ...rates] })
   broker = await connectTo(service)
 })
 afterAll(async () => {

@@ -16,7 +16,7 @@ let ask: Ask
 const folder = mkdtempSync(join(tmpdir(), 'attribution-books-'))
 
 beforeAll(async () => {
-  service = await launchService({ args: ['--rate-control', '1000', '--rate-read', '1000'] })
+  service = await launchService({ roles: [], args: ['--rate-control', '1000', '--rate-read', '1000'] })
   ask = askAs(service.baseUrl, { 'x-api-key': service.credentials.api_key })
 })
 afterAll(() => service.stop())

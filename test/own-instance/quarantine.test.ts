@@ -19,7 +19,7 @@ let service: RunningService
 let broker: Broker
 
 beforeAll(async () => {
-  service = await launchService()
+  service = await launchService({ roles: [] })
   broker = await connectTo(service)
 })
 afterAll(async () => {

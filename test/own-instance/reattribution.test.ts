@@ -15,7 +15,7 @@ let store: ClickHouseClient
 let ask: Ask
 
 beforeAll(async () => {
-  service = await launchService({ args: ['--rate-control', '1000', '--rate-read', '10000'] })
+  service = await launchService({ roles: [], args: ['--rate-control', '1000', '--rate-read', '10000'] })
   ask = askAs(service.baseUrl, { 'x-api-key': service.credentials.api_key })
   store = storeOf(service)
 })

@@ -22,7 +22,7 @@ const RATES = ['--rate-control', '1000', '--rate-read', '1000']
 
 beforeAll(async () => {
   const [production, sandbox] = await Promise.all([
-    launchService({ args: RATES }),
+    launchService({ roles: [], args: RATES }),
     launchService({ args: ['--mode', 'sandbox', ...RATES] }),
   ])
   instances.set('production', production).set('sandbox', sandbox)

@@ -19,7 +19,7 @@ let broker: Awaited<ReturnType<typeof connectBroker>>
 const further: Launched[] = []
 
 beforeAll(async () => {
-  service = await launchService({ args: QUICK })
+  service = await launchService({ roles: ['sentinel'], args: QUICK })
   ask = askAs(service.baseUrl, { 'x-api-key': service.credentials.api_key })
   const { ATTRIBUTION_NATS_URL, ATTRIBUTION_NATS_USER, ATTRIBUTION_NATS_PASSWORD } = gatewayEnvironment(service)
   broker = await connectBroker({
@@ -321,6 +321,13 @@ describe('spend', () => {
         },
       },
     ])
+    const listed = await until(
+      async () => (await ask('GET', '/api/v1/anomalies?service=spiky')).json.data,
+      (found) => found.length > 0,
+    )
+    expect(listed).toMatchObject([{ id: anomalies[0].id, observed_usd: '400', expected_usd: '2' }])
+    const log = await ask('GET', '/api/v1/events/log?type=anomaly.detected&limit=1')
+    expect(log.json.data).toMatchObject([anomalies[0]])
   })
 })
 

@@ -19,7 +19,7 @@ let broker: Broker
 const agent = new Agent({ connections: 16, pipelining: 1 })
 
 beforeAll(async () => {
-  service = await launchService({ args: ['--rate-read', String(PER_SECOND)] })
+  service = await launchService({ roles: [], args: ['--rate-read', String(PER_SECOND)] })
   broker = await connectTo(service)
   const port = await freePort()
   second = await launchGateway(service, port)

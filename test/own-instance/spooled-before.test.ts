@@ -7,7 +7,7 @@ import { linkTo } from '../support/silent-link.js'
 
 let service: RunningService
 beforeAll(async () => {
-  service = await launchService({ args: ['--invocations-bytes-max', String(10 * 1024 ** 2)] })
+  service = await launchService({ roles: [], args: ['--invocations-bytes-max', String(10 * 1024 ** 2)] })
 })
 afterAll(() => service.stop())
 

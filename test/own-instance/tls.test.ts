@@ -21,6 +21,7 @@ let service: RunningService
 beforeAll(async () => {
   writeCertificate(files, certificate)
   service = await launchService({
+    roles: [],
     args: ['--mode', 'sandbox', '--tls-cert-file', files.certFile, '--tls-key-file', files.keyFile],
   })
 })

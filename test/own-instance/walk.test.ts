@@ -40,7 +40,7 @@ const idOf = (invocationId: string): string => invocationId.replace('inv_', 'att
 
 beforeAll(async () => {
   const rates = ['ingest', 'read', 'control'].flatMap((name) => [`--rate-${name}`, '1000000'])
-  service = await launchService({ args: rates })
+  service = await launchService({ roles: [], args: rates })
   ask = askAs(service.baseUrl, { 'x-api-key': service.credentials.api_key })
   const ids = new Set<string>()
   while (ids.size < RECORDS) {

@@ -1,12 +1,14 @@
 /** The whole product as a person starts it: the built `cmd/up` on a free port, with a data folder of its own. */
-import { mkdtempSync, readFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { BACKGROUND_ROLES, type BackgroundRole } from '../../internal/config/settings.js'
 import type { Credentials } from '../../internal/local/supervisor/bootstrap.js'
 import type { RunFile } from '../../internal/local/supervisor/instance.js'
 import { freePort } from '../../internal/local/supervisor/instance.js'
 import { type Launched, launch } from './processes.js'
+import { copyTemplate } from './templates.js'
 
 export const UP_MAIN = fileURLToPath(new URL('../../dist/cmd/up/main.js', import.meta.url))
 
@@ -35,27 +37,22 @@ export function natsServerBin(): string {
 }
 
 export interface ServiceOptions {
+  /** A new one, in which an instance has been started before, unless it is given. */
   readonly dataDir?: string
   readonly port?: number
   readonly args?: readonly string[]
+  /** The background roles that the test needs; all of them unless they are given. Each costs a process. */
+  readonly roles?: readonly BackgroundRole[]
   /** It ends with the worker, not with the test file. */
   readonly isShared?: boolean
 }
 
 /** Resolves once the service reports that it is ready. */
 export async function launchService(options: ServiceOptions = {}): Promise<RunningService> {
-  const dataDir = options.dataDir ?? privateDataDir()
+  const { args = [], isShared = false } = options
+  const dataDir = options.dataDir ?? (await startedDataDir(args))
   const port = options.port ?? (await freePort())
-  const args = [
-    '--port',
-    String(port),
-    '--data-dir',
-    dataDir,
-    '--nats-server-bin',
-    natsServerBin(),
-    ...(options.args ?? []),
-  ]
-  const up = launch(UP_MAIN, { args, isShared: options.isShared === true })
+  const up = launch(UP_MAIN, { args: [...upArgs(dataDir, port, options.roles), ...args], isShared })
   await up.line(/is ready/)
   return {
     process: up,
@@ -68,6 +65,34 @@ export async function launchService(options: ServiceOptions = {}): Promise<Runni
       await up.kill('SIGTERM')
     },
   }
+}
+
+function upArgs(dataDir: string, port: number, roles: readonly BackgroundRole[] = BACKGROUND_ROLES): string[] {
+  const without = BACKGROUND_ROLES.filter((role) => !roles.includes(role))
+  return [
+    ...['--port', String(port), '--data-dir', dataDir, '--nats-server-bin', natsServerBin()],
+    ...(without.length === 0 ? [] : ['--without-roles', without.join()]),
+  ]
+}
+
+/**
+ * The data folder of an instance that has been started and stopped: creating its streams and tables takes as long as all
+ * else of a start. Instances from it share keys and the first tenant's credentials, and nothing else.
+ */
+async function startedDataDir(args: readonly string[]): Promise<string> {
+  const folder = privateDataDir()
+  // The first tenant's credentials are those of a mode.
+  if (args.includes('--mode')) return folder
+  await copyTemplate('instance', folder, async (template) => {
+    const up = launch(UP_MAIN, { args: upArgs(template, await freePort(), []) })
+    await up.line(/is ready/)
+    await up.kill('SIGTERM')
+    // Process ids: those of another instance, by the time that a copy is started.
+    for (const file of ['run.json', join('nats', 'nats-server.pid'), 'logs']) {
+      rmSync(join(template, file), { recursive: true, force: true })
+    }
+  })
+  return folder
 }
 
 /**

@@ -7,8 +7,10 @@ import { fileURLToPath } from 'node:url'
 import type { ClickHouseClient } from '@clickhouse/client'
 import { freePort } from '../../internal/local/supervisor/instance.js'
 import { connectStore, type StoreConnection } from '../../internal/store/client.js'
+import { migrate } from '../../internal/store/migrations/migrate.js'
 import { type Launched, launch } from './processes.js'
 import { atEnd } from './run/at-end.js'
+import { copyTemplate } from './templates.js'
 
 export const STORE_MAIN = fileURLToPath(new URL('../../dist/cmd/store/main.js', import.meta.url))
 export const STORE_PASSWORD = randomBytes(16).toString('hex')
@@ -40,6 +42,17 @@ export async function launchStore(options: { dataDir?: string; port?: number } =
   const url = `http://127.0.0.1:${port}`
   const connection = { url, user: 'attribution', password: STORE_PASSWORD, database: 'default' }
   return { process: launched, port, dataDir, connection, client: connectStore(connection) }
+}
+
+/** A store whose database has our tables. */
+export async function launchMigratedStore(): Promise<RunningStore> {
+  const dataDir = privateFolder()
+  await copyTemplate('store', dataDir, async (template) => {
+    const store = await launchStore({ dataDir: template })
+    await migrate(store.client)
+    await stopStore(store)
+  })
+  return launchStore({ dataDir })
 }
 
 /** Arguments and environment of a store, for a test that expects it not to start. */

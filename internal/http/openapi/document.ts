@@ -4,7 +4,7 @@ import { type ErrorCode, PROBLEMS } from '../../problems/catalogue.js'
 import { REASONS, renderProblem } from '../../problems/render.js'
 import { type BodyContract, type Contents, type Operation, type ReplyContract, TAGS } from '../contract/operation.js'
 import { problemDetails } from '../contract/problem-schema.js'
-import type { Method, Route } from '../route.js'
+import { type Method, type Route, scopesOf } from '../route.js'
 import { type JsonSchema, type NamedSchemas, toJsonSchema } from './json-schema.js'
 import { needsKey, problemsOf } from './problems-of.js'
 import { describeWebhooks } from './webhooks.js'
@@ -85,9 +85,10 @@ function describeRoute(route: Route, draft: Draft): object {
 
 const securityOf = (route: Route): object[] => {
   if (route.access === 'public') return []
-  const scopes = route.access === 'any' ? [] : [route.access]
-  if (route.isForPartners === true) return [{ partner: scopes }]
-  return [{ oauth2: scopes }, { apiKey: scopes }]
+  const schemes = route.isForPartners === true ? ['partner'] : ['oauth2', 'apiKey']
+  // Each entry is enough by itself.
+  const alternatives = route.access === 'any' ? [[]] : scopesOf(route.access).map((scope) => [scope])
+  return alternatives.flatMap((scopes) => schemes.map((scheme) => ({ [scheme]: scopes })))
 }
 
 function parametersIn(location: 'path' | 'query', parameters: Operation['parameters'], draft: Draft): object[] {

@@ -32,6 +32,7 @@ const NOT_SHARED: ReadonlySet<string> = new Set<SettingName>([
   'demoSpeed',
   'demoEventIds',
   'natsServerBin',
+  'withoutRoles',
 ])
 
 /** The settings of all roles as environment variables. */

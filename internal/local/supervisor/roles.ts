@@ -1,4 +1,4 @@
-import { type Config, ConfigError } from '../../config/settings.js'
+import { BACKGROUND_ROLES, type BackgroundRole, type Config, ConfigError } from '../../config/settings.js'
 import type { Addresses } from './addresses.js'
 import type { Role } from './children.js'
 import type { InstanceFiles } from './instance.js'
@@ -6,8 +6,17 @@ import { natsServerRole } from './nats-server.js'
 import { COURIER_NODE_FLAGS, GATEWAY_NODE_FLAGS } from './processes.js'
 import { answersAt } from './readiness.js'
 
+type RoleOptions = Partial<Role> & { readonly nodeFlags?: readonly string[] }
+
+const BACKGROUND_OPTIONS: Readonly<Record<BackgroundRole, RoleOptions>> = {
+  courier: { args: ['--member-name', 'courier-1'], nodeFlags: COURIER_NODE_FLAGS },
+  exporter: {},
+  sentinel: { args: ['--member-name', 'sentinel-1'] },
+  trainer: { args: ['--member-name', 'trainer-1'] },
+}
+
 export interface LocalRolesDeps {
-  readonly config: Config<'host' | 'port' | 'natsServerBin' | 'storeMemoryBytesMax'>
+  readonly config: Config<'host' | 'port' | 'natsServerBin' | 'storeMemoryBytesMax' | 'withoutRoles'>
   readonly files: InstanceFiles
   readonly addresses: Addresses
   /** The script of a role. */
@@ -29,7 +38,7 @@ export interface LocalRoles {
 /** @throws ConfigError when a private nats-server is needed and no binary is named */
 export function localRoles({ config, files, addresses, mainOf, envOf }: LocalRolesDeps): LocalRoles {
   const { nats, store, listening, baseUrl } = addresses
-  const role = (name: string, options: Partial<Role> & { readonly nodeFlags?: readonly string[] }): Role => ({
+  const role = (name: string, options: RoleOptions): Role => ({
     name,
     command: process.execPath,
     env: envOf(name),
@@ -57,11 +66,8 @@ export function localRoles({ config, files, addresses, mainOf, envOf }: LocalRol
       role('gateway', { args: gatewayArgs, ready: answersAt(`${listening}/healthz`), nodeFlags: GATEWAY_NODE_FLAGS }),
       role('attributor', { args: ['--member-name', 'attributor-1'], ready }),
     ],
-    background: [
-      role('courier', { args: ['--member-name', 'courier-1'], nodeFlags: COURIER_NODE_FLAGS }),
-      role('exporter', {}),
-      role('sentinel', { args: ['--member-name', 'sentinel-1'] }),
-      role('trainer', { args: ['--member-name', 'trainer-1'] }),
-    ],
+    background: BACKGROUND_ROLES.filter((name) => !config.withoutRoles.includes(name)).map((name) =>
+      role(name, BACKGROUND_OPTIONS[name]),
+    ),
   }
 }

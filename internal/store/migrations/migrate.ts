@@ -5,6 +5,8 @@ import { ADD_SHOWN_WEIGHTS, CREATE_ALLOCATION_WEIGHTS } from '../tables/allocati
 import { ADD_ATTRIBUTION_CONFIDENCE, ADD_ATTRIBUTION_INFERENCE, CREATE_ATTRIBUTIONS } from '../tables/attributions.js'
 import { CREATE_AUDIT_LOG } from '../tables/audit-log.js'
 import { CREATE_CLOSED, CREATE_CLOSED_HISTORY } from '../tables/closed.js'
+import { CREATE_EVENT_LOG } from '../tables/event-log.js'
+import { CREATE_EXPORT_GROUPS } from '../tables/export-groups.js'
 import { ADD_FOLDED_BY_LEVELS, CREATE_EXPORT_FOLDS, CREATE_EXPORT_GROUPS } from '../tables/export-groups.js'
 import { CREATE_OBSERVATIONS } from '../tables/observations.js'
 import { CREATE_QUARANTINED } from '../tables/quarantined.js'
@@ -62,7 +64,8 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 17, name: 'copy by labels', statements: CREATE_COPY_BY_LABELS },
   { version: 18, name: 'blooms for sets', statements: BLOOMS_FOR_SETS },
   { version: 19, name: 'declared tags', statements: ADD_DIMENSIONS },
-  { version: 20, name: 'exports folded by levels', statements: [...ADD_FOLDED_BY_LEVELS, CREATE_EXPORT_FOLDS] },
+  { version: 20, name: 'log of events', statements: [CREATE_EVENT_LOG] },
+  { version: 21, name: 'exports folded by levels', statements: [...ADD_FOLDED_BY_LEVELS, CREATE_EXPORT_FOLDS] },
 ]
 
 /** Creates the database unless it is there. An account that may not create one needs it made beforehand. */
@@ -109,5 +112,5 @@ export const schemaFor = (cluster: string): readonly string[] =>
     statementsFor(statement, cluster),
   )
 
-const statementsFor = (statement: string, cluster: string): readonly string[] =>
+export const statementsFor = (statement: string, cluster: string): readonly string[] =>
   cluster === '' ? [statement] : clustered(statement, cluster)

@@ -7,7 +7,6 @@ import { type AuditVerification, verifyAuditLog } from '../../../internal/audit/
 import type { AuditEntry } from '../../../internal/auth/audit-entry.js'
 import { runPlannedLog } from '../../../internal/broker/planned-log.js'
 import { publishOrThrow } from '../../../internal/broker/publisher.js'
-import { migrate } from '../../../internal/store/migrations/migrate.js'
 import { lastAuditRecords, listAuditLog, streamAuditLog } from '../../../internal/store/queries/audit-log.js'
 import { insertRows } from '../../../internal/store/sink.js'
 import { AUDIT_LOG } from '../../../internal/store/tables/audit-log.js'
@@ -15,7 +14,7 @@ import { AUDIT, AUDIT_CHECKPOINT, AUDIT_OF_ALL, auditLogName, auditSubject } fro
 import { AUDIT_DAYS, AUDIT_HEADS } from '../../../streams/buckets.js'
 import { auditEntry } from '../../support/audit.js'
 import { type LogBroker, launchLogBroker } from '../../support/planned-logs.js'
-import { launchStore, type RunningStore, stopStore } from '../../support/store.js'
+import { launchMigratedStore, type RunningStore, stopStore } from '../../support/store.js'
 
 const KEY = new Uint8Array(32).fill(3)
 
@@ -26,8 +25,7 @@ let heads: Heads
 let tenantId: string
 
 beforeAll(async () => {
-  store = await launchStore()
-  await migrate(store.client)
+  store = await launchMigratedStore()
   broker = await launchLogBroker()
   heads = signedHeads(await broker.bucket(AUDIT_HEADS), await broker.bucket(AUDIT_DAYS), KEY)
 })

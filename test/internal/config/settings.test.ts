@@ -84,6 +84,12 @@ describe('bounds', () => {
     ['natsUrl', '--nats-url', ['nats://one:4222', 'tls://one:4222'], ['http://one', 'one:4222', 'nats', '']],
     ['storeUrl', '--store-url', ['http://one:8123', 'https://one'], ['nats://one', '127.0.0.1:8123', '']],
     ['stages', '--stages', ['a', 'a,b,c'], ['', 'd', 'a,a', 'a, b', 'a,']],
+    [
+      'withoutRoles',
+      '--without-roles',
+      ['courier', 'trainer,sentinel'],
+      ['', 'gateway', 'courier,courier', 'courier, trainer'],
+    ],
   ] as const)('%s takes its bounds and refuses what lies beyond them', (name, flag, good, bad) => {
     for (const text of good) expect(() => readConfig([name], [`${flag}=${text}`], {})).not.toThrow()
     for (const text of bad) expect(refusal([name], [`${flag}=${text}`])).toMatch(new RegExp(`^${flag} must be .+$`))

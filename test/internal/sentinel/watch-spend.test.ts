@@ -22,16 +22,26 @@ afterAll(() => buckets.close())
 let tenantId = 'tnt_0'
 /** The events stored in EVENTS: start and spend of each hour. */
 let emitted: [string, string][]
-/** Hours that were checked. */
+/** Until when each of these was observed. */
+let observedUntil: string[]
+let ids: string[]
+/** Full hours that were checked. */
 let checked: string[]
+/** Hours that were checked while they were running, or still open for late calls. */
+let checkedEarly: string[]
 beforeEach(() => {
   tenantId = `tnt_${Number(tenantId.slice(4)) + 1}`
   emitted = []
+  observedUntil = []
+  ids = []
   checked = []
+  checkedEarly = []
 })
 
 const usd = (text: string): Quantity<'USD'> => parseQuantity<'USD'>(text) as Quantity<'USD'>
 const text = (ms: number): string => new Date(ms).toISOString().slice(0, 16)
+/** For so long an hour is open for late calls. */
+const LATE_MS = 5 * 60 * 1000
 const SCOPE = { service: 'search', owner: 'team-a', provider: 'openai' }
 
 /** Two dollars per hour in the rollups, and more in some hours. */
@@ -59,7 +69,8 @@ async function check(
   const reads: SpendReads = {
     async hourly(_, hourMs) {
       if (text(hourMs) >= unavailableFrom || text(hourMs) === unreadable) throw new Error('unavailable')
-      checked.push(text(hourMs))
+      const isOver = hourMs + HOUR_MS + LATE_MS <= Date.parse(at)
+      ;(isOver ? checked : checkedEarly).push(text(hourMs))
       return [spendOf(hourMs, high)]
     },
     async exact(_, hourMs, scope) {
@@ -74,8 +85,10 @@ async function check(
     {
       bucket: announcements,
       idsOf: tenantIdsCache(new Uint8Array(32)),
-      async store(_, stored) {
+      async store(_, stored, id) {
         const { data } = JSON.parse(stored)
+        ids.push(id)
+        observedUntil.push(data.observed_until)
         emitted.push([data.window.from.slice(0, 16), data.observed])
       },
       lastSequence: async () => 0,
@@ -158,4 +171,39 @@ test('a sentinel whose clock lags does not move the progress back', async () => 
   await check('2026-11-21T09:30:00Z')
 
   expect(checked).toEqual(['2026-11-21T08:00'])
+})
+
+test('an hour that is running emits its anomaly as soon as its spend is anomalous for a whole hour, and once', async () => {
+  const at = (spent: string) => ({ high: { '2026-11-21T09:00': spent } })
+  await check('2026-11-21T09:10:00Z', at('6'))
+  expect(emitted).toEqual([])
+
+  await check('2026-11-21T09:20:00Z', at('40'))
+  await check('2026-11-21T09:50:00Z', at('90'))
+  await check('2026-11-21T10:02:00Z', at('95'))
+  await check('2026-11-21T10:06:00Z', at('95'))
+
+  expect(emitted).toEqual([['2026-11-21T09:00', '40']])
+  expect(observedUntil).toEqual(['2026-11-21T09:20:00.000Z'])
+})
+
+test('an anomaly has the same event id, whether its hour was running or complete', async () => {
+  const high = { '2026-11-21T09:00': '90' }
+  await check('2026-11-21T09:20:00Z', { high })
+  for await (const key of await announcements.keys()) await announcements.purge(key)
+  await check('2026-11-21T10:06:00Z', { high })
+
+  expect(observedUntil).toEqual(['2026-11-21T09:20:00.000Z', '2026-11-21T10:00:00.000Z'])
+  expect(new Set(ids).size).toBe(1)
+})
+
+test('an hour that spends at its start what others spend in all is no anomaly', async () => {
+  const usual = Array.from({ length: TRAILING_HOURS + 1 }, (_, i) => [
+    text(Date.parse('2026-11-21T09:00:00Z') - i * HOUR_MS),
+    '90',
+  ])
+  await check('2026-11-21T09:01:00Z', { high: Object.fromEntries(usual) })
+
+  expect(emitted).toEqual([])
+  expect(checkedEarly).toEqual(['2026-11-21T08:00', '2026-11-21T09:00'])
 })

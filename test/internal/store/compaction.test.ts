@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { compact } from '../../../internal/store/compaction.js'
-import { migrate } from '../../../internal/store/migrations/migrate.js'
 import { closedVersionsOf } from '../../../internal/store/queries/records/closed.js'
 import { landedRows, versionsBefore } from '../../../internal/store/queries/records/versions.js'
 import { insertRows } from '../../../internal/store/sink.js'
@@ -9,15 +8,14 @@ import { type Change, CLOSED } from '../../../internal/store/tables/closed.js'
 import { RECORD_TABLES } from '../../../internal/store/tables/sorted-copies.js'
 import { idOf, NOW_MS } from '../../support/invocations.js'
 import { finishedRow } from '../../support/rows.js'
-import { launchStore, type RunningStore, stopStore } from '../../support/store.js'
+import { launchMigratedStore, type RunningStore, stopStore } from '../../support/store.js'
 import { readBooks } from '../../support/usage.js'
 
 let store: RunningStore
 const { signal } = new AbortController()
 
 beforeAll(async () => {
-  store = await launchStore()
-  await migrate(store.client)
+  store = await launchMigratedStore()
 })
 afterAll(() => stopStore(store))
 

@@ -6,7 +6,6 @@ import { identityHash } from '../../../internal/ids/identity-hash.js'
 import { WEIGHT_PARTS } from '../../../internal/records/allocation-weights.js'
 import { compact } from '../../../internal/store/compaction.js'
 import { ERASED_OWNER, eraseIdentity } from '../../../internal/store/erasure.js'
-import { migrate } from '../../../internal/store/migrations/migrate.js'
 import {
   findAllocationWeights,
   findSpreadWeights,
@@ -18,18 +17,18 @@ import { AS_OF_SNAPSHOT, snapshotParams } from '../../../internal/store/snapshot
 import { ALLOCATION_WEIGHTS } from '../../../internal/store/tables/allocation-weights.js'
 import { ATTRIBUTIONS, type AttributionRow } from '../../../internal/store/tables/attributions.js'
 import { type Change, CLOSED } from '../../../internal/store/tables/closed.js'
+import { EVENT_LOG } from '../../../internal/store/tables/event-log.js'
 import { RECORD_TABLES } from '../../../internal/store/tables/sorted-copies.js'
 import { admitted, idOf, NOW_MS } from '../../support/invocations.js'
 import { ROW_DEPS } from '../../support/stages.js'
-import { launchStore, type RunningStore, stopStore } from '../../support/store.js'
+import { launchMigratedStore, type RunningStore, stopStore } from '../../support/store.js'
 import { readBooks } from '../../support/usage.js'
 
 const DAY_MS = 86_400_000
 
 let store: RunningStore
 beforeAll(async () => {
-  store = await launchStore()
-  await migrate(store.client)
+  store = await launchMigratedStore()
 })
 afterAll(() => stopStore(store))
 
@@ -184,6 +183,16 @@ describe('erasure', () => {
   test('leaves nothing of a person, and every sum as it was', async () => {
     const ann = [rowOf('ann'), rowOf('ann'), rowOf('ann', { owner: 'team-search' })]
     await insert([...ann, rowOf('bob'), rowOf(undefined)], ann.slice(0, 1))
+    const told = ['ann', 'bob'].map((owner, i) => ({
+      tenantId,
+      type: 'attribution.disputed',
+      eventId: owner,
+      createdAtMs: Date.now(),
+      envelope: JSON.stringify({ data: { owner } }),
+      sourceLog: 1,
+      sourceSequence: i,
+    }))
+    await insertRows(store.client, EVENT_LOG, told, tenantId)
     const sums = async () =>
       Promise.all([
         ...RECORD_TABLES.map((table) => value('(count(), sum(cost_usd))', table)),
@@ -199,6 +208,8 @@ describe('erasure', () => {
       expect([table, await value("countIf(owner = 'ann')", table)]).toEqual([table, '0'])
     }
     expect(await value(`sumIf(calls, owner = '${ERASED_OWNER}')`, 'usage_15m')).toBe('1')
+    const owners = "arrayStringConcat(arraySort(groupArray(JSONExtractString(envelope, 'data', 'owner'))), ',')"
+    expect(await value(owners, 'event_log')).toBe(`bob,${ERASED_OWNER}`)
     // Bob alone is still somebody.
     expect(await value("uniqExactIf(identity_hash, identity_hash != toFixedString('', 16))", 'attributions')).toBe('1')
     expect(await value('length(mapKeys(mapFilter((k, v) -> v > 0, sumMap(people))))', 'usage_15m')).toBe('1')

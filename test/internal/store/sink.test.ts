@@ -1,11 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { connectStore } from '../../../internal/store/client.js'
-import { migrate } from '../../../internal/store/migrations/migrate.js'
 import { insertRows } from '../../../internal/store/sink.js'
 import { ATTRIBUTIONS } from '../../../internal/store/tables/attributions.js'
 import { idOf, NOW_MS } from '../../support/invocations.js'
 import { finishedRow } from '../../support/rows.js'
-import { launchStore, type RunningStore, stopStore } from '../../support/store.js'
+import { launchMigratedStore, type RunningStore, stopStore } from '../../support/store.js'
 import { readBooks } from '../../support/usage.js'
 
 const BATCHES = Number(process.env['ATTRIBUTION_SINK_BATCHES'] ?? 25)
@@ -15,8 +14,7 @@ const ROWS_A_BATCH = 50
 let store: RunningStore
 
 beforeAll(async () => {
-  store = await launchStore()
-  await migrate(store.client)
+  store = await launchMigratedStore()
 })
 afterAll(() => stopStore(store))
 

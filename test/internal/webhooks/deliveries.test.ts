@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createCursorCodec } from '../../../internal/http/resource/pages.js'
 import { formatId, tenantIdsCache } from '../../../internal/ids/ids.js'
-import { migrate } from '../../../internal/store/migrations/migrate.js'
 import { listWebhookAttempts } from '../../../internal/store/queries/webhook-attempts.js'
 import { insertRows } from '../../../internal/store/sink.js'
 import { type AttemptRow, WEBHOOK_ATTEMPTS } from '../../../internal/store/tables/webhook-attempts.js'
@@ -12,7 +11,7 @@ import { type Ask, askAs, refusalOf } from '../../support/ask.js'
 import { launchBroker } from '../../support/broker.js'
 import { NOW_MS } from '../../support/invocations.js'
 import { type MutationGateway, SECRET, startMutationGateway } from '../../support/mutation-gateway.js'
-import { launchStore, type RunningStore, stopStore } from '../../support/store.js'
+import { launchMigratedStore, type RunningStore, stopStore } from '../../support/store.js'
 
 const idsOf = tenantIdsCache(SECRET)
 const idOf = (prefix: 'whk' | 'evt' | 'dlv', number: number, tenantId = 'tnt_one'): string =>
@@ -53,8 +52,7 @@ let store: RunningStore
 let gateway: MutationGateway
 let manager: Ask
 beforeAll(async () => {
-  store = await launchStore()
-  await migrate(store.client)
+  store = await launchMigratedStore()
   await insertRows(store.client, WEBHOOK_ATTEMPTS, [...ROWS.slice(30), ...OTHERS], 'late')
   await insertRows(store.client, WEBHOOK_ATTEMPTS, ROWS.slice(0, 30), 'early')
   const { url } = await launchBroker()

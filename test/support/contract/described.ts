@@ -29,7 +29,7 @@ export interface DescribedOperation {
   /** By media type; undefined when the operation accepts no body. */
   readonly body: { readonly required: boolean; readonly contents: ReadonlyMap<string, Schema> } | undefined
   readonly responses: ReadonlyMap<number, DescribedResponse>
-  /** Undefined for a public operation; null when any scope is enough. */
+  /** Undefined for a public operation; null when any scope is enough; alternatives are joined by ` or `. */
   readonly scope: string | null | undefined
   readonly rateClass: string | undefined
   /** Whether it accepts only tokens of partners. */
@@ -45,6 +45,12 @@ export interface Described {
 
 // biome-ignore lint/suspicious/noExplicitAny: only this module parses the untyped document
 type Any = any
+
+/** @param security alternatives of one scope each, or without any */
+function scopeOf(security: Any): string | null {
+  const scopes: string[] = security.flatMap((alternative: Any) => Object.values(alternative).flat())
+  return scopes.length === 0 ? null : [...new Set(scopes)].join(' or ')
+}
 
 export function readDescription(raw: Any): Described {
   const resolve = (node: Any): Any =>
@@ -84,7 +90,7 @@ export function readDescription(raw: Any): Described {
             return [Number(status), { headers: Object.fromEntries(headers), contents: contentsOf(response.content) }]
           }),
         ),
-        scope: first === undefined ? undefined : ((Object.values(first)[0] as string[])[0] ?? null),
+        scope: first === undefined ? undefined : scopeOf(operation.security),
         rateClass: operation['x-rate-class'],
         isForPartners: first !== undefined && 'partner' in first,
       }

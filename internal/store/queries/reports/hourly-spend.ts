@@ -30,6 +30,17 @@ export async function hourlySpendOf(
   { atLeastUsd, weeks, trailingHours }: SpendWindow,
 ): Promise<HourlySpend[]> {
   const group = 'service, owner, provider'
+  const candidates = `SELECT ${group} FROM usage_15m
+    WHERE tenant_id = {tenant:String} AND bucket >= toDateTime({hour:UInt32}) AND bucket < toDateTime({hour:UInt32}) + INTERVAL 1 HOUR
+    GROUP BY ${group} HAVING sum(cost_usd) >= {atLeast:Decimal(38, 18)}`
+  // An hour is small, and in most hours of most tenants nothing costs that much: the weeks are then not read.
+  const first = await store.query({
+    query: `${candidates} LIMIT 1`,
+    query_params: { tenant: tenantId, hour: hourMs / 1000, atLeast: atLeastUsd },
+    format: 'JSONCompactEachRow',
+    clickhouse_settings: READ_LIMITS,
+  })
+  if ((await first.json()).length === 0) return []
   const result = await store.query({
     query: `SELECT ${group}, groupArrayIf((toUnixTimestamp(hour), toString(cost)),
                 (dateDiff('hour', hour, at) % 168 = 0 OR dateDiff('hour', hour, at) <= {trailing:UInt32})), toUnixTimestamp(min(hour))
@@ -38,11 +49,7 @@ export async function hourlySpendOf(
               FROM usage_15m
               WHERE tenant_id = {tenant:String} AND bucket < at + INTERVAL 1 HOUR
                 AND bucket >= at - toIntervalWeek({weeks:UInt32})
-                AND (${group}) IN (
-                  SELECT ${group} FROM usage_15m
-                  WHERE tenant_id = {tenant:String} AND bucket >= toDateTime({hour:UInt32})
-                    AND bucket < toDateTime({hour:UInt32}) + INTERVAL 1 HOUR
-                  GROUP BY ${group} HAVING sum(cost_usd) >= {atLeast:Decimal(38, 18)})
+                AND (${group}) IN (${candidates})
               GROUP BY ${group}, hour)
             GROUP BY ${group}`,
     query_params: { tenant: tenantId, hour: hourMs / 1000, atLeast: atLeastUsd, weeks, trailing: trailingHours },

@@ -22,7 +22,6 @@ import {
   encodeGroup,
   WAS_DUPLICATE,
 } from '../../../../internal/invocations/group.js'
-import { migrate } from '../../../../internal/store/migrations/migrate.js'
 import { findQuarantined } from '../../../../internal/store/queries/quarantined.js'
 import { recordedIds, recordSourcesOf, recordSourcesSince } from '../../../../internal/store/queries/records/sources.js'
 import { insertRows, type RowBinaryTable } from '../../../../internal/store/sink.js'
@@ -35,14 +34,13 @@ import { directoryOf } from '../../../support/directory.js'
 import { idOf, validEvent } from '../../../support/invocations.js'
 import { type LogBroker, launchLogBroker } from '../../../support/planned-logs.js'
 import { event, noTraces, ROW_DEPS, STAGE_C_DEPS, switchedOffStageB } from '../../../support/stages.js'
-import { launchStore, type RunningStore, stopStore } from '../../../support/store.js'
+import { launchMigratedStore, type RunningStore, stopStore } from '../../../support/store.js'
 
 let store: RunningStore
 let broker: LogBroker
 
 beforeAll(async () => {
-  store = await launchStore()
-  await migrate(store.client)
+  store = await launchMigratedStore()
   broker = await launchLogBroker()
 })
 

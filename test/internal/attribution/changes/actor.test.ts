@@ -11,7 +11,6 @@ import { readLog } from '../../../../internal/broker/log.js'
 import { runPlannedLog } from '../../../../internal/broker/planned-log.js'
 import { eventPublisher } from '../../../../internal/events/publish.js'
 import { formatId, tenantIdsCache } from '../../../../internal/ids/ids.js'
-import { migrate } from '../../../../internal/store/migrations/migrate.js'
 import { landedRows, versionsBefore } from '../../../../internal/store/queries/records/versions.js'
 import { insertRows } from '../../../../internal/store/sink.js'
 import { ATTRIBUTIONS, type AttributionRow } from '../../../../internal/store/tables/attributions.js'
@@ -26,7 +25,7 @@ import { admitted, idOf, NOW_MS } from '../../../support/invocations.js'
 import { type LogBroker, launchLogBroker } from '../../../support/planned-logs.js'
 import { CORRELATED } from '../../../support/rows.js'
 import { ROW_DEPS } from '../../../support/stages.js'
-import { launchStore, type RunningStore, stopStore } from '../../../support/store.js'
+import { launchMigratedStore, type RunningStore, stopStore } from '../../../support/store.js'
 import { readBooks } from '../../../support/usage.js'
 
 let store: RunningStore
@@ -34,8 +33,7 @@ let broker: LogBroker
 let stopping: AbortController
 
 beforeAll(async () => {
-  store = await launchStore()
-  await migrate(store.client)
+  store = await launchMigratedStore()
 })
 afterAll(() => stopStore(store))
 beforeEach(async () => {

@@ -4,7 +4,6 @@ import { publishOrThrow } from '../../../../internal/broker/publisher.js'
 import { purgeOnce } from '../../../../internal/broker/purge.js'
 import { type ObservationsActorDeps, observationsActor } from '../../../../internal/ingest/observations/actor.js'
 import { encodeObservation, encodeObservations } from '../../../../internal/ingest/observations/codec.js'
-import { migrate } from '../../../../internal/store/migrations/migrate.js'
 import { countObservations, observationSources } from '../../../../internal/store/queries/reports/observations.js'
 import { insertRows } from '../../../../internal/store/sink.js'
 import { OBSERVATIONS_TABLE } from '../../../../internal/store/tables/observations.js'
@@ -16,7 +15,7 @@ import {
 } from '../../../../streams/observations.js'
 import { idOf } from '../../../support/invocations.js'
 import { type LogBroker, launchLogBroker } from '../../../support/planned-logs.js'
-import { launchStore, type RunningStore, stopStore } from '../../../support/store.js'
+import { launchMigratedStore, type RunningStore, stopStore } from '../../../support/store.js'
 
 const LOG_ID = 1_700_000_000
 const BYTES_MAX = 1024 ** 2
@@ -25,8 +24,7 @@ let store: RunningStore
 let broker: LogBroker
 
 beforeAll(async () => {
-  store = await launchStore()
-  await migrate(store.client)
+  store = await launchMigratedStore()
   broker = await launchLogBroker({ observationsBytesMax: BYTES_MAX })
 })
 

@@ -2378,6 +2378,26 @@ ALTER TABLE attribution_values_feed ON CLUSTER attribution
         arrayConcat(['provider', 'served_model', 'service', 'owner'], arrayMap(pair -> 'tags', dimensions)) AS field,
         arrayConcat([toString(provider), toString(served_model), toString(service), toString(owner)], CAST(dimensions, 'Array(String)')) AS value);
 
+CREATE TABLE IF NOT EXISTS event_log_local ON CLUSTER attribution
+(
+    `tenant_id` LowCardinality(String),
+    `type` LowCardinality(String),
+    `event_id` String,
+    `created_at` DateTime64(3, 'UTC'),
+    `envelope` String,
+    `source_log` UInt32,
+    `source_sequence` UInt64,
+    INDEX event_id_filter event_id TYPE bloom_filter(0.01) GRANULARITY 1
+)
+ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/event_log', '{replica}')
+PARTITION BY toYYYYMM(created_at)
+ORDER BY (tenant_id, source_log, source_sequence)
+TTL toDateTime(created_at) + toIntervalDay(90)
+SETTINGS replicated_deduplication_window = 10000;
+
+CREATE TABLE IF NOT EXISTS event_log ON CLUSTER attribution AS event_log_local
+ENGINE = Distributed(attribution, currentDatabase(), event_log_local, cityHash64(tenant_id));
+
 ALTER TABLE export_groups_local ON CLUSTER attribution
     (ADD COLUMN IF NOT EXISTS `requested_model` LowCardinality(String) AFTER served_model);
 

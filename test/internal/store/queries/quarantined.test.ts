@@ -1,16 +1,14 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { migrate } from '../../../../internal/store/migrations/migrate.js'
 import { findQuarantined } from '../../../../internal/store/queries/quarantined.js'
 import { insertRows } from '../../../../internal/store/sink.js'
 import { QUARANTINED, type QuarantinedRow } from '../../../../internal/store/tables/quarantined.js'
 import { idOf, NOW_MS } from '../../../support/invocations.js'
-import { launchStore, type RunningStore, stopStore } from '../../../support/store.js'
+import { launchMigratedStore, type RunningStore, stopStore } from '../../../support/store.js'
 
 let store: RunningStore
 
 beforeAll(async () => {
-  store = await launchStore()
-  await migrate(store.client)
+  store = await launchMigratedStore()
 })
 
 afterAll(() => stopStore(store))

@@ -1,16 +1,14 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { generateRecords } from '../../../../bench/query/generate.js'
-import { migrate } from '../../../../internal/store/migrations/migrate.js'
 import { RECORD_TABLES } from '../../../../internal/store/tables/sorted-copies.js'
-import { launchStore, type RunningStore, stopStore } from '../../../support/store.js'
+import { launchMigratedStore, type RunningStore, stopStore } from '../../../support/store.js'
 
 /** More than the engine itself would put into one file, 10 MiB of any table. */
 const ROWS = 80_000
 
 let store: RunningStore
 beforeAll(async () => {
-  store = await launchStore()
-  await migrate(store.client)
+  store = await launchMigratedStore()
 })
 afterAll(() => stopStore(store))
 

@@ -1,19 +1,17 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { migrate } from '../../../../internal/store/migrations/migrate.js'
 import { insertRows } from '../../../../internal/store/sink.js'
 import { ATTRIBUTIONS, type AttributionRow } from '../../../../internal/store/tables/attributions.js'
 import { CLOSED, type ClosedRow } from '../../../../internal/store/tables/closed.js'
 import { idOf, NOW_MS } from '../../../support/invocations.js'
 import { finishedRow } from '../../../support/rows.js'
-import { launchStore, type RunningStore, stopStore } from '../../../support/store.js'
+import { launchMigratedStore, type RunningStore, stopStore } from '../../../support/store.js'
 import { readBooks } from '../../../support/usage.js'
 
 let store: RunningStore
 
 beforeAll(async () => {
-  store = await launchStore()
-  await migrate(store.client)
+  store = await launchMigratedStore()
 })
 afterAll(() => stopStore(store))
 

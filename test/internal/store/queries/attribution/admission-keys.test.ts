@@ -1,13 +1,12 @@
 import { randomBytes, randomInt } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { migrate } from '../../../../../internal/store/migrations/migrate.js'
 import {
   admissionKeysSince,
   findAdmissionKeys,
 } from '../../../../../internal/store/queries/attribution/admission-keys.js'
 import { insertRows } from '../../../../../internal/store/sink.js'
 import { ADMISSION_KEYS, type AdmissionKeyRow } from '../../../../../internal/store/tables/admission-keys.js'
-import { launchStore, type RunningStore, stopStore } from '../../../../support/store.js'
+import { launchMigratedStore, type RunningStore, stopStore } from '../../../../support/store.js'
 
 const HOUR_MS = 3_600_000
 /** The rows lapse by the engine's own clock. */
@@ -16,8 +15,7 @@ const NOW_MS = Math.floor(Date.now() / HOUR_MS) * HOUR_MS
 let store: RunningStore
 
 beforeAll(async () => {
-  store = await launchStore()
-  await migrate(store.client)
+  store = await launchMigratedStore()
 })
 
 afterAll(() => stopStore(store))

@@ -7,7 +7,6 @@ import {
 import { toRow, type Verdict } from '../../../../../internal/attribution/records/row.js'
 import { identityHash } from '../../../../../internal/ids/identity-hash.js'
 import { WEIGHT_WINDOW_MS } from '../../../../../internal/records/allocation-weights.js'
-import { migrate } from '../../../../../internal/store/migrations/migrate.js'
 import {
   findAllocationWeights,
   findSpreadWeights,
@@ -21,13 +20,12 @@ import { CLOSED } from '../../../../../internal/store/tables/closed.js'
 import { parseQuantity, type Quantity, zero } from '../../../../../internal/units/quantity.js'
 import { admitted, idOf, NOW_MS } from '../../../../support/invocations.js'
 import { ROW_DEPS } from '../../../../support/stages.js'
-import { launchStore, type RunningStore, stopStore } from '../../../../support/store.js'
+import { launchMigratedStore, type RunningStore, stopStore } from '../../../../support/store.js'
 
 let store: RunningStore
 
 beforeAll(async () => {
-  store = await launchStore()
-  await migrate(store.client)
+  store = await launchMigratedStore()
 })
 afterAll(() => stopStore(store))
 

@@ -2,7 +2,6 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Decision } from '../../../../../internal/attribution/changes/change.js'
 import { decidedRow, withDecision } from '../../../../../internal/attribution/changes/decided.js'
 import type { Verdict } from '../../../../../internal/attribution/records/row.js'
-import { migrate } from '../../../../../internal/store/migrations/migrate.js'
 import {
   type TrainingRow,
   type TrainingWindow,
@@ -12,12 +11,11 @@ import { insertRows } from '../../../../../internal/store/sink.js'
 import { ATTRIBUTIONS, type AttributionRow } from '../../../../../internal/store/tables/attributions.js'
 import { idOf, NOW_MS, type Stated } from '../../../../support/invocations.js'
 import { finishedRow } from '../../../../support/rows.js'
-import { launchStore, type RunningStore, stopStore } from '../../../../support/store.js'
+import { launchMigratedStore, type RunningStore, stopStore } from '../../../../support/store.js'
 
 let store: RunningStore
 beforeAll(async () => {
-  store = await launchStore()
-  await migrate(store.client)
+  store = await launchMigratedStore()
 })
 afterAll(() => stopStore(store))
 

@@ -13,7 +13,6 @@ import {
 import { type Condition, parseFilters, type Sort } from '../../../../../internal/filters/parse.js'
 import { formatId } from '../../../../../internal/ids/ids.js'
 import { fillCopies } from '../../../../../internal/store/migrations/fill-copies.js'
-import { migrate } from '../../../../../internal/store/migrations/migrate.js'
 import {
   namedRecord,
   RECORD,
@@ -25,7 +24,7 @@ import type { RecordSample, SampledRecord } from '../../../../../internal/store/
 import { AS_OF_SNAPSHOT, snapshotParams } from '../../../../../internal/store/snapshot.js'
 import { INDEXES_OF_GRANULES, RECORD_TABLES } from '../../../../../internal/store/tables/sorted-copies.js'
 import { fieldText, inOrder, meets } from '../../../../support/record-oracle.js'
-import { launchStore, type RunningStore, stopStore } from '../../../../support/store.js'
+import { launchMigratedStore, type RunningStore, stopStore } from '../../../../support/store.js'
 
 const TENANT = 'tnt_one'
 const OTHER = 'tnt_two'
@@ -42,8 +41,7 @@ let store: RunningStore
 let records: readonly StoredAttribution[]
 
 beforeAll(async () => {
-  store = await launchStore()
-  await migrate(store.client)
+  store = await launchMigratedStore()
   await fillCopies(store.client, NEVER)
   for (const tenantId of [TENANT, OTHER]) {
     for (let from = 0; from < ROWS; from += 1_000) {

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { decidedRow, withDecision } from '../../../../../internal/attribution/changes/decided.js'
-import { migrate } from '../../../../../internal/store/migrations/migrate.js'
 import {
   resolvedClassesByPrincipal,
   resolvedClassesOfTraces,
@@ -10,12 +9,11 @@ import { insertRows } from '../../../../../internal/store/sink.js'
 import { ATTRIBUTIONS } from '../../../../../internal/store/tables/attributions.js'
 import { idOf, NOW_MS } from '../../../../support/invocations.js'
 import { finishedRow } from '../../../../support/rows.js'
-import { launchStore, type RunningStore, stopStore } from '../../../../support/store.js'
+import { launchMigratedStore, type RunningStore, stopStore } from '../../../../support/store.js'
 
 let store: RunningStore
 beforeAll(async () => {
-  store = await launchStore()
-  await migrate(store.client)
+  store = await launchMigratedStore()
   await insertRows(store.client, ATTRIBUTIONS, ROWS, 'rows')
 })
 afterAll(() => stopStore(store))

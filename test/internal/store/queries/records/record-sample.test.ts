@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { closeRecords, generateRecords, LAST_AT_MS } from '../../../../../bench/query/generate.js'
 import { parseFilters } from '../../../../../internal/filters/parse.js'
-import { migrate } from '../../../../../internal/store/migrations/migrate.js'
 import { roughly, sampleRecords } from '../../../../../internal/store/queries/records/record-sample.js'
 import { RECORD_TABLES } from '../../../../../internal/store/tables/sorted-copies.js'
-import { launchStore, type RunningStore, stopStore } from '../../../../support/store.js'
+import { launchMigratedStore, type RunningStore, stopStore } from '../../../../support/store.js'
 
 const ROWS = 150_000
 const SMALL_ROWS = 2_000
@@ -12,8 +11,7 @@ const NEVER = new AbortController().signal
 
 let store: RunningStore
 beforeAll(async () => {
-  store = await launchStore()
-  await migrate(store.client)
+  store = await launchMigratedStore()
   for (const table of RECORD_TABLES.slice(1)) await store.client.command({ query: `DROP TABLE ${table}_feed` })
   for (const [tenantId, rows] of [
     ['tnt_a', ROWS],

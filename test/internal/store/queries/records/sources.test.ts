@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { migrate } from '../../../../../internal/store/migrations/migrate.js'
 import {
   type RecordSource,
   recordedEventIdsSince,
@@ -12,7 +11,7 @@ import { ATTRIBUTIONS, type AttributionRow } from '../../../../../internal/store
 import { idOf, NOW_MS } from '../../../../support/invocations.js'
 import { finishedRow } from '../../../../support/rows.js'
 import { ROW_DEPS } from '../../../../support/stages.js'
-import { launchStore, type RunningStore, stopStore } from '../../../../support/store.js'
+import { launchMigratedStore, type RunningStore, stopStore } from '../../../../support/store.js'
 
 let store: RunningStore
 
@@ -31,8 +30,7 @@ const PLACES = Array.from({ length: 8_000 }, (_, i): Place => {
 })
 
 beforeAll(async () => {
-  store = await launchStore()
-  await migrate(store.client)
+  store = await launchMigratedStore()
   // The youngest first, so that the order that comes back is not that of the inserts.
   await insertRows(store.client, ATTRIBUTIONS, PLACES.slice(4_000).map(rowOf), 'late')
   await insertRows(store.client, ATTRIBUTIONS, PLACES.slice(0, 4_000).map(rowOf), 'early')

@@ -1,0 +1,39 @@
+import type { Scope } from '../auth/scopes.js'
+import { EVENT_TYPES, type EventType } from './contract.js'
+
+/**
+ * The scope of an event's subject, which a caller needs to read the event in the log of events; null for types that are not in
+ * the log. Connectors are configuration, like keys.
+ */
+export const SCOPE_OF_EVENT: Readonly<Record<EventType, Scope | null>> = {
+  'attribution.materialized': null, // one per record: the record itself tells it
+  'attribution.disputed': 'read:attribution',
+  'attribution.override.applied': 'read:attribution',
+  'coverage.degraded': 'read:attribution',
+  'coverage.restored': 'read:attribution',
+  'degradation.state.changed': 'read:attribution',
+  'export.completed': 'export:create',
+  'export.failed': 'export:create',
+  'anomaly.detected': 'read:reporting',
+  'budget.threshold.crossed': 'read:reporting',
+  'budget.threshold.custom': 'read:reporting',
+  'connector.health.changed': 'admin:config',
+  'apikey.rotated': 'admin:config',
+  'capacity.warning': 'admin:config', // limits are raised, or avoided, by configuration
+  'webhook.verification': null, // sent to one endpoint only, with its challenge
+}
+
+/** The types in the log of events. */
+export const LOGGED_TYPES: readonly EventType[] = EVENT_TYPES.filter((type) => SCOPE_OF_EVENT[type] !== null)
+
+/** The scopes of which each lets a caller read some events. */
+export const SCOPES_OF_EVENTS: readonly Scope[] = [
+  ...new Set(LOGGED_TYPES.flatMap((type) => SCOPE_OF_EVENT[type] ?? [])),
+]
+
+/** The types that a caller with these scopes may read. */
+export const typesReadableWith = (scopes: ReadonlySet<Scope>): readonly EventType[] =>
+  LOGGED_TYPES.filter((type) => {
+    const scope = SCOPE_OF_EVENT[type]
+    return scope !== null && scopes.has(scope)
+  })
