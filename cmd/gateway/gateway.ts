@@ -75,6 +75,7 @@ export async function openGateway(role: GatewayRole, { baseUrl, errorDocsUrl }: 
     budgetExchange: access.budgetExchange,
     key: await role.signingKey('admission'),
     isDiscoveryOnly: (tenantId, layer) => directory.directory.source(tenantId, layer)?.is_discovery_only === true,
+    retainedFromMs: access.retainedFromMs,
     stopping: signal,
   })
   const mutate = createMutations({

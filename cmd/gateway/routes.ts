@@ -32,6 +32,7 @@ export async function openRoutes(gateway: Gateway): Promise<OpenRoutes> {
   const reports = openReports({
     ...gateway,
     notPeople: (tenantId) => workloadHashes(directory.directory, tenantId, gateway.identityKeyOf(tenantId)),
+    cohortMin: (tenantId) => settingsOf(access.tenants.get(tenantId)).min_cohort,
   })
   const eventLog = {
     listEvents: (question: EventQuestion, signal: AbortSignal) => listEvents(store, question, signal),

@@ -5,7 +5,7 @@ import type { AuditSink } from '../auth/audit-entry.js'
 import { type Authenticator, createAuthenticator } from '../auth/authenticate.js'
 import { type BudgetExchange, createBudgetExchange } from '../auth/budget-exchange.js'
 import { type BudgetsCache, budgetsCache, type RateLimits } from '../auth/rate-limits.js'
-import { type DeclaredDimension, settingsOf, type Tenant } from '../auth/tenant.js'
+import { type DeclaredDimension, retentionCutoff, settingsOf, type Tenant } from '../auth/tenant.js'
 import type { Broker } from '../broker/connect.js'
 import { type Mirror, mirrorBucket } from '../broker/mirror.js'
 import { type WatchedRecords, watchRecords } from '../broker/watched-records.js'
@@ -47,6 +47,8 @@ export interface RunningAccess extends OpenConnectors {
   readonly tenantBucket: KV
   readonly tenants: Mirror<Tenant>
   readonly residencyRegionOf: (tenantId: string) => string | null
+  /** The instant before which a tenant keeps no calls. */
+  readonly retainedFromMs: (tenantId: string, nowMs: number) => number
   /** The tag keys that a tenant has declared. */
   readonly dimensionsOf: (tenantId: string) => readonly DeclaredDimension[]
   readonly apiKeys: WatchedRecords<StoredApiKey>
@@ -136,6 +138,7 @@ export async function openAccess(settings: AccessSettings): Promise<RunningAcces
     tenantBucket,
     tenants,
     residencyRegionOf: (tenantId) => settingsOf(tenants.get(tenantId)).residency_region,
+    retainedFromMs: (tenantId, nowMs) => retentionCutoff(nowMs, settingsOf(tenants.get(tenantId)).retention_days),
     dimensionsOf: (tenantId) => settingsOf(tenants.get(tenantId)).dimensions,
     apiKeys,
     lastUsedAt: (keyId) => keyUsesKept.get(keyId)?.at ?? null,

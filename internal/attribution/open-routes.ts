@@ -22,6 +22,7 @@ import { changeRoutes } from './changes/routes.js'
 import type { OpenDirectory } from './directory/open-directory.js'
 import { directoryRoutes } from './directory/routes.js'
 import { openModelRoutes } from './inference/models/open-routes.js'
+import { allocationPolicy } from './pools/policy.js'
 import type { StoredPool } from './pools/pool.js'
 import { poolRoutes } from './pools/routes.js'
 import { type AttributionRoutesDeps, attributionRoutes } from './records/routes.js'
@@ -63,16 +64,21 @@ export async function openAttributionRoutes(deps: OpenAttributionDeps): Promise<
   const prices = await watchRecords<StoredOverride>(await broker.bucket(PRICE_OVERRIDES), onLost)
   const names = await watchRecords<StoredModelName>(await broker.bucket(MODEL_NAMES), onLost)
   const pools = await watchRecords<StoredPool>(await broker.bucket(POOLS), onLost)
+  const isPool = (tenantId: string, name: string) => allocationPolicy(pools.of(tenantId)).isPool(name)
   return {
     reads,
     routes: [
       ...attributionRoutes(reads),
       ...(await openChangeRoutes(deps)),
-      ...directoryRoutes({ ...deps, ...deps.directory }),
+      ...directoryRoutes({ ...deps, ...deps.directory, isPool }),
       ...priceRoutes({ ...deps, prices }),
       ...(await openModelRoutes(broker, deps, onLost)),
       ...modelNameRoutes({ ...deps, names }),
-      ...poolRoutes({ ...deps, pools }),
+      ...poolRoutes({
+        ...deps,
+        pools,
+        isService: (...named) => deps.directory.directory.service(...named) !== undefined,
+      }),
     ],
   }
 }

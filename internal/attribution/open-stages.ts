@@ -46,7 +46,7 @@ export interface OpenStages {
   readonly stages: readonly Stage[]
   readonly inference: OpenInference
   readonly rowDeps: Omit<RowDeps, 'isIndexStale'>
-  readonly facts: Pick<StageADeps, 'directory' | 'settingsOf' | 'isIndexStale'>
+  readonly facts: Pick<StageADeps, 'directory' | 'settingsOf' | 'policyOf' | 'isIndexStale'>
   readonly allocation: AllocationDeps & Pick<RowDeps, 'isIndexStale'>
 }
 
@@ -61,11 +61,12 @@ export async function openStages(deps: StagesDeps, signal: AbortSignal): Promise
     residencyRegionOf: (tenantId: string) => settingsOf(tenantId).residency_region,
     dimensionsOf: (tenantId: string) => settingsOf(tenantId).dimensions,
   }
-  const facts = { directory, settingsOf, ...reference.directoryCopy }
+  const policyOf = (tenantId: string) => pools.of(tenantId)
+  const facts = { directory, settingsOf, policyOf, ...reference.directoryCopy }
   const allocation = {
     ...reference.poolsCopy,
     degradationOf: (tenantId: string) => inference.board.of(tenantId).state,
-    policyOf: (tenantId: string) => pools.of(tenantId),
+    policyOf,
     weightsAsOf: openWeights(deps, signal),
   }
   const seenDeps = {

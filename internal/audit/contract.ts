@@ -53,7 +53,7 @@ const EXAMPLE_RECORD = {
   error_code: null,
   trace_id: '0af7651916cd43dd8448eb211c80319c',
   source_address: null,
-  changes: { before: { require_directory: false }, after: { require_directory: true } },
+  changes: { before: { owner_fallback: 'identity' }, after: { owner_fallback: 'unassigned' } },
   repeats: 1,
   hash: '7d865e959b2466918c9863afca942d0fb89d7c9ac0c99bafc3749504ded97730',
 }

@@ -16,7 +16,9 @@ export interface Tenant {
 export interface TenantSettings {
   /** Owner of a call whose service and identity have no owner in the directory: the identity as given, or nobody. */
   readonly owner_fallback: 'identity' | 'unassigned'
-  /** Whether a stated service that is not in the directory counts as declared only, not as resolved. */
+  /** How a stated service counts that is not in the directory. */
+  readonly undeclared_services: UndeclaredServices
+  /** Mirrors `undeclared_services`, for versions that do not know it: true exactly when that is `declared`. */
   readonly require_directory: boolean
   /** Whether trained inference may attribute calls that the facts leave open. */
   readonly stage_b_enabled: boolean
@@ -69,8 +71,16 @@ export const COHORT_MIN = 5
 /** The most: groups of more people are no cohorts. */
 export const COHORT_MAX = 50
 
+/**
+ * How a stated service that is not in the directory counts: `declared` (0.70, not for chargeback) or `resolved`; `auto` is
+ * `declared` as soon as the directory has services.
+ */
+export const UNDECLARED_SERVICES = ['auto', 'declared', 'resolved'] as const
+export type UndeclaredServices = (typeof UNDECLARED_SERVICES)[number]
+
 export const DEFAULT_SETTINGS: TenantSettings = {
   owner_fallback: 'identity',
+  undeclared_services: 'auto',
   require_directory: false,
   stage_b_enabled: true,
   residency_region: null,
@@ -83,5 +93,27 @@ export const DEFAULT_SETTINGS: TenantSettings = {
 }
 
 /** A tenant's settings, with defaults for fields that an older version did not write. */
-export const settingsOf = (tenant: Tenant | undefined): TenantSettings =>
-  tenant === undefined ? DEFAULT_SETTINGS : { ...DEFAULT_SETTINGS, ...tenant.settings }
+export function settingsOf(tenant: Tenant | undefined): TenantSettings {
+  if (tenant === undefined) return DEFAULT_SETTINGS
+  const known = SETTINGS.get(tenant)
+  if (known !== undefined) return known
+  const stored: Partial<TenantSettings> = tenant.settings
+  const settings = { ...DEFAULT_SETTINGS, ...stored, undeclared_services: undeclaredOf(stored) }
+  SETTINGS.set(tenant, settings)
+  return settings
+}
+
+/** A version that knows only `require_directory` may have changed that alone: it then decides. */
+function undeclaredOf({ undeclared_services: known = 'auto', require_directory: required }: Partial<TenantSettings>) {
+  if (required === true) return 'declared'
+  return required === false && known === 'declared' ? 'resolved' : known
+}
+
+/** Stages ask for the settings of each event's tenant; a changed tenant is another object. */
+const SETTINGS = new WeakMap<Tenant, TenantSettings>()
+
+const DAY_MS = 24 * 60 * 60 * 1000
+
+/** Calls before this instant are past the tenant's retention: whole days, so that reports never show part of a day. */
+export const retentionCutoff = (nowMs: number, days: number): number =>
+  Math.floor(nowMs / DAY_MS) * DAY_MS - days * DAY_MS

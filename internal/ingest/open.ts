@@ -50,6 +50,7 @@ export interface AdmissionSettings {
   readonly key: Uint8Array
   readonly idsOf: (tenantId: string) => TenantIds
   readonly isDiscoveryOnly: (tenantId: string, ingestionLayer: string) => boolean
+  readonly retainedFromMs: (tenantId: string, nowMs: number) => number
   readonly clock: () => number
   readonly log: Logger
   /** Called once when the watch on a KV bucket is lost. */
@@ -109,6 +110,7 @@ export async function openAdmission(settings: AdmissionSettings): Promise<Runnin
     idsOf,
     keyHashingOf: identityKeysCache(settings.key),
     isDiscoveryOnly: settings.isDiscoveryOnly,
+    retainedFromMs: settings.retainedFromMs,
     clock: turnNow,
   }
   const isAdmitted = (id: Uint8Array): boolean => isKnownEvent(id, admission, clock())

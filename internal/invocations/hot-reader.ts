@@ -27,8 +27,15 @@ const UNUSUAL = -1
  * @param nowMs against which the event's time is checked
  * @returns the fields, valid until the next call; undefined if the text is not in the common form
  */
-export function readUsualText(bytes: Buffer, start: number, end: number, nowMs: number): UsualEvent | undefined {
+export function readUsualText(
+  bytes: Buffer,
+  start: number,
+  end: number,
+  nowMs: number,
+  retainedFromMs = 0,
+): UsualEvent | undefined {
   clockMs = nowMs
+  earliestMs = retainedFromMs
   found.traceIdStart = found.traceIdEnd = 0
   let seen = 0
   let previous = FORMS.length
@@ -53,6 +60,7 @@ export function readUsualText(bytes: Buffer, start: number, end: number, nowMs: 
 
 const found: UsualEvent = { uuid: new Uint8Array(16), ingestionLayer: '', traceIdStart: 0, traceIdEnd: 0 }
 let clockMs = 0
+let earliestMs = 0
 
 /** @returns the index of the field with the key at this offset; -1 if it is not in the schema */
 function fieldAt(bytes: Buffer, at: number, end: number, previous: number): number {
@@ -205,7 +213,7 @@ const tiers: readonly string[] = SERVICE_TIERS
 const OWN_FORMS: Readonly<Partial<Record<keyof InvocationEvent, Form>>> = {
   event_id: eventId,
   ingestion_layer: layer,
-  ingestion_timestamp: text((instant) => readEventTime(instant, clockMs) !== undefined),
+  ingestion_timestamp: text((instant) => (readEventTime(instant, clockMs) ?? -1) >= earliestMs),
   service_tier: text((tier) => tiers.includes(tier)),
   served_from_cache: boolean,
   trace_id: traceId,

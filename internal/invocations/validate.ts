@@ -1,7 +1,7 @@
 import type { FieldError } from '../problems/catalogue.js'
 import { compileSchema } from '../text/compile-schema.js'
 import { screenContent } from '../text/content-keys.js'
-import { EVENT_TIME_RANGE, readEventTime } from '../text/event-time.js'
+import { EVENT_TIME_RANGE, PAST_RETENTION, readEventTime } from '../text/event-time.js'
 import { fieldError, firstOfEachPlace } from '../text/field-errors.js'
 import { type InvocationEvent, invocationEvent } from './schema.js'
 
@@ -33,9 +33,10 @@ const KNOWN_FIELDS = new Set(Object.keys(invocationEvent.shape))
  * Checks one event against schema v1.
  *
  * @param value a parsed JSON value
+ * @param retainedFromMs calls before this instant would be deleted at once
  * @returns the event, or its errors: pointers and reasons, never values
  */
-export function validateInvocation(value: unknown, nowMs: number): Validation {
+export function validateInvocation(value: unknown, nowMs: number, retainedFromMs = 0): Validation {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     return { ok: false, errors: [{ pointer: '', detail: 'must be a JSON object' }] }
   }
@@ -49,6 +50,9 @@ export function validateInvocation(value: unknown, nowMs: number): Validation {
   const eventTimeMs = readEventTime(event.ingestion_timestamp, nowMs)
   if (eventTimeMs === undefined) {
     return { ok: false, errors: [{ pointer: '/ingestion_timestamp', detail: EVENT_TIME_RANGE }] }
+  }
+  if (eventTimeMs < retainedFromMs) {
+    return { ok: false, errors: [{ pointer: '/ingestion_timestamp', detail: PAST_RETENTION }] }
   }
   const shape = unknownFields + nulls === 0 ? { members, bytesMin: textLengthMin } : NO_SHAPE
   return { ok: true, event, eventTimeMs, unknownFields, shape }

@@ -3,6 +3,7 @@ import type { Quantity } from '../units/quantity.js'
 import { COST_BASES, FOOTPRINT_BASES } from './bases.js'
 import {
   CONFIDENCE_BANDS,
+  CONTESTED_BY,
   DEGRADATION_STATES,
   EVIDENCE_BASES,
   EXPORT_ELIGIBILITIES,
@@ -125,6 +126,16 @@ export const RECORD_FIELDS = [
     wire: 'interpretation',
     isInClosed: true,
     description: 'The first reason that applies.',
+  },
+  {
+    name: 'contested',
+    kind: 'label',
+    values: CONTESTED_BY,
+    isOptional: true,
+    wire: 'interpretation',
+    description:
+      'The kind of fact that contradicts the attribution; null when nothing does. The `conflict` in the evidence of the ' +
+      'explanation names both sides.',
   },
 
   {

@@ -24,6 +24,7 @@ export const EVIDENCE_BASES = [
   'service_resolved',
   'identity_resolved',
   'trace_correlated',
+  'exclusive_principal_resolved',
   'principal_resolved',
   'service_declared',
   'trained_inference',
@@ -33,6 +34,19 @@ export const EVIDENCE_BASES = [
   'manual_override',
 ] as const
 export type EvidenceBasis = (typeof EVIDENCE_BASES)[number]
+
+/** What contradicts an attribution: the kind of fact that says otherwise. */
+export const CONTESTED_BY = [
+  /** The directory has services, and the stated one is none of them. */
+  'undeclared_service',
+  /** The directory maps the workload that made the call to another service than the stated one. */
+  'workload_identity',
+  /** The credential belongs to the attributed service alone; the event states another one. */
+  'exclusive_principal',
+  /** The stated service has the name of a cost pool, or looks like another name. */
+  'misleading_name',
+] as const
+export type ContestedBy = (typeof CONTESTED_BY)[number]
 
 export const CONFIDENCE_BANDS = ['chargeback_ready', 'provisional', 'estimated'] as const
 export type ConfidenceBand = (typeof CONFIDENCE_BANDS)[number]

@@ -1,11 +1,14 @@
 import { z } from 'zod'
-import { FILTER_PARAMETERS, FILTERS_DESCRIPTION } from '../filters/parameters.js'
+import { FILTERS_DESCRIPTION, filterParameters } from '../filters/parameters.js'
 import { json, type Operation, type Parameters } from '../http/contract/operation.js'
 import { PAGE_PARAMETERS, pageOf } from '../http/contract/page.js'
-import { INTERVALS, REPORT_DIMENSIONS } from '../store/queries/reports/usage.js'
+import { DIMENSION_NAMES } from '../store/queries/reports/dimensions.js'
+import { REASON_NAMES } from '../store/queries/reports/figures.js'
+import { INTERVALS } from '../store/queries/reports/intervals.js'
 import { count, decimalText, timeText } from '../text/answer-fields.js'
-import { ADOPTION_DIMENSIONS, ADOPTION_INTERVALS } from './kinds.js'
-import { BOUNDED_FIGURES } from './usage.js'
+import { REPORT_FIELDS, type ReportKind } from './question.js'
+import { BOUNDED_FIGURES, CONFIDENCE_DECIMALS, PRICE_DECIMALS, SHARE_DECIMALS } from './rows.js'
+import { sortNames } from './sort.js'
 
 /** The OpenAPI contract of the reports (spec 4.2 and 8, design section 6). */
 
@@ -36,47 +39,74 @@ const TIMES: Parameters = {
     }),
 }
 
-/** The record filters that reports support. */
-const FILTERS: Parameters = Object.fromEntries(
-  Object.entries(FILTER_PARAMETERS).filter(([name]) => {
-    const [, field, operator] = /^filter\[(\w+)\]\[(\w+)\]$/.exec(name) ?? []
-    if (field === 'event_time') return operator === 'gte' || operator === 'lt'
-    return REPORT_DIMENSIONS.some((dimension) => dimension === field)
-  }),
-)
+/** The filters that reports support. */
+const FILTERS: Parameters = filterParameters(REPORT_FIELDS)
 
-const groupBy = (names: readonly string[]) =>
-  z
+const GROUPING: Parameters = {
+  group_by: z
     .string()
     .optional()
     .meta({
-      description: `Comma-separated dimensions out of ${names.join(', ')}, coarsest first. Default: one group for everything.`,
+      description: `Comma-separated dimensions out of ${DIMENSION_NAMES.join(', ')}, coarsest first. Default: one group for everything.`,
       examples: ['service'],
-    })
-
-const interval = (names: readonly [string, ...string[]]) =>
-  z
-    .enum(names)
+    }),
+  interval: z
+    .enum(INTERVALS)
     .optional()
-    .meta({ description: 'Splits the period into intervals. Intervals without calls are omitted.' })
+    .meta({ description: 'Splits the period into intervals. Intervals without calls are omitted.' }),
+}
+
+const sort = (kind: ReportKind): Parameters => ({
+  sort: z
+    .string()
+    .optional()
+    .meta({
+      description:
+        `Sorts the rows by ${sortNames(kind).join(', ')}, or a dimension of \`group_by\`; descending with the prefix \`-\`. ` +
+        `Default: by time, and within an interval by ${kind === 'usage' ? 'the highest cost' : 'the most people'} first.`,
+      examples: [kind === 'usage' ? '-cost_usd' : '-people'],
+    }),
+})
 
 const rowBase = {
   from: timeText(),
-  to: timeText(),
-  ...Object.fromEntries(REPORT_DIMENSIONS.map((name) => [name, z.string().nullable().optional()])),
+  to: timeText().meta({ description: 'An interval at the edge of the period is cut to it.' }),
+  ...Object.fromEntries(DIMENSION_NAMES.map((name) => [name, z.string().nullable().optional()])),
+  scope: z.enum(['parent']).optional().meta({
+    description:
+      'Only where filters were dropped (`suppressed`): the figures are those of a larger group than the one asked for.',
+  }),
   folded: z.boolean().meta({
     description:
-      'Whether the row combines groups that are not shown: groups with one to four people, and groups from which those ' +
-      'could be derived as a difference. Their labels are null.',
+      'Whether the row combines groups that are not shown: those of fewer people than `min_cohort`, and at most one larger ' +
+      'one where these alone would be too few. The labels that they do not share are null.',
   }),
+  groups: count().optional().meta({ description: 'Only in folded rows: how many groups it combines.' }),
+  people: count()
+    .nullable()
+    .meta({
+      description:
+        'Distinct identities, not counting workloads. Null where a folded row has fewer than `min_cohort`, because the whole ' +
+        'interval has.',
+    }),
 }
 
 /** Not an integer schema: the sum of many calls may exceed the integers that JSON numbers represent exactly. */
 const tokenSum = () => z.number().min(0).meta({ type: 'integer' })
 
+const rounded = (decimals: number, description: string) =>
+  decimalText()
+    .nullable()
+    .meta({ description: `${description} Rounded half to even, to ${decimals} decimals; null without a divisor.` })
+
 const usageRow = z
   .object({
     ...rowBase,
+    unattributed: z.boolean().meta({
+      description:
+        'Whether the row is the calls without a service (in the default pool) or without an owner; `reasons` says why. Such a ' +
+        'row is a group of its own, unlike a folded one.',
+    }),
     cost_usd: decimalText(),
     energy_wh: decimalText(),
     carbon_gco2e: decimalText(),
@@ -87,19 +117,48 @@ const usageRow = z
     cache_write_tokens: tokenSum().meta({ type: 'integer', description: 'Included in `input_tokens`.' }),
     reasoning_tokens: tokenSum().meta({ type: 'integer', description: 'Included in `output_tokens`.' }),
     unpriced_calls: count().meta({ description: 'Calls without a price; their cost is not included in `cost_usd`.' }),
+    cost_share: rounded(SHARE_DECIMALS, 'Share of the cost of the whole report, 0 to 1.'),
+    cost_usd_per_call: rounded(PRICE_DECIMALS, 'Cost per call.'),
+    cost_usd_per_1k_tokens: rounded(PRICE_DECIMALS, 'Cost per 1,000 input and output tokens.'),
     lower_bounds: z.array(z.enum(BOUNDED_FIGURES)).meta({
       description: 'Figures that are lower bounds, because the value is unknown for some calls.',
     }),
+    confidence: rounded(CONFIDENCE_DECIMALS, 'Mean confidence, weighted by cost.'),
+    cost_usd_by_band: z
+      .object({ chargeback_ready: decimalText(), provisional: decimalText(), estimated: decimalText() })
+      .meta({ description: 'Cost at each confidence band. Adds up to `cost_usd`.' }),
+    unattributed_calls: count().meta({ description: 'Calls without a service or without an owner.' }),
+    unattributed_cost_usd: decimalText(),
+    reasons: z
+      .object(
+        Object.fromEntries(
+          REASON_NAMES.map((reason) => [reason, z.object({ calls: count(), cost_usd: decimalText() }).optional()]),
+        ),
+      )
+      .meta({
+        description:
+          'Calls whose attribution or cost cannot be relied on, by reason: no rule and no evidence (`default_pool`), no known ' +
+          'owner (`no_owner`), confidence below the chargeback floor (`below_floor`), attributed by the heuristic baseline ' +
+          '(`advisory`), no price (`unpriced`). A call may have several. Reasons without calls are omitted.',
+      }),
   })
   .meta({ id: 'UsageRow' })
 
-const adoptionRow = z
-  .object({
-    ...rowBase,
-    people: count().meta({ description: 'Distinct identities, not counting workloads.' }),
-    calls: count(),
+const adoptionRow = z.object({ ...rowBase, calls: count() }).meta({ id: 'AdoptionRow' })
+
+const filter = z.object({
+  field: z.enum(DIMENSION_NAMES),
+  operator: z.string(),
+  values: z.array(z.string()),
+})
+const suppressed = z
+  .object({ reason: z.literal('cohort_too_small'), asked: z.array(filter), applied: z.array(filter) })
+  .meta({
+    id: 'SuppressedFilters',
+    description:
+      'Only where the filters select fewer people than `min_cohort`: filters were dropped, the last first, until they selected ' +
+      'enough. The rows are those of the larger group.',
   })
-  .meta({ id: 'AdoptionRow' })
 
 const report = z
   .object({
@@ -107,7 +166,7 @@ const report = z
     to: timeText(),
     time_zone: z.string(),
     interval: z.enum(INTERVALS).nullable(),
-    group_by: z.array(z.enum(REPORT_DIMENSIONS)),
+    group_by: z.array(z.enum(DIMENSION_NAMES)),
     allocated: z
       .boolean()
       .meta({ description: 'Whether the amounts of cost pools are spread over services and owners.' }),
@@ -119,23 +178,20 @@ const report = z
           'Only in allocated reports: for each month, the time of the weights by which its pools are spread, which are the ' +
           'latest ones at the end of the month. Null when there are none; pools are then not spread.',
       }),
-    widened_filters: z.array(z.enum(REPORT_DIMENSIONS)).meta({
-      description:
-        'Filters that were not applied, because the matching or the excluded calls would reveal fewer than five people.',
+    widened_filters: z.array(z.enum(DIMENSION_NAMES)).meta({
+      description: 'Fields of the filters that were dropped; see `suppressed`.',
     }),
+    rows: count().meta({ description: 'Rows of the whole report.' }),
+    total_cost_usd: decimalText().meta({ description: 'Cost of the whole report: the sum of its rows.' }),
   })
-  .meta({
-    id: 'ReportScope',
-    description:
-      'The effective scope of the report. The period is wider than requested where its edges would reveal individual people.',
-  })
+  .meta({ id: 'ReportScope', description: 'What the report covers.' })
 
-const answer = (row: z.ZodType) => pageOf(row).extend({ report })
+const answer = (row: z.ZodType) => z.object({ suppressed: suppressed.optional(), ...pageOf(row).shape, report })
 
 const COHORTS =
-  'No row, and no difference between rows, reveals fewer than five people, however selective the query is: such groups ' +
-  'are folded into their parents. Sums are exact. All pages show the figures as of the first page. The figures are kept ' +
-  'for five minutes after each page; a cursor used later, when they have changed, is rejected as INVALID_CURSOR. ' +
+  'No row, and no sum of rows, tells of fewer people than the tenant setting `min_cohort` (5 by default), except for a whole ' +
+  'interval of the tenant: smaller groups are folded into their parents. Groups without people are always shown. Sums are ' +
+  'exact. All pages show the figures as of the first page. ' +
   FILTERS_DESCRIPTION
 
 const EXAMPLE_SCOPE = {
@@ -146,6 +202,8 @@ const EXAMPLE_SCOPE = {
   group_by: ['service'],
   allocated: false,
   widened_filters: [],
+  rows: 1,
+  total_cost_usd: '1204.5512',
 }
 const EXAMPLE_ROW = { from: EXAMPLE_SCOPE.from, to: EXAMPLE_SCOPE.to, service: 'support-chat', folded: false }
 const EXAMPLE_PAGE = { limit: 50, has_more: false }
@@ -158,8 +216,8 @@ export const USAGE_REPORT: Operation = {
   query: {
     ...PAGE_PARAMETERS,
     ...TIMES,
-    group_by: groupBy(REPORT_DIMENSIONS),
-    interval: interval(INTERVALS),
+    ...GROUPING,
+    ...sort('usage'),
     allocate: z
       .enum(['true', 'false'])
       .optional()
@@ -167,8 +225,8 @@ export const USAGE_REPORT: Operation = {
         description:
           'Whether the cost, energy and carbon of cost pools are spread over services and owners, by their shares of the cost ' +
           'that was resolved in the previous thirty days (the `weights` of an allocated record). The spread amounts add up ' +
-          'exactly to the amounts of the pools. Calls and tokens cannot be split and stay with their pool; so do amounts that ' +
-          'would reveal fewer than five people, shares whose weights would, and pools that calls state as their service. ' +
+          'exactly to the amounts of the pools. Calls and tokens cannot be split and stay with their pool; so do the amounts of ' +
+          'pools that are folded or have fewer people than `min_cohort`, and shares whose weights would reveal as few. ' +
           'Filters on `service` and `owner` apply after spreading.',
         default: 'false',
       }),
@@ -176,11 +234,13 @@ export const USAGE_REPORT: Operation = {
   },
   replies: {
     200: {
-      description: 'A page of rows, ordered by time and labels.',
+      description: 'A page of rows.',
       contents: json(answer(usageRow), {
         data: [
           {
             ...EXAMPLE_ROW,
+            people: 42,
+            unattributed: false,
             cost_usd: '1204.5512',
             energy_wh: '80211.25',
             carbon_gco2e: '30114.5',
@@ -191,7 +251,15 @@ export const USAGE_REPORT: Operation = {
             cache_write_tokens: 0,
             reasoning_tokens: 0,
             unpriced_calls: 0,
+            cost_share: '1',
+            cost_usd_per_call: '0.066169589101',
+            cost_usd_per_1k_tokens: '0.027177112459',
             lower_bounds: [],
+            confidence: '0.9312',
+            cost_usd_by_band: { chargeback_ready: '1180.1', provisional: '24.4512', estimated: '0' },
+            unattributed_calls: 0,
+            unattributed_cost_usd: '0',
+            reasons: { below_floor: { calls: 311, cost_usd: '24.4512' } },
           },
         ],
         page: EXAMPLE_PAGE,
@@ -206,16 +274,10 @@ export const ADOPTION_REPORT: Operation = {
   tag: 'Reports',
   summary: 'Report the number of people by group and time',
   description: COHORTS,
-  query: {
-    ...PAGE_PARAMETERS,
-    ...TIMES,
-    group_by: groupBy(ADOPTION_DIMENSIONS),
-    interval: interval(ADOPTION_INTERVALS),
-    ...FILTERS,
-  },
+  query: { ...PAGE_PARAMETERS, ...TIMES, ...GROUPING, ...sort('adoption'), ...FILTERS },
   replies: {
     200: {
-      description: 'A page of rows, ordered by time and labels.',
+      description: 'A page of rows.',
       contents: json(answer(adoptionRow), {
         data: [{ ...EXAMPLE_ROW, people: 42, calls: 18_204 }],
         page: EXAMPLE_PAGE,

@@ -1,4 +1,3 @@
-import type { Interval } from '../store/queries/reports/usage.js'
 import { parseInstant } from '../units/instant.js'
 import { DAY_MS, dayOf, startOfDay } from '../units/time-zone.js'
 
@@ -45,32 +44,17 @@ export const defaultPeriod = (zone: string, nowMs: number): Period => ({
   toMs: startOfDay(dayOf(zone, nowMs) + DAY_MS, zone),
 })
 
-/**
- * The fixed periods for which it is decided, once for each, which groups may be shown: calendar months of the zone, or
- * days when the interval is shorter than a day. A week belongs to the month in which it starts, so with weekly intervals
- * a month starts with its first such week.
- */
-export function fixedPeriods({ fromMs, toMs }: Period, interval: Interval | undefined, zone: string): Period[] {
-  const isOfDays = interval === '15m' || interval === 'hour'
-  const ofWeeks = interval === 'week' ? weekAfter : (dayMs: number) => dayMs
-  const periods: Period[] = []
+/** The calendar months of the zone that a period touches. */
+export function monthsOf({ fromMs, toMs }: Period, zone: string): Period[] {
+  const months: Period[] = []
   for (let atMs = fromMs; atMs < toMs; ) {
-    const local = dayOf(zone, atMs)
-    const date = new Date(interval === 'week' ? weekAfter(local - 6 * DAY_MS) : local)
-    const [year, month, day] = [date.getUTCFullYear(), date.getUTCMonth(), date.getUTCDate()]
-    const [first, next] = isOfDays
-      ? [Date.UTC(year, month, day), Date.UTC(year, month, day + 1)]
-      : [Date.UTC(year, month), Date.UTC(year, month + 1)]
-    const period = { fromMs: startOfDay(ofWeeks(first), zone), toMs: startOfDay(ofWeeks(next), zone) }
-    if (period.toMs <= atMs) throw new Error(`no day follows ${new Date(atMs).toISOString()} in ${zone}`)
-    periods.push(period)
-    atMs = period.toMs
+    const date = new Date(dayOf(zone, atMs))
+    const [first, next] = [0, 1].map((add) =>
+      startOfDay(Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + add), zone),
+    )
+    if (first === undefined || next === undefined || next <= atMs) throw new Error(`no month after ${atMs} in ${zone}`)
+    months.push({ fromMs: first, toMs: next })
+    atMs = next
   }
-  return periods
-}
-
-/** The Monday on or after a day; both as midnights, as if in UTC. */
-function weekAfter(dayMs: number): number {
-  const sinceMonday = (new Date(dayMs).getUTCDay() + 6) % 7
-  return dayMs + ((7 - sinceMonday) % 7) * DAY_MS
+  return months
 }

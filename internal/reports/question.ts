@@ -1,18 +1,26 @@
-import type { Choice } from '../cohorts/rows.js'
-import { containsText } from '../filters/contains.js'
+import type { Field } from '../filters/fields.js'
+import { FIELDS } from '../filters/fields.js'
 import { type Condition, digestOf, isFilterName, parseFilters } from '../filters/parse.js'
 import type { Problem } from '../problems/catalogue.js'
-import { type Interval, REPORT_DIMENSIONS, type ReportDimension } from '../store/queries/reports/usage.js'
+import type { ReportSort } from '../store/queries/reports/answer.js'
+import { DIMENSION_NAMES, DIMENSIONS, type DimensionName } from '../store/queries/reports/dimensions.js'
+import { INTERVALS, type Interval } from '../store/queries/reports/intervals.js'
 import { badParameter, namedOnce, readPairs } from '../text/query-string.js'
 import { DAY_MS, readZone } from '../units/time-zone.js'
 import { DAYS_MAX, defaultPeriod, defaultStart, isEdge, type Period, readEdge } from './period.js'
+import { readSort } from './sort.js'
+
+export type ReportKind = 'usage' | 'adoption'
 
 export interface ReportQuestion {
-  readonly groupBy: readonly ReportDimension[]
+  readonly kind: ReportKind
+  readonly groupBy: readonly DimensionName[]
   readonly interval: Interval | undefined
   readonly zone: string
   readonly period: Period
-  readonly filters: readonly ReportFilter[]
+  /** In the order of the query. */
+  readonly filters: readonly Condition<DimensionName>[]
+  readonly sort: ReportSort
   readonly isAllocating: boolean
   readonly limit: string | undefined
   readonly cursor: string | undefined
@@ -20,50 +28,44 @@ export interface ReportQuestion {
   readonly digest: string
 }
 
-/** All filters on one dimension, combined. */
-export interface ReportFilter extends Choice {
-  readonly name: ReportDimension
-}
-
 export type ReadReport =
   | { readonly ok: true; readonly question: ReportQuestion }
   | { readonly ok: false; readonly problem: Problem }
 
-const PARAMETERS = ['group_by', 'interval', 'time_zone', 'from', 'to', 'allocate', 'limit', 'cursor'] as const
-export type ReportParameter = (typeof PARAMETERS)[number]
+const PARAMETERS = ['group_by', 'interval', 'time_zone', 'from', 'to', 'sort', 'limit', 'cursor'] as const
+const OF_USAGE = ['allocate'] as const
 
-/**
- * Parses the query string of a report, strictly.
- *
- * @param accepted parameters of the report, in addition to filters
- * @param groups dimensions it may be grouped by
- * @param intervals intervals it may be split into
- */
-export function readReport(
-  text: string,
-  nowMs: number,
-  accepted: readonly ReportParameter[],
-  groups: readonly ReportDimension[],
-  intervals: readonly Interval[],
-): ReadReport {
+/** The fields that reports are filtered by. */
+export const REPORT_FIELDS = {
+  ...DIMENSIONS,
+  event_time: { ...FIELDS.event_time, operators: ['gte', 'lt'] },
+} as const satisfies Readonly<Record<string, Field>>
+type ReportField = keyof typeof REPORT_FIELDS
+
+/** Parses the query string of a report, strictly. */
+export function readReport(kind: ReportKind, text: string, nowMs: number): ReadReport {
   const read = readPairs(text)
   if (!read.ok) return read
-  const parsed = parseFilters(read.pairs.filter(([name]) => isFilterName(name)))
+  const parsed = parseFilters(
+    read.pairs.filter(([name]) => isFilterName(name)),
+    REPORT_FIELDS,
+  )
   if (!parsed.ok) return refused(parsed.fault.pointer, parsed.fault.detail)
   const named = namedOnce(
     read.pairs.filter(([name]) => !isFilterName(name)),
-    accepted,
+    kind === 'usage' ? [...PARAMETERS, ...OF_USAGE] : PARAMETERS,
   )
   if (!named.ok) return named
-  const values: { readonly [name in ReportParameter]?: string } = named.values
+  const values: { readonly [name in (typeof PARAMETERS)[number] | (typeof OF_USAGE)[number]]?: string } = named.values
 
   const groupBy = values.group_by === undefined ? [] : values.group_by.split(',')
-  if (new Set(groupBy).size < groupBy.length || !groupBy.every((name) => groups.some((known) => known === name))) {
-    return refused('/group_by', `group_by must be a comma-separated list of ${groups.join(', ')}, without repetition.`)
+  if (new Set(groupBy).size < groupBy.length || !groupBy.every((name) => Object.hasOwn(DIMENSIONS, name))) {
+    const known = DIMENSION_NAMES.join(', ')
+    return refused('/group_by', `group_by must be a comma-separated list of ${known}, without repetition.`)
   }
-  const interval = intervals.find((known) => known === values.interval)
+  const interval = INTERVALS.find((known) => known === values.interval)
   if (values.interval !== undefined && interval === undefined) {
-    return refused('/interval', `interval must be one of ${intervals.join(', ')}.`)
+    return refused('/interval', `interval must be one of ${INTERVALS.join(', ')}.`)
   }
   const zone = readZone(values.time_zone ?? 'UTC')
   if (zone === undefined) return refused('/time_zone', 'time_zone must be a name from the tz database.')
@@ -72,19 +74,25 @@ export function readReport(
   }
   const period = readPeriod(values, parsed.value, zone, nowMs)
   if ('pointer' in period) return refused(period.pointer, period.detail)
-  const filters = readFilters(parsed.value)
-  if ('pointer' in filters) return refused(filters.pointer, filters.detail)
+  const names = groupBy as DimensionName[]
+  const sort = readSort(kind, values.sort, names, interval)
+  if ('pointer' in sort) return refused(sort.pointer, sort.detail)
 
   const isAllocating = values.allocate === 'true'
-  const digest = [groupBy, interval, zone, values.from, values.to, isAllocating, digestOf(parsed.value)].join(' ')
+  // Their order decides which of them are dropped first.
+  const filters = parsed.value.filter(isOfDimension)
+  const asked = [...filters.map((filter) => digestOf([filter])), digestOf(parsed.value)]
+  const digest = [groupBy, interval, zone, values.from, values.to, values.sort, isAllocating, ...asked].join(' ')
   return {
     ok: true,
     question: {
-      groupBy: groupBy as ReportDimension[],
+      kind,
+      groupBy: names,
       interval,
       zone,
       period,
       filters,
+      sort,
       isAllocating,
       limit: values.limit,
       cursor: values.cursor,
@@ -93,7 +101,10 @@ export function readReport(
   }
 }
 
-interface Refusal {
+const isOfDimension = (condition: Condition<ReportField>): condition is Condition<DimensionName> =>
+  condition.field !== 'event_time'
+
+export interface Refusal {
   readonly pointer: string
   readonly detail: string
 }
@@ -101,7 +112,7 @@ interface Refusal {
 /** The intersection of `from`, `to` and the filters on event_time. */
 function readPeriod(
   { from, to }: { readonly from?: string; readonly to?: string },
-  conditions: readonly Condition[],
+  conditions: readonly Condition<ReportField>[],
   zone: string,
   nowMs: number,
 ): Period | Refusal {
@@ -116,9 +127,7 @@ function readPeriod(
   for (const { field, operator, values } of conditions) {
     if (field !== 'event_time') continue
     const ms = Number(values[0])
-    if ((operator !== 'gte' && operator !== 'lt') || !isEdge(ms)) {
-      return { pointer: `/filter/event_time/${operator}`, detail: TIME_FILTER }
-    }
+    if (!isEdge(ms)) return { pointer: `/filter/event_time/${operator}`, detail: TIME_FILTER }
     edges[operator === 'gte' ? 'from' : 'to'].push(ms)
   }
   const toMs = edges.to.length === 0 ? defaults.toMs : Math.min(...edges.to)
@@ -134,32 +143,5 @@ const EDGE =
   'from and to must be days (YYYY-MM-DD, in the time zone), or RFC 3339 times in UTC on a quarter hour, from 1970 to 2105.'
 const TIME_FILTER =
   'Reports support only filter[event_time][gte] and filter[event_time][lt], on a quarter hour, from 1970 to 2105.'
-
-function readFilters(conditions: readonly Condition[]): ReportFilter[] | Refusal {
-  const byName = new Map<ReportDimension, Condition[]>()
-  for (const condition of conditions) {
-    if (condition.field === 'event_time') continue
-    const name = REPORT_DIMENSIONS.find((known) => known === condition.field)
-    if (name === undefined) {
-      const known = [...REPORT_DIMENSIONS, 'event_time'].join(', ')
-      return {
-        pointer: `/filter/${condition.field}`,
-        detail: `Reports can be filtered only by ${known}.`,
-      }
-    }
-    byName.set(name, [...(byName.get(name) ?? []), condition])
-  }
-  return REPORT_DIMENSIONS.flatMap((name, i) => {
-    const own = byName.get(name)
-    if (own === undefined) return []
-    return [{ name, dimension: i + 1, holds: (value: string) => own.every((condition) => isMet(condition, value)) }]
-  })
-}
-
-/** Dimensions are strings; the filter grammar allows only these operators for strings. */
-function isMet({ operator, values }: Condition, value: string): boolean {
-  if (operator === 'contains') return containsText(value, values[0] ?? '')
-  return values.includes(value) === (operator !== 'ne')
-}
 
 const refused = (pointer: string, detail: string) => ({ ok: false, problem: badParameter(pointer, detail) }) as const

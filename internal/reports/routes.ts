@@ -1,16 +1,38 @@
 import type { Caller } from '../auth/authenticate.js'
+import type { Watermark } from '../broker/watermark.js'
 import type { Exchange } from '../http/exchange.js'
-import { pageOf, readPosition } from '../http/resource/collection.js'
+import { readPosition } from '../http/resource/collection.js'
 import type { CursorCodec } from '../http/resource/pages.js'
 import type { Route } from '../http/route.js'
+import { problem } from '../problems/catalogue.js'
+import { storeProblem, TOO_MANY_QUERIES } from '../store/failures.js'
+import { formatQuantity, parseSum } from '../units/quantity.js'
 import { ADOPTION_REPORT, USAGE_REPORT } from './contract.js'
-import { type ReportKind, readQuestion } from './kinds.js'
-import type { ReportThread } from './thread.js'
+import { type ReportKind, type ReportQuestion, readReport } from './question.js'
+import {
+  firstPage,
+  laterPage,
+  type Position,
+  type ReportPage,
+  type ReportReads,
+  type WeighedMonth,
+  weighedMonths,
+} from './report.js'
+import { type ShownBy, shownAdoption, shownPeriod, shownUsage } from './rows.js'
 
 export interface ReportRoutesDeps {
-  readonly thread: Pick<ReportThread, 'answer'>
+  readonly reads: ReportReads
+  /** Runs a report when it is the tenant's turn. @returns undefined when too many wait already */
+  readonly inTurn: <T>(
+    tenantId: string,
+    signal: AbortSignal,
+    task: () => Promise<T>,
+  ) => Promise<{ readonly value: T } | undefined>
   /** Hashes of a tenant's identities that are not people, as 32 hex digits. */
   readonly notPeople: (tenantId: string) => readonly string[]
+  /** k of the cohort rule. */
+  readonly cohortMin: (tenantId: string) => number
+  readonly watermark: Pick<Watermark, 'latest'>
   readonly cursors: CursorCodec
   readonly clock: () => number
 }
@@ -23,7 +45,19 @@ export function reportRoutes(deps: ReportRoutesDeps): readonly Route[] {
     operation,
     access: 'read:reporting',
     rateClass: 'report',
-    handle: (exchange, caller) => answer(exchange, caller, kind, deps),
+    async handle(exchange, caller) {
+      const abort = new AbortController()
+      exchange.onAborted(() => abort.abort())
+      try {
+        await answer(exchange, caller, kind, deps, abort.signal)
+      } catch (cause) {
+        // The client has disconnected: there is nobody to reply to.
+        if (exchange.isSettled) return
+        const unavailable = storeProblem(cause)
+        if (unavailable === undefined) throw cause
+        exchange.replyProblem(unavailable)
+      }
+    },
   })
   return [route('usage', USAGE_REPORT), route('adoption', ADOPTION_REPORT)]
 }
@@ -34,48 +68,86 @@ async function answer(
   exchange: Exchange,
   { tenantId }: Caller,
   kind: ReportKind,
-  { thread, notPeople, cursors, clock }: ReportRoutesDeps,
+  deps: ReportRoutesDeps,
+  signal: AbortSignal,
 ): Promise<void> {
-  const nowMs = clock()
-  const { query } = exchange
-  const read = readQuestion(kind, query, nowMs)
+  const { reads, cursors, clock } = deps
+  const read = readReport(kind, exchange.query, clock())
   if (!read.ok) return exchange.replyProblem(read.problem)
-  // Version 2 of the cursor format, which identifies the answer: older releases must reject these cursors.
-  const name = `${pathOf(kind)} 2 ${read.question.digest}`
-  const position = readPosition(read.question, { tenantId, query: name }, { cursors, nowMs, snapshotMs: nowMs })
-  if (!position.ok) return exchange.replyProblem(position.problem)
-  const { limit, snapshotMs } = position.request
-  const [digest = '', ...key] = position.request.after ?? []
-  const after = position.request.after && { digest, key }
+  // Version 3 of the cursor format, which names a staged answer: other releases must reject these cursors.
+  const name = `${pathOf(kind)} 3 ${read.question.digest}`
+  const from = { cursors, nowMs: clock(), snapshotMs: await deps.watermark.latest() }
+  const page = readPosition(read.question, { tenantId, query: name }, from)
+  if (!page.ok) return exchange.replyProblem(page.problem)
+  const { limit, snapshotMs, after, cursorAfter } = page.request
+  // Later pages cover the period of the first page, not one relative to the current time.
+  const asked = after === undefined ? read : readReport(kind, exchange.query, snapshotMs)
+  if (!asked.ok) return exchange.replyProblem(asked.problem)
+  const { question } = asked
+  const cohortMin = deps.cohortMin(tenantId)
+  const months = await weighedMonths(question, tenantId, reads, signal)
+  const of = { tenantId, snapshotMs, notPeople: deps.notPeople(tenantId), cohortMin, months }
 
-  const abort = new AbortController()
-  exchange.onAborted(() => abort.abort())
-  const answerId = `${tenantId} ${snapshotMs} ${name}`
-  const task = {
-    kind,
-    tenantId,
-    query,
-    // Later pages cover the period of the first page, not one relative to the current time.
-    nowMs: snapshotMs,
-    answerId,
-    after,
-    // One extra row shows whether there is another page.
-    limit: limit + 1,
-    notPeople: notPeople(tenantId),
-  }
-  try {
-    const answered = await thread.answer(task, abort.signal)
-    if (!answered.ok) return exchange.replyProblem(answered.problem)
-    const { rows, scope, digest: answerDigest } = answered.page
-    const page = pageOf(
-      position.request,
-      rows,
-      (row) => [answerDigest, ...row.key],
-      ({ shown }) => shown,
-    )
-    exchange.replyJson('200 OK', { ...page, report: scope })
-  } catch (cause) {
-    // Otherwise the client has disconnected and there is nobody to reply to.
-    if (!exchange.isSettled) throw cause
+  const position = after === undefined ? undefined : positionOf(after)
+  const answered = await deps.inTurn(tenantId, signal, () =>
+    position === undefined
+      ? firstPage(question, of, limit, reads, signal)
+      : laterPage(question, of, position, limit, reads, signal),
+  )
+  if (answered === undefined) return exchange.replyProblem(TOO_MANY_QUERIES)
+  if (answered.value === undefined) return exchange.replyProblem(EXPIRED)
+  const { rows, totals, kept, next } = answered.value
+  const by: ShownBy = { question, totals, cohortMin, isParent: kept < question.filters.length }
+  const show = kind === 'usage' ? shownUsage : shownAdoption
+  exchange.replyJson('200 OK', {
+    ...suppressionOf(question, kept),
+    data: rows.map((row) => show(row, by)),
+    page: {
+      ...(next !== undefined && { next_cursor: cursorAfter(keyOf(next)) }),
+      limit,
+      has_more: next !== undefined,
+    },
+    report: scopeOf(question, answered.value, months),
+  })
+}
+
+const keyOf = ({ answer: name, row, kept }: Position): readonly string[] => [name, String(row), String(kept)]
+const positionOf = ([name = '', row = '', kept = '']: readonly string[]): Position => ({
+  answer: name,
+  row: Number(row),
+  kept: Number(kept),
+})
+
+const EXPIRED_DETAIL = 'The answer that this cursor continues has expired: request the report again without a cursor.'
+const EXPIRED = problem('INVALID_CURSOR', EXPIRED_DETAIL, { errors: [{ pointer: '/cursor', detail: EXPIRED_DETAIL }] })
+
+/** The first member of an answer whose filters do not all hold. */
+function suppressionOf({ filters }: ReportQuestion, kept: number) {
+  if (kept === filters.length) return {}
+  const shown = (some: ReportQuestion['filters']) =>
+    some.map(({ field, operator, values }) => ({ field, operator, values }))
+  return {
+    suppressed: {
+      reason: 'cohort_too_small',
+      asked: shown(filters),
+      applied: shown(filters.slice(0, kept)),
+    },
   }
 }
+
+const scopeOf = (question: ReportQuestion, { totals, kept }: ReportPage, months: readonly WeighedMonth[]) => ({
+  ...shownPeriod(question.period),
+  time_zone: question.zone,
+  interval: question.interval ?? null,
+  group_by: question.groupBy,
+  allocated: question.isAllocating,
+  ...(question.isAllocating && {
+    allocation_weights: months.map(({ spreadBy, ...month }) => ({
+      ...shownPeriod(month),
+      as_of: spreadBy === undefined ? null : new Date(spreadBy.asOfMs).toISOString(),
+    })),
+  }),
+  widened_filters: [...new Set(question.filters.slice(kept).map(({ field }) => field))],
+  rows: totals.rows,
+  total_cost_usd: formatQuantity(parseSum<'USD'>(totals.costUsd)),
+})

@@ -7,6 +7,9 @@ const EARLIEST_MS = Date.UTC(1970, 0, 1)
 
 export const EVENT_TIME_RANGE = 'must lie between 1970 and 24 hours from now'
 
+/** The reason for refusing a time that the sender's tenant no longer keeps calls of. */
+export const PAST_RETENTION = 'must not lie before the retention of records'
+
 /** @returns milliseconds since the epoch; undefined if it is not a time in UTC, or outside the range for events */
 export function readEventTime(text: string, nowMs: number): number | undefined {
   const eventTimeMs = parseInstant(text)

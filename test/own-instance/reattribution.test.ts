@@ -191,7 +191,8 @@ async function deployed(deployment: string, day: string, total: number): Promise
         requested_model: deployment,
         input_tokens: 1_000,
         output_tokens: 250,
-        attributed_service: 'search',
+        // In the directory by now: otherwise it would only be declared.
+        attributed_service: 'new-name',
       }),
     ),
   )

@@ -176,6 +176,61 @@ describe('the confidence table', () => {
     })
   })
 
+  test('what contradicts a stated service keeps it below the floor, and the card names it', async () => {
+    const contested = (contested: string, evidence: object) => ({
+      interpretation: {
+        confidence: 0.7,
+        export_eligibility: 'below_floor',
+        evidence_basis: 'service_declared',
+        contested,
+      },
+      explanation: { evidence },
+    })
+    await ask('POST', '/api/v1/directory/identities', { name: 'sa-crawler', service: 'crawler', is_workload: true })
+    const byWorkload = { attributed_service: 'checkout', attributed_identity: 'sa-crawler' }
+    await until(ask, byWorkload, ({ interpretation }) => interpretation.confidence < 0.8)
+
+    expect(await recordOf({ attributed_service: 'chekout' })).toMatchObject(
+      contested('undeclared_service', { conflict: { by: 'undeclared_service' } }),
+    )
+    expect(await recordOf(byWorkload)).toMatchObject({
+      service: 'checkout',
+      ...contested('workload_identity', { conflict: { by: 'workload_identity', service: 'crawler' } }),
+    })
+    expect(await recordOf({ attributed_service: 'shared-proxy' }, strict)).toMatchObject(
+      contested('misleading_name', { conflict: { name: 'pool_name' } }),
+    )
+    expect(await recordOf({ attributed_service: 'che\u0441kout' })).toMatchObject(
+      contested('misleading_name', { conflict: { name: 'mixed_scripts' } }),
+    )
+    expect(await recordOf({ attributed_service: ' Checkout ' })).toMatchObject({
+      service: 'checkout',
+      interpretation: { evidence_basis: 'service_resolved', contested: null },
+    })
+  })
+
+  test('a credential of one service alone wins over a claim, which the card shows', async () => {
+    const made = await ask('POST', '/api/v1/api-keys', { name: 'Bound', scopes: ['read:attribution'] })
+    await ask('POST', '/api/v1/directory/principals', {
+      principal_id: made.json.id,
+      service: 'batch-jobs',
+      exclusive: true,
+    })
+    const asBound = askAs(service.baseUrl, { 'x-api-key': made.json.secret })
+    await untilKnown(service.baseUrl, made.json.secret)
+    await until(asBound, SERVED, ({ service: name }) => name === 'batch-jobs')
+
+    expect(await recordOf(SERVED, asBound)).toMatchObject({
+      service: 'batch-jobs',
+      interpretation: {
+        evidence_basis: 'exclusive_principal_resolved',
+        confidence: 0.8,
+        contested: 'exclusive_principal',
+      },
+      explanation: { evidence: { stated_service: 'checkout-v2', conflict: { service: 'checkout' } } },
+    })
+  })
+
   test('an identity that the directory does not know resolves nothing', async () => {
     const { interpretation } = await recordOf({ attributed_identity: 'nobody@example.com' }, strict)
     expect(interpretation.stage_origin).toBe('stage_c')

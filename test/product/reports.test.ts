@@ -64,26 +64,62 @@ describe('usage', () => {
     expect(costs(await usage('group_by=service'), 'service')).toEqual({ search: '0.7', sync: '5', '…': '0.9' })
   })
 
-  test('usage folds the same cohorts under another grouping', async () => {
-    // All calls of anthropic are those of chat, which is hidden.
-    expect(costs(await usage('group_by=provider'), 'provider')).toEqual({ '…': '6.6' })
+  test('each answer is protected by itself: by provider nothing has to be folded', async () => {
+    expect(costs(await usage('group_by=provider'), 'provider')).toEqual({ anthropic: '0.6', openai: '6' })
   })
 
-  test('a filter that matches three people reports their parent and declares it', async () => {
-    const { data, report } = await usage('filter[service][eq]=tiny')
+  test('a filter that matches three people reports their parent and says so on each row and first of all', async () => {
+    const answer = await usage('filter[provider][eq]=openai&filter[service][eq]=tiny')
 
-    expect(data).toMatchObject([{ cost_usd: '6.6' }])
-    expect(report.widened_filters).toEqual(['service'])
-    const others = await usage('filter[service][ne]=tiny')
-    expect(others.report.widened_filters).toEqual(['service'])
+    expect(Object.keys(answer)[0]).toBe('suppressed')
+    expect(answer.suppressed).toEqual({
+      reason: 'cohort_too_small',
+      asked: [
+        { field: 'provider', operator: 'eq', values: ['openai'] },
+        { field: 'service', operator: 'eq', values: ['tiny'] },
+      ],
+      applied: [{ field: 'provider', operator: 'eq', values: ['openai'] }],
+    })
+    expect(answer.data).toMatchObject([{ cost_usd: '6', scope: 'parent' }])
+    expect(answer.report.widened_filters).toEqual(['service'])
   })
 
   test('a filter that matches enough people, or none, is applied', async () => {
     const search = await usage('filter[service][eq]=search')
     const sync = await usage('filter[owner][contains]=sync')
+    const others = await usage('filter[service][ne]=tiny')
+    const nothing = await usage('filter[service][eq]=no-such-service')
 
     expect([search.data[0].cost_usd, search.report.widened_filters]).toEqual(['0.7', []])
     expect([sync.data[0].cost_usd, sync.report.widened_filters]).toEqual(['5', []])
+    expect([others.data[0].cost_usd, others.report.widened_filters]).toEqual(['6.3', []])
+    expect([nothing.data, nothing.suppressed]).toEqual([[], undefined])
+    expect(sync.data[0]).not.toHaveProperty('scope')
+  })
+
+  test('a row says how far it can be trusted, and what a call costs', async () => {
+    const { data, report } = await usage('group_by=service&sort=-calls&limit=2')
+
+    expect(report).toMatchObject({ rows: 3, total_cost_usd: '6.6' })
+    expect(data.map((row: Record<string, unknown>) => [row['service'], row['folded'], row['groups']])).toEqual([
+      [null, true, 2],
+      ['search', false, undefined],
+    ])
+    expect(data[1]).toMatchObject({
+      people: 7,
+      cost_share: '0.106061',
+      cost_usd_per_call: '0.1',
+      cost_usd_per_1k_tokens: '0.909090909091',
+      confidence: '0.95',
+      cost_usd_by_band: { chargeback_ready: '0.7', provisional: '0', estimated: '0' },
+      unattributed: false,
+      reasons: {},
+    })
+    const [sync] = (await usage('filter[service][eq]=sync&group_by=output_state')).data
+    expect(sync).toMatchObject({
+      reasons: { unpriced: { calls: 1, cost_usd: '0' } },
+      lower_bounds: expect.arrayContaining(['cost_usd']),
+    })
   })
 
   test('days of a report begin in the requested time zone', async () => {
@@ -236,7 +272,9 @@ describe('what is refused', () => {
     'limit=0',
     'limit=1&limit=2',
     'cursor=abc',
-    'sort=cost_usd',
+    'sort=interpretation',
+    'sort=service',
+    'group_by=evidence',
     'allocate=yes',
     'service=search',
   ])('%s', async (query) => {

@@ -134,6 +134,7 @@ export async function startAdmissionGateway(options: AdmissionGatewayOptions = {
     idsOf: () => ids,
     keyHashingOf: () => ids.sip,
     isDiscoveryOnly: () => false,
+    retainedFromMs: () => Date.UTC(2020, 0, 1),
     clock: Date.now,
   }
   const kept = <T extends BulkRecord | ObservationRecord>() => ({

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { COHORT_MAX, COHORT_MIN } from '../../auth/tenant.js'
+import { COHORT_MAX, COHORT_MIN, UNDECLARED_SERVICES } from '../../auth/tenant.js'
 import { json, type Operation } from '../../http/contract/operation.js'
 import { DIMENSIONS_MAX, foldKey, TAG_VALUES_MAX } from '../../records/dimensions.js'
 import { REGION_PATTERN } from '../../residency/residency.js'
@@ -78,7 +78,10 @@ export const settingsPatch = z
   .strictObject({
     name: name().optional(),
     owner_fallback: z.enum(OWNER_FALLBACKS).optional(),
-    require_directory: z.boolean().optional(),
+    undeclared_services: z.enum(UNDECLARED_SERVICES).optional(),
+    require_directory: z.boolean().optional().meta({
+      description: 'True sets `undeclared_services` to declared, false to resolved, unless that is stated too.',
+    }),
     stage_b_enabled: z.boolean().optional(),
     residency_region: z
       .string()
@@ -124,8 +127,13 @@ const settings = z
     owner_fallback: z.enum(OWNER_FALLBACKS).meta({
       description: 'Owner of a call whose owner is not in the directory: the identity as given, or nobody.',
     }),
+    undeclared_services: z.enum(UNDECLARED_SERVICES).meta({
+      description:
+        'How a stated service counts that is not in the directory: as declared only (confidence 0.70, not for chargeback), ' +
+        'or as resolved. `auto`: as declared if the directory has services. Names are compared trimmed, in NFC and without case.',
+    }),
     require_directory: z.boolean().meta({
-      description: 'Whether a stated service that is not in the directory counts as declared only, not as resolved.',
+      description: 'Whether `undeclared_services` is declared; for clients that do not know that setting.',
     }),
     stage_b_enabled: z
       .boolean()
@@ -187,6 +195,7 @@ const EXAMPLE_SETTINGS: ShownSettings = {
   name: 'Example',
   created_at: '2026-11-21T09:30:00.000Z',
   owner_fallback: 'identity',
+  undeclared_services: 'auto',
   require_directory: false,
   stage_b_enabled: true,
   residency_region: 'eu-central-1',
@@ -205,7 +214,10 @@ const EXAMPLE_SETTINGS: ShownSettings = {
   },
   k: COHORT_MIN,
 }
-export const EXAMPLE_PATCH: SettingsPatch = { require_directory: true, rate_limits: { read: { per_second: 20 } } }
+export const EXAMPLE_PATCH: SettingsPatch = {
+  undeclared_services: 'declared',
+  rate_limits: { read: { per_second: 20 } },
+}
 
 export const PATH = '/api/v1/settings'
 

@@ -7,7 +7,14 @@ import { invalid } from '../../http/mutations/read-body.js'
 import type { Route } from '../../http/route.js'
 import type { FieldError, Problem } from '../../problems/catalogue.js'
 import { EXAMPLE_PATCH, GET_SETTINGS, PATH, type SettingsPatch, settingsPatch, UPDATE_SETTINGS } from './contract.js'
-import { changesBetween, limitErrors, patchedTenant, shownSettings, withOperatorLimits } from './settings.js'
+import {
+  changesBetween,
+  limitErrors,
+  mirrorErrors,
+  patchedTenant,
+  shownSettings,
+  withOperatorLimits,
+} from './settings.js'
 
 export interface SettingsRoutesDeps {
   readonly mutate: Mutate
@@ -50,7 +57,7 @@ async function updateSettings(
   const after = present(
     await tenants.change(caller.tenantId, (tenant) => {
       before = tenant
-      errors = limitErrors(tenant, body, instanceLimits)
+      errors = [...mirrorErrors(body), ...limitErrors(tenant, body, instanceLimits)]
       if (errors.length > 0) return undefined
       const limited = body.rate_limits === undefined ? tenant : withOperatorLimits(tenant, instanceLimits)
       return patchedTenant(limited, body, clock())

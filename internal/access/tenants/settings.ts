@@ -34,7 +34,7 @@ export function patchedTenant(
 ): Tenant {
   const { rate_limits: own, ...before } = settingsOf(tenant)
   const limits = rate_limits === undefined ? own : mergedLimits(own, rate_limits)
-  const stated = Object.entries(patch).filter(([, value]) => value !== undefined)
+  const stated = Object.entries(withMirror(patch)).filter(([, value]) => value !== undefined)
   const settings: TenantSettings = {
     ...before,
     ...(Object.fromEntries(stated) as Partial<TenantSettings>),
@@ -42,6 +42,22 @@ export function patchedTenant(
     ...(limits !== undefined && Object.keys(limits).length > 0 && { rate_limits: limits }),
   }
   return { ...tenant, name: name ?? tenant.name, settings }
+}
+
+/** The patch with both of the settings for services that are not in the directory, where it states either. */
+function withMirror<P extends Pick<SettingsPatch, 'undeclared_services' | 'require_directory'>>(patch: P): P {
+  const { undeclared_services: undeclared, require_directory: required } = patch
+  if (undeclared !== undefined) return { ...patch, require_directory: undeclared === 'declared' }
+  return required === undefined ? patch : { ...patch, undeclared_services: required ? 'declared' : 'resolved' }
+}
+
+/** The two settings must agree where a patch states both. */
+export function mirrorErrors({
+  undeclared_services: undeclared,
+  require_directory: required,
+}: SettingsPatch): FieldError[] {
+  if (undeclared === undefined || required === undefined || required === (undeclared === 'declared')) return []
+  return [{ pointer: '/require_directory', detail: 'must be true exactly when undeclared_services is declared' }]
 }
 
 /** A key that was declared before keeps the time of its declaration. */

@@ -22,6 +22,7 @@ export function isCorrectable(row: AttributionRow, verdict: Verdict): boolean {
   const isSame =
     row.evidenceBasis === verdict.evidenceBasis &&
     row.service === verdict.service &&
+    row.contested === (verdict.contested ?? '') &&
     row.confidence === confidenceOf(row, verdict)
   return !isSame
 }
@@ -48,6 +49,7 @@ export function correctedRow(row: AttributionRow, verdict: Verdict, validFromMs:
       degradationState,
       isResidencyRestricted: row.exportEligibility === 'residency_restricted',
     }),
+    contested: verdict.contested ?? '',
     evidence: evidenceText(verdict),
     inference: '',
   }

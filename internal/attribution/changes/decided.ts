@@ -127,6 +127,7 @@ function overriddenRow(base: AttributionRow, { service, owner, reason, actor }: 
     outputState: 'overridden',
     modelVersion: RULES_VERSION,
     degradationState: 'none',
+    contested: '',
     inference: '',
     exportEligibility: eligibilityOf({
       confidence: CONFIDENCE_CAP,

@@ -24,7 +24,7 @@ export interface ReattributionDeps {
   readonly publish: Publisher['publish']
   readonly directory: WatchedDirectory
   readonly rowDeps: Omit<RowDeps, 'isIndexStale'>
-  readonly facts: Pick<StageADeps, 'directory' | 'settingsOf' | 'isIndexStale'>
+  readonly facts: Pick<StageADeps, 'directory' | 'settingsOf' | 'policyOf' | 'isIndexStale'>
   readonly stageB: (rowDeps: Omit<RowDeps, 'isIndexStale'>) => Stage
   readonly allocation: AllocationDeps & Pick<RowDeps, 'isIndexStale'>
 }

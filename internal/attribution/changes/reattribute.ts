@@ -102,6 +102,7 @@ const withAttributionOf = (row: AttributionRow, stageRow: AttributionRow): Attri
   degradationState: stageRow.degradationState,
   freshness: stageRow.freshness,
   exportEligibility: stageRow.exportEligibility,
+  contested: stageRow.contested,
   evidence: stageRow.evidence,
   inference: stageRow.inference,
 })
@@ -118,6 +119,7 @@ const COMPARED_FIELDS = [
   'degradationState',
   'freshness',
   'exportEligibility',
+  'contested',
 ] as const satisfies readonly (keyof AttributionRow)[]
 
 const isReattributed = (before: AttributionRow, after: AttributionRow): boolean =>

@@ -1,5 +1,6 @@
 import { unescapeToken } from '../../../streams/subjects.js'
 import type { SourceEntry } from '../../records/capture-source.js'
+import { comparableName } from '../../text/comparable-name.js'
 
 /** A service of the tenant: its owner, and other names for it in events. */
 export interface ServiceEntry {
@@ -21,11 +22,17 @@ export interface IdentityEntry {
 export interface PrincipalEntry {
   readonly id: string
   readonly service: string
+  /** The credential belongs to this service alone: what its events claim does not change that. */
+  readonly exclusive?: true
 }
 
 /** The entries that a tenant declared; read by stage A. */
 export interface Directory {
+  /** Finds a service by its name or an alias; names are compared trimmed, in NFC and without case. */
   service(tenantId: string, name: string): ServiceEntry | undefined
+  /** Whether the tenant has declared any service. */
+  hasServices(tenantId: string): boolean
+  services(tenantId: string): Iterable<ServiceEntry>
   identity(tenantId: string, name: string): IdentityEntry | undefined
   principal(tenantId: string, id: string): PrincipalEntry | undefined
   source(tenantId: string, name: string): SourceEntry | undefined
@@ -36,7 +43,7 @@ export interface Directory {
 
 interface TenantDirectory {
   readonly services: Map<string, ServiceEntry>
-  /** Services that claim an alias, sorted by name: every process uses the first. */
+  /** Services that claim a comparable name, by name or alias, sorted: every process uses the first. */
   readonly claimants: Map<string, readonly string[]>
   readonly identities: Map<string, IdentityEntry>
   readonly principals: Map<string, PrincipalEntry>
@@ -58,8 +65,8 @@ export class WatchedDirectory implements Directory {
       const before = tenant.services.get(name)
       const after = value as ServiceEntry | undefined
       setOrDelete(tenant.services, name, after)
-      for (const alias of before?.aliases ?? []) withdraw(tenant.claimants, alias, name)
-      for (const alias of after?.aliases ?? []) claim(tenant.claimants, alias, name)
+      for (const claimed of claimedBy(before)) withdraw(tenant.claimants, claimed, name)
+      for (const claimed of claimedBy(after)) claim(tenant.claimants, claimed, name)
     } else if (kind === 'identities') {
       const identity = value as IdentityEntry | undefined
       setOrDelete(tenant.identities, name, identity)
@@ -74,7 +81,16 @@ export class WatchedDirectory implements Directory {
 
   service(tenantId: string, name: string): ServiceEntry | undefined {
     const tenant = this.tenants.get(tenantId)
-    return tenant?.services.get(name) ?? tenant?.services.get(tenant.claimants.get(name)?.[0] ?? '')
+    if (tenant === undefined || tenant.services.size === 0) return undefined
+    return tenant.services.get(name) ?? tenant.services.get(tenant.claimants.get(comparableName(name))?.[0] ?? '')
+  }
+
+  hasServices(tenantId: string): boolean {
+    return (this.tenants.get(tenantId)?.services.size ?? 0) > 0
+  }
+
+  services(tenantId: string): Iterable<ServiceEntry> {
+    return this.tenants.get(tenantId)?.services.values() ?? []
   }
 
   identity(tenantId: string, name: string): IdentityEntry | undefined {
@@ -120,11 +136,14 @@ function setOrDelete<T>(map: Map<string, T>, key: string, value: T | undefined):
   else map.set(key, value)
 }
 
-function claim(claimants: TenantDirectory['claimants'], alias: string, name: string): void {
-  claimants.set(alias, [...new Set([...(claimants.get(alias) ?? []), name])].sort())
+const claimedBy = (service: ServiceEntry | undefined): ReadonlySet<string> =>
+  new Set(service === undefined ? [] : [service.name, ...(service.aliases ?? [])].map(comparableName))
+
+function claim(claimants: TenantDirectory['claimants'], claimed: string, name: string): void {
+  claimants.set(claimed, [...new Set([...(claimants.get(claimed) ?? []), name])].sort())
 }
 
-function withdraw(claimants: TenantDirectory['claimants'], alias: string, name: string): void {
-  const others = (claimants.get(alias) ?? []).filter((claimant) => claimant !== name)
-  setOrDelete(claimants, alias, others.length === 0 ? undefined : others)
+function withdraw(claimants: TenantDirectory['claimants'], claimed: string, name: string): void {
+  const others = (claimants.get(claimed) ?? []).filter((claimant) => claimant !== name)
+  setOrDelete(claimants, claimed, others.length === 0 ? undefined : others)
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { SourceEntry } from '../../records/capture-source.js'
 import { PATHWAY_CATEGORIES } from '../../records/interpretation.js'
+import { nameDoubt } from '../../text/misleading-name.js'
 import { name } from '../../text/plain-text.js'
 import type { IdentityEntry, PrincipalEntry, ServiceEntry } from './directory.js'
 
@@ -26,16 +27,24 @@ const credentialId = () =>
     .regex(new RegExp(`^(${CREDENTIAL_PREFIXES.join('|')})_[0-9a-hjkmnp-tv-z]{26}$`), 'must be the id of a credential')
     .meta({ examples: ['key_7v3k9q2m4x8n5c1r6t0w3y9zb0'] })
 
+/** A name that looks like another one would take the calls of that service. */
+const serviceName = () =>
+  name().refine((text) => nameDoubt(text) === undefined, 'must not contain hidden characters or mix scripts')
+
 export const serviceFields = z.strictObject({
-  name: name(),
+  name: serviceName(),
   owner: name().meta({ description: 'Team or cost centre that owns its cost.' }),
-  aliases: z.array(name()).max(ALIASES_MAX).nullish().meta({ description: 'Other names for the service in events.' }),
+  aliases: z
+    .array(serviceName())
+    .max(ALIASES_MAX)
+    .nullish()
+    .meta({ description: 'Other names for the service in events.' }),
 })
 
 export const identityFields = z.strictObject({
   name: name().meta({ description: 'The value of `attributed_identity` in events.' }),
   owner: name().nullish().meta({ description: 'Team; owns calls of services that have no owner.' }),
-  service: name().nullish().meta({
+  service: serviceName().nullish().meta({
     description: 'Service of calls that state only the identity; set it if the identity works for one service only.',
   }),
   is_workload: z.boolean().nullish().meta({
@@ -45,9 +54,17 @@ export const identityFields = z.strictObject({
 
 export const principalFields = z.strictObject({
   principal_id: credentialId().meta({ description: 'Id of the credential.' }),
-  service: name().meta({
+  service: serviceName().meta({
     description: 'Service of calls sent with this credential that state neither service nor identity.',
   }),
+  exclusive: z
+    .boolean()
+    .nullish()
+    .meta({
+      description:
+        'Whether the credential belongs to this service alone: all its calls are then attributed to the service, also those ' +
+        'that state another one; the record shows the claim.',
+    }),
 })
 
 export const sourceFields = z.strictObject({
@@ -77,7 +94,12 @@ export const sourceEntry = (fields: z.infer<typeof sourceFields>): SourceEntry =
   ...(fields.is_discovery_only === true && { is_discovery_only: true }),
 })
 
-export const principalEntry = ({ principal_id: id, service }: z.infer<typeof principalFields>): PrincipalEntry => ({
+export const principalEntry = ({
+  principal_id: id,
+  service,
+  exclusive,
+}: z.infer<typeof principalFields>): PrincipalEntry => ({
   id,
   service,
+  ...(exclusive === true && { exclusive }),
 })

@@ -25,6 +25,8 @@ import type { EntriesOf } from './entry-index.js'
 /** What `refuse` checks an entry against. */
 export interface Known {
   readonly directory: Directory
+  /** Whether a cost pool of the tenant has this name. */
+  readonly isPool: (tenantId: string, name: string) => boolean
   readonly idsOf: (tenantId: string) => TenantIds
 }
 
@@ -62,7 +64,7 @@ export const SERVICES: EntryKind<'services', z.infer<typeof serviceFields>, z.in
   plural: 'Services',
   description:
     'A service that calls models, and its owner. Events that state one of its aliases are attributed to it. Names and ' +
-    'aliases are unique across services.',
+    'aliases are compared trimmed, in NFC and without case; they are unique across services and cost pools.',
   nameField: 'name',
   fields: serviceFields,
   changes: serviceChanges,
@@ -88,8 +90,11 @@ export const SERVICES: EntryKind<'services', z.infer<typeof serviceFields>, z.in
 function refuseClaimed(
   tenantId: string,
   { name, aliases = [] }: ServiceEntry,
-  { directory }: Known,
+  { directory, isPool }: Known,
 ): Problem | undefined {
+  if ([name, ...aliases].some((each) => isPool(tenantId, each))) {
+    return problem('CONFLICT', 'The name or an alias is that of a cost pool.')
+  }
   const isClaimed = [name, ...aliases].some((each) => {
     const found = directory.service(tenantId, each)
     return found !== undefined && found.name !== name
@@ -164,25 +169,37 @@ export const SOURCES: EntryKind<'sources', z.infer<typeof sourceFields>, z.infer
   refusals: [],
 }
 
-const PRINCIPAL = { principal_id: exampleId('key'), service: 'support-chat' }
+const PRINCIPAL = { principal_id: exampleId('key'), service: 'support-chat', exclusive: true }
 
 export const PRINCIPALS: EntryKind<'principals', z.infer<typeof principalFields>, z.infer<typeof principalChanges>> = {
   kind: 'principals',
   word: 'Principal',
   plural: 'Principals',
-  description: 'Maps a credential to a service, for events that state neither service nor identity.',
+  description:
+    'Maps a credential to a service: the default for events that state neither service nor identity, or, with `exclusive`, ' +
+    'the service of all its events.',
   nameField: 'principal_id',
   fields: principalFields,
   changes: principalChanges,
   record: z
-    .object({ id: idOf('prn'), principal_id: z.string(), service: z.string() })
+    .object({ id: idOf('prn'), principal_id: z.string(), service: z.string(), exclusive: z.boolean() })
     .meta({ id: 'DirectoryPrincipal' }),
   example: { fields: PRINCIPAL, changes: { service: 'search' }, record: { id: exampleId('prn'), ...PRINCIPAL } },
   nameOf: ({ id }) => id,
   make: principalEntry,
-  change: ({ id, service }, changes) => ({ id, service: changes.service ?? service }),
-  show: (id, { id: principalId, service }) => ({ id, principal_id: principalId, service }),
-  audited: ({ id, service }) => ({ principal_id: id, service }),
+  change: ({ id, service, exclusive }, changes) =>
+    principalEntry({
+      principal_id: id,
+      service: changes.service ?? service,
+      exclusive: changes.exclusive === undefined ? exclusive : changes.exclusive,
+    }),
+  show: (id, { id: principalId, service, exclusive = false }) => ({
+    id,
+    principal_id: principalId,
+    service,
+    exclusive,
+  }),
+  audited: ({ id, service, exclusive }) => ({ principal_id: id, service, exclusive }),
   refuse: refuseForeign,
   refusals: ['TENANT_MISMATCH'],
 }

@@ -6,10 +6,10 @@ import type { Route } from '../../http/route.js'
 import { type DirectoryKind, ENTRIES_MAX } from './entries.js'
 import { ENTRY_PREFIXES, type EntriesOf, entryId } from './entry-index.js'
 import { directoryKey } from './import-directory.js'
-import { type EntryKind, IDENTITIES, PRINCIPALS, SERVICES, SOURCES } from './kinds.js'
+import { type EntryKind, IDENTITIES, type Known, PRINCIPALS, SERVICES, SOURCES } from './kinds.js'
 import type { OpenDirectory } from './open-directory.js'
 
-export interface DirectoryRoutesDeps extends OpenDirectory, ResourceDeps {}
+export interface DirectoryRoutesDeps extends OpenDirectory, ResourceDeps, Pick<Known, 'isPool'> {}
 
 /** `/api/v1/directory/{services,identities,principals,sources}`: what a tenant declares about itself, for stage A. */
 export const directoryRoutes = (deps: DirectoryRoutesDeps): readonly Route[] => [

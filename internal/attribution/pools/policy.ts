@@ -1,5 +1,6 @@
+import { comparableName } from '../../text/comparable-name.js'
 import { canonicalProvider, comparableProvider } from '../valuation/names/provider-names.js'
-import type { PoolRule, StoredPool } from './pool.js'
+import { DEFAULT_POOL, type PoolRule, type StoredPool } from './pool.js'
 
 /** What of a call decides which pool it goes to. */
 export interface PooledCall {
@@ -18,14 +19,17 @@ export interface Allocation {
 export interface AllocationPolicy {
   /** Undefined when no rule takes it: it belongs to the default pool. */
   allocate(call: PooledCall): Allocation | undefined
+  /** Whether a pool has this name, compared as names of services are. The default pool always exists. */
+  isPool(name: string): boolean
 }
 
 /** Pure. The order in which pools are tried is the same in every process: priority, name, id. */
 export function allocationPolicy(pools: Iterable<StoredPool>): AllocationPolicy {
-  const tried = [...pools]
-    .sort(inOrder)
-    .flatMap((pool) => pool.rules.map((rule) => ({ pool, rule, takes: takes(rule) })))
+  const sorted = [...pools].sort(inOrder)
+  const tried = sorted.flatMap((pool) => pool.rules.map((rule) => ({ pool, rule, takes: takes(rule) })))
+  const names = new Set([DEFAULT_POOL, ...sorted.map(({ name }) => name)].map(comparableName))
   return {
+    isPool: (name) => names.has(comparableName(name)),
     allocate(call) {
       const compared = {
         ...call,

@@ -6,6 +6,7 @@ import {
   bandOf,
   CONFIDENCE_CAP,
   type Confidence,
+  type ContestedBy,
   capConfidence,
   confidenceText,
   type DegradationState,
@@ -31,6 +32,8 @@ export interface Verdict {
   readonly outputState: OutputState
   readonly modelVersion: string
   readonly degradationState: DegradationState
+  /** What contradicts it; absent when nothing does. */
+  readonly contested?: ContestedBy
   /** JSON-able; the same for calls with the same evidence. */
   readonly evidence: object
   /** The figures of an inference for this call. JSON-able. */
@@ -81,7 +84,7 @@ export interface RowDeps {
 }
 
 /** Version of the rules of stages A and C; increment it when either changes. */
-export const RULES_VERSION = 'rules-3'
+export const RULES_VERSION = 'rules-4'
 
 export interface RowPlace {
   readonly partition: number
@@ -132,6 +135,7 @@ export function toRow(admitted: AdmittedInvocation, verdict: Verdict, place: Row
       degradationState: verdict.degradationState,
       isResidencyRestricted: isRestricted(deps.residencyRegionOf(tenantId), invocation.region),
     }),
+    contested: verdict.contested ?? '',
 
     costBasis: consumption.costBasis,
     energyBasis: consumption.energyBasis,

@@ -12,6 +12,8 @@ export interface CheckDeps {
   readonly idsOf: (tenantId: string) => TenantIds
   /** Whether a source is discovery-only and must not send single calls. */
   readonly isDiscoveryOnly: (tenantId: string, ingestionLayer: string) => boolean
+  /** The instant before which the tenant keeps no calls. */
+  readonly retainedFromMs: (tenantId: string, nowMs: number) => number
 }
 
 /** An event as received. */
@@ -52,7 +54,8 @@ export function checkEvent(
   ids: EventIds,
 ): CheckedEvent | Problem {
   const tenant = deps.idsOf(caller.tenantId)
-  const usual = readUsualText(text.bytes, text.start, text.end, receivedAtMs)
+  const retainedFromMs = deps.retainedFromMs(caller.tenantId, receivedAtMs)
+  const usual = readUsualText(text.bytes, text.start, text.end, receivedAtMs, retainedFromMs)
   if (usual !== undefined) {
     const { ingestionLayer, traceIdStart, traceIdEnd } = usual
     const refused = refusalOf(caller, ingestionLayer, deps)
@@ -67,7 +70,7 @@ export function checkEvent(
 
   const value = text.value()
   if (value === undefined) return MALFORMED
-  const validation = validateInvocation(value, receivedAtMs)
+  const validation = validateInvocation(value, receivedAtMs, retainedFromMs)
   if (!validation.ok) {
     return problem('VALIDATION_FAILED', 'The event does not match its schema.', { errors: validation.errors })
   }

@@ -9,7 +9,9 @@ import { CREATE_EVENT_LOG } from '../tables/event-log.js'
 import { CREATE_EXPORT_GROUPS } from '../tables/export-groups.js'
 import { CREATE_OBSERVATIONS } from '../tables/observations.js'
 import { CREATE_QUARANTINED } from '../tables/quarantined.js'
+import { CREATE_REPORT_ROWS } from '../tables/report-rows.js'
 import {
+  ADD_CONTESTED,
   ADD_DIMENSIONS,
   ADD_SKIP_INDEXES,
   BLOOMS_FOR_SETS,
@@ -64,6 +66,8 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 18, name: 'blooms for sets', statements: BLOOMS_FOR_SETS },
   { version: 19, name: 'declared tags', statements: ADD_DIMENSIONS },
   { version: 20, name: 'log of events', statements: [CREATE_EVENT_LOG] },
+  { version: 21, name: 'what contests an attribution', statements: ADD_CONTESTED },
+  { version: 22, name: 'rows of reports', statements: [CREATE_REPORT_ROWS] },
 ]
 
 /** Creates the database unless it is there. An account that may not create one needs it made beforehand. */

@@ -16,9 +16,11 @@ const COLUMNS = FIELDS.filter(({ name, wire }) => KEY.has(name) || wire !== unde
   ({ name, kind }) => [name, CODECS[kind].type] as const,
 )
 
-/** Added by a later step of the schema: the steps that create copies do not know it. */
+/** Added by later steps of the schema, in this order: the steps before do not know them. */
 const DIMENSIONS = 'dimensions'
-const FIRST_COLUMNS = COLUMNS.filter(([name]) => name !== DIMENSIONS)
+const CONTESTED = 'contested'
+const FIRST_COLUMNS = COLUMNS.filter(([name]) => name !== DIMENSIONS && name !== CONTESTED)
+const COLUMNS_WITH_DIMENSIONS = COLUMNS.filter(([name]) => name !== CONTESTED)
 
 /** The column of a sort or filter field. */
 export const columnOf = (field: string): string => (field === 'materialized_at' ? 'valid_from' : field)
@@ -256,10 +258,21 @@ export const ADD_DIMENSIONS: readonly string[] = [
     (table) => `ALTER TABLE ${table} ADD ${indexOf(DIMENSIONS_INDEX).replace('INDEX', 'INDEX IF NOT EXISTS')}`,
   ),
   ...SORTED_COPIES.map(
-    ({ table }) => `ALTER TABLE ${table}_feed MODIFY QUERY SELECT ${COPIED_COLUMNS} FROM attributions`,
+    ({ table }) =>
+      `ALTER TABLE ${table}_feed MODIFY QUERY SELECT ${COLUMNS_WITH_DIMENSIONS.map(([name]) => name).join(', ')} FROM attributions`,
   ),
   `ALTER TABLE attribution_values_feed MODIFY QUERY SELECT DISTINCT tenant_id, field, value FROM attributions
 ARRAY JOIN arrayConcat(['provider', 'served_model', 'service', 'owner'], arrayMap(pair -> '${VALUES_OF_TAGS}', ${DIMENSIONS})) AS field,
   arrayConcat([toString(provider), toString(served_model), toString(service), toString(owner)],
     CAST(${DIMENSIONS}, 'Array(String)')) AS value`,
+]
+
+export const ADD_CONTESTED: readonly string[] = [
+  ...RECORD_TABLES.map(
+    (table) =>
+      `ALTER TABLE ${table} ADD COLUMN IF NOT EXISTS ${CONTESTED} ${CODECS.label.type} AFTER export_eligibility`,
+  ),
+  ...SORTED_COPIES.map(
+    ({ table }) => `ALTER TABLE ${table}_feed MODIFY QUERY SELECT ${COPIED_COLUMNS} FROM attributions`,
+  ),
 ]

@@ -191,3 +191,17 @@ test('no request gets a 202 before the log holds its events', async () => {
   expect(answered).toEqual([202, 202])
   expect(gateway.stored.length).toBeGreaterThan(0)
 })
+
+test('a call from before the tenant’s retention is refused, alone and in a bulk request', async () => {
+  await start()
+  const old = { event_id: randomUUID(), ingestion_timestamp: '2019-12-31T23:59:59Z' }
+
+  const alone = await gateway.post(event(old), randomUUID())
+  const bulk = await gateway.post(`${event(old)}\n${event({ event_id: randomUUID() })}`, randomUUID(), ndjson)
+
+  expect([alone.status, JSON.parse(alone.text).errors]).toEqual([
+    422,
+    [{ pointer: '/ingestion_timestamp', detail: 'must not lie before the retention of records' }],
+  ])
+  expect(JSON.parse(bulk.text)).toMatchObject({ accepted: 1, rejected: 1 })
+})

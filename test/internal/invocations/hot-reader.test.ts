@@ -62,6 +62,19 @@ const FULL: Partial<InvocationEvent> = {
   carbon_gco2e: '0.5',
 }
 
+test('a call from before the retention of records is refused, in the common form and in general', () => {
+  const bytes = Buffer.from(JSON.stringify(wireEvent()))
+  for (const [retainedFromMs, isTaken] of [
+    [NOW_MS, true],
+    [NOW_MS + 1, false],
+  ] as const) {
+    expect(readUsualText(bytes, 0, bytes.length, NOW_MS, retainedFromMs) !== undefined).toBe(isTaken)
+    expect(validateInvocation(wireEvent(), NOW_MS, retainedFromMs)).toMatchObject(
+      isTaken ? { ok: true } : { ok: false, errors: [{ pointer: '/ingestion_timestamp' }] },
+    )
+  }
+})
+
 describe('an event in the common form', () => {
   test.each([
     ['of the required fields', wireEvent()],

@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { fixedPeriods, readEdge } from '../../../internal/reports/period.js'
-import { INTERVALS } from '../../../internal/store/queries/reports/usage.js'
+import { readEdge } from '../../../internal/reports/period.js'
 
 const DAY_MS = 24 * 3_600_000
 const ZONES = ['UTC', ...Intl.supportedValuesOf('timeZone')]
@@ -50,32 +49,4 @@ test('a day starts at the first instant with its date, in all time zones', () =>
       ],
     },
   )
-})
-
-test('fixed periods are contiguous and cover the requested period, in all time zones', () => {
-  const anyEdge = fc.integer({ min: Date.UTC(2008, 0, 1) / 900_000, max: Date.UTC(2030, 0, 1) / 900_000 })
-  const anyLength = fc.integer({ min: 1, max: 90 * 96 })
-  const anyInterval = fc.constantFrom(undefined, ...INTERVALS)
-  fc.assert(
-    fc.property(anyZone, anyEdge, anyLength, anyInterval, (zone, quarter, quarters, interval) => {
-      const asked = { fromMs: quarter * 900_000, toMs: (quarter + quarters) * 900_000 }
-      const periods = fixedPeriods(asked, interval, zone)
-      for (const [i, { fromMs, toMs }] of periods.entries()) {
-        expect(toMs).toBeGreaterThan(fromMs)
-        expect(periods[i + 1]?.fromMs ?? toMs).toBe(toMs)
-      }
-      expect(periods.at(-1)?.toMs).toBeGreaterThanOrEqual(asked.toMs)
-      expect(periods[0]?.fromMs).toBeLessThanOrEqual(asked.fromMs)
-    }),
-    { numRuns: 1_000, examples: [['America/Santiago', Date.UTC(2026, 8, 5, 4) / 900_000, 192, 'hour']] },
-  )
-})
-
-test('weeks belong to the month in which they start, whichever of their days was requested', () => {
-  const november = { fromMs: Date.UTC(2026, 10, 2), toMs: Date.UTC(2026, 11, 7) }
-
-  for (const day of ['2026-11-02', '2026-11-29', '2026-12-01', '2026-12-06']) {
-    const fromMs = startOf(day, 'UTC')
-    expect(fixedPeriods({ fromMs, toMs: fromMs + DAY_MS }, 'week', 'UTC')).toEqual([november])
-  }
 })

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { readQuestion } from '../../../internal/reports/kinds.js'
+import { readReport } from '../../../internal/reports/question.js'
 
 const NOW_MS = Date.UTC(2026, 10, 23, 10, 30)
 
 const periodOf = (query: string): readonly [from: string, to: string] => {
-  const read = readQuestion('usage', query, NOW_MS)
+  const read = readReport('usage', query, NOW_MS)
   if (!read.ok) throw new Error(read.problem.detail)
   const { fromMs, toMs } = read.question.period
   return [new Date(fromMs).toISOString(), new Date(toMs).toISOString()]

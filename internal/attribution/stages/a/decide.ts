@@ -2,19 +2,20 @@ import type { TenantSettings } from '../../../auth/tenant.js'
 import type { AdmittedInvocation } from '../../../invocations/group.js'
 import { capConfidence } from '../../../records/interpretation.js'
 import type { Directory } from '../../directory/directory.js'
-import { pooledCall } from '../../pools/allocate.js'
+import { type AllocationDeps, pooledCall } from '../../pools/allocate.js'
 import {
   evidenceWithTrace,
   inheritedOwner,
   isStated,
   ownerFacts,
   type Resolution,
+  STRENGTH,
   strongestEvidence,
 } from './evidence.js'
 import { decidedByTrace, type PartitionTraces } from './partition-traces.js'
 import { traceName } from './traces.js'
 
-export interface DecideDeps {
+export interface DecideDeps extends Pick<AllocationDeps, 'policyOf'> {
   readonly directory: Directory
   readonly settingsOf: (tenantId: string) => TenantSettings
 }
@@ -30,13 +31,15 @@ export function decideBatch(
   events: readonly AdmittedInvocation[],
   traces: PartitionTraces,
   atMs: number,
-  { directory, settingsOf }: DecideDeps,
+  deps: DecideDeps,
 ): ReadonlyMap<AdmittedInvocation, Resolution | undefined> {
+  const { directory, settingsOf } = deps
+  const timeOf = ({ invocation: { eventTimeMs } }: AdmittedInvocation) => ({ atMs, eventTimeMs })
   const decided = new Map<AdmittedInvocation, Resolution | undefined>()
   const traced: (readonly [admitted: AdmittedInvocation, trace: string])[] = []
   for (const admitted of events) {
     const { invocation, tenantId, principal } = admitted
-    const own = strongestEvidence(invocation, tenantId, principal, directory, settingsOf(tenantId))
+    const own = strongestEvidence(invocation, tenantId, principal, deps)
     decided.set(admitted, own)
     if (invocation.traceId === undefined) continue
     const trace = traceName(tenantId, invocation.traceId)
@@ -44,18 +47,22 @@ export function decideBatch(
     if (own === undefined) continue
     const confidence = capConfidence(own.confidence, invocation.attributionConfidence)
     const owner = inheritedOwner(own.owner, own.evidence.owner_from)
-    traces.learn(trace, { service: own.service, owner, confidence, isStated: isStated(own) }, atMs)
+    traces.learn(
+      trace,
+      { service: own.service, owner, confidence, strength: STRENGTH[own.evidenceBasis] },
+      timeOf(admitted),
+    )
   }
   for (const [admitted, trace] of traced) {
     const own = decided.get(admitted)
     if (own !== undefined && isStated(own)) continue
     const { invocation, tenantId, principal, id } = admitted
     const owners = ownerFacts(invocation, tenantId, directory, settingsOf(tenantId))
-    const resolution = evidenceWithTrace(own, traces.correlate(trace, atMs), tenantId, owners, directory)
+    const resolution = evidenceWithTrace(own, traces.correlate(trace, timeOf(admitted)), tenantId, owners, directory)
     decided.set(admitted, resolution)
     const call = pooledCall(invocation, principal)
     const byTrace = decidedByTrace(resolution)
-    traces.keepOpen(trace, { tenantId, id, own, owners, call, byTrace }, atMs)
+    traces.keepOpen(trace, { tenantId, id, own, owners, call, byTrace }, timeOf(admitted))
   }
   return decided
 }

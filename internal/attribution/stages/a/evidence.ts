@@ -1,7 +1,10 @@
 import type { TenantSettings } from '../../../auth/tenant.js'
 import type { Invocation } from '../../../invocations/invocation.js'
-import type { Confidence, EvidenceBasis } from '../../../records/interpretation.js'
-import type { Directory } from '../../directory/directory.js'
+import type { Confidence, ContestedBy, EvidenceBasis } from '../../../records/interpretation.js'
+import { comparableName } from '../../../text/comparable-name.js'
+import { type NameDoubt, nameDoubt } from '../../../text/misleading-name.js'
+import type { Directory, IdentityEntry, ServiceEntry } from '../../directory/directory.js'
+import type { AllocationDeps } from '../../pools/allocate.js'
 import { RULES_VERSION, type Verdict } from '../../records/row.js'
 import type { Correlation } from './traces.js'
 
@@ -9,8 +12,9 @@ import type { Correlation } from './traces.js'
 export interface Resolution {
   readonly service: string
   readonly owner: string
-  readonly evidenceBasis: EvidenceBasis
+  readonly evidenceBasis: keyof typeof CONFIDENCE
   readonly confidence: Confidence
+  readonly contested?: ContestedBy
   /** The sources of service and owner, for the explanation. Never contains the identity itself. */
   readonly evidence: ResolutionEvidence
 }
@@ -20,6 +24,16 @@ export interface ResolutionEvidence {
   readonly stated_service?: string
   readonly in_directory: boolean
   readonly owner_from: 'directory_service' | 'directory_identity' | 'trace' | 'event_identity' | 'none'
+  readonly conflict?: Conflict
+}
+
+/** A fact that contradicts the attributed service. */
+export interface Conflict {
+  readonly by: ContestedBy
+  /** The service that the other fact names, if it names one. */
+  readonly service?: string
+  /** Why a name misleads. */
+  readonly name?: 'pool_name' | NameDoubt
 }
 
 /** Confidence by kind of evidence (design section 5). */
@@ -28,61 +42,140 @@ const CONFIDENCE = {
   service_resolved: 9_000,
   identity_resolved: 8_500,
   trace_correlated: 8_200,
+  exclusive_principal_resolved: 8_000,
   principal_resolved: 8_000,
   service_declared: 7_000,
 } as const satisfies Partial<Record<EvidenceBasis, Confidence>>
 
+/**
+ * Rank of an event's own evidence in its trace: evidence of a lower rank neither resolves nor contests where there is some of a
+ * higher one. A default service of a credential is no statement at all.
+ */
+export const STRENGTH = {
+  identity_and_service_resolved: 4,
+  service_resolved: 4,
+  exclusive_principal_resolved: 4,
+  identity_resolved: 3,
+  service_declared: 2,
+  principal_resolved: 1,
+  trace_correlated: 0,
+} as const satisfies Record<keyof typeof CONFIDENCE, number>
+
+/** Whether stage A found this evidence in an event itself: it then counts for other events of the trace. */
+export const isFact = (basis: EvidenceBasis): basis is Exclude<keyof typeof STRENGTH, 'trace_correlated'> =>
+  basis in STRENGTH && basis !== 'trace_correlated'
+
 export const UNASSIGNED = 'unassigned'
 
+export interface EvidenceDeps extends Pick<AllocationDeps, 'policyOf'> {
+  readonly directory: Directory
+  readonly settingsOf: (tenantId: string) => TenantSettings
+}
+
+type OwnFacts = Pick<Invocation, 'attributedService' | 'attributedIdentity' | 'workloadIdentity'>
+
 /**
- * Resolves an event from its own facts. The strongest fact decides, in the order of the table above. Nothing is inferred: an
- * identity that the directory does not know resolves nothing.
+ * Resolves an event from its own facts. The strongest fact decides, in the order of the table above; a credential that belongs
+ * to one service alone decides before anything that the event claims. Nothing is inferred: an identity that the directory
+ * does not know resolves nothing.
  *
  * @returns undefined when no fact names the service
  */
 export function strongestEvidence(
-  invocation: Pick<Invocation, 'attributedService' | 'attributedIdentity'>,
+  invocation: Partial<OwnFacts>,
   tenantId: string,
   principal: string,
-  directory: Directory,
-  settings: TenantSettings,
+  deps: EvidenceDeps,
 ): Resolution | undefined {
+  const { directory } = deps
   const { attributedService: stated, attributedIdentity } = invocation
   const identity = attributedIdentity === undefined ? undefined : directory.identity(tenantId, attributedIdentity)
+  const settings = deps.settingsOf(tenantId)
 
   const resolve = (
     name: string,
     serviceFrom: ResolutionEvidence['service_from'],
-    basis: (isKnown: boolean) => keyof typeof CONFIDENCE,
+    evidenceBasis: Resolution['evidenceBasis'],
+    known = directory.service(tenantId, name),
+    conflict?: Conflict,
   ): Resolution => {
-    const known = directory.service(tenantId, name)
-    const evidenceBasis = basis(known !== undefined)
     const [owner, ownerFrom] = ownerOf(known?.owner, identity?.owner, attributedIdentity, settings)
     return {
       service: known?.name ?? name,
       owner,
       evidenceBasis,
       confidence: CONFIDENCE[evidenceBasis],
+      ...(conflict && { contested: conflict.by }),
       evidence: {
         service_from:
           serviceFrom === 'event' && known !== undefined && known.name !== name ? 'directory_alias' : serviceFrom,
         ...(stated === undefined ? {} : { stated_service: stated }),
         in_directory: known !== undefined,
         owner_from: ownerFrom,
+        ...(conflict && { conflict }),
       },
     }
   }
 
-  if (stated !== undefined) {
-    return resolve(stated, 'event', (isKnown) => {
-      if (settings.require_directory && !isKnown) return 'service_declared'
-      return attributedIdentity === undefined ? 'service_resolved' : 'identity_and_service_resolved'
-    })
-  }
-  if (identity?.service !== undefined) return resolve(identity.service, 'directory_identity', () => 'identity_resolved')
+  const known = stated === undefined ? undefined : directory.service(tenantId, stated)
   const byPrincipal = directory.principal(tenantId, principal)
-  if (byPrincipal !== undefined) return resolve(byPrincipal.service, 'directory_principal', () => 'principal_resolved')
+  if (byPrincipal?.exclusive === true) {
+    const claimed = stated ?? serviceOfWorkload(invocation, identity, tenantId, directory)
+    const isOther = claimed !== undefined && !isSameService(byPrincipal.service, claimed, tenantId, directory)
+    if (isOther || known === undefined) {
+      const conflict = isOther ? ({ by: 'exclusive_principal', service: known?.name ?? claimed } as const) : undefined
+      return resolve(byPrincipal.service, 'directory_principal', 'exclusive_principal_resolved', undefined, conflict)
+    }
+  }
+  if (stated !== undefined) {
+    const doubt = doubtOf(stated, known, invocation, identity, tenantId, deps)
+    if (doubt !== undefined) return resolve(stated, 'event', 'service_declared', known, doubt)
+    const basis = attributedIdentity === undefined ? 'service_resolved' : 'identity_and_service_resolved'
+    return resolve(stated, 'event', basis, known)
+  }
+  if (identity?.service !== undefined) return resolve(identity.service, 'directory_identity', 'identity_resolved')
+  if (byPrincipal !== undefined) return resolve(byPrincipal.service, 'directory_principal', 'principal_resolved')
   return undefined
+}
+
+/** What contradicts a stated service: it is then only declared. */
+function doubtOf(
+  stated: string,
+  known: ServiceEntry | undefined,
+  invocation: Partial<OwnFacts>,
+  identity: IdentityEntry | undefined,
+  tenantId: string,
+  { directory, settingsOf, policyOf }: EvidenceDeps,
+): Conflict | undefined {
+  // A person may use a service of another team; a workload is part of its own.
+  const ofWorkload = serviceOfWorkload(invocation, identity, tenantId, directory)
+  if (ofWorkload !== undefined && !isSameService(ofWorkload, stated, tenantId, directory)) {
+    return { by: 'workload_identity', service: directory.service(tenantId, ofWorkload)?.name ?? ofWorkload }
+  }
+  if (known !== undefined) return undefined
+  const name = policyOf(tenantId).isPool(stated) ? 'pool_name' : nameDoubt(stated)
+  if (name !== undefined) return { by: 'misleading_name', name }
+  const undeclared = settingsOf(tenantId).undeclared_services
+  const isDoubtful = undeclared === 'declared' || (undeclared === 'auto' && directory.hasServices(tenantId))
+  return isDoubtful ? { by: 'undeclared_service' } : undefined
+}
+
+/** The service that the directory names for the workload that made the call. */
+function serviceOfWorkload(
+  { workloadIdentity }: Partial<OwnFacts>,
+  identity: IdentityEntry | undefined,
+  tenantId: string,
+  directory: Directory,
+): string | undefined {
+  if (identity?.is_workload === true && identity.service !== undefined) return identity.service
+  if (workloadIdentity === undefined) return undefined
+  const workload = directory.identity(tenantId, workloadIdentity)
+  return workload?.is_workload === true ? workload.service : undefined
+}
+
+function isSameService(one: string, other: string, tenantId: string, directory: Directory): boolean {
+  const nameOf = (name: string): string => comparableName(directory.service(tenantId, name)?.name ?? name)
+  return one === other || nameOf(one) === nameOf(other)
 }
 
 /**
@@ -93,8 +186,9 @@ export function strongestEvidence(
 export const inheritedOwner = (owner: string, ownerFrom: string | undefined): string | undefined =>
   ownerFrom === ('event_identity' satisfies ResolutionEvidence['owner_from']) ? undefined : owner
 
-/** Whether the event itself states its service or identity; other events of its trace then add nothing. */
-export const isStated = ({ evidenceBasis }: Resolution): boolean => evidenceBasis !== 'principal_resolved'
+/** Whether the event itself proves or states its service; other events of its trace then add nothing. */
+export const isStated = ({ evidenceBasis }: Resolution): boolean =>
+  STRENGTH[evidenceBasis] > STRENGTH.principal_resolved
 
 /** The alternative owners of a call, for a service without an owner in the directory. */
 export interface OwnerFacts {
@@ -129,7 +223,7 @@ export function evidenceWithTrace(
 ): Resolution | undefined {
   if (correlation.kind !== 'one_service' || (own !== undefined && isStated(own))) return own
   // The trace knows only a credential's default service; the event has its own credential, which decides.
-  if (own !== undefined && !correlation.isStated) return own
+  if (own !== undefined && correlation.strength <= STRENGTH.principal_resolved) return own
   const confidence = Math.min(CONFIDENCE.trace_correlated, correlation.confidence)
   if (own !== undefined && own.confidence > confidence) return own
 

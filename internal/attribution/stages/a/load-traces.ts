@@ -5,7 +5,7 @@ import type { Checkpoint } from '../../actor/checkpoint.js'
 import { type HeldDeps, heldInvocations } from '../../actor/held-invocations.js'
 import { pooledCall } from '../../pools/allocate.js'
 import type { DecideDeps } from './decide.js'
-import { inheritedOwner, ownerFacts, strongestEvidence } from './evidence.js'
+import { inheritedOwner, isFact, ownerFacts, STRENGTH, strongestEvidence } from './evidence.js'
 import { decidedByTrace, PartitionTraces, type PartitionTracesDeps, TRACE_WINDOW_MS } from './partition-traces.js'
 import { traceName } from './traces.js'
 
@@ -18,14 +18,6 @@ export interface LoadTracesDeps extends HeldDeps, DecideDeps, PartitionTracesDep
 /** Maximum number of records read when a partition is taken over; at 300 bytes each, about the capacity of `Traces`. */
 const RECORDS_MAX = 200_000
 
-/** Evidence that stage A found in an event itself. It resolves other events of the trace. */
-const FACTS: ReadonlySet<string> = new Set<EvidenceBasis>([
-  'identity_and_service_resolved',
-  'service_resolved',
-  'identity_resolved',
-  'service_declared',
-  'principal_resolved',
-])
 /** Evidence that a trace may still replace. */
 const OPEN: ReadonlySet<string> = new Set<EvidenceBasis>([
   'trace_correlated',
@@ -52,28 +44,32 @@ export async function loadTraces(partition: number, deps: LoadTracesDeps): Promi
     const owners = ownerFacts(invocation, tenantId, directory, settingsOf(tenantId))
     const call = pooledCall(invocation, principal)
     const event = { tenantId, id, own: undefined, owners, call, byTrace: undefined }
-    traces.keepOpen(traceName(tenantId, invocation.traceId), event, receivedAtMs)
+    traces.keepOpen(traceName(tenantId, invocation.traceId), event, {
+      atMs: receivedAtMs,
+      eventTimeMs: invocation.eventTimeMs,
+    })
   }
   const records = await deps.tracedRecordsSince(partition, nowMs - TRACE_WINDOW_MS, RECORDS_MAX)
   for (const record of records.toReversed()) {
-    const { tenant_id: tenantId, service, principal, evidence_basis: basis, stage_origin: stage } = record
+    const { tenant_id: tenantId, service, principal, stage_origin: stage } = record
+    const basis: EvidenceBasis = record.evidence_basis
     const trace = traceName(tenantId, record.trace_id)
-    const atMs = Number(record.valid_from_ms)
+    const time = { atMs: Number(record.valid_from_ms), eventTimeMs: Number(record.event_time_ms) }
     const confidence = Math.round(Number(record.confidence) * 10_000)
-    if (stage === 'stage_a' && FACTS.has(basis)) {
+    if (stage === 'stage_a' && isFact(basis)) {
       const owner = inheritedOwner(record.owner, record.owner_from)
-      traces.learn(trace, { service, owner, confidence, isStated: basis !== 'principal_resolved' }, atMs)
+      traces.learn(trace, { service, owner, confidence, strength: STRENGTH[basis] }, time)
     }
     if (!OPEN.has(basis)) continue
     const event = {
       tenantId,
       id: Buffer.from(record.id_hex, 'hex'),
-      own: strongestEvidence({}, tenantId, principal, directory, settingsOf(tenantId)),
+      own: strongestEvidence({}, tenantId, principal, deps),
       owners: NO_OWNERS,
       call: pooledCall({ provider: record.provider, ingestionLayer: record.ingestion_layer }, principal),
       byTrace: decidedByTrace({ evidenceBasis: basis, service, confidence }),
     }
-    traces.keepOpen(trace, event, atMs)
+    traces.keepOpen(trace, event, time)
   }
   return traces
 }

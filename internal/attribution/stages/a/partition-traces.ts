@@ -4,7 +4,7 @@ import { type AllocationDeps, allocate } from '../../pools/allocate.js'
 import type { PooledCall } from '../../pools/policy.js'
 import { evidenceWithTrace, type OwnerFacts, type Resolution, verdictOf } from './evidence.js'
 import { SharedValues } from './shared-values.js'
-import { type Correlation, type TraceFact, Traces } from './traces.js'
+import { type Correlation, type TraceFact, Traces, type TraceTime } from './traces.js'
 
 /** An event whose attribution a later event of its trace may still change: resolve it, or contest its resolution. */
 export interface OpenEvent {
@@ -58,17 +58,17 @@ export class PartitionTraces {
     this.deps = deps
   }
 
-  learn(trace: string, fact: TraceFact, atMs: number): void {
-    this.known.learn(trace, fact, atMs)
+  learn(trace: string, fact: TraceFact, time: TraceTime): void {
+    this.known.learn(trace, fact, time)
     this.touched.add(trace)
   }
 
-  correlate(trace: string, nowMs: number): Correlation {
-    return this.known.correlate(trace, nowMs)
+  correlate(trace: string, time: TraceTime): Correlation {
+    return this.known.correlate(trace, time)
   }
 
-  keepOpen(trace: string, { id, ...event }: OpenEvent, atMs: number): void {
-    this.known.keepOpen(trace, hexOf(id), this.events.of(event), atMs)
+  keepOpen(trace: string, { id, ...event }: OpenEvent, time: TraceTime): void {
+    this.known.keepOpen(trace, hexOf(id), this.events.of(event), time)
   }
 
   /** Derives the corrections that the current batch causes for earlier events. They count as sent only after `settle`. */
@@ -76,8 +76,8 @@ export class PartitionTraces {
     const corrections: Learned[] = []
     const markSent: (() => void)[] = []
     for (const trace of this.touched) {
-      const correlation = this.known.correlate(trace, nowMs)
-      for (const [id, event] of this.known.openEvents(trace, nowMs)) {
+      for (const [id, event, eventTimeMs] of this.known.openEvents(trace, nowMs)) {
+        const correlation = this.known.correlate(trace, { atMs: nowMs, eventTimeMs })
         const { tenantId, own, owners, call } = event
         const resolution = evidenceWithTrace(own, correlation, tenantId, owners, this.deps.directory)
         const byTrace = decidedByTrace(resolution)
@@ -113,7 +113,7 @@ const NO_CORRECTIONS = { corrections: [], settle: () => undefined }
 
 /** The trace's decision on an event, for comparison: it changes with the service and with the confidence. */
 export const decidedByTrace = (
-  resolution: Pick<Resolution, 'evidenceBasis' | 'service' | 'confidence'> | undefined,
+  resolution: (Pick<Resolution, 'service' | 'confidence'> & { readonly evidenceBasis: string }) | undefined,
 ): string | undefined =>
   resolution?.evidenceBasis === 'trace_correlated' ? `${resolution.service}\n${resolution.confidence}` : undefined
 

@@ -7,11 +7,8 @@ export interface TraceFact {
   /** Undefined if the event passes no owner on, or, for merged facts, if the trace's events have different owners. */
   readonly owner: string | undefined
   readonly confidence: Confidence
-  /**
-   * Whether the event itself states its service, or an identity that the directory maps to one. A credential's default
-   * service is weaker: it counts only if no event of the trace states anything.
-   */
-  readonly isStated: boolean
+  /** Rank of the evidence: a weaker fact counts only if no event of the trace has a stronger one. */
+  readonly strength: number
 }
 
 /** The evidence of a trace for an event that states nothing itself. */
@@ -23,7 +20,8 @@ export type Correlation =
       readonly owner: string | undefined
       /** The highest confidence among the events that resolved the trace. */
       readonly confidence: Confidence
-      readonly isStated: boolean
+      /** The rank of the strongest evidence among them. */
+      readonly strength: number
     }
   /** The trace's events belong to several services; no service is guessed for the others. */
   | { readonly kind: 'contested' }
@@ -32,17 +30,30 @@ export type Correlation =
 interface Known {
   fact: TraceFact
   atMs: number
+  /**
+   * The events' own times, from the earliest to the latest of those that lie close together. Whole seconds since the epoch: a
+   * number below 2^31 takes no memory of its own.
+   */
+  fromS: number
+  toS: number
+}
+
+/** When an event was processed, and when it happened by its own account: a trace links events that are close in both. */
+export interface TraceTime {
+  /** The batch's time. */
+  readonly atMs: number
+  readonly eventTimeMs: number
 }
 
 /** There may be hundreds of thousands, so a trace without services or open events allocates no array or map for them. */
 interface Trace<E> {
   services: readonly Known[]
-  open: Map<string, { event: E; atMs: number }> | undefined
+  open: Map<string, { event: E; readonly atMs: number; readonly eventS: number }> | undefined
   touchedAtMs: number
 }
 
 export interface TracesOptions {
-  /** How long an event counts for other events of its trace, in milliseconds. */
+  /** How long an event counts for other events of its trace, in milliseconds, by arrival and by the events' own times. */
   readonly windowMs: number
   /** Maximum number of traces (may be exceeded by up to 1 %); beyond it the traces idle for longest are evicted. */
   readonly tracesMax: number
@@ -54,8 +65,11 @@ export interface TracesOptions {
 
 /**
  * The traces of a partition within a window: the services that each was resolved to, and its open events, that is, those
- * that a later event may still resolve. Bounded; events of evicted traces keep their attribution. All times are batch times,
- * so that a repeated batch finds the same state.
+ * that a later event may still resolve. Bounded; events of evicted traces keep their attribution. No time is that of a clock:
+ * a repeated batch finds the same state.
+ *
+ * Events of one trace id that happened days apart are no workflow: a backfill that arrives with today's traffic resolves none
+ * of it.
  *
  * @typeParam E the data kept per open event besides its id; many are equal and should be one shared object
  */
@@ -77,33 +91,46 @@ export class Traces<E> {
   }
 
   /** Idempotent. */
-  learn(trace: string, fact: TraceFact, atMs: number): void {
+  learn(trace: string, fact: TraceFact, { atMs, eventTimeMs }: TraceTime): void {
     const touched = this.touch(trace, atMs)
     if (touched.services.some((known) => this.hasExpired(known.atMs, atMs))) {
       touched.services = touched.services.filter((known) => !this.hasExpired(known.atMs, atMs))
     }
     const { services } = touched
-    const known = services.find(({ fact: { service } }) => service === fact.service)
+    const known = services.find((one) => one.fact.service === fact.service && this.isNear(one, eventTimeMs))
     if (known === undefined) {
-      if (services.length < SERVICES_MAX) touched.services = services.concat({ fact: this.facts.of(fact), atMs })
+      const first: Known = {
+        fact: this.facts.of(fact),
+        atMs,
+        fromS: secondBefore(eventTimeMs),
+        toS: secondAfter(eventTimeMs),
+      }
+      if (services.length < SERVICES_MAX) touched.services = services.concat(first)
       return
     }
     known.fact = this.merge(known.fact, fact)
     known.atMs = Math.max(known.atMs, atMs)
+    known.fromS = Math.min(known.fromS, secondBefore(eventTimeMs))
+    known.toS = Math.max(known.toS, secondAfter(eventTimeMs))
   }
 
-  correlate(trace: string, nowMs: number): Correlation {
-    const all = (this.traces.get(trace)?.services ?? []).filter(({ atMs }) => !this.hasExpired(atMs, nowMs))
-    const stated = all.filter(({ fact: { isStated } }) => isStated)
-    const [first, second] = stated.length > 0 ? stated : all
+  /** What the trace says of an event that happened at a time. */
+  correlate(trace: string, { atMs: nowMs, eventTimeMs }: TraceTime): Correlation {
+    const all = (this.traces.get(trace)?.services ?? []).filter(
+      (known) => !this.hasExpired(known.atMs, nowMs) && this.isNear(known, eventTimeMs),
+    )
+    let strongest = 0
+    for (const { fact } of all) strongest = Math.max(strongest, fact.strength)
+    const [first, ...others] = all.filter(({ fact: { strength } }) => strength === strongest)
     if (first === undefined) return { kind: 'none' }
-    if (second !== undefined) return { kind: 'contested' }
-    const { service, owner, confidence, isStated } = first.fact
-    return { kind: 'one_service', service, owner, confidence, isStated }
+    if (others.some(({ fact }) => fact.service !== first.fact.service)) return { kind: 'contested' }
+    // The event may lie between two groups of events of one service.
+    const fact = others.reduce((merged, other) => this.merge(merged, other.fact), first.fact)
+    return { kind: 'one_service', ...fact }
   }
 
   /** Keeps an event that a later event of its trace may resolve. @param id unique within the trace */
-  keepOpen(trace: string, id: string, event: E, atMs: number): void {
+  keepOpen(trace: string, id: string, event: E, { atMs, eventTimeMs }: TraceTime): void {
     const touched = this.touch(trace, atMs)
     touched.open ??= new Map()
     const { open } = touched
@@ -111,7 +138,7 @@ export class Traces<E> {
       if (open.size >= this.options.openEventsMax) return
       this.openEventsOfAll++
     }
-    open.set(id, { event, atMs })
+    open.set(id, { event, atMs, eventS: secondBefore(eventTimeMs) })
   }
 
   /** Replaces the data of an event that is still open. */
@@ -120,10 +147,10 @@ export class Traces<E> {
     if (known !== undefined) known.event = event
   }
 
-  *openEvents(trace: string, nowMs: number): Generator<readonly [id: string, event: E]> {
+  *openEvents(trace: string, nowMs: number): Generator<readonly [id: string, event: E, eventTimeMs: number]> {
     const open = this.traces.get(trace)?.open
-    for (const [id, { event, atMs }] of open ?? []) {
-      if (!this.hasExpired(atMs, nowMs)) yield [id, event]
+    for (const [id, { event, atMs, eventS }] of open ?? []) {
+      if (!this.hasExpired(atMs, nowMs)) yield [id, event, eventS * 1000]
       else if (open?.delete(id)) this.openEventsOfAll--
     }
   }
@@ -154,24 +181,31 @@ export class Traces<E> {
     return Math.ceil(Math.min(this.options.tracesMax, this.options.openEventsOfAllMax) / 100)
   }
 
-  private merge(known: TraceFact, { service, owner, confidence, isStated }: TraceFact): TraceFact {
+  private merge(known: TraceFact, { service, owner, confidence, strength }: TraceFact): TraceFact {
     const hasChanged =
-      (known.owner !== undefined && known.owner !== owner) ||
-      confidence > known.confidence ||
-      (isStated && !known.isStated)
+      (known.owner !== undefined && known.owner !== owner) || confidence > known.confidence || strength > known.strength
     if (!hasChanged) return known
     return this.facts.of({
       service,
       owner: known.owner === owner ? owner : undefined,
       confidence: Math.max(known.confidence, confidence),
-      isStated: known.isStated || isStated,
+      strength: Math.max(known.strength, strength),
     })
+  }
+
+  private isNear({ fromS, toS }: Known, eventTimeMs: number): boolean {
+    const { windowMs } = this.options
+    return eventTimeMs >= fromS * 1000 - windowMs && eventTimeMs <= toS * 1000 + windowMs
   }
 
   private hasExpired(atMs: number, nowMs: number): boolean {
     return nowMs - atMs > this.options.windowMs
   }
 }
+
+// As 32-bit integers, which a double would not be.
+const secondBefore = (ms: number): number => Math.floor(ms / 1000) | 0
+const secondAfter = (ms: number): number => Math.ceil(ms / 1000) | 0
 
 const NO_SERVICES: readonly Known[] = []
 

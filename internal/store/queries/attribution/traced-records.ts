@@ -19,6 +19,7 @@ export interface TracedRecord {
   readonly ingestion_layer: string
   readonly principal: string
   readonly valid_from_ms: string
+  readonly event_time_ms: string
 }
 
 /**
@@ -34,7 +35,7 @@ export async function tracedRecordsSince(
 ): Promise<readonly TracedRecord[]> {
   const result = await store.query({
     query: `SELECT tenant_id, lower(hex(id)) AS id_hex, trace_id, service, owner, JSONExtractString(evidence, 'owner_from') AS owner_from, confidence, stage_origin, evidence_basis,
-              provider, ingestion_layer, principal, toUnixTimestamp64Milli(valid_from) AS valid_from_ms
+              provider, ingestion_layer, principal, toUnixTimestamp64Milli(valid_from) AS valid_from_ms, toUnixTimestamp64Milli(event_time) AS event_time_ms
             FROM ${ATTRIBUTIONS.name}
             WHERE source_partition = {partition:UInt16} AND trace_id != ''
               AND valid_from >= fromUnixTimestamp64Milli({since:Int64})

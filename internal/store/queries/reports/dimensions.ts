@@ -85,7 +85,15 @@ export function dimensionCondition(
   bindings: Pick<Bindings, 'bind'>,
 ): string {
   if (isTagField(field)) return tagClause(keyOfTagField(field), operator, values, bindings)
-  const value = dimensionSql(field)
+  return conditionOn(dimensionSql(field), { operator, values }, bindings)
+}
+
+/** The same on another expression of a dimension's value. */
+export function conditionOn(
+  value: string,
+  { operator, values }: Pick<Condition<string>, 'operator' | 'values'>,
+  bindings: Pick<Bindings, 'bind'>,
+): string {
   if (operator === 'contains') {
     return `position(${foldCaseSql(value)}, ${bindings.bind(foldCase(values[0] ?? ''), 'String')}) > 0`
   }

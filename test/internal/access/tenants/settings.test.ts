@@ -5,6 +5,7 @@ import {
   changesBetween,
   limitErrors,
   limitsOf,
+  mirrorErrors,
   patchedByOperator as patchedByOperatorAt,
   patchedTenant as patchedTenantAt,
   shownSettings,
@@ -25,6 +26,29 @@ const tenant = (settings: Partial<Tenant['settings']> = {}): Tenant => ({
   settings: { ...DEFAULT_SETTINGS, ...settings },
 })
 
+describe('the settings for services that are not in the directory', () => {
+  const settingsAfter = (patch: Parameters<typeof patchedTenant>[1]) => {
+    const { undeclared_services, require_directory } = patchedTenant(tenant(), patch).settings
+    return [undeclared_services, require_directory]
+  }
+
+  test('mirror each other', () => {
+    expect(settingsAfter({ require_directory: true })).toEqual(['declared', true])
+    expect(settingsAfter({ require_directory: false })).toEqual(['resolved', false])
+    expect(settingsAfter({ undeclared_services: 'declared' })).toEqual(['declared', true])
+    expect(settingsAfter({ undeclared_services: 'auto' })).toEqual(['auto', false])
+    expect(settingsAfter({ undeclared_services: 'auto', require_directory: false })).toEqual(['auto', false])
+    expect(settingsAfter({ name: 'Two' })).toEqual(['auto', false])
+  })
+
+  test('must agree where a patch states both', () => {
+    expect(mirrorErrors({ undeclared_services: 'resolved', require_directory: false })).toEqual([])
+    expect(mirrorErrors({ undeclared_services: 'resolved', require_directory: true })).toMatchObject([
+      { pointer: '/require_directory' },
+    ])
+  })
+})
+
 describe('the settings in the API', () => {
   test('are complete, also where an older version has not stored them', () => {
     const old = { ...tenant(), settings: { owner_fallback: 'unassigned', require_directory: true } } as Tenant
@@ -34,6 +58,7 @@ describe('the settings in the API', () => {
       name: 'One',
       created_at: '2026-11-21T00:00:00.000Z',
       owner_fallback: 'unassigned',
+      undeclared_services: 'declared',
       require_directory: true,
       stage_b_enabled: true,
       residency_region: null,
@@ -54,6 +79,17 @@ describe('the settings in the API', () => {
     })
   })
 
+  test('a tenant that required the directory keeps that; one that did not gets the default', () => {
+    const stored = (settings: object) => settingsOf({ ...tenant(), settings } as Tenant).undeclared_services
+
+    expect(stored({ require_directory: true })).toBe('declared')
+    expect(stored({ require_directory: false })).toBe('auto')
+    // An older version changed the only setting that it knows.
+    expect(stored({ require_directory: true, undeclared_services: 'auto' })).toBe('declared')
+    expect(stored({ require_directory: false, undeclared_services: 'declared' })).toBe('resolved')
+    expect(stored({ require_directory: false, undeclared_services: 'resolved' })).toBe('resolved')
+  })
+
   test('show the limits in force: the tenant’s own, or else the instance’s', () => {
     const { rate_limits } = shownSettings(tenant({ rate_limits: { read: { per_second: 3 } } }), INSTANCE)
 
@@ -68,7 +104,11 @@ describe('a patch of the settings', () => {
 
     const after = patchedTenant(before, { name: 'Two', require_directory: true })
 
-    expect(after).toEqual({ ...before, name: 'Two', settings: { ...before.settings, require_directory: true } })
+    expect(after).toEqual({
+      ...before,
+      name: 'Two',
+      settings: { ...before.settings, require_directory: true, undeclared_services: 'declared' },
+    })
   })
 
   test('merges limits by class, and removes those that are null', () => {

@@ -95,6 +95,7 @@ function start(
       ...rule,
       directory: directoryOf(),
       settingsOf: () => DEFAULT_SETTINGS,
+      policyOf: STAGE_C_DEPS.policyOf,
       loadSeen: (of) => loadSeenEvents(of, seenDeps),
       loadTraces: async () => noTraces(),
     }),

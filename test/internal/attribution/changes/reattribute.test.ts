@@ -23,6 +23,7 @@ const stagesBy = (directory: WatchedDirectory, rowDeps: RowDeps): readonly Stage
     ...rowDeps,
     directory,
     settingsOf: () => DEFAULT_SETTINGS,
+    policyOf: STAGE_C_DEPS.policyOf,
     loadSeen: async () => ({ duplicatesIn: async (events) => events.map(() => false) }),
     loadTraces: async () => noTraces(directory),
   }),

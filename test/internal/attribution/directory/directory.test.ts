@@ -10,8 +10,18 @@ describe('a service', () => {
     const directory = directoryOf({ services: [SEARCH] })
 
     for (const name of ['search', 'search-api', 'finder']) expect(directory.service('tnt_one', name)).toEqual(SEARCH)
-    for (const name of ['Search', 'searc', '', 'toString', '__proto__'])
+    for (const name of ['searc', '', 'toString', '__proto__'])
       expect(directory.service('tnt_one', name)).toBeUndefined()
+  })
+
+  test('is found trimmed and without case, unless another service has exactly that name', () => {
+    const capital = { name: 'FINDER', owner: 'team-other' }
+    const directory = directoryOf({ services: [SEARCH, capital] })
+
+    expect(directory.service('tnt_one', ' Search-API ')).toEqual(SEARCH)
+    expect(directory.service('tnt_one', 'FINDER')).toEqual(capital)
+    directory.apply(directoryKey('services', 'FINDER'), undefined)
+    expect(directory.service('tnt_one', 'FINDER')).toEqual(SEARCH)
   })
 
   test('is not found by another tenant', () => {

@@ -23,6 +23,7 @@ beforeAll(async () => {
       ...(await openDirectory(await broker.bucket(DIRECTORY), idsOf, (cause) => isOver || fail(cause))),
       mutate,
       idsOf,
+      isPool: (_tenantId, name) => name === 'rest',
       cursors: createCursorCodec(new Uint8Array(32)),
       clock: Date.now,
     })
@@ -57,6 +58,24 @@ async function asStageASeesIt(): Promise<WatchedDirectory> {
 const codeOf = ({ status, json }: Awaited<ReturnType<Ask>>) => `${status} ${json?.error_code}`
 
 describe('a directory entry that is added', () => {
+  test('may not have the name of a cost pool, nor that of another service in other letters', async () => {
+    await ask('POST', SERVICES, { name: 'Ledger', owner: 'team-a' })
+
+    expect(codeOf(await ask('POST', SERVICES, { name: 'rest', owner: 'team-a' }))).toBe('409 CONFLICT')
+    expect(codeOf(await ask('POST', SERVICES, { name: 'a', owner: 'a', aliases: ['rest'] }))).toBe('409 CONFLICT')
+    expect(codeOf(await ask('POST', SERVICES, { name: ' ledger', owner: 'team-a' }))).toBe('409 CONFLICT')
+  })
+
+  test.each([
+    [SERVICES, { name: 'l\u0435dger', owner: 'team-a' }, '/name'],
+    [SERVICES, { name: 'x', owner: 'team-a', aliases: ['ledger\u200b'] }, '/aliases/0'],
+    [IDENTITIES, { name: 'x', service: '\u202eregdel' }, '/service'],
+  ])('%s refuses a name that looks like another: %j', async (path, fields, pointer) => {
+    const { status, json } = await ask('POST', path, fields)
+
+    expect([status, json.errors.map((error: { pointer: string }) => error.pointer)]).toEqual([422, [pointer]])
+  })
+
   test.each([
     [
       SERVICES,
@@ -68,7 +87,8 @@ describe('a directory entry that is added', () => {
     [IDENTITIES, { name: 'bob@example.com', service: 'plain', owner: null }, { is_workload: false }],
     [IDENTITIES, { name: 'cron', owner: null, is_workload: true }, { service: null }],
     [SOURCES, { name: 'firewall', is_discovery_only: true }, { pathway: null }],
-    [PRINCIPALS, { principal_id: own('key'), service: 'plain' }, {}],
+    [PRINCIPALS, { principal_id: own('key'), service: 'plain' }, { exclusive: false }],
+    [PRINCIPALS, { principal_id: own('key'), service: 'plain', exclusive: true }, {}],
   ])('%s %j gets an id, and is found by id and by name', async (path, fields, more) => {
     const made = await ask('POST', path, fields)
 

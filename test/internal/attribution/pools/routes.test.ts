@@ -22,6 +22,7 @@ beforeAll(async () => {
     poolRoutes({
       mutate,
       pools: await watchRecords<StoredPool>(await broker.bucket(POOLS), fail),
+      isService: (_tenantId, name) => name === 'search',
       idsOf: tenantIdsCache(SECRET),
       cursors: createCursorCodec(new Uint8Array(32)),
       clock: Date.now,
@@ -87,4 +88,8 @@ test('a pool id of another tenant gets a 403, whether the pool exists or not', a
   expect(codeOf(await ask('GET', `${PATH}/${foreign}`))).toBe('403 TENANT_MISMATCH')
   expect(codeOf(await ask('PATCH', `${PATH}/${foreign}`, { owner: 'x' }))).toBe('403 TENANT_MISMATCH')
   expect(codeOf(await ask('DELETE', `${PATH}/${foreign}`))).toBe('403 TENANT_MISMATCH')
+})
+
+test('a pool may not have the name of a service', async () => {
+  expect(codeOf(await ask('POST', PATH, { name: 'search', owner: 'team', rules: RULES }))).toBe('409 CONFLICT')
 })

@@ -36,6 +36,7 @@ CREATE TABLE IF NOT EXISTS attributions_local ON CLUSTER attribution
     `degradation_state` LowCardinality(String),
     `freshness` LowCardinality(String),
     `export_eligibility` LowCardinality(String),
+    `contested` LowCardinality(String),
     `cost_basis` LowCardinality(String),
     `energy_basis` LowCardinality(String),
     `carbon_basis` LowCardinality(String),
@@ -2397,3 +2398,446 @@ SETTINGS replicated_deduplication_window = 10000;
 
 CREATE TABLE IF NOT EXISTS event_log ON CLUSTER attribution AS event_log_local
 ENGINE = Distributed(attribution, currentDatabase(), event_log_local, cityHash64(tenant_id));
+
+ALTER TABLE attributions_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `contested` LowCardinality(String) AFTER export_eligibility);
+
+ALTER TABLE attributions ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `contested` LowCardinality(String) AFTER export_eligibility);
+
+ALTER TABLE attributions_by_materialized_at_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `contested` LowCardinality(String) AFTER export_eligibility);
+
+ALTER TABLE attributions_by_materialized_at ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `contested` LowCardinality(String) AFTER export_eligibility);
+
+ALTER TABLE attributions_by_cost_usd_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `contested` LowCardinality(String) AFTER export_eligibility);
+
+ALTER TABLE attributions_by_cost_usd ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `contested` LowCardinality(String) AFTER export_eligibility);
+
+ALTER TABLE attributions_by_energy_wh_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `contested` LowCardinality(String) AFTER export_eligibility);
+
+ALTER TABLE attributions_by_energy_wh ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `contested` LowCardinality(String) AFTER export_eligibility);
+
+ALTER TABLE attributions_by_carbon_gco2e_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `contested` LowCardinality(String) AFTER export_eligibility);
+
+ALTER TABLE attributions_by_carbon_gco2e ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `contested` LowCardinality(String) AFTER export_eligibility);
+
+ALTER TABLE attributions_by_confidence_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `contested` LowCardinality(String) AFTER export_eligibility);
+
+ALTER TABLE attributions_by_confidence ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `contested` LowCardinality(String) AFTER export_eligibility);
+
+ALTER TABLE attributions_by_provider_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `contested` LowCardinality(String) AFTER export_eligibility);
+
+ALTER TABLE attributions_by_provider ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `contested` LowCardinality(String) AFTER export_eligibility);
+
+ALTER TABLE attributions_by_served_model_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `contested` LowCardinality(String) AFTER export_eligibility);
+
+ALTER TABLE attributions_by_served_model ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `contested` LowCardinality(String) AFTER export_eligibility);
+
+ALTER TABLE attributions_by_service_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `contested` LowCardinality(String) AFTER export_eligibility);
+
+ALTER TABLE attributions_by_service ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `contested` LowCardinality(String) AFTER export_eligibility);
+
+ALTER TABLE attributions_by_owner_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `contested` LowCardinality(String) AFTER export_eligibility);
+
+ALTER TABLE attributions_by_owner ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `contested` LowCardinality(String) AFTER export_eligibility);
+
+ALTER TABLE attributions_by_labels_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `contested` LowCardinality(String) AFTER export_eligibility);
+
+ALTER TABLE attributions_by_labels ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `contested` LowCardinality(String) AFTER export_eligibility);
+
+ALTER TABLE attributions_by_materialized_at_feed ON CLUSTER attribution
+    (MODIFY QUERY
+    SELECT
+        tenant_id,
+        id,
+        event_time,
+        valid_from,
+        provider,
+        requested_model,
+        served_model,
+        service,
+        owner,
+        cost_usd,
+        energy_wh,
+        carbon_gco2e,
+        pathway_category,
+        output_state,
+        stage_origin,
+        confidence,
+        confidence_band,
+        evidence_basis,
+        model_version,
+        degradation_state,
+        freshness,
+        export_eligibility,
+        contested,
+        cost_basis,
+        energy_basis,
+        carbon_basis,
+        input_tokens,
+        output_tokens,
+        ingestion_layer,
+        trace_id,
+        dimensions
+    FROM attributions_local AS attributions);
+
+ALTER TABLE attributions_by_cost_usd_feed ON CLUSTER attribution
+    (MODIFY QUERY
+    SELECT
+        tenant_id,
+        id,
+        event_time,
+        valid_from,
+        provider,
+        requested_model,
+        served_model,
+        service,
+        owner,
+        cost_usd,
+        energy_wh,
+        carbon_gco2e,
+        pathway_category,
+        output_state,
+        stage_origin,
+        confidence,
+        confidence_band,
+        evidence_basis,
+        model_version,
+        degradation_state,
+        freshness,
+        export_eligibility,
+        contested,
+        cost_basis,
+        energy_basis,
+        carbon_basis,
+        input_tokens,
+        output_tokens,
+        ingestion_layer,
+        trace_id,
+        dimensions
+    FROM attributions_local AS attributions);
+
+ALTER TABLE attributions_by_energy_wh_feed ON CLUSTER attribution
+    (MODIFY QUERY
+    SELECT
+        tenant_id,
+        id,
+        event_time,
+        valid_from,
+        provider,
+        requested_model,
+        served_model,
+        service,
+        owner,
+        cost_usd,
+        energy_wh,
+        carbon_gco2e,
+        pathway_category,
+        output_state,
+        stage_origin,
+        confidence,
+        confidence_band,
+        evidence_basis,
+        model_version,
+        degradation_state,
+        freshness,
+        export_eligibility,
+        contested,
+        cost_basis,
+        energy_basis,
+        carbon_basis,
+        input_tokens,
+        output_tokens,
+        ingestion_layer,
+        trace_id,
+        dimensions
+    FROM attributions_local AS attributions);
+
+ALTER TABLE attributions_by_carbon_gco2e_feed ON CLUSTER attribution
+    (MODIFY QUERY
+    SELECT
+        tenant_id,
+        id,
+        event_time,
+        valid_from,
+        provider,
+        requested_model,
+        served_model,
+        service,
+        owner,
+        cost_usd,
+        energy_wh,
+        carbon_gco2e,
+        pathway_category,
+        output_state,
+        stage_origin,
+        confidence,
+        confidence_band,
+        evidence_basis,
+        model_version,
+        degradation_state,
+        freshness,
+        export_eligibility,
+        contested,
+        cost_basis,
+        energy_basis,
+        carbon_basis,
+        input_tokens,
+        output_tokens,
+        ingestion_layer,
+        trace_id,
+        dimensions
+    FROM attributions_local AS attributions);
+
+ALTER TABLE attributions_by_confidence_feed ON CLUSTER attribution
+    (MODIFY QUERY
+    SELECT
+        tenant_id,
+        id,
+        event_time,
+        valid_from,
+        provider,
+        requested_model,
+        served_model,
+        service,
+        owner,
+        cost_usd,
+        energy_wh,
+        carbon_gco2e,
+        pathway_category,
+        output_state,
+        stage_origin,
+        confidence,
+        confidence_band,
+        evidence_basis,
+        model_version,
+        degradation_state,
+        freshness,
+        export_eligibility,
+        contested,
+        cost_basis,
+        energy_basis,
+        carbon_basis,
+        input_tokens,
+        output_tokens,
+        ingestion_layer,
+        trace_id,
+        dimensions
+    FROM attributions_local AS attributions);
+
+ALTER TABLE attributions_by_provider_feed ON CLUSTER attribution
+    (MODIFY QUERY
+    SELECT
+        tenant_id,
+        id,
+        event_time,
+        valid_from,
+        provider,
+        requested_model,
+        served_model,
+        service,
+        owner,
+        cost_usd,
+        energy_wh,
+        carbon_gco2e,
+        pathway_category,
+        output_state,
+        stage_origin,
+        confidence,
+        confidence_band,
+        evidence_basis,
+        model_version,
+        degradation_state,
+        freshness,
+        export_eligibility,
+        contested,
+        cost_basis,
+        energy_basis,
+        carbon_basis,
+        input_tokens,
+        output_tokens,
+        ingestion_layer,
+        trace_id,
+        dimensions
+    FROM attributions_local AS attributions);
+
+ALTER TABLE attributions_by_served_model_feed ON CLUSTER attribution
+    (MODIFY QUERY
+    SELECT
+        tenant_id,
+        id,
+        event_time,
+        valid_from,
+        provider,
+        requested_model,
+        served_model,
+        service,
+        owner,
+        cost_usd,
+        energy_wh,
+        carbon_gco2e,
+        pathway_category,
+        output_state,
+        stage_origin,
+        confidence,
+        confidence_band,
+        evidence_basis,
+        model_version,
+        degradation_state,
+        freshness,
+        export_eligibility,
+        contested,
+        cost_basis,
+        energy_basis,
+        carbon_basis,
+        input_tokens,
+        output_tokens,
+        ingestion_layer,
+        trace_id,
+        dimensions
+    FROM attributions_local AS attributions);
+
+ALTER TABLE attributions_by_service_feed ON CLUSTER attribution
+    (MODIFY QUERY
+    SELECT
+        tenant_id,
+        id,
+        event_time,
+        valid_from,
+        provider,
+        requested_model,
+        served_model,
+        service,
+        owner,
+        cost_usd,
+        energy_wh,
+        carbon_gco2e,
+        pathway_category,
+        output_state,
+        stage_origin,
+        confidence,
+        confidence_band,
+        evidence_basis,
+        model_version,
+        degradation_state,
+        freshness,
+        export_eligibility,
+        contested,
+        cost_basis,
+        energy_basis,
+        carbon_basis,
+        input_tokens,
+        output_tokens,
+        ingestion_layer,
+        trace_id,
+        dimensions
+    FROM attributions_local AS attributions);
+
+ALTER TABLE attributions_by_owner_feed ON CLUSTER attribution
+    (MODIFY QUERY
+    SELECT
+        tenant_id,
+        id,
+        event_time,
+        valid_from,
+        provider,
+        requested_model,
+        served_model,
+        service,
+        owner,
+        cost_usd,
+        energy_wh,
+        carbon_gco2e,
+        pathway_category,
+        output_state,
+        stage_origin,
+        confidence,
+        confidence_band,
+        evidence_basis,
+        model_version,
+        degradation_state,
+        freshness,
+        export_eligibility,
+        contested,
+        cost_basis,
+        energy_basis,
+        carbon_basis,
+        input_tokens,
+        output_tokens,
+        ingestion_layer,
+        trace_id,
+        dimensions
+    FROM attributions_local AS attributions);
+
+ALTER TABLE attributions_by_labels_feed ON CLUSTER attribution
+    (MODIFY QUERY
+    SELECT
+        tenant_id,
+        id,
+        event_time,
+        valid_from,
+        provider,
+        requested_model,
+        served_model,
+        service,
+        owner,
+        cost_usd,
+        energy_wh,
+        carbon_gco2e,
+        pathway_category,
+        output_state,
+        stage_origin,
+        confidence,
+        confidence_band,
+        evidence_basis,
+        model_version,
+        degradation_state,
+        freshness,
+        export_eligibility,
+        contested,
+        cost_basis,
+        energy_basis,
+        carbon_basis,
+        input_tokens,
+        output_tokens,
+        ingestion_layer,
+        trace_id,
+        dimensions
+    FROM attributions_local AS attributions);
+
+CREATE TABLE IF NOT EXISTS report_rows_local ON CLUSTER attribution
+(
+    `tenant_id` LowCardinality(String),
+    `answer` FixedString(16),
+    `position` UInt64,
+    `row` String,
+    `staged_at` DateTime('UTC') DEFAULT now()
+)
+ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/report_rows', '{replica}')
+PARTITION BY toStartOfHour(staged_at)
+ORDER BY (tenant_id, answer, position)
+TTL staged_at + toIntervalHour(6)
+SETTINGS ttl_only_drop_parts = 1, index_granularity = 1024;
+
+CREATE TABLE IF NOT EXISTS report_rows ON CLUSTER attribution AS report_rows_local
+ENGINE = Distributed(attribution, currentDatabase(), report_rows_local, cityHash64(tenant_id));

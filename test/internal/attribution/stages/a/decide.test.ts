@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Verdict } from '../../../../../internal/attribution/records/row.js'
-import { decideBatch } from '../../../../../internal/attribution/stages/a/decide.js'
+import { type DecideDeps, decideBatch } from '../../../../../internal/attribution/stages/a/decide.js'
 import type { Resolution } from '../../../../../internal/attribution/stages/a/evidence.js'
 import type { PartitionTraces } from '../../../../../internal/attribution/stages/a/partition-traces.js'
 import { DEFAULT_SETTINGS } from '../../../../../internal/auth/tenant.js'
@@ -9,7 +9,7 @@ import type { AdmittedInvocation } from '../../../../../internal/invocations/gro
 import type { Invocation } from '../../../../../internal/invocations/invocation.js'
 import { directoryOf } from '../../../../support/directory.js'
 import { admitted, idOf, NOW_MS } from '../../../../support/invocations.js'
-import { noTraces } from '../../../../support/stages.js'
+import { noTraces, STAGE_C_DEPS } from '../../../../support/stages.js'
 
 const directory = directoryOf({
   services: [{ name: 'search', owner: 'team-search', aliases: ['finder'] }],
@@ -20,8 +20,8 @@ const directory = directoryOf({
   ],
   principals: [{ id: 'key_batch', service: 'nightly' }],
 })
-const SETTINGS = { ...DEFAULT_SETTINGS, require_directory: false }
-const deps = { directory, settingsOf: () => SETTINGS }
+const SETTINGS = { ...DEFAULT_SETTINGS, undeclared_services: 'resolved' } as const
+const deps = { directory, settingsOf: () => SETTINGS, policyOf: STAGE_C_DEPS.policyOf }
 
 interface Step {
   readonly number: number
@@ -43,11 +43,15 @@ interface Shown {
 }
 
 /** Decides the batches in order and applies the corrections. Returns the final result per event; undefined: unresolved. */
-async function outcome(batches: readonly (readonly Step[])[], traces: PartitionTraces = noTraces(directory)) {
+async function outcome(
+  batches: readonly (readonly Step[])[],
+  traces: PartitionTraces = noTraces(directory),
+  decideDeps: DecideDeps = deps,
+) {
   const shown = new Map<string, Shown | undefined>()
   for (const [i, batch] of batches.entries()) {
     const atMs = NOW_MS + i * 1000
-    for (const [{ id }, resolution] of decideBatch(batch.map(eventOf), traces, atMs, deps)) {
+    for (const [{ id }, resolution] of decideBatch(batch.map(eventOf), traces, atMs, decideDeps)) {
       shown.set(hex(id), resolution && shownAs(resolution))
     }
     await traces.deriveCorrections(atMs)
@@ -165,6 +169,30 @@ describe('a trace with two services', () => {
     const of = await outcome([[one], [step(1, {}, 'key_batch')], [other]])
 
     expect(of(1)).toMatchObject({ basis: 'principal_resolved' })
+  })
+})
+
+describe('a weaker source in a trace', () => {
+  const undeclared = { ...deps, settingsOf: () => DEFAULT_SETTINGS }
+
+  test.each([
+    ['an undeclared name', step(3, { attributedService: 'chekout' })],
+    ['the service of an identity', step(3, { attributedIdentity: 'bot' })],
+    ['a default service', step(3, {}, 'key_batch')],
+  ])('%s does not contest a service of the directory', async (_, weaker) => {
+    const of = await outcome(
+      [[weaker], [step(2, { attributedService: 'search' })], [step(1)]],
+      noTraces(directory),
+      undeclared,
+    )
+
+    expect(of(1)).toMatchObject({ basis: 'trace_correlated', service: 'search', confidence: 8_200 })
+  })
+
+  test('an undeclared name passes on no more confidence than its own', async () => {
+    const of = await outcome([[step(3, { attributedService: 'chekout' })], [step(1)]], noTraces(directory), undeclared)
+
+    expect(of(1)).toMatchObject({ basis: 'trace_correlated', service: 'chekout', confidence: 7_000 })
   })
 })
 

@@ -1,7 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Directory } from '../../../../../internal/attribution/directory/directory.js'
-import { strongestEvidence } from '../../../../../internal/attribution/stages/a/evidence.js'
+import { allocationPolicy } from '../../../../../internal/attribution/pools/policy.js'
+import type { StoredPool } from '../../../../../internal/attribution/pools/pool.js'
+import { type EvidenceDeps, strongestEvidence } from '../../../../../internal/attribution/stages/a/evidence.js'
 import { DEFAULT_SETTINGS, type TenantSettings } from '../../../../../internal/auth/tenant.js'
 import type { Invocation } from '../../../../../internal/invocations/invocation.js'
 import { call } from '../../../../support/attribution-events.js'
@@ -27,10 +29,16 @@ interface Case {
   readonly principal?: string
   readonly directory?: Directory
   readonly settings?: Partial<TenantSettings>
+  readonly pools?: readonly StoredPool[]
 }
 
-const resolve = ({ stated = {}, principal = 'key_one', directory = COMPANY, settings = {} }: Case) =>
-  strongestEvidence(call(stated), 'tnt_one', principal, directory, { ...DEFAULT_SETTINGS, ...settings })
+const depsOf = ({ directory = COMPANY, settings = {}, pools = [] }: Case): EvidenceDeps => ({
+  directory,
+  settingsOf: () => ({ ...DEFAULT_SETTINGS, ...settings }),
+  policyOf: () => allocationPolicy(pools),
+})
+const resolve = ({ stated = {}, principal = 'key_one', ...rest }: Case) =>
+  strongestEvidence(call(stated), 'tnt_one', principal, depsOf(rest))
 
 describe('strongest evidence', () => {
   test('a stated identity and service resolve with 0.95', () => {
@@ -103,9 +111,7 @@ describe('strongest evidence', () => {
   })
 
   test('evidence of another tenant resolves nothing', () => {
-    const args = [call({ attributedIdentity: ADA }), 'tnt_two', 'key_of_search', COMPANY, DEFAULT_SETTINGS] as const
-
-    expect(strongestEvidence(...args)).toBeUndefined()
+    expect(strongestEvidence(call({ attributedIdentity: ADA }), 'tnt_two', 'key_of_search', depsOf({}))).toBeUndefined()
   })
 })
 
@@ -118,36 +124,142 @@ describe('a stated service', () => {
     })
   })
 
-  test('a stated service that the directory does not know is still resolved', () => {
-    expect(resolve({ stated: { attributedService: 'new' } })).toMatchObject({
-      service: 'new',
+  test.each(['finder', ' Finder ', 'SEARCH', 'search'])('%j is found trimmed and without case', (attributedService) => {
+    expect(resolve({ stated: { attributedService } })).toMatchObject({
+      service: 'search',
       evidenceBasis: 'service_resolved',
-      confidence: 9_000,
-      evidence: { in_directory: false },
     })
   })
 
-  test.each([undefined, ADA])(
-    'a stated, unknown service is only declared (0.70) if the tenant requires the directory (identity: %s)',
-    (attributedIdentity) => {
-      const stated = { attributedService: 'new', attributedIdentity }
+  test('an accent is the same letter in one character or two', () => {
+    const directory = directoryOf({ services: [{ name: 'Caf\u00e9', owner: 'team-cafe' }] })
 
-      expect(resolve({ stated, settings: { require_directory: true } })).toMatchObject({
-        service: 'new',
-        evidenceBasis: 'service_declared',
-        confidence: 7_000,
+    expect(resolve({ stated: { attributedService: 'cafe\u0301' }, directory })?.service).toBe('Caf\u00e9')
+  })
+
+  test.each([
+    ['auto', COMPANY, 7_000],
+    ['auto', EMPTY, 9_000],
+    ['declared', EMPTY, 7_000],
+    ['resolved', COMPANY, 9_000],
+  ] as const)(
+    'a stated service that the directory does not know: undeclared_services %s',
+    (undeclared_services, directory, confidence) => {
+      const resolution = resolve({
+        stated: { attributedService: 'new' },
+        directory,
+        settings: { undeclared_services },
       })
+
+      expect(resolution).toMatchObject({ service: 'new', confidence, evidence: { in_directory: false } })
+      expect([resolution?.evidenceBasis, resolution?.contested, resolution?.evidence.conflict]).toEqual(
+        confidence === 7_000
+          ? ['service_declared', 'undeclared_service', { by: 'undeclared_service' }]
+          : ['service_resolved', undefined, undefined],
+      )
     },
   )
 
   test('a stated, known service is resolved by name or alias if the tenant requires the directory', () => {
-    const settings = { require_directory: true }
+    const settings = { undeclared_services: 'declared' } as const
 
     expect(resolve({ stated: { attributedService: 'search' }, settings })?.evidenceBasis).toBe('service_resolved')
     expect(resolve({ stated: { attributedService: 'finder' }, settings })?.evidenceBasis).toBe('service_resolved')
     expect(resolve({ stated: { attributedService: 'search', attributedIdentity: 'x' }, settings })?.confidence).toBe(
       9_500,
     )
+  })
+})
+
+describe('a fact that contradicts the stated service', () => {
+  const directory = directoryOf({
+    services: [
+      { name: 'search', owner: 'team-search', aliases: ['finder'] },
+      { name: 'chat', owner: 'team-chat' },
+    ],
+    identities: [
+      { name: 'sa-search', service: 'finder', is_workload: true },
+      { name: ADA, owner: 'team-ada', service: 'search' },
+    ],
+    principals: [
+      { id: 'key_bound', service: 'finder', exclusive: true },
+      { id: 'key_default', service: 'search' },
+    ],
+  })
+
+  test.each([
+    ['stated as the identity', { attributedIdentity: 'sa-search' }],
+    ['stated beside a person', { attributedIdentity: 'eve', workloadIdentity: 'sa-search' }],
+  ])('a workload of another service contradicts, and both are named: %s', (_, stated) => {
+    expect(resolve({ stated: { attributedService: 'chat', ...stated }, directory })).toMatchObject({
+      service: 'chat',
+      evidenceBasis: 'service_declared',
+      confidence: 7_000,
+      contested: 'workload_identity',
+      evidence: { stated_service: 'chat', conflict: { by: 'workload_identity', service: 'search' } },
+    })
+    expect(resolve({ stated: { attributedService: 'Finder', ...stated }, directory })).toMatchObject({
+      service: 'search',
+      evidenceBasis: 'identity_and_service_resolved',
+    })
+  })
+
+  test('a person of another team contradicts nothing', () => {
+    const resolution = resolve({ stated: { attributedService: 'chat', attributedIdentity: ADA }, directory })
+
+    expect(resolution).toMatchObject({ service: 'chat', confidence: 9_500 })
+    expect(resolution).not.toHaveProperty('contested')
+  })
+
+  test('a credential that belongs to one service alone wins over a claim, which is shown', () => {
+    expect(resolve({ stated: { attributedService: 'chat' }, principal: 'key_bound', directory })).toMatchObject({
+      service: 'search',
+      owner: 'team-search',
+      evidenceBasis: 'exclusive_principal_resolved',
+      confidence: 8_000,
+      contested: 'exclusive_principal',
+      evidence: { stated_service: 'chat', conflict: { by: 'exclusive_principal', service: 'chat' } },
+    })
+    const silent = resolve({ principal: 'key_bound', directory })
+    expect(silent).toMatchObject({ service: 'search', evidenceBasis: 'exclusive_principal_resolved' })
+    expect(silent).not.toHaveProperty('contested')
+    // A claim that agrees is as good as any other.
+    expect(resolve({ stated: { attributedService: 'finder' }, principal: 'key_bound', directory })).toMatchObject({
+      service: 'search',
+      evidenceBasis: 'service_resolved',
+    })
+  })
+
+  test('a default service is no binding', () => {
+    const resolution = resolve({ stated: { attributedService: 'chat' }, principal: 'key_default', directory })
+
+    expect(resolution).toMatchObject({ service: 'chat', confidence: 9_000 })
+    expect(resolution).not.toHaveProperty('contested')
+  })
+
+  test.each([
+    ['Unallocated', 'pool_name'],
+    ['rest of sales', 'pool_name'],
+    ['se\u0430rch', 'mixed_scripts'],
+    ['search\u200b', 'hidden_characters'],
+  ])('%j is only declared, whatever the setting', (attributedService, name) => {
+    const pool = {
+      id: 'pol_1',
+      tenant_id: 'tnt_one',
+      name: 'Rest of Sales',
+      owner: 'sales',
+      priority: 1,
+      rules: [],
+      created_at: '',
+    }
+    const settings = { undeclared_services: 'resolved' } as const
+
+    expect(resolve({ stated: { attributedService }, directory, settings, pools: [pool] })).toMatchObject({
+      service: attributedService,
+      evidenceBasis: 'service_declared',
+      contested: 'misleading_name',
+      evidence: { conflict: { by: 'misleading_name', name } },
+    })
   })
 })
 
@@ -214,10 +326,11 @@ test('the evidence never contains the identity', () => {
       directories,
       fallbacks,
       fc.boolean(),
-      (attributedService, directory, owner_fallback, require_directory) => {
+      (attributedService, directory, owner_fallback, isRequired) => {
         const stated = { attributedService, attributedIdentity: ADA }
+        const undeclared_services = isRequired ? 'declared' : 'resolved'
 
-        const resolution = resolve({ stated, directory, settings: { owner_fallback, require_directory } })
+        const resolution = resolve({ stated, directory, settings: { owner_fallback, undeclared_services } })
 
         expect(JSON.stringify(resolution?.evidence ?? {})).not.toContain('ada')
       },

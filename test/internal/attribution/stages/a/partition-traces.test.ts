@@ -7,6 +7,8 @@ import { noTraces } from '../../../../support/stages.js'
 setFlagsFromString('--expose-gc')
 const collect = runInNewContext('gc') as () => void
 
+const at = (atMs: number) => ({ atMs, eventTimeMs: atMs - Math.random() * 1000 })
+
 const occupiedBytes = (): number => {
   collect()
   // Buffers are freed asynchronously; a second collection waits for the first to finish that.
@@ -32,8 +34,8 @@ test('a trace takes 400 bytes and an open event 350, and neither keeps its messa
 
   const before = occupiedBytes()
   for (const trace of names) {
-    const fact = { service: read('search'), owner: read('team-search'), confidence: 9_000, isStated: true }
-    traces.learn(trace, fact, Date.now())
+    const fact = { service: read('search'), owner: read('team-search'), confidence: 9_000, strength: 4 }
+    traces.learn(trace, fact, at(Date.now()))
   }
   traces.settle()
   const withTraces = occupiedBytes()
@@ -46,12 +48,12 @@ test('a trace takes 400 bytes and an open event 350, and neither keeps its messa
       call: { provider: read('openai'), ingestionLayer: read('application'), principal: read('key_one') },
       byTrace: undefined,
     }
-    traces.keepOpen(trace, event, Date.now())
+    traces.keepOpen(trace, event, at(Date.now()))
   }
   const withOpenEvents = occupiedBytes()
 
   // The trace names were allocated before: 120 bytes each.
   expect((withTraces - before) / count).toBeLessThan(400 - 120)
   expect((withOpenEvents - withTraces) / count).toBeLessThan(350)
-  expect(traces.correlate(nameOf(count - 1), Date.now())).toMatchObject({ service: 'search' })
+  expect(traces.correlate(nameOf(count - 1), at(Date.now()))).toMatchObject({ service: 'search' })
 })

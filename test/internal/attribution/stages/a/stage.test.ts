@@ -4,7 +4,7 @@ import { stageA } from '../../../../../internal/attribution/stages/a/stage.js'
 import { DEFAULT_SETTINGS } from '../../../../../internal/auth/tenant.js'
 import { directoryOf } from '../../../../support/directory.js'
 import { idOf, NOW_MS } from '../../../../support/invocations.js'
-import { batchOf, event, kindsOf, noTraces, ROW_DEPS } from '../../../../support/stages.js'
+import { batchOf, event, kindsOf, noTraces, ROW_DEPS, STAGE_C_DEPS } from '../../../../support/stages.js'
 
 const nothingSeen = () => new SeenEvents({ windowMs: 1e9, exactEventsMax: 64, find: async () => [] })
 
@@ -14,6 +14,7 @@ describe('stage A', () => {
       ...ROW_DEPS,
       directory: directoryOf({ services: [{ name: 'search', owner: 'team-search' }] }),
       settingsOf: () => DEFAULT_SETTINGS,
+      policyOf: STAGE_C_DEPS.policyOf,
       loadSeen: async () => seen,
       loadTraces: async () => noTraces(),
     }).open(2)
@@ -38,7 +39,7 @@ describe('stage A', () => {
         stageOrigin: 'stage_a',
         outputState: 'deterministically_resolved',
         degradationState: 'none',
-        modelVersion: 'rules-3',
+        modelVersion: 'rules-4',
         sourcePartition: 2,
         validFromMs: NOW_MS + 1,
       },

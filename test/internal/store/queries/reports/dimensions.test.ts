@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { generateRecords } from '../../../../../bench/query/generate.js'
 import { tagFieldOf } from '../../../../../internal/records/dimensions.js'
-import { migrate } from '../../../../../internal/store/migrations/migrate.js'
 import { Bindings } from '../../../../../internal/store/queries/records/conditions.js'
 import { dimensionCondition, dimensionSql } from '../../../../../internal/store/queries/reports/dimensions.js'
-import { launchStore, type RunningStore, stopStore } from '../../../../support/store.js'
+import { launchMigratedStore, type RunningStore, stopStore } from '../../../../support/store.js'
 
 const TENANT = 'tnt_one'
 /** A key that would be SQL if it were written into a query as it is. */
@@ -13,8 +12,7 @@ const FIELD = tagFieldOf(KEY)
 
 let store: RunningStore
 beforeAll(async () => {
-  store = await launchStore()
-  await migrate(store.client)
+  store = await launchMigratedStore()
   const pair = (value: string): string =>
     `concat(unhex('${Buffer.from(`${FIELD.slice(5)}\t`).toString('hex')}'), ${value})`
   await generateRecords(store.client, {

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { migrate } from '../../../../../internal/store/migrations/migrate.js'
 import { DIMENSION_NAMES, type DimensionName } from '../../../../../internal/store/queries/reports/dimensions.js'
 import {
   exactGroupSpendOf,
@@ -23,7 +22,7 @@ import {
 } from '../../../../../internal/units/quantity.js'
 import { idOf, NOW_MS } from '../../../../support/invocations.js'
 import { finishedRow } from '../../../../support/rows.js'
-import { launchStore, type RunningStore, stopStore } from '../../../../support/store.js'
+import { launchMigratedStore, type RunningStore, stopStore } from '../../../../support/store.js'
 
 const HOUR_MS = 3_600_000
 const REPLACED_MS = NOW_MS + 1_000
@@ -55,8 +54,7 @@ const CURRENT = [...REPLACED, ...OLD.slice(10)]
 
 let store: RunningStore
 beforeAll(async () => {
-  store = await launchStore()
-  await migrate(store.client)
+  store = await launchMigratedStore()
   await insertRows(store.client, ATTRIBUTIONS, OLD, 'old')
   await insertRows(
     store.client,

@@ -1,0 +1,238 @@
+import { randomBytes } from 'node:crypto'
+import type { ClickHouseClient } from '@clickhouse/client'
+import { foldedSql, GROUPS, KEPT } from '../../../cohorts/folded.js'
+import { snapshotParams } from '../../snapshot.js'
+import { CLOSED } from '../../tables/closed.js'
+import { REPORT_ROWS } from '../../tables/report-rows.js'
+import { Bindings } from '../records/conditions.js'
+import type { DimensionName } from './dimensions.js'
+import { type FigureName, figureColumn } from './figures.js'
+import { type Grouping, groupsSql, labelColumn, PEOPLE, QUERY_BYTES_MAX, type ReportScope, START } from './groups.js'
+import { intervalEnd } from './intervals.js'
+import { type SpreadMonth, spreadSql } from './spread-pools.js'
+
+/** The answer to a report: grouped, folded, sorted and paged by ClickHouse. */
+export interface ReportQuery {
+  readonly scope: ReportScope
+  readonly grouping: Grouping
+  readonly figures: readonly FigureName[]
+  /** k of the cohort rule. */
+  readonly cohortMin: number
+  readonly sort: ReportSort
+  /** Months by whose weights pools are spread; undefined: they are not. */
+  readonly spreadBy?: readonly SpreadMonth[] | undefined
+}
+
+/** By time, a label, a figure or the number of people; by a quotient of two figures. */
+export type SortKey =
+  | { readonly kind: 'start' }
+  | { readonly kind: 'people' }
+  | { readonly kind: 'label'; readonly name: DimensionName }
+  | { readonly kind: 'figure'; readonly name: FigureName }
+  | { readonly kind: 'quotient'; readonly of: FigureName; readonly by: readonly FigureName[] }
+export type ReportSort = readonly { readonly key: SortKey; readonly isDescending: boolean }[]
+
+export interface AnswerRow {
+  /** Undefined when it is folded into the whole period, or there is no interval. */
+  readonly interval: { readonly fromMs: number; readonly toMs: number } | undefined
+  /** The labels that it keeps, the coarsest first; fewer than asked for in a folded row. */
+  readonly labels: readonly string[]
+  readonly isFolded: boolean
+  readonly groups: number
+  readonly people: number
+  readonly figures: Readonly<Record<FigureName, string>>
+}
+
+/** Of all rows of an answer, whatever the page. */
+export interface AnswerTotals {
+  readonly rows: number
+  readonly people: number
+  readonly costUsd: string
+}
+
+export interface AnswerPage {
+  readonly rows: readonly AnswerRow[]
+  readonly totals: AnswerTotals
+}
+
+/** No report is refused for its size: what does not fit into memory is sorted and grouped on disk. */
+const LIMITS = {
+  max_execution_time: 120,
+  max_memory_usage: '1500000000',
+  max_bytes_before_external_group_by: '500000000',
+  max_bytes_before_external_sort: '300000000',
+  max_query_size: String(QUERY_BYTES_MAX),
+} as const
+
+/** The first rows of an answer. */
+export async function readAnswer(
+  store: ClickHouseClient,
+  query: ReportQuery,
+  limit: number,
+  signal: AbortSignal,
+): Promise<AnswerPage> {
+  const bindings = new Bindings()
+  const rows = rowsSql(query, bindings)
+  const result = await store.query({
+    query: `SELECT ${rows.columns.join(', ')} FROM (${rows.from}) ORDER BY ${rows.order} LIMIT ${bindings.bind(limit, 'UInt32')}`,
+    query_params: { ...snapshotParams(query.scope.tenantId, query.scope.snapshotMs), ...bindings.params },
+    format: 'JSONCompactEachRow',
+    clickhouse_settings: LIMITS,
+    abort_signal: signal,
+  })
+  return pageOf(await result.json<WireRow>(), query)
+}
+
+/** Stages all rows of an answer in their order. @returns its name for `readStaged` */
+export async function stageAnswer(store: ClickHouseClient, query: ReportQuery, signal: AbortSignal): Promise<string> {
+  const bindings = new Bindings()
+  const rows = rowsSql(query, bindings)
+  const answer = randomBytes(16).toString('hex')
+  const row = `formatRowNoNewline('JSONCompactEachRow', ${rows.columns.map((_, i) => `c${i}`).join(', ')})`
+  await store.command({
+    query: `INSERT INTO ${REPORT_ROWS} (tenant_id, answer, position, row)
+            SELECT {tenant:String}, unhex(${bindings.bind(answer, 'String')}), rowNumberInAllBlocks(), ${row}
+            FROM (SELECT ${rows.columns.map((column, i) => `${column} AS c${i}`).join(', ')} FROM (${rows.from}) ORDER BY ${rows.order})`,
+    query_params: { ...snapshotParams(query.scope.tenantId, query.scope.snapshotMs), ...bindings.params },
+    clickhouse_settings: { ...LIMITS, max_insert_threads: '1', deduplicate_insert_select: 'disable' },
+    abort_signal: signal,
+  })
+  return answer
+}
+
+/** Rows of a staged answer from a position on; none once they have expired. */
+export async function readStaged(
+  store: ClickHouseClient,
+  query: ReportQuery,
+  answer: string,
+  position: number,
+  limit: number,
+  signal: AbortSignal,
+): Promise<AnswerPage> {
+  const result = await store.query({
+    query: `SELECT row FROM ${REPORT_ROWS}
+            WHERE tenant_id = {tenant:String} AND answer = unhex({answer:String})
+              AND position >= {position:UInt64} AND position < {end:UInt64}
+            ORDER BY position`,
+    query_params: { tenant: query.scope.tenantId, answer, position, end: position + limit },
+    format: 'JSONCompactEachRow',
+    abort_signal: signal,
+  })
+  const rows = await result.json<readonly [string]>()
+  return pageOf(
+    rows.map(([row]) => JSON.parse(row) as WireRow),
+    query,
+  )
+}
+
+/** Whether versions of records in a period were closed by an instant: else nothing has to be left out. */
+export async function hasClosedIn(
+  store: ClickHouseClient,
+  { tenantId, snapshotMs, fromMs, toMs }: Pick<ReportScope, 'tenantId' | 'snapshotMs' | 'fromMs' | 'toMs'>,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const result = await store.query({
+    query: `SELECT 1 FROM ${CLOSED.name} WHERE tenant_id = {tenant:String}
+              AND event_time >= fromUnixTimestamp64Milli({from:Int64}) AND event_time < fromUnixTimestamp64Milli({to:Int64})
+              AND closed_at <= fromUnixTimestamp64Milli({snapshot:Int64}) LIMIT 1`,
+    query_params: { ...snapshotParams(tenantId, snapshotMs), from: fromMs, to: toMs },
+    format: 'JSONCompactEachRow',
+    abort_signal: signal,
+  })
+  return (await result.json()).length > 0
+}
+
+type WireRow = readonly (string | number)[]
+/** Before the labels and the figures. */
+const LEADING = ['start', 'end', 'kept', 'groups', 'people', 'rows', 'cost', 'total_people'] as const
+
+/**
+ * Whether intervals fold like labels. Without filters an interval is a root, which is always shown: it is all calls of the
+ * tenant. With filters it may be the calls of one person, so that the period is the root.
+ */
+const foldsIntervals = ({ scope, grouping }: ReportQuery): boolean =>
+  grouping.interval !== undefined && scope.filters.length > 0
+
+/** @returns a query of the folded rows, and the columns and the order of an answer over it */
+function rowsSql(query: ReportQuery, bindings: Bindings) {
+  const { scope, grouping, figures, cohortMin, sort } = query
+  const own = grouping.groupBy.map((_, i) => labelColumn(i))
+  const folds = foldsIntervals(query)
+  const labels = folds ? [START, ...own] : own
+  const folded = foldedSql(
+    {
+      from: `(${groupsSql(scope, grouping, figures, bindings)})`,
+      root: folds ? [] : [START],
+      labels,
+      people: PEOPLE,
+      cost: figureColumn('cost_usd'),
+      figures: Object.fromEntries(figures.map((name) => [figureColumn(name), 'sum'])),
+    },
+    cohortMin,
+  )
+  const spreading = { scope, grouping, figures, months: query.spreadBy ?? [], cohortMin, leaf: labels.length }
+  const from = spreadSql(folded, spreading, bindings)
+  const count = `finalizeAggregation(${PEOPLE})`
+  const keyOf = (key: SortKey): string => {
+    switch (key.kind) {
+      case 'start':
+        return START
+      case 'people':
+        return count
+      case 'label':
+        return labelColumn(grouping.groupBy.indexOf(key.name))
+      case 'figure':
+        return figureColumn(key.name)
+      case 'quotient':
+        return `toFloat64(${figureColumn(key.of)}) / (${key.by.map(figureColumn).join(' + ')})`
+    }
+  }
+  const columns = [
+    `toUnixTimestamp(${START})`,
+    `toUnixTimestamp(${intervalEnd(grouping.interval, START, bindings.bind(grouping.zone, 'String'))})`,
+    `toUInt32(${KEPT})`,
+    `toString(${GROUPS})`,
+    `toString(${count})`,
+    'toString(count() OVER ())',
+    `toString(sum(${figureColumn('cost_usd')}) OVER ())`,
+    scope.filters.length === 0 ? "'0'" : `toString(uniqExactMerge(${PEOPLE}) OVER ())`,
+    ...own,
+    ...figures.map((name) => `toString(${figureColumn(name)})`),
+  ]
+  const asked = sort.map(({ key, isDescending }) => `${keyOf(key)} ${isDescending ? 'DESC' : 'ASC'} NULLS LAST`)
+  // Rows of equal keys have one order, too, whatever the threads did.
+  const order = [...asked, START, `${KEPT} DESC`, ...own].join(', ')
+  return { from, columns, order }
+}
+
+function pageOf(rows: readonly WireRow[], query: ReportQuery): AnswerPage {
+  const { grouping, figures } = query
+  const depth = grouping.groupBy.length
+  const [first] = rows
+  const at = (row: WireRow, name: (typeof LEADING)[number]): string | number => row[LEADING.indexOf(name)] ?? ''
+  return {
+    totals: {
+      rows: first === undefined ? 0 : Number(at(first, 'rows')),
+      people: first === undefined ? 0 : Number(at(first, 'total_people')),
+      costUsd: first === undefined ? '0' : String(at(first, 'cost')),
+    },
+    rows: rows.map((row) => {
+      const folds = foldsIntervals(query)
+      const kept = Number(at(row, 'kept'))
+      const keptLabels = folds ? Math.max(kept - 1, 0) : kept
+      const isOfPeriod = grouping.interval === undefined || (folds && kept === 0)
+      return {
+        interval: isOfPeriod
+          ? undefined
+          : { fromMs: Number(at(row, 'start')) * 1000, toMs: Number(at(row, 'end')) * 1000 },
+        labels: row.slice(LEADING.length, LEADING.length + keptLabels).map(String),
+        isFolded: kept < depth + (folds ? 1 : 0),
+        groups: Number(at(row, 'groups')),
+        people: Number(at(row, 'people')),
+        figures: Object.fromEntries(
+          figures.map((name, i) => [name, String(row[LEADING.length + depth + i] ?? '0')]),
+        ) as AnswerRow['figures'],
+      }
+    }),
+  }
+}
