@@ -19,13 +19,14 @@ export type Decided = ReadonlyMap<CompanyEvent, Resolution | undefined>
 /** Runs stage A on a world's events, in batches, in the order of time. */
 export async function decideByStageA({ phases, events }: CompanyWorld): Promise<Decided> {
   const directory = directoryOf(phases.map(({ company }) => company))
+  const policyOf = () => allocationPolicy([])
   const traces = new PartitionTraces({
     directory,
-    policyOf: () => allocationPolicy([]),
+    policyOf,
     degradationOf: () => 'none',
     weightsAsOf: async () => undefined,
   })
-  const deps = { directory, settingsOf: () => SETTINGS }
+  const deps = { directory, settingsOf: () => SETTINGS, policyOf }
   const decided = new Map<CompanyEvent, Resolution | undefined>()
   const byId = new Map<string, CompanyEvent>()
   for (let from = 0; from < events.length; from += BATCH_EVENTS) {
