@@ -1,5 +1,6 @@
+import { IN_PERIOD } from '../../snapshot.js'
 import { ATTRIBUTIONS } from '../../tables/attributions.js'
-import { IN_PERIOD, IS_EXPORTED } from './export-records.js'
+import { IS_EXPORTED } from './export-records.js'
 
 /**
  * Dimensions of an export that records store as text: their columns of the same name, and those of staged groups. A declared

@@ -1,6 +1,6 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { Condition } from '../../../filters/parse.js'
-import { asOfSnapshotWithin, BEGUN_BY_SNAPSHOT, snapshotParams } from '../../snapshot.js'
+import { asOfSnapshotWithin, BEGUN_BY_SNAPSHOT, IN_PERIOD, snapshotParams } from '../../snapshot.js'
 import { ATTRIBUTIONS } from '../../tables/attributions.js'
 import { CLOSED } from '../../tables/closed.js'
 import { Bindings } from '../records/conditions.js'
@@ -25,8 +25,6 @@ export interface ExportSelection {
 /** The confidence floor of chargeback (spec 2.3), checked independently of the record's eligibility. */
 const REACHES_FLOOR = "confidence >= toDecimal32('0.8', 4)"
 export const IS_EXPORTED = `export_eligibility = 'eligible' AND ${REACHES_FLOOR}`
-
-export const IN_PERIOD = `event_time >= fromUnixTimestamp64Milli({from:Int64}) AND event_time < fromUnixTimestamp64Milli({to:Int64})`
 
 /** For the `WHERE` of a query over records; its parameters are `selectionParams`. */
 export const isSelected = ({ hasClosed, filters }: ExportSelection): string =>
