@@ -7,6 +7,7 @@ import { Command, InvalidArgumentError, Option } from 'commander'
 import { SORT_FIELDS } from '../internal/filters/fields.js'
 import { admissionIndex } from './admission-index/question.js'
 import { attribution } from './attribution/question.js'
+import { evaluateCompanies } from './eval/companies-question.js'
 import { evaluate, TRIAL_NAMES } from './eval/question.js'
 import { exportsQuestion } from './exports/question.js'
 import { type IngestOptions, ingest } from './ingest/question.js'
@@ -125,7 +126,17 @@ program
       .choices(TRIAL_NAMES)
       .default([]),
   )
-  .action(async (options: { seed: number; inProcess: number; only: string[] }) => {
+  .option(
+    '--companies <count>',
+    'family (c): so many companies from that seed on, by the mathematics alone',
+    atLeast(0),
+    0,
+  )
+  .action(async (options: { seed: number; inProcess: number; only: string[]; companies: number }) => {
+    if (options.companies > 0) {
+      await evaluateCompanies({ checkout: CHECKOUT, seed: options.seed, seeds: options.companies })
+      return
+    }
     await evaluate({ ...options, checkout: CHECKOUT, natsServerBin: natsServerBin() }, stopping.signal)
   })
 

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { json, type Operation } from '../http/contract/operation.js'
 import { PAGE_PARAMETERS, pageOf } from '../http/contract/page.js'
 import { count, decimalText, exampleId, idInPath, idOf, timeText } from '../text/answer-fields.js'
+import { shownFilters, suppressedFilters } from './filters.js'
 import { FOCUS_VERSIONS } from './focus/columns.js'
 import { FAILURE_REASONS, JOB_STATUSES } from './job.js'
 import { FILE_FORMATS, GROUPINGS } from './request.js'
@@ -36,7 +37,9 @@ const listedJob = z
     period: z.object({ from: day, to: day }),
     group_by: z
       .array(z.enum(GROUPINGS))
-      .meta({ description: 'The effective grouping; `provider` is always included.' }),
+      .meta({ description: 'The effective grouping, the coarsest first; `provider` is always included.' }),
+    filters: shownFilters(),
+    suppressed: suppressedFilters().optional(),
     file_format: z.enum(FILE_FORMATS),
     focus_version: z.enum(FOCUS_VERSIONS),
     progress: z.object({ percent: z.int().min(0).max(100) }),
@@ -66,6 +69,7 @@ export const EXAMPLE_BODY = {
   format: 'focus',
   period: { from: '2026-10-01', to: '2026-10-31' },
   group_by: ['owner', 'provider'],
+  filters: [{ field: 'service', operator: 'in', values: ['support-chat', 'search'] }],
 } as const
 
 const EXAMPLE_JOB: ShownJob = {
@@ -77,6 +81,7 @@ const EXAMPLE_JOB: ShownJob = {
   format: 'focus',
   period: { from: '2026-10-01', to: '2026-10-31' },
   group_by: ['owner', 'provider'],
+  filters: [{ field: 'service', operator: 'in', values: ['support-chat', 'search'] }],
   file_format: 'csv',
   focus_version: '1.4',
   progress: { percent: 100 },
@@ -91,9 +96,10 @@ export const CREATE_EXPORT: Operation = {
   summary: 'Create a chargeback export',
   description:
     'Starts a job that writes a file aligned with FOCUS (Cost and Usage). The file contains the records that are eligible ' +
-    'for chargeback, with a confidence of at least 0.80, as of the start of the job. Groups with one to four people are ' +
-    'not shown: they are folded into one row per month and provider (k = 5), whose cost is included in the totals. The ' +
-    'manifest lists what was left out and why; exported and left-out records together are all records of the period. ' +
+    'for chargeback, with a confidence of at least 0.80, that match the filters, as of the start of the job. Groups of fewer ' +
+    'people than `min_cohort` (5 by default) are folded into their nearest ancestor with enough people, at most into the row ' +
+    'of their month and provider, by the rule of reports; their cost stays in the totals. The manifest lists what was left ' +
+    'out and why; exported and left-out records together are all records of the period that the filters select. ' +
     "Amounts are the costs of the attribution records: the file is the tenant's own ledger and must not be added to a " +
     "provider's bill.",
   problems: ['CONFLICT', 'RESIDENCY_BLOCKED'],
@@ -145,12 +151,20 @@ const amount = z.object({ count: count(), cost_usd: decimalText() })
 /** The manifest that accompanies each export file. */
 export const manifest = z
   .object({
+    suppressed: suppressedFilters().optional(),
     job_id: idOf('job'),
     tenant_id: idOf('tnt'),
     created_at: timeText(),
     as_of: timeText().meta({ description: 'The file contains the records as of this time.' }),
     period: z.object({ from: day, to: day, is_complete: z.boolean() }),
     group_by: z.array(z.enum(GROUPINGS)),
+    filters: shownFilters(),
+    widened_filters: z
+      .array(z.string())
+      .meta({ description: 'Fields of the filters that were dropped; see `suppressed`.' }),
+    scope: z.enum(['requested', 'parent']).meta({
+      description: '`parent`: the file is that of a larger group than the filters asked for; see `suppressed`.',
+    }),
     file: z.object({
       name: z.string(),
       format: z.enum(FILE_FORMATS),
@@ -173,8 +187,14 @@ export const manifest = z
     }),
     exported: amount,
     left_out: z.array(amount.extend({ reason: z.string() })),
-    everything: amount,
-    cohorts: z.object({ k: z.literal(5), groups_folded: count(), rows_of_folded_groups: count() }),
+    everything: amount.meta({
+      description: 'Everything in the period that the applied filters select: exported and left out.',
+    }),
+    cohorts: z.object({
+      k: z.int().min(5).meta({ description: '`min_cohort` of the tenant when the job started.' }),
+      groups_folded: count(),
+      rows_of_folded_groups: count(),
+    }),
     delivery: z.object({ mode: z.literal('Overwrite'), correction: z.literal('Replacement'), scope: z.string() }),
     fields_left_out: z.record(z.string(), z.string()),
     focus: z.record(z.string(), z.unknown()).meta({ description: 'FOCUS metadata of the file.' }),

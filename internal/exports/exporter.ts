@@ -1,8 +1,14 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import { type Place, type ResidencyRegion, refusalOfCrossing } from '../residency/residency.js'
-import type { ExportGrain, StagedSlice, UnitPrices } from '../store/queries/exports/export-groups.js'
+import {
+  type ExportGrain,
+  foldedBy,
+  type StagedSlice,
+  type UnitPrices,
+} from '../store/queries/exports/export-groups.js'
 import { countedMeters } from '../store/queries/exports/export-meters.js'
+import { NAMED, type Named } from '../store/queries/exports/export-names.js'
 import type { ExportSelection } from '../store/queries/exports/export-records.js'
 import type { ExportSource } from '../store/queries/exports/export-source.js'
 import type { FocusRowsQuestion } from '../store/queries/exports/focus-rows.js'
@@ -10,7 +16,6 @@ import type { Staged, StagedTotals } from '../store/queries/exports/staged-group
 import { SNAPSHOT_AGE_MS_MAX } from '../store/snapshot.js'
 import { ahead } from './ahead.js'
 import type { BlobStore } from './blobs/blob-store.js'
-import { foldedBeside } from './folding.js'
 import { FILES_KEPT_MS, type JobWork, type StoredFile, type StoredJob } from './job.js'
 import type { JobHold } from './job-hold.js'
 import { manifestOf } from './manifest.js'
@@ -29,10 +34,10 @@ export interface ExporterDeps {
   readonly blobs: BlobStore
   /** The latest instant up to which the read model is complete. */
   readonly newestComplete: () => Promise<number>
-  /** The tenant's display name and data residency; undefined when unknown. */
+  /** The tenant's display name, data residency, and least number of people in a row; undefined when unknown. */
   readonly findTenant: (
     tenantId: string,
-  ) => { readonly name: string; readonly residencyRegion: ResidencyRegion } | undefined
+  ) => { readonly name: string; readonly residencyRegion: ResidencyRegion; readonly minCohort: number } | undefined
   /** Where files are processed and stored, for the residency check. */
   readonly places: readonly Place[]
   /** Hashes of the tenant's identities that are not people, hex. @throws when they cannot be determined */
@@ -56,15 +61,22 @@ export async function exportJob(
   signal: AbortSignal,
 ): Promise<NonNullable<StoredJob['result']>> {
   const tenant = residentTenant(hold.job.tenant_id, deps)
-  const run = await begin(hold, deps, signal)
+  const run = await begin(hold, tenant.minCohort, deps, signal)
   const stagings = await stage(run)
   const folding = await fold(run, stagings)
   const file = await write(run, folding, tenant.name)
   const createdAtMs = deps.clock()
   const { id: jobId, tenant_id: tenantId, request } = hold.job
-  const facts = { jobId, tenantId, tenantName: tenant.name, request, asOfMs: run.work.snapshot_ms, createdAtMs, file }
+  const facts = { jobId, tenantId, tenantName: tenant.name, request, createdAtMs, file }
   const manifest = JSON.stringify(
-    manifestOf({ ...facts, recordTotals: run.recordTotals, totals: folding.totals }),
+    manifestOf({
+      ...facts,
+      asOfMs: run.work.read_as_of_ms,
+      k: run.work.k,
+      filtersApplied: run.work.filters_applied,
+      recordTotals: run.recordTotals,
+      totals: folding.totals,
+    }),
     null,
     2,
   )
@@ -72,6 +84,7 @@ export async function exportJob(
     file,
     manifest: await store(run, 'manifest.json', 'application/json', [Buffer.from(manifest)]),
     rows: folding.totals.rows,
+    filters_applied: run.work.filters_applied,
     expires_at: new Date(createdAtMs + FILES_KEPT_MS).toISOString(),
   }
 }
@@ -97,39 +110,47 @@ interface Run extends ExporterDeps {
   readonly work: JobWork
 }
 
-async function begin(hold: JobHold, deps: ExporterDeps, signal: AbortSignal): Promise<Run> {
+async function begin(hold: JobHold, k: number, deps: ExporterDeps, signal: AbortSignal): Promise<Run> {
   const { source } = deps
   const { tenant_id: tenantId, request } = hold.job
+  const { filters = [], group_by: groupBy } = request
+  const workloads = await deps.workloadsOf(tenantId).catch((cause: unknown) => {
+    throw new ExportFailed('cohorts_unknown', { cause })
+  })
+  const { from, to } = request.period
+  const selectionAt = async (asOfMs: number, some: typeof filters): Promise<ExportSelection> => {
+    const days = { tenantId, asOfMs, fromMs: startOfDay(from), toMs: startOfDay(to) + DAY_MS, filters: some }
+    return { ...days, hasClosed: await withStoreErrors('internal_error', source.hasClosedVersions(days, signal)) }
+  }
   // A snapshot that is too old would miss records, so the job starts over with a new one.
-  const startedAsOfMs = hold.job.work?.snapshot_ms ?? Number.NEGATIVE_INFINITY
+  const startedAsOfMs = hold.job.work?.read_as_of_ms ?? Number.NEGATIVE_INFINITY
   if (deps.clock() - startedAsOfMs > SNAPSHOT_AGE_MS_MAX) {
-    await hold.save({ work: { snapshot_ms: await deps.newestComplete(), slices: [], parts: [] } })
+    const asOfMs = await deps.newestComplete()
+    const holding = async (): Promise<number> =>
+      source.countHoldingFilters(await selectionAt(asOfMs, filters), workloads, k, signal)
+    const applied = filters.length === 0 ? 0 : await withStoreErrors('cohorts_unknown', holding())
+    await hold.save({
+      work: { read_as_of_ms: asOfMs, k, filters_applied: applied, slices: [], folds: [], parts: [] },
+    })
   }
   const work = workOf(hold)
-  const { from, to } = request.period
-  const days = { tenantId, asOfMs: work.snapshot_ms, fromMs: startOfDay(from), toMs: startOfDay(to) + DAY_MS }
-  const hasClosed = await withStoreErrors('internal_error', source.hasClosedVersions(days, signal))
-  const selection = { ...days, hasClosed }
-  const isBy = (grouping: ExportRequest['group_by'][number]): boolean => request.group_by.includes(grouping)
-  const { totals: recordTotals, exportedOf } = await sumPeriod(request.period, isBy('day'), selection, source, signal)
+  const selection = await selectionAt(work.read_as_of_ms, filters.slice(0, work.filters_applied))
+  const isByDay = groupBy.includes('day')
+  const { totals: recordTotals, exportedOf } = await sumPeriod(request.period, isByDay, selection, source, signal)
   return {
     ...deps,
     hold,
     signal,
     request,
-    slices: planSlices(request.period, isBy('day'), exportedOf),
+    slices: planSlices(request.period, isByDay, exportedOf),
     grain: {
-      owner: isBy('owner'),
-      service: isBy('service'),
-      servedModel: isBy('served_model'),
-      day: isBy('day'),
-      metering: isBy('meter') ? await meteringOf(selection, deps, signal) : undefined,
+      names: groupBy.filter((name): name is Named => name !== 'provider' && NAMED.some((known) => known === name)),
+      day: isByDay,
+      metering: groupBy.includes('meter') ? await meteringOf(selection, deps, signal) : undefined,
     },
     selection,
     recordTotals,
-    workloads: await deps.workloadsOf(tenantId).catch((cause: unknown) => {
-      throw new ExportFailed('cohorts_unknown', { cause })
-    }),
+    workloads,
     work,
   }
 }
@@ -156,20 +177,29 @@ async function meteringOf(
 }
 
 /** Stages the groups of every slice that is not staged yet. */
-async function stage({ hold, source, slices, selection, grain, workloads, signal }: Run): Promise<readonly string[]> {
+async function stage({
+  hold,
+  source,
+  slices,
+  selection,
+  grain,
+  workloads,
+  work: { k },
+  signal,
+}: Run): Promise<readonly string[]> {
   const { id: jobId } = hold.job
   const isThere = async ({ staging, rows }: JobWork['slices'][number]): Promise<boolean> =>
     (await withStoreErrors('internal_error', source.countStaged({ jobId, stagings: [staging] }, signal))) === rows
   const kept = await Promise.all(workOf(hold).slices.map(isThere))
   // Staged groups are missing after a restore of ClickHouse or past their TTL: stage them again, with the same result.
-  if (kept.includes(false)) await hold.save({ work: { ...workOf(hold), slices: [] } })
+  if (kept.includes(false)) await hold.save({ work: { ...workOf(hold), slices: [], folds: [] } })
 
   const stageOne = async ([index, planned]: readonly [number, PlannedSlice], signal: AbortSignal) => {
     const { fromMs, toMs, month, chargeStart, chargeEnd } = planned
     const staging = `${index}.${randomBytes(6).toString('hex')}`
     const slice: StagedSlice = { jobId, staging, month, chargeStart, chargeEnd }
     const days = { ...selection, fromMs, toMs }
-    await withStoreErrors('cohorts_unknown', source.stageGroups(days, grain, slice, workloads, signal))
+    await withStoreErrors('cohorts_unknown', source.stageGroups(days, grain, slice, workloads, k, signal))
     return {
       staging,
       rows: await withStoreErrors('internal_error', source.countStaged({ jobId, stagings: [staging] }, signal)),
@@ -185,22 +215,45 @@ async function stage({ hold, source, slices, selection, grain, workloads, signal
 }
 
 interface Folding extends Staged {
-  /** Keys of groups folded in addition to the small ones. */
-  readonly folded: readonly string[]
   readonly totals: StagedTotals
 }
 
-/** Decides which groups are folded, and checks the totals of all groups against those of the records. */
-async function fold({ hold, source, recordTotals, signal }: Run, stagings: readonly string[]): Promise<Folding> {
-  const staged = { jobId: hold.job.id, stagings }
-  const roots = await withStoreErrors('cohorts_unknown', source.findRoots(staged, signal))
-  const folded = roots.map(foldedBeside).filter((key) => key !== undefined)
-  const totals = await withStoreErrors('cohorts_unknown', source.sumStaged(staged, folded, signal))
+/** The slices of each month, in order. */
+function byMonth<T>(slices: readonly PlannedSlice[], items: readonly T[]): readonly (readonly T[])[] {
+  const months = new Map<string, T[]>()
+  for (const [index, item] of items.entries()) {
+    const month = slices[index]?.month ?? ''
+    months.set(month, [...(months.get(month) ?? []), item])
+  }
+  return [...months.values()]
+}
+
+/** Decides which groups are folded, month by month, and checks the totals of all groups against those of the records. */
+async function fold(run: Run, stagings: readonly string[]): Promise<Folding> {
+  const { hold, source, slices, grain, recordTotals, signal, work } = run
+  const { id: jobId } = hold.job
+  const kept = await Promise.all(
+    workOf(hold).folds.map(async ({ fold: name, groups }) => {
+      const there = source.countFolded({ jobId, folds: [name] }, signal)
+      return (await withStoreErrors('cohorts_unknown', there)) === groups
+    }),
+  )
+  if (kept.includes(false)) await hold.save({ work: { ...workOf(hold), folds: [] } })
+  for (const ofMonth of byMonth(slices, stagings).slice(workOf(hold).folds.length)) {
+    const folds = workOf(hold).folds
+    const name = `${folds.length}.${randomBytes(6).toString('hex')}`
+    const folding = source.foldGroups({ jobId, stagings: ofMonth }, foldedBy(grain), work.k, name, signal)
+    await withStoreErrors('cohorts_unknown', folding)
+    const groups = await withStoreErrors('cohorts_unknown', source.countFolded({ jobId, folds: [name] }, signal))
+    await hold.save({ work: { ...workOf(hold), folds: [...folds, { fold: name, groups }], parts: [] } })
+  }
+  const staged = { jobId, stagings, folds: workOf(hold).folds.map(({ fold: name }) => name) }
+  const totals = await withStoreErrors('cohorts_unknown', source.sumStaged(staged, signal))
   const { exported } = recordTotals
   if (totals.cost !== exported.cost_usd || Number(totals.invocations) !== exported.count) {
     throw new ExportFailed('totals_differ')
   }
-  return { ...staged, folded, totals }
+  return { ...staged, totals }
 }
 
 async function write(run: Run, folding: Folding, tenantName: string): Promise<StoredFile> {
@@ -208,30 +261,38 @@ async function write(run: Run, folding: Folding, tenantName: string): Promise<St
   const { period, columns } = request
   const question = {
     jobId: folding.jobId,
-    folded: folding.folded,
     columns,
     from: period.from,
     to: dayOf(startOfDay(period.to) + DAY_MS),
-    constants: { tenantId: hold.job.tenant_id, tenantName, issuer: tenantName, products: PRODUCTS },
+    constants: {
+      tenantId: hold.job.tenant_id,
+      tenantName,
+      issuer: tenantName,
+      products: PRODUCTS,
+      isWidened: run.work.filters_applied < (request.filters ?? []).length,
+    },
   }
   const name = `focus-${period.from}-${period.to}-${hold.job.id}`
   if (request.file_format === 'parquet') {
-    const rows = streamRows({ ...question, stagings: folding.stagings, of: 'all' }, 'parquet', run)
+    const { stagings, folds } = folding
+    const rows = streamRows({ ...question, stagings, folds, of: 'all' }, 'parquet', run)
     return store(run, `${name}.parquet`, 'application/vnd.apache.parquet', rows)
   }
   await writeParts(run, folding, question)
   return store(run, `${name}.csv.gz`, 'application/gzip', csvFile(columns, run))
 }
 
-type Question = Omit<FocusRowsQuestion, 'of' | 'stagings'>
+type Question = Omit<FocusRowsQuestion, 'of' | 'stagings' | 'folds'>
 
-/** Writes the parts of a CSV file, each a gzip member or empty: the shown rows of each slice, and after each month its folded row. */
-async function writeParts(run: Run, { stagings, totals }: Folding, question: Question): Promise<void> {
+/** Writes the parts of a CSV file, each a gzip member or empty: the shown rows of each slice, and after each month its folded rows. */
+async function writeParts(run: Run, { stagings, folds, totals }: Folding, question: Question): Promise<void> {
   const { hold, slices, blobs, signal } = run
-  const parts = slices.flatMap(({ month }, index): Pick<FocusRowsQuestion, 'of' | 'stagings'>[] => {
-    const shown = { of: 'shown', stagings: stagings.slice(index, index + 1) } as const
-    if (slices[index + 1]?.month === month) return [shown]
-    return [shown, { of: 'folded', stagings: stagings.filter((_, other) => slices[other]?.month === month) }]
+  const parts = byMonth(slices, stagings).flatMap((ofMonth, month): Pick<FocusRowsQuestion, 'of' | keyof Staged>[] => {
+    const of = { jobId: question.jobId, folds: folds.slice(month, month + 1) }
+    return [
+      ...ofMonth.map((staging) => ({ ...of, of: 'shown', stagings: [staging] }) as const),
+      { ...of, of: 'folded', stagings: ofMonth },
+    ]
   })
   const isThere = async ({ key }: JobWork['parts'][number]) => (await withBlobErrors(blobs.size(key))) !== undefined
   if ((await Promise.all(workOf(hold).parts.map(isThere))).includes(false)) {

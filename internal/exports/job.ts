@@ -34,12 +34,18 @@ export interface StoredFile {
 export interface JobWork {
   /**
    * The instant as of which all records are read, milliseconds since the epoch, so that a retry reads the same rows. Older
-   * versions, which folded meters one by one, call it `as_of_ms`: an exporter of the other version finds no value and
-   * starts over, because the staged groups and written parts would not fit its own.
+   * versions, which folded by other rules, call it `as_of_ms` or `snapshot_ms`: an exporter of the other version finds no
+   * value and starts over, because the staged groups and written parts would not fit its own.
    */
-  readonly snapshot_ms: number
+  readonly read_as_of_ms: number
+  /** People that a row has at least. */
+  readonly k: number
+  /** How many of the request's filters, from the first on, are applied. */
+  readonly filters_applied: number
   /** Slices whose groups are staged, with the number of groups. */
   readonly slices: readonly { readonly staging: string; readonly rows: number }[]
+  /** Folded months, with the number of their folded groups. */
+  readonly folds: readonly { readonly fold: string; readonly groups: number }[]
   /** Parts of the file already written, in order. */
   readonly parts: readonly { readonly key: string; readonly rows: number }[]
 }
@@ -63,6 +69,8 @@ export interface StoredJob {
     readonly file: StoredFile
     readonly manifest: StoredFile
     readonly rows: number
+    /** Absent in jobs of older versions: all filters. */
+    readonly filters_applied?: number
     /** When the files are deleted. */
     readonly expires_at: string
   } | null

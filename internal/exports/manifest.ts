@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
-import { COHORT_MIN } from '../auth/tenant.js'
 import type { StagedTotals } from '../store/queries/exports/staged-groups.js'
 import type { Manifest } from './contract.js'
+import { showFilters, suppressedOf } from './filters.js'
 import { columnsOf, type FocusColumn, LEFT_OUT_FIELDS } from './focus/columns.js'
 import type { StoredFile } from './job.js'
 import { DAY_MS, type ExportRequest, startOfDay } from './request.js'
@@ -14,6 +14,8 @@ export interface ManifestFacts {
   readonly tenantName: string
   readonly request: ExportRequest
   readonly asOfMs: number
+  readonly k: number
+  readonly filtersApplied: number
   readonly createdAtMs: number
   readonly file: StoredFile
   /** Of the records. */
@@ -24,14 +26,19 @@ export interface ManifestFacts {
 
 export function manifestOf(facts: ManifestFacts): Manifest {
   const { jobId, tenantId, request, asOfMs, file, recordTotals, totals } = facts
-  const { period, group_by, file_format } = request
+  const { period, group_by, file_format, filters = [] } = request
+  const suppressed = suppressedOf(filters, facts.filtersApplied)
   return {
+    ...(suppressed && { suppressed }),
     job_id: jobId,
     tenant_id: tenantId,
     created_at: new Date(facts.createdAtMs).toISOString(),
     as_of: new Date(asOfMs).toISOString(),
     period: { ...period, is_complete: startOfDay(period.to) + DAY_MS <= asOfMs },
     group_by: [...group_by],
+    filters: showFilters(filters),
+    widened_filters: [...new Set(filters.slice(facts.filtersApplied).map(({ field }) => field))],
+    scope: suppressed === undefined ? 'requested' : 'parent',
     file: {
       name: file.name,
       format: file_format,
@@ -55,9 +62,11 @@ export function manifestOf(facts: ManifestFacts): Manifest {
     exported: recordTotals.exported,
     left_out: [...recordTotals.leftOut],
     everything: recordTotals.everything,
-    cohorts: { k: COHORT_MIN, groups_folded: totals.foldedGroups, rows_of_folded_groups: totals.foldedRows },
+    cohorts: { k: facts.k, groups_folded: totals.foldedGroups, rows_of_folded_groups: totals.foldedRows },
     delivery: { mode: 'Overwrite', correction: 'Replacement', scope: `${period.from} to ${period.to}` },
-    fields_left_out: { ...LEFT_OUT_FIELDS },
+    fields_left_out: Object.fromEntries(
+      Object.entries(LEFT_OUT_FIELDS).filter(([field]) => !group_by.some((grouping) => grouping === field)),
+    ),
     focus: focusMetadata(facts),
   }
 }

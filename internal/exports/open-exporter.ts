@@ -60,7 +60,9 @@ export async function openExporter(
     newestComplete: watermark.renewed,
     findTenant: (tenantId: string) => {
       const tenant = tenants.get(tenantId)
-      return tenant && { name: tenant.name, residencyRegion: settingsOf(tenant).residency_region }
+      if (tenant === undefined) return undefined
+      const { residency_region, min_cohort } = settingsOf(tenant)
+      return { name: tenant.name, residencyRegion: residency_region, minCohort: min_cohort }
     },
     places: [thisInstance(deps.instanceRegion), blobs.place],
     workloadsOf: deps.workloadsOf,

@@ -1,6 +1,9 @@
 import { z } from 'zod'
 import type { FieldError } from '../problems/catalogue.js'
+import type { ExportFilter } from '../store/queries/exports/export-records.js'
+import type { DimensionName } from '../store/queries/reports/dimensions.js'
 import { parseInstant } from '../units/instant.js'
+import { exportFilters, readExportFilters } from './filters.js'
 import { COLUMN_NAMES, columnsOf, FOCUS_VERSIONS } from './focus/columns.js'
 
 /** The request body of a FOCUS export and its validation (spec 2.5; design section 8). */
@@ -9,7 +12,21 @@ export const FILE_FORMATS = ['csv', 'parquet'] as const
 export type FileFormat = (typeof FILE_FORMATS)[number]
 
 /** Dimensions that rows can be grouped by, in addition to calendar month and provider. */
-export const GROUPINGS = ['owner', 'service', 'provider', 'served_model', 'day', 'meter'] as const
+export const GROUPINGS = [
+  'owner',
+  'service',
+  'provider',
+  'served_model',
+  'requested_model',
+  'region',
+  'ingestion_layer',
+  'pathway_category',
+  'output_state',
+  'stage_origin',
+  'cost_basis',
+  'day',
+  'meter',
+] as const satisfies readonly (DimensionName | 'day' | 'meter')[]
 export type Grouping = (typeof GROUPINGS)[number]
 /** Used when `group_by` is omitted. */
 export const DEFAULT_GROUPINGS = ['owner', 'service', 'provider', 'served_model'] as const satisfies readonly Grouping[]
@@ -46,10 +63,12 @@ export const exportBody = z
       .nullish()
       .meta({
         description:
-          'Dimensions that rows are grouped by, in addition to calendar month and provider. Default: owner, service, ' +
-          'provider and served_model. `day` gives daily charge periods. `meter` gives one row per kind of token for calls ' +
-          'priced by the price book, and implies served_model.',
+          'Dimensions that rows are grouped by, in addition to calendar month and provider: those of reports that an eligible ' +
+          'record can differ in. The coarsest first: a group of too few people is folded into its nearest ancestor with ' +
+          'enough, as in reports. Default: owner, service, provider and served_model. `day` gives daily charge periods. ' +
+          '`meter` gives one row per kind of token for calls priced by the price book, and implies served_model.',
       }),
+    filters: exportFilters().nullish(),
     file_format: z.enum(FILE_FORMATS).nullish().meta({ description: 'Default: csv, compressed with gzip.' }),
     focus_version: z
       .enum(FOCUS_VERSIONS)
@@ -60,15 +79,22 @@ export const exportBody = z
       .min(1)
       .refine(distinct, 'must name each only once')
       .nullish()
-      .meta({ description: 'Columns to include, in the order of the standard. Default: all columns.' }),
+      .meta({
+        description:
+          'Columns to include, in the order of the standard. Default: all, but those of dimensions only if rows are grouped by ' +
+          'them, and `x_Scope` only with filters.',
+      }),
   })
   .meta({ id: 'NewExport' })
 export type ExportBody = z.infer<typeof exportBody>
 
-/** A validated request with all defaults filled in, lists in canonical order. */
+/** A validated request with all defaults filled in. */
 export interface ExportRequest {
   readonly period: { readonly from: string; readonly to: string }
+  /** The coarsest first. */
   readonly group_by: readonly Grouping[]
+  /** Absent in jobs of older versions. */
+  readonly filters?: readonly ExportFilter[]
   readonly file_format: FileFormat
   readonly focus_version: (typeof FOCUS_VERSIONS)[number]
   readonly columns: readonly string[]
@@ -81,9 +107,17 @@ export type ReadRequest =
 /** Validates what the schema cannot: the order of the period's days relative to each other and to today, and columns against the version. */
 export function readRequest({ period, ...body }: ExportBody, nowMs: number): ReadRequest {
   const version = body.focus_version ?? '1.4'
-  const available = columnsOf(version).map(({ name }) => name)
-  const wanted = body.columns ?? available
-  const errors: FieldError[] = []
+  const { filters, errors } = readExportFilters(body.filters ?? [])
+  const groupings = new Set<Grouping>(body.group_by ?? DEFAULT_GROUPINGS)
+  // Prices are per model, so rows by meter need the model.
+  if (groupings.has('meter')) groupings.add('served_model')
+  groupings.add('provider')
+  const columns = columnsOf(version)
+  const available = columns.map(({ name }) => name)
+  const isUsual = ({ shownWith }: (typeof columns)[number]): boolean =>
+    shownWith === undefined ||
+    (shownWith === 'filters' ? filters.length > 0 : [...groupings].some((name) => name === shownWith))
+  const wanted = body.columns ?? columns.filter(isUsual).map(({ name }) => name)
   const refuse = (pointer: string, detail: string): void => void errors.push({ pointer, detail })
 
   const [fromMs, toMs] = [startOfDay(period.from), startOfDay(period.to)]
@@ -98,15 +132,12 @@ export function readRequest({ period, ...body }: ExportBody, nowMs: number): Rea
   }
   if (errors.length > 0) return { ok: false, errors }
 
-  const groupings = new Set<Grouping>(body.group_by ?? DEFAULT_GROUPINGS)
-  // Prices are per model, so rows by meter need the model.
-  if (groupings.has('meter')) groupings.add('served_model')
-  groupings.add('provider')
   return {
     ok: true,
     request: {
       period,
-      group_by: GROUPINGS.filter((grouping) => groupings.has(grouping)),
+      group_by: [...groupings],
+      filters,
       file_format: body.file_format ?? 'csv',
       focus_version: version,
       columns: available.filter((name) => wanted.includes(name)),

@@ -11,6 +11,7 @@ import { type Problem, problem } from '../problems/catalogue.js'
 import { type Place, type ResidencyRegion, refusalOfCrossing } from '../residency/residency.js'
 import { CREATE_EXPORT, EXAMPLE_BODY, GET_JOB, JOBS_PATH, LIST_JOBS, PATH } from './contract.js'
 import { type DownloadRouteDeps, downloadRoute } from './download.js'
+import { showFilters } from './filters.js'
 import { hasEnded, OPEN_JOBS_MAX, type StoredJob } from './job.js'
 import { type ExportBody, exportBody, readRequest } from './request.js'
 import { showJob, showJobWithFiles } from './show.js'
@@ -104,13 +105,13 @@ async function create(
   })
   if (!hasEnded(job)) await enqueue(job)
   const status_url = `${JOBS_PATH}/${id}`
-  const { period, group_by, file_format } = job.request
+  const { period, group_by, file_format, filters = [] } = job.request
   return {
     status: 202,
     body: { job_id: id, status: 'queued', status_url },
     location: status_url,
     target: id,
-    changes: { after: { period: { ...period }, group_by: [...group_by], file_format } },
+    changes: { after: { period: { ...period }, group_by: [...group_by], filters: showFilters(filters), file_format } },
   }
 }
 

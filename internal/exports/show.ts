@@ -1,6 +1,7 @@
 import type { ShownJob, ShownJobWithFiles } from './contract.js'
 import { JOBS_PATH } from './contract.js'
 import { DOWNLOAD_LIFETIME_MS, DOWNLOAD_PATH, type Download, type DownloadTokens } from './download-url.js'
+import { showFilters, suppressedOf } from './filters.js'
 import { type FailureReason, hasFiles, type StoredJob, statusAt } from './job.js'
 
 /** The detail text of each failure reason. */
@@ -16,7 +17,8 @@ const DETAILS: Readonly<Record<FailureReason, string>> = {
 }
 
 export function showJob(job: StoredJob, nowMs: number): ShownJob {
-  const { period, group_by, file_format, focus_version } = job.request
+  const { period, group_by, file_format, focus_version, filters = [] } = job.request
+  const suppressed = suppressedOf(filters, job.result?.filters_applied ?? filters.length)
   return {
     job_id: job.id,
     status: statusAt(job, nowMs),
@@ -26,6 +28,8 @@ export function showJob(job: StoredJob, nowMs: number): ShownJob {
     format: 'focus',
     period: { ...period },
     group_by: [...group_by],
+    filters: showFilters(filters),
+    ...(suppressed && { suppressed }),
     file_format,
     focus_version,
     progress: { percent: job.percent },

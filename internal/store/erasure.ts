@@ -68,9 +68,15 @@ export async function eraseIdentity(store: ClickHouseClient, identity: ErasedIde
                WHERE tenant_id = {tenant:String} AND position(${column}, {name_in_json:String}) > 0`)
   }
 
-  await run(`ALTER TABLE ${EVENT_LOG.name}
-             UPDATE envelope = replaceAll(envelope, {name_in_json:String}, {erased_in_json:String})
-             WHERE tenant_id = {tenant:String} AND position(envelope, {name_in_json:String}) > 0`)
+  const named = await store.query({
+    query: `SELECT 1 FROM ${EVENT_LOG.name} WHERE ${NAMED} LIMIT 1`,
+    query_params,
+    format: 'JSONCompactEachRow',
+  })
+  if ((await named.json()).length > 0) {
+    await run(`ALTER TABLE ${EVENT_LOG.name}
+               UPDATE envelope = replaceAll(envelope, {name_in_json:String}, {erased_in_json:String}) WHERE ${NAMED}`)
+  }
 
   // In these three tables the owner is part of the sort key, which cannot be updated in place.
   const erased = `(SELECT id, valid_from FROM ${BY_OWNER} WHERE tenant_id = {tenant:String} AND owner = {erased:String})`
@@ -100,6 +106,8 @@ const ownerInJson = (name: string): string => `"owner":${JSON.stringify(name)}`
 /** In the order in which compaction moves entries. */
 const CLOSED_TABLES = ['closed', 'closed_history']
 const BY_OWNER = 'attributions_by_owner'
+/** Events that name it as an owner. */
+const NAMED = 'tenant_id = {tenant:String} AND position(envelope, {name_in_json:String}) > 0'
 const OWNED = 'tenant_id = {tenant:String} AND owner = {name:String}'
 const HASH = 'CAST(unhex({hash:String}) AS FixedString(16))'
 const SETTINGS = {

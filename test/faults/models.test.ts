@@ -225,11 +225,14 @@ function largeModel(card: ModelCard, classes: number): Model {
       }),
     },
     parameters: {
+      form: 2,
       slots,
       weights: new Float32Array(slots.length * columns).fill(0.001),
       intercepts,
       contextOffsets: new Map(),
       temperature: 1,
+      openClasses: [],
+      contextCounts: new Map(),
     },
   }
 }

@@ -75,7 +75,7 @@ export async function launchExports(): Promise<ExportBench> {
     source: exportSource(store.client),
     blobs: directoryBlobs(folder, null),
     newestComplete: async () => Date.now(),
-    findTenant: () => ({ name: 'Acme, "Inc."', residencyRegion: null }),
+    findTenant: () => ({ name: 'Acme, "Inc."', residencyRegion: null, minCohort: 5 }),
     places: [],
     workloadsOf: async () => [],
     unitPricesIn,

@@ -3,7 +3,7 @@ import type { Model, ModelCard } from '../../internal/attribution/inference/lear
 import type { StoredModel } from '../../internal/attribution/inference/models/version.js'
 
 export const CARD: ModelCard = {
-  format: 1,
+  format: 2,
   seed: 1,
   classes: [
     { service: 'search', owner: 'team-search', examples: 600, servedShare: 0.6 },
@@ -45,10 +45,15 @@ export const at = (second: number): string => new Date(Date.UTC(2026, 10, 3, 12)
 export const priorModel = (card: ModelCard = CARD): Model => ({
   card,
   parameters: {
+    form: 2,
     slots: new Uint32Array(),
     weights: new Float32Array(),
-    intercepts: Float32Array.from({ length: card.classes.length + 1 }, (_, i) => (i === 0 ? 3 : 0)),
+    intercepts: Float32Array.from({ length: card.classes.length + 1 }, (_, i) =>
+      i === 0 ? 3 : i === card.classes.length ? -3 : 0,
+    ),
     contextOffsets: new Map(),
     temperature: 1,
+    openClasses: [],
+    contextCounts: new Map(),
   },
 })

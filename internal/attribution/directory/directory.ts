@@ -101,6 +101,10 @@ export class WatchedDirectory implements Directory {
     return this.tenants.get(tenantId)?.identities.keys() ?? []
   }
 
+  principalIds(tenantId: string): Iterable<string> {
+    return this.tenants.get(tenantId)?.principals.keys() ?? []
+  }
+
   principal(tenantId: string, id: string): PrincipalEntry | undefined {
     return this.tenants.get(tenantId)?.principals.get(id)
   }

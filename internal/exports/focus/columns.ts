@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import type { DimensionName } from '../../store/queries/reports/dimensions.js'
 
 /**
  * The columns of FOCUS exports: the supported columns of the standard's Cost and Usage dataset, and custom columns. The
@@ -17,6 +18,8 @@ export interface FocusColumn {
   readonly nullable: boolean
   /** Only for custom columns; the standard describes its own. */
   readonly description?: string
+  /** A dimension, or filters: by default, the column is only in files that are grouped by it, or that have filters. */
+  readonly shownWith?: DimensionName | 'filters'
 }
 
 interface StandardColumn {
@@ -59,6 +62,8 @@ const FILLED = [
   'PricingCategory',
   'PricingQuantity',
   'PricingUnit',
+  'RegionId',
+  'RegionName',
   'ServiceCategory',
   'ServiceName',
   'ServiceProviderName',
@@ -100,7 +105,14 @@ const CUSTOM: readonly FocusColumn[] = [
     type: 'boolean',
     nullable: false,
     description:
-      'Whether the row combines groups with too few people to be shown (k = 5). Such a row has no owner, service or model; its cost is included in the totals.',
+      'Whether the row combines groups with too few people to be shown, or calls of which few people use one kind of tokens. It has only the labels that these share; its cost is included in the totals.',
+  },
+  {
+    name: 'x_CostBasis',
+    type: 'string',
+    nullable: true,
+    description: 'Where the cost of the calls comes from. Null when rows are not grouped by it.',
+    shownWith: 'cost_basis',
   },
   {
     name: 'x_EnergyIsLowerBound',
@@ -115,6 +127,13 @@ const CUSTOM: readonly FocusColumn[] = [
     nullable: true,
     description:
       'Energy of the calls, watt-hours: measured by the caller or modelled from tokens. Null when unknown for all of them.',
+  },
+  {
+    name: 'x_IngestionLayer',
+    type: 'string',
+    nullable: true,
+    description: 'Layer that captured the calls. Null when rows are not grouped by it.',
+    shownWith: 'ingestion_layer',
   },
   {
     name: 'x_InputTokenCount',
@@ -136,10 +155,46 @@ const CUSTOM: readonly FocusColumn[] = [
     description: 'The lowest confidence among the attributions in the row, 0.80 to 0.95.',
   },
   {
+    name: 'x_OutputState',
+    type: 'string',
+    nullable: true,
+    description: 'State of the attribution of the calls. Null when rows are not grouped by it.',
+    shownWith: 'output_state',
+  },
+  {
     name: 'x_OutputTokenCount',
     type: 'decimal',
     nullable: true,
     description: 'Output tokens, including reasoning. Null when the count is missing for a call of the row.',
+  },
+  {
+    name: 'x_PathwayCategory',
+    type: 'string',
+    nullable: true,
+    description: 'How the calls reached their provider. Null when rows are not grouped by it.',
+    shownWith: 'pathway_category',
+  },
+  {
+    name: 'x_RequestedModelName',
+    type: 'string',
+    nullable: true,
+    description: 'Model that the calls asked for. Null when rows are not grouped by it.',
+    shownWith: 'requested_model',
+  },
+  {
+    name: 'x_Scope',
+    type: 'string',
+    nullable: false,
+    description:
+      'requested, or parent where filters were dropped because they select too few people: the row is then one of a larger group than the one asked for.',
+    shownWith: 'filters',
+  },
+  {
+    name: 'x_StageOrigin',
+    type: 'string',
+    nullable: true,
+    description: 'Stage that attributed the calls. Null when rows are not grouped by it.',
+    shownWith: 'stage_origin',
   },
 ]
 
@@ -158,8 +213,11 @@ export function columnsOf(version: FocusVersion): readonly FocusColumn[] {
     .filter(({ introduced }) => NUMBERED(introduced) <= NUMBERED(version))
     .map(({ introduced: _, ...column }) => column)
   const all = version === '1.2' ? [...own, ...REMOVED] : own
-  return [...all.toSorted((one, other) => (one.name < other.name ? -1 : 1)), ...CUSTOM]
+  return [...all.map(withDimension).toSorted((one, other) => (one.name < other.name ? -1 : 1)), ...CUSTOM]
 }
+
+const withDimension = (column: FocusColumn): FocusColumn =>
+  column.name.startsWith('Region') ? { ...column, shownWith: 'region' } : column
 
 /** All columns of any version. */
 export const COLUMN_NAMES: readonly [string, ...string[]] = [
@@ -177,16 +235,18 @@ export const LEFT_OUT_FIELDS: Readonly<Record<string, string>> = {
   invocation_id: 'rows are aggregates',
   attributed_identity: 'never leaves the service; people appear only in cohorts of five or more',
   trace_id: 'rows are aggregates',
-  requested_model: 'only the served model is exported; see SkuPriceDetails',
+  requested_model: 'rows are not grouped by it',
   confidence_band: 'every exported record is chargeback_ready; see x_MinimumConfidence',
-  stage_origin: 'applies to a single record; see its evidence card',
+  stage_origin: 'rows are not grouped by it',
   evidence_basis: 'applies to a single record; see its evidence card',
-  pathway_category: 'applies to a single record',
-  output_state: 'applies to a single record',
+  pathway_category: 'rows are not grouped by it',
+  output_state: 'rows are not grouped by it',
+  ingestion_layer: 'rows are not grouped by it',
+  cost_basis: 'rows are not grouped by it',
   degradation_state: 'applies to a single record',
   freshness: 'applies to a single record',
   model_version: 'applies to a single record; see its evidence card',
   latency_ms: 'does not affect any charge',
-  region: 'unknown for most calls',
+  region: 'rows are not grouped by it',
   tags: "the producer's tags may name people, and rows are not grouped by them",
 }

@@ -2,9 +2,9 @@
  * Groups of records from which an export job writes its file. The groups of a job are one partition, dropped when the job
  * ends; an unfinished slice leaves rows under a name that no query selects.
  *
- * A group is a set of calls: its rows, one per meter, share the `key`, and one of them `has_calls`. `people` is the smallest
- * non-zero number of distinct identities among its calls and each of its meters, counted up to 5 (5 means 5 or more).
- * `people_state` counts the identities of its calls so that several groups can be merged.
+ * A group is a set of calls: its rows, one per meter, share the `key`, and one of them `has_calls`. `persons` are the people
+ * who made its calls, `people_count` is their number, and `calls_cost` the cost of all its rows. `is_thin`: its meters are not
+ * shown because few people have tokens of one of them.
  */
 export const EXPORT_GROUPS = 'export_groups'
 
@@ -44,4 +44,56 @@ ENGINE = MergeTree
 PARTITION BY job_id
 ORDER BY (staging, charge_start)
 TTL staged_at + INTERVAL 3 DAY
+SETTINGS ttl_only_drop_parts = 1`
+
+/** Dimensions and people as of the rule that folds reports, too. Jobs that are staged the old way start again. */
+export const ADD_FOLDED_BY_LEVELS: readonly string[] = [
+  ...[
+    'requested_model LowCardinality(String) AFTER served_model',
+    'region LowCardinality(String) AFTER requested_model',
+    'ingestion_layer LowCardinality(String) AFTER region',
+    'pathway_category LowCardinality(String) AFTER ingestion_layer',
+    'output_state LowCardinality(String) AFTER pathway_category',
+    'stage_origin LowCardinality(String) AFTER output_state',
+    'cost_basis LowCardinality(String) AFTER stage_origin',
+    'people_count UInt64 AFTER confidence',
+    'persons AggregateFunction(uniqExact, UInt64) AFTER people_count',
+    'calls_cost Decimal(38, 18) AFTER persons',
+    'is_thin Bool AFTER calls_cost',
+  ].map((column) => `ALTER TABLE ${EXPORT_GROUPS} ADD COLUMN IF NOT EXISTS ${column}`),
+  ...['people', 'people_state'].map((column) => `ALTER TABLE ${EXPORT_GROUPS} DROP COLUMN IF EXISTS ${column}`),
+]
+
+/**
+ * Which groups of a job fold into which row: one row per group (`key`), with the labels that the folded row keeps; the others
+ * have their types' default values. `fold` is one attempt to fold a month.
+ */
+export const EXPORT_FOLDS = 'export_folds'
+
+export const CREATE_EXPORT_FOLDS = `
+CREATE TABLE IF NOT EXISTS ${EXPORT_FOLDS} (
+  job_id String,
+  fold LowCardinality(String),
+  month Date,
+  charge_start Date,
+  provider LowCardinality(String),
+  owner LowCardinality(String),
+  service LowCardinality(String),
+  served_model LowCardinality(String),
+  requested_model LowCardinality(String),
+  region LowCardinality(String),
+  ingestion_layer LowCardinality(String),
+  pathway_category LowCardinality(String),
+  output_state LowCardinality(String),
+  stage_origin LowCardinality(String),
+  cost_basis LowCardinality(String),
+  price LowCardinality(String),
+  kept UInt8,
+  key UInt64,
+  folded_at DateTime DEFAULT now()
+)
+ENGINE = MergeTree
+PARTITION BY job_id
+ORDER BY (fold, key)
+TTL folded_at + INTERVAL 3 DAY
 SETTINGS ttl_only_drop_parts = 1`

@@ -1,10 +1,11 @@
 import fc from 'fast-check'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { foldLeaves } from '../../../internal/cohorts/fold.js'
-import { peopleOf } from '../../../internal/cohorts/people.js'
+import { showJob } from '../../../internal/exports/show.js'
+import type { ExportFilter } from '../../../internal/store/queries/exports/export-records.js'
 import type { AttributionRow } from '../../../internal/store/tables/attributions.js'
+import { foldedByRule } from '../../support/cohort-oracle.js'
 import { byPeople, costOf, type ExportBench, launchExports, newTenant, record } from '../../support/export-jobs.js'
-import type { FocusRow } from '../../support/focus-rules.js'
+import { type FocusRow, focusFaults } from '../../support/focus-rules.js'
 
 /** The groups that a file hides to protect individuals, by an exporter on a real broker and a real store. */
 
@@ -86,7 +87,7 @@ describe('export groups of fewer than five people', () => {
     expect(asWorkload.rows.map((row) => row['SubAccountId'])).toEqual(['batch', 'team-search'])
   })
 
-  test('are exactly those that the cohort rule hides, for any groups', async () => {
+  test('are folded exactly as the cohort rule says, for any groups', async () => {
     const group = fc.record({
       owner: fc.constantFrom('a', 'b', 'c', 'd', 'e'),
       service: fc.constantFrom('x', 'y'),
@@ -115,27 +116,35 @@ describe('export groups of fewer than five people', () => {
 
           const { rows } = await bench.exported(tenant, { group_by: ['owner', 'service'] })
 
-          const shown = new Set(rows.map((row) => `${row['ServiceProviderName']} ${row['Tags']}`))
           for (const provider of ['openai', 'anthropic']) {
-            const ofProvider = groups.filter((g) => g.provider === provider)
-            const kept = foldLeaves(
-              ofProvider.map(({ owner, service, people }) => ({
-                path: [`${owner} ${service}`],
-                people: peopleOf(people.map((p) => p + 1)),
-              })),
+            const expected = foldedByRule(
+              groups
+                .filter((g) => g.provider === provider)
+                .map(({ owner, service, people }) => ({
+                  labels: [owner, service],
+                  people,
+                  cost: Math.max(people.length, 1),
+                })),
+              5,
             )
-            const isShown = ofProvider.map(({ owner, service }) =>
-              shown.has(`${provider} {"owner":"${owner}","service":"${service}"}`),
+            expect(
+              rows
+                .filter((row) => row['ServiceProviderName'] === provider)
+                .map((row) => [row['Tags'], row['x_CohortSuppressed'], Number(row['x_InvocationCount'])])
+                .sort(),
+            ).toEqual(
+              expected
+                .map(({ labels: [owner, service], groups: of }) => [
+                  owner === undefined ? '' : JSON.stringify({ owner, ...(service !== undefined && { service }) }),
+                  String(service === undefined),
+                  of.reduce((calls, { cost }) => calls + cost, 0),
+                ])
+                .sort(),
             )
-            // The smallest of the large groups can differ: the number of people above five is not counted.
-            expect(isShown.filter(Boolean).length).toBe(kept.filter((labels) => labels === 1).length)
-            for (const [i, { people }] of ofProvider.entries()) {
-              if (people.length > 0 && people.length < 5) expect(isShown[i]).toBe(false)
-            }
           }
         },
       ),
-      { numRuns: 25 },
+      { numRuns: 8 },
     )
   })
 })
@@ -161,7 +170,7 @@ describe('export groups by meter', () => {
     expect(manifest.cohorts).toEqual({ k: 5, groups_folded: 2, rows_of_folded_groups: 1 })
   })
 
-  test('are small if fewer than five people have tokens of one kind, and are folded with all their kinds', async () => {
+  test('are passed through with their labels if fewer than five people have tokens of one kind', async () => {
     const tenant = newTenant()
     await bench.insert([
       ...byPeople(tenant, 6, { owner: 'large' }, 'a'),
@@ -173,10 +182,13 @@ describe('export groups by meter', () => {
     const { rows } = await bench.exported(tenant, { group_by: ['owner', 'meter'] })
 
     expect(told(rows)).toEqual([
+      'cached Attributed Inference 8750 7 7000 1750',
+      'large Input Tokens 6000 6 6000 1500',
+      'large Output Tokens 1500 - - -',
       'next Input Tokens 7000 7 7000 1750',
       'next Output Tokens 1750 - - -',
-      '- Attributed Inference 16250 13 13000 3250',
     ])
+    expect(rows.map((row) => row['x_CohortSuppressed'])).toEqual(['true', 'false', 'false', 'false', 'false'])
   })
 
   test('are small if fewer than five people made the calls, even without tokens', async () => {
@@ -193,7 +205,7 @@ describe('export groups by meter', () => {
     expect(told(rows)).toEqual(['next Input Tokens 0 7 0 0', '- Attributed Inference 7500 7 6000 1500'])
   })
 
-  test('are shown and folded so that nothing reveals one to four people, for any calls', async () => {
+  test('are folded as the cohort rule says, and no row of a meter tells of one to four people, for any calls', async () => {
     const call = fc.record({
       person: fc.option(fc.nat(7)),
       input: fc.constantFrom(0, 100, 130),
@@ -223,12 +235,11 @@ describe('export groups by meter', () => {
       'Cache Read Tokens': cachedOf,
       'Output Tokens': ({ output }) => output,
     }
-    const labelOf = (owner: string, day: string, isPriced: boolean) => `${owner} ${day} ${isPriced}`
 
     await fc.assert(
       fc.asyncProperty(
         fc.uniqueArray(group, {
-          selector: ({ owner, day, isPriced }) => labelOf(owner, day, isPriced),
+          selector: ({ owner, day, isPriced }) => `${owner} ${day} ${isPriced}`,
           minLength: 1,
           maxLength: 8,
         }),
@@ -255,75 +266,171 @@ describe('export groups by meter', () => {
               tokens: calls.reduce((sum, call) => sum + tokensOf(call), 0),
               people: peopleIn(calls.filter((call) => tokensOf(call) > 0)),
             }))
-            const isSmall = isFew(peopleIn(calls)) || (isPriced && kinds.some(({ people }) => isFew(people)))
-            return { label: labelOf(owner, day, isPriced), isPriced, calls, kinds, isSmall, records }
+            const isThin = isPriced && peopleIn(calls) >= 5 && kinds.some(({ people }) => isFew(people))
+            return { labels: [day, owner, 'gpt-4o', isPriced ? 'price' : ''], isPriced, calls, kinds, isThin, records }
           })
           await bench.insert(groups.flatMap(({ records }): AttributionRow[] => records))
 
           const { rows } = await bench.exported(tenant, { group_by: ['owner', 'day', 'meter'] })
 
-          const shownRows = rows.filter((row) => row['x_CohortSuppressed'] === 'false')
-          const rowsOf = (label: string): readonly FocusRow[] =>
-            shownRows.filter(
-              (row) =>
-                labelOf(
-                  row['SubAccountId'] ?? '',
-                  (row['ChargePeriodStart'] ?? '').slice(0, 10),
-                  row['PricingCategory'] === 'Standard',
-                ) === label,
+          const expected = foldedByRule(
+            groups.map(({ labels, calls, records }) => ({
+              labels,
+              people: calls.flatMap(({ person }) => (person === null ? [] : [person])),
+              cost: Number(records.reduce((sum, { costUsd }) => sum + costUsd, 0n) / 10n ** 6n),
+            })),
+            5,
+          )
+          const sumOf = (calls: readonly Call[], of: (call: Call) => number) =>
+            String(calls.reduce((sum, call) => sum + of(call), 0))
+          const rowOf = ([day = '', owner = '']: readonly string[], ...rest: readonly string[]) =>
+            [day, owner, ...rest].join(' ')
+          const lines = expected.flatMap(({ labels, groups: of }) => {
+            const own = groups.filter((group) => of.some((each) => each.labels === group.labels))
+            const calls = own.flatMap((group) => group.calls)
+            const [first] = own
+            const counts = [() => 1, ({ input }: Call) => input, ({ output }: Call) => output].map((of) =>
+              sumOf(calls, of),
             )
-          const [shown, hidden] = [true, false].map((is) =>
-            groups.filter(({ label }) => rowsOf(label).length > 0 === is),
-          ) as [typeof groups, typeof groups]
-
-          // Shown groups have at least five people per kind and are complete: a sum minus its parts is zero.
-          for (const { label, isPriced, calls, kinds, isSmall } of shown) {
-            expect(isSmall).toBe(false)
-            const [first, ...others] = rowsOf(label)
-            expect(first?.['x_InvocationCount']).toBe(String(calls.length))
-            expect(others.filter((row) => row['x_InvocationCount'] !== '')).toEqual([])
-            if (!isPriced) continue
-            const counted = kinds.filter(({ tokens }) => tokens > 0)
-            expect(
-              rowsOf(label)
-                .map((row) => `${row['SkuMeter']} ${row['ConsumedQuantity']}`)
-                .sort(),
-            ).toEqual(
-              counted.length === 0
-                ? ['Input Tokens 0']
-                : counted.map(({ meter, tokens }) => `${meter} ${tokens}`).sort(),
+            const isShown = labels.length === 4
+            if (!isShown || first === undefined || !first.isPriced || first.isThin) {
+              return [rowOf(labels, 'Attributed Inference', String(!isShown || first?.isThin === true), ...counts)]
+            }
+            // Shown groups have at least five people per kind and are complete: a sum minus its parts is zero.
+            const counted = first.kinds.filter(({ tokens }) => tokens > 0)
+            const kinds = counted.length === 0 ? [{ meter: 'Input Tokens', tokens: 0 }] : counted
+            return kinds.map(({ meter, tokens }, i) =>
+              rowOf(labels, `${meter} ${tokens}`, 'false', ...(i === 0 ? counts : ['', '', ''])),
             )
-          }
-
-          // Hidden groups form one row: at least two groups with five people, or all groups.
-          const hiddenCalls = hidden.flatMap(({ calls }) => calls)
-          const sumOf = (of: (call: Call) => number) => String(hiddenCalls.reduce((sum, call) => sum + of(call), 0))
+          })
           expect(
             rows
-              .filter((row) => row['x_CohortSuppressed'] === 'true')
-              .map((row) =>
-                ['x_InvocationCount', 'x_InputTokenCount', 'x_OutputTokenCount', 'BilledCost'].map((name) => row[name]),
-              ),
-          ).toEqual(
-            hidden.length === 0
-              ? []
-              : [
-                  [
-                    sumOf(() => 1),
-                    sumOf(({ input }) => input),
-                    sumOf(({ output }) => output),
-                    costOf(hidden.flatMap(({ records }) => records)),
-                  ],
-                ],
-          )
-          expect(hidden.filter(({ isSmall }) => !isSmall).length).toBeLessThanOrEqual(hidden.length === 0 ? 0 : 1)
-          if (hidden.length === 0) return
-          if (hidden.length >= 2 && peopleIn(hiddenCalls) >= 5) return
-          expect(shown.filter(({ calls }) => peopleIn(calls) > 0)).toEqual([])
-          if (hidden.length === 1) expect(shown).toEqual([])
+              .map((row) => {
+                const isWholeMonth = row['ChargePeriodEnd'] === '2026-11-01T00:00:00Z'
+                const meter = row['SkuMeter'] === 'Attributed Inference' ? '' : ` ${row['ConsumedQuantity']}`
+                return rowOf(
+                  [isWholeMonth ? '' : (row['ChargePeriodStart'] ?? '').slice(0, 10), row['SubAccountId'] ?? ''],
+                  `${row['SkuMeter']}${meter}`,
+                  ...['x_CohortSuppressed', 'x_InvocationCount', 'x_InputTokenCount', 'x_OutputTokenCount'].map(
+                    (name) => row[name] ?? '',
+                  ),
+                )
+              })
+              .sort(),
+          ).toEqual(lines.sort())
         },
       ),
-      { numRuns: 25 },
+      { numRuns: 8 },
     )
   })
+})
+
+describe('an export with filters', () => {
+  const service = (values: readonly string[], operator = 'in') =>
+    ({ field: 'service', operator, values: [...values] }) as ExportFilter & { values: string[] }
+
+  test('contains what they select, and exported and left out records are everything that they select', async () => {
+    const tenant = newTenant()
+    const chat = byPeople(tenant, 5, { service: 'chat' }, 'a')
+    const search = byPeople(tenant, 6, { service: 'search' }, 'b')
+    const disputed = [record(tenant, { service: 'chat' }, { exportEligibility: 'disputed' })]
+    await bench.insert([...chat, ...search, ...disputed, record(tenant, { service: 'batch' })])
+    const filters = [service(['CHAT', 'SEA'], 'contains'), service(['search'], 'ne')].map((filter, i) =>
+      i === 0 ? { ...filter, values: ['CHA'] } : filter,
+    )
+
+    const { rows, manifest } = await bench.exported(tenant, { filters, group_by: ['service'] })
+
+    expect(rows.map((row) => [row['Tags'], row['x_Scope'], row['BilledCost']])).toEqual([
+      ['{"service":"chat"}', 'requested', costOf(chat)],
+    ])
+    expect(manifest).toMatchObject({ filters, widened_filters: [], scope: 'requested' })
+    expect(manifest.suppressed).toBeUndefined()
+    expect([manifest.exported, manifest.left_out, manifest.everything]).toEqual([
+      { count: 5, cost_usd: costOf(chat) },
+      [{ reason: 'disputed', count: 1, cost_usd: costOf(disputed) }],
+      { count: 6, cost_usd: costOf([...chat, ...disputed]) },
+    ])
+  })
+
+  test('that select one to four people is that of the parent, and says so in manifest, job and rows', async () => {
+    const tenant = newTenant()
+    await bench.insert([
+      ...byPeople(tenant, 6, { service: 'chat', owner: 'team-chat' }, 'a'),
+      ...byPeople(tenant, 3, { service: 'chat', owner: 'team-bots' }, 'b'),
+      ...byPeople(tenant, 7, { service: 'search' }, 'c'),
+    ])
+    const filters = [service(['chat'], 'eq'), { field: 'owner', operator: 'eq', values: ['team-bots'] } as const].map(
+      (filter) => ({ ...filter, values: [...filter.values] }),
+    )
+
+    const { rows, manifest, job } = await bench.exported(tenant, { filters, group_by: ['service'] })
+
+    expect(rows.map((row) => [row['Tags'], row['x_Scope'], row['x_InvocationCount']])).toEqual([
+      ['{"service":"chat"}', 'parent', '9'],
+    ])
+    const suppressed = { reason: 'cohort_too_small', asked: filters, applied: filters.slice(0, 1) }
+    expect(Object.keys(manifest)[0]).toBe('suppressed')
+    expect(manifest).toMatchObject({ suppressed, filters, widened_filters: ['owner'], scope: 'parent' })
+    expect(showJob(job, Date.now())).toMatchObject({ filters, suppressed })
+  })
+
+  test('that select nobody, or five people, are applied as they are', async () => {
+    const tenant = newTenant()
+    await bench.insert([...byPeople(tenant, 5, { service: 'chat' }), record(tenant, { service: 'batch' })])
+
+    const services: unknown[] = []
+    for (const name of ['batch', 'chat', 'none']) {
+      const { rows, manifest } = await bench.exported(tenant, { filters: [service([name])], group_by: ['service'] })
+      services.push([manifest.scope, ...rows.map((row) => row['Tags'])])
+    }
+
+    expect(services).toEqual([['requested', '{"service":"batch"}'], ['requested', '{"service":"chat"}'], ['requested']])
+  })
+
+  test('obeys the least number of people that the tenant has set', async () => {
+    const tenant = newTenant()
+    await bench.insert([
+      ...byPeople(tenant, 6, { owner: 'small' }, 'a'),
+      ...byPeople(tenant, 8, { owner: 'large' }, 'b'),
+      ...byPeople(tenant, 9, { owner: 'larger' }, 'c'),
+    ])
+    const findTenant = () => ({ name: 'Acme', residencyRegion: null, minCohort: 7 })
+
+    const { rows, manifest } = await bench.exported(tenant, { group_by: ['owner'] }, { findTenant })
+
+    expect(rows.map((row) => [row['SubAccountId'], row['x_InvocationCount']])).toEqual([
+      ['larger', '9'],
+      ['', '14'],
+    ])
+    expect(manifest.cohorts.k).toBe(7)
+  })
+})
+
+test('an export groups by the dimensions of reports, with a column for each', async () => {
+  const tenant = newTenant()
+  await bench.insert([
+    ...byPeople(tenant, 5, { invocation: { region: 'eu-west-1' } }, 'a'),
+    ...byPeople(tenant, 6, {}, 'b'),
+  ])
+  const dimensions = ['region', 'requested_model', 'ingestion_layer', 'pathway_category', 'output_state'] as const
+
+  const { header, rows, manifest } = await bench.exported(tenant, {
+    group_by: [...dimensions, 'stage_origin', 'cost_basis'],
+  })
+
+  expect(
+    rows.map((row) =>
+      ['RegionId', 'RegionName', 'x_StageOrigin', 'x_CostBasis', 'x_InvocationCount'].map((n) => row[n]),
+    ),
+  ).toEqual([
+    ['', '', 'stage_a', 'price_book', '6'],
+    ['eu-west-1', 'eu-west-1', 'stage_a', 'price_book', '5'],
+  ])
+  for (const name of ['x_RequestedModelName', 'x_IngestionLayer', 'x_PathwayCategory', 'x_OutputState']) {
+    expect(rows.every((row) => (row[name] ?? '') !== '')).toBe(true)
+  }
+  expect(header).not.toContain('x_Scope')
+  expect(focusFaults(header, rows, '1.4')).toEqual([])
+  for (const name of dimensions) expect(manifest.fields_left_out).not.toHaveProperty(name)
 })

@@ -105,24 +105,31 @@ describe('an export job that is interrupted', () => {
     const { work } = await bench.read(job)
     const late = (ageMs: number) => ({
       source: failingAt(1).source,
-      clock: () => (work?.snapshot_ms ?? Number.NaN) + ageMs,
+      clock: () => (work?.read_as_of_ms ?? Number.NaN) + ageMs,
     })
 
     await bench.work(job, late(SNAPSHOT_AGE_MS_MAX))
     expect((await bench.read(job)).work).toEqual(work)
     await bench.work(job, late(SNAPSHOT_AGE_MS_MAX + 1))
-    expect((await bench.read(job)).work).toEqual({ snapshot_ms: expect.any(Number), slices: [], parts: [] })
+    expect((await bench.read(job)).work).toEqual({
+      read_as_of_ms: expect.any(Number),
+      k: 5,
+      filters_applied: 0,
+      slices: [],
+      folds: [],
+      parts: [],
+    })
     await bench.work(job)
 
     expect((await bench.read(job)).result?.file.sha256).toBe(undisturbed.job.result?.file.sha256)
   })
 
-  test('starts over when an exporter that folded meter by meter had started it', async () => {
+  test('starts over when an exporter that folded by another rule had started it', async () => {
     const job = await bench.order(tenant, body)
     await bench.work(job, { source: failingAt(9).source })
     const begun = await bench.read(job)
-    const { snapshot_ms: as_of_ms, slices } = begun.work ?? { snapshot_ms: Number.NaN, slices: [] }
-    await bench.jobs.put(job.id, JSON.stringify({ ...begun, work: { as_of_ms, slices, parts: [] } }))
+    const { read_as_of_ms: snapshot_ms, slices } = begun.work ?? { read_as_of_ms: Number.NaN, slices: [] }
+    await bench.jobs.put(job.id, JSON.stringify({ ...begun, work: { snapshot_ms, slices, parts: [] } }))
     const staged: string[] = []
     const source = {
       ...bench.deps.source,
@@ -156,8 +163,8 @@ describe('an export job that is interrupted', () => {
       query: 'ALTER TABLE export_groups MODIFY SETTING non_replicated_deduplication_window = 100',
     })
     const [fromMs, toMs] = [Date.UTC(2026, 9, 1), Date.UTC(2026, 10, 1)]
-    const selection = { tenantId: tenant, asOfMs: Date.now(), fromMs, toMs, hasClosed: false }
-    const grain = { owner: true, service: false, servedModel: false, day: false }
+    const selection = { tenantId: tenant, asOfMs: Date.now(), fromMs, toMs, filters: [], hasClosed: false }
+    const grain = { names: ['owner'], day: false } as const
     const slice = {
       jobId: 'job_twice',
       staging: 'one',
@@ -167,7 +174,7 @@ describe('an export job that is interrupted', () => {
     }
     const { signal } = new AbortController()
     const stageAndCount = async () => {
-      await bench.deps.source.stageGroups(selection, grain, slice, [], signal)
+      await bench.deps.source.stageGroups(selection, grain, slice, [], 5, signal)
       return bench.deps.source.countStaged({ jobId: slice.jobId, stagings: [slice.staging] }, signal)
     }
 
@@ -181,12 +188,14 @@ describe('an export job that is interrupted', () => {
     expect(createHash('sha256').update(file).digest('hex')).toBe(manifest.file.sha256)
     expect(file.length).toBe(manifest.file.bytes)
     expect(readdirSync(join(bench.folder, tenant, job.id)).sort()).toEqual([manifest.file.name, 'manifest.json'].sort())
-    const staged = await bench.store.client.query({
-      query: 'SELECT count() FROM export_groups WHERE job_id = {job:String}',
-      query_params: { job: job.id },
-      format: 'JSONCompactEachRow',
-    })
-    expect(await staged.json()).toEqual([['0']])
+    for (const table of ['export_groups', 'export_folds']) {
+      const staged = await bench.store.client.query({
+        query: `SELECT count() FROM ${table} WHERE job_id = {job:String}`,
+        query_params: { job: job.id },
+        format: 'JSONCompactEachRow',
+      })
+      expect(await staged.json()).toEqual([['0']])
+    }
   })
 
   test('gives the same Parquet file, byte for byte, every time', async () => {
@@ -223,11 +232,17 @@ describe('an export job', () => {
     ['residency_unknown', { findTenant: () => undefined }],
     [
       'residency_blocked',
-      { findTenant: () => ({ name: 'A', residencyRegion: 'eu' }), places: [{ name: 'here', region: 'us' }] },
+      {
+        findTenant: () => ({ name: 'A', residencyRegion: 'eu', minCohort: 5 }),
+        places: [{ name: 'here', region: 'us' }],
+      },
     ],
     [
       'residency_blocked',
-      { findTenant: () => ({ name: 'A', residencyRegion: 'eu' }), places: [{ name: 'here', region: null }] },
+      {
+        findTenant: () => ({ name: 'A', residencyRegion: 'eu', minCohort: 5 }),
+        places: [{ name: 'here', region: null }],
+      },
     ],
     ['cohorts_unknown', { workloadsOf: () => Promise.reject(new Error('no directory')) }],
   ])('fails with %s, and leaves no files', async (reason, deps) => {

@@ -11,6 +11,7 @@ function errorsIn(body: unknown): string[] {
   const read = readRequest(parsed.data, NOW_MS)
   return read.ok ? [] : read.errors.map(({ pointer }) => pointer)
 }
+const filtered = (filter: unknown) => ({ ...BODY, filters: [filter] })
 const withPeriod = (from: unknown, to: unknown) => ({ ...BODY, period: { from, to } })
 const requestOf = (body: Parameters<typeof readRequest>[0]) => {
   const read = readRequest(body, NOW_MS)
@@ -44,6 +45,17 @@ describe('an invalid export request is rejected', () => {
     [{ ...BODY, columns: ['InvoiceId'] }, ['/columns/0']],
     [{ ...BODY, columns: ['ProviderName'] }, ['/columns']],
     [{ ...BODY, columns: ['HostProviderName'], focus_version: '1.2' }, ['/columns']],
+    [{ ...BODY, filter: [] }, ['/']],
+    [{ ...BODY, filters: {} }, ['/filters']],
+    [filtered({ field: 'servce', operator: 'eq', values: ['a'] }), ['/filters/0/field']],
+    [filtered({ field: 'cost_usd', operator: 'gt', values: ['1'] }), ['/filters/0/field']],
+    [filtered({ field: 'service', operator: 'like', values: ['a'] }), ['/filters/0/operator']],
+    [filtered({ field: 'service', operator: 'gt', values: ['a'] }), ['/filters/0/operator']],
+    [filtered({ field: 'service', operator: 'eq', value: 'a' }), ['/filters/0/values', '/filters/0']],
+    [filtered({ field: 'service', operator: 'eq', values: [] }), ['/filters/0/values']],
+    [filtered({ field: 'service', operator: 'eq', values: ['a', 'b'] }), ['/filters/0/values']],
+    [filtered({ field: 'service', operator: 'eq', values: ['\u0000'] }), ['/filters/0/values/0']],
+    [filtered({ field: 'stage_origin', operator: 'in', values: ['stage_a', 'stage_z'] }), ['/filters/0/values/1']],
   ])('%j with errors at %j', (body, pointers) => {
     expect(errorsIn(body)).toEqual(pointers)
   })
@@ -73,8 +85,13 @@ describe('an export request is accepted', () => {
     expect(request.columns.length).toBe(45)
   })
 
-  test('always with the provider in the grain, and with the model if by meter', () => {
+  test('in the order of its dimensions, always with the provider, and with the model if by meter', () => {
     expect(requestOf({ ...BODY, group_by: ['owner'] }).group_by).toEqual(['owner', 'provider'])
-    expect(requestOf({ ...BODY, group_by: ['meter'] }).group_by).toEqual(['provider', 'served_model', 'meter'])
+    expect(requestOf({ ...BODY, group_by: ['service', 'provider', 'owner'] }).group_by).toEqual([
+      'service',
+      'provider',
+      'owner',
+    ])
+    expect(requestOf({ ...BODY, group_by: ['meter'] }).group_by).toEqual(['meter', 'served_model', 'provider'])
   })
 })

@@ -35,7 +35,8 @@ export async function openTarget(isOwn = false): Promise<Target> {
   const file = process.env['ATTRIBUTION_CONTRACT_CREDENTIALS']
   const receiver = file === undefined && isOwn ? await launchReceiver() : undefined
   const own =
-    receiver && (await launchService({ roles: ['courier', 'exporter'], args: [...RATES, ...allowing(receiver)] }))
+    receiver &&
+    (await launchService({ roles: ['courier', 'exporter', 'trainer'], args: [...RATES, ...allowing(receiver)] }))
   const service = own ?? (file === undefined ? await newTenantOfProduct() : undefined)
   const credentials = service?.credentials ?? (JSON.parse(readFileSync(file ?? '', 'utf8')) as Credentials)
   const { text } = await send(credentials.base_url, { method: 'GET', path: '/openapi.json' })

@@ -1,30 +1,35 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
-import { FEATURE_GROUPS, FEATURE_SLOTS } from './features.js'
+import { FEATURE_SPACES, type ModelForm } from './features.js'
 import type { Model, ModelParameters } from './model.js'
 import { modelCard } from './model-card.js'
 
 /**
- * Binary format of a model version: `ATLM`, format (u16), length of the header (u32), the header as JSON (card, feature
- * space, names of the contexts, temperature), the arrays (slots u32; weights, intercepts and offsets f32), and the first
+ * Binary format of a model version: `ATLM`, form (u16), length of the header (u32), the header as JSON (card, feature
+ * space, names of the contexts, temperature, open classes), the arrays (slots u32; weights, intercepts and offsets f32), and the first
  * 16 bytes of the SHA-256 of everything before. Numbers are little-endian.
  */
 const MAGIC = Buffer.from('ATLM')
-const FORMAT = 1
 const PREFIX_BYTES = MAGIC.length + 2 + 4
 const CHECKSUM_BYTES = 16
 
 /** Weights are valid only with the features that they were trained on. */
-const FEATURE_SPACE = createHash('sha256')
-  .update(JSON.stringify([FORMAT, FEATURE_SLOTS, FEATURE_GROUPS]))
-  .digest('hex')
+const featureSpaceOf = (form: ModelForm): string =>
+  createHash('sha256')
+    .update(JSON.stringify([form, FEATURE_SPACES[form].slots, FEATURE_SPACES[form].groups]))
+    .digest('hex')
+const SPACES: Readonly<Record<ModelForm, string>> = { 1: featureSpaceOf(1), 2: featureSpaceOf(2) }
 
 const header = z.object({
   card: modelCard,
   feature_space: z.string(),
-  slots: z.int().min(0).max(FEATURE_SLOTS),
+  slots: z.int().min(0),
   contexts: z.array(z.string()),
   temperature: z.number().positive(),
+  /** Absent in form 1. */
+  open_classes: z.array(z.int().min(0)).default([]),
+  /** One per context; absent in form 1. */
+  context_counts: z.array(z.int().min(0)).default([]),
 })
 
 export type DecodedModel =
@@ -38,10 +43,18 @@ export function encodeModel({ card, parameters }: Model): Uint8Array {
   const text = Buffer.from(
     JSON.stringify({
       card,
-      feature_space: FEATURE_SPACE,
+      feature_space: SPACES[parameters.form],
       slots: parameters.slots.length,
       contexts: [...parameters.contextOffsets.keys()],
       temperature: parameters.temperature,
+      ...(parameters.form === 1
+        ? {}
+        : {
+            open_classes: parameters.openClasses,
+            context_counts: [...parameters.contextOffsets.keys()].map(
+              (name) => parameters.contextCounts.get(name) ?? 0,
+            ),
+          }),
     }),
   )
   const arrays = [parameters.slots, parameters.weights, parameters.intercepts, ...parameters.contextOffsets.values()]
@@ -49,7 +62,7 @@ export function encodeModel({ card, parameters }: Model): Uint8Array {
   const artefact = new Uint8Array(size + CHECKSUM_BYTES)
   const bytes = Buffer.from(artefact.buffer)
   MAGIC.copy(bytes)
-  bytes.writeUInt16LE(FORMAT, MAGIC.length)
+  bytes.writeUInt16LE(parameters.form, MAGIC.length)
   bytes.writeUInt32LE(text.length, MAGIC.length + 2)
   text.copy(bytes, PREFIX_BYTES)
   let at = PREFIX_BYTES + text.length
@@ -67,14 +80,15 @@ export function decodeModel(bytes: Uint8Array): DecodedModel {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
   if (!buffer.subarray(0, MAGIC.length).equals(MAGIC)) return corrupt('not_an_artefact')
   if (buffer.length < PREFIX_BYTES + CHECKSUM_BYTES) return corrupt('truncated')
-  if (buffer.readUInt16LE(MAGIC.length) !== FORMAT) return corrupt('unknown_format')
+  const form = buffer.readUInt16LE(MAGIC.length)
+  if (form !== 1 && form !== 2) return corrupt('unknown_format')
   const size = buffer.length - CHECKSUM_BYTES
   const textBytes = buffer.readUInt32LE(MAGIC.length + 2)
   if (PREFIX_BYTES + textBytes > size) return corrupt('truncated')
   if (!checksumOf(buffer.subarray(0, size)).equals(buffer.subarray(size))) return corrupt('checksum')
   const head = header.safeParse(parsed(buffer.toString('utf8', PREFIX_BYTES, PREFIX_BYTES + textBytes)))
-  if (!head.success || head.data.feature_space !== FEATURE_SPACE) return corrupt('inconsistent')
-  const { card, slots, contexts, temperature } = head.data
+  if (!head.success || head.data.feature_space !== SPACES[form]) return corrupt('inconsistent')
+  const { card, slots, contexts, temperature, open_classes: openClasses, context_counts: counts } = head.data
   const columns = card.classes.length + 1
   if (size !== PREFIX_BYTES + textBytes + 4 * (slots + (slots + 1 + contexts.length) * columns)) {
     return corrupt('inconsistent')
@@ -88,11 +102,14 @@ export function decodeModel(bytes: Uint8Array): DecodedModel {
   const slotNumbers = Uint32Array.from({ length: slots }, (_, i) => buffer.readUInt32LE(at + 4 * i))
   at += 4 * slots
   const parameters: ModelParameters = {
+    form,
     slots: slotNumbers,
     weights: floats(slots * columns),
     intercepts: floats(columns),
     contextOffsets: new Map(contexts.map((name) => [name, floats(columns)])),
     temperature,
+    openClasses,
+    contextCounts: new Map(contexts.flatMap((name, i) => (counts[i] ? [[name, counts[i]] as const] : []))),
   }
   return areUsable(parameters) ? { kind: 'model', model: { card, parameters } } : corrupt('inconsistent')
 }
@@ -111,6 +128,7 @@ function parsed(text: string): unknown {
 }
 
 /** False when the parameters would give a NaN or infinite prediction, or a read past the end of an array. */
-const areUsable = ({ slots, weights, intercepts, contextOffsets }: ModelParameters): boolean =>
-  slots.every((slot) => slot < FEATURE_SLOTS) &&
+const areUsable = ({ form, slots, weights, intercepts, contextOffsets, openClasses }: ModelParameters): boolean =>
+  slots.every((slot) => slot < FEATURE_SPACES[form].slots) &&
+  openClasses.every((c) => c < intercepts.length - 1) &&
   [weights, intercepts, ...contextOffsets.values()].every((array) => array.every(Number.isFinite))

@@ -59,13 +59,13 @@ export interface Scored {
   readonly weight: number
 }
 
-/** Validation can lower confidence but never raise it: it sees less traffic than the model will serve. */
-const TEMPERATURE_MIN = 1
+/** Below 1 where the penalty of the weights has left the model too cautious. */
+const TEMPERATURE_MIN = 0.3
 const TEMPERATURE_MAX = 8
 const GOLDEN = (Math.sqrt(5) - 1) / 2
 const STEPS = 40
 
-/** The temperature of at least 1 that maximises the likelihood of the scored events (Guo et al. 2017); golden-section search. */
+/** The temperature that maximises the likelihood of the scored events (Guo et al. 2017); golden-section search. */
 export function bestTemperature(scored: readonly Scored[]): number {
   if (scored.length === 0) return 1
   const loss = (logTemperature: number): number => {

@@ -1,11 +1,14 @@
-import { contextsOf, type EventFacts } from './features.js'
+import type { EventFacts } from './features.js'
 import type { ClassLabel } from './model.js'
 import type { TrainingRecord } from './train.js'
+import { contextsOf, type Pattern } from './views.js'
 
 /** The training window of a tenant, split by time into training and validation data. */
 export interface Split {
   readonly training: Examples
   readonly validation: Examples
+  /** Both. */
+  readonly all: Examples
   readonly classes: readonly CountedClass[]
   readonly fromMs: number
   readonly toMs: number
@@ -15,6 +18,8 @@ export interface Split {
 export interface CountedClass extends ClassLabel {
   readonly resolved: number
   readonly overrides: number
+  /** Whether too few resolved events describe it: it is known from overrides. */
+  readonly isOpen: boolean
 }
 
 export interface Examples {
@@ -40,33 +45,65 @@ export interface Unlabelled {
 /** Share of the records, from the start of the window, used for training. The rest is used for validation. */
 const TRAINING_SHARE = 0.85
 /** Minimum of resolved events per class: fewer do not describe a class. */
-const RESOLVED_MIN = 20
+export const RESOLVED_MIN = 20
 /** Overrides come from exactly the traffic that the model serves, so fewer of them are enough. */
 const OVERRIDES_MIN = 8
 /** Training time and memory grow with the number of classes. The model treats rarer classes as unknown. */
-export const CLASSES_MAX = 128
+export const CLASSES_MAX = 200
 
 const keyOf = ({ service, owner }: ClassLabel): string => JSON.stringify([service, owner])
 
-/** @param records in any order */
+/**
+ * Splits by time. Classes come from the whole window: a service that is new in its last part is a class, and the oldest of its
+ * events are training data, though all of them are young.
+ *
+ * @param records in any order
+ */
 export function splitByTime(records: readonly TrainingRecord[]): Split {
   const times = Float64Array.from(records, ({ facts }) => facts.eventTimeMs).sort()
   const validationFromMs = times[Math.floor(TRAINING_SHARE * times.length)] ?? 0
-  const isTraining = ({ facts }: TrainingRecord): boolean => facts.eventTimeMs < validationFromMs
-  const training = records.filter(isTraining)
-  const classes = classesOf(training)
+  const classes = classesOf(records)
   const numbers = new Map(classes.map((label, number) => [keyOf(label), number]))
+  const young = youngClasses(records, numbers, validationFromMs)
+  const isTraining = ({ facts, outcome }: TrainingRecord): boolean => {
+    const fromMs = outcome.kind === 'resolved' ? young.get(keyOf(outcome.label)) : undefined
+    return facts.eventTimeMs < (fromMs ?? validationFromMs)
+  }
   return {
-    training: examplesOf(training, numbers),
+    training: examplesOf(records.filter(isTraining), numbers),
     validation: examplesOf(
       records.filter((record) => !isTraining(record)),
       numbers,
     ),
+    all: examplesOf(records, numbers),
     classes,
     fromMs: times[0] ?? 0,
     toMs: times.at(-1) ?? 0,
     validationFromMs,
   }
+}
+
+/** Classes with too few resolved events before the split: by key, a split of their own. */
+function youngClasses(
+  records: readonly TrainingRecord[],
+  numbers: ReadonlyMap<string, number>,
+  validationFromMs: number,
+): ReadonlyMap<string, number> {
+  const times = new Map<string, number[]>()
+  for (const { facts, outcome } of records) {
+    if (outcome.kind !== 'resolved') continue
+    const key = keyOf(outcome.label)
+    if (!numbers.has(key)) continue
+    const own = times.get(key)
+    if (own === undefined) times.set(key, [facts.eventTimeMs])
+    else own.push(facts.eventTimeMs)
+  }
+  const young = new Map<string, number>()
+  for (const [key, own] of times) {
+    if (own.length < RESOLVED_MIN || own.filter((at) => at < validationFromMs).length >= RESOLVED_MIN) continue
+    young.set(key, own.sort((one, other) => one - other)[Math.floor(TRAINING_SHARE * own.length)] ?? 0)
+  }
+  return young
 }
 
 function classesOf(records: readonly TrainingRecord[]): CountedClass[] {
@@ -84,7 +121,13 @@ function classesOf(records: readonly TrainingRecord[]): CountedClass[] {
     .sort(([oneKey, one], [otherKey, other]) => rankOf(other) - rankOf(one) || (oneKey < otherKey ? -1 : 1))
     .slice(0, CLASSES_MAX)
     .sort(([one], [other]) => (one < other ? -1 : 1))
-    .map(([, { resolved, overrides, label }]) => ({ service: label.service, owner: label.owner, resolved, overrides }))
+    .map(([, { resolved, overrides, label }]) => ({
+      service: label.service,
+      owner: label.owner,
+      resolved,
+      overrides,
+      isOpen: resolved < RESOLVED_MIN,
+    }))
 }
 
 const rankOf = ({ resolved, overrides }: { readonly resolved: number; readonly overrides: number }): number =>
@@ -127,13 +170,10 @@ export class Contexts {
     return [...this.#numbers.keys()]
   }
 
-  /** Per event: the number of its layer, and the number of its layer and principal. */
-  of(events: readonly { readonly facts: EventFacts }[]): [layers: Int32Array, principals: Int32Array] {
-    const each = events.map(({ facts }) => contextsOf(facts))
-    return [
-      Int32Array.from(each, ([layer]) => this.numberOf(layer)),
-      Int32Array.from(each, ([, principal]) => this.numberOf(principal)),
-    ]
+  /** Per level, from general to specific, and event: the number of its context. */
+  of(events: readonly EventFacts[], patterns: readonly Pattern[]): Int32Array[] {
+    const each = events.map((facts, i) => contextsOf(facts, patterns[i] ?? 'anonymous'))
+    return [0, 1, 2].map((level) => Int32Array.from(each, (names) => this.numberOf(names[level] ?? '')))
   }
 }
 

@@ -42,7 +42,7 @@ export interface NeighbourFacts {
   readonly inputTokens?: number | undefined
 }
 
-/** Groups of features, with the names used in a model card. */
+/** Groups of features, with the names used in a model card. Those after `trace_neighbours` are not in form 1. */
 export const FEATURE_GROUPS = [
   'provider',
   'model',
@@ -60,17 +60,37 @@ export const FEATURE_GROUPS = [
   'tags',
   'kubernetes',
   'trace_neighbours',
+  'model_and_hour',
 ] as const
 export type FeatureGroup = (typeof FEATURE_GROUPS)[number]
 
-/** Number of slots that features are hashed into; features that collide share a weight. */
-export const FEATURE_SLOTS = 1 << 16
+/**
+ * The form of a model determines its features: weights are valid only with the features that they were trained on. Form 1 is
+ * no longer trained, but its versions still serve.
+ */
+export type ModelForm = 1 | 2
+export const MODEL_FORM = 2
+
+interface FeatureSpace {
+  /** Number of slots that features are hashed into; features that collide share a weight. A power of two. */
+  readonly slots: number
+  /** Step of the sizes that are crossed with the model, in powers of two. */
+  readonly modelStep: number
+  readonly groups: readonly FeatureGroup[]
+}
+
+export const FEATURE_SPACES: Readonly<Record<ModelForm, FeatureSpace>> = {
+  1: { slots: 1 << 16, modelStep: 1, groups: FEATURE_GROUPS.slice(0, -1) },
+  2: { slots: 1 << 20, modelStep: 0.5, groups: FEATURE_GROUPS },
+}
 
 const HOUR_MS = 3_600_000
 /** From Monday to the epoch: 1 January 1970 was a Thursday. */
 const EPOCH_AFTER_MONDAY_MS = 3 * 24 * HOUR_MS
 const WEEK_HOURS = 168
 const NEIGHBOURS_MAX = 16
+/** Each neighbour is evidence of its own, but steps of one trace resemble each other. */
+const SUMMED_NEIGHBOURS_MAX = 4
 
 /** Steps of the piecewise linear functions, in powers of two. */
 const FINE_STEP = 0.5
@@ -78,33 +98,50 @@ const COARSE_STEP = 1
 /** Greater than the logarithm of any count. */
 const GRID_WIDTH = 128
 
+export interface FeatureOptions {
+  readonly form?: ModelForm
+  /** Whether to omit a group for the event with this index. */
+  readonly leftOut?: (group: FeatureGroup, index: number) => boolean
+}
+
 /**
  * One sparse row per event. A quantity becomes the two nearest knots of a piecewise linear function of its logarithm, so
  * that similar quantities share evidence; a name becomes one slot. A missing fact has no feature at all, because its
  * absence depends on how the event was captured and not on who caused it.
  *
- * The capture context (layer, principal) is left out: see `contextOf`.
- *
- * @param leftOut whether to omit a group for the event with this index
+ * The capture context (layer, principal) is left out: see `contextsOf`.
  */
 export function featuresOf(
   events: readonly EventFacts[],
-  leftOut: (group: FeatureGroup, index: number) => boolean = () => false,
+  { form = MODEL_FORM, leftOut }: FeatureOptions = {},
 ): SparseRows {
+  const { slots, modelStep } = FEATURE_SPACES[form]
+  const mask = slots - 1
   const rows = new SparseRowsBuilder(events.length)
   let index = 0
   const write: Write = (group, name, value, ordinal) => {
-    if (!leftOut(group, index)) rows.add(slotOf(group, name, ordinal), value)
+    if (leftOut?.(group, index) !== true) rows.add(slotOf(group, name, ordinal) & mask, value)
   }
   for (; index < events.length; index++) {
     const event = events[index] as EventFacts
     writeNames(write, event)
-    writeQuantities(write, event)
+    writeQuantities(write, event, modelStep)
     writeHour(write, event.eventTimeMs)
-    writeNeighbours(write, event.neighbours)
+    if (form === 1) writeNeighbours(write, event.neighbours)
+    else writeNewer(write, event)
     rows.endRow()
   }
   return rows.build()
+}
+
+/** The groups that form 1 lacks. */
+function writeNewer(write: Write, { model, eventTimeMs, neighbours }: EventFacts): void {
+  const hour = hourOfWeek(eventTimeMs)
+  write('model_and_hour', model, 1, (hour >= 120 ? 6 : 0) + ((hour % 24) >> 2))
+  for (const other of neighbours?.slice(0, SUMMED_NEIGHBOURS_MAX) ?? []) {
+    write('trace_neighbours', other.model, 1)
+    if (other.inputTokens !== undefined) write('trace_neighbours', 'i', 1, Math.round(Math.log2(1 + other.inputTokens)))
+  }
 }
 
 function writeNames(write: Write, event: EventFacts): void {
@@ -119,16 +156,16 @@ function writeNames(write: Write, event: EventFacts): void {
   for (const key in event.tags) write('tags', `${key}\0${event.tags[key]}`, 1)
 }
 
-function writeQuantities(write: Write, event: EventFacts): void {
+function writeQuantities(write: Write, event: EventFacts, modelStep: number): void {
   const { inputTokens, outputTokens, cachedInputTokens, reasoningTokens, latencyMs, model } = event
   if (inputTokens !== undefined) {
     writeKnots(write, 'input_tokens', '', inputTokens, FINE_STEP)
-    writeKnots(write, 'model_and_tokens', `i ${model}`, inputTokens, COARSE_STEP)
+    writeKnots(write, 'model_and_tokens', `i ${model}`, inputTokens, modelStep)
     if (cachedInputTokens !== undefined) writeShare(write, 'cached_share', cachedInputTokens, inputTokens)
   }
   if (outputTokens !== undefined) {
     writeKnots(write, 'output_tokens', '', outputTokens, FINE_STEP)
-    writeKnots(write, 'model_and_tokens', `o ${model}`, outputTokens, COARSE_STEP)
+    writeKnots(write, 'model_and_tokens', `o ${model}`, outputTokens, modelStep)
     if (reasoningTokens !== undefined) writeShare(write, 'reasoning_share', reasoningTokens, outputTokens)
   }
   if (inputTokens !== undefined && outputTokens !== undefined) writeShape(write, inputTokens, outputTokens)
@@ -161,13 +198,17 @@ function writeShare(write: Write, group: FeatureGroup, part: number, whole: numb
 }
 
 function writeHour(write: Write, eventTimeMs: number): void {
-  const hour = Math.floor((eventTimeMs + EPOCH_AFTER_MONDAY_MS) / HOUR_MS) % WEEK_HOURS
+  const hour = hourOfWeek(eventTimeMs)
   const isWeekend = hour >= 120
   write('hour', 'of week', 0.5, hour)
   write('hour', isWeekend ? 'of weekend day' : 'of weekday', 1, hour % 24)
   write('hour', 'weekend', 1, Number(isWeekend))
 }
 
+const hourOfWeek = (eventTimeMs: number): number =>
+  Math.floor((eventTimeMs + EPOCH_AFTER_MONDAY_MS) / HOUR_MS) % WEEK_HOURS
+
+/** Form 1: the mean over the neighbours. */
 function writeNeighbours(write: Write, neighbours: EventFacts['neighbours']): void {
   if (neighbours === undefined || neighbours.length === 0) return
   const seen = neighbours.slice(0, NEIGHBOURS_MAX)
@@ -204,18 +245,13 @@ export function withNeighbours(events: readonly EventFacts[]): EventFacts[] {
   })
 }
 
-/**
- * Capture contexts of an event, from general to specific. The context determines whether events have labels, and the
- * mix of services differs between contexts; the features of the calls of one service do not.
- */
-export const contextsOf = ({ ingestionLayer, principal }: EventFacts): readonly [layer: string, principal: string] => [
-  ingestionLayer,
-  `${ingestionLayer}\0${principal}`,
-]
-
 const GROUP_SEEDS = new Map<FeatureGroup, number>(FEATURE_GROUPS.map((group) => [group, fnv1a(0x811c9dc5, group)]))
 
-/** @returns 0 to `FEATURE_SLOTS` - 1, the same on every machine */
+/** The slot of an identity in form 2. */
+export const identitySlot = (identityHash: string): number =>
+  slotOf('identity', identityHash, 1) & (FEATURE_SPACES[MODEL_FORM].slots - 1)
+
+/** @returns 32 bits, the same on every machine */
 function slotOf(group: FeatureGroup, name: string, ordinal: number | undefined): number {
   const hash = fnv1a(GROUP_SEEDS.get(group) ?? 0, name)
   return finish(ordinal === undefined ? hash : Math.imul(hash ^ (ordinal + 1), 0x01000193))
@@ -234,5 +270,5 @@ function finish(hash: number): number {
   mixed = Math.imul(mixed, 0x85ebca6b)
   mixed ^= mixed >>> 13
   mixed = Math.imul(mixed, 0xc2b2ae35)
-  return (mixed ^ (mixed >>> 16)) & (FEATURE_SLOTS - 1)
+  return mixed ^ (mixed >>> 16)
 }

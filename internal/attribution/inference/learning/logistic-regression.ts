@@ -19,6 +19,10 @@ export interface WeightedExamples {
   readonly label: Uint16Array
   /** 0 or more. */
   readonly weight: Float64Array
+  /** Row-major, one row per example, one column per class: added to the logits and not fitted. */
+  readonly offsets?: Float32Array
+  /** Whether the intercepts stay as they are. */
+  readonly hasFixedIntercepts?: boolean
 }
 
 export interface FitOptions {
@@ -43,7 +47,7 @@ export function fitRegression(examples: WeightedExamples, start: LinearModel, op
 
 /** Includes the penalty; writes the gradient. Exported so that a test can check the gradient against the value. */
 export function negativeLogLikelihood(
-  { rows, row, label, weight }: WeightedExamples,
+  { rows, row, label, weight, offsets, hasFixedIntercepts = false }: WeightedExamples,
   model: LinearModel,
   penalty: number,
   gradient: Float64Array,
@@ -60,6 +64,9 @@ export function negativeLogLikelihood(
     const from = starts[at] as number
     const to = starts[at + 1] as number
     writeLogits(model, rows, at, logits)
+    if (offsets !== undefined) {
+      for (let c = 0; c < classes; c++) logits[c] = (logits[c] as number) + (offsets[i * classes + c] as number)
+    }
     const normaliser = logSumExp(logits)
     const own = label[i] as number
     value += ofExample * (normaliser - (logits[own] as number))
@@ -74,6 +81,7 @@ export function negativeLogLikelihood(
       for (let c = 0; c < classes; c++) gradient[base + c] = (gradient[base + c] as number) + x * (logits[c] as number)
     }
   }
+  if (hasFixedIntercepts) gradient.fill(0, 0, classes)
   for (let i = classes; i < parameters.length; i++) {
     const parameter = parameters[i] as number
     value += 0.5 * penalty * parameter * parameter
@@ -95,10 +103,12 @@ export function writeLogits(model: LinearModel, rows: SparseRows, row: number, l
 }
 
 /** The logits of all rows, row-major. */
-export function logitsOf(model: LinearModel, rows: SparseRows): Float64Array {
-  const all = new Float64Array(rows.count * model.classes)
+export function logitsOf(model: LinearModel, rows: SparseRows): Float32Array {
+  const all = new Float32Array(rows.count * model.classes)
+  const logits = new Float64Array(model.classes)
   for (let row = 0; row < rows.count; row++) {
-    writeLogits(model, rows, row, all.subarray(row * model.classes, (row + 1) * model.classes))
+    writeLogits(model, rows, row, logits)
+    all.set(logits, row * model.classes)
   }
   return all
 }

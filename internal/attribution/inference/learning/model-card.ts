@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import type { ModelCard } from './model.js'
+import { GATE_REASONS, type ModelCard } from './model.js'
+import { PATTERNS } from './views.js'
 
 /** Schema of a model card, to parse it from an artefact. */
 
@@ -19,10 +20,12 @@ const quality = z.object({
   calibrationError: share(),
   precisionAtFloor: share().optional(),
   shareAtFloor: share(),
+  logLoss: z.number().optional(),
+  contextLogLoss: z.number().optional(),
 })
 
 export const modelCard = z.object({
-  format: z.literal(1),
+  format: z.union([z.literal(1), z.literal(2)]),
   seed: z.int(),
   classes: z
     .array(z.object({ service: z.string(), owner: z.string(), examples: count(), servedShare: share() }))
@@ -30,19 +33,14 @@ export const modelCard = z.object({
   dataWindow: z.object({ fromMs: z.int(), toMs: z.int(), validationFromMs: z.int() }),
   examples: z.object({ resolved: count(), unresolved: count(), overrides: count(), disputes: count() }),
   unknownShare: share(),
+  patterns: z
+    .array(z.object({ pattern: z.enum(PATTERNS), share: share(), unknownShare: share(), quality: quality.optional() }))
+    .optional(),
   weighted: quality,
   audited: quality.optional(),
   gate: z.object({
     isPassed: z.boolean(),
-    reasons: z.array(
-      z.enum([
-        'beats_no_baseline',
-        'miscalibrated',
-        'beats_no_baseline_on_audits',
-        'miscalibrated_on_audits',
-        'too_few_validation_examples',
-      ]),
-    ),
+    reasons: z.array(z.enum(GATE_REASONS)),
   }),
   calibrationCurve: z.array(
     z.object({ from: share(), to: share(), n: count(), meanProbability: share(), accuracy: share() }),

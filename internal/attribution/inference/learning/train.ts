@@ -1,22 +1,27 @@
-import { type Adapted, adapt, logRatio } from './adapt.js'
 import { calibrationCurve, type Judged } from './calibration.js'
-import { Contexts, type CountedClass, type Examples, type Split, seededShare, splitByTime } from './examples.js'
-import { type EventFacts, FEATURE_GROUPS, featuresOf } from './features.js'
+import { type Examples, type Split, splitByTime } from './examples.js'
+import { type EventFacts, FEATURE_GROUPS } from './features.js'
 import { type Heuristic, learnHeuristic } from './heuristic.js'
+import { type Learned, learn } from './learn.js'
 import type { ClassLabel, Model, ModelCard, ModelParameters } from './model.js'
-import { compact } from './sparse-rows.js'
 import {
   accuracyOf,
+  answersOf,
   auditedEvents,
   calibrate,
+  type Evidence,
   effectiveCount,
   gateOf,
   judge,
+  lossesOf,
+  prefersCandidate,
   qualityOf,
-  type ServedTraffic,
+  reasonsAgainst,
+  servedTraffic,
   type ValidationEvent,
   weightedEvents,
 } from './validation.js'
+import { type DirectoryFacts, NO_DIRECTORY } from './views.js'
 
 /** An event of the training window of a tenant, with its attribution outcome. */
 export interface TrainingRecord {
@@ -37,6 +42,10 @@ export type Outcome =
 export interface TrainingOptions {
   /** The same records, options and seed give the same bytes. */
   readonly seed: number
+  /** Default: nothing is known, so that no identity or credential resolves an event. */
+  readonly directory?: DirectoryFacts
+  /** The version that serves; the gate compares the candidate with it. */
+  readonly serving?: Model | undefined
 }
 
 export type TrainingResult =
@@ -52,130 +61,68 @@ const UNRESOLVED_MIN = 50
  * Trains, calibrates and validates a version on the window of one tenant. `card.gate` holds whether validation passed.
  * Pure; takes seconds of processor time on 100,000 records.
  */
-export function train(records: readonly TrainingRecord[], { seed }: TrainingOptions): TrainingResult {
+export function train(
+  records: readonly TrainingRecord[],
+  { seed, directory = NO_DIRECTORY, serving }: TrainingOptions,
+): TrainingResult {
   const split = splitByTime(records)
-  const { classes, training, validation } = split
-  if (classes.length < CLASSES_MIN || training.unlabelled.length < UNRESOLVED_MIN) {
+  const { classes, training, validation, all } = split
+  if (classes.filter(({ isOpen }) => !isOpen).length < CLASSES_MIN || training.unlabelled.length < UNRESOLVED_MIN) {
     return { kind: 'too_few_examples', classes: classes.length, examples: training.resolved.length }
   }
-  const isMasked = identityMask(training, seed)
-  const { parameters: uncalibrated, served } = learn(training, classes, isMasked)
-  const masked: Examples = {
-    ...validation,
-    resolved: validation.resolved.map((example, i) =>
-      isMasked(i + training.resolved.length) ? { ...example, facts: withoutIdentity(example.facts) } : example,
-    ),
-  }
-  const weighted = weightedEvents(masked, served, uncalibrated, seed)
+  const learned = learn(training, classes, { seed, directory, later: validation.resolved })
+  const served = servedTraffic(learned.parameters, learned.shares)
+  const weighted = weightedEvents(validation, served, learned.parameters, directory, seed)
   const audited = auditedEvents(validation, classes.length)
-  const parameters = { ...uncalibrated, temperature: calibrate(uncalibrated, weighted, audited) }
-  const card = cardOf(split, seed, parameters, served, weighted, audited)
-  return { kind: 'trained', model: { card, parameters } }
-}
-
-/**
- * Resolved events have an identity far more often than events that reach stage B. The identity of some resolved events
- * is therefore ignored, so that both have the same rate: a model must not rely on a fact that the served traffic lacks.
- */
-function identityMask({ resolved, unlabelled }: Examples, seed: number): (index: number) => boolean {
-  const stating = (events: readonly { readonly facts: EventFacts }[]): number =>
-    events.filter(({ facts }) => facts.identityHash !== undefined).length / Math.max(1, events.length)
-  const [there, here] = [stating(resolved), stating(unlabelled)]
-  const dropped = there <= here ? 0 : 1 - here / there
-  return (index) => seededShare(seed, index) < dropped
-}
-
-const withoutIdentity = ({ identityHash: _, ...facts }: EventFacts): EventFacts => facts
-
-function learn(
-  { resolved, unlabelled }: Examples,
-  classes: readonly CountedClass[],
-  isMasked: (index: number) => boolean,
-): { parameters: ModelParameters; served: ServedTraffic } {
-  const known = resolved.filter(({ label }) => label >= 0)
-  const { columns: slots, rows } = compact(
-    featuresOf(
-      [...known, ...unlabelled].map(({ facts }) => facts),
-      (group, index) => group === 'identity' && index < known.length && isMasked(index),
-    ),
-  )
-  const contexts = new Contexts()
-  const contextNumbers = contexts.of(unlabelled)
-  const adapted = adapt({
-    rows,
-    features: slots.length,
-    classes: classes.length,
-    resolved: { row: Uint32Array.from(known.keys()), label: Uint16Array.from(known, ({ label }) => label) },
-    unlabelled: {
-      row: Uint32Array.from(unlabelled, (_, i) => known.length + i),
-      contexts: contextNumbers,
-      known: Int16Array.from(unlabelled, ({ override }) => (override === -1 ? classes.length : (override ?? -1))),
-      excluded: Int16Array.from(unlabelled, ({ dispute }) => dispute ?? -1),
-    },
-    contexts: contexts.names.length,
-  })
-  const counted = new Map<number, { number: number; facts: EventFacts; count: number }>()
-  for (const [i, { facts }] of unlabelled.entries()) {
-    const number = contextNumbers[1][i] ?? 0
-    const entry = counted.get(number)
-    if (entry === undefined) counted.set(number, { number, facts, count: 1 })
-    else entry.count++
-  }
+  const temperature = calibrate(learned.parameters, weighted, audited)
+  const held = { ...learned, parameters: { ...learned.parameters, temperature } }
+  const compared = cardOf(split, seed, held, weighted, audited)
+  const card =
+    serving === undefined
+      ? compared
+      : withServing(compared, { card: compared, parameters: held.parameters }, serving, split)
+  const whole = learn(all, classes, { seed, directory, settled: learned.settled, start: learned.known })
   return {
-    parameters: parametersOf(adapted, slots, contexts.names),
-    served: { shares: adapted.shares, mixes: adapted.mixes, contexts: [...counted.values()] },
-  }
-}
-
-function parametersOf(
-  { model, shares, mixes }: Adapted,
-  slots: Uint32Array,
-  contexts: readonly string[],
-): ModelParameters {
-  const columns = model.classes
-  return {
-    slots,
-    weights: Float32Array.from(model.parameters.subarray(columns)),
-    intercepts: Float32Array.from(model.parameters.subarray(0, columns)),
-    contextOffsets: new Map(
-      contexts.map((name, number) => [
-        name,
-        Float32Array.from(shares, (share, c) => logRatio(mixes[number * columns + c] ?? 0, share)),
-      ]),
-    ),
-    temperature: 1,
+    kind: 'trained',
+    model: { card: withShares(card, whole), parameters: { ...whole.parameters, temperature } },
   }
 }
 
 function cardOf(
   split: Split,
   seed: number,
-  parameters: ModelParameters,
-  served: ServedTraffic,
+  { parameters, shares, patterns }: Learned,
   weighted: readonly ValidationEvent[],
   audited: readonly ValidationEvent[],
 ): ModelCard {
   const { classes, training, validation } = split
-  const known = served.shares.subarray(0, classes.length)
+  const known = shares.subarray(0, classes.length)
   const baselines = {
     heuristic: heuristicOf(training, classes),
     classes,
     majority: known.indexOf(Math.max(...known)),
   }
   const judged = judge(parameters, weighted)
-  const weightedQuality = qualityOf(parameters, weighted, baselines, judged)
-  const auditedQuality = audited.length === 0 ? undefined : qualityOf(parameters, audited, baselines)
+  const evidenceOf = (events: readonly ValidationEvent[], on?: readonly Judged[]): Evidence => {
+    const losses = lossesOf(parameters, shares, events)
+    return {
+      quality: qualityOf(parameters, events, baselines, losses, on),
+      gainInErrors: losses?.gainInErrors ?? 0,
+    }
+  }
+  const onWeighted = evidenceOf(weighted, judged)
+  const onAudited = audited.length === 0 ? undefined : evidenceOf(audited)
   const unlabelled = [...training.unlabelled, ...validation.unlabelled]
   const overrides = unlabelled.filter(({ override }) => override !== undefined).length
   const disputes = unlabelled.filter(({ dispute }) => dispute !== undefined).length
   return {
-    format: 1,
+    format: 2,
     seed,
     classes: classes.map(({ service, owner, resolved, overrides }, c) => ({
       service,
       owner,
       examples: resolved + overrides,
-      servedShare: served.shares[c] ?? 0,
+      servedShare: shares[c] ?? 0,
     })),
     dataWindow: { fromMs: split.fromMs, toMs: split.toMs, validationFromMs: split.validationFromMs },
     examples: {
@@ -184,13 +131,38 @@ function cardOf(
       overrides,
       disputes,
     },
-    unknownShare: served.shares[classes.length] ?? 0,
-    weighted: weightedQuality,
-    audited: auditedQuality,
-    gate: gateOf(weightedQuality, effectiveCount(weighted), auditedQuality),
+    unknownShare: shares[classes.length] ?? 0,
+    patterns,
+    weighted: onWeighted.quality,
+    audited: onAudited?.quality,
+    gate: gateOf(onWeighted, effectiveCount(weighted), onAudited),
     calibrationCurve: calibrationCurve(judged),
     featureImportance: importanceOf(parameters, weighted, judged),
   }
+}
+
+/** The card, with the shares of the model that serves. */
+const withShares = (card: ModelCard, { shares, patterns }: Learned): ModelCard => ({
+  ...card,
+  classes: card.classes.map((one, c) => ({ ...one, servedShare: shares[c] ?? 0 })),
+  unknownShare: shares[card.classes.length] ?? 0,
+  patterns,
+})
+
+/** The card, with what the gate says of the candidate beside the version that serves. */
+function withServing(card: ModelCard, candidate: Model, serving: Model, { validation, classes }: Split): ModelCard {
+  const unjudged = validation.unlabelled.filter(({ override }) => override === undefined).map(({ facts }) => facts)
+  const audits = validation.unlabelled.flatMap(({ facts, override }) => {
+    const label = override === undefined ? undefined : classes[override]
+    return label === undefined ? [] : [{ facts, label }]
+  })
+  const reasons = reasonsAgainst({
+    candidate: answersOf(candidate, unjudged),
+    serving: answersOf(serving, unjudged),
+    auditsPreferCandidate: prefersCandidate(candidate, serving, audits),
+  })
+  const all = [...card.gate.reasons, ...reasons]
+  return { ...card, gate: { isPassed: all.length === 0, reasons: all } }
 }
 
 function heuristicOf({ resolved, unlabelled }: Examples, classes: readonly ClassLabel[]): Heuristic {

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { json, type Operation } from '../../../http/contract/operation.js'
 import { PAGE_PARAMETERS, pageOf } from '../../../http/contract/page.js'
 import { count, exampleId, idInPath, idOf, timeText } from '../../../text/answer-fields.js'
+import { PATTERNS } from '../learning/views.js'
 import { MODEL_STATUSES } from './version.js'
 
 /** The OpenAPI contract of models (design sections 5 and 7). */
@@ -20,6 +21,12 @@ const quality = z
       .nullable()
       .meta({ description: 'Share of correct predictions among events at or above 0.80; null when there are none.' }),
     share_at_floor: share(),
+    log_loss: z.number().nullable().meta({
+      description: 'Mean negative log-likelihood of the truth, in nats; null for versions of earlier releases.',
+    }),
+    context_log_loss: z.number().nullable().meta({
+      description: 'The same for the shares of the capture context alone. A version must be better than this.',
+    }),
   })
   .meta({ id: 'ModelQuality' })
 
@@ -65,6 +72,37 @@ const model = z
     unknown_share: share().meta({
       description: 'Share of the traffic not resolved by stage A that does not resemble any class.',
     }),
+    patterns: z
+      .array(
+        z.object({
+          pattern: z.enum(PATTERNS).meta({
+            description:
+              'anonymous: the event states no identity; familiar: one that resolved events state too; unfamiliar: another one.',
+          }),
+          share: share().meta({ description: 'Share of the traffic not resolved by stage A.' }),
+          unknown_share: share().meta({ description: 'Share of these events that does not resemble any class.' }),
+        }),
+      )
+      .meta({
+        description: 'Unresolved traffic by what it shows of its caller; empty for versions of earlier releases.',
+      }),
+    withdrawn: z
+      .object({
+        at: timeText(),
+        scored: count().meta({ description: 'Number of newly resolved events that the version was scored on.' }),
+        precision: share().meta({ description: 'Share of correct predictions among those at or above 0.80.' }),
+        precision_at_most: share().meta({ description: 'Upper confidence bound (99.5 %) of the precision.' }),
+        from: timeText().meta({ description: 'Event time of the first scored event.' }),
+        changed: z.array(z.object(label)).meta({
+          description: 'Services whose calls no longer look as they did. Their older records are not learned from.',
+        }),
+      })
+      .nullable()
+      .meta({
+        description:
+          'Why the version was withdrawn: newly resolved events, with their services hidden, showed that it is wrong too ' +
+          'often. The baseline serves until a training has passed validation. Null otherwise.',
+      }),
     validation: z.object({
       passed: z
         .boolean()
@@ -92,6 +130,8 @@ const EXAMPLE_QUALITY = {
   calibration_error: 0.02,
   precision_at_floor: 0.97,
   share_at_floor: 0.81,
+  log_loss: 0.24,
+  context_log_loss: 1.31,
 }
 
 const EXAMPLE_MODEL: ShownModel = {
@@ -110,6 +150,8 @@ const EXAMPLE_MODEL: ShownModel = {
   },
   examples: { resolved: 41_000, unresolved: 12_000, overrides: 310, disputes: 12 },
   unknown_share: 0.04,
+  patterns: [{ pattern: 'anonymous', share: 0.8, unknown_share: 0.03 }],
+  withdrawn: null,
   validation: { passed: true, reasons: [], served_traffic: EXAMPLE_QUALITY, audits: null },
   calibration_curve: [{ from: 0.9, to: 1, n: 3_300, mean_probability: 0.97, accuracy: 0.98 }],
   feature_importance: [{ feature: 'model_and_tokens', accuracy_lost: 0.21 }],

@@ -2,7 +2,7 @@ import type { ModelCard, Quality } from '../learning/model.js'
 import type { ShownModel } from './contract.js'
 import { added, NO_SHADOW } from './shadow.js'
 import type { StoredShadow } from './shadow-log.js'
-import { chosenVersion, type StoredModel, statusOf } from './version.js'
+import { chosenVersion, type StoredModel, statusOf, type Withdrawal } from './version.js'
 
 /**
  * A version and its model card in the format of the API.
@@ -24,6 +24,7 @@ export function shownModel(
     recalled_at,
     can_serve: version.artefact !== null,
     ...shownCard(version.card),
+    withdrawn: shownWithdrawal(version.withdrawn ?? null),
     shadow: shownShadow(shadows),
   }
 }
@@ -43,6 +44,11 @@ const shownCard = ({ dataWindow, gate, ...card }: ModelCard) => ({
   },
   examples: card.examples,
   unknown_share: rounded(card.unknownShare),
+  patterns: (card.patterns ?? []).map(({ pattern, share, unknownShare }) => ({
+    pattern,
+    share: rounded(share),
+    unknown_share: rounded(unknownShare),
+  })),
   validation: {
     passed: gate.isPassed,
     reasons: [...gate.reasons],
@@ -62,6 +68,18 @@ const shownCard = ({ dataWindow, gate, ...card }: ModelCard) => ({
   })),
 })
 
+const shownWithdrawal = (withdrawal: Withdrawal | null): ShownModel['withdrawn'] =>
+  withdrawal === null
+    ? null
+    : {
+        at: withdrawal.at,
+        scored: withdrawal.scored,
+        precision: rounded(withdrawal.precision),
+        precision_at_most: rounded(withdrawal.at_most),
+        from: withdrawal.from,
+        changed: withdrawal.classes.map(({ service, owner }) => ({ service, owner })),
+      }
+
 const shownQuality = (quality: Quality) => ({
   n: quality.n,
   accuracy: rounded(quality.accuracy),
@@ -70,6 +88,8 @@ const shownQuality = (quality: Quality) => ({
   calibration_error: rounded(quality.calibrationError),
   precision_at_floor: quality.precisionAtFloor === undefined ? null : rounded(quality.precisionAtFloor),
   share_at_floor: rounded(quality.shareAtFloor),
+  log_loss: quality.logLoss === undefined ? null : rounded(quality.logLoss),
+  context_log_loss: quality.contextLogLoss === undefined ? null : rounded(quality.contextLogLoss),
 })
 
 /** Sums the counts of all partitions against the latest serving version. */

@@ -1,5 +1,5 @@
 import type { DegradationState } from '../../../records/interpretation.js'
-import type { ModelCard } from '../learning/model.js'
+import type { ClassLabel, ModelCard } from '../learning/model.js'
 
 /**
  * A version of a tenant's stage-B model, stored under its id in the bucket `models`. The serving version is derived from
@@ -22,9 +22,25 @@ export interface StoredModel {
   readonly promoted_at: string | null
   /** Time of the recall by an admin; null again after the next promotion. */
   readonly recalled_at: string | null
+  /** Why a trainer took it out of service; absent in versions of earlier releases, null after the next promotion. */
+  readonly withdrawn?: Withdrawal | null
 }
 
-export const MODEL_STATUSES = ['candidate', 'serving', 'previous', 'recalled'] as const
+/** On newly resolved events, with their labels hidden, the version was right too seldom where it claimed 0.80 or more. */
+export interface Withdrawal {
+  readonly at: string
+  /** Number of newly resolved events that were scored. */
+  readonly scored: number
+  readonly precision: number
+  /** Upper confidence bound of the precision. */
+  readonly at_most: number
+  /** Event time from which on the events were scored. */
+  readonly from: string
+  /** The classes whose earlier records no longer say what their calls look like. */
+  readonly classes: readonly ClassLabel[]
+}
+
+export const MODEL_STATUSES = ['candidate', 'serving', 'previous', 'recalled', 'withdrawn'] as const
 export type ModelStatus = (typeof MODEL_STATUSES)[number]
 
 /** What serves a tenant in stage B (spec 2.3, rules 2 to 4). */
@@ -36,7 +52,8 @@ export interface Serving {
 
 /**
  * The version that should serve: the last promoted version that is not recalled. A fallback for a recalled version must
- * have passed validation, because no admin has asked for that version to serve in its place.
+ * have passed validation, because no admin has asked for that version to serve in its place. A withdrawn version is not
+ * replaced by an older one: what changed since it was trained, the older one knows no better.
  *
  * @param versions all versions of one tenant, in any order
  */
@@ -60,7 +77,9 @@ export function servingOf(
   if (!isEnabled) return { state: 'disabled', model: undefined }
   const all = [...versions]
   const model = chosenVersion(all)
-  if (model === undefined || isUnfit(model)) return { state: 'degraded_serving', model: undefined }
+  if (model === undefined || model.withdrawn != null || isUnfit(model)) {
+    return { state: 'degraded_serving', model: undefined }
+  }
   return { state: isFallback(model, all) ? 'model_recalled' : 'none', model }
 }
 
@@ -77,6 +96,7 @@ export function candidateOf(versions: Iterable<StoredModel>, serving: StoredMode
 export function statusOf(version: StoredModel, chosen: StoredModel | undefined): ModelStatus {
   if (version.recalled_at !== null) return 'recalled'
   if (version.promoted_at === null) return 'candidate'
+  if (version.withdrawn != null) return 'withdrawn'
   return version.id === chosen?.id ? 'serving' : 'previous'
 }
 
@@ -89,7 +109,7 @@ export function promoted(version: StoredModel, versions: Iterable<StoredModel>, 
   let atMs = nowMs
   // The clock of another process may be ahead.
   for (const { promoted_at } of versions) if (promoted_at !== null) atMs = Math.max(atMs, Date.parse(promoted_at) + 1)
-  return { ...version, promoted_at: new Date(atMs).toISOString(), recalled_at: null }
+  return { ...version, promoted_at: new Date(atMs).toISOString(), recalled_at: null, withdrawn: null }
 }
 
 function lastPromoted(versions: readonly StoredModel[]): StoredModel | undefined {

@@ -2,16 +2,28 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { MODEL_ARTEFACTS, MODELS, TRAINING_LEASES, TRAININGS } from '../../../../streams/buckets.js'
 import type { Broker } from '../../../broker/connect.js'
 import { watchRecords } from '../../../broker/watched-records.js'
-import type { StoreConnection } from '../../../store/client.js'
+import { connectStore, type StoreConnection } from '../../../store/client.js'
 import type { StoredModel } from '../models/version.js'
+import { directoryFacts, resolvedEvents } from './resolved-events.js'
 import { runTraining } from './run-training.js'
 import { runTrainer, type TrainerDeps } from './trainer.js'
 import type { StoredTraining } from './training.js'
+import { driftWatch } from './watch.js'
 
 export interface OpenTrainerDeps
   extends Pick<
     TrainerDeps,
-    'member' | 'tenantIds' | 'owns' | 'isEnabled' | 'everyMs' | 'completeAsOf' | 'idsOf' | 'clock' | 'log'
+    | 'member'
+    | 'tenantIds'
+    | 'owns'
+    | 'isEnabled'
+    | 'everyMs'
+    | 'watchEveryMs'
+    | 'completeAsOf'
+    | 'resolvedBy'
+    | 'idsOf'
+    | 'clock'
+    | 'log'
   > {
   readonly broker: Broker
   readonly store: StoreConnection
@@ -28,14 +40,27 @@ export async function openTrainer(deps: OpenTrainerDeps, signal: AbortSignal): P
   const trainings = await watchRecords<StoredTraining>(await broker.bucket(TRAININGS), onLost, () => wake.abort())
   const models = await watchRecords<StoredModel>(await broker.bucket(MODELS), onLost)
   signal.addEventListener('abort', () => wake.abort())
+  const artefacts = await broker.objects(MODEL_ARTEFACTS)
+  const reader = connectStore(store)
   await runTrainer(
     {
       ...deps,
+      watch: driftWatch({
+        ...deps,
+        models,
+        artefacts,
+        trainings,
+        directoryOf: (tenantId) => directoryFacts(deps.resolvedBy(tenantId)),
+        async resolvedSince(tenantId, sinceMs, eventsMax) {
+          const asOfMs = await deps.completeAsOf()
+          return resolvedEvents(reader, { tenantId, sinceMs, asOfMs, eventsMax })
+        },
+      }),
       trainings,
       models,
       leases: await broker.bucket(TRAINING_LEASES),
-      artefacts: await broker.objects(MODEL_ARTEFACTS),
-      train: (window, seed) => runTraining({ store, window, seed }, signal),
+      artefacts,
+      train: (task) => runTraining({ ...task, store }, signal),
       async pause() {
         await sleep(PAUSE_MS, undefined, { signal: wake.signal }).catch(() => undefined)
         if (!signal.aborted) wake = new AbortController()
@@ -43,6 +68,7 @@ export async function openTrainer(deps: OpenTrainerDeps, signal: AbortSignal): P
     },
     signal,
   )
+  await reader.close()
   trainings.stop()
   models.stop()
 }

@@ -1,19 +1,21 @@
 import { randomBytes } from 'node:crypto'
 import type { ObjectStore } from '@nats-io/obj'
+import { readObject } from '../../../broker/objects.js'
 import type { WatchedRecords } from '../../../broker/watched-records.js'
 import { idOfName, type TenantIds } from '../../../ids/ids.js'
-import type { TrainingWindow } from '../../../store/queries/attribution/training-window.js'
 import { digestOf } from '../models/artefacts.js'
-import { promoted, type StoredModel } from '../models/version.js'
+import { promoted, type StoredModel, servingOf } from '../models/version.js'
 import type { Lease } from './lease.js'
 import type { FinishedTraining, TrainingRequest } from './training.js'
-import type { TrainedOrNot } from './worker.js'
+import type { ResolvedByDirectory, TrainedOrNot, TrainingTask } from './worker.js'
 
 export interface TrainTenantDeps {
   readonly models: WatchedRecords<StoredModel>
   readonly artefacts: ObjectStore
   readonly completeAsOf: () => Promise<number>
-  readonly train: (window: TrainingWindow, seed: number) => Promise<TrainedOrNot>
+  readonly train: (task: Omit<TrainingTask, 'store'>) => Promise<TrainedOrNot>
+  /** What stage A resolves the tenant's events by alone, as the directory is now. */
+  readonly resolvedBy: (tenantId: string) => ResolvedByDirectory
   readonly idsOf: (tenantId: string) => TenantIds
   readonly clock: () => number
 }
@@ -54,11 +56,20 @@ async function createVersion(
   tenantId: string,
   { seed, promote }: TrainingRequest,
   lease: Pick<Lease, 'isHeld'>,
-  { models, artefacts, completeAsOf, train, clock }: TrainTenantDeps,
+  { models, artefacts, completeAsOf, train, resolvedBy, clock }: TrainTenantDeps,
 ): Promise<StoredModel | undefined> {
   const asOfMs = await completeAsOf()
   const window = { tenantId, fromMs: asOfMs - WINDOW_MS, asOfMs, recordsMax: RECORDS_MAX }
-  const trained = await train(window, seed)
+  const versions = [...models.of(tenantId)]
+  const trained = await train({
+    window,
+    seed,
+    serving: await artefactOf(servingOf(versions, true, () => false).model, artefacts),
+    directory: resolvedBy(tenantId),
+    forgotten: versions.flatMap(({ withdrawn }) =>
+      withdrawn == null ? [] : [{ classes: withdrawn.classes, beforeMs: Date.parse(withdrawn.from) }],
+    ),
+  })
   if (trained.kind === 'too_few_examples') return undefined
   if (!lease.isHeld()) throw new LeaseLost('lease lost: another trainer may be training the tenant')
 
@@ -80,3 +91,12 @@ async function createVersion(
   if (kept.artefact?.object !== object) await artefacts.delete(object)
   return kept
 }
+
+/** @returns undefined when no version serves, or its artefact cannot be read: the gate then has nothing to compare with */
+async function artefactOf(version: StoredModel | undefined, artefacts: ObjectStore): Promise<Uint8Array | undefined> {
+  if (version?.artefact == null) return undefined
+  const read = await readObject(artefacts, version.artefact.object, READ_MS_MAX)
+  return read.kind === 'object' ? read.bytes : undefined
+}
+
+const READ_MS_MAX = 10_000

@@ -5,6 +5,7 @@ import { acquireLease } from './lease.js'
 import { prune, removeOrphans } from './prune.js'
 import { LeaseLost, type TrainTenantDeps, trainTenant } from './train-tenant.js'
 import { dueTraining, type FinishedTraining, finished, type StoredTraining, type TrainingRequest } from './training.js'
+import type { DriftWatch } from './watch.js'
 
 export interface TrainerDeps extends TrainTenantDeps {
   readonly trainings: WatchedRecords<StoredTraining>
@@ -18,6 +19,9 @@ export interface TrainerDeps extends TrainTenantDeps {
   /** Whether the tenant has scheduled training enabled. */
   readonly isEnabled: (tenantId: string) => boolean
   readonly everyMs: number
+  readonly watch: DriftWatch
+  /** Interval between two scorings of a serving version. */
+  readonly watchEveryMs: number
   /** Resolves when a training is requested, or after a pause. */
   readonly pause: () => Promise<void>
   readonly log: Logger
@@ -31,12 +35,17 @@ const DAY_MS = 24 * 60 * 60 * 1000
 export async function runTrainer(deps: TrainerDeps, signal: AbortSignal): Promise<void> {
   const attempts = new Map<string, number>()
   let sweptAt = Number.NEGATIVE_INFINITY
+  let watchedAt = Number.NEGATIVE_INFINITY
   while (!signal.aborted) {
     try {
       if (deps.clock() - sweptAt > DAY_MS) {
         const orphans = await removeOrphans(deps.models, deps.artefacts, deps.clock())
         if (orphans > 0) deps.log.info({ orphans }, 'removed orphaned model artefacts')
         sweptAt = deps.clock()
+      }
+      if (deps.clock() - watchedAt > deps.watchEveryMs) {
+        await watchAll(deps, signal)
+        watchedAt = deps.clock()
       }
       const next = nextTenant(deps)
       if (next !== undefined) {
@@ -47,6 +56,17 @@ export async function runTrainer(deps: TrainerDeps, signal: AbortSignal): Promis
       if (!signal.aborted) deps.log.warn({ err: cause }, 'training loop failed; will retry')
     }
     await deps.pause()
+  }
+}
+
+/** Scores the serving versions of this trainer's tenants. */
+async function watchAll(deps: TrainerDeps, signal: AbortSignal): Promise<void> {
+  for (const tenantId of deps.tenantIds()) {
+    if (signal.aborted) return
+    if (!deps.owns(`training.${tenantId}`) || !deps.isEnabled(tenantId)) continue
+    await deps.watch.check(tenantId).catch((cause: unknown) => {
+      deps.log.warn({ err: cause, tenantId }, 'could not score the serving model on new records; will retry')
+    })
   }
 }
 

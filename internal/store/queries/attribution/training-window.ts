@@ -105,6 +105,35 @@ export async function* trainingRows(store: ClickHouseClient, window: TrainingWin
   for await (const rows of found.stream<TrainingRow>()) for (const row of rows) yield row.json()
 }
 
+export interface ResolvedWindow {
+  readonly tenantId: string
+  /** When the records became valid, milliseconds since the epoch. */
+  readonly sinceMs: number
+  /** An instant as of which the read model is complete. */
+  readonly asOfMs: number
+  readonly eventsMax: number
+}
+
+const NEWER = 'valid_from > fromUnixTimestamp64Milli({since:Int64})'
+const DAY_MS = 24 * 60 * 60 * 1000
+
+/** The newest records that facts have proven since an instant, in the order in which they became valid. */
+export async function resolvedRows(store: ClickHouseClient, window: ResolvedWindow): Promise<TrainingRow[]> {
+  const { tenantId, sinceMs, asOfMs, eventsMax } = window
+  const found = await store.query({
+    query: `SELECT * FROM (
+              SELECT ${KIND} AS kind, ${COLUMNS}, valid_from, id FROM ${ATTRIBUTIONS.name} AS records
+              WHERE ${WINDOW} AND ${NEWER} AND kind = 'resolved'
+              ORDER BY valid_from DESC, id DESC LIMIT {most:UInt32})
+            ORDER BY valid_from, id`,
+    // Events that arrive later than a day after the call say little about current traffic.
+    query_params: { ...snapshotParams(tenantId, asOfMs), from: sinceMs - DAY_MS, since: sinceMs, most: eventsMax },
+    format: 'JSONEachRow',
+    clickhouse_settings: LIMITS,
+  })
+  return found.json<TrainingRow>()
+}
+
 /** Runs long, on one thread, and sorts on disk to leave memory to others. */
 const LIMITS = {
   max_execution_time: 600,

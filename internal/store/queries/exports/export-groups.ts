@@ -4,7 +4,13 @@ import { ATTRIBUTIONS } from '../../tables/attributions.js'
 import { EXPORT_GROUPS } from '../../tables/export-groups.js'
 import { type CountedMeter, type Meter, NO_METER } from './export-meters.js'
 import { NAMED, type Named, numberedGroups } from './export-names.js'
-import { type ExportSelection, isSelected, selectionParams } from './export-records.js'
+import {
+  type ExportSelection,
+  isSelected,
+  personExpression,
+  QUERY_BYTES_MAX,
+  selectionParams,
+} from './export-records.js'
 
 /** Unit prices of records that the price book priced alike. */
 export interface UnitPrices {
@@ -18,9 +24,8 @@ export interface UnitPrices {
 
 /** The grouping of an export's rows, in addition to month and provider. */
 export interface ExportGrain {
-  readonly owner: boolean
-  readonly service: boolean
-  readonly servedModel: boolean
+  /** The coarsest first: small groups fold into their nearest ancestor. Without provider. */
+  readonly names: readonly Named[]
   readonly day: boolean
   /** Absent: every row passes its cost through. */
   readonly metering?: { readonly meters: readonly CountedMeter[]; readonly prices: readonly UnitPrices[] } | undefined
@@ -43,6 +48,7 @@ export interface StagedSlice {
  *
  * @param selection the records of the slice
  * @param workloads hashes of identities that are not people, hex
+ * @param k people that a row has at least
  * @throws when ClickHouse is unavailable or refuses the query; rows already staged under this name remain and must not be used
  */
 export async function stageGroups(
@@ -51,15 +57,16 @@ export async function stageGroups(
   grain: ExportGrain,
   slice: StagedSlice,
   workloads: readonly string[],
+  k: number,
   signal: AbortSignal,
 ): Promise<void> {
   const columns = stagedColumns(grain)
   await store.command({
     query: `INSERT INTO ${EXPORT_GROUPS} (${columns.map(([name]) => name).join(', ')})
             WITH
-              numbered AS (${numberedCte(selection, grain, workloads)}),
+              numbered AS (${numberedCte(selection, grain, workloads, k)}),
               named AS (${namedCte(grain)}),
-              counted AS (${countedCte(grain)}),
+              counted AS (${countedCte(grain, k)}),
               metered AS (${meteredCte(grain)})
             SELECT ${columns.map(([, value]) => value).join(', ')} FROM metered`,
     query_params: {
@@ -82,9 +89,6 @@ export async function stageGroups(
   })
 }
 
-/** Enough for every identity that a tenant's directory may list as a workload. */
-const QUERY_BYTES_MAX = 16 * 1024 * 1024
-
 /** Of each group the prices are looked up by number, from 1; 0 is a group whose cost is passed through. */
 function priceParams({ metering }: ExportGrain): Record<string, unknown> {
   if (metering === undefined) return {}
@@ -104,17 +108,19 @@ const isMetered = ({ metering }: ExportGrain): boolean => metering !== undefined
 const metersOf = (grain: ExportGrain): readonly CountedMeter[] =>
   isMetered(grain) ? (grain.metering?.meters ?? []) : []
 
-const isGroupedBy = (grain: ExportGrain): Readonly<Record<Named, boolean>> => ({
-  provider: true,
-  owner: grain.owner,
-  service: grain.service,
-  served_model: grain.servedModel,
-})
+const isGroupedBy = ({ names }: ExportGrain, name: Named): boolean => name === 'provider' || names.includes(name)
 
-const namesOf = (grain: ExportGrain) => numberedGroups(NAMED.filter((name) => isGroupedBy(grain)[name]))
+const namesOf = (grain: ExportGrain) => numberedGroups(NAMED.filter((name) => isGroupedBy(grain, name)))
+
+/** Columns of `export_groups` by which groups fold (`internal/cohorts/folded.ts`): days are folded last, prices first. */
+export const foldedBy = (grain: ExportGrain): readonly string[] => [
+  ...(grain.day ? ['charge_start'] : []),
+  ...grain.names,
+  ...(grain.metering === undefined ? [] : ['price']),
+]
 
 /** CTE `numbered`: the records of the selection summed by group, with numbers in place of names. */
-function numberedCte(selection: ExportSelection, grain: ExportGrain, workloads: readonly string[]): string {
+function numberedCte(selection: ExportSelection, grain: ExportGrain, workloads: readonly string[], k: number): string {
   const person = personExpression(workloads)
   const names = namesOf(grain)
   // A value that all groups share is not a key: it would be hashed with each record.
@@ -125,7 +131,7 @@ function numberedCte(selection: ExportSelection, grain: ExportGrain, workloads: 
   const keys = [...names.keys, ...others.filter(([, isKey]) => isKey).map(([name]) => name)]
   const perMeter = metersOf(grain).map(
     ({ number, tokens }) =>
-      `sum(${tokens}) AS t_${number}, uniqUpToStateIf(4)(${person} AS g_person, g_person != 0 AND (${tokens}) > 0) AS p_${number},`,
+      `sum(${tokens}) AS t_${number}, uniqUpToIf(${k - 1})(${person} AS g_person, g_person != 0 AND (${tokens}) > 0) AS p_${number},`,
   )
   return `
     SELECT
@@ -143,19 +149,10 @@ function numberedCte(selection: ExportSelection, grain: ExportGrain, workloads: 
       countIf(carbon_basis NOT IN ('unknown')) AS g_carbon_known,
       min(confidence) AS g_confidence,
       ${perMeter.join('\n')}
-      uniqUpToStateIf(4)(${person} AS g_person, g_person != 0) AS p_${NO_METER}
+      uniqExactStateIf(${person} AS g_person, g_person != 0) AS g_persons
     FROM ${ATTRIBUTIONS.name}
     WHERE ${isSelected(selection)}
     GROUP BY ${keys.join(', ')}`
-}
-
-/** A record's person as a number, 0 for a workload. */
-function personExpression(workloads: readonly string[]): string {
-  // Half of a hash is enough to distinguish people; two with the same half would be folded, not shown.
-  const person = 'reinterpretAsUInt64(identity_hash)'
-  // In the query text: the list may be longer than a URL with parameters can hold.
-  const listed = workloads.map((hash) => Buffer.from(hash, 'hex').readBigUInt64LE()).join(', ')
-  return workloads.length === 0 ? person : `if(${person} IN [${listed}], 0, ${person})`
 }
 
 /** The number of a record's price, 0 when its cost is passed through. */
@@ -165,26 +162,21 @@ const PRICE_NUMBER = `if(cost_basis = 'price_book',
 /** CTE `named`: the exported groups of `numbered`, with their names. */
 function namedCte(grain: ExportGrain): string {
   const { joins, condition } = namesOf(grain)
-  const isGrouped = isGroupedBy(grain)
   return `
-    SELECT ${NAMED.map((name) => `${isGrouped[name] ? `${name}.text` : "''"} AS g_${name}, `).join('')}numbered.*
+    SELECT ${NAMED.map((name) => `${isGroupedBy(grain, name) ? `${name}.text` : "''"} AS g_${name}, `).join('')}numbered.*
     FROM numbered
     ${joins}
     WHERE ${condition}`
 }
 
-/** CTE `counted`: the groups of `named` with the number of people in them; 5 stands for 5 or more. */
-function countedCte(grain: ExportGrain): string {
-  const peopleOf = (number: number): string => `finalizeAggregation(p_${number})`
-  const all = peopleOf(NO_METER)
+/** CTE `counted`: the groups of `named` with the number of people in them, and whether they are metered. */
+function countedCte(grain: ExportGrain, k: number): string {
   // Calls are shown with all their meters or with none; otherwise a hidden meter could be derived as the difference
-  // between the sums and the meters shown. Where few people have tokens of one meter, the whole group counts as small.
-  const counts = [all, ...metersOf(grain).map(({ number }) => peopleOf(number))].join(', ')
-  const fewest = isMetered(grain)
-    ? `if(g_priced = 0 OR ${all} = 0, ${all},
-        arrayMin(arrayFilter(people -> people > 0, [${counts}])))`
-    : all
-  return `SELECT *, ${fewest} AS g_people FROM named`
+  // between the sums and the meters shown. Where few people have tokens of one meter, the calls are passed through.
+  const thin = metersOf(grain).map(({ number }) => `p_${number} BETWEEN 1 AND ${k - 1}`)
+  return `SELECT *, finalizeAggregation(g_persons) AS g_people,
+            ${isMetered(grain) ? `g_priced != 0 AND g_people >= ${k} AND (${thin.join(' OR ') || 'false'})` : 'false'} AS g_is_thin
+          FROM named`
 }
 
 /** CTE `metered`: one row per group, or per meter of a group that the price book priced. */
@@ -203,11 +195,12 @@ function meteredCte(grain: ExportGrain): string {
   // Only one of a call's rows carries its energy, carbon and counts; otherwise sums would count them twice.
   const first = `multiIf(${meters.map(({ number }) => `t_${number} > 0, ${number}, `).join('')}${meters[0]?.number ?? 1})`
   return `SELECT *, row.1 AS r_meter, row.2 AS r_tokens, row.3 AS r_usd,
-            g_priced = 0 OR r_meter = ${first} AS r_has_calls,
-            g_priced = 0 ? g_cost : toDecimal128(r_tokens, 0) * r_usd AS r_cost,
+            g_priced = 0 OR g_is_thin AS r_is_passed,
+            r_is_passed OR r_meter = ${first} AS r_has_calls,
+            r_is_passed ? g_cost : toDecimal128(r_tokens, 0) * r_usd AS r_cost,
             g_priced = 0 ? '' : {prices:Array(String)}[g_priced] AS r_price
           FROM counted ARRAY JOIN [${[passedThrough, ...perMeter].join(', ')}] AS row
-          WHERE g_priced = 0 ? r_meter = ${NO_METER} : r_meter != ${NO_METER} AND (r_tokens > 0 OR r_has_calls)`
+          WHERE r_is_passed ? r_meter = ${NO_METER} : r_meter != ${NO_METER} AND (r_tokens > 0 OR r_has_calls)`
 }
 
 /** The columns of `export_groups`, each with its expression over `metered`. */
@@ -219,10 +212,7 @@ function stagedColumns(grain: ExportGrain): readonly (readonly [name: string, va
     ['month', 'toDate({month:String})'],
     ['charge_start', 'g_start'],
     ['charge_end', grain.day ? 'g_start + 1' : 'toDate({end:String})'],
-    ['provider', 'g_provider'],
-    ['owner', 'g_owner'],
-    ['service', 'g_service'],
-    ['served_model', 'g_served_model'],
+    ...NAMED.map((name) => [name, `g_${name}`] as const),
     ['meter', 'r_meter'],
     ['price', 'r_price'],
     ['unit_price', 'r_usd'],
@@ -239,13 +229,10 @@ function stagedColumns(grain: ExportGrain): readonly (readonly [name: string, va
     ['carbon_known', ofCalls('g_carbon_known')],
     ['has_calls', 'r_has_calls'],
     ['confidence', 'g_confidence'],
-    // A root is never folded, and has no groups below it to fold (design section 6).
-    ['people', isRoot(grain) ? '0' : 'g_people'],
-    ['people_state', `p_${NO_METER}`],
-    ['key', 'cityHash64(g_start, g_provider, g_owner, g_service, g_served_model, r_price)'],
+    ['people_count', 'g_people'],
+    ['persons', 'g_persons'],
+    ['calls_cost', 'g_cost'],
+    ['is_thin', 'g_is_thin'],
+    ['key', `cityHash64(${['g_start', ...NAMED.map((name) => `g_${name}`), 'r_price'].join(', ')})`],
   ]
 }
-
-/** Whether the groups are the roots themselves: a provider's months. */
-const isRoot = ({ owner, service, servedModel, day, metering }: ExportGrain): boolean =>
-  !owner && !service && !servedModel && !day && metering === undefined

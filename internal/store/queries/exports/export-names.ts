@@ -1,8 +1,25 @@
+import { IN_PERIOD } from '../../snapshot.js'
 import { ATTRIBUTIONS } from '../../tables/attributions.js'
-import { IN_PERIOD, IS_EXPORTED } from './export-records.js'
+import { IS_EXPORTED } from './export-records.js'
 
-/** Dimensions of an export that records store as text. */
-export const NAMED = ['provider', 'owner', 'service', 'served_model'] as const
+/**
+ * Dimensions of an export that records store as text: their columns of the same name, and those of staged groups. A declared
+ * tag would be one more, with its own expression over a record in `numberOf` and `namesWithNumbers`, a column in both staging
+ * tables, and a member of `Tags` in `focus-rows.ts`.
+ */
+export const NAMED = [
+  'provider',
+  'owner',
+  'service',
+  'served_model',
+  'requested_model',
+  'region',
+  'ingestion_layer',
+  'pathway_category',
+  'output_state',
+  'stage_origin',
+  'cost_basis',
+] as const
 export type Named = (typeof NAMED)[number]
 
 /**

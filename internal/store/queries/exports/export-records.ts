@@ -1,15 +1,23 @@
 import type { ClickHouseClient } from '@clickhouse/client'
-import { asOfSnapshotWithin, BEGUN_BY_SNAPSHOT, snapshotParams } from '../../snapshot.js'
+import type { Condition } from '../../../filters/parse.js'
+import { asOfSnapshotWithin, BEGUN_BY_SNAPSHOT, IN_PERIOD, snapshotParams } from '../../snapshot.js'
 import { ATTRIBUTIONS } from '../../tables/attributions.js'
 import { CLOSED } from '../../tables/closed.js'
+import { Bindings } from '../records/conditions.js'
+import { type DimensionName, dimensionCondition } from '../reports/dimensions.js'
 
-/** The records that an export reads: one tenant, a time range, as of an instant. */
+/** A filter on a dimension of reports, with the same meaning. */
+export type ExportFilter = Condition<DimensionName>
+
+/** The records that an export reads: one tenant, a time range, filters, as of an instant. */
 export interface ExportSelection {
   readonly tenantId: string
   readonly asOfMs: number
   /** Milliseconds since the epoch; the end is exclusive. */
   readonly fromMs: number
   readonly toMs: number
+  /** A record must match all of them. */
+  readonly filters: readonly ExportFilter[]
   /** Whether versions of these records were closed by then. */
   readonly hasClosed: boolean
 }
@@ -18,17 +26,70 @@ export interface ExportSelection {
 const REACHES_FLOOR = "confidence >= toDecimal32('0.8', 4)"
 export const IS_EXPORTED = `export_eligibility = 'eligible' AND ${REACHES_FLOOR}`
 
-export const IN_PERIOD = `event_time >= fromUnixTimestamp64Milli({from:Int64}) AND event_time < fromUnixTimestamp64Milli({to:Int64})`
-
 /** For the `WHERE` of a query over records; its parameters are `selectionParams`. */
-export const isSelected = ({ hasClosed }: ExportSelection): string =>
-  `tenant_id = {tenant:String} AND ${IN_PERIOD} AND ${hasClosed ? asOfSnapshotWithin(IN_PERIOD) : BEGUN_BY_SNAPSHOT}`
+export const isSelected = ({ hasClosed, filters }: ExportSelection): string =>
+  [
+    `tenant_id = {tenant:String} AND ${IN_PERIOD}`,
+    ...filterConditions(filters, new Bindings()),
+    hasClosed ? asOfSnapshotWithin(IN_PERIOD) : BEGUN_BY_SNAPSHOT,
+  ].join(' AND ')
 
-export const selectionParams = ({ tenantId, asOfMs, fromMs, toMs }: Omit<ExportSelection, 'hasClosed'>) => ({
-  ...snapshotParams(tenantId, asOfMs),
-  from: fromMs,
-  to: toMs,
-})
+export function selectionParams({ tenantId, asOfMs, fromMs, toMs, filters }: Omit<ExportSelection, 'hasClosed'>) {
+  const bindings = new Bindings()
+  filterConditions(filters, bindings)
+  return { ...bindings.params, ...snapshotParams(tenantId, asOfMs), from: fromMs, to: toMs }
+}
+
+/** In the order of the filters; binds the same names each time. */
+const filterConditions = (filters: readonly ExportFilter[], bindings: Bindings): string[] =>
+  filters.map((filter) => `(${dimensionCondition(filter, bindings)})`)
+
+/** A record's person as a number, 0 for a workload. @param workloads hashes of identities that are not people, hex */
+export function personExpression(workloads: readonly string[]): string {
+  // Half of a hash is enough to distinguish people; two with the same half would be folded, not shown.
+  const person = 'reinterpretAsUInt64(identity_hash)'
+  // In the query text: the list may be longer than a URL with parameters can hold.
+  const listed = workloads.map((hash) => Buffer.from(hash, 'hex').readBigUInt64LE()).join(', ')
+  return workloads.length === 0 ? person : `if(${person} IN [${listed}], 0, ${person})`
+}
+
+/** Enough for every identity that a tenant's directory may list as a workload. */
+export const QUERY_BYTES_MAX = 16 * 1024 * 1024
+
+/**
+ * How many of the filters, from the first on, may be applied (spec 4.2.4): so many that they select nobody or k people or
+ * more, of all records of the period and of the exported ones. Without any filter, everything is selected.
+ */
+export async function countHoldingFilters(
+  store: ClickHouseClient,
+  selection: ExportSelection,
+  workloads: readonly string[],
+  k: number,
+  signal: AbortSignal,
+): Promise<number> {
+  const { filters } = selection
+  const bindings = new Bindings()
+  const conditions = filterConditions(filters, bindings)
+  const counts = conditions.flatMap((_, i) =>
+    ['true', IS_EXPORTED].map(
+      (also) =>
+        `uniqUpToIf(${k - 1})(${personExpression(workloads)} AS person, person != 0 AND ${also} AND ${conditions.slice(0, i + 1).join(' AND ')})`,
+    ),
+  )
+  const result = await store.query({
+    query: `SELECT arrayMap(people -> toUInt32(people), [${counts.join(', ')}]) FROM ${ATTRIBUTIONS.name}
+            WHERE ${isSelected({ ...selection, filters: [] })}`,
+    query_params: { ...bindings.params, ...selectionParams({ ...selection, filters: [] }) },
+    format: 'JSONCompactEachRow',
+    abort_signal: signal,
+    clickhouse_settings: { max_query_size: String(QUERY_BYTES_MAX) },
+  })
+  const [[people] = [[]]] = await result.json<[number[]]>()
+  const isFew = (count = 0): boolean => count >= 1 && count < k
+  let holding = filters.length
+  while (holding > 0 && (isFew(people[2 * holding - 2]) || isFew(people[2 * holding - 1]))) holding--
+  return holding
+}
 
 /** Whether any versions of records in the time range were closed by that instant. */
 export async function hasClosedVersions(

@@ -1,4 +1,5 @@
 import type { ClickHouseClient } from '@clickhouse/client'
+import * as folds from './export-folds.js'
 import { stageGroups } from './export-groups.js'
 import * as records from './export-records.js'
 import { streamFocusRows } from './focus-rows.js'
@@ -16,7 +17,9 @@ export const exportSource = (store: ClickHouseClient) => {
     findPricedKinds: on(records.findPricedKinds),
     stageGroups: on(stageGroups),
     countStaged: on(staged.countStaged),
-    findRoots: on(staged.findRoots),
+    countHoldingFilters: on(records.countHoldingFilters),
+    foldGroups: on(folds.foldGroups),
+    countFolded: on(folds.countFolded),
     sumStaged: on(staged.sumStaged),
     clearStaged: on(staged.clearStaged),
     streamRows: on(streamFocusRows),

@@ -1,8 +1,9 @@
 import type { Readable } from 'node:stream'
 import type { ClickHouseClient } from '@clickhouse/client'
-import { EXPORT_GROUPS } from '../../tables/export-groups.js'
+import { EXPORT_FOLDS, EXPORT_GROUPS } from '../../tables/export-groups.js'
 import { METERS, type Meter, NO_METER } from './export-meters.js'
-import { isShown, type Staged } from './staged-groups.js'
+import { NAMED } from './export-names.js'
+import { FOLDED_ROW, IS_FOLDED, OF_FOLDS, OF_JOB, type Staged, stagedParams } from './staged-groups.js'
 
 /**
  * The rows of a FOCUS file, computed from staged groups. A group of calls passes its cost through at a unit price of 1 USD;
@@ -42,6 +43,8 @@ export interface FocusConstants {
   readonly issuer: string
   /** Product names of providers where they differ from `<provider> API`. */
   readonly products: Readonly<Record<string, string>>
+  /** Whether filters were dropped, so that the rows are those of a larger group. */
+  readonly isWidened: boolean
 }
 
 const IS_PASSED = `meter = ${NO_METER}`
@@ -84,6 +87,8 @@ const expressions = (instant: Instants): Readonly<Record<string, string>> => ({
   PricingUnit: `if(${IS_PASSED}, 'USD', '1000000 Tokens')`,
   ProviderName: 'provider',
   PublisherName: 'provider',
+  RegionId: "nullIf(region, '')",
+  RegionName: "nullIf(region, '')",
   ServiceCategory: "'AI and Machine Learning'",
   ServiceName: "transform(provider, {providers:Array(String)}, {products:Array(String)}, concat(provider, ' API'))",
   ServiceProviderName: 'provider',
@@ -100,54 +105,66 @@ const expressions = (instant: Instants): Readonly<Record<string, string>> => ({
   x_CarbonDioxideEquivalentGrams: 'if(carbon_known = 0, NULL, carbon_gco2e)',
   x_CarbonIsLowerBound: 'CAST(if(carbon_known = 0, NULL, carbon_known < invocations) AS Nullable(Bool))',
   x_CohortSuppressed: 'is_folded',
+  x_CostBasis: "nullIf(cost_basis, '')",
   x_EnergyIsLowerBound: 'CAST(if(energy_known = 0, NULL, energy_known < invocations) AS Nullable(Bool))',
   x_EnergyWattHours: 'if(energy_known = 0, NULL, energy_wh)',
+  x_IngestionLayer: "nullIf(ingestion_layer, '')",
   x_InputTokenCount:
     'if(has_calls AND input_counted = invocations, CAST(input_tokens AS Nullable(Decimal(38, 0))), NULL)',
   x_InvocationCount: 'if(has_calls, CAST(invocations AS Nullable(Decimal(38, 0))), NULL)',
   x_MinimumConfidence: 'confidence',
+  x_OutputState: "nullIf(output_state, '')",
   x_OutputTokenCount:
     'if(has_calls AND output_counted = invocations, CAST(output_tokens AS Nullable(Decimal(38, 0))), NULL)',
+  x_PathwayCategory: "nullIf(pathway_category, '')",
+  x_RequestedModelName: "nullIf(requested_model, '')",
+  x_Scope: '{scope:String}',
+  x_StageOrigin: "nullIf(stage_origin, '')",
 })
 
 const IS_COUNTED = `${IS_PASSED} ? input_counted = invocations AND output_counted = invocations : true`
 const COUNTED_TOKENS = `${IS_PASSED} ? input_tokens + output_tokens : tokens`
-const OF_JOB = 'job_id = {job:String} AND staging IN {stagings:Array(String)}'
-const IS_SHOWN = isShown('{folded:Array(UInt64)}')
 
 const SHOWN_GROUPS = `
-  SELECT month, charge_start, charge_end, provider, owner, service, served_model, meter, price, unit_price, cost, tokens,
+  SELECT month, charge_start, charge_end, ${NAMED.join(', ')}, meter, price, unit_price, cost, tokens,
     (${IS_COUNTED}) AS is_counted, is_counted ? (${COUNTED_TOKENS}) : invocations AS consumed,
     invocations, input_tokens, input_counted, output_tokens, output_counted,
-    energy_wh, energy_known, carbon_gco2e, carbon_known, has_calls, confidence, false AS is_folded
-  FROM ${EXPORT_GROUPS} WHERE ${OF_JOB} AND ${IS_SHOWN}`
+    energy_wh, energy_known, carbon_gco2e, carbon_known, has_calls, confidence, is_thin AS is_folded, toUInt8(0) AS kept
+  FROM ${EXPORT_GROUPS} WHERE ${OF_JOB} AND NOT (${IS_FOLDED})`
 
-/** One row per month and provider, for the days within the period: everything that may not be shown separately. */
+/** Sums of the groups that fold into one row. A row that keeps no day covers the days of the period in its month. */
 const FOLDED_GROUPS = `
-  SELECT f_month AS month, greatest(f_month, toDate({from:String})) AS charge_start,
-    least(addMonths(f_month, 1), toDate({to:String})) AS charge_end, provider,
-    '' AS owner, '' AS service, '' AS served_model, toUInt8(${NO_METER}) AS meter, '' AS price, toDecimal128(1, 18) AS unit_price,
+  SELECT f_month AS month, if(f_charge_start = toDate(0), greatest(f_month, toDate({from:String})), f_charge_start) AS charge_start,
+    if(f_charge_start = toDate(0), least(addMonths(f_month, 1), toDate({to:String})), f_charge_start + 1) AS charge_end,
+    ${NAMED.map((name) => `f_${name} AS ${name}`).join(', ')}, toUInt8(${NO_METER}) AS meter, f_price AS price,
+    toDecimal128(1, 18) AS unit_price,
     f_cost AS cost, toUInt64(0) AS tokens, f_counted AS is_counted, f_counted ? f_tokens : f_calls AS consumed,
     f_calls AS invocations, f_input AS input_tokens, f_input_counted AS input_counted,
     f_output AS output_tokens, f_output_counted AS output_counted,
     f_energy AS energy_wh, f_energy_known AS energy_known, f_carbon AS carbon_gco2e, f_carbon_known AS carbon_known,
-    f_has_calls AS has_calls, f_confidence AS confidence, true AS is_folded
+    f_has_calls AS has_calls, f_confidence AS confidence, true AS is_folded, f_kept AS kept
   FROM (
-    SELECT month AS f_month, provider, sum(cost) AS f_cost, min(${IS_COUNTED}) = 1 AS f_counted, sum(${COUNTED_TOKENS}) AS f_tokens,
+    SELECT ${FOLDED_ROW.map((name) => `f_${name}`).join(', ')}, sum(cost) AS f_cost, min(${IS_COUNTED}) = 1 AS f_counted, sum(${COUNTED_TOKENS}) AS f_tokens,
       sum(invocations) AS f_calls, sum(input_tokens) AS f_input, sum(input_counted) AS f_input_counted,
       sum(output_tokens) AS f_output, sum(output_counted) AS f_output_counted,
       sum(energy_wh) AS f_energy, sum(energy_known) AS f_energy_known, sum(carbon_gco2e) AS f_carbon, sum(carbon_known) AS f_carbon_known,
       max(has_calls) AS f_has_calls, min(confidence) AS f_confidence
-    FROM ${EXPORT_GROUPS} WHERE ${OF_JOB} AND NOT (${IS_SHOWN}) GROUP BY f_month, provider)`
+    FROM (
+      SELECT key, meter, cost, tokens, invocations, input_tokens, input_counted, output_tokens, output_counted,
+        energy_wh, energy_known, carbon_gco2e, carbon_known, has_calls, confidence
+      FROM ${EXPORT_GROUPS} WHERE ${OF_JOB} AND ${IS_FOLDED}
+    ) AS grouped
+    INNER JOIN (
+      SELECT key AS f_key, ${FOLDED_ROW.map((name) => `${name} AS f_${name}`).join(', ')} FROM ${EXPORT_FOLDS} WHERE ${OF_FOLDS}
+    ) AS folded ON f_key = key
+    GROUP BY ${FOLDED_ROW.map((name) => `f_${name}`).join(', ')})`
 
-/** Unique per group, so that the order is always the same. */
-const ORDER = 'charge_start, provider, owner, service, served_model, meter, price'
+/** Unique per row, so that the order is always the same. */
+const ORDER = `charge_start, ${NAMED.join(', ')}, meter, price, kept`
 
 export interface FocusRowsQuestion extends Staged {
   /** Which rows: shown groups, folded groups, or both, month by month. */
   readonly of: 'shown' | 'folded' | 'all'
-  /** Keys of groups folded in addition to the small ones. */
-  readonly folded: readonly string[]
   /** In output order. */
   readonly columns: readonly string[]
   /** First day of the period, and the day after its last, YYYY-MM-DD. */
@@ -177,7 +194,7 @@ export async function streamFocusRows(
   format: 'csv' | 'parquet',
   signal: AbortSignal,
 ): Promise<Readable> {
-  const { jobId, stagings, of, folded, columns, from, to, constants } = question
+  const { of, columns, from, to, constants } = question
   const expressionOf = expressions(format === 'csv' ? csvInstant : parquetInstant)
   const { groups, order } = SELECTS[of]
   const selected = columns.map((name) => {
@@ -188,14 +205,13 @@ export async function streamFocusRows(
   const result = await store.exec({
     query: `SELECT ${selected.join(',\n')} FROM (${groups}) ORDER BY ${order} FORMAT ${format === 'csv' ? 'CSV' : 'Parquet'}`,
     query_params: {
-      job: jobId,
-      stagings,
-      folded: folded.map(BigInt),
+      ...stagedParams(question),
       from,
       to,
       tenant: constants.tenantId,
       tenant_name: constants.tenantName,
       issuer: constants.issuer,
+      scope: constants.isWidened ? 'parent' : 'requested',
       providers: Object.keys(constants.products),
       products: Object.values(constants.products),
     },

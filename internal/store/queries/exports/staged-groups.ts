@@ -1,51 +1,30 @@
 import type { ClickHouseClient } from '@clickhouse/client'
-import { EXPORT_GROUPS } from '../../tables/export-groups.js'
+import { EXPORT_FOLDS, EXPORT_GROUPS } from '../../tables/export-groups.js'
+import { NAMED } from './export-names.js'
 
-/** The staged slices of a job, from which its file is written. */
-export interface Staged {
+/** Staged slices of a job. */
+export interface StagedGroups {
   readonly jobId: string
   readonly stagings: readonly string[]
 }
 
-const OF_JOB = 'job_id = {job:String} AND staging IN {stagings:Array(String)}'
-const IS_SMALL = 'people BETWEEN 1 AND 4'
-const paramsOf = ({ jobId, stagings }: Staged) => ({ job: jobId, stagings })
-
-/** The facts needed to fold the groups of one provider in one month. A group is calls with all their meters, identified by `key`. */
-export interface Root {
-  readonly month: string
-  readonly provider: string
-  /** Groups with one to four people, in total or in one of their meters; and distinct people over all of these, 5 for 5 or more. */
-  readonly small: number
-  readonly smallPeople: number
-  /** Groups with five or more people, and the one with the fewest calls. */
-  readonly large: number
-  readonly smallestLarge: string
-  /** The same for groups without people. */
-  readonly empty: number
-  readonly smallestEmpty: string
+/** Folded months of a job. */
+export interface StagedFolds {
+  readonly jobId: string
+  readonly folds: readonly string[]
 }
 
-/** Finds the roots that contain small groups. */
-export async function findRoots(store: ClickHouseClient, staged: Staged, signal: AbortSignal): Promise<Root[]> {
-  const smallest = (condition: string): string => `toString(argMinIf(key, (invocations, key), ${condition}))`
-  const result = await store.query({
-    query: `SELECT toString(month) AS month, provider,
-              toUInt32(countIf(${IS_SMALL})) AS small, uniqUpToMergeIf(4)(people_state, ${IS_SMALL}) AS smallPeople,
-              toUInt32(countIf(people >= 5)) AS large, ${smallest('people >= 5')} AS smallestLarge,
-              toUInt32(countIf(people = 0)) AS empty, ${smallest('people = 0')} AS smallestEmpty
-            FROM ${EXPORT_GROUPS} WHERE ${OF_JOB} AND has_calls
-            GROUP BY month, provider HAVING small > 0 ORDER BY month, provider`,
-    query_params: paramsOf(staged),
-    format: 'JSONEachRow',
-    abort_signal: signal,
-  })
-  const roots = await result.json<Root & { readonly smallPeople: string | number }>()
-  return roots.map((root) => ({ ...root, smallPeople: Number(root.smallPeople) }))
-}
+/** What a file is written from. */
+export type Staged = StagedGroups & StagedFolds
 
-/** @param folded SQL expression: keys of groups folded in addition to the small ones */
-export const isShown = (folded: string): string => `NOT (${IS_SMALL}) AND NOT has(${folded}, key)`
+export const OF_JOB = 'job_id = {job:String} AND staging IN {stagings:Array(String)}'
+export const OF_FOLDS = `job_id = {job:String} AND fold IN {folds:Array(String)}`
+/** Whether a staged group is folded. */
+export const IS_FOLDED = `key IN (SELECT key FROM ${EXPORT_FOLDS} WHERE ${OF_FOLDS})`
+/** Columns that identify a folded row. */
+export const FOLDED_ROW = ['month', 'charge_start', ...NAMED, 'price', 'kept'] as const
+
+export const stagedParams = ({ jobId, stagings, folds }: Staged) => ({ job: jobId, stagings, folds })
 
 export interface StagedTotals {
   readonly rows: number
@@ -61,20 +40,14 @@ export interface StagedTotals {
 }
 
 /** Sums up the whole file. */
-export async function sumStaged(
-  store: ClickHouseClient,
-  staged: Staged,
-  folded: readonly string[],
-  signal: AbortSignal,
-): Promise<StagedTotals> {
-  const shown = isShown('{folded:Array(UInt64)}')
+export async function sumStaged(store: ClickHouseClient, staged: Staged, signal: AbortSignal): Promise<StagedTotals> {
   const result = await store.query({
-    query: `SELECT toUInt32(countIf(${shown})) AS shownRows, toUInt32(countIf(has_calls AND NOT (${shown}))) AS foldedGroups,
-              toUInt32(uniqExactIf((month, provider), NOT (${shown}))) AS foldedRows,
+    query: `SELECT toUInt32(countIf(NOT (${IS_FOLDED}))) AS shownRows, toUInt32(countIf(has_calls AND ${IS_FOLDED})) AS foldedGroups,
+              (SELECT toUInt32(uniqExact(${FOLDED_ROW.join(', ')})) FROM ${EXPORT_FOLDS} WHERE ${OF_FOLDS}) AS foldedRows,
               sum(cost) AS cost, sum(energy_wh) AS energyWh, sum(carbon_gco2e) AS carbonGco2e, sum(invocations) AS invocations,
               sum(energy_known) AS energyKnown, sum(carbon_known) AS carbonKnown
             FROM ${EXPORT_GROUPS} WHERE ${OF_JOB}`,
-    query_params: { ...paramsOf(staged), folded: folded.map(BigInt) },
+    query_params: stagedParams(staged),
     format: 'JSONEachRow',
     abort_signal: signal,
   })
@@ -85,10 +58,14 @@ export async function sumStaged(
 }
 
 /** Counts the staged rows. */
-export async function countStaged(store: ClickHouseClient, staged: Staged, signal: AbortSignal): Promise<number> {
+export async function countStaged(
+  store: ClickHouseClient,
+  { jobId, stagings }: StagedGroups,
+  signal: AbortSignal,
+): Promise<number> {
   const result = await store.query({
     query: `SELECT toUInt32(count()) FROM ${EXPORT_GROUPS} WHERE ${OF_JOB}`,
-    query_params: paramsOf(staged),
+    query_params: { job: jobId, stagings },
     format: 'JSONCompactEachRow',
     abort_signal: signal,
   })
@@ -99,5 +76,7 @@ export async function countStaged(store: ClickHouseClient, staged: Staged, signa
 export async function clearStaged(store: ClickHouseClient, jobId: string): Promise<void> {
   // DROP PARTITION accepts no query parameter, so the id goes into the SQL text.
   if (!/^\w+$/.test(jobId)) throw new Error('not a job id')
-  await store.command({ query: `ALTER TABLE ${EXPORT_GROUPS} DROP PARTITION '${jobId}'` })
+  for (const table of [EXPORT_GROUPS, EXPORT_FOLDS]) {
+    await store.command({ query: `ALTER TABLE ${table} DROP PARTITION '${jobId}'` })
+  }
 }

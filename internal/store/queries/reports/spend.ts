@@ -1,9 +1,8 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import { tagFieldOf } from '../../../records/dimensions.js'
-import { asOfSnapshotWithin, snapshotParams } from '../../snapshot.js'
+import { asOfSnapshotWithin, IN_PERIOD, snapshotParams } from '../../snapshot.js'
 import { ATTRIBUTIONS } from '../../tables/attributions.js'
 import { USAGE_DIMENSIONS } from '../../tables/usage.js'
-import { IN_PERIOD } from '../exports/export-records.js'
 import { Bindings } from '../records/conditions.js'
 import { DIMENSION_NAMES, type DimensionName, dimensionCondition, dimensionSql } from './dimensions.js'
 

@@ -2824,6 +2824,7 @@ ALTER TABLE attributions_by_labels_feed ON CLUSTER attribution
         trace_id,
         dimensions
     FROM attributions_local AS attributions);
+
 CREATE TABLE IF NOT EXISTS report_rows_local ON CLUSTER attribution
 (
     `tenant_id` LowCardinality(String),
@@ -2840,3 +2841,112 @@ SETTINGS ttl_only_drop_parts = 1, index_granularity = 1024;
 
 CREATE TABLE IF NOT EXISTS report_rows ON CLUSTER attribution AS report_rows_local
 ENGINE = Distributed(attribution, currentDatabase(), report_rows_local, cityHash64(tenant_id));
+
+ALTER TABLE export_groups_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `requested_model` LowCardinality(String) AFTER served_model);
+
+ALTER TABLE export_groups ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `requested_model` LowCardinality(String) AFTER served_model);
+
+ALTER TABLE export_groups_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `region` LowCardinality(String) AFTER requested_model);
+
+ALTER TABLE export_groups ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `region` LowCardinality(String) AFTER requested_model);
+
+ALTER TABLE export_groups_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `ingestion_layer` LowCardinality(String) AFTER region);
+
+ALTER TABLE export_groups ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `ingestion_layer` LowCardinality(String) AFTER region);
+
+ALTER TABLE export_groups_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `pathway_category` LowCardinality(String) AFTER ingestion_layer);
+
+ALTER TABLE export_groups ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `pathway_category` LowCardinality(String) AFTER ingestion_layer);
+
+ALTER TABLE export_groups_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `output_state` LowCardinality(String) AFTER pathway_category);
+
+ALTER TABLE export_groups ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `output_state` LowCardinality(String) AFTER pathway_category);
+
+ALTER TABLE export_groups_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `stage_origin` LowCardinality(String) AFTER output_state);
+
+ALTER TABLE export_groups ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `stage_origin` LowCardinality(String) AFTER output_state);
+
+ALTER TABLE export_groups_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `cost_basis` LowCardinality(String) AFTER stage_origin);
+
+ALTER TABLE export_groups ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `cost_basis` LowCardinality(String) AFTER stage_origin);
+
+ALTER TABLE export_groups_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `people_count` UInt64 AFTER confidence);
+
+ALTER TABLE export_groups ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `people_count` UInt64 AFTER confidence);
+
+ALTER TABLE export_groups_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `persons` AggregateFunction(uniqExact, UInt64) AFTER people_count);
+
+ALTER TABLE export_groups ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `persons` AggregateFunction(uniqExact, UInt64) AFTER people_count);
+
+ALTER TABLE export_groups_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `calls_cost` Decimal(38, 18) AFTER persons);
+
+ALTER TABLE export_groups ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `calls_cost` Decimal(38, 18) AFTER persons);
+
+ALTER TABLE export_groups_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `is_thin` Bool AFTER calls_cost);
+
+ALTER TABLE export_groups ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `is_thin` Bool AFTER calls_cost);
+
+ALTER TABLE export_groups_local ON CLUSTER attribution
+    (DROP COLUMN IF EXISTS people);
+
+ALTER TABLE export_groups ON CLUSTER attribution
+    (DROP COLUMN IF EXISTS people);
+
+ALTER TABLE export_groups_local ON CLUSTER attribution
+    (DROP COLUMN IF EXISTS people_state);
+
+ALTER TABLE export_groups ON CLUSTER attribution
+    (DROP COLUMN IF EXISTS people_state);
+
+CREATE TABLE IF NOT EXISTS export_folds_local ON CLUSTER attribution
+(
+    `job_id` String,
+    `fold` LowCardinality(String),
+    `month` Date,
+    `charge_start` Date,
+    `provider` LowCardinality(String),
+    `owner` LowCardinality(String),
+    `service` LowCardinality(String),
+    `served_model` LowCardinality(String),
+    `requested_model` LowCardinality(String),
+    `region` LowCardinality(String),
+    `ingestion_layer` LowCardinality(String),
+    `pathway_category` LowCardinality(String),
+    `output_state` LowCardinality(String),
+    `stage_origin` LowCardinality(String),
+    `cost_basis` LowCardinality(String),
+    `price` LowCardinality(String),
+    `kept` UInt8,
+    `key` UInt64,
+    `folded_at` DateTime DEFAULT now()
+)
+ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/export_folds', '{replica}')
+PARTITION BY job_id
+ORDER BY (fold, key)
+TTL folded_at + toIntervalDay(3)
+SETTINGS ttl_only_drop_parts = 1;
+
+CREATE TABLE IF NOT EXISTS export_folds ON CLUSTER attribution AS export_folds_local
+ENGINE = Distributed(attribution, currentDatabase(), export_folds_local, cityHash64(job_id));

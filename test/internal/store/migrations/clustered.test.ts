@@ -61,6 +61,7 @@ describe('the schema of a cluster', () => {
       'admission_keys',
       'export_groups',
       'filled_copies',
+      'export_folds',
     ])
     expect(statements.join()).not.toContain('non_replicated')
     for (const [i, statement] of schemaFor('').entries()) {

@@ -4,6 +4,7 @@ import { decodeModel, encodeModel } from '../../../../../internal/attribution/in
 import type { Model } from '../../../../../internal/attribution/inference/learning/model.js'
 import { predict } from '../../../../../internal/attribution/inference/learning/predict.js'
 import { train } from '../../../../../internal/attribution/inference/learning/train.js'
+import FORM_1 from './model-of-form-1.json' with { type: 'json' }
 import { recordsOf, traffic } from './traffic.js'
 
 const EVENTS = traffic(1_500, 'artefact')
@@ -55,7 +56,22 @@ test('truncated artefacts and other bytes are corrupt, without an exception', ()
 
 test('an artefact of a later format is reported as unknown_format', () => {
   const later = Buffer.from(BYTES)
-  later.writeUInt16LE(2, 4)
+  later.writeUInt16LE(3, 4)
 
   expect(decodeModel(later)).toEqual({ kind: 'corrupt', reason: 'unknown_format' })
+})
+
+test('a version of form 1, as an earlier release stored it, loads and predicts what it did', () => {
+  const bytes = new Uint8Array(Buffer.from(FORM_1.bytes, 'base64'))
+
+  const decoded = decodeModel(bytes)
+
+  if (decoded.kind !== 'model') throw new Error(decoded.reason)
+  const predictions = predict(decoded.model, FORM_1.facts)
+  for (const [i, { probability, ...stored }] of FORM_1.predictions.entries()) {
+    expect(predictions[i]?.probability).toBeCloseTo(probability, 12)
+    expect(predictions[i]).toMatchObject({ label: stored.label, confidence: stored.confidence })
+    expect(predictions[i]?.unknownProbability).toBeCloseTo(stored.unknownProbability, 12)
+  }
+  expect(Buffer.from(encodeModel(decoded.model))).toEqual(Buffer.from(bytes))
 })

@@ -36,18 +36,27 @@ test('all validation examples are later than all training examples, and none is 
   )
 })
 
-test('a class needs enough examples in the training data, and fewer when they are overrides', () => {
+test('a class needs enough examples, and fewer when they are overrides', () => {
   const { classes } = splitByTime([
     ...times(100, { kind: 'resolved', label: CHAT }),
     ...times(15, { kind: 'resolved', label: SEARCH }),
     ...times(10, { kind: 'override', label: SHADOW }),
   ])
 
-  // The last 15 % of the 125 are validation data: all of them are of the first class.
   expect(classes).toEqual([
-    { ...CHAT, resolved: 81, overrides: 0 },
-    { ...SHADOW, resolved: 0, overrides: 10 },
+    { ...CHAT, resolved: 100, overrides: 0, isOpen: false },
+    { ...SHADOW, resolved: 0, overrides: 10, isOpen: true },
   ])
+})
+
+test('a service whose labels are all in the last part of the window is a class, with training and validation data', () => {
+  const young = Array.from({ length: 50 }, (_, i) => record(950 + i, { kind: 'resolved', label: SEARCH }))
+
+  const { classes, training, validation } = splitByTime([...times(1_000, { kind: 'resolved', label: CHAT }), ...young])
+
+  const at = classes.findIndex(({ service }) => service === SEARCH.service)
+  const countIn = (examples: typeof training): number => examples.resolved.filter(({ label }) => label === at).length
+  expect([countIn(training), countIn(validation)]).toEqual([42, 8])
 })
 
 test('above the maximum number of classes, those with the most examples are kept', () => {

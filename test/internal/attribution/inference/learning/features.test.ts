@@ -2,8 +2,9 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import {
   type EventFacts,
-  FEATURE_SLOTS,
+  FEATURE_SPACES,
   featuresOf,
+  MODEL_FORM,
   withNeighbours,
 } from '../../../../../internal/attribution/inference/learning/features.js'
 
@@ -45,7 +46,7 @@ test('features are within the feature space, with values from 0 to 1', () => {
       (some) => {
         const { columns, values } = featuresOf([{ ...FACTS, ...some }])
 
-        for (const column of columns) expect(column).toBeLessThan(FEATURE_SLOTS)
+        for (const column of columns) expect(column).toBeLessThan(FEATURE_SPACES[MODEL_FORM].slots)
         for (const value of values) expect(value > 0 && value <= 1).toBe(true)
       },
     ),

@@ -33,11 +33,14 @@ const modelOf = (
     gate: { isPassed, reasons: [] },
   } as unknown as ModelCard,
   parameters: {
+    form: 1,
     slots: new Uint32Array(0),
     weights: new Float32Array(0),
     intercepts: Float32Array.from(intercepts),
     contextOffsets,
     temperature: 1,
+    openClasses: [],
+    contextCounts: new Map(),
   },
 })
 
@@ -90,4 +93,16 @@ test('the prior of a prediction is that of the credential, else of the layer, el
   )
 
   expect(services).toEqual(['service-2', 'service-1', 'service-0'])
+})
+
+test('what falls to no known class divides among the unknown and the classes that only overrides have named', () => {
+  const model = modelOf([2, 1, 0, -1, 0, 0, Math.log(1 / 3)])
+  const nested: Model = { ...model, parameters: { ...model.parameters, form: 2, openClasses: [5] } }
+
+  const [prediction] = predict(nested, [EVENT])
+
+  // A quarter is none of the known classes; the open class is as likely as the rest of it.
+  expect(prediction?.unknownProbability).toBeCloseTo(1 / 8, 6)
+  expect(prediction?.label.service).toBe('service-0')
+  expect(prediction?.alternatives.find(({ label }) => label.service === 'service-5')?.probability).toBeCloseTo(1 / 8, 6)
 })

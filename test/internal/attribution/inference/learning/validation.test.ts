@@ -1,7 +1,11 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Quality } from '../../../../../internal/attribution/inference/learning/model.js'
-import { effectiveCount, gateOf } from '../../../../../internal/attribution/inference/learning/validation.js'
+import {
+  effectiveCount,
+  gateOf,
+  reasonsAgainst,
+} from '../../../../../internal/attribution/inference/learning/validation.js'
 
 const GOOD: Quality = {
   n: 1_000,
@@ -13,45 +17,54 @@ const GOOD: Quality = {
   shareAtFloor: 0.5,
 }
 
-const reasonsOf = (weighted: Partial<Quality>, n = 1_000, audited?: Partial<Quality>): readonly string[] =>
-  gateOf({ ...GOOD, ...weighted }, n, audited && { ...GOOD, ...audited }).reasons
-
-test('a calibrated model that beats both baselines passes the gate', () => {
-  expect(gateOf(GOOD, 1_000, undefined)).toEqual({ isPassed: true, reasons: [] })
-  expect(gateOf(GOOD, 1_000, { ...GOOD, n: 60 })).toEqual({ isPassed: true, reasons: [] })
+const evidence = (quality: Partial<Quality> = {}, gainInErrors = 5) => ({
+  quality: { ...GOOD, ...quality },
+  gainInErrors,
 })
 
-test('a calibration error of 0.05 passes the gate, and a greater one does not', () => {
-  expect(reasonsOf({ calibrationError: 0.05 })).toEqual([])
-  expect(reasonsOf({ calibrationError: 0.0501 })).toEqual(['miscalibrated'])
+test('a calibrated model whose features tell more than chance passes the gate', () => {
+  expect(gateOf(evidence(), 1_000, undefined)).toEqual({ isPassed: true, reasons: [] })
+  expect(gateOf(evidence(), 1_000, evidence({ n: 60 }))).toEqual({ isPassed: true, reasons: [] })
 })
 
-test('the gate requires that a model beats each baseline by more than chance', () => {
-  expect(reasonsOf({ heuristicAccuracy: 0.79 })).toEqual(['beats_no_baseline'])
-  expect(reasonsOf({ majorityAccuracy: 0.79 })).toEqual(['beats_no_baseline'])
-  // The same difference with a hundred times as many events is significant.
-  expect(reasonsOf({ majorityAccuracy: 0.79 }, 100_000)).toEqual([])
+test('a model that is right as often as the most frequent class passes when its probabilities say more', () => {
+  expect(gateOf(evidence({ accuracy: 0.97, majorityAccuracy: 0.97 }), 1_000, undefined).isPassed).toBe(true)
+})
+
+test('the gate says what a version fails', () => {
+  const reasonsOf = (of: ReturnType<typeof evidence>, n = 1_000) => gateOf(of, n, undefined).reasons
+
+  expect(reasonsOf(evidence({}, 2))).toEqual(['beats_no_baseline'])
+  expect(reasonsOf(evidence({ calibrationError: 0.0501 }))).toEqual(['miscalibrated'])
+  expect(reasonsOf(evidence({ precisionAtFloor: 0.79 }))).toEqual(['imprecise'])
+  expect(reasonsOf(evidence({ precisionAtFloor: undefined }))).toEqual([])
+  expect(reasonsOf(evidence(), 99)).toEqual(['too_few_validation_examples'])
 })
 
 test('the gate checks audits only when there are enough of them, and then as strictly as the weighted events', () => {
-  const wrong = { accuracy: 0.3, calibrationError: 0.4 }
+  const wrong = { precisionAtFloor: 0.3, calibrationError: 0.4 }
 
-  expect(reasonsOf({}, 1_000, { ...wrong, n: 49 })).toEqual([])
-  expect(reasonsOf({}, 1_000, { ...wrong, n: 50 })).toEqual(['beats_no_baseline_on_audits', 'miscalibrated_on_audits'])
+  expect(gateOf(evidence(), 1_000, evidence({ ...wrong, n: 49 }, 0)).reasons).toEqual([])
+  expect(gateOf(evidence(), 1_000, evidence({ ...wrong, n: 50 }, 0)).reasons).toEqual([
+    'beats_no_baseline_on_audits',
+    'imprecise_on_audits',
+    'miscalibrated_on_audits',
+  ])
 })
 
-test('the gate does not pass with too few validation events', () => {
-  expect(reasonsOf({}, 99)).toEqual(['too_few_validation_examples'])
-  expect(reasonsOf({}, 100)).toEqual([])
+test('a candidate that names far less or calls far more unknown than the serving version needs audits that say so', () => {
+  const serving = { named: 0.9, unknown: 0.05 }
+  const against = (named: number, unknown: number, auditsPreferCandidate = false) =>
+    reasonsAgainst({ serving, candidate: { named, unknown }, auditsPreferCandidate })
+
+  expect(against(0.6, 0.15)).toEqual([])
+  expect(against(0.59, 0.05)).toEqual(['names_fewer_than_serving'])
+  expect(against(0.9, 0.16)).toEqual(['more_unknown_than_serving'])
+  expect(against(0.1, 0.8, true)).toEqual([])
 })
 
 test('the effective count of n events of equal weight is n, and one of a single event with all the weight is 1', () => {
-  const events = (weights: readonly number[]) =>
-    weights.map((weight) => ({
-      facts: { eventTimeMs: 0, provider: '', model: '', ingestionLayer: '', principal: '' },
-      truth: 0,
-      weight,
-    }))
+  const events = (weights: readonly number[]) => weights.map((weight) => ({ weight }))
 
   expect(effectiveCount(events([2, 2, 2]))).toBeCloseTo(3)
   expect(effectiveCount(events([1, 0, 0]))).toBeCloseTo(1)

@@ -23,6 +23,21 @@ describe('the serving version of a tenant', () => {
     }
   })
 
+  test('is none when it was withdrawn, even if older versions passed; promoting it again makes it serve', () => {
+    const withdrawn = { at: at(4), scored: 200, precision: 0.5, at_most: 0.6, from: at(3), classes: [] }
+    const last = version(2, { promoted_at: at(3), withdrawn })
+    const versions = [version(1, { promoted_at: at(1) }), last]
+
+    expect(idOf(servingOf(versions, true, fit))).toEqual({ id: undefined, state: 'degraded_serving' })
+    expect(statusOf(last, chosenVersion(versions))).toBe('withdrawn')
+
+    const again = promoted(last, versions, Date.parse(at(9)))
+    expect(idOf(servingOf([version(1, { promoted_at: at(1) }), again], true, fit))).toEqual({
+      id: 'mdl_2',
+      state: 'none',
+    })
+  })
+
   test('is undefined when no version was promoted: the baseline serves', () => {
     expect(idOf(servingOf([], true, fit))).toEqual({ id: undefined, state: 'degraded_serving' })
     expect(idOf(servingOf([version(1)], true, fit))).toEqual({ id: undefined, state: 'degraded_serving' })

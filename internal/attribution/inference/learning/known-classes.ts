@@ -1,0 +1,154 @@
+import { bestTemperature } from './calibration.js'
+import { type EventFacts, type FeatureGroup, featuresOf } from './features.js'
+import { fitRegression, type LinearModel, logitsOf, zeroModel } from './logistic-regression.js'
+import { compact, renumber, type SparseRows } from './sparse-rows.js'
+
+/**
+ * What labelled events say of the classes that have enough of them. The look of a call (model, sizes, hours) is learned first,
+ * from all labelled events with their identities and traces hidden. What an identity or the other steps of a trace add is
+ * learned on top of it, with the look fixed: were all learned together, a labelled event's identity would explain its label,
+ * and the look, by which most events of stage B must be told apart, would stay half learned.
+ */
+export interface KnownClasses {
+  /** Feature slots that have weights, ascending. */
+  readonly slots: Uint32Array
+  /** Row-major: one row per slot, one column per class. */
+  readonly weights: Float64Array
+  readonly intercepts: Float64Array
+}
+
+/** Groups that are learned on top of the look. */
+const ADDED_GROUPS = ['identity', 'trace_neighbours'] as const
+const isAdded = (group: FeatureGroup): boolean => (ADDED_GROUPS as readonly string[]).includes(group)
+
+/** The look of events: all features but those learned on top of it. */
+export const lookOf = (events: readonly EventFacts[]): SparseRows => featuresOf(events, { leftOut: isAdded })
+
+const ITERATIONS_MAX = 60
+const TOLERANCE = 1e-5
+/** Inverse variance of the weights of the look, and of an addition to it. */
+const LOOK_PENALTY = 1
+const ADDED_PENALTY = 1
+
+export interface LabelledExamples {
+  readonly facts: readonly EventFacts[]
+  /** Below `classes`. */
+  readonly label: Uint16Array
+  readonly weight: Float64Array
+}
+
+/**
+ * @param temperatureOf the divisor of the look's logits; it may be below 1
+ * @param start weights to start from, of an earlier fit
+ */
+export function learnKnownClasses(
+  { facts, label, weight }: LabelledExamples,
+  classes: number,
+  temperatureOf: (look: KnownClasses) => number,
+  start?: KnownClasses,
+): KnownClasses {
+  const { columns: slots, rows } = compact(lookOf(facts))
+  const look = fitRegression({ rows, row: indices(facts.length), label, weight }, startOf(start, slots, classes), {
+    penalty: LOOK_PENALTY,
+    iterationsMax: ITERATIONS_MAX,
+    tolerance: TOLERANCE,
+  })
+  const uncalibrated = knownFrom(look, slots)
+  const temperature = temperatureOf(uncalibrated)
+  const calibrated: KnownClasses = {
+    slots,
+    weights: uncalibrated.weights.map((one) => one / temperature),
+    intercepts: uncalibrated.intercepts.map((one) => one / temperature),
+  }
+  return ADDED_GROUPS.reduce((known, group) => withAdded(known, group, { facts, label, weight }, classes), calibrated)
+}
+
+function startOf(start: KnownClasses | undefined, slots: Uint32Array, classes: number): LinearModel {
+  const model = zeroModel(classes, slots.length)
+  if (start === undefined || start.intercepts.length !== classes) return model
+  const places = new Map<number, number>()
+  for (const [place, slot] of start.slots.entries()) places.set(slot, place)
+  model.parameters.set(start.intercepts)
+  for (const [feature, slot] of slots.entries()) {
+    const place = places.get(slot)
+    if (place === undefined) continue
+    model.parameters.set(start.weights.subarray(place * classes, (place + 1) * classes), classes * (feature + 1))
+  }
+  return model
+}
+
+const knownFrom = ({ classes, parameters }: LinearModel, slots: Uint32Array): KnownClasses => ({
+  slots,
+  weights: parameters.slice(classes),
+  intercepts: parameters.slice(0, classes),
+})
+
+/** Learns a group from the labelled events that have it; everything known so far is fixed. */
+function withAdded(
+  known: KnownClasses,
+  added: FeatureGroup,
+  { facts, label, weight }: LabelledExamples,
+  classes: number,
+): KnownClasses {
+  const all = featuresOf(facts, { leftOut: (group) => group !== added })
+  const own = facts.flatMap((_, i) => ((all.starts[i] ?? 0) < (all.starts[i + 1] ?? 0) ? [i] : []))
+  if (own.length === 0) return known
+  const some = own.map((i) => facts[i] as EventFacts)
+  const { columns: slots, rows } = compact(featuresOf(some, { leftOut: (group) => group !== added }))
+  const fitted = fitRegression(
+    {
+      rows,
+      row: indices(some.length),
+      label: Uint16Array.from(own, (i) => label[i] ?? 0),
+      weight: Float64Array.from(own, (i) => weight[i] ?? 0),
+      offsets: knownLogits(known, lookOf(some)),
+      hasFixedIntercepts: true,
+    },
+    zeroModel(classes, slots.length),
+    { penalty: ADDED_PENALTY, iterationsMax: ITERATIONS_MAX, tolerance: TOLERANCE },
+  )
+  return merged(known, { ...knownFrom(fitted, slots), intercepts: known.intercepts })
+}
+
+/** Both have slots of their own; a slot that both have by a collision gets the sum. */
+function merged(one: KnownClasses, other: KnownClasses): KnownClasses {
+  const classes = one.intercepts.length
+  const slots = Uint32Array.from(new Set([...one.slots, ...other.slots])).sort()
+  const weights = new Float64Array(slots.length * classes)
+  const places = new Map<number, number>()
+  for (const [place, slot] of slots.entries()) places.set(slot, place)
+  for (const part of [one, other]) {
+    for (const [from, slot] of part.slots.entries()) {
+      const to = places.get(slot) ?? 0
+      for (let c = 0; c < classes; c++) {
+        const at = to * classes + c
+        weights[at] = (weights[at] ?? 0) + (part.weights[from * classes + c] ?? 0)
+      }
+    }
+  }
+  return { slots, weights, intercepts: one.intercepts }
+}
+
+/** Row-major logits of the known classes, one row per row. */
+export function knownLogits({ slots, weights, intercepts }: KnownClasses, rows: SparseRows): Float32Array {
+  const classes = intercepts.length
+  const parameters = new Float64Array(classes + weights.length)
+  parameters.set(intercepts)
+  parameters.set(weights, classes)
+  return logitsOf({ classes, features: slots.length, parameters }, renumber(rows, slots))
+}
+
+/** The divisor of the look's logits that fits later events best. */
+export function lookTemperature(look: KnownClasses, later: LabelledExamples): number {
+  const classes = look.intercepts.length
+  const logits = knownLogits(look, lookOf(later.facts))
+  return bestTemperature(
+    later.facts.map((_, i) => ({
+      logits: Float64Array.from(logits.subarray(i * classes, (i + 1) * classes)),
+      truth: later.label[i] ?? 0,
+      weight: later.weight[i] ?? 0,
+    })),
+  )
+}
+
+export const indices = (count: number): Uint32Array => Uint32Array.from({ length: count }, (_, i) => i)

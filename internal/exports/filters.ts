@@ -1,0 +1,100 @@
+import { z } from 'zod'
+import { FILTERS_MAX, LIST_MAX, OPERATORS, TEXT_BYTES_MAX } from '../filters/fields.js'
+import { describeOperand, readOperand } from '../filters/operand.js'
+import type { FieldError } from '../problems/catalogue.js'
+import type { ExportFilter } from '../store/queries/exports/export-records.js'
+import { DIMENSION_NAMES, DIMENSIONS, type Dimension } from '../store/queries/reports/dimensions.js'
+
+/** Filters of an export: the grammar of `filter[field][operator]` of reports as JSON, with the same fields and meaning. */
+
+const exportFilter = z
+  .strictObject({
+    field: z.enum(DIMENSION_NAMES).meta({ description: 'A dimension of reports.' }),
+    operator: z.enum(OPERATORS).meta({
+      description: `As in reports: ${DIMENSION_NAMES.map((name) => `\`${name}\` takes ${DIMENSIONS[name].operators.join(', ')}`).join('; ')}. \`contains\` ignores case, the others do not.`,
+    }),
+    values: z
+      .array(z.string().min(1).max(TEXT_BYTES_MAX))
+      .min(1)
+      .max(LIST_MAX)
+      .meta({ description: 'One value; for `in` one or more, of which a record must have one.' }),
+  })
+  .meta({ id: 'ExportFilter', description: 'The JSON form of `filter[<field>][<operator>]=<value>` of reports.' })
+
+export const exportFilters = () =>
+  z
+    .array(exportFilter)
+    .max(FILTERS_MAX)
+    .meta({
+      description:
+        'Only records that match all filters, in the file and in the totals of its manifest. Filters that select fewer people ' +
+        'than `min_cohort` are dropped, the last first, until they select enough: the manifest and the job then have ' +
+        '`suppressed`, and each row has `x_Scope` parent. Put the filter that matters most first.',
+      examples: [[{ field: 'service', operator: 'in', values: ['support-chat', 'search'] }]],
+    })
+export type StatedFilters = z.infer<ReturnType<typeof exportFilters>>
+
+/** @returns the filters with values as queries bind them, or where they are invalid */
+export function readExportFilters(stated: StatedFilters): { filters: ExportFilter[]; errors: FieldError[] } {
+  const errors: FieldError[] = []
+  const filters = stated.map(({ field, operator, values }, i): ExportFilter => {
+    const { type, operators }: Dimension = DIMENSIONS[field]
+    if (!operators.includes(operator)) {
+      errors.push({ pointer: `/filters/${i}/operator`, detail: `must be one of ${operators.join(', ')}` })
+      return { field, operator, values }
+    }
+    if (operator !== 'in' && values.length > 1) {
+      errors.push({ pointer: `/filters/${i}/values`, detail: `must have one value for ${operator}` })
+    }
+    // The text to look for may be a fragment that is not a valid value of the field.
+    const operand = operator === 'contains' ? ({ kind: 'text' } as const) : type
+    const read = values.map((value, j) => {
+      const operandText = readOperand(operand, value)
+      if (operandText === undefined) {
+        errors.push({ pointer: `/filters/${i}/values/${j}`, detail: `must be ${describeOperand(operand)}` })
+      }
+      return operandText ?? value
+    })
+    return { field, operator, values: [...new Set(read)] }
+  })
+  return { filters, errors }
+}
+
+const shownFilter = z.object({
+  field: z.enum(DIMENSION_NAMES),
+  operator: z.enum(OPERATORS),
+  values: z.array(z.string()),
+})
+
+/** In answers: the filters of an export, and which of them were dropped to protect people. */
+export const shownFilters = () =>
+  z.array(shownFilter).meta({ description: 'The filters of the request, in its order.' })
+export const suppressedFilters = () =>
+  z
+    .object({
+      reason: z.literal('cohort_too_small'),
+      asked: z.array(shownFilter),
+      applied: z.array(shownFilter).meta({ description: 'The filters that the file and its totals obey.' }),
+    })
+    .meta({
+      id: 'SuppressedExportFilters',
+      description:
+        'Only where the filters select fewer people than `min_cohort`: filters were dropped, the last first, until they selected ' +
+        'enough. The file is that of the larger group.',
+    })
+
+export interface Suppressed {
+  readonly reason: 'cohort_too_small'
+  readonly asked: ShownFilter[]
+  readonly applied: ShownFilter[]
+}
+type ShownFilter = z.infer<typeof shownFilter>
+
+export const showFilters = (filters: readonly ExportFilter[]): ShownFilter[] =>
+  filters.map(({ field, operator, values }) => ({ field, operator, values: [...values] }))
+
+/** @param holding how many of the filters, from the first on, are applied */
+export const suppressedOf = (filters: readonly ExportFilter[], holding: number): Suppressed | undefined =>
+  holding >= filters.length
+    ? undefined
+    : { reason: 'cohort_too_small', asked: showFilters(filters), applied: showFilters(filters.slice(0, holding)) }
