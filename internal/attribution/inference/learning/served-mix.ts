@@ -447,7 +447,7 @@ function boundsOf(input: ServedInput, state: State): number[] {
     }
     if (own.length === 0) return OTHER_MIN
     const weights = labelledWeights(input, sums, 1)
-    return excessShare(own, ofLabelled, weights)
+    return Math.min(BOUND_MAX, OVERLAP * excessShare(own, ofLabelled, weights))
   })
 }
 
@@ -476,14 +476,15 @@ export function excessShare(sample: readonly number[], rest: Float64Array, weigh
     }
     const share = count / ranked.length
     const chance = Math.sqrt((share * (1 - share)) / ranked.length + squares)
-    const excess = share - (1 + SLACK) * above - CHANCE * chance
+    const excess = share - above - CHANCE * chance
     if (above < 0.95) best = Math.max(best, excess / (1 - above))
   }
   return best
 }
 
 const THRESHOLDS = 50
-/** The looks of labelled and unlabelled calls of a service may differ by so much. */
-const SLACK = 0.1
+/** What is unknown and looks like known classes does not show as excess: the bound is so many times the excess. */
+const OVERLAP = 1.5
+const BOUND_MAX = 0.95
 /** In standard errors. */
 const CHANCE = 1

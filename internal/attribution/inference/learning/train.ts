@@ -67,7 +67,10 @@ export function train(
 ): TrainingResult {
   const split = splitByTime(records)
   const { classes, training, validation, all } = split
-  if (classes.filter(({ isOpen }) => !isOpen).length < CLASSES_MIN || training.unlabelled.length < UNRESOLVED_MIN) {
+  // One known class is enough where others are seen, too few of each to be a class: one service may have nearly all calls.
+  const isAlone = classes.length < CLASSES_MIN && all.resolved.every(({ label }) => label >= 0)
+  const hasKnown = classes.some(({ isOpen }) => !isOpen)
+  if (!hasKnown || isAlone || training.unlabelled.length < UNRESOLVED_MIN) {
     return { kind: 'too_few_examples', classes: classes.length, examples: training.resolved.length }
   }
   const learned = learn(training, classes, { seed, directory, later: validation.resolved })

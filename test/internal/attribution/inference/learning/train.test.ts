@@ -103,6 +103,15 @@ test('a dispute moves an event out of the disputed class', () => {
   expect(sharesOf(after)).toBeLessThanOrEqual(sharesOf(before))
 })
 
+test('one class is learned where calls of others are too few to be classes', () => {
+  const events = traffic(2_000, 'one')
+  const records = recordsOf(events).filter(({ outcome }, i) => {
+    return outcome.kind === 'unresolved' || events[i]?.truth === CHAT || i < 40
+  })
+
+  expect(trained(records).card.classes.map(({ service }) => service)).toEqual([CHAT.service])
+})
+
 test('training on too few examples gives no model', () => {
   const events = traffic(4_000, 'few')
 
