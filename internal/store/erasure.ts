@@ -42,7 +42,7 @@ export async function eraseIdentity(store: ClickHouseClient, identity: ErasedIde
   await run(`ALTER TABLE usage_15m UPDATE people = mapFilter((hash, calls) -> hash != ${HASH}, people)
              WHERE tenant_id = {tenant:String} AND has(mapKeys(people), ${HASH})`)
 
-  // Answers of reports may name it; whoever walks through one asks again.
+  // Staged report answers may name it; a caller who pages through one has to ask again.
   await run(`DELETE FROM report_rows WHERE tenant_id = {tenant:String}`)
 
   // An identity with this very name: its rows need not move, and must not be deleted.
