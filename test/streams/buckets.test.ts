@@ -11,11 +11,12 @@ test('every bucket has a unique name that is valid in a stream name', () => {
   for (const name of names) expect(name).toMatch(/^[a-z_]+$/)
 })
 
-test('only buckets of heartbeats, announcements, leases, ended jobs, sign-ins, revocations, stored responses, replays and daily audit heads have a TTL', () => {
+test('only buckets of heartbeats, announcements, budget crossings, leases, ended jobs, sign-ins, revocations, stored responses, replays and daily audit heads have a TTL', () => {
   expect(BUCKETS.filter((bucket) => bucket.ttlMs !== undefined).map(({ name }) => name)).toEqual([
     'authorization_codes',
     'sessions',
     'revoked_tokens',
+    'budget_crossings',
     'announcements',
     'training_leases',
     'jobs',
