@@ -171,7 +171,7 @@ const settings = z
       .meta({
         description:
           'Tag keys that are dimensions. Records of calls that were attributed before `declared_at` have the value `(not declared)`. ' +
-          `Of each key ${TAG_VALUES_MAX} values are told apart, further ones are \`(other values)\`.`,
+          `Of each key ${TAG_VALUES_MAX} values are kept apart; further ones become \`(other values)\`.`,
       }),
     time_zone: z.string().meta({
       description: 'Time zone of the periods of budgets that state none: a name from the tz database.',
