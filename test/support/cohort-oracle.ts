@@ -56,8 +56,8 @@ const byRank =
   (depth: number) =>
   (one: OracleRow, other: OracleRow): number => {
     const [a, b] = [one, other].map(({ labels, groups }) => [
-      peopleOf(groups),
       costOf(groups),
+      peopleOf(groups),
       ...Array.from({ length: depth }, (_, i) => labels[i] ?? ''),
       labels.length,
     ]) as [(number | string)[], (number | string)[]]

@@ -116,20 +116,20 @@ describe('the cohort rule', () => {
     )
   })
 
-  test('one service of three people takes the smallest larger one with it, and one without people stays', async () => {
+  test('one service of three people takes the cheapest larger one with it, and one without people stays', async () => {
     const groups = [
-      group('large', someone(1, 9)),
+      group('large', someone(1, 5), 9),
       group('small', someone(11, 13)),
-      group('medium', someone(1, 5), 7),
+      group('medium', someone(1, 9), 7),
       group('sync', []),
     ]
 
     const [rows] = await folded([groups], 1, 5)
 
     expect(rows).toEqual([
-      ['["large"]', 1, 1, 9, 1],
+      ['["large"]', 1, 1, 5, 9],
       ['["sync"]', 1, 1, 0, 1],
-      ['[]', 0, 2, 8, 8],
+      ['[]', 0, 2, 12, 8],
     ])
   })
 

@@ -1,5 +1,5 @@
 import type { ClickHouseClient } from '@clickhouse/client'
-import { foldedSql, KEPT } from '../../../cohorts/folded.js'
+import { FOLD_SETTINGS, foldedSql, KEPT } from '../../../cohorts/folded.js'
 import { EXPORT_FOLDS, EXPORT_GROUPS } from '../../tables/export-groups.js'
 import type { StagedFolds, StagedGroups } from './staged-groups.js'
 
@@ -41,7 +41,7 @@ export async function foldGroups(
             FROM (${folded}) WHERE ${KEPT} < ${labels.length}`,
     query_params: { job: jobId, stagings, fold },
     abort_signal: signal,
-    clickhouse_settings: { deduplicate_insert_select: 'disable' },
+    clickhouse_settings: { deduplicate_insert_select: 'disable', ...FOLD_SETTINGS },
   })
 }
 
@@ -74,7 +74,7 @@ function mayJoin(labels: readonly string[], isSmall: string): string {
     `${ancestor(level)} IN (SELECT ${ancestor(level)} FROM ${EXPORT_GROUPS} WHERE ${WITH_PEOPLE} AND ${isSmall})`
   const deepest = `multiIf(${levels.map((level) => `${small(level)}, ${level}`).join(', ')}, -1)`
   const shared = `multiIf(${levels.map((level) => `deepest = ${level}, ${ancestor(level)}`).join(', ')}, 0)`
-  const rank = ['people_count', 'calls_cost', ...labels.map((label) => `toString(${label})`), 'key']
+  const rank = ['calls_cost', 'people_count', ...labels.map((label) => `toString(${label})`), 'key']
   return `SELECT arrayJoin(arrayMap(one -> tupleElement(one, ${rank.length}), groupArraySorted(${depth})((${rank.join(', ')}))))
     FROM (SELECT *, ${deepest} AS deepest FROM ${EXPORT_GROUPS} WHERE ${WITH_PEOPLE} AND NOT (${isSmall}))
     WHERE deepest >= 0 GROUP BY deepest, ${shared}`

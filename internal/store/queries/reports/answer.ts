@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { ClickHouseClient } from '@clickhouse/client'
-import { foldedSql, GROUPS, KEPT } from '../../../cohorts/folded.js'
+import { FOLD_SETTINGS, foldedSql, GROUPS, KEPT } from '../../../cohorts/folded.js'
 import { snapshotParams } from '../../snapshot.js'
 import { CLOSED } from '../../tables/closed.js'
 import { REPORT_ROWS } from '../../tables/report-rows.js'
@@ -62,6 +62,7 @@ const LIMITS = {
   max_bytes_before_external_group_by: '500000000',
   max_bytes_before_external_sort: '300000000',
   max_query_size: String(QUERY_BYTES_MAX),
+  ...FOLD_SETTINGS,
 } as const
 
 /** The first rows of an answer. */
