@@ -3,13 +3,16 @@ import { withTagPattern } from '../filters/fields.js'
 import { FILTERS_DESCRIPTION, filterParameters } from '../filters/parameters.js'
 import { json, type Operation, type Parameters } from '../http/contract/operation.js'
 import { PAGE_PARAMETERS, pageOf } from '../http/contract/page.js'
+import { COMPARED } from '../store/queries/reports/compared.js'
 import { DIMENSION_NAMES } from '../store/queries/reports/dimensions.js'
 import { REASON_NAMES } from '../store/queries/reports/figures.js'
 import { INTERVALS } from '../store/queries/reports/intervals.js'
 import { count, decimalText, timeText } from '../text/answer-fields.js'
+import { COMPARED_FIGURES, PERCENT_DECIMALS } from './compared.js'
 import { REPORT_FIELDS, type ReportKind } from './question.js'
-import { BOUNDED_FIGURES, CONFIDENCE_DECIMALS, PRICE_DECIMALS, SHARE_DECIMALS } from './rows.js'
+import { BOUNDED_FIGURES, CONFIDENCE_DECIMALS, SHARE_DECIMALS } from './rows.js'
 import { sortNames } from './sort.js'
+import { PRICE_DECIMALS } from './unit-prices.js'
 
 /** The OpenAPI contract of the reports (spec 4.2 and 8, design section 6). */
 
@@ -66,10 +69,24 @@ const sort = (kind: ReportKind): Parameters => ({
     .meta({
       description:
         `Sorts the rows by ${sortNames(kind).join(', ')}, or a dimension of \`group_by\`; descending with the prefix \`-\`. ` +
+        'With `compare`, also by `change.<figure>` and `change_percent.<figure>`; rows without a previous figure come last. ' +
         `Default: by time, and within an interval by ${kind === 'usage' ? 'the highest cost' : 'the most people'} first.`,
       examples: [kind === 'usage' ? '-cost_usd' : '-people'],
     }),
 })
+
+const COMPARE: Parameters = {
+  compare: z
+    .enum(['previous'])
+    .optional()
+    .meta({
+      description:
+        'Adds to each row what it had in the period before, and the change. Without an interval this is the period before of the ' +
+        'same length: as many calendar months where the period consists of months, else as many days, or quarters of an hour. ' +
+        'With an interval it is the interval before the row, and `from` and `to` must be where an interval starts. Rows that had ' +
+        'calls only before are added, with figures of 0.',
+    }),
+}
 
 const rowBase = {
   from: timeText(),
@@ -101,6 +118,36 @@ const rounded = (decimals: number, description: string) =>
   decimalText()
     .nullable()
     .meta({ description: `${description} Rounded half to even, to ${decimals} decimals; null without a divisor.` })
+
+const compared = (kind: ReportKind) => {
+  const members = (value: (name: string) => z.ZodType) =>
+    z.object(Object.fromEntries(COMPARED_FIGURES[kind].map((name) => [name, value(name)])))
+  const isDecimal = (name: string): boolean => /^(cost|energy|carbon)_/.test(name)
+  return {
+    compared: z
+      .enum(COMPARED)
+      .optional()
+      .meta({
+        description:
+          'Only with `compare`: the row has calls in `both` periods, is `new`, or is `gone`; `not_shown`: it is folded in one of the ' +
+          'periods, or the filters select too few people in the previous one.',
+      }),
+    previous: members((name) => (isDecimal(name) ? decimalText() : tokenSum()).nullable())
+      .nullable()
+      .optional()
+      .meta({ description: 'The figures of the period before; null where they are not shown.' }),
+    change: members((name) => (isDecimal(name) ? decimalText() : z.number().meta({ type: 'integer' })).nullable())
+      .nullable()
+      .optional()
+      .meta({ description: 'The figures of the row minus the previous ones.' }),
+    change_percent: members(() => decimalText().nullable())
+      .nullable()
+      .optional()
+      .meta({
+        description: `The change in percent of the previous figure, rounded half to even, to ${PERCENT_DECIMALS} decimals; null where that is 0.`,
+      }),
+  }
+}
 
 const usageRow = z
   .object({
@@ -142,12 +189,14 @@ const usageRow = z
         description:
           'Calls whose attribution or cost cannot be relied on, by reason: no rule and no evidence (`default_pool`), no known ' +
           'owner (`no_owner`), confidence below the chargeback floor (`below_floor`), attributed by the heuristic baseline ' +
-          '(`advisory`), no price (`unpriced`). A call may have several. Reasons without calls are omitted.',
+          '(`advisory`), no price (`unpriced`). A call may have several. Reasons without calls are omitted. In allocated reports ' +
+          'the cost of a reason is spread like that of its calls, which stay with their pool.',
       }),
+    ...compared('usage'),
   })
   .meta({ id: 'UsageRow' })
 
-const adoptionRow = z.object({ ...rowBase, calls: count() }).meta({ id: 'AdoptionRow' })
+const adoptionRow = z.object({ ...rowBase, calls: count(), ...compared('adoption') }).meta({ id: 'AdoptionRow' })
 
 const groupField = z.union([z.enum(DIMENSION_NAMES), z.string().regex(/^tags\./)])
 
@@ -188,6 +237,14 @@ const report = z
     }),
     rows: count().meta({ description: 'Rows of the whole report.' }),
     total_cost_usd: decimalText().meta({ description: 'Cost of the whole report: the sum of its rows.' }),
+    compared_with: z
+      .object({ from: timeText(), to: timeText(), total_cost_usd: decimalText().nullable() })
+      .optional()
+      .meta({
+        description:
+          'Only with `compare`: the period before, and the cost of all its rows, shown or not; null where its filters select too few ' +
+          'people, or there are no rows.',
+      }),
   })
   .meta({ id: 'ReportScope', description: 'What the report covers.' })
 
@@ -223,6 +280,7 @@ export const USAGE_REPORT: Operation = {
     ...TIMES,
     ...GROUPING,
     ...sort('usage'),
+    ...COMPARE,
     allocate: z
       .enum(['true', 'false'])
       .optional()
@@ -279,7 +337,7 @@ export const ADOPTION_REPORT: Operation = {
   tag: 'Reports',
   summary: 'Report the number of people by group and time',
   description: COHORTS,
-  query: { ...PAGE_PARAMETERS, ...TIMES, ...GROUPING, ...sort('adoption'), ...FILTERS },
+  query: { ...PAGE_PARAMETERS, ...TIMES, ...GROUPING, ...sort('adoption'), ...COMPARE, ...FILTERS },
   replies: {
     200: {
       description: 'A page of rows.',

@@ -9,6 +9,7 @@ import { INTERVALS, type Interval } from '../store/queries/reports/intervals.js'
 import { badParameter, namedOnce, readPairs } from '../text/query-string.js'
 import { DAY_MS, readZone } from '../units/time-zone.js'
 import { DAYS_MAX, defaultPeriod, defaultStart, isEdge, type Period, readEdge } from './period.js'
+import { previousPeriod } from './previous.js'
 import { readSort } from './sort.js'
 
 export type ReportKind = 'usage' | 'adoption'
@@ -19,6 +20,8 @@ export interface ReportQuestion {
   readonly interval: Interval | undefined
   readonly zone: string
   readonly period: Period
+  /** The period with which this one is compared; undefined: none. */
+  readonly previous: Period | undefined
   /** In the order of the query. */
   readonly filters: readonly Condition<GroupField>[]
   readonly sort: ReportSort
@@ -33,7 +36,7 @@ export type ReadReport =
   | { readonly ok: true; readonly question: ReportQuestion }
   | { readonly ok: false; readonly problem: Problem }
 
-const PARAMETERS = ['group_by', 'interval', 'time_zone', 'from', 'to', 'sort', 'limit', 'cursor'] as const
+const PARAMETERS = ['group_by', 'interval', 'time_zone', 'from', 'to', 'sort', 'compare', 'limit', 'cursor'] as const
 const OF_USAGE = ['allocate'] as const
 
 /** The fields that reports are filtered by. */
@@ -81,15 +84,31 @@ export function readReport(
   }
   const period = readPeriod(values, parsed.value, zone, nowMs)
   if ('pointer' in period) return refused(period.pointer, period.detail)
+  if (values.compare !== undefined && values.compare !== 'previous') {
+    return refused('/compare', 'compare must be previous.')
+  }
+  const isComparing = values.compare !== undefined
+  const previous = isComparing ? previousPeriod(period, interval, zone) : undefined
+  if (isComparing && previous === undefined) return refused('/compare', CUT)
   const names = groupBy as GroupField[]
-  const sort = readSort(kind, values.sort, names, interval)
+  const sort = readSort(kind, values.sort, names, interval, isComparing)
   if ('pointer' in sort) return refused(sort.pointer, sort.detail)
 
   const isAllocating = values.allocate === 'true'
   // Their order decides which of them are dropped first.
   const filters = parsed.value.filter(isOfDimension)
   const asked = [...filters.map((filter) => digestOf([filter])), digestOf(parsed.value)]
-  const digest = [groupBy, interval, zone, values.from, values.to, values.sort, isAllocating, ...asked].join(' ')
+  const digest = [
+    groupBy,
+    interval,
+    zone,
+    values.from,
+    values.to,
+    values.sort,
+    isAllocating,
+    isComparing,
+    ...asked,
+  ].join(' ')
   return {
     ok: true,
     question: {
@@ -98,6 +117,7 @@ export function readReport(
       interval,
       zone,
       period,
+      previous,
       filters,
       sort,
       isAllocating,
@@ -148,6 +168,7 @@ function readPeriod(
   return { fromMs, toMs }
 }
 
+const CUT = 'With compare=previous and an interval, from and to must be where an interval starts, in the time zone.'
 const EDGE =
   'from and to must be days (YYYY-MM-DD, in the time zone), or RFC 3339 times in UTC on a quarter hour, from 1970 to 2105.'
 const TIME_FILTER =

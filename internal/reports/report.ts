@@ -1,6 +1,6 @@
 import type { TagField } from '../records/dimensions.js'
 import type { SpreadWeights } from '../store/queries/attribution/allocation-weights.js'
-import type { AnswerPage, ReportQuery } from '../store/queries/reports/answer.js'
+import type { AnswerPage, AnswerScope, ReportQuery } from '../store/queries/reports/answer.js'
 import { FIGURE_NAMES, type FigureName } from '../store/queries/reports/figures.js'
 import { monthsOf, type Period } from './period.js'
 import type { ReportQuestion } from './question.js'
@@ -45,18 +45,20 @@ export interface WeighedMonth extends Period {
   readonly spreadBy: SpreadWeights | undefined
 }
 
-/** The months of an allocated report; none otherwise. */
+/** The months of an allocated report, also those of the period with which it is compared; none otherwise. */
 export const weighedMonths = (
-  { isAllocating, period, zone }: ReportQuestion,
+  { isAllocating, period, previous, zone }: ReportQuestion,
   tenantId: string,
   reads: Pick<ReportReads, 'weights'>,
   signal: AbortSignal,
 ): Promise<WeighedMonth[]> =>
   Promise.all(
-    (isAllocating ? monthsOf(period, zone) : []).map(async (month) => ({
-      ...month,
-      spreadBy: await reads.weights(tenantId, month.toMs, signal),
-    })),
+    (isAllocating ? monthsOf({ ...period, fromMs: previous?.fromMs ?? period.fromMs }, zone) : []).map(
+      async (month) => ({
+        ...month,
+        spreadBy: await reads.weights(tenantId, month.toMs, signal),
+      }),
+    ),
   )
 
 export interface ReportPage extends AnswerPage {
@@ -82,7 +84,8 @@ export async function firstPage(
   reads: ReportReads,
   signal: AbortSignal,
 ): Promise<ReportPage> {
-  const hasClosed = await reads.hasClosed({ ...question.period, ...of }, signal)
+  const { period, previous } = question
+  const hasClosed = await reads.hasClosed({ ...period, fromMs: previous?.fromMs ?? period.fromMs, ...of }, signal)
   for (let kept = question.filters.length; ; kept--) {
     const query = queryOf(question, of, kept, hasClosed)
     const page = isLikelyLong(question)
@@ -146,19 +149,27 @@ async function stagedPage(
   return { ...page, kept, next: end < page.totals.rows ? { answer, row: end, kept } : undefined }
 }
 
-const queryOf = (question: ReportQuestion, of: ReportOf, kept: number, hasClosed: boolean): ReportQuery => ({
-  scope: {
-    tenantId: of.tenantId,
-    snapshotMs: of.snapshotMs,
-    hasClosed,
-    ...question.period,
-    filters: question.filters.slice(0, kept),
-    notPeople: of.notPeople,
-    personalTags: of.personalTags ?? [],
-  },
-  grouping: question,
-  figures: FIGURES[question.kind],
-  cohortMin: of.cohortMin,
-  sort: question.sort,
-  spreadBy: of.months.map(({ fromMs, toMs, spreadBy }) => ({ fromMs, toMs, weights: spreadBy?.weights ?? [] })),
-})
+const queryOf = (question: ReportQuestion, of: ReportOf, kept: number, hasClosed: boolean): ReportQuery => {
+  const scopeOf = (period: Period): AnswerScope => ({
+    scope: {
+      tenantId: of.tenantId,
+      snapshotMs: of.snapshotMs,
+      hasClosed,
+      ...period,
+      filters: question.filters.slice(0, kept),
+      notPeople: of.notPeople,
+      personalTags: of.personalTags ?? [],
+    },
+    spreadBy: of.months
+      .filter(({ fromMs, toMs }) => fromMs < period.toMs && toMs > period.fromMs)
+      .map(({ fromMs, toMs, spreadBy }) => ({ fromMs, toMs, weights: spreadBy?.weights ?? [] })),
+  })
+  return {
+    ...scopeOf(question.period),
+    grouping: question,
+    figures: FIGURES[question.kind],
+    cohortMin: of.cohortMin,
+    sort: question.sort,
+    ...(question.previous !== undefined && { previous: scopeOf(question.previous) }),
+  }
+}

@@ -78,8 +78,8 @@ async function answer(
   const dimensions = deps.dimensionsOf(tenantId)
   const read = readReport(kind, exchange.query, clock(), dimensions)
   if (!read.ok) return exchange.replyProblem(read.problem)
-  // Version 3 of the cursor format, which names a staged answer: other releases must reject these cursors.
-  const name = `${pathOf(kind)} 3 ${read.question.digest}`
+  // Version 4 of the cursor format, which names a staged answer: other releases must reject these cursors.
+  const name = `${pathOf(kind)} 4 ${read.question.digest}`
   const from = { cursors, nowMs: clock(), snapshotMs: await deps.watermark.latest() }
   const page = readPosition(read.question, { tenantId, query: name }, from)
   if (!page.ok) return exchange.replyProblem(page.problem)
@@ -155,4 +155,11 @@ const scopeOf = (question: ReportQuestion, { totals, kept }: ReportPage, months:
   widened_filters: [...new Set(question.filters.slice(kept).map(({ field }) => field))],
   rows: totals.rows,
   total_cost_usd: formatQuantity(parseSum<'USD'>(totals.costUsd)),
+  ...(question.previous !== undefined && {
+    compared_with: {
+      ...shownPeriod(question.previous),
+      total_cost_usd:
+        totals.previousCostUsd === undefined ? null : formatQuantity(parseSum<'USD'>(totals.previousCostUsd)),
+    },
+  }),
 })

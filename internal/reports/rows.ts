@@ -2,10 +2,12 @@ import { isTagField } from '../records/dimensions.js'
 import type { AnswerRow, AnswerTotals } from '../store/queries/reports/answer.js'
 import type { GroupField } from '../store/queries/reports/dimensions.js'
 import { type FigureName, REASON_NAMES } from '../store/queries/reports/figures.js'
-import { divideHalfEven } from '../units/half-even.js'
-import { formatQuantity, parseSum, type Quantity, STEPS_PER_UNIT } from '../units/quantity.js'
+import { formatQuantity, parseSum, type Quantity } from '../units/quantity.js'
+import { comparedOf } from './compared.js'
+import { type Decimal, decimalText, quotient } from './decimals.js'
 import type { Period } from './period.js'
 import type { ReportQuestion } from './question.js'
+import { unitPrices } from './unit-prices.js'
 
 /** The rows of reports in their wire form. */
 
@@ -23,7 +25,7 @@ const COUNTS = [
 
 /** For each figure, the count of calls whose value is unknown. */
 const MISSING = {
-  cost_usd: 'unpriced_calls',
+  cost_usd: 'cost_unknown_calls',
   energy_wh: 'energy_unknown_calls',
   carbon_gco2e: 'carbon_unknown_calls',
   input_tokens: 'input_tokens_unknown_calls',
@@ -50,24 +52,25 @@ const head = (row: AnswerRow, { question, cohortMin, isParent }: ShownBy) => ({
   people: row.people > 0 && row.people < cohortMin ? null : row.people,
 })
 
-export const shownAdoption = (row: AnswerRow, by: ShownBy) => ({ ...head(row, by), calls: Number(row.figures.calls) })
+export const shownAdoption = (row: AnswerRow, by: ShownBy) => ({
+  ...head(row, by),
+  calls: Number(row.figures.calls),
+  ...comparedOf(row, 'adoption', by.cohortMin),
+})
 
 export function shownUsage(row: AnswerRow, by: ShownBy) {
   const { figures } = row
   const cost = parseSum<'USD'>(figures.cost_usd)
-  const calls = Number(figures.calls)
-  const tokens = BigInt(figures.input_tokens) + BigInt(figures.output_tokens)
   const usd = (name: FigureName): string => formatQuantity(parseSum<'USD'>(figures[name]))
   return {
     ...head(row, by),
     unattributed: isUnattributed(row, by.question.groupBy),
     ...Object.fromEntries(AMOUNTS.map((name) => [name, formatQuantity(parseSum(figures[name]))])),
     ...Object.fromEntries(COUNTS.map((name) => [name, Number(figures[name])])),
-    cost_share: quotient(cost, parseSum<'USD'>(by.totals.costUsd), SHARE_DECIMALS),
-    cost_usd_per_call: quotient(cost, BigInt(figures.calls) * STEPS_PER_UNIT, PRICE_DECIMALS),
-    cost_usd_per_1k_tokens: quotient(cost * 1_000n, tokens * STEPS_PER_UNIT, PRICE_DECIMALS),
+    cost_share: textOf(quotient(cost, parseSum<'USD'>(by.totals.costUsd), SHARE_DECIMALS)),
+    ...Object.fromEntries(Object.entries(unitPrices(figures)).map(([name, price]) => [name, textOf(price)])),
     lower_bounds: BOUNDED_FIGURES.filter((name) => Number(figures[MISSING[name]]) > 0),
-    confidence: quotient(stepsOf(figures.cost_confidence), cost * CONFIDENCE_STEPS, CONFIDENCE_DECIMALS),
+    confidence: textOf(quotient(stepsOf(figures.cost_confidence), cost * CONFIDENCE_STEPS, CONFIDENCE_DECIMALS)),
     cost_usd_by_band: {
       chargeback_ready: usd('chargeback_ready_cost_usd'),
       provisional: usd('provisional_cost_usd'),
@@ -80,30 +83,22 @@ export function shownUsage(row: AnswerRow, by: ShownBy) {
     unattributed_calls: Number(figures.unattributed_calls),
     unattributed_cost_usd: usd('unattributed_cost_usd'),
     reasons: Object.fromEntries(
-      REASON_NAMES.filter((reason) => calls > 0 && figures[`${reason}_calls`] !== '0').map((reason) => [
-        reason,
-        { calls: Number(figures[`${reason}_calls`]), cost_usd: usd(`${reason}_cost_usd`) },
-      ]),
+      // In allocated reports a row may have a share of a pool's cost without any of its calls.
+      REASON_NAMES.filter(
+        (reason) => figures[`${reason}_calls`] !== '0' || stepsOf(figures[`${reason}_cost_usd`]) !== 0n,
+      ).map((reason) => [reason, { calls: Number(figures[`${reason}_calls`]), cost_usd: usd(`${reason}_cost_usd`) }]),
     ),
+    ...comparedOf(row, 'usage', by.cohortMin),
   }
 }
 
 /** Shares, unit prices and mean confidence are rounded half to even, here. */
 export const SHARE_DECIMALS = 6
-export const PRICE_DECIMALS = 12
 export const CONFIDENCE_DECIMALS = 4
 /** `cost_confidence` has four decimals more than an amount. */
 const CONFIDENCE_STEPS = 10_000n
 
-/** @returns decimal text; null where there is nothing to divide by */
-function quotient(numerator: bigint, denominator: bigint, decimals: number): string | null {
-  if (denominator <= 0n) return null
-  const steps = divideHalfEven((numerator < 0n ? -numerator : numerator) * 10n ** BigInt(decimals), denominator)
-  const text = steps.toString().padStart(decimals + 1, '0')
-  const fraction = text.slice(-decimals).replace(/0+$/, '')
-  const whole = text.slice(0, -decimals)
-  return `${numerator < 0n && steps > 0n ? '-' : ''}${whole}${fraction === '' ? '' : `.${fraction}`}`
-}
+const textOf = (value: Decimal | null): string | null => (value === null ? null : decimalText(value))
 
 /** Of a decimal with at most 22 digits after the point, as an integer of its last one. */
 function stepsOf(text: string): bigint {

@@ -1,11 +1,12 @@
 import { isTagField, keyOfTagField, tagFieldOf } from '../records/dimensions.js'
-import type { ReportSort, SortKey } from '../store/queries/reports/answer.js'
+import type { ReportSort, ValueKey } from '../store/queries/reports/answer.js'
 import type { GroupField } from '../store/queries/reports/dimensions.js'
 import type { Interval } from '../store/queries/reports/intervals.js'
+import { COMPARED_FIGURES } from './compared.js'
 import type { Refusal, ReportKind } from './question.js'
 
 /** What the rows of a report can be sorted by, besides their labels. */
-const figure = (name: Extract<SortKey, { kind: 'figure' }>['name']): SortKey => ({ kind: 'figure', name })
+const figure = (name: Extract<ValueKey, { kind: 'figure' }>['name']): ValueKey => ({ kind: 'figure', name })
 const KEYS = {
   usage: {
     from: { kind: 'start' },
@@ -26,10 +27,15 @@ const KEYS = {
     unattributed_cost_usd: figure('unattributed_cost_usd'),
   },
   adoption: { from: { kind: 'start' }, people: { kind: 'people' }, calls: figure('calls') },
-} as const satisfies Readonly<Record<ReportKind, Readonly<Record<string, SortKey>>>>
+} as const satisfies Readonly<Record<ReportKind, Readonly<Record<string, ValueKey>>>>
 
-/** The names of `sort`, without the labels. */
+/** The names of `sort`, without the labels and changes. */
 export const sortNames = (kind: ReportKind): readonly string[] => Object.keys(KEYS[kind])
+
+/** Members of rows that are compared with the period before, by which rows can be sorted as `change.<name>`. */
+const CHANGE = /^(change|change_percent)\.(.+)$/
+const isCompared = (kind: ReportKind, name: string): boolean =>
+  (COMPARED_FIGURES[kind] as readonly string[]).includes(name)
 
 /**
  * @param text a name, with `-` for descending order; undefined: by time, then the largest first
@@ -40,6 +46,7 @@ export function readSort(
   text: string | undefined,
   groupBy: readonly GroupField[],
   interval: Interval | undefined,
+  isComparing: boolean,
 ): ReportSort | Refusal {
   const largest = { key: kind === 'usage' ? KEYS.usage.cost_usd : KEYS.adoption.people, isDescending: true }
   if (text === undefined) {
@@ -49,10 +56,16 @@ export function readSort(
   const name = isDescending ? text.slice(1) : text
   const label = groupBy.find((known) => known === (isTagField(name) ? tagFieldOf(keyOfTagField(name)) : name))
   if (label !== undefined) return [{ key: { kind: 'label', name: label }, isDescending }]
-  const keys: Readonly<Record<string, SortKey>> = KEYS[kind]
+  const keys: Readonly<Record<string, ValueKey>> = KEYS[kind]
+  const [, change, changed = ''] = (isComparing ? CHANGE.exec(name) : null) ?? []
+  const value = change !== undefined && isCompared(kind, changed) ? keys[changed] : undefined
+  if (value !== undefined) {
+    return [{ key: { kind: 'change', of: value, isPercent: change === 'change_percent' }, isDescending }, largest]
+  }
   const key = Object.hasOwn(keys, name) ? keys[name] : undefined
   if (key === undefined) {
-    const known = [...Object.keys(keys), 'a label of group_by'].join(', ')
+    const changes = isComparing ? ['change.<figure>', 'change_percent.<figure>'] : []
+    const known = [...Object.keys(keys), ...changes, 'a label of group_by'].join(', ')
     return { pointer: '/sort', detail: `sort must be one of ${known}, prefixed with - for descending order.` }
   }
   return [{ key, isDescending }, ...(key.kind === 'start' ? [largest] : [])]

@@ -188,6 +188,7 @@ describe('allocated usage', () => {
       { attributed_service: 'chat', estimated_cost_usd: '2', ...at('03') },
       { estimated_cost_usd: '1.000000000000000001', ...at('03') },
       { estimated_cost_usd: '2.000000000000000002', ...at('09') },
+      { requested_model: 'of-no-price-book', ...at('10') },
     ])
     const store = storeOf(service)
     const weight = (name: string, share: string, isShown = true) => ({
@@ -225,7 +226,93 @@ describe('allocated usage', () => {
         { from: '2026-09-01T00:00:00.000Z', to: '2026-10-01T00:00:00.000Z', as_of: '2026-09-30T22:00:00.000Z' },
       ],
     })
-    expect((await allocated('allocate=true')).data).toMatchObject([{ cost_usd: '8.000000000000000003', calls: 4 }])
+    expect((await allocated('allocate=true')).data).toMatchObject([{ cost_usd: '8.000000000000000003', calls: 5 }])
+  })
+
+  test('a share of a pool is marked as such, and as a lower bound where calls of the pool have no price', async () => {
+    const of = async (query: string) => {
+      const { data } = await allocated(`group_by=service&${query}`)
+      return Object.fromEntries(
+        data.map(({ service: name, lower_bounds, reasons, unattributed_cost_usd }: Record<string, unknown>) => [
+          name,
+          { lower_bounds, reasons, unattributed_cost_usd },
+        ]),
+      )
+    }
+
+    expect((await of(''))['search']).toEqual({
+      lower_bounds: expect.not.arrayContaining(['cost_usd']),
+      reasons: {},
+      unattributed_cost_usd: '0',
+    })
+    expect(await of('allocate=true')).toMatchObject({
+      search: {
+        lower_bounds: expect.arrayContaining(['cost_usd']),
+        reasons: { default_pool: { calls: 0, cost_usd: '1.500000000000000001' } },
+        unattributed_cost_usd: '1.500000000000000001',
+      },
+      // What the pool has given away is not among its reasons.
+      unallocated: {
+        lower_bounds: expect.arrayContaining(['cost_usd']),
+        reasons: {
+          default_pool: { calls: 3, cost_usd: '0.750000000000000001' },
+          unpriced: { calls: 1, cost_usd: '0' },
+        },
+        unattributed_cost_usd: '0.750000000000000001',
+      },
+    })
+  })
+
+  test('a report that compares months has previous figures, changes, and rows that are new or gone', async () => {
+    const answer = await usage('group_by=service&compare=previous&sort=-change.cost_usd')
+
+    const told = answer.data.map(
+      (row: Record<string, string> & Record<'previous' | 'change' | 'change_percent', { cost_usd: string } | null>) => [
+        row['service'],
+        row['cost_usd'],
+        row['compared'],
+        row['previous']?.cost_usd,
+        row['change']?.cost_usd,
+        row['change_percent']?.cost_usd,
+      ],
+    )
+    expect(told).toEqual([
+      ['sync', '5', 'new', '0', '5', null],
+      ['search', '0.7', 'both', '3', '-2.3', '-76.67'],
+      ['unallocated', '0', 'gone', '3.000000000000000003', '-3.000000000000000003', '-100'],
+      // In it is chat, which had two dollars in September.
+      [null, '0.9', 'not_shown', undefined, undefined, undefined],
+    ])
+    expect(answer.data[1]).toMatchObject({
+      change: { people: 7, calls: 6 },
+      previous: { people: 0, cost_usd_per_call: '3' },
+      change_percent: { people: null, calls: '600' },
+    })
+    expect(answer.report.compared_with).toEqual({
+      from: '2026-09-01T00:00:00.000Z',
+      to: '2026-10-01T00:00:00.000Z',
+      total_cost_usd: '8.000000000000000003',
+    })
+  })
+
+  test('a comparison with allocated pools has the shares of both months', async () => {
+    const { data } = await allocated('group_by=service&allocate=true&compare=previous&sort=service')
+
+    expect(data.map((row: Record<string, unknown>) => [row['service'], row['compared'], row['cost_usd']])).toEqual([
+      ['chat', 'new', '2.750000000000000001'],
+      ['search', 'both', '4.500000000000000001'],
+      ['unallocated', 'new', '0.750000000000000001'],
+    ])
+  })
+
+  test('adoption is compared with the month before', async () => {
+    const { json } = await ask('GET', `/v1/reports/adoption?${PERIOD}&group_by=service&compare=previous&sort=service`)
+
+    expect(json.data.at(-1)).toMatchObject({
+      service: 'unallocated',
+      compared: 'gone',
+      change: { people: 0, calls: -3 },
+    })
   })
 
   test('allocated usage filtered by owner holds the share of that owner', async () => {
@@ -276,6 +363,9 @@ describe('what is refused', () => {
     'sort=service',
     'group_by=evidence',
     'allocate=yes',
+    'compare=next',
+    'compare=previous&interval=month&from=2026-10-02&to=2026-11-01',
+    'sort=-change.cost_usd',
     'service=search',
   ])('%s', async (query) => {
     const answer = await ask('GET', `/v1/reports/usage?${query}`)

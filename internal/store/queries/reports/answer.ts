@@ -5,26 +5,43 @@ import { snapshotParams } from '../../snapshot.js'
 import { CLOSED } from '../../tables/closed.js'
 import { REPORT_ROWS } from '../../tables/report-rows.js'
 import { Bindings } from '../records/conditions.js'
+import {
+  COMPARED_COLUMN,
+  type Compared,
+  comparedSql,
+  MEMBERS,
+  membersSql,
+  PREVIOUS_PEOPLE,
+  PREVIOUS_TOTAL,
+  previousColumn,
+} from './compared.js'
 import type { GroupField } from './dimensions.js'
 import { type FigureName, figureColumn } from './figures.js'
 import { type Grouping, groupsSql, labelColumn, PEOPLE, QUERY_BYTES_MAX, type ReportScope, START } from './groups.js'
 import { intervalEnd } from './intervals.js'
 import { type SpreadMonth, spreadSql } from './spread-pools.js'
 
-/** The answer to a report: grouped, folded, sorted and paged by ClickHouse. */
-export interface ReportQuery {
+/** The calls that an answer covers. */
+export interface AnswerScope {
   readonly scope: ReportScope
+  /** Months by whose weights pools are spread; undefined: they are not. */
+  readonly spreadBy?: readonly SpreadMonth[] | undefined
+}
+
+/** The answer to a report: grouped, folded, sorted and paged by ClickHouse. */
+export interface ReportQuery extends AnswerScope {
   readonly grouping: Grouping
   readonly figures: readonly FigureName[]
   /** k of the cohort rule. */
   readonly cohortMin: number
   readonly sort: ReportSort
-  /** Months by whose weights pools are spread; undefined: they are not. */
-  readonly spreadBy?: readonly SpreadMonth[] | undefined
+  /** The period that each row is compared with; undefined: none. */
+  readonly previous?: AnswerScope | undefined
 }
 
-/** By time, a label, a figure or the number of people; by a quotient of two figures. */
-export type SortKey =
+/** By time, a label, a figure or the number of people; by a quotient of two figures; by how much one of these changed. */
+export type SortKey = ValueKey | { readonly kind: 'change'; readonly of: ValueKey; readonly isPercent: boolean }
+export type ValueKey =
   | { readonly kind: 'start' }
   | { readonly kind: 'people' }
   | { readonly kind: 'label'; readonly name: GroupField }
@@ -41,6 +58,15 @@ export interface AnswerRow {
   readonly groups: number
   readonly people: number
   readonly figures: Readonly<Record<FigureName, string>>
+  /** Only where periods are compared. */
+  readonly previous?: PreviousRow | undefined
+}
+
+/** What a row had in the period before; only where `compared` is not `not_shown`. */
+export interface PreviousRow {
+  readonly compared: Compared
+  readonly people: number
+  readonly figures: Readonly<Record<FigureName, string>>
 }
 
 /** Of all rows of an answer, whatever the page. */
@@ -48,6 +74,8 @@ export interface AnswerTotals {
   readonly rows: number
   readonly people: number
   readonly costUsd: string
+  /** Of the period before; undefined where it is not compared or must not be shown. */
+  readonly previousCostUsd?: string | undefined
 }
 
 export interface AnswerPage {
@@ -156,66 +184,116 @@ const foldsIntervals = ({ scope, grouping }: ReportQuery): boolean =>
 
 /** @returns a query of the folded rows, and the columns and the order of an answer over it */
 function rowsSql(query: ReportQuery, bindings: Bindings) {
-  const { scope, grouping, figures, cohortMin, sort } = query
+  const { scope, grouping, figures, sort, previous } = query
   const own = grouping.groupBy.map((_, i) => labelColumn(i))
-  const folds = foldsIntervals(query)
-  const labels = folds ? [START, ...own] : own
-  const folded = foldedSql(
-    {
-      from: `(${groupsSql(scope, grouping, figures, bindings)})`,
-      root: folds ? [] : [START],
-      labels,
-      people: PEOPLE,
-      cost: figureColumn('cost_usd'),
-      figures: Object.fromEntries(figures.map((name) => [figureColumn(name), 'sum'])),
-    },
-    cohortMin,
-  )
-  const spreading = { scope, grouping, figures, months: query.spreadBy ?? [], cohortMin, leaf: labels.length }
-  const from = spreadSql(folded, spreading, bindings)
-  const count = `finalizeAggregation(${PEOPLE})`
-  const keyOf = (key: SortKey): string => {
-    switch (key.kind) {
-      case 'start':
-        return START
-      case 'people':
-        return count
-      case 'label':
-        return labelColumn(grouping.groupBy.indexOf(key.name))
-      case 'figure':
-        return figureColumn(key.name)
-      case 'quotient':
-        return `toFloat64(${figureColumn(key.of)}) / (${key.by.map(figureColumn).join(' + ')})`
-    }
-  }
+  const from =
+    previous === undefined
+      ? foldedRows(query, query, bindings)
+      : comparedSql(
+          foldedRows(query, query, bindings),
+          foldedRows(query, previous, bindings),
+          { ...query, leaf: leafOf(query), isFiltered: scope.filters.length > 0 },
+          bindings,
+        )
   const columns = [
     `toUnixTimestamp(${START})`,
     `toUnixTimestamp(${intervalEnd(grouping.interval, START, bindings.bind(grouping.zone, 'String'))})`,
     `toUInt32(${KEPT})`,
     `toString(${GROUPS})`,
-    `toString(${count})`,
+    `toString(${PEOPLE_COUNT})`,
     'toString(count() OVER ())',
     `toString(sum(${figureColumn('cost_usd')}) OVER ())`,
     scope.filters.length === 0 ? "'0'" : `toString(uniqExactMerge(${PEOPLE}) OVER ())`,
     ...own,
     ...figures.map((name) => `toString(${figureColumn(name)})`),
+    ...(previous === undefined
+      ? []
+      : [
+          PREVIOUS_TOTAL,
+          COMPARED_COLUMN,
+          `toString(${PREVIOUS_PEOPLE})`,
+          ...figures.map((name) => `toString(${previousColumn(name)})`),
+        ]),
   ]
-  const asked = sort.map(({ key, isDescending }) => `${keyOf(key)} ${isDescending ? 'DESC' : 'ASC'} NULLS LAST`)
+  const asked = sort.map(({ key, isDescending }) => {
+    const value = key.kind === 'change' ? changeSql(key, grouping) : valueSql(key, grouping, 'now')
+    return `${value} ${isDescending ? 'DESC' : 'ASC'} NULLS LAST`
+  })
   // Rows of equal keys have one order, too, whatever the threads did.
   const order = [...asked, START, `${KEPT} DESC`, ...own].join(', ')
   return { from, columns, order }
+}
+
+/** The rows of a period, folded by themselves. */
+function foldedRows(query: ReportQuery, { scope, spreadBy }: AnswerScope, bindings: Bindings): string {
+  const { grouping, figures, cohortMin, previous } = query
+  const own = grouping.groupBy.map((_, i) => labelColumn(i))
+  const folds = foldsIntervals(query)
+  const labels = folds ? [START, ...own] : own
+  const isCompared = previous !== undefined
+  const groups = groupsSql(scope, grouping, figures, bindings)
+  const folded = foldedSql(
+    {
+      from: isCompared ? `(SELECT *, ${membersSql(grouping)} FROM (${groups}))` : `(${groups})`,
+      root: folds ? [] : [START],
+      labels,
+      people: PEOPLE,
+      cost: figureColumn('cost_usd'),
+      figures: {
+        ...Object.fromEntries(figures.map((name) => [figureColumn(name), 'sum'])),
+        ...(isCompared && { [MEMBERS]: 'groupArrayArray' }),
+      },
+    },
+    cohortMin,
+  )
+  const spreading = { scope, grouping, figures, months: spreadBy ?? [], cohortMin, leaf: labels.length, isCompared }
+  return spreadSql(folded, spreading, bindings)
+}
+
+const PEOPLE_COUNT = `finalizeAggregation(${PEOPLE})`
+
+const leafOf = (query: ReportQuery): number => query.grouping.groupBy.length + (foldsIntervals(query) ? 1 : 0)
+
+/** What rows are sorted by, in their own period or the one before. */
+function valueSql(key: ValueKey, { groupBy }: Grouping, of: 'now' | 'before'): string {
+  const column = of === 'now' ? figureColumn : previousColumn
+  switch (key.kind) {
+    case 'start':
+      return START
+    case 'people':
+      return of === 'now' ? PEOPLE_COUNT : PREVIOUS_PEOPLE
+    case 'label':
+      return labelColumn(groupBy.indexOf(key.name))
+    case 'figure':
+      return column(key.name)
+    case 'quotient':
+      return `toFloat64(${column(key.of)}) / nullIf(${key.by.map(column).join(' + ')}, 0)`
+  }
+}
+
+function changeSql({ of, isPercent }: Extract<SortKey, { kind: 'change' }>, grouping: Grouping): string {
+  const [now, before] = [valueSql(of, grouping, 'now'), valueSql(of, grouping, 'before')]
+  // The numbers of people have no sign.
+  const change = of.kind === 'people' ? `toInt64(${now}) - toInt64(${before})` : `${now} - ${before}`
+  const value = isPercent ? `toFloat64(${change}) / nullIf(toFloat64(${before}), 0)` : change
+  return `if(${COMPARED_COLUMN} = 'not_shown', NULL, ${value})`
 }
 
 function pageOf(rows: readonly WireRow[], query: ReportQuery): AnswerPage {
   const { grouping, figures } = query
   const depth = grouping.groupBy.length
   const [first] = rows
+  const ofFigures = (row: WireRow, from: number) =>
+    Object.fromEntries(figures.map((name, i) => [name, String(row[from + i] ?? '0')])) as AnswerRow['figures']
+  /** Where the columns of the previous period begin. */
+  const before = LEADING.length + depth + figures.length
   const at = (row: WireRow, name: (typeof LEADING)[number]): string | number => row[LEADING.indexOf(name)] ?? ''
   return {
     totals: {
       rows: first === undefined ? 0 : Number(at(first, 'rows')),
       people: first === undefined ? 0 : Number(at(first, 'total_people')),
       costUsd: first === undefined ? '0' : String(at(first, 'cost')),
+      previousCostUsd: query.previous === undefined ? undefined : String(first?.[before] ?? '0') || undefined,
     },
     rows: rows.map((row) => {
       const folds = foldsIntervals(query)
@@ -230,9 +308,14 @@ function pageOf(rows: readonly WireRow[], query: ReportQuery): AnswerPage {
         isFolded: kept < depth + (folds ? 1 : 0),
         groups: Number(at(row, 'groups')),
         people: Number(at(row, 'people')),
-        figures: Object.fromEntries(
-          figures.map((name, i) => [name, String(row[LEADING.length + depth + i] ?? '0')]),
-        ) as AnswerRow['figures'],
+        figures: ofFigures(row, LEADING.length + depth),
+        ...(query.previous !== undefined && {
+          previous: {
+            compared: row[before + 1] as Compared,
+            people: Number(row[before + 2]),
+            figures: ofFigures(row, before + 3),
+          },
+        }),
       }
     }),
   }

@@ -59,6 +59,7 @@ export const FIGURES = {
   cached_input_tokens: { of: 'cached_input_tokens' },
   cache_write_tokens: { of: 'cache_write_tokens' },
   reasoning_tokens: { of: 'reasoning_tokens' },
+  cost_unknown_calls: { of: 'calls', when: REASONS.unpriced },
   energy_unknown_calls: { of: 'energy_unknown_calls' },
   carbon_unknown_calls: { of: 'carbon_unknown_calls' },
   input_tokens_unknown_calls: { of: 'input_tokens_unknown_calls' },

@@ -1,0 +1,84 @@
+import { GROUPS, KEPT } from '../../../cohorts/folded.js'
+import type { Bindings } from '../records/conditions.js'
+import { type FigureName, figureColumn } from './figures.js'
+import { type Grouping, labelColumn, PEOPLE, START } from './groups.js'
+import { intervalEnd } from './intervals.js'
+
+/**
+ * Two answers row by row: that of a period and that of the period before, each folded by itself (`compare=previous`). So a previous
+ * figure is shown only where its row is shown in its own period.
+ */
+
+/** Column of the folded rows: the start and the labels of all groups of a row. */
+export const MEMBERS = 'members'
+
+/**
+ * How a row compares: its group has a row in both periods; had no calls before (`new`) or has none now (`gone`, whose figures
+ * are 0); or its previous figures are not shown, since the row is folded in one of the periods.
+ */
+export const COMPARED = ['both', 'new', 'gone', 'not_shown'] as const
+export type Compared = (typeof COMPARED)[number]
+
+export const COMPARED_COLUMN = 'compared'
+export const PREVIOUS_PEOPLE = 'previous_people'
+/** Cost of all previous rows, shown or not; null when they must not be shown. */
+export const PREVIOUS_TOTAL = 'previous_total'
+export const previousColumn = (name: FigureName): string => `previous_${figureColumn(name)}`
+
+/** The start and the labels of a group, as a value of `MEMBERS`. */
+export const membersSql = (grouping: Grouping): string =>
+  `[(${[START, ...grouping.groupBy.map((_, i) => `toString(${labelColumn(i)})`)].join(', ')}, '')] AS ${MEMBERS}`
+
+interface Comparing {
+  readonly grouping: Grouping
+  readonly figures: readonly FigureName[]
+  readonly cohortMin: number
+  /** How many labels a row keeps that is not folded. */
+  readonly leaf: number
+  /** Whether the previous period may have fewer people than a cohort: then nothing of it is shown. */
+  readonly isFiltered: boolean
+}
+
+/** Of what a line tells: a row of either period, or a group that is folded in it. */
+const NOW = 0
+const BEFORE = 1
+const FOLDED_NOW = 2
+const FOLDED_BEFORE = 3
+
+/**
+ * The rows of `current` with the figures of `previous` beside them, and those that are gone.
+ *
+ * @param current query of folded rows with `MEMBERS`; `previous` likewise
+ */
+export function comparedSql(current: string, previous: string, comparing: Comparing, bindings: Bindings): string {
+  const { grouping, figures, cohortMin, leaf, isFiltered } = comparing
+  const labels = grouping.groupBy.map((_, i) => labelColumn(i))
+  // Rows are compared with the interval before theirs; a row that is folded into the whole period has no interval.
+  const next = intervalEnd(grouping.interval, START, bindings.bind(grouping.zone, 'String'))
+  const nextOfMember = intervalEnd(grouping.interval, 'm.1', bindings.bind(grouping.zone, 'String'))
+  const lines = (rows: string, side: number, start: string, startOfMember: string): string => {
+    const own = `(${[start, ...labels.map((label) => `toString(${label})`), `toUInt8(${KEPT})`, `toUInt8(${side})`].join(', ')})`
+    const member = `(${[startOfMember, ...labels.map((_, i) => `m.${i + 2}`), `toUInt8(${leaf})`, `toUInt8(${side + 2})`].join(', ')})`
+    return `SELECT ${GROUPS}, ${[PEOPLE, ...figures.map(figureColumn)].join(', ')}, line FROM (${rows})
+      ARRAY JOIN arrayConcat([${own}], if(${KEPT} < ${leaf}, arrayMap(m -> ${member}, ${MEMBERS}), [])) AS line`
+  }
+  const shifted = `if(toUnixTimestamp(${START}) = 0, ${START}, toDateTime(${next}, 'UTC'))`
+  const all = `${lines(current, NOW, START, 'm.1')} UNION ALL ${lines(previous, BEFORE, shifted, `toDateTime(${nextOfMember}, 'UTC')`)}`
+  const side = `line.${labels.length + 3}`
+  const has = (of: number): string => `countIf(${side} = ${of}) > 0`
+  const paired = `SELECT line.1 AS ${START}, ${labels.map((label, i) => `line.${i + 2} AS ${label}, `).join('')}
+      line.${labels.length + 2} AS ${KEPT}, sumIf(l.${GROUPS}, ${side} = ${NOW}) AS ${GROUPS},
+      uniqExactMergeStateIf(l.${PEOPLE}, ${side} = ${NOW}) AS ${PEOPLE}, uniqExactMergeStateIf(l.${PEOPLE}, ${side} = ${BEFORE}) AS persons_before,
+      ${figures.map((name) => `sumIf(l.${figureColumn(name)}, ${side} = ${NOW}) AS ${figureColumn(name)}, sumIf(l.${figureColumn(name)}, ${side} = ${BEFORE}) AS ${previousColumn(name)}`).join(', ')},
+      ${has(NOW)} AS is_now, ${has(BEFORE)} AS is_before, ${has(FOLDED_NOW)} AS is_folded_now, ${has(FOLDED_BEFORE)} AS is_folded_before
+    FROM (${all}) AS l GROUP BY ${[START, ...labels, KEPT].join(', ')}`
+  const people = 'uniqExactMerge(persons_before) OVER ()'
+  const mayShow = isFiltered ? `${people} = 0 OR ${people} >= ${cohortMin}` : 'true'
+  const totals = `SELECT *, ${mayShow} AS may_show, sum(${previousColumn('cost_usd')}) OVER () AS total_before FROM (${paired})`
+  const compared = `multiIf(NOT may_show OR ${KEPT} < ${leaf}, 'not_shown', is_now AND is_before, 'both', is_before, 'gone',
+      is_folded_before, 'not_shown', 'new')`
+  return `SELECT ${[START, ...labels, KEPT, GROUPS, PEOPLE, ...figures.map(figureColumn), ...figures.map(previousColumn)].join(', ')},
+      finalizeAggregation(persons_before) AS ${PREVIOUS_PEOPLE}, ${compared} AS ${COMPARED_COLUMN},
+      if(may_show, toString(total_before), '') AS ${PREVIOUS_TOTAL}
+    FROM (${totals}) WHERE is_now OR (is_before AND NOT is_folded_now AND may_show AND ${KEPT} = ${leaf})`
+}
