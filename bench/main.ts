@@ -12,6 +12,7 @@ import { evaluate, TRIAL_NAMES } from './eval/question.js'
 import { exportsQuestion } from './exports/question.js'
 import { type IngestOptions, ingest } from './ingest/question.js'
 import { type QueryOptions, query } from './query/question.js'
+import { type ReportsOptions, reports } from './reports/question.js'
 import { revocation } from './revocation/question.js'
 import { soak } from './soak/question.js'
 import { type WebhooksOptions, webhooks } from './webhooks/question.js'
@@ -151,6 +152,16 @@ program
   .addOption(new Option('--sorts <fields...>', 'to ask by').choices(SORT_FIELDS).default(SORT_FIELDS))
   .action(async (options: Omit<QueryOptions, 'checkout'>) => {
     await query({ ...options, checkout: CHECKOUT }, stopping.signal)
+  })
+
+program
+  .command('reports')
+  .description('reports beside the GROUP BY by hand; a month by service while records arrive')
+  .option('--rows <count>', 'records', atLeast(100_000), 10_000_000)
+  .option('--repeats <count>', 'of each report', atLeast(5), 15)
+  .option('--ingest <count>', 'rows a second that come in during the last question', atLeast(0), 1_000)
+  .action(async (options: Omit<ReportsOptions, 'checkout'>) => {
+    await reports({ ...options, checkout: CHECKOUT }, stopping.signal)
   })
 
 program.parseAsync().then(

@@ -1,5 +1,5 @@
 import type { ClickHouseClient } from '@clickhouse/client'
-import { INDEXES_LEFT_TO_MERGES } from '../../internal/store/tables/sorted-copies.js'
+import { type Expressions, insertGenerated, type Numbered, random } from '../generated-rows.js'
 
 /**
  * Records made inside the engine, correlated as real ones are: a model has one provider and one price, a service one
@@ -10,13 +10,11 @@ import { INDEXES_LEFT_TO_MERGES } from '../../internal/store/tables/sorted-copie
 export const LAST_AT_MS = Date.UTC(2026, 10, 20)
 const SPAN_MS = 60 * 24 * 60 * 60 * 1000
 
-/** A number in [0, 1) of the record's own, another for each salt. */
-const random = (salt: number): string => `(cityHash64(n, ${salt}) % 1000000007 / 1000000007.)`
 /** A rank below `count`, the lower the likelier. */
 const ranked = (count: number, salt: number, steepness: number): string =>
   `toUInt32(floor(${count} * pow(${random(salt)}, ${steepness})))`
 
-const EXPRESSIONS: readonly (readonly [name: string, sql: string])[] = [
+const EXPRESSIONS: Expressions = [
   ['id', 'sipHash128(n, {seed:UInt64})'],
   ['event_id', 'toUUID(UUIDNumToString(sipHash128(n, 1, {seed:UInt64})))'],
   ['event_time', `fromUnixTimestamp64Milli({first:Int64} + toInt64(n * {stepMs:Float64} + 3000 * ${random(1)}))`],
@@ -88,15 +86,8 @@ const EXPRESSIONS: readonly (readonly [name: string, sql: string])[] = [
 ]
 /** Steps on the way to columns. */
 const INNER = new Set(['model', 'service_rank', 'in_tokens', 'out_tokens', 'luck', 'rare'])
-const COLUMNS = EXPRESSIONS.map(([name]) => name).filter((name) => !INNER.has(name))
 
-export interface Generated {
-  readonly tenantId: string
-  /** Numbers of the records, within `total`. */
-  readonly from: number
-  readonly to: number
-  /** How many there will be over the whole span. */
-  readonly total: number
+export interface Generated extends Numbered {
   readonly seed?: number
   /** Makes all of their times later. */
   readonly laterMs?: number
@@ -105,31 +96,18 @@ export interface Generated {
 }
 
 /** Inserts records by their numbers, in the order of their times, as batches come. */
-export async function generateRecords(
+export const generateRecords = (
   store: ClickHouseClient,
-  { tenantId, from, to, total, seed = 0, laterMs = 0, dimensions = '[]' }: Generated,
-): Promise<void> {
-  await store.command({
-    query: `INSERT INTO attributions (tenant_id, ${COLUMNS.join(', ')}, dimensions)
-            WITH ${EXPRESSIONS.map(([name, sql]) => `${sql} AS ${name}`).join(',\n')}
-            SELECT {tenant:String}, ${COLUMNS.join(', ')}, ${dimensions}
-            FROM (SELECT number AS n FROM numbers({from:UInt64}, {count:UInt64}))`,
-    query_params: {
-      tenant: tenantId,
-      from,
-      count: to - from,
-      seed,
-      first: LAST_AT_MS - SPAN_MS + laterMs,
-      stepMs: SPAN_MS / total,
-    },
-    clickhouse_settings: {
-      max_threads: 2,
-      wait_end_of_query: 1,
-      max_partitions_per_insert_block: '0',
-      exclude_materialize_skip_indexes_on_insert: INDEXES_LEFT_TO_MERGES,
-    },
-  })
-}
+  { seed = 0, laterMs = 0, dimensions = '[]', ...numbers }: Generated,
+): Promise<void> =>
+  insertGenerated(
+    store,
+    [...EXPRESSIONS, ['dimensions', dimensions]],
+    INNER,
+    numbers,
+    { firstMs: LAST_AT_MS - SPAN_MS + laterMs, lengthMs: SPAN_MS },
+    seed,
+  )
 
 /** Closes some records, spread over all, and puts new versions in their place, as overrides do. */
 export async function closeRecords(
