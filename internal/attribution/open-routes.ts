@@ -1,10 +1,10 @@
 import type { ClickHouseClient } from '@clickhouse/client'
-import { MODEL_NAMES, POOLS, PRICE_OVERRIDES } from '../../streams/buckets.js'
+import { MODEL_ARTEFACTS, MODEL_NAMES, MODELS, POOLS, PRICE_OVERRIDES } from '../../streams/buckets.js'
 import { CHANGES } from '../../streams/changes.js'
 import type { Broker } from '../broker/connect.js'
 import type { Publisher } from '../broker/publisher.js'
 import { followStreamCapacity, withinStreamCapacity } from '../broker/stream-capacity.js'
-import { watchRecords } from '../broker/watched-records.js'
+import { type WatchedRecords, watchRecords } from '../broker/watched-records.js'
 import type { Watermark } from '../broker/watermark.js'
 import type { Mutate } from '../http/mutations/mutations.js'
 import type { CursorCodec } from '../http/resource/pages.js'
@@ -13,6 +13,8 @@ import type { TenantIds } from '../ids/ids.js'
 import { untilAvailable } from '../process/main.js'
 import type { Dimension } from '../records/dimensions.js'
 import { findAllocationWeights } from '../store/queries/attribution/allocation-weights.js'
+import { traceNeighbours } from '../store/queries/attribution/trace-neighbours.js'
+import { factsOfRecord } from '../store/queries/attribution/training-window.js'
 import { findAttribution } from '../store/queries/records/attributions.js'
 import { closedVersionsOf } from '../store/queries/records/closed.js'
 import type { Records } from '../store/queries/records/open-records.js'
@@ -21,11 +23,14 @@ import { changePublisher } from './changes/publish.js'
 import { changeRoutes } from './changes/routes.js'
 import type { OpenDirectory } from './directory/open-directory.js'
 import { directoryRoutes } from './directory/routes.js'
+import { loadModel, ModelCache } from './inference/models/artefacts.js'
 import { openModelRoutes } from './inference/models/open-routes.js'
+import type { StoredModel } from './inference/models/version.js'
 import { allocationPolicy } from './pools/policy.js'
 import type { StoredPool } from './pools/pool.js'
 import { poolRoutes } from './pools/routes.js'
 import { type AttributionRoutesDeps, attributionRoutes } from './records/routes.js'
+import { explainByModel } from './stages/b/explain-by-model.js'
 import type { StoredModelName } from './valuation/names/name.js'
 import { modelNameRoutes } from './valuation/names/routes.js'
 import type { StoredOverride } from './valuation/prices/override.js'
@@ -60,7 +65,8 @@ export interface OpenAttribution {
 /** The routes of records, their changes, and what decides about them: directory, prices, model names, models and pools. */
 export async function openAttributionRoutes(deps: OpenAttributionDeps): Promise<OpenAttribution> {
   const { broker, onLost } = deps
-  const reads = recordReads(deps)
+  const models = await watchRecords<StoredModel>(await broker.bucket(MODELS), onLost)
+  const reads = recordReads(deps, await modelExplainer(deps, models))
   const prices = await watchRecords<StoredOverride>(await broker.bucket(PRICE_OVERRIDES), onLost)
   const names = await watchRecords<StoredModelName>(await broker.bucket(MODEL_NAMES), onLost)
   const pools = await watchRecords<StoredPool>(await broker.bucket(POOLS), onLost)
@@ -72,7 +78,7 @@ export async function openAttributionRoutes(deps: OpenAttributionDeps): Promise<
       ...(await openChangeRoutes(deps)),
       ...directoryRoutes({ ...deps, ...deps.directory, isPool }),
       ...priceRoutes({ ...deps, prices }),
-      ...(await openModelRoutes(broker, deps, onLost)),
+      ...(await openModelRoutes(broker, { ...deps, models }, onLost)),
       ...modelNameRoutes({ ...deps, names }),
       ...poolRoutes({
         ...deps,
@@ -83,13 +89,32 @@ export async function openAttributionRoutes(deps: OpenAttributionDeps): Promise<
   }
 }
 
-const recordReads = ({ store, records, ...deps }: OpenAttributionDeps): AttributionRoutesDeps => ({
+const recordReads = (
+  { store, records, ...deps }: OpenAttributionDeps,
+  explainModel: AttributionRoutesDeps['explainModel'],
+): AttributionRoutesDeps => ({
   ...deps,
   list: records.list,
   find: (...question) => findAttribution(store, ...question),
   closedVersionsOf: (...question) => closedVersionsOf(store, ...question),
   findWeights: (...question) => findAllocationWeights(store, ...question),
+  explainModel,
 })
+
+/** Explains choices of models by the versions that records cite, and by what the records say of their calls. */
+async function modelExplainer({ broker, store, log }: OpenAttributionDeps, models: WatchedRecords<StoredModel>) {
+  const artefacts = await broker.objects(MODEL_ARTEFACTS)
+  return explainByModel({
+    version: models.get,
+    versionsOf: models.of,
+    models: new ModelCache((version) => loadModel(artefacts, version), EXPLAINING_BYTES_MAX),
+    facts: (...record) => factsOfRecord(store, ...record),
+    neighbours: (...traces) => traceNeighbours(store, ...traces),
+    log,
+  })
+}
+/** Size of the models that a gateway keeps in memory to explain records. */
+const EXPLAINING_BYTES_MAX = 64 * 1024 * 1024
 
 async function openChangeRoutes(deps: OpenAttributionDeps): Promise<readonly Route[]> {
   const { broker, store, publish, log, signal } = deps

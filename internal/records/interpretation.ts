@@ -16,6 +16,9 @@ export const PROVISIONAL_FLOOR: Confidence = 5_000
 /** As a decimal text with four places. */
 export const confidenceText = (confidence: Confidence): string => (confidence / 10_000).toFixed(4)
 
+/** The owner of a call whose owner nobody knows. */
+export const UNASSIGNED = 'unassigned'
+
 export const STAGE_ORIGINS = ['stage_a', 'stage_b', 'stage_c'] as const
 export type StageOrigin = (typeof STAGE_ORIGINS)[number]
 

@@ -433,7 +433,16 @@ describe('inference', () => {
     expect(inferred).toMatchObject({
       output_state: 'inferred',
       interpretation: { evidence_basis: 'trained_inference', degradation_state: 'none' },
+      explanation: { inference: { compared_with: { classes: expect.any(Number) } } },
     })
+    const [reason] = inferred.explanation.inference.reasons
+    expect(reason.text).toMatch(/ times likelier here than elsewhere$/)
+    expect(inferred.explanation.summary).toContain(`; most of all, ${reason.text}.`)
+    const unsure = { ...plantedCall(2, START_MS, false).call, attribution_confidence: 0.4 }
+    const pooled = await recordOf(unsure, learner)
+    expect(pooled.interpretation.stage_origin).toBe('stage_c')
+    expect(pooled.explanation.best_guess).toMatchObject({ model: inferred.interpretation.model_version })
+    expect(pooled.explanation.summary).toMatch(/the model's best guess was|none of the services it knows/)
 
     await train('2')
     const { data } = (await learner('GET', '/v1/models')).json
@@ -489,6 +498,17 @@ test('a hundred and fifty varied calls match a calculation by hand, to the last 
 describe('of all records that were met', () => {
   test('every number of every record matches a calculation by hand', () => {
     expect(met.flatMap(faultsOf)).toEqual([])
+  })
+
+  test('each summary says who it is attributed to, and whether it may be charged back', () => {
+    for (const { service: name, interpretation, explanation } of met) {
+      expect(explanation.summary).toContain(JSON.stringify(name))
+      expect(/may be charged back/.test(explanation.summary)).toBe(interpretation.export_eligibility === 'eligible')
+    }
+    if (process.env['SHOW_SUMMARIES']) {
+      const shown = new Map(met.map((one) => [one.interpretation.evidence_basis, one.explanation.summary]))
+      for (const summary of shown.values()) console.log(summary)
+    }
   })
 
   test.each<[string, readonly string[], (record: ShownRecord) => string]>([

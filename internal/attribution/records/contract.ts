@@ -12,6 +12,8 @@ import {
 } from '../../records/interpretation.js'
 import { CHANGES } from '../../store/tables/closed.js'
 import { count, decimalText, exampleId, idInPath, timeText } from '../../text/answer-fields.js'
+import { FACTS } from '../inference/learning/contributions.js'
+import { PATTERNS } from '../inference/learning/views.js'
 import { RATE_PARTS } from '../valuation/cost/rate-sheet.js'
 import { INFERENCE_CAPS } from './explain-inference.js'
 import { attributionRecord } from './record.js'
@@ -31,6 +33,11 @@ const band = {
 
 const explanation = z
   .object({
+    summary: z.string().meta({
+      description:
+        'The record in two plain sentences: who it is attributed to and why, and whether it may be charged back. Names from outside ' +
+        'are in quotes.',
+    }),
     evidence: facts('The facts that decided the attribution.'),
     confidence: z
       .object({
@@ -54,9 +61,41 @@ const explanation = z
         caps: z
           .array(z.object({ cap: z.enum(INFERENCE_CAPS), at: decimalText() }))
           .meta({ description: 'The confidence is the minimum of these caps and the probability.' }),
+        reasons: z.array(z.object({ fact: z.enum(FACTS), times_likelier: z.string(), text: z.string() })).meta({
+          description:
+            'Up to three facts of the call that spoke most for the chosen service and owner, the strongest first: how many times ' +
+            'likelier each is with them than with the others, by their shares of the traffic. Computed from the version that the ' +
+            'record cites; empty if that is no longer kept.',
+        }),
+        compared_with: z
+          .object({
+            classes: count().meta({ description: 'Other services and owners that the model knows.' }),
+            caller: z.enum(PATTERNS).meta({
+              description:
+                'What the call shows of its caller: no identity, one that the model has learned from, or an unknown one.',
+            }),
+            precision_at_floor: z.number().nullable().meta({
+              description:
+                'Share of held-out calls with such a caller that the model named right at a confidence of 0.80 or more.',
+            }),
+          })
+          .nullable(),
       })
       .nullable()
       .meta({ description: 'Present for an inferred record; else null.' }),
+    best_guess: z
+      .object({
+        model: z.string().meta({ description: 'Version of the model that served when the record was made.' }),
+        service: z.string(),
+        owner: z.string(),
+        probability: decimalText(),
+        unknown_probability: decimalText(),
+      })
+      .nullable()
+      .meta({
+        description:
+          'Of a record in a cost pool: what the model found likeliest, though not likely enough (0.50) to name it. Null if no model served.',
+      }),
     alternatives: z.array(facts('Another candidate service and owner, with its probability.')),
     allocation: z
       .object({

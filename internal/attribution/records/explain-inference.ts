@@ -1,5 +1,6 @@
 import { CHARGEBACK_FLOOR, CONFIDENCE_CAP, type Confidence } from '../../records/interpretation.js'
 import { HEURISTIC_CONFIDENCE_MAX } from '../inference/learning/heuristic.js'
+import type { ModelExplanation } from './model-explanation.js'
 import type { Inference } from './row.js'
 
 /** Caps that can keep the confidence of an inferred record below its probability. */
@@ -12,12 +13,15 @@ export type InferenceCap = (typeof INFERENCE_CAPS)[number]
  *
  * @returns null for a record that was not inferred
  */
-export function explainInference(stored: {
-  readonly inference: string
-  readonly evidence: string
-  readonly evidence_basis: string
-  readonly confidence: string
-}): object | null {
+export function explainInference(
+  stored: {
+    readonly inference: string
+    readonly evidence: string
+    readonly evidence_basis: string
+    readonly confidence: string
+  },
+  { reasons, compared_with }: Pick<ModelExplanation, 'reasons' | 'compared_with'> = {},
+): object | null {
   if (stored.inference === '') return null
   const { probability, unknown_probability } = JSON.parse(stored.inference) as Inference
   const { passed_validation: isPassed } = JSON.parse(stored.evidence) as { readonly passed_validation?: boolean }
@@ -31,5 +35,7 @@ export function explainInference(stored: {
     probability,
     unknown_probability: unknown_probability ?? null,
     caps: caps.map(([cap, at]) => ({ cap, at: (at / 10_000).toFixed(4) })),
+    reasons: reasons ?? [],
+    compared_with: compared_with ?? null,
   }
 }

@@ -11,24 +11,30 @@ import { CONSTANTS } from '../valuation/energy/closed-form.js'
 import { type Banded, explainFootprint, OUTER_BAND_IN_WORDS } from '../valuation/energy/explain-footprint.js'
 import type { FootprintDetails } from '../valuation/energy/footprint-details.js'
 import { explainInference } from './explain-inference.js'
+import type { ModelExplanation } from './model-explanation.js'
 import type { Inference } from './row.js'
 import { quantitiesStatedIn } from './stated-fields.js'
+import { summaryOf } from './summary.js'
 
 /**
  * Explains how a record was computed, in figures that a person can add up. Members in wire form.
  *
  * @param weights of the tenant's pools as of `weightsInstantOf`; empty for a record that is not allocated
  * @param history the earlier versions
+ * @param model what the model says that the record cites, or that served when no stage could name anybody
  */
 export function explain(
   stored: StoredAttributionDetail,
   weights: readonly StoredWeight[],
   history: readonly StoredClosed[],
+  model: ModelExplanation = {},
 ): object {
   return {
+    summary: summaryOf(stored, model),
     evidence: JSON.parse(stored.evidence) as object,
     confidence: explainConfidence(stored),
-    inference: explainInference(stored),
+    inference: explainInference(stored, model),
+    best_guess: model.best_guess ?? null,
     alternatives: stored.inference === '' ? [] : (JSON.parse(stored.inference) as Inference).alternatives,
     allocation: stored.stage_origin === 'stage_c' ? explainAllocation(stored, weights) : null,
     cost: explainStoredCost(stored),

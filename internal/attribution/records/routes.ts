@@ -15,6 +15,7 @@ import type { StoredAttribution, StoredAttributionDetail } from '../../store/que
 import type { StoredClosed } from '../../store/queries/records/closed.js'
 import { type AttributionView, keyOf, type RecordsQuestion } from '../../store/queries/records/list-records.js'
 import type { After } from '../../store/queries/records/reading-plan.js'
+import type { ExplainByModel } from '../stages/b/explain-by-model.js'
 import { GET_ATTRIBUTION, LIST_ATTRIBUTIONS } from './contract.js'
 import { explain, weightsInstantOf } from './explanation.js'
 import { toRecord } from './record.js'
@@ -41,6 +42,7 @@ export interface AttributionRoutesDeps {
     signal: AbortSignal,
   ) => Promise<readonly StoredClosed[]>
   readonly findWeights: (tenantId: string, asOfMs: number, signal: AbortSignal) => Promise<readonly StoredWeight[]>
+  readonly explainModel: ExplainByModel
   readonly cursors: CursorCodec
   readonly idsOf: (tenantId: string) => TenantIds
   /** The tag keys that a tenant has declared. */
@@ -134,16 +136,19 @@ async function get(exchange: Exchange, caller: Caller, deps: AttributionRoutesDe
       deps.find(tenantId, idHex(id), atMs, signal),
       deps.closedVersionsOf(tenantId, idHex(id), atMs, signal),
     ])
-    return record && { ...record, history }
+    return record && { ...record, history, snapshotMs: atMs }
   }, deps.watermark)
   if ('code' in found) return exchange.replyProblem(found)
-  const { history, ...stored } = found
+  const { history, snapshotMs, ...stored } = found
   const weightsAt = weightsInstantOf(stored)
-  const weights = weightsAt === undefined ? [] : await deps.findWeights(tenantId, weightsAt, signal)
+  const [weights, model] = await Promise.all([
+    weightsAt === undefined ? [] : deps.findWeights(tenantId, weightsAt, signal),
+    deps.explainModel(tenantId, stored, snapshotMs),
+  ])
   exchange.replyJson('200 OK', {
     ...toRecord(stored, deps.dimensionsOf(tenantId)),
     event_tags: stored.tags,
-    explanation: explain(stored, weights, history),
+    explanation: explain(stored, weights, history, model),
   })
 }
 

@@ -58,19 +58,30 @@ export function writeModelLogits(
   offsets: Float32Array | undefined,
   logits: Float64Array,
 ): void {
-  const { intercepts, weights, form } = parameters
+  const { intercepts, form } = parameters
+  for (let c = 0; c < intercepts.length; c++) logits[c] = intercepts[c] as number
+  writeSlotLogits(parameters, rows, row, logits)
+  if (form === 2) nest(parameters.openClasses, logits)
+  if (offsets === undefined) return
+  for (let c = 0; c < intercepts.length; c++) logits[c] = (logits[c] as number) + (offsets[c] as number)
+}
+
+/** Adds to each logit what the features of a row say. */
+export function writeSlotLogits(
+  parameters: ModelParameters,
+  rows: SparseRows,
+  row: number,
+  logits: Float64Array,
+): void {
+  const { intercepts, weights } = parameters
   const places = placesOf(parameters)
   const columns = intercepts.length
-  for (let c = 0; c < columns; c++) logits[c] = intercepts[c] as number
   for (let k = rows.starts[row] as number; k < (rows.starts[row + 1] as number); k++) {
     const place = places[rows.columns[k] as number] as number
     if (place < 0) continue
     const x = rows.values[k] as number
     for (let c = 0; c < columns; c++) logits[c] = (logits[c] as number) + x * (weights[place * columns + c] as number)
   }
-  if (form === 2) nest(parameters.openClasses, logits)
-  if (offsets === undefined) return
-  for (let c = 0; c < columns; c++) logits[c] = (logits[c] as number) + (offsets[c] as number)
 }
 
 /** Turns the logit of "none of the known classes" into one beside those of the classes; open classes share it. */

@@ -4,6 +4,11 @@ import { chosenVersion, type StoredModel } from '../models/version.js'
 
 /** Number of newest versions per tenant that keep their artefacts, in addition to those that may have to serve. */
 const ARTEFACTS_KEPT = 10
+/**
+ * Size of the artefacts that a tenant keeps besides: those of versions that have served, the newest first, because records cite
+ * them and their explanations are computed by them when they are shown.
+ */
+const CITED_BYTES_MAX = 512 * 1024 * 1024
 /** Number of versions before the serving one that a recall can fall back to. */
 const FALLBACKS = 3
 /** Number of versions per tenant whose cards are kept: 100 days at four versions per day. */
@@ -27,10 +32,18 @@ export function keptVersions(versions: readonly StoredModel[]): {
     serving.push(next.id)
     rest = rest.map((version) => (version.id === next.id ? { ...version, recalled_at: version.created_at } : version))
   }
-  const newest = versions.toSorted((one, other) => (one.created_at < other.created_at ? 1 : -1)).map(({ id }) => id)
+  const newest = versions.toSorted((one, other) => (one.created_at < other.created_at ? 1 : -1))
+  const cards = newest.slice(0, CARDS_KEPT)
+  let bytes = 0
+  const cited = cards.filter(({ promoted_at, artefact }) => {
+    if (promoted_at === null || artefact === null) return false
+    bytes += artefact.bytes
+    return bytes <= CITED_BYTES_MAX
+  })
+  const idsOf = (some: readonly StoredModel[]): string[] => some.map(({ id }) => id)
   return {
-    cards: new Set([...serving, ...newest.slice(0, CARDS_KEPT)]),
-    artefacts: new Set([...serving, ...newest.slice(0, ARTEFACTS_KEPT)]),
+    cards: new Set([...serving, ...idsOf(cards)]),
+    artefacts: new Set([...serving, ...idsOf(newest.slice(0, ARTEFACTS_KEPT)), ...idsOf(cited)]),
   }
 }
 

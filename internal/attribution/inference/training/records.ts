@@ -1,4 +1,4 @@
-import type { TrainingRow } from '../../../store/queries/attribution/training-window.js'
+import type { FactsRow, TrainingRow } from '../../../store/queries/attribution/training-window.js'
 import type { EventFacts } from '../learning/features.js'
 import type { Outcome, TrainingRecord } from '../learning/train.js'
 
@@ -19,7 +19,8 @@ function outcomeOf({ kind, service, owner }: TrainingRow): Outcome {
 
 const NO_IDENTITY = '0'.repeat(32)
 
-const factsOf = (row: TrainingRow): EventFacts => ({
+/** The facts that stage B had of an event, by its stored row; without those of its trace. */
+export const factsOf = (row: FactsRow): EventFacts => ({
   eventTimeMs: Number(row.event_time_ms),
   provider: row.provider,
   model: row.served_model,

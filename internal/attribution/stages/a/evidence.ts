@@ -1,6 +1,6 @@
 import type { TenantSettings } from '../../../auth/tenant.js'
 import type { Invocation } from '../../../invocations/invocation.js'
-import type { Confidence, ContestedBy, EvidenceBasis } from '../../../records/interpretation.js'
+import { type Confidence, type ContestedBy, type EvidenceBasis, UNASSIGNED } from '../../../records/interpretation.js'
 import { comparableName } from '../../../text/comparable-name.js'
 import { type NameDoubt, nameDoubt } from '../../../text/misleading-name.js'
 import type { Directory, IdentityEntry, ServiceEntry } from '../../directory/directory.js'
@@ -64,8 +64,6 @@ export const STRENGTH = {
 /** Whether stage A found this evidence in an event itself: it then counts for other events of the trace. */
 export const isFact = (basis: EvidenceBasis): basis is Exclude<keyof typeof STRENGTH, 'trace_correlated'> =>
   basis in STRENGTH && basis !== 'trace_correlated'
-
-export const UNASSIGNED = 'unassigned'
 
 export interface EvidenceDeps extends Pick<AllocationDeps, 'policyOf'> {
   readonly directory: Directory

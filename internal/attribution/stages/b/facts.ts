@@ -47,7 +47,7 @@ export interface FactsDeps {
 }
 
 /** The features use no more neighbours per trace. */
-const NEIGHBOURS_MAX = 16
+export const NEIGHBOURS_MAX = 16
 
 /**
  * The facts of a tenant's calls that a model may use: each call's own facts, and those of the other calls of its trace, from
@@ -75,7 +75,7 @@ export async function factsOfAll(
   return { facts, tracesMs: recorded?.asOfMs }
 }
 
-const neighbourOf = ({ trace_id, provider, served_model, input_tokens }: StoredNeighbour): EventFacts => ({
+export const neighbourOf = ({ trace_id, provider, served_model, input_tokens }: StoredNeighbour): EventFacts => ({
   traceId: trace_id,
   provider,
   model: served_model,

@@ -1,5 +1,5 @@
 import type { ClickHouseClient } from '@clickhouse/client'
-import { asOfSnapshotWithin, snapshotParams } from '../../snapshot.js'
+import { asOfSnapshotWithin, OF_ID_AS_OF_SNAPSHOT, snapshotParams } from '../../snapshot.js'
 import { ATTRIBUTIONS } from '../../tables/attributions.js'
 import { IS_OWN, NOBODY_NAMED } from '../records/own-names.js'
 
@@ -13,6 +13,9 @@ export interface TrainingWindow {
   /** Approximate maximum per kind; beyond it the records are sampled by trace, so that traces stay whole. */
   readonly recordsMax: number
 }
+
+/** What of a record a model may use; fields that were not stated are null or empty. */
+export type FactsRow = Omit<TrainingRow, 'kind' | 'service' | 'owner'>
 
 /** Outcome of an event, by who decided it. */
 export const TRAINING_KINDS = ['resolved', 'unresolved', 'override', 'dispute'] as const
@@ -69,10 +72,11 @@ const UNIT = "cityHash64(if(trace_id = '', hex(id), trace_id))"
 const OWNER = `if(records.owner IN (SELECT owner FROM ${ATTRIBUTIONS.name} WHERE ${WINDOW} AND ${IS_OWN}),
   '${NOBODY_NAMED}', records.owner)`
 
-const COLUMNS = `service, ${OWNER} AS owner, toUnixTimestamp64Milli(event_time) AS event_time_ms, provider, served_model,
+const FACTS = `toUnixTimestamp64Milli(event_time) AS event_time_ms, provider, served_model,
   ingestion_layer, principal, input_tokens, output_tokens, cached_input_tokens, reasoning_tokens, latency_ms,
   service_tier, region, lower(hex(identity_hash)) AS identity_hash_hex, trace_id, tags, k8s_namespace, k8s_workload,
   workload_identity`
+const COLUMNS = `service, ${OWNER} AS owner, ${FACTS}`
 
 /**
  * The records of a window, in the order of their events' times. Of audits all are given, of the rest a sample: the same
@@ -103,6 +107,22 @@ export async function* trainingRows(store: ClickHouseClient, window: TrainingWin
     clickhouse_settings: LIMITS,
   })
   for await (const rows of found.stream<TrainingRow>()) for (const row of rows) yield row.json()
+}
+
+/** What a model may use of one record, as of a snapshot. */
+export async function factsOfRecord(
+  store: ClickHouseClient,
+  tenantId: string,
+  idHex: string,
+  snapshotMs: number,
+): Promise<FactsRow | undefined> {
+  const found = await store.query({
+    query: `SELECT ${FACTS} FROM ${ATTRIBUTIONS.name} WHERE tenant_id = {tenant:String} AND ${OF_ID_AS_OF_SNAPSHOT} LIMIT 1`,
+    query_params: { ...snapshotParams(tenantId, snapshotMs), id: idHex },
+    format: 'JSONEachRow',
+    clickhouse_settings: { max_execution_time: 10 },
+  })
+  return (await found.json<FactsRow>())[0]
 }
 
 export interface ResolvedWindow {

@@ -1,0 +1,192 @@
+import {
+  CHARGEBACK_FLOOR,
+  type ContestedBy,
+  type EvidenceBasis,
+  type ExportEligibility,
+  PROVISIONAL_FLOOR,
+  UNASSIGNED,
+} from '../../records/interpretation.js'
+import type { StoredAttributionDetail } from '../../store/queries/records/attributions.js'
+import type { Conflict, ResolutionEvidence } from '../stages/a/evidence.js'
+import type { BaselineGuess } from '../stages/b/baseline.js'
+import type { ModelExplanation } from './model-explanation.js'
+import type { Inference } from './row.js'
+
+/** Evidence of a stored record, of any stage: what its basis does not have is absent. */
+interface StoredEvidence extends Partial<ResolutionEvidence>, Partial<BaselineGuess['evidence']> {
+  readonly override?: { readonly reason: string }
+  readonly replaced?: { readonly service: string; readonly owner: string }
+  readonly dispute?: { readonly reason: string }
+  readonly rule?: 'default' | Readonly<Record<string, string>>
+}
+
+/** What a summary is made of. */
+export type Summarised = Pick<
+  StoredAttributionDetail,
+  | 'service'
+  | 'owner'
+  | 'evidence_basis'
+  | 'stage_origin'
+  | 'confidence'
+  | 'attribution_confidence'
+  | 'degradation_state'
+  | 'export_eligibility'
+  | 'evidence'
+  | 'inference'
+>
+
+/**
+ * A record in two plain sentences: who it is attributed to and why, and whether it may be charged back. Made from the facts of
+ * the card, so that it never says more than they do.
+ */
+export function summaryOf(stored: Summarised, model: ModelExplanation = {}): string {
+  const evidence = JSON.parse(stored.evidence) as StoredEvidence
+  const reason = `${reasonOf(stored, evidence)}${modelOf(model, stored)}`
+  return `${sentence(reason)} ${sentence(chargebackOf(stored, evidence))}`
+}
+
+/** What the model adds: the fact that spoke most for its choice, or its best guess where it named nobody. */
+function modelOf(
+  { reasons, best_guess: guess }: ModelExplanation,
+  { attribution_confidence: stated }: Summarised,
+): string {
+  const [first] = reasons ?? []
+  if (first !== undefined) return `; most of all, ${first.text}`
+  if (guess === undefined) return ''
+  if (Number(guess.unknown_probability) > Number(guess.probability)) {
+    return `; the model finds it likeliest, at ${percent(guess.unknown_probability)}, that it is none of the services it knows`
+  }
+  const isLikely = Number(guess.probability) * 10_000 >= PROVISIONAL_FLOOR
+  const reason = isLikely
+    ? `but its sender is only ${percent(stated)} confident of what it stated`
+    : `less than the ${PROVISIONAL_FLOOR / 100} % that naming a service takes`
+  return `; the model's best guess was ${quoted(guess.service)} at ${percent(guess.probability)}, ${reason}`
+}
+
+const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
+/** Names and reasons come from outside: quoted, they cannot be taken for words of ours. */
+const quoted = (text: string): string => JSON.stringify(text)
+
+function reasonOf(stored: Summarised, evidence: StoredEvidence): string {
+  const service = quoted(stored.service)
+  const owner = ownerOf(stored, evidence)
+  switch (stored.evidence_basis as EvidenceBasis) {
+    case 'identity_and_service_resolved':
+      return `the call states its service and its caller: ${statedOf(stored, evidence)}; ${owner}`
+    case 'service_resolved':
+      return `the call states its service: ${statedOf(stored, evidence)}; ${owner}`
+    case 'identity_resolved':
+      return `the call states no service, but its caller works for ${service} according to the directory; ${owner}`
+    case 'trace_correlated':
+      return `the call states no service, but another call of its trace belongs to ${service}; ${owner}`
+    case 'principal_resolved':
+      return `the call states no service; the credential that sent it belongs to ${service} unless a call says otherwise; ${owner}`
+    case 'exclusive_principal_resolved':
+      return `the credential that sent the call belongs to ${service} alone${claimOf(evidence)}; ${owner}`
+    case 'service_declared':
+      return `the call states the service ${service}, but ${doubtOf(evidence.conflict)}; ${owner}`
+    case 'manual_override':
+      return overrideOf(stored, evidence)
+    case 'trained_inference':
+      return inferenceOf(stored)
+    case 'heuristic_baseline':
+      return baselineOf(stored, evidence)
+    case 'allocation_policy':
+      return `nothing tells who made the call; the pool ${service} takes its cost, by the rule ${ruleOf(evidence)}`
+    case 'default_pool':
+      return `nothing tells who made the call, and no pool has a rule for it; its cost stands in the pool ${service}`
+  }
+}
+
+function statedOf({ service }: Summarised, { stated_service, in_directory }: StoredEvidence): string {
+  if (in_directory !== true) return `${quoted(service)}, which the directory does not list`
+  return stated_service === undefined || stated_service === service
+    ? `${quoted(service)}, which the directory lists`
+    : `${quoted(stated_service)}, which is ${quoted(service)} in the directory`
+}
+
+function ownerOf({ owner }: Summarised, { owner_from }: StoredEvidence): string {
+  switch (owner_from) {
+    case 'directory_service':
+      return `the service belongs to ${quoted(owner)}`
+    case 'directory_identity':
+      return `the caller's team is ${quoted(owner)}`
+    case 'trace':
+      return `the owner ${quoted(owner)} is that of the other call`
+    case 'event_identity':
+      return 'the owner is the caller, because no other is known'
+    default:
+      return 'no owner is known'
+  }
+}
+
+const claimOf = ({ conflict }: StoredEvidence): string =>
+  conflict?.service === undefined ? '' : `, although the call claims ${quoted(conflict.service)}`
+
+function doubtOf(conflict: Conflict | undefined): string {
+  const by: ContestedBy | undefined = conflict?.by
+  switch (by) {
+    case 'workload_identity':
+      return `the workload that made it belongs to ${quoted(conflict?.service ?? '')} in the directory`
+    case 'misleading_name':
+      return conflict?.name === 'pool_name' ? 'that is the name of a cost pool' : 'that name looks like another one'
+    default:
+      return 'the directory does not list it'
+  }
+}
+
+function overrideOf({ service, owner }: Summarised, { override, replaced }: StoredEvidence): string {
+  const before = replaced === undefined ? '' : `, instead of ${quoted(replaced.service)} (${quoted(replaced.owner)})`
+  return `a person set the service ${quoted(service)} and the owner ${quoted(owner)}${before}, because ${quoted(override?.reason ?? '')}`
+}
+
+function inferenceOf(stored: Summarised): string {
+  const { probability, alternatives } = JSON.parse(stored.inference) as Inference
+  const [next] = alternatives
+  const second =
+    next === undefined ? '' : `; the next likeliest is ${quoted(next.service)} at ${percent(next.probability)}`
+  return `the call does not say whose it is; by what it looks like, the model gives ${named(stored)} a probability of ${percent(probability)}${second}`
+}
+
+function baselineOf(stored: Summarised, evidence: StoredEvidence): string {
+  const { most_frequent_of, resolved_records = 0, of_this_class = 0 } = evidence
+  const others = most_frequent_of === 'trace' ? 'of its trace' : 'that the same credential sent'
+  return `no model serves; ${of_this_class} of ${resolved_records} calls ${others} belong to ${named(stored).replace(/,$/, '')}, so this one is guessed to`
+}
+
+const named = ({ service, owner }: Summarised): string =>
+  owner === UNASSIGNED ? `${quoted(service)}, whose owner nobody knows,` : `${quoted(service)} of ${quoted(owner)}`
+
+const ruleOf = ({ rule }: StoredEvidence): string =>
+  typeof rule === 'object'
+    ? Object.entries(rule)
+        .map(([name, value]) => `${name} = ${quoted(value)}`)
+        .join(' and ')
+    : 'of the pool'
+
+/** Cut, not rounded: 0.7999 is below a floor of 80 %. */
+const percent = (probability: string): string => {
+  const tenths = Math.floor(Number(probability) * 1_000)
+  return tenths === 0 ? 'under 0.1 %' : `${tenths / 10} %`
+}
+
+function chargebackOf(stored: Summarised, { dispute }: StoredEvidence): string {
+  const confidence = String(Number(stored.confidence))
+  switch (stored.export_eligibility as ExportEligibility) {
+    case 'eligible':
+      return `with a confidence of ${confidence} it may be charged back`
+    case 'disputed':
+      return `it is disputed, because ${quoted(dispute?.reason ?? '')}, and is not charged back meanwhile`
+    case 'residency_restricted':
+      return 'it is not charged back, because it was made outside the region to which the tenant is bound'
+    case 'advisory':
+      return 'it is a guess for information only and is not charged back'
+    case 'unpriced':
+      return 'it is not charged back, because its cost is unknown'
+    case 'below_floor': {
+      const isSenders = stored.confidence === stored.attribution_confidence
+      const why = isSenders ? ', since its sender is no surer of what it stated' : ''
+      return `its confidence of ${confidence} is below ${(CHARGEBACK_FLOOR / 10_000).toFixed(2)}${why}, so it is not charged back`
+    }
+  }
+}
