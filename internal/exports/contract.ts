@@ -22,6 +22,9 @@ const createdJob = z
   })
   .meta({ id: 'CreatedExportJob' })
 
+/** A dimension, or a declared tag. */
+const groupingName = () => z.union([z.enum(GROUPINGS), z.string().regex(/^tags\./)])
+
 const day = z.string().regex(/^\d{4}-\d{2}-\d{2}$/)
 
 const listedJob = z
@@ -36,7 +39,7 @@ const listedJob = z
     format: z.literal('focus'),
     period: z.object({ from: day, to: day }),
     group_by: z
-      .array(z.enum(GROUPINGS))
+      .array(groupingName())
       .meta({ description: 'The effective grouping, the coarsest first; `provider` is always included.' }),
     filters: shownFilters(),
     suppressed: suppressedFilters().optional(),
@@ -157,7 +160,7 @@ export const manifest = z
     created_at: timeText(),
     as_of: timeText().meta({ description: 'The file contains the records as of this time.' }),
     period: z.object({ from: day, to: day, is_complete: z.boolean() }),
-    group_by: z.array(z.enum(GROUPINGS)),
+    group_by: z.array(groupingName()),
     filters: shownFilters(),
     widened_filters: z
       .array(z.string())

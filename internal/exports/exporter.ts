@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
+import { isTagField, type TagField } from '../records/dimensions.js'
 import { type Place, type ResidencyRegion, refusalOfCrossing } from '../residency/residency.js'
 import {
   type ExportGrain,
@@ -8,8 +9,8 @@ import {
   type UnitPrices,
 } from '../store/queries/exports/export-groups.js'
 import { countedMeters } from '../store/queries/exports/export-meters.js'
-import { NAMED, type Named } from '../store/queries/exports/export-names.js'
-import type { ExportSelection } from '../store/queries/exports/export-records.js'
+import { LABELS, type Label, tagColumn } from '../store/queries/exports/export-names.js'
+import type { ExportPeople, ExportSelection } from '../store/queries/exports/export-records.js'
 import type { ExportSource } from '../store/queries/exports/export-source.js'
 import type { FocusRowsQuestion } from '../store/queries/exports/focus-rows.js'
 import type { Staged, StagedTotals } from '../store/queries/exports/staged-groups.js'
@@ -29,15 +30,23 @@ import { ExportFailed, streamWithStoreErrors, withBlobErrors, withStoreErrors } 
 /** Slices staged, or parts written, concurrently; a part uses one thread of ClickHouse. */
 const AT_ONCE = 2
 
+interface ExportingTenant {
+  /** For display. */
+  readonly name: string
+  readonly residencyRegion: ResidencyRegion
+  /** The least number of people in a row. */
+  readonly minCohort: number
+  /** Declared tags whose values name people. */
+  readonly personalTags: readonly TagField[]
+}
+
 export interface ExporterDeps {
   readonly source: ExportSource
   readonly blobs: BlobStore
   /** The latest instant up to which the read model is complete. */
   readonly newestComplete: () => Promise<number>
-  /** The tenant's display name, data residency, and least number of people in a row; undefined when unknown. */
-  readonly findTenant: (
-    tenantId: string,
-  ) => { readonly name: string; readonly residencyRegion: ResidencyRegion; readonly minCohort: number } | undefined
+  /** Undefined when unknown. */
+  readonly findTenant: (tenantId: string) => ExportingTenant | undefined
   /** Where files are processed and stored, for the residency check. */
   readonly places: readonly Place[]
   /** Hashes of the tenant's identities that are not people, hex. @throws when they cannot be determined */
@@ -61,7 +70,7 @@ export async function exportJob(
   signal: AbortSignal,
 ): Promise<NonNullable<StoredJob['result']>> {
   const tenant = residentTenant(hold.job.tenant_id, deps)
-  const run = await begin(hold, tenant.minCohort, deps, signal)
+  const run = await begin(hold, tenant, deps, signal)
   const stagings = await stage(run)
   const folding = await fold(run, stagings)
   const file = await write(run, folding, tenant.name)
@@ -106,17 +115,23 @@ interface Run extends ExporterDeps {
   readonly grain: ExportGrain
   readonly selection: ExportSelection
   readonly recordTotals: PeriodTotals
-  readonly workloads: readonly string[]
+  readonly people: ExportPeople
   readonly work: JobWork
 }
 
-async function begin(hold: JobHold, k: number, deps: ExporterDeps, signal: AbortSignal): Promise<Run> {
+async function begin(
+  hold: JobHold,
+  { minCohort: k, personalTags }: ExportingTenant,
+  deps: ExporterDeps,
+  signal: AbortSignal,
+): Promise<Run> {
   const { source } = deps
   const { tenant_id: tenantId, request } = hold.job
   const { filters = [], group_by: groupBy } = request
   const workloads = await deps.workloadsOf(tenantId).catch((cause: unknown) => {
     throw new ExportFailed('cohorts_unknown', { cause })
   })
+  const people = { workloads, personalTags }
   const { from, to } = request.period
   const selectionAt = async (asOfMs: number, some: typeof filters): Promise<ExportSelection> => {
     const days = { tenantId, asOfMs, fromMs: startOfDay(from), toMs: startOfDay(to) + DAY_MS, filters: some }
@@ -127,7 +142,7 @@ async function begin(hold: JobHold, k: number, deps: ExporterDeps, signal: Abort
   if (deps.clock() - startedAsOfMs > SNAPSHOT_AGE_MS_MAX) {
     const asOfMs = await deps.newestComplete()
     const holding = async (): Promise<number> =>
-      source.countHoldingFilters(await selectionAt(asOfMs, filters), workloads, k, signal)
+      source.countHoldingFilters(await selectionAt(asOfMs, filters), people, k, signal)
     const applied = filters.length === 0 ? 0 : await withStoreErrors('cohorts_unknown', holding())
     await hold.save({
       work: { read_as_of_ms: asOfMs, k, filters_applied: applied, slices: [], folds: [], parts: [] },
@@ -144,15 +159,24 @@ async function begin(hold: JobHold, k: number, deps: ExporterDeps, signal: Abort
     request,
     slices: planSlices(request.period, isByDay, exportedOf),
     grain: {
-      names: groupBy.filter((name): name is Named => name !== 'provider' && NAMED.some((known) => known === name)),
+      ...labelsOf(groupBy),
       day: isByDay,
       metering: groupBy.includes('meter') ? await meteringOf(selection, deps, signal) : undefined,
     },
     selection,
     recordTotals,
-    workloads,
+    people,
     work,
   }
+}
+
+/** The labels of a grouping; tags have the columns of their place among the tags. */
+function labelsOf(groupBy: ExportRequest['group_by']): Pick<ExportGrain, 'names' | 'tags'> {
+  const tags = groupBy.filter(isTagField)
+  const names = groupBy
+    .map((name) => (isTagField(name) ? tagColumn(tags.indexOf(name)) : name))
+    .filter((name): name is Label => name !== 'provider' && LABELS.some((known) => known === name))
+  return { names, tags }
 }
 
 function workOf({ job }: JobHold): JobWork {
@@ -183,7 +207,7 @@ async function stage({
   slices,
   selection,
   grain,
-  workloads,
+  people,
   work: { k },
   signal,
 }: Run): Promise<readonly string[]> {
@@ -199,7 +223,7 @@ async function stage({
     const staging = `${index}.${randomBytes(6).toString('hex')}`
     const slice: StagedSlice = { jobId, staging, month, chargeStart, chargeEnd }
     const days = { ...selection, fromMs, toMs }
-    await withStoreErrors('cohorts_unknown', source.stageGroups(days, grain, slice, workloads, k, signal))
+    await withStoreErrors('cohorts_unknown', source.stageGroups(days, grain, slice, people, k, signal))
     return {
       staging,
       rows: await withStoreErrors('internal_error', source.countStaged({ jobId, stagings: [staging] }, signal)),
@@ -269,6 +293,7 @@ async function write(run: Run, folding: Folding, tenantName: string): Promise<St
       tenantName,
       issuer: tenantName,
       products: PRODUCTS,
+      tags: run.grain.tags,
       isWidened: run.work.filters_applied < (request.filters ?? []).length,
     },
   }

@@ -1,23 +1,30 @@
 import { z } from 'zod'
-import { FILTERS_MAX, LIST_MAX, OPERATORS, TEXT_BYTES_MAX } from '../filters/fields.js'
+import { FILTERS_MAX, LIST_MAX, OPERATORS, TAG_FIELD, TEXT_BYTES_MAX, withTags } from '../filters/fields.js'
 import { describeOperand, readOperand } from '../filters/operand.js'
 import type { FieldError } from '../problems/catalogue.js'
+import { type Dimension as Declared, isTagField, keyOfTagField, tagFieldOf } from '../records/dimensions.js'
 import type { ExportFilter } from '../store/queries/exports/export-records.js'
-import { DIMENSION_NAMES, DIMENSIONS, type Dimension } from '../store/queries/reports/dimensions.js'
+import {
+  DIMENSION_NAMES,
+  DIMENSIONS,
+  type DimensionName,
+  type GroupField,
+} from '../store/queries/reports/dimensions.js'
 
 /** Filters of an export: the grammar of `filter[field][operator]` of reports as JSON, with the same fields and meaning. */
 
+const fieldName = () =>
+  z.union([z.enum(DIMENSION_NAMES), z.string().regex(/^tags\./, 'must be a dimension, or tags.<key>')])
+
 const exportFilter = z
   .strictObject({
-    field: z.enum(DIMENSION_NAMES).meta({ description: 'A dimension of reports.' }),
+    field: fieldName().meta({ description: 'A dimension of reports, or `tags.<key>` of a declared tag key.' }),
     operator: z.enum(OPERATORS).meta({
-      description: `As in reports: ${DIMENSION_NAMES.map((name) => `\`${name}\` takes ${DIMENSIONS[name].operators.join(', ')}`).join('; ')}. \`contains\` ignores case, the others do not.`,
+      description: `As in reports: ${DIMENSION_NAMES.map((name) => `\`${name}\` takes ${DIMENSIONS[name].operators.join(', ')}`).join('; ')}; tags take ${TAG_FIELD.operators.join(', ')}. \`contains\` ignores case, the others do not.`,
     }),
-    values: z
-      .array(z.string().min(1).max(TEXT_BYTES_MAX))
-      .min(1)
-      .max(LIST_MAX)
-      .meta({ description: 'One value; for `in` one or more, of which a record must have one.' }),
+    values: z.array(z.string().max(TEXT_BYTES_MAX)).min(1).max(LIST_MAX).meta({
+      description: 'One value; for `in` one or more, of which a record must have one. Empty: calls without the tag.',
+    }),
   })
   .meta({ id: 'ExportFilter', description: 'The JSON form of `filter[<field>][<operator>]=<value>` of reports.' })
 
@@ -35,10 +42,19 @@ export const exportFilters = () =>
 export type StatedFilters = z.infer<ReturnType<typeof exportFilters>>
 
 /** @returns the filters with values as queries bind them, or where they are invalid */
-export function readExportFilters(stated: StatedFilters): { filters: ExportFilter[]; errors: FieldError[] } {
+export function readExportFilters(
+  stated: StatedFilters,
+  declared: readonly Pick<Declared, 'key'>[],
+): { filters: ExportFilter[]; errors: FieldError[] } {
   const errors: FieldError[] = []
-  const filters = stated.map(({ field, operator, values }, i): ExportFilter => {
-    const { type, operators }: Dimension = DIMENSIONS[field]
+  const fields = withTags<DimensionName>(DIMENSIONS, declared)
+  const filters = stated.map(({ field: name, operator, values }, i): ExportFilter => {
+    const field = (isTagField(name) ? tagFieldOf(keyOfTagField(name)) : name) as GroupField
+    const { type, operators } = fields[field] ?? {}
+    if (type === undefined || operators === undefined) {
+      errors.push({ pointer: `/filters/${i}/field`, detail: undeclared(declared.map(({ key }) => tagFieldOf(key))) })
+      return { field, operator, values }
+    }
     if (!operators.includes(operator)) {
       errors.push({ pointer: `/filters/${i}/operator`, detail: `must be one of ${operators.join(', ')}` })
       return { field, operator, values }
@@ -60,8 +76,14 @@ export function readExportFilters(stated: StatedFilters): { filters: ExportFilte
   return { filters, errors }
 }
 
+/** Why a tag is refused. @param known fields of the declared keys */
+export const undeclared = (known: readonly string[]): string =>
+  known.length === 0
+    ? 'must be a dimension; the tenant has declared no tag keys (dimensions of its settings)'
+    : `must be a dimension or one of the declared ${known.join(', ')}`
+
 const shownFilter = z.object({
-  field: z.enum(DIMENSION_NAMES),
+  field: fieldName(),
   operator: z.enum(OPERATORS),
   values: z.array(z.string()),
 })

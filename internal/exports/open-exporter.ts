@@ -9,6 +9,7 @@ import { followWatermark } from '../broker/watermark.js'
 import { consumeWorkQueue } from '../broker/work-queue.js'
 import { eventPublisher } from '../events/publish.js'
 import type { TenantIds } from '../ids/ids.js'
+import { tagFieldOf } from '../records/dimensions.js'
 import { thisInstance } from '../residency/residency.js'
 import { exportSource } from '../store/queries/exports/export-source.js'
 import type { Logger } from '../telemetry/log.js'
@@ -61,8 +62,9 @@ export async function openExporter(
     findTenant: (tenantId: string) => {
       const tenant = tenants.get(tenantId)
       if (tenant === undefined) return undefined
-      const { residency_region, min_cohort } = settingsOf(tenant)
-      return { name: tenant.name, residencyRegion: residency_region, minCohort: min_cohort }
+      const { residency_region, min_cohort, dimensions } = settingsOf(tenant)
+      const personalTags = dimensions.filter(({ personal }) => personal).map(({ key }) => tagFieldOf(key))
+      return { name: tenant.name, residencyRegion: residency_region, minCohort: min_cohort, personalTags }
     },
     places: [thisInstance(deps.instanceRegion), blobs.place],
     workloadsOf: deps.workloadsOf,

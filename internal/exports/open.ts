@@ -7,6 +7,7 @@ import type { Mutate } from '../http/mutations/mutations.js'
 import type { CursorCodec } from '../http/resource/pages.js'
 import type { Route } from '../http/route.js'
 import type { TenantIds } from '../ids/ids.js'
+import type { Dimension } from '../records/dimensions.js'
 import { type ResidencyRegion, thisInstance } from '../residency/residency.js'
 import type { BlobStore } from './blobs/blob-store.js'
 import { createDownloadTokens } from './download-url.js'
@@ -25,6 +26,7 @@ export interface ExportsDeps {
   readonly instanceRegion: string | null
   readonly residencyRegionOf: (tenantId: string) => ResidencyRegion
   readonly downloadBudgetOf: (tenantId: string) => Budget
+  readonly dimensionsOf: (tenantId: string) => readonly Dimension[]
   readonly isBrokerUp: () => boolean
   readonly baseUrl: string
   readonly cursors: CursorCodec

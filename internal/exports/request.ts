@@ -1,9 +1,18 @@
 import { z } from 'zod'
 import type { FieldError } from '../problems/catalogue.js'
+import {
+  DIMENSIONS_MAX,
+  type Dimension,
+  isTagField,
+  keyOfTagField,
+  type TagField,
+  tagFieldOf,
+} from '../records/dimensions.js'
+import { NAMED } from '../store/queries/exports/export-names.js'
 import type { ExportFilter } from '../store/queries/exports/export-records.js'
 import type { DimensionName } from '../store/queries/reports/dimensions.js'
 import { parseInstant } from '../units/instant.js'
-import { exportFilters, readExportFilters } from './filters.js'
+import { exportFilters, readExportFilters, undeclared } from './filters.js'
 import { COLUMN_NAMES, columnsOf, FOCUS_VERSIONS } from './focus/columns.js'
 
 /** The request body of a FOCUS export and its validation (spec 2.5; design section 8). */
@@ -12,22 +21,9 @@ export const FILE_FORMATS = ['csv', 'parquet'] as const
 export type FileFormat = (typeof FILE_FORMATS)[number]
 
 /** Dimensions that rows can be grouped by, in addition to calendar month and provider. */
-export const GROUPINGS = [
-  'owner',
-  'service',
-  'provider',
-  'served_model',
-  'requested_model',
-  'region',
-  'ingestion_layer',
-  'pathway_category',
-  'output_state',
-  'stage_origin',
-  'cost_basis',
-  'day',
-  'meter',
-] as const satisfies readonly (DimensionName | 'day' | 'meter')[]
-export type Grouping = (typeof GROUPINGS)[number]
+export const GROUPINGS = [...NAMED, 'day', 'meter'] as const satisfies readonly (DimensionName | 'day' | 'meter')[]
+/** A declared tag key is one, too. */
+export type Grouping = (typeof GROUPINGS)[number] | TagField
 /** Used when `group_by` is omitted. */
 export const DEFAULT_GROUPINGS = ['owner', 'service', 'provider', 'served_model'] as const satisfies readonly Grouping[]
 
@@ -56,15 +52,15 @@ export const exportBody = z
       })
       .meta({ id: 'ExportPeriod' }),
     group_by: z
-      .array(z.enum(GROUPINGS))
+      .array(z.union([z.enum(GROUPINGS), z.string().regex(/^tags\./, 'must be a dimension, or tags.<key>')]))
       .min(1)
-      .max(GROUPINGS.length)
+      .max(GROUPINGS.length + DIMENSIONS_MAX)
       .refine(distinct, 'must name each only once')
       .nullish()
       .meta({
         description:
           'Dimensions that rows are grouped by, in addition to calendar month and provider: those of reports that an eligible ' +
-          'record can differ in. The coarsest first: a group of too few people is folded into its nearest ancestor with ' +
+          'record can differ in, and `tags.<key>` of declared tag keys. The coarsest first: a group of too few people is folded into its nearest ancestor with ' +
           'enough, as in reports. Default: owner, service, provider and served_model. `day` gives daily charge periods. ' +
           '`meter` gives one row per kind of token for calls priced by the price book, and implies served_model.',
       }),
@@ -104,11 +100,19 @@ export type ReadRequest =
   | { readonly ok: true; readonly request: ExportRequest }
   | { readonly ok: false; readonly errors: readonly FieldError[] }
 
-/** Validates what the schema cannot: the order of the period's days relative to each other and to today, and columns against the version. */
-export function readRequest({ period, ...body }: ExportBody, nowMs: number): ReadRequest {
+/** Keys of tags are told apart as everywhere: whatever their case. */
+const groupingOf = (name: string): Grouping => (isTagField(name) ? tagFieldOf(keyOfTagField(name)) : name) as Grouping
+
+/** Validates what the schema cannot: the order of the period's days relative to each other and to today, columns against the version, and tags. */
+export function readRequest(
+  { period, ...body }: ExportBody,
+  nowMs: number,
+  declared: readonly Pick<Dimension, 'key'>[] = [],
+): ReadRequest {
   const version = body.focus_version ?? '1.4'
-  const { filters, errors } = readExportFilters(body.filters ?? [])
-  const groupings = new Set<Grouping>(body.group_by ?? DEFAULT_GROUPINGS)
+  const { filters, errors } = readExportFilters(body.filters ?? [], declared)
+  const stated = (body.group_by ?? DEFAULT_GROUPINGS).map(groupingOf)
+  const groupings = new Set<Grouping>(stated)
   // Prices are per model, so rows by meter need the model.
   if (groupings.has('meter')) groupings.add('served_model')
   groupings.add('provider')
@@ -120,6 +124,11 @@ export function readRequest({ period, ...body }: ExportBody, nowMs: number): Rea
   const wanted = body.columns ?? columns.filter(isUsual).map(({ name }) => name)
   const refuse = (pointer: string, detail: string): void => void errors.push({ pointer, detail })
 
+  if (!distinct(stated)) refuse('/group_by', 'must name each only once')
+  const known = declared.map(({ key }) => tagFieldOf(key))
+  for (const [i, name] of stated.entries()) {
+    if (isTagField(name) && !known.includes(name)) refuse(`/group_by/${i}`, undeclared(known))
+  }
   const [fromMs, toMs] = [startOfDay(period.from), startOfDay(period.to)]
   if (fromMs > toMs) refuse('/period/from', 'must not be after to')
   else if (toMs - fromMs >= PERIOD_DAYS_MAX * DAY_MS) {

@@ -8,6 +8,7 @@ import type { CursorCodec } from '../http/resource/pages.js'
 import type { Route } from '../http/route.js'
 import type { TenantIds } from '../ids/ids.js'
 import { type Problem, problem } from '../problems/catalogue.js'
+import type { Dimension } from '../records/dimensions.js'
 import { type Place, type ResidencyRegion, refusalOfCrossing } from '../residency/residency.js'
 import { CREATE_EXPORT, EXAMPLE_BODY, GET_JOB, JOBS_PATH, LIST_JOBS, PATH } from './contract.js'
 import { type DownloadRouteDeps, downloadRoute } from './download.js'
@@ -24,6 +25,8 @@ export interface ExportRoutesDeps extends DownloadRouteDeps {
   readonly residencyRegionOf: (tenantId: string) => ResidencyRegion
   /** Where files are processed and stored, for the residency check. */
   readonly places: readonly Place[]
+  /** The tag keys that a tenant has declared. */
+  readonly dimensionsOf: (tenantId: string) => readonly Dimension[]
   readonly baseUrl: string
   readonly cursors: CursorCodec
   readonly idsOf: (tenantId: string) => TenantIds
@@ -75,10 +78,10 @@ export const exportRoutes = (deps: ExportRoutesDeps): readonly Route[] => [
 
 async function create(
   { caller, body, newId }: MutationRequest<ExportBody>,
-  { jobs, enqueue, residencyRegionOf, places, clock }: ExportRoutesDeps,
+  { jobs, enqueue, residencyRegionOf, places, dimensionsOf, clock }: ExportRoutesDeps,
 ): Promise<Reply | Problem> {
   const { tenantId } = caller
-  const read = readRequest(body, clock())
+  const read = readRequest(body, clock(), dimensionsOf(tenantId))
   if (!read.ok) return invalid(read.errors)
   const blocked = refusalOfCrossing(residencyRegionOf(tenantId), places)
   if (blocked !== undefined) return blocked

@@ -105,6 +105,15 @@ describe('a new sandbox', () => {
     expect(kinds(({ service }) => service).size).toBeGreaterThan(5)
   })
 
+  test('the month of a sandbox by service folds at most two groups, and little of the cost', async () => {
+    const { json } = await ask('GET', '/v1/reports/usage?group_by=service')
+
+    const folded = json.data.filter((row: Record<string, unknown>) => row['folded'])
+    expect(json.data.length).toBeGreaterThan(8)
+    expect(folded.map((row: Record<string, unknown>) => row['groups'])).toEqual([2])
+    expect(Number(folded[0].cost_share)).toBeLessThan(0.2)
+  })
+
   test('filling a sandbox again with the same seed adds no record', async () => {
     const again = await command(instance('sandbox'), ['sandbox-data', '--seed', '1', '--days', '7', '--json'])
 

@@ -11,6 +11,7 @@ import type { Manifest } from '../../internal/exports/contract.js'
 import { JOBS } from '../../streams/buckets.js'
 import { EVENTS, eventsSubject } from '../../streams/events.js'
 import { type Ask, askAs, refusalOf } from '../support/ask.js'
+import { attributedAll } from '../support/attributed.js'
 import { exact, focusFaults, parseCsv, sumOf } from '../support/focus-rules.js'
 import { addApiKey, addTenant, connectTo, untilKnown } from '../support/instance.js'
 import { newTenantOfProduct } from '../support/product.js'
@@ -374,5 +375,76 @@ describe('a download', () => {
     await expect(answer.arrayBuffer()).rejects.toThrow()
 
     expect((await download(url)).bytes.equals(whole)).toBe(true)
+  })
+})
+
+describe('a file and the report of what is eligible, grouped alike', () => {
+  const AUGUST = { from: '2026-08-01', to: '2026-08-31' }
+  const calls = (provider: string, name: string, people: number, cost: string, project: string) =>
+    Array.from({ length: Math.max(people, 1) }, (_, i) => ({
+      ingestion_timestamp: '2026-08-10T10:00:00Z',
+      provider,
+      attributed_service: name,
+      ...(people > 0 && { attributed_identity: `${name}-${i}@example.com` }),
+      estimated_cost_usd: cost,
+      tags: { project },
+    }))
+
+  test('name the same groups with the same cost, tags among them', async () => {
+    await ask('PATCH', '/api/v1/settings', { dimensions: [{ key: 'project' }] })
+    for (const name of ['chat', 'search', 'tiny', 'review', 'few', 'batch']) {
+      await ask('POST', '/api/v1/directory/services', { name, owner: `team-${name}` })
+    }
+    await attributedAll(ask, [
+      ...calls('openai', 'chat', 7, '0.3', 'helpdesk'),
+      ...calls('openai', 'chat', 6, '0.2', 'sales'),
+      ...calls('openai', 'search', 6, '0.1', 'shop'),
+      ...calls('openai', 'tiny', 2, '0.7', 'shop'),
+      ...calls('anthropic', 'review', 8, '0.000000000000000001', 'contracts'),
+      ...calls('anthropic', 'few', 3, '0.5', 'contracts'),
+      ...calls('anthropic', 'few', 4, '0.4', 'shop'),
+      ...calls('anthropic', 'batch', 0, '2', 'shop'),
+    ])
+
+    const { bytes, manifest } = await exported({ period: AUGUST, group_by: ['service', 'owner', 'tags.project'] })
+    const report = await ask(
+      'GET',
+      '/v1/reports/usage?from=2026-08-01&to=2026-09-01&filter[export_eligibility][eq]=eligible' +
+        '&group_by=provider,service,owner,tags.project&limit=100',
+    )
+
+    const { header, rows } = parseCsv(String(gunzipSync(bytes)))
+    expect(focusFaults(header, rows, '1.4')).toEqual([])
+    const inFile = rows.map((row) => {
+      const { service: name = null, owner = null, project = null } = JSON.parse(row['Tags'] || '{}')
+      return [row['HostProviderName'], name, owner, project, row['x_CohortSuppressed'] === 'true', row['BilledCost']]
+    })
+    const inReport = report.json.data.map((row: Record<string, unknown>) => [
+      row['provider'],
+      row['service'],
+      row['owner'],
+      row['tags.project'],
+      row['folded'],
+      row['cost_usd'],
+    ])
+    expect(inFile.toSorted()).toEqual(inReport.toSorted())
+    expect(inFile.length).toBeGreaterThan(4)
+    expect(inFile.filter(([, , , , isFolded]) => isFolded).length).toBeGreaterThan(0)
+    expect(manifest.totals.billed_cost).toBe(report.json.report.total_cost_usd)
+  })
+
+  test('of a tag that is not declared are refused, with the declared ones', async () => {
+    const answer = await ask('POST', '/v1/exports/focus', {
+      format: 'focus',
+      period: AUGUST,
+      group_by: ['tags.release'],
+      filters: [{ field: 'tags.release', operator: 'eq', values: ['7'] }],
+    })
+
+    expect(refusalOf(answer)).toEqual([422, 'VALIDATION_FAILED'])
+    expect(answer.json.errors.map(({ pointer }: { pointer: string }) => pointer).sort()).toEqual([
+      '/filters/0/field',
+      '/group_by/0',
+    ])
   })
 })

@@ -57,6 +57,9 @@ export interface Exported {
   readonly manifest: Manifest
 }
 
+/** The tag keys of every tenant. */
+export const DECLARED = [{ key: 'Project' }, { key: 'cost "centre"' }, { key: 'owner' }]
+
 /** Ends with the test file. */
 export async function launchExports(): Promise<ExportBench> {
   const store = await launchStore()
@@ -75,7 +78,7 @@ export async function launchExports(): Promise<ExportBench> {
     source: exportSource(store.client),
     blobs: directoryBlobs(folder, null),
     newestComplete: async () => Date.now(),
-    findTenant: () => ({ name: 'Acme, "Inc."', residencyRegion: null, minCohort: 5 }),
+    findTenant: () => ({ name: 'Acme, "Inc."', residencyRegion: null, minCohort: 5, personalTags: [] }),
     places: [],
     workloadsOf: async () => [],
     unitPricesIn,
@@ -99,6 +102,7 @@ export async function launchExports(): Promise<ExportBench> {
       const read = readRequest(
         { format: 'focus', period: { from: '2026-10-01', to: '2026-10-31' }, ...body },
         Date.now(),
+        DECLARED,
       )
       if (!read.ok) throw new Error(JSON.stringify(read.errors))
       const job: StoredJob = {

@@ -248,5 +248,5 @@ export const LEFT_OUT_FIELDS: Readonly<Record<string, string>> = {
   model_version: 'applies to a single record; see its evidence card',
   latency_ms: 'does not affect any charge',
   region: 'rows are not grouped by it',
-  tags: "the producer's tags may name people, and rows are not grouped by them",
+  tags: "only declared tags by which rows are grouped are in Tags: the producer's other tags may name people",
 }

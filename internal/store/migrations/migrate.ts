@@ -6,7 +6,12 @@ import { ADD_ATTRIBUTION_CONFIDENCE, ADD_ATTRIBUTION_INFERENCE, CREATE_ATTRIBUTI
 import { CREATE_AUDIT_LOG } from '../tables/audit-log.js'
 import { CREATE_CLOSED, CREATE_CLOSED_HISTORY } from '../tables/closed.js'
 import { CREATE_EVENT_LOG } from '../tables/event-log.js'
-import { ADD_FOLDED_BY_LEVELS, CREATE_EXPORT_FOLDS, CREATE_EXPORT_GROUPS } from '../tables/export-groups.js'
+import {
+  ADD_FOLDED_BY_LEVELS,
+  addTagColumns,
+  CREATE_EXPORT_FOLDS,
+  CREATE_EXPORT_GROUPS,
+} from '../tables/export-groups.js'
 import { CREATE_OBSERVATIONS } from '../tables/observations.js'
 import { CREATE_QUARANTINED } from '../tables/quarantined.js'
 import { CREATE_REPORT_ROWS } from '../tables/report-rows.js'
@@ -69,6 +74,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 21, name: 'what contests an attribution', statements: ADD_CONTESTED },
   { version: 22, name: 'rows of reports', statements: [CREATE_REPORT_ROWS] },
   { version: 23, name: 'exports folded by levels', statements: [...ADD_FOLDED_BY_LEVELS, CREATE_EXPORT_FOLDS] },
+  { version: 26, name: 'exports by tags', statements: addTagColumns() },
 ]
 
 /** Creates the database unless it is there. An account that may not create one needs it made beforehand. */

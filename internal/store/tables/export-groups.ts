@@ -1,3 +1,5 @@
+import { DIMENSIONS_MAX } from '../../records/dimensions.js'
+
 /**
  * Groups of records from which an export job writes its file. The groups of a job are one partition, dropped when the job
  * ends; an unfinished slice leaves rows under a name that no query selects.
@@ -63,6 +65,15 @@ export const ADD_FOLDED_BY_LEVELS: readonly string[] = [
   ].map((column) => `ALTER TABLE ${EXPORT_GROUPS} ADD COLUMN IF NOT EXISTS ${column}`),
   ...['people', 'people_state'].map((column) => `ALTER TABLE ${EXPORT_GROUPS} DROP COLUMN IF EXISTS ${column}`),
 ]
+
+/** The declared tags by which an export is grouped, in the order of its grain. */
+export const addTagColumns = (): readonly string[] =>
+  [EXPORT_GROUPS, EXPORT_FOLDS].flatMap((table) =>
+    Array.from({ length: DIMENSIONS_MAX }, (_, i) => {
+      const after = i === 0 ? 'cost_basis' : `tag_${i - 1}`
+      return `ALTER TABLE ${table} ADD COLUMN IF NOT EXISTS tag_${i} LowCardinality(String) AFTER ${after}`
+    }),
+  )
 
 /**
  * Which groups of a job fold into which row: one row per group (`key`), with the labels that the folded row keeps; the others

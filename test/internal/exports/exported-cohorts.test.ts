@@ -202,7 +202,11 @@ describe('export groups by meter', () => {
 
     const { rows } = await bench.exported(tenant, { group_by: ['owner', 'day', 'meter'] })
 
-    expect(told(rows)).toEqual(['next Input Tokens 0 7 0 0', '- Attributed Inference 7500 7 6000 1500'])
+    expect(told(rows)).toEqual([
+      'large Input Tokens 6000 6 6000 1500',
+      'large Output Tokens 1500 - - -',
+      '- Attributed Inference 0 8 0 0',
+    ])
   })
 
   test('are folded as the cohort rule says, and no row of a meter tells of one to four people, for any calls', async () => {
@@ -395,7 +399,7 @@ describe('an export with filters', () => {
       ...byPeople(tenant, 8, { owner: 'large' }, 'b'),
       ...byPeople(tenant, 9, { owner: 'larger' }, 'c'),
     ])
-    const findTenant = () => ({ name: 'Acme', residencyRegion: null, minCohort: 7 })
+    const findTenant = () => ({ name: 'Acme', residencyRegion: null, minCohort: 7, personalTags: [] })
 
     const { rows, manifest } = await bench.exported(tenant, { group_by: ['owner'] }, { findTenant })
 

@@ -28,6 +28,7 @@ beforeAll(async () => {
   bench = await launchExports()
 })
 
+const NOBODY_ELSE = { workloads: [], personalTags: [] }
 const AWAY = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })
 
 describe('an export job that is interrupted', () => {
@@ -164,7 +165,7 @@ describe('an export job that is interrupted', () => {
     })
     const [fromMs, toMs] = [Date.UTC(2026, 9, 1), Date.UTC(2026, 10, 1)]
     const selection = { tenantId: tenant, asOfMs: Date.now(), fromMs, toMs, filters: [], hasClosed: false }
-    const grain = { names: ['owner'], day: false } as const
+    const grain = { names: ['owner'], tags: [], day: false } as const
     const slice = {
       jobId: 'job_twice',
       staging: 'one',
@@ -174,7 +175,7 @@ describe('an export job that is interrupted', () => {
     }
     const { signal } = new AbortController()
     const stageAndCount = async () => {
-      await bench.deps.source.stageGroups(selection, grain, slice, [], 5, signal)
+      await bench.deps.source.stageGroups(selection, grain, slice, NOBODY_ELSE, 5, signal)
       return bench.deps.source.countStaged({ jobId: slice.jobId, stagings: [slice.staging] }, signal)
     }
 
@@ -233,14 +234,14 @@ describe('an export job', () => {
     [
       'residency_blocked',
       {
-        findTenant: () => ({ name: 'A', residencyRegion: 'eu', minCohort: 5 }),
+        findTenant: () => ({ name: 'A', residencyRegion: 'eu', minCohort: 5, personalTags: [] }),
         places: [{ name: 'here', region: 'us' }],
       },
     ],
     [
       'residency_blocked',
       {
-        findTenant: () => ({ name: 'A', residencyRegion: 'eu', minCohort: 5 }),
+        findTenant: () => ({ name: 'A', residencyRegion: 'eu', minCohort: 5, personalTags: [] }),
         places: [{ name: 'here', region: null }],
       },
     ],

@@ -1,10 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import type { ClickHouseClient } from '@clickhouse/client'
+import type { TagField } from '../../../records/dimensions.js'
 import { ATTRIBUTIONS } from '../../tables/attributions.js'
 import { EXPORT_GROUPS } from '../../tables/export-groups.js'
 import { type CountedMeter, type Meter, NO_METER } from './export-meters.js'
-import { NAMED, type Named, numberedGroups } from './export-names.js'
+import { LABELS, type Label, numberedGroups } from './export-names.js'
 import {
+  type ExportPeople,
   type ExportSelection,
   isSelected,
   personExpression,
@@ -25,7 +27,9 @@ export interface UnitPrices {
 /** The grouping of an export's rows, in addition to month and provider. */
 export interface ExportGrain {
   /** The coarsest first: small groups fold into their nearest ancestor. Without provider. */
-  readonly names: readonly Named[]
+  readonly names: readonly Label[]
+  /** Tags by which rows are grouped; `tagColumn(place)` among the names. */
+  readonly tags: readonly TagField[]
   readonly day: boolean
   /** Absent: every row passes its cost through. */
   readonly metering?: { readonly meters: readonly CountedMeter[]; readonly prices: readonly UnitPrices[] } | undefined
@@ -47,7 +51,6 @@ export interface StagedSlice {
  * Forms the groups of a slice and stages them in `export_groups`.
  *
  * @param selection the records of the slice
- * @param workloads hashes of identities that are not people, hex
  * @param k people that a row has at least
  * @throws when ClickHouse is unavailable or refuses the query; rows already staged under this name remain and must not be used
  */
@@ -56,7 +59,7 @@ export async function stageGroups(
   selection: ExportSelection,
   grain: ExportGrain,
   slice: StagedSlice,
-  workloads: readonly string[],
+  people: ExportPeople,
   k: number,
   signal: AbortSignal,
 ): Promise<void> {
@@ -64,7 +67,7 @@ export async function stageGroups(
   await store.command({
     query: `INSERT INTO ${EXPORT_GROUPS} (${columns.map(([name]) => name).join(', ')})
             WITH
-              numbered AS (${numberedCte(selection, grain, workloads, k)}),
+              numbered AS (${numberedCte(selection, grain, people, k)}),
               named AS (${namedCte(grain)}),
               counted AS (${countedCte(grain, k)}),
               metered AS (${meteredCte(grain)})
@@ -108,9 +111,13 @@ const isMetered = ({ metering }: ExportGrain): boolean => metering !== undefined
 const metersOf = (grain: ExportGrain): readonly CountedMeter[] =>
   isMetered(grain) ? (grain.metering?.meters ?? []) : []
 
-const isGroupedBy = ({ names }: ExportGrain, name: Named): boolean => name === 'provider' || names.includes(name)
+const isGroupedBy = ({ names }: ExportGrain, name: Label): boolean => name === 'provider' || names.includes(name)
 
-const namesOf = (grain: ExportGrain) => numberedGroups(NAMED.filter((name) => isGroupedBy(grain, name)))
+const namesOf = (grain: ExportGrain) =>
+  numberedGroups(
+    LABELS.filter((name) => isGroupedBy(grain, name)),
+    grain.tags,
+  )
 
 /** Columns of `export_groups` by which groups fold (`internal/cohorts/folded.ts`): days are folded last, prices first. */
 export const foldedBy = (grain: ExportGrain): readonly string[] => [
@@ -120,8 +127,9 @@ export const foldedBy = (grain: ExportGrain): readonly string[] => [
 ]
 
 /** CTE `numbered`: the records of the selection summed by group, with numbers in place of names. */
-function numberedCte(selection: ExportSelection, grain: ExportGrain, workloads: readonly string[], k: number): string {
-  const person = personExpression(workloads)
+function numberedCte(selection: ExportSelection, grain: ExportGrain, people: ExportPeople, k: number): string {
+  const asked = [...grain.tags, ...selection.filters.map(({ field }) => field)]
+  const person = personExpression(people, asked)
   const names = namesOf(grain)
   // A value that all groups share is not a key: it would be hashed with each record.
   const others = [
@@ -163,7 +171,7 @@ const PRICE_NUMBER = `if(cost_basis = 'price_book',
 function namedCte(grain: ExportGrain): string {
   const { joins, condition } = namesOf(grain)
   return `
-    SELECT ${NAMED.map((name) => `${isGroupedBy(grain, name) ? `${name}.text` : "''"} AS g_${name}, `).join('')}numbered.*
+    SELECT ${LABELS.map((name) => `${isGroupedBy(grain, name) ? `${name}.text` : "''"} AS g_${name}, `).join('')}numbered.*
     FROM numbered
     ${joins}
     WHERE ${condition}`
@@ -212,7 +220,7 @@ function stagedColumns(grain: ExportGrain): readonly (readonly [name: string, va
     ['month', 'toDate({month:String})'],
     ['charge_start', 'g_start'],
     ['charge_end', grain.day ? 'g_start + 1' : 'toDate({end:String})'],
-    ...NAMED.map((name) => [name, `g_${name}`] as const),
+    ...LABELS.map((name) => [name, `g_${name}`] as const),
     ['meter', 'r_meter'],
     ['price', 'r_price'],
     ['unit_price', 'r_usd'],
@@ -233,6 +241,6 @@ function stagedColumns(grain: ExportGrain): readonly (readonly [name: string, va
     ['persons', 'g_persons'],
     ['calls_cost', 'g_cost'],
     ['is_thin', 'g_is_thin'],
-    ['key', `cityHash64(${['g_start', ...NAMED.map((name) => `g_${name}`), 'r_price'].join(', ')})`],
+    ['key', `cityHash64(${['g_start', ...LABELS.map((name) => `g_${name}`), 'r_price'].join(', ')})`],
   ]
 }

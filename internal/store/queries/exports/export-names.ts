@@ -1,12 +1,10 @@
+import { DIMENSIONS_MAX, type TagField } from '../../../records/dimensions.js'
 import { IN_PERIOD } from '../../snapshot.js'
 import { ATTRIBUTIONS } from '../../tables/attributions.js'
+import { dimensionSql } from '../reports/dimensions.js'
 import { IS_EXPORTED } from './export-records.js'
 
-/**
- * Dimensions of an export that records store as text: their columns of the same name, and those of staged groups. A declared
- * tag would be one more, with its own expression over a record in `numberOf` and `namesWithNumbers`, a column in both staging
- * tables, and a member of `Tags` in `focus-rows.ts`.
- */
+/** Dimensions of an export that records store as text: their columns of the same name, and those of staged groups. */
 export const NAMED = [
   'provider',
   'owner',
@@ -22,17 +20,32 @@ export const NAMED = [
 ] as const
 export type Named = (typeof NAMED)[number]
 
+/** Columns of staged groups for the tags by which an export is grouped, in the order of its grain. */
+export type TagColumn = `tag_${number}`
+export const tagColumn = (place: number): TagColumn => `tag_${place}`
+
+/** A column by whose values records are grouped. */
+export type Label = Named | TagColumn
+export const LABELS: readonly Label[] = [...NAMED, ...Array.from({ length: DIMENSIONS_MAX }, (_, i) => tagColumn(i))]
+
+/** The value of a label in a record. @param tags of the grain */
+const labelSql = (label: Label, tags: readonly TagField[]): string => {
+  const tag = tags.find((_, i) => tagColumn(i) === label)
+  return tag === undefined ? label : dimensionSql(tag)
+}
+
 /**
  * Names are grouped by numbers, two per group key: building and hashing a key of four strings for each record takes as long
  * as everything else in the query. A number is computed once per distinct name in a block, because the columns are
- * LowCardinality.
+ * LowCardinality; that of a tag once per record.
  *
  * Two 64-bit numbers are combined into one by XOR; the first number gives back the second. On a collision, of names or of
  * combined numbers, groups are dropped or duplicated but never merged: the totals of the file then differ from those of the
  * records, and the export fails. The probability is below one in 10 million for a million groups, and nobody can provoke
  * it, because the hash is keyed with `seed`.
  */
-const numberOf = (name: Named): string => `sipHash64Keyed(({seed:UInt64}, toUInt64(${NAMED.indexOf(name)})), ${name})`
+const numberOf = (label: Label, tags: readonly TagField[]): string =>
+  `sipHash64Keyed(({seed:UInt64}, toUInt64(${LABELS.indexOf(label)})), ${labelSql(label, tags)})`
 
 /** SQL fragments that group records by some of their names. The query needs the parameter `seed` and those of a selection. */
 export interface NumberedGroups {
@@ -51,28 +64,29 @@ export interface NumberedGroups {
  *
  * @param wanted must not be empty
  */
-export function numberedGroups(wanted: readonly Named[]): NumberedGroups {
-  const pairs = NAMED.flatMap((_, index) => (index % 2 === 0 ? [NAMED.slice(index, index + 2)] : []))
-    .map((pair) => pair.filter((name) => wanted.includes(name)))
+export function numberedGroups(wanted: readonly Label[], tags: readonly TagField[]): NumberedGroups {
+  const number = (label: Label): string => numberOf(label, tags)
+  const pairs = LABELS.flatMap((_, index) => (index % 2 === 0 ? [LABELS.slice(index, index + 2)] : []))
+    .map((pair) => pair.filter((label) => wanted.includes(label)))
     .filter((pair) => pair.length > 0)
   const keys: string[] = []
   const selected = [`any(${IS_EXPORTED}) AS n_exported`]
   const conditions = ['n_exported']
   const joins: string[] = []
-  const join = (name: Named, number: string): void => {
-    joins.push(`INNER JOIN (${namesWithNumbers(name)}) AS ${name} ON ${name}.number = ${number}`)
+  const join = (label: Label, on: string): void => {
+    joins.push(`INNER JOIN (${namesWithNumbers(label, tags)}) AS ${label} ON ${label}.number = ${on}`)
   }
   for (const [index, [first, second]] of pairs.entries()) {
     if (first === undefined) continue
     const key = `n_key_${index}`
     keys.push(key)
     if (second === undefined) {
-      selected.push(`if(${IS_EXPORTED}, ${numberOf(first)}, 0) AS ${key}`)
+      selected.push(`if(${IS_EXPORTED}, ${number(first)}, 0) AS ${key}`)
       join(first, key)
       continue
     }
-    selected.push(`if(${IS_EXPORTED}, bitXor(${numberOf(first)}, ${numberOf(second)}), 0) AS ${key}`)
-    selected.push(`min(${numberOf(first)}) AS n_${first}`, `max(${numberOf(first)}) AS n_${first}_max`)
+    selected.push(`if(${IS_EXPORTED}, bitXor(${number(first)}, ${number(second)}), 0) AS ${key}`)
+    selected.push(`min(${number(first)}) AS n_${first}`, `max(${number(first)}) AS n_${first}_max`)
     conditions.push(`n_${first} = n_${first}_max`)
     join(first, `n_${first}`)
     join(second, `bitXor(${key}, n_${first})`)
@@ -81,6 +95,6 @@ export function numberedGroups(wanted: readonly Named[]): NumberedGroups {
 }
 
 /** All names of the tenant's records in the period, and possibly a few more: `indexHint` avoids reading the time column. */
-const namesWithNumbers = (name: Named): string => `
-  SELECT ${name} AS text, ${numberOf(name)} AS number FROM ${ATTRIBUTIONS.name}
-  WHERE tenant_id = {tenant:String} AND indexHint(${IN_PERIOD}) GROUP BY ${name}`
+const namesWithNumbers = (label: Label, tags: readonly TagField[]): string => `
+  SELECT ${labelSql(label, tags)} AS text, ${numberOf(label, tags)} AS number FROM ${ATTRIBUTIONS.name}
+  WHERE tenant_id = {tenant:String} AND indexHint(${IN_PERIOD}) GROUP BY text, number`

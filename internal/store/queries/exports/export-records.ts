@@ -1,13 +1,23 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { Condition } from '../../../filters/parse.js'
+import type { TagField } from '../../../records/dimensions.js'
 import { asOfSnapshotWithin, BEGUN_BY_SNAPSHOT, IN_PERIOD, snapshotParams } from '../../snapshot.js'
 import { ATTRIBUTIONS } from '../../tables/attributions.js'
 import { CLOSED } from '../../tables/closed.js'
 import { Bindings } from '../records/conditions.js'
-import { type DimensionName, dimensionCondition } from '../reports/dimensions.js'
+import { dimensionCondition, type GroupField } from '../reports/dimensions.js'
+import { anybodySql } from '../reports/groups.js'
 
-/** A filter on a dimension of reports, with the same meaning. */
-export type ExportFilter = Condition<DimensionName>
+/** A filter on a dimension of reports or a declared tag, with the same meaning. */
+export type ExportFilter = Condition<GroupField>
+
+/** Who is a person, as in reports. */
+export interface ExportPeople {
+  /** Hashes of identities that are not people, hex. */
+  readonly workloads: readonly string[]
+  /** Declared tags whose values name people. */
+  readonly personalTags: readonly TagField[]
+}
 
 /** The records that an export reads: one tenant, a time range, filters, as of an instant. */
 export interface ExportSelection {
@@ -44,8 +54,9 @@ export function selectionParams({ tenantId, asOfMs, fromMs, toMs, filters }: Omi
 const filterConditions = (filters: readonly ExportFilter[], bindings: Bindings): string[] =>
   filters.map((filter) => `(${dimensionCondition(filter, bindings)})`)
 
-/** A record's person as a number, 0 for a workload. @param workloads hashes of identities that are not people, hex */
-export function personExpression(workloads: readonly string[]): string {
+/** A record's person as a number, 0 for nobody. @param asked what an export is grouped or filtered by */
+export function personExpression({ workloads, personalTags }: ExportPeople, asked: readonly string[]): string {
+  if (personalTags.length > 0) return anybodySql({ notPeople: workloads, personalTags }, asked)
   // Half of a hash is enough to distinguish people; two with the same half would be folded, not shown.
   const person = 'reinterpretAsUInt64(identity_hash)'
   // In the query text: the list may be longer than a URL with parameters can hold.
@@ -63,17 +74,18 @@ export const QUERY_BYTES_MAX = 16 * 1024 * 1024
 export async function countHoldingFilters(
   store: ClickHouseClient,
   selection: ExportSelection,
-  workloads: readonly string[],
+  people: ExportPeople,
   k: number,
   signal: AbortSignal,
 ): Promise<number> {
   const { filters } = selection
   const bindings = new Bindings()
   const conditions = filterConditions(filters, bindings)
+  const asked = filters.map(({ field }) => field)
   const counts = conditions.flatMap((_, i) =>
     ['true', IS_EXPORTED].map(
       (also) =>
-        `uniqUpToIf(${k - 1})(${personExpression(workloads)} AS person, person != 0 AND ${also} AND ${conditions.slice(0, i + 1).join(' AND ')})`,
+        `uniqUpToIf(${k - 1})(${personExpression(people, asked)} AS person, person != 0 AND ${also} AND ${conditions.slice(0, i + 1).join(' AND ')})`,
     ),
   )
   const result = await store.query({
@@ -84,10 +96,10 @@ export async function countHoldingFilters(
     abort_signal: signal,
     clickhouse_settings: { max_query_size: String(QUERY_BYTES_MAX) },
   })
-  const [[people] = [[]]] = await result.json<[number[]]>()
+  const [[found] = [[]]] = await result.json<[number[]]>()
   const isFew = (count = 0): boolean => count >= 1 && count < k
   let holding = filters.length
-  while (holding > 0 && (isFew(people[2 * holding - 2]) || isFew(people[2 * holding - 1]))) holding--
+  while (holding > 0 && (isFew(found[2 * holding - 2]) || isFew(found[2 * holding - 1]))) holding--
   return holding
 }
 

@@ -1,8 +1,9 @@
 import type { Readable } from 'node:stream'
 import type { ClickHouseClient } from '@clickhouse/client'
+import { keyOfTagField, type TagField } from '../../../records/dimensions.js'
 import { EXPORT_FOLDS, EXPORT_GROUPS } from '../../tables/export-groups.js'
 import { METERS, type Meter, NO_METER } from './export-meters.js'
-import { NAMED } from './export-names.js'
+import { LABELS, tagColumn } from './export-names.js'
 import { FOLDED_ROW, IS_FOLDED, OF_FOLDS, OF_JOB, type Staged, stagedParams } from './staged-groups.js'
 
 /**
@@ -43,6 +44,8 @@ export interface FocusConstants {
   readonly issuer: string
   /** Product names of providers where they differ from `<provider> API`. */
   readonly products: Readonly<Record<string, string>>
+  /** Tags by which rows are grouped, in the order of the grain. */
+  readonly tags: readonly TagField[]
   /** Whether filters were dropped, so that the rows are those of a larger group. */
   readonly isWidened: boolean
 }
@@ -52,13 +55,21 @@ const IS_PASSED = `meter = ${NO_METER}`
 const UNIT_PRICE = `if(${IS_PASSED}, toDecimal128(1, 18), unit_price * toDecimal128(1000000, 0))`
 const SKU_ID = `concat(provider, if(served_model = '', '', concat('/', served_model)), ${byMeter('', (meter) => `/${SHOWN[meter][1]}`)})`
 const OWNER = "nullIf(owner, '')"
-const tag = (name: string, column: string): string =>
-  `if(${column} = '', '', concat('"${name}":', toJSONString(${column})))`
+/** The member of a tag, empty for rows without it. Its key is written as hex digits, so that it is never read as SQL. */
+const member = (key: string, column: string): string =>
+  `if(${column} = '', '', concat(unhex('${Buffer.from(`${JSON.stringify(key)}:`).toString('hex')}'), toJSONString(toString(${column}))))`
+/** A declared tag has its key, in lower case; unless another member has it. */
+const keyOf = (tag: TagField): string => (['owner', 'service'].includes(keyOfTagField(tag)) ? tag : keyOfTagField(tag))
+const tagsSql = (tags: readonly TagField[]): string => {
+  const members = [member('owner', 'owner'), member('service', 'service')]
+  const all = [...members, ...tags.map((tag, i) => member(keyOf(tag), tagColumn(i)))]
+  return `nullIf(concat('{', arrayStringConcat(arrayFilter(one -> one != '', [${all.join(', ')}]), ','), '}'), '{}')`
+}
 
 type Instants = (date: string) => string
 
 /** The SQL expression of each standard and custom column. */
-const expressions = (instant: Instants): Readonly<Record<string, string>> => ({
+const expressions = (instant: Instants, tags: readonly TagField[]): Readonly<Record<string, string>> => ({
   BilledCost: 'cost',
   BillingAccountId: '{tenant:String}',
   BillingAccountName: "nullIf({tenant_name:String}, '')",
@@ -100,8 +111,7 @@ const expressions = (instant: Instants): Readonly<Record<string, string>> => ({
   SubAccountId: OWNER,
   SubAccountName: OWNER,
   SubAccountType: "if(owner = '', NULL, 'Owner')",
-  Tags: `if(owner = '' AND service = '', NULL, concat('{', ${tag('owner', 'owner')},
-    if(owner = '' OR service = '', '', ','), ${tag('service', 'service')}, '}'))`,
+  Tags: tagsSql(tags),
   x_CarbonDioxideEquivalentGrams: 'if(carbon_known = 0, NULL, carbon_gco2e)',
   x_CarbonIsLowerBound: 'CAST(if(carbon_known = 0, NULL, carbon_known < invocations) AS Nullable(Bool))',
   x_CohortSuppressed: 'is_folded',
@@ -126,7 +136,7 @@ const IS_COUNTED = `${IS_PASSED} ? input_counted = invocations AND output_counte
 const COUNTED_TOKENS = `${IS_PASSED} ? input_tokens + output_tokens : tokens`
 
 const SHOWN_GROUPS = `
-  SELECT month, charge_start, charge_end, ${NAMED.join(', ')}, meter, price, unit_price, cost, tokens,
+  SELECT month, charge_start, charge_end, ${LABELS.join(', ')}, meter, price, unit_price, cost, tokens,
     (${IS_COUNTED}) AS is_counted, is_counted ? (${COUNTED_TOKENS}) : invocations AS consumed,
     invocations, input_tokens, input_counted, output_tokens, output_counted,
     energy_wh, energy_known, carbon_gco2e, carbon_known, has_calls, confidence, is_thin AS is_folded, toUInt8(0) AS kept
@@ -136,7 +146,7 @@ const SHOWN_GROUPS = `
 const FOLDED_GROUPS = `
   SELECT f_month AS month, if(f_charge_start = toDate(0), greatest(f_month, toDate({from:String})), f_charge_start) AS charge_start,
     if(f_charge_start = toDate(0), least(addMonths(f_month, 1), toDate({to:String})), f_charge_start + 1) AS charge_end,
-    ${NAMED.map((name) => `f_${name} AS ${name}`).join(', ')}, toUInt8(${NO_METER}) AS meter, f_price AS price,
+    ${LABELS.map((name) => `f_${name} AS ${name}`).join(', ')}, toUInt8(${NO_METER}) AS meter, f_price AS price,
     toDecimal128(1, 18) AS unit_price,
     f_cost AS cost, toUInt64(0) AS tokens, f_counted AS is_counted, f_counted ? f_tokens : f_calls AS consumed,
     f_calls AS invocations, f_input AS input_tokens, f_input_counted AS input_counted,
@@ -160,7 +170,7 @@ const FOLDED_GROUPS = `
     GROUP BY ${FOLDED_ROW.map((name) => `f_${name}`).join(', ')})`
 
 /** Unique per row, so that the order is always the same. */
-const ORDER = `charge_start, ${NAMED.join(', ')}, meter, price, kept`
+const ORDER = `charge_start, ${LABELS.join(', ')}, meter, price, kept`
 
 export interface FocusRowsQuestion extends Staged {
   /** Which rows: shown groups, folded groups, or both, month by month. */
@@ -195,7 +205,7 @@ export async function streamFocusRows(
   signal: AbortSignal,
 ): Promise<Readable> {
   const { of, columns, from, to, constants } = question
-  const expressionOf = expressions(format === 'csv' ? csvInstant : parquetInstant)
+  const expressionOf = expressions(format === 'csv' ? csvInstant : parquetInstant, constants.tags)
   const { groups, order } = SELECTS[of]
   const selected = columns.map((name) => {
     const expression = expressionOf[name]

@@ -1,6 +1,6 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import { EXPORT_FOLDS, EXPORT_GROUPS } from '../../tables/export-groups.js'
-import { NAMED } from './export-names.js'
+import { LABELS } from './export-names.js'
 
 /** Staged slices of a job. */
 export interface StagedGroups {
@@ -22,7 +22,7 @@ export const OF_FOLDS = `job_id = {job:String} AND fold IN {folds:Array(String)}
 /** Whether a staged group is folded. */
 export const IS_FOLDED = `key IN (SELECT key FROM ${EXPORT_FOLDS} WHERE ${OF_FOLDS})`
 /** Columns that identify a folded row. */
-export const FOLDED_ROW = ['month', 'charge_start', ...NAMED, 'price', 'kept'] as const
+export const FOLDED_ROW = ['month', 'charge_start', ...LABELS, 'price', 'kept'] as const
 
 export const stagedParams = ({ jobId, stagings, folds }: Staged) => ({ job: jobId, stagings, folds })
 

@@ -76,10 +76,20 @@ export function groupsSql(
  */
 function peopleState({ notPeople, personalTags, filters }: ReportScope, groupBy: readonly GroupField[]): string {
   const person = 'reinterpretAsUInt64(identity_hash)'
-  // In the query text: the list may be longer than a URL with parameters can hold.
-  const workloads = [0n, ...notPeople.map((hash) => Buffer.from(hash, 'hex').readBigUInt64LE())].join(', ')
+  const workloads = workloadsOf(notPeople)
   if (personalTags.length === 0) return `uniqExactStateIf(${person}, ${person} NOT IN (${workloads}))`
-  const isAsked = (tag: TagField): boolean => groupBy.includes(tag) || filters.some(({ field }) => field === tag)
+  const asked = [...groupBy, ...filters.map(({ field }) => field)]
+  return `uniqExactStateIf(${anybodySql({ notPeople, personalTags }, asked)} AS somebody, somebody != 0)`
+}
+
+/** Somebody as a number, 0 for nobody. @param asked what the report or export is grouped or filtered by */
+export function anybodySql(
+  { notPeople, personalTags }: Pick<ReportScope, 'notPeople' | 'personalTags'>,
+  asked: readonly string[],
+): string {
+  const person = 'reinterpretAsUInt64(identity_hash)'
+  const workloads = workloadsOf(notPeople)
+  const isAsked = (tag: TagField): boolean => asked.includes(tag)
   const named = (tag: TagField): string =>
     `${dimensionSql(tag)} NOT IN ('', '${NOT_DECLARED}'), cityHash64(${dimensionSql(tag)})`
   const choices = [
@@ -87,9 +97,12 @@ function peopleState({ notPeople, personalTags, filters }: ReportScope, groupBy:
     `${person} NOT IN (${workloads}), ${person}`,
     ...personalTags.filter((tag) => !isAsked(tag)).map(named),
   ]
-  const anybody = `multiIf(${choices.join(', ')}, 0)`
-  return `uniqExactStateIf(toUInt64(${anybody}) AS somebody, somebody != 0)`
+  return `toUInt64(multiIf(${choices.join(', ')}, 0))`
 }
+
+/** In the query text: the list may be longer than a URL with parameters can hold. */
+const workloadsOf = (notPeople: readonly string[]): string =>
+  [0n, ...notPeople.map((hash) => Buffer.from(hash, 'hex').readBigUInt64LE())].join(', ')
 
 /** Enough for every identity that a tenant's directory may list as a workload. */
 export const QUERY_BYTES_MAX = 16 * 1024 * 1024

@@ -2950,3 +2950,99 @@ SETTINGS ttl_only_drop_parts = 1;
 
 CREATE TABLE IF NOT EXISTS export_folds ON CLUSTER attribution AS export_folds_local
 ENGINE = Distributed(attribution, currentDatabase(), export_folds_local, cityHash64(job_id));
+
+ALTER TABLE export_groups_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `tag_0` LowCardinality(String) AFTER cost_basis);
+
+ALTER TABLE export_groups ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `tag_0` LowCardinality(String) AFTER cost_basis);
+
+ALTER TABLE export_groups_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `tag_1` LowCardinality(String) AFTER tag_0);
+
+ALTER TABLE export_groups ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `tag_1` LowCardinality(String) AFTER tag_0);
+
+ALTER TABLE export_groups_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `tag_2` LowCardinality(String) AFTER tag_1);
+
+ALTER TABLE export_groups ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `tag_2` LowCardinality(String) AFTER tag_1);
+
+ALTER TABLE export_groups_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `tag_3` LowCardinality(String) AFTER tag_2);
+
+ALTER TABLE export_groups ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `tag_3` LowCardinality(String) AFTER tag_2);
+
+ALTER TABLE export_groups_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `tag_4` LowCardinality(String) AFTER tag_3);
+
+ALTER TABLE export_groups ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `tag_4` LowCardinality(String) AFTER tag_3);
+
+ALTER TABLE export_groups_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `tag_5` LowCardinality(String) AFTER tag_4);
+
+ALTER TABLE export_groups ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `tag_5` LowCardinality(String) AFTER tag_4);
+
+ALTER TABLE export_groups_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `tag_6` LowCardinality(String) AFTER tag_5);
+
+ALTER TABLE export_groups ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `tag_6` LowCardinality(String) AFTER tag_5);
+
+ALTER TABLE export_groups_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `tag_7` LowCardinality(String) AFTER tag_6);
+
+ALTER TABLE export_groups ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `tag_7` LowCardinality(String) AFTER tag_6);
+
+ALTER TABLE export_folds_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `tag_0` LowCardinality(String) AFTER cost_basis);
+
+ALTER TABLE export_folds ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `tag_0` LowCardinality(String) AFTER cost_basis);
+
+ALTER TABLE export_folds_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `tag_1` LowCardinality(String) AFTER tag_0);
+
+ALTER TABLE export_folds ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `tag_1` LowCardinality(String) AFTER tag_0);
+
+ALTER TABLE export_folds_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `tag_2` LowCardinality(String) AFTER tag_1);
+
+ALTER TABLE export_folds ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `tag_2` LowCardinality(String) AFTER tag_1);
+
+ALTER TABLE export_folds_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `tag_3` LowCardinality(String) AFTER tag_2);
+
+ALTER TABLE export_folds ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `tag_3` LowCardinality(String) AFTER tag_2);
+
+ALTER TABLE export_folds_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `tag_4` LowCardinality(String) AFTER tag_3);
+
+ALTER TABLE export_folds ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `tag_4` LowCardinality(String) AFTER tag_3);
+
+ALTER TABLE export_folds_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `tag_5` LowCardinality(String) AFTER tag_4);
+
+ALTER TABLE export_folds ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `tag_5` LowCardinality(String) AFTER tag_4);
+
+ALTER TABLE export_folds_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `tag_6` LowCardinality(String) AFTER tag_5);
+
+ALTER TABLE export_folds ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `tag_6` LowCardinality(String) AFTER tag_5);
+
+ALTER TABLE export_folds_local ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `tag_7` LowCardinality(String) AFTER tag_6);
+
+ALTER TABLE export_folds ON CLUSTER attribution
+    (ADD COLUMN IF NOT EXISTS `tag_7` LowCardinality(String) AFTER tag_6);
