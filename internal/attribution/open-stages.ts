@@ -117,7 +117,7 @@ function openWeights(deps: StagesDeps, signal: AbortSignal): AllocationDeps['wei
   return trailingWeights({
     costsOf: (tenantId, window, limit) => {
       const workloads = workloadHashes(reference.directory, tenantId, identityKeyOf(tenantId))
-      return resolvedCosts(store, tenantId, window, limit, workloads)
+      return resolvedCosts(store, tenantId, window, limit, workloads, reference.settingsOf(tenantId).min_cohort)
     },
     keep: insertsOfLog(store, ALLOCATION_WEIGHTS, logId),
     lastKept: (tenantId, byMs) => lastWeightsInstant(store, tenantId, byMs),

@@ -8,10 +8,9 @@ export interface ResolvedCost {
   readonly costSteps: bigint
 }
 
-/** What calls cost, and who made them. */
+/** What calls cost, and whether a weight of it may be shown by itself: as the cohort rule says. */
 export interface CostOfPeople extends ResolvedCost {
-  /** Hashes of identities in any order; of many people some. */
-  readonly people: readonly number[]
+  readonly isShown: boolean
 }
 
 /** By which a pool's cost may be spread. */

@@ -1,5 +1,3 @@
-import { foldLeaves } from '../../cohorts/fold.js'
-import { peopleOf } from '../../cohorts/people.js'
 import { Limiter } from '../../process/limiter.js'
 import { type CostOfPeople, WEIGHT_WINDOW_MS, weightSteps, weightsOf } from '../../records/allocation-weights.js'
 
@@ -29,7 +27,7 @@ export interface TrailingWeightsDeps {
       readonly service: string
       readonly owner: string
       readonly weightSteps: bigint
-      /** Whether reports may spread a pool by this weight (k = 5). */
+      /** Whether reports may spread a pool by this weight. */
       readonly isShown: boolean
     }[],
     token: string,
@@ -91,9 +89,8 @@ export function trailingWeights({
       WEIGHTS_MAX,
     )
     const { weights, staysParts } = weightsOf(costs, totalSteps)
-    const areShown = shownOf(costs)
     const rows = [
-      ...weights.map((weight, index) => ({ ...weight, isShown: areShown[index] ?? false })),
+      ...weights.map((weight, index) => ({ ...weight, isShown: costs[index]?.isShown ?? false })),
       { service: '', owner: '', parts: staysParts, isShown: true },
     ]
       .filter(({ parts }) => parts > 0n)
@@ -128,16 +125,4 @@ export function trailingWeights({
     }
     return lastMs
   }
-}
-
-/**
- * Which weights may be shown: each covers at least five people or none, and so do the hidden ones together. A weight is a
- * share of the cost of its people's calls, so that it is folded like any figure of a report, but only once for all reports.
- */
-function shownOf(costs: readonly CostOfPeople[]): readonly boolean[] {
-  const leaves = costs.map(({ service, owner, people }) => ({
-    path: [JSON.stringify([owner, service])],
-    people: peopleOf(people),
-  }))
-  return foldLeaves(leaves).map((labels) => labels > 0)
 }

@@ -1,5 +1,5 @@
 import type { ClickHouseClient } from '@clickhouse/client'
-import { PEOPLE_KEPT } from '../../../cohorts/people.js'
+import { FOLD_SETTINGS, foldedSql, KEPT } from '../../../cohorts/folded.js'
 import type { CostOfPeople } from '../../../records/allocation-weights.js'
 import { WEIGHT_PARTS, type Weight } from '../../../records/allocation-weights.js'
 import { parseSum, STEPS_PER_UNIT } from '../../../units/quantity.js'
@@ -109,6 +109,8 @@ const partsOf = (weight: string): bigint => parseSum(weight) / (STEPS_PER_UNIT /
  *
  * @param limit services and owners at most
  * @param notPeople hashes of identities that are no people, as 32 hex digits
+ * @param k people that a weight has at least, or nobody: it is a share of the cost of their calls, folded like any figure of a
+ *   report, but only once for all reports
  * @returns these, and the cost of all
  */
 export async function resolvedCosts(
@@ -117,26 +119,23 @@ export async function resolvedCosts(
   window: { readonly fromMs: number; readonly toMs: number },
   limit: number,
   notPeople: readonly string[],
+  k: number,
 ): Promise<{ readonly costs: readonly CostOfPeople[]; readonly totalSteps: bigint }> {
   const result = await store.query({
-    query: `SELECT service, owner, sum(cost_usd) AS cost, sum(CAST(cost AS Decimal(76, 18))) OVER () AS total, ${SOME_PEOPLE} AS people FROM ${ATTRIBUTIONS.name}
-            WHERE tenant_id = {tenant:String}
-              AND ${MADE_WITHIN} AND ${SINCE} AND ${asOfSnapshotWithin(SINCE)}
-              AND confidence_band = 'chargeback_ready' AND output_state != 'disputed'
-              AND degradation_state != 'degraded_serving'
-            GROUP BY service, owner HAVING cost > 0
-            ORDER BY cost DESC, service, owner LIMIT {limit:UInt32}`,
+    query: `SELECT member.1 AS service, member.2 AS owner, member.3 AS cost, member.4 AS total, ${KEPT} > 0 AS is_shown
+            FROM (${foldedSql(COSTS_OF_PEOPLE, k)}) ARRAY JOIN members AS member
+            ORDER BY toDecimal256(cost, 18) DESC, service, owner`,
     query_params: { ...snapshotParams(tenantId, window.toMs), from: window.fromMs, limit, not_people: [...notPeople] },
     format: 'JSONEachRow',
-    clickhouse_settings: { max_execution_time: COSTS_S_MAX },
+    clickhouse_settings: { max_execution_time: COSTS_S_MAX, ...FOLD_SETTINGS },
   })
-  const rows = await result.json<{ service: string; owner: string; cost: string; total: string; people: string[] }>()
+  const rows = await result.json<{ service: string; owner: string; cost: string; total: string; is_shown: 0 | 1 }>()
   return {
-    costs: rows.map(({ service, owner, cost, people }) => ({
+    costs: rows.map(({ service, owner, cost, is_shown }) => ({
       service,
       owner,
       costSteps: parseSum(cost),
-      people: people.map(Number),
+      isShown: is_shown === 1,
     })),
     totalSteps: parseSum(rows[0]?.total ?? '0'),
   }
@@ -145,7 +144,26 @@ export async function resolvedCosts(
 /** All of a large tenant's month take seconds; nobody waits for them. */
 const COSTS_S_MAX = 30
 
-/** Of a group: as many as it takes to know whether five appear in it, and a few more. */
-const SOME_PEOPLE = `arrayMap(hash -> reinterpretAsUInt64(substring(hash, 1, 6)),
-  groupUniqArrayIf(${PEOPLE_KEPT})(identity_hash,
-    identity_hash != toFixedString('', 16) AND lower(hex(identity_hash)) NOT IN {not_people:Array(String)}))`
+/** The costs as a table of groups, with one label for service and owner. */
+const COSTS_OF_PEOPLE = {
+  from: `(
+    SELECT toJSONString((toString(service), toString(owner))) AS pair, usd, people,
+      [(toString(service), toString(owner), toString(usd), toString(total))] AS members
+    FROM (
+      SELECT service, owner, CAST(sum(cost_usd) AS Decimal(76, 18)) AS usd, sum(usd) OVER () AS total,
+        uniqExactStateIf(reinterpretAsUInt64(identity_hash), identity_hash != toFixedString('', 16)
+          AND lower(hex(identity_hash)) NOT IN {not_people:Array(String)}) AS people
+      FROM ${ATTRIBUTIONS.name}
+      WHERE tenant_id = {tenant:String}
+        AND ${MADE_WITHIN} AND ${SINCE} AND ${asOfSnapshotWithin(SINCE)}
+        AND confidence_band = 'chargeback_ready' AND output_state != 'disputed'
+        AND degradation_state != 'degraded_serving'
+      GROUP BY service, owner HAVING usd > 0
+      ORDER BY usd DESC, service, owner LIMIT {limit:UInt32}
+    ))`,
+  root: [],
+  labels: ['pair'],
+  people: 'people',
+  cost: 'usd',
+  figures: { usd: 'sum', members: 'groupArrayArray' },
+}

@@ -37,7 +37,7 @@ test('pool weights are computed once per hour and tenant, from the previous 30 d
   const weightsAsOf = trailingWeights({
     costsOf: async (tenantId, window) => {
       asked.push([tenantId, window])
-      return { costs: [{ service: 'search', owner: 'team', costSteps: 1n, people: [] }], totalSteps: 2n }
+      return { costs: [{ service: 'search', owner: 'team', costSteps: 1n, isShown: true }], totalSteps: 2n }
     },
     keep: async (rows, token) => void kept.push([token, rows]),
     lastKept,
@@ -177,7 +177,7 @@ describe('pool weights that cannot be computed or stored', () => {
   test('include weights whose parts exceed their total', async () => {
     const told: unknown[] = []
     const weightsAsOf = trailingWeights({
-      costsOf: async () => ({ costs: [{ service: 'a', owner: 'b', costSteps: 2n, people: [] }], totalSteps: 1n }),
+      costsOf: async () => ({ costs: [{ service: 'a', owner: 'b', costSteps: 2n, isShown: true }], totalSteps: 1n }),
       keep: async () => undefined,
       lastKept,
       failed: (_tenantId, _asOfMs, cause) => told.push(cause),
@@ -206,25 +206,4 @@ describe('pool weights that cannot be computed or stored', () => {
     expect(await weightsAsOf('tnt_one', NOON + RETRY_MS)).toBe(NOON)
     expect(told).toEqual([['tnt_one', NOON - HOUR_MS, new Error('unavailable')]])
   })
-})
-
-test('a pool weight that reveals one to four people is hidden, and so is any weight it could be derived from', async () => {
-  const people = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, i) => from + i)
-  const cost = (service: string, of: readonly number[]) => ({ service, owner: 'team', costSteps: 1n, people: of })
-  const shown: Record<string, boolean> = {}
-  const weightsAsOf = trailingWeights({
-    costsOf: async () => ({
-      costs: [cost('a', people(1, 9)), cost('b', people(10, 12)), cost('c', people(13, 18)), cost('job', [])],
-      totalSteps: 5n,
-    }),
-    keep: async (rows) => {
-      for (const { service, isShown } of rows) shown[service] = isShown
-    },
-    lastKept,
-    failed,
-  })
-
-  await weightsAsOf('tnt_one', NOON)
-
-  await vi.waitFor(() => expect(shown).toEqual({ a: true, b: false, c: false, job: true, '': true }))
 })

@@ -83,17 +83,17 @@ test('the cost of what was attributed for certain, by service and owner, as of t
   const end = { closedAtMs: toMs, change: 'override', changeId: 'one', actor: 'key_one' } as const
   await insertRows(store.client, CLOSED, [{ version: closed, ...end }], 'closed')
 
-  const { costs, totalSteps } = await resolvedCosts(store.client, 'tnt_one', { fromMs: NOW_MS, toMs }, 10, [])
-  const [dearest] = (await resolvedCosts(store.client, 'tnt_one', { fromMs: NOW_MS, toMs }, 1, [])).costs
+  const { costs, totalSteps } = await resolvedCosts(store.client, 'tnt_one', { fromMs: NOW_MS, toMs }, 10, [], 5)
+  const [dearest] = (await resolvedCosts(store.client, 'tnt_one', { fromMs: NOW_MS, toMs }, 1, [], 5)).costs
 
   expect(costs).toEqual([
-    { service: 'chat', owner: 'team-chat', costSteps: usd('0.700000000000000001'), people: [] },
-    { service: 'search', owner: 'team-search', costSteps: usd('0.300000000000000001'), people: [] },
+    { service: 'chat', owner: 'team-chat', costSteps: usd('0.700000000000000001'), isShown: true },
+    { service: 'search', owner: 'team-search', costSteps: usd('0.300000000000000001'), isShown: true },
   ])
   expect(totalSteps).toBe(usd('1.000000000000000002'))
   expect(dearest).toEqual(costs[0])
-  expect(await resolvedCosts(store.client, 'tnt_one', { fromMs: toMs + 1, toMs: toMs + 1 }, 10, [])).toEqual({
-    costs: [{ service: 'search', owner: 'team-search', costSteps: usd('50'), people: [] }],
+  expect(await resolvedCosts(store.client, 'tnt_one', { fromMs: toMs + 1, toMs: toMs + 1 }, 10, [], 5)).toEqual({
+    costs: [{ service: 'search', owner: 'team-search', costSteps: usd('50'), isShown: true }],
     totalSteps: usd('50'),
   })
 })
@@ -120,7 +120,7 @@ test('weights are kept once an hour, sum to 1, and stay what they were', async (
   const keep = (rows: Parameters<Parameters<typeof trailingWeights>[0]['keep']>[0], token: string) =>
     insertRows(store.client, ALLOCATION_WEIGHTS, rows, token)
   const costsOf = (tenantId: string, window: { fromMs: number; toMs: number }, limit: number) =>
-    resolvedCosts(store.client, tenantId, window, limit, [])
+    resolvedCosts(store.client, tenantId, window, limit, [], 5)
 
   const asOfMs = await worked({ costsOf, keep }, 'tnt_two', at)
   const kept = await findAllocationWeights(store.client, 'tnt_two', asOfMs, signal)
@@ -149,7 +149,7 @@ test('amounts that together have more digits than one may have are shares of the
   await insertRows(store.client, ATTRIBUTIONS, [row(20, of('a')), row(21, of('b')), row(22, of('c'))], 'large')
 
   const window = { fromMs: NOW_MS, toMs: NOW_MS }
-  const { costs, totalSteps } = await resolvedCosts(store.client, tenantId, window, 2, [])
+  const { costs, totalSteps } = await resolvedCosts(store.client, tenantId, window, 2, [], 5)
 
   expect(costs.map(({ costSteps }) => costSteps)).toEqual([usd('60000000000000000000'), usd('60000000000000000000')])
   expect(totalSteps).toBe(3n * usd('60000000000000000000'))
@@ -169,7 +169,7 @@ test('reports spread by the weights of five people and of nobody, as of a time o
   const robot = Buffer.from(identityHash(ROW_DEPS.identityKeyOf(tenantId), 'robot')).toString('hex')
   const deps = {
     costsOf: (of: string, window: { fromMs: number; toMs: number }, limit: number) =>
-      resolvedCosts(store.client, of, window, limit, [robot]),
+      resolvedCosts(store.client, of, window, limit, [robot], 5),
     keep: (kept: Parameters<Parameters<typeof trailingWeights>[0]['keep']>[0], token: string) =>
       insertRows(store.client, ALLOCATION_WEIGHTS, kept, token),
   }
