@@ -13,12 +13,14 @@ import type { TenantIds } from '../ids/ids.js'
 import { untilAvailable } from '../process/main.js'
 import type { Dimension } from '../records/dimensions.js'
 import { findAllocationWeights } from '../store/queries/attribution/allocation-weights.js'
+import { auditQueue } from '../store/queries/attribution/audit-queue.js'
 import { traceNeighbours } from '../store/queries/attribution/trace-neighbours.js'
 import { factsOfRecord } from '../store/queries/attribution/training-window.js'
 import { findAttribution } from '../store/queries/records/attributions.js'
 import { closedVersionsOf } from '../store/queries/records/closed.js'
 import type { Records } from '../store/queries/records/open-records.js'
 import type { Logger } from '../telemetry/log.js'
+import { auditRoutes } from './audits/routes.js'
 import { changePublisher } from './changes/publish.js'
 import { changeRoutes } from './changes/routes.js'
 import type { OpenDirectory } from './directory/open-directory.js'
@@ -39,7 +41,7 @@ import { priceRoutes } from './valuation/prices/routes.js'
 export interface OpenAttributionDeps {
   readonly broker: Broker
   readonly store: ClickHouseClient
-  readonly records: Pick<Records, 'list'>
+  readonly records: Pick<Records, 'list' | 'ask'>
   readonly directory: OpenDirectory
   readonly watermark: Watermark
   readonly publish: Publisher['publish']
@@ -64,7 +66,7 @@ export interface OpenAttribution {
 
 /** The routes of records, their changes, and what decides about them: directory, prices, model names, models and pools. */
 export async function openAttributionRoutes(deps: OpenAttributionDeps): Promise<OpenAttribution> {
-  const { broker, onLost } = deps
+  const { broker, onLost, records } = deps
   const models = await watchRecords<StoredModel>(await broker.bucket(MODELS), onLost)
   const reads = recordReads(deps, await modelExplainer(deps, models))
   const prices = await watchRecords<StoredOverride>(await broker.bucket(PRICE_OVERRIDES), onLost)
@@ -75,6 +77,10 @@ export async function openAttributionRoutes(deps: OpenAttributionDeps): Promise<
     reads,
     routes: [
       ...attributionRoutes(reads),
+      ...auditRoutes({
+        ...reads,
+        queue: (question, signal) => records.ask(question.tenantId, signal, (read) => auditQueue(read, question)),
+      }),
       ...(await openChangeRoutes(deps)),
       ...directoryRoutes({ ...deps, ...deps.directory, isPool }),
       ...priceRoutes({ ...deps, prices }),
