@@ -1,5 +1,5 @@
 import type { WatchedRecords } from '../broker/watched-records.js'
-import type { DimensionName } from '../store/queries/reports/dimensions.js'
+import type { GroupField } from '../store/queries/reports/dimensions.js'
 import type { GroupSelection, SpendSelection, SpendWindow } from '../store/queries/reports/spend.js'
 import { formatQuantity, parseSum, type Quantity, quantityOfSteps } from '../units/quantity.js'
 import { type AnnounceDeps, announceOnce } from './announce.js'
@@ -124,7 +124,7 @@ async function watchWhole(
 /** All groups of a budget. */
 async function watchGroups(
   tenantId: string,
-  budget: Budget & { readonly per: DimensionName },
+  budget: Budget & { readonly per: GroupField },
   periods: readonly Period[],
   reads: BudgetReads,
   deps: WatchBudgetsDeps,

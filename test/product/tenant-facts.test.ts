@@ -117,6 +117,9 @@ test('a tag key that is declared is a member and a filter of the records that co
   const report = await ask('GET', '/v1/reports/usage?group_by=tags.Team,service&filter[tags.author][eq]=')
   expect([report.status, report.json.report.group_by]).toEqual([200, ['tags.team', 'service']])
   expect((await ask('GET', '/v1/reports/usage?group_by=tags.release')).status).toBe(400)
+  const budgetPer = (per: string) => ask('POST', '/api/v1/budgets', { name: 'each', ceiling_usd: '1', per })
+  expect((await budgetPer('tags.TEAM')).json).toMatchObject({ per: 'tags.team' })
+  expect((await budgetPer('tags.release')).json).toMatchObject({ errors: [{ pointer: '/per' }] })
 
   await ask('POST', `/v1/attribution/${record.id}/override`, { service: 'pay', owner: 'team-of-tags', reason: 'known' })
   await expect

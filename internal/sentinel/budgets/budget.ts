@@ -1,6 +1,11 @@
 import { z } from 'zod'
-import { DIMENSIONS_MAX, foldKey } from '../../records/dimensions.js'
-import { DIMENSION_NAMES, DIMENSIONS, type DimensionName } from '../../store/queries/reports/dimensions.js'
+import { DIMENSIONS_MAX, foldKey, isTagField, keyOfTagField, tagFieldOf } from '../../records/dimensions.js'
+import {
+  DIMENSION_NAMES,
+  DIMENSIONS,
+  type DimensionName,
+  type GroupField,
+} from '../../store/queries/reports/dimensions.js'
 import type { SpendFilter } from '../../store/queries/reports/spend.js'
 import { DECIMAL_TEXT, name } from '../../text/plain-text.js'
 import { parseQuantity, type Quantity } from '../../units/quantity.js'
@@ -37,7 +42,7 @@ export interface StoredBudget {
   /** Canonical name of the tz database. Absent: the tenant's time zone. */
   readonly time_zone?: string
   /** The ceiling applies to each value of this dimension on its own. */
-  readonly per?: DimensionName
+  readonly per?: GroupField
   /** Percent, ascending. Absent: the standard ones. */
   readonly thresholds?: readonly number[]
   readonly created_at: string
@@ -50,7 +55,7 @@ export interface Budget {
   readonly id: string
   readonly name: string
   readonly filter: SpendFilter
-  readonly per: DimensionName | undefined
+  readonly per: GroupField | undefined
   readonly period: PeriodKind
   readonly zone: string
   /** Decimal text as it was stated. */
@@ -110,6 +115,10 @@ const ceiling = () =>
     .regex(DECIMAL_TEXT)
     .refine((text) => (parseQuantity(text) ?? 0n) > 0n, 'must be above 0')
 
+/** A dimension, or a declared tag. */
+export const perField = () =>
+  z.union([z.enum(DIMENSION_NAMES), z.string().regex(/^tags\./, 'must be a dimension, or tags.<key>')])
+
 const rule = {
   filter: filter.nullish(),
   ceiling_usd: ceiling()
@@ -135,12 +144,11 @@ const rule = {
       description: "A name from the tz database. Default, and null: the tenant's `time_zone` (settings).",
       examples: ['Europe/Berlin'],
     }),
-  per: z
-    .enum(DIMENSION_NAMES)
+  per: perField()
     .nullish()
     .meta({
       description:
-        'Applies the ceiling to each value of this dimension on its own, also to values that appear later. Calls without ' +
+        'Applies the ceiling to each value of this dimension, or of a declared tag (`tags.<key>`), on its own, also to values that appear later. Calls without ' +
         'a value belong to no group.',
       examples: ['owner'],
     }),
@@ -221,7 +229,7 @@ function storedRule(before: StoredRule, stated: Omit<BudgetChanges, 'name'>): St
     filter: stated.filter === undefined ? before.filter : storedFilter(stated.filter),
     ...(period === 'month' ? { monthly_ceiling_usd: ceiling } : { ceiling_usd: ceiling, period }),
     ...(zone !== undefined && { time_zone: zone }),
-    ...(per != null && { per }),
+    ...(per != null && { per: (isTagField(per) ? tagFieldOf(keyOfTagField(per)) : per) as GroupField }),
     ...(thresholds != null && { thresholds: thresholds.toSorted((one, other) => one - other) }),
   }
 }

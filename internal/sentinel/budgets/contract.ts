@@ -5,7 +5,7 @@ import { PAGE_PARAMETERS, pageOf } from '../../http/contract/page.js'
 import type { ResourceContract } from '../../http/resource/resource-operations.js'
 import { DIMENSION_NAMES, type DimensionName } from '../../store/queries/reports/dimensions.js'
 import { count, decimalText, exampleId, idInPath, idOf, timeText } from '../../text/answer-fields.js'
-import { type BudgetChanges, type BudgetFields, budgetChanges, budgetFields } from './budget.js'
+import { type BudgetChanges, type BudgetFields, budgetChanges, budgetFields, perField } from './budget.js'
 import { FORECAST_AFTER } from './figures.js'
 import { PERIODS } from './period.js'
 
@@ -82,10 +82,7 @@ const budget = z
       ...(Object.fromEntries(DIMENSION_NAMES.map((name) => [name, z.string().optional()])) as ShownFilter),
       tags: z.record(z.string(), z.string()).optional().meta({ description: 'Values of tags, by key in lower case.' }),
     }),
-    per: z
-      .enum(DIMENSION_NAMES)
-      .nullable()
-      .meta({ description: 'The ceiling is one of each value of this dimension.' }),
+    per: perField().nullable().meta({ description: 'The ceiling is one of each value of this dimension, or tag.' }),
     period: z.enum(PERIODS),
     time_zone: z.string().meta({ description: 'In which periods start and end.' }),
     ceiling_usd: decimalText(),

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Records } from '../../broker/records.js'
-import type { DimensionName } from '../../store/queries/reports/dimensions.js'
+import type { GroupField } from '../../store/queries/reports/dimensions.js'
 import type { Budget } from './budget.js'
 import type { Period } from './period.js'
 
@@ -31,7 +31,7 @@ const hexOf = (text: string, digits: number): string => createHash('sha256').upd
 const DIMENSION_DIGITS = 6
 
 /** A group in keys: its dimension and value, hashed, since a key of a bucket cannot hold any text. */
-export const groupKey = (per: DimensionName, value: string): string => hexOf(per, DIMENSION_DIGITS) + hexOf(value, 24)
+export const groupKey = (per: GroupField, value: string): string => hexOf(per, DIMENSION_DIGITS) + hexOf(value, 24)
 
 const partOf = (group: string): string => {
   if (group === WHOLE) return WHOLE
@@ -44,7 +44,7 @@ const crossingsKey = ({ id }: Pick<Budget, 'id'>, { name }: Pick<Period, 'name'>
   `${id}.${name}.${partOf(group)}`
 
 /** Keys of all values of a grouped budget's period. */
-export const partsOf = ({ id }: Pick<Budget, 'id'>, per: DimensionName, { name }: Pick<Period, 'name'>): string[] =>
+export const partsOf = ({ id }: Pick<Budget, 'id'>, per: GroupField, { name }: Pick<Period, 'name'>): string[] =>
   Array.from({ length: PARTS }, (_, part) => `${id}.${name}.${hexOf(per, DIMENSION_DIGITS)}-${part}`)
 
 /** When the thresholds of a group were crossed. @param get from a copy of the bucket */

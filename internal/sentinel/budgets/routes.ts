@@ -12,8 +12,8 @@ import { replyFromStore } from '../../http/resource/record-routes.js'
 import { type ResourceDeps, resource, watchedCollection } from '../../http/resource/resource.js'
 import type { Route } from '../../http/route.js'
 import type { Problem } from '../../problems/catalogue.js'
-import { type Dimension, foldKey } from '../../records/dimensions.js'
-import type { GroupSelection, GroupSpend, SpendFilter, SpendWindow } from '../../store/queries/reports/spend.js'
+import { type Dimension, foldKey, isTagField, keyOfTagField } from '../../records/dimensions.js'
+import type { GroupSelection, GroupSpend, SpendWindow } from '../../store/queries/reports/spend.js'
 import { BUDGETS_MAX, type Budget, changedBudget, readBudget, type StoredBudget, storedBudget } from './budget.js'
 import {
   BUDGET,
@@ -72,7 +72,7 @@ export function budgetRoutes(deps: BudgetRoutesDeps): readonly Route[] {
           const id = newId(BUDGET.prefix)
           return { id, key: id, record: storedBudget(fields, id, tenantId, clock()) }
         },
-        refuse: (tenantId, { filter }) => undeclaredTag(filter, deps.dimensionsOf(tenantId)),
+        refuse: (tenantId, budget) => undeclaredTag(budget, deps.dimensionsOf(tenantId)),
         update: { action: 'budget.update', apply: (budget, changes) => changedBudget(budget, changes, clock()) },
         show: (stored) => shownBudget(stored, deps),
         complete: (tenantId, records, signal) =>
@@ -113,11 +113,18 @@ export function budgetRoutes(deps: BudgetRoutesDeps): readonly Route[] {
 }
 
 /** A budget on a tag that no record has as a dimension would never be crossed. */
-function undeclaredTag({ tags = {} }: SpendFilter, declared: readonly Dimension[]): Problem | undefined {
+function undeclaredTag(
+  { filter, per }: Pick<StoredBudget, 'filter' | 'per'>,
+  declared: readonly Dimension[],
+): Problem | undefined {
   const known = declared.map(({ key }) => foldKey(key))
-  const unknown = Object.keys(tags).some((key) => !known.includes(key))
+  const isUnknown = (key: string): boolean => !known.includes(key)
   const detail = `must be declared tag keys: ${known.join(', ') || 'none is'}`
-  return unknown ? invalid([{ pointer: '/filter/tags', detail }]) : undefined
+  const errors = [
+    ...(Object.keys(filter.tags ?? {}).some(isUnknown) ? [{ pointer: '/filter/tags', detail }] : []),
+    ...(per !== undefined && isTagField(per) && isUnknown(keyOfTagField(per)) ? [{ pointer: '/per', detail }] : []),
+  ]
+  return errors.length > 0 ? invalid(errors) : undefined
 }
 
 type Found = Pick<BudgetRoutesDeps, 'budgets' | 'zoneOf'>

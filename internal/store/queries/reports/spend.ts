@@ -1,10 +1,10 @@
 import type { ClickHouseClient } from '@clickhouse/client'
-import { tagFieldOf } from '../../../records/dimensions.js'
+import { isTagField, NOT_DECLARED, tagFieldOf } from '../../../records/dimensions.js'
 import { asOfSnapshotWithin, IN_PERIOD, snapshotParams } from '../../snapshot.js'
 import { ATTRIBUTIONS } from '../../tables/attributions.js'
 import { USAGE_DIMENSIONS } from '../../tables/usage.js'
 import { Bindings } from '../records/conditions.js'
-import { DIMENSION_NAMES, type DimensionName, dimensionCondition, dimensionSql } from './dimensions.js'
+import { DIMENSION_NAMES, type DimensionName, dimensionCondition, dimensionSql, type GroupField } from './dimensions.js'
 
 /** Selects calls that match all its fields; an empty filter selects all calls. */
 export type SpendFilter = { readonly [D in DimensionName]?: string } & {
@@ -70,7 +70,7 @@ const RECORDS: Source = {
 const IN_ROLLUPS: ReadonlySet<string> = new Set<DimensionName>(
   DIMENSION_NAMES.filter((name) => name === 'pool' || USAGE_DIMENSIONS.includes(name)),
 )
-const sourceOf = (filter: SpendFilter, per?: DimensionName): Source =>
+const sourceOf = (filter: SpendFilter, per?: GroupField): Source =>
   [...Object.keys(filter), ...(per === undefined ? [] : [per])].every((name) => IN_ROLLUPS.has(name))
     ? ROLLUPS
     : RECORDS
@@ -110,7 +110,7 @@ export async function spendOf(
 /** The groups of a dimension, and windows of which each is summed on its own. */
 export interface GroupSelection {
   readonly filter: SpendFilter
-  readonly per: DimensionName
+  readonly per: GroupField
 }
 
 /**
@@ -257,10 +257,10 @@ const equal = (filter: SpendFilter, bindings: Bindings): string[] => [
   ),
 ]
 
-/** Calls without a value of the dimension belong to no group. */
+/** Calls without a value of the dimension, or from before the declaration of the tag, belong to no group. */
 const ofGroups = ({ filter, per }: GroupSelection, bindings: Bindings): string[] => [
   ...equal(filter, bindings),
-  `${dimensionSql(per)} != ''`,
+  isTagField(per) ? `${dimensionSql(per)} NOT IN ('', '${NOT_DECLARED}')` : `${dimensionSql(per)} != ''`,
 ]
 
 const spanOf = (windows: readonly SpendWindow[]): SpendWindow => ({

@@ -119,6 +119,7 @@ describe('a budget', () => {
       thresholds: [50, 90],
       filter: { provider: 'openai', output_state: 'inferred' },
     })
+    expect(read(created({ ceiling_usd: '10', per: 'tags.Cost Centre' })).per).toBe('tags.cost centre')
     expect(read(created({ ceiling_usd: '10', thresholds: [] })).thresholds).toEqual([])
     expect(read(created({ ceiling_usd: '10', thresholds: null })).thresholds).toEqual([75, 100, 150])
   })
