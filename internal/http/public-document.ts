@@ -17,13 +17,18 @@ export const publicDocument = (body: string, headers: readonly string[]): Public
   headers,
 })
 
-/** Replies with the document, or 304 if If-None-Match has its ETag (RFC 9110 section 13.1.2). */
-export function replyDocument(exchange: Exchange, { body, etag, headers }: PublicDocument): void {
+/**
+ * Replies with the document, or 304 if If-None-Match has its ETag (RFC 9110 section 13.1.2).
+ *
+ * @param ifNoneMatch the header, which can be read only before the first `await` of a handler
+ */
+export function replyDocument(
+  exchange: Exchange,
+  { body, etag, headers }: PublicDocument,
+  ifNoneMatch = exchange.header('if-none-match'),
+): void {
   const lines = [...headers, `Cache-Control: public, max-age=${MAX_AGE_S}`, `ETag: ${etag}`].join('\r\n')
-  const held = exchange
-    .header('if-none-match')
-    .split(',')
-    .map((tag) => tag.trim().replace(/^W\//, ''))
+  const held = ifNoneMatch.split(',').map((tag) => tag.trim().replace(/^W\//, ''))
   if (held.includes(etag) || held.includes('*')) exchange.replyEmpty(`304 Not Modified\r\n${lines}`)
   else exchange.reply(`200 OK\r\n${lines}`, body)
 }

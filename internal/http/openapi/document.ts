@@ -1,3 +1,4 @@
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import type { z } from 'zod'
 import { SCOPES, type Scope } from '../../auth/scopes.js'
 import { type ErrorCode, PROBLEMS } from '../../problems/catalogue.js'
@@ -29,11 +30,15 @@ interface Draft {
   readonly headers: Set<string>
 }
 
-/** Describes routes as an OpenAPI 3.1 document. */
-export function describeRoutes(routes: readonly Route[], instance: Instance): object {
+/** Routes described in one turn of the event loop: some milliseconds. */
+const ROUTES_AT_ONCE = 4
+
+/** Describes routes as an OpenAPI 3.1 document, in many short turns, so that a gateway that serves goes on serving. */
+export async function describeRoutes(routes: readonly Route[], instance: Instance): Promise<object> {
   const draft: Draft = { instance, schemas: new Map(), responses: new Map(), headers: new Set() }
   const paths: Record<string, Record<string, object>> = {}
-  for (const route of routes) {
+  for (const [i, route] of routes.entries()) {
+    if (i % ROUTES_AT_ONCE === 0) await yieldToEventLoop()
     const path = route.path.replace(/:(\w+)/g, '{$1}')
     paths[path] = { ...paths[path], [METHODS[route.method]]: describeRoute(route, draft) }
   }

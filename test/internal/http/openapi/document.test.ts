@@ -30,7 +30,8 @@ const route = (more: Partial<TenantRoute> = {}): TenantRoute => ({
 const open: Route = { method: 'post', path: '/open', access: 'public', operation: operation(), handle: () => undefined }
 
 // biome-ignore lint/suspicious/noExplicitAny: read as clients read it
-const described = (...routes: readonly Route[]): any => JSON.parse(JSON.stringify(describeRoutes(routes, INSTANCE)))
+const described = async (...routes: readonly Route[]): Promise<any> =>
+  JSON.parse(JSON.stringify(await describeRoutes(routes, INSTANCE)))
 
 describe('the problems of a route follow from its declaration', () => {
   const codes = (one: Route): string[] => [...problemsOf(one)].sort()
@@ -75,8 +76,8 @@ describe('the problems of a route follow from its declaration', () => {
 })
 
 describe('an OpenAPI description', () => {
-  test('has methods, parameters and security schemes as OpenAPI defines them', () => {
-    const { paths } = described(
+  test('has methods, parameters and security schemes as OpenAPI defines them', async () => {
+    const { paths } = await described(
       open,
       route({ method: 'del', path: '/things/:id', operation: operation({ parameters: { id: z.string() } }) }),
     )
@@ -92,15 +93,15 @@ describe('an OpenAPI description', () => {
     })
   })
 
-  test('allows additional members in replies and bodies', () => {
-    const { components } = described(route({ operation: operation({ body: { contents: json(pageOf(thing)) } }) }))
+  test('allows additional members in replies and bodies', async () => {
+    const { components } = await described(route({ operation: operation({ body: { contents: json(pageOf(thing)) } }) }))
 
     expect(JSON.stringify(components.schemas)).not.toContain('"additionalProperties":false')
     expect(components.schemas.Thing.required).toEqual(['name', 'size'])
   })
 
-  test('has a response for each status of its problems, with their codes', () => {
-    const { paths, components } = described(route({ method: 'post' }))
+  test('has a response for each status of its problems, with their codes', async () => {
+    const { paths, components } = await described(route({ method: 'post' }))
     const { responses } = paths['/things'].post
     const conflict = components.responses[responses['409'].$ref.replace('#/components/responses/', '')]
 
@@ -124,8 +125,8 @@ describe('an OpenAPI description', () => {
     expect(Object.keys(conflict.headers)).toEqual(expect.arrayContaining(['RateLimit-Remaining', 'Retry-After']))
   })
 
-  test('has no dangling references and no unused components', () => {
-    const text = JSON.stringify(described(open, route(), route({ method: 'post' })))
+  test('has no dangling references and no unused components', async () => {
+    const text = JSON.stringify(await described(open, route(), route({ method: 'post' })))
     const referred = new Set(
       [...text.matchAll(/"#\/components\/(\w+)\/([^"]+)"/g)].map(([, kind, name]) => `${kind} ${name}`),
     )
