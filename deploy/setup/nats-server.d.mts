@@ -9,3 +9,4 @@ export function firstNewEnough(
   versionOf: (path: string) => Promise<string | undefined>,
 ): Promise<string | undefined>
 export function ensureNatsServer(root: string): Promise<string>
+export function noteOn(digest: string, version: string): string | undefined

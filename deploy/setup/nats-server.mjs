@@ -1,5 +1,6 @@
 /** Finds a nats-server that is new enough, or fetches one. */
-import { accessSync, constants, mkdirSync, renameSync, rmSync, statSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { accessSync, constants, mkdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { collect } from './commands.mjs'
 import { debianSuite, fetchDebianPackage } from './debian-package.mjs'
@@ -8,6 +9,12 @@ import { isAtLeast, parseVersion } from './versions.mjs'
 
 /** The first version with message schedules, which webhook retries use. */
 export const NATS_SERVER_LEAST = '2.12'
+
+/** SHA-256 of the binaries of Debian's packages that the tests have run with. */
+const KNOWN = new Set([
+  // 2.15.1, amd64
+  '25379e8f6ff59d0f9b96f06b3572da8c513dfe97fe54f693bb03aa802b87480c',
+])
 
 const SUITES = ['forky', 'sid']
 const HOW = `install nats-server ${NATS_SERVER_LEAST} or newer (macOS: brew install nats-server) or name one in NATS_SERVER_BIN`
@@ -94,5 +101,22 @@ async function fetchNatsServer(root) {
   // Atomic: a partial file must never be found there.
   renameSync(join(folder, inside), path)
   rmSync(folder, { recursive: true, force: true })
+  const note = noteOn(
+    createHash('sha256').update(readFileSync(path)).digest('hex'),
+    (await installedVersion(path)) ?? '',
+  )
+  if (note !== undefined) process.stderr.write(`set-up: ${note}\n`)
   return path
+}
+
+/**
+ * What to say of a fetched binary. apt has checked the signature of its package, so a newer one is taken.
+ *
+ * @param {string} digest SHA-256 in hex
+ * @param {string} version its output of --version
+ * @returns {string | undefined} undefined for a known one
+ */
+export function noteOn(digest, version) {
+  if (KNOWN.has(digest)) return undefined
+  return `the package of ${version.trim()} is signed by Debian, but not one that the tests have run with (SHA-256 ${digest})`
 }

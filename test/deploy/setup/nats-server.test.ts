@@ -1,6 +1,6 @@
 import { delimiter, join } from 'node:path'
 import { expect, test } from 'vitest'
-import { candidates, firstNewEnough } from '../../../deploy/setup/nats-server.mjs'
+import { candidates, firstNewEnough, noteOn } from '../../../deploy/setup/nats-server.mjs'
 import { SetUpError } from '../../../deploy/setup/steps.mjs'
 
 const root = '/project'
@@ -48,4 +48,13 @@ test.each([
 
   await expect(found).rejects.toBeInstanceOf(SetUpError)
   await expect(found).rejects.toThrow(message)
+})
+
+test('a fetched binary that the tests have not run with is taken, and named with its digest', () => {
+  expect(noteOn('25379e8f6ff59d0f9b96f06b3572da8c513dfe97fe54f693bb03aa802b87480c', 'nats-server: v2.15.1\n')).toBe(
+    undefined,
+  )
+  expect(noteOn('ab'.repeat(32), 'nats-server: v2.16.0\n')).toBe(
+    `the package of nats-server: v2.16.0 is signed by Debian, but not one that the tests have run with (SHA-256 ${'ab'.repeat(32)})`,
+  )
 })
