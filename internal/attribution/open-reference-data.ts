@@ -82,7 +82,7 @@ export async function openReferenceData(deps: ReferenceDataDeps, signal: AbortSi
     consumptionOf: consumptionRules(
       (eventTimeMs) => books.at(eventTimeMs),
       (tenantId) => prices.of(tenantId),
-      (tenantId) => settings(tenantId).grid,
+      settings,
     ),
     settingsOf: settings,
     tenantIds: () => [...tenants.entries()].map(([tenantId]) => tenantId),

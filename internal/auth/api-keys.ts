@@ -15,6 +15,8 @@ export interface StoredApiKey {
   readonly scopes: readonly Scope[]
   /** Layers whose events the key may ingest; absent: all. */
   readonly ingestion_layers?: readonly string[]
+  /** False: costs that it states do not count. Absent: they do. */
+  readonly trusts_cost?: boolean
   /** Hex; the hash is HMAC-SHA-256 of the secret under the salt. */
   readonly salt: string
   readonly hash: string
@@ -34,6 +36,8 @@ export interface WantedApiKey {
   readonly expiresAt: string | null
   /** Absent: all. */
   readonly ingestionLayers?: readonly string[] | undefined
+  /** Whether costs that it states count. Absent: they do. */
+  readonly trustsCost?: boolean | undefined
 }
 
 const SECRET_BYTES = 32
@@ -71,7 +75,7 @@ export const storedApiKey = (
   id: string,
   whole: string,
   tenantId: string,
-  { name, scopes, expiresAt, ingestionLayers }: WantedApiKey,
+  { name, scopes, expiresAt, ingestionLayers, trustsCost = true }: WantedApiKey,
   createdAt: Date,
 ): StoredApiKey => ({
   id,
@@ -79,6 +83,7 @@ export const storedApiKey = (
   name,
   scopes,
   ...(ingestionLayers && { ingestion_layers: ingestionLayers }),
+  ...(!trustsCost && { trusts_cost: false }),
   ...storeSecret(whole.slice(-SECRET_CHARACTERS - CHECKSUM_CHARACTERS, -CHECKSUM_CHARACTERS)),
   last_four: whole.slice(-4),
   status: 'active',

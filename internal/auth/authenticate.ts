@@ -15,6 +15,8 @@ export interface Caller {
   readonly scopes: ReadonlySet<Scope>
   /** Layers whose events it may ingest; undefined: all. */
   readonly ingestionLayers: ReadonlySet<string> | undefined
+  /** Whether costs that its events state count. Absent: they do. */
+  readonly trustsCost?: boolean
   /** When the person on whose behalf it acts signed in, seconds since the epoch; absent where it acts for itself. */
   readonly authTimeS?: number | undefined
   /** The principal's budgets of requests, shared by all of its credentials. */
@@ -144,6 +146,7 @@ function keyAuthenticator({ mode, findKey, budgetsOf, useOf }: AuthenticatorDeps
       principal: stored.id,
       scopes: new Set(stored.scopes),
       ingestionLayers: stored.ingestion_layers && new Set(stored.ingestion_layers),
+      ...(stored.trusts_cost === false && { trustsCost: false }),
       authTimeS: undefined,
       budgets: budgetsOf(stored.tenant_id, stored.id),
     }
@@ -187,6 +190,7 @@ function bearerAuthenticator({ judgeToken, budgetsOf, signatureLimit = SIGNATURE
       principal: judged.principal,
       scopes: new Set(judged.scopes),
       ingestionLayers: undefined,
+      ...(!judged.trustsCost && { trustsCost: false }),
       authTimeS: judged.authTimeS,
       budgets: budgetsOf(judged.tenantId, judged.principal),
     }
@@ -235,5 +239,6 @@ const BEARER = /^bearer ([^ ]+)$/i
 const agree = (key: Caller, bearer: Caller): boolean =>
   key.tenantId === bearer.tenantId &&
   key.ingestionLayers === undefined &&
+  key.trustsCost === bearer.trustsCost &&
   key.scopes.size === bearer.scopes.size &&
   [...key.scopes].every((scope) => bearer.scopes.has(scope))

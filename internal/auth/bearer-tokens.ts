@@ -7,6 +7,8 @@ export interface JudgedToken {
   /** `cli_` or `usr_`. */
   readonly principal: string
   readonly scopes: readonly Scope[]
+  /** Whether costs that its holder states count. */
+  readonly trustsCost: boolean
   /** Seconds since the epoch; only on a person's token. */
   readonly authTimeS: number | undefined
   /** The token is valid from this instant to the next one, unless one of `dependsOn` changes. */
@@ -21,6 +23,8 @@ export interface TokenHolder {
   readonly tenant_id: string
   readonly scopes: readonly Scope[]
   readonly status: 'active' | 'disabled'
+  /** False: costs that it states do not count. Only of a client. */
+  readonly trusts_cost?: boolean
   /** Seconds since the epoch; a person's earlier sign-ins are invalid. */
   readonly signed_in_from?: number
 }
@@ -43,15 +47,18 @@ export function bearerTokens({ read, findClient, findUser, isRevoked }: BearerTo
     const { claims, kid } = found
     if (isRevoked(claims.jti) || (claims.sid !== undefined && isRevoked(claims.sid))) return undefined
     let { scopes } = found
+    let trustsCost = true
     for (const holder of holdersOf(claims, findClient, findUser)) {
       if (holder?.status !== 'active' || holder.tenant_id !== claims.tenant_id) return undefined
       if ((holder.signed_in_from ?? 0) > (claims.auth_time ?? Number.POSITIVE_INFINITY)) return undefined
+      if (holder.trusts_cost === false) trustsCost = false
       scopes = scopes.filter((scope) => holder.scopes.includes(scope))
     }
     return {
       tenantId: claims.tenant_id,
       principal: claims.sub,
       scopes,
+      trustsCost,
       authTimeS: claims.auth_time,
       notBeforeMs: (Math.max(claims.nbf, claims.iat) - CLOCK_SKEW_S) * 1_000,
       expiresAtMs: claims.exp * 1_000,

@@ -26,6 +26,10 @@ export interface TenantSettings {
   readonly residency_region: string | null
   /** Where the tenant's calls run, and the emissions of electricity there; null: the defaults of the method. */
   readonly grid: GridSettings | null
+  /** A stated cost of more than this many times the price, or of less than this part of it, is implausible. */
+  readonly stated_cost_factor: number
+  /** A stated cost of one call above this is implausible; decimal text. */
+  readonly stated_cost_ceiling_usd: string
   /** Maximum lifetime of an API key. */
   readonly api_key_max_lifetime_days: number
   /** Retention of call records, by the day of the call; a sentinel deletes older ones. */
@@ -85,6 +89,8 @@ export const DEFAULT_SETTINGS: TenantSettings = {
   stage_b_enabled: true,
   residency_region: null,
   grid: null,
+  stated_cost_factor: 20,
+  stated_cost_ceiling_usd: '1000',
   api_key_max_lifetime_days: 365,
   retention_days: 400,
   dimensions: [],

@@ -6,7 +6,15 @@ import { monthsOf } from './slices.js'
 import { ExportFailed, withStoreErrors } from './unavailable.js'
 
 /** Known reasons for leaving records out. A record with another reason fails the export. */
-const REASONS = ['eligible', 'residency_restricted', 'disputed', 'advisory', 'unpriced', 'below_floor']
+const REASONS = [
+  'eligible',
+  'residency_restricted',
+  'disputed',
+  'advisory',
+  'implausible_cost',
+  'unpriced',
+  'below_floor',
+]
 
 /** Count and cost of some records. */
 export interface Amount {

@@ -15,6 +15,8 @@ export interface AdmittedInvocation {
   readonly tenantId: string
   /** Id of the credential that brought it. */
   readonly principal: string
+  /** Whether that credential is not trusted to state costs. */
+  readonly isCostUntrusted?: boolean
   /** The 16 bytes that `inv_` and `attr_` share. */
   readonly id: Uint8Array
   readonly receivedAtMs: number
@@ -55,6 +57,8 @@ interface Entry {
   /** tenant, principal, id (hex), received at (ms since the epoch) */
   readonly t: string
   readonly p: string
+  /** 1: the principal is not trusted to state costs. */
+  readonly u?: 1
   readonly i: string
   readonly r: number
   /** Position in stage A's log; absent there, where the message itself says it. */
@@ -71,6 +75,7 @@ const FIELDS = new Set(Object.keys(invocationEvent.shape))
 export interface Admission {
   readonly tenantId: string
   readonly principal: string
+  readonly isCostUntrusted?: boolean
   readonly id: Uint8Array
   readonly receivedAtMs: number
   readonly key?: AdmissionKey | undefined
@@ -108,17 +113,24 @@ function keptOf(event: InvocationEvent): Record<string, unknown> {
 }
 
 /** How an entry of a tenant and principal begins: up to the digits of its id. */
-export function headOf({ tenantId, principal }: Admission): string {
+export function headOf({ tenantId, principal, isCostUntrusted = false }: Admission): string {
   const known = heads.get(principal)
-  if (known !== undefined && known.tenantId === tenantId) return known.text
+  if (known !== undefined && known.tenantId === tenantId && known.isCostUntrusted === isCostUntrusted) return known.text
   if (heads.size >= HEADS_MAX) heads.clear()
-  const text = `{"t":${JSON.stringify(tenantId)},"p":${JSON.stringify(principal)},"i":"`
-  heads.set(principal, { tenantId, text })
+  const untrusted = isCostUntrusted ? '"u":1,' : ''
+  const text = `{"t":${JSON.stringify(tenantId)},"p":${JSON.stringify(principal)},${untrusted}"i":"`
+  heads.set(principal, { tenantId, isCostUntrusted, text })
   return text
 }
 
+interface KnownHead {
+  readonly tenantId: string
+  readonly isCostUntrusted: boolean
+  readonly text: string
+}
+
 const HEADS_MAX = 1024
-const heads = new Map<string, { readonly tenantId: string; readonly text: string }>()
+const heads = new Map<string, KnownHead>()
 
 function keyMember(key: AdmissionKey | undefined): string {
   if (key === undefined) return ''
@@ -163,10 +175,11 @@ export function decodeGroup(data: Uint8Array, sequence: number): AdmittedInvocat
   const entries = JSON.parse(Buffer.from(data.buffer, data.byteOffset, data.length).toString('utf8')) as Entry[]
   return entries.map((entry, index) => {
     if (!isEntry(entry)) throw new Error(`entry ${index} of the group has not the form of one`)
-    const { t, p, i, r, s, k, f, e } = entry
+    const { t, p, u, i, r, s, k, f, e } = entry
     return {
       tenantId: t,
       principal: p,
+      ...(u === 1 && { isCostUntrusted: true }),
       id: Buffer.from(i, 'hex'),
       receivedAtMs: r,
       position: s === undefined ? { sequence, index } : { sequence: s[0], index: s[1] },

@@ -65,6 +65,7 @@ export const EXPORT_ELIGIBILITIES = [
   'residency_restricted',
   'disputed',
   'advisory',
+  'implausible_cost',
   'unpriced',
   'below_floor',
 ] as const
@@ -115,11 +116,14 @@ function stepsBelow(stated: number): Confidence {
 export function eligibilityOf(record: {
   readonly confidence: Confidence
   readonly isPriced: boolean
+  /** Whether the caller states the cost, and it cannot be right. */
+  readonly isCostImplausible: boolean
   readonly degradationState: DegradationState
   readonly isResidencyRestricted: boolean
 }): ExportEligibility {
   if (record.isResidencyRestricted) return 'residency_restricted'
   if (record.degradationState === 'degraded_serving') return 'advisory'
+  if (record.isCostImplausible) return 'implausible_cost'
   if (!record.isPriced) return 'unpriced'
   return record.confidence >= CHARGEBACK_FLOOR ? 'eligible' : 'below_floor'
 }

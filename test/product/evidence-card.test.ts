@@ -123,6 +123,7 @@ async function shownAgain(id: string, shows: (record: ShownRecord) => boolean = 
 const card = (evidence_basis: string, confidence: number, export_eligibility = 'eligible') => ({
   interpretation: { evidence_basis, confidence, export_eligibility },
 })
+const isOverridden = ({ output_state }: ShownRecord): boolean => output_state === 'overridden'
 const SERVED = { attributed_service: 'checkout-v2' }
 
 describe('the confidence table', () => {
@@ -336,6 +337,73 @@ describe('cost', () => {
     })
   })
 
+  test('a stated cost far from the price, or above the ceiling of a call, counts but waits for an override', async () => {
+    const implausible = { cost_basis: 'client_estimate', ...card('service_resolved', 0.9, 'implausible_cost') }
+    expect(await recordOf({ ...SERVED, estimated_cost_usd: '0.11' })).toMatchObject(card('service_resolved', 0.9))
+    const tooHigh = await recordOf({ ...SERVED, estimated_cost_usd: '0.1101' })
+    expect(tooHigh).toMatchObject({
+      cost_usd: '0.1101',
+      ...implausible,
+      explanation: { cost: { stated_usd: '0.1101', price_usd: '0.0055', details: { stated_cost: 'implausible' } } },
+    })
+    expect(await recordOf({ ...SERVED, estimated_cost_usd: '0.000274' })).toMatchObject(implausible)
+    const inHouse = { ...SERVED, requested_model: 'in-house' }
+    expect(await recordOf({ ...inHouse, estimated_cost_usd: '1000' })).toMatchObject(card('service_resolved', 0.9))
+    expect(await recordOf({ ...inHouse, estimated_cost_usd: '1000.01' })).toMatchObject(implausible)
+
+    const reason = 'A flat fee of the reseller.'
+    await ask('POST', `/v1/attribution/${tooHigh.id}/override`, { service: 'checkout', owner: 'team-shop', reason })
+    expect(await shownAgain(tooHigh.id, isOverridden)).toMatchObject({
+      cost_usd: '0.1101',
+      ...card('manual_override', 0.95),
+    })
+    await ask('DELETE', `/v1/attribution/${tooHigh.id}/override`)
+    expect(await shownAgain(tooHigh.id, (record) => !isOverridden(record))).toMatchObject(implausible)
+  })
+
+  test('a tenant sets how far a stated cost may be from the price', async () => {
+    const call = { ...TOKENS, ...SERVED, estimated_cost_usd: '0.5' }
+    expect(await recordOf(call)).toMatchObject(card('service_resolved', 0.9, 'implausible_cost'))
+
+    const { json } = await ask('PATCH', '/api/v1/settings', { stated_cost_factor: 200 })
+    expect(json).toMatchObject({ stated_cost_factor: 200, stated_cost_ceiling_usd: '1000' })
+    await until(ask, call, ({ interpretation }) => interpretation.export_eligibility === 'eligible')
+    await ask('PATCH', '/api/v1/settings', { stated_cost_factor: 20 })
+    await until(ask, call, ({ interpretation }) => interpretation.export_eligibility === 'implausible_cost')
+  })
+
+  test('a cost stated by a credential that is not trusted with it is shown beside the price, which counts', async () => {
+    const scopes = ['read:attribution']
+    const made = await ask('POST', '/api/v1/api-keys', { name: 'Gateway', scopes, trusts_cost: false })
+    expect(made.json).toMatchObject({ trusts_cost: false })
+    await untilKnown(service.baseUrl, made.json.secret)
+    const asUntrusted = askAs(service.baseUrl, { 'x-api-key': made.json.secret })
+
+    expect(await recordOf({ ...SERVED, estimated_cost_usd: '0.01' }, asUntrusted)).toMatchObject({
+      cost_basis: 'price_book',
+      cost_usd: '0.0055',
+      ...card('service_resolved', 0.9),
+      explanation: { cost: { total_usd: '0.0055', stated_usd: '0.01', details: { stated_cost: 'untrusted' } } },
+    })
+    const inHouse = { ...SERVED, requested_model: 'in-house', estimated_cost_usd: '0.01' }
+    expect(await recordOf(inHouse, asUntrusted)).toMatchObject({ cost_basis: 'unpriced', cost_usd: '0' })
+  })
+
+  test('tokens that contradict each other have no price; a stated cost still counts', async () => {
+    const inconsistent = { ...SERVED, cached_input_tokens: 1201 }
+    expect(await recordOf(inconsistent)).toMatchObject({
+      cost_basis: 'unpriced',
+      cost_usd: '0',
+      ...card('service_resolved', 0.9, 'unpriced'),
+      explanation: { cost: { details: { reason: 'inconsistent_tokens' } } },
+    })
+    expect(await recordOf({ ...inconsistent, estimated_cost_usd: '0.02' })).toMatchObject({
+      cost_basis: 'client_estimate',
+      cost_usd: '0.02',
+      ...card('service_resolved', 0.9),
+    })
+  })
+
   test('an unpriced record gives the reason and is not eligible', async () => {
     const record = await recordOf({ ...SERVED, requested_model: 'in-house' })
     expect(record).toMatchObject({
@@ -358,7 +426,7 @@ describe('energy and carbon', () => {
   ])(
     '%s energy, %s carbon; confidence and eligibility of the attribution are untouched',
     async (energy_basis, carbon_basis, stated) => {
-      const record = await recordOf({ ...SERVED, estimated_cost_usd: '1', ...stated })
+      const record = await recordOf({ ...SERVED, estimated_cost_usd: '0.005', ...stated })
       expect(record).toMatchObject({ energy_basis, carbon_basis, ...card('service_resolved', 0.9) })
     },
   )

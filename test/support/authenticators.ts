@@ -24,6 +24,7 @@ const judgedToken = (stated: Partial<JudgedToken>): JudgedToken => ({
   tenantId: TENANT,
   principal: 'cli_one',
   scopes: ['read:attribution'],
+  trustsCost: true,
   authTimeS: undefined,
   notBeforeMs: 0,
   expiresAtMs: Number.POSITIVE_INFINITY,

@@ -8,6 +8,7 @@ import { toRow, type Verdict } from '../../internal/attribution/records/row.js'
 import { consumptionRules } from '../../internal/attribution/valuation/consumption.js'
 import { loadPriceBook } from '../../internal/attribution/valuation/cost/price-book.js'
 import { unitPricesIn } from '../../internal/attribution/valuation/cost/unit-prices.js'
+import { DEFAULT_SETTINGS } from '../../internal/auth/tenant.js'
 import type { Settlement } from '../../internal/broker/work-queue.js'
 import type { NewEvent } from '../../internal/events/event.js'
 import { directoryBlobs } from '../../internal/exports/blobs/directory.js'
@@ -160,7 +161,7 @@ const book = loadPriceBook()
 const consumptionOf = consumptionRules(
   () => book,
   () => undefined,
-  () => null,
+  () => DEFAULT_SETTINGS,
 )
 let tenants = 0
 /** A tenant that no other test uses. */

@@ -23,6 +23,7 @@ export const ROW_DEPS: RowDeps = {
       costUsd: zero<'USD'>(),
       costBasis: 'price_book',
       costDetails: '{}',
+      isCostImplausible: false,
       energyWh: zero<'Wh'>(),
       energyBasis: 'unknown',
       carbonGco2e: zero<'gCO2e'>(),

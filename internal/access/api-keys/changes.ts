@@ -46,6 +46,7 @@ export async function createKey(
     scopes: inOrder(body.scopes),
     expiresAt: expiry.expiresAt,
     ingestionLayers: body.ingestion_layers ?? undefined,
+    trustsCost: body.trusts_cost ?? undefined,
   }
   return created(request, await makeKey(request, wanted, nowMs, deps), deps)
 }
@@ -78,6 +79,7 @@ export async function rotateKey(
       scopes: body.scopes == null ? old.scopes : inOrder(body.scopes),
       expiresAt: expiry.expiresAt,
       ingestionLayers: old.ingestion_layers,
+      trustsCost: body.trusts_cost ?? old.trusts_cost,
     }
     // The new key first: a crash in between leaves a key that nobody uses, and not a tenant without a key.
     made = await makeKey(request, wanted, nowMs, deps)
@@ -146,12 +148,13 @@ const created = (request: MutationRequest<unknown>, made: StoredApiKey, { mode, 
 })
 
 /** The part of a key that the audit log keeps. */
-export const audited = ({ id, name, scopes, expires_at, ingestion_layers }: StoredApiKey) => ({
+export const audited = ({ id, name, scopes, expires_at, ingestion_layers, trusts_cost }: StoredApiKey) => ({
   id,
   name,
   scopes,
   expires_at,
   ingestion_layers: ingestion_layers ?? null,
+  trusts_cost: trusts_cost !== false,
 })
 
 const canBeReplaced = (key: StoredApiKey, nowMs: number): boolean =>

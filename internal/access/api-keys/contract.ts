@@ -23,6 +23,9 @@ export const createBody = z
     ingestion_layers: z.array(name()).max(LAYERS_MAX).nullish().meta({
       description: 'Layers whose events the key may ingest. An empty list: none. Default: all.',
     }),
+    trusts_cost: z.boolean().nullish().meta({
+      description: 'Whether costs that the key states count; else they are shown beside the price. Default: true.',
+    }),
   })
   .meta({ id: 'NewApiKey' })
 export type CreateBody = z.infer<typeof createBody>
@@ -31,6 +34,7 @@ export const rotateBody = z
   .strictObject({
     scopes: wantedScopes().nullish().meta({ description: 'Default: those of the old key.' }),
     expires_at: instant().nullish().meta({ description: 'Default: that of the old key.' }),
+    trusts_cost: z.boolean().nullish().meta({ description: 'Default: that of the old key.' }),
     overlap_seconds: z.int().min(0).max(OVERLAP_S_MAX).nullish().meta({
       description: 'How long the old key stays valid, in seconds. Default: it is revoked at once.',
     }),
@@ -54,6 +58,7 @@ const apiKey = z
       .array(z.string())
       .nullable()
       .meta({ description: 'Layers whose events the key may ingest. Null: all.' }),
+    trusts_cost: z.boolean().meta({ description: 'Whether costs that the key states count.' }),
   })
   .meta({ id: 'ApiKey' })
 export type ShownApiKey = z.infer<typeof apiKey>
@@ -72,6 +77,7 @@ const EXAMPLE_KEY: ShownApiKey = {
   status: 'active',
   last_used_at: null,
   ingestion_layers: [],
+  trusts_cost: true,
 }
 const EXAMPLE_CREATED = {
   ...EXAMPLE_KEY,

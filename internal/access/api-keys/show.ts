@@ -13,4 +13,5 @@ export const shownApiKey = (key: StoredApiKey, lastUsedAt: string | null, nowMs:
   status: statusOf(key, nowMs),
   last_used_at: lastUsedAt,
   ingestion_layers: key.ingestion_layers === undefined ? null : [...key.ingestion_layers],
+  trusts_cost: key.trusts_cost !== false,
 })

@@ -33,6 +33,7 @@ export async function createClient(
     scopes: inOrder(body.scopes),
     grantTypes: body.grant_types ?? ['client_credentials' as const],
     redirectUris: body.redirect_uris ?? [],
+    trustsCost: body.trusts_cost ?? undefined,
   }
   const faults = faultsOf(wanted.grantTypes, wanted.redirectUris)
   if (faults.length > 0) return invalid(faults)
@@ -134,6 +135,7 @@ const patchedClient = (client: StoredClient, patch: UpdateBody): StoredClient =>
   grant_types: patch.grant_types ?? client.grant_types,
   redirect_uris: patch.redirect_uris ?? client.redirect_uris,
   status: patch.status ?? client.status,
+  ...(patch.trusts_cost !== undefined && { trusts_cost: patch.trusts_cost }),
 })
 
 /** The API's form of a client. */
@@ -144,15 +146,17 @@ export const shownClient = (client: StoredClient): ShownClient => ({
   grant_types: [...client.grant_types],
   redirect_uris: [...client.redirect_uris],
   status: client.status,
+  trusts_cost: client.trusts_cost !== false,
   created_at: client.created_at,
   last_four: client.last_four,
 })
 
 /** The part of a client that the audit log keeps: only the origins of its addresses, since a query may contain anything. */
-const audited = ({ name, scopes, grant_types, redirect_uris, status }: StoredClient) => ({
+const audited = ({ name, scopes, grant_types, redirect_uris, status, trusts_cost }: StoredClient) => ({
   name,
   scopes,
   grant_types,
   redirect_origins: redirect_uris.map((uri) => new URL(uri).origin),
   status,
+  trusts_cost: trusts_cost !== false,
 })

@@ -34,6 +34,9 @@ export const createBody = z
       description:
         'Addresses to which people may be redirected, for `authorization_code`. Compared character by character.',
     }),
+    trusts_cost: z.boolean().nullish().meta({
+      description: 'Whether costs that its tokens state count; else they are shown beside the price. Default: true.',
+    }),
   })
   .meta({ id: 'NewClient' })
 export type CreateBody = z.infer<typeof createBody>
@@ -45,6 +48,7 @@ export const updateBody = z
     grant_types: grantTypes().optional(),
     redirect_uris: redirectUris().optional(),
     status: z.enum(STATUSES).optional(),
+    trusts_cost: z.boolean().optional(),
   })
   .meta({ id: 'ClientPatch' })
 export type UpdateBody = z.infer<typeof updateBody>
@@ -62,6 +66,7 @@ const client = z
     grant_types: z.array(z.enum(GRANT_TYPES)),
     redirect_uris: z.array(z.string()),
     status: z.enum(STATUSES),
+    trusts_cost: z.boolean().meta({ description: 'Whether costs that its tokens state count.' }),
     created_at: timeText(),
     last_four: z.string().meta({ description: 'The last characters of the secret.' }),
   })
@@ -79,6 +84,7 @@ const EXAMPLE_CLIENT: ShownClient = {
   grant_types: ['client_credentials'],
   redirect_uris: [],
   status: 'active',
+  trusts_cost: true,
   created_at: '2026-11-21T09:30:00.000Z',
   last_four: '7mzq',
 }

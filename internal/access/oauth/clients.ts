@@ -17,6 +17,8 @@ export interface StoredClient {
   readonly grant_types: readonly GrantType[]
   /** For the code flow; compared exactly (`isRegistered`). */
   readonly redirect_uris: readonly string[]
+  /** False: costs that it states do not count. Absent: they do. */
+  readonly trusts_cost?: boolean
   /** Hex; the hash is HMAC-SHA-256 of the secret under the salt, as of an API key. */
   readonly salt: string
   readonly hash: string
@@ -30,6 +32,8 @@ export interface WantedClient {
   readonly scopes: readonly Scope[]
   readonly grantTypes: readonly GrantType[]
   readonly redirectUris: readonly string[]
+  /** Whether costs that it states count. Absent: they do. */
+  readonly trustsCost?: boolean | undefined
 }
 
 export interface NewClient {
@@ -62,7 +66,7 @@ export function createClient(
 export const storedClient = (
   id: string,
   tenantId: string,
-  { name, scopes, grantTypes, redirectUris }: WantedClient,
+  { name, scopes, grantTypes, redirectUris, trustsCost = true }: WantedClient,
   secret: string,
   createdAt: Date,
 ): StoredClient => ({
@@ -72,6 +76,7 @@ export const storedClient = (
   scopes,
   grant_types: grantTypes,
   redirect_uris: redirectUris,
+  ...(!trustsCost && { trusts_cost: false }),
   ...storeClientSecret(secret),
   status: 'active',
   created_at: createdAt.toISOString(),

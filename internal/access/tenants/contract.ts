@@ -3,7 +3,7 @@ import { COHORT_MAX, COHORT_MIN, UNDECLARED_SERVICES } from '../../auth/tenant.j
 import { json, type Operation } from '../../http/contract/operation.js'
 import { DIMENSIONS_MAX, foldKey, TAG_VALUES_MAX } from '../../records/dimensions.js'
 import { REGION_PATTERN } from '../../residency/residency.js'
-import { exampleId, idOf, timeText } from '../../text/answer-fields.js'
+import { decimalText, exampleId, idOf, timeText } from '../../text/answer-fields.js'
 import { instant, name, plainText } from '../../text/plain-text.js'
 import { parseInstant } from '../../units/instant.js'
 import { readZone } from '../../units/time-zone.js'
@@ -13,6 +13,7 @@ import { readZone } from '../../units/time-zone.js'
 const OWNER_FALLBACKS = ['identity', 'unassigned'] as const
 const KEY_LIFE_DAYS_MAX = 3_650
 const RETENTION_DAYS = { min: 30, max: 3_650 } as const
+const STATED_COST_FACTOR = { min: 2, max: 1_000_000 } as const
 const PER_SECOND_MAX = 10_000_000
 
 const perSecond = () => z.int().min(1).max(PER_SECOND_MAX)
@@ -89,6 +90,11 @@ export const settingsPatch = z
       .nullable()
       .optional(),
     grid: gridPatch.nullable().optional(),
+    stated_cost_factor: z.int().min(STATED_COST_FACTOR.min).max(STATED_COST_FACTOR.max).optional(),
+    stated_cost_ceiling_usd: z
+      .string()
+      .regex(/^\d{1,12}(?:\.\d{1,18})?$/, 'must be a decimal string')
+      .optional(),
     api_key_max_lifetime_days: z.int().min(1).max(KEY_LIFE_DAYS_MAX).optional(),
     retention_days: z.int().min(RETENTION_DAYS.min).max(RETENTION_DAYS.max).optional(),
     dimensions: dimensionsPatch.optional(),
@@ -159,6 +165,14 @@ const settings = z
       })
       .nullable()
       .meta({ description: "The tenant's own data about its electricity. Null: the defaults of the method." }),
+    stated_cost_factor: z.int().meta({
+      description:
+        'A stated cost of more than this many times the price, or of less than this part of it, is `implausible_cost`: it ' +
+        'counts, but not for chargeback until the record is overridden. Applies to calls that are attributed after the change.',
+    }),
+    stated_cost_ceiling_usd: decimalText().meta({
+      description: 'A stated cost of one call above this is `implausible_cost` too.',
+    }),
     api_key_max_lifetime_days: z.int(),
     retention_days: z.int().meta({
       description:
@@ -200,6 +214,8 @@ const EXAMPLE_SETTINGS: ShownSettings = {
   stage_b_enabled: true,
   residency_region: 'eu-central-1',
   grid: null,
+  stated_cost_factor: 20,
+  stated_cost_ceiling_usd: '1000',
   api_key_max_lifetime_days: 365,
   retention_days: 400,
   dimensions: [{ key: 'team', personal: false, declared_at: '2026-11-21T09:30:00.000Z' }],

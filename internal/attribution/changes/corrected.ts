@@ -1,6 +1,7 @@
 import { bandOf, type Confidence, type EvidenceBasis, eligibilityOf } from '../../records/interpretation.js'
 import type { AttributionRow } from '../../store/tables/attributions.js'
 import { evidenceText, type Verdict } from '../records/row.js'
+import { statedCostDoubt } from '../valuation/cost/cost-details.js'
 import { isDisputed, isOverridden } from './decided.js'
 
 /** Evidence that a later verdict from the trace may replace. Facts that the event states itself are not included. */
@@ -46,6 +47,7 @@ export function correctedRow(row: AttributionRow, verdict: Verdict, validFromMs:
     exportEligibility: eligibilityOf({
       confidence,
       isPriced: row.costBasis !== 'unpriced',
+      isCostImplausible: statedCostDoubt(row.costDetails) === 'implausible',
       degradationState,
       isResidencyRestricted: row.exportEligibility === 'residency_restricted',
     }),

@@ -132,6 +132,8 @@ function overriddenRow(base: AttributionRow, { service, owner, reason, actor }: 
     exportEligibility: eligibilityOf({
       confidence: CONFIDENCE_CAP,
       isPriced: base.costBasis !== 'unpriced',
+      // A person has looked at the record and answers for it, its cost included.
+      isCostImplausible: false,
       degradationState: 'none',
       isResidencyRestricted: base.exportEligibility === 'residency_restricted',
     }),

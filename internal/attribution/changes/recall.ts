@@ -3,6 +3,7 @@ import type { AttributionRow } from '../../store/tables/attributions.js'
 import type { Consumption } from '../records/row.js'
 import { eventOf } from '../records/stated-fields.js'
 import type { ResolutionEvidence } from '../stages/a/evidence.js'
+import { statedCostDoubt } from '../valuation/cost/cost-details.js'
 
 /**
  * Reconstructs an event from its record, so that the stages can re-attribute it: the event itself is deleted after a day.
@@ -30,6 +31,7 @@ export function recall(row: AttributionRow, nameOf: (hash: string) => string | u
     key: undefined,
     invocation,
     identityHash: row.identityHash,
+    ...(statedCostDoubt(row.costDetails) === 'untrusted' && { isCostUntrusted: true }),
     event: NOT_HANDED_ON,
   }
 }
@@ -39,6 +41,7 @@ export const keptConsumption = (row: AttributionRow): Consumption => ({
   costUsd: row.costUsd,
   costBasis: row.costBasis,
   costDetails: row.costDetails,
+  isCostImplausible: statedCostDoubt(row.costDetails) === 'implausible',
   energyWh: row.energyWh,
   energyBasis: row.energyBasis,
   carbonGco2e: row.carbonGco2e,

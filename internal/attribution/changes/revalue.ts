@@ -137,6 +137,7 @@ function costOf(row: AttributionRow, consumption: Consumption, valued: Valued): 
       ? eligibilityOf({
           confidence: row.confidence,
           isPriced: true,
+          isCostImplausible: false,
           degradationState: 'none',
           isResidencyRestricted: false,
         })

@@ -114,6 +114,13 @@ const explanation = z
     cost: z.object({
       basis: z.enum(COST_BASES),
       total_usd: decimalText(),
+      stated_usd: decimalText()
+        .nullable()
+        .meta({
+          description:
+            'Cost that the caller stated. `details.stated_cost` says why it is doubted: `implausible` (far from the price, ' +
+            'or above the ceiling of a call; it counts, but not for chargeback) or `untrusted` (the price counts instead).',
+        }),
       price_usd: decimalText().nullable().meta({ description: 'Cost by the applicable price; null if there is none.' }),
       estimate_difference_usd: decimalText()
         .nullable()

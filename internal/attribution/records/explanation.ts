@@ -91,10 +91,14 @@ const DAY_MS = 24 * 60 * 60 * 1000
 
 function explainStoredCost(stored: StoredAttributionDetail): object {
   const details = JSON.parse(stored.cost_details) as CostDetails
-  const { totalUsd, lines, pricedUsd, estimateDifferenceUsd, scope } = explainCost(details, quantitiesStatedIn(stored))
+  const { totalUsd, statedUsd, lines, pricedUsd, estimateDifferenceUsd, scope } = explainCost(
+    details,
+    quantitiesStatedIn(stored),
+  )
   return {
     basis: stored.cost_basis,
     total_usd: formatQuantity(totalUsd),
+    stated_usd: statedUsd ?? null,
     price_usd: pricedUsd === undefined ? null : formatQuantity(pricedUsd),
     estimate_difference_usd: estimateDifferenceUsd ?? null,
     lines: lines.map(({ part, tokens, billedAs, rate, amountUsd }) => ({

@@ -61,6 +61,8 @@ export interface Consumption {
   readonly costUsd: Quantity<'USD'>
   readonly costBasis: string
   readonly costDetails: string
+  /** Whether the caller stated the cost, and it cannot be right. */
+  readonly isCostImplausible: boolean
   readonly energyWh: Quantity<'Wh'>
   readonly energyBasis: string
   readonly carbonGco2e: Quantity<'gCO2e'>
@@ -132,6 +134,7 @@ export function toRow(admitted: AdmittedInvocation, verdict: Verdict, place: Row
     exportEligibility: eligibilityOf({
       confidence,
       isPriced: consumption.costBasis !== 'unpriced',
+      isCostImplausible: consumption.isCostImplausible,
       degradationState: verdict.degradationState,
       isResidencyRestricted: isRestricted(deps.residencyRegionOf(tenantId), invocation.region),
     }),

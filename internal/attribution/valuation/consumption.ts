@@ -1,6 +1,7 @@
-import type { GridSettings } from '../../auth/tenant.js'
+import type { GridSettings, TenantSettings } from '../../auth/tenant.js'
 import type { AdmittedInvocation } from '../../invocations/group.js'
 import type { Consumption } from '../records/row.js'
+import { costLimits } from './cost/plausible-cost.js'
 import type { PriceBook } from './cost/price-book.js'
 import { priceInvocation } from './cost/price-invocation.js'
 import type { TenantPrices } from './cost/tenant-prices.js'
@@ -12,27 +13,32 @@ import type { TenantGrid } from './energy/grid.js'
  *
  * @param bookAt the price book in force at a time
  * @param pricesOf a tenant's own prices and model names, as they are now; the same object until they change
- * @param gridOf a tenant's own facts about its electricity; the same object until they change
+ * @param settingsOf a tenant's settings, with its grid and the limits of stated costs; the same object until they change
  */
 export function consumptionRules(
   bookAt: (eventTimeMs: number) => PriceBook,
   pricesOf: (tenantId: string) => TenantPrices | undefined,
-  gridOf: (tenantId: string) => GridSettings | null,
+  settingsOf: (tenantId: string) => TenantSettings,
 ): (admitted: AdmittedInvocation) => Consumption {
   const tables = loadFootprintTables()
-  return ({ invocation, tenantId }) => {
+  return ({ invocation, tenantId, isCostUntrusted }) => {
     const prices = pricesOf(tenantId)
-    const cost = priceInvocation(invocation, bookAt(invocation.eventTimeMs), prices)
+    const settings = settingsOf(tenantId)
+    const cost = priceInvocation(invocation, bookAt(invocation.eventTimeMs), prices, {
+      limits: costLimits(settings),
+      isTrusted: isCostUntrusted !== true,
+    })
     const { provider, servedModel, requestedModel } = invocation
     const renamed = prices?.rename(provider, servedModel ?? requestedModel)
     const { energyWh, energyBasis, carbonGco2e, carbonBasis, detailsJson } = footprint(invocation, tables, {
-      tenant: tenantGrid(gridOf(tenantId)),
+      tenant: tenantGrid(settings.grid),
       renamed,
     })
     return {
       costUsd: cost.costUsd,
       costBasis: cost.basis,
       costDetails: cost.detailsJson,
+      isCostImplausible: cost.details.stated_cost === 'implausible',
       energyWh,
       energyBasis,
       carbonGco2e,

@@ -5,7 +5,7 @@ import type { KeyHash } from '../../ids/key-hash.js'
 import { bytesOf, hashIdempotencyKey, hashOfInvocationId } from '../../ids/key-hash.js'
 import type { SipKey } from '../../ids/siphash.js'
 import type { TextRange } from '../../invocations/entry-bytes.js'
-import { type AdmissionKey, WAS_DUPLICATE } from '../../invocations/group.js'
+import { type Admission, type AdmissionKey, WAS_DUPLICATE } from '../../invocations/group.js'
 import { parseJson } from '../../text/parse-json.js'
 import type { Group, Settler } from '../commit/group.js'
 import type { GroupCommit } from '../commit/group-commit.js'
@@ -272,12 +272,20 @@ export function foreseeEvent(id: Uint8Array, deps: Pick<AdmissionDeps, 'events'>
 export function addToGroup(
   { ids, partition, receivedAtMs, parsed }: CheckedEvent,
   text: TextRange,
-  { tenantId, principal }: Caller,
+  { tenantId, principal, trustsCost }: Caller,
   key: AdmissionKey | undefined,
   deps: Pick<AdmissionDeps, 'groups'>,
   settler: Settler,
 ): Group | undefined {
-  return deps.groups.add(partition, { tenantId, principal, id: ids.id, receivedAtMs, key }, text, parsed, settler)
+  const admission: Admission = {
+    tenantId,
+    principal,
+    ...(trustsCost === false && { isCostUntrusted: true }),
+    id: ids.id,
+    receivedAtMs,
+    key,
+  }
+  return deps.groups.add(partition, admission, text, parsed, settler)
 }
 
 /** The answer to an accepted event (design section 7). Ids and UUIDs need no escaping. */

@@ -60,6 +60,7 @@ describe('eligibility', () => {
   const record = {
     confidence: 9_000,
     isPriced: true,
+    isCostImplausible: false,
     degradationState: 'none',
     isResidencyRestricted: false,
   } as const
@@ -73,6 +74,7 @@ describe('eligibility', () => {
     const restricted = {
       confidence: 0,
       isPriced: false,
+      isCostImplausible: true,
       degradationState: 'degraded_serving',
       isResidencyRestricted: true,
     } as const
@@ -80,8 +82,10 @@ describe('eligibility', () => {
 
     expect(eligibilityOf(restricted)).toBe('residency_restricted')
     expect(eligibilityOf(worst)).toBe('advisory')
-    expect(eligibilityOf({ ...worst, degradationState: 'none' })).toBe('unpriced')
-    expect(eligibilityOf({ ...worst, degradationState: 'none', isPriced: true })).toBe('below_floor')
+    const priced = { ...worst, degradationState: 'none', isCostImplausible: false } as const
+    expect(eligibilityOf({ ...worst, degradationState: 'none' })).toBe('implausible_cost')
+    expect(eligibilityOf(priced)).toBe('unpriced')
+    expect(eligibilityOf({ ...priced, isPriced: true })).toBe('below_floor')
   })
 
   test.each(['none', 'disabled', 'model_recalled'] as const)(
@@ -97,7 +101,7 @@ describe('eligibility', () => {
       fc.property(confidences, fc.boolean(), states, fc.boolean(), (confidence, isPriced, degradationState, away) => {
         const isEligible =
           confidence >= CHARGEBACK_FLOOR && isPriced && degradationState !== 'degraded_serving' && !away
-        const facts = { confidence, isPriced, degradationState, isResidencyRestricted: away }
+        const facts = { confidence, isPriced, isCostImplausible: false, degradationState, isResidencyRestricted: away }
 
         expect(eligibilityOf(facts) === 'eligible').toBe(isEligible)
       }),

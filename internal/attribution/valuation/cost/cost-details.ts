@@ -51,6 +51,15 @@ export const COST_FLAGS = {
 } as const satisfies Record<string, number>
 export type CostFlag = keyof typeof COST_FLAGS
 
+/** Why a cost that the caller stated is doubted. */
+export const STATED_COST_DOUBTS = [
+  /** Far from the price, or above the ceiling of a call: it counts, but not for chargeback. */
+  'implausible',
+  /** The credential is not trusted to state costs: the price counts. */
+  'untrusted',
+] as const
+export type StatedCostDoubt = (typeof STATED_COST_DOUBTS)[number]
+
 export interface CostDetails {
   readonly basis: CostBasis
   /** Version of the price book: the day it describes. */
@@ -61,7 +70,13 @@ export interface CostDetails {
   readonly reason?: UnpricedReason
   /** The price that was used or, with `client_estimate`, the one to compare the estimate with. */
   readonly price?: AppliedPrice
+  /** Absent: the call states no cost, or one that nothing speaks against. */
+  readonly stated_cost?: StatedCostDoubt
 }
+
+/** Why the cost that the caller stated is doubted. @param details as stored */
+export const statedCostDoubt = (details: string): StatedCostDoubt | undefined =>
+  (JSON.parse(details) as CostDetails).stated_cost
 
 export interface AppliedPrice {
   readonly source: 'price_book' | 'tenant_price'

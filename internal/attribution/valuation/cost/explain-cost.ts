@@ -25,6 +25,8 @@ export interface CostLine {
 export interface CostExplanation {
   /** Equal to the stored cost. */
   readonly totalUsd: Quantity<'USD'>
+  /** The cost that the caller stated, where it counts or is shown beside the price; decimal text. */
+  readonly statedUsd: string | undefined
   /** Lines of the applied price or, with a client estimate, of the price to compare it with; empty without a price. */
   readonly lines: readonly CostLine[]
   /** The sum of the lines times the multipliers; undefined when no price applies. */
@@ -42,11 +44,19 @@ export function explainCost(details: CostDetails, facts: CostFacts): CostExplana
   const factors = (price?.multipliers ?? []).map(({ factor }) => factor)
   const pricedUsd = price && parts ? costOfParts(parts, stepsOfParts(price.rates, factors)) : undefined
   if (basis !== 'client_estimate') {
-    return { totalUsd: pricedUsd ?? zero(), lines, pricedUsd, estimateDifferenceUsd: undefined, scope: 'tokens' }
+    const untrusted = details.stated_cost === 'untrusted' ? facts.estimatedCostUsd : undefined
+    return {
+      totalUsd: pricedUsd ?? zero(),
+      statedUsd: untrusted,
+      lines,
+      pricedUsd,
+      estimateDifferenceUsd: undefined,
+      scope: 'tokens',
+    }
   }
   const totalUsd = parseQuantity<'USD'>(facts.estimatedCostUsd ?? '') ?? zero<'USD'>()
   const estimateDifferenceUsd = pricedUsd === undefined ? undefined : formatDifference(totalUsd, pricedUsd)
-  return { totalUsd, lines, pricedUsd, estimateDifferenceUsd, scope: 'tokens' }
+  return { totalUsd, statedUsd: formatQuantity(totalUsd), lines, pricedUsd, estimateDifferenceUsd, scope: 'tokens' }
 }
 
 function linesOf(parts: TokenParts, rates: NonNullable<CostDetails['price']>['rates']): CostLine[] {

@@ -16,7 +16,15 @@ import {
   zero,
 } from '../../../units/quantity.js'
 import { type MatchStep, STEP_CONFIDENCE_PERCENT } from '../names/model-names.js'
-import { type AppliedPrice, COST_FLAGS, type CostDetails, type CostFlag, type UnpricedReason } from './cost-details.js'
+import {
+  type AppliedPrice,
+  COST_FLAGS,
+  type CostDetails,
+  type CostFlag,
+  type StatedCostDoubt,
+  type UnpricedReason,
+} from './cost-details.js'
+import { type CostLimits, isImplausible } from './plausible-cost.js'
 import type { PriceBook, PriceEntry, PricePeriod } from './price-book.js'
 import { billedAs, cliffOf, RATE_PARTS, type RatePart, type Rates, ratesOf, stepsPerToken } from './rate-sheet.js'
 import type { TenantPrices } from './tenant-prices.js'
@@ -35,7 +43,20 @@ export interface CostResult {
 /** Maximum of cached models per book and tenant; above it the cache is cleared and filled again. */
 export const KEPT_MODELS_MAX = 20_000
 
-export function priceInvocation(invocation: Invocation, book: PriceBook, tenant?: TenantPrices): CostResult {
+/** How much a cost is worth that the caller states. */
+export interface StatedCostRule {
+  /** Absent: any cost is plausible. */
+  readonly limits?: CostLimits | undefined
+  /** Whether the credential that brought the call is trusted to state costs. Default: it is. */
+  readonly isTrusted?: boolean | undefined
+}
+
+export function priceInvocation(
+  invocation: Invocation,
+  book: PriceBook,
+  tenant?: TenantPrices,
+  { limits, isTrusted = true }: StatedCostRule = {},
+): CostResult {
   const kept = keptFor(book, tenant)
   if (invocation.servedFromCache === true) return kept.localCache
 
@@ -43,9 +64,13 @@ export function priceInvocation(invocation: Invocation, book: PriceBook, tenant?
   const estimate = estimatedCostUsd === undefined ? undefined : parseQuantity<'USD'>(estimatedCostUsd)
   const pricing = pricingAt(invocation, kept, book, tenant)
   const outcome = pricing.kind === 'none' ? pricing.outcome : outcomeOf(invocation, pricing)
-  const { basis, details, detailsJson } =
-    estimate === undefined ? outcome.details.alone : outcome.details.besideEstimate
-  return { costUsd: estimate ?? outcome.costUsd, basis, details, detailsJson }
+  if (estimate === undefined) return { costUsd: outcome.costUsd, ...outcome.details.alone }
+  if (!isTrusted) return { costUsd: outcome.costUsd, ...doubtedDetails(outcome.details, 'untrusted') }
+  const isPriced = outcome.details.alone.basis !== 'unpriced'
+  if (limits !== undefined && isImplausible(estimate, isPriced ? outcome.costUsd : undefined, limits)) {
+    return { costUsd: estimate, ...doubtedDetails(outcome.details, 'implausible') }
+  }
+  return { costUsd: estimate, ...outcome.details.besideEstimate }
 }
 
 /**
@@ -93,6 +118,8 @@ interface OutcomeDetails {
   readonly alone: SerialisedDetails
   /** The details when the client's estimate applies and this price is for comparison. */
   readonly besideEstimate: SerialisedDetails
+  /** The details when the client's estimate is doubted; made on first use. */
+  readonly doubted: Map<StatedCostDoubt, SerialisedDetails>
 }
 
 interface SerialisedDetails {
@@ -418,7 +445,18 @@ function outcomeDetails(
   return {
     alone: serialised({ basis, ...book, ...rest }),
     besideEstimate: serialised({ basis: 'client_estimate', ...book, ...rest }),
+    doubted: new Map(),
   }
+}
+
+/** An implausible cost still counts, one that is not trusted does not. */
+function doubtedDetails({ alone, besideEstimate, doubted }: OutcomeDetails, doubt: StatedCostDoubt): SerialisedDetails {
+  let kept = doubted.get(doubt)
+  if (kept === undefined) {
+    kept = serialised({ ...(doubt === 'untrusted' ? alone : besideEstimate).details, stated_cost: doubt })
+    doubted.set(doubt, kept)
+  }
+  return kept
 }
 
 function serialised(details: CostDetails): SerialisedDetails {

@@ -37,6 +37,7 @@ export const REASONS = {
   no_owner: NO_OWNER,
   below_floor: "export_eligibility = 'below_floor'",
   advisory: "export_eligibility = 'advisory'",
+  implausible_cost: "export_eligibility = 'implausible_cost'",
   unpriced: "cost_basis = 'unpriced'",
 } as const
 export type Reason = keyof typeof REASONS

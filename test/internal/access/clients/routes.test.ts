@@ -45,6 +45,7 @@ describe('an OAuth client that is registered', () => {
       scopes: ['read:reporting'],
       grant_types: ['client_credentials'],
       redirect_uris: [],
+      trusts_cost: true,
       status: 'active',
       created_at: expect.any(String),
       last_four: secret.slice(-4),

@@ -63,6 +63,8 @@ describe('the settings in the API', () => {
       stage_b_enabled: true,
       residency_region: null,
       grid: null,
+      stated_cost_factor: 20,
+      stated_cost_ceiling_usd: '1000',
       api_key_max_lifetime_days: 365,
       retention_days: 400,
       dimensions: [],

@@ -36,6 +36,7 @@ const PRICED: RowDeps = {
     costUsd: parseQuantity<'USD'>('1.25') ?? fail(),
     costBasis: 'tenant_price',
     costDetails: '{"of":"then"}',
+    isCostImplausible: false,
     energyWh: parseQuantity<'Wh'>('3') ?? fail(),
     energyBasis: 'modelled',
     carbonGco2e: parseQuantity<'gCO2e'>('4') ?? fail(),

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { NO_TALLY, plusTally, revalue, tallyOf, type Valued } from '../../../../internal/attribution/changes/revalue.js'
 import { consumptionRules } from '../../../../internal/attribution/valuation/consumption.js'
 import { type PriceBook, priceBook } from '../../../../internal/attribution/valuation/cost/price-book.js'
-import type { GridSettings } from '../../../../internal/auth/tenant.js'
+import { DEFAULT_SETTINGS, type GridSettings } from '../../../../internal/auth/tenant.js'
 import type { AttributionRow } from '../../../../internal/store/tables/attributions.js'
 import { formatQuantity } from '../../../../internal/units/quantity.js'
 import { admitted, idOf, NOW_MS, type Stated } from '../../../support/invocations.js'
@@ -19,7 +19,7 @@ let now: { readonly book: PriceBook; readonly grid: GridSettings | null }
 const consumptionOf = consumptionRules(
   () => now.book,
   () => undefined,
-  () => now.grid,
+  () => ({ ...DEFAULT_SETTINGS, grid: now.grid }),
 )
 /** The consumption rules, which use this book and grid until the next call. */
 const rules = (book: PriceBook, grid: GridSettings | null = null) => {

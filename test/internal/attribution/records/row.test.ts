@@ -6,7 +6,7 @@ import { ATTRIBUTIONS, type AttributionRow } from '../../../../internal/store/ta
 import { parseQuantity, zero } from '../../../../internal/units/quantity.js'
 import { admitted, idOf, NOW_MS, type Stated } from '../../../support/invocations.js'
 
-const CONSUMPTION: Consumption = {
+const CONSUMPTION: Omit<Consumption, 'isCostImplausible'> = {
   costUsd: parseQuantity<'USD'>('0.0125') ?? zero(),
   costBasis: 'price_book',
   costDetails: '{"book":1}',
@@ -34,7 +34,7 @@ const DECLARED = [{ key: 'team', personal: false }]
 const depsOf = (consumption: Partial<Consumption> = {}): RowDeps => ({
   dimensionsOf: () => DECLARED,
   logId: 1_700_000_000,
-  consumptionOf: () => ({ ...CONSUMPTION, ...consumption }),
+  consumptionOf: () => ({ isCostImplausible: false, ...CONSUMPTION, ...consumption }),
   identityKeyOf: (tenantId) => deriveTenantIds(new Uint8Array(32).fill(5), tenantId).sip,
   residencyRegionOf: () => 'eu-central-1',
   isIndexStale: () => false,

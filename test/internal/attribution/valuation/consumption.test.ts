@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { consumptionRules } from '../../../../internal/attribution/valuation/consumption.js'
 import { loadPriceBook } from '../../../../internal/attribution/valuation/cost/price-book.js'
-import type { GridSettings } from '../../../../internal/auth/tenant.js'
+import { DEFAULT_SETTINGS, type GridSettings } from '../../../../internal/auth/tenant.js'
 import { formatQuantity } from '../../../../internal/units/quantity.js'
 import { admitted } from '../../../support/invocations.js'
 
@@ -10,7 +10,7 @@ const carbonOf = (grid: GridSettings | null, stated: object = {}): string => {
   const rules = consumptionRules(
     () => book,
     () => undefined,
-    () => grid,
+    () => ({ ...DEFAULT_SETTINGS, grid }),
   )
   const { carbonGco2e, footprintDetails } = rules(admitted({ invocation: { energyWh: '1000', ...stated } }))
   const { from, table, source } = JSON.parse(footprintDetails).grid ?? {}
@@ -48,7 +48,7 @@ test('grid settings of a tenant do not affect other tenants, and changes apply a
   const rules = consumptionRules(
     () => book,
     () => undefined,
-    (tenantId) => (tenantId === 'tnt_one' ? grid : null),
+    (tenantId) => ({ ...DEFAULT_SETTINGS, grid: tenantId === 'tnt_one' ? grid : null }),
   )
   const carbon = (tenantId: string) =>
     formatQuantity(rules(admitted({ tenantId, invocation: { energyWh: '1000' } })).carbonGco2e)
