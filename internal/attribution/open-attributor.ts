@@ -138,6 +138,7 @@ async function openChanges(
       store,
       publish,
       directory,
+      directoryReached: deps.reference.directoryCopy.reached,
       rowDeps,
       facts,
       stageB: inference.stage,

@@ -10,7 +10,7 @@ import {
 } from '../../streams/buckets.js'
 import { settingsOf, type Tenant, type TenantSettings } from '../auth/tenant.js'
 import type { Broker } from '../broker/connect.js'
-import { mirrorBucket } from '../broker/mirror.js'
+import { type Mirror, mirrorBucket } from '../broker/mirror.js'
 import { followMirrorLag } from '../broker/mirror-lag.js'
 import type { Logger } from '../telemetry/log.js'
 import { WatchedDirectory } from './directory/directory.js'
@@ -35,11 +35,13 @@ export interface ReferenceDataDeps {
 }
 
 type Staleness = Pick<RowDeps, 'isIndexStale'>
+/** A copy with its lag. `reached` resolves when it holds a revision of its bucket. */
+type Followed = Staleness & Pick<Mirror<unknown>, 'reached'>
 
 /** Copies in memory of the tables by which the stages attribute and value calls. */
 export interface ReferenceData {
   readonly directory: WatchedDirectory
-  readonly directoryCopy: Staleness
+  readonly directoryCopy: Followed
   readonly pools: WatchedPools
   readonly poolsCopy: Staleness
   readonly consumptionOf: RowDeps['consumptionOf']
@@ -51,11 +53,11 @@ export interface ReferenceData {
 
 export async function openReferenceData(deps: ReferenceDataDeps, signal: AbortSignal): Promise<ReferenceData> {
   const { broker, onLost, clock, log } = deps
-  const followed = async <T>(from: Bucket, apply: (key: string, value: T | undefined) => void): Promise<Staleness> => {
+  const followed = async <T>(from: Bucket, apply: (key: string, value: T | undefined) => void): Promise<Followed> => {
     const bucket = await broker.bucket(from)
     const copy = await mirrorBucket<T>(bucket, onLost, apply)
     const mirrorLag = await followMirrorLag(bucket, copy, { clock, log }, signal)
-    return { isIndexStale: () => mirrorLag.lagMs() > deps.staleMs }
+    return { isIndexStale: () => mirrorLag.lagMs() > deps.staleMs, reached: copy.reached }
   }
   const directory = new WatchedDirectory()
   const directoryCopy = await followed(DIRECTORY, (key, value) => directory.apply(key, value))

@@ -1,8 +1,9 @@
 import type { ClickHouseClient } from '@clickhouse/client'
-import { MODEL_ARTEFACTS, MODEL_NAMES, MODELS, POOLS, PRICE_OVERRIDES } from '../../streams/buckets.js'
+import { MODEL_ARTEFACTS, MODEL_NAMES, MODELS, POOLS, PRICE_OVERRIDES, REATTRIBUTIONS } from '../../streams/buckets.js'
 import { CHANGES } from '../../streams/changes.js'
 import type { Broker } from '../broker/connect.js'
 import type { Publisher } from '../broker/publisher.js'
+import { bucketRecords } from '../broker/records.js'
 import { followStreamCapacity, withinStreamCapacity } from '../broker/stream-capacity.js'
 import { type WatchedRecords, watchRecords } from '../broker/watched-records.js'
 import type { Watermark } from '../broker/watermark.js'
@@ -14,6 +15,7 @@ import { untilAvailable } from '../process/main.js'
 import type { Dimension } from '../records/dimensions.js'
 import { findAllocationWeights } from '../store/queries/attribution/allocation-weights.js'
 import { auditQueue } from '../store/queries/attribution/audit-queue.js'
+import { findStatedServices } from '../store/queries/attribution/stated-services.js'
 import { traceNeighbours } from '../store/queries/attribution/trace-neighbours.js'
 import { factsOfRecord } from '../store/queries/attribution/training-window.js'
 import { findAttribution } from '../store/queries/records/attributions.js'
@@ -21,7 +23,8 @@ import { closedVersionsOf } from '../store/queries/records/closed.js'
 import type { Records } from '../store/queries/records/open-records.js'
 import type { Logger } from '../telemetry/log.js'
 import { auditRoutes } from './audits/routes.js'
-import { changePublisher } from './changes/publish.js'
+import type { ReattributionJob } from './changes/job.js'
+import { changePublisher, slicePublisher } from './changes/publish.js'
 import { changeRoutes } from './changes/routes.js'
 import type { OpenDirectory } from './directory/open-directory.js'
 import { directoryRoutes } from './directory/routes.js'
@@ -33,6 +36,8 @@ import type { StoredPool } from './pools/pool.js'
 import { poolRoutes } from './pools/routes.js'
 import { type AttributionRoutesDeps, attributionRoutes } from './records/routes.js'
 import { explainByModel } from './stages/b/explain-by-model.js'
+import { unknownNameRoutes } from './unknown-names/routes.js'
+import { nearestServices } from './unknown-names/unknown-names.js'
 import type { StoredModelName } from './valuation/names/name.js'
 import { modelNameRoutes } from './valuation/names/routes.js'
 import type { StoredOverride } from './valuation/prices/override.js'
@@ -81,7 +86,7 @@ export async function openAttributionRoutes(deps: OpenAttributionDeps): Promise<
         ...reads,
         queue: (question, signal) => records.ask(question.tenantId, signal, (read) => auditQueue(read, question)),
       }),
-      ...(await openChangeRoutes(deps)),
+      ...(await openChangeRoutes(deps, isPool)),
       ...directoryRoutes({ ...deps, ...deps.directory, isPool }),
       ...priceRoutes({ ...deps, prices }),
       ...(await openModelRoutes(broker, { ...deps, models }, onLost)),
@@ -100,6 +105,8 @@ const recordReads = (
   explainModel: AttributionRoutesDeps['explainModel'],
 ): AttributionRoutesDeps => ({
   ...deps,
+  // One record at a time is asked for: its directory is read through once.
+  nearestServices: (tenantId, name) => nearestServices(deps.directory.directory, tenantId).of(name),
   list: records.list,
   find: (...question) => findAttribution(store, ...question),
   closedVersionsOf: (...question) => closedVersionsOf(store, ...question),
@@ -122,17 +129,31 @@ async function modelExplainer({ broker, store, log }: OpenAttributionDeps, model
 /** Size of the models that a gateway keeps in memory to explain records. */
 const EXPLAINING_BYTES_MAX = 64 * 1024 * 1024
 
-async function openChangeRoutes(deps: OpenAttributionDeps): Promise<readonly Route[]> {
+/** What writes to the log of changes: people's decisions, and jobs that re-attribute. */
+async function openChangeRoutes(
+  deps: OpenAttributionDeps,
+  isPool: (tenantId: string, name: string) => boolean,
+): Promise<readonly Route[]> {
   const { broker, store, publish, log, signal } = deps
   const room = await untilAvailable(
     'the log of changes',
     () => followStreamCapacity(broker.manager, CHANGES.name, { log, signal }),
     log,
   )
-  return changeRoutes({
+  const publishWithinCapacity = withinStreamCapacity(publish, room)
+  const names = unknownNameRoutes({
+    ...deps,
+    ...deps.directory,
+    isPool,
+    findStated: (...question) => findStatedServices(store, ...question),
+    jobs: bucketRecords<ReattributionJob>(await deps.broker.bucket(REATTRIBUTIONS), async () => undefined),
+    publishSlice: slicePublisher(publishWithinCapacity),
+  })
+  const changes = changeRoutes({
     ...deps,
     find: (tenantId, id, atMs) => findAttribution(store, tenantId, id, atMs, signal),
     closedVersionsOf: (tenantId, id, byMs) => closedVersionsOf(store, tenantId, id, byMs, signal),
-    publish: changePublisher(withinStreamCapacity(publish, room)),
+    publish: changePublisher(publishWithinCapacity),
   })
+  return [...changes, ...names]
 }

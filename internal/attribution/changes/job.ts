@@ -16,6 +16,10 @@ export interface ReattributionJob {
   readonly model: string | null
   /** The records to revalue; absent for a job that re-attributes. */
   readonly valued?: Valued
+  /** Only records that were attributed to this service get new versions; absent: all. */
+  readonly service?: string
+  /** The job reads a directory that holds at least this revision of its bucket. */
+  readonly directory_revision?: number
   /** Counts what would change without changing anything. */
   readonly dry_run?: true
   /** Who requested the job. */

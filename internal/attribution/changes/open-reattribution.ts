@@ -23,6 +23,7 @@ export interface ReattributionDeps {
   readonly store: ClickHouseClient
   readonly publish: Publisher['publish']
   readonly directory: WatchedDirectory
+  readonly directoryReached: SliceDeps['directoryReached']
   readonly rowDeps: Omit<RowDeps, 'isIndexStale'>
   readonly facts: Pick<StageADeps, 'directory' | 'settingsOf' | 'policyOf' | 'isIndexStale'>
   readonly stageB: (rowDeps: Omit<RowDeps, 'isIndexStale'>) => Stage
@@ -33,13 +34,14 @@ export interface ReattributionDeps {
 export async function openReattribution(
   deps: ReattributionDeps,
 ): Promise<Omit<SliceDeps, 'insert' | 'close' | 'announce'>> {
-  const { broker, store, publish, directory, rowDeps, facts, stageB, allocation } = deps
+  const { broker, store, publish, directory, directoryReached, rowDeps, facts, stageB, allocation } = deps
   return {
     jobs: bucketRecords<ReattributionJob>(await broker.bucket(REATTRIBUTIONS), async () => undefined),
     placeBehind: (...args) => placeBehind(store, ...args),
     undecidedRows: (...args) => undecidedRows(store, ...args),
     tracePeers: (...args) => tracePeers(store, ...args),
     rowsValidFrom: (...args) => rowsValidFrom(store, ...args),
+    directoryReached,
     identityNames: (tenantId) => directory.identityNames(tenantId),
     hashOf: (tenantId, identity) => idHex(identityHash(rowDeps.identityKeyOf(tenantId), identity)),
     publishSlice: slicePublisher(publish),

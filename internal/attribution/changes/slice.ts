@@ -1,7 +1,8 @@
 import type { Records } from '../../broker/records.js'
-import { type Place, placeBefore, type Slice } from '../../store/queries/records/slices.js'
+import type { Place, Slice } from '../../store/queries/records/slices.js'
 import type { AttributionRow } from '../../store/tables/attributions.js'
 import type { ClosedRow } from '../../store/tables/closed.js'
+import { comparableName } from '../../text/comparable-name.js'
 import type { Announce } from '../records/announce.js'
 import type { RowDeps } from '../records/row.js'
 import type { ReattributionJob, SliceMessage } from './job.js'
@@ -17,6 +18,8 @@ export interface SliceDeps {
   readonly stages: ReattributionStages
   /** With the current price books, prices and tables. */
   readonly consumptionOf: RowDeps['consumptionOf']
+  /** Resolves when the copy of the directory holds a revision. @throws MirrorBehind */
+  readonly directoryReached: (revision: number) => Promise<void>
   /** The identities of the tenant's directory. */
   readonly identityNames: (tenantId: string) => Iterable<string>
   /** The hash of an identity as stored in rows, hex. */
@@ -70,6 +73,7 @@ export async function prepareSlice(
   // Rows inserted by an earlier attempt are kept: the directory or the model may have changed since.
   const alreadyInserted =
     plannedUntil === undefined ? [] : versionsOf(idsOf(before), await deps.rowsValidFrom(slice, atMs))
+  if (job.directory_revision !== undefined) await deps.directoryReached(job.directory_revision)
   const result =
     alreadyInserted.length > 0
       ? { changed: alreadyInserted, unnamed: 0 }
@@ -117,32 +121,25 @@ async function recalculate(
   if (job.valued !== undefined) {
     return { changed: revalue(before, job.valued, deps.consumptionOf, atMs), unnamed: 0 }
   }
-  return reattribute(before, await deps.tracePeers(slice, atMs), {
+  const result = await reattribute(before, await deps.tracePeers(slice, atMs), {
     stages: deps.stages,
     nameOf: namesByHash(job.tenant_id, deps),
     basisOf: (stage) => (stage === 'b' && job.model !== null ? basisOfModel(job.tenant_id, job.model) : undefined),
     validFromMs: atMs,
   })
+  // All are attributed again, since they are evidence for each other.
+  return job.service === undefined ? result : { ...result, changed: ofService(job.service, before, result.changed) }
 }
 
-/** The initial state of a job. */
-export const newJob = (
-  requested: Pick<
-    ReattributionJob,
-    'id' | 'tenant_id' | 'from_ms' | 'to_ms' | 'model' | 'valued' | 'dry_run' | 'actor'
-  >,
-  nowMs: number,
-): ReattributionJob => ({
-  ...requested,
-  created_at: new Date(nowMs).toISOString(),
-  status: 'running',
-  next: 0,
-  after: placeBefore(requested.from_ms),
-  seen: 0,
-  changed: 0,
-  unnamed: 0,
-  ...(requested.valued && { tally: NO_TALLY }),
-})
+/** The new versions of records that were attributed to a service. */
+function ofService(
+  service: string,
+  before: readonly AttributionRow[],
+  changed: readonly AttributionRow[],
+): readonly AttributionRow[] {
+  const sought = comparableName(service)
+  return versionsOf(idsOf(before.filter((row) => comparableName(row.service) === sought)), changed)
+}
 
 /** In the format of stage B's plan. */
 const basisOfModel = (tenantId: string, model: string): string =>

@@ -28,7 +28,7 @@ const credentialId = () =>
     .meta({ examples: ['key_7v3k9q2m4x8n5c1r6t0w3y9zb0'] })
 
 /** A name that looks like another one would take the calls of that service. */
-const serviceName = () =>
+export const serviceName = () =>
   name().refine((text) => nameDoubt(text) === undefined, 'must not contain hidden characters or mix scripts')
 
 export const serviceFields = z.strictObject({

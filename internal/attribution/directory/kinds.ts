@@ -87,7 +87,7 @@ export const SERVICES: EntryKind<'services', z.infer<typeof serviceFields>, z.in
 }
 
 /** If two services claimed the same name, one of them could never be found by it. */
-function refuseClaimed(
+export function refuseClaimed(
   tenantId: string,
   { name, aliases = [] }: ServiceEntry,
   { directory, isPool }: Known,

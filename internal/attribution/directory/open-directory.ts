@@ -11,6 +11,8 @@ export interface OpenDirectory {
   readonly records: Records<EntriesOf[DirectoryKind]>
   readonly entries: EntryIndex
   readonly directory: Directory
+  /** The newest revision of its bucket that this process holds. */
+  readonly revision: () => number
 }
 
 /** @param lost called once when the KV watch is lost */
@@ -25,5 +27,5 @@ export async function openDirectory(
     entries.apply(key, value)
     directory.apply(key, value)
   })
-  return { records: bucketRecords(bucket, copy.reached), entries, directory }
+  return { records: bucketRecords(bucket, copy.reached), entries, directory, revision: copy.revision }
 }

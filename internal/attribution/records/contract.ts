@@ -97,6 +97,10 @@ const explanation = z
           'Of a record in a cost pool: what the model found likeliest, though not likely enough (0.50) to name it. Null if no model served.',
       }),
     alternatives: z.array(facts('Another candidate service and owner, with its probability.')),
+    suggested_services: z.array(z.string()).meta({
+      description:
+        'For a stated service that the directory does not contain: services of a close name, the closest first.',
+    }),
     allocation: z
       .object({
         pool: z.string(),

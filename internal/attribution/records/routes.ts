@@ -9,6 +9,7 @@ import type { Route } from '../../http/route.js'
 import { hasTagOf, idHex, parseId, type TenantIds } from '../../ids/ids.js'
 import { problem } from '../../problems/catalogue.js'
 import type { Dimension } from '../../records/dimensions.js'
+import type { EvidenceBasis } from '../../records/interpretation.js'
 import { storeProblem, TOO_MANY_QUERIES } from '../../store/failures.js'
 import type { StoredWeight } from '../../store/queries/attribution/allocation-weights.js'
 import type { StoredAttribution, StoredAttributionDetail } from '../../store/queries/records/attributions.js'
@@ -43,6 +44,8 @@ export interface AttributionRoutesDeps {
   ) => Promise<readonly StoredClosed[]>
   readonly findWeights: (tenantId: string, asOfMs: number, signal: AbortSignal) => Promise<readonly StoredWeight[]>
   readonly explainModel: ExplainByModel
+  /** Services of the directory that a name may stand for. */
+  readonly nearestServices: (tenantId: string, name: string) => readonly string[]
   readonly cursors: CursorCodec
   readonly idsOf: (tenantId: string) => TenantIds
   /** The tag keys that a tenant has declared. */
@@ -148,9 +151,16 @@ async function get(exchange: Exchange, caller: Caller, deps: AttributionRoutesDe
   exchange.replyJson('200 OK', {
     ...toRecord(stored, deps.dimensionsOf(tenantId)),
     event_tags: stored.tags,
-    explanation: explain(stored, weights, history, model),
+    explanation: {
+      ...explain(stored, weights, history, model),
+      suggested_services: isUndeclared(stored) ? deps.nearestServices(tenantId, stored.service) : [],
+    },
   })
 }
+
+/** Whether the directory did not contain the stated service when the record was attributed. */
+const isUndeclared = ({ evidence_basis }: StoredAttributionDetail): boolean =>
+  evidence_basis === ('service_declared' satisfies EvidenceBasis)
 
 /** Cancels the query in ClickHouse when the client disconnects. */
 function abortWith(exchange: Exchange): AbortSignal {

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import type { Stage } from '../../../../internal/attribution/actor/stage.js'
 import type { ReattributionJob } from '../../../../internal/attribution/changes/job.js'
+import { newJob } from '../../../../internal/attribution/changes/new-job.js'
 import { keptConsumption } from '../../../../internal/attribution/changes/recall.js'
-import { newJob, prepareSlice, type SliceDeps } from '../../../../internal/attribution/changes/slice.js'
+import { prepareSlice, type SliceDeps } from '../../../../internal/attribution/changes/slice.js'
 import type { Consumption } from '../../../../internal/attribution/records/row.js'
 import type { AttributionRow } from '../../../../internal/store/tables/attributions.js'
 import { formatQuantity, parseSum } from '../../../../internal/units/quantity.js'
@@ -63,6 +64,7 @@ function begin(stated: Pick<ReattributionJob, 'valued' | 'dry_run'> = {}, record
     tracePeers: async () => [],
     rowsValidFrom: async (_slice, atMs) => versions.filter(({ validFromMs }) => validFromMs === atMs),
     stages: () => [OTHER_SERVICE],
+    directoryReached: async () => undefined,
     consumptionOf: () => BY_OTHER_BOOK,
     identityNames: () => [],
     hashOf: () => '',

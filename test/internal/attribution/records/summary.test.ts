@@ -37,6 +37,10 @@ test.each<[string, Summarised]>([
     stored({ export_eligibility: 'unpriced' }, { ...LISTED, in_directory: false, owner_from: 'none' }),
   ],
   [
+    'The call states its service: "checkout", which the directory lists; the service belongs to "team-shop". It is not charged back until somebody overrides it, because the cost that its sender stated cannot be right.',
+    stored({ export_eligibility: 'implausible_cost' }, LISTED),
+  ],
+  [
     'The call states no service, but its caller works for "checkout" according to the directory; the service belongs to "team-shop". With a confidence of 0.85 it may be charged back.',
     stored({ evidence_basis: 'identity_resolved', confidence: '0.85' }, LISTED),
   ],

@@ -1,0 +1,52 @@
+import type { StatedService } from '../../store/queries/attribution/stated-services.js'
+import { formatQuantity, parseSum } from '../../units/quantity.js'
+import type { Directory } from '../directory/directory.js'
+import { type KnownName, NearestNames } from './nearest.js'
+
+/** A stated service that the directory does not contain. */
+export interface UnknownName {
+  readonly name: string
+  readonly calls: number
+  readonly cost_usd: string
+}
+
+/** The stated services that are unknown to the directory and no cost pools, the most costly first. */
+export function unknownNames(
+  stated: readonly StatedService[],
+  isKnown: (name: string) => boolean,
+): readonly UnknownName[] {
+  return stated
+    .filter(({ service }) => !isKnown(service))
+    .map(({ service, calls, cost_usd }) => {
+      return { name: service, calls: Number(calls), cost_usd: formatQuantity(parseSum<'USD'>(cost_usd)) }
+    })
+    .sort((one, other) => compareCosts(other, one) || (one.name < other.name ? -1 : 1))
+}
+
+/** The names behind one, in the order of the list. */
+export const namesAfter = (
+  names: readonly UnknownName[],
+  key: readonly string[] | undefined,
+): readonly UnknownName[] => {
+  if (key === undefined) return names
+  const [cost_usd = '0', name = ''] = key
+  return names.filter((each) => {
+    const order = compareCosts(each, { cost_usd })
+    return order < 0 || (order === 0 && each.name > name)
+  })
+}
+
+function compareCosts(one: Pick<UnknownName, 'cost_usd'>, other: Pick<UnknownName, 'cost_usd'>): number {
+  const [left, right] = [parseSum<'USD'>(one.cost_usd), parseSum<'USD'>(other.cost_usd)]
+  return left === right ? 0 : left < right ? -1 : 1
+}
+
+/** What the names of a tenant may stand for, by its directory as it is now. */
+export const nearestServices = (directory: Directory, tenantId: string): NearestNames =>
+  new NearestNames(namesOf(directory, tenantId))
+
+function* namesOf(directory: Directory, tenantId: string): Generator<KnownName> {
+  for (const { name, aliases = [] } of directory.services(tenantId)) {
+    for (const each of [name, ...aliases]) yield { name: each, service: name }
+  }
+}
