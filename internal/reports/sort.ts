@@ -11,6 +11,7 @@ const KEYS = {
   usage: {
     from: { kind: 'start' },
     cost_usd: figure('cost_usd'),
+    cost_share: figure('cost_usd'),
     energy_wh: figure('energy_wh'),
     carbon_gco2e: figure('carbon_gco2e'),
     calls: figure('calls'),
@@ -24,6 +25,7 @@ const KEYS = {
     cost_usd_per_1k_tokens: { kind: 'quotient', of: 'cost_usd', by: ['input_tokens', 'output_tokens'] },
     confidence: { kind: 'quotient', of: 'cost_confidence', by: ['cost_usd'] },
     unpriced_calls: figure('unpriced_calls'),
+    unattributed_calls: figure('unattributed_calls'),
     unattributed_cost_usd: figure('unattributed_cost_usd'),
   },
   adoption: { from: { kind: 'start' }, people: { kind: 'people' }, calls: figure('calls') },

@@ -4,6 +4,29 @@ export const DAY_MS = 24 * 60 * 60 * 1000
 
 const ZONES: ReadonlySet<string> = new Set(['UTC', ...Intl.supportedValuesOf('timeZone')])
 
+/** The names of today, for those that Node still calls by an older one. */
+const RENAMED: Readonly<Record<string, string>> = {
+  'Africa/Asmera': 'Africa/Asmara',
+  'America/Buenos_Aires': 'America/Argentina/Buenos_Aires',
+  'America/Catamarca': 'America/Argentina/Catamarca',
+  'America/Coral_Harbour': 'America/Atikokan',
+  'America/Cordoba': 'America/Argentina/Cordoba',
+  'America/Godthab': 'America/Nuuk',
+  'America/Indianapolis': 'America/Indiana/Indianapolis',
+  'America/Jujuy': 'America/Argentina/Jujuy',
+  'America/Louisville': 'America/Kentucky/Louisville',
+  'America/Mendoza': 'America/Argentina/Mendoza',
+  'Asia/Calcutta': 'Asia/Kolkata',
+  'Asia/Katmandu': 'Asia/Kathmandu',
+  'Asia/Rangoon': 'Asia/Yangon',
+  'Asia/Saigon': 'Asia/Ho_Chi_Minh',
+  'Atlantic/Faeroe': 'Atlantic/Faroe',
+  'Europe/Kiev': 'Europe/Kyiv',
+  'Pacific/Enderbury': 'Pacific/Kanton',
+  'Pacific/Ponape': 'Pacific/Pohnpei',
+  'Pacific/Truk': 'Pacific/Chuuk',
+}
+
 /** @returns the canonical name of the tz database; undefined for an unknown name */
 export function readZone(text: string): string | undefined {
   try {
@@ -11,7 +34,7 @@ export function readZone(text: string): string | undefined {
     if (!/^[A-Za-z]/.test(text)) return undefined
     const name = new Intl.DateTimeFormat('en', { timeZone: text }).resolvedOptions().timeZone
     // Node also knows names (SystemV/PST8) that ClickHouse does not.
-    return ZONES.has(name) || /^Etc\/GMT[+-]\d+$/.test(name) ? name : undefined
+    return ZONES.has(name) || /^Etc\/GMT[+-]\d+$/.test(name) ? (RENAMED[name] ?? name) : undefined
   } catch {
     return undefined
   }

@@ -126,6 +126,7 @@ describe('usage', () => {
     const inUtc = await usage('interval=day&filter[service][eq]=sync')
     const inIndia = await usage('interval=day&filter[service][eq]=sync&time_zone=Asia/Kolkata')
 
+    expect(inIndia.report.time_zone).toBe('Asia/Kolkata')
     expect(inUtc.data.map(({ from, calls }: Record<string, unknown>) => [from, calls])).toEqual([
       ['2026-10-05T00:00:00.000Z', 1],
       ['2026-10-06T00:00:00.000Z', 1],

@@ -16,3 +16,12 @@ test('time zones are the names of the tz database', () => {
     undefined,
   ])
 })
+
+test('a zone is called by its name of today, whichever of its names is asked for', () => {
+  expect(['Asia/Kolkata', 'Asia/Calcutta', 'asia/kolkata', 'Europe/Kiev'].map(readZone)).toEqual([
+    'Asia/Kolkata',
+    'Asia/Kolkata',
+    'Asia/Kolkata',
+    'Europe/Kyiv',
+  ])
+})
