@@ -92,10 +92,12 @@ const INVALID_TOKEN = refused('INVALID_CREDENTIALS', 'The credential is not vali
 const DISAGREEING = refused('INVALID_CREDENTIALS', 'The API key and the token do not match; send only one.', BAD_TOKEN)
 const TOO_MANY_FAILURES = 'Too many failed authentication attempts; try again later.'
 const TOO_MANY_TOKENS = 'Too many new tokens from this address; try again later.'
+const DISAGREEING_KEYS = refused('INVALID_CREDENTIALS', 'Two different API keys were sent; send only one.')
 const EXPIRED = refused('EXPIRED', 'The API key has expired.')
 
 /**
- * Checks credentials against the watched copies of keys, clients, people and revocations. Verdicts are cached; a change of
+ * Checks credentials against the watched copies of keys, clients, people and revocations. An API key may be sent as X-API-Key or
+ * as a bearer. Verdicts are cached; a change of
  * a record that one depends on drops it at once, and its times are checked on every call.
  *
  * An API key and a token sent together must both be valid, belong to one tenant and have the same scopes and layers; the
@@ -113,6 +115,10 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
 
   const judge = ({ apiKey, authorization }: Credentials, nowMs: number, origin: Origin): Authentication => {
     if (authorization === '') return apiKey === '' ? MISSING : ofKey.authenticate(apiKey, nowMs)
+    const asBearer = BEARER_KEY.exec(authorization)?.[1]
+    if (asBearer !== undefined) {
+      return apiKey === '' || apiKey === asBearer ? ofKey.authenticate(asBearer, nowMs) : DISAGREEING_KEYS
+    }
     const bearer = ofBearer.authenticate(authorization, nowMs, origin)
     if (apiKey === '' || !bearer.ok) return bearer
     const key = ofKey.authenticate(apiKey, nowMs)
@@ -235,6 +241,9 @@ function takeOne(budget: Budget, nowMs: number, detail: string): Authentication 
 
 /** RFC 9110 11.1: the scheme's letters may be of either case. */
 const BEARER = /^bearer ([^ ]+)$/i
+
+/** An API key where a client can send nothing but a bearer: tokens begin otherwise. */
+const BEARER_KEY = /^bearer (ak_[^ ]+)$/i
 
 const agree = (key: Caller, bearer: Caller): boolean =>
   key.tenantId === bearer.tenantId &&

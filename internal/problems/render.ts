@@ -68,6 +68,8 @@ export function renderProblem(
   const headers: [string, string][] = [
     ['Content-Type', form.contentType],
     ['Cache-Control', 'no-store'],
+    // A detail may repeat text from outside; a browser must not take it for another type.
+    ['X-Content-Type-Options', 'nosniff'],
     ...(form.headers ?? []).map(([name, value]): [string, string] => [name, value]),
   ]
   const challenge = problem.challenge ?? (status === 401 ? 'Bearer realm="attribution"' : undefined)

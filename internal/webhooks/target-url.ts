@@ -27,6 +27,7 @@ export type TargetRefusal = string
 
 const URL_CHARACTERS_MAX = 2_048
 const NAME_CHARACTERS_MAX = 253
+const HOST_CHARACTERS = /^(?:[\x21-\x5b\x5d-\x7e]|[\p{L}\p{M}\p{Nd}])*$/u
 const LABEL = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/
 /** Names that no public resolver should know (RFC 6761, 6762, 7686, 8375, and the clouds' metadata). */
 const PRIVATE_SUFFIXES = [
@@ -53,9 +54,11 @@ const PRIVATE_SUFFIXES = [
  */
 export function readTarget(text: string, rules: TargetRules): Target | TargetRefusal {
   if (text.length > URL_CHARACTERS_MAX) return `has more than ${URL_CHARACTERS_MAX} characters`
-  // The parser drops tabs and line feeds, trims spaces and converts backslashes: refuse texts that it would have to repair.
-  if (!/^[\x21-\x5b\x5d-\x7e]+$/.test(text)) return 'contains invalid characters'
   if (!/^https:\/\/[^/]/i.test(text)) return 'does not start with https://'
+  // The parser drops tabs and line feeds, trims spaces and converts backslashes: refuse texts that it would have to repair.
+  // Only a host may have other letters; the parser makes them A-labels (`xn--…`).
+  const [, host = '', rest = ''] = /^https:\/\/([^/?#]*)(.*)$/is.exec(text) ?? []
+  if (!HOST_CHARACTERS.test(host) || !/^[\x21-\x5b\x5d-\x7e]*$/.test(rest)) return 'contains invalid characters'
   if (!URL.canParse(text)) return 'is not valid'
   const url = new URL(text)
   if (url.username !== '' || url.password !== '' || /^https:\/\/[^/?#]*@/i.test(text))
@@ -65,6 +68,8 @@ export function readTarget(text: string, rules: TargetRules): Target | TargetRef
 
   const literal = url.hostname.replace(/^\[(.*)\]$/, '$1')
   const isLiteral = isIP(literal) !== 0
+  // Read as octal here and as decimal elsewhere: whoever wrote it may have meant another address.
+  if (isIP(literal) === 4 && /(^|\.)0\d/.test(host)) return 'has an address with leading zeros'
   const hostname = isLiteral ? literal : url.hostname.replace(/\.$/, '')
   const refusal = isLiteral ? undefined : refusalOfName(hostname, rules)
   if (refusal !== undefined) return refusal

@@ -23,6 +23,21 @@ describe('the verdict of the authenticator', () => {
     })
   })
 
+  test('on a key that is sent as a bearer is that of X-API-Key, and of two different keys neither counts', () => {
+    const [one, other] = [apiKey(), apiKey()]
+    const { authenticator } = authenticatorOf(one.stored, other.stored)
+    const asBearer = (secret: string, key = '') => ({ apiKey: key, authorization: `bearer ${secret}` })
+
+    expect(authenticate(authenticator, asBearer(one.secret), NOW_MS)).toEqual(
+      authenticate(authenticator, present(one.secret), NOW_MS),
+    )
+    expect(verdictOf(authenticate(authenticator, asBearer(one.secret, one.secret), NOW_MS))).toBe('ok')
+    expect(verdictOf(authenticate(authenticator, asBearer(one.secret, other.secret), NOW_MS))).toBe(
+      'INVALID_CREDENTIALS',
+    )
+    expect(verdictOf(authenticate(authenticator, asBearer(apiKey().secret), NOW_MS))).toBe('INVALID_CREDENTIALS')
+  })
+
   test('records the use of the key, unless the key is refused', () => {
     const [good, revoked, expired] = [apiKey(), apiKey({ status: 'revoked' }), apiKey({ expires_at: at(NOW_MS + 1) })]
     const { authenticator, uses } = authenticatorOf(good.stored, revoked.stored, expired.stored)
@@ -76,12 +91,12 @@ describe('the verdict of the authenticator', () => {
     expect(counts.lookUps).toBe(0)
   })
 
-  test('on a valid key is INVALID_CREDENTIALS if an Authorization header without a token repeats or accompanies it', () => {
+  test('on a valid key is INVALID_CREDENTIALS beside an Authorization header that is none', () => {
     const { stored, secret } = apiKey()
     const { authenticator } = authenticatorOf(stored)
 
     expect(verdictOf(authenticate(authenticator, present(secret, 'Bearer x'), NOW_MS))).toBe('INVALID_CREDENTIALS')
-    expect(verdictOf(authenticate(authenticator, present('', `Bearer ${secret}`), NOW_MS))).toBe('INVALID_CREDENTIALS')
+    expect(verdictOf(authenticate(authenticator, present('', `Basic ${secret}`), NOW_MS))).toBe('INVALID_CREDENTIALS')
   })
 
   test('is the same for unknown, revoked and mistyped keys', () => {
@@ -220,7 +235,7 @@ describe('the cache of verdicts', () => {
 })
 
 test(
-  'fuzzing: the authenticator accepts no other text than the key itself, in the right header',
+  'fuzzing: the authenticator accepts no other text than the key itself, in the right headers',
   () => {
     const { stored, secret } = apiKey()
     const { authenticator } = authenticatorOf(stored)
@@ -238,9 +253,11 @@ test(
         const isOpen = authenticate(authenticator, present(text), NOW_MS).ok
         expect(isOpen).toBe(text === secret)
         for (const authorization of [text, `Bearer ${text}`, `Basic ${text}`]) {
-          const isAlone = authorization === ''
-          expect(authenticate(authenticator, present('', authorization), NOW_MS).ok).toBe(false)
-          expect(authenticate(authenticator, present(secret, authorization), NOW_MS).ok).toBe(isAlone)
+          const isKey = authorization === `Bearer ${secret}`
+          expect(authenticate(authenticator, present('', authorization), NOW_MS).ok).toBe(isKey)
+          expect(authenticate(authenticator, present(secret, authorization), NOW_MS).ok).toBe(
+            isKey || authorization === '',
+          )
         }
       }),
       { numRuns: FUZZ_CASES },

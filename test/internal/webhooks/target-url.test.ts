@@ -31,7 +31,7 @@ test.each([
   ['repaired by a parser', 'https://hooks.exa\tmple.com'],
   ['repaired by a parser', 'https://hooks.example.com/\n'],
   ['with a zero byte', 'https://hooks.example.com/\u0000'],
-  ['in other letters', 'https://hooks.exämple.com/'],
+  ['in other letters', 'https://hooks.example.com/exämple'],
   ['with a user', 'https://user:password@hooks.example.com/'],
   ['with an empty user', 'https://@hooks.example.com/'],
   ['with another port', 'https://hooks.example.com:22/'],
@@ -65,7 +65,6 @@ describe('a host that is an address', () => {
   test.each([
     ['https://127.0.0.1/', '127.0.0.1'],
     ['https://127.1/', '127.0.0.1'],
-    ['https://0177.0.0.1/', '127.0.0.1'],
     ['https://0x7f000001/', '127.0.0.1'],
     ['https://2130706433/', '127.0.0.1'],
     ['https://%31%32%37.0.0.1/', '127.0.0.1'],
@@ -77,12 +76,29 @@ describe('a host that is an address', () => {
     expect(read(text)).toMatchObject({ hostname })
   })
 
+  test.each(['https://0177.0.0.1/', 'https://127.0.0.01/', 'https://010.1.2.3:443/hook'])(
+    '%s is refused, because its leading zeros are read in two ways',
+    (text) => {
+      expect(read(text)).toBe('has an address with leading zeros')
+    },
+  )
+
   test.each(['https://[fe80::1%25eth0]/', 'https://1.2.3.4.5/', 'https://256.0.0.1/', 'https://0x7f.0.0.1.example.1/'])(
     '%s is none',
     (text) => {
       expect(typeof read(text)).toBe('string')
     },
   )
+})
+
+test('an international name is taken as its A-label, and no other part may have such letters', () => {
+  expect(read('https://Bücher.example.com/hook')).toMatchObject({
+    hostname: 'xn--bcher-kva.example.com',
+    href: 'https://xn--bcher-kva.example.com/hook',
+  })
+  expect(read('https://１２７.0.0.1/')).toMatchObject({ hostname: '127.0.0.1' })
+  expect(read('https://hooks.example.com/bücher')).toBe('contains invalid characters')
+  expect(read('https://bü\u200dcher.example.com/')).toBe('contains invalid characters')
 })
 
 test('private host names are accepted if the operator allows non-public networks', () => {
