@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { SCOPES } from '../../internal/auth/scopes.js'
 import { sandboxCompany } from '../../internal/local/sandbox/company.js'
 import { type Ask, askAs } from '../support/ask.js'
+import { exact, sumOf } from '../support/focus-rules.js'
 import { command } from '../support/instance.js'
 import { launchService, type RunningService } from '../support/service.js'
 
@@ -112,6 +113,7 @@ describe('a new sandbox', () => {
     expect(json.data.length).toBeGreaterThan(8)
     expect(folded.map((row: Record<string, unknown>) => row['groups'])).toEqual([2])
     expect(Number(folded[0].cost_share)).toBeLessThan(0.2)
+    expect(sumOf(json.data, 'cost_usd')).toBe(exact(json.report.total_cost_usd))
   })
 
   test('filling a sandbox again with the same seed adds no record', async () => {

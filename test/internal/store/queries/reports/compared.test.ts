@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type ReportQuestion, readReport } from '../../../../../internal/reports/question.js'
 import { firstPage, laterPage, type ReportOf, type ReportReads } from '../../../../../internal/reports/report.js'
@@ -67,7 +68,8 @@ function question(query: string): ReportQuestion {
   if (!read.ok) throw new Error(read.problem.detail)
   return read.question
 }
-const page = (query: string, limit = 50) => firstPage(question(query), of, limit, reads, NEVER)
+const page = (query: string, limit = 50, tenantId = 'tnt') =>
+  firstPage(question(query), { ...of, tenantId }, limit, reads, NEVER)
 type Page = Awaited<ReturnType<typeof page>>
 const told = ({ rows }: Pick<Page, 'rows'>) =>
   rows.map(({ labels, isFolded, figures, previous }) => [
@@ -155,3 +157,77 @@ test('with filters, rows that fold in one of the intervals are not compared', as
 test('without groups two whole periods are compared', async () => {
   expect(told(await page(NOVEMBER))).toEqual([['', '25', 'both', '30']])
 })
+
+test('for any calls, a previous figure is that of the previous report, and new and gone rows had or have no calls', async () => {
+  const MONTHS = ['2026-10', '2026-11'] as const
+  const calls = fc.array(
+    fc.record({
+      month: fc.constantFrom(...MONTHS),
+      owner: fc.constantFrom('x', 'y'),
+      service: fc.constantFrom('a', 'b', 'c', 'd'),
+      person: fc.integer({ min: 0, max: 9 }),
+      cost: fc.integer({ min: 0, max: 3 }),
+    }),
+    { minLength: 1, maxLength: 60 },
+  )
+  const cases = fc.sample(calls, { numRuns: 12, seed: 7 })
+  await store.client.insert({
+    table: 'attributions',
+    values: cases.flatMap((all, i) =>
+      all.map(({ month, owner, service, person, cost }, j) => ({
+        tenant_id: `tnt_${i}`,
+        id: `${i}-${j}`.padEnd(16),
+        event_time: `${month}-15 10:00:00`,
+        valid_from: `${month}-15 10:00:01`,
+        service,
+        owner,
+        cost_usd: String(cost),
+        identity_hash: person === 0 ? '\0'.repeat(16) : String(person).padEnd(16, '-'),
+      })),
+    ),
+    format: 'JSONEachRow',
+  })
+  const states = new Set<unknown>()
+  for (const [i, all] of cases.entries()) {
+    const of = (query: string) => page(`group_by=owner,service&${query}`, 100, `tnt_${i}`)
+    const [compared, now, before] = await Promise.all([
+      of(NOVEMBER),
+      of('from=2026-11-01&to=2026-12-01'),
+      of('from=2026-10-01&to=2026-11-01'),
+    ])
+    const hasCalls = (month: string, [owner, service]: readonly string[]) =>
+      all.some((call) => call.month === month && call.owner === owner && call.service === service)
+    const find = ({ rows }: Page, labels: readonly string[]) =>
+      rows.find((row) => !row.isFolded && row.labels.join('/') === labels.join('/'))
+
+    const isHere = (row: Page['rows'][number]) => row.previous?.compared !== 'gone'
+    expect(compared.rows.filter(isHere).map(({ previous, ...row }) => row)).toEqual(
+      expect.arrayContaining(now.rows.map((row) => row)),
+    )
+    expect(compared.rows.filter(isHere)).toHaveLength(now.rows.length)
+    for (const { labels, isFolded, previous } of compared.rows) {
+      const then = isFolded ? undefined : find(before, labels)
+      states.add(previous?.compared)
+      switch (previous?.compared) {
+        case 'both':
+          expect([previous.people, previous.figures]).toEqual([then?.people, then?.figures])
+          break
+        case 'gone':
+          expect([previous.people, previous.figures]).toEqual([then?.people, then?.figures])
+          expect(hasCalls('2026-11', labels)).toBe(false)
+          break
+        case 'new':
+          expect(hasCalls('2026-10', labels)).toBe(false)
+          break
+        default:
+          expect(isFolded || (then === undefined && hasCalls('2026-10', labels))).toBe(true)
+      }
+    }
+    const gone = before.rows.filter(({ isFolded, labels }) => !isFolded && !hasCalls('2026-11', labels))
+    expect(compared.rows.filter((row) => !isHere(row)).map(({ labels }) => labels.join())).toEqual(
+      expect.arrayContaining(gone.map(({ labels }) => labels.join())),
+    )
+    if (compared.rows.length > 0) expect(compared.totals.previousCostUsd).toBe(before.totals.costUsd)
+  }
+  expect(states.size).toBe(4)
+}, 60_000)
