@@ -2,16 +2,21 @@ import type { Budget } from '../auth/rate-limits.js'
 import { type Problem, problem } from '../problems/catalogue.js'
 import type { Exchange } from './exchange.js'
 
-/** Charges a request to a budget. @returns the 429 with its Retry-After, if the budget is exhausted */
+/**
+ * Charges a request to a budget.
+ *
+ * @returns the 429 with its Retry-After, if the budget is exhausted; a 413 for a request that it can never hold: to repeat it
+ *   would never help
+ */
 export function takeFrom(budget: Budget, cost: number, nowMs: number): Problem | undefined {
   const waitMs = budget.take(cost, nowMs)
   if (waitMs === 0) return undefined
+  if (waitMs === Number.POSITIVE_INFINITY) {
+    const detail = `The rate limit allows at most ${budget.limit} events in one request; split it.`
+    return problem('PAYLOAD_TOO_LARGE', detail)
+  }
   // Not before RateLimit-Reset, when the budget grows, and never 0.
   const resetSeconds = Math.max(1, budget.resetSeconds(nowMs))
-  if (waitMs === Number.POSITIVE_INFINITY) {
-    const detail = `This rate limit allows at most ${budget.limit} events per request; split the request.`
-    return problem('RATE_LIMITED', detail, { retryAfterSeconds: resetSeconds })
-  }
   return problem('RATE_LIMITED', 'Rate limit exceeded; retry later.', {
     retryAfterSeconds: Math.max(resetSeconds, Math.ceil(waitMs / 1_000)),
   })
