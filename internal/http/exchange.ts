@@ -159,6 +159,9 @@ export class Exchange {
   /** How problems are rendered, if not as `application/problem+json`. */
   problemForm: ProblemForm | undefined
   private settled = false
+  /** Neither Content-Length nor Transfer-Encoding is visible: a body may be hidden, so that the reply waits for the next turn. */
+  private readonly isUnframed: boolean
+  private isReplied = false
   private readonly hooks: ExchangeHooks
   private whenAborted: (() => void) | undefined
   private readonly response: HttpResponse
@@ -179,6 +182,7 @@ export class Exchange {
     this.response = response
     this.request = request
     this.headers = headers
+    this.isUnframed = headers.contentLength === '' && headers.transferEncoding === ''
     this.errorDocsUrl = errorDocsUrl
     this.hooks = hooks
     this.path = request.getUrl()
@@ -191,9 +195,9 @@ export class Exchange {
     })
   }
 
-  /** True once a reply was sent or the client disconnected. */
+  /** True once a reply was given or the client disconnected. */
   get isSettled(): boolean {
-    return this.settled
+    return this.settled || this.isReplied
   }
 
   /** The first value of a header that few routes need; empty when absent. Valid only until the route's handler returns. */
@@ -289,12 +293,33 @@ export class Exchange {
    * @param body read within the call
    */
   reply(head: string, body: string | Uint8Array): void {
-    if (this.settled) return
+    if (this.isSettled) return
+    if (this.isUnframed) {
+      const whole = head + this.commonLines()
+      const kept = typeof body === 'string' ? body : Buffer.from(body)
+      this.nextTurn(() => this.response.writeStatus(whole).end(kept))
+      return
+    }
     this.settle()
     answering = this.response
     answerHead = headBytes(head, this.commonLines())
     answerBody = body
     this.response.cork(writeAnswer)
+  }
+
+  /**
+   * Replies on the next event-loop turn. A reply within the handler, or within a promise continuation of it, would still
+   * serve a request that arrived behind this one; after a later reply uWebSockets.js has closed such a connection
+   * (`deploy/decisions/framing-must-be-visible.md`).
+   */
+  private nextTurn(write: () => void): void {
+    this.isReplied = true
+    this.whenAborted = undefined
+    setImmediate(() => {
+      if (this.settled) return
+      this.settle()
+      this.response.cork(write)
+    })
   }
 
   /**
@@ -305,7 +330,8 @@ export class Exchange {
    * @param size of the whole body, bytes; more than 0
    */
   async replyStream(head: string, size: number, parts: AsyncIterable<Uint8Array>): Promise<void> {
-    if (this.settled) return
+    if (this.isUnframed) await new Promise(setImmediate)
+    if (this.isSettled) return
     let hasBegun = false
     let wake: () => void = () => undefined
     this.whenAborted = () => wake()
@@ -342,12 +368,14 @@ export class Exchange {
 
   /** A reply without a body, and without a Content-Length. */
   replyEmpty(head: string): void {
-    if (this.settled) return
-    this.settle()
+    if (this.isSettled) return
     const whole = head + this.commonLines()
-    this.response.cork(() => {
+    const write = (): void => {
       this.response.writeStatus(whole).endWithoutBody()
-    })
+    }
+    if (this.isUnframed) return this.nextTurn(write)
+    this.settle()
+    this.response.cork(write)
   }
 
   replyJson(status: string, value: unknown): void {
@@ -364,20 +392,12 @@ export class Exchange {
     this.reply(headOf(rendered), rendered.body)
   }
 
-  /**
-   * Replies and closes the connection. Closing within the handler would still serve a pipelined request, so the reply is
-   * sent on the next event-loop turn (measured on this build of uWebSockets.js).
-   */
+  /** Replies and closes the connection, so that nothing behind the request is served. */
   refuseAndClose(problem: Problem): void {
-    if (this.settled) return
+    if (this.isSettled) return
     const rendered = this.render(problem)
-    setImmediate(() => {
-      if (this.settled) return
-      this.settle()
-      this.response.cork(() => {
-        this.response.writeStatus(headOf(rendered) + this.commonLines()).end(rendered.body, true)
-      })
-    })
+    const whole = headOf(rendered) + this.commonLines()
+    this.nextTurn(() => this.response.writeStatus(whole).end(rendered.body, true))
   }
 
   /** Logs an unexpected failure and replies 500. */

@@ -229,6 +229,13 @@ function beginExchange(
     )
     return undefined
   }
+  if (read.headers.contentLength === '' && carriesBody(request.getMethod())) {
+    // A field with an empty name ends the header list: a length behind it is hidden, and its body would be the next request.
+    exchange.refuseAndClose(
+      problem('LENGTH_REQUIRED', 'POST, PUT and PATCH need a Content-Length; without a body send "Content-Length: 0".'),
+    )
+    return undefined
+  }
   const { host } = read.headers
   if (host !== lastHost) {
     if (!HOST.test(host)) {
@@ -248,6 +255,8 @@ function beginExchange(
   }
   return exchange
 }
+
+const carriesBody = (method: string): boolean => method === 'post' || method === 'put' || method === 'patch'
 
 const PLAIN_TARGET = /^[\x21-\x7e]*$/
 /** RFC 9112 section 3.2: exactly one, and valid; duplicates were refused before. */

@@ -78,7 +78,7 @@ describe('HTTP methods', () => {
   test.each(['/things', '/nowhere', '/broken'])(
     'HEAD %s with an error reply leaves the connection usable',
     async (path) => {
-      const head = rawRequest(`HEAD ${path}`, ['Host: a'])
+      const head = rawRequest(`HEAD ${path}`, ['Host: a', 'Content-Length: 0'])
       const text = await rawText(server.port, head + rawRequest('GET /last', ['Host: a', 'Transfer-Encoding: chunked']))
 
       expect(text).toMatch(/^HTTP\/1.1 (401|404|500) [^{]*\r\n\r\nHTTP\/1.1 411 /)
@@ -97,7 +97,10 @@ describe('HTTP methods', () => {
   test.each(['PUT', 'DELETE', 'PATCH'])(
     '%s on a path without that method gets a 405 with the allowed methods',
     async (method) => {
-      const answers = await rawExchange(server.port, rawRequest(`${method} /things`, ['Host: a', 'Connection: close']))
+      const answers = await rawExchange(
+        server.port,
+        rawRequest(`${method} /things`, ['Host: a', 'Content-Length: 0', 'Connection: close']),
+      )
 
       expect(answers.map(({ status }) => status)).toEqual([405])
       expect(JSON.parse(answers[0]?.body ?? '')).toMatchObject({ error_code: 'METHOD_NOT_ALLOWED' })
