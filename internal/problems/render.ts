@@ -69,8 +69,7 @@ export function renderProblem(
     ['Content-Type', form.contentType],
     ['Cache-Control', 'no-store'],
     // A detail may repeat text from outside; a browser must not take it for another type.
-    ['X-Content-Type-Options', 'nosniff'],
-    ...(form.headers ?? []).map(([name, value]): [string, string] => [name, value]),
+    ...Object.entries({ 'X-Content-Type-Options': 'nosniff', ...Object.fromEntries(form.headers ?? []) }),
   ]
   const challenge = problem.challenge ?? (status === 401 ? 'Bearer realm="attribution"' : undefined)
   if (challenge !== undefined) headers.push(['WWW-Authenticate', challenge])
