@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { Command, InvalidArgumentError } from 'commander'
+import { Command, InvalidArgumentError, Option } from 'commander'
+import type { GateReason } from '../../internal/attribution/inference/learning/model.js'
 import { type Decision, decided } from '../../internal/attribution/inference/models/decide.js'
 import { ACTIONS, audited } from '../../internal/attribution/inference/models/routes.js'
 import type { StoredShadow } from '../../internal/attribution/inference/models/shadow-log.js'
@@ -49,6 +50,7 @@ export const modelCommand = (): Command =>
       new Command('show')
         .description("Prints a version's model card as JSON.")
         .argument('<version>')
+        .addOption(tenantOption())
         .addOption(dataDirOption())
         .action(runShow),
     )
@@ -60,8 +62,16 @@ const decisionCommand = (decision: Decision, description: string): Command =>
   new Command(decision)
     .description(description)
     .argument('<version>')
+    .addOption(tenantOption())
     .addOption(dataDirOption())
-    .action((id: string, options: InstanceOption) => runDecision(decision, id, options))
+    .action((id: string, options: VersionOptions) => runDecision(decision, id, options))
+
+/** A version has one tenant; whoever states it is told when the version is another's. */
+const tenantOption = (): Option => new Option('--tenant <id>', 'refuse a version of any other tenant')
+
+interface VersionOptions extends InstanceOption {
+  readonly tenant?: string
+}
 
 function readSeed(text: string): number {
   const seed = Number(text)
@@ -101,15 +111,29 @@ async function runTrain(options: TrainOptions): Promise<void> {
     await broker.close()
     return
   }
-  const done = await outcomeOf(broker, tenantId, request.id)
+  const { outcome, model_id } = await outcomeOf(broker, tenantId, request.id)
+  const reasons = model_id === null ? [] : (await findVersion(broker, model_id)).card.gate.reasons
   await broker.close()
-  const { outcome, model_id } = done
   process.stdout.write(
     options.json === true
-      ? `${JSON.stringify({ outcome, model_id })}\n`
-      : `${outcome.replaceAll('_', ' ')}${model_id === null ? '' : `  ${model_id}`}\n`,
+      ? `${JSON.stringify({ outcome, model_id, reasons })}\n`
+      : `${outcome.replaceAll('_', ' ')}${model_id === null ? '' : `  ${model_id}`}\n${reasons.map((reason) => `  ${WHY[reason]}\n`).join('')}`,
   )
   if (outcome === 'failed') throw new ConfigError('training failed: see the log of the trainer')
+}
+
+/** Why a version did not pass validation. */
+const WHY: Readonly<Record<GateReason, string>> = {
+  beats_no_baseline: 'it is no better than the shares of the services alone',
+  imprecise: 'of what it claims at 0.80 and more, too little is right',
+  miscalibrated: 'its probabilities differ too much from how often it is right',
+  beats_no_baseline_on_audits: 'on overrides it is no better than the shares of the services alone',
+  imprecise_on_audits: 'on overrides, of what it claims at 0.80 and more, too little is right',
+  miscalibrated_on_audits: 'on overrides its probabilities differ too much from how often it is right',
+  too_few_validation_examples: 'there are too few resolved calls to judge it by',
+  names_fewer_than_serving: 'it names far fewer calls than the serving version, and no override says that it should',
+  more_unknown_than_serving:
+    'it takes far more calls for unknown than the serving version, and no override says that it should',
 }
 
 /** Waits for the end of a training. A later request may replace it. */
@@ -141,9 +165,9 @@ async function runList(options: JsonOption & { readonly tenant: string }): Promi
   }
 }
 
-async function runShow(id: string, options: InstanceOption): Promise<void> {
+async function runShow(id: string, options: VersionOptions): Promise<void> {
   const broker = await connectInstanceBroker(readInstanceConfig(options))
-  const version = await findVersion(broker, id)
+  const version = await findVersion(broker, id, options.tenant)
   const versions = await versionsOf(broker, version.tenant_id)
   const shadows: StoredShadow[] = []
   const bucket = await broker.bucket(MODEL_SHADOWS)
@@ -155,9 +179,9 @@ async function runShow(id: string, options: InstanceOption): Promise<void> {
   process.stdout.write(`${JSON.stringify(shownModel(version, versions, shadows), null, 2)}\n`)
 }
 
-async function runDecision(decision: Decision, id: string, options: InstanceOption): Promise<void> {
+async function runDecision(decision: Decision, id: string, options: VersionOptions): Promise<void> {
   const broker = await connectInstanceBroker(readInstanceConfig(options))
-  const { tenant_id: tenantId } = await findVersion(broker, id)
+  const { tenant_id: tenantId } = await findVersion(broker, id, options.tenant)
   const versions = await versionsOf(broker, tenantId)
   const records = bucketRecords<StoredModel>(await broker.bucket(MODELS), async () => undefined)
   let before: StoredModel | undefined
@@ -176,9 +200,12 @@ async function runDecision(decision: Decision, id: string, options: InstanceOpti
   process.stdout.write(`${id} is now ${status === 'serving' ? 'the serving version' : `a ${status} version`}\n`)
 }
 
-async function findVersion(broker: Broker, id: string): Promise<StoredModel> {
+async function findVersion(broker: Broker, id: string, tenantId?: string): Promise<StoredModel> {
   const version = await bucketRecords<StoredModel>(await broker.bucket(MODELS), async () => undefined).read(id)
   if (version === undefined) throw unknownVersion(id)
+  if (tenantId !== undefined && version.tenant_id !== tenantId) {
+    throw new ConfigError(`model version ${id} belongs to another tenant than ${tenantId}`)
+  }
   return version
 }
 

@@ -23,7 +23,7 @@ const interpretations = async (numbers: readonly number[]) =>
   (await instance.infer(numbers)).map(({ record }) => record.interpretation)
 
 test('a tenant without enough records gets no training', async () => {
-  expect(await instance.train()).toEqual({ outcome: 'too_few_examples', model_id: null })
+  expect(await instance.train()).toEqual({ outcome: 'too_few_examples', model_id: null, reasons: [] })
   expect((await instance.ask('GET', '/v1/models')).json.data).toEqual([])
 })
 
@@ -109,6 +109,8 @@ test('a model belongs to its tenant: another tenant neither sees it nor is serve
   expect((await command(instance.service, ['model', 'train', '--tenant', other.id])).lines).toEqual([
     'too few examples',
   ])
+  const refused = await command(instance.service, ['model', 'recall', first, '--tenant', other.id])
+  expect([refused.code, refused.lines.join()]).toEqual([1, expect.stringContaining('belongs to another tenant')])
 })
 
 test('a candidate answers in shadow: its card counts each event once, and it decides no record', async () => {
