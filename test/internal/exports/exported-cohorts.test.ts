@@ -260,7 +260,7 @@ describe('export groups by meter', () => {
                   inputTokens: call.input,
                   cachedInputTokens: cachedOf(call),
                   outputTokens: call.output,
-                  ...(!isPriced && { estimatedCostUsd: '0.01' }),
+                  ...(!isPriced && { estimatedCostUsd: '0.0002' }),
                   ...(call.person !== null && { attributedIdentity: `p${call.person}` }),
                 },
               }),
