@@ -4,7 +4,7 @@ import type { TagField } from '../../../records/dimensions.js'
 import { ATTRIBUTIONS } from '../../tables/attributions.js'
 import { EXPORT_GROUPS } from '../../tables/export-groups.js'
 import { type CountedMeter, type Meter, NO_METER } from './export-meters.js'
-import { LABELS, type Label, numberedGroups } from './export-names.js'
+import { type Label, labelsWith, numberedGroups } from './export-names.js'
 import {
   type ExportPeople,
   type ExportSelection,
@@ -115,7 +115,7 @@ const isGroupedBy = ({ names }: ExportGrain, name: Label): boolean => name === '
 
 const namesOf = (grain: ExportGrain) =>
   numberedGroups(
-    LABELS.filter((name) => isGroupedBy(grain, name)),
+    labelsWith(grain.tags).filter((name) => isGroupedBy(grain, name)),
     grain.tags,
   )
 
@@ -171,7 +171,9 @@ const PRICE_NUMBER = `if(cost_basis = 'price_book',
 function namedCte(grain: ExportGrain): string {
   const { joins, condition } = namesOf(grain)
   return `
-    SELECT ${LABELS.map((name) => `${isGroupedBy(grain, name) ? `${name}.text` : "''"} AS g_${name}, `).join('')}numbered.*
+    SELECT ${labelsWith(grain.tags)
+      .map((name) => `${isGroupedBy(grain, name) ? `${name}.text` : "''"} AS g_${name}, `)
+      .join('')}numbered.*
     FROM numbered
     ${joins}
     WHERE ${condition}`
@@ -220,7 +222,7 @@ function stagedColumns(grain: ExportGrain): readonly (readonly [name: string, va
     ['month', 'toDate({month:String})'],
     ['charge_start', 'g_start'],
     ['charge_end', grain.day ? 'g_start + 1' : 'toDate({end:String})'],
-    ...LABELS.map((name) => [name, `g_${name}`] as const),
+    ...labelsWith(grain.tags).map((name) => [name, `g_${name}`] as const),
     ['meter', 'r_meter'],
     ['price', 'r_price'],
     ['unit_price', 'r_usd'],
@@ -241,6 +243,6 @@ function stagedColumns(grain: ExportGrain): readonly (readonly [name: string, va
     ['persons', 'g_persons'],
     ['calls_cost', 'g_cost'],
     ['is_thin', 'g_is_thin'],
-    ['key', `cityHash64(${['g_start', ...LABELS.map((name) => `g_${name}`), 'r_price'].join(', ')})`],
+    ['key', `cityHash64(${['g_start', ...labelsWith(grain.tags).map((name) => `g_${name}`), 'r_price'].join(', ')})`],
   ]
 }

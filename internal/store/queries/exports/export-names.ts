@@ -28,6 +28,9 @@ export const tagColumn = (place: number): TagColumn => `tag_${place}`
 export type Label = Named | TagColumn
 export const LABELS: readonly Label[] = [...NAMED, ...Array.from({ length: DIMENSIONS_MAX }, (_, i) => tagColumn(i))]
 
+/** The labels that groups by these tags may have. */
+export const labelsWith = (tags: readonly TagField[]): readonly Label[] => LABELS.slice(0, NAMED.length + tags.length)
+
 /** The value of a label in a record. @param tags of the grain */
 const labelSql = (label: Label, tags: readonly TagField[]): string => {
   const tag = tags.find((_, i) => tagColumn(i) === label)

@@ -3,8 +3,8 @@ import type { ClickHouseClient } from '@clickhouse/client'
 import { keyOfTagField, type TagField } from '../../../records/dimensions.js'
 import { EXPORT_FOLDS, EXPORT_GROUPS } from '../../tables/export-groups.js'
 import { METERS, type Meter, NO_METER } from './export-meters.js'
-import { LABELS, tagColumn } from './export-names.js'
-import { FOLDED_ROW, IS_FOLDED, OF_FOLDS, OF_JOB, type Staged, stagedParams } from './staged-groups.js'
+import { type Label, labelsWith, tagColumn } from './export-names.js'
+import { foldedRow, IS_FOLDED, OF_FOLDS, OF_JOB, type Staged, stagedParams } from './staged-groups.js'
 
 /**
  * The rows of a FOCUS file, computed from staged groups. A group of calls passes its cost through at a unit price of 1 USD;
@@ -135,18 +135,18 @@ const expressions = (instant: Instants, tags: readonly TagField[]): Readonly<Rec
 const IS_COUNTED = `${IS_PASSED} ? input_counted = invocations AND output_counted = invocations : true`
 const COUNTED_TOKENS = `${IS_PASSED} ? input_tokens + output_tokens : tokens`
 
-const SHOWN_GROUPS = `
-  SELECT month, charge_start, charge_end, ${LABELS.join(', ')}, meter, price, unit_price, cost, tokens,
+const shownGroups = (labels: readonly Label[]): string => `
+  SELECT month, charge_start, charge_end, ${labels.join(', ')}, meter, price, unit_price, cost, tokens,
     (${IS_COUNTED}) AS is_counted, is_counted ? (${COUNTED_TOKENS}) : invocations AS consumed,
     invocations, input_tokens, input_counted, output_tokens, output_counted,
     energy_wh, energy_known, carbon_gco2e, carbon_known, has_calls, confidence, is_thin AS is_folded, toUInt8(0) AS kept
   FROM ${EXPORT_GROUPS} WHERE ${OF_JOB} AND NOT (${IS_FOLDED})`
 
 /** Sums of the groups that fold into one row. A row that keeps no day covers the days of the period in its month. */
-const FOLDED_GROUPS = `
+const foldedGroups = (labels: readonly Label[]): string => `
   SELECT f_month AS month, if(f_charge_start = toDate(0), greatest(f_month, toDate({from:String})), f_charge_start) AS charge_start,
     if(f_charge_start = toDate(0), least(addMonths(f_month, 1), toDate({to:String})), f_charge_start + 1) AS charge_end,
-    ${LABELS.map((name) => `f_${name} AS ${name}`).join(', ')}, toUInt8(${NO_METER}) AS meter, f_price AS price,
+    ${labels.map((name) => `f_${name} AS ${name}`).join(', ')}, toUInt8(${NO_METER}) AS meter, f_price AS price,
     toDecimal128(1, 18) AS unit_price,
     f_cost AS cost, toUInt64(0) AS tokens, f_counted AS is_counted, f_counted ? f_tokens : f_calls AS consumed,
     f_calls AS invocations, f_input AS input_tokens, f_input_counted AS input_counted,
@@ -154,7 +154,9 @@ const FOLDED_GROUPS = `
     f_energy AS energy_wh, f_energy_known AS energy_known, f_carbon AS carbon_gco2e, f_carbon_known AS carbon_known,
     f_has_calls AS has_calls, f_confidence AS confidence, true AS is_folded, f_kept AS kept
   FROM (
-    SELECT ${FOLDED_ROW.map((name) => `f_${name}`).join(', ')}, sum(cost) AS f_cost, min(${IS_COUNTED}) = 1 AS f_counted, sum(${COUNTED_TOKENS}) AS f_tokens,
+    SELECT ${foldedRow(labels)
+      .map((name) => `f_${name}`)
+      .join(', ')}, sum(cost) AS f_cost, min(${IS_COUNTED}) = 1 AS f_counted, sum(${COUNTED_TOKENS}) AS f_tokens,
       sum(invocations) AS f_calls, sum(input_tokens) AS f_input, sum(input_counted) AS f_input_counted,
       sum(output_tokens) AS f_output, sum(output_counted) AS f_output_counted,
       sum(energy_wh) AS f_energy, sum(energy_known) AS f_energy_known, sum(carbon_gco2e) AS f_carbon, sum(carbon_known) AS f_carbon_known,
@@ -165,12 +167,16 @@ const FOLDED_GROUPS = `
       FROM ${EXPORT_GROUPS} WHERE ${OF_JOB} AND ${IS_FOLDED}
     ) AS grouped
     INNER JOIN (
-      SELECT key AS f_key, ${FOLDED_ROW.map((name) => `${name} AS f_${name}`).join(', ')} FROM ${EXPORT_FOLDS} WHERE ${OF_FOLDS}
+      SELECT key AS f_key, ${foldedRow(labels)
+        .map((name) => `${name} AS f_${name}`)
+        .join(', ')} FROM ${EXPORT_FOLDS} WHERE ${OF_FOLDS}
     ) AS folded ON f_key = key
-    GROUP BY ${FOLDED_ROW.map((name) => `f_${name}`).join(', ')})`
+    GROUP BY ${foldedRow(labels)
+      .map((name) => `f_${name}`)
+      .join(', ')})`
 
 /** Unique per row, so that the order is always the same. */
-const ORDER = `charge_start, ${LABELS.join(', ')}, meter, price, kept`
+const orderOf = (labels: readonly Label[]): string => `charge_start, ${labels.join(', ')}, meter, price, kept`
 
 export interface FocusRowsQuestion extends Staged {
   /** Which rows: shown groups, folded groups, or both, month by month. */
@@ -186,11 +192,11 @@ export interface FocusRowsQuestion extends Staged {
 const csvInstant: Instants = (date) => `concat(toString(${date}), 'T00:00:00Z')`
 const parquetInstant: Instants = (date) => `toDateTime64(${date}, 3, 'UTC')`
 
-const SELECTS = {
-  shown: { groups: SHOWN_GROUPS, order: ORDER },
-  folded: { groups: FOLDED_GROUPS, order: ORDER },
-  all: { groups: `${SHOWN_GROUPS} UNION ALL ${FOLDED_GROUPS}`, order: `month, is_folded, ${ORDER}` },
-} as const
+function groupsOf(of: FocusRowsQuestion['of'], labels: readonly Label[]) {
+  const [shown, folded, order] = [shownGroups(labels), foldedGroups(labels), orderOf(labels)]
+  if (of === 'all') return { groups: `${shown} UNION ALL ${folded}`, order: `month, is_folded, ${order}` }
+  return { groups: of === 'shown' ? shown : folded, order }
+}
 
 /**
  * Streams rows as serialized by ClickHouse: CSV lines (RFC 4180) without a header, compressed as one gzip member (RFC 1952),
@@ -206,7 +212,7 @@ export async function streamFocusRows(
 ): Promise<Readable> {
   const { of, columns, from, to, constants } = question
   const expressionOf = expressions(format === 'csv' ? csvInstant : parquetInstant, constants.tags)
-  const { groups, order } = SELECTS[of]
+  const { groups, order } = groupsOf(of, labelsWith(constants.tags))
   const selected = columns.map((name) => {
     const expression = expressionOf[name]
     if (expression === undefined) throw new Error(`unknown column ${name}`)

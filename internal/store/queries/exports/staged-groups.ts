@@ -1,6 +1,6 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import { EXPORT_FOLDS, EXPORT_GROUPS } from '../../tables/export-groups.js'
-import { LABELS } from './export-names.js'
+import { LABELS, type Label } from './export-names.js'
 
 /** Staged slices of a job. */
 export interface StagedGroups {
@@ -22,7 +22,7 @@ export const OF_FOLDS = `job_id = {job:String} AND fold IN {folds:Array(String)}
 /** Whether a staged group is folded. */
 export const IS_FOLDED = `key IN (SELECT key FROM ${EXPORT_FOLDS} WHERE ${OF_FOLDS})`
 /** Columns that identify a folded row. */
-export const FOLDED_ROW = ['month', 'charge_start', ...LABELS, 'price', 'kept'] as const
+export const foldedRow = (labels: readonly Label[]) => ['month', 'charge_start', ...labels, 'price', 'kept'] as const
 
 export const stagedParams = ({ jobId, stagings, folds }: Staged) => ({ job: jobId, stagings, folds })
 
@@ -43,7 +43,7 @@ export interface StagedTotals {
 export async function sumStaged(store: ClickHouseClient, staged: Staged, signal: AbortSignal): Promise<StagedTotals> {
   const result = await store.query({
     query: `SELECT toUInt32(countIf(NOT (${IS_FOLDED}))) AS shownRows, toUInt32(countIf(has_calls AND ${IS_FOLDED})) AS foldedGroups,
-              (SELECT toUInt32(uniqExact(${FOLDED_ROW.join(', ')})) FROM ${EXPORT_FOLDS} WHERE ${OF_FOLDS}) AS foldedRows,
+              (SELECT toUInt32(uniqExact(${foldedRow(LABELS).join(', ')})) FROM ${EXPORT_FOLDS} WHERE ${OF_FOLDS}) AS foldedRows,
               sum(cost) AS cost, sum(energy_wh) AS energyWh, sum(carbon_gco2e) AS carbonGco2e, sum(invocations) AS invocations,
               sum(energy_known) AS energyKnown, sum(carbon_known) AS carbonKnown
             FROM ${EXPORT_GROUPS} WHERE ${OF_JOB}`,
