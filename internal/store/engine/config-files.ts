@@ -44,10 +44,13 @@ const MERGES_NICE = 5
 const MARK_CACHE_BYTES_MAX = 512 * 1024 ** 2
 
 const SERVICE_RIGHTS = [
-  'SHOW, SELECT, INSERT, ALTER, DROP, TRUNCATE, UNDROP TABLE, OPTIMIZE, dictGet, INTROSPECTION, KILL QUERY',
-  'CREATE DATABASE, CREATE TABLE, CREATE VIEW, CREATE DICTIONARY, CREATE TEMPORARY TABLE, CREATE FUNCTION, DROP FUNCTION',
+  'SHOW, SELECT, INSERT, ALTER, DROP, TRUNCATE, UNDROP TABLE, OPTIMIZE, INTROSPECTION, KILL QUERY',
+  'CREATE DATABASE, CREATE TABLE, CREATE VIEW, CREATE TEMPORARY TABLE',
   'SYSTEM MERGES, SYSTEM TTL MERGES, SYSTEM VIEWS, SYSTEM DROP CACHE, SYSTEM FLUSH',
 ]
+
+/** The engines of our tables, of temporary ones and of shards. Others could read files of the machine, or other hosts. */
+const TABLE_ENGINES = ['MergeTree', 'ReplacingMergeTree', 'AggregatingMergeTree', 'Memory', 'Distributed']
 
 export function engineConfigXml(config: EngineConfig): string {
   const markCacheBytes = Math.min(MARK_CACHE_BYTES_MAX, Math.floor(config.memoryBytesMax / 8))
@@ -97,7 +100,7 @@ export function usersXml(user: ServiceUser, appendOnly: AppendOnlyTable): string
   const database = quoted(appendOnly.database)
   const rights = [
     ...SERVICE_RIGHTS.map((right) => `GRANT ${right} ON *.*`),
-    'GRANT TABLE ENGINE ON *',
+    ...TABLE_ENGINES.map((engine) => `GRANT TABLE ENGINE ON ${engine}`),
     `REVOKE ALTER, DROP TABLE, TRUNCATE ON ${database}.${quoted(appendOnly.table)}`,
     `REVOKE DROP DATABASE ON ${database}.*`,
   ].map((query) => `<query>${escapeXml(query)}</query>`)

@@ -105,6 +105,27 @@ test('the store rejects a wrong password with its error code', async () => {
   for (const answer of answers) expect(answer).toEqual({ status: 403, code: '516' })
 })
 
+test.each([
+  "CREATE TABLE mine (a String) ENGINE = File(CSV, '/etc/passwd')",
+  "CREATE TABLE mine (a String) ENGINE = URL('http://127.0.0.1:1', CSV)",
+  "CREATE TABLE mine (a String) ENGINE = Executable('x', TabSeparated)",
+  'CREATE TABLE mine (a UInt8) ENGINE = Null',
+  "CREATE DICTIONARY mine (a UInt64) PRIMARY KEY a SOURCE(FILE(path '/etc/passwd' format 'CSV')) LAYOUT(FLAT()) LIFETIME(1)",
+  'CREATE FUNCTION mine AS (a) -> a + 1',
+])('the service user is denied %s', async (query) => {
+  expect((await ask(query, named('attribution', STORE_PASSWORD))).code).toBe('497')
+})
+
+test.each(['MergeTree ORDER BY a', 'ReplacingMergeTree ORDER BY a', 'AggregatingMergeTree ORDER BY a', 'Memory'])(
+  'the service user may create a table with the engine %s',
+  async (engine) => {
+    const user = named('attribution', STORE_PASSWORD)
+
+    expect((await ask(`CREATE TABLE mine (a UInt8) ENGINE = ${engine}`, user)).status).toBe(200)
+    expect((await ask('DROP TABLE mine SYNC', user)).status).toBe(200)
+  },
+)
+
 test('the store keeps its data and still answers after rejected requests', async () => {
   const result = await store.client.query({ query: 'SELECT a FROM secrets', format: 'JSONEachRow' })
 

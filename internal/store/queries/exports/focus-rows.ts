@@ -189,6 +189,20 @@ export interface FocusRowsQuestion extends Staged {
   readonly constants: FocusConstants
 }
 
+/** Columns with text from outside at the beginning of a cell. */
+const TEXTS: ReadonlySet<string> = new Set([
+  ...['BillingAccountName', 'HostProviderName', 'InvoiceIssuerName', 'ProviderName', 'PublisherName', 'RegionId'],
+  ...['RegionName', 'ServiceName', 'ServiceProviderName', 'SkuId', 'SkuPriceId', 'SubAccountId', 'SubAccountName'],
+  'x_RequestedModelName',
+])
+
+/**
+ * A text that a spreadsheet would read as a formula gets an apostrophe in front (OWASP, CSV injection). So does one that looks
+ * like a text with such an apostrophe, so that it can be removed again: one apostrophe where `'*[=+-@\t\r]` matches.
+ */
+export const neutralised = (text: string): string =>
+  `if(match(${text}, '^\\'*[=+\\\\-@\\t\\r]'), concat('\\'', ${text}), ${text})`
+
 const csvInstant: Instants = (date) => `concat(toString(${date}), 'T00:00:00Z')`
 const parquetInstant: Instants = (date) => `toDateTime64(${date}, 3, 'UTC')`
 
@@ -216,7 +230,7 @@ export async function streamFocusRows(
   const selected = columns.map((name) => {
     const expression = expressionOf[name]
     if (expression === undefined) throw new Error(`unknown column ${name}`)
-    return `${expression} AS ${name}`
+    return `${format === 'csv' && TEXTS.has(name) ? neutralised(expression) : expression} AS ${name}`
   })
   const result = await store.exec({
     query: `SELECT ${selected.join(',\n')} FROM (${groups}) ORDER BY ${order} FORMAT ${format === 'csv' ? 'CSV' : 'Parquet'}`,
