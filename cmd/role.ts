@@ -15,6 +15,7 @@ import {
   type SettingName,
   STORE_SETTINGS,
 } from '../internal/config/settings.js'
+import { unknownVariables } from '../internal/config/unknown-variables.js'
 import { stopSignal, untilAvailable } from '../internal/process/main.js'
 import { type MasterKeys, readMasterKeys } from '../internal/secrets/master-keys.js'
 import { signingKey } from '../internal/secrets/signing-keys.js'
@@ -64,6 +65,7 @@ export interface ConnectOptions {
 /** Reads the settings of a role. @throws ConfigError, HelpAsked */
 export function configureRole<const N extends SettingName>(name: string, settings: readonly N[]): ConfiguredRole<N> {
   const wanted: readonly (N | SharedSetting)[] = [...new Set([...SHARED_SETTINGS, ...settings])]
+  for (const line of unknownVariables(process.env)) process.stderr.write(`${name}: ${line}\n`)
   const config = readConfig(wanted, process.argv.slice(2), process.env)
   const { memberName = '' } = config as Partial<Config<'memberName'>>
   return {

@@ -1,5 +1,6 @@
 /** The command line. One file per command; `attribution <command> --help` lists its options. */
 import { Command } from 'commander'
+import { serviceVersion } from '../../internal/config/version.js'
 import { auditCommand } from './audit.js'
 import { demoCommand } from './demo.js'
 import { eraseIdentityCommand } from './erase-identity.js'
@@ -15,6 +16,7 @@ import { tenantCommand } from './tenant.js'
 
 const program = new Command('attribution')
   .description('Operates the Attribution Service.')
+  .version(serviceVersion())
   .addCommand(demoCommand())
   .addCommand(tenantCommand())
   .addCommand(keyCommand())

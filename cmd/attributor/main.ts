@@ -18,6 +18,7 @@ import { compactNowAndThen } from '../../internal/store/compaction.js'
 import { keepEventsFor } from '../../internal/store/migrations/event-log-days.js'
 import { fillCopies } from '../../internal/store/migrations/fill-copies.js'
 import { createDatabase, MIGRATIONS, migrate } from '../../internal/store/migrations/migrate.js'
+import { sayWhileWaiting } from '../../internal/telemetry/waiting.js'
 import { watchSubscriptions } from '../../internal/webhooks/subscriptions.js'
 import { CHECKPOINTS } from '../../streams/buckets.js'
 import { startRole } from '../role.js'
@@ -37,7 +38,7 @@ runMain('attributor', async () => {
     await migrate(store, MIGRATIONS, config.storeCluster)
     await keepEventsFor(store, config.eventLogDays, config.storeCluster)
   }
-  await untilAvailable('the store', migrateStore, log)
+  await sayWhileWaiting('the store', role.storeConnection.url, untilAvailable('the store', migrateStore, log))
   const filling = fillCopies(store, signal).catch((cause: unknown) => {
     if (!signal.aborted) log.error({ err: cause }, 'could not fill the sorted copies; the next start continues')
   })

@@ -7,7 +7,7 @@
  */
 import { fstatSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import { ConfigError } from '../../internal/config/settings.js'
+import { ConfigError, HelpAsked } from '../../internal/config/settings.js'
 import { EngineStartError, LISTEN_HOST, startEngine } from '../../internal/store/engine/engine.js'
 import { AUDIT_LOG } from '../../internal/store/tables/audit-log.js'
 import { readStoreConfig } from './store-config.js'
@@ -31,6 +31,10 @@ function stopRequested(): Promise<void> {
  * forever for the engine's threads.
  */
 function fail(error: unknown): void {
+  if (error instanceof HelpAsked) {
+    writeSync(process.stdout.fd, `${error.message}\n`)
+    process.exit(0)
+  }
   const isExpected = error instanceof ConfigError || error instanceof EngineStartError
   const reason = error instanceof Error && !isExpected ? error.stack : (error as Error).message
   try {

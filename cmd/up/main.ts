@@ -4,6 +4,7 @@
  */
 import { fileURLToPath } from 'node:url'
 import { readConfig } from '../../internal/config/settings.js'
+import { unknownVariables } from '../../internal/config/unknown-variables.js'
 import { chooseAddresses } from '../../internal/local/supervisor/addresses.js'
 import { banner } from '../../internal/local/supervisor/banner.js'
 import { Supervisor } from '../../internal/local/supervisor/children.js'
@@ -18,10 +19,12 @@ import {
   writeRunFile,
 } from '../../internal/local/supervisor/instance.js'
 import { prepareInstance } from '../../internal/local/supervisor/prepare-instance.js'
+import { answersAt } from '../../internal/local/supervisor/readiness.js'
 import { localRoles } from '../../internal/local/supervisor/roles.js'
 import { fillSandbox } from '../../internal/local/supervisor/sandbox.js'
 import { runMain, stopSignal } from '../../internal/process/main.js'
 import { readMasterKeys } from '../../internal/secrets/master-keys.js'
+import { sayWhileWaiting } from '../../internal/telemetry/waiting.js'
 import { UP_SETTINGS } from './settings.js'
 
 /** `dist/cmd/<role>/main.js` */
@@ -29,6 +32,7 @@ const mainOf = (role: string): string => fileURLToPath(new URL(`../${role}/main.
 const print = (line: string): void => void process.stderr.write(`  ${line}\n`)
 
 runMain('up', async () => {
+  unknownVariables(process.env).forEach(print)
   const config = readConfig(UP_SETTINGS, process.argv.slice(2), process.env)
   // An operator who keeps the keys elsewhere names them in the settings.
   const ownsMasterKey = config.masterKey === '' && config.masterKeyFile === ''
@@ -52,6 +56,10 @@ runMain('up', async () => {
     const { dependencies, serving, background } = localRoles({ config, files, addresses, mainOf, envOf })
     await supervisor.startAll(dependencies)
     await prepareInstance(config, readMasterKeys({ ...config, masterKeyFile }), files, addresses)
+    if (addresses.store.ownPort === undefined) {
+      const answers = answersAt(`${addresses.store.url}/ping`)(new AbortController().signal)
+      await sayWhileWaiting('the store', addresses.store.url, answers, print)
+    }
     await supervisor.startAll(serving)
     for (const role of background) await supervisor.start(role)
     process.stdout.write(banner({ mode: config.mode, files, addresses }))

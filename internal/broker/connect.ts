@@ -13,6 +13,7 @@ import { OBSERVATIONS } from '../../streams/observations.js'
 import { QUARANTINE } from '../../streams/quarantine.js'
 import { ATTEMPTS, DEADLETTERS, RETRIES } from '../../streams/retries.js'
 import { ConfigError } from '../config/settings.js'
+import { sayWhileWaiting } from '../telemetry/waiting.js'
 import { brokerErrorCode } from './errors.js'
 
 export interface BrokerSettings {
@@ -32,13 +33,13 @@ export interface Broker {
 }
 
 /**
- * Connects to NATS, waits for it without a time limit, and reconnects without one. A JetStream request fails after 2 s,
+ * Connects to NATS, waits for it without a time limit (the terminal says so), and reconnects without one. A JetStream request fails after 2 s,
  * so that no caller hangs on an unavailable broker.
  *
  * @throws ConfigError when the broker's `max_payload` is too small
  */
 export async function connectBroker({ url, user, password, name }: BrokerSettings): Promise<Broker> {
-  const connection = await connect({
+  const connecting = connect({
     servers: url,
     ...(user === '' ? {} : { user, pass: password }),
     name,
@@ -51,6 +52,7 @@ export async function connectBroker({ url, user, password, name }: BrokerSetting
     // Capturing a stack trace per request takes half of the client's time (measured).
     noAsyncTraces: true,
   })
+  const connection = await sayWhileWaiting('NATS', url, connecting)
   const payloadBytesMax = connection.info?.max_payload ?? 0
   if (payloadBytesMax < PAYLOAD_BYTES_MIN) {
     await connection.close()

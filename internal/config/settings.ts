@@ -1,11 +1,12 @@
 import { REGION_PATTERN } from '../residency/residency.js'
 import { parseNetworks, parseResolvers } from './networks.js'
+import { serviceVersion } from './version.js'
 import { RETRY_MAXIMA_MS, RETRY_STOP_MS } from './webhook-retries.js'
 
 /**
  * Every setting of every role, one per line: flag, environment variable, default, unit in the name, bounds.
- * Flags override the environment, which overrides the default. Mains call `readConfig` with the settings they use. An
- * invalid value is a `ConfigError` with a message of one line that says how to correct it.
+ * Flags override the environment, which overrides the default. Mains call `readConfig` with the settings they use. Invalid
+ * values are one `ConfigError`, of one line, that says how to correct each.
  */
 
 interface Setting<T> {
@@ -20,7 +21,7 @@ interface Setting<T> {
 
 export class ConfigError extends Error {}
 
-/** Thrown for `--help`; the message lists the role's options. */
+/** Thrown for `--help` and `--version`; the message is the answer. */
 export class HelpAsked extends Error {}
 
 const names = (name: string) => ({
@@ -277,8 +278,9 @@ export type Config<N extends SettingName> = { readonly [K in N]: ValueOf<(typeof
  * Reads the named settings.
  *
  * @param argv the arguments after the script, `--flag value`, `--flag=value`, or `--flag` for a switch
- * @throws ConfigError for an unknown flag, a flag without its value, or a value outside its bounds
- * @throws HelpAsked for `--help`
+ * @throws ConfigError that names every unknown flag, flag without its value, value outside its bounds, and required setting
+ *   that is missing
+ * @throws HelpAsked for `--help` and `--version`
  */
 export function readConfig<N extends SettingName>(
   wanted: readonly N[],
@@ -286,22 +288,26 @@ export function readConfig<N extends SettingName>(
   env: Readonly<Record<string, string | undefined>>,
 ): Config<N> {
   if (argv.includes('--help')) throw new HelpAsked(helpText(wanted))
-  const flags = parseFlags(wanted, argv)
+  if (argv.includes('--version')) throw new HelpAsked(serviceVersion())
+  const faults: string[] = []
+  const flags = parseFlags(wanted, argv, faults)
   const config: Record<string, unknown> = {}
   for (const name of wanted) {
     const setting: Setting<unknown> = SETTINGS[name]
     const given = flags.get(setting.flag) ?? env[setting.variable]
     const source = flags.has(setting.flag) ? setting.flag : setting.variable
     if (given === undefined) {
+      if (setting.fallback === undefined) faults.push(`${setting.flag} (or ${setting.variable}) must be set`)
       config[name] = setting.fallback
       continue
     }
     try {
       config[name] = setting.parse(given)
     } catch (cause) {
-      throw new ConfigError(`${source} must be ${(cause as Error).message}`, { cause })
+      faults.push(`${source} must be ${(cause as Error).message}`)
     }
   }
+  if (faults.length > 0) throw new ConfigError(faults.join('; '))
   return config as Config<N>
 }
 
@@ -322,7 +328,7 @@ function helpText(wanted: readonly SettingName[]): string {
   return `Options, with their environment variables and defaults (flags override the environment):\n${lines.join('\n')}`
 }
 
-function parseFlags(wanted: readonly SettingName[], argv: readonly string[]): Map<string, string> {
+function parseFlags(wanted: readonly SettingName[], argv: readonly string[], faults: string[]): Map<string, string> {
   const known = new Map<string, Setting<unknown>>(wanted.map((name) => [SETTINGS[name].flag, SETTINGS[name]]))
   const flags = new Map<string, string>()
   for (let i = 0; i < argv.length; i++) {
@@ -332,7 +338,10 @@ function parseFlags(wanted: readonly SettingName[], argv: readonly string[]): Ma
     const setting = known.get(flag)
     if (setting === undefined) {
       const shown = flag.replace(/[^ -~]/g, '?') // the message stays one line, whatever the argument contains
-      throw new ConfigError(`unknown option ${shown}; known options: ${[...known.keys()].join(' ')}`)
+      faults.push(`unknown option ${shown}; known options: ${[...known.keys()].join(' ')}`)
+      // What follows is probably its value.
+      if (flag.startsWith('--') && equals < 0 && argv[i + 1]?.startsWith('--') === false) i++
+      continue
     }
     if (equals >= 0) {
       flags.set(flag, argument.slice(equals + 1))
@@ -341,8 +350,10 @@ function parseFlags(wanted: readonly SettingName[], argv: readonly string[]): Ma
     } else {
       const value = argv[++i]
       // `--data-dir --demo` lacks the folder. A value that equals a flag must follow an equals sign.
-      if (value === undefined || known.has(value)) throw new ConfigError(`${flag} needs a value`)
-      flags.set(flag, value)
+      if (value === undefined || known.has(value)) {
+        faults.push(`${flag} needs a value`)
+        i--
+      } else flags.set(flag, value)
     }
   }
   return flags

@@ -13,7 +13,7 @@ function onSupervisorExit(listener: () => void): void {
 let isServing = false
 
 /**
- * Runs a role's main. An error that the operator can correct (ConfigError) ends the process with one line on stderr and
+ * Runs a role's main. An error that the operator can correct (ConfigError) ends the process with its message on stderr and
  * exit code 1. A defect ends it with its stack and exit code 1; the supervisor restarts the role.
  */
 export function runMain(role: string, main: () => Promise<void>): void {

@@ -1,6 +1,9 @@
+import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { ConfigError, readConfig, SETTINGS, type SettingName } from '../../../internal/config/settings.js'
+import { ConfigError, HelpAsked, readConfig, SETTINGS, type SettingName } from '../../../internal/config/settings.js'
+
+const manifest = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string }
 
 const refusal = (wanted: readonly SettingName[], argv: readonly string[], env: Record<string, string> = {}): string => {
   try {
@@ -120,6 +123,23 @@ describe('a configuration error', () => {
     expect(refusal(['port'], [], { ATTRIBUTION_PORT: 'many' })).toBe(
       'ATTRIBUTION_PORT must be a whole number from 0 to 65535',
     )
+  })
+
+  test('all faults are reported at once, on one line', () => {
+    expect(
+      refusal(['port', 'mode', 'natsUrl'], ['--prot', '1', '--mode', 'x', '--nats-url'], { ATTRIBUTION_PORT: 'y' }),
+    ).toBe(
+      [
+        'unknown option --prot; known options: --port --mode --nats-url',
+        '--nats-url needs a value',
+        'ATTRIBUTION_PORT must be a whole number from 0 to 65535',
+        '--mode must be one of production, sandbox',
+      ].join('; '),
+    )
+  })
+
+  test('--version answers with the version of the package', () => {
+    expect(() => readConfig(['port'], ['--version'], {})).toThrow(new HelpAsked(manifest.version))
   })
 
   test('an unknown option is reported with the known ones', () => {
