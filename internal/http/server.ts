@@ -77,7 +77,7 @@ function register(
   }
   const beginUnknown = (response: HttpResponse, request: HttpRequest) => {
     const exchange = begin(response, request)
-    const limited = exchange && limitAddress(exchange, served)
+    const limited = exchange && limitUnknown(exchange, served)
     if (limited === undefined) return exchange
     exchange?.replyProblem(limited)
     return undefined
@@ -169,6 +169,19 @@ function answer(exchange: Exchange, route: Route, deps: Served): void {
 function limitAddress(exchange: Exchange, { budgetOfAddress }: Served): Problem | undefined {
   const nowMs = turnNow()
   return limitBy(budgetOfAddress(exchange.address, nowMs), exchange, nowMs)
+}
+
+/** What is no route is charged to the caller's reads, which the answer then shows; without a credential to the address. */
+function limitUnknown(exchange: Exchange, served: Served): Problem | undefined {
+  const { apiKey, authorization } = exchange.headers
+  if (apiKey === '' && authorization === '') return limitAddress(exchange, served)
+  const nowMs = turnNow()
+  const authentication = served.authenticator.authenticate(exchange.headers, nowMs, exchange)
+  if (!authentication.ok) return limitAddress(exchange, served)
+  const { tenantId, budgets } = authentication.caller
+  exchange.tenantId = tenantId
+  exchange.budget = budgets.read
+  return takeFrom(budgets.read, 1, nowMs)
 }
 
 /** Why a request is denied, and its caller if known. */

@@ -77,6 +77,27 @@ test.each([
   expect(Number(limited.headers.get('retry-after'))).toBeGreaterThan(0)
 })
 
+test.each([
+  ['an unknown path', 404, '/nothing', { method: 'GET' }],
+  ['an unsupported method', 405, '/reports', { method: 'PATCH' }],
+])(
+  '%s with a credential is charged to the reads of its caller, and shows what is left of them',
+  async (_, status, path, init) => {
+    const answers: Response[] = []
+    for (let i = 0; i < 7; i++) answers.push(await ask(path, { ...init, headers: { 'x-api-key': 'read:attribution' } }))
+    const [first] = answers
+
+    // More than an address may ask for without one.
+    expect(new Set(answers.map((answer) => answer.status))).toEqual(new Set([status]))
+    expect(Number(first?.headers.get('ratelimit-remaining'))).toBeGreaterThan(
+      Number(answers.at(-1)?.headers.get('ratelimit-remaining')),
+    )
+    expect(await first?.json()).toMatchObject({ tenant_id: 'tnt_one' })
+    const refused = await ask(path, { ...init, headers: { 'x-api-key': '' } })
+    expect(refused.headers.get('ratelimit-limit')).toBeNull()
+  },
+)
+
 test('a GET route without declared query parameters refuses any, and one with declared parameters accepts them', async () => {
   const headers = { 'x-api-key': 'read:attribution' }
   const refused = await ask('/records?x=1', { headers })
