@@ -249,7 +249,7 @@ const GROUP_SEEDS = new Map<FeatureGroup, number>(FEATURE_GROUPS.map((group) => 
 
 /** The slot of an identity in form 2. */
 export const identitySlot = (identityHash: string): number =>
-  slotOf('identity', identityHash, 1) & (FEATURE_SPACES[MODEL_FORM].slots - 1)
+  slotOf('identity', identityHash, undefined) & (FEATURE_SPACES[MODEL_FORM].slots - 1)
 
 /** @returns 32 bits, the same on every machine */
 function slotOf(group: FeatureGroup, name: string, ordinal: number | undefined): number {

@@ -102,8 +102,8 @@ export function hiddenEvents(
     )
   const counts = new Map<string, number>()
   const viewed = own.map(({ facts, label }, i) => {
-    const canBeShown = facts.identityHash !== undefined && isFamiliar(facts.identityHash)
     const [shown, not] = [mass(true, label), mass(false, label)]
+    const canBeShown = shown > 0 && facts.identityHash !== undefined && isFamiliar(facts.identityHash)
     const isShown = canBeShown && seededShare(seed + 31, i) < Math.max(0.5, shown / (shown + not))
     const key = `${isShown} ${label}`
     counts.set(key, (counts.get(key) ?? 0) + 1)
@@ -160,7 +160,7 @@ export function logitsOfEvents(
   return events.map((event, row) => {
     const logits = new Float64Array(parameters.intercepts.length)
     const offsets = leftOut === 'capture_context' ? undefined : offsetsOf(parameters, event)
-    writeModelLogits(parameters, rows, row, offsets, logits)
+    writeModelLogits(parameters, rows, row, event, offsets, logits)
     return logits
   })
 }

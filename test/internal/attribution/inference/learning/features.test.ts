@@ -4,6 +4,7 @@ import {
   type EventFacts,
   FEATURE_SPACES,
   featuresOf,
+  identitySlot,
   MODEL_FORM,
   withNeighbours,
 } from '../../../../../internal/attribution/inference/learning/features.js'
@@ -30,6 +31,12 @@ test('a missing fact adds no feature', () => {
 
   expect([...featuresOfOne(FACTS).keys()].every((slot) => stated.has(slot))).toBe(true)
   expect(featuresOfOne({ ...FACTS, region: '', identityHash: '' })).toEqual(featuresOfOne(FACTS))
+})
+
+test('an identity is one feature, in its slot', () => {
+  const stated = featuresOfOne({ ...FACTS, identityHash: 'ab' })
+
+  expect([...stated.keys()].filter((slot) => !featuresOfOne(FACTS).has(slot))).toEqual([identitySlot('ab')])
 })
 
 test('features are within the feature space, with values from 0 to 1', () => {
