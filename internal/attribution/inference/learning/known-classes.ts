@@ -17,9 +17,7 @@ export interface KnownClasses {
   readonly intercepts: Float64Array
 }
 
-/** Groups that are learned on top of the look. */
-const ADDED_GROUPS = ['identity', 'trace_neighbours'] as const
-const isAdded = (group: FeatureGroup): boolean => (ADDED_GROUPS as readonly string[]).includes(group)
+const isAdded = (group: FeatureGroup): boolean => group === 'identity' || group === 'trace_neighbours'
 
 /** The look of events: all features but those learned on top of it. */
 export const lookOf = (events: readonly EventFacts[]): SparseRows => featuresOf(events, { leftOut: isAdded })
@@ -60,7 +58,37 @@ export function learnKnownClasses(
     weights: uncalibrated.weights.map((one) => one / temperature),
     intercepts: uncalibrated.intercepts.map((one) => one / temperature),
   }
-  return ADDED_GROUPS.reduce((known, group) => withAdded(known, group, { facts, label, weight }, classes), calibrated)
+  return withAdded(calibrated, 'trace_neighbours', { facts, label, weight }, classes)
+}
+
+/** Number of pseudo-events by which each class is taken to have the identities of all classes. */
+const IDENTITY_STRENGTH = 5
+
+/**
+ * Per identity of labelled events: log of how much likelier each class's events are to state it than those of all. Counted, not
+ * fitted: a fit would ascribe to an identity only what the look and the shares of the labelled events leave open, and shares
+ * differ where the model serves.
+ */
+export function identityLogs({ facts, label, weight }: LabelledExamples, classes: number): Map<string, Float64Array> {
+  const counts = new Map<string, Float64Array>()
+  const totals = new Float64Array(classes)
+  let all = 0
+  for (const [i, { identityHash }] of facts.entries()) {
+    if (!identityHash) continue
+    const own = counts.get(identityHash) ?? new Float64Array(classes)
+    counts.set(identityHash, own)
+    const c = label[i] ?? 0
+    own[c] = (own[c] ?? 0) + (weight[i] ?? 0)
+    totals[c] = (totals[c] ?? 0) + (weight[i] ?? 0)
+    all += weight[i] ?? 0
+  }
+  for (const own of counts.values()) {
+    const share = own.reduce((sum, one) => sum + one, 0) / all
+    for (let c = 0; c < classes; c++) {
+      own[c] = Math.log(((own[c] ?? 0) / share + IDENTITY_STRENGTH) / ((totals[c] ?? 0) + IDENTITY_STRENGTH))
+    }
+  }
+  return counts
 }
 
 function startOf(start: KnownClasses | undefined, slots: Uint32Array, classes: number): LinearModel {

@@ -1,6 +1,7 @@
 import { Contexts, type CountedClass, type Examples, type Labelled, seededShare, type Unlabelled } from './examples.js'
-import { type EventFacts, featuresOf } from './features.js'
+import { type EventFacts, featuresOf, identitySlot } from './features.js'
 import {
+  identityLogs,
   indices,
   type KnownClasses,
   knownLogits,
@@ -73,11 +74,11 @@ export function learn(examples: Examples, classes: readonly CountedClass[], opti
     },
     options.start,
   )
-  const familiar = new Set(taught.facts.flatMap(({ identityHash }) => identityHash ?? []))
-  const isFamiliar = (identityHash: string): boolean => familiar.has(identityHash)
+  const identities = identityLogs(taught, closed.length)
+  const isFamiliar = (identityHash: string): boolean => identities.has(identityHash)
   const contexts = new Contexts()
   const rare = examples.resolved.filter(({ label }) => !placeOf.has(label)).slice(-RARE_MAX)
-  const prepared = prepare(labelled, rare, unlabelled, known, placeOf, contexts, isFamiliar)
+  const prepared = prepare(labelled, rare, unlabelled, known, placeOf, contexts, identities)
   const mix = estimateServedMix({
     ...prepared.input,
     baseShares: sharesOf(taught, closed.length),
@@ -89,7 +90,7 @@ export function learn(examples: Examples, classes: readonly CountedClass[], opti
     const name = contexts.names[number] ?? ''
     counts.set(name, (counts.get(name) ?? 0) + 1)
   }
-  const parameters = parametersOf(
+  const bare = parametersOf(
     known,
     mix,
     prepared.slots,
@@ -99,6 +100,7 @@ export function learn(examples: Examples, classes: readonly CountedClass[], opti
     sharesOf(taught, closed.length),
     counts,
   )
+  const parameters = withIdentities(bare, identities, mix.identityOthers, closed)
   addOpenClasses(parameters, unlabelled, classes, placeOf)
   return {
     parameters,
@@ -172,14 +174,15 @@ function prepare(
   known: KnownClasses,
   placeOf: ReadonlyMap<number, number>,
   contexts: Contexts,
-  isFamiliar: (identityHash: string) => boolean,
+  identities: ReadonlyMap<string, Float64Array>,
 ) {
   const classes = placeOf.size
   const facts = unlabelled.map((one) => one.facts)
   const { columns: slots, rows } = compact(
     lookOf([...labelled.map((one) => one.facts), ...rare.map((one) => one.facts), ...facts]),
   )
-  const patterns = facts.map((one) => patternOf(one, isFamiliar))
+  const patterns = facts.map((one) => patternOf(one, (identityHash) => identities.has(identityHash)))
+  const numbers = new Map([...identities.keys()].map((identity, number) => [identity, number]))
   const levels = contexts.of(facts, patterns)
   const first = labelled.length + rare.length
   const input = {
@@ -194,10 +197,8 @@ function prepare(
     rare: Uint32Array.from(rare, (_, i) => labelled.length + i),
     unlabelled: {
       row: Uint32Array.from(unlabelled, (_, i) => first + i),
-      logits: knownLogits(
-        known,
-        featuresOf(facts.map((one, i) => (patterns[i] === 'unfamiliar' ? { ...one, identityHash: undefined } : one))),
-      ),
+      logits: knownLogits(known, featuresOf(facts, { leftOut: (group) => group === 'identity' })),
+      identity: Int32Array.from(facts, ({ identityHash }) => numbers.get(identityHash ?? '') ?? -1),
       contexts: levels,
       pattern: Uint8Array.from(patterns, (pattern) => PATTERNS.indexOf(pattern)),
       known: Int16Array.from(unlabelled, ({ override }) =>
@@ -207,6 +208,7 @@ function prepare(
         dispute === undefined ? -1 : (placeOf.get(dispute) ?? -1),
       ),
     },
+    identities: [...identities.values()],
     contexts: contexts.names.length,
     likelier: likelierOf(labelled, facts, levels, classes, contexts.names.length),
     patterns: PATTERNS.length,
@@ -314,6 +316,28 @@ function parametersOf(
     openClasses: classes.flatMap(({ isOpen }, c) => (isOpen ? [c] : [])),
     contextCounts: counts,
   }
+}
+
+/** Adds a row for each familiar identity. What belongs to no known class shares what is known of its identities. */
+function withIdentities(
+  parameters: ModelParameters,
+  identities: ReadonlyMap<string, Float64Array>,
+  others: Float64Array,
+  closed: readonly number[],
+): ModelParameters {
+  const columns = parameters.intercepts.length
+  const rows = new Map(
+    [...parameters.slots].map((slot, i) => [slot, parameters.weights.subarray(i * columns, (i + 1) * columns)]),
+  )
+  for (const [number, [identityHash, logs]] of [...identities].entries()) {
+    const row = new Float32Array(columns).fill(others[number] ?? 0)
+    for (const [place, c] of closed.entries()) row[c] = logs[place] ?? 0
+    rows.set(identitySlot(identityHash), row)
+  }
+  const slots = Uint32Array.from(rows.keys()).sort()
+  const weights = new Float32Array(slots.length * columns)
+  for (const [place, slot] of slots.entries()) weights.set(rows.get(slot) ?? [], place * columns)
+  return { ...parameters, slots, weights }
 }
 
 /** In place: the open classes' columns. Slots that only audited events have get no weights. */

@@ -11,7 +11,7 @@ export function predict(model: Model, events: readonly EventFacts[]): Prediction
   const rows = featuresOf(events, { form: parameters.form })
   const logits = new Float64Array(parameters.intercepts.length)
   return events.map((event, row) => {
-    writeModelLogits(parameters, rows, row, offsetsOf(parameters, event), logits)
+    writeModelLogits(parameters, rows, row, event, offsetsOf(parameters, event), logits)
     const mayBeSure = card.gate.isPassed && !isUnlikeAll(parameters, rows, row)
     return predictionOf(model, toProbabilities(logits, parameters.temperature), mayBeSure)
   })
@@ -55,33 +55,53 @@ export function writeModelLogits(
   parameters: ModelParameters,
   rows: SparseRows,
   row: number,
+  { identityHash }: EventFacts,
   offsets: Float32Array | undefined,
   logits: Float64Array,
 ): void {
-  const { intercepts, form } = parameters
-  for (let c = 0; c < intercepts.length; c++) logits[c] = intercepts[c] as number
-  writeSlotLogits(parameters, rows, row, logits)
+  const { intercepts, weights, form } = parameters
+  const columns = intercepts.length
+  const identityAt = form === 2 && identityHash ? (placesOf(parameters)[identitySlot(identityHash)] as number) : -1
+  for (let c = 0; c < columns; c++) logits[c] = intercepts[c] as number
+  const isStated = writeSlotLogits(parameters, rows, row, logits, identityAt)
   if (form === 2) nest(parameters.openClasses, logits)
-  if (offsets === undefined) return
-  for (let c = 0; c < intercepts.length; c++) logits[c] = (logits[c] as number) + (offsets[c] as number)
+  // What an identity says holds for the unknown class as for the known ones.
+  if (isStated) add(logits, weights, identityAt * columns)
+  if (offsets !== undefined) add(logits, offsets, 0)
 }
 
-/** Adds to each logit what the features of a row say. */
+function add(logits: Float64Array, terms: Float32Array, from: number): void {
+  for (let c = 0; c < logits.length; c++) logits[c] = (logits[c] as number) + (terms[from + c] as number)
+}
+
+/**
+ * Adds to each logit what the features of a row say.
+ *
+ * @param leftOutAt place of a feature that is not added
+ * @returns whether the row has that feature
+ */
 export function writeSlotLogits(
   parameters: ModelParameters,
   rows: SparseRows,
   row: number,
   logits: Float64Array,
-): void {
+  leftOutAt = -1,
+): boolean {
   const { intercepts, weights } = parameters
+  let isLeftOut = false
   const places = placesOf(parameters)
   const columns = intercepts.length
   for (let k = rows.starts[row] as number; k < (rows.starts[row + 1] as number); k++) {
     const place = places[rows.columns[k] as number] as number
     if (place < 0) continue
+    if (place === leftOutAt) {
+      isLeftOut = true
+      continue
+    }
     const x = rows.values[k] as number
     for (let c = 0; c < columns; c++) logits[c] = (logits[c] as number) + x * (weights[place * columns + c] as number)
   }
+  return isLeftOut
 }
 
 /** Turns the logit of "none of the known classes" into one beside those of the classes; open classes share it. */

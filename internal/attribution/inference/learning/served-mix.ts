@@ -35,8 +35,10 @@ export interface ServedInput {
   readonly rare: Uint32Array
   readonly unlabelled: {
     readonly row: Uint32Array
-    /** Row-major: the logits of the known classes, with all that the event shows. */
+    /** Row-major: the logits of the known classes, with all that the event shows but its identity. */
     readonly logits: Float32Array
+    /** Number of the familiar identity of each event; -1: none. */
+    readonly identity: Int32Array
     /** Contexts of each event, from general (the pattern) to specific, as numbers below `contexts`. */
     readonly contexts: readonly Int32Array[]
     /** Number of the pattern of each event. */
@@ -46,6 +48,8 @@ export interface ServedInput {
     /** Class that a dispute rules out for each event; -1: no dispute. */
     readonly excluded: Int16Array
   }
+  /** Per familiar identity: log of how much likelier the events of each known class are to state it than those of all. */
+  readonly identities: readonly Float64Array[]
   readonly contexts: number
   /** Per context: log of how much likelier each class is to be captured there, given its parent, from labelled events. */
   readonly likelier: (context: number) => Float64Array | undefined
@@ -66,6 +70,8 @@ export interface ServedMix {
   readonly other: Float64Array
   /** Per pattern: subtracted from that logit. */
   readonly discounts: Float64Array
+  /** Per familiar identity: the same log for events of no known class. */
+  readonly identityOthers: Float64Array
   /** Per pattern: the largest share of the unknown that the evidence bears. */
   readonly bounds: readonly number[]
   /** Per pattern: the share of the unknown class. */
@@ -91,6 +97,7 @@ interface State {
   other: Float64Array
   /** Per pattern: subtracted from the logit of the unknown class, so that its share keeps to its bound. */
   discounts: Float64Array
+  identityOthers: Float64Array
   /** One row per unlabelled event. */
   probabilities: Float32Array
 }
@@ -108,6 +115,7 @@ export function estimateServedMix(input: ServedInput): ServedMix {
     mixes,
     other: new Float64Array(input.features + 1),
     discounts: new Float64Array(input.patterns),
+    identityOthers: new Float64Array(input.identities.length),
     probabilities: new Float32Array(unlabelled.row.length * columns),
   }
   state.other[0] = Math.log(FIRST_OTHER / (1 - FIRST_OTHER))
@@ -128,6 +136,7 @@ export function estimateServedMix(input: ServedInput): ServedMix {
     mixes: state.mixes,
     other: state.other,
     discounts: state.discounts,
+    identityOthers: state.identityOthers,
     bounds,
     unknown: unknownShares(input, state),
   }
@@ -160,6 +169,7 @@ function update(input: ServedInput, state: State, bounds: readonly number[] | un
     writeProbabilities(input, state, others)
     state.shares = sharesOf(input, state.probabilities)
     state.mixes = mixesOf(input, state)
+    state.identityOthers = identityOthersOf(input, state)
     if (bounds !== undefined) adjustDiscounts(input, state, bounds)
     const next = oddsOf(state.shares)
     for (let i = 0; i < others.length; i++) others[i] = (others[i] ?? 0) + next - odds
@@ -176,8 +186,8 @@ function oddsOf(shares: Float64Array): number {
 
 /** Class probabilities of each unlabelled event under the prior of its context. Overrides and disputes take precedence. */
 function writeProbabilities(
-  { classes, unlabelled, baseShares }: ServedInput,
-  { shares, mixes, probabilities, discounts }: State,
+  { classes, unlabelled, baseShares, identities }: ServedInput,
+  { shares, mixes, probabilities, discounts, identityOthers }: State,
   others: Float64Array,
 ): void {
   const columns = classes + 1
@@ -196,22 +206,48 @@ function writeProbabilities(
     const context = (special?.[i] ?? 0) * columns
     for (let c = 0; c < classes; c++) logits[c] = (unlabelled.logits[i * classes + c] ?? 0) + (shift[c] ?? 0)
     const normaliser = logSumExp(logits)
+    const identity = unlabelled.identity[i] ?? -1
+    const stated = identities[identity]
     let total = 0
     for (let c = 0; c < classes; c++) {
       if (c === unlabelled.excluded[i]) continue
-      const term = Math.exp((logits[c] ?? 0) - normaliser + logRatio(mixes[context + c] ?? 0, shares[c] ?? 0))
+      const ratio = logRatio(mixes[context + c] ?? 0, shares[c] ?? 0)
+      const term = Math.exp((logits[c] ?? 0) - normaliser + ratio + (stated?.[c] ?? 0))
       p[c] = term
       total += term
     }
     const term = Math.exp(
       (others[unlabelled.row[i] ?? 0] ?? 0) +
-        logRatio(mixes[context + classes] ?? 0, shares[classes] ?? 0) -
+        logRatio(mixes[context + classes] ?? 0, shares[classes] ?? 0) +
+        (identityOthers[identity] ?? 0) -
         (discounts[unlabelled.pattern[i] ?? 0] ?? 0),
     )
     p[classes] = term
     total += term
     for (let c = 0; c < columns; c++) p[c] = (p[c] ?? 0) / total
   }
+}
+
+/** Number of pseudo-events by which events of no known class are taken to have the identities of all. */
+const IDENTITY_STRENGTH = 20
+
+function identityOthersOf({ classes, unlabelled, identities }: ServedInput, { probabilities }: State): Float64Array {
+  const columns = classes + 1
+  const [others, counts] = [new Float64Array(identities.length), new Float64Array(identities.length)]
+  let [ofOthers, all] = [0, 0]
+  for (const [i, identity] of unlabelled.identity.entries()) {
+    if (identity < 0) continue
+    const other = probabilities[i * columns + classes] ?? 0
+    others[identity] = (others[identity] ?? 0) + other
+    counts[identity] = (counts[identity] ?? 0) + 1
+    ofOthers += other
+    all++
+  }
+  return others.map((other, identity) => {
+    const count = counts[identity] ?? 0
+    if (count === 0) return 0
+    return Math.log(((other * all) / count + IDENTITY_STRENGTH) / (ofOthers + IDENTITY_STRENGTH))
+  })
 }
 
 const SHARE_MIN = 1e-9
